@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The numbers of the verbs world that applications, library, daemon and engine all speak: states,
+ * opcodes, statuses, access rights, attribute masks. Installed as <rnic/verbs_types.h>.
+ *
+ * Where libibverbs has the same notion, the value is the same (asserted in lib/verbs), so that
+ * translation is a check of range, never a table.
+ */
+#ifndef RNIC_VERBS_TYPES_H
+#define RNIC_VERBS_TYPES_H
+
+#include <stdint.h>
+
+/* IBTA 1.4, 4.1.1: a 128-bit global identifier. RoCEv2 carries IPv4 as ::ffff:a.b.c.d. */
+struct rnic_gid {
+	uint8_t bytes[16];
+};
+
+enum rnic_qp_type {
+	RNIC_QP_TYPE_RC = 2,
+	RNIC_QP_TYPE_UC = 3,
+	RNIC_QP_TYPE_UD = 4,
+	RNIC_QP_TYPE_XRC_INITIATOR = 9,
+	RNIC_QP_TYPE_XRC_TARGET = 10,
+};
+
+/* IBTA 1.4, 10.3.1. */
+enum rnic_qp_state {
+	RNIC_QP_STATE_RESET,
+	RNIC_QP_STATE_INIT,
+	RNIC_QP_STATE_RTR,
+	RNIC_QP_STATE_RTS,
+	RNIC_QP_STATE_SQD,
+	RNIC_QP_STATE_SQE,
+	RNIC_QP_STATE_ERR,
+	RNIC_QP_STATE_COUNT,
+};
+
+/* Which members of struct rnic_qp_attributes a modify gives. */
+enum rnic_qp_attribute {
+	RNIC_QP_ATTR_STATE = 1 << 0,
+	RNIC_QP_ATTR_CURRENT_STATE = 1 << 1,
+	RNIC_QP_ATTR_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+	RNIC_QP_ATTR_ACCESS_FLAGS = 1 << 3,
+	RNIC_QP_ATTR_PKEY_INDEX = 1 << 4,
+	RNIC_QP_ATTR_PORT = 1 << 5,
+	RNIC_QP_ATTR_QKEY = 1 << 6,
+	RNIC_QP_ATTR_AV = 1 << 7,
+	RNIC_QP_ATTR_PATH_MTU = 1 << 8,
+	RNIC_QP_ATTR_TIMEOUT = 1 << 9,
+	RNIC_QP_ATTR_RETRY_COUNT = 1 << 10,
+	RNIC_QP_ATTR_RNR_RETRY = 1 << 11,
+	RNIC_QP_ATTR_RQ_PSN = 1 << 12,
+	RNIC_QP_ATTR_MAX_RD_ATOMIC = 1 << 13,
+	RNIC_QP_ATTR_ALTERNATE_PATH = 1 << 14,
+	RNIC_QP_ATTR_MIN_RNR_TIMER = 1 << 15,
+	RNIC_QP_ATTR_SQ_PSN = 1 << 16,
+	RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC = 1 << 17,
+	RNIC_QP_ATTR_PATH_MIGRATION_STATE = 1 << 18,
+	RNIC_QP_ATTR_CAPACITIES = 1 << 19,
+	RNIC_QP_ATTR_DEST_QPN = 1 << 20,
+	RNIC_QP_ATTR_RATE_LIMIT = 1 << 25,
+};
+
+/* Where packets go (the address vector, IBTA 1.4, 11.2.2.1). */
+struct rnic_path {
+	struct rnic_gid dest_gid;
+	uint32_t flow_label; /* 20 bits; chooses nothing on our wire, kept for queries */
+	uint8_t source_gid_index;
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint8_t service_level;
+	uint8_t port;
+	uint8_t is_global; /* 1: dest_gid is given, which RoCE demands */
+	uint8_t reserved[2];
+	uint16_t dest_lid; /* no meaning on RoCE, kept for queries */
+	uint8_t source_path_bits;
+	uint8_t static_rate;
+};
+
+/*
+ * The attributes of a queue pair. Encodings are those of the wire: `timeout` and `min_rnr_timer` are
+ * the 5-bit codes (see proto/wire/timeout.h), `path_mtu` is 1..5 for 256..4096 bytes.
+ */
+struct rnic_qp_attributes {
+	uint32_t state;
+	uint32_t current_state;
+	uint32_t qkey;
+	uint32_t rq_psn;
+	uint32_t sq_psn;
+	uint32_t dest_qpn;
+	uint32_t access_flags; /* enum rnic_access */
+	uint16_t pkey_index;
+	uint8_t path_mtu;
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+	uint8_t min_rnr_timer;
+	uint8_t port;
+	uint8_t timeout;
+	uint8_t retry_count;
+	uint8_t rnr_retry;
+	uint8_t en_sqd_async_notify;
+	uint8_t path_migration_state;
+	uint8_t sq_draining;
+	uint8_t alternate_port;
+	uint8_t alternate_timeout;
+	uint8_t reserved;
+	uint16_t alternate_pkey_index;
+	uint32_t rate_limit_kbps;
+	struct rnic_path path;
+	struct rnic_path alternate_path;
+};
+
+/* Depths and sizes of a queue pair's queues; as wanted in a request, as granted in a reply. */
+struct rnic_qp_capacities {
+	uint32_t max_send_wr;
+	uint32_t max_recv_wr;
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline_bytes;
+};
+
+/* A piece of registered memory; `address` counts in the region's own address space (its iova). */
+struct rnic_sge {
+	uint64_t address;
+	uint32_t length;
+	uint32_t lkey;
+};
+
+enum rnic_access {
+	RNIC_ACCESS_LOCAL_WRITE = 1 << 0,
+	RNIC_ACCESS_REMOTE_WRITE = 1 << 1,
+	RNIC_ACCESS_REMOTE_READ = 1 << 2,
+	RNIC_ACCESS_REMOTE_ATOMIC = 1 << 3,
+	RNIC_ACCESS_MW_BIND = 1 << 4,
+	RNIC_ACCESS_ZERO_BASED = 1 << 5,
+	RNIC_ACCESS_ON_DEMAND = 1 << 6,
+	RNIC_ACCESS_HUGETLB = 1 << 7,
+	RNIC_ACCESS_FLUSH_GLOBAL = 1 << 8,
+	RNIC_ACCESS_FLUSH_PERSISTENT = 1 << 9,
+	RNIC_ACCESS_RELAXED_ORDERING = 1 << 20,
+	/* Hints a device may ignore: bits 20 to 29. */
+	RNIC_ACCESS_OPTIONAL_RANGE = 0x3ff00000,
+};
+
+enum rnic_wr_opcode {
+	RNIC_WR_RDMA_WRITE,
+	RNIC_WR_RDMA_WRITE_WITH_IMM,
+	RNIC_WR_SEND,
+	RNIC_WR_SEND_WITH_IMM,
+	RNIC_WR_RDMA_READ,
+	RNIC_WR_ATOMIC_COMPARE_SWAP,
+	RNIC_WR_ATOMIC_FETCH_ADD,
+	RNIC_WR_LOCAL_INVALIDATE,
+	RNIC_WR_BIND_MW,
+	RNIC_WR_SEND_WITH_INVALIDATE,
+	RNIC_WR_FLUSH = 14,
+	RNIC_WR_ATOMIC_WRITE = 15,
+	RNIC_WR_OPCODE_COUNT,
+};
+
+enum rnic_send_flag {
+	RNIC_SEND_FENCE = 1 << 0,
+	RNIC_SEND_SIGNALED = 1 << 1,
+	RNIC_SEND_SOLICITED = 1 << 2,
+	RNIC_SEND_INLINE = 1 << 3,
+};
+
+enum rnic_wc_status {
+	RNIC_WC_SUCCESS,
+	RNIC_WC_LOC_LEN_ERR,
+	RNIC_WC_LOC_QP_OP_ERR,
+	RNIC_WC_LOC_EEC_OP_ERR,
+	RNIC_WC_LOC_PROT_ERR,
+	RNIC_WC_WR_FLUSH_ERR,
+	RNIC_WC_MW_BIND_ERR,
+	RNIC_WC_BAD_RESP_ERR,
+	RNIC_WC_LOC_ACCESS_ERR,
+	RNIC_WC_REM_INV_REQ_ERR,
+	RNIC_WC_REM_ACCESS_ERR,
+	RNIC_WC_REM_OP_ERR,
+	RNIC_WC_RETRY_EXC_ERR,
+	RNIC_WC_RNR_RETRY_EXC_ERR,
+	RNIC_WC_LOC_RDD_VIOL_ERR,
+	RNIC_WC_REM_INV_RD_REQ_ERR,
+	RNIC_WC_REM_ABORT_ERR,
+	RNIC_WC_INV_EECN_ERR,
+	RNIC_WC_INV_EEC_STATE_ERR,
+	RNIC_WC_FATAL_ERR,
+	RNIC_WC_RESP_TIMEOUT_ERR,
+	RNIC_WC_GENERAL_ERR,
+	RNIC_WC_STATUS_COUNT,
+};
+
+enum rnic_wc_opcode {
+	RNIC_WC_SEND,
+	RNIC_WC_RDMA_WRITE,
+	RNIC_WC_RDMA_READ,
+	RNIC_WC_COMPARE_SWAP,
+	RNIC_WC_FETCH_ADD,
+	RNIC_WC_BIND_MW,
+	RNIC_WC_LOCAL_INVALIDATE,
+	RNIC_WC_FLUSH = 8,
+	RNIC_WC_ATOMIC_WRITE = 9,
+	RNIC_WC_RECV = 1 << 7,
+	RNIC_WC_RECV_RDMA_WITH_IMM,
+};
+
+enum rnic_wc_flag {
+	RNIC_WC_GRH = 1 << 0,
+	RNIC_WC_WITH_IMM = 1 << 1,
+	RNIC_WC_WITH_INVALIDATE = 1 << 3,
+};
+
+enum rnic_async_event_type {
+	RNIC_EVENT_CQ_ERR,
+	RNIC_EVENT_QP_FATAL,
+	RNIC_EVENT_QP_REQ_ERR,
+	RNIC_EVENT_QP_ACCESS_ERR,
+	RNIC_EVENT_COMM_EST,
+	RNIC_EVENT_SQ_DRAINED,
+	RNIC_EVENT_PATH_MIG,
+	RNIC_EVENT_PATH_MIG_ERR,
+	RNIC_EVENT_DEVICE_FATAL,
+	RNIC_EVENT_PORT_ACTIVE,
+	RNIC_EVENT_PORT_ERR,
+	RNIC_EVENT_LID_CHANGE,
+	RNIC_EVENT_PKEY_CHANGE,
+	RNIC_EVENT_SM_CHANGE,
+	RNIC_EVENT_SRQ_ERR,
+	RNIC_EVENT_SRQ_LIMIT_REACHED,
+	RNIC_EVENT_QP_LAST_WQE_REACHED,
+	RNIC_EVENT_CLIENT_REREGISTER,
+	RNIC_EVENT_GID_CHANGE,
+	RNIC_EVENT_COUNT,
+};
+
+enum rnic_port_state { RNIC_PORT_DOWN = 1, RNIC_PORT_ACTIVE = 4 };
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The headers of IBTA 1.4, chapter 9.2 to 9.3 (FETH: its annex A19; the zeros of a congestion
+ * packet: A17.9.3), one by one, between bytes and host integers.
+ *
+ * Every encode writes exactly the header's *_BYTES and returns the byte after it; every decode
+ * reads exactly as many and returns the byte after them. The caller has made sure that they are
+ * there, which rnic_packet_decode() does once for the whole chain. Reserved bits are written as
+ * zero and ignored when read.
+ */
+#ifndef RNIC_PROTO_WIRE_HEADERS_H
+#define RNIC_PROTO_WIRE_HEADERS_H
+
+#include "wire/packet.h"
+
+#define RNIC_DETH_BYTES	      8
+#define RNIC_XRCETH_BYTES     4
+#define RNIC_FETH_BYTES	      4
+#define RNIC_RETH_BYTES	      16
+#define RNIC_ATOMIC_BYTES     28
+#define RNIC_AETH_BYTES	      4
+#define RNIC_ATOMIC_ACK_BYTES 8
+#define RNIC_IMMEDIATE_BYTES  4
+#define RNIC_INVALIDATE_BYTES 4
+#define RNIC_CONGESTION_BYTES 16
+
+/* Base transport header. */
+struct rnic_bth {
+	uint8_t opcode;
+	bool solicited;
+	bool migrated;
+	uint8_t pad_bytes; /* 0 .. 3 */
+	uint8_t version;   /* 4 bits; 0 is the only one there is */
+	uint16_t pkey;
+	bool fecn;
+	bool becn;
+	uint32_t dest_qpn; /* 24 bits */
+	bool ack_request;
+	struct rnic_psn psn;
+};
+
+/* Datagram extended transport header. */
+struct rnic_deth {
+	uint32_t qkey;
+	uint32_t source_qpn; /* 24 bits */
+};
+
+uint8_t *rnic_bth_encode(const struct rnic_bth *bth, uint8_t *out);
+const uint8_t *rnic_bth_decode(struct rnic_bth *out, const uint8_t *bytes);
+
+uint8_t *rnic_deth_encode(const struct rnic_deth *deth, uint8_t *out);
+const uint8_t *rnic_deth_decode(struct rnic_deth *out, const uint8_t *bytes);
+
+/* XRCETH: the shared receive queue's number, 24 bits. */
+uint8_t *rnic_xrceth_encode(uint32_t srqn, uint8_t *out);
+const uint8_t *rnic_xrceth_decode(uint32_t *srqn, const uint8_t *bytes);
+
+/* FETH: placement type in bits 3:0, selectivity in 5:4. */
+uint8_t *rnic_feth_encode(uint32_t flush_type, uint8_t *out);
+const uint8_t *rnic_feth_decode(uint32_t *flush_type, const uint8_t *bytes);
+
+uint8_t *rnic_reth_encode(const struct rnic_reth *reth, uint8_t *out);
+const uint8_t *rnic_reth_decode(struct rnic_reth *out, const uint8_t *bytes);
+
+uint8_t *rnic_atomic_header_encode(const struct rnic_atomic_header *atomic, uint8_t *out);
+const uint8_t *rnic_atomic_header_decode(struct rnic_atomic_header *out, const uint8_t *bytes);
+
+uint8_t *rnic_aeth_encode(const struct rnic_aeth *aeth, uint8_t *out);
+const uint8_t *rnic_aeth_decode(struct rnic_aeth *out, const uint8_t *bytes);
+
+/* AtomicAckETH: what the memory held before the operation. */
+uint8_t *rnic_atomic_ack_encode(uint64_t original, uint8_t *out);
+const uint8_t *rnic_atomic_ack_decode(uint64_t *original, const uint8_t *bytes);
+
+/* ImmDt, and IETH whose word is the key to invalidate. */
+uint8_t *rnic_immediate_encode(uint32_t immediate, uint8_t *out);
+const uint8_t *rnic_immediate_decode(uint32_t *immediate, const uint8_t *bytes);
+uint8_t *rnic_invalidate_encode(uint32_t rkey, uint8_t *out);
+const uint8_t *rnic_invalidate_decode(uint32_t *rkey, const uint8_t *bytes);
+
+/* The reserved bytes of a congestion notification carry nothing. */
+uint8_t *rnic_congestion_encode(uint8_t *out);
+
+#endif

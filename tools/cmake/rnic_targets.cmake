@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+#
+# The four kinds of target of this tree, so that a folder's CMakeLists.txt is a list of files.
+#
+#   rnic_static_library(NAME FILES... [USES LIBRARY...])   one folder, one static library; the
+#                                                          folder's parent is its include root
+#   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin
+#   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program, run by ctest, label unit
+#   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
+
+add_library(rnic_options INTERFACE)
+target_compile_options(rnic_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prototypes
+  -Wstrict-prototypes -Wformat=2 -Wvla -Wundef -Wpointer-arith
+  $<$<BOOL:${RNIC_WERROR}>:-Werror>)
+target_compile_definitions(rnic_options INTERFACE _GNU_SOURCE)
+if(RNIC_SANITIZE)
+  string(REPLACE ";" "," rnic_sanitizers "${RNIC_SANITIZE}")
+  target_compile_options(rnic_options INTERFACE
+    -fsanitize=${rnic_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(rnic_options INTERFACE -fsanitize=${rnic_sanitizers})
+endif()
+
+function(rnic_static_library name)
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
+  target_link_libraries(${name} PUBLIC rnic_options ${arg_USES})
+endfunction()
+
+function(rnic_program name)
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE rnic_options ${arg_USES})
+  install(TARGETS ${name})
+endfunction()
+
+function(rnic_unit_test name)
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE rnic_options ${arg_USES} cmocka)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
+
+function(rnic_fuzzer name)
+  if(NOT RNIC_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  target_link_libraries(${name} PRIVATE rnic_options ${arg_USES})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
