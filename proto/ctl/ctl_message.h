@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control protocol between the library (or rnicctl) and the daemon, over a SOCK_SEQPACKET unix
+ * socket: one message a request, one message a reply, in order. Descriptors travel with the message
+ * they belong to (SCM_RIGHTS).
+ *
+ * A message is a struct rnic_ctl_header and the payload of its operation. A reply repeats operation and
+ * request_id and carries a status: 0, or a negative errno with a struct rnic_ctl_refusal as payload.
+ * The first request of a connection is HELLO. Numbers are in host order: both ends are one host.
+ */
+#ifndef RNIC_PROTO_CTL_MESSAGE_H
+#define RNIC_PROTO_CTL_MESSAGE_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RNIC_CTL_MAGIC	       UINT32_C(0x6c746372) /* "rctl" in a hex dump */
+#define RNIC_CTL_VERSION_MIN   1
+#define RNIC_CTL_VERSION_MAX   1
+#define RNIC_CTL_MESSAGE_BYTES 8192 /* no message is longer */
+#define RNIC_CTL_FDS_MAX       4
+#define RNIC_CTL_TEXT_BYTES    160
+#define RNIC_CTL_NAME_BYTES    16
+#define RNIC_GIDS_MAX	       32
+
+enum rnic_ctl_operation {
+	RNIC_CTL_HELLO = 1,
+	RNIC_CTL_QUERY_PORT,
+	RNIC_CTL_QUERY_GIDS,
+	RNIC_CTL_ALLOC_PD,
+	RNIC_CTL_DEALLOC_PD,
+	RNIC_CTL_REGISTER_MR,
+	RNIC_CTL_DEREGISTER_MR,
+	RNIC_CTL_CREATE_CHANNEL,
+	RNIC_CTL_DESTROY_CHANNEL,
+	RNIC_CTL_CREATE_CQ,
+	RNIC_CTL_RESIZE_CQ,
+	RNIC_CTL_DESTROY_CQ,
+	RNIC_CTL_CREATE_QP,
+	RNIC_CTL_MODIFY_QP,
+	RNIC_CTL_QUERY_QP,
+	RNIC_CTL_DESTROY_QP,
+	RNIC_CTL_CREATE_AH,
+	RNIC_CTL_DESTROY_AH,
+	RNIC_CTL_SHOW,
+	RNIC_CTL_OPERATION_COUNT,
+};
+
+struct rnic_ctl_header {
+	uint32_t magic;
+	uint16_t version; /* 0 in a HELLO request */
+	uint16_t operation;
+	uint32_t request_id;
+	uint32_t bytes; /* of the whole message */
+	int32_t status; /* in a reply; 0 in a request */
+	uint32_t reserved;
+};
+
+/* The payload of a refusal: why, as a sentence for people, with a final zero. */
+struct rnic_ctl_refusal {
+	char reason[RNIC_CTL_TEXT_BYTES];
+};
+
+/*
+ * A name for an object of a session: the slot of its table and how often that slot was used before, so
+ * that a stale handle is refused. Slot and generation are never both 0.
+ */
+struct rnic_handle {
+	uint32_t slot;
+	uint32_t generation;
+};
+
+static inline bool rnic_handle_is_none(struct rnic_handle handle)
+{
+	return handle.slot == 0 && handle.generation == 0;
+}
+
+/* Requests that name one object and nothing else; their replies have no payload. */
+struct rnic_ctl_object {
+	struct rnic_handle handle;
+};
+
+/* ---- HELLO ---- */
+
+enum rnic_ctl_hello_flag {
+	RNIC_HELLO_ADMIN = 1 << 0,  /* only SHOW will follow; no regions are made */
+	RNIC_HELLO_MEMORY_FD = 1 << 1, /* descriptor 0 is the client's /proc/self/mem, open for both */
+};
+
+struct rnic_ctl_hello {
+	uint16_t version_min;
+	uint16_t version_max;
+	uint32_t flags;
+	uint64_t features; /* none defined yet: 0 */
+	char program[RNIC_CTL_NAME_BYTES];
+};
+
+struct rnic_device_attributes {
+	char name[RNIC_CTL_NAME_BYTES];
+	char netdev[RNIC_CTL_NAME_BYTES];
+	char firmware[RNIC_CTL_NAME_BYTES];
+	uint64_t node_guid; /* host order */
+	uint64_t max_mr_bytes;
+	uint64_t page_sizes;
+	uint32_t vendor_id;
+	uint32_t vendor_part_id;
+	uint32_t hardware_version;
+	uint32_t netdev_index;
+	uint32_t max_qp;
+	uint32_t max_qp_wr;
+	uint32_t max_sge;
+	uint32_t max_inline_bytes;
+	uint32_t max_cq;
+	uint32_t max_cqe;
+	uint32_t max_mr;
+	uint32_t max_pd;
+	uint32_t max_ah;
+	uint32_t max_srq;
+	uint32_t max_srq_wr;
+	uint32_t max_srq_sge;
+	uint32_t max_mw;
+	uint32_t max_mcast_groups;
+	uint32_t max_qp_rd_atomic;
+	uint32_t max_message_bytes;
+	uint32_t gid_count;
+	uint32_t pkey_count;
+	uint32_t completion_vectors;
+	uint32_t local_ack_delay;
+	uint64_t features; /* reserved for announcing optional operations */
+};
+
+/* Descriptors of the reply (not for ADMIN): session region, status region, doorbell eventfd, read end
+ * of the pipe of asynchronous events. */
+struct rnic_ctl_hello_reply {
+	uint16_t version;
+	uint16_t reserved;
+	uint32_t client_id;
+	uint64_t features;
+	struct rnic_device_attributes device;
+};
+
+/* ---- ports and GIDs ---- */
+
+struct rnic_ctl_port_reply {
+	uint32_t state;	     /* enum rnic_port_state */
+	uint8_t max_mtu;     /* 1..5 */
+	uint8_t active_mtu;  /* 1..5 */
+	uint8_t reserved[2];
+	uint32_t max_message_bytes;
+	uint32_t gid_count;
+	uint32_t speed_mbps; /* of the netdev; 0 unknown */
+};
+
+struct rnic_gid_entry {
+	struct rnic_gid gid; /* zero: the slot is empty */
+	uint32_t netdev_index;
+	uint32_t reserved;
+};
+
+struct rnic_ctl_gids_reply {
+	uint32_t count;
+	uint32_t reserved;
+	struct rnic_gid_entry entries[RNIC_GIDS_MAX];
+};
+
+/* ---- protection domains, memory ---- */
+
+struct rnic_ctl_pd_reply {
+	struct rnic_handle pd;
+};
+
+enum rnic_memory_mode {
+	RNIC_MEMORY_MAPPED = 1,	    /* descriptor 0 is a memfd sealed against shrinking */
+	RNIC_MEMORY_REMOTE = 2,	    /* any memory of the client */
+	RNIC_MEMORY_PROC_MEM = 3,   /* in rows: remote, by /proc/self/mem */
+	RNIC_MEMORY_PROCESS_VM = 4, /* in rows: remote, by process_vm_readv and process_vm_writev */
+};
+
+struct rnic_ctl_register_mr {
+	struct rnic_handle pd;
+	uint32_t access; /* enum rnic_access */
+	uint32_t mode;	 /* RNIC_MEMORY_MAPPED or RNIC_MEMORY_REMOTE */
+	uint64_t address;
+	uint64_t length;
+	uint64_t iova;
+	uint64_t memfd_offset; /* MAPPED: where `address` lies in the memfd */
+};
+
+struct rnic_ctl_register_mr_reply {
+	struct rnic_handle mr;
+	uint32_t lkey;
+	uint32_t rkey;
+};
+
+/* ---- completion ---- */
+
+/* The reply's descriptor 0 is the read end of the channel's pipe. */
+struct rnic_ctl_channel_reply {
+	struct rnic_handle channel;
+};
+
+struct rnic_ctl_create_cq {
+	uint32_t entries;
+	uint32_t completion_vector;
+	struct rnic_handle channel; /* none: no completion events */
+};
+
+/* The reply's descriptor 0 is the CQ's region; also that of RESIZE_CQ. */
+struct rnic_ctl_cq_reply {
+	struct rnic_handle cq;
+	uint32_t entries; /* granted, at least those asked for */
+	uint32_t slots;
+};
+
+struct rnic_ctl_resize_cq {
+	struct rnic_handle cq;
+	uint32_t entries;
+	uint32_t reserved;
+};
+
+/* ---- queue pairs ---- */
+
+struct rnic_ctl_create_qp {
+	struct rnic_handle pd;
+	struct rnic_handle send_cq;
+	struct rnic_handle recv_cq;
+	struct rnic_handle srq;
+	uint32_t type; /* enum rnic_qp_type */
+	uint32_t signal_all;
+	struct rnic_qp_capacities capacities;
+	uint32_t reserved;
+};
+
+/* The reply's descriptor 0 is the region of the queues, laid out by rnic_queues_plan(capacities). */
+struct rnic_ctl_create_qp_reply {
+	struct rnic_handle qp;
+	uint32_t qpn;
+	struct rnic_qp_capacities capacities;
+};
+
+struct rnic_ctl_modify_qp {
+	struct rnic_handle qp;
+	uint32_t mask; /* enum rnic_qp_attribute */
+	uint32_t reserved;
+	struct rnic_qp_attributes attributes;
+};
+
+struct rnic_ctl_query_qp_reply {
+	struct rnic_qp_attributes attributes;
+	struct rnic_qp_capacities capacities;
+	uint32_t signal_all;
+};
+
+struct rnic_ctl_create_ah {
+	struct rnic_handle pd;
+	struct rnic_path path;
+};
+
+struct rnic_ctl_ah_reply {
+	struct rnic_handle ah;
+};
+
+/* ---- SHOW: what rnicctl prints ---- */
+
+enum rnic_show_kind {
+	RNIC_SHOW_DEVICE = 1,
+	RNIC_SHOW_CLIENTS,
+	RNIC_SHOW_QPS,
+	RNIC_SHOW_MRS,
+	RNIC_SHOW_CQS,
+	RNIC_SHOW_COUNTERS,
+};
+
+struct rnic_ctl_show {
+	uint32_t kind;
+	uint32_t cursor; /* 0 first, then `next` of the reply before */
+};
+
+/* Rows of the kind asked for follow this; `next` 0 means that these were the last. */
+struct rnic_ctl_show_reply {
+	uint32_t kind;
+	uint32_t row_count;
+	uint32_t row_bytes;
+	uint32_t next;
+};
+
+struct rnic_show_device {
+	struct rnic_device_attributes device;
+	struct rnic_ctl_port_reply port;
+	char udp_port[RNIC_CTL_NAME_BYTES]; /* "uring" or "socket" */
+	char poll[RNIC_CTL_NAME_BYTES];
+	char segmentation[RNIC_CTL_NAME_BYTES];
+	uint32_t pid;
+	uint32_t client_count;
+	uint32_t qp_count;
+	uint32_t mr_count;
+	uint32_t cq_count;
+	uint32_t pd_count;
+	struct rnic_ctl_gids_reply gids;
+};
+
+struct rnic_show_client {
+	uint32_t client_id;
+	uint32_t pid;
+	uint32_t uid;
+	uint32_t qp_count;
+	uint32_t mr_count;
+	uint32_t cq_count;
+	uint32_t pd_count;
+	uint32_t reserved;
+	uint64_t registered_bytes;
+	char program[RNIC_CTL_NAME_BYTES];
+};
+
+struct rnic_show_qp {
+	uint32_t client_id;
+	uint32_t qpn;
+	uint32_t type;
+	uint32_t state;
+	uint32_t peer_qpn;
+	uint32_t path_mtu_bytes;
+	struct rnic_gid peer_gid;
+	uint32_t send_posted; /* entries not yet retired */
+	uint32_t recv_posted;
+	uint32_t send_psn; /* next to send */
+	uint32_t unacknowledged_psn;
+	uint32_t expected_psn;
+	uint32_t packets_in_flight;
+	uint64_t sent_packets;
+	uint64_t received_packets;
+	uint64_t sent_bytes;
+	uint64_t received_bytes;
+	uint64_t retransmitted_packets;
+	uint64_t timeouts;
+	uint64_t rnr_naks_received;
+	uint64_t sequence_naks_received;
+	uint64_t duplicates_received;
+	uint64_t completions;
+	char last_error[RNIC_CTL_TEXT_BYTES]; /* a sentence, empty when nothing went wrong */
+	char waiting_for[RNIC_CTL_TEXT_BYTES]; /* what the QP waits for now, empty when idle */
+};
+
+struct rnic_show_mr {
+	uint32_t client_id;
+	uint32_t lkey;
+	uint32_t rkey;
+	uint32_t access;
+	uint64_t iova;
+	uint64_t length;
+	uint32_t mode; /* enum rnic_memory_mode, of the three that a region can have */
+	uint32_t reserved;
+};
+
+struct rnic_show_cq {
+	uint32_t client_id;
+	uint32_t slot;
+	uint32_t entries;
+	uint32_t used;
+	uint32_t armed;
+	uint32_t overrun;
+	uint64_t completions;
+};
+
+struct rnic_show_counter {
+	char name[48];
+	uint64_t value;
+};
+
+/* ---- validation ---- */
+
+/* "CREATE_QP" for RNIC_CTL_CREATE_QP; "unknown" for a number that is no operation. */
+const char *rnic_ctl_operation_name(uint32_t operation);
+
+/*
+ * Checks a request as it came from a client: magic, that `received` bytes are what the header claims
+ * and what the operation's payload needs, and the number of descriptors. Returns 0, -EPROTO (disconnect:
+ * not our protocol or a lying length) or -EOPNOTSUPP (refuse: an operation we do not know).
+ */
+int rnic_ctl_check_request(const void *message, size_t received, unsigned fd_count);
+
+/*
+ * Checks a reply to `operation` with `request_id` in the same way. Returns 0 when it is a well-formed
+ * success or refusal (the caller then looks at header.status), else -EPROTO: the daemon is not to be
+ * trusted any more, close the connection.
+ */
+int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count, uint32_t operation,
+			 uint32_t request_id);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every shared region begins with, and the two regions that each session has.
+ *
+ * All regions are memfds that the daemon creates, sizes and seals (SHRINK, GROW, SEAL). Those that only
+ * the daemon writes carry F_SEAL_FUTURE_WRITE as well, so that a client can map them read-only only.
+ * Every shared word has exactly one writer, named beside it; the one exception is a wake flag, which
+ * the sleeper sets and the producer takes by exchange (ring.h). The daemon trusts nothing that it reads
+ * from a client-written region: it keeps geometry and cursors in memory of its own.
+ */
+#ifndef RNIC_PROTO_SHM_REGION_H
+#define RNIC_PROTO_SHM_REGION_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define RNIC_REGION_MAGIC      UINT32_C(0x63696e72) /* "rnic" in a hex dump */
+#define RNIC_SHM_VERSION       1
+#define RNIC_CACHE_LINE_BYTES  64
+#define RNIC_SESSION_QPS_MAX   16384
+#define RNIC_SESSION_CQS_MAX   16384
+#define RNIC_SESSION_SRQS_MAX  4096
+#define RNIC_DOORBELL_SLOTS    4096 /* a power of two */
+
+enum rnic_region_kind {
+	RNIC_REGION_SESSION = 1, /* client writes */
+	RNIC_REGION_STATUS = 2,	 /* daemon writes */
+	RNIC_REGION_QUEUES = 3,	 /* client writes: send and receive queue of a QP, or an SRQ */
+	RNIC_REGION_CQ = 4,	 /* daemon writes */
+};
+
+/* Written once by the daemon; lets a wrong descriptor or a core dump be recognised. */
+struct rnic_region_header {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t kind;
+	uint64_t bytes;
+	uint8_t reserved[48];
+};
+
+/* An index that only ever grows (and wraps at 2^32), alone on its cache line. */
+struct rnic_shared_index {
+	_Atomic uint32_t value;
+	uint8_t reserved[RNIC_CACHE_LINE_BYTES - 4];
+};
+
+/* The client's words of one completion queue. */
+struct rnic_cq_control {
+	_Atomic uint32_t consumer; /* client writes: entries polled so far */
+	_Atomic uint32_t armed;	   /* client stores enum rnic_cq_arm, daemon takes it by exchange */
+	uint8_t reserved[RNIC_CACHE_LINE_BYTES - 8];
+};
+
+enum rnic_cq_arm { RNIC_CQ_UNARMED, RNIC_CQ_ARMED_SOLICITED, RNIC_CQ_ARMED_ANY };
+
+/*
+ * A doorbell names a queue whose producer index has moved. The ring of doorbells is a hint: the
+ * producer indices are the truth. A client that finds the ring full increments `doorbells_lost`
+ * instead, and the daemon then looks at all queues of the session.
+ */
+enum rnic_doorbell_kind {
+	RNIC_DOORBELL_SEND = 0,
+	RNIC_DOORBELL_RECV = 1,
+	RNIC_DOORBELL_SRQ = 2,
+};
+
+#define RNIC_DOORBELL(kind, slot) ((uint32_t)(kind) << 30 | (uint32_t)(slot))
+#define RNIC_DOORBELL_KIND(value) ((value) >> 30)
+#define RNIC_DOORBELL_SLOT(value) ((value) & UINT32_C(0x3fffffff))
+
+struct rnic_session_region {
+	struct rnic_region_header header;
+	struct rnic_shared_index doorbell_producer; /* client writes */
+	struct rnic_shared_index doorbells_lost;    /* client writes: times the ring was full */
+	struct rnic_shared_index need_wakeup;	    /* wake flag: daemon sets, client takes */
+	_Atomic uint32_t doorbells[RNIC_DOORBELL_SLOTS]; /* client writes: RNIC_DOORBELL() */
+	struct rnic_cq_control cqs[RNIC_SESSION_CQS_MAX];
+};
+
+struct rnic_status_region {
+	struct rnic_region_header header;
+	struct rnic_shared_index doorbell_consumer; /* daemon writes */
+	struct rnic_shared_index daemon_polls;	    /* daemon writes: 1 while it polls and never sleeps */
+	/*
+	 * Daemon writes, indexed by the slot of a QP (and of an SRQ): 1 when the client must ring
+	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because they are to be flushed
+	 * or somebody waits for them. Checked by the client after it published its producer index.
+	 */
+	_Atomic uint8_t recv_doorbell_wanted[RNIC_SESSION_QPS_MAX];
+	_Atomic uint8_t srq_doorbell_wanted[RNIC_SESSION_SRQS_MAX];
+};
+
+/* What arrives on a completion channel's or the asynchronous events' descriptor, a pipe. */
+struct rnic_event_record {
+	uint32_t type; /* enum rnic_async_event_type; 0 on a completion channel */
+	uint32_t slot; /* of the CQ, QP, SRQ or port */
+	uint32_t generation;
+	uint32_t reserved;
+};
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The single-producer, single-consumer ring, both halves.
+ *
+ * A ring has 2^n slots. `producer` and `consumer` count entries ever written and ever taken, modulo
+ * 2^32; slot = index & (slots - 1). Each side keeps its own index privately and publishes it:
+ *
+ *        producer                              consumer
+ *
+ *        entry[p] = ...                        p = load_acquire(producer)      (B)
+ *        store_release(producer, p + 1)  (A)   ... = entry[c]
+ *        fence                           (C)   store_release(consumer, c + 1)  (D)
+ *        if (exchange(need_wakeup, 0))         ---- before sleeping ----
+ *                write(eventfd)                store(need_wakeup, 1)
+ *                                              fence                           (E)
+ *                                              if (load(producer) == c) sleep
+ *
+ * (A) with (B): whoever sees the index sees the entry. (D), loaded with acquire by the producer: a slot
+ * is written again only after it was read. (C) with (E): either the producer sees the flag, or the
+ * sleeper sees the entry; without them both can miss each other, and the sleeper sleeps for ever.
+ * The flag is taken by exchange so that one sleep costs one wake-up, however many entries follow.
+ *
+ * A peer's index is loaded once per batch. It is the peer's claim: rnic_ring_pending() refuses one that
+ * is further ahead than the ring is long.
+ */
+#ifndef RNIC_PROTO_SHM_RING_H
+#define RNIC_PROTO_SHM_RING_H
+
+#include "shm/region.h"
+
+#include <stdbool.h>
+
+static inline void rnic_index_publish(struct rnic_shared_index *index, uint32_t value)
+{
+	atomic_store_explicit(&index->value, value, memory_order_release);
+}
+
+static inline uint32_t rnic_index_load(const struct rnic_shared_index *index)
+{
+	return atomic_load_explicit(&index->value, memory_order_acquire);
+}
+
+/*
+ * Entries between a peer's producer index and our own consumer index, or -1 when the peer claims more
+ * than the ring holds, which is a violation of the protocol.
+ */
+static inline int64_t rnic_ring_pending(uint32_t producer, uint32_t consumer, uint32_t slots)
+{
+	uint32_t pending = producer - consumer;
+
+	return pending <= slots ? (int64_t)pending : -1;
+}
+
+/* Before sleeping: announces it. The caller looks at the ring once more and sleeps if it is empty. */
+static inline void rnic_wake_announce(struct rnic_shared_index *need_wakeup)
+{
+	atomic_store_explicit(&need_wakeup->value, 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* After waking, or when the second look found work. */
+static inline void rnic_wake_withdraw(struct rnic_shared_index *need_wakeup)
+{
+	atomic_store_explicit(&need_wakeup->value, 0, memory_order_relaxed);
+}
+
+/* After publishing: true when the other side sleeps and it is for the caller to write its eventfd. */
+static inline bool rnic_wake_take(struct rnic_shared_index *need_wakeup)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return atomic_load_explicit(&need_wakeup->value, memory_order_relaxed) != 0 &&
+	       atomic_exchange_explicit(&need_wakeup->value, 0, memory_order_relaxed) != 0;
+}
+
+#endif
