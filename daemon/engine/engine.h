@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The RNIC as a machine without I/O, clock, threads or allocation on the data path. It is pushed
+ * packets, pulled for packets, and told the time; whoever drives it owns it and calls it from one
+ * thread. Nothing in it is global, so a process can hold many.
+ *
+ * Objects (PD, MR, CQ, QP) are made and destroyed by their own headers' calls between the four below,
+ * never from within a sink callback.
+ */
+#ifndef DAEMON_ENGINE_ENGINE_H
+#define DAEMON_ENGINE_ENGINE_H
+
+#include "base/key_table.h"
+#include "base/list.h"
+#include "base/prng.h"
+#include "base/timer_heap.h"
+#include "engine/counters.h"
+#include "engine/limits.h"
+#include "mem/memory_batch.h"
+#include "wire/packet.h"
+
+#define RNIC_ENGINE_GIDS 32 /* RNIC_GIDS_MAX of the control protocol */
+
+struct cq;
+struct qp;
+struct recv_queue;
+
+/* A completed work entry, before it becomes an entry of the client's ring. */
+struct completion {
+	uint64_t wr_id;
+	struct qp *qp;
+	uint32_t byte_count;
+	uint32_t immediate; /* or the invalidated rkey */
+	uint32_t source_qpn;
+	uint32_t vendor_error; /* enum verdict, 0 on success */
+	uint32_t retired;      /* entries ever retired from the work queue, this one included */
+	uint8_t status;	       /* enum rnic_wc_status */
+	uint8_t opcode;	       /* enum rnic_wc_opcode */
+	uint8_t wc_flags;      /* enum rnic_wc_flag */
+	bool is_recv;
+	bool is_srq;
+	bool is_solicited;
+	uint8_t service_level;
+	uint32_t source_gid_index;
+};
+
+/* What the engine tells its owner. Callbacks must not call back into the engine, except as noted. */
+struct engine_sink {
+	/* A completion for `cq`. All bytes that it speaks of are in place. Returns false when the CQ is
+	 * full: the completion is lost, and the engine brings CQ and QPs into error (IBTA 1.4, C11-39). */
+	bool (*completion)(void *context, struct cq *cq, const struct completion *completion);
+	/* An asynchronous event about `object`: a struct qp for QP events, a struct cq for CQ events. */
+	void (*async_event)(void *context, enum rnic_async_event_type type, void *object);
+	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for each new
+	 * entry while it accepts. Returns false when the ring was empty too. */
+	bool (*refill)(void *context, struct recv_queue *queue);
+};
+
+struct engine_config {
+	const struct engine_sink *sink;
+	void *sink_context;
+	uint64_t seed; /* of QPNs, keys and PSNs: unpredictable in production, chosen in tests */
+	uint32_t max_qps;
+	uint32_t max_mrs;
+};
+
+struct engine {
+	struct engine_config config;
+	struct prng prng;
+	struct key_table qps; /* QPN -> struct qp */
+	struct key_table mrs; /* key >> 8 -> struct mr */
+	struct timer_heap timers;
+	struct list ready;   /* QPs that may have a packet to send, in order of service */
+	struct list paths;   /* struct path */
+	uint32_t quantum;    /* packets the QP at the head may still send */
+	struct memory_batch writes; /* inbound payload on its way to client memory */
+	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
+	uint64_t counters[COUNTER_COUNT];
+	uint64_t now_ns; /* of the call under way */
+};
+
+/* A piece of payload: of a client region, or (inline data) of the engine's own memory. */
+struct payload_piece {
+	struct client_region *region; /* NULL: `inline_bytes` is valid */
+	union {
+		uint64_t offset;
+		const uint8_t *inline_bytes;
+	};
+	uint32_t length;
+};
+
+/*
+ * A packet that the engine wants sent: headers in `packet` (its `payload` is unused, `payload_bytes` is
+ * the sum of the pieces), payload by reference. The references are good until the next call of any
+ * engine function other than engine_transmit().
+ */
+struct packet_builder {
+	struct rnic_packet packet;
+	uint32_t piece_count;
+	struct payload_piece pieces[LIMIT_SGES + 1];
+	struct qp *qp; /* the sender, for engine_payload_failed() */
+};
+
+/* Sets up `engine`, in the caller's memory. -ENOMEM, -EINVAL for a zero maximum. */
+int engine_init(struct engine *engine, const struct engine_config *config);
+
+/* All objects must have been destroyed (asserted). */
+void engine_fini(struct engine *engine);
+
+/* Our address at `index`; the sender's address of QPs whose path names that index. */
+void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid);
+
+/* One packet in, its ICRC found right. `packet->payload` must stay valid until engine_flush(). */
+void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns);
+
+/*
+ * Puts all payload received so far into client memory. To be called after a batch of engine_receive()
+ * and before the buffers they came in are used again. Failures become NAKs and QP errors.
+ */
+void engine_flush(struct engine *engine, uint64_t now_ns);
+
+/*
+ * Builds at most one packet; false when nothing may be sent now. Successive packets of one QP and one
+ * message tend to follow each other, so that the caller can send them as one segmented datagram.
+ */
+bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t now_ns);
+
+/*
+ * The payload of a packet from engine_transmit() could not be read from client memory (-EFAULT,
+ * -ESRCH). The packet must not be sent, nor any of the same QP that was built after it. A request's
+ * work entry completes in error, a READ response turns into a NAK.
+ */
+void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, bool is_response,
+			   int error, uint64_t now_ns);
+
+/* The earliest instant at which engine_tick() has something to do; UINT64_MAX when none. */
+uint64_t engine_next_deadline_ns(const struct engine *engine);
+
+/* Runs the timers that have expired. Never late, as often as the owner likes. */
+void engine_tick(struct engine *engine, uint64_t now_ns);
+
+/* Whether engine_transmit() may have something to build. */
+static inline bool engine_has_ready(const struct engine *engine)
+{
+	return !list_is_empty(&engine->ready);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Every capacity, default and bound of the engine and of the loop that drives it. */
+#ifndef DAEMON_ENGINE_LIMITS_H
+#define DAEMON_ENGINE_LIMITS_H
+
+enum {
+	LIMIT_QPS = 65536,
+	LIMIT_CQS = 65536,
+	LIMIT_MRS = 1 << 20,
+	LIMIT_PDS = 65536,
+	LIMIT_WR_DEPTH = 32768, /* RNIC_WR_DEPTH_MAX */
+	LIMIT_SGES = 32,
+	LIMIT_INLINE_BYTES = 512,
+	LIMIT_RD_ATOMIC = 128,	 /* outstanding READs and atomics of a QP, either side */
+	LIMIT_CQ_ENTRIES = 1 << 22,
+	LIMIT_LOCAL_ACK_DELAY = 10, /* 4.096 us * 2^10 = 4.2 ms: an upper bound of our answers' delay */
+
+	/* Packets of one QP that engine_transmit() builds before it turns to the next QP. */
+	LIMIT_QP_QUANTUM = 32,
+
+	/*
+	 * Bytes under way to one destination that nobody acknowledged yet, over all QPs. Bounded so that
+	 * they fit a peer's socket buffer even when its daemon does not run for a while; see path.h.
+	 */
+	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
+	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
+
+	/* A READ longer than this goes out as several READ requests, which bounds what a responder may
+	 * send at once as the window bounds what we send. */
+	LIMIT_READ_CHUNK_BYTES = 256 * 1024,
+
+	/* Unacknowledged packets of a requester: PSNs of half the space must never be under way. */
+	LIMIT_QP_WINDOW_PACKETS = 4096,
+
+	/* A requester asks for an acknowledgement at least every this many packets. */
+	LIMIT_PACKETS_PER_ACK_REQUEST = 32,
+
+	/* Receive entries that the engine holds of a QP before it asks the client's ring again. */
+	LIMIT_RECV_PREFETCH = 8,
+};
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the engine knows of the way to one destination address: how many bytes of requests are under
+ * way there that nobody acknowledged, over all QPs, and how many may be.
+ *
+ * The peer's packets wait in a socket buffer of a few megabytes until its daemon runs. Were every QP to
+ * keep a window of its own, many QPs together would overrun it, and go-back-N would send everything
+ * twice. So the window belongs to the destination: it halves when a loss is noticed (at most once a
+ * round trip), and grows by one packet for each window's worth of acknowledgements.
+ */
+#ifndef DAEMON_ENGINE_PATH_H
+#define DAEMON_ENGINE_PATH_H
+
+#include "base/list.h"
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct qp;
+
+struct path {
+	struct list node; /* of engine->paths */
+	struct rnic_gid dest;
+	uint32_t references;
+	uint32_t in_flight_bytes;
+	uint32_t window_bytes;
+	uint32_t credit_bytes;	  /* acknowledged since the window last grew */
+	uint64_t reduced_at_ns;	  /* when it was last halved */
+	struct list waiting;	  /* QPs that found the window full, oldest first */
+};
+
+/* The path to `dest`, made when there is none yet; released with path_put(). NULL: out of memory. */
+struct path *path_get(struct engine *engine, const struct rnic_gid *dest);
+void path_put(struct path *path);
+
+/* Whether `bytes` more may go. An empty path always has room. When not, `qp` is put in the queue of
+ * those that are made ready as room appears. */
+bool path_try_reserve(struct path *path, struct qp *qp, uint32_t bytes);
+
+/* `bytes` reserved earlier are no longer under way; `acknowledged` when the peer said so. */
+void path_release(struct engine *engine, struct path *path, uint32_t bytes, bool acknowledged);
+
+/* A loss was noticed at engine->now_ns. */
+void path_reduce(struct engine *engine, struct path *path);
+
+#endif

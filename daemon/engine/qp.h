@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queue pairs: attributes, state, and the two roles that share them. The requester (with completer and
+ * retry) owns the send side, the responder the receive side; this file owns creation, transitions and
+ * what leads into error.
+ */
+#ifndef DAEMON_ENGINE_QP_H
+#define DAEMON_ENGINE_QP_H
+
+#include "base/list.h"
+#include "engine/cq.h"
+#include "engine/engine.h"
+#include "engine/path.h"
+#include "engine/pd.h"
+#include "engine/recv_queue.h"
+#include "engine/requester.h"
+#include "engine/responder.h"
+#include "engine/retry.h"
+#include "engine/send_queue.h"
+
+struct qp_counters {
+	uint64_t sent_packets;
+	uint64_t received_packets;
+	uint64_t sent_bytes;
+	uint64_t received_bytes;
+	uint64_t retransmitted_packets;
+	uint64_t timeouts;
+	uint64_t rnr_naks_received;
+	uint64_t sequence_naks_received;
+	uint64_t duplicates_received;
+	uint64_t completions;
+};
+
+struct qp {
+	struct engine *engine;
+	struct list ready_node; /* in engine->ready, or unlinked */
+	struct list path_node;	/* in path->waiting, or unlinked */
+	uint32_t qpn;
+	uint8_t type;  /* enum rnic_qp_type */
+	uint8_t state; /* enum rnic_qp_state */
+	bool signal_all;
+	struct pd *pd;
+	struct cq *send_cq;
+	struct cq *recv_cq;
+	struct rnic_qp_capacities capacities;
+	struct rnic_qp_attributes attributes;
+	uint32_t path_mtu_bytes;
+	struct path *path; /* from RTR on */
+
+	struct send_queue send_queue;
+	struct requester requester;
+	struct retry retry;
+
+	struct recv_queue recv_queue;
+	struct responder responder;
+
+	enum verdict last_error; /* why it went to ERR, or what it last complained of */
+	struct qp_counters counters;
+	void *user; /* the owner's */
+};
+
+struct qp_config {
+	uint8_t type; /* enum rnic_qp_type */
+	bool signal_all;
+	struct pd *pd;
+	struct cq *send_cq;
+	struct cq *recv_cq;
+	struct rnic_qp_capacities capacities; /* as granted: within limits.h */
+	void *user;
+};
+
+/*
+ * Makes a QP in RESET with a random QPN. References PD and CQs. -EOPNOTSUPP for a type that is not
+ * built, -EINVAL for capacities beyond limits.h, -ENOMEM, -ENOSPC when all QPs are in use.
+ */
+int qp_create(struct engine *engine, const struct qp_config *config, struct qp **qp);
+
+/* Frees it, without completions for what is still posted. */
+void qp_destroy(struct qp *qp);
+
+/*
+ * Changes state and attributes as IBTA 1.4, 11.2.5.2 says, by the table in qp_transition.h. -EINVAL for
+ * a transition or an attribute that is not allowed, or a value out of range; nothing is changed then.
+ */
+int qp_modify(struct qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask);
+
+/* Attributes as they are now, PSNs included. */
+void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
+
+/*
+ * Takes over one validated work entry. The caller has checked send_queue_space(). `inline_bytes` is used
+ * with RNIC_SEND_INLINE, `sges` without. In ERR (and SQE) it is flushed at once.
+ */
+void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
+		  const uint8_t *inline_bytes);
+
+/* New receive entries are in the client's ring while the QP is in ERR: flush them. */
+void qp_flush_receives(struct qp *qp);
+
+/* Into ERR for `verdict`, flushing both queues. Idempotent. */
+void qp_enter_error(struct qp *qp, enum verdict verdict);
+
+/* Puts it at the end of the ready list unless it is there. */
+void qp_make_ready(struct qp *qp);
+
+/* Writes what the QP waits for, as a sentence ("" when nothing), for rnicctl. Returns `text`. */
+const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes);
+
+#endif

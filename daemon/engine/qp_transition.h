@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state diagram of queue pairs as data: [from][to] -> allowed, and by service the attributes that
+ * must and that may be given (IBTA 1.4, 10.3.1 and table 92).
+ */
+#ifndef DAEMON_ENGINE_QP_TRANSITION_H
+#define DAEMON_ENGINE_QP_TRANSITION_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Whether a QP of `type` may go from `from` to `to` with the attributes in `mask`: the transition
+ * exists, all required attributes are there, and none that is neither required nor optional.
+ */
+bool qp_transition_check(enum rnic_qp_type type, enum rnic_qp_state from, enum rnic_qp_state to,
+			 uint32_t mask);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Receive entries that the engine holds of a QP (or of an SRQ): a short private queue in front of the
+ * client's ring. When it runs empty the sink is asked to refill it, so that no RNR NAK is sent while
+ * the client's ring holds an entry that was visible when the packet came.
+ */
+#ifndef DAEMON_ENGINE_RECV_QUEUE_H
+#define DAEMON_ENGINE_RECV_QUEUE_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+
+struct recv_work {
+	uint64_t wr_id;
+	uint32_t sge_count;
+	uint32_t length; /* sum of the SGEs, saturated at 2^32 - 1 */
+	bool invalid;	 /* intake found it wrong: whoever takes it completes it with LOC_QP_OP_ERR */
+};
+
+struct recv_queue {
+	struct recv_work *works; /* LIMIT_RECV_PREFETCH slots */
+	struct rnic_sge *sges;	 /* slots * sge_stride */
+	uint32_t slots;
+	uint32_t sge_stride;
+	uint32_t pushed;
+	uint32_t taken;
+	uint32_t retired; /* entries completed: see struct completion */
+	void *user;	  /* the owner's: the QP or SRQ whose ring feeds this */
+};
+
+int recv_queue_init(struct recv_queue *queue, uint32_t sge_max); /* -ENOMEM */
+void recv_queue_fini(struct recv_queue *queue);
+void recv_queue_clear(struct recv_queue *queue);
+
+/* For the sink's refill: whether one more fits, and adding it. `sges` are copied. */
+bool recv_queue_has_space(const struct recv_queue *queue);
+void recv_queue_push(struct recv_queue *queue, const struct recv_work *work,
+		     const struct rnic_sge *sges);
+
+/*
+ * Takes the oldest entry, asking the sink for a refill when there is none. Copies it to `work` and its
+ * SGEs to `sges` (room for sge_stride). False when the client has posted none.
+ */
+bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_work *work,
+		     struct rnic_sge *sges);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The responder: requests are checked in the order of IBTA 1.4, 9.7.4 and figure 104 (request_checks.h),
+ * executed, and answered. It owes at most one acknowledgement at a time: a later one stands for all
+ * before it, so that a burst of requests is answered once.
+ *
+ * Invariant: expected_psn only grows (modulo 2^24); a message is open exactly when the last accepted
+ * packet was FIRST or MIDDLE; a receive entry is taken once and completed once.
+ */
+#ifndef DAEMON_ENGINE_RESPONDER_H
+#define DAEMON_ENGINE_RESPONDER_H
+
+#include "engine/recv_queue.h"
+#include "engine/replay.h"
+#include "engine/verdict.h"
+#include "wire/packet.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct mr;
+struct packet_builder;
+struct qp;
+
+struct responder {
+	struct rnic_psn expected_psn;
+	uint32_t msn;
+
+	/* The message under way. */
+	uint8_t open_operation; /* enum rnic_operation; NONE when no message is open */
+	uint32_t message_bytes; /* placed so far */
+	uint32_t write_length;	/* of the RETH */
+	uint32_t write_rkey;
+	uint64_t write_address;	   /* of the next byte */
+	bool has_receive;	   /* `receive` is taken and not completed */
+	struct recv_work receive;
+	struct rnic_sge *receive_sges; /* recv sge_max */
+
+	/* The answer that is owed. */
+	bool has_acknowledge;
+	uint8_t syndrome;
+	struct rnic_psn acknowledge_psn;
+	uint32_t acknowledge_msn;
+	bool has_nak_pending;	/* a sequence or RNR NAK was sent: stay silent until the gap closes */
+	bool has_fatal_nak;	/* nothing may follow this NAK */
+
+	struct replay_ring replays;
+};
+
+/* One request packet for `qp`. */
+void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
+
+/* Builds the next answer of `qp` (READ response, atomic ACK, ACK, NAK); false when none is owed. */
+bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
+
+/* Inbound payload of the packet `psn` did not reach memory; see memory_batch.h. */
+void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
+
+/* The bytes of a READ response could not be read. */
+void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
+
+/* Completes the receive entry under way and all that are posted with WR_FLUSH_ERR. */
+void responder_flush(struct engine *engine, struct qp *qp);
+
+/* Forgets everything; QP to RESET. */
+void responder_reset(struct engine *engine, struct qp *qp);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When to send again. A requester has one timer, which is one of two:
+ *
+ * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last progress
+ * or the last transmission of the oldest packet. When it expires, everything unacknowledged goes out
+ * again; each expiry without progress uses up one retry. The encoded timeout is a least value: ours
+ * is that value, doubled for each retry in a row up to eight times. Code 0 means no timer.
+ *
+ * RNR timer (IBTA 1.4, 9.7.5.2.8): runs after an RNR NAK for the time that the NAK carries; nothing is
+ * sent before. Uses up RNR retries, of which 7 means without end. Progress gives all retries back.
+ */
+#ifndef DAEMON_ENGINE_RETRY_H
+#define DAEMON_ENGINE_RETRY_H
+
+#include "base/timer_heap.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct qp;
+
+struct retry {
+	struct timer timer; /* in engine->timers */
+	uint8_t retries_left;
+	uint8_t rnr_retries_left;
+	uint8_t timeouts_in_a_row;
+	bool is_rnr_wait; /* the timer is the RNR timer */
+};
+
+void retry_init(struct qp *qp);
+
+/* All retries again; called on entering RTS and on progress. */
+void retry_progress(struct engine *engine, struct qp *qp);
+
+/* A packet was sent: the ACK timer starts unless it runs. */
+void retry_packet_sent(struct engine *engine, struct qp *qp);
+
+/* An RNR NAK with timer code `code` came for the oldest unacknowledged packet. */
+void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code);
+
+/* A sequence NAK came, or a response was found missing: go back at the cost of one retry. */
+void retry_sequence_error(struct engine *engine, struct qp *qp);
+
+/* The timer of `qp` expired. */
+void retry_expired(struct engine *engine, struct qp *qp);
+
+void retry_stop(struct engine *engine, struct qp *qp);
+
+#endif
