@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#define RNIC_DEVICE_NAME_BYTES 16 /* with the final zero */
+
 /* IBTA 1.4, 4.1.1: a 128-bit global identifier. RoCEv2 carries IPv4 as ::ffff:a.b.c.d. */
 struct rnic_gid {
 	uint8_t bytes[16];
@@ -106,6 +108,7 @@ struct rnic_qp_attributes {
 	uint8_t alternate_timeout;
 	uint8_t reserved;
 	uint16_t alternate_pkey_index;
+	uint16_t reserved_too;
 	uint32_t rate_limit_kbps;
 	struct rnic_path path;
 	struct rnic_path alternate_path;
@@ -233,6 +236,41 @@ enum rnic_async_event_type {
 	RNIC_EVENT_CLIENT_REREGISTER,
 	RNIC_EVENT_GID_CHANGE,
 	RNIC_EVENT_COUNT,
+};
+
+/* What a device is and what it can do: limits are those of one client. */
+struct rnic_device_attributes {
+	char name[RNIC_DEVICE_NAME_BYTES];
+	char netdev[RNIC_DEVICE_NAME_BYTES];
+	char firmware[RNIC_DEVICE_NAME_BYTES];
+	uint64_t node_guid; /* host order */
+	uint64_t max_mr_bytes;
+	uint64_t page_sizes;
+	uint32_t vendor_id;
+	uint32_t vendor_part_id;
+	uint32_t hardware_version;
+	uint32_t netdev_index;
+	uint32_t max_qp;
+	uint32_t max_qp_wr;
+	uint32_t max_sge;
+	uint32_t max_inline_bytes;
+	uint32_t max_cq;
+	uint32_t max_cqe;
+	uint32_t max_mr;
+	uint32_t max_pd;
+	uint32_t max_ah;
+	uint32_t max_srq;
+	uint32_t max_srq_wr;
+	uint32_t max_srq_sge;
+	uint32_t max_mw;
+	uint32_t max_mcast_groups;
+	uint32_t max_qp_rd_atomic;
+	uint32_t max_message_bytes;
+	uint32_t gid_count;
+	uint32_t pkey_count;
+	uint32_t completion_vectors;
+	uint32_t local_ack_delay;
+	uint64_t features; /* reserved for announcing optional operations */
 };
 
 enum rnic_port_state { RNIC_PORT_DOWN = 1, RNIC_PORT_ACTIVE = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The headers of IBTA 1.4, chapter 9.2 to 9.3 (FETH: its annex A19; the zeros of a congestion
- * packet: A17.9.3), one by one, between bytes and host integers.
+ * packet: A17.9), one by one, between bytes and host integers.
  *
  * Every encode writes exactly the header's *_BYTES and returns the byte after it; every decode
  * reads exactly as many and returns the byte after them. The caller has made sure that they are

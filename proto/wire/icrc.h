@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The invariant CRC (IBTA 1.4, 7.8.1; A17.3.3 for the fields that are masked): which bytes it covers
- * and how a receiver checks it that cannot see the IPv4 identification.
+ * The invariant CRC (IBTA 1.4, 7.8.1; A17.3.3 for the fields that are masked): which bytes it
+ * covers and how a receiver checks it that cannot see the IPv4 identification.
  *
  * A UDP socket does not show the identification, but the ICRC covers it. The CRC is linear: the
- * difference between the ICRC found and the one computed for identification 0 is x^(8n) times the 16
- * identification bits, n being the bytes from that field to the end. Dividing that by x^(8n) and
+ * difference between the ICRC found and the one computed for identification 0 is x^(8n) times the
+ * 16 identification bits, n being the bytes from that field to the end. Dividing that by x^(8n) and
  * looking whether only those 16 bits remain checks the packet with 16 bits of strength.
  */
 #ifndef RNIC_PROTO_WIRE_ICRC_H
@@ -14,9 +14,10 @@
 #include "wire/packet.h"
 
 /*
- * The ICRC of a packet whose bytes from the BTH to the end of the pad are `bytes[0 .. length)`, sent
- * from addresses->source_port to port 4791 with the don't-fragment bit set. `ipv4_identification` is
- * ignored for IPv6. `length` is RNIC_BTH_BYTES .. RNIC_PACKET_BYTES_MAX - RNIC_ICRC_BYTES.
+ * The ICRC of a packet whose bytes from the BTH to the end of the pad are `bytes[0 .. length)`,
+ * sent from addresses->source_port to port 4791 with the don't-fragment bit set.
+ * `ipv4_identification` is ignored for IPv6. `length` is RNIC_BTH_BYTES .. RNIC_PACKET_BYTES_MAX -
+ * RNIC_ICRC_BYTES.
  */
 uint32_t rnic_icrc_compute(const struct rnic_addresses *addresses, uint16_t ipv4_identification,
 			   const uint8_t *bytes, size_t length);
@@ -25,15 +26,16 @@ uint32_t rnic_icrc_compute(const struct rnic_addresses *addresses, uint16_t ipv4
 void rnic_icrc_write(uint8_t *out, uint32_t icrc);
 
 enum rnic_icrc_verdict {
-	RNIC_ICRC_GOOD,	      /* all 32 bits agree (IPv6, or an identification of 0) */
+	RNIC_ICRC_GOOD,	       /* all 32 bits agree (IPv6, or an identification of 0) */
 	RNIC_ICRC_GOOD_FOR_ID, /* agrees for one IPv4 identification, which is reported */
 	RNIC_ICRC_BAD,
 };
 
 /*
- * Judges the packet `bytes[0 .. length)` that ends with its ICRC. A `length` that no packet has (below
- * RNIC_BTH_BYTES + RNIC_ICRC_BYTES, above RNIC_PACKET_BYTES_MAX, or no multiple of 4) is BAD. With
- * GOOD_FOR_ID the identification, never 0, is stored at `ipv4_identification`, which may be NULL.
+ * Judges the packet `bytes[0 .. length)` that ends with its ICRC. A `length` that no packet has
+ * (below RNIC_BTH_BYTES + RNIC_ICRC_BYTES, above RNIC_PACKET_BYTES_MAX, or no multiple of 4) is
+ * BAD. With GOOD_FOR_ID the identification, never 0, is stored at `ipv4_identification`, which may
+ * be NULL.
  */
 enum rnic_icrc_verdict rnic_icrc_check(const struct rnic_addresses *addresses, const uint8_t *bytes,
 				       size_t length, uint16_t *ipv4_identification);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The IPv4, IPv6 and UDP headers around a RoCEv2 packet (IBTA A17.3.1), as images in memory. Nobody
+ * The IPv4, IPv6 and UDP headers around a RoCEv2 packet (IBTA A17.3), as images in memory. Nobody
  * sends them: sockets do that. They are needed for what covers or shows them: the ICRC, capture
  * files, and the first 40 bytes of a UD receive.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each of the 256 BTH opcodes means (IBTA 1.4, table 35; A17 for the congestion packet): service,
- * operation, position in its message, headers that follow and what payload it may carry.
+ * What each of the 256 BTH opcodes means (IBTA 1.4, table 35; A17 for the congestion packet):
+ * service, operation, position in its message, headers that follow and what payload it may carry.
  *
  * All knowledge of opcodes is in this table; code asks the row instead of switching over numbers.
  */
@@ -81,9 +81,9 @@ struct rnic_opcode {
 const struct rnic_opcode *rnic_opcode_row(uint8_t opcode);
 
 /*
- * The opcode for an operation at a position, with `headers` picking between variants (an immediate or
- * an invalidate header; other bits are ignored). Returns -1 when no such opcode exists, which a caller
- * who takes its arguments from a validated work entry may assert.
+ * The opcode for an operation at a position, with `headers` picking between variants (an immediate
+ * or an invalidate header; other bits are ignored). Returns -1 when no such opcode exists, which a
+ * caller who takes its arguments from a validated work entry may assert.
  */
 int rnic_opcode_find(enum rnic_service service, enum rnic_operation operation,
 		     enum rnic_position position, uint16_t headers);

@@ -2,9 +2,9 @@
 /*
  * One RoCEv2 packet between bytes and meaning.
  *
- * rnic_packet_decode() is the only producer of a struct rnic_packet from bytes. Whoever holds one may
- * rely on it: the opcode is defined, all headers it names were present, the pad count agrees with the
- * length, a payload is there only where the opcode allows one, and it is at most
+ * rnic_packet_decode() is the only producer of a struct rnic_packet from bytes. Whoever holds one
+ * may rely on it: the opcode is defined, all headers it names were present, the pad count agrees
+ * with the length, a payload is there only where the opcode allows one, and it is at most
  * RNIC_PAYLOAD_BYTES_MAX, or 8 bytes where the opcode says so. What needs a QP to judge (payload
  * against the path MTU, P_Key, PSN) is not judged here. Whether the ICRC was right is the caller's
  * business (icrc.h).
@@ -25,8 +25,7 @@
 #define RNIC_ICRC_BYTES	       4
 #define RNIC_PAYLOAD_BYTES_MAX 4096
 #define RNIC_HEADER_BYTES_MAX  44 /* BTH, XRCETH, AtomicETH: the longest chain */
-#define RNIC_PACKET_BYTES_MAX                                                                      \
-	(RNIC_HEADER_BYTES_MAX + RNIC_PAYLOAD_BYTES_MAX + RNIC_ICRC_BYTES)
+#define RNIC_PACKET_BYTES_MAX  (RNIC_HEADER_BYTES_MAX + RNIC_PAYLOAD_BYTES_MAX + RNIC_ICRC_BYTES)
 
 /* RDMA extended transport header. */
 struct rnic_reth {
@@ -88,16 +87,17 @@ struct rnic_packet {
  * Reads one packet. `bytes` starts at the BTH and `length` includes pad and ICRC; `out->payload`
  * points into `bytes` and lives as long. `addresses` is copied.
  *
- * Errors: -EBADMSG truncated, pad and length disagree, or a payload that no path MTU allows for this
- * opcode; -EPROTO the header version is not 0; -EOPNOTSUPP the opcode is not defined. On error `out` is untouched; count
- * the packet and drop it.
+ * Errors: -EBADMSG truncated, pad and length disagree, or a payload that no path MTU allows for
+ * this opcode; -EPROTO the header version is not 0; -EOPNOTSUPP the opcode is not defined. On error
+ * `out` is untouched; count the packet and drop it.
  */
 int rnic_packet_decode(struct rnic_packet *out, const struct rnic_addresses *addresses,
 		       const uint8_t *bytes, size_t length);
 
 /*
  * Writes BTH and extended headers of `packet` to `out` (room for RNIC_HEADER_BYTES_MAX) and returns
- * their length. The pad count follows from payload_bytes; payload and pad are the caller's to append.
+ * their length. The pad count follows from payload_bytes; payload and pad are the caller's to
+ * append.
  */
 size_t rnic_packet_encode_headers(const struct rnic_packet *packet, uint8_t *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The AETH syndrome (IBTA 1.4, 9.7.5.2.2, tables 43 to 46): acknowledge with credits, RNR NAK with a
- * timer, NAK with a code.
+ * The AETH syndrome (IBTA 1.4, 9.7.5.2.2, tables 43 to 46): acknowledge with credits, RNR NAK with
+ * a timer, NAK with a code.
  */
 #ifndef RNIC_PROTO_WIRE_SYNDROME_H
 #define RNIC_PROTO_WIRE_SYNDROME_H

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* IBTA 1.4, 9.7.6.1.3: 4.096 us * 2^code; UINT64_MAX (never) for code 0. `code` is masked to 5 bits. */
+/* IBTA 1.4, 9.7.6.1.3: 4.096 us * 2^code; UINT64_MAX (never) for code 0. `code` is masked to 5
+ * bits. */
 uint64_t rnic_ack_timeout_ns(uint8_t code);
 
 /* IBTA 1.4, table 45: 0.01 ms .. 655.36 ms. `code` is masked to 5 bits. */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Random but valid packets, the same for the same seed. */
+#ifndef RNIC_TESTS_PACKET_MAKER_H
+#define RNIC_TESTS_PACKET_MAKER_H
+
+#include "wire/packet.h"
+
+/* `state` is any number but 0. */
+uint64_t maker_random(uint64_t *state);
+
+struct rnic_addresses maker_addresses(uint64_t *state, bool ipv4);
+
+/*
+ * A packet of a defined `opcode` with random fields; its payload, of a length the opcode allows,
+ * lies in `payload`, which has RNIC_PAYLOAD_BYTES_MAX bytes.
+ */
+struct rnic_packet maker_packet(uint64_t *state, uint8_t opcode, bool ipv4, uint8_t *payload);
+
+/* Writes the packet with pad and a zero ICRC to `out`, and returns the length with ICRC. */
+size_t maker_write(const struct rnic_packet *packet, uint8_t *out);
+
+#endif

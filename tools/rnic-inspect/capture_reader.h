@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads capture files frame by frame: pcap (both byte orders, micro- and nanoseconds) and pcapng
+ * (sections, interfaces, enhanced and simple packet blocks; other blocks are skipped).
+ *
+ * The file is mapped, frames point into the mapping. It is not trusted: every length is checked
+ * against the bytes there are.
+ */
+#ifndef RNIC_INSPECT_CAPTURE_READER_H
+#define RNIC_INSPECT_CAPTURE_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct capture_frame {
+	uint64_t time_ns;     /* since the epoch; 0 where the file does not tell */
+	uint32_t link_type;   /* LINKTYPE_ number of the tcpdump registry */
+	const uint8_t *bytes; /* valid until capture_reader_close() */
+	size_t captured_bytes;
+	size_t original_bytes; /* more than captured when a snapshot length cut the frame */
+};
+
+struct capture_reader;
+
+/*
+ * Opens `path`. Returns 0; -EBADMSG when it is no capture file; or the error of opening or mapping
+ * it. The caller closes the reader.
+ */
+int capture_reader_open(struct capture_reader **out, const char *path);
+
+/* Returns 1 and a frame, 0 at the end, or -EBADMSG where the file is damaged or ends within a
+ * frame. */
+int capture_reader_next(struct capture_reader *reader, struct capture_frame *frame);
+
+void capture_reader_close(struct capture_reader *reader);
+
+#endif

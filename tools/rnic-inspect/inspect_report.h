@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Says on standard output what was found: a line a packet and a summary, as text or as JSON lines.
+ */
+#ifndef RNIC_INSPECT_REPORT_H
+#define RNIC_INSPECT_REPORT_H
+
+#include "judgement.h"
+
+struct inspect_summary {
+	uint64_t verdict_counts[VERDICT_COUNT];
+	uint64_t unknown_link_count; /* of VERDICT_OTHER: frames of a link type that we cannot read
+				      */
+};
+
+/* `time_ns` counts from the first frame of the capture. Not for VERDICT_OTHER. */
+void inspect_report_text(const struct judgement *judgement, uint64_t time_ns);
+void inspect_report_json(const struct judgement *judgement, uint64_t time_ns);
+
+void inspect_summary_text(const struct inspect_summary *summary);
+void inspect_summary_json(const struct inspect_summary *summary);
+
+#endif
