@@ -23,7 +23,7 @@
 #define RNIC_CTL_MESSAGE_BYTES 8192 /* no message is longer */
 #define RNIC_CTL_FDS_MAX       4
 #define RNIC_CTL_TEXT_BYTES    160
-#define RNIC_CTL_NAME_BYTES    16
+#define RNIC_CTL_NAME_BYTES    RNIC_DEVICE_NAME_BYTES
 #define RNIC_GIDS_MAX	       32
 
 enum rnic_ctl_operation {
@@ -96,40 +96,6 @@ struct rnic_ctl_hello {
 	uint32_t flags;
 	uint64_t features; /* none defined yet: 0 */
 	char program[RNIC_CTL_NAME_BYTES];
-};
-
-struct rnic_device_attributes {
-	char name[RNIC_CTL_NAME_BYTES];
-	char netdev[RNIC_CTL_NAME_BYTES];
-	char firmware[RNIC_CTL_NAME_BYTES];
-	uint64_t node_guid; /* host order */
-	uint64_t max_mr_bytes;
-	uint64_t page_sizes;
-	uint32_t vendor_id;
-	uint32_t vendor_part_id;
-	uint32_t hardware_version;
-	uint32_t netdev_index;
-	uint32_t max_qp;
-	uint32_t max_qp_wr;
-	uint32_t max_sge;
-	uint32_t max_inline_bytes;
-	uint32_t max_cq;
-	uint32_t max_cqe;
-	uint32_t max_mr;
-	uint32_t max_pd;
-	uint32_t max_ah;
-	uint32_t max_srq;
-	uint32_t max_srq_wr;
-	uint32_t max_srq_sge;
-	uint32_t max_mw;
-	uint32_t max_mcast_groups;
-	uint32_t max_qp_rd_atomic;
-	uint32_t max_message_bytes;
-	uint32_t gid_count;
-	uint32_t pkey_count;
-	uint32_t completion_vectors;
-	uint32_t local_ack_delay;
-	uint64_t features; /* reserved for announcing optional operations */
 };
 
 /* Descriptors of the reply (not for ADMIN): session region, status region, doorbell eventfd, read end
@@ -299,6 +265,7 @@ struct rnic_show_device {
 	uint32_t mr_count;
 	uint32_t cq_count;
 	uint32_t pd_count;
+	uint32_t reserved;
 	struct rnic_ctl_gids_reply gids;
 };
 

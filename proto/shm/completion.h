@@ -37,10 +37,16 @@ struct rnic_completion_entry {
 	uint32_t retired;
 	uint32_t source_gid_index;
 	uint8_t service_level;
-	uint8_t reserved[7];
+	uint8_t reserved[11];
 };
 
-/* The head of a region of kind RNIC_REGION_CQ; entries follow at RNIC_CQ_ENTRIES_OFFSET. */
+/*
+ * The head of a region of kind RNIC_REGION_CQ; entries follow at RNIC_CQ_ENTRIES_OFFSET.
+ *
+ * RESIZE_CQ makes a new region, in which the index goes on counting and every entry that the client has
+ * not taken yet lies at index & (new slots - 1); the daemon writes to the old region no more once it
+ * has answered. The client polls nothing between request and reply.
+ */
 struct rnic_cq_region {
 	struct rnic_region_header header;
 	struct rnic_shared_index producer; /* daemon writes */

@@ -28,7 +28,7 @@ struct rnic_send_entry {
 	uint32_t immediate;	 /* host order; or the rkey to invalidate; bind: the MR's lkey */
 	uint64_t remote_address; /* bind: the window's address */
 	uint32_t rkey;		 /* bind: the window's new rkey */
-	uint32_t inline_bytes;	 /* with RNIC_SEND_INLINE: bytes in the side area */
+	uint32_t inline_bytes;	 /* with RNIC_SEND_INLINE: bytes in the side area; sge_count is 0 */
 	union {
 		struct {
 			uint64_t compare;
@@ -60,7 +60,13 @@ struct rnic_recv_entry {
 	struct rnic_sge sge; /* with sge_count 1 */
 };
 
-/* The head of a region of kind RNIC_REGION_QUEUES. An SRQ has only the receive half. */
+/*
+ * The head of a region of kind RNIC_REGION_QUEUES. An SRQ has only the receive half.
+ *
+ * Indices start at 0 and are never set back. A QP that goes to RESET forgets what was posted: the
+ * daemon takes both producer indices as they stand as its own consumer and retired counts, and the
+ * client, which posts nothing between request and reply, does the same.
+ */
 struct rnic_queues_region {
 	struct rnic_region_header header;
 	struct rnic_shared_index send_producer; /* client writes */

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Compile-time proof that a struct which two processes share lies as its contract says. */
+#ifndef RNIC_PROTO_BASE_LAYOUT_ASSERT_H
+#define RNIC_PROTO_BASE_LAYOUT_ASSERT_H
+
+#include <stddef.h>
+
+#define RNIC_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)
+
+#define RNIC_AT(type, member, offset)                                                              \
+	_Static_assert(offsetof(type, member) == (offset), "offset of " #member " in " #type)
+
+#endif

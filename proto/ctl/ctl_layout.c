@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* Proof that the messages lie as proto/README.md draws them. */
+#include "ctl/ctl_message.h"
+
+#include "base/layout_assert.h"
+
+RNIC_SIZE(struct rnic_gid, 16);
+RNIC_AT(struct rnic_gid, bytes, 0);
+
+RNIC_SIZE(struct rnic_path, 32);
+RNIC_AT(struct rnic_path, dest_gid, 0);
+RNIC_AT(struct rnic_path, flow_label, 16);
+RNIC_AT(struct rnic_path, source_gid_index, 20);
+RNIC_AT(struct rnic_path, hop_limit, 21);
+RNIC_AT(struct rnic_path, traffic_class, 22);
+RNIC_AT(struct rnic_path, service_level, 23);
+RNIC_AT(struct rnic_path, port, 24);
+RNIC_AT(struct rnic_path, is_global, 25);
+RNIC_AT(struct rnic_path, reserved, 26);
+RNIC_AT(struct rnic_path, dest_lid, 28);
+RNIC_AT(struct rnic_path, source_path_bits, 30);
+RNIC_AT(struct rnic_path, static_rate, 31);
+
+RNIC_SIZE(struct rnic_qp_attributes, 116);
+RNIC_AT(struct rnic_qp_attributes, state, 0);
+RNIC_AT(struct rnic_qp_attributes, current_state, 4);
+RNIC_AT(struct rnic_qp_attributes, qkey, 8);
+RNIC_AT(struct rnic_qp_attributes, rq_psn, 12);
+RNIC_AT(struct rnic_qp_attributes, sq_psn, 16);
+RNIC_AT(struct rnic_qp_attributes, dest_qpn, 20);
+RNIC_AT(struct rnic_qp_attributes, access_flags, 24);
+RNIC_AT(struct rnic_qp_attributes, pkey_index, 28);
+RNIC_AT(struct rnic_qp_attributes, path_mtu, 30);
+RNIC_AT(struct rnic_qp_attributes, max_rd_atomic, 31);
+RNIC_AT(struct rnic_qp_attributes, max_dest_rd_atomic, 32);
+RNIC_AT(struct rnic_qp_attributes, min_rnr_timer, 33);
+RNIC_AT(struct rnic_qp_attributes, port, 34);
+RNIC_AT(struct rnic_qp_attributes, timeout, 35);
+RNIC_AT(struct rnic_qp_attributes, retry_count, 36);
+RNIC_AT(struct rnic_qp_attributes, rnr_retry, 37);
+RNIC_AT(struct rnic_qp_attributes, en_sqd_async_notify, 38);
+RNIC_AT(struct rnic_qp_attributes, path_migration_state, 39);
+RNIC_AT(struct rnic_qp_attributes, sq_draining, 40);
+RNIC_AT(struct rnic_qp_attributes, alternate_port, 41);
+RNIC_AT(struct rnic_qp_attributes, alternate_timeout, 42);
+RNIC_AT(struct rnic_qp_attributes, reserved, 43);
+RNIC_AT(struct rnic_qp_attributes, alternate_pkey_index, 44);
+RNIC_AT(struct rnic_qp_attributes, reserved_too, 46);
+RNIC_AT(struct rnic_qp_attributes, rate_limit_kbps, 48);
+RNIC_AT(struct rnic_qp_attributes, path, 52);
+RNIC_AT(struct rnic_qp_attributes, alternate_path, 84);
+
+RNIC_SIZE(struct rnic_qp_capacities, 20);
+RNIC_AT(struct rnic_qp_capacities, max_send_wr, 0);
+RNIC_AT(struct rnic_qp_capacities, max_recv_wr, 4);
+RNIC_AT(struct rnic_qp_capacities, max_send_sge, 8);
+RNIC_AT(struct rnic_qp_capacities, max_recv_sge, 12);
+RNIC_AT(struct rnic_qp_capacities, max_inline_bytes, 16);
+
+RNIC_SIZE(struct rnic_device_attributes, 176);
+RNIC_AT(struct rnic_device_attributes, name, 0);
+RNIC_AT(struct rnic_device_attributes, netdev, 16);
+RNIC_AT(struct rnic_device_attributes, firmware, 32);
+RNIC_AT(struct rnic_device_attributes, node_guid, 48);
+RNIC_AT(struct rnic_device_attributes, max_mr_bytes, 56);
+RNIC_AT(struct rnic_device_attributes, page_sizes, 64);
+RNIC_AT(struct rnic_device_attributes, vendor_id, 72);
+RNIC_AT(struct rnic_device_attributes, vendor_part_id, 76);
+RNIC_AT(struct rnic_device_attributes, hardware_version, 80);
+RNIC_AT(struct rnic_device_attributes, netdev_index, 84);
+RNIC_AT(struct rnic_device_attributes, max_qp, 88);
+RNIC_AT(struct rnic_device_attributes, max_qp_wr, 92);
+RNIC_AT(struct rnic_device_attributes, max_sge, 96);
+RNIC_AT(struct rnic_device_attributes, max_inline_bytes, 100);
+RNIC_AT(struct rnic_device_attributes, max_cq, 104);
+RNIC_AT(struct rnic_device_attributes, max_cqe, 108);
+RNIC_AT(struct rnic_device_attributes, max_mr, 112);
+RNIC_AT(struct rnic_device_attributes, max_pd, 116);
+RNIC_AT(struct rnic_device_attributes, max_ah, 120);
+RNIC_AT(struct rnic_device_attributes, max_srq, 124);
+RNIC_AT(struct rnic_device_attributes, max_srq_wr, 128);
+RNIC_AT(struct rnic_device_attributes, max_srq_sge, 132);
+RNIC_AT(struct rnic_device_attributes, max_mw, 136);
+RNIC_AT(struct rnic_device_attributes, max_mcast_groups, 140);
+RNIC_AT(struct rnic_device_attributes, max_qp_rd_atomic, 144);
+RNIC_AT(struct rnic_device_attributes, max_message_bytes, 148);
+RNIC_AT(struct rnic_device_attributes, gid_count, 152);
+RNIC_AT(struct rnic_device_attributes, pkey_count, 156);
+RNIC_AT(struct rnic_device_attributes, completion_vectors, 160);
+RNIC_AT(struct rnic_device_attributes, local_ack_delay, 164);
+RNIC_AT(struct rnic_device_attributes, features, 168);
+
+RNIC_SIZE(struct rnic_ctl_header, 24);
+RNIC_AT(struct rnic_ctl_header, magic, 0);
+RNIC_AT(struct rnic_ctl_header, version, 4);
+RNIC_AT(struct rnic_ctl_header, operation, 6);
+RNIC_AT(struct rnic_ctl_header, request_id, 8);
+RNIC_AT(struct rnic_ctl_header, bytes, 12);
+RNIC_AT(struct rnic_ctl_header, status, 16);
+RNIC_AT(struct rnic_ctl_header, reserved, 20);
+
+RNIC_SIZE(struct rnic_ctl_refusal, 160);
+RNIC_AT(struct rnic_ctl_refusal, reason, 0);
+
+RNIC_SIZE(struct rnic_handle, 8);
+RNIC_AT(struct rnic_handle, slot, 0);
+RNIC_AT(struct rnic_handle, generation, 4);
+
+RNIC_SIZE(struct rnic_ctl_object, 8);
+RNIC_AT(struct rnic_ctl_object, handle, 0);
+
+RNIC_SIZE(struct rnic_ctl_hello, 32);
+RNIC_AT(struct rnic_ctl_hello, version_min, 0);
+RNIC_AT(struct rnic_ctl_hello, version_max, 2);
+RNIC_AT(struct rnic_ctl_hello, flags, 4);
+RNIC_AT(struct rnic_ctl_hello, features, 8);
+RNIC_AT(struct rnic_ctl_hello, program, 16);
+
+RNIC_SIZE(struct rnic_ctl_hello_reply, 192);
+RNIC_AT(struct rnic_ctl_hello_reply, version, 0);
+RNIC_AT(struct rnic_ctl_hello_reply, reserved, 2);
+RNIC_AT(struct rnic_ctl_hello_reply, client_id, 4);
+RNIC_AT(struct rnic_ctl_hello_reply, features, 8);
+RNIC_AT(struct rnic_ctl_hello_reply, device, 16);
+
+RNIC_SIZE(struct rnic_ctl_port_reply, 20);
+RNIC_AT(struct rnic_ctl_port_reply, state, 0);
+RNIC_AT(struct rnic_ctl_port_reply, max_mtu, 4);
+RNIC_AT(struct rnic_ctl_port_reply, active_mtu, 5);
+RNIC_AT(struct rnic_ctl_port_reply, reserved, 6);
+RNIC_AT(struct rnic_ctl_port_reply, max_message_bytes, 8);
+RNIC_AT(struct rnic_ctl_port_reply, gid_count, 12);
+RNIC_AT(struct rnic_ctl_port_reply, speed_mbps, 16);
+
+RNIC_SIZE(struct rnic_gid_entry, 24);
+RNIC_AT(struct rnic_gid_entry, gid, 0);
+RNIC_AT(struct rnic_gid_entry, netdev_index, 16);
+RNIC_AT(struct rnic_gid_entry, reserved, 20);
+
+RNIC_SIZE(struct rnic_ctl_gids_reply, 776);
+RNIC_AT(struct rnic_ctl_gids_reply, count, 0);
+RNIC_AT(struct rnic_ctl_gids_reply, reserved, 4);
+RNIC_AT(struct rnic_ctl_gids_reply, entries, 8);
+
+RNIC_SIZE(struct rnic_ctl_pd_reply, 8);
+RNIC_AT(struct rnic_ctl_pd_reply, pd, 0);
+
+RNIC_SIZE(struct rnic_ctl_register_mr, 48);
+RNIC_AT(struct rnic_ctl_register_mr, pd, 0);
+RNIC_AT(struct rnic_ctl_register_mr, access, 8);
+RNIC_AT(struct rnic_ctl_register_mr, mode, 12);
+RNIC_AT(struct rnic_ctl_register_mr, address, 16);
+RNIC_AT(struct rnic_ctl_register_mr, length, 24);
+RNIC_AT(struct rnic_ctl_register_mr, iova, 32);
+RNIC_AT(struct rnic_ctl_register_mr, memfd_offset, 40);
+
+RNIC_SIZE(struct rnic_ctl_register_mr_reply, 16);
+RNIC_AT(struct rnic_ctl_register_mr_reply, mr, 0);
+RNIC_AT(struct rnic_ctl_register_mr_reply, lkey, 8);
+RNIC_AT(struct rnic_ctl_register_mr_reply, rkey, 12);
+
+RNIC_SIZE(struct rnic_ctl_channel_reply, 8);
+RNIC_AT(struct rnic_ctl_channel_reply, channel, 0);
+
+RNIC_SIZE(struct rnic_ctl_create_cq, 16);
+RNIC_AT(struct rnic_ctl_create_cq, entries, 0);
+RNIC_AT(struct rnic_ctl_create_cq, completion_vector, 4);
+RNIC_AT(struct rnic_ctl_create_cq, channel, 8);
+
+RNIC_SIZE(struct rnic_ctl_cq_reply, 16);
+RNIC_AT(struct rnic_ctl_cq_reply, cq, 0);
+RNIC_AT(struct rnic_ctl_cq_reply, entries, 8);
+RNIC_AT(struct rnic_ctl_cq_reply, slots, 12);
+
+RNIC_SIZE(struct rnic_ctl_resize_cq, 16);
+RNIC_AT(struct rnic_ctl_resize_cq, cq, 0);
+RNIC_AT(struct rnic_ctl_resize_cq, entries, 8);
+RNIC_AT(struct rnic_ctl_resize_cq, reserved, 12);
+
+RNIC_SIZE(struct rnic_ctl_create_qp, 64);
+RNIC_AT(struct rnic_ctl_create_qp, pd, 0);
+RNIC_AT(struct rnic_ctl_create_qp, send_cq, 8);
+RNIC_AT(struct rnic_ctl_create_qp, recv_cq, 16);
+RNIC_AT(struct rnic_ctl_create_qp, srq, 24);
+RNIC_AT(struct rnic_ctl_create_qp, type, 32);
+RNIC_AT(struct rnic_ctl_create_qp, signal_all, 36);
+RNIC_AT(struct rnic_ctl_create_qp, capacities, 40);
+RNIC_AT(struct rnic_ctl_create_qp, reserved, 60);
+
+RNIC_SIZE(struct rnic_ctl_create_qp_reply, 32);
+RNIC_AT(struct rnic_ctl_create_qp_reply, qp, 0);
+RNIC_AT(struct rnic_ctl_create_qp_reply, qpn, 8);
+RNIC_AT(struct rnic_ctl_create_qp_reply, capacities, 12);
+
+RNIC_SIZE(struct rnic_ctl_modify_qp, 132);
+RNIC_AT(struct rnic_ctl_modify_qp, qp, 0);
+RNIC_AT(struct rnic_ctl_modify_qp, mask, 8);
+RNIC_AT(struct rnic_ctl_modify_qp, reserved, 12);
+RNIC_AT(struct rnic_ctl_modify_qp, attributes, 16);
+
+RNIC_SIZE(struct rnic_ctl_query_qp_reply, 140);
+RNIC_AT(struct rnic_ctl_query_qp_reply, attributes, 0);
+RNIC_AT(struct rnic_ctl_query_qp_reply, capacities, 116);
+RNIC_AT(struct rnic_ctl_query_qp_reply, signal_all, 136);
+
+RNIC_SIZE(struct rnic_ctl_create_ah, 40);
+RNIC_AT(struct rnic_ctl_create_ah, pd, 0);
+RNIC_AT(struct rnic_ctl_create_ah, path, 8);
+
+RNIC_SIZE(struct rnic_ctl_ah_reply, 8);
+RNIC_AT(struct rnic_ctl_ah_reply, ah, 0);
+
+RNIC_SIZE(struct rnic_ctl_show, 8);
+RNIC_AT(struct rnic_ctl_show, kind, 0);
+RNIC_AT(struct rnic_ctl_show, cursor, 4);
+
+RNIC_SIZE(struct rnic_ctl_show_reply, 16);
+RNIC_AT(struct rnic_ctl_show_reply, kind, 0);
+RNIC_AT(struct rnic_ctl_show_reply, row_count, 4);
+RNIC_AT(struct rnic_ctl_show_reply, row_bytes, 8);
+RNIC_AT(struct rnic_ctl_show_reply, next, 12);
+
+RNIC_SIZE(struct rnic_show_device, 1048);
+RNIC_AT(struct rnic_show_device, device, 0);
+RNIC_AT(struct rnic_show_device, port, 176);
+RNIC_AT(struct rnic_show_device, udp_port, 196);
+RNIC_AT(struct rnic_show_device, poll, 212);
+RNIC_AT(struct rnic_show_device, segmentation, 228);
+RNIC_AT(struct rnic_show_device, pid, 244);
+RNIC_AT(struct rnic_show_device, client_count, 248);
+RNIC_AT(struct rnic_show_device, qp_count, 252);
+RNIC_AT(struct rnic_show_device, mr_count, 256);
+RNIC_AT(struct rnic_show_device, cq_count, 260);
+RNIC_AT(struct rnic_show_device, pd_count, 264);
+RNIC_AT(struct rnic_show_device, reserved, 268);
+RNIC_AT(struct rnic_show_device, gids, 272);
+
+RNIC_SIZE(struct rnic_show_client, 56);
+RNIC_AT(struct rnic_show_client, client_id, 0);
+RNIC_AT(struct rnic_show_client, pid, 4);
+RNIC_AT(struct rnic_show_client, uid, 8);
+RNIC_AT(struct rnic_show_client, qp_count, 12);
+RNIC_AT(struct rnic_show_client, mr_count, 16);
+RNIC_AT(struct rnic_show_client, cq_count, 20);
+RNIC_AT(struct rnic_show_client, pd_count, 24);
+RNIC_AT(struct rnic_show_client, reserved, 28);
+RNIC_AT(struct rnic_show_client, registered_bytes, 32);
+RNIC_AT(struct rnic_show_client, program, 40);
+
+RNIC_SIZE(struct rnic_show_qp, 464);
+RNIC_AT(struct rnic_show_qp, client_id, 0);
+RNIC_AT(struct rnic_show_qp, qpn, 4);
+RNIC_AT(struct rnic_show_qp, type, 8);
+RNIC_AT(struct rnic_show_qp, state, 12);
+RNIC_AT(struct rnic_show_qp, peer_qpn, 16);
+RNIC_AT(struct rnic_show_qp, path_mtu_bytes, 20);
+RNIC_AT(struct rnic_show_qp, peer_gid, 24);
+RNIC_AT(struct rnic_show_qp, send_posted, 40);
+RNIC_AT(struct rnic_show_qp, recv_posted, 44);
+RNIC_AT(struct rnic_show_qp, send_psn, 48);
+RNIC_AT(struct rnic_show_qp, unacknowledged_psn, 52);
+RNIC_AT(struct rnic_show_qp, expected_psn, 56);
+RNIC_AT(struct rnic_show_qp, packets_in_flight, 60);
+RNIC_AT(struct rnic_show_qp, sent_packets, 64);
+RNIC_AT(struct rnic_show_qp, received_packets, 72);
+RNIC_AT(struct rnic_show_qp, sent_bytes, 80);
+RNIC_AT(struct rnic_show_qp, received_bytes, 88);
+RNIC_AT(struct rnic_show_qp, retransmitted_packets, 96);
+RNIC_AT(struct rnic_show_qp, timeouts, 104);
+RNIC_AT(struct rnic_show_qp, rnr_naks_received, 112);
+RNIC_AT(struct rnic_show_qp, sequence_naks_received, 120);
+RNIC_AT(struct rnic_show_qp, duplicates_received, 128);
+RNIC_AT(struct rnic_show_qp, completions, 136);
+RNIC_AT(struct rnic_show_qp, last_error, 144);
+RNIC_AT(struct rnic_show_qp, waiting_for, 304);
+
+RNIC_SIZE(struct rnic_show_mr, 40);
+RNIC_AT(struct rnic_show_mr, client_id, 0);
+RNIC_AT(struct rnic_show_mr, lkey, 4);
+RNIC_AT(struct rnic_show_mr, rkey, 8);
+RNIC_AT(struct rnic_show_mr, access, 12);
+RNIC_AT(struct rnic_show_mr, iova, 16);
+RNIC_AT(struct rnic_show_mr, length, 24);
+RNIC_AT(struct rnic_show_mr, mode, 32);
+RNIC_AT(struct rnic_show_mr, reserved, 36);
+
+RNIC_SIZE(struct rnic_show_cq, 32);
+RNIC_AT(struct rnic_show_cq, client_id, 0);
+RNIC_AT(struct rnic_show_cq, slot, 4);
+RNIC_AT(struct rnic_show_cq, entries, 8);
+RNIC_AT(struct rnic_show_cq, used, 12);
+RNIC_AT(struct rnic_show_cq, armed, 16);
+RNIC_AT(struct rnic_show_cq, overrun, 20);
+RNIC_AT(struct rnic_show_cq, completions, 24);
+
+RNIC_SIZE(struct rnic_show_counter, 56);
+RNIC_AT(struct rnic_show_counter, name, 0);
+RNIC_AT(struct rnic_show_counter, value, 48);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "ctl/ctl_message.h"
+
+#include "base/bits.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What the messages of an operation carry. Payloads have exactly these sizes. */
+struct operation {
+	const char *name;
+	uint16_t request_bytes;
+	uint16_t reply_bytes;
+	uint8_t reply_fd_count;
+};
+
+static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
+	[RNIC_CTL_HELLO] = {"HELLO", sizeof(struct rnic_ctl_hello),
+			    sizeof(struct rnic_ctl_hello_reply), 4},
+	[RNIC_CTL_QUERY_PORT] = {"QUERY_PORT", 0, sizeof(struct rnic_ctl_port_reply), 0},
+	[RNIC_CTL_QUERY_GIDS] = {"QUERY_GIDS", 0, sizeof(struct rnic_ctl_gids_reply), 0},
+	[RNIC_CTL_ALLOC_PD] = {"ALLOC_PD", 0, sizeof(struct rnic_ctl_pd_reply), 0},
+	[RNIC_CTL_DEALLOC_PD] = {"DEALLOC_PD", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_REGISTER_MR] = {"REGISTER_MR", sizeof(struct rnic_ctl_register_mr),
+				  sizeof(struct rnic_ctl_register_mr_reply), 0},
+	[RNIC_CTL_DEREGISTER_MR] = {"DEREGISTER_MR", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CREATE_CHANNEL] = {"CREATE_CHANNEL", 0, sizeof(struct rnic_ctl_channel_reply), 1},
+	[RNIC_CTL_DESTROY_CHANNEL] = {"DESTROY_CHANNEL", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CREATE_CQ] = {"CREATE_CQ", sizeof(struct rnic_ctl_create_cq),
+				sizeof(struct rnic_ctl_cq_reply), 1},
+	[RNIC_CTL_RESIZE_CQ] = {"RESIZE_CQ", sizeof(struct rnic_ctl_resize_cq),
+				sizeof(struct rnic_ctl_cq_reply), 1},
+	[RNIC_CTL_DESTROY_CQ] = {"DESTROY_CQ", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CREATE_QP] = {"CREATE_QP", sizeof(struct rnic_ctl_create_qp),
+				sizeof(struct rnic_ctl_create_qp_reply), 1},
+	[RNIC_CTL_MODIFY_QP] = {"MODIFY_QP", sizeof(struct rnic_ctl_modify_qp), 0, 0},
+	[RNIC_CTL_QUERY_QP] = {"QUERY_QP", sizeof(struct rnic_ctl_object),
+			       sizeof(struct rnic_ctl_query_qp_reply), 0},
+	[RNIC_CTL_DESTROY_QP] = {"DESTROY_QP", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CREATE_AH] = {"CREATE_AH", sizeof(struct rnic_ctl_create_ah),
+				sizeof(struct rnic_ctl_ah_reply), 0},
+	[RNIC_CTL_DESTROY_AH] = {"DESTROY_AH", sizeof(struct rnic_ctl_object), 0, 0},
+	/* The rows of the reply are checked by check_rows(). */
+	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
+			   0},
+};
+
+/* No errno is larger: what the kernel itself takes for one. */
+#define ERRNO_MAX 4095
+
+static const struct operation *operation_find(uint32_t number)
+{
+	if (number >= RNIC_COUNT_OF(operations) || operations[number].name == NULL)
+		return NULL;
+	return &operations[number];
+}
+
+const char *rnic_ctl_operation_name(uint32_t operation)
+{
+	const struct operation *found = operation_find(operation);
+
+	return found == NULL ? "unknown" : found->name;
+}
+
+/* Reads the header and checks what requests and replies have in common. */
+static int check_header(const void *message, size_t received, struct rnic_ctl_header *header)
+{
+	if (received < sizeof(*header) || received > RNIC_CTL_MESSAGE_BYTES)
+		return -EPROTO;
+	memcpy(header, message, sizeof(*header));
+	if (header->magic != RNIC_CTL_MAGIC || header->bytes != received || header->reserved != 0)
+		return -EPROTO;
+	return 0;
+}
+
+static bool version_is_known(uint16_t version)
+{
+	return version >= RNIC_CTL_VERSION_MIN && version <= RNIC_CTL_VERSION_MAX;
+}
+
+/* The number of descriptors that a request must bring, which two operations let the client choose. */
+static unsigned request_fd_count(uint16_t operation, const void *payload)
+{
+	struct rnic_ctl_hello hello;
+	struct rnic_ctl_register_mr register_mr;
+
+	switch (operation) {
+	case RNIC_CTL_HELLO:
+		memcpy(&hello, payload, sizeof(hello));
+		return (hello.flags & RNIC_HELLO_MEMORY_FD) != 0;
+	case RNIC_CTL_REGISTER_MR:
+		memcpy(&register_mr, payload, sizeof(register_mr));
+		return register_mr.mode == RNIC_MEMORY_MAPPED;
+	default:
+		return 0;
+	}
+}
+
+int rnic_ctl_check_request(const void *message, size_t received, unsigned fd_count)
+{
+	struct rnic_ctl_header header;
+	const struct operation *operation;
+	int error = check_header(message, received, &header);
+
+	if (error != 0)
+		return error;
+	if (header.status != 0)
+		return -EPROTO;
+	operation = operation_find(header.operation);
+	if (operation == NULL)
+		return -EOPNOTSUPP;
+	if (header.operation == RNIC_CTL_HELLO ? header.version != 0 :
+						 !version_is_known(header.version))
+		return -EPROTO;
+	if (received - sizeof(header) != operation->request_bytes)
+		return -EPROTO;
+	if (fd_count != request_fd_count(header.operation,
+					 (const uint8_t *)message + sizeof(header)))
+		return -EPROTO;
+	return 0;
+}
+
+static int check_refusal(const void *message, const struct rnic_ctl_header *header,
+			 unsigned fd_count)
+{
+	struct rnic_ctl_refusal refusal;
+
+	if (header->status > 0 || header->status < -ERRNO_MAX || fd_count != 0 ||
+	    header->bytes != sizeof(*header) + sizeof(refusal))
+		return -EPROTO;
+	memcpy(&refusal, (const uint8_t *)message + sizeof(*header), sizeof(refusal));
+	return memchr(refusal.reason, 0, sizeof(refusal.reason)) != NULL ? 0 : -EPROTO;
+}
+
+/* Whether the rows that a SHOW reply announces are all that follows. */
+static int check_rows(const void *message, size_t received)
+{
+	const size_t head_bytes = sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply);
+	struct rnic_ctl_show_reply reply;
+
+	if (received < head_bytes)
+		return -EPROTO;
+	memcpy(&reply, (const uint8_t *)message + sizeof(struct rnic_ctl_header), sizeof(reply));
+	return (uint64_t)reply.row_count * reply.row_bytes == received - head_bytes ? 0 : -EPROTO;
+}
+
+static bool reply_fd_count_fits(const struct rnic_ctl_header *header,
+				const struct operation *operation, unsigned fd_count)
+{
+	/* A HELLO of an administrator is answered without regions; who asked knows which it was. */
+	return fd_count == operation->reply_fd_count ||
+	       (header->operation == RNIC_CTL_HELLO && fd_count == 0);
+}
+
+int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count, uint32_t operation,
+			 uint32_t request_id)
+{
+	const struct operation *found = operation_find(operation);
+	struct rnic_ctl_header header;
+	int error = check_header(message, received, &header);
+
+	if (error != 0)
+		return error;
+	if (found == NULL || header.operation != operation || header.request_id != request_id)
+		return -EPROTO;
+	/* A refused HELLO may come from a daemon of another version: its reason must be readable. */
+	if (header.status != 0)
+		return check_refusal(message, &header, fd_count);
+	if (!version_is_known(header.version) || !reply_fd_count_fits(&header, found, fd_count))
+		return -EPROTO;
+	if (operation == RNIC_CTL_SHOW)
+		return check_rows(message, received);
+	return received - sizeof(header) == found->reply_bytes ? 0 : -EPROTO;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "shm/completion.h"
+#include "shm/region.h"
+#include "shm/work.h"
+
+#include "base/bits.h"
+#include "base/layout_assert.h"
+
+#include <assert.h>
+#include <errno.h>
+
+RNIC_SIZE(struct rnic_sge, 16);
+RNIC_AT(struct rnic_sge, address, 0);
+RNIC_AT(struct rnic_sge, length, 8);
+RNIC_AT(struct rnic_sge, lkey, 12);
+
+RNIC_SIZE(struct rnic_region_header, 64);
+RNIC_AT(struct rnic_region_header, magic, 0);
+RNIC_AT(struct rnic_region_header, version, 4);
+RNIC_AT(struct rnic_region_header, kind, 6);
+RNIC_AT(struct rnic_region_header, bytes, 8);
+RNIC_AT(struct rnic_region_header, reserved, 16);
+
+RNIC_SIZE(struct rnic_shared_index, 64);
+RNIC_AT(struct rnic_shared_index, value, 0);
+RNIC_AT(struct rnic_shared_index, reserved, 4);
+
+RNIC_SIZE(struct rnic_cq_control, 64);
+RNIC_AT(struct rnic_cq_control, consumer, 0);
+RNIC_AT(struct rnic_cq_control, armed, 4);
+RNIC_AT(struct rnic_cq_control, reserved, 8);
+
+RNIC_SIZE(struct rnic_session_region, 1065216);
+RNIC_AT(struct rnic_session_region, header, 0);
+RNIC_AT(struct rnic_session_region, doorbell_producer, 64);
+RNIC_AT(struct rnic_session_region, doorbells_lost, 128);
+RNIC_AT(struct rnic_session_region, need_wakeup, 192);
+RNIC_AT(struct rnic_session_region, doorbells, 256);
+RNIC_AT(struct rnic_session_region, cqs, 16640);
+
+RNIC_SIZE(struct rnic_status_region, 20672);
+RNIC_AT(struct rnic_status_region, header, 0);
+RNIC_AT(struct rnic_status_region, doorbell_consumer, 64);
+RNIC_AT(struct rnic_status_region, daemon_polls, 128);
+RNIC_AT(struct rnic_status_region, recv_doorbell_wanted, 192);
+RNIC_AT(struct rnic_status_region, srq_doorbell_wanted, 16576);
+
+RNIC_SIZE(struct rnic_event_record, 16);
+RNIC_AT(struct rnic_event_record, type, 0);
+RNIC_AT(struct rnic_event_record, slot, 4);
+RNIC_AT(struct rnic_event_record, generation, 8);
+RNIC_AT(struct rnic_event_record, reserved, 12);
+
+RNIC_SIZE(struct rnic_send_entry, 64);
+RNIC_AT(struct rnic_send_entry, wr_id, 0);
+RNIC_AT(struct rnic_send_entry, opcode, 8);
+RNIC_AT(struct rnic_send_entry, flags, 9);
+RNIC_AT(struct rnic_send_entry, sge_count, 10);
+RNIC_AT(struct rnic_send_entry, reserved, 11);
+RNIC_AT(struct rnic_send_entry, immediate, 12);
+RNIC_AT(struct rnic_send_entry, remote_address, 16);
+RNIC_AT(struct rnic_send_entry, rkey, 24);
+RNIC_AT(struct rnic_send_entry, inline_bytes, 28);
+RNIC_AT(struct rnic_send_entry, atomic, 32);
+RNIC_AT(struct rnic_send_entry, datagram, 32);
+RNIC_AT(struct rnic_send_entry, bind, 32);
+RNIC_AT(struct rnic_send_entry, xrc, 32);
+RNIC_AT(struct rnic_send_entry, sge, 48);
+
+RNIC_SIZE(struct rnic_recv_entry, 32);
+RNIC_AT(struct rnic_recv_entry, wr_id, 0);
+RNIC_AT(struct rnic_recv_entry, sge_count, 8);
+RNIC_AT(struct rnic_recv_entry, reserved, 12);
+RNIC_AT(struct rnic_recv_entry, sge, 16);
+
+RNIC_SIZE(struct rnic_queues_region, 192);
+RNIC_AT(struct rnic_queues_region, header, 0);
+RNIC_AT(struct rnic_queues_region, send_producer, 64);
+RNIC_AT(struct rnic_queues_region, recv_producer, 128);
+
+RNIC_SIZE(struct rnic_completion_entry, 64);
+RNIC_AT(struct rnic_completion_entry, wr_id, 0);
+RNIC_AT(struct rnic_completion_entry, timestamp_ns, 8);
+RNIC_AT(struct rnic_completion_entry, byte_count, 16);
+RNIC_AT(struct rnic_completion_entry, qpn, 20);
+RNIC_AT(struct rnic_completion_entry, immediate, 24);
+RNIC_AT(struct rnic_completion_entry, source_qpn, 28);
+RNIC_AT(struct rnic_completion_entry, vendor_error, 32);
+RNIC_AT(struct rnic_completion_entry, status, 36);
+RNIC_AT(struct rnic_completion_entry, opcode, 37);
+RNIC_AT(struct rnic_completion_entry, wc_flags, 38);
+RNIC_AT(struct rnic_completion_entry, flags, 39);
+RNIC_AT(struct rnic_completion_entry, qp_slot, 40);
+RNIC_AT(struct rnic_completion_entry, retired, 44);
+RNIC_AT(struct rnic_completion_entry, source_gid_index, 48);
+RNIC_AT(struct rnic_completion_entry, service_level, 52);
+RNIC_AT(struct rnic_completion_entry, reserved, 53);
+
+RNIC_SIZE(struct rnic_cq_region, 128);
+RNIC_AT(struct rnic_cq_region, header, 0);
+RNIC_AT(struct rnic_cq_region, producer, 64);
+
+_Static_assert(sizeof(_Atomic uint32_t) == 4 && __atomic_always_lock_free(4, 0),
+	       "shared words are plain words");
+_Static_assert(sizeof(_Atomic uint8_t) == 1 && __atomic_always_lock_free(1, 0),
+	       "shared flags are plain bytes");
+_Static_assert((RNIC_DOORBELL_SLOTS & (RNIC_DOORBELL_SLOTS - 1)) == 0,
+	       "the doorbell index wraps at 2^32");
+_Static_assert(sizeof(struct rnic_cq_region) == RNIC_CQ_ENTRIES_OFFSET, "entries follow the head");
+
+/* What is rarely touched starts on a page of its own, so that it costs no memory until it is used. */
+#define SIDE_ALIGNMENT_BYTES 4096
+
+/* Two senders that fill neighbouring slots must not share a cache line. */
+static uint32_t side_stride(uint32_t sge_count, uint32_t inline_bytes)
+{
+	uint32_t sge_bytes = sge_count > 1 ? sge_count * (uint32_t)sizeof(struct rnic_sge) : 0;
+	uint32_t bytes = sge_bytes > inline_bytes ? sge_bytes : inline_bytes;
+
+	return (uint32_t)rnic_round_up(bytes, RNIC_CACHE_LINE_BYTES);
+}
+
+/* Places the entries of a queue at `offset`; returns the offset behind them. */
+static uint64_t plan_entries(struct rnic_queue_plan *plan, uint32_t depth, uint64_t entry_bytes,
+			     uint64_t offset)
+{
+	plan->slots = depth == 0 ? 0 : (uint32_t)rnic_power_of_two_at_least(depth);
+	plan->entries_offset = offset;
+	return offset + plan->slots * entry_bytes;
+}
+
+/* Places the side area of a queue at `offset`; returns the offset behind it. */
+static uint64_t plan_side(struct rnic_queue_plan *plan, uint32_t stride_bytes, uint64_t offset)
+{
+	plan->side_stride_bytes = plan->slots == 0 ? 0 : stride_bytes;
+	plan->side_offset = offset;
+	return rnic_round_up(offset + (uint64_t)plan->slots * plan->side_stride_bytes,
+			     SIDE_ALIGNMENT_BYTES);
+}
+
+int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan)
+{
+	struct rnic_queues_plan planned;
+	uint64_t offset = sizeof(struct rnic_queues_region);
+
+	if (capacities->max_send_wr > RNIC_WR_DEPTH_MAX ||
+	    capacities->max_recv_wr > RNIC_WR_DEPTH_MAX ||
+	    capacities->max_send_sge > RNIC_SGE_COUNT_MAX ||
+	    capacities->max_recv_sge > RNIC_SGE_COUNT_MAX ||
+	    capacities->max_inline_bytes > RNIC_INLINE_BYTES_MAX)
+		return -EINVAL;
+
+	offset = plan_entries(&planned.send, capacities->max_send_wr,
+			      sizeof(struct rnic_send_entry), offset);
+	offset = plan_entries(&planned.recv, capacities->max_recv_wr,
+			      sizeof(struct rnic_recv_entry), offset);
+	offset = rnic_round_up(offset, SIDE_ALIGNMENT_BYTES);
+	offset = plan_side(&planned.send,
+			   side_stride(capacities->max_send_sge, capacities->max_inline_bytes),
+			   offset);
+	offset = plan_side(&planned.recv, side_stride(capacities->max_recv_sge, 0), offset);
+	planned.region_bytes = offset;
+	assert(offset <= RNIC_QUEUE_REGION_BYTES_MAX);
+	*plan = planned;
+	return 0;
+}
+
+uint32_t rnic_cq_slots(uint32_t entries)
+{
+	assert(entries <= RNIC_CQ_ENTRIES_MAX);
+	return (uint32_t)rnic_power_of_two_at_least(entries);
+}
+
+uint64_t rnic_cq_region_bytes(uint32_t slots)
+{
+	return RNIC_CQ_ENTRIES_OFFSET + (uint64_t)slots * sizeof(struct rnic_completion_entry);
+}
