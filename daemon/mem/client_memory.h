@@ -4,8 +4,8 @@
  * changed atomically at an offset. How the bytes are reached (a mapping, /proc/PID/mem,
  * process_vm_readv) is the business of whoever made the region.
  *
- * The caller has checked every range against the region; an access can still fail, because the memory
- * belongs to a process that may unmap it or die.
+ * The caller has checked every range against the region; an access can still fail, because the
+ * memory belongs to a process that may unmap it or die.
  */
 #ifndef DAEMON_MEM_CLIENT_MEMORY_H
 #define DAEMON_MEM_CLIENT_MEMORY_H
@@ -26,16 +26,17 @@ struct memory_transfer {
 struct client_memory_ops {
 	const char *mode; /* "mapped", "proc-mem", "process-vm"; shown to people */
 	/*
-	 * Move `count` transfers in order, all of regions with the same `space`. Return how many were
-	 * moved whole; when fewer, the next one failed with -EFAULT (unmapped) or -ESRCH (process gone)
-	 * stored at *error, and what lies behind it was not tried.
+	 * Move `count` transfers in order, all of regions with the same `space`. Return how many
+	 * were moved whole; when fewer, the next one failed with -EFAULT (unmapped) or -ESRCH
+	 * (process gone) stored at *error, and what lies behind it was not tried.
 	 */
 	uint32_t (*read)(const struct memory_transfer *transfers, uint32_t count, int *error);
 	uint32_t (*write)(const struct memory_transfer *transfers, uint32_t count, int *error);
 	/*
-	 * Replace the aligned 64-bit word (client's byte order) at `offset` by `swap_or_add` when it equals `compare`,
-	 * or add `swap_or_add` to it; `*original` is the value before. 0, -EFAULT or -ESRCH. Atomic
-	 * against other atomics of this device; against the client's own instructions when mapped.
+	 * Replace the aligned 64-bit word (client's byte order) at `offset` by `swap_or_add` when
+	 * it equals `compare`, or add `swap_or_add` to it; `*original` is the value before. 0,
+	 * -EFAULT or -ESRCH. Atomic against other atomics of this device; against the client's own
+	 * instructions when mapped.
 	 */
 	int (*compare_swap)(struct client_region *region, uint64_t offset, uint64_t compare,
 			    uint64_t swap, uint64_t *original);

@@ -2,9 +2,9 @@
 /*
  * Transfers collected so that many go in one system call. Pure: it only calls the regions' ops.
  *
- * Order is kept. Regions that are `direct` are moved at once, so their transfers never wait. `bytes` of
- * a waiting transfer must stay valid until the flush. A waiting transfer carries an owner and a tag,
- * by which the caller finds out whom a failure concerns.
+ * Order is kept. Regions that are `direct` are moved at once, so their transfers never wait.
+ * `bytes` of a waiting transfer must stay valid until the flush. A waiting transfer carries an
+ * owner and a tag, by which the caller finds out whom a failure concerns.
  */
 #ifndef DAEMON_MEM_MEMORY_BATCH_H
 #define DAEMON_MEM_MEMORY_BATCH_H
@@ -15,7 +15,7 @@
 
 enum memory_direction { MEMORY_READ, MEMORY_WRITE };
 
-/* Told of each transfer that failed at a flush; all of the same owner that follow are skipped by then. */
+/* Told of a transfer that failed at a flush. Those that follow of the same owner are not moved. */
 typedef void memory_batch_failed(void *context, void *owner, uint64_t tag, int error);
 
 struct memory_batch {
@@ -37,10 +37,10 @@ void memory_batch_init(struct memory_batch *batch, enum memory_direction directi
  * Adds a transfer; a full batch is flushed first. Returns 0 (moved, or waiting), or the error of a
  * direct region's transfer, for which `failed` is not called.
  */
-int memory_batch_add(struct memory_batch *batch, const struct memory_transfer *transfer, void *owner,
-		     uint64_t tag);
+int memory_batch_add(struct memory_batch *batch, const struct memory_transfer *transfer,
+		     void *owner, uint64_t tag);
 
-/* Moves all that waits. Failures are reported through `failed`, one call per transfer that failed. */
+/* Moves all that waits. Calls `failed` once for each transfer that failed. */
 void memory_batch_flush(struct memory_batch *batch);
 
 /* Takes back what waits for `owner`, which is about to go: nothing of it will be moved. */

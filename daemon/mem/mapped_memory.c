@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "mem/mapped_memory.h"
+
+#include "base/bits.h"
+#include "base/checked.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+struct mapped_file {
+	struct mapped_file *next;
+	dev_t device;
+	ino_t inode;
+	uint32_t references;
+	uint8_t *bytes;
+	uint64_t length;
+};
+
+static uint8_t *at(const struct client_region *region, uint64_t offset, uint64_t length)
+{
+	const struct mapped_region *mapped =
+		RNIC_CONTAINER_OF(region, const struct mapped_region, region);
+
+	assert(rnic_range_within(offset, length, region->bytes));
+	return mapped->bytes + offset;
+}
+
+static uint32_t mapped_read(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	(void)error;
+	for (uint32_t i = 0; i < count; i++)
+		memcpy(transfers[i].bytes,
+		       at(transfers[i].region, transfers[i].offset, transfers[i].length),
+		       transfers[i].length);
+	return count;
+}
+
+static uint32_t mapped_write(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	(void)error;
+	for (uint32_t i = 0; i < count; i++)
+		memcpy(at(transfers[i].region, transfers[i].offset, transfers[i].length),
+		       transfers[i].bytes, transfers[i].length);
+	return count;
+}
+
+/* NULL when the client registered memory so that aligned iovas lie at addresses that are not. */
+static uint64_t *word_at(const struct client_region *region, uint64_t offset)
+{
+	uint8_t *bytes = at(region, offset, sizeof(uint64_t));
+
+	return (uintptr_t)bytes % sizeof(uint64_t) == 0 ? (uint64_t *)(void *)bytes : NULL;
+}
+
+static int mapped_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
+			       uint64_t swap, uint64_t *original)
+{
+	uint64_t *word = word_at(region, offset);
+
+	if (word == NULL)
+		return -EFAULT;
+	/* On failure `compare` becomes what was found; on success it is what was found. */
+	__atomic_compare_exchange_n(word, &compare, swap, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	*original = compare;
+	return 0;
+}
+
+static int mapped_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
+			    uint64_t *original)
+{
+	uint64_t *word = word_at(region, offset);
+
+	if (word == NULL)
+		return -EFAULT;
+	*original = __atomic_fetch_add(word, add, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static const struct client_memory_ops mapped_ops = {
+	.mode = "mapped",
+	.read = mapped_read,
+	.write = mapped_write,
+	.compare_swap = mapped_compare_swap,
+	.fetch_add = mapped_fetch_add,
+};
+
+/* Maps the whole file. */
+static int file_open(struct mapped_files *files, int fd, const struct stat *status,
+		     struct mapped_file **out)
+{
+	struct mapped_file *file = calloc(1, sizeof(*file));
+	void *bytes;
+	int ret;
+
+	if (file == NULL)
+		return -ENOMEM;
+	bytes = mmap(NULL, (size_t)status->st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (bytes == MAP_FAILED) {
+		ret = errno == ENOMEM ? -ENOMEM : -EPERM;
+		goto free_file;
+	}
+	*file = (struct mapped_file){
+		.next = files->first,
+		.device = status->st_dev,
+		.inode = status->st_ino,
+		.bytes = bytes,
+		.length = (uint64_t)status->st_size,
+	};
+	files->first = file;
+	*out = file;
+	return 0;
+
+free_file:
+	free(file);
+	return ret;
+}
+
+/* The file may have grown since it was mapped, so the mapping must also be long enough. */
+static struct mapped_file *file_find(const struct mapped_files *files, const struct stat *status,
+				     uint64_t length)
+{
+	for (struct mapped_file *file = files->first; file != NULL; file = file->next) {
+		if (file->device == status->st_dev && file->inode == status->st_ino &&
+		    file->length >= length)
+			return file;
+	}
+	return NULL;
+}
+
+static void file_close(struct mapped_files *files, struct mapped_file *file)
+{
+	struct mapped_file **link = &files->first;
+
+	while (*link != file)
+		link = &(*link)->next;
+	*link = file->next;
+	munmap(file->bytes, file->length);
+	free(file);
+}
+
+int mapped_region_open(struct mapped_region *region, struct mapped_files *files, int fd,
+		       uint64_t offset, uint64_t bytes)
+{
+	struct mapped_file *file;
+	struct stat status;
+	int seals = fcntl(fd, F_GET_SEALS);
+	int ret;
+
+	if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+		return -EPERM;
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR || fstat(fd, &status) < 0)
+		return -EPERM;
+	if (bytes == 0 || !rnic_range_within(offset, bytes, (uint64_t)status.st_size))
+		return -EINVAL;
+	file = file_find(files, &status, offset + bytes);
+	if (file == NULL) {
+		ret = file_open(files, fd, &status, &file);
+		if (ret < 0)
+			return ret;
+	}
+	file->references++;
+	*region = (struct mapped_region){
+		.region = {.ops = &mapped_ops, .space = files, .bytes = bytes, .direct = true},
+		.files = files,
+		.file = file,
+		.bytes = file->bytes + offset,
+	};
+	return 0;
+}
+
+void mapped_region_close(struct mapped_region *region)
+{
+	assert(region->file->references > 0);
+	if (--region->file->references == 0)
+		file_close(region->files, region->file);
+	*region = (struct mapped_region){0};
+}

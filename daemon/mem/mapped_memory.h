@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Client memory that we have mapped: a region of a memfd that the client handed over. Access is a
+ * memcpy, and atomics are real ones, also against the client's own instructions.
+ *
+ * A memfd is mapped whole and once, however many regions lie in it: struct mapped_files, one for
+ * each device, finds the mapping by inode. A mapping lives while a region refers to it, which keeps
+ * the inode, so that its number cannot come to mean another file.
+ *
+ * Invariant: a mapped file cannot shrink under us, so that touching it never raises SIGBUS.
+ */
+#ifndef DAEMON_MEM_MAPPED_MEMORY_H
+#define DAEMON_MEM_MAPPED_MEMORY_H
+
+#include "mem/client_memory.h"
+
+#include <stdint.h>
+
+struct mapped_file;
+
+struct mapped_files {
+	struct mapped_file *first;
+};
+
+struct mapped_region {
+	struct client_region region;
+	struct mapped_files *files;
+	struct mapped_file *file;
+	uint8_t *bytes; /* of the region's first byte */
+};
+
+/*
+ * Makes `region` of `bytes` bytes at `offset` of the memfd `fd`, which the caller may close
+ * afterwards.
+ *
+ * Errors: -EPERM the descriptor is no memfd, is not sealed against shrinking, or may not be
+ * written: use remote memory; -EINVAL the range is not within the file, or empty; -ENOMEM.
+ */
+int mapped_region_open(struct mapped_region *region, struct mapped_files *files, int fd,
+		       uint64_t offset, uint64_t bytes);
+
+void mapped_region_close(struct mapped_region *region);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include "mem/remote_memory.h"
+
+#include "base/bits.h"
+#include "base/checked.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* Pieces of one system call. Both arrays are on the stack. */
+#define IOVECS 256
+
+/* One contiguous access below this costs less through the descriptor. */
+#define SMALL_BYTES 16384
+
+enum direction { FROM_CLIENT, TO_CLIENT };
+
+static const struct remote_region *region_of(const struct memory_transfer *transfer)
+{
+	assert(rnic_range_within(transfer->offset, transfer->length, transfer->region->bytes));
+	return RNIC_CONTAINER_OF(transfer->region, const struct remote_region, region);
+}
+
+static uint64_t address_of(const struct memory_transfer *transfer)
+{
+	return region_of(transfer)->address + transfer->offset;
+}
+
+static struct iovec local_piece(const struct memory_transfer *transfer)
+{
+	return (struct iovec){transfer->bytes, transfer->length};
+}
+
+/* Appends a piece, or lengthens the last one where it continues it. Returns the new count. */
+static uint32_t append(struct iovec *pieces, uint32_t count, struct iovec piece)
+{
+	struct iovec *last = count > 0 ? &pieces[count - 1] : NULL;
+
+	if (last != NULL &&
+	    (uint8_t *)last->iov_base + last->iov_len == (uint8_t *)piece.iov_base) {
+		last->iov_len += piece.iov_len;
+		return count;
+	}
+	pieces[count] = piece;
+	return count + 1;
+}
+
+/* How many transfers from the first on (at most IOVECS) lie one behind the other in the client. */
+static uint32_t contiguous(const struct memory_transfer *transfers, uint32_t count)
+{
+	uint64_t end = address_of(&transfers[0]) + transfers[0].length;
+	uint32_t next = 1;
+
+	while (next < count && next < IOVECS && address_of(&transfers[next]) == end)
+		end += transfers[next++].length;
+	return next;
+}
+
+static uint64_t total_bytes(const struct memory_transfer *transfers, uint32_t count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += transfers[i].length;
+	return bytes;
+}
+
+/* Transfers that lie one behind the other, by one call. Returns bytes moved, or -EFAULT, -ESRCH. */
+static ssize_t move_by_descriptor(int mem_fd, enum direction direction,
+				  const struct memory_transfer *transfers, uint32_t count)
+{
+	off_t address = (off_t)address_of(&transfers[0]);
+	struct iovec local[IOVECS];
+	uint32_t pieces = 0;
+	ssize_t ret;
+
+	for (uint32_t i = 0; i < count; i++)
+		pieces = append(local, pieces, local_piece(&transfers[i]));
+	if (direction == FROM_CLIENT)
+		ret = preadv(mem_fd, local, (int)pieces, address);
+	else
+		ret = pwritev(mem_fd, local, (int)pieces, address);
+	if (ret < 0)
+		return errno == ESRCH ? -ESRCH : -EFAULT;
+	/* The kernel reads and writes nothing in an address space that has ended. */
+	return ret == 0 && total_bytes(transfers, count) > 0 ? -ESRCH : ret;
+}
+
+/* Any transfers, by one call. Returns bytes moved, or -EFAULT, -ESRCH, -EPERM. */
+static ssize_t move_by_process_vm(pid_t pid, enum direction direction,
+				  const struct memory_transfer *transfers, uint32_t count)
+{
+	struct iovec local[IOVECS];
+	struct iovec remote[IOVECS];
+	uint32_t local_count = 0;
+	uint32_t remote_count = 0;
+	ssize_t ret;
+
+	for (uint32_t i = 0; i < count; i++) {
+		void *address = (void *)(uintptr_t)address_of(&transfers[i]);
+
+		local_count = append(local, local_count, local_piece(&transfers[i]));
+		remote_count =
+			append(remote, remote_count, (struct iovec){address, transfers[i].length});
+	}
+	if (direction == FROM_CLIENT)
+		ret = process_vm_readv(pid, local, local_count, remote, remote_count, 0);
+	else
+		ret = process_vm_writev(pid, local, local_count, remote, remote_count, 0);
+	if (ret < 0)
+		return errno == ESRCH || errno == EPERM ? -errno : -EFAULT;
+	return ret;
+}
+
+/* Moves `*tried` of the transfers by one call. Returns bytes moved, or -EFAULT, -ESRCH. */
+static ssize_t move_some(struct remote_process *process, enum direction direction,
+			 const struct memory_transfer *transfers, uint32_t count, uint32_t *tried)
+{
+	uint32_t run = contiguous(transfers, count);
+	ssize_t ret;
+
+	if (process->has_process_vm &&
+	    (process->mem_fd < 0 || run < count || total_bytes(transfers, run) >= SMALL_BYTES)) {
+		*tried = count < IOVECS ? count : IOVECS;
+		ret = move_by_process_vm(process->pid, direction, transfers, *tried);
+		if (ret != -EPERM)
+			return ret;
+		/* The client changed its user: this way is closed for good. */
+		process->has_process_vm = false;
+	}
+	*tried = run;
+	if (process->mem_fd < 0)
+		return -EFAULT;
+	return move_by_descriptor(process->mem_fd, direction, transfers, run);
+}
+
+/* How many transfers `bytes` make up, counting whole ones. */
+static uint32_t whole_transfers(const struct memory_transfer *transfers, uint32_t count,
+				ssize_t bytes)
+{
+	uint64_t left = bytes > 0 ? (uint64_t)bytes : 0;
+	uint32_t whole = 0;
+
+	while (whole < count && transfers[whole].length <= left)
+		left -= transfers[whole++].length;
+	return whole;
+}
+
+/*
+ * Where a call stops short, the transfer at which it stopped is tried alone: that tells a failure
+ * of its own from one of its neighbour in the same merged piece, and brings the reason.
+ */
+static uint32_t move_all(enum direction direction, const struct memory_transfer *transfers,
+			 uint32_t count, int *error)
+{
+	struct remote_process *process = region_of(&transfers[0])->process;
+	bool is_alone = false;
+	uint32_t done = 0;
+
+	while (done < count) {
+		const struct memory_transfer *next = &transfers[done];
+		uint32_t tried;
+		ssize_t ret =
+			move_some(process, direction, next, is_alone ? 1 : count - done, &tried);
+		uint32_t moved = whole_transfers(next, tried, ret);
+
+		if (moved < tried && tried == 1) {
+			*error = ret == -ESRCH ? -ESRCH : -EFAULT;
+			break;
+		}
+		done += moved;
+		is_alone = moved < tried;
+	}
+	return done;
+}
+
+static uint32_t remote_read(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	return move_all(FROM_CLIENT, transfers, count, error);
+}
+
+static uint32_t remote_write(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	return move_all(TO_CLIENT, transfers, count, error);
+}
+
+static int move_word(struct client_region *region, enum direction direction, uint64_t offset,
+		     uint64_t *word)
+{
+	const struct memory_transfer transfer = {
+		.region = region,
+		.offset = offset,
+		.bytes = (uint8_t *)word,
+		.length = sizeof(*word),
+	};
+	int error = 0;
+
+	return move_all(direction, &transfer, 1, &error) == 1 ? 0 : error;
+}
+
+static int remote_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
+			       uint64_t swap, uint64_t *original)
+{
+	uint64_t found;
+	int ret = move_word(region, FROM_CLIENT, offset, &found);
+
+	if (ret == 0 && found == compare)
+		ret = move_word(region, TO_CLIENT, offset, &swap);
+	if (ret == 0)
+		*original = found;
+	return ret;
+}
+
+static int remote_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
+			    uint64_t *original)
+{
+	uint64_t found;
+	uint64_t sum;
+	int ret = move_word(region, FROM_CLIENT, offset, &found);
+
+	if (ret < 0)
+		return ret;
+	sum = found + add;
+	ret = move_word(region, TO_CLIENT, offset, &sum);
+	if (ret == 0)
+		*original = found;
+	return ret;
+}
+
+static const struct client_memory_ops process_vm_ops = {
+	.mode = "process-vm",
+	.read = remote_read,
+	.write = remote_write,
+	.compare_swap = remote_compare_swap,
+	.fetch_add = remote_fetch_add,
+};
+
+static const struct client_memory_ops proc_mem_ops = {
+	.mode = "proc-mem",
+	.read = remote_read,
+	.write = remote_write,
+	.compare_swap = remote_compare_swap,
+	.fetch_add = remote_fetch_add,
+};
+
+/*
+ * Whether `fd` is what it should be. Reading any other file that a client hands us could block, or
+ * do worse, so nothing is read before this.
+ */
+static bool is_process_memory(int fd)
+{
+	static const char ending[] = "/mem";
+	char link[64];
+	char path[256];
+	struct statfs filesystem;
+	struct stat status;
+	ssize_t length;
+
+	if (fstatfs(fd, &filesystem) < 0 || filesystem.f_type != PROC_SUPER_MAGIC ||
+	    fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path));
+	return length >= (ssize_t)strlen(ending) && length < (ssize_t)sizeof(path) &&
+	       memcmp(path + length - strlen(ending), ending, strlen(ending)) == 0;
+}
+
+/* Permission is checked before the address is: where it is given, address 0 answers -EFAULT. */
+static int probe_process_vm(pid_t pid)
+{
+	uint8_t byte;
+	struct iovec local = {&byte, 1};
+	struct iovec remote = {NULL, 1};
+
+	if (pid <= 0)
+		return -EPERM;
+	if (process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0 && errno != EFAULT)
+		return errno == ESRCH ? -ESRCH : -EPERM;
+	return 0;
+}
+
+int remote_process_init(struct remote_process *process, pid_t pid, int mem_fd)
+{
+	int ret;
+
+	if (mem_fd >= 0 && !is_process_memory(mem_fd))
+		return -EINVAL;
+	ret = probe_process_vm(pid);
+	if (ret < 0 && mem_fd < 0)
+		return ret;
+	*process = (struct remote_process){
+		.pid = pid,
+		.mem_fd = mem_fd,
+		.has_process_vm = ret == 0,
+	};
+	return 0;
+}
+
+void remote_process_fini(struct remote_process *process)
+{
+	if (process->mem_fd >= 0)
+		close(process->mem_fd);
+	*process = (struct remote_process){.mem_fd = -1};
+}
+
+static const struct client_memory_ops *process_ops(const struct remote_process *process)
+{
+	return process->has_process_vm ? &process_vm_ops : &proc_mem_ops;
+}
+
+const char *remote_process_mode(const struct remote_process *process)
+{
+	return process_ops(process)->mode;
+}
+
+int remote_region_init(struct remote_region *region, struct remote_process *process,
+		       uint64_t address, uint64_t bytes)
+{
+	uint64_t end;
+
+	if (bytes == 0 || !rnic_try_add(address, bytes, &end))
+		return -EINVAL;
+	*region = (struct remote_region){
+		.region = {.ops = process_ops(process), .space = process, .bytes = bytes},
+		.process = process,
+		.address = address,
+	};
+	return 0;
+}

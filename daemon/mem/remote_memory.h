@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Client memory that lies in the client's own address space, reached by system calls: through the
+ * client's /proc/self/mem descriptor, which it handed over, or by process_vm_readv and
+ * process_vm_writev.
+ *
+ * The descriptor needs no right over the process, works across users and PID namespaces, and names
+ * the address space rather than the process, so that neither an exec nor a PID that is used again
+ * leads astray; it costs least for one small access. process_vm moves many pieces in one call.
+ * Where both are there, each does what it is better at.
+ *
+ * process_vm goes by PID: the client's regions must go when its socket hangs up, before another
+ * process can come by the number.
+ *
+ * A struct remote_process belongs to one client; its regions refer to it, and must be gone first.
+ */
+#ifndef DAEMON_MEM_REMOTE_MEMORY_H
+#define DAEMON_MEM_REMOTE_MEMORY_H
+
+#include "mem/client_memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct remote_process {
+	pid_t pid;
+	int mem_fd; /* its /proc/self/mem, or -1 */
+	bool has_process_vm;
+};
+
+struct remote_region {
+	struct client_region region;
+	struct remote_process *process;
+	uint64_t address;
+};
+
+/*
+ * Finds out how the memory of `pid` can be reached. `mem_fd` is the descriptor that the client
+ * gave, or -1; it is owned by `process` from a successful return on. `pid` may be 0: not known to
+ * us.
+ *
+ * Errors: -EINVAL `mem_fd` is not a /proc/PID/mem opened for reading and writing; -EPERM neither
+ * way is open: tell the client that it needs one of both; -ESRCH no such process.
+ */
+int remote_process_init(struct remote_process *process, pid_t pid, int mem_fd);
+void remote_process_fini(struct remote_process *process);
+
+/* The ops' mode: "process-vm", or "proc-mem" where that is the only way. */
+const char *remote_process_mode(const struct remote_process *process);
+
+/* [address, address + bytes) of the process. -EINVAL when that is empty or wraps. */
+int remote_region_init(struct remote_region *region, struct remote_process *process,
+		       uint64_t address, uint64_t bytes);
+
+#endif
