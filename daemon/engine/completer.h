@@ -7,6 +7,7 @@
 #ifndef DAEMON_ENGINE_COMPLETER_H
 #define DAEMON_ENGINE_COMPLETER_H
 
+#include "engine/verdict.h"
 #include "wire/packet.h"
 
 struct engine;
@@ -14,6 +15,13 @@ struct qp;
 
 /* One response packet (ACK, NAK, READ response, atomic ACK) for `qp`. */
 void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
+
+/*
+ * Completes the oldest entry with `status` and frees its slot, after payload on its way was put in
+ * place. Does nothing when that brought the QP into error, which flushed the entry.
+ */
+void completer_complete_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
+			       enum verdict verdict);
 
 /* Completes all entries of the send queue with WR_FLUSH_ERR, oldest first. */
 void completer_flush(struct engine *engine, struct qp *qp);

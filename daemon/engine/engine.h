@@ -139,6 +139,32 @@ uint64_t engine_next_deadline_ns(const struct engine *engine);
 /* Runs the timers that have expired. Never late, as often as the owner likes. */
 void engine_tick(struct engine *engine, uint64_t now_ns);
 
+/*
+ * Tags of engine->writes, whose owner is the QP: the packet that a payload came in, and whether that was
+ * a READ response (the completer's) or a request (the responder's).
+ */
+static inline uint64_t engine_write_tag(bool is_response_payload, struct rnic_psn psn)
+{
+	return (uint64_t)is_response_payload << 32 | psn.value;
+}
+
+static inline bool engine_write_tag_is_response(uint64_t tag)
+{
+	return (tag >> 32 & 1) != 0;
+}
+
+static inline struct rnic_psn engine_write_tag_psn(uint64_t tag)
+{
+	return rnic_psn((uint32_t)tag);
+}
+
+/*
+ * For the roles of a QP: makes `out` a packet of `qp` to its peer, with addresses and base header, all
+ * else zero, and no pieces. The opcode must exist (asserted).
+ */
+void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
+			 enum rnic_position position, uint16_t headers, struct rnic_psn psn);
+
 /* Whether engine_transmit() may have something to build. */
 static inline bool engine_has_ready(const struct engine *engine)
 {

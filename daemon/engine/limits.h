@@ -25,6 +25,10 @@ enum {
 	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
 
+	/* What a packet counts towards the window beside its payload: headers, and what a socket buffer
+	 * charges for a packet of any size. */
+	LIMIT_PACKET_OVERHEAD_BYTES = 512,
+
 	/* A READ longer than this goes out as several READ requests, which bounds what a responder may
 	 * send at once as the window bounds what we send. */
 	LIMIT_READ_CHUNK_BYTES = 256 * 1024,
@@ -37,6 +41,25 @@ enum {
 
 	/* Receive entries that the engine holds of a QP before it asks the client's ring again. */
 	LIMIT_RECV_PREFETCH = 8,
+
+	/* One turn of the loop: datagrams received, send queues visited, entries taken of each, and
+	 * packets built. Small enough that no client waits long for another. */
+	LIMIT_TURN_RECEIVES = 256,
+	LIMIT_TURN_QUEUES = 256,
+	LIMIT_TURN_QUEUE_ENTRIES = 64,
+	LIMIT_TURN_TRANSMITS = 256,
+	LIMIT_TURN_REQUESTS = 16, /* control requests of one connection */
+
+	/* What one client may have. The device's limits above are for all together. */
+	LIMIT_SESSIONS = 4096,
+	LIMIT_SESSION_PDS = 4096,
+	LIMIT_SESSION_MRS = 1 << 18,
+	LIMIT_SESSION_CHANNELS = 1024,
+	LIMIT_SESSION_AHS = 65536,
+	LIMIT_CHANNELS = 65536,
+	LIMIT_AHS = 1 << 20,
+	LIMIT_SESSION_SHARED_MIB = 8192, /* of ring memory, which costs nothing until it is used */
+	LIMIT_SHARED_MIB = 65536,
 };
 
 #endif

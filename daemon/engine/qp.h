@@ -39,6 +39,7 @@ struct qp {
 	uint8_t type;  /* enum rnic_qp_type */
 	uint8_t state; /* enum rnic_qp_state */
 	bool signal_all;
+	bool is_established; /* a packet came since RTR: COMM_EST was raised */
 	struct pd *pd;
 	struct cq *send_cq;
 	struct cq *recv_cq;
@@ -89,7 +90,8 @@ void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
 
 /*
  * Takes over one validated work entry. The caller has checked send_queue_space(). `inline_bytes` is used
- * with RNIC_SEND_INLINE, `sges` without. In ERR (and SQE) it is flushed at once.
+ * with RNIC_SEND_INLINE, `sges` without. In ERR (and SQE) it is flushed at once. An entry found malformed
+ * is handed over with opcode RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR in its turn.
  */
 void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes);
@@ -97,8 +99,14 @@ void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge 
 /* New receive entries are in the client's ring while the QP is in ERR: flush them. */
 void qp_flush_receives(struct qp *qp);
 
-/* Into ERR for `verdict`, flushing both queues. Idempotent. */
+/*
+ * Into ERR for `verdict`: flushes both queues, the send queue first. What the responder still has to say
+ * (a fatal NAK) is sent. The caller raises the asynchronous event, if any. Does nothing in ERR and RESET.
+ */
 void qp_enter_error(struct qp *qp, enum verdict verdict);
+
+/* SQD: tells that all started entries are completed, when they are. */
+void qp_check_drained(struct qp *qp);
 
 /* Puts it at the end of the ready list unless it is there. */
 void qp_make_ready(struct qp *qp);

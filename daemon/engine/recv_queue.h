@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receive entries that the engine holds of a QP (or of an SRQ): a short private queue in front of the
- * client's ring. When it runs empty the sink is asked to refill it, so that no RNR NAK is sent while
- * the client's ring holds an entry that was visible when the packet came.
+ * Receive entries that the engine holds of a QP (or of an SRQ): a short private queue in front of
+ * the client's ring. When it runs empty the sink is asked to refill it, so that no RNR NAK is sent
+ * while the client's ring holds an entry that was visible when the packet came.
  */
 #ifndef DAEMON_ENGINE_RECV_QUEUE_H
 #define DAEMON_ENGINE_RECV_QUEUE_H
@@ -18,7 +18,7 @@ struct recv_work {
 	uint64_t wr_id;
 	uint32_t sge_count;
 	uint32_t length; /* sum of the SGEs, saturated at 2^32 - 1 */
-	bool invalid;	 /* intake found it wrong: whoever takes it completes it with LOC_QP_OP_ERR */
+	bool invalid; /* intake found it wrong: whoever takes it completes it with LOC_QP_OP_ERR */
 };
 
 struct recv_queue {
@@ -42,8 +42,15 @@ void recv_queue_push(struct recv_queue *queue, const struct recv_work *work,
 		     const struct rnic_sge *sges);
 
 /*
- * Takes the oldest entry, asking the sink for a refill when there is none. Copies it to `work` and its
- * SGEs to `sges` (room for sge_stride). False when the client has posted none.
+ * The oldest entry and its SGEs, without taking it; the sink is asked for a refill when there is
+ * none. NULL when the client has posted none. Good until the queue is next changed.
+ */
+const struct recv_work *recv_queue_peek(struct engine *engine, struct recv_queue *queue,
+					const struct rnic_sge **sges);
+
+/*
+ * Takes the oldest entry, asking the sink for a refill when there is none. Copies it to `work` and
+ * its SGEs to `sges` (room for sge_stride). False when the client has posted none.
  */
 bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_work *work,
 		     struct rnic_sge *sges);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The responder: requests are checked in the order of IBTA 1.4, 9.7.4 and figure 104 (request_checks.h),
- * executed, and answered. It owes at most one acknowledgement at a time: a later one stands for all
- * before it, so that a burst of requests is answered once.
+ * The responder: requests are checked in the order of IBTA 1.4, 9.7.4 and figure 104
+ * (request_checks.h), executed, and answered. It owes at most one acknowledgement at a time: a
+ * later one stands for all before it, so that a burst of requests is answered once.
  *
- * Invariant: expected_psn only grows (modulo 2^24); a message is open exactly when the last accepted
- * packet was FIRST or MIDDLE; a receive entry is taken once and completed once.
+ * Invariant: expected_psn only grows (modulo 2^24); a message is open exactly when the last
+ * accepted packet was FIRST or MIDDLE; a receive entry is taken once and completed once.
  */
 #ifndef DAEMON_ENGINE_RESPONDER_H
 #define DAEMON_ENGINE_RESPONDER_H
@@ -32,21 +32,31 @@ struct responder {
 	uint32_t message_bytes; /* placed so far */
 	uint32_t write_length;	/* of the RETH */
 	uint32_t write_rkey;
-	uint64_t write_address;	   /* of the next byte */
-	bool has_receive;	   /* `receive` is taken and not completed */
+	uint64_t write_address; /* of the next byte */
+	bool has_receive;	/* `receive` is taken and not completed */
 	struct recv_work receive;
 	struct rnic_sge *receive_sges; /* recv sge_max */
 
 	/* The answer that is owed. */
-	bool has_acknowledge;
+	bool has_acknowledge; /* an ACK or NAK is owed */
 	uint8_t syndrome;
 	struct rnic_psn acknowledge_psn;
 	uint32_t acknowledge_msn;
-	bool has_nak_pending;	/* a sequence or RNR NAK was sent: stay silent until the gap closes */
-	bool has_fatal_nak;	/* nothing may follow this NAK */
+	bool has_nak_pending; /* a sequence or RNR NAK was sent: stay silent until the gap closes */
+	bool has_fatal_nak;   /* nothing may follow this NAK */
 
 	struct replay_ring replays;
 };
+
+/* Room for receive entries of up to `recv_sge_max` SGEs. -ENOMEM. */
+int responder_init(struct responder *responder, uint32_t recv_sge_max);
+void responder_fini(struct responder *responder);
+
+/*
+ * The QP goes to RTR: expects attributes.rq_psn, remembers attributes.max_dest_rd_atomic requests.
+ * -ENOMEM, and nothing is changed.
+ */
+int responder_start(struct qp *qp);
 
 /* One request packet for `qp`. */
 void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);

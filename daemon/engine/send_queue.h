@@ -5,7 +5,8 @@
  *
  *     retired <= next <= posted        posted - retired <= slots
  *
- * [retired, next): started, on the wire or done and waiting for an older one; [next, posted): waiting.
+ * [retired, next): started, on the wire; [next, posted): waiting. An acknowledgement stands for all before
+ * it, so that the oldest entry is always the next to be done.
  * Entries leave in order, each with exactly one completion (or silently, when unsignaled and good).
  */
 #ifndef DAEMON_ENGINE_SEND_QUEUE_H
@@ -17,12 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum work_state {
-	WORK_WAITING,
-	WORK_STARTED, /* at least one packet was built */
-	WORK_SENT,    /* all packets were built at least once */
-	WORK_DONE,    /* acknowledged, or its response is complete */
-};
+/* The longest message, IBTA 1.4, 9.4.1: 2 GiB. */
+#define WORK_MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
 
 /* What intake hands over, and what the requester keeps. One cache line. */
 struct work {
@@ -36,11 +33,21 @@ struct work {
 	uint8_t opcode;	    /* enum rnic_wr_opcode */
 	uint8_t flags;	    /* enum rnic_send_flag; SIGNALED is set when the QP signals all */
 	uint8_t sge_count;
-	uint8_t state;	      /* enum work_state; the engine's from here on */
-	struct rnic_psn psn;  /* of its first packet */
-	uint32_t packets;     /* PSNs it takes, READ responses included */
-	uint32_t response_bytes; /* READ: bytes of the response that are in place */
-	uint32_t reserved;
+	uint8_t reserved;
+	/* The engine's from here on, good once the entry is started. */
+	struct rnic_psn psn; /* of its first packet */
+	uint32_t packets;    /* PSNs it takes, READ responses included */
+	uint32_t reserved_words[2];
+};
+
+/* What an opcode of a work entry means on the wire and in its completion. */
+struct work_kind {
+	uint8_t operation;	 /* enum rnic_operation; NONE when it cannot be sent */
+	uint8_t completion;	 /* enum rnic_wc_opcode */
+	uint16_t last_headers;	 /* immediate or invalidate header of its last packet */
+	uint32_t sge_access;	 /* rights that its SGEs must grant */
+	bool has_response;	 /* READ, atomic: done when the response is there, not when acknowledged */
+	bool may_solicit;	 /* it completes a receive entry at the peer */
 };
 
 struct send_queue {
@@ -55,12 +62,29 @@ struct send_queue {
 	uint32_t retired;
 };
 
+/* The kind of `work`; one whose operation is NONE for opcodes that do not exist. Never NULL. */
+const struct work_kind *work_kind(const struct work *work);
+
+/* How many packets `psn` lies behind the first of `work`, which is started: 0 .. 2^24 - 1. */
+static inline uint32_t work_packet_index(const struct work *work, struct rnic_psn psn)
+{
+	return (psn.value - work->psn.value) & RNIC_PSN_MASK;
+}
+
 /* Room for `depth` entries. Memory is touched only as entries use it. -ENOMEM. */
 int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, uint32_t inline_max);
 void send_queue_fini(struct send_queue *queue);
 
 /* Forgets all entries without completing them: the QP goes to RESET. */
 void send_queue_clear(struct send_queue *queue);
+
+/*
+ * Adds an entry; the caller has checked send_queue_space(). `inline_bytes` is used with
+ * RNIC_SEND_INLINE, `sges` without. One that does not fit the strides becomes an entry of no
+ * operation, which fails when its turn comes.
+ */
+void send_queue_push(struct send_queue *queue, const struct work *work, const struct rnic_sge *sges,
+		     const uint8_t *inline_bytes);
 
 static inline uint32_t send_queue_space(const struct send_queue *queue)
 {

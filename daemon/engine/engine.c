@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/engine.h"
+
+#include "engine/completer.h"
+#include "engine/qp.h"
+#include "wire/gid.h"
+
+#include <assert.h>
+#include <errno.h>
+
+/* Keys are 24 bits of index and 8 of tag; QPNs 0 and 1 belong to the management QPs. */
+#define KEY_INDEX_BITS 24
+#define QPN_BITS       24
+#define LEAST_QPN      2
+
+#define DEFAULT_PKEY	  0xffff
+#define PKEY_MEMBER_BITS  0x7fff /* bit 15 tells full members from limited ones */
+
+/* The memory batch's word that bytes did not reach client memory. */
+static void write_failed(void *context, void *owner, uint64_t tag, int error)
+{
+	struct engine *engine = context;
+	struct qp *qp = owner;
+
+	engine->counters[COUNTER_MEMORY_ERRORS]++;
+	if (engine_write_tag_is_response(tag))
+		requester_write_failed(engine, qp);
+	else
+		responder_write_failed(engine, qp, engine_write_tag_psn(tag), error);
+}
+
+int engine_init(struct engine *engine, const struct engine_config *config)
+{
+	if (config->max_qps == 0 || config->max_mrs == 0)
+		return -EINVAL;
+	*engine = (struct engine){.config = *config};
+	prng_init(&engine->prng, config->seed);
+	key_table_init(&engine->qps, QPN_BITS, LEAST_QPN);
+	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1);
+	timer_heap_init(&engine->timers);
+	list_init(&engine->ready);
+	list_init(&engine->paths);
+	memory_batch_init(&engine->writes, MEMORY_WRITE, write_failed, engine);
+	return 0;
+}
+
+void engine_fini(struct engine *engine)
+{
+	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->paths));
+	assert(memory_batch_is_empty(&engine->writes));
+	key_table_fini(&engine->qps);
+	key_table_fini(&engine->mrs);
+	timer_heap_fini(&engine->timers);
+}
+
+void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid)
+{
+	assert(index < RNIC_ENGINE_GIDS);
+	engine->gids[index] = *gid;
+}
+
+/* --- packets in ------------------------------------------------------------------------------ */
+
+static enum rnic_service service_of(const struct qp *qp)
+{
+	assert(qp->type == RNIC_QP_TYPE_RC);
+	return RNIC_SERVICE_RC;
+}
+
+/* IBTA 1.4, 10.9.3: the same partition, and not two limited members. Ours is a full one. */
+static bool is_pkey_good(uint16_t pkey)
+{
+	return (pkey & PKEY_MEMBER_BITS) == (DEFAULT_PKEY & PKEY_MEMBER_BITS);
+}
+
+static bool is_from_peer(const struct engine *engine, const struct qp *qp,
+			 const struct rnic_addresses *addresses)
+{
+	const struct rnic_path *path = &qp->attributes.path;
+
+	return rnic_gid_equal(&addresses->source, &path->dest_gid) &&
+	       rnic_gid_equal(&addresses->dest, &engine->gids[path->source_gid_index]);
+}
+
+static bool can_receive(const struct qp *qp, bool is_request)
+{
+	switch ((enum rnic_qp_state)qp->state) {
+	case RNIC_QP_STATE_RTR:
+	case RNIC_QP_STATE_SQE:
+		return is_request;
+	case RNIC_QP_STATE_RTS:
+	case RNIC_QP_STATE_SQD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether `packet` may concern `qp` at all; if not, the counter of why. IBTA 1.4, 9.6.1. */
+static bool check_packet(const struct engine *engine, const struct qp *qp,
+			 const struct rnic_packet *packet, enum counter *dropped)
+{
+	if (!can_receive(qp, packet->row->is_request))
+		*dropped = COUNTER_DROPPED_BAD_STATE;
+	else if (packet->row->service != service_of(qp))
+		*dropped = COUNTER_DROPPED_BAD_OPCODE;
+	else if (!is_pkey_good(packet->pkey))
+		*dropped = COUNTER_DROPPED_BAD_PKEY;
+	else if (!is_from_peer(engine, qp, &packet->addresses))
+		*dropped = COUNTER_DROPPED_BAD_PEER;
+	else
+		return true;
+	return false;
+}
+
+/* IBTA 1.4, 11.6.3.2: the first packet for a QP in RTR, before the application moved it to RTS. */
+static void note_established(struct engine *engine, struct qp *qp)
+{
+	if (qp->state != RNIC_QP_STATE_RTR || qp->is_established)
+		return;
+	qp->is_established = true;
+	engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_COMM_EST, qp);
+}
+
+void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns)
+{
+	struct qp *qp = key_table_find(&engine->qps, packet->dest_qpn);
+	enum counter dropped = COUNTER_DROPPED_UNKNOWN_QP;
+
+	engine->now_ns = now_ns;
+	engine->counters[COUNTER_RECEIVED_PACKETS]++;
+	engine->counters[COUNTER_RECEIVED_BYTES] += packet->payload_bytes;
+	if (qp == NULL || !check_packet(engine, qp, packet, &dropped)) {
+		engine->counters[dropped]++;
+		return;
+	}
+	qp->counters.received_packets++;
+	qp->counters.received_bytes += packet->payload_bytes;
+	note_established(engine, qp);
+	if (packet->row->is_request)
+		responder_receive(engine, qp, packet);
+	else
+		completer_receive(engine, qp, packet);
+}
+
+void engine_flush(struct engine *engine, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+	memory_batch_flush(&engine->writes);
+}
+
+/* --- packets out ----------------------------------------------------------------------------- */
+
+void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
+			 enum rnic_position position, uint16_t headers, struct rnic_psn psn)
+{
+	const struct rnic_path *path = &qp->attributes.path;
+	int opcode = rnic_opcode_find(service_of(qp), operation, position, headers);
+
+	assert(opcode >= 0);
+	out->packet = (struct rnic_packet){
+		.addresses = {
+			.source = qp->engine->gids[path->source_gid_index],
+			.dest = path->dest_gid,
+			.source_port = RNIC_UDP_PORT,
+			.traffic_class = path->traffic_class,
+			.hop_limit = path->hop_limit,
+		},
+		.row = rnic_opcode_row((uint8_t)opcode),
+		.opcode = (uint8_t)opcode,
+		.migrated = true,
+		.pkey = DEFAULT_PKEY,
+		.dest_qpn = qp->attributes.dest_qpn,
+		.psn = psn,
+	};
+	out->piece_count = 0;
+	out->qp = qp;
+}
+
+/* The QP whose turn it is; one that has used up its quantum goes behind the others. */
+static struct qp *next_ready(struct engine *engine)
+{
+	struct qp *qp = list_first_entry(&engine->ready, struct qp, ready_node);
+
+	if (engine->quantum < LIMIT_QP_QUANTUM)
+		return qp;
+	engine->quantum = 0;
+	list_remove(&qp->ready_node);
+	list_add_tail(&engine->ready, &qp->ready_node);
+	return list_first_entry(&engine->ready, struct qp, ready_node);
+}
+
+bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+	while (!list_is_empty(&engine->ready)) {
+		struct qp *qp = next_ready(engine);
+
+		if (responder_transmit(engine, qp, out) || requester_transmit(engine, qp, out)) {
+			engine->quantum++;
+			engine->counters[COUNTER_SENT_PACKETS]++;
+			engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
+			qp->counters.sent_packets++;
+			qp->counters.sent_bytes += out->packet.payload_bytes;
+			return true;
+		}
+		list_remove(&qp->ready_node);
+		engine->quantum = 0;
+	}
+	return false;
+}
+
+void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, bool is_response,
+			   int error, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+	engine->counters[COUNTER_MEMORY_ERRORS]++;
+	if (is_response)
+		responder_payload_failed(engine, qp, psn, error);
+	else
+		requester_payload_failed(engine, qp, psn);
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+uint64_t engine_next_deadline_ns(const struct engine *engine)
+{
+	return timer_heap_earliest_ns(&engine->timers);
+}
+
+void engine_tick(struct engine *engine, uint64_t now_ns)
+{
+	struct timer *timer;
+
+	engine->now_ns = now_ns;
+	while ((timer = timer_heap_pop_expired(&engine->timers, now_ns)) != NULL)
+		retry_expired(engine, RNIC_CONTAINER_OF(timer, struct qp, retry.timer));
+}

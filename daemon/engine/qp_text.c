@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/qp.h"
+
+#include "wire/gid.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NS_PER_MS 1000000
+
+/* Milliseconds until the QP's timer expires, rounded up. */
+static uint64_t timer_ms(const struct qp *qp, uint64_t now_ns)
+{
+	uint64_t deadline_ns = qp->retry.is_rnr_wait ? qp->retry.timer.deadline_ns
+						     : qp->retry.timeout_at_ns;
+
+	return deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+}
+
+static void write_rnr(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
+{
+	uint32_t most = qp->attributes.rnr_retry;
+
+	if (most == 7)
+		snprintf(text, text_bytes,
+			 "a receive to be posted by the peer (RNR), retries without end, next in "
+			 "%" PRIu64 " ms",
+			 timer_ms(qp, now_ns));
+	else
+		snprintf(text, text_bytes,
+			 "a receive to be posted by the peer (RNR), retry %" PRIu32 " of %" PRIu32
+			 ", next in %" PRIu64 " ms",
+			 most - qp->retry.rnr_retries_left, most, timer_ms(qp, now_ns));
+}
+
+/* ", retry 2 of 7, next in 34 ms"; "" when there is no timeout. */
+static void write_retry(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
+{
+	uint32_t most = qp->attributes.retry_count;
+
+	text[0] = '\0';
+	if (timer_is_armed(&qp->retry.timer) && qp->retry.timeout_at_ns != UINT64_MAX)
+		snprintf(text, text_bytes,
+			 ", retry %" PRIu32 " of %" PRIu32 ", next in %" PRIu64 " ms",
+			 most - qp->retry.retries_left, most, timer_ms(qp, now_ns));
+}
+
+static void write_unacknowledged(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
+				 uint32_t text_bytes)
+{
+	const struct work *oldest = send_queue_at(&qp->send_queue, qp->send_queue.retired);
+	char retry[64];
+
+	write_retry(qp, now_ns, retry, sizeof(retry));
+	if (work_kind(oldest)->has_response)
+		snprintf(text, text_bytes, "responses of %" PRIu32 " READs or atomics from %s%s",
+			 qp->requester.reads_outstanding, peer, retry);
+	else
+		snprintf(text, text_bytes, "an acknowledgement of PSN 0x%" PRIx32 " from %s%s",
+			 qp->requester.unacknowledged.value, peer, retry);
+}
+
+const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
+{
+	const struct send_queue *queue = &qp->send_queue;
+	bool has_work = queue->retired != queue->posted;
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	if (text_bytes == 0)
+		return "";
+	text[0] = '\0';
+	rnic_gid_text(&qp->attributes.path.dest_gid, peer);
+	if (!has_work || qp->state == RNIC_QP_STATE_ERR)
+		return text;
+	if (qp->state < RNIC_QP_STATE_RTS)
+		snprintf(text, text_bytes, "the transition to RTS");
+	else if (qp->retry.is_rnr_wait)
+		write_rnr(qp, now_ns, text, text_bytes);
+	else if (list_is_linked(&qp->path_node))
+		snprintf(text, text_bytes, "room in the window to %s", peer);
+	else if (!rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged))
+		write_unacknowledged(qp, now_ns, peer, text, text_bytes);
+	else if (qp->state == RNIC_QP_STATE_SQD)
+		snprintf(text, text_bytes, "the transition from SQD back to RTS");
+	return text;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/request_checks.h"
+
+#include "base/bits.h"
+#include "engine/mr.h"
+#include "engine/qp.h"
+
+/* What a QP must allow, and a region must grant, for each operation of the wire. */
+static const struct {
+	bool is_built;
+	uint32_t access;
+} operations[RNIC_OPERATION_COUNT] = {
+	[RNIC_OPERATION_SEND] = {true, 0},
+	[RNIC_OPERATION_WRITE] = {true, RNIC_ACCESS_REMOTE_WRITE},
+	[RNIC_OPERATION_READ_REQUEST] = {true, RNIC_ACCESS_REMOTE_READ},
+	[RNIC_OPERATION_COMPARE_SWAP] = {true, RNIC_ACCESS_REMOTE_ATOMIC},
+	[RNIC_OPERATION_FETCH_ADD] = {true, RNIC_ACCESS_REMOTE_ATOMIC},
+};
+
+bool request_needs_receive(const struct rnic_packet *packet)
+{
+	if (packet->row->operation == RNIC_OPERATION_SEND)
+		return request_is_first(packet);
+	return (packet->row->headers & RNIC_HEADER_IMMEDIATE) != 0 && request_is_last(packet);
+}
+
+static enum verdict check_psn(struct request *request)
+{
+	int32_t ahead =
+		rnic_psn_distance(request->packet->psn, request->qp->responder.expected_psn);
+
+	if (ahead == 0)
+		return VERDICT_PASS;
+	return ahead < 0 ? VERDICT_DUPLICATE : VERDICT_SEQUENCE_GAP;
+}
+
+/* An open message is followed by MIDDLE or LAST of its operation, all else by FIRST or ONLY. */
+static enum verdict check_sequence(struct request *request)
+{
+	const struct rnic_packet *packet = request->packet;
+	uint8_t open_operation = request->qp->responder.open_operation;
+
+	if (open_operation == RNIC_OPERATION_NONE)
+		return request_is_first(packet) ? VERDICT_PASS : VERDICT_BAD_SEQUENCE;
+	if (request_is_first(packet) || packet->row->operation != open_operation)
+		return VERDICT_BAD_SEQUENCE;
+	return VERDICT_PASS;
+}
+
+static enum verdict check_operation(struct request *request)
+{
+	uint8_t operation = request->packet->row->operation;
+	uint32_t access = operations[operation].access;
+
+	if (!operations[operation].is_built)
+		return VERDICT_BAD_OPERATION;
+	if ((request->qp->attributes.access_flags & access) != access)
+		return VERDICT_BAD_OPERATION;
+	return VERDICT_PASS;
+}
+
+static enum verdict check_receive_sges(struct request *request, const struct recv_work *work,
+				       const struct rnic_sge *sges)
+{
+	for (uint32_t i = 0; i < work->sge_count; i++) {
+		uint64_t offset;
+
+		if (sges[i].length > 0 &&
+		    mr_find(request->engine, sges[i].lkey, request->qp->pd, RNIC_ACCESS_LOCAL_WRITE,
+			    sges[i].address, sges[i].length, &offset) == NULL)
+			return VERDICT_RECEIVE_PROTECTION;
+	}
+	return VERDICT_PASS;
+}
+
+static enum verdict check_receive(struct request *request)
+{
+	const struct rnic_sge *sges;
+	const struct recv_work *work =
+		recv_queue_peek(request->engine, &request->qp->recv_queue, &sges);
+
+	if (work == NULL)
+		return VERDICT_NO_RECEIVE;
+	if (work->invalid)
+		return VERDICT_BAD_RECEIVE;
+	/* The immediate of a WRITE goes into the completion; the entry's SGEs are not used. */
+	if (request->packet->row->operation != RNIC_OPERATION_SEND)
+		return VERDICT_PASS;
+	return check_receive_sges(request, work, sges);
+}
+
+static enum verdict check_resources(struct request *request)
+{
+	switch (request->packet->row->operation) {
+	case RNIC_OPERATION_READ_REQUEST:
+	case RNIC_OPERATION_COMPARE_SWAP:
+	case RNIC_OPERATION_FETCH_ADD:
+		if (!replay_has_space(&request->qp->responder.replays))
+			return VERDICT_TOO_MANY_READS;
+		return VERDICT_PASS;
+	default:
+		break;
+	}
+	return request_needs_receive(request->packet) ? check_receive(request) : VERDICT_PASS;
+}
+
+static bool is_payload_right(const struct rnic_packet *packet, uint32_t path_mtu_bytes)
+{
+	uint32_t bytes = packet->payload_bytes;
+
+	switch ((enum rnic_payload_rule)packet->row->payload) {
+	case RNIC_PAYLOAD_NONE:
+		return bytes == 0;
+	case RNIC_PAYLOAD_FULL:
+		return bytes == path_mtu_bytes;
+	case RNIC_PAYLOAD_LAST:
+		return bytes >= 1 && bytes <= path_mtu_bytes;
+	case RNIC_PAYLOAD_ONLY:
+		return bytes <= path_mtu_bytes;
+	case RNIC_PAYLOAD_EIGHT:
+		return bytes == 8;
+	}
+	return false;
+}
+
+static enum verdict check_send_length(struct request *request)
+{
+	const struct responder *responder = &request->qp->responder;
+	const struct recv_work *work = &responder->receive;
+	uint64_t bytes = request->packet->payload_bytes;
+	const struct rnic_sge *sges;
+
+	if (request_is_first(request->packet))
+		work = recv_queue_peek(request->engine, &request->qp->recv_queue, &sges);
+	else
+		bytes += responder->message_bytes;
+	if (bytes > REQUEST_MESSAGE_BYTES_MAX)
+		return VERDICT_BAD_LENGTH;
+	return bytes <= work->length ? VERDICT_PASS : VERDICT_RECEIVE_TOO_SHORT;
+}
+
+/* The packets of a WRITE carry exactly as many bytes as its RETH says. */
+static enum verdict check_write_length(struct request *request)
+{
+	const struct responder *responder = &request->qp->responder;
+	const struct rnic_packet *packet = request->packet;
+	uint64_t bytes = packet->payload_bytes;
+	uint64_t announced = packet->reth.length;
+
+	if (!request_is_first(packet)) {
+		bytes += responder->message_bytes;
+		announced = responder->write_length;
+	}
+	if (announced > REQUEST_MESSAGE_BYTES_MAX)
+		return VERDICT_BAD_LENGTH;
+	if (request_is_last(packet))
+		return bytes == announced ? VERDICT_PASS : VERDICT_BAD_LENGTH;
+	return bytes < announced ? VERDICT_PASS : VERDICT_BAD_LENGTH;
+}
+
+static enum verdict check_length(struct request *request)
+{
+	const struct rnic_packet *packet = request->packet;
+
+	if (!is_payload_right(packet, request->qp->path_mtu_bytes))
+		return VERDICT_BAD_LENGTH;
+	switch (packet->row->operation) {
+	case RNIC_OPERATION_SEND:
+		return check_send_length(request);
+	case RNIC_OPERATION_WRITE:
+		return check_write_length(request);
+	case RNIC_OPERATION_READ_REQUEST:
+		return packet->reth.length <= REQUEST_MESSAGE_BYTES_MAX ? VERDICT_PASS
+									: VERDICT_BAD_LENGTH;
+	default:
+		return VERDICT_PASS;
+	}
+}
+
+static enum verdict find_region(struct request *request, uint32_t rkey, uint64_t address,
+				uint64_t length)
+{
+	uint8_t operation = request->packet->row->operation;
+
+	request->mr = mr_find(request->engine, rkey, request->qp->pd, operations[operation].access,
+			      address, length, &request->region_offset);
+	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
+}
+
+/*
+ * The key is looked up for every packet: it may be deregistered in the middle of a message. A READ
+ * or WRITE of no bytes does not look at its key at all (IBTA 1.4, C9-88).
+ */
+static enum verdict check_key(struct request *request)
+{
+	const struct responder *responder = &request->qp->responder;
+	const struct rnic_packet *packet = request->packet;
+
+	switch (packet->row->operation) {
+	case RNIC_OPERATION_WRITE:
+		if (!request_is_first(packet))
+			return find_region(request, responder->write_rkey, responder->write_address,
+					   packet->payload_bytes);
+		/* fall through */
+	case RNIC_OPERATION_READ_REQUEST:
+		if (packet->reth.length == 0)
+			return VERDICT_PASS;
+		return find_region(request, packet->reth.rkey, packet->reth.address,
+				   packet->reth.length);
+	case RNIC_OPERATION_COMPARE_SWAP:
+	case RNIC_OPERATION_FETCH_ADD:
+		return find_region(request, packet->atomic.rkey, packet->atomic.address, 8);
+	default:
+		return VERDICT_PASS;
+	}
+}
+
+static enum verdict check_alignment(struct request *request)
+{
+	if ((request->packet->row->headers & RNIC_HEADER_ATOMIC) == 0)
+		return VERDICT_PASS;
+	return request->packet->atomic.address % 8 == 0 ? VERDICT_PASS : VERDICT_MISALIGNED_ATOMIC;
+}
+
+/* Memory windows and fast registration, whose keys could be invalidated, do not exist yet. */
+static enum verdict check_invalidate(struct request *request)
+{
+	if ((request->packet->row->headers & RNIC_HEADER_INVALIDATE) == 0)
+		return VERDICT_PASS;
+	return VERDICT_BAD_INVALIDATE;
+}
+
+static enum verdict (*const checks[])(struct request *) = {
+	check_psn,    check_sequence, check_operation, check_resources,
+	check_length, check_key,      check_alignment, check_invalidate,
+};
+
+enum verdict request_check(struct request *request)
+{
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(checks); i++) {
+		enum verdict verdict = checks[i](request);
+
+		if (verdict != VERDICT_PASS)
+			return verdict;
+	}
+	return VERDICT_PASS;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks that a responder makes of a request packet before it does anything, in the order of
+ * IBTA 1.4, 9.7.4.1: PSN, opcode sequence, operation, resources, length, key. The first that does
+ * not pass decides.
+ *
+ * Checks change nothing, except that the sink may be asked to refill the receive queue: a receive
+ * entry is looked at here and taken only when the request is executed.
+ */
+#ifndef DAEMON_ENGINE_REQUEST_CHECKS_H
+#define DAEMON_ENGINE_REQUEST_CHECKS_H
+
+#include "engine/verdict.h"
+#include "wire/packet.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Longest message (IBTA 1.4, 9.7.4.1 and 9.4.3). */
+#define REQUEST_MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
+
+struct engine;
+struct mr;
+struct qp;
+
+/* A packet and the QP it is for; `mr` and `region_offset` are found by the key check. */
+struct request {
+	struct engine *engine;
+	struct qp *qp;
+	const struct rnic_packet *packet;
+	struct mr *mr;		/* of RDMA and atomic requests; NULL when no byte is accessed */
+	uint64_t region_offset; /* of this packet's first byte, or of the whole READ */
+};
+
+/* VERDICT_PASS, with request->mr and region_offset set, or why it is not to be executed. */
+enum verdict request_check(struct request *request);
+
+/* Whether this is the packet of its message that takes a receive entry. */
+bool request_needs_receive(const struct rnic_packet *packet);
+
+static inline bool request_is_first(const struct rnic_packet *packet)
+{
+	return packet->row->position == RNIC_POSITION_FIRST ||
+	       packet->row->position == RNIC_POSITION_ONLY;
+}
+
+static inline bool request_is_last(const struct rnic_packet *packet)
+{
+	return packet->row->position == RNIC_POSITION_LAST ||
+	       packet->row->position == RNIC_POSITION_ONLY;
+}
+
+#endif

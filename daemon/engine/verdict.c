@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/verdict.h"
+
+#include "base/verbs_types.h"
+#include "wire/syndrome.h"
+
+#include <assert.h>
+
+#define NONE VERDICT_NO_STATUS
+
+#define ACK_SYNDROME   (RNIC_SYNDROME_ACK << 5 | RNIC_CREDITS_NOT_CARRIED)
+#define NAK(code)      (RNIC_SYNDROME_NAK << 5 | RNIC_NAK_##code)
+#define RNR_SYNDROME   (RNIC_SYNDROME_RNR_NAK << 5) /* the timer is the QP's */
+#define NO_NAK	       VERDICT_NO_SYNDROME
+#define STATUS(status) RNIC_WC_##status
+#define EVENT(event)   RNIC_EVENT_##event
+
+/* What a responder finds and forgives: no completion, the QP lives on. */
+#define ANSWER(syndrome_, counter_, clause_, sentence_)                                            \
+	{                                                                                          \
+		.syndrome = (syndrome_), .receive_status = NONE, .send_status = NONE,              \
+		.async_event = NONE, .counter = COUNTER_##counter_, .clause = (clause_),           \
+		.sentence = (sentence_),                                                           \
+	}
+
+/* What breaks the connection at the responder, and what its receive entry under way ends with. */
+#define REFUSE(syndrome_, receive_status_, takes_receive_, event_, counter_, clause_, sentence_)   \
+	{                                                                                          \
+		.syndrome = (syndrome_), .receive_status = STATUS(receive_status_),                \
+		.send_status = NONE, .takes_receive = (takes_receive_), .is_fatal = true,          \
+		.async_event = (event_), .counter = COUNTER_##counter_, .clause = (clause_),       \
+		.sentence = (sentence_),                                                           \
+	}
+
+/* What breaks it at the requester, and what its work entry ends with. */
+#define GIVE_UP(send_status_, counter_, clause_, sentence_)                                        \
+	{                                                                                          \
+		.syndrome = NO_NAK, .receive_status = NONE, .send_status = STATUS(send_status_),   \
+		.is_fatal = true, .async_event = NONE, .counter = COUNTER_##counter_,              \
+		.clause = (clause_), .sentence = (sentence_),                                      \
+	}
+
+static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
+	[VERDICT_PASS] = ANSWER(ACK_SYNDROME, RECEIVED_PACKETS, "9.7.4",
+				"The request is as it should be."),
+	[VERDICT_DUPLICATE] =
+		ANSWER(ACK_SYNDROME, DUPLICATE_REQUESTS, "9.7.4.1, 9.7.5.1",
+		       "A request came again, because its answer was lost or late; it is answered "
+		       "again and not executed twice."),
+	[VERDICT_SEQUENCE_GAP] =
+		ANSWER(NAK(PSN_SEQUENCE_ERROR), OUT_OF_SEQUENCE_REQUESTS, "9.7.4.1, 9.9.3 class B",
+		       "A request before this one was lost or overtaken; the requester is asked "
+		       "once to go back to it."),
+	[VERDICT_BAD_SEQUENCE] =
+		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
+		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",
+		       "FIRST, MIDDLE, LAST or ONLY came out of place: the requester mixed two "
+		       "messages, or is not in step with this QP."),
+	[VERDICT_BAD_OPERATION] =
+		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
+		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",
+		       "The operation is not built, or the QP's access flags do not allow it; look "
+		       "at qp_access_flags of the modify to INIT or RTR."),
+	[VERDICT_TOO_MANY_READS] =
+		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
+		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",
+		       "More READs and atomics are under way than max_dest_rd_atomic of this QP; "
+		       "the peer's max_rd_atomic is larger."),
+	[VERDICT_NO_RECEIVE] =
+		ANSWER(RNR_SYNDROME, SENT_RNR_NAKS, "9.7.5.2.8, 9.9.3 class B",
+		       "No receive entry is posted for this message; the requester is asked to "
+		       "wait for min_rnr_timer."),
+	[VERDICT_BAD_RECEIVE] =
+		REFUSE(NAK(REMOTE_OPERATIONAL_ERROR), LOC_QP_OP_ERR, true, NONE, LOCAL_ERRORS,
+		       "9.9.3 class A",
+		       "The receive entry for this message is malformed: SGE count or reserved "
+		       "members."),
+	[VERDICT_RECEIVE_PROTECTION] =
+		REFUSE(NAK(REMOTE_OPERATIONAL_ERROR), LOC_PROT_ERR, true, NONE, LOCAL_ERRORS,
+		       "9.9.3 class A",
+		       "An SGE of the receive entry names memory that this QP may not write: lkey, "
+		       "range, protection domain or IBV_ACCESS_LOCAL_WRITE."),
+	[VERDICT_RECEIVE_TOO_SHORT] =
+		REFUSE(NAK(INVALID_REQUEST), LOC_LEN_ERR, true, NONE, BAD_REQUESTS,
+		       "9.7.4.1, 9.9.3 class C",
+		       "The message is longer than the SGEs of the receive entry together."),
+	[VERDICT_BAD_LENGTH] =
+		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
+		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",
+		       "A packet's payload does not fit the path MTU, or the message its announced "
+		       "length; both ends must have the same path_mtu."),
+	[VERDICT_BAD_RKEY] =
+		REFUSE(NAK(REMOTE_ACCESS_ERROR), REM_ACCESS_ERR, false, EVENT(QP_ACCESS_ERR),
+		       ACCESS_ERRORS, "9.7.4.1, 9.9.3 class C",
+		       "The rkey does not grant this access: key, address range, access flags or "
+		       "protection domain of the region."),
+	[VERDICT_MISALIGNED_ATOMIC] =
+		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
+		       BAD_REQUESTS, "9.4.5, 9.9.3 class C",
+		       "The address of an atomic operation is not a multiple of 8."),
+	[VERDICT_BAD_INVALIDATE] =
+		REFUSE(ACK_SYNDROME, REM_INV_REQ_ERR, true, NONE, ACCESS_ERRORS,
+		       "9.4.1.1, 9.9.3 class J",
+		       "A SEND with invalidate names a key that cannot be invalidated: it belongs "
+		       "to no memory window. The requester is not told."),
+	[VERDICT_MEMORY_GONE] =
+		REFUSE(NAK(REMOTE_OPERATIONAL_ERROR), LOC_PROT_ERR, false, EVENT(QP_FATAL),
+		       MEMORY_ERRORS, "9.9.3 class A",
+		       "Registered memory could not be reached: the application unmapped it, or "
+		       "ended."),
+	[VERDICT_BAD_PKEY] = ANSWER(NO_NAK, DROPPED_BAD_PKEY, "9.6.1.1",
+				    "The packet belongs to another partition; it was dropped."),
+	[VERDICT_BAD_PEER] = ANSWER(NO_NAK, DROPPED_BAD_PEER, "9.6.1.2",
+				    "The packet came from an address that is not the QP's peer; it "
+				    "was dropped. Look at the GID index on both ends."),
+	[VERDICT_BAD_STATE] = ANSWER(NO_NAK, DROPPED_BAD_STATE, "10.3.1",
+				     "The QP's state does not let it receive; the packet was "
+				     "dropped."),
+
+	[VERDICT_LOCAL_LENGTH] =
+		GIVE_UP(LOC_LEN_ERR, LOCAL_ERRORS, "10.6.2, 11.6.2",
+			"The work request is longer than a message may be, 2 GiB."),
+	[VERDICT_LOCAL_OPERATION] =
+		GIVE_UP(LOC_QP_OP_ERR, LOCAL_ERRORS, "11.6.2",
+			"The work request is malformed: opcode, SGE count, inline length, or a "
+			"limit of the QP such as max_rd_atomic 0."),
+	[VERDICT_LOCAL_PROTECTION] =
+		GIVE_UP(LOC_PROT_ERR, LOCAL_ERRORS, "10.6.3, 11.6.2",
+			"An SGE of the work request names memory that this QP may not use: lkey, "
+			"range, protection domain or access flags."),
+	[VERDICT_LOCAL_MEMORY_GONE] =
+		GIVE_UP(LOC_PROT_ERR, MEMORY_ERRORS, "11.6.2",
+			"Memory of the work request could not be reached: the application unmapped "
+			"it, or ended."),
+
+	[VERDICT_REMOTE_INVALID_REQUEST] =
+		GIVE_UP(REM_INV_REQ_ERR, REMOTE_ERRORS, "9.7.5.2, 11.6.2",
+			"The peer refused the request as invalid: its QP's access flags, its "
+			"receive buffer's length, path_mtu, or the alignment of an atomic."),
+	[VERDICT_REMOTE_ACCESS] =
+		GIVE_UP(REM_ACCESS_ERR, REMOTE_ERRORS, "9.7.5.2, 11.6.2",
+			"The peer refused access: rkey, address range, or access flags of its "
+			"region."),
+	[VERDICT_REMOTE_OPERATIONAL] =
+		GIVE_UP(REM_OP_ERR, REMOTE_ERRORS, "9.7.5.2, 11.6.2",
+			"The peer could not carry out the request, for reasons of its own: a bad "
+			"receive entry, or memory that is gone."),
+	[VERDICT_BAD_RESPONSE] =
+		GIVE_UP(BAD_RESP_ERR, BAD_RESPONSES, "9.9.2, 11.6.2",
+			"The peer's answer fits no request: opcode, length or syndrome."),
+	[VERDICT_RETRY_EXCEEDED] =
+		GIVE_UP(RETRY_EXC_ERR, RETRY_EXCEEDED, "9.7.6.1, 11.6.2",
+			"The peer did not answer within timeout and retry_cnt: it is gone, in "
+			"error, not reachable, or its QP number or GID is not what was exchanged."),
+	[VERDICT_RNR_RETRY_EXCEEDED] =
+		GIVE_UP(RNR_RETRY_EXC_ERR, RNR_RETRY_EXCEEDED, "9.7.5.2.8, 11.6.2",
+			"The peer had no receive entry posted, and rnr_retry is used up; 7 means "
+			"to try for ever."),
+
+	[VERDICT_FLUSHED] = {
+		.syndrome = NO_NAK,
+		.receive_status = STATUS(WR_FLUSH_ERR),
+		.send_status = STATUS(WR_FLUSH_ERR),
+		.takes_receive = true,
+		.is_fatal = true,
+		.async_event = NONE,
+		.counter = COUNTER_FLUSHED_COMPLETIONS,
+		.clause = "10.3.1, 11.6.2",
+		.sentence = "The QP was in error, or came to be, before the entry's turn came.",
+	},
+	[VERDICT_CQ_OVERRUN] = {
+		.syndrome = NO_NAK,
+		.receive_status = NONE,
+		.send_status = NONE,
+		.is_fatal = true,
+		.async_event = EVENT(QP_FATAL),
+		.counter = COUNTER_CQ_OVERRUNS,
+		.clause = "10.2.5, 11.6.3",
+		.sentence = "A completion found its CQ full: the CQ is too small for the work "
+			    "posted to it.",
+	},
+};
+
+const struct verdict_row *verdict_row(enum verdict verdict)
+{
+	assert(verdict < VERDICT_COUNT);
+	return &verdict_rows[verdict];
+}

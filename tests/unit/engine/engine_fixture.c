@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine_fixture.h"
+
+#include "engine/invariants.h"
+#include "wire/gid.h"
+#include "wire/syndrome.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+const struct fixture_options fixture_defaults = {
+	.path_mtu = 3,
+	.max_rd_atomic = 16,
+	.max_dest_rd_atomic = 16,
+	.timeout = 14,
+	.retry_count = 7,
+	.rnr_retry = 7,
+	.sq_psn = 100,
+	.rq_psn = 100,
+};
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static struct flat_memory *flat_of(struct client_region *region)
+{
+	return RNIC_CONTAINER_OF(region, struct flat_memory, region);
+}
+
+static uint32_t flat_move(const struct memory_transfer *transfers, uint32_t count, int *error,
+			  bool is_write)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct flat_memory *memory = flat_of(transfers[i].region);
+		uint8_t *at = memory->bytes + transfers[i].offset;
+
+		assert_true(transfers[i].offset + transfers[i].length <= sizeof(memory->bytes));
+		if (memory->error != 0) {
+			*error = memory->error;
+			return i;
+		}
+		memcpy(is_write ? at : transfers[i].bytes, is_write ? transfers[i].bytes : at,
+		       transfers[i].length);
+	}
+	return count;
+}
+
+static uint32_t flat_read(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	return flat_move(transfers, count, error, false);
+}
+
+static uint32_t flat_write(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	return flat_move(transfers, count, error, true);
+}
+
+static int flat_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
+			     uint64_t swap, uint64_t *original)
+{
+	struct flat_memory *memory = flat_of(region);
+
+	if (memory->error != 0)
+		return memory->error;
+	memcpy(original, memory->bytes + offset, sizeof(*original));
+	if (*original == compare)
+		memcpy(memory->bytes + offset, &swap, sizeof(swap));
+	return 0;
+}
+
+static int flat_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
+			  uint64_t *original)
+{
+	struct flat_memory *memory = flat_of(region);
+	uint64_t sum;
+
+	if (memory->error != 0)
+		return memory->error;
+	memcpy(original, memory->bytes + offset, sizeof(*original));
+	sum = *original + add;
+	memcpy(memory->bytes + offset, &sum, sizeof(sum));
+	return 0;
+}
+
+static const struct client_memory_ops flat_ops = {
+	.mode = "flat",
+	.read = flat_read,
+	.write = flat_write,
+	.compare_swap = flat_compare_swap,
+	.fetch_add = flat_fetch_add,
+};
+
+/* --- sink ------------------------------------------------------------------------------------ */
+
+static bool record_completion(void *context, struct cq *cq, const struct completion *completion)
+{
+	struct engine_fixture *fixture = context;
+
+	(void)cq;
+	if (fixture->completion_count == fixture->completion_room)
+		return false;
+	fixture->completions[fixture->completion_count++] = *completion;
+	return true;
+}
+
+static void record_event(void *context, enum rnic_async_event_type type, void *object)
+{
+	struct engine_fixture *fixture = context;
+
+	(void)object;
+	assert_true(fixture->event_count < FIXTURE_RECORDS);
+	fixture->events[fixture->event_count++] = type;
+}
+
+static bool refill(void *context, struct recv_queue *queue)
+{
+	struct engine_fixture *fixture = context;
+	bool has_any = fixture->receives_taken != fixture->receives_posted;
+
+	while (fixture->receives_taken != fixture->receives_posted && recv_queue_has_space(queue)) {
+		const struct fixture_receive *receive =
+			&fixture->receives[fixture->receives_taken++ %
+					   RNIC_COUNT_OF(fixture->receives)];
+
+		recv_queue_push(queue, &receive->work, receive->sges);
+	}
+	return has_any;
+}
+
+static const struct engine_sink recording_sink = {
+	.completion = record_completion,
+	.async_event = record_event,
+	.refill = refill,
+};
+
+/* --- set-up ---------------------------------------------------------------------------------- */
+
+static void modify(struct qp *qp, struct rnic_qp_attributes *attributes, enum rnic_qp_state state,
+		   uint32_t mask)
+{
+	attributes->state = state;
+	assert_int_equal(qp_modify(qp, attributes, mask | RNIC_QP_ATTR_STATE), 0);
+}
+
+static void bring_to_rts(struct engine_fixture *fixture, struct qp *qp,
+			 const struct fixture_options *options)
+{
+	struct rnic_qp_attributes attributes = {
+		.access_flags = RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_WRITE |
+				RNIC_ACCESS_REMOTE_ATOMIC,
+		.port = 1,
+		.path_mtu = options->path_mtu,
+		.dest_qpn = FIXTURE_DEST_QPN,
+		.rq_psn = options->rq_psn,
+		.sq_psn = options->sq_psn,
+		.max_dest_rd_atomic = options->max_dest_rd_atomic,
+		.max_rd_atomic = options->max_rd_atomic,
+		.min_rnr_timer = 12,
+		.timeout = options->timeout,
+		.retry_count = options->retry_count,
+		.rnr_retry = options->rnr_retry,
+		.path = {.dest_gid = fixture->peer_gid, .hop_limit = 64, .port = 1, .is_global = 1},
+	};
+
+	modify(qp, &attributes, RNIC_QP_STATE_INIT,
+	       RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS);
+	modify(qp, &attributes, RNIC_QP_STATE_RTR,
+	       RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
+		       RNIC_QP_ATTR_RQ_PSN | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC |
+		       RNIC_QP_ATTR_MIN_RNR_TIMER);
+	modify(qp, &attributes, RNIC_QP_STATE_RTS,
+	       RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+		       RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC);
+}
+
+struct qp *fixture_create_qp(struct engine_fixture *fixture, const struct fixture_options *options)
+{
+	const struct qp_config config = {
+		.type = RNIC_QP_TYPE_RC,
+		.signal_all = options->signal_all,
+		.pd = &fixture->pd,
+		.send_cq = &fixture->send_cq,
+		.recv_cq = &fixture->recv_cq,
+		.capacities = {
+			.max_send_wr = 64,
+			.max_recv_wr = 64,
+			.max_send_sge = LIMIT_SGES,
+			.max_recv_sge = LIMIT_SGES,
+			.max_inline_bytes = 256,
+		},
+	};
+	struct qp *qp;
+
+	assert_int_equal(qp_create(&fixture->engine, &config, &qp), 0);
+	bring_to_rts(fixture, qp, options);
+	return qp;
+}
+
+struct engine_fixture *fixture_create(const struct fixture_options *options)
+{
+	struct engine_fixture *fixture = calloc(1, sizeof(*fixture));
+	const struct engine_config config = {
+		.sink = &recording_sink,
+		.sink_context = fixture,
+		.seed = 1,
+		.max_qps = 1024,
+		.max_mrs = 1024,
+	};
+
+	assert_non_null(fixture);
+	assert_int_equal(engine_init(&fixture->engine, &config), 0);
+	fixture->own_gid = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 1});
+	fixture->peer_gid = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 2});
+	engine_set_gid(&fixture->engine, 0, &fixture->own_gid);
+	fixture->now_ns = 1000000000;
+	fixture->completion_room = FIXTURE_RECORDS;
+	for (uint32_t i = 0; i < FIXTURE_MEMORY_BYTES; i++)
+		fixture->memory.bytes[i] = (uint8_t)(i * 7 + (i >> 8));
+	fixture->memory.region = (struct client_region){
+		.ops = &flat_ops,
+		.space = fixture,
+		.bytes = FIXTURE_MEMORY_BYTES,
+		.direct = !options->is_batched,
+	};
+	fixture->mr = (struct mr){
+		.pd = &fixture->pd,
+		.region = &fixture->memory.region,
+		.iova = FIXTURE_IOVA,
+		.length = FIXTURE_MEMORY_BYTES,
+		.access = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_READ |
+			  RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC,
+	};
+	assert_int_equal(mr_register(&fixture->engine, &fixture->mr), 0);
+	fixture->qp = fixture_create_qp(fixture, options);
+	return fixture;
+}
+
+void fixture_destroy(struct engine_fixture *fixture)
+{
+	engine_check_invariants(&fixture->engine);
+	qp_destroy(fixture->qp);
+	if (key_table_find(&fixture->engine.mrs, fixture->mr.key >> 8) != NULL)
+		mr_deregister(&fixture->engine, &fixture->mr);
+	assert_int_equal(fixture->pd.references, 0);
+	assert_int_equal(fixture->send_cq.references, 0);
+	assert_int_equal(fixture->recv_cq.references, 0);
+	engine_fini(&fixture->engine);
+	free(fixture);
+}
+
+/* --- packets out ----------------------------------------------------------------------------- */
+
+static void copy_payload(struct engine_fixture *fixture)
+{
+	uint32_t filled = 0;
+
+	for (uint32_t i = 0; i < fixture->sent.piece_count; i++) {
+		const struct payload_piece *piece = &fixture->sent.pieces[i];
+		const uint8_t *from = piece->region == NULL
+					      ? piece->inline_bytes
+					      : flat_of(piece->region)->bytes + piece->offset;
+
+		assert_true(filled + piece->length <= sizeof(fixture->payload));
+		memcpy(fixture->payload + filled, from, piece->length);
+		filled += piece->length;
+	}
+	assert_int_equal(filled, fixture->sent.packet.payload_bytes);
+}
+
+bool fixture_transmit(struct engine_fixture *fixture)
+{
+	struct packet_builder builder;
+	bool has_packet = engine_transmit(&fixture->engine, &builder, fixture->now_ns);
+
+	engine_check_invariants(&fixture->engine);
+	if (has_packet) {
+		fixture->sent = builder;
+		copy_payload(fixture);
+	}
+	return has_packet;
+}
+
+uint32_t fixture_transmit_all(struct engine_fixture *fixture)
+{
+	uint32_t count = 0;
+
+	while (fixture_transmit(fixture))
+		count++;
+	return count;
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+struct work fixture_work(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t length)
+{
+	return (struct work){
+		.wr_id = wr_id,
+		.remote_address = UINT64_C(0x7000000000),
+		.rkey = 0xabcdef01,
+		.length = length,
+		.opcode = (uint8_t)opcode,
+		.flags = RNIC_SEND_SIGNALED,
+		.sge_count = 1,
+	};
+}
+
+struct rnic_sge fixture_sge(const struct engine_fixture *fixture, uint32_t offset, uint32_t length)
+{
+	return (struct rnic_sge){FIXTURE_IOVA + offset, length, fixture->mr.key};
+}
+
+void fixture_post(struct engine_fixture *fixture, const struct work *work,
+		  const struct rnic_sge *sges)
+{
+	assert_true(send_queue_space(&fixture->qp->send_queue) > 0);
+	qp_post_send(fixture->qp, work, sges, NULL);
+	engine_check_invariants(&fixture->engine);
+}
+
+void fixture_post_simple(struct engine_fixture *fixture, enum rnic_wr_opcode opcode, uint64_t wr_id,
+			 uint32_t length)
+{
+	struct work work = fixture_work(opcode, wr_id, length);
+	struct rnic_sge sge = fixture_sge(fixture, 0, length);
+
+	fixture_post(fixture, &work, &sge);
+}
+
+void fixture_post_receive(struct engine_fixture *fixture, uint64_t wr_id, uint32_t offset,
+			  uint32_t length)
+{
+	struct fixture_receive *receive =
+		&fixture->receives[fixture->receives_posted++ % RNIC_COUNT_OF(fixture->receives)];
+
+	assert_true(fixture->receives_posted - fixture->receives_taken <=
+		    RNIC_COUNT_OF(fixture->receives));
+	receive->work = (struct recv_work){.wr_id = wr_id, .sge_count = 1, .length = length};
+	receive->sges[0] = fixture_sge(fixture, offset, length);
+}
+
+/* --- packets in ------------------------------------------------------------------------------ */
+
+struct rnic_packet fixture_packet(const struct engine_fixture *fixture,
+				  enum rnic_operation operation, enum rnic_position position,
+				  uint32_t psn)
+{
+	int opcode = rnic_opcode_find(RNIC_SERVICE_RC, operation, position, 0);
+
+	assert_true(opcode >= 0);
+	return (struct rnic_packet){
+		.addresses = {
+			.source = fixture->peer_gid,
+			.dest = fixture->own_gid,
+			.source_port = RNIC_UDP_PORT,
+		},
+		.row = rnic_opcode_row((uint8_t)opcode),
+		.opcode = (uint8_t)opcode,
+		.pkey = 0xffff,
+		.dest_qpn = fixture->qp->qpn,
+		.psn = rnic_psn(psn),
+	};
+}
+
+void fixture_receive(struct engine_fixture *fixture, const struct rnic_packet *packet)
+{
+	engine_receive(&fixture->engine, packet, fixture->now_ns);
+	engine_check_invariants(&fixture->engine);
+	engine_flush(&fixture->engine, fixture->now_ns);
+	engine_check_invariants(&fixture->engine);
+}
+
+void fixture_receive_acknowledge(struct engine_fixture *fixture, uint32_t psn, uint8_t syndrome)
+{
+	struct rnic_packet packet =
+		fixture_packet(fixture, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, psn);
+
+	packet.aeth.syndrome = syndrome;
+	fixture_receive(fixture, &packet);
+}
+
+void fixture_receive_read(struct engine_fixture *fixture, enum rnic_position position, uint32_t psn,
+			  const uint8_t *payload, uint32_t bytes)
+{
+	struct rnic_packet packet =
+		fixture_packet(fixture, RNIC_OPERATION_READ_RESPONSE, position, psn);
+
+	packet.aeth.syndrome =
+		rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED);
+	packet.payload = payload;
+	packet.payload_bytes = bytes;
+	fixture_receive(fixture, &packet);
+}
+
+void fixture_tick(struct engine_fixture *fixture, uint64_t ns)
+{
+	fixture->now_ns += ns;
+	engine_tick(&fixture->engine, fixture->now_ns);
+	assert_true(engine_next_deadline_ns(&fixture->engine) > fixture->now_ns);
+	engine_check_invariants(&fixture->engine);
+}

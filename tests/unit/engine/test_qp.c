@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine_fixture.h"
+
+#include "engine/invariants.h"
+#include "wire/syndrome.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
+
+static void test_create_refuses(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct qp_config config = {
+		.type = RNIC_QP_TYPE_UD,
+		.pd = &fixture->pd,
+		.send_cq = &fixture->send_cq,
+		.recv_cq = &fixture->recv_cq,
+	};
+	struct qp *qp = NULL;
+
+	(void)state;
+	assert_int_equal(qp_create(&fixture->engine, &config, &qp), -EOPNOTSUPP);
+	config.type = RNIC_QP_TYPE_RC;
+	config.capacities.max_send_sge = LIMIT_SGES + 1;
+	assert_int_equal(qp_create(&fixture->engine, &config, &qp), -EINVAL);
+	config.capacities.max_send_sge = 1;
+	fixture->engine.config.max_qps = 1;
+	assert_int_equal(qp_create(&fixture->engine, &config, &qp), -ENOSPC);
+	assert_null(qp);
+	fixture_destroy(fixture);
+}
+
+/* A value out of range changes nothing at all. */
+static void test_modify_is_atomic(void **state)
+{
+	static const struct {
+		uint32_t mask;
+		struct rnic_qp_attributes attributes;
+	} rows[] = {
+		{RNIC_QP_ATTR_PATH_MTU, {.path_mtu = 0}},
+		{RNIC_QP_ATTR_PATH_MTU, {.path_mtu = 6}},
+		{RNIC_QP_ATTR_RQ_PSN, {.rq_psn = 0x1000000}},
+		{RNIC_QP_ATTR_DEST_QPN, {.dest_qpn = 0x1000000}},
+		{RNIC_QP_ATTR_MIN_RNR_TIMER, {.min_rnr_timer = 32}},
+		{RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC, {.max_dest_rd_atomic = LIMIT_RD_ATOMIC + 1}},
+		{RNIC_QP_ATTR_PKEY_INDEX, {.pkey_index = 1}},
+		{RNIC_QP_ATTR_AV, {.path = {.port = 1, .is_global = 0}}},
+		{RNIC_QP_ATTR_AV, {.path = {.port = 1, .is_global = 1, .source_gid_index = 1}}},
+		{RNIC_QP_ATTR_AV, {.path = {.port = 1, .is_global = 1, .source_gid_index = 32}}},
+		{RNIC_QP_ATTR_AV, {.path = {.port = 2, .is_global = 1}}},
+	};
+	const uint32_t required = RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU |
+				  RNIC_QP_ATTR_DEST_QPN | RNIC_QP_ATTR_RQ_PSN |
+				  RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER;
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct rnic_qp_attributes good = {
+		.state = RNIC_QP_STATE_RESET, .port = 1, .path_mtu = 5, .max_dest_rd_atomic = 1};
+	struct rnic_qp_attributes before, after;
+
+	(void)state;
+	good.path = (struct rnic_path){
+		.dest_gid = fixture->peer_gid, .port = 1, .is_global = 1, .hop_limit = 1};
+	assert_int_equal(qp_modify(fixture->qp, &good, RNIC_QP_ATTR_STATE), 0);
+	good.state = RNIC_QP_STATE_INIT;
+	assert_int_equal(qp_modify(fixture->qp, &good,
+				   RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PKEY_INDEX |
+					   RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS),
+			 0);
+	qp_query(fixture->qp, &before);
+	good.state = RNIC_QP_STATE_RTR;
+	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		struct rnic_qp_attributes bad = good;
+
+		bad.path_mtu = rows[i].mask & RNIC_QP_ATTR_PATH_MTU ? rows[i].attributes.path_mtu
+								    : good.path_mtu;
+		bad.rq_psn = rows[i].attributes.rq_psn;
+		bad.dest_qpn = rows[i].attributes.dest_qpn;
+		bad.min_rnr_timer = rows[i].attributes.min_rnr_timer;
+		bad.max_dest_rd_atomic = rows[i].attributes.max_dest_rd_atomic;
+		bad.pkey_index = rows[i].attributes.pkey_index;
+		if (rows[i].mask & RNIC_QP_ATTR_AV) {
+			bad.path = rows[i].attributes.path;
+			bad.path.dest_gid = fixture->peer_gid;
+		}
+		assert_int_equal(qp_modify(fixture->qp, &bad, required | rows[i].mask), -EINVAL);
+		qp_query(fixture->qp, &after);
+		assert_memory_equal(&before, &after, sizeof(before));
+	}
+	assert_int_equal(qp_modify(fixture->qp, &good, required), 0);
+	fixture_destroy(fixture);
+}
+
+static void set_state(struct engine_fixture *fixture, enum rnic_qp_state to, uint32_t mask)
+{
+	const struct rnic_qp_attributes attributes = {.state = to, .en_sqd_async_notify = 1};
+
+	assert_int_equal(qp_modify(fixture->qp, &attributes, mask | RNIC_QP_ATTR_STATE), 0);
+	engine_check_invariants(&fixture->engine);
+}
+
+static void test_drain(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct rnic_qp_attributes attributes;
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 3000);
+	assert_true(fixture_transmit(fixture));
+	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 8);
+	set_state(fixture, RNIC_QP_STATE_SQD, RNIC_QP_ATTR_EN_SQD_ASYNC_NOTIFY);
+	assert_int_equal(fixture_transmit_all(fixture), 2); /* the started one is finished */
+	qp_query(fixture->qp, &attributes);
+	assert_int_equal(attributes.sq_draining, 1);
+	assert_int_equal(fixture->event_count, 0);
+	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
+	assert_int_equal(fixture->event_count, 1);
+	assert_int_equal(fixture->events[0], RNIC_EVENT_SQ_DRAINED);
+	qp_query(fixture->qp, &attributes);
+	assert_int_equal(attributes.sq_draining, 0);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	set_state(fixture, RNIC_QP_STATE_RTS, 0);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	fixture_destroy(fixture);
+}
+
+static void test_error_flushes_both_queues(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 8);
+	fixture_post_receive(fixture, 3, 0, 8);
+	assert_true(fixture_transmit(fixture));
+	set_state(fixture, RNIC_QP_STATE_ERR, 0);
+	assert_int_equal(fixture->completion_count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(fixture->completions[i].wr_id, i + 1);
+		assert_int_equal(fixture->completions[i].status, RNIC_WC_WR_FLUSH_ERR);
+		assert_int_equal(fixture->completions[i].is_recv, i == 2);
+	}
+	fixture_post_receive(fixture, 4, 0, 8);
+	qp_flush_receives(fixture->qp);
+	assert_int_equal(fixture->completion_count, 4);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	fixture_destroy(fixture);
+}
+
+static void test_reset_forgets(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	assert_true(fixture_transmit(fixture));
+	set_state(fixture, RNIC_QP_STATE_RESET, 0);
+	assert_int_equal(fixture->completion_count, 0);
+	assert_int_equal(send_queue_space(&fixture->qp->send_queue), 64);
+	assert_true(list_is_empty(&fixture->engine.paths));
+	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
+	fixture_destroy(fixture);
+}
+
+/* What may not concern the QP is dropped and counted. */
+static void test_packets_that_are_dropped(void **state)
+{
+	enum { UNKNOWN, PKEY, PEER, OWN, SERVICE, ROWS };
+	static const enum counter counters[ROWS] = {
+		[UNKNOWN] = COUNTER_DROPPED_UNKNOWN_QP, [PKEY] = COUNTER_DROPPED_BAD_PKEY,
+		[PEER] = COUNTER_DROPPED_BAD_PEER,	[OWN] = COUNTER_DROPPED_BAD_PEER,
+		[SERVICE] = COUNTER_DROPPED_BAD_OPCODE,
+	};
+
+	(void)state;
+	for (int row = 0; row < ROWS; row++) {
+		struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+		struct rnic_packet packet = fixture_packet(fixture, RNIC_OPERATION_ACKNOWLEDGE,
+							   RNIC_POSITION_ONLY, 100);
+
+		packet.aeth.syndrome = ACK_SYNDROME;
+		if (row == UNKNOWN)
+			packet.dest_qpn ^= 1;
+		else if (row == PKEY)
+			packet.pkey = 0x8001;
+		else if (row == PEER)
+			packet.addresses.source.bytes[15] ^= 1;
+		else if (row == OWN)
+			packet.addresses.dest.bytes[15] ^= 1;
+		else
+			packet.row = rnic_opcode_row(0x24); /* UC SEND ONLY */
+		fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+		fixture_transmit_all(fixture);
+		fixture_receive(fixture, &packet);
+		assert_int_equal(fixture->completion_count, 0);
+		assert_int_equal(fixture->engine.counters[counters[row]], 1);
+		fixture_destroy(fixture);
+	}
+}
+
+static void test_limited_pkey_is_accepted(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct rnic_packet packet =
+		fixture_packet(fixture, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 100);
+
+	(void)state;
+	packet.aeth.syndrome = ACK_SYNDROME;
+	packet.pkey = 0x7fff;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	fixture_receive(fixture, &packet);
+	assert_int_equal(fixture->completion_count, 1);
+	fixture_destroy(fixture);
+}
+
+static const char *waiting(const struct engine_fixture *fixture, char *text, uint32_t text_bytes)
+{
+	return qp_waiting_for(fixture->qp, fixture->now_ns, text, text_bytes);
+}
+
+static void test_waiting_for(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	char text[200];
+
+	(void)state;
+	assert_string_equal(waiting(fixture, text, sizeof(text)), "");
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	assert_string_equal(waiting(fixture, text, sizeof(text)),
+			    "an acknowledgement of PSN 0x64 from 192.0.2.2, retry 0 of 7, next in "
+			    "68 ms");
+	fixture_receive_acknowledge(fixture, 100, rnic_syndrome_make(RNIC_SYNDROME_RNR_NAK, 14));
+	assert_string_equal(waiting(fixture, text, sizeof(text)),
+			    "a receive to be posted by the peer (RNR), retries without end, next in "
+			    "2 ms");
+	fixture_tick(fixture, 10000000);
+	fixture_transmit_all(fixture);
+	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+	for (uint64_t i = 0; i < 3; i++)
+		fixture_post_simple(fixture, RNIC_WR_RDMA_READ, i, 8);
+	fixture_transmit_all(fixture);
+	fixture_tick(fixture, 68000000);
+	fixture_transmit_all(fixture);
+	assert_string_equal(waiting(fixture, text, sizeof(text)),
+			    "responses of 3 READs or atomics from 192.0.2.2, retry 1 of 7, next in "
+			    "135 ms");
+	assert_string_equal(waiting(fixture, text, 10), "responses");
+	fixture_destroy(fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_create_refuses),
+		cmocka_unit_test(test_modify_is_atomic),
+		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_error_flushes_both_queues),
+		cmocka_unit_test(test_reset_forgets),
+		cmocka_unit_test(test_packets_that_are_dropped),
+		cmocka_unit_test(test_limited_pkey_is_accepted),
+		cmocka_unit_test(test_waiting_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine_fixture.h"
+
+#include "wire/syndrome.h"
+#include "wire/timeout.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
+#define SEQUENCE_NAK rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_PSN_SEQUENCE_ERROR)
+#define RNR_NAK(code) rnic_syndrome_make(RNIC_SYNDROME_RNR_NAK, (code))
+
+static struct engine_fixture *create(uint8_t timeout, uint8_t retry_count, uint8_t rnr_retry)
+{
+	struct fixture_options options = fixture_defaults;
+
+	options.timeout = timeout;
+	options.retry_count = retry_count;
+	options.rnr_retry = rnr_retry;
+	return fixture_create(&options);
+}
+
+/* Runs the clock to the next deadline and returns how far that was. */
+static uint64_t run_to_deadline(struct engine_fixture *fixture)
+{
+	uint64_t ns = engine_next_deadline_ns(&fixture->engine) - fixture->now_ns;
+
+	fixture_tick(fixture, ns);
+	return ns;
+}
+
+static void test_timeouts_double_and_exhaust(void **state)
+{
+	static const uint32_t factors[] = {1, 2, 4, 8, 8};
+	struct engine_fixture *fixture = create(14, 4, 7);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 2000);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 8);
+	for (size_t i = 0; i < RNIC_COUNT_OF(factors); i++) {
+		assert_int_equal(fixture_transmit_all(fixture), 3);
+		assert_int_equal(run_to_deadline(fixture), rnic_ack_timeout_ns(14) * factors[i]);
+	}
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_int_equal(fixture->completion_count, 2);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_RETRY_EXC_ERR);
+	assert_int_equal(fixture->completions[1].status, RNIC_WC_WR_FLUSH_ERR);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
+	assert_int_equal(fixture->engine.counters[COUNTER_ACK_TIMEOUTS], 5);
+	fixture_destroy(fixture);
+}
+
+static void test_progress_gives_retries_back(void **state)
+{
+	struct engine_fixture *fixture = create(14, 1, 7);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 10 * 1024);
+	for (uint32_t i = 0; i < 9; i++) {
+		fixture_transmit_all(fixture);
+		run_to_deadline(fixture);
+		fixture_transmit_all(fixture);
+		fixture_receive_acknowledge(fixture, 100 + i, ACK_SYNDROME);
+	}
+	fixture_receive_acknowledge(fixture, 109, ACK_SYNDROME);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_SUCCESS);
+	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
+	fixture_destroy(fixture);
+}
+
+static void test_short_timeouts_are_stretched(void **state)
+{
+	struct engine_fixture *fixture = create(1, 7, 7);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	assert_int_equal(run_to_deadline(fixture), rnic_ack_timeout_ns(LIMIT_LOCAL_ACK_DELAY));
+	fixture_destroy(fixture);
+}
+
+/* Without a timeout nothing is sent again, but the window is not held for ever. */
+static void test_no_timeout(void **state)
+{
+	struct engine_fixture *fixture = create(0, 7, 7);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	assert_true(fixture->qp->path->in_flight_bytes > 0);
+	run_to_deadline(fixture);
+	assert_int_equal(fixture->qp->path->in_flight_bytes, 0);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
+	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+	assert_int_equal(fixture->completion_count, 1);
+	fixture_destroy(fixture);
+}
+
+static void test_rnr_waits_and_exhausts(void **state)
+{
+	struct engine_fixture *fixture = create(14, 7, 2);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(fixture_transmit_all(fixture), 1);
+		fixture_receive_acknowledge(fixture, 100, RNR_NAK(12));
+		fixture_receive_acknowledge(fixture, 100, RNR_NAK(12)); /* a copy costs nothing */
+		assert_int_equal(fixture_transmit_all(fixture), 0);
+		assert_int_equal(run_to_deadline(fixture), rnic_rnr_timer_ns(12));
+	}
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	fixture_receive_acknowledge(fixture, 100, RNR_NAK(12));
+	assert_int_equal(fixture->completion_count, 1);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_RNR_RETRY_EXC_ERR);
+	fixture_destroy(fixture);
+}
+
+static void test_rnr_without_end(void **state)
+{
+	struct engine_fixture *fixture = create(14, 7, 7);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_int_equal(fixture_transmit_all(fixture), 1);
+		fixture_receive_acknowledge(fixture, 100, RNR_NAK(1));
+		run_to_deadline(fixture);
+	}
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_SUCCESS);
+	fixture_destroy(fixture);
+}
+
+/* An RNR NAK acknowledges what came before, and only the rest goes out again. */
+static void test_rnr_in_the_middle(void **state)
+{
+	struct engine_fixture *fixture = create(14, 7, 7);
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 4);
+	fixture_receive_acknowledge(fixture, 102, RNR_NAK(5));
+	assert_int_equal(fixture->completion_count, 2);
+	run_to_deadline(fixture);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 102);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	fixture_destroy(fixture);
+}
+
+static void test_sequence_nak_goes_back_once(void **state)
+{
+	struct engine_fixture *fixture = create(14, 1, 7);
+	uint32_t window = fixture->qp->path->window_bytes;
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 4);
+	fixture_receive_acknowledge(fixture, 101, SEQUENCE_NAK);
+	fixture_receive_acknowledge(fixture, 101, SEQUENCE_NAK); /* a copy */
+	assert_int_equal(fixture->qp->path->window_bytes, window / 2);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 101);
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	assert_int_equal(fixture->engine.counters[COUNTER_RETRANSMITTED_PACKETS], 3);
+	/* Again for the next gap: progress was made. */
+	fixture_receive_acknowledge(fixture, 102, SEQUENCE_NAK);
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_RTS);
+	fixture_destroy(fixture);
+}
+
+static void test_no_retries_at_all(void **state)
+{
+	struct engine_fixture *fixture = create(14, 0, 0);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	fixture_receive_acknowledge(fixture, 100, SEQUENCE_NAK);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_RETRY_EXC_ERR);
+	fixture_destroy(fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_timeouts_double_and_exhaust),
+		cmocka_unit_test(test_progress_gives_retries_back),
+		cmocka_unit_test(test_short_timeouts_are_stretched),
+		cmocka_unit_test(test_no_timeout),
+		cmocka_unit_test(test_rnr_waits_and_exhausts),
+		cmocka_unit_test(test_rnr_without_end),
+		cmocka_unit_test(test_rnr_in_the_middle),
+		cmocka_unit_test(test_sequence_nak_goes_back_once),
+		cmocka_unit_test(test_no_retries_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

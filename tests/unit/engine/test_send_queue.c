@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/send_queue.h"
+
+#include "wire/opcode.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_space_and_order(void **state)
+{
+	struct send_queue queue;
+	struct rnic_sge sges[2] = {{1, 2, 3}, {4, 5, 6}};
+
+	(void)state;
+	assert_int_equal(send_queue_init(&queue, 3, 2, 16), 0);
+	assert_int_equal(queue.slots, 4);
+	queue.posted = queue.next = queue.retired = UINT32_MAX - 1; /* cursors wrap */
+	for (uint64_t i = 0; i < 4; i++) {
+		struct work work = {.wr_id = i, .opcode = RNIC_WR_SEND, .sge_count = 2};
+
+		assert_int_equal(send_queue_space(&queue), 4 - i);
+		sges[0].address = i;
+		send_queue_push(&queue, &work, sges, NULL);
+	}
+	assert_int_equal(send_queue_space(&queue), 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t index = queue.retired + i;
+
+		assert_int_equal(send_queue_at(&queue, index)->wr_id, i);
+		assert_int_equal(send_queue_sges(&queue, index)[0].address, i);
+		assert_int_equal(send_queue_sges(&queue, index)[1].length, 5);
+	}
+	send_queue_clear(&queue);
+	assert_int_equal(send_queue_space(&queue), 4);
+	send_queue_fini(&queue);
+}
+
+static void test_inline_bytes_are_copied(void **state)
+{
+	struct work work = {.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .length = 5};
+	uint8_t bytes[5] = "abcd";
+	struct send_queue queue;
+
+	(void)state;
+	assert_int_equal(send_queue_init(&queue, 2, 1, 5), 0);
+	send_queue_push(&queue, &work, NULL, bytes);
+	bytes[0] = 'x';
+	assert_string_equal(send_queue_inline(&queue, 0), "abcd");
+	send_queue_fini(&queue);
+}
+
+static void test_what_does_not_fit_has_no_operation(void **state)
+{
+	struct work inline_work = {.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .length = 6};
+	struct work sge_work = {.opcode = RNIC_WR_SEND, .sge_count = 2};
+	struct rnic_sge sges[2] = {{0}};
+	struct send_queue queue;
+
+	(void)state;
+	assert_int_equal(send_queue_init(&queue, 2, 1, 5), 0);
+	send_queue_push(&queue, &inline_work, NULL, (const uint8_t *)"abcdef");
+	send_queue_push(&queue, &sge_work, sges, NULL);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(work_kind(send_queue_at(&queue, i))->operation,
+				 RNIC_OPERATION_NONE);
+	send_queue_fini(&queue);
+}
+
+static void test_empty_depth(void **state)
+{
+	struct send_queue queue;
+
+	(void)state;
+	assert_int_equal(send_queue_init(&queue, 0, 0, 0), 0);
+	assert_int_equal(send_queue_space(&queue), 0);
+	send_queue_fini(&queue);
+}
+
+static void test_kinds(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		uint8_t operation;
+		uint8_t completion;
+		bool has_response;
+	} rows[] = {
+		{RNIC_WR_RDMA_WRITE, RNIC_OPERATION_WRITE, RNIC_WC_RDMA_WRITE, false},
+		{RNIC_WR_RDMA_WRITE_WITH_IMM, RNIC_OPERATION_WRITE, RNIC_WC_RDMA_WRITE, false},
+		{RNIC_WR_SEND, RNIC_OPERATION_SEND, RNIC_WC_SEND, false},
+		{RNIC_WR_SEND_WITH_IMM, RNIC_OPERATION_SEND, RNIC_WC_SEND, false},
+		{RNIC_WR_SEND_WITH_INVALIDATE, RNIC_OPERATION_SEND, RNIC_WC_SEND, false},
+		{RNIC_WR_RDMA_READ, RNIC_OPERATION_READ_REQUEST, RNIC_WC_RDMA_READ, true},
+		{RNIC_WR_ATOMIC_COMPARE_SWAP, RNIC_OPERATION_COMPARE_SWAP, RNIC_WC_COMPARE_SWAP,
+		 true},
+		{RNIC_WR_ATOMIC_FETCH_ADD, RNIC_OPERATION_FETCH_ADD, RNIC_WC_FETCH_ADD, true},
+		{RNIC_WR_BIND_MW, RNIC_OPERATION_NONE, RNIC_WC_BIND_MW, false},
+		{12, RNIC_OPERATION_NONE, RNIC_WC_SEND, false},
+		{255, RNIC_OPERATION_NONE, RNIC_WC_SEND, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct work work = {.opcode = rows[i].opcode};
+
+		assert_int_equal(work_kind(&work)->operation, rows[i].operation);
+		assert_int_equal(work_kind(&work)->completion, rows[i].completion);
+		assert_int_equal(work_kind(&work)->has_response, rows[i].has_response);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_space_and_order),
+		cmocka_unit_test(test_inline_bytes_are_copied),
+		cmocka_unit_test(test_what_does_not_fit_has_no_operation),
+		cmocka_unit_test(test_empty_depth),
+		cmocka_unit_test(test_kinds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
