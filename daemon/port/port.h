@@ -15,6 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Room for the sentence, for people, with which opening a port says why it failed. */
+#define PORT_TEXT_BYTES 256
+
 struct datagram {
 	struct rnic_addresses addresses;
 	uint8_t *bytes;	 /* outbound: room for RNIC_ICRC_BYTES behind `length` */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "port/udp_batch.h"
+
+#include "wire/gid.h"
+
+#include <errno.h>
+
+static void message_build(struct udp_message *message, struct msghdr *header,
+			  const struct udp_sockets *sockets)
+{
+	const struct datagram *datagrams = message->datagrams;
+	const struct rnic_addresses *addresses = &datagrams[0].addresses;
+	uint32_t count = message->datagram_count;
+	uint16_t segment_bytes = (uint16_t)(datagrams[0].length + RNIC_ICRC_BYTES);
+
+	for (uint32_t i = 0; i < count; i++)
+		message->pieces[i] = (struct iovec){datagrams[i].bytes,
+						    datagrams[i].length + RNIC_ICRC_BYTES};
+	*header = (struct msghdr){
+		.msg_name = &message->address,
+		.msg_namelen = udp_address_write(&message->address, &addresses->dest,
+						 sockets->udp_port, sockets->netdev_index),
+		.msg_iov = message->pieces,
+		.msg_iovlen = count,
+		.msg_control = message->control,
+		.msg_controllen = udp_control_write(message->control, addresses,
+						    count > 1 ? segment_bytes : 0),
+	};
+}
+
+/* Fills the batch from the front of `datagrams`; empty when nothing can ever send the first one. */
+static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, bool may_segment,
+		       struct datagram *datagrams, uint32_t count)
+{
+	uint32_t offset = 0;
+
+	batch->count = 0;
+	batch->socket = udp_sockets_find(sockets, &datagrams[0].addresses.source);
+	if (batch->socket == NULL)
+		return;
+	while (offset < count && batch->count < UDP_BATCH_MESSAGES_MAX) {
+		struct udp_message *message = &batch->messages[batch->count];
+		const struct rnic_addresses *addresses = &datagrams[offset].addresses;
+
+		if (!rnic_gid_equal(&addresses->source, &batch->socket->gid) ||
+		    rnic_gid_is_ipv4(&addresses->source) != rnic_gid_is_ipv4(&addresses->dest))
+			break;
+		message->datagrams = datagrams + offset;
+		message->datagram_count =
+			may_segment ? segment_train_length(datagrams + offset, count - offset) : 1;
+		segment_seal(message->datagrams, message->datagram_count, sockets->udp_port);
+		message_build(message, &batch->headers[batch->count].msg_hdr, sockets);
+		offset += message->datagram_count;
+		batch->count++;
+	}
+}
+
+/* Counts and reports the first `sent` messages and returns how many datagrams they are. */
+static uint32_t batch_settle(struct udp_batch *batch, uint32_t sent, struct udp_sockets *sockets,
+			     struct port_counters *counters, uint64_t now_ns)
+{
+	uint32_t datagram_count = 0;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct udp_message *message = &batch->messages[i];
+
+		if (i >= sent) {
+			segment_unseal(message->datagrams, message->datagram_count);
+			continue;
+		}
+		for (uint32_t j = 0; j < message->datagram_count; j++)
+			counters->sent_bytes += message->pieces[j].iov_len;
+		datagram_count += message->datagram_count;
+		segment_report(sockets->sink, message->datagrams, message->datagram_count, now_ns);
+	}
+	counters->sent_datagrams += datagram_count;
+	return datagram_count;
+}
+
+/* EIO: the way leads through a device without checksum offload, and the kernel will not cut. */
+static bool is_train_refused(int error, const struct udp_message *message)
+{
+	return message->datagram_count > 1 &&
+	       (error == -EIO || error == -EINVAL || error == -EOPNOTSUPP);
+}
+
+uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets, struct port *port,
+			    udp_batch_send *send, struct datagram *datagrams, uint32_t count,
+			    uint64_t now_ns)
+{
+	bool may_segment = udp_sockets_segmentation(sockets, now_ns);
+	uint32_t taken = 0;
+
+	while (taken < count) {
+		int error = 0;
+		uint32_t sent;
+
+		batch_fill(batch, sockets, may_segment, datagrams + taken, count - taken);
+		if (batch->count == 0) {
+			port->counters.send_refused++;
+			taken++;
+			continue;
+		}
+		sent = send(port, batch, &error);
+		taken += batch_settle(batch, sent, sockets, &port->counters, now_ns);
+		if (sent == batch->count)
+			continue;
+		if (error == -EAGAIN) {
+			batch->socket->is_blocked = true;
+			break;
+		}
+		if (is_train_refused(error, &batch->messages[sent])) {
+			segmentation_refuse(&sockets->segmentation);
+			may_segment = udp_sockets_segmentation(sockets, now_ns);
+			continue;
+		}
+		port->counters.send_refused += batch->messages[sent].datagram_count;
+		taken += batch->messages[sent].datagram_count;
+	}
+	return taken;
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Receiving is one multishot recvmsg per socket, all drawing on one ring of provided buffers: no system
+ * call while nothing arrives. Whoever sleeps watches the sockets: the ring's own descriptor does not
+ * become readable while completions wait for their thread to make them (IORING_SETUP_DEFER_TASKRUN).
+ *
+ * A batch of sends is one chain of linked requests that may not wait. Its messages leave in order, the
+ * first that fails cancels those behind it, and when the chain is through the datagrams' bytes are
+ * free.
+ */
+#include "port/port_text.h"
+#include "port/udp_batch.h"
+#include "port/udp_port.h"
+
+#include "base/bits.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <liburing.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BUFFER_COUNT 32 /* a power of two */
+#define BUFFER_GROUP 0
+#define NAME_BYTES   32 /* a socket address, and what follows it aligned */
+
+/* What the kernel writes before the datagram: lengths, name, control messages. */
+#define BUFFER_HEADER_BYTES (sizeof(struct io_uring_recvmsg_out) + NAME_BYTES + UDP_CONTROL_BYTES)
+#define BUFFER_BYTES	    (BUFFER_HEADER_BYTES + UDP_ARRIVAL_BYTES_MAX)
+#define BUFFER_RING_BYTES   (BUFFER_COUNT * sizeof(struct io_uring_buf))
+#define MAPPED_BYTES	    (BUFFER_RING_BYTES + BUFFER_COUNT * BUFFER_BYTES)
+
+_Static_assert(BUFFER_HEADER_BYTES % 16 == 0, "datagrams are aligned");
+_Static_assert(BUFFER_RING_BYTES % 16 == 0, "buffers are aligned");
+
+/* A batch of sends, and for each socket a receive and a wait for room. */
+#define SUBMISSIONS_MAX 128
+#define COMPLETIONS_MAX 512
+
+_Static_assert(SUBMISSIONS_MAX >= UDP_BATCH_MESSAGES_MAX + 2 * UDP_SOCKETS_MAX, "they all fit");
+
+/* In user_data: the kind above, the index of a socket or message below. */
+enum request_kind { REQUEST_RECEIVE, REQUEST_SEND, REQUEST_ROOM, REQUEST_KINDS };
+
+struct udp_uring_port {
+	struct port port;
+	struct udp_sockets sockets;
+	struct io_uring ring;
+	struct msghdr receive_header; /* the shape of what multishot recvmsg writes */
+	bool is_receiving[UDP_SOCKETS_MAX];
+	bool is_waiting_for_room[UDP_SOCKETS_MAX];
+	bool is_submitting; /* requests are queued that the kernel did not take yet */
+	int receive_error;  /* of the last receive that ended */
+
+	/* The buffer ring, and behind it the buffers, of which only what was used is touched. */
+	struct io_uring_buf_ring *buffer_ring;
+
+	/* arrivals[i] lies in buffer arrival_buffers[i]; all go back to the ring together. */
+	struct udp_arrival arrivals[BUFFER_COUNT];
+	uint16_t arrival_buffers[BUFFER_COUNT];
+	uint32_t arrival_count;
+	uint32_t arrival_next;
+
+	uint32_t sends_pending;
+	int send_results[UDP_BATCH_MESSAGES_MAX];
+	struct udp_batch batch;
+};
+
+static struct udp_uring_port *from_port(struct port *port)
+{
+	return RNIC_CONTAINER_OF(port, struct udp_uring_port, port);
+}
+
+static uint8_t *buffer_at(struct udp_uring_port *self, uint16_t i)
+{
+	return (uint8_t *)self->buffer_ring + BUFFER_RING_BYTES + i * BUFFER_BYTES;
+}
+
+static struct io_uring_sqe *sqe_get(struct udp_uring_port *self)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&self->ring);
+
+	assert(sqe != NULL);
+	return sqe;
+}
+
+static void sqe_set_request(struct io_uring_sqe *sqe, enum request_kind kind, uint32_t index)
+{
+	sqe->user_data = (uint64_t)kind << 32 | index;
+}
+
+/*
+ * What fails here and now (no memory, completions to be reaped first) stays queued and goes with the
+ * next submission.
+ */
+static void ring_submit(struct udp_uring_port *self, uint32_t wait_count)
+{
+	io_uring_submit_and_wait(&self->ring, wait_count);
+	self->is_submitting = io_uring_sq_ready(&self->ring) > 0;
+}
+
+static void arrival_add(struct udp_uring_port *self, const struct udp_socket *sock,
+			const struct io_uring_cqe *cqe)
+{
+	uint16_t buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
+	uint8_t *bytes = buffer_at(self, buffer);
+	uint32_t i = self->arrival_count++;
+	struct io_uring_recvmsg_out *received;
+	struct msghdr header;
+
+	assert(i < BUFFER_COUNT && buffer < BUFFER_COUNT);
+	self->arrival_buffers[i] = buffer;
+	self->arrivals[i] = (struct udp_arrival){0};
+	received = io_uring_recvmsg_validate(bytes, cqe->res, &self->receive_header);
+	if (received == NULL)
+		return;
+	header = (struct msghdr){
+		.msg_name = io_uring_recvmsg_name(received),
+		.msg_namelen = received->namelen,
+		.msg_control = bytes + sizeof(*received) + NAME_BYTES,
+		.msg_controllen = received->controllen,
+		.msg_flags = (int)received->flags,
+	};
+	if (udp_arrival_read(&self->arrivals[i], sock, &header, bytes + BUFFER_HEADER_BYTES,
+			     (size_t)cqe->res - BUFFER_HEADER_BYTES) < 0)
+		self->port.counters.truncated++;
+}
+
+static void completion_receive(struct udp_uring_port *self, uint32_t index,
+			       const struct io_uring_cqe *cqe)
+{
+	if ((cqe->flags & IORING_CQE_F_BUFFER) != 0)
+		arrival_add(self, &self->sockets.sockets[index], cqe);
+	if ((cqe->flags & IORING_CQE_F_MORE) == 0) {
+		self->is_receiving[index] = false;
+		self->receive_error = cqe->res;
+	}
+}
+
+static void completion_send(struct udp_uring_port *self, uint32_t index,
+			    const struct io_uring_cqe *cqe)
+{
+	self->send_results[index] = cqe->res;
+	self->sends_pending--;
+}
+
+static void completion_room(struct udp_uring_port *self, uint32_t index,
+			    const struct io_uring_cqe *cqe)
+{
+	(void)cqe;
+	self->is_waiting_for_room[index] = false;
+	self->sockets.sockets[index].is_blocked = false;
+}
+
+static void (*const completion_handlers[REQUEST_KINDS])(struct udp_uring_port *self, uint32_t index,
+							const struct io_uring_cqe *cqe) = {
+	[REQUEST_RECEIVE] = completion_receive,
+	[REQUEST_SEND] = completion_send,
+	[REQUEST_ROOM] = completion_room,
+};
+
+static void completions_reap(struct udp_uring_port *self)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int head, count = 0;
+
+	io_uring_for_each_cqe(&self->ring, head, cqe)
+	{
+		uint64_t request = io_uring_cqe_get_data64(cqe);
+
+		completion_handlers[request >> 32](self, (uint32_t)request, cqe);
+		count++;
+	}
+	io_uring_cq_advance(&self->ring, count);
+}
+
+/* Gives the buffers of all arrivals, which were taken, back to the kernel. */
+static void buffers_return(struct udp_uring_port *self)
+{
+	int mask = io_uring_buf_ring_mask(BUFFER_COUNT);
+
+	for (uint32_t i = 0; i < self->arrival_count; i++) {
+		uint16_t buffer = self->arrival_buffers[i];
+
+		io_uring_buf_ring_add(self->buffer_ring, buffer_at(self, buffer), BUFFER_BYTES,
+				      buffer, mask, (int)i);
+	}
+	io_uring_buf_ring_advance(self->buffer_ring, (int)self->arrival_count);
+	self->arrival_count = 0;
+	self->arrival_next = 0;
+}
+
+/* Starts the receives that are not under way: at first all, later those that ran out of buffers. */
+static void receives_start(struct udp_uring_port *self)
+{
+	bool must_submit = self->is_submitting;
+
+	for (uint32_t i = 0; i < self->sockets.count; i++) {
+		struct io_uring_sqe *sqe;
+
+		if (self->is_receiving[i])
+			continue;
+		sqe = sqe_get(self);
+		io_uring_prep_recvmsg_multishot(sqe, self->sockets.sockets[i].fd,
+						&self->receive_header, 0);
+		sqe->flags |= IOSQE_BUFFER_SELECT;
+		sqe->buf_group = BUFFER_GROUP;
+		sqe_set_request(sqe, REQUEST_RECEIVE, i);
+		self->is_receiving[i] = true;
+		must_submit = true;
+	}
+	if (must_submit) {
+		ring_submit(self, 0);
+		self->port.counters.receive_calls++;
+	}
+}
+
+static uint32_t udp_uring_receive(struct port *port, struct datagram *into, uint32_t max,
+				  uint64_t now_ns)
+{
+	struct udp_uring_port *self = from_port(port);
+	unsigned int flags;
+
+	udp_sockets_segmentation(&self->sockets, now_ns);
+	if (self->arrival_next == self->arrival_count) {
+		buffers_return(self);
+		receives_start(self);
+		flags = IO_URING_READ_ONCE(*self->ring.sq.kflags);
+		if ((flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0) {
+			io_uring_get_events(&self->ring);
+			port->counters.receive_calls++;
+		}
+		completions_reap(self);
+	}
+	return udp_arrivals_take(self->arrivals, &self->arrival_next, self->arrival_count, into,
+				 max, &port->counters, now_ns);
+}
+
+static uint32_t send_by_ring(struct port *port, struct udp_batch *batch, int *error)
+{
+	struct udp_uring_port *self = from_port(port);
+	uint32_t sent = 0;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct io_uring_sqe *sqe = sqe_get(self);
+
+		io_uring_prep_sendmsg(sqe, batch->socket->fd, &batch->headers[i].msg_hdr,
+				      MSG_DONTWAIT);
+		if (i + 1 < batch->count)
+			sqe->flags |= IOSQE_IO_LINK;
+		sqe_set_request(sqe, REQUEST_SEND, i);
+	}
+	self->sends_pending = batch->count;
+	while (self->sends_pending > 0) {
+		ring_submit(self, self->sends_pending);
+		port->counters.send_calls++;
+		completions_reap(self);
+	}
+	while (sent < batch->count && self->send_results[sent] >= 0)
+		sent++;
+	if (sent < batch->count)
+		*error = self->send_results[sent];
+	return sent;
+}
+
+static void room_wait(struct udp_uring_port *self, struct udp_socket *sock)
+{
+	uint32_t index = (uint32_t)(sock - self->sockets.sockets);
+	struct io_uring_sqe *sqe;
+
+	if (self->is_waiting_for_room[index])
+		return;
+	sqe = sqe_get(self);
+	io_uring_prep_poll_add(sqe, sock->fd, POLLOUT);
+	sqe_set_request(sqe, REQUEST_ROOM, index);
+	self->is_waiting_for_room[index] = true;
+	ring_submit(self, 0);
+}
+
+static uint32_t udp_uring_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
+				   uint64_t now_ns)
+{
+	struct udp_uring_port *self = from_port(port);
+	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port, send_by_ring,
+					    datagrams, count, now_ns);
+
+	if (taken < count)
+		room_wait(self, self->batch.socket);
+	return taken;
+}
+
+/* Work that the sockets do not show: what was reaped, receives to start again, room to wait for. */
+static uint64_t udp_uring_next_deadline_ns(const struct port *port)
+{
+	const struct udp_uring_port *self =
+		RNIC_CONTAINER_OF(port, const struct udp_uring_port, port);
+
+	if (self->arrival_next < self->arrival_count || self->is_submitting)
+		return 0;
+	for (uint32_t i = 0; i < self->sockets.count; i++)
+		if (!self->is_receiving[i] || self->is_waiting_for_room[i])
+			return 0;
+	return UINT64_MAX;
+}
+
+static void udp_uring_watch(struct port *port,
+			    void (*watch)(void *context, int fd, bool for_writing), void *context)
+{
+	const struct udp_sockets *sockets = &from_port(port)->sockets;
+
+	for (uint32_t i = 0; i < sockets->count; i++)
+		watch(context, sockets->sockets[i].fd, false);
+}
+
+/* Until a request has ended it holds its socket open and may write to its buffer. */
+static void requests_cancel(struct udp_uring_port *self)
+{
+	struct io_uring_sync_cancel_reg all = {
+		.flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL,
+		.timeout = {.tv_sec = -1, .tv_nsec = -1},
+	};
+
+	io_uring_register_sync_cancel(&self->ring, &all);
+}
+
+static void udp_uring_close(struct port *port)
+{
+	struct udp_uring_port *self = from_port(port);
+
+	requests_cancel(self);
+	io_uring_queue_exit(&self->ring);
+	udp_sockets_close(&self->sockets);
+	munmap(self->buffer_ring, MAPPED_BYTES);
+	free(self);
+}
+
+static const struct port_ops udp_uring_ops = {
+	.name = "uring",
+	.receive = udp_uring_receive,
+	.transmit = udp_uring_transmit,
+	.next_deadline_ns = udp_uring_next_deadline_ns,
+	.watch = udp_uring_watch,
+	.close = udp_uring_close,
+};
+
+/*
+ * Completions are made when this thread enters the kernel, not by interrupting it. (DEFER_TASKRUN would
+ * go further, but with it Linux 6.18 loses the wake-up of a multishot receive when datagrams arrive
+ * faster than they are taken, and the socket stays full for ever.)
+ */
+static int ring_open(struct io_uring *ring, char text[PORT_TEXT_BYTES])
+{
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_CQSIZE | IORING_SETUP_COOP_TASKRUN |
+			 IORING_SETUP_TASKRUN_FLAG,
+		.cq_entries = COMPLETIONS_MAX,
+	};
+	int result = io_uring_queue_init_params(SUBMISSIONS_MAX, ring, &params);
+
+	if (result == -EINVAL)
+		return port_text_error(text, -EOPNOTSUPP, "this kernel's io_uring is too old");
+	if (result < 0)
+		return port_text_error(text, result, "io_uring is not available: %s",
+				       strerror(-result));
+	return 0;
+}
+
+static int buffers_register(struct udp_uring_port *self, char text[PORT_TEXT_BYTES])
+{
+	struct io_uring_buf_reg registration = {
+		.ring_addr = (uintptr_t)self->buffer_ring,
+		.ring_entries = BUFFER_COUNT,
+		.bgid = BUFFER_GROUP,
+	};
+	int result = io_uring_register_buf_ring(&self->ring, &registration, 0);
+
+	if (result < 0)
+		return port_text_error(text, -EOPNOTSUPP,
+				       "this kernel's io_uring has no buffer rings");
+	io_uring_buf_ring_init(self->buffer_ring);
+	for (uint16_t i = 0; i < BUFFER_COUNT; i++)
+		self->arrival_buffers[i] = i;
+	self->arrival_count = BUFFER_COUNT;
+	buffers_return(self);
+	return 0;
+}
+
+/* A kernel without multishot recvmsg ends the request at once. */
+static int receives_try(struct udp_uring_port *self, char text[PORT_TEXT_BYTES])
+{
+	receives_start(self);
+	io_uring_get_events(&self->ring);
+	completions_reap(self);
+	if (self->receive_error == -EINVAL)
+		return port_text_error(text, -EOPNOTSUPP,
+				       "this kernel's io_uring has no multishot recvmsg");
+	return 0;
+}
+
+int udp_uring_open(struct port **out, const struct udp_options *options, uint64_t now_ns,
+		   char text[PORT_TEXT_BYTES])
+{
+	struct udp_uring_port *self = calloc(1, sizeof(*self));
+	int result;
+
+	text[0] = '\0';
+	if (self == NULL)
+		return port_text_error(text, -ENOMEM, "no memory for the UDP port");
+	self->port.ops = &udp_uring_ops;
+	self->receive_header.msg_namelen = NAME_BYTES;
+	self->receive_header.msg_controllen = UDP_CONTROL_BYTES;
+	self->buffer_ring = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (self->buffer_ring == MAP_FAILED) {
+		result = port_text_error(text, -ENOMEM, "no memory for the UDP port's buffers");
+		goto free_self;
+	}
+	result = ring_open(&self->ring, text);
+	if (result < 0)
+		goto unmap_buffers;
+	result = buffers_register(self, text);
+	if (result < 0)
+		goto close_ring;
+	result = udp_sockets_open(&self->sockets, options, now_ns, text);
+	if (result < 0)
+		goto close_ring;
+	result = receives_try(self, text);
+	if (result < 0)
+		goto close_sockets;
+	*out = &self->port;
+	return 0;
+
+close_sockets:
+	requests_cancel(self);
+	udp_sockets_close(&self->sockets);
+close_ring:
+	io_uring_queue_exit(&self->ring);
+unmap_buffers:
+	munmap(self->buffer_ring, MAPPED_BYTES);
+free_self:
+	free(self);
+	return result;
+}
