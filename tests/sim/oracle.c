@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+#include "oracle.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void oracle_fini(struct oracle *oracle)
+{
+	free(oracle->expected);
+	oracle->expected = NULL;
+}
+
+void oracle_fail(struct oracle *oracle, const char *format, ...)
+{
+	int length;
+	va_list arguments;
+
+	if (oracle_has_failed(oracle))
+		return;
+	length = snprintf(oracle->failure, sizeof(oracle->failure), "at %" PRIu64 " ns: ",
+			  oracle->now_ns);
+	va_start(arguments, format);
+	vsnprintf(oracle->failure + length, sizeof(oracle->failure) - (size_t)length, format,
+		  arguments);
+	va_end(arguments);
+}
+
+void oracle_end_init(struct oracle_end *end, struct oracle *oracle, struct sim_memory *memory,
+		     const char *name)
+{
+	*end = (struct oracle_end){.oracle = oracle, .memory = memory};
+	snprintf(end->name, sizeof(end->name), "%s", name);
+}
+
+void oracle_end_fini(struct oracle_end *end)
+{
+	free(end->works);
+	free(end->receives);
+	end->works = NULL;
+	end->receives = NULL;
+}
+
+static void *grow(void *array, uint32_t count, uint32_t *capacity, size_t size)
+{
+	if (count < *capacity)
+		return array;
+	*capacity = 2 * *capacity + 16;
+	array = realloc(array, *capacity * size);
+	if (array == NULL)
+		abort();
+	return array;
+}
+
+struct model_work *oracle_add_work(struct oracle_end *end)
+{
+	end->works = grow(end->works, end->work_count, &end->work_capacity, sizeof(*end->works));
+	end->works[end->work_count] = (struct model_work){0};
+	return &end->works[end->work_count++];
+}
+
+struct model_receive *oracle_add_receive(struct oracle_end *end)
+{
+	end->receives = grow(end->receives, end->receive_count, &end->receive_capacity,
+			     sizeof(*end->receives));
+	end->receives[end->receive_count] = (struct model_receive){0};
+	return &end->receives[end->receive_count++];
+}
+
+static uint8_t *scratch(struct oracle *oracle, uint32_t bytes)
+{
+	if (bytes > oracle->expected_capacity) {
+		oracle->expected = realloc(oracle->expected, bytes);
+		oracle->expected_capacity = bytes;
+		if (oracle->expected == NULL)
+			abort();
+	}
+	return oracle->expected;
+}
+
+static bool takes_receive(const struct model_work *work)
+{
+	return work->opcode == RNIC_WR_SEND || work->opcode == RNIC_WR_SEND_WITH_IMM ||
+	       work->opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static bool is_send(const struct model_work *work)
+{
+	return work->opcode == RNIC_WR_SEND || work->opcode == RNIC_WR_SEND_WITH_IMM;
+}
+
+static bool is_atomic(const struct model_work *work)
+{
+	return work->opcode == RNIC_WR_ATOMIC_COMPARE_SWAP ||
+	       work->opcode == RNIC_WR_ATOMIC_FETCH_ADD;
+}
+
+/* The bytes that `work` moves, wherever they come from. */
+static const uint8_t *expected_bytes(struct oracle_end *end, const struct model_work *work)
+{
+	uint8_t *bytes = scratch(end->oracle, work->bytes + 8);
+	uint32_t done = 0;
+
+	if (is_atomic(work))
+		return memcpy(bytes, &work->atomic_original, sizeof(work->atomic_original));
+	if (work->inline_bytes != NULL)
+		return work->inline_bytes;
+	if (work->opcode == RNIC_WR_RDMA_READ)
+		return memcpy(bytes, end->peer->memory->shadow + work->remote.offset, work->bytes);
+	for (uint32_t i = 0; i < work->piece_count; i++) {
+		memcpy(bytes + done, end->memory->shadow + work->pieces[i].offset,
+		       work->pieces[i].length);
+		done += work->pieces[i].length;
+	}
+	return bytes;
+}
+
+/*
+ * Compares `bytes` with consecutive `pieces` of the arena. With `may_be_old`, bytes that the shadow has
+ * will do too. What was found becomes the shadow.
+ */
+static bool pieces_hold(struct sim_memory *memory, const struct span *pieces, uint32_t count,
+			const uint8_t *bytes, uint32_t length, bool may_be_old)
+{
+	bool equal = true;
+
+	for (uint32_t i = 0; i < count && length != 0; i++) {
+		uint32_t part = pieces[i].length < length ? pieces[i].length : length;
+		uint8_t *arena = memory->arena + pieces[i].offset;
+		uint8_t *shadow = memory->shadow + pieces[i].offset;
+
+		if (!may_be_old) {
+			equal = equal && memcmp(arena, bytes, part) == 0;
+		} else {
+			for (uint32_t at = 0; at < part; at++)
+				equal = equal && (arena[at] == bytes[at] || arena[at] == shadow[at]);
+		}
+		memcpy(shadow, arena, part);
+		bytes += part;
+		length -= part;
+	}
+	return equal && length == 0;
+}
+
+/* Whether the peer's word or hot range shows a state that work `index` or a later one left. */
+static bool shared_range_is_at(struct oracle_end *end, uint32_t index)
+{
+	struct model_work *first = &end->works[index];
+	const uint8_t *arena = end->peer->memory->arena;
+
+	for (uint32_t i = index; i < end->work_count; i++) {
+		const struct model_work *work = &end->works[i];
+
+		if (is_atomic(first) && is_atomic(work) &&
+		    memcmp(arena + end->atomic_word.offset, &work->atomic_result, 8) == 0)
+			return true;
+		if (first->is_hot && work->is_hot &&
+		    memcmp(arena + work->remote.offset, expected_bytes(end, work), work->bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_atomic(struct oracle_end *end, uint32_t index)
+{
+	const struct model_work *work = &end->works[index];
+	uint64_t returned;
+
+	memcpy(&returned, end->memory->arena + work->pieces[0].offset, sizeof(returned));
+	if (returned != work->atomic_original)
+		oracle_fail(end->oracle,
+			    "%s: atomic %u returned %" PRIx64 ", the model has %" PRIx64, end->name,
+			    index, returned, work->atomic_original);
+	else if (!shared_range_is_at(end, index))
+		oracle_fail(end->oracle, "%s: after atomic %u the word has no legal value",
+			    end->name, index);
+	memcpy(end->memory->shadow + work->pieces[0].offset, &returned, sizeof(returned));
+}
+
+static void check_success(struct oracle_end *end, uint32_t index)
+{
+	struct model_work *work = &end->works[index];
+	const char *wrong = NULL;
+
+	if (takes_receive(work) && !work->is_placed)
+		oracle_fail(end->oracle, "%s: message %u succeeded before the peer received it",
+			    end->name, index);
+	if (work->is_pattern || is_send(work))
+		return;
+	if (is_atomic(work)) {
+		check_atomic(end, index);
+		return;
+	}
+	if (work->is_hot) {
+		if (!shared_range_is_at(end, index))
+			wrong = "the range shows an older write";
+	} else if (work->opcode == RNIC_WR_RDMA_READ) {
+		if (!pieces_hold(end->memory, work->pieces, work->piece_count,
+				 expected_bytes(end, work), work->bytes, false))
+			wrong = "the bytes read are wrong";
+	} else if (!pieces_hold(end->peer->memory, &work->remote, 1, expected_bytes(end, work),
+				work->bytes, false)) {
+		wrong = "the bytes written are wrong";
+	}
+	if (wrong != NULL)
+		oracle_fail(end->oracle, "%s: work %u (opcode %u, %u bytes) succeeded, but %s",
+			    end->name, index, work->opcode, work->bytes, wrong);
+}
+
+void oracle_retire(struct oracle_end *end, uint32_t retired)
+{
+	if (retired > end->work_count) {
+		oracle_fail(end->oracle, "%s: %u works retired of %u", end->name, retired,
+			    end->work_count);
+		return;
+	}
+	for (; end->completed < retired; end->completed++) {
+		struct model_work *work = &end->works[end->completed];
+
+		if ((work->flags & RNIC_SEND_SIGNALED) != 0)
+			oracle_fail(end->oracle, "%s: work %u has no completion", end->name,
+				    end->completed);
+		if ((work->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
+			oracle_fail(end->oracle, "%s: work %u must not succeed", end->name,
+				    end->completed);
+		work->is_complete = true;
+		work->status = RNIC_WC_SUCCESS;
+		check_success(end, end->completed);
+	}
+}
+
+static bool status_is_legal(const struct oracle_end *end, uint8_t status, uint32_t legal)
+{
+	if (end->has_stopped || status == RNIC_WC_WR_FLUSH_ERR)
+		return status == RNIC_WC_WR_FLUSH_ERR && (end->may_stop || end->has_stopped);
+	if (status == RNIC_WC_RETRY_EXC_ERR && (end->peer->has_stopped || end->peer->may_stop))
+		return true;
+	return (legal & STATUS_BIT(status)) != 0;
+}
+
+static bool opcode_matches(const struct model_work *work, uint8_t opcode)
+{
+	switch (work->opcode) {
+	case RNIC_WR_RDMA_WRITE:
+	case RNIC_WR_RDMA_WRITE_WITH_IMM:
+		return opcode == RNIC_WC_RDMA_WRITE;
+	case RNIC_WR_RDMA_READ:
+		return opcode == RNIC_WC_RDMA_READ;
+	case RNIC_WR_ATOMIC_COMPARE_SWAP:
+		return opcode == RNIC_WC_COMPARE_SWAP;
+	case RNIC_WR_ATOMIC_FETCH_ADD:
+		return opcode == RNIC_WC_FETCH_ADD;
+	default:
+		return opcode == RNIC_WC_SEND;
+	}
+}
+
+static void complete_work(struct oracle_end *end, const struct completion *completion)
+{
+	uint64_t index = completion->wr_id;
+	struct model_work *work;
+
+	if (index >= end->work_count || index < end->completed) {
+		oracle_fail(end->oracle, "%s: completion of work %" PRIu64 " (%u posted, %u done)",
+			    end->name, index, end->work_count, end->completed);
+		return;
+	}
+	oracle_retire(end, (uint32_t)index);
+	work = &end->works[index];
+	if (!status_is_legal(end, completion->status, work->legal | end->legal_errors)) {
+		oracle_fail(end->oracle,
+			    "%s: work %" PRIu64 " (opcode %u, %u bytes) has status %u, verdict %u",
+			    end->name, index, work->opcode, work->bytes, completion->status,
+			    completion->vendor_error);
+		return;
+	}
+	work->is_complete = true;
+	work->status = completion->status;
+	end->completed = (uint32_t)index + 1;
+	if (completion->status != RNIC_WC_SUCCESS) {
+		end->has_stopped = true;
+		return;
+	}
+	if ((work->flags & RNIC_SEND_SIGNALED) == 0)
+		oracle_fail(end->oracle, "%s: unsignaled work %" PRIu64 " has a completion",
+			    end->name, index);
+	if (!opcode_matches(work, completion->opcode))
+		oracle_fail(end->oracle, "%s: work %" PRIu64 " completes with opcode %u", end->name,
+			    index, completion->opcode);
+	check_success(end, (uint32_t)index);
+}
+
+/* The peer's next message that uses up a receive; NULL when it has posted none. */
+static struct model_work *next_message(struct oracle_end *end)
+{
+	struct oracle_end *peer = end->peer;
+
+	while (end->next_message < peer->work_count &&
+	       !takes_receive(&peer->works[end->next_message]))
+		end->next_message++;
+	return end->next_message < peer->work_count ? &peer->works[end->next_message] : NULL;
+}
+
+static void check_received(struct oracle_end *end, struct model_receive *receive,
+			   struct model_work *message, const struct completion *completion)
+{
+	bool has_immediate = message->opcode != RNIC_WR_SEND;
+	bool wants_solicited = (message->flags & RNIC_SEND_SOLICITED) != 0;
+	const uint8_t *bytes;
+	bool equal;
+
+	if (completion->byte_count != message->bytes ||
+	    completion->opcode != (is_send(message) ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM) ||
+	    ((completion->wc_flags & RNIC_WC_WITH_IMM) != 0) != has_immediate ||
+	    (has_immediate && completion->immediate != message->immediate) ||
+	    completion->is_solicited != wants_solicited) {
+		oracle_fail(end->oracle, "%s: receive %u does not describe message %u", end->name,
+			    end->received, end->next_message);
+		return;
+	}
+	if (message->is_pattern)
+		return;
+	bytes = expected_bytes(end->peer, message);
+	if (is_send(message))
+		equal = pieces_hold(end->memory, receive->pieces, receive->piece_count, bytes,
+				    message->bytes, false);
+	else
+		equal = pieces_hold(end->memory, &message->remote, 1, bytes, message->bytes, false);
+	if (!equal)
+		oracle_fail(end->oracle, "%s: receive %u: the bytes of message %u are wrong",
+			    end->name, end->received, end->next_message);
+}
+
+static void complete_receive(struct oracle_end *end, const struct completion *completion)
+{
+	struct model_receive *receive;
+	struct model_work *message;
+
+	if (completion->wr_id != end->received || end->received >= end->receive_count) {
+		oracle_fail(end->oracle,
+			    "%s: completion of receive %" PRIu64 " (%u posted, %u done)", end->name,
+			    completion->wr_id, end->receive_count, end->received);
+		return;
+	}
+	receive = &end->receives[end->received];
+	if (!status_is_legal(end, completion->status, receive->legal | end->legal_receive_errors)) {
+		oracle_fail(end->oracle, "%s: receive %u has status %u, verdict %u", end->name,
+			    end->received, completion->status, completion->vendor_error);
+		return;
+	}
+	receive->is_complete = true;
+	receive->status = completion->status;
+	if (completion->status == RNIC_WC_SUCCESS) {
+		message = next_message(end);
+		if (message == NULL) {
+			oracle_fail(end->oracle, "%s: receive %u has no message", end->name,
+				    end->received);
+			return;
+		}
+		check_received(end, receive, message, completion);
+		message->is_placed = true;
+		end->next_message++;
+	} else {
+		end->has_stopped = true;
+	}
+	end->received++;
+}
+
+void oracle_complete(struct oracle_end *end, const struct completion *completion)
+{
+	uint32_t expected_retired;
+
+	if (completion->is_recv)
+		complete_receive(end, completion);
+	else
+		complete_work(end, completion);
+	expected_retired = completion->is_recv ? end->received : end->completed;
+	if (completion->retired != expected_retired)
+		oracle_fail(end->oracle, "%s: completion of %s %" PRIu64 " reports %u retired",
+			    end->name, completion->is_recv ? "receive" : "work", completion->wr_id,
+			    completion->retired);
+}
+
+/* A work without success: its bytes may be old, new or part of both. */
+static void judge_unfinished(struct oracle_end *end, uint32_t index)
+{
+	struct model_work *work = &end->works[index];
+	bool explained = true;
+
+	if (work->is_pattern || work->is_hot || is_send(work) ||
+	    (work->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
+		return;
+	if (work->opcode == RNIC_WR_RDMA_READ || is_atomic(work))
+		explained = pieces_hold(end->memory, work->pieces, work->piece_count,
+					expected_bytes(end, work), work->bytes, true);
+	else
+		explained = pieces_hold(end->peer->memory, &work->remote, 1,
+					expected_bytes(end, work), work->bytes, true);
+	if (!explained)
+		oracle_fail(end->oracle, "%s: unfinished work %u left bytes that nobody sent",
+			    end->name, index);
+}
+
+/* The atomic word and the hot range are written by many; the last that surely happened decides. */
+static void judge_shared(struct oracle_end *end, bool atomics)
+{
+	struct span range = atomics ? end->atomic_word : end->hot;
+	uint8_t *arena = end->peer->memory->arena + range.offset;
+	uint8_t *shadow = end->peer->memory->shadow + range.offset;
+	uint32_t last = UINT32_MAX, first = UINT32_MAX;
+
+	for (uint32_t i = 0; i < end->work_count; i++) {
+		struct model_work *work = &end->works[i];
+
+		if (!(atomics ? is_atomic(work) : work->is_hot))
+			continue;
+		if (first == UINT32_MAX)
+			first = i;
+		if (work->status == RNIC_WC_SUCCESS && work->is_complete)
+			last = i;
+	}
+	if (last == UINT32_MAX && memcmp(arena, shadow, range.length) == 0)
+		return;
+	if (first == UINT32_MAX || !shared_range_is_at(end, last == UINT32_MAX ? first : last))
+		oracle_fail(end->oracle, "%s: the %s ends with a value that no order explains",
+			    end->name, atomics ? "atomic word" : "range written often");
+	memcpy(shadow, arena, range.length);
+}
+
+/* The receive that was under way when the QP stopped may hold a part of the message. */
+static void judge_open_receive(struct oracle_end *end)
+{
+	struct model_work *message = next_message(end);
+
+	for (uint32_t i = 0; i < end->receive_count; i++) {
+		struct model_receive *receive = &end->receives[i];
+		uint32_t bytes;
+
+		if (receive->status == RNIC_WC_SUCCESS)
+			continue;
+		if (message == NULL || !is_send(message) || message->is_pattern)
+			return;
+		bytes = message->bytes < receive->bytes ? message->bytes : receive->bytes;
+		if (!pieces_hold(end->memory, receive->pieces, receive->piece_count,
+				 expected_bytes(end->peer, message), bytes, true))
+			oracle_fail(end->oracle, "%s: unfinished receive %u has foreign bytes",
+				    end->name, i);
+		return;
+	}
+}
+
+void oracle_finish(struct oracle_end *end)
+{
+	if (oracle_has_failed(end->oracle))
+		return;
+	if (end->completed != end->work_count)
+		oracle_fail(end->oracle, "%s: work %u never completed", end->name, end->completed);
+	if (end->received != end->receive_count)
+		oracle_fail(end->oracle, "%s: receive %u never completed", end->name,
+			    end->received);
+	for (uint32_t i = 0; i < end->work_count; i++) {
+		if (end->works[i].status != RNIC_WC_SUCCESS)
+			judge_unfinished(end, i);
+	}
+	judge_shared(end, true);
+	judge_shared(end, false);
+	judge_open_receive(end);
+}

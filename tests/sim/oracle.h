@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The oracle: what a pair of connected QPs owes to its programs, kept as a model beside the engine and
+ * compared with each completion as it comes.
+ *
+ *   - every work entry completes exactly once, in order; what is skipped was unsignaled and has succeeded
+ *   - when it has succeeded, the bytes it moved are in place and equal to the model's
+ *   - receives complete in order, each with the next message of the peer, once
+ *   - an atomic was carried out once: its original value and the final word follow from the others
+ *   - an error is one that the work itself or its surroundings explain; after it all is flushed
+ *   - what did not succeed has left each byte old or new, and nothing else in memory has changed
+ *
+ * It knows nothing of packets or time. The first violation is kept as a sentence; later ones are not.
+ */
+#ifndef TESTS_SIM_ORACLE_H
+#define TESTS_SIM_ORACLE_H
+
+#include "engine/engine.h"
+#include "sim_memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ORACLE_FAILURE_BYTES 400
+#define STATUS_BIT(status)   (UINT32_C(1) << (status))
+
+/* Opens and ends that share one verdict. */
+struct oracle {
+	char failure[ORACLE_FAILURE_BYTES]; /* "" while all is well */
+	uint64_t now_ns;
+	uint8_t *expected; /* scratch */
+	uint32_t expected_capacity;
+};
+
+struct model_work {
+	uint8_t opcode; /* enum rnic_wr_opcode */
+	uint8_t flags;	/* enum rnic_send_flag */
+	uint8_t status;
+	bool is_complete;
+	bool is_hot;	 /* writes a range that others write too */
+	bool is_pattern; /* its bytes are a function of the offset and checked by the region */
+	bool is_placed;	 /* the peer's receive completion has shown its bytes */
+	uint8_t piece_count;
+	uint32_t legal; /* bits of statuses that the work itself explains */
+	uint32_t bytes;
+	uint32_t immediate;
+	struct span *pieces; /* of the poster's arena; owned by whoever posts */
+	const uint8_t *inline_bytes;
+	struct span remote;	  /* of the peer's arena */
+	uint64_t atomic_original; /* what it must return */
+	uint64_t atomic_result;	  /* what it leaves */
+};
+
+struct model_receive {
+	struct span *pieces;
+	uint32_t piece_count;
+	uint32_t bytes;
+	uint32_t legal;
+	uint8_t status;
+	bool is_complete;
+};
+
+/* One QP. */
+struct oracle_end {
+	struct oracle *oracle;
+	struct oracle_end *peer;
+	struct sim_memory *memory;
+	char name[24];
+	struct model_work *works;
+	uint32_t work_count;
+	uint32_t work_capacity;
+	uint32_t completed; /* works [0, completed) are accounted for */
+	struct model_receive *receives;
+	uint32_t receive_count;
+	uint32_t receive_capacity;
+	uint32_t received;	/* receives [0, received) have completed */
+	uint32_t next_message;	/* of the peer's works: none before it is still to be received */
+	uint32_t legal_errors;	/* explained by the surroundings, for any work */
+	uint32_t legal_receive_errors;
+	bool may_stop;		/* something that brings the QP into error was done to it */
+	bool has_stopped;	/* a completion has shown that it is in error */
+	uint64_t atomic_value;	/* of the word below when all posted so far is done */
+	struct span atomic_word; /* of the peer's arena */
+	struct span hot;	 /* of the peer's arena */
+};
+
+void oracle_fini(struct oracle *oracle);
+
+/* Keeps the first violation. */
+void oracle_fail(struct oracle *oracle, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static inline bool oracle_has_failed(const struct oracle *oracle)
+{
+	return oracle->failure[0] != '\0';
+}
+
+void oracle_end_init(struct oracle_end *end, struct oracle *oracle, struct sim_memory *memory,
+		     const char *name);
+void oracle_end_fini(struct oracle_end *end);
+
+/* A zeroed entry behind all others, to be filled in. Entries posted earlier may move. */
+struct model_work *oracle_add_work(struct oracle_end *end);
+struct model_receive *oracle_add_receive(struct oracle_end *end);
+
+/* A completion of this end's QP; wr_id is the index of the work or receive. */
+void oracle_complete(struct oracle_end *end, const struct completion *completion);
+
+/* The engine has retired works [0, retired): those without completion must have been unsignaled. */
+void oracle_retire(struct oracle_end *end, uint32_t retired);
+
+/*
+ * Both QPs have been brought into error and flushed: nothing may be left, and what did not succeed is
+ * judged byte by byte. Call for both ends, then compare arena and shadow.
+ */
+void oracle_finish(struct oracle_end *end);
+
+#endif

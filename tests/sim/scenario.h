@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What every scenario file starts with: cmocka, the simulation's words, and the checks between them. */
+#ifndef TESTS_SIM_SCENARIO_H
+#define TESTS_SIM_SCENARIO_H
+
+#include "sim.h"
+
+#include "base/bits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+/* Ends the simulation; fails the test with the oracle's sentence when something was wrong. */
+#define assert_sim_is_right(sim)                                                                   \
+	do {                                                                                       \
+		const char *failure_ = sim_finish(sim);                                            \
+		if (failure_ != NULL)                                                              \
+			fail_msg("%s", failure_);                                                  \
+	} while (0)
+
+#define assert_status(qp, number, expected) assert_int_equal(sim_status(qp, number), expected)
+
+#endif

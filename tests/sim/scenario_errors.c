@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Wrong requests, rights that are missing, memory and peers that vanish. */
+#include "scenario.h"
+
+struct wrong_work {
+	struct sim_post post;
+	enum rnic_wc_status status;
+	enum counter responder_counter; /* moves by one at the peer; COUNTER_COUNT: none */
+};
+
+static void wrong_requests_have_their_own_statuses(void **state)
+{
+	static const struct wrong_work cases[] = {
+		{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_READ_ONLY},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_LOCAL_ONLY},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_OTHER_PD},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_STALE},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_RDMA_WRITE, .beyond_end = true},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_RDMA_WRITE_WITH_IMM, .remote_key = SIM_KEY_STALE},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_RDMA_READ, .remote_key = SIM_KEY_LOCAL_ONLY},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_RDMA_READ, .remote_key = SIM_KEY_OTHER_PD},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_RDMA_READ, .beyond_end = true},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .remote_key = SIM_KEY_NO_ATOMIC},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_ATOMIC_COMPARE_SWAP, .remote_key = SIM_KEY_READ_ONLY},
+		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
+		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .misaligned = true},
+		 RNIC_WC_REM_INV_REQ_ERR, COUNTER_BAD_REQUESTS},
+		{{.opcode = RNIC_WR_RDMA_WRITE, .local_key = SIM_KEY_STALE},
+		 RNIC_WC_LOC_PROT_ERR, COUNTER_COUNT},
+		{{.opcode = RNIC_WR_SEND, .local_key = SIM_KEY_OTHER_PD},
+		 RNIC_WC_LOC_PROT_ERR, COUNTER_COUNT},
+		{{.opcode = RNIC_WR_RDMA_READ, .local_key = SIM_KEY_READ_ONLY},
+		 RNIC_WC_LOC_PROT_ERR, COUNTER_COUNT},
+		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .local_key = SIM_KEY_READ_ONLY},
+		 RNIC_WC_LOC_PROT_ERR, COUNTER_COUNT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct sim *sim = sim_create(.seed = i);
+		struct sim_qp *qp = sim_connect(sim, 0, 1);
+		struct sim_post post = cases[i].post;
+		bool is_remote = cases[i].responder_counter != COUNTER_COUNT;
+
+		post.bytes = 5000;
+		sim_receive(qp->peer, .bytes = 5000);
+		sim_post(qp, .bytes = 100, .unsignaled = true);
+		sim_post_with(qp, &post);
+		sim_post(qp, .bytes = 100);
+		sim_run(sim, 10 * SIM_MS);
+		assert_status(qp, 0, RNIC_WC_SUCCESS);
+		assert_status(qp, 1, cases[i].status);
+		assert_status(qp, 2, RNIC_WC_WR_FLUSH_ERR);
+		assert_int_equal(qp->qp->state, RNIC_QP_STATE_ERR);
+		assert_int_equal(qp->peer->qp->state,
+				 is_remote ? RNIC_QP_STATE_ERR : RNIC_QP_STATE_RTS);
+		if (is_remote)
+			assert_int_equal(sim_counter(sim, 1, cases[i].responder_counter), 1);
+		assert_sim_is_right(sim);
+	}
+}
+
+static void the_qps_access_flags_decide_before_the_key(void **state)
+{
+	static const struct {
+		uint32_t access_flags;
+		uint8_t opcode;
+	} cases[] = {
+		{RNIC_ACCESS_REMOTE_READ, RNIC_WR_RDMA_WRITE},
+		{RNIC_ACCESS_REMOTE_WRITE, RNIC_WR_RDMA_READ},
+		{RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_WRITE, RNIC_WR_ATOMIC_FETCH_ADD},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct sim *sim = sim_create(.seed = i);
+		struct sim_qp *qp = sim_connect(sim, 0, 1, .access_flags = cases[i].access_flags);
+
+		qp->peer->end.may_stop = true;
+		sim_may_fail(qp, RNIC_WC_REM_INV_REQ_ERR);
+		sim_post(qp, .opcode = cases[i].opcode, .bytes = 100);
+		sim_run(sim, 10 * SIM_MS);
+		assert_status(qp, 0, RNIC_WC_REM_INV_REQ_ERR);
+		assert_sim_is_right(sim);
+	}
+}
+
+static void memory_that_vanishes_is_an_error_at_either_end(void **state)
+{
+	static const uint8_t opcodes[] = {RNIC_WR_RDMA_WRITE, RNIC_WR_RDMA_READ, RNIC_WR_SEND,
+					  RNIC_WR_ATOMIC_FETCH_ADD};
+
+	(void)state;
+	for (uint32_t host = 0; host < 2; host++) {
+		for (size_t i = 0; i < 2 * RNIC_COUNT_OF(opcodes); i++) {
+			struct sim *sim = sim_create(.seed = i, .is_direct = i % 2 != 0);
+			struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+			sim_receive(qp->peer, .bytes = 5000);
+			sim_post(qp, .opcode = opcodes[i / 2], .bytes = 5000);
+			sim_take_memory(sim, host);
+			sim_run(sim, SIM_S);
+			assert_int_not_equal(sim_status(qp, 0), RNIC_WC_SUCCESS);
+			assert_int_equal(qp->qp->state, RNIC_QP_STATE_ERR);
+			assert_true(sim_counter(sim, host, COUNTER_MEMORY_ERRORS) > 0);
+			assert_sim_is_right(sim);
+		}
+	}
+}
+
+static void a_completion_queue_that_is_full_stops_its_qp(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1, .send_cq_entries = 3);
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		sim_post(qp, .bytes = 100);
+	sim_run_for(sim, 10 * SIM_MS);
+	assert_int_equal(sim->hosts[0].async_events[RNIC_EVENT_CQ_ERR], 1);
+	assert_true(sim_counter(sim, 0, COUNTER_CQ_OVERRUNS) > 0);
+	assert_int_equal(qp->qp->state, RNIC_QP_STATE_ERR);
+	assert_int_equal(qp->end.completed, 3);
+	assert_non_null(sim_finish(sim));
+}
+
+static void a_peer_that_has_forgotten_the_connection_is_noticed(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1, .timeout = 8);
+
+	(void)state;
+	sim_post(qp, .bytes = 100);
+	sim_run(sim, SIM_MS);
+	sim_enter_error(qp->peer);
+	sim_post(qp, .bytes = 100);
+	sim_run(sim, SIM_S);
+	assert_status(qp, 1, RNIC_WC_RETRY_EXC_ERR);
+	assert_sim_is_right(sim);
+}
+
+static void a_qp_lives_again_after_reset(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	for (uint32_t life = 0; life < 5; life++) {
+		sim_receive(qp->peer, .bytes = 3000);
+		sim_receive(qp->peer, .bytes = 3000);
+		sim_post(qp, .opcode = RNIC_WR_SEND, .bytes = 3000);
+		sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = 3000);
+		sim_post(qp, .opcode = RNIC_WR_ATOMIC_FETCH_ADD);
+		sim_run(sim, 5 * SIM_MS);
+		if (life % 2 != 0) {
+			sim_post(qp, .bytes = 3000, .remote_key = SIM_KEY_STALE);
+			sim_run(sim, 5 * SIM_MS);
+		}
+		sim_reconnect(qp);
+	}
+	assert_sim_is_right(sim);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wrong_requests_have_their_own_statuses),
+		cmocka_unit_test(the_qps_access_flags_decide_before_the_key),
+		cmocka_unit_test(memory_that_vanishes_is_an_error_at_either_end),
+		cmocka_unit_test(a_completion_queue_that_is_full_stops_its_qp),
+		cmocka_unit_test(a_peer_that_has_forgotten_the_connection_is_noticed),
+		cmocka_unit_test(a_qp_lives_again_after_reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections: two QPs, brought to RTS as programs do it. */
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PORT	  1
+#define HOP_LIMIT 64
+
+static uint8_t or_default(uint8_t given, uint8_t otherwise)
+{
+	if (given == 0)
+		return otherwise;
+	return given == SIM_ZERO ? 0 : given;
+}
+
+/* The same connection with every default filled in. */
+static struct sim_connection complete(struct sim *sim, const struct sim_connection *given)
+{
+	struct sim_connection full = *given;
+
+	full.path_mtu = or_default(given->path_mtu, 3);
+	full.timeout = or_default(given->timeout, 10);
+	full.retry_count = or_default(given->retry_count, 7);
+	full.rnr_retry = or_default(given->rnr_retry, 7);
+	full.min_rnr_timer = or_default(given->min_rnr_timer, 1);
+	full.rd_atomic = or_default(given->rd_atomic, 16);
+	full.sges = or_default(given->sges, 4);
+	if (given->depth == 0)
+		full.depth = 64;
+	if (given->inline_bytes == 0)
+		full.inline_bytes = 256;
+	if (given->psn == 0)
+		full.psn = (uint32_t)prng_below(&sim->prng, RNIC_PSN_MASK + 1);
+	if (given->access_flags == 0)
+		full.access_flags = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |
+				    RNIC_ACCESS_REMOTE_ATOMIC;
+	if (given->send_cq_entries == 0)
+		full.send_cq_entries = UINT32_MAX;
+	return full;
+}
+
+static void modify(struct sim_qp *qp, struct rnic_qp_attributes *attributes,
+		   enum rnic_qp_state state, uint32_t mask)
+{
+	int error;
+
+	attributes->state = state;
+	error = qp_modify(qp->qp, attributes, mask | RNIC_QP_ATTR_STATE);
+	if (error != 0)
+		oracle_fail(qp->end.oracle, "%s: to state %u: error %d", qp->end.name, state,
+			    error);
+}
+
+static void bring_up(struct sim_qp *qp, const struct sim_connection *connection)
+{
+	struct rnic_qp_attributes attributes = {
+		.access_flags = connection->access_flags,
+		.port = PORT,
+		.path_mtu = connection->path_mtu,
+		.dest_qpn = qp->peer->qp->qpn,
+		.rq_psn = qp->peer->start_psn,
+		.sq_psn = qp->start_psn,
+		.max_rd_atomic = connection->rd_atomic,
+		.max_dest_rd_atomic = connection->rd_atomic,
+		.min_rnr_timer = connection->min_rnr_timer,
+		.timeout = connection->timeout,
+		.retry_count = connection->retry_count,
+		.rnr_retry = connection->rnr_retry,
+		.path = {.dest_gid = qp->peer->host->nic->gid,
+			 .hop_limit = HOP_LIMIT,
+			 .is_global = 1,
+			 .port = PORT},
+	};
+
+	modify(qp, &attributes, RNIC_QP_STATE_INIT,
+	       RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS);
+	modify(qp, &attributes, RNIC_QP_STATE_RTR,
+	       RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
+		       RNIC_QP_ATTR_RQ_PSN | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC |
+		       RNIC_QP_ATTR_MIN_RNR_TIMER);
+	modify(qp, &attributes, RNIC_QP_STATE_RTS,
+	       RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+		       RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC);
+}
+
+static struct sim_qp *create_qp(struct sim *sim, uint32_t host,
+				const struct sim_connection *connection)
+{
+	struct sim_qp *qp = calloc(1, sizeof(*qp));
+	struct qp_config config = {
+		.type = RNIC_QP_TYPE_RC,
+		.signal_all = connection->signal_all,
+		.pd = &sim->hosts[host].pd,
+		.capacities = {.max_send_wr = connection->depth,
+			       .max_recv_wr = LIMIT_RECV_PREFETCH,
+			       .max_send_sge = connection->sges,
+			       .max_recv_sge = connection->sges,
+			       .max_inline_bytes = connection->inline_bytes},
+		.user = qp,
+	};
+
+	if (qp == NULL)
+		abort();
+	config.send_cq = &qp->send_cq;
+	config.recv_cq = &qp->recv_cq;
+	qp->sim = sim;
+	qp->host = &sim->hosts[host];
+	if (qp_create(&qp->host->engine, &config, &qp->qp) != 0)
+		abort();
+	qp->qp->recv_queue.user = qp;
+	return qp;
+}
+
+/* A new life of a QP in RESET: an empty model, and ranges at the peer that are its own. */
+static void begin(struct sim *sim, struct sim_qp *qp, const struct sim_connection *connection)
+{
+	struct sim_memory *remote = &qp->peer->host->memory;
+	char name[sizeof(qp->end.name)];
+
+	snprintf(name, sizeof(name), "host %u qp %06x", qp->host->index, qp->qp->qpn);
+	oracle_end_fini(&qp->end);
+	oracle_end_init(&qp->end, &sim->oracle, &qp->host->memory, name);
+	qp->end.peer = &qp->peer->end;
+	qp->end.atomic_word = sim_memory_allocate(remote, &sim->prng, 8, 8);
+	qp->end.hot = sim_memory_allocate(remote, &sim->prng, 64, 8);
+	if (qp->end.hot.length == 0)
+		abort();
+	memcpy(&qp->end.atomic_value, remote->arena + qp->end.atomic_word.offset, 8);
+	qp->ring_posted = 0;
+	qp->ring_pushed = 0;
+	qp->send_cq_room = connection->send_cq_entries;
+	if (connection->rnr_retry != 7)
+		sim_may_fail(qp, RNIC_WC_RNR_RETRY_EXC_ERR);
+}
+
+static void connect_pair(struct sim *sim, struct sim_qp *qp,
+			 const struct sim_connection *connection)
+{
+	qp->start_psn = connection->psn & RNIC_PSN_MASK;
+	qp->peer->start_psn = (connection->psn + 0x1234) & RNIC_PSN_MASK;
+	begin(sim, qp, connection);
+	begin(sim, qp->peer, connection);
+	bring_up(qp, connection);
+	bring_up(qp->peer, connection);
+}
+
+struct sim_qp *sim_connect_with(struct sim *sim, uint32_t a, uint32_t b,
+				const struct sim_connection *connection)
+{
+	struct sim_connection full = complete(sim, connection);
+	struct sim_qp *qp = create_qp(sim, a, &full);
+
+	qp->peer = create_qp(sim, b, &full);
+	qp->peer->peer = qp;
+	qp->connection = full;
+	qp->peer->connection = full;
+	if (sim->qp_count + 2 > sim->qp_capacity) {
+		sim->qp_capacity = 2 * sim->qp_capacity + 8;
+		sim->qps = realloc(sim->qps, sim->qp_capacity * sizeof(struct sim_qp *));
+		if (sim->qps == NULL)
+			abort();
+	}
+	sim->qps[sim->qp_count++] = qp;
+	sim->qps[sim->qp_count++] = qp->peer;
+	connect_pair(sim, qp, &full);
+	return qp;
+}
+
+static void reset(struct sim_qp *qp)
+{
+	struct rnic_qp_attributes attributes = {0};
+
+	modify(qp, &attributes, RNIC_QP_STATE_RESET, 0);
+}
+
+void sim_reconnect(struct sim_qp *qp)
+{
+	sim_enter_error(qp);
+	sim_enter_error(qp->peer);
+	oracle_finish(&qp->end);
+	oracle_finish(&qp->peer->end);
+	reset(qp);
+	reset(qp->peer);
+	qp->connection.psn = (qp->connection.psn + 0x5555) & RNIC_PSN_MASK;
+	connect_pair(qp->sim, qp, &qp->connection);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A simulated host: the real engine, the port stack in front of its network card, memory, and QPs with
+ * receive rings. It does what the device loop does, one turn at a time, with the time given.
+ *
+ * It compares the engine's counters with the packets it saw, and breaks on purpose (`sabotage`) so
+ * that the oracle can be shown to notice.
+ */
+#ifndef TESTS_SIM_HOST_H
+#define TESTS_SIM_HOST_H
+
+#include "engine/cq.h"
+#include "engine/engine.h"
+#include "engine/mr.h"
+#include "engine/pd.h"
+#include "engine/qp.h"
+#include "oracle.h"
+#include "sim_memory.h"
+#include "sim_net.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIM_BATCH 32
+
+/* A host's registrations of its arena, each good for something else. */
+enum sim_key {
+	SIM_KEY_ALL, /* every right */
+	SIM_KEY_NO_ATOMIC,
+	SIM_KEY_READ_ONLY,  /* remote reads, no writes of either side */
+	SIM_KEY_LOCAL_ONLY, /* no remote rights */
+	SIM_KEY_OTHER_PD,
+	SIM_KEY_STALE, /* was deregistered */
+	SIM_KEY_PATTERN, /* a pattern region instead of the arena */
+	SIM_KEY_COUNT,
+};
+
+#define SIM_ZERO 0xff /* in a member whose 0 means the default: really 0 */
+
+/* Both QPs of a connection. 0 means the default, SIM_ZERO a real 0. */
+struct sim_connection {
+	uint8_t path_mtu;      /* 1..5; 3: 1024 bytes */
+	uint8_t timeout;       /* code; 10: 4.2 ms */
+	uint8_t retry_count;   /* 7 */
+	uint8_t rnr_retry;     /* 7: without end */
+	uint8_t min_rnr_timer; /* code; 1: 10 us */
+	uint8_t rd_atomic;     /* outstanding READs and atomics; 16 */
+	uint8_t sges;	       /* 4 */
+	bool signal_all;
+	uint32_t depth;	       /* of the send queue; 64 */
+	uint32_t inline_bytes; /* 256 */
+	uint32_t psn;	       /* of the first end; the second starts elsewhere. 0: random */
+	uint32_t access_flags; /* of both; 0: all */
+	uint32_t send_cq_entries; /* 0: endless */
+};
+
+/* A receive as the client's ring has it. */
+struct sim_receive {
+	struct rnic_sge sges[LIMIT_SGES];
+	uint32_t sge_count;
+};
+
+struct sim_qp {
+	struct sim *sim;
+	struct sim_host *host;
+	struct sim_qp *peer;
+	struct qp *qp;
+	struct cq send_cq;
+	struct cq recv_cq;
+	struct sim_connection connection;
+	struct oracle_end end;
+	struct sim_receive *ring;
+	uint32_t ring_posted;
+	uint32_t ring_pushed;
+	uint32_t ring_capacity;
+	uint32_t send_cq_room; /* completions that still fit */
+	uint32_t start_psn;
+	bool was_full; /* a CQ has refused a completion */
+};
+
+/*
+ * Breaks a host on purpose: may change the completion, and returns how often it is delivered (1 for a
+ * host that works).
+ */
+typedef uint32_t sim_sabotage(struct completion *completion);
+
+/* What passed, by what the packets themselves say. */
+struct sim_packet_log {
+	uint64_t built;
+	uint64_t built_bytes;
+	uint64_t accepted; /* with a good ICRC */
+	uint64_t bad_icrc;
+	uint64_t sent_rnr_naks;
+	uint64_t sent_sequence_naks;
+	uint64_t sent_naks;
+	uint64_t completions;
+	uint64_t error_completions;
+	uint64_t flushed_completions;
+};
+
+struct sim_host {
+	uint32_t index;
+	struct sim_net *net;
+	struct sim_nic *nic;
+	struct oracle *oracle;
+	struct engine engine;
+	struct port *port; /* the stack's top */
+	struct sim_memory memory;
+	struct sim_region arena;
+	struct sim_region pattern;
+	struct pd pd;
+	struct pd other_pd;
+	struct mr mrs[SIM_KEY_COUNT];
+	uint32_t batch; /* packets built, or received, at once */
+	bool is_dirty;	/* something was posted since the last turn */
+	sim_sabotage *sabotage; /* NULL: none */
+	struct sim_packet_log log;
+	uint32_t async_events[RNIC_EVENT_COUNT];
+	/* Encoded and refused by the port so far. */
+	struct datagram pending[SIM_BATCH];
+	uint32_t pending_first;
+	uint32_t pending_count;
+	uint8_t bytes[SIM_BATCH][RNIC_PACKET_BYTES_MAX];
+	struct packet_builder builders[SIM_BATCH];
+};
+
+struct sim_host_config {
+	uint32_t index;
+	uint64_t seed;
+	uint64_t arena_bytes;
+	uint64_t pattern_bytes;
+	uint32_t max_qps;
+	uint32_t batch;
+	bool is_direct;
+};
+
+int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *oracle,
+		  const struct sim_host_config *config);
+
+/* All QPs have been destroyed. Complains when anything is still referenced. */
+void sim_host_fini(struct sim_host *host);
+
+/* The next instant at which a turn has something to do. */
+uint64_t sim_host_next_ns(const struct sim_host *host);
+
+/* One turn of the loop: receive, put in place, tick, transmit. */
+void sim_host_turn(struct sim_host *host);
+
+/* Complains when a counter of the engine differs from what was seen of packets. */
+void sim_host_check_counters(struct sim_host *host);
+
+#endif

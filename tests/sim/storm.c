@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Storms: random programs on random networks, each wholly determined by a 64-bit seed. The oracle judges.
+ *
+ *     storm [--count N] [--start S]      runs N seeds from S on; N is $RNIC_STORM_SEEDS or 1000
+ *     storm --seed S [--trace]           replays one, printing its packets
+ *
+ * A seed that fails is named with what was wrong and its last packets, and the status is 1.
+ */
+#include "sim.h"
+
+#include "base/bits.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 4
+#define RUN_BUDGET_NS	(120 * SIM_S)
+#define TRACE_LINES	40
+
+/* One random program while it runs. */
+struct storm {
+	struct sim *sim;
+	struct prng prng;
+	struct sim_qp *connections[CONNECTIONS_MAX];
+	uint32_t connection_count;
+	uint32_t bytes_max; /* of a message */
+	uint32_t error_ppm; /* of wrong keys and the like */
+	bool is_disturbed;  /* retries may run out */
+	bool is_memory_gone;
+};
+
+struct totals {
+	uint64_t seeds;
+	uint64_t works;
+	uint64_t failed_works;
+	uint64_t retries_exceeded;
+	uint64_t packets;
+	uint64_t lost;
+	uint64_t virtual_ns;
+};
+
+static volatile uint64_t current_seed;
+
+static uint32_t below(struct storm *storm, uint32_t bound)
+{
+	return (uint32_t)prng_below(&storm->prng, bound);
+}
+
+static bool one_in(struct storm *storm, uint32_t times)
+{
+	return below(storm, times) == 0;
+}
+
+static bool errs(struct storm *storm)
+{
+	return storm->error_ppm != 0 && below(storm, 1000000) < storm->error_ppm;
+}
+
+static void disturb_links(struct storm *storm)
+{
+	struct sim_link link = {0};
+
+	switch (below(storm, 8)) {
+	case 0:
+	case 1:
+		return;
+	case 2:
+		link.loss_ppm = 1 + below(storm, 50000);
+		break;
+	case 3:
+		link.burst_ppm = 1 + below(storm, 10000);
+		link.burst_packets = 1 + below(storm, 12);
+		break;
+	case 4:
+		link.jitter_ns = below(storm, 30000);
+		link.duplicate_ppm = below(storm, 50000);
+		break;
+	case 5:
+		link.reorder_ppm = 1 + below(storm, 50000);
+		link.reorder_ns = below(storm, 200000);
+		break;
+	case 6:
+		link.bits_per_second = 1000000000 + UINT64_C(1000000) * below(storm, 9000);
+		link.queue_bytes = 20000 + below(storm, 200000);
+		break;
+	case 7:
+		link.loss_ppm = link.duplicate_ppm = link.reorder_ppm = link.corrupt_ppm = 10000;
+		link.reorder_ns = 50000;
+		break;
+	}
+	storm->is_disturbed = true;
+	sim_all_links(storm->sim, &link);
+}
+
+static void add_faults(struct storm *storm)
+{
+	static const char *const specs[] = {
+		"drop=2%",
+		"drop@rc-acknowledge/every=3",
+		"drop@rc-read-response/every=5",
+		"drop@rc-read-request/first=2",
+		"drop@rc-atomic-acknowledge/every=2",
+		"drop@rc-send-last/every=2",
+		"drop@rc-write-first/every=3",
+		"duplicate=20%",
+		"duplicate@rc-fetch-add,duplicate@rc-compare-swap",
+		"rx:duplicate@rc-read-request",
+		"reorder=3%",
+		"delay=1ms+-900us/every=7",
+		"corrupt=3%",
+		"rx:corrupt=2%,rx:drop=2%",
+		"rx:delay=20us+-20us",
+		"delay=8ms@rc-acknowledge/every=4",
+	};
+
+	if (!one_in(storm, 3))
+		return;
+	for (uint32_t i = below(storm, 3); i < 3; i++) {
+		uint32_t host = below(storm, storm->sim->net.host_count);
+
+		sim_fault(storm->sim, host, specs[below(storm, RNIC_COUNT_OF(specs))]);
+	}
+	storm->is_disturbed = true;
+}
+
+static void connect_all(struct storm *storm)
+{
+	uint32_t hosts = storm->sim->net.host_count;
+
+	storm->connection_count = 1 + below(storm, CONNECTIONS_MAX);
+	for (uint32_t i = 0; i < storm->connection_count; i++) {
+		uint32_t a = below(storm, hosts);
+		uint32_t b = one_in(storm, 16) ? a : (a + 1 + below(storm, hosts - 1)) % hosts;
+
+		storm->connections[i] = sim_connect(
+			storm->sim, a, b, .path_mtu = (uint8_t)(1 + below(storm, 5)),
+			.timeout = (uint8_t)(8 + below(storm, 5)),
+			.retry_count = (uint8_t)(one_in(storm, 8) ? 1 + below(storm, 3) : 7),
+			.rnr_retry = (uint8_t)(one_in(storm, 8) ? 1 + below(storm, 6) : 7),
+			.min_rnr_timer = (uint8_t)(1 + below(storm, 12)),
+			.rd_atomic = (uint8_t)(1 + below(storm, 16)),
+			.sges = (uint8_t)(1 + below(storm, 8)), .signal_all = one_in(storm, 8),
+			.depth = 1 + below(storm, 64), .inline_bytes = 1 + below(storm, 512),
+			.psn = one_in(storm, 2) ? RNIC_PSN_MASK - below(storm, 100) : 0);
+	}
+}
+
+static struct storm storm_begin(uint64_t seed, FILE *trace)
+{
+	static const uint32_t sizes[] = {64, 300, 300, 3000, 3000, 3000, 20000, 100000};
+	struct storm storm = {0};
+
+	prng_init(&storm.prng, seed);
+	storm.sim = sim_create(.hosts = one_in(&storm, 4) ? 3 : 2, .seed = seed,
+			       .delay_ns = 1000 + below(&storm, 100000),
+			       .batch = 1 + below(&storm, SIM_BATCH),
+			       .is_direct = one_in(&storm, 2), .trace = trace);
+	storm.bytes_max = sizes[below(&storm, RNIC_COUNT_OF(sizes))];
+	storm.error_ppm = one_in(&storm, 4) ? 1 + below(&storm, 50000) : 0;
+	for (uint32_t i = 0; i < storm.sim->net.host_count; i++)
+		storm.sim->net.nics[i].refuse_ppm = one_in(&storm, 4) ? 200000 : 0;
+	disturb_links(&storm);
+	add_faults(&storm);
+	connect_all(&storm);
+	if (storm.is_disturbed)
+		sim_may_lose_all(storm.sim);
+	return storm;
+}
+
+static void post_receive(struct storm *storm, struct sim_qp *qp)
+{
+	struct sim_receive_post post = {
+		.bytes = storm->bytes_max,
+		.sges = (uint8_t)(1 + below(storm, qp->connection.sges)),
+	};
+
+	if (errs(storm) && one_in(storm, 2)) {
+		post.bytes = below(storm, storm->bytes_max);
+		qp->end.legal_receive_errors |= STATUS_BIT(RNIC_WC_LOC_LEN_ERR);
+		sim_may_fail(qp->peer, RNIC_WC_REM_INV_REQ_ERR);
+	} else if (errs(storm)) {
+		post.key = one_in(storm, 2) ? SIM_KEY_READ_ONLY : SIM_KEY_OTHER_PD;
+	}
+	sim_receive_with(qp, &post);
+}
+
+static void post_work(struct storm *storm, struct sim_qp *qp)
+{
+	static const uint8_t opcodes[] = {
+		RNIC_WR_RDMA_WRITE, RNIC_WR_RDMA_WRITE_WITH_IMM, RNIC_WR_SEND,
+		RNIC_WR_SEND_WITH_IMM, RNIC_WR_RDMA_READ, RNIC_WR_RDMA_READ,
+		RNIC_WR_ATOMIC_COMPARE_SWAP, RNIC_WR_ATOMIC_FETCH_ADD,
+	};
+	struct sim_post post = {
+		.opcode = opcodes[below(storm, RNIC_COUNT_OF(opcodes))],
+		.bytes = one_in(storm, 4) ? below(storm, 9) : below(storm, storm->bytes_max + 1),
+		.sges = (uint8_t)(1 + below(storm, qp->connection.sges)),
+		.unsignaled = one_in(storm, 3),
+		.fence = one_in(storm, 8),
+		.solicited = one_in(storm, 4),
+	};
+	bool is_atomic = post.opcode == RNIC_WR_ATOMIC_COMPARE_SWAP ||
+			 post.opcode == RNIC_WR_ATOMIC_FETCH_ADD;
+
+	if (is_atomic)
+		post.sges = 1;
+	if (!is_atomic && post.opcode != RNIC_WR_RDMA_READ &&
+	    post.bytes <= qp->connection.inline_bytes)
+		post.inlined = one_in(storm, 2);
+	if (post.opcode == RNIC_WR_RDMA_WRITE && one_in(storm, 4)) {
+		post.hot = true;
+		post.inlined = false;
+	}
+	if (errs(storm))
+		post.remote_key = (enum sim_key)below(storm, SIM_KEY_PATTERN);
+	if (errs(storm))
+		post.local_key = (enum sim_key)below(storm, SIM_KEY_PATTERN);
+	post.beyond_end = errs(storm);
+	post.misaligned = is_atomic && errs(storm);
+	sim_post_with(qp, &post);
+}
+
+static bool has_room(const struct storm *storm)
+{
+	for (uint32_t i = 0; i < storm->sim->net.host_count; i++) {
+		const struct sim_memory *memory = &storm->sim->hosts[i].memory;
+
+		if (memory->bytes - memory->used < 3 * (uint64_t)storm->bytes_max + 100000)
+			return false;
+	}
+	return true;
+}
+
+/* Receives for all messages that wait for one. */
+static void top_up_receives(struct storm *storm, struct sim_qp *qp)
+{
+	uint32_t messages = 0;
+
+	for (uint32_t i = 0; i < qp->peer->end.work_count; i++) {
+		uint8_t opcode = qp->peer->end.works[i].opcode;
+
+		messages += opcode == RNIC_WR_SEND || opcode == RNIC_WR_SEND_WITH_IMM ||
+			    opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
+	}
+	while (qp->end.receive_count < messages && has_room(storm))
+		post_receive(storm, qp);
+	if (qp->end.receive_count < messages)
+		sim_enter_error(qp->peer);
+}
+
+static void misbehave(struct storm *storm)
+{
+	struct sim_qp *qp = storm->connections[below(storm, storm->connection_count)];
+
+	if (storm->error_ppm == 0 || !one_in(storm, 10))
+		return;
+	if (one_in(storm, 2)) {
+		sim_enter_error(one_in(storm, 2) ? qp : qp->peer);
+	} else {
+		sim_take_memory(storm->sim, qp->host->index);
+		storm->is_memory_gone = true;
+	}
+}
+
+static void play(struct storm *storm)
+{
+	for (uint32_t round = 1 + below(storm, 5); round != 0; round--) {
+		uint32_t actions = below(storm, 40);
+
+		for (uint32_t i = 0; i < actions && has_room(storm); i++) {
+			struct sim_qp *qp =
+				storm->connections[below(storm, storm->connection_count)];
+
+			if (one_in(storm, 3))
+				qp = qp->peer;
+			if (one_in(storm, 3))
+				post_receive(storm, qp->peer);
+			post_work(storm, qp);
+		}
+		misbehave(storm);
+		sim_run_for(storm->sim, below(storm, 400000));
+	}
+	for (uint32_t i = 0; i < storm->connection_count; i++) {
+		top_up_receives(storm, storm->connections[i]);
+		top_up_receives(storm, storm->connections[i]->peer);
+	}
+	sim_run(storm->sim, RUN_BUDGET_NS);
+}
+
+static void live_again(struct storm *storm)
+{
+	sim_run_for(storm->sim, 200 * SIM_MS);
+	for (uint32_t i = 0; i < storm->connection_count; i++)
+		sim_reconnect(storm->connections[i]);
+	if (storm->is_disturbed)
+		sim_may_lose_all(storm->sim);
+	play(storm);
+}
+
+static void count(struct storm *storm, struct totals *totals)
+{
+	for (uint32_t i = 0; i < storm->sim->qp_count; i++) {
+		const struct oracle_end *end = &storm->sim->qps[i]->end;
+
+		totals->works += end->work_count;
+		for (uint32_t work = 0; work < end->work_count; work++) {
+			uint8_t status = end->works[work].status;
+
+			totals->failed_works += status != RNIC_WC_SUCCESS;
+			totals->retries_exceeded += status == RNIC_WC_RETRY_EXC_ERR;
+		}
+	}
+	totals->seeds++;
+	totals->packets += storm->sim->net.counters.sent;
+	totals->lost += storm->sim->net.counters.lost;
+	totals->virtual_ns += storm->sim->net.now_ns;
+}
+
+/* Runs one seed; NULL, or what was wrong. */
+static const char *storm_run(uint64_t seed, FILE *trace, struct totals *totals)
+{
+	struct storm storm;
+
+	current_seed = seed;
+	storm = storm_begin(seed, trace);
+	play(&storm);
+	if (!storm.is_memory_gone && one_in(&storm, 4) && has_room(&storm))
+		live_again(&storm);
+	count(&storm, totals);
+	return sim_finish(storm.sim);
+}
+
+static void print_tail(FILE *trace)
+{
+	static char lines[TRACE_LINES][256];
+	uint64_t count_read = 0;
+
+	rewind(trace);
+	while (fgets(lines[count_read % TRACE_LINES], sizeof(lines[0]), trace) != NULL)
+		count_read++;
+	for (uint64_t i = count_read < TRACE_LINES ? 0 : count_read - TRACE_LINES; i < count_read; i++)
+		fputs(lines[i % TRACE_LINES], stdout);
+}
+
+/* The same seed again, for the sake of its last packets. */
+static void explain(uint64_t seed)
+{
+	struct totals ignored = {0};
+	FILE *trace = tmpfile();
+
+	if (trace == NULL)
+		return;
+	storm_run(seed, trace, &ignored);
+	print_tail(trace);
+	fclose(trace);
+}
+
+/* An assertion of the engine: the seed is what is needed to see it again. */
+static void on_abort(int number)
+{
+	char text[64];
+	int length = snprintf(text, sizeof(text), "storm: aborted in seed %" PRIu64 "\n",
+			      current_seed);
+
+	(void)number;
+	if (write(STDOUT_FILENO, text, (size_t)length) < 0)
+		_exit(1);
+}
+
+static uint64_t default_count(void)
+{
+	const char *text = getenv("RNIC_STORM_SEEDS");
+
+	return text != NULL ? strtoull(text, NULL, 0) : 1000;
+}
+
+static int run_many(uint64_t start, uint64_t seeds, FILE *trace)
+{
+	struct totals totals = {0};
+	uint64_t failures = 0;
+
+	for (uint64_t seed = start; seed < start + seeds && failures < 10; seed++) {
+		const char *failure = storm_run(seed, trace, &totals);
+
+		if (failure == NULL)
+			continue;
+		failures++;
+		printf("storm: seed %" PRIu64 " FAILED: %s\n", seed, failure);
+		if (failures == 1 && trace == NULL)
+			explain(seed);
+	}
+	printf("storm: %" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " works (%" PRIu64
+	       " without success, %" PRIu64 " out of retries), %" PRIu64 " packets (%" PRIu64
+	       " lost), %" PRIu64 " s of virtual time, %" PRIu64 " failures\n",
+	       totals.seeds, start, totals.works, totals.failed_works, totals.retries_exceeded,
+	       totals.packets, totals.lost, totals.virtual_ns / SIM_S, failures);
+	return failures == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"count", required_argument, NULL, 'c'}, {"start", required_argument, NULL, 's'},
+		{"seed", required_argument, NULL, 'r'},	 {"trace", no_argument, NULL, 't'},
+		{NULL, 0, NULL, 0},
+	};
+	uint64_t start = 1;
+	uint64_t seeds = default_count();
+	FILE *trace = NULL;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			seeds = strtoull(optarg, NULL, 0);
+			break;
+		case 's':
+			start = strtoull(optarg, NULL, 0);
+			break;
+		case 'r':
+			start = strtoull(optarg, NULL, 0);
+			seeds = 1;
+			break;
+		case 't':
+			trace = stdout;
+			break;
+		default:
+			fprintf(stderr, "usage: storm [--count N] [--start S] [--seed S] [--trace]\n");
+			return 2;
+		}
+	}
+	signal(SIGABRT, on_abort);
+	return run_many(start, seeds, trace);
+}

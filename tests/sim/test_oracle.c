@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* The oracle can fail: hosts broken in each of the ways that it is there to notice. */
+#include "scenario.h"
+
+#include <string.h>
+
+/* Ends the simulation, which must have been found wrong in these words. */
+static void assert_found(struct sim *sim, const char *words)
+{
+	const char *failure = sim_finish(sim);
+
+	if (failure == NULL)
+		fail_msg("not noticed: %s", words);
+	if (strstr(failure, words) == NULL)
+		fail_msg("\"%s\" does not say: %s", failure, words);
+}
+
+/* Both directions of SENDs, and one of everything else, on a network that behaves. */
+static void use_everything(struct sim *sim, struct sim_qp *qp)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		sim_receive(qp->peer, .bytes = 3000);
+		sim_receive(qp, .bytes = 3000);
+		sim_post(qp, .opcode = RNIC_WR_SEND, .bytes = 1500 + i);
+		sim_post(qp->peer, .opcode = RNIC_WR_SEND, .bytes = 1500 + i);
+		sim_post(qp, .bytes = 1500, .unsignaled = i % 2 != 0);
+	}
+	sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = 1500);
+	sim_post(qp, .opcode = RNIC_WR_ATOMIC_FETCH_ADD);
+	sim_post(qp, .opcode = RNIC_WR_ATOMIC_FETCH_ADD);
+	sim_run(sim, 10 * SIM_MS);
+}
+
+static uint32_t complete_twice(struct completion *completion)
+{
+	(void)completion;
+	return 2;
+}
+
+static uint32_t lose_fifth(struct completion *completion)
+{
+	return completion->is_recv || completion->wr_id != 4;
+}
+
+static uint32_t lose_receives(struct completion *completion)
+{
+	return completion->is_recv && completion->wr_id == 1 ? 0 : 1;
+}
+
+static uint32_t deliver_to_the_next_too(struct completion *completion)
+{
+	if (completion->is_recv && completion->wr_id == 1)
+		completion->wr_id = 2;
+	return 1;
+}
+
+static uint32_t claim_a_wrong_length(struct completion *completion)
+{
+	completion->byte_count += completion->is_recv;
+	return 1;
+}
+
+static uint32_t claim_an_access_error(struct completion *completion)
+{
+	if (!completion->is_recv)
+		completion->status = RNIC_WC_REM_ACCESS_ERR;
+	return 1;
+}
+
+static uint32_t claim_success(struct completion *completion)
+{
+	completion->status = RNIC_WC_SUCCESS;
+	return 1;
+}
+
+static uint32_t claim_a_flush(struct completion *completion)
+{
+	completion->status = RNIC_WC_WR_FLUSH_ERR;
+	return 1;
+}
+
+static void wrong_completions_are_found(void **state)
+{
+	static const struct {
+		sim_sabotage *sabotage;
+		const char *words;
+	} cases[] = {
+		{complete_twice, "completion of"},
+		{lose_fifth, "has no completion"},
+		{lose_receives, "completion of receive 2"},
+		{deliver_to_the_next_too, "completion of receive 2"},
+		{claim_a_wrong_length, "does not describe"},
+		{claim_an_access_error, "has status 10"},
+		{claim_a_flush, "has status 5"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct sim *sim = sim_create(.seed = i);
+		struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+		sim->hosts[0].sabotage = cases[i].sabotage;
+		sim->hosts[1].sabotage = cases[i].sabotage;
+		use_everything(sim, qp);
+		assert_found(sim, cases[i].words);
+	}
+}
+
+static void success_of_what_must_fail_is_found(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	sim->hosts[0].sabotage = claim_success;
+	sim_post(qp, .bytes = 100, .remote_key = SIM_KEY_STALE);
+	sim_run(sim, 10 * SIM_MS);
+	assert_found(sim, "has status 0");
+}
+
+static void skipped_bytes_are_found(void **state)
+{
+	static const uint8_t opcodes[] = {RNIC_WR_RDMA_WRITE, RNIC_WR_RDMA_READ, RNIC_WR_SEND,
+					  RNIC_WR_RDMA_WRITE_WITH_IMM};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(opcodes); i++) {
+		struct sim *sim = sim_create(.seed = i);
+		struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+		sim->hosts[0].memory.skip_bytes = 1;
+		sim->hosts[1].memory.skip_bytes = 1;
+		sim_receive(qp->peer, .bytes = 5000);
+		sim_post(qp, .opcode = opcodes[i], .bytes = 5000);
+		sim_run(sim, 10 * SIM_MS);
+		assert_found(sim, "wrong");
+	}
+}
+
+static void an_atomic_done_twice_is_found(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	sim->hosts[1].memory.atomic_executions = 2;
+	sim_post(qp, .opcode = RNIC_WR_ATOMIC_FETCH_ADD);
+	sim_run(sim, 10 * SIM_MS);
+	assert_found(sim, "has no legal value");
+}
+
+static void an_old_write_done_again_is_found(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+	uint8_t *hot = sim->hosts[1].memory.arena + qp->end.hot.offset;
+	uint8_t first[64];
+
+	(void)state;
+	sim_post(qp, .hot = true);
+	sim_run(sim, 10 * SIM_MS);
+	memcpy(first, hot, sizeof(first));
+	sim_post(qp, .hot = true);
+	sim_run(sim, 10 * SIM_MS);
+	memcpy(hot, first, sizeof(first));
+	assert_found(sim, "no order explains");
+}
+
+static void a_byte_beside_the_buffers_is_found(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	use_everything(sim, qp);
+	sim->hosts[1].memory.arena[sim->hosts[1].memory.used - 1] ^= 1;
+	assert_found(sim, "the byte at");
+}
+
+static void a_counter_that_lies_is_found(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	use_everything(sim, qp);
+	sim->hosts[0].engine.counters[COUNTER_SENT_PACKETS]++;
+	assert_found(sim, "counter sent_pkts");
+}
+
+static void work_that_never_ends_is_found(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1, .timeout = SIM_ZERO);
+
+	(void)state;
+	sim_link(sim, 0, 1)->loss_ppm = 1000000;
+	sim_post(qp, .bytes = 100);
+	sim_run(sim, SIM_S);
+	assert_found(sim, "not done in time");
+}
+
+static void an_error_without_cause_is_found(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	sim_fault(sim, 0, "drop");
+	sim_post(qp, .bytes = 100);
+	sim_run(sim, SIM_S);
+	assert_found(sim, "has status 12");
+}
+
+static void a_host_that_works_is_found_right(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	use_everything(sim, qp);
+	assert_sim_is_right(sim);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_host_that_works_is_found_right),
+		cmocka_unit_test(wrong_completions_are_found),
+		cmocka_unit_test(success_of_what_must_fail_is_found),
+		cmocka_unit_test(skipped_bytes_are_found),
+		cmocka_unit_test(an_atomic_done_twice_is_found),
+		cmocka_unit_test(an_old_write_done_again_is_found),
+		cmocka_unit_test(a_byte_beside_the_buffers_is_found),
+		cmocka_unit_test(a_counter_that_lies_is_found),
+		cmocka_unit_test(work_that_never_ends_is_found),
+		cmocka_unit_test(an_error_without_cause_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
