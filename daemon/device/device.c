@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/device.h"
+
+#include "base/log.h"
+#include "port/fault.h"
+#include "port/loopback.h"
+#include "shm/work.h"
+#include "wire/gid.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEVICE_FIRMWARE	      "0.1.0"
+#define DEVICE_VENDOR_ID      0x726e69 /* "rni", nobody's OUI */
+#define DEVICE_VENDOR_PART_ID 1
+#define DEVICE_PAGE_SIZES     UINT64_C(0xfffffffffffff000)
+#define DEVICE_MR_BYTES_MAX   (UINT64_C(1) << 46)
+#define DEVICE_RNIC_MTU_MAX   5
+
+_Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES && DEVICE_REASON_BYTES >= SOCKET_PLACE_REASON_BYTES,
+	       "every sentence fits");
+
+/* Counters beside those of the engine, each a member of struct device. */
+static const struct {
+	const char *name;
+	size_t offset;	  /* in struct device, or in the counters of the port at `port` */
+	size_t port;	  /* offset of a struct port pointer; 0: none */
+} device_counters[] = {
+#define OF_DEVICE(name, member)	 {name, offsetof(struct device, member), 0}
+#define OF_PORT(name, port, member)                                                                \
+	{name, offsetof(struct port_counters, member), offsetof(struct device, port)}
+	OF_DEVICE("icrc_errors", receive.bad_icrc),
+	OF_DEVICE("undecodable_pkts", receive.undecodable),
+	OF_PORT("udp_sent_datagrams", udp, sent_datagrams),
+	OF_PORT("udp_sent_bytes", udp, sent_bytes),
+	OF_PORT("udp_received_datagrams", udp, received_datagrams),
+	OF_PORT("udp_received_bytes", udp, received_bytes),
+	OF_PORT("udp_send_calls", udp, send_calls),
+	OF_PORT("udp_receive_calls", udp, receive_calls),
+	OF_PORT("udp_send_refused", udp, send_refused),
+	OF_PORT("udp_truncated", udp, truncated),
+	OF_PORT("loopback_datagrams", loopback, sent_datagrams),
+	OF_DEVICE("loop_turns", loop_counters.turns),
+	OF_DEVICE("loop_sleeps", loop_counters.sleeps),
+#undef OF_DEVICE
+#undef OF_PORT
+};
+
+/* One counter for each rule of --fault: the packets it acted on. */
+static bool device_fault_counter(const struct device *device, size_t rule,
+				 struct rnic_show_counter *counter)
+{
+	if (device->faults == NULL || rule >= device->faults->rule_count)
+		return false;
+	snprintf(counter->name, sizeof(counter->name), "fault %.40s",
+		 device->faults->rules[rule].text);
+	counter->value = device->faults->rules[rule].hits;
+	return true;
+}
+
+static bool device_counter(void *context, uint32_t index, struct rnic_show_counter *counter)
+{
+	const struct device *device = context;
+	const uint8_t *base = context;
+	uint32_t other = index - COUNTER_COUNT;
+
+	memset(counter, 0, sizeof(*counter));
+	if (index < COUNTER_COUNT) {
+		snprintf(counter->name, sizeof(counter->name), "%s", counter_name(index));
+		counter->value = device->engine.counters[index];
+		return true;
+	}
+	if (other >= RNIC_COUNT_OF(device_counters))
+		return device_fault_counter(device, other - RNIC_COUNT_OF(device_counters), counter);
+	snprintf(counter->name, sizeof(counter->name), "%s", device_counters[other].name);
+	if (device_counters[other].port != 0) {
+		struct port *const *port = (const void *)(base + device_counters[other].port);
+
+		base = (const uint8_t *)&(*port)->counters;
+	}
+	memcpy(&counter->value, base + device_counters[other].offset, sizeof(counter->value));
+	return true;
+}
+
+static void device_copy_name(char name[RNIC_CTL_NAME_BYTES], const char *text)
+{
+	snprintf(name, RNIC_CTL_NAME_BYTES, "%s", text);
+}
+
+/* 1 for 256 ... 5 for 4096. */
+static uint8_t device_mtu_code(uint32_t bytes)
+{
+	return (uint8_t)(__builtin_ctz(bytes) - 7);
+}
+
+static void device_fill_attributes(struct rnic_device_attributes *attributes,
+				   const struct addressing *addressing, const char *name)
+{
+	*attributes = (struct rnic_device_attributes){
+		.node_guid = addressing->node_guid,
+		.max_mr_bytes = DEVICE_MR_BYTES_MAX,
+		.page_sizes = DEVICE_PAGE_SIZES,
+		.vendor_id = DEVICE_VENDOR_ID,
+		.vendor_part_id = DEVICE_VENDOR_PART_ID,
+		.hardware_version = 1,
+		.netdev_index = addressing->netdev_index,
+		.max_qp = RNIC_SESSION_QPS_MAX,
+		.max_qp_wr = LIMIT_WR_DEPTH,
+		.max_sge = LIMIT_SGES,
+		.max_inline_bytes = LIMIT_INLINE_BYTES,
+		.max_cq = RNIC_SESSION_CQS_MAX,
+		.max_cqe = LIMIT_CQ_ENTRIES,
+		.max_mr = LIMIT_SESSION_MRS,
+		.max_pd = LIMIT_SESSION_PDS,
+		.max_ah = LIMIT_SESSION_AHS,
+		.max_qp_rd_atomic = LIMIT_RD_ATOMIC,
+		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
+		.gid_count = addressing->gid_count,
+		.pkey_count = 1,
+		.completion_vectors = 1,
+		.local_ack_delay = LIMIT_LOCAL_ACK_DELAY,
+	};
+	device_copy_name(attributes->name, name);
+	device_copy_name(attributes->netdev, addressing->netdev);
+	device_copy_name(attributes->firmware, DEVICE_FIRMWARE);
+}
+
+static void device_fill_facts(struct device *device, const struct device_config *config)
+{
+	const struct addressing *addressing = &device->addressing;
+	struct device_facts *facts = &device->facts;
+
+	memset(facts, 0, sizeof(*facts));
+	device_fill_attributes(&facts->device, addressing, config->name);
+	facts->port = (struct rnic_ctl_port_reply){
+		.state = RNIC_PORT_ACTIVE,
+		.max_mtu = DEVICE_RNIC_MTU_MAX,
+		.active_mtu = device_mtu_code(addressing->path_mtu_bytes),
+		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
+		.gid_count = addressing->gid_count,
+		.speed_mbps = addressing->speed_mbps,
+	};
+	facts->gids.count = addressing->gid_count;
+	for (uint32_t i = 0; i < addressing->gid_count; i++)
+		facts->gids.entries[i] = (struct rnic_gid_entry){
+			.gid = addressing->gids[i],
+			.netdev_index = addressing->netdev_index,
+		};
+	device_copy_name(facts->udp_port, device->udp->ops->name);
+	device_copy_name(facts->poll, config->poll_name);
+	device_copy_name(facts->segmentation, config->segmentation_name);
+	facts->counter = device_counter;
+	facts->context = device;
+}
+
+static int device_open_udp(struct device *device, const struct device_config *config,
+			   uint64_t now_ns, char *reason)
+{
+	const struct udp_options options = {
+		.gids = device->addressing.gids,
+		.gid_count = device->addressing.gid_count,
+		.netdev_index = device->addressing.netdev_index,
+		.segmentation = config->segmentation,
+		.sink = device->capture != NULL ? capture_sink(device->capture) : NULL,
+	};
+	int result = port_open_udp(&device->udp, config->port, &options, now_ns, reason);
+
+	if (result == 0 && reason[0] != '\0')
+		log_info("%s", reason);
+	return result;
+}
+
+/* Builds the stack of ports from the bottom up. */
+static int device_open_ports(struct device *device, const struct device_config *config,
+			     uint64_t now_ns, char *reason)
+{
+	const struct addressing *addressing = &device->addressing;
+	struct port *faulty;
+	int result;
+
+	device->capture = NULL;
+	device->faults = NULL;
+	if (config->capture != NULL) {
+		result = capture_open(&device->capture, config->capture, addressing->netdev, now_ns,
+				      reason);
+		if (result != 0)
+			return result;
+	}
+	result = device_open_udp(device, config, now_ns, reason);
+	if (result != 0)
+		goto close_capture;
+	device->loopback = loopback_create(device->udp, addressing->gids, addressing->gid_count);
+	if (device->loopback == NULL) {
+		device->udp->ops->close(device->udp);
+		snprintf(reason, DEVICE_REASON_BYTES, "no memory for the loopback port");
+		result = -ENOMEM;
+		goto close_capture;
+	}
+	device->port = device->loopback;
+	if (device->capture != NULL)
+		device->port = capture_stack(device->capture, device->port);
+	if (config->fault == NULL)
+		return 0;
+	result = fault_open(device->port, config->fault, &faulty, reason, DEVICE_REASON_BYTES);
+	if (result != 0) {
+		device->port->ops->close(device->port);
+		return result;
+	}
+	device->port = faulty;
+	device->faults = fault_plan_of(faulty);
+	return 0;
+
+close_capture:
+	if (device->capture != NULL)
+		capture_close(device->capture);
+	return result;
+}
+
+static int device_open_engine(struct device *device, uint64_t seed, char *reason)
+{
+	const struct engine_config config = {
+		.sink = &session_set_sink,
+		.sink_context = &device->sessions,
+		.seed = seed,
+		.max_qps = LIMIT_QPS,
+		.max_mrs = LIMIT_MRS,
+	};
+	int result = engine_init(&device->engine, &config);
+
+	if (result != 0) {
+		snprintf(reason, DEVICE_REASON_BYTES, "cannot set up the engine: %s",
+			 strerror(-result));
+		return result;
+	}
+	for (uint32_t i = 0; i < device->addressing.gid_count; i++)
+		engine_set_gid(&device->engine, i, &device->addressing.gids[i]);
+	receive_init(&device->receive, &device->engine, device->port);
+	result = transmit_init(&device->transmit, &device->engine, device->port);
+	if (result != 0) {
+		engine_fini(&device->engine);
+		snprintf(reason, DEVICE_REASON_BYTES, "no memory for datagrams");
+	}
+	return result;
+}
+
+static int device_open_sessions(struct device *device, const struct device_config *config,
+				char *reason)
+{
+	char path[SOCKET_PLACE_PATH_BYTES];
+	const char *chosen = config->socket_path;
+	int result = session_set_init(&device->sessions, &device->engine, &device->facts);
+
+	if (result != 0) {
+		snprintf(reason, DEVICE_REASON_BYTES, "cannot make an epoll instance: %s",
+			 strerror(-result));
+		return result;
+	}
+	if (chosen == NULL) {
+		result = socket_place_default(path, reason);
+		chosen = path;
+	}
+	if (result == 0)
+		result = ctl_server_open(&device->server, &device->sessions, chosen, reason);
+	if (result != 0)
+		session_set_fini(&device->sessions);
+	return result;
+}
+
+int device_open(struct device *device, const struct device_config *config, uint64_t now_ns,
+		char reason[DEVICE_REASON_BYTES])
+{
+	int result;
+
+	reason[0] = '\0';
+	result = addressing_resolve(&device->addressing, config->netdev, config->address, reason);
+	if (result != 0)
+		return result;
+	result = device_open_ports(device, config, now_ns, reason);
+	if (result != 0)
+		return result;
+	result = device_open_engine(device, config->seed, reason);
+	if (result != 0)
+		goto close_ports;
+	device_fill_facts(device, config);
+	result = device_open_sessions(device, config, reason);
+	if (result != 0)
+		goto close_engine;
+	device->loop_counters = (struct device_loop_counters){0};
+	return 0;
+
+close_engine:
+	transmit_fini(&device->transmit);
+	engine_fini(&device->engine);
+close_ports:
+	device->port->ops->close(device->port);
+	return result;
+}
+
+void device_close(struct device *device)
+{
+	ctl_server_close(&device->server);
+	session_set_fini(&device->sessions);
+	transmit_fini(&device->transmit);
+	engine_fini(&device->engine);
+	device->port->ops->close(device->port);
+}
+
+bool device_turn(struct device *device, uint64_t now_ns)
+{
+	uint32_t done = 0;
+
+	device->sessions.now_ns = now_ns;
+	device->loop_counters.turns++;
+	done += receive_run(&device->receive, now_ns);
+	if (engine_next_deadline_ns(&device->engine) <= now_ns)
+		engine_tick(&device->engine, now_ns);
+	done += session_set_take_work(&device->sessions);
+	done += transmit_run(&device->transmit, now_ns);
+	session_set_deliver(&device->sessions);
+	session_set_reap(&device->sessions);
+	return done > 0 || session_set_has_work(&device->sessions);
+}
+
+void device_report_failures(struct device *device)
+{
+	char text[PORT_TEXT_BYTES];
+
+	if (device->capture != NULL && capture_take_failure(device->capture, text))
+		log_warning("%s", text);
+}
+
+uint64_t device_next_deadline_ns(const struct device *device)
+{
+	uint64_t engine_ns = engine_next_deadline_ns(&device->engine);
+	uint64_t port_ns = device->port->ops->next_deadline_ns(device->port);
+
+	return engine_ns < port_ns ? engine_ns : port_ns;
+}

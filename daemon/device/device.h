@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One emulated RNIC: the engine, the stack of ports below it, the sessions above it, and the control
+ * socket. Everything in it belongs to one thread.
+ *
+ *     fault -> capture -> loopback (packets to ourselves) -> UDP
+ */
+#ifndef DAEMON_DEVICE_DEVICE_H
+#define DAEMON_DEVICE_DEVICE_H
+
+#include "device/receive.h"
+#include "device/transmit.h"
+#include "engine/engine.h"
+#include "port/addressing.h"
+#include "port/capture.h"
+#include "port/udp_port.h"
+#include "session/ctl_server.h"
+#include "session/session_set.h"
+
+#define DEVICE_REASON_BYTES 256
+
+struct device_config {
+	const char *netdev;  /* NULL: found by address, or chosen */
+	const char *address; /* NULL: all of the netdev */
+	const char *name;
+	const char *socket_path; /* NULL: the default, see socket_place.h */
+	const char *fault;   /* NULL: none */
+	const char *capture; /* NULL: none */
+	enum udp_port_kind port;
+	enum segmentation_mode segmentation;
+	const char *segmentation_name; /* as given, for listings */
+	const char *poll_name;
+	uint64_t seed; /* unpredictable: of QPNs and keys */
+};
+
+/* How often the loop did what, for the table of wake-ups per operation. */
+struct device_loop_counters {
+	uint64_t turns;
+	uint64_t sleeps;
+};
+
+struct device {
+	struct engine engine;
+	struct session_set sessions;
+	struct ctl_server server;
+	struct addressing addressing;
+	struct device_facts facts;
+	struct port *udp;      /* bottom of the stack */
+	struct port *loopback;
+	struct port *port;     /* top of the stack, owns all below */
+	struct capture *capture; /* in the stack; NULL: none */
+	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
+	struct receive receive;
+	struct transmit transmit;
+	struct device_loop_counters loop_counters;
+};
+
+/*
+ * Opens everything; clients can connect on return. Negative errno with a sentence for people in
+ * `reason`; nothing is left open then.
+ */
+int device_open(struct device *device, const struct device_config *config, uint64_t now_ns,
+		char reason[DEVICE_REASON_BYTES]);
+
+/* Ends all sessions and closes everything. */
+void device_close(struct device *device);
+
+/*
+ * One bounded turn: receive, timers, client work, transmit, deliver. Returns whether there was anything
+ * to do, in which case another turn is worth its while.
+ */
+bool device_turn(struct device *device, uint64_t now_ns);
+
+/* Logs what ended by itself meanwhile: a capture whose file cannot be written. */
+void device_report_failures(struct device *device);
+
+/* When the next turn is due even if nothing arrives; UINT64_MAX when never. */
+uint64_t device_next_deadline_ns(const struct device *device);
+
+#endif

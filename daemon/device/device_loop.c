@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/device_loop.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "device/device.h"
+#include "device/idle_core.h"
+
+#include <ev.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define LOOP_WATCHES_MAX      64
+#define LOOP_SPIN_NS	      UINT64_C(50000)  /* polled after the last activity */
+#define LOOP_NEAR_NS	      UINT64_C(20000)  /* a deadline so near is not worth going to sleep */
+#define LOOP_LOOK_NS	      UINT64_C(200000) /* between looks at descriptors while busy */
+#define LOOP_NS_PER_SECOND    UINT64_C(1000000000)
+
+struct device_loop {
+	struct device *device;
+	struct device_loop_config config;
+	struct ev_loop *events;
+	ev_io sessions;
+	ev_io timer;
+	ev_io ports[LOOP_WATCHES_MAX];
+	uint32_t port_count;
+	ev_signal terminate;
+	ev_signal interrupt;
+	struct idle_core idle_core;
+	int timer_fd;
+	uint64_t timer_armed_ns; /* when timer_fd fires; UINT64_MAX: not armed */
+	uint64_t active_ns;	 /* when there was last something to do */
+	uint64_t looked_ns;	 /* when descriptors were last looked at */
+	uint64_t idle_since_ns;	 /* when there was last a client */
+	bool is_stopping;
+};
+
+static void loop_on_sessions(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	ctl_server_poll(&loop->device->server);
+}
+
+/* The next turn receives; a watcher exists so that arrival ends the sleep. */
+static void loop_on_port(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	(void)events;
+	(void)watcher;
+	(void)revents;
+}
+
+static void loop_on_timer(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+	uint64_t expirations;
+
+	(void)events;
+	(void)revents;
+	if (read(loop->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
+		loop->timer_armed_ns = UINT64_MAX;
+}
+
+static void loop_on_signal(struct ev_loop *events, ev_signal *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	loop->is_stopping = true;
+}
+
+static void loop_watch_port(void *context, int fd, bool for_writing)
+{
+	struct device_loop *loop = context;
+	ev_io *watcher = &loop->ports[loop->port_count];
+
+	if (loop->port_count == LOOP_WATCHES_MAX)
+		return;
+	loop->port_count++;
+	ev_io_init(watcher, loop_on_port, fd, for_writing ? EV_READ | EV_WRITE : EV_READ);
+	ev_io_start(loop->events, watcher);
+}
+
+static void loop_watch_all(struct device_loop *loop)
+{
+	struct port *port = loop->device->port;
+
+	ev_io_init(&loop->sessions, loop_on_sessions, loop->device->sessions.epoll_fd, EV_READ);
+	ev_io_init(&loop->timer, loop_on_timer, loop->timer_fd, EV_READ);
+	ev_signal_init(&loop->terminate, loop_on_signal, SIGTERM);
+	ev_signal_init(&loop->interrupt, loop_on_signal, SIGINT);
+	loop->sessions.data = loop;
+	loop->timer.data = loop;
+	loop->terminate.data = loop;
+	loop->interrupt.data = loop;
+	ev_io_start(loop->events, &loop->sessions);
+	ev_io_start(loop->events, &loop->timer);
+	ev_signal_start(loop->events, &loop->terminate);
+	ev_signal_start(loop->events, &loop->interrupt);
+	port->ops->watch(port, loop_watch_port, loop);
+}
+
+struct device_loop *device_loop_create(struct device *device,
+				       const struct device_loop_config *config)
+{
+	struct device_loop *loop = calloc(1, sizeof(*loop));
+
+	if (loop == NULL)
+		return NULL;
+	loop->device = device;
+	loop->config = *config;
+	loop->timer_armed_ns = UINT64_MAX;
+	loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (loop->timer_fd < 0)
+		goto free_loop;
+	loop->events = ev_loop_new(EVFLAG_AUTO);
+	if (loop->events == NULL)
+		goto close_timer;
+	device->sessions.is_polling = config->poll == POLL_BUSY;
+	idle_core_open(&loop->idle_core);
+	loop_watch_all(loop);
+	return loop;
+
+close_timer:
+	close(loop->timer_fd);
+free_loop:
+	free(loop);
+	return NULL;
+}
+
+void device_loop_destroy(struct device_loop *loop)
+{
+	ev_io_stop(loop->events, &loop->sessions);
+	ev_io_stop(loop->events, &loop->timer);
+	for (uint32_t i = 0; i < loop->port_count; i++)
+		ev_io_stop(loop->events, &loop->ports[i]);
+	ev_signal_stop(loop->events, &loop->terminate);
+	ev_signal_stop(loop->events, &loop->interrupt);
+	ev_loop_destroy(loop->events);
+	idle_core_close(&loop->idle_core);
+	close(loop->timer_fd);
+	free(loop);
+}
+
+/*
+ * Lets the timer fire at `deadline_ns`, or before: one that fires early costs an empty turn, while
+ * setting it anew for each packet that moves a deadline would cost a system call each.
+ */
+static void loop_arm_timer(struct device_loop *loop, uint64_t deadline_ns, uint64_t now_ns)
+{
+	struct itimerspec when = {0};
+
+	if (deadline_ns == UINT64_MAX ||
+	    (loop->timer_armed_ns <= deadline_ns && loop->timer_armed_ns > now_ns))
+		return;
+	when.it_value.tv_sec = (time_t)(deadline_ns / LOOP_NS_PER_SECOND);
+	when.it_value.tv_nsec = (long)(deadline_ns % LOOP_NS_PER_SECOND);
+	if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
+		loop->timer_armed_ns = deadline_ns;
+}
+
+/* Notes how long there was no client; stops the loop when that is long enough. */
+static uint64_t loop_idle_deadline_ns(struct device_loop *loop, uint64_t now_ns)
+{
+	if (loop->config.exit_when_idle_ns == UINT64_MAX)
+		return UINT64_MAX;
+	if (loop->device->sessions.client_count > 0) {
+		loop->idle_since_ns = now_ns;
+		return UINT64_MAX;
+	}
+	if (now_ns - loop->idle_since_ns >= loop->config.exit_when_idle_ns) {
+		log_info("no client is left, ending");
+		loop->is_stopping = true;
+	}
+	return loop->idle_since_ns + loop->config.exit_when_idle_ns;
+}
+
+static bool loop_may_poll(struct device_loop *loop, uint64_t now_ns)
+{
+	switch (loop->config.poll) {
+	case POLL_BUSY:
+		return true;
+	case POLL_SLEEP:
+		return false;
+	case POLL_ADAPTIVE:
+		break;
+	}
+	return now_ns - loop->active_ns < LOOP_SPIN_NS &&
+	       idle_core_is_there(&loop->idle_core, now_ns);
+}
+
+/* Looks at descriptors without waiting, if the last look was a while ago. */
+static void loop_look(struct device_loop *loop, uint64_t now_ns)
+{
+	if (now_ns - loop->looked_ns < LOOP_LOOK_NS)
+		return;
+	loop->looked_ns = now_ns;
+	loop_idle_deadline_ns(loop, now_ns);
+	device_report_failures(loop->device);
+	ev_run(loop->events, EVRUN_NOWAIT);
+}
+
+/* Sleeps until something arrives or is due, unless a client turns out to have rung meanwhile. */
+static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
+{
+	struct session_set *sessions = &loop->device->sessions;
+	uint64_t idle_ns = loop_idle_deadline_ns(loop, now_ns);
+	uint64_t deadline_ns = device_next_deadline_ns(loop->device);
+
+	device_report_failures(loop->device);
+	if (idle_ns < deadline_ns)
+		deadline_ns = idle_ns;
+	if (loop->is_stopping || deadline_ns <= now_ns || deadline_ns - now_ns < LOOP_NEAR_NS)
+		return;
+	session_set_announce_sleep(sessions);
+	if (session_set_take_work(sessions) == 0 && !session_set_has_work(sessions)) {
+		loop_arm_timer(loop, deadline_ns, now_ns);
+		loop->device->loop_counters.sleeps++;
+		ev_run(loop->events, EVRUN_ONCE);
+		loop->looked_ns = now_ns;
+	}
+	session_set_withdraw_sleep(sessions);
+}
+
+void device_loop_run(struct device_loop *loop)
+{
+	loop->idle_since_ns = clock_now_ns();
+	while (!loop->is_stopping) {
+		uint64_t now_ns = clock_now_ns();
+
+		if (device_turn(loop->device, now_ns))
+			loop->active_ns = now_ns;
+		if (now_ns == loop->active_ns || loop_may_poll(loop, now_ns))
+			loop_look(loop, now_ns);
+		else
+			loop_sleep(loop, now_ns);
+	}
+}

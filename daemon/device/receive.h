@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the port's datagrams to the engine: the ICRC is checked, the packet decoded, and what is wrong
+ * with either is counted and dropped. Nothing here trusts a byte that came from the network.
+ */
+#ifndef DAEMON_DEVICE_RECEIVE_H
+#define DAEMON_DEVICE_RECEIVE_H
+
+#include "engine/engine.h"
+#include "engine/limits.h"
+#include "port/port.h"
+
+#include <stdint.h>
+
+struct receive {
+	struct engine *engine;
+	struct port *port;
+	uint64_t bad_icrc;
+	uint64_t undecodable;
+	struct datagram datagrams[LIMIT_TURN_RECEIVES];
+};
+
+/* `engine` and `port` outlive it. */
+void receive_init(struct receive *receive, struct engine *engine, struct port *port);
+
+/*
+ * Hands what has arrived to the engine, one batch, whose payload is in client memory on return. Returns
+ * how many datagrams there were.
+ */
+uint32_t receive_run(struct receive *receive, uint64_t now_ns);
+
+#endif

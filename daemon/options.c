@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include "base/bits.h"
+#include "ctl/ctl_message.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS_NS_PER_SECOND UINT64_C(1000000000)
+#define OPTIONS_SECONDS_MAX   1000000
+
+enum {
+	OPTION_NETDEV = 256,
+	OPTION_ADDRESS,
+	OPTION_NAME,
+	OPTION_SOCKET,
+	OPTION_PORT,
+	OPTION_SEGMENTATION,
+	OPTION_POLL,
+	OPTION_FAULT,
+	OPTION_CAPTURE,
+	OPTION_EXIT_WHEN_IDLE,
+	OPTION_READY_FD,
+	OPTION_LOG_LEVEL,
+};
+
+static const struct argp_option options_table[] = {
+#define OPTION(name, key, argument, help) {name, key, argument, 0, help, 0},
+#include "options.def"
+#undef OPTION
+	{0},
+};
+
+/* The C library looks this name up, so it must be seen. */
+__attribute__((visibility("default"))) const char *argp_program_version = "rnicd 0.1.0";
+
+/* In the order of the enumerations that the words stand for. */
+static const char *const options_ports[] = {"auto", "uring", "socket"};
+static const char *const options_segmentations[] = {"auto", "on", "off"};
+static const char *const options_polls[] = {"adaptive", "busy", "sleep"};
+
+/* The index of `argument` among `words`; ends the program when it is none of them. */
+static unsigned options_word(struct argp_state *state, const char *option, const char *argument,
+			     const char *const *words, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (strcmp(argument, words[i]) == 0)
+			return i;
+	argp_failure(state, 1, 0, "--%s does not know '%s'; see --help", option, argument);
+	return 0;
+}
+
+#define OPTIONS_WORD(state, option, argument, words)                                               \
+	options_word(state, option, argument, words, RNIC_COUNT_OF(words))
+
+static int options_number(struct argp_state *state, const char *option, const char *argument,
+			  int max)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(argument, &end, 10);
+	if (errno != 0 || end == argument || *end != '\0' || value < 0 || value > max)
+		argp_failure(state, 1, 0, "--%s needs a number from 0 to %d, not '%s'", option, max,
+			     argument);
+	return (int)value;
+}
+
+static void options_set_name(struct rnicd_options *options, struct argp_state *state,
+			     const char *argument)
+{
+	if (argument[0] == '\0' || strlen(argument) >= RNIC_CTL_NAME_BYTES ||
+	    strchr(argument, '/') != NULL)
+		argp_failure(state, 1, 0, "--name needs 1 to %d characters without '/'",
+			     RNIC_CTL_NAME_BYTES - 1);
+	options->name = argument;
+}
+
+static error_t options_parse_one(int key, char *argument, struct argp_state *state)
+{
+	struct rnicd_options *options = state->input;
+
+	switch (key) {
+	case OPTION_NETDEV:
+		options->netdev = argument;
+		break;
+	case OPTION_ADDRESS:
+		options->address = argument;
+		break;
+	case OPTION_NAME:
+		options_set_name(options, state, argument);
+		break;
+	case OPTION_SOCKET:
+		options->socket_path = argument;
+		break;
+	case OPTION_PORT:
+		options->port = OPTIONS_WORD(state, "port", argument, options_ports);
+		break;
+	case OPTION_SEGMENTATION:
+		options->segmentation =
+			OPTIONS_WORD(state, "segmentation", argument, options_segmentations);
+		options->segmentation_name = argument;
+		break;
+	case OPTION_POLL:
+		options->poll = OPTIONS_WORD(state, "poll", argument, options_polls);
+		options->poll_name = argument;
+		break;
+	case OPTION_FAULT:
+		options->fault = argument;
+		break;
+	case OPTION_CAPTURE:
+		options->capture = argument;
+		break;
+	case OPTION_EXIT_WHEN_IDLE:
+		options->exit_when_idle_ns =
+			(uint64_t)options_number(state, "exit-when-idle", argument,
+						 OPTIONS_SECONDS_MAX) * OPTIONS_NS_PER_SECOND;
+		break;
+	case OPTION_READY_FD:
+		options->ready_fd = options_number(state, "ready-fd", argument, INT32_MAX);
+		break;
+	case OPTION_LOG_LEVEL:
+		if (!log_parse_level(argument, &options->log_level))
+			argp_failure(state, 1, 0, "--log-level does not know '%s'; see --help", argument);
+		break;
+	case ARGP_KEY_ARG:
+		argp_failure(state, 1, 0, "'%s' is not an option; see --help", argument);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+void options_parse(struct rnicd_options *options, int argc, char **argv)
+{
+	const struct argp argp = {
+		.options = options_table,
+		.parser = options_parse_one,
+		.doc = "A RoCEv2 network interface in user space.",
+	};
+
+	*options = (struct rnicd_options){
+		.name = "rnic0",
+		.segmentation_name = "auto",
+		.poll_name = "adaptive",
+		.log_level = LOG_LEVEL_INFO,
+		.exit_when_idle_ns = UINT64_MAX,
+		.ready_fd = -1,
+	};
+	argp_err_exit_status = 1;
+	argv[0] = program_invocation_short_name; /* begins the lines of getopt, too */
+	if (argp_parse(&argp, argc, argv, 0, NULL, options) != 0)
+		exit(1);
+}

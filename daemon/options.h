@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of rnicd, checked for form. Whether an interface or a path exists is found out later. */
+#ifndef DAEMON_OPTIONS_H
+#define DAEMON_OPTIONS_H
+
+#include "base/log.h"
+#include "device/device_loop.h"
+#include "port/segmentation.h"
+#include "port/udp_port.h"
+
+#include <stdint.h>
+
+struct rnicd_options {
+	const char *netdev;  /* NULL: not given; so the next ones */
+	const char *address;
+	const char *socket_path;
+	const char *fault;
+	const char *capture;
+	const char *name;
+	const char *segmentation_name;
+	const char *poll_name;
+	enum udp_port_kind port;
+	enum segmentation_mode segmentation;
+	enum poll_mode poll;
+	enum log_level log_level;
+	uint64_t exit_when_idle_ns; /* UINT64_MAX: never */
+	int ready_fd;		    /* -1: none */
+};
+
+/* Reads the command line. Ends the program for --help, --version and for an option that is wrong. */
+void options_parse(struct rnicd_options *options, int argc, char **argv);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* The daemon: options, one device, its loop, and an orderly end. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "device/device.h"
+#include "device/device_loop.h"
+#include "options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define RNICD_NICE (-10)
+
+/* Every client costs descriptors. A higher priority shortens the answers' delay; not having it is no
+ * failure. */
+static void rnicd_raise_limits(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	setpriority(PRIO_PROCESS, 0, RNICD_NICE);
+}
+
+static void rnicd_announce(const struct rnicd_options *options, const struct device *device)
+{
+	log_info("%s on %s serves at %s (port %s)", options->name, device->addressing.netdev,
+		 device->server.place.path, device->facts.udp_port);
+	if (options->ready_fd < 0)
+		return;
+	if (write(options->ready_fd, "\n", 1) != 1)
+		log_warning("nobody waits at --ready-fd: %s", strerror(errno));
+	close(options->ready_fd);
+}
+
+static int rnicd_run(const struct rnicd_options *options, struct device *device)
+{
+	const struct device_loop_config loop_config = {
+		.poll = options->poll,
+		.exit_when_idle_ns = options->exit_when_idle_ns,
+	};
+	struct device_loop *loop = device_loop_create(device, &loop_config);
+
+	if (loop == NULL) {
+		log_error("cannot make the event loop");
+		return 1;
+	}
+	rnicd_announce(options, device);
+	device_loop_run(loop);
+	device_loop_destroy(loop);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct rnicd_options options;
+	struct device_config config;
+	char reason[DEVICE_REASON_BYTES];
+	struct device *device;
+	int status;
+
+	options_parse(&options, argc, argv);
+	log_set_level(options.log_level);
+	signal(SIGPIPE, SIG_IGN);
+	rnicd_raise_limits();
+
+	config = (struct device_config){
+		.netdev = options.netdev,
+		.address = options.address,
+		.name = options.name,
+		.socket_path = options.socket_path,
+		.fault = options.fault,
+		.capture = options.capture,
+		.port = options.port,
+		.segmentation = options.segmentation,
+		.segmentation_name = options.segmentation_name,
+		.poll_name = options.poll_name,
+	};
+	device = calloc(1, sizeof(*device));
+	if (device == NULL || getrandom(&config.seed, sizeof(config.seed), 0) < 0) {
+		log_error("cannot start: %s", strerror(errno));
+		free(device);
+		return 1;
+	}
+	if (device_open(device, &config, clock_now_ns(), reason) != 0) {
+		log_error("%s", reason);
+		free(device);
+		return 1;
+	}
+	status = rnicd_run(&options, device);
+	device_close(device);
+	free(device);
+	return status;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/ctl_handlers.h"
+
+#include "session/session.h"
+#include "session/session_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int ctl_create_ah(struct ctl_call *call)
+{
+	const struct rnic_ctl_create_ah *request = (const void *)call->request.payload;
+	struct rnic_ctl_ah_reply *reply = (void *)call->reply.payload;
+	struct session *session = call->session;
+	struct session_pd *pd = handle_table_get(&session->pds, request->pd);
+	struct session_ah *ah;
+	int result;
+
+	if (pd == NULL)
+		return ctl_refuse(call, -EINVAL, "no such protection domain");
+	if (request->path.is_global != 1)
+		return ctl_refuse(call, -EINVAL, "RoCE needs a destination GID (is_global)");
+	if (request->path.source_gid_index >= session->set->facts->gids.count)
+		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
+				  request->path.source_gid_index);
+	result = session_charge(session, RESOURCE_AH, 1);
+	if (result != 0)
+		return ctl_refuse(call, result, "no more address handles are to be had");
+	ah = calloc(1, sizeof(*ah));
+	result = ah == NULL ? -ENOMEM : handle_table_add(&session->ahs, ah, &ah->handle);
+	if (result != 0) {
+		free(ah);
+		session_discharge(session, RESOURCE_AH, 1);
+		return result;
+	}
+	ah->pd = pd;
+	ah->path = request->path;
+	pd->pd.references++;
+	reply->ah = ah->handle;
+	return 0;
+}
+
+int ctl_destroy_ah(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct session_ah *ah = handle_table_get(&call->session->ahs, request->handle);
+
+	if (ah == NULL)
+		return ctl_refuse(call, -EINVAL, "no such address handle");
+	session_free_ah(call->session, ah);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handlers of control operations, one family of objects a file. Each finds its request in
+ * call->request.payload, writes its reply to call->reply.payload and returns 0, or changes nothing and
+ * returns a negative errno, for which it may give a reason with ctl_refuse(). Handles and values are
+ * the client's and are checked by the handler.
+ */
+#ifndef DAEMON_SESSION_CTL_HANDLERS_H
+#define DAEMON_SESSION_CTL_HANDLERS_H
+
+#include "session/ctl_dispatch.h"
+
+/* ctl_device.c */
+int ctl_hello(struct ctl_call *call);
+int ctl_query_port(struct ctl_call *call);
+int ctl_query_gids(struct ctl_call *call);
+
+/* ctl_memory.c */
+int ctl_alloc_pd(struct ctl_call *call);
+int ctl_dealloc_pd(struct ctl_call *call);
+int ctl_register_mr(struct ctl_call *call);
+int ctl_deregister_mr(struct ctl_call *call);
+
+/* ctl_cq.c */
+int ctl_create_channel(struct ctl_call *call);
+int ctl_destroy_channel(struct ctl_call *call);
+int ctl_create_cq(struct ctl_call *call);
+int ctl_resize_cq(struct ctl_call *call);
+int ctl_destroy_cq(struct ctl_call *call);
+
+/* ctl_qp.c */
+int ctl_create_qp(struct ctl_call *call);
+int ctl_modify_qp(struct ctl_call *call);
+int ctl_query_qp(struct ctl_call *call);
+int ctl_destroy_qp(struct ctl_call *call);
+
+/* ctl_ah.c */
+int ctl_create_ah(struct ctl_call *call);
+int ctl_destroy_ah(struct ctl_call *call);
+
+/* ctl_show.c */
+int ctl_show(struct ctl_call *call);
+
+#endif

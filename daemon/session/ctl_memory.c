@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/ctl_handlers.h"
+
+#include "base/checked.h"
+#include "session/session.h"
+#include "session/session_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMORY_ACCESS_KNOWN                                                                        \
+	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |            \
+	 RNIC_ACCESS_REMOTE_ATOMIC | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_HUGETLB |                \
+	 RNIC_ACCESS_OPTIONAL_RANGE)
+#define MEMORY_ACCESS_NEEDS_LOCAL (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
+
+int ctl_alloc_pd(struct ctl_call *call)
+{
+	struct rnic_ctl_pd_reply *reply = (void *)call->reply.payload;
+	struct session *session = call->session;
+	struct session_pd *pd;
+	int result;
+
+	result = session_charge(session, RESOURCE_PD, 1);
+	if (result != 0)
+		return ctl_refuse(call, result, "no more protection domains are to be had");
+	pd = calloc(1, sizeof(*pd));
+	result = pd == NULL ? -ENOMEM : handle_table_add(&session->pds, pd, &pd->handle);
+	if (result != 0) {
+		free(pd);
+		session_discharge(session, RESOURCE_PD, 1);
+		return result;
+	}
+	reply->pd = pd->handle;
+	return 0;
+}
+
+int ctl_dealloc_pd(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct session_pd *pd = handle_table_get(&call->session->pds, request->handle);
+
+	if (pd == NULL)
+		return ctl_refuse(call, -EINVAL, "no such protection domain");
+	if (pd->pd.references != 0)
+		return ctl_refuse(call, -EBUSY, "%u objects still use this protection domain",
+				  pd->pd.references);
+	session_free_pd(call->session, pd);
+	return 0;
+}
+
+/* What can be wrong with a registration whatever the memory is. */
+static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr *request)
+{
+	uint64_t end;
+
+	if ((request->access & ~(uint32_t)MEMORY_ACCESS_KNOWN) != 0)
+		return ctl_refuse(call, -EOPNOTSUPP, "access flags %#x are not supported",
+				  request->access);
+	if ((request->access & MEMORY_ACCESS_NEEDS_LOCAL) != 0 &&
+	    (request->access & RNIC_ACCESS_LOCAL_WRITE) == 0)
+		return ctl_refuse(call, -EINVAL,
+				  "remote write and atomic access need local write access as well");
+	if (request->length == 0 || request->length > call->session->set->facts->device.max_mr_bytes ||
+	    !rnic_try_add(request->address, request->length, &end) ||
+	    !rnic_try_add(request->iova, request->length - 1, &end))
+		return ctl_refuse(call, -EINVAL, "the memory range is empty or wraps");
+	return 0;
+}
+
+static int memory_open_mapped(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
+			      struct session_mr *mr)
+{
+	int result;
+
+	if (call->fd_count != 1)
+		return ctl_refuse(call, -EINVAL, "mapped memory comes with a memfd");
+	result = mapped_region_open(&mr->memory.mapped, &call->session->set->files, call->fds[0],
+				    request->memfd_offset, request->length);
+	if (result == -EPERM)
+		return ctl_refuse(call, result,
+				  "the descriptor is no memfd that is writable and cannot shrink");
+	if (result != 0)
+		return ctl_refuse(call, result, "the memfd cannot be mapped: %s",
+				  strerror(-result));
+	mr->mode = RNIC_MEMORY_MAPPED;
+	mr->mr.region = &mr->memory.mapped.region;
+	return 0;
+}
+
+static int memory_open_remote(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
+			      struct session_mr *mr)
+{
+	struct session *session = call->session;
+	int result;
+
+	if (!session->has_process)
+		return ctl_refuse(call, -EPERM,
+				  "the daemon cannot reach this process's memory: it is not dumpable, "
+				  "or process_vm_readv is forbidden; use rnic_alloc()");
+	result = remote_region_init(&mr->memory.remote, &session->process, request->address,
+				    request->length);
+	if (result != 0)
+		return result;
+	mr->mode = session->process.has_process_vm ? RNIC_MEMORY_PROCESS_VM : RNIC_MEMORY_PROC_MEM;
+	mr->mr.region = &mr->memory.remote.region;
+	return 0;
+}
+
+/* Opens the memory behind `mr`, gives it keys and a handle. */
+static int memory_register(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
+			   struct session_mr *mr)
+{
+	struct session *session = call->session;
+	int result;
+
+	if (request->mode == RNIC_MEMORY_MAPPED)
+		result = memory_open_mapped(call, request, mr);
+	else if (request->mode == RNIC_MEMORY_REMOTE)
+		result = memory_open_remote(call, request, mr);
+	else
+		result = ctl_refuse(call, -EINVAL, "memory mode %u is not defined", request->mode);
+	if (result != 0)
+		return result;
+	mr->mr.iova = request->iova;
+	mr->mr.length = request->length;
+	mr->mr.access = request->access & ~(uint32_t)RNIC_ACCESS_OPTIONAL_RANGE;
+	mr->mr.user = mr;
+	result = mr_register(session->set->engine, &mr->mr);
+	if (result != 0)
+		goto close_region;
+	result = handle_table_add(&session->mrs, mr, &mr->handle);
+	if (result != 0)
+		goto deregister;
+	session->registered_bytes += request->length;
+	return 0;
+
+deregister:
+	mr_deregister(session->set->engine, &mr->mr);
+close_region:
+	if (mr->mode == RNIC_MEMORY_MAPPED)
+		mapped_region_close(&mr->memory.mapped);
+	return result;
+}
+
+int ctl_register_mr(struct ctl_call *call)
+{
+	const struct rnic_ctl_register_mr *request = (const void *)call->request.payload;
+	struct rnic_ctl_register_mr_reply *reply = (void *)call->reply.payload;
+	struct session *session = call->session;
+	struct session_pd *pd = handle_table_get(&session->pds, request->pd);
+	struct session_mr *mr;
+	int result;
+
+	if (pd == NULL)
+		return ctl_refuse(call, -EINVAL, "no such protection domain");
+	result = memory_check(call, request);
+	if (result != 0)
+		return result;
+	result = session_charge(session, RESOURCE_MR, 1);
+	if (result != 0)
+		return ctl_refuse(call, result, "no more memory regions are to be had");
+	mr = calloc(1, sizeof(*mr));
+	if (mr == NULL) {
+		result = -ENOMEM;
+		goto discharge;
+	}
+	mr->mr.pd = &pd->pd;
+	result = memory_register(call, request, mr);
+	if (result != 0)
+		goto free_mr;
+	reply->mr = mr->handle;
+	reply->lkey = mr->mr.key;
+	reply->rkey = mr->mr.key;
+	return 0;
+
+free_mr:
+	free(mr);
+discharge:
+	session_discharge(session, RESOURCE_MR, 1);
+	return result;
+}
+
+int ctl_deregister_mr(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct session_mr *mr = handle_table_get(&call->session->mrs, request->handle);
+
+	if (mr == NULL)
+		return ctl_refuse(call, -EINVAL, "no such memory region");
+	session_free_mr(call->session, mr);
+	return 0;
+}

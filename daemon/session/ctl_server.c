@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/ctl_server.h"
+
+#include "base/log.h"
+#include "engine/limits.h"
+#include "session/ctl_dispatch.h"
+#include "session/delivery.h"
+#include "session/session_set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SERVER_EVENTS 64
+
+int ctl_server_open(struct ctl_server *server, struct session_set *set, const char *path,
+		    char reason[SOCKET_PLACE_REASON_BYTES])
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &server->watch};
+	int listen_fd = socket_place_listen(path, &server->place, reason);
+	int result;
+
+	if (listen_fd < 0)
+		return listen_fd;
+	server->set = set;
+	server->listen_fd = listen_fd;
+	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	server->watch = (struct watch){WATCH_LISTENER, NULL};
+	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
+		result = -errno;
+		strcpy(reason, "cannot watch the control socket");
+		ctl_server_close(server);
+		return result;
+	}
+	return 0;
+}
+
+void ctl_server_close(struct ctl_server *server)
+{
+	socket_place_remove(&server->place);
+	close(server->listen_fd);
+	if (server->spare_fd >= 0)
+		close(server->spare_fd);
+}
+
+/* No descriptor is left for a connection: takes it with the spare one and ends it, so that its owner
+ * knows and the listening socket does not stay readable for ever. */
+static void ctl_server_turn_away(struct ctl_server *server)
+{
+	int fd;
+
+	if (server->spare_fd >= 0)
+		close(server->spare_fd);
+	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	log_from_client("a connection was turned away: no file descriptors are left");
+}
+
+static void ctl_server_accept(struct ctl_server *server)
+{
+	struct ucred credentials;
+	socklen_t bytes = sizeof(credentials);
+	int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE)
+			ctl_server_turn_away(server);
+		return;
+	}
+	if (server->set->session_count >= LIMIT_SESSIONS) {
+		log_from_client("a connection was turned away: there are %d clients", LIMIT_SESSIONS);
+		close(fd);
+		return;
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0 ||
+	    session_create(server->set, fd, credentials.pid, credentials.uid) == NULL)
+		close(fd);
+}
+
+/* Takes the descriptors out of a received message; false when some did not fit. */
+static bool ctl_server_take_fds(struct msghdr *message, struct ctl_call *call)
+{
+	struct cmsghdr *control;
+
+	call->fd_count = 0;
+	for (control = CMSG_FIRSTHDR(message); control != NULL;
+	     control = CMSG_NXTHDR(message, control)) {
+		if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS)
+			continue;
+		call->fd_count = (unsigned)((control->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(call->fds, CMSG_DATA(control), call->fd_count * sizeof(int));
+	}
+	return (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+}
+
+static void ctl_server_close_fds(const int *fds, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void ctl_server_send(struct ctl_call *call)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
+	} control = {.bytes = {0}};
+	struct iovec vector = {&call->reply, call->reply.header.bytes};
+	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+	size_t fds_bytes = call->reply_fd_count * sizeof(int);
+
+	if (call->reply_fd_count > 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(fds_bytes);
+		control.header = (struct cmsghdr){
+			.cmsg_len = CMSG_LEN(fds_bytes),
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+		};
+		memcpy(CMSG_DATA(&control.header), call->reply_fds, fds_bytes);
+	}
+	if (sendmsg(call->session->socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		if (errno == EPIPE || errno == ECONNRESET)
+			session_end(call->session);
+		else
+			session_break(call->session, "it does not take its replies (%s)",
+				      strerror(errno));
+	}
+	ctl_server_close_fds(call->reply_fds, call->reply_fd_count);
+}
+
+/* Receives and answers one request; false when there is none left, or no session to serve any more. */
+static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
+	} control;
+	struct iovec vector = {&call->request, sizeof(call->request)};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t received =
+		recvmsg(session->socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (received < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (received <= 0) {
+		session_end(session);
+		return false;
+	}
+	call->session = session;
+	if (!ctl_server_take_fds(&message, call))
+		session_break(session, "its message is too long or has too many descriptors");
+	else if (ctl_dispatch(call, (size_t)received) == 0)
+		ctl_server_send(call);
+	ctl_server_close_fds(call->fds, call->fd_count);
+	return !session->is_broken;
+}
+
+static void ctl_server_serve(struct session *session)
+{
+	struct ctl_call call;
+
+	for (unsigned i = 0; i < LIMIT_TURN_REQUESTS && !session->is_broken; i++)
+		if (!ctl_server_serve_one(session, &call))
+			break;
+}
+
+bool ctl_server_poll(struct ctl_server *server)
+{
+	struct epoll_event events[SERVER_EVENTS];
+	int count = epoll_wait(server->set->epoll_fd, events, SERVER_EVENTS, 0);
+
+	for (int i = 0; i < count; i++) {
+		const struct watch *watch = events[i].data.ptr;
+
+		switch (watch->kind) {
+		case WATCH_LISTENER:
+			ctl_server_accept(server);
+			break;
+		case WATCH_SOCKET:
+			ctl_server_serve(watch->session);
+			break;
+		case WATCH_PIPE:
+			if (!watch->session->is_broken)
+				delivery_retry(watch->session);
+			break;
+		case WATCH_DOORBELL:
+			break; /* it has woken us: doorbells are taken in every turn */
+		}
+	}
+	return count > 0;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/ctl_handlers.h"
+
+#include "engine/qp.h"
+#include "engine/verdict.h"
+#include "session/delivery.h"
+#include "session/intake.h"
+#include "session/session.h"
+#include "session/session_set.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Rows are numbered over all sessions; the cursor is the number of the next row. A row that comes or
+ * goes between two requests may be missed or seen twice, which a listing can live with.
+ */
+struct show_walk {
+	const struct session_set *set;
+	uint32_t skip;	/* rows before the one wanted next */
+	uint32_t count; /* written */
+	uint32_t max;
+	uint32_t row_bytes;
+	uint8_t *rows;
+	bool has_more;
+};
+
+/* Room for the next row, zeroed; NULL when the walk has not come to it yet or the reply is full. */
+static void *show_add(struct show_walk *walk)
+{
+	if (walk->skip > 0) {
+		walk->skip--;
+		return NULL;
+	}
+	if (walk->count == walk->max) {
+		walk->has_more = true;
+		return NULL;
+	}
+	return memset(walk->rows + (size_t)walk->count++ * walk->row_bytes, 0, walk->row_bytes);
+}
+
+static void show_device(struct show_walk *walk)
+{
+	const struct session_set *set = walk->set;
+	const struct device_facts *facts = set->facts;
+	struct rnic_show_device *row = show_add(walk);
+
+	if (row == NULL)
+		return;
+	row->device = facts->device;
+	row->port = facts->port;
+	memcpy(row->udp_port, facts->udp_port, sizeof(row->udp_port));
+	memcpy(row->poll, facts->poll, sizeof(row->poll));
+	memcpy(row->segmentation, facts->segmentation, sizeof(row->segmentation));
+	row->pid = (uint32_t)getpid();
+	row->client_count = set->client_count;
+	row->qp_count = (uint32_t)set->usage[RESOURCE_QP];
+	row->mr_count = (uint32_t)set->usage[RESOURCE_MR];
+	row->cq_count = (uint32_t)set->usage[RESOURCE_CQ];
+	row->pd_count = (uint32_t)set->usage[RESOURCE_PD];
+	row->gids = facts->gids;
+}
+
+static void show_client(struct show_walk *walk, const struct session *session)
+{
+	struct rnic_show_client *row = show_add(walk);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->pid = (uint32_t)session->pid;
+	row->uid = session->uid;
+	row->qp_count = session->qps.count;
+	row->mr_count = session->mrs.count;
+	row->cq_count = session->cqs.count;
+	row->pd_count = session->pds.count;
+	row->registered_bytes = session->registered_bytes;
+	memcpy(row->program, session->program, sizeof(row->program));
+}
+
+static void show_qp_counters(struct rnic_show_qp *row, const struct qp_counters *counters)
+{
+	row->sent_packets = counters->sent_packets;
+	row->received_packets = counters->received_packets;
+	row->sent_bytes = counters->sent_bytes;
+	row->received_bytes = counters->received_bytes;
+	row->retransmitted_packets = counters->retransmitted_packets;
+	row->timeouts = counters->timeouts;
+	row->rnr_naks_received = counters->rnr_naks_received;
+	row->sequence_naks_received = counters->sequence_naks_received;
+	row->duplicates_received = counters->duplicates_received;
+	row->completions = counters->completions;
+}
+
+static void show_qp(struct show_walk *walk, const struct session *session, void *object)
+{
+	const struct session_qp *session_qp = object;
+	const struct qp *qp = session_qp->qp;
+	struct rnic_show_qp *row = show_add(walk);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->qpn = qp->qpn;
+	row->type = qp->type;
+	row->state = qp->state;
+	row->peer_qpn = qp->attributes.dest_qpn;
+	row->path_mtu_bytes = qp->path_mtu_bytes;
+	row->peer_gid = qp->attributes.path.dest_gid;
+	row->send_posted = qp->send_queue.posted - qp->send_queue.retired;
+	row->recv_posted = qp->recv_queue.pushed - qp->recv_queue.retired +
+			   intake_waiting_recvs(session_qp);
+	row->send_psn = qp->requester.psn.value;
+	row->unacknowledged_psn = qp->requester.unacknowledged.value;
+	row->expected_psn = qp->responder.expected_psn.value;
+	row->packets_in_flight =
+		(uint32_t)rnic_psn_distance(qp->requester.psn, qp->requester.unacknowledged);
+	show_qp_counters(row, &qp->counters);
+	if (qp->last_error != VERDICT_PASS)
+		snprintf(row->last_error, sizeof(row->last_error), "%s",
+			 verdict_row(qp->last_error)->sentence);
+	qp_waiting_for(qp, walk->set->now_ns, row->waiting_for, sizeof(row->waiting_for));
+}
+
+static void show_mr(struct show_walk *walk, const struct session *session, void *object)
+{
+	const struct session_mr *mr = object;
+	struct rnic_show_mr *row = show_add(walk);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->lkey = mr->mr.key;
+	row->rkey = mr->mr.key;
+	row->access = mr->mr.access;
+	row->iova = mr->mr.iova;
+	row->length = mr->mr.length;
+	row->mode = mr->mode;
+}
+
+static void show_cq(struct show_walk *walk, const struct session *session, void *object)
+{
+	const struct session_cq *cq = object;
+	struct rnic_show_cq *row = show_add(walk);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->slot = cq->handle.slot;
+	row->entries = cq->slots;
+	row->used = delivery_peek(cq, &row->armed);
+	row->overrun = cq->cq.overrun;
+	row->completions = cq->producer;
+}
+
+static void show_counters(struct show_walk *walk)
+{
+	const struct device_facts *facts = walk->set->facts;
+	struct rnic_show_counter counter;
+
+	for (uint32_t i = 0; facts->counter(facts->context, i, &counter); i++) {
+		struct rnic_show_counter *row = show_add(walk);
+
+		if (row != NULL)
+			*row = counter;
+	}
+}
+
+/* Calls `show` for each object of the table at `table_offset` of each session. */
+static void show_objects(struct show_walk *walk, size_t table_offset,
+			 void (*show)(struct show_walk *walk, const struct session *session,
+				      void *object))
+{
+	const struct list *node;
+
+	list_for_each(node, &walk->set->sessions) {
+		const struct session *session = list_entry(node, struct session, node);
+		const struct handle_table *table =
+			(const void *)((const uint8_t *)session + table_offset);
+		uint32_t slot = 0;
+		void *object;
+
+		while (!walk->has_more && (object = handle_table_next(table, &slot)) != NULL)
+			show(walk, session, object);
+	}
+}
+
+static void show_clients(struct show_walk *walk)
+{
+	const struct list *node;
+
+	list_for_each(node, &walk->set->sessions) {
+		const struct session *session = list_entry(node, struct session, node);
+
+		if (session->has_greeted && !session->is_admin)
+			show_client(walk, session);
+	}
+}
+
+static const uint32_t show_row_bytes[] = {
+	[RNIC_SHOW_DEVICE] = sizeof(struct rnic_show_device),
+	[RNIC_SHOW_CLIENTS] = sizeof(struct rnic_show_client),
+	[RNIC_SHOW_QPS] = sizeof(struct rnic_show_qp),
+	[RNIC_SHOW_MRS] = sizeof(struct rnic_show_mr),
+	[RNIC_SHOW_CQS] = sizeof(struct rnic_show_cq),
+	[RNIC_SHOW_COUNTERS] = sizeof(struct rnic_show_counter),
+};
+
+static void show_walk(struct show_walk *walk, uint32_t kind)
+{
+	switch ((enum rnic_show_kind)kind) {
+	case RNIC_SHOW_DEVICE:
+		show_device(walk);
+		break;
+	case RNIC_SHOW_CLIENTS:
+		show_clients(walk);
+		break;
+	case RNIC_SHOW_QPS:
+		show_objects(walk, offsetof(struct session, qps), show_qp);
+		break;
+	case RNIC_SHOW_MRS:
+		show_objects(walk, offsetof(struct session, mrs), show_mr);
+		break;
+	case RNIC_SHOW_CQS:
+		show_objects(walk, offsetof(struct session, cqs), show_cq);
+		break;
+	case RNIC_SHOW_COUNTERS:
+		show_counters(walk);
+		break;
+	}
+}
+
+int ctl_show(struct ctl_call *call)
+{
+	const struct rnic_ctl_show *request = (const void *)call->request.payload;
+	struct rnic_ctl_show_reply *reply = (void *)call->reply.payload;
+	struct show_walk walk = {.set = call->session->set, .skip = request->cursor};
+
+	if (request->kind < RNIC_SHOW_DEVICE || request->kind > RNIC_SHOW_COUNTERS)
+		return ctl_refuse(call, -EINVAL, "there is no listing %u", request->kind);
+	walk.row_bytes = show_row_bytes[request->kind];
+	walk.rows = call->reply.payload + sizeof(*reply);
+	walk.max = (uint32_t)((sizeof(call->reply.payload) - sizeof(*reply)) / walk.row_bytes);
+	show_walk(&walk, request->kind);
+	reply->kind = request->kind;
+	reply->row_count = walk.count;
+	reply->row_bytes = walk.row_bytes;
+	reply->next = walk.has_more ? request->cursor + walk.count : 0;
+	call->reply_bytes = (uint32_t)sizeof(*reply) + walk.count * walk.row_bytes;
+	return 0;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/delivery.h"
+
+#include "engine/engine.h"
+#include "engine/qp.h"
+#include "session/intake.h"
+#include "session/session.h"
+#include "session/session_set.h"
+#include "shm/completion.h"
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/epoll.h>
+
+int64_t delivery_used(struct session_cq *cq)
+{
+	const struct rnic_cq_control *control = &session_region(cq->session)->cqs[cq->handle.slot];
+	uint32_t consumer = atomic_load_explicit(&control->consumer, memory_order_acquire);
+	int64_t used = rnic_ring_pending(cq->producer, consumer, cq->slots);
+
+	if (used < 0) {
+		session_break(cq->session, "its consumer index of CQ %u is not within the ring",
+			      cq->handle.slot);
+		return -EPROTO;
+	}
+	cq->consumer = consumer;
+	return used;
+}
+
+uint32_t delivery_peek(const struct session_cq *cq, uint32_t *armed)
+{
+	const struct rnic_cq_control *control = &session_region(cq->session)->cqs[cq->handle.slot];
+	uint32_t consumer = atomic_load_explicit(&control->consumer, memory_order_relaxed);
+	int64_t used = rnic_ring_pending(cq->producer, consumer, cq->slots);
+
+	*armed = atomic_load_explicit(&control->armed, memory_order_relaxed);
+	return used < 0 ? 0 : (uint32_t)used;
+}
+
+/* Whether one more entry fits; asks the client's index only when the one last seen leaves no room. */
+static bool delivery_has_room(struct session_cq *cq)
+{
+	if (cq->producer - cq->consumer < cq->slots)
+		return true;
+	return delivery_used(cq) >= 0 && cq->producer - cq->consumer < cq->slots;
+}
+
+static uint8_t delivery_flags(const struct completion *completion)
+{
+	return (uint8_t)((completion->is_recv ? RNIC_COMPLETION_RECV : 0) |
+			 (completion->is_srq ? RNIC_COMPLETION_SRQ : 0) |
+			 (completion->is_solicited ? RNIC_COMPLETION_SOLICITED : 0));
+}
+
+static void delivery_write(struct session_set *set, struct session_cq *cq,
+			   const struct completion *completion)
+{
+	struct rnic_cq_region *region = cq->region.address;
+	struct rnic_completion_entry *entries =
+		(void *)((uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
+	const struct session_qp *qp = completion->qp->user;
+
+	entries[cq->producer & (cq->slots - 1)] = (struct rnic_completion_entry){
+		.wr_id = completion->wr_id,
+		.timestamp_ns = set->now_ns,
+		.byte_count = completion->byte_count,
+		.qpn = completion->qp->qpn,
+		.immediate = completion->immediate,
+		.source_qpn = completion->source_qpn,
+		.vendor_error = completion->vendor_error,
+		.status = completion->status,
+		.opcode = completion->opcode,
+		.wc_flags = completion->wc_flags,
+		.flags = delivery_flags(completion),
+		.qp_slot = qp->handle.slot,
+		.retired = completion->retired +
+			   (completion->is_recv ? qp->recv_base : qp->send_base),
+		.source_gid_index = completion->source_gid_index,
+		.service_level = completion->service_level,
+	};
+	rnic_index_publish(&region->producer, ++cq->producer);
+}
+
+bool delivery_completion(void *context, struct cq *engine_cq, const struct completion *completion)
+{
+	struct session_set *set = context;
+	struct session_cq *cq = engine_cq->user;
+	bool is_error = completion->status != RNIC_WC_SUCCESS;
+
+	/* Nobody will look; the session ends with this turn. */
+	if (cq->session->is_broken)
+		return true;
+	if (is_error)
+		intake_review(completion->qp->user);
+	if (!delivery_has_room(cq)) {
+		intake_review(completion->qp->user);
+		return cq->session->is_broken;
+	}
+	delivery_write(set, cq, completion);
+	cq->has_solicited |= is_error || completion->is_solicited;
+	if (cq->channel != NULL && !list_is_linked(&cq->dirty_node))
+		list_add_tail(&set->dirty_cqs, &cq->dirty_node);
+	return true;
+}
+
+static bool delivery_is_about_cq(enum rnic_async_event_type type)
+{
+	return type == RNIC_EVENT_CQ_ERR;
+}
+
+void delivery_async_event(void *context, enum rnic_async_event_type type, void *object)
+{
+	struct event_source *source;
+	struct session *session;
+
+	(void)context;
+	if (delivery_is_about_cq(type)) {
+		struct session_cq *cq = ((struct cq *)object)->user;
+
+		session = cq->session;
+		source = &cq->async;
+	} else {
+		struct session_qp *qp = ((struct qp *)object)->user;
+
+		session = qp->session;
+		source = &qp->async;
+		intake_review(qp);
+	}
+	if (!session->is_broken)
+		event_pipe_raise(&session->async_pipe, source, (uint32_t)type);
+}
+
+/*
+ * Takes the arming of `cq` when what was written satisfies it. The fence orders the ring's producer
+ * before the flag, as the client orders its arming before its last look at the ring.
+ */
+static bool delivery_take_arming(struct session_cq *cq)
+{
+	struct rnic_cq_control *control = &session_region(cq->session)->cqs[cq->handle.slot];
+	uint32_t armed = atomic_load_explicit(&control->armed, memory_order_relaxed);
+
+	if (armed == RNIC_CQ_UNARMED || (armed == RNIC_CQ_ARMED_SOLICITED && !cq->has_solicited))
+		return false;
+	return atomic_exchange_explicit(&control->armed, RNIC_CQ_UNARMED, memory_order_acq_rel) !=
+	       RNIC_CQ_UNARMED;
+}
+
+/*
+ * Writes what waits in `pipe`. While the client leaves it full the set's epoll instance watches for
+ * room, once and edge-triggered; that a removal fails only means that it was not watched.
+ */
+static void delivery_flush_pipe(struct session *session, struct event_pipe *pipe)
+{
+	struct epoll_event event = {
+		.events = EPOLLOUT | EPOLLET,
+		.data.ptr = &session->pipe_watch,
+	};
+	bool was_full = pipe->is_full;
+	bool is_empty = event_pipe_flush(pipe);
+
+	if (!is_empty && !was_full) {
+		epoll_ctl(session->set->epoll_fd, EPOLL_CTL_ADD, pipe->write_fd, &event);
+		/* Room that appeared before we watched would not be reported. */
+		is_empty = event_pipe_flush(pipe);
+		was_full = true;
+	}
+	if (is_empty && was_full)
+		epoll_ctl(session->set->epoll_fd, EPOLL_CTL_DEL, pipe->write_fd, NULL);
+}
+
+void delivery_run(struct session_set *set)
+{
+	struct list *node;
+
+	if (!list_is_empty(&set->dirty_cqs))
+		atomic_thread_fence(memory_order_seq_cst);
+	while (!list_is_empty(&set->dirty_cqs)) {
+		struct session_cq *cq =
+			list_first_entry(&set->dirty_cqs, struct session_cq, dirty_node);
+
+		list_remove(&cq->dirty_node);
+		if (!cq->session->is_broken && delivery_take_arming(cq)) {
+			event_pipe_raise(&cq->channel->pipe, &cq->event, 0);
+			if (!cq->channel->pipe.is_full)
+				delivery_flush_pipe(cq->session, &cq->channel->pipe);
+		}
+		cq->has_solicited = false;
+	}
+	list_for_each(node, &set->sessions) {
+		struct session *session = list_entry(node, struct session, node);
+		struct event_pipe *pipe = &session->async_pipe;
+
+		if (pipe->write_fd >= 0 && !pipe->is_full && !list_is_empty(&pipe->waiting))
+			delivery_flush_pipe(session, pipe);
+	}
+}
+
+void delivery_retry(struct session *session)
+{
+	struct session_channel *channel;
+	uint32_t slot = 0;
+
+	while ((channel = handle_table_next(&session->channels, &slot)) != NULL) {
+		if (channel->pipe.is_full)
+			delivery_flush_pipe(session, &channel->pipe);
+	}
+	if (session->async_pipe.is_full)
+		delivery_flush_pipe(session, &session->async_pipe);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the engine to the client: completions into CQ rings, events into pipes. This file is the only
+ * reader of a client's consumer index and of its arming of a CQ, and it believes neither: the producer
+ * is ours, a consumer beyond it breaks the session.
+ *
+ * Completions are published at once, so that a polling client sees them without delay; whom to wake is
+ * decided once for each CQ at the end of a turn.
+ */
+#ifndef DAEMON_SESSION_DELIVERY_H
+#define DAEMON_SESSION_DELIVERY_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct completion;
+struct cq;
+struct session;
+struct session_cq;
+struct session_set;
+
+/* Callbacks of struct engine_sink; `context` is the session_set. */
+bool delivery_completion(void *context, struct cq *cq, const struct completion *completion);
+void delivery_async_event(void *context, enum rnic_async_event_type type, void *object);
+
+/*
+ * Entries of `cq` that the client has not polled, from its consumer index as it is now. Negative
+ * -EPROTO after breaking the session, when that index is ahead of the producer or a ring behind it.
+ */
+int64_t delivery_used(struct session_cq *cq);
+
+/* For listings: entries not polled (0 when the client's index lies), and how the CQ is armed. */
+uint32_t delivery_peek(const struct session_cq *cq, uint32_t *armed);
+
+/* Wakes the clients whose CQs were armed and written to, and writes the events that pipes have room for. */
+void delivery_run(struct session_set *set);
+
+/* The client may have read from its pipes that were full: writes what waits. */
+void delivery_retry(struct session *session);
+
+#endif

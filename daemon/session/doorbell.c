@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/doorbell.h"
+
+#include "session/intake.h"
+#include "session/session.h"
+#include "session/session_set.h"
+#include "shm/ring.h"
+
+static void doorbell_take_one(struct session *session, uint32_t value)
+{
+	uint32_t slot = RNIC_DOORBELL_SLOT(value);
+	struct session_qp *qp;
+
+	if (RNIC_DOORBELL_KIND(value) > RNIC_DOORBELL_RECV || slot >= RNIC_SESSION_QPS_MAX) {
+		session_break(session, "it rang doorbell %#x, which no queue can have", value);
+		return;
+	}
+	qp = handle_table_at(&session->qps, slot);
+	if (qp == NULL)
+		return;
+	if (RNIC_DOORBELL_KIND(value) == RNIC_DOORBELL_SEND)
+		intake_schedule(qp);
+	else
+		intake_review(qp);
+}
+
+/* The client had no room to say which queues: any may have moved. */
+static void doorbell_take_lost(struct session *session)
+{
+	struct session_qp *qp;
+	uint32_t slot = 0;
+
+	while ((qp = handle_table_next(&session->qps, &slot)) != NULL) {
+		intake_schedule(qp);
+		intake_review(qp);
+	}
+}
+
+uint32_t doorbell_take(struct session *session)
+{
+	struct rnic_session_region *region = session_region(session);
+	uint32_t producer = rnic_index_load(&region->doorbell_producer);
+	int64_t pending = rnic_ring_pending(producer, session->doorbell_consumer,
+					    RNIC_DOORBELL_SLOTS);
+	uint32_t lost;
+
+	if (pending < 0) {
+		session_break(session, "its doorbell ring claims more than it can hold");
+		return 0;
+	}
+	for (int64_t i = 0; i < pending && !session->is_broken; i++) {
+		uint32_t index = session->doorbell_consumer++ & (RNIC_DOORBELL_SLOTS - 1);
+
+		doorbell_take_one(session, atomic_load_explicit(&region->doorbells[index],
+								memory_order_relaxed));
+	}
+	if (pending > 0)
+		rnic_index_publish(&session_status(session)->doorbell_consumer,
+				   session->doorbell_consumer);
+	/* After the ring: a doorbell is counted as lost only while the ring is full. */
+	lost = rnic_index_load(&region->doorbells_lost);
+	if (lost != session->doorbells_lost) {
+		session->doorbells_lost = lost;
+		doorbell_take_lost(session);
+		pending++;
+	}
+	return (uint32_t)pending;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/intake.h"
+
+#include "base/bits.h"
+#include "base/checked.h"
+#include "engine/qp.h"
+#include "session/session.h"
+#include "session/session_set.h"
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define INTAKE_SEND_FLAGS                                                                          \
+	(RNIC_SEND_FENCE | RNIC_SEND_SIGNALED | RNIC_SEND_SOLICITED | RNIC_SEND_INLINE)
+
+/* Per opcode: whether reliable connections have it, and what else it may carry. */
+static const struct {
+	bool is_legal_rc;
+	bool may_be_inline;
+	bool is_atomic;
+} intake_opcodes[RNIC_WR_OPCODE_COUNT] = {
+	[RNIC_WR_RDMA_WRITE] = {.is_legal_rc = true, .may_be_inline = true},
+	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.is_legal_rc = true, .may_be_inline = true},
+	[RNIC_WR_SEND] = {.is_legal_rc = true, .may_be_inline = true},
+	[RNIC_WR_SEND_WITH_IMM] = {.is_legal_rc = true, .may_be_inline = true},
+	[RNIC_WR_RDMA_READ] = {.is_legal_rc = true},
+	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.is_legal_rc = true, .is_atomic = true},
+	[RNIC_WR_ATOMIC_FETCH_ADD] = {.is_legal_rc = true, .is_atomic = true},
+};
+
+#define INTAKE_ATOMIC_BYTES 8
+
+/*
+ * Copies bytes that the client may be changing at this moment. The barrier keeps the compiler from
+ * reading the original again where the copy is used.
+ */
+static void intake_copy(void *copy, const void *shared, size_t bytes)
+{
+	memcpy(copy, shared, bytes);
+	__asm__ volatile("" ::: "memory");
+}
+
+static bool intake_entry_is_sound(const struct rnic_send_entry *entry, uint8_t type,
+				  const struct rnic_qp_capacities *capacities)
+{
+	bool is_inline = (entry->flags & RNIC_SEND_INLINE) != 0;
+
+	if (type != RNIC_QP_TYPE_RC || entry->opcode >= RNIC_WR_OPCODE_COUNT ||
+	    !intake_opcodes[entry->opcode].is_legal_rc)
+		return false;
+	if ((entry->flags & ~INTAKE_SEND_FLAGS) != 0 || entry->reserved != 0)
+		return false;
+	if (is_inline)
+		return intake_opcodes[entry->opcode].may_be_inline && entry->sge_count == 0 &&
+		       entry->inline_bytes <= capacities->max_inline_bytes;
+	return entry->inline_bytes == 0 && entry->sge_count <= capacities->max_send_sge;
+}
+
+void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
+		       const struct rnic_qp_capacities *capacities, struct work *work)
+{
+	*work = (struct work){
+		.wr_id = entry->wr_id,
+		.opcode = INTAKE_BAD_OPCODE,
+		.flags = entry->flags & RNIC_SEND_SIGNALED,
+	};
+	if (!intake_entry_is_sound(entry, type, capacities))
+		return;
+	work->opcode = entry->opcode;
+	work->flags = entry->flags;
+	work->sge_count = entry->sge_count;
+	work->length = entry->inline_bytes;
+	work->immediate = entry->immediate;
+	work->remote_address = entry->remote_address;
+	work->rkey = entry->rkey;
+	if (intake_opcodes[entry->opcode].is_atomic) {
+		work->compare = entry->atomic.compare;
+		work->swap_or_add = entry->atomic.swap_or_add;
+	}
+}
+
+uint32_t intake_message_bytes(const struct rnic_sge *sges, uint32_t sge_count)
+{
+	uint64_t sum = 0;
+
+	assert(sge_count <= RNIC_SGE_COUNT_MAX);
+	for (uint32_t i = 0; i < sge_count; i++)
+		sum += sges[i].length;
+	return sum <= UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
+void intake_check_recv(const struct rnic_recv_entry *entry, uint32_t sge_max,
+		       struct recv_work *work)
+{
+	*work = (struct recv_work){.wr_id = entry->wr_id};
+	if (entry->sge_count > sge_max || entry->reserved != 0)
+		work->invalid = true;
+	else
+		work->sge_count = entry->sge_count;
+}
+
+/* The SGEs of the entry in ring slot `slot`: the one within the copied entry, or those beside it. */
+static void intake_copy_sges(const struct shared_region *region, const struct rnic_queue_plan *plan,
+			     uint32_t slot, const struct rnic_sge *first, uint32_t sge_count,
+			     struct rnic_sge *sges)
+{
+	const uint8_t *side = (const uint8_t *)region->address + plan->side_offset +
+			      (uint64_t)slot * plan->side_stride_bytes;
+
+	assert(sge_count <= 1 || sge_count * sizeof(*sges) <= plan->side_stride_bytes);
+	if (sge_count == 1)
+		sges[0] = *first;
+	else if (sge_count > 1)
+		intake_copy(sges, side, sge_count * sizeof(*sges));
+}
+
+static void intake_take_send(struct session_qp *qp)
+{
+	const struct rnic_queue_plan *plan = &qp->plan.send;
+	uint32_t slot = qp->send_consumer & (plan->slots - 1);
+	const uint8_t *base = qp->region.address;
+	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
+	struct rnic_send_entry entry;
+	struct work work;
+
+	intake_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
+		    sizeof(entry));
+	intake_check_send(&entry, qp->qp->type, &qp->qp->capacities, &work);
+	if (qp->qp->signal_all)
+		work.flags |= RNIC_SEND_SIGNALED;
+	intake_copy_sges(&qp->region, plan, slot, &entry.sge, work.sge_count, sges);
+	if ((work.flags & RNIC_SEND_INLINE) == 0)
+		work.length = intake_message_bytes(sges, work.sge_count);
+	if (work.opcode != INTAKE_BAD_OPCODE && intake_opcodes[work.opcode].is_atomic &&
+	    work.length != INTAKE_ATOMIC_BYTES)
+		work.length = UINT32_MAX; /* as wrong as a message that is too long: LOC_LEN_ERR */
+	qp->send_consumer++;
+	qp_post_send(qp->qp, &work, sges,
+		     base + plan->side_offset + (uint64_t)slot * plan->side_stride_bytes);
+}
+
+void intake_schedule(struct session_qp *qp)
+{
+	if (!list_is_linked(&qp->intake_node))
+		list_add_tail(&qp->session->set->intake, &qp->intake_node);
+}
+
+void intake_review(struct session_qp *qp)
+{
+	if (!list_is_linked(&qp->review_node))
+		list_add_tail(&qp->session->set->reviews, &qp->review_node);
+}
+
+/* Entries in the send ring of `qp`, or -1 after breaking the session. */
+static int64_t intake_pending_sends(struct session_qp *qp)
+{
+	const struct rnic_queues_region *region = qp->region.address;
+	int64_t pending = rnic_ring_pending(rnic_index_load(&region->send_producer),
+					    qp->send_consumer, qp->plan.send.slots);
+
+	if (pending < 0)
+		session_break(qp->session, "the send queue of QP %#x claims more than it can hold",
+			      qp->qp->qpn);
+	return pending;
+}
+
+uint32_t intake_take_sends(struct session_qp *qp, uint32_t budget)
+{
+	int64_t pending = qp->session->is_broken ? -1 : intake_pending_sends(qp);
+	uint32_t taken = 0;
+
+	if (pending > 0 && qp->qp->state == RNIC_QP_STATE_RESET)
+		pending = 0; /* a QP in RESET accepts no work; its rings begin anew with it */
+	while (taken < budget && taken < pending && send_queue_space(&qp->qp->send_queue) > 0) {
+		intake_take_send(qp);
+		taken++;
+	}
+	if (pending <= (int64_t)taken)
+		list_remove(&qp->intake_node);
+	return taken;
+}
+
+bool intake_is_possible(const struct session_qp *qp)
+{
+	return send_queue_space(&qp->qp->send_queue) > 0 && qp->qp->state != RNIC_QP_STATE_RESET;
+}
+
+/* Entries in the receive ring of `qp`, or -1 after breaking the session. */
+static int64_t intake_pending_recvs(struct session_qp *qp)
+{
+	const struct rnic_queues_region *region = qp->region.address;
+	int64_t pending = rnic_ring_pending(rnic_index_load(&region->recv_producer),
+					    qp->recv_consumer, qp->plan.recv.slots);
+
+	if (pending < 0)
+		session_break(qp->session,
+			      "the receive queue of QP %#x claims more than it can hold",
+			      qp->qp->qpn);
+	return pending;
+}
+
+uint32_t intake_waiting_recvs(const struct session_qp *qp)
+{
+	const struct rnic_queues_region *region = qp->region.address;
+	int64_t pending = rnic_ring_pending(rnic_index_load(&region->recv_producer),
+					    qp->recv_consumer, qp->plan.recv.slots);
+
+	return pending < 0 ? 0 : (uint32_t)pending;
+}
+
+static void intake_take_recv(struct session_qp *qp, struct recv_queue *queue)
+{
+	const struct rnic_queue_plan *plan = &qp->plan.recv;
+	uint32_t slot = qp->recv_consumer & (plan->slots - 1);
+	const uint8_t *base = qp->region.address;
+	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
+	struct rnic_recv_entry entry;
+	struct recv_work work;
+
+	intake_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
+		    sizeof(entry));
+	intake_check_recv(&entry, qp->qp->capacities.max_recv_sge, &work);
+	intake_copy_sges(&qp->region, plan, slot, &entry.sge, work.sge_count, sges);
+	work.length = intake_message_bytes(sges, work.sge_count);
+	qp->recv_consumer++;
+	recv_queue_push(queue, &work, sges);
+}
+
+bool intake_refill(void *context, struct recv_queue *queue)
+{
+	struct session_qp *qp = queue->user;
+	bool has_pushed = false;
+	int64_t pending;
+
+	(void)context;
+	if (qp == NULL || qp->session->is_broken)
+		return false;
+	pending = intake_pending_recvs(qp);
+	while (pending > 0 && recv_queue_has_space(queue)) {
+		/* A client that posts as fast as we flush must not hold the device. */
+		if (qp->qp->state == RNIC_QP_STATE_ERR) {
+			if (qp->flush_budget == 0) {
+				intake_review(qp);
+				break;
+			}
+			qp->flush_budget--;
+		}
+		intake_take_recv(qp, queue);
+		has_pushed = true;
+		pending--;
+	}
+	return has_pushed;
+}
+
+static void intake_review_one(struct session_qp *qp)
+{
+	struct rnic_status_region *status = session_status(qp->session);
+	_Atomic uint8_t *is_wanted = &status->recv_doorbell_wanted[qp->handle.slot];
+
+	if (qp->session->is_broken)
+		return;
+	if (qp->qp->state != RNIC_QP_STATE_ERR) {
+		atomic_store_explicit(is_wanted, 0, memory_order_relaxed);
+		return;
+	}
+	/* As in ring.h: either the client sees that its doorbell is wanted, or we see its entry. */
+	atomic_store_explicit(is_wanted, 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	qp->flush_budget = qp->plan.recv.slots;
+	if (intake_pending_recvs(qp) > 0)
+		qp_flush_receives(qp->qp);
+}
+
+void intake_run_reviews(struct session_set *set)
+{
+	struct list reviews;
+
+	/* Those that are noted again meanwhile wait for the next turn. */
+	list_init(&reviews);
+	while (!list_is_empty(&set->reviews)) {
+		struct list *node = set->reviews.next;
+
+		list_remove(node);
+		list_add_tail(&reviews, node);
+	}
+	while (!list_is_empty(&reviews)) {
+		struct session_qp *qp = list_first_entry(&reviews, struct session_qp, review_node);
+
+		list_remove(&qp->review_node);
+		intake_review_one(qp);
+	}
+}
+
+void intake_reset(struct session_qp *qp)
+{
+	struct rnic_status_region *status = session_status(qp->session);
+	int64_t pending_sends = intake_pending_sends(qp);
+	int64_t pending_recvs = intake_pending_recvs(qp);
+
+	if (pending_sends < 0 || pending_recvs < 0)
+		return;
+	qp->send_consumer += (uint32_t)pending_sends;
+	qp->recv_consumer += (uint32_t)pending_recvs;
+	qp->send_base = qp->send_consumer;
+	qp->recv_base = qp->recv_consumer;
+	list_remove(&qp->intake_node);
+	atomic_store_explicit(&status->recv_doorbell_wanted[qp->handle.slot], 0,
+			      memory_order_relaxed);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/session.h"
+
+#include "base/log.h"
+#include "engine/limits.h"
+#include "engine/qp.h"
+#include "session/session_set.h"
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SESSION_MIB (UINT64_C(1) << 20)
+
+static const struct {
+	uint64_t of_session;
+	uint64_t of_device;
+} session_quotas[RESOURCE_COUNT] = {
+	[RESOURCE_PD] = {LIMIT_SESSION_PDS, LIMIT_PDS},
+	[RESOURCE_MR] = {LIMIT_SESSION_MRS, LIMIT_MRS},
+	[RESOURCE_CHANNEL] = {LIMIT_SESSION_CHANNELS, LIMIT_CHANNELS},
+	[RESOURCE_CQ] = {RNIC_SESSION_CQS_MAX, LIMIT_CQS},
+	[RESOURCE_QP] = {RNIC_SESSION_QPS_MAX, LIMIT_QPS},
+	[RESOURCE_AH] = {LIMIT_SESSION_AHS, LIMIT_AHS},
+	[RESOURCE_SHARED_BYTES] = {LIMIT_SESSION_SHARED_MIB * SESSION_MIB,
+				   LIMIT_SHARED_MIB * SESSION_MIB},
+};
+
+int session_charge(struct session *session, enum session_resource resource, uint64_t amount)
+{
+	uint64_t *of_session = &session->usage[resource];
+	uint64_t *of_device = &session->set->usage[resource];
+
+	if (amount > session_quotas[resource].of_session - *of_session ||
+	    amount > session_quotas[resource].of_device - *of_device)
+		return -ENOSPC;
+	*of_session += amount;
+	*of_device += amount;
+	return 0;
+}
+
+void session_discharge(struct session *session, enum session_resource resource, uint64_t amount)
+{
+	assert(session->usage[resource] >= amount);
+	session->usage[resource] -= amount;
+	session->set->usage[resource] -= amount;
+}
+
+struct session *session_create(struct session_set *set, int socket_fd, pid_t pid, uid_t uid)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
+
+	if (session == NULL)
+		return NULL;
+	session->set = set;
+	session->socket_fd = socket_fd;
+	session->doorbell_fd = -1;
+	session->async_pipe.write_fd = -1;
+	session->pid = pid;
+	session->uid = uid;
+	session->socket_watch = (struct watch){WATCH_SOCKET, session};
+	session->doorbell_watch = (struct watch){WATCH_DOORBELL, session};
+	session->pipe_watch = (struct watch){WATCH_PIPE, session};
+	handle_table_init(&session->pds, LIMIT_SESSION_PDS);
+	handle_table_init(&session->mrs, LIMIT_SESSION_MRS);
+	handle_table_init(&session->channels, LIMIT_SESSION_CHANNELS);
+	handle_table_init(&session->cqs, RNIC_SESSION_CQS_MAX);
+	handle_table_init(&session->qps, RNIC_SESSION_QPS_MAX);
+	handle_table_init(&session->ahs, LIMIT_SESSION_AHS);
+
+	event.data.ptr = &session->socket_watch;
+	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0) {
+		free(session);
+		return NULL;
+	}
+	session->client_id = set->next_client_id++;
+	list_add_tail(&set->sessions, &session->node);
+	set->session_count++;
+	return session;
+}
+
+/* The doorbell as an eventfd that is watched and never read; `*passed_fd` is the client's. */
+static int session_open_doorbell(struct session *session, int *passed_fd)
+{
+	struct epoll_event event = {
+		.events = EPOLLIN | EPOLLET,
+		.data.ptr = &session->doorbell_watch,
+	};
+	int result;
+
+	session->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (session->doorbell_fd < 0)
+		return -errno;
+	*passed_fd = fcntl(session->doorbell_fd, F_DUPFD_CLOEXEC, 0);
+	if (*passed_fd < 0)
+		goto close_doorbell;
+	if (epoll_ctl(session->set->epoll_fd, EPOLL_CTL_ADD, session->doorbell_fd, &event) != 0)
+		goto close_passed;
+	return 0;
+
+close_passed:
+	result = -errno;
+	close(*passed_fd);
+	close(session->doorbell_fd);
+	session->doorbell_fd = -1;
+	return result;
+close_doorbell:
+	result = -errno;
+	close(session->doorbell_fd);
+	session->doorbell_fd = -1;
+	return result;
+}
+
+static void session_close_doorbell(struct session *session)
+{
+	if (session->doorbell_fd < 0)
+		return;
+	/* The client may hold the same file description: closing ours would leave the watch. */
+	epoll_ctl(session->set->epoll_fd, EPOLL_CTL_DEL, session->doorbell_fd, NULL);
+	close(session->doorbell_fd);
+	session->doorbell_fd = -1;
+}
+
+int session_open_regions(struct session *session, int fds[4])
+{
+	int result;
+
+	result = shared_region_create(&session->region, RNIC_REGION_SESSION,
+				      sizeof(struct rnic_session_region), &fds[0]);
+	if (result != 0)
+		return result;
+	result = shared_region_create(&session->status, RNIC_REGION_STATUS,
+				      sizeof(struct rnic_status_region), &fds[1]);
+	if (result != 0)
+		goto close_region;
+	result = session_open_doorbell(session, &fds[2]);
+	if (result != 0)
+		goto close_status;
+	result = event_pipe_open(&session->async_pipe, &fds[3]);
+	if (result != 0)
+		goto close_doorbell;
+	rnic_index_publish(&session_status(session)->daemon_polls, session->set->is_polling);
+	return 0;
+
+close_doorbell:
+	close(fds[2]);
+	session_close_doorbell(session);
+close_status:
+	close(fds[1]);
+	shared_region_close(&session->status);
+close_region:
+	close(fds[0]);
+	shared_region_close(&session->region);
+	return result;
+}
+
+void session_free_ah(struct session *session, struct session_ah *ah)
+{
+	handle_table_remove(&session->ahs, ah->handle);
+	ah->pd->pd.references--;
+	session_discharge(session, RESOURCE_AH, 1);
+	free(ah);
+}
+
+void session_free_qp(struct session *session, struct session_qp *qp)
+{
+	struct rnic_status_region *status = session_status(session);
+
+	qp_destroy(qp->qp);
+	atomic_store_explicit(&status->recv_doorbell_wanted[qp->handle.slot], 0,
+			      memory_order_relaxed);
+	list_remove(&qp->intake_node);
+	list_remove(&qp->review_node);
+	event_source_forget(&qp->async);
+	handle_table_remove(&session->qps, qp->handle);
+	session_discharge(session, RESOURCE_SHARED_BYTES, qp->region.bytes);
+	session_discharge(session, RESOURCE_QP, 1);
+	shared_region_close(&qp->region);
+	free(qp);
+}
+
+void session_free_cq(struct session *session, struct session_cq *cq)
+{
+	assert(cq->cq.references == 0);
+	list_remove(&cq->dirty_node);
+	event_source_forget(&cq->event);
+	event_source_forget(&cq->async);
+	if (cq->channel != NULL)
+		cq->channel->references--;
+	handle_table_remove(&session->cqs, cq->handle);
+	session_discharge(session, RESOURCE_SHARED_BYTES, cq->region.bytes);
+	session_discharge(session, RESOURCE_CQ, 1);
+	shared_region_close(&cq->region);
+	free(cq);
+}
+
+void session_free_channel(struct session *session, struct session_channel *channel)
+{
+	assert(channel->references == 0);
+	event_pipe_close(&channel->pipe);
+	handle_table_remove(&session->channels, channel->handle);
+	session_discharge(session, RESOURCE_CHANNEL, 1);
+	free(channel);
+}
+
+void session_free_mr(struct session *session, struct session_mr *mr)
+{
+	mr_deregister(session->set->engine, &mr->mr);
+	if (mr->mode == RNIC_MEMORY_MAPPED)
+		mapped_region_close(&mr->memory.mapped);
+	session->registered_bytes -= mr->mr.length;
+	handle_table_remove(&session->mrs, mr->handle);
+	session_discharge(session, RESOURCE_MR, 1);
+	free(mr);
+}
+
+void session_free_pd(struct session *session, struct session_pd *pd)
+{
+	assert(pd->pd.references == 0);
+	handle_table_remove(&session->pds, pd->handle);
+	session_discharge(session, RESOURCE_PD, 1);
+	free(pd);
+}
+
+/* Users before what they use: QPs name CQs and PDs, MRs and AHs name PDs, CQs name channels. */
+static void session_free_objects(struct session *session)
+{
+	void *object;
+
+	for (uint32_t slot = 0; (object = handle_table_next(&session->qps, &slot)) != NULL;)
+		session_free_qp(session, object);
+	for (uint32_t slot = 0; (object = handle_table_next(&session->ahs, &slot)) != NULL;)
+		session_free_ah(session, object);
+	for (uint32_t slot = 0; (object = handle_table_next(&session->cqs, &slot)) != NULL;)
+		session_free_cq(session, object);
+	for (uint32_t slot = 0; (object = handle_table_next(&session->channels, &slot)) != NULL;)
+		session_free_channel(session, object);
+	for (uint32_t slot = 0; (object = handle_table_next(&session->mrs, &slot)) != NULL;)
+		session_free_mr(session, object);
+	for (uint32_t slot = 0; (object = handle_table_next(&session->pds, &slot)) != NULL;)
+		session_free_pd(session, object);
+}
+
+void session_destroy(struct session *session)
+{
+	struct session_set *set = session->set;
+
+	session_free_objects(session);
+	handle_table_fini(&session->qps);
+	handle_table_fini(&session->ahs);
+	handle_table_fini(&session->cqs);
+	handle_table_fini(&session->channels);
+	handle_table_fini(&session->mrs);
+	handle_table_fini(&session->pds);
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert(session->usage[i] == 0);
+	assert(session->registered_bytes == 0);
+
+	if (session->has_process)
+		remote_process_fini(&session->process);
+	event_pipe_close(&session->async_pipe);
+	session_close_doorbell(session);
+	shared_region_close(&session->status);
+	shared_region_close(&session->region);
+	close(session->socket_fd);
+	list_remove(&session->node);
+	set->session_count--;
+	if (session->has_greeted && !session->is_admin)
+		set->client_count--;
+	if (session->is_broken)
+		set->broken_count--;
+	free(session);
+}
+
+void session_end(struct session *session)
+{
+	if (session->is_broken)
+		return;
+	session->is_broken = true;
+	session->set->broken_count++;
+}
+
+void session_break(struct session *session, const char *format, ...)
+{
+	char reason[RNIC_CTL_TEXT_BYTES];
+	va_list arguments;
+
+	if (session->is_broken)
+		return;
+	session_end(session);
+	va_start(arguments, format);
+	vsnprintf(reason, sizeof(reason), format, arguments);
+	va_end(arguments);
+	log_from_client("client %u (%s, pid %d) was disconnected: %s", session->client_id,
+			session->program[0] != '\0' ? session->program : "unnamed",
+			(int)session->pid, reason);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One client: its socket, its shared regions, and everything it created. Objects belong to the session
+ * and die with it, in an order that leaves no reference behind.
+ *
+ * The client is hostile until proven otherwise, and it is never proven. What it writes into shared
+ * memory is read by intake.c, delivery.c (its consumer index) and doorbell.c, and by nobody else. Wrong
+ * structure breaks the session: session_break() notes it, and session_set_reap() ends the session where
+ * no caller still holds a pointer into it.
+ *
+ * Invariant: `usage` counts exactly what the tables hold; session_destroy() asserts that it ends at 0.
+ */
+#ifndef DAEMON_SESSION_SESSION_H
+#define DAEMON_SESSION_SESSION_H
+
+#include "base/list.h"
+#include "ctl/ctl_message.h"
+#include "engine/cq.h"
+#include "engine/mr.h"
+#include "engine/pd.h"
+#include "mem/mapped_memory.h"
+#include "mem/remote_memory.h"
+#include "session/event_pipe.h"
+#include "session/handle_table.h"
+#include "session/shared_region.h"
+#include "shm/work.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct qp;
+struct session;
+struct session_set;
+
+/* What a descriptor in the set's epoll instance belongs to. */
+enum watch_kind { WATCH_LISTENER, WATCH_SOCKET, WATCH_DOORBELL, WATCH_PIPE };
+
+struct watch {
+	enum watch_kind kind;
+	struct session *session; /* NULL for the listener */
+};
+
+struct session_pd {
+	struct pd pd;
+	struct rnic_handle handle;
+};
+
+struct session_mr {
+	struct mr mr; /* mr.region is that of `memory` */
+	struct rnic_handle handle;
+	uint32_t mode; /* enum rnic_memory_mode of a row; MAPPED names memory.mapped, all others remote */
+	union {
+		struct mapped_region mapped;
+		struct remote_region remote;
+	} memory;
+};
+
+struct session_channel {
+	struct event_pipe pipe;
+	struct rnic_handle handle;
+	uint32_t references; /* CQs */
+};
+
+struct session_cq {
+	struct cq cq; /* cq.user is this struct */
+	struct session *session;
+	struct session_channel *channel; /* NULL: no completion events */
+	struct rnic_handle handle;
+	struct shared_region region;
+	uint32_t slots;
+	uint32_t producer;     /* completions ever written */
+	uint32_t consumer;     /* the client's index when it was last looked at and found valid */
+	bool has_solicited;    /* among those written since the last look at `armed` */
+	struct list dirty_node; /* of session_set.dirty_cqs: written to since then */
+	struct event_source event;
+	struct event_source async;
+};
+
+struct session_qp {
+	struct qp *qp; /* qp->user is this struct */
+	struct session *session;
+	struct session_pd *pd;
+	struct session_cq *send_cq;
+	struct session_cq *recv_cq;
+	struct rnic_handle handle;
+	struct shared_region region;
+	struct rnic_queues_plan plan;
+	uint32_t send_consumer;	 /* send entries ever copied */
+	uint32_t recv_consumer;	 /* receive entries ever copied */
+	uint32_t send_base;	 /* of those, before the last RESET: the engine counts from there */
+	uint32_t recv_base;
+	uint32_t flush_budget;	 /* receive entries that may still be flushed this turn */
+	struct list intake_node; /* of session_set.intake: its ring may hold send entries */
+	struct list review_node; /* of session_set.reviews: it may have gone to ERR */
+	struct event_source async;
+};
+
+struct session_ah {
+	struct session_pd *pd;
+	struct rnic_path path;
+	struct rnic_handle handle;
+};
+
+enum session_resource {
+	RESOURCE_PD,
+	RESOURCE_MR,
+	RESOURCE_CHANNEL,
+	RESOURCE_CQ,
+	RESOURCE_QP,
+	RESOURCE_AH,
+	RESOURCE_SHARED_BYTES, /* of CQ and queue regions */
+	RESOURCE_COUNT,
+};
+
+struct session {
+	struct list node; /* of session_set.sessions */
+	struct session_set *set;
+	int socket_fd;
+	int doorbell_fd; /* -1 in an admin session and before HELLO */
+	uint32_t client_id;
+	pid_t pid;
+	uid_t uid;
+	char program[RNIC_CTL_NAME_BYTES];
+	bool has_greeted; /* HELLO was accepted */
+	bool is_admin;
+	bool is_broken; /* to be destroyed by session_set_reap() */
+	struct watch socket_watch;
+	struct watch doorbell_watch;
+	struct watch pipe_watch; /* of all its pipes that are full */
+
+	struct shared_region region; /* struct rnic_session_region */
+	struct shared_region status; /* struct rnic_status_region */
+	struct event_pipe async_pipe;
+	uint32_t doorbell_consumer;
+	uint32_t doorbells_lost; /* as last seen */
+
+	bool has_process; /* its own address space can be reached */
+	struct remote_process process;
+	struct handle_table pds;
+	struct handle_table mrs;
+	struct handle_table channels;
+	struct handle_table cqs;
+	struct handle_table qps;
+	struct handle_table ahs;
+	uint64_t usage[RESOURCE_COUNT];
+	uint64_t registered_bytes;
+};
+
+/*
+ * Makes a session for a connection that was accepted, which it owns from then on, and puts it into the
+ * set. NULL: out of memory; the caller closes the connection.
+ */
+struct session *session_create(struct session_set *set, int socket_fd, pid_t pid, uid_t uid);
+
+/*
+ * Makes the regions, the doorbell and the pipe of events that HELLO of a client asks for. Their
+ * descriptors, the caller's to pass on and close, are stored at `fds` in the order of
+ * struct rnic_ctl_hello_reply. Negative errno; nothing is made then.
+ */
+int session_open_regions(struct session *session, int fds[4]);
+
+/* Releases everything the session owns, ends the connection, and asserts that nothing is left. */
+void session_destroy(struct session *session);
+
+/*
+ * Charges `amount` of `resource` to the client, against what a session may have and what the device
+ * has. -ENOSPC when that would be too much; nothing is charged then. Every creation passes through here.
+ */
+int session_charge(struct session *session, enum session_resource resource, uint64_t amount);
+void session_discharge(struct session *session, enum session_resource resource, uint64_t amount);
+
+/*
+ * The client broke the protocol: logs one line (the first time) and marks the session, which is
+ * destroyed at the end of the turn. `format` completes "client 3 (program, pid 17) was disconnected: ".
+ */
+void session_break(struct session *session, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The client has gone, or is to go without a word: the session is destroyed at the end of the turn. */
+void session_end(struct session *session);
+
+static inline struct rnic_session_region *session_region(const struct session *session)
+{
+	return session->region.address;
+}
+
+static inline struct rnic_status_region *session_status(const struct session *session)
+{
+	return session->status.address;
+}
+
+/* Releases one object that nothing refers to (asserted) and takes it out of its table. */
+void session_free_pd(struct session *session, struct session_pd *pd);
+void session_free_mr(struct session *session, struct session_mr *mr);
+void session_free_channel(struct session *session, struct session_channel *channel);
+void session_free_cq(struct session *session, struct session_cq *cq);
+void session_free_qp(struct session *session, struct session_qp *qp);
+void session_free_ah(struct session *session, struct session_ah *ah);
+
+#endif

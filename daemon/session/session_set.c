@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/session_set.h"
+
+#include "engine/limits.h"
+#include "engine/qp.h"
+#include "session/delivery.h"
+#include "session/doorbell.h"
+#include "session/intake.h"
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+const struct engine_sink session_set_sink = {
+	.completion = delivery_completion,
+	.async_event = delivery_async_event,
+	.refill = intake_refill,
+};
+
+int session_set_init(struct session_set *set, struct engine *engine,
+		     const struct device_facts *facts)
+{
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll_fd < 0)
+		return -errno;
+	*set = (struct session_set){
+		.engine = engine,
+		.facts = facts,
+		.next_client_id = 1,
+		.epoll_fd = epoll_fd,
+	};
+	list_init(&set->sessions);
+	list_init(&set->intake);
+	list_init(&set->reviews);
+	list_init(&set->dirty_cqs);
+	return 0;
+}
+
+void session_set_fini(struct session_set *set)
+{
+	while (!list_is_empty(&set->sessions))
+		session_destroy(list_first_entry(&set->sessions, struct session, node));
+	assert(list_is_empty(&set->intake) && list_is_empty(&set->reviews) &&
+	       list_is_empty(&set->dirty_cqs));
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert(set->usage[i] == 0);
+	close(set->epoll_fd);
+}
+
+uint32_t session_set_take_work(struct session_set *set)
+{
+	uint32_t taken = 0, rung = 0, visits = 0;
+	struct list *node, visited;
+
+	list_for_each(node, &set->sessions) {
+		struct session *session = list_entry(node, struct session, node);
+
+		if (session->region.address != NULL && !session->is_broken)
+			rung += doorbell_take(session);
+	}
+	/* Each queue is served at most once a turn; those that have more go to the end of the list. */
+	list_init(&visited);
+	while (!list_is_empty(&set->intake) && visits++ < LIMIT_TURN_QUEUES) {
+		struct session_qp *qp = list_first_entry(&set->intake, struct session_qp, intake_node);
+
+		list_remove(&qp->intake_node);
+		list_add_tail(&visited, &qp->intake_node);
+		taken += intake_take_sends(qp, LIMIT_TURN_QUEUE_ENTRIES);
+	}
+	while (!list_is_empty(&visited)) {
+		node = visited.next;
+		list_remove(node);
+		list_add_tail(&set->intake, node);
+	}
+	return taken != 0 ? taken : rung != 0;
+}
+
+bool session_set_has_work(const struct session_set *set)
+{
+	const struct list *node;
+
+	if (!list_is_empty(&set->reviews))
+		return true;
+	list_for_each(node, &set->intake) {
+		const struct session_qp *qp = list_entry(node, struct session_qp, intake_node);
+
+		if (intake_is_possible(qp))
+			return true;
+	}
+	return false;
+}
+
+void session_set_deliver(struct session_set *set)
+{
+	intake_run_reviews(set);
+	delivery_run(set);
+}
+
+void session_set_announce_sleep(struct session_set *set)
+{
+	struct list *node;
+
+	list_for_each(node, &set->sessions) {
+		struct session *session = list_entry(node, struct session, node);
+
+		if (session->region.address != NULL)
+			rnic_wake_announce(&session_region(session)->need_wakeup);
+	}
+}
+
+void session_set_withdraw_sleep(struct session_set *set)
+{
+	struct list *node;
+
+	list_for_each(node, &set->sessions) {
+		struct session *session = list_entry(node, struct session, node);
+
+		if (session->region.address != NULL)
+			rnic_wake_withdraw(&session_region(session)->need_wakeup);
+	}
+}
+
+void session_set_reap(struct session_set *set)
+{
+	struct list *node, *following;
+
+	if (set->broken_count == 0)
+		return;
+	list_for_each_safe(node, following, &set->sessions) {
+		struct session *session = list_entry(node, struct session, node);
+
+		if (session->is_broken)
+			session_destroy(session);
+	}
+	assert(set->broken_count == 0);
+}

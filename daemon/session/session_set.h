@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All sessions of a device, and what the device's loop does with them in a turn: take doorbells, take
+ * work, deliver completions and events, announce sleep, end broken sessions.
+ *
+ * One epoll instance holds every descriptor of the session layer. The loop watches that one descriptor;
+ * ctl_server_poll() serves it. Doorbells and full pipes sit in it edge-triggered and are never read:
+ * clients share those file descriptions and could make a read block.
+ *
+ * Invariant: sessions end in session_set_reap() only, which nothing of this layer calls.
+ */
+#ifndef DAEMON_SESSION_SESSION_SET_H
+#define DAEMON_SESSION_SESSION_SET_H
+
+#include "base/list.h"
+#include "ctl/ctl_message.h"
+#include "engine/engine.h"
+#include "mem/mapped_memory.h"
+#include "session/session.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the device tells the session layer about itself, for HELLO, QUERY and SHOW. */
+struct device_facts {
+	struct rnic_device_attributes device;
+	struct rnic_ctl_port_reply port;
+	struct rnic_ctl_gids_reply gids;
+	char udp_port[RNIC_CTL_NAME_BYTES];
+	char poll[RNIC_CTL_NAME_BYTES];
+	char segmentation[RNIC_CTL_NAME_BYTES];
+	/* The counter numbered `index`; false when there are no more. */
+	bool (*counter)(void *context, uint32_t index, struct rnic_show_counter *counter);
+	void *context;
+};
+
+struct session_set {
+	struct engine *engine;
+	const struct device_facts *facts;
+	struct mapped_files files; /* memfds of clients, mapped */
+	struct list sessions;
+	struct list intake;	/* struct session_qp.intake_node, in order of service */
+	struct list reviews;	/* struct session_qp.review_node */
+	struct list dirty_cqs;	/* struct session_cq.dirty_node */
+	uint32_t session_count;
+	uint32_t client_count; /* sessions that said HELLO and are not admin */
+	uint32_t next_client_id;
+	uint32_t broken_count;
+	int epoll_fd;
+	bool is_polling; /* the loop never sleeps: told to clients in daemon_polls */
+	uint64_t now_ns; /* of the turn under way */
+	uint64_t usage[RESOURCE_COUNT];
+};
+
+/* The callbacks that the engine is to be made with; their context is the set. */
+extern const struct engine_sink session_set_sink;
+
+/*
+ * Makes an empty set. `engine` and `facts` outlive it; the engine may be initialised afterwards, with
+ * session_set_sink. Negative errno of epoll_create1.
+ */
+int session_set_init(struct session_set *set, struct engine *engine,
+		     const struct device_facts *facts);
+
+/* Ends all sessions. */
+void session_set_fini(struct session_set *set);
+
+/*
+ * Takes doorbells and send entries of all sessions, a bounded number of each queue and of all queues.
+ * Returns how many entries were taken, or 1 when doorbells were.
+ */
+uint32_t session_set_take_work(struct session_set *set);
+
+/* Whether a queue still holds entries that could be taken at once. */
+bool session_set_has_work(const struct session_set *set);
+
+/* Lets clients know of what completed in this turn: wakes those that asked for it. */
+void session_set_deliver(struct session_set *set);
+
+/* Before sleeping: asks all clients to ring. The caller takes work once more before it sleeps. */
+void session_set_announce_sleep(struct session_set *set);
+
+/* After sleeping, or when there was work after all. */
+void session_set_withdraw_sleep(struct session_set *set);
+
+/* Ends the sessions that were broken. Call it where no pointer into a session is held. */
+void session_set_reap(struct session_set *set);
+
+#endif
