@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "native/daemon_link.h"
+
+#include <rnic/rnic.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+union control_buffer {
+	struct cmsghdr header;
+	uint8_t bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
+};
+
+struct message {
+	_Alignas(8) uint8_t bytes[RNIC_CTL_MESSAGE_BYTES];
+	size_t received;
+	int fds[RNIC_CTL_FDS_MAX];
+	unsigned fd_count;
+};
+
+static _Thread_local char refusal_reason[RNIC_CTL_TEXT_BYTES];
+
+const char *rnic_refusal_reason(void)
+{
+	return refusal_reason;
+}
+
+/*
+ * In a directory that every user may write to, the path alone does not say who listens: only the user
+ * itself and root are believed there.
+ */
+static int check_peer(int fd, const char *path)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (strncmp(path, "/tmp/", 5) != 0)
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+		return -errno;
+	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EACCES;
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int error;
+	int fd;
+
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
+	    (int)sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		error = -errno;
+		if (error != -EINTR)
+			goto close_socket;
+	}
+	return fd;
+
+close_socket:
+	close(fd);
+	return error;
+}
+
+void rnic_link_init(struct rnic_link *link)
+{
+	*link = (struct rnic_link){.next_request_id = 1};
+	atomic_init(&link->lost, -ENODEV);
+	atomic_init(&link->fd, -1);
+	pthread_mutex_init(&link->lock, NULL);
+}
+
+int rnic_link_open(struct rnic_link *link, const char *socket_path)
+{
+	char path[RNIC_SOCKET_PATH_BYTES];
+	int error;
+	int fd;
+
+	if (socket_path == NULL) {
+		error = rnic_default_socket_path(path);
+		if (error != 0)
+			return error;
+	}
+	fd = connect_to(socket_path == NULL ? path : socket_path);
+	if (fd < 0)
+		return fd;
+	error = socket_path == NULL ? check_peer(fd, path) : 0;
+	if (error != 0) {
+		close(fd);
+		return error;
+	}
+	atomic_store(&link->fd, fd);
+	atomic_store(&link->lost, 0);
+	return 0;
+}
+
+void rnic_link_lose(struct rnic_link *link, int error)
+{
+	int alive = 0;
+	int fd = atomic_load(&link->fd);
+
+	assert(error < 0);
+	if (atomic_compare_exchange_strong(&link->lost, &alive, error) && fd >= 0)
+		shutdown(fd, SHUT_RDWR);
+}
+
+void rnic_link_close(struct rnic_link *link)
+{
+	int fd;
+
+	rnic_link_lose(link, -ENODEV);
+	pthread_mutex_lock(&link->lock);
+	fd = atomic_exchange(&link->fd, -1);
+	pthread_mutex_unlock(&link->lock);
+	if (fd >= 0)
+		close(fd);
+}
+
+void rnic_link_forked(struct rnic_link *link)
+{
+	int fd = atomic_exchange(&link->fd, -1);
+
+	atomic_store(&link->lost, -ENODEV);
+	if (fd >= 0)
+		close(fd);
+	/* A thread that held the lock did not survive into this process. */
+	pthread_mutex_init(&link->lock, NULL);
+}
+
+void rnic_link_fini(struct rnic_link *link)
+{
+	pthread_mutex_destroy(&link->lock);
+}
+
+int rnic_link_check(struct rnic_link *link)
+{
+	struct pollfd state = {.fd = atomic_load(&link->fd), .events = POLLRDHUP};
+
+	if (rnic_link_lost(link) == 0 && poll(&state, 1, 0) > 0 &&
+	    (state.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0)
+		rnic_link_lose(link, -ENODEV);
+	return rnic_link_lost(link);
+}
+
+static int send_request(struct rnic_link *link, const struct rnic_call *call, uint32_t request_id)
+{
+	struct rnic_ctl_header header = {
+		.magic = RNIC_CTL_MAGIC,
+		.version = link->version,
+		.operation = (uint16_t)call->operation,
+		.request_id = request_id,
+		.bytes = (uint32_t)(sizeof(header) + call->request_bytes),
+	};
+	struct iovec parts[] = {
+		{.iov_base = &header, .iov_len = sizeof(header)},
+		{.iov_base = (void *)call->request, .iov_len = call->request_bytes},
+	};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	union control_buffer control;
+
+	if (call->request_fd >= 0) {
+		control.header = (struct cmsghdr){
+			.cmsg_len = CMSG_LEN(sizeof(int)),
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+		};
+		memcpy(CMSG_DATA(&control.header), &call->request_fd, sizeof(int));
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(sizeof(int));
+	}
+	while (sendmsg(atomic_load(&link->fd), &message, MSG_NOSIGNAL) < 0) {
+		if (errno != EINTR)
+			return errno == EPIPE || errno == ECONNRESET ? -ENODEV : -errno;
+	}
+	return 0;
+}
+
+static void close_all(struct message *message)
+{
+	for (unsigned i = 0; i < message->fd_count; i++)
+		close(message->fds[i]);
+	message->fd_count = 0;
+}
+
+static void collect_fds(struct msghdr *header, struct message *message)
+{
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part != NULL;
+	     part = CMSG_NXTHDR(header, part)) {
+		size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < count && message->fd_count < RNIC_CTL_FDS_MAX; i++)
+			memcpy(&message->fds[message->fd_count++],
+			       CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+	}
+}
+
+static int receive_reply(struct rnic_link *link, struct message *message)
+{
+	struct iovec part = {.iov_base = message->bytes, .iov_len = sizeof(message->bytes)};
+	union control_buffer control;
+	struct msghdr header = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t received;
+
+	message->fd_count = 0;
+	do {
+		received = recvmsg(atomic_load(&link->fd), &header, MSG_CMSG_CLOEXEC);
+	} while (received < 0 && errno == EINTR);
+	if (received <= 0)
+		return -ENODEV;
+	message->received = (size_t)received;
+	collect_fds(&header, message);
+	if ((header.msg_flags & MSG_TRUNC) != 0)
+		return -EIO;
+	/* No room for descriptors in this process: the daemon did nothing wrong. */
+	return (header.msg_flags & MSG_CTRUNC) != 0 ? -EMFILE : 0;
+}
+
+/* Hands a well-formed reply to the caller; false when it is not what was asked for. */
+static bool try_accept(struct rnic_link *link, const struct rnic_call *call,
+		       struct message *message, int *result)
+{
+	const uint8_t *payload = message->bytes + sizeof(struct rnic_ctl_header);
+	struct rnic_ctl_header header;
+
+	memcpy(&header, message->bytes, sizeof(header));
+	*result = header.status;
+	if (header.status != 0) {
+		memcpy(refusal_reason, payload, sizeof(refusal_reason));
+		return true;
+	}
+	if (message->fd_count != call->reply_fd_count)
+		return false;
+	if (call->reply_bytes > 0)
+		memcpy(call->reply, payload, call->reply_bytes);
+	for (unsigned i = 0; i < message->fd_count; i++)
+		call->reply_fds[i] = message->fds[i];
+	message->fd_count = 0;
+	link->version = header.version;
+	return true;
+}
+
+static int exchange(struct rnic_link *link, const struct rnic_call *call)
+{
+	uint32_t request_id = link->next_request_id++;
+	struct message message;
+	int result = 0;
+	int error = rnic_link_lost(link);
+
+	if (error != 0)
+		return error;
+	message.fd_count = 0;
+	error = send_request(link, call, request_id);
+	if (error != 0)
+		goto lose;
+	error = receive_reply(link, &message);
+	if (error != 0)
+		goto lose;
+	error = -EIO;
+	if (rnic_ctl_check_reply(message.bytes, message.received, message.fd_count,
+				 call->operation, request_id) != 0 ||
+	    !try_accept(link, call, &message, &result))
+		goto lose;
+	return result;
+
+lose:
+	/* Request and reply are out of step from here on, or the other side is gone. */
+	close_all(&message);
+	rnic_link_lose(link, error);
+	return error;
+}
+
+int rnic_link_call(struct rnic_link *link, const struct rnic_call *call)
+{
+	int error = rnic_link_lost(link);
+
+	refusal_reason[0] = 0;
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&link->lock);
+	error = exchange(link, call);
+	pthread_mutex_unlock(&link->lock);
+	return error;
+}
+
+int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+			  struct rnic_handle handle)
+{
+	const struct rnic_ctl_object object = {.handle = handle};
+	const struct rnic_call call = {
+		.operation = operation,
+		.request = &object,
+		.request_bytes = sizeof(object),
+		.request_fd = -1,
+	};
+
+	return rnic_link_call(link, &call);
+}

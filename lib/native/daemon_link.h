@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control connection to the daemon: one request, one reply, under a lock. Owned by a context.
+ *
+ * The link is alive or lost, and once lost it stays lost: `lost` then holds the negative errno of every
+ * further call. The daemon's end of the socket closing, a reply that breaks the protocol, and fork() in
+ * the child lose it.
+ */
+#ifndef RNIC_NATIVE_DAEMON_LINK_H
+#define RNIC_NATIVE_DAEMON_LINK_H
+
+#include "ctl/ctl_message.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct rnic_link {
+	atomic_int lost; /* 0 while alive */
+	atomic_int fd;
+	pthread_mutex_t lock; /* one request at a time; guards what follows */
+	uint16_t version;     /* agreed on; 0 before HELLO is answered */
+	uint32_t next_request_id;
+};
+
+/*
+ * One request. Payloads are copied; `request` may be NULL with 0 bytes, `reply` is filled on success only.
+ * `reply_fds` gets exactly `reply_fd_count` descriptors, which are then the caller's.
+ */
+struct rnic_call {
+	enum rnic_ctl_operation operation;
+	const void *request;
+	size_t request_bytes;
+	int request_fd; /* -1: none */
+	void *reply;
+	size_t reply_bytes;
+	int *reply_fds;
+	unsigned reply_fd_count;
+};
+
+/* A link that is not connected counts as lost. */
+void rnic_link_init(struct rnic_link *link);
+void rnic_link_fini(struct rnic_link *link);
+
+/* Connects to the daemon at `socket_path`, NULL for the default. Returns 0 or a negative errno. */
+int rnic_link_open(struct rnic_link *link, const char *socket_path);
+
+/* Closes the connection; the link is lost then. */
+void rnic_link_close(struct rnic_link *link);
+
+/*
+ * Sends a request and waits for its reply. Returns 0, the daemon's refusal (its reason is kept for
+ * rnic_refusal_reason()), or the errno of a lost link.
+ */
+int rnic_link_call(struct rnic_link *link, const struct rnic_call *call);
+
+/* Requests whose payload is one handle and whose reply is empty. */
+int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+			  struct rnic_handle handle);
+
+/* Declares the link lost with `error` and wakes whoever waits in it. The first error stays. */
+void rnic_link_lose(struct rnic_link *link, int error);
+
+/* In the child after fork(): drops the descriptor so that the parent's death stays visible. */
+void rnic_link_forked(struct rnic_link *link);
+
+/* Looks without waiting whether the daemon hung up, and if so loses the link. Returns `lost`. */
+int rnic_link_check(struct rnic_link *link);
+
+/* 0 while the link is alive, else a negative errno. */
+static inline int rnic_link_lost(const struct rnic_link *link)
+{
+	return atomic_load_explicit(&link->lost, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "native/rnic_objects.h"
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * All contexts of the process, so that a child of fork() can let go of its parent's connections: while
+ * it held a copy, the daemon would not see the parent die.
+ */
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rnic_context *contexts;
+static pthread_once_t fork_handlers_once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&contexts_lock);
+}
+
+static void after_fork_in_parent(void)
+{
+	pthread_mutex_unlock(&contexts_lock);
+}
+
+/* Threads that held a lock did not survive into the child, so nobody would ever release it. */
+static void forget_locks(struct rnic_context *context)
+{
+	pthread_mutex_init(&context->objects_lock, NULL);
+	pthread_cond_init(&context->acknowledged, NULL);
+	rnic_spinlock_init(&context->doorbell_lock);
+	for (size_t slot = 0; slot < RNIC_SESSION_CQS_MAX; slot++)
+		if (context->cqs[slot] != NULL)
+			rnic_spinlock_init(&context->cqs[slot]->lock);
+	for (size_t slot = 0; slot < RNIC_SESSION_QPS_MAX; slot++) {
+		if (context->qps[slot] == NULL)
+			continue;
+		rnic_spinlock_init(&context->qps[slot]->send.lock);
+		rnic_spinlock_init(&context->qps[slot]->recv.lock);
+	}
+}
+
+static void after_fork_in_child(void)
+{
+	for (struct rnic_context *context = contexts; context != NULL; context = context->next) {
+		rnic_link_forked(&context->link);
+		forget_locks(context);
+	}
+	contexts = NULL;
+	pthread_mutex_init(&contexts_lock, NULL);
+}
+
+static void install_fork_handlers(void)
+{
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static void contexts_add(struct rnic_context *context)
+{
+	pthread_mutex_lock(&contexts_lock);
+	context->next = contexts;
+	contexts = context;
+	pthread_mutex_unlock(&contexts_lock);
+}
+
+static void contexts_remove(const struct rnic_context *context)
+{
+	pthread_mutex_lock(&contexts_lock);
+	for (struct rnic_context **link = &contexts; *link != NULL; link = &(*link)->next) {
+		if (*link == context) {
+			*link = context->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&contexts_lock);
+}
+
+int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **region)
+{
+	const bool ours_to_write = kind == RNIC_REGION_SESSION || kind == RNIC_REGION_QUEUES;
+	const struct rnic_region_header *header;
+	struct stat status;
+	void *mapped;
+
+	if (fstat(fd, &status) != 0)
+		return -errno;
+	if (status.st_size < 0 || (uint64_t)status.st_size < bytes)
+		return -EIO;
+	mapped = mmap(NULL, bytes, ours_to_write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
+		      0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	header = mapped;
+	if (header->magic != RNIC_REGION_MAGIC || header->version != RNIC_SHM_VERSION ||
+	    header->kind != kind || header->bytes < bytes) {
+		munmap(mapped, bytes);
+		return -EIO;
+	}
+	*region = mapped;
+	return 0;
+}
+
+void rnic_region_unmap(const void *region, uint64_t bytes)
+{
+	if (region != NULL)
+		munmap((void *)region, bytes);
+}
+
+static int hello(struct rnic_link *link, uint32_t flags, int memory_fd,
+		 struct rnic_device_attributes *device, int fds[4])
+{
+	const unsigned fd_count = (flags & RNIC_HELLO_ADMIN) != 0 ? 0 : 4;
+	struct rnic_ctl_hello_reply reply;
+	struct rnic_ctl_hello request = {
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
+		.flags = flags,
+	};
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_HELLO,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = memory_fd,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+		.reply_fds = fds,
+		.reply_fd_count = fd_count,
+	};
+	int error;
+
+	snprintf(request.program, sizeof(request.program), "%s", program_invocation_short_name);
+	error = rnic_link_call(link, &call);
+	if (error != 0)
+		return error;
+	*device = reply.device;
+	device->name[sizeof(device->name) - 1] = 0;
+	device->netdev[sizeof(device->netdev) - 1] = 0;
+	device->firmware[sizeof(device->firmware) - 1] = 0;
+	return 0;
+}
+
+int rnic_query_device_at(const char *socket_path, struct rnic_device_attributes *attributes)
+{
+	struct rnic_link link;
+	int error;
+
+	rnic_link_init(&link);
+	error = rnic_link_open(&link, socket_path);
+	if (error == 0)
+		error = hello(&link, RNIC_HELLO_ADMIN, -1, attributes, NULL);
+	rnic_link_close(&link);
+	rnic_link_fini(&link);
+	return error;
+}
+
+/*
+ * Introduces the process. Its memory travels as a descriptor, which needs no right to trace it; where the
+ * file cannot be opened the daemon tries process_vm_readv(2).
+ */
+static int introduce(struct rnic_context *context, int fds[4])
+{
+	int memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	int error = hello(&context->link, memory_fd >= 0 ? RNIC_HELLO_MEMORY_FD : 0, memory_fd,
+			  &context->device, fds);
+
+	if (memory_fd >= 0)
+		close(memory_fd);
+	return error;
+}
+
+static void context_free(struct rnic_context *context)
+{
+	rnic_blocks_release(context);
+	rnic_region_unmap(context->session, sizeof(*context->session));
+	rnic_region_unmap(context->status, sizeof(*context->status));
+	if (context->doorbell_fd >= 0)
+		close(context->doorbell_fd);
+	if (context->async_fd >= 0)
+		close(context->async_fd);
+	rnic_link_fini(&context->link);
+	pthread_mutex_destroy(&context->objects_lock);
+	pthread_cond_destroy(&context->acknowledged);
+	free(context->qps);
+	free(context->cqs);
+	free(context);
+}
+
+static int map_session(struct rnic_context *context, int session_fd, int status_fd)
+{
+	void *session;
+	void *status;
+	int error = rnic_region_map(session_fd, RNIC_REGION_SESSION, sizeof(*context->session),
+				    &session);
+
+	if (error != 0)
+		return error;
+	context->session = session;
+	error = rnic_region_map(status_fd, RNIC_REGION_STATUS, sizeof(*context->status), &status);
+	if (error != 0)
+		return error;
+	context->status = status;
+	return 0;
+}
+
+static struct rnic_context *context_new(void)
+{
+	struct rnic_context *context = calloc(1, sizeof(*context));
+
+	if (context == NULL)
+		return NULL;
+	context->qps = calloc(RNIC_SESSION_QPS_MAX, sizeof(struct rnic_qp *));
+	context->cqs = calloc(RNIC_SESSION_CQS_MAX, sizeof(struct rnic_cq *));
+	if (context->qps == NULL || context->cqs == NULL) {
+		free(context->qps);
+		free(context->cqs);
+		free(context);
+		return NULL;
+	}
+	rnic_link_init(&context->link);
+	atomic_init(&context->references, 1);
+	context->doorbell_fd = -1;
+	context->async_fd = -1;
+	rnic_spinlock_init(&context->doorbell_lock);
+	pthread_mutex_init(&context->objects_lock, NULL);
+	pthread_cond_init(&context->acknowledged, NULL);
+	return context;
+}
+
+int rnic_open(const char *socket_path, struct rnic_context **opened)
+{
+	struct rnic_context *context = context_new();
+	int fds[4];
+	int error;
+
+	if (context == NULL)
+		return -ENOMEM;
+	pthread_once(&fork_handlers_once, install_fork_handlers);
+	error = rnic_link_open(&context->link, socket_path);
+	if (error != 0)
+		goto free_context;
+	contexts_add(context);
+	error = introduce(context, fds);
+	if (error != 0)
+		goto close_link;
+	context->doorbell_fd = fds[2];
+	context->async_fd = fds[3];
+	error = map_session(context, fds[0], fds[1]);
+	close(fds[0]);
+	close(fds[1]);
+	if (error != 0)
+		goto close_link;
+	*opened = context;
+	return 0;
+
+close_link:
+	contexts_remove(context);
+	rnic_link_close(&context->link);
+free_context:
+	context_free(context);
+	return error;
+}
+
+void rnic_close(struct rnic_context *context)
+{
+	contexts_remove(context);
+	rnic_link_close(&context->link);
+	rnic_context_release(context);
+}
+
+void rnic_context_hold(struct rnic_context *context)
+{
+	atomic_fetch_add_explicit(&context->references, 1, memory_order_relaxed);
+}
+
+void rnic_context_release(struct rnic_context *context)
+{
+	unsigned before =
+		atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel);
+
+	assert(before > 0);
+	if (before == 1)
+		context_free(context);
+}
+
+const struct rnic_device_attributes *rnic_get_device_attributes(const struct rnic_context *context)
+{
+	return &context->device;
+}
+
+/* A full counter already wakes the daemon, so EAGAIN needs no second try. */
+static void wake_daemon(const struct rnic_context *context)
+{
+	const uint64_t one = 1;
+
+	while (write(context->doorbell_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot)
+{
+	struct rnic_session_region *session = context->session;
+	uint32_t consumer = rnic_index_load(&context->status->doorbell_consumer);
+	uint32_t producer;
+
+	rnic_spinlock_lock(&context->doorbell_lock);
+	producer = atomic_load_explicit(&session->doorbell_producer.value, memory_order_relaxed);
+	if (producer - consumer < RNIC_DOORBELL_SLOTS) {
+		atomic_store_explicit(&session->doorbells[producer % RNIC_DOORBELL_SLOTS],
+				      RNIC_DOORBELL(kind, slot), memory_order_relaxed);
+		rnic_index_publish(&session->doorbell_producer, producer + 1);
+	} else {
+		rnic_index_publish(&session->doorbells_lost,
+				   rnic_index_load(&session->doorbells_lost) + 1);
+	}
+	rnic_spinlock_unlock(&context->doorbell_lock);
+	if (rnic_wake_take(&session->need_wakeup))
+		wake_daemon(context);
+}

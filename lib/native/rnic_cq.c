@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Completion queues and their channels: everything but polling, which is in rnic_poll.c. */
+#include "native/rnic_objects.h"
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int rnic_create_channel(struct rnic_context *context, struct rnic_channel **created)
+{
+	struct rnic_ctl_channel_reply reply;
+	int fd;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CREATE_CHANNEL,
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+		.reply_fds = &fd,
+		.reply_fd_count = 1,
+	};
+	struct rnic_channel *channel = malloc(sizeof(*channel));
+	int error;
+
+	if (channel == NULL)
+		return -ENOMEM;
+	error = rnic_link_call(&context->link, &call);
+	if (error != 0) {
+		free(channel);
+		return error;
+	}
+	*channel = (struct rnic_channel){.context = context, .handle = reply.channel, .fd = fd};
+	rnic_context_hold(context);
+	*created = channel;
+	return 0;
+}
+
+int rnic_destroy_channel(struct rnic_channel *channel)
+{
+	int error = rnic_link_call_object(&channel->context->link, RNIC_CTL_DESTROY_CHANNEL,
+					  channel->handle);
+
+	if (error != 0 && rnic_context_lost(channel->context) == 0)
+		return error;
+	close(channel->fd);
+	rnic_context_release(channel->context);
+	free(channel);
+	return 0;
+}
+
+int rnic_channel_fd(const struct rnic_channel *channel)
+{
+	return channel->fd;
+}
+
+/* Maps the region that a reply brought and makes it the queue's. */
+static int adopt_region(struct rnic_cq *cq, const struct rnic_ctl_cq_reply *reply, int fd)
+{
+	void *region;
+	int error;
+
+	if (reply->entries == 0 || reply->entries > RNIC_CQ_ENTRIES_MAX ||
+	    reply->slots != rnic_cq_slots(reply->entries))
+		return -EIO;
+	error = rnic_region_map(fd, RNIC_REGION_CQ, rnic_cq_region_bytes(reply->slots), &region);
+	if (error != 0)
+		return error;
+	if (cq->region != NULL)
+		rnic_region_unmap(cq->region, rnic_cq_region_bytes(cq->slots));
+	cq->region = region;
+	cq->entries = (const struct rnic_completion_entry *)((const uint8_t *)region +
+							     RNIC_CQ_ENTRIES_OFFSET);
+	cq->slots = reply->slots;
+	cq->entry_count = reply->entries;
+	return 0;
+}
+
+static int request_cq(struct rnic_cq *cq, uint32_t entries, uint32_t completion_vector)
+{
+	const struct rnic_ctl_create_cq request = {
+		.entries = entries,
+		.completion_vector = completion_vector,
+		.channel = cq->channel == NULL ? (struct rnic_handle){0} : cq->channel->handle,
+	};
+	struct rnic_ctl_cq_reply reply;
+	int fd;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CREATE_CQ,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+		.reply_fds = &fd,
+		.reply_fd_count = 1,
+	};
+	int error = rnic_link_call(&cq->context->link, &call);
+
+	if (error != 0)
+		return error;
+	cq->handle = reply.cq;
+	error = reply.cq.slot < RNIC_SESSION_CQS_MAX ? adopt_region(cq, &reply, fd) : -EIO;
+	close(fd);
+	if (error != 0)
+		rnic_link_call_object(&cq->context->link, RNIC_CTL_DESTROY_CQ, reply.cq);
+	return error;
+}
+
+int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_channel *channel,
+		   uint32_t completion_vector, void *user, struct rnic_cq **created)
+{
+	struct rnic_cq *cq;
+	int error;
+
+	if (entries == 0 || entries > context->device.max_cqe ||
+	    completion_vector >= context->device.completion_vectors)
+		return -EINVAL;
+	cq = calloc(1, sizeof(*cq));
+	if (cq == NULL)
+		return -ENOMEM;
+	cq->context = context;
+	cq->channel = channel;
+	cq->user = user;
+	rnic_spinlock_init(&cq->lock);
+
+	/* An event may name the slot as soon as it exists, so nobody looks it up before it is filled. */
+	pthread_mutex_lock(&context->objects_lock);
+	error = request_cq(cq, entries, completion_vector);
+	if (error == 0) {
+		cq->control = &context->session->cqs[cq->handle.slot];
+		atomic_store(&cq->control->consumer, 0);
+		atomic_store(&cq->control->armed, RNIC_CQ_UNARMED);
+		context->cqs[cq->handle.slot] = cq;
+	}
+	pthread_mutex_unlock(&context->objects_lock);
+	if (error != 0) {
+		free(cq);
+		return error;
+	}
+	rnic_context_hold(context);
+	*created = cq;
+	return 0;
+}
+
+int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries)
+{
+	const struct rnic_ctl_resize_cq request = {.cq = cq->handle, .entries = entries};
+	struct rnic_ctl_cq_reply reply;
+	int fd;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_RESIZE_CQ,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+		.reply_fds = &fd,
+		.reply_fd_count = 1,
+	};
+	int error;
+
+	if (entries == 0 || entries > cq->context->device.max_cqe)
+		return -EINVAL;
+	rnic_spinlock_lock(&cq->lock);
+	error = rnic_link_call(&cq->context->link, &call);
+	if (error == 0) {
+		error = adopt_region(cq, &reply, fd);
+		close(fd);
+		/* The daemon writes to a region that cannot be seen: completions would be lost. */
+		if (error != 0)
+			rnic_link_lose(&cq->context->link, -EIO);
+	}
+	rnic_spinlock_unlock(&cq->lock);
+	return error;
+}
+
+int rnic_destroy_cq(struct rnic_cq *cq)
+{
+	struct rnic_context *context = cq->context;
+	int error;
+
+	/* The slot is emptied in the same breath, for the daemon may give it to the next queue at once. */
+	pthread_mutex_lock(&context->objects_lock);
+	error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_CQ, cq->handle);
+	if (error != 0 && rnic_context_lost(context) == 0) {
+		pthread_mutex_unlock(&context->objects_lock);
+		return error;
+	}
+	context->cqs[cq->handle.slot] = NULL;
+	rnic_event_count_wait(context, &cq->completion_events);
+	rnic_event_count_wait(context, &cq->async_events);
+	pthread_mutex_unlock(&context->objects_lock);
+	rnic_region_unmap(cq->region, rnic_cq_region_bytes(cq->slots));
+	rnic_context_release(context);
+	free(cq);
+	return 0;
+}
+
+uint32_t rnic_cq_entries(const struct rnic_cq *cq)
+{
+	return cq->entry_count;
+}
+
+void *rnic_cq_user(const struct rnic_cq *cq)
+{
+	return cq->user;
+}
+
+int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
+{
+	uint32_t unarmed = RNIC_CQ_UNARMED;
+	int error = rnic_context_lost(cq->context);
+
+	if (error != 0)
+		return error;
+	if (cq->channel == NULL)
+		return -EINVAL;
+	/* Armed for any entry covers solicited ones, so it is never weakened. */
+	if (solicited_only)
+		atomic_compare_exchange_strong(&cq->control->armed, &unarmed,
+					       RNIC_CQ_ARMED_SOLICITED);
+	else
+		atomic_store(&cq->control->armed, RNIC_CQ_ARMED_ANY);
+	/* Against the daemon, which publishes an entry and then takes `armed`: one of both sees the other. */
+	atomic_thread_fence(memory_order_seq_cst);
+	return 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "native/rnic_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *attributes)
+{
+	struct rnic_ctl_port_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_QUERY_PORT,
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	int error = rnic_link_call(&context->link, &call);
+
+	if (error != 0)
+		return error;
+	*attributes = (struct rnic_port_attributes){
+		.state = reply.state,
+		.max_mtu = reply.max_mtu,
+		.active_mtu = reply.active_mtu,
+		.max_message_bytes = reply.max_message_bytes,
+		.gid_count = reply.gid_count,
+		.speed_mbps = reply.speed_mbps,
+	};
+	return 0;
+}
+
+int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid *gid,
+		   uint32_t *netdev_index)
+{
+	struct rnic_ctl_gids_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_QUERY_GIDS,
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	int error;
+
+	if (index >= context->device.gid_count)
+		return -EINVAL;
+	error = rnic_link_call(&context->link, &call);
+	if (error != 0)
+		return error;
+	if (reply.count > RNIC_GIDS_MAX)
+		return -EIO;
+	if (index >= reply.count || index >= RNIC_GIDS_MAX)
+		return -EINVAL;
+	*gid = reply.entries[index].gid;
+	if (netdev_index != NULL)
+		*netdev_index = reply.entries[index].netdev_index;
+	return 0;
+}
+
+int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **allocated)
+{
+	struct rnic_ctl_pd_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_ALLOC_PD,
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	struct rnic_pd *pd = malloc(sizeof(*pd));
+	int error;
+
+	if (pd == NULL)
+		return -ENOMEM;
+	error = rnic_link_call(&context->link, &call);
+	if (error != 0) {
+		free(pd);
+		return error;
+	}
+	*pd = (struct rnic_pd){.context = context, .handle = reply.pd};
+	rnic_context_hold(context);
+	*allocated = pd;
+	return 0;
+}
+
+int rnic_dealloc_pd(struct rnic_pd *pd)
+{
+	int error = rnic_link_call_object(&pd->context->link, RNIC_CTL_DEALLOC_PD, pd->handle);
+
+	if (error != 0 && rnic_context_lost(pd->context) == 0)
+		return error;
+	rnic_context_release(pd->context);
+	free(pd);
+	return 0;
+}
+
+int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic_ah **created)
+{
+	const struct rnic_ctl_create_ah request = {.pd = pd->handle, .path = *path};
+	struct rnic_ctl_ah_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CREATE_AH,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	struct rnic_ah *ah = malloc(sizeof(*ah));
+	int error;
+
+	if (ah == NULL)
+		return -ENOMEM;
+	error = rnic_link_call(&pd->context->link, &call);
+	if (error != 0) {
+		free(ah);
+		return error;
+	}
+	*ah = (struct rnic_ah){.context = pd->context, .handle = reply.ah};
+	rnic_context_hold(ah->context);
+	*created = ah;
+	return 0;
+}
+
+int rnic_destroy_ah(struct rnic_ah *ah)
+{
+	int error = rnic_link_call_object(&ah->context->link, RNIC_CTL_DESTROY_AH, ah->handle);
+
+	if (error != 0 && rnic_context_lost(ah->context) == 0)
+		return error;
+	rnic_context_release(ah->context);
+	free(ah);
+	return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory: blocks that the daemon can map, and the registration of ranges.
+ */
+#include "base/bits.h"
+#include "native/rnic_objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static int create_memfd(size_t bytes)
+{
+	int error;
+	int fd = memfd_create("rnic-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)bytes) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+int rnic_alloc(struct rnic_context *context, size_t bytes, void **memory)
+{
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	struct rnic_block *block;
+	void *mapped;
+	int error;
+	int fd;
+
+	if (bytes == 0)
+		return -EINVAL;
+	if (bytes > SIZE_MAX / 4)
+		return -ENOMEM;
+	bytes = rnic_round_up(bytes, page_bytes);
+	block = malloc(sizeof(*block));
+	if (block == NULL)
+		return -ENOMEM;
+	fd = create_memfd(bytes);
+	if (fd < 0) {
+		error = fd;
+		goto free_block;
+	}
+	mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED) {
+		error = -errno;
+		goto close_memfd;
+	}
+	pthread_mutex_lock(&context->objects_lock);
+	*block = (struct rnic_block){
+		.next = context->blocks, .memory = mapped, .bytes = bytes, .fd = fd};
+	context->blocks = block;
+	pthread_mutex_unlock(&context->objects_lock);
+	*memory = mapped;
+	return 0;
+
+close_memfd:
+	close(fd);
+free_block:
+	free(block);
+	return error;
+}
+
+static void block_release(struct rnic_block *block)
+{
+	munmap(block->memory, block->bytes);
+	close(block->fd);
+	free(block);
+}
+
+int rnic_free(struct rnic_context *context, void *memory)
+{
+	struct rnic_block *block = NULL;
+
+	pthread_mutex_lock(&context->objects_lock);
+	for (struct rnic_block **link = &context->blocks; *link != NULL; link = &(*link)->next) {
+		if ((*link)->memory == memory) {
+			block = *link;
+			*link = block->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&context->objects_lock);
+	if (block == NULL)
+		return -EINVAL;
+	block_release(block);
+	return 0;
+}
+
+void rnic_blocks_release(struct rnic_context *context)
+{
+	while (context->blocks != NULL) {
+		struct rnic_block *block = context->blocks;
+
+		context->blocks = block->next;
+		block_release(block);
+	}
+}
+
+const struct rnic_block *rnic_block_find(const struct rnic_context *context, const void *address,
+					 size_t length)
+{
+	const uintptr_t start = (uintptr_t)address;
+
+	for (const struct rnic_block *block = context->blocks; block != NULL; block = block->next) {
+		uintptr_t memory = (uintptr_t)block->memory;
+
+		if (start >= memory && start - memory <= block->bytes &&
+		    length <= block->bytes - (start - memory))
+			return block;
+	}
+	return NULL;
+}
+
+/* Kernels before 5.14: at least that every page is mapped. */
+static int prove_mapped(uintptr_t start, size_t bytes, size_t page_bytes)
+{
+	unsigned char present[1024];
+
+	for (size_t done = 0; done < bytes;) {
+		size_t part = bytes - done;
+
+		if (part > sizeof(present) * page_bytes)
+			part = sizeof(present) * page_bytes;
+		if (mincore((void *)(start + done), part, present) != 0)
+			return errno == EAGAIN ? -EAGAIN : -EFAULT;
+		done += part;
+	}
+	return 0;
+}
+
+/*
+ * Proves that the process itself may use the range as `access` wants. The daemon must not be the one to
+ * find out: through /proc/self/mem it could write even where the process cannot.
+ */
+static int prove_range(const void *address, size_t length, uint32_t access)
+{
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	const int advice = (access & RNIC_ACCESS_LOCAL_WRITE) != 0 ? MADV_POPULATE_WRITE :
+								     MADV_POPULATE_READ;
+	const uintptr_t start = (uintptr_t)address & ~(page_bytes - 1);
+	uintptr_t end;
+
+	if (__builtin_add_overflow((uintptr_t)address, length, &end) ||
+	    __builtin_add_overflow(end, page_bytes - 1, &end))
+		return -EINVAL;
+	end &= ~(page_bytes - 1);
+	while (madvise((void *)start, end - start, advice) != 0) {
+		switch (errno) {
+		case EINTR:
+		case EAGAIN:
+			continue;
+		case ENOMEM:
+		case EFAULT:
+			return -EFAULT;
+		case EINVAL:
+			/* Either the kernel does not know the advice, or the pages do not allow it. */
+			if (madvise((void *)start, 0, advice) == 0)
+				return -EFAULT;
+			return prove_mapped(start, end - start, page_bytes);
+		default:
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+static int check_access(uint32_t access)
+{
+	const uint32_t remote_change = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC;
+	const uint32_t served = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
+				RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |
+				RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_HUGETLB;
+
+	if ((access & remote_change) != 0 && (access & RNIC_ACCESS_LOCAL_WRITE) == 0)
+		return -EINVAL;
+	return (access & ~(served | RNIC_ACCESS_OPTIONAL_RANGE)) == 0 ? 0 : -EOPNOTSUPP;
+}
+
+/* Under objects_lock when `block` is given, so that rnic_free() cannot close its descriptor meanwhile. */
+static int register_range(struct rnic_pd *pd, const struct rnic_block *block,
+			  const struct rnic_ctl_register_mr *wanted, struct rnic_mr *mr)
+{
+	struct rnic_ctl_register_mr request = *wanted;
+	struct rnic_ctl_register_mr_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_REGISTER_MR,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = block == NULL ? -1 : block->fd,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	int error;
+
+	request.mode = block == NULL ? RNIC_MEMORY_REMOTE : RNIC_MEMORY_MAPPED;
+	if (block != NULL)
+		request.memfd_offset = request.address - (uintptr_t)block->memory;
+	error = rnic_link_call(&pd->context->link, &call);
+	if (error != 0)
+		return error;
+	*mr = (struct rnic_mr){
+		.context = pd->context, .handle = reply.mr, .lkey = reply.lkey, .rkey = reply.rkey};
+	return 0;
+}
+
+int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova, uint32_t access,
+		struct rnic_mr **registered)
+{
+	struct rnic_context *context = pd->context;
+	const struct rnic_ctl_register_mr request = {
+		.pd = pd->handle,
+		.access = access & ~(uint32_t)RNIC_ACCESS_OPTIONAL_RANGE,
+		.address = (uintptr_t)address,
+		.length = length,
+		.iova = iova,
+	};
+	const struct rnic_block *block;
+	struct rnic_mr *mr;
+	uint64_t iova_end;
+	int error = rnic_context_lost(context);
+
+	if (error != 0)
+		return error;
+	if (length == 0 || __builtin_add_overflow(iova, (uint64_t)length - 1, &iova_end))
+		return -EINVAL;
+	error = check_access(access);
+	if (error != 0)
+		return error;
+	error = prove_range(address, length, access);
+	if (error != 0)
+		return error;
+	mr = malloc(sizeof(*mr));
+	if (mr == NULL)
+		return -ENOMEM;
+	pthread_mutex_lock(&context->objects_lock);
+	block = rnic_block_find(context, address, length);
+	error = register_range(pd, block, &request, mr);
+	pthread_mutex_unlock(&context->objects_lock);
+	if (error != 0) {
+		free(mr);
+		return error;
+	}
+	rnic_context_hold(context);
+	*registered = mr;
+	return 0;
+}
+
+int rnic_dereg_mr(struct rnic_mr *mr)
+{
+	int error = rnic_link_call_object(&mr->context->link, RNIC_CTL_DEREGISTER_MR, mr->handle);
+
+	if (error != 0 && rnic_context_lost(mr->context) == 0)
+		return error;
+	rnic_context_release(mr->context);
+	free(mr);
+	return 0;
+}
+
+uint32_t rnic_mr_lkey(const struct rnic_mr *mr)
+{
+	return mr->lkey;
+}
+
+uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
+{
+	return mr->rkey;
+}

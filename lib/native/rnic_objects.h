@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stands behind the handles of <rnic/rnic.h>.
+ *
+ * Every object holds a reference to its context, and the context's memory goes with the last one. The
+ * mappings of shared regions belong to the object that they serve. Nothing here is shared with the daemon
+ * but through pointers to those mappings.
+ */
+#ifndef RNIC_NATIVE_OBJECTS_H
+#define RNIC_NATIVE_OBJECTS_H
+
+#include "native/daemon_link.h"
+#include "native/spinlock.h"
+#include "shm/completion.h"
+#include "shm/region.h"
+#include "shm/work.h"
+
+#include <rnic/rnic.h>
+
+struct rnic_context {
+	struct rnic_link link;
+	atomic_uint references;
+	struct rnic_device_attributes device;
+
+	struct rnic_session_region *session;
+	const struct rnic_status_region *status;
+	int doorbell_fd;
+	int async_fd;
+	struct rnic_spinlock doorbell_lock; /* guards the client's doorbell words */
+
+	pthread_mutex_t objects_lock; /* guards what follows and the event counts of objects */
+	pthread_cond_t acknowledged;
+	struct rnic_cq **cqs; /* by slot */
+	struct rnic_block *blocks;
+	bool fatal_reported;
+
+	/*
+	 * By slot. Written under objects_lock and the locks of both completion queues; read under the lock
+	 * of the completion queue whose entry names the slot.
+	 */
+	struct rnic_qp **qps;
+
+	struct rnic_context *next; /* in the list of contexts of this process */
+};
+
+/* A block of rnic_alloc(). */
+struct rnic_block {
+	struct rnic_block *next;
+	uint8_t *memory;
+	size_t bytes;
+	int fd;
+};
+
+struct rnic_pd {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+};
+
+struct rnic_mr {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+	uint32_t lkey;
+	uint32_t rkey;
+};
+
+struct rnic_ah {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+};
+
+/* Events that were handed out and those of them that came back; the object goes when they are equal. */
+struct rnic_event_count {
+	uint32_t delivered;
+	uint32_t acknowledged;
+};
+
+struct rnic_channel {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+	int fd;
+};
+
+struct rnic_cq {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+	struct rnic_channel *channel;
+	void *user;
+	struct rnic_event_count completion_events;
+	struct rnic_event_count async_events;
+
+	struct rnic_spinlock lock; /* guards what follows */
+	struct rnic_cq_control *control;
+	const struct rnic_cq_region *region;
+	const struct rnic_completion_entry *entries;
+	uint32_t slots;
+	uint32_t entry_count; /* as granted */
+	uint32_t consumer;
+	uint32_t empty_polls; /* since the last entry */
+};
+
+/* The producing half of a work queue. */
+struct rnic_work_queue {
+	struct rnic_spinlock lock; /* guards all but `retired` */
+	struct rnic_shared_index *shared_producer;
+	uint8_t *entries;
+	uint8_t *side;
+	uint32_t side_stride_bytes;
+	uint32_t mask;
+	uint32_t depth;
+	uint32_t max_sge;
+	uint32_t producer;
+	atomic_uint retired; /* entries ever given back; who polls advances it */
+};
+
+struct rnic_qp {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+	uint32_t qpn;
+	enum rnic_qp_type type;
+	atomic_uint state; /* enum rnic_qp_state, as far as this side knows */
+	struct rnic_work_queue send;
+	struct rnic_work_queue recv;
+	uint32_t max_inline_bytes;
+	struct rnic_queues_region *region;
+	uint64_t region_bytes;
+	struct rnic_cq *send_cq;
+	struct rnic_cq *recv_cq;
+	void *user;
+	struct rnic_event_count async_events;
+};
+
+static inline int rnic_context_lost(const struct rnic_context *context)
+{
+	return rnic_link_lost(&context->link);
+}
+
+/* References of objects to their context. */
+void rnic_context_hold(struct rnic_context *context);
+void rnic_context_release(struct rnic_context *context);
+
+/* Tells the daemon that the queue of `kind` and `slot` has new entries, and wakes it. */
+void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot);
+
+/*
+ * Maps a region that the daemon made and checks that it is one of `kind` with at least `bytes` bytes. The
+ * descriptor stays the caller's. -EIO: it is not.
+ */
+int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **region);
+void rnic_region_unmap(const void *region, uint64_t bytes);
+
+/* Finds the block of rnic_alloc() that holds the whole range, or NULL. Under objects_lock. */
+const struct rnic_block *rnic_block_find(const struct rnic_context *context, const void *address,
+					 size_t length);
+void rnic_blocks_release(struct rnic_context *context);
+
+/* Waits under objects_lock until all events handed out came back. */
+void rnic_event_count_wait(struct rnic_context *context, const struct rnic_event_count *count);
+
+#endif

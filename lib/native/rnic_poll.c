@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "native/rnic_objects.h"
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+/*
+ * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From the
+ * first of these counts on it yields at every poll; at every multiple of the second it looks whether the
+ * daemon still lives, which costs a system call.
+ */
+#define EMPTY_POLLS_BEFORE_YIELD 4
+#define EMPTY_POLLS_PER_HANGUP_CHECK 1024
+
+/*
+ * The queue pair that an entry speaks of, or NULL when it was destroyed. A slot that was given to a new
+ * queue pair is told apart by the number.
+ */
+static struct rnic_qp *find_qp(const struct rnic_cq *cq, const struct rnic_completion_entry *entry)
+{
+	struct rnic_qp *qp;
+
+	if (entry->qp_slot >= RNIC_SESSION_QPS_MAX)
+		return NULL;
+	qp = cq->context->qps[entry->qp_slot];
+	return qp != NULL && qp->qpn == entry->qpn ? qp : NULL;
+}
+
+/* Gives entries back. Completions from before a RESET name counts that were passed long ago. */
+static void retire(struct rnic_work_queue *queue, uint32_t retired)
+{
+	uint32_t known = atomic_load_explicit(&queue->retired, memory_order_relaxed);
+
+	if ((int32_t)(retired - known) > 0)
+		atomic_store_explicit(&queue->retired, retired, memory_order_release);
+}
+
+static void translate(struct rnic_completion *completion,
+		      const struct rnic_completion_entry *entry, struct rnic_qp *qp)
+{
+	*completion = (struct rnic_completion){
+		.wr_id = entry->wr_id,
+		.timestamp_ns = entry->timestamp_ns,
+		.qp = qp,
+		.byte_count = entry->byte_count,
+		.qpn = entry->qpn,
+		.immediate = entry->immediate,
+		.source_qpn = entry->source_qpn,
+		.vendor_error = entry->vendor_error,
+		.source_gid_index = entry->source_gid_index,
+		.status = entry->status,
+		.opcode = entry->opcode,
+		.wc_flags = entry->wc_flags,
+		.service_level = entry->service_level,
+	};
+}
+
+/* Under the queue's lock. Returns how many were taken, or -EIO when the daemon's index makes no sense. */
+static int take_completions(struct rnic_cq *cq, uint32_t max_count,
+			    struct rnic_completion *completions)
+{
+	int64_t pending = rnic_ring_pending(rnic_index_load(&cq->region->producer), cq->consumer,
+					    cq->slots);
+	uint32_t taken = 0;
+	struct rnic_qp *qp;
+
+	if (pending < 0)
+		return -EIO;
+	if (pending == 0)
+		return 0;
+	while (pending-- > 0 && taken < max_count) {
+		const struct rnic_completion_entry entry =
+			cq->entries[cq->consumer++ & (cq->slots - 1)];
+
+		qp = find_qp(cq, &entry);
+		if (qp == NULL)
+			continue;
+		if ((entry.flags & RNIC_COMPLETION_RECV) == 0)
+			retire(&qp->send, entry.retired);
+		else if ((entry.flags & RNIC_COMPLETION_SRQ) == 0)
+			retire(&qp->recv, entry.retired);
+		translate(&completions[taken++], &entry, qp);
+	}
+	atomic_store_explicit(&cq->control->consumer, cq->consumer, memory_order_release);
+	return (int)taken;
+}
+
+int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion *completions)
+{
+	uint32_t empty_polls;
+	int taken = rnic_context_lost(cq->context);
+
+	if (taken != 0)
+		return taken;
+	if (max_count > INT32_MAX)
+		max_count = INT32_MAX;
+	rnic_spinlock_lock(&cq->lock);
+	taken = take_completions(cq, max_count, completions);
+	cq->empty_polls = taken == 0 ? cq->empty_polls + 1 : 0;
+	empty_polls = cq->empty_polls;
+	rnic_spinlock_unlock(&cq->lock);
+
+	if (taken > 0)
+		return taken;
+	if (taken < 0)
+		rnic_link_lose(&cq->context->link, taken);
+	else if (empty_polls % EMPTY_POLLS_PER_HANGUP_CHECK == 0)
+		rnic_link_check(&cq->context->link);
+	else if (empty_polls >= EMPTY_POLLS_BEFORE_YIELD)
+		sched_yield();
+	return rnic_context_lost(cq->context);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "native/rnic_post.h"
+#include "base/bits.h"
+#include "native/rnic_objects.h"
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t published(const struct rnic_work_queue *queue)
+{
+	return atomic_load_explicit(&queue->shared_producer->value, memory_order_relaxed);
+}
+
+/* (D) of shm/ring.h: acquire, so that a slot is written again only after it was given back. */
+static bool is_full(const struct rnic_work_queue *queue)
+{
+	return queue->producer - atomic_load_explicit(&queue->retired, memory_order_acquire) >=
+	       queue->depth;
+}
+
+static uint8_t *side_of(const struct rnic_work_queue *queue)
+{
+	return queue->side + (uint64_t)(queue->producer & queue->mask) * queue->side_stride_bytes;
+}
+
+static int begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32_t states)
+{
+	int error = rnic_context_lost(qp->context);
+
+	if (error != 0)
+		return error;
+	rnic_spinlock_lock(&queue->lock);
+	if ((states & 1U << atomic_load_explicit(&qp->state, memory_order_relaxed)) != 0)
+		return 0;
+	rnic_spinlock_unlock(&queue->lock);
+	return -EINVAL;
+}
+
+/*
+ * IBTA 1.4, 10.3.1: states in which work may be posted. In SQE and ERR it completes with a flush error.
+ */
+#define STATES_THAT_SEND                                                                           \
+	(1U << RNIC_QP_STATE_RTS | 1U << RNIC_QP_STATE_SQD | 1U << RNIC_QP_STATE_SQE |             \
+	 1U << RNIC_QP_STATE_ERR)
+#define STATES_THAT_RECEIVE (((1U << RNIC_QP_STATE_COUNT) - 1) & ~(1U << RNIC_QP_STATE_RESET))
+
+int rnic_send_begin(struct rnic_qp *qp)
+{
+	return begin(qp, &qp->send, STATES_THAT_SEND);
+}
+
+int rnic_recv_begin(struct rnic_qp *qp)
+{
+	return begin(qp, &qp->recv, STATES_THAT_RECEIVE);
+}
+
+enum payload_rule {
+	PAYLOAD_UNKNOWN_OPCODE,
+	PAYLOAD_OUT,	/* the elements are read, or copied when inline */
+	PAYLOAD_IN,	/* the elements are written */
+	PAYLOAD_NONE,
+};
+
+static const enum payload_rule payload_rules[RNIC_WR_OPCODE_COUNT] = {
+	[RNIC_WR_RDMA_WRITE] = PAYLOAD_OUT,
+	[RNIC_WR_RDMA_WRITE_WITH_IMM] = PAYLOAD_OUT,
+	[RNIC_WR_SEND] = PAYLOAD_OUT,
+	[RNIC_WR_SEND_WITH_IMM] = PAYLOAD_OUT,
+	[RNIC_WR_SEND_WITH_INVALIDATE] = PAYLOAD_OUT,
+	[RNIC_WR_RDMA_READ] = PAYLOAD_IN,
+	[RNIC_WR_ATOMIC_COMPARE_SWAP] = PAYLOAD_IN,
+	[RNIC_WR_ATOMIC_FETCH_ADD] = PAYLOAD_IN,
+	[RNIC_WR_LOCAL_INVALIDATE] = PAYLOAD_NONE,
+};
+
+static uint64_t total_bytes(const struct rnic_sge *list, uint32_t count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += list[i].length;
+	return bytes;
+}
+
+static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, uint64_t *bytes)
+{
+	const bool is_inline = (wr->flags & RNIC_SEND_INLINE) != 0;
+	enum payload_rule rule;
+
+	if (wr->opcode >= RNIC_COUNT_OF(payload_rules))
+		return -EOPNOTSUPP;
+	rule = payload_rules[wr->opcode];
+	if (rule == PAYLOAD_UNKNOWN_OPCODE)
+		return -EOPNOTSUPP;
+	if (wr->sge_count > qp->send.max_sge || (rule == PAYLOAD_NONE && wr->sge_count != 0) ||
+	    (is_inline && rule != PAYLOAD_OUT))
+		return -EINVAL;
+	*bytes = total_bytes(wr->sge_list, wr->sge_count);
+	if (*bytes > (is_inline ? qp->max_inline_bytes : qp->context->device.max_message_bytes))
+		return -EINVAL;
+	return is_full(&qp->send) ? -ENOMEM : 0;
+}
+
+static void copy_inline(uint8_t *side, const struct rnic_send_wr *wr)
+{
+	for (uint32_t i = 0; i < wr->sge_count; i++) {
+		const struct rnic_sge *sge = &wr->sge_list[i];
+
+		if (sge->length > 0)
+			memcpy(side, (const void *)(uintptr_t)sge->address, sge->length);
+		side += sge->length;
+	}
+}
+
+static void set_atomic(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+{
+	entry->atomic.compare = wr->atomic.compare;
+	entry->atomic.swap_or_add = wr->atomic.swap_or_add;
+}
+
+static void set_datagram(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+{
+	if (wr->datagram.ah == NULL)
+		return;
+	entry->datagram.ah_slot = wr->datagram.ah->handle.slot;
+	entry->datagram.ah_generation = wr->datagram.ah->handle.generation;
+	entry->datagram.remote_qpn = wr->datagram.remote_qpn;
+	entry->datagram.remote_qkey = wr->datagram.remote_qkey;
+}
+
+int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
+{
+	struct rnic_work_queue *queue = &qp->send;
+	struct rnic_send_entry entry = {
+		.wr_id = wr->wr_id,
+		.opcode = wr->opcode,
+		.flags = wr->flags,
+		.immediate = wr->immediate,
+		.remote_address = wr->remote_address,
+		.rkey = wr->rkey,
+	};
+	uint64_t bytes;
+	int error = check_send(qp, wr, &bytes);
+
+	if (error != 0)
+		return error;
+	if (wr->opcode == RNIC_WR_ATOMIC_COMPARE_SWAP || wr->opcode == RNIC_WR_ATOMIC_FETCH_ADD)
+		set_atomic(&entry, wr);
+	else if (qp->type == RNIC_QP_TYPE_UD)
+		set_datagram(&entry, wr);
+
+	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
+		copy_inline(side_of(queue), wr);
+		entry.inline_bytes = (uint32_t)bytes;
+	} else {
+		entry.sge_count = (uint8_t)wr->sge_count;
+		if (wr->sge_count == 1)
+			entry.sge = wr->sge_list[0];
+		else if (wr->sge_count > 1)
+			memcpy(side_of(queue), wr->sge_list, wr->sge_count * sizeof(entry.sge));
+	}
+	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(entry), &entry,
+	       sizeof(entry));
+	queue->producer++;
+	return 0;
+}
+
+int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
+{
+	struct rnic_work_queue *queue = &qp->recv;
+	struct rnic_recv_entry entry = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
+
+	if (wr->sge_count > queue->max_sge)
+		return -EINVAL;
+	if (is_full(queue))
+		return -ENOMEM;
+	if (wr->sge_count == 1)
+		entry.sge = wr->sge_list[0];
+	else if (wr->sge_count > 1)
+		memcpy(side_of(queue), wr->sge_list, wr->sge_count * sizeof(entry.sge));
+	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(entry), &entry,
+	       sizeof(entry));
+	queue->producer++;
+	return 0;
+}
+
+void rnic_send_end(struct rnic_qp *qp)
+{
+	const bool any = qp->send.producer != published(&qp->send);
+
+	if (any)
+		rnic_index_publish(qp->send.shared_producer, qp->send.producer);
+	rnic_spinlock_unlock(&qp->send.lock);
+	if (any)
+		rnic_context_ring(qp->context, RNIC_DOORBELL_SEND, qp->handle.slot);
+}
+
+void rnic_recv_end(struct rnic_qp *qp)
+{
+	const bool any = qp->recv.producer != published(&qp->recv);
+
+	if (any)
+		rnic_index_publish(qp->recv.shared_producer, qp->recv.producer);
+	rnic_spinlock_unlock(&qp->recv.lock);
+	if (!any)
+		return;
+	/* The daemon sets its wish, then looks at the index once more; so one of both sees the other. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&qp->context->status->recv_doorbell_wanted[qp->handle.slot],
+				 memory_order_relaxed) != 0)
+		rnic_context_ring(qp->context, RNIC_DOORBELL_RECV, qp->handle.slot);
+}
+
+int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
+		   const struct rnic_send_wr **bad)
+{
+	const struct rnic_send_wr *wr = list;
+	int error = rnic_send_begin(qp);
+
+	if (error == 0) {
+		while (wr != NULL && (error = rnic_send_append(qp, wr)) == 0)
+			wr = wr->next;
+		rnic_send_end(qp);
+	}
+	if (error != 0)
+		*bad = wr;
+	return error;
+}
+
+int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
+		   const struct rnic_recv_wr **bad)
+{
+	const struct rnic_recv_wr *wr = list;
+	int error = rnic_recv_begin(qp);
+
+	if (error == 0) {
+		while (wr != NULL && (error = rnic_recv_append(qp, wr)) == 0)
+			wr = wr->next;
+		rnic_recv_end(qp);
+	}
+	if (error != 0)
+		*bad = wr;
+	return error;
+}

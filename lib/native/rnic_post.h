@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Posting work in three steps: begin, append once per request, end. Between begin and end the caller
+ * holds the queue, and the daemon sees nothing of what is appended until the end.
+ */
+#ifndef RNIC_NATIVE_POST_H
+#define RNIC_NATIVE_POST_H
+
+#include <rnic/rnic.h>
+
+/* Takes the send queue. Returns 0, or a negative errno when nothing may be posted; then do not end. */
+int rnic_send_begin(struct rnic_qp *qp);
+
+/* Writes one request into the queue; `next` is not looked at. Errors as of rnic_post_send(). */
+int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr);
+
+/* Publishes what was appended and gives the queue back. */
+void rnic_send_end(struct rnic_qp *qp);
+
+/* The same for receives. */
+int rnic_recv_begin(struct rnic_qp *qp);
+int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
+void rnic_recv_end(struct rnic_qp *qp);
+
+#endif

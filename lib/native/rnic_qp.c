@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* Queue pairs: everything but posting, which is in rnic_post.c. */
+#include "native/rnic_objects.h"
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void queue_init(struct rnic_work_queue *queue, void *region,
+		       const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+		       uint32_t depth, uint32_t max_sge)
+{
+	rnic_spinlock_init(&queue->lock);
+	queue->shared_producer = producer;
+	queue->entries = (uint8_t *)region + plan->entries_offset;
+	queue->side = (uint8_t *)region + plan->side_offset;
+	queue->side_stride_bytes = plan->side_stride_bytes;
+	queue->mask = plan->slots - 1;
+	queue->depth = depth;
+	queue->max_sge = max_sge;
+	queue->producer = 0;
+	atomic_init(&queue->retired, 0);
+}
+
+/* Maps the queues that the daemon granted. */
+static int adopt_queues(struct rnic_qp *qp, const struct rnic_qp_capacities *granted, int fd)
+{
+	struct rnic_queues_plan plan;
+	void *region;
+	int error;
+
+	if (rnic_queues_plan(granted, &plan) != 0)
+		return -EIO;
+	error = rnic_region_map(fd, RNIC_REGION_QUEUES, plan.region_bytes, &region);
+	if (error != 0)
+		return error;
+	qp->region = region;
+	qp->region_bytes = plan.region_bytes;
+	qp->max_inline_bytes = granted->max_inline_bytes;
+	queue_init(&qp->send, region, &plan.send, &qp->region->send_producer, granted->max_send_wr,
+		   granted->max_send_sge);
+	queue_init(&qp->recv, region, &plan.recv, &qp->region->recv_producer, granted->max_recv_wr,
+		   granted->max_recv_sge);
+	return 0;
+}
+
+static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_qp_options *options)
+{
+	const struct rnic_ctl_create_qp request = {
+		.pd = pd->handle,
+		.send_cq = options->send_cq->handle,
+		.recv_cq = options->recv_cq->handle,
+		.type = options->type,
+		.signal_all = options->signal_all,
+		.capacities = options->capacities,
+	};
+	struct rnic_ctl_create_qp_reply reply;
+	int fd;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CREATE_QP,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+		.reply_fds = &fd,
+		.reply_fd_count = 1,
+	};
+	int error = rnic_link_call(&qp->context->link, &call);
+
+	if (error != 0)
+		return error;
+	qp->handle = reply.qp;
+	qp->qpn = reply.qpn;
+	error = reply.qp.slot < RNIC_SESSION_QPS_MAX ? adopt_queues(qp, &reply.capacities, fd) :
+						       -EIO;
+	close(fd);
+	if (error != 0)
+		rnic_link_call_object(&qp->context->link, RNIC_CTL_DESTROY_QP, reply.qp);
+	else
+		options->capacities = reply.capacities;
+	return error;
+}
+
+/* Enters the queue pair into its slot, or empties it, while nobody polls its completions. */
+static void set_slot(const struct rnic_qp *qp, struct rnic_qp *value)
+{
+	struct rnic_cq *first = qp->send_cq < qp->recv_cq ? qp->send_cq : qp->recv_cq;
+	struct rnic_cq *second = qp->send_cq < qp->recv_cq ? qp->recv_cq : qp->send_cq;
+
+	rnic_spinlock_lock(&first->lock);
+	if (second != first)
+		rnic_spinlock_lock(&second->lock);
+	qp->context->qps[qp->handle.slot] = value;
+	if (second != first)
+		rnic_spinlock_unlock(&second->lock);
+	rnic_spinlock_unlock(&first->lock);
+}
+
+int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct rnic_qp **created)
+{
+	struct rnic_context *context = pd->context;
+	struct rnic_qp *qp;
+	int error;
+
+	if (options->send_cq == NULL || options->recv_cq == NULL)
+		return -EINVAL;
+	qp = calloc(1, sizeof(*qp));
+	if (qp == NULL)
+		return -ENOMEM;
+	qp->context = context;
+	qp->send_cq = options->send_cq;
+	qp->recv_cq = options->recv_cq;
+	qp->user = options->user;
+	qp->type = options->type;
+	atomic_init(&qp->state, RNIC_QP_STATE_RESET);
+
+	/* An event may name the slot as soon as it exists, so nobody looks it up before it is filled. */
+	pthread_mutex_lock(&context->objects_lock);
+	error = request_qp(qp, pd, options);
+	if (error == 0)
+		set_slot(qp, qp);
+	pthread_mutex_unlock(&context->objects_lock);
+	if (error != 0) {
+		free(qp);
+		return error;
+	}
+	rnic_context_hold(context);
+	*created = qp;
+	return 0;
+}
+
+/* All that was posted is forgotten, on both sides alike (shm/work.h). */
+static void forget_posted(struct rnic_work_queue *queue)
+{
+	atomic_store_explicit(&queue->retired, queue->producer, memory_order_release);
+}
+
+int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask)
+{
+	const struct rnic_ctl_modify_qp request = {
+		.qp = qp->handle, .mask = mask, .attributes = *attributes};
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_MODIFY_QP,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+	};
+	const bool to_state = (mask & RNIC_QP_ATTR_STATE) != 0;
+	int error;
+
+	/* Nothing is posted while the state changes: the daemon and this side must count the same. */
+	rnic_spinlock_lock(&qp->send.lock);
+	rnic_spinlock_lock(&qp->recv.lock);
+	error = rnic_link_call(&qp->context->link, &call);
+	if (error == 0 && to_state) {
+		atomic_store_explicit(&qp->state, attributes->state, memory_order_relaxed);
+		if (attributes->state == RNIC_QP_STATE_RESET) {
+			forget_posted(&qp->send);
+			forget_posted(&qp->recv);
+		}
+	}
+	rnic_spinlock_unlock(&qp->recv.lock);
+	rnic_spinlock_unlock(&qp->send.lock);
+	return error;
+}
+
+int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,
+		  struct rnic_qp_capacities *capacities)
+{
+	const struct rnic_ctl_object request = {.handle = qp->handle};
+	struct rnic_ctl_query_qp_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_QUERY_QP,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	int error = rnic_link_call(&qp->context->link, &call);
+
+	if (error != 0)
+		return error;
+	if (attributes != NULL)
+		*attributes = reply.attributes;
+	if (capacities != NULL)
+		*capacities = reply.capacities;
+	return 0;
+}
+
+int rnic_destroy_qp(struct rnic_qp *qp)
+{
+	struct rnic_context *context = qp->context;
+	int error;
+
+	/* The slot is emptied in the same breath, for the daemon may give it to the next one at once. */
+	pthread_mutex_lock(&context->objects_lock);
+	error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_QP, qp->handle);
+	if (error != 0 && rnic_context_lost(context) == 0) {
+		pthread_mutex_unlock(&context->objects_lock);
+		return error;
+	}
+	set_slot(qp, NULL);
+	rnic_event_count_wait(context, &qp->async_events);
+	pthread_mutex_unlock(&context->objects_lock);
+	rnic_region_unmap(qp->region, qp->region_bytes);
+	rnic_context_release(context);
+	free(qp);
+	return 0;
+}
+
+uint32_t rnic_qp_number(const struct rnic_qp *qp)
+{
+	return qp->qpn;
+}
+
+void *rnic_qp_user(const struct rnic_qp *qp)
+{
+	return qp->user;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The public headers of librdmacm, with what they declare exported from our librdmacm.so.1. */
+#ifndef RNIC_RDMACM_INTERFACE_H
+#define RNIC_RDMACM_INTERFACE_H
+
+#pragma GCC visibility push(default)
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#include <rdma/rsocket.h>
+#pragma GCC visibility pop
+
+#endif

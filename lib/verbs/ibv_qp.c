@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "verbs/ibv_objects.h"
+#include "verbs/ibv_translate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int check_create(const struct ibv_qp_init_attr *attributes)
+{
+	switch (attributes->qp_type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_UC:
+	case IBV_QPT_UD:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (attributes->srq != NULL)
+		return -EOPNOTSUPP;
+	return attributes->send_cq != NULL && attributes->recv_cq != NULL ? 0 : -EINVAL;
+}
+
+static void qp_free(struct rnic_verbs_qp *qp)
+{
+	pthread_mutex_destroy(&qp->qp.mutex);
+	pthread_cond_destroy(&qp->qp.cond);
+	free(qp);
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
+{
+	struct rnic_qp_options options;
+	struct rnic_verbs_qp *qp;
+	int error = check_create(attributes);
+
+	if (error != 0)
+		return rnic_verbs_null(-error);
+	qp = calloc(1, sizeof(*qp));
+	if (qp == NULL)
+		return rnic_verbs_null(ENOMEM);
+	rnic_verbs_fill_unsupported_qp(qp);
+	pthread_mutex_init(&qp->qp.mutex, NULL);
+	pthread_cond_init(&qp->qp.cond, NULL);
+	options = (struct rnic_qp_options){
+		.type = (enum rnic_qp_type)attributes->qp_type,
+		.signal_all = attributes->sq_sig_all != 0,
+		.send_cq = rnic_verbs_cq(attributes->send_cq)->native,
+		.recv_cq = rnic_verbs_cq(attributes->recv_cq)->native,
+		.user = qp,
+	};
+	rnic_verbs_capacities(&attributes->cap, &options.capacities);
+	error = rnic_create_qp(rnic_verbs_pd(pd)->native, &options, &qp->native);
+	if (error != 0) {
+		qp_free(qp);
+		return rnic_verbs_null(-error);
+	}
+	rnic_verbs_qp_cap(&options.capacities, &attributes->cap);
+	qp->signal_all = options.signal_all;
+	qp->qp.context = pd->context;
+	qp->qp.qp_context = attributes->qp_context;
+	qp->qp.pd = pd;
+	qp->qp.send_cq = attributes->send_cq;
+	qp->qp.recv_cq = attributes->recv_cq;
+	qp->qp.qp_num = rnic_qp_number(qp->native);
+	qp->qp.state = IBV_QPS_RESET;
+	qp->qp.qp_type = attributes->qp_type;
+	return &qp->qp;
+}
+
+/* The extended struct begins with the plain one (asserted here); nothing beyond a PD is served yet. */
+_Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
+		       offsetof(struct ibv_qp_init_attr, sq_sig_all),
+	       "the plain attributes come first");
+
+struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
+				       struct ibv_qp_init_attr_ex *attributes)
+{
+	const uint32_t served = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+
+	(void)context;
+	if ((attributes->comp_mask & ~served) != 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	if ((attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 &&
+	    attributes->create_flags != 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0)
+		return rnic_verbs_null(EINVAL);
+	return ibv_create_qp(attributes->pd, (struct ibv_qp_init_attr *)attributes);
+}
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
+{
+	struct rnic_qp_attributes native;
+	int error;
+
+	rnic_verbs_qp_attributes(attributes, &native);
+	error = rnic_modify_qp(rnic_verbs_qp(qp)->native, &native, (uint32_t)mask);
+	if (error == 0 && (mask & IBV_QP_STATE) != 0)
+		qp->state = attributes->qp_state;
+	return rnic_verbs_errno(error);
+}
+
+int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attributes, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	struct rnic_verbs_qp *qp = rnic_verbs_qp(ibv);
+	struct rnic_qp_attributes native;
+	struct rnic_qp_capacities capacities;
+	int error = rnic_query_qp(qp->native, &native, &capacities);
+
+	(void)mask;
+	if (error != 0)
+		return rnic_verbs_errno(error);
+	rnic_verbs_qp_attr(&native, attributes);
+	rnic_verbs_qp_cap(&capacities, &attributes->cap);
+	*init = (struct ibv_qp_init_attr){
+		.qp_context = ibv->qp_context,
+		.send_cq = ibv->send_cq,
+		.recv_cq = ibv->recv_cq,
+		.srq = ibv->srq,
+		.cap = attributes->cap,
+		.qp_type = ibv->qp_type,
+		.sq_sig_all = qp->signal_all,
+	};
+	ibv->state = attributes->qp_state;
+	return 0;
+}
+
+int ibv_destroy_qp(struct ibv_qp *ibv)
+{
+	struct rnic_verbs_qp *qp = rnic_verbs_qp(ibv);
+	int error = rnic_destroy_qp(qp->native);
+
+	if (error != 0)
+		return rnic_verbs_errno(error);
+	qp_free(qp);
+	return 0;
+}
+
+/* Only queue pairs made with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS have the extended face. */
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	(void)qp;
+	return NULL;
+}
+
+int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode opcode, uint32_t flags)
+{
+	(void)qp;
+	(void)opcode;
+	(void)flags;
+	return 0;
+}

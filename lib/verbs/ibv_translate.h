@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the structs of libibverbs and ours, and between their return conventions and ours. The one
+ * place where byte order, names and widths differ is here; values never do (asserted in the .c file).
+ */
+#ifndef RNIC_VERBS_TRANSLATE_H
+#define RNIC_VERBS_TRANSLATE_H
+
+#include "verbs/ibv_objects.h"
+
+/* Negative errno to what verbs return: the errno itself, also left in `errno`. 0 stays 0. */
+int rnic_verbs_errno(int error);
+
+/* Negative errno to -1 with `errno` set. 0 stays 0. */
+int rnic_verbs_minus_one(int error);
+
+/* Sets `errno` to `error` (positive) and returns NULL, for functions that return a pointer. */
+void *rnic_verbs_null(int error);
+
+void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ibv_device_attr *to);
+void rnic_verbs_port_attr(const struct rnic_port_attributes *from, struct ibv_port_attr *to);
+
+void rnic_verbs_path(const struct ibv_ah_attr *from, struct rnic_path *to);
+void rnic_verbs_ah_attr(const struct rnic_path *from, struct ibv_ah_attr *to);
+
+void rnic_verbs_capacities(const struct ibv_qp_cap *from, struct rnic_qp_capacities *to);
+void rnic_verbs_qp_cap(const struct rnic_qp_capacities *from, struct ibv_qp_cap *to);
+
+void rnic_verbs_qp_attributes(const struct ibv_qp_attr *from, struct rnic_qp_attributes *to);
+void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_attr *to);
+
+/*
+ * Elements and everything else of a request but `next`. `list` has room for RNIC_VERBS_SGE_MAX elements
+ * and must live as long as `to` is used. -EINVAL: more elements than that.
+ */
+#define RNIC_VERBS_SGE_MAX 32
+int rnic_verbs_send_wr(const struct ibv_send_wr *from, struct rnic_sge *list,
+		       struct rnic_send_wr *to);
+int rnic_verbs_recv_wr(const struct ibv_recv_wr *from, struct rnic_sge *list,
+		       struct rnic_recv_wr *to);
+
+void rnic_verbs_wc(const struct rnic_completion *from, struct ibv_wc *to);
+
+void rnic_verbs_async_event(const struct rnic_async_event *from, struct ibv_async_event *to);
+void rnic_verbs_native_event(const struct ibv_async_event *from, struct rnic_async_event *to);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything of the interface that the device does not do. Programs ask for it and take EOPNOTSUPP as the
+ * answer; a missing symbol would keep them from starting, and a missing inline target would crash them.
+ */
+#include "native/refuse.h"
+#include "verbs/ibv_objects.h"
+#include "verbs/ibv_translate.h"
+
+#include <errno.h>
+
+/* Of releases of rdma-core later than the headers that this is built with. */
+struct ibv_dmah;
+struct ibv_dmah_init_attr;
+struct ibv_mr_init_attr;
+struct ibv_buf;
+RNIC_API struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context,
+					 struct ibv_dmah_init_attr *attributes);
+RNIC_API int ibv_dealloc_dmah(struct ibv_dmah *dmah);
+RNIC_API struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attributes);
+RNIC_API int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm);
+RNIC_API int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed);
+RNIC_API void *ibv_alloc_buf(struct ibv_pd *pd, size_t bytes, struct ibv_buf **buffer);
+RNIC_API void ibv_free_buf(struct ibv_buf *buffer);
+RNIC_API struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer, void *address,
+				       size_t length, uint64_t iova, int access);
+
+/* ---- exported functions ---- */
+
+REFUSES_WITH_NULL(struct ibv_context *ibv_import_device(int cmd_fd))
+REFUSES_WITH_NULL(struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle))
+REFUSES_WITH_NULL(struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle))
+REFUSES_WITH_NULL(struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle))
+HAS_NOTHING_TO_DO(void ibv_unimport_pd(struct ibv_pd *pd))
+HAS_NOTHING_TO_DO(void ibv_unimport_mr(struct ibv_mr *mr))
+HAS_NOTHING_TO_DO(void ibv_unimport_dm(struct ibv_dm *dm))
+
+REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+						   size_t length, uint64_t iova, int fd,
+						   int access))
+REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd,
+					       struct ibv_mr_init_attr *attributes))
+REFUSES_WITH_NULL(struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context,
+						  struct ibv_dmah_init_attr *attributes))
+REFUSES_WITH_ERRNO(int ibv_dealloc_dmah(struct ibv_dmah *dmah))
+REFUSES_WITH_MINUS_ONE(int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm))
+REFUSES_WITH_ERRNO(int ibv_query_port_speed(struct ibv_context *context, uint32_t port,
+					    uint64_t *speed))
+REFUSES_WITH_NULL(void *ibv_alloc_buf(struct ibv_pd *pd, size_t bytes, struct ibv_buf **buffer))
+HAS_NOTHING_TO_DO(void ibv_free_buf(struct ibv_buf *buffer))
+REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer,
+						void *address, size_t length, uint64_t iova,
+						int access))
+
+REFUSES_WITH_NULL(struct ibv_srq *ibv_create_srq(struct ibv_pd *pd,
+						 struct ibv_srq_init_attr *attributes))
+REFUSES_WITH_ERRNO(int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes,
+				      int mask))
+REFUSES_WITH_ERRNO(int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes))
+REFUSES_WITH_ERRNO(int ibv_destroy_srq(struct ibv_srq *srq))
+
+REFUSES_WITH_ERRNO(int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid))
+REFUSES_WITH_ERRNO(int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid))
+REFUSES_WITH_ERRNO(int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port,
+					   struct ibv_wc *wc, struct ibv_grh *grh,
+					   struct ibv_ah_attr *attributes))
+REFUSES_WITH_NULL(struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
+						       struct ibv_grh *grh, uint8_t port))
+REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
+						   struct ibv_ah_attr *attributes,
+						   uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vlan))
+REFUSES_WITH_ERRNO(int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece))
+REFUSES_WITH_ERRNO(int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece))
+
+/* ---- reached by inline functions through a context, without a look whether they are there ---- */
+
+REFUSES_WITH_NULL(static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type))
+REFUSES_WITH_ERRNO(static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+				      struct ibv_mw_bind *bind))
+REFUSES_WITH_ERRNO(static int dealloc_mw(struct ibv_mw *mw))
+REFUSES_WITH_ERRNO(static int close_xrcd(struct ibv_xrcd *xrcd))
+
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
+{
+	*bad = list;
+	return rnic_verbs_errno(-EOPNOTSUPP);
+}
+
+void rnic_verbs_fill_unsupported(struct verbs_context *verbs)
+{
+	verbs->context.ops.alloc_mw = alloc_mw;
+	verbs->context.ops.bind_mw = bind_mw;
+	verbs->context.ops.dealloc_mw = dealloc_mw;
+	verbs->context.ops.post_srq_recv = post_srq_recv;
+	verbs->close_xrcd = close_xrcd;
+}
+
+/*
+ * ---- the extended faces of queue pairs and completion queues ----
+ *
+ * No program gets one, as ibv_qp_to_qp_ex() and ibv_create_cq_ex() refuse; but some cast. One function
+ * serves every member, known and later: it takes no argument, which the calling conventions of all
+ * supported machines allow, and its answer is non-zero where one is looked at.
+ */
+static int refuse(void)
+{
+	return rnic_verbs_errno(-EOPNOTSUPP);
+}
+
+typedef int (*refusal)(void);
+_Static_assert(sizeof(refusal) == sizeof(void *), "pointers of one size");
+
+static void fill(uint8_t *from, const uint8_t *end)
+{
+	const refusal answer = refuse;
+
+	for (; from + sizeof(answer) <= end; from += sizeof(answer))
+		*(refusal *)(void *)from = answer;
+}
+
+void rnic_verbs_fill_unsupported_qp(struct rnic_verbs_qp *qp)
+{
+	fill((uint8_t *)&qp->qp_ex.wr_atomic_cmp_swp, qp->view + sizeof(qp->view));
+}
+
+void rnic_verbs_fill_unsupported_cq(struct rnic_verbs_cq *cq)
+{
+	fill((uint8_t *)&cq->cq_ex.start_poll, cq->view + sizeof(cq->view));
+}
