@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""What is measured: plain TCP and UDP, and Debian's perftest on our RNICs. Each case runs once when
+called and returns one sample, a dict of numbers."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+from bench_host import Account, RunFailed
+
+GIB = 1 << 30
+PERFTEST_PORT = 18515
+IPERF_PORT = 5201
+SEGMENT_BYTES = 4096
+# BTH, RETH, 8 bytes of payload and the ICRC.
+SMALL_SEGMENT_BYTES = 12 + 16 + 8 + 4
+READY_S = 20
+# What the daemons are asked to be counted for; perf leaves out what a kernel lacks.
+SYSTEM_CALLS = ("sendmsg", "sendmmsg", "recvmsg", "recvmmsg", "io_uring_enter", "epoll_wait",
+                "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "read", "write", "pread64",
+                "pwrite64", "preadv", "pwritev", "process_vm_readv", "process_vm_writev",
+                "sched_yield")
+
+
+class Bench:
+    """The two hosts and how long one run shall last."""
+
+    def __init__(self, left, right, baseline, seconds):
+        self.left = left
+        self.right = right
+        self.hosts = (left, right)
+        self.baseline = baseline
+        self.seconds = seconds
+        self.timeout = 60 + 10 * seconds
+
+    def pair(self, server, client):
+        """Both ends' output and CPU time, client first. `server` is up already."""
+        try:
+            client_output, client_cpu = client.finish(self.timeout)
+        except RunFailed:
+            server.stop()
+            raise
+        server_output, server_cpu = server.finish(self.timeout)
+        return client_output, server_output, client_cpu + server_cpu
+
+
+def json_of(output):
+    start = output.find("{")
+    if start < 0:
+        raise RunFailed(f"no JSON in \"{output.strip()[:80]}\"")
+    return json.loads(output[start:])
+
+
+def run_tcp(bench):
+    server = bench.right.start(["iperf3", "--server", "--one-off", "--port", IPERF_PORT])
+    server.wait_for_listener(IPERF_PORT, READY_S)
+    client = bench.left.start(["iperf3", "--client", bench.right.address, "--port", IPERF_PORT,
+                               "--time", max(1, round(bench.seconds)), "--json"])
+    client_output, _, cpu_seconds = bench.pair(server, client)
+    received = json_of(client_output)["end"]["sum_received"]
+    return {"gbit_per_s": received["bits_per_second"] / 1e9,
+            "cpu_s_per_gib": cpu_seconds / (received["bytes"] / GIB)}
+
+
+def run_udp_stream(bench, segment_bytes):
+    options = ["--segment", segment_bytes]
+    server = bench.right.start([bench.baseline, "receive", *options])
+    server.wait_for_line("ready", READY_S)
+    client = bench.left.start([bench.baseline, "send", "--to", bench.right.address,
+                               "--seconds", bench.seconds, *options])
+    client_output, server_output, cpu_seconds = bench.pair(server, client)
+    received = json_of(server_output)
+    lost = 1 - received["received_bytes"] / json_of(client_output)["sent_bytes"]
+    return {"gbit_per_s": received["gbit_per_second"],
+            "messages_per_s": received["segments_per_second"],
+            "lost_share": lost,
+            "cpu_s_per_gib": cpu_seconds / (received["received_bytes"] / GIB)}
+
+
+def run_udp_ping(bench, spin):
+    options = ["--spin"] if spin else []
+    server = bench.right.start([bench.baseline, "echo", *options])
+    server.wait_for_line("ready", READY_S)
+    rounds = int(bench.seconds * (50000 if spin else 10000))
+    client = bench.left.start([bench.baseline, "ping", "--to", bench.right.address,
+                               "--rounds", rounds, *options])
+    client_output, _, _ = bench.pair(server, client)
+    answer = json_of(client_output)
+    return {"us": answer["median_us"], "average_us": answer["average_us"],
+            "p99_us": answer["p99_us"]}
+
+
+class Perftest:
+    """One perftest program with its arguments. Bandwidth and rate, or latency."""
+
+    def __init__(self, program, size, qps=1, arguments=()):
+        self.program = program
+        self.size = size
+        self.qps = qps
+        self.arguments = list(arguments)
+        self.is_latency = program.endswith("_lat")
+        self.iterations = None
+
+    def command(self, bench, iterations, peer=None):
+        command = [self.program, "-F", "-s", self.size, "-n", iterations, "-p", PERFTEST_PORT]
+        if not self.is_latency:
+            command += ["-N", "--report_gbits", "-q", self.qps]
+        host = bench.left if peer else bench.right
+        command += ["-x", host.ipv4_gid_index(), *self.arguments]
+        return command + [peer] if peer else command
+
+    def start_pair(self, bench, iterations, wrapper=()):
+        server = bench.right.start_verbs(self.command(bench, iterations))
+        server.wait_for_listener(PERFTEST_PORT, READY_S)
+        client = bench.left.start_verbs(self.command(bench, iterations, bench.right.address),
+                                        wrapper)
+        return server, client
+
+    def measure(self, bench, iterations):
+        account = Account(bench.hosts)
+        output, _, cpu_seconds = bench.pair(*self.start_pair(bench, iterations))
+        sample = {**account.close(), **self.parse(output), "program_cpu_s": cpu_seconds}
+        sample["payload_bytes"] = sample["messages"] * self.size
+        total = cpu_seconds + sample["daemon_cpu_s"]
+        sample["cpu_s_per_gib"] = total / (sample["payload_bytes"] / GIB)
+        return sample
+
+    def parse(self, output):
+        """The numbers of the line under "#bytes", whose columns perftest names above it."""
+        match = re.search(r"^\s*#bytes\s+#iterations.*\n\s*([\d. \t]+)$", output, re.M)
+        if not match:
+            raise RunFailed(f"{self.program} printed no result")
+        cells = [float(cell) for cell in match.group(1).split()]
+        if self.is_latency:
+            return {"messages": 2 * cells[1], "us": cells[4], "average_us": cells[5],
+                    "p99_us": cells[7]}
+        return {"messages": cells[1], "gbit_per_s": cells[3], "messages_per_s": cells[4] * 1e6}
+
+    def iterations_for(self, bench):
+        """How many iterations last as long as the bench wants: found by a short run, once."""
+        if self.iterations is None:
+            trial = 1000 if self.is_latency else max(128, min(5000, (64 << 20) // self.size))
+            sample = self.measure(bench, trial)
+            if self.is_latency:
+                per_second = 1e6 / (2 * sample["average_us"])
+            else:
+                per_second = sample["messages_per_s"] / self.qps
+                per_second = per_second or sample["gbit_per_s"] * 1e9 / 8 / self.size / self.qps
+            self.iterations = max(trial, int(per_second * bench.seconds))
+        return self.iterations
+
+    def run(self, bench):
+        return self.measure(bench, self.iterations_for(bench))
+
+    def count_system_calls(self, bench):
+        """System calls of both daemons by name, per message; a run of its own, for counting costs
+        time."""
+        iterations = max(100, self.iterations_for(bench) // 2)
+        with tempfile.NamedTemporaryFile("r") as report:
+            wrapper = ["perf", "stat", "-x,", "-o", report.name, "-e",
+                       ",".join(["raw_syscalls:sys_enter",
+                                 *(f"syscalls:sys_enter_{name}" for name in SYSTEM_CALLS
+                                   if has_tracepoint(name))]),
+                       "-p", ",".join(str(host.pid) for host in bench.hosts), "--"]
+            output, _, _ = bench.pair(*self.start_pair(bench, iterations, wrapper))
+            counts = parse_perf(report.read())
+        messages = self.parse(output)["messages"]
+        return {name: count / messages for name, count in counts.items() if count}
+
+
+def has_tracepoint(name):
+    return any(os.path.exists(f"{root}/events/syscalls/sys_enter_{name}")
+               for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"))
+
+
+def parse_perf(report):
+    """perf stat -x, prints: count,unit,event,..."""
+    counts = {}
+    for line in report.splitlines():
+        fields = line.split(",")
+        if len(fields) > 2 and fields[0].isdigit():
+            name = fields[2].rsplit("sys_enter", 1)[1].lstrip("_") or "all"
+            counts[name] = int(fields[0])
+    return counts
+
+
+def run_memory(bench, qps):
+    """KiB of the daemon of one more QP with queues 128 deep, after traffic both ways on all."""
+
+    def peak_kib(count):
+        case = Perftest("ib_send_bw", 4096, count, ["-b", "-t", "128", "-r", "128"])
+        server, client = case.start_pair(bench, 1000)
+        peak = 0
+        while client.process.poll() is None:
+            peak = max(peak, bench.left.memory_kib()["rss"])
+            try:
+                client.process.wait(0.02)
+            except subprocess.TimeoutExpired:
+                continue
+        bench.pair(server, client)
+        return peak
+
+    few = peak_kib(1)
+    many = peak_kib(1 + qps)
+    return {"qps": qps, "kib_per_qp": (many - few) / qps}
+
+
+BASELINES = {
+    "tcp": run_tcp,
+    "udp_gso": lambda bench: run_udp_stream(bench, SEGMENT_BYTES),
+    "udp_small": lambda bench: run_udp_stream(bench, SMALL_SEGMENT_BYTES),
+    "udp_blocking": lambda bench: run_udp_ping(bench, False),
+    "udp_spinning": lambda bench: run_udp_ping(bench, True),
+}
+
+VERBS = {
+    "write_64k": Perftest("ib_write_bw", 65536),
+    "write_1m": Perftest("ib_write_bw", 1 << 20),
+    "read_64k": Perftest("ib_read_bw", 65536),
+    "send_64k": Perftest("ib_send_bw", 65536),
+    "write_rate": Perftest("ib_write_bw", 8, 16),
+    "write_lat": Perftest("ib_write_lat", 8),
+    "send_lat": Perftest("ib_send_lat", 8),
+}
+
+# What machines do changes by the minute, so each of ours runs near what it is compared with.
+ORDER = ("tcp", "udp_gso", "write_64k", "write_1m", "read_64k", "send_64k", "udp_small",
+         "write_rate", "udp_blocking", "udp_spinning", "write_lat", "send_lat")

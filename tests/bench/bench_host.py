@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""One end of the benchmark: a network namespace, the rnicd in it, and what /proc says of that."""
+
+import ipaddress
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import time
+
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+LISTENING = "0A"
+
+
+class RunFailed(Exception):
+    """A measurement that came to no result; the text says why."""
+
+
+class Program:
+    """A child of ours, in a namespace. stop() or finish() must follow."""
+
+    def __init__(self, namespace, command, wrapper=()):
+        # "ip netns exec" becomes the command, so the pid and the resource usage are the command's.
+        self.command = [*wrapper, "ip", "netns", "exec", namespace, *map(str, command)]
+        self.name = os.path.basename(str(command[0]))
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.pid = self.process.pid
+
+    def wait_for_line(self, line, timeout):
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            got = self.process.stdout.readline()
+            if got.strip() == line:
+                return
+            if not got:
+                break
+        self.stop()
+        raise RunFailed(f"{self.name} did not get ready")
+
+    def wait_for_listener(self, port, timeout):
+        """Until the namespace of this process has a TCP socket that listens on the port."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline and self.process.poll() is None:
+            for name in ("tcp", "tcp6"):
+                table = pathlib.Path(f"/proc/{self.pid}/net/{name}")
+                for row in table.read_text().splitlines()[1:]:
+                    fields = row.split()
+                    if fields[3] == LISTENING and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                        return
+            time.sleep(0.005)
+        output = self.stop()
+        raise RunFailed(f"nothing listens on port {port}: {last_line(output)}")
+
+    def finish(self, timeout):
+        """Waits for the end. Returns the output and the CPU seconds used."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        try:
+            output, _ = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise RunFailed(f"{self.name} did not end in {timeout} s") from None
+        if self.process.returncode != 0:
+            raise RunFailed(f"{self.name} failed: {last_line(output)}")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return output, (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        return self.process.communicate()[0]
+
+
+def last_line(output):
+    lines = [line for line in (output or "").splitlines() if line.strip(" -")]
+    return lines[-1].strip() if lines else "it said nothing"
+
+
+class Host:
+    """A namespace, its address, and the daemon in it."""
+
+    def __init__(self, namespace, address, socket, pid, build):
+        self.namespace = namespace
+        self.address = address
+        self.socket = socket
+        self.pid = pid
+        self.build = pathlib.Path(build)
+
+    def start(self, command, wrapper=()):
+        return Program(self.namespace, command, wrapper)
+
+    def start_verbs(self, command, wrapper=()):
+        """Starts a verbs program on this host's RNIC."""
+        launcher = [self.build / "bin/rnic-run", "--no-daemon", "--socket", self.socket, "--"]
+        return Program(self.namespace, [*launcher, *command], wrapper)
+
+    def show(self, what):
+        command = [self.build / "bin/rnicctl", "show", "--json", "--socket", self.socket, what]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        if result.returncode != 0:
+            raise RunFailed(f"rnicctl: {last_line(result.stderr)}")
+        return json.loads(result.stdout)[what]
+
+    def ipv4_gid_index(self):
+        """The index of the IPv4-mapped GID, so that all programs talk over IPv4."""
+        for gid in self.show("device")["gids"]:
+            mapped = ipaddress.IPv6Address(gid["gid"]).ipv4_mapped
+            if str(mapped) == self.address:
+                return gid["index"]
+        raise RunFailed(f"no GID for {self.address}")
+
+    def counters(self):
+        return self.show("counters")
+
+    def cpu_seconds(self):
+        """User and system time of all threads, gone ones included."""
+        stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
+        fields = stat.rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+
+    def wakeups(self):
+        """How often a thread of the daemon gave up its processor to wait."""
+        total = 0
+        for status in pathlib.Path(f"/proc/{self.pid}/task").glob("*/status"):
+            total += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(),
+                                   re.M).group(1))
+        return total
+
+    def memory_kib(self):
+        """Resident KiB, and the same with shared pages counted in parts."""
+        rollup = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
+        return {name.lower(): int(re.search(rf"^{name}:\s+(\d+) kB", rollup, re.M).group(1))
+                for name in ("Rss", "Pss")}
+
+
+class Account:
+    """What both daemons spent and did between two instants."""
+
+    def __init__(self, hosts):
+        self.hosts = hosts
+        self.counters_before = [host.counters() for host in hosts]
+        self.cpu_before = sum(host.cpu_seconds() for host in hosts)
+        self.wakeups_before = sum(host.wakeups() for host in hosts)
+
+    def close(self):
+        cpu_seconds = sum(host.cpu_seconds() for host in self.hosts) - self.cpu_before
+        wakeups = sum(host.wakeups() for host in self.hosts) - self.wakeups_before
+        counters = {}
+        for host, before in zip(self.hosts, self.counters_before):
+            for name, value in host.counters().items():
+                counters[name] = counters.get(name, 0) + value - before.get(name, 0)
+        return {"daemon_cpu_s": cpu_seconds, "wakeups": wakeups, "counters": counters}

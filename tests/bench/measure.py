@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Takes the samples that table.py makes a table of. run.sh prepares namespaces and daemons for it.
+
+    measure.py --build DIR --hosts NAMESPACE,ADDRESS,SOCKET,PID NAMESPACE,ADDRESS,SOCKET,PID
+               [--rounds N] [--seconds S] [--qps N] --output FILE
+
+Rounds hold every case once, so that a machine whose speed drifts is as unfair to one as to the
+other. A case that fails is reported, and does not keep the others from being measured.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import sys
+
+from bench_cases import BASELINES, ORDER, VERBS, Bench, run_memory
+from bench_host import Host, RunFailed
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--hosts", nargs=2, required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--qps", type=int, default=64, help="QPs to measure memory with")
+    parser.add_argument("--only", help="names of cases, with commas")
+    parser.add_argument("--output", required=True)
+    return parser.parse_args()
+
+
+def machine():
+    model = re.search(r"^model name\s*:\s*(.+)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    return {"cpu": model.group(1) if model else platform.machine(), "cpus": os.cpu_count(),
+            "kernel": platform.release()}
+
+
+class Recorder:
+    """Samples and failures by the name of the case."""
+
+    def __init__(self):
+        self.samples = {}
+        self.failures = {}
+
+    def attempt(self, name, action):
+        print(f"  {name}", file=sys.stderr, flush=True)
+        try:
+            return action()
+        except (RunFailed, OSError, KeyError, ValueError) as failure:
+            self.failures[name] = str(failure) or type(failure).__name__
+            print(f"  {name} failed: {failure}", file=sys.stderr, flush=True)
+            return None
+
+    def record(self, name, action):
+        sample = self.attempt(name, action)
+        if sample is not None:
+            self.samples.setdefault(name, []).append(sample)
+
+
+def measure_rounds(bench, recorder, rounds, wanted):
+    for round_number in range(1, rounds + 1):
+        print(f"round {round_number} of {rounds}", file=sys.stderr, flush=True)
+        for name in wanted:
+            if name in BASELINES:
+                recorder.record(name, lambda name=name: BASELINES[name](bench))
+            else:
+                recorder.record(name, lambda name=name: VERBS[name].run(bench))
+
+
+def count_system_calls(bench, recorder, wanted):
+    if not shutil.which("perf"):
+        recorder.failures["system calls"] = "perf is not installed"
+        return {}
+    calls = {}
+    for name in wanted:
+        if name in VERBS and name not in recorder.failures:
+            counts = recorder.attempt(f"system calls of {name}",
+                                      lambda name=name: VERBS[name].count_system_calls(bench))
+            if counts:
+                calls[name] = counts
+    return calls
+
+
+def main():
+    arguments = parse_arguments()
+    hosts = []
+    for host in arguments.hosts:
+        namespace, address, socket, pid = host.split(",")
+        hosts.append(Host(namespace, address, socket, int(pid), arguments.build))
+    baseline = pathlib.Path(arguments.build) / "tests/udp_baseline"
+    bench = Bench(hosts[0], hosts[1], baseline, arguments.seconds)
+    recorder = Recorder()
+    wanted = arguments.only.split(",") if arguments.only else ORDER
+
+    result = {"machine": machine(), "rounds": arguments.rounds, "seconds": arguments.seconds}
+    result["idle_kib"] = recorder.attempt("idle memory", bench.left.memory_kib)
+    measure_rounds(bench, recorder, arguments.rounds, wanted)
+    result["system_calls"] = count_system_calls(bench, recorder, wanted)
+    if not arguments.only:
+        result["memory"] = recorder.attempt("memory of QPs",
+                                            lambda: run_memory(bench, arguments.qps))
+    result["samples"] = recorder.samples
+    result["failures"] = recorder.failures
+    pathlib.Path(arguments.output).write_text(json.dumps(result, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

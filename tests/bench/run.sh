@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# tests/bench/run.sh [--quick] [--rounds N] [--json FILE] [--build DIR]: prints one table of what
+# the RNIC does, beside what TCP and plain UDP do in the same minutes on the same machine. It makes
+# two network namespaces joined by a veth (MTU 9000), an rnicd in each, and removes all of it again.
+#
+#   --quick      a fraction of a second for each number, one round: for a check that it works
+#   --rounds N   how often everything is measured (3)
+#   --json FILE  also write all samples there
+#   --build DIR  a build tree to use as it is (else build/ is brought up to date)
+#
+# Exit status: 0, 1 when a number is missing, 77 when it cannot run here (it needs root).
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=
+json=
+rounds=3
+seconds=2
+qps=64
+
+usage() {
+	sed -n '4,14s/^# \{0,1\}//p' "$0"
+	exit "$1"
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) rounds=1 seconds=0.3 qps=16 ;;
+	--rounds) rounds=${2:?} && shift ;;
+	--json) json=${2:?} && shift ;;
+	--build) build=${2:?} && shift ;;
+	--help | -h) usage 0 ;;
+	*) usage 1 >&2 ;;
+	esac
+	shift
+done
+
+skip() {
+	echo "bench: skipped: $1" >&2
+	exit 77
+}
+
+[ "$(id -u)" -eq 0 ] || skip "network namespaces need root"
+if [ -z "$build" ]; then
+	build=$root/build
+	"$root/tools/install-packages.sh" build bench
+	cmake -S "$root" -B "$build" -G Ninja >/dev/null
+	cmake --build "$build" --target rnicd rnic-run rnicctl rnic_verbs udp_baseline >/dev/null
+fi
+for program in ip iperf3 ib_write_bw python3; do
+	command -v "$program" >/dev/null || skip "there is no $program"
+done
+
+work=$(mktemp -d)
+left=rnicbench-l$$
+right=rnicbench-r$$
+daemons=()
+
+cleanup() {
+	trap - EXIT
+	for pid in "${daemons[@]}"; do
+		kill "$pid" 2>/dev/null || true
+	done
+	for pid in "${daemons[@]}"; do
+		wait "$pid" 2>/dev/null || true
+	done
+	ip netns delete "$left" 2>/dev/null || true
+	ip netns delete "$right" 2>/dev/null || true
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+ip netns add "$left" 2>/dev/null || skip "no right to make a network namespace"
+ip netns add "$right"
+ip -n "$left" link add bench0 type veth peer name bench0 netns "$right"
+
+# set_up_host NAMESPACE ADDRESS
+set_up_host() {
+	ip netns exec "$1" sysctl -q -w net.ipv6.conf.bench0.accept_dad=0 2>/dev/null || true
+	ip -n "$1" address add "$2/24" dev bench0
+	ip -n "$1" link set bench0 mtu 9000 up
+	ip -n "$1" link set lo up
+}
+
+# start_daemon NAMESPACE SOCKET
+start_daemon() {
+	ip netns exec "$1" "$build/bin/rnicd" --netdev bench0 --socket "$2" >"$2.log" 2>&1 &
+	daemons+=($!)
+}
+
+# wait_for_daemon PID SOCKET: until it answers, or is gone, or a good while is over.
+wait_for_daemon() {
+	local deadline=$((SECONDS + 20))
+	until "$build/bin/rnicctl" show --socket "$2" >/dev/null 2>&1; do
+		if ! kill -0 "$1" 2>/dev/null || [ $SECONDS -ge $deadline ]; then
+			echo "bench: no rnicd: $(tail -n 3 "$2.log")" >&2
+			exit 1
+		fi
+	done
+}
+
+set_up_host "$left" 192.0.2.1
+set_up_host "$right" 192.0.2.2
+start_daemon "$left" "$work/left"
+start_daemon "$right" "$work/right"
+wait_for_daemon "${daemons[0]}" "$work/left"
+wait_for_daemon "${daemons[1]}" "$work/right"
+
+export PYTHONDONTWRITEBYTECODE=1
+python3 "$here/measure.py" --build "$build" --rounds "$rounds" --seconds "$seconds" --qps "$qps" \
+	--output "$work/samples" --hosts "$left,192.0.2.1,$work/left,${daemons[0]}" \
+	"$right,192.0.2.2,$work/right,${daemons[1]}"
+python3 "$here/table.py" "$work/samples" ${json:+--json "$json"}

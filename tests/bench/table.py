@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes one markdown table of what measure.py wrote, medians over its rounds.
+
+    table.py SAMPLES [--json FILE]
+
+Exits 1 when a row is not complete, after printing what there is and why the rest is missing.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+
+MISSING = "?"
+NOTHING = "–"
+HEADER = ("measured", "rnicd", "TCP (iperf3)", "ratio to it", "raw UDP", "ratio to that",
+          "CPU s/GiB", "of TCP", "wake-ups", "system calls", "copies")
+
+# case, its name for people, the value compared, its UDP baselines
+ROWS = (
+    ("write_64k", "`ib_write_bw` 64 KiB", "gbit_per_s", ("udp_gso",)),
+    ("write_1m", "`ib_write_bw` 1 MiB", "gbit_per_s", ("udp_gso",)),
+    ("read_64k", "`ib_read_bw` 64 KiB", "gbit_per_s", ("udp_gso",)),
+    ("send_64k", "`ib_send_bw` 64 KiB", "gbit_per_s", ("udp_gso",)),
+    ("write_rate", "`ib_write_bw` 8 B, 16 QPs", "messages_per_s", ("udp_small",)),
+    ("write_lat", "`ib_write_lat` 8 B", "us", ("udp_blocking", "udp_spinning")),
+    ("send_lat", "`ib_send_lat` 8 B", "us", ("udp_blocking", "udp_spinning")),
+)
+BASELINES = (
+    ("tcp", "TCP", "gbit_per_s"),
+    ("udp_gso", "raw UDP", "gbit_per_s"),
+    ("udp_blocking", "ping-pong blocking", "us"),
+    ("udp_spinning", "spinning", "us"),
+)
+FORMATS = {
+    "gbit_per_s": lambda value: f"{value:.1f} Gb/s",
+    "messages_per_s": lambda value: f"{value / 1e6:.3f} M/s",
+    "us": lambda value: f"{value:.1f} us",
+}
+KIB_PER_MIB = 1024
+
+
+class Incomplete(Exception):
+    """A number that the table needs is not there."""
+
+
+class Samples:
+    def __init__(self, result):
+        self.result = result
+        self.missing = []
+
+    def median(self, case, name):
+        values = [sample[name] for sample in self.result["samples"].get(case, []) if name in sample]
+        if not values:
+            raise Incomplete(f"{case}: {name}")
+        return statistics.median(values)
+
+    def per_message(self, case, name):
+        values = [sample[name] / sample["messages"]
+                  for sample in self.result["samples"].get(case, [])]
+        if not values:
+            raise Incomplete(f"{case}: {name}")
+        return statistics.median(values)
+
+    def copies(self, case):
+        """Times that a byte of payload is copied. A daemon that sends it takes it from the program
+        and gives it to the kernel, one that receives it does the opposite; bytes sent again count
+        again."""
+        values = []
+        for sample in self.result["samples"].get(case, []):
+            counters = sample["counters"]
+            moved = counters["sent_bytes"] + counters["rcvd_bytes"]
+            values.append(2 * moved / sample["payload_bytes"])
+        if not values:
+            raise Incomplete(f"{case}: copies")
+        return statistics.median(values)
+
+    def system_calls(self, case):
+        if "system calls" in self.result["failures"]:
+            return None
+        try:
+            return self.result["system_calls"][case]["all"]
+        except KeyError:
+            raise Incomplete(f"{case}: system calls") from None
+
+    def text(self, make):
+        """What `make` returns; a question mark, and a note of it, when a number is missing."""
+        try:
+            return make()
+        except (Incomplete, KeyError, TypeError, ZeroDivisionError) as failure:
+            self.missing.append(str(failure))
+            return MISSING
+
+
+def ratio_text(ours, theirs):
+    return " / ".join(f"{ours / value:.2f}" for value in theirs)
+
+
+def case_row(samples, case, label, value, udp_cases):
+    form = FORMATS[value]
+    ours = lambda: samples.median(case, value)
+    theirs = lambda: [samples.median(udp_case, value) for udp_case in udp_cases]
+    cells = [label, samples.text(lambda: form(ours()))]
+    if value == "gbit_per_s":
+        tcp = lambda: samples.median("tcp", value)
+        cells += [samples.text(lambda: form(tcp())), samples.text(lambda: f"{ours() / tcp():.2f}")]
+    else:
+        cells += [NOTHING, NOTHING]
+    cells += [samples.text(lambda: " / ".join(map(form, theirs()))),
+              samples.text(lambda: ratio_text(ours(), theirs()))]
+    if value == "gbit_per_s":
+        cells += [samples.text(lambda: f"{samples.median(case, 'cpu_s_per_gib'):.2f}"),
+                  samples.text(lambda: f"{samples.median('tcp', 'cpu_s_per_gib'):.2f}")]
+    else:
+        cells += [NOTHING, NOTHING]
+    cells.append(samples.text(lambda: f"{samples.per_message(case, 'wakeups'):.3g}"))
+    cells.append(samples.text(lambda: calls_text(samples.system_calls(case))))
+    cells.append(samples.text(lambda: f"{samples.copies(case):.1f}"))
+    return cells
+
+
+def calls_text(calls):
+    return NOTHING if calls is None else f"{calls:.3g}"
+
+
+def memory_rows(samples):
+    result = samples.result
+    blanks = [NOTHING] * (len(HEADER) - 2)
+    mib = lambda name: result["idle_kib"][name] / KIB_PER_MIB
+    idle = samples.text(lambda: f"{mib('rss'):.1f} MiB resident ({mib('pss'):.1f} MiB its share)")
+    per_qp = samples.text(lambda: f"{result['memory']['kib_per_qp']:.1f} KiB")
+    return [["memory of an idle daemon", idle, *blanks],
+            ["memory per QP, 128 entries deep", per_qp, *blanks]]
+
+
+def markdown(rows):
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + " --- |" * len(HEADER))
+    return "\n".join(lines)
+
+
+def spread(result):
+    """How far the baselines' rounds lie apart: how much of a ratio the machine may have made."""
+    parts = []
+    for case, label, value in BASELINES:
+        values = [sample[value] for sample in result["samples"].get(case, [])]
+        if values:
+            parts.append(f"{label} {FORMATS[value](min(values))} to {FORMATS[value](max(values))}")
+    return f"Between rounds the machine itself varied: {', '.join(parts)}."
+
+
+def notes(result):
+    machine = result["machine"]
+    return (f"Medians of {result['rounds']} rounds on {machine['cpus']} x {machine['cpu']}, "
+            f"Linux {machine['kernel']}: two network namespaces, a veth with MTU 9000, one rnicd "
+            "in each. A ratio is rnicd's number divided by the other's. Raw UDP is one stream with "
+            "UDP_SEGMENT and UDP_GRO (4 KiB segments; 40 B beside the message rate), and a "
+            "ping-pong of 64 B, blocking / spinning. Latencies are medians of half a round trip. "
+            "CPU time is that of both daemons and both programs. Wake-ups and system calls are "
+            "those of both daemons, per message; copies are how often daemons and kernel copy a "
+            "byte of payload.")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("samples")
+    parser.add_argument("--json", help="also write the samples and the table there")
+    arguments = parser.parse_args()
+    result = json.loads(pathlib.Path(arguments.samples).read_text())
+    samples = Samples(result)
+    rows = [case_row(samples, *row) for row in ROWS] + memory_rows(samples)
+    print(markdown([list(HEADER), *rows]))
+    print()
+    print(notes(result))
+    print(spread(result))
+    for name, why in result["failures"].items():
+        print(f"\n{name}: {why}")
+    if arguments.json:
+        document = {**result, "table": [dict(zip(HEADER, row)) for row in rows]}
+        pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n")
+    if samples.missing:
+        print(f"table.py: missing: {', '.join(dict.fromkeys(samples.missing))}", file=sys.stderr)
+    return 1 if samples.missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# What the interop tests share: two RNICs (or one), programs on them, and a clean end.
+#
+#   netns-1500, netns-9000     two network namespaces and a veth of that MTU (root)
+#
+#       namespace 0                        namespace 1
+#       rnicd 10.77.0.1   veth0 ---- veth1   rnicd 10.77.0.2
+#             fd77::1                              fd77::2
+#
+#   pair                       two daemons on two loopback addresses, no privileges
+#   one                        one daemon, both programs on it
+#
+# A test sources this file, calls topology_start, runs programs on side 0 (server) and side 1
+# (client) and ends with topology_finish, which checks that nothing is left: no object in a daemon,
+# no memory, no file.
+#
+# Environment: RNIC_BUILD (the build tree), RNIC_TEST_LONG=1 (the long variants),
+# RNIC_TEST_SANITIZE=1 (a build with sanitizers: more time and memory), RNIC_TEST_KEEP=1 (keep
+# logs).
+
+set -u
+
+SKIP=77
+BUILD=${RNIC_BUILD:?RNIC_BUILD names the build tree}
+BIN=$BUILD/bin
+LONG=${RNIC_TEST_LONG:-}
+SLOW=${RNIC_TEST_SANITIZE:+1}
+RUN_ID=$$
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/rnic-test-XXXXXX")
+chmod 755 "$WORK"
+PATH=$PATH:/usr/sbin:/sbin
+
+failures=0
+checks=0
+processes=()   # all that this test started and that may still run
+namespaces=()
+side_namespace=("" "")
+side_socket=("" "")
+side_address=("" "")
+side_pid=("" "")
+side_options=("" "")
+side_gid=(0 0)
+server_address=127.0.0.1
+loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run's own
+next_port=$((20000 + RUN_ID % 400 * 100))
+
+if [ -n "$SLOW" ]; then
+	# Programs of the distribution are not built with the sanitizer that our libraries bring
+	# along.
+	export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
+	export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+fi
+
+# ---- results ----
+
+pass() {
+	checks=$((checks + 1))
+	echo "ok    $1"
+}
+
+fail() {
+	checks=$((checks + 1))
+	failures=$((failures + 1))
+	echo "FAIL  $1"
+	[ $# -lt 2 ] || tail -n 15 "$2" | sed 's/^/      | /'
+}
+
+# check WHAT COMMAND...: the command must succeed.
+check() {
+	local what=$1
+	shift
+	if "$@" >"$WORK/check.out" 2>&1; then pass "$what"; else fail "$what" "$WORK/check.out"; fi
+}
+
+skip_test() {
+	echo "skipped: $1"
+	exit $SKIP
+}
+
+# wait_for SECONDS COMMAND...: polls until the command succeeds.
+wait_for() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.05 # between two polls
+	done
+}
+
+# ---- processes ----
+
+is_running() {
+	kill -0 "$1" 2>/dev/null && [ "$(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null)" != Z ]
+}
+
+has_ended() {
+	! is_running "$1"
+}
+
+# end_process PID: TERM, and KILL for one that does not listen.
+end_process() {
+	is_running "$1" || return 0
+	kill -TERM "$1" 2>/dev/null
+	wait_for 5 has_ended "$1" || kill -KILL "$1" 2>/dev/null
+}
+
+cleanup() {
+	local status=$? process namespace
+	trap - EXIT
+	for process in "${processes[@]}"; do end_process "$process"; done
+	for namespace in "${namespaces[@]}"; do ip netns delete "$namespace" 2>/dev/null; done
+	if [ -n "${RNIC_TEST_KEEP:-}" ]; then echo "logs: $WORK"; else rm -rf "$WORK"; fi
+	exit $status
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# ---- topology ----
+
+# on SIDE COMMAND...: runs it in the side's network namespace. Replaces the shell that calls it in
+# the background, so that $! is the command.
+on() {
+	local namespace=${side_namespace[$1]}
+	shift
+	if [ -n "$namespace" ]; then
+		ip netns exec "$namespace" "$@"
+	else
+		"$@"
+	fi
+}
+
+exec_on() {
+	local namespace=${side_namespace[$1]}
+	shift
+	if [ -n "$namespace" ]; then exec ip netns exec "$namespace" "$@"; else exec "$@"; fi
+}
+
+rnic() {
+	local side=$1
+	shift
+	on "$side" "$BIN/rnic-run" --no-daemon --socket "${side_socket[$side]}" "$@"
+}
+
+control() {
+	local side=$1
+	shift
+	on "$side" "$BIN/rnicctl" show --socket "${side_socket[$side]}" "$@"
+}
+
+# query SIDE KIND EXPRESSION: a Python expression over `rows`, what rnicctl shows of that kind.
+query() {
+	control "$1" --json "$2" | python3 -c "
+import json, sys
+rows = json.load(sys.stdin)['$2']
+print($3)"
+}
+
+# holds SIDE KIND EXPRESSION: is it true?
+holds() {
+	[ "$(query "$1" "$2" "bool($3)")" = True ]
+}
+
+make_namespaces() {
+	local mtu=$1 side
+	[ "$(id -u)" -eq 0 ] || skip_test "network namespaces need root"
+	for side in 0 1; do
+		side_namespace[side]=rnic-$RUN_ID-$side
+		ip netns add "${side_namespace[$side]}" || skip_test "no network namespaces here"
+		namespaces+=("${side_namespace[$side]}")
+		on $side ip link set lo up
+	done
+	ip link add veth0 netns "${side_namespace[0]}" mtu "$mtu" type veth \
+		peer name veth1 netns "${side_namespace[1]}" mtu "$mtu" || exit 1
+	for side in 0 1; do
+		on $side ip link set veth$side mtu "$mtu"
+		on $side ip address add "10.77.0.$((side + 1))/24" dev veth$side
+		on $side ip -6 address add "fd77::$((side + 1))/64" dev veth$side nodad
+		on $side ip link set veth$side up
+	done
+	server_address=10.77.0.1
+}
+
+# daemon_start SIDE OPTION...: starts rnicd on the side's socket and waits until it answers.
+daemon_start() {
+	local side=$1
+	shift
+	side_options[side]=$(printf '%q ' "$@")
+	mkdir -p "$WORK/side$side"
+	side_socket[side]=$WORK/side$side/rnicd.sock
+	ASAN_OPTIONS=detect_leaks=1 exec_on "$side" "$BIN/rnicd" \
+		--socket "${side_socket[$side]}" "$@" >"$WORK/daemon$side.log" 2>&1 &
+	side_pid[side]=$!
+	processes+=($!)
+	wait_for 20 daemon_answers_or_ended "$side"
+	if ! control "$side" device >/dev/null; then
+		fail "rnicd starts: $*" "$WORK/daemon$side.log"
+		exit 1
+	fi
+}
+
+daemon_answers_or_ended() {
+	has_ended "${side_pid[$1]}" || control "$1" device
+}
+
+# daemon_restart SIDE: as it was started, after its end.
+daemon_restart() {
+	eval "daemon_start $1 ${side_options[$1]}"
+}
+
+find_gid() {
+	side_gid[$1]=$(query "$1" device \
+		"next(g['index'] for g in rows['gids'] if g['gid'] == '$2')") || {
+		fail "side $1 has a GID for $2" "$WORK/daemon$1.log"
+		exit 1
+	}
+}
+
+# topology_start TOPOLOGY uring|socket 4|6 [OPTION...]: the options go to every daemon. "@SIDE" in
+# an option is replaced by the side's number.
+topology_start() {
+	local topology=$1 port=$2 family=$3 side sides="0 1"
+	shift 3
+	echo "# $topology, $port, IPv$family${*:+, }$*"
+	case $topology in
+	netns-*)
+		make_namespaces "${topology#netns-}"
+		for side in 0 1; do
+			daemon_start $side --netdev veth$side --port "$port" "${@//@SIDE/$side}"
+			side_address[side]=$([ "$family" = 6 ] && echo "fd77::$((side + 1))" ||
+				echo "10.77.0.$((side + 1))")
+		done
+		;;
+	pair)
+		[ "$family" = 4 ] || skip_test "loopback has one IPv6 address only"
+		for side in 0 1; do
+			side_address[side]=$loopback.$((side + 2))
+			daemon_start $side --address "${side_address[$side]}" --port "$port" \
+				"${@//@SIDE/$side}"
+		done
+		;;
+	one)
+		sides=0
+		side_address[0]=$loopback.2
+		[ "$family" = 4 ] || side_address[0]=::1
+		daemon_start 0 --address "${side_address[0]}" --port "$port" "${@//@SIDE/0}"
+		;;
+	esac
+	for side in $sides; do find_gid "$side" "${side_address[$side]}"; done
+	if [ "$topology" = one ]; then
+		side_socket[1]=${side_socket[0]}
+		side_gid[1]=${side_gid[0]}
+	fi
+}
+
+is_empty() {
+	holds "$1" clients "rows == []" && holds "$1" qps "rows == []" &&
+		holds "$1" mrs "rows == []" && holds "$1" cqs "rows == []"
+}
+
+resident_kib() {
+	awk '/^VmRSS/ { print $2 }' "/proc/$1/status"
+}
+
+# daemon_finish SIDE: nothing is left of its clients, and it ends as it should.
+daemon_finish() {
+	local side=$1 pid=${side_pid[$1]} limit=$((32 * 1024)) status
+	[ -z "$SLOW" ] || limit=$((512 * 1024))
+	if wait_for 10 is_empty "$side"; then
+		pass "side $side: nothing is left"
+	else
+		control "$side" >"$WORK/left"
+		fail "side $side: nothing is left" "$WORK/left"
+	fi
+	check "side $side: resident memory below $limit KiB" \
+		test "$(resident_kib "$pid")" -lt $limit
+	kill -TERM "$pid"
+	wait_for 10 has_ended "$pid" || kill -KILL "$pid"
+	wait "$pid"
+	status=$?
+	[ $status -eq 0 ] || fail "side $side: exit status $status on SIGTERM" \
+		"$WORK/daemon$side.log"
+	check "side $side: no file is left" test -z "$(ls -A "$WORK/side$side")"
+}
+
+# topology_finish: also prints the sum and exits.
+topology_finish() {
+	local side
+	for side in 0 1; do
+		[ -z "${side_pid[$side]}" ] || daemon_finish $side
+	done
+	test_finish
+}
+
+test_finish() {
+	echo "# $checks checks, $failures failed"
+	[ $failures -eq 0 ]
+	exit
+}
+
+# ---- two programs ----
+
+is_listening() {
+	[ -n "$(on "$1" ss -Hltn "sport = :$2")" ]
+}
+
+server_listens_or_ended() {
+	has_ended "$1" || is_listening 0 "$2"
+}
+
+# pair_start PROGRAM OPTION...: starts it on both sides, client once the server listens. Sets
+# server_pid and client_pid; output in $WORK/server.out and $WORK/client.out.
+pair_start() {
+	local program=$1 port gid=-x
+	shift
+	next_port=$((next_port + 1))
+	port=$next_port
+	case $program in ibv_*) gid=-g ;; esac
+	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "$program" -p $port \
+		$gid "${side_gid[0]}" "$@" >"$WORK/server.out" 2>&1 &
+	server_pid=$!
+	processes+=($!)
+	wait_for 20 server_listens_or_ended $server_pid $port
+	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$program" -p $port \
+		$gid "${side_gid[1]}" "$@" "$server_address" >"$WORK/client.out" 2>&1 &
+	client_pid=$!
+	processes+=($!)
+}
+
+pair_has_ended() {
+	has_ended "$server_pid" && has_ended "$client_pid"
+}
+
+# pair_wait SECONDS: sets server_status and client_status; 124 for one that had to be killed.
+pair_wait() {
+	local hung=""
+	wait_for "$1" pair_has_ended || hung=1
+	end_process "$client_pid"
+	end_process "$server_pid"
+	wait "$client_pid"
+	client_status=$?
+	wait "$server_pid"
+	server_status=$?
+	[ -z "$hung" ] || client_status=124
+}
+
+# pair_run PROGRAM OPTION...: both must end well in time.
+PAIR_SECONDS=${PAIR_SECONDS:-60}
+pair_run() {
+	pair_start "$@"
+	pair_wait $((PAIR_SECONDS * (${SLOW:-0} * 3 + 1)))
+	if [ "$client_status" -eq 0 ] && [ "$server_status" -eq 0 ]; then
+		pass "$*"
+	else
+		cat "$WORK/server.out" "$WORK/client.out" >"$WORK/pair.out"
+		fail "$* (client $client_status, server $server_status)" "$WORK/pair.out"
+		return 1
+	fi
+}

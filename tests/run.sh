@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Installs what is missing, builds, runs every suite. Without options: all suites on gcc, all but
+# interop on clang, and unit, sim, hostile and an interop pass with AddressSanitizer and UBSan.
+#
+#   --compiler gcc|clang|both   all suites on these, and nothing else unless asked for
+#   --sanitize                  the pass with sanitizers
+#   --bench                     tests/bench/run.sh as well, in build/
+#   --long                      perftest with all its iterations, storms and fuzzing at length
+#
+# Runs as root, and as an ordinary user without the tests that need network namespaces, which say
+# so. Exits 1 when anything failed. The last lines are the summary of ctest: of the first stage that
+# failed, else of the main one.
+set -u
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+compilers=()
+sanitize=""
+bench=""
+is_default=1
+
+usage() {
+	sed -n '4,11s/^# \{0,1\}//p' "$0"
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--compiler)
+		case ${2:-} in
+		gcc | clang) compilers=("$2") ;;
+		both) compilers=(gcc clang) ;;
+		*) usage >&2; exit 1 ;;
+		esac
+		shift
+		is_default=""
+		;;
+	--sanitize) sanitize=1; is_default="" ;;
+	--bench) bench=1 ;;
+	--long) export RNIC_TEST_LONG=1 ;;
+	--help | -h) usage; exit 0 ;;
+	*) usage >&2; exit 1 ;;
+	esac
+	shift
+done
+
+groups=(build test)
+[ -z "$bench" ] || groups+=(bench)
+"$top/tools/install-packages.sh" "${groups[@]}" || exit 1
+
+PATH=$PATH:/usr/sbin:/sbin
+logs=$(mktemp -d "${TMPDIR:-/tmp}/rnic-run-XXXXXX")
+trap 'rm -rf "$logs"' EXIT
+stages=()
+failed_stage=""
+
+# build STAGE DIRECTORY COMPILER [CMAKE OPTION...]
+build() {
+	local stage=$1 directory=$2 compiler=$3
+	shift 3
+	echo "== $stage: build in $directory"
+	if cmake -S "$top" -B "$directory" -G Ninja -DCMAKE_C_COMPILER="$compiler" \
+		-DRNIC_WERROR=ON "$@" >"$logs/cmake" 2>&1 &&
+		cmake --build "$directory" >"$logs/build" 2>&1; then
+		return 0
+	fi
+	tail -n 60 "$logs/cmake" "$logs/build" 2>/dev/null
+	echo "$stage: the build failed" >"$logs/$stage"
+	stages+=("$stage")
+	failed_stage=${failed_stage:-$stage}
+	return 1
+}
+
+# run_suites STAGE DIRECTORY CTEST OPTION...
+run_suites() {
+	local stage=$1 directory=$2
+	shift 2
+	echo "== $stage: ctest $*"
+	stages+=("$stage")
+	ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$(nproc)" "$@" 2>&1 |
+		tee "$logs/$stage"
+	[ "${PIPESTATUS[0]}" -eq 0 ] || failed_stage=${failed_stage:-$stage}
+	grep -ahE '^skipped: ' "$directory/Testing/Temporary/LastTest.log" 2>/dev/null |
+		sort | uniq -c |
+		sed 's/^ *\([0-9]*\) skipped: /\1 tests skipped: /' >>"$logs/skipped"
+}
+
+# The sanitizers' programs are slow: one topology, and what an ordinary user can run.
+run_sanitizers() {
+	build sanitizers "$top/build-sanitize" gcc "-DRNIC_SANITIZE=address;undefined" || return
+	run_suites sanitizers "$top/build-sanitize" -L 'unit|sim|hostile'
+	run_suites sanitizers-interop "$top/build-sanitize" \
+		-R '^interop_(pingpong|perftest)_pair_uring_4$'
+}
+
+run_fuzzers() {
+	local target
+	build fuzz "$top/build-fuzz" clang -DRNIC_FUZZ=ON \
+		"-DRNIC_SANITIZE=address;undefined" || return
+	stages+=(fuzz)
+	for target in "$top"/build-fuzz/fuzz/*; do
+		[ -x "$target" ] && [ -f "$target" ] || continue
+		echo "== fuzz: $(basename "$target") for 60 s"
+		if "$target" -max_total_time=60 -verbosity=0 >>"$logs/fuzz-output" 2>&1; then
+			echo "$(basename "$target"): no finding" >>"$logs/fuzz"
+		else
+			echo "$(basename "$target"): finding" >>"$logs/fuzz"
+			tail -n 40 "$logs/fuzz-output"
+			failed_stage=${failed_stage:-fuzz}
+		fi
+	done
+}
+
+# The two lines with which ctest sums up a stage; of a stage without ctest its last lines.
+summary_of() {
+	grep -E 'tests passed|^Total Test time' "$logs/$1" || tail -n 5 "$logs/$1"
+}
+
+if [ -n "$is_default" ]; then
+	if build clang "$top/build-clang" clang; then
+		run_suites clang "$top/build-clang" -LE interop
+	fi
+	sanitize=1
+	compilers=(gcc)
+fi
+[ -z "$sanitize" ] || run_sanitizers
+[ -z "${RNIC_TEST_LONG:-}" ] || run_fuzzers
+main=${stages[0]:-}
+for compiler in "${compilers[@]}"; do
+	main=$compiler
+	directory=$top/build
+	[ "$compiler" = gcc ] || directory=$top/build-$compiler
+	if build "$compiler" "$directory" "$compiler"; then run_suites "$compiler" "$directory"; fi
+done
+if [ -n "$bench" ]; then "$top/tests/bench/run.sh"; fi
+
+echo "== summary"
+for stage in "${stages[@]}"; do
+	echo "$stage: $(summary_of "$stage" | head -n 1)"
+done
+sort -u "$logs/skipped" 2>/dev/null
+summary_of "${failed_stage:-$main}"
+[ -z "$failed_stage" ]

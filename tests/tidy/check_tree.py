@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The rules of this tree that a program can check.
+
+    check_tree.py --tree DIR [--build DIR]
+
+Prints one line for each place that breaks a rule and exits 1 when there is any. With --build it
+also looks at the engine's archive. test_check_tree.py proves that each rule can fail.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+LINE_COLUMNS = 100
+FILE_LINES = 800
+FUNCTION_LINES = 70
+TAB_COLUMNS = 8
+
+# Names that a folder may hold whatever the others hold.
+COMMON_NAMES = {"CMakeLists.txt", "README.md", "run.sh"}
+
+TEXT_SUFFIXES = {".c", ".h", ".def", ".py", ".sh", ".cmake", ".map"}
+
+# Where a file is -> first parts of "..." includes that it may use. A folder may always include its
+# own files, with or without the folder's name.
+LAYERS = [
+    ("proto/base/", {"base"}),
+    ("proto/wire/", {"base", "wire"}),
+    ("proto/mad/", {"base", "wire", "mad"}),
+    ("proto/shm/", {"base", "shm"}),
+    ("proto/ctl/", {"base", "ctl"}),
+    ("daemon/base/", {"base"}),
+    ("daemon/engine/", {"base", "wire", "mad", "engine", "mem/client_memory.h",
+                        "mem/memory_batch.h"}),
+    ("daemon/cm/", {"base", "wire", "mad", "cm", "engine", "mem/client_memory.h"}),
+    ("daemon/port/", {"base", "wire", "port"}),
+    ("daemon/mem/", {"base", "mem"}),
+    ("daemon/session/", {"base", "wire", "mad", "shm", "ctl", "engine", "cm", "mem", "session"}),
+    ("lib/include/", {"rnic"}),
+    ("lib/native/", {"base", "shm", "ctl", "wire", "native", "rnic"}),
+    ("lib/verbs/", {"base", "shm", "ctl", "wire", "native", "rnic", "verbs"}),
+    ("lib/rdmacm/", {"base", "native", "rnic", "verbs", "rdmacm"}),
+    ("lib/rdma/", {"rnic", "rdma"}),
+    ("lib/connection/", {"rnic", "connection"}),
+    ("lib/rpc/", {"rnic", "rpc"}),
+]
+
+# <...> includes that a layer must not use: what would let it do I/O, read a clock or start threads.
+IO_HEADERS = re.compile(
+    r"(sys/|linux/|netinet/|arpa/|net/|unistd\.h|stdio\.h|time\.h|pthread\.h|poll\.h|fcntl\.h|"
+    r"ev\.h|liburing\.h|signal\.h|infiniband/|rdma/)")
+SYSTEM_BANS = [
+    ("proto/", IO_HEADERS),
+    ("daemon/engine/", IO_HEADERS),
+    ("daemon/cm/", IO_HEADERS),
+    ("lib/native/", re.compile(r"(infiniband|rdma)/")),
+    ("daemon/port/", re.compile(r"(infiniband|rdma)/")),
+]
+# Types, and conversions of text in the caller's memory.
+SYSTEM_ALLOWED = {"sys/uio.h", "sys/types.h", "arpa/inet.h"}
+
+BANNED_CALLS = {
+    "strcpy": "strcpy() does not know its room: use snprintf() or memcpy()",
+    "strcat": "strcat() does not know its room: use snprintf()",
+    "sprintf": "sprintf() does not know its room: use snprintf()",
+    "vsprintf": "vsprintf() does not know its room: use vsnprintf()",
+    "gets": "gets() does not know its room",
+    "rand": "rand() is shared state: use base/prng.h",
+    "random": "random() is shared state: use base/prng.h",
+    "srand": "srand() is shared state: use base/prng.h",
+    "alloca": "alloca() has no limit",
+    "setjmp": "setjmp() hides control flow",
+}
+BANNED_IN_TESTS = {
+    "sleep": "sleep() is no synchronisation",
+    "usleep": "usleep() is no synchronisation",
+    "nanosleep": "nanosleep() is no synchronisation",
+}
+
+# What the engine's archive may take from outside.
+ENGINE_SYMBOLS = re.compile(
+    r"(mem(cpy|set|cmp|move|chr)|malloc|calloc|realloc|free|aligned_alloc|posix_memalign|"
+    r"qsort|abort|str(n?len|ncmp|cmp|chr)|v?snprintf|"
+    r"__(v?snprintf|mem(cpy|set|move)|strncpy)_chk|"
+    r"memory_batch_\w+|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|"
+    r"__(asan|ubsan|tsan|sanitizer|gcov|llvm)_\w+)$")
+
+
+class Tree:
+    """The files under a root, and what is wrong with them."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root).resolve()
+        self.complaints = []
+        self.files = [path for path in sorted(self.root.rglob("*")) if self.is_ours(path)]
+
+    def is_ours(self, path):
+        parts = path.relative_to(self.root).parts
+        hidden = any(part == ".git" or part.startswith("build") or part == "__pycache__"
+                     for part in parts)
+        return path.is_file() and not hidden
+
+    def name(self, path):
+        return path.relative_to(self.root).as_posix()
+
+    def complain(self, path, line, what):
+        self.complaints.append(f"{self.name(path)}:{line}: {what}")
+
+    def texts(self, suffixes=frozenset(TEXT_SUFFIXES)):
+        for path in self.files:
+            if path.suffix in suffixes or (path.name == "CMakeLists.txt" and ".cmake" in suffixes):
+                yield path, path.read_text(errors="replace")
+
+
+def without_comments_and_strings(text):
+    """C text with comments and literals blanked, line by line as before."""
+
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group())
+
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text,
+                  flags=re.S)
+
+
+def check_first_line(tree):
+    for path, text in tree.texts():
+        head = "\n".join(text.splitlines()[:2])
+        if "SPDX-License-Identifier: MIT" not in head:
+            tree.complain(path, 1, "the first line must name the licence (SPDX)")
+
+
+def check_lengths(tree):
+    for path, text in tree.texts():
+        lines = text.splitlines()
+        if len(lines) > FILE_LINES:
+            tree.complain(path, len(lines), f"{len(lines)} lines, at most {FILE_LINES}")
+        for number, line in enumerate(lines, 1):
+            if len(line.expandtabs(TAB_COLUMNS)) > LINE_COLUMNS:
+                tree.complain(path, number, f"more than {LINE_COLUMNS} columns")
+            if line != line.rstrip():
+                tree.complain(path, number, "blanks at the end of the line")
+
+
+def check_base_names(tree):
+    seen = {}
+    for path in tree.files:
+        if path.name in COMMON_NAMES or path.name.startswith("."):
+            continue
+        if path.name in seen:
+            tree.complain(path, 1, f"the name is taken by {tree.name(seen[path.name])}")
+        seen.setdefault(path.name, path)
+
+
+def check_functions(tree):
+    """A function starts at a line that is just "{" and ends at one that is just "}"."""
+    for path, text in tree.texts({".c", ".h"}):
+        start = None
+        for number, line in enumerate(without_comments_and_strings(text).splitlines(), 1):
+            if line.rstrip() == "{":
+                start = number
+            elif line.rstrip() == "}" and start is not None:
+                length = number - start + 1
+                if length > FUNCTION_LINES:
+                    tree.complain(path, start, f"a function of {length} lines, at most "
+                                               f"{FUNCTION_LINES}")
+                start = None
+
+
+def layer_of(name):
+    for prefix, allowed in LAYERS:
+        if name.startswith(prefix):
+            return prefix, allowed
+    return None, None
+
+
+def check_quoted_include(tree, path, number, target):
+    prefix, allowed = layer_of(tree.name(path))
+    if prefix is None or (path.parent / target).exists():
+        return
+    first = target.split("/")[0]
+    if first not in allowed and target not in allowed:
+        tree.complain(path, number, f"{prefix} must not include \"{target}\"")
+
+
+def check_system_include(tree, path, number, target):
+    for prefix, banned in SYSTEM_BANS:
+        if (tree.name(path).startswith(prefix) and banned.match(target)
+                and target not in SYSTEM_ALLOWED):
+            if target == "stdio.h" and only_formats(path):
+                continue
+            tree.complain(path, number, f"{prefix} must not include <{target}>")
+
+
+def only_formats(path):
+    """<stdio.h> for snprintf() alone does no I/O."""
+    code = without_comments_and_strings(path.read_text(errors="replace"))
+    return not re.search(r"\b(FILE|f?printf|fopen|fputs|puts|stderr|stdout)\b", code)
+
+
+def check_includes(tree):
+    for path, text in tree.texts({".c", ".h"}):
+        for number, line in enumerate(text.splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', line)
+            if not match:
+                continue
+            if match.group(1):
+                check_quoted_include(tree, path, number, match.group(1))
+            else:
+                check_system_include(tree, path, number, match.group(2))
+
+
+def check_calls(tree):
+    for path, text in tree.texts({".c", ".h"}):
+        banned = dict(BANNED_CALLS)
+        if tree.name(path).startswith("tests/"):
+            banned.update(BANNED_IN_TESTS)
+        pattern = re.compile(r"(?<![\w.>])(" + "|".join(banned) + r")\s*\(")
+        for number, line in enumerate(without_comments_and_strings(text).splitlines(), 1):
+            for match in pattern.finditer(line):
+                tree.complain(path, number, banned[match.group(1)])
+
+
+def check_shell_sleeps(tree):
+    for path, text in tree.texts({".sh"}):
+        if not tree.name(path).startswith("tests/"):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.match(r"\s*sleep\s", line) and "poll" not in line:
+                tree.complain(path, number, "sleep is no synchronisation: poll for the condition")
+
+
+TREE_PATH = re.compile(r"(?<![\w/.])((?:tools|tests|daemon|lib|proto|\.ci)/[\w./-]+)")
+
+
+def check_readme_commands(tree):
+    """Every path of this tree that the README's indented or fenced commands name exists."""
+    readme = tree.root / "README.md"
+    if not readme.exists():
+        tree.complain(readme, 1, "there is no README.md")
+        return
+    fenced = False
+    for number, line in enumerate(readme.read_text().splitlines(), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        if not fenced and not line.startswith("    "):
+            continue
+        for match in TREE_PATH.finditer(line):
+            if not (tree.root / match.group(1)).exists():
+                tree.complain(readme, number, f"there is no {match.group(1)}")
+
+
+def list_symbols(archive, *options):
+    return subprocess.run(["nm", "-P", *options, archive], check=True, capture_output=True,
+                          text=True).stdout.splitlines()
+
+
+def undefined_symbols(archive):
+    """What the members of an archive take from outside it."""
+    defined, undefined = set(), set()
+    for line in list_symbols(archive):
+        fields = line.split()
+        if len(fields) < 2 or line.endswith(":"):
+            continue
+        (undefined if fields[1] in "Uw" else defined).add(fields[0])
+    return undefined - defined
+
+
+def project_symbols(build):
+    """What the archives that the engine may use define."""
+    defined = set()
+    for name in ("librnic_proto.a", "librnic_daemon_base.a"):
+        for archive in pathlib.Path(build).rglob(name):
+            defined.update(line.split()[0] for line in list_symbols(archive, "--defined-only")
+                           if " " in line)
+    return defined
+
+
+def check_engine_archive(tree, build):
+    archives = [path for pattern in ("*engine*.a", "*daemon_cm*.a")
+                for path in pathlib.Path(build).rglob(pattern)]
+    if not archives:
+        tree.complaints.append("no archive of the engine in the build tree")
+        return
+    ours = project_symbols(build)
+    for archive in archives:
+        for symbol in sorted(undefined_symbols(archive) - ours):
+            if not ENGINE_SYMBOLS.match(symbol):
+                tree.complaints.append(f"{archive.name}: the engine must not use {symbol}()")
+
+
+RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_includes,
+         check_calls, check_shell_sleeps, check_readme_commands]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tree", required=True)
+    parser.add_argument("--build")
+    arguments = parser.parse_args()
+    tree = Tree(arguments.tree)
+    for rule in RULES:
+        rule(tree)
+    if arguments.build:
+        check_engine_archive(tree, arguments.build)
+    for complaint in tree.complaints:
+        print(complaint)
+    print(f"{len(tree.files)} files, {len(tree.complaints)} complaints")
+    return 1 if tree.complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

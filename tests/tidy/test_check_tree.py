@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Proof that each rule of check_tree.py can fail, and that a clean tree passes."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import check_tree
+
+SPDX = "/* SPDX-License-Identifier: MIT */\n"
+
+
+class Rules(unittest.TestCase):
+    def complaints(self, rule, files):
+        """What `rule` says of a tree with these files."""
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in files.items():
+                path = pathlib.Path(root) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            tree = check_tree.Tree(root)
+            rule(tree)
+            return tree.complaints
+
+    def expect(self, rule, bad, good):
+        self.assertTrue(self.complaints(rule, bad), f"{rule.__name__} lets {bad} pass")
+        self.assertEqual(self.complaints(rule, good), [])
+
+    def test_first_line(self):
+        self.expect(check_tree.check_first_line, {"a.c": "int a;\n"}, {"a.c": SPDX})
+
+    def test_columns(self):
+        self.expect(check_tree.check_lengths, {"a.c": "x" * 101}, {"a.c": "x" * 100})
+        self.expect(check_tree.check_lengths, {"a.c": "\t" * 12 + "x" * 5},
+                    {"a.c": "\t" * 12 + "x" * 4})
+
+    def test_trailing_blanks(self):
+        self.expect(check_tree.check_lengths, {"a.c": "int a; \n"}, {"a.c": "int a;\n"})
+
+    def test_file_length(self):
+        self.expect(check_tree.check_lengths, {"a.c": "\n" * 801}, {"a.c": "\n" * 800})
+
+    def test_base_names(self):
+        self.expect(check_tree.check_base_names, {"a/x.c": "", "b/x.c": ""},
+                    {"a/README.md": "", "b/README.md": "", "a/x.c": ""})
+
+    def test_function_length(self):
+        def function(lines):
+            return "int f(void)\n{\n" + "\tg();\n" * (lines - 2) + "}\n"
+
+        self.expect(check_tree.check_functions, {"a.c": function(71)}, {"a.c": function(70)})
+        table = "static const int t[] = {\n" + "\t1,\n" * 200 + "};\n"
+        self.assertEqual(self.complaints(check_tree.check_functions, {"a.c": table}), [])
+
+    def test_layers(self):
+        for name, include in [
+                ("daemon/engine/a.c", '#include "port/port.h"'),
+                ("daemon/engine/a.c", '#include "shm/work.h"'),
+                ("daemon/engine/a.c", "#include <sys/socket.h>"),
+                ("daemon/engine/a.c", "#include <pthread.h>"),
+                ("daemon/port/a.c", '#include "engine/qp.h"'),
+                ("daemon/session/a.c", '#include "port/port.h"'),
+                ("proto/wire/a.c", '#include "ctl/ctl_message.h"'),
+                ("proto/wire/a.c", "#include <unistd.h>"),
+                ("lib/native/a.c", '#include "engine/qp.h"'),
+                ("lib/native/a.c", "#include <infiniband/verbs.h>"),
+                ("lib/verbs/a.c", '#include "session/session.h"')]:
+            with self.subTest(name=name, include=include):
+                self.expect(check_tree.check_includes, {name: include + "\n"},
+                            {name: '#include "base/be.h"\n#include <string.h>\n'})
+
+    def test_formatting_is_not_io(self):
+        include = "#include <stdio.h>\n"
+        self.expect(check_tree.check_includes, {"proto/a.c": include + "int x = printf(1);\n"},
+                    {"proto/a.c": include + "int x = snprintf(1);\n"})
+
+    def test_calls(self):
+        self.expect(check_tree.check_calls, {"a.c": "strcpy(a, b);\n"},
+                    {"a.c": '/* strcpy(a, b) */ x = "strcpy(a)"; my_strcpy(a);\n'})
+        self.expect(check_tree.check_calls, {"tests/a.c": "usleep(1);\n"},
+                    {"daemon/a.c": "usleep(1);\n"})
+
+    def test_shell_sleeps(self):
+        self.expect(check_tree.check_shell_sleeps, {"tests/a.sh": "sleep 1\n"},
+                    {"tests/a.sh": "wait_for true\n", "tools/b.sh": "sleep 1\n"})
+
+    def test_readme_commands(self):
+        self.expect(check_tree.check_readme_commands, {"README.md": "    tools/none.sh\n"},
+                    {"README.md": "    tools/a.sh\n", "tools/a.sh": ""})
+
+    def test_engine_archive(self):
+        bad = "#include <time.h>\nlong f(void) { return (long)time(0); }\n"
+        good = "#include <string.h>\nvoid *f(void *a, long n) { return memset(a, 1, n); }\n"
+        for text, is_good in ((bad, False), (good, True)):
+            with tempfile.TemporaryDirectory() as build:
+                source = pathlib.Path(build) / "a.c"
+                source.write_text(text)
+                compiler = shutil.which("cc") or shutil.which("clang")
+                subprocess.run([compiler, "-O0", "-c", source, "-o", f"{build}/a.o"], check=True)
+                subprocess.run(["ar", "rc", f"{build}/libengine.a", f"{build}/a.o"], check=True)
+                tree = check_tree.Tree(build)
+                check_tree.check_engine_archive(tree, build)
+                self.assertEqual(tree.complaints == [], is_good, tree.complaints)
+
+    def test_missing_archive(self):
+        with tempfile.TemporaryDirectory() as build:
+            tree = check_tree.Tree(build)
+            check_tree.check_engine_archive(tree, build)
+            self.assertTrue(tree.complaints)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "row_kinds.h"
+
+#include "ctl/ctl_message.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct row_kind *kind_of(uint32_t kind)
+{
+	for (size_t i = 0; i < ROW_KIND_COUNT; i++) {
+		if (row_kinds[i].kind == kind)
+			return &row_kinds[i];
+	}
+	fail_msg("no kind %u", kind);
+	return NULL;
+}
+
+/* The text of these rows, to be freed. */
+static char *text_of(uint32_t kind, const void *rows, size_t count)
+{
+	size_t bytes;
+	char *text;
+	FILE *stream = open_memstream(&text, &bytes);
+
+	assert_non_null(stream);
+	row_print_text(stream, kind_of(kind), rows, count);
+	fclose(stream);
+	return text;
+}
+
+static void expect_text(uint32_t kind, const void *rows, size_t count, const char *wanted)
+{
+	char *text = text_of(kind, rows, count);
+
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void test_every_kind_is_described(void **state)
+{
+	(void)state;
+	for (uint32_t kind = RNIC_SHOW_DEVICE; kind <= RNIC_SHOW_COUNTERS; kind++)
+		assert_int_equal(kind_of(kind)->kind, kind);
+}
+
+static void test_empty(void **state)
+{
+	json_t *json = row_json(kind_of(RNIC_SHOW_QPS), NULL, 0);
+
+	(void)state;
+	expect_text(RNIC_SHOW_CLIENTS, NULL, 0, "no clients\n");
+	expect_text(RNIC_SHOW_QPS, NULL, 0, "no qps\n");
+	assert_true(json_is_array(json));
+	assert_int_equal(json_array_size(json), 0);
+	json_decref(json);
+}
+
+static void test_columns_line_up(void **state)
+{
+	const struct rnic_show_cq rows[] = {
+		{.client_id = 1, .slot = 20, .entries = 100, .completions = 123456789012},
+		{.client_id = 30000000, .slot = 3},
+	};
+
+	(void)state;
+	expect_text(RNIC_SHOW_CQS, rows, 2,
+		    "cqs\n"
+		    "    CLIENT CQ ENTRIES USED ARMED OVERRUN  COMPLETIONS\n"
+		    "         1 20     100    0     0       0 123456789012\n"
+		    "  30000000  3       0    0     0       0            0\n");
+}
+
+static void test_sentences_below_their_row(void **state)
+{
+	struct rnic_show_qp row = {
+		.type = RNIC_QP_TYPE_RC,
+		.state = RNIC_QP_STATE_RTS,
+		.waiting_for = "the peer's receive",
+	};
+	char *text = text_of(RNIC_SHOW_QPS, &row, 1);
+
+	(void)state;
+	assert_non_null(strstr(text, "\n      waiting for: the peer's receive\n"));
+	assert_null(strstr(text, "last error"));
+	free(text);
+}
+
+static void test_a_program_name_is_no_escape_sequence(void **state)
+{
+	struct rnic_show_client row = {0};
+	char *text;
+
+	(void)state;
+	memset(row.program, '\033', sizeof(row.program)); /* and no final zero */
+	text = text_of(RNIC_SHOW_CLIENTS, &row, 1);
+	assert_null(strchr(text, '\033'));
+	assert_non_null(strstr(text, "????????????????"));
+	free(text);
+}
+
+static void test_json_has_what_the_text_leaves_out(void **state)
+{
+	struct rnic_show_qp row = {
+		.type = RNIC_QP_TYPE_RC,
+		.state = 99,
+		.duplicates_received = 7,
+		.peer_gid.bytes = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1},
+	};
+	json_t *array = row_json(kind_of(RNIC_SHOW_QPS), &row, 1);
+	json_t *object = json_array_get(array, 0);
+
+	(void)state;
+	assert_string_equal(json_string_value(json_object_get(object, "type")), "RC");
+	assert_string_equal(json_string_value(json_object_get(object, "state")), "unknown");
+	assert_string_equal(json_string_value(json_object_get(object, "peer_gid")), "10.0.0.1");
+	assert_int_equal(json_integer_value(json_object_get(object, "duplicates_received")), 7);
+	json_decref(array);
+}
+
+static void test_counters_are_one_object(void **state)
+{
+	const struct rnic_show_counter rows[] = {{"sent_pkts", 3}, {"rcvd_pkts", 4}};
+	json_t *object = row_json(kind_of(RNIC_SHOW_COUNTERS), rows, 2);
+
+	(void)state;
+	assert_int_equal(json_object_size(object), 2);
+	assert_int_equal(json_integer_value(json_object_get(object, "rcvd_pkts")), 4);
+	json_decref(object);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_kind_is_described),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_columns_line_up),
+		cmocka_unit_test(test_sentences_below_their_row),
+		cmocka_unit_test(test_a_program_name_is_no_escape_sequence),
+		cmocka_unit_test(test_json_has_what_the_text_leaves_out),
+		cmocka_unit_test(test_counters_are_one_object),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "admin/admin_link.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { SHOW_ROWS_MAX = 1 << 22 };
+
+union message {
+	struct rnic_ctl_header header;
+	uint8_t bytes[RNIC_CTL_MESSAGE_BYTES];
+	uint64_t alignment;
+};
+
+static int fail(struct admin_link *link, int error, const char *what)
+{
+	snprintf(link->reason, sizeof(link->reason), "%s: %s", what, strerror(-error));
+	return error;
+}
+
+static int fail_protocol(struct admin_link *link)
+{
+	snprintf(link->reason, sizeof(link->reason), "the answer is not one of rnicd's protocol");
+	return -EPROTO;
+}
+
+/* Sends one request and leaves its reply in `message`, checked; a refusal is an error here. */
+static int exchange(struct admin_link *link, uint32_t operation, const void *payload,
+		    size_t payload_bytes, union message *message)
+{
+	size_t bytes = sizeof(message->header) + payload_bytes;
+	uint32_t request_id = ++link->request_id;
+	ssize_t received;
+
+	message->header = (struct rnic_ctl_header){
+		.magic = RNIC_CTL_MAGIC,
+		.version = operation == RNIC_CTL_HELLO ? 0 : RNIC_CTL_VERSION_MAX,
+		.operation = (uint16_t)operation,
+		.request_id = request_id,
+		.bytes = (uint32_t)bytes,
+	};
+	memcpy(message->bytes + sizeof(message->header), payload, payload_bytes);
+	if (send(link->fd, message->bytes, bytes, MSG_NOSIGNAL) < 0)
+		return fail(link, -errno, "cannot send to the daemon");
+	received = recv(link->fd, message->bytes, sizeof(message->bytes), 0);
+	if (received < 0)
+		return fail(link, errno == EAGAIN ? -ETIMEDOUT : -errno, "no answer of the daemon");
+	if (received == 0)
+		return fail(link, -ECONNRESET, "the daemon hung up");
+	if (rnic_ctl_check_reply(message->bytes, (size_t)received, 0, operation, request_id) < 0)
+		return fail_protocol(link);
+	if (message->header.status < 0) {
+		const struct rnic_ctl_refusal *refusal =
+			(const void *)(message->bytes + sizeof(message->header));
+		snprintf(link->reason, sizeof(link->reason), "%.*s",
+			 (int)sizeof(refusal->reason) - 1, refusal->reason);
+		return message->header.status;
+	}
+	return 0;
+}
+
+static int connect_to(struct admin_link *link, const char *socket_path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct timeval limit = {.tv_sec = ADMIN_LINK_TIMEOUT_S};
+
+	if (strlen(socket_path) >= sizeof(address.sun_path))
+		return fail(link, -ENAMETOOLONG, socket_path);
+	memcpy(address.sun_path, socket_path, strlen(socket_path));
+	link->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (link->fd < 0)
+		return fail(link, -errno, "cannot create a socket");
+	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0 ||
+	    setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
+	    connect(link->fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		int error = -errno;
+		admin_link_close(link);
+		return fail(link, error, socket_path);
+	}
+	return 0;
+}
+
+int admin_link_open(struct admin_link *link, const char *socket_path, const char *program)
+{
+	struct rnic_ctl_hello hello = {
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
+		.flags = RNIC_HELLO_ADMIN,
+	};
+	union message message;
+	int error;
+
+	memset(link, 0, sizeof(*link));
+	error = connect_to(link, socket_path);
+	if (error)
+		return error;
+	snprintf(hello.program, sizeof(hello.program), "%s", program);
+	error = exchange(link, RNIC_CTL_HELLO, &hello, sizeof(hello), &message);
+	if (error) {
+		admin_link_close(link);
+		return error;
+	}
+	link->device =
+		((const struct rnic_ctl_hello_reply *)(message.bytes + sizeof(message.header)))
+			->device;
+	return 0;
+}
+
+void admin_link_close(struct admin_link *link)
+{
+	close(link->fd);
+	link->fd = -1;
+}
+
+/* Appends the rows of one page; the reply's own numbers are checked against its length. */
+static int append_page(struct admin_link *link, const union message *message, size_t row_bytes,
+		       uint8_t **rows, size_t *count)
+{
+	const struct rnic_ctl_show_reply *page =
+		(const void *)(message->bytes + sizeof(message->header));
+	size_t head_bytes = sizeof(message->header) + sizeof(*page);
+	size_t page_bytes = page->row_count * row_bytes;
+	uint8_t *grown;
+
+	if (message->header.bytes < head_bytes || page->row_bytes != row_bytes ||
+	    page->row_count > RNIC_CTL_MESSAGE_BYTES ||
+	    message->header.bytes - head_bytes < page_bytes ||
+	    *count + page->row_count > SHOW_ROWS_MAX)
+		return fail_protocol(link);
+	if (page_bytes == 0)
+		return 0;
+	grown = realloc(*rows, *count * row_bytes + page_bytes);
+	if (!grown)
+		return fail(link, -ENOMEM, "rows");
+	memcpy(grown + *count * row_bytes, message->bytes + head_bytes, page_bytes);
+	*rows = grown;
+	*count += page->row_count;
+	return 0;
+}
+
+int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, void **rows,
+		    size_t *count)
+{
+	struct rnic_ctl_show show = {.kind = kind};
+	union message message;
+	uint8_t *all = NULL;
+	size_t all_count = 0;
+	int error;
+
+	do {
+		error = exchange(link, RNIC_CTL_SHOW, &show, sizeof(show), &message);
+		if (!error)
+			error = append_page(link, &message, row_bytes, &all, &all_count);
+		if (error) {
+			free(all);
+			return error;
+		}
+		show.cursor = ((const struct rnic_ctl_show_reply *)(message.bytes +
+								    sizeof(message.header)))
+				      ->next;
+	} while (show.cursor != 0);
+	*rows = all;
+	*count = all_count;
+	return 0;
+}

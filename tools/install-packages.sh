@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# install-packages.sh GROUP...: installs the Debian packages of these groups of packages.txt that
+# are missing. As root with apt-get, else with sudo when it needs no password, else says what to
+# install and fails.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+
+is_installed() {
+	dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
+}
+
+missing=()
+for group in "$@"; do
+	while read -r package; do
+		is_installed "$package" || missing+=("$package")
+	done < <(awk -v group="$group" '$1 == group { print $2 }' "$here/packages.txt")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+command -v apt-get >/dev/null || {
+	echo "not a Debian system; install what these packages hold: ${missing[*]}" >&2
+	exit 1
+}
+if [ "$(id -u)" -eq 0 ]; then
+	become=()
+elif sudo -n true 2>/dev/null; then
+	become=(sudo -n)
+else
+	echo "packages are missing; as root: apt-get install ${missing[*]}" >&2
+	exit 1
+fi
+
+echo "installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${become[@]}" apt-get update -qq
+"${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	"${missing[@]}" >/dev/null

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "captive.h"
+
+#include "admin/admin_link.h"
+#include "install_tree.h"
+#include "wire/gid.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	START_TIMEOUT_MS = 15000,
+	IDLE_EXIT_S = 5,
+	DAEMON_ARGUMENTS_MAX = 16,
+};
+
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("rnic-run: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputs("\n", stderr);
+}
+
+/* ---- a daemon that is already there ---- */
+
+static int parse_address(const char *text, struct rnic_gid *gid)
+{
+	uint8_t bytes[16];
+
+	if (inet_pton(AF_INET, text, bytes) == 1)
+		*gid = rnic_gid_from_ipv4(bytes);
+	else if (inet_pton(AF_INET6, text, bytes) == 1)
+		*gid = rnic_gid_from_ipv6(bytes);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static bool has_gid(const struct rnic_ctl_gids_reply *gids, const struct rnic_gid *wanted)
+{
+	for (uint32_t i = 0; i < gids->count && i < RNIC_GIDS_MAX; i++) {
+		if (rnic_gid_equal(&gids->entries[i].gid, wanted))
+			return true;
+	}
+	return false;
+}
+
+/* Does the running daemon have what the options ask for? */
+static int check_running(const struct captive_options *options,
+			 const struct rnic_show_device *device)
+{
+	struct rnic_gid wanted;
+
+	if (options->fault) {
+		complain("a daemon already runs on %s, and --fault is for one that starts now; "
+			 "stop it, "
+			 "or give another --socket",
+			 options->socket);
+		return -EBUSY;
+	}
+	if (options->netdev &&
+	    strncmp(options->netdev, device->device.netdev, sizeof(device->device.netdev)) != 0) {
+		complain("the daemon that already runs on %s uses %.*s, not %s; give another "
+			 "--socket",
+			 options->socket, (int)sizeof(device->device.netdev), device->device.netdev,
+			 options->netdev);
+		return -EBUSY;
+	}
+	if (!options->address)
+		return 0;
+	if (parse_address(options->address, &wanted) < 0) {
+		complain("\"%s\" is not an IP address", options->address);
+		return -EINVAL;
+	}
+	if (!has_gid(&device->gids, &wanted)) {
+		complain("the daemon that already runs on %s has another address than %s; give "
+			 "another "
+			 "--socket",
+			 options->socket, options->address);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/*
+ * Returns 0 when a daemon answers and fits, -ENOENT (silently) when none answers, else a negative
+ * errno after a complaint.
+ */
+static int find_running(const struct captive_options *options)
+{
+	struct admin_link link;
+	size_t count;
+	void *rows;
+	int error = admin_link_open(&link, options->socket, "rnic-run");
+
+	if (error == -ENOENT || error == -ECONNREFUSED)
+		return -ENOENT;
+	if (error) {
+		complain("%s", link.reason);
+		return error;
+	}
+	error = admin_link_show(&link, RNIC_SHOW_DEVICE, sizeof(struct rnic_show_device), &rows,
+				&count);
+	if (error) {
+		complain("%s", link.reason);
+		goto close_link;
+	}
+	if (count > 0)
+		error = check_running(options, rows);
+	free(rows);
+close_link:
+	admin_link_close(&link);
+	return error;
+}
+
+/* ---- a daemon of our own ---- */
+
+/*
+ * Makes the socket's directory when it is missing, for this user alone (/run/rnicd, which root
+ * makes, is for all). One that another user made where everybody may write is not to be trusted
+ * with a socket.
+ */
+static int prepare_directory(const char *socket)
+{
+	char directory[PATH_MAX];
+	struct stat status;
+
+	snprintf(directory, sizeof(directory), "%s", socket);
+	*strrchr(directory, '/') = '\0';
+	if (directory[0] == '\0')
+		return 0;
+	if (mkdir(directory, strcmp(directory, "/run/rnicd") == 0 ? 0755 : 0700) == 0)
+		return 0;
+	if (errno != EEXIST || stat(directory, &status) < 0 || !S_ISDIR(status.st_mode)) {
+		complain("cannot make the directory %s: %s", directory, strerror(errno));
+		return -EACCES;
+	}
+	if (strncmp(directory, "/tmp/rnicd-", 11) == 0 && status.st_uid != geteuid()) {
+		complain("%s belongs to another user; give --socket", directory);
+		return -EACCES;
+	}
+	return 0;
+}
+
+static int open_beside(const char *socket, const char *suffix, int flags)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", socket, suffix);
+	fd = open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		fd = -errno;
+		complain("cannot write %s: %s; start rnicd there yourself, or give --socket", path,
+			 strerror(-fd));
+	}
+	return fd;
+}
+
+/* The last line that the daemon wrote: it says why it ended. */
+static void complain_with_log(const struct captive_options *options, int log_fd, const char *what)
+{
+	char text[512] = "";
+	off_t end = lseek(log_fd, 0, SEEK_END);
+	off_t start = end > (off_t)sizeof(text) - 1 ? end - ((off_t)sizeof(text) - 1) : 0;
+	ssize_t length = pread(log_fd, text, sizeof(text) - 1, start);
+	char *line;
+
+	while (length > 0 && text[length - 1] == '\n')
+		length--;
+	text[length > 0 ? length : 0] = '\0';
+	line = strrchr(text, '\n');
+	line = line ? line + 1 : text;
+	complain("%s: %s (log: %s.log)", what, line[0] ? line : "it wrote nothing",
+		 options->socket);
+}
+
+static void fill_arguments(const struct captive_options *options, char *program,
+			   const char *arguments[DAEMON_ARGUMENTS_MAX], char numbers[2][16],
+			   int ready_fd)
+{
+	size_t count = 0;
+
+	snprintf(numbers[0], sizeof(numbers[0]), "%d", IDLE_EXIT_S);
+	snprintf(numbers[1], sizeof(numbers[1]), "%d", ready_fd);
+	arguments[count++] = program;
+	arguments[count++] = "--socket";
+	arguments[count++] = options->socket;
+	arguments[count++] = "--exit-when-idle";
+	arguments[count++] = numbers[0];
+	arguments[count++] = "--ready-fd";
+	arguments[count++] = numbers[1];
+	if (options->netdev) {
+		arguments[count++] = "--netdev";
+		arguments[count++] = options->netdev;
+	}
+	if (options->address) {
+		arguments[count++] = "--address";
+		arguments[count++] = options->address;
+	}
+	if (options->fault) {
+		arguments[count++] = "--fault";
+		arguments[count++] = options->fault;
+	}
+	arguments[count] = NULL;
+}
+
+/* In the grandchild: becomes the daemon, apart from our terminal and process group. */
+static _Noreturn void become_daemon(const char *program, const char *const *arguments, int log_fd,
+				    int ready_fd)
+{
+	int null_fd = open("/dev/null", O_RDONLY);
+	static const char message[] = "cannot execute rnicd\n";
+
+	if (null_fd >= 0)
+		dup2(null_fd, STDIN_FILENO);
+	dup2(log_fd, STDOUT_FILENO);
+	dup2(log_fd, STDERR_FILENO);
+	fcntl(ready_fd, F_SETFD, 0);
+	if (chdir("/") == 0)
+		execv(program, (char *const *)arguments);
+	if (write(log_fd, message, sizeof(message) - 1) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/*
+ * Forks twice, so that the daemon is nobody's child: the command that replaces us must not meet a
+ * child that it never made.
+ */
+static int spawn(const char *program, const char *const *arguments, int log_fd, int ready_fd)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		setsid();
+		if (fork() != 0)
+			_exit(0);
+		become_daemon(program, arguments, log_fd, ready_fd);
+	}
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+/* The daemon writes to its end of the pipe when it is ready, and its end closes when it ends. */
+static int wait_until_ready(const struct captive_options *options, int ready_fd, int log_fd)
+{
+	struct pollfd ready = {.fd = ready_fd, .events = POLLIN};
+	char byte;
+	int count;
+
+	do
+		count = poll(&ready, 1, START_TIMEOUT_MS);
+	while (count < 0 && errno == EINTR);
+	if (count == 0) {
+		complain_with_log(options, log_fd, "rnicd does not get ready");
+		return -ETIMEDOUT;
+	}
+	if (count < 0 || read(ready_fd, &byte, 1) != 1) {
+		complain_with_log(options, log_fd, "rnicd did not start");
+		return -ECHILD;
+	}
+	return 0;
+}
+
+static int start_daemon(const struct captive_options *options)
+{
+	const char *arguments[DAEMON_ARGUMENTS_MAX];
+	char program[PATH_MAX], numbers[2][16];
+	int ready[2], log_fd, error;
+
+	error = install_tree_daemon(program);
+	if (error) {
+		complain("no rnicd beside this program; start one on %s yourself", options->socket);
+		return error;
+	}
+	log_fd = open_beside(options->socket, ".log", O_RDWR | O_TRUNC | O_APPEND);
+	if (log_fd < 0)
+		return log_fd;
+	if (pipe2(ready, O_CLOEXEC) < 0) {
+		error = -errno;
+		complain("cannot make a pipe: %s", strerror(errno));
+		goto close_log;
+	}
+	fill_arguments(options, program, arguments, numbers, ready[1]);
+	error = spawn(program, arguments, log_fd, ready[1]);
+	close(ready[1]);
+	if (error)
+		complain("cannot fork: %s", strerror(-error));
+	else
+		error = wait_until_ready(options, ready[0], log_fd);
+	close(ready[0]);
+close_log:
+	close(log_fd);
+	return error;
+}
+
+int captive_ensure_daemon(const struct captive_options *options)
+{
+	int error = find_running(options);
+	int lock_fd;
+
+	if (error != -ENOENT)
+		return error;
+	if (!options->may_start) {
+		complain("no rnicd answers on %s; start one there: rnicd --socket %s",
+			 options->socket, options->socket);
+		return error;
+	}
+	error = prepare_directory(options->socket);
+	if (error)
+		return error;
+	lock_fd = open_beside(options->socket, ".lock", O_RDWR);
+	if (lock_fd < 0)
+		return lock_fd;
+	while (flock(lock_fd, LOCK_EX) < 0 && errno == EINTR)
+		;
+	error = find_running(options);
+	if (error == -ENOENT)
+		error = start_daemon(options);
+	close(lock_fd);
+	return error;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rnic-run: runs a program with our verbs libraries before the system's, on a daemon that it starts
+ * when none answers. It becomes the program, so that pid, signals and exit status are the program's
+ * own.
+ */
+#include "admin/socket_option.h"
+#include "captive.h"
+#include "install_tree.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct run_options {
+	struct captive_options daemon;
+	const char *socket;
+	char **command;
+};
+
+enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT };
+
+static const struct argp_option argp_options[] = {
+	{"socket", 's', "PATH", 0, "The daemon's socket", 0},
+	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a daemon that is started", 0},
+	{"address", KEY_ADDRESS, "IP", 0, "Address of a daemon that is started", 0},
+	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a daemon that is started injects", 0},
+	{"no-daemon", KEY_NO_DAEMON, NULL, 0, "Start no daemon", 0},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct run_options *options = state->input;
+
+	switch (key) {
+	case 's':
+		options->socket = argument;
+		return 0;
+	case KEY_NETDEV:
+		options->daemon.netdev = argument;
+		return 0;
+	case KEY_ADDRESS:
+		options->daemon.address = argument;
+		return 0;
+	case KEY_FAULT:
+		options->daemon.fault = argument;
+		return 0;
+	case KEY_NO_DAEMON:
+		options->daemon.may_start = false;
+		return 0;
+	case ARGP_KEY_ARG:
+		options->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which command?");
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Puts `first` before what the variable holds. */
+static int prepend(const char *variable, const char *first)
+{
+	const char *rest = getenv(variable);
+	char *joined;
+	int error;
+
+	if (!rest || !rest[0])
+		return setenv(variable, first, 1);
+	if (asprintf(&joined, "%s:%s", first, rest) < 0)
+		return -1;
+	error = setenv(variable, joined, 1);
+	free(joined);
+	return error;
+}
+
+/*
+ * LD_LIBRARY_PATH serves dlopen() and programs that link the libraries; LD_PRELOAD also those whose
+ * own RPATH names the system's directory.
+ */
+static int prepare_environment(const char *socket)
+{
+	char directory[PATH_MAX];
+	char *preload;
+	int error;
+
+	if (install_tree_verbs_directory(directory) < 0) {
+		fprintf(stderr,
+			"rnic-run: no libibverbs.so.1 of rnicd near this program; build or install "
+			"rnicd with its verbs libraries\n");
+		return -1;
+	}
+	if (asprintf(&preload, "%s/libibverbs.so.1:%s/librdmacm.so.1", directory, directory) < 0)
+		goto out_of_memory;
+	error = setenv("RNIC_SOCKET", socket, 1) || prepend("LD_LIBRARY_PATH", directory) ||
+		prepend("LD_PRELOAD", preload);
+	free(preload);
+	if (!error)
+		return 0;
+out_of_memory:
+	fprintf(stderr, "rnic-run: out of memory\n");
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options,
+		.parser = parse,
+		.args_doc = "COMMAND [ARG...]",
+		.doc = "Run COMMAND on an emulated RDMA network interface.\v"
+		       "The exit status is that of COMMAND; 127 when it was not found, 126 when it "
+		       "cannot "
+		       "be executed, 1 when there is no daemon.",
+	};
+	struct run_options options = {.daemon.may_start = true};
+	char socket[RNIC_SOCKET_PATH_BYTES];
+
+	argp_err_exit_status = EXIT_FAILURE;
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	if (socket_option_resolve(options.socket, socket) < 0) {
+		fprintf(stderr, "rnic-run: the path of the socket is too long\n");
+		return EXIT_FAILURE;
+	}
+	options.daemon.socket = socket;
+	if (captive_ensure_daemon(&options.daemon) < 0 || prepare_environment(socket) < 0)
+		return EXIT_FAILURE;
+	execvp(options.command[0], options.command);
+	fprintf(stderr, "rnic-run: %s: %s\n", options.command[0], strerror(errno));
+	return errno == ENOENT ? 127 : 126;
+}

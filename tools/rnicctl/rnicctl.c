@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* rnicctl: looks into a running rnicd. One row of a table per subcommand. */
+#include "show.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct subcommand {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+};
+
+static const struct subcommand subcommands[] = {
+	{"show", show_main, "show the device, its clients and their objects"},
+};
+
+enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };
+
+static void print_help(FILE *to)
+{
+	fputs("Usage: rnicctl [SUBCOMMAND] [OPTION...] [ARG...]\n\n", to);
+	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
+		fprintf(to, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
+	fputs("\nWithout a subcommand: show. Each has its own --help.\n", to);
+}
+
+int main(int argc, char **argv)
+{
+	argp_err_exit_status = EXIT_FAILURE;
+	if (argc < 2)
+		return show_main(argc, argv);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_help(stdout);
+		return EXIT_SUCCESS;
+	}
+	if (argv[1][0] == '-')
+		return show_main(argc, argv);
+	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
+		if (strcmp(argv[1], subcommands[i].name) == 0)
+			return subcommands[i].run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "rnicctl: there is no subcommand \"%s\"; see rnicctl --help\n", argv[1]);
+	return EXIT_FAILURE;
+}

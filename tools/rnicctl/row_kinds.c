@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "row_kinds.h"
+
+#include "ctl/ctl_message.h"
+
+#define MEMBER(row, member) offsetof(struct row, member), sizeof(((struct row *)0)->member)
+#define COUNT(array)	    (sizeof(array) / sizeof((array)[0]))
+
+static const char *name_of(const char *const names[], size_t count, uint32_t value)
+{
+	return value < count && names[value] ? names[value] : "unknown";
+}
+
+static const char *qp_type_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[RNIC_QP_TYPE_RC] = "RC",
+		[RNIC_QP_TYPE_UC] = "UC",
+		[RNIC_QP_TYPE_UD] = "UD",
+		[RNIC_QP_TYPE_XRC_INITIATOR] = "XRC_INI",
+		[RNIC_QP_TYPE_XRC_TARGET] = "XRC_TGT",
+	};
+	return name_of(names, COUNT(names), value);
+}
+
+static const char *qp_state_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[RNIC_QP_STATE_RESET] = "RESET", [RNIC_QP_STATE_INIT] = "INIT",
+		[RNIC_QP_STATE_RTR] = "RTR",	 [RNIC_QP_STATE_RTS] = "RTS",
+		[RNIC_QP_STATE_SQD] = "SQD",	 [RNIC_QP_STATE_SQE] = "SQE",
+		[RNIC_QP_STATE_ERR] = "ERR",
+	};
+	return name_of(names, COUNT(names), value);
+}
+
+static const char *memory_mode_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[RNIC_MEMORY_MAPPED] = "mapped",
+		[RNIC_MEMORY_REMOTE] = "remote",
+		[RNIC_MEMORY_PROC_MEM] = "proc_mem",
+		[RNIC_MEMORY_PROCESS_VM] = "process_vm",
+	};
+	return name_of(names, COUNT(names), value);
+}
+
+static const char *port_state_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[RNIC_PORT_DOWN] = "down",
+		[RNIC_PORT_ACTIVE] = "active",
+	};
+	return name_of(names, COUNT(names), value);
+}
+
+static const struct column device_columns[] = {
+	{"name", "name", COLUMN_TEXT, MEMBER(rnic_show_device, device.name), NULL},
+	{"pid", "daemon's pid", COLUMN_U32, MEMBER(rnic_show_device, pid), NULL},
+	{"netdev", "network device", COLUMN_TEXT, MEMBER(rnic_show_device, device.netdev), NULL},
+	{"state", "port state", COLUMN_NAMED_U32, MEMBER(rnic_show_device, port.state),
+	 port_state_name},
+	{"udp_port", "port", COLUMN_TEXT, MEMBER(rnic_show_device, udp_port), NULL},
+	{"poll", "poll", COLUMN_TEXT, MEMBER(rnic_show_device, poll), NULL},
+	{"segmentation", "segmentation", COLUMN_TEXT, MEMBER(rnic_show_device, segmentation), NULL},
+	{"firmware", "version", COLUMN_TEXT, MEMBER(rnic_show_device, device.firmware), NULL},
+	{"node_guid", "node GUID", COLUMN_HEX64, MEMBER(rnic_show_device, device.node_guid), NULL},
+	{"gids", "GIDs", COLUMN_GIDS, MEMBER(rnic_show_device, gids), NULL},
+	{"clients", NULL, COLUMN_U32, MEMBER(rnic_show_device, client_count), NULL},
+	{"qps", NULL, COLUMN_U32, MEMBER(rnic_show_device, qp_count), NULL},
+	{"mrs", NULL, COLUMN_U32, MEMBER(rnic_show_device, mr_count), NULL},
+	{"cqs", NULL, COLUMN_U32, MEMBER(rnic_show_device, cq_count), NULL},
+	{"pds", NULL, COLUMN_U32, MEMBER(rnic_show_device, pd_count), NULL},
+};
+
+static const struct column client_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_client, client_id), NULL},
+	{"program", "PROGRAM", COLUMN_TEXT, MEMBER(rnic_show_client, program), NULL},
+	{"pid", "PID", COLUMN_U32, MEMBER(rnic_show_client, pid), NULL},
+	{"uid", "UID", COLUMN_U32, MEMBER(rnic_show_client, uid), NULL},
+	{"qps", "QPS", COLUMN_U32, MEMBER(rnic_show_client, qp_count), NULL},
+	{"mrs", "MRS", COLUMN_U32, MEMBER(rnic_show_client, mr_count), NULL},
+	{"cqs", "CQS", COLUMN_U32, MEMBER(rnic_show_client, cq_count), NULL},
+	{"pds", "PDS", COLUMN_U32, MEMBER(rnic_show_client, pd_count), NULL},
+	{"registered_bytes", "REGISTERED", COLUMN_U64, MEMBER(rnic_show_client, registered_bytes),
+	 NULL},
+};
+
+static const struct column qp_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_qp, client_id), NULL},
+	{"qpn", "QPN", COLUMN_HEX32, MEMBER(rnic_show_qp, qpn), NULL},
+	{"type", "TYPE", COLUMN_NAMED_U32, MEMBER(rnic_show_qp, type), qp_type_name},
+	{"state", "STATE", COLUMN_NAMED_U32, MEMBER(rnic_show_qp, state), qp_state_name},
+	{"peer_gid", "PEER", COLUMN_GID, MEMBER(rnic_show_qp, peer_gid), NULL},
+	{"peer_qpn", "PEER QPN", COLUMN_HEX32, MEMBER(rnic_show_qp, peer_qpn), NULL},
+	{"path_mtu", "MTU", COLUMN_U32, MEMBER(rnic_show_qp, path_mtu_bytes), NULL},
+	{"send_psn", "SEND PSN", COLUMN_HEX32, MEMBER(rnic_show_qp, send_psn), NULL},
+	{"unacknowledged_psn", "UNACKED", COLUMN_HEX32, MEMBER(rnic_show_qp, unacknowledged_psn),
+	 NULL},
+	{"expected_psn", "EXPECTED", COLUMN_HEX32, MEMBER(rnic_show_qp, expected_psn), NULL},
+	{"packets_in_flight", "IN FLIGHT", COLUMN_U32, MEMBER(rnic_show_qp, packets_in_flight),
+	 NULL},
+	{"send_posted", "SENDS", COLUMN_U32, MEMBER(rnic_show_qp, send_posted), NULL},
+	{"recv_posted", "RECVS", COLUMN_U32, MEMBER(rnic_show_qp, recv_posted), NULL},
+	{"retransmitted_packets", "RESENT", COLUMN_U64, MEMBER(rnic_show_qp, retransmitted_packets),
+	 NULL},
+	{"timeouts", "TIMEOUTS", COLUMN_U64, MEMBER(rnic_show_qp, timeouts), NULL},
+	{"sent_packets", NULL, COLUMN_U64, MEMBER(rnic_show_qp, sent_packets), NULL},
+	{"received_packets", NULL, COLUMN_U64, MEMBER(rnic_show_qp, received_packets), NULL},
+	{"sent_bytes", NULL, COLUMN_U64, MEMBER(rnic_show_qp, sent_bytes), NULL},
+	{"received_bytes", NULL, COLUMN_U64, MEMBER(rnic_show_qp, received_bytes), NULL},
+	{"rnr_naks_received", NULL, COLUMN_U64, MEMBER(rnic_show_qp, rnr_naks_received), NULL},
+	{"sequence_naks_received", NULL, COLUMN_U64, MEMBER(rnic_show_qp, sequence_naks_received),
+	 NULL},
+	{"duplicates_received", NULL, COLUMN_U64, MEMBER(rnic_show_qp, duplicates_received), NULL},
+	{"completions", NULL, COLUMN_U64, MEMBER(rnic_show_qp, completions), NULL},
+	{"waiting_for", "waiting for", COLUMN_SENTENCE, MEMBER(rnic_show_qp, waiting_for), NULL},
+	{"last_error", "last error", COLUMN_SENTENCE, MEMBER(rnic_show_qp, last_error), NULL},
+};
+
+static const struct column mr_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_mr, client_id), NULL},
+	{"lkey", "LKEY", COLUMN_HEX32, MEMBER(rnic_show_mr, lkey), NULL},
+	{"rkey", "RKEY", COLUMN_HEX32, MEMBER(rnic_show_mr, rkey), NULL},
+	{"access", "ACCESS", COLUMN_HEX32, MEMBER(rnic_show_mr, access), NULL},
+	{"iova", "ADDRESS", COLUMN_HEX64, MEMBER(rnic_show_mr, iova), NULL},
+	{"length", "BYTES", COLUMN_U64, MEMBER(rnic_show_mr, length), NULL},
+	{"mode", "MODE", COLUMN_NAMED_U32, MEMBER(rnic_show_mr, mode), memory_mode_name},
+};
+
+static const struct column cq_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_cq, client_id), NULL},
+	{"slot", "CQ", COLUMN_U32, MEMBER(rnic_show_cq, slot), NULL},
+	{"entries", "ENTRIES", COLUMN_U32, MEMBER(rnic_show_cq, entries), NULL},
+	{"used", "USED", COLUMN_U32, MEMBER(rnic_show_cq, used), NULL},
+	{"armed", "ARMED", COLUMN_U32, MEMBER(rnic_show_cq, armed), NULL},
+	{"overrun", "OVERRUN", COLUMN_U32, MEMBER(rnic_show_cq, overrun), NULL},
+	{"completions", "COMPLETIONS", COLUMN_U64, MEMBER(rnic_show_cq, completions), NULL},
+};
+
+static const struct column counter_columns[] = {
+	{"name", "NAME", COLUMN_TEXT, MEMBER(rnic_show_counter, name), NULL},
+	{"value", "VALUE", COLUMN_U64, MEMBER(rnic_show_counter, value), NULL},
+};
+
+#define KIND(kind, name, row, layout, columns)                                                     \
+	{                                                                                          \
+		kind, name, sizeof(struct row), layout, columns, COUNT(columns)                    \
+	}
+
+const struct row_kind row_kinds[ROW_KIND_COUNT] = {
+	KIND(RNIC_SHOW_DEVICE, "device", rnic_show_device, ROW_LAYOUT_RECORD, device_columns),
+	KIND(RNIC_SHOW_CLIENTS, "clients", rnic_show_client, ROW_LAYOUT_TABLE, client_columns),
+	KIND(RNIC_SHOW_QPS, "qps", rnic_show_qp, ROW_LAYOUT_TABLE, qp_columns),
+	KIND(RNIC_SHOW_MRS, "mrs", rnic_show_mr, ROW_LAYOUT_TABLE, mr_columns),
+	KIND(RNIC_SHOW_CQS, "cqs", rnic_show_cq, ROW_LAYOUT_TABLE, cq_columns),
+	KIND(RNIC_SHOW_COUNTERS, "counters", rnic_show_counter, ROW_LAYOUT_PAIRS, counter_columns),
+};

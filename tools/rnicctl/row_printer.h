@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of the control protocol as text or JSON. A kind of row is described once, by a table of
+ * columns that point into its struct; text, JSON and their agreement follow from that.
+ */
+#ifndef TOOLS_RNICCTL_ROW_PRINTER_H
+#define TOOLS_RNICCTL_ROW_PRINTER_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum column_type {
+	COLUMN_TEXT, /* char[], with a final zero or `bytes` long */
+	COLUMN_U32,
+	COLUMN_U64,
+	COLUMN_HEX32,
+	COLUMN_HEX64,
+	COLUMN_GID,	  /* struct rnic_gid; "-" when zero */
+	COLUMN_NAMED_U32, /* a number that `name` turns into a word */
+	COLUMN_GIDS,	  /* struct rnic_ctl_gids_reply */
+	COLUMN_SENTENCE,  /* char[], below its row and only when not empty */
+};
+
+struct column {
+	const char *key;     /* in JSON */
+	const char *heading; /* in text; NULL: only in JSON */
+	enum column_type type;
+	size_t offset;
+	size_t bytes;
+	const char *(*name)(uint32_t value);
+};
+
+enum row_layout {
+	ROW_LAYOUT_TABLE,  /* one line a row under a heading; a JSON array of objects */
+	ROW_LAYOUT_RECORD, /* one row, one line a column; a JSON object */
+	ROW_LAYOUT_PAIRS,  /* column 0 names, column 1 counts; a JSON object */
+};
+
+struct row_kind {
+	uint32_t kind; /* enum rnic_show_kind */
+	const char *name;
+	size_t row_bytes;
+	enum row_layout layout;
+	const struct column *columns;
+	size_t column_count;
+};
+
+/* Prints `count` rows of `kind`; "no qps" and the like when there are none. */
+void row_print_text(FILE *to, const struct row_kind *kind, const void *rows, size_t count);
+
+/* The same as a new JSON value, owned by the caller; NULL when memory is short. */
+json_t *row_json(const struct row_kind *kind, const void *rows, size_t count);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "show.h"
+
+#include "admin/admin_link.h"
+#include "admin/socket_option.h"
+#include "row_kinds.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct show_options {
+	const char *socket;
+	const char *what; /* a kind's name, "all", or NULL: all but the counters */
+	bool json;
+};
+
+static const struct argp_option argp_options[] = {
+	{"socket", 's', "PATH", 0, "The daemon's socket", 0},
+	{"json", 'j', NULL, 0, "Print JSON", 0},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct show_options *options = state->input;
+
+	switch (key) {
+	case 's':
+		options->socket = argument;
+		return 0;
+	case 'j':
+		options->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->what)
+			argp_error(state, "one kind at a time, not also \"%s\"", argument);
+		options->what = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool is_wanted(const struct show_options *options, const struct row_kind *kind)
+{
+	if (!options->what)
+		return kind->kind != RNIC_SHOW_COUNTERS;
+	return strcmp(options->what, "all") == 0 || strcmp(options->what, kind->name) == 0;
+}
+
+static int show_kind(struct admin_link *link, const struct show_options *options,
+		     const struct row_kind *kind, json_t *document)
+{
+	void *rows;
+	size_t count;
+	int error = admin_link_show(link, kind->kind, kind->row_bytes, &rows, &count);
+
+	if (error)
+		return error;
+	if (options->json)
+		json_object_set_new(document, kind->name, row_json(kind, rows, count));
+	else
+		row_print_text(stdout, kind, rows, count);
+	free(rows);
+	return 0;
+}
+
+static int show_wanted(struct admin_link *link, const struct show_options *options)
+{
+	json_t *document = json_object();
+	size_t shown = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < ROW_KIND_COUNT && !error; i++) {
+		if (!is_wanted(options, &row_kinds[i]))
+			continue;
+		error = show_kind(link, options, &row_kinds[i], document);
+		shown++;
+	}
+	if (!error && shown == 0) {
+		snprintf(link->reason, sizeof(link->reason),
+			 "\"%s\" is not one of device, clients, qps, mrs, cqs, counters, all",
+			 options->what);
+		error = -EINVAL;
+	}
+	if (!error && options->json) {
+		json_dumpf(document, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+		puts("");
+	}
+	json_decref(document);
+	return error;
+}
+
+int show_main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options,
+		.parser = parse,
+		.args_doc = "[device|clients|qps|mrs|cqs|counters|all]",
+		.doc = "Show what a running rnicd holds; without an argument all but the counters.",
+	};
+	struct show_options options = {0};
+	char path[RNIC_SOCKET_PATH_BYTES];
+	struct admin_link link;
+	int error;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	error = socket_option_resolve(options.socket, path);
+	if (error) {
+		fprintf(stderr, "rnicctl: the path of the socket is too long\n");
+		return EXIT_FAILURE;
+	}
+	error = admin_link_open(&link, path, "rnicctl");
+	if (error == -ENOENT || error == -ECONNREFUSED) {
+		fprintf(stderr, "rnicctl: no rnicd answers at %s; start rnicd, or give --socket\n",
+			path);
+		return EXIT_FAILURE;
+	}
+	if (!error) {
+		error = show_wanted(&link, &options);
+		admin_link_close(&link);
+	}
+	if (error)
+		fprintf(stderr, "rnicctl: %s\n", link.reason);
+	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+}
