@@ -118,14 +118,16 @@ static error_t options_parse_one(int key, char *argument, struct argp_state *sta
 	case OPTION_EXIT_WHEN_IDLE:
 		options->exit_when_idle_ns =
 			(uint64_t)options_number(state, "exit-when-idle", argument,
-						 OPTIONS_SECONDS_MAX) * OPTIONS_NS_PER_SECOND;
+						 OPTIONS_SECONDS_MAX) *
+			OPTIONS_NS_PER_SECOND;
 		break;
 	case OPTION_READY_FD:
 		options->ready_fd = options_number(state, "ready-fd", argument, INT32_MAX);
 		break;
 	case OPTION_LOG_LEVEL:
 		if (!log_parse_level(argument, &options->log_level))
-			argp_failure(state, 1, 0, "--log-level does not know '%s'; see --help", argument);
+			argp_failure(state, 1, 0, "--log-level does not know '%s'; see --help",
+				     argument);
 		break;
 	case ARGP_KEY_ARG:
 		argp_failure(state, 1, 0, "'%s' is not an option; see --help", argument);

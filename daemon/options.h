@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of rnicd, checked for form. Whether an interface or a path exists is found out later. */
+/* The command line of rnicd, checked for form. Whether an interface or a path exists is found out
+ * later. */
 #ifndef DAEMON_OPTIONS_H
 #define DAEMON_OPTIONS_H
 
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 struct rnicd_options {
-	const char *netdev;  /* NULL: not given; so the next ones */
+	const char *netdev; /* NULL: not given; so the next ones */
 	const char *address;
 	const char *socket_path;
 	const char *fault;
@@ -27,7 +28,8 @@ struct rnicd_options {
 	int ready_fd;		    /* -1: none */
 };
 
-/* Reads the command line. Ends the program for --help, --version and for an option that is wrong. */
+/* Reads the command line. Ends the program for --help, --version and for an option that is wrong.
+ */
 void options_parse(struct rnicd_options *options, int argc, char **argv);
 
 #endif

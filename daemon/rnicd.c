@@ -16,8 +16,8 @@
 
 #define RNICD_NICE (-10)
 
-/* Every client costs descriptors. A higher priority shortens the answers' delay; not having it is no
- * failure. */
+/* Every client costs descriptors. A higher priority shortens the answers' delay; not having it is
+ * no failure. */
 static void rnicd_raise_limits(void)
 {
 	struct rlimit files;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys of up to 24 bits, drawn at random, and the objects they name: QPNs and memory keys. The caller
- * owns the objects.
+ * Keys of up to 24 bits, drawn at random, and the objects they name: QPNs and memory keys. The
+ * caller owns the objects.
  *
- * Open addressing with linear probing, at most half full, so that a look-up touches one or two slots
- * and never allocates. Growing happens in inserting, on the control path.
+ * Open addressing with linear probing, at most half full, so that a look-up touches one or two
+ * slots and never allocates. Growing happens in inserting, on the control path.
  */
 #ifndef DAEMON_BASE_KEY_TABLE_H
 #define DAEMON_BASE_KEY_TABLE_H
@@ -33,12 +33,14 @@ void key_table_init(struct key_table *table, uint32_t key_bits, uint32_t least_k
 void key_table_fini(struct key_table *table);
 
 /*
- * Names `object` (not NULL) by a random key that is not in use, stored at *key. -ENOMEM; -ENOSPC when
- * half of all keys are taken.
+ * Names `object` (not NULL) by a random key that is not in use, stored at *key. -ENOMEM; -ENOSPC
+ * when half of all keys are taken.
  */
-int key_table_insert_random(struct key_table *table, struct prng *prng, void *object, uint32_t *key);
+int key_table_insert_random(struct key_table *table, struct prng *prng, void *object,
+			    uint32_t *key);
 
-/* Names `object` by a key of the caller's choice, which may be below least_key. -EEXIST, -ENOMEM. */
+/* Names `object` by a key of the caller's choice, which may be below least_key. -EEXIST, -ENOMEM.
+ */
 int key_table_insert(struct key_table *table, uint32_t key, void *object);
 
 /* The object that `key` names; NULL when there is none. Any 32 bits may be asked for. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intrusive doubly linked lists: a head and its nodes are the same struct, embedded in what is listed.
- * The list owns nothing; whoever frees an object takes it off its lists first.
+ * Intrusive doubly linked lists: a head and its nodes are the same struct, embedded in what is
+ * listed. The list owns nothing; whoever frees an object takes it off its lists first.
  *
  * A node is linked or points to itself; one of zeroed memory counts as not linked. So a node can be
  * asked, and taken off its list, without knowing which list that is.
@@ -74,7 +74,8 @@ static inline void list_remove(struct list *node)
 #define list_last_entry(head, type, member)  list_entry((head)->prev, type, member)
 
 /* Visits each node; the body must not take the visited one off the list. */
-#define list_for_each(node, head) for ((node) = (head)->next; (node) != (head); (node) = (node)->next)
+#define list_for_each(node, head)                                                                  \
+	for ((node) = (head)->next; (node) != (head); (node) = (node)->next)
 
 /* The same, and the body may take the visited node (only) off the list. */
 #define list_for_each_safe(node, following, head)                                                  \

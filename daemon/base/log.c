@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOG_LINE_BYTES 512
+#define LOG_LINE_BYTES		    512
 #define LOG_CLIENT_LINES_PER_SECOND 20
-#define LOG_SECOND_NS UINT64_C(1000000000)
+#define LOG_SECOND_NS		    UINT64_C(1000000000)
 
 /* The process has one standard error, hence one state of this kind. */
 static struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One readable line to standard error, "rnicd: ..." at every level. Engine and ports never log; the
- * session layer logs one line for each client that it throws out, and since clients choose how often
- * that happens, such lines are limited in rate (log_from_client).
+ * session layer logs one line for each client that it throws out, and since clients choose how
+ * often that happens, such lines are limited in rate (log_from_client).
  */
 #ifndef DAEMON_BASE_LOG_H
 #define DAEMON_BASE_LOG_H
@@ -14,7 +14,8 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* Lines of a level above `level` are left out. The default is LOG_LEVEL_INFO. */
 void log_set_level(enum log_level level);
 
-/* Stores the level that `name` ("error", "warning", "info", "debug") stands for; false when none. */
+/* Stores the level that `name` ("error", "warning", "info", "debug") stands for; false when none.
+ */
 bool log_parse_level(const char *name, enum log_level *level);
 
 /* Writes a line; errno is kept. */
@@ -23,7 +24,8 @@ void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A warning that a client caused: at most 20 a second are written, the rest is counted and summed up. */
+/* A warning that a client caused: at most 20 a second are written, the rest is counted and summed
+ * up. */
 void log_from_client(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

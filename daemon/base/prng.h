@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A seeded generator of pseudo-random numbers: xoshiro256** of Blackman and Vigna, its state spread
- * from the seed by splitmix64. The same seed gives the same sequence on every machine, which is what
- * lets a simulation replay; production seeds it from the system's entropy.
+ * from the seed by splitmix64. The same seed gives the same sequence on every machine, which is
+ * what lets a simulation replay; production seeds it from the system's entropy.
  *
  * It makes numbers hard to guess, not secret: nothing that must be a secret may come from it.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers in a binary heap by deadline. The heap holds pointers to timers that are embedded in what they
- * belong to; room for all of them is made beforehand, so that arming never allocates or fails.
+ * Timers in a binary heap by deadline. The heap holds pointers to timers that are embedded in what
+ * they belong to; room for all of them is made beforehand, so that arming never allocates or fails.
  *
- * Invariant: heap_index is the timer's place in the heap, counted from 1, and 0 exactly when the timer
- * is not armed (as in zeroed memory).
+ * Invariant: heap_index is the timer's place in the heap, counted from 1, and 0 exactly when the
+ * timer is not armed (as in zeroed memory).
  */
 #ifndef DAEMON_BASE_TIMER_HEAP_H
 #define DAEMON_BASE_TIMER_HEAP_H
@@ -37,7 +37,8 @@ void timer_heap_arm(struct timer_heap *heap, struct timer *timer, uint64_t deadl
 /* Does nothing when it is not armed. */
 void timer_heap_disarm(struct timer_heap *heap, struct timer *timer);
 
-/* Disarms and returns the earliest timer whose deadline is at or before `now_ns`; NULL when none. */
+/* Disarms and returns the earliest timer whose deadline is at or before `now_ns`; NULL when none.
+ */
 struct timer *timer_heap_pop_expired(struct timer_heap *heap, uint64_t now_ns);
 
 /* UINT64_MAX when nothing is armed. */

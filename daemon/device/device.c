@@ -19,18 +19,24 @@
 #define DEVICE_MR_BYTES_MAX   (UINT64_C(1) << 46)
 #define DEVICE_RNIC_MTU_MAX   5
 
-_Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES && DEVICE_REASON_BYTES >= SOCKET_PLACE_REASON_BYTES,
+_Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES &&
+		       DEVICE_REASON_BYTES >= SOCKET_PLACE_REASON_BYTES,
 	       "every sentence fits");
 
 /* Counters beside those of the engine, each a member of struct device. */
 static const struct {
 	const char *name;
-	size_t offset;	  /* in struct device, or in the counters of the port at `port` */
-	size_t port;	  /* offset of a struct port pointer; 0: none */
+	size_t offset; /* in struct device, or in the counters of the port at `port` */
+	size_t port;   /* offset of a struct port pointer; 0: none */
 } device_counters[] = {
-#define OF_DEVICE(name, member)	 {name, offsetof(struct device, member), 0}
+#define OF_DEVICE(name, member)                                                                    \
+	{                                                                                          \
+		name, offsetof(struct device, member), 0                                           \
+	}
 #define OF_PORT(name, port, member)                                                                \
-	{name, offsetof(struct port_counters, member), offsetof(struct device, port)}
+	{                                                                                          \
+		name, offsetof(struct port_counters, member), offsetof(struct device, port)        \
+	}
 	OF_DEVICE("icrc_errors", receive.bad_icrc),
 	OF_DEVICE("undecodable_pkts", receive.undecodable),
 	OF_PORT("udp_sent_datagrams", udp, sent_datagrams),
@@ -73,7 +79,8 @@ static bool device_counter(void *context, uint32_t index, struct rnic_show_count
 		return true;
 	}
 	if (other >= RNIC_COUNT_OF(device_counters))
-		return device_fault_counter(device, other - RNIC_COUNT_OF(device_counters), counter);
+		return device_fault_counter(device, other - RNIC_COUNT_OF(device_counters),
+					    counter);
 	snprintf(counter->name, sizeof(counter->name), "%s", device_counters[other].name);
 	if (device_counters[other].port != 0) {
 		struct port *const *port = (const void *)(base + device_counters[other].port);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One emulated RNIC: the engine, the stack of ports below it, the sessions above it, and the control
- * socket. Everything in it belongs to one thread.
+ * One emulated RNIC: the engine, the stack of ports below it, the sessions above it, and the
+ * control socket. Everything in it belongs to one thread.
  *
  *     fault -> capture -> loopback (packets to ourselves) -> UDP
  */
@@ -24,8 +24,8 @@ struct device_config {
 	const char *address; /* NULL: all of the netdev */
 	const char *name;
 	const char *socket_path; /* NULL: the default, see socket_place.h */
-	const char *fault;   /* NULL: none */
-	const char *capture; /* NULL: none */
+	const char *fault;	 /* NULL: none */
+	const char *capture;	 /* NULL: none */
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	const char *segmentation_name; /* as given, for listings */
@@ -45,10 +45,10 @@ struct device {
 	struct ctl_server server;
 	struct addressing addressing;
 	struct device_facts facts;
-	struct port *udp;      /* bottom of the stack */
+	struct port *udp; /* bottom of the stack */
 	struct port *loopback;
-	struct port *port;     /* top of the stack, owns all below */
-	struct capture *capture; /* in the stack; NULL: none */
+	struct port *port;		 /* top of the stack, owns all below */
+	struct capture *capture;	 /* in the stack; NULL: none */
 	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
 	struct receive receive;
 	struct transmit transmit;
@@ -66,8 +66,8 @@ int device_open(struct device *device, const struct device_config *config, uint6
 void device_close(struct device *device);
 
 /*
- * One bounded turn: receive, timers, client work, transmit, deliver. Returns whether there was anything
- * to do, in which case another turn is worth its while.
+ * One bounded turn: receive, timers, client work, transmit, deliver. Returns whether there was
+ * anything to do, in which case another turn is worth its while.
  */
 bool device_turn(struct device *device, uint64_t now_ns);
 

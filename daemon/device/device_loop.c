@@ -12,11 +12,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define LOOP_WATCHES_MAX      64
-#define LOOP_SPIN_NS	      UINT64_C(50000)  /* polled after the last activity */
-#define LOOP_NEAR_NS	      UINT64_C(20000)  /* a deadline so near is not worth going to sleep */
-#define LOOP_LOOK_NS	      UINT64_C(200000) /* between looks at descriptors while busy */
-#define LOOP_NS_PER_SECOND    UINT64_C(1000000000)
+#define LOOP_WATCHES_MAX   64
+#define LOOP_SPIN_NS	   UINT64_C(50000)  /* polled after the last activity */
+#define LOOP_NEAR_NS	   UINT64_C(20000)  /* a deadline so near is not worth going to sleep */
+#define LOOP_LOOK_NS	   UINT64_C(200000) /* between looks at descriptors while busy */
+#define LOOP_NS_PER_SECOND UINT64_C(1000000000)
 
 struct device_loop {
 	struct device *device;

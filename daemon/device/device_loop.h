@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drives a device: turn after turn while there is something to do, and sleep when there is not. One
- * libev loop watches all descriptors; while packets flow it is looked at only now and then, so that a
- * busy turn costs no system call beyond those of the ports.
+ * libev loop watches all descriptors; while packets flow it is looked at only now and then, so that
+ * a busy turn costs no system call beyond those of the ports.
  *
  * Invariant: the loop sleeps only after every client was asked to ring and was looked at once more.
  */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define IDLE_CORE_LOOK_NS     UINT64_C(1000000)
-#define IDLE_CORE_TEXT_BYTES  128
+#define IDLE_CORE_LOOK_NS    UINT64_C(1000000)
+#define IDLE_CORE_TEXT_BYTES 128
 
 void idle_core_open(struct idle_core *idle)
 {
@@ -47,8 +47,7 @@ bool idle_core_is_there(struct idle_core *idle, uint64_t now_ns)
 	if (now_ns < idle->look_again_ns)
 		return idle->is_there;
 	idle->look_again_ns = now_ns + IDLE_CORE_LOOK_NS;
-	bytes = idle->loadavg_fd < 0 ? -1
-				     : pread(idle->loadavg_fd, text, sizeof(text) - 1, 0);
+	bytes = idle->loadavg_fd < 0 ? -1 : pread(idle->loadavg_fd, text, sizeof(text) - 1, 0);
 	text[bytes > 0 ? bytes : 0] = '\0';
 	running = idle_core_running(text);
 	/* We are one of those that run. */

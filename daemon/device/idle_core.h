@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the machine has a core for a thread that polls. Polling on a core that somebody else needs
- * makes everything slower by orders of magnitude, since whoever is waited for cannot run.
+ * Whether the machine has a core for a thread that polls. Polling on a core that somebody else
+ * needs makes everything slower by orders of magnitude, since whoever is waited for cannot run.
  */
 #ifndef DAEMON_DEVICE_IDLE_CORE_H
 #define DAEMON_DEVICE_IDLE_CORE_H

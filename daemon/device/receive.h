@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the port's datagrams to the engine: the ICRC is checked, the packet decoded, and what is wrong
- * with either is counted and dropped. Nothing here trusts a byte that came from the network.
+ * From the port's datagrams to the engine: the ICRC is checked, the packet decoded, and what is
+ * wrong with either is counted and dropped. Nothing here trusts a byte that came from the network.
  */
 #ifndef DAEMON_DEVICE_RECEIVE_H
 #define DAEMON_DEVICE_RECEIVE_H
@@ -24,8 +24,8 @@ struct receive {
 void receive_init(struct receive *receive, struct engine *engine, struct port *port);
 
 /*
- * Hands what has arrived to the engine, one batch, whose payload is in client memory on return. Returns
- * how many datagrams there were.
+ * Hands what has arrived to the engine, one batch, whose payload is in client memory on return.
+ * Returns how many datagrams there were.
  */
 uint32_t receive_run(struct receive *receive, uint64_t now_ns);
 

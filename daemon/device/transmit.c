@@ -91,8 +91,8 @@ static void transmit_build(struct transmit *transmit, const struct packet_builde
 }
 
 /*
- * Reports packets whose payload could not be read, the first of each QP, and drops them and what was
- * built after them for the same QP: the engine goes back to the failed packet.
+ * Reports packets whose payload could not be read, the first of each QP, and drops them and what
+ * was built after them for the same QP: the engine goes back to the failed packet.
  */
 static void transmit_drop_failed(struct transmit *transmit, uint32_t count, uint64_t now_ns)
 {
@@ -140,9 +140,9 @@ static void transmit_fill(struct transmit *transmit, uint64_t now_ns)
 
 static uint32_t transmit_offer(struct transmit *transmit, uint64_t now_ns)
 {
-	uint32_t taken = transmit->port->ops->transmit(
-		transmit->port, transmit->datagrams + transmit->first,
-		transmit->count - transmit->first, now_ns);
+	uint32_t taken =
+		transmit->port->ops->transmit(transmit->port, transmit->datagrams + transmit->first,
+					      transmit->count - transmit->first, now_ns);
 
 	assert(taken <= transmit->count - transmit->first);
 	transmit->first += taken;
@@ -151,12 +151,16 @@ static uint32_t transmit_offer(struct transmit *transmit, uint64_t now_ns)
 
 uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns)
 {
+	struct port *port = transmit->port;
 	uint32_t taken = 0;
 
 	if (transmit_is_blocked(transmit)) {
 		taken = transmit_offer(transmit, now_ns);
 		if (transmit_is_blocked(transmit))
 			return taken;
+	} else if (port->ops->next_deadline_ns(port) <= now_ns) {
+		/* A port that holds datagrams back sends those that are due. */
+		port->ops->transmit(port, transmit->datagrams, 0, now_ns);
 	}
 	if (engine_has_ready(transmit->engine)) {
 		transmit_fill(transmit, now_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From the engine's packets to the port's datagrams. Headers are encoded into a slab of slots, and
- * client memory is read right behind them, many reads in one system call; so a byte that goes out is
- * copied once by us.
+ * client memory is read right behind them, many reads in one system call; so a byte that goes out
+ * is copied once by us.
  *
  * Invariant: what the port did not take is kept, in order, and offered again before anything new is
  * built.
@@ -42,8 +42,8 @@ int transmit_init(struct transmit *transmit, struct engine *engine, struct port 
 void transmit_fini(struct transmit *transmit);
 
 /*
- * Sends what waits, and then what the engine has, up to a slab full. Returns how many datagrams the port
- * took.
+ * Sends what waits, and then what the engine has, up to a slab full. Returns how many datagrams the
+ * port took.
  */
 uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns);
 

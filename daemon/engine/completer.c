@@ -29,7 +29,7 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 	bool is_reported = status != RNIC_WC_SUCCESS || (work->flags & RNIC_SEND_SIGNALED);
 
 	assert(queue->retired != queue->posted);
-	/* An entry that fails before it is started takes the others' end along. */
+	/* It may end before it was started. */
 	if (queue->next == queue->retired)
 		queue->next++;
 	queue->retired++;
@@ -83,8 +83,9 @@ static void note_progress(struct engine *engine, struct qp *qp)
 }
 
 /*
- * All before `end` is acknowledged, which completes SENDs and WRITEs. True when it reaches `end`; false
- * when a READ or atomic comes before that, whose answer has not arrived, or the QP went into error.
+ * All before `end` is acknowledged, which completes SENDs and WRITEs. True when it reaches `end`;
+ * false when a READ or atomic comes before that, whose answer has not arrived, or the QP went into
+ * error.
  */
 static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic_psn end)
 {
@@ -106,8 +107,8 @@ static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic
 }
 
 /*
- * Something arrived that proves a gap at the oldest unacknowledged packet. Goes back once: what is still
- * under way behind the same gap says nothing new.
+ * Something arrived that proves a gap at the oldest unacknowledged packet. Goes back once: what is
+ * still under way behind the same gap says nothing new.
  */
 static void go_back(struct engine *engine, struct qp *qp)
 {
@@ -215,7 +216,8 @@ static enum verdict scatter(struct engine *engine, struct qp *qp, uint32_t offse
 	return verdict;
 }
 
-/* Whether the payload is that of packet `index` of the READ, whose last ends its request's answer. */
+/* Whether the payload is that of packet `index` of the READ, whose last ends its request's answer.
+ */
 static bool is_expected_response(const struct qp *qp, const struct work *work, uint32_t index,
 				 const struct rnic_packet *packet)
 {
@@ -230,8 +232,8 @@ static bool is_expected_response(const struct qp *qp, const struct work *work, u
 }
 
 /*
- * Brings the acknowledged end to `psn` for a response that answers it. True when the oldest entry is of
- * `operation`; otherwise what follows from it was done.
+ * Brings the acknowledged end to `psn` for a response that answers it. True when the oldest entry
+ * is of `operation`; otherwise what follows from it was done.
  */
 static bool reach_response(struct engine *engine, struct qp *qp, struct rnic_psn psn, bool is_read)
 {

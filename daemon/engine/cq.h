@@ -16,8 +16,9 @@ struct cq {
 };
 
 /*
- * Delivers a completion through the sink, after all payload received so far was put in place. On the
- * first one that does not fit, raises RNIC_EVENT_CQ_ERR, and brings the completion's QP into error.
+ * Delivers a completion through the sink, after all payload received so far was put in place. On
+ * the first one that does not fit, raises RNIC_EVENT_CQ_ERR, and brings the completion's QP into
+ * error.
  */
 void cq_complete(struct engine *engine, struct cq *cq, const struct completion *completion);
 

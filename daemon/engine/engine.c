@@ -13,8 +13,8 @@
 #define QPN_BITS       24
 #define LEAST_QPN      2
 
-#define DEFAULT_PKEY	  0xffff
-#define PKEY_MEMBER_BITS  0x7fff /* bit 15 tells full members from limited ones */
+#define DEFAULT_PKEY	 0xffff
+#define PKEY_MEMBER_BITS 0x7fff /* bit 15 tells full members from limited ones */
 
 /* The memory batch's word that bytes did not reach client memory. */
 static void write_failed(void *context, void *owner, uint64_t tag, int error)
@@ -159,13 +159,14 @@ void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_op
 
 	assert(opcode >= 0);
 	out->packet = (struct rnic_packet){
-		.addresses = {
-			.source = qp->engine->gids[path->source_gid_index],
-			.dest = path->dest_gid,
-			.source_port = RNIC_UDP_PORT,
-			.traffic_class = path->traffic_class,
-			.hop_limit = path->hop_limit,
-		},
+		.addresses =
+			{
+				.source = qp->engine->gids[path->source_gid_index],
+				.dest = path->dest_gid,
+				.source_port = RNIC_UDP_PORT,
+				.traffic_class = path->traffic_class,
+				.hop_limit = path->hop_limit,
+			},
 		.row = rnic_opcode_row((uint8_t)opcode),
 		.opcode = (uint8_t)opcode,
 		.migrated = true,
@@ -210,8 +211,8 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
 	return false;
 }
 
-void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, bool is_response,
-			   int error, uint64_t now_ns)
+void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+			   bool is_response, int error, uint64_t now_ns)
 {
 	engine->now_ns = now_ns;
 	engine->counters[COUNTER_MEMORY_ERRORS]++;

@@ -4,8 +4,8 @@
  * packets, pulled for packets, and told the time; whoever drives it owns it and calls it from one
  * thread. Nothing in it is global, so a process can hold many.
  *
- * Objects (PD, MR, CQ, QP) are made and destroyed by their own headers' calls between the four below,
- * never from within a sink callback.
+ * Objects (PD, MR, CQ, QP) are made and destroyed by their own headers' calls between the four
+ * below, never from within a sink callback.
  */
 #ifndef DAEMON_ENGINE_ENGINE_H
 #define DAEMON_ENGINE_ENGINE_H
@@ -44,15 +44,17 @@ struct completion {
 	uint32_t source_gid_index;
 };
 
-/* What the engine tells its owner. Callbacks must not call back into the engine, except as noted. */
+/* What the engine tells its owner. Callbacks must not call the engine, except as noted. */
 struct engine_sink {
-	/* A completion for `cq`. All bytes that it speaks of are in place. Returns false when the CQ is
-	 * full: the completion is lost, and the engine brings CQ and QPs into error (IBTA 1.4, C11-39). */
+	/* A completion for `cq`. All bytes that it speaks of are in place. Returns false when the
+	 * CQ is full: the completion is lost, and the engine brings CQ and QPs into error
+	 * (IBTA 1.4, C11-39). */
 	bool (*completion)(void *context, struct cq *cq, const struct completion *completion);
-	/* An asynchronous event about `object`: a struct qp for QP events, a struct cq for CQ events. */
+	/* An asynchronous event about `object`: a struct qp for QP events, a struct cq for CQ
+	 * events. */
 	void (*async_event)(void *context, enum rnic_async_event_type type, void *object);
-	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for each new
-	 * entry while it accepts. Returns false when the ring was empty too. */
+	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for
+	 * each new entry while it accepts. Returns false when the ring was empty too. */
 	bool (*refill)(void *context, struct recv_queue *queue);
 };
 
@@ -70,9 +72,9 @@ struct engine {
 	struct key_table qps; /* QPN -> struct qp */
 	struct key_table mrs; /* key >> 8 -> struct mr */
 	struct timer_heap timers;
-	struct list ready;   /* QPs that may have a packet to send, in order of service */
-	struct list paths;   /* struct path */
-	uint32_t quantum;    /* packets the QP at the head may still send */
+	struct list ready;	    /* QPs that may have a packet to send, in order of service */
+	struct list paths;	    /* struct path */
+	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
 	struct memory_batch writes; /* inbound payload on its way to client memory */
 	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
 	uint64_t counters[COUNTER_COUNT];
@@ -90,9 +92,9 @@ struct payload_piece {
 };
 
 /*
- * A packet that the engine wants sent: headers in `packet` (its `payload` is unused, `payload_bytes` is
- * the sum of the pieces), payload by reference. The references are good until the next call of any
- * engine function other than engine_transmit().
+ * A packet that the engine wants sent: headers in `packet` (its `payload` is unused,
+ * `payload_bytes` is the sum of the pieces), payload by reference. The references are good until
+ * the next call of any engine function other than engine_transmit().
  */
 struct packet_builder {
 	struct rnic_packet packet;
@@ -114,14 +116,16 @@ void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid
 void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns);
 
 /*
- * Puts all payload received so far into client memory. To be called after a batch of engine_receive()
- * and before the buffers they came in are used again. Failures become NAKs and QP errors.
+ * Puts all payload received so far into client memory. To be called after a batch of
+ * engine_receive() and before the buffers they came in are used again. Failures become NAKs and QP
+ * errors.
  */
 void engine_flush(struct engine *engine, uint64_t now_ns);
 
 /*
- * Builds at most one packet; false when nothing may be sent now. Successive packets of one QP and one
- * message tend to follow each other, so that the caller can send them as one segmented datagram.
+ * Builds at most one packet; false when nothing may be sent now. Successive packets of one QP and
+ * one message tend to follow each other, so that the caller can send them as one segmented
+ * datagram.
  */
 bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t now_ns);
 
@@ -130,8 +134,8 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
  * -ESRCH). The packet must not be sent, nor any of the same QP that was built after it. A request's
  * work entry completes in error, a READ response turns into a NAK.
  */
-void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, bool is_response,
-			   int error, uint64_t now_ns);
+void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+			   bool is_response, int error, uint64_t now_ns);
 
 /* The earliest instant at which engine_tick() has something to do; UINT64_MAX when none. */
 uint64_t engine_next_deadline_ns(const struct engine *engine);
@@ -140,8 +144,8 @@ uint64_t engine_next_deadline_ns(const struct engine *engine);
 void engine_tick(struct engine *engine, uint64_t now_ns);
 
 /*
- * Tags of engine->writes, whose owner is the QP: the packet that a payload came in, and whether that was
- * a READ response (the completer's) or a request (the responder's).
+ * Tags of engine->writes, whose owner is the QP: the packet that a payload came in, and whether
+ * that was a READ response (the completer's) or a request (the responder's).
  */
 static inline uint64_t engine_write_tag(bool is_response_payload, struct rnic_psn psn)
 {
@@ -159,8 +163,8 @@ static inline struct rnic_psn engine_write_tag_psn(uint64_t tag)
 }
 
 /*
- * For the roles of a QP: makes `out` a packet of `qp` to its peer, with addresses and base header, all
- * else zero, and no pieces. The opcode must exist (asserted).
+ * For the roles of a QP: makes `out` a packet of `qp` to its peer, with addresses and base header,
+ * all else zero, and no pieces. The opcode must exist (asserted).
  */
 void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
 			 enum rnic_position position, uint16_t headers, struct rnic_psn psn);

@@ -84,8 +84,7 @@ static void check_accounts(const struct qp *qp)
 static void check_timer(const struct qp *qp)
 {
 	const struct retry *retry = &qp->retry;
-	bool has_unacknowledged =
-		!rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
+	bool has_unacknowledged = !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
 
 	if (retry->is_rnr_wait)
 		assert(timer_is_armed(&retry->timer) && !has_unacknowledged);
@@ -139,6 +138,6 @@ void engine_check_invariants(const struct engine *engine)
 		if (qp != NULL)
 			qp_check_invariants(qp);
 	}
-	list_for_each(node, &engine->paths)
+	list_for_each (node, &engine->paths)
 		check_path(engine, list_entry(node, struct path, node));
 }

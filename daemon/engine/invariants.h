@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must hold of our own state between any two calls of the engine, asserted in one place. Cheap enough
- * for a simulator to ask after every step, too dear for a data path. The responder asserts its own part
- * as it goes.
+ * What must hold of our own state between any two calls of the engine, asserted in one place. Cheap
+ * enough for a simulator to ask after every step, too dear for a data path. The responder asserts
+ * its own part as it goes.
  */
 #ifndef DAEMON_ENGINE_INVARIANTS_H
 #define DAEMON_ENGINE_INVARIANTS_H

@@ -11,26 +11,28 @@ enum {
 	LIMIT_WR_DEPTH = 32768, /* RNIC_WR_DEPTH_MAX */
 	LIMIT_SGES = 32,
 	LIMIT_INLINE_BYTES = 512,
-	LIMIT_RD_ATOMIC = 128,	 /* outstanding READs and atomics of a QP, either side */
+	LIMIT_RD_ATOMIC = 128, /* outstanding READs and atomics of a QP, either side */
 	LIMIT_CQ_ENTRIES = 1 << 22,
-	LIMIT_LOCAL_ACK_DELAY = 10, /* 4.096 us * 2^10 = 4.2 ms: an upper bound of our answers' delay */
+	LIMIT_LOCAL_ACK_DELAY =
+		10, /* 4.096 us * 2^10 = 4.2 ms: an upper bound of our answers' delay */
 
 	/* Packets of one QP that engine_transmit() builds before it turns to the next QP. */
 	LIMIT_QP_QUANTUM = 32,
 
 	/*
-	 * Bytes under way to one destination that nobody acknowledged yet, over all QPs. Bounded so that
-	 * they fit a peer's socket buffer even when its daemon does not run for a while; see path.h.
+	 * Bytes under way to one destination that nobody acknowledged yet, over all QPs. Bounded so
+	 * that they fit a peer's socket buffer even when its daemon does not run for a while; see
+	 * path.h.
 	 */
 	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
 
-	/* What a packet counts towards the window beside its payload: headers, and what a socket buffer
-	 * charges for a packet of any size. */
+	/* What a packet counts towards the window beside its payload: headers, and what a socket
+	 * buffer charges for a packet of any size. */
 	LIMIT_PACKET_OVERHEAD_BYTES = 512,
 
-	/* A READ longer than this goes out as several READ requests, which bounds what a responder may
-	 * send at once as the window bounds what we send. */
+	/* A READ longer than this goes out as several READ requests, which bounds what a responder
+	 * may send at once as the window bounds what we send. */
 	LIMIT_READ_CHUNK_BYTES = 256 * 1024,
 
 	/* Unacknowledged packets of a requester: PSNs of half the space must never be under way. */

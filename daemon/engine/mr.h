@@ -2,8 +2,8 @@
 /*
  * Memory regions: a key, a range of addresses (iova), rights, and the client memory behind them.
  *
- * The caller of mr_register() owns struct mr and the client region; the engine keeps a pointer until
- * mr_deregister(). Keys are random: 24 bits name the region, the low 8 are a tag.
+ * The caller of mr_register() owns struct mr and the client region; the engine keeps a pointer
+ * until mr_deregister(). Keys are random: 24 bits name the region, the low 8 are a tag.
  */
 #ifndef DAEMON_ENGINE_MR_H
 #define DAEMON_ENGINE_MR_H
@@ -34,8 +34,8 @@ void mr_deregister(struct engine *engine, struct mr *mr);
 
 /*
  * The region that `key` names, if it belongs to `pd`, grants every right in `access` and covers
- * [address, address + length); else NULL. `*offset` is where `address` lies in mr->region. The range
- * check cannot wrap.
+ * [address, address + length); else NULL. `*offset` is where `address` lies in mr->region. The
+ * range check cannot wrap.
  */
 struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access,
 		   uint64_t address, uint64_t length, uint64_t *offset);

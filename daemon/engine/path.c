@@ -19,7 +19,7 @@ struct path *path_get(struct engine *engine, const struct rnic_gid *dest)
 	struct list *node;
 	struct path *path;
 
-	list_for_each(node, &engine->paths) {
+	list_for_each (node, &engine->paths) {
 		path = list_entry(node, struct path, node);
 		if (rnic_gid_equal(&path->dest, dest)) {
 			path->references++;

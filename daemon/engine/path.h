@@ -3,13 +3,13 @@
  * What the engine knows of the way to one destination address: how many bytes of requests are under
  * way there that nobody acknowledged, over all QPs, and how many may be.
  *
- * The peer's packets wait in a socket buffer of a few megabytes until its daemon runs. Were every QP to
- * keep a window of its own, many QPs together would overrun it, and go-back-N would send everything
- * twice. So the window belongs to the destination: it halves when a loss is noticed (at most once a
- * round trip), and grows by one packet for each window's worth of acknowledgements.
+ * The peer's packets wait in a socket buffer of a few megabytes until its daemon runs. Were every
+ * QP to keep a window of its own, many QPs together would overrun it, and go-back-N would send
+ * everything twice. So the window belongs to the destination: it halves when a loss is noticed (at
+ * most once a round trip), and grows by one packet for each window's worth of acknowledgements.
  *
- * Those that wait are served in order, one at a time. Invariant: while QPs wait, either one has the turn,
- * or the window has no room for the first.
+ * Those that wait are served in order, one at a time. Invariant: while QPs wait, either one has the
+ * turn, or the window has no room for the first.
  */
 #ifndef DAEMON_ENGINE_PATH_H
 #define DAEMON_ENGINE_PATH_H
@@ -29,19 +29,19 @@ struct path {
 	uint32_t references;
 	uint32_t in_flight_bytes;
 	uint32_t window_bytes;
-	uint32_t credit_bytes;	  /* acknowledged since the window last grew */
-	uint64_t reduced_at_ns;	  /* when it was last halved */
-	struct list waiting;	  /* QPs that found the window full, oldest first */
-	struct qp *turn;	  /* taken from `waiting`, in the ready list and not yet served */
+	uint32_t credit_bytes;	/* acknowledged since the window last grew */
+	uint64_t reduced_at_ns; /* when it was last halved */
+	struct list waiting;	/* QPs that found the window full, oldest first */
+	struct qp *turn;	/* taken from `waiting`, in the ready list and not yet served */
 };
 
-/* The path to `dest`, made when there is none yet; released with path_put(). NULL: out of memory. */
+/* The path to `dest`, made when there is none yet; give back with path_put(). NULL: no memory. */
 struct path *path_get(struct engine *engine, const struct rnic_gid *dest);
 void path_put(struct path *path); /* NULL is allowed */
 
 /*
- * Whether `qp` may send `bytes` more now: there is room, which an empty path always has, and no other QP
- * waits for it.
+ * Whether `qp` may send `bytes` more now: there is room, which an empty path always has, and no
+ * other QP waits for it.
  */
 bool path_has_room(const struct path *path, const struct qp *qp, uint32_t bytes);
 

@@ -117,7 +117,8 @@ static void forget(struct qp *qp)
 {
 	struct engine *engine = qp->engine;
 
-	/* What was received belongs to the client; the QP may fall into error over it, no matter. */
+	/* What was received belongs to the client; the QP may fall into error over it, no matter.
+	 */
 	memory_batch_flush(&engine->writes);
 	requester_reset(engine, qp);
 	path_put(qp->path);
@@ -392,8 +393,8 @@ void qp_check_drained(struct qp *qp)
 		return;
 	qp->attributes.sq_draining = 0;
 	if (qp->attributes.en_sqd_async_notify)
-		engine->config.sink->async_event(engine->config.sink_context,
-						 RNIC_EVENT_SQ_DRAINED, qp);
+		engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_SQ_DRAINED,
+						 qp);
 }
 
 void qp_make_ready(struct qp *qp)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queue pairs: attributes, state, and the two roles that share them. The requester (with completer and
- * retry) owns the send side, the responder the receive side; this file owns creation, transitions and
- * what leads into error.
+ * Queue pairs: attributes, state, and the two roles that share them. The requester (with completer
+ * and retry) owns the send side, the responder the receive side; this file owns creation,
+ * transitions and what leads into error.
  */
 #ifndef DAEMON_ENGINE_QP_H
 #define DAEMON_ENGINE_QP_H
@@ -80,8 +80,9 @@ int qp_create(struct engine *engine, const struct qp_config *config, struct qp *
 void qp_destroy(struct qp *qp);
 
 /*
- * Changes state and attributes as IBTA 1.4, 11.2.5.2 says, by the table in qp_transition.h. -EINVAL for
- * a transition or an attribute that is not allowed, or a value out of range; nothing is changed then.
+ * Changes state and attributes as IBTA 1.4, 11.2.5.2 says, by the table in qp_transition.h. -EINVAL
+ * for a transition or an attribute that is not allowed, or a value out of range; nothing is changed
+ * then.
  */
 int qp_modify(struct qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask);
 
@@ -89,9 +90,10 @@ int qp_modify(struct qp *qp, const struct rnic_qp_attributes *attributes, uint32
 void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
 
 /*
- * Takes over one validated work entry. The caller has checked send_queue_space(). `inline_bytes` is used
- * with RNIC_SEND_INLINE, `sges` without. In ERR (and SQE) it is flushed at once. An entry found malformed
- * is handed over with opcode RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR in its turn.
+ * Takes over one validated work entry. The caller has checked send_queue_space(). `inline_bytes` is
+ * used with RNIC_SEND_INLINE, `sges` without. In ERR (and SQE) it is flushed at once. An entry
+ * found malformed is handed over with opcode RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR
+ * in its turn.
  */
 void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes);
@@ -100,8 +102,9 @@ void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge 
 void qp_flush_receives(struct qp *qp);
 
 /*
- * Into ERR for `verdict`: flushes both queues, the send queue first. What the responder still has to say
- * (a fatal NAK) is sent. The caller raises the asynchronous event, if any. Does nothing in ERR and RESET.
+ * Into ERR for `verdict`: flushes both queues, the send queue first. What the responder still has
+ * to say (a fatal NAK) is sent. The caller raises the asynchronous event, if any. Does nothing in
+ * ERR and RESET.
  */
 void qp_enter_error(struct qp *qp, enum verdict verdict);
 

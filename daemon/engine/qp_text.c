@@ -11,8 +11,8 @@
 /* Milliseconds until the QP's timer expires, rounded up. */
 static uint64_t timer_ms(const struct qp *qp, uint64_t now_ns)
 {
-	uint64_t deadline_ns = qp->retry.is_rnr_wait ? qp->retry.timer.deadline_ns
-						     : qp->retry.timeout_at_ns;
+	uint64_t deadline_ns =
+		qp->retry.is_rnr_wait ? qp->retry.timer.deadline_ns : qp->retry.timeout_at_ns;
 
 	return deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
 }

@@ -16,6 +16,7 @@ struct transition {
 	uint32_t optional[COLUMN_COUNT];
 };
 
+/* clang-format off */
 #define STATE	     RNIC_QP_ATTR_STATE
 #define CURRENT	     RNIC_QP_ATTR_CURRENT_STATE
 #define ACCESS	     RNIC_QP_ATTR_ACCESS_FLAGS
@@ -98,7 +99,8 @@ static const struct transition transitions[RNIC_QP_STATE_COUNT][RNIC_QP_STATE_CO
 		[RNIC_QP_STATE_RTS] = {.is_allowed = ALL_ALLOWED, .optional = LIVE_MASKS},
 		[RNIC_QP_STATE_SQD] = {
 			.is_allowed = ALL_ALLOWED,
-			.optional = {DRAINED | PORT | AV | RETRIES | RD_ATOMIC | DEST_ATOMIC | MIN_RNR,
+			.optional = {DRAINED | PORT | AV | RETRIES | RD_ATOMIC | DEST_ATOMIC |
+					     MIN_RNR,
 				     DRAINED | AV, PKEY | QKEY,
 				     DRAINED | PORT | AV | RETRIES | RD_ATOMIC,
 				     DRAINED | PORT | AV | TIMEOUT | DEST_ATOMIC | MIN_RNR},
@@ -117,6 +119,7 @@ static const struct transition transitions[RNIC_QP_STATE_COUNT][RNIC_QP_STATE_CO
 		TO_ERR,
 	},
 };
+/* clang-format on */
 
 static enum service_column column_of(enum rnic_qp_type type)
 {

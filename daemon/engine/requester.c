@@ -43,13 +43,15 @@ uint32_t requester_read_packets(const struct qp *qp, const struct work *work, ui
 	return in_chunk < in_work ? in_chunk : in_work;
 }
 
-uint32_t requester_cost_bytes(const struct qp *qp, const struct work *work, uint32_t first, uint32_t end)
+uint32_t requester_cost_bytes(const struct qp *qp, const struct work *work, uint32_t first,
+			      uint32_t end)
 {
 	return (end - first) * LIMIT_PACKET_OVERHEAD_BYTES + packet_offset(qp, work, end) -
 	       packet_offset(qp, work, first);
 }
 
-uint32_t requester_count_reads(const struct qp *qp, const struct work *work, uint32_t first, uint32_t end)
+uint32_t requester_count_reads(const struct qp *qp, const struct work *work, uint32_t first,
+			       uint32_t end)
 {
 	uint32_t chunk = chunk_packets(qp);
 
@@ -179,9 +181,9 @@ static enum verdict start_work(struct engine *engine, struct qp *qp)
 /* The packet at the send position, before it is built. */
 struct plan {
 	struct work *work;
-	uint32_t index;	      /* in the entry */
-	uint32_t packets;     /* PSNs that it takes: those of its answer for a READ */
-	uint32_t cost_bytes;  /* of the path's window */
+	uint32_t index;	     /* in the entry */
+	uint32_t packets;    /* PSNs that it takes: those of its answer for a READ */
+	uint32_t cost_bytes; /* of the path's window */
 	bool ends_message;
 	bool is_ack_wanted;
 };
@@ -192,8 +194,7 @@ static struct plan make_plan(const struct qp *qp, struct work *work)
 
 	plan.packets = is_read(work) ? requester_read_packets(qp, work, plan.index) : 1;
 	plan.ends_message = plan.index + plan.packets == work->packets;
-	plan.cost_bytes =
-		requester_cost_bytes(qp, work, plan.index, plan.index + plan.packets);
+	plan.cost_bytes = requester_cost_bytes(qp, work, plan.index, plan.index + plan.packets);
 	return plan;
 }
 
@@ -212,10 +213,10 @@ static bool is_within_limits(const struct qp *qp, const struct plan *plan)
 }
 
 /*
- * Reserves the packet's share of the path, or gets in line for it. Decides whether the packet asks for an
- * acknowledgement: at the end of a message, now and then within a long one, and when nothing may
- * follow until one comes. A packet that asks on behalf of others before it goes without room: there
- * would never be any.
+ * Reserves the packet's share of the path, or gets in line for it. Decides whether the packet asks
+ * for an acknowledgement: at the end of a message, now and then within a long one, and when nothing
+ * may follow until one comes. A packet that asks on behalf of others before it goes without room:
+ * there would never be any.
  */
 static bool try_reserve(struct qp *qp, struct plan *plan)
 {
@@ -255,14 +256,16 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 
 	engine_start_packet(qp, out, (enum rnic_operation)kind->operation, plan_position(plan),
 			    plan->ends_message ? kind->last_headers : 0, qp->requester.psn);
-	packet->solicited = plan->ends_message && kind->may_solicit &&
-			    (work->flags & RNIC_SEND_SOLICITED);
+	packet->solicited =
+		plan->ends_message && kind->may_solicit && (work->flags & RNIC_SEND_SOLICITED);
 	if (packet->row->headers & RNIC_HEADER_RETH)
 		packet->reth = (struct rnic_reth){
 			.address = work->remote_address + offset,
 			.rkey = work->rkey,
-			.length = is_read(work) ? packet_offset(qp, work, plan->index + plan->packets) - offset
-						: work->length,
+			.length = is_read(work)
+					  ? packet_offset(qp, work, plan->index + plan->packets) -
+						    offset
+					  : work->length,
 		};
 	if (packet->row->headers & RNIC_HEADER_ATOMIC)
 		packet->atomic = (struct rnic_atomic_header){
@@ -504,6 +507,7 @@ void requester_write_failed(struct engine *engine, struct qp *qp)
 	const struct send_queue *queue = &qp->send_queue;
 
 	/* Data is put in place before its entry is completed, so that it is the oldest. */
-	if (queue->retired != queue->next && work_kind(send_queue_at(queue, queue->retired))->has_response)
+	if (queue->retired != queue->next &&
+	    work_kind(send_queue_at(queue, queue->retired))->has_response)
 		requester_fail(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
 }

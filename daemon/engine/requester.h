@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The requester: work entries become request packets (IBTA 1.4, 9.7.2 to 9.7.5). It owns the send
- * position; the completer moves the acknowledged end, retry.h takes the position back.
+ * position `psn`; the completer moves the acknowledged end, retry.h takes the position back.
  *
- *     unacknowledged <= position.psn <= highest      (PSN order; at most half of the PSN space)
+ *     unacknowledged <= psn <= highest      (PSN order; at most LIMIT_QP_WINDOW_PACKETS apart)
  */
 #ifndef DAEMON_ENGINE_REQUESTER_H
 #define DAEMON_ENGINE_REQUESTER_H
@@ -24,12 +24,12 @@ struct requester {
 	struct rnic_psn psn;		/* of the next packet to build */
 	struct rnic_psn highest;	/* one past the highest PSN ever built */
 	struct rnic_psn unacknowledged; /* the oldest PSN that is not acknowledged */
-	uint32_t work_index;		/* the entry that `psn` belongs to: send_queue.next, or less */
-	uint32_t reads_outstanding;	/* READ requests and atomics in [unacknowledged, psn) */
-	uint32_t in_flight_bytes;	/* reserved with the path for [unacknowledged, psn) */
+	uint32_t work_index;	    /* the entry that `psn` belongs to: send_queue.next, or less */
+	uint32_t reads_outstanding; /* READ requests and atomics in [unacknowledged, psn) */
+	uint32_t in_flight_bytes;   /* reserved with the path for [unacknowledged, psn) */
 	uint32_t packets_since_ack_request;
 	uint32_t path_wait_bytes; /* what it waits for, while in path->waiting */
-	uint32_t failed_index;	  /* with has_failed_payload: the entry that cannot be carried out */
+	uint32_t failed_index; /* with has_failed_payload: the entry that cannot be carried out */
 	bool has_failed_payload;
 	bool has_gone_back; /* a gap made it go back, and no progress was made since */
 };
@@ -38,8 +38,9 @@ struct requester {
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
 
 /*
- * The first `packets` unacknowledged packets, all of the oldest entry, are acknowledged or answered: gives
- * their share back to the path, and moves the send position when it lies behind them (after a rewind).
+ * The first `packets` unacknowledged packets, all of the oldest entry, are acknowledged or
+ * answered: gives their share back to the path, and moves the send position when it lies behind
+ * them (after a rewind).
  */
 void requester_advance(struct engine *engine, struct qp *qp, uint32_t packets);
 
@@ -65,20 +66,23 @@ void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
 void requester_write_failed(struct engine *engine, struct qp *qp);
 
 /*
- * The bytes [offset, offset + length) of the message of entry `index` as pieces of its SGEs (or of its
- * inline data). `pieces` has room for LIMIT_SGES. PASS, or LOCAL_PROTECTION when an SGE's region is
- * not, or no longer, what the entry's kind needs.
+ * The bytes [offset, offset + length) of the message of entry `index` as pieces of its SGEs (or of
+ * its inline data). `pieces` has room for LIMIT_SGES. PASS, or LOCAL_PROTECTION when an SGE's
+ * region is not, or no longer, what the entry's kind needs.
  */
 enum verdict requester_gather(struct engine *engine, struct qp *qp, uint32_t index, uint32_t offset,
 			      uint32_t length, struct payload_piece *pieces, uint32_t *piece_count);
 
 /* READ responses up to the end of the request that packet `packet_index` of `work` belongs to. */
-uint32_t requester_read_packets(const struct qp *qp, const struct work *work, uint32_t packet_index);
+uint32_t requester_read_packets(const struct qp *qp, const struct work *work,
+				uint32_t packet_index);
 
 /* What packets [first, end) of `work` count towards the path's window. */
-uint32_t requester_cost_bytes(const struct qp *qp, const struct work *work, uint32_t first, uint32_t end);
+uint32_t requester_cost_bytes(const struct qp *qp, const struct work *work, uint32_t first,
+			      uint32_t end);
 
 /* READ requests or atomics that packets [first, end) of `work` are answers to. */
-uint32_t requester_count_reads(const struct qp *qp, const struct work *work, uint32_t first, uint32_t end);
+uint32_t requester_count_reads(const struct qp *qp, const struct work *work, uint32_t first,
+			       uint32_t end);
 
 #endif

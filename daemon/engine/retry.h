@@ -2,17 +2,18 @@
 /*
  * When to send again. A requester has one timer, which is one of two:
  *
- * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last progress
- * or the last transmission of the oldest packet. When it expires, everything unacknowledged goes out
- * again; each expiry without progress uses up one retry. The encoded timeout is a least value, and
- * counts the answer delay of the peer: ours is that value, but not less than the delay a device like this
- * one announces (LIMIT_LOCAL_ACK_DELAY), doubled for each expiry in a row up to eight times. Code 0 means
- * no timeout; then, and whenever the timeout is longer than a second, the share of the path's window is
- * given back after a second without progress, so that a silent peer holds up nobody else.
+ * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last
+ * progress or the last transmission of the oldest packet. When it expires, everything
+ * unacknowledged goes out again; each expiry without progress uses up one retry. The encoded
+ * timeout is a least value, and counts the answer delay of the peer: ours is that value, but not
+ * less than the delay a device like this one announces (LIMIT_LOCAL_ACK_DELAY), doubled for each
+ * expiry in a row up to eight times. Code 0 means no timeout; then, and whenever the timeout is
+ * longer than a second, the share of the path's window is given back after a second without
+ * progress, so that a silent peer holds up nobody else.
  *
- * RNR timer (IBTA 1.4, 9.7.5.2.8): runs after an RNR NAK for the time that the NAK carries; nothing is
- * sent before. Uses up RNR retries, of which 7 means without end, and gives the other retries back,
- * since the peer is there. Progress gives all retries back.
+ * RNR timer (IBTA 1.4, 9.7.5.2.8): runs after an RNR NAK for the time that the NAK carries; nothing
+ * is sent before. Uses up RNR retries, of which 7 means without end, and gives the other retries
+ * back, since the peer is there. Progress gives all retries back.
  */
 #ifndef DAEMON_ENGINE_RETRY_H
 #define DAEMON_ENGINE_RETRY_H
@@ -31,7 +32,7 @@ struct retry {
 	uint8_t rnr_retries_left;
 	uint8_t timeouts_in_a_row;
 	bool is_rnr_wait;	/* the timer is the RNR timer */
-	uint64_t timeout_at_ns; /* when the ACK timeout ends, perhaps after the timer; UINT64_MAX: never */
+	uint64_t timeout_at_ns; /* end of the ACK timeout; UINT64_MAX: never */
 };
 
 void retry_init(struct qp *qp);

@@ -5,9 +5,9 @@
  *
  *     retired <= next <= posted        posted - retired <= slots
  *
- * [retired, next): started, on the wire; [next, posted): waiting. An acknowledgement stands for all before
- * it, so that the oldest entry is always the next to be done.
- * Entries leave in order, each with exactly one completion (or silently, when unsignaled and good).
+ * [retired, next): started, on the wire; [next, posted): waiting. An acknowledgement stands for all
+ * before it, so that the oldest entry is always the next to be done. Entries leave in order, each
+ * with exactly one completion (or silently, when unsignaled and good).
  */
 #ifndef DAEMON_ENGINE_SEND_QUEUE_H
 #define DAEMON_ENGINE_SEND_QUEUE_H
@@ -42,19 +42,20 @@ struct work {
 
 /* What an opcode of a work entry means on the wire and in its completion. */
 struct work_kind {
-	uint8_t operation;	 /* enum rnic_operation; NONE when it cannot be sent */
-	uint8_t completion;	 /* enum rnic_wc_opcode */
-	uint16_t last_headers;	 /* immediate or invalidate header of its last packet */
-	uint32_t sge_access;	 /* rights that its SGEs must grant */
-	bool has_response;	 /* READ, atomic: done when the response is there, not when acknowledged */
-	bool may_solicit;	 /* it completes a receive entry at the peer */
+	uint8_t operation;     /* enum rnic_operation; NONE when it cannot be sent */
+	uint8_t completion;    /* enum rnic_wc_opcode */
+	uint16_t last_headers; /* immediate or invalidate header of its last packet */
+	uint32_t sge_access;   /* rights that its SGEs must grant */
+	bool has_response; /* READ, atomic: done when the response is there, not when acknowledged
+			    */
+	bool may_solicit;  /* it completes a receive entry at the peer */
 };
 
 struct send_queue {
 	struct work *works;
-	struct rnic_sge *sges;	/* slots * sge_stride */
-	uint8_t *inline_bytes;	/* slots * inline_stride */
-	uint32_t slots;		/* a power of two, or 0 */
+	struct rnic_sge *sges; /* slots * sge_stride */
+	uint8_t *inline_bytes; /* slots * inline_stride */
+	uint32_t slots;	       /* a power of two, or 0 */
 	uint32_t sge_stride;
 	uint32_t inline_stride;
 	uint32_t posted;
@@ -72,7 +73,8 @@ static inline uint32_t work_packet_index(const struct work *work, struct rnic_ps
 }
 
 /* Room for `depth` entries. Memory is touched only as entries use it. -ENOMEM. */
-int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, uint32_t inline_max);
+int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max,
+		    uint32_t inline_max);
 void send_queue_fini(struct send_queue *queue);
 
 /* Forgets all entries without completing them: the QP goes to RESET. */

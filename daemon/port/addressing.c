@@ -130,7 +130,8 @@ bool addressing_default_route_ipv4(const char *text, char netdev[IF_NAMESIZE])
 		char name[IF_NAMESIZE];
 
 		line++;
-		if (sscanf(line, "%15s %x %*s %x %*s %*s %*s %x", name, &dest, &flags, &mask) == 4 &&
+		if (sscanf(line, "%15s %x %*s %x %*s %*s %*s %x", name, &dest, &flags, &mask) ==
+			    4 &&
 		    dest == 0 && mask == 0 && (flags & ROUTE_IS_UP) != 0 &&
 		    (flags & ROUTE_REJECTS) == 0) {
 			memcpy(netdev, name, sizeof(name));
@@ -244,6 +245,7 @@ static int netdev_read(struct addressing *out, char text[PORT_TEXT_BYTES])
 	static const uint8_t no_mac[6];
 	struct ethtool_cmd link = {.cmd = ETHTOOL_GSET};
 	struct ifreq request = {0};
+	uint32_t speed_mbps = 0;
 	int fd, result = 0;
 
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -251,20 +253,22 @@ static int netdev_read(struct addressing *out, char text[PORT_TEXT_BYTES])
 		return port_text_error(text, -errno, "cannot open a socket: %s", strerror(errno));
 	memcpy(request.ifr_name, out->netdev, IF_NAMESIZE);
 	if (ioctl(fd, SIOCGIFMTU, &request) != 0) {
-		result = port_text_error(text, -errno, "cannot read the MTU of %s: %s",
-					 out->netdev, strerror(errno));
+		result = port_text_error(text, -errno, "cannot read the MTU of %s: %s", out->netdev,
+					 strerror(errno));
 		goto close_fd;
 	}
 	out->netdev_mtu_bytes = (uint32_t)request.ifr_mtu;
 	if (ioctl(fd, SIOCGIFHWADDR, &request) == 0 &&
 	    memcmp(request.ifr_hwaddr.sa_data, no_mac, sizeof(no_mac)) != 0)
-		out->node_guid = addressing_guid_from_mac((const uint8_t *)request.ifr_hwaddr.sa_data);
+		out->node_guid =
+			addressing_guid_from_mac((const uint8_t *)request.ifr_hwaddr.sa_data);
 	else
 		out->node_guid = addressing_guid_from_gid(&out->gids[0]);
 	request.ifr_data = (char *)&link;
-	if (ioctl(fd, SIOCETHTOOL, &request) == 0 &&
-	    ethtool_cmd_speed(&link) != (uint32_t)SPEED_UNKNOWN)
-		out->speed_mbps = ethtool_cmd_speed(&link);
+	if (ioctl(fd, SIOCETHTOOL, &request) == 0)
+		speed_mbps = (uint32_t)link.speed_hi << 16 | link.speed;
+	if (speed_mbps != (uint32_t)SPEED_UNKNOWN)
+		out->speed_mbps = speed_mbps;
 
 close_fd:
 	close(fd);
@@ -292,7 +296,8 @@ static int choose_by_address(struct addressing *out, const struct interface_addr
 	const char *found;
 
 	if (!address_parse(&out->gids[0], address))
-		return port_text_error(text, -EINVAL, "%s is not an IPv4 or IPv6 address", address);
+		return port_text_error(text, -EINVAL, "\"%s\" is not an IPv4 or IPv6 address",
+				       address);
 	found = addressing_find_netdev(addresses, count, netdev, &out->gids[0]);
 	if (found == NULL && netdev != NULL)
 		return port_text_error(text, -EADDRNOTAVAIL, "%s is not an address of %s", address,

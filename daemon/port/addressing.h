@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From --netdev and --address, or neither, to what a device needs to know of its network: interface,
- * path MTU, GID table, node GUID, speed. Read once, when the device starts.
+ * From --netdev and --address, or neither, to what a device needs to know of its network:
+ * interface, path MTU, GID table, node GUID, speed. Read once, when the device starts.
  *
  * The decisions are pure functions over a table of addresses; only addressing_resolve() asks the
  * system.
@@ -28,9 +28,9 @@ struct addressing {
 
 /*
  * `netdev` and `address` may be NULL. Errors, with a sentence in `text`: -EINVAL `address` is none;
- * -ENODEV no such interface; -ENETDOWN it is down; -EADDRNOTAVAIL the address is not on this machine or
- * not on that interface, or the interface has none; -EMSGSIZE its MTU is below what the smallest path
- * MTU needs; any other of getifaddrs(3).
+ * -ENODEV no such interface; -ENETDOWN it is down; -EADDRNOTAVAIL the address is not on this
+ * machine or not on that interface, or the interface has none; -EMSGSIZE its MTU is below what the
+ * smallest path MTU needs; any other of getifaddrs(3).
  */
 int addressing_resolve(struct addressing *out, const char *netdev, const char *address,
 		       char text[PORT_TEXT_BYTES]);
@@ -44,29 +44,29 @@ struct interface_address {
 };
 
 /*
- * The interface to use when none was named: `default_route`, if it is up and has an address, else the
- * first that is up and not loopback, else loopback. NULL when no interface has any address.
+ * The interface to use when none was named: `default_route`, if it is up and has an address, else
+ * the first that is up and not loopback, else loopback. NULL when no interface has any address.
  */
 const char *addressing_choose_netdev(const struct interface_address *addresses, uint32_t count,
 				     const char *default_route);
 
 /*
- * The interface, `netdev` if that is not NULL, that has the address `gid`; NULL when none has. All of
- * 127.0.0.0/8 is on the loopback interface, whichever of it is configured there.
+ * The interface, `netdev` if that is not NULL, that has the address `gid`; NULL when none has. All
+ * of 127.0.0.0/8 is on the loopback interface, whichever of it is configured there.
  */
 const char *addressing_find_netdev(const struct interface_address *addresses, uint32_t count,
 				   const char *netdev, const struct rnic_gid *gid);
 
 /*
- * Writes the GID table of `netdev` and returns its length: the first link-local IPv6 address, all IPv4
- * addresses, all other IPv6 addresses, each kind in the order of the table.
+ * Writes the GID table of `netdev` and returns its length: the first link-local IPv6 address, all
+ * IPv4 addresses, all other IPv6 addresses, each kind in the order of the table.
  */
 uint32_t addressing_gids(const struct interface_address *addresses, uint32_t count,
 			 const char *netdev, struct rnic_gid gids[ADDRESSING_GIDS_MAX]);
 
 /*
- * The largest path MTU such that the longest packet fits `netdev_mtu_bytes` with IPv6 and UDP headers
- * before it; 0 when none does.
+ * The largest path MTU such that the longest packet fits `netdev_mtu_bytes` with IPv6 and UDP
+ * headers before it; 0 when none does.
  */
 uint32_t addressing_path_mtu(uint32_t netdev_mtu_bytes);
 

@@ -41,26 +41,23 @@ static void capture_end(struct capture *capture)
 	capture->flush_at_ns = UINT64_MAX;
 }
 
-/* `length` includes the ICRC. */
-static void packet_write(struct capture *capture, const struct rnic_addresses *addresses,
-			 uint16_t ipv4_identification, const uint8_t *bytes, uint32_t length,
-			 bool is_outbound, const char *comment, uint64_t now_ns)
+/* Writes `packet`, whose second piece is the bytes from the BTH to the ICRC, with headers before
+ * it. */
+static void packet_write(struct capture *capture, struct pcapng_packet *packet,
+			 const struct rnic_addresses *addresses, uint16_t ipv4_identification,
+			 uint64_t now_ns)
 {
 	uint8_t headers[RNIC_IPV6_HEADER_BYTES + RNIC_UDP_HEADER_BYTES];
-	size_t ip_bytes;
-	struct pcapng_packet packet = {
-		.time_ns = now_ns + capture->epoch_offset_ns,
-		.is_outbound = is_outbound,
-		.comment = comment,
-		.pieces = {headers, bytes},
-	};
+	const uint8_t *bytes = packet->pieces[1];
+	size_t length = packet->piece_bytes[1];
+	size_t ip_bytes = rnic_ip_header_write(addresses, ipv4_identification, length, headers);
 
-	ip_bytes = rnic_ip_header_write(addresses, ipv4_identification, length, headers);
 	rnic_udp_header_write(addresses, rnic_udp_checksum(addresses, bytes, length), length,
 			      headers + ip_bytes);
-	packet.piece_bytes[0] = ip_bytes + RNIC_UDP_HEADER_BYTES;
-	packet.piece_bytes[1] = length;
-	if (pcapng_write(&capture->file, &packet) < 0)
+	packet->pieces[0] = headers;
+	packet->piece_bytes[0] = ip_bytes + RNIC_UDP_HEADER_BYTES;
+	packet->time_ns = now_ns + capture->epoch_offset_ns;
+	if (pcapng_write(&capture->file, packet) < 0)
 		capture_end(capture);
 	else if (capture->flush_at_ns == UINT64_MAX)
 		capture->flush_at_ns = now_ns + FLUSH_AFTER_NS;
@@ -70,27 +67,36 @@ static void capture_sent(void *context, const struct datagram *datagram,
 			 uint16_t ipv4_identification, uint64_t now_ns)
 {
 	struct capture *capture = context;
+	struct pcapng_packet packet = {
+		.is_outbound = true,
+		.comment = datagram->damage != 0 ? "damaged on purpose" : NULL,
+		.pieces[1] = datagram->bytes,
+		.piece_bytes[1] = datagram->length + RNIC_ICRC_BYTES,
+	};
 
 	if (!capture->is_failed)
-		packet_write(capture, &datagram->addresses, ipv4_identification, datagram->bytes,
-			     datagram->length + RNIC_ICRC_BYTES, true,
-			     datagram->damage != 0 ? "damaged on purpose" : NULL, now_ns);
+		packet_write(capture, &packet, &datagram->addresses, ipv4_identification, now_ns);
 }
 
-/* A socket does not show the identification, but the ICRC gives it away (icrc.h). */
+/*
+ * A socket does not show the identification, but the ICRC gives it away (icrc.h). What is longer
+ * than any packet is no RoCEv2 and left out.
+ */
 static void received_write(struct capture *capture, const struct datagram *datagram,
 			   uint64_t now_ns)
 {
+	struct pcapng_packet packet = {
+		.pieces[1] = datagram->bytes,
+		.piece_bytes[1] = datagram->length,
+	};
 	uint16_t identification = 0;
-	enum rnic_icrc_verdict verdict = rnic_icrc_check(&datagram->addresses, datagram->bytes,
-							 datagram->length, &identification);
 
-	if (datagram->length > PCAPNG_PACKET_BYTES_MAX -
-				       (RNIC_IPV6_HEADER_BYTES + RNIC_UDP_HEADER_BYTES))
+	if (datagram->length > RNIC_PACKET_BYTES_MAX)
 		return;
-	packet_write(capture, &datagram->addresses, identification, datagram->bytes,
-		     datagram->length, false,
-		     verdict == RNIC_ICRC_BAD ? "the ICRC is wrong" : NULL, now_ns);
+	if (rnic_icrc_check(&datagram->addresses, datagram->bytes, datagram->length,
+			    &identification) == RNIC_ICRC_BAD)
+		packet.comment = "the ICRC is wrong";
+	packet_write(capture, &packet, &datagram->addresses, identification, now_ns);
 }
 
 static void flush_when_due(struct capture *capture, uint64_t now_ns)
@@ -130,8 +136,8 @@ static uint64_t capture_next_deadline_ns(const struct port *port)
 	return next_ns < capture->flush_at_ns ? next_ns : capture->flush_at_ns;
 }
 
-static void capture_watch(struct port *port,
-			  void (*watch)(void *context, int fd, bool for_writing), void *context)
+static void capture_watch(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
+			  void *context)
 {
 	struct capture *capture = from_port(port);
 

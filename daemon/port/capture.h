@@ -4,12 +4,12 @@
  * everything to the port below it, which it owns.
  *
  * Inbound it sees datagrams pass. Outbound they have no ICRC yet when they pass, and nobody knows
- * their trains, so the port below reports what it sent, after sealing, to capture_sink(). What a fault
- * above dropped is therefore not in the file, and what it damaged is there as damaged. A packet whose
- * ICRC is wrong has a comment that says so.
+ * their trains, so the port below reports what it sent, after sealing, to capture_sink(). What a
+ * fault above dropped is therefore not in the file, and what it damaged is there as damaged. A
+ * packet whose ICRC is wrong has a comment that says so.
  *
- * A write that fails ends the capture, never the device. On a pipe nothing waits for the reader: one
- * that falls behind ends the capture too. The program ignores SIGPIPE.
+ * A write that fails ends the capture, never the device. On a pipe nothing waits for the reader:
+ * one that falls behind ends the capture too. The program ignores SIGPIPE.
  */
 #ifndef DAEMON_PORT_CAPTURE_H
 #define DAEMON_PORT_CAPTURE_H
@@ -20,8 +20,9 @@
 struct capture;
 
 /*
- * Creates or empties the file `path`. `interface` is the name shown in it; `now_ns` is the clock that the
- * port will be called with, read just now. Errors, with a sentence in `text`: those of open(2), -ENOMEM.
+ * Creates or empties the file `path`. `interface` is the name shown in it; `now_ns` is the clock
+ * that the port will be called with, read just now. Errors, with a sentence in `text`: those of
+ * open(2), -ENOMEM.
  */
 int capture_open(struct capture **out, const char *path, const char *interface, uint64_t now_ns,
 		 char text[PORT_TEXT_BYTES]);

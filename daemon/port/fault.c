@@ -71,8 +71,7 @@ static void lane_insert_due(struct lane *lane, struct held *held)
 {
 	struct list *before = lane->due.prev;
 
-	while (before != &lane->due &&
-	       list_entry(before, struct held, node)->due_ns > held->due_ns)
+	while (before != &lane->due && list_entry(before, struct held, node)->due_ns > held->due_ns)
 		before = before->prev;
 	list_add(before, &held->node);
 }
@@ -122,8 +121,7 @@ static uint64_t lane_deadline_ns(const struct lane *lane)
 static void hold(struct fault *fault, struct lane *lane, const struct datagram *datagram,
 		 uint64_t delay_ns, uint32_t behind, uint64_t now_ns)
 {
-	struct held *held =
-		datagram->length <= RNIC_PACKET_BYTES_MAX ? pool_take(fault) : NULL;
+	struct held *held = datagram->length <= RNIC_PACKET_BYTES_MAX ? pool_take(fault) : NULL;
 
 	if (held == NULL) {
 		fault->lost_datagrams++;
@@ -172,8 +170,8 @@ static struct fault_verdict transmit_verdict(struct fault *fault, const struct d
 
 static bool is_untouched(const struct fault_verdict *verdict)
 {
-	return !verdict->drop && !verdict->duplicate && !verdict->corrupt &&
-	       verdict->behind == 0 && verdict->delay_ns == 0;
+	return !verdict->drop && !verdict->duplicate && !verdict->corrupt && verdict->behind == 0 &&
+	       verdict->delay_ns == 0;
 }
 
 /* Sends what is due; false when the next port takes no more. */
@@ -193,7 +191,8 @@ static bool transmit_due(struct fault *fault, uint64_t now_ns)
 	return true;
 }
 
-/* A datagram with a verdict of its own. All but a drop goes through the pool, which keeps the order. */
+/* A datagram with a verdict of its own. All but a drop goes through the pool, which keeps the
+ * order. */
 static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 			    const struct fault_verdict *verdict, uint64_t now_ns)
 {
@@ -351,7 +350,7 @@ int fault_open(struct port *next, const char *spec, struct port **port, char *me
 	if (error != 0)
 		goto free_fault;
 	error = -ENOMEM;
-	fault->pool = calloc(FAULT_HELD_MAX, sizeof(*fault->pool));
+	fault->pool = malloc(FAULT_HELD_MAX * sizeof(*fault->pool));
 	if (fault->pool == NULL)
 		goto free_fault;
 	fault->port.ops = &fault_ops;

@@ -5,7 +5,8 @@
  * that the same calls have the same effect, in a simulation and in a daemon with --fault.
  *
  * Datagrams held back lie in a pool of fixed size. One that finds the pool full is lost, as in a
- * network whose queue is full, and counted. The next port belongs to this one: closing closes it too.
+ * network whose queue is full, and counted. The next port belongs to this one: closing closes it
+ * too.
  */
 #ifndef DAEMON_PORT_FAULT_H
 #define DAEMON_PORT_FAULT_H
@@ -17,13 +18,13 @@
 #define FAULT_HELD_MAX 4096
 
 /*
- * Puts the rules of `spec` in front of `next`. -EINVAL with a sentence in `message`, -ENOMEM; `next` is
- * then still the caller's.
+ * Puts the rules of `spec` in front of `next`. -EINVAL with a sentence in `message`, -ENOMEM;
+ * `next` is then still the caller's.
  *
  * transmit() sends what has become due, and with a count of 0 does nothing else: call it at
  * next_deadline_ns(). A datagram that is to be reordered goes behind at least as many others as
- * its rule says, or after 1 ms when nothing follows. What is corrupted on its way in has `damage` set,
- * for those who want to know whether the ICRC was noticed to be wrong.
+ * its rule says, or after 1 ms when nothing follows. What is corrupted on its way in has `damage`
+ * set, for those who want to know whether the ICRC was noticed to be wrong.
  */
 int fault_open(struct port *next, const char *spec, struct port **port, char *message,
 	       size_t message_bytes);

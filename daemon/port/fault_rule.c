@@ -73,7 +73,8 @@ static int read_chance(struct reader *reader, struct fault_rule *rule)
 		return refuse(&start, wanted);
 	ppm = whole * unit;
 	if (skip(reader, ".")) {
-		while (reader->at < reader->end && isdigit((unsigned char)*reader->at) && unit > 1) {
+		while (reader->at < reader->end && isdigit((unsigned char)*reader->at) &&
+		       unit > 1) {
 			unit /= 10;
 			ppm += unit * (uint64_t)(*reader->at++ - '0');
 		}
@@ -229,8 +230,7 @@ static int read_item(struct reader *reader, struct fault_plan *plan)
 	return error;
 }
 
-int fault_plan_parse(struct fault_plan *plan, const char *spec, char *message,
-		     size_t message_bytes)
+int fault_plan_parse(struct fault_plan *plan, const char *spec, char *message, size_t message_bytes)
 {
 	struct fault_plan parsed = {.seed = 1};
 	const char *at = spec;

@@ -8,11 +8,12 @@
  *             | "delay=" TIME [ "+-" TIME ]                  TIME = N ( "ns" | "us" | "ms" | "s" )
  *     OPTION  = "first=" N | "every=" N | "count=" N | "behind=" N
  *
- * OPCODE is a name of wire/opcode.h in lower case with "-" for blanks, or its first words: "rc-write"
- * is every RC write, "rc-acknowledge" every RC acknowledgement. Without it a rule speaks of all packets.
- * A percentage may have up to four decimals; without one the action happens always. Of the packets that
- * a rule speaks of, "first" looks at the first N only and "every" at each Nth; "count" bounds the
- * hits; "behind" (of reorder, default 3) is how many later packets overtake. Examples:
+ * OPCODE is a name of wire/opcode.h in lower case with "-" for blanks, or its first words:
+ * "rc-write" is every RC write, "rc-acknowledge" every RC acknowledgement. Without it a rule speaks
+ * of all packets. A percentage may have up to four decimals; without one the action happens always.
+ * Of the packets that a rule speaks of, "first" looks at the first N only and "every" at each Nth;
+ * "count" bounds the hits; "behind" (of reorder, default 3) is how many later packets overtake.
+ * Examples:
  *
  *     drop=1%                        duplicate=1%,reorder=1%,corrupt=1%,seed=7
  *     rx:delay=10ms+-2ms             drop@rc-acknowledge/first=1
@@ -42,16 +43,16 @@ struct fault_rule {
 	char text[FAULT_RULE_TEXT_BYTES]; /* as it was written */
 	enum fault_action action;
 	bool is_receive;
-	uint32_t chance_ppm;	 /* 1,000,000 is always */
+	uint32_t chance_ppm; /* 1,000,000 is always */
 	uint64_t delay_ns;
 	uint64_t jitter_ns;
 	uint32_t behind;
-	uint64_t first;		 /* 0: no bound */
-	uint64_t every;		 /* 1: each */
-	uint64_t count;		 /* 0: no bound */
+	uint64_t first;		    /* 0: no bound */
+	uint64_t every;		    /* 1: each */
+	uint64_t count;		    /* 0: no bound */
 	uint64_t opcodes[256 / 64]; /* bit set: the rule speaks of this opcode */
-	uint64_t seen;		 /* packets that it spoke of */
-	uint64_t hits;		 /* packets that it acted on */
+	uint64_t seen;		    /* packets that it spoke of */
+	uint64_t hits;		    /* packets that it acted on */
 };
 
 struct fault_plan {
@@ -70,8 +71,9 @@ struct fault_verdict {
 };
 
 /*
- * Reads `spec`. -EINVAL with a sentence that names the offending piece in `message` when it is none;
- * `plan` is untouched then. An empty specification is wrong too: whoever writes one means something.
+ * Reads `spec`. -EINVAL with a sentence that names the offending piece in `message` when it is
+ * none; `plan` is untouched then. An empty specification is wrong too: whoever writes one means
+ * something.
  */
 int fault_plan_parse(struct fault_plan *plan, const char *spec, char *message,
 		     size_t message_bytes);

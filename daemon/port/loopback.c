@@ -13,7 +13,8 @@
 #define SLOT_BYTES  ((RNIC_PACKET_BYTES_MAX + 63) & ~63) /* whole cache lines */
 #define SLOTS_BYTES ((size_t)LOOPBACK_QUEUE_MAX * SLOT_BYTES)
 
-/* head <= free_from + LOOPBACK_QUEUE_MAX; slots [free_from, tail) are in the hands of the receiver. */
+/* head <= free_from + LOOPBACK_QUEUE_MAX; slots [free_from, tail) are in the hands of the receiver.
+ */
 struct loopback {
 	struct port port;
 	struct port *next;
@@ -165,8 +166,8 @@ struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uin
 	assert(gid_count > 0 && gid_count <= LOOPBACK_GIDS_MAX);
 	if (self == NULL)
 		return NULL;
-	self->slots = mmap(NULL, SLOTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
+	self->slots =
+		mmap(NULL, SLOTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (self->slots == MAP_FAILED) {
 		free(self);
 		return NULL;

@@ -29,9 +29,10 @@ enum option_code {
 #define FLAG_OUTBOUND	    2
 
 #define INTERFACE_NAME_BYTES_MAX 64
-#define BLOCK_OVERHEAD_BYTES	 64 /* more than all fixed fields and option headers of a packet */
-#define BLOCK_BYTES_MAX                                                                            \
-	(PCAPNG_PACKET_BYTES_MAX + PCAPNG_COMMENT_BYTES_MAX + BLOCK_OVERHEAD_BYTES)
+/* More than all fixed fields and option headers of a packet. */
+#define BLOCK_OVERHEAD_BYTES 64
+
+#define BLOCK_BYTES_MAX (PCAPNG_PACKET_BYTES_MAX + PCAPNG_COMMENT_BYTES_MAX + BLOCK_OVERHEAD_BYTES)
 
 _Static_assert(BLOCK_BYTES_MAX <= PCAPNG_BUFFER_BYTES, "a block fits the buffer");
 
@@ -60,8 +61,7 @@ static void put_padding(struct pcapng *file, size_t length)
 	put(file, zeros, -length & 3);
 }
 
-static void put_option(struct pcapng *file, enum option_code code, const void *value,
-		       size_t length)
+static void put_option(struct pcapng *file, enum option_code code, const void *value, size_t length)
 {
 	put_u16(file, (uint16_t)code);
 	put_u16(file, (uint16_t)length);
@@ -111,7 +111,7 @@ void pcapng_init(struct pcapng *file, int fd, const char *interface)
 	put_option(file, OPTION_INTERFACE_NAME, interface,
 		   strnlen(interface, INTERFACE_NAME_BYTES_MAX));
 	put_option(file, OPTION_INTERFACE_TIME_RESOLUTION, &resolution, sizeof(resolution));
-	put_option(file, OPTION_END, NULL, 0);
+	put_option(file, OPTION_END, "", 0);
 	block_end(file, start);
 }
 
@@ -154,7 +154,7 @@ int pcapng_write(struct pcapng *file, const struct pcapng_packet *packet)
 	if (packet->comment != NULL)
 		put_option(file, OPTION_COMMENT, packet->comment,
 			   strnlen(packet->comment, PCAPNG_COMMENT_BYTES_MAX));
-	put_option(file, OPTION_END, NULL, 0);
+	put_option(file, OPTION_END, "", 0);
 	block_end(file, start);
 	return file->error;
 }

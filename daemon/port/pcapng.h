@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a pcapng file of IP packets: section header, one interface (link type RAW, nanoseconds) and
- * enhanced packet blocks, in this machine's byte order. (draft-ietf-opsawg-pcapng, sections 4.1 to 4.3.)
+ * Writes a pcapng file of IP packets: section header, one interface (link type RAW, nanoseconds)
+ * and enhanced packet blocks, in this machine's byte order. (draft-ietf-opsawg-pcapng, sections 4.1
+ * to 4.3.)
  *
- * Blocks gather in a buffer and reach the file when it is full or the caller flushes. The first write
- * that fails ends the file; it never holds half a block in the middle.
+ * Blocks gather in a buffer and reach the file when it is full or the caller flushes. The first
+ * write that fails ends the file; it never holds half a block in the middle.
  */
 #ifndef DAEMON_PORT_PCAPNG_H
 #define DAEMON_PORT_PCAPNG_H
@@ -29,12 +30,13 @@ struct pcapng {
 struct pcapng_packet {
 	uint64_t time_ns; /* since 1970 */
 	bool is_outbound;
-	const char *comment; /* or NULL */
+	const char *comment;	  /* or NULL */
 	const uint8_t *pieces[2]; /* the bytes from the IP header on, in two parts */
 	size_t piece_bytes[2];
 };
 
-/* Begins a file on `fd`, which stays the caller's. `interface` is the name shown for its packets. */
+/* Begins a file on `fd`, which stays the caller's. `interface` is the name shown for its packets.
+ */
 void pcapng_init(struct pcapng *file, int fd, const char *interface);
 
 /* Both return 0 or, from the first failed write on, its negative errno: stop writing, say so. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nothing in this folder logs. What fails for a reason that a person can act on says so in a text of
- * PORT_TEXT_BYTES that the caller prints.
+ * Nothing in this folder logs. What fails for a reason that a person can act on says so in a text
+ * of PORT_TEXT_BYTES that the caller prints.
  */
 #ifndef DAEMON_PORT_PORT_TEXT_H
 #define DAEMON_PORT_PORT_TEXT_H

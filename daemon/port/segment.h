@@ -2,12 +2,13 @@
 /*
  * Outbound datagrams become trains, each one UDP_SEGMENT send, and get their ICRC.
  *
- * The kernel numbers the IPv4 packets that it cuts from one such send 0, 1, 2, ... and gives a datagram
- * sent alone, from an unconnected socket that never fragments, the number 0. The ICRC covers the
- * number, so whoever sends decides on the train first and seals it then. Over IPv6 there is no number.
+ * The kernel numbers the IPv4 packets that it cuts from one such send 0, 1, 2, ... and gives a
+ * datagram sent alone, from an unconnected socket that never fragments, the number 0. The ICRC
+ * covers the number, so whoever sends decides on the train first and seals it then. Over IPv6 there
+ * is no number.
  *
- * A sealed datagram that was not sent must be unsealed before it is offered again. Only what was sent
- * is reported to the sink, which is how a capture comes to see packets as the network does.
+ * A sealed datagram that was not sent must be unsealed before it is offered again. Only what was
+ * sent is reported to the sink, which is how a capture comes to see packets as the network does.
  */
 #ifndef DAEMON_PORT_SEGMENT_H
 #define DAEMON_PORT_SEGMENT_H

@@ -40,7 +40,6 @@ void segmentation_open(struct segmentation *segmentation, enum segmentation_mode
 		       uint64_t now_ns)
 {
 	*segmentation = (struct segmentation){
-		.mode = mode,
 		.is_on = mode != SEGMENTATION_OFF,
 		.packet_sockets_fd = -1,
 	};
@@ -68,6 +67,5 @@ bool segmentation_is_on(struct segmentation *segmentation, uint64_t now_ns)
 void segmentation_refuse(struct segmentation *segmentation)
 {
 	segmentation_close(segmentation);
-	segmentation->mode = SEGMENTATION_OFF;
 	segmentation->is_on = false;
 }

@@ -2,10 +2,10 @@
 /*
  * Whether to send trains (segment.h) or packets one by one.
  *
- * A train crosses a veth or loopback device uncut, and a program that captures there sees one datagram
- * of 60 KB that no dissector reads. So in mode auto, /proc/net/packet is looked at now and then, and
- * while anybody in this network namespace captures, trains are off. A DHCP client that keeps a raw
- * socket for all protocols cannot be told from a capture; mode on is for such a host.
+ * A train crosses a veth or loopback device uncut, and a program that captures there sees one
+ * datagram of 60 KB that no dissector reads. So in mode auto, /proc/net/packet is looked at now and
+ * then, and while anybody in this network namespace captures, trains are off. A DHCP client that
+ * keeps a raw socket for all protocols cannot be told from a capture; mode on is for such a host.
  */
 #ifndef DAEMON_PORT_SEGMENTATION_H
 #define DAEMON_PORT_SEGMENTATION_H
@@ -16,7 +16,6 @@
 enum segmentation_mode { SEGMENTATION_AUTO, SEGMENTATION_ON, SEGMENTATION_OFF };
 
 struct segmentation {
-	enum segmentation_mode mode;
 	bool is_on;
 	int packet_sockets_fd; /* /proc/net/packet in mode auto; -1 when there is none */
 	uint64_t look_again_ns;

@@ -14,8 +14,8 @@ static void message_build(struct udp_message *message, struct msghdr *header,
 	uint16_t segment_bytes = (uint16_t)(datagrams[0].length + RNIC_ICRC_BYTES);
 
 	for (uint32_t i = 0; i < count; i++)
-		message->pieces[i] = (struct iovec){datagrams[i].bytes,
-						    datagrams[i].length + RNIC_ICRC_BYTES};
+		message->pieces[i] =
+			(struct iovec){datagrams[i].bytes, datagrams[i].length + RNIC_ICRC_BYTES};
 	*header = (struct msghdr){
 		.msg_name = &message->address,
 		.msg_namelen = udp_address_write(&message->address, &addresses->dest,

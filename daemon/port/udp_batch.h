@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outbound datagrams on their way into sendmsg(2) headers, for both UDP ports: grouping, sealing, and
- * settling what the network took, refused, or could not take now. The ports differ only in how they
- * hand a batch of headers to the kernel.
+ * Outbound datagrams on their way into sendmsg(2) headers, for both UDP ports: grouping, sealing,
+ * and settling what the network took, refused, or could not take now. The ports differ only in how
+ * they hand a batch of headers to the kernel.
  *
  * A batch belongs to one socket; its messages are consecutive trains of the datagrams offered.
  */
@@ -29,8 +29,8 @@ struct udp_batch {
 };
 
 /*
- * Sends the batch's messages in order up to the first that the kernel does not take. Returns how many
- * it took; when not all, `*error` is the negative errno of that first one.
+ * Sends the batch's messages in order up to the first that the kernel does not take. Returns how
+ * many it took; when not all, `*error` is the negative errno of that first one.
  */
 typedef uint32_t udp_batch_send(struct port *port, struct udp_batch *batch, int *error);
 

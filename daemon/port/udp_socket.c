@@ -51,9 +51,9 @@ static int socket_watch(struct udp_socket_port *self, int operation, struct udp_
 }
 
 /*
- * Receives by one socket into the buffers from arrival_count on. An error that the network queued on
- * the socket is taken off by the call that returns it; no datagram is lost by it, and the socket stays
- * readable while it has any.
+ * Receives by one socket into the buffers from arrival_count on. An error that the network queued
+ * on the socket is taken off by the call that returns it; no datagram is lost by it, and the socket
+ * stays readable while it has any.
  */
 static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock)
 {

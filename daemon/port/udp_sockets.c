@@ -38,8 +38,8 @@ static const struct socket_option ipv4_options[] = {
 };
 
 /*
- * Linux rxe sends no UDP checksum over IPv6, hence NO_CHECK6_RX. An address that is still being probed
- * for duplicates cannot be bound but with FREEBIND.
+ * Linux rxe sends no UDP checksum over IPv6, hence NO_CHECK6_RX. An address that is still being
+ * probed for duplicates cannot be bound but with FREEBIND.
  */
 static const struct socket_option ipv6_options[] = {
 	{IPPROTO_IPV6, IPV6_V6ONLY, 1, true},
@@ -193,7 +193,8 @@ bool udp_sockets_segmentation(struct udp_sockets *sockets, uint64_t now_ns)
 
 static uint8_t *control_append(uint8_t *at, int level, int type, const void *value, size_t bytes)
 {
-	struct cmsghdr header = {.cmsg_len = CMSG_LEN(bytes), .cmsg_level = level, .cmsg_type = type};
+	struct cmsghdr header = {
+		.cmsg_len = CMSG_LEN(bytes), .cmsg_level = level, .cmsg_type = type};
 
 	memset(at, 0, CMSG_SPACE(bytes));
 	memcpy(at, &header, sizeof(header));

@@ -4,8 +4,8 @@
  * received buffer is taken apart.
  *
  * One unconnected socket per GID, bound to that address and the RoCEv2 port. Bound, because several
- * devices share a machine by address; unconnected and never fragmenting, because only then the kernel
- * numbers IPv4 packets in a way that the ICRC can know in advance (segment.h).
+ * devices share a machine by address; unconnected and never fragmenting, because only then the
+ * kernel numbers IPv4 packets in a way that the ICRC can know in advance (segment.h).
  */
 #ifndef DAEMON_PORT_UDP_SOCKETS_H
 #define DAEMON_PORT_UDP_SOCKETS_H
@@ -51,9 +51,9 @@ struct udp_sockets {
 };
 
 /*
- * Opens and binds all sockets. Errors, with a sentence in `text`: -EADDRINUSE somebody else has the UDP
- * port; -EADDRNOTAVAIL not an address of this machine; any other of socket(2), bind(2). Nothing stays
- * open then.
+ * Opens and binds all sockets. Errors, with a sentence in `text`: -EADDRINUSE somebody else has the
+ * UDP port; -EADDRNOTAVAIL not an address of this machine; any other of socket(2), bind(2). Nothing
+ * stays open then.
  */
 int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *options,
 		     uint64_t now_ns, char text[PORT_TEXT_BYTES]);
@@ -95,8 +95,8 @@ struct udp_arrival {
 };
 
 /*
- * Reads name, flags and control messages of `header`, the result of receiving `length` bytes at `bytes`
- * by `socket`. Errors: -EMSGSIZE the kernel cut it to the buffer, drop it.
+ * Reads name, flags and control messages of `header`, the result of receiving `length` bytes at
+ * `bytes` by `socket`. Errors: -EMSGSIZE the kernel cut it to the buffer, drop it.
  */
 int udp_arrival_read(struct udp_arrival *arrival, const struct udp_socket *socket,
 		     struct msghdr *header, uint8_t *bytes, size_t length);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receiving is one multishot recvmsg per socket, all drawing on one ring of provided buffers: no system
- * call while nothing arrives. Whoever sleeps watches the sockets: the ring's own descriptor does not
- * become readable while completions wait for their thread to make them (IORING_SETUP_DEFER_TASKRUN).
+ * Receiving is one multishot recvmsg per socket, all drawing on one ring of provided buffers: no
+ * system call while nothing arrives. Whoever sleeps watches the sockets: the ring's own descriptor
+ * does not become readable while completions wait for their thread to make them
+ * (IORING_SETUP_DEFER_TASKRUN).
  *
- * A batch of sends is one chain of linked requests that may not wait. Its messages leave in order, the
- * first that fails cancels those behind it, and when the chain is through the datagrams' bytes are
- * free.
+ * A batch of sends is one chain of linked requests that may not wait. Its messages leave in order,
+ * the first that fails cancels those behind it, and when the chain is through the datagrams' bytes
+ * are free.
  */
 #include "port/port_text.h"
 #include "port/udp_batch.h"
@@ -92,8 +93,8 @@ static void sqe_set_request(struct io_uring_sqe *sqe, enum request_kind kind, ui
 }
 
 /*
- * What fails here and now (no memory, completions to be reaped first) stays queued and goes with the
- * next submission.
+ * What fails here and now (no memory, completions to be reaped first) stays queued and goes with
+ * the next submission.
  */
 static void ring_submit(struct udp_uring_port *self, uint32_t wait_count)
 {
@@ -346,15 +347,15 @@ static const struct port_ops udp_uring_ops = {
 };
 
 /*
- * Completions are made when this thread enters the kernel, not by interrupting it. (DEFER_TASKRUN would
- * go further, but with it Linux 6.18 loses the wake-up of a multishot receive when datagrams arrive
- * faster than they are taken, and the socket stays full for ever.)
+ * Completions are made when this thread enters the kernel, not by interrupting it. (DEFER_TASKRUN
+ * would go further, but with it Linux 6.18 loses the wake-up of a multishot receive when datagrams
+ * arrive faster than they are taken, and the socket stays full for ever.)
  */
 static int ring_open(struct io_uring *ring, char text[PORT_TEXT_BYTES])
 {
 	struct io_uring_params params = {
-		.flags = IORING_SETUP_CQSIZE | IORING_SETUP_COOP_TASKRUN |
-			 IORING_SETUP_TASKRUN_FLAG,
+		.flags =
+			IORING_SETUP_CQSIZE | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
 		.cq_entries = COMPLETIONS_MAX,
 	};
 	int result = io_uring_queue_init_params(SUBMISSIONS_MAX, ring, &params);

@@ -20,7 +20,8 @@ static void hello_copy_program(char *program, const char *claimed)
 	memset(program + length, 0, RNIC_CTL_NAME_BYTES - length);
 }
 
-/* The way to the client's memory. Neither way being open is no error until it registers such memory. */
+/* The way to the client's memory. Neither way being open is no error until it registers such
+ * memory. */
 static int hello_open_process(struct ctl_call *call, uint32_t flags)
 {
 	struct session *session = call->session;
@@ -49,10 +50,11 @@ int ctl_hello(struct ctl_call *call)
 
 	if (request->version_min > RNIC_CTL_VERSION_MAX ||
 	    request->version_max < RNIC_CTL_VERSION_MIN)
-		return ctl_refuse(call, -EPROTONOSUPPORT,
-				  "the library speaks control versions %u to %u, this daemon %d to %d",
-				  request->version_min, request->version_max, RNIC_CTL_VERSION_MIN,
-				  RNIC_CTL_VERSION_MAX);
+		return ctl_refuse(
+			call, -EPROTONOSUPPORT,
+			"the library speaks control versions %u to %u, this daemon %d to %d",
+			request->version_min, request->version_max, RNIC_CTL_VERSION_MIN,
+			RNIC_CTL_VERSION_MAX);
 	if ((request->flags & ~(uint32_t)(RNIC_HELLO_ADMIN | RNIC_HELLO_MEMORY_FD)) != 0)
 		return ctl_refuse(call, -EINVAL, "HELLO has flags that are not defined");
 	hello_copy_program(session->program, request->program);

@@ -86,11 +86,11 @@ static int ctl_check(struct ctl_call *call, const struct ctl_operation *operatio
 		return ctl_refuse(call, -EPROTO, "%s has a wrong length or too many descriptors",
 				  rnic_ctl_operation_name(header->operation));
 	if ((operation->phase == CTL_FIRST) == session->has_greeted)
-		return ctl_refuse(call, -EPROTO, session->has_greeted
-							 ? "HELLO came twice"
-							 : "a connection begins with HELLO");
-	if (operation->phase != CTL_FIRST && (header->version < RNIC_CTL_VERSION_MIN ||
-					      header->version > RNIC_CTL_VERSION_MAX))
+		return ctl_refuse(call, -EPROTO,
+				  session->has_greeted ? "HELLO came twice"
+						       : "a connection begins with HELLO");
+	if (operation->phase != CTL_FIRST &&
+	    (header->version < RNIC_CTL_VERSION_MIN || header->version > RNIC_CTL_VERSION_MAX))
 		return ctl_refuse(call, -EPROTO, "version %u was not agreed on", header->version);
 	if (operation->phase == CTL_CLIENT && session->is_admin)
 		return ctl_refuse(call, -EPERM, "an admin connection can only ask for SHOW");

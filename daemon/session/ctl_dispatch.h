@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a control request to the handler of its operation. Everything about a request that does not need
- * the operation's meaning (length, descriptors, order, who may ask) is checked here, by one table, so
- * that a handler finds a payload of the right size and can use it as its struct.
+ * From a control request to the handler of its operation. Everything about a request that does not
+ * need the operation's meaning (length, descriptors, order, who may ask) is checked here, by one
+ * table, so that a handler finds a payload of the right size and can use it as its struct.
  */
 #ifndef DAEMON_SESSION_CTL_DISPATCH_H
 #define DAEMON_SESSION_CTL_DISPATCH_H
@@ -28,17 +28,17 @@ struct ctl_call {
 	int fds[RNIC_CTL_FDS_MAX]; /* of the request; a handler that keeps one sets it to -1 */
 	unsigned fd_count;
 
-	struct ctl_buffer reply; /* its payload is zeroed before the handler runs */
-	uint32_t reply_bytes;	 /* of the payload; the handler of SHOW changes it */
+	struct ctl_buffer reply;	 /* its payload is zeroed before the handler runs */
+	uint32_t reply_bytes;		 /* of the payload; the handler of SHOW changes it */
 	int reply_fds[RNIC_CTL_FDS_MAX]; /* closed once sent, or when that fails */
 	unsigned reply_fd_count;
 	char reason[RNIC_CTL_TEXT_BYTES]; /* of a refusal */
 };
 
 /*
- * Carries out `call`, whose request is `received` bytes as they came, and makes its reply. 0: send the
- * reply, which may be a refusal. -EPROTO: the client does not speak our protocol, and was broken.
- * Descriptors of the request that are left are the caller's to close.
+ * Carries out `call`, whose request is `received` bytes as they came, and makes its reply. 0: send
+ * the reply, which may be a refusal. -EPROTO: the client does not speak our protocol, and was
+ * broken. Descriptors of the request that are left are the caller's to close.
  */
 int ctl_dispatch(struct ctl_call *call, size_t received);
 

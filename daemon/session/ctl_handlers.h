@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The handlers of control operations, one family of objects a file. Each finds its request in
- * call->request.payload, writes its reply to call->reply.payload and returns 0, or changes nothing and
- * returns a negative errno, for which it may give a reason with ctl_refuse(). Handles and values are
- * the client's and are checked by the handler.
+ * call->request.payload, writes its reply to call->reply.payload and returns 0, or changes nothing
+ * and returns a negative errno, for which it may give a reason with ctl_refuse(). Handles and
+ * values are the client's and are checked by the handler.
  */
 #ifndef DAEMON_SESSION_CTL_HANDLERS_H
 #define DAEMON_SESSION_CTL_HANDLERS_H

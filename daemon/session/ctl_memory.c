@@ -62,7 +62,8 @@ static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr
 	    (request->access & RNIC_ACCESS_LOCAL_WRITE) == 0)
 		return ctl_refuse(call, -EINVAL,
 				  "remote write and atomic access need local write access as well");
-	if (request->length == 0 || request->length > call->session->set->facts->device.max_mr_bytes ||
+	if (request->length == 0 ||
+	    request->length > call->session->set->facts->device.max_mr_bytes ||
 	    !rnic_try_add(request->address, request->length, &end) ||
 	    !rnic_try_add(request->iova, request->length - 1, &end))
 		return ctl_refuse(call, -EINVAL, "the memory range is empty or wraps");
@@ -96,9 +97,10 @@ static int memory_open_remote(struct ctl_call *call, const struct rnic_ctl_regis
 	int result;
 
 	if (!session->has_process)
-		return ctl_refuse(call, -EPERM,
-				  "the daemon cannot reach this process's memory: it is not dumpable, "
-				  "or process_vm_readv is forbidden; use rnic_alloc()");
+		return ctl_refuse(
+			call, -EPERM,
+			"the daemon cannot reach this process's memory: it is not dumpable, "
+			"or process_vm_readv is forbidden; use rnic_alloc()");
 	result = remote_region_init(&mr->memory.remote, &session->process, request->address,
 				    request->length);
 	if (result != 0)

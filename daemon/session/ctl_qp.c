@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * What is asked for is granted as it is, but for one SGE at least: a program that asks for none on a
- * side may still post with one.
+ * What is asked for is granted as it is, but for one SGE at least: a program that asks for none on
+ * a side may still post with one.
  */
 static int qp_grant(struct ctl_call *call, const struct rnic_qp_capacities *wanted,
 		    struct rnic_qp_capacities *granted)
@@ -93,9 +93,10 @@ static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp
 	int result = qp_create(call->session->set->engine, &config, &qp->qp);
 
 	if (result == -EOPNOTSUPP)
-		return ctl_refuse(call, result,
-				  "queue pairs of type %u are not supported, only reliable connections",
-				  request->type);
+		return ctl_refuse(
+			call, result,
+			"queue pairs of type %u are not supported, only reliable connections",
+			request->type);
 	if (result != 0)
 		return result;
 	qp->qp->recv_queue.user = qp;
@@ -195,10 +196,11 @@ int ctl_modify_qp(struct ctl_call *call)
 		return result;
 	result = qp_modify(qp->qp, &request->attributes, request->mask);
 	if (result == -EINVAL)
-		return ctl_refuse(call, result,
-				  "state %u does not allow this transition with attributes %#x, or a "
-				  "value is out of range",
-				  qp->qp->state, request->mask);
+		return ctl_refuse(
+			call, result,
+			"state %u does not allow this transition with attributes %#x, or a "
+			"value is out of range",
+			qp->qp->state, request->mask);
 	if (result != 0)
 		return result;
 	if ((request->mask & RNIC_QP_ATTR_STATE) != 0 && qp->qp->state == RNIC_QP_STATE_RESET) {

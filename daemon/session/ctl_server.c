@@ -46,8 +46,8 @@ void ctl_server_close(struct ctl_server *server)
 		close(server->spare_fd);
 }
 
-/* No descriptor is left for a connection: takes it with the spare one and ends it, so that its owner
- * knows and the listening socket does not stay readable for ever. */
+/* No descriptor is left for a connection: takes it with the spare one and ends it, so that its
+ * owner knows and the listening socket does not stay readable for ever. */
 static void ctl_server_turn_away(struct ctl_server *server)
 {
 	int fd;
@@ -73,7 +73,8 @@ static void ctl_server_accept(struct ctl_server *server)
 		return;
 	}
 	if (server->set->session_count >= LIMIT_SESSIONS) {
-		log_from_client("a connection was turned away: there are %d clients", LIMIT_SESSIONS);
+		log_from_client("a connection was turned away: there are %d clients",
+				LIMIT_SESSIONS);
 		close(fd);
 		return;
 	}
@@ -135,7 +136,8 @@ static void ctl_server_send(struct ctl_call *call)
 	ctl_server_close_fds(call->reply_fds, call->reply_fd_count);
 }
 
-/* Receives and answers one request; false when there is none left, or no session to serve any more. */
+/* Receives and answers one request; false when there is none left, or no session to serve any more.
+ */
 static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 {
 	union {
@@ -149,8 +151,7 @@ static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 		.msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes),
 	};
-	ssize_t received =
-		recvmsg(session->socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t received = recvmsg(session->socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	if (received < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The control socket: accepts connections, receives requests with their descriptors, sends replies.
- * Owns the listening socket and its place in the file system. Nothing here blocks: a client that does
- * not take its replies is disconnected.
+ * Owns the listening socket and its place in the file system. Nothing here blocks: a client that
+ * does not take its replies is disconnected.
  */
 #ifndef DAEMON_SESSION_CTL_SERVER_H
 #define DAEMON_SESSION_CTL_SERVER_H
@@ -32,8 +32,8 @@ int ctl_server_open(struct ctl_server *server, struct session_set *set, const ch
 void ctl_server_close(struct ctl_server *server);
 
 /*
- * Serves what set->epoll_fd has to say: connections, requests, hang-ups, room in pipes. Bounded; what is
- * left is reported again. Returns whether there was anything.
+ * Serves what set->epoll_fd has to say: connections, requests, hang-ups, room in pipes. Bounded;
+ * what is left is reported again. Returns whether there was anything.
  */
 bool ctl_server_poll(struct ctl_server *server);
 

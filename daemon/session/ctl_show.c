@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * Rows are numbered over all sessions; the cursor is the number of the next row. A row that comes or
- * goes between two requests may be missed or seen twice, which a listing can live with.
+ * Rows are numbered over all sessions; the cursor is the number of the next row. A row that comes
+ * or goes between two requests may be missed or seen twice, which a listing can live with.
  */
 struct show_walk {
 	const struct session_set *set;
@@ -110,8 +110,8 @@ static void show_qp(struct show_walk *walk, const struct session *session, void 
 	row->path_mtu_bytes = qp->path_mtu_bytes;
 	row->peer_gid = qp->attributes.path.dest_gid;
 	row->send_posted = qp->send_queue.posted - qp->send_queue.retired;
-	row->recv_posted = qp->recv_queue.pushed - qp->recv_queue.retired +
-			   intake_waiting_recvs(session_qp);
+	row->recv_posted =
+		qp->recv_queue.pushed - qp->recv_queue.retired + intake_waiting_recvs(session_qp);
 	row->send_psn = qp->requester.psn.value;
 	row->unacknowledged_psn = qp->requester.unacknowledged.value;
 	row->expected_psn = qp->responder.expected_psn.value;
@@ -175,7 +175,7 @@ static void show_objects(struct show_walk *walk, size_t table_offset,
 {
 	const struct list *node;
 
-	list_for_each(node, &walk->set->sessions) {
+	list_for_each (node, &walk->set->sessions) {
 		const struct session *session = list_entry(node, struct session, node);
 		const struct handle_table *table =
 			(const void *)((const uint8_t *)session + table_offset);
@@ -191,7 +191,7 @@ static void show_clients(struct show_walk *walk)
 {
 	const struct list *node;
 
-	list_for_each(node, &walk->set->sessions) {
+	list_for_each (node, &walk->set->sessions) {
 		const struct session *session = list_entry(node, struct session, node);
 
 		if (session->has_greeted && !session->is_admin)

@@ -38,7 +38,8 @@ uint32_t delivery_peek(const struct session_cq *cq, uint32_t *armed)
 	return used < 0 ? 0 : (uint32_t)used;
 }
 
-/* Whether one more entry fits; asks the client's index only when the one last seen leaves no room. */
+/* Whether one more entry fits; asks the client's index only when the one last seen leaves no room.
+ */
 static bool delivery_has_room(struct session_cq *cq)
 {
 	if (cq->producer - cq->consumer < cq->slots)
@@ -74,8 +75,8 @@ static void delivery_write(struct session_set *set, struct session_cq *cq,
 		.wc_flags = completion->wc_flags,
 		.flags = delivery_flags(completion),
 		.qp_slot = qp->handle.slot,
-		.retired = completion->retired +
-			   (completion->is_recv ? qp->recv_base : qp->send_base),
+		.retired =
+			completion->retired + (completion->is_recv ? qp->recv_base : qp->send_base),
 		.source_gid_index = completion->source_gid_index,
 		.service_level = completion->service_level,
 	};
@@ -187,7 +188,7 @@ void delivery_run(struct session_set *set)
 		}
 		cq->has_solicited = false;
 	}
-	list_for_each(node, &set->sessions) {
+	list_for_each (node, &set->sessions) {
 		struct session *session = list_entry(node, struct session, node);
 		struct event_pipe *pipe = &session->async_pipe;
 

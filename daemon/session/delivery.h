@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the engine to the client: completions into CQ rings, events into pipes. This file is the only
- * reader of a client's consumer index and of its arming of a CQ, and it believes neither: the producer
- * is ours, a consumer beyond it breaks the session.
+ * From the engine to the client: completions into CQ rings, events into pipes. This file is the
+ * only reader of a client's consumer index and of its arming of a CQ, and it believes neither: the
+ * producer is ours, a consumer beyond it breaks the session.
  *
- * Completions are published at once, so that a polling client sees them without delay; whom to wake is
- * decided once for each CQ at the end of a turn.
+ * Completions are published at once, so that a polling client sees them without delay; whom to wake
+ * is decided once for each CQ at the end of a turn.
  */
 #ifndef DAEMON_SESSION_DELIVERY_H
 #define DAEMON_SESSION_DELIVERY_H
@@ -34,7 +34,8 @@ int64_t delivery_used(struct session_cq *cq);
 /* For listings: entries not polled (0 when the client's index lies), and how the CQ is armed. */
 uint32_t delivery_peek(const struct session_cq *cq, uint32_t *armed);
 
-/* Wakes the clients whose CQs were armed and written to, and writes the events that pipes have room for. */
+/* Wakes the clients whose CQs were armed and written to, and writes the events that pipes have room
+ * for. */
 void delivery_run(struct session_set *set);
 
 /* The client may have read from its pipes that were full: writes what waits. */

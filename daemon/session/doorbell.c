@@ -40,8 +40,8 @@ uint32_t doorbell_take(struct session *session)
 {
 	struct rnic_session_region *region = session_region(session);
 	uint32_t producer = rnic_index_load(&region->doorbell_producer);
-	int64_t pending = rnic_ring_pending(producer, session->doorbell_consumer,
-					    RNIC_DOORBELL_SLOTS);
+	int64_t pending =
+		rnic_ring_pending(producer, session->doorbell_consumer, RNIC_DOORBELL_SLOTS);
 	uint32_t lost;
 
 	if (pending < 0) {

@@ -21,7 +21,8 @@ void handle_table_fini(struct handle_table *table)
 
 static int handle_table_grow(struct handle_table *table)
 {
-	uint32_t capacity = table->capacity == 0 ? HANDLE_TABLE_FIRST_CAPACITY : table->capacity * 2;
+	uint32_t capacity =
+		table->capacity == 0 ? HANDLE_TABLE_FIRST_CAPACITY : table->capacity * 2;
 	struct handle_table_slot *slots;
 
 	if (table->capacity >= table->max)

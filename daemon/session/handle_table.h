@@ -3,8 +3,8 @@
  * Objects of one kind in one session, by slot and generation. The session owns the table, the table
  * does not own the objects.
  *
- * Invariant: a handle that was removed never names anything again, until its slot was reused 2^32 - 1
- * times. Generations begin at 1, so that no handle is all zero (rnic_handle_is_none).
+ * Invariant: a handle that was removed never names anything again, until its slot was reused 2^32 -
+ * 1 times. Generations begin at 1, so that no handle is all zero (rnic_handle_is_none).
  */
 #ifndef DAEMON_SESSION_HANDLE_TABLE_H
 #define DAEMON_SESSION_HANDLE_TABLE_H
@@ -46,7 +46,8 @@ void *handle_table_get(const struct handle_table *table, struct rnic_handle hand
 /* The object in `slot`, whatever its generation; NULL when free or beyond the table. */
 void *handle_table_at(const struct handle_table *table, uint32_t slot);
 
-/* For loops: the first object in a slot at or after `*slot`, which is then one past it; NULL at the end. */
+/* For loops: the first object in a slot at or after `*slot`, which is then one past it; NULL at the
+ * end. */
 void *handle_table_next(const struct handle_table *table, uint32_t *slot);
 
 #endif

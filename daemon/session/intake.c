@@ -100,7 +100,8 @@ void intake_check_recv(const struct rnic_recv_entry *entry, uint32_t sge_max,
 		work->sge_count = entry->sge_count;
 }
 
-/* The SGEs of the entry in ring slot `slot`: the one within the copied entry, or those beside it. */
+/* The SGEs of the entry in ring slot `slot`: the one within the copied entry, or those beside it.
+ */
 static void intake_copy_sges(const struct shared_region *region, const struct rnic_queue_plan *plan,
 			     uint32_t slot, const struct rnic_sge *first, uint32_t sge_count,
 			     struct rnic_sge *sges)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only reader of work entries that clients write. An entry is copied once, the copy is checked, and
- * what the engine gets was made from the copy.
+ * The only reader of work entries that clients write. An entry is copied once, the copy is checked,
+ * and what the engine gets was made from the copy.
  *
  * Wrong values become a work entry that the engine completes in error, as hardware does. Wrong
  * structure, an index beyond the ring, breaks the session.
@@ -25,16 +25,16 @@ struct session_set;
 #define INTAKE_BAD_OPCODE RNIC_WR_OPCODE_COUNT
 
 /*
- * Makes `work` from a copied entry of a QP of `type` with `capacities`. The sum of the SGE lengths is
- * not known yet: work->length is that of inline data, else 0. Malformed entries get INTAKE_BAD_OPCODE
- * and no SGEs.
+ * Makes `work` from a copied entry of a QP of `type` with `capacities`. The sum of the SGE lengths
+ * is not known yet: work->length is that of inline data, else 0. Malformed entries get
+ * INTAKE_BAD_OPCODE and no SGEs.
  */
 void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
 		       const struct rnic_qp_capacities *capacities, struct work *work);
 
 /*
- * The length of a message with these SGEs. A sum that does not fit is 2^32 - 1, which is longer than
- * any message may be, so that the engine refuses it.
+ * The length of a message with these SGEs. A sum that does not fit is 2^32 - 1, which is longer
+ * than any message may be, so that the engine refuses it.
  */
 uint32_t intake_message_bytes(const struct rnic_sge *sges, uint32_t sge_count);
 
@@ -52,15 +52,17 @@ void intake_schedule(struct session_qp *qp);
 void intake_review(struct session_qp *qp);
 
 /*
- * Takes at most `budget` send entries of `qp`, as many as the engine has room for. Returns how many; the
- * QP leaves the list when its ring is empty.
+ * Takes at most `budget` send entries of `qp`, as many as the engine has room for. Returns how
+ * many; the QP leaves the list when its ring is empty.
  */
 uint32_t intake_take_sends(struct session_qp *qp, uint32_t budget);
 
-/* Whether the engine has room for an entry of `qp`, which is on the list: those without wait for it. */
+/* Whether the engine has room for an entry of `qp`, which is on the list: those without wait for
+ * it. */
 bool intake_is_possible(const struct session_qp *qp);
 
-/* Receive entries in the client's ring that the engine has not asked for yet; 0 when its index lies. */
+/* Receive entries in the client's ring that the engine has not asked for yet; 0 when its index
+ * lies. */
 uint32_t intake_waiting_recvs(const struct session_qp *qp);
 
 /* The refill callback of struct engine_sink; `context` is the session_set. */
@@ -70,8 +72,8 @@ bool intake_refill(void *context, struct recv_queue *queue);
 void intake_run_reviews(struct session_set *set);
 
 /*
- * A QP went to RESET: what its rings hold is forgotten. The rings' indices go on counting, while the
- * engine begins at 0 again. Breaks the session when an index is beyond its ring.
+ * A QP went to RESET: what its rings hold is forgotten. The rings' indices go on counting, while
+ * the engine begins at 0 again. Breaks the session when an index is beyond its ring.
  */
 void intake_reset(struct session_qp *qp);
 

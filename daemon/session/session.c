@@ -31,7 +31,7 @@ static const struct {
 	[RESOURCE_QP] = {RNIC_SESSION_QPS_MAX, LIMIT_QPS},
 	[RESOURCE_AH] = {LIMIT_SESSION_AHS, LIMIT_AHS},
 	[RESOURCE_SHARED_BYTES] = {LIMIT_SESSION_SHARED_MIB * SESSION_MIB,
-				   LIMIT_SHARED_MIB * SESSION_MIB},
+				   LIMIT_SHARED_MIB *SESSION_MIB},
 };
 
 int session_charge(struct session *session, enum session_resource resource, uint64_t amount)

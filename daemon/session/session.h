@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One client: its socket, its shared regions, and everything it created. Objects belong to the session
- * and die with it, in an order that leaves no reference behind.
+ * One client: its socket, its shared regions, and everything it created. Objects belong to the
+ * session and die with it, in an order that leaves no reference behind.
  *
  * The client is hostile until proven otherwise, and it is never proven. What it writes into shared
- * memory is read by intake.c, delivery.c (its consumer index) and doorbell.c, and by nobody else. Wrong
- * structure breaks the session: session_break() notes it, and session_set_reap() ends the session where
- * no caller still holds a pointer into it.
+ * memory is read by intake.c, delivery.c (its consumer index) and doorbell.c, and by nobody else.
+ * Wrong structure breaks the session: session_break() notes it, and session_set_reap() ends the
+ * session where no caller still holds a pointer into it.
  *
- * Invariant: `usage` counts exactly what the tables hold; session_destroy() asserts that it ends at 0.
+ * Invariant: `usage` counts exactly what the tables hold; session_destroy() asserts that it ends at
+ * 0.
  */
 #ifndef DAEMON_SESSION_SESSION_H
 #define DAEMON_SESSION_SESSION_H
@@ -49,7 +50,8 @@ struct session_pd {
 struct session_mr {
 	struct mr mr; /* mr.region is that of `memory` */
 	struct rnic_handle handle;
-	uint32_t mode; /* enum rnic_memory_mode of a row; MAPPED names memory.mapped, all others remote */
+	uint32_t mode; /* enum rnic_memory_mode of a row; MAPPED names memory.mapped, all others
+			  remote */
 	union {
 		struct mapped_region mapped;
 		struct remote_region remote;
@@ -69,9 +71,9 @@ struct session_cq {
 	struct rnic_handle handle;
 	struct shared_region region;
 	uint32_t slots;
-	uint32_t producer;     /* completions ever written */
-	uint32_t consumer;     /* the client's index when it was last looked at and found valid */
-	bool has_solicited;    /* among those written since the last look at `armed` */
+	uint32_t producer;	/* completions ever written */
+	uint32_t consumer;	/* the client's index when it was last looked at and found valid */
+	bool has_solicited;	/* among those written since the last look at `armed` */
 	struct list dirty_node; /* of session_set.dirty_cqs: written to since then */
 	struct event_source event;
 	struct event_source async;
@@ -86,9 +88,9 @@ struct session_qp {
 	struct rnic_handle handle;
 	struct shared_region region;
 	struct rnic_queues_plan plan;
-	uint32_t send_consumer;	 /* send entries ever copied */
-	uint32_t recv_consumer;	 /* receive entries ever copied */
-	uint32_t send_base;	 /* of those, before the last RESET: the engine counts from there */
+	uint32_t send_consumer; /* send entries ever copied */
+	uint32_t recv_consumer; /* receive entries ever copied */
+	uint32_t send_base;	/* of those, before the last RESET: the engine counts from there */
 	uint32_t recv_base;
 	uint32_t flush_budget;	 /* receive entries that may still be flushed this turn */
 	struct list intake_node; /* of session_set.intake: its ring may hold send entries */
@@ -148,8 +150,8 @@ struct session {
 };
 
 /*
- * Makes a session for a connection that was accepted, which it owns from then on, and puts it into the
- * set. NULL: out of memory; the caller closes the connection.
+ * Makes a session for a connection that was accepted, which it owns from then on, and puts it into
+ * the set. NULL: out of memory; the caller closes the connection.
  */
 struct session *session_create(struct session_set *set, int socket_fd, pid_t pid, uid_t uid);
 
@@ -165,19 +167,22 @@ void session_destroy(struct session *session);
 
 /*
  * Charges `amount` of `resource` to the client, against what a session may have and what the device
- * has. -ENOSPC when that would be too much; nothing is charged then. Every creation passes through here.
+ * has. -ENOSPC when that would be too much; nothing is charged then. Every creation passes through
+ * here.
  */
 int session_charge(struct session *session, enum session_resource resource, uint64_t amount);
 void session_discharge(struct session *session, enum session_resource resource, uint64_t amount);
 
 /*
  * The client broke the protocol: logs one line (the first time) and marks the session, which is
- * destroyed at the end of the turn. `format` completes "client 3 (program, pid 17) was disconnected: ".
+ * destroyed at the end of the turn. `format` completes "client 3 (program, pid 17) was
+ * disconnected: ".
  */
 void session_break(struct session *session, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The client has gone, or is to go without a word: the session is destroyed at the end of the turn. */
+/* The client has gone, or is to go without a word: the session is destroyed at the end of the turn.
+ */
 void session_end(struct session *session);
 
 static inline struct rnic_session_region *session_region(const struct session *session)

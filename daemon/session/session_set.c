@@ -55,16 +55,18 @@ uint32_t session_set_take_work(struct session_set *set)
 	uint32_t taken = 0, rung = 0, visits = 0;
 	struct list *node, visited;
 
-	list_for_each(node, &set->sessions) {
+	list_for_each (node, &set->sessions) {
 		struct session *session = list_entry(node, struct session, node);
 
 		if (session->region.address != NULL && !session->is_broken)
 			rung += doorbell_take(session);
 	}
-	/* Each queue is served at most once a turn; those that have more go to the end of the list. */
+	/* Each queue is served at most once a turn; those that have more go to the end of the list.
+	 */
 	list_init(&visited);
 	while (!list_is_empty(&set->intake) && visits++ < LIMIT_TURN_QUEUES) {
-		struct session_qp *qp = list_first_entry(&set->intake, struct session_qp, intake_node);
+		struct session_qp *qp =
+			list_first_entry(&set->intake, struct session_qp, intake_node);
 
 		list_remove(&qp->intake_node);
 		list_add_tail(&visited, &qp->intake_node);
@@ -84,7 +86,7 @@ bool session_set_has_work(const struct session_set *set)
 
 	if (!list_is_empty(&set->reviews))
 		return true;
-	list_for_each(node, &set->intake) {
+	list_for_each (node, &set->intake) {
 		const struct session_qp *qp = list_entry(node, struct session_qp, intake_node);
 
 		if (intake_is_possible(qp))
@@ -103,7 +105,7 @@ void session_set_announce_sleep(struct session_set *set)
 {
 	struct list *node;
 
-	list_for_each(node, &set->sessions) {
+	list_for_each (node, &set->sessions) {
 		struct session *session = list_entry(node, struct session, node);
 
 		if (session->region.address != NULL)
@@ -115,7 +117,7 @@ void session_set_withdraw_sleep(struct session_set *set)
 {
 	struct list *node;
 
-	list_for_each(node, &set->sessions) {
+	list_for_each (node, &set->sessions) {
 		struct session *session = list_entry(node, struct session, node);
 
 		if (session->region.address != NULL)
@@ -129,7 +131,7 @@ void session_set_reap(struct session_set *set)
 
 	if (set->broken_count == 0)
 		return;
-	list_for_each_safe(node, following, &set->sessions) {
+	list_for_each_safe (node, following, &set->sessions) {
 		struct session *session = list_entry(node, struct session, node);
 
 		if (session->is_broken)

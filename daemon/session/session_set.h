@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All sessions of a device, and what the device's loop does with them in a turn: take doorbells, take
- * work, deliver completions and events, announce sleep, end broken sessions.
+ * All sessions of a device, and what the device's loop does with them in a turn: take doorbells,
+ * take work, deliver completions and events, announce sleep, end broken sessions.
  *
- * One epoll instance holds every descriptor of the session layer. The loop watches that one descriptor;
- * ctl_server_poll() serves it. Doorbells and full pipes sit in it edge-triggered and are never read:
- * clients share those file descriptions and could make a read block.
+ * One epoll instance holds every descriptor of the session layer. The loop watches that one
+ * descriptor; ctl_server_poll() serves it. Doorbells and full pipes sit in it edge-triggered and
+ * are never read: clients share those file descriptions and could make a read block.
  *
  * Invariant: sessions end in session_set_reap() only, which nothing of this layer calls.
  */
@@ -39,9 +39,9 @@ struct session_set {
 	const struct device_facts *facts;
 	struct mapped_files files; /* memfds of clients, mapped */
 	struct list sessions;
-	struct list intake;	/* struct session_qp.intake_node, in order of service */
-	struct list reviews;	/* struct session_qp.review_node */
-	struct list dirty_cqs;	/* struct session_cq.dirty_node */
+	struct list intake;    /* struct session_qp.intake_node, in order of service */
+	struct list reviews;   /* struct session_qp.review_node */
+	struct list dirty_cqs; /* struct session_cq.dirty_node */
 	uint32_t session_count;
 	uint32_t client_count; /* sessions that said HELLO and are not admin */
 	uint32_t next_client_id;
@@ -56,8 +56,8 @@ struct session_set {
 extern const struct engine_sink session_set_sink;
 
 /*
- * Makes an empty set. `engine` and `facts` outlive it; the engine may be initialised afterwards, with
- * session_set_sink. Negative errno of epoll_create1.
+ * Makes an empty set. `engine` and `facts` outlive it; the engine may be initialised afterwards,
+ * with session_set_sink. Negative errno of epoll_create1.
  */
 int session_set_init(struct session_set *set, struct engine *engine,
 		     const struct device_facts *facts);
@@ -66,8 +66,8 @@ int session_set_init(struct session_set *set, struct engine *engine,
 void session_set_fini(struct session_set *set);
 
 /*
- * Takes doorbells and send entries of all sessions, a bounded number of each queue and of all queues.
- * Returns how many entries were taken, or 1 when doorbells were.
+ * Takes doorbells and send entries of all sessions, a bounded number of each queue and of all
+ * queues. Returns how many entries were taken, or 1 when doorbells were.
  */
 uint32_t session_set_take_work(struct session_set *set);
 

@@ -16,13 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SOCKET_BACKLOG	       128
-#define SOCKET_LOCK_ATTEMPTS   200
-#define SOCKET_LOCK_PAUSE_NS   10000000
-#define SOCKET_DIRECTORY_ROOT  "/run/rnicd"
+#define SOCKET_BACKLOG	      128
+#define SOCKET_LOCK_ATTEMPTS  200
+#define SOCKET_LOCK_PAUSE_NS  10000000
+#define SOCKET_DIRECTORY_ROOT "/run/rnicd"
 
 __attribute__((format(printf, 3, 4))) static int socket_place_fail(char *reason, int error,
-								 const char *format, ...)
+								   const char *format, ...)
 {
 	va_list arguments;
 
@@ -32,32 +32,35 @@ __attribute__((format(printf, 3, 4))) static int socket_place_fail(char *reason,
 	return error;
 }
 
-/* Makes `directory`, or accepts one that is there, belongs to us and that nobody else can write to. */
+/* Makes `directory`, or accepts one that is there, belongs to us and that nobody else can write to.
+ */
 static int socket_place_make_directory(const char *directory, mode_t mode, char *reason)
 {
 	struct stat status;
 
 	if (mkdir(directory, mode) != 0 && errno != EEXIST)
 		return socket_place_fail(reason, -errno, "cannot make the directory %s: %s",
-					directory, strerror(errno));
+					 directory, strerror(errno));
 	if (lstat(directory, &status) != 0)
 		return socket_place_fail(reason, -errno, "cannot use the directory %s: %s",
-					directory, strerror(errno));
+					 directory, strerror(errno));
 	if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
 	    (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-		return socket_place_fail(reason, -EPERM,
-					"%s is not a directory of ours alone; remove it or use --socket",
-					directory);
+		return socket_place_fail(
+			reason, -EPERM,
+			"%s is not a directory of ours alone; remove it or use --socket",
+			directory);
 	return 0;
 }
 
-static int socket_place_print(char path[SOCKET_PLACE_PATH_BYTES], char *reason, const char *directory,
-			     const char *name)
+static int socket_place_print(char path[SOCKET_PLACE_PATH_BYTES], char *reason,
+			      const char *directory, const char *name)
 {
-	if (snprintf(path, SOCKET_PLACE_PATH_BYTES, "%s%s", directory, name) >= SOCKET_PLACE_PATH_BYTES)
+	if (snprintf(path, SOCKET_PLACE_PATH_BYTES, "%s%s", directory, name) >=
+	    SOCKET_PLACE_PATH_BYTES)
 		return socket_place_fail(reason, -ENAMETOOLONG,
-					"the socket path %s%s is longer than %d bytes", directory,
-					name, SOCKET_PLACE_PATH_BYTES - 1);
+					 "the socket path %s%s is longer than %d bytes", directory,
+					 name, SOCKET_PLACE_PATH_BYTES - 1);
 	return 0;
 }
 
@@ -74,7 +77,7 @@ int socket_place_default(char path[SOCKET_PLACE_PATH_BYTES], char reason[SOCKET_
 		result = socket_place_make_directory(SOCKET_DIRECTORY_ROOT, 0755, reason);
 		return result != 0 ? result
 				   : socket_place_print(path, reason, SOCKET_DIRECTORY_ROOT,
-						       "/rnicd.sock");
+							"/rnicd.sock");
 	}
 	if (runtime != NULL && runtime[0] != '\0')
 		return socket_place_print(path, reason, runtime, "/rnicd.sock");
@@ -84,8 +87,8 @@ int socket_place_default(char path[SOCKET_PLACE_PATH_BYTES], char reason[SOCKET_
 }
 
 /*
- * Locks the directory of `path`, so that of two daemons that start at once one sees the other's socket.
- * Returns the descriptor to close, or a negative errno.
+ * Locks the directory of `path`, so that of two daemons that start at once one sees the other's
+ * socket. Returns the descriptor to close, or a negative errno.
  */
 static int socket_place_lock(const char *path, char *reason)
 {
@@ -99,7 +102,7 @@ static int socket_place_lock(const char *path, char *reason)
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return socket_place_fail(reason, -errno, "cannot open the directory %s: %s",
-					directory, strerror(errno));
+					 directory, strerror(errno));
 	for (int i = 0; i < SOCKET_LOCK_ATTEMPTS; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return fd;
@@ -107,7 +110,7 @@ static int socket_place_lock(const char *path, char *reason)
 	}
 	close(fd);
 	return socket_place_fail(reason, -EBUSY, "the directory %s is locked by another program",
-				directory);
+				 directory);
 }
 
 /* Whether nobody serves the socket at `address`, which exists. */
@@ -124,7 +127,8 @@ static bool socket_place_is_stale(const struct sockaddr_un *address)
 	return is_stale;
 }
 
-/* Clears the way for bind(): nothing is there, or a socket that nobody serves and that is removed. */
+/* Clears the way for bind(): nothing is there, or a socket that nobody serves and that is removed.
+ */
 static int socket_place_clear(const struct sockaddr_un *address, char *reason)
 {
 	struct stat status;
@@ -132,34 +136,36 @@ static int socket_place_clear(const struct sockaddr_un *address, char *reason)
 	if (lstat(address->sun_path, &status) != 0)
 		return errno == ENOENT ? 0
 				       : socket_place_fail(reason, -errno, "cannot look at %s: %s",
-							  address->sun_path, strerror(errno));
+							   address->sun_path, strerror(errno));
 	if (!S_ISSOCK(status.st_mode))
 		return socket_place_fail(reason, -EADDRINUSE, "%s exists and is not a socket",
-					address->sun_path);
+					 address->sun_path);
 	if (!socket_place_is_stale(address))
-		return socket_place_fail(reason, -EADDRINUSE,
-					"another program already serves on %s; stop it or use --socket",
-					address->sun_path);
+		return socket_place_fail(
+			reason, -EADDRINUSE,
+			"another program already serves on %s; stop it or use --socket",
+			address->sun_path);
 	if (unlink(address->sun_path) != 0)
 		return socket_place_fail(reason, -errno, "cannot remove the stale socket %s: %s",
-					address->sun_path, strerror(errno));
+					 address->sun_path, strerror(errno));
 	return 0;
 }
 
 static int socket_place_bind(const struct sockaddr_un *address, struct socket_place *place,
-			    char *reason)
+			     char *reason)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat status;
 	int result;
 
 	if (fd < 0)
-		return socket_place_fail(reason, -errno, "cannot make a socket: %s", strerror(errno));
+		return socket_place_fail(reason, -errno, "cannot make a socket: %s",
+					 strerror(errno));
 	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 ||
 	    chmod(address->sun_path, geteuid() == 0 ? 0666 : 0600) != 0 ||
 	    listen(fd, SOCKET_BACKLOG) != 0 || lstat(address->sun_path, &status) != 0) {
 		result = socket_place_fail(reason, -errno, "cannot listen on %s: %s",
-					  address->sun_path, strerror(errno));
+					   address->sun_path, strerror(errno));
 		close(fd);
 		return result;
 	}
@@ -170,7 +176,7 @@ static int socket_place_bind(const struct sockaddr_un *address, struct socket_pl
 }
 
 int socket_place_listen(const char *path, struct socket_place *place,
-		       char reason[SOCKET_PLACE_REASON_BYTES])
+			char reason[SOCKET_PLACE_REASON_BYTES])
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int lock, result;

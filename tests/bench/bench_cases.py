@@ -33,6 +33,7 @@ class Bench:
         self.hosts = (left, right)
         self.baseline = baseline
         self.seconds = seconds
+        self.is_quick = seconds < 1
         self.timeout = 60 + 10 * seconds
 
     def pair(self, server, client):
@@ -55,7 +56,7 @@ def json_of(output):
 
 def run_tcp(bench):
     server = bench.right.start(["iperf3", "--server", "--one-off", "--port", IPERF_PORT])
-    server.wait_for_listener(IPERF_PORT, READY_S)
+    bench.right.wait_for_listener(server, IPERF_PORT, READY_S)
     client = bench.left.start(["iperf3", "--client", bench.right.address, "--port", IPERF_PORT,
                                "--time", max(1, round(bench.seconds)), "--json"])
     client_output, _, cpu_seconds = bench.pair(server, client)
@@ -113,7 +114,7 @@ class Perftest:
 
     def start_pair(self, bench, iterations, wrapper=()):
         server = bench.right.start_verbs(self.command(bench, iterations))
-        server.wait_for_listener(PERFTEST_PORT, READY_S)
+        bench.right.wait_for_listener(server, PERFTEST_PORT, READY_S)
         client = bench.left.start_verbs(self.command(bench, iterations, bench.right.address),
                                         wrapper)
         return server, client
@@ -140,8 +141,10 @@ class Perftest:
 
     def iterations_for(self, bench):
         """How many iterations last as long as the bench wants: found by a short run, once."""
+        trial = 1000 if self.is_latency else max(128, min(5000, (64 << 20) // self.size))
+        if bench.is_quick:
+            return trial
         if self.iterations is None:
-            trial = 1000 if self.is_latency else max(128, min(5000, (64 << 20) // self.size))
             sample = self.measure(bench, trial)
             if self.is_latency:
                 per_second = 1e6 / (2 * sample["average_us"])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One end of the benchmark: a network namespace, the rnicd in it, and what /proc says of that."""
 
-import ipaddress
 import json
 import os
 import pathlib
@@ -40,20 +39,6 @@ class Program:
         self.stop()
         raise RunFailed(f"{self.name} did not get ready")
 
-    def wait_for_listener(self, port, timeout):
-        """Until the namespace of this process has a TCP socket that listens on the port."""
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline and self.process.poll() is None:
-            for name in ("tcp", "tcp6"):
-                table = pathlib.Path(f"/proc/{self.pid}/net/{name}")
-                for row in table.read_text().splitlines()[1:]:
-                    fields = row.split()
-                    if fields[3] == LISTENING and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                        return
-            time.sleep(0.005)
-        output = self.stop()
-        raise RunFailed(f"nothing listens on port {port}: {last_line(output)}")
-
     def finish(self, timeout):
         """Waits for the end. Returns the output and the CPU seconds used."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -91,6 +76,24 @@ class Host:
     def start(self, command, wrapper=()):
         return Program(self.namespace, command, wrapper)
 
+    def is_listening(self, port):
+        """Whether a TCP socket of the namespace, which is the daemon's, listens on the port."""
+        for name in ("tcp", "tcp6"):
+            for row in pathlib.Path(f"/proc/{self.pid}/net/{name}").read_text().splitlines()[1:]:
+                fields = row.split()
+                if fields[3] == LISTENING and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                    return True
+        return False
+
+    def wait_for_listener(self, program, port, timeout):
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline and program.process.poll() is None:
+            if self.is_listening(port):
+                return
+            time.sleep(0.005)
+        output = program.stop()
+        raise RunFailed(f"nothing listens on port {port}: {last_line(output)}")
+
     def start_verbs(self, command, wrapper=()):
         """Starts a verbs program on this host's RNIC."""
         launcher = [self.build / "bin/rnic-run", "--no-daemon", "--socket", self.socket, "--"]
@@ -106,8 +109,7 @@ class Host:
     def ipv4_gid_index(self):
         """The index of the IPv4-mapped GID, so that all programs talk over IPv4."""
         for gid in self.show("device")["gids"]:
-            mapped = ipaddress.IPv6Address(gid["gid"]).ipv4_mapped
-            if str(mapped) == self.address:
+            if gid["gid"] in (self.address, f"::ffff:{self.address}"):
                 return gid["index"]
         raise RunFailed(f"no GID for {self.address}")
 

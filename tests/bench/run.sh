@@ -48,7 +48,8 @@ if [ -z "$build" ]; then
 	build=$root/build
 	"$root/tools/install-packages.sh" build bench
 	cmake -S "$root" -B "$build" -G Ninja >/dev/null
-	cmake --build "$build" --target rnicd rnic-run rnicctl rnic_verbs udp_baseline >/dev/null
+	cmake --build "$build" --target rnicd rnic-run rnicctl \
+		rnic_ibverbs rnic_rdmacm udp_baseline >/dev/null
 fi
 for program in ip iperf3 ib_write_bw python3; do
 	command -v "$program" >/dev/null || skip "there is no $program"

@@ -80,16 +80,21 @@ class Samples:
     def system_calls(self, case):
         if "system calls" in self.result["failures"]:
             return None
-        try:
-            return self.result["system_calls"][case]["all"]
-        except KeyError:
-            raise Incomplete(f"{case}: system calls") from None
+        if case not in self.result["system_calls"]:
+            raise Incomplete(f"{case}: system calls")
+        return self.result["system_calls"][case]["all"]
+
+    def memory_kib(self, measurement, name):
+        values = self.result[measurement]
+        if not values:
+            raise Incomplete(measurement)
+        return values[name]
 
     def text(self, make):
         """What `make` returns; a question mark, and a note of it, when a number is missing."""
         try:
             return make()
-        except (Incomplete, KeyError, TypeError, ZeroDivisionError) as failure:
+        except (Incomplete, ZeroDivisionError) as failure:
             self.missing.append(str(failure))
             return MISSING
 
@@ -126,11 +131,10 @@ def calls_text(calls):
 
 
 def memory_rows(samples):
-    result = samples.result
     blanks = [NOTHING] * (len(HEADER) - 2)
-    mib = lambda name: result["idle_kib"][name] / KIB_PER_MIB
+    mib = lambda name: samples.memory_kib("idle_kib", name) / KIB_PER_MIB
     idle = samples.text(lambda: f"{mib('rss'):.1f} MiB resident ({mib('pss'):.1f} MiB its share)")
-    per_qp = samples.text(lambda: f"{result['memory']['kib_per_qp']:.1f} KiB")
+    per_qp = samples.text(lambda: f"{samples.memory_kib('memory', 'kib_per_qp'):.1f} KiB")
     return [["memory of an idle daemon", idle, *blanks],
             ["memory per QP, 128 entries deep", per_qp, *blanks]]
 

@@ -349,10 +349,11 @@ pair_wait() {
 # pair_run PROGRAM OPTION...: both must end well in time.
 PAIR_SECONDS=${PAIR_SECONDS:-60}
 pair_run() {
+	local start=$SECONDS
 	pair_start "$@"
 	pair_wait $((PAIR_SECONDS * (${SLOW:-0} * 3 + 1)))
 	if [ "$client_status" -eq 0 ] && [ "$server_status" -eq 0 ]; then
-		pass "$*"
+		pass "$* ($((SECONDS - start)) s)"
 	else
 		cat "$WORK/server.out" "$WORK/client.out" >"$WORK/pair.out"
 		fail "$* (client $client_status, server $server_status)" "$WORK/pair.out"

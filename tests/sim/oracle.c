@@ -20,8 +20,8 @@ void oracle_fail(struct oracle *oracle, const char *format, ...)
 
 	if (oracle_has_failed(oracle))
 		return;
-	length = snprintf(oracle->failure, sizeof(oracle->failure), "at %" PRIu64 " ns: ",
-			  oracle->now_ns);
+	length = snprintf(oracle->failure, sizeof(oracle->failure),
+			  "at %" PRIu64 " ns: ", oracle->now_ns);
 	va_start(arguments, format);
 	vsnprintf(oracle->failure + length, sizeof(oracle->failure) - (size_t)length, format,
 		  arguments);
@@ -118,8 +118,8 @@ static const uint8_t *expected_bytes(struct oracle_end *end, const struct model_
 }
 
 /*
- * Compares `bytes` with consecutive `pieces` of the arena. With `may_be_old`, bytes that the shadow has
- * will do too. What was found becomes the shadow.
+ * Compares `bytes` with consecutive `pieces` of the arena. With `may_be_old`, bytes that the shadow
+ * has will do too. What was found becomes the shadow.
  */
 static bool pieces_hold(struct sim_memory *memory, const struct span *pieces, uint32_t count,
 			const uint8_t *bytes, uint32_t length, bool may_be_old)
@@ -135,7 +135,8 @@ static bool pieces_hold(struct sim_memory *memory, const struct span *pieces, ui
 			equal = equal && memcmp(arena, bytes, part) == 0;
 		} else {
 			for (uint32_t at = 0; at < part; at++)
-				equal = equal && (arena[at] == bytes[at] || arena[at] == shadow[at]);
+				equal = equal &&
+					(arena[at] == bytes[at] || arena[at] == shadow[at]);
 		}
 		memcpy(shadow, arena, part);
 		bytes += part;
@@ -157,7 +158,8 @@ static bool shared_range_is_at(struct oracle_end *end, uint32_t index)
 		    memcmp(arena + end->atomic_word.offset, &work->atomic_result, 8) == 0)
 			return true;
 		if (first->is_hot && work->is_hot &&
-		    memcmp(arena + work->remote.offset, expected_bytes(end, work), work->bytes) == 0)
+		    memcmp(arena + work->remote.offset, expected_bytes(end, work), work->bytes) ==
+			    0)
 			return true;
 	}
 	return false;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The oracle: what a pair of connected QPs owes to its programs, kept as a model beside the engine and
- * compared with each completion as it comes.
+ * The oracle: what a pair of connected QPs owes to its programs, kept as a model beside the engine
+ * and compared with each completion as it comes.
  *
- *   - every work entry completes exactly once, in order; what is skipped was unsignaled and has succeeded
+ *   - every work entry completes exactly once, in order; what is skipped was unsignaled and has
+ * succeeded
  *   - when it has succeeded, the bytes it moved are in place and equal to the model's
  *   - receives complete in order, each with the next message of the peer, once
  *   - an atomic was carried out once: its original value and the final word follow from the others
  *   - an error is one that the work itself or its surroundings explain; after it all is flushed
  *   - what did not succeed has left each byte old or new, and nothing else in memory has changed
  *
- * It knows nothing of packets or time. The first violation is kept as a sentence; later ones are not.
+ * It knows nothing of packets or time. The first violation is kept as a sentence; later ones are
+ * not.
  */
 #ifndef TESTS_SIM_ORACLE_H
 #define TESTS_SIM_ORACLE_H
@@ -73,13 +75,13 @@ struct oracle_end {
 	struct model_receive *receives;
 	uint32_t receive_count;
 	uint32_t receive_capacity;
-	uint32_t received;	/* receives [0, received) have completed */
-	uint32_t next_message;	/* of the peer's works: none before it is still to be received */
-	uint32_t legal_errors;	/* explained by the surroundings, for any work */
+	uint32_t received;     /* receives [0, received) have completed */
+	uint32_t next_message; /* of the peer's works: none before it is still to be received */
+	uint32_t legal_errors; /* explained by the surroundings, for any work */
 	uint32_t legal_receive_errors;
-	bool may_stop;		/* something that brings the QP into error was done to it */
-	bool has_stopped;	/* a completion has shown that it is in error */
-	uint64_t atomic_value;	/* of the word below when all posted so far is done */
+	bool may_stop;		 /* something that brings the QP into error was done to it */
+	bool has_stopped;	 /* a completion has shown that it is in error */
+	uint64_t atomic_value;	 /* of the word below when all posted so far is done */
 	struct span atomic_word; /* of the peer's arena */
 	struct span hot;	 /* of the peer's arena */
 };
@@ -110,8 +112,8 @@ void oracle_complete(struct oracle_end *end, const struct completion *completion
 void oracle_retire(struct oracle_end *end, uint32_t retired);
 
 /*
- * Both QPs have been brought into error and flushed: nothing may be left, and what did not succeed is
- * judged byte by byte. Call for both ends, then compare arena and shadow.
+ * Both QPs have been brought into error and flushed: nothing may be left, and what did not succeed
+ * is judged byte by byte. Call for both ends, then compare arena and shadow.
  */
 void oracle_finish(struct oracle_end *end);
 

@@ -8,49 +8,65 @@ struct wrong_work {
 	enum counter responder_counter; /* moves by one at the peer; COUNTER_COUNT: none */
 };
 
+static const struct wrong_work wrong_works[] = {
+	{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_READ_ONLY},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_LOCAL_ONLY},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_OTHER_PD},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_STALE},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_RDMA_WRITE, .beyond_end = true},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_RDMA_WRITE_WITH_IMM, .remote_key = SIM_KEY_STALE},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_RDMA_READ, .remote_key = SIM_KEY_LOCAL_ONLY},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_RDMA_READ, .remote_key = SIM_KEY_OTHER_PD},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_RDMA_READ, .beyond_end = true},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .remote_key = SIM_KEY_NO_ATOMIC},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_ATOMIC_COMPARE_SWAP, .remote_key = SIM_KEY_READ_ONLY},
+	 RNIC_WC_REM_ACCESS_ERR,
+	 COUNTER_ACCESS_ERRORS},
+	{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .misaligned = true},
+	 RNIC_WC_REM_INV_REQ_ERR,
+	 COUNTER_BAD_REQUESTS},
+	{{.opcode = RNIC_WR_RDMA_WRITE, .local_key = SIM_KEY_STALE},
+	 RNIC_WC_LOC_PROT_ERR,
+	 COUNTER_COUNT},
+	{{.opcode = RNIC_WR_SEND, .local_key = SIM_KEY_OTHER_PD},
+	 RNIC_WC_LOC_PROT_ERR,
+	 COUNTER_COUNT},
+	{{.opcode = RNIC_WR_RDMA_READ, .local_key = SIM_KEY_READ_ONLY},
+	 RNIC_WC_LOC_PROT_ERR,
+	 COUNTER_COUNT},
+	{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .local_key = SIM_KEY_READ_ONLY},
+	 RNIC_WC_LOC_PROT_ERR,
+	 COUNTER_COUNT},
+};
+
 static void wrong_requests_have_their_own_statuses(void **state)
 {
-	static const struct wrong_work cases[] = {
-		{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_READ_ONLY},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_LOCAL_ONLY},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_OTHER_PD},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_RDMA_WRITE, .remote_key = SIM_KEY_STALE},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_RDMA_WRITE, .beyond_end = true},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_RDMA_WRITE_WITH_IMM, .remote_key = SIM_KEY_STALE},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_RDMA_READ, .remote_key = SIM_KEY_LOCAL_ONLY},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_RDMA_READ, .remote_key = SIM_KEY_OTHER_PD},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_RDMA_READ, .beyond_end = true},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .remote_key = SIM_KEY_NO_ATOMIC},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_ATOMIC_COMPARE_SWAP, .remote_key = SIM_KEY_READ_ONLY},
-		 RNIC_WC_REM_ACCESS_ERR, COUNTER_ACCESS_ERRORS},
-		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .misaligned = true},
-		 RNIC_WC_REM_INV_REQ_ERR, COUNTER_BAD_REQUESTS},
-		{{.opcode = RNIC_WR_RDMA_WRITE, .local_key = SIM_KEY_STALE},
-		 RNIC_WC_LOC_PROT_ERR, COUNTER_COUNT},
-		{{.opcode = RNIC_WR_SEND, .local_key = SIM_KEY_OTHER_PD},
-		 RNIC_WC_LOC_PROT_ERR, COUNTER_COUNT},
-		{{.opcode = RNIC_WR_RDMA_READ, .local_key = SIM_KEY_READ_ONLY},
-		 RNIC_WC_LOC_PROT_ERR, COUNTER_COUNT},
-		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .local_key = SIM_KEY_READ_ONLY},
-		 RNIC_WC_LOC_PROT_ERR, COUNTER_COUNT},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+	for (size_t i = 0; i < RNIC_COUNT_OF(wrong_works); i++) {
 		struct sim *sim = sim_create(.seed = i);
 		struct sim_qp *qp = sim_connect(sim, 0, 1);
-		struct sim_post post = cases[i].post;
-		bool is_remote = cases[i].responder_counter != COUNTER_COUNT;
+		struct sim_post post = wrong_works[i].post;
+		bool is_remote = wrong_works[i].responder_counter != COUNTER_COUNT;
 
 		post.bytes = 5000;
 		sim_receive(qp->peer, .bytes = 5000);
@@ -59,13 +75,13 @@ static void wrong_requests_have_their_own_statuses(void **state)
 		sim_post(qp, .bytes = 100);
 		sim_run(sim, 10 * SIM_MS);
 		assert_status(qp, 0, RNIC_WC_SUCCESS);
-		assert_status(qp, 1, cases[i].status);
+		assert_status(qp, 1, wrong_works[i].status);
 		assert_status(qp, 2, RNIC_WC_WR_FLUSH_ERR);
 		assert_int_equal(qp->qp->state, RNIC_QP_STATE_ERR);
 		assert_int_equal(qp->peer->qp->state,
 				 is_remote ? RNIC_QP_STATE_ERR : RNIC_QP_STATE_RTS);
 		if (is_remote)
-			assert_int_equal(sim_counter(sim, 1, cases[i].responder_counter), 1);
+			assert_int_equal(sim_counter(sim, 1, wrong_works[i].responder_counter), 1);
 		assert_sim_is_right(sim);
 	}
 }
@@ -130,8 +146,8 @@ static void a_completion_queue_that_is_full_stops_its_qp(void **state)
 	assert_int_equal(sim->hosts[0].async_events[RNIC_EVENT_CQ_ERR], 1);
 	assert_true(sim_counter(sim, 0, COUNTER_CQ_OVERRUNS) > 0);
 	assert_int_equal(qp->qp->state, RNIC_QP_STATE_ERR);
-	assert_int_equal(qp->end.completed, 3);
-	assert_non_null(sim_finish(sim));
+	assert_int_equal(sim->hosts[0].log.completions, 3);
+	assert_non_null(sim_finish(sim)); /* seven works without completion */
 }
 
 static void a_peer_that_has_forgotten_the_connection_is_noticed(void **state)
@@ -147,6 +163,47 @@ static void a_peer_that_has_forgotten_the_connection_is_noticed(void **state)
 	sim_run(sim, SIM_S);
 	assert_status(qp, 1, RNIC_WC_RETRY_EXC_ERR);
 	assert_sim_is_right(sim);
+}
+
+static void a_peer_that_restarts_can_be_connected_again(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	sim_post(qp, .bytes = 100000);
+	sim_run_for(sim, 5 * SIM_US);
+	sim_forget(qp->peer);
+	sim_run(sim, SIM_S);
+	assert_status(qp, 0, RNIC_WC_RETRY_EXC_ERR);
+	assert_true(sim_counter(sim, 1, COUNTER_DROPPED_BAD_STATE) > 0);
+	sim_reconnect(qp);
+	sim_post(qp, .bytes = 100000);
+	sim_run(sim, 10 * SIM_MS);
+	assert_sim_is_right(sim);
+}
+
+static void a_key_that_changes_under_a_transfer_ends_it(void **state)
+{
+	static const uint8_t opcodes[] = {RNIC_WR_RDMA_WRITE, RNIC_WR_RDMA_READ, RNIC_WR_SEND};
+
+	(void)state;
+	for (uint32_t host = 0; host < 2; host++) {
+		for (size_t i = 0; i < RNIC_COUNT_OF(opcodes); i++) {
+			const struct sim_link slow = {.bits_per_second = 1000000000};
+			struct sim *sim = sim_create(.seed = i);
+			struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+			sim_all_links(sim, &slow);
+			sim_receive(qp->peer, .bytes = 900000);
+			sim_post(qp, .opcode = opcodes[i], .bytes = 900000);
+			sim_run_for(sim, SIM_MS);
+			sim_change_key(sim, host);
+			sim_run(sim, SIM_S);
+			assert_int_not_equal(sim_status(qp, 0), RNIC_WC_SUCCESS);
+			assert_sim_is_right(sim);
+		}
+	}
 }
 
 static void a_qp_lives_again_after_reset(void **state)
@@ -179,6 +236,8 @@ int main(void)
 		cmocka_unit_test(memory_that_vanishes_is_an_error_at_either_end),
 		cmocka_unit_test(a_completion_queue_that_is_full_stops_its_qp),
 		cmocka_unit_test(a_peer_that_has_forgotten_the_connection_is_noticed),
+		cmocka_unit_test(a_peer_that_restarts_can_be_connected_again),
+		cmocka_unit_test(a_key_that_changes_under_a_transfer_ends_it),
 		cmocka_unit_test(a_qp_lives_again_after_reset),
 	};
 

@@ -22,7 +22,7 @@ static void a_message_waits_for_its_receive(void **state)
 	assert_sim_is_right(sim);
 }
 
-/* Timer code 6 is 0.06 ms: the first try and two retries fit twice into the wait. */
+/* The first try and two retries: two waits of timer code 14, which is 1.28 ms. */
 static void rnr_retries_run_out_when_the_timer_table_says(void **state)
 {
 	struct sim *sim = sim_create(.seed = 1);

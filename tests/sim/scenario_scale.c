@@ -20,11 +20,11 @@ static void a_thousand_qps_between_two_hosts(void **state)
 	assert_sim_is_right(sim);
 }
 
-/* 64 QPs of 8 hosts, one of 10 Gb/s with a queue of 512 KiB: the window per path must find its size. */
+/* 64 QPs of 8 hosts, one of 10 Gb/s with a queue of 512 KiB: the window per path must find its
+ * size. */
 static void an_incast_of_64_qps_ends_in_time(void **state)
 {
-	struct sim *sim = sim_create(.seed = 1, .hosts = 9, .max_qps = 64,
-				     .arena_bytes = 24 << 20);
+	struct sim *sim = sim_create(.seed = 1, .hosts = 9, .max_qps = 64, .arena_bytes = 24 << 20);
 	uint64_t payload_bits = UINT64_C(64) * 8 * 262144;
 	uint64_t elapsed_ns;
 
@@ -32,8 +32,7 @@ static void an_incast_of_64_qps_ends_in_time(void **state)
 	sim->net.nics[0].ingress_bits_per_second = UINT64_C(10000000000);
 	sim->net.nics[0].ingress_queue_bytes = 512 * 1024;
 	for (uint32_t i = 0; i < 64; i++) {
-		struct sim_qp *qp =
-			sim_connect(sim, 1 + i % 8, 0, .path_mtu = 5, .timeout = 10);
+		struct sim_qp *qp = sim_connect(sim, 1 + i % 8, 0, .path_mtu = 5, .timeout = 10);
 
 		sim_post(qp, .bytes = 262144);
 	}

@@ -184,6 +184,28 @@ static void a_message_of_2_gib_arrives(void **state)
 	assert_sim_is_right(sim);
 }
 
+static void a_paused_qp_ends_what_it_began_and_no_more(void **state)
+{
+	const struct sim_link slow = {.bits_per_second = 1000000000, .loss_ppm = 20000};
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	sim_all_links(sim, &slow);
+	sim_post(qp, .bytes = 100000);
+	sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = 100000);
+	sim_run_for(sim, 100 * SIM_US);
+	sim_pause(qp);
+	sim_post(qp, .bytes = 100000);
+	assert_int_equal(sim->hosts[0].async_events[RNIC_EVENT_SQ_DRAINED], 0);
+	sim_run_for(sim, SIM_S);
+	assert_int_equal(qp->end.completed, 2);
+	assert_int_equal(sim->hosts[0].async_events[RNIC_EVENT_SQ_DRAINED], 1);
+	sim_resume(qp);
+	sim_run(sim, SIM_S);
+	assert_sim_is_right(sim);
+}
+
 static void both_directions_at_once(void **state)
 {
 	struct sim *sim = sim_create(.seed = 1, .is_direct = true);
@@ -217,6 +239,7 @@ int main(void)
 		cmocka_unit_test(atomics_are_bounded_by_rd_atomic),
 		cmocka_unit_test(sequence_numbers_wrap),
 		cmocka_unit_test(a_message_of_2_gib_arrives),
+		cmocka_unit_test(a_paused_qp_ends_what_it_began_and_no_more),
 		cmocka_unit_test(both_directions_at_once),
 	};
 

@@ -91,31 +91,79 @@ void sim_may_lose_all(struct sim *sim)
 		sim_may_fail(sim->qps[i], RNIC_WC_RETRY_EXC_ERR);
 }
 
-void sim_take_memory(struct sim *sim, uint32_t host)
+/* What is under way at `host` may find that its memory is not its own any more. */
+static void allow_memory_errors(struct sim *sim, uint32_t host)
 {
-	sim->hosts[host].arena.is_gone = true;
 	for (uint32_t i = 0; i < sim->qp_count; i++) {
 		struct sim_qp *qp = sim->qps[i];
 
 		if (qp->host->index != host)
 			continue;
 		qp->end.may_stop = true;
-		qp->end.legal_errors |= STATUS_BIT(RNIC_WC_LOC_PROT_ERR) |
-					STATUS_BIT(RNIC_WC_LOC_ACCESS_ERR);
-		qp->end.legal_receive_errors |= STATUS_BIT(RNIC_WC_LOC_PROT_ERR) |
-						STATUS_BIT(RNIC_WC_LOC_ACCESS_ERR);
-		qp->peer->end.legal_errors |= STATUS_BIT(RNIC_WC_REM_OP_ERR) |
-					      STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
+		sim_may_fail(qp, RNIC_WC_LOC_PROT_ERR);
+		qp->end.legal_receive_errors |=
+			STATUS_BIT(RNIC_WC_LOC_PROT_ERR) | STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
+		sim_may_fail(qp->peer, RNIC_WC_REM_OP_ERR);
+		sim_may_fail(qp->peer, RNIC_WC_REM_ACCESS_ERR);
 	}
+}
+
+void sim_take_memory(struct sim *sim, uint32_t host)
+{
+	sim->hosts[host].arena.is_gone = true;
+	allow_memory_errors(sim, host);
+}
+
+void sim_change_key(struct sim *sim, uint32_t host)
+{
+	struct mr *mr = &sim->hosts[host].mrs[SIM_KEY_ALL];
+
+	mr_deregister(&sim->hosts[host].engine, mr);
+	if (mr_register(&sim->hosts[host].engine, mr) != 0)
+		abort();
+	sim->hosts[host].is_dirty = true;
+	allow_memory_errors(sim, host);
 }
 
 void sim_enter_error(struct sim_qp *qp)
 {
 	const struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_ERR};
 
+	if (qp->qp->state == RNIC_QP_STATE_RESET)
+		return;
 	qp->end.may_stop = true;
 	if (qp_modify(qp->qp, &attributes, RNIC_QP_ATTR_STATE) != 0)
 		oracle_fail(qp->end.oracle, "%s: cannot be brought into error", qp->end.name);
+	qp->host->is_dirty = true;
+}
+
+void sim_forget(struct sim_qp *qp)
+{
+	const struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_RESET};
+
+	qp->end.may_stop = true;
+	if (qp_modify(qp->qp, &attributes, RNIC_QP_ATTR_STATE) != 0)
+		oracle_fail(qp->end.oracle, "%s: cannot be reset", qp->end.name);
+}
+
+void sim_pause(struct sim_qp *qp)
+{
+	const struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_SQD,
+						      .en_sqd_async_notify = 1};
+
+	if (qp->qp->state == RNIC_QP_STATE_RTS &&
+	    qp_modify(qp->qp, &attributes, RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_EN_SQD_ASYNC_NOTIFY) !=
+		    0)
+		oracle_fail(qp->end.oracle, "%s: cannot be paused", qp->end.name);
+}
+
+void sim_resume(struct sim_qp *qp)
+{
+	const struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_RTS};
+
+	if (qp->qp->state == RNIC_QP_STATE_SQD &&
+	    qp_modify(qp->qp, &attributes, RNIC_QP_ATTR_STATE) != 0)
+		oracle_fail(qp->end.oracle, "%s: cannot be resumed", qp->end.name);
 	qp->host->is_dirty = true;
 }
 

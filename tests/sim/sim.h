@@ -2,9 +2,10 @@
 /*
  * What scenarios and storms say: hosts, connections, posts, faults, and "run until all is done".
  *
- * Whatever is posted through here is also told to the oracle, with buffers chosen and filled at random,
- * so a scenario states what happens on the network and the oracle checks what the programs see. The
- * functions whose names end in _with take a struct; the macros above them let it be written in place:
+ * Whatever is posted through here is also told to the oracle, with buffers chosen and filled at
+ * random, so a scenario states what happens on the network and the oracle checks what the programs
+ * see. The functions whose names end in _with take a struct; the macros above them let it be
+ * written in place:
  *
  *     struct sim *sim = sim_create(.hosts = 2);
  *     struct sim_qp *qp = sim_connect(sim, 0, 1, .path_mtu = 3);
@@ -27,8 +28,8 @@
 struct sim_config {
 	uint32_t hosts; /* 0: two */
 	uint64_t seed;
-	uint64_t delay_ns;    /* of every link; 0: 10 us */
-	uint64_t arena_bytes; /* of each host; 0: 4 MiB */
+	uint64_t delay_ns;	/* of every link; 0: 10 us */
+	uint64_t arena_bytes;	/* of each host; 0: 4 MiB */
 	uint64_t pattern_bytes; /* of each host's pattern region; 0: 2 GiB */
 	uint32_t max_qps;	/* of each host; 0: 8 */
 	uint32_t batch;		/* packets a host handles at once; 0: 16 */
@@ -71,19 +72,19 @@ struct sim {
 	uint32_t turns_at_once;
 };
 
-#define sim_create(...)	      sim_create_with(&(struct sim_config){__VA_ARGS__})
+#define sim_create(...) sim_create_with(&(struct sim_config){__VA_ARGS__})
 #define sim_connect(sim, a, b, ...)                                                                \
 	sim_connect_with(sim, a, b, &(struct sim_connection){__VA_ARGS__})
-#define sim_post(qp, ...)     sim_post_with(qp, &(struct sim_post){__VA_ARGS__})
-#define sim_receive(qp, ...)  sim_receive_with(qp, &(struct sim_receive_post){__VA_ARGS__})
+#define sim_post(qp, ...)    sim_post_with(qp, &(struct sim_post){__VA_ARGS__})
+#define sim_receive(qp, ...) sim_receive_with(qp, &(struct sim_receive_post){__VA_ARGS__})
 
 /* Aborts when out of memory. */
 struct sim *sim_create_with(const struct sim_config *config);
 
 /*
- * Ends the run: lets the network fall silent, brings every QP into error, checks that all is flushed,
- * the memory as the model has it, the counters right and nothing owned, and frees it. Returns NULL, or
- * what was wrong first, in a static buffer.
+ * Ends the run: lets the network fall silent, brings every QP into error, checks that all is
+ * flushed, the memory as the model has it, the counters right and nothing owned, and frees it.
+ * Returns NULL, or what was wrong first, in a static buffer.
  */
 const char *sim_finish(struct sim *sim);
 
@@ -111,8 +112,8 @@ struct sim_link *sim_link(struct sim *sim, uint32_t from, uint32_t to);
 void sim_all_links(struct sim *sim, const struct sim_link *link);
 
 /*
- * Until every work posted has completed. Too much virtual time, or nothing left that could happen, is a
- * violation that says what the QP waits for. Returns the time that it took.
+ * Until every work posted has completed. Too much virtual time, or nothing left that could happen,
+ * is a violation that says what the QP waits for. Returns the time that it took.
  */
 uint64_t sim_run(struct sim *sim, uint64_t budget_ns);
 
@@ -128,7 +129,18 @@ void sim_may_lose_all(struct sim *sim);
 /* The memory of a host vanishes; accesses fail from now on. */
 void sim_take_memory(struct sim *sim, uint32_t host);
 
+/* A host's program registers its memory anew while work is under way: the old key grants nothing.
+ */
+void sim_change_key(struct sim *sim, uint32_t host);
+
 void sim_enter_error(struct sim_qp *qp);
+
+/* From RTS to SQD, where no new work starts and an event tells when the old is done; and back. */
+void sim_pause(struct sim_qp *qp);
+void sim_resume(struct sim_qp *qp);
+
+/* Only this end forgets everything, as when its program restarts. Nothing may be posted on it. */
+void sim_forget(struct sim_qp *qp);
 
 static inline struct model_work *sim_work(struct sim_qp *qp, uint32_t number)
 {

@@ -135,8 +135,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 	host->batch = config->batch;
 	if (!sim_memory_init(&host->memory, config->arena_bytes))
 		return -ENOMEM;
-	sim_region_init(&host->arena, &host->memory, config->arena_bytes, false,
-			config->is_direct);
+	sim_region_init(&host->arena, &host->memory, config->arena_bytes, false, config->is_direct);
 	sim_region_init(&host->pattern, &host->memory, config->pattern_bytes, true,
 			config->is_direct);
 	error = engine_init(&host->engine, &engine_config);
@@ -201,8 +200,8 @@ static void print_packet(const struct sim_host *host, const struct rnic_packet *
 static void accept_datagram(struct sim_host *host, const struct datagram *datagram)
 {
 	struct rnic_packet packet;
-	enum rnic_icrc_verdict verdict = rnic_icrc_check(&datagram->addresses, datagram->bytes,
-							 datagram->length, NULL);
+	enum rnic_icrc_verdict verdict =
+		rnic_icrc_check(&datagram->addresses, datagram->bytes, datagram->length, NULL);
 
 	/* A check without the identification has 16 bits of strength: damage may pass, rarely. */
 	if (datagram->damage != 0 && verdict == RNIC_ICRC_GOOD_FOR_ID)
@@ -260,7 +259,8 @@ static void log_built(struct sim_host *host, const struct rnic_packet *packet)
 		host->log.sent_naks++;
 }
 
-/* Headers, payload and pad into `bytes`; returns the length, or the error of the client's memory. */
+/* Headers, payload and pad into `bytes`; returns the length, or the error of the client's memory.
+ */
 static int encode(struct sim_host *host, const struct packet_builder *builder, uint8_t *bytes)
 {
 	const struct rnic_packet *packet = &builder->packet;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulated host: the real engine, the port stack in front of its network card, memory, and QPs with
- * receive rings. It does what the device loop does, one turn at a time, with the time given.
+ * A simulated host: the real engine, the port stack in front of its network card, memory, and QPs
+ * with receive rings. It does what the device loop does, one turn at a time, with the time given.
  *
  * It compares the engine's counters with the packets it saw, and breaks on purpose (`sabotage`) so
  * that the oracle can be shown to notice.
@@ -30,7 +30,7 @@ enum sim_key {
 	SIM_KEY_READ_ONLY,  /* remote reads, no writes of either side */
 	SIM_KEY_LOCAL_ONLY, /* no remote rights */
 	SIM_KEY_OTHER_PD,
-	SIM_KEY_STALE, /* was deregistered */
+	SIM_KEY_STALE,	 /* was deregistered */
 	SIM_KEY_PATTERN, /* a pattern region instead of the arena */
 	SIM_KEY_COUNT,
 };
@@ -47,10 +47,10 @@ struct sim_connection {
 	uint8_t rd_atomic;     /* outstanding READs and atomics; 16 */
 	uint8_t sges;	       /* 4 */
 	bool signal_all;
-	uint32_t depth;	       /* of the send queue; 64 */
-	uint32_t inline_bytes; /* 256 */
-	uint32_t psn;	       /* of the first end; the second starts elsewhere. 0: random */
-	uint32_t access_flags; /* of both; 0: all */
+	uint32_t depth;		  /* of the send queue; 64 */
+	uint32_t inline_bytes;	  /* 256 */
+	uint32_t psn;		  /* of the first end; the second starts elsewhere. 0: random */
+	uint32_t access_flags;	  /* of both; 0: all */
 	uint32_t send_cq_entries; /* 0: endless */
 };
 
@@ -79,8 +79,8 @@ struct sim_qp {
 };
 
 /*
- * Breaks a host on purpose: may change the completion, and returns how often it is delivered (1 for a
- * host that works).
+ * Breaks a host on purpose: may change the completion, and returns how often it is delivered (1 for
+ * a host that works).
  */
 typedef uint32_t sim_sabotage(struct completion *completion);
 
@@ -111,8 +111,8 @@ struct sim_host {
 	struct pd pd;
 	struct pd other_pd;
 	struct mr mrs[SIM_KEY_COUNT];
-	uint32_t batch; /* packets built, or received, at once */
-	bool is_dirty;	/* something was posted since the last turn */
+	uint32_t batch;		/* packets built, or received, at once */
+	bool is_dirty;		/* something was posted since the last turn */
 	sim_sabotage *sabotage; /* NULL: none */
 	struct sim_packet_log log;
 	uint32_t async_events[RNIC_EVENT_COUNT];

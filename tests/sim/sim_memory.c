@@ -14,8 +14,8 @@
 bool sim_memory_init(struct sim_memory *memory, uint64_t bytes)
 {
 	*memory = (struct sim_memory){.bytes = bytes, .atomic_executions = 1};
-	memory->arena = calloc(1, bytes);
-	memory->shadow = calloc(1, bytes);
+	memory->arena = malloc(bytes);
+	memory->shadow = malloc(bytes);
 	if (memory->arena != NULL && memory->shadow != NULL)
 		return true;
 	sim_memory_fini(memory);
@@ -54,7 +54,8 @@ static void pattern_check(struct sim_region *region, uint64_t offset, const uint
 	if (offset > region->pattern_end)
 		region->pattern_wrong += offset - region->pattern_end;
 	for (uint32_t done = 0; done < length;) {
-		uint32_t count = length - done < sizeof(expected) ? length - done : sizeof(expected);
+		uint32_t count =
+			length - done < sizeof(expected) ? length - done : sizeof(expected);
 
 		pattern_fill(offset + done, expected, count);
 		region->pattern_wrong += memcmp(expected, bytes + done, count) != 0;
@@ -147,7 +148,8 @@ static int memory_fetch_add(struct client_region *region, uint64_t offset, uint6
 	if (word == NULL)
 		return -EFAULT;
 	*original = *word;
-	*word += add * RNIC_CONTAINER_OF(region, struct sim_region, region)->memory->atomic_executions;
+	*word += add *
+		 RNIC_CONTAINER_OF(region, struct sim_region, region)->memory->atomic_executions;
 	return 0;
 }
 
@@ -163,7 +165,10 @@ void sim_region_init(struct sim_region *region, struct sim_memory *memory, uint6
 		     bool is_pattern, bool is_direct)
 {
 	*region = (struct sim_region){
-		.region = {.ops = &memory_ops, .space = memory, .bytes = bytes, .direct = is_direct},
+		.region = {.ops = &memory_ops,
+			   .space = memory,
+			   .bytes = bytes,
+			   .direct = is_direct},
 		.memory = memory,
 		.is_pattern = is_pattern,
 	};
@@ -186,6 +191,8 @@ struct span sim_memory_allocate(struct sim_memory *memory, struct prng *prng, ui
 
 	if (!rnic_range_within(offset, total, memory->bytes))
 		return (struct span){UINT64_MAX, 0};
+	memset(memory->arena + memory->used, 0, offset - memory->used);
+	memset(memory->shadow + memory->used, 0, offset - memory->used);
 	fill_random(memory->arena + offset, total, prng);
 	memcpy(memory->shadow + offset, memory->arena + offset, total);
 	memory->used = offset + total;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of a simulated host: a flat arena that the engine reaches through client_memory_ops, and
- * beside it the shadow, which is what the arena should hold. Only the oracle writes the shadow, when
- * a completion says that bytes have moved; at the end both must be equal, guard bytes included.
+ * The memory of a simulated host: a flat arena that the engine reaches through client_memory_ops,
+ * and beside it the shadow, which is what the arena should hold. Only the oracle writes the shadow,
+ * when a completion says that bytes have moved; at the end both must be equal, guard bytes
+ * included.
  *
  * For messages too large to keep there are pattern regions: what is read from one is a function of
  * the offset, and what is written to one is compared with it and thrown away.
@@ -24,7 +25,7 @@ struct span {
 struct sim_region {
 	struct client_region region;
 	struct sim_memory *memory;
-	bool is_gone;	 /* every access fails with -EFAULT */
+	bool is_gone; /* every access fails with -EFAULT */
 	bool is_pattern;
 	uint64_t pattern_end;	/* bytes [0, pattern_end) were written at least once */
 	uint64_t pattern_wrong; /* bytes that differed, or were written beyond a gap */
@@ -35,7 +36,7 @@ struct sim_memory {
 	uint8_t *shadow;
 	uint64_t bytes;
 	uint64_t used;
-	uint64_t skip_bytes;	  /* sabotage: this many bytes at the end of a write are not written */
+	uint64_t skip_bytes; /* sabotage: this many bytes at the end of a write are not written */
 	uint32_t atomic_executions; /* sabotage: how often an atomic is carried out; 1 */
 	uint64_t accesses;
 };

@@ -105,8 +105,8 @@ static void flip_bit(struct sim_packet *packet, uint64_t bit)
 }
 
 /*
- * When a datagram of `bytes` that comes now is through a queue of that rate; false when the queue is
- * full. `*busy_until_ns` is the queue's state.
+ * When a datagram of `bytes` that comes now is through a queue of that rate; false when the queue
+ * is full. `*busy_until_ns` is the queue's state.
  */
 static bool pass_queue(uint64_t now_ns, uint64_t bits_per_second, uint32_t queue_bytes,
 		       uint64_t *busy_until_ns, uint32_t bytes)
@@ -159,8 +159,8 @@ static void send_over(struct sim_net *net, struct sim_link *link, struct sim_pac
 		lose(net, packet, "lost on the link");
 		return;
 	}
-	if (!pass_queue(net->now_ns, link->bits_per_second, link->queue_bytes,
-			&link->busy_until_ns, length)) {
+	if (!pass_queue(net->now_ns, link->bits_per_second, link->queue_bytes, &link->busy_until_ns,
+			length)) {
 		lose(net, packet, "lost: the link's queue is full");
 		return;
 	}
@@ -235,8 +235,7 @@ static uint32_t nic_transmit(struct port *port, struct datagram *datagrams, uint
 	return count;
 }
 
-static uint32_t nic_receive(struct port *port, struct datagram *into, uint32_t max,
-			    uint64_t now_ns)
+static uint32_t nic_receive(struct port *port, struct datagram *into, uint32_t max, uint64_t now_ns)
 {
 	struct sim_nic *nic = RNIC_CONTAINER_OF(port, struct sim_nic, port);
 	uint32_t count = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The simulated network and its clock: hosts with one network card each (a port), a link for every
- * ordered pair of hosts, and in front of every host one ingress queue that all who send to it share.
+ * ordered pair of hosts, and in front of every host one ingress queue that all who send to it
+ * share.
  *
- * Everything is integer nanoseconds and drawn from one seeded generator, so that a run repeats exactly.
- * Datagrams travel as the bytes of the real wire format, ICRC included.
+ * Everything is integer nanoseconds and drawn from one seeded generator, so that a run repeats
+ * exactly. Datagrams travel as the bytes of the real wire format, ICRC included.
  */
 #ifndef TESTS_SIM_NET_H
 #define TESTS_SIM_NET_H
@@ -19,10 +20,10 @@
 /* How a link treats datagrams. Zero is a perfect link. Probabilities are in parts per million. */
 struct sim_link {
 	uint64_t delay_ns;
-	uint64_t jitter_ns; /* added, uniform from 0: datagrams overtake each other */
+	uint64_t jitter_ns;	  /* added, uniform from 0: datagrams overtake each other */
 	uint64_t bits_per_second; /* 0: no limit */
-	uint32_t queue_bytes;	  /* waiting for the rate; what finds it full is lost. 0: no limit */
-	uint32_t mtu_bytes;	  /* longer datagrams are lost. 0: no limit */
+	uint32_t queue_bytes; /* waiting for the rate; what finds it full is lost. 0: no limit */
+	uint32_t mtu_bytes;   /* longer datagrams are lost. 0: no limit */
 	uint32_t loss_ppm;
 	uint32_t burst_ppm;	/* a burst of losses begins */
 	uint32_t burst_packets; /* and has this length */
@@ -60,7 +61,7 @@ struct sim_nic {
 	uint64_t ingress_bits_per_second;
 	uint32_t ingress_queue_bytes;
 	uint64_t ingress_busy_until_ns;
-	uint32_t refuse_ppm; /* a transmit takes only a part */
+	uint32_t refuse_ppm;	 /* a transmit takes only a part */
 	uint64_t writable_at_ns; /* after it refused; else UINT64_MAX */
 	bool is_closed;
 };
@@ -78,7 +79,7 @@ struct sim_net {
 	struct prng prng;
 	uint32_t host_count;
 	struct sim_nic *nics;
-	struct sim_link *links; /* [from * host_count + to] */
+	struct sim_link *links;	  /* [from * host_count + to] */
 	struct sim_event *events; /* a heap by time, then order */
 	uint32_t event_count;
 	uint32_t event_capacity;

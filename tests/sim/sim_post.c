@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Posts: buffers chosen and filled at random, a work entry for the engine, a model for the oracle. */
+/* Posts: buffers chosen and filled at random, a work entry for the engine, a model for the oracle.
+ */
 #include "sim.h"
 
 #include <stdlib.h>

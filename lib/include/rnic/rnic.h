@@ -64,7 +64,7 @@ RNIC_API int rnic_query_device_at(const char *socket_path,
 
 /*
  * Opens a session with the daemon at `socket_path` (NULL: the default). Errors as above; -EMFILE,
- * -ENOMEM: no descriptor or memory left; -EDQUOT: the daemon serves as many clients as it may.
+ * -ENOMEM: no descriptor or memory left; -ENOSPC: the daemon serves as many clients as it may.
  */
 RNIC_API int rnic_open(const char *socket_path, struct rnic_context **context);
 
@@ -102,7 +102,7 @@ RNIC_API int rnic_query_gid(struct rnic_context *context, uint32_t index, struct
 
 /* ---- protection domains and memory ---- */
 
-/* -EDQUOT: as many protection domains as the device gives one client. */
+/* -ENOSPC: as many protection domains as the device gives one client. */
 RNIC_API int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **pd);
 
 /* -EBUSY: memory regions, queue pairs or address handles of it exist; it stays. */
@@ -126,7 +126,7 @@ RNIC_API int rnic_free(struct rnic_context *context, void *memory);
  * The pages are touched, so that a range that is not there fails here and not in the middle of a transfer.
  * -EINVAL: length 0, a range beyond the end of memory, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE
  * (IBTA 1.4, 10.6.3.2). -EFAULT: part of it is not mapped, or not writable although `access` has
- * LOCAL_WRITE. -EOPNOTSUPP: an access right that the device does not have. -EDQUOT: too many regions.
+ * LOCAL_WRITE. -EOPNOTSUPP: an access right that the device does not have. -ENOSPC: too many regions.
  */
 RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 			 uint32_t access, struct rnic_mr **mr);
@@ -160,7 +160,7 @@ RNIC_API void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count);
 
 /*
  * Creates a completion queue for at least `entries` entries; `channel` may be NULL; `user` is the caller's,
- * see rnic_cq_user(). -EINVAL: entries 0 or beyond max_cqe, or no such vector. -EDQUOT: too many queues.
+ * see rnic_cq_user(). -EINVAL: entries 0 or beyond max_cqe, or no such vector. -ENOSPC: too many queues.
  */
 RNIC_API int rnic_create_cq(struct rnic_context *context, uint32_t entries,
 			    struct rnic_channel *channel, uint32_t completion_vector, void *user,
@@ -219,7 +219,7 @@ struct rnic_qp_options {
 /*
  * Creates a queue pair in the RESET state. On success options->capacities holds what was granted, at
  * least what was asked for. -EINVAL: beyond the device's limits. -EOPNOTSUPP: no such type yet.
- * -EDQUOT: too many queue pairs.
+ * -ENOSPC: too many queue pairs.
  */
 RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
 			    struct rnic_qp **qp);

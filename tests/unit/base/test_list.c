@@ -20,7 +20,7 @@ static void expect(const struct list *head, const int *values, size_t count)
 	struct list *node;
 	size_t i = 0;
 
-	list_for_each(node, head) {
+	list_for_each (node, head) {
 		assert_true(i < count);
 		assert_int_equal(list_entry(node, struct item, node)->value, values[i]);
 		i++;
@@ -75,12 +75,12 @@ static void test_remove_while_walking(void **state)
 	list_init(&head);
 	for (size_t i = 0; i < 4; i++)
 		list_add_tail(&head, &items[i].node);
-	list_for_each_safe(node, following, &head) {
+	list_for_each_safe (node, following, &head) {
 		if (list_entry(node, struct item, node)->value % 2 == 0)
 			list_remove(node);
 	}
 	expect(&head, (const int[]){1, 3}, 2);
-	list_for_each_safe(node, following, &head)
+	list_for_each_safe (node, following, &head)
 		list_remove(node);
 	assert_true(list_is_empty(&head));
 }

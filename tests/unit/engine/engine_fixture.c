@@ -185,13 +185,14 @@ struct qp *fixture_create_qp(struct engine_fixture *fixture, const struct fixtur
 		.pd = &fixture->pd,
 		.send_cq = &fixture->send_cq,
 		.recv_cq = &fixture->recv_cq,
-		.capacities = {
-			.max_send_wr = 64,
-			.max_recv_wr = 64,
-			.max_send_sge = LIMIT_SGES,
-			.max_recv_sge = LIMIT_SGES,
-			.max_inline_bytes = 256,
-		},
+		.capacities =
+			{
+				.max_send_wr = 64,
+				.max_recv_wr = 64,
+				.max_send_sge = LIMIT_SGES,
+				.max_recv_sge = LIMIT_SGES,
+				.max_inline_bytes = 256,
+			},
 	};
 	struct qp *qp;
 
@@ -352,11 +353,12 @@ struct rnic_packet fixture_packet(const struct engine_fixture *fixture,
 
 	assert_true(opcode >= 0);
 	return (struct rnic_packet){
-		.addresses = {
-			.source = fixture->peer_gid,
-			.dest = fixture->own_gid,
-			.source_port = RNIC_UDP_PORT,
-		},
+		.addresses =
+			{
+				.source = fixture->peer_gid,
+				.dest = fixture->own_gid,
+				.source_port = RNIC_UDP_PORT,
+			},
 		.row = rnic_opcode_row((uint8_t)opcode),
 		.opcode = (uint8_t)opcode,
 		.pkey = 0xffff,
@@ -388,8 +390,7 @@ void fixture_receive_read(struct engine_fixture *fixture, enum rnic_position pos
 	struct rnic_packet packet =
 		fixture_packet(fixture, RNIC_OPERATION_READ_RESPONSE, position, psn);
 
-	packet.aeth.syndrome =
-		rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED);
+	packet.aeth.syndrome = rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED);
 	packet.payload = payload;
 	packet.payload_bytes = bytes;
 	fixture_receive(fixture, &packet);

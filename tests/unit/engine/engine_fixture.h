@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine with one RC queue pair in RTS, for unit tests: one flat region of memory registered with all
- * rights, a sink that records what it is told, a ring of receive entries. Nothing answers: a test
- * takes packets out and forges the peer's.
+ * An engine with one RC queue pair in RTS, for unit tests: one flat region of memory registered
+ * with all rights, a sink that records what it is told, a ring of receive entries. Nothing answers:
+ * a test takes packets out and forges the peer's.
  */
 #ifndef TESTS_UNIT_ENGINE_FIXTURE_H
 #define TESTS_UNIT_ENGINE_FIXTURE_H
@@ -83,7 +83,8 @@ bool fixture_transmit(struct engine_fixture *fixture);
 /* Takes all packets out that there are, and returns how many. */
 uint32_t fixture_transmit_all(struct engine_fixture *fixture);
 
-/* The entry `opcode` over [offset, offset + length) of the memory; more members may be set after. */
+/* The entry `opcode` over [offset, offset + length) of the memory; more members may be set after.
+ */
 struct work fixture_work(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t length);
 struct rnic_sge fixture_sge(const struct engine_fixture *fixture, uint32_t offset, uint32_t length);
 void fixture_post(struct engine_fixture *fixture, const struct work *work,

@@ -104,7 +104,7 @@ static void test_strangers_are_ignored(void **state)
 	(void)state;
 	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
 	fixture_transmit_all(fixture);
-	fixture_receive_acknowledge(fixture, 99, ACK_SYNDROME);	 /* old */
+	fixture_receive_acknowledge(fixture, 99, ACK_SYNDROME); /* old */
 	fixture_receive_acknowledge(fixture, 99, NAK(REMOTE_ACCESS_ERROR));
 	fixture_receive_acknowledge(fixture, 101, ACK_SYNDROME); /* never sent */
 	fixture_receive_acknowledge(fixture, 101, NAK(REMOTE_ACCESS_ERROR));
@@ -322,9 +322,8 @@ static void test_bad_responses(void **state)
 	} rows[] = {
 		{RNIC_WR_RDMA_READ, FIRST, 1000}, /* short */
 		{RNIC_WR_RDMA_READ, ONLY, 1024},  /* ends too early */
-		{RNIC_WR_RDMA_READ, LAST, 1024},
-		{RNIC_WR_RDMA_READ, FIRST, 1025}, /* long */
-		{RNIC_WR_SEND, FIRST, 1024},	  /* an answer to no READ */
+		{RNIC_WR_RDMA_READ, LAST, 1024},  {RNIC_WR_RDMA_READ, FIRST, 1025}, /* long */
+		{RNIC_WR_SEND, FIRST, 1024}, /* an answer to no READ */
 	};
 	static const uint8_t data[2048];
 

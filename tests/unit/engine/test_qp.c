@@ -240,9 +240,10 @@ static void test_waiting_for(void **state)
 			    "an acknowledgement of PSN 0x64 from 192.0.2.2, retry 0 of 7, next in "
 			    "68 ms");
 	fixture_receive_acknowledge(fixture, 100, rnic_syndrome_make(RNIC_SYNDROME_RNR_NAK, 14));
-	assert_string_equal(waiting(fixture, text, sizeof(text)),
-			    "a receive to be posted by the peer (RNR), retries without end, next in "
-			    "2 ms");
+	assert_string_equal(
+		waiting(fixture, text, sizeof(text)),
+		"a receive to be posted by the peer (RNR), retries without end, next in "
+		"2 ms");
 	fixture_tick(fixture, 10000000);
 	fixture_transmit_all(fixture);
 	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);

@@ -29,11 +29,10 @@ static void expect_message(struct engine_fixture *fixture, enum rnic_operation o
 		assert_true(fixture_transmit(fixture));
 		is_last = offset + expected == length;
 		assert_int_equal(packet->row->operation, operation);
-		assert_int_equal(packet->row->position,
-				 is_first && is_last ? RNIC_POSITION_ONLY
-				 : is_first	     ? RNIC_POSITION_FIRST
-				 : is_last	     ? RNIC_POSITION_LAST
-						     : RNIC_POSITION_MIDDLE);
+		assert_int_equal(packet->row->position, is_first && is_last ? RNIC_POSITION_ONLY
+							: is_first	    ? RNIC_POSITION_FIRST
+							: is_last	    ? RNIC_POSITION_LAST
+									    : RNIC_POSITION_MIDDLE);
 		assert_int_equal(packet->psn.value, psn);
 		assert_int_equal(packet->payload_bytes, expected);
 		assert_memory_equal(fixture->payload, bytes + offset, expected);
@@ -58,7 +57,7 @@ static void test_sizes_around_the_mtu(void **state)
 	(void)state;
 	for (uint8_t code = 1; code <= 5; code++) {
 		uint32_t mtu = UINT32_C(128) << code;
-		uint32_t sizes[] = {0,	     1,	      mtu - 1,	   mtu,		mtu + 1,
+		uint32_t sizes[] = {0,	     1,		  mtu - 1,     mtu,    mtu + 1,
 				    2 * mtu, 3 * mtu - 1, 3 * mtu + 1, 5 * mtu};
 		struct fixture_options options = fixture_defaults;
 		struct engine_fixture *fixture;
@@ -72,9 +71,8 @@ static void test_sizes_around_the_mtu(void **state)
 			uint32_t packets = size == 0 ? 1 : (size + mtu - 1) / mtu;
 
 			fixture_post_simple(fixture, opcodes[i % 2], i, size);
-			expect_message(fixture,
-				       i % 2 ? RNIC_OPERATION_WRITE : RNIC_OPERATION_SEND, psn,
-				       fixture->memory.bytes, size, mtu);
+			expect_message(fixture, i % 2 ? RNIC_OPERATION_WRITE : RNIC_OPERATION_SEND,
+				       psn, fixture->memory.bytes, size, mtu);
 			assert_false(fixture_transmit(fixture));
 			psn = (psn + packets) & RNIC_PSN_MASK;
 			fixture_receive_acknowledge(fixture, psn - 1, ACK_SYNDROME);
@@ -275,76 +273,99 @@ static void test_window_closes_with_an_ack_request(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Entries that cannot be carried out, each after a good one that must complete first. */
+enum spoiled {
+	BAD_LKEY,
+	OTHER_PD,
+	TOO_LONG,
+	PAST_END,
+	BAD_OPCODE,
+	SHORT_ATOMIC,
+	INLINE_READ,
+	ROWS
+};
+
+/* Makes a good entry of one SGE one that cannot be carried out. */
+static void spoil(enum spoiled row, struct work *work, struct rnic_sge *sges, uint32_t huge_key,
+		  uint32_t other_key)
+{
+	switch (row) {
+	case BAD_LKEY:
+		sges[0].lkey ^= 1;
+		break;
+	case OTHER_PD:
+		sges[0].lkey = other_key;
+		break;
+	case TOO_LONG: /* three times 2^31 - 1 overflows 32 bits */
+		for (int i = 0; i < 3; i++)
+			sges[i] = (struct rnic_sge){0, INT32_MAX, huge_key};
+		work->sge_count = 3;
+		break;
+	case PAST_END:
+		sges[0].address = FIXTURE_IOVA + FIXTURE_MEMORY_BYTES - 7;
+		break;
+	case BAD_OPCODE:
+		work->opcode = RNIC_WR_OPCODE_COUNT;
+		break;
+	case SHORT_ATOMIC:
+		work->opcode = RNIC_WR_ATOMIC_FETCH_ADD;
+		sges[0].length = 7;
+		break;
+	default:
+		work->opcode = RNIC_WR_RDMA_READ;
+		work->flags |= RNIC_SEND_INLINE;
+		break;
+	}
+}
+
+/* The second of three entries is spoiled: the first completes, then it fails, the third is flushed.
+ */
+static void expect_local_error(enum spoiled row, enum rnic_wc_status status)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct work work = fixture_work(RNIC_WR_SEND, 2, 8);
+	struct rnic_sge sges[3] = {fixture_sge(fixture, 0, 8)};
+	struct mr huge = fixture->mr, other = fixture->mr;
+	struct pd other_pd = {0};
+
+	huge.iova = 0;
+	huge.length = UINT64_C(1) << 40;
+	other.pd = &other_pd;
+	assert_int_equal(mr_register(&fixture->engine, &huge), 0);
+	assert_int_equal(mr_register(&fixture->engine, &other), 0);
+	spoil(row, &work, sges, huge.key, other.key);
+
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	qp_post_send(fixture->qp, &work, sges, fixture->memory.bytes);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 3, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_int_equal(fixture->completion_count, 0);
+	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_int_equal(fixture->completion_count, 3);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_SUCCESS);
+	assert_int_equal(fixture->completions[1].status, status);
+	assert_int_equal(fixture->completions[1].wr_id, 2);
+	assert_int_equal(fixture->completions[1].retired, 2);
+	assert_int_equal(fixture->completions[2].status, RNIC_WC_WR_FLUSH_ERR);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
+
+	mr_deregister(&fixture->engine, &huge);
+	mr_deregister(&fixture->engine, &other);
+	fixture_destroy(fixture);
+}
+
 static void test_local_errors_in_their_turn(void **state)
 {
-	enum { BAD_LKEY, OTHER_PD, TOO_LONG, PAST_END, BAD_OPCODE, SHORT_ATOMIC, INLINE_READ, ROWS };
-	static const uint8_t statuses[ROWS] = {
-		[BAD_LKEY] = RNIC_WC_LOC_PROT_ERR,    [OTHER_PD] = RNIC_WC_LOC_PROT_ERR,
-		[TOO_LONG] = RNIC_WC_LOC_LEN_ERR,     [PAST_END] = RNIC_WC_LOC_PROT_ERR,
-		[BAD_OPCODE] = RNIC_WC_LOC_QP_OP_ERR, [SHORT_ATOMIC] = RNIC_WC_LOC_LEN_ERR,
+	static const enum rnic_wc_status statuses[ROWS] = {
+		[BAD_LKEY] = RNIC_WC_LOC_PROT_ERR,     [OTHER_PD] = RNIC_WC_LOC_PROT_ERR,
+		[TOO_LONG] = RNIC_WC_LOC_LEN_ERR,      [PAST_END] = RNIC_WC_LOC_PROT_ERR,
+		[BAD_OPCODE] = RNIC_WC_LOC_QP_OP_ERR,  [SHORT_ATOMIC] = RNIC_WC_LOC_LEN_ERR,
 		[INLINE_READ] = RNIC_WC_LOC_QP_OP_ERR,
 	};
 
 	(void)state;
-	for (int row = 0; row < ROWS; row++) {
-		struct engine_fixture *fixture = fixture_create(&fixture_defaults);
-		struct mr huge = fixture->mr;
-		struct pd other_pd = {0};
-		struct mr other = fixture->mr;
-		struct work work = fixture_work(RNIC_WR_SEND, 2, 8);
-		struct rnic_sge sges[3] = {fixture_sge(fixture, 0, 8)};
-
-		huge.iova = 0;
-		huge.length = UINT64_C(1) << 40;
-		other.pd = &other_pd;
-		assert_int_equal(mr_register(&fixture->engine, &huge), 0);
-		assert_int_equal(mr_register(&fixture->engine, &other), 0);
-		switch (row) {
-		case BAD_LKEY:
-			sges[0].lkey ^= 1;
-			break;
-		case OTHER_PD:
-			sges[0].lkey = other.key;
-			break;
-		case TOO_LONG: /* three times 2^31 - 1 overflows 32 bits */
-			for (int i = 0; i < 3; i++)
-				sges[i] = (struct rnic_sge){0, INT32_MAX, huge.key};
-			work.sge_count = 3;
-			break;
-		case PAST_END:
-			sges[0].address = FIXTURE_IOVA + FIXTURE_MEMORY_BYTES - 7;
-			break;
-		case BAD_OPCODE:
-			work.opcode = RNIC_WR_OPCODE_COUNT;
-			break;
-		case SHORT_ATOMIC:
-			work.opcode = RNIC_WR_ATOMIC_FETCH_ADD;
-			sges[0].length = 7;
-			break;
-		default:
-			work.opcode = RNIC_WR_RDMA_READ;
-			work.flags |= RNIC_SEND_INLINE;
-			break;
-		}
-		fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
-		qp_post_send(fixture->qp, &work, sges, fixture->memory.bytes);
-		fixture_post_simple(fixture, RNIC_WR_SEND, 3, 8);
-		assert_int_equal(fixture_transmit_all(fixture), 1);
-		assert_int_equal(fixture->completion_count, 0);
-		fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
-		assert_int_equal(fixture_transmit_all(fixture), 0);
-		assert_int_equal(fixture->completion_count, 3);
-		assert_int_equal(fixture->completions[0].status, RNIC_WC_SUCCESS);
-		assert_int_equal(fixture->completions[1].status, statuses[row]);
-		assert_int_equal(fixture->completions[1].wr_id, 2);
-		assert_int_equal(fixture->completions[1].retired, 2);
-		assert_int_equal(fixture->completions[2].status, RNIC_WC_WR_FLUSH_ERR);
-		assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
-		mr_deregister(&fixture->engine, &huge);
-		mr_deregister(&fixture->engine, &other);
-		fixture_destroy(fixture);
-	}
+	for (int row = 0; row < ROWS; row++)
+		expect_local_error((enum spoiled)row, statuses[row]);
 }
 
 /* The region goes away in the middle of a message. */

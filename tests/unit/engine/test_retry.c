@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#define ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
-#define SEQUENCE_NAK rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_PSN_SEQUENCE_ERROR)
+#define ACK_SYNDROME  rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
+#define SEQUENCE_NAK  rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_PSN_SEQUENCE_ERROR)
 #define RNR_NAK(code) rnic_syndrome_make(RNIC_SYNDROME_RNR_NAK, (code))
 
 static struct engine_fixture *create(uint8_t timeout, uint8_t retry_count, uint8_t rnr_retry)

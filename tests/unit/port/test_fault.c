@@ -17,7 +17,8 @@
 #define RC_SEND_ONLY   0x04
 #define MS	       UINT64_C(1000000)
 
-/* A network that remembers what was sent, refuses beyond `room`, and delivers `inbound` datagrams. */
+/* A network that remembers what was sent, refuses beyond `room`, and delivers `inbound` datagrams.
+ */
 struct recorder {
 	struct port port;
 	uint32_t room;
@@ -73,8 +74,8 @@ static uint32_t recorder_receive(struct port *port, struct datagram *into, uint3
 
 	(void)now_ns;
 	while (count < max && count < 64 && recorder->delivered < recorder->inbound) {
-		into[count] = make_datagram(recorder->bytes[count], RC_SEND_ONLY,
-					    recorder->delivered++);
+		into[count] =
+			make_datagram(recorder->bytes[count], RC_SEND_ONLY, recorder->delivered++);
 		count++;
 	}
 	return count;
@@ -358,8 +359,7 @@ static void full_pool_loses_and_counts(void **state)
 	close_fault(port, &recorder);
 }
 
-static uint32_t receive_numbers(struct port *port, uint32_t *numbers, uint32_t max,
-				uint64_t now_ns)
+static uint32_t receive_numbers(struct port *port, uint32_t *numbers, uint32_t max, uint64_t now_ns)
 {
 	struct datagram datagrams[64];
 	uint32_t count = port->ops->receive(port, datagrams, max, now_ns);
@@ -372,9 +372,8 @@ static uint32_t receive_numbers(struct port *port, uint32_t *numbers, uint32_t m
 static void received_datagrams_are_dropped_delayed_and_duplicated(void **state)
 {
 	static struct recorder recorder;
-	struct port *port = open_fault(&recorder,
-				       "rx:drop/first=1,rx:duplicate/every=2,"
-				       "rx:delay=1ms/every=3");
+	struct port *port = open_fault(&recorder, "rx:drop/first=1,rx:duplicate/every=2,"
+						  "rx:delay=1ms/every=3");
 	uint32_t numbers[64];
 
 	(void)state;

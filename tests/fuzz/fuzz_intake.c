@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Work entries as a client may write them: whatever the bytes, what comes out is sound or marked as
+ * malformed. The first four bytes choose the capacities.
+ */
+#include "session/intake.h"
+
+#include "engine/recv_queue.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_send(const struct rnic_send_entry *entry,
+		       const struct rnic_qp_capacities *capacities)
+{
+	struct work work;
+
+	intake_check_send(entry, RNIC_QP_TYPE_RC, capacities, &work);
+	assert(work.wr_id == entry->wr_id);
+	assert(work.sge_count <= capacities->max_send_sge);
+	assert(work.length <= capacities->max_inline_bytes);
+	if ((work.flags & RNIC_SEND_INLINE) != 0)
+		assert(work.sge_count == 0 && work.opcode <= RNIC_WR_SEND_WITH_IMM);
+	if (work.opcode == INTAKE_BAD_OPCODE)
+		assert(work.sge_count == 0 && work.length == 0);
+}
+
+static void check_recv(const struct rnic_recv_entry *entry, uint32_t sge_max)
+{
+	struct recv_work work;
+
+	intake_check_recv(entry, sge_max, &work);
+	assert(work.wr_id == entry->wr_id && work.sge_count <= sge_max);
+	assert(!work.invalid || work.sge_count == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rnic_qp_capacities capacities = {0};
+	struct rnic_sge sges[RNIC_SGE_COUNT_MAX] = {0};
+	struct rnic_send_entry send = {0};
+	struct rnic_recv_entry recv = {0};
+
+	if (size < 4)
+		return 0;
+	capacities.max_send_sge = data[0] % (RNIC_SGE_COUNT_MAX + 1);
+	capacities.max_recv_sge = data[1] % (RNIC_SGE_COUNT_MAX + 1);
+	capacities.max_inline_bytes = (uint32_t)data[2] << (data[3] % 3);
+	data += 4;
+	size -= 4;
+	memcpy(&send, data, size < sizeof(send) ? size : sizeof(send));
+	memcpy(&recv, data, size < sizeof(recv) ? size : sizeof(recv));
+	memcpy(sges, data, size < sizeof(sges) ? size : sizeof(sges));
+	check_send(&send, &capacities);
+	check_recv(&recv, capacities.max_recv_sge);
+	assert(intake_message_bytes(sges, RNIC_SGE_COUNT_MAX) >= sges[0].length);
+	return 0;
+}

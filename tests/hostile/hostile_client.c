@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Clients that lie. After each lie the liar is gone or refused, the daemon owns nothing of it, and
+ * an honest client that was there all along still works.
+ *
+ * usage: hostile_client RNICD
+ */
+#include "hostile_link.h"
+
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define ADDRESS		"127.0.77.1"
+
+static const char *program;
+static struct hostile_daemon rnicd;
+static struct hostile_client witness;
+
+static int start(void **state)
+{
+	(void)state;
+	hostile_daemon_start(&rnicd, program, ADDRESS);
+	hostile_client_open(&witness, &rnicd, HOSTILE_STEPS);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	hostile_client_close(&witness);
+	hostile_daemon_stop(&rnicd);
+	return 0;
+}
+
+/* The liars are forgotten; the honest client's work is done as before. */
+static void expect_unharmed(void)
+{
+	static uint32_t posted;
+	struct rnic_send_entry *entries =
+		(void *)((uint8_t *)witness.queues + witness.plan.send.entries_offset);
+	const struct rnic_completion_entry *completions;
+	uint32_t slot = posted % witness.plan.send.slots;
+
+	hostile_expect_owned(&rnicd, 1, 1);
+	/* A WRITE of no bytes needs no memory, and completes once the other end acknowledged it. */
+	entries[slot] = (struct rnic_send_entry){
+		.wr_id = posted,
+		.opcode = RNIC_WR_RDMA_WRITE,
+		.flags = RNIC_SEND_SIGNALED,
+	};
+	rnic_index_publish(&witness.queues->send_producer, ++posted);
+	hostile_ring(&witness, RNIC_DOORBELL(RNIC_DOORBELL_SEND, witness.qp.slot));
+	completions = hostile_wait_completions(&witness, posted);
+	assert_int_equal(completions[(posted - 1) % witness.cq_slots].status, RNIC_WC_SUCCESS);
+	assert_int_equal(completions[(posted - 1) % witness.cq_slots].wr_id, posted - 1);
+	atomic_store(&witness.session->cqs[witness.cq.slot].consumer, posted);
+}
+
+/* ---- the control protocol ---- */
+
+static void test_malformed_messages(void **state)
+{
+	static const struct rnic_ctl_header lies[] = {
+		{.magic = 0, .operation = RNIC_CTL_HELLO, .bytes = 24},
+		{.magic = RNIC_CTL_MAGIC, .operation = RNIC_CTL_HELLO, .bytes = 24},
+		{.magic = RNIC_CTL_MAGIC, .operation = RNIC_CTL_HELLO, .bytes = 0},
+		{.magic = RNIC_CTL_MAGIC, .operation = RNIC_CTL_HELLO, .bytes = UINT32_MAX},
+		{.magic = RNIC_CTL_MAGIC,
+		 .operation = RNIC_CTL_ALLOC_PD,
+		 .version = 1,
+		 .bytes = 24},
+		{.magic = RNIC_CTL_MAGIC, .operation = RNIC_CTL_SHOW, .version = 1, .bytes = 24},
+	};
+	static const size_t lengths[] = {1, 8, 23, 8192, 9000};
+	static const uint8_t zeros[9000];
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(lies); i++) {
+		int fd = hostile_connect(&rnicd);
+
+		assert_true(hostile_send(fd, &lies[i], sizeof(lies[i]), NULL, 0));
+		hostile_expect_hang_up(fd);
+		close(fd);
+	}
+	for (unsigned i = 0; i < COUNT_OF(lengths); i++) {
+		int fd = hostile_connect(&rnicd);
+
+		assert_true(hostile_send(fd, zeros, lengths[i], NULL, 0));
+		hostile_expect_hang_up(fd);
+		close(fd);
+	}
+	expect_unharmed();
+}
+
+static void test_unknown_operations_are_refused(void **state)
+{
+	static const uint16_t operations[] = {0, RNIC_CTL_OPERATION_COUNT, 0x7fff, 0xffff};
+	struct hostile_client client;
+	struct hostile_reply reply;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 1);
+	for (unsigned i = 0; i < COUNT_OF(operations); i++) {
+		assert_true(hostile_call(client.fd, operations[i], NULL, 0, &reply));
+		assert_int_equal(reply.header.status, -EOPNOTSUPP);
+	}
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+static void test_hello_lies(void **state)
+{
+	static const struct {
+		struct rnic_ctl_hello hello;
+		int status;
+	} cases[] = {
+		{{.version_min = 2, .version_max = 9}, -EPROTONOSUPPORT},
+		{{.version_min = 0, .version_max = 0}, -EPROTONOSUPPORT},
+		{{.version_min = 1, .version_max = 1, .flags = 0x80}, -EINVAL},
+	};
+	struct hostile_client client;
+	struct hostile_reply reply;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		int fd = hostile_connect(&rnicd);
+
+		assert_true(hostile_call(fd, RNIC_CTL_HELLO, &cases[i].hello,
+					 sizeof(cases[i].hello), &reply));
+		assert_int_equal(reply.header.status, cases[i].status);
+		close(fd);
+	}
+	hostile_client_open(&client, &rnicd, 1);
+	assert_false(hostile_call(client.fd, RNIC_CTL_HELLO, &cases[0].hello,
+				  sizeof(cases[0].hello), &reply));
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+struct hello_message {
+	struct rnic_ctl_header header;
+	struct rnic_ctl_hello hello;
+};
+
+static struct hello_message make_hello(uint32_t flags)
+{
+	return (struct hello_message){
+		.header = {.magic = RNIC_CTL_MAGIC,
+			   .operation = RNIC_CTL_HELLO,
+			   .bytes = sizeof(struct hello_message)},
+		.hello = {.version_min = 1, .version_max = 1, .flags = flags},
+	};
+}
+
+static void test_wrong_descriptors(void **state)
+{
+	const struct hello_message with = make_hello(RNIC_HELLO_MEMORY_FD);
+	const struct hello_message without = make_hello(0);
+	int fds[16], fd;
+	struct hostile_reply reply;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(fds); i++)
+		fds[i] = STDERR_FILENO;
+
+	/* Announced and missing, there and not announced, one, and more than any request has. */
+	fd = hostile_connect(&rnicd);
+	assert_true(hostile_send(fd, &with, sizeof(with), NULL, 0));
+	hostile_expect_hang_up(fd);
+	close(fd);
+	fd = hostile_connect(&rnicd);
+	assert_true(hostile_send(fd, &without, sizeof(without), fds, 1));
+	hostile_expect_hang_up(fd);
+	close(fd);
+	fd = hostile_connect(&rnicd);
+	assert_true(hostile_send(fd, &without, sizeof(without), fds, COUNT_OF(fds)));
+	hostile_expect_hang_up(fd);
+	close(fd);
+	/* A descriptor that is no memory. */
+	fd = hostile_connect(&rnicd);
+	assert_true(hostile_send(fd, &with, sizeof(with), fds, 1));
+	assert_true(hostile_receive(fd, &reply));
+	assert_int_equal(reply.header.status, -EINVAL);
+	close(fd);
+	expect_unharmed();
+}
+
+static void test_registering_files_that_may_shrink(void **state)
+{
+	struct hostile_client client;
+	struct hostile_reply reply;
+	struct {
+		struct rnic_ctl_header header;
+		struct rnic_ctl_register_mr request;
+	} message = {
+		.header = {.magic = RNIC_CTL_MAGIC,
+			   .version = 1,
+			   .operation = RNIC_CTL_REGISTER_MR,
+			   .bytes = sizeof(message)},
+		.request = {.access = 1, .mode = RNIC_MEMORY_MAPPED, .length = 4096},
+	};
+	int memfd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	(void)state;
+	assert_int_equal(ftruncate(memfd, 4096), 0);
+	hostile_client_open(&client, &rnicd, 2);
+	message.request.pd = client.pd;
+	assert_true(hostile_send(client.fd, &message, sizeof(message), &memfd, 1));
+	assert_true(hostile_receive(client.fd, &reply));
+	assert_int_equal(reply.header.status, -EPERM);
+	/* A range beyond the file, once it is sealed. */
+	assert_int_equal(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	message.request.memfd_offset = 4096;
+	assert_true(hostile_send(client.fd, &message, sizeof(message), &memfd, 1));
+	assert_true(hostile_receive(client.fd, &reply));
+	assert_int_equal(reply.header.status, -EINVAL);
+	close(memfd);
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+static void test_stale_and_invented_handles(void **state)
+{
+	static const uint16_t operations[] = {
+		RNIC_CTL_DEALLOC_PD, RNIC_CTL_DEREGISTER_MR, RNIC_CTL_DESTROY_CHANNEL,
+		RNIC_CTL_DESTROY_CQ, RNIC_CTL_QUERY_QP,	     RNIC_CTL_DESTROY_QP,
+		RNIC_CTL_DESTROY_AH,
+	};
+	static const struct rnic_handle handles[] = {
+		{0, 0}, {0, 2}, {1, 1}, {UINT32_MAX, 1}, {UINT32_MAX, UINT32_MAX}, {0, UINT32_MAX},
+	};
+	struct hostile_client client;
+	struct hostile_reply reply;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
+	for (unsigned i = 0; i < COUNT_OF(operations); i++)
+		for (unsigned j = 0; j < COUNT_OF(handles); j++) {
+			assert_true(hostile_call(client.fd, operations[i], &handles[j],
+						 sizeof(handles[j]), &reply));
+			assert_int_equal(reply.header.status, -EINVAL);
+		}
+	/* What is in use stays; what is gone is gone. */
+	assert_true(hostile_call(client.fd, RNIC_CTL_DEALLOC_PD, &client.pd, 8, &reply));
+	assert_int_equal(reply.header.status, -EBUSY);
+	assert_true(hostile_call(client.fd, RNIC_CTL_DESTROY_CQ, &client.cq, 8, &reply));
+	assert_int_equal(reply.header.status, -EBUSY);
+	assert_true(hostile_call(client.fd, RNIC_CTL_DESTROY_CHANNEL, &client.channel, 8, &reply));
+	assert_int_equal(reply.header.status, -EBUSY);
+	hostile_must(client.fd, RNIC_CTL_DESTROY_QP, &client.qp, 8, &reply);
+	assert_true(hostile_call(client.fd, RNIC_CTL_DESTROY_QP, &client.qp, 8, &reply));
+	assert_int_equal(reply.header.status, -EINVAL);
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+static void test_admin_may_only_look(void **state)
+{
+	const struct hello_message hello = make_hello(RNIC_HELLO_ADMIN);
+	struct hostile_reply reply;
+	int fd = hostile_connect(&rnicd);
+
+	(void)state;
+	assert_true(hostile_send(fd, &hello, sizeof(hello), NULL, 0));
+	assert_true(hostile_receive(fd, &reply));
+	assert_int_equal(reply.header.status, 0);
+	assert_int_equal(reply.fd_count, 0);
+	assert_true(hostile_call(fd, RNIC_CTL_ALLOC_PD, NULL, 0, &reply));
+	assert_int_equal(reply.header.status, -EPERM);
+	close(fd);
+	expect_unharmed();
+}
+
+static void test_replies_not_taken(void **state)
+{
+	const struct rnic_ctl_header request = {
+		.magic = RNIC_CTL_MAGIC,
+		.version = 1,
+		.operation = RNIC_CTL_QUERY_GIDS,
+		.bytes = sizeof(request),
+	};
+	struct hostile_client client;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 1);
+	while (hostile_send(client.fd, &request, sizeof(request), NULL, 0))
+		continue;
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+static void test_quotas(void **state)
+{
+	static const uint16_t operations[] = {RNIC_CTL_ALLOC_PD, RNIC_CTL_CREATE_CHANNEL};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(operations); i++) {
+		struct hostile_client client;
+		struct hostile_reply reply;
+		uint32_t made = 0;
+
+		hostile_client_open(&client, &rnicd, 1);
+		do {
+			assert_true(hostile_call(client.fd, operations[i], NULL, 0, &reply));
+			assert_true(made++ < 100000);
+		} while (reply.header.status == 0);
+		assert_int_equal(reply.header.status, -ENOSPC);
+		hostile_client_close(&client);
+		expect_unharmed();
+	}
+}
+
+static void test_oversized_wishes(void **state)
+{
+	struct hostile_client client;
+	struct hostile_reply reply;
+	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_RC};
+	struct rnic_ctl_create_cq cq = {.entries = UINT32_MAX};
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 4);
+	assert_true(hostile_call(client.fd, RNIC_CTL_CREATE_CQ, &cq, sizeof(cq), &reply));
+	assert_int_equal(reply.header.status, -EINVAL);
+	qp.pd = client.pd;
+	qp.send_cq = qp.recv_cq = client.cq;
+	for (unsigned i = 0; i < 5; i++) {
+		uint32_t *capacities = (uint32_t *)&qp.capacities;
+
+		memset(capacities, 0, sizeof(qp.capacities));
+		capacities[i] = UINT32_MAX;
+		assert_true(hostile_call(client.fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), &reply));
+		assert_int_equal(reply.header.status, -EINVAL);
+	}
+	memset(&qp.capacities, 0, sizeof(qp.capacities));
+	qp.type = 77;
+	assert_true(hostile_call(client.fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), &reply));
+	assert_int_equal(reply.header.status, -EOPNOTSUPP);
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+/* ---- shared memory ---- */
+
+static void lie_send_producer(struct hostile_client *client)
+{
+	rnic_index_publish(&client->queues->send_producer, client->plan.send.slots + 1);
+	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client->qp.slot));
+}
+
+/* Receives are looked at when the QP is in ERR. */
+static void lie_recv_producer(struct hostile_client *client)
+{
+	const struct rnic_ctl_modify_qp to_error = {
+		.qp = client->qp,
+		.mask = RNIC_QP_ATTR_STATE,
+		.attributes = {.state = RNIC_QP_STATE_ERR},
+	};
+	struct hostile_reply reply;
+
+	hostile_must(client->fd, RNIC_CTL_MODIFY_QP, &to_error, sizeof(to_error), &reply);
+	rnic_index_publish(&client->queues->recv_producer, UINT32_MAX);
+	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_RECV, client->qp.slot));
+}
+
+static void lie_doorbell_producer(struct hostile_client *client)
+{
+	rnic_index_publish(&client->session->doorbell_producer, RNIC_DOORBELL_SLOTS * 2);
+	hostile_ring(client, 0);
+}
+
+static void lie_doorbell_slot(struct hostile_client *client)
+{
+	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, RNIC_SESSION_QPS_MAX));
+}
+
+static void lie_doorbell_kind(struct hostile_client *client)
+{
+	hostile_ring(client, RNIC_DOORBELL(3, 0));
+}
+
+/* The index is believed until the ring seems full. */
+static void lie_consumer(struct hostile_client *client)
+{
+	uint32_t posted = 0;
+
+	atomic_store(&client->session->cqs[client->cq.slot].consumer, 0x80000000u);
+	while (posted < client->cq_slots + 1) {
+		rnic_index_publish(&client->queues->send_producer, ++posted);
+		hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client->qp.slot));
+		if (posted <= client->cq_slots)
+			hostile_wait_completions(client, posted);
+	}
+}
+
+static void test_wrong_structure_disconnects(void **state)
+{
+	static void (*const lies[])(struct hostile_client * client) = {
+		lie_send_producer, lie_recv_producer, lie_doorbell_producer,
+		lie_doorbell_slot, lie_doorbell_kind, lie_consumer,
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(lies); i++) {
+		struct hostile_client client;
+
+		hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
+		/* Entries of this kind complete in error, one by one. */
+		memset((uint8_t *)client.queues + client.plan.send.entries_offset, 0xff,
+		       client.plan.send.slots * sizeof(struct rnic_send_entry));
+		lies[i](&client);
+		hostile_expect_hang_up(client.fd);
+		hostile_client_close(&client);
+		expect_unharmed();
+	}
+}
+
+static void test_doorbells_for_nobody_are_ignored(void **state)
+{
+	struct hostile_client client;
+	struct hostile_reply reply;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 5);
+	for (uint32_t i = 0; i < 10000; i++)
+		hostile_ring(&client, RNIC_DOORBELL(i % 2, 1 + i % 1000));
+	atomic_fetch_add(&client.session->doorbells_lost.value, 1);
+	hostile_must(client.fd, RNIC_CTL_QUERY_PORT, NULL, 0, &reply);
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+static void test_garbage_entries_complete_in_error(void **state)
+{
+	(void)state;
+	srand(1);
+	for (unsigned round = 0; round < 20; round++) {
+		const struct rnic_completion_entry *completions;
+		struct hostile_client client;
+		uint8_t *bytes;
+
+		hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
+		bytes = (uint8_t *)client.queues + sizeof(struct rnic_queues_region);
+		for (size_t i = 0; i < client.queues_bytes - sizeof(struct rnic_queues_region); i++)
+			bytes[i] = (uint8_t)rand();
+		rnic_index_publish(&client.queues->recv_producer, client.plan.recv.slots);
+		rnic_index_publish(&client.queues->send_producer, client.plan.send.slots);
+		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
+		/* The first error flushes all that follows, receives too. */
+		completions = hostile_wait_completions(&client, client.plan.send.slots +
+									client.plan.recv.slots);
+		for (uint32_t i = 0; i < client.plan.send.slots; i++)
+			assert_int_not_equal(completions[i].status, RNIC_WC_SUCCESS);
+		hostile_client_close(&client);
+		expect_unharmed();
+	}
+}
+
+/* The doorbell's file description is shared: whatever is done to it must not hold the daemon. */
+static void test_doorbell_made_blocking_and_full(void **state)
+{
+	const uint64_t most = UINT64_MAX - 1;
+	struct hostile_client client;
+	struct hostile_reply reply;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
+	assert_int_equal(fcntl(client.doorbell_fd, F_SETFL, 0), 0);
+	assert_int_equal(write(client.doorbell_fd, &most, sizeof(most)), sizeof(most));
+	hostile_must(client.fd, RNIC_CTL_QUERY_PORT, NULL, 0, &reply);
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+/* ---- coming and going ---- */
+
+static void test_death_at_every_step(void **state)
+{
+	(void)state;
+	for (unsigned steps = 0; steps <= HOSTILE_STEPS; steps++) {
+		int status;
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			struct hostile_client client;
+
+			hostile_client_open(&client, &rnicd, steps);
+			if (steps == HOSTILE_STEPS) {
+				rnic_index_publish(&client.queues->send_producer, 1);
+				hostile_ring(&client,
+					     RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
+			}
+			raise(SIGKILL);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		expect_unharmed();
+	}
+}
+
+static void test_two_hundred_connections(void **state)
+{
+	static struct hostile_client clients[200];
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(clients); i++)
+		hostile_client_open(&clients[i], &rnicd, 2);
+	hostile_expect_owned(&rnicd, 1 + COUNT_OF(clients), 1);
+	for (unsigned i = 0; i < COUNT_OF(clients); i++)
+		hostile_client_close(&clients[i]);
+	expect_unharmed();
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_malformed_messages),
+		cmocka_unit_test(test_unknown_operations_are_refused),
+		cmocka_unit_test(test_hello_lies),
+		cmocka_unit_test(test_wrong_descriptors),
+		cmocka_unit_test(test_registering_files_that_may_shrink),
+		cmocka_unit_test(test_stale_and_invented_handles),
+		cmocka_unit_test(test_admin_may_only_look),
+		cmocka_unit_test(test_replies_not_taken),
+		cmocka_unit_test(test_quotas),
+		cmocka_unit_test(test_oversized_wishes),
+		cmocka_unit_test(test_wrong_structure_disconnects),
+		cmocka_unit_test(test_doorbells_for_nobody_are_ignored),
+		cmocka_unit_test(test_garbage_entries_complete_in_error),
+		cmocka_unit_test(test_doorbell_made_blocking_and_full),
+		cmocka_unit_test(test_death_at_every_step),
+		cmocka_unit_test(test_two_hundred_connections),
+	};
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: hostile_client RNICD\n");
+		return 2;
+	}
+	program = argv[1];
+	return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "hostile_link.h"
+
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define WAIT_MS 20000
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void hostile_daemon_start(struct hostile_daemon *daemon, const char *program, const char *address)
+{
+	char ready_text[16];
+	int ready[2];
+	char byte;
+
+	strcpy(daemon->directory, "/tmp/rnic-hostile-XXXXXX");
+	assert_non_null(mkdtemp(daemon->directory));
+	snprintf(daemon->path, sizeof(daemon->path), "%s/rnicd.sock", daemon->directory);
+	assert_int_equal(pipe(ready), 0);
+	snprintf(ready_text, sizeof(ready_text), "%d", ready[1]);
+	daemon->pid = fork();
+	assert_true(daemon->pid >= 0);
+	if (daemon->pid == 0) {
+		close(ready[0]);
+		execl(program, "rnicd", "--socket", daemon->path, "--address", address,
+		      "--ready-fd", ready_text, "--log-level", "error", (char *)NULL);
+		_exit(127);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+}
+
+void hostile_daemon_stop(struct hostile_daemon *daemon)
+{
+	int status;
+
+	assert_int_equal(kill(daemon->pid, SIGTERM), 0);
+	assert_int_equal(waitpid(daemon->pid, &status, 0), daemon->pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_not_equal(access(daemon->path, F_OK), 0);
+	assert_int_equal(rmdir(daemon->directory), 0);
+}
+
+int hostile_connect(const struct hostile_daemon *daemon)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	strcpy(address.sun_path, daemon->path);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+bool hostile_send(int fd, const void *message, size_t bytes, const int *fds, unsigned fd_count)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int) * 64)];
+	} control = {.bytes = {0}};
+	struct iovec vector = {(void *)message, bytes};
+	struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1};
+
+	if (fd_count > 0) {
+		header.msg_control = control.bytes;
+		header.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
+		control.header.cmsg_len = CMSG_LEN(fd_count * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		memcpy(CMSG_DATA(&control.header), fds, fd_count * sizeof(int));
+	}
+	return sendmsg(fd, &header, MSG_NOSIGNAL) == (ssize_t)bytes;
+}
+
+bool hostile_receive(int fd, struct hostile_reply *reply)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
+	} control;
+	struct iovec vector = {reply, offsetof(struct hostile_reply, fds)};
+	struct msghdr header = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct pollfd waits = {.fd = fd, .events = POLLIN};
+	ssize_t bytes;
+
+	assert_int_equal(poll(&waits, 1, WAIT_MS), 1);
+	bytes = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+	if (bytes <= 0)
+		return false;
+	assert_true(bytes >= (ssize_t)sizeof(reply->header));
+	reply->fd_count = 0;
+	if (header.msg_controllen >= CMSG_LEN(sizeof(int))) {
+		reply->fd_count = (unsigned)((control.header.cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(reply->fds, CMSG_DATA(&control.header), reply->fd_count * sizeof(int));
+	}
+	return true;
+}
+
+static bool call_keeping_fds(int fd, uint16_t operation, const void *payload, size_t bytes,
+			     struct hostile_reply *reply)
+{
+	struct {
+		struct rnic_ctl_header header;
+		uint8_t payload[1024];
+	} request = {
+		.header =
+			{
+				.magic = RNIC_CTL_MAGIC,
+				.version = operation == RNIC_CTL_HELLO ? 0 : RNIC_CTL_VERSION_MAX,
+				.operation = operation,
+				.request_id = 7,
+				.bytes = (uint32_t)(sizeof(struct rnic_ctl_header) + bytes),
+			},
+	};
+
+	assert_true(bytes <= sizeof(request.payload));
+	if (bytes > 0)
+		memcpy(request.payload, payload, bytes);
+	return hostile_send(fd, &request, request.header.bytes, NULL, 0) &&
+	       hostile_receive(fd, reply);
+}
+
+bool hostile_call(int fd, uint16_t operation, const void *payload, size_t bytes,
+		  struct hostile_reply *reply)
+{
+	if (!call_keeping_fds(fd, operation, payload, bytes, reply))
+		return false;
+	for (unsigned i = 0; i < reply->fd_count; i++)
+		close(reply->fds[i]);
+	return true;
+}
+
+void hostile_must(int fd, uint16_t operation, const void *payload, size_t bytes,
+		  struct hostile_reply *reply)
+{
+	assert_true(call_keeping_fds(fd, operation, payload, bytes, reply));
+	if (reply->header.status != 0)
+		print_error("%s: %s\n", rnic_ctl_operation_name(operation),
+			    (const char *)reply->payload);
+	assert_int_equal(reply->header.status, 0);
+}
+
+static void *map_fd(int fd, size_t bytes, int protection)
+{
+	void *address = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+
+	assert_ptr_not_equal(address, MAP_FAILED);
+	close(fd);
+	return address;
+}
+
+static void step_hello(struct hostile_client *client, struct hostile_reply *reply)
+{
+	struct rnic_ctl_hello hello = {.version_min = 1, .version_max = 1, .program = "hostile"};
+
+	hostile_must(client->fd, RNIC_CTL_HELLO, &hello, sizeof(hello), reply);
+	assert_int_equal(reply->fd_count, 4);
+	client->session = map_fd(reply->fds[0], sizeof(*client->session), PROT_READ | PROT_WRITE);
+	/* What only the daemon writes cannot be mapped for writing. */
+	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, reply->fds[1], 0),
+			 MAP_FAILED);
+	close(reply->fds[1]);
+	client->doorbell_fd = reply->fds[2];
+	client->events_fd = reply->fds[3];
+}
+
+static void step_cq(struct hostile_client *client, struct hostile_reply *reply)
+{
+	struct rnic_ctl_create_cq request = {.entries = 64, .channel = client->channel};
+	struct rnic_ctl_cq_reply answer;
+
+	hostile_must(client->fd, RNIC_CTL_CREATE_CQ, &request, sizeof(request), reply);
+	memcpy(&answer, reply->payload, sizeof(answer));
+	client->cq = answer.cq;
+	client->cq_slots = answer.slots;
+	client->cq_bytes = rnic_cq_region_bytes(answer.slots);
+	client->cq_region = map_fd(reply->fds[0], client->cq_bytes, PROT_READ);
+}
+
+static void step_qp(struct hostile_client *client, struct hostile_reply *reply)
+{
+	struct rnic_ctl_create_qp request = {
+		.pd = client->pd,
+		.send_cq = client->cq,
+		.recv_cq = client->cq,
+		.type = RNIC_QP_TYPE_RC,
+		.capacities = {32, 32, 4, 4, 64},
+	};
+	struct rnic_ctl_create_qp_reply answer;
+
+	hostile_must(client->fd, RNIC_CTL_CREATE_QP, &request, sizeof(request), reply);
+	memcpy(&answer, reply->payload, sizeof(answer));
+	client->qp = answer.qp;
+	client->qpn = answer.qpn;
+	assert_int_equal(rnic_queues_plan(&answer.capacities, &client->plan), 0);
+	client->queues_bytes = client->plan.region_bytes;
+	client->queues = map_fd(reply->fds[0], client->queues_bytes, PROT_READ | PROT_WRITE);
+}
+
+static void modify(struct hostile_client *client, uint32_t mask,
+		   const struct rnic_qp_attributes *attributes)
+{
+	struct rnic_ctl_modify_qp request = {
+		.qp = client->qp,
+		.mask = mask | RNIC_QP_ATTR_STATE,
+		.attributes = *attributes,
+	};
+	struct hostile_reply reply;
+
+	hostile_must(client->fd, RNIC_CTL_MODIFY_QP, &request, sizeof(request), &reply);
+}
+
+static void step_init(struct hostile_client *client)
+{
+	const struct rnic_qp_attributes attributes = {
+		.state = RNIC_QP_STATE_INIT,
+		.port = 1,
+		.access_flags = RNIC_ACCESS_REMOTE_WRITE,
+	};
+
+	modify(client, RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS,
+	       &attributes);
+}
+
+/* Connects the QP to itself. */
+static void step_connect(struct hostile_client *client, struct hostile_reply *reply)
+{
+	struct rnic_qp_attributes attributes = {
+		.state = RNIC_QP_STATE_RTR,
+		.path_mtu = 3,
+		.dest_qpn = client->qpn,
+		.min_rnr_timer = 1,
+		.path = {.is_global = 1, .port = 1, .hop_limit = 1},
+	};
+	struct rnic_ctl_gids_reply gids;
+
+	hostile_must(client->fd, RNIC_CTL_QUERY_GIDS, NULL, 0, reply);
+	memcpy(&gids, reply->payload, sizeof(gids));
+	attributes.path.dest_gid = gids.entries[0].gid;
+	modify(client,
+	       RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
+		       RNIC_QP_ATTR_RQ_PSN | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC |
+		       RNIC_QP_ATTR_MIN_RNR_TIMER,
+	       &attributes);
+	attributes.state = RNIC_QP_STATE_RTS;
+	attributes.timeout = 1;
+	attributes.retry_count = 1;
+	attributes.rnr_retry = 1;
+	modify(client,
+	       RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+		       RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC,
+	       &attributes);
+}
+
+void hostile_client_open(struct hostile_client *client, const struct hostile_daemon *daemon,
+			 unsigned steps)
+{
+	struct hostile_reply reply;
+
+	*client = (struct hostile_client){
+		.fd = hostile_connect(daemon),
+		.doorbell_fd = -1,
+		.events_fd = -1,
+		.channel_fd = -1,
+	};
+	if (steps > 0)
+		step_hello(client, &reply);
+	if (steps > 1) {
+		hostile_must(client->fd, RNIC_CTL_ALLOC_PD, NULL, 0, &reply);
+		memcpy(&client->pd, reply.payload, sizeof(client->pd));
+	}
+	if (steps > 2) {
+		hostile_must(client->fd, RNIC_CTL_CREATE_CHANNEL, NULL, 0, &reply);
+		memcpy(&client->channel, reply.payload, sizeof(client->channel));
+		client->channel_fd = reply.fds[0];
+	}
+	if (steps > 3)
+		step_cq(client, &reply);
+	if (steps > 4)
+		step_qp(client, &reply);
+	if (steps > 5)
+		step_init(client);
+	if (steps > 6)
+		step_connect(client, &reply);
+}
+
+void hostile_client_close(struct hostile_client *client)
+{
+	const int fds[] = {client->fd, client->doorbell_fd, client->events_fd, client->channel_fd};
+
+	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (client->session != NULL)
+		munmap(client->session, sizeof(*client->session));
+	if (client->cq_region != NULL)
+		munmap((void *)client->cq_region, client->cq_bytes);
+	if (client->queues != NULL)
+		munmap(client->queues, client->queues_bytes);
+}
+
+void hostile_ring(struct hostile_client *client, uint32_t doorbell)
+{
+	struct rnic_session_region *session = client->session;
+	uint32_t producer = rnic_index_load(&session->doorbell_producer);
+	const uint64_t one = 1;
+
+	atomic_store(&session->doorbells[producer % RNIC_DOORBELL_SLOTS], doorbell);
+	rnic_index_publish(&session->doorbell_producer, producer + 1);
+	if (rnic_wake_take(&session->need_wakeup))
+		assert_int_equal(write(client->doorbell_fd, &one, sizeof(one)), sizeof(one));
+}
+
+void hostile_expect_hang_up(int fd)
+{
+	struct hostile_reply reply;
+
+	while (hostile_receive(fd, &reply))
+		for (unsigned i = 0; i < reply.fd_count; i++)
+			close(reply.fds[i]);
+}
+
+const struct rnic_completion_entry *hostile_wait_completions(struct hostile_client *client,
+							     uint32_t count)
+{
+	uint64_t deadline_ms = now_ms() + WAIT_MS;
+
+	while (rnic_index_load(&client->cq_region->producer) < count)
+		assert_true(now_ms() < deadline_ms);
+	return (const void *)((const uint8_t *)client->cq_region + RNIC_CQ_ENTRIES_OFFSET);
+}
+
+void hostile_expect_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps)
+{
+	const struct rnic_ctl_hello hello = {
+		.version_min = 1,
+		.version_max = 1,
+		.flags = RNIC_HELLO_ADMIN,
+	};
+	const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
+	uint64_t deadline_ms = now_ms() + WAIT_MS;
+	int fd = hostile_connect(daemon);
+	struct rnic_show_device row;
+	struct hostile_reply reply;
+
+	hostile_must(fd, RNIC_CTL_HELLO, &hello, sizeof(hello), &reply);
+	do {
+		assert_true(now_ms() < deadline_ms);
+		hostile_must(fd, RNIC_CTL_SHOW, &show, sizeof(show), &reply);
+		memcpy(&row, reply.payload + sizeof(struct rnic_ctl_show_reply), sizeof(row));
+	} while (row.client_count != clients || row.qp_count != qps);
+	assert_int_equal(row.pd_count, clients);
+	assert_int_equal(row.cq_count, qps);
+	assert_int_equal(row.mr_count, 0);
+	close(fd);
+}

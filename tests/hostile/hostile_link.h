@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the hostile tests share: a daemon of their own on a private socket, and the control protocol
+ * spoken by hand, so that any of its rules can be broken. Nothing of the library is used.
+ */
+#ifndef TESTS_HOSTILE_LINK_H
+#define TESTS_HOSTILE_LINK_H
+
+#include "ctl/ctl_message.h"
+#include "shm/completion.h"
+#include "shm/region.h"
+#include "shm/work.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Calls of these helpers fail the running cmocka test when the machine, not the daemon, misbehaves.
+ */
+
+struct hostile_daemon {
+	pid_t pid;
+	char directory[64];
+	char path[96];
+};
+
+/* Starts `program` at `address` and waits until it serves. */
+void hostile_daemon_start(struct hostile_daemon *daemon, const char *program, const char *address);
+
+/* Ends it by SIGTERM; it must end well and have removed its socket. */
+void hostile_daemon_stop(struct hostile_daemon *daemon);
+
+/* A connection that has said nothing yet. */
+int hostile_connect(const struct hostile_daemon *daemon);
+
+/* Sends `bytes` as one message with descriptors. False when the daemon hung up. */
+bool hostile_send(int fd, const void *message, size_t bytes, const int *fds, unsigned fd_count);
+
+struct hostile_reply {
+	struct rnic_ctl_header header;
+	uint8_t payload[RNIC_CTL_MESSAGE_BYTES];
+	int fds[RNIC_CTL_FDS_MAX];
+	unsigned fd_count;
+};
+
+/* Receives one message; false when the daemon hung up. */
+bool hostile_receive(int fd, struct hostile_reply *reply);
+
+/* A well-formed request and its reply. False when the daemon hung up; closes the reply's
+ * descriptors. */
+bool hostile_call(int fd, uint16_t operation, const void *payload, size_t bytes,
+		  struct hostile_reply *reply);
+
+/* The same, keeping descriptors; asserts success. */
+void hostile_must(int fd, uint16_t operation, const void *payload, size_t bytes,
+		  struct hostile_reply *reply);
+
+/* A client with regions, a PD, a CQ with a channel, and an RC QP connected to itself. */
+struct hostile_client {
+	int fd;
+	struct rnic_session_region *session;
+	int doorbell_fd;
+	int events_fd;
+	struct rnic_handle pd, channel, cq, qp;
+	uint32_t qpn;
+	uint32_t cq_slots;
+	const struct rnic_cq_region *cq_region;
+	size_t cq_bytes;
+	struct rnic_queues_region *queues;
+	size_t queues_bytes;
+	struct rnic_queues_plan plan;
+	int channel_fd;
+};
+
+#define HOSTILE_STEPS 7
+
+/* Builds the first `steps` of HOSTILE_STEPS: HELLO, PD, channel, CQ, QP, INIT, RTR and RTS. */
+void hostile_client_open(struct hostile_client *client, const struct hostile_daemon *daemon,
+			 unsigned steps);
+void hostile_client_close(struct hostile_client *client);
+
+/* Rings a doorbell as the protocol wants it. */
+void hostile_ring(struct hostile_client *client, uint32_t doorbell);
+
+/* Waits until the daemon hangs up. */
+void hostile_expect_hang_up(int fd);
+
+/* Waits until `cq` has `count` completions; the entries are at the returned address. */
+const struct rnic_completion_entry *hostile_wait_completions(struct hostile_client *client,
+							     uint32_t count);
+
+/* Waits until the daemon holds `clients` clients and `qps` QPs, and then no more of all else. */
+void hostile_expect_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps);
+
+#endif

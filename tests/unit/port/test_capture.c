@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "port/capture.h"
+
+#include "base/bits.h"
+#include "pcapng_reader.h"
+#include "port/udp_port.h"
+#include "port_fixture.h"
+#include "wire/icrc.h"
+#include "wire/ip_header.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* An end of a real wire whose traffic is captured: all it sends, it also receives. */
+struct world {
+	char path[64];
+	int fd;
+	struct rnic_gid gid;
+	struct capture *capture;
+	struct port *port;
+	struct fixture_inbox inbox;
+	struct reader reader;
+};
+
+static struct world *world_create(struct rnic_gid gid, uint16_t udp_port)
+{
+	struct world *world = calloc(1, sizeof(*world));
+	struct udp_options options = {.gids = &world->gid,
+				      .gid_count = 1,
+				      .udp_port = udp_port,
+				      .segmentation = SEGMENTATION_ON};
+	char text[PORT_TEXT_BYTES];
+	struct port *udp;
+
+	assert_non_null(world);
+	world->gid = gid;
+	snprintf(world->path, sizeof(world->path), "/tmp/rnic-capture-XXXXXX");
+	world->fd = mkstemp(world->path);
+	assert_true(world->fd >= 0);
+	assert_int_equal(
+		capture_open(&world->capture, world->path, "rnic0", fixture_now_ns(), text), 0);
+	options.sink = capture_sink(world->capture);
+	if (udp_socket_open(&udp, &options, fixture_now_ns(), text) < 0) {
+		print_message("skipped: %s\n", text);
+		capture_close(world->capture);
+		unlink(world->path);
+		close(world->fd);
+		free(world);
+		return NULL;
+	}
+	world->port = capture_stack(world->capture, udp);
+	return world;
+}
+
+static void world_destroy(struct world *world)
+{
+	unlink(world->path);
+	close(world->fd);
+	free(world);
+}
+
+static uint16_t udp_sum_as_found(const struct rnic_datagram *datagram)
+{
+	return rnic_udp_checksum(&datagram->addresses, datagram->payload, datagram->payload_bytes);
+}
+
+/* Both directions of a train, as packets with their identification and a right ICRC. */
+static void capture_test(struct world *world)
+{
+	static const char *const comments[2] = {"the ICRC is wrong", "damaged on purpose"};
+	struct datagram datagrams[4];
+	uint32_t next[2] = {0, 0};
+	struct timespec now;
+
+	for (uint32_t i = 0; i < 4; i++)
+		datagrams[i] = fixture_datagram(i, &world->gid, &world->gid, i < 3 ? 1036 : 20);
+	datagrams[2].damage = 1 + 8 * 600;
+	fixture_transmit(world->port, datagrams, 4);
+	fixture_receive(world->port, &world->inbox, 4, 3);
+	assert_int_equal(world->inbox.count, 4);
+	world->port->ops->close(world->port);
+
+	reader_read(&world->reader, world->fd);
+	assert_string_equal(world->reader.interface, "rnic0");
+	assert_int_equal(world->reader.packet_count, 8);
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (uint32_t i = 0; i < 8; i++) {
+		const struct reader_packet *packet = &world->reader.packets[i];
+		uint32_t index = next[packet->is_outbound]++;
+		bool is_damaged = index == 2;
+		struct rnic_datagram found;
+		uint16_t identification = 0;
+		bool is_bad;
+
+		assert_true(packet->time_ns / 1000000000 + 60 > (uint64_t)now.tv_sec);
+		assert_true(packet->time_ns / 1000000000 < (uint64_t)now.tv_sec + 60);
+		assert_int_equal(rnic_datagram_decode(&found, packet->bytes, packet->length), 0);
+		assert_int_equal(found.payload_bytes, (index < 3 ? 1036 : 20) + RNIC_ICRC_BYTES);
+		assert_int_equal(found.dest_port, RNIC_UDP_PORT);
+		assert_int_equal(found.udp_checksum, udp_sum_as_found(&found));
+		is_bad = rnic_icrc_check(&found.addresses, found.payload, found.payload_bytes,
+					 &identification) == RNIC_ICRC_BAD;
+		assert_int_equal(is_bad, is_damaged);
+		assert_string_equal(packet->comment,
+				    is_damaged ? comments[packet->is_outbound] : "");
+		if (!is_damaged)
+			assert_int_equal(identification, found.identification);
+		if (!is_damaged && rnic_addresses_are_ipv4(&found.addresses))
+			assert_int_equal(identification, index);
+	}
+	assert_int_equal(next[0], 4);
+	assert_int_equal(next[1], 4);
+}
+
+static void test_ipv4(void **state)
+{
+	struct world *world = world_create(fixture_own_gid(51), 0);
+
+	(void)state;
+	assert_non_null(world);
+	capture_test(world);
+	world_destroy(world);
+}
+
+static void test_ipv6(void **state)
+{
+	struct world *world = world_create(fixture_gid("::1"), fixture_udp_port());
+
+	(void)state;
+	if (world == NULL)
+		skip();
+	/* The ICRC covers the source port, which is the one of the socket. */
+	capture_test(world);
+	world_destroy(world);
+}
+
+/* What was captured can be read in the file after 100 ms, without more traffic. */
+static void test_flush(void **state)
+{
+	struct world *world = world_create(fixture_own_gid(52), 0);
+	struct port *port;
+	struct datagram datagram, received;
+	uint64_t now_ns = fixture_now_ns(), deadline_ns;
+
+	(void)state;
+	assert_non_null(world);
+	port = world->port;
+	port->ops->receive(port, &received, 1, now_ns);
+	reader_read(&world->reader, world->fd);
+	assert_int_equal(world->reader.packet_count, 0);
+	assert_int_equal(port->ops->next_deadline_ns(port), UINT64_MAX);
+
+	datagram = fixture_datagram(0, &world->gid, &world->gid, 20);
+	assert_int_equal(port->ops->transmit(port, &datagram, 1, now_ns), 1);
+	deadline_ns = port->ops->next_deadline_ns(port);
+	assert_int_equal(deadline_ns, now_ns + 100000000);
+	reader_read(&world->reader, world->fd);
+	assert_int_equal(world->reader.packet_count, 0);
+	port->ops->receive(port, &received, 0, deadline_ns);
+	reader_read(&world->reader, world->fd);
+	assert_int_equal(world->reader.packet_count, 1);
+	port->ops->close(port);
+	world_destroy(world);
+}
+
+/* A full disk ends the capture with one sentence, and traffic goes on. */
+static void test_full_disk(void **state)
+{
+	struct rnic_gid gid = fixture_own_gid(53);
+	struct udp_options options = {.gids = &gid, .gid_count = 1};
+	struct fixture_inbox *inbox = calloc(1, sizeof(*inbox));
+	char text[PORT_TEXT_BYTES];
+	struct capture *capture;
+	struct datagram datagram;
+	struct port *udp, *port;
+
+	(void)state;
+	assert_non_null(inbox);
+	assert_int_equal(capture_open(&capture, "/dev/full", "rnic0", fixture_now_ns(), text), 0);
+	assert_false(capture_take_failure(capture, text));
+	options.sink = capture_sink(capture);
+	assert_int_equal(udp_socket_open(&udp, &options, fixture_now_ns(), text), 0);
+	port = capture_stack(capture, udp);
+	for (uint32_t i = 0; i < 40; i++) {
+		datagram = fixture_datagram(i, &gid, &gid, 4108);
+		fixture_transmit(port, &datagram, 1);
+		fixture_receive(port, inbox, i + 1, 1);
+	}
+	assert_int_equal(inbox->count, 40);
+	assert_true(capture_take_failure(capture, text));
+	assert_string_equal(text, "the capture ends here: No space left on device");
+	assert_false(capture_take_failure(capture, text));
+	port->ops->close(port);
+	free(inbox);
+}
+
+static void test_no_such_directory(void **state)
+{
+	char text[PORT_TEXT_BYTES];
+	struct capture *capture;
+
+	(void)state;
+	assert_int_equal(capture_open(&capture, "/nonexistent/x.pcapng", "rnic0", 0, text),
+			 -ENOENT);
+	assert_string_equal(text, "cannot write a capture to /nonexistent/x.pcapng: "
+				  "No such file or directory");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ipv4),
+		cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_no_such_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* The network's answers that a loopback device never gives, given by a fake of sendmmsg. */
+#include "port/udp_batch.h"
+
+#include "base/bits.h"
+#include "port_fixture.h"
+#include "wire/icrc.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#define COUNT 6
+
+/* What the fake does: takes messages until it has taken `take`, then says `error` once. */
+struct fake {
+	struct port port;
+	uint32_t take;
+	int error;
+	uint32_t messages_taken;
+	uint32_t datagrams_taken;
+	uint32_t datagrams_reported;
+};
+
+static uint32_t fake_send(struct port *port, struct udp_batch *batch, int *error)
+{
+	struct fake *fake = RNIC_CONTAINER_OF(port, struct fake, port);
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		if (fake->error != 0 && fake->messages_taken == fake->take) {
+			*error = fake->error;
+			fake->error = 0;
+			return i;
+		}
+		fake->messages_taken++;
+		fake->datagrams_taken += batch->messages[i].datagram_count;
+	}
+	return batch->count;
+}
+
+static void fake_sent(void *context, const struct datagram *datagram, uint16_t ipv4_identification,
+		      uint64_t now_ns)
+{
+	struct fake *fake = context;
+	enum rnic_icrc_verdict verdict;
+	uint16_t identification = 0;
+
+	(void)now_ns;
+	verdict = rnic_icrc_check(&datagram->addresses, datagram->bytes,
+				  datagram->length + RNIC_ICRC_BYTES, &identification);
+	assert_int_equal(verdict == RNIC_ICRC_BAD, datagram->damage != 0);
+	if (datagram->damage == 0)
+		assert_int_equal(identification, ipv4_identification);
+	fake->datagrams_reported++;
+}
+
+struct world {
+	struct fake fake;
+	struct segment_sink sink;
+	struct udp_sockets sockets;
+	struct udp_batch batch;
+	struct datagram datagrams[COUNT];
+};
+
+/* Six datagrams in three trains of two; the fourth is to be damaged. */
+static struct world *world_create(uint32_t take, int error)
+{
+	struct rnic_gid source = fixture_own_gid(31), dest = fixture_own_gid(32);
+	struct udp_options options = {
+		.gids = &source, .gid_count = 1, .segmentation = SEGMENTATION_ON};
+	struct world *world = calloc(1, sizeof(*world));
+	char text[PORT_TEXT_BYTES];
+
+	assert_non_null(world);
+	world->fake = (struct fake){.take = take, .error = error};
+	world->sink = (struct segment_sink){fake_sent, &world->fake};
+	options.sink = &world->sink;
+	assert_int_equal(udp_sockets_open(&world->sockets, &options, 0, text), 0);
+	for (uint32_t i = 0; i < COUNT; i++)
+		world->datagrams[i] = fixture_datagram(i, &source, &dest, i % 2 == 0 ? 100 : 60);
+	world->datagrams[3].damage = 1 + 8 * 30;
+	return world;
+}
+
+static void world_destroy(struct world *world)
+{
+	udp_sockets_close(&world->sockets);
+	free(world);
+}
+
+static uint32_t transmit(struct world *world, uint32_t first)
+{
+	return udp_batch_transmit(&world->batch, &world->sockets, &world->fake.port, fake_send,
+				  world->datagrams + first, COUNT - first, 5);
+}
+
+static void test_all_taken(void **state)
+{
+	struct world *world = world_create(0, 0);
+
+	(void)state;
+	assert_int_equal(transmit(world, 0), COUNT);
+	assert_int_equal(world->fake.messages_taken, 3);
+	assert_int_equal(world->fake.datagrams_reported, COUNT);
+	assert_int_equal(world->fake.port.counters.sent_datagrams, COUNT);
+	assert_int_equal(world->fake.port.counters.sent_bytes, 3 * (104 + 64));
+	assert_false(world->sockets.sockets[0].is_blocked);
+	world_destroy(world);
+}
+
+/* Stops at a full socket, and what is offered again is whole, damage included. */
+static void test_told_to_wait(void **state)
+{
+	struct world *world = world_create(1, -EAGAIN);
+
+	(void)state;
+	assert_int_equal(transmit(world, 0), 2);
+	assert_true(world->sockets.sockets[0].is_blocked);
+	assert_int_equal(world->fake.datagrams_reported, 2);
+	assert_int_equal(world->fake.port.counters.send_refused, 0);
+	assert_int_equal(transmit(world, 2), COUNT - 2);
+	assert_int_equal(world->fake.datagrams_taken, COUNT);
+	assert_int_equal(world->fake.datagrams_reported, COUNT);
+	world_destroy(world);
+}
+
+/* What the network never takes is lost; the rest goes. */
+static void test_refused(void **state)
+{
+	static const int errors[] = {-EMSGSIZE, -ENETUNREACH, -EHOSTUNREACH, -ECONNREFUSED,
+				     -EPERM,	-ENOBUFS,     -ENOMEM};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(errors); i++) {
+		struct world *world = world_create(1, errors[i]);
+
+		assert_int_equal(transmit(world, 0), COUNT);
+		assert_int_equal(world->fake.port.counters.send_refused, 2);
+		assert_int_equal(world->fake.port.counters.sent_datagrams, COUNT - 2);
+		assert_int_equal(world->fake.datagrams_reported, COUNT - 2);
+		assert_true(segmentation_is_on(&world->sockets.segmentation, 5));
+		world_destroy(world);
+	}
+}
+
+/* Where trains are refused the same datagrams leave one by one, from then on. */
+static void test_trains_refused(void **state)
+{
+	static const int errors[] = {-EIO, -EINVAL, -EOPNOTSUPP};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(errors); i++) {
+		struct world *world = world_create(1, errors[i]);
+
+		assert_int_equal(transmit(world, 0), COUNT);
+		assert_int_equal(world->fake.messages_taken, 1 + 4);
+		assert_int_equal(world->fake.datagrams_taken, COUNT);
+		assert_int_equal(world->fake.port.counters.send_refused, 0);
+		assert_false(segmentation_is_on(&world->sockets.segmentation, 5));
+		world_destroy(world);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_taken),
+		cmocka_unit_test(test_told_to_wait),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_trains_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

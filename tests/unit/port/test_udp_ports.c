@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/* One suite for both UDP ports: each test runs with each. */
+#include "port/udp_port.h"
+
+#include "base/bits.h"
+#include "port_fixture.h"
+#include "wire/gid.h"
+#include "wire/icrc.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Two ports that can reach each other. */
+struct pair {
+	struct rnic_gid gids[2];
+	struct port *ports[2];
+	struct fixture_inbox inbox;
+};
+
+static int open_kind(void **state, struct port **out, const struct udp_options *options, char *text)
+{
+	enum udp_port_kind kind = *(enum udp_port_kind *)*state;
+
+	return port_open_udp(out, kind, options, fixture_now_ns(), text);
+}
+
+static bool is_unsupported(int result)
+{
+	return result == -ENOSYS || result == -EPERM || result == -EOPNOTSUPP;
+}
+
+/* NULL: this machine cannot, and a line says why. */
+static struct pair *pair_open(void **state, enum segmentation_mode segmentation, bool ipv4)
+{
+	static uint8_t hosts_used = 100; /* a test that failed may have left its ports open */
+	struct pair *pair = calloc(1, sizeof(*pair));
+	uint32_t port_count = ipv4 ? 2 : 1;
+
+	assert_non_null(pair);
+	for (uint32_t i = 0; i < port_count; i++) {
+		struct udp_options options = {
+			.gids = &pair->gids[i],
+			.gid_count = 1,
+			.udp_port = ipv4 ? 0 : fixture_udp_port(),
+			.segmentation = segmentation,
+		};
+		char text[PORT_TEXT_BYTES];
+		int result;
+
+		pair->gids[i] = ipv4 ? fixture_own_gid(hosts_used++) : fixture_gid("::1");
+		result = open_kind(state, &pair->ports[i], &options, text);
+		if (is_unsupported(result) || (!ipv4 && result < 0)) {
+			print_message("skipped: %s\n", text);
+			free(pair);
+			return NULL;
+		}
+		assert_int_equal(result, 0);
+		assert_string_equal(text, "");
+	}
+	if (!ipv4) {
+		pair->gids[1] = pair->gids[0];
+		pair->ports[1] = pair->ports[0];
+	}
+	return pair;
+}
+
+static void pair_close(struct pair *pair)
+{
+	if (pair->ports[1] != pair->ports[0])
+		pair->ports[1]->ops->close(pair->ports[1]);
+	pair->ports[0]->ops->close(pair->ports[0]);
+	free(pair);
+}
+
+static struct datagram pair_datagram(struct pair *pair, uint32_t i, uint32_t length)
+{
+	return fixture_datagram(i, &pair->gids[0], &pair->gids[1], length);
+}
+
+static uint16_t identification_of(const struct datagram *received)
+{
+	uint16_t identification = 0;
+
+	assert_int_not_equal(rnic_icrc_check(&received->addresses, received->bytes,
+					     received->length, &identification),
+			     RNIC_ICRC_BAD);
+	return identification;
+}
+
+static void single_test(void **state, bool ipv4)
+{
+	struct pair *pair = pair_open(state, SEGMENTATION_ON, ipv4);
+	struct datagram datagram;
+	const struct datagram *received;
+
+	if (pair == NULL)
+		skip();
+	datagram = pair_datagram(pair, 0, 1036);
+	datagram.addresses.traffic_class = 0x6a;
+	datagram.addresses.hop_limit = 17;
+	fixture_transmit(pair->ports[0], &datagram, 1);
+	fixture_receive(pair->ports[1], &pair->inbox, 1, 8);
+	assert_int_equal(pair->inbox.count, 1);
+	received = &pair->inbox.datagrams[0];
+	assert_true(fixture_is_datagram(received, 0, 1036));
+	assert_true(rnic_gid_equal(&received->addresses.source, &pair->gids[0]));
+	assert_true(rnic_gid_equal(&received->addresses.dest, &pair->gids[1]));
+	assert_int_equal(received->addresses.traffic_class, 0x6a);
+	assert_int_equal(received->addresses.hop_limit, 17);
+	assert_int_equal(received->addresses.source_port,
+			 ipv4 ? RNIC_UDP_PORT : fixture_udp_port());
+	assert_true(received->received_ns > 0);
+	assert_int_equal(identification_of(received), 0);
+	assert_int_equal(pair->ports[0]->counters.sent_datagrams, 1);
+	assert_int_equal(pair->ports[1]->counters.received_datagrams, 1);
+	assert_int_equal(pair->ports[1]->counters.received_bytes, 1040);
+	pair_close(pair);
+}
+
+static void test_single_ipv4(void **state)
+{
+	single_test(state, true);
+}
+
+static void test_single_ipv6(void **state)
+{
+	single_test(state, false);
+}
+
+/* A FIRST with its RETH, MIDDLEs and a short LAST: two trains over IPv4, and in order. */
+static void trains_test(void **state, bool ipv4, enum segmentation_mode segmentation)
+{
+	static const uint32_t lengths[] = {4124, 4108, 4108, 4108, 4108, 4108, 4108, 4108, 400, 16};
+	struct pair *pair = pair_open(state, segmentation, ipv4);
+	struct datagram datagrams[RNIC_COUNT_OF(lengths)];
+	uint32_t count = RNIC_COUNT_OF(lengths);
+
+	if (pair == NULL)
+		skip();
+	for (uint32_t i = 0; i < count; i++)
+		datagrams[i] = pair_datagram(pair, i, lengths[i]);
+	fixture_transmit(pair->ports[0], datagrams, count);
+	fixture_receive(pair->ports[1], &pair->inbox, count, 64);
+	assert_int_equal(pair->inbox.count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		/* The first train is FIRST and one MIDDLE, which is shorter and so ends it. */
+		static const uint16_t in_train[] = {0, 1, 0, 1, 2, 3, 4, 5, 6, 0};
+
+		assert_true(fixture_is_datagram(&pair->inbox.datagrams[i], i, lengths[i]));
+		assert_int_equal(identification_of(&pair->inbox.datagrams[i]),
+				 ipv4 && segmentation == SEGMENTATION_ON ? in_train[i] : 0);
+	}
+	pair_close(pair);
+}
+
+static void test_trains_ipv4(void **state)
+{
+	trains_test(state, true, SEGMENTATION_ON);
+}
+
+static void test_trains_ipv6(void **state)
+{
+	trains_test(state, false, SEGMENTATION_ON);
+}
+
+static void test_one_by_one(void **state)
+{
+	trains_test(state, true, SEGMENTATION_OFF);
+}
+
+/* A port may have business of its own after the last datagram, but soon it sleeps. */
+static void assert_quiet(struct port *port)
+{
+	struct datagram received;
+
+	for (uint32_t turns = 0; fixture_is_due(port, 0); turns++) {
+		assert_true(turns < 4);
+		assert_int_equal(port->ops->receive(port, &received, 1, fixture_now_ns()), 0);
+	}
+}
+
+/* More at a time than messages in a batch, taken in small portions. */
+static void burst_test(void **state, enum segmentation_mode segmentation, uint32_t length)
+{
+	struct pair *pair = pair_open(state, segmentation, true);
+	struct datagram datagrams[FIXTURE_DATAGRAMS_MAX];
+
+	if (pair == NULL)
+		skip();
+	for (uint32_t i = 0; i < FIXTURE_DATAGRAMS_MAX; i++)
+		datagrams[i] = pair_datagram(pair, i, length);
+	/* In portions that any socket buffer holds. */
+	for (uint32_t i = 0; i < FIXTURE_DATAGRAMS_MAX; i += 64) {
+		fixture_transmit(pair->ports[0], datagrams + i, 64);
+		fixture_receive(pair->ports[1], &pair->inbox, i + 64, 7);
+	}
+	assert_int_equal(pair->inbox.count, FIXTURE_DATAGRAMS_MAX);
+	for (uint32_t i = 0; i < FIXTURE_DATAGRAMS_MAX; i++)
+		assert_true(fixture_is_datagram(&pair->inbox.datagrams[i], i, length));
+	if (segmentation == SEGMENTATION_ON)
+		assert_true(pair->ports[0]->counters.send_calls <= FIXTURE_DATAGRAMS_MAX / 64);
+	assert_quiet(pair->ports[1]);
+	pair_close(pair);
+}
+
+static void test_burst_of_trains(void **state)
+{
+	burst_test(state, SEGMENTATION_ON, 1036);
+}
+
+static void test_burst_of_singles(void **state)
+{
+	burst_test(state, SEGMENTATION_OFF, 300);
+}
+
+/* Nobody receives while more arrives than any buffer holds: most is lost, and then all is well. */
+static void test_overload(void **state)
+{
+	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
+	struct datagram datagrams[60], received[64], marker;
+
+	if (pair == NULL)
+		skip();
+	for (uint32_t i = 0; i < 60; i++)
+		datagrams[i] = pair_datagram(pair, i, 4108);
+	for (uint32_t round = 0; round < 400; round++)
+		fixture_transmit(pair->ports[0], datagrams, 60);
+	while (fixture_is_due(pair->ports[1], 100))
+		pair->ports[1]->ops->receive(pair->ports[1], received, 64, fixture_now_ns());
+	assert_true(pair->ports[1]->counters.received_datagrams > 0);
+
+	marker = pair_datagram(pair, 60, 64);
+	fixture_transmit(pair->ports[0], &marker, 1);
+	fixture_receive(pair->ports[1], &pair->inbox, 1, 1);
+	assert_int_equal(pair->inbox.count, 1);
+	assert_true(fixture_is_datagram(&pair->inbox.datagrams[0], 60, 64));
+	pair_close(pair);
+}
+
+/* A damaged packet arrives as one whose ICRC is wrong; those beside it in the train are right. */
+static void test_damage(void **state)
+{
+	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
+	struct datagram datagrams[3];
+
+	if (pair == NULL)
+		skip();
+	for (uint32_t i = 0; i < 3; i++)
+		datagrams[i] = pair_datagram(pair, i, 1036);
+	datagrams[1].damage = 1 + 8 * 500 + 3;
+	fixture_transmit(pair->ports[0], datagrams, 3);
+	fixture_receive(pair->ports[1], &pair->inbox, 3, 8);
+	assert_int_equal(pair->inbox.count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct datagram *received = &pair->inbox.datagrams[i];
+		bool is_bad = rnic_icrc_check(&received->addresses, received->bytes,
+					      received->length, NULL) == RNIC_ICRC_BAD;
+
+		assert_int_equal(is_bad, i == 1);
+	}
+	pair->inbox.bytes[1][500] ^= 1 << 3;
+	assert_true(fixture_is_datagram(&pair->inbox.datagrams[1], 1, 1036));
+	pair_close(pair);
+}
+
+/* What can never be sent is lost; what stands around it is sent. */
+static void test_refused(void **state)
+{
+	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
+	struct rnic_gid nowhere = fixture_gid("203.0.113.1"), foreign = fixture_gid("2001:db8::1");
+	struct datagram datagrams[6];
+
+	if (pair == NULL)
+		skip();
+	for (uint32_t i = 0; i < 6; i++)
+		datagrams[i] = pair_datagram(pair, i, 64);
+	datagrams[1].addresses.dest = nowhere; /* no way there from 127.0.0.0/8 */
+	datagrams[2].addresses.source = nowhere;
+	datagrams[4].addresses.dest = foreign;
+	fixture_transmit(pair->ports[0], datagrams, 6);
+	fixture_receive(pair->ports[1], &pair->inbox, 3, 8);
+	assert_int_equal(pair->inbox.count, 3);
+	assert_true(fixture_is_datagram(&pair->inbox.datagrams[0], 0, 64));
+	assert_true(fixture_is_datagram(&pair->inbox.datagrams[1], 3, 64));
+	assert_true(fixture_is_datagram(&pair->inbox.datagrams[2], 5, 64));
+	assert_int_equal(pair->ports[0]->counters.send_refused, 3);
+	assert_int_equal(pair->ports[0]->counters.sent_datagrams, 3);
+	pair_close(pair);
+}
+
+/* Empty and huge datagrams of strangers do not disturb. */
+static void test_garbage(void **state)
+{
+	static uint8_t huge[65507];
+	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
+	union udp_address address;
+	socklen_t address_bytes;
+	struct datagram datagram, received[8];
+	uint64_t received_bytes = 0;
+	int stranger;
+
+	if (pair == NULL)
+		skip();
+	stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	address_bytes = udp_address_write(&address, &pair->gids[1], RNIC_UDP_PORT, 0);
+	assert_int_equal(sendto(stranger, huge, 0, 0, &address.any, address_bytes), 0);
+	assert_int_equal(sendto(stranger, huge, sizeof(huge), 0, &address.any, address_bytes),
+			 sizeof(huge));
+	close(stranger);
+	while (received_bytes < sizeof(huge) && fixture_is_due(pair->ports[1], 5000)) {
+		uint32_t count =
+			pair->ports[1]->ops->receive(pair->ports[1], received, 8, fixture_now_ns());
+
+		for (uint32_t i = 0; i < count; i++)
+			received_bytes += received[i].length;
+	}
+	assert_int_equal(received_bytes, sizeof(huge));
+	datagram = pair_datagram(pair, 0, 64);
+	fixture_transmit(pair->ports[0], &datagram, 1);
+	fixture_receive(pair->ports[1], &pair->inbox, 1, 8);
+	assert_int_equal(pair->inbox.count, 1);
+	pair_close(pair);
+}
+
+/* Several addresses: what goes to each arrives with it, what leaves from each comes from it. */
+static void test_many_addresses(void **state)
+{
+	struct rnic_gid gids[3] = {fixture_own_gid(11), fixture_own_gid(12), fixture_own_gid(13)};
+	struct udp_options options = {.gids = gids, .gid_count = 3};
+	struct fixture_inbox *inbox = calloc(1, sizeof(*inbox));
+	struct datagram datagrams[3];
+	char text[PORT_TEXT_BYTES];
+	struct port *port;
+	int result = open_kind(state, &port, &options, text);
+	uint32_t seen = 0;
+
+	assert_non_null(inbox);
+	if (is_unsupported(result)) {
+		print_message("skipped: %s\n", text);
+		free(inbox);
+		skip();
+	}
+	assert_int_equal(result, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		datagrams[i] = fixture_datagram(i, &gids[i], &gids[(i + 1) % 3], 64);
+	fixture_transmit(port, datagrams, 3);
+	fixture_receive(port, inbox, 3, 8);
+	assert_int_equal(inbox->count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t at = 0;
+
+		while (at < 3 && !rnic_gid_equal(&inbox->datagrams[i].addresses.source, &gids[at]))
+			at++;
+		assert_true(at < 3);
+		assert_true(
+			rnic_gid_equal(&inbox->datagrams[i].addresses.dest, &gids[(at + 1) % 3]));
+		assert_true(fixture_is_datagram(&inbox->datagrams[i], at, 64));
+		seen |= 1u << at;
+	}
+	assert_int_equal(seen, 7);
+	port->ops->close(port);
+	free(inbox);
+}
+
+/* An address in use is refused in words, and free again as soon as its port is closed. */
+static void test_taken_and_released(void **state)
+{
+	struct pair *pair = pair_open(state, SEGMENTATION_AUTO, true);
+	struct udp_options options = {.gid_count = 1};
+	char text[PORT_TEXT_BYTES], expected[PORT_TEXT_BYTES], name[RNIC_GID_TEXT_BYTES];
+	struct rnic_gid gid;
+	struct port *port;
+
+	if (pair == NULL)
+		skip();
+	gid = pair->gids[0];
+	options.gids = &gid;
+	snprintf(expected, sizeof(expected), "UDP port 4791 on %s is taken by another program",
+		 rnic_gid_text(&gid, name));
+	assert_int_equal(open_kind(state, &port, &options, text), -EADDRINUSE);
+	assert_string_equal(text, expected);
+	pair_close(pair);
+	for (uint32_t i = 0; i < 20; i++) {
+		assert_int_equal(open_kind(state, &port, &options, text), 0);
+		port->ops->close(port);
+	}
+}
+
+static void test_foreign_address(void **state)
+{
+	struct rnic_gid gid = fixture_gid("203.0.113.1");
+	struct udp_options options = {.gids = &gid, .gid_count = 1};
+	char text[PORT_TEXT_BYTES];
+	struct port *port;
+	int result = open_kind(state, &port, &options, text);
+
+	if (is_unsupported(result))
+		skip();
+	assert_int_equal(result, -EADDRNOTAVAIL);
+	assert_string_equal(text, "203.0.113.1 is not an address of this machine");
+}
+
+static void test_auto_says_why(void **state)
+{
+	struct rnic_gid gid = fixture_own_gid(21);
+	struct udp_options options = {.gids = &gid, .gid_count = 1};
+	char text[PORT_TEXT_BYTES];
+	struct port *port;
+
+	(void)state;
+	assert_int_equal(port_open_udp(&port, UDP_PORT_AUTO, &options, fixture_now_ns(), text), 0);
+	assert_int_equal(strcmp(port->ops->name, "uring") == 0, text[0] == '\0');
+	port->ops->close(port);
+}
+
+#define TEST_OVER(test, kind)                                                                      \
+	{                                                                                          \
+		.name = #test " " #kind, .test_func = test, .initial_state = &kind                 \
+	}
+#define TEST_OVER_BOTH(test) TEST_OVER(test, socket_kind), TEST_OVER(test, uring_kind)
+
+int main(void)
+{
+	static enum udp_port_kind socket_kind = UDP_PORT_SOCKET, uring_kind = UDP_PORT_URING;
+	const struct CMUnitTest tests[] = {
+		TEST_OVER_BOTH(test_single_ipv4),
+		TEST_OVER_BOTH(test_single_ipv6),
+		TEST_OVER_BOTH(test_trains_ipv4),
+		TEST_OVER_BOTH(test_trains_ipv6),
+		TEST_OVER_BOTH(test_one_by_one),
+		TEST_OVER_BOTH(test_burst_of_trains),
+		TEST_OVER_BOTH(test_burst_of_singles),
+		TEST_OVER_BOTH(test_overload),
+		TEST_OVER_BOTH(test_damage),
+		TEST_OVER_BOTH(test_refused),
+		TEST_OVER_BOTH(test_garbage),
+		TEST_OVER_BOTH(test_many_addresses),
+		TEST_OVER_BOTH(test_taken_and_released),
+		TEST_OVER_BOTH(test_foreign_address),
+		cmocka_unit_test(test_auto_says_why),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "shm/completion.h"
+#include "shm/work.h"
+
+#include "base/bits.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static void test_plans(void **state)
+{
+	static const struct {
+		struct rnic_qp_capacities capacities;
+		uint32_t send_slots, send_stride, recv_slots, recv_stride;
+		uint64_t send_side, recv_entries, region_bytes;
+	} cases[] = {
+		{{0, 0, 0, 0, 0}, 0, 0, 0, 0, 4096, 192, 4096},
+		{{1, 1, 1, 1, 0}, 1, 0, 1, 0, 4096, 256, 4096},
+		{{128, 128, 1, 1, 0}, 128, 0, 128, 0, 16384, 8384, 16384},
+		{{100, 0, 2, 9, 0}, 128, 64, 0, 0, 12288, 8384, 20480},
+		{{4, 3, 4, 5, 236}, 4, 256, 4, 128, 4096, 448, 12288},
+		{{4, 4, 32, 32, 236}, 4, 512, 4, 512, 4096, 448, 12288},
+		{{32768, 32768, 32, 32, 1024},
+		 32768,
+		 1024,
+		 32768,
+		 512,
+		 3149824,
+		 2097344,
+		 3149824 + 32768 * 1536},
+	};
+	struct rnic_queues_plan plan;
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		assert_int_equal(rnic_queues_plan(&cases[i].capacities, &plan), 0);
+		assert_int_equal(plan.send.slots, cases[i].send_slots);
+		assert_int_equal(plan.send.side_stride_bytes, cases[i].send_stride);
+		assert_int_equal(plan.recv.slots, cases[i].recv_slots);
+		assert_int_equal(plan.recv.side_stride_bytes, cases[i].recv_stride);
+		assert_int_equal(plan.send.side_offset, cases[i].send_side);
+		assert_int_equal(plan.recv.entries_offset, cases[i].recv_entries);
+		assert_int_equal(plan.region_bytes, cases[i].region_bytes);
+	}
+}
+
+struct span {
+	uint64_t start, end;
+};
+
+/* Whatever the capacities: nothing overlaps, everything lies in the region, elements are aligned. */
+static void check_plan(const struct rnic_qp_capacities *capacities)
+{
+	struct rnic_queues_plan plan;
+	struct span spans[5];
+
+	assert_int_equal(rnic_queues_plan(capacities, &plan), 0);
+	assert_true(plan.send.slots >= capacities->max_send_wr);
+	assert_true(plan.recv.slots >= capacities->max_recv_wr);
+	assert_true(capacities->max_send_sge <= 1 || plan.send.slots == 0 ||
+		    plan.send.side_stride_bytes >= capacities->max_send_sge * 16);
+	assert_true(plan.send.slots == 0 ||
+		    plan.send.side_stride_bytes >= capacities->max_inline_bytes);
+	spans[0] = (struct span){0, sizeof(struct rnic_queues_region)};
+	spans[1] = (struct span){plan.send.entries_offset,
+				 plan.send.entries_offset +
+					 plan.send.slots * sizeof(struct rnic_send_entry)};
+	spans[2] = (struct span){plan.recv.entries_offset,
+				 plan.recv.entries_offset +
+					 plan.recv.slots * sizeof(struct rnic_recv_entry)};
+	spans[3] = (struct span){plan.send.side_offset,
+				 plan.send.side_offset + (uint64_t)plan.send.slots *
+								 plan.send.side_stride_bytes};
+	spans[4] = (struct span){plan.recv.side_offset,
+				 plan.recv.side_offset + (uint64_t)plan.recv.slots *
+								 plan.recv.side_stride_bytes};
+	for (size_t i = 0; i < RNIC_COUNT_OF(spans); i++) {
+		assert_true(spans[i].start % 32 == 0);
+		assert_true(spans[i].end <= plan.region_bytes);
+		if (i > 0)
+			assert_true(spans[i].start >= spans[i - 1].end);
+	}
+}
+
+static void test_plans_hold_together(void **state)
+{
+	static const uint32_t depths[] = {0, 1, 2, 3, 127, 128, 129, 32767, 32768};
+	static const uint32_t sge_counts[] = {0, 1, 2, 31, 32};
+	static const uint32_t inline_sizes[] = {0, 1, 63, 64, 65, 1024};
+
+	(void)state;
+	for (size_t a = 0; a < RNIC_COUNT_OF(depths); a++)
+		for (size_t b = 0; b < RNIC_COUNT_OF(depths); b++)
+			for (size_t c = 0; c < RNIC_COUNT_OF(sge_counts); c++)
+				for (size_t d = 0; d < RNIC_COUNT_OF(inline_sizes); d++)
+					check_plan(&(struct rnic_qp_capacities){
+						.max_send_wr = depths[a],
+						.max_recv_wr = depths[b],
+						.max_send_sge = sge_counts[c],
+						.max_recv_sge = sge_counts[c],
+						.max_inline_bytes = inline_sizes[d]});
+}
+
+static void test_plan_refuses(void **state)
+{
+	static const struct rnic_qp_capacities cases[] = {
+		{.max_send_wr = RNIC_WR_DEPTH_MAX + 1},
+		{.max_recv_wr = RNIC_WR_DEPTH_MAX + 1},
+		{.max_send_sge = RNIC_SGE_COUNT_MAX + 1},
+		{.max_recv_sge = UINT32_MAX},
+		{.max_inline_bytes = RNIC_INLINE_BYTES_MAX + 1},
+		{.max_send_wr = UINT32_MAX, .max_send_sge = UINT32_MAX},
+	};
+	const struct rnic_queues_plan untouched = {.region_bytes = 42};
+	struct rnic_queues_plan plan = untouched;
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++)
+		assert_int_equal(rnic_queues_plan(&cases[i], &plan), -EINVAL);
+	assert_memory_equal(&plan, &untouched, sizeof(plan));
+}
+
+static void test_cq(void **state)
+{
+	static const struct {
+		uint32_t entries, slots;
+	} cases[] = {{1, 1}, {2, 2}, {3, 4}, {100, 128}, {RNIC_CQ_ENTRIES_MAX, RNIC_CQ_ENTRIES_MAX}};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++)
+		assert_int_equal(rnic_cq_slots(cases[i].entries), cases[i].slots);
+	assert_int_equal(rnic_cq_region_bytes(1), 192);
+	assert_int_equal(rnic_cq_region_bytes(RNIC_CQ_ENTRIES_MAX), 128 + (UINT64_C(1) << 28));
+}
+
+static void test_doorbells(void **state)
+{
+	static const struct {
+		enum rnic_doorbell_kind kind;
+		uint32_t slot;
+	} cases[] = {
+		{RNIC_DOORBELL_SEND, 0},
+		{RNIC_DOORBELL_RECV, RNIC_SESSION_QPS_MAX - 1},
+		{RNIC_DOORBELL_SRQ, RNIC_SESSION_SRQS_MAX - 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		uint32_t value = RNIC_DOORBELL(cases[i].kind, cases[i].slot);
+
+		assert_int_equal(RNIC_DOORBELL_KIND(value), cases[i].kind);
+		assert_int_equal(RNIC_DOORBELL_SLOT(value), cases[i].slot);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plans),	     cmocka_unit_test(test_plans_hold_together),
+		cmocka_unit_test(test_plan_refuses), cmocka_unit_test(test_cq),
+		cmocka_unit_test(test_doorbells),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
