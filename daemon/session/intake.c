@@ -128,8 +128,6 @@ static void intake_take_send(struct session_qp *qp)
 	intake_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
 		    sizeof(entry));
 	intake_check_send(&entry, qp->qp->type, &qp->qp->capacities, &work);
-	if (qp->qp->signal_all)
-		work.flags |= RNIC_SEND_SIGNALED;
 	intake_copy_sges(&qp->region, plan, slot, &entry.sge, work.sge_count, sges);
 	if ((work.flags & RNIC_SEND_INLINE) == 0)
 		work.length = intake_message_bytes(sges, work.sge_count);
