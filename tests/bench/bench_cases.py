@@ -8,15 +8,17 @@ import re
 import subprocess
 import tempfile
 
-from bench_host import Account, RunFailed
+from bench_host import Account, RunFailed, resident_kib_of
 
 GIB = 1 << 30
 PERFTEST_PORT = 18515
+PERFTEST_BATCH = 100
 IPERF_PORT = 5201
 SEGMENT_BYTES = 4096
 # BTH, RETH, 8 bytes of payload and the ICRC.
 SMALL_SEGMENT_BYTES = 12 + 16 + 8 + 4
 READY_S = 20
+CQ_MAPPING = "/memfd:rnic-cq"
 # What the daemons are asked to be counted for; perf leaves out what a kernel lacks.
 SYSTEM_CALLS = ("sendmsg", "sendmmsg", "recvmsg", "recvmmsg", "io_uring_enter", "epoll_wait",
                 "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "read", "write", "pread64",
@@ -93,6 +95,12 @@ def run_udp_ping(bench, spin):
             "p99_us": answer["p99_us"]}
 
 
+def whole_batches(iterations):
+    """perftest asks for every hundredth completion and counts each for a hundred. With several QPs
+    and another number of iterations it may stop to poll while it still has to post, for ever."""
+    return max(1, round(iterations / PERFTEST_BATCH)) * PERFTEST_BATCH
+
+
 class Perftest:
     """One perftest program with its arguments. Bandwidth and rate, or latency."""
 
@@ -134,6 +142,8 @@ class Perftest:
         if not match:
             raise RunFailed(f"{self.program} printed no result")
         cells = [float(cell) for cell in match.group(1).split()]
+        if cells[3] <= 0:
+            raise RunFailed(f"{self.program} measured nothing")
         if self.is_latency:
             return {"messages": 2 * cells[1], "us": cells[4], "average_us": cells[5],
                     "p99_us": cells[7]}
@@ -141,7 +151,7 @@ class Perftest:
 
     def iterations_for(self, bench):
         """How many iterations last as long as the bench wants: found by a short run, once."""
-        trial = 1000 if self.is_latency else max(128, min(5000, (64 << 20) // self.size))
+        trial = 1000 if self.is_latency else whole_batches(min(5000, (64 << 20) // self.size))
         if bench.is_quick:
             return trial
         if self.iterations is None:
@@ -151,7 +161,7 @@ class Perftest:
             else:
                 per_second = sample["messages_per_s"] / self.qps
                 per_second = per_second or sample["gbit_per_s"] * 1e9 / 8 / self.size / self.qps
-            self.iterations = max(trial, int(per_second * bench.seconds))
+            self.iterations = max(trial, whole_batches(per_second * bench.seconds))
         return self.iterations
 
     def run(self, bench):
@@ -160,7 +170,7 @@ class Perftest:
     def count_system_calls(self, bench):
         """System calls of both daemons by name, per message; a run of its own, for counting costs
         time."""
-        iterations = max(100, self.iterations_for(bench) // 2)
+        iterations = whole_batches(self.iterations_for(bench) / 2)
         with tempfile.NamedTemporaryFile("r") as report:
             wrapper = ["perf", "stat", "-x,", "-o", report.name, "-e",
                        ",".join(["raw_syscalls:sys_enter",
@@ -189,25 +199,32 @@ def parse_perf(report):
     return counts
 
 
+def peak_memory_kib(bench, qps):
+    """KiB of a daemon with so many QPs 128 deep and traffic both ways on all; those of its CQs."""
+    case = Perftest("ib_send_bw", 4096, qps, ["-b", "-t", "128", "-r", "128"])
+    server, client = case.start_pair(bench, 1000)
+    total = cqs = 0
+    while client.process.poll() is None:
+        now = bench.left.memory_kib()["rss"]
+        if now > total:
+            total, cqs = now, resident_kib_of(bench.left.pid, CQ_MAPPING)
+        try:
+            client.process.wait(0.02)
+        except subprocess.TimeoutExpired:
+            continue
+    bench.pair(server, client)
+    return total, cqs
+
+
 def run_memory(bench, qps):
-    """KiB of the daemon of one more QP with queues 128 deep, after traffic both ways on all."""
-
-    def peak_kib(count):
-        case = Perftest("ib_send_bw", 4096, count, ["-b", "-t", "128", "-r", "128"])
-        server, client = case.start_pair(bench, 1000)
-        peak = 0
-        while client.process.poll() is None:
-            peak = max(peak, bench.left.memory_kib()["rss"])
-            try:
-                client.process.wait(0.02)
-            except subprocess.TimeoutExpired:
-                continue
-        bench.pair(server, client)
-        return peak
-
-    few = peak_kib(1)
-    many = peak_kib(1 + qps)
-    return {"qps": qps, "kib_per_qp": (many - few) / qps}
+    """What one more QP costs a daemon; its entries in completion queues apart. The daemon must be
+    new, for memory that was freed once hides what is allocated again, and its packet buffers in
+    use, for they would seem to belong to the QPs."""
+    bench.pair(*Perftest("ib_write_bw", 1 << 20, 1, ["-b"]).start_pair(bench, 300))
+    few, few_cqs = peak_memory_kib(bench, 1)
+    many, many_cqs = peak_memory_kib(bench, 1 + qps)
+    cq_kib = (many_cqs - few_cqs) / qps
+    return {"qps": qps, "kib_per_qp": (many - few) / qps - cq_kib, "cq_kib_per_qp": cq_kib}
 
 
 BASELINES = {

@@ -137,6 +137,19 @@ class Host:
                 for name in ("Rss", "Pss")}
 
 
+def resident_kib_of(pid, mapping):
+    """Resident KiB of those mappings of a process whose name begins so."""
+    total = 0
+    is_wanted = False
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        fields = line.split()
+        if fields[0] == "Rss:":
+            total += int(fields[1]) if is_wanted else 0
+        elif "-" in fields[0]:
+            is_wanted = len(fields) > 5 and fields[5].startswith(mapping)
+    return total
+
+
 class Account:
     """What both daemons spent and did between two instants."""
 

@@ -99,11 +99,11 @@ def main():
 
     result = {"machine": machine(), "rounds": arguments.rounds, "seconds": arguments.seconds}
     result["idle_kib"] = recorder.attempt("idle memory", bench.left.memory_kib)
-    measure_rounds(bench, recorder, arguments.rounds, wanted)
-    result["system_calls"] = count_system_calls(bench, recorder, wanted)
     if not arguments.only:
         result["memory"] = recorder.attempt("memory of QPs",
                                             lambda: run_memory(bench, arguments.qps))
+    measure_rounds(bench, recorder, arguments.rounds, wanted)
+    result["system_calls"] = count_system_calls(bench, recorder, wanted)
     result["samples"] = recorder.samples
     result["failures"] = recorder.failures
     pathlib.Path(arguments.output).write_text(json.dumps(result, indent=1))

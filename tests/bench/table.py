@@ -134,7 +134,9 @@ def memory_rows(samples):
     blanks = [NOTHING] * (len(HEADER) - 2)
     mib = lambda name: samples.memory_kib("idle_kib", name) / KIB_PER_MIB
     idle = samples.text(lambda: f"{mib('rss'):.1f} MiB resident ({mib('pss'):.1f} MiB its share)")
-    per_qp = samples.text(lambda: f"{samples.memory_kib('memory', 'kib_per_qp'):.1f} KiB")
+    kib = lambda name: samples.memory_kib("memory", name)
+    per_qp = samples.text(lambda: f"{kib('kib_per_qp'):.1f} KiB, and "
+                                  f"{kib('cq_kib_per_qp'):.1f} KiB of completion queues")
     return [["memory of an idle daemon", idle, *blanks],
             ["memory per QP, 128 entries deep", per_qp, *blanks]]
 

@@ -52,7 +52,7 @@ def whole_result():
     return {
         "machine": {"cpu": "a machine", "cpus": 2, "kernel": "6.1"}, "rounds": 3,
         "samples": samples, "failures": {}, "idle_kib": {"rss": 10240, "pss": 5120},
-        "memory": {"qps": 64, "kib_per_qp": 20.5},
+        "memory": {"qps": 64, "kib_per_qp": 20.5, "cq_kib_per_qp": 16.0},
         "system_calls": {name: {"all": 0.5} for name in samples if "udp" not in name},
     }
 
@@ -85,7 +85,8 @@ class TableTest(unittest.TestCase):
     def test_memory(self):
         output = run_table(whole_result()).stdout
         self.assertIn("10.0 MiB resident", row_of(output, "idle daemon")[1])
-        self.assertEqual(row_of(output, "memory per QP")[1], "20.5 KiB")
+        self.assertEqual(row_of(output, "memory per QP")[1],
+                         "20.5 KiB, and 16.0 KiB of completion queues")
 
     def test_missing_numbers_are_told(self):
         for case in ("write_rate", "tcp", "udp_spinning"):
