@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+#include "script_device.h"
+
+#include "base/bits.h"
+#include "base/checked.h"
+#include "script_names.h"
+#include "wire/gid.h"
+#include "wire/icrc.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCRIPT_QPN   0x11
+#define PORT	     1
+#define HOP_LIMIT    64
+#define INLINE_BYTES 256
+#define PACKETS_MAX  10000 /* of one turn: more is a loop */
+#define START_NS     UINT64_C(1000000000)
+#define SOURCE_PORT  49152
+
+static const uint8_t engine_address[4] = {192, 0, 2, 1};
+static const uint8_t script_address[4] = {192, 0, 2, 2};
+static const uint8_t other_address[4] = {192, 0, 2, 3};
+
+/* --- what is seen ---------------------------------------------------------------------------- */
+
+static void list_start(struct script_seen_list *list)
+{
+	list->first = NULL;
+	list->last = &list->first;
+}
+
+static struct script_seen *append(struct script_device *device, struct script_seen_list *list)
+{
+	struct script_seen *seen = calloc(1, sizeof(*seen));
+
+	if (seen == NULL)
+		abort();
+	seen->at_ns = device->now_ns;
+	*list->last = seen;
+	list->last = &seen->next;
+	return seen;
+}
+
+static void remove_first(struct script_seen_list *list)
+{
+	struct script_seen *seen = list->first;
+
+	list->first = seen->next;
+	if (list->first == NULL)
+		list->last = &list->first;
+	free(seen);
+}
+
+static void list_clear(struct script_seen_list *list)
+{
+	while (list->first != NULL)
+		remove_first(list);
+}
+
+bool script_device_has_seen(const struct script_device *device)
+{
+	for (uint32_t kind = 0; kind < SEEN_COUNT; kind++) {
+		if (device->seen[kind].first != NULL)
+			return true;
+	}
+	return false;
+}
+
+const struct script_seen *script_device_peek(const struct script_device *device,
+					     enum seen_kind kind)
+{
+	return device->seen[kind].first;
+}
+
+void script_device_drop(struct script_device *device, enum seen_kind kind)
+{
+	remove_first(&device->seen[kind]);
+}
+
+/* Starts a line of the log with the time in milliseconds. */
+static void log_time(struct script_device *device)
+{
+	uint64_t ns = device->now_ns - device->start_ns;
+
+	fprintf(device->log, "%8" PRIu64 ".%06" PRIu64 "  ", ns / 1000000, ns % 1000000);
+}
+
+static void log_packet(struct script_device *device, const char *mark,
+		       const struct rnic_packet *packet, const char *remark)
+{
+	log_time(device);
+	fprintf(device->log, "%s ", mark);
+	script_packet_print(device->log, &device->resolver, packet);
+	fprintf(device->log, "%s\n", remark);
+}
+
+void script_completion_print(FILE *out, const struct completion *completion)
+{
+	fprintf(out, "complete wr %" PRIu64 " %s", completion->wr_id,
+		script_wc_status_names[completion->status]);
+	if (completion->status != RNIC_WC_SUCCESS)
+		return;
+	fprintf(out, " %s len %u", script_wc_opcode_names[completion->opcode],
+		completion->byte_count);
+	if (completion->wc_flags & RNIC_WC_WITH_IMM)
+		fprintf(out, " imm %#x", completion->immediate);
+	fprintf(out, "%s", completion->is_solicited ? " solicited" : "");
+}
+
+/* --- the engine's sink ----------------------------------------------------------------------- */
+
+static bool sink_completion(void *context, struct cq *cq, const struct completion *completion)
+{
+	struct script_device *device = context;
+	uint32_t *room = cq == &device->send_cq ? &device->send_cq_room : &device->recv_cq_room;
+
+	if (*room == 0)
+		return false;
+	(*room)--;
+	append(device, &device->seen[SEEN_COMPLETION])->completion = *completion;
+	log_time(device);
+	fprintf(device->log, "  ");
+	script_completion_print(device->log, completion);
+	fprintf(device->log, "\n");
+	return true;
+}
+
+static void sink_async_event(void *context, enum rnic_async_event_type type, void *object)
+{
+	struct script_device *device = context;
+
+	(void)object;
+	append(device, &device->seen[SEEN_EVENT])->event = type;
+	log_time(device);
+	fprintf(device->log, "  event %s\n", script_event_names[type]);
+}
+
+static uint32_t resolve(const struct script_device *device, const struct script_key *key)
+{
+	return key->is_region ? device->region_keys[key->value] : key->value;
+}
+
+static void resolve_sges(const struct script_device *device, const struct script_post *post,
+			 struct rnic_sge *sges)
+{
+	for (uint32_t i = 0; i < post->sge_count; i++)
+		sges[i] = (struct rnic_sge){
+			.address = post->sges[i].address,
+			.length = post->sges[i].length,
+			.lkey = resolve(device, &post->sges[i].lkey),
+		};
+}
+
+static uint32_t sum_of_sges(const struct script_post *post)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < post->sge_count; i++)
+		sum += post->sges[i].length;
+	return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
+static bool sink_refill(void *context, struct recv_queue *queue)
+{
+	struct script_device *device = context;
+	bool is_pushed = false;
+
+	while (device->ring_pushed < device->ring_posted && recv_queue_has_space(queue)) {
+		const struct script_post *post = device->ring[device->ring_pushed++];
+		struct rnic_sge sges[SCRIPT_SGES_MAX];
+		const struct recv_work work = {
+			.wr_id = post->wr_id,
+			.sge_count = post->sge_count,
+			.length = sum_of_sges(post),
+			.invalid = post->is_malformed,
+		};
+
+		resolve_sges(device, post, sges);
+		recv_queue_push(queue, &work, sges);
+		is_pushed = true;
+	}
+	return is_pushed;
+}
+
+static const struct engine_sink sink = {
+	.completion = sink_completion,
+	.async_event = sink_async_event,
+	.refill = sink_refill,
+};
+
+/* --- client memory --------------------------------------------------------------------------- */
+
+static struct script_memory_region *memory_of(struct client_region *region, uint64_t offset,
+					      uint64_t length)
+{
+	assert(rnic_range_within(offset, length, region->bytes));
+	return RNIC_CONTAINER_OF(region, struct script_memory_region, region);
+}
+
+static uint32_t memory_read(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct memory_transfer *transfer = &transfers[i];
+		struct script_memory_region *memory =
+			memory_of(transfer->region, transfer->offset, transfer->length);
+
+		if (memory->is_gone) {
+			*error = -EFAULT;
+			return i;
+		}
+		memcpy(transfer->bytes, memory->bytes + transfer->offset, transfer->length);
+	}
+	return count;
+}
+
+static uint32_t memory_write(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct memory_transfer *transfer = &transfers[i];
+		struct script_memory_region *memory =
+			memory_of(transfer->region, transfer->offset, transfer->length);
+
+		if (memory->is_gone) {
+			*error = -EFAULT;
+			return i;
+		}
+		memcpy(memory->bytes + transfer->offset, transfer->bytes, transfer->length);
+	}
+	return count;
+}
+
+static int memory_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
+			       uint64_t swap, uint64_t *original)
+{
+	struct script_memory_region *memory = memory_of(region, offset, 8);
+
+	if (memory->is_gone)
+		return -EFAULT;
+	memcpy(original, memory->bytes + offset, 8);
+	if (*original == compare)
+		memcpy(memory->bytes + offset, &swap, 8);
+	return 0;
+}
+
+static int memory_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
+			    uint64_t *original)
+{
+	struct script_memory_region *memory = memory_of(region, offset, 8);
+	uint64_t sum;
+
+	if (memory->is_gone)
+		return -EFAULT;
+	memcpy(original, memory->bytes + offset, 8);
+	sum = *original + add;
+	memcpy(memory->bytes + offset, &sum, 8);
+	return 0;
+}
+
+static const struct client_memory_ops memory_ops = {
+	.mode = "script",
+	.read = memory_read,
+	.write = memory_write,
+	.compare_swap = memory_compare_swap,
+	.fetch_add = memory_fetch_add,
+};
+
+static bool register_region(struct script_device *device, uint32_t index)
+{
+	const struct script_region *given = &device->script->regions[index];
+	struct script_memory_region *memory = &device->regions[index];
+
+	memory->bytes = calloc(1, given->length);
+	if (memory->bytes == NULL)
+		return false;
+	memory->region = (struct client_region){
+		.ops = &memory_ops,
+		.space = memory,
+		.bytes = given->length,
+	};
+	memory->mr = (struct mr){
+		.pd = given->is_of_other_pd ? &device->other_pd : &device->pd,
+		.region = &memory->region,
+		.iova = given->address,
+		.length = given->length,
+		.access = given->access,
+	};
+	if (mr_register(&device->engine, &memory->mr) != 0)
+		return false;
+	memory->is_registered = true;
+	device->region_keys[index] = memory->mr.key;
+	return true;
+}
+
+uint8_t *script_device_bytes(struct script_device *device, uint64_t address)
+{
+	const struct script_region *region = script_find_region(device->script, address, 1);
+
+	assert(region != NULL);
+	return device->regions[region - device->script->regions].bytes +
+	       (address - region->address);
+}
+
+void script_device_unmap(struct script_device *device, uint32_t region)
+{
+	device->regions[region].is_gone = true;
+}
+
+void script_device_deregister(struct script_device *device, uint32_t region)
+{
+	struct script_memory_region *memory = &device->regions[region];
+
+	if (memory->is_registered)
+		mr_deregister(&device->engine, &memory->mr);
+	memory->is_registered = false;
+}
+
+/* --- the queue pair -------------------------------------------------------------------------- */
+
+static bool to_state(struct script_device *device, struct rnic_qp_attributes *attributes,
+		     enum rnic_qp_state state, uint32_t mask)
+{
+	if (device->script->settings[SETTING_STATE] < state)
+		return true;
+	attributes->state = state;
+	return qp_modify(device->qp, attributes, mask | RNIC_QP_ATTR_STATE) == 0;
+}
+
+static bool bring_up(struct script_device *device)
+{
+	const uint64_t *settings = device->script->settings;
+	struct rnic_qp_attributes attributes = {
+		.access_flags = (uint32_t)settings[SETTING_ACCESS],
+		.port = PORT,
+		.path_mtu = (uint8_t)(__builtin_ctzll(settings[SETTING_MTU]) - 7),
+		.dest_qpn = SCRIPT_QPN,
+		.rq_psn = (uint32_t)settings[SETTING_RECV_PSN],
+		.sq_psn = (uint32_t)settings[SETTING_SEND_PSN],
+		.max_rd_atomic = (uint8_t)settings[SETTING_MAX_RD_ATOMIC],
+		.max_dest_rd_atomic = (uint8_t)settings[SETTING_MAX_DEST_RD_ATOMIC],
+		.min_rnr_timer = (uint8_t)settings[SETTING_MIN_RNR_TIMER],
+		.timeout = (uint8_t)settings[SETTING_TIMEOUT],
+		.retry_count = (uint8_t)settings[SETTING_RETRY],
+		.rnr_retry = (uint8_t)settings[SETTING_RNR_RETRY],
+		.path = {.dest_gid = rnic_gid_from_ipv4(script_address),
+			 .hop_limit = HOP_LIMIT,
+			 .is_global = 1,
+			 .port = PORT},
+	};
+
+	return to_state(device, &attributes, RNIC_QP_STATE_INIT,
+			RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS) &&
+	       to_state(device, &attributes, RNIC_QP_STATE_RTR,
+			RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
+				RNIC_QP_ATTR_RQ_PSN | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC |
+				RNIC_QP_ATTR_MIN_RNR_TIMER) &&
+	       to_state(device, &attributes, RNIC_QP_STATE_RTS,
+			RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+				RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC);
+}
+
+static bool create_qp(struct script_device *device)
+{
+	const struct qp_config config = {
+		.type = RNIC_QP_TYPE_RC,
+		.pd = &device->pd,
+		.send_cq = &device->send_cq,
+		.recv_cq = &device->recv_cq,
+		.capacities = {.max_send_wr = SCRIPT_POSTS_MAX,
+			       .max_recv_wr = SCRIPT_POSTS_MAX,
+			       .max_send_sge = SCRIPT_SGES_MAX,
+			       .max_recv_sge = SCRIPT_SGES_MAX,
+			       .max_inline_bytes = INLINE_BYTES},
+	};
+
+	return qp_create(&device->engine, &config, &device->qp) == 0;
+}
+
+bool script_device_init(struct script_device *device, const struct script *script, FILE *log)
+{
+	const struct engine_config config = {
+		.sink = &sink,
+		.sink_context = device,
+		.seed = 1,
+		.max_qps = 1,
+		.max_mrs = SCRIPT_REGIONS_MAX,
+	};
+	struct rnic_gid gid = rnic_gid_from_ipv4(engine_address);
+
+	*device = (struct script_device){
+		.script = script,
+		.now_ns = START_NS,
+		.start_ns = START_NS,
+		.send_cq_room = (uint32_t)script->settings[SETTING_SEND_CQ],
+		.recv_cq_room = (uint32_t)script->settings[SETTING_RECV_CQ],
+		.log = log,
+	};
+	for (uint32_t kind = 0; kind < SEEN_COUNT; kind++)
+		list_start(&device->seen[kind]);
+	list_start(&device->inbound);
+	if (engine_init(&device->engine, &config) != 0)
+		return false;
+	device->engine.now_ns = device->now_ns;
+	engine_set_gid(&device->engine, 0, &gid);
+	for (uint32_t i = 0; i < script->region_count; i++) {
+		if (!register_region(device, i))
+			return false;
+	}
+	if (!create_qp(device) || !bring_up(device))
+		return false;
+	device->resolver = (struct script_resolver){
+		.script = script,
+		.region_keys = device->region_keys,
+		.script_qpn = SCRIPT_QPN,
+		.engine_qpn = device->qp->qpn,
+	};
+	return true;
+}
+
+void script_device_fini(struct script_device *device)
+{
+	if (device->qp != NULL)
+		qp_destroy(device->qp);
+	for (uint32_t i = 0; i < device->script->region_count; i++) {
+		script_device_deregister(device, i);
+		free(device->regions[i].bytes);
+	}
+	engine_fini(&device->engine);
+	for (uint32_t kind = 0; kind < SEEN_COUNT; kind++)
+		list_clear(&device->seen[kind]);
+	list_clear(&device->inbound);
+}
+
+bool script_device_modify(struct script_device *device, enum rnic_qp_state state)
+{
+	const struct rnic_qp_attributes attributes = {.state = state};
+
+	return qp_modify(device->qp, &attributes, RNIC_QP_ATTR_STATE) == 0;
+}
+
+/* --- stimuli --------------------------------------------------------------------------------- */
+
+void script_device_receive(struct script_device *device, const struct script_packet *packet)
+{
+	const struct rnic_addresses addresses = {
+		.source =
+			rnic_gid_from_ipv4(packet->is_from_other ? other_address : script_address),
+		.dest = rnic_gid_from_ipv4(engine_address),
+		.source_port = SOURCE_PORT,
+		.hop_limit = HOP_LIMIT,
+	};
+	struct script_seen *inbound = append(device, &device->inbound);
+	uint32_t length =
+		script_packet_encode(packet, &device->resolver, &addresses, inbound->bytes);
+
+	if (rnic_packet_decode(&inbound->packet, &addresses, inbound->bytes, length) != 0) {
+		log_time(device);
+		fprintf(device->log, "< a packet that no decoder takes\n");
+		return;
+	}
+	if (rnic_icrc_check(&addresses, inbound->bytes, length, NULL) == RNIC_ICRC_BAD) {
+		log_packet(device, "<", &inbound->packet, " (damaged: dropped)");
+		return;
+	}
+	log_packet(device, "<", &inbound->packet, packet->is_from_other ? " from_other" : "");
+	engine_receive(&device->engine, &inbound->packet, device->now_ns);
+}
+
+static void log_post(struct script_device *device, const char *queue,
+		     const struct script_post *post)
+{
+	log_time(device);
+	fprintf(device->log, "  post %s wr %" PRIu64 "\n", queue, post->wr_id);
+}
+
+void script_device_post_send(struct script_device *device, const struct script_post *post)
+{
+	struct rnic_sge sges[SCRIPT_SGES_MAX];
+	uint8_t inline_bytes[INLINE_BYTES];
+	struct work work = {
+		.wr_id = post->wr_id,
+		.remote_address = post->remote_address,
+		.compare = post->compare,
+		.swap_or_add = post->swap_or_add,
+		.rkey = resolve(device, &post->rkey),
+		.immediate = post->immediate,
+		.length = sum_of_sges(post),
+		.opcode = post->is_malformed ? (uint8_t)RNIC_WR_OPCODE_COUNT : post->opcode,
+		.flags = post->flags,
+		.sge_count = (uint8_t)post->sge_count,
+	};
+
+	log_post(device, "send", post);
+	resolve_sges(device, post, sges);
+	if (post->flags & RNIC_SEND_INLINE) {
+		uint32_t copied = 0;
+
+		if (work.length > INLINE_BYTES)
+			work.opcode = RNIC_WR_OPCODE_COUNT;
+		for (uint32_t i = 0; work.length <= INLINE_BYTES && i < post->sge_count; i++) {
+			memcpy(inline_bytes + copied, script_device_bytes(device, sges[i].address),
+			       sges[i].length);
+			copied += sges[i].length;
+		}
+		work.sge_count = 0;
+	}
+	qp_post_send(device->qp, &work, sges, inline_bytes);
+}
+
+void script_device_post_recv(struct script_device *device, const struct script_post *post)
+{
+	log_post(device, "recv", post);
+	assert(device->ring_posted < SCRIPT_POSTS_MAX);
+	device->ring[device->ring_posted++] = post;
+	if (device->qp->state == RNIC_QP_STATE_ERR)
+		qp_flush_receives(device->qp);
+}
+
+/* --- turns ----------------------------------------------------------------------------------- */
+
+/* Headers, payload, pad and ICRC; the length, or the error of the client's memory. */
+static int encode(const struct packet_builder *builder, uint8_t *bytes)
+{
+	const struct rnic_packet *packet = &builder->packet;
+	size_t length = rnic_packet_encode_headers(packet, bytes);
+
+	for (uint32_t i = 0; i < builder->piece_count; i++) {
+		const struct payload_piece *piece = &builder->pieces[i];
+		struct memory_transfer transfer = {piece->region, piece->offset, bytes + length,
+						   piece->length};
+		int error = 0;
+
+		assert(length + piece->length <= RNIC_PACKET_BYTES_MAX - RNIC_ICRC_BYTES);
+		if (piece->region == NULL)
+			memcpy(bytes + length, piece->inline_bytes, piece->length);
+		else if (memory_read(&transfer, 1, &error) != 1)
+			return error;
+		length += piece->length;
+	}
+	memset(bytes + length, 0, rnic_pad_bytes(packet->payload_bytes));
+	length += rnic_pad_bytes(packet->payload_bytes);
+	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet->addresses, 0, bytes, length));
+	return (int)length + RNIC_ICRC_BYTES;
+}
+
+/* What the engine sent is read again from its bytes. */
+static void see_packet(struct script_device *device, const struct packet_builder *builder)
+{
+	const struct rnic_addresses *addresses = &builder->packet.addresses;
+	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
+	struct rnic_gid dest = rnic_gid_from_ipv4(script_address);
+	struct script_seen *seen;
+	int length = encode(builder, bytes);
+
+	if (length < 0) {
+		engine_payload_failed(&device->engine, builder->qp, builder->packet.psn,
+				      !builder->packet.row->is_request, length, device->now_ns);
+		return;
+	}
+	seen = append(device, &device->seen[SEEN_PACKET]);
+	memcpy(seen->bytes, bytes, (size_t)length);
+	if (rnic_packet_decode(&seen->packet, addresses, seen->bytes, (size_t)length) != 0 ||
+	    rnic_icrc_check(addresses, seen->bytes, (size_t)length, NULL) != RNIC_ICRC_GOOD) {
+		device->fault = "the engine sent a packet that cannot be decoded";
+		seen->packet = builder->packet;
+		seen->packet.payload_bytes = 0;
+	} else if (!rnic_gid_equal(&addresses->dest, &dest)) {
+		device->fault = "the engine sent a packet to an address that is not the peer's";
+	}
+	log_packet(device, ">", &seen->packet, "");
+}
+
+void script_device_turn(struct script_device *device)
+{
+	struct packet_builder builder;
+	uint32_t count = 0;
+
+	engine_flush(&device->engine, device->now_ns);
+	list_clear(&device->inbound);
+	if (engine_next_deadline_ns(&device->engine) <= device->now_ns)
+		engine_tick(&device->engine, device->now_ns);
+	while (device->fault == NULL &&
+	       engine_transmit(&device->engine, &builder, device->now_ns)) {
+		see_packet(device, &builder);
+		if (++count == PACKETS_MAX)
+			device->fault = "the engine does not stop sending";
+	}
+}
+
+void script_device_advance(struct script_device *device, uint64_t until_ns)
+{
+	uint64_t deadline_ns = engine_next_deadline_ns(&device->engine);
+
+	device->now_ns = deadline_ns < until_ns ? deadline_ns : until_ns;
+	script_device_turn(device);
+}
