@@ -23,11 +23,10 @@ cmake -S "$top" -B "$build" -G Ninja -DRNIC_TESTS=OFF >/dev/null
 cmake --build "$build" | tail -n 1
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/rnicd-quickstart-XXXXXX")
-processes=()
 cleanup() {
 	status=$?
 	trap - EXIT
-	for process in "${processes[@]}"; do kill "$process" 2>/dev/null || true; done
+	jobs -p | xargs -r kill 2>/dev/null || true
 	wait 2>/dev/null || true
 	rm -rf "$work"
 	exit $status
@@ -45,16 +44,23 @@ wait_until() {
 	done
 }
 
-# start_rnic NAME ADDRESS
+# start_rnic NAME ADDRESS [OPTION...]; its process is then $rnic.
 start_rnic() {
-	echo "\$ rnicd --address $2 --socket $1.sock --capture $1.pcapng &"
-	"$build/bin/rnicd" --address "$2" --socket "$work/$1.sock" --capture "$work/$1.pcapng" \
-		>"$work/$1.log" 2>&1 &
-	processes+=($!)
-	wait_until 10 "$build/bin/rnicctl" show device --socket "$work/$1.sock" || {
-		cat "$work/$1.log"
+	local name=$1 address=$2
+	shift 2
+	echo "\$ rnicd --address $address --socket $name.sock $* &"
+	(cd "$work" && exec "$build/bin/rnicd" --address "$address" \
+		--socket "$work/$name.sock" "$@" >"$name.log" 2>&1) &
+	rnic=$!
+	wait_until 10 "$build/bin/rnicctl" show device --socket "$work/$name.sock" || {
+		cat "$work/$name.log"
 		exit 1
 	}
+}
+
+stop_rnic() {
+	kill "$1"
+	wait "$1" || true
 }
 
 is_listening() {
@@ -63,13 +69,12 @@ is_listening() {
 
 # across PROGRAM OPTION...: server on RNIC a, client on RNIC b.
 across() {
-	local program=$1 port=$((20000 + RANDOM % 20000)) server
+	local program=$1 port=$((20000 + RANDOM % 12000)) server
 	shift
 	echo "\$ rnic-run --socket a.sock $program $* &"
 	"$build/bin/rnic-run" --socket "$work/a.sock" "$program" -p $port "$@" \
 		>"$work/server" 2>&1 &
 	server=$!
-	processes+=("$server")
 	wait_until 10 is_listening $port || {
 		cat "$work/server"
 		exit 1
@@ -82,6 +87,7 @@ across() {
 say "two RNICs"
 start_rnic a 127.0.0.2
 start_rnic b 127.0.0.3
+rnic_b=$rnic
 "$build/bin/rnicctl" show device --socket "$work/a.sock"
 
 # The index of the GID that stands for the RNIC's IPv4 address is the same on both.
@@ -94,9 +100,11 @@ across ibv_rc_pingpong -g "$gid" -c -n 1000
 say "ib_write_bw"
 across ib_write_bw -x "$gid" -F -s 65536 -n 5000 --report_gbits
 
-say "the first packets of RNIC b, as Wireshark reads them"
-kill "${processes[1]}"
-wait "${processes[1]}" || true
+say "the first packets, as Wireshark reads them"
+stop_rnic $rnic_b
+start_rnic b 127.0.0.3 --capture b.pcapng
+across ibv_rc_pingpong -g "$gid" -s 100 -n 4
+stop_rnic $rnic
 tshark -r "$work/b.pcapng" -c 12 --disable-protocol rpcordma --disable-protocol infiniband.eoib \
 	2>/dev/null | cut -c 1-110
 

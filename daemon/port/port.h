@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A port carries datagrams between this device and the network: UDP by io_uring, UDP by plain sockets,
- * or back to ourselves. Ports stack: fault and capture are ports that hold the next one.
+ * A port carries datagrams between this device and the network: UDP by io_uring, UDP by plain
+ * sockets, or back to ourselves. Ports stack: fault and capture are ports that hold the next one.
  *
  * A datagram is one RoCEv2 packet from the BTH on. On its way out it has no ICRC yet: the port that
  * puts it on the wire knows the IPv4 identification and writes it (segment.h). On its way in the
@@ -22,7 +22,8 @@ struct datagram {
 	struct rnic_addresses addresses;
 	uint8_t *bytes;	 /* outbound: room for RNIC_ICRC_BYTES behind `length` */
 	uint32_t length; /* outbound: without ICRC; inbound: with it */
-	uint32_t damage; /* outbound: number of the bit to flip after the ICRC was written, plus 1; 0 none */
+	uint32_t damage; /* outbound: number of the bit to flip after the ICRC was written, plus 1;
+			    0 none */
 	uint64_t received_ns; /* inbound */
 };
 
@@ -33,30 +34,33 @@ struct port_counters {
 	uint64_t sent_bytes;
 	uint64_t received_datagrams;
 	uint64_t received_bytes;
-	uint64_t send_calls;	/* system calls, for the copies-and-wakeups table */
+	uint64_t send_calls; /* system calls, for the copies-and-wakeups table */
 	uint64_t receive_calls;
-	uint64_t send_refused;	/* the network said no for good (unreachable, too long): lost, as on a wire */
+	uint64_t send_refused; /* the network said no for good (unreachable, too long): lost, as on
+				  a wire */
 	uint64_t truncated;
 };
 
 struct port_ops {
 	const char *name; /* "uring", "socket", "loopback", "fault", "capture" */
 	/*
-	 * Fetches up to `max` datagrams that have arrived and returns how many. Their bytes are valid
-	 * until the next receive. Never blocks.
+	 * Fetches up to `max` datagrams that have arrived and returns how many. Their bytes are
+	 * valid until the next receive. Never blocks.
 	 */
-	uint32_t (*receive)(struct port *port, struct datagram *into, uint32_t max, uint64_t now_ns);
+	uint32_t (*receive)(struct port *port, struct datagram *into, uint32_t max,
+			    uint64_t now_ns);
 	/*
 	 * Sends in order and returns how many were taken; the rest is to be offered again when the
-	 * port is writable. Bytes are free again on return. A datagram that can never be sent counts as
-	 * taken and in send_refused.
+	 * port is writable. Bytes are free again on return. A datagram that can never be sent
+	 * counts as taken and in send_refused.
 	 */
 	uint32_t (*transmit)(struct port *port, struct datagram *datagrams, uint32_t count,
 			     uint64_t now_ns);
 	/* Instant at which receive or transmit has something to do without any arrival (a delayed
 	 * datagram); UINT64_MAX when none. */
 	uint64_t (*next_deadline_ns)(const struct port *port);
-	/* Descriptors to watch: calls `watch` for each with whether it is watched for writing too. */
+	/* Descriptors to watch: calls `watch` for each with whether it is watched for writing too.
+	 */
 	void (*watch)(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
 		      void *context);
 	void (*close)(struct port *port);

@@ -53,8 +53,9 @@ is_capturing() {
 
 # capture_start SIDE FILE COUNT: COUNT is how many captures then run in that namespace.
 capture_start() {
-	exec_on "$1" tcpdump -i "veth$1" -U -B 65536 --immediate-mode -w "$2" udp port 4791 \
-		>"$WORK/tcpdump.log" 2>&1 &
+	# The buffer holds all packets of the test, each in a slot of the size of -s.
+	exec_on "$1" tcpdump -i "veth$1" -U -s 9200 -B 131072 --immediate-mode -w "$2" \
+		udp port 4791 >"$WORK/tcpdump.log" 2>&1 &
 	processes+=($!)
 	capture_pid=$!
 	wait_for 10 is_capturing "$1" "$3" || fail "tcpdump starts" "$WORK/tcpdump.log"
@@ -79,7 +80,9 @@ built-in)
 	;;
 wire)
 	topology_start "$1" "$2" "$family"
-	# The daemons notice the first capture while this traffic runs; the second one is judged.
+	# Each daemon notices the first capture in its namespace while this traffic runs; then comes
+	# the one that is judged.
+	capture_start 0 /dev/null 1
 	capture_start 1 /dev/null 1
 	pair_run ibv_rc_pingpong -n 5000
 	pair_run ib_write_bw -F -c RC -s 65536 -D 1

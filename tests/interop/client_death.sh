@@ -26,7 +26,7 @@ expect_end() {
 	check "$1: so does the server" test "$server_status" -ne 0
 }
 
-for program in "ib_write_bw -F -c RC -D 600" "ib_send_bw -F -c RC -D 600 -e" \
+for program in "ib_write_bw -F -c RC -D 600" "ib_send_bw -F -c RC -e -n 100000000" \
 	"ibv_rc_pingpong -e -n 100000000" "ib_read_bw -F -c RC -q 16 -D 600"; do
 	# shellcheck disable=SC2086 # words
 	start_endless $program
@@ -39,7 +39,7 @@ done
 pair_run ibv_rc_pingpong -c
 
 # A peer that vanishes is an error of the survivor's work, within its retries, and never a hang.
-start_endless ibv_rc_pingpong -e -n 100000000
+start_endless ib_write_bw -F -c RC -D 600
 kill -KILL "$server_pid"
 pair_wait 30
 check "the server is killed: the client ends with an error" \

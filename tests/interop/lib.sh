@@ -44,7 +44,7 @@ side_options=("" "")
 side_gid=(0 0)
 server_address=127.0.0.1
 loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run's own
-next_port=$((20000 + RUN_ID % 400 * 100))
+next_port=$((20000 + RUN_ID % 120 * 100)) # below those that the kernel gives to clients
 
 if [ -n "$SLOW" ]; then
 	# Programs of the distribution are not built with the sanitizer that our libraries bring
@@ -106,10 +106,18 @@ end_process() {
 	wait_for 5 has_ended "$1" || kill -KILL "$1" 2>/dev/null
 }
 
+# A number may have come to mean another process since ours ended.
+is_ours() {
+	grep -q "^PPid:[[:space:]]*$$\$" "/proc/$1/status" 2>/dev/null ||
+		grep -q "$WORK" "/proc/$1/cmdline" 2>/dev/null
+}
+
 cleanup() {
 	local status=$? process namespace
 	trap - EXIT
-	for process in "${processes[@]}"; do end_process "$process"; done
+	for process in "${processes[@]}"; do
+		if is_ours "$process"; then end_process "$process"; fi
+	done
 	for namespace in "${namespaces[@]}"; do ip netns delete "$namespace" 2>/dev/null; done
 	if [ -n "${RNIC_TEST_KEEP:-}" ]; then echo "logs: $WORK"; else rm -rf "$WORK"; fi
 	exit $status
@@ -208,6 +216,7 @@ daemon_answers_or_ended() {
 # daemon_restart SIDE: as it was started, after its end.
 daemon_restart() {
 	eval "daemon_start $1 ${side_options[$1]}"
+	find_gid "$1" "${side_address[$1]}"
 }
 
 find_gid() {
@@ -316,6 +325,7 @@ pair_start() {
 	local program=$1 port gid=-x
 	shift
 	next_port=$((next_port + 1))
+	while is_listening 0 $next_port; do next_port=$((next_port + 1)); done
 	port=$next_port
 	case $program in ibv_*) gid=-g ;; esac
 	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "$program" -p $port \
@@ -352,11 +362,16 @@ pair_run() {
 	local start=$SECONDS
 	pair_start "$@"
 	pair_wait $((PAIR_SECONDS * (${SLOW:-0} * 3 + 1)))
+	pair_judge "$* ($((SECONDS - start)) s)"
+}
+
+# pair_judge WHAT: both ended well.
+pair_judge() {
 	if [ "$client_status" -eq 0 ] && [ "$server_status" -eq 0 ]; then
-		pass "$* ($((SECONDS - start)) s)"
+		pass "$1"
 	else
 		cat "$WORK/server.out" "$WORK/client.out" >"$WORK/pair.out"
-		fail "$* (client $client_status, server $server_status)" "$WORK/pair.out"
+		fail "$1 (client $client_status, server $server_status)" "$WORK/pair.out"
 		return 1
 	fi
 }

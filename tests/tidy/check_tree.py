@@ -279,8 +279,8 @@ def project_symbols(build):
 
 
 def check_engine_archive(tree, build):
-    archives = [path for pattern in ("*engine*.a", "*daemon_cm*.a")
-                for path in pathlib.Path(build).rglob(pattern)]
+    archives = [path for name in ("librnic_engine.a", "librnic_cm.a")
+                for path in pathlib.Path(build).rglob(name)]
     if not archives:
         tree.complaints.append("no archive of the engine in the build tree")
         return

@@ -101,7 +101,8 @@ class Rules(unittest.TestCase):
                 source.write_text(text)
                 compiler = shutil.which("cc") or shutil.which("clang")
                 subprocess.run([compiler, "-O0", "-c", source, "-o", f"{build}/a.o"], check=True)
-                subprocess.run(["ar", "rc", f"{build}/libengine.a", f"{build}/a.o"], check=True)
+                archive = f"{build}/librnic_engine.a"
+                subprocess.run(["ar", "rc", archive, f"{build}/a.o"], check=True)
                 tree = check_tree.Tree(build)
                 check_tree.check_engine_archive(tree, build)
                 self.assertEqual(tree.complaints == [], is_good, tree.complaints)

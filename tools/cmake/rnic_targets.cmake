@@ -5,7 +5,7 @@
 #   rnic_static_library(NAME FILES... [USES LIBRARY...])   one folder, one static library; the
 #                                                          folder's parent is its include root
 #   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin
-#   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program, run by ctest, label unit
+#   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
 
 add_library(rnic_options INTERFACE)
