@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -200,6 +202,29 @@ static void test_wrong_descriptors(void **state)
 	expect_unharmed();
 }
 
+/* Descriptors that come with a message of no bytes are let go with the connection. */
+static void test_descriptors_of_empty_messages_are_closed(void **state)
+{
+	struct pollfd end = {.events = POLLIN};
+	int fds[RNIC_CTL_FDS_MAX], pipes[2], fd;
+
+	(void)state;
+	assert_int_equal(pipe(pipes), 0);
+	for (unsigned i = 0; i < COUNT_OF(fds); i++)
+		fds[i] = pipes[1];
+	fd = hostile_connect(&rnicd);
+	assert_true(hostile_send(fd, NULL, 0, fds, COUNT_OF(fds)));
+	hostile_expect_hang_up(fd);
+	close(fd);
+	close(pipes[1]);
+	/* The pipe ends when nobody holds its other end any more. */
+	end.fd = pipes[0];
+	assert_int_equal(poll(&end, 1, 20000), 1);
+	assert_true((end.revents & POLLHUP) != 0);
+	close(pipes[0]);
+	expect_unharmed();
+}
+
 static void test_registering_files_that_may_shrink(void **state)
 {
 	struct hostile_client client;
@@ -282,6 +307,89 @@ static void test_admin_may_only_look(void **state)
 	assert_int_equal(reply.fd_count, 0);
 	assert_true(hostile_call(fd, RNIC_CTL_ALLOC_PD, NULL, 0, &reply));
 	assert_int_equal(reply.header.status, -EPERM);
+	close(fd);
+	expect_unharmed();
+}
+
+/* Asks for a listing over `fd`, which said HELLO, and returns the first row and how many came. */
+static uint32_t show(int fd, uint32_t kind, void *row, size_t row_bytes)
+{
+	const struct rnic_ctl_show request = {.kind = kind};
+	struct rnic_ctl_show_reply answer;
+	struct hostile_reply reply;
+
+	hostile_must(fd, RNIC_CTL_SHOW, &request, sizeof(request), &reply);
+	memcpy(&answer, reply.payload, sizeof(answer));
+	assert_int_equal(answer.row_bytes, row_bytes);
+	memcpy(row, reply.payload + sizeof(answer), row_bytes);
+	return answer.row_count;
+}
+
+/* A connection of the user nobody, opened by root. */
+static int connect_as_nobody(void)
+{
+	int fd;
+
+	assert_int_equal(chmod(rnicd.directory, 0755), 0);
+	assert_int_equal(seteuid(65534), 0);
+	fd = hostile_connect(&rnicd);
+	assert_int_equal(seteuid(0), 0);
+	return fd;
+}
+
+static void test_other_users_see_no_keys(void **state)
+{
+	const struct hello_message hello = make_hello(RNIC_HELLO_ADMIN);
+	struct hostile_reply reply;
+	struct rnic_show_qp qp;
+	int ours, theirs;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skipped: it takes root to be two users\n");
+		skip();
+	}
+	ours = hostile_connect(&rnicd);
+	theirs = connect_as_nobody();
+	assert_true(hostile_send(ours, &hello, sizeof(hello), NULL, 0));
+	assert_true(hostile_receive(ours, &reply));
+	assert_true(hostile_send(theirs, &hello, sizeof(hello), NULL, 0));
+	assert_true(hostile_receive(theirs, &reply));
+	assert_int_equal(show(ours, RNIC_SHOW_QPS, &qp, sizeof(qp)), 1);
+	assert_int_equal(qp.qpn, witness.qpn);
+	assert_int_equal(show(theirs, RNIC_SHOW_QPS, &qp, sizeof(qp)), 0);
+	close(ours);
+	close(theirs);
+	expect_unharmed();
+}
+
+/* By its number, another user's process could be any process: root's, for one. */
+static void test_other_users_are_not_reached_by_number(void **state)
+{
+	const struct hello_message hello = make_hello(RNIC_HELLO_MEMORY_FD);
+	struct rnic_ctl_register_mr request = {.access = 1, .mode = RNIC_MEMORY_REMOTE, .length = 1};
+	struct hostile_reply reply;
+	struct rnic_show_mr mr;
+	int memory_fd, fd;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skipped: it takes root to be two users\n");
+		skip();
+	}
+	memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	fd = connect_as_nobody();
+	assert_true(hostile_send(fd, &hello, sizeof(hello), &memory_fd, 1));
+	assert_true(hostile_receive(fd, &reply));
+	assert_int_equal(reply.header.status, 0);
+	for (unsigned i = 0; i < reply.fd_count; i++)
+		close(reply.fds[i]);
+	hostile_must(fd, RNIC_CTL_ALLOC_PD, NULL, 0, &reply);
+	memcpy(&request.pd, reply.payload, sizeof(request.pd));
+	hostile_must(fd, RNIC_CTL_REGISTER_MR, &request, sizeof(request), &reply);
+	assert_int_equal(show(fd, RNIC_SHOW_MRS, &mr, sizeof(mr)), 1);
+	assert_int_equal(mr.mode, RNIC_MEMORY_PROC_MEM);
+	close(memory_fd);
 	close(fd);
 	expect_unharmed();
 }
@@ -390,7 +498,7 @@ static void lie_doorbell_slot(struct hostile_client *client)
 
 static void lie_doorbell_kind(struct hostile_client *client)
 {
-	hostile_ring(client, RNIC_DOORBELL(3, 0));
+	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SRQ, 0));
 }
 
 /* The index is believed until the ring seems full. */
@@ -564,9 +672,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_unknown_operations_are_refused),
 		cmocka_unit_test(test_hello_lies),
 		cmocka_unit_test(test_wrong_descriptors),
+		cmocka_unit_test(test_descriptors_of_empty_messages_are_closed),
 		cmocka_unit_test(test_registering_files_that_may_shrink),
 		cmocka_unit_test(test_stale_and_invented_handles),
 		cmocka_unit_test(test_admin_may_only_look),
+		cmocka_unit_test(test_other_users_see_no_keys),
+		cmocka_unit_test(test_other_users_are_not_reached_by_number),
 		cmocka_unit_test(test_replies_not_taken),
 		cmocka_unit_test(test_quotas),
 		cmocka_unit_test(test_oversized_wishes),

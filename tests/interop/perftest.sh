@@ -35,12 +35,13 @@ for verb in write read send atomic; do
 	pair_run ib_${verb}_bw -F -c RC -s 8 -n $small
 done
 
-# perftest has no events for WRITE, and with -b it waits for events of queues that it left full.
+# perftest has no events for WRITE. With -b it arms queues that it left full and waits.
 for verb in read send atomic; do
 	pair_run ib_${verb}_bw -F -c RC -e -n 1000
 	pair_run ib_${verb}_lat -F -c RC -e -n 1000
 done
 pair_run ib_send_bw -F -c RC -s 64 -q 4 -e -n 1000
+pair_run ib_send_bw -F -c RC -b -q 4 -e -n 1000
 
 for verb in write send; do
 	pair_run ib_${verb}_bw -F -c RC --inline_size 236 -s 236 -n 1000
