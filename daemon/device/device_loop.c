@@ -164,12 +164,15 @@ static void loop_arm_timer(struct device_loop *loop, uint64_t deadline_ns, uint6
 		loop->timer_armed_ns = deadline_ns;
 }
 
-/* Notes how long there was no client; stops the loop when that is long enough. */
+/*
+ * Notes how long there was no client; stops the loop when that is long enough. Whoever asks for a
+ * listing counts too: rnic-run does so to see that we are there, for a client that it starts next.
+ */
 static uint64_t loop_idle_deadline_ns(struct device_loop *loop, uint64_t now_ns)
 {
 	if (loop->config.exit_when_idle_ns == UINT64_MAX)
 		return UINT64_MAX;
-	if (loop->device->sessions.client_count > 0) {
+	if (loop->device->sessions.session_count > 0) {
 		loop->idle_since_ns = now_ns;
 		return UINT64_MAX;
 	}
@@ -215,8 +218,12 @@ static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
 	device_report_failures(loop->device);
 	if (idle_ns < deadline_ns)
 		deadline_ns = idle_ns;
-	if (loop->is_stopping || deadline_ns <= now_ns || deadline_ns - now_ns < LOOP_NEAR_NS)
+	if (loop->is_stopping)
 		return;
+	if (deadline_ns <= now_ns || deadline_ns - now_ns < LOOP_NEAR_NS) {
+		loop_look(loop, now_ns);
+		return;
+	}
 	session_set_announce_sleep(sessions);
 	if (session_set_take_work(sessions) == 0 && !session_set_has_work(sessions)) {
 		loop_arm_timer(loop, deadline_ns, now_ns);

@@ -25,22 +25,20 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 		.status = (uint8_t)status,
 		.opcode = kind->completion,
 		.is_solicited = status != RNIC_WC_SUCCESS,
+		.is_silent = status == RNIC_WC_SUCCESS && !(work->flags & RNIC_SEND_SIGNALED),
 	};
-	bool is_reported = status != RNIC_WC_SUCCESS || (work->flags & RNIC_SEND_SIGNALED);
 
 	assert(queue->retired != queue->posted);
 	/* It may end before it was started. */
 	if (queue->next == queue->retired)
 		queue->next++;
 	queue->retired++;
-	if (is_reported)
-		cq_complete(engine, qp->send_cq, &completion);
+	settle_completion(engine, qp->send_cq, &completion);
 }
 
 void completer_complete_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
 			       enum verdict verdict)
 {
-	memory_batch_flush(&engine->writes);
 	if (qp->state != RNIC_QP_STATE_ERR)
 		retire_oldest(engine, qp, status, verdict);
 }
@@ -208,8 +206,8 @@ static enum verdict scatter(struct engine *engine, struct qp *qp, uint32_t offse
 			.length = pieces[i].length,
 		};
 
-		if (memory_batch_add(&engine->writes, &transfer, qp,
-				     engine_write_tag(true, qp->requester.unacknowledged)) != 0)
+		if (settle_write(engine, qp, &transfer, SETTLE_RESPONSE,
+				 qp->requester.unacknowledged) != 0)
 			verdict = VERDICT_LOCAL_MEMORY_GONE;
 		bytes += pieces[i].length;
 	}
@@ -289,7 +287,7 @@ static void receive_atomic_acknowledge(struct engine *engine, struct qp *qp,
 		return;
 	verdict = scatter(engine, qp, 0, (const uint8_t *)&original, sizeof(original));
 	/* The bytes are on this stack. */
-	memory_batch_flush(&engine->writes);
+	settle_run(engine);
 	if (!is_alive(qp))
 		return;
 	if (verdict != VERDICT_PASS) {

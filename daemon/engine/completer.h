@@ -16,10 +16,8 @@ struct qp;
 /* One response packet (ACK, NAK, READ response, atomic ACK) for `qp`. */
 void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
 
-/*
- * Completes the oldest entry with `status` and frees its slot, after payload on its way was put in
- * place. Does nothing when that brought the QP into error, which flushed the entry.
- */
+/* Completes the oldest entry with `status` and frees its slot. Does nothing in ERR, where it was
+ * flushed. */
 void completer_complete_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
 			       enum verdict verdict);
 

@@ -16,10 +16,10 @@ struct cq {
 };
 
 /*
- * Delivers a completion through the sink, after all payload received so far was put in place. On
- * the first one that does not fit, raises RNIC_EVENT_CQ_ERR, and brings the completion's QP into
- * error.
+ * Delivers a completion through the sink; only settle.h calls this, since payload may have to be
+ * put in place first. False when it did not fit, or one before it did not: the caller brings the
+ * completion's QP into error. The first time raises RNIC_EVENT_CQ_ERR.
  */
-void cq_complete(struct engine *engine, struct cq *cq, const struct completion *completion);
+bool cq_deliver(struct engine *engine, struct cq *cq, const struct completion *completion);
 
 #endif

@@ -16,19 +16,6 @@
 #define DEFAULT_PKEY	 0xffff
 #define PKEY_MEMBER_BITS 0x7fff /* bit 15 tells full members from limited ones */
 
-/* The memory batch's word that bytes did not reach client memory. */
-static void write_failed(void *context, void *owner, uint64_t tag, int error)
-{
-	struct engine *engine = context;
-	struct qp *qp = owner;
-
-	engine->counters[COUNTER_MEMORY_ERRORS]++;
-	if (engine_write_tag_is_response(tag))
-		requester_write_failed(engine, qp);
-	else
-		responder_write_failed(engine, qp, engine_write_tag_psn(tag), error);
-}
-
 int engine_init(struct engine *engine, const struct engine_config *config)
 {
 	if (config->max_qps == 0 || config->max_mrs == 0)
@@ -40,7 +27,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	timer_heap_init(&engine->timers);
 	list_init(&engine->ready);
 	list_init(&engine->paths);
-	memory_batch_init(&engine->writes, MEMORY_WRITE, write_failed, engine);
+	settle_init(engine);
 	return 0;
 }
 
@@ -48,6 +35,7 @@ void engine_fini(struct engine *engine)
 {
 	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->paths));
 	assert(memory_batch_is_empty(&engine->writes));
+	assert(engine->settle.delivered == engine->settle.queued);
 	key_table_fini(&engine->qps);
 	key_table_fini(&engine->mrs);
 	timer_heap_fini(&engine->timers);
@@ -146,7 +134,7 @@ void engine_receive(struct engine *engine, const struct rnic_packet *packet, uin
 void engine_flush(struct engine *engine, uint64_t now_ns)
 {
 	engine->now_ns = now_ns;
-	memory_batch_flush(&engine->writes);
+	settle_run(engine);
 }
 
 /* --- packets out ----------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 #include "base/timer_heap.h"
 #include "engine/counters.h"
 #include "engine/limits.h"
+#include "engine/settle.h"
 #include "mem/memory_batch.h"
 #include "wire/packet.h"
 
@@ -24,25 +25,6 @@
 struct cq;
 struct qp;
 struct recv_queue;
-
-/* A completed work entry, before it becomes an entry of the client's ring. */
-struct completion {
-	uint64_t wr_id;
-	struct qp *qp;
-	uint32_t byte_count;
-	uint32_t immediate; /* or the invalidated rkey */
-	uint32_t source_qpn;
-	uint32_t vendor_error; /* enum verdict, 0 on success */
-	uint32_t retired;      /* entries ever retired from the work queue, this one included */
-	uint8_t status;	       /* enum rnic_wc_status */
-	uint8_t opcode;	       /* enum rnic_wc_opcode */
-	uint8_t wc_flags;      /* enum rnic_wc_flag */
-	bool is_recv;
-	bool is_srq;
-	bool is_solicited;
-	uint8_t service_level;
-	uint32_t source_gid_index;
-};
 
 /* What the engine tells its owner. Callbacks must not call the engine, except as noted. */
 struct engine_sink {
@@ -76,6 +58,7 @@ struct engine {
 	struct list paths;	    /* struct path */
 	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
 	struct memory_batch writes; /* inbound payload on its way to client memory */
+	struct settle settle;	    /* and what waits for it */
 	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
 	uint64_t counters[COUNTER_COUNT];
 	uint64_t now_ns; /* of the call under way */
@@ -116,9 +99,9 @@ void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid
 void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns);
 
 /*
- * Puts all payload received so far into client memory. To be called after a batch of
- * engine_receive() and before the buffers they came in are used again. Failures become NAKs and QP
- * errors.
+ * Puts all payload received so far into client memory and delivers the completions that waited for
+ * it. To be called after a batch of engine_receive() and before the buffers they came in are used
+ * again. Failures become NAKs and QP errors.
  */
 void engine_flush(struct engine *engine, uint64_t now_ns);
 
@@ -142,25 +125,6 @@ uint64_t engine_next_deadline_ns(const struct engine *engine);
 
 /* Runs the timers that have expired. Never late, as often as the owner likes. */
 void engine_tick(struct engine *engine, uint64_t now_ns);
-
-/*
- * Tags of engine->writes, whose owner is the QP: the packet that a payload came in, and whether
- * that was a READ response (the completer's) or a request (the responder's).
- */
-static inline uint64_t engine_write_tag(bool is_response_payload, struct rnic_psn psn)
-{
-	return (uint64_t)is_response_payload << 32 | psn.value;
-}
-
-static inline bool engine_write_tag_is_response(uint64_t tag)
-{
-	return (tag >> 32 & 1) != 0;
-}
-
-static inline struct rnic_psn engine_write_tag_psn(uint64_t tag)
-{
-	return rnic_psn((uint32_t)tag);
-}
 
 /*
  * For the roles of a QP: makes `out` a packet of `qp` to its peer, with addresses and base header,

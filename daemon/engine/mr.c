@@ -24,7 +24,7 @@ int mr_register(struct engine *engine, struct mr *mr)
 
 void mr_deregister(struct engine *engine, struct mr *mr)
 {
-	memory_batch_flush(&engine->writes);
+	settle_run(engine);
 	key_table_remove(&engine->mrs, mr->key >> 8);
 	mr->pd->references--;
 }

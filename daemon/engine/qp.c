@@ -74,6 +74,7 @@ static struct qp *allocate(struct engine *engine, const struct qp_config *config
 	qp->user = config->user;
 	list_init(&qp->ready_node);
 	list_init(&qp->path_node);
+	list_init(&qp->failures.node);
 	retry_init(qp);
 	return qp;
 }
@@ -119,7 +120,7 @@ static void forget(struct qp *qp)
 
 	/* What was received belongs to the client; the QP may fall into error over it, no matter.
 	 */
-	memory_batch_flush(&engine->writes);
+	settle_run(engine);
 	requester_reset(engine, qp);
 	path_put(qp->path);
 	qp->path = NULL;

@@ -55,6 +55,7 @@ struct qp {
 	struct recv_queue recv_queue;
 	struct responder responder;
 
+	struct settle_failures failures;
 	enum verdict last_error; /* why it went to ERR, or what it last complained of */
 	struct qp_counters counters;
 	void *user; /* the owner's */

@@ -502,12 +502,13 @@ void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
 	requester_rewind(engine, qp);
 }
 
-void requester_write_failed(struct engine *engine, struct qp *qp)
+void requester_write_failed(struct engine *engine, struct qp *qp, bool is_reported)
 {
 	const struct send_queue *queue = &qp->send_queue;
 
-	/* Data is put in place before its entry is completed, so that it is the oldest. */
-	if (queue->retired != queue->next &&
+	if (is_reported)
+		qp_enter_error(qp, VERDICT_LOCAL_MEMORY_GONE);
+	else if (queue->retired != queue->next &&
 	    work_kind(send_queue_at(queue, queue->retired))->has_response)
 		requester_fail(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
 }

@@ -62,8 +62,11 @@ void requester_fail(struct engine *engine, struct qp *qp, enum verdict verdict);
 /* The payload of packet `psn` could not be read: its entry fails once those before it are done. */
 void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn);
 
-/* Response data could not be written to client memory. */
-void requester_write_failed(struct engine *engine, struct qp *qp);
+/*
+ * Response data could not be written to client memory. `is_reported`: the completion of its entry
+ * tells so, else the entry is still the oldest.
+ */
+void requester_write_failed(struct engine *engine, struct qp *qp, bool is_reported);
 
 /*
  * The bytes [offset, offset + length) of the message of entry `index` as pieces of its SGEs (or of

@@ -95,7 +95,7 @@ static void complete_receive(struct engine *engine, struct qp *qp, struct comple
 	completion->source_qpn = qp->attributes.dest_qpn;
 	completion->retired = ++qp->recv_queue.retired;
 	completion->is_recv = true;
-	cq_complete(engine, qp->recv_cq, completion);
+	settle_completion(engine, qp->recv_cq, completion);
 }
 
 static void complete_receive_in_error(struct engine *engine, struct qp *qp, enum verdict verdict)
@@ -155,9 +155,11 @@ static void owe_acknowledge(struct qp *qp, struct rnic_psn psn)
 
 /*
  * Ends the connection over the packet `psn`: the answers to what came before it still leave, then
- * the NAK, then nothing (IBTA 1.4, 9.9.3).
+ * the NAK, then nothing (IBTA 1.4, 9.9.3). The receive entry under way fails with it or, unless
+ * `is_receive_at_fault`, is flushed.
  */
-static void fail(struct engine *engine, struct qp *qp, enum verdict verdict, struct rnic_psn psn)
+static void fail(struct engine *engine, struct qp *qp, enum verdict verdict, struct rnic_psn psn,
+		 bool is_receive_at_fault)
 {
 	const struct verdict_row *row = verdict_row(verdict);
 	struct responder *responder = &qp->responder;
@@ -173,7 +175,7 @@ static void fail(struct engine *engine, struct qp *qp, enum verdict verdict, str
 		return;
 	responder->has_fatal_nak = true;
 	responder->open_operation = RNIC_OPERATION_NONE;
-	if (responder->has_receive)
+	if (is_receive_at_fault && responder->has_receive)
 		complete_receive_in_error(engine, qp, verdict);
 	if (row->async_event != VERDICT_NO_STATUS)
 		engine->config.sink->async_event(engine->config.sink_context,
@@ -188,7 +190,7 @@ static void refuse(struct request *request, enum verdict verdict)
 	request->engine->counters[verdict_row(verdict)->counter]++;
 	if (verdict_row(verdict)->takes_receive && !qp->responder.has_receive)
 		try_take_receive(request->engine, qp);
-	fail(request->engine, qp, verdict, request->packet->psn);
+	fail(request->engine, qp, verdict, request->packet->psn, true);
 }
 
 /* --- execution ------------------------------------------------------------------------------- */
@@ -202,8 +204,10 @@ static enum verdict write_payload(struct request *request, struct client_region 
 		.bytes = (uint8_t *)(uintptr_t)bytes, /* only read: engine->writes writes regions */
 		.length = length,
 	};
-	int ret = memory_batch_add(&request->engine->writes, &transfer, request->qp,
-				   engine_write_tag(false, request->packet->psn));
+	enum settle_origin origin =
+		request->packet->row->operation == RNIC_OPERATION_SEND ? SETTLE_SEND : SETTLE_WRITE;
+	int ret = settle_write(request->engine, request->qp, &transfer, origin,
+			       request->packet->psn);
 
 	return ret < 0 ? VERDICT_MEMORY_GONE : VERDICT_PASS;
 }
@@ -246,21 +250,13 @@ static enum verdict scatter(struct request *request)
 	return VERDICT_PASS;
 }
 
-/*
- * Closes the message of `packet`. Its payload is put in place first, since a failure of that must
- * find the receive entry still under way.
- */
+/* Closes the message of `packet`. */
 static void finish_message(struct request *request)
 {
 	struct engine *engine = request->engine;
 	struct qp *qp = request->qp;
 	bool has_completion = qp->responder.has_receive || request_needs_receive(request->packet);
 
-	if (has_completion) {
-		memory_batch_flush(&engine->writes);
-		if (qp->state == RNIC_QP_STATE_ERR)
-			return;
-	}
 	qp->responder.msn = (qp->responder.msn + 1) & RNIC_PSN_MASK;
 	qp->responder.open_operation = RNIC_OPERATION_NONE;
 	if (!has_completion)
@@ -373,7 +369,7 @@ static enum verdict execute_atomic(struct request *request)
 	uint64_t original;
 	int ret;
 
-	memory_batch_flush(&request->engine->writes);
+	settle_run(request->engine);
 	if (request->qp->state == RNIC_QP_STATE_ERR)
 		return VERDICT_PASS;
 	if (request->packet->row->operation == RNIC_OPERATION_COMPARE_SWAP)
@@ -545,16 +541,16 @@ void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_p
  * Messages received since `psn` stay counted in the MSN of the NAK: they were received, and a
  * requester goes by the PSN.
  */
-void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error)
+void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+			    bool is_receive_at_fault)
 {
-	(void)error; /* unmapped or gone: the peer is told the same */
-	fail(engine, qp, VERDICT_MEMORY_GONE, psn);
+	fail(engine, qp, VERDICT_MEMORY_GONE, psn, is_receive_at_fault);
 }
 
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error)
 {
-	(void)error;
-	fail(engine, qp, VERDICT_MEMORY_GONE, psn);
+	(void)error; /* unmapped or gone: the peer is told the same */
+	fail(engine, qp, VERDICT_MEMORY_GONE, psn, false);
 }
 
 void responder_flush(struct engine *engine, struct qp *qp)
@@ -656,7 +652,7 @@ static void transmit_replay(struct engine *engine, struct qp *qp, struct replay 
 	} else if (!transmit_read(engine, qp, replay, out)) {
 		engine->counters[COUNTER_ACCESS_ERRORS]++;
 		fail(engine, qp, VERDICT_BAD_RKEY,
-		     rnic_psn_add(replay->psn, (int32_t)replay->answer.next_packet));
+		     rnic_psn_add(replay->psn, (int32_t)replay->answer.next_packet), false);
 		transmit_acknowledge(engine, qp, out);
 		return;
 	}
@@ -670,7 +666,7 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	struct replay *replay;
 
 	/* Nothing is acknowledged before it is in place, nor read before what was written. */
-	memory_batch_flush(&engine->writes);
+	settle_run(engine);
 	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_fatal_nak)
 		return false;
 	replay = replay_next_pending(&responder->replays);

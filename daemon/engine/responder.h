@@ -64,8 +64,12 @@ void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_p
 /* Builds the next answer of `qp` (READ response, atomic ACK, ACK, NAK); false when none is owed. */
 bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
 
-/* Inbound payload of the packet `psn` did not reach memory; see memory_batch.h. */
-void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
+/*
+ * Inbound payload of the packet `psn` did not reach memory; see settle.h. `is_receive_at_fault`: it
+ * was meant for the receive entry under way.
+ */
+void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+			    bool is_receive_at_fault);
 
 /* The bytes of a READ response could not be read. */
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);

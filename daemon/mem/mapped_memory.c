@@ -7,10 +7,17 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+
+/* Linux 5.1; absent from the headers of older C libraries. */
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 
 struct mapped_file {
 	struct mapped_file *next;
@@ -144,17 +151,30 @@ static void file_close(struct mapped_files *files, struct mapped_file *file)
 	free(file);
 }
 
+/*
+ * Whether touching a mapping of `fd` can never fault, and its owner did not forbid to write to it:
+ * a mapping of ours may be older than that. Huge pages are not good enough: a hole that is punched
+ * into them may find no page to fill it again.
+ */
+static bool is_trustworthy(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs filesystem;
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
+	       (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) == 0 &&
+	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR && fstatfs(fd, &filesystem) == 0 &&
+	       filesystem.f_type == TMPFS_MAGIC;
+}
+
 int mapped_region_open(struct mapped_region *region, struct mapped_files *files, int fd,
 		       uint64_t offset, uint64_t bytes)
 {
 	struct mapped_file *file;
 	struct stat status;
-	int seals = fcntl(fd, F_GET_SEALS);
 	int ret;
 
-	if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
-		return -EPERM;
-	if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR || fstat(fd, &status) < 0)
+	if (!is_trustworthy(fd) || fstat(fd, &status) < 0)
 		return -EPERM;
 	if (bytes == 0 || !rnic_range_within(offset, bytes, (uint64_t)status.st_size))
 		return -EINVAL;

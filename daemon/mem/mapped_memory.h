@@ -33,8 +33,9 @@ struct mapped_region {
  * Makes `region` of `bytes` bytes at `offset` of the memfd `fd`, which the caller may close
  * afterwards.
  *
- * Errors: -EPERM the descriptor is no memfd, is not sealed against shrinking, or may not be
- * written: use remote memory; -EINVAL the range is not within the file, or empty; -ENOMEM.
+ * Errors: -EPERM the descriptor is no memfd of ordinary pages, is not sealed against shrinking, or
+ * may not be written: use remote memory; -EINVAL the range is not within the file, or empty;
+ * -ENOMEM.
  */
 int mapped_region_open(struct mapped_region *region, struct mapped_files *files, int fd,
 		       uint64_t offset, uint64_t bytes);

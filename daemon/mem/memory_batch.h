@@ -51,4 +51,9 @@ static inline bool memory_batch_is_empty(const struct memory_batch *batch)
 	return batch->count == 0;
 }
 
+static inline bool memory_batch_is_full(const struct memory_batch *batch)
+{
+	return batch->count == MEMORY_BATCH_TRANSFERS;
+}
+
 #endif

@@ -9,8 +9,11 @@
  * leads astray; it costs least for one small access. process_vm moves many pieces in one call.
  * Where both are there, each does what it is better at.
  *
- * process_vm goes by PID: the client's regions must go when its socket hangs up, before another
- * process can come by the number.
+ * process_vm goes by PID, and the PID of who connected may come to mean another process while the
+ * socket lives. Give one only where reaching any process of that user is no more than the client
+ * may do itself.
+ *
+ * An access waits while the kernel fetches the page, for as long as that takes.
  *
  * A struct remote_process belongs to one client; its regions refer to it, and must be gone first.
  */

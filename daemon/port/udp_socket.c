@@ -20,6 +20,7 @@ struct udp_socket_port {
 	struct udp_sockets sockets;
 	int epoll_fd;
 	uint8_t *buffers; /* BUFFERS_BYTES, of which only what was used is touched */
+	uint32_t rotation; /* moves on with each fetch: the first socket may fill all buffers */
 
 	/* arrivals[i] is what headers[i] received into buffer i. */
 	struct udp_arrival arrivals[ARRIVALS_MAX];
@@ -99,14 +100,17 @@ static void arrivals_fetch(struct udp_socket_port *self)
 	}
 	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
 	self->port.counters.receive_calls++;
+	self->rotation++;
 	for (int i = 0; i < count; i++) {
-		struct udp_socket *sock = &self->sockets.sockets[events[i].data.u32];
+		const struct epoll_event *event =
+			&events[((uint32_t)i + self->rotation) % (uint32_t)count];
+		struct udp_socket *sock = &self->sockets.sockets[event->data.u32];
 
-		if ((events[i].events & EPOLLOUT) != 0) {
+		if ((event->events & EPOLLOUT) != 0) {
 			sock->is_blocked = false;
 			socket_watch(self, EPOLL_CTL_MOD, sock);
 		}
-		if ((events[i].events & ~(uint32_t)EPOLLOUT) != 0 &&
+		if ((event->events & ~(uint32_t)EPOLLOUT) != 0 &&
 		    self->arrival_count < ARRIVALS_MAX)
 			socket_receive(self, sock);
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Receiving is one multishot recvmsg per socket, all drawing on one ring of provided buffers: no
- * system call while nothing arrives. Whoever sleeps watches the sockets: the ring's own descriptor
- * does not become readable while completions wait for their thread to make them
- * (IORING_SETUP_DEFER_TASKRUN).
+ * system call while nothing arrives. Whoever sleeps watches the ring and not the sockets: any
+ * system call or interrupt may let the kernel take a datagram off its socket, after which only the
+ * ring tells of it. Completions that still wait for their thread to make them end its wait with
+ * EINTR.
  *
  * A batch of sends is one chain of linked requests that may not wait. Its messages leave in order,
  * the first that fails cancels those behind it, and when the chain is through the datagrams' bytes
@@ -51,6 +52,7 @@ struct udp_uring_port {
 	struct io_uring ring;
 	struct msghdr receive_header; /* the shape of what multishot recvmsg writes */
 	bool is_receiving[UDP_SOCKETS_MAX];
+	uint32_t rotation; /* moves on with each start: the first socket may fill all buffers */
 	bool is_waiting_for_room[UDP_SOCKETS_MAX];
 	bool is_submitting; /* requests are queued that the kernel did not take yet */
 	int receive_error;  /* of the last receive that ended */
@@ -198,7 +200,9 @@ static void receives_start(struct udp_uring_port *self)
 {
 	bool must_submit = self->is_submitting;
 
-	for (uint32_t i = 0; i < self->sockets.count; i++) {
+	self->rotation++;
+	for (uint32_t offset = 0; offset < self->sockets.count; offset++) {
+		uint32_t i = (self->rotation + offset) % self->sockets.count;
 		struct io_uring_sqe *sqe;
 
 		if (self->is_receiving[i])
@@ -292,7 +296,7 @@ static uint32_t udp_uring_transmit(struct port *port, struct datagram *datagrams
 	return taken;
 }
 
-/* Work that the sockets do not show: what was reaped, receives to start again, room to wait for. */
+/* Work that the ring does not show: what was reaped, what to submit, receives to start again. */
 static uint64_t udp_uring_next_deadline_ns(const struct port *port)
 {
 	const struct udp_uring_port *self =
@@ -301,7 +305,7 @@ static uint64_t udp_uring_next_deadline_ns(const struct port *port)
 	if (self->arrival_next < self->arrival_count || self->is_submitting)
 		return 0;
 	for (uint32_t i = 0; i < self->sockets.count; i++)
-		if (!self->is_receiving[i] || self->is_waiting_for_room[i])
+		if (!self->is_receiving[i])
 			return 0;
 	return UINT64_MAX;
 }
@@ -309,10 +313,7 @@ static uint64_t udp_uring_next_deadline_ns(const struct port *port)
 static void udp_uring_watch(struct port *port,
 			    void (*watch)(void *context, int fd, bool for_writing), void *context)
 {
-	const struct udp_sockets *sockets = &from_port(port)->sockets;
-
-	for (uint32_t i = 0; i < sockets->count; i++)
-		watch(context, sockets->sockets[i].fd, false);
+	watch(context, from_port(port)->ring.ring_fd, false);
 }
 
 /* Until a request has ended it holds its socket open and may write to its buffer. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A client's name for itself, fit for a log line or a terminal. */
 static void hello_copy_program(char *program, const char *claimed)
@@ -20,17 +21,24 @@ static void hello_copy_program(char *program, const char *claimed)
 	memset(program + length, 0, RNIC_CTL_NAME_BYTES - length);
 }
 
-/* The way to the client's memory. Neither way being open is no error until it registers such
- * memory. */
+/*
+ * The way to the client's memory. Neither way being open is no error until it registers such
+ * memory.
+ *
+ * A process number proves nothing: who connected may have passed the socket on, and then have ended
+ * or executed a program of another user. So process_vm is for clients of our own user only, for
+ * whom the kernel checks our rights as if it were theirs.
+ */
 static int hello_open_process(struct ctl_call *call, uint32_t flags)
 {
 	struct session *session = call->session;
 	bool has_fd = (flags & RNIC_HELLO_MEMORY_FD) != 0;
+	pid_t pid = session->uid == geteuid() ? session->pid : 0;
 	int result;
 
 	if (has_fd != (call->fd_count == 1))
 		return ctl_refuse(call, -EINVAL, "HELLO's flags and descriptors disagree");
-	result = remote_process_init(&session->process, session->pid, has_fd ? call->fds[0] : -1);
+	result = remote_process_init(&session->process, pid, has_fd ? call->fds[0] : -1);
 	if (result == -EINVAL)
 		return ctl_refuse(call, -EINVAL,
 				  "the memory descriptor is no /proc/self/mem open for both");

@@ -16,6 +16,9 @@ struct session;
 
 #define CTL_PAYLOAD_BYTES_MAX (RNIC_CTL_MESSAGE_BYTES - sizeof(struct rnic_ctl_header))
 
+/* All that a message can bring (the kernel's SCM_MAX_FD), so that none is closed by its receipt. */
+#define CTL_RECEIVED_FDS_MAX 253
+
 /* A message with the alignment of its payload. */
 struct ctl_buffer {
 	struct rnic_ctl_header header;
@@ -25,7 +28,7 @@ struct ctl_buffer {
 struct ctl_call {
 	struct session *session;
 	struct ctl_buffer request;
-	int fds[RNIC_CTL_FDS_MAX]; /* of the request; a handler that keeps one sets it to -1 */
+	int fds[CTL_RECEIVED_FDS_MAX]; /* of the request; a handler that keeps one sets it to -1 */
 	unsigned fd_count;
 
 	struct ctl_buffer reply;	 /* its payload is zeroed before the handler runs */

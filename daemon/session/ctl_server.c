@@ -57,7 +57,7 @@ static void ctl_server_turn_away(struct ctl_server *server)
 		close(server->spare_fd);
 	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
-		close(fd);
+		closer_take(&server->set->closer, fd);
 	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	log_from_client("a connection was turned away: no file descriptors are left");
 }
@@ -76,12 +76,12 @@ static void ctl_server_accept(struct ctl_server *server)
 	if (server->set->session_count >= LIMIT_SESSIONS) {
 		log_from_client("a connection was turned away: there are %d clients",
 				LIMIT_SESSIONS);
-		close(fd);
+		closer_take(&server->set->closer, fd);
 		return;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0 ||
 	    session_create(server->set, fd, credentials.pid, credentials.uid) == NULL)
-		close(fd);
+		closer_take(&server->set->closer, fd);
 }
 
 /* Takes the descriptors out of a received message; false when some did not fit. */
@@ -100,11 +100,12 @@ static bool ctl_server_take_fds(struct msghdr *message, struct ctl_call *call)
 	return (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
 }
 
-static void ctl_server_close_fds(const int *fds, unsigned count)
+/* Lets go of what a request brought and no handler kept. */
+static void ctl_server_drop_request_fds(const struct ctl_call *call)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	for (unsigned i = 0; i < call->fd_count; i++)
+		if (call->fds[i] >= 0)
+			closer_take(&call->session->set->closer, call->fds[i]);
 }
 
 static void ctl_server_send(struct ctl_call *call)
@@ -134,7 +135,8 @@ static void ctl_server_send(struct ctl_call *call)
 			session_break(call->session, "it does not take its replies (%s)",
 				      strerror(errno));
 	}
-	ctl_server_close_fds(call->reply_fds, call->reply_fd_count);
+	for (unsigned i = 0; i < call->reply_fd_count; i++)
+		close(call->reply_fds[i]);
 }
 
 /* Receives and answers one request; false when there is none left, or no session to serve any more.
@@ -143,7 +145,7 @@ static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 {
 	union {
 		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
+		char bytes[CMSG_LEN(sizeof(int) * CTL_RECEIVED_FDS_MAX)];
 	} control;
 	struct iovec vector = {&call->request, sizeof(call->request)};
 	struct msghdr message = {
@@ -156,16 +158,19 @@ static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 
 	if (received < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (received <= 0) {
+	if (received < 0) {
 		session_end(session);
 		return false;
 	}
 	call->session = session;
+	/* An empty message is like the end of the connection, but may have brought descriptors. */
 	if (!ctl_server_take_fds(&message, call))
 		session_break(session, "its message is too long or has too many descriptors");
+	else if (received == 0)
+		session_end(session);
 	else if (ctl_dispatch(call, (size_t)received) == 0)
 		ctl_server_send(call);
-	ctl_server_close_fds(call->fds, call->fd_count);
+	ctl_server_drop_request_fds(call);
 	return !session->is_broken;
 }
 

@@ -19,6 +19,7 @@
  */
 struct show_walk {
 	const struct session_set *set;
+	uid_t viewer;
 	uint32_t skip;	/* rows before the one wanted next */
 	uint32_t count; /* written */
 	uint32_t max;
@@ -168,7 +169,17 @@ static void show_counters(struct show_walk *walk)
 	}
 }
 
-/* Calls `show` for each object of the table at `table_offset` of each session. */
+/*
+ * Keys and packet numbers are all that it takes to forge a packet, so they are shown to their
+ * owner, to root, and to who runs the daemon.
+ */
+static bool show_is_permitted(const struct show_walk *walk, const struct session *session)
+{
+	return walk->viewer == session->uid || walk->viewer == 0 || walk->viewer == geteuid();
+}
+
+/* Calls `show` for each object of the table at `table_offset` of each session that the viewer may
+ * look into. */
 static void show_objects(struct show_walk *walk, size_t table_offset,
 			 void (*show)(struct show_walk *walk, const struct session *session,
 				      void *object))
@@ -182,6 +193,8 @@ static void show_objects(struct show_walk *walk, size_t table_offset,
 		uint32_t slot = 0;
 		void *object;
 
+		if (!show_is_permitted(walk, session))
+			continue;
 		while (!walk->has_more && (object = handle_table_next(table, &slot)) != NULL)
 			show(walk, session, object);
 	}
@@ -236,7 +249,11 @@ int ctl_show(struct ctl_call *call)
 {
 	const struct rnic_ctl_show *request = (const void *)call->request.payload;
 	struct rnic_ctl_show_reply *reply = (void *)call->reply.payload;
-	struct show_walk walk = {.set = call->session->set, .skip = request->cursor};
+	struct show_walk walk = {
+		.set = call->session->set,
+		.viewer = call->session->uid,
+		.skip = request->cursor,
+	};
 
 	if (request->kind < RNIC_SHOW_DEVICE || request->kind > RNIC_SHOW_COUNTERS)
 		return ctl_refuse(call, -EINVAL, "there is no listing %u", request->kind);

@@ -47,20 +47,6 @@ static bool delivery_has_room(struct session_cq *cq)
 	return delivery_used(cq) >= 0 && cq->producer - cq->consumer < cq->slots;
 }
 
-static void delivery_mark_dirty(struct session_set *set, struct session_cq *cq)
-{
-	if (cq->channel != NULL && !list_is_linked(&cq->dirty_node))
-		list_add_tail(&set->dirty_cqs, &cq->dirty_node);
-}
-
-void delivery_review(struct session_cq *cq)
-{
-	if (delivery_used(cq) <= 0)
-		return;
-	cq->has_solicited |= (int32_t)(cq->solicited_end - cq->consumer) > 0;
-	delivery_mark_dirty(cq->session->set, cq);
-}
-
 static uint8_t delivery_flags(const struct completion *completion)
 {
 	return (uint8_t)((completion->is_recv ? RNIC_COMPLETION_RECV : 0) |
@@ -113,11 +99,9 @@ bool delivery_completion(void *context, struct cq *engine_cq, const struct compl
 		return cq->session->is_broken;
 	}
 	delivery_write(set, cq, completion);
-	if (is_error || completion->is_solicited) {
-		cq->has_solicited = true;
-		cq->solicited_end = cq->producer;
-	}
-	delivery_mark_dirty(set, cq);
+	cq->has_solicited |= is_error || completion->is_solicited;
+	if (cq->channel != NULL && !list_is_linked(&cq->dirty_node))
+		list_add_tail(&set->dirty_cqs, &cq->dirty_node);
 	return true;
 }
 

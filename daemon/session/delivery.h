@@ -26,12 +26,6 @@ bool delivery_completion(void *context, struct cq *cq, const struct completion *
 void delivery_async_event(void *context, enum rnic_async_event_type type, void *object);
 
 /*
- * The client armed `cq` while entries in it were not polled: they raise the event that it asked for,
- * at the end of the turn.
- */
-void delivery_review(struct session_cq *cq);
-
-/*
  * Entries of `cq` that the client has not polled, from its consumer index as it is now. Negative
  * -EPROTO after breaking the session, when that index is ahead of the producer or a ring behind it.
  */

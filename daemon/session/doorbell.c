@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/doorbell.h"
 
-#include "session/delivery.h"
 #include "session/intake.h"
 #include "session/session.h"
 #include "session/session_set.h"
@@ -11,16 +10,9 @@ static void doorbell_take_one(struct session *session, uint32_t value)
 {
 	uint32_t slot = RNIC_DOORBELL_SLOT(value);
 	struct session_qp *qp;
-	struct session_cq *cq;
 
-	if (RNIC_DOORBELL_KIND(value) == RNIC_DOORBELL_SRQ || slot >= RNIC_SESSION_QPS_MAX) {
+	if (RNIC_DOORBELL_KIND(value) > RNIC_DOORBELL_RECV || slot >= RNIC_SESSION_QPS_MAX) {
 		session_break(session, "it rang doorbell %#x, which no queue can have", value);
-		return;
-	}
-	if (RNIC_DOORBELL_KIND(value) == RNIC_DOORBELL_CQ) {
-		cq = handle_table_at(&session->cqs, slot);
-		if (cq != NULL)
-			delivery_review(cq);
 		return;
 	}
 	qp = handle_table_at(&session->qps, slot);
@@ -36,16 +28,12 @@ static void doorbell_take_one(struct session *session, uint32_t value)
 static void doorbell_take_lost(struct session *session)
 {
 	struct session_qp *qp;
-	struct session_cq *cq;
 	uint32_t slot = 0;
 
 	while ((qp = handle_table_next(&session->qps, &slot)) != NULL) {
 		intake_schedule(qp);
 		intake_review(qp);
 	}
-	slot = 0;
-	while ((cq = handle_table_next(&session->cqs, &slot)) != NULL)
-		delivery_review(cq);
 }
 
 uint32_t doorbell_take(struct session *session)

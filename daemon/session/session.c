@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define SESSION_MIB (UINT64_C(1) << 20)
@@ -271,7 +272,10 @@ void session_destroy(struct session *session)
 	session_close_doorbell(session);
 	shared_region_close(&session->status);
 	shared_region_close(&session->region);
-	close(session->socket_fd);
+	/* The client is to know at once; the requests that it left behind may hold descriptors. */
+	epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, session->socket_fd, NULL);
+	shutdown(session->socket_fd, SHUT_RDWR);
+	closer_take(&set->closer, session->socket_fd);
 	list_remove(&session->node);
 	set->session_count--;
 	if (session->has_greeted && !session->is_admin)

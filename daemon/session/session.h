@@ -73,7 +73,6 @@ struct session_cq {
 	uint32_t slots;
 	uint32_t producer;	/* completions ever written */
 	uint32_t consumer;	/* the client's index when it was last looked at and found valid */
-	uint32_t solicited_end; /* one past the last solicited or failed one */
 	bool has_solicited;	/* among those written since the last look at `armed` */
 	struct list dirty_node; /* of session_set.dirty_cqs: written to since then */
 	struct event_source event;

@@ -23,12 +23,20 @@ int session_set_init(struct session_set *set, struct engine *engine,
 		     const struct device_facts *facts)
 {
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	struct closer closer;
+	int result;
 
 	if (epoll_fd < 0)
 		return -errno;
+	result = closer_open(&closer);
+	if (result != 0) {
+		close(epoll_fd);
+		return result;
+	}
 	*set = (struct session_set){
 		.engine = engine,
 		.facts = facts,
+		.closer = closer,
 		.next_client_id = 1,
 		.epoll_fd = epoll_fd,
 	};
@@ -47,6 +55,7 @@ void session_set_fini(struct session_set *set)
 	       list_is_empty(&set->dirty_cqs));
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(set->usage[i] == 0);
+	closer_close(&set->closer);
 	close(set->epoll_fd);
 }
 
@@ -84,7 +93,7 @@ bool session_set_has_work(const struct session_set *set)
 {
 	const struct list *node;
 
-	if (!list_is_empty(&set->reviews))
+	if (!list_is_empty(&set->reviews) || set->broken_count > 0)
 		return true;
 	list_for_each (node, &set->intake) {
 		const struct session_qp *qp = list_entry(node, struct session_qp, intake_node);

@@ -16,6 +16,7 @@
 #include "ctl/ctl_message.h"
 #include "engine/engine.h"
 #include "mem/mapped_memory.h"
+#include "session/closer.h"
 #include "session/session.h"
 
 #include <stdbool.h>
@@ -38,6 +39,7 @@ struct session_set {
 	struct engine *engine;
 	const struct device_facts *facts;
 	struct mapped_files files; /* memfds of clients, mapped */
+	struct closer closer;	   /* for every descriptor that a client sent or may have sent */
 	struct list sessions;
 	struct list intake;    /* struct session_qp.intake_node, in order of service */
 	struct list reviews;   /* struct session_qp.review_node */
@@ -57,7 +59,7 @@ extern const struct engine_sink session_set_sink;
 
 /*
  * Makes an empty set. `engine` and `facts` outlive it; the engine may be initialised afterwards,
- * with session_set_sink. Negative errno of epoll_create1.
+ * with session_set_sink. Negative errno of epoll_create1 or closer_open.
  */
 int session_set_init(struct session_set *set, struct engine *engine,
 		     const struct device_facts *facts);
@@ -71,7 +73,7 @@ void session_set_fini(struct session_set *set);
  */
 uint32_t session_set_take_work(struct session_set *set);
 
-/* Whether a queue still holds entries that could be taken at once. */
+/* Whether a queue still holds entries that could be taken at once, or a session is to be ended. */
 bool session_set_has_work(const struct session_set *set);
 
 /* Lets clients know of what completed in this turn: wakes those that asked for it. */

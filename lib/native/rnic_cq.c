@@ -227,8 +227,5 @@ int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
 	/* Against the daemon, which publishes an entry and then takes `armed`: one of both sees the
 	 * other. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (rnic_index_load(&cq->region->producer) !=
-	    atomic_load_explicit(&cq->control->consumer, memory_order_relaxed))
-		rnic_context_ring(cq->context, RNIC_DOORBELL_CQ, cq->handle.slot);
 	return 0;
 }

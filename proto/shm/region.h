@@ -63,7 +63,6 @@ enum rnic_doorbell_kind {
 	RNIC_DOORBELL_SEND = 0,
 	RNIC_DOORBELL_RECV = 1,
 	RNIC_DOORBELL_SRQ = 2,
-	RNIC_DOORBELL_CQ = 3, /* armed while entries were not polled: they count as new */
 };
 
 #define RNIC_DOORBELL(kind, slot) ((uint32_t)(kind) << 30 | (uint32_t)(slot))

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -225,6 +227,51 @@ static void test_descriptors_of_empty_messages_are_closed(void **state)
 	expect_unharmed();
 }
 
+/* A socket with bytes that nobody reads: whoever closes it last waits for a minute. */
+static int make_lingering_socket(int *peer_fd)
+{
+	static const uint8_t bytes[1 << 16];
+	const struct linger linger = {.l_onoff = 1, .l_linger = 60};
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t address_bytes = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	*peer_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(*peer_fd, (struct sockaddr *)&address, address_bytes), 0);
+	assert_int_equal(listen(*peer_fd, 1), 0);
+	assert_int_equal(getsockname(*peer_fd, (struct sockaddr *)&address, &address_bytes), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, address_bytes), 0);
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		continue;
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	return fd;
+}
+
+/* Sent and received, or sent and never received: no descriptor's last close holds the daemon. */
+static void test_descriptors_slow_to_close(void **state)
+{
+	const struct hello_message hello = make_hello(0);
+
+	(void)state;
+	for (unsigned is_received = 0; is_received < 2; is_received++) {
+		int peer_fd, lingering = make_lingering_socket(&peer_fd);
+		int fd = hostile_connect(&rnicd);
+
+		/* The daemon's descriptor is to be the last. */
+		assert_int_equal(kill(rnicd.pid, SIGSTOP), 0);
+		if (!is_received)
+			assert_true(hostile_send(fd, &hello, 1, NULL, 0));
+		assert_true(hostile_send(fd, &hello, sizeof(hello), &lingering, 1));
+		close(lingering);
+		assert_int_equal(kill(rnicd.pid, SIGCONT), 0);
+		hostile_expect_hang_up(fd);
+		close(fd);
+		expect_unharmed();
+		close(peer_fd);
+	}
+}
+
 static void test_registering_files_that_may_shrink(void **state)
 {
 	struct hostile_client client;
@@ -367,7 +414,7 @@ static void test_other_users_see_no_keys(void **state)
 static void test_other_users_are_not_reached_by_number(void **state)
 {
 	const struct hello_message hello = make_hello(RNIC_HELLO_MEMORY_FD);
-	struct rnic_ctl_register_mr request = {.access = 1, .mode = RNIC_MEMORY_REMOTE, .length = 1};
+	struct rnic_ctl_register_mr request = {.mode = RNIC_MEMORY_REMOTE, .length = 1};
 	struct hostile_reply reply;
 	struct rnic_show_mr mr;
 	int memory_fd, fd;
@@ -498,7 +545,7 @@ static void lie_doorbell_slot(struct hostile_client *client)
 
 static void lie_doorbell_kind(struct hostile_client *client)
 {
-	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SRQ, 0));
+	hostile_ring(client, RNIC_DOORBELL(3, 0));
 }
 
 /* The index is believed until the ring seems full. */
@@ -673,6 +720,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_hello_lies),
 		cmocka_unit_test(test_wrong_descriptors),
 		cmocka_unit_test(test_descriptors_of_empty_messages_are_closed),
+		cmocka_unit_test(test_descriptors_slow_to_close),
 		cmocka_unit_test(test_registering_files_that_may_shrink),
 		cmocka_unit_test(test_stale_and_invented_handles),
 		cmocka_unit_test(test_admin_may_only_look),

@@ -210,9 +210,9 @@ RNIC_API int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count,
 			  struct rnic_completion *completions);
 
 /*
- * Asks for one event at the next entry, or at the next solicited or failed one (IBTA 1.4, 11.4.2.2).
- * Entries that are there and were not polled raise it at once, as they do on adapters: who arms,
- * polls a bounded number and waits does not wait for ever. -EINVAL: no channel.
+ * Asks for one event at the next entry, or at the next solicited or failed one. Entries that are
+ * there already raise none: poll again after this call, then wait (IBTA 1.4, 11.4.2.2). -EINVAL: no
+ * channel.
  */
 RNIC_API int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only);
 

@@ -22,12 +22,12 @@ static uint32_t memory_write(const struct memory_transfer *transfers, uint32_t c
 {
 	struct responder_bench *bench = bench_of(transfers[0].region);
 
-	if (bench->is_memory_gone) {
-		*error = -EFAULT;
-		return 0;
-	}
 	for (uint32_t i = 0; i < count; i++) {
 		assert_true(transfers[i].offset + transfers[i].length <= BENCH_BYTES);
+		if (bench->is_memory_gone || transfers[i].offset >= bench->gone_from) {
+			*error = -EFAULT;
+			return i;
+		}
 		memcpy(bench->memory + transfers[i].offset, transfers[i].bytes,
 		       transfers[i].length);
 	}
@@ -160,6 +160,7 @@ void bench_start(struct responder_bench *bench, uint32_t psn, bool direct)
 
 	memset(bench, 0, sizeof(*bench));
 	bench->completion_limit = BENCH_COMPLETIONS;
+	bench->gone_from = BENCH_BYTES;
 	for (uint32_t i = 0; i < sizeof(bench->payload); i++)
 		bench->payload[i] = (uint8_t)(i + 1);
 	assert_int_equal(engine_init(&bench->engine, &config), 0);

@@ -28,6 +28,7 @@ struct responder_bench {
 	struct client_region region;
 	uint8_t memory[BENCH_BYTES];
 	bool is_memory_gone;
+	uint64_t gone_from; /* writes at this offset and behind it fail */
 	uint32_t atomics;
 
 	struct completion completions[BENCH_COMPLETIONS];

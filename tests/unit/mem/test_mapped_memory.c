@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -74,6 +75,41 @@ static void what_cannot_be_trusted_is_refused(void **state)
 	close(read_only);
 	close(pipes[0]);
 	close(pipes[1]);
+}
+
+/* A hole in huge pages may find no page to fill it again: touching it would be our end. */
+static void huge_pages_are_refused(void **state)
+{
+	struct mapped_files files = {0};
+	struct mapped_region region = {0};
+	int fd = memfd_create("test", MFD_HUGETLB | MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	struct stat status;
+
+	(void)state;
+	if (fd < 0) {
+		print_message("skipped: this kernel has no huge pages\n");
+		skip();
+	}
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_int_equal(ftruncate(fd, status.st_blksize), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(mapped_region_open(&region, &files, fd, 0, 4096), -EPERM);
+	close(fd);
+}
+
+/* Our mapping is older than the seal, but whoever comes after it gets no use of that. */
+static void a_seal_against_writing_holds_for_us_too(void **state)
+{
+	struct mapped_files files = {0};
+	struct mapped_region before, after = {0};
+	int fd = make_memfd(F_SEAL_SHRINK);
+
+	(void)state;
+	assert_int_equal(mapped_region_open(&before, &files, fd, 0, 4096), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	assert_int_equal(mapped_region_open(&after, &files, fd, 0, 4096), -EPERM);
+	mapped_region_close(&before);
+	close(fd);
 }
 
 static void one_file_is_mapped_once(void **state)
@@ -150,6 +186,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_are_read_and_written_in_place),
 		cmocka_unit_test(what_cannot_be_trusted_is_refused),
+		cmocka_unit_test(huge_pages_are_refused),
+		cmocka_unit_test(a_seal_against_writing_holds_for_us_too),
 		cmocka_unit_test(one_file_is_mapped_once),
 		cmocka_unit_test(a_file_that_grew_is_mapped_anew),
 		cmocka_unit_test(atomics_change_the_word),

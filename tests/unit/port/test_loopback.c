@@ -163,6 +163,31 @@ static void test_passes_on(void **state)
 	assert_true(below.is_closed);
 }
 
+/* However much we send to ourselves, the network is heard. */
+static void test_below_is_not_starved(void **state)
+{
+	struct rnic_gid own = fixture_gid("192.0.2.1");
+	struct below below = {.port = {.ops = &below_ops}, .to_receive = 3};
+	struct port *port = loopback_create(&below.port, &own, 1);
+	struct datagram datagrams[8], received[4];
+
+	(void)state;
+	assert_non_null(port);
+	for (uint32_t i = 0; i < 8; i++)
+		datagrams[i] = fixture_datagram(i, &own, &own, 64);
+	assert_int_equal(port->ops->transmit(port, datagrams, 8, 1), 8);
+	assert_int_equal(port->ops->receive(port, received, 4, 1), 4);
+	assert_true(fixture_is_datagram(&received[0], 0, 64));
+	assert_true(fixture_is_datagram(&received[1], 1, 64));
+	assert_int_equal(received[2].length, 1003);
+	assert_int_equal(received[3].length, 1002);
+	assert_int_equal(port->ops->receive(port, received, 4, 1), 4);
+	assert_int_equal(received[2].length, 1001);
+	assert_true(fixture_is_datagram(&received[3], 4, 64));
+	assert_int_equal(port->ops->receive(port, received, 4, 1), 3);
+	port->ops->close(port);
+}
+
 static void test_nothing_below(void **state)
 {
 	struct rnic_gid own = fixture_gid("192.0.2.1"), other = fixture_gid("192.0.2.2");
@@ -185,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_to_ourselves),
 		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_passes_on),
+		cmocka_unit_test(test_below_is_not_starved),
 		cmocka_unit_test(test_nothing_below),
 	};
 

@@ -330,6 +330,25 @@ static void test_garbage(void **state)
 	pair_close(pair);
 }
 
+/* What arrived after the last look ends the sleep, even if the kernel has it in its hands. */
+static void test_arrival_before_sleep(void **state)
+{
+	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
+	struct datagram datagram, received;
+
+	if (pair == NULL)
+		skip();
+	datagram = pair_datagram(pair, 0, 64);
+	assert_int_equal(
+		pair->ports[1]->ops->receive(pair->ports[1], &received, 1, fixture_now_ns()), 0);
+	fixture_transmit(pair->ports[0], &datagram, 1);
+	assert_true(fixture_is_due(pair->ports[1], 1000));
+	fixture_receive(pair->ports[1], &pair->inbox, 1, 1);
+	assert_int_equal(pair->inbox.count, 1);
+	assert_quiet(pair->ports[1]);
+	pair_close(pair);
+}
+
 /* Several addresses: what goes to each arrives with it, what leaves from each comes from it. */
 static void test_many_addresses(void **state)
 {
@@ -368,6 +387,43 @@ static void test_many_addresses(void **state)
 	assert_int_equal(seen, 7);
 	port->ops->close(port);
 	free(inbox);
+}
+
+/* One address is flooded faster than anybody receives: the other one is heard all the same. */
+static void test_flooded_neighbour(void **state)
+{
+	static uint8_t bytes[64];
+	struct rnic_gid gids[2] = {fixture_own_gid(14), fixture_own_gid(15)};
+	struct udp_options options = {.gids = gids, .gid_count = 2};
+	struct datagram received[64];
+	union udp_address addresses[2];
+	socklen_t address_bytes = 0;
+	char text[PORT_TEXT_BYTES];
+	struct port *port;
+	bool is_heard = false;
+	int stranger;
+
+	if (is_unsupported(open_kind(state, &port, &options, text))) {
+		print_message("skipped: %s\n", text);
+		skip();
+	}
+	stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	for (uint32_t i = 0; i < 2; i++)
+		address_bytes = udp_address_write(&addresses[i], &gids[i], RNIC_UDP_PORT, 0);
+	for (uint32_t turn = 0; turn < 32 && !is_heard; turn++) {
+		uint32_t count;
+
+		for (uint32_t i = 0; i < 64; i++)
+			sendto(stranger, bytes, sizeof(bytes), 0, &addresses[0].any, address_bytes);
+		if (turn == 0)
+			sendto(stranger, bytes, sizeof(bytes), 0, &addresses[1].any, address_bytes);
+		count = port->ops->receive(port, received, 64, fixture_now_ns());
+		for (uint32_t i = 0; i < count; i++)
+			is_heard |= rnic_gid_equal(&received[i].addresses.dest, &gids[1]);
+	}
+	assert_true(is_heard);
+	close(stranger);
+	port->ops->close(port);
 }
 
 /* An address in use is refused in words, and free again as soon as its port is closed. */
@@ -442,7 +498,9 @@ int main(void)
 		TEST_OVER_BOTH(test_damage),
 		TEST_OVER_BOTH(test_refused),
 		TEST_OVER_BOTH(test_garbage),
+		TEST_OVER_BOTH(test_arrival_before_sleep),
 		TEST_OVER_BOTH(test_many_addresses),
+		TEST_OVER_BOTH(test_flooded_neighbour),
 		TEST_OVER_BOTH(test_taken_and_released),
 		TEST_OVER_BOTH(test_foreign_address),
 		cmocka_unit_test(test_auto_says_why),

@@ -216,32 +216,6 @@ static void test_one_event_for_many_completions(void **state)
 	assert_int_equal(events_read(f), 1);
 }
 
-/* As on adapters: who arms, polls a bounded number of entries and waits must not wait for ever. */
-static void test_entries_not_polled_count_as_new(void **state)
-{
-	static const struct {
-		uint32_t armed;
-		uint32_t polled;
-		uint32_t events;
-	} cases[] = {
-		{RNIC_CQ_ARMED_ANY, 0, 1},	 {RNIC_CQ_ARMED_ANY, 1, 1},
-		{RNIC_CQ_ARMED_ANY, 2, 0},	 {RNIC_CQ_ARMED_SOLICITED, 0, 1},
-		{RNIC_CQ_ARMED_SOLICITED, 1, 0}, {RNIC_CQ_UNARMED, 0, 0},
-	};
-	struct fixture *f = *state;
-
-	assert_true(complete(f, 0, true, RNIC_WC_SUCCESS));
-	assert_true(complete(f, 1, false, RNIC_WC_SUCCESS));
-	delivery_run(&f->set);
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		f->control->armed = cases[i].armed;
-		f->control->consumer = cases[i].polled;
-		delivery_review(f->cq);
-		delivery_run(&f->set);
-		assert_int_equal(events_read(f), cases[i].events);
-	}
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -252,7 +226,6 @@ int main(void)
 		TEST(test_lying_consumer_breaks_the_session),
 		TEST(test_arming),
 		TEST(test_one_event_for_many_completions),
-		TEST(test_entries_not_polled_count_as_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
