@@ -327,7 +327,9 @@ bool device_turn(struct device *device, uint64_t now_ns)
 	done += transmit_run(&device->transmit, now_ns);
 	session_set_deliver(&device->sessions);
 	session_set_reap(&device->sessions);
-	return done > 0 || session_set_has_work(&device->sessions);
+	/* What ended in an error was not sent, but may have left answers to give. */
+	return done > 0 || session_set_has_work(&device->sessions) ||
+	       (engine_has_ready(&device->engine) && !transmit_is_blocked(&device->transmit));
 }
 
 void device_report_failures(struct device *device)

@@ -10,11 +10,13 @@
 #include "engine/limits.h"
 #include "port/port.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct receive {
 	struct engine *engine;
 	struct port *port;
+	bool is_counting_up; /* identifications of packets that came in one buffer */
 	uint64_t bad_icrc;
 	uint64_t undecodable;
 	struct datagram datagrams[LIMIT_TURN_RECEIVES];

@@ -206,8 +206,8 @@ static enum verdict write_payload(struct request *request, struct client_region 
 	};
 	enum settle_origin origin =
 		request->packet->row->operation == RNIC_OPERATION_SEND ? SETTLE_SEND : SETTLE_WRITE;
-	int ret = settle_write(request->engine, request->qp, &transfer, origin,
-			       request->packet->psn);
+	int ret =
+		settle_write(request->engine, request->qp, &transfer, origin, request->packet->psn);
 
 	return ret < 0 ? VERDICT_MEMORY_GONE : VERDICT_PASS;
 }
@@ -537,13 +537,11 @@ void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_p
 	check_invariants(qp);
 }
 
-/*
- * Messages received since `psn` stay counted in the MSN of the NAK: they were received, and a
- * requester goes by the PSN.
- */
-void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, uint32_t msn,
 			    bool is_receive_at_fault)
 {
+	/* It and the messages behind it are received no more. */
+	qp->responder.msn = msn;
 	fail(engine, qp, VERDICT_MEMORY_GONE, psn, is_receive_at_fault);
 }
 

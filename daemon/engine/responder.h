@@ -65,10 +65,10 @@ void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_p
 bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
 
 /*
- * Inbound payload of the packet `psn` did not reach memory; see settle.h. `is_receive_at_fault`: it
- * was meant for the receive entry under way.
+ * Inbound payload of the packet `psn`, which came behind `msn` messages, did not reach memory; see
+ * settle.h. `is_receive_at_fault`: it was meant for the receive entry under way.
  */
-void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, uint32_t msn,
 			    bool is_receive_at_fault);
 
 /* The bytes of a READ response could not be read. */

@@ -7,23 +7,40 @@
 #include <assert.h>
 
 /*
- * Tag of a transfer in engine->writes: the PSN of its packet, its origin, and how many completions
- * had been queued by then, since those that follow depend on it. The owner is the role of the QP,
- * so that requests and responses fail apart from each other.
+ * Tag of a transfer in engine->writes: the PSN of its packet, the messages that its QP had received
+ * by then (24 bits each), its origin, and how many completions had been queued by then (modulo
+ * 2^14), since those that follow depend on it. The owner is the role of the QP, so that requests
+ * and responses fail apart from each other.
  */
-#define TAG_ORIGIN_SHIFT 24
-#define TAG_QUEUED_SHIFT 32
-#define TAG_ORIGIN_MASK	 0xff
+#define TAG_MSN_SHIFT	 24
+#define TAG_ORIGIN_SHIFT 48
+#define TAG_ORIGIN_MASK	 3
+#define TAG_QUEUED_SHIFT 50
+#define TAG_QUEUED_MASK	 0x3fff
 
-static uint64_t tag_make(enum settle_origin origin, struct rnic_psn psn, uint32_t queued)
+_Static_assert(SETTLE_COMPLETIONS_MAX <= TAG_QUEUED_MASK, "what waits can be told apart");
+
+static uint64_t tag_make(enum settle_origin origin, struct rnic_psn psn, uint32_t msn,
+			 uint32_t queued)
 {
-	return (uint64_t)queued << TAG_QUEUED_SHIFT | (uint64_t)origin << TAG_ORIGIN_SHIFT |
-	       psn.value;
+	return (uint64_t)(queued & TAG_QUEUED_MASK) << TAG_QUEUED_SHIFT |
+	       (uint64_t)origin << TAG_ORIGIN_SHIFT | (uint64_t)msn << TAG_MSN_SHIFT | psn.value;
 }
 
 static enum settle_origin tag_origin(uint64_t tag)
 {
 	return (enum settle_origin)(tag >> TAG_ORIGIN_SHIFT & TAG_ORIGIN_MASK);
+}
+
+static uint32_t tag_msn(uint64_t tag)
+{
+	return (uint32_t)(tag >> TAG_MSN_SHIFT) & RNIC_PSN_MASK;
+}
+
+/* The number of the first completion that depends on it; `queued` completions there are now. */
+static uint32_t tag_first(uint64_t tag, uint32_t queued)
+{
+	return queued - ((queued - (uint32_t)(tag >> TAG_QUEUED_SHIFT)) & TAG_QUEUED_MASK);
 }
 
 static void turn_into_error(struct completion *completion, enum verdict verdict)
@@ -78,7 +95,7 @@ static void write_failed(void *context, void *owner, uint64_t tag, int error)
 {
 	struct engine *engine = context;
 	struct settle *settle = &engine->settle;
-	uint32_t first = (uint32_t)(tag >> TAG_QUEUED_SHIFT);
+	uint32_t first = tag_first(tag, settle->queued);
 	bool was_found;
 	struct qp *qp;
 
@@ -97,6 +114,7 @@ static void write_failed(void *context, void *owner, uint64_t tag, int error)
 					 is_send ? VERDICT_MEMORY_GONE : VERDICT_FLUSHED);
 		qp->failures.is_receive_at_fault = is_send && !was_found;
 		qp->failures.request_psn = rnic_psn((uint32_t)tag);
+		qp->failures.request_msn = tag_msn(tag);
 		qp->failures.has_request = true;
 	}
 	note_failing(settle, qp);
@@ -122,8 +140,7 @@ static void deliver(struct engine *engine)
 		uint32_t i = settle->delivered++ % SETTLE_COMPLETIONS_MAX;
 		const struct completion *completion = &settle->waiting[i].completion;
 
-		if (completion->is_silent ||
-		    cq_deliver(engine, settle->waiting[i].cq, completion))
+		if (completion->is_silent || cq_deliver(engine, settle->waiting[i].cq, completion))
 			continue;
 		completion->qp->failures.is_overrun = true;
 		note_failing(settle, completion->qp);
@@ -138,7 +155,7 @@ static void act_on_failures(struct engine *engine, struct qp *qp)
 	qp->failures = (struct settle_failures){0};
 	list_init(&qp->failures.node);
 	if (failures.has_request)
-		responder_write_failed(engine, qp, failures.request_psn,
+		responder_write_failed(engine, qp, failures.request_psn, failures.request_msn,
 				       failures.is_receive_at_fault);
 	if (failures.has_response)
 		requester_write_failed(engine, qp, failures.is_response_reported);
@@ -159,7 +176,9 @@ void settle_run(struct engine *engine)
 	memory_batch_flush(&engine->writes);
 	deliver(engine);
 	while (!list_is_empty(&settle->failing)) {
-		act_on_failures(engine, list_first_entry(&settle->failing, struct qp, failures.node));
+		struct qp *qp = list_first_entry(&settle->failing, struct qp, failures.node);
+
+		act_on_failures(engine, qp);
 		deliver(engine);
 	}
 	settle->is_running = false;
@@ -189,5 +208,5 @@ int settle_write(struct engine *engine, struct qp *qp, const struct memory_trans
 	if (qp->state == RNIC_QP_STATE_ERR)
 		return 0;
 	return memory_batch_add(&engine->writes, transfer, owner,
-				tag_make(origin, psn, engine->settle.queued));
+				tag_make(origin, psn, qp->responder.msn, engine->settle.queued));
 }

@@ -73,6 +73,7 @@ struct settle_failures {
 	bool is_receive_at_fault; /* the receive entry under way is the one that failed */
 	bool is_response_reported;
 	struct rnic_psn request_psn; /* of the first such request */
+	uint32_t request_msn;	     /* messages received before it */
 };
 
 /* Sets up engine->settle and engine->writes. */

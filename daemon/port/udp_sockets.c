@@ -286,6 +286,7 @@ bool udp_arrival_next(struct udp_arrival *arrival, struct datagram *out, uint64_
 		.addresses = arrival->addresses,
 		.bytes = arrival->bytes + arrival->offset,
 		.length = left < arrival->segment_bytes ? left : arrival->segment_bytes,
+		.train_position = (uint16_t)(arrival->offset / arrival->segment_bytes),
 		.received_ns = now_ns,
 	};
 	arrival->offset += out->length;

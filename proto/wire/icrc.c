@@ -141,24 +141,27 @@ static uint32_t difference_at_identification(uint32_t difference, size_t length)
 	return polynomial_multiply(difference, inverse);
 }
 
-enum rnic_icrc_verdict rnic_icrc_check(const struct rnic_addresses *addresses, const uint8_t *bytes,
-				       size_t length, uint16_t *ipv4_identification)
+enum rnic_icrc_verdict rnic_icrc_check_expecting(const struct rnic_addresses *addresses,
+						 uint16_t expected, const uint8_t *bytes,
+						 size_t length, uint16_t *ipv4_identification)
 {
-	uint32_t difference, identification;
+	enum rnic_icrc_verdict verdict = RNIC_ICRC_GOOD;
+	uint32_t difference, identification = 0;
 
 	if (length < RNIC_BTH_BYTES + RNIC_ICRC_BYTES || length > RNIC_PACKET_BYTES_MAX ||
 	    length % 4 != 0)
 		return RNIC_ICRC_BAD;
-	difference = rnic_icrc_compute(addresses, 0, bytes, length - RNIC_ICRC_BYTES) ^
+	difference = rnic_icrc_compute(addresses, expected, bytes, length - RNIC_ICRC_BYTES) ^
 		     icrc_read(bytes + length - RNIC_ICRC_BYTES);
-	if (difference == 0)
-		return RNIC_ICRC_GOOD;
-	if (!rnic_addresses_are_ipv4(addresses))
-		return RNIC_ICRC_BAD;
-	identification = difference_at_identification(difference, length);
-	if (identification >> 16 != 0)
-		return RNIC_ICRC_BAD;
+	if (difference != 0) {
+		if (!rnic_addresses_are_ipv4(addresses))
+			return RNIC_ICRC_BAD;
+		identification = difference_at_identification(difference, length);
+		if (identification >> 16 != 0)
+			return RNIC_ICRC_BAD;
+		verdict = RNIC_ICRC_GOOD_FOR_ID;
+	}
 	if (ipv4_identification != NULL)
-		*ipv4_identification = __builtin_bswap16((uint16_t)identification);
-	return RNIC_ICRC_GOOD_FOR_ID;
+		*ipv4_identification = expected ^ __builtin_bswap16((uint16_t)identification);
+	return verdict;
 }

@@ -4,9 +4,10 @@
  * covers and how a receiver checks it that cannot see the IPv4 identification.
  *
  * A UDP socket does not show the identification, but the ICRC covers it. The CRC is linear: the
- * difference between the ICRC found and the one computed for identification 0 is x^(8n) times the
- * 16 identification bits, n being the bytes from that field to the end. Dividing that by x^(8n) and
- * looking whether only those 16 bits remain checks the packet with 16 bits of strength.
+ * difference between the ICRC found and the one computed for some identification is x^(8n) times
+ * the 16 bits in which the identifications differ, n being the bytes from that field to the end.
+ * Dividing that by x^(8n) and looking whether only those 16 bits remain checks the packet with 16
+ * bits of strength.
  */
 #ifndef RNIC_PROTO_WIRE_ICRC_H
 #define RNIC_PROTO_WIRE_ICRC_H
@@ -26,7 +27,7 @@ uint32_t rnic_icrc_compute(const struct rnic_addresses *addresses, uint16_t ipv4
 void rnic_icrc_write(uint8_t *out, uint32_t icrc);
 
 enum rnic_icrc_verdict {
-	RNIC_ICRC_GOOD,	       /* all 32 bits agree (IPv6, or an identification of 0) */
+	RNIC_ICRC_GOOD,	       /* all 32 bits agree (IPv6, or the expected identification) */
 	RNIC_ICRC_GOOD_FOR_ID, /* agrees for one IPv4 identification, which is reported */
 	RNIC_ICRC_BAD,
 };
@@ -34,10 +35,20 @@ enum rnic_icrc_verdict {
 /*
  * Judges the packet `bytes[0 .. length)` that ends with its ICRC. A `length` that no packet has
  * (below RNIC_BTH_BYTES + RNIC_ICRC_BYTES, above RNIC_PACKET_BYTES_MAX, or no multiple of 4) is
- * BAD. With GOOD_FOR_ID the identification, never 0, is stored at `ipv4_identification`, which may
- * be NULL.
+ * BAD. `expected` is the identification that the packet is likely to have; a packet with another
+ * one costs about twice as much. Unless BAD, the packet's identification (over IPv6, `expected`) is
+ * stored at `ipv4_identification`, which may be NULL.
  */
-enum rnic_icrc_verdict rnic_icrc_check(const struct rnic_addresses *addresses, const uint8_t *bytes,
-				       size_t length, uint16_t *ipv4_identification);
+enum rnic_icrc_verdict rnic_icrc_check_expecting(const struct rnic_addresses *addresses,
+						 uint16_t expected, const uint8_t *bytes,
+						 size_t length, uint16_t *ipv4_identification);
+
+/* The same for a packet that came alone, whose identification most likely is 0. */
+static inline enum rnic_icrc_verdict rnic_icrc_check(const struct rnic_addresses *addresses,
+						     const uint8_t *bytes, size_t length,
+						     uint16_t *ipv4_identification)
+{
+	return rnic_icrc_check_expecting(addresses, 0, bytes, length, ipv4_identification);
+}
 
 #endif

@@ -116,20 +116,47 @@ const struct rnic_opcode *rnic_opcode_row(uint8_t opcode)
 	return &opcode_rows[opcode];
 }
 
+/*
+ * Where in the 32 opcodes of a service an operation at a position lies, if the service has it; with
+ * an immediate it is the opcode behind. Positions that an operation does not have lead to a row of
+ * another, which tells.
+ */
+static const uint8_t opcode_offsets[RNIC_OPERATION_COUNT][RNIC_POSITION_ONLY + 1] = {
+	[RNIC_OPERATION_SEND] = {0x00, 0x01, 0x02, 0x04},
+	[RNIC_OPERATION_WRITE] = {0x06, 0x07, 0x08, 0x0a},
+	[RNIC_OPERATION_READ_REQUEST][RNIC_POSITION_ONLY] = 0x0c,
+	[RNIC_OPERATION_READ_RESPONSE] = {0x0d, 0x0e, 0x0f, 0x10},
+	[RNIC_OPERATION_ACKNOWLEDGE][RNIC_POSITION_ONLY] = 0x11,
+	[RNIC_OPERATION_ATOMIC_ACKNOWLEDGE][RNIC_POSITION_ONLY] = 0x12,
+	[RNIC_OPERATION_COMPARE_SWAP][RNIC_POSITION_ONLY] = 0x13,
+	[RNIC_OPERATION_FETCH_ADD][RNIC_POSITION_ONLY] = 0x14,
+	[RNIC_OPERATION_FLUSH][RNIC_POSITION_ONLY] = 0x1c,
+	[RNIC_OPERATION_ATOMIC_WRITE][RNIC_POSITION_ONLY] = 0x1d,
+	[RNIC_OPERATION_CONGESTION][RNIC_POSITION_ONLY] = 0x01,
+};
+
+#define SEND_LAST_INVALIDATE_OFFSET 0x16
+#define SEND_ONLY_INVALIDATE_OFFSET 0x17
+
 int rnic_opcode_find(enum rnic_service service, enum rnic_operation operation,
 		     enum rnic_position position, uint16_t headers)
 {
 	const uint16_t variants = RNIC_HEADER_IMMEDIATE | RNIC_HEADER_INVALIDATE;
-	int first = (int)service << 5;
+	const struct rnic_opcode *row;
+	unsigned int opcode;
 
-	if (operation == RNIC_OPERATION_NONE || first > 0xe0)
+	if (operation == RNIC_OPERATION_NONE || service > RNIC_SERVICE_XRC)
 		return -1;
-	for (int opcode = first; opcode < first + 32; opcode++) {
-		const struct rnic_opcode *row = &opcode_rows[opcode];
-
-		if (row->operation == operation && row->position == position &&
-		    (row->headers & variants) == (headers & variants))
-			return opcode;
-	}
-	return -1;
+	opcode = opcode_offsets[operation][position];
+	if ((headers & RNIC_HEADER_INVALIDATE) != 0)
+		opcode = position == RNIC_POSITION_LAST ? SEND_LAST_INVALIDATE_OFFSET
+							: SEND_ONLY_INVALIDATE_OFFSET;
+	else if ((headers & RNIC_HEADER_IMMEDIATE) != 0)
+		opcode++;
+	opcode |= (unsigned int)service << 5;
+	row = &opcode_rows[opcode];
+	if (row->operation != operation || row->position != position ||
+	    (row->headers & variants) != (headers & variants))
+		return -1;
+	return (int)opcode;
 }

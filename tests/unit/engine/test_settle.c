@@ -130,6 +130,7 @@ static void the_peer_is_told_of_the_packet_that_failed(void **state)
 		assert_true(engine_transmit(&bench.engine, &out, 2000));
 		assert_int_equal(out.packet.aeth.syndrome, batches[i].syndrome);
 		assert_int_equal(out.packet.psn.value, PSN + batches[i].answer);
+		assert_int_equal(out.packet.aeth.msn, batches[i].answer);
 		expect_silence(&bench);
 		stop(state);
 		start(state);
@@ -139,8 +140,8 @@ static void the_peer_is_told_of_the_packet_that_failed(void **state)
 /* A SEND of two packets whose first fails while the second has not come. */
 static void an_entry_under_way_fails_itself(void **state)
 {
-	struct rnic_packet first = bench_packet(&bench, RNIC_OPERATION_SEND, RNIC_POSITION_FIRST, 0,
-						PSN, BENCH_MTU);
+	struct rnic_packet first =
+		bench_packet(&bench, RNIC_OPERATION_SEND, RNIC_POSITION_FIRST, 0, PSN, BENCH_MTU);
 
 	(void)state;
 	bench_post(&bench, 0, GONE_AT, 2 * BENCH_MTU);
@@ -188,8 +189,8 @@ static void a_deregistration_settles_first(void **state)
 static void receive_answer(struct engine_fixture *fixture, uint32_t psn, const uint8_t *bytes,
 			   uint32_t length)
 {
-	struct rnic_packet packet = fixture_packet(fixture, RNIC_OPERATION_READ_RESPONSE,
-						   RNIC_POSITION_ONLY, psn);
+	struct rnic_packet packet =
+		fixture_packet(fixture, RNIC_OPERATION_READ_RESPONSE, RNIC_POSITION_ONLY, psn);
 
 	packet.aeth.syndrome = ACK;
 	packet.payload = bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/icrc.h"
 
+#include "base/bits.h"
 #include "packet_maker.h"
 #include "wire/gid.h"
 
@@ -64,6 +65,10 @@ static void test_identification_is_found_at_every_length(void **state)
 		assert_int_equal(rnic_icrc_check(&addresses, bytes, length, &found),
 				 RNIC_ICRC_GOOD_FOR_ID);
 		assert_int_equal(found, identification);
+		assert_int_equal(rnic_icrc_check_expecting(&addresses, identification, bytes,
+							   length, &found),
+				 RNIC_ICRC_GOOD);
+		assert_int_equal(found, identification);
 		seal(&addresses, 0, bytes, length);
 		assert_int_equal(rnic_icrc_check(&addresses, bytes, length, NULL), RNIC_ICRC_GOOD);
 	}
@@ -85,6 +90,34 @@ static void test_every_identification(void **state)
 				 RNIC_ICRC_GOOD_FOR_ID);
 		assert_int_equal(found, identification);
 	}
+}
+
+/* What is expected only makes it cheaper: a packet with another identification is good as well. */
+static void test_expected_identification(void **state)
+{
+	static const uint16_t identifications[] = {0, 1, 2, 0x00ff, 0x0100, 0x1234, 0xffff};
+	uint8_t bytes[64];
+	uint64_t random = 6;
+	struct rnic_addresses addresses = maker_addresses(&random, true);
+
+	(void)state;
+	fill(&random, bytes, sizeof(bytes));
+	for (size_t i = 0; i < RNIC_COUNT_OF(identifications); i++) {
+		seal(&addresses, identifications[i], bytes, sizeof(bytes));
+		for (size_t j = 0; j < RNIC_COUNT_OF(identifications); j++) {
+			uint16_t found = 7;
+
+			assert_int_equal(rnic_icrc_check_expecting(&addresses, identifications[j],
+								   bytes, sizeof(bytes), &found),
+					 i == j ? RNIC_ICRC_GOOD : RNIC_ICRC_GOOD_FOR_ID);
+			assert_int_equal(found, identifications[i]);
+		}
+	}
+	bytes[20] ^= 1;
+	for (size_t j = 0; j < RNIC_COUNT_OF(identifications); j++)
+		assert_int_equal(rnic_icrc_check_expecting(&addresses, identifications[j], bytes,
+							   sizeof(bytes), NULL),
+				 RNIC_ICRC_BAD);
 }
 
 /* A single flipped bit, in the packet or its ICRC, never passes, whatever is known of the sender.
@@ -167,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_known_packet),
 		cmocka_unit_test(test_identification_is_found_at_every_length),
 		cmocka_unit_test(test_every_identification),
+		cmocka_unit_test(test_expected_identification),
 		cmocka_unit_test(test_flipped_bits),
 		cmocka_unit_test(test_coverage_of_addresses),
 		cmocka_unit_test(test_lengths_no_packet_has),

@@ -114,6 +114,15 @@ static void test_find_refuses(void **state)
 			 -1);
 	assert_int_equal(
 		rnic_opcode_find(RNIC_SERVICE_RC, RNIC_OPERATION_NONE, RNIC_POSITION_FIRST, 0), -1);
+	assert_int_equal(rnic_opcode_find(RNIC_SERVICE_RC, RNIC_OPERATION_ACKNOWLEDGE,
+					  RNIC_POSITION_MIDDLE, 0),
+			 -1);
+	assert_int_equal(rnic_opcode_find(RNIC_SERVICE_RC, RNIC_OPERATION_WRITE, RNIC_POSITION_LAST,
+					  RNIC_HEADER_INVALIDATE),
+			 -1);
+	assert_int_equal(rnic_opcode_find(RNIC_SERVICE_RC, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY,
+					  RNIC_HEADER_IMMEDIATE | RNIC_HEADER_INVALIDATE),
+			 -1);
 }
 
 static void test_find_ignores_other_headers(void **state)
