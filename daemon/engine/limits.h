@@ -41,6 +41,18 @@ enum {
 	/* A requester asks for an acknowledgement at least every this many packets. */
 	LIMIT_PACKETS_PER_ACK_REQUEST = 32,
 
+	/*
+	 * UC and UD traffic of all QPs together, which nobody acknowledges: what may leave in a
+	 * millisecond and at once, payload and overhead counted. The overhead stands for what a
+	 * message costs the receiving program, which loses those that find no receive entry.
+	 */
+	LIMIT_PACE_BYTES_PER_MS = 1 << 19,
+	LIMIT_PACE_BURST_BYTES = 1 << 17,
+	LIMIT_PACE_OVERHEAD_BYTES = 2048,
+
+	LIMIT_MCAST_GROUPS = 64,
+	LIMIT_MCAST_MEMBERS = 256, /* RNIC_MCAST_MEMBERS_MAX */
+
 	/* Receive entries that the engine holds of a QP before it asks the client's ring again. */
 	LIMIT_RECV_PREFETCH = 8,
 

@@ -61,6 +61,10 @@ static const struct ctl_operation {
 				sizeof(struct rnic_ctl_ah_reply), 0, CTL_CLIENT},
 	[RNIC_CTL_DESTROY_AH] = {ctl_destroy_ah, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 				 CTL_CLIENT},
+	[RNIC_CTL_ATTACH_MCAST] = {ctl_attach_mcast, sizeof(struct rnic_ctl_mcast), NO_PAYLOAD, 0,
+				   CTL_CLIENT},
+	[RNIC_CTL_DETACH_MCAST] = {ctl_detach_mcast, sizeof(struct rnic_ctl_mcast), NO_PAYLOAD, 0,
+				   CTL_CLIENT},
 	[RNIC_CTL_SHOW] = {ctl_show, sizeof(struct rnic_ctl_show),
 			   sizeof(struct rnic_ctl_show_reply), 0, CTL_ANY},
 };

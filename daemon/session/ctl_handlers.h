@@ -38,6 +38,10 @@ int ctl_destroy_qp(struct ctl_call *call);
 int ctl_create_ah(struct ctl_call *call);
 int ctl_destroy_ah(struct ctl_call *call);
 
+/* ctl_mcast.c */
+int ctl_attach_mcast(struct ctl_call *call);
+int ctl_detach_mcast(struct ctl_call *call);
+
 /* ctl_show.c */
 int ctl_show(struct ctl_call *call);
 

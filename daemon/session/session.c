@@ -166,7 +166,7 @@ close_region:
 void session_free_ah(struct session *session, struct session_ah *ah)
 {
 	handle_table_remove(&session->ahs, ah->handle);
-	ah->pd->pd.references--;
+	ah_fini(&ah->ah);
 	session_discharge(session, RESOURCE_AH, 1);
 	free(ah);
 }

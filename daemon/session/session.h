@@ -16,6 +16,7 @@
 
 #include "base/list.h"
 #include "ctl/ctl_message.h"
+#include "engine/ah.h"
 #include "engine/cq.h"
 #include "engine/mr.h"
 #include "engine/pd.h"
@@ -99,8 +100,7 @@ struct session_qp {
 };
 
 struct session_ah {
-	struct session_pd *pd;
-	struct rnic_path path;
+	struct ah ah;
 	struct rnic_handle handle;
 };
 

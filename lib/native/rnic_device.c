@@ -129,3 +129,26 @@ int rnic_destroy_ah(struct rnic_ah *ah)
 	free(ah);
 	return 0;
 }
+
+static int change_group(struct rnic_qp *qp, const struct rnic_gid *group, uint32_t operation)
+{
+	const struct rnic_ctl_mcast request = {.qp = qp->handle, .group = *group};
+	const struct rnic_call call = {
+		.operation = operation,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+	};
+
+	return rnic_link_call(&qp->context->link, &call);
+}
+
+int rnic_attach_mcast(struct rnic_qp *qp, const struct rnic_gid *group)
+{
+	return change_group(qp, group, RNIC_CTL_ATTACH_MCAST);
+}
+
+int rnic_detach_mcast(struct rnic_qp *qp, const struct rnic_gid *group)
+{
+	return change_group(qp, group, RNIC_CTL_DETACH_MCAST);
+}

@@ -124,6 +124,11 @@ static inline struct rnic_verbs_qp *rnic_verbs_qp(struct ibv_qp *qp)
 	return RNIC_CONTAINER_OF(qp, struct rnic_verbs_qp, qp);
 }
 
+static inline struct rnic_verbs_ah *rnic_verbs_ah(const struct ibv_ah *ah)
+{
+	return RNIC_CONTAINER_OF(ah, struct rnic_verbs_ah, ah);
+}
+
 /* Puts the functions that inline verbs call into a new context. */
 void rnic_verbs_fill_data_path(struct ibv_context_ops *ops);   /* ibv_post.c */
 void rnic_verbs_fill_unsupported(struct verbs_context *verbs); /* ibv_unsupported.c */

@@ -59,13 +59,6 @@ REFUSES_WITH_ERRNO(int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *
 REFUSES_WITH_ERRNO(int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes))
 REFUSES_WITH_ERRNO(int ibv_destroy_srq(struct ibv_srq *srq))
 
-REFUSES_WITH_ERRNO(int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid))
-REFUSES_WITH_ERRNO(int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid))
-REFUSES_WITH_ERRNO(int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port,
-					   struct ibv_wc *wc, struct ibv_grh *grh,
-					   struct ibv_ah_attr *attributes))
-REFUSES_WITH_NULL(struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
-						       struct ibv_grh *grh, uint8_t port))
 REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 						   struct ibv_ah_attr *attributes,
 						   uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vlan))

@@ -210,6 +210,10 @@ RNIC_AT(struct rnic_ctl_create_ah, path, 8);
 RNIC_SIZE(struct rnic_ctl_ah_reply, 8);
 RNIC_AT(struct rnic_ctl_ah_reply, ah, 0);
 
+RNIC_SIZE(struct rnic_ctl_mcast, 24);
+RNIC_AT(struct rnic_ctl_mcast, qp, 0);
+RNIC_AT(struct rnic_ctl_mcast, group, 8);
+
 RNIC_SIZE(struct rnic_ctl_show, 8);
 RNIC_AT(struct rnic_ctl_show, kind, 0);
 RNIC_AT(struct rnic_ctl_show, cursor, 4);

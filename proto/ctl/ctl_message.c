@@ -40,6 +40,8 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_CREATE_AH] = {"CREATE_AH", sizeof(struct rnic_ctl_create_ah),
 				sizeof(struct rnic_ctl_ah_reply), 0},
 	[RNIC_CTL_DESTROY_AH] = {"DESTROY_AH", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_ATTACH_MCAST] = {"ATTACH_MCAST", sizeof(struct rnic_ctl_mcast), 0, 0},
+	[RNIC_CTL_DETACH_MCAST] = {"DETACH_MCAST", sizeof(struct rnic_ctl_mcast), 0, 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},

@@ -46,6 +46,8 @@ enum rnic_ctl_operation {
 	RNIC_CTL_CREATE_AH,
 	RNIC_CTL_DESTROY_AH,
 	RNIC_CTL_SHOW,
+	RNIC_CTL_ATTACH_MCAST,
+	RNIC_CTL_DETACH_MCAST,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -227,6 +229,12 @@ struct rnic_ctl_create_ah {
 
 struct rnic_ctl_ah_reply {
 	struct rnic_handle ah;
+};
+
+/* ATTACH_MCAST and DETACH_MCAST. */
+struct rnic_ctl_mcast {
+	struct rnic_handle qp;
+	struct rnic_gid group;
 };
 
 /* ---- SHOW: what rnicctl prints ---- */

@@ -289,9 +289,24 @@ RNIC_API int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
 
 /* ---- address handles ---- */
 
-/* -EINVAL: the path has no GID or a source GID index that is empty. -EOPNOTSUPP: not served yet. */
+/*
+ * Where datagrams go; the destination may be a multicast group. -EINVAL: the path has no GID, no port
+ * but 1, or a source GID index that is empty. -ENOSPC: too many address handles.
+ */
 RNIC_API int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic_ah **ah);
+
+/* Requests that wait keep its path. */
 RNIC_API int rnic_destroy_ah(struct rnic_ah *ah);
+
+/*
+ * Lets a UD queue pair receive what is sent to a multicast group, until it is detached or destroyed; once
+ * more changes nothing. -EINVAL: not a UD queue pair, or not a multicast address. -ENOSPC: too many
+ * groups, or queue pairs in this one. Other errors: the interface could not join.
+ */
+RNIC_API int rnic_attach_mcast(struct rnic_qp *qp, const struct rnic_gid *group);
+
+/* -EINVAL: it is not in that group. */
+RNIC_API int rnic_detach_mcast(struct rnic_qp *qp, const struct rnic_gid *group);
 
 /* ---- asynchronous events ---- */
 
