@@ -43,12 +43,12 @@ enum {
 
 	/*
 	 * UC and UD traffic of all QPs together, which nobody acknowledges: what may leave in a
-	 * millisecond and at once, payload and overhead counted. The overhead stands for what a
-	 * message costs the receiving program, which loses those that find no receive entry.
+	 * millisecond and at once, counted like the window. A message counts more, for what it
+	 * costs the receiving program, which loses those that find no receive entry.
 	 */
 	LIMIT_PACE_BYTES_PER_MS = 1 << 19,
-	LIMIT_PACE_BURST_BYTES = 1 << 17,
-	LIMIT_PACE_OVERHEAD_BYTES = 2048,
+	LIMIT_PACE_BURST_BYTES = 1 << 18,
+	LIMIT_PACE_MESSAGE_BYTES = 2048,
 
 	LIMIT_MCAST_GROUPS = 64,
 	LIMIT_MCAST_MEMBERS = 256, /* RNIC_MCAST_MEMBERS_MAX */

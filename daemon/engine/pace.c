@@ -37,13 +37,13 @@ bool pace_try_take(struct pace *pace, uint32_t bytes, uint64_t now_ns, uint64_t 
 {
 	uint64_t missing_bytes;
 
-	assert(bytes <= LIMIT_PACE_BURST_BYTES);
+	assert(bytes <= LIMIT_PACE_BURST_BYTES / 2);
 	grow(pace, now_ns);
 	if (pace->allowance_bytes >= bytes) {
 		pace->allowance_bytes -= bytes;
 		return true;
 	}
-	missing_bytes = bytes - pace->allowance_bytes;
+	missing_bytes = LIMIT_PACE_BURST_BYTES / 2 - pace->allowance_bytes;
 	*ready_ns = pace->counted_ns + missing_bytes * NS_PER_MS / LIMIT_PACE_BYTES_PER_MS + 1;
 	return false;
 }

@@ -250,9 +250,9 @@ static bool try_reserve(struct qp *qp, struct plan *plan)
 }
 
 /* Takes the packet's share of what may leave unacknowledged, or has the QP wait for it. */
-static bool try_pace(struct engine *engine, struct qp *qp, const struct packet_builder *out)
+static bool try_pace(struct engine *engine, struct qp *qp, const struct plan *plan)
 {
-	uint32_t bytes = LIMIT_PACE_OVERHEAD_BYTES + out->packet.payload_bytes;
+	uint32_t bytes = plan->cost_bytes + (plan->ends_message ? LIMIT_PACE_MESSAGE_BYTES : 0);
 	uint64_t ready_ns;
 
 	if (pace_try_take(&engine->pace, bytes, engine->now_ns, &ready_ns))
@@ -414,7 +414,7 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 			path_leave(qp->path, qp);
 		return false;
 	}
-	if (qp_is_reliable(qp) ? !try_reserve(qp, &plan) : !try_pace(engine, qp, out))
+	if (qp_is_reliable(qp) ? !try_reserve(qp, &plan) : !try_pace(engine, qp, &plan))
 		return false;
 	out->packet.ack_request = plan.is_ack_wanted;
 	commit(engine, qp, &plan);
