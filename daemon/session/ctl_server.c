@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -31,7 +32,7 @@ int ctl_server_open(struct ctl_server *server, struct session_set *set, const ch
 	server->watch = (struct watch){WATCH_LISTENER, NULL};
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
 		result = -errno;
-		strcpy(reason, "cannot watch the control socket");
+		snprintf(reason, SOCKET_PLACE_REASON_BYTES, "cannot watch the control socket");
 		ctl_server_close(server);
 		return result;
 	}

@@ -147,8 +147,6 @@ static void intake_take_send(struct session_qp *qp)
 	intake_check_send(&entry, qp->qp->type, &qp->qp->capacities, &work);
 	if (qp->qp->type == RNIC_QP_TYPE_UD)
 		intake_find_ah(qp, &entry, &work);
-	if (qp->qp->signal_all)
-		work.flags |= RNIC_SEND_SIGNALED;
 	intake_copy_sges(&qp->region, plan, slot, &entry.sge, work.sge_count, sges);
 	if ((work.flags & RNIC_SEND_INLINE) == 0)
 		work.length = intake_message_bytes(sges, work.sge_count);

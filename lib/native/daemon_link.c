@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define SHARED_FOLDER "/tmp/rnicd-"
+
 union control_buffer {
 	struct cmsghdr header;
 	uint8_t bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
@@ -33,15 +35,15 @@ const char *rnic_refusal_reason(void)
 }
 
 /*
- * In a directory that every user may write to, the path alone does not say who listens: only the user
- * itself and root are believed there.
+ * The last of the default paths lies where every user may create files, so the path alone does not
+ * say who listens: only the user itself and root are believed there.
  */
 static int check_peer(int fd, const char *path)
 {
 	struct ucred peer;
 	socklen_t length = sizeof(peer);
 
-	if (strncmp(path, "/tmp/", 5) != 0)
+	if (strncmp(path, SHARED_FOLDER, strlen(SHARED_FOLDER)) != 0)
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
 		return -errno;
@@ -273,8 +275,8 @@ static int exchange(struct rnic_link *link, const struct rnic_call *call)
 	if (error != 0)
 		goto lose;
 	error = -EIO;
-	if (rnic_ctl_check_reply(message.bytes, message.received, message.fd_count,
-				 call->operation, request_id) != 0 ||
+	if (rnic_ctl_check_reply(message.bytes, message.received, message.fd_count, call->operation,
+				 request_id) != 0 ||
 	    !try_accept(link, call, &message, &result))
 		goto lose;
 	return result;

@@ -2,9 +2,9 @@
 /*
  * The control connection to the daemon: one request, one reply, under a lock. Owned by a context.
  *
- * The link is alive or lost, and once lost it stays lost: `lost` then holds the negative errno of every
- * further call. The daemon's end of the socket closing, a reply that breaks the protocol, and fork() in
- * the child lose it.
+ * The link is alive or lost, and once lost it stays lost: `lost` then holds the negative errno of
+ * every further call. The daemon's end of the socket closing, a reply that breaks the protocol, and
+ * fork() in the child lose it.
  */
 #ifndef RNIC_NATIVE_DAEMON_LINK_H
 #define RNIC_NATIVE_DAEMON_LINK_H
@@ -23,8 +23,8 @@ struct rnic_link {
 };
 
 /*
- * One request. Payloads are copied; `request` may be NULL with 0 bytes, `reply` is filled on success only.
- * `reply_fds` gets exactly `reply_fd_count` descriptors, which are then the caller's.
+ * One request. Payloads are copied; `request` may be NULL with 0 bytes, `reply` is filled on
+ * success only. `reply_fds` gets exactly `reply_fd_count` descriptors, which are then the caller's.
  */
 struct rnic_call {
 	enum rnic_ctl_operation operation;

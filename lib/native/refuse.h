@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bodies for functions of a foreign interface that are not served. They give the answer that programs
- * know how to take, EOPNOTSUPP, in the convention of the function: as the result, as -1 with errno, or as
- * NULL with errno.
+ * Bodies for functions of a foreign interface that are not served. They give the answer that
+ * programs know how to take, EOPNOTSUPP, in the convention of the function: as the result, as -1
+ * with errno, or as NULL with errno.
  */
 #ifndef RNIC_NATIVE_REFUSE_H
 #define RNIC_NATIVE_REFUSE_H

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * All contexts of the process, so that a child of fork() can let go of its parent's connections: while
- * it held a copy, the daemon would not see the parent die.
+ * All contexts of the process, so that a child of fork() can let go of its parent's connections:
+ * while it held a copy, the daemon would not see the parent die.
  */
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_context *contexts;
@@ -92,8 +92,8 @@ int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **r
 		return -errno;
 	if (status.st_size < 0 || (uint64_t)status.st_size < bytes)
 		return -EIO;
-	mapped = mmap(NULL, bytes, ours_to_write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
-		      0);
+	mapped = mmap(NULL, bytes, ours_to_write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+		      fd, 0);
 	if (mapped == MAP_FAILED)
 		return -errno;
 	header = mapped;
@@ -160,8 +160,8 @@ int rnic_query_device_at(const char *socket_path, struct rnic_device_attributes 
 }
 
 /*
- * Introduces the process. Its memory travels as a descriptor, which needs no right to trace it; where the
- * file cannot be opened the daemon tries process_vm_readv(2).
+ * Introduces the process. Its memory travels as a descriptor, which needs no right to trace it;
+ * where the file cannot be opened the daemon tries process_vm_readv(2).
  */
 static int introduce(struct rnic_context *context, int fds[4])
 {
@@ -280,8 +280,7 @@ void rnic_context_hold(struct rnic_context *context)
 
 void rnic_context_release(struct rnic_context *context)
 {
-	unsigned before =
-		atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel);
+	unsigned before = atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel);
 
 	assert(before > 0);
 	if (before == 1)

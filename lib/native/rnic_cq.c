@@ -123,7 +123,8 @@ int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_c
 	cq->user = user;
 	rnic_spinlock_init(&cq->lock);
 
-	/* An event may name the slot as soon as it exists, so nobody looks it up before it is filled. */
+	/* An event may name the slot as soon as it exists, so nobody looks it up before it is
+	 * filled. */
 	pthread_mutex_lock(&context->objects_lock);
 	error = request_cq(cq, entries, completion_vector);
 	if (error == 0) {
@@ -177,12 +178,14 @@ int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries)
 int rnic_destroy_cq(struct rnic_cq *cq)
 {
 	struct rnic_context *context = cq->context;
-	int error;
+	int error = -EBUSY;
 
-	/* The slot is emptied in the same breath, for the daemon may give it to the next queue at once. */
+	/* The slot is emptied in the same breath, for the daemon may give it to the next queue at
+	 * once. */
 	pthread_mutex_lock(&context->objects_lock);
-	error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_CQ, cq->handle);
-	if (error != 0 && rnic_context_lost(context) == 0) {
+	if (cq->qp_references == 0)
+		error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_CQ, cq->handle);
+	if (cq->qp_references != 0 || (error != 0 && rnic_context_lost(context) == 0)) {
 		pthread_mutex_unlock(&context->objects_lock);
 		return error;
 	}
@@ -221,7 +224,8 @@ int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
 					       RNIC_CQ_ARMED_SOLICITED);
 	else
 		atomic_store(&cq->control->armed, RNIC_CQ_ARMED_ANY);
-	/* Against the daemon, which publishes an entry and then takes `armed`: one of both sees the other. */
+	/* Against the daemon, which publishes an entry and then takes `armed`: one of both sees the
+	 * other. */
 	atomic_thread_fence(memory_order_seq_cst);
 	return 0;
 }

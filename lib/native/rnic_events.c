@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /*
- * Takes one record. The daemon writes whole records and pipes keep them whole. The pipe's end means that
- * the daemon is gone: -ENODEV.
+ * Takes one record. The daemon writes whole records and pipes keep them whole. The pipe's end means
+ * that the daemon is gone: -ENODEV.
  */
 static int read_record(struct rnic_context *context, int fd, struct rnic_event_record *record)
 {

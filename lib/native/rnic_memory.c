@@ -141,14 +141,14 @@ static int prove_mapped(uintptr_t start, size_t bytes, size_t page_bytes)
 }
 
 /*
- * Proves that the process itself may use the range as `access` wants. The daemon must not be the one to
- * find out: through /proc/self/mem it could write even where the process cannot.
+ * Proves that the process itself may use the range as `access` wants. The daemon must not be the
+ * one to find out: through /proc/self/mem it could write even where the process cannot.
  */
 static int prove_range(const void *address, size_t length, uint32_t access)
 {
 	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	const int advice = (access & RNIC_ACCESS_LOCAL_WRITE) != 0 ? MADV_POPULATE_WRITE :
-								     MADV_POPULATE_READ;
+	const int advice =
+		(access & RNIC_ACCESS_LOCAL_WRITE) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
 	const uintptr_t start = (uintptr_t)address & ~(page_bytes - 1);
 	uintptr_t end;
 
@@ -159,13 +159,12 @@ static int prove_range(const void *address, size_t length, uint32_t access)
 	while (madvise((void *)start, end - start, advice) != 0) {
 		switch (errno) {
 		case EINTR:
-		case EAGAIN:
 			continue;
 		case ENOMEM:
 		case EFAULT:
 			return -EFAULT;
 		case EINVAL:
-			/* Either the kernel does not know the advice, or the pages do not allow it. */
+			/* The kernel does not know the advice, or the pages do not allow it. */
 			if (madvise((void *)start, 0, advice) == 0)
 				return -EFAULT;
 			return prove_mapped(start, end - start, page_bytes);
@@ -188,7 +187,10 @@ static int check_access(uint32_t access)
 	return (access & ~(served | RNIC_ACCESS_OPTIONAL_RANGE)) == 0 ? 0 : -EOPNOTSUPP;
 }
 
-/* Under objects_lock when `block` is given, so that rnic_free() cannot close its descriptor meanwhile. */
+/*
+ * Under objects_lock when `block` is given, so that rnic_free() cannot close its descriptor
+ * meanwhile.
+ */
 static int register_range(struct rnic_pd *pd, const struct rnic_block *block,
 			  const struct rnic_ctl_register_mr *wanted, struct rnic_mr *mr)
 {

@@ -2,9 +2,9 @@
 /*
  * What stands behind the handles of <rnic/rnic.h>.
  *
- * Every object holds a reference to its context, and the context's memory goes with the last one. The
- * mappings of shared regions belong to the object that they serve. Nothing here is shared with the daemon
- * but through pointers to those mappings.
+ * Every object holds a reference to its context, and the context's memory goes with the last one.
+ * The mappings of shared regions belong to the object that they serve. Nothing here is shared with
+ * the daemon but through pointers to those mappings.
  */
 #ifndef RNIC_NATIVE_OBJECTS_H
 #define RNIC_NATIVE_OBJECTS_H
@@ -35,8 +35,8 @@ struct rnic_context {
 	bool fatal_reported;
 
 	/*
-	 * By slot. Written under objects_lock and the locks of both completion queues; read under the lock
-	 * of the completion queue whose entry names the slot.
+	 * By slot. Written under objects_lock and the locks of both completion queues; read under
+	 * the lock of the completion queue whose entry names the slot.
 	 */
 	struct rnic_qp **qps;
 
@@ -68,7 +68,10 @@ struct rnic_ah {
 	struct rnic_handle handle;
 };
 
-/* Events that were handed out and those of them that came back; the object goes when they are equal. */
+/*
+ * Events that were handed out and those of them that came back; the object goes when they are
+ * equal.
+ */
 struct rnic_event_count {
 	uint32_t delivered;
 	uint32_t acknowledged;
@@ -87,6 +90,7 @@ struct rnic_cq {
 	void *user;
 	struct rnic_event_count completion_events;
 	struct rnic_event_count async_events;
+	uint32_t qp_references; /* queue pairs that complete here; under objects_lock */
 
 	struct rnic_spinlock lock; /* guards what follows */
 	struct rnic_cq_control *control;
@@ -142,8 +146,8 @@ void rnic_context_release(struct rnic_context *context);
 void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot);
 
 /*
- * Maps a region that the daemon made and checks that it is one of `kind` with at least `bytes` bytes. The
- * descriptor stays the caller's. -EIO: it is not.
+ * Maps a region that the daemon made and checks that it is one of `kind` with at least `bytes`
+ * bytes. The descriptor stays the caller's. -EIO: it is not.
  */
 int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **region);
 void rnic_region_unmap(const void *region, uint64_t bytes);

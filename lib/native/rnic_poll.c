@@ -7,16 +7,16 @@
 #include <string.h>
 
 /*
- * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From the
- * first of these counts on it yields at every poll; at every multiple of the second it looks whether the
- * daemon still lives, which costs a system call.
+ * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From
+ * the first of these counts on it yields at every poll; at every multiple of the second it looks
+ * whether the daemon still lives, which costs a system call.
  */
-#define EMPTY_POLLS_BEFORE_YIELD 4
+#define EMPTY_POLLS_BEFORE_YIELD     4
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 
 /*
- * The queue pair that an entry speaks of, or NULL when it was destroyed. A slot that was given to a new
- * queue pair is told apart by the number.
+ * The queue pair that an entry speaks of, or NULL when it was destroyed. A slot that was given to a
+ * new queue pair is told apart by the number.
  */
 static struct rnic_qp *find_qp(const struct rnic_cq *cq, const struct rnic_completion_entry *entry)
 {
@@ -37,8 +37,8 @@ static void retire(struct rnic_work_queue *queue, uint32_t retired)
 		atomic_store_explicit(&queue->retired, retired, memory_order_release);
 }
 
-static void translate(struct rnic_completion *completion,
-		      const struct rnic_completion_entry *entry, struct rnic_qp *qp)
+static void translate(struct rnic_completion *completion, const struct rnic_completion_entry *entry,
+		      struct rnic_qp *qp)
 {
 	*completion = (struct rnic_completion){
 		.wr_id = entry->wr_id,
@@ -57,12 +57,15 @@ static void translate(struct rnic_completion *completion,
 	};
 }
 
-/* Under the queue's lock. Returns how many were taken, or -EIO when the daemon's index makes no sense. */
+/*
+ * Under the queue's lock. Returns how many were taken, or -EIO when the daemon's index makes no
+ * sense.
+ */
 static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 			    struct rnic_completion *completions)
 {
-	int64_t pending = rnic_ring_pending(rnic_index_load(&cq->region->producer), cq->consumer,
-					    cq->slots);
+	int64_t pending =
+		rnic_ring_pending(rnic_index_load(&cq->region->producer), cq->consumer, cq->slots);
 	uint32_t taken = 0;
 	struct rnic_qp *qp;
 

@@ -38,7 +38,8 @@ static int begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32
 }
 
 /*
- * IBTA 1.4, 10.3.1: states in which work may be posted. In SQE and ERR it completes with a flush error.
+ * IBTA 1.4, 10.3.1: states in which work may be posted. In SQE and ERR it completes with a flush
+ * error.
  */
 #define STATES_THAT_SEND                                                                           \
 	(1U << RNIC_QP_STATE_RTS | 1U << RNIC_QP_STATE_SQD | 1U << RNIC_QP_STATE_SQE |             \
@@ -57,8 +58,8 @@ int rnic_recv_begin(struct rnic_qp *qp)
 
 enum payload_rule {
 	PAYLOAD_UNKNOWN_OPCODE,
-	PAYLOAD_OUT,	/* the elements are read, or copied when inline */
-	PAYLOAD_IN,	/* the elements are written */
+	PAYLOAD_OUT, /* the elements are read, or copied when inline */
+	PAYLOAD_IN,  /* the elements are written */
 	PAYLOAD_NONE,
 };
 
@@ -205,7 +206,8 @@ void rnic_recv_end(struct rnic_qp *qp)
 	rnic_spinlock_unlock(&qp->recv.lock);
 	if (!any)
 		return;
-	/* The daemon sets its wish, then looks at the index once more; so one of both sees the other. */
+	/* The daemon sets its wish, then looks at the index once more; so one of both sees the
+	 * other. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&qp->context->status->recv_doorbell_wanted[qp->handle.slot],
 				 memory_order_relaxed) != 0)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posting work in three steps: begin, append once per request, end. Between begin and end the caller
- * holds the queue, and the daemon sees nothing of what is appended until the end.
+ * Posting work in three steps: begin, append once per request, end. Between begin and end the
+ * caller holds the queue, and the daemon sees nothing of what is appended until the end.
  */
 #ifndef RNIC_NATIVE_POST_H
 #define RNIC_NATIVE_POST_H
 
 #include <rnic/rnic.h>
 
-/* Takes the send queue. Returns 0, or a negative errno when nothing may be posted; then do not end. */
+/*
+ * Takes the send queue. Returns 0, or a negative errno when nothing may be posted; then do not end.
+ */
 int rnic_send_begin(struct rnic_qp *qp);
 
 /* Writes one request into the queue; `next` is not looked at. Errors as of rnic_post_send(). */

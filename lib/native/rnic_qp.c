@@ -73,8 +73,8 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_
 		return error;
 	qp->handle = reply.qp;
 	qp->qpn = reply.qpn;
-	error = reply.qp.slot < RNIC_SESSION_QPS_MAX ? adopt_queues(qp, &reply.capacities, fd) :
-						       -EIO;
+	error = reply.qp.slot < RNIC_SESSION_QPS_MAX ? adopt_queues(qp, &reply.capacities, fd)
+						     : -EIO;
 	close(fd);
 	if (error != 0)
 		rnic_link_call_object(&qp->context->link, RNIC_CTL_DESTROY_QP, reply.qp);
@@ -116,11 +116,17 @@ int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct r
 	qp->type = options->type;
 	atomic_init(&qp->state, RNIC_QP_STATE_RESET);
 
-	/* An event may name the slot as soon as it exists, so nobody looks it up before it is filled. */
+	/*
+	 * An event may name the slot as soon as it exists, so nobody looks it up before it is
+	 * filled.
+	 */
 	pthread_mutex_lock(&context->objects_lock);
 	error = request_qp(qp, pd, options);
-	if (error == 0)
+	if (error == 0) {
+		qp->send_cq->qp_references++;
+		qp->recv_cq->qp_references++;
 		set_slot(qp, qp);
+	}
 	pthread_mutex_unlock(&context->objects_lock);
 	if (error != 0) {
 		free(qp);
@@ -150,7 +156,9 @@ int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attribut
 	const bool to_state = (mask & RNIC_QP_ATTR_STATE) != 0;
 	int error;
 
-	/* Nothing is posted while the state changes: the daemon and this side must count the same. */
+	/*
+	 * Nothing is posted while the state changes: the daemon and this side must count the same.
+	 */
 	rnic_spinlock_lock(&qp->send.lock);
 	rnic_spinlock_lock(&qp->recv.lock);
 	error = rnic_link_call(&qp->context->link, &call);
@@ -195,7 +203,10 @@ int rnic_destroy_qp(struct rnic_qp *qp)
 	struct rnic_context *context = qp->context;
 	int error;
 
-	/* The slot is emptied in the same breath, for the daemon may give it to the next one at once. */
+	/*
+	 * The slot is emptied in the same breath, for the daemon may give it to the next one at
+	 * once.
+	 */
 	pthread_mutex_lock(&context->objects_lock);
 	error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_QP, qp->handle);
 	if (error != 0 && rnic_context_lost(context) == 0) {
@@ -203,6 +214,8 @@ int rnic_destroy_qp(struct rnic_qp *qp)
 		return error;
 	}
 	set_slot(qp, NULL);
+	qp->send_cq->qp_references--;
+	qp->recv_cq->qp_references--;
 	rnic_event_count_wait(context, &qp->async_events);
 	pthread_mutex_unlock(&context->objects_lock);
 	rnic_region_unmap(qp->region, qp->region_bytes);

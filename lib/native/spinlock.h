@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock of a queue: held for tens of nanoseconds, so waiting in the kernel would cost more than it
- * saves. A waiter yields soon, because the holder may have lost the processor that the waiter burns.
+ * The lock of a queue: held for tens of nanoseconds, so waiting in the kernel would cost more than
+ * it saves. A waiter yields soon, because the holder may have lost the processor that the waiter
+ * burns.
  */
 #ifndef RNIC_NATIVE_SPINLOCK_H
 #define RNIC_NATIVE_SPINLOCK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets over RDMA are not served. Programs that never open one still wait for ordinary descriptors
- * with rpoll() and rselect(), so these two do what poll() and select() do.
+ * Sockets over RDMA are not served. Programs that never open one still wait for ordinary
+ * descriptors with rpoll() and rselect(), so these two do what poll() and select() do.
  */
 #include "native/refuse.h"
 #include "rdmacm/rdma_interface.h"

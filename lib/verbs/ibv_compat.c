@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is left of the kernel's view of the world: files of sysfs, structs of its interface, fork(). */
+/*
+ * What is left of the kernel's view of the world: files of sysfs, structs of its interface, fork().
+ */
 #include "verbs/ibv_objects.h"
 #include "verbs/ibv_translate.h"
 
@@ -40,8 +42,7 @@ int ibv_read_sysfs_file(const char *folder, const char *file, char *text, size_t
 	ssize_t length;
 	int fd;
 
-	if (bytes == 0 ||
-	    snprintf(path, sizeof(path), "%s/%s", folder, file) >= (int)sizeof(path))
+	if (bytes == 0 || snprintf(path, sizeof(path), "%s/%s", folder, file) >= (int)sizeof(path))
 		return rnic_verbs_minus_one(-EINVAL);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

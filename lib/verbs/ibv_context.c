@@ -81,10 +81,10 @@ static bool gid_is_empty(const struct rnic_gid *gid)
 int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
 	struct rnic_gid native;
-	int error = port == RNIC_VERBS_PORT && index >= 0 ?
-			    rnic_query_gid(rnic_verbs_native(context), (uint32_t)index, &native,
-					   NULL) :
-			    -EINVAL;
+	int error =
+		port == RNIC_VERBS_PORT && index >= 0
+			? rnic_query_gid(rnic_verbs_native(context), (uint32_t)index, &native, NULL)
+			: -EINVAL;
 
 	if (error == 0)
 		memcpy(gid->raw, native.bytes, sizeof(gid->raw));
@@ -131,8 +131,7 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
 			     size_t max_entries, uint32_t flags, size_t entry_size)
 {
-	const uint32_t count =
-		rnic_get_device_attributes(rnic_verbs_native(context))->gid_count;
+	const uint32_t count = rnic_get_device_attributes(rnic_verbs_native(context))->gid_count;
 	struct ibv_gid_entry whole;
 	size_t found = 0;
 	int error;

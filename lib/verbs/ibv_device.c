@@ -118,6 +118,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	context->verbs.sz = sizeof(context->verbs);
 	context->verbs.query_device_ex = rnic_verbs_query_device_ex;
 	context->verbs.query_port = rnic_verbs_query_port;
+	context->verbs.create_cq_ex = rnic_verbs_create_cq_ex;
 	context->verbs.create_qp_ex = rnic_verbs_create_qp_ex;
 	rnic_verbs_fill_unsupported(&context->verbs);
 	ibv = &context->verbs.context;

@@ -2,9 +2,10 @@
 /*
  * What stands behind the structs of <infiniband/verbs.h> when our libibverbs.so.1 made them.
  *
- * Each object embeds the public struct and points to the native object that does the work; programs see
- * the embedded struct only. Public structs that grow between releases of rdma-core lie in blocks with
- * slack, so that a program built against a later header reads zeros or finds a refusal, never our data.
+ * Each object embeds the public struct and points to the native object that does the work; programs
+ * see the embedded struct only. Public structs that grow between releases of rdma-core lie in
+ * blocks with slack, so that a program built against a later header reads zeros or finds a refusal,
+ * never our data.
  */
 #ifndef RNIC_VERBS_OBJECTS_H
 #define RNIC_VERBS_OBJECTS_H
@@ -28,8 +29,8 @@
 #define RNIC_VERBS_PORT 1
 
 /*
- * Providers of rdma-core that a program links compare a pointer which lies right behind struct ibv_device
- * with their own; in this zeroed block they find NULL.
+ * Providers of rdma-core that a program links compare a pointer which lies right behind struct
+ * ibv_device with their own; in this zeroed block they find NULL.
  */
 #define RNIC_VERBS_DEVICE_VIEW_BYTES 1024
 #define RNIC_VERBS_QP_VIEW_BYTES     512
@@ -72,6 +73,7 @@ struct rnic_verbs_cq {
 		uint8_t view[RNIC_VERBS_CQ_VIEW_BYTES];
 	};
 	struct rnic_cq *native;
+	struct rnic_completion current; /* what the extended face reads */
 };
 
 struct rnic_verbs_qp {
@@ -141,6 +143,8 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 			       struct ibv_device_attr_ex *attributes, size_t bytes);
 int rnic_verbs_query_port(struct ibv_context *context, uint8_t port,
 			  struct ibv_port_attr *attributes, size_t bytes);
+struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
+					  struct ibv_cq_init_attr_ex *attributes);
 struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 				       struct ibv_qp_init_attr_ex *attributes);
 

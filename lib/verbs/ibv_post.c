@@ -78,8 +78,7 @@ static int poll_cq(struct ibv_cq *ibv, int max_count, struct ibv_wc *completions
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-	return rnic_verbs_errno(
-		rnic_req_notify_cq(rnic_verbs_cq(cq)->native, solicited_only != 0));
+	return rnic_verbs_errno(rnic_req_notify_cq(rnic_verbs_cq(cq)->native, solicited_only != 0));
 }
 
 void rnic_verbs_fill_data_path(struct ibv_context_ops *ops)

@@ -67,7 +67,9 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 	return &qp->qp;
 }
 
-/* The extended struct begins with the plain one (asserted here); nothing beyond a PD is served yet. */
+/*
+ * The extended struct begins with the plain one (asserted here); nothing beyond a PD is served yet.
+ */
 _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 		       offsetof(struct ibv_qp_init_attr, sq_sig_all),
 	       "the plain attributes come first");

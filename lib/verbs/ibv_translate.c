@@ -238,8 +238,8 @@ void rnic_verbs_port_attr(const struct rnic_port_attributes *from, struct ibv_po
 		.max_msg_sz = from->max_message_bytes,
 		.pkey_tbl_len = 1,
 		.max_vl_num = 1,
-		.phys_state = from->state == RNIC_PORT_ACTIVE ? PHYSICAL_STATE_LINK_UP :
-								PHYSICAL_STATE_DISABLED,
+		.phys_state = from->state == RNIC_PORT_ACTIVE ? PHYSICAL_STATE_LINK_UP
+							      : PHYSICAL_STATE_DISABLED,
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 	};
 	set_speed(from->speed_mbps, to);

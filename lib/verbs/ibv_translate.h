@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the structs of libibverbs and ours, and between their return conventions and ours. The one
- * place where byte order, names and widths differ is here; values never do (asserted in the .c file).
+ * Between the structs of libibverbs and ours, and between their return conventions and ours. The
+ * one place where byte order, names and widths differ is here; values never do (asserted in the .c
+ * file).
  */
 #ifndef RNIC_VERBS_TRANSLATE_H
 #define RNIC_VERBS_TRANSLATE_H
@@ -30,8 +31,9 @@ void rnic_verbs_qp_attributes(const struct ibv_qp_attr *from, struct rnic_qp_att
 void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_attr *to);
 
 /*
- * Elements and everything else of a request but `next`. `list` has room for RNIC_VERBS_SGE_MAX elements
- * and must live as long as `to` is used. `is_datagram`: it is for a UD queue pair. -EINVAL: more elements than that.
+ * Elements and everything else of a request but `next`. `list` has room for RNIC_VERBS_SGE_MAX
+ * elements and must live as long as `to` is used. `is_datagram`: it is for a UD queue pair.
+ * -EINVAL: more elements than that.
  */
 #define RNIC_VERBS_SGE_MAX 32
 int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct rnic_sge *list,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything of the interface that the device does not do. Programs ask for it and take EOPNOTSUPP as the
- * answer; a missing symbol would keep them from starting, and a missing inline target would crash them.
+ * Everything of the interface that the device does not do. Programs ask for it and take EOPNOTSUPP
+ * as the answer; a missing symbol would keep them from starting, and a missing inline target would
+ * crash them.
  */
 #include "native/refuse.h"
 #include "verbs/ibv_objects.h"
@@ -91,9 +92,10 @@ void rnic_verbs_fill_unsupported(struct verbs_context *verbs)
 /*
  * ---- the extended faces of queue pairs and completion queues ----
  *
- * No program gets one, as ibv_qp_to_qp_ex() and ibv_create_cq_ex() refuse; but some cast. One function
- * serves every member, known and later: it takes no argument, which the calling conventions of all
- * supported machines allow, and its answer is non-zero where one is looked at.
+ * ibv_qp_to_qp_ex() gives none out and ibv_create_cq_ex() fills in what is served; but some
+ * programs cast, and later headers have more members. One function serves every member, known and
+ * later: it takes no argument, which the calling conventions of all supported machines allow, and
+ * its answer is non-zero where one is looked at.
  */
 static int refuse(void)
 {

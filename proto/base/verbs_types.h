@@ -82,8 +82,8 @@ struct rnic_path {
 };
 
 /*
- * The attributes of a queue pair. Encodings are those of the wire: `timeout` and `min_rnr_timer` are
- * the 5-bit codes (see proto/wire/timeout.h), `path_mtu` is 1..5 for 256..4096 bytes.
+ * The attributes of a queue pair. Encodings are those of the wire: `timeout` and `min_rnr_timer`
+ * are the 5-bit codes (see proto/wire/timeout.h), `path_mtu` is 1..5 for 256..4096 bytes.
  */
 struct rnic_qp_attributes {
 	uint32_t state;

@@ -80,7 +80,8 @@ static bool version_is_known(uint16_t version)
 	return version >= RNIC_CTL_VERSION_MIN && version <= RNIC_CTL_VERSION_MAX;
 }
 
-/* The number of descriptors that a request must bring, which two operations let the client choose. */
+/* The number of descriptors that a request must bring, which two operations let the client choose.
+ */
 static unsigned request_fd_count(uint16_t operation, const void *payload)
 {
 	struct rnic_ctl_hello hello;
@@ -111,13 +112,13 @@ int rnic_ctl_check_request(const void *message, size_t received, unsigned fd_cou
 	operation = operation_find(header.operation);
 	if (operation == NULL)
 		return -EOPNOTSUPP;
-	if (header.operation == RNIC_CTL_HELLO ? header.version != 0 :
-						 !version_is_known(header.version))
+	if (header.operation == RNIC_CTL_HELLO ? header.version != 0
+					       : !version_is_known(header.version))
 		return -EPROTO;
 	if (received - sizeof(header) != operation->request_bytes)
 		return -EPROTO;
-	if (fd_count != request_fd_count(header.operation,
-					 (const uint8_t *)message + sizeof(header)))
+	if (fd_count !=
+	    request_fd_count(header.operation, (const uint8_t *)message + sizeof(header)))
 		return -EPROTO;
 	return 0;
 }
@@ -137,7 +138,8 @@ static int check_refusal(const void *message, const struct rnic_ctl_header *head
 /* Whether the rows that a SHOW reply announces are all that follows. */
 static int check_rows(const void *message, size_t received)
 {
-	const size_t head_bytes = sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply);
+	const size_t head_bytes =
+		sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply);
 	struct rnic_ctl_show_reply reply;
 
 	if (received < head_bytes)
@@ -154,8 +156,8 @@ static bool reply_fd_count_fits(const struct rnic_ctl_header *header,
 	       (header->operation == RNIC_CTL_HELLO && fd_count == 0);
 }
 
-int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count, uint32_t operation,
-			 uint32_t request_id)
+int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count,
+			 uint32_t operation, uint32_t request_id)
 {
 	const struct operation *found = operation_find(operation);
 	struct rnic_ctl_header header;
@@ -165,7 +167,8 @@ int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count
 		return error;
 	if (found == NULL || header.operation != operation || header.request_id != request_id)
 		return -EPROTO;
-	/* A refused HELLO may come from a daemon of another version: its reason must be readable. */
+	/* A refused HELLO may come from a daemon of another version: its reason must be readable.
+	 */
 	if (header.status != 0)
 		return check_refusal(message, &header, fd_count);
 	if (!version_is_known(header.version) || !reply_fd_count_fits(&header, found, fd_count))

@@ -4,9 +4,10 @@
  * socket: one message a request, one message a reply, in order. Descriptors travel with the message
  * they belong to (SCM_RIGHTS).
  *
- * A message is a struct rnic_ctl_header and the payload of its operation. A reply repeats operation and
- * request_id and carries a status: 0, or a negative errno with a struct rnic_ctl_refusal as payload.
- * The first request of a connection is HELLO. Numbers are in host order: both ends are one host.
+ * A message is a struct rnic_ctl_header and the payload of its operation. A reply repeats operation
+ * and request_id and carries a status: 0, or a negative errno with a struct rnic_ctl_refusal as
+ * payload. The first request of a connection is HELLO. Numbers are in host order: both ends are one
+ * host.
  */
 #ifndef RNIC_PROTO_CTL_MESSAGE_H
 #define RNIC_PROTO_CTL_MESSAGE_H
@@ -67,8 +68,8 @@ struct rnic_ctl_refusal {
 };
 
 /*
- * A name for an object of a session: the slot of its table and how often that slot was used before, so
- * that a stale handle is refused. Slot and generation are never both 0.
+ * A name for an object of a session: the slot of its table and how often that slot was used before,
+ * so that a stale handle is refused. Slot and generation are never both 0.
  */
 struct rnic_handle {
 	uint32_t slot;
@@ -88,8 +89,8 @@ struct rnic_ctl_object {
 /* ---- HELLO ---- */
 
 enum rnic_ctl_hello_flag {
-	RNIC_HELLO_ADMIN = 1 << 0,  /* only SHOW will follow; no regions are made */
-	RNIC_HELLO_MEMORY_FD = 1 << 1, /* descriptor 0 is the client's /proc/self/mem, open for both */
+	RNIC_HELLO_ADMIN = 1 << 0,     /* only SHOW will follow; no regions are made */
+	RNIC_HELLO_MEMORY_FD = 1 << 1, /* descriptor 0 is the client's /proc/self/mem */
 };
 
 struct rnic_ctl_hello {
@@ -100,8 +101,8 @@ struct rnic_ctl_hello {
 	char program[RNIC_CTL_NAME_BYTES];
 };
 
-/* Descriptors of the reply (not for ADMIN): session region, status region, doorbell eventfd, read end
- * of the pipe of asynchronous events. */
+/* Descriptors of the reply (not for ADMIN): session region, status region, doorbell eventfd, read
+ * end of the pipe of asynchronous events. */
 struct rnic_ctl_hello_reply {
 	uint16_t version;
 	uint16_t reserved;
@@ -113,9 +114,9 @@ struct rnic_ctl_hello_reply {
 /* ---- ports and GIDs ---- */
 
 struct rnic_ctl_port_reply {
-	uint32_t state;	     /* enum rnic_port_state */
-	uint8_t max_mtu;     /* 1..5 */
-	uint8_t active_mtu;  /* 1..5 */
+	uint32_t state;	    /* enum rnic_port_state */
+	uint8_t max_mtu;    /* 1..5 */
+	uint8_t active_mtu; /* 1..5 */
 	uint8_t reserved[2];
 	uint32_t max_message_bytes;
 	uint32_t gid_count;
@@ -202,7 +203,7 @@ struct rnic_ctl_create_qp {
 	uint32_t reserved;
 };
 
-/* The reply's descriptor 0 is the region of the queues, laid out by rnic_queues_plan(capacities). */
+/* The reply's descriptor 0 is the queues region, laid out by rnic_queues_plan(capacities). */
 struct rnic_ctl_create_qp_reply {
 	struct rnic_handle qp;
 	uint32_t qpn;
@@ -314,7 +315,7 @@ struct rnic_show_qp {
 	uint64_t sequence_naks_received;
 	uint64_t duplicates_received;
 	uint64_t completions;
-	char last_error[RNIC_CTL_TEXT_BYTES]; /* a sentence, empty when nothing went wrong */
+	char last_error[RNIC_CTL_TEXT_BYTES];  /* a sentence, empty when nothing went wrong */
 	char waiting_for[RNIC_CTL_TEXT_BYTES]; /* what the QP waits for now, empty when idle */
 };
 
@@ -350,18 +351,19 @@ struct rnic_show_counter {
 const char *rnic_ctl_operation_name(uint32_t operation);
 
 /*
- * Checks a request as it came from a client: magic, that `received` bytes are what the header claims
- * and what the operation's payload needs, and the number of descriptors. Returns 0, -EPROTO (disconnect:
- * not our protocol or a lying length) or -EOPNOTSUPP (refuse: an operation we do not know).
+ * Checks a request as it came from a client: magic, that `received` bytes are what the header
+ * claims and what the operation's payload needs, and the number of descriptors. Returns 0, -EPROTO
+ * (disconnect: not our protocol or a lying length) or -EOPNOTSUPP (refuse: an operation we do not
+ * know).
  */
 int rnic_ctl_check_request(const void *message, size_t received, unsigned fd_count);
 
 /*
- * Checks a reply to `operation` with `request_id` in the same way. Returns 0 when it is a well-formed
- * success or refusal (the caller then looks at header.status), else -EPROTO: the daemon is not to be
- * trusted any more, close the connection.
+ * Checks a reply to `operation` with `request_id` in the same way. Returns 0 when it is a
+ * well-formed success or refusal (the caller then looks at header.status), else -EPROTO: the daemon
+ * is not to be trusted any more, close the connection.
  */
-int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count, uint32_t operation,
-			 uint32_t request_id);
+int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count,
+			 uint32_t operation, uint32_t request_id);
 
 #endif

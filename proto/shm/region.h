@@ -2,11 +2,12 @@
 /*
  * What every shared region begins with, and the two regions that each session has.
  *
- * All regions are memfds that the daemon creates, sizes and seals (SHRINK, GROW, SEAL). Those that only
- * the daemon writes carry F_SEAL_FUTURE_WRITE as well, so that a client can map them read-only only.
- * Every shared word has exactly one writer, named beside it; the one exception is a wake flag, which
- * the sleeper sets and the producer takes by exchange (ring.h). The daemon trusts nothing that it reads
- * from a client-written region: it keeps geometry and cursors in memory of its own.
+ * All regions are memfds that the daemon creates, sizes and seals (SHRINK, GROW, SEAL). Those that
+ * only the daemon writes carry F_SEAL_FUTURE_WRITE as well, so that a client can map them read-only
+ * only. Every shared word has exactly one writer, named beside it; the one exception is a wake
+ * flag, which the sleeper sets and the producer takes by exchange (ring.h). The daemon trusts
+ * nothing that it reads from a client-written region: it keeps geometry and cursors in memory of
+ * its own.
  */
 #ifndef RNIC_PROTO_SHM_REGION_H
 #define RNIC_PROTO_SHM_REGION_H
@@ -14,13 +15,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define RNIC_REGION_MAGIC      UINT32_C(0x63696e72) /* "rnic" in a hex dump */
-#define RNIC_SHM_VERSION       1
-#define RNIC_CACHE_LINE_BYTES  64
-#define RNIC_SESSION_QPS_MAX   16384
-#define RNIC_SESSION_CQS_MAX   16384
-#define RNIC_SESSION_SRQS_MAX  4096
-#define RNIC_DOORBELL_SLOTS    4096 /* a power of two */
+#define RNIC_REGION_MAGIC     UINT32_C(0x63696e72) /* "rnic" in a hex dump */
+#define RNIC_SHM_VERSION      1
+#define RNIC_CACHE_LINE_BYTES 64
+#define RNIC_SESSION_QPS_MAX  16384
+#define RNIC_SESSION_CQS_MAX  16384
+#define RNIC_SESSION_SRQS_MAX 4096
+#define RNIC_DOORBELL_SLOTS   4096 /* a power of two */
 
 enum rnic_region_kind {
 	RNIC_REGION_SESSION = 1, /* client writes */
@@ -80,11 +81,12 @@ struct rnic_session_region {
 struct rnic_status_region {
 	struct rnic_region_header header;
 	struct rnic_shared_index doorbell_consumer; /* daemon writes */
-	struct rnic_shared_index daemon_polls;	    /* daemon writes: 1 while it polls and never sleeps */
+	struct rnic_shared_index daemon_polls;	    /* daemon writes: 1 while it never sleeps */
 	/*
 	 * Daemon writes, indexed by the slot of a QP (and of an SRQ): 1 when the client must ring
-	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because they are to be flushed
-	 * or somebody waits for them. Checked by the client after it published its producer index.
+	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because they are to be
+	 * flushed or somebody waits for them. Checked by the client after it published its producer
+	 * index.
 	 */
 	_Atomic uint8_t recv_doorbell_wanted[RNIC_SESSION_QPS_MAX];
 	_Atomic uint8_t srq_doorbell_wanted[RNIC_SESSION_SRQS_MAX];

@@ -15,13 +15,14 @@
  *                                              fence                           (E)
  *                                              if (load(producer) == c) sleep
  *
- * (A) with (B): whoever sees the index sees the entry. (D), loaded with acquire by the producer: a slot
- * is written again only after it was read. (C) with (E): either the producer sees the flag, or the
- * sleeper sees the entry; without them both can miss each other, and the sleeper sleeps for ever.
- * The flag is taken by exchange so that one sleep costs one wake-up, however many entries follow.
+ * (A) with (B): whoever sees the index sees the entry. (D), loaded with acquire by the producer: a
+ * slot is written again only after it was read. (C) with (E): either the producer sees the flag, or
+ * the sleeper sees the entry; without them both can miss each other, and the sleeper sleeps for
+ * ever. The flag is taken by exchange so that one sleep costs one wake-up, however many entries
+ * follow.
  *
- * A peer's index is loaded once per batch. It is the peer's claim: rnic_ring_pending() refuses one that
- * is further ahead than the ring is long.
+ * A peer's index is loaded once per batch. It is the peer's claim: rnic_ring_pending() refuses one
+ * that is further ahead than the ring is long.
  */
 #ifndef RNIC_PROTO_SHM_RING_H
 #define RNIC_PROTO_SHM_RING_H
@@ -41,8 +42,8 @@ static inline uint32_t rnic_index_load(const struct rnic_shared_index *index)
 }
 
 /*
- * Entries between a peer's producer index and our own consumer index, or -1 when the peer claims more
- * than the ring holds, which is a violation of the protocol.
+ * Entries between a peer's producer index and our own consumer index, or -1 when the peer claims
+ * more than the ring holds, which is a violation of the protocol.
  */
 static inline int64_t rnic_ring_pending(uint32_t producer, uint32_t consumer, uint32_t slots)
 {
@@ -51,7 +52,7 @@ static inline int64_t rnic_ring_pending(uint32_t producer, uint32_t consumer, ui
 	return pending <= slots ? (int64_t)pending : -1;
 }
 
-/* Before sleeping: announces it. The caller looks at the ring once more and sleeps if it is empty. */
+/* Before sleeping: announces it. The caller looks at the ring again and sleeps if it is empty. */
 static inline void rnic_wake_announce(struct rnic_shared_index *need_wakeup)
 {
 	atomic_store_explicit(&need_wakeup->value, 1, memory_order_relaxed);
@@ -64,7 +65,8 @@ static inline void rnic_wake_withdraw(struct rnic_shared_index *need_wakeup)
 	atomic_store_explicit(&need_wakeup->value, 0, memory_order_relaxed);
 }
 
-/* After publishing: true when the other side sleeps and it is for the caller to write its eventfd. */
+/* After publishing: true when the other side sleeps and it is for the caller to write its eventfd.
+ */
 static inline bool rnic_wake_take(struct rnic_shared_index *need_wakeup)
 {
 	atomic_thread_fence(memory_order_seq_cst);

@@ -4,8 +4,9 @@
  *
  * A queue is a ring of fixed entries and a side area with one stride per slot. One scatter-gather
  * element fits into the entry itself; two or more lie in the slot's part of the side area, as does
- * inline data. So the usual entry is one cache line (half of one for a receive), and pages of the side
- * area are only touched by who needs them. The daemon copies an entry once, then validates the copy.
+ * inline data. So the usual entry is one cache line (half of one for a receive), and pages of the
+ * side area are only touched by who needs them. The daemon copies an entry once, then validates the
+ * copy.
  */
 #ifndef RNIC_PROTO_SHM_WORK_H
 #define RNIC_PROTO_SHM_WORK_H
@@ -13,10 +14,10 @@
 #include "base/verbs_types.h"
 #include "shm/region.h"
 
-#define RNIC_WR_DEPTH_MAX	 32768
-#define RNIC_SGE_COUNT_MAX	 32
-#define RNIC_INLINE_BYTES_MAX	 1024
-#define RNIC_MESSAGE_BYTES_MAX	 UINT32_C(0x80000000)
+#define RNIC_WR_DEPTH_MAX	    32768
+#define RNIC_SGE_COUNT_MAX	    32
+#define RNIC_INLINE_BYTES_MAX	    1024
+#define RNIC_MESSAGE_BYTES_MAX	    UINT32_C(0x80000000)
 #define RNIC_QUEUE_REGION_BYTES_MAX (UINT64_C(1) << 30)
 
 struct rnic_send_entry {
@@ -88,9 +89,9 @@ struct rnic_queues_plan {
 };
 
 /*
- * Computes the layout for granted capacities; both sides call it and get the same. Returns -EINVAL when
- * a capacity is beyond the maxima above (the daemon checked before granting; the library treats it as a
- * broken daemon).
+ * Computes the layout for granted capacities; both sides call it and get the same. Returns -EINVAL
+ * when a capacity is beyond the maxima above (the daemon checked before granting; the library
+ * treats it as a broken daemon).
  */
 int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan);
 

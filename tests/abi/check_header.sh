@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check_header.sh INCLUDE COMPILER LIBRARY: the public headers compile alone, in C and in C++, without a
-# warning, and every function that they declare is in the library.
+# check_header.sh INCLUDE COMPILER LIBRARY: the public headers compile alone, in C and in C++,
+# without a warning, and every function that they declare is in the library.
 set -eu
 include=$1 compiler=$2 library=$3
 folder=$(mktemp -d)
@@ -30,7 +30,8 @@ for header in "$include"/rnic/*.h; do
 done
 
 declared=$(grep -o '\brnic_[a-z_]*(' "$include/rnic/rnic.h" | tr -d '(' | sort -u)
-exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | grep '^rnic_' | sort -u)
+exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' |
+	grep '^rnic_' | sort -u)
 if [ "$declared" != "$exported" ]; then
 	echo "declared in rnic.h and exported from librnic.so are not the same:"
 	printf '%s\n' "$declared" >"$folder/declared"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_programs.py FOLDER: every installed program that links libibverbs or librdmacm finds all its
-symbols and versions when FOLDER comes first on the library path."""
+"""check_programs.py FOLDER: every installed program that links libibverbs or librdmacm finds all
+its symbols and versions when FOLDER comes first on the library path."""
 
 import os
 import subprocess

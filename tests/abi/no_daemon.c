@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program sees that was started without a daemon, or told not to use one: no device, no error. */
+/* What a program sees that was started without a daemon, or told not to use one: no device, no
+ * error. */
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -52,6 +53,7 @@ int main(void)
 	expect(ibv_fork_init() == 0, "fork needs nothing");
 	expect(ibv_is_fork_initialized() == IBV_FORK_UNNEEDED, "fork needs nothing, it says");
 	expect(ibv_rate_to_mbps(mbps_to_ibv_rate(103125)) == 103125, "rates");
-	expect(mult_to_ibv_rate(ibv_rate_to_mult(IBV_RATE_40_GBPS)) == IBV_RATE_40_GBPS, "multiples");
+	expect(mult_to_ibv_rate(ibv_rate_to_mult(IBV_RATE_40_GBPS)) == IBV_RATE_40_GBPS,
+	       "multiples");
 	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

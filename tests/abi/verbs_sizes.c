@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sizes that programs were compiled with (x86-64, rdma-core 39 to 44). Headers of another release may
- * have grown a struct; then this says which, and the slack of lib/verbs/ibv_objects.h must be looked at.
+ * The sizes that programs were compiled with (x86-64, rdma-core 39 to 44). Headers of another
+ * release may have grown a struct; then this says which, and the slack of lib/verbs/ibv_objects.h
+ * must be looked at.
  */
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -32,5 +33,6 @@ SIZE(rdma_addrinfo, 96);
 _Static_assert(sizeof(struct ibv_port_attr) >= 52, "size of ibv_port_attr");
 _Static_assert(sizeof(struct ibv_qp_ex) >= 344, "size of ibv_qp_ex");
 _Static_assert(sizeof(struct verbs_context) >= 648, "size of verbs_context");
-_Static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) == 48, "the old port attributes end");
+_Static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) == 48,
+	       "the old port attributes end");
 #endif

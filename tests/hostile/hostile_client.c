@@ -7,6 +7,7 @@
  */
 #include "hostile_link.h"
 
+#include "base/prng.h"
 #include "shm/ring.h"
 
 #include <errno.h>
@@ -445,8 +446,10 @@ static void test_doorbells_for_nobody_are_ignored(void **state)
 
 static void test_garbage_entries_complete_in_error(void **state)
 {
+	struct prng prng;
+
 	(void)state;
-	srand(1);
+	prng_init(&prng, 1);
 	for (unsigned round = 0; round < 20; round++) {
 		const struct rnic_completion_entry *completions;
 		struct hostile_client client;
@@ -455,7 +458,7 @@ static void test_garbage_entries_complete_in_error(void **state)
 		hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
 		bytes = (uint8_t *)client.queues + sizeof(struct rnic_queues_region);
 		for (size_t i = 0; i < client.queues_bytes - sizeof(struct rnic_queues_region); i++)
-			bytes[i] = (uint8_t)rand();
+			bytes[i] = (uint8_t)prng_next(&prng);
 		rnic_index_publish(&client.queues->recv_producer, client.plan.recv.slots);
 		rnic_index_publish(&client.queues->send_producer, client.plan.send.slots);
 		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
@@ -464,6 +467,35 @@ static void test_garbage_entries_complete_in_error(void **state)
 									client.plan.recv.slots);
 		for (uint32_t i = 0; i < client.plan.send.slots; i++)
 			assert_int_not_equal(completions[i].status, RNIC_WC_SUCCESS);
+		hostile_client_close(&client);
+		expect_unharmed();
+	}
+}
+
+/* Work for a QP in RESET, INIT or RTS, which then goes to ERR, back to RESET, and away. */
+static void test_work_in_every_state(void **state)
+{
+	static const uint32_t next_states[] = {RNIC_QP_STATE_ERR, RNIC_QP_STATE_RESET};
+
+	(void)state;
+	for (unsigned steps = 5; steps <= HOSTILE_STEPS; steps++) {
+		struct rnic_ctl_modify_qp modify = {.mask = RNIC_QP_ATTR_STATE};
+		struct hostile_client client;
+		struct hostile_reply reply;
+
+		hostile_client_open(&client, &rnicd, steps);
+		modify.qp = client.qp;
+		for (unsigned i = 0; i < COUNT_OF(next_states); i++) {
+			atomic_fetch_add(&client.queues->send_producer.value, 8);
+			atomic_fetch_add(&client.queues->recv_producer.value, 8);
+			hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
+			hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_RECV, client.qp.slot));
+			modify.attributes.state = next_states[i];
+			/* Refused or not, it is answered. */
+			assert_true(hostile_call(client.fd, RNIC_CTL_MODIFY_QP, &modify,
+						 sizeof(modify), &reply));
+		}
+		hostile_must(client.fd, RNIC_CTL_DESTROY_QP, &client.qp, sizeof(client.qp), &reply);
 		hostile_client_close(&client);
 		expect_unharmed();
 	}
@@ -541,6 +573,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_wrong_structure_disconnects),
 		cmocka_unit_test(test_doorbells_for_nobody_are_ignored),
 		cmocka_unit_test(test_garbage_entries_complete_in_error),
+		cmocka_unit_test(test_work_in_every_state),
 		cmocka_unit_test(test_doorbell_made_blocking_and_full),
 		cmocka_unit_test(test_death_at_every_step),
 		cmocka_unit_test(test_two_hundred_connections),

@@ -36,7 +36,7 @@ void hostile_daemon_start(struct hostile_daemon *daemon, const char *program, co
 	int ready[2];
 	char byte;
 
-	strcpy(daemon->directory, "/tmp/rnic-hostile-XXXXXX");
+	snprintf(daemon->directory, sizeof(daemon->directory), "/tmp/rnic-hostile-XXXXXX");
 	assert_non_null(mkdtemp(daemon->directory));
 	snprintf(daemon->path, sizeof(daemon->path), "%s/rnicd.sock", daemon->directory);
 	assert_int_equal(pipe(ready), 0);
@@ -72,7 +72,7 @@ int hostile_connect(const struct hostile_daemon *daemon)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
-	strcpy(address.sun_path, daemon->path);
+	memcpy(address.sun_path, daemon->path, sizeof(daemon->path));
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	return fd;
 }

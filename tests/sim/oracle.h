@@ -26,7 +26,7 @@
 #define ORACLE_FAILURE_BYTES 400
 #define STATUS_BIT(status)   (UINT32_C(1) << (status))
 
-/* Opens and ends that share one verdict. */
+/* What all ends of one simulation share. */
 struct oracle {
 	char failure[ORACLE_FAILURE_BYTES]; /* "" while all is well */
 	uint64_t now_ns;

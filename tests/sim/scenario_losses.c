@@ -81,6 +81,22 @@ static void a_gap_is_told_once_and_closed_without_timeout(void **state)
 	assert_sim_is_right(sim);
 }
 
+static void each_new_gap_is_told(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	sim_fault(sim, 0, "drop@rc-write-first/every=2");
+	for (uint32_t i = 0; i < 10; i++) {
+		sim_post(qp, .bytes = 30000);
+		sim_run(sim, SIM_MS);
+	}
+	assert_in_range(sim_counter(sim, 1, COUNTER_SENT_SEQUENCE_NAKS), 9, 10);
+	assert_int_equal(sim_counter(sim, 0, COUNTER_ACK_TIMEOUTS), 0);
+	assert_sim_is_right(sim);
+}
+
 static void duplicated_atomics_happen_once(void **state)
 {
 	struct sim *sim = sim_create(.seed = 1);
@@ -247,6 +263,7 @@ int main(void)
 		cmocka_unit_test(lost_packets_of_each_kind_are_made_good),
 		cmocka_unit_test(a_lost_last_packet_costs_one_timeout),
 		cmocka_unit_test(a_gap_is_told_once_and_closed_without_timeout),
+		cmocka_unit_test(each_new_gap_is_told),
 		cmocka_unit_test(duplicated_atomics_happen_once),
 		cmocka_unit_test(atomics_whose_answers_are_lost_happen_once),
 		cmocka_unit_test(corrupted_packets_are_noticed_by_the_icrc),

@@ -129,8 +129,7 @@ void sim_may_lose_all(struct sim *sim);
 /* The memory of a host vanishes; accesses fail from now on. */
 void sim_take_memory(struct sim *sim, uint32_t host);
 
-/* A host's program registers its memory anew while work is under way: the old key grants nothing.
- */
+/* A host registers its memory anew while work is under way: the old key grants nothing. */
 void sim_change_key(struct sim *sim, uint32_t host);
 
 void sim_enter_error(struct sim_qp *qp);

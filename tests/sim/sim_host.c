@@ -259,8 +259,7 @@ static void log_built(struct sim_host *host, const struct rnic_packet *packet)
 		host->log.sent_naks++;
 }
 
-/* Headers, payload and pad into `bytes`; returns the length, or the error of the client's memory.
- */
+/* Headers, payload and pad into `bytes`; the length, or the error of the client's memory. */
 static int encode(struct sim_host *host, const struct packet_builder *builder, uint8_t *bytes)
 {
 	const struct rnic_packet *packet = &builder->packet;

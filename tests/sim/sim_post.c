@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Posts: buffers chosen and filled at random, a work entry for the engine, a model for the oracle.
- */
+/* Posts: buffers filled at random, a work entry for the engine, a model for the oracle. */
 #include "sim.h"
 
 #include <stdlib.h>

@@ -2,23 +2,25 @@
 /*
  * The native verbs interface of rnicd: a RoCEv2 device served by a daemon, used without libibverbs.
  *
- * Every function that can fail returns 0 (or a count) on success and a negative errno on failure, and
- * sets its outputs only on success. Two errors can come from any call and are not repeated below:
+ * Every function that can fail returns 0 (or a count) on success and a negative errno on failure,
+ * and sets its outputs only on success. Two errors can come from any call and are not repeated
+ * below:
  *
- *   -ENODEV   the daemon is gone, or the context was inherited over fork(): the context and all that was
- *             made from it is dead. Destroy the objects, close the context, open a new one.
- *   -EIO      the daemon broke the protocol; otherwise like -ENODEV.
+ * - -ENODEV: the daemon is gone, or the context was inherited over fork(). The context and all
+ *   that was made from it is dead: destroy the objects (which then succeeds), close the context,
+ *   and open a new one.
+ * - -EIO: the daemon broke the protocol; otherwise like -ENODEV.
  *
  * rnic_refusal_reason() gives the daemon's sentence for the last request that it refused.
  *
- * Ownership: what a create, alloc, register or open function returns is the caller's until it calls the
- * matching destroy, free, deregister or close function. An object must outlive those made from it; the
- * daemon refuses with -EBUSY otherwise. Closing a context ends everything made from it at the daemon;
- * the objects must still be destroyed to give back their memory.
+ * Ownership: what a create, alloc, register or open function returns is the caller's until it calls
+ * the matching destroy, free, deregister or close function. An object must outlive those made from
+ * it; the daemon refuses with -EBUSY otherwise. Closing a context ends everything made from it at
+ * the daemon; the objects must still be destroyed to give back their memory.
  *
  * Threads: all functions may be called from any thread. An object must not be used while, or after,
- * another thread destroys it. fork(): a child inherits no context; its calls on one fail with -ENODEV and
- * do not disturb the parent, and it may open its own.
+ * another thread destroys it. fork(): a child inherits no context; its calls on one fail with
+ * -ENODEV and do not disturb the parent, and it may open its own.
  */
 #ifndef RNIC_RNIC_H
 #define RNIC_RNIC_H
@@ -48,9 +50,10 @@ struct rnic_ah;
 /* ---- contexts and devices ---- */
 
 /*
- * Writes the path of the daemon's socket that NULL stands for in the calls below: $RNIC_SOCKET, else
- * /run/rnicd/rnicd.sock for root, else $XDG_RUNTIME_DIR/rnicd.sock, else /tmp/rnicd-UID/rnicd.sock.
- * -ENAMETOOLONG: it does not fit into a socket address; choose a shorter one.
+ * Writes the path of the daemon's socket that NULL stands for in the calls below: $RNIC_SOCKET,
+ * else /run/rnicd/rnicd.sock for root, else $XDG_RUNTIME_DIR/rnicd.sock, else
+ * /tmp/rnicd-UID/rnicd.sock. -ENAMETOOLONG: it does not fit into a socket address; choose a shorter
+ * one.
  */
 RNIC_API int rnic_default_socket_path(char path[RNIC_SOCKET_PATH_BYTES]);
 
@@ -76,8 +79,8 @@ RNIC_API const struct rnic_device_attributes *
 rnic_get_device_attributes(const struct rnic_context *context);
 
 /*
- * The daemon's reason for the last refusal in this thread, a sentence without a full stop; empty when
- * there was none. Valid until the thread's next call into this library.
+ * The daemon's reason for the last refusal in this thread, a sentence without a full stop; empty
+ * when there was none. Valid until the thread's next call into this library.
  */
 RNIC_API const char *rnic_refusal_reason(void);
 
@@ -94,8 +97,8 @@ struct rnic_port_attributes {
 RNIC_API int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *attributes);
 
 /*
- * Asks for the GID at `index`, all zero when the slot is empty, and for the number of the interface that
- * it belongs to (`netdev_index` may be NULL). -EINVAL: no such index.
+ * Asks for the GID at `index`, all zero when the slot is empty, and for the number of the interface
+ * that it belongs to (`netdev_index` may be NULL). -EINVAL: no such index.
  */
 RNIC_API int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid *gid,
 			    uint32_t *netdev_index);
@@ -109,24 +112,26 @@ RNIC_API int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **pd);
 RNIC_API int rnic_dealloc_pd(struct rnic_pd *pd);
 
 /*
- * Allocates `bytes` bytes of zeroed memory that the daemon can map: regions registered within one such
- * block are the fastest. After fork() parent and child share the block. -EINVAL: 0 bytes. -ENOMEM.
+ * Allocates `bytes` bytes of zeroed memory that the daemon can map: regions registered within one
+ * such block are the fastest. After fork() parent and child share the block. -EINVAL: 0 bytes.
+ * -ENOMEM.
  */
 RNIC_API int rnic_alloc(struct rnic_context *context, size_t bytes, void **memory);
 
 /*
- * Frees what rnic_alloc() returned. Deregister its regions first: the daemon keeps its own mapping until
- * then. -EINVAL: not from rnic_alloc() of this context.
+ * Frees what rnic_alloc() returned. Deregister its regions first: the daemon keeps its own mapping
+ * until then. -EINVAL: not from rnic_alloc() of this context.
  */
 RNIC_API int rnic_free(struct rnic_context *context, void *memory);
 
 /*
- * Registers [address, address + length) for local use and, by `access` (enum rnic_access), for the peer's.
- * `iova` is the address of the first byte in work requests and for the peer, usually `address` itself.
- * The pages are touched, so that a range that is not there fails here and not in the middle of a transfer.
- * -EINVAL: length 0, a range beyond the end of memory, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE
- * (IBTA 1.4, 10.6.3.2). -EFAULT: part of it is not mapped, or not writable although `access` has
- * LOCAL_WRITE. -EOPNOTSUPP: an access right that the device does not have. -ENOSPC: too many regions.
+ * Registers [address, address + length) for local use and, by `access` (enum rnic_access), for the
+ * peer's. `iova` is the address of the first byte in work requests and for the peer, usually
+ * `address` itself. The pages are touched, so that a range that is not there fails here and not in
+ * the middle of a transfer. -EINVAL: length 0, a range beyond the end of memory, or REMOTE_WRITE or
+ * REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4, 10.6.3.2). -EFAULT: part of it is not mapped, or not
+ * writable although `access` has LOCAL_WRITE. -EOPNOTSUPP: an access right that the device does not
+ * have. -ENOSPC: too many regions.
  */
 RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 			 uint32_t access, struct rnic_mr **mr);
@@ -150,8 +155,8 @@ RNIC_API int rnic_destroy_channel(struct rnic_channel *channel);
 RNIC_API int rnic_channel_fd(const struct rnic_channel *channel);
 
 /*
- * Waits for an event of `channel` and says of which queue it is. Each must be acknowledged. -EAGAIN: none,
- * and the descriptor is non-blocking. -EINTR: a signal came.
+ * Waits for an event of `channel` and says of which queue it is. Each must be acknowledged.
+ * -EAGAIN: none, and the descriptor is non-blocking. -EINTR: a signal came.
  */
 RNIC_API int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq);
 
@@ -159,14 +164,17 @@ RNIC_API int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq
 RNIC_API void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count);
 
 /*
- * Creates a completion queue for at least `entries` entries; `channel` may be NULL; `user` is the caller's,
- * see rnic_cq_user(). -EINVAL: entries 0 or beyond max_cqe, or no such vector. -ENOSPC: too many queues.
+ * Creates a completion queue for at least `entries` entries; `channel` may be NULL; `user` is the
+ * caller's, see rnic_cq_user(). -EINVAL: entries 0 or beyond max_cqe, or no such vector. -ENOSPC:
+ * too many queues.
  */
 RNIC_API int rnic_create_cq(struct rnic_context *context, uint32_t entries,
 			    struct rnic_channel *channel, uint32_t completion_vector, void *user,
 			    struct rnic_cq **cq);
 
-/* Makes room for at least `entries`. -EINVAL: 0, beyond max_cqe, or fewer than wait to be polled. */
+/*
+ * Makes room for at least `entries`. -EINVAL: 0, beyond max_cqe, or fewer than wait to be polled.
+ */
 RNIC_API int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries);
 
 /* Waits until all its events are acknowledged. -EBUSY: queue pairs use it; it stays. */
@@ -185,23 +193,26 @@ struct rnic_completion {
 	uint32_t source_qpn;
 	uint32_t vendor_error; /* for diagnosis */
 	uint32_t source_gid_index;
-	uint8_t status;	  /* enum rnic_wc_status; unless SUCCESS only wr_id, qp, qpn and vendor_error hold */
-	uint8_t opcode;	  /* enum rnic_wc_opcode */
+	uint8_t status; /* enum rnic_wc_status; unless SUCCESS only wr_id, qp, qpn and vendor_error
+			   hold */
+	uint8_t opcode; /* enum rnic_wc_opcode */
 	uint8_t wc_flags; /* enum rnic_wc_flag */
 	uint8_t service_level;
 };
 
 /*
- * Takes up to `max_count` completions; returns how many, 0 when there are none. Polling gives the work
- * queue's entries back (IBTA 1.4, 11.4.2.1): a queue pair whose completions are not polled fills up.
- * An empty queue polled again and again lets other threads run first. Completions of queue pairs that
- * were destroyed are dropped.
+ * Takes up to `max_count` completions; returns how many, 0 when there are none. Polling gives the
+ * work queue's entries back (IBTA 1.4, 11.4.2.1): a queue pair whose completions are not polled
+ * fills up. An empty queue polled again and again lets other threads run first. Completions of
+ * queue pairs that were destroyed are dropped.
  */
-RNIC_API int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion *completions);
+RNIC_API int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count,
+			  struct rnic_completion *completions);
 
 /*
- * Asks for one event at the next entry, or at the next solicited or failed one. Entries that are there
- * already raise none: poll again after this call, then wait (IBTA 1.4, 11.4.2.2). -EINVAL: no channel.
+ * Asks for one event at the next entry, or at the next solicited or failed one. Entries that are
+ * there already raise none: poll again after this call, then wait (IBTA 1.4, 11.4.2.2). -EINVAL: no
+ * channel.
  */
 RNIC_API int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only);
 
@@ -217,16 +228,17 @@ struct rnic_qp_options {
 };
 
 /*
- * Creates a queue pair in the RESET state. On success options->capacities holds what was granted, at
- * least what was asked for. -EINVAL: beyond the device's limits. -EOPNOTSUPP: no such type yet.
+ * Creates a queue pair in the RESET state. On success options->capacities holds what was granted,
+ * at least what was asked for. -EINVAL: beyond the device's limits. -EOPNOTSUPP: no such type yet.
  * -ENOSPC: too many queue pairs.
  */
 RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
 			    struct rnic_qp **qp);
 
 /*
- * Changes the attributes in `mask` (enum rnic_qp_attribute). -EINVAL: the step is not in the state diagram
- * (IBTA 1.4, 10.3.1, table 91), an attribute is missing, superfluous or out of range; nothing changed.
+ * Changes the attributes in `mask` (enum rnic_qp_attribute). -EINVAL: the step is not in the state
+ * diagram (IBTA 1.4, 10.3.1, table 91), an attribute is missing, superfluous or out of range;
+ * nothing changed.
  */
 RNIC_API int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
 			    uint32_t mask);
@@ -235,7 +247,10 @@ RNIC_API int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes 
 RNIC_API int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,
 			   struct rnic_qp_capacities *capacities);
 
-/* Waits until all its asynchronous events are acknowledged. Its completions not polled yet are lost. */
+/*
+ * Waits until all its asynchronous events are acknowledged. Its completions not polled yet are
+ * lost.
+ */
 RNIC_API int rnic_destroy_qp(struct rnic_qp *qp);
 
 RNIC_API uint32_t rnic_qp_number(const struct rnic_qp *qp);
@@ -246,10 +261,11 @@ RNIC_API void *rnic_qp_user(const struct rnic_qp *qp);
 struct rnic_send_wr {
 	uint64_t wr_id;
 	const struct rnic_send_wr *next;
-	const struct rnic_sge *sge_list; /* with SEND_INLINE plain addresses; the data is copied at once */
+	const struct rnic_sge
+		*sge_list; /* with SEND_INLINE plain addresses; the data is copied at once */
 	uint32_t sge_count;
-	uint8_t opcode; /* enum rnic_wr_opcode */
-	uint8_t flags;	/* enum rnic_send_flag */
+	uint8_t opcode;	    /* enum rnic_wr_opcode */
+	uint8_t flags;	    /* enum rnic_send_flag */
 	uint32_t immediate; /* host order; or the key to invalidate */
 	uint64_t remote_address;
 	uint32_t rkey;
@@ -274,16 +290,19 @@ struct rnic_recv_wr {
 };
 
 /*
- * Posts a list of requests (IBTA 1.4, 11.4.1). The requests, their lists and inline data may be reused at
- * once; the memory that the elements name belongs to the device until the request completes. On failure
- * *bad is the first request that was not posted, those before it were. -EINVAL: the queue pair is in RESET,
- * INIT or RTR, too many elements, too many bytes, or an opcode that takes no inline data. -EOPNOTSUPP: an
- * unknown opcode. -ENOMEM: the queue is full; poll its completion queue.
+ * Posts a list of requests (IBTA 1.4, 11.4.1). The requests, their lists and inline data may be
+ * reused at once; the memory that the elements name belongs to the device until the request
+ * completes. On failure *bad is the first request that was not posted, those before it were.
+ * -EINVAL: the queue pair is in RESET, INIT or RTR, too many elements, too many bytes, or an opcode
+ * that takes no inline data. -EOPNOTSUPP: an unknown opcode. -ENOMEM: the queue is full; poll its
+ * completion queue.
  */
 RNIC_API int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 			    const struct rnic_send_wr **bad);
 
-/* Likewise for receives. -EINVAL: the queue pair is in RESET, or too many elements. -ENOMEM: full. */
+/*
+ * Likewise for receives. -EINVAL: the queue pair is in RESET, or too many elements. -ENOMEM: full.
+ */
 RNIC_API int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
 			    const struct rnic_recv_wr **bad);
 
@@ -321,8 +340,8 @@ struct rnic_async_event {
 RNIC_API int rnic_async_fd(const struct rnic_context *context);
 
 /*
- * Waits for an event. Each must be acknowledged. A daemon that dies gives one DEVICE_FATAL, then -ENODEV.
- * -EAGAIN: none, and the descriptor is non-blocking. -EINTR: a signal came.
+ * Waits for an event. Each must be acknowledged. A daemon that dies gives one DEVICE_FATAL, then
+ * -ENODEV. -EAGAIN: none, and the descriptor is non-blocking. -EINTR: a signal came.
  */
 RNIC_API int rnic_get_async_event(struct rnic_context *context, struct rnic_async_event *event);
 

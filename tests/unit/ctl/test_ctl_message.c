@@ -50,13 +50,14 @@ _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every
 
 static struct message request_of(size_t i)
 {
-	return (struct message){.header = {
-					.magic = RNIC_CTL_MAGIC,
-					.version = operations[i].operation == RNIC_CTL_HELLO ? 0 : 1,
-					.operation = operations[i].operation,
-					.request_id = 77,
-					.bytes = 24 + operations[i].request_bytes,
-				}};
+	return (struct message){
+		.header = {
+			.magic = RNIC_CTL_MAGIC,
+			.version = operations[i].operation == RNIC_CTL_HELLO ? 0 : 1,
+			.operation = operations[i].operation,
+			.request_id = 77,
+			.bytes = 24 + operations[i].request_bytes,
+		}};
 }
 
 static struct message reply_of(size_t i)
@@ -113,7 +114,8 @@ static void test_lengths(void **state)
 		for (uint32_t bytes = 0; bytes < full + 64; bytes++) {
 			struct message request = request_of(i);
 
-			/* The header tells the truth about a wrong length, then lies about the right one. */
+			/* The header tells the truth about a wrong length, then lies about the
+			 * right one. */
 			request.header.bytes = bytes;
 			assert_int_equal(rnic_ctl_check_request(&request, bytes, 0),
 					 bytes == full ? 0 : -EPROTO);
@@ -220,7 +222,7 @@ static void test_refusals(void **state)
 	(void)state;
 	reply.header.status = -EINVAL;
 	reply.header.bytes = 24 + RNIC_CTL_TEXT_BYTES;
-	strcpy((char *)reply.payload, "max_send_wr is 40000, the device's limit is 32768");
+	memcpy(reply.payload, "a queue holds at most 32768 entries", 36);
 	assert_int_equal(check_reply(&reply, 12, 0), 0);
 	assert_int_equal(check_reply(&reply, 12, 1), -EPROTO);
 

@@ -3,10 +3,8 @@
 
 #include "base/bits.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <setjmp.h>
 #include <cmocka.h>
@@ -135,71 +133,6 @@ static void assert_sent(const struct recorder *recorder, const uint32_t *numbers
 {
 	assert_int_equal(recorder->sent, count);
 	assert_memory_equal(recorder->sent_numbers, numbers, count * sizeof(*numbers));
-}
-
-static void wrong_specifications_name_the_piece(void **state)
-{
-	static const struct {
-		const char *spec;
-		const char *complaint;
-	} cases[] = {
-		{"", "at the end"},
-		{"loss=1%", "'loss=1%'"},
-		{"drop=1%,", "at the end"},
-		{"drop=101%", "'101%'"},
-		{"drop=1", "'1'"},
-		{"drop=100.5%", "'100.5%'"},
-		{"drop@rc-nonsense", "'rc-nonsense'"},
-		{"drop@", "at the end"},
-		{"drop@rc-acknowled", "'rc-acknowled'"},
-		{"drop/first=0", "'first=0'"},
-		{"drop/last=1", "'last=1'"},
-		{"drop/behind=1", "'behind=1'"},
-		{"delay", "at the end"},
-		{"delay=10", "'10'"},
-		{"delay=10m", "'10m'"},
-		{"delay=61s", "'61s'"},
-		{"delay=1ms+-2ms", "jitter"},
-		{"both:drop=1%", "'both:drop=1%'"},
-		{"seed=x", "'x'"},
-		{"drop=1%x", "'x'"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
-		struct fault_plan plan;
-		char message[128] = "";
-
-		assert_int_equal(fault_plan_parse(&plan, cases[i].spec, message, sizeof(message)),
-				 -EINVAL);
-		if (strstr(message, cases[i].complaint) == NULL)
-			fail_msg("'%s' gave \"%s\"", cases[i].spec, message);
-	}
-}
-
-static void right_specifications_are_understood(void **state)
-{
-	struct fault_plan plan;
-	char message[128];
-
-	(void)state;
-	assert_int_equal(fault_plan_parse(&plan,
-					  "rx:drop=0.25%@rc-read-response/first=9/every=2/count=3,"
-					  "delay=10ms+-2us,reorder/behind=7,seed=42",
-					  message, sizeof(message)),
-			 0);
-	assert_int_equal(plan.rule_count, 3);
-	assert_int_equal(plan.seed, 42);
-	assert_true(plan.rules[0].is_receive);
-	assert_int_equal(plan.rules[0].chance_ppm, 2500);
-	assert_int_equal(plan.rules[0].first, 9);
-	assert_int_equal(plan.rules[0].every, 2);
-	assert_int_equal(plan.rules[0].count, 3);
-	assert_int_equal(plan.rules[0].opcodes[0], 0xf << 13 & ~(1 << 17));
-	assert_string_equal(plan.rules[1].text, "delay=10ms+-2us");
-	assert_int_equal(plan.rules[1].delay_ns, 10 * MS);
-	assert_int_equal(plan.rules[1].jitter_ns, 2000);
-	assert_int_equal(plan.rules[2].behind, 7);
 }
 
 static void drop_counts_what_its_options_say(void **state)
@@ -411,8 +344,6 @@ static void received_damage_is_one_bit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wrong_specifications_name_the_piece),
-		cmocka_unit_test(right_specifications_are_understood),
 		cmocka_unit_test(drop_counts_what_its_options_say),
 		cmocka_unit_test(chance_is_near_what_was_asked_and_repeats),
 		cmocka_unit_test(delay_keeps_order_and_says_when),

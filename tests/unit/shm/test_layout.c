@@ -51,7 +51,9 @@ struct span {
 	uint64_t start, end;
 };
 
-/* Whatever the capacities: nothing overlaps, everything lies in the region, elements are aligned. */
+/*
+ * Whatever the capacities: nothing overlaps, everything lies in the region, elements are aligned.
+ */
 static void check_plan(const struct rnic_qp_capacities *capacities)
 {
 	struct rnic_queues_plan plan;
@@ -72,11 +74,11 @@ static void check_plan(const struct rnic_qp_capacities *capacities)
 				 plan.recv.entries_offset +
 					 plan.recv.slots * sizeof(struct rnic_recv_entry)};
 	spans[3] = (struct span){plan.send.side_offset,
-				 plan.send.side_offset + (uint64_t)plan.send.slots *
-								 plan.send.side_stride_bytes};
+				 plan.send.side_offset +
+					 (uint64_t)plan.send.slots * plan.send.side_stride_bytes};
 	spans[4] = (struct span){plan.recv.side_offset,
-				 plan.recv.side_offset + (uint64_t)plan.recv.slots *
-								 plan.recv.side_stride_bytes};
+				 plan.recv.side_offset +
+					 (uint64_t)plan.recv.slots * plan.recv.side_stride_bytes};
 	for (size_t i = 0; i < RNIC_COUNT_OF(spans); i++) {
 		assert_true(spans[i].start % 32 == 0);
 		assert_true(spans[i].end <= plan.region_bytes);
@@ -127,7 +129,8 @@ static void test_cq(void **state)
 {
 	static const struct {
 		uint32_t entries, slots;
-	} cases[] = {{1, 1}, {2, 2}, {3, 4}, {100, 128}, {RNIC_CQ_ENTRIES_MAX, RNIC_CQ_ENTRIES_MAX}};
+	} cases[] = {
+		{1, 1}, {2, 2}, {3, 4}, {100, 128}, {RNIC_CQ_ENTRIES_MAX, RNIC_CQ_ENTRIES_MAX}};
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++)

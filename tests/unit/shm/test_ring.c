@@ -33,9 +33,9 @@ static void test_pending(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++)
-		assert_int_equal(rnic_ring_pending(cases[i].producer, cases[i].consumer,
-						   cases[i].slots),
-				 cases[i].pending);
+		assert_int_equal(
+			rnic_ring_pending(cases[i].producer, cases[i].consumer, cases[i].slots),
+			cases[i].pending);
 }
 
 static void test_wake_is_taken_once(void **state)
@@ -134,7 +134,8 @@ static void test_two_threads(void **state)
 	}
 	assert_int_equal(pthread_join(thread, &failure), 0);
 	assert_null(failure);
-	/* A withdrawn announcement may still have been taken, so wake-ups can exceed sleeps by those. */
+	/* A withdrawn announcement may still have been taken, so wake-ups can exceed sleeps by
+	 * those. */
 	assert_true(channel.wake_count >= sleeps);
 	close(channel.wake_fd);
 }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The extended face of a completion queue: one completion at a time, read by functions. Between
+ * start and end the caller holds the queue, because the completion that is read lies in it.
+ */
+#include "verbs/ibv_objects.h"
+#include "verbs/ibv_translate.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+
+#define SERVED_WC_FLAGS (IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+
+static struct rnic_verbs_cq *from_ex(struct ibv_cq_ex *cq)
+{
+	return RNIC_CONTAINER_OF(cq, struct rnic_verbs_cq, cq_ex);
+}
+
+/* Takes the next completion: 0, ENOENT when there is none, or another errno. */
+static int take_next(struct rnic_verbs_cq *cq)
+{
+	int taken = rnic_poll_cq(cq->native, 1, &cq->current);
+
+	if (taken <= 0)
+		return taken == 0 ? ENOENT : rnic_verbs_errno(taken);
+	cq->cq_ex.status = (enum ibv_wc_status)cq->current.status;
+	cq->cq_ex.wr_id = cq->current.wr_id;
+	return 0;
+}
+
+/* A start that fails is not followed by an end. */
+static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attributes)
+{
+	struct rnic_verbs_cq *cq = from_ex(ibv);
+	int error;
+
+	if (attributes->comp_mask != 0)
+		return rnic_verbs_errno(-EINVAL);
+	pthread_mutex_lock(&ibv->mutex);
+	error = take_next(cq);
+	if (error != 0)
+		pthread_mutex_unlock(&ibv->mutex);
+	return error;
+}
+
+static int next_poll(struct ibv_cq_ex *cq)
+{
+	return take_next(from_ex(cq));
+}
+
+static void end_poll(struct ibv_cq_ex *cq)
+{
+	pthread_mutex_unlock(&cq->mutex);
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *cq)
+{
+	return (enum ibv_wc_opcode)from_ex(cq)->current.opcode;
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *cq)
+{
+	return from_ex(cq)->current.vendor_error;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *cq)
+{
+	return from_ex(cq)->current.byte_count;
+}
+
+/* Serves ibv_wc_read_invalidated_rkey() too, which wants it in host order. */
+static __be32 read_imm_data(struct ibv_cq_ex *cq)
+{
+	const struct rnic_completion *current = &from_ex(cq)->current;
+
+	return (current->wc_flags & RNIC_WC_WITH_INVALIDATE) != 0 ? current->immediate
+								  : htonl(current->immediate);
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *cq)
+{
+	return from_ex(cq)->current.qpn;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *cq)
+{
+	return from_ex(cq)->current.source_qpn;
+}
+
+static unsigned read_wc_flags(struct ibv_cq_ex *cq)
+{
+	return from_ex(cq)->current.wc_flags;
+}
+
+/* RoCE has no LIDs. */
+static uint32_t read_slid(struct ibv_cq_ex *cq)
+{
+	(void)cq;
+	return 0;
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *cq)
+{
+	return from_ex(cq)->current.service_level;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *cq)
+{
+	(void)cq;
+	return 0;
+}
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *cq)
+{
+	return from_ex(cq)->current.timestamp_ns;
+}
+
+static void fill_face(struct ibv_cq_ex *cq)
+{
+	cq->start_poll = start_poll;
+	cq->next_poll = next_poll;
+	cq->end_poll = end_poll;
+	cq->read_opcode = read_opcode;
+	cq->read_vendor_err = read_vendor_err;
+	cq->read_byte_len = read_byte_len;
+	cq->read_imm_data = read_imm_data;
+	cq->read_qp_num = read_qp_num;
+	cq->read_src_qp = read_src_qp;
+	cq->read_wc_flags = read_wc_flags;
+	cq->read_slid = read_slid;
+	cq->read_sl = read_sl;
+	cq->read_dlid_path_bits = read_dlid_path_bits;
+	cq->read_completion_ts = read_completion_ts;
+}
+
+struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
+					  struct ibv_cq_init_attr_ex *attributes)
+{
+	struct ibv_cq *cq;
+
+	if ((attributes->wc_flags & ~(uint64_t)SERVED_WC_FLAGS) != 0 ||
+	    (attributes->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	if ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
+	    (attributes->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	if (attributes->cqe > INT32_MAX || attributes->comp_vector > INT32_MAX)
+		return rnic_verbs_null(EINVAL);
+	cq = ibv_create_cq(context, (int)attributes->cqe, attributes->cq_context,
+			   attributes->channel, (int)attributes->comp_vector);
+	if (cq == NULL)
+		return NULL;
+	fill_face(&rnic_verbs_cq(cq)->cq_ex);
+	return &rnic_verbs_cq(cq)->cq_ex;
+}

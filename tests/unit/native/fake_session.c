@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "fake_session.h"
+
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static void queue_open(struct rnic_work_queue *queue, void *region,
+		       const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+		       uint32_t depth, uint32_t max_sge)
+{
+	queue->shared_producer = producer;
+	queue->entries = (uint8_t *)region + plan->entries_offset;
+	queue->side = (uint8_t *)region + plan->side_offset;
+	queue->side_stride_bytes = plan->side_stride_bytes;
+	queue->mask = plan->slots - 1;
+	queue->depth = depth;
+	queue->max_sge = max_sge;
+}
+
+static void qp_open(struct fake_session *fake, const struct rnic_qp_capacities *capacities)
+{
+	struct rnic_qp *qp = &fake->qp;
+	int error = rnic_queues_plan(capacities, &fake->plan);
+
+	assert(error == 0);
+	qp->region = calloc(1, fake->plan.region_bytes);
+	assert(qp->region != NULL);
+	qp->context = &fake->context;
+	qp->handle.slot = FAKE_QP_SLOT;
+	qp->qpn = FAKE_QPN;
+	qp->type = RNIC_QP_TYPE_RC;
+	qp->max_inline_bytes = capacities->max_inline_bytes;
+	queue_open(&qp->send, qp->region, &fake->plan.send, &qp->region->send_producer,
+		   capacities->max_send_wr, capacities->max_send_sge);
+	queue_open(&qp->recv, qp->region, &fake->plan.recv, &qp->region->recv_producer,
+		   capacities->max_recv_wr, capacities->max_recv_sge);
+	atomic_store(&qp->state, RNIC_QP_STATE_RTS);
+}
+
+struct fake_session *fake_session_create(const struct rnic_qp_capacities *capacities,
+					 uint32_t cq_entries)
+{
+	struct fake_session *fake = calloc(1, sizeof(*fake));
+
+	assert(fake != NULL);
+	rnic_link_init(&fake->context.link);
+	atomic_store(&fake->context.link.lost, 0);
+	fake->context.session = &fake->session;
+	fake->context.status = &fake->status;
+	fake->context.device.max_message_bytes = RNIC_MESSAGE_BYTES_MAX;
+	fake->context.doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fake->context.qps = calloc(RNIC_SESSION_QPS_MAX, sizeof(struct rnic_qp *));
+	assert(fake->context.doorbell_fd >= 0 && fake->context.qps != NULL);
+
+	fake->cq_region = calloc(1, rnic_cq_region_bytes(cq_entries));
+	assert(fake->cq_region != NULL);
+	fake->completions = (struct rnic_completion_entry *)((uint8_t *)fake->cq_region +
+							     RNIC_CQ_ENTRIES_OFFSET);
+	fake->cq.context = &fake->context;
+	fake->cq.control = &fake->session.cqs[0];
+	fake->cq.region = fake->cq_region;
+	fake->cq.entries = fake->completions;
+	fake->cq.slots = cq_entries;
+	qp_open(fake, capacities);
+	fake->context.qps[FAKE_QP_SLOT] = &fake->qp;
+	return fake;
+}
+
+void fake_session_destroy(struct fake_session *fake)
+{
+	close(fake->context.doorbell_fd);
+	rnic_link_fini(&fake->context.link);
+	free(fake->context.qps);
+	free(fake->cq_region);
+	free(fake->qp.region);
+	free(fake);
+}
+
+void fake_session_complete(struct fake_session *fake, const struct rnic_completion_entry *entry)
+{
+	uint32_t producer = rnic_index_load(&fake->cq_region->producer);
+
+	fake->completions[producer & (fake->cq.slots - 1)] = *entry;
+	rnic_index_publish(&fake->cq_region->producer, producer + 1);
+}
+
+uint32_t fake_session_doorbells(struct fake_session *fake, uint32_t *value)
+{
+	uint32_t producer = rnic_index_load(&fake->session.doorbell_producer);
+	uint32_t count = producer - rnic_index_load(&fake->status.doorbell_consumer);
+
+	if (count > 0)
+		*value = fake->session.doorbells[(producer - 1) % RNIC_DOORBELL_SLOTS];
+	rnic_index_publish(&fake->status.doorbell_consumer, producer);
+	return count;
+}
+
+bool fake_session_was_woken(struct fake_session *fake)
+{
+	uint64_t count;
+
+	return read(fake->context.doorbell_fd, &count, sizeof(count)) == sizeof(count);
+}

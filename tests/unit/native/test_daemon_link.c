@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* A link to a daemon that answers wrongly, late, or not at all: every call comes back. */
+#include "native/daemon_link.h"
+
+#include "base/bits.h"
+
+#include <rnic/rnic.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum answer {
+	ANSWER_SUCCESS,
+	ANSWER_REFUSAL,
+	ANSWER_REFUSAL_EIO,
+	ANSWER_HANG_UP,
+	ANSWER_GARBAGE,
+	ANSWER_OTHER_ID,
+	ANSWER_SHORT,
+	ANSWER_DESCRIPTOR,
+};
+
+struct daemon {
+	int fd;
+	enum answer answer;
+};
+
+struct reply {
+	struct rnic_ctl_header header;
+	union {
+		struct rnic_ctl_pd_reply pd;
+		struct rnic_ctl_refusal refusal;
+	} payload;
+};
+
+static void refuse(struct reply *reply, int32_t status)
+{
+	reply->header.status = status;
+	reply->header.bytes = sizeof(reply->header) + sizeof(reply->payload.refusal);
+	memcpy(reply->payload.refusal.reason, "no more are to be had", 22);
+}
+
+static void send_with_descriptor(int fd, const struct reply *reply)
+{
+	union {
+		struct cmsghdr header;
+		uint8_t bytes[CMSG_SPACE(sizeof(int))];
+	} control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS}};
+	struct iovec part = {.iov_base = (void *)reply, .iov_len = reply->header.bytes};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+static void *serve_one(void *argument)
+{
+	struct daemon *daemon = argument;
+	struct reply reply = {.payload.pd.pd = {.slot = 5, .generation = 6}};
+	struct rnic_ctl_header request;
+
+	if (recv(daemon->fd, &request, sizeof(request), 0) != sizeof(request))
+		return daemon;
+	reply.header = request;
+	reply.header.version = 1;
+	reply.header.bytes = sizeof(reply.header) + sizeof(reply.payload.pd);
+	switch (daemon->answer) {
+	case ANSWER_HANG_UP:
+		shutdown(daemon->fd, SHUT_RDWR);
+		return NULL;
+	case ANSWER_DESCRIPTOR:
+		send_with_descriptor(daemon->fd, &reply);
+		return NULL;
+	case ANSWER_REFUSAL:
+		refuse(&reply, -ENOSPC);
+		break;
+	case ANSWER_REFUSAL_EIO:
+		refuse(&reply, -EIO);
+		break;
+	case ANSWER_GARBAGE:
+		memset(&reply.header.magic, 0xff, sizeof(reply.header.magic));
+		break;
+	case ANSWER_OTHER_ID:
+		reply.header.request_id++;
+		break;
+	case ANSWER_SHORT:
+		reply.header.bytes--;
+		break;
+	case ANSWER_SUCCESS:
+		break;
+	}
+	send(daemon->fd, &reply, reply.header.bytes, MSG_NOSIGNAL);
+	return NULL;
+}
+
+static int alloc_pd(struct rnic_link *link, struct rnic_ctl_pd_reply *reply)
+{
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_ALLOC_PD,
+		.request_fd = -1,
+		.reply = reply,
+		.reply_bytes = sizeof(*reply),
+	};
+
+	return rnic_link_call(link, &call);
+}
+
+static void connect_pair(struct rnic_link *link, struct daemon *daemon)
+{
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	rnic_link_init(link);
+	atomic_store(&link->fd, fds[0]);
+	atomic_store(&link->lost, 0);
+	link->version = 1;
+	daemon->fd = fds[1];
+}
+
+static void test_answers(void **state)
+{
+	static const struct {
+		enum answer answer;
+		int result;
+		int lost;
+		const char *reason;
+	} cases[] = {
+		{ANSWER_SUCCESS, 0, 0, ""},
+		{ANSWER_REFUSAL, -ENOSPC, 0, "no more are to be had"},
+		{ANSWER_REFUSAL_EIO, -EIO, 0, "no more are to be had"},
+		{ANSWER_HANG_UP, -ENODEV, -ENODEV, ""},
+		{ANSWER_GARBAGE, -EIO, -EIO, ""},
+		{ANSWER_OTHER_ID, -EIO, -EIO, ""},
+		{ANSWER_SHORT, -EIO, -EIO, ""},
+		{ANSWER_DESCRIPTOR, -EIO, -EIO, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct daemon daemon = {.answer = cases[i].answer};
+		struct rnic_ctl_pd_reply reply = {.pd = {0}};
+		struct rnic_link link;
+		pthread_t thread;
+		void *failure;
+
+		connect_pair(&link, &daemon);
+		assert_int_equal(pthread_create(&thread, NULL, serve_one, &daemon), 0);
+		assert_int_equal(alloc_pd(&link, &reply), cases[i].result);
+		assert_string_equal(rnic_refusal_reason(), cases[i].reason);
+		assert_int_equal(rnic_link_lost(&link), cases[i].lost);
+		assert_int_equal(reply.pd.slot, cases[i].result == 0 ? 5 : 0);
+		assert_int_equal(pthread_join(thread, &failure), 0);
+		assert_null(failure);
+		/* Once lost, a call does not even try. */
+		if (cases[i].lost != 0)
+			assert_int_equal(alloc_pd(&link, &reply), cases[i].lost);
+		close(daemon.fd);
+		rnic_link_close(&link);
+		rnic_link_fini(&link);
+	}
+}
+
+static void test_hang_up_is_seen(void **state)
+{
+	struct daemon daemon = {0};
+	struct rnic_link link;
+
+	(void)state;
+	connect_pair(&link, &daemon);
+	assert_int_equal(rnic_link_check(&link), 0);
+	close(daemon.fd);
+	assert_int_equal(rnic_link_check(&link), -ENODEV);
+	rnic_link_close(&link);
+	assert_int_equal(rnic_link_check(&link), -ENODEV);
+	rnic_link_fini(&link);
+}
+
+static void test_nobody_there(void **state)
+{
+	char too_long[200];
+	struct rnic_link link;
+
+	(void)state;
+	memset(too_long, 'x', sizeof(too_long));
+	too_long[sizeof(too_long) - 1] = 0;
+	rnic_link_init(&link);
+	assert_int_equal(rnic_link_open(&link, "/nonexistent/rnicd.sock"), -ENOENT);
+	assert_int_equal(rnic_link_open(&link, too_long), -ENAMETOOLONG);
+	assert_int_equal(rnic_link_lost(&link), -ENODEV);
+	rnic_link_fini(&link);
+}
+
+static void test_socket_path(void **state)
+{
+	char path[RNIC_SOCKET_PATH_BYTES];
+	char expected[64];
+	char too_long[200];
+
+	(void)state;
+	setenv("RNIC_SOCKET", "/run/mine", 1);
+	assert_int_equal(rnic_default_socket_path(path), 0);
+	assert_string_equal(path, "/run/mine");
+	memset(too_long, 'x', sizeof(too_long));
+	too_long[sizeof(too_long) - 1] = 0;
+	setenv("RNIC_SOCKET", too_long, 1);
+	assert_int_equal(rnic_default_socket_path(path), -ENAMETOOLONG);
+
+	unsetenv("RNIC_SOCKET");
+	setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
+	assert_int_equal(rnic_default_socket_path(path), 0);
+	assert_string_equal(path,
+			    geteuid() == 0 ? "/run/rnicd/rnicd.sock" : "/run/user/7/rnicd.sock");
+	unsetenv("XDG_RUNTIME_DIR");
+	assert_int_equal(rnic_default_socket_path(path), 0);
+	snprintf(expected, sizeof(expected), "/tmp/rnicd-%u/rnicd.sock", (unsigned)geteuid());
+	assert_string_equal(path, geteuid() == 0 ? "/run/rnicd/rnicd.sock" : expected);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_hang_up_is_seen),
+		cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_socket_path),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

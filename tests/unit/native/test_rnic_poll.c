@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "fake_session.h"
+
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define CQ_ENTRIES 8
+
+static const struct rnic_qp_capacities capacities = {
+	.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1};
+
+static int set_up(void **state)
+{
+	*state = fake_session_create(&capacities, CQ_ENTRIES);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	fake_session_destroy(*state);
+	return 0;
+}
+
+static struct rnic_completion_entry completion(uint64_t wr_id, uint8_t flags, uint32_t retired)
+{
+	return (struct rnic_completion_entry){
+		.wr_id = wr_id,
+		.byte_count = 100 + (uint32_t)wr_id,
+		.qpn = FAKE_QPN,
+		.qp_slot = FAKE_QP_SLOT,
+		.flags = flags,
+		.retired = retired,
+	};
+}
+
+static void complete(struct fake_session *fake, uint64_t wr_id, uint8_t flags, uint32_t retired)
+{
+	const struct rnic_completion_entry entry = completion(wr_id, flags, retired);
+
+	fake_session_complete(fake, &entry);
+}
+
+static void test_poll(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_completion taken[CQ_ENTRIES];
+
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 0);
+	for (uint64_t i = 0; i < 5; i++)
+		complete(fake, i, 0, (uint32_t)i);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 0, taken), 0);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 3, taken), 3);
+	assert_int_equal(taken[2].wr_id, 2);
+	assert_int_equal(taken[2].byte_count, 102);
+	assert_ptr_equal(taken[2].qp, &fake->qp);
+	assert_int_equal(fake->cq.control->consumer, 3);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 2);
+	assert_int_equal(taken[1].wr_id, 4);
+	assert_int_equal(fake->cq.control->consumer, 5);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 0);
+}
+
+static void test_credits(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_completion taken[CQ_ENTRIES];
+
+	complete(fake, 1, 0, 3);
+	complete(fake, 2, RNIC_COMPLETION_RECV, 2);
+	complete(fake, 3, RNIC_COMPLETION_RECV | RNIC_COMPLETION_SRQ, 9);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 3);
+	assert_int_equal(fake->qp.send.retired, 3);
+	assert_int_equal(fake->qp.recv.retired, 2);
+
+	/* From before a RESET: counts never go back. */
+	atomic_store(&fake->qp.send.retired, 20);
+	complete(fake, 4, 0, 4);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
+	assert_int_equal(fake->qp.send.retired, 20);
+
+	atomic_store(&fake->qp.send.retired, UINT32_MAX);
+	complete(fake, 5, 0, 1);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
+	assert_int_equal(fake->qp.send.retired, 1);
+}
+
+static void test_destroyed_qp_is_skipped(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_completion_entry other_number = completion(1, 0, 1);
+	struct rnic_completion_entry empty_slot = completion(2, 0, 1);
+	struct rnic_completion_entry wild_slot = completion(3, 0, 1);
+	struct rnic_completion taken[CQ_ENTRIES];
+
+	other_number.qpn++;
+	empty_slot.qp_slot++;
+	wild_slot.qp_slot = UINT32_MAX;
+	fake_session_complete(fake, &other_number);
+	fake_session_complete(fake, &empty_slot);
+	fake_session_complete(fake, &wild_slot);
+	complete(fake, 4, 0, 1);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 1, taken), 1);
+	assert_int_equal(taken[0].wr_id, 4);
+	assert_int_equal(fake->cq.control->consumer, 4);
+
+	fake_session_complete(fake, &empty_slot);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 1, taken), 0);
+	assert_int_equal(fake->cq.control->consumer, 5);
+}
+
+static void test_daemon_that_lies(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_completion taken;
+
+	rnic_index_publish(&fake->cq_region->producer, CQ_ENTRIES + 1);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), -EIO);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), -EIO);
+}
+
+static void test_arming(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_channel channel = {.context = &fake->context};
+
+	assert_int_equal(rnic_req_notify_cq(&fake->cq, false), -EINVAL);
+	fake->cq.channel = &channel;
+	assert_int_equal(rnic_req_notify_cq(&fake->cq, true), 0);
+	assert_int_equal(fake->cq.control->armed, RNIC_CQ_ARMED_SOLICITED);
+	assert_int_equal(rnic_req_notify_cq(&fake->cq, false), 0);
+	assert_int_equal(fake->cq.control->armed, RNIC_CQ_ARMED_ANY);
+	assert_int_equal(rnic_req_notify_cq(&fake->cq, true), 0);
+	assert_int_equal(fake->cq.control->armed, RNIC_CQ_ARMED_ANY);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_credits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_destroyed_qp_is_skipped, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_daemon_that_lies, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_arming, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

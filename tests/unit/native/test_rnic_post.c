@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "fake_session.h"
+
+#include "base/bits.h"
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct rnic_qp_capacities capacities = {
+	.max_send_wr = 6,
+	.max_recv_wr = 3,
+	.max_send_sge = 4,
+	.max_recv_sge = 2,
+	.max_inline_bytes = 100,
+};
+
+static int set_up(void **state)
+{
+	*state = fake_session_create(&capacities, 8);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	fake_session_destroy(*state);
+	return 0;
+}
+
+static struct rnic_send_entry sent(const struct fake_session *fake, uint32_t index)
+{
+	struct rnic_send_entry entry;
+
+	memcpy(&entry, fake->qp.send.entries + (index & fake->qp.send.mask) * sizeof(entry),
+	       sizeof(entry));
+	return entry;
+}
+
+static uint32_t published(const struct rnic_work_queue *queue)
+{
+	return rnic_index_load(queue->shared_producer);
+}
+
+static void test_entry(void **state)
+{
+	struct fake_session *fake = *state;
+	const struct rnic_sge sge = {.address = 0x1000, .length = 64, .lkey = 9};
+	const struct rnic_send_wr wr = {
+		.wr_id = 77,
+		.sge_list = &sge,
+		.sge_count = 1,
+		.opcode = RNIC_WR_RDMA_WRITE_WITH_IMM,
+		.flags = RNIC_SEND_SIGNALED | RNIC_SEND_FENCE,
+		.immediate = 0x11223344,
+		.remote_address = 0xabcdef,
+		.rkey = 5,
+	};
+	const struct rnic_send_wr *bad = NULL;
+	struct rnic_send_entry entry;
+	uint32_t doorbell = 0;
+
+	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
+	assert_null(bad);
+	assert_int_equal(published(&fake->qp.send), 1);
+	entry = sent(fake, 0);
+	assert_int_equal(entry.wr_id, 77);
+	assert_int_equal(entry.opcode, RNIC_WR_RDMA_WRITE_WITH_IMM);
+	assert_int_equal(entry.flags, RNIC_SEND_SIGNALED | RNIC_SEND_FENCE);
+	assert_int_equal(entry.sge_count, 1);
+	assert_int_equal(entry.immediate, 0x11223344);
+	assert_int_equal(entry.remote_address, 0xabcdef);
+	assert_int_equal(entry.rkey, 5);
+	assert_memory_equal(&entry.sge, &sge, sizeof(sge));
+	assert_int_equal(fake_session_doorbells(fake, &doorbell), 1);
+	assert_int_equal(doorbell, RNIC_DOORBELL(RNIC_DOORBELL_SEND, FAKE_QP_SLOT));
+}
+
+static void test_side_area(void **state)
+{
+	struct fake_session *fake = *state;
+	const struct rnic_sge sges[3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+	struct rnic_sge pieces[2] = {{(uintptr_t) "inline", 6, 0}, {(uintptr_t) "data", 4, 0}};
+	const struct rnic_send_wr *bad;
+	struct rnic_send_wr second = {
+		.sge_list = pieces,
+		.sge_count = 2,
+		.opcode = RNIC_WR_SEND,
+		.flags = RNIC_SEND_INLINE,
+	};
+	const struct rnic_send_wr first = {
+		.next = &second, .sge_list = sges, .sge_count = 3, .opcode = RNIC_WR_SEND};
+	uint32_t doorbell;
+
+	assert_int_equal(rnic_post_send(&fake->qp, &first, &bad), 0);
+	assert_memory_equal(fake->qp.send.side, sges, sizeof(sges));
+	assert_memory_equal(fake->qp.send.side + fake->qp.send.side_stride_bytes, "inlinedata", 10);
+	assert_int_equal(sent(fake, 0).sge_count, 3);
+	assert_int_equal(sent(fake, 1).sge_count, 0);
+	assert_int_equal(sent(fake, 1).inline_bytes, 10);
+	assert_int_equal(fake_session_doorbells(fake, &doorbell), 1);
+}
+
+static void test_refusals(void **state)
+{
+	static const struct rnic_sge sges[5] = {{.length = UINT32_MAX}, {.length = UINT32_MAX}};
+	static const struct rnic_sge fitting[2] = {{.length = 60}, {.length = 41}};
+	static const struct {
+		struct rnic_send_wr wr;
+		int error;
+	} cases[] = {
+		{{.sge_list = sges, .sge_count = 5, .opcode = RNIC_WR_SEND}, -EINVAL},
+		{{.sge_list = sges, .sge_count = 2, .opcode = RNIC_WR_SEND}, -EINVAL},
+		{{.sge_list = fitting,
+		  .sge_count = 2,
+		  .opcode = RNIC_WR_SEND,
+		  .flags = RNIC_SEND_INLINE},
+		 -EINVAL},
+		{{.opcode = RNIC_WR_RDMA_READ, .flags = RNIC_SEND_INLINE}, -EINVAL},
+		{{.opcode = RNIC_WR_FLUSH}, -EOPNOTSUPP},
+		{{.opcode = 13}, -EOPNOTSUPP},
+		{{.opcode = 255}, -EOPNOTSUPP},
+	};
+	struct fake_session *fake = *state;
+	uint32_t doorbell;
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		const struct rnic_send_wr good = {.next = &cases[i].wr, .opcode = RNIC_WR_SEND};
+		const struct rnic_send_wr *bad = NULL;
+		uint32_t before = published(&fake->qp.send);
+
+		/* The one before the bad one is posted, and the daemon hears of it. */
+		assert_int_equal(rnic_post_send(&fake->qp, &good, &bad), cases[i].error);
+		assert_ptr_equal(bad, &cases[i].wr);
+		assert_int_equal(published(&fake->qp.send), before + 1);
+		assert_int_equal(fake_session_doorbells(fake, &doorbell), 1);
+		atomic_store(&fake->qp.send.retired, before + 1);
+	}
+}
+
+static void test_states(void **state)
+{
+	static const struct {
+		enum rnic_qp_state state;
+		int send_error, recv_error;
+	} cases[] = {
+		{RNIC_QP_STATE_RESET, -EINVAL, -EINVAL},
+		{RNIC_QP_STATE_INIT, -EINVAL, 0},
+		{RNIC_QP_STATE_RTR, -EINVAL, 0},
+		{RNIC_QP_STATE_RTS, 0, 0},
+		{RNIC_QP_STATE_SQD, 0, 0},
+		{RNIC_QP_STATE_SQE, 0, 0},
+		{RNIC_QP_STATE_ERR, 0, 0},
+	};
+	const struct rnic_send_wr send = {.opcode = RNIC_WR_SEND};
+	const struct rnic_recv_wr recv = {.wr_id = 1};
+	struct fake_session *fake = *state;
+	const struct rnic_send_wr *bad_send;
+	const struct rnic_recv_wr *bad_recv;
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		atomic_store(&fake->qp.state, cases[i].state);
+		atomic_store(&fake->qp.send.retired, fake->qp.send.producer);
+		atomic_store(&fake->qp.recv.retired, fake->qp.recv.producer);
+		assert_int_equal(rnic_post_send(&fake->qp, &send, &bad_send), cases[i].send_error);
+		assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), cases[i].recv_error);
+	}
+	rnic_link_lose(&fake->context.link, -ENODEV);
+	assert_int_equal(rnic_post_send(&fake->qp, &send, &bad_send), -ENODEV);
+	assert_ptr_equal(bad_send, &send);
+	assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), -ENODEV);
+}
+
+/* As many as were granted, not as many as the ring has slots; also where the index wraps. */
+static void test_full(void **state)
+{
+	const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
+	const struct rnic_recv_wr recv = {.wr_id = 1};
+	struct fake_session *fake = *state;
+	const struct rnic_send_wr *bad;
+	const struct rnic_recv_wr *bad_recv;
+
+	fake->qp.send.producer = UINT32_MAX - 2;
+	rnic_index_publish(fake->qp.send.shared_producer, UINT32_MAX - 2);
+	atomic_store(&fake->qp.send.retired, UINT32_MAX - 2);
+	for (uint32_t i = 0; i < capacities.max_send_wr; i++)
+		assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
+	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), -ENOMEM);
+	atomic_store(&fake->qp.send.retired, UINT32_MAX);
+	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
+	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
+	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), -ENOMEM);
+
+	for (uint32_t i = 0; i < capacities.max_recv_wr; i++)
+		assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), 0);
+	assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), -ENOMEM);
+}
+
+static void test_doorbells(void **state)
+{
+	const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
+	const struct rnic_recv_wr recv = {.wr_id = 1};
+	struct fake_session *fake = *state;
+	const struct rnic_send_wr *bad;
+	const struct rnic_recv_wr *bad_recv;
+	uint32_t doorbell;
+
+	/* A receive rings only when the daemon asked for it. */
+	assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), 0);
+	assert_int_equal(fake_session_doorbells(fake, &doorbell), 0);
+	fake->status.recv_doorbell_wanted[FAKE_QP_SLOT] = 1;
+	assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), 0);
+	assert_int_equal(fake_session_doorbells(fake, &doorbell), 1);
+	assert_int_equal(doorbell, RNIC_DOORBELL(RNIC_DOORBELL_RECV, FAKE_QP_SLOT));
+
+	/* One sleep of the daemon costs one wake-up. */
+	assert_false(fake_session_was_woken(fake));
+	rnic_wake_announce(&fake->session.need_wakeup);
+	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
+	assert_true(fake_session_was_woken(fake));
+	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
+	assert_false(fake_session_was_woken(fake));
+	fake_session_doorbells(fake, &doorbell);
+
+	/* A full ring of doorbells loses none in silence. */
+	rnic_index_publish(&fake->status.doorbell_consumer,
+			   rnic_index_load(&fake->session.doorbell_producer) - RNIC_DOORBELL_SLOTS);
+	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
+	assert_int_equal(rnic_index_load(&fake->session.doorbells_lost), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_entry, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_side_area, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_doorbells, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
