@@ -50,6 +50,10 @@ enum {
 	LIMIT_PACE_BURST_BYTES = 1 << 18,
 	LIMIT_PACE_MESSAGE_BYTES = 2048,
 
+	/* UC has no replies that tell a copy or a late packet from a new beginning; packets so far
+	 * behind at most are taken for the former. */
+	LIMIT_UC_LATE_PACKETS = 4096,
+
 	LIMIT_MCAST_GROUPS = 64,
 	LIMIT_MCAST_MEMBERS = 256, /* RNIC_MCAST_MEMBERS_MAX */
 

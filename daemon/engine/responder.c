@@ -556,16 +556,20 @@ static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
 	    packet->psn);
 }
 
-/* UC: gets in step with the packet's PSN. False when it belongs to a message that is dropped. */
+/* UC: gets in step with the packet's PSN. False when it is late, or of a message that is dropped. */
 static bool fall_in_step(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
 	struct responder *responder = &qp->responder;
-	bool is_gap = !rnic_psn_equal(packet->psn, responder->expected_psn);
-	bool continues = !is_gap && !request_is_first(packet) &&
+	int32_t ahead = rnic_psn_distance(packet->psn, responder->expected_psn);
+	bool continues = ahead == 0 && !request_is_first(packet) &&
 			 packet->row->operation == responder->open_operation;
 
+	if (ahead < 0 && ahead >= -LIMIT_UC_LATE_PACKETS) {
+		engine->counters[COUNTER_DUPLICATE_REQUESTS]++;
+		return false;
+	}
 	responder->expected_psn = rnic_psn_add(packet->psn, 1);
-	if (is_gap)
+	if (ahead != 0)
 		engine->counters[COUNTER_OUT_OF_SEQUENCE_REQUESTS]++;
 	if (!continues && responder->open_operation != RNIC_OPERATION_NONE)
 		drop_message(engine, qp);
