@@ -135,7 +135,7 @@ static void device_fill_attributes(struct rnic_device_attributes *attributes,
 		.max_mcast_groups = LIMIT_MCAST_GROUPS,
 		.max_qp_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
-		.gid_count = addressing->gid_count,
+		.gid_count = RNIC_GIDS_MAX, /* slots, of which some are empty */
 		.pkey_count = 1,
 		.completion_vectors = 1,
 		.local_ack_delay = LIMIT_LOCAL_ACK_DELAY,
@@ -157,7 +157,7 @@ static void device_fill_facts(struct device *device, const struct device_config 
 		.max_mtu = DEVICE_RNIC_MTU_MAX,
 		.active_mtu = device_mtu_code(addressing->path_mtu_bytes),
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
-		.gid_count = addressing->gid_count,
+		.gid_count = RNIC_GIDS_MAX,
 		.speed_mbps = addressing->speed_mbps,
 	};
 	facts->gids.count = addressing->gid_count;

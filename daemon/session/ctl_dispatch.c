@@ -37,6 +37,8 @@ static const struct ctl_operation {
 				 CTL_CLIENT},
 	[RNIC_CTL_REGISTER_MR] = {ctl_register_mr, sizeof(struct rnic_ctl_register_mr),
 				  sizeof(struct rnic_ctl_register_mr_reply), 1, CTL_CLIENT},
+	[RNIC_CTL_REREGISTER_MR] = {ctl_reregister_mr, sizeof(struct rnic_ctl_reregister_mr),
+				    NO_PAYLOAD, 1, CTL_CLIENT},
 	[RNIC_CTL_DEREGISTER_MR] = {ctl_deregister_mr, sizeof(struct rnic_ctl_object), NO_PAYLOAD,
 				    0, CTL_CLIENT},
 	[RNIC_CTL_CREATE_CHANNEL] = {ctl_create_channel, NO_PAYLOAD,

@@ -19,6 +19,7 @@ int ctl_query_gids(struct ctl_call *call);
 int ctl_alloc_pd(struct ctl_call *call);
 int ctl_dealloc_pd(struct ctl_call *call);
 int ctl_register_mr(struct ctl_call *call);
+int ctl_reregister_mr(struct ctl_call *call);
 int ctl_deregister_mr(struct ctl_call *call);
 
 /* ctl_cq.c */

@@ -217,7 +217,7 @@ void session_free_mr(struct session *session, struct session_mr *mr)
 	mr_deregister(session->set->engine, &mr->mr);
 	if (mr->mode == RNIC_MEMORY_MAPPED)
 		mapped_region_close(&mr->memory.mapped);
-	session->registered_bytes -= mr->mr.length;
+	session->registered_bytes -= session_mr_bytes(mr);
 	handle_table_remove(&session->mrs, mr->handle);
 	session_discharge(session, RESOURCE_MR, 1);
 	free(mr);

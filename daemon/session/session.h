@@ -185,6 +185,12 @@ void session_break(struct session *session, const char *format, ...)
  */
 void session_end(struct session *session);
 
+/* What counts as registered: nothing of a range that may be all of memory. */
+static inline uint64_t session_mr_bytes(const struct session_mr *mr)
+{
+	return (mr->mr.access & RNIC_ACCESS_ON_DEMAND) != 0 ? 0 : mr->mr.length;
+}
+
 static inline struct rnic_session_region *session_region(const struct session *session)
 {
 	return session->region.address;

@@ -47,8 +47,10 @@ int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid
 		return error;
 	if (reply.count > RNIC_GIDS_MAX)
 		return -EIO;
-	if (index >= reply.count || index >= RNIC_GIDS_MAX)
+	if (index >= RNIC_GIDS_MAX)
 		return -EINVAL;
+	if (index >= reply.count)
+		reply.entries[index] = (struct rnic_gid_entry){.netdev_index = 0};
 	*gid = reply.entries[index].gid;
 	if (netdev_index != NULL)
 		*netdev_index = reply.entries[index].netdev_index;

@@ -28,14 +28,6 @@ RNIC_API struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer
 
 /* ---- exported functions ---- */
 
-REFUSES_WITH_NULL(struct ibv_context *ibv_import_device(int cmd_fd))
-REFUSES_WITH_NULL(struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle))
-REFUSES_WITH_NULL(struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle))
-REFUSES_WITH_NULL(struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle))
-HAS_NOTHING_TO_DO(void ibv_unimport_pd(struct ibv_pd *pd))
-HAS_NOTHING_TO_DO(void ibv_unimport_mr(struct ibv_mr *mr))
-HAS_NOTHING_TO_DO(void ibv_unimport_dm(struct ibv_dm *dm))
-
 REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 						   size_t length, uint64_t iova, int fd,
 						   int access))
@@ -63,8 +55,6 @@ REFUSES_WITH_ERRNO(int ibv_destroy_srq(struct ibv_srq *srq))
 REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 						   struct ibv_ah_attr *attributes,
 						   uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vlan))
-REFUSES_WITH_ERRNO(int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece))
-REFUSES_WITH_ERRNO(int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece))
 
 /* ---- reached by inline functions through a context, without a look whether they are there ---- */
 

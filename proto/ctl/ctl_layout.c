@@ -154,6 +154,10 @@ RNIC_AT(struct rnic_ctl_register_mr, length, 24);
 RNIC_AT(struct rnic_ctl_register_mr, iova, 32);
 RNIC_AT(struct rnic_ctl_register_mr, memfd_offset, 40);
 
+RNIC_SIZE(struct rnic_ctl_reregister_mr, 56);
+RNIC_AT(struct rnic_ctl_reregister_mr, wanted, 0);
+RNIC_AT(struct rnic_ctl_reregister_mr, mr, 48);
+
 RNIC_SIZE(struct rnic_ctl_register_mr_reply, 16);
 RNIC_AT(struct rnic_ctl_register_mr_reply, mr, 0);
 RNIC_AT(struct rnic_ctl_register_mr_reply, lkey, 8);

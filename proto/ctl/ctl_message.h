@@ -49,6 +49,7 @@ enum rnic_ctl_operation {
 	RNIC_CTL_SHOW,
 	RNIC_CTL_ATTACH_MCAST,
 	RNIC_CTL_DETACH_MCAST,
+	RNIC_CTL_REREGISTER_MR,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -156,6 +157,12 @@ struct rnic_ctl_register_mr {
 	uint64_t length;
 	uint64_t iova;
 	uint64_t memfd_offset; /* MAPPED: where `address` lies in the memfd */
+};
+
+/* The region becomes what REGISTER_MR would make, with the handle and the keys that it has. */
+struct rnic_ctl_reregister_mr {
+	struct rnic_ctl_register_mr wanted;
+	struct rnic_handle mr;
 };
 
 struct rnic_ctl_register_mr_reply {
