@@ -25,7 +25,7 @@ static void grow(struct pace *pace, uint64_t now_ns)
 		pace->counted_ns = now_ns;
 		return;
 	}
-	/* Time that is too short for a byte is counted with the next; rounding gives nothing away. */
+	/* Time that is too short for a byte is counted with the next. */
 	bytes = elapsed_ns * LIMIT_PACE_BYTES_PER_MS / NS_PER_MS;
 	pace->counted_ns +=
 		(bytes * NS_PER_MS + LIMIT_PACE_BYTES_PER_MS - 1) / LIMIT_PACE_BYTES_PER_MS;

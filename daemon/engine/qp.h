@@ -94,8 +94,8 @@ void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
 /*
  * Takes over one validated work entry. The caller has checked send_queue_space(). `inline_bytes` is
  * used with RNIC_SEND_INLINE, `sges` without; the path of a datagram's address handle is copied. In
- * ERR (and SQE) it is flushed at once. An entry found malformed is handed over with opcode RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR
- * in its turn.
+ * ERR (and SQE) it is flushed at once. An entry found malformed is handed over with opcode
+ * RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR in its turn.
  */
 void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes);

@@ -556,7 +556,7 @@ static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
 	    packet->psn);
 }
 
-/* UC: gets in step with the packet's PSN. False when it is late, or of a message that is dropped. */
+/* UC: gets in step with the packet's PSN. False when it is late, or its message was dropped. */
 static bool fall_in_step(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
 	struct responder *responder = &qp->responder;

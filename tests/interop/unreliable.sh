@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Programs of the distribution over UC and UD: unreliable.sh TOPOLOGY PORT FAMILY
 #
-# They wait for ever for a message that was lost, so nothing here may lose one: sizes and numbers are
-# such that a receiver that has to wait for a processor keeps up.
+# They wait for ever for a message that was lost, so nothing here may lose one: sizes and numbers
+# are such that a receiver that has to wait for a processor keeps up.
 . "$(dirname "$0")/lib.sh"
 
 topology_start "$@"
