@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* All registrations come here. With ZERO_BASED addresses count from 0, whatever `iova` says. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
 				unsigned access)
 {
@@ -15,6 +16,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length,
 
 	if (mr == NULL)
 		return rnic_verbs_null(ENOMEM);
+	if ((access & IBV_ACCESS_ZERO_BASED) != 0)
+		iova = 0;
 	error = rnic_reg_mr(rnic_verbs_pd(pd)->native, address, length, iova, access, &mr->native);
 	if (error != 0) {
 		free(mr);
@@ -43,12 +46,9 @@ struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *address, size_t length, 
 	return ibv_reg_mr_iova2(pd, address, length, iova, (unsigned)access);
 }
 
-/* With ZERO_BASED addresses count from 0. */
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int access)
 {
-	const uint64_t iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)address;
-
-	return ibv_reg_mr_iova2(pd, address, length, iova, (unsigned)access);
+	return ibv_reg_mr_iova2(pd, address, length, (uintptr_t)address, (unsigned)access);
 }
 
 int ibv_dereg_mr(struct ibv_mr *ibv)

@@ -82,7 +82,7 @@ void rnic_verbs_fill_unsupported(struct verbs_context *verbs)
 /*
  * ---- the extended faces of queue pairs and completion queues ----
  *
- * ibv_qp_to_qp_ex() gives none out and ibv_create_cq_ex() fills in what is served; but some
+ * ibv_create_qp_ex() and ibv_create_cq_ex() fill in what is served where it was asked for; but some
  * programs cast, and later headers have more members. One function serves every member, known and
  * later: it takes no argument, which the calling conventions of all supported machines allow, and
  * its answer is non-zero where one is looked at.
