@@ -106,6 +106,7 @@ void settle_init(struct engine *engine)
 {
 	struct settle *settle = &engine->settle;
 
+	settle->batches = 1;
 	settle->queued = 0;
 	settle->delivered = 0;
 	settle->is_running = false;
@@ -159,9 +160,11 @@ void settle_run(struct engine *engine)
 	memory_batch_flush(&engine->writes);
 	deliver(engine);
 	while (!list_is_empty(&settle->failing)) {
-		act_on_failures(engine, list_first_entry(&settle->failing, struct qp, failures.node));
+		act_on_failures(engine,
+				list_first_entry(&settle->failing, struct qp, failures.node));
 		deliver(engine);
 	}
+	settle->batches++;
 	settle->is_running = false;
 }
 

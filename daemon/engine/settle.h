@@ -58,6 +58,7 @@ struct settle {
 		struct cq *cq;
 		struct completion completion;
 	} waiting[SETTLE_COMPLETIONS_MAX]; /* number i at i modulo its size */
+	uint32_t batches;		   /* of payload, settled so far; the first is number 1 */
 	uint32_t queued;		   /* completions ever queued, and ever delivered */
 	uint32_t delivered;
 	struct list failing; /* struct qp with failures not acted upon */
