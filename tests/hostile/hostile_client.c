@@ -436,7 +436,8 @@ static void test_doorbells_for_nobody_are_ignored(void **state)
 
 	(void)state;
 	hostile_client_open(&client, &rnicd, 5);
-	for (uint32_t i = 0; i < 10000; i++)
+	/* As many as the ring holds; more could be a violation. */
+	for (uint32_t i = 0; i < RNIC_DOORBELL_SLOTS; i++)
 		hostile_ring(&client, RNIC_DOORBELL(i % 2, 1 + i % 1000));
 	atomic_fetch_add(&client.session->doorbells_lost.value, 1);
 	hostile_must(client.fd, RNIC_CTL_QUERY_PORT, NULL, 0, &reply);
