@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Installs what is missing, builds, runs every suite. Without options: all suites on gcc, all but
-# interop on clang, and unit, sim, hostile and an interop pass with AddressSanitizer and UBSan.
+# interop on clang, and unit, sim, hostile, script and an interop pass under AddressSanitizer and
+# UBSan.
 #
 #   --compiler gcc|clang|both   all suites on these, and nothing else unless asked for
 #   --sanitize                  the pass with sanitizers
@@ -21,7 +22,7 @@ bench=""
 is_default=1
 
 usage() {
-	sed -n '4,11s/^# \{0,1\}//p' "$0"
+	sed -n '4,12s/^# \{0,1\}//p' "$0"
 }
 
 while [ $# -gt 0 ]; do
@@ -88,7 +89,7 @@ run_suites() {
 # The sanitizers' programs are slow: one topology, and what an ordinary user can run.
 run_sanitizers() {
 	build sanitizers "$top/build-sanitize" gcc "-DRNIC_SANITIZE=address;undefined" || return
-	run_suites sanitizers "$top/build-sanitize" -L 'unit|sim|hostile'
+	run_suites sanitizers "$top/build-sanitize" -L 'unit|sim|hostile|script'
 	run_suites sanitizers-interop "$top/build-sanitize" \
 		-R '^interop_(pingpong|perftest)_pair_uring_4$'
 }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "port/fault.h"
 #include "port/loopback.h"
+#include "port/multicast.h"
 #include "shm/work.h"
 #include "wire/gid.h"
 
@@ -48,6 +49,7 @@ static const struct {
 	OF_PORT("udp_send_refused", udp, send_refused),
 	OF_PORT("udp_truncated", udp, truncated),
 	OF_PORT("loopback_datagrams", loopback, sent_datagrams),
+	OF_PORT("multicast_received_datagrams", multicast, received_datagrams),
 	OF_DEVICE("loop_turns", loop_counters.turns),
 	OF_DEVICE("loop_sleeps", loop_counters.sleeps),
 #undef OF_DEVICE
@@ -91,6 +93,14 @@ static bool device_counter(void *context, uint32_t index, struct rnic_show_count
 	return true;
 }
 
+static int device_join(void *context, const struct rnic_gid *group, bool is_member)
+{
+	struct device *device = context;
+
+	return is_member ? multicast_join(device->multicast, group)
+			 : multicast_leave(device->multicast, group);
+}
+
 static void device_copy_name(char name[RNIC_CTL_NAME_BYTES], const char *text)
 {
 	snprintf(name, RNIC_CTL_NAME_BYTES, "%s", text);
@@ -122,9 +132,10 @@ static void device_fill_attributes(struct rnic_device_attributes *attributes,
 		.max_mr = LIMIT_SESSION_MRS,
 		.max_pd = LIMIT_SESSION_PDS,
 		.max_ah = LIMIT_SESSION_AHS,
+		.max_mcast_groups = LIMIT_MCAST_GROUPS,
 		.max_qp_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
-		.gid_count = addressing->gid_count,
+		.gid_count = RNIC_GIDS_MAX, /* slots, of which some are empty */
 		.pkey_count = 1,
 		.completion_vectors = 1,
 		.local_ack_delay = LIMIT_LOCAL_ACK_DELAY,
@@ -146,7 +157,7 @@ static void device_fill_facts(struct device *device, const struct device_config 
 		.max_mtu = DEVICE_RNIC_MTU_MAX,
 		.active_mtu = device_mtu_code(addressing->path_mtu_bytes),
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
-		.gid_count = addressing->gid_count,
+		.gid_count = RNIC_GIDS_MAX,
 		.speed_mbps = addressing->speed_mbps,
 	};
 	facts->gids.count = addressing->gid_count;
@@ -159,6 +170,7 @@ static void device_fill_facts(struct device *device, const struct device_config 
 	device_copy_name(facts->poll, config->poll_name);
 	device_copy_name(facts->segmentation, config->segmentation_name);
 	facts->counter = device_counter;
+	facts->join = device_join;
 	facts->context = device;
 }
 
@@ -198,9 +210,15 @@ static int device_open_ports(struct device *device, const struct device_config *
 	result = device_open_udp(device, config, now_ns, reason);
 	if (result != 0)
 		goto close_capture;
-	device->loopback = loopback_create(device->udp, addressing->gids, addressing->gid_count);
-	if (device->loopback == NULL) {
+	result = multicast_open(&device->multicast, device->udp, addressing->netdev_index, reason);
+	if (result != 0) {
 		device->udp->ops->close(device->udp);
+		goto close_capture;
+	}
+	device->loopback =
+		loopback_create(device->multicast, addressing->gids, addressing->gid_count);
+	if (device->loopback == NULL) {
+		device->multicast->ops->close(device->multicast);
 		snprintf(reason, DEVICE_REASON_BYTES, "no memory for the loopback port");
 		result = -ENOMEM;
 		goto close_capture;
@@ -233,6 +251,7 @@ static int device_open_engine(struct device *device, uint64_t seed, char *reason
 		.seed = seed,
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS,
+		.port_mtu_bytes = device->addressing.path_mtu_bytes,
 	};
 	int result = engine_init(&device->engine, &config);
 

@@ -3,7 +3,7 @@
  * One emulated RNIC: the engine, the stack of ports below it, the sessions above it, and the
  * control socket. Everything in it belongs to one thread.
  *
- *     fault -> capture -> loopback (packets to ourselves) -> UDP
+ *     fault -> capture -> loopback (packets to ourselves) -> multicast (of groups joined) -> UDP
  */
 #ifndef DAEMON_DEVICE_DEVICE_H
 #define DAEMON_DEVICE_DEVICE_H
@@ -46,6 +46,7 @@ struct device {
 	struct addressing addressing;
 	struct device_facts facts;
 	struct port *udp; /* bottom of the stack */
+	struct port *multicast;
 	struct port *loopback;
 	struct port *port;		 /* top of the stack, owns all below */
 	struct capture *capture;	 /* in the stack; NULL: none */

@@ -34,16 +34,18 @@ struct device_loop {
 	uint64_t active_ns;	 /* when there was last something to do */
 	uint64_t looked_ns;	 /* when descriptors were last looked at */
 	uint64_t idle_since_ns;	 /* when there was last a client */
+	bool has_requests;	 /* of clients, maybe */
 	bool is_stopping;
 };
 
+/* They are served after the next turn: see loop_serve(). */
 static void loop_on_sessions(struct ev_loop *events, ev_io *watcher, int revents)
 {
 	struct device_loop *loop = watcher->data;
 
 	(void)events;
 	(void)revents;
-	ctl_server_poll(&loop->device->server);
+	loop->has_requests = true;
 }
 
 /* The next turn receives; a watcher exists so that arrival ends the sleep. */
@@ -234,6 +236,19 @@ static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
 	session_set_withdraw_sleep(sessions);
 }
 
+/*
+ * Serves requests. A turn lies between their arrival and this, so that what a client posted before
+ * it asked is on its way before it is answered. Returns whether there was anything to do.
+ */
+static bool loop_serve(struct device_loop *loop)
+{
+	if (!loop->has_requests)
+		return false;
+	loop->has_requests = false;
+	ctl_server_poll(&loop->device->server);
+	return true;
+}
+
 void device_loop_run(struct device_loop *loop)
 {
 	loop->idle_since_ns = clock_now_ns();
@@ -241,6 +256,8 @@ void device_loop_run(struct device_loop *loop)
 		uint64_t now_ns = clock_now_ns();
 
 		if (device_turn(loop->device, now_ns))
+			loop->active_ns = now_ns;
+		if (loop_serve(loop))
 			loop->active_ns = now_ns;
 		if (now_ns == loop->active_ns || loop_may_poll(loop, now_ns))
 			loop_look(loop, now_ns);

@@ -134,6 +134,7 @@ static void transmit_fill(struct transmit *transmit, uint64_t now_ns)
 		transmit_drop_failed(transmit, count, now_ns);
 		count = transmit_compact(transmit, count);
 	}
+	engine_packets_read(transmit->engine, now_ns);
 	transmit->first = 0;
 	transmit->count = count;
 }

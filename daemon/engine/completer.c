@@ -75,7 +75,8 @@ static void note_progress(struct engine *engine, struct qp *qp)
 {
 	if (!is_alive(qp))
 		return;
-	retry_progress(engine, qp);
+	if (qp_is_reliable(qp))
+		retry_progress(engine, qp);
 	qp_make_ready(qp);
 	qp_check_drained(qp);
 }
@@ -114,6 +115,17 @@ static void go_back(struct engine *engine, struct qp *qp)
 		return;
 	retry_sequence_error(engine, qp);
 	qp->requester.has_gone_back = is_alive(qp);
+}
+
+bool completer_packets_read_before(struct engine *engine, struct qp *qp, struct rnic_psn end)
+{
+	assert(!qp_is_reliable(qp));
+	return is_alive(qp) && acknowledge_before(engine, qp, end);
+}
+
+void completer_packets_read(struct engine *engine, struct qp *qp)
+{
+	completer_packets_read_before(engine, qp, qp->requester.psn);
 }
 
 /* --- responses ------------------------------------------------------------------------------- */

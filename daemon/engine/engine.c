@@ -2,6 +2,8 @@
 #include "engine/engine.h"
 
 #include "engine/completer.h"
+#include "engine/datagram.h"
+#include "engine/mcast.h"
 #include "engine/qp.h"
 #include "wire/gid.h"
 
@@ -21,12 +23,17 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	if (config->max_qps == 0 || config->max_mrs == 0)
 		return -EINVAL;
 	*engine = (struct engine){.config = *config};
+	if (config->port_mtu_bytes == 0)
+		engine->config.port_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX;
 	prng_init(&engine->prng, config->seed);
 	key_table_init(&engine->qps, QPN_BITS, LEAST_QPN);
 	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1);
 	timer_heap_init(&engine->timers);
 	list_init(&engine->ready);
 	list_init(&engine->paths);
+	list_init(&engine->built);
+	list_init(&engine->mcast_groups);
+	pace_init(&engine->pace);
 	settle_init(engine);
 	return 0;
 }
@@ -34,6 +41,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 void engine_fini(struct engine *engine)
 {
 	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->paths));
+	assert(list_is_empty(&engine->built) && list_is_empty(&engine->mcast_groups));
 	assert(memory_batch_is_empty(&engine->writes));
 	assert(engine->settle.delivered == engine->settle.queued);
 	key_table_fini(&engine->qps);
@@ -48,12 +56,6 @@ void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid
 }
 
 /* --- packets in ------------------------------------------------------------------------------ */
-
-static enum rnic_service service_of(const struct qp *qp)
-{
-	assert(qp->type == RNIC_QP_TYPE_RC);
-	return RNIC_SERVICE_RC;
-}
 
 /* IBTA 1.4, 10.9.3: the same partition, and not two limited members. Ours is a full one. */
 static bool is_pkey_good(uint16_t pkey)
@@ -90,11 +92,13 @@ static bool check_packet(const struct engine *engine, const struct qp *qp,
 {
 	if (!can_receive(qp, packet->row->is_request))
 		*dropped = COUNTER_DROPPED_BAD_STATE;
-	else if (packet->row->service != service_of(qp))
+	else if (packet->row->service != qp_service(qp))
 		*dropped = COUNTER_DROPPED_BAD_OPCODE;
 	else if (!is_pkey_good(packet->pkey))
 		*dropped = COUNTER_DROPPED_BAD_PKEY;
-	else if (!is_from_peer(engine, qp, &packet->addresses))
+	else if (qp->type == RNIC_QP_TYPE_UD && packet->qkey != qp->attributes.qkey)
+		*dropped = COUNTER_DROPPED_BAD_QKEY;
+	else if (qp->type != RNIC_QP_TYPE_UD && !is_from_peer(engine, qp, &packet->addresses))
 		*dropped = COUNTER_DROPPED_BAD_PEER;
 	else
 		return true;
@@ -104,31 +108,61 @@ static bool check_packet(const struct engine *engine, const struct qp *qp,
 /* IBTA 1.4, 11.6.3.2: the first packet for a QP in RTR, before the application moved it to RTS. */
 static void note_established(struct engine *engine, struct qp *qp)
 {
-	if (qp->state != RNIC_QP_STATE_RTR || qp->is_established)
+	if (qp->state != RNIC_QP_STATE_RTR || qp->is_established || qp->type == RNIC_QP_TYPE_UD)
 		return;
 	qp->is_established = true;
 	engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_COMM_EST, qp);
 }
 
-void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns)
+/* A packet for `qp`, which takes it or drops it. */
+static void deliver(struct qp *qp, const struct rnic_packet *packet)
 {
-	struct qp *qp = key_table_find(&engine->qps, packet->dest_qpn);
-	enum counter dropped = COUNTER_DROPPED_UNKNOWN_QP;
+	struct engine *engine = qp->engine;
+	enum counter dropped;
 
-	engine->now_ns = now_ns;
-	engine->counters[COUNTER_RECEIVED_PACKETS]++;
-	engine->counters[COUNTER_RECEIVED_BYTES] += packet->payload_bytes;
-	if (qp == NULL || !check_packet(engine, qp, packet, &dropped)) {
+	if (!check_packet(engine, qp, packet, &dropped)) {
 		engine->counters[dropped]++;
 		return;
 	}
 	qp->counters.received_packets++;
 	qp->counters.received_bytes += packet->payload_bytes;
 	note_established(engine, qp);
-	if (packet->row->is_request)
+	if (qp->type == RNIC_QP_TYPE_UD)
+		datagram_receive(engine, qp, packet);
+	else if (packet->row->is_request)
 		responder_receive(engine, qp, packet);
 	else
 		completer_receive(engine, qp, packet);
+}
+
+/* Each QP of the group gets its copy (IBTA 1.4, 10.5.2). */
+static void deliver_multicast(struct engine *engine, const struct rnic_packet *packet)
+{
+	struct mcast_group *group = mcast_find(engine, &packet->addresses.dest);
+
+	if (group == NULL)
+		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+	else
+		mcast_for_each(group, deliver, packet);
+}
+
+void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns)
+{
+	bool is_multicast = rnic_gid_is_multicast(&packet->addresses.dest);
+	struct qp *qp;
+
+	engine->now_ns = now_ns;
+	engine->counters[COUNTER_RECEIVED_PACKETS]++;
+	engine->counters[COUNTER_RECEIVED_BYTES] += packet->payload_bytes;
+	if (is_multicast && packet->dest_qpn == MCAST_QPN) {
+		deliver_multicast(engine, packet);
+		return;
+	}
+	qp = is_multicast ? NULL : key_table_find(&engine->qps, packet->dest_qpn);
+	if (qp == NULL)
+		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+	else
+		deliver(qp, packet);
 }
 
 void engine_flush(struct engine *engine, uint64_t now_ns)
@@ -143,7 +177,7 @@ void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_op
 			 enum rnic_position position, uint16_t headers, struct rnic_psn psn)
 {
 	const struct rnic_path *path = &qp->attributes.path;
-	int opcode = rnic_opcode_find(service_of(qp), operation, position, headers);
+	int opcode = rnic_opcode_find(qp_service(qp), operation, position, headers);
 
 	assert(opcode >= 0);
 	out->packet = (struct rnic_packet){
@@ -208,6 +242,17 @@ void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn
 		responder_payload_failed(engine, qp, psn, error);
 	else
 		requester_payload_failed(engine, qp, psn);
+}
+
+void engine_packets_read(struct engine *engine, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+	while (!list_is_empty(&engine->built)) {
+		struct qp *qp = list_first_entry(&engine->built, struct qp, built_node);
+
+		list_remove(&qp->built_node);
+		completer_packets_read(engine, qp);
+	}
 }
 
 /* --- time ------------------------------------------------------------------------------------ */

@@ -4,7 +4,7 @@
  * packets, pulled for packets, and told the time; whoever drives it owns it and calls it from one
  * thread. Nothing in it is global, so a process can hold many.
  *
- * Objects (PD, MR, CQ, QP) are made and destroyed by their own headers' calls between the four
+ * Objects (PD, MR, CQ, QP, AH) are made and destroyed by their own headers' calls between the four
  * below, never from within a sink callback.
  */
 #ifndef DAEMON_ENGINE_ENGINE_H
@@ -16,6 +16,7 @@
 #include "base/timer_heap.h"
 #include "engine/counters.h"
 #include "engine/limits.h"
+#include "engine/pace.h"
 #include "engine/settle.h"
 #include "mem/memory_batch.h"
 #include "wire/packet.h"
@@ -38,6 +39,10 @@ struct engine_sink {
 	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for
 	 * each new entry while it accepts. Returns false when the ring was empty too. */
 	bool (*refill)(void *context, struct recv_queue *queue);
+	/* The first QP was attached to the multicast group `group`, whose datagrams are wanted from
+	 * now on, or (`is_wanted` false, the result is ignored) the last one has left it. A
+	 * negative errno when they cannot be had: the QP is not attached then. */
+	int (*multicast)(void *context, const struct rnic_gid *group, bool is_wanted);
 };
 
 struct engine_config {
@@ -46,6 +51,7 @@ struct engine_config {
 	uint64_t seed; /* of QPNs, keys and PSNs: unpredictable in production, chosen in tests */
 	uint32_t max_qps;
 	uint32_t max_mrs;
+	uint32_t port_mtu_bytes; /* the longest payload of a datagram; 0: 4096 */
 };
 
 struct engine {
@@ -56,6 +62,10 @@ struct engine {
 	struct timer_heap timers;
 	struct list ready;	    /* QPs that may have a packet to send, in order of service */
 	struct list paths;	    /* struct path */
+	struct list built;	    /* UC and UD QPs with packets since engine_packets_read() */
+	struct list mcast_groups;   /* struct mcast_group */
+	uint32_t mcast_group_count;
+	struct pace pace;
 	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
 	struct memory_batch writes; /* inbound payload on its way to client memory */
 	struct settle settle;	    /* and what waits for it */
@@ -119,6 +129,13 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
  */
 void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
 			   bool is_response, int error, uint64_t now_ns);
+
+/*
+ * The payload of all packets from engine_transmit() was read, and failures were reported: messages
+ * that nobody acknowledges (UC, UD) are done now, and their buffers the client's again. To be
+ * called after each batch of engine_transmit().
+ */
+void engine_packets_read(struct engine *engine, uint64_t now_ns);
 
 /* The earliest instant at which engine_tick() has something to do; UINT64_MAX when none. */
 uint64_t engine_next_deadline_ns(const struct engine *engine);

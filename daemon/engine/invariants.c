@@ -20,7 +20,7 @@ static void check_cursors(const struct qp *qp)
 	assert(posted <= queue->slots);
 	assert(started <= posted);
 	assert(qp->requester.work_index - queue->retired <= started);
-	assert(qp->state != RNIC_QP_STATE_ERR || posted == 0);
+	assert((qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_SQE) || posted == 0);
 	assert(is_sending(qp) || started == 0);
 }
 
@@ -86,6 +86,12 @@ static void check_timer(const struct qp *qp)
 	const struct retry *retry = &qp->retry;
 	bool has_unacknowledged = !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
 
+	if (!qp_is_reliable(qp)) {
+		/* The timer is its pace's, and what was built is known to the engine. */
+		assert(!retry->is_rnr_wait && qp->requester.in_flight_bytes == 0);
+		assert(!has_unacknowledged || list_is_linked(&qp->built_node));
+		return;
+	}
 	if (retry->is_rnr_wait)
 		assert(timer_is_armed(&retry->timer) && !has_unacknowledged);
 	else if (has_unacknowledged)

@@ -41,6 +41,22 @@ enum {
 	/* A requester asks for an acknowledgement at least every this many packets. */
 	LIMIT_PACKETS_PER_ACK_REQUEST = 32,
 
+	/*
+	 * UC and UD traffic of all QPs together, which nobody acknowledges: what may leave in a
+	 * millisecond and at once, counted like the window. A message counts more, for what it
+	 * costs the receiving program, which loses those that find no receive entry.
+	 */
+	LIMIT_PACE_BYTES_PER_MS = 1 << 19,
+	LIMIT_PACE_BURST_BYTES = 1 << 18,
+	LIMIT_PACE_MESSAGE_BYTES = 2048,
+
+	/* UC has no replies that tell a copy or a late packet from a new beginning; packets so far
+	 * behind at most are taken for the former. */
+	LIMIT_UC_LATE_PACKETS = 4096,
+
+	LIMIT_MCAST_GROUPS = 64,
+	LIMIT_MCAST_MEMBERS = 256, /* RNIC_MCAST_MEMBERS_MAX */
+
 	/* Receive entries that the engine holds of a QP before it asks the client's ring again. */
 	LIMIT_RECV_PREFETCH = 8,
 

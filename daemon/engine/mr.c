@@ -22,6 +22,17 @@ int mr_register(struct engine *engine, struct mr *mr)
 	return 0;
 }
 
+void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted)
+{
+	const uint32_t key = mr->key;
+
+	settle_run(engine);
+	mr->pd->references--;
+	*mr = *wanted;
+	mr->key = key;
+	mr->pd->references++;
+}
+
 void mr_deregister(struct engine *engine, struct mr *mr)
 {
 	settle_run(engine);

@@ -29,6 +29,12 @@ struct mr {
 /* Gives `mr` (all members but `key` filled in by the caller) a key and makes it known. -ENOSPC. */
 int mr_register(struct engine *engine, struct mr *mr);
 
+/*
+ * Makes `mr` what `wanted` is, but for its key: accesses from now on find that. Payload on its way
+ * is put in place first.
+ */
+void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted);
+
 /* Forgets the key: accesses from now on fail. Payload on its way is put in place first. */
 void mr_deregister(struct engine *engine, struct mr *mr);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/qp.h"
 
+#include "engine/ah.h"
 #include "engine/completer.h"
+#include "engine/mcast.h"
 #include "engine/qp_transition.h"
 #include "wire/gid.h"
 
@@ -28,6 +30,11 @@ static int init_queues(struct qp *qp)
 
 	if (error != 0)
 		return error;
+	if (qp->type == RNIC_QP_TYPE_UD) {
+		error = send_queue_init_paths(&qp->send_queue);
+		if (error != 0)
+			goto fini_send_queue;
+	}
 	error = recv_queue_init(&qp->recv_queue, capacities->max_recv_sge);
 	if (error != 0)
 		goto fini_send_queue;
@@ -74,6 +81,8 @@ static struct qp *allocate(struct engine *engine, const struct qp_config *config
 	qp->user = config->user;
 	list_init(&qp->ready_node);
 	list_init(&qp->path_node);
+	list_init(&qp->built_node);
+	list_init(&qp->mcast_members);
 	list_init(&qp->failures.node);
 	retry_init(qp);
 	return qp;
@@ -84,7 +93,8 @@ int qp_create(struct engine *engine, const struct qp_config *config, struct qp *
 	struct qp *made;
 	int error;
 
-	if (config->type != RNIC_QP_TYPE_RC)
+	if (config->type != RNIC_QP_TYPE_RC && config->type != RNIC_QP_TYPE_UC &&
+	    config->type != RNIC_QP_TYPE_UD)
 		return -EOPNOTSUPP;
 	if (!are_capacities_good(&config->capacities))
 		return -EINVAL;
@@ -127,11 +137,13 @@ static void forget(struct qp *qp)
 	if (list_is_linked(&qp->ready_node) && engine->ready.next == &qp->ready_node)
 		engine->quantum = 0;
 	list_remove(&qp->ready_node);
+	list_remove(&qp->built_node);
 }
 
 void qp_destroy(struct qp *qp)
 {
 	forget(qp);
+	mcast_detach_all(qp->engine, qp);
 	key_table_remove(&qp->engine->qps, qp->qpn);
 	count_references(qp, -1);
 	fini_queues(qp);
@@ -204,14 +216,6 @@ static uint32_t number_at(const struct rnic_qp_attributes *attributes, const str
 	}
 }
 
-static bool is_path_good(const struct engine *engine, const struct rnic_path *path)
-{
-	return path->is_global == 1 && path->port == 1 &&
-	       path->source_gid_index < RNIC_ENGINE_GIDS &&
-	       !rnic_gid_is_zero(&engine->gids[path->source_gid_index]) &&
-	       !rnic_gid_is_zero(&path->dest_gid) && !rnic_gid_is_multicast(&path->dest_gid);
-}
-
 static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes *attributes,
 			    uint32_t mask)
 {
@@ -231,7 +235,8 @@ static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes
 	if ((mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC) && qp->state == RNIC_QP_STATE_SQD &&
 	    attributes->max_dest_rd_atomic > qp->responder.replays.count)
 		return false;
-	return !(mask & RNIC_QP_ATTR_AV) || is_path_good(qp->engine, &attributes->path);
+	return !(mask & RNIC_QP_ATTR_AV) ||
+	       ah_path_is_usable(qp->engine, &attributes->path, false);
 }
 
 static void copy_attributes(struct rnic_qp_attributes *to, const struct rnic_qp_attributes *from,
@@ -268,6 +273,17 @@ void qp_enter_error(struct qp *qp, enum verdict verdict)
 	requester_reset(qp->engine, qp);
 	completer_flush(qp->engine, qp);
 	responder_flush(qp->engine, qp);
+}
+
+void qp_enter_send_error(struct qp *qp, enum verdict verdict)
+{
+	if (qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD)
+		return;
+	qp->state = RNIC_QP_STATE_SQE;
+	qp->last_error = verdict;
+	qp->attributes.sq_draining = 0;
+	requester_reset(qp->engine, qp);
+	completer_flush(qp->engine, qp);
 }
 
 /* What follows once the attributes of a transition are in force. */
@@ -320,7 +336,9 @@ static int change(struct qp *qp, enum rnic_qp_state to, const struct rnic_qp_att
 		error = responder_start(qp);
 		if (error != 0)
 			goto restore;
-		qp->path_mtu_bytes = UINT32_C(128) << qp->attributes.path_mtu;
+		qp->path_mtu_bytes = qp->type == RNIC_QP_TYPE_UD
+					     ? qp->engine->config.port_mtu_bytes
+					     : UINT32_C(128) << qp->attributes.path_mtu;
 	}
 	if (path != NULL)
 		change_path(qp, path);
@@ -369,10 +387,16 @@ void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes)
 void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes)
 {
+	struct work *posted;
+
 	send_queue_push(&qp->send_queue, work, sges, inline_bytes);
+	posted = send_queue_at(&qp->send_queue, qp->send_queue.posted - 1);
 	if (qp->signal_all)
-		send_queue_at(&qp->send_queue, qp->send_queue.posted - 1)->flags |=
-			RNIC_SEND_SIGNALED;
+		posted->flags |= RNIC_SEND_SIGNALED;
+	/* IBTA 1.4, C10-10. */
+	if (qp->type == RNIC_QP_TYPE_UD &&
+	    (work->datagram.ah == NULL || work->datagram.ah->pd != qp->pd))
+		posted->opcode = RNIC_WR_OPCODE_COUNT;
 	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_SQE)
 		completer_flush(qp->engine, qp);
 	else if (qp->state == RNIC_QP_STATE_RTS)

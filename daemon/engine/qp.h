@@ -35,6 +35,8 @@ struct qp {
 	struct engine *engine;
 	struct list ready_node; /* in engine->ready, or unlinked */
 	struct list path_node;	/* in path->waiting, or unlinked */
+	struct list built_node; /* in engine->built, or unlinked */
+	struct list mcast_members;
 	uint32_t qpn;
 	uint8_t type;  /* enum rnic_qp_type */
 	uint8_t state; /* enum rnic_qp_state */
@@ -92,12 +94,31 @@ void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
 
 /*
  * Takes over one validated work entry. The caller has checked send_queue_space(). `inline_bytes` is
- * used with RNIC_SEND_INLINE, `sges` without. In ERR (and SQE) it is flushed at once. An entry
- * found malformed is handed over with opcode RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR
- * in its turn.
+ * used with RNIC_SEND_INLINE, `sges` without; the path of a datagram's address handle is copied. In
+ * ERR (and SQE) it is flushed at once. An entry found malformed is handed over with opcode
+ * RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR in its turn.
  */
 void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes);
+
+/* The service on the wire. */
+static inline enum rnic_service qp_service(const struct qp *qp)
+{
+	switch ((enum rnic_qp_type)qp->type) {
+	case RNIC_QP_TYPE_UC:
+		return RNIC_SERVICE_UC;
+	case RNIC_QP_TYPE_UD:
+		return RNIC_SERVICE_UD;
+	default:
+		return RNIC_SERVICE_RC;
+	}
+}
+
+/* Whether its packets are acknowledged, and sent again when they are not. */
+static inline bool qp_is_reliable(const struct qp *qp)
+{
+	return qp->type != RNIC_QP_TYPE_UC && qp->type != RNIC_QP_TYPE_UD;
+}
 
 /* New receive entries are in the client's ring while the QP is in ERR: flush them. */
 void qp_flush_receives(struct qp *qp);
@@ -108,6 +129,12 @@ void qp_flush_receives(struct qp *qp);
  * ERR and RESET.
  */
 void qp_enter_error(struct qp *qp, enum verdict verdict);
+
+/*
+ * A send of a UC or UD QP failed for `verdict`: into SQE, where receives go on and sends are
+ * flushed until the QP is modified to RTS (IBTA 1.4, 10.3.1.6).
+ */
+void qp_enter_send_error(struct qp *qp, enum verdict verdict);
 
 /* SQD: tells that all started entries are completed, when they are. */
 void qp_check_drained(struct qp *qp);

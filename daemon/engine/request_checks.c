@@ -29,7 +29,8 @@ static enum verdict check_psn(struct request *request)
 	int32_t ahead =
 		rnic_psn_distance(request->packet->psn, request->qp->responder.expected_psn);
 
-	if (ahead == 0)
+	/* After a gap UC begins anew, which the responder has done by now. */
+	if (ahead == 0 || !qp_is_reliable(request->qp))
 		return VERDICT_PASS;
 	return ahead < 0 ? VERDICT_DUPLICATE : VERDICT_SEQUENCE_GAP;
 }
@@ -73,11 +74,11 @@ static enum verdict check_receive_sges(struct request *request, const struct rec
 	return VERDICT_PASS;
 }
 
-static enum verdict check_receive(struct request *request)
+enum verdict request_check_receive(struct request *request)
 {
 	const struct rnic_sge *sges;
 	const struct recv_work *work =
-		recv_queue_peek(request->engine, &request->qp->recv_queue, &sges);
+		responder_peek_receive(request->engine, request->qp, &sges);
 
 	if (work == NULL)
 		return VERDICT_NO_RECEIVE;
@@ -101,7 +102,8 @@ static enum verdict check_resources(struct request *request)
 	default:
 		break;
 	}
-	return request_needs_receive(request->packet) ? check_receive(request) : VERDICT_PASS;
+	return request_needs_receive(request->packet) ? request_check_receive(request)
+						      : VERDICT_PASS;
 }
 
 static bool is_payload_right(const struct rnic_packet *packet, uint32_t path_mtu_bytes)
@@ -131,7 +133,7 @@ static enum verdict check_send_length(struct request *request)
 	const struct rnic_sge *sges;
 
 	if (request_is_first(request->packet))
-		work = recv_queue_peek(request->engine, &request->qp->recv_queue, &sges);
+		work = responder_peek_receive(request->engine, request->qp, &sges);
 	else
 		bytes += responder->message_bytes;
 	if (bytes > REQUEST_MESSAGE_BYTES_MAX)

@@ -35,6 +35,9 @@ struct request {
 /* VERDICT_PASS, with request->mr and region_offset set, or why it is not to be executed. */
 enum verdict request_check(struct request *request);
 
+/* Whether a receive entry is there for the packet's message, and its SGEs grant writing. */
+enum verdict request_check_receive(struct request *request);
+
 /* Whether this is the packet of its message that takes a receive entry. */
 bool request_needs_receive(const struct rnic_packet *packet);
 

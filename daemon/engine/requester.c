@@ -2,6 +2,7 @@
 #include "engine/requester.h"
 
 #include "engine/completer.h"
+#include "engine/datagram.h"
 #include "engine/engine.h"
 #include "engine/mr.h"
 #include "engine/qp.h"
@@ -136,6 +137,14 @@ static enum verdict check_sges(struct engine *engine, struct qp *qp, uint32_t in
 	return VERDICT_PASS;
 }
 
+/* Whether the QP's service has the operation. */
+static bool is_of_service(const struct qp *qp, const struct work_kind *kind)
+{
+	return kind->operation != RNIC_OPERATION_NONE &&
+	       rnic_opcode_find(qp_service(qp), (enum rnic_operation)kind->operation,
+				RNIC_POSITION_ONLY, kind->last_headers) >= 0;
+}
+
 /* Whether entry `index` can be carried out; settles its length. */
 static enum verdict check_work(struct engine *engine, struct qp *qp, uint32_t index)
 {
@@ -144,7 +153,7 @@ static enum verdict check_work(struct engine *engine, struct qp *qp, uint32_t in
 	enum verdict verdict;
 	uint64_t sum;
 
-	if (kind->operation == RNIC_OPERATION_NONE ||
+	if (!is_of_service(qp, kind) ||
 	    (kind->has_response && qp->attributes.max_rd_atomic == 0))
 		return VERDICT_LOCAL_OPERATION;
 	if (work->flags & RNIC_SEND_INLINE)
@@ -171,6 +180,9 @@ static enum verdict start_work(struct engine *engine, struct qp *qp)
 
 	if (verdict != VERDICT_PASS)
 		return verdict;
+	/* A datagram is one packet (IBTA 1.4, 9.8.3.2). */
+	if (qp->type == RNIC_QP_TYPE_UD && work->length > qp->path_mtu_bytes)
+		return VERDICT_LOCAL_LENGTH;
 	work->psn = qp->requester.psn;
 	work->packets = packets_for(qp, work->length);
 	return VERDICT_PASS;
@@ -237,6 +249,18 @@ static bool try_reserve(struct qp *qp, struct plan *plan)
 	return true;
 }
 
+/* Takes the packet's share of what may leave unacknowledged, or has the QP wait for it. */
+static bool try_pace(struct engine *engine, struct qp *qp, const struct plan *plan)
+{
+	uint32_t bytes = plan->cost_bytes + (plan->ends_message ? LIMIT_PACE_MESSAGE_BYTES : 0);
+	uint64_t ready_ns;
+
+	if (pace_try_take(&engine->pace, bytes, engine->now_ns, &ready_ns))
+		return true;
+	retry_pace(engine, qp, ready_ns);
+	return false;
+}
+
 static enum rnic_position plan_position(const struct plan *plan)
 {
 	if (work_kind(plan->work)->has_response)
@@ -256,6 +280,8 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 
 	engine_start_packet(qp, out, (enum rnic_operation)kind->operation, plan_position(plan),
 			    plan->ends_message ? kind->last_headers : 0, qp->requester.psn);
+	if (qp->type == RNIC_QP_TYPE_UD)
+		datagram_address(qp, qp->requester.work_index, packet);
 	packet->solicited =
 		plan->ends_message && kind->may_solicit && (work->flags & RNIC_SEND_SOLICITED);
 	if (packet->row->headers & RNIC_HEADER_RETH)
@@ -296,6 +322,11 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 		requester->highest = requester->psn;
 	if (plan->ends_message)
 		requester->work_index++;
+	if (!qp_is_reliable(qp)) {
+		if (!list_is_linked(&qp->built_node))
+			list_add_tail(&engine->built, &qp->built_node);
+		return;
+	}
 	if (work_kind(plan->work)->has_response)
 		requester->reads_outstanding++;
 	requester->packets_since_ack_request =
@@ -376,14 +407,14 @@ failed:
 
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
-	struct plan plan;
+	struct plan plan = {0};
 
 	if (!try_build(engine, qp, out, &plan)) {
 		if (qp->path != NULL)
 			path_leave(qp->path, qp);
 		return false;
 	}
-	if (!try_reserve(qp, &plan))
+	if (qp_is_reliable(qp) ? !try_reserve(qp, &plan) : !try_pace(engine, qp, &plan))
 		return false;
 	out->packet.ack_request = plan.is_ack_wanted;
 	commit(engine, qp, &plan);
@@ -415,7 +446,8 @@ void requester_advance(struct engine *engine, struct qp *qp, uint32_t packets)
 	if (bytes > requester->in_flight_bytes)
 		bytes = requester->in_flight_bytes; /* its share was released before */
 	requester->in_flight_bytes -= bytes;
-	path_release(qp->path, bytes, true);
+	if (qp->path != NULL)
+		path_release(qp->path, bytes, true);
 	requester->reads_outstanding -= requester_count_reads(qp, work, first, sent) -
 					requester_count_reads(qp, work, acknowledged, sent);
 	requester->unacknowledged = rnic_psn_add(requester->unacknowledged, (int32_t)packets);
@@ -477,7 +509,10 @@ void requester_fail(struct engine *engine, struct qp *qp, enum verdict verdict)
 	assert(qp->send_queue.retired != qp->send_queue.posted);
 	engine->counters[row->counter]++;
 	completer_complete_oldest(engine, qp, (enum rnic_wc_status)row->send_status, verdict);
-	qp_enter_error(qp, verdict);
+	if (qp_is_reliable(qp))
+		qp_enter_error(qp, verdict);
+	else
+		qp_enter_send_error(qp, verdict);
 }
 
 void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn)
@@ -497,6 +532,13 @@ void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
 	}
 	if (index == qp->send_queue.next)
 		return;
+	if (!qp_is_reliable(qp)) {
+		if (index == qp->send_queue.retired ||
+		    completer_packets_read_before(engine, qp,
+						  send_queue_at(&qp->send_queue, index)->psn))
+			requester_fail(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
+		return;
+	}
 	requester->has_failed_payload = true;
 	requester->failed_index = index;
 	requester_rewind(engine, qp);

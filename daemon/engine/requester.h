@@ -4,6 +4,9 @@
  * position `psn`; the completer moves the acknowledged end, retry.h takes the position back.
  *
  *     unacknowledged <= psn <= highest      (PSN order; at most LIMIT_QP_WINDOW_PACKETS apart)
+ *
+ * UC and UD are not acknowledged: there `unacknowledged` is where the payload of what was built is
+ * not known to be read yet (engine_packets_read()), and nothing is sent twice.
  */
 #ifndef DAEMON_ENGINE_REQUESTER_H
 #define DAEMON_ENGINE_REQUESTER_H
@@ -56,7 +59,10 @@ void requester_start(struct qp *qp, struct rnic_psn psn);
 /* Gives back what is reserved with the path and its turn there; QP to RESET or ERR. */
 void requester_reset(struct engine *engine, struct qp *qp);
 
-/* The oldest entry cannot be carried out: completes it with the verdict's status; QP to ERR. */
+/*
+ * The oldest entry cannot be carried out: completes it with the verdict's status; QP to ERR, UC and
+ * UD to SQE.
+ */
 void requester_fail(struct engine *engine, struct qp *qp, enum verdict verdict);
 
 /* The payload of packet `psn` could not be read: its entry fails once those before it are done. */

@@ -16,8 +16,13 @@ static void check_invariants(const struct qp *qp)
 {
 	const struct responder *responder = &qp->responder;
 
-	/* A SEND holds a receive entry from its first packet to its last, nothing else does. */
-	assert(responder->has_receive == (responder->open_operation == RNIC_OPERATION_SEND));
+	/* A SEND holds a receive entry from its first packet to its last; UC keeps it longer. */
+	if (qp_is_reliable(qp))
+		assert(responder->has_receive ==
+		       (responder->open_operation == RNIC_OPERATION_SEND));
+	else
+		assert(responder->has_receive ||
+		       responder->open_operation != RNIC_OPERATION_SEND);
 	assert(responder->open_operation != RNIC_OPERATION_WRITE ||
 	       responder->message_bytes < responder->write_length);
 	replay_check_invariants(&responder->replays);
@@ -72,19 +77,27 @@ void responder_reset(struct engine *engine, struct qp *qp)
 
 /* --- receive entries ------------------------------------------------------------------------- */
 
-/* Takes the posted entry for the message that begins; false when there is none. */
-static bool try_take_receive(struct engine *engine, struct qp *qp)
+const struct recv_work *responder_peek_receive(struct engine *engine, struct qp *qp,
+					       const struct rnic_sge **sges)
+{
+	if (!qp->responder.has_receive)
+		return recv_queue_peek(engine, &qp->recv_queue, sges);
+	*sges = qp->responder.receive_sges;
+	return &qp->responder.receive;
+}
+
+bool responder_try_take_receive(struct engine *engine, struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
 
-	assert(!responder->has_receive);
-	responder->has_receive = recv_queue_take(engine, &qp->recv_queue, &responder->receive,
-						 responder->receive_sges);
+	if (!responder->has_receive)
+		responder->has_receive = recv_queue_take(
+			engine, &qp->recv_queue, &responder->receive, responder->receive_sges);
 	return responder->has_receive;
 }
 
-/* Delivers `completion`, with what all completions of the entry under way have in common. */
-static void complete_receive(struct engine *engine, struct qp *qp, struct completion *completion)
+void responder_complete_receive(struct engine *engine, struct qp *qp,
+				struct completion *completion)
 {
 	struct responder *responder = &qp->responder;
 
@@ -92,7 +105,8 @@ static void complete_receive(struct engine *engine, struct qp *qp, struct comple
 	responder->has_receive = false;
 	completion->wr_id = responder->receive.wr_id;
 	completion->qp = qp;
-	completion->source_qpn = qp->attributes.dest_qpn;
+	if (qp->type != RNIC_QP_TYPE_UD)
+		completion->source_qpn = qp->attributes.dest_qpn;
 	completion->retired = ++qp->recv_queue.retired;
 	completion->is_recv = true;
 	settle_completion(engine, qp->recv_cq, completion);
@@ -107,7 +121,7 @@ static void complete_receive_in_error(struct engine *engine, struct qp *qp, enum
 		.is_solicited = true, /* errors wake whoever waits for solicited ones */
 	};
 
-	complete_receive(engine, qp, &completion);
+	responder_complete_receive(engine, qp, &completion);
 }
 
 /* The message of `packet`, its last, is in place. */
@@ -124,7 +138,7 @@ static void complete_message(struct engine *engine, struct qp *qp, const struct 
 		.is_solicited = packet->solicited,
 	};
 
-	complete_receive(engine, qp, &completion);
+	responder_complete_receive(engine, qp, &completion);
 }
 
 /* --- what is owed ---------------------------------------------------------------------------- */
@@ -153,13 +167,28 @@ static void owe_acknowledge(struct qp *qp, struct rnic_psn psn)
 		owe(qp, ACK_SYNDROME, psn);
 }
 
+/* Ends the message under way in error, and the QP's work with it. */
+static void stop(struct engine *engine, struct qp *qp, enum verdict verdict,
+		 bool is_receive_at_fault)
+{
+	const struct verdict_row *row = verdict_row(verdict);
+
+	qp->responder.open_operation = RNIC_OPERATION_NONE;
+	if (is_receive_at_fault && qp->responder.has_receive)
+		complete_receive_in_error(engine, qp, verdict);
+	if (row->async_event != VERDICT_NO_STATUS)
+		engine->config.sink->async_event(engine->config.sink_context,
+						 (enum rnic_async_event_type)row->async_event, qp);
+	qp_enter_error(qp, verdict);
+}
+
 /*
  * Ends the connection over the packet `psn`: the answers to what came before it still leave, then
  * the NAK, then nothing (IBTA 1.4, 9.9.3). The receive entry under way fails with it or, unless
  * `is_receive_at_fault`, is flushed.
  */
-static void fail(struct engine *engine, struct qp *qp, enum verdict verdict, struct rnic_psn psn,
-		 bool is_receive_at_fault)
+static void fail_reliable(struct engine *engine, struct qp *qp, enum verdict verdict,
+			  struct rnic_psn psn, bool is_receive_at_fault)
 {
 	const struct verdict_row *row = verdict_row(verdict);
 	struct responder *responder = &qp->responder;
@@ -174,23 +203,40 @@ static void fail(struct engine *engine, struct qp *qp, enum verdict verdict, str
 	if (responder->has_fatal_nak)
 		return;
 	responder->has_fatal_nak = true;
-	responder->open_operation = RNIC_OPERATION_NONE;
-	if (is_receive_at_fault && responder->has_receive)
-		complete_receive_in_error(engine, qp, verdict);
-	if (row->async_event != VERDICT_NO_STATUS)
-		engine->config.sink->async_event(engine->config.sink_context,
-						 (enum rnic_async_event_type)row->async_event, qp);
-	qp_enter_error(qp, verdict);
+	stop(engine, qp, verdict, is_receive_at_fault);
 }
 
-static void refuse(struct request *request, enum verdict verdict)
+static void fail(struct engine *engine, struct qp *qp, enum verdict verdict, struct rnic_psn psn,
+		 bool is_receive_at_fault)
 {
-	struct qp *qp = request->qp;
+	if (qp_is_reliable(qp))
+		fail_reliable(engine, qp, verdict, psn, is_receive_at_fault);
+	else if (qp->state != RNIC_QP_STATE_ERR)
+		stop(engine, qp, verdict, is_receive_at_fault);
+}
 
-	request->engine->counters[verdict_row(verdict)->counter]++;
-	if (verdict_row(verdict)->takes_receive && !qp->responder.has_receive)
-		try_take_receive(request->engine, qp);
-	fail(request->engine, qp, verdict, request->packet->psn, true);
+/* UC and UD: forgets the message under way. Its receive entry is kept for the next. */
+static void drop_message(struct engine *engine, struct qp *qp)
+{
+	engine->counters[COUNTER_DROPPED_MESSAGES]++;
+	qp->responder.open_operation = RNIC_OPERATION_NONE;
+}
+
+void responder_refuse(struct request *request, enum verdict verdict)
+{
+	const struct verdict_row *row = verdict_row(verdict);
+	struct engine *engine = request->engine;
+	struct qp *qp = request->qp;
+	bool is_reliable = qp_is_reliable(qp);
+
+	engine->counters[is_reliable ? row->counter : row->unreliable_counter]++;
+	if (!is_reliable && !row->is_fatal_unreliable) {
+		drop_message(engine, qp);
+		return;
+	}
+	if (row->takes_receive)
+		responder_try_take_receive(engine, qp);
+	fail(engine, qp, verdict, request->packet->psn, true);
 }
 
 /* --- execution ------------------------------------------------------------------------------- */
@@ -212,13 +258,10 @@ static enum verdict write_payload(struct request *request, struct client_region 
 	return ret < 0 ? VERDICT_MEMORY_GONE : VERDICT_PASS;
 }
 
-/* The payload of a SEND into the SGEs of the receive entry, behind that of the packets before. */
-static enum verdict scatter(struct request *request)
+enum verdict responder_scatter(struct request *request, uint32_t skip, const uint8_t *bytes,
+			       uint32_t left)
 {
 	const struct responder *responder = &request->qp->responder;
-	const uint8_t *bytes = request->packet->payload;
-	uint32_t left = request->packet->payload_bytes;
-	uint32_t skip = responder->message_bytes;
 
 	for (uint32_t i = 0; left > 0; i++) {
 		const struct rnic_sge *sge = &responder->receive_sges[i];
@@ -255,17 +298,16 @@ static void finish_message(struct request *request)
 {
 	struct engine *engine = request->engine;
 	struct qp *qp = request->qp;
-	bool has_completion = qp->responder.has_receive || request_needs_receive(request->packet);
+	bool has_completion = request->packet->row->operation == RNIC_OPERATION_SEND ||
+			      request_needs_receive(request->packet);
+	bool is_taken;
 
 	qp->responder.msn = (qp->responder.msn + 1) & RNIC_PSN_MASK;
 	qp->responder.open_operation = RNIC_OPERATION_NONE;
 	if (!has_completion)
 		return;
-	if (!qp->responder.has_receive) {
-		bool is_taken = try_take_receive(engine, qp);
-
-		assert(is_taken);
-	}
+	is_taken = responder_try_take_receive(engine, qp);
+	assert(is_taken);
 	complete_message(engine, qp, request->packet);
 }
 
@@ -276,13 +318,14 @@ static enum verdict execute_send(struct request *request)
 	enum verdict verdict;
 
 	if (request_is_first(packet)) {
-		bool is_taken = try_take_receive(request->engine, request->qp);
+		bool is_taken = responder_try_take_receive(request->engine, request->qp);
 
 		assert(is_taken);
 		responder->open_operation = RNIC_OPERATION_SEND;
 		responder->message_bytes = 0;
 	}
-	verdict = scatter(request);
+	verdict = responder_scatter(request, responder->message_bytes, packet->payload,
+				    packet->payload_bytes);
 	if (verdict != VERDICT_PASS || request->qp->state == RNIC_QP_STATE_ERR)
 		return verdict;
 	responder->message_bytes += packet->payload_bytes;
@@ -426,7 +469,7 @@ static void accept(struct request *request)
 	responder->expected_psn = rnic_psn_add(packet->psn, 1);
 	verdict = execute(request);
 	if (verdict != VERDICT_PASS)
-		refuse(request, verdict);
+		responder_refuse(request, verdict);
 	if (qp->state == RNIC_QP_STATE_ERR)
 		return;
 	if (is_acknowledged(packet) && (packet->ack_request || has_stale_nak))
@@ -510,30 +553,73 @@ static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
 	    packet->psn);
 }
 
-void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
+/* UC: gets in step with the packet's PSN. False when it is late, or its message was dropped. */
+static bool fall_in_step(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
-	struct request request = {.engine = engine, .qp = qp, .packet = packet};
-	enum verdict verdict = request_check(&request);
+	struct responder *responder = &qp->responder;
+	int32_t ahead = rnic_psn_distance(packet->psn, responder->expected_psn);
+	bool continues = ahead == 0 && !request_is_first(packet) &&
+			 packet->row->operation == responder->open_operation;
+
+	if (ahead < 0 && ahead >= -LIMIT_UC_LATE_PACKETS) {
+		engine->counters[COUNTER_DUPLICATE_REQUESTS]++;
+		return false;
+	}
+	responder->expected_psn = rnic_psn_add(packet->psn, 1);
+	if (ahead != 0)
+		engine->counters[COUNTER_OUT_OF_SEQUENCE_REQUESTS]++;
+	if (!continues && responder->open_operation != RNIC_OPERATION_NONE)
+		drop_message(engine, qp);
+	return continues || request_is_first(packet);
+}
+
+static void receive_unreliable(struct request *request)
+{
+	enum verdict verdict;
+
+	if (!fall_in_step(request->engine, request->qp, request->packet))
+		return;
+	verdict = request_check(request);
+	if (verdict == VERDICT_PASS)
+		verdict = execute(request);
+	if (verdict != VERDICT_PASS)
+		responder_refuse(request, verdict);
+}
+
+static void receive_reliable(struct request *request)
+{
+	struct engine *engine = request->engine;
+	enum verdict verdict = request_check(request);
 
 	switch (verdict) {
 	case VERDICT_PASS:
-		accept(&request);
+		accept(request);
 		break;
 	case VERDICT_DUPLICATE:
 		engine->counters[COUNTER_DUPLICATE_REQUESTS]++;
-		receive_duplicate(qp, packet);
+		receive_duplicate(request->qp, request->packet);
 		break;
 	case VERDICT_SEQUENCE_GAP:
 		engine->counters[COUNTER_OUT_OF_SEQUENCE_REQUESTS]++;
-		receive_after_gap(qp);
+		receive_after_gap(request->qp);
 		break;
 	case VERDICT_NO_RECEIVE:
-		receive_not_ready(qp, packet);
+		receive_not_ready(request->qp, request->packet);
 		break;
 	default:
-		refuse(&request, verdict);
+		responder_refuse(request, verdict);
 		break;
 	}
+}
+
+void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
+{
+	struct request request = {.engine = engine, .qp = qp, .packet = packet};
+
+	if (qp_is_reliable(qp))
+		receive_reliable(&request);
+	else
+		receive_unreliable(&request);
 	check_invariants(qp);
 }
 
@@ -564,7 +650,7 @@ void responder_flush(struct engine *engine, struct qp *qp)
 	if (responder->has_receive)
 		complete_receive_in_error(engine, qp, VERDICT_FLUSHED);
 	/* Bounded: a client that posts as fast as we flush is served by qp_flush_receives(). */
-	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && try_take_receive(engine, qp); i++)
+	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && responder_try_take_receive(engine, qp); i++)
 		complete_receive_in_error(engine, qp, VERDICT_FLUSHED);
 }
 

@@ -4,8 +4,12 @@
  * (request_checks.h), executed, and answered. It owes at most one acknowledgement at a time: a
  * later one stands for all before it, so that a burst of requests is answered once.
  *
- * Invariant: expected_psn only grows (modulo 2^24); a message is open exactly when the last
- * accepted packet was FIRST or MIDDLE; a receive entry is taken once and completed once.
+ * UC (IBTA 1.4, 9.8.2): a message is received whole or not at all, and nothing is answered. One
+ * that misses a packet, or is wrong, is dropped up to the next FIRST or ONLY; the receive entry
+ * that it took is used by the next message.
+ *
+ * Invariant: expected_psn only grows (modulo 2^24; not with UC); a message is open exactly when the
+ * last accepted packet was FIRST or MIDDLE; a receive entry is taken once and completed once.
  */
 #ifndef DAEMON_ENGINE_RESPONDER_H
 #define DAEMON_ENGINE_RESPONDER_H
@@ -18,10 +22,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct completion;
 struct engine;
 struct mr;
 struct packet_builder;
 struct qp;
+struct request;
 
 struct responder {
 	struct rnic_psn expected_psn;
@@ -73,6 +79,33 @@ void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_ps
 
 /* The bytes of a READ response could not be read. */
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
+
+/*
+ * The receive entry that a message which begins now will use, and its SGEs: one that a dropped UC
+ * message has left, or the oldest that is posted. NULL when there is none.
+ */
+const struct recv_work *responder_peek_receive(struct engine *engine, struct qp *qp,
+					       const struct rnic_sge **sges);
+
+/* Takes that entry, to be completed; false when there is none. */
+bool responder_try_take_receive(struct engine *engine, struct qp *qp);
+
+/*
+ * Delivers `completion` of the entry under way, with what all have in common filled in; of a
+ * datagram source_qpn is given.
+ */
+void responder_complete_receive(struct engine *engine, struct qp *qp,
+				struct completion *completion);
+
+/*
+ * Puts `length` bytes of the request's packet behind the first `skip` bytes of the receive entry
+ * under way, which has room for them. `bytes` stays good until engine->writes is flushed.
+ */
+enum verdict responder_scatter(struct request *request, uint32_t skip, const uint8_t *bytes,
+			       uint32_t length);
+
+/* What follows from `verdict` on a request: a NAK and the QP's error, or the message's end. */
+void responder_refuse(struct request *request, enum verdict verdict);
 
 /* Completes the receive entry under way and all that are posted with WR_FLUSH_ERR. */
 void responder_flush(struct engine *engine, struct qp *qp);

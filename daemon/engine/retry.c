@@ -102,10 +102,19 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 	requester_rewind(engine, qp);
 }
 
+void retry_pace(struct engine *engine, struct qp *qp, uint64_t ready_ns)
+{
+	arm(engine, qp, ready_ns);
+}
+
 void retry_expired(struct engine *engine, struct qp *qp)
 {
 	struct retry *retry = &qp->retry;
 
+	if (!qp_is_reliable(qp)) {
+		qp_make_ready(qp);
+		return;
+	}
 	if (retry->is_rnr_wait) {
 		retry->is_rnr_wait = false;
 		qp_make_ready(qp);

@@ -49,6 +49,9 @@ void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code);
 /* A sequence NAK came, or a response was found missing: go back at the cost of one retry. */
 void retry_sequence_error(struct engine *engine, struct qp *qp);
 
+/* UC and UD, which have neither timeout: sends on at `ready_ns` (pace.h). */
+void retry_pace(struct engine *engine, struct qp *qp, uint64_t ready_ns);
+
 /* The timer of `qp` expired. */
 void retry_expired(struct engine *engine, struct qp *qp);
 

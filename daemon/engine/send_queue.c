@@ -2,6 +2,7 @@
 #include "engine/send_queue.h"
 
 #include "base/bits.h"
+#include "engine/ah.h"
 #include "engine/limits.h"
 #include "wire/opcode.h"
 
@@ -69,8 +70,15 @@ int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, 
 	return 0;
 }
 
+int send_queue_init_paths(struct send_queue *queue)
+{
+	queue->paths = calloc((size_t)queue->slots + 1, sizeof(*queue->paths));
+	return queue->paths != NULL ? 0 : -ENOMEM;
+}
+
 void send_queue_fini(struct send_queue *queue)
 {
+	free(queue->paths);
 	free(queue->works);
 	free(queue->sges);
 	free(queue->inline_bytes);
@@ -104,5 +112,7 @@ void send_queue_push(struct send_queue *queue, const struct work *work, const st
 		       work->sge_count * sizeof(*sges));
 	else if ((work->flags & RNIC_SEND_INLINE) && work->length > 0)
 		memcpy(send_queue_inline(queue, queue->posted), inline_bytes, work->length);
+	if (queue->paths != NULL && work->datagram.ah != NULL)
+		*send_queue_path(queue, queue->posted) = work->datagram.ah->path;
 	queue->posted++;
 }

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ah;
+
 /* The longest message, IBTA 1.4, 9.4.1: 2 GiB. */
 #define WORK_MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
 
@@ -25,8 +27,17 @@
 struct work {
 	uint64_t wr_id;
 	uint64_t remote_address;
-	uint64_t compare;     /* atomics; datagrams: the AH's slot */
-	uint64_t swap_or_add; /* atomics; datagrams: remote QPN and Q_Key */
+	union {
+		struct { /* atomics */
+			uint64_t compare;
+			uint64_t swap_or_add;
+		};
+		struct {
+			const struct ah *ah; /* good until it is pushed; NULL: there is none */
+			uint32_t remote_qpn;
+			uint32_t remote_qkey;
+		} datagram;
+	};
 	uint32_t rkey;
 	uint32_t immediate; /* host order, or the rkey to invalidate */
 	uint32_t length;    /* bytes of the message: sum of the SGEs, or inline bytes */
@@ -55,6 +66,7 @@ struct send_queue {
 	struct work *works;
 	struct rnic_sge *sges; /* slots * sge_stride */
 	uint8_t *inline_bytes; /* slots * inline_stride */
+	struct rnic_path *paths; /* slots, of datagrams; NULL: none */
 	uint32_t slots;	       /* a power of two, or 0 */
 	uint32_t sge_stride;
 	uint32_t inline_stride;
@@ -76,6 +88,9 @@ static inline uint32_t work_packet_index(const struct work *work, struct rnic_ps
 int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max,
 		    uint32_t inline_max);
 void send_queue_fini(struct send_queue *queue);
+
+/* Makes room for the path of each entry's address handle: UD. -ENOMEM; fini frees it. */
+int send_queue_init_paths(struct send_queue *queue);
 
 /* Forgets all entries without completing them: the QP goes to RESET. */
 void send_queue_clear(struct send_queue *queue);
@@ -101,6 +116,11 @@ static inline struct work *send_queue_at(const struct send_queue *queue, uint32_
 static inline struct rnic_sge *send_queue_sges(const struct send_queue *queue, uint32_t index)
 {
 	return &queue->sges[(uint64_t)(index & (queue->slots - 1)) * queue->sge_stride];
+}
+
+static inline struct rnic_path *send_queue_path(const struct send_queue *queue, uint32_t index)
+{
+	return &queue->paths[index & (queue->slots - 1)];
 }
 
 static inline uint8_t *send_queue_inline(const struct send_queue *queue, uint32_t index)

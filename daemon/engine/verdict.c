@@ -19,7 +19,8 @@
 #define ANSWER(syndrome_, counter_, clause_, sentence_)                                            \
 	{                                                                                          \
 		.syndrome = (syndrome_), .receive_status = NONE, .send_status = NONE,              \
-		.async_event = NONE, .counter = COUNTER_##counter_, .clause = (clause_),           \
+		.async_event = NONE, .counter = COUNTER_##counter_,                                \
+		.unreliable_counter = COUNTER_##counter_, .clause = (clause_),                     \
 		.sentence = (sentence_),                                                           \
 	}
 
@@ -28,7 +29,19 @@
 	{                                                                                          \
 		.syndrome = (syndrome_), .receive_status = STATUS(receive_status_),                \
 		.send_status = NONE, .takes_receive = (takes_receive_), .is_fatal = true,          \
-		.async_event = (event_), .counter = COUNTER_##counter_, .clause = (clause_),       \
+		.async_event = (event_), .counter = COUNTER_##counter_,                            \
+		.unreliable_counter = COUNTER_##counter_, .clause = (clause_),                     \
+		.sentence = (sentence_),                                                           \
+	}
+
+/* The same for what is wrong with our own receive entry or memory: class A of every service. */
+#define REFUSE_LOCAL(receive_status_, takes_receive_, event_, counter_, clause_, sentence_)        \
+	{                                                                                          \
+		.syndrome = NAK(REMOTE_OPERATIONAL_ERROR),                                         \
+		.receive_status = STATUS(receive_status_), .send_status = NONE,                    \
+		.takes_receive = (takes_receive_), .is_fatal = true, .async_event = (event_),      \
+		.counter = COUNTER_##counter_, .is_fatal_unreliable = true,                        \
+		.unreliable_counter = COUNTER_##counter_, .clause = (clause_),                     \
 		.sentence = (sentence_),                                                           \
 	}
 
@@ -66,17 +79,24 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",
 		       "More READs and atomics are under way than max_dest_rd_atomic of this QP; "
 		       "the peer's max_rd_atomic is larger."),
-	[VERDICT_NO_RECEIVE] =
-		ANSWER(RNR_SYNDROME, SENT_RNR_NAKS, "9.7.5.2.8, 9.9.3 class B",
-		       "No receive entry is posted for this message; the requester is asked to "
-		       "wait for min_rnr_timer."),
+	[VERDICT_NO_RECEIVE] = {
+		.syndrome = RNR_SYNDROME,
+		.receive_status = NONE,
+		.send_status = NONE,
+		.async_event = NONE,
+		.counter = COUNTER_SENT_RNR_NAKS,
+		.unreliable_counter = COUNTER_DROPPED_NO_RECEIVE,
+		.clause = "9.7.5.2.8, 9.9.3 class B, 9.8.2",
+		.sentence = "No receive entry is posted for this message; the requester is asked "
+			    "to wait for min_rnr_timer, or (UC, UD) the message is dropped.",
+	},
 	[VERDICT_BAD_RECEIVE] =
-		REFUSE(NAK(REMOTE_OPERATIONAL_ERROR), LOC_QP_OP_ERR, true, NONE, LOCAL_ERRORS,
+		REFUSE_LOCAL(LOC_QP_OP_ERR, true, NONE, LOCAL_ERRORS,
 		       "9.9.3 class A",
 		       "The receive entry for this message is malformed: SGE count or reserved "
 		       "members."),
 	[VERDICT_RECEIVE_PROTECTION] =
-		REFUSE(NAK(REMOTE_OPERATIONAL_ERROR), LOC_PROT_ERR, true, NONE, LOCAL_ERRORS,
+		REFUSE_LOCAL(LOC_PROT_ERR, true, NONE, LOCAL_ERRORS,
 		       "9.9.3 class A",
 		       "An SGE of the receive entry names memory that this QP may not write: lkey, "
 		       "range, protection domain or IBV_ACCESS_LOCAL_WRITE."),
@@ -104,7 +124,7 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		       "A SEND with invalidate names a key that cannot be invalidated: it belongs "
 		       "to no memory window. The requester is not told."),
 	[VERDICT_MEMORY_GONE] =
-		REFUSE(NAK(REMOTE_OPERATIONAL_ERROR), LOC_PROT_ERR, false, EVENT(QP_FATAL),
+		REFUSE_LOCAL(LOC_PROT_ERR, false, EVENT(QP_FATAL),
 		       MEMORY_ERRORS, "9.9.3 class A",
 		       "Registered memory could not be reached: the application unmapped it, or "
 		       "ended."),

@@ -69,6 +69,11 @@ struct verdict_row {
 	bool is_fatal;		/* the QP goes to ERR (RC); other services drop the message */
 	uint8_t async_event;	/* enum rnic_async_event_type raised with it */
 	uint8_t counter;	/* enum counter */
+	/* UC and UD, where nothing is answered and most of what is wrong with a message only makes
+	 * the responder drop it (classes D of the tables): what brings the QP into ERR all the same
+	 * because it is wrong on our side, and what is counted. */
+	bool is_fatal_unreliable;
+	uint8_t unreliable_counter;
 	const char *clause;	/* of IBTA 1.4 */
 	const char *sentence;	/* what happened and what to look at, for the person who debugs */
 };

@@ -124,11 +124,12 @@ static ssize_t move_by_process_vm(pid_t pid, enum direction direction,
 static ssize_t move_some(struct remote_process *process, enum direction direction,
 			 const struct memory_transfer *transfers, uint32_t count, uint32_t *tried)
 {
+	const bool is_on_demand = region_of(&transfers[0])->is_on_demand;
 	uint32_t run = contiguous(transfers, count);
 	ssize_t ret;
 
-	if (process->has_process_vm &&
-	    (process->mem_fd < 0 || run < count || total_bytes(transfers, run) >= SMALL_BYTES)) {
+	if (process->has_process_vm && (process->mem_fd < 0 || is_on_demand || run < count ||
+					total_bytes(transfers, run) >= SMALL_BYTES)) {
 		*tried = count < IOVECS ? count : IOVECS;
 		ret = move_by_process_vm(process->pid, direction, transfers, *tried);
 		if (ret != -EPERM)
@@ -137,7 +138,7 @@ static ssize_t move_some(struct remote_process *process, enum direction directio
 		process->has_process_vm = false;
 	}
 	*tried = run;
-	if (process->mem_fd < 0)
+	if (process->mem_fd < 0 || is_on_demand)
 		return -EFAULT;
 	return move_by_descriptor(process->mem_fd, direction, transfers, run);
 }
@@ -334,5 +335,21 @@ int remote_region_init(struct remote_region *region, struct remote_process *proc
 		.process = process,
 		.address = address,
 	};
+	return 0;
+}
+
+int remote_region_init_on_demand(struct remote_region *region, struct remote_process *process,
+				 uint64_t address, uint64_t bytes)
+{
+	int ret;
+
+	if (!process->has_process_vm)
+		return -EOPNOTSUPP;
+	ret = remote_region_init(region, process, address, bytes);
+	if (ret < 0)
+		return ret;
+	region->is_on_demand = true;
+	/* A space of its own: transfers of one call are all of the same kind. */
+	region->region.space = &process->has_process_vm;
 	return 0;
 }

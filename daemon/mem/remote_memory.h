@@ -36,6 +36,7 @@ struct remote_region {
 	struct client_region region;
 	struct remote_process *process;
 	uint64_t address;
+	bool is_on_demand;
 };
 
 /*
@@ -55,5 +56,13 @@ const char *remote_process_mode(const struct remote_process *process);
 /* [address, address + bytes) of the process. -EINVAL when that is empty or wraps. */
 int remote_region_init(struct remote_region *region, struct remote_process *process,
 		       uint64_t address, uint64_t bytes);
+
+/*
+ * The same for a range of which nobody has proved that the client may use it, so that each access
+ * is left to process_vm, which asks the pages; the descriptor would write to read-only ones.
+ * -EOPNOTSUPP: there is no process_vm for this client.
+ */
+int remote_region_init_on_demand(struct remote_region *region, struct remote_process *process,
+				 uint64_t address, uint64_t bytes);
 
 #endif

@@ -87,6 +87,58 @@ socklen_t udp_address_write(union udp_address *address, const struct rnic_gid *g
 	return sizeof(address->ipv6);
 }
 
+/* Datagrams to multicast groups leave by the device's interface, whatever the routes say. */
+static void set_multicast_interface(int fd, bool is_ipv4, uint32_t netdev_index)
+{
+	const struct ip_mreqn ipv4 = {.imr_ifindex = (int)netdev_index};
+	const int ipv6 = (int)netdev_index;
+
+	if (is_ipv4)
+		setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &ipv4, sizeof(ipv4));
+	else
+		setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &ipv6, sizeof(ipv6));
+}
+
+static int join_group(int fd, const union udp_address *group, uint32_t netdev_index)
+{
+	struct group_req request = {.gr_interface = netdev_index};
+	bool is_ipv4 = group->any.sa_family == AF_INET;
+
+	memcpy(&request.gr_group, group, is_ipv4 ? sizeof(group->ipv4) : sizeof(group->ipv6));
+	return setsockopt(fd, is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6, MCAST_JOIN_GROUP, &request,
+			  sizeof(request)) == 0
+		       ? 0
+		       : -errno;
+}
+
+int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32_t netdev_index)
+{
+	static const struct socket_option shared = {SOL_SOCKET, SO_REUSEADDR, 1, true};
+	bool is_ipv4 = rnic_gid_is_ipv4(group);
+	union udp_address address;
+	socklen_t address_bytes = udp_address_write(&address, group, RNIC_UDP_PORT, netdev_index);
+	int fd = socket(address.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int result;
+
+	if (fd < 0)
+		return -errno;
+	result = is_ipv4 ? set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
+			 : set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
+	if (result == 0)
+		result = set_options(fd, &shared, 1);
+	set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
+	if (result == 0 && bind(fd, &address.any, address_bytes) != 0)
+		result = -errno;
+	if (result == 0)
+		result = join_group(fd, &address, netdev_index);
+	if (result != 0) {
+		close(fd);
+		return result;
+	}
+	*sock = (struct udp_socket){.gid = *group, .fd = fd};
+	return 0;
+}
+
 static int bind_error(char text[PORT_TEXT_BYTES], int error, const struct rnic_gid *gid,
 		      uint16_t udp_port)
 {
@@ -124,6 +176,7 @@ static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
 		goto close_fd;
 	}
 	set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
+	set_multicast_interface(fd, is_ipv4, sockets->netdev_index);
 	if (bind(fd, &address.any, address_bytes) != 0) {
 		result = bind_error(text, errno, gid, sockets->udp_port);
 		goto close_fd;

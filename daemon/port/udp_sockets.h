@@ -59,6 +59,13 @@ int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *opti
 		     uint64_t now_ns, char text[PORT_TEXT_BYTES]);
 void udp_sockets_close(struct udp_sockets *sockets);
 
+/*
+ * Opens a socket that receives what is sent to the multicast group `group` by way of the interface
+ * `netdev_index`, beside those of other devices on this machine. Negative errno of socket(2),
+ * bind(2), setsockopt(2).
+ */
+int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32_t netdev_index);
+
 /* The socket bound to `source`, or NULL. */
 struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source);
 

@@ -20,6 +20,8 @@ int ctl_create_ah(struct ctl_call *call)
 		return ctl_refuse(call, -EINVAL, "no such protection domain");
 	if (request->path.is_global != 1)
 		return ctl_refuse(call, -EINVAL, "RoCE needs a destination GID (is_global)");
+	if (request->path.port != 1)
+		return ctl_refuse(call, -EINVAL, "there is no port %u", request->path.port);
 	if (request->path.source_gid_index >= session->set->facts->gids.count)
 		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
 				  request->path.source_gid_index);
@@ -27,17 +29,28 @@ int ctl_create_ah(struct ctl_call *call)
 	if (result != 0)
 		return ctl_refuse(call, result, "no more address handles are to be had");
 	ah = calloc(1, sizeof(*ah));
-	result = ah == NULL ? -ENOMEM : handle_table_add(&session->ahs, ah, &ah->handle);
-	if (result != 0) {
-		free(ah);
-		session_discharge(session, RESOURCE_AH, 1);
-		return result;
+	if (ah == NULL) {
+		result = -ENOMEM;
+		goto discharge;
 	}
-	ah->pd = pd;
-	ah->path = request->path;
-	pd->pd.references++;
+	result = ah_init(session->set->engine, &ah->ah, &pd->pd, &request->path);
+	if (result != 0) {
+		ctl_refuse(call, result, "the destination GID is no address");
+		goto free_ah;
+	}
+	result = handle_table_add(&session->ahs, ah, &ah->handle);
+	if (result != 0)
+		goto fini_ah;
 	reply->ah = ah->handle;
 	return 0;
+
+fini_ah:
+	ah_fini(&ah->ah);
+free_ah:
+	free(ah);
+discharge:
+	session_discharge(session, RESOURCE_AH, 1);
+	return result;
 }
 
 int ctl_destroy_ah(struct ctl_call *call)

@@ -19,6 +19,7 @@ int ctl_query_gids(struct ctl_call *call);
 int ctl_alloc_pd(struct ctl_call *call);
 int ctl_dealloc_pd(struct ctl_call *call);
 int ctl_register_mr(struct ctl_call *call);
+int ctl_reregister_mr(struct ctl_call *call);
 int ctl_deregister_mr(struct ctl_call *call);
 
 /* ctl_cq.c */
@@ -37,6 +38,10 @@ int ctl_destroy_qp(struct ctl_call *call);
 /* ctl_ah.c */
 int ctl_create_ah(struct ctl_call *call);
 int ctl_destroy_ah(struct ctl_call *call);
+
+/* ctl_mcast.c */
+int ctl_attach_mcast(struct ctl_call *call);
+int ctl_detach_mcast(struct ctl_call *call);
 
 /* ctl_show.c */
 int ctl_show(struct ctl_call *call);

@@ -11,8 +11,8 @@
 
 #define MEMORY_ACCESS_KNOWN                                                                        \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |            \
-	 RNIC_ACCESS_REMOTE_ATOMIC | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_HUGETLB |                \
-	 RNIC_ACCESS_OPTIONAL_RANGE)
+	 RNIC_ACCESS_REMOTE_ATOMIC | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_ON_DEMAND |              \
+	 RNIC_ACCESS_HUGETLB | RNIC_ACCESS_OPTIONAL_RANGE)
 #define MEMORY_ACCESS_NEEDS_LOCAL (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
 
 int ctl_alloc_pd(struct ctl_call *call)
@@ -53,6 +53,9 @@ int ctl_dealloc_pd(struct ctl_call *call)
 /* What can be wrong with a registration whatever the memory is. */
 static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr *request)
 {
+	const uint64_t max_bytes = (request->access & RNIC_ACCESS_ON_DEMAND) != 0
+					   ? UINT64_MAX
+					   : call->session->set->facts->device.max_mr_bytes;
 	uint64_t end;
 
 	if ((request->access & ~(uint32_t)MEMORY_ACCESS_KNOWN) != 0)
@@ -62,10 +65,9 @@ static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr
 	    (request->access & RNIC_ACCESS_LOCAL_WRITE) == 0)
 		return ctl_refuse(call, -EINVAL,
 				  "remote write and atomic access need local write access as well");
-	if (request->length == 0 ||
-	    request->length > call->session->set->facts->device.max_mr_bytes ||
-	    !rnic_try_add(request->address, request->length, &end) ||
-	    !rnic_try_add(request->iova, request->length - 1, &end))
+	if ((request->length == 0 && request->mode != RNIC_MEMORY_MAPPED) ||
+	    request->length > max_bytes || !rnic_try_add(request->address, request->length, &end) ||
+	    (request->length > 0 && !rnic_try_add(request->iova, request->length - 1, &end)))
 		return ctl_refuse(call, -EINVAL, "the memory range is empty or wraps");
 	return 0;
 }
@@ -73,12 +75,14 @@ static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr
 static int memory_open_mapped(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
 			      struct session_mr *mr)
 {
+	/* A region of no bytes is one that no access with bytes is within. */
+	const uint64_t bytes = request->length > 0 ? request->length : 1;
 	int result;
 
 	if (call->fd_count != 1)
 		return ctl_refuse(call, -EINVAL, "mapped memory comes with a memfd");
 	result = mapped_region_open(&mr->memory.mapped, &call->session->set->files, call->fds[0],
-				    request->memfd_offset, request->length);
+				    request->memfd_offset, bytes);
 	if (result == -EPERM)
 		return ctl_refuse(call, result,
 				  "the descriptor is no memfd that is writable and cannot shrink");
@@ -101,8 +105,15 @@ static int memory_open_remote(struct ctl_call *call, const struct rnic_ctl_regis
 			call, -EPERM,
 			"the daemon cannot reach this process's memory: it is not dumpable, "
 			"or process_vm_readv is forbidden; use rnic_alloc()");
-	result = remote_region_init(&mr->memory.remote, &session->process, request->address,
-				    request->length);
+	if ((request->access & RNIC_ACCESS_ON_DEMAND) != 0)
+		result = remote_region_init_on_demand(&mr->memory.remote, &session->process,
+						      request->address, request->length);
+	else
+		result = remote_region_init(&mr->memory.remote, &session->process, request->address,
+					    request->length);
+	if (result == -EOPNOTSUPP)
+		return ctl_refuse(call, result,
+				  "memory on demand needs process_vm_readv, which is forbidden");
 	if (result != 0)
 		return result;
 	mr->mode = session->process.has_process_vm ? RNIC_MEMORY_PROCESS_VM : RNIC_MEMORY_PROC_MEM;
@@ -110,11 +121,16 @@ static int memory_open_remote(struct ctl_call *call, const struct rnic_ctl_regis
 	return 0;
 }
 
-/* Opens the memory behind `mr`, gives it keys and a handle. */
-static int memory_register(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
-			   struct session_mr *mr)
+static void memory_close(struct session_mr *mr)
 {
-	struct session *session = call->session;
+	if (mr->mode == RNIC_MEMORY_MAPPED)
+		mapped_region_close(&mr->memory.mapped);
+}
+
+/* Opens the memory behind `mr` and fills in what the engine wants to know of it. */
+static int memory_open(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
+		       struct session_pd *pd, struct session_mr *mr)
+{
 	int result;
 
 	if (request->mode == RNIC_MEMORY_MAPPED)
@@ -125,24 +141,36 @@ static int memory_register(struct ctl_call *call, const struct rnic_ctl_register
 		result = ctl_refuse(call, -EINVAL, "memory mode %u is not defined", request->mode);
 	if (result != 0)
 		return result;
+	mr->mr.pd = &pd->pd;
 	mr->mr.iova = request->iova;
 	mr->mr.length = request->length;
 	mr->mr.access = request->access & ~(uint32_t)RNIC_ACCESS_OPTIONAL_RANGE;
 	mr->mr.user = mr;
+	return 0;
+}
+
+/* Opens the memory behind `mr`, gives it keys and a handle. */
+static int memory_register(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
+			   struct session_pd *pd, struct session_mr *mr)
+{
+	struct session *session = call->session;
+	int result = memory_open(call, request, pd, mr);
+
+	if (result != 0)
+		return result;
 	result = mr_register(session->set->engine, &mr->mr);
 	if (result != 0)
-		goto close_region;
+		goto close_memory;
 	result = handle_table_add(&session->mrs, mr, &mr->handle);
 	if (result != 0)
 		goto deregister;
-	session->registered_bytes += request->length;
+	session->registered_bytes += session_mr_bytes(mr);
 	return 0;
 
 deregister:
 	mr_deregister(session->set->engine, &mr->mr);
-close_region:
-	if (mr->mode == RNIC_MEMORY_MAPPED)
-		mapped_region_close(&mr->memory.mapped);
+close_memory:
+	memory_close(mr);
 	return result;
 }
 
@@ -168,8 +196,7 @@ int ctl_register_mr(struct ctl_call *call)
 		result = -ENOMEM;
 		goto discharge;
 	}
-	mr->mr.pd = &pd->pd;
-	result = memory_register(call, request, mr);
+	result = memory_register(call, request, pd, mr);
 	if (result != 0)
 		goto free_mr;
 	reply->mr = mr->handle;
@@ -182,6 +209,47 @@ free_mr:
 discharge:
 	session_discharge(session, RESOURCE_MR, 1);
 	return result;
+}
+
+/* Puts `fresh` in the place of `mr`, whose key, handle and address stay. */
+static void memory_replace(struct session *session, struct session_mr *mr,
+			   const struct session_mr *fresh)
+{
+	struct session_mr old = *mr;
+	struct mr wanted = fresh->mr;
+
+	session->registered_bytes -= session_mr_bytes(mr);
+	mr->memory = fresh->memory;
+	mr->mode = fresh->mode;
+	wanted.region = mr->mode == RNIC_MEMORY_MAPPED ? &mr->memory.mapped.region
+						       : &mr->memory.remote.region;
+	wanted.user = mr;
+	mr_change(session->set->engine, &mr->mr, &wanted);
+	session->registered_bytes += session_mr_bytes(mr);
+	memory_close(&old);
+}
+
+int ctl_reregister_mr(struct ctl_call *call)
+{
+	const struct rnic_ctl_reregister_mr *request = (const void *)call->request.payload;
+	struct session *session = call->session;
+	struct session_pd *pd = handle_table_get(&session->pds, request->wanted.pd);
+	struct session_mr *mr = handle_table_get(&session->mrs, request->mr);
+	struct session_mr fresh = {0};
+	int result;
+
+	if (mr == NULL)
+		return ctl_refuse(call, -EINVAL, "no such memory region");
+	if (pd == NULL)
+		return ctl_refuse(call, -EINVAL, "no such protection domain");
+	result = memory_check(call, &request->wanted);
+	if (result != 0)
+		return result;
+	result = memory_open(call, &request->wanted, pd, &fresh);
+	if (result != 0)
+		return result;
+	memory_replace(session, mr, &fresh);
+	return 0;
 }
 
 int ctl_deregister_mr(struct ctl_call *call)

@@ -95,7 +95,7 @@ static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp
 	if (result == -EOPNOTSUPP)
 		return ctl_refuse(
 			call, result,
-			"queue pairs of type %u are not supported, only reliable connections",
+			"queue pairs of type %u are not supported, only RC, UC and UD",
 			request->type);
 	if (result != 0)
 		return result;

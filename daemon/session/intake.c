@@ -14,19 +14,24 @@
 #define INTAKE_SEND_FLAGS                                                                          \
 	(RNIC_SEND_FENCE | RNIC_SEND_SIGNALED | RNIC_SEND_SOLICITED | RNIC_SEND_INLINE)
 
-/* Per opcode: whether reliable connections have it, and what else it may carry. */
+#define INTAKE_RC (1U << RNIC_QP_TYPE_RC)
+#define INTAKE_UC (1U << RNIC_QP_TYPE_UC)
+#define INTAKE_UD (1U << RNIC_QP_TYPE_UD)
+
+/* Per opcode: the QP types that have it (IBTA 1.4, table 37), and what else it may carry. */
 static const struct {
-	bool is_legal_rc;
+	uint32_t types;
 	bool may_be_inline;
 	bool is_atomic;
 } intake_opcodes[RNIC_WR_OPCODE_COUNT] = {
-	[RNIC_WR_RDMA_WRITE] = {.is_legal_rc = true, .may_be_inline = true},
-	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.is_legal_rc = true, .may_be_inline = true},
-	[RNIC_WR_SEND] = {.is_legal_rc = true, .may_be_inline = true},
-	[RNIC_WR_SEND_WITH_IMM] = {.is_legal_rc = true, .may_be_inline = true},
-	[RNIC_WR_RDMA_READ] = {.is_legal_rc = true},
-	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.is_legal_rc = true, .is_atomic = true},
-	[RNIC_WR_ATOMIC_FETCH_ADD] = {.is_legal_rc = true, .is_atomic = true},
+	[RNIC_WR_RDMA_WRITE] = {.types = INTAKE_RC | INTAKE_UC, .may_be_inline = true},
+	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.types = INTAKE_RC | INTAKE_UC, .may_be_inline = true},
+	[RNIC_WR_SEND] = {.types = INTAKE_RC | INTAKE_UC | INTAKE_UD, .may_be_inline = true},
+	[RNIC_WR_SEND_WITH_IMM] = {.types = INTAKE_RC | INTAKE_UC | INTAKE_UD,
+				   .may_be_inline = true},
+	[RNIC_WR_RDMA_READ] = {.types = INTAKE_RC},
+	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.types = INTAKE_RC, .is_atomic = true},
+	[RNIC_WR_ATOMIC_FETCH_ADD] = {.types = INTAKE_RC, .is_atomic = true},
 };
 
 #define INTAKE_ATOMIC_BYTES 8
@@ -46,8 +51,8 @@ static bool intake_entry_is_sound(const struct rnic_send_entry *entry, uint8_t t
 {
 	bool is_inline = (entry->flags & RNIC_SEND_INLINE) != 0;
 
-	if (type != RNIC_QP_TYPE_RC || entry->opcode >= RNIC_WR_OPCODE_COUNT ||
-	    !intake_opcodes[entry->opcode].is_legal_rc)
+	if (entry->opcode >= RNIC_WR_OPCODE_COUNT ||
+	    (intake_opcodes[entry->opcode].types & 1U << type) == 0)
 		return false;
 	if ((entry->flags & ~INTAKE_SEND_FLAGS) != 0 || entry->reserved != 0)
 		return false;
@@ -116,6 +121,18 @@ static void intake_copy_sges(const struct shared_region *region, const struct rn
 		intake_copy(sges, side, sge_count * sizeof(*sges));
 }
 
+/* The handle that a datagram names, which the client may have destroyed: then there is none. */
+static void intake_find_ah(struct session_qp *qp, const struct rnic_send_entry *entry,
+			   struct work *work)
+{
+	const struct rnic_handle handle = {entry->datagram.ah_slot, entry->datagram.ah_generation};
+	const struct session_ah *ah = handle_table_get(&qp->session->ahs, handle);
+
+	work->datagram.ah = ah != NULL ? &ah->ah : NULL;
+	work->datagram.remote_qpn = entry->datagram.remote_qpn;
+	work->datagram.remote_qkey = entry->datagram.remote_qkey;
+}
+
 static void intake_take_send(struct session_qp *qp)
 {
 	const struct rnic_queue_plan *plan = &qp->plan.send;
@@ -128,6 +145,8 @@ static void intake_take_send(struct session_qp *qp)
 	intake_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
 		    sizeof(entry));
 	intake_check_send(&entry, qp->qp->type, &qp->qp->capacities, &work);
+	if (qp->qp->type == RNIC_QP_TYPE_UD)
+		intake_find_ah(qp, &entry, &work);
 	intake_copy_sges(&qp->region, plan, slot, &entry.sge, work.sge_count, sges);
 	if ((work.flags & RNIC_SEND_INLINE) == 0)
 		work.length = intake_message_bytes(sges, work.sge_count);

@@ -26,8 +26,8 @@ struct session_set;
 
 /*
  * Makes `work` from a copied entry of a QP of `type` with `capacities`. The sum of the SGE lengths
- * is not known yet: work->length is that of inline data, else 0. Malformed entries get
- * INTAKE_BAD_OPCODE and no SGEs.
+ * is not known yet: work->length is that of inline data, else 0; nor is the address handle of a
+ * datagram. Malformed entries get INTAKE_BAD_OPCODE and no SGEs.
  */
 void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
 		       const struct rnic_qp_capacities *capacities, struct work *work);

@@ -167,7 +167,7 @@ close_region:
 void session_free_ah(struct session *session, struct session_ah *ah)
 {
 	handle_table_remove(&session->ahs, ah->handle);
-	ah->pd->pd.references--;
+	ah_fini(&ah->ah);
 	session_discharge(session, RESOURCE_AH, 1);
 	free(ah);
 }
@@ -218,7 +218,7 @@ void session_free_mr(struct session *session, struct session_mr *mr)
 	mr_deregister(session->set->engine, &mr->mr);
 	if (mr->mode == RNIC_MEMORY_MAPPED)
 		mapped_region_close(&mr->memory.mapped);
-	session->registered_bytes -= mr->mr.length;
+	session->registered_bytes -= session_mr_bytes(mr);
 	handle_table_remove(&session->mrs, mr->handle);
 	session_discharge(session, RESOURCE_MR, 1);
 	free(mr);

@@ -16,6 +16,7 @@
 
 #include "base/list.h"
 #include "ctl/ctl_message.h"
+#include "engine/ah.h"
 #include "engine/cq.h"
 #include "engine/mr.h"
 #include "engine/pd.h"
@@ -99,8 +100,7 @@ struct session_qp {
 };
 
 struct session_ah {
-	struct session_pd *pd;
-	struct rnic_path path;
+	struct ah ah;
 	struct rnic_handle handle;
 };
 
@@ -184,6 +184,12 @@ void session_break(struct session *session, const char *format, ...)
 /* The client has gone, or is to go without a word: the session is destroyed at the end of the turn.
  */
 void session_end(struct session *session);
+
+/* What counts as registered: nothing of a range that may be all of memory. */
+static inline uint64_t session_mr_bytes(const struct session_mr *mr)
+{
+	return (mr->mr.access & RNIC_ACCESS_ON_DEMAND) != 0 ? 0 : mr->mr.length;
+}
 
 static inline struct rnic_session_region *session_region(const struct session *session)
 {

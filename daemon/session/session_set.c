@@ -13,10 +13,18 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+static int session_set_multicast(void *context, const struct rnic_gid *group, bool is_wanted)
+{
+	const struct device_facts *facts = ((struct session_set *)context)->facts;
+
+	return facts->join(facts->context, group, is_wanted);
+}
+
 const struct engine_sink session_set_sink = {
 	.completion = delivery_completion,
 	.async_event = delivery_async_event,
 	.refill = intake_refill,
+	.multicast = session_set_multicast,
 };
 
 int session_set_init(struct session_set *set, struct engine *engine,

@@ -32,6 +32,8 @@ struct device_facts {
 	char segmentation[RNIC_CTL_NAME_BYTES];
 	/* The counter numbered `index`; false when there are no more. */
 	bool (*counter)(void *context, uint32_t index, struct rnic_show_counter *counter);
+	/* Receives datagrams to the multicast group from now on, or no longer. Negative errno. */
+	int (*join)(void *context, const struct rnic_gid *group, bool is_member);
 	void *context;
 };
 

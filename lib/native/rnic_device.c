@@ -47,8 +47,10 @@ int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid
 		return error;
 	if (reply.count > RNIC_GIDS_MAX)
 		return -EIO;
-	if (index >= reply.count || index >= RNIC_GIDS_MAX)
+	if (index >= RNIC_GIDS_MAX)
 		return -EINVAL;
+	if (index >= reply.count)
+		reply.entries[index] = (struct rnic_gid_entry){.netdev_index = 0};
 	*gid = reply.entries[index].gid;
 	if (netdev_index != NULL)
 		*netdev_index = reply.entries[index].netdev_index;
@@ -128,4 +130,27 @@ int rnic_destroy_ah(struct rnic_ah *ah)
 	rnic_context_release(ah->context);
 	free(ah);
 	return 0;
+}
+
+static int change_group(struct rnic_qp *qp, const struct rnic_gid *group, uint32_t operation)
+{
+	const struct rnic_ctl_mcast request = {.qp = qp->handle, .group = *group};
+	const struct rnic_call call = {
+		.operation = operation,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+	};
+
+	return rnic_link_call(&qp->context->link, &call);
+}
+
+int rnic_attach_mcast(struct rnic_qp *qp, const struct rnic_gid *group)
+{
+	return change_group(qp, group, RNIC_CTL_ATTACH_MCAST);
+}
+
+int rnic_detach_mcast(struct rnic_qp *qp, const struct rnic_gid *group)
+{
+	return change_group(qp, group, RNIC_CTL_DETACH_MCAST);
 }

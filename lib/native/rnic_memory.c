@@ -3,6 +3,7 @@
  * Memory: blocks that the daemon can map, and the registration of ranges.
  */
 #include "base/bits.h"
+#include "native/populate.h"
 #include "native/rnic_objects.h"
 
 #include <errno.h>
@@ -10,11 +11,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ  22
-#define MADV_POPULATE_WRITE 23
-#endif
 
 static int create_memfd(size_t bytes)
 {
@@ -123,140 +119,124 @@ const struct rnic_block *rnic_block_find(const struct rnic_context *context, con
 	return NULL;
 }
 
-/* Kernels before 5.14: at least that every page is mapped. */
-static int prove_mapped(uintptr_t start, size_t bytes, size_t page_bytes)
-{
-	unsigned char present[1024];
-
-	for (size_t done = 0; done < bytes;) {
-		size_t part = bytes - done;
-
-		if (part > sizeof(present) * page_bytes)
-			part = sizeof(present) * page_bytes;
-		if (mincore((void *)(start + done), part, present) != 0)
-			return errno == EAGAIN ? -EAGAIN : -EFAULT;
-		done += part;
-	}
-	return 0;
-}
-
-/*
- * Proves that the process itself may use the range as `access` wants. The daemon must not be the
- * one to find out: through /proc/self/mem it could write even where the process cannot.
- */
-static int prove_range(const void *address, size_t length, uint32_t access)
-{
-	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	const int advice =
-		(access & RNIC_ACCESS_LOCAL_WRITE) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-	const uintptr_t start = (uintptr_t)address & ~(page_bytes - 1);
-	uintptr_t end;
-
-	if (__builtin_add_overflow((uintptr_t)address, length, &end) ||
-	    __builtin_add_overflow(end, page_bytes - 1, &end))
-		return -EINVAL;
-	end &= ~(page_bytes - 1);
-	while (madvise((void *)start, end - start, advice) != 0) {
-		switch (errno) {
-		case EINTR:
-			continue;
-		case ENOMEM:
-		case EFAULT:
-			return -EFAULT;
-		case EINVAL:
-			/* The kernel does not know the advice, or the pages do not allow it. */
-			if (madvise((void *)start, 0, advice) == 0)
-				return -EFAULT;
-			return prove_mapped(start, end - start, page_bytes);
-		default:
-			return -errno;
-		}
-	}
-	return 0;
-}
-
 static int check_access(uint32_t access)
 {
 	const uint32_t remote_change = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC;
 	const uint32_t served = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
 				RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |
-				RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_HUGETLB;
+				RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED |
+				RNIC_ACCESS_ON_DEMAND | RNIC_ACCESS_HUGETLB;
 
 	if ((access & remote_change) != 0 && (access & RNIC_ACCESS_LOCAL_WRITE) == 0)
 		return -EINVAL;
 	return (access & ~(served | RNIC_ACCESS_OPTIONAL_RANGE)) == 0 ? 0 : -EOPNOTSUPP;
 }
 
-/*
- * Under objects_lock when `block` is given, so that rnic_free() cannot close its descriptor
- * meanwhile.
- */
-static int register_range(struct rnic_pd *pd, const struct rnic_block *block,
-			  const struct rnic_ctl_register_mr *wanted, struct rnic_mr *mr)
+static int check_range(const void *address, size_t length, uint64_t iova, uint32_t access)
 {
-	struct rnic_ctl_register_mr request = *wanted;
-	struct rnic_ctl_register_mr_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_REGISTER_MR,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = block == NULL ? -1 : block->fd,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	uint64_t end;
 	int error;
 
-	request.mode = block == NULL ? RNIC_MEMORY_REMOTE : RNIC_MEMORY_MAPPED;
-	if (block != NULL)
-		request.memfd_offset = request.address - (uintptr_t)block->memory;
-	error = rnic_link_call(&pd->context->link, &call);
-	if (error != 0)
+	if (length > 0 && __builtin_add_overflow(iova, (uint64_t)length - 1, &end))
+		return -EINVAL;
+	error = check_access(access);
+	if (error != 0 || (access & RNIC_ACCESS_ON_DEMAND) != 0)
 		return error;
-	*mr = (struct rnic_mr){
-		.context = pd->context, .handle = reply.mr, .lkey = reply.lkey, .rkey = reply.rkey};
-	return 0;
+	return rnic_populate(address, length, (access & RNIC_ACCESS_LOCAL_WRITE) != 0);
 }
 
-int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova, uint32_t access,
-		struct rnic_mr **registered)
+static struct rnic_ctl_register_mr register_request(const struct rnic_pd *pd, const void *address,
+						    size_t length, uint64_t iova, uint32_t access)
 {
-	struct rnic_context *context = pd->context;
-	const struct rnic_ctl_register_mr request = {
+	return (struct rnic_ctl_register_mr){
 		.pd = pd->handle,
 		.access = access & ~(uint32_t)RNIC_ACCESS_OPTIONAL_RANGE,
 		.address = (uintptr_t)address,
 		.length = length,
 		.iova = iova,
 	};
+}
+
+/*
+ * Adds to `wanted`, which `call` carries, how the daemon is to reach the memory, and calls. The
+ * lock keeps rnic_free() from closing the block's descriptor meanwhile.
+ */
+static int call_with_memory(struct rnic_context *context, struct rnic_ctl_register_mr *wanted,
+			    struct rnic_call *call)
+{
 	const struct rnic_block *block;
+	int error;
+
+	pthread_mutex_lock(&context->objects_lock);
+	block = rnic_block_find(context, (const void *)(uintptr_t)wanted->address, wanted->length);
+	call->request_fd = block == NULL ? -1 : block->fd;
+	wanted->mode = block == NULL ? RNIC_MEMORY_REMOTE : RNIC_MEMORY_MAPPED;
+	if (block != NULL)
+		wanted->memfd_offset = wanted->address - (uintptr_t)block->memory;
+	error = wanted->length == 0 && block == NULL ? -EINVAL
+						     : rnic_link_call(&context->link, call);
+	pthread_mutex_unlock(&context->objects_lock);
+	return error;
+}
+
+int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova, uint32_t access,
+		struct rnic_mr **registered)
+{
+	struct rnic_context *context = pd->context;
+	struct rnic_ctl_register_mr request = register_request(pd, address, length, iova, access);
+	struct rnic_ctl_register_mr_reply reply;
+	struct rnic_call call = {
+		.operation = RNIC_CTL_REGISTER_MR,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
 	struct rnic_mr *mr;
-	uint64_t iova_end;
 	int error = rnic_context_lost(context);
 
 	if (error != 0)
 		return error;
-	if (length == 0 || __builtin_add_overflow(iova, (uint64_t)length - 1, &iova_end))
-		return -EINVAL;
-	error = check_access(access);
-	if (error != 0)
-		return error;
-	error = prove_range(address, length, access);
+	error = check_range(address, length, iova, access);
 	if (error != 0)
 		return error;
 	mr = malloc(sizeof(*mr));
 	if (mr == NULL)
 		return -ENOMEM;
-	pthread_mutex_lock(&context->objects_lock);
-	block = rnic_block_find(context, address, length);
-	error = register_range(pd, block, &request, mr);
-	pthread_mutex_unlock(&context->objects_lock);
+	error = call_with_memory(context, &request, &call);
 	if (error != 0) {
 		free(mr);
 		return error;
 	}
+	*mr = (struct rnic_mr){
+		.context = context, .handle = reply.mr, .lkey = reply.lkey, .rkey = reply.rkey};
 	rnic_context_hold(context);
 	*registered = mr;
 	return 0;
+}
+
+int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t length,
+		  uint64_t iova, uint32_t access)
+{
+	struct rnic_ctl_reregister_mr request = {
+		.wanted = register_request(pd, address, length, iova, access),
+		.mr = mr->handle,
+	};
+	struct rnic_call call = {
+		.operation = RNIC_CTL_REREGISTER_MR,
+		.request = &request,
+		.request_bytes = sizeof(request),
+	};
+	int error = rnic_context_lost(mr->context);
+
+	if (error != 0)
+		return error;
+	if (pd->context != mr->context)
+		return -EINVAL;
+	error = check_range(address, length, iova, access);
+	if (error != 0)
+		return error;
+	return call_with_memory(mr->context, &request.wanted, &call);
 }
 
 int rnic_dereg_mr(struct rnic_mr *mr)

@@ -28,13 +28,27 @@ static struct rnic_qp *find_qp(const struct rnic_cq *cq, const struct rnic_compl
 	return qp != NULL && qp->qpn == entry->qpn ? qp : NULL;
 }
 
-/* Gives entries back. Completions from before a RESET name counts that were passed long ago. */
-static void retire(struct rnic_work_queue *queue, uint32_t retired)
+/*
+ * Gives entries back. False: there is none to give, for the completion is from before a RESET,
+ * which gave back all; nobody waits for it any more.
+ */
+static bool try_retire(struct rnic_work_queue *queue, uint32_t retired)
 {
 	uint32_t known = atomic_load_explicit(&queue->retired, memory_order_relaxed);
 
-	if ((int32_t)(retired - known) > 0)
-		atomic_store_explicit(&queue->retired, retired, memory_order_release);
+	if ((int32_t)(retired - known) <= 0)
+		return false;
+	atomic_store_explicit(&queue->retired, retired, memory_order_release);
+	return true;
+}
+
+static bool is_current(struct rnic_qp *qp, const struct rnic_completion_entry *entry)
+{
+	if ((entry->flags & RNIC_COMPLETION_RECV) == 0)
+		return try_retire(&qp->send, entry->retired);
+	if ((entry->flags & RNIC_COMPLETION_SRQ) == 0)
+		return try_retire(&qp->recv, entry->retired);
+	return true;
 }
 
 static void translate(struct rnic_completion *completion, const struct rnic_completion_entry *entry,
@@ -78,12 +92,8 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 			cq->entries[cq->consumer++ & (cq->slots - 1)];
 
 		qp = find_qp(cq, &entry);
-		if (qp == NULL)
+		if (qp == NULL || !is_current(qp, &entry))
 			continue;
-		if ((entry.flags & RNIC_COMPLETION_RECV) == 0)
-			retire(&qp->send, entry.retired);
-		else if ((entry.flags & RNIC_COMPLETION_SRQ) == 0)
-			retire(&qp->recv, entry.retired);
 		translate(&completions[taken++], &entry, qp);
 	}
 	atomic_store_explicit(&cq->control->consumer, cq->consumer, memory_order_release);

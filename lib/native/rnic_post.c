@@ -197,6 +197,12 @@ void rnic_send_end(struct rnic_qp *qp)
 		rnic_context_ring(qp->context, RNIC_DOORBELL_SEND, qp->handle.slot);
 }
 
+void rnic_send_abort(struct rnic_qp *qp)
+{
+	qp->send.producer = published(&qp->send);
+	rnic_spinlock_unlock(&qp->send.lock);
+}
+
 void rnic_recv_end(struct rnic_qp *qp)
 {
 	const bool any = qp->recv.producer != published(&qp->recv);

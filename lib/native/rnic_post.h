@@ -19,7 +19,10 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr);
 /* Publishes what was appended and gives the queue back. */
 void rnic_send_end(struct rnic_qp *qp);
 
-/* The same for receives. */
+/* Gives the queue back as rnic_send_begin() found it; instead of rnic_send_end(). */
+void rnic_send_abort(struct rnic_qp *qp);
+
+/* The same for receives, without a way back. */
 int rnic_recv_begin(struct rnic_qp *qp);
 int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
 void rnic_recv_end(struct rnic_qp *qp);

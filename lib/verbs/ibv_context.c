@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #define DEFAULT_PKEY 0xffff
 
@@ -29,9 +30,23 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 			       const struct ibv_query_device_ex_input *input,
 			       struct ibv_device_attr_ex *attributes, size_t bytes)
 {
+	const uint32_t datagram = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+	const uint32_t unreliable = datagram | IBV_ODP_SUPPORT_WRITE;
 	struct ibv_device_attr_ex whole = {
+		.odp_caps =
+			{
+				.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
+				.per_transport_caps =
+					{
+						.rc_odp_caps = unreliable | IBV_ODP_SUPPORT_READ |
+							       IBV_ODP_SUPPORT_ATOMIC,
+						.uc_odp_caps = unreliable,
+						.ud_odp_caps = datagram,
+					},
+			},
 		.completion_timestamp_mask = UINT64_MAX,
 		.hca_core_clock = 1000000, /* kHz: timestamps count nanoseconds */
+		.max_dm_size = RNIC_VERBS_DM_BYTES_MAX,
 		.phys_port_cnt_ex = 1,
 	};
 
@@ -42,6 +57,21 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 	ibv_query_device(context, &whole.orig_attr);
 	whole.device_cap_flags_ex = whole.orig_attr.device_cap_flags;
 	copy_known(attributes, bytes, &whole, sizeof(whole));
+	return 0;
+}
+
+/* The clock that stamps completions, in its ticks: all of it in the nanoseconds. */
+int rnic_verbs_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+	struct timespec now;
+
+	(void)context;
+	if ((values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK) != 0)
+		return rnic_verbs_errno(-EOPNOTSUPP);
+	if (values->comp_mask == 0)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	values->raw_clock = (struct timespec){.tv_nsec = now.tv_sec * 1000000000 + now.tv_nsec};
 	return 0;
 }
 

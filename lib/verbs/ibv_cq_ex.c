@@ -8,8 +8,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <time.h>
 
-#define SERVED_WC_FLAGS (IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+#define SERVED_WC_FLAGS                                                                            \
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |                             \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define SERVED_ATTRIBUTES (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
+#define NS_PER_SECOND	  INT64_C(1000000000)
 
 static struct rnic_verbs_cq *from_ex(struct ibv_cq_ex *cq)
 {
@@ -28,6 +33,19 @@ static int take_next(struct rnic_verbs_cq *cq)
 	return 0;
 }
 
+/* Who promised to use the queue from one thread gets it without a lock. */
+static void hold(struct rnic_verbs_cq *cq)
+{
+	if (!cq->is_single_threaded)
+		pthread_mutex_lock(&cq->cq_ex.mutex);
+}
+
+static void let_go(struct rnic_verbs_cq *cq)
+{
+	if (!cq->is_single_threaded)
+		pthread_mutex_unlock(&cq->cq_ex.mutex);
+}
+
 /* A start that fails is not followed by an end. */
 static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attributes)
 {
@@ -36,10 +54,10 @@ static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attributes
 
 	if (attributes->comp_mask != 0)
 		return rnic_verbs_errno(-EINVAL);
-	pthread_mutex_lock(&ibv->mutex);
+	hold(cq);
 	error = take_next(cq);
 	if (error != 0)
-		pthread_mutex_unlock(&ibv->mutex);
+		let_go(cq);
 	return error;
 }
 
@@ -50,7 +68,7 @@ static int next_poll(struct ibv_cq_ex *cq)
 
 static void end_poll(struct ibv_cq_ex *cq)
 {
-	pthread_mutex_unlock(&cq->mutex);
+	let_go(from_ex(cq));
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *cq)
@@ -115,6 +133,22 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *cq)
 	return from_ex(cq)->current.timestamp_ns;
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+/* The wall clock may have been set since; what it would have shown then is what counts. */
+static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *cq)
+{
+	const int64_t difference = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+
+	return from_ex(cq)->current.timestamp_ns + (uint64_t)difference;
+}
+
 static void fill_face(struct ibv_cq_ex *cq)
 {
 	cq->start_poll = start_poll;
@@ -131,25 +165,44 @@ static void fill_face(struct ibv_cq_ex *cq)
 	cq->read_sl = read_sl;
 	cq->read_dlid_path_bits = read_dlid_path_bits;
 	cq->read_completion_ts = read_completion_ts;
+	cq->read_completion_wallclock_ns = read_completion_wallclock_ns;
 }
 
+/*
+ * IGNORE_OVERRUN is refused: an entry beyond the end of a full queue is an error here, never one
+ * written over another.
+ */
 struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 					  struct ibv_cq_init_attr_ex *attributes)
 {
+	const uint32_t flags =
+		(attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attributes->flags : 0;
 	struct ibv_cq *cq;
 
 	if ((attributes->wc_flags & ~(uint64_t)SERVED_WC_FLAGS) != 0 ||
-	    (attributes->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0)
+	    (attributes->comp_mask & ~(uint32_t)SERVED_ATTRIBUTES) != 0 ||
+	    (flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0)
 		return rnic_verbs_null(EOPNOTSUPP);
-	if ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
-	    (attributes->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0)
-		return rnic_verbs_null(EOPNOTSUPP);
-	if (attributes->cqe > INT32_MAX || attributes->comp_vector > INT32_MAX)
+	if (attributes->cqe > INT32_MAX || attributes->comp_vector > INT32_MAX ||
+	    ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 &&
+	     (attributes->parent_domain == NULL || attributes->parent_domain->context != context)))
 		return rnic_verbs_null(EINVAL);
 	cq = ibv_create_cq(context, (int)attributes->cqe, attributes->cq_context,
 			   attributes->channel, (int)attributes->comp_vector);
 	if (cq == NULL)
 		return NULL;
+	rnic_verbs_cq(cq)->is_single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
 	fill_face(&rnic_verbs_cq(cq)->cq_ex);
 	return &rnic_verbs_cq(cq)->cq_ex;
+}
+
+/* Every completion of an armed queue raises its event at once: moderation can only be off. */
+int rnic_verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attributes)
+{
+	(void)cq;
+	if (attributes->attr_mask != IBV_CQ_ATTR_MODERATE)
+		return rnic_verbs_errno(-EINVAL);
+	if (attributes->moderate.cq_count > 1 || attributes->moderate.cq_period != 0)
+		return rnic_verbs_errno(-EOPNOTSUPP);
+	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of devices, and opening and closing one. */
-#include "verbs/ibv_objects.h"
+#include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
 
 #include <assert.h>
@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void device_release(struct rnic_verbs_device *device)
 {
@@ -100,31 +101,41 @@ int ibv_get_device_index(struct ibv_device *device)
 	return -1;
 }
 
-struct ibv_context *ibv_open_device(struct ibv_device *device)
+static void fill_extended(struct verbs_context *verbs)
+{
+	verbs->sz = sizeof(*verbs);
+	verbs->query_device_ex = rnic_verbs_query_device_ex;
+	verbs->query_port = rnic_verbs_query_port;
+	verbs->query_rt_values = rnic_verbs_query_rt_values;
+	verbs->create_cq_ex = rnic_verbs_create_cq_ex;
+	verbs->modify_cq = rnic_verbs_modify_cq;
+	verbs->create_qp_ex = rnic_verbs_create_qp_ex;
+	verbs->alloc_td = rnic_verbs_alloc_td;
+	verbs->dealloc_td = rnic_verbs_dealloc_td;
+	verbs->alloc_parent_domain = rnic_verbs_alloc_parent_domain;
+	verbs->advise_mr = rnic_verbs_advise_mr;
+	verbs->alloc_dm = rnic_verbs_alloc_dm;
+	verbs->free_dm = rnic_verbs_free_dm;
+	verbs->reg_dm_mr = rnic_verbs_reg_dm_mr;
+}
+
+struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session, int cmd_fd)
 {
 	struct rnic_verbs_context *context = calloc(1, sizeof(*context));
 	struct ibv_context *ibv;
-	int error;
 
 	if (context == NULL)
 		return rnic_verbs_null(ENOMEM);
-	error = rnic_open(NULL, &context->native);
-	if (error != 0) {
-		free(context);
-		return rnic_verbs_null(-error);
-	}
-	context->device = rnic_verbs_device(device);
+	context->session = session;
+	context->native = rnic_verbs_session_native(session);
+	context->device = rnic_verbs_session_device(session);
 	atomic_fetch_add(&context->device->references, 1);
-	context->verbs.sz = sizeof(context->verbs);
-	context->verbs.query_device_ex = rnic_verbs_query_device_ex;
-	context->verbs.query_port = rnic_verbs_query_port;
-	context->verbs.create_cq_ex = rnic_verbs_create_cq_ex;
-	context->verbs.create_qp_ex = rnic_verbs_create_qp_ex;
 	rnic_verbs_fill_unsupported(&context->verbs);
+	fill_extended(&context->verbs);
 	ibv = &context->verbs.context;
 	rnic_verbs_fill_data_path(&ibv->ops);
-	ibv->device = device;
-	ibv->cmd_fd = -1;
+	ibv->device = &context->device->device;
+	ibv->cmd_fd = cmd_fd;
 	ibv->async_fd = rnic_async_fd(context->native);
 	ibv->num_comp_vectors =
 		(int)rnic_get_device_attributes(context->native)->completion_vectors;
@@ -133,12 +144,31 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	return ibv;
 }
 
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct rnic_verbs_session *session;
+	struct ibv_context *context;
+	int cmd_fd;
+	int error = rnic_verbs_session_open(rnic_verbs_device(device), &session, &cmd_fd);
+
+	if (error != 0)
+		return rnic_verbs_null(-error);
+	context = rnic_verbs_context_create(session, cmd_fd);
+	if (context == NULL) {
+		close(cmd_fd);
+		rnic_verbs_session_release(session);
+		return rnic_verbs_null(ENOMEM);
+	}
+	return context;
+}
+
 int ibv_close_device(struct ibv_context *ibv)
 {
 	struct rnic_verbs_context *context = rnic_verbs_context(ibv);
 
-	rnic_close(context->native);
+	rnic_verbs_session_release(context->session);
 	device_release(context->device);
+	close(ibv->cmd_fd);
 	pthread_mutex_destroy(&ibv->mutex);
 	free(context);
 	return 0;

@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/ibv_objects.h"
+#include "base/checked.h"
+#include "native/populate.h"
+#include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
-{
-	struct rnic_verbs_pd *pd = calloc(1, sizeof(*pd));
-	int error;
-
-	if (pd == NULL)
-		return rnic_verbs_null(ENOMEM);
-	error = rnic_alloc_pd(rnic_verbs_native(context), &pd->native);
-	if (error != 0) {
-		free(pd);
-		return rnic_verbs_null(-error);
-	}
-	pd->pd.context = context;
-	return &pd->pd;
-}
-
-int ibv_dealloc_pd(struct ibv_pd *ibv)
-{
-	struct rnic_verbs_pd *pd = rnic_verbs_pd(ibv);
-	int error = rnic_dealloc_pd(pd->native);
-
-	if (error == 0)
-		free(pd);
-	return rnic_verbs_errno(error);
-}
-
+/* All registrations come here. With ZERO_BASED addresses count from 0, whatever `iova` says. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
 				unsigned access)
 {
@@ -39,16 +16,24 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length,
 
 	if (mr == NULL)
 		return rnic_verbs_null(ENOMEM);
+	if ((access & IBV_ACCESS_ZERO_BASED) != 0)
+		iova = 0;
 	error = rnic_reg_mr(rnic_verbs_pd(pd)->native, address, length, iova, access, &mr->native);
 	if (error != 0) {
 		free(mr);
 		return rnic_verbs_null(-error);
 	}
+	mr->memory = address;
+	mr->iova = iova;
+	mr->access = access;
+	rnic_verbs_export_add(pd->context, &mr->export, RNIC_VERBS_EXPORT_MR,
+			      rnic_mr_lkey(mr->native));
 	mr->mr = (struct ibv_mr){
 		.context = pd->context,
 		.pd = pd,
 		.addr = address,
 		.length = length,
+		.handle = mr->export.handle,
 		.lkey = rnic_mr_lkey(mr->native),
 		.rkey = rnic_mr_rkey(mr->native),
 	};
@@ -68,26 +53,105 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int a
 
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
-	struct rnic_verbs_mr *mr = RNIC_CONTAINER_OF(ibv, struct rnic_verbs_mr, mr);
+	struct rnic_verbs_mr *mr = rnic_verbs_mr(ibv);
 	int error = rnic_dereg_mr(mr->native);
 
-	if (error == 0)
-		free(mr);
-	return rnic_verbs_errno(error);
+	if (error != 0)
+		return rnic_verbs_errno(error);
+	if (mr->dm != NULL)
+		atomic_fetch_sub(&mr->dm->users, 1);
+	rnic_verbs_export_remove(ibv->context, &mr->export);
+	free(mr);
+	return 0;
 }
 
-/* An error in the input leaves the region as it was. */
-int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *address, size_t length,
+static int check_rereg(const struct rnic_verbs_mr *mr, int flags, const struct ibv_pd *pd,
+		       const void *address, size_t length)
+{
+	if (flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0)
+		return -EINVAL;
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 &&
+	    (address == NULL || length == 0 || mr->dm != NULL))
+		return -EINVAL;
+	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == NULL || pd->context != mr->mr.context))
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * The daemon changes all or nothing, so an error leaves the region as it was, which is what
+ * ERR_INPUT says; the other codes are of no use here. The keys stay.
+ */
+int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *address, size_t length,
 		 int access)
 {
-	(void)mr;
-	(void)flags;
-	(void)pd;
-	(void)address;
-	(void)length;
-	(void)access;
-	errno = EOPNOTSUPP;
+	struct rnic_verbs_mr *mr = rnic_verbs_mr(ibv);
+	struct ibv_mr shown = *ibv;
+	uint8_t *memory = mr->memory;
+	uint32_t rights = mr->access;
+	uint64_t iova = mr->iova;
+	int error = check_rereg(mr, flags, pd, address, length);
+
+	if (error != 0)
+		goto fail;
+	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0)
+		shown.pd = pd;
+	if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0)
+		rights = (uint32_t)access;
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+		memory = address;
+		shown.addr = address;
+		shown.length = length;
+		iova = (rights & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)address;
+	}
+	error = rnic_rereg_mr(mr->native, rnic_verbs_pd(shown.pd)->native, memory, shown.length,
+			      iova, rights);
+	if (error != 0)
+		goto fail;
+	*ibv = shown;
+	mr->memory = memory;
+	mr->iova = iova;
+	mr->access = rights;
+	return 0;
+
+fail:
+	errno = -error;
 	return IBV_REREG_MR_ERR_INPUT;
+}
+
+static int prefetch(struct ibv_pd *pd, const struct ibv_sge *element, bool for_writing)
+{
+	const struct rnic_verbs_mr *mr = rnic_verbs_mr_of_key(pd->context, element->lkey);
+
+	if (mr == NULL || rnic_verbs_pd(mr->mr.pd)->native != rnic_verbs_pd(pd)->native)
+		return -EINVAL;
+	if (element->addr < mr->iova ||
+	    !rnic_range_within(element->addr - mr->iova, element->length, mr->mr.length))
+		return -EINVAL;
+	if (for_writing && (mr->access & IBV_ACCESS_LOCAL_WRITE) == 0)
+		return -EPERM;
+	return rnic_populate(mr->memory + (element->addr - mr->iova), element->length, for_writing);
+}
+
+/*
+ * Prefetching is done at once, with or without FLUSH. NO_FAULT asks for pages that are there
+ * already to be made ready, and they are.
+ */
+int rnic_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+			 struct ibv_sge *elements, uint32_t count)
+{
+	const bool for_writing = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	int error = 0;
+
+	if ((flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH) != 0)
+		return rnic_verbs_errno(-EINVAL);
+	if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return 0;
+	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH && !for_writing)
+		return rnic_verbs_errno(-EOPNOTSUPP);
+	for (uint32_t i = 0; i < count && error == 0; i++)
+		error = prefetch(pd, &elements[i], for_writing);
+	return rnic_verbs_errno(error);
 }
 
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attributes)

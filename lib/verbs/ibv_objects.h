@@ -26,7 +26,8 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-#define RNIC_VERBS_PORT 1
+#define RNIC_VERBS_PORT		1
+#define RNIC_VERBS_DM_BYTES_MAX (UINT32_C(16) << 20) /* of one session */
 
 /*
  * Providers of rdma-core that a program links compare a pointer which lies right behind struct
@@ -45,20 +46,54 @@ struct rnic_verbs_device {
 	struct rnic_device_attributes attributes;
 };
 
+struct rnic_verbs_session; /* ibv_session.h */
+struct rnic_verbs_send_batch;
+
 struct rnic_verbs_context {
 	struct rnic_context *native;
+	struct rnic_verbs_session *session;
 	struct rnic_verbs_device *device;
 	struct verbs_context verbs; /* last: programs find members counting from its end */
+};
+
+/* What a program that imports the context can find by the object's handle. */
+struct rnic_verbs_export {
+	struct rnic_verbs_export *next;
+	uint32_t kind; /* enum rnic_verbs_export_kind */
+	uint32_t handle;
+	uint32_t key; /* of an MR: its lkey */
+};
+
+struct rnic_verbs_td {
+	struct ibv_td td;
+	atomic_uint users; /* parent domains */
 };
 
 struct rnic_verbs_pd {
 	struct ibv_pd pd;
 	struct rnic_pd *native;
+	struct rnic_verbs_export export;
+	atomic_uint users;	      /* parent domains of it */
+	struct rnic_verbs_pd *parent; /* of a parent domain: what it extends, else NULL */
+	struct rnic_verbs_td *td;     /* of a parent domain, or NULL */
+};
+
+struct rnic_verbs_dm {
+	struct ibv_dm dm;
+	uint8_t *memory;
+	size_t bytes;
+	struct rnic_verbs_export export;
+	atomic_uint users; /* regions of it */
 };
 
 struct rnic_verbs_mr {
 	struct ibv_mr mr;
 	struct rnic_mr *native;
+	struct rnic_verbs_export export;
+	struct rnic_verbs_dm *dm; /* that the region lies in, or NULL */
+	uint8_t *memory;	  /* its first byte */
+	uint64_t iova;
+	uint32_t access;
 };
 
 struct rnic_verbs_channel {
@@ -74,6 +109,7 @@ struct rnic_verbs_cq {
 	};
 	struct rnic_cq *native;
 	struct rnic_completion current; /* what the extended face reads */
+	bool is_single_threaded;
 };
 
 struct rnic_verbs_qp {
@@ -83,6 +119,7 @@ struct rnic_verbs_qp {
 		uint8_t view[RNIC_VERBS_QP_VIEW_BYTES];
 	};
 	struct rnic_qp *native;
+	struct rnic_verbs_send_batch *batch; /* of the extended face, else NULL */
 	bool signal_all;
 };
 
@@ -116,6 +153,11 @@ static inline struct rnic_verbs_pd *rnic_verbs_pd(struct ibv_pd *pd)
 	return RNIC_CONTAINER_OF(pd, struct rnic_verbs_pd, pd);
 }
 
+static inline struct rnic_verbs_mr *rnic_verbs_mr(struct ibv_mr *mr)
+{
+	return RNIC_CONTAINER_OF(mr, struct rnic_verbs_mr, mr);
+}
+
 static inline struct rnic_verbs_cq *rnic_verbs_cq(struct ibv_cq *cq)
 {
 	return RNIC_CONTAINER_OF(cq, struct rnic_verbs_cq, cq);
@@ -125,6 +167,24 @@ static inline struct rnic_verbs_qp *rnic_verbs_qp(struct ibv_qp *qp)
 {
 	return RNIC_CONTAINER_OF(qp, struct rnic_verbs_qp, qp);
 }
+
+static inline struct rnic_verbs_ah *rnic_verbs_ah(const struct ibv_ah *ah)
+{
+	return RNIC_CONTAINER_OF(ah, struct rnic_verbs_ah, ah);
+}
+
+/*
+ * Makes a context of `session`, whose reference and `cmd_fd` become the context's. NULL with errno:
+ * no memory; both stay the caller's. In ibv_device.c.
+ */
+struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session, int cmd_fd);
+
+/* What the extended face can offer, a mask of enum ibv_qp_create_send_ops_flags. ibv_qp_ex.c */
+uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type);
+
+/* Gives a queue pair the extended face with some of these. -ENOMEM. In ibv_qp_ex.c. */
+int rnic_verbs_add_send_batch(struct rnic_verbs_qp *qp, uint64_t send_operations,
+			      uint32_t max_inline_bytes);
 
 /* Puts the functions that inline verbs call into a new context. */
 void rnic_verbs_fill_data_path(struct ibv_context_ops *ops);   /* ibv_post.c */
@@ -138,6 +198,20 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 			       struct ibv_device_attr_ex *attributes, size_t bytes);
 int rnic_verbs_query_port(struct ibv_context *context, uint8_t port,
 			  struct ibv_port_attr *attributes, size_t bytes);
+int rnic_verbs_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
+int rnic_verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attributes);
+int rnic_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+			 struct ibv_sge *elements, uint32_t count);
+struct ibv_td *rnic_verbs_alloc_td(struct ibv_context *context,
+				   struct ibv_td_init_attr *attributes);
+int rnic_verbs_dealloc_td(struct ibv_td *td);
+struct ibv_pd *rnic_verbs_alloc_parent_domain(struct ibv_context *context,
+					      struct ibv_parent_domain_init_attr *attributes);
+struct ibv_dm *rnic_verbs_alloc_dm(struct ibv_context *context,
+				   struct ibv_alloc_dm_attr *attributes);
+int rnic_verbs_free_dm(struct ibv_dm *dm);
+struct ibv_mr *rnic_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
+				    size_t length, unsigned access);
 struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 					  struct ibv_cq_init_attr_ex *attributes);
 struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,

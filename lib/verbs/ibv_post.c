@@ -10,6 +10,7 @@
 
 static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct ibv_send_wr **bad)
 {
+	const bool is_datagram = ibv->qp_type == IBV_QPT_UD;
 	struct rnic_qp *qp = rnic_verbs_qp(ibv)->native;
 	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
 	struct ibv_send_wr *wr = list;
@@ -18,7 +19,7 @@ static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct ibv_se
 
 	if (error == 0) {
 		for (; wr != NULL; wr = wr->next) {
-			error = rnic_verbs_send_wr(wr, elements, &native);
+			error = rnic_verbs_send_wr(wr, is_datagram, elements, &native);
 			if (error == 0)
 				error = rnic_send_append(qp, &native);
 			if (error != 0)

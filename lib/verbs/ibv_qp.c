@@ -24,6 +24,7 @@ static void qp_free(struct rnic_verbs_qp *qp)
 {
 	pthread_mutex_destroy(&qp->qp.mutex);
 	pthread_cond_destroy(&qp->qp.cond);
+	free(qp->batch);
 	free(qp);
 }
 
@@ -68,7 +69,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 }
 
 /*
- * The extended struct begins with the plain one (asserted here); nothing beyond a PD is served yet.
+ * The extended struct begins with the plain one (asserted here).
  */
 _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 		       offsetof(struct ibv_qp_init_attr, sq_sig_all),
@@ -77,7 +78,11 @@ _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 				       struct ibv_qp_init_attr_ex *attributes)
 {
-	const uint32_t served = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	const uint32_t served = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const bool has_face = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+	struct ibv_qp *qp;
+	int error;
 
 	(void)context;
 	if ((attributes->comp_mask & ~served) != 0)
@@ -87,7 +92,19 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 		return rnic_verbs_null(EOPNOTSUPP);
 	if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0)
 		return rnic_verbs_null(EINVAL);
-	return ibv_create_qp(attributes->pd, (struct ibv_qp_init_attr *)attributes);
+	if (has_face && (attributes->send_ops_flags &
+			 ~rnic_verbs_served_send_operations(attributes->qp_type)) != 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	qp = ibv_create_qp(attributes->pd, (struct ibv_qp_init_attr *)attributes);
+	if (qp == NULL || !has_face)
+		return qp;
+	error = rnic_verbs_add_send_batch(rnic_verbs_qp(qp), attributes->send_ops_flags,
+					  attributes->cap.max_inline_data);
+	if (error != 0) {
+		ibv_destroy_qp(qp);
+		return rnic_verbs_null(-error);
+	}
+	return qp;
 }
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
@@ -142,10 +159,28 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 /* Only queue pairs made with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS have the extended face. */
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 {
-	(void)qp;
-	return NULL;
+	return rnic_verbs_qp(qp)->batch == NULL ? NULL : &rnic_verbs_qp(qp)->qp_ex;
 }
 
+/* The device has no options of its own to offer to a peer; those of others are not known to it. */
+int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	if (ece->comp_mask != 0)
+		return rnic_verbs_errno(-EINVAL);
+	*ece = (struct ibv_ece){0};
+	return 0;
+}
+
+int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	if (ece->comp_mask != 0)
+		return rnic_verbs_errno(-EINVAL);
+	return rnic_verbs_errno(ece->vendor_id == 0 && ece->options == 0 ? 0 : -EOPNOTSUPP);
+}
+
+/* Never promised: the daemon copies packets in order, but each as its system call likes. */
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode opcode, uint32_t flags)
 {
 	(void)qp;

@@ -187,6 +187,9 @@ void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ib
 		.atomic_cap = IBV_ATOMIC_HCA,
 		.max_mw = (int)from->max_mw,
 		.max_mcast_grp = (int)from->max_mcast_groups,
+		.max_mcast_qp_attach = RNIC_MCAST_MEMBERS_MAX,
+		.max_total_mcast_qp_attach =
+			(int)from->max_mcast_groups * RNIC_MCAST_MEMBERS_MAX,
 		.max_ah = (int)from->max_ah,
 		.max_srq = (int)from->max_srq,
 		.max_srq_wr = (int)from->max_srq_wr,
@@ -370,8 +373,16 @@ static int copy_elements(const struct ibv_sge *from, int count, struct rnic_sge 
 }
 
 /* The parts of a request that only some opcodes have, and that share their place. */
-static void set_operands(const struct ibv_send_wr *from, struct rnic_send_wr *to)
+static void set_operands(const struct ibv_send_wr *from, bool is_datagram, struct rnic_send_wr *to)
 {
+	const struct ibv_ah *ah = from->wr.ud.ah;
+
+	if (is_datagram) {
+		to->datagram.ah = ah == NULL ? NULL : rnic_verbs_ah(ah)->native;
+		to->datagram.remote_qpn = from->wr.ud.remote_qpn;
+		to->datagram.remote_qkey = from->wr.ud.remote_qkey;
+		return;
+	}
 	switch (from->opcode) {
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
@@ -395,7 +406,7 @@ static void set_operands(const struct ibv_send_wr *from, struct rnic_send_wr *to
 	}
 }
 
-int rnic_verbs_send_wr(const struct ibv_send_wr *from, struct rnic_sge *list,
+int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct rnic_sge *list,
 		       struct rnic_send_wr *to)
 {
 	const bool invalidates =
@@ -415,7 +426,7 @@ int rnic_verbs_send_wr(const struct ibv_send_wr *from, struct rnic_sge *list,
 						       IBV_SEND_SOLICITED | IBV_SEND_INLINE)),
 		.immediate = invalidates ? from->invalidate_rkey : ntohl(from->imm_data),
 	};
-	set_operands(from, to);
+	set_operands(from, is_datagram, to);
 	return 0;
 }
 

@@ -32,10 +32,11 @@ void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_att
 
 /*
  * Elements and everything else of a request but `next`. `list` has room for RNIC_VERBS_SGE_MAX
- * elements and must live as long as `to` is used. -EINVAL: more elements than that.
+ * elements and must live as long as `to` is used. `is_datagram`: it is for a UD queue pair.
+ * -EINVAL: more elements than that.
  */
 #define RNIC_VERBS_SGE_MAX 32
-int rnic_verbs_send_wr(const struct ibv_send_wr *from, struct rnic_sge *list,
+int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct rnic_sge *list,
 		       struct rnic_send_wr *to);
 int rnic_verbs_recv_wr(const struct ibv_recv_wr *from, struct rnic_sge *list,
 		       struct rnic_recv_wr *to);

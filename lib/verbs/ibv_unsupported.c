@@ -28,14 +28,6 @@ RNIC_API struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer
 
 /* ---- exported functions ---- */
 
-REFUSES_WITH_NULL(struct ibv_context *ibv_import_device(int cmd_fd))
-REFUSES_WITH_NULL(struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle))
-REFUSES_WITH_NULL(struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle))
-REFUSES_WITH_NULL(struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle))
-HAS_NOTHING_TO_DO(void ibv_unimport_pd(struct ibv_pd *pd))
-HAS_NOTHING_TO_DO(void ibv_unimport_mr(struct ibv_mr *mr))
-HAS_NOTHING_TO_DO(void ibv_unimport_dm(struct ibv_dm *dm))
-
 REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 						   size_t length, uint64_t iova, int fd,
 						   int access))
@@ -60,18 +52,9 @@ REFUSES_WITH_ERRNO(int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *
 REFUSES_WITH_ERRNO(int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes))
 REFUSES_WITH_ERRNO(int ibv_destroy_srq(struct ibv_srq *srq))
 
-REFUSES_WITH_ERRNO(int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid))
-REFUSES_WITH_ERRNO(int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid))
-REFUSES_WITH_ERRNO(int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port,
-					   struct ibv_wc *wc, struct ibv_grh *grh,
-					   struct ibv_ah_attr *attributes))
-REFUSES_WITH_NULL(struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
-						       struct ibv_grh *grh, uint8_t port))
 REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 						   struct ibv_ah_attr *attributes,
 						   uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vlan))
-REFUSES_WITH_ERRNO(int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece))
-REFUSES_WITH_ERRNO(int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece))
 
 /* ---- reached by inline functions through a context, without a look whether they are there ---- */
 
@@ -99,7 +82,7 @@ void rnic_verbs_fill_unsupported(struct verbs_context *verbs)
 /*
  * ---- the extended faces of queue pairs and completion queues ----
  *
- * ibv_qp_to_qp_ex() gives none out and ibv_create_cq_ex() fills in what is served; but some
+ * ibv_create_qp_ex() and ibv_create_cq_ex() fill in what is served where it was asked for; but some
  * programs cast, and later headers have more members. One function serves every member, known and
  * later: it takes no argument, which the calling conventions of all supported machines allow, and
  * its answer is non-zero where one is looked at.

@@ -154,6 +154,10 @@ RNIC_AT(struct rnic_ctl_register_mr, length, 24);
 RNIC_AT(struct rnic_ctl_register_mr, iova, 32);
 RNIC_AT(struct rnic_ctl_register_mr, memfd_offset, 40);
 
+RNIC_SIZE(struct rnic_ctl_reregister_mr, 56);
+RNIC_AT(struct rnic_ctl_reregister_mr, wanted, 0);
+RNIC_AT(struct rnic_ctl_reregister_mr, mr, 48);
+
 RNIC_SIZE(struct rnic_ctl_register_mr_reply, 16);
 RNIC_AT(struct rnic_ctl_register_mr_reply, mr, 0);
 RNIC_AT(struct rnic_ctl_register_mr_reply, lkey, 8);
@@ -209,6 +213,10 @@ RNIC_AT(struct rnic_ctl_create_ah, path, 8);
 
 RNIC_SIZE(struct rnic_ctl_ah_reply, 8);
 RNIC_AT(struct rnic_ctl_ah_reply, ah, 0);
+
+RNIC_SIZE(struct rnic_ctl_mcast, 24);
+RNIC_AT(struct rnic_ctl_mcast, qp, 0);
+RNIC_AT(struct rnic_ctl_mcast, group, 8);
 
 RNIC_SIZE(struct rnic_ctl_show, 8);
 RNIC_AT(struct rnic_ctl_show, kind, 0);

@@ -40,6 +40,9 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_CREATE_AH] = {"CREATE_AH", sizeof(struct rnic_ctl_create_ah),
 				sizeof(struct rnic_ctl_ah_reply), 0},
 	[RNIC_CTL_DESTROY_AH] = {"DESTROY_AH", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_ATTACH_MCAST] = {"ATTACH_MCAST", sizeof(struct rnic_ctl_mcast), 0, 0},
+	[RNIC_CTL_DETACH_MCAST] = {"DETACH_MCAST", sizeof(struct rnic_ctl_mcast), 0, 0},
+	[RNIC_CTL_REREGISTER_MR] = {"REREGISTER_MR", sizeof(struct rnic_ctl_reregister_mr), 0, 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},
@@ -90,6 +93,7 @@ static unsigned request_fd_count(uint16_t operation, const void *payload)
 		memcpy(&hello, payload, sizeof(hello));
 		return (hello.flags & RNIC_HELLO_MEMORY_FD) != 0;
 	case RNIC_CTL_REGISTER_MR:
+	case RNIC_CTL_REREGISTER_MR: /* begins with the same */
 		memcpy(&register_mr, payload, sizeof(register_mr));
 		return register_mr.mode == RNIC_MEMORY_MAPPED;
 	default:

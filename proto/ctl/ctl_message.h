@@ -47,6 +47,9 @@ enum rnic_ctl_operation {
 	RNIC_CTL_CREATE_AH,
 	RNIC_CTL_DESTROY_AH,
 	RNIC_CTL_SHOW,
+	RNIC_CTL_ATTACH_MCAST,
+	RNIC_CTL_DETACH_MCAST,
+	RNIC_CTL_REREGISTER_MR,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -156,6 +159,12 @@ struct rnic_ctl_register_mr {
 	uint64_t memfd_offset; /* MAPPED: where `address` lies in the memfd */
 };
 
+/* The region becomes what REGISTER_MR would make, with the handle and the keys that it has. */
+struct rnic_ctl_reregister_mr {
+	struct rnic_ctl_register_mr wanted;
+	struct rnic_handle mr;
+};
+
 struct rnic_ctl_register_mr_reply {
 	struct rnic_handle mr;
 	uint32_t lkey;
@@ -228,6 +237,12 @@ struct rnic_ctl_create_ah {
 
 struct rnic_ctl_ah_reply {
 	struct rnic_handle ah;
+};
+
+/* ATTACH_MCAST and DETACH_MCAST. */
+struct rnic_ctl_mcast {
+	struct rnic_handle qp;
+	struct rnic_gid group;
 };
 
 /* ---- SHOW: what rnicctl prints ---- */

@@ -13,12 +13,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_send(const struct rnic_send_entry *entry,
+static void check_send(const struct rnic_send_entry *entry, uint8_t type,
 		       const struct rnic_qp_capacities *capacities)
 {
 	struct work work;
 
-	intake_check_send(entry, RNIC_QP_TYPE_RC, capacities, &work);
+	intake_check_send(entry, type, capacities, &work);
 	assert(work.wr_id == entry->wr_id);
 	assert(work.sge_count <= capacities->max_send_sge);
 	assert(work.length <= capacities->max_inline_bytes);
@@ -54,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&send, data, size < sizeof(send) ? size : sizeof(send));
 	memcpy(&recv, data, size < sizeof(recv) ? size : sizeof(recv));
 	memcpy(sges, data, size < sizeof(sges) ? size : sizeof(sges));
-	check_send(&send, &capacities);
+	for (uint8_t type = RNIC_QP_TYPE_RC; type <= RNIC_QP_TYPE_UD; type++)
+		check_send(&send, type, &capacities);
 	check_recv(&recv, capacities.max_recv_sge);
 	assert(intake_message_bytes(sges, RNIC_SGE_COUNT_MAX) >= sges[0].length);
 	return 0;

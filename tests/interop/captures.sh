@@ -45,6 +45,8 @@ traffic() {
 		pair_run ib_${verb}_lat -F -c RC -s 3 -n 50
 	done
 	pair_run ib_atomic_bw -F -c RC -n 50
+	pair_run ibv_uc_pingpong -n 50
+	pair_run ibv_ud_pingpong -n 50
 }
 
 is_capturing() {

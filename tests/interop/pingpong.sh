@@ -17,6 +17,12 @@ pair_run ibv_rc_pingpong -c
 pair_run ibv_rc_pingpong -n 10000
 pair_run ibv_rc_pingpong -r 1 -n 200
 pair_run ibv_rc_pingpong -r 16
+pair_run ibv_rc_pingpong -c -N # ibv_wr_*
+pair_run ibv_rc_pingpong -c -N -e
+pair_run ibv_rc_pingpong -c -t # the extended CQ with timestamps
+pair_run ibv_rc_pingpong -c -o -P # memory on demand, prefetched
+pair_run ibv_rc_pingpong -c -O
+pair_run ibv_rc_pingpong -c -j # device memory
 for size in 1 2 3 7 64 255 1023 1024 1025 4095 4097 65536 1048575 4194304; do
 	pair_run ibv_rc_pingpong -c -n 20 -s $size
 done

@@ -145,6 +145,44 @@ static bool pieces_hold(struct sim_memory *memory, const struct span *pieces, ui
 	return equal && length == 0;
 }
 
+/* Whether messages may get lost, of which the sender hears nothing. */
+static bool is_lossy(const struct oracle_end *end)
+{
+	return end->type == RNIC_QP_TYPE_UC || end->type == RNIC_QP_TYPE_UD;
+}
+
+uint32_t oracle_header_bytes(const struct oracle_end *end)
+{
+	return end->type == RNIC_QP_TYPE_UD ? 40 : 0;
+}
+
+/* Whether the arena holds `bytes` in `pieces`, behind the first `skip` bytes of those. */
+static bool pieces_equal(const struct sim_memory *memory, const struct span *pieces, uint32_t count,
+			 uint32_t skip, const uint8_t *bytes, uint32_t length)
+{
+	for (uint32_t i = 0; i < count && length != 0; i++) {
+		uint32_t passed = pieces[i].length < skip ? pieces[i].length : skip;
+		uint32_t part = pieces[i].length - passed;
+
+		if (part > length)
+			part = length;
+		skip -= passed;
+		if (memcmp(memory->arena + pieces[i].offset + passed, bytes, part) != 0)
+			return false;
+		bytes += part;
+		length -= part;
+	}
+	return length == 0;
+}
+
+/* Whatever `pieces` hold is right from now on. */
+static void adopt_pieces(struct sim_memory *memory, const struct span *pieces, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		memcpy(memory->shadow + pieces[i].offset, memory->arena + pieces[i].offset,
+		       pieces[i].length);
+}
+
 /* Whether the peer's word or hot range shows a state that work `index` or a later one left. */
 static bool shared_range_is_at(struct oracle_end *end, uint32_t index)
 {
@@ -186,6 +224,8 @@ static void check_success(struct oracle_end *end, uint32_t index)
 	struct model_work *work = &end->works[index];
 	const char *wrong = NULL;
 
+	if (is_lossy(end))
+		return;
 	if (takes_receive(work) && !work->is_placed)
 		oracle_fail(end->oracle, "%s: message %u succeeded before the peer received it",
 			    end->name, index);
@@ -233,10 +273,11 @@ void oracle_retire(struct oracle_end *end, uint32_t retired)
 	}
 }
 
-static bool status_is_legal(const struct oracle_end *end, uint8_t status, uint32_t legal)
+static bool status_is_legal(const struct oracle_end *end, bool has_stopped, uint8_t status,
+			    uint32_t legal)
 {
-	if (end->has_stopped || status == RNIC_WC_WR_FLUSH_ERR)
-		return status == RNIC_WC_WR_FLUSH_ERR && (end->may_stop || end->has_stopped);
+	if (has_stopped || status == RNIC_WC_WR_FLUSH_ERR)
+		return status == RNIC_WC_WR_FLUSH_ERR && (end->may_stop || has_stopped);
 	if (status == RNIC_WC_RETRY_EXC_ERR && (end->peer->has_stopped || end->peer->may_stop))
 		return true;
 	return (legal & STATUS_BIT(status)) != 0;
@@ -271,7 +312,8 @@ static void complete_work(struct oracle_end *end, const struct completion *compl
 	}
 	oracle_retire(end, (uint32_t)index);
 	work = &end->works[index];
-	if (!status_is_legal(end, completion->status, work->legal | end->legal_errors)) {
+	if (!status_is_legal(end, end->has_stopped || end->sends_have_stopped, completion->status,
+			     work->legal | end->legal_errors)) {
 		oracle_fail(end->oracle,
 			    "%s: work %" PRIu64 " (opcode %u, %u bytes) has status %u, verdict %u",
 			    end->name, index, work->opcode, work->bytes, completion->status,
@@ -282,7 +324,10 @@ static void complete_work(struct oracle_end *end, const struct completion *compl
 	work->status = completion->status;
 	end->completed = (uint32_t)index + 1;
 	if (completion->status != RNIC_WC_SUCCESS) {
-		end->has_stopped = true;
+		if (is_lossy(end))
+			end->sends_have_stopped = true;
+		else
+			end->has_stopped = true;
 		return;
 	}
 	if ((work->flags & RNIC_SEND_SIGNALED) == 0)
@@ -335,6 +380,51 @@ static void check_received(struct oracle_end *end, struct model_receive *receive
 			    end->name, end->received, end->next_message);
 }
 
+/* Whether `completion` of `receive` describes `message`, and its bytes are there. */
+static bool is_message(struct oracle_end *end, const struct model_receive *receive,
+		       const struct model_work *message, const struct completion *completion)
+{
+	bool has_immediate = message->opcode != RNIC_WR_SEND;
+	uint32_t header_bytes = oracle_header_bytes(end);
+	const uint8_t *bytes;
+
+	if (completion->byte_count != message->bytes + header_bytes ||
+	    completion->opcode != (is_send(message) ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM) ||
+	    ((completion->wc_flags & RNIC_WC_WITH_IMM) != 0) != has_immediate ||
+	    ((completion->wc_flags & RNIC_WC_GRH) != 0) != (header_bytes != 0) ||
+	    (has_immediate && completion->immediate != message->immediate) ||
+	    completion->is_solicited != ((message->flags & RNIC_SEND_SOLICITED) != 0))
+		return false;
+	bytes = expected_bytes(end->peer, message);
+	if (is_send(message))
+		return pieces_equal(end->memory, receive->pieces, receive->piece_count,
+				    header_bytes, bytes, message->bytes);
+	return pieces_equal(end->memory, &message->remote, 1, 0, bytes, message->bytes);
+}
+
+/*
+ * A receive of UC or UD: some message of the peer, of UC a later one than the last. Parts of others
+ * may lie behind it.
+ */
+static void check_received_lossy(struct oracle_end *end, struct model_receive *receive,
+				 const struct completion *completion)
+{
+	const struct oracle_end *peer = end->peer;
+	uint32_t index = end->type == RNIC_QP_TYPE_UC ? end->next_message : 0;
+
+	while (index < peer->work_count &&
+	       !(takes_receive(&peer->works[index]) &&
+		 is_message(end, receive, &peer->works[index], completion)))
+		index++;
+	if (index == peer->work_count) {
+		oracle_fail(end->oracle, "%s: receive %u holds no message of the peer's", end->name,
+			    end->received);
+		return;
+	}
+	end->next_message = index + 1;
+	adopt_pieces(end->memory, receive->pieces, receive->piece_count);
+}
+
 static void complete_receive(struct oracle_end *end, const struct completion *completion)
 {
 	struct model_receive *receive;
@@ -347,14 +437,17 @@ static void complete_receive(struct oracle_end *end, const struct completion *co
 		return;
 	}
 	receive = &end->receives[end->received];
-	if (!status_is_legal(end, completion->status, receive->legal | end->legal_receive_errors)) {
+	if (!status_is_legal(end, end->has_stopped, completion->status,
+			     receive->legal | end->legal_receive_errors)) {
 		oracle_fail(end->oracle, "%s: receive %u has status %u, verdict %u", end->name,
 			    end->received, completion->status, completion->vendor_error);
 		return;
 	}
 	receive->is_complete = true;
 	receive->status = completion->status;
-	if (completion->status == RNIC_WC_SUCCESS) {
+	if (completion->status == RNIC_WC_SUCCESS && is_lossy(end)) {
+		check_received_lossy(end, receive, completion);
+	} else if (completion->status == RNIC_WC_SUCCESS) {
 		message = next_message(end);
 		if (message == NULL) {
 			oracle_fail(end->oracle, "%s: receive %u has no message", end->name,
@@ -453,6 +546,24 @@ static void judge_open_receive(struct oracle_end *end)
 	}
 }
 
+/* UC and UD: a WRITE may have been lost wholly or in part; receives may hold parts of messages. */
+static void judge_lossy(struct oracle_end *end)
+{
+	for (uint32_t i = 0; i < end->work_count; i++) {
+		const struct model_work *work = &end->works[i];
+
+		if (!is_send(work) &&
+		    !pieces_hold(end->peer->memory, &work->remote, 1, expected_bytes(end, work),
+				 work->bytes, true))
+			oracle_fail(end->oracle, "%s: work %u left bytes that nobody sent",
+				    end->name, i);
+	}
+	for (uint32_t i = 0; i < end->receive_count; i++)
+		if (end->receives[i].status != RNIC_WC_SUCCESS)
+			adopt_pieces(end->memory, end->receives[i].pieces,
+				     end->receives[i].piece_count);
+}
+
 void oracle_finish(struct oracle_end *end)
 {
 	if (oracle_has_failed(end->oracle))
@@ -462,6 +573,10 @@ void oracle_finish(struct oracle_end *end)
 	if (end->received != end->receive_count)
 		oracle_fail(end->oracle, "%s: receive %u never completed", end->name,
 			    end->received);
+	if (is_lossy(end)) {
+		judge_lossy(end);
+		return;
+	}
 	for (uint32_t i = 0; i < end->work_count; i++) {
 		if (end->works[i].status != RNIC_WC_SUCCESS)
 			judge_unfinished(end, i);

@@ -9,6 +9,8 @@
  *   - receives complete in order, each with the next message of the peer, once
  *   - an atomic was carried out once: its original value and the final word follow from the others
  *   - an error is one that the work itself or its surroundings explain; after it all is flushed
+ *   - UC: a message may be lost, but one that is received is whole, in order, and received once;
+ *     UD: what is received is a datagram that was sent, behind a header of 40 bytes
  *   - what did not succeed has left each byte old or new, and nothing else in memory has changed
  *
  * It knows nothing of packets or time. The first violation is kept as a sentence; later ones are
@@ -68,6 +70,7 @@ struct oracle_end {
 	struct oracle_end *peer;
 	struct sim_memory *memory;
 	char name[24];
+	uint8_t type; /* enum rnic_qp_type */
 	struct model_work *works;
 	uint32_t work_count;
 	uint32_t work_capacity;
@@ -81,6 +84,7 @@ struct oracle_end {
 	uint32_t legal_receive_errors;
 	bool may_stop;		 /* something that brings the QP into error was done to it */
 	bool has_stopped;	 /* a completion has shown that it is in error */
+	bool sends_have_stopped; /* UC, UD: only its sends have, receives go on */
 	uint64_t atomic_value;	 /* of the word below when all posted so far is done */
 	struct span atomic_word; /* of the peer's arena */
 	struct span hot;	 /* of the peer's arena */
@@ -104,6 +108,9 @@ void oracle_end_fini(struct oracle_end *end);
 /* A zeroed entry behind all others, to be filled in. Entries posted earlier may move. */
 struct model_work *oracle_add_work(struct oracle_end *end);
 struct model_receive *oracle_add_receive(struct oracle_end *end);
+
+/* What lies in front of a message in its receive. */
+uint32_t oracle_header_bytes(const struct oracle_end *end);
 
 /* A completion of this end's QP; wr_id is the index of the work or receive. */
 void oracle_complete(struct oracle_end *end, const struct completion *completion);

@@ -8,6 +8,7 @@
 
 #define PORT	  1
 #define HOP_LIMIT 64
+#define QKEY	  0x51515151
 
 static uint8_t or_default(uint8_t given, uint8_t otherwise)
 {
@@ -21,6 +22,7 @@ static struct sim_connection complete(struct sim *sim, const struct sim_connecti
 {
 	struct sim_connection full = *given;
 
+	full.type = or_default(given->type, RNIC_QP_TYPE_RC);
 	full.path_mtu = or_default(given->path_mtu, 3);
 	full.timeout = or_default(given->timeout, 10);
 	full.retry_count = or_default(given->retry_count, 7);
@@ -54,10 +56,39 @@ static void modify(struct sim_qp *qp, struct rnic_qp_attributes *attributes,
 			    error);
 }
 
+/* What each step must be given, by type: RC, UC, UD. */
+struct steps {
+	uint32_t init;
+	uint32_t rtr;
+	uint32_t rts;
+};
+
+static struct steps steps_of(uint8_t type)
+{
+	const uint32_t peer = RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
+			      RNIC_QP_ATTR_RQ_PSN;
+	const uint32_t port = RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT;
+
+	switch (type) {
+	case RNIC_QP_TYPE_UD:
+		return (struct steps){port | RNIC_QP_ATTR_QKEY, 0, RNIC_QP_ATTR_SQ_PSN};
+	case RNIC_QP_TYPE_UC:
+		return (struct steps){port | RNIC_QP_ATTR_ACCESS_FLAGS, peer, RNIC_QP_ATTR_SQ_PSN};
+	default:
+		return (struct steps){
+			port | RNIC_QP_ATTR_ACCESS_FLAGS,
+			peer | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER,
+			RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+				RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC,
+		};
+	}
+}
+
 static void bring_up(struct sim_qp *qp, const struct sim_connection *connection)
 {
 	struct rnic_qp_attributes attributes = {
 		.access_flags = connection->access_flags,
+		.qkey = QKEY,
 		.port = PORT,
 		.path_mtu = connection->path_mtu,
 		.dest_qpn = qp->peer->qp->qpn,
@@ -74,16 +105,11 @@ static void bring_up(struct sim_qp *qp, const struct sim_connection *connection)
 			 .is_global = 1,
 			 .port = PORT},
 	};
+	struct steps steps = steps_of(connection->type);
 
-	modify(qp, &attributes, RNIC_QP_STATE_INIT,
-	       RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS);
-	modify(qp, &attributes, RNIC_QP_STATE_RTR,
-	       RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
-		       RNIC_QP_ATTR_RQ_PSN | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC |
-		       RNIC_QP_ATTR_MIN_RNR_TIMER);
-	modify(qp, &attributes, RNIC_QP_STATE_RTS,
-	       RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
-		       RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC);
+	modify(qp, &attributes, RNIC_QP_STATE_INIT, steps.init);
+	modify(qp, &attributes, RNIC_QP_STATE_RTR, steps.rtr);
+	modify(qp, &attributes, RNIC_QP_STATE_RTS, steps.rts);
 }
 
 static struct sim_qp *create_qp(struct sim *sim, uint32_t host,
@@ -91,7 +117,7 @@ static struct sim_qp *create_qp(struct sim *sim, uint32_t host,
 {
 	struct sim_qp *qp = calloc(1, sizeof(*qp));
 	struct qp_config config = {
-		.type = RNIC_QP_TYPE_RC,
+		.type = connection->type,
 		.signal_all = connection->signal_all,
 		.pd = &sim->hosts[host].pd,
 		.capacities = {.max_send_wr = connection->depth,
@@ -124,6 +150,7 @@ static void begin(struct sim *sim, struct sim_qp *qp, const struct sim_connectio
 	oracle_end_fini(&qp->end);
 	oracle_end_init(&qp->end, &sim->oracle, &qp->host->memory, name);
 	qp->end.peer = &qp->peer->end;
+	qp->end.type = connection->type;
 	qp->end.atomic_word = sim_memory_allocate(remote, &sim->prng, 8, 8);
 	qp->end.hot = sim_memory_allocate(remote, &sim->prng, 64, 8);
 	if (qp->end.hot.length == 0)
@@ -147,6 +174,17 @@ static void connect_pair(struct sim *sim, struct sim_qp *qp,
 	bring_up(qp->peer, connection);
 }
 
+static void create_ah(struct sim_qp *qp)
+{
+	const struct rnic_path path = {.dest_gid = qp->peer->host->nic->gid,
+				       .hop_limit = HOP_LIMIT,
+				       .is_global = 1,
+				       .port = PORT};
+
+	if (ah_init(&qp->host->engine, &qp->ah, &qp->host->pd, &path) != 0)
+		abort();
+}
+
 struct sim_qp *sim_connect_with(struct sim *sim, uint32_t a, uint32_t b,
 				const struct sim_connection *connection)
 {
@@ -165,6 +203,8 @@ struct sim_qp *sim_connect_with(struct sim *sim, uint32_t a, uint32_t b,
 	}
 	sim->qps[sim->qp_count++] = qp;
 	sim->qps[sim->qp_count++] = qp->peer;
+	create_ah(qp);
+	create_ah(qp->peer);
 	connect_pair(sim, qp, &full);
 	return qp;
 }

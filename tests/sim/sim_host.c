@@ -71,10 +71,20 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 	return pushed;
 }
 
+/* Hosts are reached by their own addresses only. */
+static int sink_multicast(void *context, const struct rnic_gid *group, bool is_wanted)
+{
+	(void)context;
+	(void)group;
+	(void)is_wanted;
+	return -EOPNOTSUPP;
+}
+
 static const struct engine_sink sink = {
 	.completion = sink_completion,
 	.async_event = sink_async_event,
 	.refill = sink_refill,
+	.multicast = sink_multicast,
 };
 
 static int register_keys(struct sim_host *host)
@@ -357,6 +367,7 @@ static void transmit(struct sim_host *host)
 			engine_payload_failed(&host->engine, builder->qp, builder->packet.psn,
 					      !builder->packet.row->is_request, errors[i], now_ns);
 		}
+		engine_packets_read(&host->engine, now_ns);
 	}
 }
 

@@ -9,6 +9,7 @@
 #ifndef TESTS_SIM_HOST_H
 #define TESTS_SIM_HOST_H
 
+#include "engine/ah.h"
 #include "engine/cq.h"
 #include "engine/engine.h"
 #include "engine/mr.h"
@@ -39,7 +40,8 @@ enum sim_key {
 
 /* Both QPs of a connection. 0 means the default, SIM_ZERO a real 0. */
 struct sim_connection {
-	uint8_t path_mtu;      /* 1..5; 3: 1024 bytes */
+	uint8_t type;	       /* enum rnic_qp_type; RC */
+	uint8_t path_mtu;      /* 1..5; 3: 1024 bytes; of UD it is 4096 */
 	uint8_t timeout;       /* code; 10: 4.2 ms */
 	uint8_t retry_count;   /* 7 */
 	uint8_t rnr_retry;     /* 7: without end */
@@ -67,6 +69,7 @@ struct sim_qp {
 	struct qp *qp;
 	struct cq send_cq;
 	struct cq recv_cq;
+	struct ah ah; /* UD: to the peer */
 	struct sim_connection connection;
 	struct oracle_end end;
 	struct sim_receive *ring;

@@ -119,7 +119,7 @@ static bool local_key_grants(const struct sim_post *post)
 }
 
 /* Bits of the statuses that a work can have by itself: one, unless two things are wrong with it. */
-static uint32_t legal_statuses(const struct sim_post *post)
+static uint32_t legal_statuses(const struct sim_post *post, uint8_t type)
 {
 	uint32_t legal = 0;
 
@@ -127,6 +127,8 @@ static uint32_t legal_statuses(const struct sim_post *post)
 		return STATUS_BIT(RNIC_WC_SUCCESS);
 	if (!post->inlined && !local_key_grants(post))
 		return STATUS_BIT(RNIC_WC_LOC_PROT_ERR);
+	if (type != RNIC_QP_TYPE_RC)
+		return STATUS_BIT(RNIC_WC_SUCCESS); /* what the peer refuses is dropped there */
 	if (has_remote(post->opcode) && (post->beyond_end || !remote_key_grants(post)))
 		legal |= STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
 	if (is_atomic(post->opcode) && post->misaligned)
@@ -227,7 +229,7 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	model->is_hot = post.hot;
 	model->is_pattern = post.pattern;
 	model->flags = flags_of(&post, qp->connection.signal_all);
-	model->legal = legal_statuses(&post);
+	model->legal = legal_statuses(&post, qp->connection.type);
 	is_right = (model->legal & STATUS_BIT(RNIC_WC_SUCCESS)) != 0;
 	model->immediate = (uint32_t)prng_next(&sim->prng);
 	model_local(sim, qp, &post, model);
@@ -243,6 +245,11 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	work.sge_count = model->piece_count;
 	work.rkey = qp->peer->host->mrs[post.remote_key].key;
 	work.remote_address = remote_address(qp, &post, model);
+	if (qp->connection.type == RNIC_QP_TYPE_UD) {
+		work.datagram.ah = &qp->ah;
+		work.datagram.remote_qpn = qp->peer->qp->qpn;
+		work.datagram.remote_qkey = qp->peer->qp->attributes.qkey;
+	}
 	fill_sges(&qp->host->mrs[post.local_key], model->pieces, model->piece_count, sges);
 	qp_post_send(qp->qp, &work, sges, model->inline_bytes);
 	qp->host->is_dirty = true;
@@ -268,7 +275,8 @@ uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post
 		model->pieces = keep(sim, sizeof(*model->pieces));
 		model->pieces[0] = (struct span){0, post->bytes};
 	} else {
-		model->pieces = allocate_pieces(sim, qp->host, post->bytes, count, 1);
+		model->pieces = allocate_pieces(
+			sim, qp->host, post->bytes + oracle_header_bytes(&qp->end), count, 1);
 	}
 	model->piece_count = count;
 	if (qp->ring_posted == qp->ring_capacity) {

@@ -135,6 +135,8 @@ static void add_faults(struct storm *storm)
 
 static void connect_all(struct storm *storm)
 {
+	static const uint8_t types[] = {RNIC_QP_TYPE_RC, RNIC_QP_TYPE_RC, RNIC_QP_TYPE_RC,
+					RNIC_QP_TYPE_UC, RNIC_QP_TYPE_UD};
 	uint32_t hosts = storm->sim->net.host_count;
 
 	storm->connection_count = 1 + below(storm, CONNECTIONS_MAX);
@@ -143,7 +145,8 @@ static void connect_all(struct storm *storm)
 		uint32_t b = one_in(storm, 16) ? a : (a + 1 + below(storm, hosts - 1)) % hosts;
 
 		storm->connections[i] = sim_connect(
-			storm->sim, a, b, .path_mtu = (uint8_t)(1 + below(storm, 5)),
+			storm->sim, a, b, .type = types[below(storm, RNIC_COUNT_OF(types))],
+			.path_mtu = (uint8_t)(1 + below(storm, 5)),
 			.timeout = (uint8_t)(8 + below(storm, 5)),
 			.retry_count = (uint8_t)(one_in(storm, 8) ? 1 + below(storm, 3) : 7),
 			.rnr_retry = (uint8_t)(one_in(storm, 8) ? 1 + below(storm, 6) : 7),
@@ -205,6 +208,30 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 		post.key = one_in(storm, 2) ? SIM_KEY_READ_ONLY : SIM_KEY_OTHER_PD;
 	}
 	sim_receive_with(qp, &post);
+}
+
+/* UC and UD: what they have of operations, and nothing that is an error at the sender. */
+static void post_lossy(struct storm *storm, struct sim_qp *qp)
+{
+	static const uint8_t opcodes[] = {RNIC_WR_SEND, RNIC_WR_SEND_WITH_IMM, RNIC_WR_RDMA_WRITE,
+					  RNIC_WR_RDMA_WRITE_WITH_IMM};
+	bool is_datagram = qp->connection.type == RNIC_QP_TYPE_UD;
+	struct sim_post post = {
+		.opcode = opcodes[below(storm, is_datagram ? 2 : RNIC_COUNT_OF(opcodes))],
+		.bytes = one_in(storm, 4) ? below(storm, 9) : below(storm, storm->bytes_max + 1),
+		.sges = (uint8_t)(1 + below(storm, qp->connection.sges)),
+		.unsignaled = one_in(storm, 3),
+		.solicited = one_in(storm, 4),
+	};
+
+	if (is_datagram && post.bytes > RNIC_PAYLOAD_BYTES_MAX)
+		post.bytes = RNIC_PAYLOAD_BYTES_MAX;
+	if (post.bytes <= qp->connection.inline_bytes)
+		post.inlined = one_in(storm, 2);
+	if (errs(storm))
+		post.remote_key = (enum sim_key)below(storm, SIM_KEY_PATTERN);
+	post.beyond_end = errs(storm);
+	sim_post_with(qp, &post);
 }
 
 static void post_work(struct storm *storm, struct sim_qp *qp)
@@ -305,7 +332,10 @@ static void play(struct storm *storm)
 				qp = qp->peer;
 			if (one_in(storm, 3))
 				post_receive(storm, qp->peer);
-			post_work(storm, qp);
+			if (qp->connection.type == RNIC_QP_TYPE_RC)
+				post_work(storm, qp);
+			else
+				post_lossy(storm, qp);
 		}
 		misbehave(storm);
 		if (one_in(storm, 8))

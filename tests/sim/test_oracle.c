@@ -106,6 +106,53 @@ static void wrong_completions_are_found(void **state)
 	}
 }
 
+/* Losses are forgiven with UC and UD; messages that nobody sent, or sent once, are not. */
+static void wrong_receives_without_acknowledgements_are_found(void **state)
+{
+	static const struct {
+		uint8_t type;
+		sim_sabotage *sabotage;
+		const char *words;
+	} cases[] = {
+		{RNIC_QP_TYPE_UC, complete_twice, "completion of"},
+		{RNIC_QP_TYPE_UC, deliver_to_the_next_too, "completion of receive 2"},
+		{RNIC_QP_TYPE_UC, claim_a_wrong_length, "holds no message"},
+		{RNIC_QP_TYPE_UD, complete_twice, "completion of"},
+		{RNIC_QP_TYPE_UD, claim_a_wrong_length, "holds no message"},
+		{RNIC_QP_TYPE_UD, claim_a_flush, "has status 5"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct sim *sim = sim_create(.seed = i);
+		struct sim_qp *qp = sim_connect(sim, 0, 1, .type = cases[i].type);
+
+		sim->hosts[1].sabotage = cases[i].sabotage;
+		for (uint32_t message = 0; message < 4; message++) {
+			sim_receive(qp->peer, .bytes = 3000);
+			sim_post(qp, .opcode = RNIC_WR_SEND, .bytes = 1500 + message);
+		}
+		sim_run(sim, 10 * SIM_MS);
+		sim_run_for(sim, 10 * SIM_MS);
+		assert_found(sim, cases[i].words);
+	}
+}
+
+/* A message that lacks its last bytes in memory is not one that was sent. */
+static void bytes_missing_without_acknowledgements_are_found(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1, .type = RNIC_QP_TYPE_UC);
+
+	(void)state;
+	sim->hosts[1].memory.skip_bytes = 1;
+	sim_receive(qp->peer, .bytes = 3000);
+	sim_post(qp, .opcode = RNIC_WR_SEND, .bytes = 1500);
+	sim_run(sim, 10 * SIM_MS);
+	sim_run_for(sim, 10 * SIM_MS);
+	assert_found(sim, "holds no message");
+}
+
 static void success_of_what_must_fail_is_found(void **state)
 {
 	struct sim *sim = sim_create(.seed = 1);
@@ -227,6 +274,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_host_that_works_is_found_right),
 		cmocka_unit_test(wrong_completions_are_found),
+		cmocka_unit_test(wrong_receives_without_acknowledgements_are_found),
+		cmocka_unit_test(bytes_missing_without_acknowledgements_are_found),
 		cmocka_unit_test(success_of_what_must_fail_is_found),
 		cmocka_unit_test(skipped_bytes_are_found),
 		cmocka_unit_test(an_atomic_done_twice_is_found),

@@ -128,13 +128,22 @@ RNIC_API int rnic_free(struct rnic_context *context, void *memory);
  * Registers [address, address + length) for local use and, by `access` (enum rnic_access), for the
  * peer's. `iova` is the address of the first byte in work requests and for the peer, usually
  * `address` itself. The pages are touched, so that a range that is not there fails here and not in
- * the middle of a transfer. -EINVAL: length 0, a range beyond the end of memory, or REMOTE_WRITE or
+ * the middle of a transfer; not so with ON_DEMAND, which takes any range, all of memory included,
+ * and leaves it to each transfer to find its pages there. -EINVAL: length 0 (only memory of
+ * rnic_alloc() can be registered so), a range beyond the end of memory, or REMOTE_WRITE or
  * REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4, 10.6.3.2). -EFAULT: part of it is not mapped, or not
  * writable although `access` has LOCAL_WRITE. -EOPNOTSUPP: an access right that the device does not
- * have. -ENOSPC: too many regions.
+ * have, or ON_DEMAND where the daemon may not use process_vm_readv. -ENOSPC: too many regions.
  */
 RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 			 uint32_t access, struct rnic_mr **mr);
+
+/*
+ * Makes the region what rnic_reg_mr() with these arguments would make, at once and without a change
+ * of its keys. On failure it is as it was; errors as above. -EINVAL: `pd` is of another context.
+ */
+RNIC_API int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t length,
+			   uint64_t iova, uint32_t access);
 
 /* -EBUSY: memory windows are bound to it; it stays. */
 RNIC_API int rnic_dereg_mr(struct rnic_mr *mr);
@@ -238,7 +247,7 @@ RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
 /*
  * Changes the attributes in `mask` (enum rnic_qp_attribute). -EINVAL: the step is not in the state
  * diagram (IBTA 1.4, 10.3.1, table 91), an attribute is missing, superfluous or out of range;
- * nothing changed.
+ * nothing changed. A step to RESET also drops the completions that were not polled yet.
  */
 RNIC_API int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
 			    uint32_t mask);
@@ -308,9 +317,24 @@ RNIC_API int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
 
 /* ---- address handles ---- */
 
-/* -EINVAL: the path has no GID or a source GID index that is empty. -EOPNOTSUPP: not served yet. */
+/*
+ * Where datagrams go; the destination may be a multicast group. -EINVAL: the path has no GID, no
+ * port but 1, or a source GID index that is empty. -ENOSPC: too many address handles.
+ */
 RNIC_API int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic_ah **ah);
+
+/* Requests that wait keep its path. */
 RNIC_API int rnic_destroy_ah(struct rnic_ah *ah);
+
+/*
+ * Lets a UD queue pair receive what is sent to a multicast group, until it is detached or
+ * destroyed; once more changes nothing. -EINVAL: not a UD queue pair, or not a multicast address.
+ * -ENOSPC: too many groups, or queue pairs in this one. Other errors: the interface could not join.
+ */
+RNIC_API int rnic_attach_mcast(struct rnic_qp *qp, const struct rnic_gid *group);
+
+/* -EINVAL: it is not in that group. */
+RNIC_API int rnic_detach_mcast(struct rnic_qp *qp, const struct rnic_gid *group);
 
 /* ---- asynchronous events ---- */
 

@@ -42,6 +42,9 @@ static const struct {
 	{RNIC_CTL_CREATE_AH, "CREATE_AH", 40, 8, 0},
 	{RNIC_CTL_DESTROY_AH, "DESTROY_AH", 8, 0, 0},
 	{RNIC_CTL_SHOW, "SHOW", 8, 16, 0},
+	{RNIC_CTL_ATTACH_MCAST, "ATTACH_MCAST", 24, 0, 0},
+	{RNIC_CTL_DETACH_MCAST, "DETACH_MCAST", 24, 0, 0},
+	{RNIC_CTL_REREGISTER_MR, "REREGISTER_MR", 56, 0, 0},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");

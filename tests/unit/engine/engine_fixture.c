@@ -131,10 +131,22 @@ static bool refill(void *context, struct recv_queue *queue)
 	return has_any;
 }
 
+static int count_groups(void *context, const struct rnic_gid *group, bool is_wanted)
+{
+	struct engine_fixture *fixture = context;
+
+	assert_true(rnic_gid_is_multicast(group));
+	if (is_wanted && fixture->group_error != 0)
+		return fixture->group_error;
+	fixture->groups_wanted += is_wanted ? 1 : UINT32_MAX;
+	return 0;
+}
+
 static const struct engine_sink recording_sink = {
 	.completion = record_completion,
 	.async_event = record_event,
 	.refill = refill,
+	.multicast = count_groups,
 };
 
 /* --- set-up ---------------------------------------------------------------------------------- */
@@ -163,15 +175,24 @@ static void bring_to_rts(struct engine_fixture *fixture, struct qp *qp,
 		.timeout = options->timeout,
 		.retry_count = options->retry_count,
 		.rnr_retry = options->rnr_retry,
+		.qkey = FIXTURE_QKEY,
 		.path = {.dest_gid = fixture->peer_gid, .hop_limit = 64, .port = 1, .is_global = 1},
 	};
 
+	const uint32_t peer = RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
+			      RNIC_QP_ATTR_RQ_PSN;
+
 	modify(qp, &attributes, RNIC_QP_STATE_INIT,
-	       RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS);
+	       RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT |
+		       (qp->type == RNIC_QP_TYPE_UD ? RNIC_QP_ATTR_QKEY
+						    : RNIC_QP_ATTR_ACCESS_FLAGS));
+	if (!qp_is_reliable(qp)) {
+		modify(qp, &attributes, RNIC_QP_STATE_RTR, qp->type == RNIC_QP_TYPE_UD ? 0 : peer);
+		modify(qp, &attributes, RNIC_QP_STATE_RTS, RNIC_QP_ATTR_SQ_PSN);
+		return;
+	}
 	modify(qp, &attributes, RNIC_QP_STATE_RTR,
-	       RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
-		       RNIC_QP_ATTR_RQ_PSN | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC |
-		       RNIC_QP_ATTR_MIN_RNR_TIMER);
+	       peer | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER);
 	modify(qp, &attributes, RNIC_QP_STATE_RTS,
 	       RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
 		       RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC);
@@ -180,7 +201,7 @@ static void bring_to_rts(struct engine_fixture *fixture, struct qp *qp,
 struct qp *fixture_create_qp(struct engine_fixture *fixture, const struct fixture_options *options)
 {
 	const struct qp_config config = {
-		.type = RNIC_QP_TYPE_RC,
+		.type = options->type != 0 ? options->type : RNIC_QP_TYPE_RC,
 		.signal_all = options->signal_all,
 		.pd = &fixture->pd,
 		.send_cq = &fixture->send_cq,
@@ -349,7 +370,7 @@ struct rnic_packet fixture_packet(const struct engine_fixture *fixture,
 				  enum rnic_operation operation, enum rnic_position position,
 				  uint32_t psn)
 {
-	int opcode = rnic_opcode_find(RNIC_SERVICE_RC, operation, position, 0);
+	int opcode = rnic_opcode_find(qp_service(fixture->qp), operation, position, 0);
 
 	assert_true(opcode >= 0);
 	return (struct rnic_packet){
@@ -364,6 +385,8 @@ struct rnic_packet fixture_packet(const struct engine_fixture *fixture,
 		.pkey = 0xffff,
 		.dest_qpn = fixture->qp->qpn,
 		.psn = rnic_psn(psn),
+		.qkey = FIXTURE_QKEY,
+		.source_qpn = FIXTURE_DEST_QPN,
 	};
 }
 

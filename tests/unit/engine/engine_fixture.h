@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine with one RC queue pair in RTS, for unit tests: one flat region of memory registered
+ * An engine with one queue pair in RTS, for unit tests: one flat region of memory registered
  * with all rights, a sink that records what it is told, a ring of receive entries. Nothing answers:
  * a test takes packets out and forges the peer's.
  */
@@ -15,6 +15,7 @@
 #define FIXTURE_IOVA	     UINT64_C(0x10000000)
 #define FIXTURE_RECORDS	     1024
 #define FIXTURE_DEST_QPN     0x123456
+#define FIXTURE_QKEY	     0x11223344 /* of UD */
 
 /* Memory behind a client region; accesses fail with `error` when it is not 0. */
 struct flat_memory {
@@ -24,6 +25,7 @@ struct flat_memory {
 };
 
 struct fixture_options {
+	uint8_t type;	  /* enum rnic_qp_type; 0: RC */
 	uint8_t path_mtu; /* 1 .. 5 */
 	uint8_t max_rd_atomic;
 	uint8_t max_dest_rd_atomic;
@@ -58,6 +60,9 @@ struct engine_fixture {
 	uint32_t completion_room; /* the sink refuses more than this */
 	enum rnic_async_event_type events[FIXTURE_RECORDS];
 	uint32_t event_count;
+
+	uint32_t groups_wanted; /* multicast groups that the engine has asked for */
+	int group_error;	/* what it is told of the next */
 
 	struct fixture_receive receives[16];
 	uint32_t receives_posted;

@@ -26,6 +26,7 @@ static void every_row_is_complete(void **state)
 		assert_int_equal(row->sentence[length - 1], '.');
 		assert_true(isdigit((unsigned char)row->clause[0]));
 		assert_true(row->counter < COUNTER_COUNT);
+		assert_true(row->unreliable_counter < COUNTER_COUNT);
 		assert_true(row->receive_status == VERDICT_NO_STATUS ||
 			    row->receive_status < RNIC_WC_STATUS_COUNT);
 		assert_true(row->send_status == VERDICT_NO_STATUS ||
@@ -52,6 +53,22 @@ static void completions_in_error_are_fatal(void **state)
 		if (!row->is_fatal)
 			assert_int_equal(row->async_event, VERDICT_NO_STATUS);
 	}
+}
+
+/* UC and UD answer nothing: only what is wrong on our own side ends the QP. */
+static void only_our_own_faults_end_an_unreliable_qp(void **state)
+{
+	(void)state;
+	for (int verdict = 0; verdict < VERDICT_COUNT; verdict++) {
+		const struct verdict_row *row = verdict_row((enum verdict)verdict);
+		bool is_ours = verdict == VERDICT_BAD_RECEIVE ||
+			       verdict == VERDICT_RECEIVE_PROTECTION ||
+			       verdict == VERDICT_MEMORY_GONE;
+
+		assert_int_equal(row->is_fatal_unreliable, is_ours);
+	}
+	assert_int_equal(verdict_row(VERDICT_NO_RECEIVE)->unreliable_counter,
+			 COUNTER_DROPPED_NO_RECEIVE);
 }
 
 static void the_wire_sees_the_right_syndromes(void **state)
@@ -121,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_complete),
 		cmocka_unit_test(completions_in_error_are_fatal),
+		cmocka_unit_test(only_our_own_faults_end_an_unreliable_qp),
 		cmocka_unit_test(the_wire_sees_the_right_syndromes),
 		cmocka_unit_test(send_entries_end_with_the_right_status),
 	};

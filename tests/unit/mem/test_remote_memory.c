@@ -20,6 +20,7 @@
 #define PAGE	   UINT64_C(4096)
 #define PAGES	   64
 #define HOLE	   32 /* this page of the child is not there */
+#define FIXED	   34 /* this page of the child cannot be written */
 #define AREA_BYTES (PAGES * PAGE)
 #define BATCH	   16
 
@@ -61,6 +62,7 @@ static int start_child(void **state, enum way way)
 	if (child->pid == 0) {
 		close(hold[1]);
 		munmap(area + HOLE * PAGE, PAGE);
+		mprotect(area + FIXED * PAGE, PAGE, PROT_READ);
 		if (write(ready[1], &byte, 1) != 1)
 			_exit(1);
 		_exit(read(hold[0], &byte, 1) == 0 ? 0 : 1);
@@ -283,6 +285,33 @@ static void what_is_no_process_memory_is_refused(void **state)
 	close(read_only);
 }
 
+/* What nobody proved to be writable is not written to by force. */
+static void on_demand_asks_the_pages(void **state)
+{
+	struct child *child = *state;
+	uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	struct memory_transfer transfer = {.bytes = bytes, .length = sizeof(bytes)};
+	struct remote_region region;
+	int error = 0;
+	int ret = remote_region_init_on_demand(&region, &child->process, 0, UINT64_MAX);
+
+	if (!child->process.has_process_vm) {
+		assert_int_equal(ret, -EOPNOTSUPP);
+		return;
+	}
+	assert_int_equal(ret, 0);
+	transfer.region = &region.region;
+	transfer.offset = (uintptr_t)area + PAGE;
+	assert_int_equal(region.region.ops->write(&transfer, 1, &error), 1);
+	transfer.offset = (uintptr_t)area + FIXED * PAGE;
+	assert_int_equal(region.region.ops->write(&transfer, 1, &error), 0);
+	assert_int_equal(error, -EFAULT);
+	assert_int_equal(region.region.ops->read(&transfer, 1, &error), 1);
+	transfer.offset = (uintptr_t)area + HOLE * PAGE;
+	assert_int_equal(region.region.ops->read(&transfer, 1, &error), 0);
+	assert_int_equal(error, -EFAULT);
+}
+
 static void a_range_that_wraps_is_refused(void **state)
 {
 	struct remote_process process = {.mem_fd = -1};
@@ -307,6 +336,7 @@ int main(void)
 		EACH_WAY(atomics_change_the_word),
 		EACH_WAY(an_ended_process_is_gone),
 		EACH_WAY(a_batch_is_measured),
+		EACH_WAY(on_demand_asks_the_pages),
 		cmocka_unit_test(what_is_no_process_memory_is_refused),
 		cmocka_unit_test(a_range_that_wraps_is_refused),
 	};

@@ -52,7 +52,7 @@ static void test_poll(void **state)
 
 	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 0);
 	for (uint64_t i = 0; i < 5; i++)
-		complete(fake, i, 0, (uint32_t)i);
+		complete(fake, i, 0, (uint32_t)i + 1);
 	assert_int_equal(rnic_poll_cq(&fake->cq, 0, taken), 0);
 	assert_int_equal(rnic_poll_cq(&fake->cq, 3, taken), 3);
 	assert_int_equal(taken[2].wr_id, 2);
@@ -77,14 +77,17 @@ static void test_credits(void **state)
 	assert_int_equal(fake->qp.send.retired, 3);
 	assert_int_equal(fake->qp.recv.retired, 2);
 
-	/* From before a RESET: counts never go back. */
+	/* From before a RESET: dropped, and counts never go back. */
 	atomic_store(&fake->qp.send.retired, 20);
 	complete(fake, 4, 0, 4);
+	complete(fake, 5, 0, 20);
+	complete(fake, 6, 0, 21);
 	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
-	assert_int_equal(fake->qp.send.retired, 20);
+	assert_int_equal(taken[0].wr_id, 6);
+	assert_int_equal(fake->qp.send.retired, 21);
 
 	atomic_store(&fake->qp.send.retired, UINT32_MAX);
-	complete(fake, 5, 0, 1);
+	complete(fake, 7, 0, 1);
 	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
 	assert_int_equal(fake->qp.send.retired, 1);
 }

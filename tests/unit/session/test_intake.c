@@ -110,6 +110,36 @@ static void test_malformed_entries(void **state)
 	}
 }
 
+/* IBTA 1.4, table 37: which services have which operation. */
+static void test_services(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		bool is_rc, is_uc, is_ud;
+	} cases[] = {
+		{RNIC_WR_SEND, true, true, true},
+		{RNIC_WR_SEND_WITH_IMM, true, true, true},
+		{RNIC_WR_RDMA_WRITE, true, true, false},
+		{RNIC_WR_RDMA_WRITE_WITH_IMM, true, true, false},
+		{RNIC_WR_RDMA_READ, true, false, false},
+		{RNIC_WR_ATOMIC_COMPARE_SWAP, true, false, false},
+		{RNIC_WR_ATOMIC_FETCH_ADD, true, false, false},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		const struct rnic_send_entry entry = {.opcode = cases[i].opcode, .sge_count = 1};
+		struct work work;
+
+		intake_check_send(&entry, RNIC_QP_TYPE_RC, &capacities, &work);
+		assert_int_equal(work.opcode != INTAKE_BAD_OPCODE, cases[i].is_rc);
+		intake_check_send(&entry, RNIC_QP_TYPE_UC, &capacities, &work);
+		assert_int_equal(work.opcode != INTAKE_BAD_OPCODE, cases[i].is_uc);
+		intake_check_send(&entry, RNIC_QP_TYPE_UD, &capacities, &work);
+		assert_int_equal(work.opcode != INTAKE_BAD_OPCODE, cases[i].is_ud);
+	}
+}
+
 static void test_message_bytes_saturate(void **state)
 {
 	struct rnic_sge sges[RNIC_SGE_COUNT_MAX] = {0};
@@ -159,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_sound_entries),
 		cmocka_unit_test(test_fields_are_carried_over),
 		cmocka_unit_test(test_malformed_entries),
+		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_message_bytes_saturate),
 		cmocka_unit_test(test_receive_entries),
 	};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/pace.h"
+
+#include "engine/limits.h"
+
+#include <assert.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* What fills an empty allowance. */
+#define BURST_NS (LIMIT_PACE_BURST_BYTES * NS_PER_MS / LIMIT_PACE_BYTES_PER_MS)
+
+void pace_init(struct pace *pace)
+{
+	*pace = (struct pace){.allowance_bytes = LIMIT_PACE_BURST_BYTES};
+}
+
+static void grow(struct pace *pace, uint64_t now_ns)
+{
+	uint64_t elapsed_ns = now_ns - pace->counted_ns;
+	uint64_t bytes;
+
+	if (elapsed_ns >= BURST_NS) {
+		pace_init(pace);
+		pace->counted_ns = now_ns;
+		return;
+	}
+	/* Time that is too short for a byte is counted with the next. */
+	bytes = elapsed_ns * LIMIT_PACE_BYTES_PER_MS / NS_PER_MS;
+	pace->counted_ns +=
+		(bytes * NS_PER_MS + LIMIT_PACE_BYTES_PER_MS - 1) / LIMIT_PACE_BYTES_PER_MS;
+	pace->allowance_bytes += bytes;
+	if (pace->allowance_bytes > LIMIT_PACE_BURST_BYTES)
+		pace->allowance_bytes = LIMIT_PACE_BURST_BYTES;
+}
+
+bool pace_try_take(struct pace *pace, uint32_t bytes, uint64_t now_ns, uint64_t *ready_ns)
+{
+	uint64_t missing_bytes;
+
+	assert(bytes <= LIMIT_PACE_BURST_BYTES / 2);
+	grow(pace, now_ns);
+	if (pace->allowance_bytes >= bytes) {
+		pace->allowance_bytes -= bytes;
+		return true;
+	}
+	missing_bytes = LIMIT_PACE_BURST_BYTES / 2 - pace->allowance_bytes;
+	*ready_ns = pace->counted_ns + missing_bytes * NS_PER_MS / LIMIT_PACE_BYTES_PER_MS + 1;
+	return false;
+}

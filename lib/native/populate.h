@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Brings pages of this process into being, and so proves that the process itself may use them. The
+ * daemon must not be the one to find out: through /proc/self/mem it could write even where the
+ * process cannot.
+ */
+#ifndef RNIC_NATIVE_POPULATE_H
+#define RNIC_NATIVE_POPULATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * -EINVAL: the range wraps. -EFAULT: part of it is not mapped, or not readable (`for_writing`: not
+ * writable).
+ */
+int rnic_populate(const void *address, size_t length, bool for_writing);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Protection domains, thread domains, and parent domains, which are a protection domain in other
+ * clothes.
+ *
+ * A thread domain promises that its objects are used by one thread, so that locks could be left
+ * out; ours cost next to nothing when nobody else wants them, so they stay. The memory of queues is
+ * made by the daemon, so a parent domain's allocator has nothing to allocate and is never called.
+ */
+#include "verbs/ibv_session.h"
+#include "verbs/ibv_translate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct rnic_verbs_pd *pd = calloc(1, sizeof(*pd));
+	int error;
+
+	if (pd == NULL)
+		return rnic_verbs_null(ENOMEM);
+	error = rnic_alloc_pd(rnic_verbs_native(context), &pd->native);
+	if (error != 0) {
+		free(pd);
+		return rnic_verbs_null(-error);
+	}
+	rnic_verbs_export_add(context, &pd->export, RNIC_VERBS_EXPORT_PD, 0);
+	pd->pd.context = context;
+	pd->pd.handle = pd->export.handle;
+	return &pd->pd;
+}
+
+static int dealloc_parent_domain(struct rnic_verbs_pd *pd)
+{
+	atomic_fetch_sub(&pd->parent->users, 1);
+	if (pd->td != NULL)
+		atomic_fetch_sub(&pd->td->users, 1);
+	free(pd);
+	return 0;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *ibv)
+{
+	struct rnic_verbs_pd *pd = rnic_verbs_pd(ibv);
+	int error;
+
+	if (atomic_load(&pd->users) != 0)
+		return rnic_verbs_errno(-EBUSY);
+	if (pd->parent != NULL)
+		return dealloc_parent_domain(pd);
+	error = rnic_dealloc_pd(pd->native);
+	if (error != 0)
+		return rnic_verbs_errno(error);
+	rnic_verbs_export_remove(ibv->context, &pd->export);
+	free(pd);
+	return 0;
+}
+
+struct ibv_pd *rnic_verbs_alloc_parent_domain(struct ibv_context *context,
+					      struct ibv_parent_domain_init_attr *attributes)
+{
+	const uint32_t known =
+		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	struct rnic_verbs_pd *pd;
+
+	if ((attributes->comp_mask & ~known) != 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	if (attributes->pd == NULL || attributes->pd->context != context ||
+	    (attributes->td != NULL && attributes->td->context != context))
+		return rnic_verbs_null(EINVAL);
+	pd = calloc(1, sizeof(*pd));
+	if (pd == NULL)
+		return rnic_verbs_null(ENOMEM);
+	pd->pd.context = context;
+	pd->pd.handle = attributes->pd->handle;
+	pd->parent = rnic_verbs_pd(attributes->pd);
+	pd->native = pd->parent->native;
+	atomic_fetch_add(&pd->parent->users, 1);
+	if (attributes->td != NULL) {
+		pd->td = RNIC_CONTAINER_OF(attributes->td, struct rnic_verbs_td, td);
+		atomic_fetch_add(&pd->td->users, 1);
+	}
+	return &pd->pd;
+}
+
+struct ibv_td *rnic_verbs_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attributes)
+{
+	struct rnic_verbs_td *td;
+
+	if (attributes->comp_mask != 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	td = calloc(1, sizeof(*td));
+	if (td == NULL)
+		return rnic_verbs_null(ENOMEM);
+	td->td.context = context;
+	return &td->td;
+}
+
+int rnic_verbs_dealloc_td(struct ibv_td *ibv)
+{
+	struct rnic_verbs_td *td = RNIC_CONTAINER_OF(ibv, struct rnic_verbs_td, td);
+
+	if (atomic_load(&td->users) != 0)
+		return rnic_verbs_errno(-EBUSY);
+	free(td);
+	return 0;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The extended face of a queue pair: requests are put together call by call between start and
+ * complete, which then makes them all visible, or none.
+ *
+ * A request goes into the native queue when the next one begins or the batch ends, for only then is
+ * it known to be whole; until the end the daemon sees nothing of it. The first error is kept, what
+ * comes after it is ignored, and complete rolls back and returns it. The caller holds the queue
+ * pair's mutex from start to the end.
+ */
+#include "native/rnic_post.h"
+#include "verbs/ibv_objects.h"
+#include "verbs/ibv_translate.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rnic_verbs_send_batch {
+	struct rnic_send_wr request; /* what is put together, if is_open */
+	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
+	bool is_open;
+	bool holds_queue;
+	int error; /* negative errno */
+	uint32_t max_inline_bytes;
+	uint8_t inline_bytes[];
+};
+
+static struct rnic_verbs_qp *from_ex(struct ibv_qp_ex *qp)
+{
+	return RNIC_CONTAINER_OF(qp, struct rnic_verbs_qp, qp_ex);
+}
+
+static void batch_fail(struct rnic_verbs_send_batch *batch, int error)
+{
+	if (batch->error == 0)
+		batch->error = error;
+}
+
+/* Moves the request that was put together into the queue. */
+static void batch_close_request(struct rnic_verbs_qp *qp)
+{
+	struct rnic_verbs_send_batch *batch = qp->batch;
+	int error;
+
+	if (!batch->is_open)
+		return;
+	batch->is_open = false;
+	if (batch->error != 0)
+		return;
+	error = rnic_send_append(qp->native, &batch->request);
+	if (error != 0)
+		batch_fail(batch, error);
+}
+
+static struct rnic_send_wr *batch_open_request(struct ibv_qp_ex *ibv, enum rnic_wr_opcode opcode)
+{
+	const unsigned known = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
+	struct rnic_verbs_qp *qp = from_ex(ibv);
+	struct rnic_verbs_send_batch *batch = qp->batch;
+
+	batch_close_request(qp);
+	batch->request = (struct rnic_send_wr){
+		.wr_id = ibv->wr_id,
+		.sge_list = batch->elements,
+		.opcode = (uint8_t)opcode,
+		.flags = (uint8_t)(ibv->wr_flags & known),
+	};
+	batch->is_open = true;
+	return &batch->request;
+}
+
+/* ---- the batch ---- */
+
+static void wr_start(struct ibv_qp_ex *ibv)
+{
+	struct rnic_verbs_qp *qp = from_ex(ibv);
+	struct rnic_verbs_send_batch *batch = qp->batch;
+
+	pthread_mutex_lock(&qp->qp.mutex);
+	batch->is_open = false;
+	batch->error = rnic_send_begin(qp->native);
+	batch->holds_queue = batch->error == 0;
+}
+
+static int wr_complete(struct ibv_qp_ex *ibv)
+{
+	struct rnic_verbs_qp *qp = from_ex(ibv);
+	struct rnic_verbs_send_batch *batch = qp->batch;
+	int error;
+
+	batch_close_request(qp);
+	error = batch->error;
+	if (error == 0)
+		rnic_send_end(qp->native);
+	else if (batch->holds_queue)
+		rnic_send_abort(qp->native);
+	pthread_mutex_unlock(&qp->qp.mutex);
+	return rnic_verbs_errno(error);
+}
+
+static void wr_abort(struct ibv_qp_ex *ibv)
+{
+	struct rnic_verbs_qp *qp = from_ex(ibv);
+
+	if (qp->batch->holds_queue)
+		rnic_send_abort(qp->native);
+	pthread_mutex_unlock(&qp->qp.mutex);
+}
+
+/* ---- the operations ---- */
+
+static void set_remote(struct rnic_send_wr *request, uint32_t rkey, uint64_t address)
+{
+	request->rkey = rkey;
+	request->remote_address = address;
+}
+
+static void wr_send(struct ibv_qp_ex *qp)
+{
+	batch_open_request(qp, RNIC_WR_SEND);
+}
+
+static void wr_send_imm(struct ibv_qp_ex *qp, __be32 immediate)
+{
+	batch_open_request(qp, RNIC_WR_SEND_WITH_IMM)->immediate = ntohl(immediate);
+}
+
+static void wr_send_inv(struct ibv_qp_ex *qp, uint32_t rkey)
+{
+	batch_open_request(qp, RNIC_WR_SEND_WITH_INVALIDATE)->immediate = rkey;
+}
+
+static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)
+{
+	batch_open_request(qp, RNIC_WR_LOCAL_INVALIDATE)->immediate = rkey;
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address)
+{
+	set_remote(batch_open_request(qp, RNIC_WR_RDMA_READ), rkey, address);
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address)
+{
+	set_remote(batch_open_request(qp, RNIC_WR_RDMA_WRITE), rkey, address);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address,
+			      __be32 immediate)
+{
+	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_RDMA_WRITE_WITH_IMM);
+
+	set_remote(request, rkey, address);
+	request->immediate = ntohl(immediate);
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address,
+			      uint64_t compare, uint64_t swap)
+{
+	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_ATOMIC_COMPARE_SWAP);
+
+	set_remote(request, rkey, address);
+	request->atomic.compare = compare;
+	request->atomic.swap_or_add = swap;
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, uint64_t add)
+{
+	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_ATOMIC_FETCH_ADD);
+
+	set_remote(request, rkey, address);
+	request->atomic.swap_or_add = add;
+}
+
+/*
+ * Stands for every operation, known and later, that the queue pair was not created with; further
+ * arguments are of no interest, which the calling conventions of all supported machines allow.
+ */
+static void wr_not_served(struct ibv_qp_ex *qp)
+{
+	batch_fail(from_ex(qp)->batch, -EOPNOTSUPP);
+}
+
+/* ---- what belongs to an operation ---- */
+
+static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t remote_qpn,
+			   uint32_t remote_qkey)
+{
+	struct rnic_send_wr *request = &from_ex(qp)->batch->request;
+
+	request->datagram.ah = rnic_verbs_ah(ah)->native;
+	request->datagram.remote_qpn = remote_qpn;
+	request->datagram.remote_qkey = remote_qkey;
+}
+
+static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t address, uint32_t length)
+{
+	struct rnic_verbs_send_batch *batch = from_ex(qp)->batch;
+
+	batch->elements[0] = (struct rnic_sge){.address = address, .length = length, .lkey = lkey};
+	batch->request.sge_count = 1;
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *list)
+{
+	struct rnic_verbs_send_batch *batch = from_ex(qp)->batch;
+
+	if (count > RNIC_VERBS_SGE_MAX) {
+		batch_fail(batch, -EINVAL);
+		return;
+	}
+	if (count > 0)
+		memcpy(batch->elements, list, count * sizeof(*list));
+	batch->request.sge_count = (uint32_t)count;
+}
+
+/* The caller may reuse the data at once, so it is copied here and not when the request is whole. */
+static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t count,
+				    const struct ibv_data_buf *list)
+{
+	struct rnic_verbs_send_batch *batch = from_ex(qp)->batch;
+	uint32_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].length > batch->max_inline_bytes - bytes) {
+			batch_fail(batch, -EINVAL);
+			return;
+		}
+		if (list[i].length > 0)
+			memcpy(batch->inline_bytes + bytes, list[i].addr, list[i].length);
+		bytes += (uint32_t)list[i].length;
+	}
+	batch->elements[0] = (struct rnic_sge){
+		.address = (uintptr_t)batch->inline_bytes,
+		.length = bytes,
+	};
+	batch->request.sge_count = 1;
+	batch->request.flags |= RNIC_SEND_INLINE;
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *qp, void *data, size_t length)
+{
+	const struct ibv_data_buf whole = {.addr = data, .length = length};
+
+	wr_set_inline_data_list(qp, 1, &whole);
+}
+
+/* ---- the face ---- */
+
+uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type)
+{
+	const uint64_t datagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	const uint64_t unreliable =
+		datagram | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+
+	switch (type) {
+	case IBV_QPT_RC:
+		return unreliable | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	case IBV_QPT_UC:
+		return unreliable;
+	case IBV_QPT_UD:
+		return datagram;
+	default:
+		return 0;
+	}
+}
+
+static void fill_operations(struct ibv_qp_ex *qp, uint64_t operations)
+{
+	if ((operations & IBV_QP_EX_WITH_SEND) != 0)
+		qp->wr_send = wr_send;
+	if ((operations & IBV_QP_EX_WITH_SEND_WITH_IMM) != 0)
+		qp->wr_send_imm = wr_send_imm;
+	if ((operations & IBV_QP_EX_WITH_SEND_WITH_INV) != 0)
+		qp->wr_send_inv = wr_send_inv;
+	if ((operations & IBV_QP_EX_WITH_LOCAL_INV) != 0)
+		qp->wr_local_inv = wr_local_inv;
+	if ((operations & IBV_QP_EX_WITH_RDMA_READ) != 0)
+		qp->wr_rdma_read = wr_rdma_read;
+	if ((operations & IBV_QP_EX_WITH_RDMA_WRITE) != 0)
+		qp->wr_rdma_write = wr_rdma_write;
+	if ((operations & IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM) != 0)
+		qp->wr_rdma_write_imm = wr_rdma_write_imm;
+	if ((operations & IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP) != 0)
+		qp->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	if ((operations & IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD) != 0)
+		qp->wr_atomic_fetch_add = wr_atomic_fetch_add;
+}
+
+static void fill_rest(struct ibv_qp_ex *qp)
+{
+	if (qp->qp_base.qp_type == IBV_QPT_UD)
+		qp->wr_set_ud_addr = wr_set_ud_addr;
+	qp->wr_set_sge = wr_set_sge;
+	qp->wr_set_sge_list = wr_set_sge_list;
+	qp->wr_set_inline_data = wr_set_inline_data;
+	qp->wr_set_inline_data_list = wr_set_inline_data_list;
+	qp->wr_start = wr_start;
+	qp->wr_complete = wr_complete;
+	qp->wr_abort = wr_abort;
+}
+
+int rnic_verbs_add_send_batch(struct rnic_verbs_qp *qp, uint64_t send_operations,
+			      uint32_t max_inline_bytes)
+{
+	void (*const not_served)(struct ibv_qp_ex *) = wr_not_served;
+	uint8_t *member = (uint8_t *)&qp->qp_ex.wr_atomic_cmp_swp;
+
+	qp->batch = calloc(1, sizeof(*qp->batch) + max_inline_bytes);
+	if (qp->batch == NULL)
+		return -ENOMEM;
+	qp->batch->max_inline_bytes = max_inline_bytes;
+	for (; member + sizeof(not_served) <= qp->view + sizeof(qp->view);
+	     member += sizeof(not_served))
+		memcpy(member, &not_served, sizeof(not_served));
+	fill_operations(&qp->qp_ex, send_operations);
+	fill_rest(&qp->qp_ex);
+	return 0;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "verbs/ibv_session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct rnic_verbs_session {
+	struct rnic_verbs_session *next;
+	struct rnic_verbs_device *device;
+	struct rnic_context *native;
+	dev_t file_device;
+	ino_t file_inode;
+	unsigned references;
+	uint32_t last_handle;
+	size_t dm_bytes;
+	struct rnic_verbs_export *exports;
+};
+
+/* Guards the list and everything in it that changes. Never held during a call into the daemon. */
+static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rnic_verbs_session *sessions;
+static pthread_once_t fork_handlers_once = PTHREAD_ONCE_INIT;
+
+static void lock_sessions(void)
+{
+	pthread_mutex_lock(&sessions_lock);
+}
+
+static void unlock_sessions(void)
+{
+	pthread_mutex_unlock(&sessions_lock);
+}
+
+static void install_fork_handlers(void)
+{
+	pthread_atfork(lock_sessions, unlock_sessions, unlock_sessions);
+}
+
+/* An empty file that only says, by being the same one, that descriptors mean the same session. */
+static int create_cmd_file(struct rnic_verbs_session *session, int *cmd_fd)
+{
+	struct stat status;
+	int error;
+	int fd = memfd_create("rnic-session", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) != 0) {
+		error = -errno;
+		close(fd);
+		return error;
+	}
+	session->file_device = status.st_dev;
+	session->file_inode = status.st_ino;
+	*cmd_fd = fd;
+	return 0;
+}
+
+int rnic_verbs_session_open(struct rnic_verbs_device *device, struct rnic_verbs_session **opened,
+			    int *cmd_fd)
+{
+	struct rnic_verbs_session *session = calloc(1, sizeof(*session));
+	int error;
+
+	if (session == NULL)
+		return -ENOMEM;
+	error = rnic_open(NULL, &session->native);
+	if (error != 0)
+		goto free_session;
+	error = create_cmd_file(session, cmd_fd);
+	if (error != 0)
+		goto close_native;
+	session->device = device;
+	session->references = 1;
+	pthread_once(&fork_handlers_once, install_fork_handlers);
+	lock_sessions();
+	session->next = sessions;
+	sessions = session;
+	unlock_sessions();
+	*opened = session;
+	return 0;
+
+close_native:
+	rnic_close(session->native);
+free_session:
+	free(session);
+	return error;
+}
+
+int rnic_verbs_session_find(int cmd_fd, struct rnic_verbs_session **found)
+{
+	struct rnic_verbs_session *session;
+	struct stat status;
+
+	if (fstat(cmd_fd, &status) != 0)
+		return -errno;
+	lock_sessions();
+	session = sessions;
+	while (session != NULL &&
+	       (session->file_device != status.st_dev || session->file_inode != status.st_ino))
+		session = session->next;
+	if (session != NULL)
+		session->references++;
+	unlock_sessions();
+	if (session == NULL)
+		return -EOPNOTSUPP;
+	*found = session;
+	return 0;
+}
+
+void rnic_verbs_session_release(struct rnic_verbs_session *session)
+{
+	struct rnic_verbs_session **link = &sessions;
+	bool is_last;
+
+	lock_sessions();
+	is_last = --session->references == 0;
+	if (is_last) {
+		while (*link != session)
+			link = &(*link)->next;
+		*link = session->next;
+	}
+	unlock_sessions();
+	if (!is_last)
+		return;
+	rnic_close(session->native);
+	free(session);
+}
+
+struct rnic_context *rnic_verbs_session_native(const struct rnic_verbs_session *session)
+{
+	return session->native;
+}
+
+struct rnic_verbs_device *rnic_verbs_session_device(const struct rnic_verbs_session *session)
+{
+	return session->device;
+}
+
+void rnic_verbs_export_add(struct ibv_context *context, struct rnic_verbs_export *export,
+			   enum rnic_verbs_export_kind kind, uint32_t key)
+{
+	struct rnic_verbs_session *session = rnic_verbs_context(context)->session;
+
+	lock_sessions();
+	export->kind = kind;
+	export->handle = ++session->last_handle;
+	export->key = key;
+	export->next = session->exports;
+	session->exports = export;
+	unlock_sessions();
+}
+
+void rnic_verbs_export_remove(struct ibv_context *context, struct rnic_verbs_export *export)
+{
+	struct rnic_verbs_session *session = rnic_verbs_context(context)->session;
+
+	lock_sessions();
+	for (struct rnic_verbs_export **link = &session->exports; *link != NULL;
+	     link = &(*link)->next) {
+		if (*link == export) {
+			*link = export->next;
+			break;
+		}
+	}
+	unlock_sessions();
+}
+
+struct rnic_verbs_export *rnic_verbs_export_find(struct ibv_context *context,
+						 enum rnic_verbs_export_kind kind, uint32_t handle)
+{
+	struct rnic_verbs_export *export;
+
+	lock_sessions();
+	export = rnic_verbs_context(context)->session->exports;
+	while (export != NULL && (export->kind != kind || export->handle != handle))
+		export = export->next;
+	unlock_sessions();
+	return export;
+}
+
+struct rnic_verbs_mr *rnic_verbs_mr_of_key(struct ibv_context *context, uint32_t lkey)
+{
+	struct rnic_verbs_export *export;
+
+	lock_sessions();
+	export = rnic_verbs_context(context)->session->exports;
+	while (export != NULL && (export->kind != RNIC_VERBS_EXPORT_MR || export->key != lkey))
+		export = export->next;
+	unlock_sessions();
+	return export == NULL ? NULL : RNIC_CONTAINER_OF(export, struct rnic_verbs_mr, export);
+}
+
+int rnic_verbs_dm_take(struct ibv_context *context, size_t bytes)
+{
+	struct rnic_verbs_session *session = rnic_verbs_context(context)->session;
+	bool has_room;
+
+	lock_sessions();
+	has_room = bytes <= RNIC_VERBS_DM_BYTES_MAX - session->dm_bytes;
+	if (has_room)
+		session->dm_bytes += bytes;
+	unlock_sessions();
+	return has_room ? 0 : -ENOMEM;
+}
+
+void rnic_verbs_dm_give_back(struct ibv_context *context, size_t bytes)
+{
+	lock_sessions();
+	rnic_verbs_context(context)->session->dm_bytes -= bytes;
+	unlock_sessions();
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/datagram.h"
+
+#include "engine_fixture.h"
+#include "engine/ah.h"
+#include "wire/gid.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEADER_BYTES 40
+
+struct bench {
+	struct engine_fixture *fixture;
+	struct ah ah;
+	struct pd other_pd;
+	struct ah foreign_ah;
+};
+
+static struct bench bench_start(void)
+{
+	struct fixture_options options = fixture_defaults;
+	struct bench bench = {0};
+	struct rnic_path path = {.hop_limit = 33, .traffic_class = 44, .port = 1, .is_global = 1};
+
+	options.type = RNIC_QP_TYPE_UD;
+	bench.fixture = fixture_create(&options);
+	path.dest_gid = rnic_gid_from_ipv4((const uint8_t[]){198, 51, 100, 7});
+	assert_int_equal(ah_init(&bench.fixture->engine, &bench.ah, &bench.fixture->pd, &path), 0);
+	return bench;
+}
+
+static void bench_stop(struct bench *bench)
+{
+	ah_fini(&bench->ah);
+	fixture_destroy(bench->fixture);
+}
+
+static void post(struct bench *bench, const struct ah *ah, uint32_t qkey, uint32_t length)
+{
+	struct work work = fixture_work(RNIC_WR_SEND, 9, length);
+	struct rnic_sge sge = fixture_sge(bench->fixture, 0, length);
+
+	work.datagram.ah = ah;
+	work.datagram.remote_qpn = 0xabcdef;
+	work.datagram.remote_qkey = qkey;
+	fixture_post(bench->fixture, &work, &sge);
+}
+
+static void a_datagram_carries_its_address(void **state)
+{
+	struct bench bench = bench_start();
+	const struct rnic_packet *packet = &bench.fixture->sent.packet;
+
+	(void)state;
+	post(&bench, &bench.ah, 0x1234, 700);
+	memset(&bench.ah.path, 0, sizeof(bench.ah.path)); /* the entry has its own copy */
+	assert_true(fixture_transmit(bench.fixture));
+	assert_string_equal(packet->row->name, "UD SEND ONLY");
+	assert_int_equal(packet->dest_qpn, 0xabcdef);
+	assert_int_equal(packet->qkey, 0x1234);
+	assert_int_equal(packet->source_qpn, bench.fixture->qp->qpn);
+	assert_int_equal(packet->psn.value, fixture_defaults.sq_psn);
+	assert_int_equal(packet->addresses.hop_limit, 33);
+	assert_int_equal(packet->addresses.traffic_class, 44);
+	assert_int_equal(packet->addresses.dest.bytes[15], 7);
+	assert_memory_equal(&packet->addresses.source, &bench.fixture->own_gid, 16);
+	assert_false(packet->ack_request);
+	assert_int_equal(bench.fixture->completion_count, 0);
+	engine_packets_read(&bench.fixture->engine, bench.fixture->now_ns);
+	assert_int_equal(bench.fixture->completion_count, 1);
+	assert_int_equal(bench.fixture->completions[0].status, RNIC_WC_SUCCESS);
+	bench_stop(&bench);
+}
+
+/* IBTA 1.4, 10.2.5: with the highest bit set the QP's own Q_Key goes out. */
+static void the_controlled_qkey_is_the_qps(void **state)
+{
+	struct bench bench = bench_start();
+
+	(void)state;
+	post(&bench, &bench.ah, 0x80000000, 1);
+	assert_true(fixture_transmit(bench.fixture));
+	assert_int_equal(bench.fixture->sent.packet.qkey, FIXTURE_QKEY);
+	engine_packets_read(&bench.fixture->engine, bench.fixture->now_ns);
+	bench_stop(&bench);
+}
+
+/* What is wrong with a send stops the sends, until the QP is brought back to RTS. */
+static void wrong_sends_lead_into_sqe(void **state)
+{
+	struct bench bench = bench_start();
+	struct engine_fixture *fixture = bench.fixture;
+	const struct rnic_qp_attributes to_rts = {.state = RNIC_QP_STATE_RTS};
+	const struct {
+		const struct ah *ah;
+		uint32_t length;
+		enum rnic_wc_status status;
+	} cases[] = {
+		{&bench.ah, RNIC_PAYLOAD_BYTES_MAX + 1, RNIC_WC_LOC_LEN_ERR},
+		{&bench.foreign_ah, 100, RNIC_WC_LOC_QP_OP_ERR},
+		{NULL, 100, RNIC_WC_LOC_QP_OP_ERR},
+	};
+
+	(void)state;
+	bench.foreign_ah = (struct ah){.pd = &bench.other_pd, .path = bench.ah.path};
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		uint32_t before = fixture->completion_count;
+
+		post(&bench, cases[i].ah, 1, cases[i].length);
+		post(&bench, &bench.ah, 1, 100);
+		assert_false(fixture_transmit(fixture));
+		assert_int_equal(fixture->completion_count, before + 2);
+		assert_int_equal(fixture->completions[before].status, cases[i].status);
+		assert_int_equal(fixture->completions[before + 1].status, RNIC_WC_WR_FLUSH_ERR);
+		assert_int_equal(fixture->qp->state, RNIC_QP_STATE_SQE);
+		post(&bench, &bench.ah, 1, 100);
+		assert_int_equal(fixture->completions[before + 2].status, RNIC_WC_WR_FLUSH_ERR);
+		assert_int_equal(qp_modify(fixture->qp, &to_rts, RNIC_QP_ATTR_STATE), 0);
+		post(&bench, &bench.ah, 1, 100);
+		assert_true(fixture_transmit(fixture));
+		engine_packets_read(&fixture->engine, fixture->now_ns);
+		assert_int_equal(fixture->completions[before + 3].status, RNIC_WC_SUCCESS);
+	}
+	bench_stop(&bench);
+}
+
+/* Those built before are done; the QP sends nothing that could not be read. */
+static void payload_that_cannot_be_read_stops_the_sends(void **state)
+{
+	struct bench bench = bench_start();
+	struct engine_fixture *fixture = bench.fixture;
+	uint32_t psn = fixture_defaults.sq_psn;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		post(&bench, &bench.ah, 1, 100);
+	assert_int_equal(fixture_transmit_all(fixture), 3);
+	engine_payload_failed(&fixture->engine, fixture->qp, rnic_psn(psn + 1), false, -14,
+			      fixture->now_ns);
+	engine_packets_read(&fixture->engine, fixture->now_ns);
+	assert_int_equal(fixture->completion_count, 3);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_SUCCESS);
+	assert_int_equal(fixture->completions[1].status, RNIC_WC_LOC_PROT_ERR);
+	assert_int_equal(fixture->completions[2].status, RNIC_WC_WR_FLUSH_ERR);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_SQE);
+	bench_stop(&bench);
+}
+
+static struct rnic_packet datagram(const struct engine_fixture *fixture, const uint8_t *payload,
+				   uint32_t bytes)
+{
+	struct rnic_packet packet =
+		fixture_packet(fixture, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY, 5);
+
+	packet.addresses.hop_limit = 61;
+	packet.payload = payload;
+	packet.payload_bytes = bytes;
+	return packet;
+}
+
+static void a_receive_shows_header_and_payload(void **state)
+{
+	static const uint8_t payload[] = "the payload";
+	struct bench bench = bench_start();
+	struct engine_fixture *fixture = bench.fixture;
+	struct rnic_packet packet = datagram(fixture, payload, sizeof(payload));
+	const uint8_t *bytes = fixture->memory.bytes + 5000;
+	const struct completion *completion = &fixture->completions[0];
+	static const uint8_t zeros[20];
+
+	(void)state;
+	fixture_post_receive(fixture, 77, 5000, HEADER_BYTES + sizeof(payload));
+	fixture_receive(fixture, &packet);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_int_equal(completion->wr_id, 77);
+	assert_int_equal(completion->status, RNIC_WC_SUCCESS);
+	assert_int_equal(completion->byte_count, HEADER_BYTES + sizeof(payload));
+	assert_int_equal(completion->source_qpn, FIXTURE_DEST_QPN);
+	assert_int_equal(completion->wc_flags, RNIC_WC_GRH);
+	assert_memory_equal(bytes, zeros, sizeof(zeros));
+	assert_int_equal(bytes[20], 0x45);
+	assert_int_equal(bytes[28], 61);
+	assert_memory_equal(bytes + 32, fixture->peer_gid.bytes + 12, 4);
+	assert_memory_equal(bytes + 36, fixture->own_gid.bytes + 12, 4);
+	assert_memory_equal(bytes + HEADER_BYTES, payload, sizeof(payload));
+	bench_stop(&bench);
+}
+
+static void what_cannot_be_received_is_dropped_and_counted(void **state)
+{
+	static const uint8_t payload[100];
+	struct bench bench = bench_start();
+	struct engine_fixture *fixture = bench.fixture;
+	const uint64_t *counters = fixture->engine.counters;
+	struct rnic_packet packet = datagram(fixture, payload, sizeof(payload));
+
+	(void)state;
+	packet.qkey++;
+	fixture_receive(fixture, &packet);
+	assert_int_equal(counters[COUNTER_DROPPED_BAD_QKEY], 1);
+	packet.qkey--;
+	fixture_receive(fixture, &packet);
+	assert_int_equal(counters[COUNTER_DROPPED_NO_RECEIVE], 1);
+	fixture_post_receive(fixture, 1, 0, HEADER_BYTES + sizeof(payload) - 1);
+	fixture_receive(fixture, &packet);
+	assert_int_equal(counters[COUNTER_DROPPED_MESSAGES], 2);
+	assert_int_equal(fixture->completion_count, 0);
+	packet.payload_bytes--; /* the receive is still there */
+	fixture_receive(fixture, &packet);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_RTS);
+	assert_int_equal(fixture->event_count, 0);
+	bench_stop(&bench);
+}
+
+static void a_receive_without_rights_is_an_error_of_ours(void **state)
+{
+	struct bench bench = bench_start();
+	struct engine_fixture *fixture = bench.fixture;
+	struct rnic_packet packet = datagram(fixture, NULL, 0);
+
+	(void)state;
+	fixture->mr.access = 0;
+	fixture_post_receive(fixture, 1, 0, 100);
+	fixture_receive(fixture, &packet);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_LOC_PROT_ERR);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
+	bench_stop(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_datagram_carries_its_address),
+		cmocka_unit_test(the_controlled_qkey_is_the_qps),
+		cmocka_unit_test(wrong_sends_lead_into_sqe),
+		cmocka_unit_test(payload_that_cannot_be_read_stops_the_sends),
+		cmocka_unit_test(a_receive_shows_header_and_payload),
+		cmocka_unit_test(what_cannot_be_received_is_dropped_and_counted),
+		cmocka_unit_test(a_receive_without_rights_is_an_error_of_ours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/mr.h"
+
+#include "engine_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define NEW_IOVA UINT64_C(0x5000)
+
+static void test_change_keeps_the_key(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct engine *engine = &fixture->engine;
+	struct mr *mr = &fixture->mr;
+	const uint32_t key = mr->key;
+	const uint32_t references = fixture->pd.references;
+	struct pd other = {0};
+	struct mr wanted = *mr;
+	uint64_t offset = 0;
+
+	(void)state;
+	wanted.pd = &other;
+	wanted.iova = NEW_IOVA;
+	wanted.length = 64;
+	wanted.access = RNIC_ACCESS_REMOTE_READ;
+	wanted.key = 0;
+	mr_change(engine, mr, &wanted);
+	assert_int_equal(mr->key, key);
+	assert_int_equal(other.references, 1);
+	assert_int_equal(fixture->pd.references, references - 1);
+	assert_ptr_equal(
+		mr_find(engine, key, &other, RNIC_ACCESS_REMOTE_READ, NEW_IOVA + 8, 56, &offset),
+		mr);
+	assert_int_equal(offset, mr->region_offset + 8);
+	assert_null(
+		mr_find(engine, key, &fixture->pd, RNIC_ACCESS_REMOTE_READ, NEW_IOVA, 1, &offset));
+	assert_null(mr_find(engine, key, &other, RNIC_ACCESS_REMOTE_WRITE, NEW_IOVA, 1, &offset));
+	assert_null(mr_find(engine, key, &other, RNIC_ACCESS_REMOTE_READ, NEW_IOVA, 65, &offset));
+	assert_null(
+		mr_find(engine, key, &other, RNIC_ACCESS_REMOTE_READ, FIXTURE_IOVA, 1, &offset));
+
+	wanted.pd = &fixture->pd;
+	mr_change(engine, mr, &wanted);
+	assert_int_equal(other.references, 0);
+	assert_int_equal(fixture->pd.references, references);
+	fixture_destroy(fixture);
+}
+
+/* No access with bytes is within a region without any. */
+static void test_region_of_no_bytes(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct mr wanted = fixture->mr;
+	uint64_t offset = 0;
+
+	(void)state;
+	wanted.length = 0;
+	mr_change(&fixture->engine, &fixture->mr, &wanted);
+	assert_null(mr_find(&fixture->engine, fixture->mr.key, &fixture->pd, 0, FIXTURE_IOVA, 1,
+			    &offset));
+	assert_ptr_equal(mr_find(&fixture->engine, fixture->mr.key, &fixture->pd, 0, FIXTURE_IOVA,
+				 0, &offset),
+			 &fixture->mr);
+	fixture_destroy(fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_change_keeps_the_key),
+		cmocka_unit_test(test_region_of_no_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Two devices on the loopback interface and groups between them. */
+#include "port/multicast.h"
+
+#include "port/udp_port.h"
+#include "port_fixture.h"
+#include "wire/icrc.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <poll.h>
+#include <string.h>
+
+#define WAIT_MS	    5000
+#define WATCHES_MAX 4
+#define BYTES	    100
+
+struct watches {
+	struct pollfd fds[WATCHES_MAX];
+	nfds_t count;
+};
+
+static void add_watch(void *context, int fd, bool for_writing)
+{
+	struct watches *watches = context;
+
+	(void)for_writing;
+	assert_true(watches->count < WATCHES_MAX);
+	watches->fds[watches->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+static struct port *open_port(const struct rnic_gid *own)
+{
+	const struct udp_options options = {
+		.gids = own,
+		.gid_count = 1,
+		.netdev_index = if_nametoindex("lo"),
+		.segmentation = SEGMENTATION_OFF,
+	};
+	char text[PORT_TEXT_BYTES];
+	struct port *udp, *port;
+
+	assert_int_equal(udp_socket_open(&udp, &options, fixture_now_ns(), text), 0);
+	assert_int_equal(multicast_open(&port, udp, options.netdev_index, text), 0);
+	return port;
+}
+
+/* What arrives when the port's descriptors say so, within `wait_ms`. */
+static uint32_t receive(struct port *port, struct datagram *into, uint32_t max, int wait_ms)
+{
+	struct watches watches = {0};
+	uint32_t count;
+
+	port->ops->watch(port, add_watch, &watches);
+	do {
+		count = port->ops->receive(port, into, max, fixture_now_ns());
+	} while (count == 0 && poll(watches.fds, watches.count, wait_ms) > 0);
+	return count;
+}
+
+/* A group of this run's own. */
+static struct rnic_gid own_group(uint8_t number)
+{
+	struct rnic_gid group = fixture_own_gid(number);
+
+	group.bytes[12] = 239;
+	return group;
+}
+
+/* Every member hears what is sent, the sender's device too; nobody does after leaving. */
+static void members_hear_what_is_sent_to_their_group(void **state)
+{
+	const struct rnic_gid group = own_group(200);
+	struct rnic_gid own[2] = {fixture_own_gid(60), fixture_own_gid(61)};
+	struct port *ports[2] = {open_port(&own[0]), open_port(&own[1])};
+	struct datagram received[4];
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(multicast_join(ports[i], &group), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct datagram sent = fixture_datagram(i, &own[0], &group, BYTES);
+
+		fixture_transmit(ports[0], &sent, 1);
+		for (uint32_t j = 0; j < 2; j++) {
+			assert_int_equal(receive(ports[j], received, 4, WAIT_MS), 1);
+			assert_true(fixture_is_datagram(&received[0], i, BYTES));
+			assert_memory_equal(&received[0].addresses.dest, &group, sizeof(group));
+			assert_memory_equal(&received[0].addresses.source, &own[0], 16);
+			assert_int_not_equal(rnic_icrc_check(&received[0].addresses,
+							     received[0].bytes, received[0].length,
+							     NULL),
+					     RNIC_ICRC_BAD);
+		}
+	}
+	assert_int_equal(multicast_leave(ports[1], &group), 0);
+	assert_int_equal(multicast_leave(ports[1], &group), -EINVAL);
+	for (uint32_t i = 3; i < 4; i++) {
+		struct datagram sent = fixture_datagram(i, &own[0], &group, BYTES);
+
+		fixture_transmit(ports[0], &sent, 1);
+		/* When the one has it, the other would have it too. */
+		assert_int_equal(receive(ports[0], received, 4, WAIT_MS), 1);
+		assert_int_equal(receive(ports[1], received, 4, 0), 0);
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		ports[i]->ops->close(ports[i]);
+}
+
+static void there_is_an_end_of_groups(void **state)
+{
+	struct rnic_gid own = fixture_own_gid(62);
+	struct port *port = open_port(&own);
+	struct rnic_gid group = own_group(0);
+	int result;
+
+	(void)state;
+	/* The system's own limit (igmp_max_memberships) counts per socket: one group each. */
+	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++) {
+		group.bytes[15] = (uint8_t)i;
+		assert_int_equal(multicast_join(port, &group), 0);
+	}
+	group.bytes[15] = MULTICAST_GROUPS_MAX;
+	assert_int_equal(multicast_join(port, &group), -ENOSPC);
+	group.bytes[15] = 7;
+	assert_int_equal(multicast_leave(port, &group), 0);
+	result = multicast_join(port, &own);
+	assert_true(result < 0);
+	assert_int_equal(multicast_join(port, &group), 0);
+	port->ops->close(port);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(members_hear_what_is_sent_to_their_group),
+		cmocka_unit_test(there_is_an_end_of_groups),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
