@@ -5,14 +5,28 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 /*
  * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From
- * the first of these counts on it yields at every poll; at every multiple of the second it looks
- * whether the daemon still lives, which costs a system call.
+ * the first of these counts on it yields at every poll, from the second on it naps: a core that
+ * looks idle is where the scheduler puts a daemon, which a core full of yields is not. At every
+ * multiple of the third it looks whether the daemon still lives, which costs a system call.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
+#define EMPTY_POLLS_BEFORE_NAP	     256
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
+#define NAP_NS			     20000
+
+static void let_others_run(uint32_t empty_polls)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	if (empty_polls >= EMPTY_POLLS_BEFORE_NAP)
+		nanosleep(&nap, NULL);
+	else if (empty_polls >= EMPTY_POLLS_BEFORE_YIELD)
+		sched_yield();
+}
 
 /*
  * The queue pair that an entry speaks of, or NULL when it was destroyed. A slot that was given to a
@@ -121,7 +135,7 @@ int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion 
 		rnic_link_lose(&cq->context->link, taken);
 	else if (empty_polls % EMPTY_POLLS_PER_HANGUP_CHECK == 0)
 		rnic_link_check(&cq->context->link);
-	else if (empty_polls >= EMPTY_POLLS_BEFORE_YIELD)
-		sched_yield();
+	else
+		let_others_run(empty_polls);
 	return rnic_context_lost(cq->context);
 }
