@@ -93,17 +93,3 @@ void memory_batch_flush(struct memory_batch *batch)
 		}
 	}
 }
-
-void memory_batch_forget(struct memory_batch *batch, const void *owner)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < batch->count; i++) {
-		if (batch->origins[i].owner == owner)
-			continue;
-		batch->transfers[kept] = batch->transfers[i];
-		batch->origins[kept] = batch->origins[i];
-		kept++;
-	}
-	batch->count = kept;
-}

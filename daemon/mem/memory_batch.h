@@ -43,9 +43,6 @@ int memory_batch_add(struct memory_batch *batch, const struct memory_transfer *t
 /* Moves all that waits. Calls `failed` once for each transfer that failed. */
 void memory_batch_flush(struct memory_batch *batch);
 
-/* Takes back what waits for `owner`, which is about to go: nothing of it will be moved. */
-void memory_batch_forget(struct memory_batch *batch, const void *owner);
-
 static inline bool memory_batch_is_empty(const struct memory_batch *batch)
 {
 	return batch->count == 0;

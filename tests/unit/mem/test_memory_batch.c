@@ -217,23 +217,6 @@ static void each_owner_hears_of_its_own_failure(void **state)
 	assert_int_equal(b.bytes[7], 0);
 }
 
-static void what_is_forgotten_is_not_moved(void **state)
-{
-	static struct fake_region region;
-	int first, second;
-
-	(void)state;
-	make_region(&region, &region);
-	add(&region, 0, &first, 0);
-	add(&region, 1, &second, 0);
-	add(&region, 2, &first, 0);
-	memory_batch_forget(&batch, &first);
-	memory_batch_flush(&batch);
-	assert_int_equal(region.bytes[0], 0);
-	assert_int_equal(region.bytes[1], byte);
-	assert_int_equal(region.bytes[2], 0);
-}
-
 static void a_read_batch_reads(void **state)
 {
 	static struct fake_region region;
@@ -261,7 +244,6 @@ int main(void)
 		cmocka_unit_test_setup(a_full_batch_is_flushed_by_the_next_transfer, set_up),
 		cmocka_unit_test_setup(a_failure_is_told_and_stops_its_owner_only, set_up),
 		cmocka_unit_test_setup(each_owner_hears_of_its_own_failure, set_up),
-		cmocka_unit_test_setup(what_is_forgotten_is_not_moved, set_up),
 		cmocka_unit_test_setup(a_read_batch_reads, set_up),
 	};
 
