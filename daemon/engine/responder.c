@@ -56,6 +56,7 @@ int responder_start(struct qp *qp)
 	replay_fini(&responder->replays);
 	*responder = (struct responder){
 		.expected_psn = rnic_psn(qp->attributes.rq_psn),
+		.gap_end = rnic_psn(qp->attributes.rq_psn),
 		.receive_sges = responder->receive_sges,
 		.replays = replays,
 	};
@@ -453,13 +454,22 @@ static bool is_acknowledged(const struct rnic_packet *packet)
 	       packet->row->operation == RNIC_OPERATION_WRITE;
 }
 
+/* IBTA 1.4, 9.7.5.1. */
+static void ask_for_missing(struct qp *qp)
+{
+	struct responder *responder = &qp->responder;
+
+	responder->has_nak_pending = true;
+	owe(qp, verdict_row(VERDICT_SEQUENCE_GAP)->syndrome, responder->expected_psn);
+}
+
 /* The packet that was expected, and all checks passed. */
 static void accept(struct request *request)
 {
 	const struct rnic_packet *packet = request->packet;
 	struct qp *qp = request->qp;
 	struct responder *responder = &qp->responder;
-	/* A NAK that has not left yet is not wanted any more, but it stood for acknowledgements. */
+	/* A NAK that has not left yet asks for too much now, but it stood for acknowledgements. */
 	bool has_stale_nak = owes_nak(responder);
 	enum verdict verdict;
 
@@ -472,6 +482,10 @@ static void accept(struct request *request)
 		responder_refuse(request, verdict);
 	if (qp->state == RNIC_QP_STATE_ERR)
 		return;
+	if (rnic_psn_distance(responder->gap_end, responder->expected_psn) <= 0)
+		responder->gap_end = responder->expected_psn;
+	else if (has_stale_nak)
+		ask_for_missing(qp);
 	if (is_acknowledged(packet) && (packet->ack_request || has_stale_nak))
 		owe_acknowledge(qp, packet->psn);
 }
@@ -534,15 +548,15 @@ static void receive_duplicate(struct qp *qp, const struct rnic_packet *packet)
 		repeat_atomic(qp, replay);
 }
 
-/* Asks once for what is missing, then waits in silence for it (IBTA 1.4, 9.7.5.1). */
-static void receive_after_gap(struct qp *qp)
+/* Drops the packet, asks once for what is missing, and waits in silence for it. */
+static void receive_after_gap(struct qp *qp, struct rnic_psn psn)
 {
 	struct responder *responder = &qp->responder;
 
-	if (responder->has_nak_pending)
-		return;
-	responder->has_nak_pending = true;
-	owe(qp, verdict_row(VERDICT_SEQUENCE_GAP)->syndrome, responder->expected_psn);
+	if (rnic_psn_distance(psn, responder->gap_end) >= 0)
+		responder->gap_end = rnic_psn_add(psn, 1);
+	if (!responder->has_nak_pending)
+		ask_for_missing(qp);
 }
 
 /* Asks for the same packet again later; what follows it is a gap by then, and ignored. */
@@ -601,7 +615,7 @@ static void receive_reliable(struct request *request)
 		break;
 	case VERDICT_SEQUENCE_GAP:
 		engine->counters[COUNTER_OUT_OF_SEQUENCE_REQUESTS]++;
-		receive_after_gap(request->qp);
+		receive_after_gap(request->qp, request->packet->psn);
 		break;
 	case VERDICT_NO_RECEIVE:
 		receive_not_ready(request->qp, request->packet);

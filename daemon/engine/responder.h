@@ -31,6 +31,7 @@ struct request;
 
 struct responder {
 	struct rnic_psn expected_psn;
+	struct rnic_psn gap_end; /* one past the furthest packet that was dropped behind a gap */
 	uint32_t msn;
 
 	/* The message under way. */
