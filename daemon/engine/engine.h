@@ -4,8 +4,12 @@
  * packets, pulled for packets, and told the time; whoever drives it owns it and calls it from one
  * thread. Nothing in it is global, so a process can hold many.
  *
- * Objects (PD, MR, CQ, QP, AH) are made and destroyed by their own headers' calls between the four
- * below, never from within a sink callback.
+ *     engine_receive() ...   engine_flush()          a batch in, then its payload and completions
+ *     engine_transmit() ...  engine_packets_read()   a batch out, once its payload was read
+ *     engine_tick()                                  at engine_next_deadline_ns()
+ *
+ * Objects (PD, MR, CQ, QP, AH) are made and destroyed by their own headers' calls between those,
+ * never from within a sink callback.
  */
 #ifndef DAEMON_ENGINE_ENGINE_H
 #define DAEMON_ENGINE_ENGINE_H

@@ -20,9 +20,9 @@ enum {
 	LIMIT_QP_QUANTUM = 32,
 
 	/*
-	 * Bytes under way to one destination that nobody acknowledged yet, over all QPs. Bounded so
-	 * that they fit a peer's socket buffer even when its daemon does not run for a while; see
-	 * path.h.
+	 * Bytes under way to one destination that nobody acknowledged yet, over all RC QPs. Bounded
+	 * so that they fit a peer's socket buffer even when its daemon does not run for a while;
+	 * see path.h.
 	 */
 	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,

@@ -21,8 +21,8 @@ void pace_init(struct pace *pace);
 
 /*
  * Takes `bytes`, at most half a burst, off the allowance at `now_ns`. When they are not there,
- * takes nothing and sets `*ready_ns` to the instant at which half a burst will be: whoever has used
- * up its share sleeps for a while, instead of keeping the processor from the receiver.
+ * takes nothing and sets `*ready_ns` to the instant at which half a burst will be there: whoever
+ * has used up its share sleeps for a while, instead of keeping the processor from the receiver.
  */
 bool pace_try_take(struct pace *pace, uint32_t bytes, uint64_t now_ns, uint64_t *ready_ns);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the engine knows of the way to one destination address: how many bytes of requests are under
- * way there that nobody acknowledged, over all QPs, and how many may be.
+ * way there that nobody acknowledged, over all RC QPs, and how many may be. UC and UD are not
+ * acknowledged and take no part: see pace.h.
  *
- * The peer's packets wait in a socket buffer of a few megabytes until its daemon runs. Were every
- * QP to keep a window of its own, many QPs together would overrun it, and go-back-N would send
+ * Packets wait in the peer's socket buffer of a few megabytes until its daemon runs. Were every QP
+ * to keep a window of its own, many QPs together would overrun it, and go-back-N would send
  * everything twice. So the window belongs to the destination: it halves when a loss is noticed (at
  * most once a round trip), and grows by one packet for each window's worth of acknowledgements.
  *

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct pd {
-	uint32_t references; /* MRs, QPs, AHs, SRQs and windows that name it */
+	uint32_t references; /* MRs, QPs and AHs that name it */
 };
 
 #endif

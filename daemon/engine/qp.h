@@ -48,7 +48,7 @@ struct qp {
 	struct rnic_qp_capacities capacities;
 	struct rnic_qp_attributes attributes;
 	uint32_t path_mtu_bytes;
-	struct path *path; /* from RTR on */
+	struct path *path; /* from RTR on; UD: NULL */
 
 	struct send_queue send_queue;
 	struct requester requester;
@@ -74,8 +74,8 @@ struct qp_config {
 };
 
 /*
- * Makes a QP in RESET with a random QPN. References PD and CQs. -EOPNOTSUPP for a type that is not
- * built, -EINVAL for capacities beyond limits.h, -ENOMEM, -ENOSPC when all QPs are in use.
+ * Makes a QP in RESET with a random QPN. References PD and CQs. -EOPNOTSUPP for a type other than
+ * RC, UC and UD, -EINVAL for capacities beyond limits.h, -ENOMEM, -ENOSPC when all QPs are in use.
  */
 int qp_create(struct engine *engine, const struct qp_config *config, struct qp **qp);
 
@@ -84,8 +84,8 @@ void qp_destroy(struct qp *qp);
 
 /*
  * Changes state and attributes as IBTA 1.4, 11.2.5.2 says, by the table in qp_transition.h. -EINVAL
- * for a transition or an attribute that is not allowed, or a value out of range; nothing is changed
- * then.
+ * for a transition or an attribute that is not allowed, or a value out of range; -ENOMEM. Nothing
+ * is changed then.
  */
 int qp_modify(struct qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask);
 

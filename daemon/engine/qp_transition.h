@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state diagram of queue pairs as data: [from][to] -> allowed, and by service the attributes
- * that must and that may be given (IBTA 1.4, 10.3.1 and table 92).
+ * that must and that may be given (IBTA 1.4, 10.3.1 and 11.2.5.2).
  */
 #ifndef DAEMON_ENGINE_QP_TRANSITION_H
 #define DAEMON_ENGINE_QP_TRANSITION_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receive entries that the engine holds of a QP (or of an SRQ): a short private queue in front of
- * the client's ring. When it runs empty the sink is asked to refill it, so that no RNR NAK is sent
- * while the client's ring holds an entry that was visible when the packet came.
+ * Receive entries that the engine holds of a QP: a short private queue in front of the client's
+ * ring. When it runs empty the sink is asked to refill it, so that no RNR NAK is sent, and no UC or
+ * UD message dropped, while the client's ring holds an entry that was visible when the packet came.
  */
 #ifndef DAEMON_ENGINE_RECV_QUEUE_H
 #define DAEMON_ENGINE_RECV_QUEUE_H
@@ -29,7 +29,7 @@ struct recv_queue {
 	uint32_t pushed;
 	uint32_t taken;
 	uint32_t retired; /* entries completed: see struct completion */
-	void *user;	  /* the owner's: the QP or SRQ whose ring feeds this */
+	void *user;	  /* the owner's: the QP whose ring feeds this */
 };
 
 int recv_queue_init(struct recv_queue *queue, uint32_t sge_max); /* -ENOMEM */

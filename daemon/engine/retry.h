@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When to send again. A requester has one timer, which is one of two:
+ * When to send again. A requester has one timer. With RC it is one of two, with UC and UD, which
+ * send nothing twice, the third:
  *
  * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last
  * progress or the last transmission of the oldest packet. When it expires, everything
@@ -14,6 +15,8 @@
  * RNR timer (IBTA 1.4, 9.7.5.2.8): runs after an RNR NAK for the time that the NAK carries; nothing
  * is sent before. Uses up RNR retries, of which 7 means without end, and gives the other retries
  * back, since the peer is there. Progress gives all retries back.
+ *
+ * Pace: runs until unacknowledged traffic may go on (pace.h).
  */
 #ifndef DAEMON_ENGINE_RETRY_H
 #define DAEMON_ENGINE_RETRY_H

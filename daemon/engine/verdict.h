@@ -66,7 +66,7 @@ struct verdict_row {
 	uint8_t receive_status; /* enum rnic_wc_status of the receive entry under way */
 	uint8_t send_status;	/* enum rnic_wc_status of the send entry */
 	bool takes_receive;	/* uses up the receive entry it is about, under way or not */
-	bool is_fatal;		/* the QP goes to ERR (RC); other services drop the message */
+	bool is_fatal;		/* the QP goes to ERR (RC); UC and UD: see below */
 	uint8_t async_event;	/* enum rnic_async_event_type raised with it */
 	uint8_t counter;	/* enum counter */
 	/* UC and UD, where nothing is answered and most of what is wrong with a message only makes

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A port carries datagrams between this device and the network: UDP by io_uring, UDP by plain
- * sockets, or back to ourselves. Ports stack: fault and capture are ports that hold the next one.
+ * sockets, or back to ourselves. Ports stack: fault, capture, loopback and multicast are ports that
+ * hold the next one.
  *
  * A datagram is one RoCEv2 packet from the BTH on. On its way out it has no ICRC yet: the port that
  * puts it on the wire knows the IPv4 identification and writes it (segment.h). On its way in the
@@ -43,7 +44,7 @@ struct port_counters {
 };
 
 struct port_ops {
-	const char *name; /* "uring", "socket", "loopback", "fault", "capture" */
+	const char *name; /* "uring", "socket", "multicast", "loopback", "capture", "fault" */
 	/*
 	 * Fetches up to `max` datagrams that have arrived and returns how many. Their bytes are
 	 * valid until the next receive. Never blocks.

@@ -132,8 +132,9 @@ RNIC_API int rnic_free(struct rnic_context *context, void *memory);
  * and leaves it to each transfer to find its pages there. -EINVAL: length 0 (only memory of
  * rnic_alloc() can be registered so), a range beyond the end of memory, or REMOTE_WRITE or
  * REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4, 10.6.3.2). -EFAULT: part of it is not mapped, or not
- * writable although `access` has LOCAL_WRITE. -EOPNOTSUPP: an access right that the device does not
- * have, or ON_DEMAND where the daemon may not use process_vm_readv. -ENOSPC: too many regions.
+ * writable although `access` has LOCAL_WRITE. -EPERM: the daemon cannot reach this process's
+ * memory; use rnic_alloc(). -EOPNOTSUPP: an access right that the device does not have, or
+ * ON_DEMAND where the daemon may not use process_vm_readv. -ENOSPC: too many regions.
  */
 RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 			 uint32_t access, struct rnic_mr **mr);
@@ -145,7 +146,7 @@ RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint6
 RNIC_API int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t length,
 			   uint64_t iova, uint32_t access);
 
-/* -EBUSY: memory windows are bound to it; it stays. */
+/* Ends it: accesses with its keys fail from now on. */
 RNIC_API int rnic_dereg_mr(struct rnic_mr *mr);
 
 /* The keys to write into work requests (lkey) and to tell the peer (rkey). */
@@ -212,8 +213,8 @@ struct rnic_completion {
 /*
  * Takes up to `max_count` completions; returns how many, 0 when there are none. Polling gives the
  * work queue's entries back (IBTA 1.4, 11.4.2.1): a queue pair whose completions are not polled
- * fills up. An empty queue polled again and again lets other threads run first. Completions of
- * queue pairs that were destroyed are dropped.
+ * fills up. An empty queue polled again and again lets other threads run first, and in the end
+ * naps for some microseconds each time. Completions of queue pairs that were destroyed are dropped.
  */
 RNIC_API int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count,
 			  struct rnic_completion *completions);
@@ -238,7 +239,7 @@ struct rnic_qp_options {
 
 /*
  * Creates a queue pair in the RESET state. On success options->capacities holds what was granted,
- * at least what was asked for. -EINVAL: beyond the device's limits. -EOPNOTSUPP: no such type yet.
+ * at least what was asked for. -EINVAL: beyond the device's limits. -EOPNOTSUPP: no such type.
  * -ENOSPC: too many queue pairs.
  */
 RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
@@ -246,8 +247,8 @@ RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
 
 /*
  * Changes the attributes in `mask` (enum rnic_qp_attribute). -EINVAL: the step is not in the state
- * diagram (IBTA 1.4, 10.3.1, table 91), an attribute is missing, superfluous or out of range;
- * nothing changed. A step to RESET also drops the completions that were not polled yet.
+ * diagram (IBTA 1.4, 10.3.1), an attribute is missing, superfluous or out of range; nothing
+ * changed. A step to RESET also drops the completions that were not polled yet.
  */
 RNIC_API int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
 			    uint32_t mask);
@@ -303,8 +304,8 @@ struct rnic_recv_wr {
  * reused at once; the memory that the elements name belongs to the device until the request
  * completes. On failure *bad is the first request that was not posted, those before it were.
  * -EINVAL: the queue pair is in RESET, INIT or RTR, too many elements, too many bytes, or an opcode
- * that takes no inline data. -EOPNOTSUPP: an unknown opcode. -ENOMEM: the queue is full; poll its
- * completion queue.
+ * that takes no inline data. -EOPNOTSUPP: BIND_MW, FLUSH, ATOMIC_WRITE, or an unknown opcode.
+ * -ENOMEM: the queue is full; poll its completion queue.
  */
 RNIC_API int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 			    const struct rnic_send_wr **bad);
@@ -318,8 +319,8 @@ RNIC_API int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
 /* ---- address handles ---- */
 
 /*
- * Where datagrams go; the destination may be a multicast group. -EINVAL: the path has no GID, no
- * port but 1, or a source GID index that is empty. -ENOSPC: too many address handles.
+ * Where datagrams go; the destination may be a multicast group. -EINVAL: the path has no GID, a
+ * port other than 1, or a source GID index that is empty. -ENOSPC: too many address handles.
  */
 RNIC_API int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic_ah **ah);
 
