@@ -91,8 +91,9 @@ static void transmit_build(struct transmit *transmit, const struct packet_builde
 }
 
 /*
- * Reports packets whose payload could not be read, the first of each QP, and drops them and what
- * was built after them for the same QP: the engine goes back to the failed packet.
+ * Reports packets whose payload could not be read, the first of each role of each QP, and drops
+ * them and what was built after them for the same role: the engine goes back to the failed packet.
+ * The other role has nothing to do with it: its acknowledgements are owed to the peer.
  */
 static void transmit_drop_failed(struct transmit *transmit, uint32_t count, uint64_t now_ns)
 {
@@ -102,7 +103,8 @@ static void transmit_drop_failed(struct transmit *transmit, uint32_t count, uint
 		if (failed->error == 0 || failed->is_dropped)
 			continue;
 		for (uint32_t j = i; j < count; j++)
-			if (transmit->origins[j].qp == failed->qp)
+			if (transmit->origins[j].qp == failed->qp &&
+			    transmit->origins[j].is_response == failed->is_response)
 				transmit->origins[j].is_dropped = true;
 		engine_payload_failed(transmit->engine, failed->qp, failed->psn,
 				      failed->is_response, failed->error, now_ns);

@@ -31,10 +31,12 @@ struct socket_option {
 	bool is_required;
 };
 
+/* MULTICAST_ALL off: of a group only what came over the interface on which the socket joined it. */
 static const struct socket_option ipv4_options[] = {
 	{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO, true},
 	{IPPROTO_IP, IP_RECVTOS, 1, true},
 	{IPPROTO_IP, IP_RECVTTL, 1, true},
+	{IPPROTO_IP, IP_MULTICAST_ALL, 0, true},
 };
 
 /*
@@ -48,6 +50,7 @@ static const struct socket_option ipv6_options[] = {
 	{IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1, true},
 	{IPPROTO_UDP, UDP_NO_CHECK6_RX, 1, true},
 	{IPPROTO_IPV6, IPV6_FREEBIND, 1, false},
+	{IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0, false},
 };
 
 /* The FORCE options need a privilege and pass the system's limit; the others are cut to it. */

@@ -218,6 +218,8 @@ static void memory_replace(struct session *session, struct session_mr *mr,
 	struct session_mr old = *mr;
 	struct mr wanted = fresh->mr;
 
+	/* What waits for the region's memory as it was goes there first. */
+	settle_run(session->set->engine);
 	session->registered_bytes -= session_mr_bytes(mr);
 	mr->memory = fresh->memory;
 	mr->mode = fresh->mode;
