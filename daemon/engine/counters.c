@@ -3,11 +3,8 @@
 
 #include <assert.h>
 
-static const struct {
-	const char *name;
-	const char *help;
-} counter_rows[COUNTER_COUNT] = {
-#define COUNTER(identifier, name, help) [COUNTER_##identifier] = {name, help},
+static const char *const names[COUNTER_COUNT] = {
+#define COUNTER(identifier, name, help) [COUNTER_##identifier] = name,
 #include "engine/counters.def"
 #undef COUNTER
 };
@@ -15,11 +12,5 @@ static const struct {
 const char *counter_name(enum counter counter)
 {
 	assert(counter < COUNTER_COUNT);
-	return counter_rows[counter].name;
-}
-
-const char *counter_help(enum counter counter)
-{
-	assert(counter < COUNTER_COUNT);
-	return counter_rows[counter].help;
+	return names[counter];
 }

@@ -15,6 +15,5 @@ enum counter {
 
 /* "rcvd_pkts" for COUNTER_RECEIVED_PACKETS; never NULL. */
 const char *counter_name(enum counter counter);
-const char *counter_help(enum counter counter);
 
 #endif

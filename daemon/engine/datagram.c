@@ -16,13 +16,7 @@ void datagram_address(const struct qp *qp, uint32_t index, struct rnic_packet *p
 	const struct rnic_path *path = send_queue_path(&qp->send_queue, index);
 	uint32_t qkey = work->datagram.remote_qkey;
 
-	packet->addresses = (struct rnic_addresses){
-		.source = qp->engine->gids[path->source_gid_index],
-		.dest = path->dest_gid,
-		.source_port = RNIC_UDP_PORT,
-		.traffic_class = path->traffic_class,
-		.hop_limit = path->hop_limit,
-	};
+	packet->addresses = engine_addresses(qp->engine, path);
 	packet->dest_qpn = work->datagram.remote_qpn & QPN_MASK;
 	packet->qkey = (qkey & CONTROLLED_QKEY_BIT) != 0 ? qp->attributes.qkey : qkey;
 	packet->source_qpn = qp->qpn;

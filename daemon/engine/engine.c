@@ -173,22 +173,25 @@ void engine_flush(struct engine *engine, uint64_t now_ns)
 
 /* --- packets out ----------------------------------------------------------------------------- */
 
+struct rnic_addresses engine_addresses(const struct engine *engine, const struct rnic_path *path)
+{
+	return (struct rnic_addresses){
+		.source = engine->gids[path->source_gid_index],
+		.dest = path->dest_gid,
+		.source_port = RNIC_UDP_PORT,
+		.traffic_class = path->traffic_class,
+		.hop_limit = path->hop_limit,
+	};
+}
+
 void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
 			 enum rnic_position position, uint16_t headers, struct rnic_psn psn)
 {
-	const struct rnic_path *path = &qp->attributes.path;
 	int opcode = rnic_opcode_find(qp_service(qp), operation, position, headers);
 
 	assert(opcode >= 0);
 	out->packet = (struct rnic_packet){
-		.addresses =
-			{
-				.source = qp->engine->gids[path->source_gid_index],
-				.dest = path->dest_gid,
-				.source_port = RNIC_UDP_PORT,
-				.traffic_class = path->traffic_class,
-				.hop_limit = path->hop_limit,
-			},
+		.addresses = engine_addresses(qp->engine, &qp->attributes.path),
 		.row = rnic_opcode_row((uint8_t)opcode),
 		.opcode = (uint8_t)opcode,
 		.migrated = true,

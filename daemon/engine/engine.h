@@ -147,6 +147,9 @@ uint64_t engine_next_deadline_ns(const struct engine *engine);
 /* Runs the timers that have expired. Never late, as often as the owner likes. */
 void engine_tick(struct engine *engine, uint64_t now_ns);
 
+/* The addresses of a packet that leaves by `path`. */
+struct rnic_addresses engine_addresses(const struct engine *engine, const struct rnic_path *path);
+
 /*
  * For the roles of a QP: makes `out` a packet of `qp` to its peer, with addresses and base header,
  * all else zero, and no pieces. The opcode must exist (asserted).

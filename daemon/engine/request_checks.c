@@ -136,7 +136,7 @@ static enum verdict check_send_length(struct request *request)
 		work = responder_peek_receive(request->engine, request->qp, &sges);
 	else
 		bytes += responder->message_bytes;
-	if (bytes > REQUEST_MESSAGE_BYTES_MAX)
+	if (bytes > RNIC_MESSAGE_BYTES_MAX)
 		return VERDICT_BAD_LENGTH;
 	return bytes <= work->length ? VERDICT_PASS : VERDICT_RECEIVE_TOO_SHORT;
 }
@@ -153,7 +153,7 @@ static enum verdict check_write_length(struct request *request)
 		bytes += responder->message_bytes;
 		announced = responder->write_length;
 	}
-	if (announced > REQUEST_MESSAGE_BYTES_MAX)
+	if (announced > RNIC_MESSAGE_BYTES_MAX)
 		return VERDICT_BAD_LENGTH;
 	if (request_is_last(packet))
 		return bytes == announced ? VERDICT_PASS : VERDICT_BAD_LENGTH;
@@ -172,7 +172,7 @@ static enum verdict check_length(struct request *request)
 	case RNIC_OPERATION_WRITE:
 		return check_write_length(request);
 	case RNIC_OPERATION_READ_REQUEST:
-		return packet->reth.length <= REQUEST_MESSAGE_BYTES_MAX ? VERDICT_PASS
+		return packet->reth.length <= RNIC_MESSAGE_BYTES_MAX ? VERDICT_PASS
 									: VERDICT_BAD_LENGTH;
 	default:
 		return VERDICT_PASS;

@@ -16,9 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longest message (IBTA 1.4, 9.7.4.1 and 9.4.3). */
-#define REQUEST_MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
-
 struct engine;
 struct mr;
 struct qp;

@@ -161,7 +161,7 @@ static enum verdict check_work(struct engine *engine, struct qp *qp, uint32_t in
 	verdict = check_sges(engine, qp, index, &sum);
 	if (verdict != VERDICT_PASS)
 		return verdict;
-	if (sum > WORK_MESSAGE_BYTES_MAX)
+	if (sum > RNIC_MESSAGE_BYTES_MAX)
 		return VERDICT_LOCAL_LENGTH;
 	work->length = (uint32_t)sum;
 	if (!kind->has_response || is_read(work))

@@ -20,9 +20,6 @@
 
 struct ah;
 
-/* The longest message, IBTA 1.4, 9.4.1: 2 GiB. */
-#define WORK_MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
-
 /* What intake hands over, and what the requester keeps. One cache line. */
 struct work {
 	uint64_t wr_id;

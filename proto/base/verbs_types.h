@@ -131,6 +131,9 @@ struct rnic_sge {
 	uint32_t lkey;
 };
 
+/* The longest message, 2 GiB (IBTA 1.4, 9.4.3 and 9.7.4.1). */
+#define RNIC_MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
+
 enum rnic_access {
 	RNIC_ACCESS_LOCAL_WRITE = 1 << 0,
 	RNIC_ACCESS_REMOTE_WRITE = 1 << 1,

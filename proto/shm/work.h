@@ -17,7 +17,6 @@
 #define RNIC_WR_DEPTH_MAX	    32768
 #define RNIC_SGE_COUNT_MAX	    32
 #define RNIC_INLINE_BYTES_MAX	    1024
-#define RNIC_MESSAGE_BYTES_MAX	    UINT32_C(0x80000000)
 #define RNIC_QUEUE_REGION_BYTES_MAX (UINT64_C(1) << 30)
 
 struct rnic_send_entry {

@@ -291,7 +291,7 @@ static void announce_one_packet(struct bench *bench)
 
 static void announce_too_much(struct bench *bench)
 {
-	bench->packet.reth.length = REQUEST_MESSAGE_BYTES_MAX + 1;
+	bench->packet.reth.length = RNIC_MESSAGE_BYTES_MAX + 1;
 }
 
 static void reach_end_of_write(struct bench *bench)
@@ -302,7 +302,7 @@ static void reach_end_of_write(struct bench *bench)
 static void overflow_message(struct bench *bench)
 {
 	bench->qp.responder.receive.length = UINT32_MAX;
-	bench->qp.responder.message_bytes = REQUEST_MESSAGE_BYTES_MAX - MTU + 1;
+	bench->qp.responder.message_bytes = RNIC_MESSAGE_BYTES_MAX - MTU + 1;
 }
 
 static void change_key(struct bench *bench)
