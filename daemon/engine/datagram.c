@@ -3,6 +3,7 @@
 
 #include "engine/qp.h"
 #include "engine/request_checks.h"
+#include "engine/responder_execute.h"
 #include "wire/ip_header.h"
 
 #include <assert.h>

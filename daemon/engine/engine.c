@@ -5,6 +5,7 @@
 #include "engine/datagram.h"
 #include "engine/mcast.h"
 #include "engine/qp.h"
+#include "engine/responder_answer.h"
 #include "wire/gid.h"
 
 #include <assert.h>

@@ -114,6 +114,12 @@ static inline enum rnic_service qp_service(const struct qp *qp)
 	}
 }
 
+/* Packets that `bytes` of payload take on the QP's path: one when there are none. */
+static inline uint32_t qp_packets_for(const struct qp *qp, uint32_t bytes)
+{
+	return bytes == 0 ? 1 : (bytes - 1) / qp->path_mtu_bytes + 1;
+}
+
 /* Whether its packets are acknowledged, and sent again when they are not. */
 static inline bool qp_is_reliable(const struct qp *qp)
 {

@@ -38,6 +38,13 @@ enum verdict request_check_receive(struct request *request);
 /* Whether this is the packet of its message that takes a receive entry. */
 bool request_needs_receive(const struct rnic_packet *packet);
 
+/* Of READs and atomics the answer is the acknowledgement. */
+static inline bool request_is_acknowledged(const struct rnic_packet *packet)
+{
+	return packet->row->operation == RNIC_OPERATION_SEND ||
+	       packet->row->operation == RNIC_OPERATION_WRITE;
+}
+
 static inline bool request_is_first(const struct rnic_packet *packet)
 {
 	return packet->row->position == RNIC_POSITION_FIRST ||

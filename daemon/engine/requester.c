@@ -13,11 +13,6 @@
 
 /* --- arithmetic over an entry's packets ------------------------------------------------------ */
 
-static uint32_t packets_for(const struct qp *qp, uint32_t bytes)
-{
-	return bytes == 0 ? 1 : (bytes - 1) / qp->path_mtu_bytes + 1;
-}
-
 /* Where in the message packet `index` begins; the end of the message for indices behind it. */
 static uint32_t packet_offset(const struct qp *qp, const struct work *work, uint32_t index)
 {
@@ -184,7 +179,7 @@ static enum verdict start_work(struct engine *engine, struct qp *qp)
 	if (qp->type == RNIC_QP_TYPE_UD && work->length > qp->path_mtu_bytes)
 		return VERDICT_LOCAL_LENGTH;
 	work->psn = qp->requester.psn;
-	work->packets = packets_for(qp, work->length);
+	work->packets = qp_packets_for(qp, work->length);
 	return VERDICT_PASS;
 }
 

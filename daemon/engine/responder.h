@@ -18,9 +18,12 @@
 #include "engine/replay.h"
 #include "engine/verdict.h"
 #include "wire/packet.h"
+#include "wire/syndrome.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define RESPONDER_ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
 
 struct completion;
 struct engine;
@@ -68,9 +71,6 @@ int responder_start(struct qp *qp);
 /* One request packet for `qp`. */
 void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
 
-/* Builds the next answer of `qp` (READ response, atomic ACK, ACK, NAK); false when none is owed. */
-bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
-
 /*
  * Inbound payload of the packet `psn`, which came behind `msn` messages, did not reach memory; see
  * settle.h. `is_receive_at_fault`: it was meant for the receive entry under way.
@@ -98,15 +98,22 @@ bool responder_try_take_receive(struct engine *engine, struct qp *qp);
 void responder_complete_receive(struct engine *engine, struct qp *qp,
 				struct completion *completion);
 
-/*
- * Puts `length` bytes of the request's packet behind the first `skip` bytes of the receive entry
- * under way, which has room for them. `bytes` stays good until engine->writes is flushed.
- */
-enum verdict responder_scatter(struct request *request, uint32_t skip, const uint8_t *bytes,
-			       uint32_t length);
-
 /* What follows from `verdict` on a request: a NAK and the QP's error, or the message's end. */
 void responder_refuse(struct request *request, enum verdict verdict);
+
+/*
+ * Ends the message and, but for a dropped UC or UD message, the connection over the packet `psn`:
+ * the answers to what came before it still leave, then the NAK, then nothing (IBTA 1.4, 9.9.3). The
+ * receive entry under way fails with it or, unless `is_receive_at_fault`, is flushed.
+ */
+void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, struct rnic_psn psn,
+		    bool is_receive_at_fault);
+
+/*
+ * Owes the peer an ACK of all up to `psn`. A NAK stands for an acknowledgement of all before it, so
+ * one that is owed already is enough.
+ */
+void responder_owe_acknowledge(struct qp *qp, struct rnic_psn psn);
 
 /* Completes the receive entry under way and all that are posted with WR_FLUSH_ERR. */
 void responder_flush(struct engine *engine, struct qp *qp);

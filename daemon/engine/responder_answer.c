@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/responder_answer.h"
+
+#include "engine/mr.h"
+#include "engine/qp.h"
+#include "engine/request_checks.h"
+#include "wire/syndrome.h"
+
+/* --- duplicates ------------------------------------------------------------------------------ */
+
+/*
+ * A READ that was executed before is executed again from the PSN on that is asked for, which may
+ * lie within the first one (IBTA 1.4, 9.7.5.1 and C9-110). What asks for anything else is dropped.
+ */
+static void repeat_read(struct qp *qp, const struct rnic_packet *packet, struct replay *replay)
+{
+	uint32_t first_packet = (packet->psn.value - replay->psn.value) & RNIC_PSN_MASK;
+	uint64_t skip_bytes = (uint64_t)first_packet * qp->path_mtu_bytes;
+	uint64_t end_bytes = skip_bytes + packet->reth.length;
+	bool is_first_answer = replay->is_pending && !replay->is_repeat;
+
+	if (packet->reth.rkey != replay->rkey || end_bytes > replay->length ||
+	    packet->reth.address != replay->address + skip_bytes)
+		return;
+	if (is_first_answer && replay->answer.next_packet <= first_packet)
+		return;
+	replay->is_repeat = !is_first_answer;
+	replay->is_pending = true;
+	replay->answer = (struct replay_answer){
+		.first_packet = first_packet,
+		.next_packet = first_packet,
+		.end_packet = first_packet + qp_packets_for(qp, packet->reth.length),
+		.end_bytes = (uint32_t)end_bytes,
+	};
+	qp_make_ready(qp);
+}
+
+/* The operation is not executed again: what it found the first time is told again. */
+static void repeat_atomic(struct qp *qp, struct replay *replay)
+{
+	if (replay->is_pending)
+		return;
+	replay->is_repeat = true;
+	replay->is_pending = true;
+	replay->answer.next_packet = 0;
+	qp_make_ready(qp);
+}
+
+void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
+{
+	struct responder *responder = &qp->responder;
+	bool is_read = packet->row->operation == RNIC_OPERATION_READ_REQUEST;
+	struct replay *replay;
+
+	qp->counters.duplicates_received++;
+	if (request_is_acknowledged(packet)) {
+		responder_owe_acknowledge(qp, rnic_psn_add(responder->expected_psn, -1));
+		return;
+	}
+	replay = replay_find(&responder->replays, packet->psn);
+	if (replay == NULL || replay->is_atomic == is_read)
+		return;
+	if (is_read)
+		repeat_read(qp, packet, replay);
+	else
+		repeat_atomic(qp, replay);
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static enum counter acknowledge_counter(uint8_t syndrome)
+{
+	if (rnic_syndrome_kind(syndrome) == RNIC_SYNDROME_ACK)
+		return COUNTER_ACKNOWLEDGES_SENT;
+	if (rnic_syndrome_kind(syndrome) == RNIC_SYNDROME_RNR_NAK)
+		return COUNTER_SENT_RNR_NAKS;
+	if (rnic_syndrome_value(syndrome) == RNIC_NAK_PSN_SEQUENCE_ERROR)
+		return COUNTER_SENT_SEQUENCE_NAKS;
+	return COUNTER_SENT_NAKS;
+}
+
+static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	struct responder *responder = &qp->responder;
+
+	engine_start_packet(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
+			    responder->acknowledge_psn);
+	out->packet.aeth = (struct rnic_aeth){responder->syndrome, responder->acknowledge_msn};
+	responder->has_acknowledge = false;
+	engine->counters[acknowledge_counter(responder->syndrome)]++;
+}
+
+static void transmit_atomic(struct qp *qp, struct replay *replay, struct packet_builder *out)
+{
+	engine_start_packet(qp, out, RNIC_OPERATION_ATOMIC_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
+			    replay->psn);
+	out->packet.aeth = (struct rnic_aeth){RESPONDER_ACK_SYNDROME, replay->msn};
+	out->packet.atomic_original = replay->original;
+}
+
+static enum rnic_position answer_position(const struct replay_answer *answer)
+{
+	bool is_first = answer->next_packet == answer->first_packet;
+
+	if (answer->next_packet + 1 == answer->end_packet)
+		return is_first ? RNIC_POSITION_ONLY : RNIC_POSITION_LAST;
+	return is_first ? RNIC_POSITION_FIRST : RNIC_POSITION_MIDDLE;
+}
+
+/* The next packet of a READ's answer. False when the region is there no more. */
+static bool transmit_read(struct engine *engine, struct qp *qp, const struct replay *replay,
+			  struct packet_builder *out)
+{
+	const struct replay_answer *answer = &replay->answer;
+	uint32_t skip_bytes = answer->next_packet * qp->path_mtu_bytes;
+	uint32_t left_bytes = answer->end_bytes - skip_bytes;
+	uint32_t bytes = left_bytes < qp->path_mtu_bytes ? left_bytes : qp->path_mtu_bytes;
+	uint64_t offset = 0;
+	struct mr *mr = NULL;
+
+	if (bytes > 0) {
+		mr = mr_find(engine, replay->rkey, qp->pd, RNIC_ACCESS_REMOTE_READ,
+			     replay->address + skip_bytes, bytes, &offset);
+		if (mr == NULL)
+			return false;
+	}
+	engine_start_packet(qp, out, RNIC_OPERATION_READ_RESPONSE, answer_position(answer), 0,
+			    rnic_psn_add(replay->psn, (int32_t)answer->next_packet));
+	if (out->packet.row->headers & RNIC_HEADER_AETH)
+		out->packet.aeth = (struct rnic_aeth){RESPONDER_ACK_SYNDROME, replay->msn};
+	if (bytes > 0) {
+		out->pieces[0] = (struct payload_piece){
+			.region = mr->region,
+			.offset = offset,
+			.length = bytes,
+		};
+		out->piece_count = 1;
+		out->packet.payload_bytes = bytes;
+	}
+	return true;
+}
+
+static void transmit_replay(struct engine *engine, struct qp *qp, struct replay *replay,
+			    struct packet_builder *out)
+{
+	if (replay->is_atomic) {
+		transmit_atomic(qp, replay, out);
+	} else if (!transmit_read(engine, qp, replay, out)) {
+		engine->counters[COUNTER_ACCESS_ERRORS]++;
+		responder_fail(engine, qp, VERDICT_BAD_RKEY,
+			       rnic_psn_add(replay->psn, (int32_t)replay->answer.next_packet),
+			       false);
+		transmit_acknowledge(engine, qp, out);
+		return;
+	}
+	replay->answer.next_packet++;
+	replay->is_pending = replay->answer.next_packet < replay->answer.end_packet;
+}
+
+bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	struct responder *responder = &qp->responder;
+	struct replay *replay;
+
+	/* Nothing is acknowledged before it is in place, nor read before what was written. */
+	settle_run(engine);
+	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_fatal_nak)
+		return false;
+	replay = replay_next_pending(&responder->replays);
+	if (replay != NULL && (!responder->has_acknowledge ||
+			       rnic_psn_distance(responder->acknowledge_psn, replay->psn) >= 0)) {
+		transmit_replay(engine, qp, replay, out);
+		return true;
+	}
+	if (!responder->has_acknowledge)
+		return false;
+	transmit_acknowledge(engine, qp, out);
+	return true;
+}
