@@ -130,12 +130,17 @@ void completer_packets_read(struct engine *engine, struct qp *qp)
 
 /* --- responses ------------------------------------------------------------------------------- */
 
-static void receive_positive(struct engine *engine, struct qp *qp, struct rnic_psn psn)
+static void receive_positive(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+			     uint8_t syndrome)
 {
 	const struct work *work;
 
 	engine->counters[COUNTER_ACKNOWLEDGES_RECEIVED]++;
-	if (acknowledge_before(engine, qp, rnic_psn_add(psn, 1)) || !is_alive(qp))
+	if (acknowledge_before(engine, qp, rnic_psn_add(psn, 1))) {
+		credits_learn(engine, qp, syndrome);
+		return;
+	}
+	if (!is_alive(qp))
 		return;
 	/* A repeated acknowledgement may name a PSN of the READ whose answer follows it. */
 	work = oldest_work(qp);
@@ -173,6 +178,7 @@ static void receive_negative(struct engine *engine, struct qp *qp, struct rnic_p
 	if (is_rnr) {
 		engine->counters[COUNTER_RECEIVED_RNR_NAKS]++;
 		qp->counters.rnr_naks_received++;
+		credits_refused(qp);
 		retry_rnr(engine, qp, value);
 	} else if (value == RNIC_NAK_PSN_SEQUENCE_ERROR) {
 		engine->counters[COUNTER_RECEIVED_SEQUENCE_NAKS]++;
@@ -189,7 +195,7 @@ static void receive_acknowledge(struct engine *engine, struct qp *qp,
 {
 	switch (rnic_syndrome_kind(packet->aeth.syndrome)) {
 	case RNIC_SYNDROME_ACK:
-		receive_positive(engine, qp, packet->psn);
+		receive_positive(engine, qp, packet->psn, packet->aeth.syndrome);
 		break;
 	case RNIC_SYNDROME_RNR_NAK:
 	case RNIC_SYNDROME_NAK:
@@ -242,17 +248,20 @@ static bool is_expected_response(const struct qp *qp, const struct work *work, u
 }
 
 /*
- * Brings the acknowledged end to `psn` for a response that answers it. True when the oldest entry
- * is of `operation`; otherwise what follows from it was done.
+ * Brings the acknowledged end to the PSN of a response, and learns of credits. True when the oldest
+ * entry is of its kind; otherwise what follows from it was done.
  */
-static bool reach_response(struct engine *engine, struct qp *qp, struct rnic_psn psn, bool is_read)
+static bool reach_response(struct engine *engine, struct qp *qp, const struct rnic_packet *packet,
+			   bool is_read)
 {
 	uint8_t operation;
 
-	if (!acknowledge_before(engine, qp, psn)) {
+	if (!acknowledge_before(engine, qp, packet->psn)) {
 		go_back(engine, qp);
 		return false;
 	}
+	if (packet->row->headers & RNIC_HEADER_AETH)
+		credits_learn(engine, qp, packet->aeth.syndrome);
 	operation = work_kind(oldest_work(qp))->operation;
 	if (work_kind(oldest_work(qp))->has_response &&
 	    is_read == (operation == RNIC_OPERATION_READ_REQUEST))
@@ -272,7 +281,7 @@ static void receive_read_response(struct engine *engine, struct qp *qp,
 	const struct work *work;
 	uint32_t index;
 
-	if (!reach_response(engine, qp, packet->psn, true))
+	if (!reach_response(engine, qp, packet, true))
 		return;
 	work = oldest_work(qp);
 	index = work_packet_index(work, packet->psn);
@@ -295,7 +304,7 @@ static void receive_atomic_acknowledge(struct engine *engine, struct qp *qp,
 	uint64_t original = packet->atomic_original;
 	enum verdict verdict;
 
-	if (!reach_response(engine, qp, packet->psn, false))
+	if (!reach_response(engine, qp, packet, false))
 		return;
 	verdict = scatter(engine, qp, 0, (const uint8_t *)&original, sizeof(original));
 	/* The bytes are on this stack. */
@@ -310,13 +319,24 @@ static void receive_atomic_acknowledge(struct engine *engine, struct qp *qp,
 	note_progress(engine, qp);
 }
 
+/* The last acknowledgement again, which the peer sends unasked when it has credits to give. */
+static bool is_word_of_credits(const struct requester *requester, const struct rnic_packet *packet)
+{
+	return packet->row->operation == RNIC_OPERATION_ACKNOWLEDGE &&
+	       rnic_syndrome_kind(packet->aeth.syndrome) == RNIC_SYNDROME_ACK &&
+	       rnic_psn_distance(packet->psn, requester->unacknowledged) == -1;
+}
+
 void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
 	const struct requester *requester = &qp->requester;
 
 	/* Copies of old responses are ordinary; one for what was never sent is not. */
-	if (rnic_psn_distance(packet->psn, requester->unacknowledged) < 0)
+	if (rnic_psn_distance(packet->psn, requester->unacknowledged) < 0) {
+		if (is_word_of_credits(requester, packet))
+			credits_learn(engine, qp, packet->aeth.syndrome);
 		return;
+	}
 	if (rnic_psn_distance(packet->psn, requester->highest) >= 0) {
 		engine->counters[COUNTER_BAD_RESPONSES]++;
 		return;

@@ -43,6 +43,12 @@ struct engine_sink {
 	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for
 	 * each new entry while it accepts. Returns false when the ring was empty too. */
 	bool (*refill)(void *context, struct recv_queue *queue);
+	/* How many entries the client's ring holds for `queue` that were not pushed yet. NULL when
+	 * the owner cannot tell: no credits are sent then, and watch() is not called. */
+	uint32_t (*posted)(void *context, const struct recv_queue *queue);
+	/* The peer was told that `queue` and the ring are empty: call credits_posted() once the
+	 * ring holds an entry, which it may do already. */
+	void (*watch)(void *context, struct recv_queue *queue);
 	/* The first QP was attached to the multicast group `group`, whose datagrams are wanted from
 	 * now on, or (`is_wanted` false, the result is ignored) the last one has left it. A
 	 * negative errno when they cannot be had: the QP is not attached then. */

@@ -38,6 +38,9 @@ enum {
 	/* Unacknowledged packets of a requester: PSNs of half the space must never be under way. */
 	LIMIT_QP_WINDOW_PACKETS = 4096,
 
+	/* So long a requester without credits waits for the peer to tell of some; see credits.h. */
+	LIMIT_CREDIT_PROBE_NS = 1000000,
+
 	/* A requester asks for an acknowledgement at least every this many packets. */
 	LIMIT_PACKETS_PER_ACK_REQUEST = 32,
 

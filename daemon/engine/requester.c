@@ -238,6 +238,7 @@ static bool try_reserve(struct qp *qp, struct plan *plan)
 	requester->in_flight_bytes += plan->cost_bytes;
 	plan->is_ack_wanted =
 		plan->ends_message || work_kind(plan->work)->has_response ||
+		credits_is_probe(qp, plan->work, plan->index) ||
 		requester->packets_since_ack_request + 1 >= LIMIT_PACKETS_PER_ACK_REQUEST ||
 		packets_under_way(qp) + 1 >= LIMIT_QP_WINDOW_PACKETS ||
 		!path_has_room(qp->path, qp, plan->cost_bytes);
@@ -308,6 +309,7 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 
 	if (requester->work_index == qp->send_queue.next)
 		qp->send_queue.next++;
+	credits_sent(qp, plan->work, plan->index);
 	if (rnic_psn_distance(requester->psn, requester->highest) < 0) {
 		engine->counters[COUNTER_RETRANSMITTED_PACKETS]++;
 		qp->counters.retransmitted_packets++;
@@ -387,7 +389,7 @@ static bool try_build(struct engine *engine, struct qp *qp, struct packet_builde
 	if (verdict != VERDICT_PASS)
 		goto failed;
 	*plan = make_plan(qp, send_queue_at(&qp->send_queue, qp->requester.work_index));
-	if (!is_within_limits(qp, plan))
+	if (!is_within_limits(qp, plan) || !credits_try_start(engine, qp, plan->work, plan->index))
 		return false;
 	build_headers(qp, plan, out);
 	verdict = gather_payload(engine, qp, plan, out);
@@ -447,6 +449,7 @@ void requester_advance(struct engine *engine, struct qp *qp, uint32_t packets)
 					requester_count_reads(qp, work, acknowledged, sent);
 	requester->unacknowledged = rnic_psn_add(requester->unacknowledged, (int32_t)packets);
 	requester->has_gone_back = false;
+	credits_acknowledged(qp, work, end, sent);
 	if (end > sent) {
 		requester->psn = requester->unacknowledged;
 		requester->packets_since_ack_request = 0;
@@ -473,6 +476,7 @@ void requester_rewind(struct engine *engine, struct qp *qp)
 	requester->reads_outstanding = 0;
 	requester->packets_since_ack_request = 0;
 	requester->has_gone_back = false;
+	credits_rewound(qp);
 	qp_make_ready(qp);
 }
 

@@ -11,6 +11,7 @@
 #ifndef DAEMON_ENGINE_REQUESTER_H
 #define DAEMON_ENGINE_REQUESTER_H
 
+#include "engine/credits.h"
 #include "engine/verdict.h"
 #include "wire/psn.h"
 
@@ -34,6 +35,7 @@ struct requester {
 	uint32_t path_wait_bytes; /* what it waits for, while in path->waiting */
 	uint32_t failed_index; /* with has_failed_payload: the entry that cannot be carried out */
 	bool has_failed_payload;
+	struct credits credits;
 	bool has_gone_back; /* a gap made it go back, and no progress was made since */
 };
 

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of an ACK that is owed; credits_syndrome() gives it its credits when it leaves. */
 #define RESPONDER_ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
 
 struct completion;
@@ -54,6 +55,7 @@ struct responder {
 	uint32_t acknowledge_msn;
 	bool has_nak_pending; /* a sequence or RNR NAK was sent: stay silent until the gap closes */
 	bool has_fatal_nak;   /* nothing may follow this NAK */
+	bool has_told_no_credits; /* the peer's last word is that no receive is posted */
 
 	struct replay_ring replays;
 };

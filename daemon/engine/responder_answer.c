@@ -83,6 +83,8 @@ static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct pa
 {
 	struct responder *responder = &qp->responder;
 
+	if (responder->syndrome == RESPONDER_ACK_SYNDROME)
+		responder->syndrome = credits_syndrome(engine, qp);
 	engine_start_packet(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
 			    responder->acknowledge_psn);
 	out->packet.aeth = (struct rnic_aeth){responder->syndrome, responder->acknowledge_msn};
@@ -90,11 +92,12 @@ static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct pa
 	engine->counters[acknowledge_counter(responder->syndrome)]++;
 }
 
-static void transmit_atomic(struct qp *qp, struct replay *replay, struct packet_builder *out)
+static void transmit_atomic(struct engine *engine, struct qp *qp, struct replay *replay,
+			    struct packet_builder *out)
 {
 	engine_start_packet(qp, out, RNIC_OPERATION_ATOMIC_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
 			    replay->psn);
-	out->packet.aeth = (struct rnic_aeth){RESPONDER_ACK_SYNDROME, replay->msn};
+	out->packet.aeth = (struct rnic_aeth){credits_syndrome(engine, qp), replay->msn};
 	out->packet.atomic_original = replay->original;
 }
 
@@ -127,7 +130,7 @@ static bool transmit_read(struct engine *engine, struct qp *qp, const struct rep
 	engine_start_packet(qp, out, RNIC_OPERATION_READ_RESPONSE, answer_position(answer), 0,
 			    rnic_psn_add(replay->psn, (int32_t)answer->next_packet));
 	if (out->packet.row->headers & RNIC_HEADER_AETH)
-		out->packet.aeth = (struct rnic_aeth){RESPONDER_ACK_SYNDROME, replay->msn};
+		out->packet.aeth = (struct rnic_aeth){credits_syndrome(engine, qp), replay->msn};
 	if (bytes > 0) {
 		out->pieces[0] = (struct payload_piece){
 			.region = mr->region,
@@ -144,7 +147,7 @@ static void transmit_replay(struct engine *engine, struct qp *qp, struct replay 
 			    struct packet_builder *out)
 {
 	if (replay->is_atomic) {
-		transmit_atomic(qp, replay, out);
+		transmit_atomic(engine, qp, replay, out);
 	} else if (!transmit_read(engine, qp, replay, out)) {
 		engine->counters[COUNTER_ACCESS_ERRORS]++;
 		responder_fail(engine, qp, VERDICT_BAD_RKEY,

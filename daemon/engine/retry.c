@@ -102,6 +102,14 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 	requester_rewind(engine, qp);
 }
 
+void retry_probe(struct engine *engine, struct qp *qp)
+{
+	if (qp->retry.is_probe_wait)
+		return;
+	qp->retry.is_probe_wait = true;
+	arm(engine, qp, engine->now_ns + LIMIT_CREDIT_PROBE_NS);
+}
+
 void retry_pace(struct engine *engine, struct qp *qp, uint64_t ready_ns)
 {
 	arm(engine, qp, ready_ns);
@@ -117,6 +125,12 @@ void retry_expired(struct engine *engine, struct qp *qp)
 	}
 	if (retry->is_rnr_wait) {
 		retry->is_rnr_wait = false;
+		qp_make_ready(qp);
+		return;
+	}
+	if (retry->is_probe_wait) {
+		retry->is_probe_wait = false;
+		qp->requester.credits.may_probe = true;
 		qp_make_ready(qp);
 		return;
 	}
@@ -136,4 +150,5 @@ void retry_stop(struct engine *engine, struct qp *qp)
 {
 	timer_heap_disarm(&engine->timers, &qp->retry.timer);
 	qp->retry.is_rnr_wait = false;
+	qp->retry.is_probe_wait = false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When to send again. A requester has one timer. With RC it is one of two, with UC and UD, which
- * send nothing twice, the third:
+ * When to send again. A requester has one timer. With RC it is one of the first three, with UC and
+ * UD, which send nothing twice, the last:
  *
  * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last
  * progress or the last transmission of the oldest packet. When it expires, everything
@@ -15,6 +15,9 @@
  * RNR timer (IBTA 1.4, 9.7.5.2.8): runs after an RNR NAK for the time that the NAK carries; nothing
  * is sent before. Uses up RNR retries, of which 7 means without end, and gives the other retries
  * back, since the peer is there. Progress gives all retries back.
+ *
+ * Credits: runs while nothing is under way and the next message needs a credit that the peer has
+ * not given, for LIMIT_CREDIT_PROBE_NS; a probe is sent then (credits.h).
  *
  * Pace: runs until unacknowledged traffic may go on (pace.h).
  */
@@ -35,6 +38,7 @@ struct retry {
 	uint8_t rnr_retries_left;
 	uint8_t timeouts_in_a_row;
 	bool is_rnr_wait;	/* the timer is the RNR timer */
+	bool is_probe_wait;	/* it is the wait for credits */
 	uint64_t timeout_at_ns; /* end of the ACK timeout; UINT64_MAX: never */
 };
 
@@ -54,6 +58,9 @@ void retry_sequence_error(struct engine *engine, struct qp *qp);
 
 /* UC and UD, which have neither timeout: sends on at `ready_ns` (pace.h). */
 void retry_pace(struct engine *engine, struct qp *qp, uint64_t ready_ns);
+
+/* Nothing is under way, and there is no credit: allows a probe after a while. */
+void retry_probe(struct engine *engine, struct qp *qp);
 
 /* The timer of `qp` expired. */
 void retry_expired(struct engine *engine, struct qp *qp);

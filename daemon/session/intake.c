@@ -271,6 +271,21 @@ bool intake_refill(void *context, struct recv_queue *queue)
 	return has_pushed;
 }
 
+uint32_t intake_posted(void *context, const struct recv_queue *queue)
+{
+	(void)context;
+	return queue->user == NULL ? 0 : intake_waiting_recvs(queue->user);
+}
+
+void intake_watch(void *context, struct recv_queue *queue)
+{
+	struct session_qp *qp = queue->user;
+
+	(void)context;
+	if (qp != NULL && !qp->session->is_broken)
+		intake_review(qp);
+}
+
 static void intake_review_one(struct session_qp *qp)
 {
 	struct rnic_status_region *status = session_status(qp->session);
@@ -278,13 +293,14 @@ static void intake_review_one(struct session_qp *qp)
 
 	if (qp->session->is_broken)
 		return;
-	if (qp->qp->state != RNIC_QP_STATE_ERR) {
-		atomic_store_explicit(is_wanted, 0, memory_order_relaxed);
-		return;
-	}
 	/* As in ring.h: either the client sees that its doorbell is wanted, or we see its entry. */
 	atomic_store_explicit(is_wanted, 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
+	if (qp->qp->state != RNIC_QP_STATE_ERR) {
+		if (credits_posted(qp->qp->engine, qp->qp))
+			atomic_store_explicit(is_wanted, 0, memory_order_relaxed);
+		return;
+	}
 	qp->flush_budget = qp->plan.recv.slots;
 	if (intake_pending_recvs(qp) > 0)
 		qp_flush_receives(qp->qp);

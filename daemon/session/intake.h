@@ -68,7 +68,12 @@ uint32_t intake_waiting_recvs(const struct session_qp *qp);
 /* The refill callback of struct engine_sink; `context` is the session_set. */
 bool intake_refill(void *context, struct recv_queue *queue);
 
-/* Looks at the QPs noted by intake_review(), and flushes receive entries of those in ERR. */
+/* The posted and watch callbacks. */
+uint32_t intake_posted(void *context, const struct recv_queue *queue);
+void intake_watch(void *context, struct recv_queue *queue);
+
+/* Looks at the QPs noted by intake_review(), flushes receive entries of those in ERR, and has peers
+ * told of receive entries that they wait for. */
 void intake_run_reviews(struct session_set *set);
 
 /*

@@ -24,6 +24,8 @@ const struct engine_sink session_set_sink = {
 	.completion = delivery_completion,
 	.async_event = delivery_async_event,
 	.refill = intake_refill,
+	.posted = intake_posted,
+	.watch = intake_watch,
 	.multicast = session_set_multicast,
 };
 

@@ -186,10 +186,28 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 	return is_pushed;
 }
 
+static uint32_t sink_posted(void *context, const struct recv_queue *queue)
+{
+	const struct script_device *device = context;
+
+	(void)queue;
+	return device->ring_posted - device->ring_pushed;
+}
+
+static void sink_watch(void *context, struct recv_queue *queue)
+{
+	struct script_device *device = context;
+
+	(void)queue;
+	device->is_watched = true;
+}
+
 static const struct engine_sink sink = {
 	.completion = sink_completion,
 	.async_event = sink_async_event,
 	.refill = sink_refill,
+	.posted = sink_posted,
+	.watch = sink_watch,
 };
 
 /* --- client memory --------------------------------------------------------------------------- */
@@ -517,6 +535,8 @@ void script_device_post_recv(struct script_device *device, const struct script_p
 	device->ring[device->ring_posted++] = post;
 	if (device->qp->state == RNIC_QP_STATE_ERR)
 		qp_flush_receives(device->qp);
+	if (device->is_watched)
+		device->is_watched = !credits_posted(&device->engine, device->qp);
 }
 
 /* --- turns ----------------------------------------------------------------------------------- */

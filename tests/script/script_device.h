@@ -58,6 +58,7 @@ struct script_device {
 	const struct script_post *ring[SCRIPT_POSTS_MAX];
 	uint32_t ring_posted;
 	uint32_t ring_pushed;
+	bool is_watched; /* the engine wants to know of the next receive */
 	uint64_t now_ns;
 	uint64_t start_ns;
 	struct script_seen_list seen[SEEN_COUNT];

@@ -42,6 +42,7 @@ struct sim *sim_create_with(const struct sim_config *config)
 			.max_qps = config->max_qps != 0 ? config->max_qps : 8,
 			.batch = config->batch != 0 ? config->batch : 16,
 			.is_direct = config->is_direct,
+			.has_no_credits = config->has_no_credits,
 		};
 
 		if (sim_host_init(&sim->hosts[i], &sim->net, &sim->oracle, &host) != 0)

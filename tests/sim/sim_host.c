@@ -71,6 +71,22 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 	return pushed;
 }
 
+static uint32_t sink_posted(void *context, const struct recv_queue *queue)
+{
+	const struct sim_qp *qp = queue->user;
+
+	(void)context;
+	return qp->ring_posted - qp->ring_pushed;
+}
+
+static void sink_watch(void *context, struct recv_queue *queue)
+{
+	struct sim_qp *qp = queue->user;
+
+	(void)context;
+	qp->is_watched = true;
+}
+
 /* Hosts are reached by their own addresses only. */
 static int sink_multicast(void *context, const struct rnic_gid *group, bool is_wanted)
 {
@@ -81,6 +97,15 @@ static int sink_multicast(void *context, const struct rnic_gid *group, bool is_w
 }
 
 static const struct engine_sink sink = {
+	.completion = sink_completion,
+	.async_event = sink_async_event,
+	.refill = sink_refill,
+	.posted = sink_posted,
+	.watch = sink_watch,
+	.multicast = sink_multicast,
+};
+
+static const struct engine_sink sink_without_credits = {
 	.completion = sink_completion,
 	.async_event = sink_async_event,
 	.refill = sink_refill,
@@ -128,7 +153,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 		  const struct sim_host_config *config)
 {
 	struct engine_config engine_config = {
-		.sink = &sink,
+		.sink = config->has_no_credits ? &sink_without_credits : &sink,
 		.sink_context = host,
 		.seed = config->seed,
 		.max_qps = config->max_qps,

@@ -78,6 +78,7 @@ struct sim_qp {
 	uint32_t ring_capacity;
 	uint32_t send_cq_room; /* completions that still fit */
 	uint32_t start_psn;
+	bool is_watched; /* the engine wants to know of the next receive */
 	bool was_full; /* a CQ has refused a completion */
 };
 
@@ -135,6 +136,7 @@ struct sim_host_config {
 	uint32_t max_qps;
 	uint32_t batch;
 	bool is_direct;
+	bool has_no_credits;
 };
 
 int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *oracle,

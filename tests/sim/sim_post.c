@@ -291,5 +291,9 @@ uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post
 		  receive->sges);
 	if (qp->qp->state == RNIC_QP_STATE_ERR)
 		qp_flush_receives(qp->qp);
+	if (qp->is_watched) {
+		qp->is_watched = !credits_posted(&qp->host->engine, qp->qp);
+		qp->host->is_dirty = true;
+	}
 	return qp->ring_posted - 1;
 }

@@ -181,6 +181,7 @@ static struct storm storm_begin(uint64_t seed, FILE *trace)
 	storm.sim = sim_create(.hosts = one_in(&storm, 4) ? 3 : 2, .seed = seed,
 			       .delay_ns = 1000 + below(&storm, 100000),
 			       .batch = 1 + below(&storm, SIM_BATCH),
+			       .has_no_credits = one_in(&storm, 3),
 			       .is_direct = one_in(&storm, 2), .trace = trace);
 	storm.bytes_max = sizes[below(&storm, RNIC_COUNT_OF(sizes))];
 	storm.error_ppm = one_in(&storm, 4) ? 1 + below(&storm, 50000) : 0;
