@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "ctl/ctl_message.h"
+#include "engine/pkey.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -20,6 +21,7 @@ enum {
 	OPTION_PORT,
 	OPTION_SEGMENTATION,
 	OPTION_POLL,
+	OPTION_PKEYS,
 	OPTION_FAULT,
 	OPTION_CAPTURE,
 	OPTION_EXIT_WHEN_IDLE,
@@ -80,6 +82,27 @@ static void options_set_name(struct rnicd_options *options, struct argp_state *s
 	options->name = argument;
 }
 
+static void options_set_pkeys(struct rnicd_options *options, struct argp_state *state,
+			      const char *argument)
+{
+	const char *next = argument;
+	char *end;
+
+	options->pkey_count = 0;
+	do {
+		unsigned long value = strtoul(next, &end, 0);
+
+		if (end == next || *next == '-' || value > UINT16_MAX ||
+		    !pkey_is_valid((uint16_t)value) || (*end != ',' && *end != '\0') ||
+		    options->pkey_count == LIMIT_PKEYS)
+			argp_failure(state, 1, 0,
+				     "--pkeys needs up to %d keys such as 0xffff,0x8001, not '%s'",
+				     LIMIT_PKEYS, argument);
+		options->pkeys[options->pkey_count++] = (uint16_t)value;
+		next = end + 1;
+	} while (*end == ',');
+}
+
 static error_t options_parse_one(int key, char *argument, struct argp_state *state)
 {
 	struct rnicd_options *options = state->input;
@@ -108,6 +131,9 @@ static error_t options_parse_one(int key, char *argument, struct argp_state *sta
 	case OPTION_POLL:
 		options->poll = OPTIONS_WORD(state, "poll", argument, options_polls);
 		options->poll_name = argument;
+		break;
+	case OPTION_PKEYS:
+		options_set_pkeys(options, state, argument);
 		break;
 	case OPTION_FAULT:
 		options->fault = argument;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "device/device_loop.h"
+#include "engine/limits.h"
 #include "port/segmentation.h"
 #include "port/udp_port.h"
 
@@ -20,6 +21,8 @@ struct rnicd_options {
 	const char *name;
 	const char *segmentation_name;
 	const char *poll_name;
+	uint16_t pkeys[LIMIT_PKEYS];
+	uint32_t pkey_count; /* 0: not given */
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	enum poll_mode poll;

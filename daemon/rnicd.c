@@ -83,6 +83,8 @@ int main(int argc, char **argv)
 		.segmentation_name = options.segmentation_name,
 		.poll_name = options.poll_name,
 	};
+	config.pkey_count = options.pkey_count;
+	memcpy(config.pkeys, options.pkeys, sizeof(config.pkeys));
 	device = calloc(1, sizeof(*device));
 	if (device == NULL || getrandom(&config.seed, sizeof(config.seed), 0) < 0) {
 		log_error("cannot start: %s", strerror(errno));

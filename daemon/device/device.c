@@ -20,6 +20,7 @@
 #define DEVICE_MR_BYTES_MAX   (UINT64_C(1) << 46)
 #define DEVICE_RNIC_MTU_MAX   5
 
+_Static_assert(LIMIT_PKEYS == RNIC_PKEYS_MAX, "clients see the whole table");
 _Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES &&
 		       DEVICE_REASON_BYTES >= SOCKET_PLACE_REASON_BYTES,
 	       "every sentence fits");
@@ -136,7 +137,6 @@ static void device_fill_attributes(struct rnic_device_attributes *attributes,
 		.max_qp_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
 		.gid_count = RNIC_GIDS_MAX, /* slots, of which some are empty */
-		.pkey_count = 1,
 		.completion_vectors = 1,
 		.local_ack_delay = LIMIT_LOCAL_ACK_DELAY,
 	};
@@ -160,6 +160,10 @@ static void device_fill_facts(struct device *device, const struct device_config 
 		.gid_count = RNIC_GIDS_MAX,
 		.speed_mbps = addressing->speed_mbps,
 	};
+	for (uint32_t i = 0; i < LIMIT_PKEYS; i++) {
+		facts->pkeys.pkeys[i] = device->engine.pkeys[i];
+		facts->device.pkey_count += device->engine.pkeys[i] != 0;
+	}
 	facts->gids.count = addressing->gid_count;
 	for (uint32_t i = 0; i < addressing->gid_count; i++)
 		facts->gids.entries[i] = (struct rnic_gid_entry){
@@ -243,17 +247,18 @@ close_capture:
 	return result;
 }
 
-static int device_open_engine(struct device *device, uint64_t seed, char *reason)
+static int device_open_engine(struct device *device, const struct device_config *config,
+			      char *reason)
 {
-	const struct engine_config config = {
+	const struct engine_config engine_config = {
 		.sink = &session_set_sink,
 		.sink_context = &device->sessions,
-		.seed = seed,
+		.seed = config->seed,
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS,
 		.port_mtu_bytes = device->addressing.path_mtu_bytes,
 	};
-	int result = engine_init(&device->engine, &config);
+	int result = engine_init(&device->engine, &engine_config);
 
 	if (result != 0) {
 		snprintf(reason, DEVICE_REASON_BYTES, "cannot set up the engine: %s",
@@ -262,6 +267,8 @@ static int device_open_engine(struct device *device, uint64_t seed, char *reason
 	}
 	for (uint32_t i = 0; i < device->addressing.gid_count; i++)
 		engine_set_gid(&device->engine, i, &device->addressing.gids[i]);
+	for (uint32_t i = 0; i < config->pkey_count; i++)
+		engine_set_pkey(&device->engine, i, config->pkeys[i]);
 	receive_init(&device->receive, &device->engine, device->port);
 	result = transmit_init(&device->transmit, &device->engine, device->port);
 	if (result != 0) {
@@ -306,7 +313,7 @@ int device_open(struct device *device, const struct device_config *config, uint6
 	result = device_open_ports(device, config, now_ns, reason);
 	if (result != 0)
 		return result;
-	result = device_open_engine(device, config->seed, reason);
+	result = device_open_engine(device, config, reason);
 	if (result != 0)
 		goto close_ports;
 	device_fill_facts(device, config);

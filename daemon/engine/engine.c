@@ -16,9 +16,6 @@
 #define QPN_BITS       24
 #define LEAST_QPN      2
 
-#define DEFAULT_PKEY	 0xffff
-#define PKEY_MEMBER_BITS 0x7fff /* bit 15 tells full members from limited ones */
-
 int engine_init(struct engine *engine, const struct engine_config *config)
 {
 	if (config->max_qps == 0 || config->max_mrs == 0)
@@ -26,6 +23,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	*engine = (struct engine){.config = *config};
 	if (config->port_mtu_bytes == 0)
 		engine->config.port_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX;
+	engine->pkeys[0] = PKEY_DEFAULT;
 	prng_init(&engine->prng, config->seed);
 	key_table_init(&engine->qps, QPN_BITS, LEAST_QPN);
 	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1);
@@ -56,12 +54,17 @@ void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid
 	engine->gids[index] = *gid;
 }
 
+void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey)
+{
+	assert(index < LIMIT_PKEYS);
+	engine->pkeys[index] = pkey;
+}
+
 /* --- packets in ------------------------------------------------------------------------------ */
 
-/* IBTA 1.4, 10.9.3: the same partition, and not two limited members. Ours is a full one. */
-static bool is_pkey_good(uint16_t pkey)
+static uint16_t pkey_of(const struct qp *qp)
 {
-	return (pkey & PKEY_MEMBER_BITS) == (DEFAULT_PKEY & PKEY_MEMBER_BITS);
+	return qp->engine->pkeys[qp->attributes.pkey_index];
 }
 
 static bool is_from_peer(const struct engine *engine, const struct qp *qp,
@@ -87,23 +90,27 @@ static bool can_receive(const struct qp *qp, bool is_request)
 	}
 }
 
-/* Whether `packet` may concern `qp` at all; if not, the counter of why. IBTA 1.4, 9.6.1. */
-static bool check_packet(const struct engine *engine, const struct qp *qp,
-			 const struct rnic_packet *packet, enum counter *dropped)
+/* Whether `packet` may concern `qp` at all. IBTA 1.4, 9.6.1. */
+static enum verdict check_packet(const struct engine *engine, const struct qp *qp,
+				 const struct rnic_packet *packet)
 {
 	if (!can_receive(qp, packet->row->is_request))
-		*dropped = COUNTER_DROPPED_BAD_STATE;
-	else if (packet->row->service != qp_service(qp))
-		*dropped = COUNTER_DROPPED_BAD_OPCODE;
-	else if (!is_pkey_good(packet->pkey))
-		*dropped = COUNTER_DROPPED_BAD_PKEY;
-	else if (qp->type == RNIC_QP_TYPE_UD && packet->qkey != qp->attributes.qkey)
-		*dropped = COUNTER_DROPPED_BAD_QKEY;
-	else if (qp->type != RNIC_QP_TYPE_UD && !is_from_peer(engine, qp, &packet->addresses))
-		*dropped = COUNTER_DROPPED_BAD_PEER;
-	else
-		return true;
-	return false;
+		return VERDICT_BAD_STATE;
+	if (packet->row->service != qp_service(qp))
+		return VERDICT_BAD_SERVICE;
+	if (!pkey_matches(pkey_of(qp), packet->pkey))
+		return VERDICT_BAD_PKEY;
+	if (qp->type == RNIC_QP_TYPE_UD)
+		return packet->qkey == qp->attributes.qkey ? VERDICT_PASS : VERDICT_BAD_QKEY;
+	return is_from_peer(engine, qp, &packet->addresses) ? VERDICT_PASS : VERDICT_BAD_PEER;
+}
+
+/* Drops a packet in silence; whoever looks at the QP is told why. */
+static void drop(struct engine *engine, struct qp *qp, enum verdict verdict)
+{
+	engine->counters[verdict_row(verdict)->counter]++;
+	if (qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_RESET)
+		qp->last_error = verdict;
 }
 
 /* IBTA 1.4, 11.6.3.2: the first packet for a QP in RTR, before the application moved it to RTS. */
@@ -119,10 +126,10 @@ static void note_established(struct engine *engine, struct qp *qp)
 static void deliver(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct engine *engine = qp->engine;
-	enum counter dropped;
+	enum verdict verdict = check_packet(engine, qp, packet);
 
-	if (!check_packet(engine, qp, packet, &dropped)) {
-		engine->counters[dropped]++;
+	if (verdict != VERDICT_PASS) {
+		drop(engine, qp, verdict);
 		return;
 	}
 	qp->counters.received_packets++;
@@ -196,7 +203,7 @@ void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_op
 		.row = rnic_opcode_row((uint8_t)opcode),
 		.opcode = (uint8_t)opcode,
 		.migrated = true,
-		.pkey = DEFAULT_PKEY,
+		.pkey = pkey_of(qp),
 		.dest_qpn = qp->attributes.dest_qpn,
 		.psn = psn,
 	};

@@ -21,6 +21,7 @@
 #include "engine/counters.h"
 #include "engine/limits.h"
 #include "engine/pace.h"
+#include "engine/pkey.h"
 #include "engine/settle.h"
 #include "mem/memory_batch.h"
 #include "wire/packet.h"
@@ -80,6 +81,7 @@ struct engine {
 	struct memory_batch writes; /* inbound payload on its way to client memory */
 	struct settle settle;	    /* and what waits for it */
 	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
+	uint16_t pkeys[LIMIT_PKEYS]; /* by P_Key index; 0 is empty */
 	uint64_t counters[COUNTER_COUNT];
 	uint64_t now_ns; /* of the call under way */
 };
@@ -114,6 +116,9 @@ void engine_fini(struct engine *engine);
 
 /* Our address at `index`; the sender's address of QPs whose path names that index. */
 void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid);
+
+/* The partition key at `index`, 0 for none. At first there is PKEY_DEFAULT at index 0. */
+void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey);
 
 /* One packet in, its ICRC found right. `packet->payload` must stay valid until engine_flush(). */
 void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns);

@@ -57,6 +57,8 @@ enum {
 	 * behind at most are taken for the former. */
 	LIMIT_UC_LATE_PACKETS = 4096,
 
+	LIMIT_PKEYS = 16, /* RNIC_PKEYS_MAX */
+
 	LIMIT_MCAST_GROUPS = 64,
 	LIMIT_MCAST_MEMBERS = 256, /* RNIC_MCAST_MEMBERS_MAX */
 

@@ -177,7 +177,7 @@ static const struct attribute {
 } attribute_rows[] = {
 	BOUNDED(EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify, 0, 1),
 	FIELD(ACCESS_FLAGS, access_flags),
-	BOUNDED(PKEY_INDEX, pkey_index, 0, 0),
+	BOUNDED(PKEY_INDEX, pkey_index, 0, LIMIT_PKEYS - 1),
 	BOUNDED(PORT, port, 1, 1),
 	FIELD(QKEY, qkey),
 	FIELD(AV, path),
@@ -230,6 +230,9 @@ static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes
 			return false;
 	}
 	if ((mask & RNIC_QP_ATTR_CURRENT_STATE) && attributes->current_state != qp->state)
+		return false;
+	if ((mask & RNIC_QP_ATTR_PKEY_INDEX) &&
+	    !pkey_is_valid(qp->engine->pkeys[attributes->pkey_index]))
 		return false;
 	/* What the responder remembers was sized when the QP went to RTR. */
 	if ((mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC) && qp->state == RNIC_QP_STATE_SQD &&

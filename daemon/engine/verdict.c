@@ -128,14 +128,20 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		       MEMORY_ERRORS, "9.9.3 class A",
 		       "Registered memory could not be reached: the application unmapped it, or "
 		       "ended."),
-	[VERDICT_BAD_PKEY] = ANSWER(NO_NAK, DROPPED_BAD_PKEY, "9.6.1.1",
-				    "The packet belongs to another partition; it was dropped."),
+	[VERDICT_BAD_SERVICE] = ANSWER(NO_NAK, DROPPED_BAD_OPCODE, "9.6.1.4",
+				       "A packet was of another service than this QP's and was "
+				       "dropped; both ends must have the same QP type."),
+	[VERDICT_BAD_PKEY] = ANSWER(NO_NAK, DROPPED_BAD_PKEY, "9.6.1.1, 10.9.3",
+				    "A packet of another partition was dropped. Look at pkey_index "
+				    "on both ends; two limited members do not hear each other."),
+	[VERDICT_BAD_QKEY] = ANSWER(NO_NAK, DROPPED_BAD_QKEY, "9.6.1.3, 10.2.5",
+				    "A datagram whose Q_Key is not the QP's was dropped."),
 	[VERDICT_BAD_PEER] = ANSWER(NO_NAK, DROPPED_BAD_PEER, "9.6.1.2",
-				    "The packet came from an address that is not the QP's peer; it "
-				    "was dropped. Look at the GID index on both ends."),
+				    "A packet from an address that is not the QP's peer was "
+				    "dropped. Look at the GID index on both ends."),
 	[VERDICT_BAD_STATE] = ANSWER(NO_NAK, DROPPED_BAD_STATE, "10.3.1",
-				     "The QP's state does not let it receive; the packet was "
-				     "dropped."),
+				     "A packet came that the QP's state does not let it "
+				     "receive; it was dropped."),
 
 	[VERDICT_LOCAL_LENGTH] =
 		GIVE_UP(LOC_LEN_ERR, LOCAL_ERRORS, "10.6.2, 11.6.2",

@@ -33,9 +33,13 @@ enum verdict {
 	VERDICT_MISALIGNED_ATOMIC,
 	VERDICT_BAD_INVALIDATE, /* SEND with invalidate of a key that cannot be */
 	VERDICT_MEMORY_GONE,	/* the bytes could not be reached: the client unmapped them */
-	VERDICT_BAD_PKEY,	/* dropped in silence */
-	VERDICT_BAD_PEER,	/* from an address that is not the QP's peer: dropped in silence */
-	VERDICT_BAD_STATE,	/* the QP cannot receive now: dropped in silence */
+
+	/* Packets that do not concern the QP: dropped in silence. */
+	VERDICT_BAD_STATE,   /* the QP cannot receive now */
+	VERDICT_BAD_SERVICE, /* of another service than the QP's */
+	VERDICT_BAD_PKEY,    /* of another partition */
+	VERDICT_BAD_QKEY,
+	VERDICT_BAD_PEER, /* from an address that is not the QP's peer */
 
 	/* The requester on its own work entry. */
 	VERDICT_LOCAL_LENGTH,	  /* longer than a message may be */

@@ -102,3 +102,10 @@ int ctl_query_gids(struct ctl_call *call)
 	       sizeof(struct rnic_ctl_gids_reply));
 	return 0;
 }
+
+int ctl_query_pkeys(struct ctl_call *call)
+{
+	memcpy(call->reply.payload, &call->session->set->facts->pkeys,
+	       sizeof(struct rnic_ctl_pkeys_reply));
+	return 0;
+}

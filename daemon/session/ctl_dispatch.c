@@ -31,6 +31,8 @@ static const struct ctl_operation {
 				 CTL_CLIENT},
 	[RNIC_CTL_QUERY_GIDS] = {ctl_query_gids, NO_PAYLOAD, sizeof(struct rnic_ctl_gids_reply), 0,
 				 CTL_CLIENT},
+	[RNIC_CTL_QUERY_PKEYS] = {ctl_query_pkeys, NO_PAYLOAD, sizeof(struct rnic_ctl_pkeys_reply),
+				  0, CTL_CLIENT},
 	[RNIC_CTL_ALLOC_PD] = {ctl_alloc_pd, NO_PAYLOAD, sizeof(struct rnic_ctl_pd_reply), 0,
 			       CTL_CLIENT},
 	[RNIC_CTL_DEALLOC_PD] = {ctl_dealloc_pd, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,

@@ -14,6 +14,7 @@
 int ctl_hello(struct ctl_call *call);
 int ctl_query_port(struct ctl_call *call);
 int ctl_query_gids(struct ctl_call *call);
+int ctl_query_pkeys(struct ctl_call *call);
 
 /* ctl_memory.c */
 int ctl_alloc_pd(struct ctl_call *call);

@@ -27,6 +27,7 @@ struct device_facts {
 	struct rnic_device_attributes device;
 	struct rnic_ctl_port_reply port;
 	struct rnic_ctl_gids_reply gids;
+	struct rnic_ctl_pkeys_reply pkeys;
 	char udp_port[RNIC_CTL_NAME_BYTES];
 	char poll[RNIC_CTL_NAME_BYTES];
 	char segmentation[RNIC_CTL_NAME_BYTES];

@@ -57,6 +57,25 @@ int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid
 	return 0;
 }
 
+int rnic_query_pkey(struct rnic_context *context, uint32_t index, uint16_t *pkey)
+{
+	struct rnic_ctl_pkeys_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_QUERY_PKEYS,
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	int error;
+
+	if (index >= context->device.pkey_count || index >= RNIC_PKEYS_MAX)
+		return -EINVAL;
+	error = rnic_link_call(&context->link, &call);
+	if (error == 0)
+		*pkey = reply.pkeys[index];
+	return error;
+}
+
 int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **allocated)
 {
 	struct rnic_ctl_pd_reply reply;

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#define DEFAULT_PKEY 0xffff
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
@@ -88,6 +87,8 @@ int rnic_verbs_query_port(struct ibv_context *context, uint8_t port,
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	rnic_verbs_port_attr(&native, &whole);
+	whole.pkey_tbl_len =
+		(uint16_t)rnic_get_device_attributes(rnic_verbs_native(context))->pkey_count;
 	copy_known(attributes, bytes, &whole, sizeof(whole));
 	return 0;
 }
@@ -184,19 +185,27 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 
 int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
 {
-	(void)context;
-	if (port != RNIC_VERBS_PORT || index != 0)
-		return rnic_verbs_minus_one(-EINVAL);
-	*pkey = htons(DEFAULT_PKEY);
-	return 0;
+	uint16_t native;
+	int error = port == RNIC_VERBS_PORT && index >= 0
+			    ? rnic_query_pkey(rnic_verbs_native(context), (uint32_t)index, &native)
+			    : -EINVAL;
+
+	if (error == 0)
+		*pkey = htons(native);
+	return rnic_verbs_minus_one(error);
 }
 
 int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
 {
-	(void)context;
-	if (port != RNIC_VERBS_PORT || pkey != htons(DEFAULT_PKEY))
-		return rnic_verbs_minus_one(-EINVAL);
-	return 0;
+	uint16_t native;
+	int error = port == RNIC_VERBS_PORT ? 0 : -EINVAL;
+
+	for (uint32_t i = 0; error == 0; i++) {
+		error = rnic_query_pkey(rnic_verbs_native(context), i, &native);
+		if (error == 0 && native == ntohs(pkey))
+			return (int)i;
+	}
+	return rnic_verbs_minus_one(error);
 }
 
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)

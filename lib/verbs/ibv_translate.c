@@ -236,7 +236,6 @@ void rnic_verbs_port_attr(const struct rnic_port_attributes *from, struct ibv_po
 		.gid_tbl_len = (int)from->gid_count,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
 		.max_msg_sz = from->max_message_bytes,
-		.pkey_tbl_len = 1,
 		.max_vl_num = 1,
 		.phys_state = from->state == RNIC_PORT_ACTIVE ? PHYSICAL_STATE_LINK_UP
 							      : PHYSICAL_STATE_DISABLED,

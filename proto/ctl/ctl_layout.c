@@ -137,6 +137,9 @@ RNIC_AT(struct rnic_gid_entry, gid, 0);
 RNIC_AT(struct rnic_gid_entry, netdev_index, 16);
 RNIC_AT(struct rnic_gid_entry, reserved, 20);
 
+RNIC_SIZE(struct rnic_ctl_pkeys_reply, 32);
+RNIC_AT(struct rnic_ctl_pkeys_reply, pkeys, 0);
+
 RNIC_SIZE(struct rnic_ctl_gids_reply, 776);
 RNIC_AT(struct rnic_ctl_gids_reply, count, 0);
 RNIC_AT(struct rnic_ctl_gids_reply, reserved, 4);

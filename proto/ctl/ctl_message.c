@@ -43,6 +43,7 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_ATTACH_MCAST] = {"ATTACH_MCAST", sizeof(struct rnic_ctl_mcast), 0, 0},
 	[RNIC_CTL_DETACH_MCAST] = {"DETACH_MCAST", sizeof(struct rnic_ctl_mcast), 0, 0},
 	[RNIC_CTL_REREGISTER_MR] = {"REREGISTER_MR", sizeof(struct rnic_ctl_reregister_mr), 0, 0},
+	[RNIC_CTL_QUERY_PKEYS] = {"QUERY_PKEYS", 0, sizeof(struct rnic_ctl_pkeys_reply), 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},

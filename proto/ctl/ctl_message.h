@@ -26,6 +26,7 @@
 #define RNIC_CTL_TEXT_BYTES    160
 #define RNIC_CTL_NAME_BYTES    RNIC_DEVICE_NAME_BYTES
 #define RNIC_GIDS_MAX	       32
+#define RNIC_PKEYS_MAX	       16
 
 enum rnic_ctl_operation {
 	RNIC_CTL_HELLO = 1,
@@ -50,6 +51,7 @@ enum rnic_ctl_operation {
 	RNIC_CTL_ATTACH_MCAST,
 	RNIC_CTL_DETACH_MCAST,
 	RNIC_CTL_REREGISTER_MR,
+	RNIC_CTL_QUERY_PKEYS,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -134,6 +136,11 @@ struct rnic_ctl_gids_reply {
 	uint32_t count;
 	uint32_t reserved;
 	struct rnic_gid_entry entries[RNIC_GIDS_MAX];
+};
+
+/* By P_Key index; 0: the slot is empty. */
+struct rnic_ctl_pkeys_reply {
+	uint16_t pkeys[RNIC_PKEYS_MAX];
 };
 
 /* ---- protection domains, memory ---- */

@@ -36,6 +36,7 @@ enum script_setting {
 	SETTING_STATE,	 /* enum rnic_qp_state that it is brought to */
 	SETTING_SEND_CQ, /* completions that fit */
 	SETTING_RECV_CQ,
+	SETTING_PKEY, /* of our QP */
 	SETTING_COUNT,
 };
 

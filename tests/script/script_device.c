@@ -423,6 +423,7 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 		return false;
 	device->engine.now_ns = device->now_ns;
 	engine_set_gid(&device->engine, 0, &gid);
+	engine_set_pkey(&device->engine, 0, (uint16_t)script->settings[SETTING_PKEY]);
 	for (uint32_t i = 0; i < script->region_count; i++) {
 		if (!register_region(device, i))
 			return false;

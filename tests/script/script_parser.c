@@ -48,6 +48,7 @@ static const struct setting {
 	[SETTING_ACCESS] = {"access", 0, ALL_ACCESS & ~(uint64_t)RNIC_ACCESS_LOCAL_WRITE},
 	[SETTING_STATE] = {"state", 0, RNIC_QP_STATE_RTS},
 	[SETTING_SEND_CQ] = {"send_cq", 1000, 1000},
+	[SETTING_PKEY] = {"pkey", 0xffff, 0xffff},
 	[SETTING_RECV_CQ] = {"recv_cq", 1000, 1000},
 };
 

@@ -96,6 +96,9 @@ struct rnic_port_attributes {
 /* Asks for the state of the device's one port. */
 RNIC_API int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *attributes);
 
+/* Asks for the partition key at `index` in host order. -EINVAL: no such index. */
+RNIC_API int rnic_query_pkey(struct rnic_context *context, uint32_t index, uint16_t *pkey);
+
 /*
  * Asks for the GID at `index`, all zero when the slot is empty, and for the number of the interface
  * that it belongs to (`netdev_index` may be NULL). -EINVAL: no such index.
