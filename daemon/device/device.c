@@ -131,6 +131,7 @@ static void device_fill_attributes(struct rnic_device_attributes *attributes,
 		.max_cq = RNIC_SESSION_CQS_MAX,
 		.max_cqe = LIMIT_CQ_ENTRIES,
 		.max_mr = LIMIT_SESSION_MRS,
+		.max_mw = LIMIT_SESSION_MWS,
 		.max_pd = LIMIT_SESSION_PDS,
 		.max_ah = LIMIT_SESSION_AHS,
 		.max_mcast_groups = LIMIT_MCAST_GROUPS,
@@ -255,7 +256,7 @@ static int device_open_engine(struct device *device, const struct device_config 
 		.sink_context = &device->sessions,
 		.seed = config->seed,
 		.max_qps = LIMIT_QPS,
-		.max_mrs = LIMIT_MRS,
+		.max_mrs = LIMIT_MRS + LIMIT_MWS,
 		.port_mtu_bytes = device->addressing.path_mtu_bytes,
 	};
 	int result = engine_init(&device->engine, &engine_config);

@@ -3,6 +3,7 @@
 
 #include "engine/completer.h"
 #include "engine/datagram.h"
+#include "engine/local_work.h"
 #include "engine/mcast.h"
 #include "engine/qp.h"
 #include "engine/responder_answer.h"
@@ -262,7 +263,9 @@ void engine_packets_read(struct engine *engine, uint64_t now_ns)
 		struct qp *qp = list_first_entry(&engine->built, struct qp, built_node);
 
 		list_remove(&qp->built_node);
-		completer_packets_read(engine, qp);
+		if (!qp_is_reliable(qp))
+			completer_packets_read(engine, qp);
+		local_work_run(engine, qp);
 	}
 }
 

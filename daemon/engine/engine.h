@@ -61,7 +61,7 @@ struct engine_config {
 	void *sink_context;
 	uint64_t seed; /* of QPNs, keys and PSNs: unpredictable in production, chosen in tests */
 	uint32_t max_qps;
-	uint32_t max_mrs;
+	uint32_t max_mrs; /* regions and windows together */
 	uint32_t port_mtu_bytes; /* the longest payload of a datagram; 0: 4096 */
 };
 
@@ -69,11 +69,11 @@ struct engine {
 	struct engine_config config;
 	struct prng prng;
 	struct key_table qps; /* QPN -> struct qp */
-	struct key_table mrs; /* key >> 8 -> struct mr */
+	struct key_table mrs; /* key >> 8 -> struct mr, of regions and windows */
 	struct timer_heap timers;
 	struct list ready;	    /* QPs that may have a packet to send, in order of service */
 	struct list paths;	    /* struct path */
-	struct list built;	    /* UC and UD QPs with packets since engine_packets_read() */
+	struct list built;	    /* QPs that engine_packets_read() is to see */
 	struct list mcast_groups;   /* struct mcast_group */
 	uint32_t mcast_group_count;
 	struct pace pace;
@@ -147,8 +147,9 @@ void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn
 
 /*
  * The payload of all packets from engine_transmit() was read, and failures were reported: messages
- * that nobody acknowledges (UC, UD) are done now, and their buffers the client's again. To be
- * called after each batch of engine_transmit().
+ * that nobody acknowledges (UC, UD) are done now, and their buffers the client's again; windows are
+ * bound and keys invalidated whose turn has come. To be called after each batch of
+ * engine_transmit(), also when that built nothing.
  */
 void engine_packets_read(struct engine *engine, uint64_t now_ns);
 

@@ -2,8 +2,10 @@
 #include "engine/mr.h"
 
 #include "base/checked.h"
-#include "engine/engine.h"
+#include "engine/mw.h"
+#include "engine/qp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 
@@ -12,6 +14,7 @@ int mr_register(struct engine *engine, struct mr *mr)
 	uint32_t index;
 	int error;
 
+	assert(mr->bound_windows == 0);
 	if (engine->mrs.count >= engine->config.max_mrs)
 		return -ENOSPC;
 	error = key_table_insert_random(&engine->mrs, &engine->prng, mr, &index);
@@ -26,6 +29,7 @@ void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted)
 {
 	const uint32_t key = mr->key;
 
+	assert(mr->bound_windows == 0 && wanted->bound_windows == 0);
 	settle_run(engine);
 	mr->pd->references--;
 	*mr = *wanted;
@@ -35,20 +39,54 @@ void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted)
 
 void mr_deregister(struct engine *engine, struct mr *mr)
 {
+	assert(mr->bound_windows == 0);
 	settle_run(engine);
 	key_table_remove(&engine->mrs, mr->key >> 8);
 	mr->pd->references--;
 }
 
-struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access,
-		   uint64_t address, uint64_t length, uint64_t *offset)
+/* What `key` names, if it is of `pd` and grants every right in `access`. */
+static struct mr *find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access)
 {
 	struct mr *mr = key_table_find(&engine->mrs, key >> 8);
 
 	if (mr == NULL || mr->key != key || mr->pd != pd || (mr->access & access) != access)
 		return NULL;
-	if (address < mr->iova || !rnic_range_within(address - mr->iova, length, mr->length))
+	return mr;
+}
+
+/* `mr`, when it covers the range. */
+static struct mr *within(struct mr *mr, uint64_t address, uint64_t length, uint64_t *offset)
+{
+	if (mr == NULL || address < mr->iova ||
+	    !rnic_range_within(address - mr->iova, length, mr->length))
 		return NULL;
 	*offset = mr->region_offset + (address - mr->iova);
 	return mr;
+}
+
+struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access,
+		   uint64_t address, uint64_t length, uint64_t *offset)
+{
+	struct mr *mr = find(engine, key, pd, access);
+
+	if (mr == NULL || mr->window != NULL)
+		return NULL;
+	return within(mr, address, length, offset);
+}
+
+struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struct qp *qp,
+				uint32_t access)
+{
+	struct mr *mr = find(engine, key, qp->pd, access);
+
+	if (mr == NULL || (mr->window != NULL && !mw_is_open_to(mr->window, qp)))
+		return NULL;
+	return mr;
+}
+
+struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *qp, uint32_t access,
+			  uint64_t address, uint64_t length, uint64_t *offset)
+{
+	return within(mr_find_remote_whole(engine, key, qp, access), address, length, offset);
 }

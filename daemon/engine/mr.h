@@ -3,7 +3,8 @@
  * Memory regions: a key, a range of addresses (iova), rights, and the client memory behind them.
  *
  * The caller of mr_register() owns struct mr and the client region; the engine keeps a pointer
- * until mr_deregister(). Keys are random: 24 bits name the region, the low 8 are a tag.
+ * until mr_deregister(). Keys are random: 24 bits name the region, the low 8 are a tag. Memory
+ * windows (mw.h) share the keys: each has a struct mr of its own that is the range it is bound to.
  */
 #ifndef DAEMON_ENGINE_MR_H
 #define DAEMON_ENGINE_MR_H
@@ -14,6 +15,8 @@
 #include <stdint.h>
 
 struct engine;
+struct mw;
+struct qp;
 
 struct mr {
 	struct pd *pd;
@@ -23,27 +26,46 @@ struct mr {
 	uint64_t region_offset; /* where `iova` lies in the region */
 	uint32_t access;	/* enum rnic_access */
 	uint32_t key;		/* lkey and rkey */
-	void *user;		/* the owner's */
+	uint32_t bound_windows; /* windows bound to it: while there are any it must not change */
+	const struct mw *window; /* NULL: a region */
+	void *user;		 /* the owner's */
 };
 
-/* Gives `mr` (all members but `key` filled in by the caller) a key and makes it known. -ENOSPC. */
+/*
+ * Gives `mr` (all members but `key` and `bound_windows` filled in by the caller, those zero) a key
+ * and makes it known. -ENOSPC, -ENOMEM.
+ */
 int mr_register(struct engine *engine, struct mr *mr);
 
 /*
- * Makes `mr` what `wanted` is, but for its key: accesses from now on find that. Payload on its way
- * is put in place first.
+ * Makes `mr`, which no window is bound to (asserted), what `wanted` is, but for its key: accesses
+ * from now on find that. Payload on its way is put in place first.
  */
 void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted);
 
-/* Forgets the key: accesses from now on fail. Payload on its way is put in place first. */
+/*
+ * Forgets the key: accesses from now on fail. Payload on its way is put in place first. No window
+ * is bound to it (asserted).
+ */
 void mr_deregister(struct engine *engine, struct mr *mr);
 
 /*
- * The region that `key` names, if it belongs to `pd`, grants every right in `access` and covers
- * [address, address + length); else NULL. `*offset` is where `address` lies in mr->region. The
- * range check cannot wrap.
+ * The region that `key` names for local use, if it belongs to `pd`, grants every right in `access`
+ * and covers [address, address + length); else NULL, as for the key of a window. `*offset` is where
+ * `address` lies in mr->region. The range check cannot wrap.
  */
 struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access,
 		   uint64_t address, uint64_t length, uint64_t *offset);
+
+/*
+ * The same for the peer of `qp`: a region of its PD, or what a window of its PD is bound to; a
+ * window of type 2B only if it was bound through `qp` (IBTA 1.4, 10.6.7.2).
+ */
+struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *qp, uint32_t access,
+			  uint64_t address, uint64_t length, uint64_t *offset);
+
+/* The same without a range: what FLUSH of a whole region looks at. */
+struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struct qp *qp,
+				uint32_t access);
 
 #endif

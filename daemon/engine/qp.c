@@ -4,6 +4,7 @@
 #include "engine/ah.h"
 #include "engine/completer.h"
 #include "engine/mcast.h"
+#include "engine/mw.h"
 #include "engine/qp_transition.h"
 #include "wire/gid.h"
 
@@ -83,6 +84,7 @@ static struct qp *allocate(struct engine *engine, const struct qp_config *config
 	list_init(&qp->path_node);
 	list_init(&qp->built_node);
 	list_init(&qp->mcast_members);
+	list_init(&qp->windows);
 	list_init(&qp->failures.node);
 	retry_init(qp);
 	return qp;
@@ -144,6 +146,7 @@ void qp_destroy(struct qp *qp)
 {
 	forget(qp);
 	mcast_detach_all(qp->engine, qp);
+	mw_forget_qp(qp);
 	key_table_remove(&qp->engine->qps, qp->qpn);
 	count_references(qp, -1);
 	fini_queues(qp);

@@ -37,6 +37,7 @@ struct qp {
 	struct list path_node;	/* in path->waiting, or unlinked */
 	struct list built_node; /* in engine->built, or unlinked */
 	struct list mcast_members;
+	struct list windows; /* struct mw bound through it */
 	uint32_t qpn;
 	uint8_t type;  /* enum rnic_qp_type */
 	uint8_t state; /* enum rnic_qp_state */

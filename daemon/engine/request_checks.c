@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "engine/mr.h"
+#include "engine/mw.h"
 #include "engine/qp.h"
 
 /* What a QP must allow, and a region must grant, for each operation of the wire. */
@@ -184,8 +185,9 @@ static enum verdict find_region(struct request *request, uint32_t rkey, uint64_t
 {
 	uint8_t operation = request->packet->row->operation;
 
-	request->mr = mr_find(request->engine, rkey, request->qp->pd, operations[operation].access,
-			      address, length, &request->region_offset);
+	request->mr = mr_find_remote(request->engine, rkey, request->qp,
+				     operations[operation].access, address, length,
+				     &request->region_offset);
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
 }
 
@@ -224,12 +226,13 @@ static enum verdict check_alignment(struct request *request)
 	return request->packet->atomic.address % 8 == 0 ? VERDICT_PASS : VERDICT_MISALIGNED_ATOMIC;
 }
 
-/* Memory windows and fast registration, whose keys could be invalidated, do not exist yet. */
 static enum verdict check_invalidate(struct request *request)
 {
 	if ((request->packet->row->headers & RNIC_HEADER_INVALIDATE) == 0)
 		return VERDICT_PASS;
-	return VERDICT_BAD_INVALIDATE;
+	return mw_can_invalidate(request->qp, request->packet->invalidate_rkey)
+		       ? VERDICT_PASS
+		       : VERDICT_BAD_INVALIDATE;
 }
 
 static enum verdict (*const checks[])(struct request *) = {

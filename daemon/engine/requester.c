@@ -4,6 +4,7 @@
 #include "engine/completer.h"
 #include "engine/datagram.h"
 #include "engine/engine.h"
+#include "engine/local_work.h"
 #include "engine/mr.h"
 #include "engine/qp.h"
 
@@ -302,6 +303,13 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 		packet->invalidate_rkey = work->immediate;
 }
 
+/* Has engine_packets_read() look at the QP. */
+static void await_reading(struct engine *engine, struct qp *qp)
+{
+	if (!list_is_linked(&qp->built_node))
+		list_add_tail(&engine->built, &qp->built_node);
+}
+
 /* The planned packet leaves: moves the send position behind it. */
 static void commit(struct engine *engine, struct qp *qp, const struct plan *plan)
 {
@@ -320,8 +328,7 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 	if (plan->ends_message)
 		requester->work_index++;
 	if (!qp_is_reliable(qp)) {
-		if (!list_is_linked(&qp->built_node))
-			list_add_tail(&engine->built, &qp->built_node);
+		await_reading(engine, qp);
 		return;
 	}
 	if (work_kind(plan->work)->has_response)
@@ -352,6 +359,8 @@ static bool has_work(const struct qp *qp)
 	if (requester->work_index == qp->send_queue.posted || qp->state == RNIC_QP_STATE_SQD)
 		return false;
 	work = send_queue_at(&qp->send_queue, requester->work_index);
+	if (work_kind(work)->is_local)
+		return false;
 	return !(work->flags & RNIC_SEND_FENCE) || requester->reads_outstanding == 0;
 }
 
@@ -407,6 +416,8 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	struct plan plan = {0};
 
 	if (!try_build(engine, qp, out, &plan)) {
+		if (local_work_is_due(qp))
+			await_reading(engine, qp);
 		if (qp->path != NULL)
 			path_leave(qp->path, qp);
 		return false;

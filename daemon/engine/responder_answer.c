@@ -122,8 +122,8 @@ static bool transmit_read(struct engine *engine, struct qp *qp, const struct rep
 	struct mr *mr = NULL;
 
 	if (bytes > 0) {
-		mr = mr_find(engine, replay->rkey, qp->pd, RNIC_ACCESS_REMOTE_READ,
-			     replay->address + skip_bytes, bytes, &offset);
+		mr = mr_find_remote(engine, replay->rkey, qp, RNIC_ACCESS_REMOTE_READ,
+				    replay->address + skip_bytes, bytes, &offset);
 		if (mr == NULL)
 			return false;
 	}
@@ -143,17 +143,38 @@ static bool transmit_read(struct engine *engine, struct qp *qp, const struct rep
 	return true;
 }
 
+/*
+ * The region of a READ is not there any more. One that was answered before may come again only
+ * because the network made a copy of it: then the peer passes over the NAK, and we over its
+ * reason. Otherwise it breaks the connection.
+ */
+static void refuse_read(struct engine *engine, struct qp *qp, struct replay *replay,
+			struct packet_builder *out)
+{
+	struct rnic_psn psn = rnic_psn_add(replay->psn, (int32_t)replay->answer.next_packet);
+
+	engine->counters[COUNTER_ACCESS_ERRORS]++;
+	if (!replay->is_repeat) {
+		responder_fail(engine, qp, VERDICT_BAD_RKEY, psn, false);
+		transmit_acknowledge(engine, qp, out);
+		return;
+	}
+	replay->is_pending = false;
+	engine_start_packet(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0, psn);
+	out->packet.aeth = (struct rnic_aeth){
+		.syndrome = verdict_row(VERDICT_BAD_RKEY)->syndrome,
+		.msn = replay->msn,
+	};
+	engine->counters[COUNTER_SENT_NAKS]++;
+}
+
 static void transmit_replay(struct engine *engine, struct qp *qp, struct replay *replay,
 			    struct packet_builder *out)
 {
 	if (replay->is_atomic) {
 		transmit_atomic(engine, qp, replay, out);
 	} else if (!transmit_read(engine, qp, replay, out)) {
-		engine->counters[COUNTER_ACCESS_ERRORS]++;
-		responder_fail(engine, qp, VERDICT_BAD_RKEY,
-			       rnic_psn_add(replay->psn, (int32_t)replay->answer.next_packet),
-			       false);
-		transmit_acknowledge(engine, qp, out);
+		refuse_read(engine, qp, replay, out);
 		return;
 	}
 	replay->answer.next_packet++;

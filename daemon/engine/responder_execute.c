@@ -2,6 +2,7 @@
 #include "engine/responder_execute.h"
 
 #include "engine/mr.h"
+#include "engine/mw.h"
 #include "engine/qp.h"
 #include "engine/request_checks.h"
 
@@ -64,12 +65,15 @@ static void complete_message(struct engine *engine, struct qp *qp, const struct 
 {
 	bool is_send = packet->row->operation == RNIC_OPERATION_SEND;
 	bool has_immediate = (packet->row->headers & RNIC_HEADER_IMMEDIATE) != 0;
+	bool has_invalidate = (packet->row->headers & RNIC_HEADER_INVALIDATE) != 0;
 	struct completion completion = {
 		.byte_count = qp->responder.message_bytes,
-		.immediate = packet->immediate,
+		.immediate = has_invalidate ? packet->invalidate_rkey : packet->immediate,
 		.status = RNIC_WC_SUCCESS,
 		.opcode = (uint8_t)(is_send ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM),
-		.wc_flags = has_immediate ? RNIC_WC_WITH_IMM : 0,
+		.wc_flags = has_immediate    ? RNIC_WC_WITH_IMM
+			    : has_invalidate ? RNIC_WC_WITH_INVALIDATE
+					     : 0,
 		.is_solicited = packet->solicited,
 	};
 
@@ -94,6 +98,16 @@ static void finish_message(struct request *request)
 	complete_message(engine, qp, request->packet);
 }
 
+/* Invalidates what the SEND names, if anything, once its payload is in place. */
+static void invalidate(struct request *request)
+{
+	if ((request->packet->row->headers & RNIC_HEADER_INVALIDATE) == 0)
+		return;
+	settle_run(request->engine);
+	if (request->qp->state != RNIC_QP_STATE_ERR)
+		mw_invalidate(request->qp, request->packet->invalidate_rkey);
+}
+
 static enum verdict execute_send(struct request *request)
 {
 	struct responder *responder = &request->qp->responder;
@@ -112,10 +126,13 @@ static enum verdict execute_send(struct request *request)
 	if (verdict != VERDICT_PASS || request->qp->state == RNIC_QP_STATE_ERR)
 		return verdict;
 	responder->message_bytes += packet->payload_bytes;
-	if (request_is_last(packet)) {
-		request->engine->counters[COUNTER_SEND_REQUESTS]++;
-		finish_message(request);
-	}
+	if (!request_is_last(packet))
+		return VERDICT_PASS;
+	invalidate(request);
+	if (request->qp->state == RNIC_QP_STATE_ERR)
+		return VERDICT_PASS;
+	request->engine->counters[COUNTER_SEND_REQUESTS]++;
+	finish_message(request);
 	return VERDICT_PASS;
 }
 

@@ -35,8 +35,8 @@ static const struct work_kind work_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
 	[RNIC_WR_RDMA_READ] = QUERY(READ_REQUEST, RDMA_READ),
 	[RNIC_WR_ATOMIC_COMPARE_SWAP] = QUERY(COMPARE_SWAP, COMPARE_SWAP),
 	[RNIC_WR_ATOMIC_FETCH_ADD] = QUERY(FETCH_ADD, FETCH_ADD),
-	[RNIC_WR_LOCAL_INVALIDATE] = {.completion = RNIC_WC_LOCAL_INVALIDATE},
-	[RNIC_WR_BIND_MW] = {.completion = RNIC_WC_BIND_MW},
+	[RNIC_WR_LOCAL_INVALIDATE] = {.completion = RNIC_WC_LOCAL_INVALIDATE, .is_local = true},
+	[RNIC_WR_BIND_MW] = {.completion = RNIC_WC_BIND_MW, .is_local = true},
 	[RNIC_WR_FLUSH] = {.completion = RNIC_WC_FLUSH},
 	[RNIC_WR_ATOMIC_WRITE] = {.completion = RNIC_WC_ATOMIC_WRITE},
 };

@@ -29,6 +29,11 @@ struct work {
 			uint64_t compare;
 			uint64_t swap_or_add;
 		};
+		struct { /* BIND_MW: remote_address, rkey (the new one) and immediate (the
+			    region's lkey) are the others */
+			uint64_t length;
+			uint32_t access; /* enum rnic_access */
+		} bind;
 		struct {
 			const struct ah *ah; /* good until it is pushed; NULL: there is none */
 			uint32_t remote_qpn;
@@ -51,6 +56,7 @@ struct work {
 /* What an opcode of a work entry means on the wire and in its completion. */
 struct work_kind {
 	uint8_t operation;     /* enum rnic_operation; NONE when it cannot be sent */
+	bool is_local;	       /* nothing is sent: it is carried out here (local_work.h) */
 	uint8_t completion;    /* enum rnic_wc_opcode */
 	uint16_t last_headers; /* immediate or invalidate header of its last packet */
 	uint32_t sge_access;   /* rights that its SGEs must grant */

@@ -121,8 +121,9 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 	[VERDICT_BAD_INVALIDATE] =
 		REFUSE(ACK_SYNDROME, REM_INV_REQ_ERR, true, NONE, ACCESS_ERRORS,
 		       "9.4.1.1, 9.9.3 class J",
-		       "A SEND with invalidate names a key that cannot be invalidated: it belongs "
-		       "to no memory window. The requester is not told."),
+		       "A SEND with invalidate names a key that cannot be invalidated: it is not "
+		       "that of a memory window of type 2 that is free or bound through this QP. "
+		       "The requester is not told."),
 	[VERDICT_MEMORY_GONE] =
 		REFUSE_LOCAL(LOC_PROT_ERR, false, EVENT(QP_FATAL),
 		       MEMORY_ERRORS, "9.9.3 class A",
@@ -158,6 +159,15 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		GIVE_UP(LOC_PROT_ERR, MEMORY_ERRORS, "11.6.2",
 			"Memory of the work request could not be reached: the application unmapped "
 			"it, or ended."),
+	[VERDICT_BIND_REFUSED] =
+		GIVE_UP(MW_BIND_ERR, LOCAL_ERRORS, "10.6.7.2, 11.6.2",
+			"The memory window cannot be bound so: its key, range or rights, a region "
+			"without IBV_ACCESS_MW_BIND (or LOCAL_WRITE), another protection domain, "
+			"or a window of type 2 that is bound."),
+	[VERDICT_INVALIDATE_REFUSED] =
+		GIVE_UP(MW_BIND_ERR, LOCAL_ERRORS, "10.6.7.2.4, 11.6.2",
+			"The key cannot be invalidated: it is not that of a memory window of type "
+			"2, or the window is of another QP or protection domain."),
 
 	[VERDICT_REMOTE_INVALID_REQUEST] =
 		GIVE_UP(REM_INV_REQ_ERR, REMOTE_ERRORS, "9.7.5.2, 11.6.2",

@@ -46,6 +46,8 @@ enum verdict {
 	VERDICT_LOCAL_OPERATION,  /* malformed entry: opcode, SGE count, inline */
 	VERDICT_LOCAL_PROTECTION, /* lkey, range, rights or protection domain of an SGE */
 	VERDICT_LOCAL_MEMORY_GONE,
+	VERDICT_BIND_REFUSED,	    /* the window cannot be bound so */
+	VERDICT_INVALIDATE_REFUSED, /* LOCAL_INVALIDATE of a key that cannot be */
 
 	/* The requester on a response. */
 	VERDICT_REMOTE_INVALID_REQUEST,

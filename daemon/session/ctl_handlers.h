@@ -23,6 +23,10 @@ int ctl_register_mr(struct ctl_call *call);
 int ctl_reregister_mr(struct ctl_call *call);
 int ctl_deregister_mr(struct ctl_call *call);
 
+/* ctl_mw.c */
+int ctl_alloc_mw(struct ctl_call *call);
+int ctl_dealloc_mw(struct ctl_call *call);
+
 /* ctl_cq.c */
 int ctl_create_channel(struct ctl_call *call);
 int ctl_destroy_channel(struct ctl_call *call);

@@ -11,8 +11,8 @@
 
 #define MEMORY_ACCESS_KNOWN                                                                        \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |            \
-	 RNIC_ACCESS_REMOTE_ATOMIC | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_ON_DEMAND |              \
-	 RNIC_ACCESS_HUGETLB | RNIC_ACCESS_OPTIONAL_RANGE)
+	 RNIC_ACCESS_REMOTE_ATOMIC | RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED |                \
+	 RNIC_ACCESS_ON_DEMAND | RNIC_ACCESS_HUGETLB | RNIC_ACCESS_OPTIONAL_RANGE)
 #define MEMORY_ACCESS_NEEDS_LOCAL (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
 
 int ctl_alloc_pd(struct ctl_call *call)
@@ -231,6 +231,15 @@ static void memory_replace(struct session *session, struct session_mr *mr,
 	memory_close(&old);
 }
 
+/* IBTA 1.4, C10-71: what a window is bound to stays as it is. */
+static int memory_refuse_bound(struct ctl_call *call, const struct session_mr *mr)
+{
+	if (mr->mr.bound_windows == 0)
+		return 0;
+	return ctl_refuse(call, -EBUSY, "%u memory windows are bound to this region",
+			  mr->mr.bound_windows);
+}
+
 int ctl_reregister_mr(struct ctl_call *call)
 {
 	const struct rnic_ctl_reregister_mr *request = (const void *)call->request.payload;
@@ -244,7 +253,9 @@ int ctl_reregister_mr(struct ctl_call *call)
 		return ctl_refuse(call, -EINVAL, "no such memory region");
 	if (pd == NULL)
 		return ctl_refuse(call, -EINVAL, "no such protection domain");
-	result = memory_check(call, &request->wanted);
+	result = memory_refuse_bound(call, mr);
+	if (result == 0)
+		result = memory_check(call, &request->wanted);
 	if (result != 0)
 		return result;
 	result = memory_open(call, &request->wanted, pd, &fresh);
@@ -258,9 +269,13 @@ int ctl_deregister_mr(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
 	struct session_mr *mr = handle_table_get(&call->session->mrs, request->handle);
+	int result;
 
 	if (mr == NULL)
 		return ctl_refuse(call, -EINVAL, "no such memory region");
+	result = memory_refuse_bound(call, mr);
+	if (result != 0)
+		return result;
 	session_free_mr(call->session, mr);
 	return 0;
 }

@@ -59,6 +59,7 @@ static void show_device(struct show_walk *walk)
 	row->client_count = set->client_count;
 	row->qp_count = (uint32_t)set->usage[RESOURCE_QP];
 	row->mr_count = (uint32_t)set->usage[RESOURCE_MR];
+	row->mw_count = (uint32_t)set->usage[RESOURCE_MW];
 	row->cq_count = (uint32_t)set->usage[RESOURCE_CQ];
 	row->pd_count = (uint32_t)set->usage[RESOURCE_PD];
 	row->gids = facts->gids;
@@ -75,6 +76,7 @@ static void show_client(struct show_walk *walk, const struct session *session)
 	row->uid = session->uid;
 	row->qp_count = session->qps.count;
 	row->mr_count = session->mrs.count;
+	row->mw_count = session->mws.count;
 	row->cq_count = session->cqs.count;
 	row->pd_count = session->pds.count;
 	row->registered_bytes = session->registered_bytes;
@@ -139,6 +141,26 @@ static void show_mr(struct show_walk *walk, const struct session *session, void 
 	row->iova = mr->mr.iova;
 	row->length = mr->mr.length;
 	row->mode = mr->mode;
+}
+
+static void show_mw(struct show_walk *walk, const struct session *session, void *object)
+{
+	const struct mw *mw = &((const struct session_mw *)object)->mw;
+	struct rnic_show_mw *row = show_add(walk);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->type = mw->type;
+	row->rkey = mw->range.key;
+	row->is_bound = mw->bound_to != NULL;
+	if (mw->bound_to == NULL)
+		return;
+	row->access = mw->range.access;
+	row->lkey = mw->bound_to->key;
+	row->qpn = mw->qp != NULL ? mw->qp->qpn : 0;
+	row->iova = mw->range.iova;
+	row->length = mw->range.length;
 }
 
 static void show_cq(struct show_walk *walk, const struct session *session, void *object)
@@ -219,6 +241,7 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_MRS] = sizeof(struct rnic_show_mr),
 	[RNIC_SHOW_CQS] = sizeof(struct rnic_show_cq),
 	[RNIC_SHOW_COUNTERS] = sizeof(struct rnic_show_counter),
+	[RNIC_SHOW_MWS] = sizeof(struct rnic_show_mw),
 };
 
 static void show_walk(struct show_walk *walk, uint32_t kind)
@@ -242,6 +265,9 @@ static void show_walk(struct show_walk *walk, uint32_t kind)
 	case RNIC_SHOW_COUNTERS:
 		show_counters(walk);
 		break;
+	case RNIC_SHOW_MWS:
+		show_objects(walk, offsetof(struct session, mws), show_mw);
+		break;
 	}
 }
 
@@ -255,7 +281,7 @@ int ctl_show(struct ctl_call *call)
 		.skip = request->cursor,
 	};
 
-	if (request->kind < RNIC_SHOW_DEVICE || request->kind > RNIC_SHOW_COUNTERS)
+	if (request->kind < RNIC_SHOW_DEVICE || request->kind >= RNIC_COUNT_OF(show_row_bytes))
 		return ctl_refuse(call, -EINVAL, "there is no listing %u", request->kind);
 	walk.row_bytes = show_row_bytes[request->kind];
 	walk.rows = call->reply.payload + sizeof(*reply);

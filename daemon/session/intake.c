@@ -23,12 +23,16 @@ static const struct {
 	uint32_t types;
 	bool may_be_inline;
 	bool is_atomic;
+	bool has_no_sges;
 } intake_opcodes[RNIC_WR_OPCODE_COUNT] = {
 	[RNIC_WR_RDMA_WRITE] = {.types = INTAKE_RC | INTAKE_UC, .may_be_inline = true},
 	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.types = INTAKE_RC | INTAKE_UC, .may_be_inline = true},
 	[RNIC_WR_SEND] = {.types = INTAKE_RC | INTAKE_UC | INTAKE_UD, .may_be_inline = true},
 	[RNIC_WR_SEND_WITH_IMM] = {.types = INTAKE_RC | INTAKE_UC | INTAKE_UD,
 				   .may_be_inline = true},
+	[RNIC_WR_SEND_WITH_INVALIDATE] = {.types = INTAKE_RC, .may_be_inline = true},
+	[RNIC_WR_LOCAL_INVALIDATE] = {.types = INTAKE_RC | INTAKE_UC, .has_no_sges = true},
+	[RNIC_WR_BIND_MW] = {.types = INTAKE_RC | INTAKE_UC, .has_no_sges = true},
 	[RNIC_WR_RDMA_READ] = {.types = INTAKE_RC},
 	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.types = INTAKE_RC, .is_atomic = true},
 	[RNIC_WR_ATOMIC_FETCH_ADD] = {.types = INTAKE_RC, .is_atomic = true},
@@ -59,7 +63,12 @@ static bool intake_entry_is_sound(const struct rnic_send_entry *entry, uint8_t t
 	if (is_inline)
 		return intake_opcodes[entry->opcode].may_be_inline && entry->sge_count == 0 &&
 		       entry->inline_bytes <= capacities->max_inline_bytes;
-	return entry->inline_bytes == 0 && entry->sge_count <= capacities->max_send_sge;
+	if (entry->opcode == RNIC_WR_BIND_MW && entry->bind.reserved != 0)
+		return false;
+	return entry->inline_bytes == 0 &&
+	       entry->sge_count <= (intake_opcodes[entry->opcode].has_no_sges
+					    ? 0
+					    : capacities->max_send_sge);
 }
 
 void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
@@ -82,6 +91,9 @@ void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
 	if (intake_opcodes[entry->opcode].is_atomic) {
 		work->compare = entry->atomic.compare;
 		work->swap_or_add = entry->atomic.swap_or_add;
+	} else if (entry->opcode == RNIC_WR_BIND_MW) {
+		work->bind.length = entry->bind.length;
+		work->bind.access = entry->bind.access;
 	}
 }
 

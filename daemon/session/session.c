@@ -27,6 +27,7 @@ static const struct {
 } session_quotas[RESOURCE_COUNT] = {
 	[RESOURCE_PD] = {LIMIT_SESSION_PDS, LIMIT_PDS},
 	[RESOURCE_MR] = {LIMIT_SESSION_MRS, LIMIT_MRS},
+	[RESOURCE_MW] = {LIMIT_SESSION_MWS, LIMIT_MWS},
 	[RESOURCE_CHANNEL] = {LIMIT_SESSION_CHANNELS, LIMIT_CHANNELS},
 	[RESOURCE_CQ] = {RNIC_SESSION_CQS_MAX, LIMIT_CQS},
 	[RESOURCE_QP] = {RNIC_SESSION_QPS_MAX, LIMIT_QPS},
@@ -73,6 +74,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	session->pipe_watch = (struct watch){WATCH_PIPE, session};
 	handle_table_init(&session->pds, LIMIT_SESSION_PDS);
 	handle_table_init(&session->mrs, LIMIT_SESSION_MRS);
+	handle_table_init(&session->mws, LIMIT_SESSION_MWS);
 	handle_table_init(&session->channels, LIMIT_SESSION_CHANNELS);
 	handle_table_init(&session->cqs, RNIC_SESSION_CQS_MAX);
 	handle_table_init(&session->qps, RNIC_SESSION_QPS_MAX);
@@ -224,6 +226,14 @@ void session_free_mr(struct session *session, struct session_mr *mr)
 	free(mr);
 }
 
+void session_free_mw(struct session *session, struct session_mw *mw)
+{
+	mw_dealloc(session->set->engine, &mw->mw);
+	handle_table_remove(&session->mws, mw->handle);
+	session_discharge(session, RESOURCE_MW, 1);
+	free(mw);
+}
+
 void session_free_pd(struct session *session, struct session_pd *pd)
 {
 	assert(pd->pd.references == 0);
@@ -232,7 +242,10 @@ void session_free_pd(struct session *session, struct session_pd *pd)
 	free(pd);
 }
 
-/* Users before what they use: QPs name CQs and PDs, MRs and AHs name PDs, CQs name channels. */
+/*
+ * Users before what they use: QPs name CQs and PDs, MWs name MRs, MRs, MWs and AHs name PDs, CQs
+ * name channels.
+ */
 static void session_free_objects(struct session *session)
 {
 	void *object;
@@ -245,6 +258,8 @@ static void session_free_objects(struct session *session)
 		session_free_cq(session, object);
 	for (uint32_t slot = 0; (object = handle_table_next(&session->channels, &slot)) != NULL;)
 		session_free_channel(session, object);
+	for (uint32_t slot = 0; (object = handle_table_next(&session->mws, &slot)) != NULL;)
+		session_free_mw(session, object);
 	for (uint32_t slot = 0; (object = handle_table_next(&session->mrs, &slot)) != NULL;)
 		session_free_mr(session, object);
 	for (uint32_t slot = 0; (object = handle_table_next(&session->pds, &slot)) != NULL;)
@@ -260,6 +275,7 @@ void session_destroy(struct session *session)
 	handle_table_fini(&session->ahs);
 	handle_table_fini(&session->cqs);
 	handle_table_fini(&session->channels);
+	handle_table_fini(&session->mws);
 	handle_table_fini(&session->mrs);
 	handle_table_fini(&session->pds);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)

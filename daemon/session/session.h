@@ -19,6 +19,7 @@
 #include "engine/ah.h"
 #include "engine/cq.h"
 #include "engine/mr.h"
+#include "engine/mw.h"
 #include "engine/pd.h"
 #include "mem/mapped_memory.h"
 #include "mem/remote_memory.h"
@@ -57,6 +58,11 @@ struct session_mr {
 		struct mapped_region mapped;
 		struct remote_region remote;
 	} memory;
+};
+
+struct session_mw {
+	struct mw mw;
+	struct rnic_handle handle;
 };
 
 struct session_channel {
@@ -107,6 +113,7 @@ struct session_ah {
 enum session_resource {
 	RESOURCE_PD,
 	RESOURCE_MR,
+	RESOURCE_MW,
 	RESOURCE_CHANNEL,
 	RESOURCE_CQ,
 	RESOURCE_QP,
@@ -141,6 +148,7 @@ struct session {
 	struct remote_process process;
 	struct handle_table pds;
 	struct handle_table mrs;
+	struct handle_table mws;
 	struct handle_table channels;
 	struct handle_table cqs;
 	struct handle_table qps;
@@ -204,6 +212,7 @@ static inline struct rnic_status_region *session_status(const struct session *se
 /* Releases one object that nothing refers to (asserted) and takes it out of its table. */
 void session_free_pd(struct session *session, struct session_pd *pd);
 void session_free_mr(struct session *session, struct session_mr *mr);
+void session_free_mw(struct session *session, struct session_mw *mw);
 void session_free_channel(struct session *session, struct session_channel *channel);
 void session_free_cq(struct session *session, struct session_cq *cq);
 void session_free_qp(struct session *session, struct session_qp *qp);

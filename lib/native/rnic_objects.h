@@ -63,6 +63,12 @@ struct rnic_mr {
 	uint32_t rkey;
 };
 
+struct rnic_mw {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+	uint32_t rkey; /* the first; later ones share its upper 24 bits */
+};
+
 struct rnic_ah {
 	struct rnic_context *context;
 	struct rnic_handle handle;

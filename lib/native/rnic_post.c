@@ -73,6 +73,7 @@ static const enum payload_rule payload_rules[RNIC_WR_OPCODE_COUNT] = {
 	[RNIC_WR_ATOMIC_COMPARE_SWAP] = PAYLOAD_IN,
 	[RNIC_WR_ATOMIC_FETCH_ADD] = PAYLOAD_IN,
 	[RNIC_WR_LOCAL_INVALIDATE] = PAYLOAD_NONE,
+	[RNIC_WR_BIND_MW] = PAYLOAD_NONE,
 };
 
 static uint64_t total_bytes(const struct rnic_sge *list, uint32_t count)
@@ -82,6 +83,17 @@ static uint64_t total_bytes(const struct rnic_sge *list, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		bytes += list[i].length;
 	return bytes;
+}
+
+/* Keys are 24 bits that name an object, and a tag that the owner of a window chooses. */
+#define KEY_TAG_BITS 8
+
+static bool is_bind_whole(const struct rnic_send_wr *wr)
+{
+	const struct rnic_mw *mw = wr->bind.mw;
+
+	return mw != NULL && (mw->rkey ^ wr->rkey) >> KEY_TAG_BITS == 0 &&
+	       (wr->bind.mr != NULL || wr->bind.length == 0);
 }
 
 static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, uint64_t *bytes)
@@ -96,6 +108,8 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, u
 		return -EOPNOTSUPP;
 	if (wr->sge_count > qp->send.max_sge || (rule == PAYLOAD_NONE && wr->sge_count != 0) ||
 	    (is_inline && rule != PAYLOAD_OUT))
+		return -EINVAL;
+	if (wr->opcode == RNIC_WR_BIND_MW && !is_bind_whole(wr))
 		return -EINVAL;
 	*bytes = total_bytes(wr->sge_list, wr->sge_count);
 	if (*bytes > (is_inline ? qp->max_inline_bytes : qp->context->device.max_message_bytes))
@@ -130,6 +144,13 @@ static void set_datagram(struct rnic_send_entry *entry, const struct rnic_send_w
 	entry->datagram.remote_qkey = wr->datagram.remote_qkey;
 }
 
+static void set_bind(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+{
+	entry->immediate = wr->bind.mr != NULL ? wr->bind.mr->lkey : 0;
+	entry->bind.length = wr->bind.length;
+	entry->bind.access = wr->bind.access;
+}
+
 int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
 	struct rnic_work_queue *queue = &qp->send;
@@ -148,6 +169,8 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 		return error;
 	if (wr->opcode == RNIC_WR_ATOMIC_COMPARE_SWAP || wr->opcode == RNIC_WR_ATOMIC_FETCH_ADD)
 		set_atomic(&entry, wr);
+	else if (wr->opcode == RNIC_WR_BIND_MW)
+		set_bind(&entry, wr);
 	else if (qp->type == RNIC_QP_TYPE_UD)
 		set_datagram(&entry, wr);
 

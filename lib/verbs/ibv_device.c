@@ -134,6 +134,7 @@ struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session
 	fill_extended(&context->verbs);
 	ibv = &context->verbs.context;
 	rnic_verbs_fill_data_path(&ibv->ops);
+	rnic_verbs_fill_windows(&ibv->ops);
 	ibv->device = &context->device->device;
 	ibv->cmd_fd = cmd_fd;
 	ibv->async_fd = rnic_async_fd(context->native);

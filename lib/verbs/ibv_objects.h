@@ -96,6 +96,11 @@ struct rnic_verbs_mr {
 	uint32_t access;
 };
 
+struct rnic_verbs_mw {
+	struct ibv_mw mw;
+	struct rnic_mw *native;
+};
+
 struct rnic_verbs_channel {
 	struct ibv_comp_channel channel;
 	struct rnic_channel *native;
@@ -158,6 +163,11 @@ static inline struct rnic_verbs_mr *rnic_verbs_mr(struct ibv_mr *mr)
 	return RNIC_CONTAINER_OF(mr, struct rnic_verbs_mr, mr);
 }
 
+static inline struct rnic_verbs_mw *rnic_verbs_mw(struct ibv_mw *mw)
+{
+	return RNIC_CONTAINER_OF(mw, struct rnic_verbs_mw, mw);
+}
+
 static inline struct rnic_verbs_cq *rnic_verbs_cq(struct ibv_cq *cq)
 {
 	return RNIC_CONTAINER_OF(cq, struct rnic_verbs_cq, cq);
@@ -188,6 +198,7 @@ int rnic_verbs_add_send_batch(struct rnic_verbs_qp *qp, uint64_t send_operations
 
 /* Puts the functions that inline verbs call into a new context. */
 void rnic_verbs_fill_data_path(struct ibv_context_ops *ops);   /* ibv_post.c */
+void rnic_verbs_fill_windows(struct ibv_context_ops *ops);     /* ibv_window.c */
 void rnic_verbs_fill_unsupported(struct verbs_context *verbs); /* ibv_unsupported.c */
 void rnic_verbs_fill_unsupported_qp(struct rnic_verbs_qp *qp); /* ibv_unsupported.c */
 void rnic_verbs_fill_unsupported_cq(struct rnic_verbs_cq *cq); /* ibv_unsupported.c */

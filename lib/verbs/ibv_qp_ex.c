@@ -137,6 +137,17 @@ static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)
 	batch_open_request(qp, RNIC_WR_LOCAL_INVALIDATE)->immediate = rkey;
 }
 
+static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_BIND_MW);
+
+	if (mw->type == IBV_MW_TYPE_2)
+		rnic_verbs_bind(mw, rkey, info, request);
+	else
+		batch_fail(from_ex(qp)->batch, -EINVAL);
+}
+
 static void wr_rdma_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address)
 {
 	set_remote(batch_open_request(qp, RNIC_WR_RDMA_READ), rkey, address);
@@ -252,13 +263,14 @@ static void wr_set_inline_data(struct ibv_qp_ex *qp, void *data, size_t length)
 uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type)
 {
 	const uint64_t datagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
-	const uint64_t unreliable =
-		datagram | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	const uint64_t unreliable = datagram | IBV_QP_EX_WITH_RDMA_WRITE |
+				    IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW |
+				    IBV_QP_EX_WITH_LOCAL_INV;
 
 	switch (type) {
 	case IBV_QPT_RC:
 		return unreliable | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV;
 	case IBV_QPT_UC:
 		return unreliable;
 	case IBV_QPT_UD:
@@ -276,6 +288,8 @@ static void fill_operations(struct ibv_qp_ex *qp, uint64_t operations)
 		qp->wr_send_imm = wr_send_imm;
 	if ((operations & IBV_QP_EX_WITH_SEND_WITH_INV) != 0)
 		qp->wr_send_inv = wr_send_inv;
+	if ((operations & IBV_QP_EX_WITH_BIND_MW) != 0)
+		qp->wr_bind_mw = wr_bind_mw;
 	if ((operations & IBV_QP_EX_WITH_LOCAL_INV) != 0)
 		qp->wr_local_inv = wr_local_inv;
 	if ((operations & IBV_QP_EX_WITH_RDMA_READ) != 0)

@@ -174,7 +174,8 @@ void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ib
 		.max_qp = (int)from->max_qp,
 		.max_qp_wr = (int)from->max_qp_wr,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
-				    IBV_DEVICE_SYS_IMAGE_GUID,
+				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
+				    IBV_DEVICE_MEM_WINDOW_TYPE_2B,
 		.max_sge = (int)from->max_sge,
 		.max_sge_rd = (int)from->max_sge,
 		.max_cq = (int)from->max_cq,
@@ -371,6 +372,23 @@ static int copy_elements(const struct ibv_sge *from, int count, struct rnic_sge 
 	return 0;
 }
 
+uint8_t rnic_verbs_send_flags(unsigned flags)
+{
+	return (uint8_t)(flags & (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |
+				  IBV_SEND_INLINE));
+}
+
+void rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info,
+		     struct rnic_send_wr *to)
+{
+	to->remote_address = info->addr;
+	to->rkey = rkey;
+	to->bind.mw = rnic_verbs_mw(mw)->native;
+	to->bind.mr = info->mr == NULL ? NULL : rnic_verbs_mr(info->mr)->native;
+	to->bind.length = info->length;
+	to->bind.access = info->mw_access_flags;
+}
+
 /* The parts of a request that only some opcodes have, and that share their place. */
 static void set_operands(const struct ibv_send_wr *from, bool is_datagram, struct rnic_send_wr *to)
 {
@@ -400,6 +418,9 @@ static void set_operands(const struct ibv_send_wr *from, bool is_datagram, struc
 		to->rkey = from->wr.atomic.rkey;
 		to->atomic.swap_or_add = from->wr.atomic.compare_add;
 		break;
+	case IBV_WR_BIND_MW:
+		rnic_verbs_bind(from->bind_mw.mw, from->bind_mw.rkey, &from->bind_mw.bind_info, to);
+		break;
 	default:
 		break;
 	}
@@ -416,13 +437,15 @@ int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct 
 		return error;
 	if ((unsigned)from->opcode >= RNIC_WR_OPCODE_COUNT)
 		return -EOPNOTSUPP;
+	if (from->opcode == IBV_WR_BIND_MW &&
+	    (from->bind_mw.mw == NULL || from->bind_mw.mw->type != IBV_MW_TYPE_2))
+		return -EINVAL;
 	*to = (struct rnic_send_wr){
 		.wr_id = from->wr_id,
 		.sge_list = list,
 		.sge_count = (uint32_t)from->num_sge,
 		.opcode = (uint8_t)from->opcode,
-		.flags = (uint8_t)(from->send_flags & (IBV_SEND_FENCE | IBV_SEND_SIGNALED |
-						       IBV_SEND_SOLICITED | IBV_SEND_INLINE)),
+		.flags = rnic_verbs_send_flags(from->send_flags),
 		.immediate = invalidates ? from->invalidate_rkey : ntohl(from->imm_data),
 	};
 	set_operands(from, is_datagram, to);

@@ -30,10 +30,18 @@ void rnic_verbs_qp_cap(const struct rnic_qp_capacities *from, struct ibv_qp_cap 
 void rnic_verbs_qp_attributes(const struct ibv_qp_attr *from, struct rnic_qp_attributes *to);
 void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_attr *to);
 
+/* Those that the device knows; the rest ask for nothing on RoCE. */
+uint8_t rnic_verbs_send_flags(unsigned flags);
+
+/* The part of a BIND_MW request that says what is bound, and the window's new key. */
+void rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info,
+		     struct rnic_send_wr *to);
+
 /*
  * Elements and everything else of a request but `next`. `list` has room for RNIC_VERBS_SGE_MAX
  * elements and must live as long as `to` is used. `is_datagram`: it is for a UD queue pair.
- * -EINVAL: more elements than that.
+ * -EINVAL: more elements than that, or a bind of a window that is not of type 2. -EOPNOTSUPP: no
+ * such opcode.
  */
 #define RNIC_VERBS_SGE_MAX 32
 int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct rnic_sge *list,

@@ -58,10 +58,6 @@ REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 
 /* ---- reached by inline functions through a context, without a look whether they are there ---- */
 
-REFUSES_WITH_NULL(static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type))
-REFUSES_WITH_ERRNO(static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
-				      struct ibv_mw_bind *bind))
-REFUSES_WITH_ERRNO(static int dealloc_mw(struct ibv_mw *mw))
 REFUSES_WITH_ERRNO(static int close_xrcd(struct ibv_xrcd *xrcd))
 
 static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
@@ -72,9 +68,6 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *list, struct i
 
 void rnic_verbs_fill_unsupported(struct verbs_context *verbs)
 {
-	verbs->context.ops.alloc_mw = alloc_mw;
-	verbs->context.ops.bind_mw = bind_mw;
-	verbs->context.ops.dealloc_mw = dealloc_mw;
 	verbs->context.ops.post_srq_recv = post_srq_recv;
 	verbs->close_xrcd = close_xrcd;
 }

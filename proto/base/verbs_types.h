@@ -150,6 +150,12 @@ enum rnic_access {
 	RNIC_ACCESS_OPTIONAL_RANGE = 0x3ff00000,
 };
 
+/* Memory windows, IBTA 1.4, 10.6.7. Type 2 is what that calls 2B. */
+enum rnic_mw_type {
+	RNIC_MW_TYPE_1 = 1,
+	RNIC_MW_TYPE_2 = 2,
+};
+
 enum rnic_wr_opcode {
 	RNIC_WR_RDMA_WRITE,
 	RNIC_WR_RDMA_WRITE_WITH_IMM,

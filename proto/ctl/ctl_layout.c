@@ -166,6 +166,16 @@ RNIC_AT(struct rnic_ctl_register_mr_reply, mr, 0);
 RNIC_AT(struct rnic_ctl_register_mr_reply, lkey, 8);
 RNIC_AT(struct rnic_ctl_register_mr_reply, rkey, 12);
 
+RNIC_SIZE(struct rnic_ctl_alloc_mw, 16);
+RNIC_AT(struct rnic_ctl_alloc_mw, pd, 0);
+RNIC_AT(struct rnic_ctl_alloc_mw, type, 8);
+RNIC_AT(struct rnic_ctl_alloc_mw, reserved, 12);
+
+RNIC_SIZE(struct rnic_ctl_alloc_mw_reply, 16);
+RNIC_AT(struct rnic_ctl_alloc_mw_reply, mw, 0);
+RNIC_AT(struct rnic_ctl_alloc_mw_reply, rkey, 8);
+RNIC_AT(struct rnic_ctl_alloc_mw_reply, reserved, 12);
+
 RNIC_SIZE(struct rnic_ctl_channel_reply, 8);
 RNIC_AT(struct rnic_ctl_channel_reply, channel, 0);
 
@@ -243,7 +253,7 @@ RNIC_AT(struct rnic_show_device, qp_count, 252);
 RNIC_AT(struct rnic_show_device, mr_count, 256);
 RNIC_AT(struct rnic_show_device, cq_count, 260);
 RNIC_AT(struct rnic_show_device, pd_count, 264);
-RNIC_AT(struct rnic_show_device, reserved, 268);
+RNIC_AT(struct rnic_show_device, mw_count, 268);
 RNIC_AT(struct rnic_show_device, gids, 272);
 
 RNIC_SIZE(struct rnic_show_client, 56);
@@ -254,7 +264,7 @@ RNIC_AT(struct rnic_show_client, qp_count, 12);
 RNIC_AT(struct rnic_show_client, mr_count, 16);
 RNIC_AT(struct rnic_show_client, cq_count, 20);
 RNIC_AT(struct rnic_show_client, pd_count, 24);
-RNIC_AT(struct rnic_show_client, reserved, 28);
+RNIC_AT(struct rnic_show_client, mw_count, 28);
 RNIC_AT(struct rnic_show_client, registered_bytes, 32);
 RNIC_AT(struct rnic_show_client, program, 40);
 
@@ -294,6 +304,18 @@ RNIC_AT(struct rnic_show_mr, iova, 16);
 RNIC_AT(struct rnic_show_mr, length, 24);
 RNIC_AT(struct rnic_show_mr, mode, 32);
 RNIC_AT(struct rnic_show_mr, reserved, 36);
+
+RNIC_SIZE(struct rnic_show_mw, 48);
+RNIC_AT(struct rnic_show_mw, client_id, 0);
+RNIC_AT(struct rnic_show_mw, type, 4);
+RNIC_AT(struct rnic_show_mw, rkey, 8);
+RNIC_AT(struct rnic_show_mw, is_bound, 12);
+RNIC_AT(struct rnic_show_mw, access, 16);
+RNIC_AT(struct rnic_show_mw, lkey, 20);
+RNIC_AT(struct rnic_show_mw, qpn, 24);
+RNIC_AT(struct rnic_show_mw, reserved, 28);
+RNIC_AT(struct rnic_show_mw, iova, 32);
+RNIC_AT(struct rnic_show_mw, length, 40);
 
 RNIC_SIZE(struct rnic_show_cq, 32);
 RNIC_AT(struct rnic_show_cq, client_id, 0);

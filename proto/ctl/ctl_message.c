@@ -44,6 +44,9 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_DETACH_MCAST] = {"DETACH_MCAST", sizeof(struct rnic_ctl_mcast), 0, 0},
 	[RNIC_CTL_REREGISTER_MR] = {"REREGISTER_MR", sizeof(struct rnic_ctl_reregister_mr), 0, 0},
 	[RNIC_CTL_QUERY_PKEYS] = {"QUERY_PKEYS", 0, sizeof(struct rnic_ctl_pkeys_reply), 0},
+	[RNIC_CTL_ALLOC_MW] = {"ALLOC_MW", sizeof(struct rnic_ctl_alloc_mw),
+			       sizeof(struct rnic_ctl_alloc_mw_reply), 0},
+	[RNIC_CTL_DEALLOC_MW] = {"DEALLOC_MW", sizeof(struct rnic_ctl_object), 0, 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},

@@ -52,6 +52,8 @@ enum rnic_ctl_operation {
 	RNIC_CTL_DETACH_MCAST,
 	RNIC_CTL_REREGISTER_MR,
 	RNIC_CTL_QUERY_PKEYS,
+	RNIC_CTL_ALLOC_MW,
+	RNIC_CTL_DEALLOC_MW,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -178,6 +180,18 @@ struct rnic_ctl_register_mr_reply {
 	uint32_t rkey;
 };
 
+struct rnic_ctl_alloc_mw {
+	struct rnic_handle pd;
+	uint32_t type; /* enum rnic_mw_type */
+	uint32_t reserved;
+};
+
+struct rnic_ctl_alloc_mw_reply {
+	struct rnic_handle mw;
+	uint32_t rkey; /* names the window in a bind, which replaces its low 8 bits */
+	uint32_t reserved;
+};
+
 /* ---- completion ---- */
 
 /* The reply's descriptor 0 is the read end of the channel's pipe. */
@@ -261,6 +275,7 @@ enum rnic_show_kind {
 	RNIC_SHOW_MRS,
 	RNIC_SHOW_CQS,
 	RNIC_SHOW_COUNTERS,
+	RNIC_SHOW_MWS,
 };
 
 struct rnic_ctl_show {
@@ -288,7 +303,7 @@ struct rnic_show_device {
 	uint32_t mr_count;
 	uint32_t cq_count;
 	uint32_t pd_count;
-	uint32_t reserved;
+	uint32_t mw_count;
 	struct rnic_ctl_gids_reply gids;
 };
 
@@ -300,7 +315,7 @@ struct rnic_show_client {
 	uint32_t mr_count;
 	uint32_t cq_count;
 	uint32_t pd_count;
-	uint32_t reserved;
+	uint32_t mw_count;
 	uint64_t registered_bytes;
 	char program[RNIC_CTL_NAME_BYTES];
 };
@@ -342,6 +357,19 @@ struct rnic_show_mr {
 	uint64_t length;
 	uint32_t mode; /* enum rnic_memory_mode, of the three that a region can have */
 	uint32_t reserved;
+};
+
+struct rnic_show_mw {
+	uint32_t client_id;
+	uint32_t type; /* enum rnic_mw_type */
+	uint32_t rkey;
+	uint32_t is_bound; /* the rest is 0 unless it is */
+	uint32_t access;
+	uint32_t lkey; /* of the region that it is bound to */
+	uint32_t qpn;  /* type 2: the queue pair that bound it */
+	uint32_t reserved;
+	uint64_t iova;
+	uint64_t length;
 };
 
 struct rnic_show_cq {

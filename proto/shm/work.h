@@ -27,7 +27,7 @@ struct rnic_send_entry {
 	uint8_t reserved;
 	uint32_t immediate;	 /* host order; or the rkey to invalidate; bind: the MR's lkey */
 	uint64_t remote_address; /* bind: the window's address */
-	uint32_t rkey;		 /* bind: the window's new rkey */
+	uint32_t rkey;		 /* bind: the window's new rkey, whose upper 24 bits name it */
 	uint32_t inline_bytes;	 /* with RNIC_SEND_INLINE: bytes in the side area; sge_count is 0 */
 	union {
 		struct {
@@ -42,8 +42,8 @@ struct rnic_send_entry {
 		} datagram;
 		struct {
 			uint64_t length;
-			uint32_t access;
-			uint32_t mw_slot;
+			uint32_t access; /* enum rnic_access */
+			uint32_t reserved;
 		} bind;
 		struct {
 			uint32_t srqn;

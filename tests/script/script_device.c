@@ -603,12 +603,15 @@ void script_device_turn(struct script_device *device)
 	list_clear(&device->inbound);
 	if (engine_next_deadline_ns(&device->engine) <= device->now_ns)
 		engine_tick(&device->engine, device->now_ns);
-	while (device->fault == NULL &&
-	       engine_transmit(&device->engine, &builder, device->now_ns)) {
-		see_packet(device, &builder);
-		if (++count == PACKETS_MAX)
-			device->fault = "the engine does not stop sending";
-	}
+	do {
+		while (device->fault == NULL &&
+		       engine_transmit(&device->engine, &builder, device->now_ns)) {
+			see_packet(device, &builder);
+			if (++count == PACKETS_MAX)
+				device->fault = "the engine does not stop sending";
+		}
+		engine_packets_read(&device->engine, device->now_ns);
+	} while (device->fault == NULL && engine_has_ready(&device->engine));
 }
 
 void script_device_advance(struct script_device *device, uint64_t until_ns)

@@ -383,8 +383,6 @@ static void transmit(struct sim_host *host)
 				break;
 			log_built(host, &host->builders[built].packet);
 		}
-		if (built == 0)
-			break;
 		failures = encode_batch(host, built, failed, errors);
 		for (uint32_t i = 0; i < failures; i++) {
 			const struct packet_builder *builder = &host->builders[failed[i]];
@@ -393,6 +391,8 @@ static void transmit(struct sim_host *host)
 					      !builder->packet.row->is_request, errors[i], now_ns);
 		}
 		engine_packets_read(&host->engine, now_ns);
+		if (built == 0 && !engine_has_ready(&host->engine))
+			break;
 	}
 }
 

@@ -69,6 +69,7 @@ static const struct column device_columns[] = {
 	{"clients", NULL, COLUMN_U32, MEMBER(rnic_show_device, client_count), NULL},
 	{"qps", NULL, COLUMN_U32, MEMBER(rnic_show_device, qp_count), NULL},
 	{"mrs", NULL, COLUMN_U32, MEMBER(rnic_show_device, mr_count), NULL},
+	{"mws", NULL, COLUMN_U32, MEMBER(rnic_show_device, mw_count), NULL},
 	{"cqs", NULL, COLUMN_U32, MEMBER(rnic_show_device, cq_count), NULL},
 	{"pds", NULL, COLUMN_U32, MEMBER(rnic_show_device, pd_count), NULL},
 };
@@ -80,6 +81,7 @@ static const struct column client_columns[] = {
 	{"uid", "UID", COLUMN_U32, MEMBER(rnic_show_client, uid), NULL},
 	{"qps", "QPS", COLUMN_U32, MEMBER(rnic_show_client, qp_count), NULL},
 	{"mrs", "MRS", COLUMN_U32, MEMBER(rnic_show_client, mr_count), NULL},
+	{"mws", "MWS", COLUMN_U32, MEMBER(rnic_show_client, mw_count), NULL},
 	{"cqs", "CQS", COLUMN_U32, MEMBER(rnic_show_client, cq_count), NULL},
 	{"pds", "PDS", COLUMN_U32, MEMBER(rnic_show_client, pd_count), NULL},
 	{"registered_bytes", "REGISTERED", COLUMN_U64, MEMBER(rnic_show_client, registered_bytes),
@@ -128,6 +130,18 @@ static const struct column mr_columns[] = {
 	{"mode", "MODE", COLUMN_NAMED_U32, MEMBER(rnic_show_mr, mode), memory_mode_name},
 };
 
+static const struct column mw_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_mw, client_id), NULL},
+	{"type", "TYPE", COLUMN_U32, MEMBER(rnic_show_mw, type), NULL},
+	{"rkey", "RKEY", COLUMN_HEX32, MEMBER(rnic_show_mw, rkey), NULL},
+	{"bound", "BOUND", COLUMN_U32, MEMBER(rnic_show_mw, is_bound), NULL},
+	{"lkey", "REGION", COLUMN_HEX32, MEMBER(rnic_show_mw, lkey), NULL},
+	{"qpn", "QPN", COLUMN_HEX32, MEMBER(rnic_show_mw, qpn), NULL},
+	{"access", "ACCESS", COLUMN_HEX32, MEMBER(rnic_show_mw, access), NULL},
+	{"iova", "ADDRESS", COLUMN_HEX64, MEMBER(rnic_show_mw, iova), NULL},
+	{"length", "BYTES", COLUMN_U64, MEMBER(rnic_show_mw, length), NULL},
+};
+
 static const struct column cq_columns[] = {
 	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_cq, client_id), NULL},
 	{"slot", "CQ", COLUMN_U32, MEMBER(rnic_show_cq, slot), NULL},
@@ -153,6 +167,7 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_CLIENTS, "clients", rnic_show_client, ROW_LAYOUT_TABLE, client_columns),
 	KIND(RNIC_SHOW_QPS, "qps", rnic_show_qp, ROW_LAYOUT_TABLE, qp_columns),
 	KIND(RNIC_SHOW_MRS, "mrs", rnic_show_mr, ROW_LAYOUT_TABLE, mr_columns),
+	KIND(RNIC_SHOW_MWS, "mws", rnic_show_mw, ROW_LAYOUT_TABLE, mw_columns),
 	KIND(RNIC_SHOW_CQS, "cqs", rnic_show_cq, ROW_LAYOUT_TABLE, cq_columns),
 	KIND(RNIC_SHOW_COUNTERS, "counters", rnic_show_counter, ROW_LAYOUT_PAIRS, counter_columns),
 };

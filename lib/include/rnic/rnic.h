@@ -42,6 +42,7 @@ extern "C" {
 struct rnic_context;
 struct rnic_pd;
 struct rnic_mr;
+struct rnic_mw;
 struct rnic_channel;
 struct rnic_cq;
 struct rnic_qp;
@@ -111,7 +112,7 @@ RNIC_API int rnic_query_gid(struct rnic_context *context, uint32_t index, struct
 /* -ENOSPC: as many protection domains as the device gives one client. */
 RNIC_API int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **pd);
 
-/* -EBUSY: memory regions, queue pairs or address handles of it exist; it stays. */
+/* -EBUSY: memory regions or windows, queue pairs or address handles of it exist; it stays. */
 RNIC_API int rnic_dealloc_pd(struct rnic_pd *pd);
 
 /*
@@ -145,16 +146,33 @@ RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint6
 /*
  * Makes the region what rnic_reg_mr() with these arguments would make, at once and without a change
  * of its keys. On failure it is as it was; errors as above. -EINVAL: `pd` is of another context.
+ * -EBUSY: a memory window is bound to it.
  */
 RNIC_API int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t length,
 			   uint64_t iova, uint32_t access);
 
-/* Ends it: accesses with its keys fail from now on. */
+/* Ends it: accesses with its keys fail from now on. -EBUSY: a memory window is bound to it. */
 RNIC_API int rnic_dereg_mr(struct rnic_mr *mr);
 
 /* The keys to write into work requests (lkey) and to tell the peer (rkey). */
 RNIC_API uint32_t rnic_mr_lkey(const struct rnic_mr *mr);
 RNIC_API uint32_t rnic_mr_rkey(const struct rnic_mr *mr);
+
+/*
+ * Allocates a memory window (IBTA 1.4, 10.6.7): a key for part of a region that has the right
+ * MW_BIND. It grants nothing until a BIND_MW request is completed. -EINVAL: no such type. -ENOSPC:
+ * too many windows.
+ */
+RNIC_API int rnic_alloc_mw(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **mw);
+
+/* Ends it, bound or not: accesses with its key fail from now on. */
+RNIC_API int rnic_dealloc_mw(struct rnic_mw *mw);
+
+/*
+ * The key that names the window in BIND_MW. The key to bind it with, and to tell the peer, is this
+ * one with low 8 bits of one's choice, which should differ from the last.
+ */
+RNIC_API uint32_t rnic_mw_rkey(const struct rnic_mw *mw);
 
 /* ---- completion ---- */
 
@@ -292,6 +310,12 @@ struct rnic_send_wr {
 			uint32_t remote_qpn;
 			uint32_t remote_qkey;
 		} datagram;
+		struct { /* BIND_MW; remote_address is that of the first byte, in the region */
+			const struct rnic_mw *mw; /* rkey is its new key */
+			const struct rnic_mr *mr; /* may be NULL with length 0 */
+			uint64_t length; /* 0 unbinds a window of type 1 */
+			uint32_t access; /* enum rnic_access; ZERO_BASED: type 2 only */
+		} bind;
 	};
 };
 
@@ -306,8 +330,9 @@ struct rnic_recv_wr {
  * Posts a list of requests (IBTA 1.4, 11.4.1). The requests, their lists and inline data may be
  * reused at once; the memory that the elements name belongs to the device until the request
  * completes. On failure *bad is the first request that was not posted, those before it were.
- * -EINVAL: the queue pair is in RESET, INIT or RTR, too many elements, too many bytes, or an opcode
- * that takes no inline data. -EOPNOTSUPP: BIND_MW, FLUSH, ATOMIC_WRITE, or an unknown opcode.
+ * -EINVAL: the queue pair is in RESET, INIT or RTR, too many elements, too many bytes, an opcode
+ * that takes no inline data, or a bind whose rkey is not of its window. -EOPNOTSUPP: FLUSH,
+ * ATOMIC_WRITE, or an unknown opcode.
  * -ENOMEM: the queue is full; poll its completion queue.
  */
 RNIC_API int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,

@@ -46,6 +46,8 @@ static const struct {
 	{RNIC_CTL_DETACH_MCAST, "DETACH_MCAST", 24, 0, 0},
 	{RNIC_CTL_REREGISTER_MR, "REREGISTER_MR", 56, 0, 0},
 	{RNIC_CTL_QUERY_PKEYS, "QUERY_PKEYS", 0, 32, 0},
+	{RNIC_CTL_ALLOC_MW, "ALLOC_MW", 16, 16, 0},
+	{RNIC_CTL_DEALLOC_MW, "DEALLOC_MW", 8, 0, 0},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");

@@ -71,15 +71,37 @@ static void test_fields_are_carried_over(void **state)
 	assert_int_equal(work.swap_or_add, 9);
 }
 
+static void test_bind(void **state)
+{
+	const struct rnic_send_entry entry = {
+		.opcode = RNIC_WR_BIND_MW,
+		.immediate = 5,
+		.remote_address = 6,
+		.rkey = 7,
+		.bind = {.length = UINT64_MAX, .access = UINT32_MAX},
+	};
+	struct work work;
+
+	(void)state;
+	intake_check_send(&entry, RNIC_QP_TYPE_UC, &capacities, &work);
+	assert_int_equal(work.opcode, RNIC_WR_BIND_MW);
+	assert_int_equal(work.immediate, 5);
+	assert_int_equal(work.remote_address, 6);
+	assert_int_equal(work.rkey, 7);
+	assert_true(work.bind.length == UINT64_MAX);
+	assert_int_equal(work.bind.access, UINT32_MAX);
+}
+
 static void test_malformed_entries(void **state)
 {
 	static const struct rnic_send_entry cases[] = {
 		{.opcode = RNIC_WR_OPCODE_COUNT},
 		{.opcode = 0xff},
 		{.opcode = 12},
-		{.opcode = RNIC_WR_LOCAL_INVALIDATE},
-		{.opcode = RNIC_WR_BIND_MW},
-		{.opcode = RNIC_WR_SEND_WITH_INVALIDATE},
+		{.opcode = RNIC_WR_LOCAL_INVALIDATE, .sge_count = 1},
+		{.opcode = RNIC_WR_BIND_MW, .sge_count = 1},
+		{.opcode = RNIC_WR_BIND_MW, .bind.reserved = 1},
+		{.opcode = RNIC_WR_BIND_MW, .flags = RNIC_SEND_INLINE},
 		{.opcode = RNIC_WR_FLUSH},
 		{.opcode = RNIC_WR_SEND, .sge_count = 5},
 		{.opcode = RNIC_WR_SEND, .sge_count = 255},
@@ -118,6 +140,9 @@ static void test_services(void **state)
 		bool is_rc, is_uc, is_ud;
 	} cases[] = {
 		{RNIC_WR_SEND, true, true, true},
+		{RNIC_WR_SEND_WITH_INVALIDATE, true, false, false},
+		{RNIC_WR_LOCAL_INVALIDATE, true, true, false},
+		{RNIC_WR_BIND_MW, true, true, false},
 		{RNIC_WR_SEND_WITH_IMM, true, true, true},
 		{RNIC_WR_RDMA_WRITE, true, true, false},
 		{RNIC_WR_RDMA_WRITE_WITH_IMM, true, true, false},
@@ -128,7 +153,7 @@ static void test_services(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
-		const struct rnic_send_entry entry = {.opcode = cases[i].opcode, .sge_count = 1};
+		const struct rnic_send_entry entry = {.opcode = cases[i].opcode};
 		struct work work;
 
 		intake_check_send(&entry, RNIC_QP_TYPE_RC, &capacities, &work);
@@ -188,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sound_entries),
 		cmocka_unit_test(test_fields_are_carried_over),
+		cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_malformed_entries),
 		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_message_bytes_saturate),

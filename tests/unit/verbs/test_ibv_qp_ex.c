@@ -241,7 +241,7 @@ static void too_many_requests(struct ibv_qp_ex *qp)
 
 static void not_asked_for(struct ibv_qp_ex *qp)
 {
-	ibv_wr_send_inv(qp, RKEY);
+	ibv_wr_send_tso(qp, NULL, 0, 0);
 }
 
 static void not_known(struct ibv_qp_ex *qp)

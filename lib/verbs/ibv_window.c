@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory windows, whose verbs are inline and come here through the context. */
+#include "verbs/ibv_objects.h"
+#include "verbs/ibv_translate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct rnic_verbs_mw *mw = calloc(1, sizeof(*mw));
+	int error;
+
+	if (mw == NULL)
+		return rnic_verbs_null(ENOMEM);
+	error = rnic_alloc_mw(rnic_verbs_pd(pd)->native, (enum rnic_mw_type)type, &mw->native);
+	if (error != 0) {
+		free(mw);
+		return rnic_verbs_null(-error);
+	}
+	mw->mw = (struct ibv_mw){
+		.context = pd->context,
+		.pd = pd,
+		.rkey = rnic_mw_rkey(mw->native),
+		.type = type,
+	};
+	return &mw->mw;
+}
+
+static int dealloc_mw(struct ibv_mw *ibv)
+{
+	struct rnic_verbs_mw *mw = rnic_verbs_mw(ibv);
+	int error = rnic_dealloc_mw(mw->native);
+
+	if (error == 0)
+		free(mw);
+	return rnic_verbs_errno(error);
+}
+
+/* Of type 1, which ibv_bind_mw() has checked: the key is ours to choose, and good at once. */
+static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	const struct rnic_send_wr *bad;
+	struct rnic_send_wr wr = {
+		.wr_id = bind->wr_id,
+		.opcode = RNIC_WR_BIND_MW,
+		.flags = rnic_verbs_send_flags(bind->send_flags),
+	};
+	int error;
+
+	rnic_verbs_bind(mw, ibv_inc_rkey(mw->rkey), &bind->bind_info, &wr);
+	error = rnic_post_send(rnic_verbs_qp(qp)->native, &wr, &bad);
+	if (error == 0)
+		mw->rkey = wr.rkey;
+	return rnic_verbs_errno(error);
+}
+
+void rnic_verbs_fill_windows(struct ibv_context_ops *ops)
+{
+	ops->alloc_mw = alloc_mw;
+	ops->dealloc_mw = dealloc_mw;
+	ops->bind_mw = bind_mw;
+}
