@@ -107,12 +107,6 @@ static void device_copy_name(char name[RNIC_CTL_NAME_BYTES], const char *text)
 	snprintf(name, RNIC_CTL_NAME_BYTES, "%s", text);
 }
 
-/* 1 for 256 ... 5 for 4096. */
-static uint8_t device_mtu_code(uint32_t bytes)
-{
-	return (uint8_t)(__builtin_ctz(bytes) - 7);
-}
-
 static void device_fill_attributes(struct rnic_device_attributes *attributes,
 				   const struct addressing *addressing, const char *name)
 {
@@ -154,9 +148,7 @@ static void device_fill_facts(struct device *device, const struct device_config 
 	memset(facts, 0, sizeof(*facts));
 	device_fill_attributes(&facts->device, addressing, config->name);
 	facts->port = (struct rnic_ctl_port_reply){
-		.state = RNIC_PORT_ACTIVE,
 		.max_mtu = DEVICE_RNIC_MTU_MAX,
-		.active_mtu = device_mtu_code(addressing->path_mtu_bytes),
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
 		.gid_count = RNIC_GIDS_MAX,
 		.speed_mbps = addressing->speed_mbps,
@@ -165,12 +157,7 @@ static void device_fill_facts(struct device *device, const struct device_config 
 		facts->pkeys.pkeys[i] = device->engine.pkeys[i];
 		facts->device.pkey_count += device->engine.pkeys[i] != 0;
 	}
-	facts->gids.count = addressing->gid_count;
-	for (uint32_t i = 0; i < addressing->gid_count; i++)
-		facts->gids.entries[i] = (struct rnic_gid_entry){
-			.gid = addressing->gids[i],
-			.netdev_index = addressing->netdev_index,
-		};
+	device_network_fill_facts(device);
 	device_copy_name(facts->udp_port, device->udp->ops->name);
 	device_copy_name(facts->poll, config->poll_name);
 	device_copy_name(facts->segmentation, config->segmentation_name);
@@ -180,11 +167,11 @@ static void device_fill_facts(struct device *device, const struct device_config 
 }
 
 static int device_open_udp(struct device *device, const struct device_config *config,
-			   uint64_t now_ns, char *reason)
+			   const struct rnic_gid *gids, uint64_t now_ns, char *reason)
 {
 	const struct udp_options options = {
-		.gids = device->addressing.gids,
-		.gid_count = device->addressing.gid_count,
+		.gids = gids,
+		.gid_count = GID_TABLE_SLOTS,
 		.netdev_index = device->addressing.netdev_index,
 		.segmentation = config->segmentation,
 		.sink = device->capture != NULL ? capture_sink(device->capture) : NULL,
@@ -201,9 +188,11 @@ static int device_open_ports(struct device *device, const struct device_config *
 			     uint64_t now_ns, char *reason)
 {
 	const struct addressing *addressing = &device->addressing;
+	struct rnic_gid gids[GID_TABLE_SLOTS];
 	struct port *faulty;
 	int result;
 
+	device_network_gids(device, gids);
 	device->capture = NULL;
 	device->faults = NULL;
 	if (config->capture != NULL) {
@@ -212,7 +201,7 @@ static int device_open_ports(struct device *device, const struct device_config *
 		if (result != 0)
 			return result;
 	}
-	result = device_open_udp(device, config, now_ns, reason);
+	result = device_open_udp(device, config, gids, now_ns, reason);
 	if (result != 0)
 		goto close_capture;
 	result = multicast_open(&device->multicast, device->udp, addressing->netdev_index, reason);
@@ -220,8 +209,7 @@ static int device_open_ports(struct device *device, const struct device_config *
 		device->udp->ops->close(device->udp);
 		goto close_capture;
 	}
-	device->loopback =
-		loopback_create(device->multicast, addressing->gids, addressing->gid_count);
+	device->loopback = loopback_create(device->multicast, gids, GID_TABLE_SLOTS);
 	if (device->loopback == NULL) {
 		device->multicast->ops->close(device->multicast);
 		snprintf(reason, DEVICE_REASON_BYTES, "no memory for the loopback port");
@@ -251,6 +239,8 @@ close_capture:
 static int device_open_engine(struct device *device, const struct device_config *config,
 			      char *reason)
 {
+	struct rnic_gid gids[GID_TABLE_SLOTS];
+	uint32_t gid_count = device_network_gids(device, gids);
 	const struct engine_config engine_config = {
 		.sink = &session_set_sink,
 		.sink_context = &device->sessions,
@@ -266,8 +256,8 @@ static int device_open_engine(struct device *device, const struct device_config 
 			 strerror(-result));
 		return result;
 	}
-	for (uint32_t i = 0; i < device->addressing.gid_count; i++)
-		engine_set_gid(&device->engine, i, &device->addressing.gids[i]);
+	for (uint32_t i = 0; i < gid_count; i++)
+		engine_set_gid(&device->engine, i, &gids[i]);
 	for (uint32_t i = 0; i < config->pkey_count; i++)
 		engine_set_pkey(&device->engine, i, config->pkeys[i]);
 	receive_init(&device->receive, &device->engine, device->port);
@@ -311,9 +301,12 @@ int device_open(struct device *device, const struct device_config *config, uint6
 	result = addressing_resolve(&device->addressing, config->netdev, config->address, reason);
 	if (result != 0)
 		return result;
-	result = device_open_ports(device, config, now_ns, reason);
+	result = device_network_open(device, reason);
 	if (result != 0)
 		return result;
+	result = device_open_ports(device, config, now_ns, reason);
+	if (result != 0)
+		goto close_network;
 	result = device_open_engine(device, config, reason);
 	if (result != 0)
 		goto close_ports;
@@ -329,6 +322,8 @@ close_engine:
 	engine_fini(&device->engine);
 close_ports:
 	device->port->ops->close(device->port);
+close_network:
+	device_network_close(device);
 	return result;
 }
 
@@ -339,6 +334,7 @@ void device_close(struct device *device)
 	transmit_fini(&device->transmit);
 	engine_fini(&device->engine);
 	device->port->ops->close(device->port);
+	device_network_close(device);
 }
 
 bool device_turn(struct device *device, uint64_t now_ns)

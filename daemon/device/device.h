@@ -8,6 +8,7 @@
 #ifndef DAEMON_DEVICE_DEVICE_H
 #define DAEMON_DEVICE_DEVICE_H
 
+#include "device/device_network.h"
 #include "device/receive.h"
 #include "device/transmit.h"
 #include "engine/engine.h"
@@ -46,6 +47,7 @@ struct device {
 	struct session_set sessions;
 	struct ctl_server server;
 	struct addressing addressing;
+	struct device_network network;
 	struct device_facts facts;
 	struct port *udp; /* bottom of the stack */
 	struct port *multicast;

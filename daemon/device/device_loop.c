@@ -24,6 +24,7 @@ struct device_loop {
 	struct ev_loop *events;
 	ev_io sessions;
 	ev_io timer;
+	ev_io network;
 	ev_io ports[LOOP_WATCHES_MAX];
 	uint32_t port_count;
 	ev_signal terminate;
@@ -54,6 +55,16 @@ static void loop_on_port(struct ev_loop *events, ev_io *watcher, int revents)
 	(void)events;
 	(void)watcher;
 	(void)revents;
+}
+
+/* The interface has changed. What clients ask next is answered by what it is like now. */
+static void loop_on_network(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	device_network_follow(loop->device);
 }
 
 static void loop_on_timer(struct ev_loop *events, ev_io *watcher, int revents)
@@ -94,14 +105,17 @@ static void loop_watch_all(struct device_loop *loop)
 
 	ev_io_init(&loop->sessions, loop_on_sessions, loop->device->sessions.epoll_fd, EV_READ);
 	ev_io_init(&loop->timer, loop_on_timer, loop->timer_fd, EV_READ);
+	ev_io_init(&loop->network, loop_on_network, loop->device->network.watch.fd, EV_READ);
 	ev_signal_init(&loop->terminate, loop_on_signal, SIGTERM);
 	ev_signal_init(&loop->interrupt, loop_on_signal, SIGINT);
 	loop->sessions.data = loop;
 	loop->timer.data = loop;
+	loop->network.data = loop;
 	loop->terminate.data = loop;
 	loop->interrupt.data = loop;
 	ev_io_start(loop->events, &loop->sessions);
 	ev_io_start(loop->events, &loop->timer);
+	ev_io_start(loop->events, &loop->network);
 	ev_signal_start(loop->events, &loop->terminate);
 	ev_signal_start(loop->events, &loop->interrupt);
 	port->ops->watch(port, loop_watch_port, loop);
@@ -139,6 +153,7 @@ void device_loop_destroy(struct device_loop *loop)
 {
 	ev_io_stop(loop->events, &loop->sessions);
 	ev_io_stop(loop->events, &loop->timer);
+	ev_io_stop(loop->events, &loop->network);
 	for (uint32_t i = 0; i < loop->port_count; i++)
 		ev_io_stop(loop->events, &loop->ports[i]);
 	ev_signal_stop(loop->events, &loop->terminate);

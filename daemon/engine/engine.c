@@ -61,6 +61,11 @@ void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey)
 	engine->pkeys[index] = pkey;
 }
 
+void engine_set_port_mtu(struct engine *engine, uint32_t port_mtu_bytes)
+{
+	engine->config.port_mtu_bytes = port_mtu_bytes;
+}
+
 /* --- packets in ------------------------------------------------------------------------------ */
 
 static uint16_t pkey_of(const struct qp *qp)

@@ -114,11 +114,14 @@ int engine_init(struct engine *engine, const struct engine_config *config);
 /* All objects must have been destroyed (asserted). */
 void engine_fini(struct engine *engine);
 
-/* Our address at `index`; the sender's address of QPs whose path names that index. */
+/* Our address at `index`, zero: none; the sender's address of QPs whose path names that index. */
 void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid);
 
 /* The partition key at `index`, 0 for none. At first there is PKEY_DEFAULT at index 0. */
 void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey);
+
+/* The longest payload of a datagram from now on, for queue pairs that become ready to receive. */
+void engine_set_port_mtu(struct engine *engine, uint32_t port_mtu_bytes);
 
 /* One packet in, its ICRC found right. `packet->payload` must stay valid until engine_flush(). */
 void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns);

@@ -69,32 +69,24 @@ const char *addressing_find_netdev(const struct interface_address *addresses, ui
 	return NULL;
 }
 
-enum gid_kind { GID_LINK_LOCAL, GID_IPV4, GID_IPV6, GID_KINDS };
-
-static enum gid_kind gid_kind(const struct rnic_gid *gid)
+uint32_t addressing_filter(const struct addressing *addressing,
+			   const struct gid_address *addresses, uint32_t count,
+			   struct gid_address *out)
 {
-	if (rnic_gid_is_ipv4(gid))
-		return GID_IPV4;
-	return rnic_gid_is_link_local(gid) ? GID_LINK_LOCAL : GID_IPV6;
-}
+	const struct rnic_gid *wanted = &addressing->address;
 
-uint32_t addressing_gids(const struct interface_address *addresses, uint32_t count,
-			 const char *netdev, struct rnic_gid gids[ADDRESSING_GIDS_MAX])
-{
-	uint32_t gid_count = 0;
-
-	for (enum gid_kind kind = GID_LINK_LOCAL; kind < GID_KINDS; kind++) {
-		for (uint32_t i = 0; i < count && gid_count < ADDRESSING_GIDS_MAX; i++) {
-			const struct interface_address *at = &addresses[i];
-
-			if (strcmp(at->netdev, netdev) != 0 || gid_kind(&at->gid) != kind)
-				continue;
-			gids[gid_count++] = at->gid;
-			if (kind == GID_LINK_LOCAL)
-				break;
-		}
+	if (!addressing->has_one_address) {
+		memcpy(out, addresses, count * sizeof(addresses[0]));
+		return count;
 	}
-	return gid_count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!rnic_gid_equal(&addresses[i].gid, wanted) &&
+		    !(is_loopback_net(wanted) && is_loopback_net(&addresses[i].gid)))
+			continue;
+		out[0] = (struct gid_address){*wanted, addresses[i].is_tentative};
+		return 1;
+	}
+	return 0;
 }
 
 uint32_t addressing_path_mtu(uint32_t netdev_mtu_bytes)
@@ -239,7 +231,7 @@ static void default_route_find(char netdev[IF_NAMESIZE])
 	addressing_default_route_ipv6(text, netdev);
 }
 
-/* Reads MTU, MAC and speed of out->netdev; needs its GIDs. */
+/* Reads MTU, MAC and speed of out->netdev; needs its address. */
 static int netdev_read(struct addressing *out, char text[PORT_TEXT_BYTES])
 {
 	static const uint8_t no_mac[6];
@@ -263,7 +255,7 @@ static int netdev_read(struct addressing *out, char text[PORT_TEXT_BYTES])
 		out->node_guid =
 			addressing_guid_from_mac((const uint8_t *)request.ifr_hwaddr.sa_data);
 	else
-		out->node_guid = addressing_guid_from_gid(&out->gids[0]);
+		out->node_guid = addressing_guid_from_gid(&out->address);
 	request.ifr_data = (char *)&link;
 	if (ioctl(fd, SIOCETHTOOL, &request) == 0)
 		speed_mbps = (uint32_t)link.speed_hi << 16 | link.speed;
@@ -288,17 +280,17 @@ static bool address_parse(struct rnic_gid *out, const char *address)
 	return true;
 }
 
-/* --address: sets out->netdev and the one GID. */
+/* --address: sets out->netdev and the one address. */
 static int choose_by_address(struct addressing *out, const struct interface_address *addresses,
 			     uint32_t count, const char *netdev, const char *address,
 			     char text[PORT_TEXT_BYTES])
 {
 	const char *found;
 
-	if (!address_parse(&out->gids[0], address))
+	if (!address_parse(&out->address, address))
 		return port_text_error(text, -EINVAL, "\"%s\" is not an IPv4 or IPv6 address",
 				       address);
-	found = addressing_find_netdev(addresses, count, netdev, &out->gids[0]);
+	found = addressing_find_netdev(addresses, count, netdev, &out->address);
 	if (found == NULL && netdev != NULL)
 		return port_text_error(text, -EADDRNOTAVAIL, "%s is not an address of %s", address,
 				       netdev);
@@ -306,11 +298,23 @@ static int choose_by_address(struct addressing *out, const struct interface_addr
 		return port_text_error(text, -EADDRNOTAVAIL, "%s is not an address of this machine",
 				       address);
 	memcpy(out->netdev, found, IF_NAMESIZE);
-	out->gid_count = 1;
+	out->has_one_address = true;
 	return 0;
 }
 
-/* --netdev, or neither: sets out->netdev and all its GIDs. */
+static bool find_first(const struct interface_address *addresses, uint32_t count,
+		       const char *netdev, struct rnic_gid *gid)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (strcmp(addresses[i].netdev, netdev) != 0)
+			continue;
+		*gid = addresses[i].gid;
+		return true;
+	}
+	return false;
+}
+
+/* --netdev, or neither: sets out->netdev and its first address. */
 static int choose_by_netdev(struct addressing *out, const struct interface_address *addresses,
 			    uint32_t count, const char *netdev, char text[PORT_TEXT_BYTES])
 {
@@ -324,8 +328,7 @@ static int choose_by_netdev(struct addressing *out, const struct interface_addre
 		return port_text_error(text, -EADDRNOTAVAIL,
 				       "no network interface of this machine is up");
 	snprintf(out->netdev, IF_NAMESIZE, "%s", netdev);
-	out->gid_count = addressing_gids(addresses, count, netdev, out->gids);
-	if (out->gid_count == 0)
+	if (!find_first(addresses, count, netdev, &out->address))
 		return port_text_error(text, -EADDRNOTAVAIL, "interface %s has no IP address",
 				       netdev);
 	return 0;

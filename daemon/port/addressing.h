@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From --netdev and --address, or neither, to what a device needs to know of its network:
- * interface, path MTU, GID table, node GUID, speed. Read once, when the device starts.
+ * interface, node GUID, speed. Read once, when the device starts; what may change meanwhile, MTU
+ * and addresses, is then followed by netdev_watch.h.
  *
  * The decisions are pure functions over a table of addresses; only addressing_resolve() asks the
  * system.
@@ -9,11 +10,10 @@
 #ifndef DAEMON_PORT_ADDRESSING_H
 #define DAEMON_PORT_ADDRESSING_H
 
+#include "port/gid_table.h"
 #include "port/port.h"
 
 #include <net/if.h>
-
-#define ADDRESSING_GIDS_MAX 32
 
 struct addressing {
 	char netdev[IF_NAMESIZE];
@@ -22,8 +22,8 @@ struct addressing {
 	uint32_t path_mtu_bytes; /* 256, 512, 1024, 2048 or 4096 */
 	uint32_t speed_mbps;	 /* 0: not known */
 	uint64_t node_guid;	 /* host order */
-	uint32_t gid_count;	 /* at least 1 */
-	struct rnic_gid gids[ADDRESSING_GIDS_MAX];
+	bool has_one_address;	 /* `address` is the only one the device may have */
+	struct rnic_gid address; /* that, or the netdev's first one */
 };
 
 /*
@@ -58,11 +58,13 @@ const char *addressing_find_netdev(const struct interface_address *addresses, ui
 				   const char *netdev, const struct rnic_gid *gid);
 
 /*
- * Writes the GID table of `netdev` and returns its length: the first link-local IPv6 address, all
- * IPv4 addresses, all other IPv6 addresses, each kind in the order of the table.
+ * The addresses that the device may have, of the `count` that its interface has: all, or the one
+ * asked for. Writes them to `out`, room for `count`, and returns how many they are. Any address of
+ * 127.0.0.0/8 is there when one of them is.
  */
-uint32_t addressing_gids(const struct interface_address *addresses, uint32_t count,
-			 const char *netdev, struct rnic_gid gids[ADDRESSING_GIDS_MAX]);
+uint32_t addressing_filter(const struct addressing *addressing,
+			   const struct gid_address *addresses, uint32_t count,
+			   struct gid_address *out);
 
 /*
  * The largest path MTU such that the longest packet fits `netdev_mtu_bytes` with IPv6 and UDP

@@ -144,6 +144,14 @@ static void capture_watch(struct port *port, void (*watch)(void *context, int fd
 	capture->next->ops->watch(capture->next, watch, context);
 }
 
+static int capture_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+                           char text[PORT_TEXT_BYTES])
+{
+	struct port *next = from_port(port)->next;
+
+	return next->ops->set_gid(next, index, gid, text);
+}
+
 static void capture_close_port(struct port *port)
 {
 	struct capture *capture = from_port(port);
@@ -158,6 +166,7 @@ static const struct port_ops capture_ops = {
 	.transmit = capture_transmit,
 	.next_deadline_ns = capture_next_deadline_ns,
 	.watch = capture_watch,
+	.set_gid = capture_set_gid,
 	.close = capture_close_port,
 };
 

@@ -320,6 +320,14 @@ static void fault_watch(struct port *port, void (*watch)(void *context, int fd, 
 	next->ops->watch(next, watch, context);
 }
 
+static int fault_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+                         char text[PORT_TEXT_BYTES])
+{
+	struct port *next = fault_of(port)->next;
+
+	return next->ops->set_gid(next, index, gid, text);
+}
+
 static void fault_close(struct port *port)
 {
 	struct fault *fault = fault_of(port);
@@ -335,6 +343,7 @@ static const struct port_ops fault_ops = {
 	.transmit = fault_transmit,
 	.next_deadline_ns = fault_next_deadline_ns,
 	.watch = fault_watch,
+	.set_gid = fault_set_gid,
 	.close = fault_close,
 };
 

@@ -18,8 +18,7 @@
 struct loopback {
 	struct port port;
 	struct port *next;
-	struct rnic_gid gids[LOOPBACK_GIDS_MAX];
-	uint32_t gid_count;
+	struct rnic_gid gids[LOOPBACK_GIDS_MAX]; /* zero: none */
 	uint32_t head;	    /* slots filled so far */
 	uint32_t tail;	    /* slots received so far */
 	uint32_t free_from; /* slots whose bytes are no longer valid so far */
@@ -36,7 +35,9 @@ static struct loopback *from_port(struct port *port)
 
 static bool is_own(const struct loopback *self, const struct rnic_gid *gid)
 {
-	for (uint32_t i = 0; i < self->gid_count; i++)
+	if (rnic_gid_is_zero(gid))
+		return false;
+	for (uint32_t i = 0; i < LOOPBACK_GIDS_MAX; i++)
 		if (rnic_gid_equal(&self->gids[i], gid))
 			return true;
 	return false;
@@ -150,6 +151,19 @@ static void loopback_watch(struct port *port,
 		self->next->ops->watch(self->next, watch, context);
 }
 
+static int loopback_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+			    char text[PORT_TEXT_BYTES])
+{
+	static const struct rnic_gid none;
+	struct loopback *self = from_port(port);
+	int result = self->next != NULL ? self->next->ops->set_gid(self->next, index, gid, text)
+					: 0;
+
+	if (result == 0)
+		self->gids[index] = gid != NULL ? *gid : none;
+	return result;
+}
+
 static void loopback_close(struct port *port)
 {
 	struct loopback *self = from_port(port);
@@ -166,6 +180,7 @@ static const struct port_ops loopback_ops = {
 	.transmit = loopback_transmit,
 	.next_deadline_ns = loopback_next_deadline_ns,
 	.watch = loopback_watch,
+	.set_gid = loopback_set_gid,
 	.close = loopback_close,
 };
 
@@ -173,7 +188,7 @@ struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uin
 {
 	struct loopback *self = calloc(1, sizeof(*self));
 
-	assert(gid_count > 0 && gid_count <= LOOPBACK_GIDS_MAX);
+	assert(gid_count <= LOOPBACK_GIDS_MAX);
 	if (self == NULL)
 		return NULL;
 	self->slots =
@@ -185,6 +200,5 @@ struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uin
 	self->port.ops = &loopback_ops;
 	self->next = next;
 	memcpy(self->gids, gids, gid_count * sizeof(gids[0]));
-	self->gid_count = gid_count;
 	return &self->port;
 }

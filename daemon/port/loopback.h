@@ -17,8 +17,8 @@
 
 /*
  * `next` may be NULL: then datagrams to other addresses count as send_refused. The port owns `next`
- * from here on and closes it with itself. `gids`, 1 .. LOOPBACK_GIDS_MAX of them, are copied. NULL:
- * out of memory; `next` is still the caller's.
+ * from here on and closes it with itself. `gids`, up to LOOPBACK_GIDS_MAX of them and some
+ * perhaps zero, are copied. NULL: out of memory; `next` is still the caller's.
  */
 struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uint32_t gid_count);
 

@@ -118,6 +118,14 @@ static void multicast_watch(struct port *port,
 	self->next->ops->watch(self->next, watch, context);
 }
 
+static int multicast_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+			     char text[PORT_TEXT_BYTES])
+{
+	struct multicast *self = from_port(port);
+
+	return self->next->ops->set_gid(self->next, index, gid, text);
+}
+
 static void multicast_close(struct port *port)
 {
 	struct multicast *self = from_port(port);
@@ -136,6 +144,7 @@ static const struct port_ops multicast_ops = {
 	.transmit = multicast_transmit,
 	.next_deadline_ns = multicast_next_deadline_ns,
 	.watch = multicast_watch,
+	.set_gid = multicast_set_gid,
 	.close = multicast_close,
 };
 

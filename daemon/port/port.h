@@ -65,6 +65,13 @@ struct port_ops {
 	 */
 	void (*watch)(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
 		      void *context);
+	/*
+	 * The device's addresses have changed: has `gid` at `index` of the GID table from now on,
+	 * where nothing was, or (NULL) nothing any more. Negative errno with a sentence in `text`
+	 * when the address cannot be had: the index stays empty.
+	 */
+	int (*set_gid)(struct port *port, uint32_t index, const struct rnic_gid *gid,
+		       char text[PORT_TEXT_BYTES]);
 	void (*close)(struct port *port);
 };
 

@@ -94,7 +94,8 @@ static void arrivals_fetch(struct udp_socket_port *self)
 
 	self->arrival_count = 0;
 	self->arrival_next = 0;
-	if (self->sockets.count == 1 && !self->sockets.sockets[0].is_blocked) {
+	if (self->sockets.count == 1 && self->sockets.sockets[0].fd >= 0 &&
+	    !self->sockets.sockets[0].is_blocked) {
 		socket_receive(self, &self->sockets.sockets[0]);
 		return;
 	}
@@ -172,6 +173,30 @@ static void udp_socket_watch(struct port *port,
 	watch(context, from_port(port)->epoll_fd, false);
 }
 
+static int udp_socket_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+			      char text[PORT_TEXT_BYTES])
+{
+	struct udp_socket_port *self = from_port(port);
+	struct udp_sockets *sockets = &self->sockets;
+	int result;
+
+	if (gid == NULL) {
+		if (sockets->sockets[index].fd >= 0)
+			udp_sockets_remove(sockets, index); /* and with it its watch */
+		return 0;
+	}
+	result = udp_sockets_add(sockets, index, gid, text);
+	if (result < 0)
+		return result;
+	result = socket_watch(self, EPOLL_CTL_ADD, &sockets->sockets[index]);
+	if (result < 0) {
+		udp_sockets_remove(sockets, index);
+		return port_text_error(text, result, "cannot watch a UDP socket: %s",
+				       strerror(-result));
+	}
+	return 0;
+}
+
 static void udp_socket_close(struct port *port)
 {
 	struct udp_socket_port *self = from_port(port);
@@ -188,6 +213,7 @@ static const struct port_ops udp_socket_ops = {
 	.transmit = udp_socket_transmit,
 	.next_deadline_ns = udp_socket_next_deadline_ns,
 	.watch = udp_socket_watch,
+	.set_gid = udp_socket_set_gid,
 	.close = udp_socket_close,
 };
 
@@ -217,6 +243,8 @@ int udp_socket_open(struct port **out, const struct udp_options *options, uint64
 	if (result < 0)
 		goto close_epoll;
 	for (uint32_t i = 0; i < self->sockets.count; i++) {
+		if (self->sockets.sockets[i].fd < 0)
+			continue;
 		result = socket_watch(self, EPOLL_CTL_ADD, &self->sockets.sockets[i]);
 		if (result < 0) {
 			port_text_error(text, result, "cannot watch a UDP socket: %s",

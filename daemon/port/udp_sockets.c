@@ -192,24 +192,56 @@ close_fd:
 	return result;
 }
 
+static void set_gro(int fd, bool is_on)
+{
+	const struct socket_option gro = {IPPROTO_UDP, UDP_GRO, is_on, false};
+
+	set_options(fd, &gro, 1);
+}
+
+int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
+		    char text[PORT_TEXT_BYTES])
+{
+	int result;
+
+	assert(index < UDP_SOCKETS_MAX && sockets->sockets[index].fd < 0);
+	result = socket_open(&sockets->sockets[index], gid, sockets, text);
+	if (result < 0)
+		return result;
+	if (sockets->is_gro_on)
+		set_gro(sockets->sockets[index].fd, true);
+	if (index >= sockets->count)
+		sockets->count = index + 1;
+	return 0;
+}
+
+void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index)
+{
+	assert(index < sockets->count && sockets->sockets[index].fd >= 0);
+	close(sockets->sockets[index].fd);
+	sockets->sockets[index] = (struct udp_socket){.fd = -1};
+}
+
 int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *options,
 		     uint64_t now_ns, char text[PORT_TEXT_BYTES])
 {
 	int result;
 
-	assert(options->gid_count > 0 && options->gid_count <= UDP_SOCKETS_MAX);
+	assert(options->gid_count <= UDP_SOCKETS_MAX);
 	*sockets = (struct udp_sockets){
 		.netdev_index = options->netdev_index,
 		.udp_port = options->udp_port == 0 ? RNIC_UDP_PORT : options->udp_port,
 		.sink = options->sink,
 	};
+	for (uint32_t i = 0; i < UDP_SOCKETS_MAX; i++)
+		sockets->sockets[i].fd = -1;
 	segmentation_open(&sockets->segmentation, options->segmentation, now_ns);
-	while (sockets->count < options->gid_count) {
-		result = socket_open(&sockets->sockets[sockets->count],
-				     &options->gids[sockets->count], sockets, text);
+	for (uint32_t i = 0; i < options->gid_count; i++) {
+		if (rnic_gid_is_zero(&options->gids[i]))
+			continue;
+		result = udp_sockets_add(sockets, i, &options->gids[i], text);
 		if (result < 0)
 			goto close_sockets;
-		sockets->count++;
 	}
 	udp_sockets_segmentation(sockets, now_ns);
 	return 0;
@@ -221,15 +253,18 @@ close_sockets:
 
 void udp_sockets_close(struct udp_sockets *sockets)
 {
-	while (sockets->count > 0)
-		close(sockets->sockets[--sockets->count].fd);
+	for (uint32_t i = 0; i < sockets->count; i++)
+		if (sockets->sockets[i].fd >= 0)
+			udp_sockets_remove(sockets, i);
+	sockets->count = 0;
 	segmentation_close(&sockets->segmentation);
 }
 
 struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source)
 {
 	for (uint32_t i = 0; i < sockets->count; i++)
-		if (rnic_gid_equal(&sockets->sockets[i].gid, source))
+		if (sockets->sockets[i].fd >= 0 &&
+		    rnic_gid_equal(&sockets->sockets[i].gid, source))
 			return &sockets->sockets[i];
 	return NULL;
 }
@@ -237,11 +272,11 @@ struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rn
 bool udp_sockets_segmentation(struct udp_sockets *sockets, uint64_t now_ns)
 {
 	bool is_on = segmentation_is_on(&sockets->segmentation, now_ns);
-	struct socket_option gro = {IPPROTO_UDP, UDP_GRO, is_on, false};
 
 	if (is_on != sockets->is_gro_on) {
 		for (uint32_t i = 0; i < sockets->count; i++)
-			set_options(sockets->sockets[i].fd, &gro, 1);
+			if (sockets->sockets[i].fd >= 0)
+				set_gro(sockets->sockets[i].fd, is_on);
 		sockets->is_gro_on = is_on;
 	}
 	return is_on;

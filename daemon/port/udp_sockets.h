@@ -26,8 +26,8 @@
 #define UDP_CONTROL_BYTES 80
 
 struct udp_options {
-	const struct rnic_gid *gids; /* used while opening only */
-	uint32_t gid_count;	     /* 1 .. UDP_SOCKETS_MAX */
+	const struct rnic_gid *gids; /* used while opening only; a zero one leaves its slot empty */
+	uint32_t gid_count;	     /* up to UDP_SOCKETS_MAX */
 	uint32_t netdev_index;	     /* scope of link-local addresses */
 	uint16_t udp_port;	     /* 0: RNIC_UDP_PORT; another one serves tests only */
 	enum segmentation_mode segmentation;
@@ -36,13 +36,13 @@ struct udp_options {
 
 struct udp_socket {
 	struct rnic_gid gid;
-	int fd;
+	int fd; /* -1: the slot is empty */
 	bool is_blocked; /* the last send was told to wait */
 };
 
 struct udp_sockets {
-	struct udp_socket sockets[UDP_SOCKETS_MAX];
-	uint32_t count;
+	struct udp_socket sockets[UDP_SOCKETS_MAX]; /* by GID index */
+	uint32_t count; /* of slots, up to the last one that was ever in use */
 	uint32_t netdev_index;
 	uint16_t udp_port;
 	bool is_gro_on;
@@ -58,6 +58,13 @@ struct udp_sockets {
 int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *options,
 		     uint64_t now_ns, char text[PORT_TEXT_BYTES]);
 void udp_sockets_close(struct udp_sockets *sockets);
+
+/* Opens the socket of `gid` in the empty slot `index`. Errors as above; it stays empty then. */
+int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
+		    char text[PORT_TEXT_BYTES]);
+
+/* Closes the socket in a slot. */
+void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index);
 
 /*
  * Opens a socket that receives what is sent to the multicast group `group` by way of the interface

@@ -205,7 +205,7 @@ static void receives_start(struct udp_uring_port *self)
 		uint32_t i = (self->rotation + offset) % self->sockets.count;
 		struct io_uring_sqe *sqe;
 
-		if (self->is_receiving[i])
+		if (self->is_receiving[i] || self->sockets.sockets[i].fd < 0)
 			continue;
 		sqe = sqe_get(self);
 		io_uring_prep_recvmsg_multishot(sqe, self->sockets.sockets[i].fd,
@@ -305,7 +305,7 @@ static uint64_t udp_uring_next_deadline_ns(const struct port *port)
 	if (self->arrival_next < self->arrival_count || self->is_submitting)
 		return 0;
 	for (uint32_t i = 0; i < self->sockets.count; i++)
-		if (!self->is_receiving[i])
+		if (!self->is_receiving[i] && self->sockets.sockets[i].fd >= 0)
 			return 0;
 	return UINT64_MAX;
 }
@@ -327,6 +327,43 @@ static void requests_cancel(struct udp_uring_port *self)
 	io_uring_register_sync_cancel(&self->ring, &all);
 }
 
+/*
+ * Ends the requests of one socket. Their last completions are reaped here, while they can still be
+ * told from those of a socket that comes into the same slot.
+ */
+static void socket_cancel(struct udp_uring_port *self, uint32_t index)
+{
+	struct io_uring_sync_cancel_reg requests = {
+		.fd = self->sockets.sockets[index].fd,
+		.flags = IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_ALL,
+		.timeout = {.tv_sec = -1, .tv_nsec = -1},
+	};
+
+	while (self->is_receiving[index] || self->is_waiting_for_room[index]) {
+		if (self->is_submitting)
+			ring_submit(self, 0);
+		completions_reap(self);
+		io_uring_register_sync_cancel(&self->ring, &requests);
+		io_uring_get_events(&self->ring);
+		completions_reap(self);
+	}
+}
+
+static int udp_uring_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+			     char text[PORT_TEXT_BYTES])
+{
+	struct udp_uring_port *self = from_port(port);
+
+	/* The next receive starts to receive by it. */
+	if (gid != NULL)
+		return udp_sockets_add(&self->sockets, index, gid, text);
+	if (self->sockets.sockets[index].fd >= 0) {
+		socket_cancel(self, index);
+		udp_sockets_remove(&self->sockets, index);
+	}
+	return 0;
+}
+
 static void udp_uring_close(struct port *port)
 {
 	struct udp_uring_port *self = from_port(port);
@@ -344,6 +381,7 @@ static const struct port_ops udp_uring_ops = {
 	.transmit = udp_uring_transmit,
 	.next_deadline_ns = udp_uring_next_deadline_ns,
 	.watch = udp_uring_watch,
+	.set_gid = udp_uring_set_gid,
 	.close = udp_uring_close,
 };
 

@@ -22,7 +22,7 @@ int ctl_create_ah(struct ctl_call *call)
 		return ctl_refuse(call, -EINVAL, "RoCE needs a destination GID (is_global)");
 	if (request->path.port != 1)
 		return ctl_refuse(call, -EINVAL, "there is no port %u", request->path.port);
-	if (request->path.source_gid_index >= session->set->facts->gids.count)
+	if (!device_facts_has_gid(session->set->facts, request->path.source_gid_index))
 		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
 				  request->path.source_gid_index);
 	result = session_charge(session, RESOURCE_AH, 1);

@@ -177,7 +177,7 @@ static int qp_check_attributes(struct ctl_call *call, const struct rnic_ctl_modi
 		return ctl_refuse(call, -EINVAL, "path MTU %d does not fit the interface, %d does",
 				  128 << attributes->path_mtu % 8, 128 << facts->port.active_mtu);
 	if ((request->mask & RNIC_QP_ATTR_AV) != 0 &&
-	    attributes->path.source_gid_index >= facts->gids.count)
+	    !device_facts_has_gid(facts, attributes->path.source_gid_index))
 		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
 				  attributes->path.source_gid_index);
 	return 0;

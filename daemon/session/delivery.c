@@ -170,6 +170,37 @@ static void delivery_flush_pipe(struct session *session, struct event_pipe *pipe
 		epoll_ctl(session->set->epoll_fd, EPOLL_CTL_DEL, pipe->write_fd, NULL);
 }
 
+/* What is no longer so when `type` happens. */
+static uint32_t delivery_outdated(enum rnic_async_event_type type)
+{
+	switch (type) {
+	case RNIC_EVENT_PORT_ACTIVE:
+		return UINT32_C(1) << RNIC_EVENT_PORT_ERR;
+	case RNIC_EVENT_PORT_ERR:
+		return UINT32_C(1) << RNIC_EVENT_PORT_ACTIVE;
+	default:
+		return 0;
+	}
+}
+
+void delivery_port_event(struct session_set *set, enum rnic_async_event_type type)
+{
+	struct list *node;
+
+	list_for_each (node, &set->sessions) {
+		struct session *session = list_entry(node, struct session, node);
+		struct event_pipe *pipe = &session->async_pipe;
+
+		if (pipe->write_fd < 0 || session->is_broken)
+			continue;
+		session->port_events.pending_types &= ~delivery_outdated(type);
+		event_pipe_raise(pipe, &session->port_events, (uint32_t)type);
+		/* At once, so that the next one is another record. */
+		if (!pipe->is_full)
+			delivery_flush_pipe(session, pipe);
+	}
+}
+
 void delivery_run(struct session_set *set)
 {
 	struct list *node;

@@ -26,6 +26,12 @@ bool delivery_completion(void *context, struct cq *cq, const struct completion *
 void delivery_async_event(void *context, enum rnic_async_event_type type, void *object);
 
 /*
+ * An event of the port, for all clients: PORT_ACTIVE, PORT_ERR or GID_CHANGE. Of the first two a
+ * client whose pipe is full is told the later one only.
+ */
+void delivery_port_event(struct session_set *set, enum rnic_async_event_type type);
+
+/*
  * Entries of `cq` that the client has not polled, from its consumer index as it is now. Negative
  * -EPROTO after breaking the session, when that index is ahead of the producer or a ring behind it.
  */

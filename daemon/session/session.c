@@ -19,7 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SESSION_MIB (UINT64_C(1) << 20)
+#define SESSION_MIB  (UINT64_C(1) << 20)
+#define SESSION_PORT 1 /* the device's one port, as its events name it */
 
 static const struct {
 	uint64_t of_session;
@@ -151,6 +152,7 @@ int session_open_regions(struct session *session, int fds[4])
 	result = event_pipe_open(&session->async_pipe, &fds[3]);
 	if (result != 0)
 		goto close_doorbell;
+	session->port_events.slot = SESSION_PORT;
 	rnic_index_publish(&session_status(session)->daemon_polls, session->set->is_polling);
 	return 0;
 
@@ -284,6 +286,7 @@ void session_destroy(struct session *session)
 
 	if (session->has_process)
 		remote_process_fini(&session->process);
+	event_source_forget(&session->port_events);
 	event_pipe_close(&session->async_pipe);
 	session_close_doorbell(session);
 	shared_region_close(&session->status);

@@ -141,6 +141,7 @@ struct session {
 	struct shared_region region; /* struct rnic_session_region */
 	struct shared_region status; /* struct rnic_status_region */
 	struct event_pipe async_pipe;
+	struct event_source port_events;
 	uint32_t doorbell_consumer;
 	uint32_t doorbells_lost; /* as last seen */
 

@@ -7,6 +7,7 @@
 #include "session/doorbell.h"
 #include "session/intake.h"
 #include "shm/ring.h"
+#include "wire/gid.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,6 +29,11 @@ const struct engine_sink session_set_sink = {
 	.watch = intake_watch,
 	.multicast = session_set_multicast,
 };
+
+bool device_facts_has_gid(const struct device_facts *facts, uint32_t index)
+{
+	return index < facts->gids.count && !rnic_gid_is_zero(&facts->gids.entries[index].gid);
+}
 
 int session_set_init(struct session_set *set, struct engine *engine,
 		     const struct device_facts *facts)
@@ -142,6 +148,30 @@ void session_set_withdraw_sleep(struct session_set *set)
 		if (session->region.address != NULL)
 			rnic_wake_withdraw(&session_region(session)->need_wakeup);
 	}
+}
+
+static bool session_uses_gid(const struct session *session, uint32_t index)
+{
+	const struct session_qp *qp;
+	const struct session_ah *ah;
+
+	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
+		if (qp->qp->path != NULL && qp->qp->attributes.path.source_gid_index == index)
+			return true;
+	for (uint32_t slot = 0; (ah = handle_table_next(&session->ahs, &slot)) != NULL;)
+		if (ah->ah.path.source_gid_index == index)
+			return true;
+	return false;
+}
+
+bool session_set_uses_gid(const struct session_set *set, uint32_t index)
+{
+	const struct list *node;
+
+	list_for_each (node, &set->sessions)
+		if (session_uses_gid(list_entry(node, struct session, node), index))
+			return true;
+	return false;
 }
 
 void session_set_reap(struct session_set *set)

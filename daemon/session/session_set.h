@@ -38,6 +38,9 @@ struct device_facts {
 	void *context;
 };
 
+/* Whether the GID table has an address at `index` that can be used now. */
+bool device_facts_has_gid(const struct device_facts *facts, uint32_t index);
+
 struct session_set {
 	struct engine *engine;
 	const struct device_facts *facts;
@@ -87,6 +90,9 @@ void session_set_announce_sleep(struct session_set *set);
 
 /* After sleeping, or when there was work after all. */
 void session_set_withdraw_sleep(struct session_set *set);
+
+/* Whether a queue pair or an address handle of any client sends from the GID at `index`. */
+bool session_set_uses_gid(const struct session_set *set, uint32_t index);
 
 /* Ends the sessions that were broken. Call it where no pointer into a session is held. */
 void session_set_reap(struct session_set *set);

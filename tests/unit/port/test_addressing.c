@@ -110,48 +110,41 @@ static void test_find_netdev(void **state)
 	}
 }
 
-static void test_gids(void **state)
+/* All addresses of the interface, or the one asked for; any of 127.0.0.0/8 stands for the rest. */
+static void test_filter(void **state)
 {
+	static const char *const there[] = {"fe80::1", "192.0.2.1", "127.0.0.1"};
 	static const struct {
-		const char *lines[8];
-		const char *expected[8];
+		const char *wanted; /* NULL: all */
+		const char *expected[4];
 	} cases[] = {
-		{{"eth0 192.0.2.1", "eth0 2001:db8::1", "eth0 fe80::1", "eth1 192.0.2.9"},
-		 {"fe80::1", "192.0.2.1", "2001:db8::1"}},
-		{{"eth0 2001:db8::1", "eth0 192.0.2.1", "eth0 192.0.2.2"},
-		 {"192.0.2.1", "192.0.2.2", "2001:db8::1"}},
-		{{"eth0 fe80::1", "eth0 fe80::2", "eth0 192.0.2.1"}, {"fe80::1", "192.0.2.1"}},
-		{{"eth0 2001:db8::1", "eth0 2001:db8::2"}, {"2001:db8::1", "2001:db8::2"}},
-		{{"eth1 192.0.2.1"}, {NULL}},
+		{NULL, {"fe80::1", "192.0.2.1", "127.0.0.1"}},
+		{"192.0.2.1", {"192.0.2.1"}},
+		{"127.9.9.9", {"127.9.9.9"}},
+		{"192.0.2.2", {NULL}},
 	};
+	struct gid_address addresses[3], found[3];
 
 	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		addresses[i] = (struct gid_address){gid_of(there[i]), i == 0};
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
-		struct rnic_gid gids[ADDRESSING_GIDS_MAX];
-		struct interface_address table[8];
-		uint32_t count = table_of(cases[i].lines, table), gid_count;
+		struct addressing addressing = {.has_one_address = cases[i].wanted != NULL};
+		uint32_t count;
 
-		gid_count = addressing_gids(table, count, "eth0", gids);
-		for (uint32_t j = 0; j < gid_count; j++) {
+		if (cases[i].wanted != NULL)
+			addressing.address = gid_of(cases[i].wanted);
+		count = addressing_filter(&addressing, addresses, 3, found);
+		for (uint32_t j = 0; j < count; j++) {
 			char text[RNIC_GID_TEXT_BYTES];
 
 			assert_non_null(cases[i].expected[j]);
-			assert_string_equal(rnic_gid_text(&gids[j], text), cases[i].expected[j]);
+			assert_string_equal(rnic_gid_text(&found[j].gid, text),
+					    cases[i].expected[j]);
+			assert_int_equal(found[j].is_tentative, strcmp(text, "fe80::1") == 0);
 		}
-		assert_null(cases[i].expected[gid_count]);
+		assert_null(cases[i].expected[count]);
 	}
-}
-
-static void test_gids_are_bounded(void **state)
-{
-	struct interface_address table[ADDRESSING_GIDS_MAX + 8];
-	struct rnic_gid gids[ADDRESSING_GIDS_MAX];
-
-	(void)state;
-	for (uint32_t i = 0; i < RNIC_COUNT_OF(table); i++)
-		table[i] = address_of("eth0 192.0.2.1");
-	assert_int_equal(addressing_gids(table, RNIC_COUNT_OF(table), "eth0", gids),
-			 ADDRESSING_GIDS_MAX);
 }
 
 static void test_path_mtu(void **state)
@@ -239,15 +232,16 @@ static void test_resolve_loopback(void **state)
 	assert_string_equal(found.netdev, "lo");
 	assert_int_equal(found.netdev_index, if_nametoindex("lo"));
 	assert_int_equal(found.path_mtu_bytes, 4096);
-	assert_int_equal(found.gid_count, 1);
-	assert_string_equal(rnic_gid_text(&found.gids[0], name), "127.9.8.7");
+	assert_true(found.has_one_address);
+	assert_string_equal(rnic_gid_text(&found.address, name), "127.9.8.7");
 	assert_int_equal(found.node_guid, UINT64_C(0x0200ffff7f090807));
 
 	assert_int_equal(addressing_resolve(&found, "lo", NULL, text), 0);
-	assert_string_equal(rnic_gid_text(&found.gids[0], name), "127.0.0.1");
+	assert_false(found.has_one_address);
+	assert_string_equal(rnic_gid_text(&found.address, name), "127.0.0.1");
 
 	assert_int_equal(addressing_resolve(&found, NULL, NULL, text), 0);
-	assert_true(found.gid_count > 0 && found.node_guid != 0);
+	assert_true(found.netdev_index != 0 && found.node_guid != 0);
 }
 
 static void test_resolve_errors(void **state)
@@ -269,14 +263,14 @@ static void test_resolve_errors(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
-		struct addressing found = {.gid_count = 77};
+		struct addressing found = {.speed_mbps = 77};
 		char text[PORT_TEXT_BYTES];
 
 		assert_int_equal(
 			addressing_resolve(&found, cases[i].netdev, cases[i].address, text),
 			cases[i].error);
 		assert_string_equal(text, cases[i].text);
-		assert_int_equal(found.gid_count, 77);
+		assert_int_equal(found.speed_mbps, 77);
 	}
 }
 
@@ -284,8 +278,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choose_netdev),  cmocka_unit_test(test_find_netdev),
-		cmocka_unit_test(test_gids),	       cmocka_unit_test(test_gids_are_bounded),
-		cmocka_unit_test(test_path_mtu),       cmocka_unit_test(test_guid),
+		cmocka_unit_test(test_filter),	       cmocka_unit_test(test_path_mtu),
+		cmocka_unit_test(test_guid),
 		cmocka_unit_test(test_default_route),  cmocka_unit_test(test_resolve_loopback),
 		cmocka_unit_test(test_resolve_errors),
 	};

@@ -204,6 +204,32 @@ static void test_nothing_below(void **state)
 	port->ops->close(port);
 }
 
+/* An address is ours from when it is set until it is taken away; index and address may part. */
+static void test_addresses_change(void **state)
+{
+	struct rnic_gid none = {0}, gid = fixture_gid("192.0.2.1"), zero = {0};
+	struct port *port = loopback_create(NULL, &none, 1);
+	struct datagram datagram, received;
+	char text[PORT_TEXT_BYTES];
+
+	(void)state;
+	assert_non_null(port);
+	for (uint32_t round = 0; round < 2; round++) {
+		datagram = fixture_datagram(0, &gid, &gid, 64);
+		assert_int_equal(port->ops->transmit(port, &datagram, 1, 1), 1);
+		assert_int_equal(port->counters.send_refused, round + 1);
+		assert_int_equal(port->ops->set_gid(port, 5, &gid, text), 0);
+		datagram = fixture_datagram(0, &gid, &gid, 64);
+		assert_int_equal(port->ops->transmit(port, &datagram, 1, 1), 1);
+		assert_int_equal(port->ops->receive(port, &received, 1, 2), 1);
+		assert_int_equal(port->ops->set_gid(port, 5, NULL, text), 0);
+	}
+	datagram = fixture_datagram(0, &gid, &zero, 64);
+	assert_int_equal(port->ops->transmit(port, &datagram, 1, 1), 1);
+	assert_int_equal(port->ops->receive(port, &received, 1, 2), 0);
+	port->ops->close(port);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_passes_on),
 		cmocka_unit_test(test_below_is_not_starved),
 		cmocka_unit_test(test_nothing_below),
+		cmocka_unit_test(test_addresses_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -389,6 +389,55 @@ static void test_many_addresses(void **state)
 	free(inbox);
 }
 
+/* Addresses come and go while the port is open; the others do not notice. */
+static void test_addresses_change(void **state)
+{
+	struct rnic_gid none = {0}, first = fixture_own_gid(21), second = fixture_own_gid(22),
+			third = fixture_own_gid(23);
+	struct udp_options options = {.gids = &none, .gid_count = 1};
+	struct fixture_inbox *inbox = calloc(1, sizeof(*inbox));
+	struct datagram datagram, lost;
+	char text[PORT_TEXT_BYTES];
+	struct port *port;
+
+	assert_non_null(inbox);
+	if (is_unsupported(open_kind(state, &port, &options, text))) {
+		print_message("skipped: %s\n", text);
+		free(inbox);
+		skip();
+	}
+	assert_int_equal(port->ops->set_gid(port, 3, &first, text), 0);
+	for (uint32_t i = 0; i < 20; i++) {
+		const struct rnic_gid *moving = i % 2 == 0 ? &second : &third;
+
+		assert_int_equal(port->ops->set_gid(port, 1, moving, text), 0);
+		datagram = fixture_datagram(i, &first, moving, 64);
+		fixture_transmit(port, &datagram, 1);
+		fixture_receive(port, inbox, 1, 8);
+		assert_int_equal(inbox->count, 1);
+		assert_true(rnic_gid_equal(&inbox->datagrams[0].addresses.dest, moving));
+		inbox->count = 0;
+		/* What arrives at the last moment is not taken for what the next address gets. */
+		fixture_transmit(port, &datagram, 1);
+		assert_int_equal(port->ops->set_gid(port, 1, NULL, text), 0);
+		lost = fixture_datagram(i, moving, &first, 64);
+		fixture_transmit(port, &lost, 1);
+		assert_int_equal(port->counters.send_refused, i + 1);
+		datagram = fixture_datagram(100, &first, &first, 64);
+		fixture_transmit(port, &datagram, 1);
+		do {
+			inbox->count = 0;
+			fixture_receive(port, inbox, 1, 1);
+			assert_int_equal(inbox->count, 1);
+		} while (rnic_gid_equal(&inbox->datagrams[0].addresses.dest, moving));
+		assert_true(fixture_is_datagram(&inbox->datagrams[0], 100, 64));
+		inbox->count = 0;
+	}
+	assert_int_equal(port->ops->set_gid(port, 1, &first, text), -EADDRINUSE);
+	port->ops->close(port);
+	free(inbox);
+}
+
 /* One address is flooded faster than anybody receives: the other one is heard all the same. */
 static void test_flooded_neighbour(void **state)
 {
@@ -500,6 +549,7 @@ int main(void)
 		TEST_OVER_BOTH(test_garbage),
 		TEST_OVER_BOTH(test_arrival_before_sleep),
 		TEST_OVER_BOTH(test_many_addresses),
+		TEST_OVER_BOTH(test_addresses_change),
 		TEST_OVER_BOTH(test_flooded_neighbour),
 		TEST_OVER_BOTH(test_taken_and_released),
 		TEST_OVER_BOTH(test_foreign_address),
