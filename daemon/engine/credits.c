@@ -132,7 +132,8 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 	bool was_none = qp->responder.has_told_no_credits;
 	uint8_t code;
 
-	if (sink->posted == NULL)
+	/* Those of an SRQ are for whoever comes first (IBTA 1.4, 9.7.7.2). */
+	if (sink->posted == NULL || qp->srq != NULL)
 		return RESPONDER_ACK_SYNDROME;
 	code = rnic_credits_to_code(entries_posted(engine, qp));
 	qp->responder.has_told_no_credits = code == 0;

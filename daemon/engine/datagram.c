@@ -31,7 +31,7 @@ static enum verdict check(struct request *request)
 
 	if (verdict != VERDICT_PASS)
 		return verdict;
-	work = responder_peek_receive(request->engine, request->qp, &sges);
+	work = responder_peek_receive(request, &sges);
 	return (uint64_t)RNIC_GRH_BYTES + request->packet->payload_bytes <= work->length
 		       ? VERDICT_PASS
 		       : VERDICT_RECEIVE_TOO_SHORT;
@@ -73,12 +73,12 @@ static void complete(struct engine *engine, struct qp *qp, const struct rnic_pac
 
 void datagram_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
-	struct request request = {.engine = engine, .qp = qp, .packet = packet};
+	struct request request = {.engine = engine, .qp = qp, .packet = packet, .srq = qp->srq};
 	enum verdict verdict = check(&request);
 	bool is_taken;
 
 	if (verdict == VERDICT_PASS) {
-		is_taken = responder_try_take_receive(engine, qp);
+		is_taken = responder_try_take_receive(&request);
 		assert(is_taken);
 		verdict = place(&request);
 	}

@@ -16,6 +16,7 @@
 #define KEY_INDEX_BITS 24
 #define QPN_BITS       24
 #define LEAST_QPN      2
+#define SRQN_BITS      24
 
 int engine_init(struct engine *engine, const struct engine_config *config)
 {
@@ -28,6 +29,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	prng_init(&engine->prng, config->seed);
 	key_table_init(&engine->qps, QPN_BITS, LEAST_QPN);
 	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1);
+	key_table_init(&engine->srqs, SRQN_BITS, 1);
 	timer_heap_init(&engine->timers);
 	list_init(&engine->ready);
 	list_init(&engine->paths);
@@ -46,6 +48,7 @@ void engine_fini(struct engine *engine)
 	assert(engine->settle.delivered == engine->settle.queued);
 	key_table_fini(&engine->qps);
 	key_table_fini(&engine->mrs);
+	key_table_fini(&engine->srqs);
 	timer_heap_fini(&engine->timers);
 }
 

@@ -38,14 +38,14 @@ struct engine_sink {
 	 * CQ is full: the completion is lost, and the engine brings CQ and QPs into error
 	 * (IBTA 1.4, C11-39). */
 	bool (*completion)(void *context, struct cq *cq, const struct completion *completion);
-	/* An asynchronous event about `object`: a struct qp for QP events, a struct cq for CQ
-	 * events. */
+	/* An asynchronous event about `object`: a struct qp, cq or srq, by the event's type. */
 	void (*async_event)(void *context, enum rnic_async_event_type type, void *object);
 	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for
 	 * each new entry while it accepts. Returns false when the ring was empty too. */
 	bool (*refill)(void *context, struct recv_queue *queue);
 	/* How many entries the client's ring holds for `queue` that were not pushed yet. NULL when
-	 * the owner cannot tell: no credits are sent then, and watch() is not called. */
+	 * the owner cannot tell: no credits are sent then, watch() is not called, and SRQs have no
+	 * limit. */
 	uint32_t (*posted)(void *context, const struct recv_queue *queue);
 	/* The peer was told that `queue` and the ring are empty: call credits_posted() once the
 	 * ring holds an entry, which it may do already. */
@@ -70,6 +70,7 @@ struct engine {
 	struct prng prng;
 	struct key_table qps; /* QPN -> struct qp */
 	struct key_table mrs; /* key >> 8 -> struct mr, of regions and windows */
+	struct key_table srqs; /* number -> struct srq */
 	struct timer_heap timers;
 	struct list ready;	    /* QPs that may have a packet to send, in order of service */
 	struct list paths;	    /* struct path */

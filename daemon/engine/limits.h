@@ -9,6 +9,7 @@ enum {
 	LIMIT_MRS = 1 << 20,
 	LIMIT_MWS = 1 << 20,
 	LIMIT_PDS = 65536,
+	LIMIT_SRQS = 65536,
 	LIMIT_WR_DEPTH = 32768, /* RNIC_WR_DEPTH_MAX */
 	LIMIT_SGES = 32,
 	LIMIT_INLINE_BYTES = 512,
@@ -63,7 +64,8 @@ enum {
 	LIMIT_MCAST_GROUPS = 64,
 	LIMIT_MCAST_MEMBERS = 256, /* RNIC_MCAST_MEMBERS_MAX */
 
-	/* Receive entries that the engine holds of a QP before it asks the client's ring again. */
+	/* Receive entries that the engine holds of a QP or SRQ before it asks the client's ring
+	 * again. */
 	LIMIT_RECV_PREFETCH = 8,
 
 	/* One turn of the loop: datagrams received, send queues visited, entries taken of each, and

@@ -6,6 +6,7 @@
 #include "engine/mcast.h"
 #include "engine/mw.h"
 #include "engine/qp_transition.h"
+#include "engine/srq.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -23,6 +24,14 @@ static bool are_capacities_good(const struct rnic_qp_capacities *capacities)
 	       capacities->max_inline_bytes <= LIMIT_INLINE_BYTES;
 }
 
+static void fini_receives(struct qp *qp)
+{
+	if (qp->srq != NULL)
+		srq_detach(qp->srq);
+	else
+		recv_queue_fini(&qp->recv_queue);
+}
+
 static int init_queues(struct qp *qp)
 {
 	const struct rnic_qp_capacities *capacities = &qp->capacities;
@@ -36,16 +45,20 @@ static int init_queues(struct qp *qp)
 		if (error != 0)
 			goto fini_send_queue;
 	}
-	error = recv_queue_init(&qp->recv_queue, capacities->max_recv_sge);
+	if (qp->srq != NULL)
+		error = srq_attach(qp->srq);
+	else
+		error = recv_queue_init(&qp->recv_queue, capacities->max_recv_sge);
 	if (error != 0)
 		goto fini_send_queue;
-	error = responder_init(&qp->responder, capacities->max_recv_sge);
+	error = responder_init(&qp->responder, qp->srq != NULL ? qp->srq->max_sge
+							       : capacities->max_recv_sge);
 	if (error != 0)
-		goto fini_recv_queue;
+		goto fini_receives;
 	return 0;
 
-fini_recv_queue:
-	recv_queue_fini(&qp->recv_queue);
+fini_receives:
+	fini_receives(qp);
 fini_send_queue:
 	send_queue_fini(&qp->send_queue);
 	return error;
@@ -54,7 +67,7 @@ fini_send_queue:
 static void fini_queues(struct qp *qp)
 {
 	responder_fini(&qp->responder);
-	recv_queue_fini(&qp->recv_queue);
+	fini_receives(qp);
 	send_queue_fini(&qp->send_queue);
 }
 
@@ -78,6 +91,7 @@ static struct qp *allocate(struct engine *engine, const struct qp_config *config
 	qp->pd = config->pd;
 	qp->send_cq = config->send_cq;
 	qp->recv_cq = config->recv_cq;
+	qp->srq = config->srq;
 	qp->capacities = config->capacities;
 	qp->user = config->user;
 	list_init(&qp->ready_node);
@@ -134,6 +148,7 @@ static void forget(struct qp *qp)
 	 */
 	settle_run(engine);
 	requester_reset(engine, qp);
+	responder_give_back(qp);
 	path_put(qp->path);
 	qp->path = NULL;
 	if (list_is_linked(&qp->ready_node) && engine->ready.next == &qp->ready_node)
@@ -279,6 +294,8 @@ void qp_enter_error(struct qp *qp, enum verdict verdict)
 	requester_reset(qp->engine, qp);
 	completer_flush(qp->engine, qp);
 	responder_flush(qp->engine, qp);
+	if (qp->srq != NULL)
+		settle_last_receive(qp->engine, qp);
 }
 
 void qp_enter_send_error(struct qp *qp, enum verdict verdict)
@@ -411,7 +428,7 @@ void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge 
 
 void qp_flush_receives(struct qp *qp)
 {
-	if (qp->state == RNIC_QP_STATE_ERR)
+	if (qp->state == RNIC_QP_STATE_ERR && qp->srq == NULL)
 		responder_flush(qp->engine, qp);
 }
 

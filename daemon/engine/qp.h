@@ -55,6 +55,7 @@ struct qp {
 	struct requester requester;
 	struct retry retry;
 
+	struct srq *srq; /* where its receives come from; NULL: from recv_queue */
 	struct recv_queue recv_queue;
 	struct responder responder;
 
@@ -70,13 +71,15 @@ struct qp_config {
 	struct pd *pd;
 	struct cq *send_cq;
 	struct cq *recv_cq;
+	struct srq *srq;		      /* NULL: receives are posted to the QP itself */
 	struct rnic_qp_capacities capacities; /* as granted: within limits.h */
 	void *user;
 };
 
 /*
- * Makes a QP in RESET with a random QPN. References PD and CQs. -EOPNOTSUPP for a type other than
- * RC, UC and UD, -EINVAL for capacities beyond limits.h, -ENOMEM, -ENOSPC when all QPs are in use.
+ * Makes a QP in RESET with a random QPN. References PD, CQs and SRQ. -EOPNOTSUPP for a type other
+ * than RC, UC and UD, -EINVAL for capacities beyond limits.h, -ENOMEM, -ENOSPC when all QPs are in
+ * use.
  */
 int qp_create(struct engine *engine, const struct qp_config *config, struct qp **qp);
 
@@ -127,13 +130,15 @@ static inline bool qp_is_reliable(const struct qp *qp)
 	return qp->type != RNIC_QP_TYPE_UC && qp->type != RNIC_QP_TYPE_UD;
 }
 
-/* New receive entries are in the client's ring while the QP is in ERR: flush them. */
+/* New receive entries are in the client's ring while the QP is in ERR: flush them. Those of an SRQ
+ * are for its other QPs. */
 void qp_flush_receives(struct qp *qp);
 
 /*
  * Into ERR for `verdict`: flushes both queues, the send queue first. What the responder still has
- * to say (a fatal NAK) is sent. The caller raises the asynchronous event, if any. Does nothing in
- * ERR and RESET.
+ * to say (a fatal NAK) is sent. With an SRQ the event LAST_WQE_REACHED follows the last receive
+ * (IBTA 1.4, 11.6.3.2). The caller raises the asynchronous event of `verdict`, if any. Does nothing
+ * in ERR and RESET.
  */
 void qp_enter_error(struct qp *qp, enum verdict verdict);
 

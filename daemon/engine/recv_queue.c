@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/recv_queue.h"
 
+#include "base/bits.h"
 #include "engine/engine.h"
 
 #include <assert.h>
@@ -10,14 +11,23 @@
 
 static struct rnic_sge *sges_at(const struct recv_queue *queue, uint32_t index)
 {
-	return &queue->sges[(index % queue->slots) * queue->sge_stride];
+	return &queue->sges[(size_t)(index & (queue->slots - 1)) * queue->sge_stride];
 }
 
-int recv_queue_init(struct recv_queue *queue, uint32_t sge_max)
+static void store(struct recv_queue *queue, uint32_t index, const struct recv_work *work,
+		  const struct rnic_sge *sges)
 {
-	struct recv_work *works = calloc(LIMIT_RECV_PREFETCH, sizeof(*works));
-	struct rnic_sge *sges =
-		calloc((size_t)LIMIT_RECV_PREFETCH * (sge_max > 0 ? sge_max : 1), sizeof(*sges));
+	assert(work->sge_count <= queue->sge_stride);
+	queue->works[index & (queue->slots - 1)] = *work;
+	if (work->sge_count > 0)
+		memcpy(sges_at(queue, index), sges, work->sge_count * sizeof(*sges));
+}
+
+/* An empty queue of `slots` slots. -ENOMEM. */
+static int allocate(struct recv_queue *queue, uint32_t slots, uint32_t sge_max)
+{
+	struct recv_work *works = calloc(slots, sizeof(*works));
+	struct rnic_sge *sges = calloc((size_t)slots * (sge_max > 0 ? sge_max : 1), sizeof(*sges));
 
 	if (works == NULL || sges == NULL) {
 		free(works);
@@ -27,9 +37,36 @@ int recv_queue_init(struct recv_queue *queue, uint32_t sge_max)
 	*queue = (struct recv_queue){
 		.works = works,
 		.sges = sges,
-		.slots = LIMIT_RECV_PREFETCH,
+		.slots = slots,
 		.sge_stride = sge_max,
 	};
+	return 0;
+}
+
+int recv_queue_init(struct recv_queue *queue, uint32_t sge_max)
+{
+	return allocate(queue, LIMIT_RECV_PREFETCH, sge_max);
+}
+
+int recv_queue_reserve(struct recv_queue *queue, uint32_t holders)
+{
+	uint64_t slots = rnic_power_of_two_at_least((uint64_t)LIMIT_RECV_PREFETCH + holders);
+	struct recv_queue grown;
+	int error;
+
+	if (slots <= queue->slots)
+		return 0;
+	error = allocate(&grown, (uint32_t)slots, queue->sge_stride);
+	if (error != 0)
+		return error;
+	grown.pushed = queue->pushed;
+	grown.taken = queue->taken;
+	grown.retired = queue->retired;
+	grown.user = queue->user;
+	for (uint32_t i = queue->taken; i != queue->pushed; i++)
+		store(&grown, i, &queue->works[i & (queue->slots - 1)], sges_at(queue, i));
+	recv_queue_fini(queue);
+	*queue = grown;
 	return 0;
 }
 
@@ -49,18 +86,23 @@ void recv_queue_clear(struct recv_queue *queue)
 
 bool recv_queue_has_space(const struct recv_queue *queue)
 {
-	return queue->pushed - queue->taken < queue->slots;
+	return queue->pushed - queue->taken < LIMIT_RECV_PREFETCH;
 }
 
 void recv_queue_push(struct recv_queue *queue, const struct recv_work *work,
 		     const struct rnic_sge *sges)
 {
 	assert(recv_queue_has_space(queue));
-	assert(work->sge_count <= queue->sge_stride);
-	queue->works[queue->pushed % queue->slots] = *work;
-	if (work->sge_count > 0)
-		memcpy(sges_at(queue, queue->pushed), sges, work->sge_count * sizeof(*sges));
+	store(queue, queue->pushed, work, sges);
 	queue->pushed++;
+}
+
+void recv_queue_give_back(struct recv_queue *queue, const struct recv_work *work,
+			  const struct rnic_sge *sges)
+{
+	assert(queue->pushed - queue->taken < queue->slots);
+	queue->taken--;
+	store(queue, queue->taken, work, sges);
 }
 
 const struct recv_work *recv_queue_peek(struct engine *engine, struct recv_queue *queue,
@@ -72,7 +114,7 @@ const struct recv_work *recv_queue_peek(struct engine *engine, struct recv_queue
 			return NULL;
 	}
 	*sges = sges_at(queue, queue->taken);
-	return &queue->works[queue->taken % queue->slots];
+	return &queue->works[queue->taken & (queue->slots - 1)];
 }
 
 bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_work *work,

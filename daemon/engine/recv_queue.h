@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receive entries that the engine holds of a QP: a short private queue in front of the client's
- * ring. When it runs empty the sink is asked to refill it, so that no RNR NAK is sent, and no UC or
- * UD message dropped, while the client's ring holds an entry that was visible when the packet came.
+ * Receive entries that the engine holds of a QP or an SRQ: a short private queue in front of the
+ * client's ring. When it runs empty the sink is asked to refill it, so that no RNR NAK is sent, and
+ * no UC or UD message dropped, while the client's ring holds an entry that was visible when the
+ * packet came.
+ *
+ * The QPs of an SRQ give entries back that they took and did not use. They come first again. So the
+ * queue has room for LIMIT_RECV_PREFETCH entries and one for each such QP.
  */
 #ifndef DAEMON_ENGINE_RECV_QUEUE_H
 #define DAEMON_ENGINE_RECV_QUEUE_H
@@ -22,19 +26,22 @@ struct recv_work {
 };
 
 struct recv_queue {
-	struct recv_work *works; /* LIMIT_RECV_PREFETCH slots */
-	struct rnic_sge *sges;	 /* slots * sge_stride */
-	uint32_t slots;
+	struct recv_work *works;
+	struct rnic_sge *sges; /* slots * sge_stride */
+	uint32_t slots;	       /* a power of two */
 	uint32_t sge_stride;
 	uint32_t pushed;
 	uint32_t taken;
 	uint32_t retired; /* entries completed: see struct completion */
-	void *user;	  /* the owner's: the QP whose ring feeds this */
+	void *user;	  /* the owner's: the ring that feeds this */
 };
 
 int recv_queue_init(struct recv_queue *queue, uint32_t sge_max); /* -ENOMEM */
 void recv_queue_fini(struct recv_queue *queue);
 void recv_queue_clear(struct recv_queue *queue);
+
+/* Makes room for what up to `holders` QPs may give back. -ENOMEM, and nothing is changed. */
+int recv_queue_reserve(struct recv_queue *queue, uint32_t holders);
 
 /* For the sink's refill: whether one more fits, and adding it. `sges` are copied. */
 bool recv_queue_has_space(const struct recv_queue *queue);
@@ -54,5 +61,9 @@ const struct recv_work *recv_queue_peek(struct engine *engine, struct recv_queue
  */
 bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_work *work,
 		     struct rnic_sge *sges);
+
+/* Puts an entry that was taken before the oldest; room for it was reserved. `sges` are copied. */
+void recv_queue_give_back(struct recv_queue *queue, const struct recv_work *work,
+			  const struct rnic_sge *sges);
 
 #endif

@@ -5,6 +5,7 @@
 #include "engine/mr.h"
 #include "engine/mw.h"
 #include "engine/qp.h"
+#include "engine/srq.h"
 
 /* What a QP must allow, and a region must grant, for each operation of the wire. */
 static const struct {
@@ -61,6 +62,11 @@ static enum verdict check_operation(struct request *request)
 	return VERDICT_PASS;
 }
 
+const struct pd *request_receive_pd(const struct request *request)
+{
+	return request->srq != NULL ? request->srq->pd : request->qp->pd;
+}
+
 static enum verdict check_receive_sges(struct request *request, const struct recv_work *work,
 				       const struct rnic_sge *sges)
 {
@@ -68,8 +74,9 @@ static enum verdict check_receive_sges(struct request *request, const struct rec
 		uint64_t offset;
 
 		if (sges[i].length > 0 &&
-		    mr_find(request->engine, sges[i].lkey, request->qp->pd, RNIC_ACCESS_LOCAL_WRITE,
-			    sges[i].address, sges[i].length, &offset) == NULL)
+		    mr_find(request->engine, sges[i].lkey, request_receive_pd(request),
+			    RNIC_ACCESS_LOCAL_WRITE, sges[i].address, sges[i].length,
+			    &offset) == NULL)
 			return VERDICT_RECEIVE_PROTECTION;
 	}
 	return VERDICT_PASS;
@@ -78,8 +85,7 @@ static enum verdict check_receive_sges(struct request *request, const struct rec
 enum verdict request_check_receive(struct request *request)
 {
 	const struct rnic_sge *sges;
-	const struct recv_work *work =
-		responder_peek_receive(request->engine, request->qp, &sges);
+	const struct recv_work *work = responder_peek_receive(request, &sges);
 
 	if (work == NULL)
 		return VERDICT_NO_RECEIVE;
@@ -134,7 +140,7 @@ static enum verdict check_send_length(struct request *request)
 	const struct rnic_sge *sges;
 
 	if (request_is_first(request->packet))
-		work = responder_peek_receive(request->engine, request->qp, &sges);
+		work = responder_peek_receive(request, &sges);
 	else
 		bytes += responder->message_bytes;
 	if (bytes > RNIC_MESSAGE_BYTES_MAX)

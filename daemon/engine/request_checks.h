@@ -18,13 +18,16 @@
 
 struct engine;
 struct mr;
+struct pd;
 struct qp;
+struct srq;
 
 /* A packet and the QP it is for; `mr` and `region_offset` are found by the key check. */
 struct request {
 	struct engine *engine;
 	struct qp *qp;
 	const struct rnic_packet *packet;
+	struct srq *srq;	/* of its message's receive entry; NULL: the QP's own queue */
 	struct mr *mr;		/* of RDMA and atomic requests; NULL when no byte is accessed */
 	uint64_t region_offset; /* of this packet's first byte, or of the whole READ */
 };
@@ -34,6 +37,9 @@ enum verdict request_check(struct request *request);
 
 /* Whether a receive entry is there for the packet's message, and its SGEs grant writing. */
 enum verdict request_check_receive(struct request *request);
+
+/* The protection domain that the SGEs of its message's receive entry are checked in. */
+const struct pd *request_receive_pd(const struct request *request);
 
 /* Whether this is the packet of its message that takes a receive entry. */
 bool request_needs_receive(const struct rnic_packet *packet);

@@ -6,6 +6,7 @@
 #include "engine/request_checks.h"
 #include "engine/responder_answer.h"
 #include "engine/responder_execute.h"
+#include "engine/srq.h"
 #include "wire/syndrome.h"
 
 #include <assert.h>
@@ -77,23 +78,50 @@ void responder_reset(struct engine *engine, struct qp *qp)
 
 /* --- receive entries ------------------------------------------------------------------------- */
 
-const struct recv_work *responder_peek_receive(struct engine *engine, struct qp *qp,
+const struct recv_work *responder_peek_receive(const struct request *request,
 					       const struct rnic_sge **sges)
 {
+	struct qp *qp = request->qp;
+
 	if (!qp->responder.has_receive)
-		return recv_queue_peek(engine, &qp->recv_queue, sges);
+		return recv_queue_peek(
+			request->engine,
+			request->srq != NULL ? &request->srq->queue : &qp->recv_queue, sges);
 	*sges = qp->responder.receive_sges;
 	return &qp->responder.receive;
 }
 
-bool responder_try_take_receive(struct engine *engine, struct qp *qp)
+static bool try_take(struct engine *engine, struct qp *qp, struct srq *srq)
 {
 	struct responder *responder = &qp->responder;
 
-	if (!responder->has_receive)
+	if (responder->has_receive)
+		return true;
+	if (srq != NULL)
+		responder->has_receive =
+			srq_try_take(srq, &responder->receive, responder->receive_sges);
+	else
 		responder->has_receive = recv_queue_take(
 			engine, &qp->recv_queue, &responder->receive, responder->receive_sges);
+	responder->receive_srq = srq;
 	return responder->has_receive;
+}
+
+bool responder_try_take_receive(const struct request *request)
+{
+	return try_take(request->engine, request->qp, request->srq);
+}
+
+void responder_give_back(struct qp *qp)
+{
+	struct responder *responder = &qp->responder;
+
+	if (!responder->has_receive || responder->receive_srq == NULL)
+		return;
+	responder->has_receive = false;
+	responder->open_operation = RNIC_OPERATION_NONE;
+	recv_queue_give_back(&responder->receive_srq->queue, &responder->receive,
+			     responder->receive_sges);
 }
 
 void responder_complete_receive(struct engine *engine, struct qp *qp, struct completion *completion)
@@ -106,8 +134,10 @@ void responder_complete_receive(struct engine *engine, struct qp *qp, struct com
 	completion->qp = qp;
 	if (qp->type != RNIC_QP_TYPE_UD)
 		completion->source_qpn = qp->attributes.dest_qpn;
-	completion->retired = ++qp->recv_queue.retired;
 	completion->is_recv = true;
+	completion->is_srq = responder->receive_srq != NULL;
+	if (!completion->is_srq)
+		completion->retired = ++qp->recv_queue.retired;
 	settle_completion(engine, qp->recv_cq, completion);
 }
 
@@ -191,11 +221,15 @@ void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, 
 		stop(engine, qp, verdict, is_receive_at_fault);
 }
 
-/* UC and UD: forgets the message under way. Its receive entry is kept for the next. */
+/*
+ * UC and UD: forgets the message under way. Its receive entry is used by the next one, or goes back
+ * to its SRQ, where others wait for it.
+ */
 static void drop_message(struct engine *engine, struct qp *qp)
 {
 	engine->counters[COUNTER_DROPPED_MESSAGES]++;
 	qp->responder.open_operation = RNIC_OPERATION_NONE;
+	responder_give_back(qp);
 }
 
 void responder_refuse(struct request *request, enum verdict verdict)
@@ -211,7 +245,7 @@ void responder_refuse(struct request *request, enum verdict verdict)
 		return;
 	}
 	if (row->takes_receive)
-		responder_try_take_receive(engine, qp);
+		responder_try_take_receive(request);
 	responder_fail(engine, qp, verdict, request->packet->psn, true);
 }
 
@@ -333,7 +367,7 @@ static void receive_reliable(struct request *request)
 
 void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
-	struct request request = {.engine = engine, .qp = qp, .packet = packet};
+	struct request request = {.engine = engine, .qp = qp, .packet = packet, .srq = qp->srq};
 
 	if (qp_is_reliable(qp))
 		receive_reliable(&request);
@@ -368,7 +402,9 @@ void responder_flush(struct engine *engine, struct qp *qp)
 	}
 	if (responder->has_receive)
 		complete_receive_in_error(engine, qp, VERDICT_FLUSHED);
+	if (qp->srq != NULL)
+		return;
 	/* Bounded: a client that posts as fast as we flush is served by qp_flush_receives(). */
-	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && responder_try_take_receive(engine, qp); i++)
+	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && try_take(engine, qp, NULL); i++)
 		complete_receive_in_error(engine, qp, VERDICT_FLUSHED);
 }

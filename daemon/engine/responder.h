@@ -9,7 +9,8 @@
  * that it took is used by the next message.
  *
  * Invariant: expected_psn only grows (modulo 2^24; not with UC); a message is open exactly when the
- * last accepted packet was FIRST or MIDDLE; a receive entry is taken once and completed once.
+ * last accepted packet was FIRST or MIDDLE; a receive entry is taken once and completed once, or
+ * given back to the SRQ that it came from.
  */
 #ifndef DAEMON_ENGINE_RESPONDER_H
 #define DAEMON_ENGINE_RESPONDER_H
@@ -32,6 +33,7 @@ struct mr;
 struct packet_builder;
 struct qp;
 struct request;
+struct srq;
 
 struct responder {
 	struct rnic_psn expected_psn;
@@ -46,6 +48,7 @@ struct responder {
 	uint64_t write_address; /* of the next byte */
 	bool has_receive;	/* `receive` is taken and not completed */
 	struct recv_work receive;
+	struct srq *receive_srq;       /* that it came from; NULL: the QP's own queue */
 	struct rnic_sge *receive_sges; /* recv sge_max */
 
 	/* The answer that is owed. */
@@ -84,14 +87,20 @@ void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_ps
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
 
 /*
- * The receive entry that a message which begins now will use, and its SGEs: one that a dropped UC
- * message has left, or the oldest that is posted. NULL when there is none.
+ * The receive entry that the message of `request` uses or will use, and its SGEs: one that a
+ * dropped UC message has left, or the oldest that is posted. NULL when there is none.
  */
-const struct recv_work *responder_peek_receive(struct engine *engine, struct qp *qp,
+const struct recv_work *responder_peek_receive(const struct request *request,
 					       const struct rnic_sge **sges);
 
 /* Takes that entry, to be completed; false when there is none. */
-bool responder_try_take_receive(struct engine *engine, struct qp *qp);
+bool responder_try_take_receive(const struct request *request);
+
+/*
+ * The message under way ends without a trace: an entry that it took from an SRQ is the SRQ's again,
+ * for the next message of any of its QPs.
+ */
+void responder_give_back(struct qp *qp);
 
 /*
  * Delivers `completion` of the entry under way, with what all have in common filled in; of a
@@ -117,7 +126,8 @@ void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, 
  */
 void responder_owe_acknowledge(struct qp *qp, struct rnic_psn psn);
 
-/* Completes the receive entry under way and all that are posted with WR_FLUSH_ERR. */
+/* Completes the receive entry under way and all that are posted to the QP itself with WR_FLUSH_ERR.
+ */
 void responder_flush(struct engine *engine, struct qp *qp);
 
 /* Forgets everything; QP to RESET. */

@@ -43,8 +43,8 @@ enum verdict responder_scatter(struct request *request, uint32_t skip, const uin
 			continue;
 		}
 		length = sge->length - skip < left ? sge->length - skip : left;
-		mr = mr_find(request->engine, sge->lkey, request->qp->pd, RNIC_ACCESS_LOCAL_WRITE,
-			     sge->address + skip, length, &offset);
+		mr = mr_find(request->engine, sge->lkey, request_receive_pd(request),
+			     RNIC_ACCESS_LOCAL_WRITE, sge->address + skip, length, &offset);
 		if (mr == NULL)
 			return VERDICT_RECEIVE_PROTECTION;
 		verdict = write_payload(request, mr->region, offset, bytes, length);
@@ -93,7 +93,7 @@ static void finish_message(struct request *request)
 	qp->responder.open_operation = RNIC_OPERATION_NONE;
 	if (!has_completion)
 		return;
-	is_taken = responder_try_take_receive(engine, qp);
+	is_taken = responder_try_take_receive(request);
 	assert(is_taken);
 	complete_message(engine, qp, request->packet);
 }
@@ -115,7 +115,7 @@ static enum verdict execute_send(struct request *request)
 	enum verdict verdict;
 
 	if (request_is_first(packet)) {
-		bool is_taken = responder_try_take_receive(request->engine, request->qp);
+		bool is_taken = responder_try_take_receive(request);
 
 		assert(is_taken);
 		responder->open_operation = RNIC_OPERATION_SEND;

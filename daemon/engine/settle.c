@@ -154,6 +154,9 @@ static void act_on_failures(struct engine *engine, struct qp *qp)
 	list_remove(&qp->failures.node);
 	qp->failures = (struct settle_failures){0};
 	list_init(&qp->failures.node);
+	if (failures.is_last_received)
+		engine->config.sink->async_event(engine->config.sink_context,
+						 RNIC_EVENT_QP_LAST_WQE_REACHED, qp);
 	if (failures.has_request)
 		responder_write_failed(engine, qp, failures.request_psn, failures.request_msn,
 				       failures.is_receive_at_fault);
@@ -195,6 +198,14 @@ void settle_completion(struct engine *engine, struct cq *cq, const struct comple
 	if (settle->is_running && is_full)
 		deliver(engine);
 	else if (is_full || memory_batch_is_empty(&engine->writes))
+		settle_run(engine);
+}
+
+void settle_last_receive(struct engine *engine, struct qp *qp)
+{
+	qp->failures.is_last_received = true;
+	note_failing(&engine->settle, qp);
+	if (memory_batch_is_empty(&engine->writes))
 		settle_run(engine);
 }
 

@@ -68,6 +68,7 @@ struct settle {
 struct settle_failures {
 	struct list node; /* in settle->failing, or unlinked */
 	bool is_overrun;
+	bool is_last_received; /* it went into error: its last receive from an SRQ is completed */
 	bool has_request; /* payload of a request was not put in place, or of a response */
 	bool has_response;
 	bool is_receive_at_fault; /* the receive entry under way is the one that failed */
@@ -94,6 +95,9 @@ void settle_completion(struct engine *engine, struct cq *cq, const struct comple
  */
 int settle_write(struct engine *engine, struct qp *qp, const struct memory_transfer *transfer,
 		 enum settle_origin origin, struct rnic_psn psn);
+
+/* Raises RNIC_EVENT_QP_LAST_WQE_REACHED for `qp` once all its completions so far are delivered. */
+void settle_last_receive(struct engine *engine, struct qp *qp);
 
 /* Puts all payload in place, delivers what waits for it, and brings QPs whose payload could not be
  * put in place into error. */

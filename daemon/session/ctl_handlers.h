@@ -40,6 +40,12 @@ int ctl_modify_qp(struct ctl_call *call);
 int ctl_query_qp(struct ctl_call *call);
 int ctl_destroy_qp(struct ctl_call *call);
 
+/* ctl_srq.c */
+int ctl_create_srq(struct ctl_call *call);
+int ctl_modify_srq(struct ctl_call *call);
+int ctl_query_srq(struct ctl_call *call);
+int ctl_destroy_srq(struct ctl_call *call);
+
 /* ctl_ah.c */
 int ctl_create_ah(struct ctl_call *call);
 int ctl_destroy_ah(struct ctl_call *call);

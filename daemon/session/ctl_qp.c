@@ -13,9 +13,9 @@
 
 /*
  * What is asked for is granted as it is, but for one SGE at least: a program that asks for none on
- * a side may still post with one.
+ * a side may still post with one. With an SRQ there is no receive side (IBTA 1.4, 11.2.4.1).
  */
-static int qp_grant(struct ctl_call *call, const struct rnic_qp_capacities *wanted,
+static int qp_grant(struct ctl_call *call, const struct rnic_qp_capacities *wanted, bool has_srq,
 		    struct rnic_qp_capacities *granted)
 {
 	const struct rnic_device_attributes *device = &call->session->set->facts->device;
@@ -30,14 +30,18 @@ static int qp_grant(struct ctl_call *call, const struct rnic_qp_capacities *want
 		return ctl_refuse(call, -EINVAL, "at most %u bytes can be inline",
 				  device->max_inline_bytes);
 	*granted = *wanted;
+	if (has_srq) {
+		granted->max_recv_wr = 0;
+		granted->max_recv_sge = 0;
+	} else if (granted->max_recv_sge == 0) {
+		granted->max_recv_sge = 1;
+	}
 	if (granted->max_send_sge == 0)
 		granted->max_send_sge = 1;
-	if (granted->max_recv_sge == 0)
-		granted->max_recv_sge = 1;
 	return 0;
 }
 
-/* Finds what the new QP refers to; PD and CQs must be given, an SRQ must not. */
+/* Finds what the new QP refers to; PD and CQs must be given, an SRQ may be. */
 static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 			   struct session_qp *qp)
 {
@@ -51,8 +55,9 @@ static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_q
 		return ctl_refuse(call, -EINVAL, "no such protection domain");
 	if (qp->send_cq == NULL || qp->recv_cq == NULL)
 		return ctl_refuse(call, -EINVAL, "no such completion queue");
-	if (!rnic_handle_is_none(request->srq))
-		return ctl_refuse(call, -EOPNOTSUPP, "shared receive queues are not supported");
+	qp->srq = handle_table_get(&session->srqs, request->srq);
+	if (qp->srq == NULL && !rnic_handle_is_none(request->srq))
+		return ctl_refuse(call, -EINVAL, "no such shared receive queue");
 	return 0;
 }
 
@@ -60,11 +65,20 @@ static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_q
 static int qp_open_region(struct ctl_call *call, const struct rnic_qp_capacities *capacities,
 			  struct session_qp *qp)
 {
-	int result = rnic_queues_plan(capacities, &qp->plan);
+	struct rnic_queues_plan plan;
+	int result = rnic_queues_plan(capacities, &plan);
 
 	if (result != 0)
 		return ctl_refuse(call, result, "the queues would be too large");
-	result = shared_region_create(&qp->region, RNIC_REGION_QUEUES, qp->plan.region_bytes,
+	qp->send_plan = plan.send;
+	qp->recv = (struct receive_ring){
+		.session = call->session,
+		.qp = qp,
+		.region = &qp->region,
+		.plan = plan.recv,
+		.sge_max = capacities->max_recv_sge,
+	};
+	result = shared_region_create(&qp->region, RNIC_REGION_QUEUES, plan.region_bytes,
 				      &call->reply_fds[0]);
 	if (result != 0)
 		return result;
@@ -87,6 +101,7 @@ static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp
 		.pd = &qp->pd->pd,
 		.send_cq = &qp->send_cq->cq,
 		.recv_cq = &qp->recv_cq->cq,
+		.srq = qp->srq != NULL ? qp->srq->srq : NULL,
 		.capacities = *capacities,
 		.user = qp,
 	};
@@ -99,7 +114,8 @@ static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp
 			request->type);
 	if (result != 0)
 		return result;
-	qp->qp->recv_queue.user = qp;
+	qp->qp->recv_queue.user = &qp->recv;
+	qp->recv.number = qp->qp->qpn;
 	return 0;
 }
 
@@ -140,7 +156,8 @@ int ctl_create_qp(struct ctl_call *call)
 	struct session_qp *qp;
 	int result;
 
-	result = qp_grant(call, &request->capacities, &capacities);
+	result = qp_grant(call, &request->capacities, !rnic_handle_is_none(request->srq),
+			  &capacities);
 	if (result != 0)
 		return result;
 	result = session_charge(session, RESOURCE_QP, 1);

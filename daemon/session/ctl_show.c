@@ -2,6 +2,7 @@
 #include "session/ctl_handlers.h"
 
 #include "engine/qp.h"
+#include "engine/srq.h"
 #include "engine/verdict.h"
 #include "session/delivery.h"
 #include "session/intake.h"
@@ -62,6 +63,7 @@ static void show_device(struct show_walk *walk)
 	row->mw_count = (uint32_t)set->usage[RESOURCE_MW];
 	row->cq_count = (uint32_t)set->usage[RESOURCE_CQ];
 	row->pd_count = (uint32_t)set->usage[RESOURCE_PD];
+	row->srq_count = (uint32_t)set->usage[RESOURCE_SRQ];
 	row->gids = facts->gids;
 }
 
@@ -79,6 +81,7 @@ static void show_client(struct show_walk *walk, const struct session *session)
 	row->mw_count = session->mws.count;
 	row->cq_count = session->cqs.count;
 	row->pd_count = session->pds.count;
+	row->srq_count = session->srqs.count;
 	row->registered_bytes = session->registered_bytes;
 	memcpy(row->program, session->program, sizeof(row->program));
 }
@@ -114,7 +117,8 @@ static void show_qp(struct show_walk *walk, const struct session *session, void 
 	row->peer_gid = qp->attributes.path.dest_gid;
 	row->send_posted = qp->send_queue.posted - qp->send_queue.retired;
 	row->recv_posted =
-		qp->recv_queue.pushed - qp->recv_queue.retired + intake_waiting_recvs(session_qp);
+		qp->recv_queue.pushed - qp->recv_queue.retired +
+		intake_waiting_recvs(&session_qp->recv);
 	row->send_psn = qp->requester.psn.value;
 	row->unacknowledged_psn = qp->requester.unacknowledged.value;
 	row->expected_psn = qp->responder.expected_psn.value;
@@ -176,6 +180,24 @@ static void show_cq(struct show_walk *walk, const struct session *session, void 
 	row->used = delivery_peek(cq, &row->armed);
 	row->overrun = cq->cq.overrun;
 	row->completions = cq->producer;
+}
+
+static void show_srq(struct show_walk *walk, const struct session *session, void *object)
+{
+	const struct session_srq *session_srq = object;
+	const struct srq *srq = session_srq->srq;
+	struct rnic_show_srq *row = show_add(walk);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->number = srq->number;
+	row->qp_count = srq->references;
+	row->max_wr = srq->max_wr;
+	row->max_sge = srq->max_sge;
+	row->limit = srq->limit;
+	row->posted = srq->queue.pushed - srq->queue.taken +
+		      intake_waiting_recvs(&session_srq->recv);
 }
 
 static void show_counters(struct show_walk *walk)
@@ -242,6 +264,7 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_CQS] = sizeof(struct rnic_show_cq),
 	[RNIC_SHOW_COUNTERS] = sizeof(struct rnic_show_counter),
 	[RNIC_SHOW_MWS] = sizeof(struct rnic_show_mw),
+	[RNIC_SHOW_SRQS] = sizeof(struct rnic_show_srq),
 };
 
 static void show_walk(struct show_walk *walk, uint32_t kind)
@@ -267,6 +290,9 @@ static void show_walk(struct show_walk *walk, uint32_t kind)
 		break;
 	case RNIC_SHOW_MWS:
 		show_objects(walk, offsetof(struct session, mws), show_mw);
+		break;
+	case RNIC_SHOW_SRQS:
+		show_objects(walk, offsetof(struct session, srqs), show_srq);
 		break;
 	}
 }

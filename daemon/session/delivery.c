@@ -3,6 +3,7 @@
 
 #include "engine/engine.h"
 #include "engine/qp.h"
+#include "engine/srq.h"
 #include "session/intake.h"
 #include "session/session.h"
 #include "session/session_set.h"
@@ -54,6 +55,14 @@ static uint8_t delivery_flags(const struct completion *completion)
 			 (completion->is_solicited ? RNIC_COMPLETION_SOLICITED : 0));
 }
 
+/* As the client counts, over RESETs; entries of an SRQ are not given back by completions. */
+static uint32_t delivery_retired(const struct session_qp *qp, const struct completion *completion)
+{
+	if (completion->is_srq)
+		return 0;
+	return completion->retired + (completion->is_recv ? qp->recv_base : qp->send_base);
+}
+
 static void delivery_write(struct session_set *set, struct session_cq *cq,
 			   const struct completion *completion)
 {
@@ -75,8 +84,7 @@ static void delivery_write(struct session_set *set, struct session_cq *cq,
 		.wc_flags = completion->wc_flags,
 		.flags = delivery_flags(completion),
 		.qp_slot = qp->handle.slot,
-		.retired =
-			completion->retired + (completion->is_recv ? qp->recv_base : qp->send_base),
+		.retired = delivery_retired(qp, completion),
 		.source_gid_index = completion->source_gid_index,
 		.service_level = completion->service_level,
 	};
@@ -105,31 +113,30 @@ bool delivery_completion(void *context, struct cq *engine_cq, const struct compl
 	return true;
 }
 
-static bool delivery_is_about_cq(enum rnic_async_event_type type)
+static void delivery_raise(struct session *session, struct event_source *source,
+			   enum rnic_async_event_type type)
 {
-	return type == RNIC_EVENT_CQ_ERR;
+	if (!session->is_broken)
+		event_pipe_raise(&session->async_pipe, source, (uint32_t)type);
 }
 
 void delivery_async_event(void *context, enum rnic_async_event_type type, void *object)
 {
-	struct event_source *source;
-	struct session *session;
-
 	(void)context;
-	if (delivery_is_about_cq(type)) {
+	if (type == RNIC_EVENT_CQ_ERR) {
 		struct session_cq *cq = ((struct cq *)object)->user;
 
-		session = cq->session;
-		source = &cq->async;
+		delivery_raise(cq->session, &cq->async, type);
+	} else if (type == RNIC_EVENT_SRQ_LIMIT_REACHED || type == RNIC_EVENT_SRQ_ERR) {
+		struct session_srq *srq = ((struct srq *)object)->user;
+
+		delivery_raise(srq->session, &srq->async, type);
 	} else {
 		struct session_qp *qp = ((struct qp *)object)->user;
 
-		session = qp->session;
-		source = &qp->async;
+		delivery_raise(qp->session, &qp->async, type);
 		intake_review(qp);
 	}
-	if (!session->is_broken)
-		event_pipe_raise(&session->async_pipe, source, (uint32_t)type);
 }
 
 /*

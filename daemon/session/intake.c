@@ -147,7 +147,7 @@ static void intake_find_ah(struct session_qp *qp, const struct rnic_send_entry *
 
 static void intake_take_send(struct session_qp *qp)
 {
-	const struct rnic_queue_plan *plan = &qp->plan.send;
+	const struct rnic_queue_plan *plan = &qp->send_plan;
 	uint32_t slot = qp->send_consumer & (plan->slots - 1);
 	const uint8_t *base = qp->region.address;
 	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
@@ -187,7 +187,7 @@ static int64_t intake_pending_sends(struct session_qp *qp)
 {
 	const struct rnic_queues_region *region = qp->region.address;
 	int64_t pending = rnic_ring_pending(rnic_index_load(&region->send_producer),
-					    qp->send_consumer, qp->plan.send.slots);
+					    qp->send_consumer, qp->send_plan.slots);
 
 	if (pending < 0)
 		session_break(qp->session, "the send queue of QP %#x claims more than it can hold",
@@ -216,69 +216,86 @@ bool intake_is_possible(const struct session_qp *qp)
 	return send_queue_space(&qp->qp->send_queue) > 0 && qp->qp->state != RNIC_QP_STATE_RESET;
 }
 
-/* Entries in the receive ring of `qp`, or -1 after breaking the session. */
-static int64_t intake_pending_recvs(struct session_qp *qp)
+/* Entries in the ring; negative when the client's index lies. */
+static int64_t intake_peek_recvs(const struct receive_ring *ring)
 {
-	const struct rnic_queues_region *region = qp->region.address;
-	int64_t pending = rnic_ring_pending(rnic_index_load(&region->recv_producer),
-					    qp->recv_consumer, qp->plan.recv.slots);
+	const struct rnic_queues_region *region = ring->region->address;
+
+	return rnic_ring_pending(rnic_index_load(&region->recv_producer), ring->consumer,
+				 ring->plan.slots);
+}
+
+/* Entries in the ring, or -1 after breaking the session. */
+static int64_t intake_pending_recvs(const struct receive_ring *ring)
+{
+	int64_t pending = intake_peek_recvs(ring);
 
 	if (pending < 0)
-		session_break(qp->session,
-			      "the receive queue of QP %#x claims more than it can hold",
-			      qp->qp->qpn);
+		session_break(ring->session,
+			      "the receive queue of %s %#x claims more than it can hold",
+			      ring->qp != NULL ? "QP" : "SRQ", ring->number);
 	return pending;
 }
 
-uint32_t intake_waiting_recvs(const struct session_qp *qp)
+uint32_t intake_waiting_recvs(const struct receive_ring *ring)
 {
-	const struct rnic_queues_region *region = qp->region.address;
-	int64_t pending = rnic_ring_pending(rnic_index_load(&region->recv_producer),
-					    qp->recv_consumer, qp->plan.recv.slots);
+	int64_t pending = intake_peek_recvs(ring);
 
 	return pending < 0 ? 0 : (uint32_t)pending;
 }
 
-static void intake_take_recv(struct session_qp *qp, struct recv_queue *queue)
+static void intake_take_recv(struct receive_ring *ring, struct recv_queue *queue)
 {
-	const struct rnic_queue_plan *plan = &qp->plan.recv;
-	uint32_t slot = qp->recv_consumer & (plan->slots - 1);
-	const uint8_t *base = qp->region.address;
+	const struct rnic_queue_plan *plan = &ring->plan;
+	uint32_t slot = ring->consumer & (plan->slots - 1);
+	const uint8_t *base = ring->region->address;
 	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
 	struct rnic_recv_entry entry;
 	struct recv_work work;
 
 	intake_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
 		    sizeof(entry));
-	intake_check_recv(&entry, qp->qp->capacities.max_recv_sge, &work);
-	intake_copy_sges(&qp->region, plan, slot, &entry.sge, work.sge_count, sges);
+	intake_check_recv(&entry, ring->sge_max, &work);
+	intake_copy_sges(ring->region, plan, slot, &entry.sge, work.sge_count, sges);
 	work.length = intake_message_bytes(sges, work.sge_count);
-	qp->recv_consumer++;
+	ring->consumer++;
 	recv_queue_push(queue, &work, sges);
+}
+
+/* In ERR entries are flushed; a client that posts as fast as we flush must not hold the device. */
+static bool intake_may_flush(struct session_qp *qp)
+{
+	if (qp->qp->state != RNIC_QP_STATE_ERR)
+		return true;
+	if (qp->flush_budget == 0) {
+		intake_review(qp);
+		return false;
+	}
+	qp->flush_budget--;
+	return true;
 }
 
 bool intake_refill(void *context, struct recv_queue *queue)
 {
-	struct session_qp *qp = queue->user;
+	struct receive_ring *ring = queue->user;
 	bool has_pushed = false;
 	int64_t pending;
 
 	(void)context;
-	if (qp == NULL || qp->session->is_broken)
+	if (ring == NULL || ring->session->is_broken)
 		return false;
-	pending = intake_pending_recvs(qp);
-	while (pending > 0 && recv_queue_has_space(queue)) {
-		/* A client that posts as fast as we flush must not hold the device. */
-		if (qp->qp->state == RNIC_QP_STATE_ERR) {
-			if (qp->flush_budget == 0) {
-				intake_review(qp);
-				break;
-			}
-			qp->flush_budget--;
-		}
-		intake_take_recv(qp, queue);
+	pending = intake_pending_recvs(ring);
+	while (pending > 0 && recv_queue_has_space(queue) &&
+	       (ring->qp == NULL || intake_may_flush(ring->qp))) {
+		intake_take_recv(ring, queue);
 		has_pushed = true;
 		pending--;
+	}
+	/* Before any completion of these entries, so that who polls one finds room to post. */
+	if (has_pushed && ring->qp == NULL) {
+		struct rnic_queues_region *region = ring->region->address;
+
+		rnic_index_publish(&region->srq_consumer, ring->consumer);
 	}
 	return has_pushed;
 }
@@ -291,11 +308,11 @@ uint32_t intake_posted(void *context, const struct recv_queue *queue)
 
 void intake_watch(void *context, struct recv_queue *queue)
 {
-	struct session_qp *qp = queue->user;
+	struct receive_ring *ring = queue->user;
 
 	(void)context;
-	if (qp != NULL && !qp->session->is_broken)
-		intake_review(qp);
+	if (ring != NULL && !ring->session->is_broken)
+		intake_review(ring->qp);
 }
 
 static void intake_review_one(struct session_qp *qp)
@@ -313,8 +330,8 @@ static void intake_review_one(struct session_qp *qp)
 			atomic_store_explicit(is_wanted, 0, memory_order_relaxed);
 		return;
 	}
-	qp->flush_budget = qp->plan.recv.slots;
-	if (intake_pending_recvs(qp) > 0)
+	qp->flush_budget = qp->recv.plan.slots;
+	if (intake_pending_recvs(&qp->recv) > 0)
 		qp_flush_receives(qp->qp);
 }
 
@@ -342,14 +359,14 @@ void intake_reset(struct session_qp *qp)
 {
 	struct rnic_status_region *status = session_status(qp->session);
 	int64_t pending_sends = intake_pending_sends(qp);
-	int64_t pending_recvs = intake_pending_recvs(qp);
+	int64_t pending_recvs = intake_pending_recvs(&qp->recv);
 
 	if (pending_sends < 0 || pending_recvs < 0)
 		return;
 	qp->send_consumer += (uint32_t)pending_sends;
-	qp->recv_consumer += (uint32_t)pending_recvs;
+	qp->recv.consumer += (uint32_t)pending_recvs;
 	qp->send_base = qp->send_consumer;
-	qp->recv_base = qp->recv_consumer;
+	qp->recv_base = qp->recv.consumer;
 	list_remove(&qp->intake_node);
 	atomic_store_explicit(&status->recv_doorbell_wanted[qp->handle.slot], 0,
 			      memory_order_relaxed);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct receive_ring;
 struct recv_queue;
 struct recv_work;
 struct session_qp;
@@ -63,9 +64,10 @@ bool intake_is_possible(const struct session_qp *qp);
 
 /* Receive entries in the client's ring that the engine has not asked for yet; 0 when its index
  * lies. */
-uint32_t intake_waiting_recvs(const struct session_qp *qp);
+uint32_t intake_waiting_recvs(const struct receive_ring *ring);
 
-/* The refill callback of struct engine_sink; `context` is the session_set. */
+/* The refill callback of struct engine_sink; `context` is the session_set, queue->user a
+ * receive_ring. */
 bool intake_refill(void *context, struct recv_queue *queue);
 
 /* The posted and watch callbacks. */

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "engine/limits.h"
 #include "engine/qp.h"
+#include "engine/srq.h"
 #include "session/session_set.h"
 #include "shm/ring.h"
 
@@ -33,6 +34,7 @@ static const struct {
 	[RESOURCE_CQ] = {RNIC_SESSION_CQS_MAX, LIMIT_CQS},
 	[RESOURCE_QP] = {RNIC_SESSION_QPS_MAX, LIMIT_QPS},
 	[RESOURCE_AH] = {LIMIT_SESSION_AHS, LIMIT_AHS},
+	[RESOURCE_SRQ] = {RNIC_SESSION_SRQS_MAX, LIMIT_SRQS},
 	[RESOURCE_SHARED_BYTES] = {LIMIT_SESSION_SHARED_MIB * SESSION_MIB,
 				   LIMIT_SHARED_MIB *SESSION_MIB},
 };
@@ -80,6 +82,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	handle_table_init(&session->cqs, RNIC_SESSION_CQS_MAX);
 	handle_table_init(&session->qps, RNIC_SESSION_QPS_MAX);
 	handle_table_init(&session->ahs, LIMIT_SESSION_AHS);
+	handle_table_init(&session->srqs, RNIC_SESSION_SRQS_MAX);
 
 	event.data.ptr = &session->socket_watch;
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0) {
@@ -193,6 +196,17 @@ void session_free_qp(struct session *session, struct session_qp *qp)
 	free(qp);
 }
 
+void session_free_srq(struct session *session, struct session_srq *srq)
+{
+	srq_destroy(srq->srq);
+	event_source_forget(&srq->async);
+	handle_table_remove(&session->srqs, srq->handle);
+	session_discharge(session, RESOURCE_SHARED_BYTES, srq->region.bytes);
+	session_discharge(session, RESOURCE_SRQ, 1);
+	shared_region_close(&srq->region);
+	free(srq);
+}
+
 void session_free_cq(struct session *session, struct session_cq *cq)
 {
 	assert(cq->cq.references == 0);
@@ -245,8 +259,8 @@ void session_free_pd(struct session *session, struct session_pd *pd)
 }
 
 /*
- * Users before what they use: QPs name CQs and PDs, MWs name MRs, MRs, MWs and AHs name PDs, CQs
- * name channels.
+ * Users before what they use: QPs name SRQs, CQs and PDs, MWs name MRs, SRQs, MRs, MWs and AHs name
+ * PDs, CQs name channels.
  */
 static void session_free_objects(struct session *session)
 {
@@ -254,6 +268,8 @@ static void session_free_objects(struct session *session)
 
 	for (uint32_t slot = 0; (object = handle_table_next(&session->qps, &slot)) != NULL;)
 		session_free_qp(session, object);
+	for (uint32_t slot = 0; (object = handle_table_next(&session->srqs, &slot)) != NULL;)
+		session_free_srq(session, object);
 	for (uint32_t slot = 0; (object = handle_table_next(&session->ahs, &slot)) != NULL;)
 		session_free_ah(session, object);
 	for (uint32_t slot = 0; (object = handle_table_next(&session->cqs, &slot)) != NULL;)
@@ -274,6 +290,7 @@ void session_destroy(struct session *session)
 
 	session_free_objects(session);
 	handle_table_fini(&session->qps);
+	handle_table_fini(&session->srqs);
 	handle_table_fini(&session->ahs);
 	handle_table_fini(&session->cqs);
 	handle_table_fini(&session->channels);

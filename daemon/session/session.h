@@ -34,6 +34,7 @@
 
 struct qp;
 struct session;
+struct srq;
 struct session_set;
 
 /* What a descriptor in the set's epoll instance belongs to. */
@@ -86,17 +87,38 @@ struct session_cq {
 	struct event_source async;
 };
 
+/* A ring of receive entries that a client writes, and how far it was read; see intake.h. */
+struct receive_ring {
+	struct session *session;
+	struct session_qp *qp; /* whose it is; NULL: an SRQ's */
+	const struct shared_region *region;
+	struct rnic_queue_plan plan;
+	uint32_t sge_max;
+	uint32_t number;   /* of the QP or SRQ */
+	uint32_t consumer; /* entries ever copied */
+};
+
+struct session_srq {
+	struct srq *srq; /* srq->user is this struct */
+	struct session *session;
+	struct rnic_handle handle;
+	struct shared_region region;
+	struct receive_ring recv;
+	struct event_source async;
+};
+
 struct session_qp {
 	struct qp *qp; /* qp->user is this struct */
 	struct session *session;
 	struct session_pd *pd;
 	struct session_cq *send_cq;
 	struct session_cq *recv_cq;
+	struct session_srq *srq; /* NULL: none */
 	struct rnic_handle handle;
 	struct shared_region region;
-	struct rnic_queues_plan plan;
+	struct rnic_queue_plan send_plan;
+	struct receive_ring recv; /* of no slots with an SRQ */
 	uint32_t send_consumer; /* send entries ever copied */
-	uint32_t recv_consumer; /* receive entries ever copied */
 	uint32_t send_base;	/* of those, before the last RESET: the engine counts from there */
 	uint32_t recv_base;
 	uint32_t flush_budget;	 /* receive entries that may still be flushed this turn */
@@ -118,6 +140,7 @@ enum session_resource {
 	RESOURCE_CQ,
 	RESOURCE_QP,
 	RESOURCE_AH,
+	RESOURCE_SRQ,
 	RESOURCE_SHARED_BYTES, /* of CQ and queue regions */
 	RESOURCE_COUNT,
 };
@@ -154,6 +177,7 @@ struct session {
 	struct handle_table cqs;
 	struct handle_table qps;
 	struct handle_table ahs;
+	struct handle_table srqs;
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t registered_bytes;
 };
@@ -218,5 +242,6 @@ void session_free_channel(struct session *session, struct session_channel *chann
 void session_free_cq(struct session *session, struct session_cq *cq);
 void session_free_qp(struct session *session, struct session_qp *qp);
 void session_free_ah(struct session *session, struct session_ah *ah);
+void session_free_srq(struct session *session, struct session_srq *srq);
 
 #endif

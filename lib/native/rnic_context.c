@@ -44,6 +44,9 @@ static void forget_locks(struct rnic_context *context)
 		rnic_spinlock_init(&context->qps[slot]->send.lock);
 		rnic_spinlock_init(&context->qps[slot]->recv.lock);
 	}
+	for (size_t slot = 0; slot < RNIC_SESSION_SRQS_MAX; slot++)
+		if (context->srqs[slot] != NULL)
+			rnic_spinlock_init(&context->srqs[slot]->recv.lock);
 }
 
 static void after_fork_in_child(void)
@@ -174,6 +177,21 @@ static int introduce(struct rnic_context *context, int fds[4])
 	return error;
 }
 
+static bool tables_allocate(struct rnic_context *context)
+{
+	context->qps = calloc(RNIC_SESSION_QPS_MAX, sizeof(struct rnic_qp *));
+	context->cqs = calloc(RNIC_SESSION_CQS_MAX, sizeof(struct rnic_cq *));
+	context->srqs = calloc(RNIC_SESSION_SRQS_MAX, sizeof(struct rnic_srq *));
+	return context->qps != NULL && context->cqs != NULL && context->srqs != NULL;
+}
+
+static void tables_free(struct rnic_context *context)
+{
+	free(context->srqs);
+	free(context->cqs);
+	free(context->qps);
+}
+
 static void context_free(struct rnic_context *context)
 {
 	rnic_blocks_release(context);
@@ -186,8 +204,7 @@ static void context_free(struct rnic_context *context)
 	rnic_link_fini(&context->link);
 	pthread_mutex_destroy(&context->objects_lock);
 	pthread_cond_destroy(&context->acknowledged);
-	free(context->qps);
-	free(context->cqs);
+	tables_free(context);
 	free(context);
 }
 
@@ -214,11 +231,8 @@ static struct rnic_context *context_new(void)
 
 	if (context == NULL)
 		return NULL;
-	context->qps = calloc(RNIC_SESSION_QPS_MAX, sizeof(struct rnic_qp *));
-	context->cqs = calloc(RNIC_SESSION_CQS_MAX, sizeof(struct rnic_cq *));
-	if (context->qps == NULL || context->cqs == NULL) {
-		free(context->qps);
-		free(context->cqs);
+	if (!tables_allocate(context)) {
+		tables_free(context);
 		free(context);
 		return NULL;
 	}

@@ -55,6 +55,17 @@ static struct rnic_qp *find_qp(const struct rnic_context *context,
 	return qp != NULL && qp->handle.generation == record->generation ? qp : NULL;
 }
 
+static struct rnic_srq *find_srq(const struct rnic_context *context,
+				 const struct rnic_event_record *record)
+{
+	struct rnic_srq *srq;
+
+	if (record->slot >= RNIC_SESSION_SRQS_MAX)
+		return NULL;
+	srq = context->srqs[record->slot];
+	return srq != NULL && srq->handle.generation == record->generation ? srq : NULL;
+}
+
 int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq)
 {
 	struct rnic_context *context = channel->context;
@@ -93,9 +104,15 @@ int rnic_async_fd(const struct rnic_context *context)
 	return context->async_fd;
 }
 
-enum event_object { EVENT_UNKNOWN, EVENT_OF_CQ, EVENT_OF_QP, EVENT_OF_PORT, EVENT_OF_DEVICE };
+enum event_object {
+	EVENT_UNKNOWN,
+	EVENT_OF_CQ,
+	EVENT_OF_QP,
+	EVENT_OF_SRQ,
+	EVENT_OF_PORT,
+	EVENT_OF_DEVICE,
+};
 
-/* Events of SRQs are unknown as long as there are none. */
 static const enum event_object event_objects[RNIC_EVENT_COUNT] = {
 	[RNIC_EVENT_CQ_ERR] = EVENT_OF_CQ,
 	[RNIC_EVENT_QP_FATAL] = EVENT_OF_QP,
@@ -106,6 +123,8 @@ static const enum event_object event_objects[RNIC_EVENT_COUNT] = {
 	[RNIC_EVENT_PATH_MIG] = EVENT_OF_QP,
 	[RNIC_EVENT_PATH_MIG_ERR] = EVENT_OF_QP,
 	[RNIC_EVENT_QP_LAST_WQE_REACHED] = EVENT_OF_QP,
+	[RNIC_EVENT_SRQ_ERR] = EVENT_OF_SRQ,
+	[RNIC_EVENT_SRQ_LIMIT_REACHED] = EVENT_OF_SRQ,
 	[RNIC_EVENT_DEVICE_FATAL] = EVENT_OF_DEVICE,
 	[RNIC_EVENT_PORT_ACTIVE] = EVENT_OF_PORT,
 	[RNIC_EVENT_PORT_ERR] = EVENT_OF_PORT,
@@ -132,6 +151,11 @@ static bool try_deliver(const struct rnic_context *context, const struct rnic_ev
 		if (event->qp != NULL)
 			event->qp->async_events.delivered++;
 		return event->qp != NULL;
+	case EVENT_OF_SRQ:
+		event->srq = find_srq(context, record);
+		if (event->srq != NULL)
+			event->srq->async_events.delivered++;
+		return event->srq != NULL;
 	case EVENT_OF_PORT:
 		event->port = record->slot;
 		return true;
@@ -193,4 +217,6 @@ void rnic_ack_async_event(const struct rnic_async_event *event)
 		acknowledge(event->cq->context, &event->cq->async_events);
 	if (event->qp != NULL)
 		acknowledge(event->qp->context, &event->qp->async_events);
+	if (event->srq != NULL)
+		acknowledge(event->srq->context, &event->srq->async_events);
 }

@@ -39,6 +39,7 @@ struct rnic_context {
 	 * the lock of the completion queue whose entry names the slot.
 	 */
 	struct rnic_qp **qps;
+	struct rnic_srq **srqs; /* by slot; under objects_lock */
 
 	struct rnic_context *next; /* in the list of contexts of this process */
 };
@@ -110,7 +111,7 @@ struct rnic_cq {
 
 /* The producing half of a work queue. */
 struct rnic_work_queue {
-	struct rnic_spinlock lock; /* guards all but `retired` */
+	struct rnic_spinlock lock; /* guards all but the counts of entries given back */
 	struct rnic_shared_index *shared_producer;
 	uint8_t *entries;
 	uint8_t *side;
@@ -120,6 +121,18 @@ struct rnic_work_queue {
 	uint32_t max_sge;
 	uint32_t producer;
 	atomic_uint retired; /* entries ever given back; who polls advances it */
+	const struct rnic_shared_index *consumer; /* of an SRQ: that count; NULL: `retired` is */
+};
+
+struct rnic_srq {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+	uint32_t number;
+	struct rnic_work_queue recv;
+	struct rnic_queues_region *region;
+	uint64_t region_bytes;
+	void *user;
+	struct rnic_event_count async_events;
 };
 
 struct rnic_qp {
@@ -135,9 +148,15 @@ struct rnic_qp {
 	uint64_t region_bytes;
 	struct rnic_cq *send_cq;
 	struct rnic_cq *recv_cq;
+	struct rnic_srq *srq; /* NULL: receives are posted to `recv` */
 	void *user;
 	struct rnic_event_count async_events;
 };
+
+/* Sets up an empty queue in a mapped region; `producer` is its word there. */
+void rnic_work_queue_init(struct rnic_work_queue *queue, void *region,
+			  const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+			  uint32_t depth, uint32_t max_sge);
 
 static inline int rnic_context_lost(const struct rnic_context *context)
 {

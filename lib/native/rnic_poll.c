@@ -60,6 +60,7 @@ static bool is_current(struct rnic_qp *qp, const struct rnic_completion_entry *e
 {
 	if ((entry->flags & RNIC_COMPLETION_RECV) == 0)
 		return try_retire(&qp->send, entry->retired);
+	/* The daemon gave back an entry of an SRQ when it copied it. */
 	if ((entry->flags & RNIC_COMPLETION_SRQ) == 0)
 		return try_retire(&qp->recv, entry->retired);
 	return true;

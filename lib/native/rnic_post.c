@@ -15,8 +15,11 @@ static uint32_t published(const struct rnic_work_queue *queue)
 /* (D) of shm/ring.h: acquire, so that a slot is written again only after it was given back. */
 static bool is_full(const struct rnic_work_queue *queue)
 {
-	return queue->producer - atomic_load_explicit(&queue->retired, memory_order_acquire) >=
-	       queue->depth;
+	uint32_t given_back = queue->consumer != NULL
+				      ? rnic_index_load(queue->consumer)
+				      : atomic_load_explicit(&queue->retired, memory_order_acquire);
+
+	return queue->producer - given_back >= queue->depth;
 }
 
 static uint8_t *side_of(const struct rnic_work_queue *queue)
@@ -53,7 +56,16 @@ int rnic_send_begin(struct rnic_qp *qp)
 
 int rnic_recv_begin(struct rnic_qp *qp)
 {
-	return begin(qp, &qp->recv, STATES_THAT_RECEIVE);
+	return qp->srq == NULL ? begin(qp, &qp->recv, STATES_THAT_RECEIVE) : -EINVAL;
+}
+
+int rnic_srq_recv_begin(struct rnic_srq *srq)
+{
+	int error = rnic_context_lost(srq->context);
+
+	if (error == 0)
+		rnic_spinlock_lock(&srq->recv.lock);
+	return error;
 }
 
 enum payload_rule {
@@ -190,9 +202,8 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 	return 0;
 }
 
-int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
+static int append_receive(struct rnic_work_queue *queue, const struct rnic_recv_wr *wr)
 {
-	struct rnic_work_queue *queue = &qp->recv;
 	struct rnic_recv_entry entry = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
 
 	if (wr->sge_count > queue->max_sge)
@@ -207,6 +218,16 @@ int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
 	       sizeof(entry));
 	queue->producer++;
 	return 0;
+}
+
+int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
+{
+	return append_receive(&qp->recv, wr);
+}
+
+int rnic_srq_recv_append(struct rnic_srq *srq, const struct rnic_recv_wr *wr)
+{
+	return append_receive(&srq->recv, wr);
 }
 
 void rnic_send_end(struct rnic_qp *qp)
@@ -243,6 +264,13 @@ void rnic_recv_end(struct rnic_qp *qp)
 		rnic_context_ring(qp->context, RNIC_DOORBELL_RECV, qp->handle.slot);
 }
 
+void rnic_srq_recv_end(struct rnic_srq *srq)
+{
+	if (srq->recv.producer != published(&srq->recv))
+		rnic_index_publish(srq->recv.shared_producer, srq->recv.producer);
+	rnic_spinlock_unlock(&srq->recv.lock);
+}
+
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 		   const struct rnic_send_wr **bad)
 {
@@ -269,6 +297,22 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
 		while (wr != NULL && (error = rnic_recv_append(qp, wr)) == 0)
 			wr = wr->next;
 		rnic_recv_end(qp);
+	}
+	if (error != 0)
+		*bad = wr;
+	return error;
+}
+
+int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *list,
+		       const struct rnic_recv_wr **bad)
+{
+	const struct rnic_recv_wr *wr = list;
+	int error = rnic_srq_recv_begin(srq);
+
+	if (error == 0) {
+		while (wr != NULL && (error = rnic_srq_recv_append(srq, wr)) == 0)
+			wr = wr->next;
+		rnic_srq_recv_end(srq);
 	}
 	if (error != 0)
 		*bad = wr;

@@ -27,4 +27,9 @@ int rnic_recv_begin(struct rnic_qp *qp);
 int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
 void rnic_recv_end(struct rnic_qp *qp);
 
+/* And for those of a shared receive queue. */
+int rnic_srq_recv_begin(struct rnic_srq *srq);
+int rnic_srq_recv_append(struct rnic_srq *srq, const struct rnic_recv_wr *wr);
+void rnic_srq_recv_end(struct rnic_srq *srq);
+
 #endif

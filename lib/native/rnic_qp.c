@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void queue_init(struct rnic_work_queue *queue, void *region,
-		       const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
-		       uint32_t depth, uint32_t max_sge)
+void rnic_work_queue_init(struct rnic_work_queue *queue, void *region,
+			  const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+			  uint32_t depth, uint32_t max_sge)
 {
 	rnic_spinlock_init(&queue->lock);
 	queue->shared_producer = producer;
@@ -21,6 +21,7 @@ static void queue_init(struct rnic_work_queue *queue, void *region,
 	queue->max_sge = max_sge;
 	queue->producer = 0;
 	atomic_init(&queue->retired, 0);
+	queue->consumer = NULL;
 }
 
 /* Maps the queues that the daemon granted. */
@@ -38,10 +39,10 @@ static int adopt_queues(struct rnic_qp *qp, const struct rnic_qp_capacities *gra
 	qp->region = region;
 	qp->region_bytes = plan.region_bytes;
 	qp->max_inline_bytes = granted->max_inline_bytes;
-	queue_init(&qp->send, region, &plan.send, &qp->region->send_producer, granted->max_send_wr,
-		   granted->max_send_sge);
-	queue_init(&qp->recv, region, &plan.recv, &qp->region->recv_producer, granted->max_recv_wr,
-		   granted->max_recv_sge);
+	rnic_work_queue_init(&qp->send, region, &plan.send, &qp->region->send_producer,
+			     granted->max_send_wr, granted->max_send_sge);
+	rnic_work_queue_init(&qp->recv, region, &plan.recv, &qp->region->recv_producer,
+			     granted->max_recv_wr, granted->max_recv_sge);
 	return 0;
 }
 
@@ -51,6 +52,7 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_
 		.pd = pd->handle,
 		.send_cq = options->send_cq->handle,
 		.recv_cq = options->recv_cq->handle,
+		.srq = options->srq == NULL ? (struct rnic_handle){0} : options->srq->handle,
 		.type = options->type,
 		.signal_all = options->signal_all,
 		.capacities = options->capacities,
@@ -112,6 +114,7 @@ int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct r
 	qp->context = context;
 	qp->send_cq = options->send_cq;
 	qp->recv_cq = options->recv_cq;
+	qp->srq = options->srq;
 	qp->user = options->user;
 	qp->type = options->type;
 	atomic_init(&qp->state, RNIC_QP_STATE_RESET);

@@ -110,6 +110,8 @@ static void fill_extended(struct verbs_context *verbs)
 	verbs->create_cq_ex = rnic_verbs_create_cq_ex;
 	verbs->modify_cq = rnic_verbs_modify_cq;
 	verbs->create_qp_ex = rnic_verbs_create_qp_ex;
+	verbs->create_srq_ex = rnic_verbs_create_srq_ex;
+	verbs->get_srq_num = rnic_verbs_get_srq_num;
 	verbs->alloc_td = rnic_verbs_alloc_td;
 	verbs->dealloc_td = rnic_verbs_dealloc_td;
 	verbs->alloc_parent_domain = rnic_verbs_alloc_parent_domain;

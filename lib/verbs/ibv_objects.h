@@ -36,6 +36,7 @@
 #define RNIC_VERBS_DEVICE_VIEW_BYTES 1024
 #define RNIC_VERBS_QP_VIEW_BYTES     512
 #define RNIC_VERBS_CQ_VIEW_BYTES     512
+#define RNIC_VERBS_SRQ_VIEW_BYTES    256
 
 struct rnic_verbs_device {
 	union {
@@ -128,6 +129,14 @@ struct rnic_verbs_qp {
 	bool signal_all;
 };
 
+struct rnic_verbs_srq {
+	union {
+		struct ibv_srq srq;
+		uint8_t view[RNIC_VERBS_SRQ_VIEW_BYTES];
+	};
+	struct rnic_srq *native;
+};
+
 struct rnic_verbs_ah {
 	struct ibv_ah ah;
 	struct rnic_ah *native;
@@ -176,6 +185,11 @@ static inline struct rnic_verbs_cq *rnic_verbs_cq(struct ibv_cq *cq)
 static inline struct rnic_verbs_qp *rnic_verbs_qp(struct ibv_qp *qp)
 {
 	return RNIC_CONTAINER_OF(qp, struct rnic_verbs_qp, qp);
+}
+
+static inline struct rnic_verbs_srq *rnic_verbs_srq(struct ibv_srq *srq)
+{
+	return RNIC_CONTAINER_OF(srq, struct rnic_verbs_srq, srq);
 }
 
 static inline struct rnic_verbs_ah *rnic_verbs_ah(const struct ibv_ah *ah)
@@ -227,5 +241,8 @@ struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 					  struct ibv_cq_init_attr_ex *attributes);
 struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 				       struct ibv_qp_init_attr_ex *attributes);
+struct ibv_srq *rnic_verbs_create_srq_ex(struct ibv_context *context,
+					 struct ibv_srq_init_attr_ex *attributes);
+int rnic_verbs_get_srq_num(struct ibv_srq *srq, uint32_t *number);
 
 #endif

@@ -55,6 +55,29 @@ static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *list, struct ibv_re
 	return rnic_verbs_errno(error);
 }
 
+static int post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
+{
+	struct rnic_srq *srq = rnic_verbs_srq(ibv)->native;
+	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
+	struct ibv_recv_wr *wr = list;
+	struct rnic_recv_wr native;
+	int error = rnic_srq_recv_begin(srq);
+
+	if (error == 0) {
+		for (; wr != NULL; wr = wr->next) {
+			error = rnic_verbs_recv_wr(wr, elements, &native);
+			if (error == 0)
+				error = rnic_srq_recv_append(srq, &native);
+			if (error != 0)
+				break;
+		}
+		rnic_srq_recv_end(srq);
+	}
+	if (error != 0)
+		*bad = wr;
+	return rnic_verbs_errno(error);
+}
+
 /* Returns what was taken even when the device dies on the way; the next poll says so. */
 static int poll_cq(struct ibv_cq *ibv, int max_count, struct ibv_wc *completions)
 {
@@ -85,6 +108,7 @@ void rnic_verbs_fill_data_path(struct ibv_context_ops *ops)
 {
 	ops->post_send = post_send;
 	ops->post_recv = post_recv;
+	ops->post_srq_recv = post_srq_recv;
 	ops->poll_cq = poll_cq;
 	ops->req_notify_cq = req_notify_cq;
 }

@@ -15,8 +15,6 @@ static int check_create(const struct ibv_qp_init_attr *attributes)
 	default:
 		return -EOPNOTSUPP;
 	}
-	if (attributes->srq != NULL)
-		return -EOPNOTSUPP;
 	return attributes->send_cq != NULL && attributes->recv_cq != NULL ? 0 : -EINVAL;
 }
 
@@ -47,6 +45,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 		.signal_all = attributes->sq_sig_all != 0,
 		.send_cq = rnic_verbs_cq(attributes->send_cq)->native,
 		.recv_cq = rnic_verbs_cq(attributes->recv_cq)->native,
+		.srq = attributes->srq == NULL ? NULL : rnic_verbs_srq(attributes->srq)->native,
 		.user = qp,
 	};
 	rnic_verbs_capacities(&attributes->cap, &options.capacities);
@@ -62,6 +61,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 	qp->qp.pd = pd;
 	qp->qp.send_cq = attributes->send_cq;
 	qp->qp.recv_cq = attributes->recv_cq;
+	qp->qp.srq = attributes->srq;
 	qp->qp.qp_num = rnic_qp_number(qp->native);
 	qp->qp.state = IBV_QPS_RESET;
 	qp->qp.qp_type = attributes->qp_type;

@@ -131,6 +131,9 @@ SAME(RNIC_EVENT_QP_LAST_WQE_REACHED, IBV_EVENT_QP_LAST_WQE_REACHED);
 SAME(RNIC_EVENT_CLIENT_REREGISTER, IBV_EVENT_CLIENT_REREGISTER);
 SAME(RNIC_EVENT_GID_CHANGE, IBV_EVENT_GID_CHANGE);
 
+SAME(RNIC_SRQ_ATTR_MAX_WR, IBV_SRQ_MAX_WR);
+SAME(RNIC_SRQ_ATTR_LIMIT, IBV_SRQ_LIMIT);
+
 SAME(RNIC_PORT_DOWN, IBV_PORT_DOWN);
 SAME(RNIC_PORT_ACTIVE, IBV_PORT_ACTIVE);
 
@@ -490,12 +493,15 @@ void rnic_verbs_async_event(const struct rnic_async_event *from, struct ibv_asyn
 {
 	struct rnic_verbs_cq *cq = from->cq == NULL ? NULL : rnic_cq_user(from->cq);
 	struct rnic_verbs_qp *qp = from->qp == NULL ? NULL : rnic_qp_user(from->qp);
+	struct rnic_verbs_srq *srq = from->srq == NULL ? NULL : rnic_srq_user(from->srq);
 
 	*to = (struct ibv_async_event){.event_type = (enum ibv_event_type)from->type};
 	if (cq != NULL)
 		to->element.cq = &cq->cq;
 	else if (qp != NULL)
 		to->element.qp = &qp->qp;
+	else if (srq != NULL)
+		to->element.srq = &srq->srq;
 	else
 		to->element.port_num = (int)from->port;
 }
@@ -516,6 +522,10 @@ void rnic_verbs_native_event(const struct ibv_async_event *from, struct rnic_asy
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		to->qp = rnic_verbs_qp(from->element.qp)->native;
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		to->srq = rnic_verbs_srq(from->element.srq)->native;
 		break;
 	default:
 		break;

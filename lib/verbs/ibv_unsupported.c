@@ -45,13 +45,6 @@ REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_bu
 						void *address, size_t length, uint64_t iova,
 						int access))
 
-REFUSES_WITH_NULL(struct ibv_srq *ibv_create_srq(struct ibv_pd *pd,
-						 struct ibv_srq_init_attr *attributes))
-REFUSES_WITH_ERRNO(int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes,
-				      int mask))
-REFUSES_WITH_ERRNO(int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes))
-REFUSES_WITH_ERRNO(int ibv_destroy_srq(struct ibv_srq *srq))
-
 REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 						   struct ibv_ah_attr *attributes,
 						   uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vlan))
@@ -60,15 +53,8 @@ REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 
 REFUSES_WITH_ERRNO(static int close_xrcd(struct ibv_xrcd *xrcd))
 
-static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
-{
-	*bad = list;
-	return rnic_verbs_errno(-EOPNOTSUPP);
-}
-
 void rnic_verbs_fill_unsupported(struct verbs_context *verbs)
 {
-	verbs->context.ops.post_srq_recv = post_srq_recv;
 	verbs->close_xrcd = close_xrcd;
 }
 

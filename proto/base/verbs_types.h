@@ -124,6 +124,19 @@ struct rnic_qp_capacities {
 	uint32_t max_inline_bytes;
 };
 
+/* A shared receive queue: its size as granted, and the limit below which an event is raised. */
+struct rnic_srq_attributes {
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t limit; /* 0: not armed */
+};
+
+/* Which members of struct rnic_srq_attributes a modify gives. */
+enum rnic_srq_attribute {
+	RNIC_SRQ_ATTR_MAX_WR = 1 << 0, /* not served: a queue keeps its size */
+	RNIC_SRQ_ATTR_LIMIT = 1 << 1,
+};
+
 /* A piece of registered memory; `address` counts in the region's own address space (its iova). */
 struct rnic_sge {
 	uint64_t address;

@@ -220,6 +220,29 @@ RNIC_AT(struct rnic_ctl_query_qp_reply, attributes, 0);
 RNIC_AT(struct rnic_ctl_query_qp_reply, capacities, 116);
 RNIC_AT(struct rnic_ctl_query_qp_reply, signal_all, 136);
 
+RNIC_SIZE(struct rnic_srq_attributes, 12);
+RNIC_AT(struct rnic_srq_attributes, max_wr, 0);
+RNIC_AT(struct rnic_srq_attributes, max_sge, 4);
+RNIC_AT(struct rnic_srq_attributes, limit, 8);
+
+RNIC_SIZE(struct rnic_ctl_create_srq, 24);
+RNIC_AT(struct rnic_ctl_create_srq, pd, 0);
+RNIC_AT(struct rnic_ctl_create_srq, wanted, 8);
+RNIC_AT(struct rnic_ctl_create_srq, reserved, 20);
+
+RNIC_SIZE(struct rnic_ctl_create_srq_reply, 24);
+RNIC_AT(struct rnic_ctl_create_srq_reply, srq, 0);
+RNIC_AT(struct rnic_ctl_create_srq_reply, number, 8);
+RNIC_AT(struct rnic_ctl_create_srq_reply, granted, 12);
+
+RNIC_SIZE(struct rnic_ctl_modify_srq, 24);
+RNIC_AT(struct rnic_ctl_modify_srq, srq, 0);
+RNIC_AT(struct rnic_ctl_modify_srq, mask, 8);
+RNIC_AT(struct rnic_ctl_modify_srq, attributes, 12);
+
+RNIC_SIZE(struct rnic_ctl_query_srq_reply, 12);
+RNIC_AT(struct rnic_ctl_query_srq_reply, attributes, 0);
+
 RNIC_SIZE(struct rnic_ctl_create_ah, 40);
 RNIC_AT(struct rnic_ctl_create_ah, pd, 0);
 RNIC_AT(struct rnic_ctl_create_ah, path, 8);
@@ -241,7 +264,7 @@ RNIC_AT(struct rnic_ctl_show_reply, row_count, 4);
 RNIC_AT(struct rnic_ctl_show_reply, row_bytes, 8);
 RNIC_AT(struct rnic_ctl_show_reply, next, 12);
 
-RNIC_SIZE(struct rnic_show_device, 1048);
+RNIC_SIZE(struct rnic_show_device, 1056);
 RNIC_AT(struct rnic_show_device, device, 0);
 RNIC_AT(struct rnic_show_device, port, 176);
 RNIC_AT(struct rnic_show_device, udp_port, 196);
@@ -255,8 +278,10 @@ RNIC_AT(struct rnic_show_device, cq_count, 260);
 RNIC_AT(struct rnic_show_device, pd_count, 264);
 RNIC_AT(struct rnic_show_device, mw_count, 268);
 RNIC_AT(struct rnic_show_device, gids, 272);
+RNIC_AT(struct rnic_show_device, srq_count, 1048);
+RNIC_AT(struct rnic_show_device, reserved, 1052);
 
-RNIC_SIZE(struct rnic_show_client, 56);
+RNIC_SIZE(struct rnic_show_client, 64);
 RNIC_AT(struct rnic_show_client, client_id, 0);
 RNIC_AT(struct rnic_show_client, pid, 4);
 RNIC_AT(struct rnic_show_client, uid, 8);
@@ -267,6 +292,8 @@ RNIC_AT(struct rnic_show_client, pd_count, 24);
 RNIC_AT(struct rnic_show_client, mw_count, 28);
 RNIC_AT(struct rnic_show_client, registered_bytes, 32);
 RNIC_AT(struct rnic_show_client, program, 40);
+RNIC_AT(struct rnic_show_client, srq_count, 56);
+RNIC_AT(struct rnic_show_client, reserved, 60);
 
 RNIC_SIZE(struct rnic_show_qp, 464);
 RNIC_AT(struct rnic_show_qp, client_id, 0);
@@ -325,6 +352,16 @@ RNIC_AT(struct rnic_show_cq, used, 12);
 RNIC_AT(struct rnic_show_cq, armed, 16);
 RNIC_AT(struct rnic_show_cq, overrun, 20);
 RNIC_AT(struct rnic_show_cq, completions, 24);
+
+RNIC_SIZE(struct rnic_show_srq, 32);
+RNIC_AT(struct rnic_show_srq, client_id, 0);
+RNIC_AT(struct rnic_show_srq, number, 4);
+RNIC_AT(struct rnic_show_srq, qp_count, 8);
+RNIC_AT(struct rnic_show_srq, max_wr, 12);
+RNIC_AT(struct rnic_show_srq, max_sge, 16);
+RNIC_AT(struct rnic_show_srq, limit, 20);
+RNIC_AT(struct rnic_show_srq, posted, 24);
+RNIC_AT(struct rnic_show_srq, reserved, 28);
 
 RNIC_SIZE(struct rnic_show_counter, 56);
 RNIC_AT(struct rnic_show_counter, name, 0);

@@ -47,6 +47,12 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_ALLOC_MW] = {"ALLOC_MW", sizeof(struct rnic_ctl_alloc_mw),
 			       sizeof(struct rnic_ctl_alloc_mw_reply), 0},
 	[RNIC_CTL_DEALLOC_MW] = {"DEALLOC_MW", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CREATE_SRQ] = {"CREATE_SRQ", sizeof(struct rnic_ctl_create_srq),
+				 sizeof(struct rnic_ctl_create_srq_reply), 1},
+	[RNIC_CTL_MODIFY_SRQ] = {"MODIFY_SRQ", sizeof(struct rnic_ctl_modify_srq), 0, 0},
+	[RNIC_CTL_QUERY_SRQ] = {"QUERY_SRQ", sizeof(struct rnic_ctl_object),
+				sizeof(struct rnic_ctl_query_srq_reply), 0},
+	[RNIC_CTL_DESTROY_SRQ] = {"DESTROY_SRQ", sizeof(struct rnic_ctl_object), 0, 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},

@@ -54,6 +54,10 @@ enum rnic_ctl_operation {
 	RNIC_CTL_QUERY_PKEYS,
 	RNIC_CTL_ALLOC_MW,
 	RNIC_CTL_DEALLOC_MW,
+	RNIC_CTL_CREATE_SRQ,
+	RNIC_CTL_MODIFY_SRQ,
+	RNIC_CTL_QUERY_SRQ,
+	RNIC_CTL_DESTROY_SRQ,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -251,6 +255,33 @@ struct rnic_ctl_query_qp_reply {
 	uint32_t signal_all;
 };
 
+/* ---- shared receive queues ---- */
+
+struct rnic_ctl_create_srq {
+	struct rnic_handle pd;
+	struct rnic_srq_attributes wanted;
+	uint32_t reserved;
+};
+
+/* The reply's descriptor 0 is the SRQ's region, laid out by rnic_srq_plan(granted). */
+struct rnic_ctl_create_srq_reply {
+	struct rnic_handle srq;
+	uint32_t number;
+	struct rnic_srq_attributes granted;
+};
+
+struct rnic_ctl_modify_srq {
+	struct rnic_handle srq;
+	uint32_t mask; /* enum rnic_srq_attribute */
+	struct rnic_srq_attributes attributes;
+};
+
+struct rnic_ctl_query_srq_reply {
+	struct rnic_srq_attributes attributes;
+};
+
+/* ---- address handles and multicast ---- */
+
 struct rnic_ctl_create_ah {
 	struct rnic_handle pd;
 	struct rnic_path path;
@@ -276,6 +307,7 @@ enum rnic_show_kind {
 	RNIC_SHOW_CQS,
 	RNIC_SHOW_COUNTERS,
 	RNIC_SHOW_MWS,
+	RNIC_SHOW_SRQS,
 };
 
 struct rnic_ctl_show {
@@ -305,6 +337,8 @@ struct rnic_show_device {
 	uint32_t pd_count;
 	uint32_t mw_count;
 	struct rnic_ctl_gids_reply gids;
+	uint32_t srq_count;
+	uint32_t reserved;
 };
 
 struct rnic_show_client {
@@ -318,6 +352,8 @@ struct rnic_show_client {
 	uint32_t mw_count;
 	uint64_t registered_bytes;
 	char program[RNIC_CTL_NAME_BYTES];
+	uint32_t srq_count;
+	uint32_t reserved;
 };
 
 struct rnic_show_qp {
@@ -380,6 +416,17 @@ struct rnic_show_cq {
 	uint32_t armed;
 	uint32_t overrun;
 	uint64_t completions;
+};
+
+struct rnic_show_srq {
+	uint32_t client_id;
+	uint32_t number;
+	uint32_t qp_count;
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t limit;
+	uint32_t posted; /* entries that no QP has taken yet */
+	uint32_t reserved;
 };
 
 struct rnic_show_counter {

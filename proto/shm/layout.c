@@ -76,6 +76,7 @@ RNIC_AT(struct rnic_recv_entry, sge, 16);
 RNIC_SIZE(struct rnic_queues_region, 192);
 RNIC_AT(struct rnic_queues_region, header, 0);
 RNIC_AT(struct rnic_queues_region, send_producer, 64);
+RNIC_AT(struct rnic_queues_region, srq_consumer, 64);
 RNIC_AT(struct rnic_queues_region, recv_producer, 128);
 
 RNIC_SIZE(struct rnic_completion_entry, 64);
@@ -164,6 +165,16 @@ int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_qu
 	assert(offset <= RNIC_QUEUE_REGION_BYTES_MAX);
 	*plan = planned;
 	return 0;
+}
+
+int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_queues_plan *plan)
+{
+	const struct rnic_qp_capacities capacities = {
+		.max_recv_wr = granted->max_wr,
+		.max_recv_sge = granted->max_sge,
+	};
+
+	return rnic_queues_plan(&capacities, plan);
 }
 
 uint32_t rnic_cq_slots(uint32_t entries)

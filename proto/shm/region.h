@@ -85,8 +85,8 @@ struct rnic_status_region {
 	/*
 	 * Daemon writes, indexed by the slot of a QP (and of an SRQ): 1 when the client must ring
 	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because they are to be
-	 * flushed or somebody waits for them. Checked by the client after it published its producer
-	 * index.
+	 * flushed. Checked by the client after it published its producer index. Entries of an SRQ
+	 * are never flushed, so its byte is 0.
 	 */
 	_Atomic uint8_t recv_doorbell_wanted[RNIC_SESSION_QPS_MAX];
 	_Atomic uint8_t srq_doorbell_wanted[RNIC_SESSION_SRQS_MAX];

@@ -61,7 +61,10 @@ struct rnic_recv_entry {
 };
 
 /*
- * The head of a region of kind RNIC_REGION_QUEUES. An SRQ has only the receive half.
+ * The head of a region of kind RNIC_REGION_QUEUES. An SRQ has only the receive half, and its
+ * entries complete in any order, or never when a QP that took one is destroyed. So it is not
+ * completions that give them back: the daemon copies entries in order and says how many it has
+ * copied.
  *
  * Indices start at 0 and are never set back. A QP that goes to RESET forgets what was posted: the
  * daemon takes both producer indices as they stand as its own consumer and retired counts, and the
@@ -69,7 +72,10 @@ struct rnic_recv_entry {
  */
 struct rnic_queues_region {
 	struct rnic_region_header header;
-	struct rnic_shared_index send_producer; /* client writes */
+	union {
+		struct rnic_shared_index send_producer; /* of a QP: client writes */
+		struct rnic_shared_index srq_consumer;	/* of an SRQ: daemon writes, never reads */
+	};
 	struct rnic_shared_index recv_producer; /* client writes */
 };
 
@@ -93,5 +99,8 @@ struct rnic_queues_plan {
  * treats it as a broken daemon).
  */
 int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan);
+
+/* The same for the region of an SRQ, whose ring is plan->recv. */
+int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_queues_plan *plan);
 
 #endif

@@ -72,6 +72,7 @@ static const struct column device_columns[] = {
 	{"mws", NULL, COLUMN_U32, MEMBER(rnic_show_device, mw_count), NULL},
 	{"cqs", NULL, COLUMN_U32, MEMBER(rnic_show_device, cq_count), NULL},
 	{"pds", NULL, COLUMN_U32, MEMBER(rnic_show_device, pd_count), NULL},
+	{"srqs", NULL, COLUMN_U32, MEMBER(rnic_show_device, srq_count), NULL},
 };
 
 static const struct column client_columns[] = {
@@ -84,6 +85,7 @@ static const struct column client_columns[] = {
 	{"mws", "MWS", COLUMN_U32, MEMBER(rnic_show_client, mw_count), NULL},
 	{"cqs", "CQS", COLUMN_U32, MEMBER(rnic_show_client, cq_count), NULL},
 	{"pds", "PDS", COLUMN_U32, MEMBER(rnic_show_client, pd_count), NULL},
+	{"srqs", "SRQS", COLUMN_U32, MEMBER(rnic_show_client, srq_count), NULL},
 	{"registered_bytes", "REGISTERED", COLUMN_U64, MEMBER(rnic_show_client, registered_bytes),
 	 NULL},
 };
@@ -152,6 +154,16 @@ static const struct column cq_columns[] = {
 	{"completions", "COMPLETIONS", COLUMN_U64, MEMBER(rnic_show_cq, completions), NULL},
 };
 
+static const struct column srq_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_srq, client_id), NULL},
+	{"number", "SRQN", COLUMN_HEX32, MEMBER(rnic_show_srq, number), NULL},
+	{"qps", "QPS", COLUMN_U32, MEMBER(rnic_show_srq, qp_count), NULL},
+	{"max_wr", "ENTRIES", COLUMN_U32, MEMBER(rnic_show_srq, max_wr), NULL},
+	{"max_sge", "SGES", COLUMN_U32, MEMBER(rnic_show_srq, max_sge), NULL},
+	{"posted", "POSTED", COLUMN_U32, MEMBER(rnic_show_srq, posted), NULL},
+	{"limit", "LIMIT", COLUMN_U32, MEMBER(rnic_show_srq, limit), NULL},
+};
+
 static const struct column counter_columns[] = {
 	{"name", "NAME", COLUMN_TEXT, MEMBER(rnic_show_counter, name), NULL},
 	{"value", "VALUE", COLUMN_U64, MEMBER(rnic_show_counter, value), NULL},
@@ -169,5 +181,6 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_MRS, "mrs", rnic_show_mr, ROW_LAYOUT_TABLE, mr_columns),
 	KIND(RNIC_SHOW_MWS, "mws", rnic_show_mw, ROW_LAYOUT_TABLE, mw_columns),
 	KIND(RNIC_SHOW_CQS, "cqs", rnic_show_cq, ROW_LAYOUT_TABLE, cq_columns),
+	KIND(RNIC_SHOW_SRQS, "srqs", rnic_show_srq, ROW_LAYOUT_TABLE, srq_columns),
 	KIND(RNIC_SHOW_COUNTERS, "counters", rnic_show_counter, ROW_LAYOUT_PAIRS, counter_columns),
 };

@@ -46,6 +46,7 @@ struct rnic_mw;
 struct rnic_channel;
 struct rnic_cq;
 struct rnic_qp;
+struct rnic_srq;
 struct rnic_ah;
 
 /* ---- contexts and devices ---- */
@@ -112,7 +113,10 @@ RNIC_API int rnic_query_gid(struct rnic_context *context, uint32_t index, struct
 /* -ENOSPC: as many protection domains as the device gives one client. */
 RNIC_API int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **pd);
 
-/* -EBUSY: memory regions or windows, queue pairs or address handles of it exist; it stays. */
+/*
+ * -EBUSY: memory regions or windows, queue pairs, shared receive queues or address handles of it
+ * exist; it stays.
+ */
 RNIC_API int rnic_dealloc_pd(struct rnic_pd *pd);
 
 /*
@@ -254,6 +258,8 @@ struct rnic_qp_options {
 	bool signal_all; /* every send raises a completion, as if SIGNALED */
 	struct rnic_cq *send_cq;
 	struct rnic_cq *recv_cq;
+	struct rnic_srq *srq; /* its receives come from here, and max_recv_wr is granted as 0; NULL:
+				 from a queue of its own */
 	struct rnic_qp_capacities capacities;
 	void *user; /* the caller's, see rnic_qp_user() */
 };
@@ -286,6 +292,42 @@ RNIC_API int rnic_destroy_qp(struct rnic_qp *qp);
 
 RNIC_API uint32_t rnic_qp_number(const struct rnic_qp *qp);
 RNIC_API void *rnic_qp_user(const struct rnic_qp *qp);
+
+/* ---- shared receive queues ---- */
+
+struct rnic_srq_options {
+	uint32_t max_wr;
+	uint32_t max_sge;
+	void *user; /* the caller's, see rnic_srq_user() */
+};
+
+/*
+ * Creates a queue of receives for the messages of several queue pairs (IBTA 1.4, 10.2.9), whose
+ * memory must be registered in `pd`. On success the options hold what was granted, at least what
+ * was asked for. -EINVAL: no entries, or beyond the device's limits. -ENOSPC: too many queues.
+ */
+RNIC_API int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options,
+			     struct rnic_srq **srq);
+
+/*
+ * Changes the attributes in `mask` (enum rnic_srq_attribute). A limit that is not 0 asks for one
+ * event SRQ_LIMIT_REACHED when fewer requests than that are posted, which may be so at once.
+ * -EINVAL: a limit beyond max_wr. -EOPNOTSUPP: MAX_WR.
+ */
+RNIC_API int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attributes,
+			     uint32_t mask);
+
+/* The limit is 0 when none is armed, which it no longer is once its event was raised. */
+RNIC_API int rnic_query_srq(struct rnic_srq *srq, struct rnic_srq_attributes *attributes);
+
+/*
+ * Waits until all its asynchronous events are acknowledged. Requests that were posted do not
+ * complete. -EBUSY: queue pairs use it; it stays.
+ */
+RNIC_API int rnic_destroy_srq(struct rnic_srq *srq);
+
+RNIC_API uint32_t rnic_srq_number(const struct rnic_srq *srq);
+RNIC_API void *rnic_srq_user(const struct rnic_srq *srq);
 
 /* ---- work requests ---- */
 
@@ -339,10 +381,20 @@ RNIC_API int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 			    const struct rnic_send_wr **bad);
 
 /*
- * Likewise for receives. -EINVAL: the queue pair is in RESET, or too many elements. -ENOMEM: full.
+ * Likewise for receives. -EINVAL: the queue pair is in RESET or has a shared receive queue, or too
+ * many elements. -ENOMEM: full.
  */
 RNIC_API int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
 			    const struct rnic_recv_wr **bad);
+
+/*
+ * Likewise for a shared receive queue. A request waits until a message of one of its queue pairs
+ * takes it, and completes there. One that a queue pair took before it went to RESET, or was
+ * destroyed, waits again. -EINVAL: too many elements. -ENOMEM: max_wr requests wait; the daemon
+ * makes room as messages come.
+ */
+RNIC_API int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *list,
+				const struct rnic_recv_wr **bad);
 
 /* ---- address handles ---- */
 
@@ -371,6 +423,7 @@ struct rnic_async_event {
 	enum rnic_async_event_type type;
 	struct rnic_cq *cq; /* of CQ_ERR, else NULL */
 	struct rnic_qp *qp; /* of the events of a queue pair, else NULL */
+	struct rnic_srq *srq; /* of the events of a shared receive queue, else NULL */
 	uint32_t port;	    /* of the events of a port, else 0 */
 };
 

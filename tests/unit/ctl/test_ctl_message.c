@@ -48,6 +48,10 @@ static const struct {
 	{RNIC_CTL_QUERY_PKEYS, "QUERY_PKEYS", 0, 32, 0},
 	{RNIC_CTL_ALLOC_MW, "ALLOC_MW", 16, 16, 0},
 	{RNIC_CTL_DEALLOC_MW, "DEALLOC_MW", 8, 0, 0},
+	{RNIC_CTL_CREATE_SRQ, "CREATE_SRQ", 24, 24, 1},
+	{RNIC_CTL_MODIFY_SRQ, "MODIFY_SRQ", 24, 0, 0},
+	{RNIC_CTL_QUERY_SRQ, "QUERY_SRQ", 8, 12, 0},
+	{RNIC_CTL_DESTROY_SRQ, "DESTROY_SRQ", 8, 0, 0},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");

@@ -206,6 +206,7 @@ struct qp *fixture_create_qp(struct engine_fixture *fixture, const struct fixtur
 		.pd = &fixture->pd,
 		.send_cq = &fixture->send_cq,
 		.recv_cq = &fixture->recv_cq,
+		.srq = options->srq,
 		.capacities =
 			{
 				.max_send_wr = 64,

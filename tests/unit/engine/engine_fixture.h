@@ -36,6 +36,7 @@ struct fixture_options {
 	uint32_t rq_psn;
 	bool is_batched; /* memory is reached in batches, not at once */
 	bool signal_all;
+	struct srq *srq; /* NULL: none */
 };
 
 struct fixture_receive {

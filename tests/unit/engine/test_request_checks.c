@@ -446,7 +446,7 @@ static void each_case_is_found(void **state)
 		cases[i].good(&bench);
 		if (cases[i].spoil != NULL)
 			cases[i].spoil(&bench);
-		request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, 0};
+		request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, NULL, 0};
 		verdict = request_check(&request);
 		if (verdict != cases[i].verdict)
 			fail_msg("%s: verdict %d, not %d", cases[i].what, verdict,
@@ -480,7 +480,7 @@ static void earlier_checks_win(void **state)
 		pairs[i].good(&bench);
 		pairs[i].spoil[0](&bench);
 		pairs[i].spoil[1](&bench);
-		request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, 0};
+		request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, NULL, 0};
 		assert_int_equal(request_check(&request), pairs[i].verdict);
 		stop(&bench);
 	}
@@ -495,7 +495,7 @@ static void the_place_in_the_region_is_found(void **state)
 	start(&bench);
 	bench.mr.region_offset = 4096;
 	write_middle(&bench);
-	request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, 0};
+	request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, NULL, 0};
 	assert_int_equal(request_check(&request), VERDICT_PASS);
 	assert_ptr_equal(request.mr, &bench.mr);
 	assert_int_equal(request.region_offset, 4096 + MTU);
@@ -512,7 +512,7 @@ static void checking_twice_is_the_same(void **state)
 	start(&bench);
 	send_only(&bench);
 	for (int i = 0; i < 2; i++) {
-		request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, 0};
+		request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, NULL, 0};
 		assert_int_equal(request_check(&request), VERDICT_PASS);
 	}
 	assert_int_equal(bench.qp.recv_queue.taken, 0);

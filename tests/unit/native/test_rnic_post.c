@@ -232,6 +232,43 @@ static void test_doorbells(void **state)
 	assert_int_equal(rnic_index_load(&fake->session.doorbells_lost), 1);
 }
 
+/* Entries of an SRQ are given back as the daemon copies them, whatever completes. */
+static void test_srq(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_srq srq = {.context = &fake->context, .recv = fake->qp.recv};
+	const struct rnic_sge list[3] = {{.length = 1}, {.length = 2}, {.length = 3}};
+	struct rnic_recv_wr wr = {.wr_id = 5, .sge_list = list, .sge_count = 2};
+	const struct rnic_recv_wr *bad = NULL;
+	struct rnic_recv_entry entry;
+
+	srq.recv.consumer = &fake->qp.region->srq_consumer;
+	for (uint32_t i = 0; i < capacities.max_recv_wr; i++)
+		assert_int_equal(rnic_post_srq_recv(&srq, &wr, &bad), 0);
+	assert_int_equal(published(&srq.recv), capacities.max_recv_wr);
+	memcpy(&entry, srq.recv.entries, sizeof(entry));
+	assert_int_equal(entry.wr_id, 5);
+	assert_int_equal(entry.sge_count, 2);
+	assert_int_equal(rnic_post_srq_recv(&srq, &wr, &bad), -ENOMEM);
+	assert_ptr_equal(bad, &wr);
+
+	atomic_store(&srq.recv.retired, 3);
+	assert_int_equal(rnic_post_srq_recv(&srq, &wr, &bad), -ENOMEM);
+	rnic_index_publish(&fake->qp.region->srq_consumer, 1);
+	assert_int_equal(rnic_post_srq_recv(&srq, &wr, &bad), 0);
+	assert_int_equal(rnic_post_srq_recv(&srq, &wr, &bad), -ENOMEM);
+
+	wr.sge_count = 3;
+	rnic_index_publish(&fake->qp.region->srq_consumer, 2);
+	assert_int_equal(rnic_post_srq_recv(&srq, &wr, &bad), -EINVAL);
+
+	/* Its queue pairs have no receive queue of their own. */
+	fake->qp.srq = &srq;
+	wr.sge_count = 1;
+	assert_int_equal(rnic_post_recv(&fake->qp, &wr, &bad), -EINVAL);
+	fake->qp.srq = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +278,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_doorbells, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_srq, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

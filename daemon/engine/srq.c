@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/srq.h"
+
+#include "engine/engine.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+int srq_create(struct engine *engine, const struct srq_config *config, struct srq **srq)
+{
+	struct srq *made;
+	int error;
+
+	if (config->max_wr == 0 || config->max_wr > LIMIT_WR_DEPTH || config->max_sge > LIMIT_SGES)
+		return -EINVAL;
+	made = calloc(1, sizeof(*made));
+	if (made == NULL)
+		return -ENOMEM;
+	made->engine = engine;
+	made->pd = config->pd;
+	made->max_wr = config->max_wr;
+	made->max_sge = config->max_sge;
+	made->user = config->user;
+	error = recv_queue_init(&made->queue, config->max_sge);
+	if (error != 0)
+		goto free_made;
+	error = key_table_insert_random(&engine->srqs, &engine->prng, made, &made->number);
+	if (error != 0)
+		goto fini_queue;
+	made->pd->references++;
+	*srq = made;
+	return 0;
+
+fini_queue:
+	recv_queue_fini(&made->queue);
+free_made:
+	free(made);
+	return error;
+}
+
+void srq_destroy(struct srq *srq)
+{
+	assert(srq->references == 0);
+	key_table_remove(&srq->engine->srqs, srq->number);
+	srq->pd->references--;
+	recv_queue_fini(&srq->queue);
+	free(srq);
+}
+
+int srq_attach(struct srq *srq)
+{
+	int error = recv_queue_reserve(&srq->queue, srq->references + 1);
+
+	if (error != 0)
+		return error;
+	srq->references++;
+	return 0;
+}
+
+void srq_detach(struct srq *srq)
+{
+	assert(srq->references > 0);
+	srq->references--;
+}
+
+static void check_limit(struct srq *srq)
+{
+	const struct engine_config *config = &srq->engine->config;
+	uint32_t posted = srq->queue.pushed - srq->queue.taken;
+
+	if (srq->limit == 0)
+		return;
+	posted += config->sink->posted(config->sink_context, &srq->queue);
+	if (posted >= srq->limit)
+		return;
+	srq->limit = 0;
+	config->sink->async_event(config->sink_context, RNIC_EVENT_SRQ_LIMIT_REACHED, srq);
+}
+
+int srq_set_limit(struct srq *srq, uint32_t limit)
+{
+	if (limit > srq->max_wr)
+		return -EINVAL;
+	srq->limit = limit;
+	check_limit(srq);
+	return 0;
+}
+
+bool srq_try_take(struct srq *srq, struct recv_work *work, struct rnic_sge *sges)
+{
+	if (!recv_queue_take(srq->engine, &srq->queue, work, sges))
+		return false;
+	check_limit(srq);
+	return true;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared receive queues (IBTA 1.4, 10.2.9): receive entries for the messages of several QPs, each
+ * taken by the QP whose message comes first.
+ *
+ * The keys of its entries are checked in its own protection domain. An entry that a QP took and did
+ * not complete, because it went to RESET, was destroyed, or dropped a UC message, is put back and
+ * comes first again, so that no buffer of the client's is lost.
+ *
+ * Owned by whoever created it. Invariant: `references` QPs may hold one entry each, and the queue
+ * has room for all of them to come back.
+ */
+#ifndef DAEMON_ENGINE_SRQ_H
+#define DAEMON_ENGINE_SRQ_H
+
+#include "engine/pd.h"
+#include "engine/recv_queue.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+
+struct srq {
+	struct engine *engine;
+	struct pd *pd;
+	struct recv_queue queue;
+	uint32_t number;     /* 24 bits */
+	uint32_t references; /* QPs */
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t limit; /* armed when not 0: an event tells that fewer entries are posted */
+	void *user;	/* the owner's */
+};
+
+struct srq_config {
+	struct pd *pd;
+	uint32_t max_wr;  /* 1 .. LIMIT_WR_DEPTH */
+	uint32_t max_sge; /* at most LIMIT_SGES */
+	void *user;
+};
+
+/*
+ * Makes an SRQ with a random number, its limit not armed. References the PD. -EINVAL for sizes
+ * beyond limits.h, -ENOMEM, -ENOSPC when all numbers are in use.
+ */
+int srq_create(struct engine *engine, const struct srq_config *config, struct srq **srq);
+
+/* Frees it; no QP refers to it (asserted). Its entries are forgotten. */
+void srq_destroy(struct srq *srq);
+
+/* One more QP takes entries from here, or one less. -ENOMEM. */
+int srq_attach(struct srq *srq);
+void srq_detach(struct srq *srq);
+
+/*
+ * Arms the limit: RNIC_EVENT_SRQ_LIMIT_REACHED is raised once, when fewer than `limit` entries are
+ * posted, which may be at once; 0 disarms it (IBTA 1.4, 10.2.9.5). -EINVAL: beyond max_wr. The sink
+ * has posted().
+ */
+int srq_set_limit(struct srq *srq, uint32_t limit);
+
+/*
+ * Takes the oldest entry as recv_queue_take() does, and looks whether the limit is reached. False
+ * when none is posted.
+ */
+bool srq_try_take(struct srq *srq, struct recv_work *work, struct rnic_sge *sges);
+
+#endif

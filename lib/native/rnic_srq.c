@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared receive queues: everything but posting, which is in rnic_post.c. */
+#include "native/rnic_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Maps the ring that the daemon granted. */
+static int adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes *granted, int fd)
+{
+	struct rnic_queues_plan plan;
+	void *region;
+	int error;
+
+	if (rnic_srq_plan(granted, &plan) != 0)
+		return -EIO;
+	error = rnic_region_map(fd, RNIC_REGION_QUEUES, plan.region_bytes, &region);
+	if (error != 0)
+		return error;
+	srq->region = region;
+	srq->region_bytes = plan.region_bytes;
+	rnic_work_queue_init(&srq->recv, region, &plan.recv, &srq->region->recv_producer,
+			     granted->max_wr, granted->max_sge);
+	srq->recv.consumer = &srq->region->srq_consumer;
+	return 0;
+}
+
+static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
+		       struct rnic_srq_options *options)
+{
+	const struct rnic_ctl_create_srq request = {
+		.pd = pd->handle,
+		.wanted = {.max_wr = options->max_wr, .max_sge = options->max_sge},
+	};
+	struct rnic_ctl_create_srq_reply reply;
+	int fd;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CREATE_SRQ,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+		.reply_fds = &fd,
+		.reply_fd_count = 1,
+	};
+	int error = rnic_link_call(&srq->context->link, &call);
+
+	if (error != 0)
+		return error;
+	srq->handle = reply.srq;
+	srq->number = reply.number;
+	error = reply.srq.slot < RNIC_SESSION_SRQS_MAX ? adopt_ring(srq, &reply.granted, fd) : -EIO;
+	close(fd);
+	if (error != 0) {
+		rnic_link_call_object(&srq->context->link, RNIC_CTL_DESTROY_SRQ, reply.srq);
+		return error;
+	}
+	options->max_wr = reply.granted.max_wr;
+	options->max_sge = reply.granted.max_sge;
+	return 0;
+}
+
+int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options, struct rnic_srq **created)
+{
+	struct rnic_context *context = pd->context;
+	struct rnic_srq *srq = calloc(1, sizeof(*srq));
+	int error;
+
+	if (srq == NULL)
+		return -ENOMEM;
+	srq->context = context;
+	srq->user = options->user;
+	/* As with queue pairs: an event may name the slot as soon as it exists. */
+	pthread_mutex_lock(&context->objects_lock);
+	error = request_srq(srq, pd, options);
+	if (error == 0)
+		context->srqs[srq->handle.slot] = srq;
+	pthread_mutex_unlock(&context->objects_lock);
+	if (error != 0) {
+		free(srq);
+		return error;
+	}
+	rnic_context_hold(context);
+	*created = srq;
+	return 0;
+}
+
+int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attributes,
+		    uint32_t mask)
+{
+	const struct rnic_ctl_modify_srq request = {
+		.srq = srq->handle, .mask = mask, .attributes = *attributes};
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_MODIFY_SRQ,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+	};
+
+	return rnic_link_call(&srq->context->link, &call);
+}
+
+int rnic_query_srq(struct rnic_srq *srq, struct rnic_srq_attributes *attributes)
+{
+	const struct rnic_ctl_object request = {.handle = srq->handle};
+	struct rnic_ctl_query_srq_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_QUERY_SRQ,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	int error = rnic_link_call(&srq->context->link, &call);
+
+	if (error == 0)
+		*attributes = reply.attributes;
+	return error;
+}
+
+int rnic_destroy_srq(struct rnic_srq *srq)
+{
+	struct rnic_context *context = srq->context;
+	int error;
+
+	pthread_mutex_lock(&context->objects_lock);
+	error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_SRQ, srq->handle);
+	if (error != 0 && rnic_context_lost(context) == 0) {
+		pthread_mutex_unlock(&context->objects_lock);
+		return error;
+	}
+	context->srqs[srq->handle.slot] = NULL;
+	rnic_event_count_wait(context, &srq->async_events);
+	pthread_mutex_unlock(&context->objects_lock);
+	rnic_region_unmap(srq->region, srq->region_bytes);
+	rnic_context_release(context);
+	free(srq);
+	return 0;
+}
+
+uint32_t rnic_srq_number(const struct rnic_srq *srq)
+{
+	return srq->number;
+}
+
+void *rnic_srq_user(const struct rnic_srq *srq)
+{
+	return srq->user;
+}
