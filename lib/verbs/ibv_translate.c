@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/ibv_translate.h"
 
+#include "base/link_rate.h"
+
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -205,34 +207,13 @@ void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ib
 	snprintf(to->fw_ver, sizeof(to->fw_ver), "%s", from->firmware);
 }
 
-/* The width and speed codes of InfiniBand (IBTA 1.4, 14.2.5.6) that come closest from below. */
-static void set_speed(uint32_t mbps, struct ibv_port_attr *to)
-{
-	static const struct {
-		uint32_t mbps;
-		uint8_t width;
-		uint8_t speed;
-	} codes[] = {
-		{400000, 2, 128}, {200000, 2, 64}, {100000, 2, 32}, {50000, 1, 64},
-		{40000, 2, 4},	  {25000, 1, 32},  {10000, 1, 4},
-	};
-
-	to->active_width = 1;
-	to->active_speed = 1;
-	for (size_t i = 0; i < RNIC_COUNT_OF(codes); i++) {
-		if (mbps >= codes[i].mbps) {
-			to->active_width = codes[i].width;
-			to->active_speed = codes[i].speed;
-			return;
-		}
-	}
-}
-
 #define PHYSICAL_STATE_DISABLED 3
 #define PHYSICAL_STATE_LINK_UP	5
 
 void rnic_verbs_port_attr(const struct rnic_port_attributes *from, struct ibv_port_attr *to)
 {
+	const struct rnic_link_rate rate = rnic_link_rate(from->speed_mbps);
+
 	*to = (struct ibv_port_attr){
 		.state = (enum ibv_port_state)from->state,
 		.max_mtu = (enum ibv_mtu)from->max_mtu,
@@ -244,8 +225,9 @@ void rnic_verbs_port_attr(const struct rnic_port_attributes *from, struct ibv_po
 		.phys_state = from->state == RNIC_PORT_ACTIVE ? PHYSICAL_STATE_LINK_UP
 							      : PHYSICAL_STATE_DISABLED,
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
+		.active_width = rate.width,
+		.active_speed = rate.speed,
 	};
-	set_speed(from->speed_mbps, to);
 }
 
 void rnic_verbs_path(const struct ibv_ah_attr *from, struct rnic_path *to)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the speed of a network interface is told in the terms of InfiniBand: the codes of width and
+ * speed (IBTA 1.4, 14.2.5.6) and the line of sysfs that says the same. One table for both, since
+ * programs compare them.
+ */
+#ifndef RNIC_PROTO_BASE_LINK_RATE_H
+#define RNIC_PROTO_BASE_LINK_RATE_H
+
+#include "base/bits.h"
+
+struct rnic_link_rate {
+	uint32_t mbps;
+	uint8_t width;
+	uint8_t speed;
+	const char *text; /* of ports/1/rate in sysfs */
+};
+
+/* The rate that comes closest from below; the lowest for 0, an unknown speed. */
+static inline struct rnic_link_rate rnic_link_rate(uint32_t mbps)
+{
+	static const struct rnic_link_rate rates[] = {
+		{400000, 2, 128, "400 Gb/sec (4X NDR)"}, {200000, 2, 64, "200 Gb/sec (4X HDR)"},
+		{100000, 2, 32, "100 Gb/sec (4X EDR)"},	 {50000, 1, 64, "50 Gb/sec (1X HDR)"},
+		{40000, 2, 4, "40 Gb/sec (4X QDR)"},	 {25000, 1, 32, "25 Gb/sec (1X EDR)"},
+		{10000, 1, 4, "10 Gb/sec (1X QDR)"},
+	};
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(rates); i++)
+		if (mbps >= rates[i].mbps)
+			return rates[i];
+	return (struct rnic_link_rate){2500, 1, 1, "2.5 Gb/sec (1X SDR)"};
+}
+
+#endif
