@@ -75,9 +75,10 @@ static int options_number(struct argp_state *state, const char *option, const ch
 static void options_set_name(struct rnicd_options *options, struct argp_state *state,
 			     const char *argument)
 {
-	if (argument[0] == '\0' || strlen(argument) >= RNIC_CTL_NAME_BYTES ||
+	if (argument[0] == '\0' || argument[0] == '.' || strlen(argument) >= RNIC_CTL_NAME_BYTES ||
 	    strchr(argument, '/') != NULL)
-		argp_failure(state, 1, 0, "--name needs 1 to %d characters without '/'",
+		argp_failure(state, 1, 0,
+			     "--name needs 1 to %d characters without '/', and no '.' first",
 			     RNIC_CTL_NAME_BYTES - 1);
 	options->name = argument;
 }

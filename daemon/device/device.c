@@ -2,6 +2,7 @@
 #include "device/device.h"
 
 #include "base/log.h"
+#include "device/device_counters.h"
 #include "port/fault.h"
 #include "port/loopback.h"
 #include "port/multicast.h"
@@ -22,77 +23,9 @@
 
 _Static_assert(LIMIT_PKEYS == RNIC_PKEYS_MAX, "clients see the whole table");
 _Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES &&
-		       DEVICE_REASON_BYTES >= SOCKET_PLACE_REASON_BYTES,
+		       DEVICE_REASON_BYTES >= SOCKET_PLACE_REASON_BYTES &&
+		       DEVICE_REASON_BYTES >= VIEW_TREE_REASON_BYTES,
 	       "every sentence fits");
-
-/* Counters beside those of the engine, each a member of struct device. */
-static const struct {
-	const char *name;
-	size_t offset; /* in struct device, or in the counters of the port at `port` */
-	size_t port;   /* offset of a struct port pointer; 0: none */
-} device_counters[] = {
-#define OF_DEVICE(name, member)                                                                    \
-	{                                                                                          \
-		name, offsetof(struct device, member), 0                                           \
-	}
-#define OF_PORT(name, port, member)                                                                \
-	{                                                                                          \
-		name, offsetof(struct port_counters, member), offsetof(struct device, port)        \
-	}
-	OF_DEVICE("icrc_errors", receive.bad_icrc),
-	OF_DEVICE("undecodable_pkts", receive.undecodable),
-	OF_PORT("udp_sent_datagrams", udp, sent_datagrams),
-	OF_PORT("udp_sent_bytes", udp, sent_bytes),
-	OF_PORT("udp_received_datagrams", udp, received_datagrams),
-	OF_PORT("udp_received_bytes", udp, received_bytes),
-	OF_PORT("udp_send_calls", udp, send_calls),
-	OF_PORT("udp_receive_calls", udp, receive_calls),
-	OF_PORT("udp_send_refused", udp, send_refused),
-	OF_PORT("udp_truncated", udp, truncated),
-	OF_PORT("loopback_datagrams", loopback, sent_datagrams),
-	OF_PORT("multicast_received_datagrams", multicast, received_datagrams),
-	OF_DEVICE("loop_turns", loop_counters.turns),
-	OF_DEVICE("loop_sleeps", loop_counters.sleeps),
-#undef OF_DEVICE
-#undef OF_PORT
-};
-
-/* One counter for each rule of --fault: the packets it acted on. */
-static bool device_fault_counter(const struct device *device, size_t rule,
-				 struct rnic_show_counter *counter)
-{
-	if (device->faults == NULL || rule >= device->faults->rule_count)
-		return false;
-	snprintf(counter->name, sizeof(counter->name), "fault %.40s",
-		 device->faults->rules[rule].text);
-	counter->value = device->faults->rules[rule].hits;
-	return true;
-}
-
-static bool device_counter(void *context, uint32_t index, struct rnic_show_counter *counter)
-{
-	const struct device *device = context;
-	const uint8_t *base = context;
-	uint32_t other = index - COUNTER_COUNT;
-
-	memset(counter, 0, sizeof(*counter));
-	if (index < COUNTER_COUNT) {
-		snprintf(counter->name, sizeof(counter->name), "%s", counter_name(index));
-		counter->value = device->engine.counters[index];
-		return true;
-	}
-	if (other >= RNIC_COUNT_OF(device_counters))
-		return device_fault_counter(device, other - RNIC_COUNT_OF(device_counters),
-					    counter);
-	snprintf(counter->name, sizeof(counter->name), "%s", device_counters[other].name);
-	if (device_counters[other].port != 0) {
-		struct port *const *port = (const void *)(base + device_counters[other].port);
-
-		base = (const uint8_t *)&(*port)->counters;
-	}
-	memcpy(&counter->value, base + device_counters[other].offset, sizeof(counter->value));
-	return true;
-}
 
 static int device_join(void *context, const struct rnic_gid *group, bool is_member)
 {
@@ -164,7 +97,7 @@ static void device_fill_facts(struct device *device, const struct device_config 
 	device_copy_name(facts->udp_port, device->udp->ops->name);
 	device_copy_name(facts->poll, config->poll_name);
 	device_copy_name(facts->segmentation, config->segmentation_name);
-	facts->counter = device_counter;
+	facts->counter = device_counters_show;
 	facts->join = device_join;
 	facts->context = device;
 }
@@ -295,6 +228,19 @@ static int device_open_sessions(struct device *device, const struct device_confi
 	return result;
 }
 
+static int device_open_view(struct device *device, char *reason)
+{
+	const struct view_config config = {
+		.socket_path = device->server.place.path,
+		.facts = {&device->facts.device, &device->facts.port, &device->facts.gids,
+			  &device->facts.pkeys},
+		.counter = device_counters_view,
+		.context = device,
+	};
+
+	return device_view_open(&device->view, &config, reason);
+}
+
 int device_open(struct device *device, const struct device_config *config, uint64_t now_ns,
 		char reason[DEVICE_REASON_BYTES])
 {
@@ -318,8 +264,14 @@ int device_open(struct device *device, const struct device_config *config, uint6
 	if (result != 0)
 		goto close_engine;
 	device->loop_counters = (struct device_loop_counters){0};
+	result = device_open_view(device, reason);
+	if (result != 0)
+		goto close_sessions;
 	return 0;
 
+close_sessions:
+	ctl_server_close(&device->server);
+	session_set_fini(&device->sessions);
 close_engine:
 	transmit_fini(&device->transmit);
 	engine_fini(&device->engine);
@@ -332,6 +284,7 @@ close_network:
 
 void device_close(struct device *device)
 {
+	device_view_close(&device->view);
 	ctl_server_close(&device->server);
 	session_set_fini(&device->sessions);
 	transmit_fini(&device->transmit);
@@ -342,6 +295,7 @@ void device_close(struct device *device)
 
 bool device_turn(struct device *device, uint64_t now_ns)
 {
+	uint32_t session_count = device->sessions.session_count;
 	uint32_t done = 0;
 
 	device->sessions.now_ns = now_ns;
@@ -353,23 +307,32 @@ bool device_turn(struct device *device, uint64_t now_ns)
 	done += transmit_run(&device->transmit, now_ns);
 	session_set_deliver(&device->sessions);
 	session_set_reap(&device->sessions);
+	if (device->sessions.session_count < session_count)
+		device_view_hasten(&device->view, now_ns);
 	/* What ended in an error was not sent, but may have left answers to give. */
 	return done > 0 || session_set_has_work(&device->sessions) ||
 	       (engine_has_ready(&device->engine) && !transmit_is_blocked(&device->transmit));
 }
 
-void device_report_failures(struct device *device)
+void device_note_activity(struct device *device, uint64_t now_ns)
+{
+	device_view_note(&device->view, now_ns);
+}
+
+void device_report(struct device *device, uint64_t now_ns)
 {
 	char text[PORT_TEXT_BYTES];
 
 	if (device->capture != NULL && capture_take_failure(device->capture, text))
 		log_warning("%s", text);
+	device_view_refresh(&device->view, now_ns);
 }
 
 uint64_t device_next_deadline_ns(const struct device *device)
 {
 	uint64_t engine_ns = engine_next_deadline_ns(&device->engine);
 	uint64_t port_ns = device->port->ops->next_deadline_ns(device->port);
+	uint64_t deadline_ns = engine_ns < port_ns ? engine_ns : port_ns;
 
-	return engine_ns < port_ns ? engine_ns : port_ns;
+	return device->view.due_ns < deadline_ns ? device->view.due_ns : deadline_ns;
 }

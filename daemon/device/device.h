@@ -17,6 +17,7 @@
 #include "port/udp_port.h"
 #include "session/ctl_server.h"
 #include "session/session_set.h"
+#include "view/device_view.h"
 
 #define DEVICE_REASON_BYTES 256
 
@@ -57,6 +58,7 @@ struct device {
 	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
 	struct receive receive;
 	struct transmit transmit;
+	struct device_view view;
 	struct device_loop_counters loop_counters;
 };
 
@@ -76,8 +78,12 @@ void device_close(struct device *device);
  */
 bool device_turn(struct device *device, uint64_t now_ns);
 
-/* Logs what ended by itself meanwhile: a capture whose file cannot be written. */
-void device_report_failures(struct device *device);
+/* A turn had something to do, or a client's request was served. */
+void device_note_activity(struct device *device, uint64_t now_ns);
+
+/* Tells people what happened meanwhile: logs a capture whose file cannot be written, and brings the
+ * path view's counters up to date when they are due. */
+void device_report(struct device *device, uint64_t now_ns);
 
 /* When the next turn is due even if nothing arrives; UINT64_MAX when never. */
 uint64_t device_next_deadline_ns(const struct device *device);

@@ -221,7 +221,7 @@ static void loop_look(struct device_loop *loop, uint64_t now_ns)
 		return;
 	loop->looked_ns = now_ns;
 	loop_idle_deadline_ns(loop, now_ns);
-	device_report_failures(loop->device);
+	device_report(loop->device, now_ns);
 	ev_run(loop->events, EVRUN_NOWAIT);
 }
 
@@ -232,7 +232,7 @@ static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
 	uint64_t idle_ns = loop_idle_deadline_ns(loop, now_ns);
 	uint64_t deadline_ns = device_next_deadline_ns(loop->device);
 
-	device_report_failures(loop->device);
+	device_report(loop->device, now_ns);
 	if (idle_ns < deadline_ns)
 		deadline_ns = idle_ns;
 	if (loop->is_stopping)
@@ -274,6 +274,8 @@ void device_loop_run(struct device_loop *loop)
 			loop->active_ns = now_ns;
 		if (loop_serve(loop))
 			loop->active_ns = now_ns;
+		if (now_ns == loop->active_ns)
+			device_note_activity(loop->device, now_ns);
 		if (now_ns == loop->active_ns || loop_may_poll(loop, now_ns))
 			loop_look(loop, now_ns);
 		else

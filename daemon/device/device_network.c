@@ -154,19 +154,32 @@ static void network_tell_state(struct device *device)
 			    is_active ? RNIC_EVENT_PORT_ACTIVE : RNIC_EVENT_PORT_ERR);
 }
 
+static void network_show(struct device *device)
+{
+	int error = device_view_follow(&device->view);
+
+	if (error != 0)
+		log_warning("the path view %s is out of date: %s", device->view.tree.path,
+			    strerror(-error));
+}
+
 static void network_apply(struct device *device)
 {
 	const struct device_facts *facts = &device->facts;
 	const struct rnic_ctl_gids_reply gids = facts->gids;
 	const uint32_t state = facts->port.state;
+	bool has_new_gids;
 
 	network_update_gids(device);
 	engine_set_port_mtu(&device->engine, network_path_mtu(device));
 	device_network_fill_facts(device);
+	has_new_gids = memcmp(&facts->gids, &gids, sizeof(gids)) != 0;
+	if (has_new_gids || facts->port.state != state)
+		network_show(device);
 	if (facts->port.state != state)
 		network_tell_state(device);
 	network_log_end(device);
-	if (memcmp(&facts->gids, &gids, sizeof(gids)) != 0)
+	if (has_new_gids)
 		delivery_port_event(&device->sessions, RNIC_EVENT_GID_CHANGE);
 }
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/device_view.h"
+
+#include "base/path_view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VIEW_NS_PER_MS	  UINT64_C(1000000)
+#define VIEW_NUMBER_BYTES 24
+#define VIEW_ROOT_MODE	  0755 /* of a daemon of root, whose socket is for everybody */
+#define VIEW_OWN_MODE	  0700
+
+static const char *const folders[VIEW_COUNTER_FOLDERS] = {
+	[VIEW_COUNTERS] = "counters",
+	[VIEW_HW_COUNTERS] = "hw_counters",
+};
+
+static int view_put(void *context, enum view_entry entry, const char *path, const char *text)
+{
+	const struct view_tree *tree = context;
+
+	switch (entry) {
+	case VIEW_DIRECTORY:
+		return view_tree_add_directory(tree, path);
+	case VIEW_TEXT:
+		return view_tree_add_text(tree, path, text);
+	case VIEW_LINK:
+		return view_tree_add_link(tree, path, text);
+	case VIEW_ABSENT:
+		return view_tree_drop(tree, path);
+	}
+	return -EINVAL;
+}
+
+static int view_add_counter(struct device_view *view, enum view_counter_folder folder,
+			    const struct view_counter *counter)
+{
+	char path[VIEW_COUNTER_PATH_BYTES], text[VIEW_NUMBER_BYTES];
+	int length = snprintf(text, sizeof(text), "%" PRIu64 "\n", counter->value);
+	int fd;
+
+	if (view->counter_count == VIEW_COUNTERS_MAX)
+		return -ENOSPC;
+	view_counter_path(view->config.facts.device, folders[folder], counter->name, path);
+	fd = view_tree_add_open(&view->tree, path, text);
+	if (fd < 0)
+		return fd;
+	view->counters[view->counter_count].fd = fd;
+	view->counters[view->counter_count].written = counter->value;
+	view->counters[view->counter_count++].length = (uint32_t)length;
+	return 0;
+}
+
+static int view_add_counters(struct device_view *view)
+{
+	const struct view_config *config = &view->config;
+	char path[VIEW_COUNTER_PATH_BYTES], text[VIEW_NUMBER_BYTES];
+	struct view_counter counter;
+	int error;
+
+	for (enum view_counter_folder folder = 0; folder < VIEW_COUNTER_FOLDERS; folder++) {
+		for (uint32_t i = 0; config->counter(config->context, folder, i, &counter); i++) {
+			error = view_add_counter(view, folder, &counter);
+			if (error != 0)
+				return error;
+		}
+	}
+	view_counter_path(config->facts.device, folders[VIEW_HW_COUNTERS], "lifespan", path);
+	snprintf(text, sizeof(text), "%" PRIu64 "\n", VIEW_PERIOD_NS / VIEW_NS_PER_MS);
+	return view_tree_add_text(&view->tree, path, text);
+}
+
+int device_view_follow(struct device_view *view)
+{
+	return view_content(&view->config.facts, view_put, &view->tree);
+}
+
+int device_view_open(struct device_view *view, const struct view_config *config,
+		     char reason[VIEW_TREE_REASON_BYTES])
+{
+	char path[VIEW_TREE_PATH_BYTES];
+	int error;
+
+	*view = (struct device_view){.config = *config, .due_ns = UINT64_MAX};
+	snprintf(path, sizeof(path), "%.108s%s", config->socket_path, RNIC_VIEW_SUFFIX);
+	error = view_tree_create(&view->tree, path, geteuid() == 0 ? VIEW_ROOT_MODE : VIEW_OWN_MODE,
+				 reason);
+	if (error != 0)
+		return error;
+	error = device_view_follow(view);
+	if (error == 0)
+		error = view_add_counters(view);
+	if (error == 0)
+		return 0;
+	snprintf(reason, VIEW_TREE_REASON_BYTES, "cannot write the path view %s: %s", path,
+		 strerror(-error));
+	device_view_close(view);
+	return error;
+}
+
+void device_view_close(struct device_view *view)
+{
+	for (uint32_t i = 0; i < view->counter_count; i++)
+		close(view->counters[i].fd);
+	view_tree_remove(&view->tree);
+}
+
+/* A failed write, of a full file system for instance, is tried again the next time. */
+static void view_write_counter(struct device_view *view, uint32_t index, uint64_t value)
+{
+	char text[VIEW_NUMBER_BYTES];
+	uint32_t length;
+
+	if (view->counters[index].written == value)
+		return;
+	length = (uint32_t)snprintf(text, sizeof(text), "%" PRIu64 "\n", value);
+	if (pwrite(view->counters[index].fd, text, length, 0) != (ssize_t)length)
+		return;
+	if (length < view->counters[index].length &&
+	    ftruncate(view->counters[index].fd, (off_t)length) != 0)
+		return;
+	view->counters[index].written = value;
+	view->counters[index].length = length;
+}
+
+void device_view_refresh(struct device_view *view, uint64_t now_ns)
+{
+	const struct view_config *config = &view->config;
+	struct view_counter counter;
+	uint32_t index = 0;
+
+	if (view->due_ns > now_ns)
+		return;
+	view->due_ns = UINT64_MAX;
+	for (enum view_counter_folder folder = 0; folder < VIEW_COUNTER_FOLDERS; folder++)
+		for (uint32_t i = 0; config->counter(config->context, folder, i, &counter); i++)
+			view_write_counter(view, index++, counter.value);
+}
