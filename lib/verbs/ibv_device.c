@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of devices, and opening and closing one. */
+#include "native/disable.h"
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
 
@@ -44,13 +45,6 @@ static struct rnic_verbs_device *find_device(void)
 	return device;
 }
 
-static bool is_disabled(void)
-{
-	const char *value = getenv("RNIC_DISABLE");
-
-	return value != NULL && value[0] != 0 && (value[0] != '0' || value[1] != 0);
-}
-
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	struct ibv_device **list = calloc(2, sizeof(struct ibv_device *));
@@ -61,7 +55,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 		*num_devices = 0;
 	if (list == NULL)
 		return rnic_verbs_null(ENOMEM);
-	if (!is_disabled()) {
+	if (!rnic_is_disabled()) {
 		device = find_device();
 		if (device == NULL && errno != 0) {
 			free(list);

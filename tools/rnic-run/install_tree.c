@@ -30,15 +30,27 @@ int install_tree_daemon(char path[PATH_MAX])
 	return access(path, X_OK) == 0 ? 0 : -errno;
 }
 
-int install_tree_verbs_directory(char path[PATH_MAX])
+/* Writes the directory that `file` is in: of the candidates, relative to this program, or none. */
+static int find_directory(const char *folder, const char *file, char path[PATH_MAX])
 {
-	static const char *const candidates[] = {"../lib/verbs", "../" INSTALLED_VERBS_DIRECTORY};
-	char library[PATH_MAX];
+	static const char *const candidates[] = {"../lib", "../" INSTALLED_LIBRARIES};
+	char directory[PATH_MAX], whole[PATH_MAX + 64];
 
 	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-		snprintf(library, sizeof(library), "%s/libibverbs.so.1", candidates[i]);
-		if (resolve(library, path) == 0)
-			return resolve(candidates[i], path);
+		snprintf(directory, sizeof(directory), "%s/%s", candidates[i], folder);
+		snprintf(whole, sizeof(whole), "%s/%s", directory, file);
+		if (resolve(whole, path) == 0)
+			return resolve(directory, path);
 	}
 	return -ENOENT;
+}
+
+int install_tree_verbs_directory(char path[PATH_MAX])
+{
+	return find_directory("verbs", "libibverbs.so.1", path);
+}
+
+int install_tree_view_directory(char path[PATH_MAX])
+{
+	return find_directory(".", "librnic-view.so", path);
 }

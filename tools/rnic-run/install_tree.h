@@ -8,8 +8,9 @@
 
 #include <limits.h>
 
-/* Both write an absolute path and return 0, or a negative errno when it is not there. */
+/* Each writes an absolute path and returns 0, or a negative errno when it is not there. */
 int install_tree_daemon(char path[PATH_MAX]);
 int install_tree_verbs_directory(char path[PATH_MAX]);
+int install_tree_view_directory(char path[PATH_MAX]); /* of librnic-view.so */
 
 #endif

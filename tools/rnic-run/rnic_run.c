@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rnic-run: runs a program with our verbs libraries before the system's, on a daemon that it starts
- * when none answers. It becomes the program, so that pid, signals and exit status are the program's
- * own.
+ * rnic-run: runs a program with our verbs libraries before the system's and the path view at the
+ * kernel's places, on a daemon that it starts when none answers. It becomes the program, so that
+ * pid, signals and exit status are the program's own.
  */
 #include "admin/socket_option.h"
+#include "base/path_view.h"
 #include "captive.h"
 #include "install_tree.h"
+#include "view_namespace.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -19,15 +21,20 @@ struct run_options {
 	struct captive_options daemon;
 	const char *socket;
 	char **command;
+	bool in_namespace;
 };
 
-enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT };
+enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE };
+
+#define VIEW_TREE_BYTES (RNIC_SOCKET_PATH_BYTES + sizeof(RNIC_VIEW_SUFFIX))
 
 static const struct argp_option argp_options[] = {
 	{"socket", 's', "PATH", 0, "The daemon's socket", 0},
 	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a daemon that is started", 0},
 	{"address", KEY_ADDRESS, "IP", 0, "Address of a daemon that is started", 0},
 	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a daemon that is started injects", 0},
+	{"ns", KEY_NAMESPACE, NULL, 0,
+	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
 	{"no-daemon", KEY_NO_DAEMON, NULL, 0, "Start no daemon", 0},
 	{0},
 };
@@ -48,6 +55,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_FAULT:
 		options->daemon.fault = argument;
+		return 0;
+	case KEY_NAMESPACE:
+		options->in_namespace = true;
 		return 0;
 	case KEY_NO_DAEMON:
 		options->daemon.may_start = false;
@@ -82,30 +92,57 @@ static int prepend(const char *variable, const char *first)
 
 /*
  * LD_LIBRARY_PATH serves dlopen() and programs that link the libraries; LD_PRELOAD also those whose
- * own RPATH names the system's directory.
+ * own RPATH names the system's directory. `view_directory` is that of the shim; NULL for none.
  */
-static int prepare_environment(const char *socket)
+static int set_variables(const char *socket, const char *verbs_directory,
+			 const char *view_directory)
 {
-	char directory[PATH_MAX];
 	char *preload;
 	int error;
 
-	if (install_tree_verbs_directory(directory) < 0) {
-		fprintf(stderr,
-			"rnic-run: no libibverbs.so.1 of rnicd near this program; build or install "
-			"rnicd with its verbs libraries\n");
+	if (asprintf(&preload, "%s/libibverbs.so.1:%s/librdmacm.so.1%s%s%s", verbs_directory,
+		     verbs_directory, view_directory ? ":" : "",
+		     view_directory ? view_directory : "",
+		     view_directory ? "/librnic-view.so" : "") < 0)
 		return -1;
-	}
-	if (asprintf(&preload, "%s/libibverbs.so.1:%s/librdmacm.so.1", directory, directory) < 0)
-		goto out_of_memory;
-	error = setenv("RNIC_SOCKET", socket, 1) || prepend("LD_LIBRARY_PATH", directory) ||
+	error = setenv("RNIC_SOCKET", socket, 1) || prepend("LD_LIBRARY_PATH", verbs_directory) ||
 		prepend("LD_PRELOAD", preload);
 	free(preload);
-	if (!error)
-		return 0;
-out_of_memory:
-	fprintf(stderr, "rnic-run: out of memory\n");
-	return -1;
+	return error ? -1 : 0;
+}
+
+static int prepare_environment(const char *socket, bool with_shim)
+{
+	char verbs_directory[PATH_MAX], view_directory[PATH_MAX];
+
+	if (install_tree_verbs_directory(verbs_directory) < 0 ||
+	    install_tree_view_directory(view_directory) < 0) {
+		fprintf(stderr,
+			"rnic-run: no libibverbs.so.1 or librnic-view.so of rnicd near this "
+			"program; build or install rnicd with its verbs libraries\n");
+		return -1;
+	}
+	if (set_variables(socket, verbs_directory, with_shim ? view_directory : NULL) < 0) {
+		fprintf(stderr, "rnic-run: out of memory\n");
+		return -1;
+	}
+	return 0;
+}
+
+/* A daemon in another container may have given us its socket alone. That is enough for verbs. */
+static int find_view(const char *socket, bool in_namespace, bool *is_there)
+{
+	char tree[VIEW_TREE_BYTES];
+
+	snprintf(tree, sizeof(tree), "%s%s", socket, RNIC_VIEW_SUFFIX);
+	*is_there = access(tree, X_OK) == 0;
+	if (*is_there)
+		return in_namespace ? view_namespace_enter(tree) : 0;
+	fprintf(stderr,
+		"rnic-run: %s: %s; /sys/class/infiniband and /dev/infiniband stay as they "
+		"are\n",
+		tree, strerror(errno));
+	return in_namespace ? -1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -117,10 +154,11 @@ int main(int argc, char **argv)
 		.doc = "Run COMMAND on an emulated RDMA network interface.\v"
 		       "The exit status is that of COMMAND; 127 when it was not found, 126 when it "
 		       "cannot "
-		       "be executed, 1 when there is no daemon.",
+		       "be executed, 1 when there is no daemon, or no namespace for --ns.",
 	};
 	struct run_options options = {.daemon.may_start = true};
 	char socket[RNIC_SOCKET_PATH_BYTES];
+	bool has_view;
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
@@ -129,7 +167,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	options.daemon.socket = socket;
-	if (captive_ensure_daemon(&options.daemon) < 0 || prepare_environment(socket) < 0)
+	if (captive_ensure_daemon(&options.daemon) < 0 ||
+	    find_view(socket, options.in_namespace, &has_view) < 0 ||
+	    prepare_environment(socket, has_view && !options.in_namespace) < 0)
 		return EXIT_FAILURE;
 	execvp(options.command[0], options.command);
 	fprintf(stderr, "rnic-run: %s: %s\n", options.command[0], strerror(errno));

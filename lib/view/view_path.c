@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/view_path.h"
+
+#include "base/bits.h"
+#include "base/path_view.h"
+
+#include <string.h>
+
+/* The next component of a path and its length; 0 at the end. Skips slashes and ".". */
+static size_t next_component(const char **path)
+{
+	for (;;) {
+		size_t length;
+
+		while (**path == '/')
+			(*path)++;
+		length = strcspn(*path, "/");
+		if (length != 1 || **path != '.')
+			return length;
+		(*path)++;
+	}
+}
+
+/* What of `path` comes after the directory `root`; NULL when it is not in there. */
+static const char *skip_root(const char *path, const char *root)
+{
+	for (;;) {
+		size_t wanted = next_component(&root);
+		size_t found;
+
+		if (wanted == 0)
+			return path;
+		found = next_component(&path);
+		if (found != wanted || memcmp(path, root, wanted) != 0)
+			return NULL;
+		path += found;
+		root += wanted;
+	}
+}
+
+/* Whether following `path` never leads above where it starts. */
+static bool stays_below(const char *path)
+{
+	unsigned depth = 0;
+	size_t length;
+
+	while ((length = next_component(&path)) > 0) {
+		if (length != 2 || path[0] != '.' || path[1] != '.')
+			depth++;
+		else if (depth-- == 0)
+			return false;
+		path += length;
+	}
+	return true;
+}
+
+static bool concatenate(char joined[RNIC_VIEW_PATH_BYTES], const char *const *parts, size_t count)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strlen(parts[i]);
+
+		if (length >= RNIC_VIEW_PATH_BYTES - used)
+			return false;
+		memcpy(joined + used, parts[i], length);
+		used += length;
+	}
+	joined[used] = '\0';
+	return true;
+}
+
+bool rnic_view_map(const char *tree, const char *path, char mapped[RNIC_VIEW_PATH_BYTES])
+{
+	static const char *const roots[] = {RNIC_VIEW_ROOTS};
+
+	if (path[0] != '/')
+		return false;
+	for (size_t i = 0; i < RNIC_COUNT_OF(roots); i++) {
+		const char *rest = skip_root(path, roots[i]);
+
+		if (rest != NULL)
+			return stays_below(rest) &&
+			       concatenate(mapped, (const char *[]){tree, roots[i], rest}, 3);
+	}
+	return false;
+}
+
+bool rnic_view_join(const char *directory, const char *relative, char joined[RNIC_VIEW_PATH_BYTES])
+{
+	return concatenate(joined, (const char *[]){directory, "/", relative}, 3);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/view_redirect.h"
+
+#include "base/path_view.h"
+#include "native/disable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Writes "/proc/self/fd/N". snprintf() would do, but not in a signal handler. */
+static void descriptor_path(int fd, char path[32])
+{
+	static const char folder[] = "/proc/self/fd/";
+	char digits[12];
+	size_t count = 0, used = sizeof(folder) - 1;
+	unsigned rest = (unsigned)fd;
+
+	memcpy(path, folder, used);
+	do
+		digits[count++] = (char)('0' + rest % 10);
+	while ((rest /= 10) > 0);
+	while (count > 0)
+		path[used++] = digits[--count];
+	path[used] = '\0';
+}
+
+/* Makes a relative path absolute, by asking the kernel where the directory is. */
+static bool make_absolute(int directory_fd, const char *path, char absolute[RNIC_VIEW_PATH_BYTES])
+{
+	char link[32] = "/proc/self/cwd", directory[RNIC_VIEW_PATH_BYTES];
+	long length;
+
+	if (directory_fd != AT_FDCWD) {
+		if (directory_fd < 0)
+			return false;
+		descriptor_path(directory_fd, link);
+	}
+	length = syscall(SYS_readlinkat, AT_FDCWD, link, directory, sizeof(directory) - 1);
+	if (length <= 0)
+		return false;
+	directory[length] = '\0';
+	return rnic_view_join(directory, path, absolute);
+}
+
+const char *rnic_view_redirect(int directory_fd, const char *path,
+			       char buffer[RNIC_VIEW_PATH_BYTES])
+{
+	char tree[RNIC_VIEW_PATH_BYTES], absolute[RNIC_VIEW_PATH_BYTES];
+	const char *named = path, *socket;
+	int errno_before;
+	bool is_mapped;
+
+	if (path == NULL || strstr(path, RNIC_VIEW_MARK) == NULL)
+		return path;
+	socket = getenv("RNIC_SOCKET");
+	if (socket == NULL || rnic_is_disabled() || strlen(socket) > sizeof(tree) / 2)
+		return path;
+	memcpy(tree, socket, strlen(socket));
+	memcpy(tree + strlen(socket), RNIC_VIEW_SUFFIX, sizeof(RNIC_VIEW_SUFFIX));
+	errno_before = errno;
+	if (path[0] != '/')
+		named = make_absolute(directory_fd, path, absolute) ? absolute : "";
+	is_mapped = rnic_view_map(tree, named, buffer);
+	errno = errno_before;
+	return is_mapped ? buffer : path;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/view_path.h"
+
+#include "base/bits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TREE "/run/r.view"
+
+static const struct {
+	const char *path;
+	const char *mapped; /* NULL: not covered */
+} cases[] = {
+	{"/sys/class/infiniband", TREE "/sys/class/infiniband"},
+	{"/sys/class/infiniband/", TREE "/sys/class/infiniband/"},
+	{"/sys/class/infiniband/rnic0/ports/1/gids/0",
+	 TREE "/sys/class/infiniband/rnic0/ports/1/gids/0"},
+	{"/sys/class/infiniband_verbs/uverbs0/ibdev",
+	 TREE "/sys/class/infiniband_verbs/uverbs0/ibdev"},
+	{"/dev/infiniband/uverbs0", TREE "/dev/infiniband/uverbs0"},
+
+	/* Spellings of the same place. */
+	{"//sys///class/./infiniband//rnic0", TREE "/sys/class/infiniband//rnic0"},
+	{"/./sys/class/infiniband/.", TREE "/sys/class/infiniband/."},
+	{"/sys/class/infiniband/rnic0/../rnic0", TREE "/sys/class/infiniband/rnic0/../rnic0"},
+	{"/sys/class/infiniband/a/..", TREE "/sys/class/infiniband/a/.."},
+
+	/* Names that only begin alike. */
+	{"/sys/class/infiniband_mad", NULL},
+	{"/sys/class/infiniband2/rnic0", NULL},
+	{"/sys/class/infini", NULL},
+	{"/sys/class", NULL},
+	{"/sys", NULL},
+	{"/", NULL},
+	{"", NULL},
+	{"/sys/class/net/infiniband", NULL},
+	{"/home/sys/class/infiniband", NULL},
+	{"/dev/infiniband0", NULL},
+	{"/sys/class/.infiniband", NULL},
+
+	/* Out of the view again, or there by a way that may lead through links. */
+	{"/sys/class/infiniband/..", NULL},
+	{"/sys/class/infiniband/../net/lo", NULL},
+	{"/sys/class/infiniband/a/../../net", NULL},
+	{"/sys/class/infiniband/a/../../infiniband/rnic0", NULL},
+	{"/sys/class/../class/infiniband", NULL},
+	{"/sys/class/infiniband/./..", NULL},
+
+	/* Not for us to know what these are relative to. */
+	{"sys/class/infiniband", NULL},
+	{"infiniband", NULL},
+};
+
+static void test_map(void **state)
+{
+	char mapped[RNIC_VIEW_PATH_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		bool is_covered = rnic_view_map(TREE, cases[i].path, mapped);
+
+		if (is_covered != (cases[i].mapped != NULL))
+			fail_msg("%s: covered %d", cases[i].path, is_covered);
+		if (is_covered)
+			assert_string_equal(mapped, cases[i].mapped);
+	}
+}
+
+/* Too long is not covered; the longest that fits is, with its final zero. */
+static void test_length(void **state)
+{
+	char path[2 * RNIC_VIEW_PATH_BYTES], mapped[RNIC_VIEW_PATH_BYTES + 1];
+	const size_t fits = RNIC_VIEW_PATH_BYTES - sizeof(TREE);
+
+	(void)state;
+	memset(path, 'x', sizeof(path));
+	memcpy(path, "/dev/infiniband/", strlen("/dev/infiniband/"));
+	mapped[RNIC_VIEW_PATH_BYTES] = '!';
+	path[fits] = '\0';
+	assert_true(rnic_view_map(TREE, path, mapped));
+	assert_int_equal(strlen(mapped), RNIC_VIEW_PATH_BYTES - 1);
+	path[fits] = 'x';
+	path[fits + 1] = '\0';
+	assert_false(rnic_view_map(TREE, path, mapped));
+	assert_int_equal(mapped[RNIC_VIEW_PATH_BYTES], '!');
+}
+
+static void test_join(void **state)
+{
+	char joined[RNIC_VIEW_PATH_BYTES], longest[RNIC_VIEW_PATH_BYTES];
+
+	(void)state;
+	assert_true(rnic_view_join("/sys/class", "infiniband/x", joined));
+	assert_string_equal(joined, "/sys/class/infiniband/x");
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_false(rnic_view_join(longest, "a", joined));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_length),
+		cmocka_unit_test(test_join),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
