@@ -43,6 +43,7 @@ side_pid=("" "")
 side_options=("" "")
 side_gid=(0 0)
 server_address=127.0.0.1
+run_options=() # of rnic-run, for pairs of programs
 loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run's own
 next_port=$((20000 + RUN_ID % 120 * 100)) # below those that the kernel gives to clients
 
@@ -328,13 +329,14 @@ pair_start() {
 	while is_listening 0 $next_port; do next_port=$((next_port + 1)); done
 	port=$next_port
 	case $program in ibv_*) gid=-g ;; esac
-	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "$program" -p $port \
-		$gid "${side_gid[0]}" "$@" >"$WORK/server.out" 2>&1 &
+	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${run_options[@]}" \
+		"$program" -p $port $gid "${side_gid[0]}" "$@" >"$WORK/server.out" 2>&1 &
 	server_pid=$!
 	processes+=($!)
 	wait_for 20 server_listens_or_ended $server_pid $port
-	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$program" -p $port \
-		$gid "${side_gid[1]}" "$@" "$server_address" >"$WORK/client.out" 2>&1 &
+	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "${run_options[@]}" \
+		"$program" -p $port $gid "${side_gid[1]}" "$@" "$server_address" \
+		>"$WORK/client.out" 2>&1 &
 	client_pid=$!
 	processes+=($!)
 }
