@@ -22,6 +22,7 @@ enum {
 	OPTION_SEGMENTATION,
 	OPTION_POLL,
 	OPTION_PKEYS,
+	OPTION_ECN,
 	OPTION_FAULT,
 	OPTION_CAPTURE,
 	OPTION_EXIT_WHEN_IDLE,
@@ -42,6 +43,7 @@ __attribute__((visibility("default"))) const char *argp_program_version = "rnicd
 /* In the order of the enumerations that the words stand for. */
 static const char *const options_ports[] = {"auto", "uring", "socket"};
 static const char *const options_segmentations[] = {"auto", "on", "off"};
+static const char *const options_switches[] = {"off", "on"};
 static const char *const options_polls[] = {"adaptive", "busy", "sleep"};
 
 /* The index of `argument` among `words`; ends the program when it is none of them. */
@@ -135,6 +137,9 @@ static error_t options_parse_one(int key, char *argument, struct argp_state *sta
 		break;
 	case OPTION_PKEYS:
 		options_set_pkeys(options, state, argument);
+		break;
+	case OPTION_ECN:
+		options->has_ecn = OPTIONS_WORD(state, "ecn", argument, options_switches) == 1;
 		break;
 	case OPTION_FAULT:
 		options->fault = argument;

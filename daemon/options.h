@@ -23,6 +23,7 @@ struct rnicd_options {
 	const char *poll_name;
 	uint16_t pkeys[LIMIT_PKEYS];
 	uint32_t pkey_count; /* 0: not given */
+	bool has_ecn;
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	enum poll_mode poll;

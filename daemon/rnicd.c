@@ -83,6 +83,7 @@ int main(int argc, char **argv)
 		.segmentation_name = options.segmentation_name,
 		.poll_name = options.poll_name,
 	};
+	config.has_ecn = options.has_ecn;
 	config.pkey_count = options.pkey_count;
 	memcpy(config.pkeys, options.pkeys, sizeof(config.pkeys));
 	device = calloc(1, sizeof(*device));

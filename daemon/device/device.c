@@ -184,6 +184,8 @@ static int device_open_engine(struct device *device, const struct device_config 
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS + LIMIT_MWS,
 		.port_mtu_bytes = device->addressing.path_mtu_bytes,
+		.line_rate = (uint64_t)device->addressing.speed_mbps * 1000000 / 8,
+		.has_ecn = config->has_ecn,
 	};
 	int result = engine_init(&device->engine, &engine_config);
 

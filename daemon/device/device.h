@@ -32,6 +32,7 @@ struct device_config {
 	enum segmentation_mode segmentation;
 	const char *segmentation_name; /* as given, for listings */
 	const char *poll_name;
+	bool has_ecn;
 	uint16_t pkeys[LIMIT_PKEYS]; /* by index */
 	uint32_t pkey_count;	     /* 0: the default key alone */
 	uint64_t seed; /* unpredictable: of QPNs and keys */

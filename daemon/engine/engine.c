@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "engine/completer.h"
+#include "engine/congestion.h"
 #include "engine/datagram.h"
 #include "engine/local_work.h"
 #include "engine/mcast.h"
@@ -30,7 +31,10 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	key_table_init(&engine->qps, QPN_BITS, LEAST_QPN);
 	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1);
 	key_table_init(&engine->srqs, SRQN_BITS, 1);
+	if (engine->config.line_rate < LIMIT_CC_LEAST_RATE)
+		engine->config.line_rate = LIMIT_CC_LINE_RATE;
 	timer_heap_init(&engine->timers);
+	timer_heap_init(&engine->pace_timers);
 	list_init(&engine->ready);
 	list_init(&engine->paths);
 	list_init(&engine->built);
@@ -50,6 +54,7 @@ void engine_fini(struct engine *engine)
 	key_table_fini(&engine->mrs);
 	key_table_fini(&engine->srqs);
 	timer_heap_fini(&engine->timers);
+	timer_heap_fini(&engine->pace_timers);
 }
 
 void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid)
@@ -99,13 +104,19 @@ static bool can_receive(const struct qp *qp, bool is_request)
 	}
 }
 
+/* CNPs have a service of their own, and go to whoever has a peer. */
+static bool is_notification(const struct qp *qp, const struct rnic_packet *packet)
+{
+	return packet->row->service == RNIC_SERVICE_CNP && qp->type != RNIC_QP_TYPE_UD;
+}
+
 /* Whether `packet` may concern `qp` at all. IBTA 1.4, 9.6.1. */
 static enum verdict check_packet(const struct engine *engine, const struct qp *qp,
 				 const struct rnic_packet *packet)
 {
-	if (!can_receive(qp, packet->row->is_request))
+	if (!can_receive(qp, packet->row->is_request || is_notification(qp, packet)))
 		return VERDICT_BAD_STATE;
-	if (packet->row->service != qp_service(qp))
+	if (packet->row->service != qp_service(qp) && !is_notification(qp, packet))
 		return VERDICT_BAD_SERVICE;
 	if (!pkey_matches(pkey_of(qp), packet->pkey))
 		return VERDICT_BAD_PKEY;
@@ -143,7 +154,12 @@ static void deliver(struct qp *qp, const struct rnic_packet *packet)
 	}
 	qp->counters.received_packets++;
 	qp->counters.received_bytes += packet->payload_bytes;
+	if (is_notification(qp, packet)) {
+		congestion_notified(engine, qp);
+		return;
+	}
 	note_established(engine, qp);
+	congestion_look(engine, qp, packet);
 	if (qp->type == RNIC_QP_TYPE_UD)
 		datagram_receive(engine, qp, packet);
 	else if (packet->row->is_request)
@@ -204,7 +220,9 @@ struct rnic_addresses engine_addresses(const struct engine *engine, const struct
 void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
 			 enum rnic_position position, uint16_t headers, struct rnic_psn psn)
 {
-	int opcode = rnic_opcode_find(qp_service(qp), operation, position, headers);
+	enum rnic_service service =
+		operation == RNIC_OPERATION_CONGESTION ? RNIC_SERVICE_CNP : qp_service(qp);
+	int opcode = rnic_opcode_find(service, operation, position, headers);
 
 	assert(opcode >= 0);
 	out->packet = (struct rnic_packet){
@@ -216,6 +234,7 @@ void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_op
 		.dest_qpn = qp->attributes.dest_qpn,
 		.psn = psn,
 	};
+	congestion_allow_marks(qp->engine, qp, &out->packet.addresses);
 	out->piece_count = 0;
 	out->qp = qp;
 }
@@ -239,7 +258,8 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
 	while (!list_is_empty(&engine->ready)) {
 		struct qp *qp = next_ready(engine);
 
-		if (responder_transmit(engine, qp, out) || requester_transmit(engine, qp, out)) {
+		if (congestion_transmit(engine, qp, out) || responder_transmit(engine, qp, out) ||
+		    requester_transmit(engine, qp, out)) {
 			engine->quantum++;
 			engine->counters[COUNTER_SENT_PACKETS]++;
 			engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
@@ -281,7 +301,10 @@ void engine_packets_read(struct engine *engine, uint64_t now_ns)
 
 uint64_t engine_next_deadline_ns(const struct engine *engine)
 {
-	return timer_heap_earliest_ns(&engine->timers);
+	uint64_t retry_ns = timer_heap_earliest_ns(&engine->timers);
+	uint64_t pace_ns = timer_heap_earliest_ns(&engine->pace_timers);
+
+	return retry_ns < pace_ns ? retry_ns : pace_ns;
 }
 
 void engine_tick(struct engine *engine, uint64_t now_ns)
@@ -291,4 +314,6 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 	engine->now_ns = now_ns;
 	while ((timer = timer_heap_pop_expired(&engine->timers, now_ns)) != NULL)
 		retry_expired(engine, RNIC_CONTAINER_OF(timer, struct qp, retry.timer));
+	while ((timer = timer_heap_pop_expired(&engine->pace_timers, now_ns)) != NULL)
+		congestion_expired(RNIC_CONTAINER_OF(timer, struct qp, congestion.timer));
 }

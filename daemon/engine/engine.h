@@ -63,6 +63,8 @@ struct engine_config {
 	uint32_t max_qps;
 	uint32_t max_mrs; /* regions and windows together */
 	uint32_t port_mtu_bytes; /* the longest payload of a datagram; 0: 4096 */
+	uint64_t line_rate;	 /* bytes a second; 0: LIMIT_CC_LINE_RATE */
+	bool has_ecn;		 /* congestion.h */
 };
 
 struct engine {
@@ -71,7 +73,8 @@ struct engine {
 	struct key_table qps; /* QPN -> struct qp */
 	struct key_table mrs; /* key >> 8 -> struct mr, of regions and windows */
 	struct key_table srqs; /* number -> struct srq */
-	struct timer_heap timers;
+	struct timer_heap timers;      /* struct qp.retry */
+	struct timer_heap pace_timers; /* struct qp.congestion */
 	struct list ready;	    /* QPs that may have a packet to send, in order of service */
 	struct list paths;	    /* struct path */
 	struct list built;	    /* QPs that engine_packets_read() is to see */

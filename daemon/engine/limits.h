@@ -59,6 +59,23 @@ enum {
 	 * behind at most are taken for the former. */
 	LIMIT_UC_LATE_PACKETS = 4096,
 
+	/*
+	 * Congestion control (congestion.h, cc_dcqcn.h), made for round trips of tens of
+	 * microseconds: CNPs of a QP, decay and steps by time; rates in bytes a second. A sender
+	 * that nobody notified for LIMIT_CC_FORGET_NS goes back to full speed.
+	 */
+	LIMIT_CNP_INTERVAL_NS = 50000,
+	LIMIT_CC_ALPHA_NS = 55000,
+	LIMIT_CC_ALPHA_DIVISOR = 16,
+	LIMIT_CC_INCREASE_NS = 300000,
+	LIMIT_CC_INCREASE_BYTES = 10000000,
+	LIMIT_CC_ADDITIVE_INCREASE = 5000000,
+	LIMIT_CC_HYPER_INCREASE = 50000000,
+	LIMIT_CC_LEAST_RATE = 1000000,
+	LIMIT_CC_LINE_RATE = 1250000000, /* where the interface tells of none */
+	LIMIT_CC_BURST_NS = 50000,
+	LIMIT_CC_FORGET_NS = 1000000000,
+
 	LIMIT_PKEYS = 16, /* RNIC_PKEYS_MAX */
 
 	LIMIT_MCAST_GROUPS = 64,

@@ -101,6 +101,7 @@ static struct qp *allocate(struct engine *engine, const struct qp_config *config
 	list_init(&qp->windows);
 	list_init(&qp->failures.node);
 	retry_init(qp);
+	congestion_reset(engine, qp);
 	return qp;
 }
 
@@ -117,6 +118,8 @@ int qp_create(struct engine *engine, const struct qp_config *config, struct qp *
 	if (engine->qps.count >= engine->config.max_qps)
 		return -ENOSPC;
 	error = timer_heap_reserve(&engine->timers, engine->qps.count + 1);
+	if (error == 0)
+		error = timer_heap_reserve(&engine->pace_timers, engine->qps.count + 1);
 	if (error != 0)
 		return error;
 	made = allocate(engine, config);
@@ -149,6 +152,7 @@ static void forget(struct qp *qp)
 	settle_run(engine);
 	requester_reset(engine, qp);
 	responder_give_back(qp);
+	congestion_reset(engine, qp);
 	path_put(qp->path);
 	qp->path = NULL;
 	if (list_is_linked(&qp->ready_node) && engine->ready.next == &qp->ready_node)

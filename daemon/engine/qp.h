@@ -8,6 +8,7 @@
 #define DAEMON_ENGINE_QP_H
 
 #include "base/list.h"
+#include "engine/congestion.h"
 #include "engine/cq.h"
 #include "engine/engine.h"
 #include "engine/path.h"
@@ -54,6 +55,7 @@ struct qp {
 	struct send_queue send_queue;
 	struct requester requester;
 	struct retry retry;
+	struct congestion congestion;
 
 	struct srq *srq; /* where its receives come from; NULL: from recv_queue */
 	struct recv_queue recv_queue;

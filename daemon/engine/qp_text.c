@@ -76,6 +76,8 @@ const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uin
 		snprintf(text, text_bytes, "the transition to RTS");
 	else if (qp->retry.is_rnr_wait)
 		write_rnr(qp, now_ns, text, text_bytes);
+	else if (timer_is_armed(&qp->congestion.timer))
+		snprintf(text, text_bytes, "the rate that congestion leaves it");
 	else if (qp->retry.is_probe_wait)
 		snprintf(text, text_bytes, "a receive to be posted by the peer (no credit)");
 	else if (!qp_is_reliable(qp) && timer_is_armed(&qp->retry.timer))

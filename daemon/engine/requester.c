@@ -414,16 +414,18 @@ failed:
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
 	struct plan plan = {0};
+	bool is_built = try_build(engine, qp, out, &plan);
 
-	if (!try_build(engine, qp, out, &plan)) {
-		if (local_work_is_due(qp))
-			await_reading(engine, qp);
+	if (!is_built && local_work_is_due(qp))
+		await_reading(engine, qp);
+	if (!is_built || !congestion_try_send(engine, qp)) {
 		if (qp->path != NULL)
 			path_leave(qp->path, qp);
 		return false;
 	}
 	if (qp_is_reliable(qp) ? !try_reserve(qp, &plan) : !try_pace(engine, qp, &plan))
 		return false;
+	congestion_sent(engine, qp, out->packet.payload_bytes);
 	out->packet.ack_request = plan.is_ack_wanted;
 	commit(engine, qp, &plan);
 	return true;

@@ -193,7 +193,10 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	replay = replay_next_pending(&responder->replays);
 	if (replay != NULL && (!responder->has_acknowledge ||
 			       rnic_psn_distance(responder->acknowledge_psn, replay->psn) >= 0)) {
+		if (!replay->is_atomic && !congestion_try_send(engine, qp))
+			return false;
 		transmit_replay(engine, qp, replay, out);
+		congestion_sent(engine, qp, out->packet.payload_bytes);
 		return true;
 	}
 	if (!responder->has_acknowledge)

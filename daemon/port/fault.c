@@ -170,8 +170,8 @@ static struct fault_verdict transmit_verdict(struct fault *fault, const struct d
 
 static bool is_untouched(const struct fault_verdict *verdict)
 {
-	return !verdict->drop && !verdict->duplicate && !verdict->corrupt && verdict->behind == 0 &&
-	       verdict->delay_ns == 0;
+	return !verdict->drop && !verdict->duplicate && !verdict->corrupt && !verdict->mark &&
+	       verdict->behind == 0 && verdict->delay_ns == 0;
 }
 
 /* Sends what is due; false when the next port takes no more. */
@@ -191,6 +191,13 @@ static bool transmit_due(struct fault *fault, uint64_t now_ns)
 	return true;
 }
 
+/* As a switch does whose queue is long: only what says that it understands (RFC 3168, 5). */
+static void mark_congestion(struct datagram *datagram)
+{
+	if ((datagram->addresses.traffic_class & 3) != 0)
+		datagram->addresses.traffic_class |= 3;
+}
+
 /* A datagram with a verdict of its own. All but a drop goes through the pool, which keeps the
  * order. */
 static void transmit_faulty(struct fault *fault, struct datagram *datagram,
@@ -203,6 +210,8 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 
 		damaged.damage = 1 + (uint32_t)prng_below(&fault->prng, bits);
 	}
+	if (verdict->mark)
+		mark_congestion(&damaged);
 	if (apply(fault, &fault->transmit, &damaged, verdict, now_ns))
 		hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
 }
@@ -291,6 +300,8 @@ static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t
 		verdict = fault_plan_judge(&fault->plan, &fault->prng, true, datagram->bytes[0]);
 		if (verdict.corrupt)
 			flip_bit(fault, datagram);
+		if (verdict.mark)
+			mark_congestion(datagram);
 		if (apply(fault, lane, datagram, &verdict, now_ns))
 			into[kept++] = *datagram;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A port that does to datagrams what bad networks do, and hands them to the next port: it drops,
- * duplicates, delays, reorders and corrupts by rules (fault_rule.h). Seeded and without a clock, so
- * that the same calls have the same effect, in a simulation and in a daemon with --fault.
+ * duplicates, delays, reorders, corrupts and marks by rules (fault_rule.h). Seeded and without a
+ * clock, so that the same calls have the same effect, in a simulation and in a daemon with --fault.
  *
  * Datagrams held back lie in a pool of fixed size. One that finds the pool full is lost, as in a
  * network whose queue is full, and counted. The next port belongs to this one: closing closes it

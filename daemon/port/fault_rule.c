@@ -22,7 +22,7 @@ struct reader {
 
 static const char *const action_names[FAULT_ACTION_COUNT] = {
 	[FAULT_DROP] = "drop",	     [FAULT_DUPLICATE] = "duplicate", [FAULT_REORDER] = "reorder",
-	[FAULT_CORRUPT] = "corrupt", [FAULT_DELAY] = "delay",
+	[FAULT_CORRUPT] = "corrupt", [FAULT_DELAY] = "delay",	      [FAULT_MARK] = "mark",
 };
 
 static int refuse(const struct reader *reader, const char *wanted)
@@ -175,7 +175,7 @@ static int read_action(struct reader *reader, struct fault_rule *rule)
 	while (action < FAULT_ACTION_COUNT && !skip(reader, action_names[action]))
 		action++;
 	if (action == FAULT_ACTION_COUNT)
-		return refuse(reader, "drop, duplicate, reorder, corrupt, delay or seed");
+		return refuse(reader, "drop, duplicate, reorder, corrupt, delay, mark or seed");
 	rule->action = (enum fault_action)action;
 	if (rule->action != FAULT_DELAY)
 		return skip(reader, "=") ? read_chance(reader, rule) : 0;
@@ -289,6 +289,9 @@ struct fault_verdict fault_plan_judge(struct fault_plan *plan, struct prng *prng
 			break;
 		case FAULT_CORRUPT:
 			verdict.corrupt = true;
+			break;
+		case FAULT_MARK:
+			verdict.mark = true;
 			break;
 		case FAULT_DELAY:
 			verdict.delay_ns += rule->delay_ns - rule->jitter_ns;

@@ -4,13 +4,15 @@
  *
  *     SPEC    = ITEM {"," ITEM}
  *     ITEM    = "seed=" N | [ "rx:" | "tx:" ] ACTION [ "@" OPCODE ] { "/" OPTION }
- *     ACTION  = ( "drop" | "duplicate" | "reorder" | "corrupt" ) [ "=" PERCENT "%" ]
+ *     ACTION  = ( "drop" | "duplicate" | "reorder" | "corrupt" | "mark" )
+ *               [ "=" PERCENT "%" ]
  *             | "delay=" TIME [ "+-" TIME ]                  TIME = N ( "ns" | "us" | "ms" | "s" )
  *     OPTION  = "first=" N | "every=" N | "count=" N | "behind=" N
  *
  * OPCODE is a name of wire/opcode.h in lower case with "-" for blanks, or its first words:
  * "rc-write" is every RC write, "rc-acknowledge" every RC acknowledgement. Without it a rule speaks
  * of all packets. A percentage may have up to four decimals; without one the action happens always.
+ * "mark" sets the mark of congestion in the IP header of packets that allow it (RFC 3168).
  * Of the packets that a rule speaks of, "first" looks at the first N only and "every" at each Nth;
  * "count" bounds the hits; "behind" (of reorder, default 3) is how many later packets overtake.
  * Examples:
@@ -36,6 +38,7 @@ enum fault_action {
 	FAULT_REORDER,
 	FAULT_CORRUPT,
 	FAULT_DELAY,
+	FAULT_MARK,
 	FAULT_ACTION_COUNT,
 };
 
@@ -66,6 +69,7 @@ struct fault_verdict {
 	bool drop;
 	bool duplicate;
 	bool corrupt;
+	bool mark;
 	uint32_t behind; /* 0: not held back */
 	uint64_t delay_ns;
 };

@@ -37,6 +37,7 @@ enum script_setting {
 	SETTING_SEND_CQ, /* completions that fit */
 	SETTING_RECV_CQ,
 	SETTING_PKEY, /* of our QP */
+	SETTING_ECN,  /* 1: on */
 	SETTING_COUNT,
 };
 

@@ -405,6 +405,7 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 		.seed = 1,
 		.max_qps = 1,
 		.max_mrs = SCRIPT_REGIONS_MAX,
+		.has_ecn = script->settings[SETTING_ECN] != 0,
 	};
 	struct rnic_gid gid = rnic_gid_from_ipv4(engine_address);
 
@@ -469,6 +470,7 @@ void script_device_receive(struct script_device *device, const struct script_pac
 			rnic_gid_from_ipv4(packet->is_from_other ? other_address : script_address),
 		.dest = rnic_gid_from_ipv4(engine_address),
 		.source_port = SOURCE_PORT,
+		.traffic_class = (uint8_t)packet->values[FIELD_ECN],
 		.hop_limit = HOP_LIMIT,
 	};
 	struct script_seen *inbound = append(device, &device->inbound);

@@ -53,6 +53,8 @@ static const struct field {
 	[FIELD_PKEY] = {.name = "pkey", .kind = KIND_HEX, .most = 0xffff,
 			.default_value = DEFAULT_PKEY, .is_always_compared = true},
 	[FIELD_DEST_QP] = {.name = "dest_qp", .kind = KIND_HEX, .most = 0xffffff},
+	[FIELD_ECN] = {.name = "ecn", .most = 3},
+	[FIELD_BECN] = {.name = "becn", .kind = KIND_FLAG, .is_always_compared = true},
 	/* clang-format on */
 };
 
@@ -96,6 +98,10 @@ static uint64_t get_field(const struct rnic_packet *packet, enum script_field fi
 		return packet->pkey;
 	case FIELD_DEST_QP:
 		return packet->dest_qpn;
+	case FIELD_ECN:
+		return packet->addresses.traffic_class & 3;
+	case FIELD_BECN:
+		return packet->becn;
 	case FIELD_COUNT:
 		break;
 	}
@@ -351,6 +357,7 @@ static struct rnic_packet to_wire(const struct script_packet *packet,
 		.solicited = values[FIELD_SOLICITED] != 0,
 		.migrated = values[FIELD_MIGREQ] != 0,
 		.ack_request = values[FIELD_ACK_REQ] != 0,
+		.becn = values[FIELD_BECN] != 0,
 		.pkey = (uint16_t)values[FIELD_PKEY],
 		.dest_qpn = is_given(packet, FIELD_DEST_QP) ? (uint32_t)values[FIELD_DEST_QP]
 							    : resolver->engine_qpn,
@@ -518,6 +525,7 @@ static bool is_worth_printing(const struct script_resolver *resolver, enum scrip
 			      uint64_t value)
 {
 	switch (field) {
+	case FIELD_ECN:
 	case FIELD_LEN:
 	case FIELD_MIGREQ:
 	case FIELD_PKEY:

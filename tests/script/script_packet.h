@@ -39,6 +39,8 @@ enum script_field {
 	FIELD_MIGREQ,
 	FIELD_PKEY,
 	FIELD_DEST_QP,
+	FIELD_ECN,
+	FIELD_BECN,
 	FIELD_COUNT,
 };
 

@@ -49,6 +49,7 @@ static const struct setting {
 	[SETTING_STATE] = {"state", 0, RNIC_QP_STATE_RTS},
 	[SETTING_SEND_CQ] = {"send_cq", 1000, 1000},
 	[SETTING_PKEY] = {"pkey", 0xffff, 0xffff},
+	[SETTING_ECN] = {"ecn", 1, 0},
 	[SETTING_RECV_CQ] = {"recv_cq", 1000, 1000},
 };
 

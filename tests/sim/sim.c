@@ -43,6 +43,8 @@ struct sim *sim_create_with(const struct sim_config *config)
 			.batch = config->batch != 0 ? config->batch : 16,
 			.is_direct = config->is_direct,
 			.has_no_credits = config->has_no_credits,
+			.has_ecn = config->has_ecn,
+			.line_rate = config->line_rate,
 		};
 
 		if (sim_host_init(&sim->hosts[i], &sim->net, &sim->oracle, &host) != 0)

@@ -33,6 +33,8 @@ struct sim_config {
 	uint64_t pattern_bytes; /* of each host's pattern region; 0: 2 GiB */
 	uint32_t max_qps;	/* of each host; 0: 8 */
 	uint32_t batch;		/* packets a host handles at once; 0: 16 */
+	bool has_ecn;		/* hosts react to marks */
+	uint64_t line_rate;	/* of congestion control; 0: the default */
 	bool has_no_credits;	/* hosts send no end-to-end credits */
 	bool is_direct;		/* client memory is mapped: payload is put in place at once */
 	FILE *trace;

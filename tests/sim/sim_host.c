@@ -158,6 +158,8 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 		.seed = config->seed,
 		.max_qps = config->max_qps,
 		.max_mrs = SIM_KEY_COUNT,
+		.line_rate = config->line_rate,
+		.has_ecn = config->has_ecn,
 	};
 	int error;
 

@@ -137,6 +137,8 @@ struct sim_host_config {
 	uint32_t batch;
 	bool is_direct;
 	bool has_no_credits;
+	bool has_ecn;
+	uint64_t line_rate; /* bytes a second; 0: the default */
 };
 
 int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *oracle,

@@ -104,6 +104,23 @@ static void flip_bit(struct sim_packet *packet, uint64_t bit)
 	packet->datagram.damage = 1 + (uint32_t)bit;
 }
 
+/* What waits in a queue of that rate that is busy until then. */
+static uint32_t waiting_bytes(uint64_t now_ns, uint64_t bits_per_second, uint64_t busy_until_ns)
+{
+	uint64_t wait_ns = busy_until_ns > now_ns ? busy_until_ns - now_ns : 0;
+
+	return (uint32_t)(wait_ns / 8 * (bits_per_second / 1000000) / 1000);
+}
+
+/* As a switch does to packets that say that they understand it (RFC 3168). */
+static void mark(struct sim_net *net, struct sim_packet *packet)
+{
+	if ((packet->datagram.addresses.traffic_class & 3) == 0)
+		return;
+	packet->datagram.addresses.traffic_class |= 3;
+	net->counters.marked++;
+}
+
 /*
  * When a datagram of `bytes` that comes now is through a queue of that rate; false when the queue
  * is full. `*busy_until_ns` is the queue's state.
@@ -119,7 +136,7 @@ static bool pass_queue(uint64_t now_ns, uint64_t bits_per_second, uint32_t queue
 		return true;
 	}
 	if (queue_bytes != 0 &&
-	    (start_ns - now_ns) / 8 * (bits_per_second / 1000000) / 1000 + bytes > queue_bytes)
+	    waiting_bytes(now_ns, bits_per_second, start_ns) + bytes > queue_bytes)
 		return false;
 	*busy_until_ns = start_ns + bits * 1000000000 / bits_per_second;
 	return true;
@@ -164,6 +181,9 @@ static void send_over(struct sim_net *net, struct sim_link *link, struct sim_pac
 		lose(net, packet, "lost: the link's queue is full");
 		return;
 	}
+	if (link->mark_bytes != 0 && waiting_bytes(net->now_ns, link->bits_per_second,
+						   link->busy_until_ns) > link->mark_bytes)
+		mark(net, packet);
 	if (packet->datagram.damage == 0 && chance(net, link->corrupt_ppm)) {
 		say(net, packet, "corrupted");
 		net->counters.corrupted++;
@@ -347,6 +367,25 @@ uint64_t sim_net_next_ns(const struct sim_net *net)
 	return net->event_count == 0 ? UINT64_MAX : net->events[0].at_ns;
 }
 
+static void enter_ingress(struct sim_net *net, struct sim_nic *nic, struct sim_packet *packet)
+{
+	uint32_t waiting;
+
+	if (!pass_queue(net->now_ns, nic->ingress_bits_per_second, nic->ingress_queue_bytes,
+			&nic->ingress_busy_until_ns, packet->datagram.length)) {
+		lose(net, packet, "lost: the host's receive queue is full");
+		return;
+	}
+	waiting = waiting_bytes(net->now_ns, nic->ingress_bits_per_second,
+				nic->ingress_busy_until_ns);
+	if (waiting > nic->ingress_bytes_seen)
+		nic->ingress_bytes_seen = waiting;
+	if (nic->ingress_mark_bytes != 0 && waiting > nic->ingress_mark_bytes)
+		mark(net, packet);
+	packet->is_in_ingress = true;
+	event_push(net, nic->ingress_busy_until_ns, packet);
+}
+
 void sim_net_advance(struct sim_net *net)
 {
 	while (net->event_count != 0 && net->events[0].at_ns <= net->now_ns) {
@@ -354,14 +393,7 @@ void sim_net_advance(struct sim_net *net)
 		struct sim_nic *nic = &net->nics[packet->dest];
 
 		if (!packet->is_in_ingress && nic->ingress_bits_per_second != 0) {
-			if (!pass_queue(net->now_ns, nic->ingress_bits_per_second,
-					nic->ingress_queue_bytes, &nic->ingress_busy_until_ns,
-					packet->datagram.length)) {
-				lose(net, packet, "lost: the host's receive queue is full");
-				continue;
-			}
-			packet->is_in_ingress = true;
-			event_push(net, nic->ingress_busy_until_ns, packet);
+			enter_ingress(net, nic, packet);
 			continue;
 		}
 		net->counters.delivered++;

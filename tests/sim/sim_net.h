@@ -23,6 +23,7 @@ struct sim_link {
 	uint64_t jitter_ns;	  /* added, uniform from 0: datagrams overtake each other */
 	uint64_t bits_per_second; /* 0: no limit */
 	uint32_t queue_bytes; /* waiting for the rate; what finds it full is lost. 0: no limit */
+	uint32_t mark_bytes; /* what finds more than that waiting gets an ECN mark. 0: none does */
 	uint32_t mtu_bytes;   /* longer datagrams are lost. 0: no limit */
 	uint32_t loss_ppm;
 	uint32_t burst_ppm;	/* a burst of losses begins */
@@ -60,6 +61,8 @@ struct sim_nic {
 	struct sim_packet *lent; /* given out by the last receive */
 	uint64_t ingress_bits_per_second;
 	uint32_t ingress_queue_bytes;
+	uint32_t ingress_mark_bytes;
+	uint32_t ingress_bytes_seen; /* most that waited there */
 	uint64_t ingress_busy_until_ns;
 	uint32_t refuse_ppm;	 /* a transmit takes only a part */
 	uint64_t writable_at_ns; /* after it refused; else UINT64_MAX */
@@ -71,6 +74,7 @@ struct sim_net_counters {
 	uint64_t lost;
 	uint64_t duplicated;
 	uint64_t corrupted;
+	uint64_t marked;
 	uint64_t delivered;
 };
 

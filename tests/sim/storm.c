@@ -90,6 +90,7 @@ static void disturb_links(struct storm *storm)
 		break;
 	case 6:
 		link.bits_per_second = 1000000000 + UINT64_C(1000000) * below(storm, 9000);
+		link.mark_bytes = below(storm, 100000);
 		link.queue_bytes = 20000 + below(storm, 200000);
 		break;
 	case 7:
@@ -182,6 +183,7 @@ static struct storm storm_begin(uint64_t seed, FILE *trace)
 			       .delay_ns = 1000 + below(&storm, 100000),
 			       .batch = 1 + below(&storm, SIM_BATCH),
 			       .has_no_credits = one_in(&storm, 3),
+			       .has_ecn = one_in(&storm, 3),
 			       .is_direct = one_in(&storm, 2), .trace = trace);
 	storm.bytes_max = sizes[below(&storm, RNIC_COUNT_OF(sizes))];
 	storm.error_ppm = one_in(&storm, 4) ? 1 + below(&storm, 50000) : 0;

@@ -25,6 +25,7 @@ struct recorder {
 	uint32_t damaged;
 	uint32_t last_damage;
 	uint32_t inbound;
+	uint8_t traffic_class; /* of what comes in */
 	uint32_t delivered;
 	uint8_t bytes[64][DATAGRAM_BYTES];
 	bool is_closed;
@@ -74,6 +75,7 @@ static uint32_t recorder_receive(struct port *port, struct datagram *into, uint3
 	while (count < max && count < 64 && recorder->delivered < recorder->inbound) {
 		into[count] =
 			make_datagram(recorder->bytes[count], RC_SEND_ONLY, recorder->delivered++);
+		into[count].addresses.traffic_class = recorder->traffic_class;
 		count++;
 	}
 	return count;
@@ -341,6 +343,22 @@ static void received_damage_is_one_bit(void **state)
 	close_fault(port, &recorder);
 }
 
+static void marks_go_on_packets_that_allow_them(void **state)
+{
+	static struct recorder recorder;
+	struct port *port = open_fault(&recorder, "rx:mark");
+	struct datagram datagram;
+
+	(void)state;
+	for (uint8_t ecn = 0; ecn < 4; ecn++) {
+		recorder.inbound = ecn + 1U;
+		recorder.traffic_class = (uint8_t)(0x20 | ecn);
+		assert_int_equal(port->ops->receive(port, &datagram, 1, 0), 1);
+		assert_int_equal(datagram.addresses.traffic_class, ecn == 0 ? 0x20 : 0x23);
+	}
+	close_fault(port, &recorder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +373,7 @@ int main(void)
 		cmocka_unit_test(full_pool_loses_and_counts),
 		cmocka_unit_test(received_datagrams_are_dropped_delayed_and_duplicated),
 		cmocka_unit_test(received_damage_is_one_bit),
+		cmocka_unit_test(marks_go_on_packets_that_allow_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
