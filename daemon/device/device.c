@@ -334,7 +334,10 @@ uint64_t device_next_deadline_ns(const struct device *device)
 {
 	uint64_t engine_ns = engine_next_deadline_ns(&device->engine);
 	uint64_t port_ns = device->port->ops->next_deadline_ns(device->port);
+	uint64_t sessions_ns = session_set_next_deadline_ns(&device->sessions);
 	uint64_t deadline_ns = engine_ns < port_ns ? engine_ns : port_ns;
 
+	if (sessions_ns < deadline_ns)
+		deadline_ns = sessions_ns;
 	return device->view.due_ns < deadline_ns ? device->view.due_ns : deadline_ns;
 }

@@ -137,7 +137,6 @@ struct device_loop *device_loop_create(struct device *device,
 	loop->events = ev_loop_new(EVFLAG_AUTO);
 	if (loop->events == NULL)
 		goto close_timer;
-	device->sessions.is_polling = config->poll == POLL_BUSY;
 	idle_core_open(&loop->idle_core);
 	loop_watch_all(loop);
 	return loop;

@@ -93,6 +93,9 @@ enum {
 	LIMIT_TURN_TRANSMITS = 256,
 	LIMIT_TURN_REQUESTS = 16, /* control requests of one connection */
 
+	/* A connection that has not said HELLO by then is ended: it holds one of LIMIT_SESSIONS. */
+	LIMIT_HELLO_MS = 10000,
+
 	/* What one client may have. The device's limits above are for all together. */
 	LIMIT_SESSIONS = 4096,
 	LIMIT_SESSION_PDS = 4096,

@@ -209,12 +209,23 @@ void settle_last_receive(struct engine *engine, struct qp *qp)
 		settle_run(engine);
 }
 
+/*
+ * Bytes of a QP must not be seen before those that came earlier: programs poll the last byte of a
+ * WRITE, or a flag written behind it, which may lie in memory of another kind.
+ */
+static bool must_settle_first(const struct engine *engine, const struct memory_transfer *transfer,
+			      const void *owner)
+{
+	return memory_batch_is_full(&engine->writes) ||
+	       (transfer->region->direct && memory_batch_has(&engine->writes, owner));
+}
+
 int settle_write(struct engine *engine, struct qp *qp, const struct memory_transfer *transfer,
 		 enum settle_origin origin, struct rnic_psn psn)
 {
 	void *owner = origin == SETTLE_RESPONSE ? (void *)&qp->requester : (void *)&qp->responder;
 
-	if (memory_batch_is_full(&engine->writes))
+	if (must_settle_first(engine, transfer, owner))
 		settle_run(engine);
 	if (qp->state == RNIC_QP_STATE_ERR)
 		return 0;

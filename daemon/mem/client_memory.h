@@ -24,7 +24,6 @@ struct memory_transfer {
 };
 
 struct client_memory_ops {
-	const char *mode; /* "mapped", "proc-mem", "process-vm"; shown to people */
 	/*
 	 * Move `count` transfers in order, all of regions with the same `space`. Return how many
 	 * were moved whole; when fewer, the next one failed with -EFAULT (unmapped) or -ESRCH

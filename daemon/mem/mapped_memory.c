@@ -90,7 +90,6 @@ static int mapped_fetch_add(struct client_region *region, uint64_t offset, uint6
 }
 
 static const struct client_memory_ops mapped_ops = {
-	.mode = "mapped",
 	.read = mapped_read,
 	.write = mapped_write,
 	.compare_swap = mapped_compare_swap,

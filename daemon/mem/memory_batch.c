@@ -39,6 +39,14 @@ int memory_batch_add(struct memory_batch *batch, const struct memory_transfer *t
 	return 0;
 }
 
+bool memory_batch_has(const struct memory_batch *batch, const void *owner)
+{
+	for (uint32_t i = batch->count; i > 0; i--)
+		if (batch->origins[i - 1].owner == owner)
+			return true;
+	return false;
+}
+
 /* How many transfers from `first` on can go in one call. */
 static uint32_t run_length(const struct memory_batch *batch, uint32_t first, uint32_t count)
 {

@@ -2,7 +2,8 @@
 /*
  * Transfers collected so that many go in one system call. Pure: it only calls the regions' ops.
  *
- * Order is kept. Regions that are `direct` are moved at once, so their transfers never wait.
+ * Order is kept among the transfers that wait. Regions that are `direct` are moved at once: a
+ * caller to whom the order matters flushes first what waits of the same owner (memory_batch_has()).
  * `bytes` of a waiting transfer must stay valid until the flush. A waiting transfer carries an
  * owner and a tag, by which the caller finds out whom a failure concerns.
  */
@@ -47,6 +48,9 @@ static inline bool memory_batch_is_empty(const struct memory_batch *batch)
 {
 	return batch->count == 0;
 }
+
+/* Whether a transfer of `owner` waits. Looked for from the end, where it is likely to be. */
+bool memory_batch_has(const struct memory_batch *batch, const void *owner);
 
 static inline bool memory_batch_is_full(const struct memory_batch *batch)
 {

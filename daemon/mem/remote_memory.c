@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -94,8 +95,17 @@ static ssize_t move_by_descriptor(int mem_fd, enum direction direction,
 	return ret == 0 && total_bytes(transfers, count) > 0 ? -ESRCH : ret;
 }
 
+/*
+ * Whether the number still means the process that it was learnt from. While a process is there, and
+ * until its parent has waited for it, nobody else gets its number.
+ */
+static bool is_same_process(const struct remote_process *process)
+{
+	return syscall(SYS_pidfd_send_signal, process->pid_fd, 0, NULL, 0) == 0 || errno == EPERM;
+}
+
 /* Any transfers, by one call. Returns bytes moved, or -EFAULT, -ESRCH, -EPERM. */
-static ssize_t move_by_process_vm(pid_t pid, enum direction direction,
+static ssize_t move_by_process_vm(const struct remote_process *process, enum direction direction,
 				  const struct memory_transfer *transfers, uint32_t count)
 {
 	struct iovec local[IOVECS];
@@ -111,10 +121,12 @@ static ssize_t move_by_process_vm(pid_t pid, enum direction direction,
 		remote_count =
 			append(remote, remote_count, (struct iovec){address, transfers[i].length});
 	}
+	if (!is_same_process(process))
+		return -ESRCH;
 	if (direction == FROM_CLIENT)
-		ret = process_vm_readv(pid, local, local_count, remote, remote_count, 0);
+		ret = process_vm_readv(process->pid, local, local_count, remote, remote_count, 0);
 	else
-		ret = process_vm_writev(pid, local, local_count, remote, remote_count, 0);
+		ret = process_vm_writev(process->pid, local, local_count, remote, remote_count, 0);
 	if (ret < 0)
 		return errno == ESRCH || errno == EPERM ? -errno : -EFAULT;
 	return ret;
@@ -131,7 +143,7 @@ static ssize_t move_some(struct remote_process *process, enum direction directio
 	if (process->has_process_vm && (process->mem_fd < 0 || is_on_demand || run < count ||
 					total_bytes(transfers, run) >= SMALL_BYTES)) {
 		*tried = count < IOVECS ? count : IOVECS;
-		ret = move_by_process_vm(process->pid, direction, transfers, *tried);
+		ret = move_by_process_vm(process, direction, transfers, *tried);
 		if (ret != -EPERM)
 			return ret;
 		/* The client changed its user: this way is closed for good. */
@@ -236,16 +248,7 @@ static int remote_fetch_add(struct client_region *region, uint64_t offset, uint6
 	return ret;
 }
 
-static const struct client_memory_ops process_vm_ops = {
-	.mode = "process-vm",
-	.read = remote_read,
-	.write = remote_write,
-	.compare_swap = remote_compare_swap,
-	.fetch_add = remote_fetch_add,
-};
-
-static const struct client_memory_ops proc_mem_ops = {
-	.mode = "proc-mem",
+static const struct client_memory_ops remote_ops = {
 	.read = remote_read,
 	.write = remote_write,
 	.compare_swap = remote_compare_swap,
@@ -276,33 +279,33 @@ static bool is_process_memory(int fd)
 }
 
 /* Permission is checked before the address is: where it is given, address 0 answers -EFAULT. */
-static int probe_process_vm(pid_t pid)
+static int probe_process_vm(const struct remote_process *process)
 {
 	uint8_t byte;
 	struct iovec local = {&byte, 1};
 	struct iovec remote = {NULL, 1};
 
-	if (pid <= 0)
+	if (process->pid_fd < 0)
 		return -EPERM;
-	if (process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0 && errno != EFAULT)
+	if (!is_same_process(process))
+		return -ESRCH;
+	if (process_vm_readv(process->pid, &local, 1, &remote, 1, 0) < 0 && errno != EFAULT)
 		return errno == ESRCH ? -ESRCH : -EPERM;
 	return 0;
 }
 
-int remote_process_init(struct remote_process *process, pid_t pid, int mem_fd)
+int remote_process_init(struct remote_process *process, pid_t pid, int pid_fd, int mem_fd)
 {
+	struct remote_process made = {.pid = pid, .pid_fd = pid_fd, .mem_fd = mem_fd};
 	int ret;
 
 	if (mem_fd >= 0 && !is_process_memory(mem_fd))
 		return -EINVAL;
-	ret = probe_process_vm(pid);
+	ret = probe_process_vm(&made);
 	if (ret < 0 && mem_fd < 0)
 		return ret;
-	*process = (struct remote_process){
-		.pid = pid,
-		.mem_fd = mem_fd,
-		.has_process_vm = ret == 0,
-	};
+	made.has_process_vm = ret == 0;
+	*process = made;
 	return 0;
 }
 
@@ -310,17 +313,9 @@ void remote_process_fini(struct remote_process *process)
 {
 	if (process->mem_fd >= 0)
 		close(process->mem_fd);
-	*process = (struct remote_process){.mem_fd = -1};
-}
-
-static const struct client_memory_ops *process_ops(const struct remote_process *process)
-{
-	return process->has_process_vm ? &process_vm_ops : &proc_mem_ops;
-}
-
-const char *remote_process_mode(const struct remote_process *process)
-{
-	return process_ops(process)->mode;
+	if (process->pid_fd >= 0)
+		close(process->pid_fd);
+	*process = (struct remote_process){.pid_fd = -1, .mem_fd = -1};
 }
 
 int remote_region_init(struct remote_region *region, struct remote_process *process,
@@ -331,7 +326,7 @@ int remote_region_init(struct remote_region *region, struct remote_process *proc
 	if (bytes == 0 || !rnic_try_add(address, bytes, &end))
 		return -EINVAL;
 	*region = (struct remote_region){
-		.region = {.ops = process_ops(process), .space = process, .bytes = bytes},
+		.region = {.ops = &remote_ops, .space = process, .bytes = bytes},
 		.process = process,
 		.address = address,
 	};

@@ -9,9 +9,11 @@
  * leads astray; it costs least for one small access. process_vm moves many pieces in one call.
  * Where both are there, each does what it is better at.
  *
- * process_vm goes by PID, and the PID of who connected may come to mean another process while the
- * socket lives. Give one only where reaching any process of that user is no more than the client
- * may do itself.
+ * process_vm goes by PID. The process is held by a PID descriptor, which is asked before each call
+ * whether the number still means it; one that has ended is reached no more, whoever has its number
+ * now. What that does not prove is that the client is the process that connected, which may have
+ * passed the socket on or executed another program. Give a PID only where reaching any process of
+ * that user is no more than the client may do itself.
  *
  * An access waits while the kernel fetches the page, for as long as that takes.
  *
@@ -28,6 +30,7 @@
 
 struct remote_process {
 	pid_t pid;
+	int pid_fd; /* a PID descriptor of it, or -1: process_vm is not used */
 	int mem_fd; /* its /proc/self/mem, or -1 */
 	bool has_process_vm;
 };
@@ -40,18 +43,15 @@ struct remote_region {
 };
 
 /*
- * Finds out how the memory of `pid` can be reached. `mem_fd` is the descriptor that the client
- * gave, or -1; it is owned by `process` from a successful return on. `pid` may be 0: not known to
- * us.
+ * Finds out how the memory of `pid` can be reached. `pid_fd` is a PID descriptor of it, or -1: not
+ * known to us, or not to be reached by its number. `mem_fd` is the descriptor that the client gave,
+ * or -1. Both are owned by `process` from a successful return on.
  *
  * Errors: -EINVAL `mem_fd` is not a /proc/PID/mem opened for reading and writing; -EPERM neither
  * way is open: tell the client that it needs one of both; -ESRCH no such process.
  */
-int remote_process_init(struct remote_process *process, pid_t pid, int mem_fd);
+int remote_process_init(struct remote_process *process, pid_t pid, int pid_fd, int mem_fd);
 void remote_process_fini(struct remote_process *process);
-
-/* The ops' mode: "process-vm", or "proc-mem" where that is the only way. */
-const char *remote_process_mode(const struct remote_process *process);
 
 /* [address, address + bytes) of the process. -EINVAL when that is empty or wraps. */
 int remote_region_init(struct remote_region *region, struct remote_process *process,

@@ -6,7 +6,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* Linux 6.5; absent from the headers of older C libraries. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
 /* A client's name for itself, fit for a log line or a terminal. */
 static void hello_copy_program(char *program, const char *claimed)
@@ -22,6 +29,20 @@ static void hello_copy_program(char *program, const char *claimed)
 }
 
 /*
+ * A descriptor of the process that connected, as the kernel knows it since then (Linux 6.5), else
+ * of the one that has its number now. -1: it has ended, or the kernel has no such descriptors.
+ */
+static int hello_hold_process(const struct session *session)
+{
+	int pid_fd = -1;
+	socklen_t bytes = sizeof(pid_fd);
+
+	if (getsockopt(session->socket_fd, SOL_SOCKET, SO_PEERPIDFD, &pid_fd, &bytes) == 0)
+		return pid_fd;
+	return (int)syscall(SYS_pidfd_open, session->pid, 0);
+}
+
+/*
  * The way to the client's memory. Neither way being open is no error until it registers such
  * memory.
  *
@@ -33,12 +54,15 @@ static int hello_open_process(struct ctl_call *call, uint32_t flags)
 {
 	struct session *session = call->session;
 	bool has_fd = (flags & RNIC_HELLO_MEMORY_FD) != 0;
-	pid_t pid = session->uid == geteuid() ? session->pid : 0;
-	int result;
+	int pid_fd, result;
 
 	if (has_fd != (call->fd_count == 1))
 		return ctl_refuse(call, -EINVAL, "HELLO's flags and descriptors disagree");
-	result = remote_process_init(&session->process, pid, has_fd ? call->fds[0] : -1);
+	pid_fd = session->uid == geteuid() ? hello_hold_process(session) : -1;
+	result = remote_process_init(&session->process, session->pid, pid_fd,
+				     has_fd ? call->fds[0] : -1);
+	if (result != 0 && pid_fd >= 0)
+		close(pid_fd);
 	if (result == -EINVAL)
 		return ctl_refuse(call, -EINVAL,
 				  "the memory descriptor is no /proc/self/mem open for both");
@@ -83,6 +107,7 @@ int ctl_hello(struct ctl_call *call)
 		set->client_count++;
 	}
 	session->has_greeted = true;
+	set->silent_count--;
 	reply->version = RNIC_CTL_VERSION_MAX;
 	reply->client_id = session->client_id;
 	reply->device = set->facts->device;

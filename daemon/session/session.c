@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define SESSION_MIB  (UINT64_C(1) << 20)
+#define SESSION_NS_PER_MS UINT64_C(1000000)
 #define SESSION_PORT 1 /* the device's one port, as its events name it */
 
 static const struct {
@@ -90,6 +91,8 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 		return NULL;
 	}
 	session->client_id = set->next_client_id++;
+	session->hello_by_ns = set->now_ns + LIMIT_HELLO_MS * SESSION_NS_PER_MS;
+	set->silent_count++;
 	list_add_tail(&set->sessions, &session->node);
 	set->session_count++;
 	return session;
@@ -156,7 +159,6 @@ int session_open_regions(struct session *session, int fds[4])
 	if (result != 0)
 		goto close_doorbell;
 	session->port_events.slot = SESSION_PORT;
-	rnic_index_publish(&session_status(session)->daemon_polls, session->set->is_polling);
 	return 0;
 
 close_doorbell:
@@ -316,6 +318,8 @@ void session_destroy(struct session *session)
 	set->session_count--;
 	if (session->has_greeted && !session->is_admin)
 		set->client_count--;
+	if (!session->has_greeted)
+		set->silent_count--;
 	if (session->is_broken)
 		set->broken_count--;
 	free(session);

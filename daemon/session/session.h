@@ -155,6 +155,7 @@ struct session {
 	uid_t uid;
 	char program[RNIC_CTL_NAME_BYTES];
 	bool has_greeted; /* HELLO was accepted */
+	uint64_t hello_by_ns; /* until then it has to be */
 	bool is_admin;
 	bool is_broken; /* to be destroyed by session_set_reap() */
 	struct watch socket_watch;

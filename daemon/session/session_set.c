@@ -174,10 +174,40 @@ bool session_set_uses_gid(const struct session_set *set, uint32_t index)
 	return false;
 }
 
+uint64_t session_set_next_deadline_ns(const struct session_set *set)
+{
+	const struct list *node;
+
+	if (set->silent_count == 0)
+		return UINT64_MAX;
+	/* The list is in the order in which they came. */
+	list_for_each (node, &set->sessions) {
+		const struct session *session = list_entry(node, struct session, node);
+
+		if (!session->has_greeted)
+			return session->hello_by_ns;
+	}
+	return UINT64_MAX;
+}
+
+static void session_set_break_silent(struct session_set *set)
+{
+	struct list *node;
+
+	list_for_each (node, &set->sessions) {
+		struct session *session = list_entry(node, struct session, node);
+
+		if (!session->has_greeted && session->hello_by_ns <= set->now_ns)
+			session_break(session, "it did not say HELLO");
+	}
+}
+
 void session_set_reap(struct session_set *set)
 {
 	struct list *node, *following;
 
+	if (session_set_next_deadline_ns(set) <= set->now_ns)
+		session_set_break_silent(set);
 	if (set->broken_count == 0)
 		return;
 	list_for_each_safe (node, following, &set->sessions) {

@@ -53,9 +53,9 @@ struct session_set {
 	uint32_t session_count;
 	uint32_t client_count; /* sessions that said HELLO and are not admin */
 	uint32_t next_client_id;
+	uint32_t silent_count; /* sessions that did not say HELLO yet */
 	uint32_t broken_count;
 	int epoll_fd;
-	bool is_polling; /* the loop never sleeps: told to clients in daemon_polls */
 	uint64_t now_ns; /* of the turn under way */
 	uint64_t usage[RESOURCE_COUNT];
 };
@@ -94,7 +94,11 @@ void session_set_withdraw_sleep(struct session_set *set);
 /* Whether a queue pair or an address handle of any client sends from the GID at `index`. */
 bool session_set_uses_gid(const struct session_set *set, uint32_t index);
 
-/* Ends the sessions that were broken. Call it where no pointer into a session is held. */
+/* When the first connection has to have said HELLO; UINT64_MAX: all have. */
+uint64_t session_set_next_deadline_ns(const struct session_set *set);
+
+/* Ends the sessions that were broken, and those that said nothing in time. Call it where no pointer
+ * into a session is held. */
 void session_set_reap(struct session_set *set);
 
 #endif

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SHARED_FOLDER "/tmp/rnicd-"
@@ -50,7 +52,17 @@ static int check_peer(int fd, const char *path)
 	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EACCES;
 }
 
-static int connect_to(const char *path)
+/* Connecting and sending wait for room in the daemon's queues, which one that is stopped never
+ * makes.
+ */
+static int set_send_timeout(int fd, uint32_t ms)
+{
+	const struct timeval limit = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
+
+	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 ? 0 : -errno;
+}
+
+static int connect_to(const char *path, uint32_t answer_ms)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int error;
@@ -62,8 +74,11 @@ static int connect_to(const char *path)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	error = set_send_timeout(fd, answer_ms);
+	if (error != 0)
+		goto close_socket;
 	while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-		error = -errno;
+		error = errno == EAGAIN ? -ETIMEDOUT : -errno;
 		if (error != -EINTR)
 			goto close_socket;
 	}
@@ -76,7 +91,7 @@ close_socket:
 
 void rnic_link_init(struct rnic_link *link)
 {
-	*link = (struct rnic_link){.next_request_id = 1};
+	*link = (struct rnic_link){.next_request_id = 1, .answer_ms = RNIC_LINK_ANSWER_MS};
 	atomic_init(&link->lost, -ENODEV);
 	atomic_init(&link->fd, -1);
 	pthread_mutex_init(&link->lock, NULL);
@@ -93,7 +108,7 @@ int rnic_link_open(struct rnic_link *link, const char *socket_path)
 		if (error != 0)
 			return error;
 	}
-	fd = connect_to(socket_path == NULL ? path : socket_path);
+	fd = connect_to(socket_path == NULL ? path : socket_path, link->answer_ms);
 	if (fd < 0)
 		return fd;
 	error = socket_path == NULL ? check_peer(fd, path) : 0;
@@ -181,6 +196,8 @@ static int send_request(struct rnic_link *link, const struct rnic_call *call, ui
 		message.msg_controllen = CMSG_SPACE(sizeof(int));
 	}
 	while (sendmsg(atomic_load(&link->fd), &message, MSG_NOSIGNAL) < 0) {
+		if (errno == EAGAIN)
+			return -ETIMEDOUT;
 		if (errno != EINTR)
 			return errno == EPIPE || errno == ECONNRESET ? -ENODEV : -errno;
 	}
@@ -208,6 +225,29 @@ static void collect_fds(struct msghdr *header, struct message *message)
 	}
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Waits for the answer, or for the end of the connection. Signals do not prolong it. */
+static int wait_for_reply(const struct rnic_link *link)
+{
+	struct pollfd reply = {.fd = atomic_load(&link->fd), .events = POLLIN};
+	uint64_t deadline_ms = now_ms() + link->answer_ms;
+	int ready;
+
+	do {
+		uint64_t at_ms = now_ms();
+
+		ready = at_ms < deadline_ms ? poll(&reply, 1, (int)(deadline_ms - at_ms)) : 0;
+	} while (ready < 0 && errno == EINTR);
+	return ready > 0 ? 0 : -ETIMEDOUT;
+}
+
 static int receive_reply(struct rnic_link *link, struct message *message)
 {
 	struct iovec part = {.iov_base = message->bytes, .iov_len = sizeof(message->bytes)};
@@ -220,7 +260,15 @@ static int receive_reply(struct rnic_link *link, struct message *message)
 	};
 	ssize_t received;
 
+	int error;
+
 	message->fd_count = 0;
+	error = wait_for_reply(link);
+	if (error != 0) {
+		snprintf(refusal_reason, sizeof(refusal_reason),
+			 "the daemon has not answered for %u seconds", link->answer_ms / 1000);
+		return error;
+	}
 	do {
 		received = recvmsg(atomic_load(&link->fd), &header, MSG_CMSG_CLOEXEC);
 	} while (received < 0 && errno == EINTR);
@@ -299,6 +347,24 @@ int rnic_link_call(struct rnic_link *link, const struct rnic_call *call)
 	error = exchange(link, call);
 	pthread_mutex_unlock(&link->lock);
 	return error;
+}
+
+int rnic_link_call_for_fd(struct rnic_link *link, enum rnic_ctl_operation operation,
+			  const void *request, size_t request_bytes, void *reply,
+			  size_t reply_bytes, int *reply_fd)
+{
+	const struct rnic_call call = {
+		.operation = operation,
+		.request = request,
+		.request_bytes = request_bytes,
+		.request_fd = -1,
+		.reply = reply,
+		.reply_bytes = reply_bytes,
+		.reply_fds = reply_fd,
+		.reply_fd_count = 1,
+	};
+
+	return rnic_link_call(link, &call);
 }
 
 int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operation,

@@ -3,8 +3,8 @@
  * The control connection to the daemon: one request, one reply, under a lock. Owned by a context.
  *
  * The link is alive or lost, and once lost it stays lost: `lost` then holds the negative errno of
- * every further call. The daemon's end of the socket closing, a reply that breaks the protocol, and
- * fork() in the child lose it.
+ * every further call. The daemon's end of the socket closing, a reply that breaks the protocol, no
+ * reply for RNIC_LINK_ANSWER_MS, and fork() in the child lose it.
  */
 #ifndef RNIC_NATIVE_DAEMON_LINK_H
 #define RNIC_NATIVE_DAEMON_LINK_H
@@ -14,12 +14,19 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/*
+ * A daemon answers within milliseconds. One that is stopped, or hangs, is given up after so long:
+ * its late answer could not be told from that to a later request.
+ */
+#define RNIC_LINK_ANSWER_MS 30000
+
 struct rnic_link {
 	atomic_int lost; /* 0 while alive */
 	atomic_int fd;
 	pthread_mutex_t lock; /* one request at a time; guards what follows */
 	uint16_t version;     /* agreed on; 0 before HELLO is answered */
 	uint32_t next_request_id;
+	uint32_t answer_ms; /* RNIC_LINK_ANSWER_MS, but in tests */
 };
 
 /*
@@ -41,7 +48,10 @@ struct rnic_call {
 void rnic_link_init(struct rnic_link *link);
 void rnic_link_fini(struct rnic_link *link);
 
-/* Connects to the daemon at `socket_path`, NULL for the default. Returns 0 or a negative errno. */
+/*
+ * Connects to the daemon at `socket_path`, NULL for the default. Returns 0 or a negative errno;
+ * -ETIMEDOUT: it has accepted no connection for as long as an answer may take.
+ */
 int rnic_link_open(struct rnic_link *link, const char *socket_path);
 
 /* Closes the connection; the link is lost then. */
@@ -49,9 +59,15 @@ void rnic_link_close(struct rnic_link *link);
 
 /*
  * Sends a request and waits for its reply. Returns 0, the daemon's refusal (its reason is kept for
- * rnic_refusal_reason()), or the errno of a lost link.
+ * rnic_refusal_reason()), or the errno of a lost link: -ETIMEDOUT when the daemon has not answered
+ * in time, which also loses it.
  */
 int rnic_link_call(struct rnic_link *link, const struct rnic_call *call);
+
+/* Requests that are answered with one descriptor, the caller's, at `reply_fd`. */
+int rnic_link_call_for_fd(struct rnic_link *link, enum rnic_ctl_operation operation,
+			  const void *request, size_t request_bytes, void *reply,
+			  size_t reply_bytes, int *reply_fd);
 
 /* Requests whose payload is one handle and whose reply is empty. */
 int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operation,

@@ -11,20 +11,13 @@ int rnic_create_channel(struct rnic_context *context, struct rnic_channel **crea
 {
 	struct rnic_ctl_channel_reply reply;
 	int fd;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CREATE_CHANNEL,
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-		.reply_fds = &fd,
-		.reply_fd_count = 1,
-	};
 	struct rnic_channel *channel = malloc(sizeof(*channel));
 	int error;
 
 	if (channel == NULL)
 		return -ENOMEM;
-	error = rnic_link_call(&context->link, &call);
+	error = rnic_link_call_for_fd(&context->link, RNIC_CTL_CREATE_CHANNEL, NULL, 0, &reply,
+				      sizeof(reply), &fd);
 	if (error != 0) {
 		free(channel);
 		return error;
@@ -84,17 +77,8 @@ static int request_cq(struct rnic_cq *cq, uint32_t entries, uint32_t completion_
 	};
 	struct rnic_ctl_cq_reply reply;
 	int fd;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CREATE_CQ,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-		.reply_fds = &fd,
-		.reply_fd_count = 1,
-	};
-	int error = rnic_link_call(&cq->context->link, &call);
+	int error = rnic_link_call_for_fd(&cq->context->link, RNIC_CTL_CREATE_CQ, &request,
+					  sizeof(request), &reply, sizeof(reply), &fd);
 
 	if (error != 0)
 		return error;
@@ -148,22 +132,13 @@ int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries)
 	const struct rnic_ctl_resize_cq request = {.cq = cq->handle, .entries = entries};
 	struct rnic_ctl_cq_reply reply;
 	int fd;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_RESIZE_CQ,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-		.reply_fds = &fd,
-		.reply_fd_count = 1,
-	};
 	int error;
 
 	if (entries == 0 || entries > cq->context->device.max_cqe)
 		return -EINVAL;
 	rnic_spinlock_lock(&cq->lock);
-	error = rnic_link_call(&cq->context->link, &call);
+	error = rnic_link_call_for_fd(&cq->context->link, RNIC_CTL_RESIZE_CQ, &request,
+				      sizeof(request), &reply, sizeof(reply), &fd);
 	if (error == 0) {
 		error = adopt_region(cq, &reply, fd);
 		close(fd);

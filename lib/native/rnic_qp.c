@@ -59,17 +59,8 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_
 	};
 	struct rnic_ctl_create_qp_reply reply;
 	int fd;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CREATE_QP,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-		.reply_fds = &fd,
-		.reply_fd_count = 1,
-	};
-	int error = rnic_link_call(&qp->context->link, &call);
+	int error = rnic_link_call_for_fd(&qp->context->link, RNIC_CTL_CREATE_QP, &request,
+					  sizeof(request), &reply, sizeof(reply), &fd);
 
 	if (error != 0)
 		return error;

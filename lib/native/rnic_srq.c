@@ -35,17 +35,8 @@ static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
 	};
 	struct rnic_ctl_create_srq_reply reply;
 	int fd;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CREATE_SRQ,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-		.reply_fds = &fd,
-		.reply_fd_count = 1,
-	};
-	int error = rnic_link_call(&srq->context->link, &call);
+	int error = rnic_link_call_for_fd(&srq->context->link, RNIC_CTL_CREATE_SRQ, &request,
+					  sizeof(request), &reply, sizeof(reply), &fd);
 
 	if (error != 0)
 		return error;

@@ -279,7 +279,6 @@ static int memory_fetch_add(struct client_region *region, uint64_t offset, uint6
 }
 
 static const struct client_memory_ops memory_ops = {
-	.mode = "script",
 	.read = memory_read,
 	.write = memory_write,
 	.compare_swap = memory_compare_swap,

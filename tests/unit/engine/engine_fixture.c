@@ -87,7 +87,6 @@ static int flat_fetch_add(struct client_region *region, uint64_t offset, uint64_
 }
 
 static const struct client_memory_ops flat_ops = {
-	.mode = "flat",
 	.read = flat_read,
 	.write = flat_write,
 	.compare_swap = flat_compare_swap,

@@ -66,7 +66,6 @@ static int memory_fetch_add(struct client_region *region, uint64_t offset, uint6
 }
 
 static const struct client_memory_ops memory_ops = {
-	.mode = "bench",
 	.write = memory_write,
 	.compare_swap = memory_compare_swap,
 	.fetch_add = memory_fetch_add,

@@ -304,6 +304,34 @@ static void a_long_flush_keeps_the_order(void **state)
 	fixture_destroy(fixture);
 }
 
+/* Memory that is written at once does not overtake memory that is written with the batch. */
+static void bytes_are_seen_in_order(void **state)
+{
+	const uint8_t untouched[SEND_BYTES] = {0};
+
+	(void)state;
+	bench_receive(&bench, bench_write(&bench, PSN, GOOD_AT, SEND_BYTES));
+	assert_memory_equal(bench.memory + GOOD_AT, untouched, SEND_BYTES);
+	bench.region.direct = true;
+	bench_receive(&bench, bench_write(&bench, PSN + 1, GOOD_AT + SEND_BYTES, SEND_BYTES));
+	assert_memory_equal(bench.memory + GOOD_AT, bench.payload, SEND_BYTES);
+	assert_memory_equal(bench.memory + GOOD_AT + SEND_BYTES, bench.payload, SEND_BYTES);
+}
+
+/* Nor is it written when what comes before it could not be. */
+static void bytes_behind_a_failure_are_not_seen(void **state)
+{
+	const uint8_t untouched[SEND_BYTES] = {0};
+
+	(void)state;
+	bench_receive(&bench, bench_write(&bench, PSN, GONE_AT, SEND_BYTES));
+	bench.region.direct = true;
+	bench_receive(&bench, bench_write(&bench, PSN + 1, GOOD_AT, SEND_BYTES));
+	bench_flush(&bench);
+	assert_memory_equal(bench.memory + GOOD_AT, untouched, SEND_BYTES);
+	assert_int_equal(bench.qp->state, RNIC_QP_STATE_ERR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest received[] = {
@@ -315,6 +343,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_entry_under_way_is_flushed_for_an_earlier_one,
 						start, stop),
 		cmocka_unit_test_setup_teardown(a_deregistration_settles_first, start, stop),
+		cmocka_unit_test_setup_teardown(bytes_are_seen_in_order, start, stop),
+		cmocka_unit_test_setup_teardown(bytes_behind_a_failure_are_not_seen, start, stop),
 	};
 	const struct CMUnitTest answered[] = {
 		cmocka_unit_test(an_unsignaled_read_stays_silent),

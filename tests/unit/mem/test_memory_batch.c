@@ -52,7 +52,6 @@ static uint32_t fake_read(const struct memory_transfer *transfers, uint32_t coun
 }
 
 static const struct client_memory_ops fake_ops = {
-	.mode = "fake",
 	.read = fake_read,
 	.write = fake_write,
 };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +48,11 @@ static int open_memory(pid_t pid)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
+static int open_process(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
 static int start_child(void **state, enum way way)
 {
 	struct child *child = calloc(1, sizeof(*child));
@@ -74,7 +80,7 @@ static int start_child(void **state, enum way way)
 	child->hold = hold[1];
 	mem_fd = way == ONLY_PROCESS_VM ? -1 : open_memory(child->pid);
 	*state = child;
-	ret = remote_process_init(&child->process, child->pid, mem_fd);
+	ret = remote_process_init(&child->process, child->pid, open_process(child->pid), mem_fd);
 	child->is_refused = ret == -EPERM && way == ONLY_PROCESS_VM;
 	if (child->is_refused) {
 		child->process.mem_fd = -1;
@@ -260,8 +266,9 @@ static void a_batch_is_measured(void **state)
 	started = now_ns();
 	for (uint32_t round = 0; round < 200; round++)
 		assert_int_equal(ops->write(transfers, BATCH, &error), BATCH);
-	print_message("%s: 16 x 4 KiB one by one %.1f GB/s, batched %.1f GB/s\n",
-		      remote_process_mode(&child->process),
+	print_message("process_vm %d, descriptor %d: 16 x 4 KiB one by one %.1f GB/s, batched %.1f "
+		      "GB/s\n",
+		      child->process.has_process_vm, child->process.mem_fd >= 0,
 		      200.0 * sizeof(bytes) / (double)single_ns,
 		      200.0 * sizeof(bytes) / (double)(now_ns() - started));
 }
@@ -275,10 +282,10 @@ static void what_is_no_process_memory_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(pipes), 0);
-	assert_int_equal(remote_process_init(&process, getpid(), pipes[1]), -EINVAL);
-	assert_int_equal(remote_process_init(&process, getpid(), file), -EINVAL);
-	assert_int_equal(remote_process_init(&process, getpid(), read_only), -EINVAL);
-	assert_int_equal(remote_process_init(&process, 0, -1), -EPERM);
+	assert_int_equal(remote_process_init(&process, getpid(), -1, pipes[1]), -EINVAL);
+	assert_int_equal(remote_process_init(&process, getpid(), -1, file), -EINVAL);
+	assert_int_equal(remote_process_init(&process, getpid(), -1, read_only), -EINVAL);
+	assert_int_equal(remote_process_init(&process, getpid(), -1, -1), -EPERM);
 	close(pipes[0]);
 	close(pipes[1]);
 	close(file);
@@ -312,6 +319,29 @@ static void on_demand_asks_the_pages(void **state)
 	assert_int_equal(error, -EFAULT);
 }
 
+/* The number of a client that has ended means another process now: ours, which it must not reach.
+ */
+static void a_number_used_again_is_not_believed(void **state)
+{
+	struct child *child = *state;
+	uint8_t bytes[8] = {0};
+	struct memory_transfer transfer = {&child->region.region, 0, bytes, sizeof(bytes)};
+	int error = 0;
+
+	if (child->is_refused)
+		skip();
+	end_child(child);
+	child->process.pid = getpid();
+	memset(area, 0x77, sizeof(bytes));
+	assert_int_equal(child->region.region.ops->read(&transfer, 1, &error), 0);
+	assert_int_equal(error, -ESRCH);
+	assert_int_equal(bytes[0], 0);
+	error = 0;
+	assert_int_equal(child->region.region.ops->write(&transfer, 1, &error), 0);
+	assert_int_equal(error, -ESRCH);
+	assert_int_equal(area[0], 0x77);
+}
+
 static void a_range_that_wraps_is_refused(void **state)
 {
 	struct remote_process process = {.mem_fd = -1};
@@ -337,6 +367,7 @@ int main(void)
 		EACH_WAY(an_ended_process_is_gone),
 		EACH_WAY(a_batch_is_measured),
 		EACH_WAY(on_demand_asks_the_pages),
+		EACH_WAY(a_number_used_again_is_not_believed),
 		cmocka_unit_test(what_is_no_process_memory_is_refused),
 		cmocka_unit_test(a_range_that_wraps_is_refused),
 	};

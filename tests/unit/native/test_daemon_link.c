@@ -27,6 +27,7 @@ enum answer {
 	ANSWER_OTHER_ID,
 	ANSWER_SHORT,
 	ANSWER_DESCRIPTOR,
+	ANSWER_NONE,
 };
 
 struct daemon {
@@ -85,6 +86,8 @@ static void *serve_one(void *argument)
 	case ANSWER_DESCRIPTOR:
 		send_with_descriptor(daemon->fd, &reply);
 		return NULL;
+	case ANSWER_NONE:
+		return NULL;
 	case ANSWER_REFUSAL:
 		refuse(&reply, -ENOSPC);
 		break;
@@ -128,6 +131,7 @@ static void connect_pair(struct rnic_link *link, struct daemon *daemon)
 	atomic_store(&link->fd, fds[0]);
 	atomic_store(&link->lost, 0);
 	link->version = 1;
+	link->answer_ms = 2000;
 	daemon->fd = fds[1];
 }
 
@@ -147,6 +151,7 @@ static void test_answers(void **state)
 		{ANSWER_OTHER_ID, -EIO, -EIO, ""},
 		{ANSWER_SHORT, -EIO, -EIO, ""},
 		{ANSWER_DESCRIPTOR, -EIO, -EIO, ""},
+		{ANSWER_NONE, -ETIMEDOUT, -ETIMEDOUT, "the daemon has not answered for 2 seconds"},
 	};
 
 	(void)state;

@@ -33,6 +33,7 @@ struct fixture {
 	struct qp qp;
 	int peer_fd;
 	int channel_fd;
+	int async_fd;
 };
 
 static struct fixture fixture;
@@ -74,8 +75,10 @@ static int set_up(void **state)
 	f->session = session_create(&f->set, sockets[0], 1, 1);
 	assert_non_null(f->session);
 	assert_int_equal(session_open_regions(f->session, fds), 0);
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 3; i++)
 		close(fds[i]);
+	f->async_fd = fds[3];
+	assert_int_equal(fcntl(f->async_fd, F_SETFL, O_NONBLOCK), 0);
 	create_cq(f);
 	f->session_qp.session = f->session;
 	f->session_qp.handle = (struct rnic_handle){5, 1};
@@ -93,6 +96,7 @@ static int tear_down(void **state)
 	session_set_fini(&f->set);
 	close(f->peer_fd);
 	close(f->channel_fd);
+	close(f->async_fd);
 	return 0;
 }
 
@@ -218,11 +222,64 @@ static void test_one_event_for_many_completions(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Port events reach whoever has a pipe; of a full one it is the last state that is told. */
+static void test_port_events(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_event_record record;
+	uint32_t written = 0;
+
+	delivery_port_event(&f->set, RNIC_EVENT_PORT_ERR);
+	assert_int_equal(read(f->async_fd, &record, sizeof(record)), sizeof(record));
+	assert_int_equal(record.type, RNIC_EVENT_PORT_ERR);
+	assert_int_equal(record.slot, 1);
+	while (!f->session->async_pipe.is_full && written++ < 100000)
+		delivery_port_event(&f->set, RNIC_EVENT_GID_CHANGE);
+	assert_true(f->session->async_pipe.is_full);
+	delivery_port_event(&f->set, RNIC_EVENT_PORT_ACTIVE);
+	delivery_port_event(&f->set, RNIC_EVENT_PORT_ERR);
+	while (read(f->async_fd, &record, sizeof(record)) == sizeof(record))
+		assert_int_equal(record.type, RNIC_EVENT_GID_CHANGE);
+	delivery_retry(f->session);
+	assert_int_equal(read(f->async_fd, &record, sizeof(record)), sizeof(record));
+	assert_int_equal(record.type, RNIC_EVENT_PORT_ERR);
+	assert_int_equal(read(f->async_fd, &record, sizeof(record)), sizeof(record));
+	assert_int_equal(record.type, RNIC_EVENT_GID_CHANGE);
+	assert_true(read(f->async_fd, &record, sizeof(record)) < 0);
+}
+
+/* A connection that says nothing is ended in time, and one that said HELLO is not. */
+static void test_silent_connections_end(void **state)
+{
+	struct fixture *f = *state;
+	int sockets[2];
+	char byte;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+	f->session->has_greeted = true;
+	f->set.silent_count--;
+	f->set.client_count++;
+	f->set.now_ns = 1000;
+	assert_int_equal(session_set_next_deadline_ns(&f->set), UINT64_MAX);
+	assert_non_null(session_create(&f->set, sockets[0], 1, 1));
+	f->set.now_ns = session_set_next_deadline_ns(&f->set) - 1;
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.session_count, 2);
+	f->set.now_ns++;
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.session_count, 1);
+	assert_int_equal(session_set_next_deadline_ns(&f->set), UINT64_MAX);
+	assert_int_equal(read(sockets[1], &byte, 1), 0);
+	close(sockets[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_completion_reaches_the_ring),
 		TEST(test_full_ring_refuses_until_polled),
+		TEST(test_port_events),
+		TEST(test_silent_connections_end),
 		TEST(test_lying_consumer_breaks_the_session),
 		TEST(test_arming),
 		TEST(test_one_event_for_many_completions),
