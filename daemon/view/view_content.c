@@ -11,6 +11,9 @@
 #define VIEW_PATH_BYTES 192
 #define VIEW_TEXT_BYTES 128
 
+/* Paths in the view are relative to it. */
+#define RELATIVE(path) (&(path)[1])
+
 /* What an unprivileged process may have at /dev: a character device that can be opened. */
 #define VIEW_NULL_DEVICE "/dev/null"
 #define VIEW_NULL_NUMBER "1:3"
@@ -73,7 +76,7 @@ static void view_guid(struct view_builder *builder, const char *name, uint64_t g
 
 static void view_device(struct view_builder *builder, const struct rnic_device_attributes *device)
 {
-	view_enter(builder, "%s/%s", RNIC_VIEW_INFINIBAND + 1, device->name);
+	view_enter(builder, "%s/%s", RELATIVE(RNIC_VIEW_INFINIBAND), device->name);
 	view_add(builder, VIEW_TEXT, "node_type", "1: CA\n");
 	view_guid(builder, "node_guid", device->node_guid);
 	view_guid(builder, "sys_image_guid", device->node_guid);
@@ -82,16 +85,16 @@ static void view_device(struct view_builder *builder, const struct rnic_device_a
 	view_add(builder, VIEW_TEXT, "hca_type", "rnicd\n");
 	view_add(builder, VIEW_TEXT, "board_id", "rnicd\n");
 	view_add(builder, VIEW_TEXT, "node_desc", "%s\n", device->name);
-	view_enter(builder, "%s/%s/device", RNIC_VIEW_INFINIBAND + 1, device->name);
+	view_enter(builder, "%s/%s/device", RELATIVE(RNIC_VIEW_INFINIBAND), device->name);
 	view_add(builder, VIEW_TEXT, "numa_node", "-1\n");
-	view_enter(builder, "%s/%s/device/net", RNIC_VIEW_INFINIBAND + 1, device->name);
+	view_enter(builder, "%s/%s/device/net", RELATIVE(RNIC_VIEW_INFINIBAND), device->name);
 	view_add(builder, VIEW_LINK, device->netdev, "/sys/class/net/%s", device->netdev);
 }
 
 static void view_port(struct view_builder *builder, const struct rnic_device_attributes *device,
 		      const struct rnic_ctl_port_reply *port)
 {
-	const char *root = RNIC_VIEW_INFINIBAND + 1;
+	const char *root = RELATIVE(RNIC_VIEW_INFINIBAND);
 	bool is_active = port->state == RNIC_PORT_ACTIVE;
 
 	view_enter(builder, "%s/%s/ports", root, device->name);
@@ -124,7 +127,7 @@ static void view_gids(struct view_builder *builder, const struct view_facts *fac
 {
 	static const char *const attributes[] = {"types", "ndevs"};
 	const char *texts[] = {"RoCE v2", facts->device->netdev};
-	const char *root = RNIC_VIEW_INFINIBAND + 1;
+	const char *root = RELATIVE(RNIC_VIEW_INFINIBAND);
 	const char *device = facts->device->name;
 	char name[16];
 
@@ -150,7 +153,8 @@ static void view_pkeys(struct view_builder *builder, const struct view_facts *fa
 {
 	char name[16];
 
-	view_enter(builder, "%s/%s/ports/1/pkeys", RNIC_VIEW_INFINIBAND + 1, facts->device->name);
+	view_enter(builder, "%s/%s/ports/1/pkeys", RELATIVE(RNIC_VIEW_INFINIBAND),
+		   facts->device->name);
 	for (uint32_t i = 0; i < facts->device->pkey_count && i < RNIC_PKEYS_MAX; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		view_add(builder, VIEW_TEXT, name, "0x%04x\n", facts->pkeys->pkeys[i]);
@@ -159,9 +163,9 @@ static void view_pkeys(struct view_builder *builder, const struct view_facts *fa
 
 static void view_uverbs(struct view_builder *builder, const struct rnic_device_attributes *device)
 {
-	view_enter(builder, "%s", RNIC_VIEW_INFINIBAND_VERBS + 1);
+	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_INFINIBAND_VERBS));
 	view_add(builder, VIEW_TEXT, "abi_version", "%d\n", VIEW_UVERBS_ABI);
-	view_enter(builder, "%s/uverbs0", RNIC_VIEW_INFINIBAND_VERBS + 1);
+	view_enter(builder, "%s/uverbs0", RELATIVE(RNIC_VIEW_INFINIBAND_VERBS));
 	view_add(builder, VIEW_TEXT, "abi_version", "1\n");
 	view_add(builder, VIEW_TEXT, "ibdev", "%s\n", device->name);
 	view_add(builder, VIEW_TEXT, "dev", VIEW_NULL_NUMBER "\n");
@@ -171,7 +175,7 @@ static void view_uverbs(struct view_builder *builder, const struct rnic_device_a
 static void view_dev(struct view_builder *builder)
 {
 	view_enter(builder, "dev");
-	view_enter(builder, "%s", RNIC_VIEW_DEV + 1);
+	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_DEV));
 	view_add(builder, VIEW_LINK, "uverbs0", VIEW_NULL_DEVICE);
 	view_add(builder, VIEW_LINK, "rdma_cm", VIEW_NULL_DEVICE);
 }
@@ -182,7 +186,7 @@ int view_content(const struct view_facts *facts, view_visit *visit, void *contex
 
 	view_enter(&builder, "sys");
 	view_enter(&builder, "sys/class");
-	view_enter(&builder, "%s", RNIC_VIEW_INFINIBAND + 1);
+	view_enter(&builder, "%s", RELATIVE(RNIC_VIEW_INFINIBAND));
 	view_device(&builder, facts->device);
 	view_port(&builder, facts->device, facts->port);
 	view_gids(&builder, facts);
@@ -196,5 +200,5 @@ void view_counter_path(const struct rnic_device_attributes *device, const char *
 		       const char *name, char path[VIEW_COUNTER_PATH_BYTES])
 {
 	snprintf(path, VIEW_COUNTER_PATH_BYTES, "%s/%.40s/ports/1/%.16s/%.64s",
-		 RNIC_VIEW_INFINIBAND + 1, device->name, folder, name);
+		 RELATIVE(RNIC_VIEW_INFINIBAND), device->name, folder, name);
 }
