@@ -307,7 +307,7 @@ bool device_turn(struct device *device, uint64_t now_ns)
 		engine_tick(&device->engine, now_ns);
 	done += session_set_take_work(&device->sessions);
 	done += transmit_run(&device->transmit, now_ns);
-	session_set_deliver(&device->sessions);
+	session_set_deliver(&device->sessions, done > 0);
 	session_set_reap(&device->sessions);
 	if (device->sessions.session_count < session_count)
 		device_view_hasten(&device->view, now_ns);

@@ -96,6 +96,10 @@ enum {
 	/* A connection that has not said HELLO by then is ended: it holds one of LIMIT_SESSIONS. */
 	LIMIT_HELLO_MS = 10000,
 
+	/* How long a busy loop lets completions wait for a client that sleeps for them: waking it
+	 * for each would take the time that the traffic needs. */
+	LIMIT_POLL_WAKE_NS = 100000,
+
 	/* What one client may have. The device's limits above are for all together. */
 	LIMIT_SESSIONS = 4096,
 	LIMIT_SESSION_PDS = 4096,

@@ -12,7 +12,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int64_t delivery_used(struct session_cq *cq)
 {
@@ -89,6 +93,10 @@ static void delivery_write(struct session_set *set, struct session_cq *cq,
 		.service_level = completion->service_level,
 	};
 	rnic_index_publish(&region->producer, ++cq->producer);
+	if (!cq->session->has_news) {
+		cq->session->has_news = true;
+		cq->session->news_ns = set->now_ns;
+	}
 }
 
 bool delivery_completion(void *context, struct cq *engine_cq, const struct completion *completion)
@@ -208,7 +216,19 @@ void delivery_port_event(struct session_set *set, enum rnic_async_event_type typ
 	}
 }
 
-void delivery_run(struct session_set *set)
+/* Wakes who sleeps in a poll of an empty queue of `session`, now or in a later turn. */
+static void delivery_wake_poller(struct session_set *set, struct session *session, bool is_busy)
+{
+	struct rnic_shared_index *poll_waits = &session_region(session)->poll_waits;
+
+	if (is_busy && set->now_ns - session->news_ns < LIMIT_POLL_WAKE_NS)
+		return;
+	session->has_news = false;
+	if (rnic_wake_take(poll_waits))
+		syscall(SYS_futex, &poll_waits->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void delivery_run(struct session_set *set, bool is_busy)
 {
 	struct list *node;
 
@@ -230,6 +250,8 @@ void delivery_run(struct session_set *set)
 		struct session *session = list_entry(node, struct session, node);
 		struct event_pipe *pipe = &session->async_pipe;
 
+		if (session->has_news && !session->is_broken)
+			delivery_wake_poller(set, session, is_busy);
 		if (pipe->write_fd >= 0 && !pipe->is_full && !list_is_empty(&pipe->waiting))
 			delivery_flush_pipe(session, pipe);
 	}

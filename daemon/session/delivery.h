@@ -40,9 +40,12 @@ int64_t delivery_used(struct session_cq *cq);
 /* For listings: entries not polled (0 when the client's index lies), and how the CQ is armed. */
 uint32_t delivery_peek(const struct session_cq *cq, uint32_t *armed);
 
-/* Wakes the clients whose CQs were armed and written to, and writes the events that pipes have room
- * for. */
-void delivery_run(struct session_set *set);
+/*
+ * Wakes the clients whose CQs were armed and written to, and writes the events that pipes have room
+ * for. Clients that sleep in a poll are woken too, but while the loop `is_busy` only after
+ * LIMIT_POLL_WAKE_NS: the caller calls again, and once without `is_busy` before it sleeps.
+ */
+void delivery_run(struct session_set *set, bool is_busy);
 
 /* The client may have read from its pipes that were full: writes what waits. */
 void delivery_retry(struct session *session);

@@ -168,6 +168,8 @@ struct session {
 	struct event_source port_events;
 	uint32_t doorbell_consumer;
 	uint32_t doorbells_lost; /* as last seen */
+	bool has_news;		 /* completions that a sleeping poller was not woken for */
+	uint64_t news_ns;	 /* when the first of them was written */
 
 	bool has_process; /* its own address space can be reached */
 	struct remote_process process;

@@ -120,10 +120,10 @@ bool session_set_has_work(const struct session_set *set)
 	return false;
 }
 
-void session_set_deliver(struct session_set *set)
+void session_set_deliver(struct session_set *set, bool is_busy)
 {
 	intake_run_reviews(set);
-	delivery_run(set);
+	delivery_run(set, is_busy);
 }
 
 void session_set_announce_sleep(struct session_set *set)

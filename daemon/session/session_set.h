@@ -82,8 +82,9 @@ uint32_t session_set_take_work(struct session_set *set);
 /* Whether a queue still holds entries that could be taken at once, or a session is to be ended. */
 bool session_set_has_work(const struct session_set *set);
 
-/* Lets clients know of what completed in this turn: wakes those that asked for it. */
-void session_set_deliver(struct session_set *set);
+/* Lets clients know of what completed in this turn: wakes those that asked for it. `is_busy` as for
+ * delivery_run(). */
+void session_set_deliver(struct session_set *set, bool is_busy);
 
 /* Before sleeping: asks all clients to ring. The caller takes work once more before it sleeps. */
 void session_set_announce_sleep(struct session_set *set);

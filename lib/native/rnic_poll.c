@@ -3,27 +3,56 @@
 #include "shm/ring.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 /*
  * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From
- * the first of these counts on it yields at every poll, from the second on it naps: a core that
- * looks idle is where the scheduler puts a daemon, which a core full of yields is not. At every
- * multiple of the third it looks whether the daemon still lives, which costs a system call.
+ * the first of these counts on it yields at every poll, from the second on it naps until the daemon
+ * wakes it: a core that looks idle is where the scheduler puts a daemon, which a core full of
+ * yields is not. At every multiple of the third it looks whether the daemon still lives, which
+ * costs a system call. A nap is short enough for callers that have other things to do between two
+ * polls.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
-#define EMPTY_POLLS_BEFORE_NAP	     256
+#define EMPTY_POLLS_BEFORE_NAP	     16
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 #define NAP_NS			     20000
 
-static void let_others_run(uint32_t empty_polls)
+/* The region is the queue's own only under its lock: resizing replaces it. */
+static bool is_empty(struct rnic_cq *cq)
 {
-	const struct timespec nap = {.tv_nsec = NAP_NS};
+	bool result;
 
+	rnic_spinlock_lock(&cq->lock);
+	result = rnic_index_load(&cq->region->producer) == cq->consumer;
+	rnic_spinlock_unlock(&cq->lock);
+	return result;
+}
+
+/*
+ * Other threads that nap share the flag: withdrawing it may cost them the rest of their nap, and
+ * leaving it would cost the daemon a system call for nobody.
+ */
+static void nap(struct rnic_cq *cq)
+{
+	const struct timespec longest = {.tv_nsec = NAP_NS};
+	struct rnic_shared_index *poll_waits = &cq->context->session->poll_waits;
+
+	rnic_wake_announce(poll_waits);
+	if (is_empty(cq))
+		syscall(SYS_futex, &poll_waits->value, FUTEX_WAIT, 1, &longest, NULL, 0);
+	rnic_wake_withdraw(poll_waits);
+}
+
+static void let_others_run(struct rnic_cq *cq, uint32_t empty_polls)
+{
 	if (empty_polls >= EMPTY_POLLS_BEFORE_NAP)
-		nanosleep(&nap, NULL);
+		nap(cq);
 	else if (empty_polls >= EMPTY_POLLS_BEFORE_YIELD)
 		sched_yield();
 }
@@ -137,6 +166,6 @@ int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion 
 	else if (empty_polls % EMPTY_POLLS_PER_HANGUP_CHECK == 0)
 		rnic_link_check(&cq->context->link);
 	else
-		let_others_run(empty_polls);
+		let_others_run(cq, empty_polls);
 	return rnic_context_lost(cq->context);
 }

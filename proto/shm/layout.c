@@ -30,13 +30,14 @@ RNIC_AT(struct rnic_cq_control, consumer, 0);
 RNIC_AT(struct rnic_cq_control, armed, 4);
 RNIC_AT(struct rnic_cq_control, reserved, 8);
 
-RNIC_SIZE(struct rnic_session_region, 1065216);
+RNIC_SIZE(struct rnic_session_region, 1065280);
 RNIC_AT(struct rnic_session_region, header, 0);
 RNIC_AT(struct rnic_session_region, doorbell_producer, 64);
 RNIC_AT(struct rnic_session_region, doorbells_lost, 128);
 RNIC_AT(struct rnic_session_region, need_wakeup, 192);
-RNIC_AT(struct rnic_session_region, doorbells, 256);
-RNIC_AT(struct rnic_session_region, cqs, 16640);
+RNIC_AT(struct rnic_session_region, poll_waits, 256);
+RNIC_AT(struct rnic_session_region, doorbells, 320);
+RNIC_AT(struct rnic_session_region, cqs, 16704);
 
 RNIC_SIZE(struct rnic_status_region, 20608);
 RNIC_AT(struct rnic_status_region, header, 0);

@@ -74,6 +74,7 @@ struct rnic_session_region {
 	struct rnic_shared_index doorbell_producer; /* client writes */
 	struct rnic_shared_index doorbells_lost;    /* client writes: times the ring was full */
 	struct rnic_shared_index need_wakeup;	    /* wake flag: daemon sets, client takes */
+	struct rnic_shared_index poll_waits; /* wake flag, a futex: client sets, daemon takes */
 	_Atomic uint32_t doorbells[RNIC_DOORBELL_SLOTS]; /* client writes: RNIC_DOORBELL() */
 	struct rnic_cq_control cqs[RNIC_SESSION_CQS_MAX];
 };

@@ -197,7 +197,7 @@ static void test_arming(void **state)
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		f->control->armed = cases[i].armed;
 		assert_true(complete(f, i, cases[i].is_solicited, cases[i].status));
-		delivery_run(&f->set);
+		delivery_run(&f->set, false);
 		assert_int_equal(events_read(f), cases[i].events);
 		if (cases[i].events != 0)
 			assert_int_equal(f->control->armed, RNIC_CQ_UNARMED);
@@ -215,9 +215,38 @@ static void test_one_event_for_many_completions(void **state)
 	f->control->armed = RNIC_CQ_ARMED_ANY;
 	for (uint64_t i = 0; i < ENTRIES; i++)
 		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
-	delivery_run(&f->set);
-	delivery_run(&f->set);
+	delivery_run(&f->set, false);
+	delivery_run(&f->set, false);
 	assert_int_equal(events_read(f), 1);
+}
+
+/* Who sleeps in a poll is woken once, and not for each completion while the loop is busy. */
+static void test_waking_of_a_sleeping_poller(void **state)
+{
+	static const struct {
+		bool completes;
+		bool is_busy;
+		uint64_t now_ns;
+		bool is_taken;
+	} steps[] = {
+		{false, false, 0, false}, /* for nothing */
+		{true, true, 0, false},
+		{true, true, LIMIT_POLL_WAKE_NS - 1, false}, /* the first one counts */
+		{false, true, LIMIT_POLL_WAKE_NS, true},
+		{false, false, 0, false}, /* woken for both */
+		{true, false, 0, true},
+	};
+	struct fixture *f = *state;
+	_Atomic uint32_t *poll_waits = &session_region(f->session)->poll_waits.value;
+
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		f->set.now_ns = steps[i].now_ns;
+		*poll_waits = 1;
+		if (steps[i].completes)
+			assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+		delivery_run(&f->set, steps[i].is_busy);
+		assert_int_equal(*poll_waits, steps[i].is_taken ? 0 : 1);
+	}
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -283,6 +312,7 @@ int main(void)
 		TEST(test_lying_consumer_breaks_the_session),
 		TEST(test_arming),
 		TEST(test_one_event_for_many_completions),
+		TEST(test_waking_of_a_sleeping_poller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
