@@ -19,7 +19,7 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 	struct completion completion = {
 		.wr_id = work->wr_id,
 		.qp = qp,
-		.byte_count = kind->has_response && status == RNIC_WC_SUCCESS ? work->length : 0,
+		.byte_count = kind->has_result && status == RNIC_WC_SUCCESS ? work->length : 0,
 		.vendor_error = status == RNIC_WC_SUCCESS ? 0 : verdict,
 		.retired = queue->retired + 1,
 		.status = (uint8_t)status,
@@ -232,7 +232,9 @@ static enum verdict scatter(struct engine *engine, struct qp *qp, uint32_t offse
 	return verdict;
 }
 
-/* Whether the payload is that of packet `index` of the READ, whose last ends its request's answer.
+/*
+ * Whether the payload is that of packet `index` of the READ, whose last ends its request's answer.
+ * FLUSH and ATOMIC WRITE are answered like a READ of no bytes.
  */
 static bool is_expected_response(const struct qp *qp, const struct work *work, uint32_t index,
 				 const struct rnic_packet *packet)
@@ -241,10 +243,17 @@ static bool is_expected_response(const struct qp *qp, const struct work *work, u
 	bool claims_end = packet->row->position == RNIC_POSITION_LAST ||
 			  packet->row->position == RNIC_POSITION_ONLY;
 	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
-	uint64_t left = work->length - offset;
+	uint64_t left = work_kind(work)->has_result ? work->length - offset : 0;
 
 	return claims_end == is_end &&
 	       packet->payload_bytes == (left < qp->path_mtu_bytes ? left : qp->path_mtu_bytes);
+}
+
+/* Whether it is answered by an atomic acknowledgement, not by READ responses. */
+static bool is_atomic(const struct work_kind *kind)
+{
+	return kind->operation == RNIC_OPERATION_COMPARE_SWAP ||
+	       kind->operation == RNIC_OPERATION_FETCH_ADD;
 }
 
 /*
@@ -254,7 +263,7 @@ static bool is_expected_response(const struct qp *qp, const struct work *work, u
 static bool reach_response(struct engine *engine, struct qp *qp, const struct rnic_packet *packet,
 			   bool is_read)
 {
-	uint8_t operation;
+	const struct work_kind *kind;
 
 	if (!acknowledge_before(engine, qp, packet->psn)) {
 		go_back(engine, qp);
@@ -262,9 +271,8 @@ static bool reach_response(struct engine *engine, struct qp *qp, const struct rn
 	}
 	if (packet->row->headers & RNIC_HEADER_AETH)
 		credits_learn(engine, qp, packet->aeth.syndrome);
-	operation = work_kind(oldest_work(qp))->operation;
-	if (work_kind(oldest_work(qp))->has_response &&
-	    is_read == (operation == RNIC_OPERATION_READ_REQUEST))
+	kind = work_kind(oldest_work(qp));
+	if (kind->has_response && is_read != is_atomic(kind))
 		return true;
 	requester_fail(engine, qp, VERDICT_BAD_RESPONSE);
 	return false;

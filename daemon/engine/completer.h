@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The completer: responses become progress and completions (IBTA 1.4, 9.7.5.1.2, 9.7.5.2).
- * Acknowledgements are cumulative: one for a PSN stands for all before it, except for READs and
- * atomics, whose answer must itself arrive.
+ * Acknowledgements are cumulative: one for a PSN stands for all before it, except for what is
+ * answered otherwise (READ, atomic, FLUSH, ATOMIC WRITE): that answer must itself arrive.
  */
 #ifndef DAEMON_ENGINE_COMPLETER_H
 #define DAEMON_ENGINE_COMPLETER_H

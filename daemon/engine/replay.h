@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The responder's memory of READs and atomics: those still to be answered, and those answered, kept
- * so that a duplicate gets the same answer (IBTA 1.4, 9.4.5 and 9.7.5.1: an atomic executes once).
+ * The responder's memory of READs, atomics, FLUSHes and ATOMIC WRITEs: those still to be answered,
+ * and those answered, kept so that a duplicate gets the same answer (IBTA 1.4, 9.4.5 and 9.7.5.1:
+ * an atomic executes once).
  *
  * A ring of max_dest_rd_atomic slots ordered by PSN; a new request evicts the oldest, if it was
  * answered.
@@ -26,13 +27,13 @@ struct replay_answer {
 
 struct replay {
 	struct rnic_psn psn;
-	uint32_t packets; /* PSNs that the answer takes: 1 for an atomic */
+	uint32_t packets; /* PSNs that the answer takes: 1 unless it is a READ */
 	uint32_t rkey;
 	uint64_t address;
 	uint32_t length;
 	uint32_t msn;	   /* of this request */
 	uint64_t original; /* atomic: the value before */
-	bool is_atomic;
+	uint8_t operation; /* enum rnic_operation */
 	bool is_pending; /* `answer` is not yet built to its end */
 	bool is_repeat;	 /* it was answered in full before: may be evicted even when pending */
 	struct replay_answer answer;

@@ -17,7 +17,32 @@ static const struct {
 	[RNIC_OPERATION_READ_REQUEST] = {true, RNIC_ACCESS_REMOTE_READ},
 	[RNIC_OPERATION_COMPARE_SWAP] = {true, RNIC_ACCESS_REMOTE_ATOMIC},
 	[RNIC_OPERATION_FETCH_ADD] = {true, RNIC_ACCESS_REMOTE_ATOMIC},
+	[RNIC_OPERATION_FLUSH] = {true, 0}, /* depends on its type, see access_of() */
+	[RNIC_OPERATION_ATOMIC_WRITE] = {true, RNIC_ACCESS_REMOTE_WRITE},
 };
+
+/* The rights that the request needs, of the QP and of the region. */
+static uint32_t access_of(const struct rnic_packet *packet)
+{
+	uint32_t access = operations[packet->row->operation].access;
+
+	if (packet->row->operation != RNIC_OPERATION_FLUSH)
+		return access;
+	if (packet->flush_type & RNIC_FLUSH_GLOBAL)
+		access |= RNIC_ACCESS_FLUSH_GLOBAL;
+	if (packet->flush_type & RNIC_FLUSH_PERSISTENT)
+		access |= RNIC_ACCESS_FLUSH_PERSISTENT;
+	return access;
+}
+
+/* A FLUSH asks for something, and for nothing that is not defined. */
+static bool is_flush_known(const struct rnic_packet *packet)
+{
+	const uint32_t wanted = RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT;
+
+	return (packet->flush_type & wanted) != 0 &&
+	       (packet->flush_type & ~(wanted | RNIC_FLUSH_WHOLE_REGION)) == 0;
+}
 
 bool request_needs_receive(const struct rnic_packet *packet)
 {
@@ -53,9 +78,11 @@ static enum verdict check_sequence(struct request *request)
 static enum verdict check_operation(struct request *request)
 {
 	uint8_t operation = request->packet->row->operation;
-	uint32_t access = operations[operation].access;
+	uint32_t access = access_of(request->packet);
 
 	if (!operations[operation].is_built)
+		return VERDICT_BAD_OPERATION;
+	if (operation == RNIC_OPERATION_FLUSH && !is_flush_known(request->packet))
 		return VERDICT_BAD_OPERATION;
 	if ((request->qp->attributes.access_flags & access) != access)
 		return VERDICT_BAD_OPERATION;
@@ -103,6 +130,8 @@ static enum verdict check_resources(struct request *request)
 	case RNIC_OPERATION_READ_REQUEST:
 	case RNIC_OPERATION_COMPARE_SWAP:
 	case RNIC_OPERATION_FETCH_ADD:
+	case RNIC_OPERATION_FLUSH:
+	case RNIC_OPERATION_ATOMIC_WRITE:
 		if (!replay_has_space(&request->qp->responder.replays))
 			return VERDICT_TOO_MANY_READS;
 		return VERDICT_PASS;
@@ -181,6 +210,9 @@ static enum verdict check_length(struct request *request)
 	case RNIC_OPERATION_READ_REQUEST:
 		return packet->reth.length <= RNIC_MESSAGE_BYTES_MAX ? VERDICT_PASS
 									: VERDICT_BAD_LENGTH;
+	case RNIC_OPERATION_ATOMIC_WRITE:
+		return packet->reth.length == packet->payload_bytes ? VERDICT_PASS
+								    : VERDICT_BAD_LENGTH;
 	default:
 		return VERDICT_PASS;
 	}
@@ -189,11 +221,19 @@ static enum verdict check_length(struct request *request)
 static enum verdict find_region(struct request *request, uint32_t rkey, uint64_t address,
 				uint64_t length)
 {
-	uint8_t operation = request->packet->row->operation;
+	request->mr = mr_find_remote(request->engine, rkey, request->qp, access_of(request->packet),
+				     address, length, &request->region_offset);
+	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
+}
 
-	request->mr = mr_find_remote(request->engine, rkey, request->qp,
-				     operations[operation].access, address, length,
-				     &request->region_offset);
+static enum verdict find_flushed(struct request *request)
+{
+	const struct rnic_reth *reth = &request->packet->reth;
+
+	if (!(request->packet->flush_type & RNIC_FLUSH_WHOLE_REGION))
+		return find_region(request, reth->rkey, reth->address, reth->length);
+	request->mr = mr_find_remote_whole(request->engine, reth->rkey, request->qp,
+					   access_of(request->packet));
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
 }
 
@@ -220,6 +260,10 @@ static enum verdict check_key(struct request *request)
 	case RNIC_OPERATION_COMPARE_SWAP:
 	case RNIC_OPERATION_FETCH_ADD:
 		return find_region(request, packet->atomic.rkey, packet->atomic.address, 8);
+	case RNIC_OPERATION_ATOMIC_WRITE:
+		return find_region(request, packet->reth.rkey, packet->reth.address, 8);
+	case RNIC_OPERATION_FLUSH:
+		return find_flushed(request);
 	default:
 		return VERDICT_PASS;
 	}
@@ -227,9 +271,16 @@ static enum verdict check_key(struct request *request)
 
 static enum verdict check_alignment(struct request *request)
 {
-	if ((request->packet->row->headers & RNIC_HEADER_ATOMIC) == 0)
+	const struct rnic_packet *packet = request->packet;
+	uint64_t address;
+
+	if (packet->row->headers & RNIC_HEADER_ATOMIC)
+		address = packet->atomic.address;
+	else if (packet->row->operation == RNIC_OPERATION_ATOMIC_WRITE)
+		address = packet->reth.address;
+	else
 		return VERDICT_PASS;
-	return request->packet->atomic.address % 8 == 0 ? VERDICT_PASS : VERDICT_MISALIGNED_ATOMIC;
+	return address % 8 == 0 ? VERDICT_PASS : VERDICT_MISALIGNED_ATOMIC;
 }
 
 static enum verdict check_invalidate(struct request *request)

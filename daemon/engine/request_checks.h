@@ -44,7 +44,7 @@ const struct pd *request_receive_pd(const struct request *request);
 /* Whether this is the packet of its message that takes a receive entry. */
 bool request_needs_receive(const struct rnic_packet *packet);
 
-/* Of READs and atomics the answer is the acknowledgement. */
+/* Of all others the answer is the acknowledgement. */
 static inline bool request_is_acknowledged(const struct rnic_packet *packet)
 {
 	return packet->row->operation == RNIC_OPERATION_SEND ||

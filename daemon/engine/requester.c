@@ -141,6 +141,26 @@ static bool is_of_service(const struct qp *qp, const struct work_kind *kind)
 				RNIC_POSITION_ONLY, kind->last_headers) >= 0;
 }
 
+/* The length of the message, `bytes` of data being there; what it must be. */
+static enum verdict settle_length(struct work *work, uint64_t bytes)
+{
+	if (bytes > RNIC_MESSAGE_BYTES_MAX)
+		return VERDICT_LOCAL_LENGTH;
+	work->length = (uint32_t)bytes;
+	switch (work_kind(work)->operation) {
+	case RNIC_OPERATION_COMPARE_SWAP:
+	case RNIC_OPERATION_FETCH_ADD:
+		work->length = ATOMIC_BYTES;
+		return bytes >= ATOMIC_BYTES ? VERDICT_PASS : VERDICT_LOCAL_LENGTH;
+	case RNIC_OPERATION_ATOMIC_WRITE:
+		return bytes == ATOMIC_BYTES ? VERDICT_PASS : VERDICT_LOCAL_LENGTH;
+	case RNIC_OPERATION_FLUSH:
+		return bytes == 0 ? VERDICT_PASS : VERDICT_LOCAL_OPERATION;
+	default:
+		return VERDICT_PASS;
+	}
+}
+
 /* Whether entry `index` can be carried out; settles its length. */
 static enum verdict check_work(struct engine *engine, struct qp *qp, uint32_t index)
 {
@@ -153,19 +173,10 @@ static enum verdict check_work(struct engine *engine, struct qp *qp, uint32_t in
 	    (kind->has_response && qp->attributes.max_rd_atomic == 0))
 		return VERDICT_LOCAL_OPERATION;
 	if (work->flags & RNIC_SEND_INLINE)
-		return kind->has_response ? VERDICT_LOCAL_OPERATION : VERDICT_PASS;
+		return kind->has_result ? VERDICT_LOCAL_OPERATION
+					: settle_length(work, work->length);
 	verdict = check_sges(engine, qp, index, &sum);
-	if (verdict != VERDICT_PASS)
-		return verdict;
-	if (sum > RNIC_MESSAGE_BYTES_MAX)
-		return VERDICT_LOCAL_LENGTH;
-	work->length = (uint32_t)sum;
-	if (!kind->has_response || is_read(work))
-		return VERDICT_PASS;
-	if (sum < ATOMIC_BYTES)
-		return VERDICT_LOCAL_LENGTH;
-	work->length = ATOMIC_BYTES;
-	return VERDICT_PASS;
+	return verdict == VERDICT_PASS ? settle_length(work, sum) : verdict;
 }
 
 /* Gives the entry at the send position its PSNs. */
@@ -267,6 +278,16 @@ static enum rnic_position plan_position(const struct plan *plan)
 	return plan->ends_message ? RNIC_POSITION_LAST : RNIC_POSITION_MIDDLE;
 }
 
+/* What its RETH says; `offset` is where in the message it begins. */
+static uint32_t reth_length(const struct qp *qp, const struct plan *plan, uint32_t offset)
+{
+	const struct work *work = plan->work;
+
+	if (is_read(work))
+		return packet_offset(qp, work, plan->index + plan->packets) - offset;
+	return work->opcode == RNIC_WR_FLUSH ? work->flush.length : work->length;
+}
+
 /* All of the planned packet but its payload and the wish for an acknowledgement. */
 static void build_headers(struct qp *qp, const struct plan *plan, struct packet_builder *out)
 {
@@ -285,11 +306,10 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 		packet->reth = (struct rnic_reth){
 			.address = work->remote_address + offset,
 			.rkey = work->rkey,
-			.length = is_read(work)
-					  ? packet_offset(qp, work, plan->index + plan->packets) -
-						    offset
-					  : work->length,
+			.length = reth_length(qp, plan, offset),
 		};
+	if (packet->row->headers & RNIC_HEADER_FETH)
+		packet->flush_type = work->flush.type;
 	if (packet->row->headers & RNIC_HEADER_ATOMIC)
 		packet->atomic = (struct rnic_atomic_header){
 			.address = work->remote_address,
@@ -379,7 +399,7 @@ static enum verdict gather_payload(struct engine *engine, struct qp *qp, const s
 {
 	uint32_t offset = packet_offset(qp, plan->work, plan->index);
 
-	if (work_kind(plan->work)->has_response)
+	if (work_kind(plan->work)->has_result)
 		return VERDICT_PASS;
 	out->packet.payload_bytes = packet_offset(qp, plan->work, plan->index + 1) - offset;
 	return requester_gather(engine, qp, qp->requester.work_index, offset,

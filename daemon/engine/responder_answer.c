@@ -36,7 +36,7 @@ static void repeat_read(struct qp *qp, const struct rnic_packet *packet, struct 
 }
 
 /* The operation is not executed again: what it found the first time is told again. */
-static void repeat_atomic(struct qp *qp, struct replay *replay)
+static void repeat_answer(struct qp *qp, struct replay *replay)
 {
 	if (replay->is_pending)
 		return;
@@ -49,7 +49,6 @@ static void repeat_atomic(struct qp *qp, struct replay *replay)
 void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct responder *responder = &qp->responder;
-	bool is_read = packet->row->operation == RNIC_OPERATION_READ_REQUEST;
 	struct replay *replay;
 
 	qp->counters.duplicates_received++;
@@ -58,12 +57,12 @@ void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
 		return;
 	}
 	replay = replay_find(&responder->replays, packet->psn);
-	if (replay == NULL || replay->is_atomic == is_read)
+	if (replay == NULL || replay->operation != packet->row->operation)
 		return;
-	if (is_read)
+	if (replay->operation == RNIC_OPERATION_READ_REQUEST)
 		repeat_read(qp, packet, replay);
 	else
-		repeat_atomic(qp, replay);
+		repeat_answer(qp, replay);
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -90,6 +89,13 @@ static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct pa
 	out->packet.aeth = (struct rnic_aeth){responder->syndrome, responder->acknowledge_msn};
 	responder->has_acknowledge = false;
 	engine->counters[acknowledge_counter(responder->syndrome)]++;
+}
+
+/* The others are answered like a READ, FLUSH and ATOMIC WRITE like one of no bytes. */
+static bool is_atomic(const struct replay *replay)
+{
+	return replay->operation == RNIC_OPERATION_COMPARE_SWAP ||
+	       replay->operation == RNIC_OPERATION_FETCH_ADD;
 }
 
 static void transmit_atomic(struct engine *engine, struct qp *qp, struct replay *replay,
@@ -171,7 +177,7 @@ static void refuse_read(struct engine *engine, struct qp *qp, struct replay *rep
 static void transmit_replay(struct engine *engine, struct qp *qp, struct replay *replay,
 			    struct packet_builder *out)
 {
-	if (replay->is_atomic) {
+	if (is_atomic(replay)) {
 		transmit_atomic(engine, qp, replay, out);
 	} else if (!transmit_read(engine, qp, replay, out)) {
 		refuse_read(engine, qp, replay, out);
@@ -193,7 +199,8 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	replay = replay_next_pending(&responder->replays);
 	if (replay != NULL && (!responder->has_acknowledge ||
 			       rnic_psn_distance(responder->acknowledge_psn, replay->psn) >= 0)) {
-		if (!replay->is_atomic && !congestion_try_send(engine, qp))
+		if (replay->operation == RNIC_OPERATION_READ_REQUEST &&
+		    !congestion_try_send(engine, qp))
 			return false;
 		transmit_replay(engine, qp, replay, out);
 		congestion_sent(engine, qp, out->packet.payload_bytes);

@@ -7,6 +7,7 @@
 #include "engine/request_checks.h"
 
 #include <assert.h>
+#include <string.h>
 
 static enum verdict write_payload(struct request *request, struct client_region *region,
 				  uint64_t offset, const uint8_t *bytes, uint32_t length)
@@ -166,13 +167,14 @@ static enum verdict execute_write(struct request *request)
 	return VERDICT_PASS;
 }
 
-/* Remembers a READ or atomic whose answer is owed from now on. */
+/* Remembers a request that is not merely acknowledged; its answer is owed from now on. */
 static struct replay *remember(struct request *request, uint32_t packets)
 {
 	struct responder *responder = &request->qp->responder;
 	struct replay *replay = replay_add(&responder->replays);
 
 	responder->msn = (responder->msn + 1) & RNIC_PSN_MASK;
+	replay->operation = request->packet->row->operation;
 	replay->psn = request->packet->psn;
 	replay->packets = packets;
 	replay->msn = responder->msn;
@@ -219,8 +221,35 @@ static enum verdict execute_atomic(struct request *request)
 		return VERDICT_MEMORY_GONE;
 	request->engine->counters[COUNTER_ATOMIC_REQUESTS]++;
 	replay = remember(request, 1);
-	replay->is_atomic = true;
 	replay->original = original;
+	return VERDICT_PASS;
+}
+
+/* Its 8 bytes are put in place at once, after all that came before. */
+static enum verdict execute_atomic_write(struct request *request)
+{
+	struct client_region *region = request->mr->region;
+	uint64_t value;
+
+	settle_run(request->engine);
+	if (request->qp->state == RNIC_QP_STATE_ERR)
+		return VERDICT_PASS;
+	memcpy(&value, request->packet->payload, sizeof(value));
+	if (region->ops->store(region, request->region_offset, value) < 0)
+		return VERDICT_MEMORY_GONE;
+	request->engine->counters[COUNTER_ATOMIC_REQUESTS]++;
+	remember(request, 1);
+	return VERDICT_PASS;
+}
+
+/* What was put in place is visible to all; no region claims that it survives a loss of power. */
+static enum verdict execute_flush(struct request *request)
+{
+	settle_run(request->engine);
+	if (request->qp->state == RNIC_QP_STATE_ERR)
+		return VERDICT_PASS;
+	request->engine->counters[COUNTER_FLUSH_REQUESTS]++;
+	remember(request, 1);
 	return VERDICT_PASS;
 }
 
@@ -233,6 +262,10 @@ enum verdict responder_execute(struct request *request)
 		return execute_write(request);
 	case RNIC_OPERATION_READ_REQUEST:
 		return execute_read(request);
+	case RNIC_OPERATION_FLUSH:
+		return execute_flush(request);
+	case RNIC_OPERATION_ATOMIC_WRITE:
+		return execute_atomic_write(request);
 	default:
 		return execute_atomic(request);
 	}

@@ -23,7 +23,12 @@
 #define QUERY(operation_, completion_)                                                             \
 	{                                                                                          \
 		.operation = RNIC_OPERATION_##operation_, .completion = RNIC_WC_##completion_,     \
-		.sge_access = RNIC_ACCESS_LOCAL_WRITE, .has_response = true,                       \
+		.sge_access = RNIC_ACCESS_LOCAL_WRITE, .has_response = true, .has_result = true,   \
+	}
+#define CONFIRMED(operation_, completion_)                                                         \
+	{                                                                                          \
+		.operation = RNIC_OPERATION_##operation_, .completion = RNIC_WC_##completion_,     \
+		.has_response = true,                                                              \
 	}
 
 static const struct work_kind work_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
@@ -37,8 +42,8 @@ static const struct work_kind work_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
 	[RNIC_WR_ATOMIC_FETCH_ADD] = QUERY(FETCH_ADD, FETCH_ADD),
 	[RNIC_WR_LOCAL_INVALIDATE] = {.completion = RNIC_WC_LOCAL_INVALIDATE, .is_local = true},
 	[RNIC_WR_BIND_MW] = {.completion = RNIC_WC_BIND_MW, .is_local = true},
-	[RNIC_WR_FLUSH] = {.completion = RNIC_WC_FLUSH},
-	[RNIC_WR_ATOMIC_WRITE] = {.completion = RNIC_WC_ATOMIC_WRITE},
+	[RNIC_WR_FLUSH] = CONFIRMED(FLUSH, FLUSH),
+	[RNIC_WR_ATOMIC_WRITE] = CONFIRMED(ATOMIC_WRITE, ATOMIC_WRITE),
 };
 /* clang-format on */
 

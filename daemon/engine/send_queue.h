@@ -35,6 +35,10 @@ struct work {
 			uint32_t access; /* enum rnic_access */
 		} bind;
 		struct {
+			uint32_t length;
+			uint32_t type; /* enum rnic_flush_type */
+		} flush;
+		struct {
 			const struct ah *ah; /* good until it is pushed; NULL: there is none */
 			uint32_t remote_qpn;
 			uint32_t remote_qkey;
@@ -60,8 +64,9 @@ struct work_kind {
 	uint8_t completion;    /* enum rnic_wc_opcode */
 	uint16_t last_headers; /* immediate or invalidate header of its last packet */
 	uint32_t sge_access;   /* rights that its SGEs must grant */
-	bool has_response; /* READ, atomic: done when the response is there, not when acknowledged
-			    */
+	bool has_response; /* READ, atomic, FLUSH, ATOMIC WRITE: done when the response is there,
+			      not when acknowledged */
+	bool has_result;   /* the response carries data for the SGEs: READ, atomic */
 	bool may_solicit;  /* it completes a receive entry at the peer */
 };
 

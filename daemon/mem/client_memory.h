@@ -41,6 +41,8 @@ struct client_memory_ops {
 			    uint64_t swap, uint64_t *original);
 	int (*fetch_add)(struct client_region *region, uint64_t offset, uint64_t add,
 			 uint64_t *original);
+	/* Replaces the aligned 64-bit word at `offset`, atomic and failing in the same way. */
+	int (*store)(struct client_region *region, uint64_t offset, uint64_t value);
 };
 
 /* Embedded by the implementations. */

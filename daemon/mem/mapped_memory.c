@@ -89,11 +89,22 @@ static int mapped_fetch_add(struct client_region *region, uint64_t offset, uint6
 	return 0;
 }
 
+static int mapped_store(struct client_region *region, uint64_t offset, uint64_t value)
+{
+	uint64_t *word = word_at(region, offset);
+
+	if (word == NULL)
+		return -EFAULT;
+	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
 static const struct client_memory_ops mapped_ops = {
 	.read = mapped_read,
 	.write = mapped_write,
 	.compare_swap = mapped_compare_swap,
 	.fetch_add = mapped_fetch_add,
+	.store = mapped_store,
 };
 
 /* Maps the whole file. */

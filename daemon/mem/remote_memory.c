@@ -248,11 +248,17 @@ static int remote_fetch_add(struct client_region *region, uint64_t offset, uint6
 	return ret;
 }
 
+static int remote_store(struct client_region *region, uint64_t offset, uint64_t value)
+{
+	return move_word(region, TO_CLIENT, offset, &value);
+}
+
 static const struct client_memory_ops remote_ops = {
 	.read = remote_read,
 	.write = remote_write,
 	.compare_swap = remote_compare_swap,
 	.fetch_add = remote_fetch_add,
+	.store = remote_store,
 };
 
 /*

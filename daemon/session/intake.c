@@ -33,6 +33,8 @@ static const struct {
 	[RNIC_WR_SEND_WITH_INVALIDATE] = {.types = INTAKE_RC, .may_be_inline = true},
 	[RNIC_WR_LOCAL_INVALIDATE] = {.types = INTAKE_RC | INTAKE_UC, .has_no_sges = true},
 	[RNIC_WR_BIND_MW] = {.types = INTAKE_RC | INTAKE_UC, .has_no_sges = true},
+	[RNIC_WR_FLUSH] = {.types = INTAKE_RC, .has_no_sges = true},
+	[RNIC_WR_ATOMIC_WRITE] = {.types = INTAKE_RC, .may_be_inline = true},
 	[RNIC_WR_RDMA_READ] = {.types = INTAKE_RC},
 	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.types = INTAKE_RC, .is_atomic = true},
 	[RNIC_WR_ATOMIC_FETCH_ADD] = {.types = INTAKE_RC, .is_atomic = true},
@@ -65,6 +67,9 @@ static bool intake_entry_is_sound(const struct rnic_send_entry *entry, uint8_t t
 		       entry->inline_bytes <= capacities->max_inline_bytes;
 	if (entry->opcode == RNIC_WR_BIND_MW && entry->bind.reserved != 0)
 		return false;
+	if (entry->opcode == RNIC_WR_FLUSH &&
+	    (entry->flush.reserved[0] != 0 || entry->flush.reserved[1] != 0))
+		return false;
 	return entry->inline_bytes == 0 &&
 	       entry->sge_count <= (intake_opcodes[entry->opcode].has_no_sges
 					    ? 0
@@ -94,6 +99,9 @@ void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
 	} else if (entry->opcode == RNIC_WR_BIND_MW) {
 		work->bind.length = entry->bind.length;
 		work->bind.access = entry->bind.access;
+	} else if (entry->opcode == RNIC_WR_FLUSH) {
+		work->flush.length = entry->flush.length;
+		work->flush.type = entry->flush.type;
 	}
 }
 

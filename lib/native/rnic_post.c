@@ -86,6 +86,8 @@ static const enum payload_rule payload_rules[RNIC_WR_OPCODE_COUNT] = {
 	[RNIC_WR_ATOMIC_FETCH_ADD] = PAYLOAD_IN,
 	[RNIC_WR_LOCAL_INVALIDATE] = PAYLOAD_NONE,
 	[RNIC_WR_BIND_MW] = PAYLOAD_NONE,
+	[RNIC_WR_FLUSH] = PAYLOAD_NONE,
+	[RNIC_WR_ATOMIC_WRITE] = PAYLOAD_OUT,
 };
 
 static uint64_t total_bytes(const struct rnic_sge *list, uint32_t count)
@@ -99,6 +101,8 @@ static uint64_t total_bytes(const struct rnic_sge *list, uint32_t count)
 
 /* Keys are 24 bits that name an object, and a tag that the owner of a window chooses. */
 #define KEY_TAG_BITS 8
+
+#define ATOMIC_WRITE_BYTES 8
 
 static bool is_bind_whole(const struct rnic_send_wr *wr)
 {
@@ -125,6 +129,8 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, u
 		return -EINVAL;
 	*bytes = total_bytes(wr->sge_list, wr->sge_count);
 	if (*bytes > (is_inline ? qp->max_inline_bytes : qp->context->device.max_message_bytes))
+		return -EINVAL;
+	if (wr->opcode == RNIC_WR_ATOMIC_WRITE && *bytes != ATOMIC_WRITE_BYTES)
 		return -EINVAL;
 	return is_full(&qp->send) ? -ENOMEM : 0;
 }
@@ -163,6 +169,12 @@ static void set_bind(struct rnic_send_entry *entry, const struct rnic_send_wr *w
 	entry->bind.access = wr->bind.access;
 }
 
+static void set_flush(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+{
+	entry->flush.length = wr->flush.length;
+	entry->flush.type = wr->flush.type;
+}
+
 int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
 	struct rnic_work_queue *queue = &qp->send;
@@ -183,6 +195,8 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 		set_atomic(&entry, wr);
 	else if (wr->opcode == RNIC_WR_BIND_MW)
 		set_bind(&entry, wr);
+	else if (wr->opcode == RNIC_WR_FLUSH)
+		set_flush(&entry, wr);
 	else if (qp->type == RNIC_QP_TYPE_UD)
 		set_datagram(&entry, wr);
 

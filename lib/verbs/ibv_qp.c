@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define ATOMIC_WRITE_BYTES 8
+
 static int check_create(const struct ibv_qp_init_attr *attributes)
 {
 	switch (attributes->qp_type) {
@@ -95,6 +97,10 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 	if (has_face && (attributes->send_ops_flags &
 			 ~rnic_verbs_served_send_operations(attributes->qp_type)) != 0)
 		return rnic_verbs_null(EOPNOTSUPP);
+	/* The word of ibv_wr_atomic_write() travels inline. */
+	if (has_face && (attributes->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 &&
+	    attributes->cap.max_inline_data < ATOMIC_WRITE_BYTES)
+		attributes->cap.max_inline_data = ATOMIC_WRITE_BYTES;
 	qp = ibv_create_qp(attributes->pd, (struct ibv_qp_init_attr *)attributes);
 	if (qp == NULL || !has_face)
 		return qp;

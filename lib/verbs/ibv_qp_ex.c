@@ -258,6 +258,16 @@ static void wr_set_inline_data(struct ibv_qp_ex *qp, void *data, size_t length)
 	wr_set_inline_data_list(qp, 1, &whole);
 }
 
+/* Its data comes with it, and travels inline: see rnic_verbs_create_qp_ex(). */
+static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, const void *word)
+{
+	uint64_t copy;
+
+	set_remote(batch_open_request(qp, RNIC_WR_ATOMIC_WRITE), rkey, address);
+	memcpy(&copy, word, sizeof(copy));
+	wr_set_inline_data(qp, &copy, sizeof(copy));
+}
+
 /* ---- the face ---- */
 
 uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type)
@@ -270,7 +280,8 @@ uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type)
 	switch (type) {
 	case IBV_QPT_RC:
 		return unreliable | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV;
+		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV |
+		       IBV_QP_EX_WITH_ATOMIC_WRITE;
 	case IBV_QPT_UC:
 		return unreliable;
 	case IBV_QPT_UD:
@@ -302,6 +313,8 @@ static void fill_operations(struct ibv_qp_ex *qp, uint64_t operations)
 		qp->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	if ((operations & IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD) != 0)
 		qp->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	if ((operations & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0)
+		qp->wr_atomic_write = wr_atomic_write;
 }
 
 static void fill_rest(struct ibv_qp_ex *qp)

@@ -389,6 +389,7 @@ static void set_operands(const struct ibv_send_wr *from, bool is_datagram, struc
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_WRITE:
 		to->remote_address = from->wr.rdma.remote_addr;
 		to->rkey = from->wr.rdma.rkey;
 		break;
@@ -420,7 +421,9 @@ int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct 
 
 	if (error != 0)
 		return error;
-	if ((unsigned)from->opcode >= RNIC_WR_OPCODE_COUNT)
+	/* struct ibv_send_wr has no place for what a FLUSH needs. */
+	if ((unsigned)from->opcode >= RNIC_WR_OPCODE_COUNT ||
+	    (unsigned)from->opcode == RNIC_WR_FLUSH)
 		return -EOPNOTSUPP;
 	if (from->opcode == IBV_WR_BIND_MW &&
 	    (from->bind_mw.mw == NULL || from->bind_mw.mw->type != IBV_MW_TYPE_2))

@@ -169,6 +169,13 @@ enum rnic_mw_type {
 	RNIC_MW_TYPE_2 = 2,
 };
 
+/* What a FLUSH is to bring about, and for what: the FETH of IBTA 1.6, annex A19. */
+enum rnic_flush_type {
+	RNIC_FLUSH_GLOBAL = 1 << 0,	  /* visible to all processors and devices */
+	RNIC_FLUSH_PERSISTENT = 1 << 1,	  /* safe from loss of power */
+	RNIC_FLUSH_WHOLE_REGION = 1 << 4, /* not only the range that is given */
+};
+
 enum rnic_wr_opcode {
 	RNIC_WR_RDMA_WRITE,
 	RNIC_WR_RDMA_WRITE_WITH_IMM,

@@ -64,6 +64,7 @@ RNIC_AT(struct rnic_send_entry, inline_bytes, 28);
 RNIC_AT(struct rnic_send_entry, atomic, 32);
 RNIC_AT(struct rnic_send_entry, datagram, 32);
 RNIC_AT(struct rnic_send_entry, bind, 32);
+RNIC_AT(struct rnic_send_entry, flush, 32);
 RNIC_AT(struct rnic_send_entry, xrc, 32);
 RNIC_AT(struct rnic_send_entry, sge, 48);
 

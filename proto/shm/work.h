@@ -46,6 +46,11 @@ struct rnic_send_entry {
 			uint32_t reserved;
 		} bind;
 		struct {
+			uint32_t length;
+			uint32_t type; /* enum rnic_flush_type */
+			uint32_t reserved[2];
+		} flush;
+		struct {
 			uint32_t srqn;
 			uint32_t reserved[3];
 		} xrc;

@@ -41,12 +41,14 @@ enum script_setting {
 	SETTING_COUNT,
 };
 
+/* A region, or (with length 0) a window, whose name stands for a key in the same way. */
 struct script_region {
 	char name[16];
 	uint64_t address;
 	uint32_t length;
 	uint32_t access; /* enum rnic_access */
 	bool is_of_other_pd;
+	uint8_t window_type; /* enum rnic_mw_type; 0: a region */
 };
 
 struct script_sge {
@@ -67,7 +69,11 @@ struct script_post {
 	struct script_key rkey;
 	uint64_t compare;
 	uint64_t swap_or_add;
-	uint32_t immediate; /* or the key to invalidate */
+	uint32_t immediate;
+	struct script_key inv;
+	uint32_t access;       /* BIND_MW; what is bound is the SGE */
+	uint32_t flush_length; /* FLUSH */
+	uint32_t flush_type;
 };
 
 struct script_completion {
@@ -76,10 +82,12 @@ struct script_completion {
 	bool has_opcode;
 	bool has_length;
 	bool has_immediate;
+	bool has_invalidate;
 	bool is_solicited;
 	uint8_t opcode; /* enum rnic_wc_opcode */
 	uint32_t length;
 	uint32_t immediate;
+	struct script_key inv;
 };
 
 struct script_memory {

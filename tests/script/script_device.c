@@ -108,6 +108,8 @@ void script_completion_print(FILE *out, const struct completion *completion)
 		completion->byte_count);
 	if (completion->wc_flags & RNIC_WC_WITH_IMM)
 		fprintf(out, " imm %#x", completion->immediate);
+	if (completion->wc_flags & RNIC_WC_WITH_INVALIDATE)
+		fprintf(out, " inv %#x", completion->immediate);
 	fprintf(out, "%s", completion->is_solicited ? " solicited" : "");
 }
 
@@ -141,7 +143,7 @@ static void sink_async_event(void *context, enum rnic_async_event_type type, voi
 
 static uint32_t resolve(const struct script_device *device, const struct script_key *key)
 {
-	return key->is_region ? device->region_keys[key->value] : key->value;
+	return script_key_resolve(key, device->region_keys);
 }
 
 static void resolve_sges(const struct script_device *device, const struct script_post *post,
@@ -278,18 +280,45 @@ static int memory_fetch_add(struct client_region *region, uint64_t offset, uint6
 	return 0;
 }
 
+static int memory_store(struct client_region *region, uint64_t offset, uint64_t value)
+{
+	struct script_memory_region *memory = memory_of(region, offset, 8);
+
+	if (memory->is_gone)
+		return -EFAULT;
+	memcpy(memory->bytes + offset, &value, 8);
+	return 0;
+}
+
 static const struct client_memory_ops memory_ops = {
 	.read = memory_read,
 	.write = memory_write,
 	.compare_swap = memory_compare_swap,
 	.fetch_add = memory_fetch_add,
+	.store = memory_store,
 };
+
+static bool alloc_window(struct script_device *device, uint32_t index)
+{
+	const struct script_region *given = &device->script->regions[index];
+	struct script_memory_region *memory = &device->regions[index];
+
+	if (mw_alloc(&device->engine, &memory->mw,
+		     given->is_of_other_pd ? &device->other_pd : &device->pd,
+		     (enum rnic_mw_type)given->window_type) != 0)
+		return false;
+	memory->is_registered = true;
+	device->region_keys[index] = memory->mw.range.key;
+	return true;
+}
 
 static bool register_region(struct script_device *device, uint32_t index)
 {
 	const struct script_region *given = &device->script->regions[index];
 	struct script_memory_region *memory = &device->regions[index];
 
+	if (given->window_type != 0)
+		return alloc_window(device, index);
 	memory->bytes = calloc(1, given->length);
 	if (memory->bytes == NULL)
 		return false;
@@ -330,8 +359,16 @@ void script_device_deregister(struct script_device *device, uint32_t region)
 {
 	struct script_memory_region *memory = &device->regions[region];
 
-	if (memory->is_registered)
+	if (!memory->is_registered)
+		return;
+	if (device->script->regions[region].window_type != 0) {
+		mw_dealloc(&device->engine, &memory->mw);
+	} else if (memory->mr.bound_windows == 0) {
 		mr_deregister(&device->engine, &memory->mr);
+	} else {
+		device->fault = "a region is deregistered that a window is bound to";
+		return;
+	}
 	memory->is_registered = false;
 }
 
@@ -444,6 +481,10 @@ void script_device_fini(struct script_device *device)
 	if (device->qp != NULL)
 		qp_destroy(device->qp);
 	for (uint32_t i = 0; i < device->script->region_count; i++) {
+		if (device->script->regions[i].window_type != 0)
+			script_device_deregister(device, i);
+	}
+	for (uint32_t i = 0; i < device->script->region_count; i++) {
 		script_device_deregister(device, i);
 		free(device->regions[i].bytes);
 	}
@@ -496,6 +537,32 @@ static void log_post(struct script_device *device, const char *queue,
 	fprintf(device->log, "  post %s wr %" PRIu64 "\n", queue, post->wr_id);
 }
 
+/* What opcodes of their own kind have beside, or instead of, the usual. */
+static void set_operands(const struct script_device *device, const struct script_post *post,
+			 struct work *work, const struct rnic_sge *sges)
+{
+	switch (post->opcode) {
+	case RNIC_WR_SEND_WITH_INVALIDATE:
+	case RNIC_WR_LOCAL_INVALIDATE:
+		work->immediate = resolve(device, &post->inv);
+		break;
+	case RNIC_WR_BIND_MW:
+		work->remote_address = post->sge_count > 0 ? sges[0].address : 0;
+		work->immediate = post->sge_count > 0 ? sges[0].lkey : 0;
+		work->bind.length = work->length;
+		work->bind.access = post->access;
+		work->length = 0;
+		work->sge_count = 0;
+		break;
+	case RNIC_WR_FLUSH:
+		work->flush.length = post->flush_length;
+		work->flush.type = post->flush_type;
+		break;
+	default:
+		break;
+	}
+}
+
 void script_device_post_send(struct script_device *device, const struct script_post *post)
 {
 	struct rnic_sge sges[SCRIPT_SGES_MAX];
@@ -515,6 +582,7 @@ void script_device_post_send(struct script_device *device, const struct script_p
 
 	log_post(device, "send", post);
 	resolve_sges(device, post, sges);
+	set_operands(device, post, &work, sges);
 	if (post->flags & RNIC_SEND_INLINE) {
 		uint32_t copied = 0;
 

@@ -13,6 +13,7 @@
 #include "engine/cq.h"
 #include "engine/engine.h"
 #include "engine/mr.h"
+#include "engine/mw.h"
 #include "engine/pd.h"
 #include "engine/qp.h"
 #include "script.h"
@@ -37,6 +38,7 @@ struct script_seen_list {
 struct script_memory_region {
 	struct client_region region;
 	struct mr mr;
+	struct mw mw; /* of a window, instead */
 	uint8_t *bytes;
 	bool is_gone;
 	bool is_registered;

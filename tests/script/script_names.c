@@ -78,4 +78,6 @@ const char *const script_nak_names[SCRIPT_NAK_CODES] = {
 	NAK(REMOTE_OPERATIONAL_ERROR), NAK(INVALID_RD_REQUEST),
 };
 
-const char *const script_access_names[SCRIPT_ACCESS_BITS] = {"local", "write", "read", "atomic"};
+const char *const script_access_names[SCRIPT_ACCESS_BITS] = {
+	"local", "write", "read", "atomic", "bind", "zero_based", NULL, NULL, "flush", "persistent",
+};

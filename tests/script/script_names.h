@@ -6,7 +6,7 @@
 #include "base/verbs_types.h"
 
 #define SCRIPT_NAK_CODES   5
-#define SCRIPT_ACCESS_BITS 4
+#define SCRIPT_ACCESS_BITS 10
 #define SCRIPT_WC_OPCODES  (RNIC_WC_RECV_RDMA_WITH_IMM + 1)
 
 extern const char *const script_state_names[RNIC_QP_STATE_COUNT];

@@ -46,6 +46,8 @@ static const struct field {
 		       .headers = RNIC_HEADER_IMMEDIATE, .is_wanted = true},
 	[FIELD_INV] = {.name = "inv", .kind = KIND_HEX, .most = UINT32_MAX,
 		       .headers = RNIC_HEADER_INVALIDATE, .is_wanted = true},
+	[FIELD_FLUSH] = {.name = "flush", .kind = KIND_HEX, .most = 0x3f,
+			 .headers = RNIC_HEADER_FETH, .is_wanted = true},
 	[FIELD_ACK_REQ] = {.name = "ack_req", .kind = KIND_FLAG, .is_always_compared = true},
 	[FIELD_SOLICITED] = {.name = "solicited", .kind = KIND_FLAG, .is_always_compared = true},
 	[FIELD_MIGREQ] = {.name = "migreq", .most = 1, .default_value = 1,
@@ -88,6 +90,8 @@ static uint64_t get_field(const struct rnic_packet *packet, enum script_field fi
 		return packet->immediate;
 	case FIELD_INV:
 		return packet->invalidate_rkey;
+	case FIELD_FLUSH:
+		return packet->flush_type;
 	case FIELD_ACK_REQ:
 		return packet->ack_request;
 	case FIELD_SOLICITED:
@@ -166,6 +170,41 @@ static bool parse_opcode(struct script_line *line, struct script_packet *out)
 	return true;
 }
 
+/* "NAME" or, of a window, "NAME.TAG". */
+static bool try_parse_name(const char *word, const struct script *script, struct script_key *out)
+{
+	size_t length = strcspn(word, ".");
+	bool has_tag = word[length] == '.';
+	uint64_t tag = 0;
+
+	if (has_tag && (!script_word_is_number(word + length + 1, &tag) || tag > UINT8_MAX))
+		return false;
+	for (uint32_t i = 0; i < script->region_count; i++) {
+		const struct script_region *region = &script->regions[i];
+
+		if (strlen(region->name) != length || strncmp(region->name, word, length) != 0 ||
+		    (has_tag && region->window_type == 0))
+			continue;
+		*out = (struct script_key){
+			.is_region = true,
+			.has_tag = has_tag,
+			.tag = (uint8_t)tag,
+			.value = i,
+		};
+		return true;
+	}
+	return false;
+}
+
+uint32_t script_key_resolve(const struct script_key *key, const uint32_t *region_keys)
+{
+	if (!key->is_region)
+		return key->value;
+	if (!key->has_tag)
+		return region_keys[key->value];
+	return (region_keys[key->value] & ~UINT32_C(0xff)) | key->tag;
+}
+
 bool script_key_parse(struct script_line *line, const struct script *script, struct script_key *out)
 {
 	const char *word = script_line_take(line, "a region's name or a key");
@@ -173,12 +212,8 @@ bool script_key_parse(struct script_line *line, const struct script *script, str
 
 	if (word == NULL)
 		return false;
-	for (uint32_t i = 0; i < script->region_count; i++) {
-		if (strcmp(script->regions[i].name, word) == 0) {
-			*out = (struct script_key){.is_region = true, .value = i};
-			return true;
-		}
-	}
+	if (try_parse_name(word, script, out))
+		return true;
 	if (!script_word_is_number(word, &number) || number > UINT32_MAX)
 		return script_line_complain(line, "expected a region's name or a key, got '%s'",
 					    word);
@@ -251,8 +286,9 @@ static bool parse_field(struct script_line *line, const struct script *script,
 			return script_line_complain(line, "%s carries no %s", row->name, word);
 		if (is_given(out, i))
 			return script_line_complain(line, "%s is given twice", word);
-		if (i == FIELD_RKEY) {
-			if (!script_key_parse(line, script, &out->rkey))
+		if (i == FIELD_RKEY || i == FIELD_INV) {
+			if (!script_key_parse(line, script,
+					      i == FIELD_RKEY ? &out->rkey : &out->inv))
 				return false;
 		} else if (fields[i].kind != KIND_FLAG &&
 			   !script_line_number(line, word, fields[i].most, &value)) {
@@ -342,8 +378,7 @@ void script_pattern_fill(const struct script_pattern *pattern, uint8_t *bytes, u
 static uint32_t resolve_rkey(const struct script_packet *packet,
 			     const struct script_resolver *resolver)
 {
-	return packet->rkey.is_region ? resolver->region_keys[packet->rkey.value]
-				      : packet->rkey.value;
+	return script_key_resolve(&packet->rkey, resolver->region_keys);
 }
 
 static struct rnic_packet to_wire(const struct script_packet *packet,
@@ -379,7 +414,8 @@ static struct rnic_packet to_wire(const struct script_packet *packet,
 		(struct rnic_aeth){(uint8_t)values[FIELD_SYNDROME], (uint32_t)values[FIELD_MSN]};
 	wire.atomic_original = values[FIELD_ORIGINAL];
 	wire.immediate = (uint32_t)values[FIELD_IMM];
-	wire.invalidate_rkey = (uint32_t)values[FIELD_INV];
+	wire.invalidate_rkey = script_key_resolve(&packet->inv, resolver->region_keys);
+	wire.flush_type = (uint32_t)values[FIELD_FLUSH];
 	return wire;
 }
 
@@ -419,6 +455,9 @@ static bool is_field_right(const struct script_packet *expected,
 		return is_syndrome_right(expected, got);
 	if (field == FIELD_RKEY)
 		return !is_given(expected, field) || got == resolve_rkey(expected, resolver);
+	if (field == FIELD_INV)
+		return !is_given(expected, field) ||
+		       got == script_key_resolve(&expected->inv, resolver->region_keys);
 	if (field == FIELD_DEST_QP)
 		return got == resolver->script_qpn;
 	if (!is_given(expected, field) && !fields[field].is_always_compared)

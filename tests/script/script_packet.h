@@ -34,6 +34,7 @@ enum script_field {
 	FIELD_ORIGINAL,
 	FIELD_IMM,
 	FIELD_INV,
+	FIELD_FLUSH,
 	FIELD_ACK_REQ,
 	FIELD_SOLICITED,
 	FIELD_MIGREQ,
@@ -44,9 +45,11 @@ enum script_field {
 	FIELD_COUNT,
 };
 
-/* A key: that of a region, or a number. */
+/* A key: that of a region or window, or a number. */
 struct script_key {
 	bool is_region;
+	bool has_tag;	/* of a window: its low 8 bits are `tag` */
+	uint8_t tag;
 	uint32_t value; /* the region's index, or the number */
 };
 
@@ -67,6 +70,7 @@ struct script_packet {
 	uint32_t given; /* 1 << enum script_field */
 	uint64_t values[FIELD_COUNT];
 	struct script_key rkey;
+	struct script_key inv;
 	struct script_pattern data;
 	bool has_credits;   /* the credit code of FIELD_SYNDROME is to be compared */
 	bool is_damaged;    /* inbound: its ICRC is wrong */
@@ -85,9 +89,12 @@ struct script_resolver {
 bool script_packet_parse(struct script_line *line, const struct script *script, bool is_inbound,
 			 struct script_packet *out);
 
-/* The name of a region, or a number. */
+/* The name of a region or window, that of a window with a tag ("w.7"), or a number. */
 bool script_key_parse(struct script_line *line, const struct script *script,
 		      struct script_key *out);
+
+/* The number that it stands for; `region_keys` are those of regions and windows, by index. */
+uint32_t script_key_resolve(const struct script_key *key, const uint32_t *region_keys);
 
 /* "0x11", "0x11..", "word 7". */
 bool script_pattern_parse(struct script_line *line, struct script_pattern *out);

@@ -18,7 +18,7 @@
 #define MEM_BYTES   0x10000
 #define ALL_ACCESS                                                                                 \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |            \
-	 RNIC_ACCESS_REMOTE_ATOMIC)
+	 RNIC_ACCESS_REMOTE_ATOMIC | RNIC_ACCESS_MW_BIND | RNIC_ACCESS_FLUSH_GLOBAL)
 
 struct parser {
 	struct script *script;
@@ -53,7 +53,7 @@ static const struct setting {
 	[SETTING_RECV_CQ] = {"recv_cq", 1000, 1000},
 };
 
-/* Any of the four words, or `none`. */
+/* Any of the rights, or `none`. */
 static bool parse_access(struct script_line *line, uint64_t *access)
 {
 	uint64_t bits = 0;
@@ -114,6 +114,26 @@ static bool overlaps(const struct script *script, uint64_t address, uint64_t len
 	return false;
 }
 
+static bool is_name_good(struct script_line *line, const char *name)
+{
+	const size_t most = sizeof(((struct script_region *)0)->name) - 1;
+
+	if (name == NULL)
+		return false;
+	return strlen(name) <= most ||
+	       script_line_complain(line, "expected a name of at most %zu letters", most);
+}
+
+static bool add_region(struct script_line *line, struct script *script,
+		       const struct script_region *region)
+{
+	if (script->region_count == SCRIPT_REGIONS_MAX)
+		return script_line_complain(line, "expected at most %d regions",
+					    SCRIPT_REGIONS_MAX);
+	script->regions[script->region_count++] = *region;
+	return true;
+}
+
 static bool parse_region(struct script_line *line, struct script *script)
 {
 	struct script_region region = {0};
@@ -122,26 +142,38 @@ static bool parse_region(struct script_line *line, struct script *script)
 
 	if (script->step_count != 0)
 		return script_line_complain(line, "expected region before the first step");
-	if (name == NULL ||
+	if (!is_name_good(line, name) ||
 	    !script_line_number(line, "an address", UINT64_MAX / 2, &region.address) ||
 	    !script_line_number(line, "a length", REGION_BYTES_MAX, &length) ||
 	    !parse_access(line, &access))
 		return false;
-	if (strlen(name) >= sizeof(region.name))
-		return script_line_complain(line, "expected a name of at most %zu letters",
-					    sizeof(region.name) - 1);
 	if (length == 0 || overlaps(script, region.address, length))
 		return script_line_complain(line, "expected a range that no other region has; mem "
 						  "is 0x1000 to 0x10fff");
-	if (script->region_count == SCRIPT_REGIONS_MAX)
-		return script_line_complain(line, "expected at most %d regions",
-					    SCRIPT_REGIONS_MAX);
 	snprintf(region.name, sizeof(region.name), "%s", name);
 	region.length = (uint32_t)length;
 	region.access = (uint32_t)access;
 	region.is_of_other_pd = strcmp(line->words[line->word_count - 1], "other_pd") == 0;
-	script->regions[script->region_count++] = region;
-	return true;
+	return add_region(line, script, &region);
+}
+
+/* "NAME 1" or "NAME 2", "other_pd" behind it or not. */
+static bool parse_window(struct script_line *line, struct script *script)
+{
+	struct script_region window = {0};
+	const char *name = script_line_take(line, "a name");
+	uint64_t type;
+
+	if (script->step_count != 0)
+		return script_line_complain(line, "expected window before the first step");
+	if (!is_name_good(line, name) || !script_line_number(line, "a type", 2, &type))
+		return false;
+	if (type == 0)
+		return script_line_complain(line, "expected type 1 or 2");
+	snprintf(window.name, sizeof(window.name), "%s", name);
+	window.window_type = (uint8_t)type;
+	window.is_of_other_pd = script_line_accept(line, "other_pd");
+	return add_region(line, script, &window);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -202,7 +234,10 @@ static bool parse_sge(struct parser *parser, struct script_post *post)
 	region = script_find_region(parser->script, sge->address, 1);
 	if (region == NULL)
 		return script_line_complain(line, "expected an address in a region, or lkey");
-	sge->lkey = (struct script_key){true, (uint32_t)(region - parser->script->regions)};
+	sge->lkey = (struct script_key){
+		.is_region = true,
+		.value = (uint32_t)(region - parser->script->regions),
+	};
 	return true;
 }
 
@@ -221,6 +256,16 @@ static bool parse_post_flag(struct script_line *line, struct script_post *post)
 	return true;
 }
 
+static bool parse_word32(struct script_line *line, const char *what, uint32_t *out)
+{
+	uint64_t number;
+
+	if (!script_line_number(line, what, UINT32_MAX, &number))
+		return false;
+	*out = (uint32_t)number;
+	return true;
+}
+
 static bool parse_send_word(struct parser *parser, struct script_post *post)
 {
 	struct script_line *line = &parser->line;
@@ -236,10 +281,18 @@ static bool parse_send_word(struct parser *parser, struct script_post *post)
 		return script_line_number(line, "compare", UINT64_MAX, &post->compare);
 	if (script_line_accept(line, "swap") || script_line_accept(line, "add"))
 		return script_line_number(line, "swap or add", UINT64_MAX, &post->swap_or_add);
-	if (script_line_accept(line, "imm") || script_line_accept(line, "inv")) {
-		if (!script_line_number(line, "imm or inv", UINT32_MAX, &number))
+	if (script_line_accept(line, "inv"))
+		return script_key_parse(line, parser->script, &post->inv);
+	if (script_line_accept(line, "imm"))
+		return parse_word32(line, "imm", &post->immediate);
+	if (script_line_accept(line, "dmalen"))
+		return parse_word32(line, "dmalen", &post->flush_length);
+	if (script_line_accept(line, "flush"))
+		return parse_word32(line, "flush", &post->flush_type);
+	if (script_line_accept(line, "access")) {
+		if (!parse_access(line, &number))
 			return false;
-		post->immediate = (uint32_t)number;
+		post->access = (uint32_t)number;
 		return true;
 	}
 	return script_line_complain(line, "expected a word of post, got '%s'",
@@ -297,30 +350,28 @@ static bool parse_flush(struct parser *parser, struct script_step *step)
 	return parse_wr(&parser->line, &step->completion.wr_id);
 }
 
-static bool parse_completion_word(struct script_line *line, struct script_completion *completion)
+static bool parse_completion_word(struct parser *parser, struct script_completion *completion)
 {
-	uint64_t number;
+	struct script_line *line = &parser->line;
 	uint32_t opcode;
 
 	if (script_line_accept(line, "len")) {
 		completion->has_length = true;
-		if (!script_line_number(line, "a length", UINT32_MAX, &number))
-			return false;
-		completion->length = (uint32_t)number;
-		return true;
+		return parse_word32(line, "a length", &completion->length);
 	}
 	if (script_line_accept(line, "imm")) {
 		completion->has_immediate = true;
-		if (!script_line_number(line, "an immediate", UINT32_MAX, &number))
-			return false;
-		completion->immediate = (uint32_t)number;
-		return true;
+		return parse_word32(line, "an immediate", &completion->immediate);
+	}
+	if (script_line_accept(line, "inv")) {
+		completion->has_invalidate = true;
+		return script_key_parse(line, parser->script, &completion->inv);
 	}
 	if (script_line_accept(line, "solicited")) {
 		completion->is_solicited = true;
 		return true;
 	}
-	if (!script_line_name(line, "len, imm, solicited or an opcode", script_wc_opcode_names,
+	if (!script_line_name(line, "len, imm, inv, solicited or an opcode", script_wc_opcode_names,
 			      SCRIPT_WC_OPCODES, &opcode))
 		return false;
 	completion->has_opcode = true;
@@ -339,7 +390,7 @@ static bool parse_complete(struct parser *parser, struct script_step *step)
 		return false;
 	step->completion.status = (uint8_t)status;
 	while (line->next < line->word_count) {
-		if (!parse_completion_word(line, &step->completion))
+		if (!parse_completion_word(parser, &step->completion))
 			return false;
 	}
 	return true;
@@ -472,8 +523,8 @@ static bool parse_step(struct parser *parser)
 		return true;
 	}
 	return script_line_complain(line,
-				    "expected set, region or a step (< > post complete flush "
-				    "event state memory store counter modify unmap "
+				    "expected set, region, window or a step (< > post complete "
+				    "flush event state memory store counter modify unmap "
 				    "deregister nothing), got '%s'",
 				    word);
 }
@@ -491,6 +542,8 @@ static bool parse_line(struct parser *parser)
 		is_good = parse_setting(line, parser->script);
 	else if (script_line_accept(line, "region"))
 		is_good = parse_region(line, parser->script);
+	else if (script_line_accept(line, "window"))
+		is_good = parse_window(line, parser->script);
 	else
 		return parse_step(parser);
 	return is_good && script_line_end(line);
@@ -504,7 +557,7 @@ const struct script_region *script_find_region(const struct script *script, uint
 	for (uint32_t i = 0; i < script->region_count; i++) {
 		const struct script_region *region = &script->regions[i];
 
-		if (address >= region->address &&
+		if (region->window_type == 0 && address >= region->address &&
 		    rnic_range_within(address - region->address, length, region->length))
 			return region;
 	}
@@ -515,7 +568,10 @@ static bool init_script(struct script *script, const char *name)
 {
 	*script = (struct script){
 		.name = name,
-		.regions = {{MEM_NAME, MEM_ADDRESS, MEM_BYTES, ALL_ACCESS, false}},
+		.regions = {{.name = MEM_NAME,
+			     .address = MEM_ADDRESS,
+			     .length = MEM_BYTES,
+			     .access = ALL_ACCESS}},
 		.region_count = 1,
 		.steps = calloc(SCRIPT_STEPS_MAX + 1, sizeof(struct script_step)),
 	};

@@ -145,9 +145,10 @@ static bool expect_packet(struct run *run)
 
 /* What of a completion is not as expected; "" when all is. */
 static const char *completion_difference(const struct script_completion *expected,
-					 const struct completion *got)
+					 const uint32_t *region_keys, const struct completion *got)
 {
 	bool has_immediate = (got->wc_flags & RNIC_WC_WITH_IMM) != 0;
+	bool has_invalidate = (got->wc_flags & RNIC_WC_WITH_INVALIDATE) != 0;
 
 	if (got->wr_id != expected->wr_id)
 		return "it is of another work request";
@@ -162,6 +163,9 @@ static const char *completion_difference(const struct script_completion *expecte
 	if (has_immediate != expected->has_immediate ||
 	    (has_immediate && got->immediate != expected->immediate))
 		return "the immediate differs";
+	if (has_invalidate != expected->has_invalidate ||
+	    (has_invalidate && got->immediate != script_key_resolve(&expected->inv, region_keys)))
+		return "the key that was invalidated differs";
 	return got->is_solicited == expected->is_solicited ? "" : "solicited differs";
 }
 
@@ -172,7 +176,8 @@ static bool expect_completion(struct run *run)
 
 	if (seen == NULL)
 		return false;
-	why = completion_difference(&run->step->completion, &seen->completion);
+	why = completion_difference(&run->step->completion, run->device.region_keys,
+				    &seen->completion);
 	if (why[0] != '\0')
 		return complain_seen(run, SEEN_COMPLETION, why);
 	script_device_drop(&run->device, SEEN_COMPLETION);

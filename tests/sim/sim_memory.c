@@ -153,11 +153,22 @@ static int memory_fetch_add(struct client_region *region, uint64_t offset, uint6
 	return 0;
 }
 
+static int memory_store(struct client_region *region, uint64_t offset, uint64_t value)
+{
+	uint64_t *word = checked_word(region, offset);
+
+	if (word == NULL)
+		return -EFAULT;
+	*word = value;
+	return 0;
+}
+
 static const struct client_memory_ops memory_ops = {
 	.read = memory_read,
 	.write = memory_write,
 	.compare_swap = memory_compare_swap,
 	.fetch_add = memory_fetch_add,
+	.store = memory_store,
 };
 
 void sim_region_init(struct sim_region *region, struct sim_memory *memory, uint64_t bytes,

@@ -358,6 +358,10 @@ struct rnic_send_wr {
 			uint64_t length; /* 0 unbinds a window of type 1 */
 			uint32_t access; /* enum rnic_access; ZERO_BASED: type 2 only */
 		} bind;
+		struct { /* FLUSH, of what was written before; no elements */
+			uint32_t length; /* from remote_address on; not with WHOLE_REGION */
+			uint32_t type;	 /* enum rnic_flush_type */
+		} flush;
 	};
 };
 
@@ -373,8 +377,8 @@ struct rnic_recv_wr {
  * reused at once; the memory that the elements name belongs to the device until the request
  * completes. On failure *bad is the first request that was not posted, those before it were.
  * -EINVAL: the queue pair is in RESET, INIT or RTR, too many elements, too many bytes, an opcode
- * that takes no inline data, or a bind whose rkey is not of its window. -EOPNOTSUPP: FLUSH,
- * ATOMIC_WRITE, or an unknown opcode.
+ * that takes no inline data, a bind whose rkey is not of its window, or an ATOMIC_WRITE of other
+ * than 8 bytes. -EOPNOTSUPP: an unknown opcode.
  * -ENOMEM: the queue is full; poll its completion queue.
  */
 RNIC_API int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,

@@ -86,11 +86,21 @@ static int flat_fetch_add(struct client_region *region, uint64_t offset, uint64_
 	return 0;
 }
 
+static int flat_store(struct client_region *region, uint64_t offset, uint64_t value)
+{
+	struct flat_memory *memory = flat_of(region);
+
+	if (memory->error == 0)
+		memcpy(memory->bytes + offset, &value, sizeof(value));
+	return memory->error;
+}
+
 static const struct client_memory_ops flat_ops = {
 	.read = flat_read,
 	.write = flat_write,
 	.compare_swap = flat_compare_swap,
 	.fetch_add = flat_fetch_add,
+	.store = flat_store,
 };
 
 /* --- sink ------------------------------------------------------------------------------------ */

@@ -65,10 +65,22 @@ static int memory_fetch_add(struct client_region *region, uint64_t offset, uint6
 	return 0;
 }
 
+static int memory_store(struct client_region *region, uint64_t offset, uint64_t value)
+{
+	struct responder_bench *bench = bench_of(region);
+
+	if (bench->is_memory_gone)
+		return -EFAULT;
+	bench->atomics++;
+	memcpy(bench->memory + offset, &value, sizeof(value));
+	return 0;
+}
+
 static const struct client_memory_ops memory_ops = {
 	.write = memory_write,
 	.compare_swap = memory_compare_swap,
 	.fetch_add = memory_fetch_add,
+	.store = memory_store,
 };
 
 /* --- sink ------------------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@
 
 #define ALL_ACCESS                                                                                 \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |            \
-	 RNIC_ACCESS_REMOTE_ATOMIC)
+	 RNIC_ACCESS_REMOTE_ATOMIC | RNIC_ACCESS_FLUSH_GLOBAL)
 
 struct bench {
 	struct engine engine;
@@ -192,6 +192,21 @@ static void send_invalidate(struct bench *bench)
 	bench->packet.invalidate_rkey = bench->mr.key;
 }
 
+static void flush(struct bench *bench)
+{
+	set_opcode(bench, RNIC_OPERATION_FLUSH, RNIC_POSITION_ONLY, 0, 0);
+	bench->packet.reth = (struct rnic_reth){IOVA, bench->mr.key, REGION_BYTES};
+	bench->packet.flush_type = RNIC_FLUSH_GLOBAL;
+}
+
+static void flush_whole(struct bench *bench)
+{
+	flush(bench);
+	bench->packet.reth.address = 0;
+	bench->packet.reth.length = UINT32_MAX;
+	bench->packet.flush_type |= RNIC_FLUSH_WHOLE_REGION;
+}
+
 static void atomic_write(struct bench *bench)
 {
 	set_opcode(bench, RNIC_OPERATION_ATOMIC_WRITE, RNIC_POSITION_ONLY, 0, 8);
@@ -347,6 +362,33 @@ static void make_region_local(struct bench *bench)
 static void misalign(struct bench *bench)
 {
 	bench->packet.atomic.address += 4;
+	bench->packet.reth.address += 4;
+}
+
+static void announce_four_bytes(struct bench *bench)
+{
+	bench->packet.reth.length = 4;
+}
+
+static void flush_nothing(struct bench *bench)
+{
+	bench->packet.flush_type = 0;
+}
+
+static void flush_unknown(struct bench *bench)
+{
+	bench->packet.flush_type |= 2 << 4;
+}
+
+static void flush_persistent(struct bench *bench)
+{
+	bench->packet.flush_type |= RNIC_FLUSH_PERSISTENT;
+}
+
+static void flush_persistent_without_region(struct bench *bench)
+{
+	flush_persistent(bench);
+	bench->qp.attributes.access_flags |= RNIC_ACCESS_FLUSH_PERSISTENT;
 }
 
 static const struct {
@@ -381,7 +423,15 @@ static const struct {
 	{"READ not allowed", read_request, forbid_all, VERDICT_BAD_OPERATION},
 	{"atomic not allowed", fetch_add, forbid_all, VERDICT_BAD_OPERATION},
 	{"SEND always allowed", send_only, forbid_all, VERDICT_PASS},
-	{"ATOMIC WRITE not built", atomic_write, NULL, VERDICT_BAD_OPERATION},
+	{"ATOMIC WRITE", atomic_write, NULL, VERDICT_PASS},
+	{"ATOMIC WRITE not allowed", atomic_write, forbid_all, VERDICT_BAD_OPERATION},
+	{"FLUSH", flush, NULL, VERDICT_PASS},
+	{"FLUSH of a region", flush_whole, NULL, VERDICT_PASS},
+	{"FLUSH not allowed", flush, forbid_all, VERDICT_BAD_OPERATION},
+	{"FLUSH for nothing", flush, flush_nothing, VERDICT_BAD_OPERATION},
+	{"FLUSH of unknown extent", flush, flush_unknown, VERDICT_BAD_OPERATION},
+	{"persistence not allowed", flush, flush_persistent, VERDICT_BAD_OPERATION},
+	{"persistence not granted", flush, flush_persistent_without_region, VERDICT_BAD_RKEY},
 
 	{"no entry for SEND ONLY", send_only, post_nothing, VERDICT_NO_RECEIVE},
 	{"no entry for SEND FIRST", send_first, post_nothing, VERDICT_NO_RECEIVE},
@@ -397,6 +447,8 @@ static const struct {
 	{"region of another PD", send_only, change_pd, VERDICT_RECEIVE_PROTECTION},
 	{"READ without slot", read_request, occupy_replay, VERDICT_TOO_MANY_READS},
 	{"atomic without slot", fetch_add, occupy_replay, VERDICT_TOO_MANY_READS},
+	{"FLUSH without slot", flush, occupy_replay, VERDICT_TOO_MANY_READS},
+	{"ATOMIC WRITE without slot", atomic_write, occupy_replay, VERDICT_TOO_MANY_READS},
 	{"slot of a repetition", read_request, occupy_replay_by_repetition, VERDICT_PASS},
 
 	{"short FIRST", send_first, shorten_payload, VERDICT_BAD_LENGTH},
@@ -415,11 +467,18 @@ static const struct {
 	{"WRITE over 2 GiB", write_first, announce_too_much, VERDICT_BAD_LENGTH},
 	{"READ over 2 GiB", read_request, announce_too_much, VERDICT_BAD_LENGTH},
 
+	{"ATOMIC WRITE of 4 bytes", atomic_write, announce_four_bytes, VERDICT_BAD_LENGTH},
+
 	{"rkey of WRITE ONLY", write_only, change_key, VERDICT_BAD_RKEY},
 	{"rkey of WRITE FIRST", write_first, change_key, VERDICT_BAD_RKEY},
 	{"rkey gone at MIDDLE", write_middle, change_key, VERDICT_BAD_RKEY},
 	{"rkey of READ", read_request, change_key, VERDICT_BAD_RKEY},
 	{"rkey of atomic", fetch_add, change_key, VERDICT_BAD_RKEY},
+	{"rkey of FLUSH", flush, change_key, VERDICT_BAD_RKEY},
+	{"rkey of FLUSH of a region", flush_whole, change_key, VERDICT_BAD_RKEY},
+	{"rkey of empty FLUSH", flush, change_key_of_no_bytes, VERDICT_BAD_RKEY},
+	{"rkey of ATOMIC WRITE", atomic_write, change_key, VERDICT_BAD_RKEY},
+	{"FLUSH behind region", flush, start_before_region, VERDICT_BAD_RKEY},
 	{"rkey of empty WRITE", write_only, change_key_of_no_bytes, VERDICT_PASS},
 	{"rkey of empty READ", read_request, change_key_of_no_bytes, VERDICT_PASS},
 	{"range before region", write_only, start_before_region, VERDICT_BAD_RKEY},
@@ -429,8 +488,12 @@ static const struct {
 	{"no right to write", write_only, make_region_local, VERDICT_BAD_RKEY},
 	{"no right to read", read_request, make_region_local, VERDICT_BAD_RKEY},
 	{"no right to atomics", fetch_add, make_region_local, VERDICT_BAD_RKEY},
+	{"no right to write atomically", atomic_write, make_region_local, VERDICT_BAD_RKEY},
+	{"no right to flush", flush, make_region_local, VERDICT_BAD_RKEY},
+	{"no right to flush it all", flush_whole, make_region_local, VERDICT_BAD_RKEY},
 
 	{"misaligned atomic", fetch_add, misalign, VERDICT_MISALIGNED_ATOMIC},
+	{"misaligned ATOMIC WRITE", atomic_write, misalign, VERDICT_MISALIGNED_ATOMIC},
 	{"invalidate of a region", send_invalidate, NULL, VERDICT_BAD_INVALIDATE},
 };
 

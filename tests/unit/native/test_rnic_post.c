@@ -108,6 +108,7 @@ static void test_refusals(void **state)
 {
 	static const struct rnic_sge sges[5] = {{.length = UINT32_MAX}, {.length = UINT32_MAX}};
 	static const struct rnic_sge fitting[2] = {{.length = 60}, {.length = 41}};
+	static const struct rnic_mw window = {.rkey = 0x100};
 	static const struct {
 		struct rnic_send_wr wr;
 		int error;
@@ -120,7 +121,12 @@ static void test_refusals(void **state)
 		  .flags = RNIC_SEND_INLINE},
 		 -EINVAL},
 		{{.opcode = RNIC_WR_RDMA_READ, .flags = RNIC_SEND_INLINE}, -EINVAL},
-		{{.opcode = RNIC_WR_FLUSH}, -EOPNOTSUPP},
+		{{.opcode = RNIC_WR_FLUSH, .sge_list = fitting, .sge_count = 1}, -EINVAL},
+		{{.opcode = RNIC_WR_ATOMIC_WRITE}, -EINVAL},
+		{{.opcode = RNIC_WR_BIND_MW}, -EINVAL},
+		{{.opcode = RNIC_WR_BIND_MW, .rkey = 0x200, .bind = {.mw = &window}}, -EINVAL},
+		{{.opcode = RNIC_WR_BIND_MW, .rkey = 0x1ff, .bind = {.mw = &window, .length = 1}},
+		 -EINVAL},
 		{{.opcode = 13}, -EOPNOTSUPP},
 		{{.opcode = 255}, -EOPNOTSUPP},
 	};

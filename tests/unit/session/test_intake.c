@@ -92,6 +92,25 @@ static void test_bind(void **state)
 	assert_int_equal(work.bind.access, UINT32_MAX);
 }
 
+static void test_flush(void **state)
+{
+	const struct rnic_send_entry entry = {
+		.opcode = RNIC_WR_FLUSH,
+		.remote_address = 6,
+		.rkey = 7,
+		.flush = {.length = 8, .type = 9},
+	};
+	struct work work;
+
+	(void)state;
+	intake_check_send(&entry, RNIC_QP_TYPE_RC, &capacities, &work);
+	assert_int_equal(work.opcode, RNIC_WR_FLUSH);
+	assert_int_equal(work.remote_address, 6);
+	assert_int_equal(work.rkey, 7);
+	assert_int_equal(work.flush.length, 8);
+	assert_int_equal(work.flush.type, 9);
+}
+
 static void test_malformed_entries(void **state)
 {
 	static const struct rnic_send_entry cases[] = {
@@ -102,7 +121,9 @@ static void test_malformed_entries(void **state)
 		{.opcode = RNIC_WR_BIND_MW, .sge_count = 1},
 		{.opcode = RNIC_WR_BIND_MW, .bind.reserved = 1},
 		{.opcode = RNIC_WR_BIND_MW, .flags = RNIC_SEND_INLINE},
-		{.opcode = RNIC_WR_FLUSH},
+		{.opcode = RNIC_WR_FLUSH, .sge_count = 1},
+		{.opcode = RNIC_WR_FLUSH, .flush.reserved = {1, 0}},
+		{.opcode = RNIC_WR_FLUSH, .flush.reserved = {0, 1}},
 		{.opcode = RNIC_WR_SEND, .sge_count = 5},
 		{.opcode = RNIC_WR_SEND, .sge_count = 255},
 		{.opcode = RNIC_WR_SEND, .flags = 0x10},
@@ -143,6 +164,8 @@ static void test_services(void **state)
 		{RNIC_WR_SEND_WITH_INVALIDATE, true, false, false},
 		{RNIC_WR_LOCAL_INVALIDATE, true, true, false},
 		{RNIC_WR_BIND_MW, true, true, false},
+		{RNIC_WR_FLUSH, true, false, false},
+		{RNIC_WR_ATOMIC_WRITE, true, false, false},
 		{RNIC_WR_SEND_WITH_IMM, true, true, true},
 		{RNIC_WR_RDMA_WRITE, true, true, false},
 		{RNIC_WR_RDMA_WRITE_WITH_IMM, true, true, false},
@@ -214,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_sound_entries),
 		cmocka_unit_test(test_fields_are_carried_over),
 		cmocka_unit_test(test_bind),
+		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_malformed_entries),
 		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_message_bytes_saturate),

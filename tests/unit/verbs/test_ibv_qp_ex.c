@@ -117,6 +117,11 @@ static void fetch_add(struct ibv_qp_ex *qp)
 	ibv_wr_atomic_fetch_add(qp, RKEY, ADDRESS, 7);
 }
 
+static void send_inv(struct ibv_qp_ex *qp)
+{
+	ibv_wr_send_inv(qp, RKEY);
+}
+
 static void test_operations(void **state)
 {
 	static const struct {
@@ -129,6 +134,7 @@ static void test_operations(void **state)
 	} rows[] = {
 		{plain_send, RNIC_WR_SEND, false, 0, 0, 0},
 		{send_imm, RNIC_WR_SEND_WITH_IMM, false, 0x11223344, 0, 0},
+		{send_inv, RNIC_WR_SEND_WITH_INVALIDATE, false, RKEY, 0, 0},
 		{rdma_read, RNIC_WR_RDMA_READ, true, 0, 0, 0},
 		{rdma_write, RNIC_WR_RDMA_WRITE, true, 0, 0, 0},
 		{rdma_write_imm, RNIC_WR_RDMA_WRITE_WITH_IMM, true, 0x11223344, 0, 0},
@@ -166,6 +172,43 @@ static void test_operations(void **state)
 }
 
 /* Each request keeps the wr_id and the flags that were set when it began. */
+static void test_what_takes_no_elements(void **state)
+{
+	struct rnic_mw native_window = {.rkey = RKEY & ~0xff};
+	struct rnic_mr native_region = {.lkey = 0x77};
+	struct rnic_verbs_mw window = {.mw.type = IBV_MW_TYPE_2, .native = &native_window};
+	struct rnic_verbs_mr region = {.native = &native_region};
+	const struct ibv_mw_bind_info info = {&region.mr, ADDRESS, 99, IBV_ACCESS_REMOTE_READ};
+	struct bench *bench = *state;
+	struct rnic_send_entry entry;
+
+	ibv_wr_start(bench->ex);
+	ibv_wr_bind_mw(bench->ex, &window.mw, RKEY, &info);
+	ibv_wr_local_inv(bench->ex, RKEY + 1);
+	ibv_wr_atomic_write(bench->ex, RKEY, ADDRESS, "8 bytes");
+	assert_int_equal(ibv_wr_complete(bench->ex), 0);
+	entry = entry_at(bench, 0);
+	assert_int_equal(entry.opcode, RNIC_WR_BIND_MW);
+	assert_int_equal(entry.rkey, RKEY);
+	assert_int_equal(entry.immediate, 0x77);
+	assert_true(entry.remote_address == ADDRESS);
+	assert_int_equal(entry.bind.length, 99);
+	assert_int_equal(entry.bind.access, RNIC_ACCESS_REMOTE_READ);
+	entry = entry_at(bench, 1);
+	assert_int_equal(entry.opcode, RNIC_WR_LOCAL_INVALIDATE);
+	assert_int_equal(entry.immediate, RKEY + 1);
+	entry = entry_at(bench, 2);
+	assert_int_equal(entry.opcode, RNIC_WR_ATOMIC_WRITE);
+	assert_int_equal(entry.inline_bytes, 8);
+	assert_memory_equal(side_at(bench, 2), "8 bytes", 8);
+
+	/* The keys of type 1 are not the caller's to choose. */
+	window.mw.type = IBV_MW_TYPE_1;
+	ibv_wr_start(bench->ex);
+	ibv_wr_bind_mw(bench->ex, &window.mw, RKEY, &info);
+	assert_int_equal(ibv_wr_complete(bench->ex), EINVAL);
+}
+
 static void test_batch_is_published_at_once(void **state)
 {
 	struct bench *bench = *state;
@@ -239,14 +282,9 @@ static void too_many_requests(struct ibv_qp_ex *qp)
 		ibv_wr_send(qp);
 }
 
-static void not_asked_for(struct ibv_qp_ex *qp)
+static void not_served(struct ibv_qp_ex *qp)
 {
 	ibv_wr_send_tso(qp, NULL, 0, 0);
-}
-
-static void not_known(struct ibv_qp_ex *qp)
-{
-	ibv_wr_atomic_write(qp, RKEY, ADDRESS, NULL);
 }
 
 /* One bad request spoils the batch: good ones before and behind it do not go out either. */
@@ -258,7 +296,7 @@ static void test_errors_surface_at_complete(void **state)
 	} rows[] = {
 		{too_much_inline, EINVAL},	  {too_many_elements, EINVAL},
 		{absurdly_many_elements, EINVAL}, {too_many_requests, ENOMEM},
-		{not_asked_for, EOPNOTSUPP},	  {not_known, EOPNOTSUPP},
+		{not_served, EOPNOTSUPP},
 	};
 	struct bench *bench = *state;
 
@@ -339,7 +377,12 @@ static void test_what_is_served(void **state)
 	} rows[] = {
 		{IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, true},
 		{IBV_QPT_RC, IBV_QP_EX_WITH_TSO, false},
-		{IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE, false},
+		{IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE, true},
+		{IBV_QPT_RC, IBV_QP_EX_WITH_BIND_MW, true},
+		{IBV_QPT_UC, IBV_QP_EX_WITH_LOCAL_INV, true},
+		{IBV_QPT_UC, IBV_QP_EX_WITH_SEND_WITH_INV, false},
+		{IBV_QPT_UC, IBV_QP_EX_WITH_ATOMIC_WRITE, false},
+		{IBV_QPT_UD, IBV_QP_EX_WITH_BIND_MW, false},
 		{IBV_QPT_UC, IBV_QP_EX_WITH_RDMA_WRITE, true},
 		{IBV_QPT_UC, IBV_QP_EX_WITH_RDMA_READ, false},
 		{IBV_QPT_UD, IBV_QP_EX_WITH_SEND_WITH_IMM, true},
@@ -358,6 +401,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_operations, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_takes_no_elements, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_batch_is_published_at_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_abort, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_errors_surface_at_complete, set_up, tear_down),
