@@ -229,9 +229,10 @@ static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
 {
 	struct session_set *sessions = &loop->device->sessions;
 	uint64_t idle_ns = loop_idle_deadline_ns(loop, now_ns);
-	uint64_t deadline_ns = device_next_deadline_ns(loop->device);
+	uint64_t deadline_ns;
 
 	device_report(loop->device, now_ns);
+	deadline_ns = device_next_deadline_ns(loop->device);
 	if (idle_ns < deadline_ns)
 		deadline_ns = idle_ns;
 	if (loop->is_stopping)

@@ -8,12 +8,15 @@
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
 
-add_library(rnic_options INTERFACE)
-target_compile_options(rnic_options INTERFACE
+# rnic_options is for all of them; rnic_warnings for what must not bring a sanitizer along.
+add_library(rnic_warnings INTERFACE)
+target_compile_options(rnic_warnings INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prototypes
   -Wstrict-prototypes -Wformat=2 -Wvla -Wundef -Wpointer-arith
   $<$<BOOL:${RNIC_WERROR}>:-Werror>)
-target_compile_definitions(rnic_options INTERFACE _GNU_SOURCE)
+target_compile_definitions(rnic_warnings INTERFACE _GNU_SOURCE)
+add_library(rnic_options INTERFACE)
+target_link_libraries(rnic_options INTERFACE rnic_warnings)
 if(RNIC_SANITIZE)
   string(REPLACE ";" "," rnic_sanitizers "${RNIC_SANITIZE}")
   target_compile_options(rnic_options INTERFACE
