@@ -20,6 +20,32 @@ static void a_thousand_qps_between_two_hosts(void **state)
 	assert_sim_is_right(sim);
 }
 
+/* Messages of all of them are lost, and none is forgotten. */
+static void thousands_of_qps_on_a_bad_network(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1, .hosts = 4, .max_qps = 4000,
+				     .arena_bytes = 48 << 20, .batch = SIM_BATCH);
+	const struct sim_link bad = {.loss_ppm = 5000, .duplicate_ppm = 5000, .jitter_ns = 20000};
+	static const uint8_t opcodes[] = {RNIC_WR_SEND, RNIC_WR_RDMA_WRITE, RNIC_WR_RDMA_READ,
+					  RNIC_WR_ATOMIC_COMPARE_SWAP};
+
+	(void)state;
+	sim_all_links(sim, &bad);
+	for (uint32_t i = 0; i < 6000; i++) {
+		struct sim_qp *qp =
+			sim_connect(sim, i % 4, (i + 1 + i / 4 % 3) % 4, .depth = 4, .timeout = 14);
+
+		sim_receive(qp->peer, .bytes = 1500);
+		sim_post(qp, .opcode = opcodes[i % 4], .bytes = 1500);
+		sim_receive(qp, .bytes = 100);
+		sim_post(qp->peer, .opcode = opcodes[i / 4 % 4], .bytes = 100);
+	}
+	sim_run(sim, 20 * SIM_S);
+	for (uint32_t i = 0; i < sim->qp_count; i++)
+		assert_status(sim->qps[i], 0, RNIC_WC_SUCCESS);
+	assert_sim_is_right(sim);
+}
+
 /* 64 QPs of 8 hosts, one of 10 Gb/s with a queue of 512 KiB: the window per path must find its
  * size. */
 static void an_incast_of_64_qps_ends_in_time(void **state)
@@ -83,6 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thousand_qps_between_two_hosts),
+		cmocka_unit_test(thousands_of_qps_on_a_bad_network),
 		cmocka_unit_test(an_incast_of_64_qps_ends_in_time),
 		cmocka_unit_test(a_qp_to_its_own_host_works),
 		cmocka_unit_test(a_busy_qp_does_not_starve_another),

@@ -269,6 +269,8 @@ static void check_states(struct sim *sim)
 		const struct sim_qp *qp = sim->qps[i];
 		bool may_be_in_error = qp->end.has_stopped || qp->end.may_stop;
 
+		if (qp->is_dead)
+			continue;
 		if (qp->qp->state == RNIC_QP_STATE_ERR ? !may_be_in_error : qp->end.has_stopped)
 			oracle_fail(&sim->oracle, "%s: ends in state %u", qp->end.name,
 				    qp->qp->state);

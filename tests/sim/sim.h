@@ -98,7 +98,20 @@ struct sim_qp *sim_connect_with(struct sim *sim, uint32_t a, uint32_t b,
 /* Takes both ends through RESET and connects them again. Call when nothing is under way. */
 void sim_reconnect(struct sim_qp *qp);
 
-/* Posts one work or receive. Returns its number, or SIM_REFUSED when the send queue is full. */
+/*
+ * Destroys both QPs and connects others in their place, at once: packets of the old ones are still
+ * under way. `has_same_qpn`, of RC: they have the numbers of the old ones, too.
+ */
+void sim_recreate(struct sim_qp *qp, bool has_same_qpn);
+
+/*
+ * The host loses all it knows but its memory. Its QPs are dead until sim_reconnect(): they refuse
+ * what is posted to them, and their peers find out by running out of retries.
+ */
+void sim_restart(struct sim *sim, uint32_t host);
+
+/* Posts one work or receive. Returns its number, or SIM_REFUSED when the send queue is full, or
+ * the QP dead. */
 uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *post);
 uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post);
 

@@ -112,14 +112,16 @@ static void bring_up(struct sim_qp *qp, const struct sim_connection *connection)
 	modify(qp, &attributes, RNIC_QP_STATE_RTS, steps.rts);
 }
 
-static struct sim_qp *create_qp(struct sim *sim, uint32_t host,
-				const struct sim_connection *connection)
+/* The engine's QP behind `qp`, in RESET. */
+static void make(struct sim_qp *qp)
 {
-	struct sim_qp *qp = calloc(1, sizeof(*qp));
-	struct qp_config config = {
+	const struct sim_connection *connection = &qp->connection;
+	const struct qp_config config = {
 		.type = connection->type,
 		.signal_all = connection->signal_all,
-		.pd = &sim->hosts[host].pd,
+		.pd = &qp->host->pd,
+		.send_cq = &qp->send_cq,
+		.recv_cq = &qp->recv_cq,
 		.capacities = {.max_send_wr = connection->depth,
 			       .max_recv_wr = LIMIT_RECV_PREFETCH,
 			       .max_send_sge = connection->sges,
@@ -128,15 +130,23 @@ static struct sim_qp *create_qp(struct sim *sim, uint32_t host,
 		.user = qp,
 	};
 
-	if (qp == NULL)
-		abort();
-	config.send_cq = &qp->send_cq;
-	config.recv_cq = &qp->recv_cq;
-	qp->sim = sim;
-	qp->host = &sim->hosts[host];
 	if (qp_create(&qp->host->engine, &config, &qp->qp) != 0)
 		abort();
 	qp->qp->recv_queue.user = qp;
+	qp->is_watched = false;
+}
+
+static struct sim_qp *create_qp(struct sim *sim, uint32_t host,
+				const struct sim_connection *connection)
+{
+	struct sim_qp *qp = calloc(1, sizeof(*qp));
+
+	if (qp == NULL)
+		abort();
+	qp->sim = sim;
+	qp->host = &sim->hosts[host];
+	qp->connection = *connection;
+	make(qp);
 	return qp;
 }
 
@@ -156,6 +166,8 @@ static void begin(struct sim *sim, struct sim_qp *qp, const struct sim_connectio
 	if (qp->end.hot.length == 0)
 		abort();
 	memcpy(&qp->end.atomic_value, remote->arena + qp->end.atomic_word.offset, 8);
+	qp->is_dead = false;
+	qp->is_watched = false;
 	qp->ring_posted = 0;
 	qp->ring_pushed = 0;
 	qp->send_cq_room = connection->send_cq_entries;
@@ -193,8 +205,6 @@ struct sim_qp *sim_connect_with(struct sim *sim, uint32_t a, uint32_t b,
 
 	qp->peer = create_qp(sim, b, &full);
 	qp->peer->peer = qp;
-	qp->connection = full;
-	qp->peer->connection = full;
 	if (sim->qp_count + 2 > sim->qp_capacity) {
 		sim->qp_capacity = 2 * sim->qp_capacity + 8;
 		sim->qps = realloc(sim->qps, sim->qp_capacity * sizeof(struct sim_qp *));
@@ -216,14 +226,69 @@ static void reset(struct sim_qp *qp)
 	modify(qp, &attributes, RNIC_QP_STATE_RESET, 0);
 }
 
-void sim_reconnect(struct sim_qp *qp)
+/* Ends both lives of a connection; what they left in memory is judged. */
+static void end_lives(struct sim_qp *qp)
 {
 	sim_enter_error(qp);
 	sim_enter_error(qp->peer);
 	oracle_finish(&qp->end);
 	oracle_finish(&qp->peer->end);
+	/* Whatever is still under way is far behind what the next life expects. */
+	qp->connection.psn = (qp->connection.psn + 0x155555) & RNIC_PSN_MASK;
+}
+
+void sim_reconnect(struct sim_qp *qp)
+{
+	end_lives(qp);
 	reset(qp);
 	reset(qp->peer);
-	qp->connection.psn = (qp->connection.psn + 0x5555) & RNIC_PSN_MASK;
 	connect_pair(qp->sim, qp, &qp->connection);
+}
+
+/* The engine's QP is destroyed, and another takes its place. */
+static void replace(struct sim_qp *qp, bool has_same_qpn)
+{
+	struct engine *engine = &qp->host->engine;
+	uint32_t qpn = qp->qp->qpn;
+
+	qp_destroy(qp->qp);
+	make(qp);
+	if (!has_same_qpn)
+		return;
+	/* As if the generator had drawn the same number again. */
+	key_table_remove(&engine->qps, qp->qp->qpn);
+	if (key_table_insert(&engine->qps, qpn, qp->qp) != 0)
+		abort();
+	qp->qp->qpn = qpn;
+}
+
+void sim_recreate(struct sim_qp *qp, bool has_same_qpn)
+{
+	end_lives(qp);
+	replace(qp, has_same_qpn);
+	replace(qp->peer, has_same_qpn);
+	connect_pair(qp->sim, qp, &qp->connection);
+}
+
+void sim_restart(struct sim *sim, uint32_t host)
+{
+	for (uint32_t i = 0; i < sim->qp_count; i++) {
+		struct sim_qp *qp = sim->qps[i];
+
+		if (qp->host->index != host)
+			continue;
+		/* Its program is gone: what it had posted is flushed as far as the model goes. */
+		sim_enter_error(qp);
+		qp->is_dead = true;
+		qp_destroy(qp->qp);
+		ah_fini(&qp->ah);
+	}
+	engine_flush(&sim->hosts[host].engine, sim->net.now_ns);
+	sim_host_restart(&sim->hosts[host]);
+	for (uint32_t i = 0; i < sim->qp_count; i++) {
+		if (sim->qps[i]->host->index != host)
+			continue;
+		make(sim->qps[i]);
+		create_ah(sim->qps[i]);
+	}
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the BTH: FECN, BECN and reserved bits, which the ICRC masks. */
@@ -149,18 +150,22 @@ static int register_keys(struct sim_host *host)
 	return 0;
 }
 
+static int start_engine(struct sim_host *host)
+{
+	int error = engine_init(&host->engine, &host->engine_config);
+
+	if (error != 0)
+		return error;
+	engine_set_gid(&host->engine, 0, &host->nic->gid);
+	error = register_keys(host);
+	if (error != 0)
+		engine_fini(&host->engine);
+	return error;
+}
+
 int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *oracle,
 		  const struct sim_host_config *config)
 {
-	struct engine_config engine_config = {
-		.sink = config->has_no_credits ? &sink_without_credits : &sink,
-		.sink_context = host,
-		.seed = config->seed,
-		.max_qps = config->max_qps,
-		.max_mrs = SIM_KEY_COUNT,
-		.line_rate = config->line_rate,
-		.has_ecn = config->has_ecn,
-	};
 	int error;
 
 	memset(host, 0, offsetof(struct sim_host, bytes));
@@ -175,20 +180,23 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 	sim_region_init(&host->arena, &host->memory, config->arena_bytes, false, config->is_direct);
 	sim_region_init(&host->pattern, &host->memory, config->pattern_bytes, true,
 			config->is_direct);
-	error = engine_init(&host->engine, &engine_config);
+	host->engine_config = (struct engine_config){
+		.sink = config->has_no_credits ? &sink_without_credits : &sink,
+		.sink_context = host,
+		.seed = config->seed,
+		.max_qps = config->max_qps,
+		.max_mrs = SIM_KEY_COUNT,
+		.line_rate = config->line_rate,
+		.has_ecn = config->has_ecn,
+	};
+	error = start_engine(host);
 	if (error != 0)
-		goto free_memory;
-	engine_set_gid(&host->engine, 0, &host->nic->gid);
-	error = register_keys(host);
-	if (error == 0)
-		return 0;
-	engine_fini(&host->engine);
-free_memory:
-	sim_memory_fini(&host->memory);
+		sim_memory_fini(&host->memory);
 	return error;
 }
 
-void sim_host_fini(struct sim_host *host)
+/* Ends the engine, which must own nothing any more. */
+static void stop_engine(struct sim_host *host)
 {
 	for (uint32_t key = 0; key < SIM_KEY_COUNT; key++) {
 		if (key != SIM_KEY_STALE)
@@ -200,6 +208,22 @@ void sim_host_fini(struct sim_host *host)
 	if (!memory_batch_is_empty(&host->engine.writes))
 		oracle_fail(host->oracle, "host %u: payload is still on its way", host->index);
 	engine_fini(&host->engine);
+}
+
+void sim_host_restart(struct sim_host *host)
+{
+	stop_engine(host);
+	sim_host_check_counters(host);
+	host->log = (struct sim_packet_log){0};
+	host->pending_count = 0;
+	host->engine_config.seed++;
+	if (start_engine(host) != 0)
+		abort();
+}
+
+void sim_host_fini(struct sim_host *host)
+{
+	stop_engine(host);
 	host->port->ops->close(host->port);
 	if (!host->nic->is_closed)
 		oracle_fail(host->oracle, "host %u: the card was not closed", host->index);

@@ -79,6 +79,7 @@ struct sim_qp {
 	uint32_t send_cq_room; /* completions that still fit */
 	uint32_t start_psn;
 	bool is_watched; /* the engine wants to know of the next receive */
+	bool is_dead;	 /* its host restarted: nothing can be posted before it is connected anew */
 	bool was_full; /* a CQ has refused a completion */
 };
 
@@ -107,6 +108,7 @@ struct sim_host {
 	struct sim_net *net;
 	struct sim_nic *nic;
 	struct oracle *oracle;
+	struct engine_config engine_config;
 	struct engine engine;
 	struct port *port; /* the stack's top */
 	struct sim_memory memory;
@@ -143,6 +145,13 @@ struct sim_host_config {
 
 int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *oracle,
 		  const struct sim_host_config *config);
+
+/*
+ * The engine is destroyed and made anew, with other keys, as when a machine restarts: nothing that
+ * is under way to or from it means anything any more. All QPs and address handles of it have been
+ * destroyed.
+ */
+void sim_host_restart(struct sim_host *host);
 
 /* All QPs have been destroyed. Complains when anything is still referenced. */
 void sim_host_fini(struct sim_host *host);

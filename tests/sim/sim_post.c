@@ -215,7 +215,7 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	struct model_work *model;
 	struct work work = {.opcode = post.opcode};
 
-	if (send_queue_space(&qp->qp->send_queue) == 0)
+	if (qp->is_dead || send_queue_space(&qp->qp->send_queue) == 0)
 		return SIM_REFUSED;
 	if (is_atomic(post.opcode))
 		post.bytes = 8;
@@ -260,11 +260,14 @@ uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post
 {
 	struct sim *sim = qp->sim;
 	uint32_t count = post->sges != 0 ? post->sges : 1;
-	struct model_receive *model = oracle_add_receive(&qp->end);
+	struct model_receive *model;
 	bool is_writable = post->key == SIM_KEY_ALL || post->key == SIM_KEY_NO_ATOMIC ||
 			   post->key == SIM_KEY_LOCAL_ONLY;
 	struct sim_receive *receive;
 
+	if (qp->is_dead)
+		return SIM_REFUSED;
+	model = oracle_add_receive(&qp->end);
 	model->bytes = post->bytes;
 	model->legal = STATUS_BIT(RNIC_WC_SUCCESS);
 	if (!is_writable) {

@@ -35,6 +35,7 @@ struct storm {
 	bool is_disturbed;  /* packets are lost, late or twice */
 	bool is_harsh;	    /* so many in a row that any number of retries may run out */
 	bool is_memory_gone;
+	bool may_restart; /* hosts do, now and then */
 };
 
 struct totals {
@@ -185,6 +186,7 @@ static struct storm storm_begin(uint64_t seed, FILE *trace)
 			       .has_no_credits = one_in(&storm, 3),
 			       .has_ecn = one_in(&storm, 3),
 			       .is_direct = one_in(&storm, 2), .trace = trace);
+	storm.may_restart = one_in(&storm, 8);
 	storm.bytes_max = sizes[below(&storm, RNIC_COUNT_OF(sizes))];
 	storm.error_ppm = one_in(&storm, 4) ? 1 + below(&storm, 50000) : 0;
 	for (uint32_t i = 0; i < storm.sim->net.host_count; i++)
@@ -289,6 +291,8 @@ static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 {
 	uint32_t messages = 0;
 
+	if (qp->is_dead)
+		return;
 	for (uint32_t i = 0; i < qp->peer->end.work_count; i++) {
 		uint8_t opcode = qp->peer->end.works[i].opcode;
 
@@ -321,6 +325,12 @@ static void misbehave(struct storm *storm)
 	}
 }
 
+static void restart(struct storm *storm)
+{
+	if (storm->may_restart && !storm->is_memory_gone && one_in(storm, 4))
+		sim_restart(storm->sim, below(storm, storm->sim->net.host_count));
+}
+
 static void play(struct storm *storm)
 {
 	for (uint32_t round = 1 + below(storm, 5); round != 0; round--) {
@@ -341,6 +351,7 @@ static void play(struct storm *storm)
 				post_lossy(storm, qp);
 		}
 		misbehave(storm);
+		restart(storm);
 		if (one_in(storm, 8))
 			sim_pause(paused);
 		sim_run_for(storm->sim, below(storm, 400000));
@@ -353,11 +364,22 @@ static void play(struct storm *storm)
 	sim_run(storm->sim, RUN_BUDGET_NS);
 }
 
+/* In silence the same QPs again, or others while packets of the old ones are under way. */
 static void live_again(struct storm *storm)
 {
-	sim_run_for(storm->sim, 200 * SIM_MS);
-	for (uint32_t i = 0; i < storm->connection_count; i++)
-		sim_reconnect(storm->connections[i]);
+	bool is_silent = one_in(storm, 2);
+
+	if (is_silent)
+		sim_run_for(storm->sim, 200 * SIM_MS);
+	for (uint32_t i = 0; i < storm->connection_count; i++) {
+		struct sim_qp *qp = storm->connections[i];
+
+		if (is_silent)
+			sim_reconnect(qp);
+		else
+			sim_recreate(qp, qp->connection.type == RNIC_QP_TYPE_RC &&
+						 one_in(storm, 2));
+	}
 	allow_losses(storm);
 	play(storm);
 }
