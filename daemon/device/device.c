@@ -198,13 +198,41 @@ static int device_open_engine(struct device *device, const struct device_config 
 		engine_set_gid(&device->engine, i, &gids[i]);
 	for (uint32_t i = 0; i < config->pkey_count; i++)
 		engine_set_pkey(&device->engine, i, config->pkeys[i]);
-	receive_init(&device->receive, &device->engine, device->port);
-	result = transmit_init(&device->transmit, &device->engine, device->port);
+	receive_init(&device->receive, &device->engine, device->cm, device->port);
+	result = transmit_init(&device->transmit, &device->engine, device->cm, device->port);
 	if (result != 0) {
 		engine_fini(&device->engine);
 		snprintf(reason, DEVICE_REASON_BYTES, "no memory for datagrams");
 	}
 	return result;
+}
+
+/* Nobody binds an address yet, so that there is nobody to tell. */
+static bool device_cm_event(void *context, const struct cm_event *event)
+{
+	(void)context;
+	(void)event;
+	assert(!"an event of a connection that nobody holds");
+	return false;
+}
+
+static int device_open_cm(struct device *device, uint64_t seed, char *reason)
+{
+	static const struct cm_sink sink = {.event = device_cm_event};
+	const struct cm_config config = {
+		.sink = &sink,
+		.sink_context = device,
+		.seed = seed,
+		.ca_guid = device->addressing.node_guid,
+		.max_connections = LIMIT_CM_CONNECTIONS,
+		.max_bindings = LIMIT_CM_BINDINGS,
+	};
+
+	device->cm = cm_create(&config);
+	if (device->cm != NULL)
+		return 0;
+	snprintf(reason, DEVICE_REASON_BYTES, "no memory for connections");
+	return -ENOMEM;
 }
 
 static int device_open_sessions(struct device *device, const struct device_config *config,
@@ -258,9 +286,12 @@ int device_open(struct device *device, const struct device_config *config, uint6
 	result = device_open_ports(device, config, now_ns, reason);
 	if (result != 0)
 		goto close_network;
-	result = device_open_engine(device, config, reason);
+	result = device_open_cm(device, ~config->seed, reason);
 	if (result != 0)
 		goto close_ports;
+	result = device_open_engine(device, config, reason);
+	if (result != 0)
+		goto close_cm;
 	device_fill_facts(device, config);
 	result = device_open_sessions(device, config, reason);
 	if (result != 0)
@@ -277,6 +308,8 @@ close_sessions:
 close_engine:
 	transmit_fini(&device->transmit);
 	engine_fini(&device->engine);
+close_cm:
+	cm_free(device->cm);
 close_ports:
 	device->port->ops->close(device->port);
 close_network:
@@ -291,6 +324,7 @@ void device_close(struct device *device)
 	session_set_fini(&device->sessions);
 	transmit_fini(&device->transmit);
 	engine_fini(&device->engine);
+	cm_free(device->cm);
 	device->port->ops->close(device->port);
 	device_network_close(device);
 }
@@ -299,12 +333,15 @@ bool device_turn(struct device *device, uint64_t now_ns)
 {
 	uint32_t session_count = device->sessions.session_count;
 	uint32_t done = 0;
+	bool has_packets;
 
 	device->sessions.now_ns = now_ns;
 	device->loop_counters.turns++;
 	done += receive_run(&device->receive, now_ns);
 	if (engine_next_deadline_ns(&device->engine) <= now_ns)
 		engine_tick(&device->engine, now_ns);
+	if (cm_next_deadline_ns(device->cm) <= now_ns)
+		cm_tick(device->cm, now_ns);
 	done += session_set_take_work(&device->sessions);
 	done += transmit_run(&device->transmit, now_ns);
 	session_set_deliver(&device->sessions, done > 0);
@@ -312,8 +349,9 @@ bool device_turn(struct device *device, uint64_t now_ns)
 	if (device->sessions.session_count < session_count)
 		device_view_hasten(&device->view, now_ns);
 	/* What ended in an error was not sent, but may have left answers to give. */
+	has_packets = engine_has_ready(&device->engine) || cm_has_ready(device->cm);
 	return done > 0 || session_set_has_work(&device->sessions) ||
-	       (engine_has_ready(&device->engine) && !transmit_is_blocked(&device->transmit));
+	       (has_packets && !transmit_is_blocked(&device->transmit));
 }
 
 void device_note_activity(struct device *device, uint64_t now_ns)
@@ -332,12 +370,17 @@ void device_report(struct device *device, uint64_t now_ns)
 
 uint64_t device_next_deadline_ns(const struct device *device)
 {
-	uint64_t engine_ns = engine_next_deadline_ns(&device->engine);
-	uint64_t port_ns = device->port->ops->next_deadline_ns(device->port);
-	uint64_t sessions_ns = session_set_next_deadline_ns(&device->sessions);
-	uint64_t deadline_ns = engine_ns < port_ns ? engine_ns : port_ns;
+	const uint64_t deadlines_ns[] = {
+		engine_next_deadline_ns(&device->engine),
+		cm_next_deadline_ns(device->cm),
+		device->port->ops->next_deadline_ns(device->port),
+		session_set_next_deadline_ns(&device->sessions),
+		device->view.due_ns,
+	};
+	uint64_t earliest_ns = UINT64_MAX;
 
-	if (sessions_ns < deadline_ns)
-		deadline_ns = sessions_ns;
-	return device->view.due_ns < deadline_ns ? device->view.due_ns : deadline_ns;
+	for (size_t i = 0; i < RNIC_COUNT_OF(deadlines_ns); i++)
+		if (deadlines_ns[i] < earliest_ns)
+			earliest_ns = deadlines_ns[i];
+	return earliest_ns;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One emulated RNIC: the engine, the stack of ports below it, the sessions above it, and the
- * control socket. Everything in it belongs to one thread.
+ * One emulated RNIC: the engine, the connection manager beside it, the stack of ports below it, the
+ * sessions above it, and the control socket. Everything in it belongs to one thread.
  *
  *     fault -> capture -> loopback (packets to ourselves) -> multicast (of groups joined) -> UDP
  */
 #ifndef DAEMON_DEVICE_DEVICE_H
 #define DAEMON_DEVICE_DEVICE_H
 
+#include "cm/cm.h"
 #include "device/device_network.h"
 #include "device/receive.h"
 #include "device/transmit.h"
@@ -35,7 +36,7 @@ struct device_config {
 	bool has_ecn;
 	uint16_t pkeys[LIMIT_PKEYS]; /* by index */
 	uint32_t pkey_count;	     /* 0: the default key alone */
-	uint64_t seed; /* unpredictable: of QPNs and keys */
+	uint64_t seed;		     /* unpredictable: of QPNs and keys */
 };
 
 /* How often the loop did what, for the table of wake-ups per operation. */
@@ -46,6 +47,7 @@ struct device_loop_counters {
 
 struct device {
 	struct engine engine;
+	struct cm *cm;
 	struct session_set sessions;
 	struct ctl_server server;
 	struct addressing addressing;

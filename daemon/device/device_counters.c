@@ -39,6 +39,16 @@ static const struct {
 #undef OF_PORT
 };
 
+static bool device_counters_of_cm(const struct device *device, uint32_t index,
+				  struct view_counter *counter)
+{
+	if (index >= CM_COUNTER_COUNT)
+		return false;
+	counter->name = cm_counter_name((enum cm_counter)index);
+	counter->value = cm_counter(device->cm, (enum cm_counter)index);
+	return true;
+}
+
 static bool device_counters_read(const struct device *device, uint32_t index,
 				 struct view_counter *counter)
 {
@@ -51,7 +61,8 @@ static bool device_counters_read(const struct device *device, uint32_t index,
 		return true;
 	}
 	if (other >= RNIC_COUNT_OF(device_counters))
-		return false;
+		return device_counters_of_cm(
+			device, other - (uint32_t)RNIC_COUNT_OF(device_counters), counter);
 	counter->name = device_counters[other].name;
 	if (device_counters[other].port != 0) {
 		struct port *const *port = (const void *)(base + device_counters[other].port);
@@ -76,7 +87,8 @@ static bool device_counters_fault(const struct device *device, size_t rule,
 
 bool device_counters_show(void *context, uint32_t index, struct rnic_show_counter *counter)
 {
-	const uint32_t first_fault = COUNTER_COUNT + (uint32_t)RNIC_COUNT_OF(device_counters);
+	const uint32_t first_fault =
+		COUNTER_COUNT + (uint32_t)RNIC_COUNT_OF(device_counters) + CM_COUNTER_COUNT;
 	struct view_counter found;
 
 	memset(counter, 0, sizeof(*counter));

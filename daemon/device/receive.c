@@ -4,9 +4,10 @@
 #include "wire/icrc.h"
 #include "wire/packet.h"
 
-void receive_init(struct receive *receive, struct engine *engine, struct port *port)
+void receive_init(struct receive *receive, struct engine *engine, struct cm *cm, struct port *port)
 {
 	receive->engine = engine;
+	receive->cm = cm;
 	receive->port = port;
 	receive->is_counting_up = false;
 	receive->bad_icrc = 0;
@@ -43,7 +44,10 @@ static void receive_one(struct receive *receive, const struct datagram *datagram
 		receive->undecodable++;
 		return;
 	}
-	engine_receive(receive->engine, &packet, now_ns);
+	if (packet.dest_qpn == CM_QPN)
+		cm_receive(receive->cm, &packet, now_ns);
+	else
+		engine_receive(receive->engine, &packet, now_ns);
 }
 
 uint32_t receive_run(struct receive *receive, uint64_t now_ns)

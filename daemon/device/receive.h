@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the port's datagrams to the engine: the ICRC is checked, the packet decoded, and what is
- * wrong with either is counted and dropped. Nothing here trusts a byte that came from the network.
+ * From the port's datagrams to the engine, and to the connection manager those for its queue pair:
+ * the ICRC is checked, the packet decoded, and what is wrong with either is counted and dropped.
+ * Nothing here trusts a byte that came from the network.
  */
 #ifndef DAEMON_DEVICE_RECEIVE_H
 #define DAEMON_DEVICE_RECEIVE_H
 
+#include "cm/cm.h"
 #include "engine/engine.h"
 #include "engine/limits.h"
 #include "port/port.h"
@@ -15,6 +17,7 @@
 
 struct receive {
 	struct engine *engine;
+	struct cm *cm;
 	struct port *port;
 	bool is_counting_up; /* identifications of packets that came in one buffer */
 	uint64_t bad_icrc;
@@ -22,11 +25,11 @@ struct receive {
 	struct datagram datagrams[LIMIT_TURN_RECEIVES];
 };
 
-/* `engine` and `port` outlive it. */
-void receive_init(struct receive *receive, struct engine *engine, struct port *port);
+/* `engine`, `cm` and `port` outlive it. */
+void receive_init(struct receive *receive, struct engine *engine, struct cm *cm, struct port *port);
 
 /*
- * Hands what has arrived to the engine, one batch, whose payload is in client memory on return.
+ * Hands what has arrived to engine and cm, one batch, whose payload is in client memory on return.
  * Returns how many datagrams there were.
  */
 uint32_t receive_run(struct receive *receive, uint64_t now_ns);

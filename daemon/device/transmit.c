@@ -21,7 +21,8 @@ static void transmit_read_failed(void *context, void *owner, uint64_t tag, int e
 		transmit->origins[tag].error = error;
 }
 
-int transmit_init(struct transmit *transmit, struct engine *engine, struct port *port)
+int transmit_init(struct transmit *transmit, struct engine *engine, struct cm *cm,
+		  struct port *port)
 {
 	/* Mapped, so that slots that are never used cost nothing. */
 	void *slab = mmap(NULL, TRANSMIT_SLAB_BYTES, PROT_READ | PROT_WRITE,
@@ -30,6 +31,7 @@ int transmit_init(struct transmit *transmit, struct engine *engine, struct port 
 	if (slab == MAP_FAILED)
 		return -ENOMEM;
 	transmit->engine = engine;
+	transmit->cm = cm;
 	transmit->port = port;
 	transmit->slab = slab;
 	transmit->first = 0;
@@ -127,6 +129,9 @@ static void transmit_fill(struct transmit *transmit, uint64_t now_ns)
 	bool has_failed = false;
 	uint32_t count = 0;
 
+	/* These are few, and keep others waiting. */
+	while (count < LIMIT_TURN_TRANSMITS && cm_transmit(transmit->cm, &built))
+		transmit_build(transmit, &built, count++);
 	while (count < LIMIT_TURN_TRANSMITS && engine_transmit(transmit->engine, &built, now_ns))
 		transmit_build(transmit, &built, count++);
 	memory_batch_flush(&transmit->reads);
@@ -165,7 +170,7 @@ uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns)
 		/* A port that holds datagrams back sends those that are due. */
 		port->ops->transmit(port, transmit->datagrams, 0, now_ns);
 	}
-	if (engine_has_ready(transmit->engine)) {
+	if (engine_has_ready(transmit->engine) || cm_has_ready(transmit->cm)) {
 		transmit_fill(transmit, now_ns);
 		if (transmit_is_blocked(transmit))
 			taken += transmit_offer(transmit, now_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the engine's packets to the port's datagrams. Headers are encoded into a slab of slots, and
- * client memory is read right behind them, many reads in one system call; so a byte that goes out
- * is copied once by us.
+ * From the packets of engine and connection manager to the port's datagrams. Headers are encoded
+ * into a slab of slots, and client memory is read right behind them, many reads in one system call;
+ * so a byte that goes out is copied once by us.
  *
  * Invariant: what the port did not take is kept, in order, and offered again before anything new is
  * built.
@@ -10,6 +10,7 @@
 #ifndef DAEMON_DEVICE_TRANSMIT_H
 #define DAEMON_DEVICE_TRANSMIT_H
 
+#include "cm/cm.h"
 #include "engine/engine.h"
 #include "engine/limits.h"
 #include "port/port.h"
@@ -19,7 +20,7 @@
 
 /* Which packet a slot holds, for the case that its payload cannot be read. */
 struct transmit_origin {
-	struct qp *qp;
+	struct qp *qp; /* NULL: the connection manager's, whose payload is ours */
 	struct rnic_psn psn;
 	bool is_response;
 	bool is_dropped;
@@ -28,6 +29,7 @@ struct transmit_origin {
 
 struct transmit {
 	struct engine *engine;
+	struct cm *cm;
 	struct port *port;
 	uint8_t *slab;
 	uint32_t first; /* datagrams [first, count) wait to be taken by the port */
@@ -37,13 +39,14 @@ struct transmit {
 	struct memory_batch reads;
 };
 
-/* -ENOMEM. `engine` and `port` outlive it. */
-int transmit_init(struct transmit *transmit, struct engine *engine, struct port *port);
+/* -ENOMEM. `engine`, `cm` and `port` outlive it. */
+int transmit_init(struct transmit *transmit, struct engine *engine, struct cm *cm,
+		  struct port *port);
 void transmit_fini(struct transmit *transmit);
 
 /*
- * Sends what waits, and then what the engine has, up to a slab full. Returns how many datagrams the
- * port took.
+ * Sends what waits, and then what cm and engine have, up to a slab full. Returns how many datagrams
+ * the port took.
  */
 uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns);
 

@@ -81,6 +81,10 @@ enum {
 	LIMIT_MCAST_GROUPS = 64,
 	LIMIT_MCAST_MEMBERS = 256, /* RNIC_MCAST_MEMBERS_MAX */
 
+	LIMIT_CM_CONNECTIONS = 65536,
+	LIMIT_CM_BINDINGS = 65536,
+	LIMIT_CM_REPLIES = 256, /* answers to strangers that wait to be sent */
+
 	/* Receive entries that the engine holds of a QP or SRQ before it asks the client's ring
 	 * again. */
 	LIMIT_RECV_PREFETCH = 8,

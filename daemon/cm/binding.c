@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "cm/binding.h"
+
+#include "cm/cm_state.h"
+#include "cm/connection.h"
+#include "mad/ip_cm.h"
+#include "wire/gid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Ports for those who ask for any: what Linux gives. */
+#define EPHEMERAL_FIRST 32768
+#define EPHEMERAL_COUNT 28232
+
+void binding_table_init(struct binding_table *table)
+{
+	list_init(&table->all);
+	table->count = 0;
+	for (uint32_t i = 0; i < BINDING_CHAINS; i++)
+		list_init(&table->chains[i]);
+}
+
+static struct list *chain_of(struct binding_table *table, uint16_t port)
+{
+	return &table->chains[port % BINDING_CHAINS];
+}
+
+/* --- which addresses a binding covers --------------------------------------------------------- */
+
+static bool is_any_ipv4(const struct rnic_gid *gid)
+{
+	static const uint8_t zero[4];
+
+	return rnic_gid_is_ipv4(gid) && memcmp(rnic_gid_ipv4(gid), zero, sizeof(zero)) == 0;
+}
+
+static bool is_any(const struct cm_binding *binding)
+{
+	return rnic_gid_is_zero(&binding->address.gid) || is_any_ipv4(&binding->address.gid);
+}
+
+static bool covers_ipv4(const struct cm_binding *binding)
+{
+	return rnic_gid_is_zero(&binding->address.gid) ? !binding->is_ipv6_only
+						       : rnic_gid_is_ipv4(&binding->address.gid);
+}
+
+static bool covers_ipv6(const struct cm_binding *binding)
+{
+	return !rnic_gid_is_ipv4(&binding->address.gid);
+}
+
+/* Whether some address belongs to both. */
+static bool overlap(const struct cm_binding *a, const struct cm_binding *b)
+{
+	if (a->port_space != b->port_space || a->address.port != b->address.port)
+		return false;
+	if (!is_any(a) && !is_any(b))
+		return rnic_gid_equal(&a->address.gid, &b->address.gid);
+	return (covers_ipv4(a) && covers_ipv4(b)) || (covers_ipv6(a) && covers_ipv6(b));
+}
+
+/* How well `binding` fits `gid`: 0 not at all, else the larger the more specific. */
+static int fitness(const struct cm_binding *binding, const struct rnic_gid *gid)
+{
+	bool is_ipv4 = rnic_gid_is_ipv4(gid);
+
+	if (!is_any(binding))
+		return rnic_gid_equal(&binding->address.gid, gid) ? 3 : 0;
+	if (is_ipv4 ? !covers_ipv4(binding) : !covers_ipv6(binding))
+		return 0;
+	return covers_ipv4(binding) && covers_ipv6(binding) ? 1 : 2;
+}
+
+/* --- taking an address ------------------------------------------------------------------------ */
+
+static bool is_taken(struct binding_table *table, const struct cm_binding *wanted)
+{
+	struct list *node;
+
+	list_for_each (node, chain_of(table, wanted->address.port)) {
+		const struct cm_binding *other = list_entry(node, struct cm_binding, chain);
+
+		if (overlap(other, wanted) && !(other->may_reuse && wanted->may_reuse))
+			return true;
+	}
+	return false;
+}
+
+static bool is_port_used(struct binding_table *table, uint16_t port_space, uint16_t port)
+{
+	struct list *node;
+
+	list_for_each (node, chain_of(table, port)) {
+		const struct cm_binding *other = list_entry(node, struct cm_binding, chain);
+
+		if (other->port_space == port_space && other->address.port == port)
+			return true;
+	}
+	return false;
+}
+
+/* A port that nobody has with any address; 0 when all are taken. */
+static uint16_t choose_port(struct cm *cm, uint16_t port_space)
+{
+	uint32_t start = (uint32_t)prng_below(&cm->prng, EPHEMERAL_COUNT);
+
+	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
+		uint16_t port = (uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT);
+
+		if (!is_port_used(&cm->bindings, port_space, port))
+			return port;
+	}
+	return 0;
+}
+
+int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
+{
+	struct cm_binding wanted = {
+		.table = &cm->bindings,
+		.address = bind->address,
+		.port_space = bind->port_space,
+		.may_reuse = bind->may_reuse,
+		.is_ipv6_only = bind->is_ipv6_only,
+		.user = bind->user,
+	};
+	struct cm_binding *binding;
+
+	if (!rnic_port_space_exists(bind->port_space))
+		return -EINVAL;
+	if (cm->bindings.count >= cm->config.max_bindings)
+		return -ENOSPC;
+	if (wanted.address.port == 0)
+		wanted.address.port = choose_port(cm, bind->port_space);
+	else if (is_taken(&cm->bindings, &wanted))
+		return -EADDRINUSE;
+	if (wanted.address.port == 0)
+		return -EADDRNOTAVAIL;
+	binding = malloc(sizeof(*binding));
+	if (binding == NULL)
+		return -ENOMEM;
+	*binding = wanted;
+	list_init(&binding->pending);
+	list_add_tail(&cm->bindings.all, &binding->node);
+	list_add_tail(chain_of(&cm->bindings, wanted.address.port), &binding->chain);
+	cm->bindings.count++;
+	*out = binding;
+	return 0;
+}
+
+const struct cm_address *cm_binding_address(const struct cm_binding *binding)
+{
+	return &binding->address;
+}
+
+void cm_unbind(struct cm *cm, struct cm_binding *binding)
+{
+	if (binding == NULL)
+		return;
+	while (!list_is_empty(&binding->pending))
+		connection_answered(
+			list_first_entry(&binding->pending, struct cm_connection, pending_node));
+	list_remove(&binding->node);
+	list_remove(&binding->chain);
+	cm->bindings.count--;
+	free(binding);
+}
+
+/* --- listening -------------------------------------------------------------------------------- */
+
+int cm_listen(struct cm_binding *binding, uint32_t backlog)
+{
+	struct list *node;
+
+	if (binding->is_listening)
+		return -EINVAL;
+	list_for_each (node, chain_of(binding->table, binding->address.port)) {
+		const struct cm_binding *other = list_entry(node, struct cm_binding, chain);
+
+		if (other->is_listening && overlap(other, binding))
+			return -EADDRINUSE;
+	}
+	binding->is_listening = true;
+	binding->backlog =
+		backlog == 0 || backlog > CM_DEFAULT_BACKLOG ? CM_DEFAULT_BACKLOG : backlog;
+	return 0;
+}
+
+struct cm_binding *binding_find_listener(struct binding_table *table, uint16_t port_space,
+					 uint16_t port, const struct rnic_gid *gid)
+{
+	struct cm_binding *best = NULL;
+	struct list *node;
+	int best_fitness = 0;
+
+	list_for_each (node, chain_of(table, port)) {
+		struct cm_binding *binding = list_entry(node, struct cm_binding, chain);
+		int fits = fitness(binding, gid);
+
+		if (binding->is_listening && binding->port_space == port_space &&
+		    binding->address.port == port && fits > best_fitness) {
+			best = binding;
+			best_fitness = fits;
+		}
+	}
+	return best;
+}
+
+/* --- looking at it ---------------------------------------------------------------------------- */
+
+const struct cm_binding *cm_next_binding(const struct cm *cm, const struct cm_binding *binding)
+{
+	const struct list *next = binding == NULL ? cm->bindings.all.next : binding->node.next;
+
+	return next == &cm->bindings.all ? NULL : list_entry(next, struct cm_binding, node);
+}
+
+void cm_describe_binding(const struct cm_binding *binding, struct cm_binding_info *info)
+{
+	*info = (struct cm_binding_info){
+		.address = binding->address,
+		.port_space = binding->port_space,
+		.is_listening = binding->is_listening,
+		.backlog = binding->backlog,
+		.pending_count = binding->pending_count,
+	};
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who has which port of which port space, and who listens there. All processes of a host share one
+ * table, as they share the ports of TCP. Rules of librdmacm: two bindings that cover an address in
+ * common exclude each other, unless both said that they may share; of those only one listens.
+ *
+ * Invariant: pending_count is the number of connections whose `binding` this is.
+ */
+#ifndef DAEMON_CM_BINDING_H
+#define DAEMON_CM_BINDING_H
+
+#include "base/list.h"
+#include "cm/cm.h"
+
+#define BINDING_CHAINS 1024
+
+struct cm_binding {
+	struct list node;  /* of binding_table.all */
+	struct list chain; /* of those of the same port */
+	struct binding_table *table;
+	struct cm_address address;
+	uint16_t port_space;
+	bool may_reuse;
+	bool is_ipv6_only;
+	bool is_listening;
+	uint32_t backlog;
+	struct list pending; /* connections that wait for their holder's answer */
+	uint32_t pending_count;
+	void *user;
+};
+
+struct binding_table {
+	struct list all; /* oldest first */
+	uint32_t count;
+	struct list chains[BINDING_CHAINS]; /* by port */
+};
+
+void binding_table_init(struct binding_table *table);
+
+/* The most specific binding that listens for `port` of `port_space` at `gid`; NULL: nobody does. */
+struct cm_binding *binding_find_listener(struct binding_table *table, uint16_t port_space,
+					 uint16_t port, const struct rnic_gid *gid);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+#include "cm/cm.h"
+
+#include "cm/cm_state.h"
+#include "cm/connection.h"
+#include "cm/request.h"
+#include "engine/engine.h"
+#include "wire/gid.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define COMM_ID_KEY_BITS  24
+#define DEFAULT_PKEY	  0xffff
+#define PKEY_MEMBER_BITS  0x7fff
+#define DEFAULT_HOP_LIMIT 64
+#define FIRST_KIND	  RNIC_CM_REQ
+
+struct cm *cm_create(const struct cm_config *config)
+{
+	struct cm *cm = calloc(1, sizeof(*cm));
+
+	if (cm == NULL)
+		return NULL;
+	cm->config = *config;
+	prng_init(&cm->prng, config->seed);
+	key_table_init(&cm->by_comm_id, COMM_ID_KEY_BITS, 1);
+	timer_heap_init(&cm->timers);
+	list_init(&cm->connections);
+	list_init(&cm->ready);
+	binding_table_init(&cm->bindings);
+	if (peer_table_init(&cm->by_peer, prng_next(&cm->prng)) == 0 &&
+	    peer_table_init(&cm->by_peer_qpn, prng_next(&cm->prng)) == 0 &&
+	    reply_ring_init(&cm->replies) == 0)
+		return cm;
+	cm_free(cm);
+	return NULL;
+}
+
+void cm_free(struct cm *cm)
+{
+	while (!list_is_empty(&cm->connections)) {
+		struct cm_connection *connection =
+			list_first_entry(&cm->connections, struct cm_connection, node);
+
+		assert(connection->is_abandoned);
+		connection_free(connection);
+	}
+	assert(list_is_empty(&cm->bindings.all));
+	reply_ring_fini(&cm->replies);
+	peer_table_fini(&cm->by_peer_qpn);
+	peer_table_fini(&cm->by_peer);
+	timer_heap_fini(&cm->timers);
+	key_table_fini(&cm->by_comm_id);
+	free(cm);
+}
+
+/* --- messages in ------------------------------------------------------------------------------ */
+
+/* How a message says whom it concerns. */
+struct address {
+	uint32_t sender;   /* the identifier of who sent it */
+	uint32_t receiver; /* ours; 0: not said */
+};
+
+static struct address address_of(const struct rnic_cm_message *message)
+{
+	switch (message->kind) {
+	case RNIC_CM_REQ:
+		return (struct address){message->req.local_comm_id, 0};
+	case RNIC_CM_SIDR_REQ:
+		return (struct address){message->sidr_req.request_id, 0};
+	case RNIC_CM_SIDR_REP:
+		return (struct address){0, message->sidr_rep.request_id};
+	case RNIC_CM_MRA:
+		return (struct address){message->mra.local_comm_id, message->mra.remote_comm_id};
+	case RNIC_CM_REJ:
+		return (struct address){message->rej.local_comm_id, message->rej.remote_comm_id};
+	case RNIC_CM_REP:
+		return (struct address){message->rep.local_comm_id, message->rep.remote_comm_id};
+	case RNIC_CM_RTU:
+		return (struct address){message->rtu.local_comm_id, message->rtu.remote_comm_id};
+	case RNIC_CM_DREQ:
+		return (struct address){message->dreq.local_comm_id, message->dreq.remote_comm_id};
+	case RNIC_CM_DREP:
+		return (struct address){message->drep.local_comm_id, message->drep.remote_comm_id};
+	case RNIC_CM_LAP:
+		return (struct address){message->lap.local_comm_id, message->lap.remote_comm_id};
+	case RNIC_CM_APR:
+		return (struct address){message->apr.local_comm_id, message->apr.remote_comm_id};
+	}
+	return (struct address){0, 0};
+}
+
+/*
+ * Whether a message between these two may concern `connection`: it comes from its peer, who gives
+ * its own name as we know it. A REJ need not: nobody that would have one may be there.
+ */
+static bool is_from_peer(const struct cm_connection *connection,
+			 const struct request_origin *origin, const struct rnic_cm_message *message,
+			 uint32_t sender)
+{
+	if (!rnic_gid_equal(&connection->path.dest, &origin->peer) ||
+	    !rnic_gid_equal(&connection->path.source, &origin->local) ||
+	    connection->is_datagram != (message->kind == RNIC_CM_SIDR_REP))
+		return false;
+	if (connection->is_datagram || connection->peer_comm_id == 0)
+		return true;
+	return connection->peer_comm_id == sender || (message->kind == RNIC_CM_REJ && sender == 0);
+}
+
+static struct cm_connection *find(const struct request_origin *origin,
+				  const struct rnic_cm_message *message)
+{
+	struct address address = address_of(message);
+	bool is_question = message->kind == RNIC_CM_REQ || message->kind == RNIC_CM_SIDR_REQ ||
+			   (message->kind == RNIC_CM_REJ && address.receiver == 0);
+	struct cm_connection *connection;
+
+	if (is_question)
+		return connection_find_by_peer(origin->cm, &origin->peer, address.sender,
+					       message->kind == RNIC_CM_SIDR_REQ);
+	connection = connection_find(origin->cm, address.receiver);
+	if (connection == NULL || !is_from_peer(connection, origin, message, address.sender))
+		return NULL;
+	return connection;
+}
+
+static void deliver(const struct request_origin *origin, const struct rnic_cm_message *message)
+{
+	const struct connection_input input = {.message = message};
+	struct cm_connection *connection = find(origin, message);
+
+	if (connection != NULL)
+		connection_step(connection,
+				(enum connection_event)(EVENT_REQ + (message->kind - FIRST_KIND)),
+				&input);
+	else if (message->kind == RNIC_CM_REQ)
+		request_receive(origin, message);
+	else if (message->kind == RNIC_CM_SIDR_REQ)
+		request_receive_datagram(origin, message);
+	else
+		request_answer_unknown(origin, message);
+}
+
+/* IBTA 1.4, 13.5.1: the general services queue pair and its Q_Key. */
+static bool is_for_us(const struct rnic_packet *packet)
+{
+	return packet->row->service == RNIC_SERVICE_UD &&
+	       (packet->row->headers & RNIC_HEADER_IMMEDIATE) == 0 && packet->dest_qpn == CM_QPN &&
+	       packet->source_qpn == CM_QPN && packet->qkey == RNIC_MAD_QKEY &&
+	       (packet->pkey & PKEY_MEMBER_BITS) == (DEFAULT_PKEY & PKEY_MEMBER_BITS) &&
+	       !rnic_gid_is_multicast(&packet->addresses.dest);
+}
+
+void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns)
+{
+	const struct request_origin origin = {
+		.cm = cm,
+		.peer = packet->addresses.source,
+		.local = packet->addresses.dest,
+	};
+	struct rnic_cm_message message;
+
+	cm->now_ns = now_ns;
+	cm->counters[CM_COUNTER_RECEIVED]++;
+	if (!is_for_us(packet) ||
+	    rnic_cm_decode(&message, packet->payload, packet->payload_bytes) != 0)
+		cm->counters[CM_COUNTER_MALFORMED]++;
+	else
+		deliver(&origin, &message);
+}
+
+/* --- messages out ----------------------------------------------------------------------------- */
+
+bool cm_has_ready(const struct cm *cm)
+{
+	return cm->replies.count > 0 || !list_is_empty(&cm->ready);
+}
+
+static void build(struct cm *cm, const struct rnic_cm_message *message,
+		  const struct rnic_addresses *addresses, struct packet_builder *out)
+{
+	int opcode = rnic_opcode_find(RNIC_SERVICE_UD, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY, 0);
+
+	assert(opcode >= 0);
+	rnic_cm_encode(message, cm->mad);
+	out->packet = (struct rnic_packet){
+		.addresses = *addresses,
+		.row = rnic_opcode_row((uint8_t)opcode),
+		.opcode = (uint8_t)opcode,
+		.migrated = true,
+		.pkey = DEFAULT_PKEY,
+		.dest_qpn = CM_QPN,
+		.psn = rnic_psn(cm->psn++),
+		.qkey = RNIC_MAD_QKEY,
+		.source_qpn = CM_QPN,
+		.payload_bytes = RNIC_MAD_BYTES,
+	};
+	out->qp = NULL;
+	out->piece_count = 1;
+	out->pieces[0] = (struct payload_piece){
+		.inline_bytes = cm->mad,
+		.length = RNIC_MAD_BYTES,
+	};
+	cm->counters[CM_COUNTER_SENT]++;
+	if (message->kind == RNIC_CM_REJ)
+		cm->counters[CM_COUNTER_REJECTS_SENT]++;
+}
+
+static void build_reply(struct cm *cm, struct packet_builder *out)
+{
+	const struct reply *reply = reply_take(&cm->replies);
+	const struct rnic_addresses addresses = {
+		.source = reply->source,
+		.dest = reply->dest,
+		.source_port = RNIC_UDP_PORT,
+		.hop_limit = DEFAULT_HOP_LIMIT,
+	};
+
+	build(cm, &reply->message, &addresses, out);
+}
+
+/* The first kind that it owes: a REJ goes before the DREQ that repeats it, an RTU as well. */
+static void build_owed(struct cm *cm, struct packet_builder *out)
+{
+	struct cm_connection *connection =
+		list_first_entry(&cm->ready, struct cm_connection, ready_node);
+	const struct rnic_addresses addresses = {
+		.source = connection->path.source,
+		.dest = connection->path.dest,
+		.source_port = RNIC_UDP_PORT,
+		.traffic_class = connection->path.traffic_class,
+		.hop_limit = connection->path.hop_limit == 0 ? DEFAULT_HOP_LIMIT
+							     : connection->path.hop_limit,
+	};
+	struct rnic_cm_message message = {0};
+	uint32_t bit = (uint32_t)__builtin_ctz(connection->owed);
+
+	connection_compose(connection, (enum rnic_cm_kind)(FIRST_KIND + bit), &message);
+	connection->owed &= (uint16_t) ~(1u << bit);
+	list_remove(&connection->ready_node);
+	if (connection->owed != 0)
+		list_add_tail(&cm->ready, &connection->ready_node);
+	build(cm, &message, &addresses, out);
+}
+
+bool cm_transmit(struct cm *cm, struct packet_builder *out)
+{
+	if (cm->replies.count > 0)
+		build_reply(cm, out);
+	else if (!list_is_empty(&cm->ready))
+		build_owed(cm, out);
+	else
+		return false;
+	return true;
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+uint64_t cm_next_deadline_ns(const struct cm *cm)
+{
+	return timer_heap_earliest_ns(&cm->timers);
+}
+
+void cm_tick(struct cm *cm, uint64_t now_ns)
+{
+	struct timer *timer;
+
+	cm->now_ns = now_ns;
+	while ((timer = timer_heap_pop_expired(&cm->timers, now_ns)) != NULL)
+		connection_step(RNIC_CONTAINER_OF(timer, struct cm_connection, timer),
+				EVENT_TIMEOUT, &(struct connection_input){0});
+}
+
+/* --- counters --------------------------------------------------------------------------------- */
+
+uint64_t cm_counter(const struct cm *cm, enum cm_counter counter)
+{
+	assert(counter < CM_COUNTER_COUNT);
+	return cm->counters[counter];
+}
+
+const char *cm_counter_name(enum cm_counter counter)
+{
+	static const char *const names[CM_COUNTER_COUNT] = {
+#define COUNTER(identifier, name, help) [CM_COUNTER_##identifier] = name,
+#include "cm/cm_counters.def"
+#undef COUNTER
+	};
+
+	assert(counter < CM_COUNTER_COUNT);
+	return names[counter];
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of this folder share: the connection manager's own state. Nobody else includes
+ * this.
+ */
+#ifndef DAEMON_CM_CM_STATE_H
+#define DAEMON_CM_CM_STATE_H
+
+#include "base/key_table.h"
+#include "base/list.h"
+#include "base/prng.h"
+#include "base/timer_heap.h"
+#include "cm/binding.h"
+#include "cm/cm.h"
+#include "cm/peer_table.h"
+#include "cm/reply.h"
+#include "mad/mad.h"
+
+struct cm {
+	struct cm_config config;
+	struct prng prng;
+	struct key_table by_comm_id;   /* its upper 24 bits -> struct cm_connection */
+	struct peer_table by_peer;     /* the peer's address and identifier -> connection */
+	struct peer_table by_peer_qpn; /* the peer's address and QPN -> connection */
+	struct timer_heap timers;
+	struct list connections; /* all of them, oldest first */
+	uint32_t connection_count;
+	struct list ready; /* connections with something to say */
+	struct reply_ring replies;
+	struct binding_table bindings;
+	uint64_t counters[CM_COUNTER_COUNT];
+	uint64_t now_ns;	     /* of the call under way */
+	uint32_t psn;		     /* of the next datagram */
+	uint8_t mad[RNIC_MAD_BYTES]; /* the payload of the datagram built last */
+};
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "cm/connection.h"
+
+#include "base/be.h"
+#include "cm/cm_state.h"
+#include "engine/limits.h"
+#include "wire/timeout.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Identifiers are 24 bits of key and 8 of tag, so that neither can be guessed. */
+#define TAG_BITS 8
+
+/* 1 ms and 69 s: what a code may make us wait. */
+#define LEAST_TIMEOUT_CODE 8
+#define MOST_TIMEOUT_CODE  24
+
+#define OWED(kind) (1u << (RNIC_CM_##kind - RNIC_CM_REQ))
+
+/* What is still worth saying in a state. */
+static const uint16_t may_owe[STATE_COUNT] = {
+	[STATE_REQ_SENT] = OWED(REQ),
+	[STATE_REP_RECEIVED] = OWED(MRA),
+	[STATE_REQ_RECEIVED] = OWED(MRA),
+	[STATE_REP_SENT] = OWED(REP),
+	[STATE_ESTABLISHED] = OWED(RTU) | OWED(APR),
+	[STATE_DREQ_SENT] = OWED(RTU) | OWED(REJ) | OWED(DREQ),
+	[STATE_TIMEWAIT] = OWED(DREP),
+	[STATE_REJECTED] = OWED(REJ),
+	[STATE_SIDR_SENT] = OWED(SIDR_REQ),
+	[STATE_SIDR_ANSWERED] = OWED(SIDR_REP),
+};
+
+const char *connection_state_text(enum connection_state state)
+{
+	static const char *const texts[STATE_COUNT] = {
+		[STATE_REQ_SENT] = "req-sent",		 [STATE_REP_RECEIVED] = "rep-received",
+		[STATE_REQ_RECEIVED] = "req-received",	 [STATE_REP_SENT] = "rep-sent",
+		[STATE_ESTABLISHED] = "established",	 [STATE_DREQ_SENT] = "dreq-sent",
+		[STATE_TIMEWAIT] = "timewait",		 [STATE_REJECTED] = "rejected",
+		[STATE_SIDR_SENT] = "sidr-sent",	 [STATE_SIDR_RECEIVED] = "sidr-received",
+		[STATE_SIDR_ANSWERED] = "sidr-answered", [STATE_ENDED] = "ended",
+	};
+
+	assert(state < STATE_COUNT);
+	return texts[state];
+}
+
+uint64_t connection_timeout_ns(uint8_t code)
+{
+	if (code < LEAST_TIMEOUT_CODE)
+		code = LEAST_TIMEOUT_CODE;
+	if (code > MOST_TIMEOUT_CODE)
+		code = MOST_TIMEOUT_CODE;
+	return rnic_ack_timeout_ns(code);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+int connection_create(struct cm *cm, struct cm_connection **out)
+{
+	struct cm_connection *connection;
+	uint32_t key;
+	int result;
+
+	if (cm->connection_count >= cm->config.max_connections)
+		return -ENOSPC;
+	result = timer_heap_reserve(&cm->timers, cm->connection_count + 1);
+	if (result != 0)
+		return result;
+	connection = calloc(1, sizeof(*connection));
+	if (connection == NULL)
+		return -ENOMEM;
+	result = key_table_insert_random(&cm->by_comm_id, &cm->prng, connection, &key);
+	if (result != 0) {
+		free(connection);
+		return result;
+	}
+	connection->cm = cm;
+	connection->state = STATE_ENDED;
+	connection->comm_id = key << TAG_BITS | (uint32_t)prng_below(&cm->prng, 1u << TAG_BITS);
+	list_add_tail(&cm->connections, &connection->node);
+	cm->connection_count++;
+	*out = connection;
+	return 0;
+}
+
+/* Takes it off everything by which the wire or the clock could find it. */
+static void detach(struct cm_connection *connection)
+{
+	struct cm *cm = connection->cm;
+	uint32_t key = connection->comm_id >> TAG_BITS;
+
+	connection->owed = 0;
+	list_remove(&connection->ready_node);
+	connection_answered(connection);
+	connection_disarm(connection);
+	peer_table_remove(&connection->by_peer);
+	peer_table_remove(&connection->by_peer_qpn);
+	if (key_table_find(&cm->by_comm_id, key) == connection)
+		key_table_remove(&cm->by_comm_id, key);
+}
+
+void connection_free(struct cm_connection *connection)
+{
+	detach(connection);
+	list_remove(&connection->node);
+	connection->cm->connection_count--;
+	free(connection);
+}
+
+void connection_end(struct cm_connection *connection)
+{
+	detach(connection);
+	connection->state = STATE_ENDED;
+	if (connection->is_abandoned)
+		connection_free(connection);
+}
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+struct cm_connection *connection_find(const struct cm *cm, uint32_t comm_id)
+{
+	struct cm_connection *connection = key_table_find(&cm->by_comm_id, comm_id >> TAG_BITS);
+
+	return connection != NULL && connection->comm_id == comm_id ? connection : NULL;
+}
+
+struct cm_connection *connection_find_by_peer(const struct cm *cm, const struct rnic_gid *gid,
+					      uint32_t peer_comm_id, bool is_datagram)
+{
+	struct peer_node *node = NULL;
+
+	while ((node = peer_table_next(&cm->by_peer, gid, peer_comm_id, node)) != NULL) {
+		struct cm_connection *connection =
+			RNIC_CONTAINER_OF(node, struct cm_connection, by_peer);
+
+		if (connection->is_datagram == is_datagram && !connection->is_active)
+			return connection;
+	}
+	return NULL;
+}
+
+struct cm_connection *connection_find_stale(const struct cm *cm, const struct rnic_gid *gid,
+					    uint32_t peer_qpn)
+{
+	struct peer_node *node = NULL;
+
+	while ((node = peer_table_next(&cm->by_peer_qpn, gid, peer_qpn, node)) != NULL) {
+		struct cm_connection *connection =
+			RNIC_CONTAINER_OF(node, struct cm_connection, by_peer_qpn);
+
+		if (connection->state == STATE_ESTABLISHED || connection->state == STATE_REP_SENT)
+			return connection;
+	}
+	return NULL;
+}
+
+void connection_list_peer(struct cm_connection *connection)
+{
+	struct cm *cm = connection->cm;
+	const struct rnic_gid *gid = &connection->path.dest;
+
+	peer_table_insert(&cm->by_peer, &connection->by_peer, gid, connection->peer_comm_id);
+	if (!connection->is_datagram)
+		peer_table_insert(&cm->by_peer_qpn, &connection->by_peer_qpn, gid,
+				  connection->peer.qpn);
+}
+
+/* --- what actions are made of ----------------------------------------------------------------- */
+
+void connection_enter(struct cm_connection *connection, enum connection_state state)
+{
+	connection->state = (uint8_t)state;
+	connection->owed &= may_owe[state];
+	if (connection->owed == 0)
+		list_remove(&connection->ready_node);
+}
+
+void connection_owe(struct cm_connection *connection, enum rnic_cm_kind kind)
+{
+	uint16_t bit = (uint16_t)(1u << (kind - RNIC_CM_REQ));
+
+	assert((may_owe[connection->state] & bit) != 0);
+	connection->owed |= bit;
+	if (!list_is_linked(&connection->ready_node))
+		list_add_tail(&connection->cm->ready, &connection->ready_node);
+}
+
+void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kind kind)
+{
+	connection->retries_left = connection->max_retries;
+	connection->is_extended = false;
+	connection_owe(connection, kind);
+	connection_arm(connection, connection->retry_timeout_ns);
+}
+
+bool connection_retry(struct cm_connection *connection, enum rnic_cm_kind kind)
+{
+	if (connection->retries_left == 0) {
+		connection->cm->counters[CM_COUNTER_TIMEOUTS]++;
+		return false;
+	}
+	connection->retries_left--;
+	connection->is_extended = false;
+	connection->cm->counters[CM_COUNTER_RETRIES]++;
+	connection_owe(connection, kind);
+	connection_arm(connection, connection->retry_timeout_ns);
+	return true;
+}
+
+void connection_arm(struct cm_connection *connection, uint64_t delay_ns)
+{
+	struct cm *cm = connection->cm;
+
+	timer_heap_arm(&cm->timers, &connection->timer, cm->now_ns + delay_ns);
+}
+
+void connection_disarm(struct cm_connection *connection)
+{
+	timer_heap_disarm(&connection->cm->timers, &connection->timer);
+}
+
+static bool tell(struct cm_connection *connection, struct cm_event *event)
+{
+	const struct cm_config *config = &connection->cm->config;
+
+	event->connection = connection;
+	if (event->type != CM_EVENT_CONNECT_REQUEST)
+		event->user = connection->user;
+	return config->sink->event(config->sink_context, event);
+}
+
+bool connection_tell(struct cm_connection *connection, struct cm_event *event)
+{
+	if (connection->is_abandoned)
+		return true;
+	if (connection->must_tell_established) {
+		struct cm_event established = {.type = CM_EVENT_ESTABLISHED};
+
+		connection->must_tell_established = false;
+		tell(connection, &established);
+	}
+	return tell(connection, event);
+}
+
+void connection_tell_simply(struct cm_connection *connection, enum cm_event_type type, int status)
+{
+	struct cm_event event = {.type = type, .status = status};
+
+	connection_tell(connection, &event);
+}
+
+void connection_answered(struct cm_connection *connection)
+{
+	if (connection->binding == NULL)
+		return;
+	list_remove(&connection->pending_node);
+	connection->binding->pending_count--;
+	connection->binding = NULL;
+}
+
+int connection_keep_private(struct cm_connection *connection, const uint8_t *data, uint32_t bytes,
+			    uint32_t limit)
+{
+	assert(limit <= sizeof(connection->private_data));
+	if (bytes > limit)
+		return -EINVAL;
+	memset(connection->private_data, 0, sizeof(connection->private_data));
+	if (bytes > 0)
+		memcpy(connection->private_data, data, bytes);
+	connection->private_bytes = bytes;
+	return 0;
+}
+
+uint64_t connection_linger_ns(const struct cm_connection *connection)
+{
+	/* Two of the peer's tries, so that one may be lost. */
+	return 2 * (connection_timeout_ns(connection->response_timeout) +
+		    connection_timeout_ns(connection->ack_timeout));
+}
+
+void connection_say_timeout(const struct cm_connection *connection)
+{
+	struct cm *cm = connection->cm;
+	struct rnic_cm_message *message =
+		reply_add(cm, &connection->path.source, &connection->path.dest);
+
+	if (message == NULL)
+		return;
+	message->kind = RNIC_CM_REJ;
+	message->transaction_id = connection->transaction_id;
+	message->rej = (struct rnic_cm_rej){
+		.local_comm_id = connection->comm_id,
+		.remote_comm_id = connection->peer_comm_id,
+		.message = RNIC_CM_ABOUT_OTHER,
+		.info_bytes = sizeof(uint64_t),
+		.reason = RNIC_CM_REJECT_TIMEOUT,
+	};
+	/* Linux finds the connection by this (IBTA 1.4, table 109). */
+	rnic_be64_write(message->rej.info, cm->config.ca_guid);
+}
+
+/* --- looking at it ---------------------------------------------------------------------------- */
+
+void cm_set_user(struct cm_connection *connection, void *user)
+{
+	connection->user = user;
+}
+
+const struct cm_connection *cm_next_connection(const struct cm *cm,
+					       const struct cm_connection *connection)
+{
+	const struct list *next = connection == NULL ? cm->connections.next : connection->node.next;
+
+	return next == &cm->connections ? NULL : list_entry(next, struct cm_connection, node);
+}
+
+void cm_describe(const struct cm_connection *connection, struct cm_connection_info *info)
+{
+	*info = (struct cm_connection_info){
+		.local = {connection->path.source, connection->local_port},
+		.peer = {connection->path.dest, connection->peer_port},
+		.path = connection->path,
+		.port_space = connection->port_space,
+		.qp_type = connection->qp_type,
+		.is_active = connection->is_active,
+		.is_abandoned = connection->is_abandoned,
+		.is_established = connection->is_established,
+		.qpn = connection->local.qpn,
+		.peer_qpn = connection->peer.qpn,
+		.comm_id = connection->comm_id,
+		.peer_comm_id = connection->peer_comm_id,
+		.state = connection_state_text((enum connection_state)connection->state),
+	};
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "cm/connection_action.h"
+
+#include "cm/cm_state.h"
+#include "cm/request.h"
+
+#include <assert.h>
+#include <errno.h>
+
+static void count(struct cm_connection *connection, enum cm_counter counter)
+{
+	connection->cm->counters[counter]++;
+}
+
+/* --- nothing to do ---------------------------------------------------------------------------- */
+
+int action_stray(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	count(connection, CM_COUNTER_STRAY);
+	return 0;
+}
+
+int action_duplicate(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	count(connection, CM_COUNTER_DUPLICATES);
+	return 0;
+}
+
+int action_nothing(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)connection;
+	(void)input;
+	return 0;
+}
+
+int action_impossible(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)connection;
+	(void)input;
+	assert(!"an event that cannot come in this state");
+	return 0;
+}
+
+/* --- the same again --------------------------------------------------------------------------- */
+
+static int repeat(struct cm_connection *connection, enum rnic_cm_kind kind)
+{
+	count(connection, CM_COUNTER_DUPLICATES);
+	connection_owe(connection, kind);
+	return 0;
+}
+
+int action_think(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	return repeat(connection, RNIC_CM_MRA);
+}
+
+int action_repeat_rep(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	return repeat(connection, RNIC_CM_REP);
+}
+
+int action_repeat_rtu(struct cm_connection *connection, const struct connection_input *input)
+{
+	return connection->is_active ? repeat(connection, RNIC_CM_RTU)
+				     : action_stray(connection, input);
+}
+
+int action_repeat_drep(struct cm_connection *connection, const struct connection_input *input)
+{
+	connection->disconnect_transaction_id = input->message->transaction_id;
+	return repeat(connection, RNIC_CM_DREP);
+}
+
+int action_repeat_rej(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	connection_arm(connection, connection_linger_ns(connection));
+	return repeat(connection, RNIC_CM_REJ);
+}
+
+/*
+ * The peer speaks of a connection that we never had or have no more: it has missed what we said. It
+ * hears what it would hear of a connection that nobody knows.
+ */
+int action_too_late(struct cm_connection *connection, const struct connection_input *input)
+{
+	const struct request_origin origin = {
+		.cm = connection->cm,
+		.peer = connection->path.dest,
+		.local = connection->path.source,
+	};
+
+	request_answer_unknown(&origin, input->message);
+	return 0;
+}
+
+/* --- before it stands ------------------------------------------------------------------------- */
+
+/* One MRA for each time that we ask: a peer must not keep us waiting without end. */
+int action_extend(struct cm_connection *connection, const struct connection_input *input)
+{
+	const struct rnic_cm_mra *mra = &input->message->mra;
+	uint8_t subject = connection->is_active ? RNIC_CM_ABOUT_REQ : RNIC_CM_ABOUT_REP;
+
+	if (mra->message != subject)
+		return action_stray(connection, input);
+	if (connection->is_extended)
+		return action_duplicate(connection, input);
+	connection->is_extended = true;
+	connection_arm(connection,
+		       connection_timeout_ns(mra->service_timeout) + connection->retry_timeout_ns);
+	return 0;
+}
+
+int action_refused(struct cm_connection *connection, const struct connection_input *input)
+{
+	const struct rnic_cm_rej *rej = &input->message->rej;
+	struct cm_event event = {
+		.type = CM_EVENT_REJECTED,
+		.status = rej->reason,
+		.private_data = rej->private_data,
+		.private_bytes = sizeof(rej->private_data),
+	};
+
+	count(connection, CM_COUNTER_REJECTS_RECEIVED);
+	connection_tell(connection, &event);
+	connection_end(connection);
+	return 0;
+}
+
+static uint8_t least(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * IBTA 1.4, 12.7.34: a QP waits for the way there and back and for the peer's delay. A sum of two
+ * powers of two, rounded up to one.
+ */
+static uint8_t add_delay(uint8_t ack_timeout, uint8_t delay)
+{
+	uint8_t larger = ack_timeout > delay ? ack_timeout : delay;
+	uint8_t smaller = ack_timeout > delay ? delay : ack_timeout;
+
+	if (smaller + 1 >= larger && larger < 31)
+		larger++;
+	return larger;
+}
+
+static void tell_response(struct cm_connection *connection, const struct rnic_cm_rep *rep)
+{
+	struct cm_event event = {
+		.type = CM_EVENT_CONNECT_RESPONSE,
+		.peer = connection->peer,
+		.private_data = rep->private_data,
+		.private_bytes = sizeof(rep->private_data),
+	};
+
+	connection_tell(connection, &event);
+}
+
+/* IBTA 1.4, 12.9.8.3.1: a QP that we think connected is offered anew. Its peer has forgotten us. */
+static int refuse_stale(struct cm_connection *connection, struct cm_connection *stale)
+{
+	const struct connection_input none = {0};
+
+	connection_step(stale, EVENT_DISCONNECT, &none);
+	connection->subject = RNIC_CM_ABOUT_REP;
+	connection->reason = RNIC_CM_REJECT_STALE_CONNECTION;
+	connection->private_bytes = 0;
+	connection_enter(connection, STATE_REJECTED);
+	connection_owe(connection, RNIC_CM_REJ);
+	connection_arm(connection, connection_linger_ns(connection));
+	connection_tell_simply(connection, CM_EVENT_REJECTED, RNIC_CM_REJECT_STALE_CONNECTION);
+	return 0;
+}
+
+int action_response(struct cm_connection *connection, const struct connection_input *input)
+{
+	const struct rnic_cm_rep *rep = &input->message->rep;
+	struct cm_connection *stale =
+		connection_find_stale(connection->cm, &connection->path.dest, rep->local_qpn);
+
+	if (rep->local_comm_id == 0)
+		return action_stray(connection, input);
+	connection->peer_comm_id = rep->local_comm_id;
+	connection->peer = connection_peer_of_rep(rep);
+	connection_list_peer(connection);
+	if (stale != NULL)
+		return refuse_stale(connection, stale);
+	connection->local.initiator_depth =
+		least(connection->local.initiator_depth, rep->responder_resources);
+	connection->local.responder_resources =
+		least(connection->local.responder_resources, rep->initiator_depth);
+	connection->ack_timeout = add_delay(connection->ack_timeout, rep->target_ack_delay);
+	connection_disarm(connection);
+	connection_enter(connection, STATE_REP_RECEIVED);
+	tell_response(connection, rep);
+	return 0;
+}
+
+/* --- it stands -------------------------------------------------------------------------------- */
+
+int action_ready(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	connection_disarm(connection);
+	connection->is_established = true;
+	connection_enter(connection, STATE_ESTABLISHED);
+	connection_tell_simply(connection, CM_EVENT_ESTABLISHED, 0);
+	return 0;
+}
+
+int action_tell_established(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	assert(connection->must_tell_established);
+	connection->must_tell_established = false;
+	connection_tell_simply(connection, CM_EVENT_ESTABLISHED, 0);
+	return 0;
+}
+
+int action_no_path(struct cm_connection *connection, const struct connection_input *input)
+{
+	connection->disconnect_transaction_id = input->message->transaction_id;
+	connection_owe(connection, RNIC_CM_APR);
+	return 0;
+}
+
+/* --- it ends ---------------------------------------------------------------------------------- */
+
+static void enter_timewait(struct cm_connection *connection)
+{
+	connection_enter(connection, STATE_TIMEWAIT);
+	connection_arm(connection, connection_timeout_ns(connection->ack_timeout));
+}
+
+int action_parted(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	enter_timewait(connection);
+	connection_tell_simply(connection, CM_EVENT_DISCONNECTED, 0);
+	return 0;
+}
+
+int action_ended_here(struct cm_connection *connection, const struct connection_input *input)
+{
+	count(connection, CM_COUNTER_REJECTS_RECEIVED);
+	return action_parted(connection, input);
+}
+
+/*
+ * DREQ, which may cross ours. One that comes in REP_SENT says that an RTU went before it: the
+ * holder learns of both.
+ */
+int action_goodbye(struct cm_connection *connection, const struct connection_input *input)
+{
+	if (input->message->dreq.remote_qpn != connection->local.qpn)
+		return action_stray(connection, input);
+	connection->disconnect_transaction_id = input->message->transaction_id;
+	if (connection->state == STATE_REP_SENT) {
+		connection->is_established = true;
+		connection->must_tell_established = true;
+	}
+	action_parted(connection, input);
+	connection_owe(connection, RNIC_CM_DREP);
+	return 0;
+}
+
+int action_timewait_over(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	connection_tell_simply(connection, CM_EVENT_TIMEWAIT_EXIT, 0);
+	connection_end(connection);
+	return 0;
+}
+
+int action_end(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	connection_end(connection);
+	return 0;
+}
+
+/* --- nobody answers --------------------------------------------------------------------------- */
+
+static int give_up(struct cm_connection *connection)
+{
+	connection_say_timeout(connection);
+	connection_tell_simply(connection, CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	connection_end(connection);
+	return 0;
+}
+
+int action_retry_req(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	return connection_retry(connection, RNIC_CM_REQ) ? 0 : give_up(connection);
+}
+
+int action_retry_rep(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	return connection_retry(connection, RNIC_CM_REP) ? 0 : give_up(connection);
+}
+
+int action_retry_dreq(struct cm_connection *connection, const struct connection_input *input)
+{
+	if (connection_retry(connection, RNIC_CM_DREQ))
+		return 0;
+	return action_parted(connection, input);
+}

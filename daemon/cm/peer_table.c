@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "cm/peer_table.h"
+
+#include "wire/gid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHAIN_BITS 12
+#define CHAINS	   (1u << CHAIN_BITS)
+
+int peer_table_init(struct peer_table *table, uint64_t seed)
+{
+	table->seed = seed;
+	table->chains = malloc(CHAINS * sizeof(*table->chains));
+	if (table->chains == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < CHAINS; i++)
+		list_init(&table->chains[i]);
+	return 0;
+}
+
+void peer_table_fini(struct peer_table *table)
+{
+	free(table->chains);
+	table->chains = NULL;
+}
+
+/* Rounds of the finisher of splitmix64 over the seed and the words of the key. */
+static uint64_t mix(uint64_t state, uint64_t word)
+{
+	state ^= word;
+	state = (state ^ state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	state = (state ^ state >> 27) * UINT64_C(0x94d049bb133111eb);
+	return state ^ state >> 31;
+}
+
+static struct list *chain_of(const struct peer_table *table, const struct rnic_gid *gid,
+			     uint32_t number)
+{
+	uint64_t words[2];
+	uint64_t hash;
+
+	memcpy(words, gid->bytes, sizeof(words));
+	hash = mix(mix(mix(table->seed, words[0]), words[1]), number);
+	return &table->chains[hash >> (64 - CHAIN_BITS)];
+}
+
+void peer_table_insert(struct peer_table *table, struct peer_node *node, const struct rnic_gid *gid,
+		       uint32_t number)
+{
+	node->gid = *gid;
+	node->number = number;
+	list_add_tail(chain_of(table, gid, number), &node->node);
+}
+
+void peer_table_remove(struct peer_node *node)
+{
+	list_remove(&node->node);
+}
+
+struct peer_node *peer_table_next(const struct peer_table *table, const struct rnic_gid *gid,
+				  uint32_t number, const struct peer_node *after)
+{
+	const struct list *chain = chain_of(table, gid, number);
+	struct list *at = after == NULL ? chain->next : after->node.next;
+
+	for (; at != chain; at = at->next) {
+		struct peer_node *node = list_entry(at, struct peer_node, node);
+
+		if (node->number == number && rnic_gid_equal(&node->gid, gid))
+			return node;
+	}
+	return NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Answers that need no connection: refusals of requests that never became one, and goodbyes of
+ * connections that are gone. Each is said once; a peer that misses it asks again. The ring has a
+ * fixed length, since anybody can make us answer.
+ */
+#ifndef DAEMON_CM_REPLY_H
+#define DAEMON_CM_REPLY_H
+
+#include "base/verbs_types.h"
+#include "mad/cm_message.h"
+
+#include <stdbool.h>
+
+struct cm;
+
+struct reply {
+	struct rnic_gid source; /* ours */
+	struct rnic_gid dest;
+	struct rnic_cm_message message;
+};
+
+struct reply_ring {
+	struct reply *replies;
+	uint32_t first;
+	uint32_t count;
+};
+
+/* -ENOMEM. */
+int reply_ring_init(struct reply_ring *ring);
+void reply_ring_fini(struct reply_ring *ring);
+
+/* Room for one more answer from `source` to `dest`, zeroed; NULL (and counted) when there is none.
+ */
+struct rnic_cm_message *reply_add(struct cm *cm, const struct rnic_gid *source,
+				  const struct rnic_gid *dest);
+
+/* Takes the oldest; good until the next reply_add(). NULL when there is none. */
+const struct reply *reply_take(struct reply_ring *ring);
+
+#endif

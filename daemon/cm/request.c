@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "cm/request.h"
+
+#include "cm/cm_state.h"
+#include "cm/connection.h"
+#include "mad/ip_cm.h"
+#include "wire/gid.h"
+
+#include <string.h>
+
+/* What a request asks for, once it is understood. */
+struct target {
+	uint16_t port_space;
+	uint16_t port;
+	uint16_t source_port;
+	struct cm_binding *binding;
+};
+
+/* IBTA 1.4, 12.6.7. Of a REQ or REP: what we would call the connection has no number. */
+static void refuse(const struct request_origin *origin, const struct rnic_cm_message *message,
+		   uint16_t reason)
+{
+	struct rnic_cm_message *answer = reply_add(origin->cm, &origin->local, &origin->peer);
+	bool is_req = message->kind == RNIC_CM_REQ;
+
+	if (answer == NULL)
+		return;
+	answer->kind = RNIC_CM_REJ;
+	answer->transaction_id = message->transaction_id;
+	answer->rej = (struct rnic_cm_rej){
+		.local_comm_id = is_req ? 0 : message->rep.remote_comm_id,
+		.remote_comm_id = is_req ? message->req.local_comm_id : message->rep.local_comm_id,
+		.message = is_req ? RNIC_CM_ABOUT_REQ : RNIC_CM_ABOUT_REP,
+		.reason = reason,
+	};
+}
+
+static void refuse_datagram(const struct request_origin *origin,
+			    const struct rnic_cm_message *message)
+{
+	struct rnic_cm_message *answer = reply_add(origin->cm, &origin->local, &origin->peer);
+
+	if (answer == NULL)
+		return;
+	answer->kind = RNIC_CM_SIDR_REP;
+	answer->transaction_id = message->transaction_id;
+	answer->sidr_rep = (struct rnic_cm_sidr_rep){
+		.request_id = message->sidr_req.request_id,
+		.status = RNIC_CM_SIDR_UNSUPPORTED,
+		.service_id = message->sidr_req.service_id,
+	};
+}
+
+/* Who listens there, and who asks; 0, or the reason to refuse. */
+static uint16_t find_target(const struct request_origin *origin, uint64_t service_id,
+			    const uint8_t *private_data, struct target *target)
+{
+	struct rnic_ip_cm addresses;
+
+	if (!rnic_service_id_split(service_id, &target->port_space, &target->port))
+		return RNIC_CM_REJECT_INVALID_SERVICE_ID;
+	target->binding = binding_find_listener(&origin->cm->bindings, target->port_space,
+						target->port, &origin->local);
+	if (target->binding == NULL)
+		return RNIC_CM_REJECT_INVALID_SERVICE_ID;
+	if (rnic_ip_cm_decode(&addresses, private_data) != 0)
+		return RNIC_CM_REJECT_UNSUPPORTED;
+	/* On RoCE a GID is an IP address, and answers go to where the question came from. */
+	if (!rnic_gid_equal(&addresses.source, &origin->peer) ||
+	    !rnic_gid_equal(&addresses.dest, &origin->local))
+		return RNIC_CM_REJECT_INVALID_GID;
+	target->source_port = addresses.source_port;
+	return 0;
+}
+
+/* IBTA 1.4, 12.7.12, and its annex A14: what kind of QP answers that kind. */
+static bool find_type(const struct rnic_cm_req *req, uint8_t *qp_type)
+{
+	switch (req->transport) {
+	case RNIC_CM_TRANSPORT_RC:
+		*qp_type = RNIC_QP_TYPE_RC;
+		return true;
+	case RNIC_CM_TRANSPORT_UC:
+		*qp_type = RNIC_QP_TYPE_UC;
+		return true;
+	case RNIC_CM_TRANSPORT_EXTENDED:
+		*qp_type = RNIC_QP_TYPE_XRC_TARGET;
+		return req->extended_transport == RNIC_CM_EXTENDED_TRANSPORT_XRC;
+	default:
+		return false;
+	}
+}
+
+static bool are_gids_those_of_packet(const struct request_origin *origin,
+				     const struct rnic_cm_req *req)
+{
+	return memcmp(req->primary_local_gid, origin->peer.bytes, sizeof(origin->peer.bytes)) ==
+		       0 &&
+	       memcmp(req->primary_remote_gid, origin->local.bytes, sizeof(origin->local.bytes)) ==
+		       0;
+}
+
+/* 0, or the reason to refuse. */
+static uint16_t check_req(const struct request_origin *origin, const struct rnic_cm_req *req,
+			  struct target *target, uint8_t *qp_type)
+{
+	struct cm_connection *stale;
+	uint16_t reason = find_target(origin, req->service_id, req->private_data, target);
+
+	if (reason != 0)
+		return reason;
+	if (!find_type(req, qp_type))
+		return RNIC_CM_REJECT_INVALID_TRANSPORT;
+	if (!are_gids_those_of_packet(origin, req))
+		return RNIC_CM_REJECT_INVALID_GID;
+	if (req->path_mtu < 1 || req->path_mtu > 5)
+		return RNIC_CM_REJECT_INVALID_MTU;
+	/* IBTA 1.4, 12.9.8.3.1: the peer has forgotten the connection that its QP had. */
+	stale = connection_find_stale(origin->cm, &origin->peer, req->local_qpn);
+	if (stale != NULL) {
+		connection_step(stale, EVENT_DISCONNECT, &(struct connection_input){0});
+		return RNIC_CM_REJECT_STALE_CONNECTION;
+	}
+	return 0;
+}
+
+/* A connection for the request, which counts towards the backlog; NULL: forget the request. */
+static struct cm_connection *admit(const struct request_origin *origin, const struct target *target)
+{
+	struct cm *cm = origin->cm;
+	struct cm_binding *binding = target->binding;
+	struct cm_connection *connection;
+
+	if (binding->pending_count >= binding->backlog) {
+		cm->counters[CM_COUNTER_BACKLOG_FULL]++;
+		return NULL;
+	}
+	if (connection_create(cm, &connection) != 0) {
+		cm->counters[CM_COUNTER_REFUSED]++;
+		return NULL;
+	}
+	connection->port_space = target->port_space;
+	connection->local_port = target->port;
+	connection->peer_port = target->source_port;
+	connection->path.source = origin->local;
+	connection->path.dest = origin->peer;
+	connection->binding = binding;
+	list_add_tail(&binding->pending, &connection->pending_node);
+	binding->pending_count++;
+	return connection;
+}
+
+static void fill_path(struct cm_path *path, const struct rnic_cm_req *req)
+{
+	path->flow_label = req->primary_flow_label;
+	path->traffic_class = req->primary_traffic_class;
+	path->hop_limit = req->primary_hop_limit;
+	path->service_level = req->primary_service_level;
+	path->mtu = req->path_mtu;
+	path->rate = req->primary_rate;
+	path->packet_lifetime =
+		(uint8_t)(req->primary_ack_timeout == 0 ? 0 : req->primary_ack_timeout - 1);
+}
+
+/* Offers it to whoever listens. */
+static void offer(struct cm_connection *connection, const struct target *target,
+		  const uint8_t *private_data, uint32_t private_bytes)
+{
+	struct cm_event event = {
+		.type = CM_EVENT_CONNECT_REQUEST,
+		.user = target->binding->user,
+		.binding = target->binding,
+		.peer = connection->peer,
+		.private_data = private_data + RNIC_IP_CM_BYTES,
+		.private_bytes = private_bytes - RNIC_IP_CM_BYTES,
+	};
+
+	if (!connection_tell(connection, &event)) {
+		connection->cm->counters[CM_COUNTER_REFUSED]++;
+		connection_free(connection);
+	}
+}
+
+void request_receive(const struct request_origin *origin, const struct rnic_cm_message *message)
+{
+	const struct rnic_cm_req *req = &message->req;
+	struct cm_connection *connection;
+	struct target target;
+	uint8_t qp_type;
+	uint16_t reason = check_req(origin, req, &target, &qp_type);
+
+	if (reason != 0) {
+		refuse(origin, message, reason);
+		return;
+	}
+	connection = admit(origin, &target);
+	if (connection == NULL)
+		return;
+	connection->qp_type = qp_type;
+	connection->peer = connection_peer_of_req(req);
+	connection->peer_comm_id = req->local_comm_id;
+	connection->transaction_id = message->transaction_id;
+	fill_path(&connection->path, req);
+	connection->response_timeout = req->remote_response_timeout;
+	connection->max_retries = req->max_cm_retries;
+	connection->ack_timeout = req->primary_ack_timeout;
+	connection->retry_timeout_ns = connection_timeout_ns(req->local_response_timeout) +
+				       connection_timeout_ns(req->primary_ack_timeout);
+	connection_list_peer(connection);
+	connection_enter(connection, STATE_REQ_RECEIVED);
+	offer(connection, &target, req->private_data, sizeof(req->private_data));
+}
+
+void request_receive_datagram(const struct request_origin *origin,
+			      const struct rnic_cm_message *message)
+{
+	const struct rnic_cm_sidr_req *req = &message->sidr_req;
+	struct cm_connection *connection;
+	struct target target;
+
+	if (find_target(origin, req->service_id, req->private_data, &target) != 0) {
+		refuse_datagram(origin, message);
+		return;
+	}
+	connection = admit(origin, &target);
+	if (connection == NULL)
+		return;
+	connection->qp_type = RNIC_QP_TYPE_UD;
+	connection->is_datagram = true;
+	connection->peer_comm_id = req->request_id;
+	connection->transaction_id = message->transaction_id;
+	connection_list_peer(connection);
+	connection_enter(connection, STATE_SIDR_RECEIVED);
+	offer(connection, &target, req->private_data, sizeof(req->private_data));
+}
+
+void request_answer_unknown(const struct request_origin *origin,
+			    const struct rnic_cm_message *message)
+{
+	struct rnic_cm_message *answer;
+
+	origin->cm->counters[CM_COUNTER_STRAY]++;
+	switch (message->kind) {
+	case RNIC_CM_REQ:
+	case RNIC_CM_REP:
+		refuse(origin, message, RNIC_CM_REJECT_INVALID_COMM_ID);
+		break;
+	case RNIC_CM_DREQ:
+		answer = reply_add(origin->cm, &origin->local, &origin->peer);
+		if (answer == NULL)
+			return;
+		answer->kind = RNIC_CM_DREP;
+		answer->transaction_id = message->transaction_id;
+		answer->drep.local_comm_id = message->dreq.remote_comm_id;
+		answer->drep.remote_comm_id = message->dreq.local_comm_id;
+		break;
+	default:
+		break;
+	}
+}
