@@ -133,7 +133,7 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 	uint8_t code;
 
 	/* Those of an SRQ are for whoever comes first (IBTA 1.4, 9.7.7.2). */
-	if (sink->posted == NULL || qp->srq != NULL)
+	if (sink->posted == NULL || qp_shares_receives(qp))
 		return RESPONDER_ACK_SYNDROME;
 	code = rnic_credits_to_code(entries_posted(engine, qp));
 	qp->responder.has_told_no_credits = code == 0;

@@ -110,13 +110,20 @@ static bool is_notification(const struct qp *qp, const struct rnic_packet *packe
 	return packet->row->service == RNIC_SERVICE_CNP && qp->type != RNIC_QP_TYPE_UD;
 }
 
+/* XRC goes one way: requests to targets, responses to initiators. */
+static bool is_of_service(const struct qp *qp, const struct rnic_packet *packet)
+{
+	return packet->row->service == qp_service(qp) &&
+	       (packet->row->is_request ? qp_has_responder(qp) : qp_has_requester(qp));
+}
+
 /* Whether `packet` may concern `qp` at all. IBTA 1.4, 9.6.1. */
 static enum verdict check_packet(const struct engine *engine, const struct qp *qp,
 				 const struct rnic_packet *packet)
 {
 	if (!can_receive(qp, packet->row->is_request || is_notification(qp, packet)))
 		return VERDICT_BAD_STATE;
-	if (packet->row->service != qp_service(qp) && !is_notification(qp, packet))
+	if (!is_of_service(qp, packet) && !is_notification(qp, packet))
 		return VERDICT_BAD_SERVICE;
 	if (!pkey_matches(pkey_of(qp), packet->pkey))
 		return VERDICT_BAD_PKEY;

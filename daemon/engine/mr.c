@@ -76,17 +76,18 @@ struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uin
 }
 
 struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struct qp *qp,
-				uint32_t access)
+				const struct pd *pd, uint32_t access)
 {
-	struct mr *mr = find(engine, key, qp->pd, access);
+	struct mr *mr = find(engine, key, pd, access);
 
 	if (mr == NULL || (mr->window != NULL && !mw_is_open_to(mr->window, qp)))
 		return NULL;
 	return mr;
 }
 
-struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *qp, uint32_t access,
-			  uint64_t address, uint64_t length, uint64_t *offset)
+struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *qp,
+			  const struct pd *pd, uint32_t access, uint64_t address, uint64_t length,
+			  uint64_t *offset)
 {
-	return within(mr_find_remote_whole(engine, key, qp, access), address, length, offset);
+	return within(mr_find_remote_whole(engine, key, qp, pd, access), address, length, offset);
 }

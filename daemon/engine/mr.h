@@ -61,11 +61,12 @@ struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uin
  * The same for the peer of `qp`: a region of its PD, or what a window of its PD is bound to; a
  * window of type 2B only if it was bound through `qp` (IBTA 1.4, 10.6.7.2).
  */
-struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *qp, uint32_t access,
-			  uint64_t address, uint64_t length, uint64_t *offset);
+struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *qp,
+			  const struct pd *pd, uint32_t access, uint64_t address, uint64_t length,
+			  uint64_t *offset);
 
 /* The same without a range: what FLUSH of a whole region looks at. */
 struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struct qp *qp,
-				uint32_t access);
+				const struct pd *pd, uint32_t access);
 
 #endif

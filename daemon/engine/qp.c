@@ -7,6 +7,7 @@
 #include "engine/mw.h"
 #include "engine/qp_transition.h"
 #include "engine/srq.h"
+#include "engine/xrcd.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -28,8 +29,27 @@ static void fini_receives(struct qp *qp)
 {
 	if (qp->srq != NULL)
 		srq_detach(qp->srq);
+	else if (qp->xrcd != NULL)
+		xrcd_remove_target(qp->xrcd, qp);
 	else
 		recv_queue_fini(&qp->recv_queue);
+}
+
+static int init_receives(struct qp *qp)
+{
+	if (qp->srq != NULL)
+		return srq_attach(qp->srq);
+	if (qp->xrcd != NULL)
+		return xrcd_add_target(qp->xrcd, qp);
+	return recv_queue_init(&qp->recv_queue, qp->capacities.max_recv_sge);
+}
+
+/* The most SGEs that a receive entry of the QP may have. */
+static uint32_t receive_sges(const struct qp *qp)
+{
+	if (qp->xrcd != NULL)
+		return LIMIT_SGES;
+	return qp->srq != NULL ? qp->srq->max_sge : qp->capacities.max_recv_sge;
 }
 
 static int init_queues(struct qp *qp)
@@ -45,14 +65,10 @@ static int init_queues(struct qp *qp)
 		if (error != 0)
 			goto fini_send_queue;
 	}
-	if (qp->srq != NULL)
-		error = srq_attach(qp->srq);
-	else
-		error = recv_queue_init(&qp->recv_queue, capacities->max_recv_sge);
+	error = init_receives(qp);
 	if (error != 0)
 		goto fini_send_queue;
-	error = responder_init(&qp->responder, qp->srq != NULL ? qp->srq->max_sge
-							       : capacities->max_recv_sge);
+	error = responder_init(&qp->responder, receive_sges(qp));
 	if (error != 0)
 		goto fini_receives;
 	return 0;
@@ -73,9 +89,12 @@ static void fini_queues(struct qp *qp)
 
 static void count_references(struct qp *qp, int32_t change)
 {
-	qp->pd->references += (uint32_t)change;
-	qp->send_cq->references += (uint32_t)change;
-	qp->recv_cq->references += (uint32_t)change;
+	if (qp->pd != NULL)
+		qp->pd->references += (uint32_t)change;
+	if (qp->send_cq != NULL)
+		qp->send_cq->references += (uint32_t)change;
+	if (qp->recv_cq != NULL)
+		qp->recv_cq->references += (uint32_t)change;
 }
 
 static struct qp *allocate(struct engine *engine, const struct qp_config *config)
@@ -92,12 +111,14 @@ static struct qp *allocate(struct engine *engine, const struct qp_config *config
 	qp->send_cq = config->send_cq;
 	qp->recv_cq = config->recv_cq;
 	qp->srq = config->srq;
+	qp->xrcd = config->xrcd;
 	qp->capacities = config->capacities;
 	qp->user = config->user;
 	list_init(&qp->ready_node);
 	list_init(&qp->path_node);
 	list_init(&qp->built_node);
 	list_init(&qp->mcast_members);
+	list_init(&qp->domain_node);
 	list_init(&qp->windows);
 	list_init(&qp->failures.node);
 	retry_init(qp);
@@ -105,13 +126,25 @@ static struct qp *allocate(struct engine *engine, const struct qp_config *config
 	return qp;
 }
 
+static bool is_type_known(uint8_t type)
+{
+	switch ((enum rnic_qp_type)type) {
+	case RNIC_QP_TYPE_RC:
+	case RNIC_QP_TYPE_UC:
+	case RNIC_QP_TYPE_UD:
+	case RNIC_QP_TYPE_XRC_INITIATOR:
+	case RNIC_QP_TYPE_XRC_TARGET:
+		return true;
+	}
+	return false;
+}
+
 int qp_create(struct engine *engine, const struct qp_config *config, struct qp **qp)
 {
 	struct qp *made;
 	int error;
 
-	if (config->type != RNIC_QP_TYPE_RC && config->type != RNIC_QP_TYPE_UC &&
-	    config->type != RNIC_QP_TYPE_UD)
+	if (!is_type_known(config->type))
 		return -EOPNOTSUPP;
 	if (!are_capacities_good(&config->capacities))
 		return -EINVAL;
@@ -298,7 +331,7 @@ void qp_enter_error(struct qp *qp, enum verdict verdict)
 	requester_reset(qp->engine, qp);
 	completer_flush(qp->engine, qp);
 	responder_flush(qp->engine, qp);
-	if (qp->srq != NULL)
+	if (qp_shares_receives(qp))
 		settle_last_receive(qp->engine, qp);
 }
 
@@ -432,7 +465,7 @@ void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge 
 
 void qp_flush_receives(struct qp *qp)
 {
-	if (qp->state == RNIC_QP_STATE_ERR && qp->srq == NULL)
+	if (qp->state == RNIC_QP_STATE_ERR && qp_has_recv_queue(qp))
 		responder_flush(qp->engine, qp);
 }
 

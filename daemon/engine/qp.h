@@ -38,15 +38,17 @@ struct qp {
 	struct list path_node;	/* in path->waiting, or unlinked */
 	struct list built_node; /* in engine->built, or unlinked */
 	struct list mcast_members;
+	struct list domain_node; /* XRC target: in xrcd->targets */
 	struct list windows; /* struct mw bound through it */
 	uint32_t qpn;
 	uint8_t type;  /* enum rnic_qp_type */
 	uint8_t state; /* enum rnic_qp_state */
 	bool signal_all;
 	bool is_established; /* a packet came since RTR: COMM_EST was raised */
-	struct pd *pd;
-	struct cq *send_cq;
-	struct cq *recv_cq;
+	struct pd *pd;	    /* XRC target: NULL */
+	struct cq *send_cq; /* XRC target: NULL */
+	struct cq *recv_cq; /* XRC: NULL */
+	struct xrcd *xrcd;  /* XRC target; else NULL */
 	struct rnic_qp_capacities capacities;
 	struct rnic_qp_attributes attributes;
 	uint32_t path_mtu_bytes;
@@ -74,14 +76,15 @@ struct qp_config {
 	struct cq *send_cq;
 	struct cq *recv_cq;
 	struct srq *srq;		      /* NULL: receives are posted to the QP itself */
+	struct xrcd *xrcd;		      /* of an XRC target; the others are NULL then */
 	struct rnic_qp_capacities capacities; /* as granted: within limits.h */
 	void *user;
 };
 
 /*
- * Makes a QP in RESET with a random QPN. References PD, CQs and SRQ. -EOPNOTSUPP for a type other
- * than RC, UC and UD, -EINVAL for capacities beyond limits.h, -ENOMEM, -ENOSPC when all QPs are in
- * use.
+ * Makes a QP in RESET with a random QPN. References PD, CQs, SRQ and domain, as far as its type has
+ * them. -EOPNOTSUPP for an unknown type, -EINVAL for capacities beyond limits.h, -ENOMEM, -ENOSPC
+ * when all QPs are in use.
  */
 int qp_create(struct engine *engine, const struct qp_config *config, struct qp **qp);
 
@@ -115,6 +118,9 @@ static inline enum rnic_service qp_service(const struct qp *qp)
 		return RNIC_SERVICE_UC;
 	case RNIC_QP_TYPE_UD:
 		return RNIC_SERVICE_UD;
+	case RNIC_QP_TYPE_XRC_INITIATOR:
+	case RNIC_QP_TYPE_XRC_TARGET:
+		return RNIC_SERVICE_XRC;
 	default:
 		return RNIC_SERVICE_RC;
 	}
@@ -130,6 +136,29 @@ static inline uint32_t qp_packets_for(const struct qp *qp, uint32_t bytes)
 static inline bool qp_is_reliable(const struct qp *qp)
 {
 	return qp->type != RNIC_QP_TYPE_UC && qp->type != RNIC_QP_TYPE_UD;
+}
+
+/* XRC initiators have no receive side, XRC targets no send side. */
+static inline bool qp_has_responder(const struct qp *qp)
+{
+	return qp->type != RNIC_QP_TYPE_XRC_INITIATOR;
+}
+
+static inline bool qp_has_requester(const struct qp *qp)
+{
+	return qp->type != RNIC_QP_TYPE_XRC_TARGET;
+}
+
+/* Whether its receives come from an SRQ, its own or that of each message. */
+static inline bool qp_shares_receives(const struct qp *qp)
+{
+	return qp->srq != NULL || qp->type == RNIC_QP_TYPE_XRC_TARGET;
+}
+
+/* Whether receives are posted to the QP itself. */
+static inline bool qp_has_recv_queue(const struct qp *qp)
+{
+	return qp_has_responder(qp) && !qp_shares_receives(qp);
 }
 
 /* New receive entries are in the client's ring while the QP is in ERR: flush them. Those of an SRQ

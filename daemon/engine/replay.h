@@ -29,6 +29,7 @@ struct replay {
 	struct rnic_psn psn;
 	uint32_t packets; /* PSNs that the answer takes: 1 unless it is a READ */
 	uint32_t rkey;
+	uint32_t srqn; /* XRC: whose protection domain the key is of */
 	uint64_t address;
 	uint32_t length;
 	uint32_t msn;	   /* of this request */

@@ -6,6 +6,7 @@
 #include "engine/mw.h"
 #include "engine/qp.h"
 #include "engine/srq.h"
+#include "engine/xrcd.h"
 
 /* What a QP must allow, and a region must grant, for each operation of the wire. */
 static const struct {
@@ -75,6 +76,20 @@ static enum verdict check_sequence(struct request *request)
 	return VERDICT_PASS;
 }
 
+/* XRC, annex A14: every request names an SRQ of the QP's domain, and a message names one. */
+static enum verdict check_srq(struct request *request)
+{
+	const struct responder *responder = &request->qp->responder;
+
+	if (request->qp->xrcd == NULL)
+		return VERDICT_PASS;
+	request->srq = xrcd_find_srq(request->engine, request->qp->xrcd, request->packet->xrc_srqn);
+	if (request->srq == NULL ||
+	    (responder->has_receive && request->srq != responder->receive_srq))
+		return VERDICT_BAD_SRQ;
+	return VERDICT_PASS;
+}
+
 static enum verdict check_operation(struct request *request)
 {
 	uint8_t operation = request->packet->row->operation;
@@ -92,6 +107,11 @@ static enum verdict check_operation(struct request *request)
 const struct pd *request_receive_pd(const struct request *request)
 {
 	return request->srq != NULL ? request->srq->pd : request->qp->pd;
+}
+
+const struct pd *request_remote_pd(const struct request *request)
+{
+	return request->qp->xrcd != NULL ? request->srq->pd : request->qp->pd;
 }
 
 static enum verdict check_receive_sges(struct request *request, const struct recv_work *work,
@@ -221,8 +241,9 @@ static enum verdict check_length(struct request *request)
 static enum verdict find_region(struct request *request, uint32_t rkey, uint64_t address,
 				uint64_t length)
 {
-	request->mr = mr_find_remote(request->engine, rkey, request->qp, access_of(request->packet),
-				     address, length, &request->region_offset);
+	request->mr = mr_find_remote(request->engine, rkey, request->qp, request_remote_pd(request),
+				     access_of(request->packet), address, length,
+				     &request->region_offset);
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
 }
 
@@ -233,6 +254,7 @@ static enum verdict find_flushed(struct request *request)
 	if (!(request->packet->flush_type & RNIC_FLUSH_WHOLE_REGION))
 		return find_region(request, reth->rkey, reth->address, reth->length);
 	request->mr = mr_find_remote_whole(request->engine, reth->rkey, request->qp,
+					   request_remote_pd(request),
 					   access_of(request->packet));
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
 }
@@ -293,7 +315,7 @@ static enum verdict check_invalidate(struct request *request)
 }
 
 static enum verdict (*const checks[])(struct request *) = {
-	check_psn,    check_sequence, check_operation, check_resources,
+	check_psn,    check_sequence, check_srq,       check_operation,	 check_resources,
 	check_length, check_key,      check_alignment, check_invalidate,
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The checks that a responder makes of a request packet before it does anything, in the order of
- * IBTA 1.4, 9.7.4.1: PSN, opcode sequence, operation, resources, length, key. The first that does
- * not pass decides.
+ * IBTA 1.4, 9.7.4.1: PSN, opcode sequence, XRC SRQ, operation, resources, length, key. The first
+ * that does not pass decides.
  *
  * Checks change nothing, except that the sink may be asked to refill the receive queue: a receive
  * entry is looked at here and taken only when the request is executed.
@@ -38,8 +38,12 @@ enum verdict request_check(struct request *request);
 /* Whether a receive entry is there for the packet's message, and its SGEs grant writing. */
 enum verdict request_check_receive(struct request *request);
 
-/* The protection domain that the SGEs of its message's receive entry are checked in. */
+/*
+ * The protection domain that the SGEs of its message's receive entry are checked in, and the one
+ * for its remote keys, which is the QP's or, of XRC, the SRQ's.
+ */
 const struct pd *request_receive_pd(const struct request *request);
+const struct pd *request_remote_pd(const struct request *request);
 
 /* Whether this is the packet of its message that takes a receive entry. */
 bool request_needs_receive(const struct rnic_packet *packet);

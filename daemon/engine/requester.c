@@ -317,6 +317,8 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 			.swap_or_add = work->swap_or_add,
 			.compare = work->compare,
 		};
+	if (packet->row->headers & RNIC_HEADER_XRCETH)
+		packet->xrc_srqn = work->srqn;
 	if (packet->row->headers & RNIC_HEADER_IMMEDIATE)
 		packet->immediate = work->immediate;
 	if (packet->row->headers & RNIC_HEADER_INVALIDATE)

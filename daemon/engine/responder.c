@@ -124,6 +124,14 @@ void responder_give_back(struct qp *qp)
 			     responder->receive_sges);
 }
 
+/* Where the entry under way completes: of XRC it is its SRQ that says so (annex A14). */
+static struct cq *receive_cq(const struct qp *qp)
+{
+	const struct srq *srq = qp->responder.receive_srq;
+
+	return srq != NULL && srq->cq != NULL ? srq->cq : qp->recv_cq;
+}
+
 void responder_complete_receive(struct engine *engine, struct qp *qp, struct completion *completion)
 {
 	struct responder *responder = &qp->responder;
@@ -135,10 +143,10 @@ void responder_complete_receive(struct engine *engine, struct qp *qp, struct com
 	if (qp->type != RNIC_QP_TYPE_UD)
 		completion->source_qpn = qp->attributes.dest_qpn;
 	completion->is_recv = true;
-	completion->is_srq = responder->receive_srq != NULL;
-	if (!completion->is_srq)
+	completion->srq = responder->receive_srq;
+	if (completion->srq == NULL)
 		completion->retired = ++qp->recv_queue.retired;
-	settle_completion(engine, qp->recv_cq, completion);
+	settle_completion(engine, receive_cq(qp), completion);
 }
 
 static void complete_receive_in_error(struct engine *engine, struct qp *qp, enum verdict verdict)
@@ -390,6 +398,16 @@ void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
 	responder_fail(engine, qp, VERDICT_MEMORY_GONE, psn, false);
 }
 
+void responder_forget_srq(struct qp *qp, const struct srq *srq)
+{
+	struct responder *responder = &qp->responder;
+
+	if (!responder->has_receive || responder->receive_srq != srq)
+		return;
+	responder->has_receive = false;
+	responder_fail(qp->engine, qp, VERDICT_BAD_SRQ, responder->expected_psn, false);
+}
+
 void responder_flush(struct engine *engine, struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
@@ -402,7 +420,7 @@ void responder_flush(struct engine *engine, struct qp *qp)
 	}
 	if (responder->has_receive)
 		complete_receive_in_error(engine, qp, VERDICT_FLUSHED);
-	if (qp->srq != NULL)
+	if (!qp_has_recv_queue(qp))
 		return;
 	/* Bounded: a client that posts as fast as we flush is served by qp_flush_receives(). */
 	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && try_take(engine, qp, NULL); i++)

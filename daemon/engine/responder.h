@@ -102,6 +102,9 @@ bool responder_try_take_receive(const struct request *request);
  */
 void responder_give_back(struct qp *qp);
 
+/* The SRQ of an XRC domain is about to go: a message that took an entry of it cannot end. */
+void responder_forget_srq(struct qp *qp, const struct srq *srq);
+
 /*
  * Delivers `completion` of the entry under way, with what all have in common filled in; of a
  * datagram source_qpn is given.

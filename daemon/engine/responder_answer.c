@@ -4,6 +4,8 @@
 #include "engine/mr.h"
 #include "engine/qp.h"
 #include "engine/request_checks.h"
+#include "engine/srq.h"
+#include "engine/xrcd.h"
 #include "wire/syndrome.h"
 
 /* --- duplicates ------------------------------------------------------------------------------ */
@@ -116,6 +118,17 @@ static enum rnic_position answer_position(const struct replay_answer *answer)
 	return is_first ? RNIC_POSITION_FIRST : RNIC_POSITION_MIDDLE;
 }
 
+/* The protection domain of a READ's key; NULL when the XRC SRQ that it named is gone. */
+static const struct pd *remote_pd(const struct qp *qp, const struct replay *replay)
+{
+	const struct srq *srq;
+
+	if (qp->xrcd == NULL)
+		return qp->pd;
+	srq = xrcd_find_srq(qp->engine, qp->xrcd, replay->srqn);
+	return srq != NULL ? srq->pd : NULL;
+}
+
 /* The next packet of a READ's answer. False when the region is there no more. */
 static bool transmit_read(struct engine *engine, struct qp *qp, const struct replay *replay,
 			  struct packet_builder *out)
@@ -128,7 +141,8 @@ static bool transmit_read(struct engine *engine, struct qp *qp, const struct rep
 	struct mr *mr = NULL;
 
 	if (bytes > 0) {
-		mr = mr_find_remote(engine, replay->rkey, qp, RNIC_ACCESS_REMOTE_READ,
+		mr = mr_find_remote(engine, replay->rkey, qp, remote_pd(qp, replay),
+				    RNIC_ACCESS_REMOTE_READ,
 				    replay->address + skip_bytes, bytes, &offset);
 		if (mr == NULL)
 			return false;

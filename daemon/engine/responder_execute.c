@@ -191,6 +191,7 @@ static enum verdict execute_read(struct request *request)
 	struct replay *replay = remember(request, packets);
 
 	replay->rkey = reth->rkey;
+	replay->srqn = request->packet->xrc_srqn;
 	replay->address = reth->address;
 	replay->length = reth->length;
 	replay->answer.end_bytes = reth->length;

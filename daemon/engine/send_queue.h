@@ -54,7 +54,8 @@ struct work {
 	/* The engine's from here on, good once the entry is started. */
 	struct rnic_psn psn; /* of its first packet */
 	uint32_t packets;    /* PSNs it takes, READ responses included */
-	uint32_t reserved_words[2];
+	uint32_t srqn; /* XRC: the peer's SRQ; intake's too */
+	uint32_t reserved_word;
 };
 
 /* What an opcode of a work entry means on the wire and in its completion. */

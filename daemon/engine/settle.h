@@ -24,11 +24,13 @@ struct cq;
 struct engine;
 struct memory_transfer;
 struct qp;
+struct srq;
 
 /* A completed work entry, before it becomes an entry of the client's ring. */
 struct completion {
 	uint64_t wr_id;
 	struct qp *qp;
+	struct srq *srq; /* that the receive came from; NULL: the QP's own queue */
 	uint32_t byte_count;
 	uint32_t immediate; /* or the invalidated rkey */
 	uint32_t source_qpn;
@@ -38,7 +40,6 @@ struct completion {
 	uint8_t opcode;	       /* enum rnic_wc_opcode */
 	uint8_t wc_flags;      /* enum rnic_wc_flag */
 	bool is_recv;
-	bool is_srq;
 	bool is_solicited;
 	bool is_silent; /* of an unsignaled entry: not to be delivered, unless it becomes an error
 			 */

@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/srq.h"
 
+#include "engine/cq.h"
 #include "engine/engine.h"
+#include "engine/qp.h"
+#include "engine/xrcd.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+
+static void enter_domain(struct srq *srq)
+{
+	list_add_tail(&srq->xrcd->srqs, &srq->domain_node);
+	srq->cq->references++;
+}
+
+static void leave_domain(struct srq *srq)
+{
+	struct list *node;
+
+	list_for_each (node, &srq->xrcd->targets)
+		responder_forget_srq(list_entry(node, struct qp, domain_node), srq);
+	list_remove(&srq->domain_node);
+	srq->cq->references--;
+}
 
 int srq_create(struct engine *engine, const struct srq_config *config, struct srq **srq)
 {
@@ -19,16 +38,24 @@ int srq_create(struct engine *engine, const struct srq_config *config, struct sr
 		return -ENOMEM;
 	made->engine = engine;
 	made->pd = config->pd;
+	made->xrcd = config->xrcd;
+	made->cq = config->cq;
 	made->max_wr = config->max_wr;
 	made->max_sge = config->max_sge;
 	made->user = config->user;
 	error = recv_queue_init(&made->queue, config->max_sge);
 	if (error != 0)
 		goto free_made;
+	if (made->xrcd != NULL)
+		error = recv_queue_reserve(&made->queue, made->xrcd->target_count);
+	if (error != 0)
+		goto fini_queue;
 	error = key_table_insert_random(&engine->srqs, &engine->prng, made, &made->number);
 	if (error != 0)
 		goto fini_queue;
 	made->pd->references++;
+	if (made->xrcd != NULL)
+		enter_domain(made);
 	*srq = made;
 	return 0;
 
@@ -42,6 +69,10 @@ free_made:
 void srq_destroy(struct srq *srq)
 {
 	assert(srq->references == 0);
+	/* Completions that wait speak of it. */
+	settle_run(srq->engine);
+	if (srq->xrcd != NULL)
+		leave_domain(srq);
 	key_table_remove(&srq->engine->srqs, srq->number);
 	srq->pd->references--;
 	recv_queue_fini(&srq->queue);

@@ -7,26 +7,35 @@
  * not complete, because it went to RESET, was destroyed, or dropped a UC message, is put back and
  * comes first again, so that no buffer of the client's is lost.
  *
- * Owned by whoever created it. Invariant: `references` QPs may hold one entry each, and the queue
- * has room for all of them to come back.
+ * One of an XRC domain (annex A14) is named by each message and not by QPs: see xrcd.h. It has a
+ * completion queue of its own.
+ *
+ * Owned by whoever created it. Invariant: each of its QPs, or target QPs of its domain, may hold
+ * one entry, and the queue has room for all of them to come back.
  */
 #ifndef DAEMON_ENGINE_SRQ_H
 #define DAEMON_ENGINE_SRQ_H
 
+#include "base/list.h"
 #include "engine/pd.h"
 #include "engine/recv_queue.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cq;
 struct engine;
+struct xrcd;
 
 struct srq {
 	struct engine *engine;
 	struct pd *pd;
 	struct recv_queue queue;
 	uint32_t number;     /* 24 bits */
-	uint32_t references; /* QPs */
+	struct xrcd *xrcd;	 /* NULL: of no domain */
+	struct cq *cq;		 /* XRC: where its entries complete */
+	struct list domain_node; /* XRC: in xrcd->srqs */
+	uint32_t references;	 /* QPs that name it: none of an XRC one */
 	uint32_t max_wr;
 	uint32_t max_sge;
 	uint32_t limit; /* armed when not 0: an event tells that fewer entries are posted */
@@ -35,18 +44,23 @@ struct srq {
 
 struct srq_config {
 	struct pd *pd;
+	struct xrcd *xrcd; /* NULL: not XRC */
+	struct cq *cq;	   /* with xrcd only */
 	uint32_t max_wr;  /* 1 .. LIMIT_WR_DEPTH */
 	uint32_t max_sge; /* at most LIMIT_SGES */
 	void *user;
 };
 
 /*
- * Makes an SRQ with a random number, its limit not armed. References the PD. -EINVAL for sizes
- * beyond limits.h, -ENOMEM, -ENOSPC when all numbers are in use.
+ * Makes an SRQ with a random number, its limit not armed. References PD, domain and CQ. -EINVAL for
+ * sizes beyond limits.h, -ENOMEM, -ENOSPC when all numbers are in use.
  */
 int srq_create(struct engine *engine, const struct srq_config *config, struct srq **srq);
 
-/* Frees it; no QP refers to it (asserted). Its entries are forgotten. */
+/*
+ * Frees it; no QP refers to it (asserted). Its entries are forgotten. A target QP that holds one
+ * goes into error, as the rest of the message has nowhere to go.
+ */
 void srq_destroy(struct srq *srq);
 
 /* One more QP takes entries from here, or one less. -ENOMEM. */

@@ -74,6 +74,11 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",
 		       "The operation is not built, or the QP's access flags do not allow it; look "
 		       "at qp_access_flags of the modify to INIT or RTR."),
+	[VERDICT_BAD_SRQ] =
+		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
+		       BAD_REQUESTS, "9.9.3 class C, annex A14",
+		       "The request names a shared receive queue that is not, or no longer, one of "
+		       "the target QP's XRC domain; look at remote_srqn on the other end."),
 	[VERDICT_TOO_MANY_READS] =
 		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
 		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",

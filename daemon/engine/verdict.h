@@ -23,6 +23,7 @@ enum verdict {
 	VERDICT_SEQUENCE_GAP,	    /* PSN in the future: NAK once */
 	VERDICT_BAD_SEQUENCE,	    /* FIRST, MIDDLE, LAST, ONLY out of place */
 	VERDICT_BAD_OPERATION,	    /* the service or the QP's access flags do not allow it */
+	VERDICT_BAD_SRQ,	    /* XRC: the SRQ is none of the QP's domain */
 	VERDICT_TOO_MANY_READS,	    /* more READs and atomics than max_dest_rd_atomic */
 	VERDICT_NO_RECEIVE,	    /* no receive entry is posted: RNR */
 	VERDICT_BAD_RECEIVE,	    /* the receive entry is malformed */

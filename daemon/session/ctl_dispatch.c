@@ -81,6 +81,12 @@ static const struct ctl_operation {
 				sizeof(struct rnic_ctl_query_srq_reply), 0, CTL_CLIENT},
 	[RNIC_CTL_DESTROY_SRQ] = {ctl_destroy_srq, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 				  CTL_CLIENT},
+	[RNIC_CTL_OPEN_XRCD] = {ctl_open_xrcd, sizeof(struct rnic_ctl_open_xrcd),
+				sizeof(struct rnic_ctl_xrcd_reply), 1, CTL_CLIENT},
+	[RNIC_CTL_CLOSE_XRCD] = {ctl_close_xrcd, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
+				 CTL_CLIENT},
+	[RNIC_CTL_OPEN_QP] = {ctl_open_qp, sizeof(struct rnic_ctl_open_qp),
+			      sizeof(struct rnic_ctl_open_qp_reply), 0, CTL_CLIENT},
 	[RNIC_CTL_SHOW] = {ctl_show, sizeof(struct rnic_ctl_show),
 			   sizeof(struct rnic_ctl_show_reply), 0, CTL_ANY},
 };

@@ -46,6 +46,11 @@ int ctl_modify_srq(struct ctl_call *call);
 int ctl_query_srq(struct ctl_call *call);
 int ctl_destroy_srq(struct ctl_call *call);
 
+/* ctl_xrc.c */
+int ctl_open_xrcd(struct ctl_call *call);
+int ctl_close_xrcd(struct ctl_call *call);
+int ctl_open_qp(struct ctl_call *call);
+
 /* ctl_ah.c */
 int ctl_create_ah(struct ctl_call *call);
 int ctl_destroy_ah(struct ctl_call *call);

@@ -13,13 +13,19 @@
 
 /*
  * What is asked for is granted as it is, but for one SGE at least: a program that asks for none on
- * a side may still post with one. With an SRQ there is no receive side (IBTA 1.4, 11.2.4.1).
+ * a side may still post with one. With an SRQ there is no receive side (IBTA 1.4, 11.2.4.1), nor
+ * has an XRC initiator one; an XRC target has neither side.
  */
-static int qp_grant(struct ctl_call *call, const struct rnic_qp_capacities *wanted, bool has_srq,
+static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 		    struct rnic_qp_capacities *granted)
 {
 	const struct rnic_device_attributes *device = &call->session->set->facts->device;
+	const struct rnic_qp_capacities *wanted = &request->capacities;
+	bool is_xrc = request->type == RNIC_QP_TYPE_XRC_INITIATOR;
 
+	*granted = (struct rnic_qp_capacities){0};
+	if (request->type == RNIC_QP_TYPE_XRC_TARGET)
+		return 0;
 	if (wanted->max_send_wr > device->max_qp_wr || wanted->max_recv_wr > device->max_qp_wr)
 		return ctl_refuse(call, -EINVAL, "a queue holds at most %u work requests",
 				  device->max_qp_wr);
@@ -30,7 +36,7 @@ static int qp_grant(struct ctl_call *call, const struct rnic_qp_capacities *want
 		return ctl_refuse(call, -EINVAL, "at most %u bytes can be inline",
 				  device->max_inline_bytes);
 	*granted = *wanted;
-	if (has_srq) {
+	if (is_xrc || !rnic_handle_is_none(request->srq)) {
 		granted->max_recv_wr = 0;
 		granted->max_recv_sge = 0;
 	} else if (granted->max_recv_sge == 0) {
@@ -41,23 +47,36 @@ static int qp_grant(struct ctl_call *call, const struct rnic_qp_capacities *want
 	return 0;
 }
 
+/* The same for an XRC target, which has a domain and nothing else. */
+static int qp_find_domain(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
+			  struct session_qp *qp)
+{
+	qp->xrcd = handle_table_get(&call->session->xrcds, request->xrcd);
+	return qp->xrcd != NULL ? 0 : ctl_refuse(call, -EINVAL, "no such XRC domain");
+}
+
 /* Finds what the new QP refers to; PD and CQs must be given, an SRQ may be. */
 static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 			   struct session_qp *qp)
 {
 	struct session *session = call->session;
+	bool is_initiator = request->type == RNIC_QP_TYPE_XRC_INITIATOR;
 
 	qp->session = session;
+	if (request->type == RNIC_QP_TYPE_XRC_TARGET)
+		return qp_find_domain(call, request, qp);
 	qp->pd = handle_table_get(&session->pds, request->pd);
 	qp->send_cq = handle_table_get(&session->cqs, request->send_cq);
-	qp->recv_cq = handle_table_get(&session->cqs, request->recv_cq);
+	qp->recv_cq = is_initiator ? NULL : handle_table_get(&session->cqs, request->recv_cq);
 	if (qp->pd == NULL)
 		return ctl_refuse(call, -EINVAL, "no such protection domain");
-	if (qp->send_cq == NULL || qp->recv_cq == NULL)
+	if (qp->send_cq == NULL || (qp->recv_cq == NULL && !is_initiator))
 		return ctl_refuse(call, -EINVAL, "no such completion queue");
+	if (rnic_handle_is_none(request->srq))
+		return 0;
 	qp->srq = handle_table_get(&session->srqs, request->srq);
-	if (qp->srq == NULL && !rnic_handle_is_none(request->srq))
-		return ctl_refuse(call, -EINVAL, "no such shared receive queue");
+	if (qp->srq == NULL || qp->srq->xrcd != NULL || is_initiator)
+		return ctl_refuse(call, -EINVAL, "no such shared receive queue, or one of XRC");
 	return 0;
 }
 
@@ -98,24 +117,37 @@ static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp
 	const struct qp_config config = {
 		.type = request->type <= UINT8_MAX ? (uint8_t)request->type : 0,
 		.signal_all = request->signal_all != 0,
-		.pd = &qp->pd->pd,
-		.send_cq = &qp->send_cq->cq,
-		.recv_cq = &qp->recv_cq->cq,
+		.pd = qp->pd != NULL ? &qp->pd->pd : NULL,
+		.send_cq = qp->send_cq != NULL ? &qp->send_cq->cq : NULL,
+		.recv_cq = qp->recv_cq != NULL ? &qp->recv_cq->cq : NULL,
 		.srq = qp->srq != NULL ? qp->srq->srq : NULL,
+		.xrcd = qp->xrcd != NULL ? &qp->xrcd->domain->xrcd : NULL,
 		.capacities = *capacities,
 		.user = qp,
 	};
 	int result = qp_create(call->session->set->engine, &config, &qp->qp);
 
 	if (result == -EOPNOTSUPP)
-		return ctl_refuse(
-			call, result,
-			"queue pairs of type %u are not supported, only RC, UC and UD",
-			request->type);
+		return ctl_refuse(call, result, "queue pairs of type %u are not supported",
+				  request->type);
 	if (result != 0)
 		return result;
 	qp->qp->recv_queue.user = &qp->recv;
 	qp->recv.number = qp->qp->qpn;
+	return 0;
+}
+
+/* A target QP outlives this handle as long as there is another (OPEN_QP). */
+static int qp_share(struct session_qp *qp)
+{
+	struct shared_target *target = calloc(1, sizeof(*target));
+
+	if (target == NULL)
+		return -ENOMEM;
+	target->qp = qp->qp;
+	list_init(&target->handles);
+	qp->qp->user = target;
+	session_join_target(qp, qp->xrcd, target);
 	return 0;
 }
 
@@ -135,9 +167,16 @@ static int qp_open(struct ctl_call *call, const struct rnic_ctl_create_qp *reque
 		goto close_region;
 	qp->async.slot = qp->handle.slot;
 	qp->async.generation = qp->handle.generation;
+	if (qp->xrcd != NULL) {
+		result = qp_share(qp);
+		if (result != 0)
+			goto destroy_qp;
+	}
 	call->reply_fd_count = 1;
 	return 0;
 
+destroy_qp:
+	qp_destroy(qp->qp);
 close_region:
 	session_discharge(session, RESOURCE_SHARED_BYTES, qp->region.bytes);
 	close(call->reply_fds[0]);
@@ -156,8 +195,7 @@ int ctl_create_qp(struct ctl_call *call)
 	struct session_qp *qp;
 	int result;
 
-	result = qp_grant(call, &request->capacities, !rnic_handle_is_none(request->srq),
-			  &capacities);
+	result = qp_grant(call, request, &capacities);
 	if (result != 0)
 		return result;
 	result = session_charge(session, RESOURCE_QP, 1);

@@ -117,8 +117,9 @@ static void show_qp(struct show_walk *walk, const struct session *session, void 
 	row->peer_gid = qp->attributes.path.dest_gid;
 	row->send_posted = qp->send_queue.posted - qp->send_queue.retired;
 	row->recv_posted =
-		qp->recv_queue.pushed - qp->recv_queue.retired +
-		intake_waiting_recvs(&session_qp->recv);
+		qp_has_recv_queue(qp) ? qp->recv_queue.pushed - qp->recv_queue.retired +
+						intake_waiting_recvs(&session_qp->recv)
+				      : 0;
 	row->send_psn = qp->requester.psn.value;
 	row->unacknowledged_psn = qp->requester.unacknowledged.value;
 	row->expected_psn = qp->responder.expected_psn.value;

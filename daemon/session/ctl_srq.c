@@ -56,11 +56,38 @@ static int srq_open_region(struct ctl_call *call, const struct rnic_srq_attribut
 	return 0;
 }
 
-static int srq_open_engine(struct session_srq *srq, struct session_pd *pd,
+/* What an SRQ refers to. */
+struct srq_objects {
+	struct session_pd *pd;
+	struct session_xrcd *xrcd; /* with `cq`, or both NULL */
+	struct session_cq *cq;
+};
+
+static int srq_find_objects(struct ctl_call *call, const struct rnic_ctl_create_srq *request,
+			    struct srq_objects *objects)
+{
+	const struct session *session = call->session;
+	bool is_xrc = !rnic_handle_is_none(request->xrcd);
+
+	*objects = (struct srq_objects){
+		.pd = handle_table_get(&session->pds, request->pd),
+		.xrcd = is_xrc ? handle_table_get(&session->xrcds, request->xrcd) : NULL,
+		.cq = is_xrc ? handle_table_get(&session->cqs, request->cq) : NULL,
+	};
+	if (objects->pd == NULL)
+		return ctl_refuse(call, -EINVAL, "no such protection domain");
+	if (is_xrc && (objects->xrcd == NULL || objects->cq == NULL))
+		return ctl_refuse(call, -EINVAL, "no such XRC domain or completion queue");
+	return 0;
+}
+
+static int srq_open_engine(struct session_srq *srq, const struct srq_objects *objects,
 			   const struct rnic_srq_attributes *granted)
 {
 	const struct srq_config config = {
-		.pd = &pd->pd,
+		.pd = &objects->pd->pd,
+		.xrcd = objects->xrcd != NULL ? &objects->xrcd->domain->xrcd : NULL,
+		.cq = objects->cq != NULL ? &objects->cq->cq : NULL,
 		.max_wr = granted->max_wr,
 		.max_sge = granted->max_sge,
 		.user = srq,
@@ -71,10 +98,13 @@ static int srq_open_engine(struct session_srq *srq, struct session_pd *pd,
 		return result;
 	srq->srq->queue.user = &srq->recv;
 	srq->recv.number = srq->srq->number;
+	srq->xrcd = objects->xrcd;
+	if (srq->xrcd != NULL)
+		srq->xrcd->references++;
 	return 0;
 }
 
-static int srq_open(struct ctl_call *call, struct session_pd *pd,
+static int srq_open(struct ctl_call *call, const struct srq_objects *objects,
 		    const struct rnic_srq_attributes *granted, struct session_srq *srq)
 {
 	struct session *session = call->session;
@@ -85,7 +115,7 @@ static int srq_open(struct ctl_call *call, struct session_pd *pd,
 	result = srq_open_region(call, granted, srq);
 	if (result != 0)
 		goto remove_handle;
-	result = srq_open_engine(srq, pd, granted);
+	result = srq_open_engine(srq, objects, granted);
 	if (result != 0)
 		goto close_region;
 	srq->async.slot = srq->handle.slot;
@@ -107,13 +137,13 @@ int ctl_create_srq(struct ctl_call *call)
 	const struct rnic_ctl_create_srq *request = (const void *)call->request.payload;
 	struct rnic_ctl_create_srq_reply *reply = (void *)call->reply.payload;
 	struct session *session = call->session;
-	struct session_pd *pd = handle_table_get(&session->pds, request->pd);
 	struct rnic_srq_attributes granted;
+	struct srq_objects objects;
 	struct session_srq *srq;
-	int result;
+	int result = srq_find_objects(call, request, &objects);
 
-	if (pd == NULL)
-		return ctl_refuse(call, -EINVAL, "no such protection domain");
+	if (result != 0)
+		return result;
 	result = srq_grant(call, &request->wanted, &granted);
 	if (result != 0)
 		return result;
@@ -126,7 +156,7 @@ int ctl_create_srq(struct ctl_call *call)
 		goto discharge;
 	}
 	srq->session = session;
-	result = srq_open(call, pd, &granted, srq);
+	result = srq_open(call, &objects, &granted, srq);
 	if (result != 0)
 		goto free_srq;
 	*reply = (struct rnic_ctl_create_srq_reply){srq->handle, srq->srq->number, granted};

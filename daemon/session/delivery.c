@@ -52,19 +52,43 @@ static bool delivery_has_room(struct session_cq *cq)
 	return delivery_used(cq) >= 0 && cq->producer - cq->consumer < cq->slots;
 }
 
+/* The QP of a receive of XRC may have handles in any number of sessions; its SRQ is of this one. */
+static bool delivery_is_xrc(const struct completion *completion)
+{
+	return completion->srq != NULL && completion->srq->xrcd != NULL;
+}
+
 static uint8_t delivery_flags(const struct completion *completion)
 {
 	return (uint8_t)((completion->is_recv ? RNIC_COMPLETION_RECV : 0) |
-			 (completion->is_srq ? RNIC_COMPLETION_SRQ : 0) |
+			 (completion->srq != NULL ? RNIC_COMPLETION_SRQ : 0) |
+			 (delivery_is_xrc(completion) ? RNIC_COMPLETION_XRC : 0) |
 			 (completion->is_solicited ? RNIC_COMPLETION_SOLICITED : 0));
 }
 
 /* As the client counts, over RESETs; entries of an SRQ are not given back by completions. */
-static uint32_t delivery_retired(const struct session_qp *qp, const struct completion *completion)
+static uint32_t delivery_retired(const struct completion *completion)
 {
-	if (completion->is_srq)
+	const struct session_qp *qp = completion->qp->user;
+
+	if (completion->srq != NULL)
 		return 0;
 	return completion->retired + (completion->is_recv ? qp->recv_base : qp->send_base);
+}
+
+/* What the client finds the completion's owner by: its QP, or its SRQ of XRC. */
+static uint32_t delivery_slot(const struct completion *completion)
+{
+	if (delivery_is_xrc(completion))
+		return ((const struct session_srq *)completion->srq->user)->handle.slot;
+	return ((const struct session_qp *)completion->qp->user)->handle.slot;
+}
+
+/* The QP may have gone to ERR. Nothing is posted to a target of XRC, so it needs no flushing. */
+static void delivery_review(const struct qp *qp)
+{
+	if (qp->xrcd == NULL)
+		intake_review(qp->user);
 }
 
 static void delivery_write(struct session_set *set, struct session_cq *cq,
@@ -73,7 +97,6 @@ static void delivery_write(struct session_set *set, struct session_cq *cq,
 	struct rnic_cq_region *region = cq->region.address;
 	struct rnic_completion_entry *entries =
 		(void *)((uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
-	const struct session_qp *qp = completion->qp->user;
 
 	entries[cq->producer & (cq->slots - 1)] = (struct rnic_completion_entry){
 		.wr_id = completion->wr_id,
@@ -87,10 +110,11 @@ static void delivery_write(struct session_set *set, struct session_cq *cq,
 		.opcode = completion->opcode,
 		.wc_flags = completion->wc_flags,
 		.flags = delivery_flags(completion),
-		.qp_slot = qp->handle.slot,
-		.retired = delivery_retired(qp, completion),
+		.qp_slot = delivery_slot(completion),
+		.retired = delivery_retired(completion),
 		.source_gid_index = completion->source_gid_index,
 		.service_level = completion->service_level,
+		.srqn = delivery_is_xrc(completion) ? completion->srq->number : 0,
 	};
 	rnic_index_publish(&region->producer, ++cq->producer);
 	if (!cq->session->has_news) {
@@ -109,9 +133,9 @@ bool delivery_completion(void *context, struct cq *engine_cq, const struct compl
 	if (cq->session->is_broken)
 		return true;
 	if (is_error)
-		intake_review(completion->qp->user);
+		delivery_review(completion->qp);
 	if (!delivery_has_room(cq)) {
-		intake_review(completion->qp->user);
+		delivery_review(completion->qp);
 		return cq->session->is_broken;
 	}
 	delivery_write(set, cq, completion);
@@ -128,6 +152,24 @@ static void delivery_raise(struct session *session, struct event_source *source,
 		event_pipe_raise(&session->async_pipe, source, (uint32_t)type);
 }
 
+/* A target of XRC has a handle, and so a source, in each session that knows it. */
+static void delivery_raise_qp(struct qp *qp, enum rnic_async_event_type type)
+{
+	struct session_qp *session_qp = qp->user;
+	struct shared_target *target = qp->user;
+	struct list *node;
+
+	if (qp->xrcd == NULL) {
+		delivery_raise(session_qp->session, &session_qp->async, type);
+		intake_review(session_qp);
+		return;
+	}
+	list_for_each (node, &target->handles) {
+		session_qp = list_entry(node, struct session_qp, target_node);
+		delivery_raise(session_qp->session, &session_qp->async, type);
+	}
+}
+
 void delivery_async_event(void *context, enum rnic_async_event_type type, void *object)
 {
 	(void)context;
@@ -140,10 +182,7 @@ void delivery_async_event(void *context, enum rnic_async_event_type type, void *
 
 		delivery_raise(srq->session, &srq->async, type);
 	} else {
-		struct session_qp *qp = ((struct qp *)object)->user;
-
-		delivery_raise(qp->session, &qp->async, type);
-		intake_review(qp);
+		delivery_raise_qp(object, type);
 	}
 }
 

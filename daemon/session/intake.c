@@ -17,6 +17,11 @@
 #define INTAKE_RC (1U << RNIC_QP_TYPE_RC)
 #define INTAKE_UC (1U << RNIC_QP_TYPE_UC)
 #define INTAKE_UD (1U << RNIC_QP_TYPE_UD)
+#define INTAKE_XRC (1U << RNIC_QP_TYPE_XRC_INITIATOR)
+
+/* What is the same of both reliable services, and of those and UC. */
+#define INTAKE_RELIABLE (INTAKE_RC | INTAKE_XRC)
+#define INTAKE_CONNECTED (INTAKE_RELIABLE | INTAKE_UC)
 
 /* Per opcode: the QP types that have it (IBTA 1.4, table 37), and what else it may carry. */
 static const struct {
@@ -25,19 +30,18 @@ static const struct {
 	bool is_atomic;
 	bool has_no_sges;
 } intake_opcodes[RNIC_WR_OPCODE_COUNT] = {
-	[RNIC_WR_RDMA_WRITE] = {.types = INTAKE_RC | INTAKE_UC, .may_be_inline = true},
-	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.types = INTAKE_RC | INTAKE_UC, .may_be_inline = true},
-	[RNIC_WR_SEND] = {.types = INTAKE_RC | INTAKE_UC | INTAKE_UD, .may_be_inline = true},
-	[RNIC_WR_SEND_WITH_IMM] = {.types = INTAKE_RC | INTAKE_UC | INTAKE_UD,
-				   .may_be_inline = true},
+	[RNIC_WR_RDMA_WRITE] = {.types = INTAKE_CONNECTED, .may_be_inline = true},
+	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.types = INTAKE_CONNECTED, .may_be_inline = true},
+	[RNIC_WR_SEND] = {.types = INTAKE_CONNECTED | INTAKE_UD, .may_be_inline = true},
+	[RNIC_WR_SEND_WITH_IMM] = {.types = INTAKE_CONNECTED | INTAKE_UD, .may_be_inline = true},
 	[RNIC_WR_SEND_WITH_INVALIDATE] = {.types = INTAKE_RC, .may_be_inline = true},
 	[RNIC_WR_LOCAL_INVALIDATE] = {.types = INTAKE_RC | INTAKE_UC, .has_no_sges = true},
 	[RNIC_WR_BIND_MW] = {.types = INTAKE_RC | INTAKE_UC, .has_no_sges = true},
 	[RNIC_WR_FLUSH] = {.types = INTAKE_RC, .has_no_sges = true},
 	[RNIC_WR_ATOMIC_WRITE] = {.types = INTAKE_RC, .may_be_inline = true},
-	[RNIC_WR_RDMA_READ] = {.types = INTAKE_RC},
-	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.types = INTAKE_RC, .is_atomic = true},
-	[RNIC_WR_ATOMIC_FETCH_ADD] = {.types = INTAKE_RC, .is_atomic = true},
+	[RNIC_WR_RDMA_READ] = {.types = INTAKE_RELIABLE},
+	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.types = INTAKE_RELIABLE, .is_atomic = true},
+	[RNIC_WR_ATOMIC_FETCH_ADD] = {.types = INTAKE_RELIABLE, .is_atomic = true},
 };
 
 #define INTAKE_ATOMIC_BYTES 8
@@ -103,6 +107,9 @@ void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
 		work->flush.length = entry->flush.length;
 		work->flush.type = entry->flush.type;
 	}
+	if (type == RNIC_QP_TYPE_XRC_INITIATOR)
+		work->srqn = intake_opcodes[entry->opcode].is_atomic ? entry->immediate
+								     : entry->xrc.srqn;
 }
 
 uint32_t intake_message_bytes(const struct rnic_sge *sges, uint32_t sge_count)
@@ -180,13 +187,13 @@ static void intake_take_send(struct session_qp *qp)
 
 void intake_schedule(struct session_qp *qp)
 {
-	if (!list_is_linked(&qp->intake_node))
+	if (qp->target == NULL && !list_is_linked(&qp->intake_node))
 		list_add_tail(&qp->session->set->intake, &qp->intake_node);
 }
 
 void intake_review(struct session_qp *qp)
 {
-	if (!list_is_linked(&qp->review_node))
+	if (qp->target == NULL && !list_is_linked(&qp->review_node))
 		list_add_tail(&qp->session->set->reviews, &qp->review_node);
 }
 
@@ -366,9 +373,12 @@ void intake_run_reviews(struct session_set *set)
 void intake_reset(struct session_qp *qp)
 {
 	struct rnic_status_region *status = session_status(qp->session);
-	int64_t pending_sends = intake_pending_sends(qp);
-	int64_t pending_recvs = intake_pending_recvs(&qp->recv);
+	int64_t pending_sends, pending_recvs;
 
+	if (qp->target != NULL)
+		return;
+	pending_sends = intake_pending_sends(qp);
+	pending_recvs = intake_pending_recvs(&qp->recv);
 	if (pending_sends < 0 || pending_recvs < 0)
 		return;
 	qp->send_consumer += (uint32_t)pending_sends;

@@ -46,7 +46,8 @@ uint32_t intake_message_bytes(const struct rnic_sge *sges, uint32_t sge_count);
 void intake_check_recv(const struct rnic_recv_entry *entry, uint32_t sge_max,
 		       struct recv_work *work);
 
-/* Puts `qp` on the list of those whose send ring is looked at. */
+/* Puts `qp` on the list of those whose send ring is looked at. An XRC target has no rings: of those
+ * nothing is scheduled, reviewed or forgotten. */
 void intake_schedule(struct session_qp *qp);
 
 /* Notes that `qp` may be in ERR, where receive entries must be flushed as they are posted. */

@@ -36,6 +36,7 @@ static const struct {
 	[RESOURCE_QP] = {RNIC_SESSION_QPS_MAX, LIMIT_QPS},
 	[RESOURCE_AH] = {LIMIT_SESSION_AHS, LIMIT_AHS},
 	[RESOURCE_SRQ] = {RNIC_SESSION_SRQS_MAX, LIMIT_SRQS},
+	[RESOURCE_XRCD] = {LIMIT_SESSION_XRCDS, LIMIT_XRCDS},
 	[RESOURCE_SHARED_BYTES] = {LIMIT_SESSION_SHARED_MIB * SESSION_MIB,
 				   LIMIT_SHARED_MIB *SESSION_MIB},
 };
@@ -84,6 +85,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	handle_table_init(&session->qps, RNIC_SESSION_QPS_MAX);
 	handle_table_init(&session->ahs, LIMIT_SESSION_AHS);
 	handle_table_init(&session->srqs, RNIC_SESSION_SRQS_MAX);
+	handle_table_init(&session->xrcds, LIMIT_SESSION_XRCDS);
 
 	event.data.ptr = &session->socket_watch;
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0) {
@@ -181,11 +183,35 @@ void session_free_ah(struct session *session, struct session_ah *ah)
 	free(ah);
 }
 
+void session_join_target(struct session_qp *qp, struct session_xrcd *xrcd,
+			 struct shared_target *target)
+{
+	qp->xrcd = xrcd;
+	qp->target = target;
+	qp->async.slot = qp->handle.slot;
+	qp->async.generation = qp->handle.generation;
+	list_add_tail(&target->handles, &qp->target_node);
+	xrcd->references++;
+}
+
+/* Ends the QP; a target only with the last of its handles. */
+static void session_release_qp(struct session_qp *qp)
+{
+	if (qp->target != NULL) {
+		list_remove(&qp->target_node);
+		qp->xrcd->references--;
+		if (!list_is_empty(&qp->target->handles))
+			return;
+		free(qp->target);
+	}
+	qp_destroy(qp->qp);
+}
+
 void session_free_qp(struct session *session, struct session_qp *qp)
 {
 	struct rnic_status_region *status = session_status(session);
 
-	qp_destroy(qp->qp);
+	session_release_qp(qp);
 	atomic_store_explicit(&status->recv_doorbell_wanted[qp->handle.slot], 0,
 			      memory_order_relaxed);
 	list_remove(&qp->intake_node);
@@ -201,12 +227,44 @@ void session_free_qp(struct session *session, struct session_qp *qp)
 void session_free_srq(struct session *session, struct session_srq *srq)
 {
 	srq_destroy(srq->srq);
+	if (srq->xrcd != NULL)
+		srq->xrcd->references--;
 	event_source_forget(&srq->async);
 	handle_table_remove(&session->srqs, srq->handle);
 	session_discharge(session, RESOURCE_SHARED_BYTES, srq->region.bytes);
 	session_discharge(session, RESOURCE_SRQ, 1);
 	shared_region_close(&srq->region);
 	free(srq);
+}
+
+struct shared_domain *session_find_domain(const struct session_set *set, dev_t device, ino_t inode)
+{
+	const struct list *node;
+
+	list_for_each (node, &set->domains) {
+		struct shared_domain *domain = list_entry(node, struct shared_domain, node);
+
+		if (domain->file_fd >= 0 && domain->device == device && domain->inode == inode)
+			return domain;
+	}
+	return NULL;
+}
+
+void session_free_xrcd(struct session *session, struct session_xrcd *xrcd)
+{
+	struct shared_domain *domain = xrcd->domain;
+
+	assert(xrcd->references == 0);
+	if (--domain->openers == 0) {
+		xrcd_fini(&domain->xrcd);
+		if (domain->file_fd >= 0)
+			closer_take(&session->set->closer, domain->file_fd);
+		list_remove(&domain->node);
+		free(domain);
+	}
+	handle_table_remove(&session->xrcds, xrcd->handle);
+	session_discharge(session, RESOURCE_XRCD, 1);
+	free(xrcd);
 }
 
 void session_free_cq(struct session *session, struct session_cq *cq)
@@ -261,8 +319,8 @@ void session_free_pd(struct session *session, struct session_pd *pd)
 }
 
 /*
- * Users before what they use: QPs name SRQs, CQs and PDs, MWs name MRs, SRQs, MRs, MWs and AHs name
- * PDs, CQs name channels.
+ * Users before what they use: QPs name SRQs, XRCDs, CQs and PDs, SRQs name XRCDs, CQs and PDs, MWs
+ * name MRs, MRs, MWs and AHs name PDs, CQs name channels.
  */
 static void session_free_objects(struct session *session)
 {
@@ -272,6 +330,8 @@ static void session_free_objects(struct session *session)
 		session_free_qp(session, object);
 	for (uint32_t slot = 0; (object = handle_table_next(&session->srqs, &slot)) != NULL;)
 		session_free_srq(session, object);
+	for (uint32_t slot = 0; (object = handle_table_next(&session->xrcds, &slot)) != NULL;)
+		session_free_xrcd(session, object);
 	for (uint32_t slot = 0; (object = handle_table_next(&session->ahs, &slot)) != NULL;)
 		session_free_ah(session, object);
 	for (uint32_t slot = 0; (object = handle_table_next(&session->cqs, &slot)) != NULL;)
@@ -293,6 +353,7 @@ void session_destroy(struct session *session)
 	session_free_objects(session);
 	handle_table_fini(&session->qps);
 	handle_table_fini(&session->srqs);
+	handle_table_fini(&session->xrcds);
 	handle_table_fini(&session->ahs);
 	handle_table_fini(&session->cqs);
 	handle_table_fini(&session->channels);

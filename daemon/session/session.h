@@ -21,6 +21,7 @@
 #include "engine/mr.h"
 #include "engine/mw.h"
 #include "engine/pd.h"
+#include "engine/xrcd.h"
 #include "mem/mapped_memory.h"
 #include "mem/remote_memory.h"
 #include "session/event_pipe.h"
@@ -98,9 +99,32 @@ struct receive_ring {
 	uint32_t consumer; /* entries ever copied */
 };
 
+/* An XRC domain, which sessions share when they name it by the same file. */
+struct shared_domain {
+	struct xrcd xrcd;
+	struct list node; /* of session_set.domains */
+	uint32_t openers; /* struct session_xrcd */
+	int file_fd;	  /* keeps the file's number from being given to another; -1: none */
+	dev_t device;
+	ino_t inode;
+};
+
+struct session_xrcd {
+	struct shared_domain *domain;
+	struct rnic_handle handle;
+	uint32_t references; /* SRQs and QPs of this session */
+};
+
+/* A target QP, which lives as long as any session has a handle for it. */
+struct shared_target {
+	struct qp *qp;	     /* qp->user is this struct */
+	struct list handles; /* struct session_qp.target_node */
+};
+
 struct session_srq {
 	struct srq *srq; /* srq->user is this struct */
 	struct session *session;
+	struct session_xrcd *xrcd; /* NULL: not of XRC */
 	struct rnic_handle handle;
 	struct shared_region region;
 	struct receive_ring recv;
@@ -108,12 +132,15 @@ struct session_srq {
 };
 
 struct session_qp {
-	struct qp *qp; /* qp->user is this struct */
+	struct qp *qp; /* qp->user is this struct, or `target` */
 	struct session *session;
-	struct session_pd *pd;
-	struct session_cq *send_cq;
-	struct session_cq *recv_cq;
-	struct session_srq *srq; /* NULL: none */
+	struct session_pd *pd;	    /* XRC target: NULL */
+	struct session_cq *send_cq; /* XRC target: NULL */
+	struct session_cq *recv_cq; /* XRC: NULL */
+	struct session_srq *srq;    /* NULL: none */
+	struct session_xrcd *xrcd;  /* XRC target, else NULL */
+	struct shared_target *target;
+	struct list target_node; /* of target->handles */
 	struct rnic_handle handle;
 	struct shared_region region;
 	struct rnic_queue_plan send_plan;
@@ -141,6 +168,7 @@ enum session_resource {
 	RESOURCE_QP,
 	RESOURCE_AH,
 	RESOURCE_SRQ,
+	RESOURCE_XRCD,
 	RESOURCE_SHARED_BYTES, /* of CQ and queue regions */
 	RESOURCE_COUNT,
 };
@@ -181,6 +209,7 @@ struct session {
 	struct handle_table qps;
 	struct handle_table ahs;
 	struct handle_table srqs;
+	struct handle_table xrcds;
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t registered_bytes;
 };
@@ -246,5 +275,13 @@ void session_free_cq(struct session *session, struct session_cq *cq);
 void session_free_qp(struct session *session, struct session_qp *qp);
 void session_free_ah(struct session *session, struct session_ah *ah);
 void session_free_srq(struct session *session, struct session_srq *srq);
+/* Makes `qp` a handle of the target, which is in the domain of `xrcd`. */
+void session_join_target(struct session_qp *qp, struct session_xrcd *xrcd,
+			 struct shared_target *target);
+
+void session_free_xrcd(struct session *session, struct session_xrcd *xrcd);
+
+/* The domain that is named by a file of this number; NULL when there is none. */
+struct shared_domain *session_find_domain(const struct session_set *set, dev_t device, ino_t inode);
 
 #endif

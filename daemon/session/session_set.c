@@ -60,6 +60,7 @@ int session_set_init(struct session_set *set, struct engine *engine,
 	list_init(&set->intake);
 	list_init(&set->reviews);
 	list_init(&set->dirty_cqs);
+	list_init(&set->domains);
 	return 0;
 }
 

@@ -158,9 +158,9 @@ int rnic_destroy_cq(struct rnic_cq *cq)
 	/* The slot is emptied in the same breath, for the daemon may give it to the next queue at
 	 * once. */
 	pthread_mutex_lock(&context->objects_lock);
-	if (cq->qp_references == 0)
+	if (cq->references == 0)
 		error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_CQ, cq->handle);
-	if (cq->qp_references != 0 || (error != 0 && rnic_context_lost(context) == 0)) {
+	if (cq->references != 0 || (error != 0 && rnic_context_lost(context) == 0)) {
 		pthread_mutex_unlock(&context->objects_lock);
 		return error;
 	}

@@ -39,7 +39,7 @@ struct rnic_context {
 	 * the lock of the completion queue whose entry names the slot.
 	 */
 	struct rnic_qp **qps;
-	struct rnic_srq **srqs; /* by slot; under objects_lock */
+	struct rnic_srq **srqs; /* likewise, for those of XRC */
 
 	struct rnic_context *next; /* in the list of contexts of this process */
 };
@@ -97,7 +97,7 @@ struct rnic_cq {
 	void *user;
 	struct rnic_event_count completion_events;
 	struct rnic_event_count async_events;
-	uint32_t qp_references; /* queue pairs that complete here; under objects_lock */
+	uint32_t references; /* queue pairs and XRC SRQs that complete here; under objects_lock */
 
 	struct rnic_spinlock lock; /* guards what follows */
 	struct rnic_cq_control *control;
@@ -124,8 +124,15 @@ struct rnic_work_queue {
 	const struct rnic_shared_index *consumer; /* of an SRQ: that count; NULL: `retired` is */
 };
 
+/* An XRC domain. */
+struct rnic_xrcd {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+};
+
 struct rnic_srq {
 	struct rnic_context *context;
+	struct rnic_cq *cq; /* of XRC; else NULL */
 	struct rnic_handle handle;
 	uint32_t number;
 	struct rnic_work_queue recv;
@@ -148,7 +155,8 @@ struct rnic_qp {
 	uint64_t region_bytes;
 	struct rnic_cq *send_cq;
 	struct rnic_cq *recv_cq;
-	struct rnic_srq *srq; /* NULL: receives are posted to `recv` */
+	struct rnic_srq *srq;	/* NULL: receives are posted to `recv` */
+	struct rnic_xrcd *xrcd; /* of an XRC target; else NULL */
 	void *user;
 	struct rnic_event_count async_events;
 };

@@ -85,6 +85,18 @@ static bool try_retire(struct rnic_work_queue *queue, uint32_t retired)
 	return true;
 }
 
+/* Whose SRQ of XRC an entry speaks of, or NULL when it was destroyed. */
+static struct rnic_srq *find_srq(const struct rnic_cq *cq,
+				 const struct rnic_completion_entry *entry)
+{
+	struct rnic_srq *srq;
+
+	if (entry->qp_slot >= RNIC_SESSION_SRQS_MAX)
+		return NULL;
+	srq = cq->context->srqs[entry->qp_slot];
+	return srq != NULL && srq->number == entry->srqn ? srq : NULL;
+}
+
 static bool is_current(struct rnic_qp *qp, const struct rnic_completion_entry *entry)
 {
 	if ((entry->flags & RNIC_COMPLETION_RECV) == 0)
@@ -96,12 +108,13 @@ static bool is_current(struct rnic_qp *qp, const struct rnic_completion_entry *e
 }
 
 static void translate(struct rnic_completion *completion, const struct rnic_completion_entry *entry,
-		      struct rnic_qp *qp)
+		      struct rnic_qp *qp, struct rnic_srq *srq)
 {
 	*completion = (struct rnic_completion){
 		.wr_id = entry->wr_id,
 		.timestamp_ns = entry->timestamp_ns,
 		.qp = qp,
+		.srq = srq,
 		.byte_count = entry->byte_count,
 		.qpn = entry->qpn,
 		.immediate = entry->immediate,
@@ -115,6 +128,20 @@ static void translate(struct rnic_completion *completion, const struct rnic_comp
 	};
 }
 
+/* Whose work the entry was, and whether that is still of interest. */
+static bool try_find_owner(const struct rnic_cq *cq, const struct rnic_completion_entry *entry,
+			   struct rnic_qp **qp, struct rnic_srq **srq)
+{
+	*qp = NULL;
+	*srq = NULL;
+	if ((entry->flags & RNIC_COMPLETION_XRC) != 0) {
+		*srq = find_srq(cq, entry);
+		return *srq != NULL;
+	}
+	*qp = find_qp(cq, entry);
+	return *qp != NULL && is_current(*qp, entry);
+}
+
 /*
  * Under the queue's lock. Returns how many were taken, or -EIO when the daemon's index makes no
  * sense.
@@ -125,6 +152,7 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 	int64_t pending =
 		rnic_ring_pending(rnic_index_load(&cq->region->producer), cq->consumer, cq->slots);
 	uint32_t taken = 0;
+	struct rnic_srq *srq;
 	struct rnic_qp *qp;
 
 	if (pending < 0)
@@ -135,10 +163,9 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 		const struct rnic_completion_entry entry =
 			cq->entries[cq->consumer++ & (cq->slots - 1)];
 
-		qp = find_qp(cq, &entry);
-		if (qp == NULL || !is_current(qp, &entry))
+		if (!try_find_owner(cq, &entry, &qp, &srq))
 			continue;
-		translate(&completions[taken++], &entry, qp);
+		translate(&completions[taken++], &entry, qp, srq);
 	}
 	atomic_store_explicit(&cq->control->consumer, cq->consumer, memory_order_release);
 	return (int)taken;

@@ -51,12 +51,16 @@ static int begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32
 
 int rnic_send_begin(struct rnic_qp *qp)
 {
-	return begin(qp, &qp->send, STATES_THAT_SEND);
+	return qp->type != RNIC_QP_TYPE_XRC_TARGET ? begin(qp, &qp->send, STATES_THAT_SEND)
+						   : -EINVAL;
 }
 
 int rnic_recv_begin(struct rnic_qp *qp)
 {
-	return qp->srq == NULL ? begin(qp, &qp->recv, STATES_THAT_RECEIVE) : -EINVAL;
+	if (qp->srq != NULL || qp->type == RNIC_QP_TYPE_XRC_INITIATOR ||
+	    qp->type == RNIC_QP_TYPE_XRC_TARGET)
+		return -EINVAL;
+	return begin(qp, &qp->recv, STATES_THAT_RECEIVE);
 }
 
 int rnic_srq_recv_begin(struct rnic_srq *srq)
@@ -175,6 +179,15 @@ static void set_flush(struct rnic_send_entry *entry, const struct rnic_send_wr *
 	entry->flush.type = wr->flush.type;
 }
 
+/* The operands of an atomic take the place that others have for it. */
+static void set_srqn(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+{
+	if (wr->opcode == RNIC_WR_ATOMIC_COMPARE_SWAP || wr->opcode == RNIC_WR_ATOMIC_FETCH_ADD)
+		entry->immediate = wr->srqn;
+	else
+		entry->xrc.srqn = wr->srqn;
+}
+
 int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
 	struct rnic_work_queue *queue = &qp->send;
@@ -199,6 +212,8 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 		set_flush(&entry, wr);
 	else if (qp->type == RNIC_QP_TYPE_UD)
 		set_datagram(&entry, wr);
+	if (qp->type == RNIC_QP_TYPE_XRC_INITIATOR)
+		set_srqn(&entry, wr);
 
 	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
 		copy_inline(side_of(queue), wr);

@@ -48,11 +48,13 @@ static int adopt_queues(struct rnic_qp *qp, const struct rnic_qp_capacities *gra
 
 static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_qp_options *options)
 {
+	static const struct rnic_handle none;
 	const struct rnic_ctl_create_qp request = {
-		.pd = pd->handle,
-		.send_cq = options->send_cq->handle,
-		.recv_cq = options->recv_cq->handle,
-		.srq = options->srq == NULL ? (struct rnic_handle){0} : options->srq->handle,
+		.pd = pd == NULL ? none : pd->handle,
+		.send_cq = qp->send_cq == NULL ? none : qp->send_cq->handle,
+		.recv_cq = qp->recv_cq == NULL ? none : qp->recv_cq->handle,
+		.srq = options->srq == NULL ? none : options->srq->handle,
+		.xrcd = qp->xrcd == NULL ? none : qp->xrcd->handle,
 		.type = options->type,
 		.signal_all = options->signal_all,
 		.capacities = options->capacities,
@@ -82,33 +84,72 @@ static void set_slot(const struct rnic_qp *qp, struct rnic_qp *value)
 	struct rnic_cq *first = qp->send_cq < qp->recv_cq ? qp->send_cq : qp->recv_cq;
 	struct rnic_cq *second = qp->send_cq < qp->recv_cq ? qp->recv_cq : qp->send_cq;
 
-	rnic_spinlock_lock(&first->lock);
-	if (second != first)
+	/* `first` is NULL where one side or both are missing. */
+	if (first != NULL)
+		rnic_spinlock_lock(&first->lock);
+	if (second != NULL && second != first)
 		rnic_spinlock_lock(&second->lock);
 	qp->context->qps[qp->handle.slot] = value;
-	if (second != first)
+	if (second != NULL && second != first)
 		rnic_spinlock_unlock(&second->lock);
-	rnic_spinlock_unlock(&first->lock);
+	if (first != NULL)
+		rnic_spinlock_unlock(&first->lock);
+}
+
+static struct rnic_qp *qp_new(struct rnic_context *context, enum rnic_qp_type type, void *user)
+{
+	struct rnic_qp *qp = calloc(1, sizeof(*qp));
+
+	if (qp == NULL)
+		return NULL;
+	qp->context = context;
+	qp->type = type;
+	qp->user = user;
+	atomic_init(&qp->state, RNIC_QP_STATE_RESET);
+	return qp;
+}
+
+/* Counts the queue pair where it completes, or no longer. Under objects_lock. */
+static void count_references(struct rnic_qp *qp, int32_t change)
+{
+	if (qp->send_cq != NULL)
+		qp->send_cq->references += (uint32_t)change;
+	if (qp->recv_cq != NULL)
+		qp->recv_cq->references += (uint32_t)change;
+}
+
+/* Whether what the type needs is given. */
+static bool are_options_complete(const struct rnic_pd *pd, const struct rnic_qp_options *options)
+{
+	if (options->type == RNIC_QP_TYPE_XRC_TARGET)
+		return options->xrcd != NULL;
+	if (pd == NULL || options->send_cq == NULL)
+		return false;
+	return options->type == RNIC_QP_TYPE_XRC_INITIATOR || options->recv_cq != NULL;
 }
 
 int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct rnic_qp **created)
 {
-	struct rnic_context *context = pd->context;
+	const bool is_target = options->type == RNIC_QP_TYPE_XRC_TARGET;
+	struct rnic_context *context;
 	struct rnic_qp *qp;
 	int error;
 
-	if (options->send_cq == NULL || options->recv_cq == NULL)
+	if (!are_options_complete(pd, options))
 		return -EINVAL;
-	qp = calloc(1, sizeof(*qp));
+	context = is_target ? options->xrcd->context : pd->context;
+	qp = qp_new(context, options->type, options->user);
 	if (qp == NULL)
 		return -ENOMEM;
-	qp->context = context;
-	qp->send_cq = options->send_cq;
-	qp->recv_cq = options->recv_cq;
-	qp->srq = options->srq;
-	qp->user = options->user;
-	qp->type = options->type;
-	atomic_init(&qp->state, RNIC_QP_STATE_RESET);
+	if (is_target) {
+		pd = NULL;
+		qp->xrcd = options->xrcd;
+	} else {
+		qp->send_cq = options->send_cq;
+		qp->srq = options->srq;
+	}
+	if (!is_target && options->type != RNIC_QP_TYPE_XRC_INITIATOR)
+		qp->recv_cq = options->recv_cq;
 
 	/*
 	 * An event may name the slot as soon as it exists, so nobody looks it up before it is
@@ -117,8 +158,7 @@ int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct r
 	pthread_mutex_lock(&context->objects_lock);
 	error = request_qp(qp, pd, options);
 	if (error == 0) {
-		qp->send_cq->qp_references++;
-		qp->recv_cq->qp_references++;
+		count_references(qp, 1);
 		set_slot(qp, qp);
 	}
 	pthread_mutex_unlock(&context->objects_lock);
@@ -128,6 +168,47 @@ int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct r
 	}
 	rnic_context_hold(context);
 	*created = qp;
+	return 0;
+}
+
+int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_qp **opened)
+{
+	struct rnic_context *context = xrcd->context;
+	const struct rnic_ctl_open_qp request = {.xrcd = xrcd->handle, .qpn = qpn};
+	struct rnic_ctl_open_qp_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_OPEN_QP,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	struct rnic_qp *qp = qp_new(context, RNIC_QP_TYPE_XRC_TARGET, user);
+	int error;
+
+	if (qp == NULL)
+		return -ENOMEM;
+	qp->xrcd = xrcd;
+	qp->qpn = qpn;
+	rnic_spinlock_init(&qp->send.lock);
+	rnic_spinlock_init(&qp->recv.lock);
+	pthread_mutex_lock(&context->objects_lock);
+	error = rnic_link_call(&context->link, &call);
+	if (error == 0 && reply.qp.slot >= RNIC_SESSION_QPS_MAX)
+		error = -EIO;
+	if (error == 0) {
+		qp->handle = reply.qp;
+		atomic_store_explicit(&qp->state, reply.state, memory_order_relaxed);
+		set_slot(qp, qp);
+	}
+	pthread_mutex_unlock(&context->objects_lock);
+	if (error != 0) {
+		free(qp);
+		return error;
+	}
+	rnic_context_hold(context);
+	*opened = qp;
 	return 0;
 }
 
@@ -208,8 +289,7 @@ int rnic_destroy_qp(struct rnic_qp *qp)
 		return error;
 	}
 	set_slot(qp, NULL);
-	qp->send_cq->qp_references--;
-	qp->recv_cq->qp_references--;
+	count_references(qp, -1);
 	rnic_event_count_wait(context, &qp->async_events);
 	pthread_mutex_unlock(&context->objects_lock);
 	rnic_region_unmap(qp->region, qp->region_bytes);

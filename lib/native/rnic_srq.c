@@ -29,8 +29,11 @@ static int adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes *gr
 static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
 		       struct rnic_srq_options *options)
 {
+	static const struct rnic_handle none;
 	const struct rnic_ctl_create_srq request = {
 		.pd = pd->handle,
+		.xrcd = options->xrcd == NULL ? none : options->xrcd->handle,
+		.cq = srq->cq == NULL ? none : srq->cq->handle,
 		.wanted = {.max_wr = options->max_wr, .max_sge = options->max_sge},
 	};
 	struct rnic_ctl_create_srq_reply reply;
@@ -53,21 +56,44 @@ static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
 	return 0;
 }
 
+/* Enters the queue into its slot, or empties it, while nobody polls its completions. */
+static void set_slot(const struct rnic_srq *srq, struct rnic_srq *value)
+{
+	if (srq->cq != NULL)
+		rnic_spinlock_lock(&srq->cq->lock);
+	srq->context->srqs[srq->handle.slot] = value;
+	if (srq->cq != NULL)
+		rnic_spinlock_unlock(&srq->cq->lock);
+}
+
+/* Counts an XRC queue where it completes, or no longer. Under objects_lock. */
+static void count_references(struct rnic_srq *srq, int32_t change)
+{
+	if (srq->cq != NULL)
+		srq->cq->references += (uint32_t)change;
+}
+
 int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options, struct rnic_srq **created)
 {
 	struct rnic_context *context = pd->context;
-	struct rnic_srq *srq = calloc(1, sizeof(*srq));
+	struct rnic_srq *srq;
 	int error;
 
+	if ((options->xrcd == NULL) != (options->cq == NULL))
+		return -EINVAL;
+	srq = calloc(1, sizeof(*srq));
 	if (srq == NULL)
 		return -ENOMEM;
 	srq->context = context;
+	srq->cq = options->cq;
 	srq->user = options->user;
 	/* As with queue pairs: an event may name the slot as soon as it exists. */
 	pthread_mutex_lock(&context->objects_lock);
 	error = request_srq(srq, pd, options);
-	if (error == 0)
-		context->srqs[srq->handle.slot] = srq;
+	if (error == 0) {
+		count_references(srq, 1);
+		set_slot(srq, srq);
+	}
 	pthread_mutex_unlock(&context->objects_lock);
 	if (error != 0) {
 		free(srq);
@@ -123,7 +149,8 @@ int rnic_destroy_srq(struct rnic_srq *srq)
 		pthread_mutex_unlock(&context->objects_lock);
 		return error;
 	}
-	context->srqs[srq->handle.slot] = NULL;
+	set_slot(srq, NULL);
+	count_references(srq, -1);
 	rnic_event_count_wait(context, &srq->async_events);
 	pthread_mutex_unlock(&context->objects_lock);
 	rnic_region_unmap(srq->region, srq->region_bytes);

@@ -44,6 +44,7 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 						.ud_odp_caps = datagram,
 					},
 			},
+		.xrc_odp_caps = unreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC,
 		.completion_timestamp_mask = UINT64_MAX,
 		.hca_core_clock = 1000000, /* kHz: timestamps count nanoseconds */
 		.max_dm_size = RNIC_VERBS_DM_BYTES_MAX,

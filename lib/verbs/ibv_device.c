@@ -106,6 +106,9 @@ static void fill_extended(struct verbs_context *verbs)
 	verbs->create_qp_ex = rnic_verbs_create_qp_ex;
 	verbs->create_srq_ex = rnic_verbs_create_srq_ex;
 	verbs->get_srq_num = rnic_verbs_get_srq_num;
+	verbs->open_xrcd = rnic_verbs_open_xrcd;
+	verbs->close_xrcd = rnic_verbs_close_xrcd;
+	verbs->open_qp = rnic_verbs_open_qp;
 	verbs->alloc_td = rnic_verbs_alloc_td;
 	verbs->dealloc_td = rnic_verbs_dealloc_td;
 	verbs->alloc_parent_domain = rnic_verbs_alloc_parent_domain;
@@ -126,7 +129,6 @@ struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session
 	context->native = rnic_verbs_session_native(session);
 	context->device = rnic_verbs_session_device(session);
 	atomic_fetch_add(&context->device->references, 1);
-	rnic_verbs_fill_unsupported(&context->verbs);
 	fill_extended(&context->verbs);
 	ibv = &context->verbs.context;
 	rnic_verbs_fill_data_path(&ibv->ops);

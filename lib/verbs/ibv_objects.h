@@ -137,6 +137,11 @@ struct rnic_verbs_srq {
 	struct rnic_srq *native;
 };
 
+struct rnic_verbs_xrcd {
+	struct ibv_xrcd xrcd;
+	struct rnic_xrcd *native;
+};
+
 struct rnic_verbs_ah {
 	struct ibv_ah ah;
 	struct rnic_ah *native;
@@ -192,6 +197,11 @@ static inline struct rnic_verbs_srq *rnic_verbs_srq(struct ibv_srq *srq)
 	return RNIC_CONTAINER_OF(srq, struct rnic_verbs_srq, srq);
 }
 
+static inline struct rnic_verbs_xrcd *rnic_verbs_xrcd(struct ibv_xrcd *xrcd)
+{
+	return RNIC_CONTAINER_OF(xrcd, struct rnic_verbs_xrcd, xrcd);
+}
+
 static inline struct rnic_verbs_ah *rnic_verbs_ah(const struct ibv_ah *ah)
 {
 	return RNIC_CONTAINER_OF(ah, struct rnic_verbs_ah, ah);
@@ -213,7 +223,6 @@ int rnic_verbs_add_send_batch(struct rnic_verbs_qp *qp, uint64_t send_operations
 /* Puts the functions that inline verbs call into a new context. */
 void rnic_verbs_fill_data_path(struct ibv_context_ops *ops);   /* ibv_post.c */
 void rnic_verbs_fill_windows(struct ibv_context_ops *ops);     /* ibv_window.c */
-void rnic_verbs_fill_unsupported(struct verbs_context *verbs); /* ibv_unsupported.c */
 void rnic_verbs_fill_unsupported_qp(struct rnic_verbs_qp *qp); /* ibv_unsupported.c */
 void rnic_verbs_fill_unsupported_cq(struct rnic_verbs_cq *cq); /* ibv_unsupported.c */
 
@@ -244,5 +253,10 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 struct ibv_srq *rnic_verbs_create_srq_ex(struct ibv_context *context,
 					 struct ibv_srq_init_attr_ex *attributes);
 int rnic_verbs_get_srq_num(struct ibv_srq *srq, uint32_t *number);
+struct ibv_xrcd *rnic_verbs_open_xrcd(struct ibv_context *context,
+				      struct ibv_xrcd_init_attr *attributes);
+int rnic_verbs_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context,
+				  struct ibv_qp_open_attr *attributes);
 
 #endif

@@ -7,17 +7,49 @@
 
 #define ATOMIC_WRITE_BYTES 8
 
-static int check_create(const struct ibv_qp_init_attr *attributes)
+static int check_type(enum ibv_qp_type type)
 {
-	switch (attributes->qp_type) {
+	switch (type) {
 	case IBV_QPT_RC:
 	case IBV_QPT_UC:
 	case IBV_QPT_UD:
-		break;
+	case IBV_QPT_XRC_SEND:
+	case IBV_QPT_XRC_RECV:
+		return 0;
 	default:
 		return -EOPNOTSUPP;
 	}
-	return attributes->send_cq != NULL && attributes->recv_cq != NULL ? 0 : -EINVAL;
+}
+
+/* What the native queue pair is made of; what its type does not have is ignored there. */
+static void set_options(const struct ibv_qp_init_attr *from, struct ibv_xrcd *xrcd,
+			struct rnic_qp_options *to)
+{
+	*to = (struct rnic_qp_options){
+		.type = (enum rnic_qp_type)from->qp_type,
+		.signal_all = from->sq_sig_all != 0,
+		.send_cq = from->send_cq == NULL ? NULL : rnic_verbs_cq(from->send_cq)->native,
+		.recv_cq = from->recv_cq == NULL ? NULL : rnic_verbs_cq(from->recv_cq)->native,
+		.srq = from->srq == NULL ? NULL : rnic_verbs_srq(from->srq)->native,
+		.xrcd = xrcd == NULL ? NULL : rnic_verbs_xrcd(xrcd)->native,
+	};
+	rnic_verbs_capacities(&from->cap, &to->capacities);
+}
+
+static struct rnic_verbs_qp *qp_new(struct ibv_context *context, enum ibv_qp_type type,
+				    void *qp_context)
+{
+	struct rnic_verbs_qp *qp = calloc(1, sizeof(*qp));
+
+	if (qp == NULL)
+		return NULL;
+	rnic_verbs_fill_unsupported_qp(qp);
+	pthread_mutex_init(&qp->qp.mutex, NULL);
+	pthread_cond_init(&qp->qp.cond, NULL);
+	qp->qp.context = context;
+	qp->qp.qp_context = qp_context;
+	qp->qp.qp_type = type;
+	return qp;
 }
 
 static void qp_free(struct rnic_verbs_qp *qp)
@@ -28,45 +60,66 @@ static void qp_free(struct rnic_verbs_qp *qp)
 	free(qp);
 }
 
-struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
+/* A queue pair in `pd` or, of a target, in `xrcd`. */
+static struct ibv_qp *create(struct ibv_context *context, struct ibv_pd *pd, struct ibv_xrcd *xrcd,
+			     struct ibv_qp_init_attr *attributes)
 {
 	struct rnic_qp_options options;
 	struct rnic_verbs_qp *qp;
-	int error = check_create(attributes);
+	int error = check_type(attributes->qp_type);
 
 	if (error != 0)
 		return rnic_verbs_null(-error);
-	qp = calloc(1, sizeof(*qp));
+	qp = qp_new(context, attributes->qp_type, attributes->qp_context);
 	if (qp == NULL)
 		return rnic_verbs_null(ENOMEM);
-	rnic_verbs_fill_unsupported_qp(qp);
-	pthread_mutex_init(&qp->qp.mutex, NULL);
-	pthread_cond_init(&qp->qp.cond, NULL);
-	options = (struct rnic_qp_options){
-		.type = (enum rnic_qp_type)attributes->qp_type,
-		.signal_all = attributes->sq_sig_all != 0,
-		.send_cq = rnic_verbs_cq(attributes->send_cq)->native,
-		.recv_cq = rnic_verbs_cq(attributes->recv_cq)->native,
-		.srq = attributes->srq == NULL ? NULL : rnic_verbs_srq(attributes->srq)->native,
-		.user = qp,
-	};
-	rnic_verbs_capacities(&attributes->cap, &options.capacities);
-	error = rnic_create_qp(rnic_verbs_pd(pd)->native, &options, &qp->native);
+	set_options(attributes, xrcd, &options);
+	options.user = qp;
+	error = rnic_create_qp(pd == NULL ? NULL : rnic_verbs_pd(pd)->native, &options,
+			       &qp->native);
 	if (error != 0) {
 		qp_free(qp);
 		return rnic_verbs_null(-error);
 	}
 	rnic_verbs_qp_cap(&options.capacities, &attributes->cap);
 	qp->signal_all = options.signal_all;
-	qp->qp.context = pd->context;
-	qp->qp.qp_context = attributes->qp_context;
 	qp->qp.pd = pd;
 	qp->qp.send_cq = attributes->send_cq;
 	qp->qp.recv_cq = attributes->recv_cq;
 	qp->qp.srq = attributes->srq;
 	qp->qp.qp_num = rnic_qp_number(qp->native);
 	qp->qp.state = IBV_QPS_RESET;
-	qp->qp.qp_type = attributes->qp_type;
+	return &qp->qp;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
+{
+	return create(pd->context, pd, NULL, attributes);
+}
+
+struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attributes)
+{
+	const uint32_t needed =
+		IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+	const bool has_context = (attributes->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0;
+	struct rnic_verbs_qp *qp;
+	int error;
+
+	if ((attributes->comp_mask & ~(needed | IBV_QP_OPEN_ATTR_CONTEXT)) != 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	if ((attributes->comp_mask & needed) != needed ||
+	    attributes->qp_type != IBV_QPT_XRC_RECV)
+		return rnic_verbs_null(EINVAL);
+	qp = qp_new(context, IBV_QPT_XRC_RECV, has_context ? attributes->qp_context : NULL);
+	if (qp == NULL)
+		return rnic_verbs_null(ENOMEM);
+	error = rnic_open_qp(rnic_verbs_xrcd(attributes->xrcd)->native, attributes->qp_num, qp,
+			     &qp->native);
+	if (error != 0) {
+		qp_free(qp);
+		return rnic_verbs_null(-error);
+	}
+	qp->qp.qp_num = attributes->qp_num;
 	return &qp->qp;
 }
 
@@ -80,19 +133,20 @@ _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 				       struct ibv_qp_init_attr_ex *attributes)
 {
-	const uint32_t served = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
-				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const uint32_t served = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+				IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	const bool has_face = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+	const bool is_target = attributes->qp_type == IBV_QPT_XRC_RECV;
+	const uint32_t needed = is_target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
 	struct ibv_qp *qp;
 	int error;
 
-	(void)context;
 	if ((attributes->comp_mask & ~served) != 0)
 		return rnic_verbs_null(EOPNOTSUPP);
 	if ((attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 &&
 	    attributes->create_flags != 0)
 		return rnic_verbs_null(EOPNOTSUPP);
-	if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0)
+	if ((attributes->comp_mask & needed) == 0)
 		return rnic_verbs_null(EINVAL);
 	if (has_face && (attributes->send_ops_flags &
 			 ~rnic_verbs_served_send_operations(attributes->qp_type)) != 0)
@@ -101,7 +155,8 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 	if (has_face && (attributes->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 &&
 	    attributes->cap.max_inline_data < ATOMIC_WRITE_BYTES)
 		attributes->cap.max_inline_data = ATOMIC_WRITE_BYTES;
-	qp = ibv_create_qp(attributes->pd, (struct ibv_qp_init_attr *)attributes);
+	qp = create(context, is_target ? NULL : attributes->pd, is_target ? attributes->xrcd : NULL,
+		    (struct ibv_qp_init_attr *)attributes);
 	if (qp == NULL || !has_face)
 		return qp;
 	error = rnic_verbs_add_send_batch(rnic_verbs_qp(qp), attributes->send_ops_flags,
@@ -113,11 +168,25 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 	return qp;
 }
 
+/* Programs give both ends of XRC what only the other end has; kernels take no notice of it. */
+static int without_other_side(enum ibv_qp_type type, int mask)
+{
+	switch (type) {
+	case IBV_QPT_XRC_SEND:
+		return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	case IBV_QPT_XRC_RECV:
+		return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+	default:
+		return mask;
+	}
+}
+
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 {
 	struct rnic_qp_attributes native;
 	int error;
 
+	mask = without_other_side(qp->qp_type, mask);
 	rnic_verbs_qp_attributes(attributes, &native);
 	error = rnic_modify_qp(rnic_verbs_qp(qp)->native, &native, (uint32_t)mask);
 	if (error == 0 && (mask & IBV_QP_STATE) != 0)

@@ -206,6 +206,11 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t rem
 	request->datagram.remote_qkey = remote_qkey;
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t remote_srqn)
+{
+	from_ex(qp)->batch->request.srqn = remote_srqn;
+}
+
 static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t address, uint32_t length)
 {
 	struct rnic_verbs_send_batch *batch = from_ex(qp)->batch;
@@ -282,6 +287,10 @@ uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type)
 		return unreliable | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV |
 		       IBV_QP_EX_WITH_ATOMIC_WRITE;
+	case IBV_QPT_XRC_SEND:
+		return datagram | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+		       IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 	case IBV_QPT_UC:
 		return unreliable;
 	case IBV_QPT_UD:
@@ -321,6 +330,8 @@ static void fill_rest(struct ibv_qp_ex *qp)
 {
 	if (qp->qp_base.qp_type == IBV_QPT_UD)
 		qp->wr_set_ud_addr = wr_set_ud_addr;
+	if (qp->qp_base.qp_type == IBV_QPT_XRC_SEND)
+		qp->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	qp->wr_set_sge = wr_set_sge;
 	qp->wr_set_sge_list = wr_set_sge_list;
 	qp->wr_set_inline_data = wr_set_inline_data;

@@ -7,12 +7,16 @@
 
 _Static_assert(sizeof(struct ibv_srq) < RNIC_VERBS_SRQ_VIEW_BYTES, "slack for later headers");
 
-struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attributes)
+/* Of XRC with `xrcd` and `cq`, else both are NULL. */
+static struct ibv_srq *create(struct ibv_pd *pd, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
+			      struct ibv_srq_init_attr *attributes)
 {
 	struct rnic_verbs_srq *srq = calloc(1, sizeof(*srq));
 	struct rnic_srq_options options = {
 		.max_wr = attributes->attr.max_wr,
 		.max_sge = attributes->attr.max_sge,
+		.xrcd = xrcd == NULL ? NULL : rnic_verbs_xrcd(xrcd)->native,
+		.cq = cq == NULL ? NULL : rnic_verbs_cq(cq)->native,
 		.user = srq,
 	};
 	int error;
@@ -34,6 +38,11 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr
 	return &srq->srq;
 }
 
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attributes)
+{
+	return create(pd, NULL, NULL, attributes);
+}
+
 /* The extended struct begins with the plain one (asserted here). */
 _Static_assert(offsetof(struct ibv_srq_init_attr_ex, attr) ==
 		       offsetof(struct ibv_srq_init_attr, attr),
@@ -42,16 +51,23 @@ _Static_assert(offsetof(struct ibv_srq_init_attr_ex, attr) ==
 struct ibv_srq *rnic_verbs_create_srq_ex(struct ibv_context *context,
 					 struct ibv_srq_init_attr_ex *attributes)
 {
-	const uint32_t served = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
-	const bool is_basic = (attributes->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0 ||
-			      attributes->srq_type == IBV_SRQT_BASIC;
+	const uint32_t basic = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+	const uint32_t xrc = basic | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+	const uint32_t given = attributes->comp_mask;
+	const enum ibv_srq_type type =
+		(given & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? attributes->srq_type : IBV_SRQT_BASIC;
+	struct ibv_srq_init_attr *plain = (struct ibv_srq_init_attr *)attributes;
 
 	(void)context;
-	if ((attributes->comp_mask & ~served) != 0 || !is_basic)
+	if ((given & ~xrc) != 0 || (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC))
 		return rnic_verbs_null(EOPNOTSUPP);
-	if ((attributes->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0)
+	if (type == IBV_SRQT_XRC)
+		return given != xrc ? rnic_verbs_null(EINVAL)
+				    : create(attributes->pd, attributes->xrcd, attributes->cq,
+					     plain);
+	if ((given & IBV_SRQ_INIT_ATTR_PD) == 0 || (given & ~basic) != 0)
 		return rnic_verbs_null(EINVAL);
-	return ibv_create_srq(attributes->pd, (struct ibv_srq_init_attr *)attributes);
+	return create(attributes->pd, NULL, NULL, plain);
 }
 
 int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes, int mask)

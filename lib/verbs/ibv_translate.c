@@ -179,8 +179,8 @@ void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ib
 		.max_qp = (int)from->max_qp,
 		.max_qp_wr = (int)from->max_qp_wr,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
-				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
-				    IBV_DEVICE_MEM_WINDOW_TYPE_2B,
+				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC |
+				    IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B,
 		.max_sge = (int)from->max_sge,
 		.max_sge_rd = (int)from->max_sge,
 		.max_cq = (int)from->max_cq,
@@ -436,6 +436,7 @@ int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct 
 		.flags = rnic_verbs_send_flags(from->send_flags),
 		.immediate = invalidates ? from->invalidate_rkey : ntohl(from->imm_data),
 	};
+	to->srqn = from->qp_type.xrc.remote_srqn;
 	set_operands(from, is_datagram, to);
 	return 0;
 }

@@ -49,15 +49,6 @@ REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 						   struct ibv_ah_attr *attributes,
 						   uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vlan))
 
-/* ---- reached by inline functions through a context, without a look whether they are there ---- */
-
-REFUSES_WITH_ERRNO(static int close_xrcd(struct ibv_xrcd *xrcd))
-
-void rnic_verbs_fill_unsupported(struct verbs_context *verbs)
-{
-	verbs->close_xrcd = close_xrcd;
-}
-
 /*
  * ---- the extended faces of queue pairs and completion queues ----
  *

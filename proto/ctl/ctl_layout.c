@@ -194,7 +194,7 @@ RNIC_AT(struct rnic_ctl_resize_cq, cq, 0);
 RNIC_AT(struct rnic_ctl_resize_cq, entries, 8);
 RNIC_AT(struct rnic_ctl_resize_cq, reserved, 12);
 
-RNIC_SIZE(struct rnic_ctl_create_qp, 64);
+RNIC_SIZE(struct rnic_ctl_create_qp, 72);
 RNIC_AT(struct rnic_ctl_create_qp, pd, 0);
 RNIC_AT(struct rnic_ctl_create_qp, send_cq, 8);
 RNIC_AT(struct rnic_ctl_create_qp, recv_cq, 16);
@@ -203,6 +203,7 @@ RNIC_AT(struct rnic_ctl_create_qp, type, 32);
 RNIC_AT(struct rnic_ctl_create_qp, signal_all, 36);
 RNIC_AT(struct rnic_ctl_create_qp, capacities, 40);
 RNIC_AT(struct rnic_ctl_create_qp, reserved, 60);
+RNIC_AT(struct rnic_ctl_create_qp, xrcd, 64);
 
 RNIC_SIZE(struct rnic_ctl_create_qp_reply, 32);
 RNIC_AT(struct rnic_ctl_create_qp_reply, qp, 0);
@@ -225,10 +226,12 @@ RNIC_AT(struct rnic_srq_attributes, max_wr, 0);
 RNIC_AT(struct rnic_srq_attributes, max_sge, 4);
 RNIC_AT(struct rnic_srq_attributes, limit, 8);
 
-RNIC_SIZE(struct rnic_ctl_create_srq, 24);
+RNIC_SIZE(struct rnic_ctl_create_srq, 40);
 RNIC_AT(struct rnic_ctl_create_srq, pd, 0);
-RNIC_AT(struct rnic_ctl_create_srq, wanted, 8);
-RNIC_AT(struct rnic_ctl_create_srq, reserved, 20);
+RNIC_AT(struct rnic_ctl_create_srq, xrcd, 8);
+RNIC_AT(struct rnic_ctl_create_srq, cq, 16);
+RNIC_AT(struct rnic_ctl_create_srq, wanted, 24);
+RNIC_AT(struct rnic_ctl_create_srq, reserved, 36);
 
 RNIC_SIZE(struct rnic_ctl_create_srq_reply, 24);
 RNIC_AT(struct rnic_ctl_create_srq_reply, srq, 0);
@@ -242,6 +245,23 @@ RNIC_AT(struct rnic_ctl_modify_srq, attributes, 12);
 
 RNIC_SIZE(struct rnic_ctl_query_srq_reply, 12);
 RNIC_AT(struct rnic_ctl_query_srq_reply, attributes, 0);
+
+RNIC_SIZE(struct rnic_ctl_open_xrcd, 8);
+RNIC_AT(struct rnic_ctl_open_xrcd, flags, 0);
+RNIC_AT(struct rnic_ctl_open_xrcd, reserved, 4);
+
+RNIC_SIZE(struct rnic_ctl_xrcd_reply, 8);
+RNIC_AT(struct rnic_ctl_xrcd_reply, xrcd, 0);
+
+RNIC_SIZE(struct rnic_ctl_open_qp, 16);
+RNIC_AT(struct rnic_ctl_open_qp, xrcd, 0);
+RNIC_AT(struct rnic_ctl_open_qp, qpn, 8);
+RNIC_AT(struct rnic_ctl_open_qp, reserved, 12);
+
+RNIC_SIZE(struct rnic_ctl_open_qp_reply, 16);
+RNIC_AT(struct rnic_ctl_open_qp_reply, qp, 0);
+RNIC_AT(struct rnic_ctl_open_qp_reply, state, 8);
+RNIC_AT(struct rnic_ctl_open_qp_reply, reserved, 12);
 
 RNIC_SIZE(struct rnic_ctl_create_ah, 40);
 RNIC_AT(struct rnic_ctl_create_ah, pd, 0);

@@ -53,6 +53,11 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_QUERY_SRQ] = {"QUERY_SRQ", sizeof(struct rnic_ctl_object),
 				sizeof(struct rnic_ctl_query_srq_reply), 0},
 	[RNIC_CTL_DESTROY_SRQ] = {"DESTROY_SRQ", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_OPEN_XRCD] = {"OPEN_XRCD", sizeof(struct rnic_ctl_open_xrcd),
+				sizeof(struct rnic_ctl_xrcd_reply), 0},
+	[RNIC_CTL_CLOSE_XRCD] = {"CLOSE_XRCD", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_OPEN_QP] = {"OPEN_QP", sizeof(struct rnic_ctl_open_qp),
+			      sizeof(struct rnic_ctl_open_qp_reply), 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},
@@ -91,12 +96,13 @@ static bool version_is_known(uint16_t version)
 	return version >= RNIC_CTL_VERSION_MIN && version <= RNIC_CTL_VERSION_MAX;
 }
 
-/* The number of descriptors that a request must bring, which two operations let the client choose.
+/* The number of descriptors that a request must bring, which some operations let the client choose.
  */
 static unsigned request_fd_count(uint16_t operation, const void *payload)
 {
 	struct rnic_ctl_hello hello;
 	struct rnic_ctl_register_mr register_mr;
+	struct rnic_ctl_open_xrcd open_xrcd;
 
 	switch (operation) {
 	case RNIC_CTL_HELLO:
@@ -106,6 +112,9 @@ static unsigned request_fd_count(uint16_t operation, const void *payload)
 	case RNIC_CTL_REREGISTER_MR: /* begins with the same */
 		memcpy(&register_mr, payload, sizeof(register_mr));
 		return register_mr.mode == RNIC_MEMORY_MAPPED;
+	case RNIC_CTL_OPEN_XRCD:
+		memcpy(&open_xrcd, payload, sizeof(open_xrcd));
+		return (open_xrcd.flags & RNIC_XRCD_FILE) != 0;
 	default:
 		return 0;
 	}

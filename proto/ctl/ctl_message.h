@@ -58,6 +58,9 @@ enum rnic_ctl_operation {
 	RNIC_CTL_MODIFY_SRQ,
 	RNIC_CTL_QUERY_SRQ,
 	RNIC_CTL_DESTROY_SRQ,
+	RNIC_CTL_OPEN_XRCD,
+	RNIC_CTL_CLOSE_XRCD,
+	RNIC_CTL_OPEN_QP,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -233,6 +236,7 @@ struct rnic_ctl_create_qp {
 	uint32_t signal_all;
 	struct rnic_qp_capacities capacities;
 	uint32_t reserved;
+	struct rnic_handle xrcd; /* of an XRC target, which has neither PD nor CQs; else none */
 };
 
 /* The reply's descriptor 0 is the queues region, laid out by rnic_queues_plan(capacities). */
@@ -259,6 +263,8 @@ struct rnic_ctl_query_qp_reply {
 
 struct rnic_ctl_create_srq {
 	struct rnic_handle pd;
+	struct rnic_handle xrcd; /* none: not of XRC */
+	struct rnic_handle cq;	 /* with xrcd: where its receives complete; else none */
 	struct rnic_srq_attributes wanted;
 	uint32_t reserved;
 };
@@ -278,6 +284,36 @@ struct rnic_ctl_modify_srq {
 
 struct rnic_ctl_query_srq_reply {
 	struct rnic_srq_attributes attributes;
+};
+
+/* ---- XRC ---- */
+
+enum rnic_ctl_xrcd_flag {
+	RNIC_XRCD_FILE = 1 << 0,      /* descriptor 0 is the file that names the domain */
+	RNIC_XRCD_CREATE = 1 << 1,    /* make it when there is none */
+	RNIC_XRCD_EXCLUSIVE = 1 << 2, /* refuse when there is one */
+};
+
+struct rnic_ctl_open_xrcd {
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+struct rnic_ctl_xrcd_reply {
+	struct rnic_handle xrcd;
+};
+
+/* One more handle for a target QP of the domain, whichever session made it. */
+struct rnic_ctl_open_qp {
+	struct rnic_handle xrcd;
+	uint32_t qpn;
+	uint32_t reserved;
+};
+
+struct rnic_ctl_open_qp_reply {
+	struct rnic_handle qp;
+	uint32_t state; /* enum rnic_qp_state */
+	uint32_t reserved;
 };
 
 /* ---- address handles and multicast ---- */

@@ -15,6 +15,7 @@ enum rnic_completion_flag {
 	RNIC_COMPLETION_RECV = 1 << 0, /* of a receive, else of a send entry */
 	RNIC_COMPLETION_SRQ = 1 << 1,  /* the receive came from the QP's SRQ */
 	RNIC_COMPLETION_SOLICITED = 1 << 2,
+	RNIC_COMPLETION_XRC = 1 << 3, /* with SRQ: the QP may be another process's */
 };
 
 struct rnic_completion_entry {
@@ -29,7 +30,7 @@ struct rnic_completion_entry {
 	uint8_t opcode;	      /* enum rnic_wc_opcode; not meaningful unless SUCCESS */
 	uint8_t wc_flags;     /* enum rnic_wc_flag */
 	uint8_t flags;	      /* enum rnic_completion_flag */
-	uint32_t qp_slot;     /* of the QP in its session */
+	uint32_t qp_slot;     /* of the QP in its session; of XRC that of the SRQ */
 	/*
 	 * Entries of the work queue that are free again once this completion was polled: the count
 	 * of entries ever retired from that queue, this one included.
@@ -37,7 +38,9 @@ struct rnic_completion_entry {
 	uint32_t retired;
 	uint32_t source_gid_index;
 	uint8_t service_level;
-	uint8_t reserved[11];
+	uint8_t reserved[3];
+	uint32_t srqn; /* XRC: the number of the SRQ, else 0 */
+	uint32_t reserved_too;
 };
 
 /*

@@ -97,6 +97,8 @@ RNIC_AT(struct rnic_completion_entry, retired, 44);
 RNIC_AT(struct rnic_completion_entry, source_gid_index, 48);
 RNIC_AT(struct rnic_completion_entry, service_level, 52);
 RNIC_AT(struct rnic_completion_entry, reserved, 53);
+RNIC_AT(struct rnic_completion_entry, srqn, 56);
+RNIC_AT(struct rnic_completion_entry, reserved_too, 60);
 
 RNIC_SIZE(struct rnic_cq_region, 128);
 RNIC_AT(struct rnic_cq_region, header, 0);

@@ -25,7 +25,9 @@ struct rnic_send_entry {
 	uint8_t flags;	/* enum rnic_send_flag */
 	uint8_t sge_count;
 	uint8_t reserved;
-	uint32_t immediate;	 /* host order; or the rkey to invalidate; bind: the MR's lkey */
+	/* Host order; or the rkey to invalidate; bind: the MR's lkey; XRC atomic: the SRQ's number
+	 */
+	uint32_t immediate;
 	uint64_t remote_address; /* bind: the window's address */
 	uint32_t rkey;		 /* bind: the window's new rkey, whose upper 24 bits name it */
 	uint32_t inline_bytes;	 /* with RNIC_SEND_INLINE: bytes in the side area; sge_count is 0 */

@@ -47,6 +47,7 @@ struct rnic_channel;
 struct rnic_cq;
 struct rnic_qp;
 struct rnic_srq;
+struct rnic_xrcd;
 struct rnic_ah;
 
 /* ---- contexts and devices ---- */
@@ -222,6 +223,7 @@ struct rnic_completion {
 	uint64_t wr_id;
 	uint64_t timestamp_ns; /* the daemon's monotonic clock */
 	struct rnic_qp *qp;    /* whose work it was; valid while the caller has not destroyed it */
+	struct rnic_srq *srq;  /* of XRC: whose receive it was, and `qp` is NULL; else NULL */
 	uint32_t byte_count;   /* received, or read by an RDMA READ or atomic */
 	uint32_t qpn;
 	uint32_t immediate; /* host order; with WITH_INVALIDATE the key that was invalidated */
@@ -260,13 +262,16 @@ struct rnic_qp_options {
 	struct rnic_cq *recv_cq;
 	struct rnic_srq *srq; /* its receives come from here, and max_recv_wr is granted as 0; NULL:
 				 from a queue of its own */
+	struct rnic_xrcd *xrcd; /* of an XRC target, which has nothing of the above */
 	struct rnic_qp_capacities capacities;
 	void *user; /* the caller's, see rnic_qp_user() */
 };
 
 /*
  * Creates a queue pair in the RESET state. On success options->capacities holds what was granted,
- * at least what was asked for. -EINVAL: beyond the device's limits. -EOPNOTSUPP: no such type.
+ * at least what was asked for, of the sides that it has: an XRC initiator sends only, and an XRC
+ * target (for which `pd` is NULL) receives only, from the SRQs of its domain. -EINVAL: beyond the
+ * device's limits, or something is missing that the type needs. -EOPNOTSUPP: no such type.
  * -ENOSPC: too many queue pairs.
  */
 RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
@@ -298,6 +303,8 @@ RNIC_API void *rnic_qp_user(const struct rnic_qp *qp);
 struct rnic_srq_options {
 	uint32_t max_wr;
 	uint32_t max_sge;
+	struct rnic_xrcd *xrcd; /* NULL: not of XRC */
+	struct rnic_cq *cq;	/* with xrcd: where its receives complete; else NULL */
 	void *user; /* the caller's, see rnic_srq_user() */
 };
 
@@ -329,6 +336,32 @@ RNIC_API int rnic_destroy_srq(struct rnic_srq *srq);
 RNIC_API uint32_t rnic_srq_number(const struct rnic_srq *srq);
 RNIC_API void *rnic_srq_user(const struct rnic_srq *srq);
 
+/* ---- XRC ---- */
+
+struct rnic_xrcd_options {
+	int file_fd; /* all who show the same file share the domain; -1: it is this context's own */
+	bool may_create;  /* make it when the file names none yet */
+	bool must_create; /* refuse when it does */
+};
+
+/*
+ * Opens a domain of target queue pairs and shared receive queues (IBTA annex A14). The sender of a
+ * message names the queue, in whose protection domain the keys are, for every operation.
+ * -EAGAIN: the file names no domain and may_create is not set. -EINVAL: it names one and
+ * must_create is set. -ENOSPC: too many domains.
+ */
+RNIC_API int rnic_open_xrcd(struct rnic_context *context, const struct rnic_xrcd_options *options,
+			    struct rnic_xrcd **xrcd);
+
+/* The domain ends when all have closed it. -EBUSY: queues of this context are in it; it stays. */
+RNIC_API int rnic_close_xrcd(struct rnic_xrcd *xrcd);
+
+/*
+ * One more handle for a target queue pair of the domain, whoever made it. It lives until all its
+ * handles are destroyed. -EINVAL: the domain has none of that number.
+ */
+RNIC_API int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_qp **qp);
+
 /* ---- work requests ---- */
 
 struct rnic_send_wr {
@@ -342,6 +375,7 @@ struct rnic_send_wr {
 	uint32_t immediate; /* host order; or the key to invalidate */
 	uint64_t remote_address;
 	uint32_t rkey;
+	uint32_t srqn; /* of an XRC initiator: the peer's shared receive queue */
 	union {
 		struct {
 			uint64_t compare;
@@ -385,8 +419,8 @@ RNIC_API int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 			    const struct rnic_send_wr **bad);
 
 /*
- * Likewise for receives. -EINVAL: the queue pair is in RESET or has a shared receive queue, or too
- * many elements. -ENOMEM: full.
+ * Likewise for receives. -EINVAL: the queue pair is in RESET, is of XRC or has a shared receive
+ * queue, or too many elements. -ENOMEM: full.
  */
 RNIC_API int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
 			    const struct rnic_recv_wr **bad);

@@ -201,21 +201,27 @@ static void bring_to_rts(struct engine_fixture *fixture, struct qp *qp,
 		return;
 	}
 	modify(qp, &attributes, RNIC_QP_STATE_RTR,
-	       peer | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER);
+	       peer | (qp_has_responder(qp)
+			       ? RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER
+			       : 0));
 	modify(qp, &attributes, RNIC_QP_STATE_RTS,
-	       RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
-		       RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC);
+	       RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_SQ_PSN |
+		       (qp_has_requester(qp) ? RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+						       RNIC_QP_ATTR_MAX_RD_ATOMIC
+					     : 0));
 }
 
 struct qp *fixture_create_qp(struct engine_fixture *fixture, const struct fixture_options *options)
 {
+	const bool is_target = options->xrcd != NULL;
 	const struct qp_config config = {
 		.type = options->type != 0 ? options->type : RNIC_QP_TYPE_RC,
 		.signal_all = options->signal_all,
-		.pd = &fixture->pd,
-		.send_cq = &fixture->send_cq,
-		.recv_cq = &fixture->recv_cq,
+		.pd = is_target ? NULL : &fixture->pd,
+		.send_cq = is_target ? NULL : &fixture->send_cq,
+		.recv_cq = is_target ? NULL : &fixture->recv_cq,
 		.srq = options->srq,
+		.xrcd = options->xrcd,
 		.capacities =
 			{
 				.max_send_wr = 64,

@@ -36,7 +36,8 @@ struct fixture_options {
 	uint32_t rq_psn;
 	bool is_batched; /* memory is reached in batches, not at once */
 	bool signal_all;
-	struct srq *srq; /* NULL: none */
+	struct srq *srq;   /* NULL: none */
+	struct xrcd *xrcd; /* of an XRC target, which has neither PD nor CQs */
 };
 
 struct fixture_receive {

@@ -107,8 +107,8 @@ static bool may_write(const struct bench *bench, uint32_t key, uint64_t address,
 	struct engine_fixture *fixture = bench->fixture;
 	uint64_t offset;
 
-	return mr_find_remote(&fixture->engine, key, fixture->qp, RNIC_ACCESS_REMOTE_WRITE, address,
-			      bytes, &offset) != NULL;
+	return mr_find_remote(&fixture->engine, key, fixture->qp, &fixture->pd,
+			      RNIC_ACCESS_REMOTE_WRITE, address, bytes, &offset) != NULL;
 }
 
 /* --- what a bind grants ---------------------------------------------------------------------- */
@@ -127,10 +127,12 @@ static void test_bound_window_grants_its_range(void **state)
 	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS - 1, 2));
 	assert_false(may_write(bench, work.rkey ^ 1, WINDOW_ADDRESS, 1));
 	assert_non_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
+				       &bench->fixture->pd,
 				       RNIC_ACCESS_REMOTE_READ, WINDOW_ADDRESS + 4, 4, &offset));
 	assert_int_equal(offset, WINDOW_ADDRESS + 4 - FIXTURE_IOVA);
 	/* The region has this right and the window does not. */
 	assert_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
+				       &bench->fixture->pd,
 				   RNIC_ACCESS_REMOTE_ATOMIC, WINDOW_ADDRESS, 8, &offset));
 	/* A window's key is for peers only. */
 	assert_null(mr_find(&bench->fixture->engine, work.rkey, &bench->fixture->pd, 0,
@@ -146,6 +148,7 @@ static void test_zero_based(void **state)
 	work.bind.access |= RNIC_ACCESS_ZERO_BASED;
 	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
 	assert_non_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
+				       &bench->fixture->pd,
 				       RNIC_ACCESS_REMOTE_READ, 0, WINDOW_BYTES, &offset));
 	assert_int_equal(offset, WINDOW_ADDRESS - FIXTURE_IOVA);
 	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS, 1));
@@ -353,8 +356,8 @@ static void test_type_2_is_open_to_its_qp_only(void **state)
 
 	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
 	assert_true(may_write(bench, work.rkey, WINDOW_ADDRESS, 1));
-	assert_null(mr_find_remote(&fixture->engine, work.rkey, other, 0, WINDOW_ADDRESS, 1,
-				   &offset));
+	assert_null(mr_find_remote(&fixture->engine, work.rkey, other, other->pd, 0, WINDOW_ADDRESS,
+				   1, &offset));
 	assert_false(mw_can_invalidate(other, work.rkey));
 	assert_true(mw_can_invalidate(fixture->qp, work.rkey));
 	qp_destroy(other);

@@ -20,7 +20,7 @@ static void test_create_refuses(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
 	struct qp_config config = {
-		.type = RNIC_QP_TYPE_XRC_INITIATOR,
+		.type = RNIC_QP_TYPE_XRC_TARGET + 1,
 		.pd = &fixture->pd,
 		.send_cq = &fixture->send_cq,
 		.recv_cq = &fixture->recv_cq,

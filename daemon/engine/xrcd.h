@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * XRC domains (IBTA annex A14): the target QPs and the SRQs that go together. Each request to a
+ * target QP names an SRQ, which must be of the QP's domain. The SRQ, not the QP, says where receive
+ * entries come from, where they complete, and in whose protection domain the keys of the request
+ * are looked up: a target QP has none, as it serves several processes.
+ *
+ * In the owner's memory. Invariant: every SRQ of the domain has room for the entries that
+ * `target_count` QPs may give back.
+ */
+#ifndef DAEMON_ENGINE_XRCD_H
+#define DAEMON_ENGINE_XRCD_H
+
+#include "base/list.h"
+
+#include <stdint.h>
+
+struct engine;
+struct qp;
+struct srq;
+
+struct xrcd {
+	struct list srqs;    /* struct srq.domain_node */
+	struct list targets; /* struct qp.domain_node */
+	uint32_t target_count;
+};
+
+void xrcd_init(struct xrcd *xrcd);
+
+/* No QP and no SRQ is in it (asserted). */
+void xrcd_fini(struct xrcd *xrcd);
+
+/* A target QP enters its domain, or leaves it. -ENOMEM. */
+int xrcd_add_target(struct xrcd *xrcd, struct qp *qp);
+void xrcd_remove_target(struct xrcd *xrcd, struct qp *qp);
+
+/* The SRQ with that number, if it is of this domain; else NULL. */
+struct srq *xrcd_find_srq(const struct engine *engine, const struct xrcd *xrcd, uint32_t srqn);
+
+#endif
