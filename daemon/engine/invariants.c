@@ -2,6 +2,7 @@
 #include "engine/invariants.h"
 
 #include "engine/engine.h"
+#include "engine/mw.h"
 #include "engine/qp.h"
 
 #include <assert.h>
@@ -134,6 +135,29 @@ static void check_path(const struct engine *engine, const struct path *path)
 		assert(path->in_flight_bytes > 0);
 }
 
+/* A window is bound to a region, or grants nothing; each region knows how many are. */
+static void check_windows(const struct engine *engine)
+{
+	uint64_t bound = 0, counted = 0;
+
+	for (uint32_t slot = 0; slot < engine->mrs.slot_count; slot++) {
+		const struct mr *mr = key_table_slot(&engine->mrs, slot);
+		const struct mw *mw = mr != NULL ? mr->window : NULL;
+
+		if (mr != NULL)
+			counted += mr->bound_windows;
+		if (mw == NULL)
+			continue;
+		assert(mr == &mw->range && mr->bound_windows == 0);
+		assert((mw->bound_to != NULL) == (mr->region != NULL));
+		assert((mw->qp != NULL) ==
+		       (mw->bound_to != NULL && mw->type == RNIC_MW_TYPE_2));
+		assert((mw->qp != NULL) == list_is_linked(&mw->qp_node));
+		bound += mw->bound_to != NULL;
+	}
+	assert(bound == counted);
+}
+
 void engine_check_invariants(const struct engine *engine)
 {
 	struct list *node;
@@ -144,6 +168,7 @@ void engine_check_invariants(const struct engine *engine)
 		if (qp != NULL)
 			qp_check_invariants(qp);
 	}
+	check_windows(engine);
 	list_for_each (node, &engine->paths)
 		check_path(engine, list_entry(node, struct path, node));
 }

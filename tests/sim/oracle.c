@@ -80,15 +80,53 @@ static uint8_t *scratch(struct oracle *oracle, uint32_t bytes)
 	return oracle->expected;
 }
 
-static bool takes_receive(const struct model_work *work)
-{
-	return work->opcode == RNIC_WR_SEND || work->opcode == RNIC_WR_SEND_WITH_IMM ||
-	       work->opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
-}
-
 static bool is_send(const struct model_work *work)
 {
-	return work->opcode == RNIC_WR_SEND || work->opcode == RNIC_WR_SEND_WITH_IMM;
+	return work->opcode == RNIC_WR_SEND || work->opcode == RNIC_WR_SEND_WITH_IMM ||
+	       work->opcode == RNIC_WR_SEND_WITH_INVALIDATE;
+}
+
+static bool takes_receive(const struct model_work *work)
+{
+	return is_send(work) || work->opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Moves no bytes. */
+static bool is_empty(const struct model_work *work)
+{
+	return work->opcode == RNIC_WR_BIND_MW || work->opcode == RNIC_WR_LOCAL_INVALIDATE ||
+	       work->opcode == RNIC_WR_FLUSH;
+}
+
+/* A write through a window that was closed since: its bytes were replaced. */
+static bool is_overtaken(const struct oracle_end *end, const struct model_work *work)
+{
+	return work->is_window_access && work->opcode != RNIC_WR_RDMA_READ &&
+	       work->window_generation != end->peer->window.generation;
+}
+
+/* The program uses the memory for something else, which nobody may see or touch. */
+static void close_window(struct oracle_end *end)
+{
+	struct model_window *window = &end->window;
+	int filler = (int)(0x80 | (++window->generation & 0x7f));
+
+	memset(end->memory->arena + window->span.offset, filler, window->span.length);
+	memset(end->memory->shadow + window->span.offset, filler, window->span.length);
+	window->state = WINDOW_FREE;
+}
+
+/* A bind or an invalidation is complete. */
+static void move_window(struct oracle_end *end, const struct model_work *work)
+{
+	if (work->closes_window)
+		close_window(end);
+	if (work->opcode == RNIC_WR_BIND_MW)
+		end->window.key = work->window_key;
+	if (work->opens_window) {
+		end->window.state = WINDOW_OPEN;
+		end->window.written = 0;
+	}
 }
 
 static bool is_atomic(const struct model_work *work)
@@ -107,6 +145,8 @@ static const uint8_t *expected_bytes(struct oracle_end *end, const struct model_
 		return memcpy(bytes, &work->atomic_original, sizeof(work->atomic_original));
 	if (work->inline_bytes != NULL)
 		return work->inline_bytes;
+	if (work->window_bytes != NULL)
+		return work->window_bytes;
 	if (work->opcode == RNIC_WR_RDMA_READ)
 		return memcpy(bytes, end->peer->memory->shadow + work->remote.offset, work->bytes);
 	for (uint32_t i = 0; i < work->piece_count; i++) {
@@ -229,7 +269,8 @@ static void check_success(struct oracle_end *end, uint32_t index)
 	if (takes_receive(work) && !work->is_placed)
 		oracle_fail(end->oracle, "%s: message %u succeeded before the peer received it",
 			    end->name, index);
-	if (work->is_pattern || is_send(work))
+	move_window(end, work);
+	if (work->is_pattern || is_send(work) || is_empty(work) || is_overtaken(end, work))
 		return;
 	if (is_atomic(work)) {
 		check_atomic(end, index);
@@ -295,6 +336,14 @@ static bool opcode_matches(const struct model_work *work, uint8_t opcode)
 		return opcode == RNIC_WC_COMPARE_SWAP;
 	case RNIC_WR_ATOMIC_FETCH_ADD:
 		return opcode == RNIC_WC_FETCH_ADD;
+	case RNIC_WR_BIND_MW:
+		return opcode == RNIC_WC_BIND_MW;
+	case RNIC_WR_LOCAL_INVALIDATE:
+		return opcode == RNIC_WC_LOCAL_INVALIDATE;
+	case RNIC_WR_FLUSH:
+		return opcode == RNIC_WC_FLUSH;
+	case RNIC_WR_ATOMIC_WRITE:
+		return opcode == RNIC_WC_ATOMIC_WRITE;
 	default:
 		return opcode == RNIC_WC_SEND;
 	}
@@ -350,18 +399,32 @@ static struct model_work *next_message(struct oracle_end *end)
 	return end->next_message < peer->work_count ? &peer->works[end->next_message] : NULL;
 }
 
+/* What comes with a message beside its bytes. */
+static uint8_t extra_of(const struct model_work *message)
+{
+	switch (message->opcode) {
+	case RNIC_WR_SEND_WITH_IMM:
+	case RNIC_WR_RDMA_WRITE_WITH_IMM:
+		return RNIC_WC_WITH_IMM;
+	case RNIC_WR_SEND_WITH_INVALIDATE:
+		return RNIC_WC_WITH_INVALIDATE;
+	default:
+		return 0;
+	}
+}
+
 static void check_received(struct oracle_end *end, struct model_receive *receive,
 			   struct model_work *message, const struct completion *completion)
 {
-	bool has_immediate = message->opcode != RNIC_WR_SEND;
 	bool wants_solicited = (message->flags & RNIC_SEND_SOLICITED) != 0;
 	const uint8_t *bytes;
 	bool equal;
 
 	if (completion->byte_count != message->bytes ||
 	    completion->opcode != (is_send(message) ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM) ||
-	    ((completion->wc_flags & RNIC_WC_WITH_IMM) != 0) != has_immediate ||
-	    (has_immediate && completion->immediate != message->immediate) ||
+	    (completion->wc_flags & (RNIC_WC_WITH_IMM | RNIC_WC_WITH_INVALIDATE)) !=
+		    extra_of(message) ||
+	    (extra_of(message) != 0 && completion->immediate != message->immediate) ||
 	    completion->is_solicited != wants_solicited) {
 		oracle_fail(end->oracle, "%s: receive %u does not describe message %u", end->name,
 			    end->received, end->next_message);
@@ -456,6 +519,8 @@ static void complete_receive(struct oracle_end *end, const struct completion *co
 		}
 		check_received(end, receive, message, completion);
 		message->is_placed = true;
+		if (message->opcode == RNIC_WR_SEND_WITH_INVALIDATE)
+			close_window(end);
 		end->next_message++;
 	} else {
 		end->has_stopped = true;
@@ -484,8 +549,8 @@ static void judge_unfinished(struct oracle_end *end, uint32_t index)
 	struct model_work *work = &end->works[index];
 	bool explained = true;
 
-	if (work->is_pattern || work->is_hot || is_send(work) ||
-	    (work->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
+	if (work->is_pattern || work->is_hot || is_send(work) || is_empty(work) ||
+	    is_overtaken(end, work) || (work->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
 		return;
 	if (work->opcode == RNIC_WR_RDMA_READ || is_atomic(work))
 		explained = pieces_hold(end->memory, work->pieces, work->piece_count,

@@ -11,6 +11,7 @@
  *   - an error is one that the work itself or its surroundings explain; after it all is flushed
  *   - UC: a message may be lost, but one that is received is whole, in order, and received once;
  *     UD: what is received is a datagram that was sent, behind a header of 40 bytes
+ *   - once a memory window is closed nothing is read or written through it any more
  *   - what did not succeed has left each byte old or new, and nothing else in memory has changed
  *
  * It knows nothing of packets or time. The first violation is kept as a sentence; later ones are
@@ -36,6 +37,26 @@ struct oracle {
 	uint32_t expected_capacity;
 };
 
+enum window_state {
+	WINDOW_FREE,
+	WINDOW_OPENING, /* a bind is posted */
+	WINDOW_OPEN,
+	WINDOW_CLOSING,	  /* its own end has posted what closes it: accesses race with that */
+	WINDOW_GIVEN_UP, /* the peer has posted a SEND that invalidates it: nothing may follow */
+};
+
+/*
+ * The window of an end, through which its peer reaches `span`. Whenever the program learns that it
+ * is closed, all of the span gets other bytes, which no access may bring to light or replace.
+ */
+struct model_window {
+	enum window_state state;
+	uint32_t generation; /* how often it was closed */
+	uint32_t key;	     /* that it was last bound with */
+	struct span span;    /* of this end's arena: half to be read, half to be written */
+	uint32_t written;    /* bytes of the second half that works have for themselves */
+};
+
 struct model_work {
 	uint8_t opcode; /* enum rnic_wr_opcode */
 	uint8_t flags;	/* enum rnic_send_flag */
@@ -44,12 +65,18 @@ struct model_work {
 	bool is_hot;	 /* writes a range that others write too */
 	bool is_pattern; /* its bytes are a function of the offset and checked by the region */
 	bool is_placed;	 /* the peer's receive completion has shown its bytes */
+	bool is_window_access; /* goes through the peer's window */
+	bool opens_window;     /* of its own end; BIND_MW */
+	bool closes_window;    /* of its own end; BIND_MW, LOCAL_INVALIDATE */
 	uint8_t piece_count;
 	uint32_t legal; /* bits of statuses that the work itself explains */
 	uint32_t bytes;
 	uint32_t immediate;
 	struct span *pieces; /* of the poster's arena; owned by whoever posts */
 	const uint8_t *inline_bytes;
+	const uint8_t *window_bytes; /* that a READ through the peer's window must return */
+	uint32_t window_generation;
+	uint32_t window_key; /* BIND_MW: what it gives its own window */
 	struct span remote;	  /* of the peer's arena */
 	uint64_t atomic_original; /* what it must return */
 	uint64_t atomic_result;	  /* what it leaves */
@@ -88,6 +115,7 @@ struct oracle_end {
 	uint64_t atomic_value;	 /* of the word below when all posted so far is done */
 	struct span atomic_word; /* of the peer's arena */
 	struct span hot;	 /* of the peer's arena */
+	struct model_window window;
 };
 
 void oracle_fini(struct oracle *oracle);

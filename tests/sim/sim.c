@@ -316,6 +316,7 @@ static void destroy(struct sim *sim)
 		struct sim_qp *qp = sim->qps[i];
 
 		qp_destroy(qp->qp);
+		sim_window_drop(qp);
 		ah_fini(&qp->ah);
 		if (qp->send_cq.references != 0 || qp->recv_cq.references != 0)
 			oracle_fail(&sim->oracle, "%s: its CQ is still referenced", qp->end.name);

@@ -50,7 +50,8 @@ struct sim_post {
 	bool hot;	 /* a write to the range that all hot writes of this QP share */
 	bool pattern;	 /* between the pattern regions: for messages beyond the arena */
 	bool beyond_end; /* the remote range ends one byte after its region */
-	bool misaligned; /* atomics */
+	bool misaligned; /* atomics and ATOMIC WRITE */
+	bool window;	 /* READ, WRITE: through the peer's window */
 	enum sim_key local_key;
 	enum sim_key remote_key;
 	uint32_t bytes;
@@ -117,6 +118,24 @@ uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post
 
 /* Frees what posts have allocated; sim_finish() does. */
 void sim_posts_free(struct sim *sim);
+
+/*
+ * The window through which the peer reaches some of this end's memory. Posts a bind, when that is
+ * in order, and what closes it: LOCAL_INVALIDATE, or of type 1 a bind to nothing or (`reopens`)
+ * anew. The number of the work, or SIM_REFUSED. The peer closes it by SEND_WITH_INVALIDATE.
+ */
+uint32_t sim_window_open(struct sim_qp *qp);
+uint32_t sim_window_close(struct sim_qp *qp, bool reopens);
+
+/* Fills in a post that has to do with the peer's window; false when it is not in order. */
+bool sim_window_access(struct sim_qp *qp, struct sim_post *post, struct model_work *model);
+
+/* A new window, of either type, in place of the old one; none. */
+void sim_window_renew(struct sim_qp *qp);
+void sim_window_drop(struct sim_qp *qp);
+
+/* Memory that lives as long as the simulation. */
+void *sim_keep(struct sim *sim, size_t bytes);
 
 /* Puts rules of port/fault.h in front of a host's card, on top of those that are there. */
 struct port *sim_fault(struct sim *sim, uint32_t host, const char *spec);

@@ -38,7 +38,7 @@ static struct sim_connection complete(struct sim *sim, const struct sim_connecti
 		full.psn = (uint32_t)prng_below(&sim->prng, RNIC_PSN_MASK + 1);
 	if (given->access_flags == 0)
 		full.access_flags = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |
-				    RNIC_ACCESS_REMOTE_ATOMIC;
+				    RNIC_ACCESS_REMOTE_ATOMIC | RNIC_ACCESS_FLUSH_GLOBAL;
 	if (given->send_cq_entries == 0)
 		full.send_cq_entries = UINT32_MAX;
 	return full;
@@ -165,6 +165,7 @@ static void begin(struct sim *sim, struct sim_qp *qp, const struct sim_connectio
 	qp->end.hot = sim_memory_allocate(remote, &sim->prng, 64, 8);
 	if (qp->end.hot.length == 0)
 		abort();
+	sim_window_renew(qp);
 	memcpy(&qp->end.atomic_value, remote->arena + qp->end.atomic_word.offset, 8);
 	qp->is_dead = false;
 	qp->is_watched = false;
@@ -281,6 +282,7 @@ void sim_restart(struct sim *sim, uint32_t host)
 		sim_enter_error(qp);
 		qp->is_dead = true;
 		qp_destroy(qp->qp);
+		sim_window_drop(qp);
 		ah_fini(&qp->ah);
 	}
 	engine_flush(&sim->hosts[host].engine, sim->net.now_ns);

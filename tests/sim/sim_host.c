@@ -117,7 +117,8 @@ static int register_keys(struct sim_host *host)
 {
 	static const uint32_t rights[SIM_KEY_COUNT] = {
 		[SIM_KEY_ALL] = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
-				RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC,
+				RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |
+				RNIC_ACCESS_FLUSH_GLOBAL,
 		[SIM_KEY_NO_ATOMIC] = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
 				      RNIC_ACCESS_REMOTE_READ,
 		[SIM_KEY_READ_ONLY] = RNIC_ACCESS_REMOTE_READ,
@@ -128,6 +129,7 @@ static int register_keys(struct sim_host *host)
 				  RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC,
 		[SIM_KEY_PATTERN] = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
 				    RNIC_ACCESS_REMOTE_READ,
+		[SIM_KEY_WINDOWS] = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_MW_BIND,
 	};
 
 	for (uint32_t key = 0; key < SIM_KEY_COUNT; key++) {
@@ -185,7 +187,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 		.sink_context = host,
 		.seed = config->seed,
 		.max_qps = config->max_qps,
-		.max_mrs = SIM_KEY_COUNT,
+		.max_mrs = SIM_KEY_COUNT + config->max_qps, /* a window each */
 		.line_rate = config->line_rate,
 		.has_ecn = config->has_ecn,
 	};

@@ -13,6 +13,7 @@
 #include "engine/cq.h"
 #include "engine/engine.h"
 #include "engine/mr.h"
+#include "engine/mw.h"
 #include "engine/pd.h"
 #include "engine/qp.h"
 #include "oracle.h"
@@ -33,6 +34,7 @@ enum sim_key {
 	SIM_KEY_OTHER_PD,
 	SIM_KEY_STALE,	 /* was deregistered */
 	SIM_KEY_PATTERN, /* a pattern region instead of the arena */
+	SIM_KEY_WINDOWS, /* no remote rights: what windows are bound to */
 	SIM_KEY_COUNT,
 };
 
@@ -70,6 +72,7 @@ struct sim_qp {
 	struct cq send_cq;
 	struct cq recv_cq;
 	struct ah ah; /* UD: to the peer */
+	struct mw mw; /* see end.window */
 	struct sim_connection connection;
 	struct oracle_end end;
 	struct sim_receive *ring;

@@ -13,8 +13,7 @@ struct sim_chunk {
 	_Alignas(8) uint8_t bytes[CHUNK_BYTES];
 };
 
-/* Memory that lives as long as the simulation. */
-static void *keep(struct sim *sim, size_t bytes)
+void *sim_keep(struct sim *sim, size_t bytes)
 {
 	struct sim_chunk *chunk = sim->chunks;
 	void *memory;
@@ -57,7 +56,7 @@ static struct span must_allocate(struct sim *sim, struct sim_host *host, uint32_
 static struct span *allocate_pieces(struct sim *sim, struct sim_host *host, uint32_t bytes,
 				    uint32_t count, uint32_t align)
 {
-	struct span *pieces = keep(sim, count * sizeof(*pieces));
+	struct span *pieces = sim_keep(sim, count * sizeof(*pieces));
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t rest = count - i - 1;
@@ -92,7 +91,8 @@ static bool is_atomic(uint8_t opcode)
 static bool has_remote(uint8_t opcode)
 {
 	return is_atomic(opcode) || opcode == RNIC_WR_RDMA_READ || opcode == RNIC_WR_RDMA_WRITE ||
-	       opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
+	       opcode == RNIC_WR_RDMA_WRITE_WITH_IMM || opcode == RNIC_WR_FLUSH ||
+	       opcode == RNIC_WR_ATOMIC_WRITE;
 }
 
 static bool remote_key_grants(const struct sim_post *post)
@@ -102,7 +102,7 @@ static bool remote_key_grants(const struct sim_post *post)
 	case SIM_KEY_PATTERN:
 		return true;
 	case SIM_KEY_NO_ATOMIC:
-		return !is_atomic(post->opcode);
+		return !is_atomic(post->opcode) && post->opcode != RNIC_WR_FLUSH;
 	case SIM_KEY_READ_ONLY:
 		return post->opcode == RNIC_WR_RDMA_READ;
 	default:
@@ -123,15 +123,15 @@ static uint32_t legal_statuses(const struct sim_post *post, uint8_t type)
 {
 	uint32_t legal = 0;
 
-	if (post->bytes == 0)
+	if (post->bytes == 0 && post->opcode != RNIC_WR_FLUSH)
 		return STATUS_BIT(RNIC_WC_SUCCESS);
-	if (!post->inlined && !local_key_grants(post))
+	if (post->bytes > 0 && !post->inlined && !local_key_grants(post))
 		return STATUS_BIT(RNIC_WC_LOC_PROT_ERR);
 	if (type != RNIC_QP_TYPE_RC)
 		return STATUS_BIT(RNIC_WC_SUCCESS); /* what the peer refuses is dropped there */
 	if (has_remote(post->opcode) && (post->beyond_end || !remote_key_grants(post)))
 		legal |= STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
-	if (is_atomic(post->opcode) && post->misaligned)
+	if ((is_atomic(post->opcode) || post->opcode == RNIC_WR_ATOMIC_WRITE) && post->misaligned)
 		legal |= STATUS_BIT(RNIC_WC_REM_INV_REQ_ERR);
 	return legal != 0 ? legal : STATUS_BIT(RNIC_WC_SUCCESS);
 }
@@ -159,11 +159,11 @@ static void model_local(struct sim *sim, struct sim_qp *qp, const struct sim_pos
 	uint32_t count = post->sges != 0 ? post->sges : 1;
 
 	if (post->pattern) {
-		model->pieces = keep(sim, sizeof(*model->pieces));
+		model->pieces = sim_keep(sim, sizeof(*model->pieces));
 		model->pieces[0] = (struct span){0, post->bytes};
 		model->piece_count = 1;
 	} else if (post->inlined) {
-		uint8_t *bytes = keep(sim, post->bytes);
+		uint8_t *bytes = sim_keep(sim, post->bytes);
 
 		for (uint32_t i = 0; i < post->bytes; i++)
 			bytes[i] = (uint8_t)prng_next(&sim->prng);
@@ -182,10 +182,11 @@ static void model_remote(struct sim *sim, struct sim_qp *qp, const struct sim_po
 		model->remote = (struct span){0, post->bytes};
 	else if (is_atomic(post->opcode))
 		model->remote = qp->end.atomic_word;
-	else if (post->hot)
+	else if (post->hot || post->opcode == RNIC_WR_FLUSH)
 		model->remote = qp->end.hot;
-	else if (has_remote(post->opcode))
-		model->remote = must_allocate(sim, qp->peer->host, post->bytes, 1);
+	else if (has_remote(post->opcode) && !model->is_window_access)
+		model->remote = must_allocate(sim, qp->peer->host, post->bytes,
+					      post->opcode == RNIC_WR_ATOMIC_WRITE ? 8 : 1);
 }
 
 static uint8_t flags_of(const struct sim_post *post, bool signal_all)
@@ -199,11 +200,23 @@ static uint8_t flags_of(const struct sim_post *post, bool signal_all)
 static uint64_t remote_address(const struct sim_qp *qp, const struct sim_post *post,
 			       const struct model_work *model)
 {
-	const struct mr *mr = &qp->peer->host->mrs[post->remote_key];
+	const struct mr *mr =
+		&qp->peer->host->mrs[post->window ? SIM_KEY_WINDOWS : post->remote_key];
 
 	if (post->beyond_end)
 		return mr->iova + mr->length - model->bytes + 1;
 	return mr->iova + model->remote.offset + (post->misaligned ? 4 : 0);
+}
+
+static bool has_window(const struct sim_post *post)
+{
+	return post->window || post->opcode == RNIC_WR_SEND_WITH_INVALIDATE;
+}
+
+static void set_flush(const struct sim_qp *qp, struct work *work)
+{
+	work->flush.length = qp->end.hot.length;
+	work->flush.type = RNIC_FLUSH_GLOBAL;
 }
 
 uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
@@ -217,8 +230,10 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 
 	if (qp->is_dead || send_queue_space(&qp->qp->send_queue) == 0)
 		return SIM_REFUSED;
-	if (is_atomic(post.opcode))
+	if (is_atomic(post.opcode) || post.opcode == RNIC_WR_ATOMIC_WRITE)
 		post.bytes = 8;
+	if (post.opcode == RNIC_WR_FLUSH)
+		post.bytes = 0;
 	if (post.hot)
 		post.bytes = qp->end.hot.length;
 	if (post.pattern)
@@ -228,10 +243,14 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	model->bytes = post.bytes;
 	model->is_hot = post.hot;
 	model->is_pattern = post.pattern;
-	model->flags = flags_of(&post, qp->connection.signal_all);
 	model->legal = legal_statuses(&post, qp->connection.type);
-	is_right = (model->legal & STATUS_BIT(RNIC_WC_SUCCESS)) != 0;
 	model->immediate = (uint32_t)prng_next(&sim->prng);
+	if (has_window(&post) && !sim_window_access(qp, &post, model)) {
+		qp->end.work_count--;
+		return SIM_REFUSED;
+	}
+	model->flags = flags_of(&post, qp->connection.signal_all);
+	is_right = (model->legal & STATUS_BIT(RNIC_WC_SUCCESS)) != 0;
 	model_local(sim, qp, &post, model);
 	model_remote(sim, qp, &post, model);
 	if (is_atomic(post.opcode))
@@ -243,8 +262,11 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	work.length = post.bytes;
 	work.flags = model->flags;
 	work.sge_count = model->piece_count;
-	work.rkey = qp->peer->host->mrs[post.remote_key].key;
+	work.rkey = post.window ? qp->peer->end.window.key
+				: qp->peer->host->mrs[post.remote_key].key;
 	work.remote_address = remote_address(qp, &post, model);
+	if (post.opcode == RNIC_WR_FLUSH)
+		set_flush(qp, &work);
 	if (qp->connection.type == RNIC_QP_TYPE_UD) {
 		work.datagram.ah = &qp->ah;
 		work.datagram.remote_qpn = qp->peer->qp->qpn;
@@ -275,7 +297,7 @@ uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post
 		sim_may_fail(qp->peer, RNIC_WC_REM_OP_ERR);
 	}
 	if (post->pattern) {
-		model->pieces = keep(sim, sizeof(*model->pieces));
+		model->pieces = sim_keep(sim, sizeof(*model->pieces));
 		model->pieces[0] = (struct span){0, post->bytes};
 	} else {
 		model->pieces = allocate_pieces(

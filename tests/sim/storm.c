@@ -244,7 +244,8 @@ static void post_work(struct storm *storm, struct sim_qp *qp)
 	static const uint8_t opcodes[] = {
 		RNIC_WR_RDMA_WRITE,	     RNIC_WR_RDMA_WRITE_WITH_IMM, RNIC_WR_SEND,
 		RNIC_WR_SEND_WITH_IMM,	     RNIC_WR_RDMA_READ,		  RNIC_WR_RDMA_READ,
-		RNIC_WR_ATOMIC_COMPARE_SWAP, RNIC_WR_ATOMIC_FETCH_ADD,
+		RNIC_WR_ATOMIC_COMPARE_SWAP, RNIC_WR_ATOMIC_FETCH_ADD,	  RNIC_WR_FLUSH,
+		RNIC_WR_ATOMIC_WRITE,
 	};
 	struct sim_post post = {
 		.opcode = opcodes[below(storm, RNIC_COUNT_OF(opcodes))],
@@ -259,7 +260,9 @@ static void post_work(struct storm *storm, struct sim_qp *qp)
 
 	if (is_atomic)
 		post.sges = 1;
-	if (!is_atomic && post.opcode != RNIC_WR_RDMA_READ &&
+	if (post.opcode == RNIC_WR_ATOMIC_WRITE)
+		post.bytes = 8;
+	if (!is_atomic && post.opcode != RNIC_WR_RDMA_READ && post.opcode != RNIC_WR_FLUSH &&
 	    post.bytes <= qp->connection.inline_bytes)
 		post.inlined = one_in(storm, 2);
 	if (post.opcode == RNIC_WR_RDMA_WRITE && one_in(storm, 4)) {
@@ -271,8 +274,41 @@ static void post_work(struct storm *storm, struct sim_qp *qp)
 	if (errs(storm))
 		post.local_key = (enum sim_key)below(storm, SIM_KEY_PATTERN);
 	post.beyond_end = errs(storm);
-	post.misaligned = is_atomic && errs(storm);
+	post.misaligned = (is_atomic || post.opcode == RNIC_WR_ATOMIC_WRITE) && errs(storm);
 	sim_post_with(qp, &post);
+}
+
+/* Something with the window that `qp` has at its peer. */
+static void use_window(struct storm *storm, struct sim_qp *qp)
+{
+	struct sim_post post = {
+		.opcode = one_in(storm, 2) ? RNIC_WR_RDMA_READ : RNIC_WR_RDMA_WRITE,
+		.bytes = 1 + below(storm, 500),
+		.unsignaled = one_in(storm, 3),
+		.window = true,
+	};
+
+	switch (below(storm, 8)) {
+	case 0:
+	case 1:
+		sim_window_open(qp->peer);
+		break;
+	case 2:
+		/* Accesses that come too late end the connection: not in every storm. */
+		if (storm->error_ppm != 0)
+			sim_window_close(qp->peer, one_in(storm, 2));
+		break;
+	case 3:
+		post.opcode = RNIC_WR_SEND_WITH_INVALIDATE;
+		post.window = false;
+		post.bytes = below(storm, storm->bytes_max + 1);
+		sim_post_with(qp, &post);
+		break;
+	default:
+		if (qp->peer->end.window.state == WINDOW_OPEN || errs(storm))
+			sim_post_with(qp, &post);
+		break;
+	}
 }
 
 static bool has_room(const struct storm *storm)
@@ -297,6 +333,7 @@ static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 		uint8_t opcode = qp->peer->end.works[i].opcode;
 
 		messages += opcode == RNIC_WR_SEND || opcode == RNIC_WR_SEND_WITH_IMM ||
+			    opcode == RNIC_WR_SEND_WITH_INVALIDATE ||
 			    opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
 	}
 	while (qp->end.receive_count < messages && has_room(storm))
@@ -345,10 +382,12 @@ static void play(struct storm *storm)
 				qp = qp->peer;
 			if (one_in(storm, 3))
 				post_receive(storm, qp->peer);
-			if (qp->connection.type == RNIC_QP_TYPE_RC)
-				post_work(storm, qp);
-			else
+			if (qp->connection.type != RNIC_QP_TYPE_RC)
 				post_lossy(storm, qp);
+			else if (one_in(storm, 4))
+				use_window(storm, qp);
+			else
+				post_work(storm, qp);
 		}
 		misbehave(storm);
 		restart(storm);
