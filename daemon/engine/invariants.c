@@ -82,6 +82,27 @@ static void check_accounts(const struct qp *qp)
 	assert(requester->in_flight_bytes <= bytes);
 }
 
+/* Messages that take a receive: those that count as started have a packet before the position. */
+static void check_credits(const struct qp *qp)
+{
+	const struct requester *requester = &qp->requester;
+	const struct credits *credits = &requester->credits;
+	uint32_t started = 0;
+
+	for (uint32_t i = qp->send_queue.retired; i != qp->send_queue.next; i++) {
+		const struct work *work = send_queue_at(&qp->send_queue, i);
+		bool is_position = i == requester->work_index;
+
+		if (is_position && work_packet_index(work, requester->psn) == 0)
+			break;
+		started += work_kind(work)->may_solicit;
+		if (is_position)
+			break;
+	}
+	assert(started == credits->started - credits->acknowledged);
+	assert(credits->is_limited || !credits->is_probing);
+}
+
 static void check_timer(const struct qp *qp)
 {
 	const struct retry *retry = &qp->retry;
@@ -93,7 +114,8 @@ static void check_timer(const struct qp *qp)
 		assert(!has_unacknowledged || list_is_linked(&qp->built_node));
 		return;
 	}
-	if (retry->is_rnr_wait)
+	assert(!retry->is_rnr_wait || !retry->is_probe_wait);
+	if (retry->is_rnr_wait || retry->is_probe_wait)
 		assert(timer_is_armed(&retry->timer) && !has_unacknowledged);
 	else if (has_unacknowledged)
 		assert(timer_is_armed(&retry->timer) || qp->attributes.timeout == 0);
@@ -108,6 +130,7 @@ void qp_check_invariants(const struct qp *qp)
 		check_sequence(qp);
 		check_spans(qp);
 		check_accounts(qp);
+		check_credits(qp);
 		check_timer(qp);
 	} else {
 		assert(!timer_is_armed(&qp->retry.timer));

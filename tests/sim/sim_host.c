@@ -2,6 +2,7 @@
 #include "sim_host.h"
 
 #include "base/bits.h"
+#include "engine/invariants.h"
 #include "wire/icrc.h"
 #include "wire/syndrome.h"
 
@@ -12,6 +13,9 @@
 
 /* Of the BTH: FECN, BECN and reserved bits, which the ICRC masks. */
 #define UNCOVERED_BYTE 4
+
+/* The engine looks through all that it has now and then. */
+#define TURNS_PER_CHECK 16
 
 static bool sink_completion(void *context, struct cq *cq, const struct completion *completion)
 {
@@ -435,6 +439,8 @@ void sim_host_turn(struct sim_host *host)
 	transmit(host);
 	if (engine_next_deadline_ns(&host->engine) <= now_ns)
 		host->is_dirty = true;
+	if (host->turns++ % TURNS_PER_CHECK == 0)
+		engine_check_invariants(&host->engine);
 }
 
 void sim_host_check_counters(struct sim_host *host)

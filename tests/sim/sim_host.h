@@ -121,6 +121,7 @@ struct sim_host {
 	struct pd other_pd;
 	struct mr mrs[SIM_KEY_COUNT];
 	uint32_t batch;		/* packets built, or received, at once */
+	uint32_t turns;
 	bool is_dirty;		/* something was posted since the last turn */
 	sim_sabotage *sabotage; /* NULL: none */
 	struct sim_packet_log log;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/credits.h"
+
+#include "engine/engine.h"
+#include "engine/qp.h"
+#include "engine_fixture.h"
+#include "wire/syndrome.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define CREDITS(code) rnic_syndrome_make(RNIC_SYNDROME_ACK, code)
+
+/* Posts SENDs of one packet; the first has PSN 100. */
+static struct engine_fixture *create(uint32_t sends)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+
+	for (uint32_t i = 0; i < sends; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+	return fixture;
+}
+
+static void test_as_many_leave_as_credits_let(void **state)
+{
+	struct engine_fixture *fixture = create(1);
+
+	(void)state;
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	for (uint32_t i = 0; i < 9; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+	fixture_receive_acknowledge(fixture, 100, CREDITS(3));
+	assert_int_equal(fixture_transmit_all(fixture), 3);
+	/* Of the 4 that have left 2 are acknowledged, and the other 2 use up the credits. */
+	fixture_receive_acknowledge(fixture, 101, CREDITS(2));
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	fixture_receive_acknowledge(fixture, 101, CREDITS(4));
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	/* An older word of less takes nothing back. */
+	fixture_receive_acknowledge(fixture, 101, CREDITS(1));
+	fixture_receive_acknowledge(fixture, 105, CREDITS(8));
+	assert_int_equal(fixture_transmit_all(fixture), 4);
+	fixture_destroy(fixture);
+}
+
+static void test_counters_wrap(void **state)
+{
+	struct engine_fixture *fixture = create(6);
+	struct credits *credits = &fixture->qp->requester.credits;
+
+	(void)state;
+	*credits = (struct credits){
+		.acknowledged = UINT32_MAX - 1,
+		.started = UINT32_MAX - 1,
+		.limit = 1, /* three more */
+		.is_known = true,
+		.is_limited = true,
+	};
+	assert_int_equal(fixture_transmit_all(fixture), 3);
+	fixture_receive_acknowledge(fixture, 102, CREDITS(1));
+	assert_int_equal(credits->acknowledged, 1);
+	assert_int_equal(credits->limit, 2);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	fixture_destroy(fixture);
+}
+
+/* What was sent beyond the limit before it was known goes again within it. */
+static void test_rewind_counts_again(void **state)
+{
+	struct engine_fixture *fixture = create(5);
+
+	(void)state;
+	assert_int_equal(fixture_transmit_all(fixture), 5);
+	fixture_receive_acknowledge(fixture, 100, CREDITS(2));
+	fixture_receive_acknowledge(fixture, 101,
+				    rnic_syndrome_make(RNIC_SYNDROME_NAK,
+						       RNIC_NAK_PSN_SEQUENCE_ERROR));
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	fixture_destroy(fixture);
+}
+
+/* Local operations and WRITEs need no credit, but wait behind what does. */
+static void test_only_receives_count(void **state)
+{
+	struct engine_fixture *fixture = create(1);
+
+	(void)state;
+	fixture_transmit_all(fixture);
+	fixture_receive_acknowledge(fixture, 100, CREDITS(0));
+	for (uint32_t i = 0; i < 4; i++)
+		fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, i, 8);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 4, 8);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE_WITH_IMM, 5, 8);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 6, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 5);
+	fixture_destroy(fixture);
+}
+
+/* A QP that waits for a credit waits for nothing when it is in error or reset. */
+static void test_the_wait_ends_with_the_qp(void **state)
+{
+	static const enum rnic_qp_state states[] = {RNIC_QP_STATE_ERR, RNIC_QP_STATE_RESET};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct engine_fixture *fixture = create(1);
+		const struct rnic_qp_attributes attributes = {.state = (uint8_t)states[i]};
+		char text[80];
+
+		fixture_transmit_all(fixture);
+		fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+		fixture_receive_acknowledge(fixture, 100, CREDITS(0));
+		assert_int_equal(fixture_transmit_all(fixture), 0);
+		assert_true(fixture->qp->retry.is_probe_wait);
+		assert_string_equal(
+			qp_waiting_for(fixture->qp, fixture->now_ns, text, sizeof(text)),
+			"a receive to be posted by the peer (no credit)");
+		assert_int_equal(qp_modify(fixture->qp, &attributes, RNIC_QP_ATTR_STATE), 0);
+		assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
+		fixture_destroy(fixture);
+	}
+}
+
+/* The fixture's sink cannot tell of receives. */
+static void test_no_credits_without_a_ring(void **state)
+{
+	struct engine_fixture *fixture = create(0);
+
+	(void)state;
+	assert_int_equal(credits_syndrome(&fixture->engine, fixture->qp),
+			 CREDITS(RNIC_CREDITS_NOT_CARRIED));
+	fixture_destroy(fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_as_many_leave_as_credits_let),
+		cmocka_unit_test(test_counters_wrap),
+		cmocka_unit_test(test_rewind_counts_again),
+		cmocka_unit_test(test_only_receives_count),
+		cmocka_unit_test(test_the_wait_ends_with_the_qp),
+		cmocka_unit_test(test_no_credits_without_a_ring),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
