@@ -97,6 +97,9 @@ enum {
 	LIMIT_TURN_TRANSMITS = 256,
 	LIMIT_TURN_REQUESTS = 16, /* control requests of one connection */
 
+	/* Datagrams taken over before an address handle goes that they may name. */
+	LIMIT_DESTROY_AH_ENTRIES = 65536,
+
 	/* A connection that has not said HELLO by then is ended: it holds one of LIMIT_SESSIONS. */
 	LIMIT_HELLO_MS = 10000,
 
@@ -115,6 +118,12 @@ enum {
 	LIMIT_SESSION_XRCDS = 256,
 	LIMIT_XRCDS = 4096,
 	LIMIT_AHS = 1 << 20,
+	/* Of memory that it lends; a process may have 65530 mappings (vm.max_map_count). */
+	LIMIT_SESSION_MAPPINGS = 4096,
+	LIMIT_MAPPINGS = 32768,
+	LIMIT_SESSION_MAPPED_MIB = 1 << 20,
+	LIMIT_MAPPED_MIB = 1 << 24,
+	LIMIT_SESSION_MCAST_GROUPS = 32,
 	LIMIT_SESSION_SHARED_MIB = 8192, /* of ring memory, which costs nothing until it is used */
 	LIMIT_SHARED_MIB = 65536,
 };

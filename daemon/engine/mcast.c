@@ -133,6 +133,11 @@ void mcast_detach_all(struct engine *engine, struct qp *qp)
 						       qp_node));
 }
 
+const struct qp *mcast_member_qp(const struct list *node)
+{
+	return list_entry(node, struct mcast_member, group_node)->qp;
+}
+
 void mcast_for_each(struct mcast_group *group,
 		    void (*deliver)(struct qp *qp, const struct rnic_packet *packet),
 		    const struct rnic_packet *packet)

@@ -44,6 +44,9 @@ void mcast_detach_all(struct engine *engine, struct qp *qp);
 /* The group `gid`, or NULL when it has no member. */
 struct mcast_group *mcast_find(const struct engine *engine, const struct rnic_gid *gid);
 
+/* The QP behind a node of mcast_group.members. */
+const struct qp *mcast_member_qp(const struct list *node);
+
 /* Calls `deliver` for each member of `group`, which must not change meanwhile. */
 void mcast_for_each(struct mcast_group *group,
 		    void (*deliver)(struct qp *qp, const struct rnic_packet *packet),

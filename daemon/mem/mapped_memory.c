@@ -24,6 +24,7 @@ struct mapped_file {
 	dev_t device;
 	ino_t inode;
 	uint32_t references;
+	uint64_t offset; /* in the file, of what is mapped */
 	uint8_t *bytes;
 	uint64_t length;
 };
@@ -107,17 +108,21 @@ static const struct client_memory_ops mapped_ops = {
 	.store = mapped_store,
 };
 
-/* Maps the whole file. */
-static int file_open(struct mapped_files *files, int fd, const struct stat *status,
-		     struct mapped_file **out)
+/* Maps the chunks of the file that [offset, offset + bytes) lies in. */
+static int file_open(struct mapped_files *files, int fd, const struct stat *status, uint64_t offset,
+		     uint64_t region_bytes, struct mapped_file **out)
 {
+	const uint64_t start = offset & ~(MAPPED_CHUNK_BYTES - 1);
+	const uint64_t last = (offset + region_bytes - 1) | (MAPPED_CHUNK_BYTES - 1);
+	const uint64_t file_bytes = (uint64_t)status->st_size;
+	const uint64_t length = (last < file_bytes ? last + 1 : file_bytes) - start;
 	struct mapped_file *file = calloc(1, sizeof(*file));
 	void *bytes;
 	int ret;
 
 	if (file == NULL)
 		return -ENOMEM;
-	bytes = mmap(NULL, (size_t)status->st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
 	if (bytes == MAP_FAILED) {
 		ret = errno == ENOMEM ? -ENOMEM : -EPERM;
 		goto free_file;
@@ -126,10 +131,13 @@ static int file_open(struct mapped_files *files, int fd, const struct stat *stat
 		.next = files->first,
 		.device = status->st_dev,
 		.inode = status->st_ino,
+		.offset = start,
 		.bytes = bytes,
-		.length = (uint64_t)status->st_size,
+		.length = length,
 	};
 	files->first = file;
+	files->count++;
+	files->bytes += length;
 	*out = file;
 	return 0;
 
@@ -140,11 +148,12 @@ free_file:
 
 /* The file may have grown since it was mapped, so the mapping must also be long enough. */
 static struct mapped_file *file_find(const struct mapped_files *files, const struct stat *status,
-				     uint64_t length)
+				     uint64_t offset, uint64_t bytes)
 {
 	for (struct mapped_file *file = files->first; file != NULL; file = file->next) {
 		if (file->device == status->st_dev && file->inode == status->st_ino &&
-		    file->length >= length)
+		    offset >= file->offset &&
+		    rnic_range_within(offset - file->offset, bytes, file->length))
 			return file;
 	}
 	return NULL;
@@ -157,6 +166,8 @@ static void file_close(struct mapped_files *files, struct mapped_file *file)
 	while (*link != file)
 		link = &(*link)->next;
 	*link = file->next;
+	files->count--;
+	files->bytes -= file->length;
 	munmap(file->bytes, file->length);
 	free(file);
 }
@@ -188,9 +199,9 @@ int mapped_region_open(struct mapped_region *region, struct mapped_files *files,
 		return -EPERM;
 	if (bytes == 0 || !rnic_range_within(offset, bytes, (uint64_t)status.st_size))
 		return -EINVAL;
-	file = file_find(files, &status, offset + bytes);
+	file = file_find(files, &status, offset, bytes);
 	if (file == NULL) {
-		ret = file_open(files, fd, &status, &file);
+		ret = file_open(files, fd, &status, offset, bytes, &file);
 		if (ret < 0)
 			return ret;
 	}
@@ -199,7 +210,7 @@ int mapped_region_open(struct mapped_region *region, struct mapped_files *files,
 		.region = {.ops = &mapped_ops, .space = files, .bytes = bytes, .direct = true},
 		.files = files,
 		.file = file,
-		.bytes = file->bytes + offset,
+		.bytes = file->bytes + (offset - file->offset),
 	};
 	return 0;
 }

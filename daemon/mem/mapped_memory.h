@@ -3,9 +3,10 @@
  * Client memory that we have mapped: a region of a memfd that the client handed over. Access is a
  * memcpy, and atomics are real ones, also against the client's own instructions.
  *
- * A memfd is mapped whole and once, however many regions lie in it: struct mapped_files, one for
- * each device, finds the mapping by inode. A mapping lives while a region refers to it, which keeps
- * the inode, so that its number cannot come to mean another file.
+ * A memfd is mapped once, however many regions lie in it: struct mapped_files, one for each client,
+ * finds the mapping by inode, and counts what there is for whoever bounds it. A file is mapped
+ * whole up to MAPPED_CHUNK_BYTES, else the chunks that the region lies in. A mapping lives while a
+ * region refers to it, which keeps the inode, so that its number cannot come to mean another file.
  *
  * Invariant: a mapped file cannot shrink under us, so that touching it never raises SIGBUS.
  */
@@ -18,8 +19,12 @@
 
 struct mapped_file;
 
+#define MAPPED_CHUNK_BYTES (UINT64_C(1) << 30)
+
 struct mapped_files {
 	struct mapped_file *first;
+	uint64_t count; /* of mappings */
+	uint64_t bytes; /* of address space that they take */
 };
 
 struct mapped_region {

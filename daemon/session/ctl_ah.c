@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/ctl_handlers.h"
 
+#include "engine/limits.h"
+#include "engine/qp.h"
+#include "session/intake.h"
 #include "session/session.h"
 #include "session/session_set.h"
 
@@ -53,6 +56,21 @@ discharge:
 	return result;
 }
 
+/*
+ * Takes over the datagrams that wait in the client's rings: those that name the handle were posted
+ * while it was there, and copy its path here. A client that has more of them waiting than anybody
+ * needs finds that the rest fail.
+ */
+static void ah_take_waiting(struct session *session)
+{
+	uint32_t budget = LIMIT_DESTROY_AH_ENTRIES;
+	struct session_qp *qp;
+
+	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
+		if (qp->qp->type == RNIC_QP_TYPE_UD)
+			budget -= intake_take_sends(qp, budget);
+}
+
 int ctl_destroy_ah(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
@@ -60,6 +78,7 @@ int ctl_destroy_ah(struct ctl_call *call)
 
 	if (ah == NULL)
 		return ctl_refuse(call, -EINVAL, "no such address handle");
+	ah_take_waiting(call->session);
 	session_free_ah(call->session, ah);
 	return 0;
 }

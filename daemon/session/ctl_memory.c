@@ -2,6 +2,7 @@
 #include "session/ctl_handlers.h"
 
 #include "base/checked.h"
+#include "mem/null_memory.h"
 #include "session/session.h"
 #include "session/session_set.h"
 
@@ -54,9 +55,10 @@ int ctl_dealloc_pd(struct ctl_call *call)
 /* What can be wrong with a registration whatever the memory is. */
 static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr *request)
 {
-	const uint64_t max_bytes = (request->access & RNIC_ACCESS_ON_DEMAND) != 0
-					   ? UINT64_MAX
-					   : call->session->set->facts->device.max_mr_bytes;
+	const uint64_t max_bytes =
+		(request->access & RNIC_ACCESS_ON_DEMAND) != 0 || request->mode == RNIC_MEMORY_NULL
+			? UINT64_MAX
+			: call->session->set->facts->device.max_mr_bytes;
 	uint64_t end;
 
 	if ((request->access & ~(uint32_t)MEMORY_ACCESS_KNOWN) != 0)
@@ -82,8 +84,10 @@ static int memory_open_mapped(struct ctl_call *call, const struct rnic_ctl_regis
 
 	if (call->fd_count != 1)
 		return ctl_refuse(call, -EINVAL, "mapped memory comes with a memfd");
-	result = mapped_region_open(&mr->memory.mapped, &call->session->set->files, call->fds[0],
-				    request->memfd_offset, bytes);
+	result = session_open_mapping(call->session, &mr->memory.mapped, call->fds[0],
+				      request->memfd_offset, bytes);
+	if (result == -ENOSPC)
+		return ctl_refuse(call, result, "no more memory can be mapped for this client");
 	if (result == -EPERM)
 		return ctl_refuse(call, result,
 				  "the descriptor is no memfd that is writable and cannot shrink");
@@ -91,7 +95,6 @@ static int memory_open_mapped(struct ctl_call *call, const struct rnic_ctl_regis
 		return ctl_refuse(call, result, "the memfd cannot be mapped: %s",
 				  strerror(-result));
 	mr->mode = RNIC_MEMORY_MAPPED;
-	mr->mr.region = &mr->memory.mapped.region;
 	return 0;
 }
 
@@ -118,14 +121,33 @@ static int memory_open_remote(struct ctl_call *call, const struct rnic_ctl_regis
 	if (result != 0)
 		return result;
 	mr->mode = session->process.has_process_vm ? RNIC_MEMORY_PROCESS_VM : RNIC_MEMORY_PROC_MEM;
-	mr->mr.region = &mr->memory.remote.region;
 	return 0;
 }
 
-static void memory_close(struct session_mr *mr)
+/* What the engine is to reach the memory by. */
+static struct client_region *memory_region(struct session_mr *mr)
+{
+	switch (mr->mode) {
+	case RNIC_MEMORY_MAPPED:
+		return &mr->memory.mapped.region;
+	case RNIC_MEMORY_NULL:
+		return &mr->memory.null;
+	default:
+		return &mr->memory.remote.region;
+	}
+}
+
+static int memory_open_null(struct session_mr *mr)
+{
+	null_region_init(&mr->memory.null);
+	mr->mode = RNIC_MEMORY_NULL;
+	return 0;
+}
+
+static void memory_close(struct session *session, struct session_mr *mr)
 {
 	if (mr->mode == RNIC_MEMORY_MAPPED)
-		mapped_region_close(&mr->memory.mapped);
+		session_close_mapping(session, &mr->memory.mapped);
 }
 
 /* Opens the memory behind `mr` and fills in what the engine wants to know of it. */
@@ -138,10 +160,13 @@ static int memory_open(struct ctl_call *call, const struct rnic_ctl_register_mr 
 		result = memory_open_mapped(call, request, mr);
 	else if (request->mode == RNIC_MEMORY_REMOTE)
 		result = memory_open_remote(call, request, mr);
+	else if (request->mode == RNIC_MEMORY_NULL)
+		result = memory_open_null(mr);
 	else
 		result = ctl_refuse(call, -EINVAL, "memory mode %u is not defined", request->mode);
 	if (result != 0)
 		return result;
+	mr->mr.region = memory_region(mr);
 	mr->mr.pd = &pd->pd;
 	mr->mr.iova = request->iova;
 	mr->mr.length = request->length;
@@ -171,7 +196,7 @@ static int memory_register(struct ctl_call *call, const struct rnic_ctl_register
 deregister:
 	mr_deregister(session->set->engine, &mr->mr);
 close_memory:
-	memory_close(mr);
+	memory_close(session, mr);
 	return result;
 }
 
@@ -224,12 +249,11 @@ static void memory_replace(struct session *session, struct session_mr *mr,
 	session->registered_bytes -= session_mr_bytes(mr);
 	mr->memory = fresh->memory;
 	mr->mode = fresh->mode;
-	wanted.region = mr->mode == RNIC_MEMORY_MAPPED ? &mr->memory.mapped.region
-						       : &mr->memory.remote.region;
+	wanted.region = memory_region(mr);
 	wanted.user = mr;
 	mr_change(session->set->engine, &mr->mr, &wanted);
 	session->registered_bytes += session_mr_bytes(mr);
-	memory_close(&old);
+	memory_close(session, &old);
 }
 
 /* IBTA 1.4, C10-71: what a window is bound to stays as it is. */

@@ -37,6 +37,9 @@ static const struct {
 	[RESOURCE_AH] = {LIMIT_SESSION_AHS, LIMIT_AHS},
 	[RESOURCE_SRQ] = {RNIC_SESSION_SRQS_MAX, LIMIT_SRQS},
 	[RESOURCE_XRCD] = {LIMIT_SESSION_XRCDS, LIMIT_XRCDS},
+	[RESOURCE_MAPPINGS] = {LIMIT_SESSION_MAPPINGS, LIMIT_MAPPINGS},
+	[RESOURCE_MAPPED_BYTES] = {LIMIT_SESSION_MAPPED_MIB * SESSION_MIB,
+				   LIMIT_MAPPED_MIB *SESSION_MIB},
 	[RESOURCE_SHARED_BYTES] = {LIMIT_SESSION_SHARED_MIB * SESSION_MIB,
 				   LIMIT_SHARED_MIB *SESSION_MIB},
 };
@@ -59,6 +62,40 @@ void session_discharge(struct session *session, enum session_resource resource, 
 	assert(session->usage[resource] >= amount);
 	session->usage[resource] -= amount;
 	session->set->usage[resource] -= amount;
+}
+
+int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
+			 uint64_t offset, uint64_t bytes)
+{
+	const struct mapped_files before = session->files;
+	int result = mapped_region_open(region, &session->files, fd, offset, bytes);
+	uint64_t mappings = session->files.count - before.count;
+	uint64_t mapped_bytes = session->files.bytes - before.bytes;
+
+	if (result != 0)
+		return result;
+	result = session_charge(session, RESOURCE_MAPPINGS, mappings);
+	if (result != 0)
+		goto close_region;
+	result = session_charge(session, RESOURCE_MAPPED_BYTES, mapped_bytes);
+	if (result != 0)
+		goto discharge_mappings;
+	return 0;
+
+discharge_mappings:
+	session_discharge(session, RESOURCE_MAPPINGS, mappings);
+close_region:
+	mapped_region_close(region);
+	return result;
+}
+
+void session_close_mapping(struct session *session, struct mapped_region *region)
+{
+	const struct mapped_files before = session->files;
+
+	mapped_region_close(region);
+	session_discharge(session, RESOURCE_MAPPINGS, before.count - session->files.count);
+	session_discharge(session, RESOURCE_MAPPED_BYTES, before.bytes - session->files.bytes);
 }
 
 struct session *session_create(struct session_set *set, int socket_fd, pid_t pid, uid_t uid)
@@ -295,7 +332,7 @@ void session_free_mr(struct session *session, struct session_mr *mr)
 {
 	mr_deregister(session->set->engine, &mr->mr);
 	if (mr->mode == RNIC_MEMORY_MAPPED)
-		mapped_region_close(&mr->memory.mapped);
+		session_close_mapping(session, &mr->memory.mapped);
 	session->registered_bytes -= session_mr_bytes(mr);
 	handle_table_remove(&session->mrs, mr->handle);
 	session_discharge(session, RESOURCE_MR, 1);

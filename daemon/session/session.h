@@ -54,9 +54,10 @@ struct session_pd {
 struct session_mr {
 	struct mr mr; /* mr.region is that of `memory` */
 	struct rnic_handle handle;
-	uint32_t mode; /* enum rnic_memory_mode of a row; MAPPED names memory.mapped, all others
-			  remote */
+	uint32_t mode; /* enum rnic_memory_mode of a row; MAPPED names memory.mapped, NULL
+			  memory.null, all others remote */
 	union {
+		struct client_region null;
 		struct mapped_region mapped;
 		struct remote_region remote;
 	} memory;
@@ -170,6 +171,8 @@ enum session_resource {
 	RESOURCE_SRQ,
 	RESOURCE_XRCD,
 	RESOURCE_SHARED_BYTES, /* of CQ and queue regions */
+	RESOURCE_MAPPINGS,     /* of memfds */
+	RESOURCE_MAPPED_BYTES,
 	RESOURCE_COUNT,
 };
 
@@ -199,6 +202,7 @@ struct session {
 	bool has_news;		 /* completions that a sleeping poller was not woken for */
 	uint64_t news_ns;	 /* when the first of them was written */
 
+	struct mapped_files files; /* its memfds */
 	bool has_process; /* its own address space can be reached */
 	struct remote_process process;
 	struct handle_table pds;
@@ -238,6 +242,11 @@ void session_destroy(struct session *session);
 int session_charge(struct session *session, enum session_resource resource, uint64_t amount);
 void session_discharge(struct session *session, enum session_resource resource, uint64_t amount);
 
+/* mapped_region_open() in the client's files, charged: also -ENOSPC. */
+int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
+			 uint64_t offset, uint64_t bytes);
+void session_close_mapping(struct session *session, struct mapped_region *region);
+
 /*
  * The client broke the protocol: logs one line (the first time) and marks the session, which is
  * destroyed at the end of the turn. `format` completes "client 3 (program, pid 17) was
@@ -253,7 +262,9 @@ void session_end(struct session *session);
 /* What counts as registered: nothing of a range that may be all of memory. */
 static inline uint64_t session_mr_bytes(const struct session_mr *mr)
 {
-	return (mr->mr.access & RNIC_ACCESS_ON_DEMAND) != 0 ? 0 : mr->mr.length;
+	return (mr->mr.access & RNIC_ACCESS_ON_DEMAND) != 0 || mr->mode == RNIC_MEMORY_NULL
+		       ? 0
+		       : mr->mr.length;
 }
 
 static inline struct rnic_session_region *session_region(const struct session *session)

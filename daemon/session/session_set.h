@@ -15,7 +15,6 @@
 #include "base/list.h"
 #include "ctl/ctl_message.h"
 #include "engine/engine.h"
-#include "mem/mapped_memory.h"
 #include "session/closer.h"
 #include "session/session.h"
 
@@ -44,7 +43,6 @@ bool device_facts_has_gid(const struct device_facts *facts, uint32_t index);
 struct session_set {
 	struct engine *engine;
 	const struct device_facts *facts;
-	struct mapped_files files; /* memfds of clients, mapped */
 	struct closer closer;	   /* for every descriptor that a client sent or may have sent */
 	struct list sessions;
 	struct list intake;    /* struct session_qp.intake_node, in order of service */

@@ -216,6 +216,41 @@ int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 	return 0;
 }
 
+int rnic_alloc_null_mr(struct rnic_pd *pd, struct rnic_mr **allocated)
+{
+	struct rnic_context *context = pd->context;
+	const struct rnic_ctl_register_mr request = {
+		.pd = pd->handle,
+		.access = RNIC_ACCESS_LOCAL_WRITE,
+		.mode = RNIC_MEMORY_NULL,
+		.length = UINT64_MAX,
+	};
+	struct rnic_ctl_register_mr_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_REGISTER_MR,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	struct rnic_mr *mr = malloc(sizeof(*mr));
+	int error;
+
+	if (mr == NULL)
+		return -ENOMEM;
+	error = rnic_link_call(&context->link, &call);
+	if (error != 0) {
+		free(mr);
+		return error;
+	}
+	*mr = (struct rnic_mr){
+		.context = context, .handle = reply.mr, .lkey = reply.lkey, .rkey = reply.rkey};
+	rnic_context_hold(context);
+	*allocated = mr;
+	return 0;
+}
+
 int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t length,
 		  uint64_t iova, uint32_t access)
 {

@@ -114,6 +114,7 @@ static void fill_extended(struct verbs_context *verbs)
 	verbs->alloc_parent_domain = rnic_verbs_alloc_parent_domain;
 	verbs->advise_mr = rnic_verbs_advise_mr;
 	verbs->alloc_dm = rnic_verbs_alloc_dm;
+	verbs->alloc_null_mr = rnic_verbs_alloc_null_mr;
 	verbs->free_dm = rnic_verbs_free_dm;
 	verbs->reg_dm_mr = rnic_verbs_reg_dm_mr;
 }

@@ -20,8 +20,8 @@ static struct rnic_verbs_dm *from_ibv(struct ibv_dm *dm)
 
 static bool may_copy(const struct rnic_verbs_dm *dm, uint64_t offset, size_t length)
 {
-	return ((offset | length) & COPY_ALIGNMENT_MASK) == 0 && offset <= dm->bytes &&
-	       length <= dm->bytes - offset;
+	return ((offset | length) & COPY_ALIGNMENT_MASK) == 0 && offset <= dm->memory->length &&
+	       length <= dm->memory->length - offset;
 }
 
 static int memcpy_to_dm(struct ibv_dm *ibv, uint64_t offset, const void *from, size_t length)
@@ -30,7 +30,7 @@ static int memcpy_to_dm(struct ibv_dm *ibv, uint64_t offset, const void *from, s
 
 	if (!may_copy(dm, offset, length))
 		return rnic_verbs_errno(-EINVAL);
-	memcpy(dm->memory + offset, from, length);
+	memcpy(dm->memory->bytes + offset, from, length);
 	return 0;
 }
 
@@ -40,7 +40,7 @@ static int memcpy_from_dm(void *to, struct ibv_dm *ibv, uint64_t offset, size_t 
 
 	if (!may_copy(dm, offset, length))
 		return rnic_verbs_errno(-EINVAL);
-	memcpy(to, dm->memory + offset, length);
+	memcpy(to, dm->memory->bytes + offset, length);
 	return 0;
 }
 
@@ -55,11 +55,48 @@ static void dm_set_up(struct rnic_verbs_dm *dm, struct ibv_context *context)
 	};
 }
 
+static int memory_create(struct ibv_context *context, size_t length,
+			 struct rnic_verbs_dm_memory **created)
+{
+	struct rnic_verbs_dm_memory *memory = calloc(1, sizeof(*memory));
+	void *bytes;
+	int error;
+
+	if (memory == NULL)
+		return -ENOMEM;
+	error = rnic_verbs_dm_take(context, length);
+	if (error != 0)
+		goto free_memory;
+	error = rnic_alloc(rnic_verbs_native(context), length, &bytes);
+	if (error != 0)
+		goto give_back;
+	memory->native = rnic_verbs_native(context);
+	memory->bytes = bytes;
+	memory->length = length;
+	atomic_init(&memory->references, 1);
+	*created = memory;
+	return 0;
+
+give_back:
+	rnic_verbs_dm_give_back(context, length);
+free_memory:
+	free(memory);
+	return error;
+}
+
+static void memory_release(struct ibv_context *context, struct rnic_verbs_dm_memory *memory)
+{
+	if (atomic_fetch_sub(&memory->references, 1) != 1)
+		return;
+	rnic_free(memory->native, memory->bytes);
+	rnic_verbs_dm_give_back(context, memory->length);
+	free(memory);
+}
+
 struct ibv_dm *rnic_verbs_alloc_dm(struct ibv_context *context,
 				   struct ibv_alloc_dm_attr *attributes)
 {
 	struct rnic_verbs_dm *dm;
-	void *memory;
 	int error;
 
 	if (attributes->comp_mask != 0)
@@ -70,37 +107,24 @@ struct ibv_dm *rnic_verbs_alloc_dm(struct ibv_context *context,
 	dm = calloc(1, sizeof(*dm));
 	if (dm == NULL)
 		return rnic_verbs_null(ENOMEM);
-	error = rnic_verbs_dm_take(context, attributes->length);
-	if (error != 0)
-		goto free_dm;
-	error = rnic_alloc(rnic_verbs_native(context), attributes->length, &memory);
-	if (error != 0)
-		goto give_back;
-	dm->memory = memory;
-	dm->bytes = attributes->length;
+	error = memory_create(context, attributes->length, &dm->memory);
+	if (error != 0) {
+		free(dm);
+		return rnic_verbs_null(-error);
+	}
 	rnic_verbs_export_add(context, &dm->export, RNIC_VERBS_EXPORT_DM, 0);
 	dm_set_up(dm, context);
 	return &dm->dm;
-
-give_back:
-	rnic_verbs_dm_give_back(context, attributes->length);
-free_dm:
-	free(dm);
-	return rnic_verbs_null(-error);
 }
 
 int rnic_verbs_free_dm(struct ibv_dm *ibv)
 {
 	struct rnic_verbs_dm *dm = from_ibv(ibv);
-	int error;
 
-	if (atomic_load(&dm->users) != 0)
+	if (atomic_load(&dm->memory->regions) != 0)
 		return rnic_verbs_errno(-EBUSY);
-	error = rnic_free(rnic_verbs_native(ibv->context), dm->memory);
-	if (error != 0)
-		return rnic_verbs_errno(error);
-	rnic_verbs_dm_give_back(ibv->context, dm->bytes);
 	rnic_verbs_export_remove(ibv->context, &dm->export);
+	memory_release(ibv->context, dm->memory);
 	free(dm);
 	return 0;
 }
@@ -108,42 +132,51 @@ int rnic_verbs_free_dm(struct ibv_dm *ibv)
 struct ibv_mr *rnic_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv, uint64_t offset,
 				    size_t length, unsigned access)
 {
-	struct rnic_verbs_dm *dm = from_ibv(ibv);
+	struct rnic_verbs_dm_memory *memory = from_ibv(ibv)->memory;
 	struct ibv_mr *mr;
 
 	if ((access & IBV_ACCESS_ZERO_BASED) == 0 || ibv->context != pd->context ||
-	    offset > dm->bytes || length > dm->bytes - offset)
+	    offset > memory->length || length > memory->length - offset)
 		return rnic_verbs_null(EINVAL);
-	mr = ibv_reg_mr_iova2(pd, dm->memory + offset, length, 0, access);
+	mr = ibv_reg_mr_iova2(pd, memory->bytes + offset, length, 0, access);
 	if (mr == NULL)
 		return NULL;
 	mr->addr = NULL;
-	rnic_verbs_mr(mr)->dm = dm;
-	atomic_fetch_add(&dm->users, 1);
+	rnic_verbs_mr(mr)->dm = memory;
+	atomic_fetch_add(&memory->references, 1);
+	atomic_fetch_add(&memory->regions, 1);
 	return mr;
+}
+
+void rnic_verbs_dm_region_gone(struct ibv_context *context, struct rnic_verbs_dm_memory *memory)
+{
+	atomic_fetch_sub(&memory->regions, 1);
+	memory_release(context, memory);
 }
 
 struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
 {
 	struct rnic_verbs_export *export =
 		rnic_verbs_export_find(context, RNIC_VERBS_EXPORT_DM, handle);
-	const struct rnic_verbs_dm *source;
 	struct rnic_verbs_dm *dm;
 
 	if (export == NULL)
 		return rnic_verbs_null(EINVAL);
-	source = RNIC_CONTAINER_OF(export, struct rnic_verbs_dm, export);
 	dm = calloc(1, sizeof(*dm));
 	if (dm == NULL)
 		return rnic_verbs_null(ENOMEM);
-	dm->memory = source->memory;
-	dm->bytes = source->bytes;
+	dm->memory = RNIC_CONTAINER_OF(export, struct rnic_verbs_dm, export)->memory;
 	dm->export.handle = handle;
+	atomic_fetch_add(&dm->memory->references, 1);
 	dm_set_up(dm, context);
 	return &dm->dm;
 }
 
-void ibv_unimport_dm(struct ibv_dm *dm)
+/* Its regions go on: they hold the memory themselves. */
+void ibv_unimport_dm(struct ibv_dm *ibv)
 {
-	free(from_ibv(dm));
+	struct rnic_verbs_dm *dm = from_ibv(ibv);
+
+	memory_release(ibv->context, dm->memory);
+	free(dm);
 }

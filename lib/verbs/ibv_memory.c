@@ -6,8 +6,27 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-/* All registrations come here. With ZERO_BASED addresses count from 0, whatever `iova` says. */
+/* Makes `mr`, whose native region is there, known to the program. */
+static void mr_set_up(struct rnic_verbs_mr *mr, struct ibv_pd *pd, void *address, size_t length)
+{
+	rnic_verbs_export_add(pd->context, &mr->export, RNIC_VERBS_EXPORT_MR,
+			      rnic_mr_lkey(mr->native));
+	mr->mr = (struct ibv_mr){
+		.context = pd->context,
+		.pd = pd,
+		.addr = address,
+		.length = length,
+		.handle = mr->export.handle,
+		.lkey = rnic_mr_lkey(mr->native),
+		.rkey = rnic_mr_rkey(mr->native),
+	};
+}
+
+/* Registrations of memory come here. With ZERO_BASED addresses count from 0, whatever `iova` says.
+ */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
 				unsigned access)
 {
@@ -26,18 +45,77 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length,
 	mr->memory = address;
 	mr->iova = iova;
 	mr->access = access;
-	rnic_verbs_export_add(pd->context, &mr->export, RNIC_VERBS_EXPORT_MR,
-			      rnic_mr_lkey(mr->native));
-	mr->mr = (struct ibv_mr){
-		.context = pd->context,
-		.pd = pd,
-		.addr = address,
-		.length = length,
-		.handle = mr->export.handle,
-		.lkey = rnic_mr_lkey(mr->native),
-		.rkey = rnic_mr_rkey(mr->native),
-	};
+	mr_set_up(mr, pd, address, length);
 	return &mr->mr;
+}
+
+struct ibv_mr *rnic_verbs_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct rnic_verbs_mr *mr = calloc(1, sizeof(*mr));
+	int error;
+
+	if (mr == NULL)
+		return rnic_verbs_null(ENOMEM);
+	error = rnic_alloc_null_mr(rnic_verbs_pd(pd)->native, &mr->native);
+	if (error != 0) {
+		free(mr);
+		return rnic_verbs_null(-error);
+	}
+	mr->access = IBV_ACCESS_LOCAL_WRITE;
+	mr_set_up(mr, pd, NULL, SIZE_MAX);
+	return &mr->mr;
+}
+
+/*
+ * Maps `bytes` of the descriptor at `offset`, which begins a page. What cannot be mapped cannot be
+ * registered: there is no device that would reach it otherwise. A file that is shorter would make
+ * the mapping fault.
+ */
+static int map_dmabuf(int fd, uint64_t offset, size_t bytes, unsigned access, void **mapping)
+{
+	const int protection =
+		(access & IBV_ACCESS_LOCAL_WRITE) != 0 ? PROT_READ | PROT_WRITE : PROT_READ;
+	const off_t end = lseek(fd, 0, SEEK_END);
+
+	if (end >= 0 && !rnic_range_within(offset, bytes, (uint64_t)end))
+		return -EINVAL;
+	*mapping = mmap(NULL, bytes, protection, MAP_SHARED, fd, (off_t)offset);
+	if (*mapping == MAP_FAILED)
+		return errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
+	return 0;
+}
+
+/*
+ * A buffer of another device. Where its pages can be mapped they are memory of this process like
+ * any other; where not, for want of pages behind it or of a descriptor at all, the answer is
+ * EOPNOTSUPP, which is what programs that only try look for.
+ */
+struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				 int fd, int access)
+{
+	const uint64_t before = offset & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+	struct ibv_mr *mr;
+	void *mapping;
+	size_t bytes;
+	int error;
+
+	if (fd < 0)
+		return rnic_verbs_null(EOPNOTSUPP);
+	if (length == 0 || __builtin_add_overflow(length, (size_t)before, &bytes))
+		return rnic_verbs_null(EINVAL);
+	error = map_dmabuf(fd, offset - before, bytes, (unsigned)access, &mapping);
+	if (error != 0)
+		return rnic_verbs_null(-error);
+	mr = ibv_reg_mr_iova2(pd, (uint8_t *)mapping + before, length, iova, (unsigned)access);
+	if (mr == NULL) {
+		error = errno == EFAULT ? EOPNOTSUPP : errno;
+		munmap(mapping, bytes);
+		return rnic_verbs_null(error);
+	}
+	rnic_verbs_mr(mr)->mapping = mapping;
+	rnic_verbs_mr(mr)->mapping_bytes = bytes;
+	mr->addr = (void *)(uintptr_t)offset;
+	return mr;
 }
 
 struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
@@ -59,7 +137,9 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	if (mr->dm != NULL)
-		atomic_fetch_sub(&mr->dm->users, 1);
+		rnic_verbs_dm_region_gone(ibv->context, mr->dm);
+	if (mr->mapping != NULL)
+		munmap(mr->mapping, mr->mapping_bytes);
 	rnic_verbs_export_remove(ibv->context, &mr->export);
 	free(mr);
 	return 0;
@@ -71,7 +151,7 @@ static int check_rereg(const struct rnic_verbs_mr *mr, int flags, const struct i
 	if (flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0)
 		return -EINVAL;
 	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 &&
-	    (address == NULL || length == 0 || mr->dm != NULL))
+	    (address == NULL || length == 0 || mr->dm != NULL || mr->mapping != NULL))
 		return -EINVAL;
 	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == NULL || pd->context != mr->mr.context))
 		return -EINVAL;

@@ -79,20 +79,29 @@ struct rnic_verbs_pd {
 	struct rnic_verbs_td *td;     /* of a parent domain, or NULL */
 };
 
+/* What an allocated device memory and its imports share; goes with the last reference. */
+struct rnic_verbs_dm_memory {
+	struct rnic_context *native;
+	uint8_t *bytes;
+	size_t length;
+	atomic_uint references; /* of the handles and the regions */
+	atomic_uint regions;
+};
+
 struct rnic_verbs_dm {
 	struct ibv_dm dm;
-	uint8_t *memory;
-	size_t bytes;
+	struct rnic_verbs_dm_memory *memory;
 	struct rnic_verbs_export export;
-	atomic_uint users; /* regions of it */
 };
 
 struct rnic_verbs_mr {
 	struct ibv_mr mr;
 	struct rnic_mr *native;
 	struct rnic_verbs_export export;
-	struct rnic_verbs_dm *dm; /* that the region lies in, or NULL */
-	uint8_t *memory;	  /* its first byte */
+	struct rnic_verbs_dm_memory *dm; /* that the region lies in, or NULL */
+	void *mapping;			 /* of a descriptor that was registered, or NULL */
+	size_t mapping_bytes;
+	uint8_t *memory; /* its first byte */
 	uint64_t iova;
 	uint32_t access;
 };
@@ -244,6 +253,8 @@ struct ibv_pd *rnic_verbs_alloc_parent_domain(struct ibv_context *context,
 struct ibv_dm *rnic_verbs_alloc_dm(struct ibv_context *context,
 				   struct ibv_alloc_dm_attr *attributes);
 int rnic_verbs_free_dm(struct ibv_dm *dm);
+struct ibv_mr *rnic_verbs_alloc_null_mr(struct ibv_pd *pd);
+void rnic_verbs_dm_region_gone(struct ibv_context *context, struct rnic_verbs_dm_memory *memory);
 struct ibv_mr *rnic_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
 				    size_t length, unsigned access);
 struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,

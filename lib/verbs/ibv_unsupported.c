@@ -28,9 +28,6 @@ RNIC_API struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer
 
 /* ---- exported functions ---- */
 
-REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
-						   size_t length, uint64_t iova, int fd,
-						   int access))
 REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd,
 					       struct ibv_mr_init_attr *attributes))
 REFUSES_WITH_NULL(struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context,

@@ -163,12 +163,13 @@ enum rnic_memory_mode {
 	RNIC_MEMORY_REMOTE = 2,	    /* any memory of the client */
 	RNIC_MEMORY_PROC_MEM = 3,   /* in rows: remote, by /proc/self/mem */
 	RNIC_MEMORY_PROCESS_VM = 4, /* in rows: remote, by process_vm_readv and process_vm_writev */
+	RNIC_MEMORY_NULL = 5,	    /* none: reads are zero, writes are gone */
 };
 
 struct rnic_ctl_register_mr {
 	struct rnic_handle pd;
 	uint32_t access; /* enum rnic_access */
-	uint32_t mode;	 /* RNIC_MEMORY_MAPPED or RNIC_MEMORY_REMOTE */
+	uint32_t mode;	 /* RNIC_MEMORY_MAPPED, RNIC_MEMORY_REMOTE or RNIC_MEMORY_NULL */
 	uint64_t address;
 	uint64_t length;
 	uint64_t iova;
@@ -427,7 +428,7 @@ struct rnic_show_mr {
 	uint32_t access;
 	uint64_t iova;
 	uint64_t length;
-	uint32_t mode; /* enum rnic_memory_mode, of the three that a region can have */
+	uint32_t mode; /* enum rnic_memory_mode, of those that a region can have */
 	uint32_t reserved;
 };
 

@@ -459,27 +459,6 @@ static void test_replies_not_taken(void **state)
 	expect_unharmed();
 }
 
-static void test_quotas(void **state)
-{
-	static const uint16_t operations[] = {RNIC_CTL_ALLOC_PD, RNIC_CTL_CREATE_CHANNEL};
-
-	(void)state;
-	for (unsigned i = 0; i < COUNT_OF(operations); i++) {
-		struct hostile_client client;
-		struct hostile_reply reply;
-		uint32_t made = 0;
-
-		hostile_client_open(&client, &rnicd, 1);
-		do {
-			assert_true(hostile_call(client.fd, operations[i], NULL, 0, &reply));
-			assert_true(made++ < 100000);
-		} while (reply.header.status == 0);
-		assert_int_equal(reply.header.status, -ENOSPC);
-		hostile_client_close(&client);
-		expect_unharmed();
-	}
-}
-
 static void test_oversized_wishes(void **state)
 {
 	struct hostile_client client;
@@ -728,7 +707,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_other_users_see_no_keys),
 		cmocka_unit_test(test_other_users_are_not_reached_by_number),
 		cmocka_unit_test(test_replies_not_taken),
-		cmocka_unit_test(test_quotas),
 		cmocka_unit_test(test_oversized_wishes),
 		cmocka_unit_test(test_wrong_structure_disconnects),
 		cmocka_unit_test(test_doorbells_for_nobody_are_ignored),

@@ -37,10 +37,9 @@ static const char *qp_state_name(uint32_t value)
 static const char *memory_mode_name(uint32_t value)
 {
 	static const char *const names[] = {
-		[RNIC_MEMORY_MAPPED] = "mapped",
-		[RNIC_MEMORY_REMOTE] = "remote",
-		[RNIC_MEMORY_PROC_MEM] = "proc_mem",
-		[RNIC_MEMORY_PROCESS_VM] = "process_vm",
+		[RNIC_MEMORY_MAPPED] = "mapped",     [RNIC_MEMORY_REMOTE] = "remote",
+		[RNIC_MEMORY_PROC_MEM] = "proc_mem", [RNIC_MEMORY_PROCESS_VM] = "process_vm",
+		[RNIC_MEMORY_NULL] = "null",
 	};
 	return name_of(names, COUNT(names), value);
 }

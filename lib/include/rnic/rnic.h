@@ -149,6 +149,12 @@ RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint6
 			 uint32_t access, struct rnic_mr **mr);
 
 /*
+ * A region of all addresses behind which there is no memory: what is read from it is zero, and what
+ * is written to it is gone. For local use only. -ENOSPC: too many regions.
+ */
+RNIC_API int rnic_alloc_null_mr(struct rnic_pd *pd, struct rnic_mr **mr);
+
+/*
  * Makes the region what rnic_reg_mr() with these arguments would make, at once and without a change
  * of its keys. On failure it is as it was; errors as above. -EINVAL: `pd` is of another context.
  * -EBUSY: a memory window is bound to it.

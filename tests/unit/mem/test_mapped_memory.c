@@ -181,9 +181,40 @@ static void atomics_change_the_word(void **state)
 	close(fd);
 }
 
+/* Of a file without bounds only what its regions need is mapped, and it is counted. */
+static void a_long_file_is_mapped_in_part(void **state)
+{
+	const uint64_t gib = UINT64_C(1) << 30;
+	struct mapped_files files = {0};
+	struct mapped_region first, second, third;
+	int fd = memfd_create("long", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, (off_t)(1024 * gib + 4096)), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(mapped_region_open(&first, &files, fd, 5 * gib + 4096, 4096), 0);
+	assert_int_equal(files.count, 1);
+	assert_int_equal(files.bytes, gib);
+	assert_int_equal(mapped_region_open(&second, &files, fd, 5 * gib, gib), 0);
+	assert_int_equal(files.count, 1);
+	assert_ptr_equal(second.bytes + 4096, first.bytes);
+	/* Across a border, and the short end of the file. */
+	assert_int_equal(mapped_region_open(&third, &files, fd, 1024 * gib - 1, 4097), 0);
+	assert_int_equal(files.count, 2);
+	assert_int_equal(files.bytes, 2 * gib + 4096);
+	third.bytes[4096] = 1;
+	mapped_region_close(&third);
+	mapped_region_close(&first);
+	assert_int_equal(files.bytes, gib);
+	mapped_region_close(&second);
+	assert_int_equal(files.count + files.bytes, 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_long_file_is_mapped_in_part),
 		cmocka_unit_test(bytes_are_read_and_written_in_place),
 		cmocka_unit_test(what_cannot_be_trusted_is_refused),
 		cmocka_unit_test(huge_pages_are_refused),

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Clients that want all there is: each kind of thing ends in a refusal, and what a client had is
+ * free again when it is gone.
+ *
+ * usage: hostile_quotas RNICD
+ */
+#include "hostile_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define ADDRESS		"127.0.77.2"
+
+static const char *program;
+static struct hostile_daemon rnicd;
+
+static int start(void **state)
+{
+	(void)state;
+	hostile_daemon_start(&rnicd, program, ADDRESS);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	hostile_daemon_stop(&rnicd);
+	return 0;
+}
+
+static void test_quotas(void **state)
+{
+	static const uint16_t operations[] = {RNIC_CTL_ALLOC_PD, RNIC_CTL_CREATE_CHANNEL};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(operations); i++) {
+		struct hostile_client client;
+		struct hostile_reply reply;
+		uint32_t made = 0;
+
+		hostile_client_open(&client, &rnicd, 1);
+		do {
+			assert_true(hostile_call(client.fd, operations[i], NULL, 0, &reply));
+			assert_true(made++ < 100000);
+		} while (reply.header.status == 0);
+		assert_int_equal(reply.header.status, -ENOSPC);
+		hostile_client_close(&client);
+		hostile_expect_owned(&rnicd, 0, 0);
+	}
+}
+
+/* A memfd that may be mapped. */
+static int make_sealed_memfd(size_t bytes)
+{
+	int fd = memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	return fd;
+}
+
+/* Registers all of a memfd; the status of the reply. */
+static int register_memfd(const struct hostile_client *client, size_t bytes)
+{
+	const struct {
+		struct rnic_ctl_header header;
+		struct rnic_ctl_register_mr request;
+	} message = {
+		.header = {.magic = RNIC_CTL_MAGIC,
+			   .version = 1,
+			   .operation = RNIC_CTL_REGISTER_MR,
+			   .bytes = sizeof(message)},
+		.request = {.pd = client->pd,
+			    .access = 1,
+			    .mode = RNIC_MEMORY_MAPPED,
+			    .length = bytes},
+	};
+	int memfd = make_sealed_memfd(bytes);
+	struct hostile_reply reply;
+
+	assert_true(hostile_send(client->fd, &message, sizeof(message), &memfd, 1));
+	close(memfd);
+	assert_true(hostile_receive(client->fd, &reply));
+	return reply.header.status;
+}
+
+/* Neither many memfds nor long ones take all of the daemon's address space. */
+static void test_mapped_memory_is_bounded(void **state)
+{
+	static const size_t lengths[] = {4096, (size_t)1 << 38};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(lengths); i++) {
+		struct hostile_client client;
+		uint32_t made = 0;
+		int status;
+
+		hostile_client_open(&client, &rnicd, 2);
+		while ((status = register_memfd(&client, lengths[i])) == 0)
+			assert_true(++made < 10000);
+		assert_int_equal(status, -ENOSPC);
+		assert_true(made > 0);
+		hostile_client_close(&client);
+		hostile_expect_owned(&rnicd, 0, 0);
+	}
+}
+
+static void test_multicast_groups_are_bounded(void **state)
+{
+	struct rnic_ctl_mcast request = {.group.bytes = {[10] = 0xff, [11] = 0xff, [12] = 239}};
+	struct rnic_ctl_create_qp wanted = {.type = RNIC_QP_TYPE_UD, .capacities = {1, 1, 1, 1, 0}};
+	struct rnic_ctl_create_qp_reply made;
+	struct hostile_client client;
+	struct hostile_reply reply;
+	uint32_t groups = 0;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 4);
+	wanted.pd = client.pd;
+	wanted.send_cq = wanted.recv_cq = client.cq;
+	hostile_must(client.fd, RNIC_CTL_CREATE_QP, &wanted, sizeof(wanted), &reply);
+	close(reply.fds[0]);
+	memcpy(&made, reply.payload, sizeof(made));
+	request.qp = made.qp;
+	do {
+		request.group.bytes[15] = (uint8_t)++groups;
+		assert_true(hostile_call(client.fd, RNIC_CTL_ATTACH_MCAST, &request,
+					 sizeof(request), &reply));
+	} while (reply.header.status == 0);
+	assert_int_equal(reply.header.status, -ENOSPC);
+	/* Half of what the device has: enough is left for others. */
+	assert_int_equal(groups, 33);
+	hostile_client_close(&client);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quotas),
+		cmocka_unit_test(test_mapped_memory_is_bounded),
+		cmocka_unit_test(test_multicast_groups_are_bounded),
+	};
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: hostile_quotas RNICD\n");
+		return 2;
+	}
+	program = argv[1];
+	return cmocka_run_group_tests(tests, start, stop);
+}
