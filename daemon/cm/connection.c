@@ -278,9 +278,13 @@ int connection_keep_private(struct cm_connection *connection, const uint8_t *dat
 
 uint64_t connection_linger_ns(const struct cm_connection *connection)
 {
+	uint64_t try_ns = connection_timeout_ns(connection->response_timeout) +
+			  connection_timeout_ns(connection->ack_timeout);
+
+	if (connection->has_asked_for_time)
+		try_ns += connection_timeout_ns(CONNECTION_SERVICE_TIMEOUT);
 	/* Two of the peer's tries, so that one may be lost. */
-	return 2 * (connection_timeout_ns(connection->response_timeout) +
-		    connection_timeout_ns(connection->ack_timeout));
+	return 2 * try_ns;
 }
 
 void connection_say_timeout(const struct cm_connection *connection)

@@ -21,6 +21,9 @@
 #include "cm/peer_table.h"
 #include "mad/cm_message.h"
 
+/* What an MRA asks for: 17 s for our holder to think, and again each time that it is asked for. */
+#define CONNECTION_SERVICE_TIMEOUT 22
+
 enum connection_state {
 	STATE_REQ_SENT,	    /* active: waits for REP */
 	STATE_REP_RECEIVED, /* active: waits for its holder */
@@ -29,7 +32,7 @@ enum connection_state {
 	STATE_ESTABLISHED,
 	STATE_DREQ_SENT,     /* waits for DREP */
 	STATE_TIMEWAIT,	     /* waits until old packets have died */
-	STATE_REJECTED,	     /* has refused, and stays to say it again */
+	STATE_REJECTED,	     /* has refused or was refused, and stays to recognise copies */
 	STATE_SIDR_SENT,     /* active: waits for SIDR_REP */
 	STATE_SIDR_RECEIVED, /* passive: waits for its holder */
 	STATE_SIDR_ANSWERED, /* passive: stays to say it again */
@@ -87,6 +90,7 @@ struct cm_connection {
 	bool is_datagram;
 	bool is_established;	    /* at some time */
 	bool must_tell_established; /* the holder, before anything else */
+	bool has_asked_for_time;    /* has sent an MRA */
 	bool is_extended;	    /* by an MRA, since the message was last sent */
 	uint16_t port_space;
 	uint16_t local_port;

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 static void count(struct cm_connection *connection, enum cm_counter counter)
 {
@@ -55,6 +56,7 @@ static int repeat(struct cm_connection *connection, enum rnic_cm_kind kind)
 int action_think(struct cm_connection *connection, const struct connection_input *input)
 {
 	(void)input;
+	connection->has_asked_for_time = true;
 	return repeat(connection, RNIC_CM_MRA);
 }
 
@@ -117,6 +119,20 @@ int action_extend(struct cm_connection *connection, const struct connection_inpu
 	return 0;
 }
 
+/*
+ * The peer takes back what it asked. Copies of its REQ may still be under way, and must not look
+ * like another one: they meet a refusal.
+ */
+static void remember_refused(struct cm_connection *connection)
+{
+	connection_answered(connection);
+	connection->subject = RNIC_CM_ABOUT_REQ;
+	connection->reason = RNIC_CM_REJECT_INVALID_COMM_ID;
+	memset(connection->private_data, 0, sizeof(connection->private_data));
+	connection_enter(connection, STATE_REJECTED);
+	connection_arm(connection, connection_linger_ns(connection));
+}
+
 int action_refused(struct cm_connection *connection, const struct connection_input *input)
 {
 	const struct rnic_cm_rej *rej = &input->message->rej;
@@ -129,7 +145,10 @@ int action_refused(struct cm_connection *connection, const struct connection_inp
 
 	count(connection, CM_COUNTER_REJECTS_RECEIVED);
 	connection_tell(connection, &event);
-	connection_end(connection);
+	if (connection->is_active)
+		connection_end(connection);
+	else
+		remember_refused(connection);
 	return 0;
 }
 

@@ -12,9 +12,6 @@
 #define LID_PERMISSIVE	  0xffff
 #define DEFAULT_HOP_LIMIT 64
 
-/* How long a holder may think about a request: 17 s, and again for each time it is asked for. */
-#define MRA_SERVICE_TIMEOUT 22
-
 static uint8_t hop_limit(const struct cm_connection *connection)
 {
 	return connection->path.hop_limit == 0 ? DEFAULT_HOP_LIMIT : connection->path.hop_limit;
@@ -130,7 +127,7 @@ void connection_compose(const struct cm_connection *connection, enum rnic_cm_kin
 			.local_comm_id = comm_id,
 			.remote_comm_id = peer_comm_id,
 			.message = connection->is_active ? RNIC_CM_ABOUT_REP : RNIC_CM_ABOUT_REQ,
-			.service_timeout = MRA_SERVICE_TIMEOUT,
+			.service_timeout = CONNECTION_SERVICE_TIMEOUT,
 		};
 		break;
 	case RNIC_CM_REJ:

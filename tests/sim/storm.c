@@ -9,20 +9,17 @@
  * A seed that fails is named with what was wrong and its last packets, and the status is 1.
  */
 #include "sim.h"
+#include "storm_main.h"
 
 #include "base/bits.h"
 
-#include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CONNECTIONS_MAX 4
 #define RUN_BUDGET_NS	(120 * SIM_S)
-#define TRACE_LINES	40
 
 /* One random program while it runs. */
 struct storm {
@@ -38,17 +35,14 @@ struct storm {
 	bool may_restart; /* hosts do, now and then */
 };
 
-struct totals {
-	uint64_t seeds;
+static struct {
 	uint64_t works;
 	uint64_t failed_works;
 	uint64_t retries_exceeded;
 	uint64_t packets;
 	uint64_t lost;
 	uint64_t virtual_ns;
-};
-
-static volatile uint64_t current_seed;
+} totals;
 
 static uint32_t below(struct storm *storm, uint32_t bound)
 {
@@ -183,8 +177,7 @@ static struct storm storm_begin(uint64_t seed, FILE *trace)
 	storm.sim = sim_create(.hosts = one_in(&storm, 4) ? 3 : 2, .seed = seed,
 			       .delay_ns = 1000 + below(&storm, 100000),
 			       .batch = 1 + below(&storm, SIM_BATCH),
-			       .has_no_credits = one_in(&storm, 3),
-			       .has_ecn = one_in(&storm, 3),
+			       .has_no_credits = one_in(&storm, 3), .has_ecn = one_in(&storm, 3),
 			       .is_direct = one_in(&storm, 2), .trace = trace);
 	storm.may_restart = one_in(&storm, 8);
 	storm.bytes_max = sizes[below(&storm, RNIC_COUNT_OF(sizes))];
@@ -416,149 +409,60 @@ static void live_again(struct storm *storm)
 		if (is_silent)
 			sim_reconnect(qp);
 		else
-			sim_recreate(qp, qp->connection.type == RNIC_QP_TYPE_RC &&
-						 one_in(storm, 2));
+			sim_recreate(qp,
+				     qp->connection.type == RNIC_QP_TYPE_RC && one_in(storm, 2));
 	}
 	allow_losses(storm);
 	play(storm);
 }
 
-static void count(struct storm *storm, struct totals *totals)
+static void count(struct storm *storm)
 {
 	for (uint32_t i = 0; i < storm->sim->qp_count; i++) {
 		const struct oracle_end *end = &storm->sim->qps[i]->end;
 
-		totals->works += end->work_count;
+		totals.works += end->work_count;
 		for (uint32_t work = 0; work < end->work_count; work++) {
 			uint8_t status = end->works[work].status;
 
-			totals->failed_works += status != RNIC_WC_SUCCESS;
-			totals->retries_exceeded += status == RNIC_WC_RETRY_EXC_ERR;
+			totals.failed_works += status != RNIC_WC_SUCCESS;
+			totals.retries_exceeded += status == RNIC_WC_RETRY_EXC_ERR;
 		}
 	}
-	totals->seeds++;
-	totals->packets += storm->sim->net.counters.sent;
-	totals->lost += storm->sim->net.counters.lost;
-	totals->virtual_ns += storm->sim->net.now_ns;
+	totals.packets += storm->sim->net.counters.sent;
+	totals.lost += storm->sim->net.counters.lost;
+	totals.virtual_ns += storm->sim->net.now_ns;
 }
 
 /* Runs one seed; NULL, or what was wrong. */
-static const char *storm_run(uint64_t seed, FILE *trace, struct totals *totals)
+static const char *storm_run(uint64_t seed, FILE *trace)
 {
 	struct storm storm;
 
-	current_seed = seed;
 	storm = storm_begin(seed, trace);
 	play(&storm);
 	if (!storm.is_memory_gone && one_in(&storm, 4) && has_room(&storm))
 		live_again(&storm);
-	count(&storm, totals);
+	count(&storm);
 	return sim_finish(storm.sim);
 }
 
-static void print_tail(FILE *trace)
+static void print_totals(void)
 {
-	static char lines[TRACE_LINES][256];
-	uint64_t count_read = 0;
-
-	rewind(trace);
-	while (fgets(lines[count_read % TRACE_LINES], sizeof(lines[0]), trace) != NULL)
-		count_read++;
-	for (uint64_t i = count_read < TRACE_LINES ? 0 : count_read - TRACE_LINES; i < count_read;
-	     i++)
-		fputs(lines[i % TRACE_LINES], stdout);
-}
-
-/* The same seed again, for the sake of its last packets. */
-static void explain(uint64_t seed)
-{
-	struct totals ignored = {0};
-	FILE *trace = tmpfile();
-
-	if (trace == NULL)
-		return;
-	storm_run(seed, trace, &ignored);
-	print_tail(trace);
-	fclose(trace);
-}
-
-/* An assertion of the engine: the seed is what is needed to see it again. */
-static void on_abort(int number)
-{
-	char text[64];
-	int length =
-		snprintf(text, sizeof(text), "storm: aborted in seed %" PRIu64 "\n", current_seed);
-
-	(void)number;
-	if (write(STDOUT_FILENO, text, (size_t)length) < 0)
-		_exit(1);
-}
-
-static uint64_t default_count(void)
-{
-	const char *text = getenv("RNIC_STORM_SEEDS");
-
-	return text != NULL ? strtoull(text, NULL, 0) : 1000;
-}
-
-static int run_many(uint64_t start, uint64_t seeds, FILE *trace)
-{
-	struct totals totals = {0};
-	uint64_t failures = 0;
-
-	for (uint64_t seed = start; seed < start + seeds && failures < 10; seed++) {
-		const char *failure = storm_run(seed, trace, &totals);
-
-		if (failure == NULL)
-			continue;
-		failures++;
-		printf("storm: seed %" PRIu64 " FAILED: %s\n", seed, failure);
-		if (failures == 1 && trace == NULL)
-			explain(seed);
-	}
-	printf("storm: %" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " works (%" PRIu64
-	       " without success, %" PRIu64 " out of retries), %" PRIu64 " packets (%" PRIu64
-	       " lost), %" PRIu64 " s of virtual time, %" PRIu64 " failures\n",
-	       totals.seeds, start, totals.works, totals.failed_works, totals.retries_exceeded,
-	       totals.packets, totals.lost, totals.virtual_ns / SIM_S, failures);
-	return failures == 0 ? 0 : 1;
+	printf("%" PRIu64 " works (%" PRIu64 " without success, %" PRIu64
+	       " out of retries), %" PRIu64 " packets (%" PRIu64 " lost), %" PRIu64
+	       " s of virtual time",
+	       totals.works, totals.failed_works, totals.retries_exceeded, totals.packets,
+	       totals.lost, totals.virtual_ns / SIM_S);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"count", required_argument, NULL, 'c'},
-		{"start", required_argument, NULL, 's'},
-		{"seed", required_argument, NULL, 'r'},
-		{"trace", no_argument, NULL, 't'},
-		{NULL, 0, NULL, 0},
+	static const struct storm_kind kind = {
+		.name = "storm",
+		.run = storm_run,
+		.print_totals = print_totals,
 	};
-	uint64_t start = 1;
-	uint64_t seeds = default_count();
-	FILE *trace = NULL;
-	int option;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'c':
-			seeds = strtoull(optarg, NULL, 0);
-			break;
-		case 's':
-			start = strtoull(optarg, NULL, 0);
-			break;
-		case 'r':
-			start = strtoull(optarg, NULL, 0);
-			seeds = 1;
-			break;
-		case 't':
-			trace = stdout;
-			break;
-		default:
-			fprintf(stderr,
-				"usage: storm [--count N] [--start S] [--seed S] [--trace]\n");
-			return 2;
-		}
-	}
-	signal(SIGABRT, on_abort);
-	return run_many(start, seeds, trace);
+	return storm_main(&kind, argc, argv);
 }

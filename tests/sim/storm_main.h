@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every storm program is around its storms: seeds one after another, each wholly determined by
+ * its number, and the first that fails run again for the sake of its last lines.
+ *
+ *     PROGRAM [--count N] [--start S]     runs N seeds from S on; N is $RNIC_STORM_SEEDS or 1000
+ *     PROGRAM --seed S [--trace]          replays one, printing what happens
+ */
+#ifndef TESTS_SIM_STORM_MAIN_H
+#define TESTS_SIM_STORM_MAIN_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct storm_kind {
+	const char *name; /* of the program, before every line */
+	/* Runs one seed; `trace` may be NULL. NULL, or what was wrong. */
+	const char *(*run)(uint64_t seed, FILE *trace);
+	/* Prints what all seeds so far did, without the end of the line. */
+	void (*print_totals)(void);
+};
+
+/* The exit status: 0, 1 when a seed failed, 2 for wrong arguments. */
+int storm_main(const struct storm_kind *kind, int argc, char **argv);
+
+#endif
