@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHAIN_BITS 12
+#define CHAIN_BITS 10
 #define CHAINS	   (1u << CHAIN_BITS)
 
 int peer_table_init(struct peer_table *table, uint64_t seed)
