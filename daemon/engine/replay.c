@@ -79,6 +79,19 @@ struct replay *replay_find(struct replay_ring *ring, struct rnic_psn psn)
 	return NULL;
 }
 
+const struct replay *replay_find_between(const struct replay_ring *ring, struct rnic_psn psn,
+					 struct rnic_psn end)
+{
+	for (uint32_t age = 0; age < ring->used; age++) {
+		const struct replay *replay = slot_at(ring, age);
+
+		if (rnic_psn_distance(replay->psn, psn) > 0 &&
+		    rnic_psn_distance(replay->psn, end) < 0)
+			return replay;
+	}
+	return NULL;
+}
+
 struct replay *replay_next_pending(struct replay_ring *ring)
 {
 	for (uint32_t age = 0; age < ring->used; age++) {

@@ -60,6 +60,10 @@ struct replay *replay_add(struct replay_ring *ring);
 /* The remembered request whose answer covers `psn`; NULL when it is forgotten. */
 struct replay *replay_find(struct replay_ring *ring, struct rnic_psn psn);
 
+/* The oldest request that lies behind `psn` and before `end`; NULL when none is remembered. */
+const struct replay *replay_find_between(const struct replay_ring *ring, struct rnic_psn psn,
+					 struct rnic_psn end);
+
 /* The oldest that is still to be answered; NULL when none. */
 struct replay *replay_next_pending(struct replay_ring *ring);
 

@@ -182,7 +182,11 @@ static bool owes_nak(const struct responder *responder)
 
 void responder_owe_acknowledge(struct qp *qp, struct rnic_psn psn)
 {
-	if (!owes_nak(&qp->responder))
+	const struct responder *responder = &qp->responder;
+	bool owes_more = responder->has_acknowledge &&
+			 rnic_psn_distance(responder->acknowledge_psn, psn) > 0;
+
+	if (!owes_nak(responder) && !owes_more)
 		owe(qp, RESPONDER_ACK_SYNDROME, psn);
 }
 

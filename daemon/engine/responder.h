@@ -125,7 +125,7 @@ void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, 
 
 /*
  * Owes the peer an ACK of all up to `psn`. A NAK stands for an acknowledgement of all before it, so
- * one that is owed already is enough.
+ * one that is owed already is enough; and so is an ACK of more.
  */
 void responder_owe_acknowledge(struct qp *qp, struct rnic_psn psn);
 

@@ -48,6 +48,21 @@ static void repeat_answer(struct qp *qp, struct replay *replay)
 	qp_make_ready(qp);
 }
 
+/*
+ * Acknowledges the SEND or WRITE that came again and all behind it, up to the next READ or atomic.
+ * Going further would be as right (IBTA 1.4, 9.7.5.1.1): a requester that lacks an answer asks for
+ * it again. But Linux rxe takes an ACK with the PSN of a READ or atomic for its answer, and the
+ * request then succeeds there without data.
+ */
+static void acknowledge_again(struct qp *qp, struct rnic_psn psn)
+{
+	struct responder *responder = &qp->responder;
+	struct rnic_psn end = responder->expected_psn;
+	const struct replay *answer = replay_find_between(&responder->replays, psn, end);
+
+	responder_owe_acknowledge(qp, rnic_psn_add(answer != NULL ? answer->psn : end, -1));
+}
+
 void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct responder *responder = &qp->responder;
@@ -55,7 +70,7 @@ void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
 
 	qp->counters.duplicates_received++;
 	if (request_is_acknowledged(packet)) {
-		responder_owe_acknowledge(qp, rnic_psn_add(responder->expected_psn, -1));
+		acknowledge_again(qp, packet->psn);
 		return;
 	}
 	replay = replay_find(&responder->replays, packet->psn);

@@ -125,6 +125,31 @@ static void cancelling_spares_what_came_before(void **state)
 	replay_fini(&ring);
 }
 
+static void requests_between_two_psns_are_found(void **state)
+{
+	static const struct {
+		uint32_t psn, end;
+		uint32_t found; /* PSN of the request, or 1 for none */
+	} cases[] = {
+		{0xfffff0, 10, 0xfffffe}, {0xfffffd, 10, 0xfffffe}, {0xfffffe, 10, 3},
+		{0xffffff, 10, 3},	  {0, 3, 1},		    {0, 4, 3},
+		{3, 10, 1},		  {0xfffff0, 0xfffffe, 1},
+	};
+	struct replay_ring ring;
+
+	(void)state;
+	assert_int_equal(replay_init(&ring, 4), 0);
+	add(&ring, 0xfffffe, 5);
+	add(&ring, 3, 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct replay *found = replay_find_between(&ring, rnic_psn(cases[i].psn),
+								 rnic_psn(cases[i].end));
+
+		assert_int_equal(found != NULL ? found->psn.value : 1, cases[i].found);
+	}
+	replay_fini(&ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +157,7 @@ int main(void)
 		cmocka_unit_test(the_oldest_answered_is_evicted),
 		cmocka_unit_test(a_repetition_holds_no_slot),
 		cmocka_unit_test(a_request_is_found_by_any_psn_of_its_answer),
+		cmocka_unit_test(requests_between_two_psns_are_found),
 		cmocka_unit_test(answers_are_owed_in_order),
 		cmocka_unit_test(cancelling_spares_what_came_before),
 	};
