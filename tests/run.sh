@@ -7,6 +7,8 @@
 #
 #   --compiler gcc|clang|both   all suites on these, and nothing else unless asked for
 #   --sanitize                  the pass with sanitizers
+#   --rxe                       the cases against Linux rdma_rxe in an emulated machine alone; they
+#                               are part of interop too
 #   --bench                     tests/bench/run.sh as well, in build/
 #   --long                      perftest with all its iterations, storms and fuzzing at length
 #
@@ -18,11 +20,12 @@ set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 compilers=()
 sanitize=""
+rxe=""
 bench=""
 is_default=1
 
 usage() {
-	sed -n '4,12s/^# \{0,1\}//p' "$0"
+	sed -n '4,14s/^# \{0,1\}//p' "$0"
 }
 
 while [ $# -gt 0 ]; do
@@ -37,6 +40,7 @@ while [ $# -gt 0 ]; do
 		is_default=""
 		;;
 	--sanitize) sanitize=1; is_default="" ;;
+	--rxe) rxe=1; is_default="" ;;
 	--bench) bench=1 ;;
 	--long) export RNIC_TEST_LONG=1 ;;
 	--help | -h) usage; exit 0 ;;
@@ -48,6 +52,8 @@ done
 groups=(build test)
 [ -z "$bench" ] || groups+=(bench)
 "$top/tools/install-packages.sh" "${groups[@]}" || exit 1
+# Without these the tests against rxe do not run, and say why.
+"$top/tools/install-packages.sh" rxe || echo "there will be no emulated machine"
 
 PATH=$PATH:/usr/sbin:/sbin
 logs=$(mktemp -d "${TMPDIR:-/tmp}/rnic-run-XXXXXX")
@@ -125,7 +131,7 @@ if [ -n "$is_default" ]; then
 	compilers=(gcc)
 fi
 [ -z "$sanitize" ] || run_sanitizers
-[ -z "${RNIC_TEST_LONG:-}" ] || run_fuzzers
+[ -z "${RNIC_TEST_LONG:-}" ] || [ -n "$rxe" ] || run_fuzzers
 main=${stages[0]:-}
 for compiler in "${compilers[@]}"; do
 	main=$compiler
@@ -133,6 +139,10 @@ for compiler in "${compilers[@]}"; do
 	[ "$compiler" = gcc ] || directory=$top/build-$compiler
 	if build "$compiler" "$directory" "$compiler"; then run_suites "$compiler" "$directory"; fi
 done
+if [ -n "$rxe" ]; then
+	main=rxe
+	if build rxe "$top/build" gcc; then run_suites rxe "$top/build" -L rxe; fi
+fi
 if [ -n "$bench" ]; then "$top/tests/bench/run.sh"; fi
 
 echo "== summary"

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# rnicd and Linux rdma_rxe on the two ends of a wire, case by case as rxe_cases.py says.
+#
+#   namespace 0                                     emulated machine
+#   rnicd 10.77.0.1, fd77::1   tap0 ----- eth0   rxe0 10.77.0.2, fd77::2
+#
+# The machine is booted once. Each stage has an rnicd of its own, which may spoil the wire.
+#
+# Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
+# to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
+. "$(dirname "$0")/../lib.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/rxe_guest.sh"
+export PYTHONDONTWRITEBYTECODE=1
+
+# run_stage NAME OPTIONS
+run_stage() {
+	local name=$1 start=$SECONDS
+	echo "# $name"
+	# shellcheck disable=SC2086 # the options are words
+	daemon_start 0 --netdev tap0 $2 ${RNIC_RXE_OPTIONS:-}
+	if python3 "$here/rxe_run.py" --agent "$WORK/agent" --stage "$name" ${LONG:+--long} \
+		${RNIC_RXE_CASES:+--only "$RNIC_RXE_CASES"} -- \
+		ip netns exec "${side_namespace[0]}" "$BIN/rnic-run" --no-daemon \
+		--socket "${side_socket[0]}" "$BUILD/tests/verbs_puppet" 2>"$WORK/errors"; then
+		pass "$name ($((SECONDS - start)) s)"
+	else
+		fail "$name ($((SECONDS - start)) s)" "$WORK/errors"
+	fi
+	daemon_finish 0
+}
+
+refusal=$(guest_refusal)
+[ -z "$refusal" ] || skip_test "no emulated machine: $refusal"
+guest_build "$BUILD/rxe-guest" || skip_test "no emulated machine: $guest_problem"
+
+side_namespace[0]=rnic-$RUN_ID-0
+ip netns add "${side_namespace[0]}" || skip_test "no network namespaces here"
+namespaces+=("${side_namespace[0]}")
+on 0 ip link set lo up
+guest_start "$BUILD/rxe-guest"
+
+while IFS=: read -r name options; do
+	# shellcheck disable=SC2053 # a pattern
+	[[ $name == ${RNIC_RXE_STAGES:-*} ]] || continue
+	run_stage "$name" "$options" </dev/null
+	if ! is_running "$guest_pid"; then
+		fail "the guest lives" "$WORK/console"
+		break
+	fi
+done < <(python3 "$here/rxe_run.py" --list ${LONG:+--long})
+test_finish

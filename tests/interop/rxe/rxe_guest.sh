@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# An emulated machine whose Linux has an rdma_rxe device: Debian's own kernel package, never
+# installed, and an initial file system of busybox, the tools that make the device, and
+# verbs_puppet. Nothing is written outside the directory that guest_build is given.
+#
+#   guest_refusal               why there can be no guest here; nothing when there can
+#   guest_build DIRECTORY       fetches and packs what is missing there; sets guest_problem if it
+#                               cannot
+#   guest_start DIRECTORY       starts it on tap0 of side 0's network namespace; its serial line is
+#                               $WORK/console, and what is written to the socket $WORK/agent goes
+#                               to verbs_puppet in it
+#
+# To be sourced behind lib.sh. The guest answers on 10.77.0.2 and fd77::2; guest_pid is qemu.
+
+GUEST_MTU=4500 # room for a path MTU of 4096
+guest_problem=""
+guest_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# What runs in the guest beside busybox and verbs_puppet.
+guest_programs=(rdma tc)
+guest_modules=(virtio_pci virtio_net virtio_console ib_uverbs rdma_rxe crc32_generic sch_netem)
+
+guest_refusal() {
+	local program
+	[ "$(id -u)" -eq 0 ] || { echo "network namespaces need root"; return; }
+	[ "$(uname -m)" = x86_64 ] || { echo "the emulated machine is an x86-64 one"; return; }
+	[ -c /dev/net/tun ] || { echo "there is no /dev/net/tun"; return; }
+	for program in qemu-system-x86_64 busybox xz dpkg-deb apt-get "${guest_programs[@]}"; do
+		command -v "$program" >/dev/null || { echo "$program is not installed"; return; }
+	done
+}
+
+# The package, below $1; fetched again only when the archive has another version.
+guest_fetch_kernel() {
+	local package
+	package=$(apt-cache depends linux-image-amd64 |
+		awk '/Depends: linux-image-/ { print $2; exit }')
+	[ -n "$package" ] || { guest_problem="apt knows no linux-image-amd64"; return 1; }
+	mkdir -p "$1/package"
+	(cd "$1/package" && apt-get download -qq "$package") >"$WORK/apt" 2>&1 || {
+		[ -z "$(ls "$1/package/$package"_*.deb 2>/dev/null)" ] || return 0
+		guest_problem="$package cannot be fetched: $(tail -n 1 "$WORK/apt")"
+		return 1
+	}
+}
+
+# Debian's kernel unpacks itself, which takes seconds when emulated: done here.
+guest_unpack_kernel() {
+	local directory=$1 image offset
+	image=$(echo "$directory"/tree/boot/vmlinuz-*)
+	offset=$(LC_ALL=C grep -abo $'\xfd7zXZ' "$image" | head -n 1 | cut -d: -f1)
+	tail -c +$((${offset:-0} + 1)) "$image" | xz -dc >"$directory/vmlinux" 2>/dev/null
+	[ "$(head -c 4 "$directory/vmlinux" | tail -c 3)" = ELF ] ||
+		{ guest_problem="the kernel image is not packed by xz"; return 1; }
+}
+
+# The files of the modules in guest_modules and of all that they need, relative to /lib/modules/X.
+guest_module_files() {
+	awk -F: -v wanted="${guest_modules[*]}" '
+		{
+			name = $1
+			sub(/.*\//, "", name)
+			sub(/\.ko.*/, "", name)
+			gsub(/-/, "_", name)
+			file[name] = $1
+			needs[$1] = $2
+		}
+		function take(path, list, count, i) {
+			if (path == "" || path in taken)
+				return
+			taken[path] = 1
+			count = split(needs[path], list, " ")
+			for (i = 1; i <= count; i++)
+				take(list[i])
+			print path
+		}
+		END {
+			count = split(wanted, names, " ")
+			for (i = 1; i <= count; i++)
+				take(file[names[i]])
+		}' "$1"
+}
+
+guest_pick_modules() {
+	local modules version file
+	modules=$(echo "$1"/tree/lib/modules/*)
+	version=$(basename "$modules")
+	busybox depmod -b "$1/tree" "$version"
+	for file in $(guest_module_files "$modules/modules.dep"); do
+		mkdir -p "$1/picked/lib/modules/$version/$(dirname "$file")"
+		cp "$modules/$file" "$1/picked/lib/modules/$version/$file"
+	done
+	busybox depmod -b "$1/picked" "$version"
+}
+
+# vmlinux and picked/ from the package, once.
+guest_unpack() {
+	local package
+	package=$(ls -t "$1"/package/*.deb | head -n 1)
+	[ "$1/unpacked" -nt "$package" ] && return
+	rm -rf "$1/tree" "$1/picked"
+	dpkg-deb -x "$package" "$1/tree" && guest_unpack_kernel "$1" && guest_pick_modules "$1" &&
+		touch "$1/unpacked" || return 1
+	rm -r "$1/tree"
+}
+
+# guest_pack_program ROOT FILE [NAME]: with the libraries it is linked with.
+guest_pack_program() {
+	local library
+	for library in $(ldd "$2" | grep -o '/[^ )]*'); do
+		mkdir -p "$1$(dirname "$library")"
+		cp -Lu "$library" "$1$library"
+	done
+	[ -z "${3:-}" ] || cp -L "$2" "$1/bin/$3"
+}
+
+guest_pack() {
+	local directory=$1 root=$1/root provider program
+	rm -rf "$root"
+	cp -r "$directory/picked" "$root"
+	mkdir -p "$root"/{bin,sbin,proc,sys,dev,tmp,etc/libibverbs.d}
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	for program in "${guest_programs[@]}"; do
+		guest_pack_program "$root" "$(command -v "$program")" "$program"
+	done
+	guest_pack_program "$root" "$BUILD/tests/verbs_puppet" verbs_puppet
+	provider=$(ls /usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so 2>/dev/null)
+	[ -n "$provider" ] || { guest_problem="ibverbs-providers is not installed"; return 1; }
+	mkdir -p "$root$(dirname "$provider")"
+	cp "$provider" "$root$provider"
+	guest_pack_program "$root" "$provider"
+	cp /etc/libibverbs.d/rxe.driver "$root/etc/libibverbs.d/"
+	install -m 755 "$guest_here/rxe_init.sh" "$root/init"
+	(cd "$root" && find . | busybox cpio -o -H newc) >"$directory/initramfs" 2>/dev/null
+}
+
+guest_build() {
+	mkdir -p "$1"
+	guest_fetch_kernel "$1" && guest_unpack "$1" && guest_pack "$1"
+}
+
+guest_start() {
+	on 0 ip tuntap add dev tap0 mode tap vnet_hdr
+	on 0 ip link set tap0 mtu $GUEST_MTU
+	on 0 ip address add 10.77.0.1/24 dev tap0
+	on 0 ip -6 address add fd77::1/64 dev tap0 nodad
+	on 0 ip link set tap0 up
+	# rep movsb and pclmulqdq are slow when emulated, and Linux would use them if it could.
+	exec_on 0 qemu-system-x86_64 -machine pc -accel tcg,thread=multi -smp 1 -m 512 \
+		-cpu max,-erms,-pclmulqdq \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-kernel "$1/vmlinux" -initrd "$1/initramfs" \
+		-append "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off nokaslr \
+			random.trust_cpu=on guest_mtu=$GUEST_MTU" \
+		-serial "file:$WORK/console" \
+		-netdev tap,id=data,ifname=tap0,script=no,downscript=no \
+		-device virtio-net-pci,netdev=data,romfile= \
+		-chardev "socket,id=agent,path=$WORK/agent,server=on,wait=off" \
+		-device virtio-serial-pci -device virtserialport,chardev=agent,nr=1 \
+		>"$WORK/qemu.log" 2>&1 &
+	guest_pid=$!
+	processes+=($!)
+}

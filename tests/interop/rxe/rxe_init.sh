@@ -1,0 +1,28 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: MIT
+# The first process of the guest: makes the rdma_rxe device, then lets verbs_puppet obey the lines
+# that come through the virtual serial port.
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+for module in virtio_pci virtio_net virtio_console ib_uverbs crc32_generic rdma_rxe sch_netem; do
+	modprobe $module
+done
+mtu=$(sed 's/.*guest_mtu=\([0-9]*\).*/\1/' /proc/cmdline)
+echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
+ip link set lo up
+ip link set eth0 mtu "$mtu"
+ip link set eth0 up
+ip address add 10.77.0.2/24 dev eth0
+ip address add fd77::2/64 dev eth0
+rdma link add rxe0 type rxe netdev eth0
+ulimit -l unlimited
+for port in /dev/vport[0-9]p1; do
+	echo "the guest is ready after $(cut -d' ' -f1 /proc/uptime) s, agent at $port"
+done
+# A port that nobody outside is connected to reads as ended.
+while :; do
+	verbs_puppet <>"$port" >&0 || echo "verbs_puppet ended with status $?"
+	sleep 0.05 # between two polls for a connection
+done

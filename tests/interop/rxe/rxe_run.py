@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the cases of rxe_cases.py between rnicd and rxe.
+
+    rxe_run.py --list                                    prints the stages: name, options of rnicd
+    rxe_run.py --agent SOCKET --stage NAME [--long] -- COMMAND...
+
+COMMAND starts verbs_puppet on rnicd, SOCKET leads to the one in the guest. Prints a line for each
+case and exits 1 when one failed.
+"""
+
+import argparse
+import fnmatch
+import sys
+import time
+
+import rxe_cases as cases
+from rxe_exchange import (Exchange, GRH_BYTES, OPERATIONS, POLL_MS, exchange, lay_out, mixed_plan)
+from rxe_peer import (Endpoint, Peer, PuppetError, QKEY, SIGNALED, Service, Status, connect)
+from rxe_scenarios import NEED_WINDOWS, RC_OPERATIONS, SCENARIOS
+
+ADDRESSES = {"rnicd": {4: "10.77.0.1", 6: "fd77::1"}, "rxe": {4: "10.77.0.2", 6: "fd77::2"}}
+
+
+class Report:
+    """What became of each case."""
+
+    def __init__(self, only):
+        self.only = only
+        self.counts = {"ok": 0, "FAIL": 0, "skip": 0}
+        self.deviations = set()
+
+    def run(self, name, function, *arguments):
+        """The function's result is what is wrong; a refused verb of ours is a failure too."""
+        if self.only and not fnmatch.fnmatch(name, self.only):
+            return
+        start = time.monotonic()
+        try:
+            wrong = function(*arguments)
+        except PuppetError as error:
+            wrong = [str(error)]
+        self.count("FAIL" if wrong else "ok",
+                   f"{name} ({(time.monotonic() - start) * 1000:.0f} ms)")
+        for text in wrong:
+            print("      |", text)
+
+    def forgive(self, name, requester, seen):
+        """Whether rxe is known to show this in that case; remembers that it did."""
+        for deviation in cases.DEVIATIONS:
+            if (fnmatch.fnmatchcase(name, deviation.case) and deviation.requester == requester
+                    and bool(deviation.seen) == bool(seen)
+                    and seen.items() <= deviation.seen.items()):
+                self.deviations.add(deviation.reason)
+                return True
+        return False
+
+    def count(self, verdict, text):
+        self.counts[verdict] += 1
+        print(f"{verdict:5} {text}", flush=True)
+
+
+class Stage:
+    """The peers, and one method for each kind of case."""
+
+    def __init__(self, peers, report, is_long):
+        self.peers = peers
+        self.report = report
+        self.is_long = is_long
+
+    def directions(self):
+        for requester in cases.DIRECTIONS:
+            responder = next(name for name in cases.DIRECTIONS if name != requester)
+            for family in cases.FAMILIES:
+                yield (f"{requester} to {responder}, IPv{family}", self.peers[requester],
+                       self.peers[responder], family)
+
+    def lacks_windows(self, name, where):
+        """Says so, and why the case does not run."""
+        lacking = [peer.name for peer in self.peers.values() if not peer.has_windows]
+        if lacking:
+            self.report.count("skip", f"{name}, {where}: no memory windows at "
+                                      f"{' and '.join(lacking)}")
+        return bool(lacking)
+
+    def transfers(self):
+        for where, requester, responder, family in self.directions():
+            for operation, kind in OPERATIONS.items():
+                if kind.invalidates and self.lacks_windows(operation, where):
+                    continue
+                for service in kind.services:
+                    for mtu in self.path_mtus(service):
+                        self.report.run(f"{service.name} {operation}, path MTU {mtu}, {where}",
+                                        self.transfer, requester, responder, family, service,
+                                        operation, mtu)
+
+    @staticmethod
+    def path_mtus(service):
+        return [cases.PORT_MTU] if service == Service.UD else list(cases.PATH_MTUS)
+
+    @staticmethod
+    def transfer(requester, responder, family, service, operation, mtu):
+        ends = [Endpoint(peer, service, family) for peer in (requester, responder)]
+        options = {"path_mtu": cases.PATH_MTUS[mtu]}
+        connect(*ends, options, options)
+        if OPERATIONS[operation].is_atomic:
+            sizes = [8] * cases.ATOMIC_COUNT
+        elif service == Service.UD:
+            sizes = cases.DATAGRAM_SIZES
+        else:
+            sizes = cases.sizes_around(mtu)
+        plan = [(operation, size) for size in sizes]
+        if service == Service.UC and operation == "WRITE":
+            plan.append(("SEND", 1))     # tells when the WRITEs before it are done
+        return exchange(*ends, lay_out(plan))
+
+    def failures(self):
+        for where, requester, responder, family in self.directions():
+            for failure in cases.FAILURES:
+                self.report.run(f"RC {failure.name}, {where}", self.fail, requester, responder,
+                                family, failure)
+
+    def fail(self, requester, responder, family, failure):
+        wrong = []
+        for field, value in observe(requester, responder, family, failure).items():
+            if value == getattr(failure, field):
+                continue
+            if not self.report.forgive(failure.name, requester.name, {field: value}):
+                wrong.append(f"{field}: {value!r}, not {getattr(failure, field)!r}")
+        return wrong
+
+    def scenarios(self):
+        for where, requester, responder, family in self.directions():
+            for name, scenario in SCENARIOS.items():
+                if scenario in NEED_WINDOWS and self.lacks_windows(name, where):
+                    continue
+                self.report.run(f"{name}, {where}", self.play, name, requester, responder, family,
+                                scenario)
+
+    def play(self, name, requester, responder, family, scenario):
+        wrong = scenario(requester, responder, family)
+        return [] if wrong and self.report.forgive(name, requester.name, {}) else wrong
+
+    def storms(self):
+        """On a bad network."""
+        count = 3000 if self.is_long else 300
+        for where, requester, responder, family in self.directions():
+            for mtu in cases.PATH_MTUS if self.is_long else [256, 1024, 4096]:
+                self.report.run(f"RC all operations, path MTU {mtu}, {where}", self.storm,
+                                requester, responder, family, mtu, count)
+            self.report.run(f"UC, {where}", self.unreliable, requester, responder, family,
+                            Service.UC)
+            self.report.run(f"UD, {where}", self.unreliable, requester, responder, family,
+                            Service.UD)
+
+    @staticmethod
+    def storm(requester, responder, family, mtu, count):
+        wrong = []
+        for start in range(0, count, 100):
+            ends = [Endpoint(peer, Service.RC, family) for peer in (requester, responder)]
+            options = {"path_mtu": cases.PATH_MTUS[mtu], "timeout": 12}
+            connect(*ends, options, options)
+            wrong += exchange(*ends, lay_out(mixed_plan(RC_OPERATIONS, 100, 4 * mtu, start)))
+        return wrong
+
+    @staticmethod
+    def unreliable(requester, responder, family, service):
+        """What arrives is whole. At rnicd a UC message comes in order and not twice."""
+        ends = [Endpoint(peer, service, family, depth=256) for peer in (requester, responder)]
+        connect(*ends)
+        largest = cases.PORT_MTU if service == Service.UD else 3000
+        messages = lay_out(mixed_plan(["SEND_IMM"], 100, largest, 1))
+        return UnreliableExchange(*ends, messages).run()
+
+
+class UnreliableExchange(Exchange):
+    """Messages of which some never arrive. The immediate value says which one did."""
+
+    MARK = 0x7fffffff
+
+    def run(self):
+        self.prepare(self.requester, self.responder)
+        size = self.messages[-1].offset + self.messages[-1].size
+        room = max(message.size for message in self.messages) + GRH_BYTES
+        self.places = [size + i * room for i in range(120)]
+        self.responder.peer.ask_all([
+            ("receive", self.responder.sges([(place, room)]),
+             {"qp": self.responder.qp, "wr_id": number})
+            for number, place in enumerate(self.places)])
+        self.requester.peer.ask_all([self.request(number, message)
+                                     for number, message in enumerate(self.messages)])
+        self.check_requests(self.requester.poll("send", len(self.messages), POLL_MS))
+        arrived = self.take_all()
+        self.check_arrived(arrived)
+        return self.wrong
+
+    def take_all(self):
+        """All completions up to a mark that is sent until one arrives."""
+        arrived = []
+        for _ in range(50):
+            members = {"qp": self.requester.qp, "flags": SIGNALED, "immediate": self.MARK,
+                       "opcode": OPERATIONS["SEND_IMM"].opcode, "wr_id": 0}
+            if self.requester.service == Service.UD:
+                members.update(ah=self.requester.ah, qpn=self.responder.qpn, qkey=QKEY)
+            self.requester.peer.ask("send", **members)
+            self.requester.poll("send", 1, POLL_MS)
+            arrived += self.responder.poll("recv", len(self.places), 50)
+            if any(wc.immediate == self.MARK for wc in arrived):
+                break
+        return [wc for wc in arrived if wc.immediate != self.MARK]
+
+    def check_arrived(self, arrived):
+        numbers = {message.immediate: i for i, message in enumerate(self.messages)}
+        order = [numbers.get(wc.immediate, -1) for wc in arrived]
+        peer, is_datagram = self.responder.peer.name, self.responder.service == Service.UD
+        if len(set(order)) < len(self.messages) // 10:
+            self.wrong.append(f"{peer}: only {len(set(order))} messages arrived")
+        # The other peer deviates.
+        if peer == "rnicd" and not is_datagram and order != sorted(set(order)):
+            self.wrong.append(f"{peer}: out of order, or twice: {order}")
+        checks, header = [], GRH_BYTES if is_datagram else 0
+        for wc, number in zip(arrived, order):
+            message = self.messages[number]
+            if number < 0 or (wc.status, wc.byte_len) != (Status.SUCCESS, message.size + header):
+                self.wrong.append(f"{peer}: receive completion {wc}")
+                continue
+            checks.append((self.places[wc.wr_id] + header, message.size, self.request_seed,
+                           message.offset))
+        self.wrong += self.responder.wrong_bytes(checks)
+
+
+def observe(requester, responder, family, failure):
+    """The fields of a Failure as they are."""
+    first = Endpoint(requester, Service.RC, family, mr_access=failure.local_access)
+    second = Endpoint(responder, Service.RC, family, mr_access=failure.mr_access,
+                      qp_access=failure.qp_access)
+    connect(first, second, failure.requester_options, failure.responder_options)
+    remote, kind = second.buffer, OPERATIONS[failure.operation]
+    if failure.other_pd:
+        other = responder.ask("pd")["number"]
+        remote = responder.ask("mr", pd=other, bytes=8192, access=failure.mr_access)
+    sizes = failure.receive_sizes
+    if sizes is None:
+        sizes = (failure.size,) * 2 if kind.takes_receive else ()
+    for number, size in enumerate(sizes):
+        responder.ask("receive", f"sge={second.buffer['number']}:0:{size}:"
+                      f"{failure.receive_lkey_off_by}", qp=second.qp, wr_id=number)
+    size = 8 if kind.is_atomic else failure.size
+    words = [f"sge={first.buffer['number']}:4096:{size}:{failure.lkey_off_by}"] if size else []
+    for number in range(2):
+        try:
+            requester.ask("send", *words, qp=first.qp, wr_id=number, opcode=kind.opcode,
+                          flags=SIGNALED, rkey=remote["rkey"] + failure.rkey_off_by,
+                          address=remote["address"] + failure.address_off_by)
+        except PuppetError as error:
+            return {"post_errno": error.errno}
+    statuses = [Status(wc.status) for wc in first.poll("send", 2, POLL_MS)] + [None, None]
+    received = second.poll("recv", len(sizes), 50) if sizes else []
+    return {"first": statuses[0], "second": statuses[1], "requester": first.state(),
+            "receives": tuple(Status(wc.status) for wc in received
+                              if wc.status != Status.WR_FLUSH_ERR),
+            "responder": second.state(), "event": second.event(0)}
+
+
+def stages(is_long):
+    """Name -> (options of rnicd, method of Stage, what netem does in the guest)."""
+    table = {"transfers": ("", Stage.transfers, None),
+             "failures": ("", Stage.failures, None),
+             "scenarios": ("", Stage.scenarios, None)}
+    if is_long:
+        table["transfers, by socket calls"] = ("--port socket", Stage.transfers, None)
+    for name, fault in cases.FAULTS.items():
+        table[f"{name} at rnicd"] = (f"--fault {fault},seed=1", Stage.storms, None)
+    for name, fault in cases.NETEM.items():
+        table[f"{name} in the guest"] = ("", Stage.storms, fault)
+    return table
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--agent")
+    parser.add_argument("--stage")
+    parser.add_argument("--only", help="cases whose names match this shell pattern")
+    parser.add_argument("command", nargs="*")
+    arguments = parser.parse_args()
+    table = stages(arguments.long)
+    if arguments.list:
+        for name, (options, _, _) in table.items():
+            print(f"{name}:{options}")
+        return 0
+    _, method, netem = table[arguments.stage]
+    report = Report(arguments.only)
+    peers = {"rxe": Peer.reach("rxe", arguments.agent),
+             "rnicd": Peer.start("rnicd", arguments.command)}
+    try:
+        for name, peer in peers.items():
+            peer.greet()
+            for family, address in ADDRESSES[name].items():
+                peer.find_gid(family, address)
+        if netem:
+            peers["rxe"].run(f"/bin/tc qdisc add dev eth0 root netem limit 10000 {netem}")
+        method(Stage(peers, report, arguments.long))
+        peers["rxe"].ask("reset")
+        if netem:
+            peers["rxe"].run("/bin/tc qdisc del dev eth0 root")
+    finally:
+        for peer in peers.values():
+            peer.close()
+    for reason in sorted(report.deviations):
+        print("#     deviation:", reason)
+    print(f"#     {arguments.stage}: {report.counts}")
+    return 1 if report.counts["FAIL"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
