@@ -96,7 +96,7 @@ struct cm_path {
  */
 struct cm_qp_parameters {
 	uint32_t qpn;
-	uint32_t psn;  /* of the first request that it will send; random, please */
+	uint32_t psn;  /* that the other side is to begin with (12.7.26); random, please */
 	uint32_t qkey; /* of datagram services */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;

@@ -40,7 +40,7 @@ int action_impossible(struct cm_connection *connection, const struct connection_
 {
 	(void)connection;
 	(void)input;
-	assert(!"an event that cannot come in this state");
+	assert(false); /* it cannot come in this state */
 	return 0;
 }
 

@@ -285,14 +285,14 @@ static void fill_ready_to_receive(const struct cm_connection *connection,
 	};
 	attributes->path_mtu = path->mtu;
 	attributes->dest_qpn = connection->peer.qpn;
-	attributes->rq_psn = connection->peer.psn;
+	attributes->rq_psn = connection->local.psn;
 	attributes->max_dest_rd_atomic = connection->local.responder_resources;
 }
 
 static void fill_ready_to_send(const struct cm_connection *connection,
 			       struct rnic_qp_attributes *attributes)
 {
-	attributes->sq_psn = connection->local.psn;
+	attributes->sq_psn = connection->peer.psn;
 	attributes->timeout = connection->ack_timeout;
 	attributes->retry_count = connection->local.retry_count;
 	attributes->rnr_retry = connection->peer.rnr_retry_count;

@@ -163,7 +163,7 @@ void connection_compose(const struct cm_connection *connection, enum rnic_cm_kin
 		compose_sidr_rep(connection, &message->sidr_rep);
 		break;
 	case RNIC_CM_LAP:
-		assert(!"alternate paths are never offered");
+		assert(false); /* alternate paths are never offered */
 		break;
 	case RNIC_CM_APR:
 		message->transaction_id = connection->disconnect_transaction_id;

@@ -212,7 +212,7 @@ static bool device_cm_event(void *context, const struct cm_event *event)
 {
 	(void)context;
 	(void)event;
-	assert(!"an event of a connection that nobody holds");
+	assert(false);
 	return false;
 }
 

@@ -109,6 +109,37 @@ static void test_meaning(void **state)
 	assert_int_equal(dreq->remote_qpn, rep->local_qpn);
 }
 
+/* The first packet that the active side sends has the PSN of the REP: 12.7.26. */
+static void test_whose_psn_it_is(void **state)
+{
+	struct rnic_cm_message messages[MESSAGES_MAX];
+	struct pcap_reader reader;
+	const uint8_t *ip;
+	size_t ip_bytes;
+	bool is_found = false;
+
+	(void)state;
+	read_messages("cm_rping", messages);
+	pcap_reader_open(&reader, GOLDEN_DIRECTORY "/cm_rping.pcap");
+	while (!is_found && pcap_reader_next(&reader, &ip, &ip_bytes)) {
+		struct rnic_datagram datagram;
+		struct rnic_packet packet;
+
+		assert_int_equal(rnic_datagram_decode(&datagram, ip, ip_bytes), 0);
+		assert_int_equal(rnic_packet_decode(&packet, &datagram.addresses, datagram.payload,
+						    datagram.payload_bytes),
+				 0);
+		if (packet.dest_qpn == RNIC_MAD_QPN)
+			continue;
+		is_found = true;
+		assert_memory_equal(&packet.addresses.source, messages[0].req.primary_local_gid,
+				    16);
+		assert_int_equal(packet.psn.value, messages[1].rep.starting_psn);
+	}
+	pcap_reader_close(&reader);
+	assert_true(is_found);
+}
+
 static void test_refusals_and_datagrams(void **state)
 {
 	struct rnic_cm_message messages[MESSAGES_MAX];
@@ -137,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conversations),
 		cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_whose_psn_it_is),
 		cmocka_unit_test(test_refusals_and_datagrams),
 	};
 
