@@ -15,15 +15,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 view=$4
 family=$3
 
-# Small SEND payloads look like these two protocols to tshark, which guesses.
-dissect() {
-	tshark --disable-protocol rpcordma --disable-protocol infiniband.eoib "$@" 2>/dev/null
-}
-
-count_packets() {
-	dissect -r "$1" -Y "$2" -T fields -e frame.number | wc -l
-}
-
 # judge FILE [OPTION...]: the options are those of icrc_check.py.
 judge() {
 	local file=$1 all

@@ -267,7 +267,8 @@ topology_start() {
 
 is_empty() {
 	holds "$1" clients "rows == []" && holds "$1" qps "rows == []" &&
-		holds "$1" mrs "rows == []" && holds "$1" cqs "rows == []"
+		holds "$1" mrs "rows == []" && holds "$1" mws "rows == []" &&
+		holds "$1" cqs "rows == []"
 }
 
 resident_kib() {
@@ -376,4 +377,14 @@ pair_judge() {
 		fail "$1 (client $client_status, server $server_status)" "$WORK/pair.out"
 		return 1
 	fi
+}
+
+# dissect OPTION...: tshark. Small SEND payloads look like these two protocols to it, which guesses.
+dissect() {
+	tshark --disable-protocol rpcordma --disable-protocol infiniband.eoib "$@" 2>/dev/null
+}
+
+# count_packets FILE FILTER: how many fit it.
+count_packets() {
+	dissect -r "$1" -Y "$2" -T fields -e frame.number | wc -l
 }
