@@ -97,6 +97,7 @@ static void device_fill_facts(struct device *device, const struct device_config 
 	device_copy_name(facts->udp_port, device->udp->ops->name);
 	device_copy_name(facts->poll, config->poll_name);
 	device_copy_name(facts->segmentation, config->segmentation_name);
+	device_copy_name(facts->ecn, config->has_ecn ? "on" : "off");
 	facts->counter = device_counters_show;
 	facts->join = device_join;
 	facts->context = device;

@@ -43,6 +43,16 @@ static void *show_add(struct show_walk *walk)
 	return memset(walk->rows + (size_t)walk->count++ * walk->row_bytes, 0, walk->row_bytes);
 }
 
+static void show_pkeys(const struct rnic_ctl_pkeys_reply *pkeys,
+		       char text[RNIC_CTL_PKEYS_TEXT_BYTES])
+{
+	int length = 0;
+
+	for (uint32_t i = 0; i < RNIC_PKEYS_MAX && pkeys->pkeys[i] != 0; i++)
+		length += snprintf(text + length, RNIC_CTL_PKEYS_TEXT_BYTES - (size_t)length,
+				   "%s0x%04x", i == 0 ? "" : ",", pkeys->pkeys[i]);
+}
+
 static void show_device(struct show_walk *walk)
 {
 	const struct session_set *set = walk->set;
@@ -65,6 +75,8 @@ static void show_device(struct show_walk *walk)
 	row->pd_count = (uint32_t)set->usage[RESOURCE_PD];
 	row->srq_count = (uint32_t)set->usage[RESOURCE_SRQ];
 	row->gids = facts->gids;
+	memcpy(row->ecn, facts->ecn, sizeof(row->ecn));
+	show_pkeys(&facts->pkeys, row->pkeys);
 }
 
 static void show_client(struct show_walk *walk, const struct session *session)

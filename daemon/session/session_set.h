@@ -30,6 +30,7 @@ struct device_facts {
 	char udp_port[RNIC_CTL_NAME_BYTES];
 	char poll[RNIC_CTL_NAME_BYTES];
 	char segmentation[RNIC_CTL_NAME_BYTES];
+	char ecn[RNIC_CTL_NAME_BYTES];
 	/* The counter numbered `index`; false when there are no more. */
 	bool (*counter)(void *context, uint32_t index, struct rnic_show_counter *counter);
 	/* Receives datagrams to the multicast group from now on, or no longer. Negative errno. */

@@ -284,7 +284,7 @@ RNIC_AT(struct rnic_ctl_show_reply, row_count, 4);
 RNIC_AT(struct rnic_ctl_show_reply, row_bytes, 8);
 RNIC_AT(struct rnic_ctl_show_reply, next, 12);
 
-RNIC_SIZE(struct rnic_show_device, 1056);
+RNIC_SIZE(struct rnic_show_device, 1184);
 RNIC_AT(struct rnic_show_device, device, 0);
 RNIC_AT(struct rnic_show_device, port, 176);
 RNIC_AT(struct rnic_show_device, udp_port, 196);
@@ -300,6 +300,8 @@ RNIC_AT(struct rnic_show_device, mw_count, 268);
 RNIC_AT(struct rnic_show_device, gids, 272);
 RNIC_AT(struct rnic_show_device, srq_count, 1048);
 RNIC_AT(struct rnic_show_device, reserved, 1052);
+RNIC_AT(struct rnic_show_device, ecn, 1056);
+RNIC_AT(struct rnic_show_device, pkeys, 1072);
 
 RNIC_SIZE(struct rnic_show_client, 64);
 RNIC_AT(struct rnic_show_client, client_id, 0);

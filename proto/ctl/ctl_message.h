@@ -27,6 +27,7 @@
 #define RNIC_CTL_NAME_BYTES    RNIC_DEVICE_NAME_BYTES
 #define RNIC_GIDS_MAX	       32
 #define RNIC_PKEYS_MAX	       16
+#define RNIC_CTL_PKEYS_TEXT_BYTES (7 * RNIC_PKEYS_MAX)
 
 enum rnic_ctl_operation {
 	RNIC_CTL_HELLO = 1,
@@ -376,6 +377,8 @@ struct rnic_show_device {
 	struct rnic_ctl_gids_reply gids;
 	uint32_t srq_count;
 	uint32_t reserved;
+	char ecn[RNIC_CTL_NAME_BYTES];		    /* "off" or "on" */
+	char pkeys[RNIC_CTL_PKEYS_TEXT_BYTES]; /* as rnicd takes them: "0xffff,0x8001" */
 };
 
 struct rnic_show_client {

@@ -62,6 +62,8 @@ static const struct column device_columns[] = {
 	{"udp_port", "port", COLUMN_TEXT, MEMBER(rnic_show_device, udp_port), NULL},
 	{"poll", "poll", COLUMN_TEXT, MEMBER(rnic_show_device, poll), NULL},
 	{"segmentation", "segmentation", COLUMN_TEXT, MEMBER(rnic_show_device, segmentation), NULL},
+	{"ecn", "ECN", COLUMN_TEXT, MEMBER(rnic_show_device, ecn), NULL},
+	{"pkeys", "P_Keys", COLUMN_TEXT, MEMBER(rnic_show_device, pkeys), NULL},
 	{"firmware", "version", COLUMN_TEXT, MEMBER(rnic_show_device, device.firmware), NULL},
 	{"node_guid", "node GUID", COLUMN_HEX64, MEMBER(rnic_show_device, device.node_guid), NULL},
 	{"gids", "GIDs", COLUMN_GIDS, MEMBER(rnic_show_device, gids), NULL},
