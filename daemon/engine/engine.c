@@ -47,6 +47,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 void engine_fini(struct engine *engine)
 {
 	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->paths));
+	assert(list_is_empty(&engine->pace.waiting));
 	assert(list_is_empty(&engine->built) && list_is_empty(&engine->mcast_groups));
 	assert(memory_batch_is_empty(&engine->writes));
 	assert(engine->settle.delivered == engine->settle.queued);

@@ -372,7 +372,7 @@ static void change_path(struct qp *qp, struct path *path)
 {
 	if (qp->path != NULL) {
 		requester_rewind(qp->engine, qp);
-		path_leave(qp->path, qp);
+		requester_leave_line(qp->engine, qp);
 		path_put(qp->path);
 	}
 	qp->path = path;

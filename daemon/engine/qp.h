@@ -35,7 +35,7 @@ struct qp_counters {
 struct qp {
 	struct engine *engine;
 	struct list ready_node; /* in engine->ready, or unlinked */
-	struct list path_node;	/* in path->waiting, or unlinked */
+	struct list path_node;	/* in path->waiting, UC and UD in pace.waiting, or unlinked */
 	struct list built_node; /* in engine->built, or unlinked */
 	struct list mcast_members;
 	struct list domain_node; /* XRC target: in xrcd->targets */

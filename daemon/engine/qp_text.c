@@ -80,7 +80,7 @@ const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uin
 		snprintf(text, text_bytes, "the rate that congestion leaves it");
 	else if (qp->retry.is_probe_wait)
 		snprintf(text, text_bytes, "a receive to be posted by the peer (no credit)");
-	else if (!qp_is_reliable(qp) && timer_is_armed(&qp->retry.timer))
+	else if (!qp_is_reliable(qp) && list_is_linked(&qp->path_node))
 		snprintf(text, text_bytes, "the pace of traffic that nobody acknowledges");
 	else if (list_is_linked(&qp->path_node))
 		snprintf(text, text_bytes, "room in the window to %s", peer);

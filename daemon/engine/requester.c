@@ -261,12 +261,8 @@ static bool try_reserve(struct qp *qp, struct plan *plan)
 static bool try_pace(struct engine *engine, struct qp *qp, const struct plan *plan)
 {
 	uint32_t bytes = plan->cost_bytes + (plan->ends_message ? LIMIT_PACE_MESSAGE_BYTES : 0);
-	uint64_t ready_ns;
 
-	if (pace_try_take(&engine->pace, bytes, engine->now_ns, &ready_ns))
-		return true;
-	retry_pace(engine, qp, ready_ns);
-	return false;
+	return pace_try_send(engine, qp, bytes);
 }
 
 static enum rnic_position plan_position(const struct plan *plan)
@@ -441,8 +437,7 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	if (!is_built && local_work_is_due(qp))
 		await_reading(engine, qp);
 	if (!is_built || !congestion_try_send(engine, qp)) {
-		if (qp->path != NULL)
-			path_leave(qp->path, qp);
+		requester_leave_line(engine, qp);
 		return false;
 	}
 	if (qp_is_reliable(qp) ? !try_reserve(qp, &plan) : !try_pace(engine, qp, &plan))
@@ -525,12 +520,19 @@ void requester_start(struct qp *qp, struct rnic_psn psn)
 	};
 }
 
+void requester_leave_line(struct engine *engine, struct qp *qp)
+{
+	if (!qp_is_reliable(qp))
+		pace_leave(engine, qp);
+	else if (qp->path != NULL)
+		path_leave(qp->path, qp);
+}
+
 void requester_reset(struct engine *engine, struct qp *qp)
 {
 	retry_stop(engine, qp);
 	requester_release_share(qp);
-	if (qp->path != NULL)
-		path_leave(qp->path, qp);
+	requester_leave_line(engine, qp);
 	requester_start(qp, qp->requester.psn);
 }
 

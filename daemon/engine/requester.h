@@ -32,7 +32,7 @@ struct requester {
 	uint32_t reads_outstanding; /* READ requests and atomics in [unacknowledged, psn) */
 	uint32_t in_flight_bytes;   /* reserved with the path for [unacknowledged, psn) */
 	uint32_t packets_since_ack_request;
-	uint32_t path_wait_bytes; /* what it waits for, while in path->waiting */
+	uint32_t path_wait_bytes; /* what it waits for, while in a line of path_node */
 	uint32_t failed_index; /* with has_failed_payload: the entry that cannot be carried out */
 	bool has_failed_payload;
 	struct credits credits;
@@ -57,6 +57,10 @@ void requester_release_share(struct qp *qp);
 
 /* Starts at `psn` with an empty queue; entering RTS. */
 void requester_start(struct qp *qp, struct rnic_psn psn);
+
+/* `qp` has nothing to send now: it waits no more for room on its path, or for its turn in the pace.
+ */
+void requester_leave_line(struct engine *engine, struct qp *qp);
 
 /* Gives back what is reserved with the path and its turn there; QP to RESET or ERR. */
 void requester_reset(struct engine *engine, struct qp *qp);

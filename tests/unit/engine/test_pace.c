@@ -2,6 +2,8 @@
 #include "engine/pace.h"
 
 #include "engine/limits.h"
+#include "engine/qp.h"
+#include "engine_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,12 +62,104 @@ static void the_rate_is_kept(void **state)
 	}
 }
 
+#define QPS	    5
+#define QUEUE	    8
+#define QUEUE_BYTES 65536
+
+static void post_all(struct engine_fixture *fixture, struct qp *qp)
+{
+	const struct rnic_sge sge = fixture_sge(fixture, 0, QUEUE_BYTES);
+
+	while (qp->state == RNIC_QP_STATE_RTS && send_queue_space(&qp->send_queue) > 0) {
+		struct work work = fixture_work(RNIC_WR_RDMA_WRITE, 0, QUEUE_BYTES);
+
+		work.sge_count = 1;
+		qp_post_send(qp, &work, &sge, NULL);
+	}
+}
+
+/* All that may leave now, counted by QP; those that are done get more to do. */
+static void send_on(struct engine_fixture *fixture, struct qp *const *qps, uint64_t *packets)
+{
+	while (fixture_transmit(fixture)) {
+		for (uint32_t i = 0; i < QPS; i++)
+			packets[i] += fixture->sent.qp == qps[i];
+		engine_packets_read(&fixture->engine, fixture->now_ns);
+		for (uint32_t i = 0; i < QPS; i++)
+			post_all(fixture, qps[i]);
+	}
+}
+
+/* QPs that never run out of work get the same, however many there are. */
+static void everybody_has_a_turn(void **state)
+{
+	struct fixture_options options = fixture_defaults;
+	struct engine_fixture *fixture;
+	uint64_t packets[QPS] = {0};
+	struct qp *qps[QPS];
+
+	(void)state;
+	options.type = RNIC_QP_TYPE_UC;
+	fixture = fixture_create(&options);
+	qps[0] = fixture->qp;
+	for (uint32_t i = 1; i < QPS; i++)
+		qps[i] = fixture_create_qp(fixture, &options);
+	for (uint32_t i = 0; i < QPS; i++)
+		post_all(fixture, qps[i]);
+	for (uint32_t round = 0; round < 1000; round++) {
+		send_on(fixture, qps, packets);
+		fixture_tick(fixture, 50000);
+	}
+	for (uint32_t i = 0; i < QPS; i++) {
+		print_message("QP %u: %u packets\n", (unsigned)i, (unsigned)packets[i]);
+		assert_in_range(packets[i], packets[0] - packets[0] / 10,
+				packets[0] + packets[0] / 10);
+	}
+	for (uint32_t i = 1; i < QPS; i++)
+		qp_destroy(qps[i]);
+	fixture_destroy(fixture);
+}
+
+/* One that goes while it is first does not take the turn of the others with it. */
+static void the_first_may_go(void **state)
+{
+	struct fixture_options options = fixture_defaults;
+	struct engine_fixture *fixture;
+	uint64_t packets[QPS] = {0};
+	struct qp *qps[QPS];
+	struct qp *first;
+
+	(void)state;
+	options.type = RNIC_QP_TYPE_UC;
+	fixture = fixture_create(&options);
+	qps[0] = fixture->qp;
+	for (uint32_t i = 1; i < QPS; i++)
+		qps[i] = fixture_create_qp(fixture, &options);
+	for (uint32_t i = 0; i < QPS; i++)
+		post_all(fixture, qps[i]);
+	send_on(fixture, qps, packets);
+	first = list_first_entry(&fixture->engine.pace.waiting, struct qp, path_node);
+	qp_enter_error(first, VERDICT_FLUSHED);
+	memset(packets, 0, sizeof(packets));
+	for (uint32_t round = 0; round < 100; round++) {
+		send_on(fixture, qps, packets);
+		fixture_tick(fixture, 50000);
+	}
+	for (uint32_t i = 0; i < QPS; i++)
+		assert_true((packets[i] > 0) == (qps[i] != first));
+	for (uint32_t i = 1; i < QPS; i++)
+		qp_destroy(qps[i]);
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_burst_goes_at_once_and_no_more),
 		cmocka_unit_test(the_instant_named_is_right),
 		cmocka_unit_test(the_rate_is_kept),
+		cmocka_unit_test(everybody_has_a_turn),
+		cmocka_unit_test(the_first_may_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
