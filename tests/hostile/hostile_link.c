@@ -213,6 +213,7 @@ static void step_qp(struct hostile_client *client, struct hostile_reply *reply)
 		.pd = client->pd,
 		.send_cq = client->cq,
 		.recv_cq = client->cq,
+		.srq = client->srq,
 		.type = RNIC_QP_TYPE_RC,
 		.capacities = {32, 32, 4, 4, 64},
 	};
@@ -285,32 +286,37 @@ static void step_connect(struct hostile_client *client, struct hostile_reply *re
 void hostile_client_open(struct hostile_client *client, const struct hostile_daemon *daemon,
 			 unsigned steps)
 {
-	struct hostile_reply reply;
-
 	*client = (struct hostile_client){
 		.fd = hostile_connect(daemon),
 		.doorbell_fd = -1,
 		.events_fd = -1,
 		.channel_fd = -1,
 	};
-	if (steps > 0)
+	hostile_client_go_on(client, 0, steps);
+}
+
+void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned steps)
+{
+	struct hostile_reply reply;
+
+	if (done < 1 && steps > 0)
 		step_hello(client, &reply);
-	if (steps > 1) {
+	if (done < 2 && steps > 1) {
 		hostile_must(client->fd, RNIC_CTL_ALLOC_PD, NULL, 0, &reply);
 		memcpy(&client->pd, reply.payload, sizeof(client->pd));
 	}
-	if (steps > 2) {
+	if (done < 3 && steps > 2) {
 		hostile_must(client->fd, RNIC_CTL_CREATE_CHANNEL, NULL, 0, &reply);
 		memcpy(&client->channel, reply.payload, sizeof(client->channel));
 		client->channel_fd = reply.fds[0];
 	}
-	if (steps > 3)
+	if (done < 4 && steps > 3)
 		step_cq(client, &reply);
-	if (steps > 4)
+	if (done < 5 && steps > 4)
 		step_qp(client, &reply);
-	if (steps > 5)
+	if (done < 6 && steps > 5)
 		step_init(client);
-	if (steps > 6)
+	if (done < 7 && steps > 6)
 		step_connect(client, &reply);
 }
 

@@ -63,6 +63,7 @@ struct hostile_client {
 	int doorbell_fd;
 	int events_fd;
 	struct rnic_handle pd, channel, cq, qp;
+	struct rnic_handle srq; /* none, or of the QP that is to be made */
 	uint32_t qpn;
 	uint32_t cq_slots;
 	const struct rnic_cq_region *cq_region;
@@ -78,6 +79,9 @@ struct hostile_client {
 /* Builds the first `steps` of HOSTILE_STEPS: HELLO, PD, channel, CQ, QP, INIT, RTR and RTS. */
 void hostile_client_open(struct hostile_client *client, const struct hostile_daemon *daemon,
 			 unsigned steps);
+/* Builds what is missing of the first `steps` of a client that has `done` of them. */
+void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned steps);
+
 void hostile_client_close(struct hostile_client *client);
 
 /* Rings a doorbell as the protocol wants it. */
