@@ -216,7 +216,7 @@ static bool pieces_equal(const struct sim_memory *memory, const struct span *pie
 }
 
 /* Whatever `pieces` hold is right from now on. */
-static void adopt_pieces(struct sim_memory *memory, const struct span *pieces, uint32_t count)
+void oracle_adopt(struct sim_memory *memory, const struct span *pieces, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		memcpy(memory->shadow + pieces[i].offset, memory->arena + pieces[i].offset,
@@ -485,7 +485,7 @@ static void check_received_lossy(struct oracle_end *end, struct model_receive *r
 		return;
 	}
 	end->next_message = index + 1;
-	adopt_pieces(end->memory, receive->pieces, receive->piece_count);
+	oracle_adopt(end->memory, receive->pieces, receive->piece_count);
 }
 
 static void complete_receive(struct oracle_end *end, const struct completion *completion)
@@ -625,7 +625,7 @@ static void judge_lossy(struct oracle_end *end)
 	}
 	for (uint32_t i = 0; i < end->receive_count; i++)
 		if (end->receives[i].status != RNIC_WC_SUCCESS)
-			adopt_pieces(end->memory, end->receives[i].pieces,
+			oracle_adopt(end->memory, end->receives[i].pieces,
 				     end->receives[i].piece_count);
 }
 

@@ -143,6 +143,9 @@ uint32_t oracle_header_bytes(const struct oracle_end *end);
 /* A completion of this end's QP; wr_id is the index of the work or receive. */
 void oracle_complete(struct oracle_end *end, const struct completion *completion);
 
+/* Whatever lies in these pieces may lie there. */
+void oracle_adopt(struct sim_memory *memory, const struct span *pieces, uint32_t count);
+
 /* The engine has retired works [0, retired): those without completion must have been unsignaled. */
 void oracle_retire(struct oracle_end *end, uint32_t retired);
 

@@ -2,6 +2,7 @@
 #include "sim.h"
 
 #include "port/fault.h"
+#include "sim_srq.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -305,6 +306,8 @@ static void verify(struct sim *sim)
 		sim_enter_error(sim->qps[i]);
 	for (uint32_t i = 0; i < sim->qp_count; i++)
 		oracle_finish(&sim->qps[i]->end);
+	for (uint32_t i = 0; i < sim->net.host_count; i++)
+		sim_srq_adopt_rest(&sim->hosts[i]);
 	check_memory(sim);
 	for (uint32_t i = 0; i < sim->net.host_count; i++)
 		sim_host_check_counters(&sim->hosts[i]);

@@ -116,6 +116,13 @@ void sim_restart(struct sim *sim, uint32_t host);
 uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *post);
 uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post);
 
+/* Posts a receive to the SRQ of `host`, for whichever of its QPs comes first. */
+void sim_receive_shared(struct sim *sim, uint32_t host, uint32_t bytes);
+
+/* Memory that lives as long as the simulation: an array of pieces of `bytes` in all. */
+struct span *sim_allocate_pieces(struct sim *sim, struct sim_host *host, uint32_t bytes,
+				 uint32_t count, uint32_t align);
+
 /* Frees what posts have allocated; sim_finish() does. */
 void sim_posts_free(struct sim *sim);
 

@@ -122,6 +122,7 @@ static void make(struct sim_qp *qp)
 		.pd = &qp->host->pd,
 		.send_cq = &qp->send_cq,
 		.recv_cq = &qp->recv_cq,
+		.srq = connection->is_shared ? qp->host->srq.srq : NULL,
 		.capacities = {.max_send_wr = connection->depth,
 			       .max_recv_wr = LIMIT_RECV_PREFETCH,
 			       .max_send_sge = connection->sges,

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "engine/invariants.h"
+#include "sim_srq.h"
 #include "wire/icrc.h"
 #include "wire/syndrome.h"
 
@@ -24,6 +25,8 @@ static bool sink_completion(void *context, struct cq *cq, const struct completio
 	struct completion delivered = *completion;
 	uint32_t times = 1;
 
+	if (completion->srq != NULL)
+		sim_srq_complete(host, qp, &delivered);
 	if (cq != (completion->is_recv ? &qp->recv_cq : &qp->send_cq))
 		oracle_fail(host->oracle, "%s: a completion in the wrong CQ", qp->end.name);
 	if (!completion->is_recv) {
@@ -43,6 +46,8 @@ static bool sink_completion(void *context, struct cq *cq, const struct completio
 		times = host->sabotage(&delivered);
 	for (uint32_t i = 0; i < times; i++)
 		oracle_complete(&qp->end, &delivered);
+	if (completion->srq != NULL)
+		sim_srq_adopt(host, (uint32_t)completion->wr_id);
 	return true;
 }
 
@@ -57,9 +62,11 @@ static void sink_async_event(void *context, enum rnic_async_event_type type, voi
 static bool sink_refill(void *context, struct recv_queue *queue)
 {
 	struct sim_qp *qp = queue->user;
+	struct sim_host *host = context;
 	bool pushed = false;
 
-	(void)context;
+	if (queue == &host->srq.srq->queue)
+		return sim_srq_refill(host);
 	while (qp->ring_pushed < qp->ring_posted && recv_queue_has_space(queue)) {
 		const struct sim_receive *receive = &qp->ring[qp->ring_pushed];
 		struct recv_work work = {
@@ -78,9 +85,11 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 
 static uint32_t sink_posted(void *context, const struct recv_queue *queue)
 {
+	const struct sim_host *host = context;
 	const struct sim_qp *qp = queue->user;
 
-	(void)context;
+	if (queue == &host->srq.srq->queue)
+		return host->srq.posted - host->srq.pushed;
 	return qp->ring_posted - qp->ring_pushed;
 }
 
@@ -164,6 +173,8 @@ static int start_engine(struct sim_host *host)
 		return error;
 	engine_set_gid(&host->engine, 0, &host->nic->gid);
 	error = register_keys(host);
+	if (error == 0)
+		error = sim_srq_start(host);
 	if (error != 0)
 		engine_fini(&host->engine);
 	return error;
@@ -204,6 +215,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 /* Ends the engine, which must own nothing any more. */
 static void stop_engine(struct sim_host *host)
 {
+	sim_srq_stop(host);
 	for (uint32_t key = 0; key < SIM_KEY_COUNT; key++) {
 		if (key != SIM_KEY_STALE)
 			mr_deregister(&host->engine, &host->mrs[key]);
@@ -230,6 +242,7 @@ void sim_host_restart(struct sim_host *host)
 void sim_host_fini(struct sim_host *host)
 {
 	stop_engine(host);
+	free(host->srq.receives);
 	host->port->ops->close(host->port);
 	if (!host->nic->is_closed)
 		oracle_fail(host->oracle, "host %u: the card was not closed", host->index);

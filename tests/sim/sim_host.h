@@ -16,6 +16,7 @@
 #include "engine/mw.h"
 #include "engine/pd.h"
 #include "engine/qp.h"
+#include "engine/srq.h"
 #include "oracle.h"
 #include "sim_memory.h"
 #include "sim_net.h"
@@ -51,6 +52,7 @@ struct sim_connection {
 	uint8_t rd_atomic;     /* outstanding READs and atomics; 16 */
 	uint8_t sges;	       /* 4 */
 	bool signal_all;
+	bool is_shared; /* both ends take their receives from their host's SRQ */
 	uint32_t depth;		  /* of the send queue; 64 */
 	uint32_t inline_bytes;	  /* 256 */
 	uint32_t psn;		  /* of the first end; the second starts elsewhere. 0: random */
@@ -62,6 +64,21 @@ struct sim_connection {
 struct sim_receive {
 	struct rnic_sge sges[LIMIT_SGES];
 	uint32_t sge_count;
+};
+
+/* A receive of a host's SRQ, and what it is to hold; `pieces` live as long as the simulation. */
+struct sim_shared_receive {
+	struct sim_receive receive;
+	struct model_receive model;
+};
+
+/* The SRQ of a host. A restart forgets what was posted. */
+struct sim_srq {
+	struct srq *srq;
+	struct sim_shared_receive *receives;
+	uint32_t capacity;
+	uint32_t posted;
+	uint32_t pushed;
 };
 
 struct sim_qp {
@@ -120,6 +137,7 @@ struct sim_host {
 	struct pd pd;
 	struct pd other_pd;
 	struct mr mrs[SIM_KEY_COUNT];
+	struct sim_srq srq;
 	uint32_t batch;		/* packets built, or received, at once */
 	uint32_t turns;
 	bool is_dirty;		/* something was posted since the last turn */

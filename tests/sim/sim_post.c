@@ -53,8 +53,8 @@ static struct span must_allocate(struct sim *sim, struct sim_host *host, uint32_
 }
 
 /* Cuts `bytes` into `count` pieces at random places of the host's arena. */
-static struct span *allocate_pieces(struct sim *sim, struct sim_host *host, uint32_t bytes,
-				    uint32_t count, uint32_t align)
+struct span *sim_allocate_pieces(struct sim *sim, struct sim_host *host, uint32_t bytes,
+				 uint32_t count, uint32_t align)
 {
 	struct span *pieces = sim_keep(sim, count * sizeof(*pieces));
 
@@ -169,8 +169,8 @@ static void model_local(struct sim *sim, struct sim_qp *qp, const struct sim_pos
 			bytes[i] = (uint8_t)prng_next(&sim->prng);
 		model->inline_bytes = bytes;
 	} else {
-		model->pieces = allocate_pieces(sim, qp->host, post->bytes, count,
-						is_atomic(post->opcode) ? 8 : 1);
+		model->pieces = sim_allocate_pieces(sim, qp->host, post->bytes, count,
+						    is_atomic(post->opcode) ? 8 : 1);
 		model->piece_count = (uint8_t)count;
 	}
 }
@@ -300,7 +300,7 @@ uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post
 		model->pieces = sim_keep(sim, sizeof(*model->pieces));
 		model->pieces[0] = (struct span){0, post->bytes};
 	} else {
-		model->pieces = allocate_pieces(
+		model->pieces = sim_allocate_pieces(
 			sim, qp->host, post->bytes + oracle_header_bytes(&qp->end), count, 1);
 	}
 	model->piece_count = count;

@@ -149,6 +149,7 @@ static void connect_all(struct storm *storm)
 			.min_rnr_timer = (uint8_t)(1 + below(storm, 12)),
 			.rd_atomic = (uint8_t)(1 + below(storm, 16)),
 			.sges = (uint8_t)(1 + below(storm, 8)), .signal_all = one_in(storm, 8),
+			.is_shared = one_in(storm, 4),
 			.depth = 1 + below(storm, 64), .inline_bytes = 1 + below(storm, 512),
 			.psn = one_in(storm, 2) ? RNIC_PSN_MASK - below(storm, 100) : 0);
 	}
@@ -198,6 +199,11 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 		.sges = (uint8_t)(1 + below(storm, qp->connection.sges)),
 	};
 
+	/* Whoever takes it must find it long enough. */
+	if (qp->connection.is_shared) {
+		sim_receive_shared(storm->sim, qp->host->index, storm->bytes_max);
+		return;
+	}
 	if (errs(storm) && one_in(storm, 2)) {
 		post.bytes = below(storm, storm->bytes_max);
 		qp->end.legal_receive_errors |= STATUS_BIT(RNIC_WC_LOC_LEN_ERR);

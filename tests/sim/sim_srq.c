@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim_srq.h"
+
+#include "sim.h"
+
+#include <stdlib.h>
+
+#define SGES	     2
+#define HEADER_BYTES 40 /* room for what UD puts before a message */
+
+int sim_srq_start(struct sim_host *host)
+{
+	const struct srq_config config = {
+		.pd = &host->pd,
+		.max_wr = LIMIT_WR_DEPTH,
+		.max_sge = SGES,
+		.user = host,
+	};
+
+	host->srq.pushed = host->srq.posted;
+	return srq_create(&host->engine, &config, &host->srq.srq);
+}
+
+void sim_srq_stop(struct sim_host *host)
+{
+	srq_destroy(host->srq.srq);
+	host->srq.srq = NULL;
+}
+
+bool sim_srq_refill(struct sim_host *host)
+{
+	struct sim_srq *shared = &host->srq;
+	bool pushed = false;
+
+	while (shared->pushed < shared->posted && recv_queue_has_space(&shared->srq->queue)) {
+		const struct sim_shared_receive *from = &shared->receives[shared->pushed];
+		const struct recv_work work = {
+			.wr_id = shared->pushed++,
+			.sge_count = from->receive.sge_count,
+			.length = from->model.bytes + HEADER_BYTES,
+		};
+
+		recv_queue_push(&shared->srq->queue, &work, from->receive.sges);
+		pushed = true;
+	}
+	return pushed;
+}
+
+void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct completion *completion)
+{
+	struct sim_srq *shared = &host->srq;
+	struct model_receive *receive;
+
+	if (!qp->connection.is_shared || completion->retired != 0 ||
+	    completion->wr_id >= shared->posted ||
+	    shared->receives[completion->wr_id].model.is_complete) {
+		oracle_fail(host->oracle, "%s: a shared receive that is not to complete",
+			    qp->end.name);
+		return;
+	}
+	receive = oracle_add_receive(&qp->end);
+	*receive = shared->receives[completion->wr_id].model;
+	shared->receives[completion->wr_id].model.is_complete = true;
+	completion->wr_id = qp->end.receive_count - 1;
+	completion->retired = qp->end.receive_count;
+}
+
+void sim_srq_adopt(struct sim_host *host, uint32_t number)
+{
+	const struct model_receive *model;
+
+	if (number >= host->srq.posted)
+		return;
+	model = &host->srq.receives[number].model;
+	oracle_adopt(&host->memory, model->pieces, model->piece_count);
+}
+
+void sim_srq_adopt_rest(struct sim_host *host)
+{
+	for (uint32_t i = 0; i < host->srq.posted; i++)
+		if (!host->srq.receives[i].model.is_complete)
+			sim_srq_adopt(host, i);
+}
+
+void sim_receive_shared(struct sim *sim, uint32_t host_index, uint32_t bytes)
+{
+	struct sim_host *host = &sim->hosts[host_index];
+	struct sim_srq *shared = &host->srq;
+	const struct mr *mr = &host->mrs[SIM_KEY_ALL];
+	struct sim_shared_receive *entry;
+
+	if (shared->posted == shared->capacity) {
+		shared->capacity = 2 * shared->capacity + 16;
+		shared->receives =
+			realloc(shared->receives, shared->capacity * sizeof(*shared->receives));
+		if (shared->receives == NULL)
+			abort();
+	}
+	entry = &shared->receives[shared->posted++];
+	*entry = (struct sim_shared_receive){
+		.receive.sge_count = SGES,
+		.model = {.bytes = bytes,
+			  .piece_count = SGES,
+			  .legal = STATUS_BIT(RNIC_WC_SUCCESS)},
+	};
+	entry->model.pieces = sim_allocate_pieces(sim, host, bytes + HEADER_BYTES, SGES, 1);
+	for (uint32_t i = 0; i < SGES; i++)
+		entry->receive.sges[i] = (struct rnic_sge){
+			.address = mr->iova + entry->model.pieces[i].offset,
+			.length = entry->model.pieces[i].length,
+			.lkey = mr->key,
+		};
+}

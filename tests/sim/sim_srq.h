@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A host's SRQ. Its receives become part of a QP's model when that QP completes one, each at most
+ * once; what a receive that was given back holds is nobody's business.
+ */
+#ifndef TESTS_SIM_SIM_SRQ_H
+#define TESTS_SIM_SIM_SRQ_H
+
+#include "sim_host.h"
+
+/* Of a new engine, and before it ends. -ENOMEM. */
+int sim_srq_start(struct sim_host *host);
+void sim_srq_stop(struct sim_host *host);
+
+/* For the sink. `completion` becomes one of a receive of the QP itself. */
+bool sim_srq_refill(struct sim_host *host);
+void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct completion *completion);
+
+/* What receive `number` holds, of which the oracle has seen the message, is as it should be. */
+void sim_srq_adopt(struct sim_host *host, uint32_t number);
+
+/* The same for all that never completed. */
+void sim_srq_adopt_rest(struct sim_host *host);
+
+#endif
