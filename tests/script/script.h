@@ -38,7 +38,18 @@ enum script_setting {
 	SETTING_RECV_CQ,
 	SETTING_PKEY, /* of our QP */
 	SETTING_ECN,  /* 1: on */
+	SETTING_QP,   /* enum script_qp */
+	SETTING_SRQ_LIMIT,
 	SETTING_COUNT,
+};
+
+/* What the queue pair under test is. */
+enum script_qp {
+	SCRIPT_QP_RC,
+	SCRIPT_QP_RC_SRQ,     /* RC whose receives come from an SRQ */
+	SCRIPT_QP_XRC_TARGET, /* the same, of XRC */
+	SCRIPT_QP_XRC_INITIATOR,
+	SCRIPT_QP_COUNT,
 };
 
 /* A region, or (with length 0) a window, whose name stands for a key in the same way. */
@@ -70,6 +81,7 @@ struct script_post {
 	uint64_t compare;
 	uint64_t swap_or_add;
 	uint32_t immediate;
+	uint32_t srqn; /* XRC */
 	struct script_key inv;
 	uint32_t access;       /* BIND_MW; what is bound is the SGE */
 	uint32_t flush_length; /* FLUSH */

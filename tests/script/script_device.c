@@ -386,6 +386,14 @@ static bool to_state(struct script_device *device, struct rnic_qp_attributes *at
 static bool bring_up(struct script_device *device)
 {
 	const uint64_t *settings = device->script->settings;
+	const uint32_t of_responder =
+		qp_has_responder(device->qp)
+			? RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER
+			: 0;
+	const uint32_t of_requester =
+		qp_has_requester(device->qp) ? RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+						       RNIC_QP_ATTR_MAX_RD_ATOMIC
+					     : 0;
 	struct rnic_qp_attributes attributes = {
 		.access_flags = (uint32_t)settings[SETTING_ACCESS],
 		.port = PORT,
@@ -409,20 +417,56 @@ static bool bring_up(struct script_device *device)
 			RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS) &&
 	       to_state(device, &attributes, RNIC_QP_STATE_RTR,
 			RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
-				RNIC_QP_ATTR_RQ_PSN | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC |
-				RNIC_QP_ATTR_MIN_RNR_TIMER) &&
+				RNIC_QP_ATTR_RQ_PSN | of_responder) &&
 	       to_state(device, &attributes, RNIC_QP_STATE_RTS,
-			RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
-				RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_MAX_RD_ATOMIC);
+			RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_SQ_PSN | of_requester);
+}
+
+/* The SRQ that the queue pair needs, if any. */
+static bool create_srq(struct script_device *device)
+{
+	const uint64_t *settings = device->script->settings;
+	bool is_xrc = settings[SETTING_QP] == SCRIPT_QP_XRC_TARGET;
+	const struct srq_config config = {
+		.pd = &device->pd,
+		.xrcd = is_xrc ? &device->xrcd : NULL,
+		.cq = is_xrc ? &device->recv_cq : NULL,
+		.max_wr = SCRIPT_POSTS_MAX,
+		.max_sge = SCRIPT_SGES_MAX,
+	};
+
+	xrcd_init(&device->xrcd);
+	if (!is_xrc && settings[SETTING_QP] != SCRIPT_QP_RC_SRQ)
+		return true;
+	if (srq_create(&device->engine, &config, &device->srq) != 0)
+		return false;
+	device->srq->limit = (uint32_t)settings[SETTING_SRQ_LIMIT];
+	return true;
+}
+
+static uint8_t qp_type_of(const struct script_device *device)
+{
+	switch ((enum script_qp)device->script->settings[SETTING_QP]) {
+	case SCRIPT_QP_XRC_TARGET:
+		return RNIC_QP_TYPE_XRC_TARGET;
+	case SCRIPT_QP_XRC_INITIATOR:
+		return RNIC_QP_TYPE_XRC_INITIATOR;
+	default:
+		return RNIC_QP_TYPE_RC;
+	}
 }
 
 static bool create_qp(struct script_device *device)
 {
+	uint8_t type = qp_type_of(device);
+	bool is_target = type == RNIC_QP_TYPE_XRC_TARGET;
 	const struct qp_config config = {
-		.type = RNIC_QP_TYPE_RC,
-		.pd = &device->pd,
-		.send_cq = &device->send_cq,
-		.recv_cq = &device->recv_cq,
+		.type = type,
+		.pd = is_target ? NULL : &device->pd,
+		.send_cq = is_target ? NULL : &device->send_cq,
+		.recv_cq = type != RNIC_QP_TYPE_RC ? NULL : &device->recv_cq,
+		.srq = is_target ? NULL : device->srq,
+		.xrcd = is_target ? &device->xrcd : NULL,
 		.capacities = {.max_send_wr = SCRIPT_POSTS_MAX,
 			       .max_recv_wr = SCRIPT_POSTS_MAX,
 			       .max_send_sge = SCRIPT_SGES_MAX,
@@ -465,13 +509,14 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 		if (!register_region(device, i))
 			return false;
 	}
-	if (!create_qp(device) || !bring_up(device))
+	if (!create_srq(device) || !create_qp(device) || !bring_up(device))
 		return false;
 	device->resolver = (struct script_resolver){
 		.script = script,
 		.region_keys = device->region_keys,
 		.script_qpn = SCRIPT_QPN,
 		.engine_qpn = device->qp->qpn,
+		.engine_srqn = device->srq != NULL ? device->srq->number : 0,
 	};
 	return true;
 }
@@ -480,6 +525,8 @@ void script_device_fini(struct script_device *device)
 {
 	if (device->qp != NULL)
 		qp_destroy(device->qp);
+	if (device->srq != NULL)
+		srq_destroy(device->srq);
 	for (uint32_t i = 0; i < device->script->region_count; i++) {
 		if (device->script->regions[i].window_type != 0)
 			script_device_deregister(device, i);
@@ -578,6 +625,7 @@ void script_device_post_send(struct script_device *device, const struct script_p
 		.opcode = post->is_malformed ? (uint8_t)RNIC_WR_OPCODE_COUNT : post->opcode,
 		.flags = post->flags,
 		.sge_count = (uint8_t)post->sge_count,
+		.srqn = post->srqn,
 	};
 
 	log_post(device, "send", post);

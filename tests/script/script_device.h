@@ -16,6 +16,8 @@
 #include "engine/mw.h"
 #include "engine/pd.h"
 #include "engine/qp.h"
+#include "engine/srq.h"
+#include "engine/xrcd.h"
 #include "script.h"
 
 enum seen_kind { SEEN_PACKET, SEEN_COMPLETION, SEEN_EVENT, SEEN_COUNT };
@@ -53,6 +55,8 @@ struct script_device {
 	struct cq recv_cq;
 	uint32_t send_cq_room;
 	uint32_t recv_cq_room;
+	struct xrcd xrcd;
+	struct srq *srq; /* NULL: none */
 	struct qp *qp;
 	struct script_memory_region regions[SCRIPT_REGIONS_MAX];
 	uint32_t region_keys[SCRIPT_REGIONS_MAX];

@@ -16,6 +16,13 @@ const char *const script_state_names[RNIC_QP_STATE_COUNT] = {
 	STATE(RESET), STATE(INIT), STATE(RTR), STATE(RTS), STATE(SQD), STATE(SQE), STATE(ERR),
 };
 
+const char *const script_qp_names[SCRIPT_QP_COUNT] = {
+	[SCRIPT_QP_RC] = "RC",
+	[SCRIPT_QP_RC_SRQ] = "RC_SRQ",
+	[SCRIPT_QP_XRC_TARGET] = "XRC_TARGET",
+	[SCRIPT_QP_XRC_INITIATOR] = "XRC_INITIATOR",
+};
+
 const char *const script_wr_opcode_names[RNIC_WR_OPCODE_COUNT] = {
 	WR(RDMA_WRITE),
 	WR(RDMA_WRITE_WITH_IMM),

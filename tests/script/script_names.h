@@ -4,6 +4,7 @@
 #define TESTS_SCRIPT_SCRIPT_NAMES_H
 
 #include "base/verbs_types.h"
+#include "script.h"
 
 #define SCRIPT_NAK_CODES   5
 #define SCRIPT_ACCESS_BITS 10
@@ -15,6 +16,7 @@ extern const char *const script_wc_status_names[RNIC_WC_STATUS_COUNT];
 extern const char *const script_wc_opcode_names[SCRIPT_WC_OPCODES];
 extern const char *const script_event_names[RNIC_EVENT_COUNT];
 extern const char *const script_nak_names[SCRIPT_NAK_CODES];
+extern const char *const script_qp_names[SCRIPT_QP_COUNT];
 extern const char *const script_access_names[SCRIPT_ACCESS_BITS]; /* index: bit of rnic_access */
 
 #endif

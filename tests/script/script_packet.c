@@ -55,6 +55,8 @@ static const struct field {
 	[FIELD_PKEY] = {.name = "pkey", .kind = KIND_HEX, .most = 0xffff,
 			.default_value = DEFAULT_PKEY, .is_always_compared = true},
 	[FIELD_DEST_QP] = {.name = "dest_qp", .kind = KIND_HEX, .most = 0xffffff},
+	[FIELD_SRQN] = {.name = "srqn", .kind = KIND_HEX, .most = 0xffffff,
+			.headers = RNIC_HEADER_XRCETH},
 	[FIELD_ECN] = {.name = "ecn", .most = 3},
 	[FIELD_BECN] = {.name = "becn", .kind = KIND_FLAG, .is_always_compared = true},
 	/* clang-format on */
@@ -102,6 +104,8 @@ static uint64_t get_field(const struct rnic_packet *packet, enum script_field fi
 		return packet->pkey;
 	case FIELD_DEST_QP:
 		return packet->dest_qpn;
+	case FIELD_SRQN:
+		return packet->xrc_srqn;
 	case FIELD_ECN:
 		return packet->addresses.traffic_class & 3;
 	case FIELD_BECN:
@@ -416,6 +420,8 @@ static struct rnic_packet to_wire(const struct script_packet *packet,
 	wire.immediate = (uint32_t)values[FIELD_IMM];
 	wire.invalidate_rkey = script_key_resolve(&packet->inv, resolver->region_keys);
 	wire.flush_type = (uint32_t)values[FIELD_FLUSH];
+	wire.xrc_srqn = is_given(packet, FIELD_SRQN) ? (uint32_t)values[FIELD_SRQN]
+						     : resolver->engine_srqn;
 	return wire;
 }
 
@@ -571,6 +577,8 @@ static bool is_worth_printing(const struct script_resolver *resolver, enum scrip
 		return value != fields[field].default_value;
 	case FIELD_DEST_QP:
 		return value != resolver->script_qpn && value != resolver->engine_qpn;
+	case FIELD_SRQN:
+		return value != resolver->engine_srqn;
 	default:
 		return true;
 	}

@@ -40,6 +40,7 @@ enum script_field {
 	FIELD_MIGREQ,
 	FIELD_PKEY,
 	FIELD_DEST_QP,
+	FIELD_SRQN,
 	FIELD_ECN,
 	FIELD_BECN,
 	FIELD_COUNT,
@@ -83,6 +84,7 @@ struct script_resolver {
 	const uint32_t *region_keys;
 	uint32_t script_qpn;
 	uint32_t engine_qpn;
+	uint32_t engine_srqn; /* 0: no SRQ */
 };
 
 /* Reads a packet up to the end of the line. */

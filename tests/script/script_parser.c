@@ -50,6 +50,8 @@ static const struct setting {
 	[SETTING_SEND_CQ] = {"send_cq", 1000, 1000},
 	[SETTING_PKEY] = {"pkey", 0xffff, 0xffff},
 	[SETTING_ECN] = {"ecn", 1, 0},
+	[SETTING_QP] = {"qp", 0, SCRIPT_QP_RC},
+	[SETTING_SRQ_LIMIT] = {"srq_limit", SCRIPT_POSTS_MAX, 0},
 	[SETTING_RECV_CQ] = {"recv_cq", 1000, 1000},
 };
 
@@ -77,7 +79,7 @@ static bool parse_access(struct script_line *line, uint64_t *access)
 static bool parse_setting(struct script_line *line, struct script *script)
 {
 	const char *names[SETTING_COUNT];
-	uint32_t state, index;
+	uint32_t name, index;
 	uint64_t value;
 
 	if (script->step_count != 0)
@@ -90,9 +92,16 @@ static bool parse_setting(struct script_line *line, struct script *script)
 		return parse_access(line, &script->settings[index]);
 	if (index == SETTING_STATE) {
 		if (!script_line_name(line, "a state", script_state_names, RNIC_QP_STATE_RTS + 1,
-				      &state))
+				      &name))
 			return false;
-		script->settings[index] = state;
+		script->settings[index] = name;
+		return true;
+	}
+	if (index == SETTING_QP) {
+		if (!script_line_name(line, "a queue pair", script_qp_names, SCRIPT_QP_COUNT,
+				      &name))
+			return false;
+		script->settings[index] = name;
 		return true;
 	}
 	if (!script_line_number(line, settings[index].name, settings[index].most, &value))
@@ -285,6 +294,8 @@ static bool parse_send_word(struct parser *parser, struct script_post *post)
 		return script_key_parse(line, parser->script, &post->inv);
 	if (script_line_accept(line, "imm"))
 		return parse_word32(line, "imm", &post->immediate);
+	if (script_line_accept(line, "srqn"))
+		return parse_word32(line, "srqn", &post->srqn);
 	if (script_line_accept(line, "dmalen"))
 		return parse_word32(line, "dmalen", &post->flush_length);
 	if (script_line_accept(line, "flush"))

@@ -92,6 +92,34 @@ static void test_credits(void **state)
 	assert_int_equal(fake->qp.send.retired, 1);
 }
 
+/* Of XRC the SRQ is what the completion belongs to; the QP may be another process's. */
+static void test_xrc(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_srq srq = {.context = &fake->context, .number = 0x77, .cq = &fake->cq};
+	struct rnic_srq *srqs[RNIC_SESSION_SRQS_MAX] = {[4] = &srq};
+	struct rnic_completion_entry entry = completion(
+		1, RNIC_COMPLETION_RECV | RNIC_COMPLETION_SRQ | RNIC_COMPLETION_XRC, 0);
+	struct rnic_completion taken[CQ_ENTRIES];
+
+	fake->context.srqs = srqs;
+	entry.qpn = 0xabcdef;
+	entry.qp_slot = 4;
+	entry.srqn = 0x77;
+	fake_session_complete(fake, &entry);
+	entry.srqn = 0x78; /* of one that was destroyed */
+	fake_session_complete(fake, &entry);
+	entry.qp_slot = 5;
+	fake_session_complete(fake, &entry);
+	entry.qp_slot = UINT32_MAX;
+	fake_session_complete(fake, &entry);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
+	assert_ptr_equal(taken[0].srq, &srq);
+	assert_null(taken[0].qp);
+	assert_int_equal(taken[0].qpn, 0xabcdef);
+	fake->context.srqs = NULL;
+}
+
 static void test_destroyed_qp_is_skipped(void **state)
 {
 	struct fake_session *fake = *state;
@@ -146,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_credits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_xrc, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_destroyed_qp_is_skipped, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_daemon_that_lies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_arming, set_up, tear_down),
