@@ -113,6 +113,7 @@ static void connect(struct storm *storm)
 		.confirm = random_answer(storm),
 		.confirm_after_ns = random_pause(storm, 200000000),
 		.give_up_after_ns = one_in(storm, 8) ? 1 + below(storm, 100000000) : 0,
+		.take_back_after_ns = one_in(storm, 8) ? 1 + below(storm, 20000000) : 0,
 		.closer = (enum cm_closer)below(storm, 3),
 		.closes_by_destroying = one_in(storm, 3),
 		.hold_ns = one_in(storm, 8) ? CM_NEVER : random_pause(storm, 500000000),
@@ -189,8 +190,14 @@ static void check_connection(struct cm_end *active, struct cm_end *passive)
 		require(active, "J", RNIC_CM_REJECT_CONSUMER);
 		require(passive, "Q", 0);
 	} else if (active->plan->confirm != CM_ACCEPT) {
-		require(active, "R", 0);
-		require(passive, "QJ", RNIC_CM_REJECT_CONSUMER);
+		bool may_be_earlier = active->plan->take_back_after_ns != 0;
+
+		require(active, may_be_earlier ? "J|R|RJ|RD|RDT" : "R", RNIC_CM_REJECT_CONSUMER);
+		require(passive, "Q|QJ", RNIC_CM_REJECT_CONSUMER);
+	} else if (passive->connection == NULL && strcmp(passive->log, "Q") == 0) {
+		/* It has accepted, and taken that back. */
+		require(active, active->connection == NULL ? "J|R|RJ|RD|RDT" : "J|RJ|RD|RDT",
+			RNIC_CM_REJECT_CONSUMER);
 	} else {
 		check_standing(active);
 		check_standing(passive);

@@ -243,6 +243,7 @@ static bool on_event(void *context, const struct cm_event *event)
 		if (!end->active->has_confirmed)
 			end_fail(end, "it stands, and its peer does not know");
 		end->active->stood++;
+		end->give_up_at_ns = CM_NEVER;
 		plan_close(end);
 		break;
 	case CM_EVENT_UNREACHABLE:
@@ -297,6 +298,9 @@ static void answer(struct cm_end *end, enum cm_answer what)
 			plan_close(end);
 		} else {
 			expect(end, cm_accept(end->connection, &accept, now_ns), "cannot accept");
+			if (end->plan->take_back_after_ns != 0)
+				end->give_up_at_ns =
+					after(end->world, end->plan->take_back_after_ns);
 		}
 		break;
 	case CM_REJECT:

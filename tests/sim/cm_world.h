@@ -41,7 +41,9 @@ struct cm_plan {
 	uint64_t answer_after_ns;
 	enum cm_answer confirm; /* of the active end, to the response */
 	uint64_t confirm_after_ns;
-	uint64_t give_up_after_ns; /* the active end is destroyed; 0: never */
+	uint64_t give_up_after_ns;   /* the active end is destroyed; 0: never */
+	uint64_t take_back_after_ns; /* the passive one, having accepted, if it does not stand by
+					then */
 	enum cm_closer closer;
 	bool closes_by_destroying;
 	uint32_t qpn;	  /* of the active end; 0: any */
