@@ -11,11 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define COMM_ID_KEY_BITS  24
-#define DEFAULT_PKEY	  0xffff
-#define PKEY_MEMBER_BITS  0x7fff
-#define DEFAULT_HOP_LIMIT 64
-#define FIRST_KIND	  RNIC_CM_REQ
+#define COMM_ID_KEY_BITS 24
+#define DEFAULT_PKEY	 0xffff
+#define PKEY_MEMBER_BITS 0x7fff
+#define FIRST_KIND	 RNIC_CM_REQ
 
 struct cm *cm_create(const struct cm_config *config)
 {
@@ -151,7 +150,9 @@ static bool is_for_us(const struct rnic_packet *packet)
 	       (packet->row->headers & RNIC_HEADER_IMMEDIATE) == 0 && packet->dest_qpn == CM_QPN &&
 	       packet->source_qpn == CM_QPN && packet->qkey == RNIC_MAD_QKEY &&
 	       (packet->pkey & PKEY_MEMBER_BITS) == (DEFAULT_PKEY & PKEY_MEMBER_BITS) &&
-	       !rnic_gid_is_multicast(&packet->addresses.dest);
+	       !rnic_gid_is_multicast(&packet->addresses.dest) &&
+	       !rnic_gid_is_multicast(&packet->addresses.source) &&
+	       !rnic_gid_is_zero(&packet->addresses.source);
 }
 
 void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns)
@@ -216,7 +217,7 @@ static void build_reply(struct cm *cm, struct packet_builder *out)
 		.source = reply->source,
 		.dest = reply->dest,
 		.source_port = RNIC_UDP_PORT,
-		.hop_limit = DEFAULT_HOP_LIMIT,
+		.hop_limit = CONNECTION_HOP_LIMIT,
 	};
 
 	build(cm, &reply->message, &addresses, out);
@@ -232,8 +233,7 @@ static void build_owed(struct cm *cm, struct packet_builder *out)
 		.dest = connection->path.dest,
 		.source_port = RNIC_UDP_PORT,
 		.traffic_class = connection->path.traffic_class,
-		.hop_limit = connection->path.hop_limit == 0 ? DEFAULT_HOP_LIMIT
-							     : connection->path.hop_limit,
+		.hop_limit = connection->path.hop_limit,
 	};
 	struct rnic_cm_message message = {0};
 	uint32_t bit = (uint32_t)__builtin_ctz(connection->owed);

@@ -226,7 +226,8 @@ struct cm_connect {
  * Sends a REQ or SIDR_REQ, again and again until an answer comes or all tries are used up. What
  * follows is CONNECT_RESPONSE (of UD: ESTABLISHED), REJECTED or UNREACHABLE.
  *
- * -EINVAL: a type, a code or a length that cannot be; -ENOSPC too many connections; -ENOMEM.
+ * -EINVAL: a type, an address, a code or a length that cannot be; -ENOSPC too many connections;
+ * -ENOMEM.
  */
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 	       struct cm_connection **connection);

@@ -21,6 +21,8 @@
 #include "cm/peer_table.h"
 #include "mad/cm_message.h"
 
+#define CONNECTION_HOP_LIMIT 64 /* where nobody says another */
+
 /* What an MRA asks for: 17 s for our holder to think, and again each time that it is asked for. */
 #define CONNECTION_SERVICE_TIMEOUT 22
 

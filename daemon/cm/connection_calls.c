@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "cm/cm_state.h"
 #include "mad/ip_cm.h"
+#include "wire/gid.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,9 +29,15 @@ static bool is_qp_good(const struct cm_qp_parameters *qp)
 	       qp->rnr_retry_count <= RETRY_COUNT_MAX;
 }
 
+static bool is_host(const struct rnic_gid *gid)
+{
+	return !rnic_gid_is_zero(gid) && !rnic_gid_is_multicast(gid);
+}
+
 static bool is_path_good(const struct cm_path *path)
 {
-	return path->flow_label <= FLOW_LABEL_MAX && path->rate <= RATE_MAX && path->mtu >= 1 &&
+	return is_host(&path->source) && is_host(&path->dest) &&
+	       path->flow_label <= FLOW_LABEL_MAX && path->rate <= RATE_MAX && path->mtu >= 1 &&
 	       path->service_level <= SERVICE_LEVEL_MAX && path->mtu <= MTU_CODE_MAX &&
 	       path->packet_lifetime < TIMEOUT_CODE_MAX;
 }
@@ -66,6 +73,8 @@ static void fill(struct cm_connection *connection, const struct cm_connect *conn
 	connection->local_port = connect->source_port;
 	connection->peer_port = connect->dest_port;
 	connection->path = connect->path;
+	if (connection->path.hop_limit == 0)
+		connection->path.hop_limit = CONNECTION_HOP_LIMIT;
 	connection->local = connect->qp;
 	connection->transaction_id = prng_next(&connection->cm->prng);
 	connection->response_timeout = connect->response_timeout;

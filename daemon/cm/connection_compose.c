@@ -8,14 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define DEFAULT_PKEY	  0xffff
-#define LID_PERMISSIVE	  0xffff
-#define DEFAULT_HOP_LIMIT 64
-
-static uint8_t hop_limit(const struct cm_connection *connection)
-{
-	return connection->path.hop_limit == 0 ? DEFAULT_HOP_LIMIT : connection->path.hop_limit;
-}
+#define DEFAULT_PKEY   0xffff
+#define LID_PERMISSIVE 0xffff
 
 static void put_addresses(const struct cm_connection *connection, uint8_t *private_data)
 {
@@ -57,7 +51,7 @@ static void compose_req(const struct cm_connection *connection, struct rnic_cm_r
 		.primary_flow_label = connection->path.flow_label,
 		.primary_rate = connection->path.rate,
 		.primary_traffic_class = connection->path.traffic_class,
-		.primary_hop_limit = hop_limit(connection),
+		.primary_hop_limit = connection->path.hop_limit,
 		.primary_service_level = connection->path.service_level,
 		.primary_ack_timeout = connection->ack_timeout,
 	};

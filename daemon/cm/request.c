@@ -144,6 +144,7 @@ static struct cm_connection *admit(const struct request_origin *origin, const st
 	connection->peer_port = target->source_port;
 	connection->path.source = origin->local;
 	connection->path.dest = origin->peer;
+	connection->path.hop_limit = CONNECTION_HOP_LIMIT;
 	connection->binding = binding;
 	list_add_tail(&binding->pending, &connection->pending_node);
 	binding->pending_count++;
@@ -154,7 +155,8 @@ static void fill_path(struct cm_path *path, const struct rnic_cm_req *req)
 {
 	path->flow_label = req->primary_flow_label;
 	path->traffic_class = req->primary_traffic_class;
-	path->hop_limit = req->primary_hop_limit;
+	if (req->primary_hop_limit != 0)
+		path->hop_limit = req->primary_hop_limit;
 	path->service_level = req->primary_service_level;
 	path->mtu = req->path_mtu;
 	path->rate = req->primary_rate;

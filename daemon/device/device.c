@@ -323,6 +323,10 @@ void device_close(struct device *device)
 	device_view_close(&device->view);
 	ctl_server_close(&device->server);
 	session_set_fini(&device->sessions);
+	/* The peers of connections that end with us hear of it. */
+	while (cm_has_ready(device->cm) &&
+	       transmit_run(&device->transmit, device->sessions.now_ns) > 0)
+		;
 	transmit_fini(&device->transmit);
 	engine_fini(&device->engine);
 	cm_free(device->cm);

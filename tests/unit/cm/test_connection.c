@@ -107,6 +107,9 @@ static void test_bad_parameters(void **state)
 	} while (0)
 	REFUSED(connect.port_space = 7);
 	REFUSED(connect.qp_type = RNIC_QP_TYPE_XRC_TARGET);
+	REFUSED(memset(&connect.path.dest, 0, sizeof(connect.path.dest)));
+	REFUSED(connect.path.dest.bytes[12] = 224);
+	REFUSED(memset(&connect.path.source, 0, sizeof(connect.path.source)));
 	REFUSED(connect.path.mtu = 0);
 	REFUSED(connect.path.mtu = 6);
 	REFUSED(connect.path.packet_lifetime = 31);
