@@ -246,6 +246,7 @@ static void test_waking_of_a_sleeping_poller(void **state)
 			assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
 		delivery_run(&f->set, steps[i].is_busy);
 		assert_int_equal(*poll_waits, steps[i].is_taken ? 0 : 1);
+		assert_int_equal(session_status(f->session)->is_busy.value, steps[i].is_busy);
 	}
 }
 
