@@ -6,6 +6,7 @@
 #include "port/fault.h"
 #include "port/loopback.h"
 #include "port/multicast.h"
+#include "session/cm_identifier.h"
 #include "shm/work.h"
 #include "wire/gid.h"
 
@@ -208,21 +209,11 @@ static int device_open_engine(struct device *device, const struct device_config 
 	return result;
 }
 
-/* Nobody binds an address yet, so that there is nobody to tell. */
-static bool device_cm_event(void *context, const struct cm_event *event)
-{
-	(void)context;
-	(void)event;
-	assert(false);
-	return false;
-}
-
 static int device_open_cm(struct device *device, uint64_t seed, char *reason)
 {
-	static const struct cm_sink sink = {.event = device_cm_event};
 	const struct cm_config config = {
-		.sink = &sink,
-		.sink_context = device,
+		.sink = &cm_identifier_sink,
+		.sink_context = &device->sessions,
 		.seed = seed,
 		.ca_guid = device->addressing.node_guid,
 		.max_connections = LIMIT_CM_CONNECTIONS,
@@ -241,7 +232,8 @@ static int device_open_sessions(struct device *device, const struct device_confi
 {
 	char path[SOCKET_PLACE_PATH_BYTES];
 	const char *chosen = config->socket_path;
-	int result = session_set_init(&device->sessions, &device->engine, &device->facts);
+	int result = session_set_init(&device->sessions, &device->engine, device->cm,
+				       &device->facts);
 
 	if (result != 0) {
 		snprintf(reason, DEVICE_REASON_BYTES, "cannot make an epoll instance: %s",

@@ -117,6 +117,8 @@ enum {
 	LIMIT_CHANNELS = 65536,
 	LIMIT_SESSION_XRCDS = 256,
 	LIMIT_XRCDS = 4096,
+	LIMIT_SESSION_CM_IDS = 16384, /* RNIC_CM_IDS_MAX of the library */
+	LIMIT_CM_IDS = 65536,
 	LIMIT_AHS = 1 << 20,
 	/* Of memory that it lends; a process may have 65530 mappings (vm.max_map_count). */
 	LIMIT_SESSION_MAPPINGS = 4096,

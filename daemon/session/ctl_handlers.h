@@ -62,4 +62,26 @@ int ctl_detach_mcast(struct ctl_call *call);
 /* ctl_show.c */
 int ctl_show(struct ctl_call *call);
 
+int ctl_cm_create_channel(struct ctl_call *call);
+int ctl_cm_destroy_channel(struct ctl_call *call);
+int ctl_cm_get_event(struct ctl_call *call);
+int ctl_cm_create_id(struct ctl_call *call);
+int ctl_cm_destroy_id(struct ctl_call *call);
+int ctl_cm_migrate(struct ctl_call *call);
+int ctl_cm_set_option(struct ctl_call *call);
+int ctl_cm_query(struct ctl_call *call);
+int ctl_cm_bind(struct ctl_call *call);
+int ctl_cm_resolve_address(struct ctl_call *call);
+int ctl_cm_resolve_route(struct ctl_call *call);
+int ctl_cm_listen(struct ctl_call *call);
+int ctl_cm_connect(struct ctl_call *call);
+int ctl_cm_accept(struct ctl_call *call);
+int ctl_cm_reject(struct ctl_call *call);
+int ctl_cm_establish(struct ctl_call *call);
+int ctl_cm_disconnect(struct ctl_call *call);
+int ctl_cm_notify(struct ctl_call *call);
+int ctl_cm_qp_attributes(struct ctl_call *call);
+int ctl_cm_join_mcast(struct ctl_call *call);
+int ctl_cm_leave_mcast(struct ctl_call *call);
+
 #endif

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define QP_INLINE_BYTES_MIN 64
+
 /*
- * What is asked for is granted as it is, but for one SGE at least: a program that asks for none on
- * a side may still post with one. With an SRQ there is no receive side (IBTA 1.4, 11.2.4.1), nor
- * has an XRC initiator one; an XRC target has neither side.
+ * What is asked for is granted as it is, but for one SGE and some inline data at least: programs
+ * that ask for none post with them all the same, as adapters grant them. With an SRQ there is no
+ * receive side (IBTA 1.4, 11.2.4.1), nor has an XRC initiator one; an XRC target has neither side.
  */
 static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 		    struct rnic_qp_capacities *granted)
@@ -44,6 +46,8 @@ static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *requ
 	}
 	if (granted->max_send_sge == 0)
 		granted->max_send_sge = 1;
+	if (granted->max_inline_bytes < QP_INLINE_BYTES_MIN)
+		granted->max_inline_bytes = QP_INLINE_BYTES_MIN;
 	return 0;
 }
 

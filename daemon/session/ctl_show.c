@@ -4,6 +4,7 @@
 #include "engine/qp.h"
 #include "engine/srq.h"
 #include "engine/verdict.h"
+#include "session/cm_identifier.h"
 #include "session/delivery.h"
 #include "session/intake.h"
 #include "session/session.h"
@@ -213,6 +214,56 @@ static void show_srq(struct show_walk *walk, const struct session *session, void
 		      intake_waiting_recvs(&session_srq->recv);
 }
 
+static void show_cm_id(struct show_walk *walk, const struct session *session, void *object)
+{
+	const struct session_cm_id *id = object;
+	struct rnic_show_cm *row = show_add(walk);
+	struct cm_connection_info info = {.state = ""};
+	const struct list *node;
+
+	if (row == NULL)
+		return;
+	if (id->connection != NULL)
+		cm_describe(id->connection, &info);
+	row->client_id = session->client_id;
+	row->slot = id->handle.slot;
+	row->port_space = id->port_space;
+	row->qp_type = id->qp_type;
+	row->local = id->local.gid;
+	row->local_port = id->local.port;
+	row->peer = id->peer.gid;
+	row->peer_port = id->peer.port;
+	list_for_each (node, &id->events)
+		row->waiting_events++;
+	snprintf(row->state, sizeof(row->state), "%s", cm_identifier_state_name(id));
+	snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
+}
+
+/* Connections whose client has gone while their peer is still being told, or in timewait. */
+static void show_abandoned(struct show_walk *walk)
+{
+	const struct cm *cm = walk->set->cm;
+	const struct cm_connection *connection = NULL;
+
+	while ((connection = cm_next_connection(cm, connection)) != NULL) {
+		struct cm_connection_info info;
+		struct rnic_show_cm *row;
+
+		cm_describe(connection, &info);
+		row = info.is_abandoned ? show_add(walk) : NULL;
+		if (row == NULL)
+			continue;
+		row->port_space = info.port_space;
+		row->qp_type = info.qp_type;
+		row->local = info.local.gid;
+		row->local_port = info.local.port;
+		row->peer = info.peer.gid;
+		row->peer_port = info.peer.port;
+		snprintf(row->state, sizeof(row->state), "abandoned");
+		snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
+	}
+}
+
 static void show_counters(struct show_walk *walk)
 {
 	const struct device_facts *facts = walk->set->facts;
@@ -278,6 +329,7 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_COUNTERS] = sizeof(struct rnic_show_counter),
 	[RNIC_SHOW_MWS] = sizeof(struct rnic_show_mw),
 	[RNIC_SHOW_SRQS] = sizeof(struct rnic_show_srq),
+	[RNIC_SHOW_CM] = sizeof(struct rnic_show_cm),
 };
 
 static void show_walk(struct show_walk *walk, uint32_t kind)
@@ -306,6 +358,10 @@ static void show_walk(struct show_walk *walk, uint32_t kind)
 		break;
 	case RNIC_SHOW_SRQS:
 		show_objects(walk, offsetof(struct session, srqs), show_srq);
+		break;
+	case RNIC_SHOW_CM:
+		show_objects(walk, offsetof(struct session, cm_ids), show_cm_id);
+		show_abandoned(walk);
 		break;
 	}
 }

@@ -5,6 +5,7 @@
 #include "engine/limits.h"
 #include "engine/qp.h"
 #include "engine/srq.h"
+#include "session/cm_identifier.h"
 #include "session/session_set.h"
 #include "shm/ring.h"
 
@@ -40,6 +41,8 @@ static const struct {
 	[RESOURCE_MAPPINGS] = {LIMIT_SESSION_MAPPINGS, LIMIT_MAPPINGS},
 	[RESOURCE_MAPPED_BYTES] = {LIMIT_SESSION_MAPPED_MIB * SESSION_MIB,
 				   LIMIT_MAPPED_MIB *SESSION_MIB},
+	[RESOURCE_CM_CHANNEL] = {LIMIT_SESSION_CHANNELS, LIMIT_CHANNELS},
+	[RESOURCE_CM_ID] = {LIMIT_SESSION_CM_IDS, LIMIT_CM_IDS},
 	[RESOURCE_SHARED_BYTES] = {LIMIT_SESSION_SHARED_MIB * SESSION_MIB,
 				   LIMIT_SHARED_MIB *SESSION_MIB},
 };
@@ -123,6 +126,8 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	handle_table_init(&session->ahs, LIMIT_SESSION_AHS);
 	handle_table_init(&session->srqs, RNIC_SESSION_SRQS_MAX);
 	handle_table_init(&session->xrcds, LIMIT_SESSION_XRCDS);
+	handle_table_init(&session->cm_channels, LIMIT_SESSION_CHANNELS);
+	handle_table_init(&session->cm_ids, LIMIT_SESSION_CM_IDS);
 
 	event.data.ptr = &session->socket_watch;
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0) {
@@ -355,6 +360,18 @@ void session_free_pd(struct session *session, struct session_pd *pd)
 	free(pd);
 }
 
+/* A listener takes the requests that nobody fetched with it, so each look begins anew. */
+static void session_free_cm(struct session *session)
+{
+	void *object;
+	uint32_t slot;
+
+	while (slot = 0, (object = handle_table_next(&session->cm_ids, &slot)) != NULL)
+		cm_identifier_free(object);
+	while (slot = 0, (object = handle_table_next(&session->cm_channels, &slot)) != NULL)
+		cm_channel_free(session, object);
+}
+
 /*
  * Users before what they use: QPs name SRQs, XRCDs, CQs and PDs, SRQs name XRCDs, CQs and PDs, MWs
  * name MRs, MRs, MWs and AHs name PDs, CQs name channels.
@@ -387,7 +404,10 @@ void session_destroy(struct session *session)
 {
 	struct session_set *set = session->set;
 
+	session_free_cm(session);
 	session_free_objects(session);
+	handle_table_fini(&session->cm_ids);
+	handle_table_fini(&session->cm_channels);
 	handle_table_fini(&session->qps);
 	handle_table_fini(&session->srqs);
 	handle_table_fini(&session->xrcds);

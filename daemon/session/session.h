@@ -170,6 +170,8 @@ enum session_resource {
 	RESOURCE_AH,
 	RESOURCE_SRQ,
 	RESOURCE_XRCD,
+	RESOURCE_CM_CHANNEL,
+	RESOURCE_CM_ID,
 	RESOURCE_SHARED_BYTES, /* of CQ and queue regions */
 	RESOURCE_MAPPINGS,     /* of memfds */
 	RESOURCE_MAPPED_BYTES,
@@ -215,6 +217,8 @@ struct session {
 	struct handle_table ahs;
 	struct handle_table srqs;
 	struct handle_table xrcds;
+	struct handle_table cm_channels; /* struct session_cm_channel */
+	struct handle_table cm_ids;	 /* struct session_cm_id */
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t registered_bytes;
 };

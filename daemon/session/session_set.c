@@ -35,7 +35,7 @@ bool device_facts_has_gid(const struct device_facts *facts, uint32_t index)
 	return index < facts->gids.count && !rnic_gid_is_zero(&facts->gids.entries[index].gid);
 }
 
-int session_set_init(struct session_set *set, struct engine *engine,
+int session_set_init(struct session_set *set, struct engine *engine, struct cm *cm,
 		     const struct device_facts *facts)
 {
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -51,6 +51,7 @@ int session_set_init(struct session_set *set, struct engine *engine,
 	}
 	*set = (struct session_set){
 		.engine = engine,
+		.cm = cm,
 		.facts = facts,
 		.closer = closer,
 		.next_client_id = 1,

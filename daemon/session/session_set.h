@@ -40,9 +40,11 @@ struct device_facts {
 
 /* Whether the GID table has an address at `index` that can be used now. */
 bool device_facts_has_gid(const struct device_facts *facts, uint32_t index);
+struct cm;
 
 struct session_set {
 	struct engine *engine;
+	struct cm *cm; /* the device's connection manager, made with cm_identifier_sink */
 	const struct device_facts *facts;
 	struct closer closer;	   /* for every descriptor that a client sent or may have sent */
 	struct list sessions;
@@ -64,10 +66,10 @@ struct session_set {
 extern const struct engine_sink session_set_sink;
 
 /*
- * Makes an empty set. `engine` and `facts` outlive it; the engine may be initialised afterwards,
- * with session_set_sink. Negative errno of epoll_create1 or closer_open.
+ * Makes an empty set. `engine`, `cm` and `facts` outlive it; the engine may be initialised
+ * afterwards, with session_set_sink. Negative errno of epoll_create1 or closer_open.
  */
-int session_set_init(struct session_set *set, struct engine *engine,
+int session_set_init(struct session_set *set, struct engine *engine, struct cm *cm,
 		     const struct device_facts *facts);
 
 /* Ends all sessions. */

@@ -205,6 +205,7 @@ static void context_free(struct rnic_context *context)
 	pthread_mutex_destroy(&context->objects_lock);
 	pthread_cond_destroy(&context->acknowledged);
 	tables_free(context);
+	free(context->cm_ids);
 	free(context);
 }
 

@@ -5,25 +5,29 @@
 #include <errno.h>
 #include <unistd.h>
 
-/*
- * Takes one record. The daemon writes whole records and pipes keep them whole. The pipe's end means
- * that the daemon is gone: -ENODEV.
- */
-static int read_record(struct rnic_context *context, int fd, struct rnic_event_record *record)
+int rnic_event_record_take(int fd, struct rnic_event_record *record)
 {
 	ssize_t bytes = read(fd, record, sizeof(*record));
 
 	if (bytes < 0)
 		return -errno;
-	if (bytes == 0) {
-		rnic_link_lose(&context->link, -ENODEV);
-		return rnic_context_lost(context);
-	}
-	if (bytes != sizeof(*record)) {
-		rnic_link_lose(&context->link, -EIO);
-		return -EIO;
-	}
-	return 0;
+	if (bytes == 0)
+		return -EPIPE;
+	return bytes == sizeof(*record) ? 0 : -EIO;
+}
+
+int rnic_event_pipe_lost(struct rnic_context *context, int error)
+{
+	rnic_link_lose(&context->link, error == -EPIPE ? -ENODEV : error);
+	return rnic_context_lost(context);
+}
+
+/* Takes one record; a pipe that ends means that the daemon is gone. */
+static int read_record(struct rnic_context *context, int fd, struct rnic_event_record *record)
+{
+	int error = rnic_event_record_take(fd, record);
+
+	return error == -EPIPE || error == -EIO ? rnic_event_pipe_lost(context, error) : error;
 }
 
 void rnic_event_count_wait(struct rnic_context *context, const struct rnic_event_count *count)

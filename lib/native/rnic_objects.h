@@ -17,6 +17,8 @@
 
 #include <rnic/rnic.h>
 
+struct rnic_cm_id;
+
 struct rnic_context {
 	struct rnic_link link;
 	atomic_uint references;
@@ -32,6 +34,7 @@ struct rnic_context {
 	pthread_cond_t acknowledged;
 	struct rnic_cq **cqs; /* by slot */
 	struct rnic_block *blocks;
+	struct rnic_cm_id **cm_ids; /* by slot; NULL before the first */
 	bool fatal_reported;
 
 	/*
@@ -189,6 +192,15 @@ void rnic_region_unmap(const void *region, uint64_t bytes);
 const struct rnic_block *rnic_block_find(const struct rnic_context *context, const void *address,
 					 size_t length);
 void rnic_blocks_release(struct rnic_context *context);
+
+/*
+ * Takes one record from a pipe of events. The daemon writes whole records and pipes keep them
+ * whole. -EPIPE: the daemon's end is closed. -EIO: no whole record. Or an errno of read(2).
+ */
+int rnic_event_record_take(int fd, struct rnic_event_record *record);
+
+/* What a pipe that ended (-EPIPE) or broke (-EIO) means: the link is lost. Returns its errno. */
+int rnic_event_pipe_lost(struct rnic_context *context, int error);
 
 /* Waits under objects_lock until all events handed out came back. */
 void rnic_event_count_wait(struct rnic_context *context, const struct rnic_event_count *count);

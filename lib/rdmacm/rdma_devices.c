@@ -1,40 +1,133 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdmacm/rdma_interface.h"
+#include "rdmacm/rdma_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-/* Opens every device; the contexts belong to the list and are closed with it. */
-struct ibv_context **rdma_get_devices(int *num_devices)
+static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rnic_cma_device *current_device;
+static pid_t current_owner; /* the process that opened it: a child of fork() opens its own */
+
+/* Opens the first device of the list. Negative errno. */
+static int open_verbs(struct ibv_context **opened)
 {
-	struct ibv_device **devices;
-	struct ibv_context **contexts;
-	int device_count;
-	int opened = 0;
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	int error = 0;
 
-	devices = ibv_get_device_list(&device_count);
 	if (devices == NULL)
-		return NULL;
-	contexts = calloc((size_t)device_count + 1, sizeof(struct ibv_context *));
-	if (contexts == NULL) {
-		ibv_free_device_list(devices);
-		errno = ENOMEM;
-		return NULL;
-	}
-	for (int i = 0; i < device_count; i++) {
-		contexts[opened] = ibv_open_device(devices[i]);
-		if (contexts[opened] != NULL)
-			opened++;
+		return -errno;
+	if (devices[0] == NULL) {
+		error = -ENODEV;
+	} else {
+		*opened = ibv_open_device(devices[0]);
+		if (*opened == NULL)
+			error = -errno;
 	}
 	ibv_free_device_list(devices);
+	return error;
+}
+
+static int open_device(struct rnic_cma_device **opened)
+{
+	struct rnic_cma_device *device = calloc(1, sizeof(*device));
+	int error;
+
+	if (device == NULL)
+		return -ENOMEM;
+	error = open_verbs(&device->verbs);
+	if (error != 0)
+		goto free_device;
+	error = -ibv_query_device(device->verbs, &device->attributes);
+	if (error != 0)
+		goto close_verbs;
+	error = rnic_open(NULL, &device->native);
+	if (error != 0)
+		goto close_verbs;
+	pthread_mutex_init(&device->lock, NULL);
+	*opened = device;
+	return 0;
+
+close_verbs:
+	ibv_close_device(device->verbs);
+free_device:
+	free(device);
+	return error;
+}
+
+/* Whether the daemon still answers. */
+static bool is_alive(struct rnic_cma_device *device)
+{
+	struct rnic_port_attributes port;
+
+	return rnic_query_port(device->native, &port) == 0;
+}
+
+int rnic_cma_device_get(struct rnic_cma_device **device)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&device_lock);
+	/* One that died is left as it is: the program may still hold what it made there. */
+	if (current_device == NULL || current_owner != getpid() || !is_alive(current_device)) {
+		error = open_device(device);
+		if (error == 0) {
+			current_device = *device;
+			current_owner = getpid();
+		}
+	} else {
+		*device = current_device;
+	}
+	pthread_mutex_unlock(&device_lock);
+	return error;
+}
+
+struct ibv_pd *rnic_cma_device_pd(struct rnic_cma_device *device)
+{
+	struct ibv_pd *pd;
+
+	pthread_mutex_lock(&device->lock);
+	if (device->pd == NULL)
+		device->pd = ibv_alloc_pd(device->verbs);
+	pd = device->pd;
+	pthread_mutex_unlock(&device->lock);
+	return pd;
+}
+
+struct ibv_xrcd *rnic_cma_device_xrcd(struct rnic_cma_device *device)
+{
+	struct ibv_xrcd_init_attr attributes = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+	};
+	struct ibv_xrcd *xrcd;
+
+	pthread_mutex_lock(&device->lock);
+	if (device->xrcd == NULL)
+		device->xrcd = ibv_open_xrcd(device->verbs, &attributes);
+	xrcd = device->xrcd;
+	pthread_mutex_unlock(&device->lock);
+	return xrcd;
+}
+
+/* The same contexts for every caller, and for identifiers: programs compare them (rdma_cma.h). */
+struct ibv_context **rdma_get_devices(int *num_devices)
+{
+	struct rnic_cma_device *device;
+	struct ibv_context **contexts = calloc(2, sizeof(struct ibv_context *));
+	int error;
+
+	if (contexts == NULL)
+		return NULL;
+	error = rnic_cma_device_get(&device);
+	if (error == 0)
+		contexts[0] = device->verbs;
 	if (num_devices != NULL)
-		*num_devices = opened;
+		*num_devices = error == 0 ? 1 : 0;
 	return contexts;
 }
 
 void rdma_free_devices(struct ibv_context **list)
 {
-	for (struct ibv_context **context = list; *context != NULL; context++)
-		ibv_close_device(*context);
 	free(list);
 }

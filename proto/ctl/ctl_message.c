@@ -2,6 +2,7 @@
 #include "ctl/ctl_message.h"
 
 #include "base/bits.h"
+#include "ctl/ctl_cm.h"
 
 #include <errno.h>
 #include <string.h>
@@ -58,6 +59,37 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_CLOSE_XRCD] = {"CLOSE_XRCD", sizeof(struct rnic_ctl_object), 0, 0},
 	[RNIC_CTL_OPEN_QP] = {"OPEN_QP", sizeof(struct rnic_ctl_open_qp),
 			      sizeof(struct rnic_ctl_open_qp_reply), 0},
+	[RNIC_CTL_CM_CREATE_CHANNEL] = {"CM_CREATE_CHANNEL", 0,
+					sizeof(struct rnic_ctl_cm_channel_reply), 1},
+	[RNIC_CTL_CM_DESTROY_CHANNEL] = {"CM_DESTROY_CHANNEL", sizeof(struct rnic_ctl_object), 0,
+					 0},
+	[RNIC_CTL_CM_GET_EVENT] = {"CM_GET_EVENT", sizeof(struct rnic_ctl_object),
+				   sizeof(struct rnic_ctl_cm_event_reply), 0},
+	[RNIC_CTL_CM_CREATE_ID] = {"CM_CREATE_ID", sizeof(struct rnic_ctl_cm_create_id),
+				   sizeof(struct rnic_ctl_cm_id_reply), 0},
+	[RNIC_CTL_CM_DESTROY_ID] = {"CM_DESTROY_ID", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CM_MIGRATE] = {"CM_MIGRATE", sizeof(struct rnic_ctl_cm_migrate), 0, 0},
+	[RNIC_CTL_CM_SET_OPTION] = {"CM_SET_OPTION", sizeof(struct rnic_ctl_cm_set_option), 0, 0},
+	[RNIC_CTL_CM_QUERY] = {"CM_QUERY", sizeof(struct rnic_ctl_object),
+			       sizeof(struct rnic_ctl_cm_endpoints_reply), 0},
+	[RNIC_CTL_CM_BIND] = {"CM_BIND", sizeof(struct rnic_ctl_cm_bind),
+			      sizeof(struct rnic_ctl_cm_endpoints_reply), 0},
+	[RNIC_CTL_CM_RESOLVE_ADDRESS] = {"CM_RESOLVE_ADDRESS",
+					 sizeof(struct rnic_ctl_cm_resolve_address), 0, 0},
+	[RNIC_CTL_CM_RESOLVE_ROUTE] = {"CM_RESOLVE_ROUTE", sizeof(struct rnic_ctl_cm_resolve_route),
+				       0, 0},
+	[RNIC_CTL_CM_LISTEN] = {"CM_LISTEN", sizeof(struct rnic_ctl_cm_listen),
+				sizeof(struct rnic_ctl_cm_endpoints_reply), 0},
+	[RNIC_CTL_CM_CONNECT] = {"CM_CONNECT", sizeof(struct rnic_ctl_cm_connect), 0, 0},
+	[RNIC_CTL_CM_ACCEPT] = {"CM_ACCEPT", sizeof(struct rnic_ctl_cm_connect), 0, 0},
+	[RNIC_CTL_CM_REJECT] = {"CM_REJECT", sizeof(struct rnic_ctl_cm_connect), 0, 0},
+	[RNIC_CTL_CM_ESTABLISH] = {"CM_ESTABLISH", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CM_DISCONNECT] = {"CM_DISCONNECT", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CM_NOTIFY] = {"CM_NOTIFY", sizeof(struct rnic_ctl_cm_notify), 0, 0},
+	[RNIC_CTL_CM_QP_ATTRIBUTES] = {"CM_QP_ATTRIBUTES", sizeof(struct rnic_ctl_cm_qp_attributes),
+				       sizeof(struct rnic_ctl_cm_qp_attributes_reply), 0},
+	[RNIC_CTL_CM_JOIN_MCAST] = {"CM_JOIN_MCAST", sizeof(struct rnic_ctl_cm_multicast), 0, 0},
+	[RNIC_CTL_CM_LEAVE_MCAST] = {"CM_LEAVE_MCAST", sizeof(struct rnic_ctl_cm_multicast), 0, 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},

@@ -7,20 +7,12 @@
 #ifndef RNIC_PROTO_MAD_IP_CM_H
 #define RNIC_PROTO_MAD_IP_CM_H
 
-#include "base/verbs_types.h"
+#include "base/cm_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define RNIC_IP_CM_BYTES 36
-
-/* With the values of librdmacm. */
-enum rnic_port_space {
-	RNIC_PORT_SPACE_IPOIB = 0x0002,
-	RNIC_PORT_SPACE_TCP = 0x0106,
-	RNIC_PORT_SPACE_UDP = 0x0111,
-	RNIC_PORT_SPACE_IB = 0x013f,
-};
 
 struct rnic_ip_cm {
 	struct rnic_gid source; /* IPv4 mapped */

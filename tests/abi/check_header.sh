@@ -29,11 +29,12 @@ for header in "$include"/rnic/*.h; do
 	done
 done
 
-declared=$(grep -o '\brnic_[a-z_]*(' "$include/rnic/rnic.h" | tr -d '(' | sort -u)
+declared=$(grep -oh '\brnic_[a-z_]*(' "$include/rnic/rnic.h" "$include/rnic/rnic_cm.h" |
+	tr -d '(' | sort -u)
 exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' |
 	grep '^rnic_' | sort -u)
 if [ "$declared" != "$exported" ]; then
-	echo "declared in rnic.h and exported from librnic.so are not the same:"
+	echo "declared in rnic.h and rnic_cm.h and exported from librnic.so are not the same:"
 	printf '%s\n' "$declared" >"$folder/declared"
 	printf '%s\n' "$exported" >"$folder/exported"
 	diff "$folder/declared" "$folder/exported" || true

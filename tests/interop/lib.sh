@@ -268,7 +268,7 @@ topology_start() {
 is_empty() {
 	holds "$1" clients "rows == []" && holds "$1" qps "rows == []" &&
 		holds "$1" mrs "rows == []" && holds "$1" mws "rows == []" &&
-		holds "$1" cqs "rows == []"
+		holds "$1" cqs "rows == []" && holds "$1" cm "rows == []"
 }
 
 resident_kib() {
@@ -340,6 +340,59 @@ pair_start() {
 		>"$WORK/client.out" 2>&1 &
 	client_pid=$!
 	processes+=($!)
+}
+
+# Whether an identifier of the connection manager waits for somebody on the server's side.
+cm_is_ready() {
+	holds 0 cm "any(r['state'] in ('listening', '${1:-listening}') for r in rows)"
+}
+
+cm_is_ready_or_ended() {
+	has_ended "$server_pid" || cm_is_ready "$1"
+}
+
+# cm_start READY SERVER -- CLIENT: two command lines of programs that use librdmacm. The client
+# begins once an identifier on the server's side is in the state READY.
+cm_start() {
+	local ready=$1 server=()
+	shift
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${server[@]}" \
+		>"$WORK/server.out" 2>&1 &
+	server_pid=$!
+	processes+=($!)
+	wait_for 20 cm_is_ready_or_ended "$ready"
+	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$@" \
+		>"$WORK/client.out" 2>&1 &
+	client_pid=$!
+	processes+=($!)
+}
+
+# cm_run SERVER -- CLIENT: both must end well in time.
+cm_run() {
+	local start=$SECONDS
+	cm_start listening "$@"
+	pair_wait $((PAIR_SECONDS * (${SLOW:-0} * 3 + 1)))
+	pair_judge "${*/#--/, client} ($((SECONDS - start)) s)"
+}
+
+# cm_serve SERVER -- CLIENT: the client must end well in time; its server never ends by itself.
+cm_serve() {
+	local start=$SECONDS
+	cm_start listening "$@"
+	wait_for $((PAIR_SECONDS * (${SLOW:-0} * 3 + 1))) has_ended "$client_pid"
+	end_process "$client_pid"
+	wait "$client_pid"
+	client_status=$?
+	check "${1##*/} still serves" is_running "$server_pid"
+	end_process "$server_pid"
+	wait "$server_pid"
+	server_status=0
+	pair_judge "${*/#--/, client} ($((SECONDS - start)) s)"
 }
 
 pair_has_ended() {

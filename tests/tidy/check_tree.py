@@ -43,7 +43,7 @@ LAYERS = [
     ("lib/include/", {"rnic"}),
     ("lib/native/", {"base", "shm", "ctl", "wire", "native", "rnic"}),
     ("lib/verbs/", {"base", "shm", "ctl", "wire", "native", "rnic", "verbs"}),
-    ("lib/rdmacm/", {"base", "native", "rnic", "verbs", "rdmacm"}),
+    ("lib/rdmacm/", {"base", "wire", "native", "rnic", "verbs", "rdmacm"}),
     ("lib/view/", {"base", "view", "native/disable.h"}),
     ("lib/rdma/", {"rnic", "rdma"}),
     ("lib/connection/", {"rnic", "connection"}),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "row_kinds.h"
 
+#include "ctl/ctl_cm.h"
 #include "ctl/ctl_message.h"
 
 #define MEMBER(row, member) offsetof(struct row, member), sizeof(((struct row *)0)->member)
@@ -42,6 +43,22 @@ static const char *memory_mode_name(uint32_t value)
 		[RNIC_MEMORY_NULL] = "null",
 	};
 	return name_of(names, COUNT(names), value);
+}
+
+static const char *port_space_name(uint32_t value)
+{
+	switch (value) {
+	case RNIC_PORT_SPACE_IPOIB:
+		return "IPOIB";
+	case RNIC_PORT_SPACE_TCP:
+		return "TCP";
+	case RNIC_PORT_SPACE_UDP:
+		return "UDP";
+	case RNIC_PORT_SPACE_IB:
+		return "IB";
+	default:
+		return "unknown";
+	}
 }
 
 static const char *port_state_name(uint32_t value)
@@ -165,6 +182,21 @@ static const struct column srq_columns[] = {
 	{"limit", "LIMIT", COLUMN_U32, MEMBER(rnic_show_srq, limit), NULL},
 };
 
+static const struct column cm_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_cm, client_id), NULL},
+	{"id", "ID", COLUMN_U32, MEMBER(rnic_show_cm, slot), NULL},
+	{"port_space", "SPACE", COLUMN_NAMED_U32, MEMBER(rnic_show_cm, port_space),
+	 port_space_name},
+	{"type", "TYPE", COLUMN_NAMED_U32, MEMBER(rnic_show_cm, qp_type), qp_type_name},
+	{"local_gid", "LOCAL", COLUMN_GID, MEMBER(rnic_show_cm, local), NULL},
+	{"local_port", "PORT", COLUMN_U32, MEMBER(rnic_show_cm, local_port), NULL},
+	{"peer_gid", "PEER", COLUMN_GID, MEMBER(rnic_show_cm, peer), NULL},
+	{"peer_port", "PORT", COLUMN_U32, MEMBER(rnic_show_cm, peer_port), NULL},
+	{"waiting_events", "EVENTS", COLUMN_U32, MEMBER(rnic_show_cm, waiting_events), NULL},
+	{"state", "STATE", COLUMN_TEXT, MEMBER(rnic_show_cm, state), NULL},
+	{"message_state", "MESSAGES", COLUMN_TEXT, MEMBER(rnic_show_cm, message_state), NULL},
+};
+
 static const struct column counter_columns[] = {
 	{"name", "NAME", COLUMN_TEXT, MEMBER(rnic_show_counter, name), NULL},
 	{"value", "VALUE", COLUMN_U64, MEMBER(rnic_show_counter, value), NULL},
@@ -183,5 +215,6 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_MWS, "mws", rnic_show_mw, ROW_LAYOUT_TABLE, mw_columns),
 	KIND(RNIC_SHOW_CQS, "cqs", rnic_show_cq, ROW_LAYOUT_TABLE, cq_columns),
 	KIND(RNIC_SHOW_SRQS, "srqs", rnic_show_srq, ROW_LAYOUT_TABLE, srq_columns),
+	KIND(RNIC_SHOW_CM, "cm", rnic_show_cm, ROW_LAYOUT_TABLE, cm_columns),
 	KIND(RNIC_SHOW_COUNTERS, "counters", rnic_show_counter, ROW_LAYOUT_PAIRS, counter_columns),
 };

@@ -69,7 +69,7 @@ static int set_up(void **state)
 	memset(f, 0, sizeof(*f));
 	f->facts.device.max_cqe = 1024;
 	f->facts.device.completion_vectors = 1;
-	assert_int_equal(session_set_init(&f->set, NULL, &f->facts), 0);
+	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
 	f->peer_fd = sockets[1];
 	f->session = session_create(&f->set, sockets[0], 1, 1);

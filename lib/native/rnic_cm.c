@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* Identifiers of the connection manager: every call is one request to the daemon. */
+#include "native/rnic_cm_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A request without reply or descriptors. */
+static int request(struct rnic_cm_id *id, enum rnic_ctl_operation operation, const void *payload,
+		   size_t bytes)
+{
+	const struct rnic_call call = {
+		.operation = operation,
+		.request = payload,
+		.request_bytes = bytes,
+		.request_fd = -1,
+	};
+
+	return rnic_link_call(&id->context->link, &call);
+}
+
+/* A request whose reply is of no interest but for its being one. */
+static int request_endpoints(struct rnic_cm_id *id, enum rnic_ctl_operation operation,
+			     const void *payload, size_t bytes,
+			     struct rnic_ctl_cm_endpoints_reply *reply)
+{
+	const struct rnic_call call = {
+		.operation = operation,
+		.request = payload,
+		.request_bytes = bytes,
+		.request_fd = -1,
+		.reply = reply,
+		.reply_bytes = sizeof(*reply),
+	};
+
+	return rnic_link_call(&id->context->link, &call);
+}
+
+/* ---- being and not being ---- */
+
+static int enter(struct rnic_cm_id *id)
+{
+	struct rnic_context *context = id->context;
+	int error = 0;
+
+	pthread_mutex_lock(&context->objects_lock);
+	if (context->cm_ids == NULL)
+		context->cm_ids = calloc(RNIC_CM_IDS_MAX, sizeof(struct rnic_cm_id *));
+	if (context->cm_ids == NULL)
+		error = -ENOMEM;
+	else
+		context->cm_ids[id->handle.slot] = id;
+	pthread_mutex_unlock(&context->objects_lock);
+	return error;
+}
+
+int rnic_cm_adopt_id(struct rnic_context *context, struct rnic_handle handle, void *user,
+		     struct rnic_cm_id **adopted)
+{
+	struct rnic_cm_id *id;
+	int error;
+
+	if (handle.slot >= RNIC_CM_IDS_MAX)
+		return -EIO;
+	id = malloc(sizeof(*id));
+	if (id == NULL)
+		return -ENOMEM;
+	*id = (struct rnic_cm_id){.context = context, .handle = handle, .user = user};
+	error = enter(id);
+	if (error != 0) {
+		free(id);
+		return error;
+	}
+	rnic_context_hold(context);
+	*adopted = id;
+	return 0;
+}
+
+int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port_space,
+		      enum rnic_qp_type qp_type, void *user, struct rnic_cm_id **id)
+{
+	const struct rnic_ctl_cm_create_id wanted = {
+		.channel = channel->handle,
+		.port_space = port_space,
+		.qp_type = qp_type,
+	};
+	struct rnic_ctl_cm_id_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CM_CREATE_ID,
+		.request = &wanted,
+		.request_bytes = sizeof(wanted),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	int error = rnic_link_call(&channel->context->link, &call);
+
+	if (error != 0)
+		return error;
+	error = rnic_cm_adopt_id(channel->context, reply.id, user, id);
+	if (error != 0)
+		rnic_link_call_object(&channel->context->link, RNIC_CTL_CM_DESTROY_ID, reply.id);
+	return error;
+}
+
+int rnic_cm_destroy_id(struct rnic_cm_id *id)
+{
+	struct rnic_context *context = id->context;
+	int error = rnic_link_call_object(&context->link, RNIC_CTL_CM_DESTROY_ID, id->handle);
+
+	if (error != 0 && rnic_context_lost(context) == 0)
+		return error;
+	pthread_mutex_lock(&context->objects_lock);
+	context->cm_ids[id->handle.slot] = NULL;
+	rnic_event_count_wait(context, &id->events);
+	pthread_mutex_unlock(&context->objects_lock);
+	rnic_context_release(context);
+	free(id);
+	return 0;
+}
+
+void *rnic_cm_user(const struct rnic_cm_id *id)
+{
+	return id->user;
+}
+
+void rnic_cm_set_user(struct rnic_cm_id *id, void *user)
+{
+	id->user = user;
+}
+
+int rnic_cm_migrate(struct rnic_cm_id *id, struct rnic_cm_channel *channel)
+{
+	const struct rnic_ctl_cm_migrate wanted = {id->handle, channel->handle};
+
+	if (id->context != channel->context)
+		return -EINVAL;
+	return request(id, RNIC_CTL_CM_MIGRATE, &wanted, sizeof(wanted));
+}
+
+int rnic_cm_set_option(struct rnic_cm_id *id, enum rnic_cm_option option, uint32_t value)
+{
+	const struct rnic_ctl_cm_set_option wanted = {
+		.id = id->handle,
+		.option = option,
+		.value = value,
+	};
+
+	return request(id, RNIC_CTL_CM_SET_OPTION, &wanted, sizeof(wanted));
+}
+
+/* ---- addresses ---- */
+
+int rnic_cm_query(struct rnic_cm_id *id, struct rnic_cm_endpoints *endpoints)
+{
+	const struct rnic_ctl_object wanted = {id->handle};
+	struct rnic_ctl_cm_endpoints_reply reply;
+	int error = request_endpoints(id, RNIC_CTL_CM_QUERY, &wanted, sizeof(wanted), &reply);
+
+	if (error != 0)
+		return error;
+	*endpoints = (struct rnic_cm_endpoints){
+		.local = reply.local,
+		.peer = reply.peer,
+		.path = reply.path,
+		.path_mtu = reply.path_mtu,
+	};
+	return 0;
+}
+
+int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *local)
+{
+	const struct rnic_ctl_cm_bind wanted = {.id = id->handle, .local = *local};
+	struct rnic_ctl_cm_endpoints_reply reply;
+
+	return request_endpoints(id, RNIC_CTL_CM_BIND, &wanted, sizeof(wanted), &reply);
+}
+
+int rnic_cm_resolve_address(struct rnic_cm_id *id, const struct rnic_endpoint *source,
+			    const struct rnic_endpoint *destination, uint32_t timeout_ms)
+{
+	struct rnic_ctl_cm_resolve_address wanted = {
+		.id = id->handle,
+		.destination = *destination,
+		.timeout_ms = timeout_ms,
+	};
+
+	if (source != NULL)
+		wanted.source = *source;
+	return request(id, RNIC_CTL_CM_RESOLVE_ADDRESS, &wanted, sizeof(wanted));
+}
+
+int rnic_cm_resolve_route(struct rnic_cm_id *id, uint32_t timeout_ms)
+{
+	const struct rnic_ctl_cm_resolve_route wanted = {
+		.id = id->handle,
+		.timeout_ms = timeout_ms,
+	};
+
+	return request(id, RNIC_CTL_CM_RESOLVE_ROUTE, &wanted, sizeof(wanted));
+}
+
+/* ---- connections ---- */
+
+int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog)
+{
+	const struct rnic_ctl_cm_listen wanted = {.id = id->handle, .backlog = backlog};
+	struct rnic_ctl_cm_endpoints_reply reply;
+
+	return request_endpoints(id, RNIC_CTL_CM_LISTEN, &wanted, sizeof(wanted), &reply);
+}
+
+int rnic_cm_connect(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters)
+{
+	const struct rnic_ctl_cm_connect wanted = {.id = id->handle, .parameters = *parameters};
+
+	return request(id, RNIC_CTL_CM_CONNECT, &wanted, sizeof(wanted));
+}
+
+int rnic_cm_establish(struct rnic_cm_id *id)
+{
+	return rnic_link_call_object(&id->context->link, RNIC_CTL_CM_ESTABLISH, id->handle);
+}
+
+int rnic_cm_accept(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters)
+{
+	const struct rnic_ctl_cm_connect wanted = {.id = id->handle, .parameters = *parameters};
+
+	return request(id, RNIC_CTL_CM_ACCEPT, &wanted, sizeof(wanted));
+}
+
+int rnic_cm_reject(struct rnic_cm_id *id, uint32_t reason, const void *private_data,
+		   uint8_t private_data_bytes)
+{
+	struct rnic_ctl_cm_connect wanted = {.id = id->handle, .reject_reason = reason};
+
+	wanted.parameters.private_data_bytes = private_data_bytes;
+	if (private_data_bytes > 0)
+		memcpy(wanted.parameters.private_data, private_data, private_data_bytes);
+	return request(id, RNIC_CTL_CM_REJECT, &wanted, sizeof(wanted));
+}
+
+int rnic_cm_disconnect(struct rnic_cm_id *id)
+{
+	return rnic_link_call_object(&id->context->link, RNIC_CTL_CM_DISCONNECT, id->handle);
+}
+
+int rnic_cm_notify(struct rnic_cm_id *id, enum rnic_async_event_type event)
+{
+	const struct rnic_ctl_cm_notify wanted = {.id = id->handle, .event = event};
+
+	return request(id, RNIC_CTL_CM_NOTIFY, &wanted, sizeof(wanted));
+}
+
+int rnic_cm_qp_attributes(struct rnic_cm_id *id, enum rnic_qp_state state,
+			  struct rnic_qp_attributes *attributes, uint32_t *mask)
+{
+	const struct rnic_ctl_cm_qp_attributes wanted = {.id = id->handle, .state = state};
+	struct rnic_ctl_cm_qp_attributes_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CM_QP_ATTRIBUTES,
+		.request = &wanted,
+		.request_bytes = sizeof(wanted),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	int error = rnic_link_call(&id->context->link, &call);
+
+	if (error != 0)
+		return error;
+	*attributes = reply.attributes;
+	*mask = reply.mask;
+	return 0;
+}
+
+/* ---- multicast ---- */
+
+int rnic_cm_join_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group, bool is_send_only)
+{
+	const struct rnic_ctl_cm_multicast wanted = {
+		.id = id->handle,
+		.group = *group,
+		.is_send_only = is_send_only,
+	};
+
+	return request(id, RNIC_CTL_CM_JOIN_MCAST, &wanted, sizeof(wanted));
+}
+
+int rnic_cm_leave_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group)
+{
+	const struct rnic_ctl_cm_multicast wanted = {.id = id->handle, .group = *group};
+
+	return request(id, RNIC_CTL_CM_LEAVE_MCAST, &wanted, sizeof(wanted));
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Channels of the connection manager, and the events that wait behind them. */
+#include "native/rnic_cm_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int rnic_cm_create_channel(struct rnic_context *context, struct rnic_cm_channel **created)
+{
+	struct rnic_ctl_cm_channel_reply reply;
+	int fd;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CM_CREATE_CHANNEL,
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+		.reply_fds = &fd,
+		.reply_fd_count = 1,
+	};
+	struct rnic_cm_channel *channel = malloc(sizeof(*channel));
+	int error;
+
+	if (channel == NULL)
+		return -ENOMEM;
+	error = rnic_link_call(&context->link, &call);
+	if (error != 0) {
+		free(channel);
+		return error;
+	}
+	*channel = (struct rnic_cm_channel){
+		.context = context,
+		.handle = reply.channel,
+		.fd = fd,
+		.references = 1,
+	};
+	rnic_context_hold(context);
+	*created = channel;
+	return 0;
+}
+
+static void hold(struct rnic_cm_channel *channel)
+{
+	pthread_mutex_lock(&channel->context->objects_lock);
+	channel->references++;
+	pthread_mutex_unlock(&channel->context->objects_lock);
+}
+
+static void release(struct rnic_cm_channel *channel)
+{
+	struct rnic_context *context = channel->context;
+	bool is_last;
+
+	pthread_mutex_lock(&context->objects_lock);
+	is_last = --channel->references == 0;
+	pthread_mutex_unlock(&context->objects_lock);
+	if (!is_last)
+		return;
+	rnic_context_release(context);
+	free(channel);
+}
+
+static void mark_destroyed(struct rnic_cm_channel *channel, bool is_destroyed)
+{
+	pthread_mutex_lock(&channel->context->objects_lock);
+	channel->is_destroyed = is_destroyed;
+	pthread_mutex_unlock(&channel->context->objects_lock);
+}
+
+static bool was_destroyed(struct rnic_cm_channel *channel)
+{
+	bool is_destroyed;
+
+	pthread_mutex_lock(&channel->context->objects_lock);
+	is_destroyed = channel->is_destroyed;
+	pthread_mutex_unlock(&channel->context->objects_lock);
+	return is_destroyed;
+}
+
+int rnic_cm_destroy_channel(struct rnic_cm_channel *channel)
+{
+	int error;
+
+	mark_destroyed(channel, true);
+	error = rnic_link_call_object(&channel->context->link, RNIC_CTL_CM_DESTROY_CHANNEL,
+				      channel->handle);
+	if (error != 0 && rnic_context_lost(channel->context) == 0) {
+		mark_destroyed(channel, false);
+		return error;
+	}
+	close(channel->fd);
+	release(channel);
+	return 0;
+}
+
+int rnic_cm_channel_fd(const struct rnic_cm_channel *channel)
+{
+	return channel->fd;
+}
+
+/* Under objects_lock. NULL when there is no such identifier (any more). */
+static struct rnic_cm_id *find_id(const struct rnic_context *context, struct rnic_handle handle)
+{
+	struct rnic_cm_id *id;
+
+	if (context->cm_ids == NULL || handle.slot >= RNIC_CM_IDS_MAX)
+		return NULL;
+	id = context->cm_ids[handle.slot];
+	return id != NULL && id->handle.generation == handle.generation ? id : NULL;
+}
+
+/*
+ * Finds whom the event is about and counts it against them. -ESTALE: an identifier that another
+ * thread has destroyed meanwhile.
+ */
+static int deliver(struct rnic_context *context, const struct rnic_ctl_cm_event_reply *reply,
+		   struct rnic_cm_event *event)
+{
+	const bool is_request = reply->type == RNIC_CM_CONNECT_REQUEST;
+	struct rnic_cm_id *reporting;
+
+	pthread_mutex_lock(&context->objects_lock);
+	reporting = find_id(context, is_request ? reply->listener : reply->id);
+	if (reporting != NULL)
+		reporting->events.delivered++;
+	pthread_mutex_unlock(&context->objects_lock);
+	if (reporting == NULL)
+		return -ESTALE;
+	*event = (struct rnic_cm_event){
+		.type = reply->type,
+		.status = reply->status,
+		.id = is_request ? NULL : reporting,
+		.listener = is_request ? reporting : NULL,
+		.local = reply->local,
+		.peer = reply->peer,
+		.path = reply->path,
+		.path_mtu = reply->path_mtu,
+		.port_space = reply->port_space,
+		.parameters = reply->parameters,
+	};
+	return 0;
+}
+
+static int fetch(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
+{
+	struct rnic_context *context = channel->context;
+	const struct rnic_ctl_object request = {channel->handle};
+	struct rnic_ctl_cm_event_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_CM_GET_EVENT,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	struct rnic_cm_event fetched;
+	int error = rnic_link_call(&context->link, &call);
+
+	if (error != 0)
+		return error;
+	if (reply.type >= RNIC_CM_EVENT_COUNT)
+		return -EIO;
+	error = deliver(context, &reply, &fetched);
+	if (error == 0 && reply.type == RNIC_CM_CONNECT_REQUEST) {
+		error = rnic_cm_adopt_id(context, reply.id, NULL, &fetched.id);
+		if (error != 0)
+			rnic_cm_ack_event(&fetched);
+	}
+	if (error != 0 && reply.type == RNIC_CM_CONNECT_REQUEST)
+		rnic_link_call_object(&context->link, RNIC_CTL_CM_DESTROY_ID, reply.id);
+	if (error == 0)
+		*event = fetched;
+	return error;
+}
+
+/*
+ * Programs destroy a channel while another thread still waits there, and end. A thread that waits
+ * in the kernel goes on waiting; one that came back with an error would end the program badly.
+ */
+static void wait_for_end_of_process(void)
+{
+	for (;;)
+		pause();
+}
+
+int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
+{
+	struct rnic_event_record right_to_fetch;
+	int error;
+
+	hold(channel);
+	for (;;) {
+		error = rnic_context_lost(channel->context);
+		if (error == 0)
+			error = rnic_event_record_take(channel->fd, &right_to_fetch);
+		if (error == -EPIPE && was_destroyed(channel))
+			wait_for_end_of_process();
+		if (error == -EPIPE || error == -EIO)
+			error = rnic_event_pipe_lost(channel->context, error);
+		if (error != 0)
+			break;
+		error = fetch(channel, event);
+		/* What waited was destroyed, or moved to another channel. */
+		if (error != -ESTALE && error != -EAGAIN)
+			break;
+	}
+	release(channel);
+	return error;
+}
+
+void rnic_cm_ack_event(const struct rnic_cm_event *event)
+{
+	struct rnic_cm_id *reporting = event->listener != NULL ? event->listener : event->id;
+	struct rnic_context *context = reporting->context;
+
+	pthread_mutex_lock(&context->objects_lock);
+	reporting->events.acknowledged++;
+	pthread_cond_broadcast(&context->acknowledged);
+	pthread_mutex_unlock(&context->objects_lock);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stands behind the handles of <rnic/rnic_cm.h>.
+ *
+ * An identifier is in its context's table from the moment that its handle is known until its
+ * destruction at the daemon; the table and the event counts are under objects_lock.
+ */
+#ifndef RNIC_NATIVE_CM_OBJECTS_H
+#define RNIC_NATIVE_CM_OBJECTS_H
+
+#include "ctl/ctl_cm.h"
+#include "native/rnic_objects.h"
+
+#include <rnic/rnic_cm.h>
+
+#define RNIC_CM_IDS_MAX 16384 /* a daemon that names a higher slot is broken */
+
+struct rnic_cm_channel {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+	int fd;
+	unsigned references; /* the owner's, and of threads that wait for events; objects_lock */
+	bool is_destroyed;   /* its pipe ends with it, not with the daemon; objects_lock */
+};
+
+struct rnic_cm_id {
+	struct rnic_context *context;
+	struct rnic_handle handle;
+	void *user;
+	struct rnic_event_count events;
+};
+
+/* Makes the identifier that `handle` names. -EIO: no handle of a sound daemon. -ENOMEM. */
+int rnic_cm_adopt_id(struct rnic_context *context, struct rnic_handle handle, void *user,
+		     struct rnic_cm_id **id);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Event channels: from what the daemon reports to the events of librdmacm. */
+#include "rdmacm/rdma_translate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct rnic_cma_channel *channel = calloc(1, sizeof(*channel));
+	int error;
+
+	if (channel == NULL)
+		return NULL;
+	error = rnic_cma_device_get(&channel->device);
+	if (error == 0)
+		error = rnic_cm_create_channel(channel->device->native, &channel->native);
+	if (error != 0) {
+		free(channel);
+		errno = -error;
+		return NULL;
+	}
+	pthread_mutex_init(&channel->lock, NULL);
+	channel->public.fd = rnic_cm_channel_fd(channel->native);
+	return &channel->public;
+}
+
+/* Events that nobody took go with it; identifiers must have been destroyed by now. */
+void rdma_destroy_event_channel(struct rdma_event_channel *public)
+{
+	struct rnic_cma_channel *channel = rnic_cma_channel(public);
+
+	if (rnic_cm_destroy_channel(channel->native) != 0)
+		return;
+	pthread_mutex_destroy(&channel->lock);
+	free(channel);
+}
+
+void rnic_cma_channel_enter(struct rnic_cma_id *id)
+{
+	struct rnic_cma_channel *channel = rnic_cma_channel(id->public.channel);
+
+	pthread_mutex_lock(&channel->lock);
+	id->next = channel->ids;
+	channel->ids = id;
+	pthread_mutex_unlock(&channel->lock);
+}
+
+void rnic_cma_channel_leave(struct rnic_cma_id *id)
+{
+	struct rnic_cma_channel *channel = rnic_cma_channel(id->public.channel);
+
+	pthread_mutex_lock(&channel->lock);
+	for (struct rnic_cma_id **link = &channel->ids; *link != NULL; link = &(*link)->next) {
+		if (*link == id) {
+			*link = id->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&channel->lock);
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+/* The daemon is gone: each identifier of the channel is told once. -ENODEV when all were. */
+static int report_removal(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
+{
+	struct rnic_cma_id *id;
+
+	pthread_mutex_lock(&channel->lock);
+	for (id = channel->ids; id != NULL && id->is_removal_told; id = id->next)
+		;
+	if (id != NULL)
+		id->is_removal_told = true;
+	pthread_mutex_unlock(&channel->lock);
+	if (id == NULL)
+		return -ENODEV;
+	event->is_native = false;
+	event->public.id = &id->public;
+	event->public.event = RDMA_CM_EVENT_DEVICE_REMOVAL;
+	return 0;
+}
+
+static void take_parameters(struct rnic_cma_event *event)
+{
+	if (event->public.id->qp_type == IBV_QPT_UD)
+		rnic_cma_ud_param(&event->native, &event->public.param.ud);
+	else
+		rnic_cma_conn_param(&event->native.parameters, &event->public.param.conn);
+}
+
+static void fail(struct rnic_cma_event *event, enum rdma_cm_event_type type, int error)
+{
+	event->public.event = type;
+	event->public.status = error;
+}
+
+static void on_address_resolved(struct rnic_cma_event *event, struct rnic_cma_id *id)
+{
+	int error = rnic_cma_refresh(id);
+
+	if (error != 0)
+		fail(event, RDMA_CM_EVENT_ADDR_ERROR, error);
+}
+
+static void on_connect_request(struct rnic_cma_event *event, struct rnic_cma_id *listener)
+{
+	struct rnic_cma_id *id = rnic_cm_user(event->native.id);
+
+	event->public.id = &id->public;
+	event->public.listen_id = &listener->public;
+	take_parameters(event);
+}
+
+/* With a queue pair of its own the identifier finishes the connection; else its owner does. */
+static void on_connect_response(struct rnic_cma_event *event, struct rnic_cma_id *id)
+{
+	int error;
+
+	take_parameters(event);
+	if (id->public.qp == NULL)
+		return;
+	error = rnic_cma_qp_to_rtr(id);
+	if (error == 0)
+		error = rnic_cma_qp_to_rts(id);
+	if (error == 0)
+		error = rnic_cm_establish(id->native);
+	if (error == 0) {
+		event->public.event = RDMA_CM_EVENT_ESTABLISHED;
+		return;
+	}
+	rnic_cm_reject(id->native, 0, NULL, 0);
+	id->has_failed = true;
+	rnic_cma_qp_to_error(id);
+	fail(event, RDMA_CM_EVENT_CONNECT_ERROR, error);
+}
+
+static void on_established(struct rnic_cma_event *event, struct rnic_cma_id *id)
+{
+	(void)id;
+	take_parameters(event);
+}
+
+static void on_refused(struct rnic_cma_event *event, struct rnic_cma_id *id)
+{
+	take_parameters(event);
+	id->has_failed = true;
+	rnic_cma_qp_to_error(id);
+}
+
+static void on_disconnected(struct rnic_cma_event *event, struct rnic_cma_id *id)
+{
+	(void)event;
+	rnic_cma_qp_to_error(id);
+}
+
+static struct rnic_cma_multicast *find_group(struct rnic_cma_id *id, const struct rnic_gid *group)
+{
+	struct rnic_cma_multicast *joined = id->groups;
+
+	while (joined != NULL && memcmp(&joined->group, group->bytes, sizeof(group->bytes)) != 0)
+		joined = joined->next;
+	return joined;
+}
+
+static void on_multicast_join(struct rnic_cma_event *event, struct rnic_cma_id *id)
+{
+	struct rnic_cma_multicast *group = find_group(id, &event->native.path.dest_gid);
+	int error = 0;
+
+	rnic_cma_ud_param(&event->native, &event->public.param.ud);
+	if (group == NULL) {
+		error = EINVAL;
+	} else if (id->public.qp != NULL && !group->is_send_only && !group->is_attached) {
+		error = ibv_attach_mcast(id->public.qp, &group->group, 0);
+		group->is_attached = error == 0;
+	}
+	if (group != NULL)
+		event->public.param.ud.private_data = group->context;
+	if (error != 0)
+		fail(event, RDMA_CM_EVENT_MULTICAST_ERROR, -error);
+}
+
+static void on_multicast_error(struct rnic_cma_event *event, struct rnic_cma_id *id)
+{
+	const struct rnic_cma_multicast *group = find_group(id, &event->native.path.dest_gid);
+
+	event->public.param.ud.private_data = group != NULL ? group->context : NULL;
+}
+
+/* What an event of the daemon means to this side; nothing more where the entry is empty. */
+static void (*const reactions[RNIC_CM_EVENT_COUNT])(struct rnic_cma_event *,
+						    struct rnic_cma_id *) = {
+	[RNIC_CM_ADDR_RESOLVED] = on_address_resolved,
+	[RNIC_CM_ROUTE_RESOLVED] = on_address_resolved,
+	[RNIC_CM_CONNECT_REQUEST] = on_connect_request,
+	[RNIC_CM_CONNECT_RESPONSE] = on_connect_response,
+	[RNIC_CM_ESTABLISHED] = on_established,
+	[RNIC_CM_UNREACHABLE] = on_refused,
+	[RNIC_CM_REJECTED] = on_refused,
+	[RNIC_CM_DISCONNECTED] = on_disconnected,
+	[RNIC_CM_MULTICAST_JOIN] = on_multicast_join,
+	[RNIC_CM_MULTICAST_ERROR] = on_multicast_error,
+};
+
+/* Makes the identifier of a request; without memory for it, it is refused. */
+static int adopt_request(struct rnic_cma_event *event)
+{
+	struct rnic_cma_id *id;
+	int error =
+		rnic_cma_adopt_request(rnic_cm_user(event->native.listener), &event->native, &id);
+
+	if (error != 0) {
+		rnic_cm_ack_event(&event->native);
+		rnic_cm_destroy_id(event->native.id);
+		return error;
+	}
+	rnic_cm_set_user(event->native.id, id);
+	return 0;
+}
+
+/* True: an event for the application. */
+static bool interpret(struct rnic_cma_event *event)
+{
+	struct rnic_cm_event *native = &event->native;
+	struct rnic_cma_id *id =
+		rnic_cm_user(native->listener != NULL ? native->listener : native->id);
+
+	event->is_native = true;
+	event->public.id = &id->public;
+	event->public.event = (enum rdma_cm_event_type)native->type;
+	event->public.status = native->status;
+	/* Who was told that there is no connection is not told of its end. */
+	if (native->type == RNIC_CM_DISCONNECTED && id->has_failed) {
+		rnic_cm_ack_event(native);
+		return false;
+	}
+	if (native->listener == NULL) {
+		id->remote_ece = (struct ibv_ece){
+			.vendor_id = native->parameters.ece_vendor_id,
+			.options = native->parameters.ece_options,
+		};
+	}
+	if (reactions[native->type] != NULL)
+		reactions[native->type](event, id);
+	return true;
+}
+
+static int get_event(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
+{
+	int error;
+
+	for (;;) {
+		*event = (struct rnic_cma_event){0};
+		error = rnic_cm_get_event(channel->native, &event->native);
+		if (error == -ENODEV || error == -EIO)
+			return report_removal(channel, event);
+		if (error == 0 && event->native.type == RNIC_CM_CONNECT_REQUEST)
+			error = adopt_request(event);
+		if (error != 0 || interpret(event))
+			return error;
+	}
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **taken)
+{
+	struct rnic_cma_event *event;
+	int error;
+
+	if (channel == NULL || taken == NULL)
+		return rnic_cma_result(-EINVAL);
+	event = malloc(sizeof(*event));
+	if (event == NULL)
+		return rnic_cma_result(-ENOMEM);
+	error = get_event(rnic_cma_channel(channel), event);
+	if (error != 0) {
+		free(event);
+		return rnic_cma_result(error);
+	}
+	*taken = &event->public;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *public)
+{
+	struct rnic_cma_event *event = (struct rnic_cma_event *)public;
+
+	if (public == NULL)
+		return rnic_cma_result(-EINVAL);
+	if (event->is_native)
+		rnic_cm_ack_event(&event->native);
+	free(event);
+	return 0;
+}
+
+int rnic_cma_complete(struct rnic_cma_id *id)
+{
+	struct rdma_cm_id *public = &id->public;
+	int status;
+
+	if (!id->is_synchronous)
+		return 0;
+	if (public->event != NULL) {
+		rdma_ack_cm_event(public->event);
+		public->event = NULL;
+	}
+	if (rdma_get_cm_event(public->channel, &public->event) != 0)
+		return -errno;
+	status = public->event->status;
+	if (status == 0)
+		return 0;
+	if (public->event->event == RDMA_CM_EVENT_REJECTED)
+		return -ECONNREFUSED;
+	return status < 0 ? status : -status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Identifiers: making, moving and ending them, and their options. */
+#include "rdmacm/rdma_translate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct rnic_cma_id *new_id(struct rnic_cma_channel *channel, void *context,
+				  enum rdma_port_space port_space, enum ibv_qp_type qp_type)
+{
+	struct rnic_cma_id *id = calloc(1, sizeof(*id));
+
+	if (id == NULL)
+		return NULL;
+	id->device = channel->device;
+	id->public.channel = &channel->public;
+	id->public.context = context;
+	id->public.ps = port_space;
+	id->public.qp_type = qp_type;
+	return id;
+}
+
+int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **created,
+		       void *context, enum rdma_port_space port_space, enum ibv_qp_type qp_type)
+{
+	struct rdma_event_channel *used = channel != NULL ? channel : rdma_create_event_channel();
+	struct rnic_cma_id *id;
+	int error;
+
+	if (used == NULL)
+		return -errno;
+	id = new_id(rnic_cma_channel(used), context, port_space, qp_type);
+	if (id == NULL) {
+		error = -ENOMEM;
+		goto destroy_channel;
+	}
+	id->is_synchronous = channel == NULL;
+	error = rnic_cm_create_id(rnic_cma_channel(used)->native, (enum rnic_port_space)port_space,
+				  (enum rnic_qp_type)qp_type, id, &id->native);
+	if (error != 0)
+		goto free_id;
+	rnic_cma_channel_enter(id);
+	*created = &id->public;
+	return 0;
+
+free_id:
+	free(id);
+destroy_channel:
+	if (channel == NULL)
+		rdma_destroy_event_channel(used);
+	return error;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps)
+{
+	const bool is_datagram = ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB;
+
+	return rnic_cma_result(rnic_cma_create_id(channel, id, context, ps,
+						  is_datagram ? IBV_QPT_UD : IBV_QPT_RC));
+}
+
+int rnic_cma_adopt_request(struct rnic_cma_id *listener, const struct rnic_cm_event *event,
+			   struct rnic_cma_id **adopted)
+{
+	struct rdma_cm_id *public = &listener->public;
+	struct rnic_cma_id *id = new_id(rnic_cma_channel(public->channel), public->context,
+					public->ps, public->qp_type);
+	int error;
+
+	if (id == NULL)
+		return -ENOMEM;
+	id->native = event->id;
+	id->initiator_depth = event->parameters.initiator_depth;
+	id->responder_resources = event->parameters.responder_resources;
+	id->remote_ece = (struct ibv_ece){
+		.vendor_id = event->parameters.ece_vendor_id,
+		.options = event->parameters.ece_options,
+	};
+	error = rnic_cma_refresh(id);
+	if (error != 0) {
+		free(id);
+		return error;
+	}
+	rnic_cma_channel_enter(id);
+	*adopted = id;
+	return 0;
+}
+
+int rnic_cma_refresh(struct rnic_cma_id *id)
+{
+	struct rnic_cm_endpoints where;
+	union ibv_gid source;
+	int error = rnic_cm_query(id->native, &where);
+
+	if (error != 0)
+		return error;
+	rnic_cma_sockaddr(&where.local, &id->public.route.addr.src_addr);
+	if (where.peer.family != 0)
+		rnic_cma_sockaddr(&where.peer, &id->public.route.addr.dst_addr);
+	if (!where.path.is_global)
+		return 0;
+	if (ibv_query_gid(id->device->verbs, 1, where.path.source_gid_index, &source) != 0)
+		return -errno;
+	rnic_cma_route(&where.path, where.path_mtu, &source, id);
+	id->public.verbs = id->device->verbs;
+	id->public.port_num = 1;
+	return 0;
+}
+
+static void release_groups(struct rnic_cma_id *id)
+{
+	while (id->groups != NULL) {
+		struct rnic_cma_multicast *group = id->groups;
+
+		id->groups = group->next;
+		if (group->is_attached && id->public.qp != NULL)
+			ibv_detach_mcast(id->public.qp, &group->group, 0);
+		free(group);
+	}
+}
+
+int rdma_destroy_id(struct rdma_cm_id *public)
+{
+	struct rnic_cma_id *id = rnic_cma_id(public);
+	struct rdma_event_channel *channel = public->channel;
+	int error;
+
+	if (public->event != NULL) {
+		rdma_ack_cm_event(public->event);
+		public->event = NULL;
+	}
+	error = rnic_cm_destroy_id(id->native);
+	if (error != 0)
+		return rnic_cma_result(error);
+	rnic_cma_channel_leave(id);
+	release_groups(id);
+	if (id->is_synchronous)
+		rdma_destroy_event_channel(channel);
+	free(id->connect_data);
+	free(id);
+	return 0;
+}
+
+int rdma_migrate_id(struct rdma_cm_id *public, struct rdma_event_channel *channel)
+{
+	struct rnic_cma_id *id = rnic_cma_id(public);
+	struct rdma_event_channel *old = public->channel;
+	struct rdma_event_channel *used = channel != NULL ? channel : rdma_create_event_channel();
+	const bool was_synchronous = id->is_synchronous;
+	int error;
+
+	if (used == NULL)
+		return -1;
+	error = rnic_cm_migrate(id->native, rnic_cma_channel(used)->native);
+	if (error != 0) {
+		if (channel == NULL)
+			rdma_destroy_event_channel(used);
+		return rnic_cma_result(error);
+	}
+	if (was_synchronous && public->event != NULL) {
+		rdma_ack_cm_event(public->event);
+		public->event = NULL;
+	}
+	rnic_cma_channel_leave(id);
+	public->channel = used;
+	id->is_synchronous = channel == NULL;
+	rnic_cma_channel_enter(id);
+	if (was_synchronous)
+		rdma_destroy_event_channel(old);
+	return 0;
+}
+
+/* --- options --------------------------------------------------------------------------------- */
+
+static const struct {
+	int name;
+	enum rnic_cm_option option;
+	size_t bytes;
+} options[] = {
+	{RDMA_OPTION_ID_TOS, RNIC_CM_OPTION_TOS, sizeof(uint8_t)},
+	{RDMA_OPTION_ID_REUSEADDR, RNIC_CM_OPTION_REUSE_ADDRESS, sizeof(int)},
+	{RDMA_OPTION_ID_AFONLY, RNIC_CM_OPTION_ADDRESS_FAMILY_ONLY, sizeof(int)},
+	{RDMA_OPTION_ID_ACK_TIMEOUT, RNIC_CM_OPTION_ACK_TIMEOUT, sizeof(uint8_t)},
+};
+
+static int set_id_option(struct rnic_cma_id *id, int name, const void *value, size_t bytes)
+{
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		uint32_t number;
+
+		if (options[i].name != name)
+			continue;
+		if (bytes != options[i].bytes)
+			return -EINVAL;
+		number = bytes == 1 ? *(const uint8_t *)value : *(const int *)value != 0;
+		return rnic_cm_set_option(id->native, options[i].option, number);
+	}
+	return -ENOSYS;
+}
+
+/* A path given by the application (RDMA_OPTION_IB_PATH) is the one that there is. */
+int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen)
+{
+	if (level == RDMA_OPTION_ID && optval != NULL)
+		return rnic_cma_result(set_id_option(rnic_cma_id(id), optname, optval, optlen));
+	return rnic_cma_result(level == RDMA_OPTION_ID ? -EINVAL : -ENOSYS);
+}
+
+int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (id == NULL || ece == NULL || ece->vendor_id == 0)
+		return rnic_cma_result(-EINVAL);
+	rnic_cma_id(id)->local_ece = *ece;
+	return 0;
+}
+
+int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (id == NULL || ece == NULL)
+		return rnic_cma_result(-EINVAL);
+	*ece = rnic_cma_id(id)->remote_ece;
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "rdmacm/rdma_translate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int join(struct rnic_cma_id *id, const struct sockaddr *address, bool is_send_only,
+		void *context)
+{
+	struct rnic_cma_multicast *group;
+	struct rnic_endpoint endpoint;
+	int error = rnic_cma_endpoint(address, &endpoint);
+
+	if (error != 0)
+		return error;
+	group = calloc(1, sizeof(*group));
+	if (group == NULL)
+		return -ENOMEM;
+	memcpy(&group->address, address, rnic_cma_sockaddr_bytes(address));
+	memcpy(&group->group, endpoint.address.bytes, sizeof(group->group));
+	group->context = context;
+	group->is_send_only = is_send_only;
+	/* Known before the event can come, in another thread. */
+	group->next = id->groups;
+	id->groups = group;
+	error = rnic_cm_join_mcast(id->native, &endpoint, is_send_only);
+	if (error != 0) {
+		id->groups = group->next;
+		free(group);
+		return error;
+	}
+	if (id->public.verbs == NULL) {
+		error = rnic_cma_refresh(id);
+		if (error != 0)
+			return error;
+	}
+	return rnic_cma_complete(id);
+}
+
+int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
+{
+	if (addr == NULL)
+		return rnic_cma_result(-EINVAL);
+	return rnic_cma_result(join(rnic_cma_id(id), addr, false, context));
+}
+
+int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr,
+			   void *context)
+{
+	const uint32_t known = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
+
+	if (mc_join_attr->comp_mask >= RDMA_CM_JOIN_MC_ATTR_RESERVED)
+		return rnic_cma_result(-ENOTSUP);
+	if ((mc_join_attr->comp_mask & known) != known || mc_join_attr->addr == NULL)
+		return rnic_cma_result(-EINVAL);
+	if (mc_join_attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
+		return rnic_cma_result(-EINVAL);
+	return rnic_cma_result(
+		join(rnic_cma_id(id), mc_join_attr->addr,
+		     mc_join_attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, context));
+}
+
+int rdma_leave_multicast(struct rdma_cm_id *public, struct sockaddr *addr)
+{
+	struct rnic_cma_id *id = rnic_cma_id(public);
+	struct rnic_cma_multicast *group;
+	struct rnic_endpoint endpoint;
+	struct rnic_cma_multicast **link = &id->groups;
+	int error = addr == NULL ? -EINVAL : rnic_cma_endpoint(addr, &endpoint);
+
+	if (error != 0)
+		return rnic_cma_result(error);
+	while (*link != NULL &&
+	       memcmp(&(*link)->group, endpoint.address.bytes, sizeof((*link)->group)) != 0)
+		link = &(*link)->next;
+	group = *link;
+	if (group == NULL)
+		return rnic_cma_result(-EADDRNOTAVAIL);
+	*link = group->next;
+	if (group->is_attached && public->qp != NULL)
+		ibv_detach_mcast(public->qp, &group->group, 0);
+	free(group);
+	return rnic_cma_result(rnic_cm_leave_mcast(id->native, &endpoint));
+}

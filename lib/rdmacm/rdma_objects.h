@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stands behind the handles of <rdma/rdma_cma.h>: an identifier of librdmacm is one of the
+ * native connection manager (<rnic/rnic_cm.h>) and, once an address of the device is chosen, a
+ * context of libibverbs to make its queue pair with.
+ *
+ * The first member of each is the public struct, which the application reads and partly writes.
+ * All functions of the interface return 0, or -1 with errno (or NULL with errno).
+ */
+#ifndef RNIC_RDMACM_OBJECTS_H
+#define RNIC_RDMACM_OBJECTS_H
+
+#include "rdmacm/rdma_interface.h"
+
+#include <rnic/rnic_cm.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/*
+ * The device as this process uses it for connections: a session with the daemon for the connection
+ * manager, and a context of libibverbs with what is made in it by default. It is opened with the
+ * first channel. Contexts stay open to the end of the process, as programs keep using what they
+ * made in one after its identifier is gone.
+ */
+struct rnic_cma_device {
+	struct rnic_context *native;
+	struct ibv_context *verbs;
+	struct ibv_device_attr attributes;
+	pthread_mutex_t lock; /* guards what follows */
+	struct ibv_pd *pd;    /* NULL before it is first needed */
+	struct ibv_xrcd *xrcd;
+};
+
+struct rnic_cma_channel {
+	struct rdma_event_channel public;
+	struct rnic_cma_device *device;
+	struct rnic_cm_channel *native;
+	pthread_mutex_t lock;	 /* guards what follows */
+	struct rnic_cma_id *ids; /* that report here */
+};
+
+struct rnic_cma_multicast {
+	struct rnic_cma_multicast *next;
+	void *context; /* the application's, of the join */
+	struct sockaddr_storage address;
+	union ibv_gid group;
+	bool is_send_only;
+	bool is_attached; /* the identifier's queue pair receives it */
+};
+
+struct rnic_cma_id {
+	struct rdma_cm_id public;
+	struct rnic_cma_device *device;
+	struct rnic_cm_id *native;
+	struct rnic_cma_id *next; /* of the channel's */
+	bool is_synchronous;	  /* made without a channel: its calls wait for what they begin */
+	bool has_failed;	  /* refused or unreachable: it will not be told of a disconnect */
+	bool is_removal_told;	  /* of the loss of the daemon */
+	bool owns_cqs;
+	bool owns_srq_cqs;
+	uint8_t initiator_depth; /* what this side agreed to */
+	uint8_t responder_resources;
+	struct ibv_ece local_ece;
+	struct ibv_ece remote_ece;
+	struct ibv_sa_path_rec path_record;
+	struct rnic_cma_multicast *groups;
+
+	/* rdma_create_ep() for rdma_get_request(): what to make of each request. */
+	bool has_template;
+	struct ibv_qp_init_attr template;
+	/* rdma_create_ep() for rdma_connect(): private data of the address information. */
+	void *connect_data;
+	size_t connect_bytes;
+};
+
+struct rnic_cma_event {
+	struct rdma_cm_event public;
+	struct rnic_cm_event native;
+	bool is_native; /* it came from the daemon, and is to be acknowledged */
+};
+
+static inline struct rnic_cma_id *rnic_cma_id(struct rdma_cm_id *id)
+{
+	return (struct rnic_cma_id *)id;
+}
+
+static inline struct rnic_cma_channel *rnic_cma_channel(struct rdma_event_channel *channel)
+{
+	return (struct rnic_cma_channel *)channel;
+}
+
+/* Negative errno to -1 with errno set; 0 stays 0. */
+int rnic_cma_result(int error);
+
+/* ---- rdma_devices.c ---- */
+
+/* The process's device, opened if need be, and anew after the daemon or a fork() took it away. */
+int rnic_cma_device_get(struct rnic_cma_device **device);
+
+/* The protection domain and XRC domain that are used when the application names none. NULL, errno.
+ */
+struct ibv_pd *rnic_cma_device_pd(struct rnic_cma_device *device);
+struct ibv_xrcd *rnic_cma_device_xrcd(struct rnic_cma_device *device);
+
+/* ---- rdma_channel.c ---- */
+
+/* Puts the identifier on its channel's list, and takes it off. */
+void rnic_cma_channel_enter(struct rnic_cma_id *id);
+void rnic_cma_channel_leave(struct rnic_cma_id *id);
+
+/* Of a synchronous identifier: waits for the end of what was begun. 0 at once for others. */
+int rnic_cma_complete(struct rnic_cma_id *id);
+
+/* ---- rdma_id.c ---- */
+
+int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		       enum rdma_port_space port_space, enum ibv_qp_type qp_type);
+
+/* The identifier of a request that came to `listener`. -ENOMEM. */
+int rnic_cma_adopt_request(struct rnic_cma_id *listener, const struct rnic_cm_event *event,
+			   struct rnic_cma_id **id);
+
+/* Takes over where the native identifier is: addresses, path, device. */
+int rnic_cma_refresh(struct rnic_cma_id *id);
+
+/* ---- rdma_qp.c ---- */
+
+/* Brings the identifier's queue pair, if it has one, where the connection is. Negative errno. */
+int rnic_cma_qp_to_rtr(struct rnic_cma_id *id);
+int rnic_cma_qp_to_rts(struct rnic_cma_id *id);
+void rnic_cma_qp_to_error(struct rnic_cma_id *id);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control messages of the connection manager: what rdma_cm asks of a kernel, asked of the daemon.
+ *
+ * A session has event channels and identifiers. An identifier stands for a listener, a connection
+ * or a datagram service, and reports to one channel. What happened to it waits in the daemon until
+ * CM_GET_EVENT fetches it; while anything waits, a record of zeroes lies in the channel's pipe, so
+ * that the pipe can be polled, and reading it is the right to one CM_GET_EVENT. The daemon speaks
+ * the protocol (daemon/cm); the client keeps its queue pair and brings it into the states that
+ * CM_QP_ATTRIBUTES describes.
+ *
+ * An identifier is the session's until it destroys it, also one that came with CONNECT_REQUEST.
+ * What is left when a session ends is disconnected or rejected at once.
+ */
+#ifndef RNIC_PROTO_CTL_CM_H
+#define RNIC_PROTO_CTL_CM_H
+
+#include "base/cm_types.h"
+#include "ctl/ctl_message.h"
+
+#include <stdint.h>
+
+/* ---- channels and identifiers ---- */
+
+/* The reply's descriptor 0 is the read end of the channel's pipe, of struct rnic_event_record. */
+struct rnic_ctl_cm_channel_reply {
+	struct rnic_handle channel;
+};
+
+struct rnic_ctl_cm_create_id {
+	struct rnic_handle channel;
+	uint32_t port_space; /* enum rnic_port_space */
+	uint32_t qp_type;    /* enum rnic_qp_type; UD asks for a datagram service */
+};
+
+struct rnic_ctl_cm_id_reply {
+	struct rnic_handle id;
+};
+
+/* The identifier reports to `channel` from now on, with what was not fetched yet. */
+struct rnic_ctl_cm_migrate {
+	struct rnic_handle id;
+	struct rnic_handle channel;
+};
+
+struct rnic_ctl_cm_set_option {
+	struct rnic_handle id;
+	uint32_t option; /* enum rnic_cm_option */
+	uint32_t value;
+};
+
+/* ---- addresses ---- */
+
+/* Port 0 asks for a free one. */
+struct rnic_ctl_cm_bind {
+	struct rnic_handle id;
+	struct rnic_endpoint local;
+};
+
+/* CM_BIND, CM_LISTEN and CM_QUERY answer where the identifier is now. */
+struct rnic_ctl_cm_endpoints_reply {
+	struct rnic_endpoint local;
+	struct rnic_endpoint peer;
+	struct rnic_path path; /* is_global 0: no device is determined yet */
+	uint32_t path_mtu;     /* 1..5 */
+	uint32_t reserved;
+};
+
+/* Ends with ADDR_RESOLVED or ADDR_ERROR. */
+struct rnic_ctl_cm_resolve_address {
+	struct rnic_handle id;
+	struct rnic_endpoint source; /* family 0: the daemon chooses */
+	struct rnic_endpoint destination;
+	uint32_t timeout_ms;
+	uint32_t reserved;
+};
+
+/* Ends with ROUTE_RESOLVED or ROUTE_ERROR. */
+struct rnic_ctl_cm_resolve_route {
+	struct rnic_handle id;
+	uint32_t timeout_ms;
+	uint32_t reserved;
+};
+
+/* ---- connections ---- */
+
+struct rnic_ctl_cm_listen {
+	struct rnic_handle id;
+	uint32_t backlog; /* 0: as many as the daemon grants */
+	uint32_t reserved;
+};
+
+/* CM_CONNECT, CM_ACCEPT, and CM_REJECT, which takes private data only. */
+struct rnic_ctl_cm_connect {
+	struct rnic_handle id;
+	uint32_t reject_reason; /* CM_REJECT: of the wire (IBTA 1.4, table 108); 0: consumer defined
+				 */
+	uint32_t reserved;
+	struct rnic_cm_parameters parameters;
+};
+
+/* The consumer saw an asynchronous event of its queue pair: COMM_EST stands for a lost RTU. */
+struct rnic_ctl_cm_notify {
+	struct rnic_handle id;
+	uint32_t event; /* enum rnic_async_event_type */
+	uint32_t reserved;
+};
+
+/* What the queue pair of the identifier is to be given on its way into `state`. */
+struct rnic_ctl_cm_qp_attributes {
+	struct rnic_handle id;
+	uint32_t state; /* INIT, RTR or RTS */
+	uint32_t reserved;
+};
+
+struct rnic_ctl_cm_qp_attributes_reply {
+	struct rnic_qp_attributes attributes;
+	uint32_t mask; /* enum rnic_qp_attribute */
+};
+
+/* JOIN ends with MULTICAST_JOIN or MULTICAST_ERROR; the client attaches its queue pair. */
+struct rnic_ctl_cm_multicast {
+	struct rnic_handle id;
+	struct rnic_endpoint group;
+	uint32_t is_send_only;
+	uint32_t reserved;
+};
+
+/* ---- SHOW ---- */
+
+/* An identifier of the connection manager. */
+struct rnic_show_cm {
+	uint32_t client_id; /* 0: its client is gone, and the peer is still being told */
+	uint32_t slot;
+	uint32_t port_space;
+	uint32_t qp_type;
+	struct rnic_gid local;
+	struct rnic_gid peer;
+	uint32_t local_port;
+	uint32_t peer_port;
+	uint32_t waiting_events; /* that the client has not fetched */
+	uint32_t reserved;
+	char state[RNIC_CTL_NAME_BYTES];
+	char message_state[RNIC_CTL_NAME_BYTES]; /* "req-sent": of the protocol, empty before it */
+};
+
+/* ---- events ---- */
+
+/* The reply of CM_GET_EVENT, whose request names the channel; -EAGAIN: nothing waits any more. */
+struct rnic_ctl_cm_event_reply {
+	uint32_t type;		     /* enum rnic_cm_event_type */
+	int32_t status;		     /* negative errno; REJECTED: the reason on the wire */
+	struct rnic_handle id;	     /* CONNECT_REQUEST: a new one */
+	struct rnic_handle listener; /* CONNECT_REQUEST: the one that it came to */
+	struct rnic_endpoint local;
+	struct rnic_endpoint peer; /* MULTICAST_*: the group */
+	struct rnic_path path;	   /* to the peer or group, as far as it is known */
+	uint32_t path_mtu;	   /* 1..5 */
+	uint32_t port_space;
+	struct rnic_cm_parameters parameters;
+};
+
+#endif
