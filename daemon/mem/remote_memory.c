@@ -263,7 +263,8 @@ static const struct client_memory_ops remote_ops = {
 
 /*
  * Whether `fd` is what it should be. Reading any other file that a client hands us could block, or
- * do worse, so nothing is read before this.
+ * do worse, so nothing is read before this; nor is its file system asked anything before the kernel
+ * itself has said that the file may be one. A FUSE server of another user is not asked then either.
  */
 static bool is_process_memory(int fd)
 {
@@ -274,14 +275,15 @@ static bool is_process_memory(int fd)
 	struct stat status;
 	ssize_t length;
 
-	if (fstatfs(fd, &filesystem) < 0 || filesystem.f_type != PROC_SUPER_MAGIC ||
-	    fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR)
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR)
 		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	length = readlink(link, path, sizeof(path));
-	return length >= (ssize_t)strlen(ending) && length < (ssize_t)sizeof(path) &&
-	       memcmp(path + length - strlen(ending), ending, strlen(ending)) == 0;
+	if (length < (ssize_t)strlen(ending) || length == (ssize_t)sizeof(path) ||
+	    memcmp(path + length - strlen(ending), ending, strlen(ending)) != 0)
+		return false;
+	return fstatfs(fd, &filesystem) == 0 && filesystem.f_type == PROC_SUPER_MAGIC &&
+	       fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 /* Permission is checked before the address is: where it is given, address 0 answers -EFAULT. */

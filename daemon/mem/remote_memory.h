@@ -15,7 +15,18 @@
  * passed the socket on or executed another program. Give a PID only where reaching any process of
  * that user is no more than the client may do itself.
  *
- * An access waits while the kernel fetches the page, for as long as that takes.
+ * An access waits while the kernel fetches the page, and nothing can call it off. What can make it
+ * wait long, and who may do that:
+ *
+ *     userfaultfd             by the descriptor never: the access fails at once. By process_vm as
+ *                             long as the handler likes, so only for clients of our own user, who
+ *                             might as well stop us by a signal.
+ *     files on FUSE, NFS      as long as their server likes, by either way. Registration proves
+ *                             only that the pages were there then.
+ *     swap                    as long as the disk takes.
+ *
+ * So clients of other users who can mount FUSE can hold the device up. Where they are not to be
+ * trusted with that, let each user run a daemon of its own.
  *
  * A struct remote_process belongs to one client; its regions refer to it, and must be gone first.
  */

@@ -3,13 +3,15 @@
  * The native verbs interface of rnicd: a RoCEv2 device served by a daemon, used without libibverbs.
  *
  * Every function that can fail returns 0 (or a count) on success and a negative errno on failure,
- * and sets its outputs only on success. Two errors can come from any call and are not repeated
+ * and sets its outputs only on success. Three errors can come from any call and are not repeated
  * below:
  *
  * - -ENODEV: the daemon is gone, or the context was inherited over fork(). The context and all
  *   that was made from it is dead: destroy the objects (which then succeeds), close the context,
  *   and open a new one.
  * - -EIO: the daemon broke the protocol; otherwise like -ENODEV.
+ * - -ETIMEDOUT: the daemon, stopped or hanging, has not answered for 30 seconds; otherwise like
+ *   -ENODEV. Who waits for an event then goes on waiting until the daemon ends or goes on itself.
  *
  * rnic_refusal_reason() gives the daemon's sentence for the last request that it refused.
  *

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -342,6 +344,46 @@ static void a_number_used_again_is_not_believed(void **state)
 	assert_int_equal(area[0], 0x77);
 }
 
+/* Has the kernel ask somebody, who never answers, for the page at `address` of this process. */
+static bool withhold(void *address)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.range = {(uintptr_t)address, PAGE},
+					.mode = UFFDIO_REGISTER_MODE_MISSING};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	return fd >= 0 && ioctl(fd, UFFDIO_API, &api) == 0 &&
+	       ioctl(fd, UFFDIO_REGISTER, &range) == 0;
+}
+
+/* A client of another user, who is reached by its descriptor only, cannot withhold its pages. */
+static void withheld_pages_are_not_waited_for(void **state)
+{
+	uint8_t *page =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct remote_process process;
+	struct remote_region region;
+	uint8_t bytes[8] = {0};
+	struct memory_transfer transfer = {&region.region, 0, bytes, sizeof(bytes)};
+	int error = 0;
+
+	(void)state;
+	assert_ptr_not_equal(page, MAP_FAILED);
+	if (!withhold(page)) {
+		print_message("skipped: userfaultfd is not allowed here\n");
+		munmap(page, PAGE);
+		skip();
+	}
+	assert_int_equal(remote_process_init(&process, getpid(), -1, open_memory(getpid())), 0);
+	assert_int_equal(remote_region_init(&region, &process, (uintptr_t)page, PAGE), 0);
+	assert_int_equal(region.region.ops->read(&transfer, 1, &error), 0);
+	assert_int_equal(error, -EFAULT);
+	assert_int_equal(region.region.ops->write(&transfer, 1, &error), 0);
+	assert_int_equal(error, -EFAULT);
+	remote_process_fini(&process);
+	munmap(page, PAGE);
+}
+
 static void a_range_that_wraps_is_refused(void **state)
 {
 	struct remote_process process = {.mem_fd = -1};
@@ -369,6 +411,7 @@ int main(void)
 		EACH_WAY(on_demand_asks_the_pages),
 		EACH_WAY(a_number_used_again_is_not_believed),
 		cmocka_unit_test(what_is_no_process_memory_is_refused),
+		cmocka_unit_test(withheld_pages_are_not_waited_for),
 		cmocka_unit_test(a_range_that_wraps_is_refused),
 	};
 
