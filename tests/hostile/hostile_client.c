@@ -311,7 +311,7 @@ static void test_stale_and_invented_handles(void **state)
 	static const uint16_t operations[] = {
 		RNIC_CTL_DEALLOC_PD, RNIC_CTL_DEREGISTER_MR, RNIC_CTL_DESTROY_CHANNEL,
 		RNIC_CTL_DESTROY_CQ, RNIC_CTL_QUERY_QP,	     RNIC_CTL_DESTROY_QP,
-		RNIC_CTL_DESTROY_AH,
+		RNIC_CTL_DESTROY_AH, RNIC_CTL_DEALLOC_MW,
 	};
 	static const struct rnic_handle handles[] = {
 		{0, 0}, {0, 2}, {1, 1}, {UINT32_MAX, 1}, {UINT32_MAX, UINT32_MAX}, {0, UINT32_MAX},

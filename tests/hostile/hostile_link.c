@@ -388,5 +388,6 @@ void hostile_expect_owned(const struct hostile_daemon *daemon, uint32_t clients,
 	assert_int_equal(row.pd_count, clients);
 	assert_int_equal(row.cq_count, qps);
 	assert_int_equal(row.mr_count, 0);
+	assert_int_equal(row.mw_count, 0);
 	close(fd);
 }

@@ -10,10 +10,6 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 
-count_packets() {
-	tshark -r "$1" -Y "$2" -T fields -e frame.number 2>/dev/null | wc -l
-}
-
 topology_start "$@" --ecn on --fault mark=2% --capture "$WORK/side@SIDE.pcapng"
 pair_run ib_write_bw -F -c RC -s 65536 -n 300
 pair_run ib_read_bw -F -c RC -s 65536 -n 300

@@ -96,9 +96,9 @@ static uint8_t run(struct bench *bench, const struct work *work)
 	engine_packets_read(&fixture->engine, fixture->now_ns);
 	assert_int_equal(fixture->completion_count, count + 1);
 	assert_int_equal(fixture->completions[count].wr_id, work->wr_id);
-	assert_int_equal(fixture->completions[count].opcode,
-			 work->opcode == RNIC_WR_BIND_MW ? RNIC_WC_BIND_MW
-							 : RNIC_WC_LOCAL_INVALIDATE);
+	assert_int_equal(fixture->completions[count].opcode, work->opcode == RNIC_WR_BIND_MW
+								     ? RNIC_WC_BIND_MW
+								     : RNIC_WC_LOCAL_INVALIDATE);
 	return fixture->completions[count].status;
 }
 
@@ -127,13 +127,13 @@ static void test_bound_window_grants_its_range(void **state)
 	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS - 1, 2));
 	assert_false(may_write(bench, work.rkey ^ 1, WINDOW_ADDRESS, 1));
 	assert_non_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
-				       &bench->fixture->pd,
-				       RNIC_ACCESS_REMOTE_READ, WINDOW_ADDRESS + 4, 4, &offset));
+				       &bench->fixture->pd, RNIC_ACCESS_REMOTE_READ,
+				       WINDOW_ADDRESS + 4, 4, &offset));
 	assert_int_equal(offset, WINDOW_ADDRESS + 4 - FIXTURE_IOVA);
 	/* The region has this right and the window does not. */
 	assert_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
-				       &bench->fixture->pd,
-				   RNIC_ACCESS_REMOTE_ATOMIC, WINDOW_ADDRESS, 8, &offset));
+				   &bench->fixture->pd, RNIC_ACCESS_REMOTE_ATOMIC, WINDOW_ADDRESS,
+				   8, &offset));
 	/* A window's key is for peers only. */
 	assert_null(mr_find(&bench->fixture->engine, work.rkey, &bench->fixture->pd, 0,
 			    WINDOW_ADDRESS, 1, &offset));
@@ -148,8 +148,8 @@ static void test_zero_based(void **state)
 	work.bind.access |= RNIC_ACCESS_ZERO_BASED;
 	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
 	assert_non_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
-				       &bench->fixture->pd,
-				       RNIC_ACCESS_REMOTE_READ, 0, WINDOW_BYTES, &offset));
+				       &bench->fixture->pd, RNIC_ACCESS_REMOTE_READ, 0,
+				       WINDOW_BYTES, &offset));
 	assert_int_equal(offset, WINDOW_ADDRESS - FIXTURE_IOVA);
 	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS, 1));
 }
@@ -417,8 +417,8 @@ static uint32_t key_of_nothing(const struct bench *bench)
 
 static void test_what_may_not_be_invalidated(void **state)
 {
-	static uint32_t (*const keys[])(const struct bench *bench) = {
-		key_of_region, key_of_type_1, other_tag, key_of_nothing};
+	static uint32_t (*const keys[])(const struct bench *bench) = {key_of_region, key_of_type_1,
+								      other_tag, key_of_nothing};
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(keys); i++) {
@@ -510,6 +510,41 @@ static void test_not_in_sqd(void **state)
 	assert_int_equal(fixture->completion_count, 1);
 }
 
+/* UC, whose requests nobody acknowledges: what is read is done, and the bind's turn has come. */
+static void test_in_order_on_uc(void **state)
+{
+	struct fixture_options options = fixture_defaults;
+	struct engine_fixture *fixture;
+	struct bench bench = {0};
+	struct work bind;
+
+	(void)state;
+	options.type = RNIC_QP_TYPE_UC;
+	fixture = fixture_create(&options);
+	bench.fixture = fixture;
+	fixture->mr.access |= RNIC_ACCESS_MW_BIND;
+	assert_int_equal(mw_alloc(&fixture->engine, &bench.one, &fixture->pd, RNIC_MW_TYPE_1), 0);
+	bind = bind_of(&bench, &bench.one);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 8);
+	fixture_post(fixture, &bind, NULL);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 2, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_int_equal(fixture->completion_count, 0);
+	engine_packets_read(&fixture->engine, fixture->now_ns);
+	assert_int_equal(fixture->completion_count, 2);
+	assert_int_equal(fixture->completions[1].opcode, RNIC_WC_BIND_MW);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	engine_packets_read(&fixture->engine, fixture->now_ns);
+	assert_int_equal(fixture->completion_count, 3);
+
+	/* A failure stops what is sent, not what is received. */
+	bind.rkey ^= 0x100;
+	assert_int_equal(run(&bench, &bind), RNIC_WC_MW_BIND_ERR);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_SQE);
+	mw_dealloc(&fixture->engine, &bench.one);
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -531,6 +566,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_waits_for_what_is_being_read, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_not_in_sqd, set_up, tear_down),
+		cmocka_unit_test(test_in_order_on_uc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,10 @@ static void atomics_change_the_word(void **state)
 	assert_int_equal(pread(fd, &word, sizeof(word), 8), sizeof(word));
 	assert_int_equal(word, 7);
 	assert_int_equal(ops->fetch_add(&region.region, 12, 1, &original), -EFAULT);
+	assert_int_equal(ops->store(&region.region, 8, 99), 0);
+	assert_int_equal(pread(fd, &word, sizeof(word), 8), sizeof(word));
+	assert_int_equal(word, 99);
+	assert_int_equal(ops->store(&region.region, 12, 1), -EFAULT);
 	mapped_region_close(&region);
 	close(fd);
 }

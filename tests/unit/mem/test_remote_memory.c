@@ -219,6 +219,10 @@ static void atomics_change_the_word(void **state)
 	assert_int_equal(original, 7);
 	assert_int_equal(ops->fetch_add(region, 64, 0, &original), 0);
 	assert_int_equal(original, 7);
+	assert_int_equal(ops->store(region, 64, 99), 0);
+	assert_int_equal(ops->fetch_add(region, 64, 0, &original), 0);
+	assert_int_equal(original, 99);
+	assert_int_equal(ops->store(region, HOLE * PAGE, 1), -EFAULT);
 	original = 123;
 	assert_int_equal(ops->fetch_add(region, HOLE * PAGE, 1, &original), -EFAULT);
 	assert_int_equal(original, 123);
