@@ -32,13 +32,14 @@ enum connection_state {
 	STATE_REQ_RECEIVED, /* passive: waits for its holder */
 	STATE_REP_SENT,	    /* passive: waits for RTU, or traffic */
 	STATE_ESTABLISHED,
-	STATE_DREQ_SENT,     /* waits for DREP */
-	STATE_TIMEWAIT,	     /* waits until old packets have died */
-	STATE_REJECTED,	     /* has refused or was refused, and stays to recognise copies */
+	STATE_DREQ_SENT, /* waits for DREP */
+	STATE_TIMEWAIT,	 /* waits until old packets have died */
+	STATE_REJECTED,	 /* has refused or was refused, and stays to recognise copies */
+	STATE_ENDED,	 /* waits to be destroyed */
+	/* Of datagram services. */
 	STATE_SIDR_SENT,     /* active: waits for SIDR_REP */
 	STATE_SIDR_RECEIVED, /* passive: waits for its holder */
 	STATE_SIDR_ANSWERED, /* passive: stays to say it again */
-	STATE_ENDED,	     /* waits to be destroyed */
 	STATE_COUNT,
 };
 

@@ -5,260 +5,104 @@
 #include <assert.h>
 
 /* clang-format off */
-#define STRAY	   action_stray
-#define DUPLICATE  action_duplicate
-#define NOTHING	   action_nothing
-#define IMPOSSIBLE action_impossible
-#define NOT_CONN   action_not_connected
+/* Words for the cells; what each does is in connection_action.h. */
+#define STRAY   action_stray
+#define AGAIN   action_duplicate
+#define NONE    action_nothing
+#define NEVER   action_impossible
+#define NOT     action_not_connected
+#define EXTEND  action_extend
+#define MRA     action_think
+#define REP     action_repeat_rep
+#define RTU     action_repeat_rtu
+#define DREP    action_repeat_drep
+#define REJ     action_repeat_rej
+#define REFUSE  action_refused
+#define GONE    action_ended_here
+#define RESP    action_response
+#define READY   action_ready
+#define BYE     action_goodbye
+#define PARTED  action_parted
+#define LATE    action_too_late
+#define APR     action_no_path
+#define RE_REQ  action_retry_req
+#define RE_REP  action_retry_rep
+#define RE_DRQ  action_retry_dreq
+#define TELL    action_tell_established
+#define EXIT    action_timewait_over
+#define END     action_end
+#define WAS_UP  action_not_standing
+#define ACCEPT  action_accept
+#define REJECT  action_reject
+#define ESTAB   action_establish
+#define NOTE    action_traffic
+#define DREQ    action_disconnect
+#define GIVEUP  action_give_up
+#define DECLIN  action_decline
+#define UNDO    action_take_back
+#define FREE    action_free
+#define SOLVED  action_sidr_resolved
+#define RETRY   action_sidr_retry
+#define REPEAT  action_sidr_repeat
+#define S_ACC   action_sidr_accept
+#define S_REJ   action_sidr_reject
+#define S_DECL  action_sidr_decline
 
-static connection_action *const table[STATE_COUNT][EVENT_COUNT] = {
-	[STATE_REQ_SENT] = {
-		[EVENT_REQ] = STRAY,
-		[EVENT_MRA] = action_extend,
-		[EVENT_REJ] = action_refused,
-		[EVENT_REP] = action_response,
-		[EVENT_RTU] = STRAY,
-		[EVENT_DREQ] = action_too_late,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = action_retry_req,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOT_CONN,
-		[EVENT_DESTROY] = action_give_up,
-	},
-	[STATE_REP_RECEIVED] = {
-		[EVENT_REQ] = STRAY,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = action_refused,
-		[EVENT_REP] = action_think,
-		[EVENT_RTU] = STRAY,
-		[EVENT_DREQ] = action_goodbye,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = IMPOSSIBLE,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = action_reject,
-		[EVENT_ESTABLISH] = action_establish,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOT_CONN,
-		[EVENT_DESTROY] = action_decline,
-	},
-	[STATE_REQ_RECEIVED] = {
-		[EVENT_REQ] = action_think,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = action_refused,
-		[EVENT_REP] = STRAY,
-		[EVENT_RTU] = STRAY,
-		[EVENT_DREQ] = STRAY,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = IMPOSSIBLE,
-		[EVENT_ACCEPT] = action_accept,
-		[EVENT_REJECT] = action_reject,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOT_CONN,
-		[EVENT_DESTROY] = action_decline,
-	},
-	[STATE_REP_SENT] = {
-		[EVENT_REQ] = action_repeat_rep,
-		[EVENT_MRA] = action_extend,
-		[EVENT_REJ] = action_refused,
-		[EVENT_REP] = STRAY,
-		[EVENT_RTU] = action_ready,
-		[EVENT_DREQ] = action_goodbye,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = action_retry_rep,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = action_traffic,
-		[EVENT_DISCONNECT] = NOT_CONN,
-		[EVENT_DESTROY] = action_take_back,
-	},
-	[STATE_ESTABLISHED] = {
-		[EVENT_REQ] = DUPLICATE,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = action_ended_here,
-		[EVENT_REP] = action_repeat_rtu,
-		[EVENT_RTU] = DUPLICATE,
-		[EVENT_DREQ] = action_goodbye,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = action_no_path,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = action_tell_established,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = action_disconnect,
-		[EVENT_DESTROY] = action_disconnect,
-	},
-	[STATE_DREQ_SENT] = {
-		[EVENT_REQ] = DUPLICATE,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = action_ended_here,
-		[EVENT_REP] = action_repeat_rtu,
-		[EVENT_RTU] = DUPLICATE,
-		[EVENT_DREQ] = action_goodbye,
-		[EVENT_DREP] = action_parted,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = action_retry_dreq,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOTHING,
-		[EVENT_DESTROY] = NOTHING,
-	},
-	[STATE_TIMEWAIT] = {
-		[EVENT_REQ] = action_too_late,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = STRAY,
-		[EVENT_REP] = action_too_late,
-		[EVENT_RTU] = DUPLICATE,
-		[EVENT_DREQ] = action_repeat_drep,
-		[EVENT_DREP] = DUPLICATE,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = action_timewait_over,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOTHING,
-		[EVENT_DESTROY] = NOTHING,
-	},
-	[STATE_REJECTED] = {
-		[EVENT_REQ] = action_repeat_rej,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = STRAY,
-		[EVENT_REP] = action_repeat_rej,
-		[EVENT_RTU] = STRAY,
-		[EVENT_DREQ] = action_too_late,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = action_end,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOT_CONN,
-		[EVENT_DESTROY] = NOTHING,
-	},
-	[STATE_SIDR_SENT] = {
-		[EVENT_REQ] = STRAY,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = STRAY,
-		[EVENT_REP] = STRAY,
-		[EVENT_RTU] = STRAY,
-		[EVENT_DREQ] = STRAY,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = STRAY,
-		[EVENT_SIDR_REP] = action_sidr_resolved,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = action_sidr_retry,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOT_CONN,
-		[EVENT_DESTROY] = action_free,
-	},
-	[STATE_SIDR_RECEIVED] = {
-		[EVENT_REQ] = STRAY,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = STRAY,
-		[EVENT_REP] = STRAY,
-		[EVENT_RTU] = STRAY,
-		[EVENT_DREQ] = STRAY,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = DUPLICATE,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = IMPOSSIBLE,
-		[EVENT_ACCEPT] = action_sidr_accept,
-		[EVENT_REJECT] = action_sidr_reject,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOT_CONN,
-		[EVENT_DESTROY] = action_sidr_decline,
-	},
-	[STATE_SIDR_ANSWERED] = {
-		[EVENT_REQ] = STRAY,
-		[EVENT_MRA] = STRAY,
-		[EVENT_REJ] = STRAY,
-		[EVENT_REP] = STRAY,
-		[EVENT_RTU] = STRAY,
-		[EVENT_DREQ] = STRAY,
-		[EVENT_DREP] = STRAY,
-		[EVENT_SIDR_REQ] = action_sidr_repeat,
-		[EVENT_SIDR_REP] = STRAY,
-		[EVENT_LAP] = STRAY,
-		[EVENT_APR] = STRAY,
-		[EVENT_TIMEOUT] = action_end,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = NOT_CONN,
-		[EVENT_DESTROY] = NOTHING,
-	},
-	[STATE_ENDED] = {
-		[EVENT_REQ] = IMPOSSIBLE,
-		[EVENT_MRA] = IMPOSSIBLE,
-		[EVENT_REJ] = IMPOSSIBLE,
-		[EVENT_REP] = IMPOSSIBLE,
-		[EVENT_RTU] = IMPOSSIBLE,
-		[EVENT_DREQ] = IMPOSSIBLE,
-		[EVENT_DREP] = IMPOSSIBLE,
-		[EVENT_SIDR_REQ] = IMPOSSIBLE,
-		[EVENT_SIDR_REP] = IMPOSSIBLE,
-		[EVENT_LAP] = IMPOSSIBLE,
-		[EVENT_APR] = IMPOSSIBLE,
-		[EVENT_TIMEOUT] = IMPOSSIBLE,
-		[EVENT_ACCEPT] = NOT_CONN,
-		[EVENT_REJECT] = NOT_CONN,
-		[EVENT_ESTABLISH] = NOT_CONN,
-		[EVENT_TRAFFIC] = NOTHING,
-		[EVENT_DISCONNECT] = action_not_standing,
-		[EVENT_DESTROY] = action_free,
-	},
+#define ROW(event, ...) [EVENT_##event] = {__VA_ARGS__}
+
+static connection_action *const connection_table[EVENT_COUNT][STATE_ENDED + 1] = {
+	/* in state:    req     rep     req     rep     estab-  dreq    time-   re-     ended
+	 *              sent    rcvd    rcvd    sent    lished  sent    wait    jected */
+	ROW(REQ,        STRAY,  STRAY,  MRA,    REP,    AGAIN,  AGAIN,  LATE,   REJ,    NEVER),
+	ROW(MRA,        EXTEND, STRAY,  STRAY,  EXTEND, STRAY,  STRAY,  STRAY,  STRAY,  NEVER),
+	ROW(REJ,        REFUSE, REFUSE, REFUSE, REFUSE, GONE,   GONE,   STRAY,  STRAY,  NEVER),
+	ROW(REP,        RESP,   MRA,    STRAY,  STRAY,  RTU,    RTU,    LATE,   REJ,    NEVER),
+	ROW(RTU,        STRAY,  STRAY,  STRAY,  READY,  AGAIN,  AGAIN,  AGAIN,  STRAY,  NEVER),
+	ROW(DREQ,       LATE,   BYE,    STRAY,  BYE,    BYE,    BYE,    DREP,   LATE,   NEVER),
+	ROW(DREP,       STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  PARTED, AGAIN,  STRAY,  NEVER),
+	ROW(SIDR_REQ,   STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  NEVER),
+	ROW(SIDR_REP,   STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  NEVER),
+	ROW(LAP,        STRAY,  STRAY,  STRAY,  STRAY,  APR,    STRAY,  STRAY,  STRAY,  NEVER),
+	ROW(APR,        STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  NEVER),
+	ROW(TIMEOUT,    RE_REQ, NEVER,  NEVER,  RE_REP, TELL,   RE_DRQ, EXIT,   END,    NEVER),
+	ROW(ACCEPT,     NOT,    NOT,    ACCEPT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
+	ROW(REJECT,     NOT,    REJECT, REJECT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
+	ROW(ESTABLISH,  NOT,    ESTAB,  NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
+	ROW(TRAFFIC,    NONE,   NONE,   NONE,   NOTE,   NONE,   NONE,   NONE,   NONE,   NONE),
+	ROW(DISCONNECT, NOT,    NOT,    NOT,    NOT,    DREQ,   NONE,   NONE,   NOT,    WAS_UP),
+	ROW(DESTROY,    GIVEUP, DECLIN, DECLIN, UNDO,   DREQ,   NONE,   NONE,   NONE,   FREE),
+};
+
+static connection_action *const sidr_table[EVENT_COUNT][STATE_COUNT - STATE_SIDR_SENT] = {
+	/* in state:    sent    rcvd    answered */
+	ROW(REQ,        STRAY,  STRAY,  STRAY),
+	ROW(MRA,        STRAY,  STRAY,  STRAY),
+	ROW(REJ,        STRAY,  STRAY,  STRAY),
+	ROW(REP,        STRAY,  STRAY,  STRAY),
+	ROW(RTU,        STRAY,  STRAY,  STRAY),
+	ROW(DREQ,       STRAY,  STRAY,  STRAY),
+	ROW(DREP,       STRAY,  STRAY,  STRAY),
+	ROW(SIDR_REQ,   STRAY,  AGAIN,  REPEAT),
+	ROW(SIDR_REP,   SOLVED, STRAY,  STRAY),
+	ROW(LAP,        STRAY,  STRAY,  STRAY),
+	ROW(APR,        STRAY,  STRAY,  STRAY),
+	ROW(TIMEOUT,    RETRY,  NEVER,  END),
+	ROW(ACCEPT,     NOT,    S_ACC,  NOT),
+	ROW(REJECT,     NOT,    S_REJ,  NOT),
+	ROW(ESTABLISH,  NOT,    NOT,    NOT),
+	ROW(TRAFFIC,    NONE,   NONE,   NONE),
+	ROW(DISCONNECT, NOT,    NOT,    NOT),
+	ROW(DESTROY,    FREE,   S_DECL, NONE),
 };
 /* clang-format on */
 
 int connection_step(struct cm_connection *connection, enum connection_event event,
 		    const struct connection_input *input)
 {
-	connection_action *action = table[connection->state][event];
+	connection_action *action =
+		connection->state < STATE_SIDR_SENT
+			? connection_table[event][connection->state]
+			: sidr_table[event][connection->state - STATE_SIDR_SENT];
 
 	assert(action != NULL);
 	return action(connection, input);
