@@ -145,14 +145,19 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 bool credits_posted(struct engine *engine, struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
+	struct rnic_psn last = rnic_psn_add(responder->expected_psn, -1);
 
 	if (!responder->has_told_no_credits)
 		return true;
 	if (entries_posted(engine, qp) == 0)
 		return false;
 	responder->has_told_no_credits = false;
-	/* Whoever was sent a NAK since asks again by itself. */
-	if (qp->state != RNIC_QP_STATE_ERR && !responder->has_nak_pending)
-		responder_owe_acknowledge(qp, rnic_psn_add(responder->expected_psn, -1));
+	/*
+	 * Whoever was sent a NAK since asks again by itself. No ACK may have the PSN of a READ or
+	 * atomic, whose answer may be lost: Linux rxe takes the operation for done.
+	 */
+	if (qp->state != RNIC_QP_STATE_ERR && !responder->has_nak_pending &&
+	    replay_find(&responder->replays, last) == NULL)
+		responder_owe_acknowledge(qp, last);
 	return true;
 }

@@ -13,7 +13,8 @@
  * probe; that is done when no acknowledgement is under way that could bring credits, and after
  * LIMIT_CREDIT_PROBE_NS, within which the peer is expected to tell of new entries unasked.
  *
- * Responder: whoever was told of no credits is told when there are some, unasked.
+ * Responder: whoever was told of no credits is told when there are some, unasked, by the last ACK
+ * once more, unless the last request is a READ or atomic, for which no ACK may stand.
  */
 #ifndef DAEMON_ENGINE_CREDITS_H
 #define DAEMON_ENGINE_CREDITS_H
