@@ -18,7 +18,16 @@
 #define PUPPET_SGES	 4
 #define PUPPET_ARGUMENTS 48
 
-enum puppet_kind { PUPPET_NONE, PUPPET_PD, PUPPET_MR, PUPPET_MW, PUPPET_CQ, PUPPET_QP, PUPPET_AH };
+enum puppet_kind {
+	PUPPET_NONE,
+	PUPPET_PD,
+	PUPPET_MR,
+	PUPPET_MW,
+	PUPPET_CQ,
+	PUPPET_SRQ,
+	PUPPET_QP,
+	PUPPET_AH,
+};
 
 struct puppet_object {
 	enum puppet_kind kind;
@@ -27,6 +36,7 @@ struct puppet_object {
 		struct ibv_mr *mr;
 		struct ibv_mw *mw;
 		struct ibv_cq *cq;
+		struct ibv_srq *srq;
 		struct ibv_qp *qp;
 		struct ibv_ah *ah;
 	};
@@ -71,6 +81,7 @@ int puppet_pd(struct puppet *puppet, const struct arguments *arguments);
 int puppet_mr(struct puppet *puppet, const struct arguments *arguments);
 int puppet_mw(struct puppet *puppet, const struct arguments *arguments);
 int puppet_cq(struct puppet *puppet, const struct arguments *arguments);
+int puppet_srq(struct puppet *puppet, const struct arguments *arguments);
 int puppet_qp(struct puppet *puppet, const struct arguments *arguments);
 int puppet_modify(struct puppet *puppet, const struct arguments *arguments);
 int puppet_query(struct puppet *puppet, const struct arguments *arguments);

@@ -199,10 +199,33 @@ int puppet_cq(struct puppet *puppet, const struct arguments *arguments)
 	return 0;
 }
 
-/* qp pd send_cq recv_cq type sends receives */
+/* srq pd entries */
+int puppet_srq(struct puppet *puppet, const struct arguments *arguments)
+{
+	struct puppet_object *object = find_place(puppet);
+	struct ibv_pd *pd = find_pd(puppet, arguments);
+	struct ibv_srq_init_attr attributes = {
+		.attr = {
+			.max_wr = (uint32_t)argument(arguments, "entries"),
+			.max_sge = PUPPET_SGES,
+		},
+	};
+
+	if (pd == NULL)
+		return EINVAL;
+	object->srq = ibv_create_srq(pd, &attributes);
+	if (object->srq == NULL)
+		return errno;
+	object->kind = PUPPET_SRQ;
+	answer("number=%u", number_of(puppet, object));
+	return 0;
+}
+
+/* qp pd send_cq recv_cq type sends receives srq */
 int puppet_qp(struct puppet *puppet, const struct arguments *arguments)
 {
 	struct puppet_object *object = find_place(puppet);
+	struct puppet_object *srq = puppet_find(puppet, PUPPET_SRQ, argument(arguments, "srq"));
 	struct puppet_object *send_cq, *recv_cq;
 	struct ibv_pd *pd = find_pd(puppet, arguments);
 	struct ibv_qp_init_attr attributes = {
@@ -221,6 +244,7 @@ int puppet_qp(struct puppet *puppet, const struct arguments *arguments)
 		return EINVAL;
 	attributes.send_cq = send_cq->cq;
 	attributes.recv_cq = recv_cq->cq;
+	attributes.srq = srq != NULL ? srq->srq : NULL;
 	object->qp = ibv_create_qp(pd, &attributes);
 	if (object->qp == NULL)
 		return errno;
@@ -364,6 +388,9 @@ static int destroy_object(struct puppet_object *object)
 		if (error == 0)
 			error = ibv_destroy_comp_channel(object->channel);
 		break;
+	case PUPPET_SRQ:
+		error = ibv_destroy_srq(object->srq);
+		break;
 	case PUPPET_QP:
 		error = ibv_destroy_qp(object->qp);
 		break;
@@ -406,7 +433,7 @@ static void drop_events(struct ibv_context *context)
  */
 int puppet_reset(struct puppet *puppet, const struct arguments *arguments)
 {
-	static const enum puppet_kind order[] = {PUPPET_MW, PUPPET_QP, PUPPET_AH,
+	static const enum puppet_kind order[] = {PUPPET_MW, PUPPET_QP, PUPPET_SRQ, PUPPET_AH,
 						 PUPPET_MR, PUPPET_CQ, PUPPET_PD};
 
 	(void)arguments;

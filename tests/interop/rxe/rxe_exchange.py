@@ -145,7 +145,7 @@ class Exchange:
             if self.responder.service == Service.UD:
                 parts = [(message.offset, message.size + GRH_BYTES)]
             commands.append(("receive", self.responder.sges(parts),
-                             {"qp": self.responder.qp, "wr_id": 1000 + number}))
+                             dict(self.responder.receives, wr_id=1000 + number)))
         self.responder.peer.ask_all(commands)
 
     def request(self, number, message):

@@ -224,10 +224,13 @@ class Peer:
 
 
 class Endpoint:
-    """One queue pair and its buffer. Makes everything anew, so that no case sees another."""
+    """One queue pair and its buffer. Makes everything anew, so that no case sees another.
+
+    With `shared` the receives are those of a shared receive queue.
+    """
 
     def __init__(self, peer, service, family, *, mr_access=ALL_ACCESS, qp_access=ALL_ACCESS,
-                 depth=128):
+                 depth=128, shared=False):
         self.peer = peer
         self.service = service
         self.family = family
@@ -239,9 +242,11 @@ class Endpoint:
         self.buffer = peer.ask("mr", pd=self.pd, bytes=BUFFER_BYTES, access=mr_access | windows)
         self.send_cq = peer.ask("cq", entries=2 * depth)["number"]
         self.recv_cq = peer.ask("cq", entries=2 * depth)["number"]
+        srq = peer.ask("srq", pd=self.pd, entries=depth)["number"] if shared else 0
         made = peer.ask("qp", pd=self.pd, send_cq=self.send_cq, recv_cq=self.recv_cq,
-                        type=service, sends=depth, receives=depth)
+                        type=service, sends=depth, receives=0 if shared else depth, srq=srq)
         self.qp, self.qpn = made["number"], made["qpn"]
+        self.receives = {"srq": srq} if shared else {"qp": self.qp}   # where they are posted
         if service == Service.UC:
             qp_access &= ~(Access.REMOTE_READ | Access.REMOTE_ATOMIC)
         kind = {"qkey": QKEY} if service == Service.UD else {"qp_access_flags": qp_access}

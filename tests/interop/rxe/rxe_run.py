@@ -83,6 +83,7 @@ class Stage:
         return bool(lacking)
 
     def transfers(self):
+        """Everything as it should be."""
         for where, requester, responder, family in self.directions():
             for operation, kind in OPERATIONS.items():
                 if kind.invalidates and self.lacks_windows(operation, where):
@@ -184,7 +185,7 @@ class UnreliableExchange(Exchange):
         self.places = [size + i * room for i in range(120)]
         self.responder.peer.ask_all([
             ("receive", self.responder.sges([(place, room)]),
-             {"qp": self.responder.qp, "wr_id": number})
+             dict(self.responder.receives, wr_id=number))
             for number, place in enumerate(self.places)])
         self.requester.peer.ask_all([self.request(number, message)
                                      for number, message in enumerate(self.messages)])
@@ -243,7 +244,7 @@ def observe(requester, responder, family, failure):
         sizes = (failure.size,) * 2 if kind.takes_receive else ()
     for number, size in enumerate(sizes):
         responder.ask("receive", f"sge={second.buffer['number']}:0:{size}:"
-                      f"{failure.receive_lkey_off_by}", qp=second.qp, wr_id=number)
+                      f"{failure.receive_lkey_off_by}", wr_id=number, **second.receives)
     size = 8 if kind.is_atomic else failure.size
     words = [f"sge={first.buffer['number']}:4096:{size}:{failure.lkey_off_by}"] if size else []
     for number in range(2):

@@ -13,8 +13,8 @@ RC_OPERATIONS = [name for name, kind in OPERATIONS.items()
 BRIEF_MS = 60       # for what must not come
 
 
-def rc_pair(requester, responder, family, first_options=None, second_options=None):
-    ends = [Endpoint(peer, Service.RC, family) for peer in (requester, responder)]
+def rc_pair(requester, responder, family, first_options=None, second_options=None, **members):
+    ends = [Endpoint(peer, Service.RC, family, **members) for peer in (requester, responder)]
     connect(*ends, first_options, second_options)
     return ends
 
@@ -27,7 +27,7 @@ def send(end, message_size, wr_id=0, operation="SEND", **members):
 
 def receive(end, size, wr_id=0):
     parts = [(8192, size)] if size else []
-    end.peer.ask("receive", *end.sges(parts), qp=end.qp, wr_id=wr_id)
+    end.peer.ask("receive", *end.sges(parts), wr_id=wr_id, **end.receives)
 
 
 def statuses(end, which, count, timeout_ms=POLL_MS):
@@ -75,10 +75,10 @@ def many_reads(requester, responder, family):
     return exchange(*ends, lay_out(plan))
 
 
-def rnr_recovers(requester, responder, family):
+def rnr_recovers(requester, responder, family, **members):
     """A receive that is posted late is in time for a requester without a bound."""
     options = {"rnr_retry": 7, "min_rnr_timer": 10}
-    first, second = rc_pair(requester, responder, family, options, options)
+    first, second = rc_pair(requester, responder, family, options, options, **members)
     first.fill(1)
     second.fill(2)
     send(first, 3000)
@@ -89,6 +89,18 @@ def rnr_recovers(requester, responder, family):
                                 for wc in second.poll("recv", 1, POLL_MS)],
                     [(77, Status.SUCCESS, 3000)])
     return wrong + second.wrong_bytes([(8192, 3000, 1, 4096), (11192, 1000, 2)])
+
+
+def shared_receives(requester, responder, family):
+    """Each end takes its receives from a shared receive queue."""
+    ends = rc_pair(requester, responder, family, shared=True)
+    operations = ["SEND", "SEND_IMM", "WRITE_IMM", "WRITE", "READ", "FETCH_ADD"]
+    return exchange(*ends, lay_out(mixed_plan(operations, 100, 6000, 11)))
+
+
+def shared_receive_late(requester, responder, family):
+    """An empty shared receive queue makes the requester wait as an empty one of its own does."""
+    return rnr_recovers(requester, responder, family, shared=True)
 
 
 def silent_after_reset(requester, responder, family):
@@ -261,6 +273,8 @@ SCENARIOS = {
     "RC large messages": large_messages,
     "RC more reads than may be under way": many_reads,
     "RC receive posted late": rnr_recovers,
+    "RC shared receive queue": shared_receives,
+    "RC shared receive posted late": shared_receive_late,
     "RC peer reset": silent_after_reset,
     "RC peer destroyed": silent_after_destroy,
     "RC peer in error": peer_in_error,

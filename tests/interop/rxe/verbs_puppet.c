@@ -145,9 +145,10 @@ static int read_sges(struct puppet *puppet, const struct arguments *arguments, s
 	return count;
 }
 
-/* receive qp wr_id sge... */
+/* receive qp|srq wr_id sge... */
 static int do_receive(struct puppet *puppet, const struct arguments *arguments)
 {
+	struct puppet_object *srq = puppet_find(puppet, PUPPET_SRQ, argument(arguments, "srq"));
 	struct puppet_object *qp = puppet_find(puppet, PUPPET_QP, argument(arguments, "qp"));
 	struct ibv_sge sges[PUPPET_SGES];
 	struct ibv_recv_wr *bad, request = {
@@ -155,11 +156,12 @@ static int do_receive(struct puppet *puppet, const struct arguments *arguments)
 		.sg_list = sges,
 		.num_sge = read_sges(puppet, arguments, sges),
 	};
-	int error;
+	int error = EINVAL;
 
-	if (qp == NULL || request.num_sge < 0)
-		return EINVAL;
-	error = ibv_post_recv(qp->qp, &request, &bad);
+	if (request.num_sge >= 0 && srq != NULL)
+		error = ibv_post_srq_recv(srq->srq, &request, &bad);
+	else if (request.num_sge >= 0 && qp != NULL)
+		error = ibv_post_recv(qp->qp, &request, &bad);
 	if (error == 0)
 		answer_done();
 	return error;
@@ -355,6 +357,7 @@ static const struct command commands[] = {
 	{"mr", puppet_mr},
 	{"mw", puppet_mw},
 	{"cq", puppet_cq},
+	{"srq", puppet_srq},
 	{"qp", puppet_qp},
 	{"modify", puppet_modify},
 	{"query", puppet_query},
