@@ -164,6 +164,11 @@ DEVIATIONS = [
               "rxe refuses to post it, so that nothing comes to the wire"),
     Deviation("RC write beyond a window", "rnicd", {},
               "rxe checks a memory window's key and rights, but only the region's range"),
+    Deviation("U[CD] receive too short", "rnicd", {},
+              "rxe breaks the queue pair over a UC or UD message that is too long, which is to be "
+              "dropped"),
+    Deviation("UD longer than a packet", "rxe", {},
+              "rxe sends nothing and calls it a success"),
     # Of no single case; the code that looks past it is named.
     Deviation("", "rnicd", {},
               "rxe sets IBV_WC_GRH in completions of connected queue pairs (Exchange.flags)"),

@@ -18,7 +18,8 @@ GUEST_MTU=4500 # room for a path MTU of 4096
 guest_problem=""
 guest_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # What runs in the guest beside busybox and verbs_puppet.
-guest_programs=(rdma tc)
+guest_programs=(rdma tc ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong
+	ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw ib_write_lat ib_read_lat ib_send_lat)
 guest_modules=(virtio_pci virtio_net virtio_console ib_uverbs rdma_rxe crc32_generic sch_netem)
 
 guest_refusal() {

@@ -11,12 +11,14 @@ case and exits 1 when one failed.
 
 import argparse
 import fnmatch
+import subprocess
 import sys
 import time
 
 import rxe_cases as cases
 from rxe_exchange import (Exchange, GRH_BYTES, OPERATIONS, POLL_MS, exchange, lay_out, mixed_plan)
 from rxe_peer import (Endpoint, Peer, PuppetError, QKEY, SIGNALED, Service, Status, connect)
+from rxe_programs import PROGRAMS, Programs
 from rxe_scenarios import NEED_WINDOWS, RC_OPERATIONS, SCENARIOS
 
 ADDRESSES = {"rnicd": {4: "10.77.0.1", 6: "fd77::1"}, "rxe": {4: "10.77.0.2", 6: "fd77::2"}}
@@ -37,7 +39,7 @@ class Report:
         start = time.monotonic()
         try:
             wrong = function(*arguments)
-        except PuppetError as error:
+        except (PuppetError, RuntimeError, subprocess.TimeoutExpired) as error:
             wrong = [str(error)]
         self.count("FAIL" if wrong else "ok",
                    f"{name} ({(time.monotonic() - start) * 1000:.0f} ms)")
@@ -62,10 +64,11 @@ class Report:
 class Stage:
     """The peers, and one method for each kind of case."""
 
-    def __init__(self, peers, report, is_long):
+    def __init__(self, peers, report, is_long, launcher):
         self.peers = peers
         self.report = report
         self.is_long = is_long
+        self.launcher = launcher
 
     def directions(self):
         for requester in cases.DIRECTIONS:
@@ -140,6 +143,14 @@ class Stage:
     def play(self, name, requester, responder, family, scenario):
         wrong = scenario(requester, responder, family)
         return [] if wrong and self.report.forgive(name, requester.name, {}) else wrong
+
+    def programs(self):
+        runner = Programs(self.launcher, self.peers["rxe"], ADDRESSES)
+        gids = {name: peer.gids[4][0] for name, peer in self.peers.items()}
+        for server in self.peers:
+            for program in PROGRAMS:
+                self.report.run(f"{program}, server on {server}", runner.run, program, server,
+                                gids)
 
     def storms(self):
         """On a bad network."""
@@ -266,7 +277,8 @@ def stages(is_long):
     """Name -> (options of rnicd, method of Stage, what netem does in the guest)."""
     table = {"transfers": ("", Stage.transfers, None),
              "failures": ("", Stage.failures, None),
-             "scenarios": ("", Stage.scenarios, None)}
+             "scenarios": ("", Stage.scenarios, None),
+             "programs": ("", Stage.programs, None)}
     if is_long:
         table["transfers, by socket calls"] = ("--port socket", Stage.transfers, None)
     for name, fault in cases.FAULTS.items():
@@ -301,7 +313,7 @@ def main():
                 peer.find_gid(family, address)
         if netem:
             peers["rxe"].run(f"/bin/tc qdisc add dev eth0 root netem limit 10000 {netem}")
-        method(Stage(peers, report, arguments.long))
+        method(Stage(peers, report, arguments.long, arguments.command[:-1]))
         peers["rxe"].ask("reset")
         if netem:
             peers["rxe"].run("/bin/tc qdisc del dev eth0 root")

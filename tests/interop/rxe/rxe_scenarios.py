@@ -34,6 +34,10 @@ def statuses(end, which, count, timeout_ms=POLL_MS):
     return [Status(wc.status) for wc in end.poll(which, count, timeout_ms)]
 
 
+def received(end):
+    return [(Status(wc.status), wc.byte_len) for wc in end.poll("recv", 1, POLL_MS)]
+
+
 def unless(what, found, expected):
     return [] if found == expected else [f"{what}: {found}, not {expected}"]
 
@@ -213,8 +217,7 @@ def wrong_qkey(requester, responder, family):
     datagram(first, second, 10, qkey=QKEY + 1)
     datagram(first, second, 20, wr_id=1)
     return unless("send", statuses(first, "send", 2), [Status.SUCCESS] * 2) + \
-        unless("received bytes", [wc.byte_len for wc in second.poll("recv", 1, POLL_MS)],
-               [20 + GRH_BYTES])
+        unless("receive", received(second), [(Status.SUCCESS, 20 + GRH_BYTES)])
 
 
 def datagram_without_receive(requester, responder, family):
@@ -224,9 +227,33 @@ def datagram_without_receive(requester, responder, family):
     wrong = unless("send", statuses(first, "send", 1), [Status.SUCCESS])
     receive(second, 200)
     datagram(first, second, 30, wr_id=1)
-    return wrong + unless("received bytes",
-                          [wc.byte_len for wc in second.poll("recv", 1, POLL_MS)],
-                          [30 + GRH_BYTES])
+    return wrong + unless("receive", received(second), [(Status.SUCCESS, 30 + GRH_BYTES)])
+
+
+def datagram_too_long(requester, responder, family):
+    """More than a packet's payload is the sender's error."""
+    first, second = datagram_pair(requester, responder, family)
+    datagram(first, second, PORT_MTU + 1)
+    return unless("send", statuses(first, "send", 1), [Status.LOC_LEN_ERR])
+
+
+def datagram_receive_too_short(requester, responder, family):
+    """A message for which the receive has no room is dropped; the receive waits for the next."""
+    first, second = datagram_pair(requester, responder, family)
+    receive(second, 100 + GRH_BYTES - 1)
+    datagram(first, second, 100)
+    datagram(first, second, 99, wr_id=1)
+    return unless("send", statuses(first, "send", 2), [Status.SUCCESS] * 2) + \
+        unless("receive", received(second), [(Status.SUCCESS, 99 + GRH_BYTES)])
+
+
+def unreliable_receive_too_short(requester, responder, family):
+    first, second = unreliable_pair(requester, responder, family)
+    receive(second, 2999)
+    send(first, 3000)
+    send(first, 2500, wr_id=1)
+    return unless("send", statuses(first, "send", 2), [Status.SUCCESS] * 2) + \
+        unless("receive", received(second), [(Status.SUCCESS, 2500)])
 
 
 def datagram_to_nobody(requester, responder, family):
@@ -248,8 +275,7 @@ def unreliable_without_receive(requester, responder, family):
     wrong = unless("send", statuses(first, "send", 1), [Status.SUCCESS])
     receive(second, 4000)
     send(first, 2500, wr_id=1)
-    return wrong + unless("received bytes",
-                          [wc.byte_len for wc in second.poll("recv", 1, POLL_MS)], [2500])
+    return wrong + unless("receive", received(second), [(Status.SUCCESS, 2500)])
 
 
 def unreliable_wrong_rkey(requester, responder, family):
@@ -285,6 +311,9 @@ SCENARIOS = {
     "RC read by a window for writes": read_by_write_window,
     "UD wrong Q_Key": wrong_qkey,
     "UD no receive": datagram_without_receive,
+    "UD longer than a packet": datagram_too_long,
+    "UD receive too short": datagram_receive_too_short,
+    "UC receive too short": unreliable_receive_too_short,
     "UD nobody there": datagram_to_nobody,
     "UC no receive": unreliable_without_receive,
     "UC unknown rkey": unreliable_wrong_rkey,
