@@ -3,6 +3,7 @@
 
 #include "engine/engine.h"
 #include "engine/qp.h"
+#include "engine/srq.h"
 
 #include <assert.h>
 
@@ -142,6 +143,8 @@ static void deliver(struct engine *engine)
 
 		if (completion->is_silent || cq_deliver(engine, settle->waiting[i].cq, completion))
 			continue;
+		if (completion->srq != NULL)
+			srq_completion_lost(completion->srq);
 		completion->qp->failures.is_overrun = true;
 		note_failing(settle, completion->qp);
 	}

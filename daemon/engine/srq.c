@@ -118,6 +118,16 @@ int srq_set_limit(struct srq *srq, uint32_t limit)
 	return 0;
 }
 
+void srq_completion_lost(struct srq *srq)
+{
+	const struct engine_config *config = &srq->engine->config;
+
+	if (srq->xrcd == NULL || srq->has_failed)
+		return;
+	srq->has_failed = true;
+	config->sink->async_event(config->sink_context, RNIC_EVENT_SRQ_ERR, srq);
+}
+
 bool srq_try_take(struct srq *srq, struct recv_work *work, struct rnic_sge *sges)
 {
 	if (!recv_queue_take(srq->engine, &srq->queue, work, sges))

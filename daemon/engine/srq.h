@@ -39,6 +39,7 @@ struct srq {
 	uint32_t max_wr;
 	uint32_t max_sge;
 	uint32_t limit; /* armed when not 0: an event tells that fewer entries are posted */
+	bool has_failed; /* XRC: its CQ has overflowed, so that nothing completes any more */
 	void *user;	/* the owner's */
 };
 
@@ -73,6 +74,9 @@ void srq_detach(struct srq *srq);
  * has posted().
  */
 int srq_set_limit(struct srq *srq, uint32_t limit);
+
+/* A completion of its entries did not fit. Of XRC the first raises RNIC_EVENT_SRQ_ERR. */
+void srq_completion_lost(struct srq *srq);
 
 /*
  * Takes the oldest entry as recv_queue_take() does, and looks whether the limit is reached. False

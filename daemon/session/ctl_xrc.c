@@ -11,11 +11,23 @@
 #include "session/session_set.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+/* As far as the kernel knows by itself: who serves the file may be the client, and not answer. */
+static int file_identify(int fd, struct file_number *number)
+{
+	struct statx file;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &file) != 0)
+		return -errno;
+	*number = (struct file_number){file.stx_dev_major, file.stx_dev_minor, file.stx_ino};
+	return 0;
+}
+
 /* A new domain; keeps the file's descriptor, if there is one. */
-static struct shared_domain *domain_create(struct ctl_call *call, const struct stat *file)
+static struct shared_domain *domain_create(struct ctl_call *call, const struct file_number *file)
 {
 	struct shared_domain *domain = calloc(1, sizeof(*domain));
 
@@ -24,8 +36,7 @@ static struct shared_domain *domain_create(struct ctl_call *call, const struct s
 	xrcd_init(&domain->xrcd);
 	domain->file_fd = -1;
 	if (file != NULL) {
-		domain->device = file->st_dev;
-		domain->inode = file->st_ino;
+		domain->file = *file;
 		domain->file_fd = call->fds[0];
 		call->fds[0] = -1;
 	}
@@ -37,15 +48,15 @@ static struct shared_domain *domain_create(struct ctl_call *call, const struct s
 static int domain_get(struct ctl_call *call, uint32_t flags, struct shared_domain **domain)
 {
 	struct shared_domain *found;
-	struct stat file;
+	struct file_number file;
 
 	if ((flags & RNIC_XRCD_FILE) == 0) {
 		*domain = domain_create(call, NULL);
 		return *domain != NULL ? 0 : -ENOMEM;
 	}
-	if (fstat(call->fds[0], &file) != 0)
+	if (file_identify(call->fds[0], &file) != 0)
 		return ctl_refuse(call, -EINVAL, "the file cannot be looked at");
-	found = session_find_domain(call->session->set, file.st_dev, file.st_ino);
+	found = session_find_domain(call->session->set, &file);
 	if (found != NULL && (flags & RNIC_XRCD_EXCLUSIVE) != 0)
 		return ctl_refuse(call, -EINVAL, "the file names a domain already");
 	if (found == NULL && (flags & RNIC_XRCD_CREATE) == 0)

@@ -244,9 +244,9 @@ static void session_release_qp(struct session_qp *qp)
 		qp->xrcd->references--;
 		if (!list_is_empty(&qp->target->handles))
 			return;
-		free(qp->target);
 	}
 	qp_destroy(qp->qp);
+	free(qp->target);
 }
 
 void session_free_qp(struct session *session, struct session_qp *qp)
@@ -279,14 +279,17 @@ void session_free_srq(struct session *session, struct session_srq *srq)
 	free(srq);
 }
 
-struct shared_domain *session_find_domain(const struct session_set *set, dev_t device, ino_t inode)
+struct shared_domain *session_find_domain(const struct session_set *set,
+					  const struct file_number *file)
 {
 	const struct list *node;
 
 	list_for_each (node, &set->domains) {
 		struct shared_domain *domain = list_entry(node, struct shared_domain, node);
 
-		if (domain->file_fd >= 0 && domain->device == device && domain->inode == inode)
+		if (domain->file_fd >= 0 && domain->file.inode == file->inode &&
+		    domain->file.device_major == file->device_major &&
+		    domain->file.device_minor == file->device_minor)
 			return domain;
 	}
 	return NULL;

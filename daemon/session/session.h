@@ -100,14 +100,20 @@ struct receive_ring {
 	uint32_t consumer; /* entries ever copied */
 };
 
+/* What tells a file from all others. */
+struct file_number {
+	uint32_t device_major;
+	uint32_t device_minor;
+	uint64_t inode;
+};
+
 /* An XRC domain, which sessions share when they name it by the same file. */
 struct shared_domain {
 	struct xrcd xrcd;
 	struct list node; /* of session_set.domains */
 	uint32_t openers; /* struct session_xrcd */
 	int file_fd;	  /* keeps the file's number from being given to another; -1: none */
-	dev_t device;
-	ino_t inode;
+	struct file_number file;
 };
 
 struct session_xrcd {
@@ -298,6 +304,7 @@ void session_join_target(struct session_qp *qp, struct session_xrcd *xrcd,
 void session_free_xrcd(struct session *session, struct session_xrcd *xrcd);
 
 /* The domain that is named by a file of this number; NULL when there is none. */
-struct shared_domain *session_find_domain(const struct session_set *set, dev_t device, ino_t inode);
+struct shared_domain *session_find_domain(const struct session_set *set,
+					  const struct file_number *file);
 
 #endif

@@ -27,7 +27,8 @@ expect_end() {
 }
 
 for program in "ib_write_bw -F -c RC -D 600" "ib_send_bw -F -c RC -e -n 100000000" \
-	"ibv_rc_pingpong -e -n 100000000" "ib_read_bw -F -c RC -q 16 -D 600"; do
+	"ibv_rc_pingpong -e -n 100000000" "ib_read_bw -F -c RC -q 16 -D 600" \
+	"ibv_srq_pingpong -q 8 -n 100000000" "ib_send_bw -F -c XRC -n 100000000"; do
 	# shellcheck disable=SC2086 # words
 	start_endless $program
 	kill -KILL "$client_pid" "$server_pid"

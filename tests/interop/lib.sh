@@ -268,7 +268,8 @@ topology_start() {
 is_empty() {
 	holds "$1" clients "rows == []" && holds "$1" qps "rows == []" &&
 		holds "$1" mrs "rows == []" && holds "$1" mws "rows == []" &&
-		holds "$1" cqs "rows == []" && holds "$1" cm "rows == []"
+		holds "$1" cqs "rows == []" && holds "$1" srqs "rows == []" &&
+		holds "$1" cm "rows == []"
 }
 
 resident_kib() {

@@ -274,6 +274,27 @@ static void an_error_completes_at_the_srq(void **state)
 	bench_stop(&bench);
 }
 
+static void a_full_cq_fails_its_srqs(void **state)
+{
+	struct bench bench;
+	uint32_t srq_errors = 0;
+
+	(void)state;
+	bench_start(&bench);
+	bench.fixture->completion_room = 1;
+	for (uint32_t i = 0; i < 3; i++)
+		send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN + i,
+			  bench.srqs[0]->number, 9);
+	assert_int_equal(bench.target->state, RNIC_QP_STATE_ERR);
+	assert_int_equal(bench.target->last_error, VERDICT_CQ_OVERRUN);
+	for (uint32_t i = 0; i < bench.fixture->event_count; i++)
+		srq_errors += bench.fixture->events[i] == RNIC_EVENT_SRQ_ERR;
+	assert_int_equal(srq_errors, 1);
+	assert_true(bench.srqs[0]->has_failed);
+	assert_false(bench.srqs[1]->has_failed);
+	bench_stop(&bench);
+}
+
 /* Room is there whichever came first, the targets or the SRQ. */
 static void targets_give_entries_back(void **state)
 {
@@ -352,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_read_ends_with_its_srq),
 		cmocka_unit_test(an_srq_that_goes_ends_the_message),
 		cmocka_unit_test(an_error_completes_at_the_srq),
+		cmocka_unit_test(a_full_cq_fails_its_srqs),
 		cmocka_unit_test(targets_give_entries_back),
 		cmocka_unit_test(requests_name_the_peers_srq),
 		cmocka_unit_test(traffic_goes_one_way),
