@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#define ADDRESS	   "127.0.77.2"
+#define ADDRESS	   "127.0.77.3"
 #define SRQ_WR	   8
 #define SEND_BYTES 8
 #define AFTER_CQ   4 /* steps of a client that has a CQ and no QP */
