@@ -126,6 +126,7 @@ void sim_change_key(struct sim *sim, uint32_t host)
 	if (mr_register(&sim->hosts[host].engine, mr) != 0)
 		abort();
 	sim->hosts[host].is_dirty = true;
+	sim->hosts[host].has_changed_key = true;
 	allow_memory_errors(sim, host);
 }
 

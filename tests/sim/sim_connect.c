@@ -177,6 +177,16 @@ static void begin(struct sim *sim, struct sim_qp *qp, const struct sim_connectio
 		sim_may_fail(qp, RNIC_WC_RNR_RETRY_EXC_ERR);
 }
 
+/* Receives that the SRQ holds from lives before may name a key that the host has changed. */
+static void allow_stale_receives(struct sim_qp *qp)
+{
+	if (!qp->connection.is_shared || !qp->host->has_changed_key)
+		return;
+	qp->end.may_stop = true;
+	qp->end.legal_receive_errors |= STATUS_BIT(RNIC_WC_LOC_PROT_ERR);
+	sim_may_fail(qp->peer, RNIC_WC_REM_OP_ERR);
+}
+
 static void connect_pair(struct sim *sim, struct sim_qp *qp,
 			 const struct sim_connection *connection)
 {
@@ -184,6 +194,8 @@ static void connect_pair(struct sim *sim, struct sim_qp *qp,
 	qp->peer->start_psn = (connection->psn + 0x1234) & RNIC_PSN_MASK;
 	begin(sim, qp, connection);
 	begin(sim, qp->peer, connection);
+	allow_stale_receives(qp);
+	allow_stale_receives(qp->peer);
 	bring_up(qp, connection);
 	bring_up(qp->peer, connection);
 }

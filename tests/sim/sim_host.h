@@ -141,6 +141,7 @@ struct sim_host {
 	uint32_t batch;		/* packets built, or received, at once */
 	uint32_t turns;
 	bool is_dirty;		/* something was posted since the last turn */
+	bool has_changed_key;	/* receives posted before name one that is gone */
 	sim_sabotage *sabotage; /* NULL: none */
 	struct sim_packet_log log;
 	uint32_t async_events[RNIC_EVENT_COUNT];
