@@ -105,7 +105,9 @@ int rnic_cma_refresh(struct rnic_cma_id *id)
 	rnic_cma_route(&where.path, where.path_mtu, &source, id);
 	id->public.verbs = id->device->verbs;
 	id->public.port_num = 1;
-	return 0;
+	if (id->public.pd == NULL)
+		id->public.pd = rnic_cma_device_pd(id->device);
+	return id->public.pd != NULL ? 0 : -errno;
 }
 
 static void release_groups(struct rnic_cma_id *id)
@@ -207,9 +209,11 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval,
 	return rnic_cma_result(level == RDMA_OPTION_ID ? -EINVAL : -ENOSYS);
 }
 
+/* Without a vendor it is what ibv_query_ece() says of our queue pairs: no enhancement to agree on. */
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
-	if (id == NULL || ece == NULL || ece->vendor_id == 0)
+	if (id == NULL || id->qp != NULL || ece == NULL || ece->comp_mask != 0 ||
+	    (ece->vendor_id == 0 && ece->options != 0))
 		return rnic_cma_result(-EINVAL);
 	rnic_cma_id(id)->local_ece = *ece;
 	return 0;
