@@ -209,7 +209,7 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval,
 	return rnic_cma_result(level == RDMA_OPTION_ID ? -EINVAL : -ENOSYS);
 }
 
-/* Without a vendor it is what ibv_query_ece() says of our queue pairs: no enhancement to agree on. */
+/* Without a vendor it is what ibv_query_ece() says of our queue pairs: nothing to agree on. */
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
 	if (id == NULL || id->qp != NULL || ece == NULL || ece->comp_mask != 0 ||

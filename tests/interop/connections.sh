@@ -26,7 +26,8 @@ multicast() {
 		processes+=($!)
 		wait_for 20 grep -q "joined dgid" "$WORK/receiver$program.out"
 	done
-	check "mckey -s $group" rnic 1 timeout 20 mckey -s -m $group -b "${side_address[1]}"
+	check "mckey -s $group" \
+		rnic 1 timeout 20 mckey -s -m $group -b "${side_address[1]:-$server}"
 	for program in 1 2; do
 		wait_for 20 has_ended "${receivers[program - 1]}"
 		end_process "${receivers[program - 1]}"
@@ -53,6 +54,7 @@ cm_run rdma_server -s "$server" -p 7471 -- rdma_client -s "$server" -p 7471
 # It listens on all IPv4 addresses, and on them only.
 if [ "$family" = 4 ]; then
 	cm_run rdma_xserver -p 7472 -- rdma_xclient -s "$server" -p 7472
+	cm_run rdma_xserver -p 7473 -c x -- rdma_xclient -s "$server" -p 7473 -c x
 fi
 
 for program in ib_write_bw ib_read_lat ib_send_bw; do

@@ -15,8 +15,15 @@ $python -c 'import pyverbs.device' 2>/dev/null || skip_test "python3-pyverbs is 
 cp -r $suite "$WORK/tests"
 find "$WORK/tests" -name '*.gz' -exec gunzip {} +
 
-topology_start one "$1" 4
+# The suite connects to the first address of the device's interface, which of loopback is no RNIC's.
+topology=one
+[ "$(id -u)" -ne 0 ] || topology=netns-9000
+topology_start $topology "$1" 4
 for module in $($python "$here/pyverbs_verdict.py" --modules "$here/pyverbs_expected.txt"); do
+	if [ $topology = one ] && [ "$module" = tests.test_rdmacm ]; then
+		echo "skipped: $module needs network namespaces, and they root"
+		continue
+	fi
 	(
 		cd "$WORK/tests" || exit 1
 		rnic 0 timeout $((60 * (${SLOW:-0} * 3 + 1))) $python -W ignore run_tests.py \

@@ -4,7 +4,6 @@
 The table has a line for each case: its name, then one of
     pass
     skip REASON     the suite skips it, because the device does not do what it tests
-    refused REASON  the suite sees no reason to skip it, and ends at what is refused so far
     host REASON     passes or is skipped, as the machine has what it needs
 Lines that begin with # are comments.
 
@@ -17,8 +16,7 @@ import sys
 CASE = re.compile(r"^(\w+) \(([\w.]+)\)")
 # A case that prints puts its result on a line of its own.
 RESULT = re.compile(r"(?:^|\.\.\. )(ok|skipped|FAIL|ERROR)(?: (.*))?$")
-ENDS = {"pass": {"ok"}, "skip": {"skipped"}, "refused": {"ERROR"},
-        "host": {"ok", "skipped"}}
+ENDS = {"pass": {"ok"}, "skip": {"skipped"}, "host": {"ok", "skipped"}}
 
 
 def read_table(path):
