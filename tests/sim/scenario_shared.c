@@ -161,6 +161,57 @@ static void what_uc_drops_is_anybodys(void **state)
 	assert_sim_is_right(sim);
 }
 
+/* XRC: every operation, to targets of one domain, over a network that loses. */
+static void xrc_carries_every_operation(void **state)
+{
+	static const uint8_t opcodes[] = {
+		RNIC_WR_SEND,	       RNIC_WR_SEND_WITH_IMM,
+		RNIC_WR_RDMA_WRITE,    RNIC_WR_RDMA_WRITE_WITH_IMM,
+		RNIC_WR_RDMA_READ,     RNIC_WR_ATOMIC_FETCH_ADD,
+		RNIC_WR_ATOMIC_COMPARE_SWAP,
+	};
+	static const char *const faults[] = {NULL, "drop=2%", "reorder=5%,duplicate=5%"};
+
+	(void)state;
+	for (uint32_t f = 0; f < RNIC_COUNT_OF(faults); f++) {
+		struct sim *sim = sim_create(.seed = f, .hosts = 1 + SENDERS);
+		struct sim_qp *senders[SENDERS];
+
+		connect_senders(sim, RNIC_QP_TYPE_XRC_INITIATOR, senders);
+		if (faults[f] != NULL)
+			sim_fault(sim, 0, faults[f]);
+		for (uint32_t i = 0; i < MESSAGES * SENDERS; i++) {
+			sim_receive_xrc(sim, 0, 5000);
+			sim_post(senders[i % SENDERS],
+				 .opcode = opcodes[i / SENDERS % RNIC_COUNT_OF(opcodes)],
+				 .bytes = 11 * i);
+		}
+		sim_run(sim, 5 * SIM_S);
+		assert_sim_is_right(sim);
+	}
+}
+
+static void an_xrc_target_that_is_reset_gives_its_entry_back(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1, .hosts = 1 + SENDERS);
+	struct sim_qp *senders[SENDERS];
+
+	(void)state;
+	connect_senders(sim, RNIC_QP_TYPE_XRC_INITIATOR, senders);
+	sim_fault(sim, 1, "drop@xrc-send-last/first=100");
+	sim_receive_xrc(sim, 0, 5000);
+	sim_post(senders[0], .opcode = RNIC_WR_SEND, .bytes = 5000);
+	sim_run_for(sim, SIM_MS);
+	assert_true(senders[0]->peer->qp->responder.has_receive);
+	sim_may_fail(senders[0], RNIC_WC_RETRY_EXC_ERR);
+	sim_forget(senders[0]->peer);
+	sim_post(senders[1], .opcode = RNIC_WR_SEND, .bytes = 3000);
+	sim_run(sim, 20 * SIM_S);
+	assert_status(senders[1], 0, RNIC_WC_SUCCESS);
+	assert_int_equal(sim->hosts[0].xrc_srq.posted, 1);
+	assert_sim_is_right(sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +221,8 @@ int main(void)
 		cmocka_unit_test(an_entry_survives_the_reset_of_its_qp),
 		cmocka_unit_test(an_error_completes_the_entry_and_tells_that_it_was_the_last),
 		cmocka_unit_test(what_uc_drops_is_anybodys),
+		cmocka_unit_test(xrc_carries_every_operation),
+		cmocka_unit_test(an_xrc_target_that_is_reset_gives_its_entry_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

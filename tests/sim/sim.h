@@ -119,6 +119,9 @@ uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post
 /* Posts a receive to the SRQ of `host`, for whichever of its QPs comes first. */
 void sim_receive_shared(struct sim *sim, uint32_t host, uint32_t bytes);
 
+/* The same for its XRC targets. */
+void sim_receive_xrc(struct sim *sim, uint32_t host, uint32_t bytes);
+
 /* Memory that lives as long as the simulation: an array of pieces of `bytes` in all. */
 struct span *sim_allocate_pieces(struct sim *sim, struct sim_host *host, uint32_t bytes,
 				 uint32_t count, uint32_t align);

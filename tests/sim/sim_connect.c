@@ -74,6 +74,16 @@ static struct steps steps_of(uint8_t type)
 		return (struct steps){port | RNIC_QP_ATTR_QKEY, 0, RNIC_QP_ATTR_SQ_PSN};
 	case RNIC_QP_TYPE_UC:
 		return (struct steps){port | RNIC_QP_ATTR_ACCESS_FLAGS, peer, RNIC_QP_ATTR_SQ_PSN};
+	case RNIC_QP_TYPE_XRC_INITIATOR:
+		return (struct steps){port | RNIC_QP_ATTR_ACCESS_FLAGS, peer,
+				      RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT |
+					      RNIC_QP_ATTR_RNR_RETRY | RNIC_QP_ATTR_SQ_PSN |
+					      RNIC_QP_ATTR_MAX_RD_ATOMIC};
+	case RNIC_QP_TYPE_XRC_TARGET:
+		return (struct steps){port | RNIC_QP_ATTR_ACCESS_FLAGS,
+				      peer | RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC |
+					      RNIC_QP_ATTR_MIN_RNR_TIMER,
+				      RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_SQ_PSN};
 	default:
 		return (struct steps){
 			port | RNIC_QP_ATTR_ACCESS_FLAGS,
@@ -116,13 +126,16 @@ static void bring_up(struct sim_qp *qp, const struct sim_connection *connection)
 static void make(struct sim_qp *qp)
 {
 	const struct sim_connection *connection = &qp->connection;
+	bool is_target = connection->type == RNIC_QP_TYPE_XRC_TARGET;
+	bool is_xrc = is_target || connection->type == RNIC_QP_TYPE_XRC_INITIATOR;
 	const struct qp_config config = {
 		.type = connection->type,
 		.signal_all = connection->signal_all,
-		.pd = &qp->host->pd,
-		.send_cq = &qp->send_cq,
-		.recv_cq = &qp->recv_cq,
-		.srq = connection->is_shared ? qp->host->srq.srq : NULL,
+		.pd = is_target ? NULL : &qp->host->pd,
+		.send_cq = is_target ? NULL : &qp->send_cq,
+		.recv_cq = is_xrc ? NULL : &qp->recv_cq,
+		.srq = connection->is_shared && !is_xrc ? qp->host->srq.srq : NULL,
+		.xrcd = is_target ? &qp->host->xrcd : NULL,
 		.capacities = {.max_send_wr = connection->depth,
 			       .max_recv_wr = LIMIT_RECV_PREFETCH,
 			       .max_send_sge = connection->sges,
@@ -151,6 +164,11 @@ static struct sim_qp *create_qp(struct sim *sim, uint32_t host,
 	return qp;
 }
 
+static bool is_xrc(uint8_t type)
+{
+	return type == RNIC_QP_TYPE_XRC_INITIATOR || type == RNIC_QP_TYPE_XRC_TARGET;
+}
+
 /* A new life of a QP in RESET: an empty model, and ranges at the peer that are its own. */
 static void begin(struct sim *sim, struct sim_qp *qp, const struct sim_connection *connection)
 {
@@ -161,7 +179,7 @@ static void begin(struct sim *sim, struct sim_qp *qp, const struct sim_connectio
 	oracle_end_fini(&qp->end);
 	oracle_end_init(&qp->end, &sim->oracle, &qp->host->memory, name);
 	qp->end.peer = &qp->peer->end;
-	qp->end.type = connection->type;
+	qp->end.type = is_xrc(connection->type) ? RNIC_QP_TYPE_RC : connection->type;
 	qp->end.atomic_word = sim_memory_allocate(remote, &sim->prng, 8, 8);
 	qp->end.hot = sim_memory_allocate(remote, &sim->prng, 64, 8);
 	if (qp->end.hot.length == 0)
@@ -192,12 +210,12 @@ static void connect_pair(struct sim *sim, struct sim_qp *qp,
 {
 	qp->start_psn = connection->psn & RNIC_PSN_MASK;
 	qp->peer->start_psn = (connection->psn + 0x1234) & RNIC_PSN_MASK;
-	begin(sim, qp, connection);
-	begin(sim, qp->peer, connection);
+	begin(sim, qp, &qp->connection);
+	begin(sim, qp->peer, &qp->peer->connection);
 	allow_stale_receives(qp);
 	allow_stale_receives(qp->peer);
-	bring_up(qp, connection);
-	bring_up(qp->peer, connection);
+	bring_up(qp, &qp->connection);
+	bring_up(qp->peer, &qp->peer->connection);
 }
 
 static void create_ah(struct sim_qp *qp)
@@ -217,6 +235,10 @@ struct sim_qp *sim_connect_with(struct sim *sim, uint32_t a, uint32_t b,
 	struct sim_connection full = complete(sim, connection);
 	struct sim_qp *qp = create_qp(sim, a, &full);
 
+	if (is_xrc(full.type)) {
+		full.type = RNIC_QP_TYPE_XRC_TARGET;
+		full.is_shared = true;
+	}
 	qp->peer = create_qp(sim, b, &full);
 	qp->peer->peer = qp;
 	if (sim->qp_count + 2 > sim->qp_capacity) {

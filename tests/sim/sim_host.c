@@ -18,6 +18,14 @@
 /* The engine looks through all that it has now and then. */
 #define TURNS_PER_CHECK 16
 
+static struct cq *cq_of(struct sim_host *host, struct sim_qp *qp,
+			const struct completion *completion)
+{
+	if (!completion->is_recv)
+		return &qp->send_cq;
+	return qp->connection.type == RNIC_QP_TYPE_XRC_TARGET ? &host->xrc_cq : &qp->recv_cq;
+}
+
 static bool sink_completion(void *context, struct cq *cq, const struct completion *completion)
 {
 	struct sim_host *host = context;
@@ -27,7 +35,7 @@ static bool sink_completion(void *context, struct cq *cq, const struct completio
 
 	if (completion->srq != NULL)
 		sim_srq_complete(host, qp, &delivered);
-	if (cq != (completion->is_recv ? &qp->recv_cq : &qp->send_cq))
+	if (cq != cq_of(host, qp, completion))
 		oracle_fail(host->oracle, "%s: a completion in the wrong CQ", qp->end.name);
 	if (!completion->is_recv) {
 		if (qp->send_cq_room == 0) {
@@ -47,7 +55,8 @@ static bool sink_completion(void *context, struct cq *cq, const struct completio
 	for (uint32_t i = 0; i < times; i++)
 		oracle_complete(&qp->end, &delivered);
 	if (completion->srq != NULL)
-		sim_srq_adopt(host, (uint32_t)completion->wr_id);
+		sim_srq_adopt(host, sim_srq_of(host, &completion->srq->queue),
+			      (uint32_t)completion->wr_id);
 	return true;
 }
 
@@ -62,11 +71,11 @@ static void sink_async_event(void *context, enum rnic_async_event_type type, voi
 static bool sink_refill(void *context, struct recv_queue *queue)
 {
 	struct sim_qp *qp = queue->user;
-	struct sim_host *host = context;
+	struct sim_srq *shared = sim_srq_of(context, queue);
 	bool pushed = false;
 
-	if (queue == &host->srq.srq->queue)
-		return sim_srq_refill(host);
+	if (shared != NULL)
+		return sim_srq_refill(shared);
 	while (qp->ring_pushed < qp->ring_posted && recv_queue_has_space(queue)) {
 		const struct sim_receive *receive = &qp->ring[qp->ring_pushed];
 		struct recv_work work = {
@@ -85,11 +94,11 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 
 static uint32_t sink_posted(void *context, const struct recv_queue *queue)
 {
-	const struct sim_host *host = context;
+	const struct sim_srq *shared = sim_srq_of(context, queue);
 	const struct sim_qp *qp = queue->user;
 
-	if (queue == &host->srq.srq->queue)
-		return host->srq.posted - host->srq.pushed;
+	if (shared != NULL)
+		return shared->posted - shared->pushed;
 	return qp->ring_posted - qp->ring_pushed;
 }
 
@@ -243,6 +252,7 @@ void sim_host_fini(struct sim_host *host)
 {
 	stop_engine(host);
 	free(host->srq.receives);
+	free(host->xrc_srq.receives);
 	host->port->ops->close(host->port);
 	if (!host->nic->is_closed)
 		oracle_fail(host->oracle, "host %u: the card was not closed", host->index);

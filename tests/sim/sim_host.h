@@ -17,6 +17,7 @@
 #include "engine/pd.h"
 #include "engine/qp.h"
 #include "engine/srq.h"
+#include "engine/xrcd.h"
 #include "oracle.h"
 #include "sim_memory.h"
 #include "sim_net.h"
@@ -43,7 +44,7 @@ enum sim_key {
 
 /* Both QPs of a connection. 0 means the default, SIM_ZERO a real 0. */
 struct sim_connection {
-	uint8_t type;	       /* enum rnic_qp_type; RC */
+	uint8_t type;	       /* enum rnic_qp_type; RC. XRC: the second end is the target */
 	uint8_t path_mtu;      /* 1..5; 3: 1024 bytes; of UD it is 4096 */
 	uint8_t timeout;       /* code; 10: 4.2 ms */
 	uint8_t retry_count;   /* 7 */
@@ -138,6 +139,9 @@ struct sim_host {
 	struct pd other_pd;
 	struct mr mrs[SIM_KEY_COUNT];
 	struct sim_srq srq;
+	struct sim_srq xrc_srq; /* of xrcd */
+	struct xrcd xrcd;
+	struct cq xrc_cq;
 	uint32_t batch;		/* packets built, or received, at once */
 	uint32_t turns;
 	bool is_dirty;		/* something was posted since the last turn */

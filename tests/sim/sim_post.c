@@ -127,7 +127,7 @@ static uint32_t legal_statuses(const struct sim_post *post, uint8_t type)
 		return STATUS_BIT(RNIC_WC_SUCCESS);
 	if (post->bytes > 0 && !post->inlined && !local_key_grants(post))
 		return STATUS_BIT(RNIC_WC_LOC_PROT_ERR);
-	if (type != RNIC_QP_TYPE_RC)
+	if (type != RNIC_QP_TYPE_RC && type != RNIC_QP_TYPE_XRC_INITIATOR)
 		return STATUS_BIT(RNIC_WC_SUCCESS); /* what the peer refuses is dropped there */
 	if (has_remote(post->opcode) && (post->beyond_end || !remote_key_grants(post)))
 		legal |= STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
@@ -267,6 +267,7 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	work.remote_address = remote_address(qp, &post, model);
 	if (post.opcode == RNIC_WR_FLUSH)
 		set_flush(qp, &work);
+	work.srqn = qp->peer->host->xrc_srq.srq->number;
 	if (qp->connection.type == RNIC_QP_TYPE_UD) {
 		work.datagram.ah = &qp->ah;
 		work.datagram.remote_qpn = qp->peer->qp->qpn;

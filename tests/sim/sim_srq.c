@@ -8,28 +8,46 @@
 #define SGES	     2
 #define HEADER_BYTES 40 /* room for what UD puts before a message */
 
-int sim_srq_start(struct sim_host *host)
+static int create(struct sim_host *host, bool is_xrc, struct sim_srq *shared)
 {
 	const struct srq_config config = {
 		.pd = &host->pd,
+		.xrcd = is_xrc ? &host->xrcd : NULL,
+		.cq = is_xrc ? &host->xrc_cq : NULL,
 		.max_wr = LIMIT_WR_DEPTH,
 		.max_sge = SGES,
 		.user = host,
 	};
 
-	host->srq.pushed = host->srq.posted;
-	return srq_create(&host->engine, &config, &host->srq.srq);
+	shared->pushed = shared->posted;
+	return srq_create(&host->engine, &config, &shared->srq);
+}
+
+int sim_srq_start(struct sim_host *host)
+{
+	int error;
+
+	xrcd_init(&host->xrcd);
+	error = create(host, false, &host->srq);
+	return error != 0 ? error : create(host, true, &host->xrc_srq);
 }
 
 void sim_srq_stop(struct sim_host *host)
 {
 	srq_destroy(host->srq.srq);
-	host->srq.srq = NULL;
+	srq_destroy(host->xrc_srq.srq);
+	xrcd_fini(&host->xrcd);
 }
 
-bool sim_srq_refill(struct sim_host *host)
+struct sim_srq *sim_srq_of(struct sim_host *host, const struct recv_queue *queue)
 {
-	struct sim_srq *shared = &host->srq;
+	if (queue == &host->srq.srq->queue)
+		return &host->srq;
+	return queue == &host->xrc_srq.srq->queue ? &host->xrc_srq : NULL;
+}
+
+bool sim_srq_refill(struct sim_srq *shared)
+{
 	bool pushed = false;
 
 	while (shared->pushed < shared->posted && recv_queue_has_space(&shared->srq->queue)) {
@@ -48,7 +66,7 @@ bool sim_srq_refill(struct sim_host *host)
 
 void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct completion *completion)
 {
-	struct sim_srq *shared = &host->srq;
+	struct sim_srq *shared = sim_srq_of(host, &completion->srq->queue);
 	struct model_receive *receive;
 
 	if (!qp->connection.is_shared || completion->retired != 0 ||
@@ -65,27 +83,31 @@ void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct completio
 	completion->retired = qp->end.receive_count;
 }
 
-void sim_srq_adopt(struct sim_host *host, uint32_t number)
+void sim_srq_adopt(struct sim_host *host, const struct sim_srq *shared, uint32_t number)
 {
 	const struct model_receive *model;
 
-	if (number >= host->srq.posted)
+	if (number >= shared->posted)
 		return;
-	model = &host->srq.receives[number].model;
+	model = &shared->receives[number].model;
 	oracle_adopt(&host->memory, model->pieces, model->piece_count);
+}
+
+static void adopt_rest(struct sim_host *host, const struct sim_srq *shared)
+{
+	for (uint32_t i = 0; i < shared->posted; i++)
+		if (!shared->receives[i].model.is_complete)
+			sim_srq_adopt(host, shared, i);
 }
 
 void sim_srq_adopt_rest(struct sim_host *host)
 {
-	for (uint32_t i = 0; i < host->srq.posted; i++)
-		if (!host->srq.receives[i].model.is_complete)
-			sim_srq_adopt(host, i);
+	adopt_rest(host, &host->srq);
+	adopt_rest(host, &host->xrc_srq);
 }
 
-void sim_receive_shared(struct sim *sim, uint32_t host_index, uint32_t bytes)
+static void post(struct sim *sim, struct sim_host *host, struct sim_srq *shared, uint32_t bytes)
 {
-	struct sim_host *host = &sim->hosts[host_index];
-	struct sim_srq *shared = &host->srq;
 	const struct mr *mr = &host->mrs[SIM_KEY_ALL];
 	struct sim_shared_receive *entry;
 
@@ -110,4 +132,14 @@ void sim_receive_shared(struct sim *sim, uint32_t host_index, uint32_t bytes)
 			.length = entry->model.pieces[i].length,
 			.lkey = mr->key,
 		};
+}
+
+void sim_receive_shared(struct sim *sim, uint32_t host, uint32_t bytes)
+{
+	post(sim, &sim->hosts[host], &sim->hosts[host].srq, bytes);
+}
+
+void sim_receive_xrc(struct sim *sim, uint32_t host, uint32_t bytes)
+{
+	post(sim, &sim->hosts[host], &sim->hosts[host].xrc_srq, bytes);
 }

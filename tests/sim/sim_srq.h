@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host's SRQ. Its receives become part of a QP's model when that QP completes one, each at most
+ * A host's SRQs, one of them of XRC. Their receives become part of a QP's model when that QP completes one, each at most
  * once; what a receive that was given back holds is nobody's business.
  */
 #ifndef TESTS_SIM_SIM_SRQ_H
@@ -12,12 +12,15 @@
 int sim_srq_start(struct sim_host *host);
 void sim_srq_stop(struct sim_host *host);
 
+/* The SRQ whose entries `queue` holds; NULL: it is a QP's own queue. */
+struct sim_srq *sim_srq_of(struct sim_host *host, const struct recv_queue *queue);
+
 /* For the sink. `completion` becomes one of a receive of the QP itself. */
-bool sim_srq_refill(struct sim_host *host);
+bool sim_srq_refill(struct sim_srq *shared);
 void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct completion *completion);
 
 /* What receive `number` holds, of which the oracle has seen the message, is as it should be. */
-void sim_srq_adopt(struct sim_host *host, uint32_t number);
+void sim_srq_adopt(struct sim_host *host, const struct sim_srq *shared, uint32_t number);
 
 /* The same for all that never completed. */
 void sim_srq_adopt_rest(struct sim_host *host);
