@@ -132,7 +132,8 @@ static void add_faults(struct storm *storm)
 static void connect_all(struct storm *storm)
 {
 	static const uint8_t types[] = {RNIC_QP_TYPE_RC, RNIC_QP_TYPE_RC, RNIC_QP_TYPE_RC,
-					RNIC_QP_TYPE_UC, RNIC_QP_TYPE_UD};
+					RNIC_QP_TYPE_UC, RNIC_QP_TYPE_UD,
+					RNIC_QP_TYPE_XRC_INITIATOR};
 	uint32_t hosts = storm->sim->net.host_count;
 
 	storm->connection_count = 1 + below(storm, CONNECTIONS_MAX);
@@ -200,6 +201,12 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 	};
 
 	/* Whoever takes it must find it long enough. */
+	if (qp->connection.type == RNIC_QP_TYPE_XRC_TARGET) {
+		sim_receive_xrc(storm->sim, qp->host->index, storm->bytes_max);
+		return;
+	}
+	if (qp->connection.type == RNIC_QP_TYPE_XRC_INITIATOR)
+		return;
 	if (qp->connection.is_shared) {
 		sim_receive_shared(storm->sim, qp->host->index, storm->bytes_max);
 		return;
@@ -214,7 +221,7 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 	sim_receive_with(qp, &post);
 }
 
-/* UC and UD: what they have of operations, and nothing that is an error at the sender. */
+/* UC, UD and XRC: what they have of operations, and nothing that is an error at the sender. */
 static void post_lossy(struct storm *storm, struct sim_qp *qp)
 {
 	static const uint8_t opcodes[] = {RNIC_WR_SEND, RNIC_WR_SEND_WITH_IMM, RNIC_WR_RDMA_WRITE,
@@ -324,6 +331,7 @@ static bool has_room(const struct storm *storm)
 /* Receives for all messages that wait for one. */
 static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 {
+	uint32_t done = qp->end.receive_count;
 	uint32_t messages = 0;
 
 	if (qp->is_dead)
@@ -335,9 +343,10 @@ static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 			    opcode == RNIC_WR_SEND_WITH_INVALIDATE ||
 			    opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
 	}
-	while (qp->end.receive_count < messages && has_room(storm))
+	/* Shared ones count when they complete: others may take what was posted before. */
+	for (; messages > done && has_room(storm); done++)
 		post_receive(storm, qp);
-	if (qp->end.receive_count < messages)
+	if (messages > done)
 		sim_enter_error(qp->peer);
 }
 
@@ -377,7 +386,8 @@ static void play(struct storm *storm)
 			struct sim_qp *qp =
 				storm->connections[below(storm, storm->connection_count)];
 
-			if (one_in(storm, 3))
+			if (one_in(storm, 3) &&
+			    qp->connection.type != RNIC_QP_TYPE_XRC_INITIATOR)
 				qp = qp->peer;
 			if (one_in(storm, 3))
 				post_receive(storm, qp->peer);
