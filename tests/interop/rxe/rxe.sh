@@ -37,10 +37,13 @@ run_stage() {
 	echo "# $name"
 	# shellcheck disable=SC2086 # the options are words
 	daemon_start 0 --netdev tap0 $2 ${RNIC_RXE_OPTIONS:-}
-	if python3 "$here/rxe_run.py" --agent "$WORK/agent" --stage "$name" ${LONG:+--long} \
+	# In the background, so that a signal ends this script at once and that with it.
+	python3 "$here/rxe_run.py" --agent "$WORK/agent" --stage "$name" ${LONG:+--long} \
 		${RNIC_RXE_CASES:+--only "$RNIC_RXE_CASES"} -- \
 		ip netns exec "${side_namespace[0]}" "$BIN/rnic-run" --no-daemon \
-		--socket "${side_socket[0]}" "$BUILD/tests/verbs_puppet" 2>"$WORK/errors"; then
+		--socket "${side_socket[0]}" "$BUILD/tests/verbs_puppet" 2>"$WORK/errors" &
+	processes+=($!)
+	if wait $!; then
 		pass "$name ($((SECONDS - start)) s)"
 	else
 		fail "$name ($((SECONDS - start)) s)" "$WORK/errors"
@@ -57,7 +60,7 @@ side_namespace[0]=rnic-$RUN_ID-0
 ip netns add "${side_namespace[0]}" || skip_test "no network namespaces here"
 namespaces+=("${side_namespace[0]}")
 on 0 ip link set lo up
-guest_start "$BUILD/rxe-guest"
+guest_start "$BUILD/rxe-guest" || skip_test "no emulated machine: $guest_problem"
 
 while IFS=: read -r name options; do
 	# shellcheck disable=SC2053 # a pattern

@@ -10,7 +10,7 @@
 #                               cannot
 #   guest_start DIRECTORY       starts it on tap0 of side 0's network namespace; its serial line is
 #                               $WORK/console, and what is written to the socket $WORK/agent goes
-#                               to verbs_puppet in it
+#                               to verbs_puppet in it; sets guest_problem if there can be no tap0
 #
 # To be sourced behind lib.sh. The guest answers on 10.77.0.2 and fd77::2; guest_pid is qemu.
 
@@ -32,16 +32,17 @@ guest_refusal() {
 	done
 }
 
-# The package, below $1; fetched again only when the archive has another version.
+# Sets guest_package. What was fetched before does while the archive cannot be reached.
 guest_fetch_kernel() {
-	local package
-	package=$(apt-cache depends linux-image-amd64 |
+	local name
+	name=$(apt-cache depends linux-image-amd64 |
 		awk '/Depends: linux-image-/ { print $2; exit }')
-	[ -n "$package" ] || { guest_problem="apt knows no linux-image-amd64"; return 1; }
+	[ -n "$name" ] || { guest_problem="apt knows no linux-image-amd64"; return 1; }
 	mkdir -p "$1/package"
-	(cd "$1/package" && apt-get download -qq "$package") >"$WORK/apt" 2>&1 || {
-		[ -z "$(ls "$1/package/$package"_*.deb 2>/dev/null)" ] || return 0
-		guest_problem="$package cannot be fetched: $(tail -n 1 "$WORK/apt")"
+	(cd "$1/package" && apt-get download -qq "$name") >"$WORK/apt" 2>&1
+	guest_package=$(ls -t "$1/package/$name"_*.deb 2>/dev/null | head -n 1)
+	[ -n "$guest_package" ] || {
+		guest_problem="$name cannot be fetched: $(tail -n 1 "$WORK/apt")"
 		return 1
 	}
 }
@@ -97,13 +98,13 @@ guest_pick_modules() {
 
 # vmlinux and picked/ from the package, once.
 guest_unpack() {
-	local package
-	package=$(ls -t "$1"/package/*.deb | head -n 1)
-	[ "$1/unpacked" -nt "$package" ] && return
-	rm -rf "$1/tree" "$1/picked"
-	dpkg-deb -x "$package" "$1/tree" && guest_unpack_kernel "$1" && guest_pick_modules "$1" &&
-		touch "$1/unpacked" || return 1
+	[ "$(cat "$1/unpacked" 2>/dev/null)" != "$guest_package" ] || return 0
+	rm -rf "$1/tree" "$1/picked" "$1/unpacked"
+	dpkg-deb -x "$guest_package" "$1/tree" ||
+		{ guest_problem="$guest_package cannot be unpacked"; return 1; }
+	guest_unpack_kernel "$1" && guest_pick_modules "$1" || return 1
 	rm -r "$1/tree"
+	echo "$guest_package" >"$1/unpacked"
 }
 
 # guest_pack_program ROOT FILE [NAME]: with the libraries it is linked with.
@@ -142,13 +143,16 @@ guest_build() {
 }
 
 guest_start() {
-	on 0 ip tuntap add dev tap0 mode tap vnet_hdr
+	on 0 ip tuntap add dev tap0 mode tap vnet_hdr ||
+		{ guest_problem="no tap device can be made"; return 1; }
 	on 0 ip link set tap0 mtu $GUEST_MTU
 	on 0 ip address add 10.77.0.1/24 dev tap0
 	on 0 ip -6 address add fd77::1/64 dev tap0 nodad
 	on 0 ip link set tap0 up
-	# rep movsb and pclmulqdq are slow when emulated, and Linux would use them if it could.
-	exec_on 0 qemu-system-x86_64 -machine pc -accel tcg,thread=multi -smp 1 -m 512 \
+	# It ends with this script, however that ends. rep movsb and pclmulqdq are slow when
+	# emulated, and Linux would use them if it could.
+	exec_on 0 setpriv --pdeathsig KILL qemu-system-x86_64 \
+		-machine pc -accel tcg,thread=multi -smp 1 -m 512 \
 		-cpu max,-erms,-pclmulqdq \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$1/vmlinux" -initrd "$1/initramfs" \
