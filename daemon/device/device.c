@@ -290,6 +290,7 @@ int device_open(struct device *device, const struct device_config *config, uint6
 	if (result != 0)
 		goto close_engine;
 	device->loop_counters = (struct device_loop_counters){0};
+	device->traffic = (struct traffic){0};
 	result = device_open_view(device, reason);
 	if (result != 0)
 		goto close_sessions;
@@ -326,6 +327,13 @@ void device_close(struct device *device)
 	device_network_close(device);
 }
 
+/* Payload, of any kind and both ways. */
+static uint64_t device_moved_bytes(const struct device *device)
+{
+	return device->engine.counters[COUNTER_SENT_BYTES] +
+	       device->engine.counters[COUNTER_RECEIVED_BYTES];
+}
+
 bool device_turn(struct device *device, uint64_t now_ns)
 {
 	uint32_t session_count = device->sessions.session_count;
@@ -341,6 +349,8 @@ bool device_turn(struct device *device, uint64_t now_ns)
 		cm_tick(device->cm, now_ns);
 	done += session_set_take_work(&device->sessions);
 	done += transmit_run(&device->transmit, now_ns);
+	device->sessions.is_bulk =
+		traffic_note(&device->traffic, device_moved_bytes(device), now_ns);
 	session_set_deliver(&device->sessions, done > 0);
 	session_set_reap(&device->sessions);
 	if (device->sessions.session_count < session_count)

@@ -11,6 +11,7 @@
 #include "cm/cm.h"
 #include "device/device_network.h"
 #include "device/receive.h"
+#include "device/traffic.h"
 #include "device/transmit.h"
 #include "engine/engine.h"
 #include "port/addressing.h"
@@ -61,6 +62,7 @@ struct device {
 	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
 	struct receive receive;
 	struct transmit transmit;
+	struct traffic traffic;
 	struct device_view view;
 	struct device_loop_counters loop_counters;
 };

@@ -267,13 +267,13 @@ static void delivery_wake_poller(struct session_set *set, struct session *sessio
 		syscall(SYS_futex, &poll_waits->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Says in the session's status region whether the loop is busy, when that has changed. */
-static void delivery_tell_busy(struct session *session, bool is_busy)
+/* Says in the session's status region whether traffic is bulk, when that has changed. */
+static void delivery_tell_bulk(struct session *session, bool is_bulk)
 {
-	if (session->is_told_busy == is_busy || session->status.address == NULL)
+	if (session->is_told_bulk == is_bulk || session->status.address == NULL)
 		return;
-	session->is_told_busy = is_busy;
-	atomic_store_explicit(&session_status(session)->is_busy.value, is_busy,
+	session->is_told_bulk = is_bulk;
+	atomic_store_explicit(&session_status(session)->is_bulk.value, is_bulk,
 			      memory_order_relaxed);
 }
 
@@ -299,7 +299,7 @@ void delivery_run(struct session_set *set, bool is_busy)
 		struct session *session = list_entry(node, struct session, node);
 		struct event_pipe *pipe = &session->async_pipe;
 
-		delivery_tell_busy(session, is_busy);
+		delivery_tell_bulk(session, set->is_bulk);
 		if (session->has_news && !session->is_broken)
 			delivery_wake_poller(set, session, is_busy);
 		if (pipe->write_fd >= 0 && !pipe->is_full && !list_is_empty(&pipe->waiting))

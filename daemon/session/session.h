@@ -207,7 +207,7 @@ struct session {
 	struct event_source port_events;
 	uint32_t doorbell_consumer;
 	uint32_t doorbells_lost; /* as last seen */
-	bool is_told_busy;	 /* what its status region says of the loop */
+	bool is_told_bulk;	 /* what its status region says of the traffic */
 	bool has_news;		 /* completions that a sleeping poller was not woken for */
 	uint64_t news_ns;	 /* when the first of them was written */
 

@@ -59,6 +59,7 @@ struct session_set {
 	uint32_t broken_count;
 	int epoll_fd;
 	uint64_t now_ns; /* of the turn under way */
+	bool is_bulk;	 /* whether much data goes through the device: clients are told */
 	uint64_t usage[RESOURCE_COUNT];
 };
 

@@ -12,15 +12,14 @@
 
 /*
  * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From
- * the first of these counts on it yields at every poll. From the second or third on, as the daemon
- * is busy or not, it naps until the daemon wakes it: behind bulk traffic it is in the way, for a
- * core that looks idle is where the scheduler puts a daemon, which a core full of yields is not;
- * while the daemon has nothing to do either, what it waits for is better met awake. At every
- * multiple of the fourth it looks whether the daemon still lives, which costs a system call. A nap
- * is short enough for callers that have other things to do between two polls.
+ * the first of these counts on it yields at every poll; from the second on, and from the first on
+ * while the daemon moves much data, it naps until the daemon wakes it. Behind bulk traffic it is in
+ * the way, for a core that looks idle is where the scheduler puts a daemon, which a core full of
+ * yields is not; the answer to a small message is better met awake. At every multiple of the third
+ * it looks whether the daemon still lives, which costs a system call. A nap is short enough for
+ * callers that have other things to do between two polls.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
-#define EMPTY_POLLS_BEFORE_BUSY_NAP  16
 #define EMPTY_POLLS_BEFORE_NAP	     256
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 #define NAP_NS			     20000
@@ -53,11 +52,13 @@ static void nap(struct rnic_cq *cq)
 
 static void let_others_run(struct rnic_cq *cq, uint32_t empty_polls)
 {
-	const bool is_busy = rnic_index_load(&cq->context->status->is_busy) != 0;
+	const bool is_bulk = rnic_index_load(&cq->context->status->is_bulk) != 0;
 
-	if (empty_polls >= (is_busy ? EMPTY_POLLS_BEFORE_BUSY_NAP : EMPTY_POLLS_BEFORE_NAP))
+	if (empty_polls < EMPTY_POLLS_BEFORE_YIELD)
+		return;
+	if (is_bulk || empty_polls >= EMPTY_POLLS_BEFORE_NAP)
 		nap(cq);
-	else if (empty_polls >= EMPTY_POLLS_BEFORE_YIELD)
+	else
 		sched_yield();
 }
 

@@ -82,7 +82,7 @@ struct rnic_session_region {
 struct rnic_status_region {
 	struct rnic_region_header header;
 	struct rnic_shared_index doorbell_consumer; /* daemon writes */
-	struct rnic_shared_index is_busy; /* daemon writes: 1 while every turn finds work */
+	struct rnic_shared_index is_bulk; /* daemon writes: 1 while much data moves */
 	/*
 	 * Daemon writes, indexed by the slot of a QP (and of an SRQ): 1 when the client must ring
 	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because they are to be

@@ -246,7 +246,19 @@ static void test_waking_of_a_sleeping_poller(void **state)
 			assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
 		delivery_run(&f->set, steps[i].is_busy);
 		assert_int_equal(*poll_waits, steps[i].is_taken ? 0 : 1);
-		assert_int_equal(session_status(f->session)->is_busy.value, steps[i].is_busy);
+	}
+}
+
+/* The client's status region follows the set's word, both ways. */
+static void test_clients_are_told_of_bulk_traffic(void **state)
+{
+	static const bool steps[] = {false, true, true, false, true};
+	struct fixture *f = *state;
+
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		f->set.is_bulk = steps[i];
+		delivery_run(&f->set, !steps[i]);
+		assert_int_equal(session_status(f->session)->is_bulk.value, steps[i]);
 	}
 }
 
@@ -314,6 +326,7 @@ int main(void)
 		TEST(test_arming),
 		TEST(test_one_event_for_many_completions),
 		TEST(test_waking_of_a_sleeping_poller),
+		TEST(test_clients_are_told_of_bulk_traffic),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

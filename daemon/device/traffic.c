@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/traffic.h"
+
+#include "engine/limits.h"
+
+bool traffic_note(struct traffic *traffic, uint64_t moved_bytes, uint64_t now_ns)
+{
+	uint64_t elapsed_ns = now_ns - traffic->since_ns;
+	uint64_t bytes = moved_bytes - traffic->since_bytes;
+
+	if (elapsed_ns < LIMIT_BULK_NS) {
+		traffic->is_bulk |= bytes >= LIMIT_BULK_BYTES;
+		return traffic->is_bulk;
+	}
+	/* A turn after a long sleep tells of one burst: it counts as spread over the sleep. */
+	traffic->is_bulk = bytes / LIMIT_BULK_BYTES >= elapsed_ns / LIMIT_BULK_NS;
+	traffic->since_ns = now_ns;
+	traffic->since_bytes = moved_bytes;
+	return traffic->is_bulk;
+}
