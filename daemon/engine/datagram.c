@@ -65,6 +65,8 @@ static void complete(struct engine *engine, struct qp *qp, const struct rnic_pac
 		.opcode = RNIC_WC_RECV,
 		.wc_flags = (uint8_t)(RNIC_WC_GRH | (has_immediate ? RNIC_WC_WITH_IMM : 0)),
 		.is_solicited = packet->solicited,
+		.service_level = rnic_addresses_are_ipv4(&packet->addresses) ? RNIC_WC_SL_IPV4
+									     : RNIC_WC_SL_IPV6,
 	};
 
 	engine->counters[COUNTER_SEND_REQUESTS]++;

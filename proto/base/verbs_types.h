@@ -245,6 +245,15 @@ enum rnic_wc_flag {
 	RNIC_WC_WITH_INVALIDATE = 1 << 3,
 };
 
+/*
+ * RoCE has no service level, but the completion of a datagram must tell of which kind its packet
+ * was (IBTA A17.4.5.1). ConnectX does so in the service level, and UCX looks there.
+ */
+enum rnic_wc_service_level {
+	RNIC_WC_SL_IPV6 = 9,
+	RNIC_WC_SL_IPV4 = 10,
+};
+
 enum rnic_async_event_type {
 	RNIC_EVENT_CQ_ERR,
 	RNIC_EVENT_QP_FATAL,

@@ -37,7 +37,7 @@ struct rnic_completion_entry {
 	 */
 	uint32_t retired;
 	uint32_t source_gid_index;
-	uint8_t service_level;
+	uint8_t service_level; /* of a datagram: enum rnic_wc_service_level, else 0 */
 	uint8_t reserved[3];
 	uint32_t srqn; /* XRC: the number of the SRQ, else 0 */
 	uint32_t reserved_too;

@@ -242,7 +242,7 @@ struct rnic_completion {
 			   hold */
 	uint8_t opcode; /* enum rnic_wc_opcode */
 	uint8_t wc_flags; /* enum rnic_wc_flag */
-	uint8_t service_level;
+	uint8_t service_level; /* of a datagram: enum rnic_wc_service_level, else 0 */
 };
 
 /*

@@ -183,12 +183,30 @@ static void a_receive_shows_header_and_payload(void **state)
 	assert_int_equal(completion->byte_count, HEADER_BYTES + sizeof(payload));
 	assert_int_equal(completion->source_qpn, FIXTURE_DEST_QPN);
 	assert_int_equal(completion->wc_flags, RNIC_WC_GRH);
+	assert_int_equal(completion->service_level, RNIC_WC_SL_IPV4);
 	assert_memory_equal(bytes, zeros, sizeof(zeros));
 	assert_int_equal(bytes[20], 0x45);
 	assert_int_equal(bytes[28], 61);
 	assert_memory_equal(bytes + 32, fixture->peer_gid.bytes + 12, 4);
 	assert_memory_equal(bytes + 36, fixture->own_gid.bytes + 12, 4);
 	assert_memory_equal(bytes + HEADER_BYTES, payload, sizeof(payload));
+	bench_stop(&bench);
+}
+
+static void a_receive_says_that_it_came_by_ipv6(void **state)
+{
+	struct bench bench = bench_start();
+	struct engine_fixture *fixture = bench.fixture;
+	struct rnic_packet packet = datagram(fixture, NULL, 0);
+
+	(void)state;
+	packet.addresses.source.bytes[0] = 0xfd;
+	packet.addresses.dest.bytes[0] = 0xfd;
+	fixture_post_receive(fixture, 77, 5000, HEADER_BYTES);
+	fixture_receive(fixture, &packet);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_int_equal(fixture->completions[0].service_level, RNIC_WC_SL_IPV6);
+	assert_int_equal(fixture->memory.bytes[5000], 0x60);
 	bench_stop(&bench);
 }
 
@@ -243,6 +261,7 @@ int main(void)
 		cmocka_unit_test(wrong_sends_lead_into_sqe),
 		cmocka_unit_test(payload_that_cannot_be_read_stops_the_sends),
 		cmocka_unit_test(a_receive_shows_header_and_payload),
+		cmocka_unit_test(a_receive_says_that_it_came_by_ipv6),
 		cmocka_unit_test(what_cannot_be_received_is_dropped_and_counted),
 		cmocka_unit_test(a_receive_without_rights_is_an_error_of_ours),
 	};
