@@ -4,10 +4,10 @@
 # Programs that read /sys/class/infiniband and /dev/infiniband find the device there, by the shim
 # and by a mount namespace, and its counters count what was sent.
 #
-#   path_view.sh one|pair|netns-1500 uring|socket
+#   path_view.sh TOPOLOGY PORT FAMILY
 . "$(dirname "$0")/lib.sh"
 
-topology_start "$1" "$2" 4
+topology_start "$@"
 device=/sys/class/infiniband/rnic0
 port=$device/ports/1
 # UCX takes no port whose first GID is empty, as it is while the kernel probes the link-local one.
