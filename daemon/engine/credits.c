@@ -92,6 +92,7 @@ void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome)
 	credits->is_known = true;
 	if (code == RNIC_CREDITS_NOT_CARRIED) {
 		credits->is_limited = false;
+		credits->is_probing = false;
 	} else if (!credits->is_limited || (int32_t)(limit - credits->limit) > 0) {
 		credits->is_limited = true;
 		credits->limit = limit;
