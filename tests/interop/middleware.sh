@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# UCX and libfabric of the distribution move data over the device: middleware.sh TOPOLOGY PORT FAMILY
+#
+# UCX and libfabric of the distribution move data over the device:
+#
+#   middleware.sh TOPOLOGY PORT FAMILY
 . "$(dirname "$0")/lib.sh"
 
 topology_start "$@"
-family=$3
+ipv6=()
+[ "$3" = 4 ] || ipv6=(-6)
 PAIR_SECONDS=30
 
-# middleware WHAT SERVER -- CLIENT: the command lines without a port. What takes none by itself gets
-# it from the option in $port_of_server and $port_of_client.
+# middleware WHAT SERVER -- CLIENT: two command lines, which are completed by the port, behind the
+# option $port_of_server or $port_of_client, and for the client by the address $meeting_point.
 middleware() {
 	local what=$1 start=$SECONDS server=()
 	shift
@@ -25,7 +29,7 @@ middleware() {
 	processes+=($!)
 	wait_for 20 server_listens_or_ended $server_pid $next_port
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" \
-		"$@" $port_of_client $next_port "$server_address" >"$WORK/client.out" 2>&1 &
+		"$@" $port_of_client $next_port "$meeting_point" >"$WORK/client.out" 2>&1 &
 	client_pid=$!
 	processes+=($!)
 	pair_wait $((PAIR_SECONDS * (${SLOW:-0} * 3 + 1)))
@@ -36,7 +40,7 @@ middleware() {
 ucx() {
 	local transports=$1 settings=(UCX_NET_DEVICES=rnic0:1 UCX_TLS="$1,self" UCX_LOG_LEVEL=warn)
 	shift
-	port_of_server=-p port_of_client=-p
+	port_of_server=-p port_of_client=-p meeting_point=$server_address
 	middleware "ucx_perftest over $transports: $*" \
 		env "${settings[@]}" UCX_IB_GID_INDEX="${side_gid[0]}" ucx_perftest -- \
 		env "${settings[@]}" UCX_IB_GID_INDEX="${side_gid[1]}" ucx_perftest -w 10 "$@"
@@ -44,8 +48,9 @@ ucx() {
 
 # fi_pingpong checks what it gets with -c.
 libfabric() {
-	port_of_server=-B port_of_client=-P
-	middleware "fi_pingpong $*" fi_pingpong -c "$@" -- fi_pingpong -c "$@"
+	port_of_server=-B port_of_client=-P meeting_point=${side_address[0]}
+	middleware "fi_pingpong $*" fi_pingpong "${ipv6[@]}" -c "$@" -- \
+		fi_pingpong "${ipv6[@]}" -c "$@"
 }
 
 for transports in rc_verbs,ud_verbs ud_verbs; do
