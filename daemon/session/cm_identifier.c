@@ -15,10 +15,12 @@
 #include <string.h>
 
 #define GROUPS_OF_ID_MAX 64
+#define EVENTS_ASKED_MAX 256 /* one for each group, and plenty for whoever resolves in vain */
 
 struct cm_waiting_event {
 	struct list channel_node;
 	struct list id_node;
+	struct session_cm_id *id;	 /* that reports it */
 	struct session_cm_id *requester; /* of a CONNECT_REQUEST: the identifier that it made */
 	struct rnic_ctl_cm_event_reply event;
 };
@@ -159,6 +161,8 @@ static void enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
 {
 	list_add_tail(&id->channel->waiting, &event->channel_node);
 	list_add_tail(&id->events, &event->id_node);
+	id->event_count++;
+	event->id = id;
 	channel_signal(id->channel);
 }
 
@@ -168,6 +172,7 @@ static void drop_event(struct cm_waiting_event *event)
 
 	list_remove(&event->channel_node);
 	list_remove(&event->id_node);
+	event->id->event_count--;
 	free(event);
 	if (requester != NULL)
 		cm_identifier_free(requester);
@@ -223,6 +228,11 @@ static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm
 	return event;
 }
 
+int cm_identifier_check_room(const struct session_cm_id *id)
+{
+	return id->event_count < EVENTS_ASKED_MAX ? 0 : -ENOSPC;
+}
+
 void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group)
 {
@@ -254,6 +264,9 @@ void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *
 
 		list_remove(&event->channel_node);
 		list_add_tail(&channel->waiting, &event->channel_node);
+		/* Nobody knows it yet: it reports where its request does. */
+		if (event->requester != NULL)
+			cm_identifier_migrate(event->requester, channel);
 	}
 	channel_signal(channel);
 }

@@ -3,9 +3,9 @@
  * Channels and identifiers of the connection manager, as a session owns them: between the control
  * requests of a client (ctl_cm*.c) and the connections of the device (cm/cm.h).
  *
- * What happens to an identifier is kept as a whole event until the client fetches it. The number of
- * events that wait is bounded by what the protocol can do to one identifier, and requests by the
- * listener's backlog.
+ * What happens to an identifier is kept as a whole event until the client fetches it. Of what a
+ * client can ask for again and again only so many wait for one identifier; the rest is bounded by
+ * what the protocol can do to a connection, and requests by the listener's backlog.
  *
  * Invariant: an event waits in the channel of its identifier, and is dropped with it; a connection
  * request that is dropped takes the identifier that it made with it.
@@ -68,8 +68,9 @@ struct session_cm_id {
 	uint8_t min_rnr_timer;
 	struct cm_qp_parameters asked; /* of REQUESTED: what the peer said of its queue pair */
 	uint32_t starting_psn; /* the peer's first; the QP may expect it before the peer knows */
-	struct list events;   /* struct cm_waiting_event.id_node */
-	struct list groups;   /* struct cm_joined_group.node */
+	struct list events;    /* struct cm_waiting_event.id_node */
+	uint32_t event_count;
+	struct list groups; /* struct cm_joined_group.node */
 	uint32_t group_count;
 };
 
@@ -96,6 +97,9 @@ bool cm_identifier_allows(const struct session_cm_id *id, uint32_t operation);
 /* "addr resolved", for refusals and listings. */
 const char *cm_identifier_state_name(const struct session_cm_id *id);
 
+/* Whether something may be begun that ends with an event; -ENOSPC: fetch some first. */
+int cm_identifier_check_room(const struct session_cm_id *id);
+
 /*
  * Lets the client know of an event that did not come from a connection. `group` is NULL but for
  * those of multicast. A session for which no memory is left is broken: it would wait in vain.
@@ -108,7 +112,10 @@ void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type
  */
 int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_event_reply *event);
 
-/* The identifier and what waits of it go to another channel of the same session. */
+/*
+ * The identifier, what waits of it, and those that its unfetched requests made go to another
+ * channel of the same session.
+ */
 void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel);
 
 /* Where the identifier is, for a reply. */

@@ -83,9 +83,16 @@ int ctl_cm_listen(struct ctl_call *call)
 	return 0;
 }
 
+static int check_room(struct ctl_call *call, const struct session_cm_id *id)
+{
+	int result = cm_identifier_check_room(id);
+
+	return result == 0 ? 0 : ctl_refuse(call, result, "too many of its events wait");
+}
+
 /*
  * Chooses the device's address to reach `peer` from. 0; -EADDRNOTAVAIL the one asked for is not the
- * device's; else why `peer` cannot be reached.
+ * device's; -EINVAL it is no address, or of another family; else why `peer` cannot be reached.
  */
 static int choose_source(const struct session_cm_id *id, const struct rnic_endpoint *source,
 			 const struct cm_address *peer, struct cm_address *local)
@@ -103,7 +110,7 @@ static int choose_source(const struct session_cm_id *id, const struct rnic_endpo
 		wanted.port = id->local.port;
 	*local = wanted;
 	if (id->has_local || (source->family != 0 && !cm_address_is_any(&wanted)))
-		return 0;
+		return rnic_gid_is_ipv4(&wanted.gid) == rnic_gid_is_ipv4(&peer->gid) ? 0 : -EINVAL;
 	return cm_address_choose_source(gids, &peer->gid, &local->gid);
 }
 
@@ -118,10 +125,15 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 		return result;
 	if (!cm_address_from_endpoint(&request->destination, &peer) || cm_address_is_any(&peer))
 		return ctl_refuse(call, -EINVAL, "the destination is no address");
+	result = check_room(call, id);
+	if (result != 0)
+		return result;
 	cm_address_to_own(&call->session->set->facts->gids, &peer);
 	result = choose_source(id, &request->source, &peer, &local);
-	if (result == -EADDRNOTAVAIL || result == -EINVAL)
+	if (result == -EADDRNOTAVAIL)
 		return ctl_refuse(call, result, "the source is not an address of the device");
+	if (result == -EINVAL)
+		return ctl_refuse(call, result, "no such source reaches that destination");
 	if (result != 0) {
 		cm_identifier_report(id, RNIC_CM_ADDR_ERROR, result, NULL);
 		return 0;
@@ -175,6 +187,9 @@ int ctl_cm_join_mcast(struct ctl_call *call)
 		return result;
 	if (id->qp_type != RNIC_QP_TYPE_UD)
 		return ctl_refuse(call, -EINVAL, "only datagram services join multicast groups");
+	result = check_room(call, id);
+	if (result != 0)
+		return result;
 	result = find_group(call, &group);
 	if (result != 0)
 		return result;
