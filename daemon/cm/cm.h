@@ -104,6 +104,9 @@ struct cm_qp_parameters {
 	bool has_srq;
 	uint8_t retry_count;	 /* 0..7; in a request */
 	uint8_t rnr_retry_count; /* 0..7 */
+	/* Enhanced connection establishment: whose extensions are offered or taken, and which. */
+	uint32_t ece_vendor_id; /* 24 bits */
+	uint32_t ece_options;
 };
 
 /* Good until the sink returns. What a type does not bring is zero. */

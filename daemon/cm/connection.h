@@ -183,8 +183,8 @@ void connection_compose(const struct cm_connection *connection, enum rnic_cm_kin
 			struct rnic_cm_message *message);
 
 /* What a REQ or REP says of its sender's QP, the depths turned round. */
-struct cm_qp_parameters connection_peer_of_req(const struct rnic_cm_req *req);
-struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_rep *rep);
+struct cm_qp_parameters connection_peer_of_req(const struct rnic_cm_message *message);
+struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_message *message);
 
 /* How long a refusal must be remembered, lest the peer's next try look like a new request. */
 uint64_t connection_linger_ns(const struct cm_connection *connection);

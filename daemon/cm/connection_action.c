@@ -208,7 +208,7 @@ int action_response(struct cm_connection *connection, const struct connection_in
 	if (rep->local_comm_id == 0)
 		return action_stray(connection, input);
 	connection->peer_comm_id = rep->local_comm_id;
-	connection->peer = connection_peer_of_rep(rep);
+	connection->peer = connection_peer_of_rep(input->message);
 	connection_list_peer(connection);
 	if (stale != NULL)
 		return refuse_stale(connection, stale);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define QPN_MAX		  0xffffff
+#define VENDOR_ID_MAX	  0xffffff
 #define TIMEOUT_CODE_MAX  31
 #define MAX_RETRIES_MAX	  15
 #define RETRY_COUNT_MAX	  7
@@ -26,7 +27,7 @@
 static bool is_qp_good(const struct cm_qp_parameters *qp)
 {
 	return qp->qpn <= QPN_MAX && qp->psn <= QPN_MAX && qp->retry_count <= RETRY_COUNT_MAX &&
-	       qp->rnr_retry_count <= RETRY_COUNT_MAX;
+	       qp->rnr_retry_count <= RETRY_COUNT_MAX && qp->ece_vendor_id <= VENDOR_ID_MAX;
 }
 
 static bool is_host(const struct rnic_gid *gid)
@@ -37,6 +38,7 @@ static bool is_host(const struct rnic_gid *gid)
 static bool is_path_good(const struct cm_path *path)
 {
 	return is_host(&path->source) && is_host(&path->dest) &&
+	       rnic_gid_is_ipv4(&path->source) == rnic_gid_is_ipv4(&path->dest) &&
 	       path->flow_label <= FLOW_LABEL_MAX && path->rate <= RATE_MAX && path->mtu >= 1 &&
 	       path->service_level <= SERVICE_LEVEL_MAX && path->mtu <= MTU_CODE_MAX &&
 	       path->packet_lifetime < TIMEOUT_CODE_MAX;

@@ -30,6 +30,7 @@ static void compose_req(const struct cm_connection *connection, struct rnic_cm_r
 
 	*req = (struct rnic_cm_req){
 		.local_comm_id = connection->comm_id,
+		.vendor_id = connection->local.ece_vendor_id,
 		.service_id = rnic_service_id(connection->port_space, connection->peer_port),
 		.local_ca_guid = connection->cm->config.ca_guid,
 		.local_qpn = connection->local.qpn,
@@ -66,10 +67,15 @@ static void compose_req(const struct cm_connection *connection, struct rnic_cm_r
 
 static void compose_rep(const struct cm_connection *connection, struct rnic_cm_rep *rep)
 {
+	const uint32_t vendor_id = connection->local.ece_vendor_id;
+
 	*rep = (struct rnic_cm_rep){
 		.local_comm_id = connection->comm_id,
 		.remote_comm_id = connection->peer_comm_id,
 		.local_qpn = connection->local.qpn,
+		.vendor_id_high = (uint8_t)(vendor_id >> 16),
+		.vendor_id_middle = (uint8_t)(vendor_id >> 8),
+		.vendor_id_low = (uint8_t)vendor_id,
 		.starting_psn = connection->local.psn,
 		.responder_resources = connection->local.responder_resources,
 		.initiator_depth = connection->local.initiator_depth,
@@ -114,6 +120,7 @@ void connection_compose(const struct cm_connection *connection, enum rnic_cm_kin
 	message->transaction_id = connection->transaction_id;
 	switch (kind) {
 	case RNIC_CM_REQ:
+		message->attribute_modifier = connection->local.ece_options;
 		compose_req(connection, &message->req);
 		break;
 	case RNIC_CM_MRA:
@@ -128,6 +135,7 @@ void connection_compose(const struct cm_connection *connection, enum rnic_cm_kin
 		compose_rej(connection, &message->rej);
 		break;
 	case RNIC_CM_REP:
+		message->attribute_modifier = connection->local.ece_options;
 		compose_rep(connection, &message->rep);
 		break;
 	case RNIC_CM_RTU:
@@ -170,8 +178,10 @@ void connection_compose(const struct cm_connection *connection, enum rnic_cm_kin
 	}
 }
 
-struct cm_qp_parameters connection_peer_of_req(const struct rnic_cm_req *req)
+struct cm_qp_parameters connection_peer_of_req(const struct rnic_cm_message *message)
 {
+	const struct rnic_cm_req *req = &message->req;
+
 	return (struct cm_qp_parameters){
 		.qpn = req->local_qpn,
 		.psn = req->starting_psn,
@@ -182,11 +192,15 @@ struct cm_qp_parameters connection_peer_of_req(const struct rnic_cm_req *req)
 		.has_srq = req->has_srq,
 		.retry_count = req->retry_count,
 		.rnr_retry_count = req->rnr_retry_count,
+		.ece_vendor_id = req->vendor_id,
+		.ece_options = message->attribute_modifier,
 	};
 }
 
-struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_rep *rep)
+struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_message *message)
 {
+	const struct rnic_cm_rep *rep = &message->rep;
+
 	return (struct cm_qp_parameters){
 		.qpn = rep->local_qpn,
 		.psn = rep->starting_psn,
@@ -196,5 +210,8 @@ struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_rep *rep)
 		.has_flow_control = rep->flow_control,
 		.has_srq = rep->has_srq,
 		.rnr_retry_count = rep->rnr_retry_count,
+		.ece_vendor_id = (uint32_t)rep->vendor_id_high << 16 |
+				 (uint32_t)rep->vendor_id_middle << 8 | rep->vendor_id_low,
+		.ece_options = message->attribute_modifier,
 	};
 }

@@ -199,7 +199,7 @@ void request_receive(const struct request_origin *origin, const struct rnic_cm_m
 	if (connection == NULL)
 		return;
 	connection->qp_type = qp_type;
-	connection->peer = connection_peer_of_req(req);
+	connection->peer = connection_peer_of_req(message);
 	connection->peer_comm_id = req->local_comm_id;
 	connection->transaction_id = message->transaction_id;
 	fill_path(&connection->path, req);

@@ -413,6 +413,8 @@ static void fill_event(struct rnic_ctl_cm_event_reply *reply, const struct sessi
 		.rnr_retry_count = peer->rnr_retry_count,
 		.has_srq = peer->has_srq,
 		.qp_type = info.qp_type,
+		.ece_vendor_id = peer->ece_vendor_id,
+		.ece_options = peer->ece_options,
 		.private_data_bytes = (uint8_t)private_bytes,
 	};
 	if (private_bytes > 0)

@@ -31,6 +31,8 @@ static struct cm_qp_parameters parameters_of(struct session_cm_id *id,
 		.has_srq = wanted->has_srq != 0,
 		.retry_count = wanted->retry_count & 7,
 		.rnr_retry_count = wanted->rnr_retry_count & 7,
+		.ece_vendor_id = wanted->ece_vendor_id,
+		.ece_options = wanted->ece_options,
 	};
 }
 
@@ -59,7 +61,8 @@ int ctl_cm_connect(struct ctl_call *call)
 	cm_identifier_path(id, &connect.path);
 	result = cm_connect(set->cm, &connect, set->now_ns, &id->connection);
 	if (result == -EINVAL)
-		return ctl_refuse(call, result, "%u bytes of private data are too many",
+		return ctl_refuse(call, result,
+				  "a number is too large, or %u bytes of private data too many",
 				  connect.private_bytes);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more connections are to be had");
@@ -72,7 +75,7 @@ static int refuse_result(struct ctl_call *call, int result)
 {
 	if (result == -ENOTCONN)
 		return ctl_refuse(call, result, "the peer has given up");
-	return ctl_refuse(call, result, "too much private data");
+	return ctl_refuse(call, result, "a number is too large, or too much private data");
 }
 
 int ctl_cm_accept(struct ctl_call *call)
@@ -171,6 +174,7 @@ static int initial_attributes(const struct session_cm_id *id, uint32_t state,
 	if (state == RNIC_QP_STATE_INIT) {
 		reply->attributes.port = 1;
 		reply->attributes.qkey = is_datagram ? CM_UDP_QKEY : 0;
+		reply->attributes.access_flags = is_datagram ? 0 : CONNECTED_ACCESS;
 		reply->mask |= RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT |
 			       (is_datagram ? RNIC_QP_ATTR_QKEY : RNIC_QP_ATTR_ACCESS_FLAGS);
 		return 0;

@@ -136,6 +136,7 @@ int rnic_cm_decode(struct rnic_cm_message *out, const uint8_t *bytes, size_t len
 	memset(out, 0, sizeof(*out));
 	out->kind = (enum rnic_cm_kind)header.attribute_id;
 	out->transaction_id = header.transaction_id;
+	out->attribute_modifier = header.attribute_modifier;
 	for (size_t i = 0; i < RNIC_COUNT_OF(fields); i++) {
 		const struct field *field = &fields[i];
 		uint8_t *member = (uint8_t *)out + field->member;
@@ -160,6 +161,7 @@ void rnic_cm_encode(const struct rnic_cm_message *message, uint8_t out[RNIC_MAD_
 		.method = RNIC_MAD_METHOD_SEND,
 		.transaction_id = message->transaction_id,
 		.attribute_id = (uint16_t)message->kind,
+		.attribute_modifier = message->attribute_modifier,
 	};
 	uint8_t *data = out + RNIC_MAD_HEADER_BYTES;
 

@@ -126,6 +126,7 @@ struct rnic_cm_apr {
 struct rnic_cm_message {
 	enum rnic_cm_kind kind;
 	uint64_t transaction_id;
+	uint32_t attribute_modifier; /* REQ, REP: what belongs to the vendor_id; else 0 */
 	union {
 		struct rnic_cm_req req;
 		struct rnic_cm_mra mra;

@@ -66,6 +66,69 @@ static void test_what_a_req_says(void **state)
 	cm_destroy(connection, fixture->now_ns);
 }
 
+/* The kernel's place for it: a vendor's number in what was reserved, its options in the header. */
+static void test_extensions(void **state)
+{
+	struct cm_fixture *fixture = *state;
+	struct cm_connect connect = fixture_connect_parameters(fixture);
+	struct cm_connection *connection;
+	struct rnic_cm_message message, answer;
+	const struct fixture_event *event;
+	uint8_t bytes[RNIC_MAD_BYTES];
+
+	connect.qp.ece_vendor_id = 0x0002c9;
+	connect.qp.ece_options = 0xa0b0c0d0;
+	connection = connect_with(fixture, &connect);
+	message = fixture_pull(fixture, RNIC_CM_REQ);
+	assert_int_equal(message.req.vendor_id, 0x0002c9);
+	assert_int_equal(message.attribute_modifier, 0xa0b0c0d0);
+	rnic_cm_encode(&message, bytes);
+	assert_memory_equal(bytes + 20, "\xa0\xb0\xc0\xd0", 4);
+	assert_memory_equal(bytes + RNIC_MAD_HEADER_BYTES + 5, "\x00\x02\xc9", 3);
+
+	answer = fixture_rep(connection->comm_id);
+	answer.rep.vendor_id_high = 0x12;
+	answer.rep.vendor_id_middle = 0x34;
+	answer.rep.vendor_id_low = 0x56;
+	answer.attribute_modifier = 7;
+	fixture_push(fixture, &answer);
+	event = fixture_expect_event(fixture, CM_EVENT_CONNECT_RESPONSE);
+	assert_int_equal(event->event.peer.ece_vendor_id, 0x123456);
+	assert_int_equal(event->event.peer.ece_options, 7);
+	cm_destroy(connection, fixture->now_ns);
+	fixture_pull(fixture, RNIC_CM_REJ);
+}
+
+static void test_answered_extensions(void **state)
+{
+	struct cm_fixture *fixture = *state;
+	struct cm_binding *binding = fixture_listen(fixture, 0);
+	struct rnic_cm_message message = fixture_req(fixture);
+	struct cm_accept accept = {.qp = {.qpn = FIXTURE_QPN, .ece_vendor_id = 0x123456}};
+	const struct fixture_event *event;
+	struct cm_connection *connection;
+
+	message.req.vendor_id = 0xfedcba;
+	message.attribute_modifier = 3;
+	fixture_push(fixture, &message);
+	event = fixture_expect_event(fixture, CM_EVENT_CONNECT_REQUEST);
+	assert_int_equal(event->event.peer.ece_vendor_id, 0xfedcba);
+	assert_int_equal(event->event.peer.ece_options, 3);
+	connection = event->event.connection;
+	accept.qp.ece_options = 1;
+	assert_int_equal(cm_accept(connection, &accept, fixture->now_ns), 0);
+	message = fixture_pull(fixture, RNIC_CM_REP);
+	assert_int_equal(message.rep.vendor_id_high, 0x12);
+	assert_int_equal(message.rep.vendor_id_middle, 0x34);
+	assert_int_equal(message.rep.vendor_id_low, 0x56);
+	assert_int_equal(message.attribute_modifier, 1);
+	message = fixture_about(RNIC_CM_REJ, connection->comm_id);
+	fixture_push(fixture, &message);
+	fixture_expect_event(fixture, CM_EVENT_REJECTED);
+	cm_destroy(connection, fixture->now_ns);
+	cm_unbind(fixture->cm, binding);
+}
+
 static void test_transports(void **state)
 {
 	static const struct {
@@ -110,6 +173,7 @@ static void test_bad_parameters(void **state)
 	REFUSED(memset(&connect.path.dest, 0, sizeof(connect.path.dest)));
 	REFUSED(connect.path.dest.bytes[12] = 224);
 	REFUSED(memset(&connect.path.source, 0, sizeof(connect.path.source)));
+	REFUSED(connect.path.source.bytes[0] = 0xfd);
 	REFUSED(connect.path.mtu = 0);
 	REFUSED(connect.path.mtu = 6);
 	REFUSED(connect.path.packet_lifetime = 31);
@@ -117,6 +181,7 @@ static void test_bad_parameters(void **state)
 	REFUSED(connect.qp.psn = 1 << 24);
 	REFUSED(connect.qp.retry_count = 8);
 	REFUSED(connect.qp.rnr_retry_count = 8);
+	REFUSED(connect.qp.ece_vendor_id = 1 << 24);
 	REFUSED(connect.response_timeout = 32);
 	REFUSED(connect.max_retries = 16);
 	REFUSED(connect.private_bytes = 57);
@@ -444,6 +509,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CONNECTION_TEST(test_what_a_req_says),
+		CONNECTION_TEST(test_extensions),
+		CONNECTION_TEST(test_answered_extensions),
 		CONNECTION_TEST(test_transports),
 		CONNECTION_TEST(test_bad_parameters),
 		CONNECTION_TEST(test_quota),
