@@ -20,21 +20,29 @@ static int request(struct rnic_cm_id *id, enum rnic_ctl_operation operation, con
 	return rnic_link_call(&id->context->link, &call);
 }
 
-/* A request whose reply is of no interest but for its being one. */
+/* A request that is answered with where the identifier is; `endpoints` may be NULL. */
 static int request_endpoints(struct rnic_cm_id *id, enum rnic_ctl_operation operation,
-			     const void *payload, size_t bytes,
-			     struct rnic_ctl_cm_endpoints_reply *reply)
+			     const void *payload, size_t bytes, struct rnic_cm_endpoints *endpoints)
 {
+	struct rnic_ctl_cm_endpoints_reply reply;
 	const struct rnic_call call = {
 		.operation = operation,
 		.request = payload,
 		.request_bytes = bytes,
 		.request_fd = -1,
-		.reply = reply,
-		.reply_bytes = sizeof(*reply),
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
 	};
+	int error = rnic_link_call(&id->context->link, &call);
 
-	return rnic_link_call(&id->context->link, &call);
+	if (error == 0 && endpoints != NULL)
+		*endpoints = (struct rnic_cm_endpoints){
+			.local = reply.local,
+			.peer = reply.peer,
+			.path = reply.path,
+			.path_mtu = reply.path_mtu,
+		};
+	return error;
 }
 
 /* ---- being and not being ---- */
@@ -112,7 +120,9 @@ int rnic_cm_destroy_id(struct rnic_cm_id *id)
 	if (error != 0 && rnic_context_lost(context) == 0)
 		return error;
 	pthread_mutex_lock(&context->objects_lock);
-	context->cm_ids[id->handle.slot] = NULL;
+	/* The daemon may have given the slot to another one meanwhile. */
+	if (context->cm_ids[id->handle.slot] == id)
+		context->cm_ids[id->handle.slot] = NULL;
 	rnic_event_count_wait(context, &id->events);
 	pthread_mutex_unlock(&context->objects_lock);
 	rnic_context_release(context);
@@ -155,26 +165,16 @@ int rnic_cm_set_option(struct rnic_cm_id *id, enum rnic_cm_option option, uint32
 int rnic_cm_query(struct rnic_cm_id *id, struct rnic_cm_endpoints *endpoints)
 {
 	const struct rnic_ctl_object wanted = {id->handle};
-	struct rnic_ctl_cm_endpoints_reply reply;
-	int error = request_endpoints(id, RNIC_CTL_CM_QUERY, &wanted, sizeof(wanted), &reply);
 
-	if (error != 0)
-		return error;
-	*endpoints = (struct rnic_cm_endpoints){
-		.local = reply.local,
-		.peer = reply.peer,
-		.path = reply.path,
-		.path_mtu = reply.path_mtu,
-	};
-	return 0;
+	return request_endpoints(id, RNIC_CTL_CM_QUERY, &wanted, sizeof(wanted), endpoints);
 }
 
-int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *local)
+int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *local,
+		 struct rnic_cm_endpoints *endpoints)
 {
 	const struct rnic_ctl_cm_bind wanted = {.id = id->handle, .local = *local};
-	struct rnic_ctl_cm_endpoints_reply reply;
 
-	return request_endpoints(id, RNIC_CTL_CM_BIND, &wanted, sizeof(wanted), &reply);
+	return request_endpoints(id, RNIC_CTL_CM_BIND, &wanted, sizeof(wanted), endpoints);
 }
 
 int rnic_cm_resolve_address(struct rnic_cm_id *id, const struct rnic_endpoint *source,
@@ -203,12 +203,11 @@ int rnic_cm_resolve_route(struct rnic_cm_id *id, uint32_t timeout_ms)
 
 /* ---- connections ---- */
 
-int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog)
+int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog, struct rnic_cm_endpoints *endpoints)
 {
 	const struct rnic_ctl_cm_listen wanted = {.id = id->handle, .backlog = backlog};
-	struct rnic_ctl_cm_endpoints_reply reply;
 
-	return request_endpoints(id, RNIC_CTL_CM_LISTEN, &wanted, sizeof(wanted), &reply);
+	return request_endpoints(id, RNIC_CTL_CM_LISTEN, &wanted, sizeof(wanted), endpoints);
 }
 
 int rnic_cm_connect(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters)

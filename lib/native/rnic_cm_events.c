@@ -34,6 +34,7 @@ int rnic_cm_create_channel(struct rnic_context *context, struct rnic_cm_channel 
 		.fd = fd,
 		.references = 1,
 	};
+	pthread_mutex_init(&channel->fetching, NULL);
 	rnic_context_hold(context);
 	*created = channel;
 	return 0;
@@ -56,6 +57,7 @@ static void release(struct rnic_cm_channel *channel)
 	pthread_mutex_unlock(&context->objects_lock);
 	if (!is_last)
 		return;
+	pthread_mutex_destroy(&channel->fetching);
 	rnic_context_release(context);
 	free(channel);
 }
@@ -200,7 +202,9 @@ int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *eve
 			error = rnic_event_pipe_lost(channel->context, error);
 		if (error != 0)
 			break;
+		pthread_mutex_lock(&channel->fetching);
 		error = fetch(channel, event);
+		pthread_mutex_unlock(&channel->fetching);
 		/* What waited was destroyed, or moved to another channel. */
 		if (error != -ESTALE && error != -EAGAIN)
 			break;

@@ -3,7 +3,8 @@
  * What stands behind the handles of <rnic/rnic_cm.h>.
  *
  * An identifier is in its context's table from the moment that its handle is known until its
- * destruction at the daemon; the table and the event counts are under objects_lock.
+ * destruction at the daemon; the table and the event counts are under objects_lock. Whoever holds a
+ * channel's `fetching` may take objects_lock, not the other way round.
  */
 #ifndef RNIC_NATIVE_CM_OBJECTS_H
 #define RNIC_NATIVE_CM_OBJECTS_H
@@ -19,6 +20,7 @@ struct rnic_cm_channel {
 	struct rnic_context *context;
 	struct rnic_handle handle;
 	int fd;
+	pthread_mutex_t fetching; /* a request's identifier is known before its next event comes */
 	unsigned references; /* the owner's, and of threads that wait for events; objects_lock */
 	bool is_destroyed;   /* its pipe ends with it, not with the daemon; objects_lock */
 };

@@ -10,6 +10,7 @@
 int rdma_bind_addr(struct rdma_cm_id *public, struct sockaddr *addr)
 {
 	struct rnic_cma_id *id = rnic_cma_id(public);
+	struct rnic_cm_endpoints where;
 	struct rnic_endpoint local;
 	int error;
 
@@ -17,9 +18,9 @@ int rdma_bind_addr(struct rdma_cm_id *public, struct sockaddr *addr)
 		return rnic_cma_result(-EINVAL);
 	error = rnic_cma_endpoint(addr, &local);
 	if (error == 0)
-		error = rnic_cm_bind(id->native, &local);
+		error = rnic_cm_bind(id->native, &local, &where);
 	if (error == 0)
-		error = rnic_cma_refresh(id);
+		error = rnic_cma_take_place(id, &where);
 	return rnic_cma_result(error);
 }
 

@@ -22,6 +22,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 		return NULL;
 	}
 	pthread_mutex_init(&channel->lock, NULL);
+	pthread_cond_init(&channel->changed, NULL);
 	channel->public.fd = rnic_cm_channel_fd(channel->native);
 	return &channel->public;
 }
@@ -33,6 +34,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *public)
 
 	if (rnic_cm_destroy_channel(channel->native) != 0)
 		return;
+	pthread_cond_destroy(&channel->changed);
 	pthread_mutex_destroy(&channel->lock);
 	free(channel);
 }
@@ -52,6 +54,8 @@ void rnic_cma_channel_leave(struct rnic_cma_id *id)
 	struct rnic_cma_channel *channel = rnic_cma_channel(id->public.channel);
 
 	pthread_mutex_lock(&channel->lock);
+	while (id->is_removal_open)
+		pthread_cond_wait(&channel->changed, &channel->lock);
 	for (struct rnic_cma_id **link = &channel->ids; *link != NULL; link = &(*link)->next) {
 		if (*link == id) {
 			*link = id->next;
@@ -72,7 +76,7 @@ static int report_removal(struct rnic_cma_channel *channel, struct rnic_cma_even
 	for (id = channel->ids; id != NULL && id->is_removal_told; id = id->next)
 		;
 	if (id != NULL)
-		id->is_removal_told = true;
+		id->is_removal_told = id->is_removal_open = true;
 	pthread_mutex_unlock(&channel->lock);
 	if (id == NULL)
 		return -ENODEV;
@@ -80,6 +84,16 @@ static int report_removal(struct rnic_cma_channel *channel, struct rnic_cma_even
 	event->public.id = &id->public;
 	event->public.event = RDMA_CM_EVENT_DEVICE_REMOVAL;
 	return 0;
+}
+
+static void acknowledge_removal(struct rnic_cma_id *id)
+{
+	struct rnic_cma_channel *channel = rnic_cma_channel(id->public.channel);
+
+	pthread_mutex_lock(&channel->lock);
+	id->is_removal_open = false;
+	pthread_cond_broadcast(&channel->changed);
+	pthread_mutex_unlock(&channel->lock);
 }
 
 static void take_parameters(struct rnic_cma_event *event)
@@ -98,7 +112,7 @@ static void fail(struct rnic_cma_event *event, enum rdma_cm_event_type type, int
 
 static void on_address_resolved(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
-	int error = rnic_cma_refresh(id);
+	int error = rnic_cma_take_event_place(id, &event->native);
 
 	if (error != 0)
 		fail(event, RDMA_CM_EVENT_ADDR_ERROR, error);
@@ -204,35 +218,58 @@ static void (*const reactions[RNIC_CM_EVENT_COUNT])(struct rnic_cma_event *,
 	[RNIC_CM_MULTICAST_ERROR] = on_multicast_error,
 };
 
-/* Makes the identifier of a request; without memory for it, it is refused. */
-static int adopt_request(struct rnic_cma_event *event)
+/* The user of a native identifier that is being refused. */
+static struct rnic_cma_id refused;
+
+static void set_user(struct rnic_cma_channel *channel, struct rnic_cm_id *native,
+		     struct rnic_cma_id *id)
+{
+	pthread_mutex_lock(&channel->lock);
+	rnic_cm_set_user(native, id);
+	pthread_cond_broadcast(&channel->changed);
+	pthread_mutex_unlock(&channel->lock);
+}
+
+/* Another thread may have taken the request that a native identifier came with, only just. */
+static struct rnic_cma_id *user_of(struct rnic_cma_channel *channel, struct rnic_cm_id *native)
 {
 	struct rnic_cma_id *id;
-	int error =
-		rnic_cma_adopt_request(rnic_cm_user(event->native.listener), &event->native, &id);
 
+	pthread_mutex_lock(&channel->lock);
+	while ((id = rnic_cm_user(native)) == NULL)
+		pthread_cond_wait(&channel->changed, &channel->lock);
+	pthread_mutex_unlock(&channel->lock);
+	return id;
+}
+
+/* Makes the identifier of a request; without memory for it, it is refused. */
+static int adopt_request(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
+{
+	struct rnic_cm_event *native = &event->native;
+	struct rnic_cma_id *id;
+	int error = rnic_cma_adopt_request(rnic_cm_user(native->listener), channel, native, &id);
+
+	set_user(channel, native->id, error == 0 ? id : &refused);
 	if (error != 0) {
-		rnic_cm_ack_event(&event->native);
-		rnic_cm_destroy_id(event->native.id);
-		return error;
+		rnic_cm_ack_event(native);
+		rnic_cm_destroy_id(native->id);
 	}
-	rnic_cm_set_user(event->native.id, id);
-	return 0;
+	return error;
 }
 
 /* True: an event for the application. */
-static bool interpret(struct rnic_cma_event *event)
+static bool interpret(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
 {
 	struct rnic_cm_event *native = &event->native;
 	struct rnic_cma_id *id =
-		rnic_cm_user(native->listener != NULL ? native->listener : native->id);
+		user_of(channel, native->listener != NULL ? native->listener : native->id);
 
 	event->is_native = true;
 	event->public.id = &id->public;
 	event->public.event = (enum rdma_cm_event_type)native->type;
 	event->public.status = native->status;
 	/* Who was told that there is no connection is not told of its end. */
-	if (native->type == RNIC_CM_DISCONNECTED && id->has_failed) {
+	if (id == &refused || (native->type == RNIC_CM_DISCONNECTED && id->has_failed)) {
 		rnic_cm_ack_event(native);
 		return false;
 	}
@@ -257,8 +294,8 @@ static int get_event(struct rnic_cma_channel *channel, struct rnic_cma_event *ev
 		if (error == -ENODEV || error == -EIO)
 			return report_removal(channel, event);
 		if (error == 0 && event->native.type == RNIC_CM_CONNECT_REQUEST)
-			error = adopt_request(event);
-		if (error != 0 || interpret(event))
+			error = adopt_request(channel, event);
+		if (error != 0 || interpret(channel, event))
 			return error;
 	}
 }
@@ -290,6 +327,8 @@ int rdma_ack_cm_event(struct rdma_cm_event *public)
 		return rnic_cma_result(-EINVAL);
 	if (event->is_native)
 		rnic_cm_ack_event(&event->native);
+	else
+		acknowledge_removal(rnic_cma_id(public->id));
 	free(event);
 	return 0;
 }

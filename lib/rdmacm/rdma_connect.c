@@ -10,10 +10,11 @@
 int rdma_listen(struct rdma_cm_id *public, int backlog)
 {
 	struct rnic_cma_id *id = rnic_cma_id(public);
-	int error = rnic_cm_listen(id->native, backlog > 0 ? (uint32_t)backlog : 0);
+	struct rnic_cm_endpoints where;
+	int error = rnic_cm_listen(id->native, backlog > 0 ? (uint32_t)backlog : 0, &where);
 
 	if (error == 0)
-		error = rnic_cma_refresh(id);
+		error = rnic_cma_take_place(id, &where);
 	return rnic_cma_result(error);
 }
 

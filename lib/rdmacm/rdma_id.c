@@ -60,12 +60,11 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 						  is_datagram ? IBV_QPT_UD : IBV_QPT_RC));
 }
 
-int rnic_cma_adopt_request(struct rnic_cma_id *listener, const struct rnic_cm_event *event,
-			   struct rnic_cma_id **adopted)
+int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel *channel,
+			   const struct rnic_cm_event *event, struct rnic_cma_id **adopted)
 {
 	struct rdma_cm_id *public = &listener->public;
-	struct rnic_cma_id *id = new_id(rnic_cma_channel(public->channel), public->context,
-					public->ps, public->qp_type);
+	struct rnic_cma_id *id = new_id(channel, public->context, public->ps, public->qp_type);
 	int error;
 
 	if (id == NULL)
@@ -77,7 +76,7 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, const struct rnic_cm_ev
 		.vendor_id = event->parameters.ece_vendor_id,
 		.options = event->parameters.ece_options,
 	};
-	error = rnic_cma_refresh(id);
+	error = rnic_cma_take_event_place(id, event);
 	if (error != 0) {
 		free(id);
 		return error;
@@ -87,22 +86,14 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, const struct rnic_cm_ev
 	return 0;
 }
 
-int rnic_cma_refresh(struct rnic_cma_id *id)
+int rnic_cma_take_place(struct rnic_cma_id *id, const struct rnic_cm_endpoints *where)
 {
-	struct rnic_cm_endpoints where;
-	union ibv_gid source;
-	int error = rnic_cm_query(id->native, &where);
-
-	if (error != 0)
-		return error;
-	rnic_cma_sockaddr(&where.local, &id->public.route.addr.src_addr);
-	if (where.peer.family != 0)
-		rnic_cma_sockaddr(&where.peer, &id->public.route.addr.dst_addr);
-	if (!where.path.is_global)
+	rnic_cma_sockaddr(&where->local, &id->public.route.addr.src_addr);
+	if (where->peer.family != 0)
+		rnic_cma_sockaddr(&where->peer, &id->public.route.addr.dst_addr);
+	if (!where->path.is_global)
 		return 0;
-	if (ibv_query_gid(id->device->verbs, 1, where.path.source_gid_index, &source) != 0)
-		return -errno;
-	rnic_cma_route(&where.path, where.path_mtu, &source, id);
+	rnic_cma_route(where, id);
 	id->public.verbs = id->device->verbs;
 	id->public.port_num = 1;
 	if (id->public.pd == NULL)
@@ -110,14 +101,25 @@ int rnic_cma_refresh(struct rnic_cma_id *id)
 	return id->public.pd != NULL ? 0 : -errno;
 }
 
+int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event *event)
+{
+	const struct rnic_cm_endpoints where = {
+		.local = event->local,
+		.peer = event->peer,
+		.path = event->path,
+		.path_mtu = event->path_mtu,
+	};
+
+	return rnic_cma_take_place(id, &where);
+}
+
+/* A queue pair that is still attached is the application's: it may have destroyed it by itself. */
 static void release_groups(struct rnic_cma_id *id)
 {
 	while (id->groups != NULL) {
 		struct rnic_cma_multicast *group = id->groups;
 
 		id->groups = group->next;
-		if (group->is_attached && id->public.qp != NULL)
-			ibv_detach_mcast(id->public.qp, &group->group, 0);
 		free(group);
 	}
 }

@@ -9,6 +9,7 @@ static int join(struct rnic_cma_id *id, const struct sockaddr *address, bool is_
 		void *context)
 {
 	struct rnic_cma_multicast *group;
+	struct rnic_cm_endpoints where;
 	struct rnic_endpoint endpoint;
 	int error = rnic_cma_endpoint(address, &endpoint);
 
@@ -31,7 +32,9 @@ static int join(struct rnic_cma_id *id, const struct sockaddr *address, bool is_
 		return error;
 	}
 	if (id->public.verbs == NULL) {
-		error = rnic_cma_refresh(id);
+		error = rnic_cm_query(id->native, &where);
+		if (error == 0)
+			error = rnic_cma_take_place(id, &where);
 		if (error != 0)
 			return error;
 	}

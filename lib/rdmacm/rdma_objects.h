@@ -36,7 +36,8 @@ struct rnic_cma_channel {
 	struct rdma_event_channel public;
 	struct rnic_cma_device *device;
 	struct rnic_cm_channel *native;
-	pthread_mutex_t lock;	 /* guards what follows */
+	pthread_mutex_t lock;	 /* guards what follows, and the identifiers' part of it */
+	pthread_cond_t changed;	 /* a request was adopted, or a removal acknowledged */
 	struct rnic_cma_id *ids; /* that report here */
 };
 
@@ -56,7 +57,8 @@ struct rnic_cma_id {
 	struct rnic_cma_id *next; /* of the channel's */
 	bool is_synchronous;	  /* made without a channel: its calls wait for what they begin */
 	bool has_failed;	  /* refused or unreachable: it will not be told of a disconnect */
-	bool is_removal_told;	  /* of the loss of the daemon */
+	bool is_removal_told;	  /* of the loss of the daemon; under the channel's lock */
+	bool is_removal_open;	  /* and it has not acknowledged that yet; under the same lock */
 	bool owns_cqs;
 	bool owns_srq_cqs;
 	uint8_t initiator_depth; /* what this side agreed to */
@@ -105,7 +107,10 @@ struct ibv_xrcd *rnic_cma_device_xrcd(struct rnic_cma_device *device);
 
 /* ---- rdma_channel.c ---- */
 
-/* Puts the identifier on its channel's list, and takes it off. */
+/*
+ * Puts the identifier on its channel's list, and takes it off, when it has no removal to
+ * acknowledge.
+ */
 void rnic_cma_channel_enter(struct rnic_cma_id *id);
 void rnic_cma_channel_leave(struct rnic_cma_id *id);
 
@@ -117,12 +122,16 @@ int rnic_cma_complete(struct rnic_cma_id *id);
 int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
 		       enum rdma_port_space port_space, enum ibv_qp_type qp_type);
 
-/* The identifier of a request that came to `listener`. -ENOMEM. */
-int rnic_cma_adopt_request(struct rnic_cma_id *listener, const struct rnic_cm_event *event,
-			   struct rnic_cma_id **id);
+/* The identifier of a request that came to `listener`, reporting to `channel`. -ENOMEM. */
+int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel *channel,
+			   const struct rnic_cm_event *event, struct rnic_cma_id **id);
 
-/* Takes over where the native identifier is: addresses, path, device. */
-int rnic_cma_refresh(struct rnic_cma_id *id);
+/*
+ * Takes over where the native identifier is (addresses, path, device), as it or an event says.
+ * -ENOMEM and others: there is no protection domain to be had.
+ */
+int rnic_cma_take_place(struct rnic_cma_id *id, const struct rnic_cm_endpoints *where);
+int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event *event);
 
 /* ---- rdma_qp.c ---- */
 

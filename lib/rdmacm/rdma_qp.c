@@ -45,10 +45,7 @@ int rnic_cma_qp_to_rtr(struct rnic_cma_id *id)
 
 	if (id->public.qp == NULL)
 		return 0;
-	/* Once more into INIT: access rights are known only now. */
-	error = to_state(id, IBV_QPS_INIT);
-	if (error == 0)
-		error = query_attributes(id, IBV_QPS_RTR, &attributes, &mask);
+	error = query_attributes(id, IBV_QPS_RTR, &attributes, &mask);
 	if (error != 0)
 		return error;
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
@@ -77,7 +74,7 @@ void rnic_cma_qp_to_error(struct rnic_cma_id *id)
 {
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
 
-	if (id->public.qp != NULL)
+	if (id->public.qp != NULL && id->public.qp->state != IBV_QPS_ERR)
 		modify(id, &attributes, IBV_QP_STATE);
 }
 

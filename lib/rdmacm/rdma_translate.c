@@ -99,17 +99,19 @@ socklen_t rnic_cma_sockaddr_bytes(const struct sockaddr *address)
 	}
 }
 
-void rnic_cma_route(const struct rnic_path *path, uint32_t path_mtu, const union ibv_gid *source,
-		    struct rnic_cma_id *id)
+void rnic_cma_route(const struct rnic_cm_endpoints *where, struct rnic_cma_id *id)
 {
+	const struct rnic_path *path = &where->path;
 	struct rdma_route *route = &id->public.route;
 	struct ibv_sa_path_rec *record = &id->path_record;
+	union ibv_gid source;
 
-	route->addr.addr.ibaddr.sgid = *source;
+	memcpy(&source, where->local.address.bytes, sizeof(source));
+	route->addr.addr.ibaddr.sgid = source;
 	memcpy(&route->addr.addr.ibaddr.dgid, path->dest_gid.bytes, 16);
 	route->addr.addr.ibaddr.pkey = htobe16(DEFAULT_PKEY);
 	*record = (struct ibv_sa_path_rec){
-		.sgid = *source,
+		.sgid = source,
 		.flow_label = htobe32(path->flow_label),
 		.hop_limit = path->hop_limit,
 		.traffic_class = path->traffic_class,
@@ -118,7 +120,7 @@ void rnic_cma_route(const struct rnic_path *path, uint32_t path_mtu, const union
 		.pkey = htobe16(DEFAULT_PKEY),
 		.sl = path->service_level,
 		.mtu_selector = SELECT_EXACTLY,
-		.mtu = (uint8_t)path_mtu,
+		.mtu = (uint8_t)where->path_mtu,
 		.rate_selector = SELECT_EXACTLY,
 		.packet_life_time_selector = SELECT_EXACTLY,
 		.packet_life_time = DEFAULT_PACKET_LIFETIME,

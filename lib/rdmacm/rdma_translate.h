@@ -19,8 +19,7 @@ socklen_t rnic_cma_sockaddr_bytes(const struct sockaddr *address);
 
 /* The part of the route that is about addresses of the wire, and the path record that it points to.
  */
-void rnic_cma_route(const struct rnic_path *path, uint32_t path_mtu, const union ibv_gid *source,
-		    struct rnic_cma_id *id);
+void rnic_cma_route(const struct rnic_cm_endpoints *where, struct rnic_cma_id *id);
 
 /* What an event says of the peer, for connected and for datagram identifiers. */
 void rnic_cma_conn_param(const struct rnic_cm_parameters *from, struct rdma_conn_param *to);

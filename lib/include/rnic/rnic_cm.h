@@ -94,10 +94,12 @@ struct rnic_cm_endpoints {
 RNIC_API int rnic_cm_query(struct rnic_cm_id *id, struct rnic_cm_endpoints *endpoints);
 
 /*
- * Takes an address of the device, or any, and a port, 0 for a free one. -EADDRNOTAVAIL: not an
- * address of the device. -EADDRINUSE: the port is taken, or none is free.
+ * Takes an address of the device, or any, and a port, 0 for a free one; `endpoints` (NULL is
+ * allowed) gets where the identifier is then. -EADDRNOTAVAIL: not an address of the device.
+ * -EADDRINUSE: the port is taken, or none is free.
  */
-RNIC_API int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *local);
+RNIC_API int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *local,
+			  struct rnic_cm_endpoints *endpoints);
 
 /*
  * Chooses the device's address and the path to `destination`. `source` may be NULL. Ends with
@@ -111,8 +113,12 @@ RNIC_API int rnic_cm_resolve_route(struct rnic_cm_id *id, uint32_t timeout_ms);
 
 /* ---- connections ---- */
 
-/* Requests arrive as CONNECT_REQUEST. `backlog` 0: as many as the daemon grants. */
-RNIC_API int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog);
+/*
+ * Requests arrive as CONNECT_REQUEST. `backlog` 0: as many as the daemon grants. `endpoints` (NULL
+ * is allowed) gets where the identifier is then.
+ */
+RNIC_API int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog,
+			    struct rnic_cm_endpoints *endpoints);
 
 /*
  * Asks the peer; ends with CONNECT_RESPONSE, REJECTED, UNREACHABLE or CONNECT_ERROR. -EINVAL: more
