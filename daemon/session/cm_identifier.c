@@ -166,14 +166,23 @@ static void enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
 	channel_signal(id->channel);
 }
 
-static void drop_event(struct cm_waiting_event *event)
+/* Forgets an event; the identifier that a request made, if any, stays. */
+static void forget_event(struct cm_waiting_event *event)
 {
-	struct session_cm_id *requester = event->requester;
-
+	if (event->requester != NULL)
+		event->requester->request = NULL;
 	list_remove(&event->channel_node);
 	list_remove(&event->id_node);
 	event->id->event_count--;
 	free(event);
+}
+
+/* Nobody will fetch the event. */
+static void drop_event(struct cm_waiting_event *event)
+{
+	struct session_cm_id *requester = event->requester;
+
+	forget_event(event);
 	if (requester != NULL)
 		cm_identifier_free(requester);
 }
@@ -187,8 +196,7 @@ int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_even
 		return -EAGAIN;
 	oldest = list_first_entry(&channel->waiting, struct cm_waiting_event, channel_node);
 	*event = oldest->event;
-	oldest->requester = NULL; /* the client knows it from now on */
-	drop_event(oldest);
+	forget_event(oldest);
 	channel_signal(channel);
 	return 0;
 }
@@ -314,6 +322,8 @@ void cm_identifier_free(struct session_cm_id *id)
 
 	cm_unbind(set->cm, id->binding);
 	cm_destroy(id->connection, set->now_ns);
+	if (id->request != NULL)
+		forget_event(id->request);
 	while (!list_is_empty(&id->events))
 		drop_event(list_first_entry(&id->events, struct cm_waiting_event, id_node));
 	while (!list_is_empty(&id->groups))
@@ -452,6 +462,7 @@ static bool request_arrived(struct session_set *set, const struct cm_event *even
 	cm_set_user(event->connection, id);
 	fill_event(&waiting->event, set, event);
 	waiting->requester = id;
+	id->request = waiting;
 	waiting->event.id = id->handle;
 	waiting->event.listener = listener->handle;
 	enqueue(listener, waiting);

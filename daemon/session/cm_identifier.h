@@ -7,8 +7,8 @@
  * client can ask for again and again only so many wait for one identifier; the rest is bounded by
  * what the protocol can do to a connection, and requests by the listener's backlog.
  *
- * Invariant: an event waits in the channel of its identifier, and is dropped with it; a connection
- * request that is dropped takes the identifier that it made with it.
+ * Invariant: an event waits in the channel of its identifier, and is dropped with it. A connection
+ * request that is dropped takes the identifier that it made with it, and so the other way round.
  */
 #ifndef DAEMON_SESSION_CM_IDENTIFIER_H
 #define DAEMON_SESSION_CM_IDENTIFIER_H
@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cm_waiting_event;
 struct session;
 
 /* As the application sees it; which requests are allowed when is a table in cm_identifier.c. */
@@ -70,6 +71,7 @@ struct session_cm_id {
 	uint32_t starting_psn; /* the peer's first; the QP may expect it before the peer knows */
 	struct list events;    /* struct cm_waiting_event.id_node */
 	uint32_t event_count;
+	struct cm_waiting_event *request; /* that made it, until that is fetched; else NULL */
 	struct list groups; /* struct cm_joined_group.node */
 	uint32_t group_count;
 };

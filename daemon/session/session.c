@@ -363,15 +363,14 @@ void session_free_pd(struct session *session, struct session_pd *pd)
 	free(pd);
 }
 
-/* A listener takes the requests that nobody fetched with it, so each look begins anew. */
+/* A listener takes the requests that nobody fetched with it, which only makes others fewer. */
 static void session_free_cm(struct session *session)
 {
 	void *object;
-	uint32_t slot;
 
-	while (slot = 0, (object = handle_table_next(&session->cm_ids, &slot)) != NULL)
+	for (uint32_t slot = 0; (object = handle_table_next(&session->cm_ids, &slot)) != NULL;)
 		cm_identifier_free(object);
-	while (slot = 0, (object = handle_table_next(&session->cm_channels, &slot)) != NULL)
+	for (uint32_t slot = 0; (object = handle_table_next(&session->cm_channels, &slot)) != NULL;)
 		cm_channel_free(session, object);
 }
 
