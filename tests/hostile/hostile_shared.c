@@ -11,6 +11,7 @@
 #include "shm/ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -308,6 +309,27 @@ static void test_domains_are_named_by_files(void **state)
 	close(files[1]);
 }
 
+/* Who may not open a file must not get into the domain of those who may. */
+static void test_names_alone_open_no_domain(void **state)
+{
+	char path[32];
+	const int file = make_file();
+	struct hostile_client client;
+	struct rnic_handle xrcd;
+	int name;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, AFTER_CQ);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	name = open(path, O_PATH | O_CLOEXEC);
+	assert_true(name >= 0);
+	assert_int_equal(open_xrcd(&client, OPEN_OR_CREATE, file, &xrcd), 0);
+	assert_int_equal(open_xrcd(&client, RNIC_XRCD_FILE, name, &xrcd), -EINVAL);
+	close_and_expect_nothing(&client);
+	close(name);
+	close(file);
+}
+
 /* Rings and indices of a target are nobody's, whatever is written there. */
 static void test_target_outlives_its_creator(void **state)
 {
@@ -383,6 +405,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_garbage_in_an_srq),
 		cmocka_unit_test(test_impossible_srqs),
 		cmocka_unit_test(test_domains_are_named_by_files),
+		cmocka_unit_test(test_names_alone_open_no_domain),
 		cmocka_unit_test(test_target_outlives_its_creator),
 		cmocka_unit_test(test_impossible_xrc),
 	};
