@@ -58,6 +58,7 @@ SYSTEM_BANS = [
     ("proto/", IO_HEADERS),
     ("daemon/engine/", IO_HEADERS),
     ("daemon/cm/", IO_HEADERS),
+    ("lib/rpc/rpc_", IO_HEADERS),
     ("lib/native/", re.compile(r"(infiniband|rdma)/")),
     ("daemon/port/", re.compile(r"(infiniband|rdma)/")),
 ]

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes as datagrams of an RPC session, each after two bytes that say how long it is, and what
+ * the session makes of them as calls. A datagram that decodes is encoded to the same bytes again.
+ */
+#include "rpc/rpc_frame.h"
+#include "rpc/rpc_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct rpc_session_self self = {.connection = 1, .first_sequence = 1};
+static struct rpc_session session;
+static uint64_t now_ns;
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void check_frame(const uint8_t *bytes, uint32_t length)
+{
+	struct rpc_frame frame;
+	uint8_t *again;
+
+	if (rpc_frame_decode(&frame, bytes, length) != 0)
+		return;
+	require(rpc_frame_bytes(&frame) == length);
+	again = malloc(length);
+	require(again != NULL);
+	rpc_frame_encode(&frame, again);
+	require(memcmp(again, bytes, length) == 0);
+	free(again);
+}
+
+static void push(struct rpc_packet *packet, void *memory)
+{
+	uint8_t answer[RPC_DATAGRAM_MAX_BYTES];
+	const uint8_t *bytes;
+	uint32_t length, count = 0;
+
+	if (session.config.dead_ns == 0 && packet->kind == RPC_PACKET_OPEN)
+		rpc_session_accept(&session, &rpc_session_defaults, &self, packet, memory, now_ns);
+	if (session.config.dead_ns == 0)
+		return;
+	rpc_session_receive(&session, packet, now_ns);
+	while (rpc_session_take(&session, &bytes, &length))
+		check_frame(bytes, length);
+	while (rpc_session_transmit(&session, answer, now_ns) > 0)
+		require(++count < 4 * RPC_WINDOW_PACKETS);
+	now_ns += 1000000;
+	rpc_session_tick(&session, now_ns);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t again[RPC_DATAGRAM_MAX_BYTES];
+	struct rpc_packet packet;
+	static void *memory;
+
+	if (memory == NULL)
+		memory = malloc(rpc_session_memory_bytes(&rpc_session_defaults));
+	require(memory != NULL);
+	memset(&session, 0, sizeof(session));
+	now_ns = 1;
+	while (size > 2) {
+		size_t bytes = (size_t)data[0] << 8 | data[1];
+
+		data += 2;
+		size -= 2;
+		if (bytes > size)
+			bytes = size;
+		if (rpc_packet_decode(&packet, data, bytes) == 0) {
+			require(rpc_packet_encode(&packet, again, sizeof(again)) == (int)bytes);
+			require(memcmp(again, data, bytes) == 0);
+			push(&packet, memory);
+		}
+		data += bytes;
+		size -= bytes;
+	}
+	return 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Storms of calls: a client calls a server over a random network, cancels, loses patience, and the
+ * server dies and comes back. Every call must end once, with its answer or a clear error; none may
+ * be executed twice; and once the network lets messages through again all must be over within a
+ * bounded time, with nothing held. Arguments: storm_main.h.
+ */
+#include "rpc_world.h"
+#include "storm_main.h"
+
+#include <inttypes.h>
+
+#define STEPS	   40
+#define TIMEOUT_MS 8000u /* of a call at most */
+#define REST_NS	   (10000 * RPC_WORLD_MS)
+
+static struct {
+	uint64_t calls;
+	uint64_t answered;
+	uint64_t datagrams;
+	uint64_t sessions;
+} totals;
+
+static uint32_t below(struct rpc_world *world, uint32_t bound)
+{
+	return (uint32_t)prng_below(&world->prng, bound);
+}
+
+static void disturb(struct rpc_world *world)
+{
+	struct rpc_world_link *link = &world->link;
+
+	*link = (struct rpc_world_link){.delay_ns = 5000 + below(world, 2000000)};
+	if (below(world, 2) == 0)
+		link->loss_ppm = below(world, 200000);
+	if (below(world, 3) == 0)
+		link->duplicate_ppm = below(world, 200000);
+	if (below(world, 3) == 0)
+		link->reorder_ppm = below(world, 200000);
+	if (below(world, 4) == 0)
+		link->damage_ppm = below(world, 100000);
+	if (below(world, 20) == 0)
+		link->loss_ppm = 1000000; /* nothing at all gets through */
+}
+
+static void call_some(struct rpc_world *world)
+{
+	for (uint32_t count = below(world, 16); count > 0; count--) {
+		uint32_t bytes = below(world, 4) == 0 ? below(world, RPC_WORLD_MESSAGE_BYTES)
+						      : below(world, 300);
+
+		rpc_world_call(world, below(world, 2) == 0, bytes,
+			       (1 + below(world, TIMEOUT_MS)) * RPC_WORLD_MS);
+	}
+}
+
+static void step(struct rpc_world *world)
+{
+	switch (below(world, 8)) {
+	case 0:
+		disturb(world);
+		break;
+	case 1:
+		if (world->calls.next > 1)
+			rpc_world_cancel(world, 1 + below(world, (uint32_t)world->calls.next));
+		break;
+	case 2:
+		if (below(world, 3) == 0 && world->is_server_up)
+			rpc_world_kill_server(world);
+		break;
+	case 3:
+		rpc_world_start_server(world);
+		break;
+	default:
+		call_some(world);
+	}
+	rpc_world_run(world, world->now_ns + (1 + below(world, 100)) * RPC_WORLD_MS);
+}
+
+static void add_totals(const struct rpc_world *world)
+{
+	totals.calls += world->calls.next - 1;
+	totals.datagrams += world->datagrams;
+	totals.sessions += world->sessions;
+	for (uint64_t id = 1; id < world->calls.next; id++)
+		totals.answered += world->plans[id].status == RPC_OK;
+}
+
+static const char *run(uint64_t seed, FILE *trace)
+{
+	struct rpc_world *world = rpc_world_create(seed, trace);
+	const char *failure;
+
+	disturb(world);
+	for (uint32_t i = 0; i < STEPS && world->failure == NULL; i++)
+		step(world);
+	world->link = (struct rpc_world_link){.delay_ns = 10000};
+	rpc_world_start_server(world);
+	rpc_world_run(world, world->now_ns + REST_NS);
+	failure = rpc_world_judge(world);
+	if (failure == NULL && world->messages_out > 0)
+		failure = "messages are held that nobody waits for";
+	add_totals(world);
+	rpc_world_destroy(world);
+	return failure;
+}
+
+static void print_totals(void)
+{
+	printf("%" PRIu64 " calls (%" PRIu64 " answered), %" PRIu64 " datagrams, %" PRIu64
+	       " ends of sessions",
+	       totals.calls, totals.answered, totals.datagrams, totals.sessions);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct storm_kind kind = {"rpc_storm", run, print_totals};
+
+	return storm_main(&kind, argc, argv);
+}

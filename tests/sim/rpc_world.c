@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc_world.h"
+
+#include "rpc/rpc_bytes.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PPM 1000000u
+#define FAILED_OPENS_MAX 8
+
+static const char service[] = "storm";
+
+/* A message on the heap: what is released is freed. */
+struct heap_message {
+	struct rpc_outgoing outgoing;
+	uint8_t bytes[];
+};
+
+static void note(struct rpc_world *world, const char *what, uint64_t number)
+{
+	if (world->trace != NULL)
+		fprintf(world->trace, "%12" PRIu64 " us %s %" PRIu64 "\n", world->now_ns / 1000,
+			what, number);
+}
+
+static void fail(struct rpc_world *world, const char *what)
+{
+	if (world->failure == NULL)
+		world->failure = what;
+}
+
+static uint32_t below(struct rpc_world *world, uint32_t bound)
+{
+	return (uint32_t)prng_below(&world->prng, bound);
+}
+
+static bool hits(struct rpc_world *world, uint32_t ppm)
+{
+	return below(world, PPM) < ppm;
+}
+
+/* What byte `i` of a request, or with `is_answer` its answer, is. */
+static uint8_t pattern(uint64_t call, uint32_t i, bool is_answer)
+{
+	return (uint8_t)(call * 31 + i * 7 + (is_answer ? 101 : 0));
+}
+
+/* --- network ---------------------------------------------------------------------------------- */
+
+static void fly(struct rpc_world *world, const uint8_t *data, uint32_t bytes, bool to_server)
+{
+	struct rpc_world_datagram *datagram;
+
+	if (world->flying_count == RPC_WORLD_DATAGRAMS || hits(world, world->link.loss_ppm))
+		return;
+	datagram = &world->flying[world->flying_count++];
+	datagram->bytes = bytes;
+	datagram->to_server = to_server;
+	datagram->due_ns = world->now_ns + world->link.delay_ns + below(world, 20000);
+	if (hits(world, world->link.reorder_ppm))
+		datagram->due_ns += below(world, 5000000);
+	memcpy(datagram->data, data, bytes);
+	if (hits(world, world->link.damage_ppm))
+		datagram->data[below(world, 4)] ^= (uint8_t)(1 + below(world, 255));
+}
+
+static void send_datagram(struct rpc_world *world, const uint8_t *data, uint32_t bytes,
+			  bool to_server)
+{
+	world->datagrams++;
+	fly(world, data, bytes, to_server);
+	if (hits(world, world->link.duplicate_ppm))
+		fly(world, data, bytes, to_server);
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static void reap(struct rpc_world *world, struct rpc_session *session)
+{
+	struct rpc_outgoing *message;
+
+	while ((message = rpc_session_take_released(session)) != NULL) {
+		world->messages_out--;
+		free((struct heap_message *)message);
+	}
+}
+
+static void send_frame(struct rpc_world *world, struct rpc_session *session,
+		       const struct rpc_frame *frame)
+{
+	size_t bytes = rpc_frame_bytes(frame);
+	struct heap_message *message = malloc(sizeof(*message) + bytes);
+
+	assert(message != NULL);
+	rpc_frame_encode(frame, message->bytes);
+	message->outgoing = (struct rpc_outgoing){.bytes = message->bytes,
+						  .length = (uint32_t)bytes};
+	if (rpc_session_send(session, &message->outgoing) != 0) {
+		free(message);
+		return;
+	}
+	world->messages_out++;
+}
+
+static void drop_end(struct rpc_world *world, struct rpc_world_end *end)
+{
+	if (!end->is_used)
+		return;
+	rpc_session_close(&end->session);
+	reap(world, &end->session);
+	free(end->memory);
+	end->is_used = false;
+}
+
+static struct rpc_session_self make_self(struct rpc_world *world, const uint8_t *identity)
+{
+	struct rpc_session_self self = {
+		.connection = (uint32_t)prng_next(&world->prng) | 1,
+		.first_sequence = (uint32_t)prng_next(&world->prng) | 0xffffffc0u,
+	};
+
+	memcpy(self.identity, identity, RPC_IDENTITY_BYTES);
+	return self;
+}
+
+static void make_end(struct rpc_world *world, struct rpc_world_end *end)
+{
+	end->memory = malloc(rpc_session_memory_bytes(&world->config));
+	assert(end->memory != NULL);
+	end->is_used = true;
+	end->begun_ns = world->now_ns;
+	world->sessions++;
+}
+
+/* --- client ----------------------------------------------------------------------------------- */
+
+static void open_client(struct rpc_world *world)
+{
+	static const uint8_t identity[RPC_IDENTITY_BYTES] = "storm client";
+	struct rpc_session_self self = make_self(world, identity);
+
+	make_end(world, &world->client);
+	rpc_session_open(&world->client.session, &world->config, &self, world->client.memory,
+			 world->now_ns);
+	note(world, "client opens", self.connection);
+}
+
+static void end_calls(struct rpc_world *world)
+{
+	struct rpc_call ended;
+
+	while (rpc_calls_take_ended(&world->calls, &ended)) {
+		struct rpc_world_plan *plan = &world->plans[ended.id];
+
+		if (plan->ends++ > 0)
+			fail(world, "a call ended twice");
+		plan->status = ended.status;
+		note(world, rpc_status_text(ended.status), ended.id);
+		if (ended.owes_cancel && world->client.session.state == RPC_SESSION_OPEN) {
+			struct rpc_frame cancel = {.kind = RPC_FRAME_CANCEL, .call = ended.id};
+
+			send_frame(world, &world->client.session, &cancel);
+		}
+	}
+}
+
+static void take_answer(struct rpc_world *world, const uint8_t *bytes, uint32_t length)
+{
+	struct rpc_frame frame;
+	struct rpc_call *call;
+	bool is_good;
+
+	if (rpc_frame_decode(&frame, bytes, length) != 0 || frame.kind != RPC_FRAME_ANSWER) {
+		fail(world, "the client got what is no answer");
+		return;
+	}
+	call = rpc_calls_answer(&world->calls, &frame);
+	if (call == NULL)
+		return;
+	is_good = frame.payload_bytes == world->plans[call->id].request_bytes;
+	for (uint32_t i = 0; i < frame.payload_bytes && is_good; i++)
+		is_good = frame.payload[i] == pattern(call->id, i, true);
+	world->plans[call->id].was_answered_well = is_good;
+}
+
+static void send_calls(struct rpc_world *world)
+{
+	static uint8_t payload[RPC_WORLD_MESSAGE_BYTES];
+	struct rpc_call *call;
+
+	while ((call = rpc_calls_take_waiting(&world->calls)) != NULL) {
+		struct rpc_frame frame = {
+			.kind = RPC_FRAME_REQUEST,
+			.service = service,
+			.service_bytes = sizeof(service) - 1,
+			.method = 1,
+			.payload = payload,
+			.payload_bytes = world->plans[call->id].request_bytes,
+		};
+
+		for (uint32_t i = 0; i < frame.payload_bytes; i++)
+			payload[i] = pattern(call->id, i, false);
+		rpc_calls_describe(&world->calls, call, &frame, world->now_ns);
+		note(world, "client sends call", call->id);
+		send_frame(world, &world->client.session, &frame);
+	}
+}
+
+static void turn_client(struct rpc_world *world)
+{
+	struct rpc_session *session = &world->client.session;
+	const uint8_t *bytes;
+	uint32_t length;
+
+	if (!world->client.is_used && !rpc_world_is_quiet(world))
+		open_client(world);
+	if (world->client.is_used) {
+		rpc_session_tick(session, world->now_ns);
+		while (rpc_session_take(session, &bytes, &length))
+			take_answer(world, bytes, length);
+		if (session->state == RPC_SESSION_OPEN && !world->calls.has_session) {
+			world->failed_opens = 0;
+			rpc_calls_session_opened(&world->calls, session->peer_identity);
+		}
+		if (session->state == RPC_SESSION_CLOSED) {
+			note(world, "client's session ended", (uint64_t)-session->error);
+			rpc_calls_session_lost(&world->calls);
+			drop_end(world, &world->client);
+			if (++world->failed_opens > FAILED_OPENS_MAX)
+				rpc_calls_give_up(&world->calls);
+		}
+	}
+	rpc_calls_tick(&world->calls, world->now_ns);
+	send_calls(world);
+	end_calls(world);
+	if (world->client.is_used)
+		reap(world, session);
+}
+
+/* --- server ----------------------------------------------------------------------------------- */
+
+static void send_answer(struct rpc_world *world, uint32_t end, uint64_t call, uint32_t status,
+			uint32_t bytes)
+{
+	static uint8_t payload[RPC_WORLD_MESSAGE_BYTES];
+	struct rpc_frame frame = {
+		.kind = RPC_FRAME_ANSWER,
+		.call = call,
+		.status = status,
+		.payload = payload,
+		.payload_bytes = bytes,
+	};
+
+	for (uint32_t i = 0; i < bytes; i++)
+		payload[i] = pattern(call, i, true);
+	if (world->ends[end].is_used)
+		send_frame(world, &world->ends[end].session, &frame);
+}
+
+static void begin_work(struct rpc_world *world, uint32_t end, const struct rpc_frame *request)
+{
+	struct rpc_world_work *work = &world->works[request->call % RPC_CALLS_MAX];
+	struct rpc_world_plan *plan = &world->plans[request->call];
+
+	plan->executions++;
+	if (plan->executions_here++ > 0)
+		fail(world, "one server executed a call twice");
+	if (plan->executions > 1 && !plan->is_idempotent)
+		fail(world, "a call was executed twice");
+	if (request->payload_bytes != plan->request_bytes)
+		fail(world, "a request changed its length");
+	for (uint32_t i = 0; i < request->payload_bytes; i++)
+		if (request->payload[i] != pattern(request->call, i, false))
+			fail(world, "a request changed on its way");
+	*work = (struct rpc_world_work){
+		.is_used = true,
+		.id = request->call,
+		.end = end,
+		.finish_ns = world->now_ns + below(world, 30) * RPC_WORLD_MS / 2,
+		.request_bytes = request->payload_bytes,
+	};
+}
+
+static void take_request(struct rpc_world *world, uint32_t end, const uint8_t *bytes,
+			 uint32_t length)
+{
+	struct rpc_frame frame;
+	void *answer;
+
+	if (rpc_frame_decode(&frame, bytes, length) != 0 || frame.call == 0 ||
+	    frame.call > RPC_WORLD_CALLS || frame.kind == RPC_FRAME_ANSWER) {
+		fail(world, "the server got what is no request");
+		return;
+	}
+	if (frame.kind == RPC_FRAME_CANCEL) {
+		rpc_history_cancel(&world->history, frame.call);
+		return;
+	}
+	rpc_history_settle(&world->history, frame.settled);
+	while ((answer = rpc_history_take_dropped(&world->history, false)) != NULL)
+		free(answer);
+	switch (rpc_history_request(&world->history, &frame, &answer)) {
+	case RPC_EXECUTE:
+		begin_work(world, end, &frame);
+		break;
+	case RPC_WAIT:
+		world->works[frame.call % RPC_CALLS_MAX].end = end;
+		break;
+	case RPC_REPEAT:
+		send_answer(world, end, frame.call, RPC_OK, *(uint32_t *)answer);
+		break;
+	case RPC_STALE:
+		break;
+	case RPC_REFUSE:
+		send_answer(world, end, frame.call, RPC_OVERLOADED, 0);
+		break;
+	}
+}
+
+static void finish_work(struct rpc_world *world)
+{
+	for (uint32_t i = 0; i < RPC_CALLS_MAX; i++) {
+		struct rpc_world_work *work = &world->works[i];
+		uint32_t *answer;
+
+		if (!work->is_used || work->finish_ns > world->now_ns)
+			continue;
+		work->is_used = false;
+		answer = malloc(sizeof(*answer));
+		assert(answer != NULL);
+		*answer = work->request_bytes;
+		if (rpc_history_answer(&world->history, work->id, answer))
+			send_answer(world, work->end, work->id, RPC_OK, work->request_bytes);
+		else
+			free(answer);
+	}
+}
+
+static void turn_server(struct rpc_world *world)
+{
+	const uint8_t *bytes;
+	uint32_t length;
+
+	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++) {
+		struct rpc_world_end *end = &world->ends[i];
+
+		if (!end->is_used)
+			continue;
+		rpc_session_tick(&end->session, world->now_ns);
+		while (rpc_session_take(&end->session, &bytes, &length))
+			take_request(world, i, bytes, length);
+	}
+	finish_work(world);
+	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++)
+		if (world->ends[i].is_used)
+			reap(world, &world->ends[i].session);
+}
+
+static void accept_open(struct rpc_world *world, const struct rpc_packet *packet)
+{
+	struct rpc_session_self self = make_self(world, world->incarnation);
+	struct rpc_world_end *oldest = &world->ends[0];
+
+	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++) {
+		struct rpc_world_end *end = &world->ends[i];
+
+		if (end->is_used && end->session.peer == packet->from &&
+		    end->session.state != RPC_SESSION_CLOSED) {
+			rpc_session_receive(&end->session, packet, world->now_ns);
+			return;
+		}
+		if (!end->is_used || (oldest->is_used && end->begun_ns < oldest->begun_ns))
+			oldest = end;
+	}
+	drop_end(world, oldest);
+	make_end(world, oldest);
+	rpc_session_accept(&oldest->session, &world->config, &self, packet, oldest->memory,
+			   world->now_ns);
+	note(world, "server accepts", packet->from);
+}
+
+static void receive_at_server(struct rpc_world *world, const struct rpc_packet *packet)
+{
+	uint8_t answer[RPC_HEADER_BYTES];
+	uint32_t bytes;
+
+	if (packet->kind == RPC_PACKET_OPEN) {
+		accept_open(world, packet);
+		return;
+	}
+	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++) {
+		struct rpc_world_end *end = &world->ends[i];
+
+		if (end->is_used && end->session.self.connection == packet->to &&
+		    end->session.state != RPC_SESSION_CLOSED) {
+			rpc_session_receive(&end->session, packet, world->now_ns);
+			return;
+		}
+	}
+	bytes = rpc_session_refuse(packet, RPC_CLOSE_NO_SESSION, answer, sizeof(answer));
+	if (bytes > 0)
+		send_datagram(world, answer, bytes, false);
+}
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+static void arrive(struct rpc_world *world)
+{
+	static struct rpc_world_datagram datagram;
+	struct rpc_packet packet;
+
+	for (uint32_t i = 0; i < world->flying_count;) {
+		if (world->flying[i].due_ns > world->now_ns) {
+			i++;
+			continue;
+		}
+		datagram = world->flying[i];
+		world->flying[i] = world->flying[--world->flying_count];
+		if (rpc_packet_decode(&packet, datagram.data, datagram.bytes) != 0)
+			continue;
+		if (!datagram.to_server && world->client.is_used)
+			rpc_session_receive(&world->client.session, &packet, world->now_ns);
+		else if (datagram.to_server && world->is_server_up)
+			receive_at_server(world, &packet);
+	}
+}
+
+static void transmit(struct rpc_world *world, struct rpc_world_end *end, bool to_server)
+{
+	uint8_t data[RPC_DATAGRAM_MAX_BYTES];
+	uint32_t bytes, count = 0;
+
+	while (end->is_used && (bytes = rpc_session_transmit(&end->session, data, world->now_ns))) {
+		send_datagram(world, data, bytes, to_server);
+		if (++count > 4 * RPC_WINDOW_PACKETS) {
+			fail(world, "a session does not stop transmitting");
+			return;
+		}
+	}
+}
+
+static void turn(struct rpc_world *world)
+{
+	arrive(world);
+	turn_client(world);
+	transmit(world, &world->client, true);
+	if (!world->is_server_up)
+		return;
+	turn_server(world);
+	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++)
+		transmit(world, &world->ends[i], false);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t next_event_ns(const struct rpc_world *world)
+{
+	uint64_t next = rpc_calls_next_deadline_ns(&world->calls);
+
+	for (uint32_t i = 0; i < world->flying_count; i++)
+		next = least(next, world->flying[i].due_ns);
+	if (world->client.is_used)
+		next = least(next, rpc_session_next_deadline_ns(&world->client.session));
+	else if (!rpc_world_is_quiet(world))
+		next = world->now_ns + RPC_WORLD_MS;
+	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS && world->is_server_up; i++)
+		if (world->ends[i].is_used)
+			next = least(next, rpc_session_next_deadline_ns(&world->ends[i].session));
+	for (uint32_t i = 0; i < RPC_CALLS_MAX && world->is_server_up; i++)
+		if (world->works[i].is_used)
+			next = least(next, world->works[i].finish_ns);
+	return next;
+}
+
+void rpc_world_run(struct rpc_world *world, uint64_t until_ns)
+{
+	while (world->failure == NULL) {
+		uint64_t next;
+
+		turn(world);
+		next = next_event_ns(world);
+		if (next >= until_ns)
+			break;
+		if (next < world->now_ns)
+			fail(world, "a deadline that was served lies in the past");
+		world->now_ns = next > world->now_ns ? next : world->now_ns + 1;
+	}
+	world->now_ns = until_ns;
+}
+
+bool rpc_world_call(struct rpc_world *world, bool is_idempotent, uint32_t request_bytes,
+		    uint64_t timeout_ns)
+{
+	struct rpc_call *call;
+
+	if (world->calls.next > RPC_WORLD_CALLS)
+		return false;
+	call = rpc_calls_begin(&world->calls, is_idempotent, world->now_ns + timeout_ns, NULL);
+	if (call == NULL)
+		return false;
+	world->plans[call->id] = (struct rpc_world_plan){
+		.is_idempotent = is_idempotent, .request_bytes = request_bytes};
+	return true;
+}
+
+void rpc_world_cancel(struct rpc_world *world, uint64_t call)
+{
+	struct rpc_call *found = &world->calls.slots[call % RPC_CALLS_MAX];
+
+	if (found->id == call)
+		rpc_calls_end(found, RPC_CANCELLED);
+}
+
+void rpc_world_kill_server(struct rpc_world *world)
+{
+	void *answer;
+
+	note(world, "server dies", 0);
+	world->is_server_up = false;
+	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++)
+		drop_end(world, &world->ends[i]);
+	while ((answer = rpc_history_take_dropped(&world->history, true)) != NULL)
+		free(answer);
+	memset(world->works, 0, sizeof(world->works));
+}
+
+void rpc_world_start_server(struct rpc_world *world)
+{
+	if (world->is_server_up)
+		return;
+	rpc_history_init(&world->history);
+	for (uint32_t i = 0; i < RPC_IDENTITY_BYTES; i++)
+		world->incarnation[i] = (uint8_t)below(world, 256);
+	for (uint32_t i = 0; i <= RPC_WORLD_CALLS; i++)
+		world->plans[i].executions_here = 0;
+	world->is_server_up = true;
+	note(world, "server starts", 0);
+}
+
+bool rpc_world_is_quiet(const struct rpc_world *world)
+{
+	return world->calls.oldest == world->calls.next;
+}
+
+struct rpc_world *rpc_world_create(uint64_t seed, FILE *trace)
+{
+	struct rpc_world *world = calloc(1, sizeof(*world));
+
+	assert(world != NULL);
+	prng_init(&world->prng, seed);
+	world->trace = trace;
+	world->now_ns = 1000 * RPC_WORLD_MS;
+	world->flying = malloc(RPC_WORLD_DATAGRAMS * sizeof(*world->flying));
+	assert(world->flying != NULL);
+	world->config = rpc_session_defaults;
+	world->config.max_message_bytes = RPC_WORLD_MESSAGE_BYTES + 512;
+	world->config.keepalive_ns = 100 * RPC_WORLD_MS;
+	world->config.dead_ns = 1000 * RPC_WORLD_MS;
+	world->config.rto_max_ns = 200 * RPC_WORLD_MS;
+	world->config.window_packets = 4u << below(world, 5);
+	world->config.datagram_bytes = 256u << below(world, 5);
+	world->link.delay_ns = 10000;
+	rpc_calls_init(&world->calls);
+	rpc_world_start_server(world);
+	return world;
+}
+
+void rpc_world_destroy(struct rpc_world *world)
+{
+	drop_end(world, &world->client);
+	rpc_world_kill_server(world);
+	free(world->flying);
+	free(world);
+}
+
+const char *rpc_world_judge(const struct rpc_world *world)
+{
+	if (world->failure != NULL)
+		return world->failure;
+	for (uint64_t id = 1; id < world->calls.next; id++) {
+		const struct rpc_world_plan *plan = &world->plans[id];
+
+		if (plan->ends != 1)
+			return "a call did not end";
+		if (plan->status == RPC_OK && (plan->executions == 0 || !plan->was_answered_well))
+			return "a success with a wrong answer, or none";
+		if (plan->status == RPC_UNAVAILABLE && !plan->is_idempotent &&
+		    plan->executions > 0)
+			return "said not to be executed, and was";
+	}
+	return NULL;
+}

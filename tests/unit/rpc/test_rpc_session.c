@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/rpc_session.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MS    UINT64_C(1000000)
+#define START (1000 * MS)
+
+struct pair {
+	struct rpc_session_config config;
+	struct rpc_session client;
+	struct rpc_session server;
+	void *client_memory;
+	void *server_memory;
+	uint64_t now_ns;
+};
+
+static const struct rpc_session_self client_self = {
+	.connection = 11, .first_sequence = 0xfffffff0, .identity = "client"};
+static const struct rpc_session_self server_self = {
+	.connection = 22, .first_sequence = 5, .identity = "server"};
+
+/* The next datagram of `from`, decoded; false: none. It stays until the next call. */
+static bool pull(struct pair *pair, struct rpc_session *from, struct rpc_packet *packet)
+{
+	static uint8_t bytes[RPC_DATAGRAM_MAX_BYTES];
+	uint32_t length = rpc_session_transmit(from, bytes, pair->now_ns);
+
+	if (length == 0)
+		return false;
+	assert_int_equal(rpc_packet_decode(packet, bytes, length), 0);
+	return true;
+}
+
+static uint32_t carry(struct pair *pair, struct rpc_session *from, struct rpc_session *to)
+{
+	struct rpc_packet packet;
+	uint32_t count = 0;
+
+	for (; pull(pair, from, &packet); count++)
+		rpc_session_receive(to, &packet, pair->now_ns);
+	return count;
+}
+
+static void settle(struct pair *pair)
+{
+	while (carry(pair, &pair->client, &pair->server) +
+	       carry(pair, &pair->server, &pair->client) > 0)
+		;
+}
+
+static int set_up(void **state)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+	struct rpc_packet packet;
+
+	assert_non_null(pair);
+	pair->now_ns = START;
+	pair->config = rpc_session_defaults;
+	pair->config.window_packets = 8;
+	pair->config.datagram_bytes = RPC_HEADER_BYTES + 64;
+	pair->config.max_message_bytes = 4096;
+	pair->client_memory = malloc(rpc_session_memory_bytes(&pair->config));
+	pair->server_memory = malloc(rpc_session_memory_bytes(&pair->config));
+	assert_true(pair->client_memory != NULL && pair->server_memory != NULL);
+	rpc_session_open(&pair->client, &pair->config, &client_self, pair->client_memory, START);
+	assert_true(pull(pair, &pair->client, &packet));
+	rpc_session_accept(&pair->server, &pair->config, &server_self, &packet,
+			   pair->server_memory, START);
+	*state = pair;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct pair *pair = *state;
+
+	free(pair->client_memory);
+	free(pair->server_memory);
+	free(pair);
+	return 0;
+}
+
+static void tick(struct pair *pair, struct rpc_session *session)
+{
+	pair->now_ns = rpc_session_next_deadline_ns(session);
+	rpc_session_tick(session, pair->now_ns);
+}
+
+static void test_open(void **state)
+{
+	struct pair *pair = *state;
+
+	settle(pair);
+	assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
+	assert_int_equal(pair->client.peer, 22);
+	assert_int_equal(pair->server.peer, 11);
+	assert_string_equal((char *)pair->client.peer_identity, "server");
+	assert_string_equal((char *)pair->server.peer_identity, "client");
+}
+
+static void test_open_is_repeated(void **state)
+{
+	struct pair *pair = *state;
+	struct rpc_packet packet;
+	uint64_t first_ns;
+
+	assert_true(pull(pair, &pair->server, &packet)); /* the answer is lost */
+	tick(pair, &pair->client);
+	first_ns = pair->now_ns - START;
+	assert_int_equal(first_ns, 20 * MS);
+	assert_true(pull(pair, &pair->client, &packet));
+	assert_int_equal(packet.kind, RPC_PACKET_OPEN);
+	tick(pair, &pair->client);
+	assert_int_equal(pair->now_ns - START, 60 * MS); /* twice as long */
+	settle(pair);
+	assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
+}
+
+static void test_large_message(void **state)
+{
+	struct pair *pair = *state;
+	uint8_t bytes[4096];
+	struct rpc_outgoing message = {.bytes = bytes, .length = sizeof(bytes)};
+	const uint8_t *found;
+	uint32_t length = 0;
+	bool is_there = false;
+
+	for (uint32_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 7);
+	assert_int_equal(rpc_session_send(&pair->client, &message), 0);
+	for (int i = 0; i < 100 && !is_there; i++) {
+		settle(pair);
+		is_there = rpc_session_take(&pair->server, &found, &length);
+	}
+	assert_true(is_there);
+	assert_int_equal(length, sizeof(bytes));
+	assert_memory_equal(found, bytes, sizeof(bytes));
+	settle(pair);
+	assert_ptr_equal(rpc_session_take_released(&pair->client), &message);
+	assert_null(rpc_session_take_released(&pair->client));
+	assert_int_equal(pair->client.sender.retransmissions, 0);
+}
+
+/* Who does not take messages stops the sender after a window, and the sender goes on asking. */
+static void test_slow_reader(void **state)
+{
+	struct pair *pair = *state;
+	struct rpc_outgoing messages[20];
+	const uint8_t *found;
+	uint32_t length, count = 0;
+
+	for (int i = 0; i < 20; i++) {
+		messages[i] = (struct rpc_outgoing){.bytes = (const uint8_t *)"m", .length = 1};
+		rpc_session_send(&pair->client, &messages[i]);
+	}
+	settle(pair);
+	assert_int_equal(pair->server.receiver.cumulative - pair->server.receiver.taken, 8);
+	assert_true(rpc_sender_is_blocked(&pair->client.sender));
+	while (rpc_session_take(&pair->server, &found, &length))
+		count++;
+	assert_int_equal(count, 8);
+	while (pair->server.receiver.taken - pair->server.receiver.told > 0) {
+		struct rpc_packet lost;
+
+		pull(pair, &pair->server, &lost);
+	}
+	tick(pair, &pair->client);
+	settle(pair);
+	while (rpc_session_take(&pair->server, &found, &length))
+		count++;
+	assert_int_equal(count, 16);
+}
+
+static void test_lost_fragment(void **state)
+{
+	struct pair *pair = *state;
+	struct rpc_outgoing messages[6];
+	struct rpc_packet packet;
+	const uint8_t *found;
+	uint32_t length;
+
+	settle(pair);
+	for (int i = 0; i < 6; i++) {
+		messages[i] = (struct rpc_outgoing){.bytes = (const uint8_t *)"abcdef" + i,
+						    .length = 1};
+		rpc_session_send(&pair->client, &messages[i]);
+	}
+	assert_true(pull(pair, &pair->client, &packet)); /* the first is lost */
+	carry(pair, &pair->client, &pair->server);
+	assert_false(rpc_session_take(&pair->server, &found, &length));
+	carry(pair, &pair->server, &pair->client);
+	assert_true(pull(pair, &pair->client, &packet)); /* at once, without a timer */
+	assert_int_equal(packet.sequence, client_self.first_sequence);
+	rpc_session_receive(&pair->server, &packet, pair->now_ns);
+	rpc_session_receive(&pair->server, &packet, pair->now_ns); /* twice */
+	for (int i = 0; i < 6; i++) {
+		assert_true(rpc_session_take(&pair->server, &found, &length));
+		assert_int_equal(found[0], "abcdef"[i]);
+	}
+	assert_false(rpc_session_take(&pair->server, &found, &length));
+}
+
+static void test_dead_peer(void **state)
+{
+	struct pair *pair = *state;
+	struct rpc_outgoing message = {.bytes = (const uint8_t *)"m", .length = 1};
+	struct rpc_packet packet;
+	uint32_t asked = 0;
+
+	settle(pair);
+	rpc_session_send(&pair->client, &message);
+	while (pair->client.state == RPC_SESSION_OPEN) {
+		while (pull(pair, &pair->client, &packet))
+			asked += packet.kind == RPC_PACKET_PING;
+		tick(pair, &pair->client);
+	}
+	assert_int_equal(pair->client.error, -ETIMEDOUT);
+	assert_int_equal(pair->now_ns - START, pair->config.dead_ns);
+	assert_int_equal(asked, 4);
+	assert_int_equal(rpc_session_next_deadline_ns(&pair->client), RPC_NEVER);
+	assert_ptr_equal(rpc_session_take_released(&pair->client), &message);
+	assert_int_equal(rpc_session_send(&pair->client, &message), -ECONNRESET);
+}
+
+static void test_idle_stays(void **state)
+{
+	struct pair *pair = *state;
+
+	settle(pair);
+	for (int i = 0; i < 100; i++) {
+		tick(pair, &pair->client);
+		rpc_session_tick(&pair->server, pair->now_ns);
+		settle(pair);
+	}
+	assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
+	assert_int_equal(pair->server.state, RPC_SESSION_OPEN);
+	assert_true(pair->now_ns - START > 10 * pair->config.dead_ns);
+}
+
+static void test_closed(void **state)
+{
+	struct pair *pair = *state;
+
+	settle(pair);
+	rpc_session_close(&pair->server);
+	assert_int_equal(carry(pair, &pair->server, &pair->client), 1);
+	assert_int_equal(pair->client.error, -ESHUTDOWN);
+	assert_int_equal(carry(pair, &pair->client, &pair->server), 0);
+}
+
+static void test_unknown_session(void **state)
+{
+	struct pair *pair = *state;
+	uint8_t bytes[RPC_HEADER_BYTES];
+	struct rpc_packet packet;
+	uint32_t length;
+
+	settle(pair);
+	tick(pair, &pair->client);
+	assert_true(pull(pair, &pair->client, &packet));
+	length = rpc_session_refuse(&packet, RPC_CLOSE_NO_SESSION, bytes, sizeof(bytes));
+	assert_int_equal(rpc_packet_decode(&packet, bytes, length), 0);
+	assert_int_equal(rpc_session_refuse(&packet, RPC_CLOSE_NO_SESSION, bytes, sizeof(bytes)),
+			 0); /* nobody answers an answer */
+	rpc_session_receive(&pair->client, &packet, pair->now_ns);
+	assert_int_equal(pair->client.error, -ECONNRESET);
+}
+
+/* A peer that keeps the header's rules and breaks the session's. */
+static void test_hostile(void **state)
+{
+	static const struct {
+		struct rpc_packet packet;
+		enum rpc_session_state state;
+	} cases[] = {
+		/* acknowledges what was never sent */
+		{{.kind = RPC_PACKET_ACK, .to = 22, .from = 11, .cumulative = 100},
+		 RPC_SESSION_OPEN},
+		/* somebody else's */
+		{{.kind = RPC_PACKET_CLOSE, .to = 22, .from = 12, .code = 1}, RPC_SESSION_OPEN},
+		{{.kind = RPC_PACKET_CLOSE, .to = 21, .from = 11, .code = 1}, RPC_SESSION_OPEN},
+		/* answers a server */
+		{{.kind = RPC_PACKET_OPENED, .to = 22, .from = 11}, RPC_SESSION_OPEN},
+		/* beyond the credit: dropped */
+		{{.kind = RPC_PACKET_DATA, .to = 22, .from = 11, .sequence = 0xfffffff8,
+		  .cumulative = 5, .total = 1, .payload_bytes = 1, .payload = (uint8_t *)"x"},
+		 RPC_SESSION_OPEN},
+		/* longer than a fragment is */
+		{{.kind = RPC_PACKET_DATA, .to = 22, .from = 11, .sequence = 0xfffffff0,
+		  .cumulative = 5, .total = 65, .payload_bytes = 65, .payload = (uint8_t *)"x"},
+		 RPC_SESSION_CLOSED},
+		/* a message that does not begin at its beginning */
+		{{.kind = RPC_PACKET_DATA, .to = 22, .from = 11, .sequence = 0xfffffff0,
+		  .cumulative = 5, .offset = 1, .total = 2, .payload_bytes = 1,
+		  .payload = (uint8_t *)"x"},
+		 RPC_SESSION_CLOSED},
+		/* one that is too large */
+		{{.kind = RPC_PACKET_DATA, .to = 22, .from = 11, .sequence = 0xfffffff0,
+		  .cumulative = 5, .total = 4097, .payload_bytes = 1, .payload = (uint8_t *)"x"},
+		 RPC_SESSION_CLOSED},
+	};
+	const uint8_t *found;
+	uint32_t length;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair *pair;
+
+		if (i > 0)
+			set_up(state);
+		pair = *state;
+		settle(pair);
+		rpc_session_receive(&pair->server, &cases[i].packet, pair->now_ns);
+		assert_false(rpc_session_take(&pair->server, &found, &length));
+		assert_int_equal(pair->server.state, cases[i].state);
+		if (i + 1 < sizeof(cases) / sizeof(cases[0]))
+			tear_down(state);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_open, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_open_is_repeated, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_large_message, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_slow_reader, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lost_fragment, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_dead_peer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_idle_stays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_closed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unknown_session, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
