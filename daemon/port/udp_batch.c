@@ -77,6 +77,24 @@ static uint32_t batch_settle(struct udp_batch *batch, uint32_t sent, struct udp_
 	return datagram_count;
 }
 
+uint32_t udp_batch_sendmmsg(struct port *port, struct udp_batch *batch, int *error)
+{
+	uint32_t sent = 0;
+
+	while (sent < batch->count) {
+		int count = sendmmsg(batch->socket->fd, batch->headers + sent, batch->count - sent,
+				     MSG_DONTWAIT);
+
+		port->counters.send_calls++;
+		if (count < 0) {
+			*error = -errno;
+			break;
+		}
+		sent += (uint32_t)count;
+	}
+	return sent;
+}
+
 /* EIO: the way leads through a device without checksum offload, and the kernel will not cut. */
 static bool is_train_refused(int error, const struct udp_message *message)
 {

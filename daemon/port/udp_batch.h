@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Outbound datagrams on their way into sendmsg(2) headers, for both UDP ports: grouping, sealing,
- * and settling what the network took, refused, or could not take now. The ports differ only in how
- * they hand a batch of headers to the kernel.
+ * and settling what the network took, refused, or could not take now. How a batch of headers is
+ * handed to the kernel is a parameter, for tests; both ports use sendmmsg(2).
  *
  * A batch belongs to one socket; its messages are consecutive trains of the datagrams offered.
  */
@@ -33,6 +33,8 @@ struct udp_batch {
  * many it took; when not all, `*error` is the negative errno of that first one.
  */
 typedef uint32_t udp_batch_send(struct port *port, struct udp_batch *batch, int *error);
+
+udp_batch_send udp_batch_sendmmsg; /* by system calls that do not wait */
 
 /*
  * What port_ops.transmit does, with `batch` as working memory. Where it stops early, the socket

@@ -29,7 +29,7 @@ int port_open_udp(struct port **out, enum udp_port_kind kind, const struct udp_o
 int udp_socket_open(struct port **out, const struct udp_options *options, uint64_t now_ns,
 		    char text[PORT_TEXT_BYTES]);
 
-/* io_uring; -ENOSYS where it was left out of the build. */
+/* Receives by io_uring; -ENOSYS where it was left out of the build. */
 int udp_uring_open(struct port **out, const struct udp_options *options, uint64_t now_ns,
 		   char text[PORT_TEXT_BYTES]);
 

@@ -129,30 +129,12 @@ static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uin
 				 max, &port->counters, now_ns);
 }
 
-static uint32_t send_by_sendmmsg(struct port *port, struct udp_batch *batch, int *error)
-{
-	uint32_t sent = 0;
-
-	while (sent < batch->count) {
-		int count = sendmmsg(batch->socket->fd, batch->headers + sent, batch->count - sent,
-				     MSG_DONTWAIT);
-
-		port->counters.send_calls++;
-		if (count < 0) {
-			*error = -errno;
-			break;
-		}
-		sent += (uint32_t)count;
-	}
-	return sent;
-}
-
 static uint32_t udp_socket_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
 				    uint64_t now_ns)
 {
 	struct udp_socket_port *self = from_port(port);
-	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port, send_by_sendmmsg,
-					    datagrams, count, now_ns);
+	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port,
+					    udp_batch_sendmmsg, datagrams, count, now_ns);
 
 	if (taken < count)
 		socket_watch(self, EPOLL_CTL_MOD, self->batch.socket);

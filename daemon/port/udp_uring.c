@@ -6,9 +6,8 @@
  * ring tells of it. Completions that still wait for their thread to make them end its wait with
  * EINTR.
  *
- * A batch of sends is one chain of linked requests that may not wait. Its messages leave in order,
- * the first that fails cancels those behind it, and when the chain is through the datagrams' bytes
- * are free.
+ * Sending is by sendmmsg(2): a chain of linked requests needs one system call too, and the ring's
+ * own work for each request comes on top.
  */
 #include "port/port_text.h"
 #include "port/udp_batch.h"
@@ -37,14 +36,14 @@
 _Static_assert(BUFFER_HEADER_BYTES % 16 == 0, "datagrams are aligned");
 _Static_assert(BUFFER_RING_BYTES % 16 == 0, "buffers are aligned");
 
-/* A batch of sends, and for each socket a receive and a wait for room. */
-#define SUBMISSIONS_MAX 128
+/* For each socket a receive and a wait for room. */
+#define SUBMISSIONS_MAX 64
 #define COMPLETIONS_MAX 512
 
-_Static_assert(SUBMISSIONS_MAX >= UDP_BATCH_MESSAGES_MAX + 2 * UDP_SOCKETS_MAX, "they all fit");
+_Static_assert(SUBMISSIONS_MAX >= 2 * UDP_SOCKETS_MAX, "they all fit");
 
-/* In user_data: the kind above, the index of a socket or message below. */
-enum request_kind { REQUEST_RECEIVE, REQUEST_SEND, REQUEST_ROOM, REQUEST_KINDS };
+/* In user_data: the kind above, the index of a socket below. */
+enum request_kind { REQUEST_RECEIVE, REQUEST_ROOM, REQUEST_KINDS };
 
 struct udp_uring_port {
 	struct port port;
@@ -66,8 +65,6 @@ struct udp_uring_port {
 	uint32_t arrival_count;
 	uint32_t arrival_next;
 
-	uint32_t sends_pending;
-	int send_results[UDP_BATCH_MESSAGES_MAX];
 	struct udp_batch batch;
 };
 
@@ -98,9 +95,9 @@ static void sqe_set_request(struct io_uring_sqe *sqe, enum request_kind kind, ui
  * What fails here and now (no memory, completions to be reaped first) stays queued and goes with
  * the next submission.
  */
-static void ring_submit(struct udp_uring_port *self, uint32_t wait_count)
+static void ring_submit(struct udp_uring_port *self)
 {
-	io_uring_submit_and_wait(&self->ring, wait_count);
+	io_uring_submit(&self->ring);
 	self->is_submitting = io_uring_sq_ready(&self->ring) > 0;
 }
 
@@ -142,13 +139,6 @@ static void completion_receive(struct udp_uring_port *self, uint32_t index,
 	}
 }
 
-static void completion_send(struct udp_uring_port *self, uint32_t index,
-			    const struct io_uring_cqe *cqe)
-{
-	self->send_results[index] = cqe->res;
-	self->sends_pending--;
-}
-
 static void completion_room(struct udp_uring_port *self, uint32_t index,
 			    const struct io_uring_cqe *cqe)
 {
@@ -160,7 +150,6 @@ static void completion_room(struct udp_uring_port *self, uint32_t index,
 static void (*const completion_handlers[REQUEST_KINDS])(struct udp_uring_port *self, uint32_t index,
 							const struct io_uring_cqe *cqe) = {
 	[REQUEST_RECEIVE] = completion_receive,
-	[REQUEST_SEND] = completion_send,
 	[REQUEST_ROOM] = completion_room,
 };
 
@@ -217,7 +206,7 @@ static void receives_start(struct udp_uring_port *self)
 		must_submit = true;
 	}
 	if (must_submit) {
-		ring_submit(self, 0);
+		ring_submit(self);
 		self->port.counters.receive_calls++;
 	}
 }
@@ -243,33 +232,6 @@ static uint32_t udp_uring_receive(struct port *port, struct datagram *into, uint
 				 max, &port->counters, now_ns);
 }
 
-static uint32_t send_by_ring(struct port *port, struct udp_batch *batch, int *error)
-{
-	struct udp_uring_port *self = from_port(port);
-	uint32_t sent = 0;
-
-	for (uint32_t i = 0; i < batch->count; i++) {
-		struct io_uring_sqe *sqe = sqe_get(self);
-
-		io_uring_prep_sendmsg(sqe, batch->socket->fd, &batch->headers[i].msg_hdr,
-				      MSG_DONTWAIT);
-		if (i + 1 < batch->count)
-			sqe->flags |= IOSQE_IO_LINK;
-		sqe_set_request(sqe, REQUEST_SEND, i);
-	}
-	self->sends_pending = batch->count;
-	while (self->sends_pending > 0) {
-		ring_submit(self, self->sends_pending);
-		port->counters.send_calls++;
-		completions_reap(self);
-	}
-	while (sent < batch->count && self->send_results[sent] >= 0)
-		sent++;
-	if (sent < batch->count)
-		*error = self->send_results[sent];
-	return sent;
-}
-
 static void room_wait(struct udp_uring_port *self, struct udp_socket *sock)
 {
 	uint32_t index = (uint32_t)(sock - self->sockets.sockets);
@@ -281,15 +243,15 @@ static void room_wait(struct udp_uring_port *self, struct udp_socket *sock)
 	io_uring_prep_poll_add(sqe, sock->fd, POLLOUT);
 	sqe_set_request(sqe, REQUEST_ROOM, index);
 	self->is_waiting_for_room[index] = true;
-	ring_submit(self, 0);
+	ring_submit(self);
 }
 
 static uint32_t udp_uring_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
 				   uint64_t now_ns)
 {
 	struct udp_uring_port *self = from_port(port);
-	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port, send_by_ring,
-					    datagrams, count, now_ns);
+	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port,
+					    udp_batch_sendmmsg, datagrams, count, now_ns);
 
 	if (taken < count)
 		room_wait(self, self->batch.socket);
@@ -341,7 +303,7 @@ static void socket_cancel(struct udp_uring_port *self, uint32_t index)
 
 	while (self->is_receiving[index] || self->is_waiting_for_room[index]) {
 		if (self->is_submitting)
-			ring_submit(self, 0);
+			ring_submit(self);
 		completions_reap(self);
 		io_uring_register_sync_cancel(&self->ring, &requests);
 		io_uring_get_events(&self->ring);
