@@ -39,11 +39,20 @@ static int null_fetch_add(struct client_region *region, uint64_t offset, uint64_
 	return 0;
 }
 
+static int null_store(struct client_region *region, uint64_t offset, uint64_t value)
+{
+	(void)region;
+	(void)offset;
+	(void)value;
+	return 0;
+}
+
 static const struct client_memory_ops null_ops = {
 	.read = null_read,
 	.write = null_write,
 	.compare_swap = null_compare_swap,
 	.fetch_add = null_fetch_add,
+	.store = null_store,
 };
 
 void null_region_init(struct client_region *region)

@@ -42,6 +42,8 @@ static void atomics_find_zero(void **state)
 	original = 7;
 	assert_int_equal(region.ops->compare_swap(&region, 8, 0, 9, &original), 0);
 	assert_int_equal(original, 0);
+	assert_non_null(region.ops->store);
+	assert_int_equal(region.ops->store(&region, 8, 5), 0);
 }
 
 int main(void)
