@@ -122,6 +122,7 @@ enum {
 	LIMIT_CHANNELS = 65536,
 	LIMIT_SESSION_XRCDS = 256,
 	LIMIT_XRCDS = 4096,
+	LIMIT_XRCD_PAIRS = 1 << 20, /* of a target QP and an SRQ: room for one entry each */
 	LIMIT_SESSION_CM_IDS = 16384, /* RNIC_CM_IDS_MAX of the library */
 	LIMIT_CM_IDS = 65536,
 	LIMIT_AHS = 1 << 20,

@@ -10,10 +10,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void enter_domain(struct srq *srq)
+static int enter_domain(struct srq *srq)
 {
-	list_add_tail(&srq->xrcd->srqs, &srq->domain_node);
-	srq->cq->references++;
+	int error = xrcd_add_srq(srq->xrcd, srq);
+
+	if (error == 0)
+		srq->cq->references++;
+	return error;
 }
 
 static void leave_domain(struct srq *srq)
@@ -22,7 +25,7 @@ static void leave_domain(struct srq *srq)
 
 	list_for_each (node, &srq->xrcd->targets)
 		responder_forget_srq(list_entry(node, struct qp, domain_node), srq);
-	list_remove(&srq->domain_node);
+	xrcd_remove_srq(srq->xrcd, srq);
 	srq->cq->references--;
 }
 
@@ -46,19 +49,19 @@ int srq_create(struct engine *engine, const struct srq_config *config, struct sr
 	error = recv_queue_init(&made->queue, config->max_sge);
 	if (error != 0)
 		goto free_made;
-	if (made->xrcd != NULL)
-		error = recv_queue_reserve(&made->queue, made->xrcd->target_count);
-	if (error != 0)
-		goto fini_queue;
 	error = key_table_insert_random(&engine->srqs, &engine->prng, made, &made->number);
 	if (error != 0)
 		goto fini_queue;
-	made->pd->references++;
 	if (made->xrcd != NULL)
-		enter_domain(made);
+		error = enter_domain(made);
+	if (error != 0)
+		goto remove_key;
+	made->pd->references++;
 	*srq = made;
 	return 0;
 
+remove_key:
+	key_table_remove(&engine->srqs, made->number);
 fini_queue:
 	recv_queue_fini(&made->queue);
 free_made:

@@ -54,7 +54,7 @@ struct srq_config {
 
 /*
  * Makes an SRQ with a random number, its limit not armed. References PD, domain and CQ. -EINVAL for
- * sizes beyond limits.h, -ENOMEM, -ENOSPC when all numbers are in use.
+ * sizes beyond limits.h, -ENOMEM, -ENOSPC when all numbers are in use, or by the domain's limit.
  */
 int srq_create(struct engine *engine, const struct srq_config *config, struct srq **srq);
 

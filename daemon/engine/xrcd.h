@@ -23,6 +23,7 @@ struct xrcd {
 	struct list srqs;    /* struct srq.domain_node */
 	struct list targets; /* struct qp.domain_node */
 	uint32_t target_count;
+	uint32_t srq_count;
 };
 
 void xrcd_init(struct xrcd *xrcd);
@@ -30,9 +31,13 @@ void xrcd_init(struct xrcd *xrcd);
 /* No QP and no SRQ is in it (asserted). */
 void xrcd_fini(struct xrcd *xrcd);
 
-/* A target QP enters its domain, or leaves it. -ENOMEM. */
+/* A target QP enters its domain, or leaves it. -ENOMEM; -ENOSPC: beyond LIMIT_XRCD_PAIRS. */
 int xrcd_add_target(struct xrcd *xrcd, struct qp *qp);
 void xrcd_remove_target(struct xrcd *xrcd, struct qp *qp);
+
+/* So does an SRQ, which makes room for the entries of all targets. The same errors. */
+int xrcd_add_srq(struct xrcd *xrcd, struct srq *srq);
+void xrcd_remove_srq(struct xrcd *xrcd, struct srq *srq);
 
 /* The SRQ with that number, if it is of this domain; else NULL. */
 struct srq *xrcd_find_srq(const struct engine *engine, const struct xrcd *xrcd, uint32_t srqn);

@@ -5,6 +5,7 @@
 #include "engine/srq.h"
 #include "wire/syndrome.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -323,6 +324,31 @@ static void targets_give_entries_back(void **state)
 	bench_stop(&bench);
 }
 
+/* The room for entries that come back is bounded, whichever kind there are more of. */
+static void pairs_are_bounded(void **state)
+{
+	struct srq_config srq_config = {.max_wr = 1, .max_sge = 1};
+	struct qp_config qp_config = {.type = RNIC_QP_TYPE_XRC_TARGET};
+	struct bench bench;
+	struct srq *srq;
+	struct qp *qp;
+
+	(void)state;
+	bench_start(&bench);
+	srq_config.pd = &bench.pds[0];
+	srq_config.cq = &bench.cqs[0];
+	srq_config.xrcd = qp_config.xrcd = &bench.xrcd;
+	/* As if there were so many others. */
+	bench.xrcd.srq_count += LIMIT_XRCD_PAIRS - 2;
+	assert_int_equal(srq_create(&bench.fixture->engine, &srq_config, &srq), -ENOSPC);
+	assert_int_equal(qp_create(&bench.fixture->engine, &qp_config, &qp), -ENOSPC);
+	bench.xrcd.srq_count -= LIMIT_XRCD_PAIRS / 2;
+	assert_int_equal(qp_create(&bench.fixture->engine, &qp_config, &qp), 0);
+	qp_destroy(qp);
+	bench.xrcd.srq_count -= LIMIT_XRCD_PAIRS / 2 - 2;
+	bench_stop(&bench);
+}
+
 static void requests_name_the_peers_srq(void **state)
 {
 	struct work work = fixture_work(RNIC_WR_SEND, 1, 8);
@@ -375,6 +401,7 @@ int main(void)
 		cmocka_unit_test(an_error_completes_at_the_srq),
 		cmocka_unit_test(a_full_cq_fails_its_srqs),
 		cmocka_unit_test(targets_give_entries_back),
+		cmocka_unit_test(pairs_are_bounded),
 		cmocka_unit_test(requests_name_the_peers_srq),
 		cmocka_unit_test(traffic_goes_one_way),
 	};
