@@ -222,13 +222,18 @@ static uint32_t packets_under_way(const struct qp *qp)
 	return (uint32_t)rnic_psn_distance(qp->requester.psn, qp->requester.unacknowledged);
 }
 
-/* Whether the QP's own limits let the packet go: unacknowledged packets, outstanding READs. */
+/*
+ * Whether the QP's own limits let the packet go: unacknowledged packets, outstanding READs. One
+ * READ always may, since the limit may have been taken back to 0 after it was started.
+ */
 static bool is_within_limits(const struct qp *qp, const struct plan *plan)
 {
+	uint32_t reads = qp->requester.reads_outstanding;
+
 	if (packets_under_way(qp) + plan->packets > LIMIT_QP_WINDOW_PACKETS)
 		return false;
-	return !work_kind(plan->work)->has_response ||
-	       qp->requester.reads_outstanding < qp->attributes.max_rd_atomic;
+	return !work_kind(plan->work)->has_response || reads == 0 ||
+	       reads < qp->attributes.max_rd_atomic;
 }
 
 /*

@@ -132,6 +132,24 @@ static void test_drain(void **state)
 	fixture_destroy(fixture);
 }
 
+/* A READ that was started goes out again, although none may be started any more. */
+static void test_drain_without_depth(void **state)
+{
+	const struct rnic_qp_attributes none = {.state = RNIC_QP_STATE_SQD};
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 1, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	set_state(fixture, RNIC_QP_STATE_SQD, 0);
+	assert_int_equal(qp_modify(fixture->qp, &none,
+				   RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_MAX_RD_ATOMIC),
+			 0);
+	fixture_tick(fixture, engine_next_deadline_ns(&fixture->engine) - fixture->now_ns);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	fixture_destroy(fixture);
+}
+
 static void test_error_flushes_both_queues(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
@@ -265,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_create_refuses),
 		cmocka_unit_test(test_modify_is_atomic),
 		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_drain_without_depth),
 		cmocka_unit_test(test_error_flushes_both_queues),
 		cmocka_unit_test(test_reset_forgets),
 		cmocka_unit_test(test_packets_that_are_dropped),
