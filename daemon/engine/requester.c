@@ -236,6 +236,32 @@ static bool is_within_limits(const struct qp *qp, const struct plan *plan)
 	       reads < qp->attributes.max_rd_atomic;
 }
 
+static bool is_long_write(const struct work *work)
+{
+	return work->opcode == RNIC_WR_RDMA_WRITE && work->packets > 1;
+}
+
+/*
+ * Whether the end of a long WRITE may leave the asking to the WRITE behind it, which follows at
+ * once: so the peer acknowledges a run of them together. Should it not follow after all, all are
+ * sent again (resume_unasked()), for which this is decided anew.
+ */
+static bool is_asked_for_later(struct engine *engine, struct qp *qp, const struct plan *plan)
+{
+	const struct requester *requester = &qp->requester;
+	const struct send_queue *queue = &qp->send_queue;
+	uint32_t next = requester->work_index + 1;
+	const struct work *work;
+
+	if (!is_long_write(plan->work) || engine->config.has_ecn || next == queue->posted ||
+	    (next == queue->next && qp->state != RNIC_QP_STATE_RTS) ||
+	    (requester->has_failed_payload && next == requester->failed_index))
+		return false;
+	work = send_queue_at(queue, next);
+	return work->opcode == RNIC_WR_RDMA_WRITE && !(work->flags & RNIC_SEND_FENCE) &&
+	       check_work(engine, qp, next) == VERDICT_PASS;
+}
+
 /*
  * Reserves the packet's share of the path, or gets in line for it. Decides whether the packet asks
  * for an acknowledgement: at the end of a message, now and then within a long one, and when nothing
@@ -254,7 +280,8 @@ static bool try_reserve(struct qp *qp, struct plan *plan)
 	path_reserve(qp->path, qp, plan->cost_bytes);
 	requester->in_flight_bytes += plan->cost_bytes;
 	plan->is_ack_wanted =
-		plan->ends_message || work_kind(plan->work)->has_response ||
+		(plan->ends_message && !is_asked_for_later(qp->engine, qp, plan)) ||
+		work_kind(plan->work)->has_response ||
 		credits_is_probe(qp, plan->work, plan->index) ||
 		requester->packets_since_ack_request + 1 >= LIMIT_PACKETS_PER_ACK_REQUEST ||
 		packets_under_way(qp) + 1 >= LIMIT_QP_WINDOW_PACKETS ||
@@ -358,6 +385,8 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 		requester->reads_outstanding++;
 	requester->packets_since_ack_request =
 		plan->is_ack_wanted ? 0 : requester->packets_since_ack_request + 1;
+	requester->has_unasked_end =
+		!plan->is_ack_wanted && (requester->has_unasked_end || plan->ends_message);
 	retry_packet_sent(engine, qp);
 }
 
@@ -434,11 +463,26 @@ failed:
 	return false;
 }
 
+/*
+ * A message that left the asking to the next one waits for an acknowledgement, and the next one
+ * cannot go: its region went, or the QP to SQD. Goes back, to ask this time; true when it did.
+ */
+static bool resume_unasked(struct engine *engine, struct qp *qp)
+{
+	if (!qp->requester.has_unasked_end || qp->retry.is_rnr_wait ||
+	    (qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD))
+		return false;
+	requester_rewind(engine, qp);
+	return true;
+}
+
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
 	struct plan plan = {0};
 	bool is_built = try_build(engine, qp, out, &plan);
 
+	if (!is_built && resume_unasked(engine, qp))
+		is_built = try_build(engine, qp, out, &plan);
 	if (!is_built && local_work_is_due(qp))
 		await_reading(engine, qp);
 	if (!is_built || !congestion_try_send(engine, qp)) {
@@ -488,6 +532,7 @@ void requester_advance(struct engine *engine, struct qp *qp, uint32_t packets)
 	if (end > sent) {
 		requester->psn = requester->unacknowledged;
 		requester->packets_since_ack_request = 0;
+		requester->has_unasked_end = false;
 		if (end == work->packets)
 			requester->work_index++;
 	}
@@ -510,6 +555,7 @@ void requester_rewind(struct engine *engine, struct qp *qp)
 	requester->work_index = qp->send_queue.retired;
 	requester->reads_outstanding = 0;
 	requester->packets_since_ack_request = 0;
+	requester->has_unasked_end = false;
 	requester->has_gone_back = false;
 	credits_rewound(qp);
 	qp_make_ready(qp);

@@ -32,6 +32,7 @@ struct requester {
 	uint32_t reads_outstanding; /* READ requests and atomics in [unacknowledged, psn) */
 	uint32_t in_flight_bytes;   /* reserved with the path for [unacknowledged, psn) */
 	uint32_t packets_since_ack_request;
+	bool has_unasked_end; /* a message ended without asking, and nothing behind it asked yet */
 	uint32_t path_wait_bytes; /* what it waits for, while in a line of path_node */
 	uint32_t failed_index; /* with has_failed_payload: the entry that cannot be carried out */
 	bool has_failed_payload;

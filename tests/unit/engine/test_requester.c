@@ -257,6 +257,71 @@ static void test_ack_requests_within_a_message(void **state)
 	fixture_destroy(fixture);
 }
 
+/* Sends the packets from `psn` on, of which those in `asking` (bits, the first the lowest) ask. */
+static void expect_asking(struct engine_fixture *fixture, uint32_t psn, uint32_t count,
+			  uint32_t asking)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		assert_true(fixture_transmit(fixture));
+		assert_int_equal(fixture->sent.packet.psn.value, psn + i);
+		assert_int_equal(fixture->sent.packet.ack_request, asking >> i & 1);
+	}
+}
+
+/* The last of a run of long WRITEs asks for all; whatever else follows, each asks for itself. */
+static void test_a_run_of_writes_asks_once(void **state)
+{
+	static const struct {
+		enum rnic_wr_opcode second;
+		uint8_t flags;
+		uint32_t lkey_flip;
+		uint32_t asking; /* of 6 packets, or of 3 where the second cannot go */
+		uint32_t count;
+	} cases[] = {
+		{RNIC_WR_RDMA_WRITE, 0, 0, 0x20, 6},
+		{RNIC_WR_RDMA_WRITE, RNIC_SEND_FENCE, 0, 0x24, 6},
+		{RNIC_WR_RDMA_WRITE, 0, 1, 0x04, 3},
+		{RNIC_WR_SEND, 0, 0, 0x24, 6},
+		{RNIC_WR_RDMA_READ, 0, 0, 0x0c, 4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+		struct work work = fixture_work(cases[i].second, 2, 3000);
+		struct rnic_sge sge = fixture_sge(fixture, 0, 3000);
+
+		fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 3000);
+		work.flags |= cases[i].flags;
+		sge.lkey ^= cases[i].lkey_flip;
+		fixture_post(fixture, &work, &sge);
+		expect_asking(fixture, 100, cases[i].count, cases[i].asking);
+		assert_false(fixture_transmit(fixture));
+		fixture_receive_acknowledge(fixture, 100 + cases[i].count - 1, ACK_SYNDROME);
+		assert_int_equal(fixture->completions[0].status, RNIC_WC_SUCCESS);
+		fixture_destroy(fixture);
+	}
+}
+
+/* The first WRITE left the asking to one that then may not go: it goes again, and asks. */
+static void test_a_run_of_writes_is_cut(void **state)
+{
+	struct rnic_qp_attributes drain = {.state = RNIC_QP_STATE_SQD};
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 3000);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 2, 3000);
+	expect_asking(fixture, 100, 3, 0);
+	assert_int_equal(qp_modify(fixture->qp, &drain, RNIC_QP_ATTR_STATE), 0);
+	expect_asking(fixture, 100, 3, 0x04);
+	assert_false(fixture_transmit(fixture));
+	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_false(fixture_transmit(fixture));
+	fixture_destroy(fixture);
+}
+
 /* The window closes, and the last packet before it asks for what opens it again. */
 static void test_window_closes_with_an_ack_request(void **state)
 {
@@ -436,6 +501,8 @@ int main(void)
 		cmocka_unit_test(test_long_read),
 		cmocka_unit_test(test_read_limit_and_fence),
 		cmocka_unit_test(test_ack_requests_within_a_message),
+		cmocka_unit_test(test_a_run_of_writes_asks_once),
+		cmocka_unit_test(test_a_run_of_writes_is_cut),
 		cmocka_unit_test(test_window_closes_with_an_ack_request),
 		cmocka_unit_test(test_local_errors_in_their_turn),
 		cmocka_unit_test(test_region_vanishes),
