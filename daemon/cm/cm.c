@@ -2,7 +2,7 @@
 #include "cm/cm.h"
 
 #include "cm/cm_state.h"
-#include "cm/connection.h"
+#include "cm/cm_connection.h"
 #include "cm/request.h"
 #include "engine/engine.h"
 #include "wire/gid.h"

@@ -7,7 +7,7 @@
 #ifndef DAEMON_CM_CONNECTION_ACTION_H
 #define DAEMON_CM_CONNECTION_ACTION_H
 
-#include "cm/connection.h"
+#include "cm/cm_connection.h"
 
 typedef int connection_action(struct cm_connection *connection,
 			      const struct connection_input *input);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From a connection to the messages that it owes. */
-#include "cm/connection.h"
+#include "cm/cm_connection.h"
 
 #include "cm/cm_state.h"
 #include "mad/ip_cm.h"

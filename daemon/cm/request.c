@@ -2,7 +2,7 @@
 #include "cm/request.h"
 
 #include "cm/cm_state.h"
-#include "cm/connection.h"
+#include "cm/cm_connection.h"
 #include "mad/ip_cm.h"
 #include "wire/gid.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/bits.h"
 #include "cm/cm.h"
-#include "cm/connection.h"
+#include "cm/cm_connection.h"
 #include "mad/cm_message.h"
 #include "mad/ip_cm.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/connection.h"
+#include "cm/cm_connection.h"
 
 #include "base/be.h"
 #include "cm/cm_state.h"

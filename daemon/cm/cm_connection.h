@@ -12,8 +12,8 @@
  * no timer; an abandoned one does not stay in it. In a state that waits for the peer the timer is
  * armed.
  */
-#ifndef DAEMON_CM_CONNECTION_H
-#define DAEMON_CM_CONNECTION_H
+#ifndef DAEMON_CM_CM_CONNECTION_H
+#define DAEMON_CM_CM_CONNECTION_H
 
 #include "base/list.h"
 #include "base/timer_heap.h"
