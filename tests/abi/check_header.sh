@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check_header.sh INCLUDE COMPILER LIBRARY: the public headers compile alone, in C and in C++,
-# without a warning, and every function that they declare is in the library.
+# check_header.sh INCLUDE COMPILER LIBRARIES: the public headers compile alone, in C and in C++,
+# without a warning, and every function that they declare is in its library.
 set -eu
-include=$1 compiler=$2 library=$3
+include=$1 compiler=$2 libraries=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -29,15 +29,21 @@ for header in "$include"/rnic/*.h; do
 	done
 done
 
-declared=$(grep -oh '\brnic_[a-z_]*(' "$include/rnic/rnic.h" "$include/rnic/rnic_cm.h" |
-	tr -d '(' | sort -u)
-exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' |
-	grep '^rnic_' | sort -u)
-if [ "$declared" != "$exported" ]; then
-	echo "declared in rnic.h and rnic_cm.h and exported from librnic.so are not the same:"
-	printf '%s\n' "$declared" >"$folder/declared"
-	printf '%s\n' "$exported" >"$folder/exported"
-	diff "$folder/declared" "$folder/exported" || true
-	exit 1
-fi
-echo "headers compile alone; $(printf '%s\n' "$declared" | wc -l) functions declared and exported"
+# agree LIBRARY HEADER...: what these headers declare is what the library exports.
+agree() {
+	library=$libraries/$1
+	shift
+	(cd "$include/rnic" && grep -oh '\brnic_[a-z_]*(' "$@") | tr -d '(' | sort -u \
+		>"$folder/declared"
+	nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | grep '^rnic_' |
+		sort -u >"$folder/exported"
+	if ! cmp -s "$folder/declared" "$folder/exported"; then
+		echo "declared in $* and exported from $library are not the same:"
+		diff "$folder/declared" "$folder/exported" || true
+		exit 1
+	fi
+	echo "$*: $(wc -l <"$folder/declared") functions declared and exported"
+}
+
+agree librnic.so rnic.h rnic_cm.h
+agree librnic-connection.so connection.h

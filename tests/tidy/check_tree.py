@@ -45,8 +45,9 @@ LAYERS = [
     ("lib/verbs/", {"base", "shm", "ctl", "wire", "native", "rnic", "verbs"}),
     ("lib/rdmacm/", {"base", "wire", "native", "rnic", "verbs", "rdmacm"}),
     ("lib/view/", {"base", "view", "native/disable.h"}),
-    ("lib/rdma/", {"rnic", "rdma"}),
-    ("lib/connection/", {"rnic", "connection"}),
+    ("lib/dial/", {"rnic", "dial"}),
+    ("lib/rdma/", {"rnic", "dial", "rdma"}),
+    ("lib/connection/", {"rnic", "dial", "connection"}),
     ("lib/rpc/", {"rnic", "rpc"}),
 ]
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections by host name and port as calls that wait, over <rnic/rnic_cm.h>: what the programming
+ * interfaces of this tree have in common. Linked into each of them, exported by none.
+ *
+ * A channel serves one connection, or one listener, and its descriptor is non-blocking. Identifiers
+ * are the caller's from the call that gives them. The caller's queue pair is in INIT when a
+ * connection begins and in RTS when it stands; on failure the caller destroys it.
+ *
+ * All waits end: with what was waited for, at `deadline_ns` (monotonic clock, RNIC_DIAL_FOREVER for
+ * none) with -ETIMEDOUT, by a signal with -EINTR, or with the daemon, by -ENODEV or -EIO. Other
+ * calls fail as those of rnic_cm.h that they make.
+ */
+#ifndef RNIC_DIAL_H
+#define RNIC_DIAL_H
+
+#include <rnic/rnic_cm.h>
+
+#define RNIC_DIAL_FOREVER UINT64_MAX
+
+/* READs that either end of a connection has under way at most. */
+#define RNIC_DIAL_READ_DEPTH 16
+
+/* The monotonic clock. */
+uint64_t rnic_dial_now_ns(void);
+
+/* What is left until `deadline_ns` as poll(2) wants it: rounded up, -1 for ever. */
+int rnic_dial_poll_timeout_ms(uint64_t deadline_ns);
+
+/*
+ * Finds what `host` (NULL, to listen: all addresses) and `port` mean; returns how many endpoints,
+ * at most `max_count`. -ENOENT: no such host. -EAGAIN: the name service does not answer now.
+ */
+int rnic_dial_resolve(const char *host, uint16_t port, uint32_t max_count,
+		      struct rnic_endpoint *endpoints);
+
+/* -ENOSPC: too many channels. */
+int rnic_dial_create_channel(struct rnic_context *context, struct rnic_cm_channel **channel);
+
+/* Waits for the next event, which is to be acknowledged. */
+int rnic_dial_wait(struct rnic_cm_channel *channel, uint64_t deadline_ns,
+		   struct rnic_cm_event *event);
+
+/* Brings a new queue pair into INIT, where receives can be posted. */
+int rnic_dial_prepare(struct rnic_qp *qp);
+
+/* What to say of `qp` to the peer. -EINVAL: so much private data that no message has room for it.
+ */
+int rnic_dial_parameters(const struct rnic_qp *qp, const void *private_data,
+			 size_t private_data_bytes, struct rnic_cm_parameters *parameters);
+
+/*
+ * Connects `qp` to whoever listens at `host` and `port`, trying all addresses of the host. `answer`
+ * is what the peer said. -ECONNREFUSED: nobody listens there, or the peer refused. -ETIMEDOUT,
+ * -EHOSTUNREACH, -ENETUNREACH: no answer, or no way there.
+ */
+int rnic_dial_connect(struct rnic_cm_channel *channel, struct rnic_qp *qp, const char *host,
+		      uint16_t port, const struct rnic_cm_parameters *parameters,
+		      uint64_t deadline_ns, struct rnic_cm_id **id,
+		      struct rnic_cm_parameters *answer);
+
+/* Listens at `host` (NULL: all addresses) and `port` (0: a free one); *bound_port is where then. */
+int rnic_dial_listen(struct rnic_cm_channel *channel, const char *host, uint16_t port,
+		     uint32_t backlog, struct rnic_cm_id **id, uint16_t *bound_port);
+
+/* Waits for somebody who wants to connect to what listens on `channel`. */
+int rnic_dial_next_request(struct rnic_cm_channel *channel, uint64_t deadline_ns,
+			   struct rnic_cm_id **id, struct rnic_cm_parameters *request);
+
+/*
+ * Accepts `id`, which reports to `channel`, with `qp` and waits until the peer confirms.
+ * -ECONNABORTED, -ENOTCONN: it has given up.
+ */
+int rnic_dial_accept(struct rnic_cm_id *id, struct rnic_cm_channel *channel, struct rnic_qp *qp,
+		     const struct rnic_cm_parameters *parameters,
+		     const struct rnic_cm_parameters *request, uint64_t deadline_ns);
+
+/* Ends all work of `qp`: what waits, and what is posted from now on, completes as flushed. */
+void rnic_dial_fail_qp(struct rnic_qp *qp);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of hosts, and time. */
+#include "dial/dial.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+uint64_t rnic_dial_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int rnic_dial_poll_timeout_ms(uint64_t deadline_ns)
+{
+	const uint64_t now_ns = rnic_dial_now_ns();
+	uint64_t left_ms;
+
+	if (deadline_ns == RNIC_DIAL_FOREVER)
+		return -1;
+	if (deadline_ns <= now_ns)
+		return 0;
+	left_ms = (deadline_ns - now_ns - 1) / 1000000 + 1;
+	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+static int errno_of_eai(int error)
+{
+	switch (error) {
+	case EAI_SYSTEM:
+		return -errno;
+	case EAI_MEMORY:
+		return -ENOMEM;
+	case EAI_AGAIN:
+		return -EAGAIN;
+	default:
+		return -ENOENT;
+	}
+}
+
+/* False: a family that RoCE has no addresses for. */
+static bool try_take(const struct sockaddr *address, uint16_t port, struct rnic_endpoint *endpoint)
+{
+	*endpoint = (struct rnic_endpoint){.port = port};
+	if (address->sa_family == AF_INET) {
+		const struct sockaddr_in *ipv4 = (const void *)address;
+
+		endpoint->family = 4;
+		endpoint->address.bytes[10] = 0xff;
+		endpoint->address.bytes[11] = 0xff;
+		memcpy(endpoint->address.bytes + 12, &ipv4->sin_addr, 4);
+		return true;
+	}
+	if (address->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *ipv6 = (const void *)address;
+
+		endpoint->family = IN6_IS_ADDR_V4MAPPED(&ipv6->sin6_addr) ? 4 : 6;
+		endpoint->scope_id = ipv6->sin6_scope_id;
+		memcpy(endpoint->address.bytes, &ipv6->sin6_addr, 16);
+		return true;
+	}
+	return false;
+}
+
+int rnic_dial_resolve(const char *host, uint16_t port, uint32_t max_count,
+		      struct rnic_endpoint *endpoints)
+{
+	const struct addrinfo wanted = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = host == NULL ? AI_PASSIVE : 0,
+	};
+	struct addrinfo *found;
+	char service[8];
+	uint32_t count = 0;
+	int error;
+
+	snprintf(service, sizeof(service), "%u", port);
+	error = getaddrinfo(host, service, &wanted, &found);
+	if (error != 0)
+		return errno_of_eai(error);
+	for (const struct addrinfo *entry = found; entry != NULL && count < max_count;
+	     entry = entry->ai_next)
+		if (try_take(entry->ai_addr, port, &endpoints[count]))
+			count++;
+	freeaddrinfo(found);
+	return count > 0 ? (int)count : -ENOENT;
+}
