@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "base/bits.h"
+#include "base/number_list.h"
 #include "ctl/ctl_message.h"
 #include "engine/pkey.h"
 
@@ -88,22 +89,16 @@ static void options_set_name(struct rnicd_options *options, struct argp_state *s
 static void options_set_pkeys(struct rnicd_options *options, struct argp_state *state,
 			      const char *argument)
 {
-	const char *next = argument;
-	char *end;
+	const int count = number_list_read(argument, options->pkeys, LIMIT_PKEYS);
+	bool is_valid = count > 0;
 
-	options->pkey_count = 0;
-	do {
-		unsigned long value = strtoul(next, &end, 0);
-
-		if (end == next || *next == '-' || value > UINT16_MAX ||
-		    !pkey_is_valid((uint16_t)value) || (*end != ',' && *end != '\0') ||
-		    options->pkey_count == LIMIT_PKEYS)
-			argp_failure(state, 1, 0,
-				     "--pkeys needs up to %d keys such as 0xffff,0x8001, not '%s'",
-				     LIMIT_PKEYS, argument);
-		options->pkeys[options->pkey_count++] = (uint16_t)value;
-		next = end + 1;
-	} while (*end == ',');
+	for (int i = 0; i < count; i++)
+		is_valid = is_valid && pkey_is_valid(options->pkeys[i]);
+	if (!is_valid)
+		argp_failure(state, 1, 0,
+			     "--pkeys needs up to %d keys such as 0xffff,0x8001, not '%s'",
+			     LIMIT_PKEYS, argument);
+	options->pkey_count = (uint32_t)count;
 }
 
 static error_t options_parse_one(int key, char *argument, struct argp_state *state)

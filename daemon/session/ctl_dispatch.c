@@ -138,6 +138,11 @@ static const struct ctl_operation {
 			   sizeof(struct rnic_ctl_show_reply), 0, CTL_ANY},
 };
 
+uint32_t ctl_request_bytes(uint16_t operation)
+{
+	return ctl_operations[operation].request_bytes;
+}
+
 int ctl_refuse(struct ctl_call *call, int error, const char *format, ...)
 {
 	va_list arguments;

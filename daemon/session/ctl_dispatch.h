@@ -45,6 +45,9 @@ struct ctl_call {
  */
 int ctl_dispatch(struct ctl_call *call, size_t received);
 
+/* Bytes of the payload of a request for `operation`, which is below RNIC_CTL_OPERATION_COUNT. */
+uint32_t ctl_request_bytes(uint16_t operation);
+
 /* For handlers: notes why, and returns `error`. */
 int ctl_refuse(struct ctl_call *call, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work entries as a client may write them: whatever the bytes, what comes out is sound or marked as
- * malformed. The first four bytes choose the capacities.
+ * Work entries as a client may write them, for QPs of all types and for receive queues, shared or
+ * not: whatever the bytes, what comes out is sound or marked as malformed. The first four bytes
+ * choose the capacities.
  */
 #include "session/intake.h"
 
@@ -13,6 +14,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static bool may_be_inline(uint8_t opcode)
+{
+	return opcode <= RNIC_WR_SEND_WITH_IMM || opcode == RNIC_WR_SEND_WITH_INVALIDATE ||
+	       opcode == RNIC_WR_ATOMIC_WRITE;
+}
+
 static void check_send(const struct rnic_send_entry *entry, uint8_t type,
 		       const struct rnic_qp_capacities *capacities)
 {
@@ -23,9 +30,16 @@ static void check_send(const struct rnic_send_entry *entry, uint8_t type,
 	assert(work.sge_count <= capacities->max_send_sge);
 	assert(work.length <= capacities->max_inline_bytes);
 	if ((work.flags & RNIC_SEND_INLINE) != 0)
-		assert(work.sge_count == 0 && work.opcode <= RNIC_WR_SEND_WITH_IMM);
-	if (work.opcode == INTAKE_BAD_OPCODE)
+		assert(work.sge_count == 0 && may_be_inline(work.opcode));
+	if (work.opcode == INTAKE_BAD_OPCODE || work.opcode == RNIC_WR_BIND_MW ||
+	    work.opcode == RNIC_WR_FLUSH || work.opcode == RNIC_WR_LOCAL_INVALIDATE)
 		assert(work.sge_count == 0 && work.length == 0);
+	if (work.opcode == RNIC_WR_BIND_MW)
+		assert(type == RNIC_QP_TYPE_RC || type == RNIC_QP_TYPE_UC);
+	if (work.opcode == RNIC_WR_FLUSH || work.opcode == RNIC_WR_ATOMIC_WRITE)
+		assert(type == RNIC_QP_TYPE_RC);
+	if (type == RNIC_QP_TYPE_UD && work.opcode != INTAKE_BAD_OPCODE)
+		assert(work.opcode == RNIC_WR_SEND || work.opcode == RNIC_WR_SEND_WITH_IMM);
 }
 
 static void check_recv(const struct rnic_recv_entry *entry, uint32_t sge_max)
@@ -54,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&send, data, size < sizeof(send) ? size : sizeof(send));
 	memcpy(&recv, data, size < sizeof(recv) ? size : sizeof(recv));
 	memcpy(sges, data, size < sizeof(sges) ? size : sizeof(sges));
-	for (uint8_t type = RNIC_QP_TYPE_RC; type <= RNIC_QP_TYPE_UD; type++)
+	for (uint8_t type = RNIC_QP_TYPE_RC; type <= RNIC_QP_TYPE_XRC_TARGET; type++)
 		check_send(&send, type, &capacities);
 	check_recv(&recv, capacities.max_recv_sge);
 	assert(intake_message_bytes(sges, RNIC_SGE_COUNT_MAX) >= sges[0].length);

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session of control requests, carried out by the real handlers on a real engine and connection
+ * manager: whatever they ask for and in whatever order, all of it is gone with the session.
+ *
+ * An input is a list of requests: the operation, how many patches follow, the payload, the patches.
+ * A patch puts eight bytes of an earlier reply into the payload, so that handles that were given
+ * out can be named. An operation beyond the last writes an entry into the work queue of a queue
+ * pair or a shared receive queue instead; now and then the device has a turn. The session begins
+ * with an object of each kind, and a queue pair that is ready to send, of the type that the first
+ * byte chooses.
+ */
+#include "cm/cm.h"
+#include "engine/limits.h"
+#include "session/cm_identifier.h"
+#include "session/ctl_dispatch.h"
+#include "session/intake.h"
+#include "session/session.h"
+#include "session/session_set.h"
+#include "base/bits.h"
+#include "base/log.h"
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUESTS_MAX  48
+#define MEMORY_BYTES  65536
+#define REPLIES	      16
+#define FIRST_REPLIES 8 /* these are kept, later ones replace one another */
+#define REPLY_BYTES   32
+#define PATCHES	      4 /* at most 3 a request */
+
+struct input {
+	const uint8_t *bytes;
+	size_t left;
+};
+
+static struct {
+	struct engine engine;
+	struct cm *cm;
+	struct device_facts facts;
+	struct session_set set;
+	int memfd;
+} device;
+
+/* One session. */
+struct run {
+	struct input input;
+	struct session *session;
+	uint8_t replies[REPLIES][REPLY_BYTES];
+	uint32_t reply_count;
+};
+
+static void take(struct input *input, void *bytes, size_t count)
+{
+	size_t there = count < input->left ? count : input->left;
+
+	memcpy(bytes, input->bytes, there);
+	memset((uint8_t *)bytes + there, 0, count - there);
+	input->bytes += there;
+	input->left -= there;
+}
+
+static uint8_t take_byte(struct input *input)
+{
+	uint8_t byte;
+
+	take(input, &byte, 1);
+	return byte;
+}
+
+static int join(void *context, const struct rnic_gid *group, bool is_member)
+{
+	(void)context;
+	(void)group;
+	(void)is_member;
+	return 0;
+}
+
+static bool counter(void *context, uint32_t index, struct rnic_show_counter *out)
+{
+	(void)context;
+	(void)index;
+	(void)out;
+	return false;
+}
+
+static void fill_facts(struct device_facts *facts, const struct rnic_gid *gid)
+{
+	facts->device = (struct rnic_device_attributes){
+		.max_qp_wr = LIMIT_WR_DEPTH,
+		.max_sge = LIMIT_SGES,
+		.max_inline_bytes = RNIC_INLINE_BYTES_MAX,
+		.max_mr_bytes = UINT64_C(1) << 40,
+		.max_cqe = LIMIT_CQ_ENTRIES,
+		.max_srq_wr = LIMIT_WR_DEPTH,
+		.max_srq_sge = LIMIT_SGES,
+		.max_qp_rd_atomic = LIMIT_RD_ATOMIC,
+		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
+		.gid_count = RNIC_GIDS_MAX,
+		.pkey_count = 1,
+		.completion_vectors = 1,
+	};
+	facts->port = (struct rnic_ctl_port_reply){
+		.state = RNIC_PORT_ACTIVE,
+		.max_mtu = 5,
+		.active_mtu = 5,
+	};
+	facts->gids.count = RNIC_GIDS_MAX;
+	facts->gids.entries[0].gid = *gid;
+	facts->pkeys.pkeys[0] = 0xffff;
+	facts->counter = counter;
+	facts->join = join;
+}
+
+static void start_device(void)
+{
+	static const struct rnic_gid gid = {{[10] = 0xff, 0xff, 127, 0, 0, 1}};
+	const struct cm_config cm_config = {
+		.sink = &cm_identifier_sink,
+		.sink_context = &device.set,
+		.max_connections = LIMIT_CM_CONNECTIONS,
+		.max_bindings = LIMIT_CM_BINDINGS,
+	};
+	const struct engine_config config = {
+		.sink = &session_set_sink,
+		.sink_context = &device.set,
+		.max_qps = LIMIT_QPS,
+		.max_mrs = LIMIT_MRS + LIMIT_MWS,
+	};
+
+	log_set_level(LOG_LEVEL_ERROR);
+	fill_facts(&device.facts, &gid);
+	device.cm = cm_create(&cm_config);
+	assert(device.cm != NULL);
+	assert(session_set_init(&device.set, &device.engine, device.cm, &device.facts) == 0);
+	assert(engine_init(&device.engine, &config) == 0);
+	engine_set_gid(&device.engine, 0, &gid);
+	device.memfd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert(device.memfd >= 0 && ftruncate(device.memfd, MEMORY_BYTES) == 0);
+	assert(fcntl(device.memfd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+}
+
+static uint8_t *next_reply(struct run *run)
+{
+	uint32_t count = run->reply_count++;
+
+	if (count >= FIRST_REPLIES)
+		count = FIRST_REPLIES + count % (REPLIES - FIRST_REPLIES);
+	return run->replies[count];
+}
+
+/* Carries out the request in `call`, with a descriptor of memory if it may have one. */
+static void request(struct run *run, struct ctl_call *call, uint16_t operation, bool with_fd)
+{
+	uint32_t bytes = ctl_request_bytes(operation);
+
+	call->session = run->session;
+	call->request.header = (struct rnic_ctl_header){
+		.magic = RNIC_CTL_MAGIC,
+		.version = operation == RNIC_CTL_HELLO ? 0 : RNIC_CTL_VERSION_MAX,
+		.operation = operation,
+		.bytes = (uint32_t)sizeof(call->request.header) + bytes,
+	};
+	call->fd_count = with_fd;
+	call->fds[0] = with_fd ? dup(device.memfd) : -1;
+	if (ctl_dispatch(call, call->request.header.bytes) == 0) {
+		memcpy(next_reply(run), call->reply.payload, REPLY_BYTES);
+		for (unsigned i = 0; i < call->reply_fd_count; i++)
+			close(call->reply_fds[i]);
+	}
+	if (with_fd && call->fds[0] >= 0)
+		close(call->fds[0]);
+}
+
+static void patch(struct run *run, struct ctl_call *call, uint32_t bytes)
+{
+	uint8_t which = take_byte(&run->input);
+	uint32_t at = take_byte(&run->input) * 4U;
+	uint32_t from = (which >> 4) % (REPLY_BYTES / 8) * 8U;
+
+	if (at + 8 <= bytes)
+		memcpy(call->request.payload + at, run->replies[which % REPLIES] + from, 8);
+}
+
+static void ask(struct run *run, struct ctl_call *call, uint16_t operation)
+{
+	uint32_t bytes = ctl_request_bytes(operation);
+	uint8_t kind = take_byte(&run->input);
+
+	take(&run->input, call->request.payload, bytes);
+	for (uint8_t i = 0; i < kind % PATCHES; i++)
+		patch(run, call, bytes);
+	request(run, call, operation, (kind & 0x80) != 0);
+}
+
+/* What a client may do to a queue: any bytes as an entry, and any step of the producer's index. */
+static void scribble(struct run *run, const struct shared_region *region,
+		     const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+		     size_t entry_bytes)
+{
+	uint32_t slot = take_byte(&run->input);
+	uint8_t step = take_byte(&run->input);
+
+	if (plan->slots == 0)
+		return;
+	take(&run->input,
+	     (uint8_t *)region->address + plan->entries_offset +
+		     (slot & (plan->slots - 1)) * entry_bytes,
+	     entry_bytes);
+	rnic_index_publish(producer,
+			   rnic_index_load(producer) + (step == 0xff ? 1U << 20 : step % 3));
+}
+
+static void scribble_receive(struct run *run, const struct receive_ring *ring)
+{
+	struct rnic_queues_region *region = ring->region->address;
+
+	scribble(run, ring->region, &ring->plan, &region->recv_producer,
+		 sizeof(struct rnic_recv_entry));
+}
+
+static void post(struct run *run, uint8_t what)
+{
+	struct session_srq *srq = handle_table_at(&run->session->srqs, what >> 2 & 3);
+	struct session_qp *qp = handle_table_at(&run->session->qps, what >> 2 & 3);
+
+	if ((what & 3) == 0 && srq != NULL) {
+		scribble_receive(run, &srq->recv);
+	} else if ((what & 3) == 1 && qp != NULL && qp->region.address != NULL &&
+		   qp->recv.plan.slots != 0) {
+		scribble_receive(run, &qp->recv);
+		intake_review(qp);
+	} else if (qp != NULL && qp->region.address != NULL) {
+		struct rnic_queues_region *region = qp->region.address;
+
+		scribble(run, &qp->region, &qp->send_plan, &region->send_producer,
+			 sizeof(struct rnic_send_entry));
+		intake_schedule(qp);
+	}
+}
+
+/* A turn of the device, on a network that loses everything. */
+static void turn(void)
+{
+	static struct packet_builder builder;
+
+	session_set_take_work(&device.set);
+	for (uint32_t i = 0; i < 64 && engine_transmit(&device.engine, &builder, device.set.now_ns);
+	     i++)
+		engine_packets_read(&device.engine, device.set.now_ns);
+	for (uint32_t i = 0; i < 64 && cm_transmit(device.cm, &builder); i++)
+		;
+	device.set.now_ns += 300000000;
+	engine_tick(&device.engine, device.set.now_ns);
+	cm_tick(device.cm, device.set.now_ns);
+	session_set_deliver(&device.set, false);
+}
+
+/* A request that is in order. */
+static void make(struct run *run, struct ctl_call *call, uint16_t operation, const void *payload,
+		 bool with_fd)
+{
+	memcpy(call->request.payload, payload, ctl_request_bytes(operation));
+	request(run, call, operation, with_fd);
+	if (call->reply.header.status != 0) {
+		fprintf(stderr, "%s: %s\n", rnic_ctl_operation_name(operation), call->reason);
+		abort();
+	}
+}
+
+/* The handle in the latest reply. */
+static struct rnic_handle made(const struct ctl_call *call)
+{
+	struct rnic_handle handle;
+
+	memcpy(&handle, call->reply.payload, sizeof(handle));
+	return handle;
+}
+
+static void make_qp(struct run *run, struct ctl_call *call, struct rnic_handle pd,
+		    struct rnic_handle cq)
+{
+	static const uint8_t types[] = {RNIC_QP_TYPE_RC, RNIC_QP_TYPE_UC, RNIC_QP_TYPE_UD,
+					RNIC_QP_TYPE_XRC_INITIATOR};
+	const uint8_t type = types[take_byte(&run->input) % RNIC_COUNT_OF(types)];
+	const struct rnic_ctl_create_qp create = {
+		.pd = pd,
+		.send_cq = cq,
+		.recv_cq = type == RNIC_QP_TYPE_XRC_INITIATOR ? (struct rnic_handle){0} : cq,
+		.type = type,
+		.capacities = {8, type == RNIC_QP_TYPE_XRC_INITIATOR ? 0 : 8, 4, 4, 64},
+	};
+	struct rnic_ctl_modify_qp modify = {
+		.attributes = {.port = 1,
+			       .access_flags = 0xf,
+			       .path_mtu = 1,
+			       .max_rd_atomic = 4,
+			       .max_dest_rd_atomic = 4,
+			       .timeout = 14,
+			       .retry_count = 1,
+			       .path = {.port = 1,
+					.is_global = 1,
+					.dest_gid = {{[10] = 0xff, 0xff, 127, 0, 0, 2}}}},
+	};
+	bool is_reliable = type == RNIC_QP_TYPE_RC || type == RNIC_QP_TYPE_XRC_INITIATOR;
+	uint32_t to_init = RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT;
+	uint32_t to_rtr = 0, to_rts = RNIC_QP_ATTR_SQ_PSN;
+
+	make(run, call, RNIC_CTL_CREATE_QP, &create, false);
+	modify.qp = made(call);
+	to_init |= type == RNIC_QP_TYPE_UD ? RNIC_QP_ATTR_QKEY : RNIC_QP_ATTR_ACCESS_FLAGS;
+	if (type != RNIC_QP_TYPE_UD)
+		to_rtr = RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU | RNIC_QP_ATTR_DEST_QPN |
+			 RNIC_QP_ATTR_RQ_PSN;
+	if (type == RNIC_QP_TYPE_RC)
+		to_rtr |= RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER;
+	if (is_reliable)
+		to_rts |= RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+			  RNIC_QP_ATTR_MAX_RD_ATOMIC;
+	for (uint32_t state = RNIC_QP_STATE_INIT; state <= RNIC_QP_STATE_RTS; state++) {
+		modify.attributes.state = state;
+		modify.mask = RNIC_QP_ATTR_STATE | (state == RNIC_QP_STATE_INIT	 ? to_init
+						    : state == RNIC_QP_STATE_RTR ? to_rtr
+										 : to_rts);
+		make(run, call, RNIC_CTL_MODIFY_QP, &modify, false);
+	}
+}
+
+/* HELLO, a PD, a CQ, a region, a window, an SRQ, an address handle, a QP. */
+static void make_objects(struct run *run, struct ctl_call *call)
+{
+	const struct rnic_ctl_hello hello = {
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
+	};
+	struct rnic_ctl_create_cq cq = {.entries = 16};
+	struct rnic_ctl_register_mr mr = {
+		.access = 0x1f,
+		.mode = RNIC_MEMORY_MAPPED,
+		.address = 4096,
+		.length = MEMORY_BYTES,
+		.iova = 4096,
+	};
+	struct rnic_ctl_alloc_mw mw = {.type = RNIC_MW_TYPE_2};
+	struct rnic_ctl_create_srq srq = {.wanted = {.max_wr = 8, .max_sge = 2}};
+	struct rnic_ctl_create_ah ah = {
+		.path = {.port = 1,
+			 .is_global = 1,
+			 .dest_gid = {{[10] = 0xff, 0xff, 127, 0, 0, 2}}},
+	};
+	struct rnic_handle made_cq;
+
+	make(run, call, RNIC_CTL_HELLO, &hello, false);
+	request(run, call, RNIC_CTL_ALLOC_PD, false);
+	mr.pd = mw.pd = srq.pd = ah.pd = made(call);
+	make(run, call, RNIC_CTL_CREATE_CQ, &cq, false);
+	made_cq = made(call);
+	make(run, call, RNIC_CTL_REGISTER_MR, &mr, true);
+	make(run, call, RNIC_CTL_ALLOC_MW, &mw, false);
+	make(run, call, RNIC_CTL_CREATE_SRQ, &srq, false);
+	make(run, call, RNIC_CTL_CREATE_AH, &ah, false);
+	make_qp(run, call, mr.pd, made_cq);
+}
+
+static void play(struct run *run)
+{
+	static struct ctl_call call;
+
+	make_objects(run, &call);
+	for (uint32_t i = 0; i < REQUESTS_MAX && run->input.left > 0 && !run->session->is_broken;
+	     i++) {
+		uint8_t operation = take_byte(&run->input);
+
+		if (operation % 64 < RNIC_CTL_OPERATION_COUNT)
+			ask(run, &call, operation % 64);
+		else
+			post(run, take_byte(&run->input));
+		if (operation >= 192)
+			turn();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct run run = {.input = {data, size}};
+	int sockets[2];
+
+	if (device.cm == NULL)
+		start_device();
+	assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
+	run.session = session_create(&device.set, sockets[0], getpid(), getuid());
+	assert(run.session != NULL);
+	play(&run);
+	turn();
+	session_end(run.session);
+	session_set_reap(&device.set);
+	close(sockets[1]);
+	assert(device.set.session_count == 0);
+	for (uint32_t i = 0; i < RESOURCE_COUNT; i++)
+		assert(device.set.usage[i] == 0);
+	return 0;
+}
