@@ -50,8 +50,8 @@ void rpc_calls_end(struct rpc_call *call, uint32_t status)
 
 static void end_without_server(struct rpc_call *call)
 {
-	rpc_calls_end(call, call->was_sent && !call->is_idempotent ? RPC_OUTCOME_UNKNOWN
-								   : RPC_UNAVAILABLE);
+	rpc_calls_end(call, call->was_sent && !call->is_idempotent ? RNIC_RPC_OUTCOME_UNKNOWN
+								   : RNIC_RPC_UNAVAILABLE);
 	call->owes_cancel = false;
 }
 
@@ -156,7 +156,7 @@ void rpc_calls_tick(struct rpc_calls *calls, uint64_t now_ns)
 		struct rpc_call *call = call_at(calls, id);
 
 		if (is_live(call) && now_ns >= call->deadline_ns)
-			rpc_calls_end(call, RPC_DEADLINE_EXCEEDED);
+			rpc_calls_end(call, RNIC_RPC_DEADLINE_EXCEEDED);
 	}
 }
 

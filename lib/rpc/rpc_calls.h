@@ -7,7 +7,7 @@
  * for the next one. If that reaches the same incarnation of the server, they are sent again under
  * their numbers, and the server's history (rpc_history.h) keeps them from being executed twice. If
  * it is another incarnation, only those that are idempotent, or were never sent, are sent; the
- * others end with RPC_OUTCOME_UNKNOWN.
+ * others end with RNIC_RPC_OUTCOME_UNKNOWN.
  */
 #ifndef LIB_RPC_RPC_CALLS_H
 #define LIB_RPC_RPC_CALLS_H
@@ -34,7 +34,7 @@ struct rpc_call {
 	bool is_idempotent;
 	bool was_sent; /* to the incarnation of `calls`, or to one before it */
 	bool owes_cancel;
-	uint32_t status; /* of ENDED, as the server sent it, or enum rpc_status */
+	uint32_t status; /* of ENDED, as the server sent it, or enum rnic_rpc_status */
 	uint32_t sends;
 	uint64_t deadline_ns; /* RPC_NEVER: none */
 	void *user;
@@ -65,7 +65,7 @@ void rpc_calls_session_opened(struct rpc_calls *calls,
 /* The session has ended; another one may follow. */
 void rpc_calls_session_lost(struct rpc_calls *calls);
 
-/* No session will follow: all calls end, with RPC_UNAVAILABLE or RPC_OUTCOME_UNKNOWN. */
+/* No session will follow: all calls end, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN. */
 void rpc_calls_give_up(struct rpc_calls *calls);
 
 /* A call to send on the session that is open, and noted as sent; NULL: none. */
@@ -78,7 +78,7 @@ void rpc_calls_describe(const struct rpc_calls *calls, const struct rpc_call *ca
 /* An answer came. The call that it ends, or NULL: that call has ended already, or never was. */
 struct rpc_call *rpc_calls_answer(struct rpc_calls *calls, const struct rpc_frame *answer);
 
-/* Ends a call from this side, for one with RPC_CANCELLED; nothing if it has ended. */
+/* Ends a call from this side, for one with RNIC_RPC_CANCELLED; nothing if it has ended. */
 void rpc_calls_end(struct rpc_call *call, uint32_t status);
 
 uint64_t rpc_calls_next_deadline_ns(const struct rpc_calls *calls);

@@ -17,23 +17,23 @@ enum {
 	AT_STATUS = 28,
 };
 
-static const char *const texts[RPC_STATUSES] = {
-	[RPC_OK] = "success",
-	[RPC_CANCELLED] = "cancelled by the caller",
-	[RPC_DEADLINE_EXCEEDED] = "no answer before the deadline",
-	[RPC_NO_SERVICE] = "the server has no such service",
-	[RPC_NO_METHOD] = "the service has no such method",
-	[RPC_BAD_REQUEST] = "the server could not read the request",
-	[RPC_BAD_ANSWER] = "the answer could not be read",
-	[RPC_OVERLOADED] = "the server has too much to do",
-	[RPC_UNAVAILABLE] = "no server answers",
-	[RPC_OUTCOME_UNKNOWN] = "the server went away; the call may have been executed",
-	[RPC_INTERNAL] = "the service failed",
+static const char *const texts[RNIC_RPC_STATUS_COUNT] = {
+	[RNIC_RPC_OK] = "success",
+	[RNIC_RPC_CANCELLED] = "cancelled by the caller",
+	[RNIC_RPC_DEADLINE_EXCEEDED] = "no answer before the deadline",
+	[RNIC_RPC_NO_SERVICE] = "the server has no such service",
+	[RNIC_RPC_NO_METHOD] = "the service has no such method",
+	[RNIC_RPC_BAD_REQUEST] = "the server could not read the request",
+	[RNIC_RPC_BAD_ANSWER] = "the answer could not be read",
+	[RNIC_RPC_OVERLOADED] = "the server has too much to do",
+	[RNIC_RPC_UNAVAILABLE] = "no server answers",
+	[RNIC_RPC_OUTCOME_UNKNOWN] = "the server went away; the call may have been executed",
+	[RNIC_RPC_INTERNAL] = "the service failed",
 };
 
-const char *rpc_status_text(uint32_t status)
+const char *rnic_rpc_status_text(uint32_t status)
 {
-	return status < RPC_STATUSES ? texts[status] : "an unknown error";
+	return status < RNIC_RPC_STATUS_COUNT ? texts[status] : "an unknown error";
 }
 
 static bool check_frame(const struct rpc_frame *frame)
@@ -50,7 +50,7 @@ static bool check_frame(const struct rpc_frame *frame)
 		return false;
 	if (frame->kind == RPC_FRAME_CANCEL)
 		return frame->payload_bytes == 0 && frame->status == 0;
-	return frame->settled == 0 && (frame->status == RPC_OK || frame->payload_bytes == 0);
+	return frame->settled == 0 && (frame->status == RNIC_RPC_OK || frame->payload_bytes == 0);
 }
 
 int rpc_frame_decode(struct rpc_frame *frame, const void *message, size_t bytes)

@@ -12,30 +12,13 @@
 #ifndef LIB_RPC_RPC_FRAME_H
 #define LIB_RPC_RPC_FRAME_H
 
+#include <rnic/rpc_status.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
 #define RPC_FRAME_BYTES		 32u
 #define RPC_SERVICE_NAME_MAX_BYTES 255u
-
-/* How a call ends. On the wire: values stay what they are. */
-enum rpc_status {
-	RPC_OK = 0,
-	RPC_CANCELLED,		/* by its caller */
-	RPC_DEADLINE_EXCEEDED,	/* it may have been executed */
-	RPC_NO_SERVICE,
-	RPC_NO_METHOD,
-	RPC_BAD_REQUEST,	/* the server could not read the request */
-	RPC_BAD_ANSWER,		/* the client could not read the answer */
-	RPC_OVERLOADED,		/* not executed; later it may be */
-	RPC_UNAVAILABLE,	/* no server; not executed */
-	RPC_OUTCOME_UNKNOWN,	/* the server went away; it may have been executed, once */
-	RPC_INTERNAL,		/* the service failed */
-	RPC_STATUSES,
-};
-
-/* A sentence for people, without a full stop; of any number. */
-const char *rpc_status_text(uint32_t status);
 
 enum rpc_frame_kind {
 	RPC_FRAME_REQUEST = 1,
@@ -57,7 +40,7 @@ struct rpc_frame {
 	uint64_t call;
 	uint64_t settled;    /* of a client: all calls before it need no answer any more */
 	uint32_t timeout_ms; /* left when it was sent; 0: none */
-	uint32_t status;     /* enum rpc_status, of ANSWER */
+	uint32_t status;     /* enum rnic_rpc_status, of ANSWER */
 	const char *service; /* not terminated; the caller's bytes, as is the payload */
 	const uint8_t *payload;
 	uint32_t payload_bytes;

@@ -32,7 +32,7 @@ enum rpc_verdict {
 	RPC_WAIT,    /* it executes already and will be answered */
 	RPC_REPEAT,  /* send the answer that is there, again */
 	RPC_STALE,   /* the client has its answer or wants none: drop it */
-	RPC_REFUSE,  /* beyond the window: RPC_OVERLOADED */
+	RPC_REFUSE,  /* beyond the window: RNIC_RPC_OVERLOADED */
 };
 
 struct rpc_record {

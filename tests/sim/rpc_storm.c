@@ -83,7 +83,7 @@ static void add_totals(const struct rpc_world *world)
 	totals.datagrams += world->datagrams;
 	totals.sessions += world->sessions;
 	for (uint64_t id = 1; id < world->calls.next; id++)
-		totals.answered += world->plans[id].status == RPC_OK;
+		totals.answered += world->plans[id].status == RNIC_RPC_OK;
 }
 
 static const char *run(uint64_t seed, FILE *trace)

@@ -158,7 +158,7 @@ static void end_calls(struct rpc_world *world)
 		if (plan->ends++ > 0)
 			fail(world, "a call ended twice");
 		plan->status = ended.status;
-		note(world, rpc_status_text(ended.status), ended.id);
+		note(world, rnic_rpc_status_text(ended.status), ended.id);
 		if (ended.owes_cancel && world->client.session.state == RPC_SESSION_OPEN) {
 			struct rpc_frame cancel = {.kind = RPC_FRAME_CANCEL, .call = ended.id};
 
@@ -310,12 +310,12 @@ static void take_request(struct rpc_world *world, uint32_t end, const uint8_t *b
 		world->works[frame.call % RPC_CALLS_MAX].end = end;
 		break;
 	case RPC_REPEAT:
-		send_answer(world, end, frame.call, RPC_OK, *(uint32_t *)answer);
+		send_answer(world, end, frame.call, RNIC_RPC_OK, *(uint32_t *)answer);
 		break;
 	case RPC_STALE:
 		break;
 	case RPC_REFUSE:
-		send_answer(world, end, frame.call, RPC_OVERLOADED, 0);
+		send_answer(world, end, frame.call, RNIC_RPC_OVERLOADED, 0);
 		break;
 	}
 }
@@ -333,7 +333,7 @@ static void finish_work(struct rpc_world *world)
 		assert(answer != NULL);
 		*answer = work->request_bytes;
 		if (rpc_history_answer(&world->history, work->id, answer))
-			send_answer(world, work->end, work->id, RPC_OK, work->request_bytes);
+			send_answer(world, work->end, work->id, RNIC_RPC_OK, work->request_bytes);
 		else
 			free(answer);
 	}
@@ -514,7 +514,7 @@ void rpc_world_cancel(struct rpc_world *world, uint64_t call)
 	struct rpc_call *found = &world->calls.slots[call % RPC_CALLS_MAX];
 
 	if (found->id == call)
-		rpc_calls_end(found, RPC_CANCELLED);
+		rpc_calls_end(found, RNIC_RPC_CANCELLED);
 }
 
 void rpc_world_kill_server(struct rpc_world *world)
@@ -588,9 +588,10 @@ const char *rpc_world_judge(const struct rpc_world *world)
 
 		if (plan->ends != 1)
 			return "a call did not end";
-		if (plan->status == RPC_OK && (plan->executions == 0 || !plan->was_answered_well))
+		if (plan->status == RNIC_RPC_OK &&
+		    (plan->executions == 0 || !plan->was_answered_well))
 			return "a success with a wrong answer, or none";
-		if (plan->status == RPC_UNAVAILABLE && !plan->is_idempotent &&
+		if (plan->status == RNIC_RPC_UNAVAILABLE && !plan->is_idempotent &&
 		    plan->executions > 0)
 			return "said not to be executed, and was";
 	}

@@ -51,7 +51,7 @@ static void test_answered(void **state)
 	assert_null(rpc_calls_take_waiting(&calls));
 	assert_ptr_equal(rpc_calls_answer(&calls, &answer), call);
 	assert_null(rpc_calls_answer(&calls, &answer)); /* twice */
-	assert_end(1, RPC_OK);
+	assert_end(1, RNIC_RPC_OK);
 	assert_nothing_ended();
 	assert_true(calls.oldest == calls.next);
 }
@@ -74,13 +74,13 @@ static void test_deadline_and_cancel(void **state)
 	rpc_calls_tick(&calls, 4999999);
 	assert_nothing_ended();
 	rpc_calls_tick(&calls, 5000000);
-	rpc_calls_end(late, RPC_CANCELLED); /* too late for that */
+	rpc_calls_end(late, RNIC_RPC_CANCELLED); /* too late for that */
 	assert_true(rpc_calls_take_ended(&calls, &ended));
-	assert_int_equal(ended.status, RPC_DEADLINE_EXCEEDED);
+	assert_int_equal(ended.status, RNIC_RPC_DEADLINE_EXCEEDED);
 	assert_true(ended.owes_cancel);
-	rpc_calls_end(unwanted, RPC_CANCELLED);
+	rpc_calls_end(unwanted, RNIC_RPC_CANCELLED);
 	assert_true(rpc_calls_take_ended(&calls, &ended));
-	assert_int_equal(ended.status, RPC_CANCELLED);
+	assert_int_equal(ended.status, RNIC_RPC_CANCELLED);
 	assert_false(ended.owes_cancel); /* the server never heard of it */
 	assert_int_equal(rpc_calls_next_deadline_ns(&calls), RPC_NEVER);
 }
@@ -115,7 +115,7 @@ static void test_other_server(void **state)
 	rpc_calls_session_opened(&calls, second);
 	assert_int_equal(rpc_calls_take_waiting(&calls)->id, 2);
 	assert_int_equal(rpc_calls_take_waiting(&calls)->id, 3);
-	assert_end(1, RPC_OUTCOME_UNKNOWN);
+	assert_end(1, RNIC_RPC_OUTCOME_UNKNOWN);
 	assert_nothing_ended();
 }
 
@@ -124,9 +124,9 @@ static void test_no_server(void **state)
 	(void)state;
 	lose_session();
 	rpc_calls_give_up(&calls);
-	assert_end(1, RPC_OUTCOME_UNKNOWN);
-	assert_end(2, RPC_UNAVAILABLE);
-	assert_end(3, RPC_UNAVAILABLE);
+	assert_end(1, RNIC_RPC_OUTCOME_UNKNOWN);
+	assert_end(2, RNIC_RPC_UNAVAILABLE);
+	assert_end(3, RNIC_RPC_UNAVAILABLE);
 	assert_nothing_ended();
 }
 
@@ -138,12 +138,12 @@ static void test_full(void **state)
 	for (uint32_t i = 0; i < RPC_CALLS_MAX; i++)
 		assert_non_null(call = rpc_calls_begin(&calls, false, RPC_NEVER, NULL));
 	assert_null(rpc_calls_begin(&calls, false, RPC_NEVER, NULL));
-	rpc_calls_end(call, RPC_CANCELLED);
-	assert_end(RPC_CALLS_MAX, RPC_CANCELLED);
+	rpc_calls_end(call, RNIC_RPC_CANCELLED);
+	assert_end(RPC_CALLS_MAX, RNIC_RPC_CANCELLED);
 	/* The window is from the oldest on: the server remembers no more than that. */
 	assert_null(rpc_calls_begin(&calls, false, RPC_NEVER, NULL));
-	rpc_calls_end(&calls.slots[1], RPC_CANCELLED);
-	assert_end(1, RPC_CANCELLED);
+	rpc_calls_end(&calls.slots[1], RNIC_RPC_CANCELLED);
+	assert_end(1, RNIC_RPC_CANCELLED);
 	assert_non_null(rpc_calls_begin(&calls, false, RPC_NEVER, NULL));
 }
 

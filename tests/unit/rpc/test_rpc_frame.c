@@ -76,10 +76,10 @@ static void test_damaged(void **state)
 static void test_status_text(void **state)
 {
 	(void)state;
-	for (uint32_t status = 0; status < RPC_STATUSES; status++)
-		assert_true(strlen(rpc_status_text(status)) > 0);
-	assert_string_equal(rpc_status_text(RPC_STATUSES), "an unknown error");
-	assert_string_equal(rpc_status_text(UINT32_MAX), "an unknown error");
+	for (uint32_t status = 0; status < RNIC_RPC_STATUS_COUNT; status++)
+		assert_true(strlen(rnic_rpc_status_text(status)) > 0);
+	assert_string_equal(rnic_rpc_status_text(RNIC_RPC_STATUS_COUNT), "an unknown error");
+	assert_string_equal(rnic_rpc_status_text(UINT32_MAX), "an unknown error");
 }
 
 int main(void)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Remote procedure calls over the RNIC: services and methods from .proto files, by protobuf-c's
+ * service interface, between a client and a server that is found by host and port.
+ *
+ * Messages travel in datagrams of a UD queue pair, through a session that repairs loss, doubling
+ * and order. A call executes at most once, also when its answer is lost and when client and server
+ * lose and find each other again; see enum rnic_rpc_status for what an error says about it. Every
+ * call ends: within its deadline if it has one, else when the server is silent for some seconds.
+ *
+ * Functions return 0 or a negative errno, as in <rnic/rnic.h>. An object belongs to one thread at a
+ * time. Nothing happens in the background: the owner calls the turn function, in a loop or whenever
+ * the object's descriptor is readable. Closures run in there, and may begin and cancel calls, but
+ * must not turn or destroy their object. Who does not turn for some seconds loses the sessions; a
+ * client gets another one with its next call.
+ */
+#ifndef RNIC_RPC_H
+#define RNIC_RPC_H
+
+#include <rnic/rnic.h>
+#include <rnic/rpc_status.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rnic_rpc_client;
+struct rnic_rpc_server;
+
+/* What happens to sessions, a sentence without a full stop, for a log. */
+typedef void rnic_rpc_log(void *user, const char *sentence);
+
+struct rnic_rpc_options {
+	const char *socket_path; /* of the daemon; NULL: the default */
+	rnic_rpc_log *log;	 /* NULL: none */
+	void *log_user;
+};
+
+/* ---- clients ---- */
+
+/*
+ * Makes a client of the server at `host` (a name or an address) and `port`. The server is looked
+ * for when there are calls, and again after it was lost. `options` may be NULL. -EHOSTUNREACH: the
+ * name has no address. Errors of rnic_open() and of creating its objects.
+ */
+RNIC_API int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *host,
+				    uint16_t port, struct rnic_rpc_client **client);
+
+/* Ends all calls, with CANCELLED; their closures run. Never fails. */
+RNIC_API void rnic_rpc_destroy_client(struct rnic_rpc_client *client);
+
+/* To poll(): readable when a turn has something to do. Do not read or close it. */
+RNIC_API int rnic_rpc_client_fd(const struct rnic_rpc_client *client);
+
+/*
+ * Does what is to be done, after waiting for it for up to `timeout_ms` (0: no waiting, -1: however
+ * long). -EINTR: a signal came. -ENODEV, -EIO: the daemon is gone and all calls have ended; destroy
+ * the client.
+ */
+RNIC_API int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms);
+
+/*
+ * Takes the result of a call: `output` is NULL unless status is OK, and gone when this returns.
+ * `status` is an enum rnic_rpc_status, or a number that a newer server sent.
+ */
+typedef void rnic_rpc_closure(uint32_t status, const ProtobufCMessage *output, void *user);
+
+struct rnic_rpc_call_options {
+	uint32_t timeout_ms; /* 0: no deadline */
+	bool is_idempotent;  /* may be executed again by another incarnation of the server */
+};
+
+/*
+ * Begins a call of a method; `input` may be reused at once, `options` may be NULL. On success
+ * `closure` runs exactly once, later, and *call names the call until then. -EINVAL: no such method.
+ * -EMSGSIZE: beyond 1 MiB. -EAGAIN: 256 calls are under way; turn until one ends. -ENODEV: see
+ * rnic_rpc_client_turn(). -ENOMEM.
+ */
+RNIC_API int rnic_rpc_begin(struct rnic_rpc_client *client,
+			    const ProtobufCServiceDescriptor *service, unsigned method,
+			    const ProtobufCMessage *input,
+			    const struct rnic_rpc_call_options *options, rnic_rpc_closure *closure,
+			    void *user, uint64_t *call);
+
+/* Ends a call with CANCELLED at the next turn; nothing if it has ended. */
+RNIC_API void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call);
+
+/*
+ * Calls and waits, turning the client. On success *status says how the call ended, and *output, if
+ * that is OK, is to be freed by protobuf_c_message_free_unpacked(), else NULL. Errors as of
+ * rnic_rpc_begin(); a signal does not end it.
+ */
+RNIC_API int rnic_rpc_call(struct rnic_rpc_client *client,
+			   const ProtobufCServiceDescriptor *service, unsigned method,
+			   const ProtobufCMessage *input,
+			   const struct rnic_rpc_call_options *options, uint32_t *status,
+			   ProtobufCMessage **output);
+
+/*
+ * The service as protobuf-c's generated functions want it: each call is begun with `options`, and
+ * its closure gets NULL when it fails. Ended by protobuf_c_service_destroy(), before the client.
+ * NULL: no memory.
+ */
+RNIC_API ProtobufCService *rnic_rpc_service(struct rnic_rpc_client *client,
+					    const ProtobufCServiceDescriptor *service,
+					    const struct rnic_rpc_call_options *options);
+
+/* ---- servers ---- */
+
+/*
+ * Makes a server that is found at `port` of the device's addresses; 0 takes a free one, see
+ * rnic_rpc_server_port(). `options` may be NULL. -EADDRINUSE: the port is taken. Errors of
+ * rnic_open() and of creating its objects.
+ */
+RNIC_API int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port,
+				    struct rnic_rpc_server **server);
+
+/*
+ * Ends all sessions. Calls that a service has not answered yet may be answered later, to no effect:
+ * their closures stay valid until they are called.
+ */
+RNIC_API void rnic_rpc_destroy_server(struct rnic_rpc_server *server);
+
+RNIC_API uint16_t rnic_rpc_server_port(const struct rnic_rpc_server *server);
+
+/*
+ * Offers a service, under its full name; it stays the caller's and outlives the server. Its methods
+ * run in rnic_rpc_server_turn(); each calls its closure exactly once, there or later in the same
+ * thread, with the answer or with NULL for INTERNAL. -EEXIST: there is one of that name. -ENOMEM.
+ */
+RNIC_API int rnic_rpc_server_add(struct rnic_rpc_server *server, ProtobufCService *service);
+
+/* As of a client. */
+RNIC_API int rnic_rpc_server_fd(const struct rnic_rpc_server *server);
+RNIC_API int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

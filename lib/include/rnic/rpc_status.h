@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a remote procedure call ends: <rnic/rpc.h>. The numbers are on the wire and stay what they
+ * are.
+ */
+#ifndef RNIC_RPC_STATUS_H
+#define RNIC_RPC_STATUS_H
+
+#include <rnic/rnic.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum rnic_rpc_status {
+	RNIC_RPC_OK = 0,
+	RNIC_RPC_CANCELLED,	    /* by its caller */
+	RNIC_RPC_DEADLINE_EXCEEDED, /* it may have been executed */
+	RNIC_RPC_NO_SERVICE,
+	RNIC_RPC_NO_METHOD,
+	RNIC_RPC_BAD_REQUEST,	  /* the server could not read the request */
+	RNIC_RPC_BAD_ANSWER,	  /* the client could not read the answer */
+	RNIC_RPC_OVERLOADED,	  /* not executed; later it may be */
+	RNIC_RPC_UNAVAILABLE,	  /* no server; not executed, or idempotent */
+	RNIC_RPC_OUTCOME_UNKNOWN, /* the server went away; it may have been executed, once */
+	RNIC_RPC_INTERNAL,	  /* the service failed */
+	RNIC_RPC_STATUS_COUNT,
+};
+
+/* A sentence for people, without a full stop; of any number. */
+RNIC_API const char *rnic_rpc_status_text(uint32_t status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

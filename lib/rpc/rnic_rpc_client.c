@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* Clients: calls, their messages and closures, above the link to the server. */
+#include "rpc/client_link.h"
+#include "rpc/log_line.h"
+#include "rpc/rpc_calls.h"
+
+#include <rnic/rpc.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+
+struct rnic_rpc_client {
+	struct client_link link;
+	struct rpc_calls calls;
+	int error; /* the daemon's end */
+	bool has_ended_calls; /* since it was last cleared */
+};
+
+/* The rest of a call: kept until its closure has run. */
+struct pending {
+	const ProtobufCServiceDescriptor *service;
+	unsigned method;
+	rnic_rpc_closure *closure;
+	void *user;
+	ProtobufCMessage *output;
+	uint32_t input_bytes;
+	uint8_t input[];
+};
+
+int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *host, uint16_t port,
+			   struct rnic_rpc_client **client)
+{
+	struct rnic_rpc_client *made = calloc(1, sizeof(*made));
+	int error;
+
+	if (made == NULL)
+		return -ENOMEM;
+	rpc_calls_init(&made->calls);
+	error = client_link_open(&made->link, options, host, port);
+	if (error != 0)
+		free(made);
+	else
+		*client = made;
+	return error;
+}
+
+int rnic_rpc_client_fd(const struct rnic_rpc_client *client)
+{
+	return client->link.carrier.epoll_fd;
+}
+
+/* --- sending and ending ----------------------------------------------------------------------- */
+
+static void send_waiting(struct rnic_rpc_client *client, uint64_t now_ns)
+{
+	struct rpc_call *call;
+
+	while ((call = rpc_calls_take_waiting(&client->calls)) != NULL) {
+		const struct pending *pending = call->user;
+		struct rpc_frame frame = {
+			.kind = RPC_FRAME_REQUEST,
+			.service = pending->service->name,
+			.service_bytes = (uint16_t)strlen(pending->service->name),
+			.method = pending->method,
+			.payload = pending->input,
+			.payload_bytes = pending->input_bytes,
+		};
+
+		rpc_calls_describe(&client->calls, call, &frame, now_ns);
+		if (client_link_send(&client->link, &frame) != 0)
+			rpc_calls_end(call, RNIC_RPC_INTERNAL);
+	}
+}
+
+static void take_answers(struct rnic_rpc_client *client)
+{
+	const uint8_t *bytes;
+	uint32_t length;
+
+	while (rpc_session_take(&client->link.session, &bytes, &length)) {
+		struct rpc_frame frame;
+		struct rpc_call *call;
+		struct pending *pending;
+
+		if (rpc_frame_decode(&frame, bytes, length) != 0 || frame.kind != RPC_FRAME_ANSWER)
+			continue;
+		call = rpc_calls_answer(&client->calls, &frame);
+		if (call == NULL || frame.status != RNIC_RPC_OK)
+			continue;
+		pending = call->user;
+		pending->output = protobuf_c_message_unpack(
+			pending->service->methods[pending->method].output, NULL,
+			frame.payload_bytes, frame.payload);
+		if (pending->output == NULL)
+			call->status = RNIC_RPC_BAD_ANSWER;
+	}
+}
+
+static void run_closures(struct rnic_rpc_client *client)
+{
+	struct rpc_call ended;
+
+	while (rpc_calls_take_ended(&client->calls, &ended)) {
+		struct pending *pending = ended.user;
+		struct rpc_frame cancel = {.kind = RPC_FRAME_CANCEL, .call = ended.id};
+
+		if (ended.owes_cancel && client_link_is_open(&client->link))
+			client_link_send(&client->link, &cancel);
+		client->has_ended_calls = true;
+		pending->closure(ended.status, pending->output, pending->user);
+		if (pending->output != NULL)
+			protobuf_c_message_free_unpacked(pending->output, NULL);
+		free(pending);
+	}
+}
+
+static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
+{
+	struct client_link *link = &client->link;
+
+	if (client_link_is_open(link) && !client->calls.has_session) {
+		log_line(&link->options, "a session with the server is open");
+		rpc_calls_session_opened(&client->calls, link->session.peer_identity);
+	}
+	if (link->state == LINK_SESSION) {
+		take_answers(client);
+		if (link->session.state == RPC_SESSION_CLOSED) {
+			log_line(&link->options, "the session has ended: %s",
+				 strerror(-link->session.error));
+			rpc_calls_session_lost(&client->calls);
+			client_link_drop(link, now_ns);
+		}
+	}
+	if (client_link_gives_up(link, now_ns)) {
+		log_line(&link->options, "the server does not answer");
+		rpc_calls_give_up(&client->calls);
+	}
+}
+
+/* --- turning ---------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct rnic_rpc_client *client)
+{
+	return client->calls.oldest != client->calls.next;
+}
+
+/* Nothing works any more: what waits must not wait for ever. */
+static int fail(struct rnic_rpc_client *client, int error)
+{
+	if (error == 0 || error == -EINTR)
+		return error;
+	log_line(&client->link.options, "the daemon is gone: %s", strerror(-error));
+	client->error = error;
+	rpc_calls_give_up(&client->calls);
+	run_closures(client);
+	return error;
+}
+
+static int work(struct rnic_rpc_client *client)
+{
+	uint64_t now_ns = ud_carrier_now_ns();
+	uint64_t deadline_ns, calls_ns;
+	int error = client_link_receive(&client->link, is_wanted(client), now_ns);
+
+	if (error != 0)
+		return error;
+	follow_session(client, now_ns);
+	rpc_calls_tick(&client->calls, now_ns);
+	run_closures(client);
+	if (client_link_is_open(&client->link))
+		send_waiting(client, now_ns);
+	client_link_transmit(&client->link, now_ns);
+	deadline_ns = client_link_next_deadline_ns(&client->link);
+	if (client->link.state == LINK_IDLE && is_wanted(client) &&
+	    client->link.begin_ns < deadline_ns)
+		deadline_ns = client->link.begin_ns;
+	calls_ns = rpc_calls_next_deadline_ns(&client->calls);
+	if (calls_ns < deadline_ns)
+		deadline_ns = calls_ns;
+	ud_carrier_set_timer(&client->link.carrier, deadline_ns);
+	return 0;
+}
+
+int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms)
+{
+	int error = client->error;
+
+	if (error != 0)
+		return error;
+	client->has_ended_calls = false;
+	error = ud_carrier_arm(&client->link.carrier);
+	if (error == 0)
+		error = work(client);
+	if (error == 0)
+		error = ud_carrier_wait(&client->link.carrier,
+					client->has_ended_calls ? 0 : timeout_ms);
+	if (error == 0)
+		error = work(client);
+	return fail(client, error);
+}
+
+void rnic_rpc_destroy_client(struct rnic_rpc_client *client)
+{
+	for (uint64_t id = client->calls.oldest; id != client->calls.next; id++)
+		rpc_calls_end(&client->calls.slots[id % RPC_CALLS_MAX], RNIC_RPC_CANCELLED);
+	client->error = -ENODEV; /* a closure can begin no more */
+	run_closures(client);
+	client_link_close(&client->link);
+	free(client);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+int rnic_rpc_begin(struct rnic_rpc_client *client, const ProtobufCServiceDescriptor *service,
+		   unsigned method, const ProtobufCMessage *input,
+		   const struct rnic_rpc_call_options *options, rnic_rpc_closure *closure,
+		   void *user, uint64_t *call)
+{
+	static const struct rnic_rpc_call_options none;
+	size_t bytes = protobuf_c_message_get_packed_size(input);
+	size_t name_bytes = strlen(service->name);
+	struct pending *pending;
+	struct rpc_call *begun;
+	uint64_t deadline_ns = RPC_NEVER;
+
+	if (options == NULL)
+		options = &none;
+	if (method >= service->n_methods || name_bytes == 0 ||
+	    name_bytes > RPC_SERVICE_NAME_MAX_BYTES)
+		return -EINVAL;
+	if (bytes > rpc_session_defaults.max_message_bytes - RPC_FRAME_BYTES - name_bytes)
+		return -EMSGSIZE;
+	if (client->error != 0)
+		return client->error;
+	pending = malloc(sizeof(*pending) + bytes);
+	if (pending == NULL)
+		return -ENOMEM;
+	*pending = (struct pending){.service = service,
+				    .method = method,
+				    .closure = closure,
+				    .user = user,
+				    .input_bytes = (uint32_t)bytes};
+	protobuf_c_message_pack(input, pending->input);
+	if (options->timeout_ms != 0)
+		deadline_ns = ud_carrier_now_ns() + options->timeout_ms * MS;
+	begun = rpc_calls_begin(&client->calls, options->is_idempotent, deadline_ns, pending);
+	if (begun == NULL) {
+		free(pending);
+		return -EAGAIN;
+	}
+	*call = begun->id;
+	ud_carrier_set_timer(&client->link.carrier, 0); /* a turn sends it */
+	return 0;
+}
+
+void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call)
+{
+	struct rpc_call *found = &client->calls.slots[call % RPC_CALLS_MAX];
+
+	if (found->id == call)
+		rpc_calls_end(found, RNIC_RPC_CANCELLED);
+	ud_carrier_set_timer(&client->link.carrier, 0);
+}
+
+struct waiting {
+	bool is_over;
+	uint32_t status;
+	ProtobufCMessage *output;
+};
+
+static ProtobufCMessage *copy_message(const ProtobufCMessage *message)
+{
+	size_t bytes = protobuf_c_message_get_packed_size(message);
+	uint8_t *packed = malloc(bytes > 0 ? bytes : 1);
+	ProtobufCMessage *copy;
+
+	if (packed == NULL)
+		return NULL;
+	protobuf_c_message_pack(message, packed);
+	copy = protobuf_c_message_unpack(message->descriptor, NULL, bytes, packed);
+	free(packed);
+	return copy;
+}
+
+static void note_result(uint32_t status, const ProtobufCMessage *output, void *user)
+{
+	struct waiting *waiting = user;
+
+	waiting->is_over = true;
+	waiting->status = status;
+	if (output == NULL)
+		return;
+	waiting->output = copy_message(output);
+	if (waiting->output == NULL)
+		waiting->status = RNIC_RPC_BAD_ANSWER;
+}
+
+int rnic_rpc_call(struct rnic_rpc_client *client, const ProtobufCServiceDescriptor *service,
+		  unsigned method, const ProtobufCMessage *input,
+		  const struct rnic_rpc_call_options *options, uint32_t *status,
+		  ProtobufCMessage **output)
+{
+	struct waiting waiting = {0};
+	uint64_t call;
+	int error = rnic_rpc_begin(client, service, method, input, options, note_result, &waiting,
+				   &call);
+
+	if (error != 0)
+		return error;
+	while (!waiting.is_over) {
+		error = rnic_rpc_client_turn(client, -1);
+		/* A call ends with the daemon, so that nothing refers to `waiting` any more. */
+		assert(error == 0 || error == -EINTR || waiting.is_over);
+	}
+	*status = waiting.status;
+	*output = waiting.output;
+	return 0;
+}
+
+/* --- protobuf-c's interface ------------------------------------------------------------------- */
+
+struct stub {
+	ProtobufCService base; /* first: protobuf-c knows only this */
+	struct rnic_rpc_client *client;
+	struct rnic_rpc_call_options options;
+};
+
+struct stub_call {
+	ProtobufCClosure closure;
+	void *user;
+};
+
+static void end_stub_call(uint32_t status, const ProtobufCMessage *output, void *user)
+{
+	struct stub_call *call = user;
+
+	(void)status;
+	call->closure(output, call->user);
+	free(call);
+}
+
+static void invoke_stub(ProtobufCService *service, unsigned method, const ProtobufCMessage *input,
+			ProtobufCClosure closure, void *user)
+{
+	struct stub *stub = (struct stub *)service;
+	struct stub_call *call = malloc(sizeof(*call));
+	uint64_t number;
+
+	if (call != NULL) {
+		*call = (struct stub_call){.closure = closure, .user = user};
+		if (rnic_rpc_begin(stub->client, service->descriptor, method, input,
+				   &stub->options, end_stub_call, call, &number) == 0)
+			return;
+	}
+	free(call);
+	closure(NULL, user);
+}
+
+static void destroy_stub(ProtobufCService *service)
+{
+	free((struct stub *)service);
+}
+
+ProtobufCService *rnic_rpc_service(struct rnic_rpc_client *client,
+				   const ProtobufCServiceDescriptor *service,
+				   const struct rnic_rpc_call_options *options)
+{
+	struct stub *stub = calloc(1, sizeof(*stub));
+
+	if (stub == NULL)
+		return NULL;
+	stub->base.descriptor = service;
+	stub->base.invoke = invoke_stub;
+	stub->base.destroy = destroy_stub;
+	stub->client = client;
+	if (options != NULL)
+		stub->options = *options;
+	return &stub->base;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An RPC server and client in one program, and how <rnic/rpc.h> is used:
+ *
+ *     rpc_echo serve PORT [SECONDS]       serves until it is ended, or for so long
+ *     rpc_echo echo HOST PORT BYTES       one call with so much text, and waits for it
+ *     rpc_echo add HOST PORT COUNT        adds 1 so many times, all calls under way at once; the
+ *                                         last total must be COUNT: none was lost, none done twice
+ *     rpc_echo hold HOST PORT TIMEOUT_MS  a call that is never answered; 0: without a deadline
+ *     rpc_echo cancel HOST PORT 0         likewise, and given up by its caller
+ *     rpc_echo stranger HOST PORT 0       a service that the server does not have
+ *
+ * The exit status is that of the call (enum rnic_rpc_status), or 100 when nothing could be called.
+ */
+#include "rpc_echo.pb-c.h"
+
+#include <rnic/rpc.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define EXIT_ERROR 100
+
+static void print_line(void *user, const char *sentence)
+{
+	(void)user;
+	fprintf(stderr, "rpc_echo: %s\n", sentence);
+}
+
+static const struct rnic_rpc_options rpc_options = {.log = print_line};
+
+static int error_exit(const char *what, int error)
+{
+	fprintf(stderr, "rpc_echo: %s: %s\n", what, strerror(-error));
+	return EXIT_ERROR;
+}
+
+/* --- the server: methods are functions with protobuf-c's signatures -------------------------- */
+
+static int64_t total;
+
+static void echo(Rnic__Example__Echo_Service *service, const Rnic__Example__Text *input,
+		 Rnic__Example__Text_Closure closure, void *user)
+{
+	(void)service;
+	closure(input, user);
+}
+
+static void add(Rnic__Example__Echo_Service *service, const Rnic__Example__Amount *input,
+		Rnic__Example__Amount_Closure closure, void *user)
+{
+	Rnic__Example__Amount output = RNIC__EXAMPLE__AMOUNT__INIT;
+
+	(void)service;
+	total += input->amount;
+	output.amount = total;
+	closure(&output, user);
+}
+
+/* What is held is answered when the server ends, to no effect. */
+#define HELD_MAX 64
+static struct {
+	Rnic__Example__Text_Closure closure;
+	void *user;
+} held[HELD_MAX];
+static size_t held_count;
+
+static void hold(Rnic__Example__Echo_Service *service, const Rnic__Example__Text *input,
+		 Rnic__Example__Text_Closure closure, void *user)
+{
+	(void)service;
+	(void)input;
+	if (held_count == HELD_MAX) {
+		closure(NULL, user);
+		return;
+	}
+	held[held_count].closure = closure;
+	held[held_count++].user = user;
+}
+
+static Rnic__Example__Echo_Service service = {
+	.base = {.descriptor = NULL}, /* set by main() */
+	.echo = echo,
+	.add = add,
+	.hold = hold,
+};
+
+static int serve(uint16_t port, long seconds)
+{
+	time_t end = time(NULL) + seconds;
+	struct rnic_rpc_server *server;
+	int error = rnic_rpc_create_server(&rpc_options, port, &server);
+
+	if (error != 0)
+		return error_exit("making the server", error);
+	error = rnic_rpc_server_add(server, &service.base);
+	printf("port %u\n", rnic_rpc_server_port(server));
+	fflush(stdout);
+	while ((error == 0 || error == -EINTR) && (seconds == 0 || time(NULL) < end))
+		error = rnic_rpc_server_turn(server, seconds == 0 ? -1 : 100);
+	rnic_rpc_destroy_server(server);
+	for (size_t i = 0; i < held_count; i++)
+		held[i].closure(NULL, held[i].user);
+	return error == 0 || error == -EINTR ? 0 : error_exit("serving", error);
+}
+
+/* --- clients ---------------------------------------------------------------------------------- */
+
+static uint32_t call_echo(struct rnic_rpc_client *client, size_t bytes)
+{
+	const struct rnic_rpc_call_options options = {.timeout_ms = 30000, .is_idempotent = true};
+	Rnic__Example__Text input = RNIC__EXAMPLE__TEXT__INIT;
+	ProtobufCMessage *output = NULL;
+	uint32_t status = RNIC_RPC_INTERNAL;
+	int error;
+
+	input.text = malloc(bytes + 1);
+	if (input.text == NULL)
+		return EXIT_ERROR;
+	for (size_t i = 0; i < bytes; i++)
+		input.text[i] = (char)('a' + i % 26);
+	input.text[bytes] = 0;
+	error = rnic_rpc_call(client, &rnic__example__echo__descriptor, 0, &input.base, &options,
+			      &status, &output);
+	if (error != 0)
+		status = (uint32_t)error_exit("calling", error);
+	if (output != NULL) {
+		if (strcmp(((Rnic__Example__Text *)output)->text, input.text) != 0)
+			status = (uint32_t)error_exit("the text came back changed", -EBADMSG);
+		protobuf_c_message_free_unpacked(output, NULL);
+	}
+	free(input.text);
+	return status;
+}
+
+static int64_t largest;
+static long ended, failed;
+
+static void note_total(const Rnic__Example__Amount *output, void *user)
+{
+	(void)user;
+	ended++;
+	if (output == NULL)
+		failed++;
+	else if (output->amount > largest)
+		largest = output->amount;
+}
+
+/* By the generated function, as many at once as there may be. */
+static uint32_t call_add(struct rnic_rpc_client *client, long count)
+{
+	const struct rnic_rpc_call_options options = {.timeout_ms = 30000};
+	ProtobufCService *stub =
+		rnic_rpc_service(client, &rnic__example__echo__descriptor, &options);
+	Rnic__Example__Amount one = RNIC__EXAMPLE__AMOUNT__INIT;
+	int error = 0;
+	long begun = 0;
+
+	if (stub == NULL)
+		return EXIT_ERROR;
+	one.amount = 1;
+	while (ended < count && (error == 0 || error == -EINTR)) {
+		for (; begun < count && begun - ended < 200; begun++)
+			rnic__example__echo__add(stub, &one, note_total, NULL);
+		error = rnic_rpc_client_turn(client, -1);
+	}
+	protobuf_c_service_destroy(stub);
+	printf("%ld calls, %ld failed, total %" PRId64 "\n", ended, failed, largest);
+	return failed == 0 && largest == count ? RNIC_RPC_OK : RNIC_RPC_INTERNAL;
+}
+
+static uint32_t call_hold(struct rnic_rpc_client *client, uint32_t timeout_ms)
+{
+	const struct rnic_rpc_call_options options = {.timeout_ms = timeout_ms};
+	Rnic__Example__Text input = RNIC__EXAMPLE__TEXT__INIT;
+	ProtobufCMessage *output;
+	uint32_t status;
+	int error = rnic_rpc_call(client, &rnic__example__echo__descriptor, 2, &input.base,
+				  &options, &status, &output);
+
+	return error == 0 ? status : (uint32_t)error_exit("calling", error);
+}
+
+static void note_status(uint32_t status, const ProtobufCMessage *output, void *user)
+{
+	(void)output;
+	*(uint32_t *)user = status;
+}
+
+/* Gives the call up once an echo has shown that the server has it. */
+static uint32_t call_cancel(struct rnic_rpc_client *client)
+{
+	Rnic__Example__Text input = RNIC__EXAMPLE__TEXT__INIT;
+	uint32_t status = RNIC_RPC_STATUS_COUNT;
+	uint64_t call;
+	int error = rnic_rpc_begin(client, &rnic__example__echo__descriptor, 2, &input.base, NULL,
+				   note_status, &status, &call);
+
+	if (error != 0)
+		return (uint32_t)error_exit("calling", error);
+	if (call_echo(client, 10) != RNIC_RPC_OK)
+		return EXIT_ERROR;
+	rnic_rpc_cancel(client, call);
+	while (status == RNIC_RPC_STATUS_COUNT)
+		if ((error = rnic_rpc_client_turn(client, -1)) != 0 && error != -EINTR)
+			return (uint32_t)error_exit("waiting", error);
+	return status;
+}
+
+static uint32_t call_stranger(struct rnic_rpc_client *client)
+{
+	ProtobufCServiceDescriptor stranger = rnic__example__echo__descriptor;
+	Rnic__Example__Text input = RNIC__EXAMPLE__TEXT__INIT;
+	ProtobufCMessage *output;
+	uint32_t status;
+	int error;
+
+	stranger.name = "rnic.example.Stranger";
+	error = rnic_rpc_call(client, &stranger, 0, &input.base, NULL, &status, &output);
+	return error == 0 ? status : (uint32_t)error_exit("calling", error);
+}
+
+static int run_client(const char *what, const char *host, uint16_t port, long number)
+{
+	struct rnic_rpc_client *client;
+	uint32_t status = EXIT_ERROR;
+	int error = rnic_rpc_create_client(&rpc_options, host, port, &client);
+
+	if (error != 0)
+		return error_exit("making the client", error);
+	if (strcmp(what, "echo") == 0)
+		status = call_echo(client, (size_t)number);
+	else if (strcmp(what, "add") == 0)
+		status = call_add(client, number);
+	else if (strcmp(what, "hold") == 0)
+		status = call_hold(client, (uint32_t)number);
+	else if (strcmp(what, "cancel") == 0)
+		status = call_cancel(client);
+	else if (strcmp(what, "stranger") == 0)
+		status = call_stranger(client);
+	rnic_rpc_destroy_client(client);
+	printf("%s: %s\n", what, rnic_rpc_status_text(status));
+	return (int)status;
+}
+
+int main(int argc, char **argv)
+{
+	service.base.descriptor = &rnic__example__echo__descriptor;
+	service.base.invoke = protobuf_c_service_invoke_internal;
+	if (argc >= 3 && strcmp(argv[1], "serve") == 0)
+		return serve((uint16_t)atoi(argv[2]), argc > 3 ? atol(argv[3]) : 0);
+	if (argc == 5)
+		return run_client(argv[1], argv[2], (uint16_t)atoi(argv[3]), atol(argv[4]));
+	fprintf(stderr, "usage: rpc_echo serve PORT [SECONDS]\n"
+			"       rpc_echo echo|add|hold|cancel|stranger HOST PORT NUMBER\n");
+	return EXIT_ERROR;
+}
