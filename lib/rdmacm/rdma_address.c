@@ -141,6 +141,10 @@ static int look_up(const char *node, const char *service, const struct rdma_addr
 		wanted.ai_flags |= AI_NUMERICHOST;
 	if (hints != NULL && (info->ai_flags & RAI_FAMILY))
 		wanted.ai_family = hints->ai_family;
+	else if (node == NULL && (info->ai_flags & RAI_PASSIVE))
+		/* What comes first of both, but for the routes and files that are read to sort
+		 * them. */
+		wanted.ai_family = AF_INET;
 	error = getaddrinfo(node, service, &wanted, &found);
 	if (error != 0)
 		return error;

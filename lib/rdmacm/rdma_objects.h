@@ -15,6 +15,7 @@
 #include <rnic/rnic_cm.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /*
@@ -59,6 +60,7 @@ struct rnic_cma_id {
 	bool has_failed;	  /* refused or unreachable: it will not be told of a disconnect */
 	bool is_removal_told;	  /* of the loss of the daemon; under the channel's lock */
 	bool is_removal_open;	  /* and it has not acknowledged that yet; under the same lock */
+	atomic_bool has_flushed;  /* its queue pair was sent to ERR */
 	bool owns_cqs;
 	bool owns_srq_cqs;
 	uint8_t initiator_depth; /* what this side agreed to */

@@ -69,13 +69,17 @@ int rnic_cma_qp_to_rts(struct rnic_cma_id *id)
 	return modify(id, &attributes, mask);
 }
 
-/* Work that is posted ends with the connection. */
+/*
+ * Work that is posted ends with the connection. Once: who has called rdma_disconnect() may have
+ * destroyed the queue pair when another thread takes the event that follows.
+ */
 void rnic_cma_qp_to_error(struct rnic_cma_id *id)
 {
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
 
-	if (id->public.qp != NULL && id->public.qp->state != IBV_QPS_ERR)
-		modify(id, &attributes, IBV_QP_STATE);
+	if (id->public.qp == NULL || atomic_exchange(&id->has_flushed, true))
+		return;
+	modify(id, &attributes, IBV_QP_STATE);
 }
 
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *qp_attr_mask)
@@ -196,6 +200,7 @@ static int create_qp(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)
 
 	if (error != 0)
 		goto release;
+	atomic_store(&id->has_flushed, false);
 	id->public.qp = ibv_create_qp_ex(id->public.verbs, wanted);
 	if (id->public.qp == NULL) {
 		error = -errno;
