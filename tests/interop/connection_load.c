@@ -6,20 +6,22 @@
  *     connection_load connect ADDRESS PORT COUNT AT_ONCE [hold]
  *
  * The one that connects opens and closes COUNT connections, AT_ONCE of which are under way at any
- * time; with "hold" none is closed before all stand. It prints how many that were in a second, as
- * JSON, after "standing" on a line of its own when all are held. The one that serves prints "ready"
- * and accepts whoever comes until COUNT connections have ended. Status 0: every connection was
- * made, and every one ended as it should.
+ * time, and prints how many that were in a second, as JSON. With "hold" it closes none of them:
+ * when all stand it says "standing", and waits for its input to end or for the other side to close
+ * them. The one that serves prints "ready" and accepts whoever comes until COUNT connections have
+ * ended. Status 0: every connection was made, and every one ended as it should.
  */
 #include <rdma/rdma_cma.h>
 
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TIMEOUT_MS 2000
 
@@ -153,6 +155,7 @@ struct load {
 	int count;
 	int at_once;
 	bool holds;
+	bool is_holding;
 	struct rdma_cm_id **standing; /* those that stand, while they are held */
 	int begun;
 	int established;
@@ -182,27 +185,52 @@ static void ask(struct rdma_cm_id *id)
 
 static void stands(struct load *load, struct rdma_cm_id *id)
 {
-	load->standing[load->established++] = id;
+	struct rdma_cm_id **place = &load->standing[load->established++];
+
 	if (!load->holds) {
 		need(rdma_disconnect(id), "rdma_disconnect");
 		return;
 	}
+	*place = id;
+	id->context = place;
 	if (load->begun < load->count)
 		begin(load);
-	if (load->established < load->count)
-		return;
-	puts("standing");
-	fflush(stdout);
-	for (int i = 0; i < load->count; i++)
-		need(rdma_disconnect(load->standing[i]), "rdma_disconnect");
+	if (load->established == load->count) {
+		puts("standing");
+		fflush(stdout);
+		load->is_holding = true;
+	}
 }
 
 static void ended(struct load *load, struct rdma_cm_id *id)
 {
+	if (id->context != NULL)
+		*(struct rdma_cm_id **)id->context = NULL;
 	free_id(id);
 	load->ended++;
 	if (load->begun < load->count)
 		begin(load);
+}
+
+/* True when something happened to a connection, false when the input has ended. */
+static bool wait_while_holding(void)
+{
+	struct pollfd polled[] = {
+		{.fd = channel->fd, .events = POLLIN},
+		{.fd = STDIN_FILENO, .events = POLLIN},
+	};
+
+	if (poll(polled, 2, -1) < 0)
+		fail("poll");
+	return polled[0].revents != 0;
+}
+
+static void let_go(struct load *load)
+{
+	load->is_holding = false;
+	for (int i = 0; i < load->count; i++)
+		if (load->standing[i] != NULL)
+			need(rdma_disconnect(load->standing[i]), "rdma_disconnect");
 }
 
 static bool step(struct load *load)
@@ -250,9 +278,12 @@ static int connect_all(const char *node, const char *port, struct load *load)
 	begin_seconds = now_seconds();
 	for (int i = 0; i < load->at_once && i < load->count; i++)
 		begin(load);
-	while (load->ended < load->count)
+	while (load->ended < load->count) {
+		if (load->is_holding && !wait_while_holding())
+			let_go(load);
 		if (!step(load))
 			return 1;
+	}
 	seconds = now_seconds() - begin_seconds;
 	printf("{\"connections\": %d, \"connections_per_second\": %.1f}\n", load->count,
 	       load->count / seconds);

@@ -44,6 +44,7 @@ side_options=("" "")
 side_gid=(0 0)
 server_address=127.0.0.1
 run_options=() # of rnic-run, for pairs of programs
+client_input=/dev/null # of the client that cm_start begins
 loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run's own
 next_port=$((20000 + RUN_ID % 120 * 100)) # below those that the kernel gives to clients
 
@@ -368,7 +369,7 @@ cm_start() {
 	processes+=($!)
 	wait_for 20 cm_is_ready_or_ended "$ready"
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$@" \
-		>"$WORK/client.out" 2>&1 &
+		<"$client_input" >"$WORK/client.out" 2>&1 &
 	client_pid=$!
 	processes+=($!)
 }
