@@ -17,7 +17,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,24 +30,19 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define ADDRESS		"127.0.77.1"
 
-static const char *program;
-static struct hostile_daemon rnicd;
 static struct hostile_client witness;
 
 static int start(void **state)
 {
-	(void)state;
-	hostile_daemon_start(&rnicd, program, ADDRESS);
+	hostile_start(state);
 	hostile_client_open(&witness, &rnicd, HOSTILE_STEPS);
 	return 0;
 }
 
 static int stop(void **state)
 {
-	(void)state;
 	hostile_client_close(&witness);
-	hostile_daemon_stop(&rnicd);
-	return 0;
+	return hostile_stop(state);
 }
 
 /* The liars are forgotten; the honest client's work is done as before. */
@@ -717,10 +711,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_two_hundred_connections),
 	};
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: hostile_client RNICD\n");
+	if (!hostile_arguments(argc, argv, ADDRESS))
 		return 2;
-	}
-	program = argv[1];
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,23 +22,6 @@
 #define PORT	  7471
 #define WAIT_MS	  20000
 #define ASKED_MAX 1000000
-
-static const char *program;
-static struct hostile_daemon rnicd;
-
-static int start(void **state)
-{
-	(void)state;
-	hostile_daemon_start(&rnicd, program, ADDRESS);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	hostile_daemon_stop(&rnicd);
-	return 0;
-}
 
 struct cm_client {
 	struct hostile_client base;
@@ -234,10 +216,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_events_are_bounded),
 	};
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: hostile_cm RNICD\n");
+	if (!hostile_arguments(argc, argv, ADDRESS))
 		return 2;
-	}
-	program = argv[1];
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }

@@ -22,6 +22,22 @@
 
 #define WAIT_MS 20000
 
+struct hostile_daemon rnicd;
+
+static const char *daemon_program;
+static const char *daemon_address;
+
+bool hostile_arguments(int argc, char **argv, const char *address)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: %s RNICD\n", argv[0]);
+		return false;
+	}
+	daemon_program = argv[1];
+	daemon_address = address;
+	return true;
+}
+
 static uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -30,40 +46,44 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-void hostile_daemon_start(struct hostile_daemon *daemon, const char *program, const char *address)
+int hostile_start(void **state)
 {
 	char ready_text[16];
 	int ready[2];
 	char byte;
 
-	snprintf(daemon->directory, sizeof(daemon->directory), "/tmp/rnic-hostile-XXXXXX");
-	assert_non_null(mkdtemp(daemon->directory));
-	snprintf(daemon->path, sizeof(daemon->path), "%s/rnicd.sock", daemon->directory);
+	(void)state;
+	snprintf(rnicd.directory, sizeof(rnicd.directory), "/tmp/rnic-hostile-XXXXXX");
+	assert_non_null(mkdtemp(rnicd.directory));
+	snprintf(rnicd.path, sizeof(rnicd.path), "%s/rnicd.sock", rnicd.directory);
 	assert_int_equal(pipe(ready), 0);
 	snprintf(ready_text, sizeof(ready_text), "%d", ready[1]);
-	daemon->pid = fork();
-	assert_true(daemon->pid >= 0);
-	if (daemon->pid == 0) {
+	rnicd.pid = fork();
+	assert_true(rnicd.pid >= 0);
+	if (rnicd.pid == 0) {
 		close(ready[0]);
-		execl(program, "rnicd", "--socket", daemon->path, "--address", address,
+		execl(daemon_program, "rnicd", "--socket", rnicd.path, "--address", daemon_address,
 		      "--ready-fd", ready_text, "--log-level", "error", (char *)NULL);
 		_exit(127);
 	}
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
+	return 0;
 }
 
-void hostile_daemon_stop(struct hostile_daemon *daemon)
+int hostile_stop(void **state)
 {
 	int status;
 
-	assert_int_equal(kill(daemon->pid, SIGTERM), 0);
-	assert_int_equal(waitpid(daemon->pid, &status, 0), daemon->pid);
+	(void)state;
+	assert_int_equal(kill(rnicd.pid, SIGTERM), 0);
+	assert_int_equal(waitpid(rnicd.pid, &status, 0), rnicd.pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-	assert_int_not_equal(access(daemon->path, F_OK), 0);
-	assert_int_equal(rmdir(daemon->directory), 0);
+	assert_int_not_equal(access(rnicd.path, F_OK), 0);
+	assert_int_equal(rmdir(rnicd.directory), 0);
+	return 0;
 }
 
 int hostile_connect(const struct hostile_daemon *daemon)

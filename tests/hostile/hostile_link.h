@@ -25,11 +25,18 @@ struct hostile_daemon {
 	char path[96];
 };
 
-/* Starts `program` at `address` and waits until it serves. */
-void hostile_daemon_start(struct hostile_daemon *daemon, const char *program, const char *address);
+/* The daemon of the program's tests, from hostile_start() to hostile_stop(). */
+extern struct hostile_daemon rnicd;
+
+/* Takes the daemon's path from the command line. False, and says how to use the program, if it has
+ * none. */
+bool hostile_arguments(int argc, char **argv, const char *address);
+
+/* For the whole group of tests: starts a daemon at the address and waits until it serves. */
+int hostile_start(void **state);
 
 /* Ends it by SIGTERM; it must end well and have removed its socket. */
-void hostile_daemon_stop(struct hostile_daemon *daemon);
+int hostile_stop(void **state);
 
 /* A connection that has said nothing yet. */
 int hostile_connect(const struct hostile_daemon *daemon);

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,23 +19,6 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define ADDRESS		"127.0.77.2"
-
-static const char *program;
-static struct hostile_daemon rnicd;
-
-static int start(void **state)
-{
-	(void)state;
-	hostile_daemon_start(&rnicd, program, ADDRESS);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	hostile_daemon_stop(&rnicd);
-	return 0;
-}
 
 static void test_quotas(void **state)
 {
@@ -153,10 +135,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_multicast_groups_are_bounded),
 	};
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: hostile_quotas RNICD\n");
+	if (!hostile_arguments(argc, argv, ADDRESS))
 		return 2;
-	}
-	program = argv[1];
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }

@@ -26,23 +26,6 @@
 #define SEND_BYTES 8
 #define AFTER_CQ   4 /* steps of a client that has a CQ and no QP */
 
-static const char *program;
-static struct hostile_daemon rnicd;
-
-static int start(void **state)
-{
-	(void)state;
-	hostile_daemon_start(&rnicd, program, ADDRESS);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	hostile_daemon_stop(&rnicd);
-	return 0;
-}
-
 struct shared_ring {
 	struct rnic_handle handle;
 	uint32_t number;
@@ -410,10 +393,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_impossible_xrc),
 	};
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: hostile_shared RNICD\n");
+	if (!hostile_arguments(argc, argv, ADDRESS))
 		return 2;
-	}
-	program = argv[1];
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }

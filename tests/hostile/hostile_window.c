@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -29,23 +28,7 @@ struct owner {
 	uint32_t posted;
 };
 
-static const char *program;
-static struct hostile_daemon rnicd;
 static uint8_t memory[4096];
-
-static int start(void **state)
-{
-	(void)state;
-	hostile_daemon_start(&rnicd, program, ADDRESS);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	hostile_daemon_stop(&rnicd);
-	return 0;
-}
 
 static void open_owner(struct owner *owner)
 {
@@ -234,10 +217,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_keys_of_others),
 	};
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: hostile_window RNICD\n");
+	if (!hostile_arguments(argc, argv, ADDRESS))
 		return 2;
-	}
-	program = argv[1];
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }
