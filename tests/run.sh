@@ -84,12 +84,22 @@ run_suites() {
 	shift 2
 	echo "== $stage: ctest $*"
 	stages+=("$stage")
-	ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$(nproc)" "$@" 2>&1 |
+	ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$(nproc)" \
+		--output-junit "$logs/$stage.xml" --test-output-size-passed 100000 "$@" 2>&1 |
 		tee "$logs/$stage"
 	[ "${PIPESTATUS[0]}" -eq 0 ] || failed_stage=${failed_stage:-$stage}
 	grep -ahE '^skipped: ' "$directory/Testing/Temporary/LastTest.log" 2>/dev/null |
 		sort | uniq -c |
 		sed 's/^ *\([0-9]*\) skipped: /\1 tests skipped: /' >>"$logs/skipped"
+}
+
+# judge_readme STAGE: holds the README's table of what works against the results of all suites.
+judge_readme() {
+	if ! python3 "$top/tests/tidy/what_works.py" --judge "$logs/$1.xml" >"$logs/readme"; then
+		failed_stage=${failed_stage:-readme}
+	fi
+	cat "$logs/readme"
+	stages+=(readme)
 }
 
 # The sanitizers' programs are slow: one topology, and what an ordinary user can run.
@@ -120,7 +130,7 @@ run_fuzzers() {
 
 # The two lines with which ctest sums up a stage; of a stage without ctest its last lines.
 summary_of() {
-	grep -E 'tests passed|^Total Test time' "$logs/$1" || tail -n 5 "$logs/$1"
+	grep -E 'tests passed|^Total Test time|^what works' "$logs/$1" || tail -n 5 "$logs/$1"
 }
 
 if [ -n "$is_default" ]; then
@@ -137,7 +147,10 @@ for compiler in "${compilers[@]}"; do
 	main=$compiler
 	directory=$top/build
 	[ "$compiler" = gcc ] || directory=$top/build-$compiler
-	if build "$compiler" "$directory" "$compiler"; then run_suites "$compiler" "$directory"; fi
+	if build "$compiler" "$directory" "$compiler"; then
+		run_suites "$compiler" "$directory"
+		judge_readme "$compiler"
+	fi
 done
 if [ -n "$rxe" ]; then
 	main=rxe

@@ -76,8 +76,7 @@ def main(arguments):
         print("\n".join(wrong))
         return 1
     passed = sum(end == "ok" for end, _ in results.values())
-    refused = sum(verdict == "refused" for verdict in expected.values())
-    print(f"{passed} passed, {len(results) - passed - refused} skipped, {refused} refused")
+    print(f"{passed} passed, {len(results) - passed} skipped")
     return 0
 
 

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The README's table of what works: made from what_works.toml, held against the tests.
+
+    what_works.py --write                   puts the table into the README
+    what_works.py --check [--build DIR]     the README has that table; with --build, every row names
+                                            tests that ctest knows
+    what_works.py --judge RESULTS           RESULTS is what ctest --output-junit wrote: no test
+                                            behind a row failed, or was skipped without a reason
+
+Prints what is wrong and exits 1 when anything is. --judge also prints the rows that nothing showed,
+because every test behind them was skipped.
+"""
+
+import argparse
+import collections
+import fnmatch
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree
+
+HERE = pathlib.Path(__file__).resolve().parent
+TREE = HERE.parent.parent
+BEGIN = "<!-- from tests/tidy/what_works.toml by what_works.py: do not edit here -->"
+END = "<!-- the end of what what_works.py made -->"
+REASON = re.compile(r"^skipped: (.*)", re.M)
+
+
+def count_cases(table):
+    """How many cases of rdma-core's tests end how, by the table that the interop test holds them
+    against."""
+    ends = collections.Counter(line.split()[1] for line in table.splitlines()
+                               if line.strip() and not line.startswith("#"))
+    return {"passed": ends["pass"], "skipped": ends["skip"], "host": ends["host"],
+            "cases": ends.total()}
+
+
+def read_rows():
+    """The rows, and what is wrong with the file."""
+    rows = tomllib.loads((HERE / "what_works.toml").read_text())["row"]
+    counts = count_cases((TREE / "tests/interop/pyverbs_expected.txt").read_text())
+    for row in rows:
+        row["works"] = row["works"].format(**counts)
+    return rows, [f"\"{name_of(row)}\" has no proof" for row in rows if not row.get("proof")]
+
+
+def name_of(row):
+    return row["works"] if len(row["works"]) < 60 else row["works"][:57] + "..."
+
+
+def table_of(rows):
+    lines = ["| works | does not, yet |", "|---|---|"]
+    lines += [f"| {row['works']} | {row.get('lacks', '')} |".replace("|  |", "| |")
+              for row in rows]
+    return "\n".join(lines)
+
+
+def split_readme(text):
+    """What stands before the table, the table, and what stands behind it."""
+    before, begin, rest = text.partition(BEGIN)
+    table, end, after = rest.partition(END)
+    if not begin or not end:
+        sys.exit(f"README.md lacks the line {begin and END or BEGIN}")
+    return before, table.strip("\n"), after
+
+
+def write_readme(rows):
+    readme = TREE / "README.md"
+    before, _, after = split_readme(readme.read_text())
+    readme.write_text(f"{before}{BEGIN}\n\n{table_of(rows)}\n\n{END}{after}")
+
+
+def check_readme(rows):
+    if split_readme((TREE / "README.md").read_text())[1] != table_of(rows):
+        yield ("README.md: the table of what works is not that of tests/tidy/what_works.toml: edit "
+               "that file and run tests/tidy/what_works.py --write")
+
+
+def check_names(rows, known):
+    for row in rows:
+        for pattern in row.get("proof", []):
+            if not fnmatch.filter(known, pattern):
+                yield f"\"{name_of(row)}\": there is no test {pattern}"
+
+
+def known_tests(build):
+    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True,
+                             capture_output=True, text=True).stdout
+    return [test["name"] for test in json.loads(listing)["tests"]]
+
+
+def read_results(path):
+    """How each test ended: "passed", "failed", "skipped: why", or "" for one skipped in silence."""
+    results = {}
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        reasons = REASON.findall(case.findtext("system-out") or "")
+        if case.get("status") == "run":
+            results[case.get("name")] = "passed"
+        elif case.get("status") == "fail":
+            results[case.get("name")] = "failed"
+        else:
+            results[case.get("name")] = "skipped: " + reasons[-1] if reasons else ""
+    return results
+
+
+def judge(rows, results):
+    """What is wrong, and the rows that nothing showed with the reasons."""
+    complaints, unseen = [], []
+    for row in rows:
+        ends = {name: results[name] for pattern in row.get("proof", [])
+                for name in fnmatch.filter(results, pattern)}
+        complaints += [f"\"{name_of(row)}\": {name} failed"
+                       for name, end in ends.items() if end == "failed"]
+        complaints += [f"\"{name_of(row)}\": {name} was skipped without a reason"
+                       for name, end in ends.items() if not end]
+        if "passed" not in ends.values():
+            unseen.append(f"\"{name_of(row)}\" was not seen: " +
+                          ("; ".join(sorted(set(filter(None, ends.values()))))
+                           or "none of its tests ran"))
+    return complaints, unseen
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--write", action="store_true")
+    what.add_argument("--check", action="store_true")
+    what.add_argument("--judge", metavar="RESULTS")
+    parser.add_argument("--build", metavar="DIR")
+    arguments = parser.parse_args()
+    rows, complaints = read_rows()
+    unseen = []
+    if arguments.write:
+        write_readme(rows)
+    elif arguments.check:
+        complaints += check_readme(rows)
+        if arguments.build:
+            complaints += check_names(rows, known_tests(arguments.build))
+    else:
+        found, unseen = judge(rows, read_results(arguments.judge))
+        complaints += found
+    for line in complaints + unseen:
+        print(line)
+    print(f"what works: {len(rows)} rows, {len(unseen)} not seen, {len(complaints)} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
