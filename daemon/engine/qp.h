@@ -39,16 +39,16 @@ struct qp {
 	struct list built_node; /* in engine->built, or unlinked */
 	struct list mcast_members;
 	struct list domain_node; /* XRC target: in xrcd->targets */
-	struct list windows; /* struct mw bound through it */
+	struct list windows;	 /* struct mw bound through it */
 	uint32_t qpn;
 	uint8_t type;  /* enum rnic_qp_type */
 	uint8_t state; /* enum rnic_qp_state */
 	bool signal_all;
 	bool is_established; /* a packet came since RTR: COMM_EST was raised */
-	struct pd *pd;	    /* XRC target: NULL */
-	struct cq *send_cq; /* XRC target: NULL */
-	struct cq *recv_cq; /* XRC: NULL */
-	struct xrcd *xrcd;  /* XRC target; else NULL */
+	struct pd *pd;	     /* XRC target: NULL */
+	struct cq *send_cq;  /* XRC target: NULL */
+	struct cq *recv_cq;  /* XRC: NULL */
+	struct xrcd *xrcd;   /* XRC target; else NULL */
 	struct rnic_qp_capacities capacities;
 	struct rnic_qp_attributes attributes;
 	uint32_t path_mtu_bytes;
@@ -103,7 +103,8 @@ void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
 
 /*
  * Takes over one validated work entry. The caller has checked send_queue_space(). `inline_bytes` is
- * used with RNIC_SEND_INLINE, `sges` without; the path of a datagram's address handle is copied. In
+ * used with RNIC_SEND_INLINE and stays where it is until the entry has completed, or the QP went to
+ * RESET; `sges` are used without, and copied, as is the path of a datagram's address handle. In
  * ERR (and SQE) it is flushed at once. An entry found malformed is handed over with opcode
  * RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR in its turn.
  */

@@ -105,7 +105,7 @@ enum verdict requester_gather(struct engine *engine, struct qp *qp, uint32_t ind
 	*piece_count = length == 0 ? 0 : 1;
 	if (length > 0)
 		pieces[0] = (struct payload_piece){
-			.inline_bytes = send_queue_inline(&qp->send_queue, index) + offset,
+			.inline_bytes = work->inline_bytes + offset,
 			.length = length,
 		};
 	return VERDICT_PASS;
@@ -169,8 +169,7 @@ static enum verdict check_work(struct engine *engine, struct qp *qp, uint32_t in
 	enum verdict verdict;
 	uint64_t sum;
 
-	if (!is_of_service(qp, kind) ||
-	    (kind->has_response && qp->attributes.max_rd_atomic == 0))
+	if (!is_of_service(qp, kind) || (kind->has_response && qp->attributes.max_rd_atomic == 0))
 		return VERDICT_LOCAL_OPERATION;
 	if (work->flags & RNIC_SEND_INLINE)
 		return kind->has_result ? VERDICT_LOCAL_OPERATION
@@ -638,6 +637,6 @@ void requester_write_failed(struct engine *engine, struct qp *qp, bool is_report
 	if (is_reported)
 		qp_enter_error(qp, VERDICT_LOCAL_MEMORY_GONE);
 	else if (queue->retired != queue->next &&
-	    work_kind(send_queue_at(queue, queue->retired))->has_response)
+		 work_kind(send_queue_at(queue, queue->retired))->has_response)
 		requester_fail(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
 }

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,10 @@ static const struct work_kind work_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
 /* clang-format on */
 
 _Static_assert(sizeof(struct work) == 64, "an entry fills a cache line");
+_Static_assert(offsetof(struct work, inline_bytes) == offsetof(struct work, datagram.ah) &&
+		       sizeof(((struct work *)0)->inline_bytes) <=
+			       sizeof(((struct work *)0)->datagram.ah),
+	       "inline data leaves a datagram's addressee alone");
 
 const struct work_kind *work_kind(const struct work *work)
 {
@@ -63,12 +68,11 @@ int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, 
 	*queue = (struct send_queue){
 		.works = calloc((size_t)slots + 1, sizeof(*queue->works)),
 		.sges = calloc((size_t)slots * sge_max + 1, sizeof(*queue->sges)),
-		.inline_bytes = calloc((size_t)slots * inline_max + 1, 1),
 		.slots = slots,
 		.sge_stride = sge_max,
-		.inline_stride = inline_max,
+		.inline_max = inline_max,
 	};
-	if (queue->works == NULL || queue->sges == NULL || queue->inline_bytes == NULL) {
+	if (queue->works == NULL || queue->sges == NULL) {
 		send_queue_fini(queue);
 		return -ENOMEM;
 	}
@@ -86,7 +90,6 @@ void send_queue_fini(struct send_queue *queue)
 	free(queue->paths);
 	free(queue->works);
 	free(queue->sges);
-	free(queue->inline_bytes);
 	*queue = (struct send_queue){0};
 }
 
@@ -99,7 +102,7 @@ void send_queue_clear(struct send_queue *queue)
 
 static bool fits(const struct send_queue *queue, const struct work *work)
 {
-	return work->flags & RNIC_SEND_INLINE ? work->length <= queue->inline_stride
+	return work->flags & RNIC_SEND_INLINE ? work->length <= queue->inline_max
 					      : work->sge_count <= queue->sge_stride;
 }
 
@@ -115,9 +118,9 @@ void send_queue_push(struct send_queue *queue, const struct work *work, const st
 	else if (!(work->flags & RNIC_SEND_INLINE) && work->sge_count > 0)
 		memcpy(send_queue_sges(queue, queue->posted), sges,
 		       work->sge_count * sizeof(*sges));
-	else if ((work->flags & RNIC_SEND_INLINE) && work->length > 0)
-		memcpy(send_queue_inline(queue, queue->posted), inline_bytes, work->length);
 	if (queue->paths != NULL && work->datagram.ah != NULL)
 		*send_queue_path(queue, queue->posted) = work->datagram.ah->path;
+	if (work->flags & RNIC_SEND_INLINE)
+		slot->inline_bytes = inline_bytes;
 	queue->posted++;
 }

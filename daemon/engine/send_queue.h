@@ -43,6 +43,9 @@ struct work {
 			uint32_t remote_qpn;
 			uint32_t remote_qkey;
 		} datagram;
+		/* With RNIC_SEND_INLINE, once it is pushed: in the place of `ah`, which was copied.
+		 */
+		const uint8_t *inline_bytes;
 	};
 	uint32_t rkey;
 	uint32_t immediate; /* host order, or the rkey to invalidate */
@@ -54,7 +57,7 @@ struct work {
 	/* The engine's from here on, good once the entry is started. */
 	struct rnic_psn psn; /* of its first packet */
 	uint32_t packets;    /* PSNs it takes, READ responses included */
-	uint32_t srqn; /* XRC: the peer's SRQ; intake's too */
+	uint32_t srqn;	     /* XRC: the peer's SRQ; intake's too */
 	uint32_t reserved_word;
 };
 
@@ -73,12 +76,11 @@ struct work_kind {
 
 struct send_queue {
 	struct work *works;
-	struct rnic_sge *sges; /* slots * sge_stride */
-	uint8_t *inline_bytes; /* slots * inline_stride */
+	struct rnic_sge *sges;	 /* slots * sge_stride */
 	struct rnic_path *paths; /* slots, of datagrams; NULL: none */
-	uint32_t slots;	       /* a power of two, or 0 */
+	uint32_t slots;		 /* a power of two, or 0 */
 	uint32_t sge_stride;
-	uint32_t inline_stride;
+	uint32_t inline_max;
 	uint32_t posted;
 	uint32_t next;
 	uint32_t retired;
@@ -106,8 +108,9 @@ void send_queue_clear(struct send_queue *queue);
 
 /*
  * Adds an entry; the caller has checked send_queue_space(). `inline_bytes` is used with
- * RNIC_SEND_INLINE, `sges` without. One that does not fit the strides becomes an entry of no
- * operation, which fails when its turn comes.
+ * RNIC_SEND_INLINE and stays where it is until the entry is retired; `sges` are used without, and
+ * copied. One that has more than the queue was made for becomes an entry of no operation, which
+ * fails when its turn comes.
  */
 void send_queue_push(struct send_queue *queue, const struct work *work, const struct rnic_sge *sges,
 		     const uint8_t *inline_bytes);
@@ -130,11 +133,6 @@ static inline struct rnic_sge *send_queue_sges(const struct send_queue *queue, u
 static inline struct rnic_path *send_queue_path(const struct send_queue *queue, uint32_t index)
 {
 	return &queue->paths[index & (queue->slots - 1)];
-}
-
-static inline uint8_t *send_queue_inline(const struct send_queue *queue, uint32_t index)
-{
-	return &queue->inline_bytes[(uint64_t)(index & (queue->slots - 1)) * queue->inline_stride];
 }
 
 #endif

@@ -15,11 +15,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SCRIPT_REGIONS_MAX 8
-#define SCRIPT_STEPS_MAX   512
-#define SCRIPT_SGES_MAX	   4
-#define SCRIPT_POSTS_MAX   64
-#define SCRIPT_LINE_BYTES  256
+#define SCRIPT_REGIONS_MAX  8
+#define SCRIPT_STEPS_MAX    512
+#define SCRIPT_SGES_MAX	    4
+#define SCRIPT_POSTS_MAX    64
+#define SCRIPT_LINE_BYTES   256
+#define SCRIPT_INLINE_BYTES 256
 
 /* The numbers of the queue pair under test that a script can set. */
 enum script_setting {

@@ -13,13 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCRIPT_QPN   0x11
-#define PORT	     1
-#define HOP_LIMIT    64
-#define INLINE_BYTES 256
-#define PACKETS_MAX  10000 /* of one turn: more is a loop */
-#define START_NS     UINT64_C(1000000000)
-#define SOURCE_PORT  49152
+#define SCRIPT_QPN  0x11
+#define PORT	    1
+#define HOP_LIMIT   64
+#define PACKETS_MAX 10000 /* of one turn: more is a loop */
+#define START_NS    UINT64_C(1000000000)
+#define SOURCE_PORT 49152
 
 static const uint8_t engine_address[4] = {192, 0, 2, 1};
 static const uint8_t script_address[4] = {192, 0, 2, 2};
@@ -390,10 +389,10 @@ static bool bring_up(struct script_device *device)
 		qp_has_responder(device->qp)
 			? RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER
 			: 0;
-	const uint32_t of_requester =
-		qp_has_requester(device->qp) ? RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
-						       RNIC_QP_ATTR_MAX_RD_ATOMIC
-					     : 0;
+	const uint32_t of_requester = qp_has_requester(device->qp)
+					      ? RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
+							RNIC_QP_ATTR_MAX_RD_ATOMIC
+					      : 0;
 	struct rnic_qp_attributes attributes = {
 		.access_flags = (uint32_t)settings[SETTING_ACCESS],
 		.port = PORT,
@@ -471,7 +470,7 @@ static bool create_qp(struct script_device *device)
 			       .max_recv_wr = SCRIPT_POSTS_MAX,
 			       .max_send_sge = SCRIPT_SGES_MAX,
 			       .max_recv_sge = SCRIPT_SGES_MAX,
-			       .max_inline_bytes = INLINE_BYTES},
+			       .max_inline_bytes = SCRIPT_INLINE_BYTES},
 	};
 
 	return qp_create(&device->engine, &config, &device->qp) == 0;
@@ -613,7 +612,7 @@ static void set_operands(const struct script_device *device, const struct script
 void script_device_post_send(struct script_device *device, const struct script_post *post)
 {
 	struct rnic_sge sges[SCRIPT_SGES_MAX];
-	uint8_t inline_bytes[INLINE_BYTES];
+	uint8_t *inline_bytes = NULL;
 	struct work work = {
 		.wr_id = post->wr_id,
 		.remote_address = post->remote_address,
@@ -634,9 +633,12 @@ void script_device_post_send(struct script_device *device, const struct script_p
 	if (post->flags & RNIC_SEND_INLINE) {
 		uint32_t copied = 0;
 
-		if (work.length > INLINE_BYTES)
+		assert(device->inline_posted < SCRIPT_POSTS_MAX);
+		inline_bytes = device->inline_bytes[device->inline_posted++];
+		if (work.length > SCRIPT_INLINE_BYTES)
 			work.opcode = RNIC_WR_OPCODE_COUNT;
-		for (uint32_t i = 0; work.length <= INLINE_BYTES && i < post->sge_count; i++) {
+		for (uint32_t i = 0; work.length <= SCRIPT_INLINE_BYTES && i < post->sge_count;
+		     i++) {
 			memcpy(inline_bytes + copied, script_device_bytes(device, sges[i].address),
 			       sges[i].length);
 			copied += sges[i].length;

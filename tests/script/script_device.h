@@ -63,6 +63,8 @@ struct script_device {
 	struct script_resolver resolver;
 	const struct script_post *ring[SCRIPT_POSTS_MAX];
 	uint32_t ring_posted;
+	uint8_t inline_bytes[SCRIPT_POSTS_MAX][SCRIPT_INLINE_BYTES];
+	uint32_t inline_posted;
 	uint32_t ring_pushed;
 	bool is_watched; /* the engine wants to know of the next receive */
 	uint64_t now_ns;

@@ -211,6 +211,14 @@ static void bring_to_rts(struct engine_fixture *fixture, struct qp *qp,
 					     : 0));
 }
 
+static const struct rnic_qp_capacities usual_capacities = {
+	.max_send_wr = 64,
+	.max_recv_wr = 64,
+	.max_send_sge = LIMIT_SGES,
+	.max_recv_sge = LIMIT_SGES,
+	.max_inline_bytes = 256,
+};
+
 struct qp *fixture_create_qp(struct engine_fixture *fixture, const struct fixture_options *options)
 {
 	const bool is_target = options->xrcd != NULL;
@@ -222,14 +230,8 @@ struct qp *fixture_create_qp(struct engine_fixture *fixture, const struct fixtur
 		.recv_cq = is_target ? NULL : &fixture->recv_cq,
 		.srq = options->srq,
 		.xrcd = options->xrcd,
-		.capacities =
-			{
-				.max_send_wr = 64,
-				.max_recv_wr = 64,
-				.max_send_sge = LIMIT_SGES,
-				.max_recv_sge = LIMIT_SGES,
-				.max_inline_bytes = 256,
-			},
+		.capacities = options->capacities.max_send_wr != 0 ? options->capacities
+								   : usual_capacities,
 	};
 	struct qp *qp;
 

@@ -36,8 +36,9 @@ struct fixture_options {
 	uint32_t rq_psn;
 	bool is_batched; /* memory is reached in batches, not at once */
 	bool signal_all;
-	struct srq *srq;   /* NULL: none */
-	struct xrcd *xrcd; /* of an XRC target, which has neither PD nor CQs */
+	struct rnic_qp_capacities capacities; /* all 0: 64 deep, with the most SGEs */
+	struct srq *srq;		      /* NULL: none */
+	struct xrcd *xrcd;		      /* of an XRC target, which has neither PD nor CQs */
 };
 
 struct fixture_receive {
