@@ -17,6 +17,7 @@ void binding_table_init(struct binding_table *table)
 {
 	list_init(&table->all);
 	table->count = 0;
+	table->has_new_listener = false;
 	for (uint32_t i = 0; i < BINDING_CHAINS; i++)
 		list_init(&table->chains[i]);
 }
@@ -182,6 +183,7 @@ int cm_listen(struct cm_binding *binding, uint32_t backlog)
 			return -EADDRINUSE;
 	}
 	binding->is_listening = true;
+	binding->table->has_new_listener = true;
 	binding->backlog =
 		backlog == 0 || backlog > CM_DEFAULT_BACKLOG ? CM_DEFAULT_BACKLOG : backlog;
 	return 0;

@@ -32,6 +32,7 @@ struct cm_binding {
 struct binding_table {
 	struct list all; /* oldest first */
 	uint32_t count;
+	bool has_new_listener; /* since the requests that wait for one were looked at */
 	struct list chains[BINDING_CHAINS]; /* by port */
 };
 

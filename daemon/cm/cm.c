@@ -31,7 +31,7 @@ struct cm *cm_create(const struct cm_config *config)
 	binding_table_init(&cm->bindings);
 	if (peer_table_init(&cm->by_peer, prng_next(&cm->prng)) == 0 &&
 	    peer_table_init(&cm->by_peer_qpn, prng_next(&cm->prng)) == 0 &&
-	    reply_ring_init(&cm->replies) == 0)
+	    reply_ring_init(&cm->replies) == 0 && early_requests_init(&cm->early) == 0)
 		return cm;
 	cm_free(cm);
 	return NULL;
@@ -47,6 +47,7 @@ void cm_free(struct cm *cm)
 		connection_free(connection);
 	}
 	assert(list_is_empty(&cm->bindings.all));
+	early_requests_fini(&cm->early);
 	reply_ring_fini(&cm->replies);
 	peer_table_fini(&cm->by_peer_qpn);
 	peer_table_fini(&cm->by_peer);
@@ -261,7 +262,10 @@ bool cm_transmit(struct cm *cm, struct packet_builder *out)
 
 uint64_t cm_next_deadline_ns(const struct cm *cm)
 {
-	return timer_heap_earliest_ns(&cm->timers);
+	const uint64_t timer_ns = timer_heap_earliest_ns(&cm->timers);
+	const uint64_t early_ns = early_requests_deadline_ns(cm);
+
+	return early_ns < timer_ns ? early_ns : timer_ns;
 }
 
 void cm_tick(struct cm *cm, uint64_t now_ns)
@@ -272,6 +276,7 @@ void cm_tick(struct cm *cm, uint64_t now_ns)
 	while ((timer = timer_heap_pop_expired(&cm->timers, now_ns)) != NULL)
 		connection_step(RNIC_CONTAINER_OF(timer, struct cm_connection, timer),
 				EVENT_TIMEOUT, &(struct connection_input){0});
+	early_requests_tick(cm);
 }
 
 /* --- counters --------------------------------------------------------------------------------- */

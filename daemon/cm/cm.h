@@ -31,7 +31,8 @@ struct rnic_packet;
 #define CM_DEFAULT_RESPONSE_TIMEOUT 17 /* 0.54 s: somebody's whole answer, lost or late */
 #define CM_DEFAULT_PACKET_LIFETIME  14 /* 67 ms one way; the QP's ACK timeout is one more */
 #define CM_DEFAULT_MAX_RETRIES	    15
-#define CM_DEFAULT_BACKLOG	    1024 /* and the most that cm_listen() grants */
+#define CM_DEFAULT_LISTENER_WAIT_NS UINT64_C(100000000) /* see struct cm_config */
+#define CM_DEFAULT_BACKLOG	    1024		/* and the most that cm_listen() grants */
 
 /* What a request or an answer may carry for the peer's program. */
 #define CM_PRIVATE_BYTES_MAX		  196
@@ -141,6 +142,9 @@ struct cm_config {
 	uint64_t ca_guid;	  /* the device's, host order */
 	uint32_t max_connections; /* of all states, abandoned ones included */
 	uint32_t max_bindings;
+	/* How long a request for a port where nobody listens waits for a listener before it is
+	 * refused, if the peer waits twice as long; 0: not at all. */
+	uint64_t listener_wait_ns;
 };
 
 /* NULL: no memory. */

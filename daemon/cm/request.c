@@ -3,6 +3,7 @@
 
 #include "cm/cm_state.h"
 #include "cm/cm_connection.h"
+#include "cm/early_request.h"
 #include "mad/ip_cm.h"
 #include "wire/gid.h"
 
@@ -10,7 +11,7 @@
 
 /* What a request asks for, once it is understood. */
 struct target {
-	uint16_t port_space;
+	uint16_t port_space; /* 0: it is not */
 	uint16_t port;
 	uint16_t source_port;
 	struct cm_binding *binding;
@@ -51,12 +52,22 @@ static void refuse_datagram(const struct request_origin *origin,
 	};
 }
 
+void request_refuse(const struct request_origin *origin, const struct rnic_cm_message *message,
+		    uint16_t reason)
+{
+	if (message->kind == RNIC_CM_SIDR_REQ)
+		refuse_datagram(origin, message);
+	else
+		refuse(origin, message, reason);
+}
+
 /* Who listens there, and who asks; 0, or the reason to refuse. */
 static uint16_t find_target(const struct request_origin *origin, uint64_t service_id,
 			    const uint8_t *private_data, struct target *target)
 {
 	struct rnic_ip_cm addresses;
 
+	*target = (struct target){0};
 	if (!rnic_service_id_split(service_id, &target->port_space, &target->port))
 		return RNIC_CM_REJECT_INVALID_SERVICE_ID;
 	target->binding = binding_find_listener(&origin->cm->bindings, target->port_space,
@@ -183,6 +194,17 @@ static void offer(struct cm_connection *connection, const struct target *target,
 	}
 }
 
+/* Refuses what may not wait for somebody to listen there. */
+static void refuse_or_keep(const struct request_origin *origin,
+			   const struct rnic_cm_message *message, const struct target *target,
+			   uint16_t reason)
+{
+	const bool may_wait = target->port_space != 0 && target->binding == NULL;
+
+	if (!may_wait || !early_request_keep(origin, message, target->port_space, target->port))
+		request_refuse(origin, message, reason);
+}
+
 void request_receive(const struct request_origin *origin, const struct rnic_cm_message *message)
 {
 	const struct rnic_cm_req *req = &message->req;
@@ -192,7 +214,7 @@ void request_receive(const struct request_origin *origin, const struct rnic_cm_m
 	uint16_t reason = check_req(origin, req, &target, &qp_type);
 
 	if (reason != 0) {
-		refuse(origin, message, reason);
+		refuse_or_keep(origin, message, &target, reason);
 		return;
 	}
 	connection = admit(origin, &target);
@@ -219,9 +241,10 @@ void request_receive_datagram(const struct request_origin *origin,
 	const struct rnic_cm_sidr_req *req = &message->sidr_req;
 	struct cm_connection *connection;
 	struct target target;
+	uint16_t reason = find_target(origin, req->service_id, req->private_data, &target);
 
-	if (find_target(origin, req->service_id, req->private_data, &target) != 0) {
-		refuse_datagram(origin, message);
+	if (reason != 0) {
+		refuse_or_keep(origin, message, &target, reason);
 		return;
 	}
 	connection = admit(origin, &target);
@@ -255,6 +278,9 @@ void request_answer_unknown(const struct request_origin *origin,
 		answer->transaction_id = message->transaction_id;
 		answer->drep.local_comm_id = message->dreq.remote_comm_id;
 		answer->drep.remote_comm_id = message->dreq.local_comm_id;
+		break;
+	case RNIC_CM_REJ:
+		early_request_forget(origin, message->rej.local_comm_id);
 		break;
 	default:
 		break;

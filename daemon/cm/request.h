@@ -25,6 +25,10 @@ void request_receive(const struct request_origin *origin, const struct rnic_cm_m
 void request_receive_datagram(const struct request_origin *origin,
 			      const struct rnic_cm_message *message);
 
+/* Answers a REQ, REP or SIDR_REQ that led to no connection; of a SIDR_REQ the reason is fixed. */
+void request_refuse(const struct request_origin *origin, const struct rnic_cm_message *message,
+		    uint16_t reason);
+
 /* A message about a connection that there is not. Says so to whom it helps, and counts it. */
 void request_answer_unknown(const struct request_origin *origin,
 			    const struct rnic_cm_message *message);

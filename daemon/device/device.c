@@ -218,6 +218,7 @@ static int device_open_cm(struct device *device, uint64_t seed, char *reason)
 		.ca_guid = device->addressing.node_guid,
 		.max_connections = LIMIT_CM_CONNECTIONS,
 		.max_bindings = LIMIT_CM_BINDINGS,
+		.listener_wait_ns = CM_DEFAULT_LISTENER_WAIT_NS,
 	};
 
 	device->cm = cm_create(&config);
@@ -232,8 +233,8 @@ static int device_open_sessions(struct device *device, const struct device_confi
 {
 	char path[SOCKET_PLACE_PATH_BYTES];
 	const char *chosen = config->socket_path;
-	int result = session_set_init(&device->sessions, &device->engine, device->cm,
-				       &device->facts);
+	int result =
+		session_set_init(&device->sessions, &device->engine, device->cm, &device->facts);
 
 	if (result != 0) {
 		snprintf(reason, DEVICE_REASON_BYTES, "cannot make an epoll instance: %s",

@@ -83,7 +83,8 @@ enum {
 
 	LIMIT_CM_CONNECTIONS = 65536,
 	LIMIT_CM_BINDINGS = 65536,
-	LIMIT_CM_REPLIES = 256, /* answers to strangers that wait to be sent */
+	LIMIT_CM_REPLIES = 256,	      /* answers to strangers that wait to be sent */
+	LIMIT_CM_EARLY_REQUESTS = 64, /* that wait for somebody to listen */
 
 	/* Receive entries that the engine holds of a QP or SRQ before it asks the client's ring
 	 * again. */
@@ -123,7 +124,7 @@ enum {
 	LIMIT_CHANNELS = 65536,
 	LIMIT_SESSION_XRCDS = 256,
 	LIMIT_XRCDS = 4096,
-	LIMIT_XRCD_PAIRS = 1 << 20, /* of a target QP and an SRQ: room for one entry each */
+	LIMIT_XRCD_PAIRS = 1 << 20,   /* of a target QP and an SRQ: room for one entry each */
 	LIMIT_SESSION_CM_IDS = 16384, /* RNIC_CM_IDS_MAX of the library */
 	LIMIT_CM_IDS = 65536,
 	LIMIT_AHS = 1 << 20,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define DELAY_NS	  UINT64_C(20000)
+#define LISTENER_WAIT_NS  5000000
 #define SILENCE_BUDGET_NS (400 * CM_WORLD_S)
 #define RECEIVE_BATCH	  16
 #define TURNS_AT_ONCE_MAX 100000
@@ -406,6 +407,7 @@ static void host_begin(struct cm_host *host)
 		.ca_guid = host->index,
 		.max_connections = 65536,
 		.max_bindings = 16,
+		.listener_wait_ns = LISTENER_WAIT_NS,
 	};
 
 	host->incarnation++;

@@ -20,7 +20,8 @@ static bool note_event(void *context, const struct cm_event *event)
 	return true;
 }
 
-void fixture_init(struct cm_fixture *fixture, uint32_t max_connections)
+void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
+			  uint64_t listener_wait_ns)
 {
 	static const struct cm_sink sink = {.event = note_event};
 	const struct cm_config config = {
@@ -30,6 +31,7 @@ void fixture_init(struct cm_fixture *fixture, uint32_t max_connections)
 		.ca_guid = FIXTURE_GUID,
 		.max_connections = max_connections,
 		.max_bindings = 16,
+		.listener_wait_ns = listener_wait_ns,
 	};
 
 	*fixture = (struct cm_fixture){
@@ -39,6 +41,11 @@ void fixture_init(struct cm_fixture *fixture, uint32_t max_connections)
 	};
 	fixture->cm = cm_create(&config);
 	assert_non_null(fixture->cm);
+}
+
+void fixture_init(struct cm_fixture *fixture, uint32_t max_connections)
+{
+	fixture_init_patient(fixture, max_connections, 0);
 }
 
 void fixture_fini(struct cm_fixture *fixture)

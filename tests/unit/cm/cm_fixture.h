@@ -49,6 +49,10 @@ struct cm_fixture {
 
 void fixture_init(struct cm_fixture *fixture, uint32_t max_connections);
 
+/* One that lets requests wait for a listener. */
+void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
+			  uint64_t listener_wait_ns);
+
 /* Everything must have been destroyed, and all events read. */
 void fixture_fini(struct cm_fixture *fixture);
 
