@@ -65,6 +65,7 @@ static void complete(struct engine *engine, struct qp *qp, const struct rnic_pac
 		.opcode = RNIC_WC_RECV,
 		.wc_flags = (uint8_t)(RNIC_WC_GRH | (has_immediate ? RNIC_WC_WITH_IMM : 0)),
 		.is_solicited = packet->solicited,
+		.source_gid_index = engine_gid_index(engine, &packet->addresses.dest),
 		.service_level = rnic_addresses_are_ipv4(&packet->addresses) ? RNIC_WC_SL_IPV4
 									     : RNIC_WC_SL_IPV6,
 	};

@@ -64,6 +64,21 @@ void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid
 	engine->gids[index] = *gid;
 }
 
+uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *dest)
+{
+	const bool is_group = rnic_gid_is_multicast(dest);
+
+	for (uint32_t i = 0; i < RNIC_ENGINE_GIDS; i++) {
+		const struct rnic_gid *gid = &engine->gids[i];
+
+		if (is_group ? !rnic_gid_is_zero(gid) &&
+				       rnic_gid_is_ipv4(gid) == rnic_gid_is_ipv4(dest)
+			     : rnic_gid_equal(gid, dest))
+			return i;
+	}
+	return 0;
+}
+
 void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey)
 {
 	assert(index < LIMIT_PKEYS);

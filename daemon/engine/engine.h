@@ -61,7 +61,7 @@ struct engine_config {
 	void *sink_context;
 	uint64_t seed; /* of QPNs, keys and PSNs: unpredictable in production, chosen in tests */
 	uint32_t max_qps;
-	uint32_t max_mrs; /* regions and windows together */
+	uint32_t max_mrs;	 /* regions and windows together */
 	uint32_t port_mtu_bytes; /* the longest payload of a datagram; 0: 4096 */
 	uint64_t line_rate;	 /* bytes a second; 0: LIMIT_CC_LINE_RATE */
 	bool has_ecn;		 /* congestion.h */
@@ -70,22 +70,22 @@ struct engine_config {
 struct engine {
 	struct engine_config config;
 	struct prng prng;
-	struct key_table qps; /* QPN -> struct qp */
-	struct key_table mrs; /* key >> 8 -> struct mr, of regions and windows */
-	struct key_table srqs; /* number -> struct srq */
+	struct key_table qps;	       /* QPN -> struct qp */
+	struct key_table mrs;	       /* key >> 8 -> struct mr, of regions and windows */
+	struct key_table srqs;	       /* number -> struct srq */
 	struct timer_heap timers;      /* struct qp.retry */
 	struct timer_heap pace_timers; /* struct qp.congestion */
-	struct list ready;	    /* QPs that may have a packet to send, in order of service */
-	struct list paths;	    /* struct path */
-	struct list built;	    /* QPs that engine_packets_read() is to see */
-	struct list mcast_groups;   /* struct mcast_group */
+	struct list ready;	       /* QPs that may have a packet to send, in order of service */
+	struct list paths;	       /* struct path */
+	struct list built;	       /* QPs that engine_packets_read() is to see */
+	struct list mcast_groups;      /* struct mcast_group */
 	uint32_t mcast_group_count;
 	struct pace pace;
 	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
 	struct memory_batch writes; /* inbound payload on its way to client memory */
 	struct settle settle;	    /* and what waits for it */
 	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
-	uint16_t pkeys[LIMIT_PKEYS]; /* by P_Key index; 0 is empty */
+	uint16_t pkeys[LIMIT_PKEYS];		/* by P_Key index; 0 is empty */
 	uint64_t counters[COUNTER_COUNT];
 	uint64_t now_ns; /* of the call under way */
 };
@@ -120,6 +120,12 @@ void engine_fini(struct engine *engine);
 
 /* Our address at `index`, zero: none; the sender's address of QPs whose path names that index. */
 void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid);
+
+/*
+ * The index of the address from which what came to `dest` is answered: its own, or for a multicast
+ * group's the first of its family. 0 when there is none.
+ */
+uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *dest);
 
 /* The partition key at `index`, 0 for none. At first there is PKEY_DEFAULT at index 0. */
 void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey);

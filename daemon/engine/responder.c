@@ -140,8 +140,10 @@ void responder_complete_receive(struct engine *engine, struct qp *qp, struct com
 	responder->has_receive = false;
 	completion->wr_id = responder->receive.wr_id;
 	completion->qp = qp;
-	if (qp->type != RNIC_QP_TYPE_UD)
+	if (qp->type != RNIC_QP_TYPE_UD) {
 		completion->source_qpn = qp->attributes.dest_qpn;
+		completion->source_gid_index = qp->attributes.path.source_gid_index;
+	}
 	completion->is_recv = true;
 	completion->srq = responder->receive_srq;
 	if (completion->srq == NULL)

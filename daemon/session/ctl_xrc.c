@@ -78,8 +78,12 @@ int ctl_open_xrcd(struct ctl_call *call)
 	struct rnic_ctl_xrcd_reply *reply = (void *)call->reply.payload;
 	struct session *session = call->session;
 	struct session_xrcd *xrcd;
-	int result = session_charge(session, RESOURCE_XRCD, 1);
+	int result;
 
+	if ((request->flags & ~(uint32_t)RNIC_XRCD_ALL_FLAGS) != 0 || request->reserved != 0)
+		return ctl_refuse(call, -EINVAL, "unknown flags %#x of an XRC domain",
+				  request->flags);
+	result = session_charge(session, RESOURCE_XRCD, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more XRC domains are to be had");
 	xrcd = calloc(1, sizeof(*xrcd));

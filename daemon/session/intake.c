@@ -14,34 +14,23 @@
 #define INTAKE_SEND_FLAGS                                                                          \
 	(RNIC_SEND_FENCE | RNIC_SEND_SIGNALED | RNIC_SEND_SOLICITED | RNIC_SEND_INLINE)
 
-#define INTAKE_RC (1U << RNIC_QP_TYPE_RC)
-#define INTAKE_UC (1U << RNIC_QP_TYPE_UC)
-#define INTAKE_UD (1U << RNIC_QP_TYPE_UD)
-#define INTAKE_XRC (1U << RNIC_QP_TYPE_XRC_INITIATOR)
-
-/* What is the same of both reliable services, and of those and UC. */
-#define INTAKE_RELIABLE (INTAKE_RC | INTAKE_XRC)
-#define INTAKE_CONNECTED (INTAKE_RELIABLE | INTAKE_UC)
-
-/* Per opcode: the QP types that have it (IBTA 1.4, table 37), and what else it may carry. */
+/* What entries of an opcode may carry. */
 static const struct {
-	uint32_t types;
 	bool may_be_inline;
 	bool is_atomic;
 	bool has_no_sges;
 } intake_opcodes[RNIC_WR_OPCODE_COUNT] = {
-	[RNIC_WR_RDMA_WRITE] = {.types = INTAKE_CONNECTED, .may_be_inline = true},
-	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.types = INTAKE_CONNECTED, .may_be_inline = true},
-	[RNIC_WR_SEND] = {.types = INTAKE_CONNECTED | INTAKE_UD, .may_be_inline = true},
-	[RNIC_WR_SEND_WITH_IMM] = {.types = INTAKE_CONNECTED | INTAKE_UD, .may_be_inline = true},
-	[RNIC_WR_SEND_WITH_INVALIDATE] = {.types = INTAKE_RC, .may_be_inline = true},
-	[RNIC_WR_LOCAL_INVALIDATE] = {.types = INTAKE_RC | INTAKE_UC, .has_no_sges = true},
-	[RNIC_WR_BIND_MW] = {.types = INTAKE_RC | INTAKE_UC, .has_no_sges = true},
-	[RNIC_WR_FLUSH] = {.types = INTAKE_RC, .has_no_sges = true},
-	[RNIC_WR_ATOMIC_WRITE] = {.types = INTAKE_RC, .may_be_inline = true},
-	[RNIC_WR_RDMA_READ] = {.types = INTAKE_RELIABLE},
-	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.types = INTAKE_RELIABLE, .is_atomic = true},
-	[RNIC_WR_ATOMIC_FETCH_ADD] = {.types = INTAKE_RELIABLE, .is_atomic = true},
+	[RNIC_WR_RDMA_WRITE] = {.may_be_inline = true},
+	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.may_be_inline = true},
+	[RNIC_WR_SEND] = {.may_be_inline = true},
+	[RNIC_WR_SEND_WITH_IMM] = {.may_be_inline = true},
+	[RNIC_WR_SEND_WITH_INVALIDATE] = {.may_be_inline = true},
+	[RNIC_WR_LOCAL_INVALIDATE] = {.has_no_sges = true},
+	[RNIC_WR_BIND_MW] = {.has_no_sges = true},
+	[RNIC_WR_FLUSH] = {.has_no_sges = true},
+	[RNIC_WR_ATOMIC_WRITE] = {.may_be_inline = true},
+	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.is_atomic = true},
+	[RNIC_WR_ATOMIC_FETCH_ADD] = {.is_atomic = true},
 };
 
 #define INTAKE_ATOMIC_BYTES 8
@@ -61,8 +50,7 @@ static bool intake_entry_is_sound(const struct rnic_send_entry *entry, uint8_t t
 {
 	bool is_inline = (entry->flags & RNIC_SEND_INLINE) != 0;
 
-	if (entry->opcode >= RNIC_WR_OPCODE_COUNT ||
-	    (intake_opcodes[entry->opcode].types & 1U << type) == 0)
+	if (!rnic_work_is_of_type(entry->opcode, type))
 		return false;
 	if ((entry->flags & ~INTAKE_SEND_FLAGS) != 0 || entry->reserved != 0)
 		return false;
@@ -75,9 +63,8 @@ static bool intake_entry_is_sound(const struct rnic_send_entry *entry, uint8_t t
 	    (entry->flush.reserved[0] != 0 || entry->flush.reserved[1] != 0))
 		return false;
 	return entry->inline_bytes == 0 &&
-	       entry->sge_count <= (intake_opcodes[entry->opcode].has_no_sges
-					    ? 0
-					    : capacities->max_send_sge);
+	       entry->sge_count <=
+		       (intake_opcodes[entry->opcode].has_no_sges ? 0 : capacities->max_send_sge);
 }
 
 void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
@@ -108,8 +95,8 @@ void intake_check_send(const struct rnic_send_entry *entry, uint8_t type,
 		work->flush.type = entry->flush.type;
 	}
 	if (type == RNIC_QP_TYPE_XRC_INITIATOR)
-		work->srqn = intake_opcodes[entry->opcode].is_atomic ? entry->immediate
-								     : entry->xrc.srqn;
+		work->srqn =
+			rnic_work_has_operands(entry->opcode) ? entry->immediate : entry->xrc.srqn;
 }
 
 uint32_t intake_message_bytes(const struct rnic_sge *sges, uint32_t sge_count)

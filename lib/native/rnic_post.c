@@ -73,7 +73,6 @@ int rnic_srq_recv_begin(struct rnic_srq *srq)
 }
 
 enum payload_rule {
-	PAYLOAD_UNKNOWN_OPCODE,
 	PAYLOAD_OUT, /* the elements are read, or copied when inline */
 	PAYLOAD_IN,  /* the elements are written */
 	PAYLOAD_NONE,
@@ -121,11 +120,11 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, u
 	const bool is_inline = (wr->flags & RNIC_SEND_INLINE) != 0;
 	enum payload_rule rule;
 
-	if (wr->opcode >= RNIC_COUNT_OF(payload_rules))
+	if (!rnic_work_is_known(wr->opcode))
 		return -EOPNOTSUPP;
+	if (!rnic_work_is_of_type(wr->opcode, qp->type))
+		return -EINVAL;
 	rule = payload_rules[wr->opcode];
-	if (rule == PAYLOAD_UNKNOWN_OPCODE)
-		return -EOPNOTSUPP;
 	if (wr->sge_count > qp->send.max_sge || (rule == PAYLOAD_NONE && wr->sge_count != 0) ||
 	    (is_inline && rule != PAYLOAD_OUT))
 		return -EINVAL;
@@ -179,10 +178,9 @@ static void set_flush(struct rnic_send_entry *entry, const struct rnic_send_wr *
 	entry->flush.type = wr->flush.type;
 }
 
-/* The operands of an atomic take the place that others have for it. */
 static void set_srqn(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
 {
-	if (wr->opcode == RNIC_WR_ATOMIC_COMPARE_SWAP || wr->opcode == RNIC_WR_ATOMIC_FETCH_ADD)
+	if (rnic_work_has_operands(wr->opcode))
 		entry->immediate = wr->srqn;
 	else
 		entry->xrc.srqn = wr->srqn;

@@ -18,15 +18,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RNIC_CTL_MAGIC	       UINT32_C(0x6c746372) /* "rctl" in a hex dump */
-#define RNIC_CTL_VERSION_MIN   1
-#define RNIC_CTL_VERSION_MAX   1
-#define RNIC_CTL_MESSAGE_BYTES 8192 /* no message is longer */
-#define RNIC_CTL_FDS_MAX       4
-#define RNIC_CTL_TEXT_BYTES    160
-#define RNIC_CTL_NAME_BYTES    RNIC_DEVICE_NAME_BYTES
-#define RNIC_GIDS_MAX	       32
-#define RNIC_PKEYS_MAX	       16
+#define RNIC_CTL_MAGIC		  UINT32_C(0x6c746372) /* "rctl" in a hex dump */
+#define RNIC_CTL_VERSION_MIN	  1
+#define RNIC_CTL_VERSION_MAX	  1
+#define RNIC_CTL_MESSAGE_BYTES	  8192 /* no message is longer */
+#define RNIC_CTL_FDS_MAX	  4
+#define RNIC_CTL_TEXT_BYTES	  160
+#define RNIC_CTL_NAME_BYTES	  RNIC_DEVICE_NAME_BYTES
+#define RNIC_GIDS_MAX		  32
+#define RNIC_PKEYS_MAX		  16
 #define RNIC_CTL_PKEYS_TEXT_BYTES (7 * RNIC_PKEYS_MAX)
 
 enum rnic_ctl_operation {
@@ -315,6 +315,7 @@ enum rnic_ctl_xrcd_flag {
 	RNIC_XRCD_FILE = 1 << 0,      /* descriptor 0 is the file that names the domain */
 	RNIC_XRCD_CREATE = 1 << 1,    /* make it when there is none */
 	RNIC_XRCD_EXCLUSIVE = 1 << 2, /* refuse when there is one */
+	RNIC_XRCD_ALL_FLAGS = RNIC_XRCD_FILE | RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE,
 };
 
 struct rnic_ctl_open_xrcd {
@@ -399,7 +400,7 @@ struct rnic_show_device {
 	struct rnic_ctl_gids_reply gids;
 	uint32_t srq_count;
 	uint32_t reserved;
-	char ecn[RNIC_CTL_NAME_BYTES];		    /* "off" or "on" */
+	char ecn[RNIC_CTL_NAME_BYTES];	       /* "off" or "on" */
 	char pkeys[RNIC_CTL_PKEYS_TEXT_BYTES]; /* as rnicd takes them: "0xffff,0x8001" */
 };
 

@@ -26,18 +26,18 @@ struct rnic_completion_entry {
 	uint32_t immediate; /* host order, or the rkey that was invalidated */
 	uint32_t source_qpn;
 	uint32_t vendor_error; /* the verdict's number (daemon/engine/verdict.h), for diagnosis */
-	uint8_t status;	      /* enum rnic_wc_status */
-	uint8_t opcode;	      /* enum rnic_wc_opcode; not meaningful unless SUCCESS */
-	uint8_t wc_flags;     /* enum rnic_wc_flag */
-	uint8_t flags;	      /* enum rnic_completion_flag */
-	uint32_t qp_slot;     /* of the QP in its session; of XRC that of the SRQ */
+	uint8_t status;	       /* enum rnic_wc_status */
+	uint8_t opcode;	       /* enum rnic_wc_opcode; not meaningful unless SUCCESS */
+	uint8_t wc_flags;      /* enum rnic_wc_flag */
+	uint8_t flags;	       /* enum rnic_completion_flag */
+	uint32_t qp_slot;      /* of the QP in its session; of XRC that of the SRQ */
 	/*
 	 * Entries of the work queue that are free again once this completion was polled: the count
 	 * of entries ever retired from that queue, this one included.
 	 */
 	uint32_t retired;
-	uint32_t source_gid_index;
-	uint8_t service_level; /* of a datagram: enum rnic_wc_service_level, else 0 */
+	uint32_t source_gid_index; /* of a receive: that of the GID to answer from, else 0 */
+	uint8_t service_level;	   /* of a datagram: enum rnic_wc_service_level, else 0 */
 	uint8_t reserved[3];
 	uint32_t srqn; /* XRC: the number of the SRQ, else 0 */
 	uint32_t reserved_too;

@@ -14,6 +14,8 @@
 #include "base/verbs_types.h"
 #include "shm/region.h"
 
+#include <stdbool.h>
+
 #define RNIC_WR_DEPTH_MAX	    32768
 #define RNIC_SGE_COUNT_MAX	    32
 #define RNIC_INLINE_BYTES_MAX	    1024
@@ -25,7 +27,9 @@ struct rnic_send_entry {
 	uint8_t flags;	/* enum rnic_send_flag */
 	uint8_t sge_count;
 	uint8_t reserved;
-	/* Host order; or the rkey to invalidate; bind: the MR's lkey; XRC atomic: the SRQ's number
+	/*
+	 * Host order; or the rkey to invalidate; bind: the MR's lkey; XRC, when the opcode has
+	 * operands: the SRQ's number
 	 */
 	uint32_t immediate;
 	uint64_t remote_address; /* bind: the window's address */
@@ -59,6 +63,13 @@ struct rnic_send_entry {
 	};
 	struct rnic_sge sge; /* with sge_count 1 */
 };
+
+/* Whether there is such an opcode, and whether a QP of the type carries it out. */
+bool rnic_work_is_known(uint8_t opcode);
+bool rnic_work_is_of_type(uint8_t opcode, uint8_t qp_type);
+
+/* Whether it takes `atomic` or `flush` of its entry, where others of XRC have the SRQ's number. */
+bool rnic_work_has_operands(uint8_t opcode);
 
 struct rnic_recv_entry {
 	uint64_t wr_id;

@@ -184,6 +184,19 @@ static void a_message_of_2_gib_arrives(void **state)
 	assert_sim_is_right(sim);
 }
 
+/* Of 2^23 packets: as many as there are PSNs that can be told from copies. */
+static void a_read_of_2_gib_in_the_smallest_packets_arrives(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1, .is_direct = true);
+	struct sim_qp *qp = sim_connect(sim, 0, 1, .path_mtu = 1);
+
+	(void)state;
+	sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = UINT32_C(1) << 31, .pattern = true);
+	sim_run(sim, 600 * SIM_S);
+	assert_int_equal(sim->hosts[0].pattern.pattern_end, UINT64_C(1) << 31);
+	assert_sim_is_right(sim);
+}
+
 static void a_paused_qp_ends_what_it_began_and_no_more(void **state)
 {
 	const struct sim_link slow = {.bits_per_second = 1000000000, .loss_ppm = 20000};
@@ -239,6 +252,7 @@ int main(void)
 		cmocka_unit_test(atomics_are_bounded_by_rd_atomic),
 		cmocka_unit_test(sequence_numbers_wrap),
 		cmocka_unit_test(a_message_of_2_gib_arrives),
+		cmocka_unit_test(a_read_of_2_gib_in_the_smallest_packets_arrives),
 		cmocka_unit_test(a_paused_qp_ends_what_it_began_and_no_more),
 		cmocka_unit_test(both_directions_at_once),
 	};

@@ -131,9 +131,9 @@ static void add_faults(struct storm *storm)
 
 static void connect_all(struct storm *storm)
 {
-	static const uint8_t types[] = {RNIC_QP_TYPE_RC, RNIC_QP_TYPE_RC, RNIC_QP_TYPE_RC,
-					RNIC_QP_TYPE_UC, RNIC_QP_TYPE_UD,
-					RNIC_QP_TYPE_XRC_INITIATOR};
+	static const uint8_t types[] = {RNIC_QP_TYPE_RC, RNIC_QP_TYPE_RC,
+					RNIC_QP_TYPE_RC, RNIC_QP_TYPE_UC,
+					RNIC_QP_TYPE_UD, RNIC_QP_TYPE_XRC_INITIATOR};
 	uint32_t hosts = storm->sim->net.host_count;
 
 	storm->connection_count = 1 + below(storm, CONNECTIONS_MAX);
@@ -150,8 +150,8 @@ static void connect_all(struct storm *storm)
 			.min_rnr_timer = (uint8_t)(1 + below(storm, 12)),
 			.rd_atomic = (uint8_t)(1 + below(storm, 16)),
 			.sges = (uint8_t)(1 + below(storm, 8)), .signal_all = one_in(storm, 8),
-			.is_shared = one_in(storm, 4),
-			.depth = 1 + below(storm, 64), .inline_bytes = 1 + below(storm, 512),
+			.is_shared = one_in(storm, 4), .depth = 1 + below(storm, 64),
+			.inline_bytes = 1 + below(storm, 512),
 			.psn = one_in(storm, 2) ? RNIC_PSN_MASK - below(storm, 100) : 0);
 	}
 }
@@ -221,7 +221,7 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 	sim_receive_with(qp, &post);
 }
 
-/* UC, UD and XRC: what they have of operations, and nothing that is an error at the sender. */
+/* UC and UD: what they have of operations, and nothing that is an error at the sender. */
 static void post_lossy(struct storm *storm, struct sim_qp *qp)
 {
 	static const uint8_t opcodes[] = {RNIC_WR_SEND, RNIC_WR_SEND_WITH_IMM, RNIC_WR_RDMA_WRITE,
@@ -328,6 +328,21 @@ static bool has_room(const struct storm *storm)
 	return true;
 }
 
+/*
+ * There is no memory for what `qp` has to receive. Who shares its queue gives up too: messages that
+ * are under way to it may take what was posted for theirs.
+ */
+static void give_up_receiving(struct storm *storm, struct sim_qp *qp)
+{
+	for (uint32_t i = 0; i < storm->sim->qp_count; i++) {
+		struct sim_qp *other = storm->sim->qps[i];
+
+		if (other == qp || (qp->connection.is_shared && other->connection.is_shared &&
+				    other->host == qp->host))
+			sim_enter_error(other->peer);
+	}
+}
+
 /* Receives for all messages that wait for one. */
 static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 {
@@ -347,7 +362,7 @@ static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 	for (; messages > done && has_room(storm); done++)
 		post_receive(storm, qp);
 	if (messages > done)
-		sim_enter_error(qp->peer);
+		give_up_receiving(storm, qp);
 }
 
 static void misbehave(struct storm *storm)
@@ -386,12 +401,13 @@ static void play(struct storm *storm)
 			struct sim_qp *qp =
 				storm->connections[below(storm, storm->connection_count)];
 
-			if (one_in(storm, 3) &&
-			    qp->connection.type != RNIC_QP_TYPE_XRC_INITIATOR)
+			if (one_in(storm, 3) && qp->connection.type != RNIC_QP_TYPE_XRC_INITIATOR)
 				qp = qp->peer;
 			if (one_in(storm, 3))
 				post_receive(storm, qp->peer);
-			if (qp->connection.type != RNIC_QP_TYPE_RC)
+			if (qp->connection.type == RNIC_QP_TYPE_XRC_INITIATOR)
+				post_work(storm, qp);
+			else if (qp->connection.type != RNIC_QP_TYPE_RC)
 				post_lossy(storm, qp);
 			else if (one_in(storm, 4))
 				use_window(storm, qp);

@@ -236,12 +236,12 @@ struct rnic_completion {
 	uint32_t qpn;
 	uint32_t immediate; /* host order; with WITH_INVALIDATE the key that was invalidated */
 	uint32_t source_qpn;
-	uint32_t vendor_error; /* for diagnosis */
-	uint32_t source_gid_index;
+	uint32_t vendor_error;	   /* for diagnosis */
+	uint32_t source_gid_index; /* of a receive: the GID to answer from */
 	uint8_t status; /* enum rnic_wc_status; unless SUCCESS only wr_id, qp, qpn and vendor_error
 			   hold */
 	uint8_t opcode; /* enum rnic_wc_opcode */
-	uint8_t wc_flags; /* enum rnic_wc_flag */
+	uint8_t wc_flags;      /* enum rnic_wc_flag */
 	uint8_t service_level; /* of a datagram: enum rnic_wc_service_level, else 0 */
 };
 
@@ -313,7 +313,7 @@ struct rnic_srq_options {
 	uint32_t max_sge;
 	struct rnic_xrcd *xrcd; /* NULL: not of XRC */
 	struct rnic_cq *cq;	/* with xrcd: where its receives complete; else NULL */
-	void *user; /* the caller's, see rnic_srq_user() */
+	void *user;		/* the caller's, see rnic_srq_user() */
 };
 
 /*
@@ -397,10 +397,10 @@ struct rnic_send_wr {
 		struct { /* BIND_MW; remote_address is that of the first byte, in the region */
 			const struct rnic_mw *mw; /* rkey is its new key */
 			const struct rnic_mr *mr; /* may be NULL with length 0 */
-			uint64_t length; /* 0 unbinds a window of type 1 */
-			uint32_t access; /* enum rnic_access; ZERO_BASED: type 2 only */
+			uint64_t length;	  /* 0 unbinds a window of type 1 */
+			uint32_t access;	  /* enum rnic_access; ZERO_BASED: type 2 only */
 		} bind;
-		struct { /* FLUSH, of what was written before; no elements */
+		struct {		 /* FLUSH, of what was written before; no elements */
 			uint32_t length; /* from remote_address on; not with WHOLE_REGION */
 			uint32_t type;	 /* enum rnic_flush_type */
 		} flush;
@@ -419,8 +419,8 @@ struct rnic_recv_wr {
  * reused at once; the memory that the elements name belongs to the device until the request
  * completes. On failure *bad is the first request that was not posted, those before it were.
  * -EINVAL: the queue pair is in RESET, INIT or RTR, too many elements, too many bytes, an opcode
- * that takes no inline data, a bind whose rkey is not of its window, or an ATOMIC_WRITE of other
- * than 8 bytes. -EOPNOTSUPP: an unknown opcode.
+ * that its type does not have (IBTA 1.4, table 37) or that takes no inline data, a bind whose rkey
+ * is not of its window, or an ATOMIC_WRITE of other than 8 bytes. -EOPNOTSUPP: an unknown opcode.
  * -ENOMEM: the queue is full; poll its completion queue.
  */
 RNIC_API int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
@@ -467,10 +467,10 @@ RNIC_API int rnic_detach_mcast(struct rnic_qp *qp, const struct rnic_gid *group)
 
 struct rnic_async_event {
 	enum rnic_async_event_type type;
-	struct rnic_cq *cq; /* of CQ_ERR, else NULL */
-	struct rnic_qp *qp; /* of the events of a queue pair, else NULL */
+	struct rnic_cq *cq;   /* of CQ_ERR, else NULL */
+	struct rnic_qp *qp;   /* of the events of a queue pair, else NULL */
 	struct rnic_srq *srq; /* of the events of a shared receive queue, else NULL */
-	uint32_t port;	    /* of the events of a port, else 0 */
+	uint32_t port;	      /* of the events of a port, else 0 */
 };
 
 /* To poll(), and to set O_NONBLOCK on. Do not read or close it. */

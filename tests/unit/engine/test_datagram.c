@@ -210,6 +210,39 @@ static void a_receive_says_that_it_came_by_ipv6(void **state)
 	bench_stop(&bench);
 }
 
+/* Its own GID, or one of the family of its multicast group. */
+static void a_receive_says_from_where_to_answer(void **state)
+{
+	static const struct {
+		struct rnic_gid dest;
+		uint32_t index;
+	} cases[] = {
+		{{{0xfd, 2}}, 2},
+		{{{0xff, 0x12, 9}}, 2},
+		{{{[10] = 0xff, 0xff, 192, 0, 2, 1}}, 0},
+		{{{[10] = 0xff, 0xff, 239, 1, 2, 3}}, 0},
+	};
+	struct bench bench = bench_start();
+	struct engine_fixture *fixture = bench.fixture;
+	struct rnic_packet packet = datagram(fixture, NULL, 0);
+
+	(void)state;
+	engine_set_gid(&fixture->engine, 2, &cases[0].dest);
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		assert_int_equal(engine_gid_index(&fixture->engine, &cases[i].dest),
+				 cases[i].index);
+		if (rnic_gid_is_multicast(&cases[i].dest))
+			continue;
+		packet.addresses.dest = cases[i].dest;
+		fixture_post_receive(fixture, 77, 5000, HEADER_BYTES);
+		fixture_receive(fixture, &packet);
+		assert_int_equal(
+			fixture->completions[fixture->completion_count - 1].source_gid_index,
+			cases[i].index);
+	}
+	bench_stop(&bench);
+}
+
 static void what_cannot_be_received_is_dropped_and_counted(void **state)
 {
 	static const uint8_t payload[100];
@@ -262,6 +295,7 @@ int main(void)
 		cmocka_unit_test(payload_that_cannot_be_read_stops_the_sends),
 		cmocka_unit_test(a_receive_shows_header_and_payload),
 		cmocka_unit_test(a_receive_says_that_it_came_by_ipv6),
+		cmocka_unit_test(a_receive_says_from_where_to_answer),
 		cmocka_unit_test(what_cannot_be_received_is_dropped_and_counted),
 		cmocka_unit_test(a_receive_without_rights_is_an_error_of_ours),
 	};

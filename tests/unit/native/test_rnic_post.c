@@ -147,6 +147,55 @@ static void test_refusals(void **state)
 	}
 }
 
+/* A QP refuses at once what its type does not have. */
+static void test_types(void **state)
+{
+	static const struct {
+		uint8_t type, opcode;
+	} cases[] = {
+		{RNIC_QP_TYPE_UD, RNIC_WR_RDMA_WRITE},
+		{RNIC_QP_TYPE_UD, RNIC_WR_BIND_MW},
+		{RNIC_QP_TYPE_UC, RNIC_WR_RDMA_READ},
+		{RNIC_QP_TYPE_UC, RNIC_WR_ATOMIC_FETCH_ADD},
+		{RNIC_QP_TYPE_UC, RNIC_WR_FLUSH},
+		{RNIC_QP_TYPE_UC, RNIC_WR_SEND_WITH_INVALIDATE},
+		{RNIC_QP_TYPE_XRC_INITIATOR, RNIC_WR_SEND_WITH_INVALIDATE},
+		{RNIC_QP_TYPE_XRC_INITIATOR, RNIC_WR_LOCAL_INVALIDATE},
+		{RNIC_QP_TYPE_XRC_INITIATOR, RNIC_WR_BIND_MW},
+	};
+	struct fake_session *fake = *state;
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		const struct rnic_send_wr wr = {.opcode = cases[i].opcode};
+		const struct rnic_send_wr *bad = NULL;
+		uint32_t before = published(&fake->qp.send);
+
+		fake->qp.type = cases[i].type;
+		assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), -EINVAL);
+		assert_ptr_equal(bad, &wr);
+		assert_int_equal(published(&fake->qp.send), before);
+	}
+}
+
+/* The SRQ's number goes where the operands leave room. */
+static void test_srq_number(void **state)
+{
+	const struct rnic_send_wr flush = {.opcode = RNIC_WR_FLUSH,
+					   .flush = {.length = 5, .type = RNIC_FLUSH_GLOBAL},
+					   .srqn = 77};
+	const struct rnic_send_wr send = {.opcode = RNIC_WR_SEND, .next = &flush, .srqn = 78};
+	struct fake_session *fake = *state;
+	const struct rnic_send_wr *bad = NULL;
+	uint32_t first = published(&fake->qp.send);
+
+	fake->qp.type = RNIC_QP_TYPE_XRC_INITIATOR;
+	assert_int_equal(rnic_post_send(&fake->qp, &send, &bad), 0);
+	assert_int_equal(sent(fake, first).xrc.srqn, 78);
+	assert_int_equal(sent(fake, first + 1).immediate, 77);
+	assert_int_equal(sent(fake, first + 1).flush.length, 5);
+	assert_int_equal(sent(fake, first + 1).flush.type, RNIC_FLUSH_GLOBAL);
+}
+
 static void test_states(void **state)
 {
 	static const struct {
@@ -281,6 +330,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_entry, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_side_area, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_types, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_srq_number, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_doorbells, set_up, tear_down),
