@@ -150,7 +150,7 @@ int rnic_dial_parameters(const struct rnic_qp *qp, const void *private_data,
 
 /* --- connecting ------------------------------------------------------------------------------ */
 
-static int finish(struct rnic_cm_id *id, struct rnic_qp *qp)
+int rnic_dial_finish(struct rnic_cm_id *id, struct rnic_qp *qp)
 {
 	int error = bring_up(id, qp);
 
@@ -212,7 +212,7 @@ int rnic_dial_connect(struct rnic_cm_channel *channel, struct rnic_qp *qp, const
 	}
 	if (error != 0)
 		return error;
-	error = finish(id, qp);
+	error = rnic_dial_finish(id, qp);
 	if (error != 0) {
 		rnic_cm_destroy_id(id);
 		return error;
@@ -273,20 +273,27 @@ int rnic_dial_next_request(struct rnic_cm_channel *channel, uint64_t deadline_ns
 	return 0;
 }
 
-int rnic_dial_accept(struct rnic_cm_id *id, struct rnic_cm_channel *channel, struct rnic_qp *qp,
-		     const struct rnic_cm_parameters *parameters,
-		     const struct rnic_cm_parameters *request, uint64_t deadline_ns)
+int rnic_dial_begin_accept(struct rnic_cm_id *id, struct rnic_qp *qp,
+			   const struct rnic_cm_parameters *parameters,
+			   const struct rnic_cm_parameters *request)
 {
 	struct rnic_cm_parameters answer = *parameters;
-	struct rnic_cm_parameters confirmed;
 	int error;
 
 	/* No more than was asked for. */
 	answer.responder_resources = bounded_depth(request->responder_resources);
 	answer.initiator_depth = bounded_depth(request->initiator_depth);
 	error = bring_up(id, qp);
-	if (error == 0)
-		error = rnic_cm_accept(id, &answer);
+	return error != 0 ? error : rnic_cm_accept(id, &answer);
+}
+
+int rnic_dial_accept(struct rnic_cm_id *id, struct rnic_cm_channel *channel, struct rnic_qp *qp,
+		     const struct rnic_cm_parameters *parameters,
+		     const struct rnic_cm_parameters *request, uint64_t deadline_ns)
+{
+	struct rnic_cm_parameters confirmed;
+	int error = rnic_dial_begin_accept(id, qp, parameters, request);
+
 	if (error == 0)
 		error = await(channel, RNIC_CM_ESTABLISHED, deadline_ns, &confirmed);
 	return error;

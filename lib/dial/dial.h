@@ -75,6 +75,15 @@ int rnic_dial_accept(struct rnic_cm_id *id, struct rnic_cm_channel *channel, str
 		     const struct rnic_cm_parameters *parameters,
 		     const struct rnic_cm_parameters *request, uint64_t deadline_ns);
 
+/*
+ * The steps of the two above for those who take events themselves: after CONNECT_RESPONSE, and for
+ * a request, which ESTABLISHED or an error ends.
+ */
+int rnic_dial_finish(struct rnic_cm_id *id, struct rnic_qp *qp);
+int rnic_dial_begin_accept(struct rnic_cm_id *id, struct rnic_qp *qp,
+			   const struct rnic_cm_parameters *parameters,
+			   const struct rnic_cm_parameters *request);
+
 /* Ends all work of `qp`: what waits, and what is posted from now on, completes as flushed. */
 void rnic_dial_fail_qp(struct rnic_qp *qp);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/client_link.h"
 
+#include "dial/dial.h"
 #include "rpc/log_line.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,42 +12,31 @@
 
 enum {
 	RESOLVE_MS = 2000,
-	REST_MS = 100,	    /* between two searches */
+	REST_MS = 100,	  /* between two searches */
 	SEARCH_MS = 5000, /* in vain: give up */
+	/* Of a carrier that serves one session: what its peer may send, and acknowledgements. */
+	RECEIVE_SLOTS = 256,
+	SEND_SLOTS = 64,
 };
-
-static void set_endpoint(const struct sockaddr *address, uint16_t port,
-			 struct rnic_endpoint *endpoint)
-{
-	*endpoint = (struct rnic_endpoint){.port = port};
-	if (address->sa_family == AF_INET) {
-		const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
-
-		endpoint->family = 4;
-		endpoint->address.bytes[10] = 0xff;
-		endpoint->address.bytes[11] = 0xff;
-		memcpy(endpoint->address.bytes + 12, &ipv4->sin_addr, 4);
-	} else {
-		const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
-
-		endpoint->family = 6;
-		endpoint->scope_id = ipv6->sin6_scope_id;
-		memcpy(endpoint->address.bytes, &ipv6->sin6_addr, 16);
-	}
-}
 
 static int resolve(struct client_link *link, const char *host, uint16_t port)
 {
-	static const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
-	struct addrinfo *found, *at;
+	int count = rnic_dial_resolve(host, port, LINK_ADDRESSES_MAX, link->servers);
 
-	if (getaddrinfo(host, NULL, &hints, &found) != 0)
-		return -EHOSTUNREACH;
-	for (at = found; at != NULL && link->server_count < LINK_ADDRESSES_MAX; at = at->ai_next)
-		if (at->ai_family == AF_INET || at->ai_family == AF_INET6)
-			set_endpoint(at->ai_addr, port, &link->servers[link->server_count++]);
-	freeaddrinfo(found);
-	return link->server_count > 0 ? 0 : -EHOSTUNREACH;
+	if (count < 0)
+		return count == -ENOENT ? -EHOSTUNREACH : count;
+	link->server_count = (uint32_t)count;
+	return 0;
+}
+
+static int open_carrier(struct client_link *link)
+{
+	if (link->options.carrier == RNIC_RPC_RC) {
+		link->carrier = &link->rc.base;
+		return rc_carrier_open(&link->rc, &link->device, RECEIVE_SLOTS, SEND_SLOTS);
+	}
+	link->carrier = &link->ud.base;
+	return ud_carrier_open(&link->ud, &link->device, RECEIVE_SLOTS, SEND_SLOTS);
 }
 
 int client_link_open(struct client_link *link, const struct rnic_rpc_options *options,
@@ -62,14 +50,21 @@ int client_link_open(struct client_link *link, const struct rnic_rpc_options *op
 	error = resolve(link, host, port);
 	if (error != 0)
 		return error;
-	ud_carrier_random(link->identity, sizeof(link->identity));
-	link->session_memory = malloc(rpc_session_memory_bytes(&rpc_session_defaults));
-	if (link->session_memory == NULL)
-		return -ENOMEM;
-	error = ud_carrier_open(&link->carrier, link->options.socket_path);
+	carrier_random(link->identity, sizeof(link->identity));
+	error = carrier_device_open(&link->device, link->options.socket_path);
 	if (error != 0)
-		free(link->session_memory);
-	return error;
+		return error;
+	error = open_carrier(link);
+	if (error != 0) {
+		carrier_device_close(&link->device);
+		return error;
+	}
+	link->session_memory = malloc(rpc_session_memory_bytes(link->carrier->calls->config));
+	if (link->session_memory == NULL) {
+		client_link_close(link);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 static void reap(struct client_link *link)
@@ -94,9 +89,9 @@ void client_link_drop(struct client_link *link, uint64_t now_ns)
 		client_link_transmit(link, now_ns);
 	}
 	end_search(link);
-	if (link->ah != NULL)
-		rnic_destroy_ah(link->ah);
-	link->ah = NULL;
+	if (link->way != NULL)
+		carrier_close_way(link->way);
+	link->way = NULL;
 	link->state = LINK_IDLE;
 	link->begin_ns = now_ns + REST_MS * MS;
 	if (link->search_ns == RPC_NEVER)
@@ -105,8 +100,12 @@ void client_link_drop(struct client_link *link, uint64_t now_ns)
 
 void client_link_close(struct client_link *link)
 {
-	client_link_drop(link, ud_carrier_now_ns());
-	ud_carrier_close(&link->carrier);
+	client_link_drop(link, rnic_dial_now_ns());
+	if (link->carrier == &link->rc.base)
+		rc_carrier_close(&link->rc);
+	else
+		ud_carrier_close(&link->ud);
+	carrier_device_close(&link->device);
 	free(link->session_memory);
 }
 
@@ -123,7 +122,8 @@ static int search_failed(struct client_link *link, const char *what, int error, 
 static int begin_search(struct client_link *link, uint64_t now_ns)
 {
 	const struct rnic_endpoint *server = &link->servers[link->server_next];
-	int error = rnic_cm_create_id(link->carrier.cm, RNIC_PORT_SPACE_UDP, RNIC_QP_TYPE_UD, NULL,
+	const struct carrier_calls *calls = link->carrier->calls;
+	int error = rnic_cm_create_id(link->device.cm, calls->port_space, calls->qp_type, NULL,
 				      &link->id);
 
 	link->server_next = (link->server_next + 1) % link->server_count;
@@ -135,23 +135,28 @@ static int begin_search(struct client_link *link, uint64_t now_ns)
 	return error == 0 ? 0 : search_failed(link, "resolving the address", error, now_ns);
 }
 
+static int seek_service(struct client_link *link)
+{
+	struct rnic_cm_id *id = link->id;
+
+	link->id = NULL;
+	link->state = LINK_SERVICE;
+	return link->carrier->calls->seek(link->carrier, id, &link->way);
+}
+
 static int begin_session(struct client_link *link, const struct rnic_cm_event *event,
 			 uint64_t now_ns)
 {
+	const struct carrier_calls *calls = link->carrier->calls;
 	struct rpc_session_self self;
-	int error = ud_carrier_use_qkey(&link->carrier, event->parameters.qkey);
+	int error = calls->found(link->way, event);
 
-	if (error == 0)
-		error = rnic_create_ah(link->carrier.pd, &event->path, &link->ah);
-	end_search(link);
 	if (error != 0)
-		return search_failed(link, "preparing the way to the server", error, now_ns);
-	link->qpn = event->parameters.qpn;
-	ud_carrier_random(&self, sizeof(self));
+		return error;
+	carrier_random(&self, sizeof(self));
 	self.connection |= 1;
 	memcpy(self.identity, link->identity, sizeof(self.identity));
-	rpc_session_open(&link->session, &rpc_session_defaults, &self, link->session_memory,
-			 now_ns);
+	rpc_session_open(&link->session, calls->config, &self, link->session_memory, now_ns);
 	link->state = LINK_SESSION;
 	return 0;
 }
@@ -160,19 +165,19 @@ static int begin_session(struct client_link *link, const struct rnic_cm_event *e
 static int handle_event(struct client_link *link, const struct rnic_cm_event *event,
 			uint64_t now_ns)
 {
-	static const struct rnic_cm_parameters nothing;
-	int error = 0;
+	int error = -EHOSTUNREACH;
 
 	if (link->state == LINK_ADDRESS && event->type == RNIC_CM_ADDR_RESOLVED) {
 		link->state = LINK_ROUTE;
 		error = rnic_cm_resolve_route(link->id, RESOLVE_MS);
 	} else if (link->state == LINK_ROUTE && event->type == RNIC_CM_ROUTE_RESOLVED) {
-		link->state = LINK_SERVICE;
-		error = rnic_cm_connect(link->id, &nothing);
-	} else if (link->state == LINK_SERVICE && event->type == RNIC_CM_ESTABLISHED) {
-		return begin_session(link, event, now_ns);
-	} else {
-		error = -EHOSTUNREACH;
+		error = seek_service(link);
+	} else if (link->state == LINK_SERVICE &&
+		   event->type == link->carrier->calls->found_event) {
+		error = begin_session(link, event, now_ns);
+	} else if (link->state == LINK_SESSION) {
+		link->carrier->calls->note(link->way, event);
+		return 0;
 	}
 	return error == 0 ? 0 : search_failed(link, "looking for the server", error, now_ns);
 }
@@ -182,8 +187,10 @@ static int take_events(struct client_link *link, uint64_t now_ns)
 	struct rnic_cm_event event;
 	int error;
 
-	while ((error = rnic_cm_get_event(link->carrier.cm, &event)) == 0) {
-		bool is_ours = event.id == link->id && link->id != NULL;
+	while ((error = rnic_cm_get_event(link->device.cm, &event)) == 0) {
+		bool is_ours = link->id != NULL
+				       ? event.id == link->id
+				       : link->way != NULL && rnic_cm_user(event.id) == link->way;
 
 		rnic_cm_ack_event(&event);
 		if (is_ours)
@@ -194,25 +201,29 @@ static int take_events(struct client_link *link, uint64_t now_ns)
 	return error == -EAGAIN || error == -ENOMEM ? 0 : error;
 }
 
-static int take_datagrams(struct client_link *link, uint64_t now_ns)
+static void take_datagram(struct client_link *link, const struct carrier_datagram *datagram,
+			  uint64_t now_ns)
 {
-	struct ud_datagram datagram;
 	struct rpc_packet packet;
-	int count;
 
-	while ((count = ud_carrier_receive(&link->carrier, &datagram)) > 0)
-		if (link->state == LINK_SESSION && datagram.source_qpn == link->qpn &&
-		    rpc_packet_decode(&packet, datagram.bytes, datagram.length) == 0)
-			rpc_session_receive(&link->session, &packet, now_ns);
-	return count;
+	if (link->state != LINK_SESSION || !link->carrier->calls->is_source(link->way, datagram))
+		return;
+	if (datagram->bytes == NULL)
+		rpc_session_lose(&link->session);
+	else if (rpc_packet_decode(&packet, datagram->bytes, datagram->length) == 0)
+		rpc_session_receive(&link->session, &packet, now_ns);
 }
 
 int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_ns)
 {
+	struct carrier_datagram datagram;
 	int error = take_events(link, now_ns);
 
-	if (error == 0 && link->carrier.qkey != 0)
-		error = take_datagrams(link, now_ns);
+	while (error == 0 &&
+	       (error = link->carrier->calls->receive(link->carrier, &datagram)) > 0) {
+		take_datagram(link, &datagram, now_ns);
+		error = 0;
+	}
 	if (error != 0)
 		return error;
 	if (!is_wanted && link->state != LINK_SESSION)
@@ -250,8 +261,8 @@ int client_link_send(struct client_link *link, const struct rpc_frame *frame)
 	if (message == NULL)
 		return -ENOMEM;
 	rpc_frame_encode(frame, message->bytes);
-	message->outgoing = (struct rpc_outgoing){.bytes = message->bytes,
-						  .length = (uint32_t)bytes};
+	message->outgoing =
+		(struct rpc_outgoing){.bytes = message->bytes, .length = (uint32_t)bytes};
 	error = rpc_session_send(&link->session, &message->outgoing);
 	if (error != 0)
 		free(message);
@@ -265,9 +276,9 @@ void client_link_transmit(struct client_link *link, uint64_t now_ns)
 
 	if (link->state != LINK_SESSION)
 		return;
-	while ((room = ud_carrier_room(&link->carrier)) != NULL &&
+	while ((room = carrier_room(link->way)) != NULL &&
 	       (bytes = rpc_session_transmit(&link->session, room, now_ns)) > 0)
-		if (ud_carrier_send(&link->carrier, link->ah, link->qpn, bytes) != 0)
+		if (carrier_send(link->way, bytes) != 0)
 			break; /* as if it were lost; a daemon's end shows when receiving */
 	reap(link);
 }
@@ -280,8 +291,7 @@ uint64_t client_link_next_deadline_ns(const struct client_link *link)
 		deadline = link->search_ns + SEARCH_MS * MS;
 	if (link->state == LINK_IDLE && link->search_ns != RPC_NEVER && link->begin_ns < deadline)
 		deadline = link->begin_ns;
-	if (link->state == LINK_SESSION &&
-	    rpc_session_next_deadline_ns(&link->session) < deadline)
+	if (link->state == LINK_SESSION && rpc_session_next_deadline_ns(&link->session) < deadline)
 		deadline = rpc_session_next_deadline_ns(&link->session);
 	return deadline;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's way to its server: finds the server's queue pair by address and port (SIDR), opens a
- * session with it, and does both again when the session was lost. It searches only while it is
- * wanted, and says when it has searched in vain for too long.
+ * A client's way to its server: looks for the server by address and port, opens a session with it
+ * on whichever carrier it was given, and does both again when the session was lost. It searches
+ * only while it is wanted, and says when it has searched in vain for too long.
  */
 #ifndef LIB_RPC_CLIENT_LINK_H
 #define LIB_RPC_CLIENT_LINK_H
 
+#include "rpc/rc_carrier.h"
 #include "rpc/rpc_frame.h"
-#include "rpc/rpc_session.h"
 #include "rpc/ud_carrier.h"
 
 #include <rnic/rpc.h>
@@ -31,16 +31,18 @@ struct heap_message {
 };
 
 struct client_link {
-	struct ud_carrier carrier;
 	struct rnic_rpc_options options;
+	struct carrier_device device;
+	struct ud_carrier ud; /* one of the two is open: `carrier` */
+	struct rc_carrier rc;
+	struct carrier *carrier;
 	struct rnic_endpoint servers[LINK_ADDRESSES_MAX]; /* of the host's name */
 	uint32_t server_count;
 	uint32_t server_next; /* to be tried */
 	enum link_state state;
-	struct rnic_cm_id *id;
-	struct rnic_ah *ah;
-	uint32_t qpn;
-	uint64_t begin_ns;  /* of IDLE: not before */
+	struct rnic_cm_id *id;	 /* of ADDRESS and ROUTE */
+	struct carrier_way *way; /* of SERVICE and SESSION */
+	uint64_t begin_ns;	 /* of IDLE: not before */
 	uint64_t search_ns; /* since when there was no session; RPC_NEVER: there is one, or none is
 			       wanted */
 	uint8_t identity[RPC_IDENTITY_BYTES];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients: calls, their messages and closures, above the link to the server. */
+#include "dial/dial.h"
 #include "rpc/client_link.h"
 #include "rpc/log_line.h"
 #include "rpc/rpc_calls.h"
@@ -16,7 +17,7 @@
 struct rnic_rpc_client {
 	struct client_link link;
 	struct rpc_calls calls;
-	int error; /* the daemon's end */
+	int error;	      /* the daemon's end */
 	bool has_ended_calls; /* since it was last cleared */
 };
 
@@ -50,7 +51,7 @@ int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *h
 
 int rnic_rpc_client_fd(const struct rnic_rpc_client *client)
 {
-	return client->link.carrier.epoll_fd;
+	return client->link.device.epoll_fd;
 }
 
 /* --- sending and ending ----------------------------------------------------------------------- */
@@ -92,9 +93,9 @@ static void take_answers(struct rnic_rpc_client *client)
 		if (call == NULL || frame.status != RNIC_RPC_OK)
 			continue;
 		pending = call->user;
-		pending->output = protobuf_c_message_unpack(
-			pending->service->methods[pending->method].output, NULL,
-			frame.payload_bytes, frame.payload);
+		pending->output =
+			protobuf_c_message_unpack(pending->service->methods[pending->method].output,
+						  NULL, frame.payload_bytes, frame.payload);
 		if (pending->output == NULL)
 			call->status = RNIC_RPC_BAD_ANSWER;
 	}
@@ -162,7 +163,7 @@ static int fail(struct rnic_rpc_client *client, int error)
 
 static int work(struct rnic_rpc_client *client)
 {
-	uint64_t now_ns = ud_carrier_now_ns();
+	uint64_t now_ns = rnic_dial_now_ns();
 	uint64_t deadline_ns, calls_ns;
 	int error = client_link_receive(&client->link, is_wanted(client), now_ns);
 
@@ -181,8 +182,16 @@ static int work(struct rnic_rpc_client *client)
 	calls_ns = rpc_calls_next_deadline_ns(&client->calls);
 	if (calls_ns < deadline_ns)
 		deadline_ns = calls_ns;
-	ud_carrier_set_timer(&client->link.carrier, deadline_ns);
+	carrier_device_set_timer(&client->link.device, deadline_ns);
 	return 0;
+}
+
+static int arm_and_work(struct rnic_rpc_client *client)
+{
+	struct carrier *carrier = client->link.carrier;
+	int error = carrier->calls->arm(carrier);
+
+	return error == 0 ? work(client) : error;
 }
 
 int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms)
@@ -192,12 +201,12 @@ int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms)
 	if (error != 0)
 		return error;
 	client->has_ended_calls = false;
-	error = ud_carrier_arm(&client->link.carrier);
+	error = arm_and_work(client);
+	if (error == 0 && client->link.carrier->lacks_room)
+		error = arm_and_work(client);
 	if (error == 0)
-		error = work(client);
-	if (error == 0)
-		error = ud_carrier_wait(&client->link.carrier,
-					client->has_ended_calls ? 0 : timeout_ms);
+		error = carrier_device_wait(&client->link.device,
+					    client->has_ended_calls ? 0 : timeout_ms);
 	if (error == 0)
 		error = work(client);
 	return fail(client, error);
@@ -246,14 +255,14 @@ int rnic_rpc_begin(struct rnic_rpc_client *client, const ProtobufCServiceDescrip
 				    .input_bytes = (uint32_t)bytes};
 	protobuf_c_message_pack(input, pending->input);
 	if (options->timeout_ms != 0)
-		deadline_ns = ud_carrier_now_ns() + options->timeout_ms * MS;
+		deadline_ns = rnic_dial_now_ns() + options->timeout_ms * MS;
 	begun = rpc_calls_begin(&client->calls, options->is_idempotent, deadline_ns, pending);
 	if (begun == NULL) {
 		free(pending);
 		return -EAGAIN;
 	}
 	*call = begun->id;
-	ud_carrier_set_timer(&client->link.carrier, 0); /* a turn sends it */
+	carrier_device_set_timer(&client->link.device, 0); /* a turn sends it */
 	return 0;
 }
 
@@ -263,7 +272,7 @@ void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call)
 
 	if (found->id == call)
 		rpc_calls_end(found, RNIC_RPC_CANCELLED);
-	ud_carrier_set_timer(&client->link.carrier, 0);
+	carrier_device_set_timer(&client->link.device, 0);
 }
 
 struct waiting {
@@ -352,8 +361,8 @@ static void invoke_stub(ProtobufCService *service, unsigned method, const Protob
 
 	if (call != NULL) {
 		*call = (struct stub_call){.closure = closure, .user = user};
-		if (rnic_rpc_begin(stub->client, service->descriptor, method, input,
-				   &stub->options, end_stub_call, call, &number) == 0)
+		if (rnic_rpc_begin(stub->client, service->descriptor, method, input, &stub->options,
+				   end_stub_call, call, &number) == 0)
 			return;
 	}
 	free(call);

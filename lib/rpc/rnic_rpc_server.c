@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Servers: requests to services, answers back, each call executed once. */
+#include "dial/dial.h"
 #include "rpc/log_line.h"
+#include "rpc/rc_carrier.h"
 #include "rpc/server_sessions.h"
+#include "rpc/ud_carrier.h"
 
 #include <rnic/rpc.h>
 
@@ -11,10 +14,27 @@
 
 struct work;
 
+enum {
+	CARRIER_COUNT = 2,
+	FREE_PORT_TRIES = 16,
+	/* Slots for all clients together: who finds none waits, or sends again. */
+	UD_RECEIVE_SLOTS = 4096,
+	UD_SEND_SLOTS = 512,
+	RC_RECEIVE_SLOTS = 2048,
+	RC_SEND_SLOTS = 2048,
+};
+
+#define CLIENT_ANSWER_BYTES (UINT64_C(64) << 20)
+#define ANSWER_BYTES	    (UINT64_C(1) << 30)
+
 struct rnic_rpc_server {
-	struct ud_carrier carrier;
+	struct carrier_device device;
+	struct ud_carrier ud;
+	struct rc_carrier rc;
+	struct carrier *carriers[CARRIER_COUNT];
 	struct rnic_rpc_options options;
-	struct rnic_cm_id *listener;
+	struct rnic_cm_id *listener; /* for who wants to send datagrams */
+	struct rnic_cm_id *connection_listener;
 	uint16_t port;
 	uint32_t qkey;
 	ProtobufCService **services;
@@ -37,20 +57,79 @@ struct work {
 
 /* --- making and ending ------------------------------------------------------------------------ */
 
-static int listen_at(struct rnic_rpc_server *server, uint16_t port)
+static int listen_for(struct rnic_rpc_server *server, const struct carrier *carrier, uint16_t *port,
+		      struct rnic_cm_id **listener)
 {
-	struct rnic_endpoint any = {.family = 6, .port = port};
+	struct rnic_endpoint any = {.family = 6, .port = *port};
 	struct rnic_cm_endpoints where;
-	int error = rnic_cm_create_id(server->carrier.cm, RNIC_PORT_SPACE_UDP, RNIC_QP_TYPE_UD,
-				      NULL, &server->listener);
+	int error = rnic_cm_create_id(server->device.cm, carrier->calls->port_space,
+				      carrier->calls->qp_type, NULL, listener);
 
 	if (error == 0)
-		error = rnic_cm_bind(server->listener, &any, NULL);
+		error = rnic_cm_bind(*listener, &any, NULL);
 	if (error == 0)
-		error = rnic_cm_listen(server->listener, 0, &where);
+		error = rnic_cm_listen(*listener, 0, &where);
 	if (error == 0)
-		server->port = where.local.port;
+		*port = where.local.port;
 	return error;
+}
+
+static void stop_listening(struct rnic_rpc_server *server)
+{
+	if (server->listener != NULL)
+		rnic_cm_destroy_id(server->listener);
+	if (server->connection_listener != NULL)
+		rnic_cm_destroy_id(server->connection_listener);
+	server->listener = NULL;
+	server->connection_listener = NULL;
+}
+
+/* Both carriers at one number: of a free one that is not free for both, the next is tried. */
+static int listen_at(struct rnic_rpc_server *server, uint16_t wanted)
+{
+	int error = -EADDRINUSE;
+
+	for (int tries = 0; error == -EADDRINUSE && tries < (wanted == 0 ? FREE_PORT_TRIES : 1);
+	     tries++) {
+		stop_listening(server);
+		server->port = wanted;
+		error = listen_for(server, &server->ud.base, &server->port, &server->listener);
+		if (error == 0)
+			error = listen_for(server, &server->rc.base, &server->port,
+					   &server->connection_listener);
+	}
+	return error;
+}
+
+static int open_carriers(struct rnic_rpc_server *server)
+{
+	int error = carrier_device_open(&server->device, server->options.socket_path);
+
+	if (error == 0)
+		error = ud_carrier_open(&server->ud, &server->device, UD_RECEIVE_SLOTS,
+					UD_SEND_SLOTS);
+	if (error == 0)
+		error = ud_carrier_use_qkey(&server->ud, server->qkey);
+	if (error == 0)
+		error = rc_carrier_open(&server->rc, &server->device, RC_RECEIVE_SLOTS,
+					RC_SEND_SLOTS);
+	server->carriers[0] = &server->ud.base;
+	server->carriers[1] = &server->rc.base;
+	return error;
+}
+
+static void set_options(struct rnic_rpc_server *server, const struct rnic_rpc_options *options)
+{
+	struct server_clients *clients = &server->sessions.clients;
+
+	if (options != NULL)
+		server->options = *options;
+	clients->client_quota_bytes = server->options.max_client_answer_bytes;
+	if (clients->client_quota_bytes == 0)
+		clients->client_quota_bytes = CLIENT_ANSWER_BYTES;
+	clients->quota_bytes = server->options.max_answer_bytes;
+	if (clients->quota_bytes == 0)
+		clients->quota_bytes = ANSWER_BYTES;
 }
 
 int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port,
@@ -61,20 +140,16 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 
 	if (made == NULL)
 		return -ENOMEM;
-	if (options != NULL)
-		made->options = *options;
-	made->sessions.carrier = &made->carrier;
-	made->sessions.options = &made->options;
+	made->device.epoll_fd = -1;
+	made->device.timer_fd = -1;
+	set_options(made, options);
 	/* Keys with the highest bit are for privileged consumers (IBTA 1.4, 10.2.5). */
 	do
-		ud_carrier_random(&made->qkey, sizeof(made->qkey));
+		carrier_random(&made->qkey, sizeof(made->qkey));
 	while ((made->qkey &= 0x7fffffff) == 0);
-	error = ud_carrier_open(&made->carrier, made->options.socket_path);
-	if (error != 0) {
-		free(made);
-		return error;
-	}
-	error = ud_carrier_use_qkey(&made->carrier, made->qkey);
+	error = server_sessions_open(&made->sessions, &made->options);
+	if (error == 0)
+		error = open_carriers(made);
 	if (error == 0)
 		error = listen_at(made, port);
 	if (error != 0) {
@@ -89,10 +164,11 @@ void rnic_rpc_destroy_server(struct rnic_rpc_server *server)
 {
 	for (struct work *work = server->works; work != NULL; work = work->next)
 		work->server = NULL; /* finish() then only frees it */
-	server_sessions_close(&server->sessions);
-	if (server->listener != NULL)
-		rnic_cm_destroy_id(server->listener);
-	ud_carrier_close(&server->carrier);
+	server_sessions_close(&server->sessions, rnic_dial_now_ns());
+	stop_listening(server);
+	rc_carrier_close(&server->rc);
+	ud_carrier_close(&server->ud);
+	carrier_device_close(&server->device);
 	free(server->services);
 	free(server);
 }
@@ -104,7 +180,7 @@ uint16_t rnic_rpc_server_port(const struct rnic_rpc_server *server)
 
 int rnic_rpc_server_fd(const struct rnic_rpc_server *server)
 {
-	return server->carrier.epoll_fd;
+	return server->device.epoll_fd;
 }
 
 static ProtobufCService *find_service(const struct rnic_rpc_server *server, const char *name,
@@ -169,10 +245,10 @@ static void answer(struct rnic_rpc_server *server, struct server_client *client,
 {
 	struct server_session *session = server_sessions_find(&server->sessions, connection);
 
-	if (!rpc_history_answer(&client->history, call, message))
+	if (!server_clients_keep(&server->sessions.clients, client, call, message))
 		shared_message_release(message);
 	else if (session != NULL)
-		server_session_send(session, message);
+		server_sessions_send(&server->sessions, session, message);
 }
 
 static void end_work(struct work *work)
@@ -202,7 +278,7 @@ static void finish(const ProtobufCMessage *output, void *user)
 		}
 		work->client->working_count--;
 		answer(server, work->client, work->connection, work->call, message);
-		ud_carrier_set_timer(&server->carrier, 0); /* a turn sends it */
+		carrier_device_set_timer(&server->device, 0); /* a turn sends it */
 	}
 	end_work(work);
 }
@@ -278,30 +354,38 @@ static struct work *make_work(struct rnic_rpc_server *server, struct server_sess
 	return work;
 }
 
-static void refuse(struct server_session *session, struct work *work)
+static void refuse(struct rnic_rpc_server *server, struct server_session *session,
+		   struct work *work)
 {
 	struct rpc_frame frame = {
 		.kind = RPC_FRAME_ANSWER, .call = work->call, .status = RNIC_RPC_OVERLOADED};
 
 	rpc_frame_encode(&frame, work->fallback->data);
-	server_session_send(session, work->fallback);
+	server_sessions_send(&server->sessions, session, work->fallback);
+}
+
+/* A call that is new is not begun while there is no room for its answer. */
+static enum rpc_verdict judge(struct rnic_rpc_server *server, struct server_client *client,
+			      const struct rpc_frame *request, void **answer)
+{
+	if (!rpc_history_knows(&client->history, request->call) &&
+	    !server_clients_have_room(&server->sessions.clients, client))
+		return RPC_REFUSE;
+	return rpc_history_request(&client->history, request, answer);
 }
 
 static void take_request(struct rnic_rpc_server *server, struct server_session *session,
 			 const struct rpc_frame *request)
 {
-	struct rpc_history *history = &session->client->history;
 	struct work *work = make_work(server, session, request);
-	void *dropped, *repeated = NULL;
+	void *repeated = NULL;
 
 	if (work == NULL) {
 		rpc_session_close(&session->session); /* the client comes back and asks again */
 		return;
 	}
-	rpc_history_settle(history, request->settled);
-	while ((dropped = rpc_history_take_dropped(history, false)) != NULL)
-		shared_message_release(dropped);
-	switch (rpc_history_request(history, request, &repeated)) {
+	server_clients_settle(&server->sessions.clients, session->client, request->settled);
+	switch (judge(server, session->client, request, &repeated)) {
 	case RPC_EXECUTE:
 		execute(server, work, request);
 		return;
@@ -309,12 +393,12 @@ static void take_request(struct rnic_rpc_server *server, struct server_session *
 		follow_work(server, session, request->call);
 		break;
 	case RPC_REPEAT:
-		server_session_send(session, repeated);
+		server_sessions_send(&server->sessions, session, repeated);
 		break;
 	case RPC_STALE:
 		break;
 	case RPC_REFUSE:
-		refuse(session, work);
+		refuse(server, session, work);
 		break;
 	}
 	end_work(work);
@@ -338,56 +422,101 @@ static void take_messages(struct rnic_rpc_server *server, struct server_session 
 
 /* --- turning ---------------------------------------------------------------------------------- */
 
-/* Who asks for the port is told the queue pair (SIDR, IBTA 1.4, 12.11). */
+/* Who wants to send datagrams is told the queue pair (SIDR, IBTA 1.4, 12.11). */
+static int tell_queue_pair(struct rnic_rpc_server *server, const struct rnic_cm_event *event)
+{
+	const struct rnic_cm_parameters parameters = {.qpn = rnic_qp_number(server->ud.qp),
+						      .qkey = server->qkey};
+	int error = rnic_cm_accept(event->id, &parameters);
+
+	rnic_cm_destroy_id(event->id);
+	return error;
+}
+
+static void handle_event(struct rnic_rpc_server *server, const struct rnic_cm_event *event,
+			 struct carrier_way *way)
+{
+	int error = 0;
+
+	if (event->type != RNIC_CM_CONNECT_REQUEST) {
+		if (way != NULL)
+			way->carrier->calls->note(way, event);
+		return;
+	}
+	if (event->listener == server->listener)
+		error = tell_queue_pair(server, event);
+	else
+		error = rc_carrier_accept(&server->rc, event);
+	if (error != 0)
+		log_line(&server->options, "answering a client that is new: %s", strerror(-error));
+}
+
 static int take_events(struct rnic_rpc_server *server)
 {
-	struct rnic_cm_parameters parameters = {.qpn = rnic_qp_number(server->carrier.qp),
-						.qkey = server->qkey};
 	struct rnic_cm_event event;
 	int error;
 
-	while ((error = rnic_cm_get_event(server->carrier.cm, &event)) == 0) {
+	while ((error = rnic_cm_get_event(server->device.cm, &event)) == 0) {
+		struct carrier_way *way = rnic_cm_user(event.id);
+
 		rnic_cm_ack_event(&event);
-		if (event.type != RNIC_CM_CONNECT_REQUEST)
-			continue;
-		error = rnic_cm_accept(event.id, &parameters);
-		if (error != 0)
-			log_line(&server->options, "answering who looks for the port: %s",
-				 strerror(-error));
-		rnic_cm_destroy_id(event.id);
+		handle_event(server, &event, way);
 	}
 	return error == -EAGAIN || error == -ENOMEM ? 0 : error;
 }
 
+static int take_datagrams(struct rnic_rpc_server *server, uint64_t now_ns)
+{
+	struct carrier_datagram datagram;
+	int count = 0;
+
+	for (size_t i = 0; i < CARRIER_COUNT && count == 0; i++) {
+		struct carrier *carrier = server->carriers[i];
+
+		while ((count = carrier->calls->receive(carrier, &datagram)) > 0)
+			server_sessions_receive(&server->sessions, &datagram, now_ns);
+	}
+	return count;
+}
+
 static int work(struct rnic_rpc_server *server)
 {
-	uint64_t now_ns = ud_carrier_now_ns();
-	struct ud_datagram datagram;
-	int count, error = take_events(server);
+	uint64_t now_ns = rnic_dial_now_ns();
+	int error = take_events(server);
 
+	if (error == 0)
+		error = take_datagrams(server, now_ns);
 	if (error != 0)
 		return error;
-	while ((count = ud_carrier_receive(&server->carrier, &datagram)) > 0)
-		server_sessions_receive(&server->sessions, &datagram, now_ns);
-	if (count < 0)
-		return count;
-	for (uint32_t place = 0; place < server->sessions.place_count; place++)
-		if (server->sessions.places[place] != NULL)
-			take_messages(server, server->sessions.places[place]);
 	server_sessions_tick(&server->sessions, now_ns);
-	server_sessions_transmit(&server->sessions, now_ns);
-	ud_carrier_set_timer(&server->carrier,
-			     server_sessions_next_deadline_ns(&server->sessions));
+	/* One round: who has more to do waits for the next turn. */
+	for (uint32_t left = server->sessions.queue_length; left > 0; left--) {
+		struct server_session *session = server_sessions_next(&server->sessions);
+
+		take_messages(server, session);
+		server_sessions_serve(&server->sessions, session, now_ns);
+	}
+	carrier_device_set_timer(&server->device,
+				 server_sessions_next_deadline_ns(&server->sessions));
 	return 0;
+}
+
+static int arm_and_work(struct rnic_rpc_server *server)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < CARRIER_COUNT && error == 0; i++)
+		error = server->carriers[i]->calls->arm(server->carriers[i]);
+	return error == 0 ? work(server) : error;
 }
 
 int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms)
 {
-	int error = ud_carrier_arm(&server->carrier);
+	int error = arm_and_work(server);
 
+	if (error == 0 && (server->ud.base.lacks_room || server->rc.base.lacks_room))
+		error = arm_and_work(server);
 	if (error == 0)
-		error = work(server);
-	if (error == 0)
-		error = ud_carrier_wait(&server->carrier, timeout_ms);
+		error = carrier_device_wait(&server->device, timeout_ms);
 	return error == 0 ? work(server) : error;
 }

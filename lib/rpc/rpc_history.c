@@ -50,6 +50,11 @@ enum rpc_verdict rpc_history_request(struct rpc_history *history, const struct r
 	return verdict;
 }
 
+bool rpc_history_knows(const struct rpc_history *history, uint64_t call)
+{
+	return call < history->settled || history->records[call % RPC_CALLS_MAX].id == call;
+}
+
 bool rpc_history_is_wanted(const struct rpc_history *history, uint64_t call)
 {
 	const struct rpc_record *record = &history->records[call % RPC_CALLS_MAX];

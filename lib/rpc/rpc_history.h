@@ -43,9 +43,9 @@ struct rpc_record {
 
 struct rpc_history {
 	struct rpc_record records[RPC_CALLS_MAX]; /* by id */
-	uint64_t settled; /* calls before it are over */
-	uint64_t swept;	  /* answers before it have been given back */
-	uint64_t next;	  /* after the newest that was noted */
+	uint64_t settled;			  /* calls before it are over */
+	uint64_t swept;				  /* answers before it have been given back */
+	uint64_t next;				  /* after the newest that was noted */
 };
 
 void rpc_history_init(struct rpc_history *history);
@@ -59,6 +59,9 @@ void rpc_history_settle(struct rpc_history *history, uint64_t settled);
 /* Notes the request, which was settled first. With RPC_REPEAT, *answer is the answer. */
 enum rpc_verdict rpc_history_request(struct rpc_history *history, const struct rpc_frame *request,
 				     void **answer);
+
+/* Whether a request of this call was noted, or settled. */
+bool rpc_history_knows(const struct rpc_history *history, uint64_t call);
 
 /* Whether this call executes and its answer is still wanted. */
 bool rpc_history_is_wanted(const struct rpc_history *history, uint64_t call);

@@ -351,6 +351,12 @@ void rpc_session_close(struct rpc_session *session)
 		end(session, -ESHUTDOWN, RPC_CLOSE_DONE);
 }
 
+void rpc_session_lose(struct rpc_session *session)
+{
+	if (session->state != RPC_SESSION_CLOSED)
+		end(session, -ECONNRESET, 0);
+}
+
 uint32_t rpc_session_refuse(const struct rpc_packet *packet, enum rpc_close code, void *datagram,
 			    size_t room)
 {

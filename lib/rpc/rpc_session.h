@@ -71,7 +71,7 @@ struct rpc_session {
 	uint8_t peer_identity[RPC_IDENTITY_BYTES];
 	bool owes_ack;
 	bool owes_ping;
-	bool owes_opening; /* OPEN of a client, OPENED of a server */
+	bool owes_opening;   /* OPEN of a client, OPENED of a server */
 	uint16_t owes_close; /* enum rpc_close, 0: no */
 	uint64_t open_timer_ns;
 	uint64_t open_interval_ns;
@@ -125,6 +125,9 @@ bool rpc_session_take(struct rpc_session *session, const uint8_t **bytes, uint32
 
 /* Ends it and tells the peer once. What was not acknowledged may or may not have arrived. */
 void rpc_session_close(struct rpc_session *session);
+
+/* What carried it is gone, and the peer cannot be told. */
+void rpc_session_lose(struct rpc_session *session);
 
 /* The answer to a datagram for a session that is not there; its length, or 0: none is due. */
 uint32_t rpc_session_refuse(const struct rpc_packet *packet, enum rpc_close code, void *datagram,

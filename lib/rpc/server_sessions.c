@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/server_sessions.h"
 
+#include "rpc/carrier_device.h"
 #include "rpc/log_line.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { QUANTUM = 16 }; /* datagrams of one session before others have their turn */
 
 /* One sending of a shared message. */
 struct sending {
@@ -12,16 +16,57 @@ struct sending {
 	struct shared_message *message;
 };
 
-void shared_message_release(struct shared_message *message)
+/* --- the queue -------------------------------------------------------------------------------- */
+
+static void enqueue(struct server_sessions *sessions, struct server_session *session)
 {
-	if (--message->references == 0)
-		free(message);
+	if (session->is_queued)
+		return;
+	session->is_queued = true;
+	session->next = NULL;
+	if (sessions->first == NULL)
+		sessions->first = session;
+	else
+		sessions->last->next = session;
+	sessions->last = session;
+	sessions->queue_length++;
 }
 
-void server_session_send(struct server_session *session, struct shared_message *message)
+struct server_session *server_sessions_next(struct server_sessions *sessions)
+{
+	struct server_session *session = sessions->first;
+
+	if (session == NULL)
+		return NULL;
+	sessions->first = session->next;
+	sessions->queue_length--;
+	return session;
+}
+
+void server_sessions_tick(struct server_sessions *sessions, uint64_t now_ns)
+{
+	uint32_t place;
+
+	sessions->is_starved = false;
+	while (rpc_deadlines_take(&sessions->deadlines, now_ns, &place))
+		enqueue(sessions, sessions->places[place]);
+}
+
+uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions)
+{
+	if (sessions->queue_length > 0 && !sessions->is_starved)
+		return 0;
+	return rpc_deadlines_next_ns(&sessions->deadlines);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+void server_sessions_send(struct server_sessions *sessions, struct server_session *session,
+			  struct shared_message *message)
 {
 	struct sending *sending = malloc(sizeof(*sending));
 
+	enqueue(sessions, session);
 	if (sending == NULL) {
 		rpc_session_close(&session->session); /* the client comes back and asks again */
 		return;
@@ -49,70 +94,21 @@ static void reap(struct server_session *session)
 	}
 }
 
-static void transmit(struct server_sessions *sessions, struct server_session *session,
-		     uint64_t now_ns)
+enum sent { SENT_ALL, SENT_QUANTUM, LACKED_ROOM };
+
+static enum sent transmit(struct server_session *session, uint64_t now_ns)
 {
-	uint8_t *room;
-	uint32_t bytes;
+	for (uint32_t count = 0; count < QUANTUM; count++) {
+		uint8_t *room = carrier_room(session->way);
+		uint32_t bytes;
 
-	while ((room = ud_carrier_room(sessions->carrier)) != NULL &&
-	       (bytes = rpc_session_transmit(&session->session, room, now_ns)) > 0)
-		if (ud_carrier_send(sessions->carrier, session->ah, session->qpn, bytes) != 0)
-			break; /* as if it were lost */
-	reap(session);
-}
-
-/* --- clients ---------------------------------------------------------------------------------- */
-
-static void free_client(struct server_client *client)
-{
-	void *answer;
-
-	while ((answer = rpc_history_take_dropped(&client->history, true)) != NULL)
-		shared_message_release(answer);
-	free(client);
-}
-
-static bool make_room(struct server_sessions *sessions)
-{
-	uint32_t oldest = SERVER_CLIENTS_MAX;
-
-	if (sessions->client_count < SERVER_CLIENTS_MAX)
-		return true;
-	for (uint32_t i = 0; i < sessions->client_count; i++) {
-		const struct server_client *client = sessions->clients[i];
-
-		if (client->session_count > 0 || client->working_count > 0)
-			continue;
-		if (oldest == SERVER_CLIENTS_MAX ||
-		    client->seen_ns < sessions->clients[oldest]->seen_ns)
-			oldest = i;
+		if (room == NULL)
+			return LACKED_ROOM;
+		bytes = rpc_session_transmit(&session->session, room, now_ns);
+		if (bytes == 0 || carrier_send(session->way, bytes) != 0)
+			return SENT_ALL; /* what could not be sent is as if it were lost */
 	}
-	if (oldest == SERVER_CLIENTS_MAX)
-		return false;
-	free_client(sessions->clients[oldest]);
-	sessions->clients[oldest] = sessions->clients[--sessions->client_count];
-	return true;
-}
-
-/* The client of that identity, made when it is new; NULL: no room. */
-static struct server_client *client_of(struct server_sessions *sessions, const uint8_t *identity)
-{
-	struct server_client *client;
-
-	for (uint32_t i = 0; i < sessions->client_count; i++)
-		if (memcmp(sessions->clients[i]->identity, identity, RPC_IDENTITY_BYTES) == 0)
-			return sessions->clients[i];
-	if (!make_room(sessions))
-		return NULL;
-	client = calloc(1, sizeof(*client));
-	if (client == NULL)
-		return NULL;
-	memcpy(client->identity, identity, RPC_IDENTITY_BYTES);
-	ud_carrier_random(client->incarnation, RPC_IDENTITY_BYTES);
-	rpc_history_init(&client->history);
-	sessions->clients[sessions->client_count++] = client;
-	return client;
+	return SENT_QUANTUM;
 }
 
 /* --- sessions --------------------------------------------------------------------------------- */
@@ -127,112 +123,156 @@ struct server_session *server_sessions_find(struct server_sessions *sessions, ui
 		       : NULL;
 }
 
-static bool is_from(const struct server_session *session, const struct ud_datagram *datagram)
+static void end_session(struct server_sessions *sessions, struct server_session *session,
+			uint64_t now_ns)
 {
-	return session->qpn == datagram->source_qpn &&
-	       memcmp(&session->gid, &datagram->source.dest_gid, sizeof(session->gid)) == 0;
-}
-
-static void refuse(struct server_sessions *sessions, const struct ud_datagram *datagram,
-		   const struct rpc_packet *packet, enum rpc_close code)
-{
-	uint8_t *room = ud_carrier_room(sessions->carrier);
-	uint32_t bytes;
-	struct rnic_ah *ah;
-
-	bytes = room == NULL ? 0 : rpc_session_refuse(packet, code, room, UD_DATAGRAM_BYTES);
-	if (bytes == 0 || rnic_create_ah(sessions->carrier->pd, &datagram->source, &ah) != 0)
-		return;
-	ud_carrier_send(sessions->carrier, ah, datagram->source_qpn, bytes);
-	rnic_destroy_ah(ah); /* what is posted keeps its path */
-}
-
-static void end_session(struct server_sessions *sessions, uint32_t place, uint64_t now_ns)
-{
-	struct server_session *session = sessions->places[place];
-
 	rpc_session_close(&session->session);
-	transmit(sessions, session, now_ns);
-	rnic_destroy_ah(session->ah);
+	transmit(session, now_ns);
+	reap(session);
+	carrier_close_way(session->way);
 	session->client->session_count--;
 	session->client->seen_ns = now_ns;
-	free(session->memory);
-	free(session);
-	sessions->places[place] = NULL;
+	rpc_deadlines_set(&sessions->deadlines, session->place, RPC_NEVER);
+	sessions->places[session->place] = NULL;
 	while (sessions->place_count > 0 && sessions->places[sessions->place_count - 1] == NULL)
 		sessions->place_count--;
+	free(session->memory);
+	free(session);
+}
+
+void server_sessions_serve(struct server_sessions *sessions, struct server_session *session,
+			   uint64_t now_ns)
+{
+	enum sent sent;
+
+	session->is_queued = false;
+	rpc_session_tick(&session->session, now_ns);
+	if (session->session.state == RPC_SESSION_CLOSED) {
+		log_line(sessions->options, "a session has ended: %s",
+			 strerror(-session->session.error));
+		end_session(sessions, session, now_ns);
+		return;
+	}
+	sent = transmit(session, now_ns);
+	if (sent != SENT_ALL)
+		enqueue(sessions, session);
+	if (sent == LACKED_ROOM)
+		sessions->is_starved = true;
+	reap(session);
+	rpc_deadlines_set(&sessions->deadlines, session->place,
+			  rpc_session_next_deadline_ns(&session->session));
+}
+
+static void refuse(const struct carrier_datagram *datagram, const struct rpc_packet *packet,
+		   enum rpc_close code)
+{
+	const struct carrier_calls *calls = datagram->carrier->calls;
+	struct carrier_way *way;
+	uint32_t bytes = 0;
+	uint8_t *room;
+
+	if (calls->open_way(datagram->carrier, datagram, &way) != 0)
+		return;
+	room = calls->room(way);
+	if (room != NULL)
+		bytes = rpc_session_refuse(packet, code, room, calls->config->datagram_bytes);
+	if (bytes > 0)
+		calls->send(way, bytes);
+	calls->close_way(way);
 }
 
 static struct server_session *make_session(struct server_sessions *sessions,
-					   const struct ud_datagram *datagram,
+					   const struct carrier_datagram *datagram,
 					   const struct rpc_packet *open)
 {
+	const struct carrier_calls *calls = datagram->carrier->calls;
 	struct server_session *session = calloc(1, sizeof(*session));
+	uint8_t incarnation[RPC_IDENTITY_BYTES];
 
 	if (session == NULL)
 		return NULL;
-	session->client = client_of(sessions, open->payload);
-	session->memory = malloc(rpc_session_memory_bytes(&rpc_session_defaults));
-	session->qpn = datagram->source_qpn;
-	session->gid = datagram->source.dest_gid;
+	carrier_random(incarnation, sizeof(incarnation));
+	session->client = server_clients_find(&sessions->clients, open->payload, incarnation);
+	session->memory = malloc(rpc_session_memory_bytes(calls->config));
 	if (session->client == NULL || session->memory == NULL ||
-	    rnic_create_ah(sessions->carrier->pd, &datagram->source, &session->ah) != 0) {
+	    calls->open_way(datagram->carrier, datagram, &session->way) != 0) {
 		free(session->memory);
 		free(session);
 		return NULL;
 	}
+	session->way->user = session;
 	session->client->session_count++;
 	return session;
 }
 
-static void begin_session(struct server_sessions *sessions, const struct ud_datagram *datagram,
+/* A place that is free; SERVER_SESSIONS_MAX: none is. An identifier is not 0. */
+static uint32_t find_place(struct server_sessions *sessions)
+{
+	for (uint32_t i = 0; i < SERVER_SESSIONS_MAX; i++) {
+		uint32_t place = sessions->place_next++ % SERVER_SESSIONS_MAX;
+
+		if (place != 0 && sessions->places[place] == NULL)
+			return place;
+	}
+	return SERVER_SESSIONS_MAX;
+}
+
+static void begin_session(struct server_sessions *sessions, const struct carrier_datagram *datagram,
 			  const struct rpc_packet *open, uint64_t now_ns)
 {
+	uint32_t place = find_place(sessions);
 	struct server_session *session = NULL;
 	struct rpc_session_self self;
-	uint32_t place = 1; /* an identifier is not 0 */
 
-	while (place < SERVER_SESSIONS_MAX && sessions->places[place] != NULL)
-		place++;
 	if (place < SERVER_SESSIONS_MAX)
 		session = make_session(sessions, datagram, open);
 	if (session == NULL) {
 		log_line(sessions->options, "a session is refused: there are too many");
-		refuse(sessions, datagram, open, RPC_CLOSE_REFUSED);
+		refuse(datagram, open, RPC_CLOSE_REFUSED);
 		return;
 	}
-	ud_carrier_random(&self, sizeof(self));
+	carrier_random(&self, sizeof(self));
 	self.connection = self.connection / SERVER_SESSIONS_MAX * SERVER_SESSIONS_MAX + place;
 	memcpy(self.identity, session->client->incarnation, RPC_IDENTITY_BYTES);
-	rpc_session_accept(&session->session, &rpc_session_defaults, &self, open, session->memory,
-			   now_ns);
+	rpc_session_accept(&session->session, datagram->carrier->calls->config, &self, open,
+			   session->memory, now_ns);
+	session->place = place;
 	sessions->places[place] = session;
 	if (place >= sessions->place_count)
 		sessions->place_count = place + 1;
+	enqueue(sessions, session);
 	log_line(sessions->options, "a session begins");
 }
 
-static void receive_open(struct server_sessions *sessions, const struct ud_datagram *datagram,
+static void receive_open(struct server_sessions *sessions, const struct carrier_datagram *datagram,
 			 const struct rpc_packet *packet, uint64_t now_ns)
 {
 	for (uint32_t place = 0; place < sessions->place_count; place++) {
 		struct server_session *session = sessions->places[place];
 
-		if (session != NULL && session->session.peer == packet->from &&
-		    session->session.state != RPC_SESSION_CLOSED && is_from(session, datagram)) {
-			rpc_session_receive(&session->session, packet, now_ns);
-			return;
-		}
+		if (session == NULL || session->session.peer != packet->from ||
+		    session->session.state == RPC_SESSION_CLOSED ||
+		    !datagram->carrier->calls->is_source(session->way, datagram))
+			continue;
+		rpc_session_receive(&session->session, packet, now_ns);
+		enqueue(sessions, session);
+		return;
 	}
 	begin_session(sessions, datagram, packet, now_ns);
 }
 
-void server_sessions_receive(struct server_sessions *sessions, const struct ud_datagram *datagram,
-			     uint64_t now_ns)
+void server_sessions_receive(struct server_sessions *sessions,
+			     const struct carrier_datagram *datagram, uint64_t now_ns)
 {
 	struct server_session *session;
 	struct rpc_packet packet;
 
+	if (datagram->bytes == NULL) {
+		session = datagram->way->user;
+		rpc_session_lose(&session->session);
+		enqueue(sessions, session);
+		return;
+	}
 	if (rpc_packet_decode(&packet, datagram->bytes, datagram->length) != 0)
 		return;
 	if (packet.kind == RPC_PACKET_OPEN) {
@@ -240,56 +280,31 @@ void server_sessions_receive(struct server_sessions *sessions, const struct ud_d
 		return;
 	}
 	session = server_sessions_find(sessions, packet.to);
-	if (session == NULL)
-		refuse(sessions, datagram, &packet, RPC_CLOSE_NO_SESSION);
-	else if (is_from(session, datagram))
+	if (session == NULL) {
+		refuse(datagram, &packet, RPC_CLOSE_NO_SESSION);
+	} else if (datagram->carrier->calls->is_source(session->way, datagram)) {
 		rpc_session_receive(&session->session, &packet, now_ns);
-}
-
-void server_sessions_tick(struct server_sessions *sessions, uint64_t now_ns)
-{
-	for (uint32_t place = 0; place < sessions->place_count; place++) {
-		struct server_session *session = sessions->places[place];
-
-		if (session == NULL)
-			continue;
-		rpc_session_tick(&session->session, now_ns);
-		if (session->session.state != RPC_SESSION_CLOSED)
-			continue;
-		log_line(sessions->options, "a session has ended: %s",
-			 strerror(-session->session.error));
-		end_session(sessions, place, now_ns);
+		enqueue(sessions, session);
 	}
 }
 
-void server_sessions_transmit(struct server_sessions *sessions, uint64_t now_ns)
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+int server_sessions_open(struct server_sessions *sessions, const struct rnic_rpc_options *options)
 {
-	for (uint32_t place = 0; place < sessions->place_count; place++)
-		if (sessions->places[place] != NULL)
-			transmit(sessions, sessions->places[place], now_ns);
+	sessions->options = options;
+	sessions->deadlines_memory = malloc(rpc_deadlines_memory_bytes(SERVER_SESSIONS_MAX));
+	if (sessions->deadlines_memory == NULL)
+		return -ENOMEM;
+	rpc_deadlines_init(&sessions->deadlines, SERVER_SESSIONS_MAX, sessions->deadlines_memory);
+	return 0;
 }
 
-uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions)
-{
-	uint64_t deadline = RPC_NEVER;
-
-	for (uint32_t place = 0; place < sessions->place_count; place++) {
-		uint64_t at = sessions->places[place] == NULL
-				      ? RPC_NEVER
-				      : rpc_session_next_deadline_ns(
-						&sessions->places[place]->session);
-
-		if (at < deadline)
-			deadline = at;
-	}
-	return deadline;
-}
-
-void server_sessions_close(struct server_sessions *sessions)
+void server_sessions_close(struct server_sessions *sessions, uint64_t now_ns)
 {
 	for (uint32_t place = 0; place < SERVER_SESSIONS_MAX; place++)
 		if (sessions->places[place] != NULL)
-			end_session(sessions, place, ud_carrier_now_ns());
-	while (sessions->client_count > 0)
-		free_client(sessions->clients[--sessions->client_count]);
+			end_session(sessions, sessions->places[place], now_ns);
+	server_clients_close(&sessions->clients);
+	free(sessions->deadlines_memory);
 }

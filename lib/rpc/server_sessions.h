@@ -1,77 +1,82 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sessions of a server and what it knows of its clients, over one UD queue pair.
+ * The sessions of a server, on whatever carriers. A session's connection identifier holds its place
+ * in the low bits, so that a datagram finds it at once, and chance in the high ones.
  *
- * A client outlives its sessions, for the sake of its history; of those without one, the one that
- * was seen longest ago goes when there are too many. A session's connection identifier holds its
- * place in the low bits, so that a datagram finds it at once, and chance in the high ones.
+ * What a turn costs depends on the sessions that something happens to, not on those that are there:
+ * those with something to do stand in a queue, and the times of all in a heap.
  */
 #ifndef LIB_RPC_SERVER_SESSIONS_H
 #define LIB_RPC_SERVER_SESSIONS_H
 
-#include "rpc/rpc_history.h"
+#include "rpc/carrier.h"
+#include "rpc/rpc_deadlines.h"
 #include "rpc/rpc_session.h"
-#include "rpc/ud_carrier.h"
+#include "rpc/server_clients.h"
 
 #include <rnic/rpc.h>
 
-#define SERVER_SESSIONS_MAX 2048u
-#define SERVER_CLIENTS_MAX  4096u
-
-struct server_client {
-	uint8_t identity[RPC_IDENTITY_BYTES];
-	uint8_t incarnation[RPC_IDENTITY_BYTES]; /* of `history` */
-	struct rpc_history history;
-	uint32_t session_count;
-	uint32_t working_count; /* calls that a service executes */
-	uint64_t seen_ns;
-};
+#define SERVER_SESSIONS_MAX 4096u
 
 struct server_session {
 	struct rpc_session session;
 	void *memory;
-	struct rnic_ah *ah;
-	uint32_t qpn;
-	struct rnic_gid gid;
+	struct carrier_way *way;
 	struct server_client *client;
-};
-
-/* A message on the heap; it is shared by the history and by the sessions that it is sent in. */
-struct shared_message {
-	uint32_t references;
-	uint32_t bytes;
-	uint8_t data[];
+	uint32_t place;
+	bool is_queued;		     /* or being served */
+	struct server_session *next; /* in the queue */
 };
 
 struct server_sessions {
-	struct ud_carrier *carrier;
 	const struct rnic_rpc_options *options;
+	struct server_clients clients;
 	struct server_session *places[SERVER_SESSIONS_MAX];
-	uint32_t place_count; /* all in use lie before it */
-	struct server_client *clients[SERVER_CLIENTS_MAX];
-	uint32_t client_count;
+	uint32_t place_count;		/* all in use lie before it */
+	uint32_t place_next;		/* where to look for a free one */
+	struct rpc_deadlines deadlines; /* by place */
+	void *deadlines_memory;
+	struct server_session *first; /* of the queue */
+	struct server_session *last;
+	uint32_t queue_length;
+	bool is_starved; /* in this turn one found no room to send: completions will make some */
 };
 
-void server_sessions_close(struct server_sessions *sessions);
+/* `options` are the owner's. -ENOMEM. */
+int server_sessions_open(struct server_sessions *sessions, const struct rnic_rpc_options *options);
+void server_sessions_close(struct server_sessions *sessions, uint64_t now_ns);
 
-/* A datagram for one of them, or that begins one. */
-void server_sessions_receive(struct server_sessions *sessions, const struct ud_datagram *datagram,
-			     uint64_t now_ns);
+/* A datagram for one of them, or that begins one; or the loss of a way. */
+void server_sessions_receive(struct server_sessions *sessions,
+			     const struct carrier_datagram *datagram, uint64_t now_ns);
 
 /* The session with this identifier, or NULL: it has ended. */
 struct server_session *server_sessions_find(struct server_sessions *sessions, uint32_t connection);
 
-/* Lets time pass in all of them and forgets those that have ended. */
+/* Puts those in the queue whose time has come. */
 void server_sessions_tick(struct server_sessions *sessions, uint64_t now_ns);
-void server_sessions_transmit(struct server_sessions *sessions, uint64_t now_ns);
+
+/*
+ * The first of the queue, no longer in it; NULL: there is none. The caller takes its messages, then
+ * calls server_sessions_serve().
+ */
+struct server_session *server_sessions_next(struct server_sessions *sessions);
+
+/*
+ * Sends what it has to send, a bounded number of datagrams, after which it queues again behind the
+ * others; and forgets it if it has ended.
+ */
+void server_sessions_serve(struct server_sessions *sessions, struct server_session *session,
+			   uint64_t now_ns);
+
+/* RPC_NEVER, or when there is something to do; 0: now. */
 uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions);
 
 /*
  * Sends it in that session, with a reference of its own. Without memory for that the session ends,
  * and the client asks again in another one, as it does when the session has ended.
  */
-void server_session_send(struct server_session *session, struct shared_message *message);
-
-void shared_message_release(struct shared_message *message);
+void server_sessions_send(struct server_sessions *sessions, struct server_session *session,
+			  struct shared_message *message);
 
 #endif

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/ud_carrier.h"
 
-#include "rpc/rpc_sender.h"
-
-#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/random.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
-
-#define S UINT64_C(1000000000)
 
 enum {
 	GRH_BYTES = 40,
@@ -27,21 +17,23 @@ enum {
 	RECEIVE_ID = 1 << 16, /* work requests of receives, beside those of sends */
 };
 
-#define MEMORY_BYTES (UD_RECEIVE_SLOTS * RECEIVE_BYTES + UD_SEND_SLOTS * UD_DATAGRAM_BYTES)
+struct ud_way {
+	struct carrier_way base;
+	struct rnic_cm_id *id; /* while it is sought */
+	struct rnic_ah *ah;
+	uint32_t qpn;
+	struct rnic_gid gid;
+};
 
-uint64_t ud_carrier_now_ns(void)
+static struct ud_carrier *ud_of(struct carrier *carrier)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * S + (uint64_t)now.tv_nsec;
+	return (struct ud_carrier *)carrier;
 }
 
-void ud_carrier_random(void *bytes, size_t count)
+static size_t memory_bytes(const struct ud_carrier *carrier)
 {
-	ssize_t got = getrandom(bytes, count, 0);
-
-	assert(got == (ssize_t)count); /* of up to 256 bytes, always */
+	return (size_t)carrier->receive_slots * RECEIVE_BYTES +
+	       (size_t)carrier->send_slots * UD_DATAGRAM_BYTES;
 }
 
 static uint8_t *receive_slot(const struct ud_carrier *carrier, uint32_t slot)
@@ -51,89 +43,42 @@ static uint8_t *receive_slot(const struct ud_carrier *carrier, uint32_t slot)
 
 static uint8_t *send_slot(const struct ud_carrier *carrier, uint32_t slot)
 {
-	return carrier->memory + (size_t)UD_RECEIVE_SLOTS * RECEIVE_BYTES +
+	return carrier->memory + (size_t)carrier->receive_slots * RECEIVE_BYTES +
 	       (size_t)slot * UD_DATAGRAM_BYTES;
 }
 
-static int watch(struct ud_carrier *carrier, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-
-	return epoll_ctl(carrier->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
-}
-
-static int set_nonblocking(int fd)
-{
-	return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0 ? 0 : -errno;
-}
-
-static int open_descriptors(struct ud_carrier *carrier)
-{
-	int channel_fd = rnic_channel_fd(carrier->channel);
-	int cm_fd = rnic_cm_channel_fd(carrier->cm);
-	int error;
-
-	carrier->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	carrier->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (carrier->epoll_fd < 0 || carrier->timer_fd < 0)
-		return -errno;
-	error = set_nonblocking(channel_fd);
-	if (error == 0)
-		error = set_nonblocking(cm_fd);
-	if (error == 0)
-		error = watch(carrier, channel_fd);
-	if (error == 0)
-		error = watch(carrier, cm_fd);
-	return error == 0 ? watch(carrier, carrier->timer_fd) : error;
-}
+/* --- the queue pair --------------------------------------------------------------------------- */
 
 static int open_qp(struct ud_carrier *carrier)
 {
 	struct rnic_qp_options options = {
 		.type = RNIC_QP_TYPE_UD,
 		.signal_all = true,
-		.capacities = {.max_send_wr = UD_SEND_SLOTS,
-			       .max_recv_wr = UD_RECEIVE_SLOTS,
+		.capacities = {.max_send_wr = carrier->send_slots,
+			       .max_recv_wr = carrier->receive_slots,
 			       .max_send_sge = 1,
 			       .max_recv_sge = 1},
 	};
-	int error = rnic_create_cq(carrier->context, UD_SEND_SLOTS + UD_RECEIVE_SLOTS,
-				   carrier->channel, 0, NULL, &carrier->cq);
+	int error = rnic_create_cq(carrier->device->context,
+				   carrier->send_slots + carrier->receive_slots,
+				   carrier->device->channel, 0, NULL, &carrier->cq);
 
 	if (error != 0)
 		return error;
 	options.send_cq = carrier->cq;
 	options.recv_cq = carrier->cq;
-	return rnic_create_qp(carrier->pd, &options, &carrier->qp);
+	return rnic_create_qp(carrier->device->pd, &options, &carrier->qp);
 }
 
-int ud_carrier_open(struct ud_carrier *carrier, const char *socket_path)
+static int open_memory(struct ud_carrier *carrier)
 {
-	int error;
+	int error = rnic_alloc(carrier->device->context, memory_bytes(carrier),
+			       (void **)&carrier->memory);
 
-	*carrier = (struct ud_carrier){.epoll_fd = -1, .timer_fd = -1, .lent = -1};
-	for (uint16_t slot = 0; slot < UD_SEND_SLOTS; slot++)
-		carrier->free_slots[carrier->free_count++] = slot;
-	error = rnic_open(socket_path, &carrier->context);
-	if (error == 0)
-		error = rnic_alloc_pd(carrier->context, &carrier->pd);
-	if (error == 0)
-		error = rnic_create_channel(carrier->context, &carrier->channel);
-	if (error == 0)
-		error = rnic_cm_create_channel(carrier->context, &carrier->cm);
-	if (error == 0)
-		error = rnic_alloc(carrier->context, MEMORY_BYTES, (void **)&carrier->memory);
-	if (error == 0)
-		error = rnic_reg_mr(carrier->pd, carrier->memory, MEMORY_BYTES,
-				    (uintptr_t)carrier->memory, RNIC_ACCESS_LOCAL_WRITE,
-				    &carrier->mr);
-	if (error == 0)
-		error = open_qp(carrier);
-	if (error == 0)
-		error = open_descriptors(carrier);
 	if (error != 0)
-		ud_carrier_close(carrier);
-	return error;
+		return error;
+	return rnic_reg_mr(carrier->device->pd, carrier->memory, memory_bytes(carrier),
+			   (uintptr_t)carrier->memory, RNIC_ACCESS_LOCAL_WRITE, &carrier->mr);
 }
 
 void ud_carrier_close(struct ud_carrier *carrier)
@@ -145,20 +90,9 @@ void ud_carrier_close(struct ud_carrier *carrier)
 	if (carrier->mr != NULL)
 		rnic_dereg_mr(carrier->mr);
 	if (carrier->memory != NULL)
-		rnic_free(carrier->context, carrier->memory);
-	if (carrier->timer_fd >= 0)
-		close(carrier->timer_fd);
-	if (carrier->epoll_fd >= 0)
-		close(carrier->epoll_fd);
-	if (carrier->cm != NULL)
-		rnic_cm_destroy_channel(carrier->cm);
-	if (carrier->channel != NULL)
-		rnic_destroy_channel(carrier->channel);
-	if (carrier->pd != NULL)
-		rnic_dealloc_pd(carrier->pd);
-	if (carrier->context != NULL)
-		rnic_close(carrier->context);
-	*carrier = (struct ud_carrier){.epoll_fd = -1, .timer_fd = -1, .lent = -1};
+		rnic_free(carrier->device->context, carrier->memory);
+	free(carrier->free_slots);
+	*carrier = (struct ud_carrier){.lent = -1};
 }
 
 static int post_receive(struct ud_carrier *carrier, uint32_t slot)
@@ -168,8 +102,7 @@ static int post_receive(struct ud_carrier *carrier, uint32_t slot)
 		.length = RECEIVE_BYTES,
 		.lkey = rnic_mr_lkey(carrier->mr),
 	};
-	struct rnic_recv_wr wr = {
-		.wr_id = RECEIVE_ID + slot, .sge_list = &sge, .sge_count = 1};
+	struct rnic_recv_wr wr = {.wr_id = RECEIVE_ID + slot, .sge_list = &sge, .sge_count = 1};
 	const struct rnic_recv_wr *bad;
 
 	return rnic_post_recv(carrier->qp, &wr, &bad);
@@ -184,13 +117,13 @@ static int bring_up(struct ud_carrier *carrier, uint32_t qkey)
 				   RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PKEY_INDEX |
 					   RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_QKEY);
 
-	for (uint32_t slot = 0; slot < UD_RECEIVE_SLOTS && error == 0; slot++)
+	for (uint32_t slot = 0; slot < carrier->receive_slots && error == 0; slot++)
 		error = post_receive(carrier, slot);
 	attributes.state = RNIC_QP_STATE_RTR;
 	if (error == 0)
 		error = rnic_modify_qp(carrier->qp, &attributes, RNIC_QP_ATTR_STATE);
 	attributes.state = RNIC_QP_STATE_RTS;
-	ud_carrier_random(&attributes.sq_psn, sizeof(attributes.sq_psn));
+	carrier_random(&attributes.sq_psn, sizeof(attributes.sq_psn));
 	attributes.sq_psn &= 0xffffff;
 	if (error == 0)
 		error = rnic_modify_qp(carrier->qp, &attributes,
@@ -213,35 +146,7 @@ int ud_carrier_use_qkey(struct ud_carrier *carrier, uint32_t qkey)
 	return error;
 }
 
-uint8_t *ud_carrier_room(struct ud_carrier *carrier)
-{
-	if (carrier->free_count == 0)
-		return NULL;
-	return send_slot(carrier, carrier->free_slots[carrier->free_count - 1]);
-}
-
-int ud_carrier_send(struct ud_carrier *carrier, struct rnic_ah *ah, uint32_t qpn, uint32_t bytes)
-{
-	uint16_t slot = carrier->free_slots[carrier->free_count - 1];
-	struct rnic_sge sge = {
-		.address = (uintptr_t)send_slot(carrier, slot),
-		.length = bytes,
-		.lkey = rnic_mr_lkey(carrier->mr),
-	};
-	struct rnic_send_wr wr = {
-		.wr_id = slot,
-		.sge_list = &sge,
-		.sge_count = 1,
-		.opcode = RNIC_WR_SEND,
-		.datagram = {.ah = ah, .remote_qpn = qpn, .remote_qkey = carrier->qkey},
-	};
-	const struct rnic_send_wr *bad;
-	int error = rnic_post_send(carrier->qp, &wr, &bad);
-
-	if (error == 0)
-		carrier->free_count--;
-	return error;
-}
+/* --- receiving -------------------------------------------------------------------------------- */
 
 static void read_gid(struct rnic_gid *gid, const uint8_t *grh, bool is_ipv4, int ipv4_at,
 		     int ipv6_at)
@@ -267,13 +172,13 @@ static bool is_same(const struct rnic_gid *a, const struct rnic_gid *b)
  */
 static bool find_local_gid(struct ud_carrier *carrier, const struct rnic_gid *wanted)
 {
-	uint32_t count = rnic_get_device_attributes(carrier->context)->gid_count;
+	uint32_t count = rnic_get_device_attributes(carrier->device->context)->gid_count;
 	struct rnic_gid gid;
 
 	if (carrier->knows_local_gid && is_same(&carrier->local_gid, wanted))
 		return true;
 	for (uint32_t index = 0; index < count && index <= UINT8_MAX; index++) {
-		if (rnic_query_gid(carrier->context, index, &gid, NULL) != 0 ||
+		if (rnic_query_gid(carrier->device->context, index, &gid, NULL) != 0 ||
 		    !is_same(&gid, wanted))
 			continue;
 		carrier->local_gid = gid;
@@ -309,7 +214,7 @@ static void note_sent(struct ud_carrier *carrier, const struct rnic_completion *
 	struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_RTS};
 
 	carrier->free_slots[carrier->free_count++] = (uint16_t)completion->wr_id;
-	if (completion->status != RNIC_WC_SUCCESS && carrier->free_count == UD_SEND_SLOTS)
+	if (completion->status != RNIC_WC_SUCCESS && carrier->free_count == carrier->send_slots)
 		rnic_modify_qp(carrier->qp, &attributes, RNIC_QP_ATTR_STATE);
 }
 
@@ -330,8 +235,9 @@ static const struct rnic_completion *next_completion(struct ud_carrier *carrier,
 	return &carrier->completions[carrier->completion_next++];
 }
 
-int ud_carrier_receive(struct ud_carrier *carrier, struct ud_datagram *datagram)
+static int receive(struct carrier *base, struct carrier_datagram *datagram)
 {
+	struct ud_carrier *carrier = ud_of(base);
 	const struct rnic_completion *completion;
 	int error;
 
@@ -358,6 +264,8 @@ int ud_carrier_receive(struct ud_carrier *carrier, struct ud_datagram *datagram)
 			continue;
 		}
 		carrier->lent = slot;
+		datagram->carrier = &carrier->base;
+		datagram->way = NULL;
 		datagram->bytes = receive_slot(carrier, slot) + GRH_BYTES;
 		datagram->length = completion->byte_count - GRH_BYTES;
 		datagram->source_qpn = completion->source_qpn;
@@ -366,36 +274,167 @@ int ud_carrier_receive(struct ud_carrier *carrier, struct ud_datagram *datagram)
 	return error;
 }
 
-int ud_carrier_wait(struct ud_carrier *carrier, int timeout_ms)
+/* --- ways ------------------------------------------------------------------------------------- */
+
+static void close_way(struct carrier_way *base)
 {
-	struct epoll_event events[3];
-	struct rnic_cq *cq;
-	uint64_t expirations;
+	struct ud_way *way = (struct ud_way *)base;
+
+	if (way->id != NULL)
+		rnic_cm_destroy_id(way->id);
+	if (way->ah != NULL)
+		rnic_destroy_ah(way->ah); /* what is posted keeps its path */
+	free(way);
+}
+
+/* Who serves the port answers with its queue pair (SIDR, IBTA 1.4, 12.11). */
+static int seek(struct carrier *carrier, struct rnic_cm_id *id, struct carrier_way **sought)
+{
+	static const struct rnic_cm_parameters nothing;
+	struct ud_way *way = calloc(1, sizeof(*way));
+	int error = way == NULL ? -ENOMEM : rnic_cm_connect(id, &nothing);
+
+	if (error != 0) {
+		rnic_cm_destroy_id(id);
+		free(way);
+		return error;
+	}
+	way->base.carrier = carrier;
+	way->id = id;
+	rnic_cm_set_user(id, way);
+	*sought = &way->base;
+	return 0;
+}
+
+static int found(struct carrier_way *base, const struct rnic_cm_event *event)
+{
+	struct ud_carrier *carrier = ud_of(base->carrier);
+	struct ud_way *way = (struct ud_way *)base;
+	int error = ud_carrier_use_qkey(carrier, event->parameters.qkey);
+
+	if (error == 0)
+		error = rnic_create_ah(carrier->device->pd, &event->path, &way->ah);
+	way->qpn = event->parameters.qpn;
+	way->gid = event->path.dest_gid;
+	return error;
+}
+
+static int open_way(struct carrier *carrier, const struct carrier_datagram *datagram,
+		    struct carrier_way **opened)
+{
+	struct ud_way *way = calloc(1, sizeof(*way));
 	int error;
 
-	if (epoll_wait(carrier->epoll_fd, events, 3, timeout_ms) < 0)
-		return -errno;
-	if (read(carrier->timer_fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
-		return -errno;
-	while ((error = rnic_get_cq_event(carrier->channel, &cq)) == 0)
-		rnic_ack_cq_events(cq, 1);
-	return error == -EAGAIN ? 0 : error;
-}
-
-int ud_carrier_arm(struct ud_carrier *carrier)
-{
-	return rnic_req_notify_cq(carrier->cq, false);
-}
-
-void ud_carrier_set_timer(struct ud_carrier *carrier, uint64_t deadline_ns)
-{
-	struct itimerspec at = {{0, 0}, {0, 0}};
-
-	if (deadline_ns != RPC_NEVER) {
-		if (deadline_ns == 0)
-			deadline_ns = 1; /* 0 would stop it */
-		at.it_value.tv_sec = (time_t)(deadline_ns / S);
-		at.it_value.tv_nsec = (long)(deadline_ns % S);
+	if (way == NULL)
+		return -ENOMEM;
+	error = rnic_create_ah(ud_of(carrier)->device->pd, &datagram->source, &way->ah);
+	if (error != 0) {
+		free(way);
+		return error;
 	}
-	timerfd_settime(carrier->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+	way->base.carrier = carrier;
+	way->qpn = datagram->source_qpn;
+	way->gid = datagram->source.dest_gid;
+	*opened = &way->base;
+	return 0;
+}
+
+static bool is_source(const struct carrier_way *base, const struct carrier_datagram *datagram)
+{
+	const struct ud_way *way = (const struct ud_way *)base;
+
+	return datagram->carrier == base->carrier && way->qpn == datagram->source_qpn &&
+	       is_same(&way->gid, &datagram->source.dest_gid);
+}
+
+/* Who found the queue pair has nothing more to hear. */
+static void note(struct carrier_way *way, const struct rnic_cm_event *event)
+{
+	(void)way;
+	(void)event;
+}
+
+static int arm(struct carrier *base)
+{
+	bool solicited_only = !base->lacks_room;
+
+	base->lacks_room = false;
+	return rnic_req_notify_cq(ud_of(base)->cq, solicited_only);
+}
+
+static uint8_t *room(struct carrier_way *way)
+{
+	struct ud_carrier *carrier = ud_of(way->carrier);
+
+	if (carrier->free_count == 0) {
+		carrier->base.lacks_room = true;
+		return NULL;
+	}
+	return send_slot(carrier, carrier->free_slots[carrier->free_count - 1]);
+}
+
+static int send_datagram(struct carrier_way *base, uint32_t bytes)
+{
+	struct ud_carrier *carrier = ud_of(base->carrier);
+	struct ud_way *way = (struct ud_way *)base;
+	uint16_t slot = carrier->free_slots[carrier->free_count - 1];
+	struct rnic_sge sge = {
+		.address = (uintptr_t)send_slot(carrier, slot),
+		.length = bytes,
+		.lkey = rnic_mr_lkey(carrier->mr),
+	};
+	struct rnic_send_wr wr = {
+		.wr_id = slot,
+		.sge_list = &sge,
+		.sge_count = 1,
+		.opcode = RNIC_WR_SEND,
+		.flags = RNIC_SEND_SOLICITED,
+		.datagram = {.ah = way->ah, .remote_qpn = way->qpn, .remote_qkey = carrier->qkey},
+	};
+	const struct rnic_send_wr *bad;
+	int error = rnic_post_send(carrier->qp, &wr, &bad);
+
+	if (error == 0)
+		carrier->free_count--;
+	return error;
+}
+
+static const struct carrier_calls ud_calls = {
+	.config = &rpc_session_defaults,
+	.port_space = RNIC_PORT_SPACE_UDP,
+	.qp_type = RNIC_QP_TYPE_UD,
+	.found_event = RNIC_CM_ESTABLISHED,
+	.seek = seek,
+	.found = found,
+	.open_way = open_way,
+	.close_way = close_way,
+	.is_source = is_source,
+	.note = note,
+	.receive = receive,
+	.arm = arm,
+	.room = room,
+	.send = send_datagram,
+};
+
+int ud_carrier_open(struct ud_carrier *carrier, struct carrier_device *device,
+		    uint32_t receive_slots, uint32_t send_slots)
+{
+	int error;
+
+	*carrier = (struct ud_carrier){
+		.base.calls = &ud_calls,
+		.device = device,
+		.receive_slots = receive_slots,
+		.send_slots = send_slots,
+		.lent = -1,
+	};
+	carrier->free_slots = calloc(send_slots, sizeof(*carrier->free_slots));
+	error = carrier->free_slots == NULL ? -ENOMEM : open_memory(carrier);
+	for (uint32_t slot = 0; slot < send_slots && error == 0; slot++)
+		carrier->free_slots[carrier->free_count++] = (uint16_t)slot;
+	if (error == 0)
+		error = open_qp(carrier);
+	if (error != 0)
+		ud_carrier_close(carrier);
+	return error;
 }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Remote procedure calls between two hosts, or on one: rpc.sh TOPOLOGY PORT FAMILY [FAULTS]
 #
-# Whatever the network does, calls succeed and none is executed twice; what cannot succeed (no
-# answer, no service, a server that dies or is not there) ends with its own status and in time.
+# By either carrier: whatever the network does, calls succeed and none is executed twice; what
+# cannot succeed (no answer, no service, a server, a client or a daemon that dies or is not there)
+# ends with its own status and in time.
 . "$(dirname "$0")/lib.sh"
 
 options=()
@@ -14,12 +15,15 @@ host=${side_address[0]}
 port=7791
 count=2000
 [ -z "$SLOW" ] || count=300
+carrier=() # an option of the client
+
+ok=0 cancelled=1 deadline_exceeded=2 no_service=3 unavailable=8 outcome_unknown=9
 
 server_is_ready_or_ended() {
-	has_ended "$server_pid" || cm_is_ready
+	has_ended "$server_pid" || grep -q "^port" "$WORK/rpc-server.out"
 }
 
-# What the server waits for is that the daemon knows it, and that one before it is gone.
+# What the server waits for is that the one before it is gone.
 server_start() {
 	wait_for 10 holds 0 cm "rows == []"
 	RNIC_SOCKET=${side_socket[0]} exec_on 0 "$BIN/rpc_echo" serve $port \
@@ -29,11 +33,53 @@ server_start() {
 	wait_for 20 server_is_ready_or_ended
 }
 
+server_kill() {
+	kill -KILL "$server_pid"
+	wait "$server_pid" 2>/dev/null
+}
+
+# client WHAT NUMBER: replaces the shell.
+client() {
+	RNIC_SOCKET=${side_socket[1]} exec_on 1 \
+		"$BIN/rpc_echo" "${carrier[@]}" "$1" "$host" $port "$2"
+}
+
+# client_begin WHAT NUMBER: in the background. Output in $WORK/rpc-begun.out.
+client_begin() {
+	client "$@" >"$WORK/rpc-begun.out" 2>&1 &
+	client_pid=$!
+	processes+=($!)
+}
+
+client_begin_held() {
+	client_begin hold 0
+	check "the client has a session" \
+		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
+}
+
+# client_ends STATUS WHAT: the one in the background, within half a minute.
+client_ends() {
+	local status
+	wait_for 30 has_ended "$client_pid"
+	end_process "$client_pid"
+	wait "$client_pid"
+	status=$?
+	if [ $status -eq "$1" ]; then
+		pass "$2 ends with $1"
+	else
+		fail "$2 ends with $status, not $1" "$WORK/rpc-begun.out"
+	fi
+}
+
 # expect STATUS WHAT NUMBER: the client's call ends so, within a minute.
 expect() {
 	local wanted=$1 status
-	RNIC_SOCKET=${side_socket[1]} on 1 timeout 60 "$BIN/rpc_echo" "$2" "$host" $port "$3" \
-		>"$WORK/rpc-client.out" 2>&1
+	(client "$2" "$3") >"$WORK/rpc-client.out" 2>&1 &
+	client_pid=$!
+	processes+=($!)
+	wait_for 60 has_ended "$client_pid"
+	end_process "$client_pid"
+	wait "$client_pid"
 	status=$?
 	if [ $status -eq "$wanted" ]; then
 		pass "$2 $3 ends with $wanted"
@@ -42,41 +88,62 @@ expect() {
 	fi
 }
 
-ok=0 cancelled=1 deadline_exceeded=2 no_service=3 unavailable=8 outcome_unknown=9
+judge_calls() {
+	for bytes in 0 1 64 943 4096 65536 1000000; do expect $ok echo $bytes; done
+	expect $ok add $count
+	expect $deadline_exceeded hold 300
+	expect $cancelled cancel 0
+	expect $no_service stranger 0
+}
+
+# The server dies while it has a call that has no deadline, and another incarnation comes.
+judge_server_death() {
+	client_begin_held
+	server_kill
+	client_ends $outcome_unknown "the call of a server that died"
+	expect $unavailable echo 10
+	client_begin echo 10
+	server_start
+	client_ends $ok "a call before the server was there"
+	expect $ok echo 100000
+}
+
+# A client that dies leaves its place to others.
+judge_client_death() {
+	client_begin_held
+	kill -KILL "$client_pid"
+	wait "$client_pid" 2>/dev/null
+	expect $ok echo 100
+}
+
+# judge_daemon_death SIDE: of the server's daemon, or of the client's.
+judge_daemon_death() {
+	client_begin_held
+	kill -KILL "${side_pid[$1]}"
+	wait "${side_pid[$1]}" 2>/dev/null
+	client_ends $outcome_unknown "the call over side $1's daemon, which died,"
+	daemon_restart "$1"
+	if [ "$1" = 0 ]; then
+		wait_for 10 has_ended "$server_pid"
+		check "the server ends with its daemon" has_ended "$server_pid"
+		server_start
+	fi
+	expect $ok echo 10
+}
 
 server_start
-for bytes in 0 1 64 943 4096 65536 1000000; do expect $ok echo $bytes; done
-expect $ok add $count
-expect $deadline_exceeded hold 300
-expect $cancelled cancel 0
-expect $no_service stranger 0
-
-# The server dies while it has a call that has no deadline.
-RNIC_SOCKET=${side_socket[1]} exec_on 1 "$BIN/rpc_echo" hold "$host" $port 0 \
-	>"$WORK/rpc-hold.out" 2>&1 &
-client_pid=$!
-processes+=($!)
-check "the client has a session" \
-	wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-hold.out"
-kill -KILL "$server_pid"
-wait "$server_pid" 2>/dev/null
-check "the call of a server that died ends" wait_for 30 has_ended "$client_pid"
-end_process "$client_pid"
-wait "$client_pid"
-check "with OUTCOME_UNKNOWN" test $? -eq $outcome_unknown
-expect $unavailable echo 10
-
-# Another incarnation serves again, also a client that called before it was there.
-RNIC_SOCKET=${side_socket[1]} exec_on 1 "$BIN/rpc_echo" echo "$host" $port 10 \
-	>"$WORK/rpc-early.out" 2>&1 &
-client_pid=$!
-processes+=($!)
-server_start
-wait_for 30 has_ended "$client_pid"
-end_process "$client_pid"
-wait "$client_pid"
-check "a call before the server was there" test $? -eq $ok
-expect $ok echo 100000
+for option in "" --rc; do
+	echo "# carrier ${option:---ud}"
+	carrier=()
+	[ -z "$option" ] || carrier=("$option")
+	judge_calls
+	judge_client_death
+	judge_server_death
+done
+if [ "$1" != one ] && [ -z "${4:-}" ]; then
+	judge_daemon_death 1
+	judge_daemon_death 0
+fi
 end_process "$server_pid"
 wait "$server_pid" 2>/dev/null
 topology_finish

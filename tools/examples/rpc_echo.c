@@ -10,7 +10,8 @@
  *     rpc_echo cancel HOST PORT 0         likewise, and given up by its caller
  *     rpc_echo stranger HOST PORT 0       a service that the server does not have
  *
- * The exit status is that of the call (enum rnic_rpc_status), or 100 when nothing could be called.
+ * With "--rc" first, the client goes by a connection instead of datagrams. The exit status is that
+ * of the call (enum rnic_rpc_status), or 100 when nothing could be called.
  */
 #include "rpc_echo.pb-c.h"
 
@@ -31,7 +32,7 @@ static void print_line(void *user, const char *sentence)
 	fprintf(stderr, "rpc_echo: %s\n", sentence);
 }
 
-static const struct rnic_rpc_options rpc_options = {.log = print_line};
+static struct rnic_rpc_options rpc_options = {.log = print_line};
 
 static int error_exit(const char *what, int error)
 {
@@ -251,11 +252,16 @@ int main(int argc, char **argv)
 {
 	service.base.descriptor = &rnic__example__echo__descriptor;
 	service.base.invoke = protobuf_c_service_invoke_internal;
+	if (argc > 1 && strcmp(argv[1], "--rc") == 0) {
+		rpc_options.carrier = RNIC_RPC_RC;
+		argc--;
+		argv++;
+	}
 	if (argc >= 3 && strcmp(argv[1], "serve") == 0)
 		return serve((uint16_t)atoi(argv[2]), argc > 3 ? atol(argv[3]) : 0);
 	if (argc == 5)
 		return run_client(argv[1], argv[2], (uint16_t)atoi(argv[3]), atol(argv[4]));
 	fprintf(stderr, "usage: rpc_echo serve PORT [SECONDS]\n"
-			"       rpc_echo echo|add|hold|cancel|stranger HOST PORT NUMBER\n");
+			"       rpc_echo [--rc] echo|add|hold|cancel|stranger HOST PORT NUMBER\n");
 	return EXIT_ERROR;
 }

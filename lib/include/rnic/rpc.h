@@ -4,9 +4,10 @@
  * service interface, between a client and a server that is found by host and port.
  *
  * Messages travel in datagrams of a UD queue pair, through a session that repairs loss, doubling
- * and order. A call executes at most once, also when its answer is lost and when client and server
- * lose and find each other again; see enum rnic_rpc_status for what an error says about it. Every
- * call ends: within its deadline if it has one, else when the server is silent for some seconds.
+ * and order, or in such a session over a connection of RC queue pairs. A call executes at most
+ * once, also when its answer is lost and when client and server lose and find each other again; see
+ * enum rnic_rpc_status for what an error says about it. Every call ends: within its deadline if it
+ * has one, else when the server is silent for some seconds.
  *
  * Functions return 0 or a negative errno, as in <rnic/rnic.h>. An object belongs to one thread at a
  * time. Nothing happens in the background: the owner calls the turn function, in a loop or whenever
@@ -32,18 +33,31 @@ struct rnic_rpc_server;
 /* What happens to sessions, a sentence without a full stop, for a log. */
 typedef void rnic_rpc_log(void *user, const char *sentence);
 
+/* What a client's session travels on; a server takes both, at the same port number. */
+enum rnic_rpc_carrier {
+	RNIC_RPC_UD, /* datagrams: nothing is set up, and a client costs the server no queue pair */
+	RNIC_RPC_RC, /* a connection */
+};
+
 struct rnic_rpc_options {
 	const char *socket_path; /* of the daemon; NULL: the default */
 	rnic_rpc_log *log;	 /* NULL: none */
 	void *log_user;
+	enum rnic_rpc_carrier carrier; /* of a client */
+	/* Of a server, 0 for the defaults: what it keeps of answers at most, until clients say that
+	 * they have them. Beyond it calls end with OVERLOADED, and clients without a session are
+	 * forgotten. */
+	uint64_t max_client_answer_bytes; /* of one client; 64 MiB */
+	uint64_t max_answer_bytes;	  /* of all; 1 GiB */
 };
 
 /* ---- clients ---- */
 
 /*
  * Makes a client of the server at `host` (a name or an address) and `port`. The server is looked
- * for when there are calls, and again after it was lost. `options` may be NULL. -EHOSTUNREACH: the
- * name has no address. Errors of rnic_open() and of creating its objects.
+ * for when there are calls, and again after it was lost. `options` may be NULL. -EINVAL: no
+ * such carrier. -EHOSTUNREACH: the name has no address; -EAGAIN: not now. Errors of rnic_open() and
+ * of creating its objects.
  */
 RNIC_API int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *host,
 				    uint16_t port, struct rnic_rpc_client **client);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Datagrams of sessions over connections of RC queue pairs, one connection for a session. All share
+ * one completion queue, one shared receive queue and one block of registered memory, so that a
+ * connection costs a queue pair and no more.
+ *
+ * A connection is in the carrier's list from its beginning until its queue pair is destroyed, which
+ * waits for its completions. In between it is a way (carrier.h) of whoever called seek() or, of one
+ * that was accepted, open_way().
+ */
+#ifndef LIB_RPC_RC_CARRIER_H
+#define LIB_RPC_RC_CARRIER_H
+
+#include "rpc/carrier.h"
+#include "rpc/carrier_device.h"
+
+#define RC_DATAGRAM_BYTES  4096u
+#define RC_CONNECTIONS_MAX 4096u
+/* Sends of one connection that have not completed: who does not take them holds no more. */
+#define RC_SENDS_MAX 32u
+
+struct rc_connection;
+
+struct rc_carrier {
+	struct carrier base;
+	struct carrier_device *device;
+	struct rnic_cq *cq;
+	struct rnic_srq *srq;
+	struct rnic_mr *mr;
+	uint8_t *memory;
+	uint32_t receive_slots;
+	uint32_t send_slots;
+	uint16_t *free_slots;
+	uint32_t free_count;
+	struct rnic_completion completions[32];
+	uint32_t completion_count;
+	uint32_t completion_next;
+	struct rc_connection *connections; /* a list, the newest first */
+	uint32_t connection_count;
+	uint32_t lost_count;   /* whose owners were not told yet */
+	uint32_t ending_count; /* that wait for their completions */
+	int64_t lent;	       /* the slot that the caller reads; -1: none */
+};
+
+/* Errors of the objects that it makes. On failure nothing is left. */
+int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
+		    uint32_t receive_slots, uint32_t send_slots);
+
+/* Ends all connections. */
+void rc_carrier_close(struct rc_carrier *carrier);
+
+/* Answers a request for a connection; `event` is acknowledged. What goes wrong refuses it. */
+int rc_carrier_accept(struct rc_carrier *carrier, const struct rnic_cm_event *event);
+
+#endif

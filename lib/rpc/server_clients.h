@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a server knows of its clients. A client outlives its sessions, for the sake of its history;
+ * of those without one, the one that was seen longest ago goes when there are too many, or when the
+ * answers that are kept take too much memory.
+ */
+#ifndef LIB_RPC_SERVER_CLIENTS_H
+#define LIB_RPC_SERVER_CLIENTS_H
+
+#include "rpc/rpc_history.h"
+
+#define SERVER_CLIENTS_MAX 8192u
+
+struct server_client {
+	uint8_t identity[RPC_IDENTITY_BYTES];
+	uint8_t incarnation[RPC_IDENTITY_BYTES]; /* of `history` */
+	struct rpc_history history;
+	uint64_t answer_bytes; /* that the history keeps */
+	uint32_t session_count;
+	uint32_t working_count; /* calls that a service executes */
+	uint64_t seen_ns;
+};
+
+/* A message on the heap; it is shared by the history and by the sessions that it is sent in. */
+struct shared_message {
+	uint32_t references;
+	uint32_t bytes;
+	uint8_t data[];
+};
+
+struct server_clients {
+	struct server_client *all[SERVER_CLIENTS_MAX];
+	uint32_t count;
+	uint64_t answer_bytes; /* of all */
+	uint64_t client_quota_bytes;
+	uint64_t quota_bytes;
+};
+
+void server_clients_close(struct server_clients *clients);
+
+/*
+ * The client of that identity, whose session_count is the caller's to change; made when it is new,
+ * with `incarnation`, which nobody can guess. NULL: no room, or no memory.
+ */
+struct server_client *server_clients_find(struct server_clients *clients,
+					  const uint8_t identity[RPC_IDENTITY_BYTES],
+					  const uint8_t incarnation[RPC_IDENTITY_BYTES]);
+
+/* Whether a call of the client may be executed whose answer has to be kept. */
+bool server_clients_have_room(struct server_clients *clients, const struct server_client *client);
+
+/* Keeps an answer, with the caller's reference. False: nobody wants it, and that stays. */
+bool server_clients_keep(struct server_clients *clients, struct server_client *client,
+			 uint64_t call, struct shared_message *message);
+
+/* Forgets the answers to calls before `settled`. */
+void server_clients_settle(struct server_clients *clients, struct server_client *client,
+			   uint64_t settled);
+
+void shared_message_release(struct shared_message *message);
+
+#endif
