@@ -131,9 +131,7 @@ void rnic_iw_ctx_set_timeout(struct iw_ctx_conn *iw_ctx, int timeout_ms)
 
 uint64_t rnic_iw_deadline_ns(const struct iw_ctx_conn *ctx)
 {
-	if (ctx->timeout_ms < 0)
-		return RNIC_DIAL_FOREVER;
-	return rnic_dial_now_ns() + (uint64_t)ctx->timeout_ms * 1000000;
+	return rnic_dial_deadline_ns(ctx->timeout_ms);
 }
 
 /* --- queues ---------------------------------------------------------------------------------- */

@@ -24,6 +24,9 @@
 /* The monotonic clock. */
 uint64_t rnic_dial_now_ns(void);
 
+/* When a wait ends that begins now and takes at most `timeout_ms`; negative: it has no end. */
+uint64_t rnic_dial_deadline_ns(int timeout_ms);
+
 /* What is left until `deadline_ns` as poll(2) wants it: rounded up, -1 for ever. */
 int rnic_dial_poll_timeout_ms(uint64_t deadline_ns);
 

@@ -18,6 +18,13 @@ uint64_t rnic_dial_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+uint64_t rnic_dial_deadline_ns(int timeout_ms)
+{
+	if (timeout_ms < 0)
+		return RNIC_DIAL_FOREVER;
+	return rnic_dial_now_ns() + (uint64_t)timeout_ms * 1000000;
+}
+
 int rnic_dial_poll_timeout_ms(uint64_t deadline_ns)
 {
 	const uint64_t now_ns = rnic_dial_now_ns();

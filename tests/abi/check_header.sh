@@ -47,3 +47,4 @@ agree() {
 
 agree librnic.so rnic.h rnic_cm.h
 agree librnic-connection.so connection.h
+agree librnic-rdma.so rdma.h

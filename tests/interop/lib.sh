@@ -215,8 +215,16 @@ daemon_answers_or_ended() {
 	has_ended "${side_pid[$1]}" || control "$1" device
 }
 
+# The kernel ends an io_uring, and the sockets that it uses, some time after their process.
+port_is_free() {
+	local filter="sport = :4791"
+	[ -n "${side_namespace[$1]}" ] || filter="$filter and src = ${side_address[$1]}"
+	[ -z "$(on "$1" ss -Huan "$filter")" ]
+}
+
 # daemon_restart SIDE: as it was started, after its end.
 daemon_restart() {
+	wait_for 20 port_is_free "$1"
 	eval "daemon_start $1 ${side_options[$1]}"
 	find_gid "$1" "${side_address[$1]}"
 }

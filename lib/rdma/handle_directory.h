@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handles of this process: numbers of three kinds, and the objects behind them.
+ *
+ * The table holds one reference to each object that it knows, and whoever works with an object
+ * holds another, so that an object that is destroyed meanwhile ends with its last user. A child of
+ * fork() begins with an empty table.
+ */
+#ifndef RNIC_HANDLE_DIRECTORY_H
+#define RNIC_HANDLE_DIRECTORY_H
+
+#include <stdatomic.h>
+
+enum rnic_handle_kind { RNIC_HANDLE_REGION, RNIC_HANDLE_QP, RNIC_HANDLE_LISTENER };
+
+/* The first member of each object. */
+struct rnic_handle {
+	enum rnic_handle_kind kind;
+	int number;
+	atomic_uint references;
+	void (*end)(struct rnic_handle *handle); /* without its last reference */
+	struct rnic_handle *next;
+};
+
+/*
+ * Makes a new object known as `number`, -1: as the kind's next one; numbers go round before one
+ * comes again. The table has its first reference then. Returns the number, or -EEXIST: it is in
+ * use.
+ */
+int rnic_handle_add(struct rnic_handle *handle, enum rnic_handle_kind kind, int number,
+		    void (*end)(struct rnic_handle *handle));
+
+/* One more reference, to be released; NULL: there is none of that number. */
+struct rnic_handle *rnic_handle_hold(enum rnic_handle_kind kind, int number);
+
+/* Likewise, but the table forgets it and the reference is the table's. */
+struct rnic_handle *rnic_handle_remove(enum rnic_handle_kind kind, int number);
+
+/* NULL is allowed. */
+void rnic_handle_release(struct rnic_handle *handle);
+
+#endif

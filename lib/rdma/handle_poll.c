@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Polling and waiting. One thread at a time sleeps for a queue pair, on the descriptors of its
+ * completion queues and of its connection; others who wait sleep until that one wakes. Whoever
+ * finds nothing looks now and then whether the peer is still there.
+ */
+#include "dial/dial.h"
+#include "rdma/handle_objects.h"
+
+#include <poll.h>
+#include <time.h>
+
+#define COMPLETIONS_AT_ONCE 16
+#define LOOK_INTERVAL_NS    UINT64_C(10000000)
+#define PROBE_INTERVAL_NS   UINT64_C(1000000000)
+
+/* The longest sleep: probes are due then, and who waits sees that its handle is gone. */
+#define SLEEP_NS UINT64_C(500000000)
+
+/* --- completions ----------------------------------------------------------------------------- */
+
+static int status_of(uint8_t status)
+{
+	switch (status) {
+	case RNIC_WC_SUCCESS:
+		return RDMA_WC_SUCCESS;
+	case RNIC_WC_LOC_PROT_ERR:
+	case RNIC_WC_LOC_ACCESS_ERR:
+		return RDMA_WC_LOC_PROT_ERR;
+	case RNIC_WC_REM_ACCESS_ERR:
+		return RDMA_WC_REM_ACCESS_ERR;
+	default:
+		return RDMA_WC_GENERAL_ERR;
+	}
+}
+
+/* Writes it to `wc` and returns 1; 0 for a probe, which is nobody's. */
+static int take(struct rnic_handle_qp *qp, struct rnic_posted_ring *ring,
+		const struct rnic_completion *completion, struct rdma_wc *wc)
+{
+	const bool is_well = completion->status == RNIC_WC_SUCCESS;
+	struct rnic_posted posted;
+
+	if (!rnic_posted_ring_try_pop(ring, completion->wr_id, &posted))
+		return -EIO;
+	if (is_well)
+		qp->is_peer_heard = true;
+	else
+		rnic_handle_fail(qp);
+	if (posted.wr_id == RNIC_PROBE_WR_ID)
+		return 0;
+	*wc = (struct rdma_wc){
+		.wr_id = posted.wr_id,
+		.status = status_of(completion->status),
+		.opcode = posted.opcode,
+	};
+	if (is_well)
+		wc->byte_len =
+			posted.opcode == RDMA_WC_RECV ? completion->byte_count : posted.length;
+	return 1;
+}
+
+/* Takes at most `room` of one queue; returns how many. */
+static int collect_from(struct rnic_handle_qp *qp, bool is_receiving, struct rdma_wc *wc, int room)
+{
+	struct rnic_posted_ring *ring = is_receiving ? &qp->receives : &qp->sends;
+	struct rnic_cq *cq = is_receiving ? qp->recv_cq : qp->send_cq;
+	struct rnic_completion completions[COMPLETIONS_AT_ONCE];
+	int taken = 0;
+	int count, wanted;
+
+	do {
+		wanted = room - taken < COMPLETIONS_AT_ONCE ? room - taken : COMPLETIONS_AT_ONCE;
+		count = wanted > 0 ? rnic_poll_cq(cq, (uint32_t)wanted, completions) : 0;
+		for (int i = 0; i < count; i++) {
+			const int result = take(qp, ring, &completions[i], &wc[taken]);
+
+			if (result < 0)
+				return result;
+			taken += result;
+		}
+	} while (count > 0);
+	return count < 0 && taken == 0 ? count : taken;
+}
+
+/* The queues take turns at being first, so that neither is starved by who polls for little. */
+static int collect(struct rnic_handle_qp *qp, struct rdma_wc *wc, int room)
+{
+	const bool is_receives_turn = qp->is_receives_turn;
+	int first, second;
+
+	qp->is_receives_turn = !is_receives_turn;
+	first = collect_from(qp, is_receives_turn, wc, room);
+	if (first < 0)
+		return first;
+	second = collect_from(qp, !is_receives_turn, wc + first, room - first);
+	if (second < 0)
+		return first > 0 ? first : second;
+	return first + second;
+}
+
+/* --- the peer -------------------------------------------------------------------------------- */
+
+static bool ends_connection(const struct rnic_cm_event *event)
+{
+	switch (event->type) {
+	case RNIC_CM_DISCONNECTED:
+	case RNIC_CM_UNREACHABLE:
+	case RNIC_CM_REJECTED:
+	case RNIC_CM_CONNECT_ERROR:
+	case RNIC_CM_DEVICE_REMOVAL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int take_connection_events(struct rnic_handle_qp *qp)
+{
+	struct rnic_cm_event event;
+	int error;
+
+	do {
+		error = rnic_cm_get_event(qp->cm_channel, &event);
+		if (error == 0) {
+			if (ends_connection(&event))
+				rnic_handle_fail(qp);
+			rnic_cm_ack_event(&event);
+		}
+	} while (error == 0);
+	return error == -EAGAIN ? 0 : error;
+}
+
+/* What there is to do when no completion has come. */
+static int look_after(struct rnic_handle_qp *qp)
+{
+	const uint64_t now_ns = rnic_dial_now_ns();
+	int error = 0;
+
+	if (qp->link == RNIC_HANDLE_FAILED && rnic_posted_ring_is_empty(&qp->sends) &&
+	    rnic_posted_ring_is_empty(&qp->receives))
+		return -ENOTCONN;
+	if (qp->link != RNIC_HANDLE_PEER || now_ns - qp->looked_ns < LOOK_INTERVAL_NS)
+		return 0;
+	qp->looked_ns = now_ns;
+	if (qp->cm_channel != NULL)
+		error = take_connection_events(qp);
+	if (error == 0 && qp->is_peer_heard && rnic_posted_ring_is_empty(&qp->sends) &&
+	    now_ns - qp->probed_ns >= PROBE_INTERVAL_NS) {
+		qp->probed_ns = now_ns;
+		error = rnic_handle_probe(qp);
+	}
+	return error;
+}
+
+/* --- sleeping -------------------------------------------------------------------------------- */
+
+static int take_completion_events(struct rnic_handle_qp *qp)
+{
+	struct rnic_cq *cq;
+	int error;
+
+	do {
+		error = rnic_get_cq_event(qp->channel, &cq);
+		if (error == 0)
+			rnic_ack_cq_events(cq, 1);
+	} while (error == 0);
+	return error == -EAGAIN ? 0 : error;
+}
+
+static void sleep_behind_another(struct rnic_handle_qp *qp, uint64_t until_ns)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ns / 1000000000),
+		.tv_nsec = (long)(until_ns % 1000000000),
+	};
+
+	pthread_cond_timedwait(&qp->woken, &qp->lock, &until);
+}
+
+static int sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns)
+{
+	struct pollfd descriptors[] = {
+		{.fd = rnic_channel_fd(qp->channel), .events = POLLIN},
+		{.fd = qp->cm_channel != NULL ? rnic_cm_channel_fd(qp->cm_channel) : -1,
+		 .events = POLLIN},
+	};
+	int count, error;
+
+	qp->is_someone_asleep = true;
+	pthread_mutex_unlock(&qp->lock);
+	count = poll(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
+	error = count < 0 ? -errno : 0;
+	pthread_mutex_lock(&qp->lock);
+	qp->is_someone_asleep = false;
+	pthread_cond_broadcast(&qp->woken);
+	if (count > 0 && descriptors[0].revents != 0)
+		error = take_completion_events(qp);
+	if (count > 0 && descriptors[1].revents != 0)
+		qp->looked_ns = 0;
+	return error;
+}
+
+/* Until something may have changed. -EINTR, -EBADF. */
+static int sleep_once(struct rnic_handle_qp *qp, uint64_t deadline_ns)
+{
+	const uint64_t longest_ns = rnic_dial_now_ns() + SLEEP_NS;
+	const uint64_t until_ns = deadline_ns < longest_ns ? deadline_ns : longest_ns;
+	int error = 0;
+
+	if (qp->is_someone_asleep)
+		sleep_behind_another(qp, until_ns);
+	else
+		error = sleep_for_events(qp, until_ns);
+	return qp->is_destroyed ? -EBADF : error;
+}
+
+/* --- the interface --------------------------------------------------------------------------- */
+
+static int poll_once(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entries)
+{
+	int result = qp->is_destroyed ? -EBADF : collect(qp, wc, max_entries);
+
+	return result == 0 ? look_after(qp) : result;
+}
+
+static int wait_for(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entries,
+		    uint64_t deadline_ns)
+{
+	int result = poll_once(qp, wc, max_entries);
+
+	while (result == 0) {
+		result = rnic_req_notify_cq(qp->send_cq, false);
+		if (result == 0)
+			result = rnic_req_notify_cq(qp->recv_cq, false);
+		/* What came before that raises no event (IBTA 1.4, 11.4.2.2). */
+		if (result == 0)
+			result = collect(qp, wc, max_entries);
+		if (result == 0 && rnic_dial_now_ns() >= deadline_ns)
+			return 0;
+		if (result == 0)
+			result = sleep_once(qp, deadline_ns);
+		if (result == 0)
+			result = poll_once(qp, wc, max_entries);
+	}
+	return result;
+}
+
+static bool is_room(const struct rdma_wc *wc, int max_entries)
+{
+	return wc != NULL && max_entries > 0;
+}
+
+int rnic_rdma_poll_cq(int qp_num, struct rdma_wc *wc, int max_entries)
+{
+	struct rnic_handle_qp *qp;
+	int result;
+
+	if (!is_room(wc, max_entries))
+		return rnic_handle_result(-EINVAL);
+	qp = rnic_handle_hold_qp(qp_num);
+	if (qp == NULL)
+		return rnic_handle_result(-EBADF);
+	pthread_mutex_lock(&qp->lock);
+	result = poll_once(qp, wc, max_entries);
+	pthread_mutex_unlock(&qp->lock);
+	rnic_handle_release(&qp->handle);
+	return rnic_handle_result(result);
+}
+
+int rnic_rdma_wait_cq(int qp_num, struct rdma_wc *wc, int max_entries, int timeout_ms)
+{
+	const uint64_t deadline_ns = rnic_dial_deadline_ns(timeout_ms);
+	struct rnic_handle_qp *qp;
+	int result;
+
+	if (!is_room(wc, max_entries))
+		return rnic_handle_result(-EINVAL);
+	qp = rnic_handle_hold_qp(qp_num);
+	if (qp == NULL)
+		return rnic_handle_result(-EBADF);
+	pthread_mutex_lock(&qp->lock);
+	result = wait_for(qp, wc, max_entries, deadline_ns);
+	pthread_mutex_unlock(&qp->lock);
+	rnic_handle_release(&qp->handle);
+	return rnic_handle_result(result);
+}

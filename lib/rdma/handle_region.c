@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "rdma/handle_objects.h"
+
+#include <stdlib.h>
+
+#define ALL_RIGHTS (RDMA_ACCESS_LOCAL_WRITE | RDMA_ACCESS_REMOTE_WRITE | RDMA_ACCESS_REMOTE_READ)
+
+static void end_region(struct rnic_handle *handle)
+{
+	struct rnic_handle_region *region = (struct rnic_handle_region *)handle;
+
+	rnic_handle_session_release(region->session);
+	free(region);
+}
+
+static int register_region(void *addr, uint64_t length, int access_flags)
+{
+	struct rnic_handle_region *region = calloc(1, sizeof(*region));
+	int error;
+
+	if (region == NULL)
+		return -ENOMEM;
+	error = rnic_handle_session_hold(&region->session);
+	if (error == 0)
+		error = rnic_reg_mr(region->session->pd, addr, length, (uintptr_t)addr,
+				    (uint32_t)access_flags, &region->mr);
+	if (error != 0) {
+		end_region(&region->handle);
+		return error;
+	}
+	region->address = (uintptr_t)addr;
+	region->length = length;
+	region->access_flags = access_flags;
+	region->lkey = rnic_mr_lkey(region->mr);
+	region->rkey = rnic_mr_rkey(region->mr);
+	return rnic_handle_add(&region->handle, RNIC_HANDLE_REGION, -1, end_region);
+}
+
+int rnic_rdma_reg_mr(void *addr, uint64_t length, int access_flags)
+{
+	if (length == 0 || length > SIZE_MAX || (access_flags & ~ALL_RIGHTS) != 0)
+		return rnic_handle_result(-EINVAL);
+	return rnic_handle_result(register_region(addr, length, access_flags));
+}
+
+int rnic_rdma_dereg_mr(int mr_handle)
+{
+	struct rnic_handle *handle = rnic_handle_remove(RNIC_HANDLE_REGION, mr_handle);
+
+	if (handle == NULL)
+		return rnic_handle_result(-EBADF);
+	rnic_dereg_mr(((struct rnic_handle_region *)handle)->mr);
+	rnic_handle_release(handle);
+	return 0;
+}
+
+uint32_t rnic_rdma_mr_rkey(int mr_handle)
+{
+	struct rnic_handle *handle = rnic_handle_hold(RNIC_HANDLE_REGION, mr_handle);
+	uint32_t rkey = 0;
+
+	if (handle == NULL)
+		errno = EBADF;
+	else
+		rkey = ((struct rnic_handle_region *)handle)->rkey;
+	rnic_handle_release(handle);
+	return rkey;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session with the daemon and a protection domain in it. All handles of the process share one,
+ * from the first that is made to the last that is destroyed; after the daemon's death those that
+ * are made next share another.
+ */
+#ifndef RNIC_HANDLE_SESSION_H
+#define RNIC_HANDLE_SESSION_H
+
+#include <rnic/rnic.h>
+
+struct rnic_handle_session {
+	unsigned references; /* under the lock of all sessions */
+	struct rnic_context *context;
+	struct rnic_pd *pd;
+};
+
+/* Gives a reference to the one whose daemon lives, and makes it first if there is none. */
+int rnic_handle_session_hold(struct rnic_handle_session **session);
+
+/* NULL is allowed. */
+void rnic_handle_session_release(struct rnic_handle_session *session);
+
+#endif
