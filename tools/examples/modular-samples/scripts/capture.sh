@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Captures RoCE of both versions: capture.sh [INTERFACE [FILE]]
+#
+# INTERFACE is that of the default route when left out, or the first one that is not loopback.
+set -eu
+
+default_interface() {
+	local interface
+	interface=$(ip -o route show default | sed -n 's/.* dev \([^ ]*\).*/\1/p' | head -n 1)
+	[ -n "$interface" ] ||
+		interface=$(ip -o link show | awk -F'[:@] *' '$2 != "lo" { print $2; exit }')
+	echo "${interface:-lo}"
+}
+
+exec tcpdump -i "${1:-$(default_interface)}" -s 0 -U \
+	--immediate-mode -w "${2:-roce_capture.pcap}" \
+	'udp port 4791 or ether proto 0x8915'
