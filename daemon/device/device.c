@@ -65,7 +65,7 @@ static void device_fill_attributes(struct rnic_device_attributes *attributes,
 		.max_srq = RNIC_SESSION_SRQS_MAX,
 		.max_srq_wr = LIMIT_WR_DEPTH,
 		.max_srq_sge = LIMIT_SGES,
-		.max_mcast_groups = LIMIT_MCAST_GROUPS,
+		.max_mcast_groups = LIMIT_SESSION_MCAST_GROUPS,
 		.max_qp_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
 		.gid_count = RNIC_GIDS_MAX, /* slots, of which some are empty */

@@ -33,8 +33,12 @@ enum {
 	 * buffer charges for a packet of any size. */
 	LIMIT_PACKET_OVERHEAD_BYTES = 512,
 
-	/* A READ longer than this goes out as several READ requests, which bounds what a responder
-	 * may send at once as the window bounds what we send. */
+	/*
+	 * A READ longer than this goes out as several READ requests, which bounds what a responder
+	 * may send at once as the window bounds what we send. Where the window is smaller, one goes
+	 * when nothing else is under way. With LIMIT_QP_WINDOW_PACKETS it also keeps a READ of any
+	 * length from having more PSNs under way than can be told apart.
+	 */
 	LIMIT_READ_CHUNK_BYTES = 256 * 1024,
 
 	/* Unacknowledged packets of a requester: PSNs of half the space must never be under way. */

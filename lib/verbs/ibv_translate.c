@@ -179,8 +179,9 @@ void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ib
 		.max_qp = (int)from->max_qp,
 		.max_qp_wr = (int)from->max_qp_wr,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
-				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC |
-				    IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B,
+				    IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
+				    IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
+				    IBV_DEVICE_MEM_WINDOW_TYPE_2B,
 		.max_sge = (int)from->max_sge,
 		.max_sge_rd = (int)from->max_sge,
 		.max_cq = (int)from->max_cq,
@@ -194,8 +195,7 @@ void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ib
 		.max_mw = (int)from->max_mw,
 		.max_mcast_grp = (int)from->max_mcast_groups,
 		.max_mcast_qp_attach = RNIC_MCAST_MEMBERS_MAX,
-		.max_total_mcast_qp_attach =
-			(int)from->max_mcast_groups * RNIC_MCAST_MEMBERS_MAX,
+		.max_total_mcast_qp_attach = (int)from->max_mcast_groups * RNIC_MCAST_MEMBERS_MAX,
 		.max_ah = (int)from->max_ah,
 		.max_srq = (int)from->max_srq,
 		.max_srq_wr = (int)from->max_srq_wr,

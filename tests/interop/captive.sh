@@ -39,4 +39,5 @@ check "the next rnic-run starts another" grep -q rnic0 <(run_captive ibv_devices
 daemon=$("$BIN/rnicctl" show device --json --socket "$socket" |
 	python3 -c 'import json, sys; print(json.load(sys.stdin)["device"]["pid"])')
 processes+=("$daemon")
+check "and that one ends too" wait_for 20 has_ended "$daemon"
 test_finish

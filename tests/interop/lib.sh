@@ -14,7 +14,7 @@
 #
 # A test sources this file, calls topology_start, runs programs on side 0 (server) and side 1
 # (client) and ends with topology_finish, which checks that nothing is left: no object in a daemon,
-# no memory, no file.
+# no memory, descriptor, process or file.
 #
 # Environment: RNIC_BUILD (the build tree), RNIC_TEST_LONG=1 (the long variants),
 # RNIC_TEST_SANITIZE=1 (a build with sanitizers: more time and memory), RNIC_TEST_KEEP=1 (keep
@@ -40,6 +40,7 @@ side_namespace=("" "")
 side_socket=("" "")
 side_address=("" "")
 side_pid=("" "")
+side_held=(0 0)
 side_options=("" "")
 side_gid=(0 0)
 server_address=127.0.0.1
@@ -209,6 +210,19 @@ daemon_start() {
 		fail "rnicd starts: $*" "$WORK/daemon$side.log"
 		exit 1
 	fi
+	side_held[side]=$(held_by "${side_pid[$side]}" | wc -l)
+}
+
+# held_by PID: the descriptors and mappings of a daemon that come with a client.
+held_by() {
+	{
+		readlink "/proc/$1"/fd/* 2>/dev/null
+		cat "/proc/$1/maps" 2>/dev/null
+	} | grep -E 'memfd:|/proc/[0-9]+/mem$|anon_inode:\[(eventfd|pidfd)\]'
+}
+
+holds_no_more() {
+	[ "$(held_by "${side_pid[$1]}" | wc -l)" -le "${side_held[$1]}" ]
 }
 
 daemon_answers_or_ended() {
@@ -295,6 +309,12 @@ daemon_finish() {
 		control "$side" >"$WORK/left"
 		fail "side $side: nothing is left" "$WORK/left"
 	fi
+	if wait_for 10 holds_no_more "$side"; then
+		pass "side $side: no descriptor or mapping of a client is left"
+	else
+		held_by "$pid" >"$WORK/held"
+		fail "side $side: no descriptor or mapping of a client is left" "$WORK/held"
+	fi
 	check "side $side: resident memory below $limit KiB" \
 		test "$(resident_kib "$pid")" -lt $limit
 	kill -TERM "$pid"
@@ -304,6 +324,15 @@ daemon_finish() {
 	[ $status -eq 0 ] || fail "side $side: exit status $status on SIGTERM" \
 		"$WORK/daemon$side.log"
 	check "side $side: no file is left" test -z "$(ls -A "$WORK/side$side")"
+}
+
+all_have_ended() {
+	local process left=""
+	for process in "${processes[@]}"; do
+		if is_ours "$process" && is_running "$process"; then left+=" $process"; fi
+	done
+	# shellcheck disable=SC2086 # numbers
+	[ -z "$left" ] || { ps -o pid,args $left; return 1; }
 }
 
 # topology_finish: also prints the sum and exits.
@@ -316,6 +345,7 @@ topology_finish() {
 }
 
 test_finish() {
+	check "no process is left" all_have_ended
 	echo "# $checks checks, $failures failed"
 	[ $failures -eq 0 ]
 	exit

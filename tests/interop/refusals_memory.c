@@ -81,6 +81,13 @@ static int query_device_input(struct bench *bench)
 	return ERRNO(ibv_query_device_ex(bench->context, &input, &attributes));
 }
 
+static int query_clock_unknown(struct bench *bench)
+{
+	struct ibv_values_ex values = {.comp_mask = 1 << 7};
+
+	return ERRNO(ibv_query_rt_values_ex(bench->context, &values));
+}
+
 /* ---- memory ---- */
 
 static int register_with(struct bench *bench, void *address, size_t length, int access)
@@ -125,6 +132,24 @@ static int reg_mr_read_only(struct bench *bench)
 static int reg_mr_wraps(struct bench *bench)
 {
 	return register_with(bench, bench->bytes, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE);
+}
+
+/* Longer than what the device takes, and than what is mapped, which is found out first. */
+static int reg_mr_too_long(struct bench *bench)
+{
+	return register_with(bench, bench->bytes, bench->limits.max_mr_size + 1,
+			     IBV_ACCESS_LOCAL_WRITE);
+}
+
+static int reg_mr_of_nothing(struct bench *bench)
+{
+	return register_with(bench, bench->bytes, 0, IBV_ACCESS_LOCAL_WRITE);
+}
+
+static int reg_mr_iova_wraps(struct bench *bench)
+{
+	return NULL_ERRNO(ibv_reg_mr_iova2(bench->pd, bench->bytes, BYTES, UINT64_MAX - 8,
+					   IBV_ACCESS_LOCAL_WRITE));
 }
 
 static int reg_dmabuf_no_descriptor(struct bench *bench)
@@ -174,6 +199,16 @@ static int bind_mw_of_type_2(struct bench *bench)
 			      .mw_access_flags = IBV_ACCESS_REMOTE_READ},
 	};
 	int result = ERRNO(ibv_bind_mw(bench->rc, mw, &bind));
+
+	ibv_dealloc_mw(mw);
+	return result;
+}
+
+static int bind_mw_on_ud(struct bench *bench)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(bench->pd, IBV_MW_TYPE_1);
+	struct ibv_mw_bind bind = {.bind_info = {.mr = bench->mr}};
+	int result = ERRNO(ibv_bind_mw(bench->ud, mw, &bind));
 
 	ibv_dealloc_mw(mw);
 	return result;
@@ -256,6 +291,39 @@ static int resize_cq_to_none(struct bench *bench)
 	return ERRNO(ibv_resize_cq(bench->cq, 0));
 }
 
+/* Two receives are flushed into it, and nobody polls them before it is to hold one. */
+static int resize_cq_below_content(struct bench *bench)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+	struct ibv_recv_wr second = {.wr_id = 2}, first = {.wr_id = 1, .next = &second}, *bad;
+	struct ibv_wc done;
+	struct ibv_cq *cq;
+	void *user;
+	int result, polled = 0;
+
+	ibv_modify_qp(bench->rc, &attributes,
+		      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	attributes.qp_state = IBV_QPS_ERR;
+	if (ibv_req_notify_cq(bench->cq, 0) != 0 || ibv_post_recv(bench->rc, &first, &bad) != 0 ||
+	    ibv_modify_qp(bench->rc, &attributes, IBV_QP_STATE) != 0 ||
+	    ibv_get_cq_event(bench->channel, &cq, &user) != 0)
+		return NOT_REFUSED;
+	ibv_ack_cq_events(cq, 1);
+	result = ERRNO(ibv_resize_cq(bench->cq, 1));
+	while (polled < 2)
+		polled += ibv_poll_cq(bench->cq, 1, &done);
+	return result;
+}
+
+static int notify_without_channel(struct bench *bench)
+{
+	struct ibv_cq *cq = ibv_create_cq(bench->context, DEPTH, NULL, NULL, 0);
+	int result = ERRNO(ibv_req_notify_cq(cq, 0));
+
+	ibv_destroy_cq(cq);
+	return result;
+}
+
 static int destroy_cq_in_use(struct bench *bench)
 {
 	return ERRNO(ibv_destroy_cq(bench->cq));
@@ -287,12 +355,16 @@ const struct refusal refusals_memory[] = {
 	REFUSAL(query_gid_table_room, EINVAL),
 	REFUSAL(query_pkey_index, EINVAL),
 	REFUSAL(query_device_input, EINVAL),
+	REFUSAL(query_clock_unknown, EOPNOTSUPP),
 	REFUSAL(reg_mr_remote_write_alone, EINVAL),
 	REFUSAL(reg_mr_atomic_alone, EINVAL),
 	REFUSAL(reg_mr_unknown_access, EOPNOTSUPP),
 	REFUSAL(reg_mr_nothing_mapped, EFAULT),
 	REFUSAL(reg_mr_read_only, EFAULT),
 	REFUSAL(reg_mr_wraps, EINVAL),
+	REFUSAL(reg_mr_too_long, EFAULT),
+	REFUSAL(reg_mr_of_nothing, EINVAL),
+	REFUSAL(reg_mr_iova_wraps, EINVAL),
 	REFUSAL(reg_dmabuf_no_descriptor, EOPNOTSUPP),
 	REFUSAL(rereg_mr_flags, EINVAL),
 	REFUSAL(rereg_mr_access, EINVAL),
@@ -300,6 +372,7 @@ const struct refusal refusals_memory[] = {
 	REFUSAL(dealloc_pd_in_use, EBUSY),
 	REFUSAL(alloc_mw_unknown, EINVAL),
 	REFUSAL(bind_mw_of_type_2, EINVAL),
+	REFUSAL(bind_mw_on_ud, EINVAL),
 	REFUSAL(alloc_dm_too_long, ENOMEM),
 	REFUSAL(alloc_dm_mask, EOPNOTSUPP),
 	REFUSAL(copy_beyond_dm, EINVAL),
@@ -313,6 +386,8 @@ const struct refusal refusals_memory[] = {
 	REFUSAL(create_cq_ex_mask, EOPNOTSUPP),
 	REFUSAL(resize_cq_too_long, EINVAL),
 	REFUSAL(resize_cq_to_none, EINVAL),
+	REFUSAL(resize_cq_below_content, EINVAL),
+	REFUSAL(notify_without_channel, EINVAL),
 	REFUSAL(destroy_cq_in_use, EBUSY),
 	REFUSAL(destroy_channel_in_use, EBUSY),
 	REFUSAL(modify_cq_moderation, EOPNOTSUPP),

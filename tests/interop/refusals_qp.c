@@ -351,6 +351,38 @@ static int post_send_inline_too_long(struct bench *bench)
 	return post_to_ud(bench, &wr);
 }
 
+static int post_write_to_ud(struct bench *bench)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE};
+
+	return post_to_ud(bench, &wr);
+}
+
+static int post_invalidate_to_ud(struct bench *bench)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_LOCAL_INV};
+
+	return post_to_ud(bench, &wr);
+}
+
+/* Its queue is another's. */
+static int post_recv_beside_srq(struct bench *bench)
+{
+	struct ibv_qp_init_attr wanted = init_attributes(bench);
+	struct ibv_recv_wr wr = {.wr_id = 1}, *bad = NULL;
+	struct ibv_qp_attr init = to_init();
+	struct ibv_qp *qp;
+	int result;
+
+	wanted.srq = bench->srq;
+	qp = ibv_create_qp(bench->pd, &wanted);
+	result = ibv_modify_qp(qp, &init, TO_INIT);
+	if (result == 0)
+		result = ibv_post_recv(qp, &wr, &bad);
+	ibv_destroy_qp(qp);
+	return bad == &wr ? result : NOT_REFUSED;
+}
+
 const struct refusal refusals_qp[] = {
 	REFUSAL(create_qp_send_depth, EINVAL),
 	REFUSAL(create_qp_recv_depth, EINVAL),
@@ -384,5 +416,8 @@ const struct refusal refusals_qp[] = {
 	REFUSAL(post_send_unknown_opcode, EOPNOTSUPP),
 	REFUSAL(post_send_sges, EINVAL),
 	REFUSAL(post_send_inline_too_long, EINVAL),
+	REFUSAL(post_write_to_ud, EINVAL),
+	REFUSAL(post_invalidate_to_ud, EINVAL),
+	REFUSAL(post_recv_beside_srq, EINVAL),
 	{0},
 };

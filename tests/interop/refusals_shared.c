@@ -60,6 +60,19 @@ static int detach_not_attached(struct bench *bench)
 	return ERRNO(ibv_detach_mcast(bench->ud, &group, 0));
 }
 
+/* As many groups as the device says that a program may join, and one more. */
+static int attach_one_group_more(struct bench *bench)
+{
+	union ibv_gid group = {{[10] = 0xff, 0xff, 239, 1, 1, 0}};
+	int joined = 0, result;
+
+	while ((result = ibv_attach_mcast(bench->ud, &group, 0)) == 0 && joined < 255)
+		group.raw[15] = (uint8_t)++joined;
+	while (group.raw[15]-- > 0)
+		ibv_detach_mcast(bench->ud, &group, 0);
+	return joined == bench->limits.max_mcast_grp ? result : NOT_REFUSED;
+}
+
 /* ---- shared receive queues, XRC ---- */
 
 static int create_srq_depth(struct bench *bench)
@@ -162,6 +175,15 @@ static int open_xrcd_that_is_not(struct bench *bench)
 {
 	FILE *file = tmpfile();
 	int result = NULL_ERRNO(open_domain(bench, file, 0));
+
+	fclose(file);
+	return result;
+}
+
+static int open_xrcd_flags(struct bench *bench)
+{
+	FILE *file = tmpfile();
+	int result = NULL_ERRNO(open_domain(bench, file, O_CREAT | O_APPEND));
 
 	fclose(file);
 	return result;
@@ -270,6 +292,7 @@ const struct refusal refusals_shared[] = {
 	REFUSAL(attach_to_no_group, EINVAL),
 	REFUSAL(attach_rc, EINVAL),
 	REFUSAL(detach_not_attached, EINVAL),
+	REFUSAL(attach_one_group_more, ENOSPC),
 	REFUSAL(create_srq_depth, EINVAL),
 	REFUSAL(create_srq_sges, EINVAL),
 	REFUSAL(create_srq_xrc_without_domain, EINVAL),
@@ -280,6 +303,7 @@ const struct refusal refusals_shared[] = {
 	REFUSAL(destroy_srq_in_use, EBUSY),
 	REFUSAL(open_xrcd_mask, EINVAL),
 	REFUSAL(open_xrcd_that_is_not, EAGAIN),
+	REFUSAL(open_xrcd_flags, EINVAL),
 	REFUSAL(open_xrcd_exclusively, EINVAL),
 	REFUSAL(close_xrcd_in_use, EBUSY),
 	REFUSAL(create_flow, EOPNOTSUPP),
