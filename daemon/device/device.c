@@ -328,11 +328,14 @@ void device_close(struct device *device)
 	device_network_close(device);
 }
 
-/* Payload, of any kind and both ways. */
+/* Payload, of any kind and both ways, and what packets cost beside it. */
 static uint64_t device_moved_bytes(const struct device *device)
 {
-	return device->engine.counters[COUNTER_SENT_BYTES] +
-	       device->engine.counters[COUNTER_RECEIVED_BYTES];
+	const uint64_t *counters = device->engine.counters;
+
+	return counters[COUNTER_SENT_BYTES] + counters[COUNTER_RECEIVED_BYTES] +
+	       LIMIT_BULK_PACKET_BYTES *
+		       (counters[COUNTER_SENT_PACKETS] + counters[COUNTER_RECEIVED_PACKETS]);
 }
 
 bool device_turn(struct device *device, uint64_t now_ns)

@@ -3,10 +3,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "device/courtesy.h"
 #include "device/device.h"
-#include "device/idle_core.h"
 
 #include <ev.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
@@ -29,7 +30,7 @@ struct device_loop {
 	uint32_t port_count;
 	ev_signal terminate;
 	ev_signal interrupt;
-	struct idle_core idle_core;
+	struct courtesy courtesy;
 	int timer_fd;
 	uint64_t timer_armed_ns; /* when timer_fd fires; UINT64_MAX: not armed */
 	uint64_t active_ns;	 /* when there was last something to do */
@@ -137,7 +138,6 @@ struct device_loop *device_loop_create(struct device *device,
 	loop->events = ev_loop_new(EVFLAG_AUTO);
 	if (loop->events == NULL)
 		goto close_timer;
-	idle_core_open(&loop->idle_core);
 	loop_watch_all(loop);
 	return loop;
 
@@ -158,7 +158,6 @@ void device_loop_destroy(struct device_loop *loop)
 	ev_signal_stop(loop->events, &loop->terminate);
 	ev_signal_stop(loop->events, &loop->interrupt);
 	ev_loop_destroy(loop->events);
-	idle_core_close(&loop->idle_core);
 	close(loop->timer_fd);
 	free(loop);
 }
@@ -210,7 +209,19 @@ static bool loop_may_poll(struct device_loop *loop, uint64_t now_ns)
 		break;
 	}
 	return now_ns - loop->active_ns < LOOP_SPIN_NS &&
-	       idle_core_is_there(&loop->idle_core, now_ns);
+	       courtesy_is_returned(&loop->courtesy, now_ns);
+}
+
+/* Between two looks while there is nothing to do: others may be ready to run on this core. */
+static void loop_yield(struct device_loop *loop)
+{
+	uint64_t began_ns;
+
+	if (loop->config.poll == POLL_BUSY)
+		return;
+	began_ns = clock_now_ns();
+	sched_yield();
+	courtesy_note(&loop->courtesy, began_ns, clock_now_ns());
 }
 
 /* Looks at descriptors without waiting, if the last look was a while ago. */
@@ -276,9 +287,13 @@ void device_loop_run(struct device_loop *loop)
 			loop->active_ns = now_ns;
 		if (now_ns == loop->active_ns)
 			device_note_activity(loop->device, now_ns);
-		if (now_ns == loop->active_ns || loop_may_poll(loop, now_ns))
+		if (now_ns == loop->active_ns) {
 			loop_look(loop, now_ns);
-		else
+		} else if (loop_may_poll(loop, now_ns)) {
+			loop_look(loop, now_ns);
+			loop_yield(loop);
+		} else {
 			loop_sleep(loop, now_ns);
+		}
 	}
 }

@@ -15,7 +15,7 @@ struct device;
 struct device_loop;
 
 enum poll_mode {
-	POLL_ADAPTIVE, /* after activity poll a short while, if a core is idle, then sleep */
+	POLL_ADAPTIVE, /* after activity poll a short while, by turns with others, then sleep */
 	POLL_BUSY,     /* never sleep */
 	POLL_SLEEP,    /* sleep at once */
 };

@@ -2,7 +2,8 @@
 /*
  * Whether much data goes through the device. Clients that wait behind bulk traffic had better give
  * their processor away, and those that exchange small messages had better not: so it is told by the
- * bytes that moved within the last millisecond, whichever way, and not by how busy the loop is.
+ * bytes that moved within the last millisecond, whichever way and packets counting as some, and not
+ * by how busy the loop is.
  */
 #ifndef DAEMON_DEVICE_TRAFFIC_H
 #define DAEMON_DEVICE_TRAFFIC_H

@@ -112,9 +112,10 @@ enum {
 	 * for each would take the time that the traffic needs. */
 	LIMIT_POLL_WAKE_NS = 100000,
 
-	/* Payload, both ways, and the time for it, from which on traffic is called bulk; above what
-	 * a ping-pong of small messages reaches. */
+	/* Payload, both ways, and the time for it, from which on traffic is called bulk, and what a
+	 * packet counts beside its payload; above what a ping-pong of small messages reaches. */
 	LIMIT_BULK_BYTES = 1 << 18,
+	LIMIT_BULK_PACKET_BYTES = 256,
 	LIMIT_BULK_NS = 1000000,
 
 	/* What one client may have. The device's limits above are for all together. */

@@ -20,7 +20,7 @@
  * callers that have other things to do between two polls.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
-#define EMPTY_POLLS_BEFORE_NAP	     256
+#define EMPTY_POLLS_BEFORE_NAP	     4096
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 #define NAP_NS			     20000
 
