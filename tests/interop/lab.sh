@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# rnic-lab as its user meets it: lab.sh TOPOLOGY PORT FAMILY [FAULTS]
+#
+# What its manual shows, at a terminal and from a pipe; and what cannot be (a range outside, a peer
+# that dies, stops or was never there) ends with a reason, in time and with a status that says so.
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$0")
+options=()
+[ -z "${4:-}" ] || options=(--fault "$4")
+topology_start "$1" "$2" "$3" "${options[@]}"
+host=$server_address
+[ "$3" = 4 ] || host=${side_address[0]}
+
+# server_start INPUT MODE OPTION...: rnic-lab on side 0, fed by INPUT, on a port of its own.
+server_start() {
+	next_port=$((next_port + 1))
+	while is_listening 0 $next_port; do next_port=$((next_port + 1)); done
+	server_start_again "$@"
+}
+
+# The same on the port that the last one had. It does not hold the client's input open.
+server_start_again() {
+	local input=$1
+	shift
+	(
+		[ -z "${typing:-}" ] || exec {typing}>&-
+		exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "$BIN/rnic-lab" \
+			"$@" -p $next_port
+	) <<<"$input" >"$WORK/server.out" 2>"$WORK/server.err" &
+	server_pid=$!
+	processes+=($!)
+	wait_for 20 server_listens_or_ended $server_pid $next_port
+}
+
+# server_stop: it goes on until it is told to end, and ends well.
+server_stop() {
+	kill -TERM "$server_pid"
+	wait_for 10 has_ended "$server_pid" || kill -KILL "$server_pid"
+	wait "$server_pid"
+	check "the server ends on SIGTERM" test $? -eq 0
+}
+
+# client MODE OPTION...: rnic-lab on side 1 with our standard input; its status.
+client() {
+	local mode=$1
+	shift
+	rnic 1 timeout 60 "$BIN/rnic-lab" "$mode" -p $next_port "$@" "$host" \
+		>"$WORK/client.out" 2>"$WORK/client.err"
+}
+
+# client_start MODE OPTION...: in the background, with an input that stays open: $typing.
+client_start() {
+	local mode=$1
+	shift
+	rm -f "$WORK/typed"
+	mkfifo "$WORK/typed"
+	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$BIN/rnic-lab" "$mode" \
+		-p $next_port "$@" "$host" <"$WORK/typed" >"$WORK/client.out" 2>"$WORK/client.err" &
+	client_pid=$!
+	processes+=($!)
+	exec {typing}>"$WORK/typed"
+}
+
+# client_ends WHAT STATUS: the one in the background, in time and so.
+client_ends() {
+	check "$1: the client ends" wait_for 30 has_ended "$client_pid"
+	end_process "$client_pid"
+	wait "$client_pid"
+	check "$1: with status $2" test $? -eq "$2"
+}
+
+# client_fails WHAT REASON: it ends with 1 and this reason, though its input does not.
+client_fails() {
+	client_ends "$1" 1
+	check "$1: and says why" grep -q "$2" "$WORK/client.err"
+	exec {typing}>&-
+}
+
+# terminal STEP... -- MODE OPTION...: the client at a terminal.
+terminal() {
+	local steps=() mode
+	while [ "$1" != -- ]; do
+		steps+=("$1")
+		shift
+	done
+	mode=$2
+	shift 2
+	rnic 1 "$here/lab_terminal.py" "${steps[@]}" -- "$BIN/rnic-lab" "$mode" -p $next_port "$@" \
+		"$host"
+}
+
+# says FILE TEXT: these are its lines, all of them.
+says() {
+	printf '%s\n' "$2" | diff - "$WORK/$1" >"$WORK/difference"
+}
+
+# ---- send ----
+
+server_start "" send
+check "send, at a terminal" terminal "expect > " "type Hello, RDMA!" "expect Server acknowledged" \
+	"expect > " "type again" "expect Server acknowledged" "expect > " end -- send
+printf 'one\n\nthree\n' | client send --segments 3
+check "send, from a pipe" test $? -eq 0
+check "send: nothing but answers" says client.out "$(yes 'Server acknowledged' | head -n 3)"
+seq 300 | client send
+check "send, 300 messages" test $? -eq 0
+check "send: all of them in order" says server.out \
+	"$(printf 'Received: %s\n' 'Hello, RDMA!' again one '' three $(seq 300) | cat)"
+head -c 5000 /dev/zero | tr '\0' x | client send
+check "send: a line that is too long" test $? -eq 1
+printf 'x\n' | client read
+check "another mode is refused" grep -q 'refuses: this server serves "send"' "$WORK/client.err"
+terminal "expect > " interrupt -- send >"$WORK/client.out"
+check "Ctrl-C ends a client" test $? -eq 130
+
+# ---- a peer that is gone, or never was one ----
+
+head -c 300 /dev/urandom | on 1 timeout 5 python3 -c "
+import socket, sys
+peer = socket.create_connection(('$host', $next_port))
+peer.sendall(sys.stdin.buffer.read())
+while peer.recv(100): pass" 2>"$WORK/garbage.err"
+echo still there | client send
+check "garbage does not stop the server" test $? -eq 0
+
+client_start send
+echo first >&$typing
+check "a message before the end" wait_for 20 grep -q acknowledged "$WORK/client.out"
+kill -KILL "$client_pid"
+wait "$client_pid" 2>/dev/null
+exec {typing}>&-
+echo still there | client send
+check "a client that was killed does not stop the server" test $? -eq 0
+
+client_start send
+echo first >&$typing
+wait_for 20 grep -q acknowledged "$WORK/client.out"
+kill -KILL "$server_pid"
+wait "$server_pid" 2>/dev/null
+client_fails "the server was killed" "the server is gone"
+
+client_start send --tries 8
+server_start_again "" send
+echo hello >&$typing
+check "a client that was there first finds the server" \
+	wait_for 20 grep -q acknowledged "$WORK/client.out"
+exec {typing}>&-
+client_ends "its input ends" 0
+
+client_start send --timeout 2
+echo hello >&$typing
+wait_for 20 grep -q acknowledged "$WORK/client.out"
+stopped=$(pgrep -P "$server_pid")
+kill -STOP $stopped
+echo hello >&$typing
+client_fails "the server stopped" "the peer does not answer"
+kill -CONT $stopped
+server_stop
+echo nobody | client send --tries 2
+check "no server" grep -q "cannot reach.*tried 2 times" "$WORK/client.err"
+
+# ---- write ----
+
+server_start "" write --buffer-size 10000
+check "write, at a terminal" terminal "expect > " "type Writing directly to server memory" \
+	"expect Message sent successfully" "expect > " end -- write
+head -c 9999 /dev/zero | tr '\0' y | client write --buffer-size 20000 --segments 32 --mtu 256
+check "write, 9999 bytes in 32 pieces" test $? -eq 0
+head -c 10001 /dev/zero | tr '\0' y | client write --buffer-size 20000
+check "write: more than the server has" grep -q "more than 10000 bytes" "$WORK/client.err"
+seq 300 | client write
+check "write, 300 messages" test $? -eq 0
+check "write: all of them in order" says server.out \
+	"$(printf 'Received: %s\n' 'Writing directly to server memory' \
+		"$(head -c 9999 /dev/zero | tr '\0' y)" $(seq 300))"
+server_stop
+
+# ---- read ----
+
+server_start "Hello from server memory!" read
+check "read, at a terminal" terminal "expect Enter range (start end): " "type 0 5" \
+	"expect Read data (6 bytes from position 0): Hello " "expect Enter range" end -- read
+terminal "expect Enter range" "type 11 99" "expect outside the stored text" "expect Enter range" \
+	end -- read >"$WORK/client.out"
+check "read: a range outside" test $? -eq 1
+printf '0 24\n24 24\n6 9\n' | client read --segments 5
+check "read, from a pipe" test $? -eq 0
+check "read: what was asked for" says client.out \
+	"Read data (25 bytes from position 0): Hello from server memory!
+Read data (1 bytes from position 24): !
+Read data (4 bytes from position 6): from"
+for range in "0 25" "25 25" "5 4" "x" "0 4294967296" "-1 3"; do
+	echo "$range" | client read
+	check "read: no range \"$range\"" test $? -eq 1
+	check "and nothing is shown" test ! -s "$WORK/client.out"
+done
+server_stop
+on 0 "$BIN/rnic-lab" read </dev/null >"$WORK/server.out" 2>&1
+check "read: a server without a text" test $? -eq 1
+rnic 0 "$here/lab_terminal.py" "expect Enter text to store: " "type Hello" "expect listening" \
+	interrupt -- "$BIN/rnic-lab" read -p 0 >"$WORK/server.out"
+check "read: a server at a terminal" test $? -eq 0
+
+topology_finish

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of rnic-lab. */
+#ifndef TOOLS_RNIC_LAB_LAB_OPTIONS_H
+#define TOOLS_RNIC_LAB_LAB_OPTIONS_H
+
+#include "exchange_message.h"
+
+#include <stdbool.h>
+
+enum { LAB_DEFAULT_PORT = 7471, LAB_GID_BY_ADDRESS = -1 };
+
+struct lab_options {
+	enum lab_mode_id mode;
+	const char *server; /* NULL: to be one */
+
+	const char *bind_address; /* NULL: all */
+	uint16_t port;		  /* TCP */
+	uint32_t timeout_s;	  /* that the peer may take to answer */
+	uint32_t tries;		  /* to reach the server */
+	bool is_once;		  /* the server ends with its first client */
+
+	const char *device;  /* NULL: the first */
+	int gid_index;	     /* LAB_GID_BY_ADDRESS: the one that fits */
+	uint32_t mtu_bytes;  /* 0: the port's */
+	uint8_t ack_timeout; /* 4.096 us * 2^this */
+	uint8_t retry_count;
+
+	uint32_t buffer_bytes;
+	uint32_t segments;
+};
+
+/* Reads the arguments; explains and exits when they are wrong. Pointers into argv. */
+void lab_options_read(struct lab_options *options, int argc, char **argv);
+
+#endif

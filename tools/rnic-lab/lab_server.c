@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server listens and does nothing else: each client is served by a process that is made for it
+ * and opens the device itself, so that no client waits for another one, and what one of them does
+ * to its process is over with it.
+ */
+#include "lab_modes.h"
+
+#include "lab_text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CLIENTS_MAX = 64 };
+
+struct server {
+	const struct lab_mode *mode;
+	const struct lab_options *options;
+	struct lab_watch *watch;
+	int listener;
+	uint32_t count;
+	pid_t clients[CLIENTS_MAX];
+	int last_status; /* of the client that ended last, as main() returns it */
+};
+
+/* ---- in the process of a client ---- */
+
+static int serve(const struct server *server, struct lab_session *session)
+{
+	struct lab_message hello;
+	int error;
+
+	error = exchange_receive(&session->exchange, session->watch, LAB_HELLO, &hello,
+				 lab_deadline_ns(server->options->timeout_s));
+	if (error)
+		return error;
+	session->theirs = hello.endpoint;
+	if (hello.endpoint.mode != server->options->mode) {
+		char reason[LAB_REASON_BYTES];
+
+		snprintf(reason, sizeof(reason), "this server serves \"%s\"", server->mode->name);
+		exchange_refuse(&session->exchange, session->watch, reason);
+		return -EPROTO;
+	}
+	return server->mode->serve(session);
+}
+
+static _Noreturn void be_client_process(const struct server *server, int fd)
+{
+	struct lab_watch watch;
+	struct lab_session session = {.options = server->options, .watch = &watch};
+	int error;
+
+	close(server->listener);
+	lab_watch_fini(server->watch);
+	/* What ends the server ends its clients, too. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	error = lab_watch_init(&watch);
+	if (error)
+		exit(EXIT_FAILURE);
+	exchange_socket_init(&session.exchange, fd);
+	error = serve(server, &session);
+	if (error < 0 && error != -EINTR)
+		lab_say("a client was not served to its end");
+	exchange_socket_close(&session.exchange);
+	lab_watch_fini(&watch);
+	exit(error ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* ---- in the server ---- */
+
+/* Takes leave of clients that have ended, of all of them with `options` 0. */
+static void reap(struct server *server, int options)
+{
+	int status;
+
+	for (uint32_t i = 0; i < server->count;) {
+		if (waitpid(server->clients[i], &status, options) != server->clients[i]) {
+			i++;
+			continue;
+		}
+		server->last_status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+		if (WIFSIGNALED(status))
+			lab_say("the process of a client died: %s", strsignal(WTERMSIG(status)));
+		server->clients[i] = server->clients[--server->count];
+	}
+}
+
+static void accept_client(struct server *server)
+{
+	int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct exchange_socket exchange = {.fd = fd};
+	pid_t child = -1;
+
+	if (fd < 0)
+		return;
+	if (server->count < CLIENTS_MAX) {
+		fflush(stdout);
+		child = fork();
+		if (child == 0)
+			be_client_process(server, fd);
+	}
+	if (child > 0)
+		server->clients[server->count++] = child;
+	else
+		exchange_refuse(&exchange, server->watch, "the server has too many clients");
+	close(fd);
+}
+
+static int serve_all(struct server *server)
+{
+	for (;;) {
+		bool is_busy = server->options->is_once && server->count > 0;
+		int error = lab_wait(server->watch, is_busy ? -1 : server->listener, POLLIN,
+				     LAB_FOREVER);
+
+		if (error == 0)
+			accept_client(server);
+		else if (error != -EINTR || server->watch->signal != SIGCHLD)
+			return error;
+		reap(server, WNOHANG);
+		if (is_busy && server->count == 0)
+			return server->last_status;
+	}
+}
+
+/* A server without a device is told now, not by its first client. In a process of its own, too. */
+static int try_device(struct server *server)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		struct verbs_link link;
+		int error = verbs_link_open(&link, server->options, 0, NULL);
+
+		if (error == 0)
+			verbs_link_close(&link);
+		exit(error ? EXIT_FAILURE : EXIT_SUCCESS);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+		return -ENODEV;
+	return 0;
+}
+
+int lab_server_run(const struct lab_mode *mode, const struct lab_options *options,
+		   struct lab_watch *watch)
+{
+	struct server server = {.mode = mode, .options = options, .watch = watch};
+	int error;
+
+	error = try_device(&server);
+	if (error)
+		return error;
+	if (mode->prepare) {
+		error = mode->prepare(options, watch);
+		if (error)
+			return error;
+	}
+	error = exchange_listen(options, &server.listener);
+	if (error)
+		return error;
+	error = lab_watch_children(watch);
+	if (error == 0)
+		error = serve_all(&server);
+	close(server.listener);
+	for (uint32_t i = 0; i < server.count; i++)
+		kill(server.clients[i], SIGTERM);
+	reap(&server, 0);
+	return error;
+}

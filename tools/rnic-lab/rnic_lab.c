@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* rnic-lab: the operations of an RDMA network interface, one at a time, between two programs. */
+#include "lab_modes.h"
+#include "lab_text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct lab_mode *const modes[] = {
+	[LAB_SEND] = &lab_send_mode,
+	[LAB_WRITE] = &lab_write_mode,
+	[LAB_READ] = &lab_read_mode,
+};
+
+int main(int argc, char **argv)
+{
+	struct lab_options options;
+	struct lab_watch watch;
+	int result;
+
+	lab_options_read(&options, argc, argv);
+	result = lab_watch_init(&watch);
+	if (result) {
+		lab_say("cannot watch for signals: %s", strerror(-result));
+		return EXIT_FAILURE;
+	}
+	if (options.server)
+		result = lab_client_run(modes[options.mode], &options, &watch);
+	else
+		result = lab_server_run(modes[options.mode], &options, &watch);
+	lab_watch_fini(&watch);
+	if (result != -EINTR)
+		return result ? EXIT_FAILURE : EXIT_SUCCESS;
+	/* A server is meant to be ended so; a client has not come to the end of its input. */
+	return options.server ? 128 + watch.signal : EXIT_SUCCESS;
+}
