@@ -149,6 +149,25 @@ static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *cq)
 	return from_ex(cq)->current.timestamp_ns + (uint64_t)difference;
 }
 
+/* What is never there: VLANs, flow tags and tag matching. Nothing says so to who asks anyway. */
+static uint16_t read_cvlan(struct ibv_cq_ex *cq)
+{
+	(void)cq;
+	return 0;
+}
+
+static uint32_t read_flow_tag(struct ibv_cq_ex *cq)
+{
+	(void)cq;
+	return 0;
+}
+
+static void read_tm_info(struct ibv_cq_ex *cq, struct ibv_wc_tm_info *info)
+{
+	(void)cq;
+	*info = (struct ibv_wc_tm_info){0};
+}
+
 static void fill_face(struct ibv_cq_ex *cq)
 {
 	cq->start_poll = start_poll;
@@ -164,6 +183,9 @@ static void fill_face(struct ibv_cq_ex *cq)
 	cq->read_slid = read_slid;
 	cq->read_sl = read_sl;
 	cq->read_dlid_path_bits = read_dlid_path_bits;
+	cq->read_cvlan = read_cvlan;
+	cq->read_flow_tag = read_flow_tag;
+	cq->read_tm_info = read_tm_info;
 	cq->read_completion_ts = read_completion_ts;
 	cq->read_completion_wallclock_ns = read_completion_wallclock_ns;
 }

@@ -37,7 +37,7 @@ static void check_send(const struct rnic_send_entry *entry, uint8_t type,
 	if (work.opcode == RNIC_WR_BIND_MW)
 		assert(type == RNIC_QP_TYPE_RC || type == RNIC_QP_TYPE_UC);
 	if (work.opcode == RNIC_WR_FLUSH || work.opcode == RNIC_WR_ATOMIC_WRITE)
-		assert(type == RNIC_QP_TYPE_RC);
+		assert(type == RNIC_QP_TYPE_RC || type == RNIC_QP_TYPE_XRC_INITIATOR);
 	if (type == RNIC_QP_TYPE_UD && work.opcode != INTAKE_BAD_OPCODE)
 		assert(work.opcode == RNIC_WR_SEND || work.opcode == RNIC_WR_SEND_WITH_IMM);
 }

@@ -3,7 +3,7 @@
  * Kinds of memory that no program of the distribution uses, and handles that go while work waits:
  * run under rnic-run, on a device with one address.
  */
-#include <infiniband/verbs.h>
+#include "verbs_bench.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,141 +17,12 @@
 
 #include <cmocka.h>
 
-#define BYTES	  4096
-#define SENDS	  8192
-#define QKEY	  0x1234
 #define FILE_PAGE 4096
-
-struct bench {
-	struct ibv_context *context;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
-	struct ibv_qp *qp; /* connected to itself; UD: ready to send */
-	struct ibv_gid_entry gid;
-	struct ibv_mr *mr;
-	uint8_t bytes[BYTES];
-};
-
-static void make_qp(struct bench *bench, enum ibv_qp_type type)
-{
-	struct ibv_qp_init_attr wanted = {
-		.send_cq = bench->cq,
-		.recv_cq = bench->cq,
-		.cap = {.max_send_wr = SENDS,
-			.max_recv_wr = 16,
-			.max_send_sge = 1,
-			.max_recv_sge = 1},
-		.qp_type = type,
-	};
-	struct ibv_qp_attr attributes = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qkey = QKEY,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
-	};
-	int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-	int receive = IBV_QP_STATE, send = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	bench->qp = ibv_create_qp(bench->pd, &wanted);
-	assert_non_null(bench->qp);
-	init |= type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	assert_int_equal(ibv_modify_qp(bench->qp, &attributes, init), 0);
-	attributes.qp_state = IBV_QPS_RTR;
-	attributes.path_mtu = IBV_MTU_1024;
-	attributes.dest_qp_num = bench->qp->qp_num;
-	attributes.max_dest_rd_atomic = 1;
-	attributes.ah_attr = (struct ibv_ah_attr){
-		.is_global = 1,
-		.port_num = 1,
-		.grh = {.dgid = bench->gid.gid,
-			.sgid_index = (uint8_t)bench->gid.gid_index,
-			.hop_limit = 1},
-	};
-	if (type == IBV_QPT_RC) {
-		receive |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-		send |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	}
-	assert_int_equal(ibv_modify_qp(bench->qp, &attributes, receive), 0);
-	attributes.qp_state = IBV_QPS_RTS;
-	attributes.timeout = 14;
-	attributes.retry_cnt = 7;
-	attributes.max_rd_atomic = 1;
-	assert_int_equal(ibv_modify_qp(bench->qp, &attributes, send), 0);
-}
-
-static struct bench *start(enum ibv_qp_type type)
-{
-	struct bench *bench = calloc(1, sizeof(*bench));
-	struct ibv_device **devices = ibv_get_device_list(NULL);
-
-	assert_non_null(bench);
-	assert_non_null(devices);
-	assert_non_null(devices[0]);
-	bench->context = ibv_open_device(devices[0]);
-	ibv_free_device_list(devices);
-	assert_non_null(bench->context);
-	assert_int_equal(ibv_query_gid_ex(bench->context, 1, 0, &bench->gid, 0), 0);
-	bench->pd = ibv_alloc_pd(bench->context);
-	bench->cq = ibv_create_cq(bench->context, 2 * SENDS, NULL, NULL, 0);
-	assert_non_null(bench->cq);
-	bench->mr = ibv_reg_mr(bench->pd, bench->bytes, BYTES,
-			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				       IBV_ACCESS_REMOTE_READ);
-	assert_non_null(bench->mr);
-	make_qp(bench, type);
-	return bench;
-}
-
-static void stop(struct bench *bench)
-{
-	assert_int_equal(ibv_destroy_qp(bench->qp), 0);
-	assert_int_equal(ibv_destroy_cq(bench->cq), 0);
-	assert_int_equal(ibv_dereg_mr(bench->mr), 0);
-	assert_int_equal(ibv_dealloc_pd(bench->pd), 0);
-	assert_int_equal(ibv_close_device(bench->context), 0);
-	free(bench);
-}
-
-static void expect_completions(struct bench *bench, uint32_t count)
-{
-	struct ibv_wc wc;
-	int polled;
-
-	while (count > 0) {
-		polled = ibv_poll_cq(bench->cq, 1, &wc);
-		assert_true(polled >= 0);
-		if (polled == 0)
-			continue;
-		if (wc.status != IBV_WC_SUCCESS)
-			fail_msg("work request %d: %s", (int)wc.wr_id,
-				 ibv_wc_status_str(wc.status));
-		count--;
-	}
-}
-
-/* One transfer between `local` and `remote`, until it is complete. */
-static void transfer(struct bench *bench, enum ibv_wr_opcode opcode, struct ibv_sge local,
-		     uint64_t remote, uint32_t rkey)
-{
-	struct ibv_send_wr wr = {
-		.sg_list = &local,
-		.num_sge = 1,
-		.opcode = opcode,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = {.remote_addr = remote, .rkey = rkey},
-	};
-	struct ibv_send_wr *bad;
-
-	assert_int_equal(ibv_post_send(bench->qp, &wr, &bad), 0);
-	expect_completions(bench, 1);
-}
 
 static void null_region_reads_zero_and_discards(void **state)
 {
 	static const uint8_t zeros[100];
-	struct bench *bench = start(IBV_QPT_RC);
+	struct bench *bench = bench_start(IBV_QPT_RC);
 	struct ibv_mr *null = ibv_alloc_null_mr(bench->pd);
 	uint64_t address = (uintptr_t)bench->bytes;
 	struct ibv_sge nowhere = {.addr = 0x123456789000, .length = 100};
@@ -159,20 +30,20 @@ static void null_region_reads_zero_and_discards(void **state)
 	(void)state;
 	assert_non_null(null);
 	nowhere.lkey = null->lkey;
-	memset(bench->bytes, 0xff, BYTES);
-	transfer(bench, IBV_WR_RDMA_WRITE, nowhere, address, bench->mr->rkey);
+	memset(bench->bytes, 0xff, BENCH_BYTES);
+	bench_transfer(bench, IBV_WR_RDMA_WRITE, nowhere, address, bench->mr->rkey);
 	assert_memory_equal(bench->bytes, zeros, 100);
 	assert_int_equal(bench->bytes[100], 0xff);
 	/* What is read is written to nowhere. */
-	transfer(bench, IBV_WR_RDMA_READ, nowhere, address, bench->mr->rkey);
+	bench_transfer(bench, IBV_WR_RDMA_READ, nowhere, address, bench->mr->rkey);
 	assert_int_equal(ibv_dereg_mr(null), 0);
-	stop(bench);
+	bench_stop(bench);
 }
 
 /* A file stands for a buffer of another device: it can be mapped just as well. */
 static void descriptors_that_can_be_mapped_are_registered(void **state)
 {
-	struct bench *bench = start(IBV_QPT_RC);
+	struct bench *bench = bench_start(IBV_QPT_RC);
 	const uint64_t offset = FILE_PAGE + 8;
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 	struct ibv_sge local = {.addr = (uintptr_t)bench->bytes, .length = 1000};
@@ -185,19 +56,19 @@ static void descriptors_that_can_be_mapped_are_registered(void **state)
 	mr = ibv_reg_dmabuf_mr(bench->pd, offset, 1000, 0x10000, fd, access);
 	assert_non_null(mr);
 	assert_int_equal(mr->length, 1000);
-	memset(bench->bytes, 0x5a, BYTES);
+	memset(bench->bytes, 0x5a, BENCH_BYTES);
 	local.lkey = bench->mr->lkey;
-	transfer(bench, IBV_WR_RDMA_WRITE, local, 0x10000, mr->rkey);
+	bench_transfer(bench, IBV_WR_RDMA_WRITE, local, 0x10000, mr->rkey);
 	assert_int_equal(pread(fd, found, sizeof(found), (off_t)offset), sizeof(found));
 	assert_memory_equal(found, bench->bytes, sizeof(found));
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 	close(fd);
-	stop(bench);
+	bench_stop(bench);
 }
 
 static void descriptors_that_cannot_be_mapped_are_refused(void **state)
 {
-	struct bench *bench = start(IBV_QPT_RC);
+	struct bench *bench = bench_start(IBV_QPT_RC);
 	int fd = memfd_create("buffer", MFD_CLOEXEC);
 	int pipes[2];
 
@@ -215,15 +86,15 @@ static void descriptors_that_cannot_be_mapped_are_refused(void **state)
 	close(pipes[0]);
 	close(pipes[1]);
 	close(fd);
-	stop(bench);
+	bench_stop(bench);
 }
 
 /* An import may go before its regions, and the exporter before the import. */
 static void device_memory_outlives_its_names(void **state)
 {
-	struct bench *bench = start(IBV_QPT_RC);
+	struct bench *bench = bench_start(IBV_QPT_RC);
 	struct ibv_context *other = ibv_import_device(dup(bench->context->cmd_fd));
-	struct ibv_alloc_dm_attr wanted = {.length = BYTES};
+	struct ibv_alloc_dm_attr wanted = {.length = BENCH_BYTES};
 	struct ibv_dm *dm = ibv_alloc_dm(bench->context, &wanted), *imported;
 	uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8}, found[8];
 	struct ibv_pd *pd;
@@ -235,7 +106,7 @@ static void device_memory_outlives_its_names(void **state)
 	pd = ibv_alloc_pd(other);
 	imported = ibv_import_dm(other, dm->handle);
 	assert_non_null(imported);
-	mr = ibv_reg_dm_mr(pd, imported, 0, BYTES,
+	mr = ibv_reg_dm_mr(pd, imported, 0, BENCH_BYTES,
 			   IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
 	assert_non_null(mr);
 	ibv_unimport_dm(imported);
@@ -249,14 +120,14 @@ static void device_memory_outlives_its_names(void **state)
 	ibv_unimport_dm(imported);
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 	assert_int_equal(ibv_close_device(other), 0);
-	stop(bench);
+	bench_stop(bench);
 }
 
 /* What was posted with an address handle is sent, though the handle is gone by then. */
 static void datagrams_outlive_their_address_handle(void **state)
 {
-	static struct ibv_send_wr list[SENDS];
-	struct bench *bench = start(IBV_QPT_UD);
+	static struct ibv_send_wr list[BENCH_SENDS];
+	struct bench *bench = bench_start(IBV_QPT_UD);
 	struct ibv_ah_attr attributes = {
 		.is_global = 1,
 		.port_num = 1,
@@ -269,18 +140,20 @@ static void datagrams_outlive_their_address_handle(void **state)
 
 	(void)state;
 	assert_non_null(ah);
-	for (uint32_t i = 0; i < SENDS; i++)
+	for (uint32_t i = 0; i < BENCH_SENDS; i++)
 		list[i] = (struct ibv_send_wr){
 			.wr_id = i,
-			.next = i + 1 < SENDS ? &list[i + 1] : NULL,
+			.next = i + 1 < BENCH_SENDS ? &list[i + 1] : NULL,
 			.opcode = IBV_WR_SEND,
 			.send_flags = IBV_SEND_SIGNALED,
-			.wr.ud = {.ah = ah, .remote_qpn = bench->qp->qp_num, .remote_qkey = QKEY},
+			.wr.ud = {.ah = ah,
+				  .remote_qpn = bench->qp->qp_num,
+				  .remote_qkey = BENCH_QKEY},
 		};
 	assert_int_equal(ibv_post_send(bench->qp, list, &bad), 0);
 	assert_int_equal(ibv_destroy_ah(ah), 0);
-	expect_completions(bench, SENDS);
-	stop(bench);
+	bench_expect(bench, BENCH_SENDS);
+	bench_stop(bench);
 }
 
 int main(void)

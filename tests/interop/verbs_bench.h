@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests that call libibverbs themselves share: a device with one address, and a queue pair
+ * on it. They run under rnic-run.
+ */
+#ifndef TESTS_INTEROP_VERBS_BENCH_H
+#define TESTS_INTEROP_VERBS_BENCH_H
+
+#include <infiniband/verbs.h>
+
+#include <stdint.h>
+
+#define BENCH_BYTES 4096
+#define BENCH_SENDS 8192
+#define BENCH_QKEY  0x1234
+
+struct bench {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp; /* connected to itself; UD: ready to send */
+	struct ibv_gid_entry gid;
+	struct ibv_mr *mr;
+	uint8_t bytes[BENCH_BYTES];
+};
+
+/* With a queue pair of the type; the caller stops it. Fails the test when anything is refused. */
+struct bench *bench_start(enum ibv_qp_type type);
+void bench_stop(struct bench *bench);
+
+/* Waits for so many completions; fails the test when one is an error. */
+void bench_expect(struct bench *bench, uint32_t count);
+
+/* One transfer between `local` and `remote`, until it is complete. */
+void bench_transfer(struct bench *bench, enum ibv_wr_opcode opcode, struct ibv_sge local,
+		    uint64_t remote, uint32_t rkey);
+
+#endif
