@@ -19,8 +19,10 @@ guest_problem=""
 guest_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # What runs in the guest beside busybox and verbs_puppet.
 guest_programs=(rdma tc ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong
-	ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw ib_write_lat ib_read_lat ib_send_lat)
-guest_modules=(virtio_pci virtio_net virtio_console ib_uverbs rdma_rxe crc32_generic sch_netem)
+	ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw ib_write_lat ib_read_lat ib_send_lat
+	rping ucmatose udaddy)
+guest_modules=(virtio_pci virtio_net virtio_console ib_uverbs rdma_rxe rdma_ucm crc32_generic
+	sch_netem)
 
 guest_refusal() {
 	local program
@@ -98,13 +100,14 @@ guest_pick_modules() {
 
 # vmlinux and picked/ from the package, once.
 guest_unpack() {
-	[ "$(cat "$1/unpacked" 2>/dev/null)" != "$guest_package" ] || return 0
+	local wanted="$guest_package: ${guest_modules[*]}"
+	[ "$(cat "$1/unpacked" 2>/dev/null)" != "$wanted" ] || return 0
 	rm -rf "$1/tree" "$1/picked" "$1/unpacked"
 	dpkg-deb -x "$guest_package" "$1/tree" ||
 		{ guest_problem="$guest_package cannot be unpacked"; return 1; }
 	guest_unpack_kernel "$1" && guest_pick_modules "$1" || return 1
 	rm -r "$1/tree"
-	echo "$guest_package" >"$1/unpacked"
+	echo "$wanted" >"$1/unpacked"
 }
 
 # guest_pack_program ROOT FILE [NAME]: with the libraries it is linked with.
@@ -127,6 +130,8 @@ guest_pack() {
 		guest_pack_program "$root" "$(command -v "$program")" "$program"
 	done
 	guest_pack_program "$root" "$BUILD/tests/verbs_puppet" verbs_puppet
+	# The C library loads it for rping, which cancels threads.
+	cp -L /lib/x86_64-linux-gnu/libgcc_s.so.1 "$root/lib/x86_64-linux-gnu/"
 	provider=$(ls /usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so 2>/dev/null)
 	[ -n "$provider" ] || { guest_problem="ibverbs-providers is not installed"; return 1; }
 	mkdir -p "$root$(dirname "$provider")"

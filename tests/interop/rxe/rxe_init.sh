@@ -6,7 +6,8 @@
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-for module in virtio_pci virtio_net virtio_console ib_uverbs crc32_generic rdma_rxe sch_netem; do
+for module in virtio_pci virtio_net virtio_console ib_uverbs crc32_generic rdma_rxe rdma_ucm \
+	sch_netem; do
 	modprobe $module
 done
 mtu=$(sed 's/.*guest_mtu=\([0-9]*\).*/\1/' /proc/cmdline)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The distribution's programs, one end on rnicd and the other on rxe, by turns the server."""
 
+import json
 import shlex
 import subprocess
 import time
@@ -25,6 +26,15 @@ PROGRAMS = [
     "ib_send_lat -F -s 200 -n 500",
 ]
 
+# Server and client, which meet by the connection manager at the server's address.
+CM_PROGRAMS = [
+    ("rping -s -a {} -C 200 -S 23 -V", "rping -c -a {} -C 200 -S 23 -V"),
+    ("rping -s -a {} -C 20 -S 65535 -V", "rping -c -a {} -C 20 -S 65535 -V"),
+    ("ucmatose -b {}", "ucmatose -s {}"),
+    ("ucmatose -b {} -c 20 -C 2", "ucmatose -s {} -c 20 -C 2"),
+    ("udaddy -b {} -c 10", "udaddy -s {} -c 10"),
+]
+
 
 class Programs:
     """`launcher` is what starts a program on rnicd."""
@@ -34,6 +44,22 @@ class Programs:
         self.guest = guest
         self.addresses = addresses
 
+    def run_cm(self, programs, server, family):
+        """A pair of CM_PROGRAMS. What is wrong."""
+        client = next(peer for peer in self.addresses if peer != server)
+        commands = {peer: shlex.split(program.format(self.addresses[server][family]))
+                    for peer, program in zip((server, client), programs)}
+        return self.run_pair(commands, server, {
+            "rxe": lambda: self.guest_says("rdma resource show cm_id | grep -q LISTEN"),
+            "rnicd": lambda: any(row["state"] == "listening" for row in self.identifiers())})
+
+    def identifiers(self):
+        """Of the connection manager, at rnicd."""
+        run = self.launcher.index("--no-daemon") - 1
+        control = [*self.launcher[:run], self.launcher[run].replace("rnic-run", "rnicctl"),
+                   "show", "--json", *self.launcher[run + 2:], "cm"]
+        return json.loads(subprocess.check_output(control, text=True))["cm"]
+
     def run(self, program, server, gids):
         """gids: peer -> index of its IPv4 GID. What is wrong."""
         option = "-g" if program.startswith("ibv_") else "-x"
@@ -41,28 +67,32 @@ class Programs:
                     for peer, index in gids.items()}
         client = next(peer for peer in gids if peer != server)
         commands[client].append(self.addresses[server][4])
+        listener = [*self.launcher[:self.launcher.index("exec") + 2],
+                    "ss", "-Hltn", f"sport = :{PORT}"]
+        return self.run_pair(commands, server, {
+            "rxe": lambda: self.guest_says(f"netstat -ltn | grep -q :{PORT}"),
+            "rnicd": lambda: subprocess.check_output(listener, text=True)})
+
+    def run_pair(self, commands, server, listens):
+        """commands: peer -> its program; listens: peer -> whether a server there is ready."""
         self.guest.run("rm -f /tmp/server.* /tmp/client.*")
         if server == "rxe":
-            return self.run_with_server_in_guest(commands)
-        return self.run_with_client_in_guest(commands)
+            return self.run_with_server_in_guest(commands, listens["rxe"])
+        return self.run_with_client_in_guest(commands, listens["rnicd"])
 
-    def run_with_server_in_guest(self, commands):
+    def run_with_server_in_guest(self, commands, listens):
         self.start_in_guest("server", commands["rxe"])
-        self.wait_until(lambda: self.guest_says(f"netstat -ltn | grep -q :{PORT}")
-                        or self.guest_says("test -e /tmp/server.status"))
+        self.wait_until(lambda: listens() or self.guest_says("test -e /tmp/server.status"))
         client = subprocess.run([*self.launcher, *commands["rnicd"]], stdin=subprocess.DEVNULL,
                                 timeout=SECONDS, capture_output=True, text=True, check=False)
         return self.judge(client.returncode, client.stdout + client.stderr, "server")
 
-    def run_with_client_in_guest(self, commands):
+    def run_with_client_in_guest(self, commands, listens):
         with subprocess.Popen([*self.launcher, *commands["rnicd"]], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True) as server:
             try:
-                probe = self.launcher[:self.launcher.index("exec") + 2] + \
-                    ["ss", "-Hltn", f"sport = :{PORT}"]
-                self.wait_until(lambda: server.poll() is not None
-                                or subprocess.check_output(probe, text=True))
+                self.wait_until(lambda: server.poll() is not None or listens())
                 self.start_in_guest("client", commands["rxe"])
                 output, _ = server.communicate(timeout=SECONDS)
             finally:

@@ -18,7 +18,7 @@ import time
 import rxe_cases as cases
 from rxe_exchange import (Exchange, GRH_BYTES, OPERATIONS, POLL_MS, exchange, lay_out, mixed_plan)
 from rxe_peer import (Endpoint, Peer, PuppetError, QKEY, SIGNALED, Service, Status, connect)
-from rxe_programs import PROGRAMS, Programs
+from rxe_programs import CM_PROGRAMS, PROGRAMS, Programs
 from rxe_scenarios import NEED_WINDOWS, RC_OPERATIONS, SCENARIOS
 
 ADDRESSES = {"rnicd": {4: "10.77.0.1", 6: "fd77::1"}, "rxe": {4: "10.77.0.2", 6: "fd77::2"}}
@@ -151,6 +151,11 @@ class Stage:
             for program in PROGRAMS:
                 self.report.run(f"{program}, server on {server}", runner.run, program, server,
                                 gids)
+            for programs in CM_PROGRAMS:
+                name = programs[1].format("SERVER")
+                for family in cases.FAMILIES:
+                    self.report.run(f"{name}, IPv{family}, server on {server}", runner.run_cm,
+                                    programs, server, family)
 
     def storms(self):
         """On a bad network."""
