@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is measured: plain TCP and UDP, and Debian's perftest on our RNICs. Each case runs once when
-called and returns one sample, a dict of numbers."""
+"""What is measured: plain TCP and UDP, and on our RNICs Debian's perftest and connection_load. Each
+case runs once when called and returns one sample, a dict of numbers."""
 
 import json
 import os
@@ -13,6 +13,8 @@ from bench_host import Account, RunFailed, resident_kib_of
 GIB = 1 << 30
 PERFTEST_PORT = 18515
 PERFTEST_BATCH = 100
+CONNECTION_PORT = 7471
+CONNECTIONS_PER_S = 2000  # at a guess
 IPERF_PORT = 5201
 SEGMENT_BYTES = 4096
 # BTH, RETH, 8 bytes of payload and the ICRC.
@@ -168,19 +170,54 @@ class Perftest:
         return self.measure(bench, self.iterations_for(bench))
 
     def count_system_calls(self, bench):
-        """System calls of both daemons by name, per message; a run of its own, for counting costs
-        time."""
-        iterations = whole_batches(self.iterations_for(bench) / 2)
-        with tempfile.NamedTemporaryFile("r") as report:
-            wrapper = ["perf", "stat", "-x,", "-o", report.name, "-e",
-                       ",".join(["raw_syscalls:sys_enter",
-                                 *(f"syscalls:sys_enter_{name}" for name in SYSTEM_CALLS
-                                   if has_tracepoint(name))]),
-                       "-p", ",".join(str(host.pid) for host in bench.hosts), "--"]
-            output, _, _ = bench.pair(*self.start_pair(bench, iterations, wrapper))
-            counts = parse_perf(report.read())
-        messages = self.parse(output)["messages"]
-        return {name: count / messages for name, count in counts.items() if count}
+        return count_system_calls(self, bench, whole_batches(self.iterations_for(bench) / 2))
+
+
+class Connections:
+    """How many connections can be opened and closed in a second, `at_once` of them under way, from
+    one host to the other or to itself."""
+
+    def __init__(self, at_once, is_local=False):
+        self.at_once = at_once
+        self.is_local = is_local
+
+    def start_pair(self, bench, count, wrapper=()):
+        target = bench.left if self.is_local else bench.right
+        load = bench.left.build / "tests/connection_load"
+        server = target.start_verbs([load, "serve", target.address, CONNECTION_PORT, count])
+        server.wait_for_line("ready", READY_S)
+        client = bench.left.start_verbs([load, "connect", target.address, CONNECTION_PORT, count,
+                                         self.at_once], wrapper)
+        return server, client
+
+    def parse(self, output):
+        answer = json_of(output)
+        return {"messages": answer["connections"],
+                "connections_per_s": answer["connections_per_second"]}
+
+    def run(self, bench):
+        account = Account(bench.hosts)
+        count = round(bench.seconds * CONNECTIONS_PER_S)
+        output, _, cpu_seconds = bench.pair(*self.start_pair(bench, count))
+        return {**account.close(), **self.parse(output), "program_cpu_s": cpu_seconds}
+
+    def count_system_calls(self, bench):
+        return count_system_calls(self, bench, round(bench.seconds * CONNECTIONS_PER_S / 2))
+
+
+def count_system_calls(case, bench, iterations):
+    """System calls of both daemons by name, per message; a run of its own, for counting costs
+    time."""
+    with tempfile.NamedTemporaryFile("r") as report:
+        wrapper = ["perf", "stat", "-x,", "-o", report.name, "-e",
+                   ",".join(["raw_syscalls:sys_enter",
+                             *(f"syscalls:sys_enter_{name}" for name in SYSTEM_CALLS
+                               if has_tracepoint(name))]),
+                   "-p", ",".join(str(host.pid) for host in bench.hosts), "--"]
+        output, _, _ = bench.pair(*case.start_pair(bench, iterations, wrapper))
+        counts = parse_perf(report.read())
+    messages = case.parse(output)["messages"]
+    return {name: count / messages for name, count in counts.items() if count}
 
 
 def has_tracepoint(name):
@@ -243,8 +280,13 @@ VERBS = {
     "write_rate": Perftest("ib_write_bw", 8, 16),
     "write_lat": Perftest("ib_write_lat", 8),
     "send_lat": Perftest("ib_send_lat", 8),
+    "connect": Connections(1),
+    "connect_many": Connections(100),
+    "connect_local": Connections(1, is_local=True),
+    "connect_local_many": Connections(100, is_local=True),
 }
 
 # What machines do changes by the minute, so each of ours runs near what it is compared with.
 ORDER = ("tcp", "udp_gso", "write_64k", "write_1m", "read_64k", "send_64k", "udp_small",
-         "write_rate", "udp_blocking", "udp_spinning", "write_lat", "send_lat")
+         "write_rate", "udp_blocking", "udp_spinning", "write_lat", "send_lat",
+         "connect", "connect_many", "connect_local", "connect_local_many")

@@ -27,6 +27,10 @@ ROWS = (
     ("write_rate", "`ib_write_bw` 8 B, 16 QPs", "messages_per_s", ("udp_small",)),
     ("write_lat", "`ib_write_lat` 8 B", "us", ("udp_blocking", "udp_spinning")),
     ("send_lat", "`ib_send_lat` 8 B", "us", ("udp_blocking", "udp_spinning")),
+    ("connect", "connections, one by one", "connections_per_s", ()),
+    ("connect_many", "connections, 100 at a time", "connections_per_s", ()),
+    ("connect_local", "... one by one, one host", "connections_per_s", ()),
+    ("connect_local_many", "... 100 at a time, one host", "connections_per_s", ()),
 )
 BASELINES = (
     ("tcp", "TCP", "gbit_per_s"),
@@ -38,6 +42,7 @@ FORMATS = {
     "gbit_per_s": lambda value: f"{value:.1f} Gb/s",
     "messages_per_s": lambda value: f"{value / 1e6:.3f} M/s",
     "us": lambda value: f"{value:.1f} us",
+    "connections_per_s": lambda value: f"{value:.0f} /s",
 }
 KIB_PER_MIB = 1024
 
@@ -113,8 +118,11 @@ def case_row(samples, case, label, value, udp_cases):
         cells += [samples.text(lambda: form(tcp())), samples.text(lambda: f"{ours() / tcp():.2f}")]
     else:
         cells += [NOTHING, NOTHING]
-    cells += [samples.text(lambda: " / ".join(map(form, theirs()))),
-              samples.text(lambda: ratio_text(ours(), theirs()))]
+    if udp_cases:
+        cells += [samples.text(lambda: " / ".join(map(form, theirs()))),
+                  samples.text(lambda: ratio_text(ours(), theirs()))]
+    else:
+        cells += [NOTHING, NOTHING]
     if value == "gbit_per_s":
         cells += [samples.text(lambda: f"{samples.median(case, 'cpu_s_per_gib'):.2f}"),
                   samples.text(lambda: f"{samples.median('tcp', 'cpu_s_per_gib'):.2f}")]
@@ -122,7 +130,10 @@ def case_row(samples, case, label, value, udp_cases):
         cells += [NOTHING, NOTHING]
     cells.append(samples.text(lambda: f"{samples.per_message(case, 'wakeups'):.3g}"))
     cells.append(samples.text(lambda: calls_text(samples.system_calls(case))))
-    cells.append(samples.text(lambda: f"{samples.copies(case):.1f}"))
+    if value == "connections_per_s":
+        cells.append(NOTHING)
+    else:
+        cells.append(samples.text(lambda: f"{samples.copies(case):.1f}"))
     return cells
 
 
@@ -165,8 +176,9 @@ def notes(result):
             "UDP_SEGMENT and UDP_GRO (4 KiB segments; 40 B beside the message rate), and a "
             "ping-pong of 64 B, blocking / spinning. Latencies are medians of half a round trip. "
             "CPU time is that of both daemons and both programs. Wake-ups and system calls are "
-            "those of both daemons, per message; copies are how often daemons and kernel copy a "
-            "byte of payload.")
+            "those of both daemons, per message or connection; copies are how often daemons and "
+            "kernel copy a byte of payload. A connection is opened and closed, with a queue pair "
+            "at each end, by two programs over librdmacm.")
 
 
 def main():

@@ -43,6 +43,8 @@ def whole_result():
         "write_rate": [verbs_sample(100, 8, messages_per_s=5e5)],
         "write_lat": latency,
         "send_lat": latency,
+        **{name: [{"messages": 100, "wakeups": 300, "connections_per_s": 1234.0}]
+           for name in ("connect", "connect_many", "connect_local", "connect_local_many")},
         "tcp": [{"gbit_per_s": 16.0, "cpu_s_per_gib": 0.75}],
         "udp_gso": [{"gbit_per_s": 40.0}],
         "udp_small": [{"messages_per_s": 1e7}],
@@ -81,6 +83,11 @@ class TableTest(unittest.TestCase):
         done = run_table(whole_result())
         self.assertEqual(row_of(done.stdout, "ib_send_lat")[1:6],
                          ["30.0 us", "–", "–", "40.0 us / 5.0 us", "0.75 / 6.00"])
+
+    def test_connections_move_no_payload(self):
+        done = run_table(whole_result())
+        self.assertEqual(row_of(done.stdout, "connections, one by one")[1:],
+                         ["1234 /s", *"–" * 6, "3", "0.5", "–"])
 
     def test_memory(self):
         output = run_table(whole_result()).stdout
