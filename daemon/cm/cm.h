@@ -315,6 +315,12 @@ struct cm_connection_info {
 
 void cm_describe(const struct cm_connection *connection, struct cm_connection_info *info);
 
+/* What it waits for now, as the end of a sentence; empty when for nothing. */
+void cm_waiting_for(const struct cm_connection *connection, char *text, uint32_t text_bytes);
+
+/* What the status of CM_EVENT_REJECTED means, as a sentence with the number in it. */
+void cm_reject_text(int reason, bool is_datagram, char *text, uint32_t text_bytes);
+
 /* Walks connections, and bindings, in the order they were made: NULL begins, NULL is the end. */
 const struct cm_connection *cm_next_connection(const struct cm *cm,
 					       const struct cm_connection *connection);

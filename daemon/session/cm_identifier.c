@@ -241,6 +241,14 @@ int cm_identifier_check_room(const struct session_cm_id *id)
 	return id->event_count < EVENTS_ASKED_MAX ? 0 : -ENOSPC;
 }
 
+static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status)
+{
+	if (status == 0)
+		return;
+	id->failure = type;
+	id->failure_status = status;
+}
+
 void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group)
 {
@@ -249,6 +257,7 @@ void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type
 
 	if (event == NULL)
 		return;
+	note_failure(id, type, status);
 	if (group != NULL) {
 		cm_identifier_path(id, &path);
 		path.dest = group->gid;
@@ -481,6 +490,7 @@ static bool cm_identifier_event(void *context, const struct cm_event *event)
 		return false;
 	if (connection_events[event->type].state != CM_ID_STATE_COUNT)
 		id->state = connection_events[event->type].state;
+	note_failure(id, connection_events[event->type].type, event->status);
 	fill_event(&waiting->event, context, event);
 	enqueue(id, waiting);
 	return true;

@@ -67,12 +67,14 @@ struct session_cm_id {
 	uint8_t traffic_class;
 	uint8_t ack_timeout; /* 0: what the connection manager chooses */
 	uint8_t min_rnr_timer;
+	uint8_t failure; /* enum rnic_cm_event_type: that told of the last failure; 0: of none */
+	int failure_status;
 	struct cm_qp_parameters asked; /* of REQUESTED: what the peer said of its queue pair */
 	uint32_t starting_psn; /* the peer's first; the QP may expect it before the peer knows */
 	struct list events;    /* struct cm_waiting_event.id_node */
 	uint32_t event_count;
 	struct cm_waiting_event *request; /* that made it, until that is fetched; else NULL */
-	struct list groups; /* struct cm_joined_group.node */
+	struct list groups;		  /* struct cm_joined_group.node */
 	uint32_t group_count;
 };
 
@@ -119,6 +121,10 @@ int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_even
  * channel of the same session.
  */
 void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel);
+
+/* What went wrong last, and what it waits for now: sentences, or nothing. */
+void cm_identifier_last_error(const struct session_cm_id *id, char *text, uint32_t text_bytes);
+void cm_identifier_waiting_for(const struct session_cm_id *id, char *text, uint32_t text_bytes);
 
 /* Where the identifier is, for a reply. */
 void cm_identifier_describe(const struct session_cm_id *id,

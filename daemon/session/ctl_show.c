@@ -129,10 +129,9 @@ static void show_qp(struct show_walk *walk, const struct session *session, void 
 	row->path_mtu_bytes = qp->path_mtu_bytes;
 	row->peer_gid = qp->attributes.path.dest_gid;
 	row->send_posted = qp->send_queue.posted - qp->send_queue.retired;
-	row->recv_posted =
-		qp_has_recv_queue(qp) ? qp->recv_queue.pushed - qp->recv_queue.retired +
-						intake_waiting_recvs(&session_qp->recv)
-				      : 0;
+	row->recv_posted = qp_has_recv_queue(qp) ? qp->recv_queue.pushed - qp->recv_queue.retired +
+							   intake_waiting_recvs(&session_qp->recv)
+						 : 0;
 	row->send_psn = qp->requester.psn.value;
 	row->unacknowledged_psn = qp->requester.unacknowledged.value;
 	row->expected_psn = qp->responder.expected_psn.value;
@@ -210,8 +209,8 @@ static void show_srq(struct show_walk *walk, const struct session *session, void
 	row->max_wr = srq->max_wr;
 	row->max_sge = srq->max_sge;
 	row->limit = srq->limit;
-	row->posted = srq->queue.pushed - srq->queue.taken +
-		      intake_waiting_recvs(&session_srq->recv);
+	row->posted =
+		srq->queue.pushed - srq->queue.taken + intake_waiting_recvs(&session_srq->recv);
 }
 
 static void show_cm_id(struct show_walk *walk, const struct session *session, void *object)
@@ -219,7 +218,6 @@ static void show_cm_id(struct show_walk *walk, const struct session *session, vo
 	const struct session_cm_id *id = object;
 	struct rnic_show_cm *row = show_add(walk);
 	struct cm_connection_info info = {.state = ""};
-	const struct list *node;
 
 	if (row == NULL)
 		return;
@@ -233,10 +231,11 @@ static void show_cm_id(struct show_walk *walk, const struct session *session, vo
 	row->local_port = id->local.port;
 	row->peer = id->peer.gid;
 	row->peer_port = id->peer.port;
-	list_for_each (node, &id->events)
-		row->waiting_events++;
+	row->waiting_events = id->event_count;
 	snprintf(row->state, sizeof(row->state), "%s", cm_identifier_state_name(id));
 	snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
+	cm_identifier_last_error(id, row->last_error, sizeof(row->last_error));
+	cm_identifier_waiting_for(id, row->waiting_for, sizeof(row->waiting_for));
 }
 
 /* Connections whose client has gone while their peer is still being told, or in timewait. */
@@ -261,6 +260,7 @@ static void show_abandoned(struct show_walk *walk)
 		row->peer_port = info.peer.port;
 		snprintf(row->state, sizeof(row->state), "abandoned");
 		snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
+		cm_waiting_for(connection, row->waiting_for, sizeof(row->waiting_for));
 	}
 }
 

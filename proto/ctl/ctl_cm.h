@@ -142,6 +142,8 @@ struct rnic_show_cm {
 	uint32_t reserved;
 	char state[RNIC_CTL_NAME_BYTES];
 	char message_state[RNIC_CTL_NAME_BYTES]; /* "req-sent": of the protocol, empty before it */
+	char last_error[RNIC_CTL_TEXT_BYTES];	 /* a sentence, empty when nothing went wrong */
+	char waiting_for[RNIC_CTL_TEXT_BYTES];	 /* empty when for nothing */
 };
 
 /* ---- events ---- */

@@ -113,7 +113,7 @@ RNIC_AT(struct rnic_ctl_cm_event_reply, path_mtu, 104);
 RNIC_AT(struct rnic_ctl_cm_event_reply, port_space, 108);
 RNIC_AT(struct rnic_ctl_cm_event_reply, parameters, 112);
 
-RNIC_SIZE(struct rnic_show_cm, 96);
+RNIC_SIZE(struct rnic_show_cm, 416);
 RNIC_AT(struct rnic_show_cm, client_id, 0);
 RNIC_AT(struct rnic_show_cm, slot, 4);
 RNIC_AT(struct rnic_show_cm, port_space, 8);
@@ -126,3 +126,5 @@ RNIC_AT(struct rnic_show_cm, waiting_events, 56);
 RNIC_AT(struct rnic_show_cm, reserved, 60);
 RNIC_AT(struct rnic_show_cm, state, 64);
 RNIC_AT(struct rnic_show_cm, message_state, 80);
+RNIC_AT(struct rnic_show_cm, last_error, 96);
+RNIC_AT(struct rnic_show_cm, waiting_for, 256);

@@ -110,6 +110,19 @@ if [ "$family" = 4 ]; then
 	[ -n "${4:-}" ] || perftest_run ib_send_lat -c UD
 fi
 
+# Somebody asks who is not there: rnicctl says what that program waits for.
+hanging() {
+	local hanging
+	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" \
+		rping -c -a "${server%.*}.77" -C 1 >"$WORK/hanging.out" 2>&1 &
+	hanging=$!
+	processes+=($hanging)
+	check "rnicctl says what who hangs waits for" wait_for 10 holds 1 cm \
+		"any('answer to the request (try' in r['waiting_for'] for r in rows)"
+	end_process $hanging
+	wait $hanging 2>/dev/null
+}
+
 # Both ends on one host by the address of loopback, which is not the device's: it is what everybody
 # tries first.
 to_oneself() {
@@ -123,6 +136,8 @@ to_oneself() {
 }
 
 if [ "$family" = 4 ] && [ -n "${side_namespace[0]}" ]; then to_oneself; fi
+
+if [ "$family" = 4 ]; then hanging; fi
 
 # Datagrams that are lost stay lost, and these programs wait for them.
 if [ -z "${4:-}" ]; then

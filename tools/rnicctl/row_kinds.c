@@ -195,6 +195,8 @@ static const struct column cm_columns[] = {
 	{"waiting_events", "EVENTS", COLUMN_U32, MEMBER(rnic_show_cm, waiting_events), NULL},
 	{"state", "STATE", COLUMN_TEXT, MEMBER(rnic_show_cm, state), NULL},
 	{"message_state", "MESSAGES", COLUMN_TEXT, MEMBER(rnic_show_cm, message_state), NULL},
+	{"waiting_for", "waiting for", COLUMN_SENTENCE, MEMBER(rnic_show_cm, waiting_for), NULL},
+	{"last_error", "last error", COLUMN_SENTENCE, MEMBER(rnic_show_cm, last_error), NULL},
 };
 
 static const struct column counter_columns[] = {

@@ -99,7 +99,7 @@ int show_main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = parse,
-		.args_doc = "[device|clients|qps|mrs|mws|cqs|srqs|counters|all]",
+		.args_doc = "[device|clients|qps|mrs|mws|cqs|srqs|cm|counters|all]",
 		.doc = "Show what a running rnicd holds; without an argument all but the counters.",
 	};
 	struct show_options options = {0};
