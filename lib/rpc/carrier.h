@@ -31,6 +31,17 @@ struct carrier_datagram {
 	uint32_t source_qpn;
 };
 
+/* Registered memory that peers write into by RDMA, or that is written from. */
+struct carrier_ring {
+	struct carrier *carrier;
+	uint8_t *memory;
+	struct rnic_mr *mr;
+	uint32_t under_way; /* writes that have not completed */
+	bool is_closed;	    /* and goes with the last of them */
+	struct carrier_ring *next;
+	struct carrier_ring **link; /* what points to this one */
+};
+
 struct carrier_calls {
 	const struct rpc_session_config *config; /* of sessions on it */
 	enum rnic_port_space port_space;	 /* of servers */
@@ -59,6 +70,16 @@ struct carrier_calls {
 	uint8_t *(*room)(struct carrier_way *way);
 	/* Sends the first `bytes` bytes of that room. */
 	int (*send)(struct carrier_way *way, uint32_t bytes);
+
+	/* RDMA, of carriers that have it, else NULL. A way that is closed writes no more; a ring
+	 * can be closed at any time, but peers must have stopped writing to it. */
+	int (*open_ring)(struct carrier *carrier, size_t bytes, bool is_for_peers,
+			 struct carrier_ring **ring);
+	void (*close_ring)(struct carrier_ring *ring);
+	bool (*can_write)(struct carrier_way *way);
+	/* Writes from the ring; what is sent after it arrives after it. */
+	int (*write)(struct carrier_way *way, struct carrier_ring *ring, size_t offset,
+		     uint32_t bytes, uint64_t remote_address, uint32_t rkey);
 };
 
 struct carrier {

@@ -2,6 +2,7 @@
 #include "rpc/client_link.h"
 
 #include "dial/dial.h"
+#include "rpc/client_bodies.h"
 #include "rpc/log_line.h"
 
 #include <errno.h>
@@ -92,6 +93,7 @@ void client_link_drop(struct client_link *link, uint64_t now_ns)
 	if (link->way != NULL)
 		carrier_close_way(link->way);
 	link->way = NULL;
+	client_bodies_free_orphans(link);
 	link->state = LINK_IDLE;
 	link->begin_ns = now_ns + REST_MS * MS;
 	if (link->search_ns == RPC_NEVER)

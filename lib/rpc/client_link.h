@@ -48,6 +48,7 @@ struct client_link {
 	uint8_t identity[RPC_IDENTITY_BYTES];
 	struct rpc_session session; /* of SESSION */
 	void *session_memory;
+	struct client_orphan *orphans; /* client_bodies.h */
 };
 
 /* `host` as rnic_rpc_create_client() has it. On failure nothing is left. */

@@ -9,7 +9,10 @@
 #define MS UINT64_C(1000000)
 
 enum {
-	RECEIVE_ID = 1 << 16, /* work requests of receives, beside those of sends */
+	/* Work requests: sends by their slots, then receives; those of writes are their rings'
+	 * addresses, which are beyond. */
+	RECEIVE_ID = 1 << 16,
+	WRITE_ID = 1 << 17,
 };
 
 struct rc_connection {
@@ -29,7 +32,7 @@ struct rc_connection {
 static const struct rpc_session_config rc_config = {
 	.datagram_bytes = RC_DATAGRAM_BYTES,
 	.window_packets = RPC_WINDOW_PACKETS,
-	.max_message_bytes = 1 << 20,
+	.max_message_bytes = RPC_BODY_INLINE_BYTES + 1024,
 	.rto_initial_ns = 2000 * MS,
 	.rto_min_ns = 2000 * MS,
 	.rto_max_ns = 4000 * MS,
@@ -301,6 +304,100 @@ static int send_datagram(struct carrier_way *way, uint32_t bytes)
 	return 0;
 }
 
+/* --- rings ------------------------------------------------------------------------------------ */
+
+static int open_ring(struct carrier *base, size_t bytes, bool is_for_peers,
+		     struct carrier_ring **opened)
+{
+	struct rc_carrier *carrier = rc_of(base);
+	struct carrier_ring *ring = calloc(1, sizeof(*ring));
+	uint32_t access = RNIC_ACCESS_LOCAL_WRITE | (is_for_peers ? RNIC_ACCESS_REMOTE_WRITE : 0);
+	int error;
+
+	if (ring == NULL)
+		return -ENOMEM;
+	error = rnic_alloc(carrier->device->context, bytes, (void **)&ring->memory);
+	if (error == 0)
+		error = rnic_reg_mr(carrier->device->pd, ring->memory, bytes,
+				    (uintptr_t)ring->memory, access, &ring->mr);
+	if (error != 0) {
+		if (ring->memory != NULL)
+			rnic_free(carrier->device->context, ring->memory);
+		free(ring);
+		return error;
+	}
+	ring->carrier = base;
+	ring->next = carrier->rings;
+	ring->link = &carrier->rings;
+	if (ring->next != NULL)
+		ring->next->link = &ring->next;
+	carrier->rings = ring;
+	*opened = ring;
+	return 0;
+}
+
+static void free_ring(struct carrier_ring *ring)
+{
+	rnic_dereg_mr(ring->mr);
+	rnic_free(rc_of(ring->carrier)->device->context, ring->memory);
+	*ring->link = ring->next;
+	if (ring->next != NULL)
+		ring->next->link = ring->link;
+	free(ring);
+}
+
+static void close_ring(struct carrier_ring *ring)
+{
+	ring->is_closed = true;
+	if (ring->under_way == 0)
+		free_ring(ring);
+}
+
+static bool can_write(struct carrier_way *way)
+{
+	bool can = ((struct rc_connection *)way)->under_way < RC_SENDS_MAX;
+
+	if (!can)
+		way->carrier->lacks_room = true;
+	return can;
+}
+
+static int write_ring(struct carrier_way *way, struct carrier_ring *ring, size_t offset,
+		      uint32_t bytes, uint64_t remote_address, uint32_t rkey)
+{
+	struct rc_connection *connection = (struct rc_connection *)way;
+	struct rnic_sge sge = {
+		.address = (uintptr_t)ring->memory + offset,
+		.length = bytes,
+		.lkey = rnic_mr_lkey(ring->mr),
+	};
+	struct rnic_send_wr wr = {
+		.wr_id = (uintptr_t)ring,
+		.sge_list = &sge,
+		.sge_count = 1,
+		.opcode = RNIC_WR_RDMA_WRITE,
+		.remote_address = remote_address,
+		.rkey = rkey,
+	};
+	const struct rnic_send_wr *bad;
+	int error = rnic_post_send(connection->qp, &wr, &bad);
+
+	if (error != 0)
+		return error;
+	connection->under_way++;
+	ring->under_way++;
+	return 0;
+}
+
+static void note_written(const struct rnic_completion *completion)
+{
+	struct carrier_ring *ring = (struct carrier_ring *)(uintptr_t)completion->wr_id;
+
+	ring->under_way--;
+	if (ring->is_closed && ring->under_way == 0)
+		free_ring(ring);
+}
+
 /* --- receiving -------------------------------------------------------------------------------- */
 
 static bool tell_lost(struct rc_carrier *carrier, struct carrier_datagram *datagram)
@@ -338,7 +435,10 @@ static void note_sent(struct rc_carrier *carrier, const struct rnic_completion *
 {
 	struct rc_connection *connection = rnic_qp_user(completion->qp);
 
-	carrier->free_slots[carrier->free_count++] = (uint16_t)completion->wr_id;
+	if (completion->wr_id < RECEIVE_ID)
+		carrier->free_slots[carrier->free_count++] = (uint16_t)completion->wr_id;
+	else
+		note_written(completion);
 	connection->under_way--;
 	if (completion->status != RNIC_WC_SUCCESS)
 		lose(connection);
@@ -377,7 +477,7 @@ static int receive(struct carrier *base, struct carrier_datagram *datagram)
 	if (error != 0)
 		return error;
 	while ((completion = next_completion(carrier, &error)) != NULL) {
-		if (completion->wr_id < RECEIVE_ID) {
+		if (completion->wr_id < RECEIVE_ID || completion->wr_id >= WRITE_ID) {
 			note_sent(carrier, completion);
 			continue;
 		}
@@ -420,6 +520,10 @@ static const struct carrier_calls rc_calls = {
 	.arm = arm,
 	.room = room,
 	.send = send_datagram,
+	.open_ring = open_ring,
+	.close_ring = close_ring,
+	.can_write = can_write,
+	.write = write_ring,
 };
 
 static int open_memory(struct rc_carrier *carrier)
@@ -474,6 +578,8 @@ void rc_carrier_close(struct rc_carrier *carrier)
 {
 	while (carrier->connections != NULL)
 		destroy(carrier, carrier->connections);
+	while (carrier->rings != NULL)
+		free_ring(carrier->rings);
 	if (carrier->srq != NULL)
 		rnic_destroy_srq(carrier->srq);
 	if (carrier->cq != NULL)

@@ -36,6 +36,7 @@ struct rc_carrier {
 	uint32_t completion_count;
 	uint32_t completion_next;
 	struct rc_connection *connections; /* a list, the newest first */
+	struct carrier_ring *rings;	   /* a list */
 	uint32_t connection_count;
 	uint32_t lost_count;   /* whose owners were not told yet */
 	uint32_t ending_count; /* that wait for their completions */

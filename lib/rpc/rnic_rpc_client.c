@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients: calls, their messages and closures, above the link to the server. */
 #include "dial/dial.h"
-#include "rpc/client_link.h"
+#include "rpc/client_bodies.h"
 #include "rpc/log_line.h"
 #include "rpc/rpc_calls.h"
 
@@ -17,8 +17,10 @@
 struct rnic_rpc_client {
 	struct client_link link;
 	struct rpc_calls calls;
-	int error;	      /* the daemon's end */
-	bool has_ended_calls; /* since it was last cleared */
+	int error;	       /* the daemon's end */
+	bool has_ended_calls;  /* since it was last cleared */
+	bool has_large_answer; /* the server is to hear that it came */
+	uint64_t max_answer_bytes;
 };
 
 /* The rest of a call: kept until its closure has run. */
@@ -28,6 +30,8 @@ struct pending {
 	rnic_rpc_closure *closure;
 	void *user;
 	ProtobufCMessage *output;
+	rnic_rpc_chunk *chunk; /* of a stream */
+	struct client_body body;
 	uint32_t input_bytes;
 	uint8_t input[];
 };
@@ -41,6 +45,9 @@ int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *h
 	if (made == NULL)
 		return -ENOMEM;
 	rpc_calls_init(&made->calls);
+	made->max_answer_bytes = RNIC_RPC_MESSAGE_BYTES;
+	if (options != NULL && options->max_message_bytes != 0)
+		made->max_answer_bytes = options->max_message_bytes;
 	error = client_link_open(&made->link, options, host, port);
 	if (error != 0)
 		free(made);
@@ -56,67 +63,217 @@ int rnic_rpc_client_fd(const struct rnic_rpc_client *client)
 
 /* --- sending and ending ----------------------------------------------------------------------- */
 
+static bool is_large(const struct pending *pending)
+{
+	return pending->input_bytes > RPC_BODY_INLINE_BYTES;
+}
+
+static void send_call(struct rnic_rpc_client *client, struct rpc_call *call, uint64_t now_ns)
+{
+	struct pending *pending = call->user;
+	uint8_t total[RPC_TOTAL_BYTES];
+	struct rpc_frame frame = {
+		.kind = RPC_FRAME_REQUEST,
+		.service = pending->service->name,
+		.service_bytes = (uint16_t)strlen(pending->service->name),
+		.method = pending->method,
+		.payload = pending->input,
+		.payload_bytes = pending->input_bytes,
+	};
+
+	rpc_calls_describe(&client->calls, call, &frame, now_ns);
+	if (is_large(pending)) {
+		rpc_bulk_write_total(total, pending->input_bytes);
+		frame.flags |= RPC_FRAME_LARGE;
+		frame.payload = total;
+		frame.payload_bytes = sizeof(total);
+	}
+	if (pending->chunk != NULL)
+		frame.flags |= RPC_FRAME_STREAM;
+	if (client_link_send(&client->link, &frame) != 0 ||
+	    (pending->chunk != NULL &&
+	     client_body_expect(&pending->body, &client->link, call->id, 0) != 0))
+		rpc_calls_end(call, RNIC_RPC_INTERNAL);
+}
+
 static void send_waiting(struct rnic_rpc_client *client, uint64_t now_ns)
 {
+	struct rpc_calls *calls = &client->calls;
 	struct rpc_call *call;
 
-	while ((call = rpc_calls_take_waiting(&client->calls)) != NULL) {
-		const struct pending *pending = call->user;
-		struct rpc_frame frame = {
-			.kind = RPC_FRAME_REQUEST,
-			.service = pending->service->name,
-			.service_bytes = (uint16_t)strlen(pending->service->name),
-			.method = pending->method,
-			.payload = pending->input,
-			.payload_bytes = pending->input_bytes,
-		};
+	while ((call = rpc_calls_take_waiting(calls)) != NULL)
+		send_call(client, call, now_ns);
+	for (uint64_t id = calls->oldest; id != calls->next; id++) {
+		struct pending *pending;
 
-		rpc_calls_describe(&client->calls, call, &frame, now_ns);
-		if (client_link_send(&client->link, &frame) != 0)
-			rpc_calls_end(call, RNIC_RPC_INTERNAL);
+		call = rpc_calls_find(calls, id);
+		if (call == NULL || !is_large(call->user))
+			continue;
+		pending = call->user;
+		client_body_pump(&pending->body, &client->link, id, pending->input,
+				 pending->input_bytes);
 	}
 }
 
-static void take_answers(struct rnic_rpc_client *client)
+/* --- receiving -------------------------------------------------------------------------------- */
+
+static void unpack(struct rpc_call *call, const uint8_t *bytes, size_t length)
 {
+	struct pending *pending = call->user;
+
+	pending->output = protobuf_c_message_unpack(
+		pending->service->methods[pending->method].output, NULL, length, bytes);
+	if (pending->output == NULL)
+		call->status = RNIC_RPC_BAD_ANSWER;
+}
+
+static void take_large_answer(struct rnic_rpc_client *client, const struct rpc_frame *frame)
+{
+	struct rpc_call *call = rpc_calls_find(&client->calls, frame->call);
+	uint64_t total = rpc_bulk_total(frame);
+	struct pending *pending;
+
+	if (call == NULL)
+		return;
+	pending = call->user;
+	/* A stream is over when the answer comes, and its room with it. */
+	client_body_end(&pending->body, &client->link, call->id, false);
+	if (total > client->max_answer_bytes)
+		rpc_calls_end(call, RNIC_RPC_TOO_LARGE);
+	else if (total == 0 ||
+		 client_body_expect(&pending->body, &client->link, call->id, total) != 0)
+		rpc_calls_end(call, RNIC_RPC_BAD_ANSWER);
+}
+
+static void take_answer(struct rnic_rpc_client *client, const struct rpc_frame *frame)
+{
+	struct rpc_call *call;
+
+	if ((frame->flags & RPC_FRAME_LARGE) != 0 && frame->status == RNIC_RPC_OK) {
+		take_large_answer(client, frame);
+		return;
+	}
+	call = rpc_calls_answer(&client->calls, frame);
+	if (call != NULL && frame->status == RNIC_RPC_OK)
+		unpack(call, frame->payload, frame->payload_bytes);
+}
+
+static void take_grant(struct rnic_rpc_client *client, const struct rpc_frame *frame)
+{
+	struct rpc_call *call = rpc_calls_find(&client->calls, frame->call);
+	struct pending *pending;
+	int error;
+
+	if (call == NULL || !is_large(call->user))
+		return; /* it was given up */
+	pending = call->user;
+	error = client_body_take_grant(&pending->body, &client->link, frame);
+	if (error == -EPROTO)
+		rpc_session_close(&client->link.session);
+	else if (error != 0)
+		rpc_calls_end(call, RNIC_RPC_INTERNAL);
+}
+
+static void take_chunk(struct rnic_rpc_client *client, const struct rpc_frame *frame)
+{
+	struct rpc_call *call = rpc_calls_find(&client->calls, frame->call);
+	const struct rpc_frame whole = {.kind = RPC_FRAME_ANSWER, .call = frame->call};
+	struct pending *pending;
+	struct rpc_chunk chunk;
+
+	if (call == NULL) {
+		client_bodies_note_stray(&client->link, frame);
+		return;
+	}
+	pending = call->user;
+	if (client_body_take_chunk(&pending->body, frame, &chunk) != 0) {
+		rpc_session_close(&client->link.session);
+		return;
+	}
+	if (pending->body.bytes == NULL) {
+		pending->chunk(chunk.data, chunk.bytes, pending->user);
+	} else if (pending->body.received == pending->body.total) {
+		rpc_calls_answer(&client->calls, &whole);
+		client->has_large_answer = true;
+		unpack(call, pending->body.bytes, pending->body.total);
+		return;
+	}
+	client_body_release_chunk(&pending->body, &client->link, frame->call);
+}
+
+static void take_messages(struct rnic_rpc_client *client)
+{
+	struct rpc_frame frame;
 	const uint8_t *bytes;
 	uint32_t length;
 
 	while (rpc_session_take(&client->link.session, &bytes, &length)) {
-		struct rpc_frame frame;
-		struct rpc_call *call;
-		struct pending *pending;
+		if (rpc_frame_decode(&frame, bytes, length) != 0)
+			continue;
+		if (frame.kind == RPC_FRAME_ANSWER)
+			take_answer(client, &frame);
+		else if (frame.kind == RPC_FRAME_GRANT)
+			take_grant(client, &frame);
+		else if (frame.kind == RPC_FRAME_CHUNK)
+			take_chunk(client, &frame);
+	}
+}
 
-		if (rpc_frame_decode(&frame, bytes, length) != 0 || frame.kind != RPC_FRAME_ANSWER)
-			continue;
-		call = rpc_calls_answer(&client->calls, &frame);
-		if (call == NULL || frame.status != RNIC_RPC_OK)
-			continue;
-		pending = call->user;
-		pending->output =
-			protobuf_c_message_unpack(pending->service->methods[pending->method].output,
-						  NULL, frame.payload_bytes, frame.payload);
-		if (pending->output == NULL)
-			call->status = RNIC_RPC_BAD_ANSWER;
+/* --- ending ----------------------------------------------------------------------------------- */
+
+/* Spares the server the rest of the work, or, of a large answer, keeping it. */
+static void send_cancel(struct rnic_rpc_client *client, uint64_t call, bool wants_word)
+{
+	const struct rpc_frame cancel = {
+		.kind = RPC_FRAME_CANCEL,
+		.call = call,
+		.flags = wants_word ? RPC_FRAME_LARGE : 0,
+		.settled = client->calls.oldest,
+	};
+
+	if (client_link_is_open(&client->link))
+		client_link_send(&client->link, &cancel);
+}
+
+static void end_body(struct rnic_rpc_client *client, const struct rpc_call *ended)
+{
+	struct pending *pending = ended->user;
+	bool is_cut_off = ended->owes_cancel && client_link_is_open(&client->link);
+	bool wants_word = client_body_end(&pending->body, &client->link, ended->id, is_cut_off);
+
+	if (ended->owes_cancel)
+		send_cancel(client, ended->id, wants_word);
+}
+
+/* In the next session the calls begin again. */
+static void end_bodies(struct rnic_rpc_client *client)
+{
+	for (uint64_t id = client->calls.oldest; id != client->calls.next; id++) {
+		struct rpc_call *call = rpc_calls_find(&client->calls, id);
+
+		if (call != NULL)
+			client_body_end(&((struct pending *)call->user)->body, &client->link, id,
+					false);
 	}
 }
 
 static void run_closures(struct rnic_rpc_client *client)
 {
-	struct rpc_call ended;
+	struct rpc_call ended = {0};
 
 	while (rpc_calls_take_ended(&client->calls, &ended)) {
 		struct pending *pending = ended.user;
-		struct rpc_frame cancel = {.kind = RPC_FRAME_CANCEL, .call = ended.id};
 
-		if (ended.owes_cancel && client_link_is_open(&client->link))
-			client_link_send(&client->link, &cancel);
+		end_body(client, &ended);
 		client->has_ended_calls = true;
 		pending->closure(ended.status, pending->output, pending->user);
 		if (pending->output != NULL)
 			protobuf_c_message_free_unpacked(pending->output, NULL);
 		free(pending);
 	}
+	if (client->has_large_answer)
+		send_cancel(client, ended.id, false);
+	client->has_large_answer = false;
 }
 
 static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
@@ -128,10 +285,11 @@ static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
 		rpc_calls_session_opened(&client->calls, link->session.peer_identity);
 	}
 	if (link->state == LINK_SESSION) {
-		take_answers(client);
+		take_messages(client);
 		if (link->session.state == RPC_SESSION_CLOSED) {
 			log_line(&link->options, "the session has ended: %s",
 				 strerror(-link->session.error));
+			end_bodies(client);
 			rpc_calls_session_lost(&client->calls);
 			client_link_drop(link, now_ns);
 		}
@@ -224,36 +382,51 @@ void rnic_rpc_destroy_client(struct rnic_rpc_client *client)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-int rnic_rpc_begin(struct rnic_rpc_client *client, const ProtobufCServiceDescriptor *service,
-		   unsigned method, const ProtobufCMessage *input,
-		   const struct rnic_rpc_call_options *options, rnic_rpc_closure *closure,
-		   void *user, uint64_t *call)
+/* The pending call, packed; `chunk` of a stream. */
+static int make_pending(const ProtobufCServiceDescriptor *service, unsigned method,
+			const ProtobufCMessage *input, rnic_rpc_chunk *chunk,
+			rnic_rpc_closure *closure, void *user, struct pending **made)
 {
-	static const struct rnic_rpc_call_options none;
 	size_t bytes = protobuf_c_message_get_packed_size(input);
 	size_t name_bytes = strlen(service->name);
 	struct pending *pending;
-	struct rpc_call *begun;
-	uint64_t deadline_ns = RPC_NEVER;
 
-	if (options == NULL)
-		options = &none;
 	if (method >= service->n_methods || name_bytes == 0 ||
 	    name_bytes > RPC_SERVICE_NAME_MAX_BYTES)
 		return -EINVAL;
-	if (bytes > rpc_session_defaults.max_message_bytes - RPC_FRAME_BYTES - name_bytes)
+	if (bytes > RPC_MESSAGE_LIMIT_BYTES)
 		return -EMSGSIZE;
-	if (client->error != 0)
-		return client->error;
 	pending = malloc(sizeof(*pending) + bytes);
 	if (pending == NULL)
 		return -ENOMEM;
 	*pending = (struct pending){.service = service,
 				    .method = method,
+				    .chunk = chunk,
 				    .closure = closure,
 				    .user = user,
 				    .input_bytes = (uint32_t)bytes};
 	protobuf_c_message_pack(input, pending->input);
+	*made = pending;
+	return 0;
+}
+
+int rnic_rpc_begin_stream(struct rnic_rpc_client *client, const ProtobufCServiceDescriptor *service,
+			  unsigned method, const ProtobufCMessage *input,
+			  const struct rnic_rpc_call_options *options, rnic_rpc_chunk *chunk,
+			  rnic_rpc_closure *closure, void *user, uint64_t *call)
+{
+	static const struct rnic_rpc_call_options none;
+	uint64_t deadline_ns = RPC_NEVER;
+	struct pending *pending;
+	struct rpc_call *begun;
+	int error = client->error;
+
+	if (error == 0)
+		error = make_pending(service, method, input, chunk, closure, user, &pending);
+	if (error != 0)
+		return error;
+	if (options == NULL)
+		options = &none;
 	if (options->timeout_ms != 0)
 		deadline_ns = rnic_dial_now_ns() + options->timeout_ms * MS;
 	begun = rpc_calls_begin(&client->calls, options->is_idempotent, deadline_ns, pending);
@@ -261,9 +434,19 @@ int rnic_rpc_begin(struct rnic_rpc_client *client, const ProtobufCServiceDescrip
 		free(pending);
 		return -EAGAIN;
 	}
+	begun->is_stream = chunk != NULL;
 	*call = begun->id;
 	carrier_device_set_timer(&client->link.device, 0); /* a turn sends it */
 	return 0;
+}
+
+int rnic_rpc_begin(struct rnic_rpc_client *client, const ProtobufCServiceDescriptor *service,
+		   unsigned method, const ProtobufCMessage *input,
+		   const struct rnic_rpc_call_options *options, rnic_rpc_closure *closure,
+		   void *user, uint64_t *call)
+{
+	return rnic_rpc_begin_stream(client, service, method, input, options, NULL, closure, user,
+				     call);
 }
 
 void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call)

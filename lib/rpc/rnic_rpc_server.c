@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Servers: requests to services, answers back, each call executed once. */
+/* Servers: where they listen, and their turns. */
 #include "dial/dial.h"
 #include "rpc/log_line.h"
 #include "rpc/rc_carrier.h"
-#include "rpc/server_sessions.h"
+#include "rpc/server_bodies.h"
 #include "rpc/ud_carrier.h"
 
 #include <rnic/rpc.h>
@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct work;
 
 enum {
 	CARRIER_COUNT = 2,
@@ -24,7 +22,7 @@ enum {
 	RC_SEND_SLOTS = 2048,
 };
 
-#define CLIENT_ANSWER_BYTES (UINT64_C(64) << 20)
+#define CLIENT_ANSWER_BYTES (UINT64_C(256) << 20)
 #define ANSWER_BYTES	    (UINT64_C(1) << 30)
 
 struct rnic_rpc_server {
@@ -37,22 +35,8 @@ struct rnic_rpc_server {
 	struct rnic_cm_id *connection_listener;
 	uint16_t port;
 	uint32_t qkey;
-	ProtobufCService **services;
-	size_t service_count;
 	struct server_sessions sessions;
-	struct work *works; /* a list */
-};
-
-/* A call that a service executes. It outlives the server, which then is NULL. */
-struct work {
-	struct rnic_rpc_server *server;
-	struct server_client *client;
-	uint32_t connection; /* of the session that asked last */
-	uint64_t call;
-	ProtobufCMessage *input;
-	struct shared_message *fallback; /* INTERNAL, when there is no memory for an answer */
-	struct work *next;
-	struct work **link; /* what points to this one */
+	struct server_calls calls;
 };
 
 /* --- making and ending ------------------------------------------------------------------------ */
@@ -130,6 +114,16 @@ static void set_options(struct rnic_rpc_server *server, const struct rnic_rpc_op
 	clients->quota_bytes = server->options.max_answer_bytes;
 	if (clients->quota_bytes == 0)
 		clients->quota_bytes = ANSWER_BYTES;
+	server->calls.max_request_bytes = server->options.max_message_bytes;
+	if (server->calls.max_request_bytes == 0)
+		server->calls.max_request_bytes = RNIC_RPC_MESSAGE_BYTES;
+}
+
+static void forget_session(void *user, const struct server_session *session)
+{
+	struct rnic_rpc_server *server = user;
+
+	server_calls_session_ended(&server->calls, session);
 }
 
 int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port,
@@ -147,7 +141,11 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 	do
 		carrier_random(&made->qkey, sizeof(made->qkey));
 	while ((made->qkey &= 0x7fffffff) == 0);
+	made->calls.sessions = &made->sessions;
+	made->calls.device = &made->device;
 	error = server_sessions_open(&made->sessions, &made->options);
+	made->sessions.ended = forget_session;
+	made->sessions.ended_user = made;
 	if (error == 0)
 		error = open_carriers(made);
 	if (error == 0)
@@ -162,14 +160,13 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 
 void rnic_rpc_destroy_server(struct rnic_rpc_server *server)
 {
-	for (struct work *work = server->works; work != NULL; work = work->next)
-		work->server = NULL; /* finish() then only frees it */
+	server->sessions.ended = NULL;
+	server_calls_close(&server->calls);
 	server_sessions_close(&server->sessions, rnic_dial_now_ns());
 	stop_listening(server);
 	rc_carrier_close(&server->rc);
 	ud_carrier_close(&server->ud);
 	carrier_device_close(&server->device);
-	free(server->services);
 	free(server);
 }
 
@@ -183,241 +180,9 @@ int rnic_rpc_server_fd(const struct rnic_rpc_server *server)
 	return server->device.epoll_fd;
 }
 
-static ProtobufCService *find_service(const struct rnic_rpc_server *server, const char *name,
-				      size_t bytes)
-{
-	for (size_t i = 0; i < server->service_count; i++) {
-		const char *found = server->services[i]->descriptor->name;
-
-		if (strlen(found) == bytes && memcmp(found, name, bytes) == 0)
-			return server->services[i];
-	}
-	return NULL;
-}
-
 int rnic_rpc_server_add(struct rnic_rpc_server *server, ProtobufCService *service)
 {
-	const char *name = service->descriptor->name;
-	ProtobufCService **grown;
-
-	if (find_service(server, name, strlen(name)) != NULL)
-		return -EEXIST;
-	grown = realloc(server->services, (server->service_count + 1) * sizeof(*grown));
-	if (grown == NULL)
-		return -ENOMEM;
-	server->services = grown;
-	server->services[server->service_count++] = service;
-	return 0;
-}
-
-/* --- answers ---------------------------------------------------------------------------------- */
-
-static struct shared_message *make_answer(uint64_t call, uint32_t status,
-					  const ProtobufCMessage *output)
-{
-	size_t bytes = output == NULL ? 0 : protobuf_c_message_get_packed_size(output);
-	struct rpc_frame frame = {.kind = RPC_FRAME_ANSWER, .call = call, .status = status};
-	struct shared_message *message;
-
-	if (bytes > rpc_session_defaults.max_message_bytes - RPC_FRAME_BYTES) {
-		frame.status = RNIC_RPC_INTERNAL;
-		bytes = 0;
-	}
-	message = malloc(sizeof(*message) + RPC_FRAME_BYTES + bytes);
-	if (message == NULL)
-		return NULL;
-	message->references = 1;
-	message->bytes = (uint32_t)(RPC_FRAME_BYTES + bytes);
-	if (bytes > 0)
-		protobuf_c_message_pack(output, message->data + RPC_FRAME_BYTES);
-	frame.payload = message->data + RPC_FRAME_BYTES;
-	frame.payload_bytes = (uint32_t)bytes;
-	rpc_frame_encode(&frame, message->data);
-	return message;
-}
-
-/*
- * The answer goes to the session that asked last, and into the history for those who ask again.
- * Takes over the caller's reference.
- */
-static void answer(struct rnic_rpc_server *server, struct server_client *client,
-		   uint32_t connection, uint64_t call, struct shared_message *message)
-{
-	struct server_session *session = server_sessions_find(&server->sessions, connection);
-
-	if (!server_clients_keep(&server->sessions.clients, client, call, message))
-		shared_message_release(message);
-	else if (session != NULL)
-		server_sessions_send(&server->sessions, session, message);
-}
-
-static void end_work(struct work *work)
-{
-	if (work->fallback != NULL)
-		shared_message_release(work->fallback);
-	if (work->input != NULL)
-		protobuf_c_message_free_unpacked(work->input, NULL);
-	free(work);
-}
-
-static void finish(const ProtobufCMessage *output, void *user)
-{
-	struct work *work = user;
-	struct rnic_rpc_server *server = work->server;
-	struct shared_message *message = NULL;
-
-	if (server != NULL) {
-		*work->link = work->next;
-		if (work->next != NULL)
-			work->next->link = work->link;
-		if (output != NULL)
-			message = make_answer(work->call, RNIC_RPC_OK, output);
-		if (message == NULL) {
-			message = work->fallback;
-			work->fallback = NULL;
-		}
-		work->client->working_count--;
-		answer(server, work->client, work->connection, work->call, message);
-		carrier_device_set_timer(&server->device, 0); /* a turn sends it */
-	}
-	end_work(work);
-}
-
-/* --- requests --------------------------------------------------------------------------------- */
-
-static void begin_work(struct rnic_rpc_server *server, struct work *work)
-{
-	work->next = server->works;
-	work->link = &server->works;
-	if (work->next != NULL)
-		work->next->link = &work->next;
-	server->works = work;
-	work->client->working_count++;
-}
-
-/* Runs the method, or answers why not. Takes over `work`. */
-static void execute(struct rnic_rpc_server *server, struct work *work,
-		    const struct rpc_frame *request)
-{
-	ProtobufCService *service = find_service(server, request->service, request->service_bytes);
-	struct shared_message *refusal = work->fallback;
-	uint32_t status = RNIC_RPC_OK;
-
-	if (service == NULL)
-		status = RNIC_RPC_NO_SERVICE;
-	else if (request->method >= service->descriptor->n_methods)
-		status = RNIC_RPC_NO_METHOD;
-	else if ((work->input = protobuf_c_message_unpack(
-			  service->descriptor->methods[request->method].input, NULL,
-			  request->payload_bytes, request->payload)) == NULL)
-		status = RNIC_RPC_BAD_REQUEST;
-	if (status != RNIC_RPC_OK) {
-		struct rpc_frame frame = {
-			.kind = RPC_FRAME_ANSWER, .call = request->call, .status = status};
-
-		work->fallback = NULL;
-		rpc_frame_encode(&frame, refusal->data);
-		answer(server, work->client, work->connection, request->call, refusal);
-		end_work(work);
-		return;
-	}
-	begin_work(server, work);
-	service->invoke(service, request->method, work->input, finish, work);
-}
-
-/* The call executes already; the session that asked now is the one to answer. */
-static void follow_work(struct rnic_rpc_server *server, const struct server_session *session,
-			uint64_t call)
-{
-	for (struct work *work = server->works; work != NULL; work = work->next)
-		if (work->client == session->client && work->call == call)
-			work->connection = session->session.self.connection;
-}
-
-/* All memory that a call cannot do without, before it is noted as begun. */
-static struct work *make_work(struct rnic_rpc_server *server, struct server_session *session,
-			      const struct rpc_frame *request)
-{
-	struct work *work = calloc(1, sizeof(*work));
-
-	if (work == NULL)
-		return NULL;
-	work->fallback = make_answer(request->call, RNIC_RPC_INTERNAL, NULL);
-	if (work->fallback == NULL) {
-		free(work);
-		return NULL;
-	}
-	work->server = server;
-	work->client = session->client;
-	work->connection = session->session.self.connection;
-	work->call = request->call;
-	return work;
-}
-
-static void refuse(struct rnic_rpc_server *server, struct server_session *session,
-		   struct work *work)
-{
-	struct rpc_frame frame = {
-		.kind = RPC_FRAME_ANSWER, .call = work->call, .status = RNIC_RPC_OVERLOADED};
-
-	rpc_frame_encode(&frame, work->fallback->data);
-	server_sessions_send(&server->sessions, session, work->fallback);
-}
-
-/* A call that is new is not begun while there is no room for its answer. */
-static enum rpc_verdict judge(struct rnic_rpc_server *server, struct server_client *client,
-			      const struct rpc_frame *request, void **answer)
-{
-	if (!rpc_history_knows(&client->history, request->call) &&
-	    !server_clients_have_room(&server->sessions.clients, client))
-		return RPC_REFUSE;
-	return rpc_history_request(&client->history, request, answer);
-}
-
-static void take_request(struct rnic_rpc_server *server, struct server_session *session,
-			 const struct rpc_frame *request)
-{
-	struct work *work = make_work(server, session, request);
-	void *repeated = NULL;
-
-	if (work == NULL) {
-		rpc_session_close(&session->session); /* the client comes back and asks again */
-		return;
-	}
-	server_clients_settle(&server->sessions.clients, session->client, request->settled);
-	switch (judge(server, session->client, request, &repeated)) {
-	case RPC_EXECUTE:
-		execute(server, work, request);
-		return;
-	case RPC_WAIT:
-		follow_work(server, session, request->call);
-		break;
-	case RPC_REPEAT:
-		server_sessions_send(&server->sessions, session, repeated);
-		break;
-	case RPC_STALE:
-		break;
-	case RPC_REFUSE:
-		refuse(server, session, work);
-		break;
-	}
-	end_work(work);
-}
-
-static void take_messages(struct rnic_rpc_server *server, struct server_session *session)
-{
-	struct rpc_frame frame;
-	const uint8_t *bytes;
-	uint32_t length;
-
-	while (rpc_session_take(&session->session, &bytes, &length)) {
-		if (rpc_frame_decode(&frame, bytes, length) != 0)
-			continue;
-		if (frame.kind == RPC_FRAME_REQUEST)
-			take_request(server, session, &frame);
-		else if (frame.kind == RPC_FRAME_CANCEL)
-			rpc_history_cancel(&session->client->history, frame.call);
-	}
+	return server_calls_add(&server->calls, service);
 }
 
 /* --- turning ---------------------------------------------------------------------------------- */
@@ -489,13 +254,10 @@ static int work(struct rnic_rpc_server *server)
 	if (error != 0)
 		return error;
 	server_sessions_tick(&server->sessions, now_ns);
-	/* One round: who has more to do waits for the next turn. */
-	for (uint32_t left = server->sessions.queue_length; left > 0; left--) {
-		struct server_session *session = server_sessions_next(&server->sessions);
-
-		take_messages(server, session);
-		server_sessions_serve(&server->sessions, session, now_ns);
-	}
+	for (struct server_session *at = server->sessions.first; at != NULL; at = at->next)
+		server_calls_take(&server->calls, at);
+	server_bodies_pump(&server->calls);
+	server_sessions_serve(&server->sessions, now_ns);
 	carrier_device_set_timer(&server->device,
 				 server_sessions_next_deadline_ns(&server->sessions));
 	return 0;

@@ -78,7 +78,11 @@ void rpc_calls_session_lost(struct rpc_calls *calls)
 	for (uint64_t id = calls->oldest; id != calls->next; id++) {
 		struct rpc_call *call = call_at(calls, id);
 
-		if (call->state == RPC_CALL_SENT)
+		if (call->state != RPC_CALL_SENT)
+			continue;
+		if (call->is_stream)
+			rpc_calls_end(call, RNIC_RPC_OUTCOME_UNKNOWN);
+		else
 			call->state = RPC_CALL_WAITING;
 	}
 }
@@ -126,11 +130,18 @@ void rpc_calls_describe(const struct rpc_calls *calls, const struct rpc_call *ca
 	frame->flags = call->is_idempotent ? RPC_FRAME_IDEMPOTENT : 0;
 }
 
+struct rpc_call *rpc_calls_find(struct rpc_calls *calls, uint64_t id)
+{
+	struct rpc_call *call = call_at(calls, id);
+
+	return call->id == id && call->state == RPC_CALL_SENT ? call : NULL;
+}
+
 struct rpc_call *rpc_calls_answer(struct rpc_calls *calls, const struct rpc_frame *answer)
 {
-	struct rpc_call *call = call_at(calls, answer->call);
+	struct rpc_call *call = rpc_calls_find(calls, answer->call);
 
-	if (call->id != answer->call || call->state != RPC_CALL_SENT)
+	if (call == NULL)
 		return NULL;
 	call->status = answer->status;
 	call->state = RPC_CALL_ENDED;

@@ -32,6 +32,7 @@ struct rpc_call {
 	uint64_t id;
 	enum rpc_call_state state;
 	bool is_idempotent;
+	bool is_stream; /* its caller has seen part of the answer: it is not sent again */
 	bool was_sent; /* to the incarnation of `calls`, or to one before it */
 	bool owes_cancel;
 	uint32_t status; /* of ENDED, as the server sent it, or enum rnic_rpc_status */
@@ -62,7 +63,7 @@ struct rpc_call *rpc_calls_begin(struct rpc_calls *calls, bool is_idempotent, ui
 void rpc_calls_session_opened(struct rpc_calls *calls,
 			      const uint8_t incarnation[RPC_IDENTITY_BYTES]);
 
-/* The session has ended; another one may follow. */
+/* The session has ended; another one may follow. Streams end with RNIC_RPC_OUTCOME_UNKNOWN. */
 void rpc_calls_session_lost(struct rpc_calls *calls);
 
 /* No session will follow: all calls end, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN. */
@@ -74,6 +75,9 @@ struct rpc_call *rpc_calls_take_waiting(struct rpc_calls *calls);
 /* Fills in what the frame of a call to send says about it: call, settled, timeout, flags. */
 void rpc_calls_describe(const struct rpc_calls *calls, const struct rpc_call *call,
 			struct rpc_frame *frame, uint64_t now_ns);
+
+/* The call of that number, if it was sent and has not ended, or NULL. */
+struct rpc_call *rpc_calls_find(struct rpc_calls *calls, uint64_t id);
 
 /* An answer came. The call that it ends, or NULL: that call has ended already, or never was. */
 struct rpc_call *rpc_calls_answer(struct rpc_calls *calls, const struct rpc_frame *answer);

@@ -29,6 +29,7 @@ static const char *const texts[RNIC_RPC_STATUS_COUNT] = {
 	[RNIC_RPC_UNAVAILABLE] = "no server answers",
 	[RNIC_RPC_OUTCOME_UNKNOWN] = "the server went away; the call may have been executed",
 	[RNIC_RPC_INTERNAL] = "the service failed",
+	[RNIC_RPC_TOO_LARGE] = "larger than the other side takes",
 };
 
 const char *rnic_rpc_status_text(uint32_t status)
@@ -36,21 +37,31 @@ const char *rnic_rpc_status_text(uint32_t status)
 	return status < RNIC_RPC_STATUS_COUNT ? texts[status] : "an unknown error";
 }
 
+/* The flags that each kind may have. */
+static const uint8_t flags_of[RPC_FRAME_KINDS] = {
+	[RPC_FRAME_REQUEST] = RPC_FRAME_FLAGS,
+	[RPC_FRAME_ANSWER] = RPC_FRAME_LARGE,
+	[RPC_FRAME_CANCEL] = RPC_FRAME_LARGE,
+};
+
 static bool check_frame(const struct rpc_frame *frame)
 {
 	if (frame->kind < RPC_FRAME_REQUEST || frame->kind >= RPC_FRAME_KINDS)
 		return false;
-	if ((frame->flags & ~RPC_FRAME_FLAGS) != 0)
+	if ((frame->flags & ~flags_of[frame->kind]) != 0)
 		return false;
 	if (frame->kind == RPC_FRAME_REQUEST)
 		return frame->service_bytes > 0 &&
 		       frame->service_bytes <= RPC_SERVICE_NAME_MAX_BYTES && frame->status == 0 &&
 		       frame->settled <= frame->call;
-	if (frame->service_bytes > 0 || frame->method != 0 || frame->flags != 0)
+	if (frame->service_bytes > 0 || frame->method != 0)
 		return false;
 	if (frame->kind == RPC_FRAME_CANCEL)
 		return frame->payload_bytes == 0 && frame->status == 0;
-	return frame->settled == 0 && (frame->status == RNIC_RPC_OK || frame->payload_bytes == 0);
+	if (frame->kind == RPC_FRAME_ANSWER)
+		return frame->settled == 0 &&
+		       (frame->status == RNIC_RPC_OK || frame->payload_bytes == 0);
+	return frame->settled == 0 && frame->status == 0;
 }
 
 int rpc_frame_decode(struct rpc_frame *frame, const void *message, size_t bytes)

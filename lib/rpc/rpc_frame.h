@@ -24,12 +24,18 @@ enum rpc_frame_kind {
 	RPC_FRAME_REQUEST = 1,
 	RPC_FRAME_ANSWER,
 	RPC_FRAME_CANCEL, /* the caller no longer wants the answer */
+	RPC_FRAME_GRANT,  /* rpc_bulk.h */
+	RPC_FRAME_CHUNK,
 	RPC_FRAME_KINDS,
 };
 
 enum rpc_frame_flag {
 	RPC_FRAME_IDEMPOTENT = 1 << 0, /* executing it twice does no harm */
-	RPC_FRAME_FLAGS = RPC_FRAME_IDEMPOTENT,
+	/* Request and answer: the payload is the length of a body that comes in chunks. CANCEL: a
+	 * CHUNK without bytes is to say that no more comes. */
+	RPC_FRAME_LARGE = 1 << 1,
+	RPC_FRAME_STREAM = 1 << 2, /* the caller takes chunks before the answer */
+	RPC_FRAME_FLAGS = RPC_FRAME_IDEMPOTENT | RPC_FRAME_LARGE | RPC_FRAME_STREAM,
 };
 
 struct rpc_frame {

@@ -69,6 +69,21 @@ void rpc_history_cancel(struct rpc_history *history, uint64_t call)
 		record_at(history, call)->state = RPC_RECORD_CANCELLED;
 }
 
+void rpc_history_forget(struct rpc_history *history, uint64_t call)
+{
+	if (rpc_history_is_wanted(history, call))
+		*record_at(history, call) = (struct rpc_record){0};
+}
+
+void *rpc_history_kept(const struct rpc_history *history, uint64_t call)
+{
+	const struct rpc_record *record = &history->records[call % RPC_CALLS_MAX];
+	bool is_kept = call >= history->settled && record->id == call &&
+		       record->state == RPC_RECORD_ANSWERED;
+
+	return is_kept ? record->answer : NULL;
+}
+
 bool rpc_history_answer(struct rpc_history *history, uint64_t call, void *answer)
 {
 	struct rpc_record *record = record_at(history, call);

@@ -69,6 +69,12 @@ bool rpc_history_is_wanted(const struct rpc_history *history, uint64_t call);
 /* The client wants no answer to this call; nothing if it does not execute. */
 void rpc_history_cancel(struct rpc_history *history, uint64_t call);
 
+/* The call was noted and did not begin to execute: a request of it begins again. */
+void rpc_history_forget(struct rpc_history *history, uint64_t call);
+
+/* The answer that is kept, or NULL. */
+void *rpc_history_kept(const struct rpc_history *history, uint64_t call);
+
 /*
  * Keeps the answer of a call that executed. False: the client wants it no more; the answer stays
  * the caller's.

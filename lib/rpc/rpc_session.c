@@ -12,7 +12,7 @@ enum { SMALLEST_PAYLOAD = 64, SMALLEST_WINDOW = 4 };
 const struct rpc_session_config rpc_session_defaults = {
 	.datagram_bytes = 1024,
 	.window_packets = RPC_WINDOW_PACKETS,
-	.max_message_bytes = 1 << 20,
+	.max_message_bytes = RPC_BODY_INLINE_BYTES + 1024,
 	.rto_initial_ns = 20 * MS,
 	.rto_min_ns = 5 * MS,
 	.rto_max_ns = 1000 * MS,

@@ -22,6 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A call's body up to this is in its message; with frame and service's name that fits what a
+ * session takes by default. */
+#define RPC_BODY_INLINE_BYTES (128u << 10)
+
 /* `code` of a CLOSE. */
 enum rpc_close {
 	RPC_CLOSE_DONE = 1,

@@ -10,13 +10,19 @@ void shared_message_release(struct shared_message *message)
 		free(message);
 }
 
+void server_clients_hold(struct server_clients *clients, struct server_client *client,
+			 int64_t bytes)
+{
+	client->held_bytes += (uint64_t)bytes;
+	clients->held_bytes += (uint64_t)bytes;
+}
+
 static void drop_answers(struct server_clients *clients, struct server_client *client, bool is_over)
 {
 	struct shared_message *answer;
 
 	while ((answer = rpc_history_take_dropped(&client->history, is_over)) != NULL) {
-		client->answer_bytes -= answer->bytes;
-		clients->answer_bytes -= answer->bytes;
+		server_clients_hold(clients, client, -(int64_t)answer->bytes);
 		shared_message_release(answer);
 	}
 }
@@ -76,11 +82,15 @@ struct server_client *server_clients_find(struct server_clients *clients,
 	return client;
 }
 
-bool server_clients_have_room(struct server_clients *clients, const struct server_client *client)
+bool server_clients_have_room(struct server_clients *clients, const struct server_client *client,
+			      uint64_t bytes)
 {
-	if (client->answer_bytes >= clients->client_quota_bytes)
+	uint64_t wanted = bytes == 0 ? 1 : bytes;
+
+	if (wanted > clients->quota_bytes ||
+	    client->held_bytes + wanted > clients->client_quota_bytes)
 		return false;
-	while (clients->answer_bytes >= clients->quota_bytes)
+	while (clients->held_bytes + wanted > clients->quota_bytes)
 		if (!forget_oldest(clients))
 			return false;
 	return true;
@@ -91,8 +101,7 @@ bool server_clients_keep(struct server_clients *clients, struct server_client *c
 {
 	if (!rpc_history_answer(&client->history, call, message))
 		return false;
-	client->answer_bytes += message->bytes;
-	clients->answer_bytes += message->bytes;
+	server_clients_hold(clients, client, message->bytes);
 	return true;
 }
 

@@ -15,7 +15,7 @@ struct server_client {
 	uint8_t identity[RPC_IDENTITY_BYTES];
 	uint8_t incarnation[RPC_IDENTITY_BYTES]; /* of `history` */
 	struct rpc_history history;
-	uint64_t answer_bytes; /* that the history keeps */
+	uint64_t held_bytes; /* answers that the history keeps, and requests that come in parts */
 	uint32_t session_count;
 	uint32_t working_count; /* calls that a service executes */
 	uint64_t seen_ns;
@@ -31,7 +31,7 @@ struct shared_message {
 struct server_clients {
 	struct server_client *all[SERVER_CLIENTS_MAX];
 	uint32_t count;
-	uint64_t answer_bytes; /* of all */
+	uint64_t held_bytes; /* of all */
 	uint64_t client_quota_bytes;
 	uint64_t quota_bytes;
 };
@@ -46,8 +46,13 @@ struct server_client *server_clients_find(struct server_clients *clients,
 					  const uint8_t identity[RPC_IDENTITY_BYTES],
 					  const uint8_t incarnation[RPC_IDENTITY_BYTES]);
 
-/* Whether a call of the client may be executed whose answer has to be kept. */
-bool server_clients_have_room(struct server_clients *clients, const struct server_client *client);
+/* Whether so many bytes more may be held for the client; 0: whether anything may. */
+bool server_clients_have_room(struct server_clients *clients, const struct server_client *client,
+			      uint64_t bytes);
+
+/* Notes that so many bytes are held for the client, or, negative, no longer. */
+void server_clients_hold(struct server_clients *clients, struct server_client *client,
+			 int64_t bytes);
 
 /* Keeps an answer, with the caller's reference. False: nobody wants it, and that stays. */
 bool server_clients_keep(struct server_clients *clients, struct server_client *client,

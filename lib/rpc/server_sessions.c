@@ -32,12 +32,10 @@ static void enqueue(struct server_sessions *sessions, struct server_session *ses
 	sessions->queue_length++;
 }
 
-struct server_session *server_sessions_next(struct server_sessions *sessions)
+static struct server_session *dequeue(struct server_sessions *sessions)
 {
 	struct server_session *session = sessions->first;
 
-	if (session == NULL)
-		return NULL;
 	sessions->first = session->next;
 	sessions->queue_length--;
 	return session;
@@ -127,6 +125,8 @@ static void end_session(struct server_sessions *sessions, struct server_session 
 			uint64_t now_ns)
 {
 	rpc_session_close(&session->session);
+	if (sessions->ended != NULL)
+		sessions->ended(sessions->ended_user, session);
 	transmit(session, now_ns);
 	reap(session);
 	carrier_close_way(session->way);
@@ -140,8 +140,7 @@ static void end_session(struct server_sessions *sessions, struct server_session 
 	free(session);
 }
 
-void server_sessions_serve(struct server_sessions *sessions, struct server_session *session,
-			   uint64_t now_ns)
+static void serve(struct server_sessions *sessions, struct server_session *session, uint64_t now_ns)
 {
 	enum sent sent;
 
@@ -161,6 +160,13 @@ void server_sessions_serve(struct server_sessions *sessions, struct server_sessi
 	reap(session);
 	rpc_deadlines_set(&sessions->deadlines, session->place,
 			  rpc_session_next_deadline_ns(&session->session));
+}
+
+void server_sessions_serve(struct server_sessions *sessions, uint64_t now_ns)
+{
+	/* Who has more to do waits for the next turn. */
+	for (uint32_t left = sessions->queue_length; left > 0; left--)
+		serve(sessions, dequeue(sessions), now_ns);
 }
 
 static void refuse(const struct carrier_datagram *datagram, const struct rpc_packet *packet,

@@ -28,8 +28,13 @@ struct server_session {
 	struct server_session *next; /* in the queue */
 };
 
+/* A session ends: nothing can be sent in it any more. */
+typedef void server_session_ended(void *user, const struct server_session *session);
+
 struct server_sessions {
 	const struct rnic_rpc_options *options;
+	server_session_ended *ended; /* the owner's */
+	void *ended_user;
 	struct server_clients clients;
 	struct server_session *places[SERVER_SESSIONS_MAX];
 	uint32_t place_count;		/* all in use lie before it */
@@ -57,17 +62,11 @@ struct server_session *server_sessions_find(struct server_sessions *sessions, ui
 void server_sessions_tick(struct server_sessions *sessions, uint64_t now_ns);
 
 /*
- * The first of the queue, no longer in it; NULL: there is none. The caller takes its messages, then
- * calls server_sessions_serve().
+ * Serves each that is in the queue once: sends what it has to send, a bounded number of datagrams,
+ * after which it queues again behind the others; and forgets it if it has ended. The caller takes
+ * the messages of those in the queue before.
  */
-struct server_session *server_sessions_next(struct server_sessions *sessions);
-
-/*
- * Sends what it has to send, a bounded number of datagrams, after which it queues again behind the
- * others; and forgets it if it has ended.
- */
-void server_sessions_serve(struct server_sessions *sessions, struct server_session *session,
-			   uint64_t now_ns);
+void server_sessions_serve(struct server_sessions *sessions, uint64_t now_ns);
 
 /* RPC_NEVER, or when there is something to do; 0: now. */
 uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions);

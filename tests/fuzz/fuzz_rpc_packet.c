@@ -3,6 +3,7 @@
  * Any bytes as datagrams of an RPC session, each after two bytes that say how long it is, and what
  * the session makes of them as calls. A datagram that decodes is encoded to the same bytes again.
  */
+#include "rpc/rpc_bulk.h"
 #include "rpc/rpc_frame.h"
 #include "rpc/rpc_session.h"
 
@@ -21,6 +22,25 @@ static void require(bool condition)
 		abort();
 }
 
+/* What is granted is at most what there are slots for, and a chunk fits its slot. */
+static void check_bulk(const struct rpc_frame *frame)
+{
+	static const struct rpc_grant memory = {.slots = 4, .slot_bytes = 64};
+	struct rpc_bulk_sender sender = {0};
+	struct rpc_bulk_receiver receiver;
+	uint8_t grant[RPC_GRANT_BYTES];
+	struct rpc_chunk chunk;
+
+	if (rpc_bulk_sender_grant(&sender, frame) == 0)
+		require(sender.grant.limit <= sender.grant.slots &&
+			sender.grant.slots <= RPC_SLOTS_MAX);
+	rpc_bulk_receiver_init(&receiver, &memory);
+	rpc_bulk_receiver_grant(&receiver, grant);
+	if (rpc_bulk_receiver_take(&receiver, frame, &chunk) == 0)
+		require(chunk.number == 0 && chunk.bytes > 0 && chunk.bytes <= memory.slot_bytes &&
+			chunk.data + chunk.bytes == frame->payload + frame->payload_bytes);
+}
+
 static void check_frame(const uint8_t *bytes, uint32_t length)
 {
 	struct rpc_frame frame;
@@ -29,6 +49,7 @@ static void check_frame(const uint8_t *bytes, uint32_t length)
 	if (rpc_frame_decode(&frame, bytes, length) != 0)
 		return;
 	require(rpc_frame_bytes(&frame) == length);
+	check_bulk(&frame);
 	again = malloc(length);
 	require(again != NULL);
 	rpc_frame_encode(&frame, again);

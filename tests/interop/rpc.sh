@@ -14,23 +14,28 @@ topology_start "$1" "$2" "$3" "${options[@]}"
 host=${side_address[0]}
 port=7791
 count=2000
+large=5000000
+[ -z "${4:-}" ] || large=500000
 [ -z "$SLOW" ] || count=300
 carrier=() # an option of the client
 
-ok=0 cancelled=1 deadline_exceeded=2 no_service=3 unavailable=8 outcome_unknown=9
+ok=0 cancelled=1 deadline_exceeded=2 no_service=3 unavailable=8 outcome_unknown=9 internal=10
+too_large=11
 
 server_is_ready_or_ended() {
 	has_ended "$server_pid" || grep -q "^port" "$WORK/rpc-server.out"
 }
 
-# What the server waits for is that the one before it is gone.
+# What the server waits for is that the one before it has left its port.
 server_start() {
-	wait_for 10 holds 0 cm "rows == []"
+	wait_for 10 holds 0 cm "not any(r['state'] == 'listening' for r in rows)"
+	rm -f "$WORK/rpc-server.out"
 	RNIC_SOCKET=${side_socket[0]} exec_on 0 "$BIN/rpc_echo" serve $port \
 		>"$WORK/rpc-server.out" 2>&1 &
 	server_pid=$!
 	processes+=($!)
 	wait_for 20 server_is_ready_or_ended
+	is_running "$server_pid" || fail "the server starts" "$WORK/rpc-server.out"
 }
 
 server_kill() {
@@ -46,6 +51,7 @@ client() {
 
 # client_begin WHAT NUMBER: in the background. Output in $WORK/rpc-begun.out.
 client_begin() {
+	rm -f "$WORK/rpc-begun.out"
 	client "$@" >"$WORK/rpc-begun.out" 2>&1 &
 	client_pid=$!
 	processes+=($!)
@@ -90,6 +96,11 @@ expect() {
 
 judge_calls() {
 	for bytes in 0 1 64 943 4096 65536 1000000; do expect $ok echo $bytes; done
+	for bytes in 131060 140000 $large; do expect $ok echo $bytes; done
+	for bytes in 0 1 $((10 * large)); do expect $ok pour $bytes; done
+	expect $internal pour -$large
+	expect $ok spill $((10 * large))
+	expect $too_large echo 100000000
 	expect $ok add $count
 	expect $deadline_exceeded hold 300
 	expect $cancelled cancel 0
@@ -101,6 +112,12 @@ judge_server_death() {
 	client_begin_held
 	server_kill
 	client_ends $outcome_unknown "the call of a server that died"
+	server_start
+	client_begin pour 100000000000
+	check "a stream flows" \
+		wait_for 20 grep -q "the first bytes have come" "$WORK/rpc-begun.out"
+	server_kill
+	client_ends $outcome_unknown "the stream of a server that died"
 	expect $unavailable echo 10
 	client_begin echo 10
 	server_start
@@ -111,6 +128,11 @@ judge_server_death() {
 # A client that dies leaves its place to others.
 judge_client_death() {
 	client_begin_held
+	kill -KILL "$client_pid"
+	wait "$client_pid" 2>/dev/null
+	client_begin pour 100000000000
+	check "a stream flows" \
+		wait_for 20 grep -q "the first bytes have come" "$WORK/rpc-begun.out"
 	kill -KILL "$client_pid"
 	wait "$client_pid" 2>/dev/null
 	expect $ok echo 100

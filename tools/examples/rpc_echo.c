@@ -9,6 +9,10 @@
  *     rpc_echo hold HOST PORT TIMEOUT_MS  a call that is never answered; 0: without a deadline
  *     rpc_echo cancel HOST PORT 0         likewise, and given up by its caller
  *     rpc_echo stranger HOST PORT 0       a service that the server does not have
+ *     rpc_echo pour HOST PORT BYTES       a stream of so many bytes; of a negative number the
+ *                                         server fails at their end
+ *     rpc_echo spill HOST PORT BYTES      gives the stream up when half of it has come, and then
+ *                                         calls pour
  *
  * With "--rc" first, the client goes by a connection instead of datagrams. The exit status is that
  * of the call (enum rnic_rpc_status), or 100 when nothing could be called.
@@ -83,11 +87,68 @@ static void hold(Rnic__Example__Echo_Service *service, const Rnic__Example__Text
 	held[held_count++].user = user;
 }
 
+/* A stream: byte i is what pattern() says. */
+struct flow {
+	int64_t made;
+	int64_t bytes;
+	bool fails;
+	Rnic__Example__Amount_Closure closure;
+	void *user;
+};
+
+static char pattern(int64_t at)
+{
+	return (char)('a' + at % 23);
+}
+
+static void end_flow(struct flow *flow, bool is_good)
+{
+	Rnic__Example__Amount output = RNIC__EXAMPLE__AMOUNT__INIT;
+
+	output.amount = flow->made;
+	flow->closure(is_good ? &output : NULL, flow->user);
+	free(flow);
+}
+
+static size_t produce(void *user, void *room, size_t bytes)
+{
+	struct flow *flow = user;
+	char *chunk = room;
+
+	if (room == NULL || flow->made == flow->bytes) {
+		end_flow(flow, room != NULL && !flow->fails);
+		return 0;
+	}
+	if ((int64_t)bytes > flow->bytes - flow->made)
+		bytes = (size_t)(flow->bytes - flow->made);
+	for (size_t i = 0; i < bytes; i++)
+		chunk[i] = pattern(flow->made++);
+	return bytes;
+}
+
+static void pour(Rnic__Example__Echo_Service *service, const Rnic__Example__Amount *input,
+		 Rnic__Example__Amount_Closure closure, void *user)
+{
+	struct flow *flow = calloc(1, sizeof(*flow));
+
+	(void)service;
+	if (flow == NULL || rnic_rpc_send_stream(user, produce, flow) != 0) {
+		free(flow);
+		closure(NULL, user);
+		return;
+	}
+	flow->fails = input->amount < 0;
+	flow->bytes = flow->fails ? -input->amount : input->amount;
+	flow->closure = closure;
+	flow->user = user;
+}
+
 static Rnic__Example__Echo_Service service = {
 	.base = {.descriptor = NULL}, /* set by main() */
 	.echo = echo,
 	.add = add,
 	.hold = hold,
+	.pour = pour,
 };
 
 static int serve(uint16_t port, long seconds)
@@ -212,6 +273,67 @@ static uint32_t call_cancel(struct rnic_rpc_client *client)
 	return status;
 }
 
+struct drain {
+	struct rnic_rpc_client *client;
+	uint64_t call;
+	int64_t come;
+	int64_t enough; /* gives up then */
+	bool is_spoilt;
+	bool has_ended;
+	uint32_t status;
+};
+
+static void take_chunk(const void *bytes, size_t count, void *user)
+{
+	struct drain *drain = user;
+	const char *chunk = bytes;
+
+	if (drain->come == 0)
+		print_line(NULL, "the first bytes have come");
+	for (size_t i = 0; i < count; i++)
+		drain->is_spoilt |= chunk[i] != pattern(drain->come++);
+	if (drain->come >= drain->enough)
+		rnic_rpc_cancel(drain->client, drain->call);
+}
+
+static void note_end(uint32_t status, const ProtobufCMessage *output, void *user)
+{
+	const Rnic__Example__Amount *amount = (const Rnic__Example__Amount *)output;
+	struct drain *drain = user;
+
+	drain->has_ended = true;
+	drain->status = status;
+	drain->is_spoilt |= amount != NULL && amount->amount != drain->come;
+}
+
+static uint32_t call_pour(struct rnic_rpc_client *client, int64_t bytes, int64_t enough)
+{
+	struct drain drain = {.client = client, .enough = enough};
+	Rnic__Example__Amount input = RNIC__EXAMPLE__AMOUNT__INIT;
+	int error;
+
+	input.amount = bytes;
+	error = rnic_rpc_begin_stream(client, &rnic__example__echo__descriptor, 3, &input.base,
+				      NULL, take_chunk, note_end, &drain, &drain.call);
+	if (error != 0)
+		return (uint32_t)error_exit("calling", error);
+	while (!drain.has_ended)
+		if ((error = rnic_rpc_client_turn(client, -1)) != 0 && error != -EINTR)
+			return (uint32_t)error_exit("waiting", error);
+	printf("%" PRId64 " bytes came\n", drain.come);
+	return drain.is_spoilt ? (uint32_t)error_exit("the stream", -EBADMSG) : drain.status;
+}
+
+/* What is given up leaves nothing in the way of what comes after it. */
+static uint32_t call_spill(struct rnic_rpc_client *client, int64_t bytes)
+{
+	uint32_t status = call_pour(client, bytes, bytes / 2);
+
+	if (status != RNIC_RPC_CANCELLED)
+		return EXIT_ERROR;
+	return call_pour(client, bytes, INT64_MAX);
+}
+
 static uint32_t call_stranger(struct rnic_rpc_client *client)
 {
 	ProtobufCServiceDescriptor stranger = rnic__example__echo__descriptor;
@@ -243,6 +365,10 @@ static int run_client(const char *what, const char *host, uint16_t port, long nu
 		status = call_cancel(client);
 	else if (strcmp(what, "stranger") == 0)
 		status = call_stranger(client);
+	else if (strcmp(what, "pour") == 0)
+		status = call_pour(client, number, INT64_MAX);
+	else if (strcmp(what, "spill") == 0)
+		status = call_spill(client, number);
 	rnic_rpc_destroy_client(client);
 	printf("%s: %s\n", what, rnic_rpc_status_text(status));
 	return (int)status;
@@ -262,6 +388,7 @@ int main(int argc, char **argv)
 	if (argc == 5)
 		return run_client(argv[1], argv[2], (uint16_t)atoi(argv[3]), atol(argv[4]));
 	fprintf(stderr, "usage: rpc_echo serve PORT [SECONDS]\n"
-			"       rpc_echo [--rc] echo|add|hold|cancel|stranger HOST PORT NUMBER\n");
+			"       rpc_echo [--rc] echo|add|hold|cancel|stranger|pour|spill HOST PORT "
+			"NUMBER\n");
 	return EXIT_ERROR;
 }

@@ -4,10 +4,13 @@
  * service interface, between a client and a server that is found by host and port.
  *
  * Messages travel in datagrams of a UD queue pair, through a session that repairs loss, doubling
- * and order, or in such a session over a connection of RC queue pairs. A call executes at most
- * once, also when its answer is lost and when client and server lose and find each other again; see
- * enum rnic_rpc_status for what an error says about it. Every call ends: within its deadline if it
- * has one, else when the server is silent for some seconds.
+ * and order, or in such a session over a connection of RC queue pairs. Of requests and answers
+ * beyond 128 KiB, and of streams, the receiving side grants parts as it has room; on a connection
+ * these are written into its memory by RDMA, on datagrams they travel like all else.
+ *
+ * A call executes at most once, also when its answer is lost and when client and server lose and
+ * find each other again; see enum rnic_rpc_status for what an error says about it. Every call ends:
+ * within its deadline if it has one, else when the server is silent for some seconds.
  *
  * Functions return 0 or a negative errno, as in <rnic/rnic.h>. An object belongs to one thread at a
  * time. Nothing happens in the background: the owner calls the turn function, in a loop or whenever
@@ -39,15 +42,20 @@ enum rnic_rpc_carrier {
 	RNIC_RPC_RC, /* a connection */
 };
 
+/* The largest request or answer unless an option says otherwise, which can say up to 1 GiB. */
+#define RNIC_RPC_MESSAGE_BYTES (UINT64_C(64) << 20)
+
 struct rnic_rpc_options {
 	const char *socket_path; /* of the daemon; NULL: the default */
 	rnic_rpc_log *log;	 /* NULL: none */
 	void *log_user;
 	enum rnic_rpc_carrier carrier; /* of a client */
+	/* What a client takes as an answer, a server as a request; 0: RNIC_RPC_MESSAGE_BYTES. */
+	uint64_t max_message_bytes;
 	/* Of a server, 0 for the defaults: what it keeps of answers at most, until clients say that
-	 * they have them. Beyond it calls end with OVERLOADED, and clients without a session are
-	 * forgotten. */
-	uint64_t max_client_answer_bytes; /* of one client; 64 MiB */
+	 * they have them. Beyond it calls end with OVERLOADED or, if the answer is too large, with
+	 * TOO_LARGE, and clients without a session are forgotten. */
+	uint64_t max_client_answer_bytes; /* of one client; 256 MiB */
 	uint64_t max_answer_bytes;	  /* of all; 1 GiB */
 };
 
@@ -89,7 +97,7 @@ struct rnic_rpc_call_options {
 /*
  * Begins a call of a method; `input` may be reused at once, `options` may be NULL. On success
  * `closure` runs exactly once, later, and *call names the call until then. -EINVAL: no such method.
- * -EMSGSIZE: beyond 1 MiB. -EAGAIN: 256 calls are under way; turn until one ends. -ENODEV: see
+ * -EMSGSIZE: beyond 1 GiB. -EAGAIN: 256 calls are under way; turn until one ends. -ENODEV: see
  * rnic_rpc_client_turn(). -ENOMEM.
  */
 RNIC_API int rnic_rpc_begin(struct rnic_rpc_client *client,
@@ -97,6 +105,22 @@ RNIC_API int rnic_rpc_begin(struct rnic_rpc_client *client,
 			    const ProtobufCMessage *input,
 			    const struct rnic_rpc_call_options *options, rnic_rpc_closure *closure,
 			    void *user, uint64_t *call);
+
+/* Takes a chunk of a stream; it is gone when this returns. The server makes more only then. */
+typedef void rnic_rpc_chunk(const void *bytes, size_t count, void *user);
+
+/*
+ * Begins a call whose method may send a stream before its answer: `chunk` runs for each, in order,
+ * then `closure`, with the same `user`. How the bytes are divided into chunks means nothing. Such a
+ * call is never sent again: when the session is lost it ends with OUTCOME_UNKNOWN. Errors as of
+ * rnic_rpc_begin().
+ */
+RNIC_API int rnic_rpc_begin_stream(struct rnic_rpc_client *client,
+				   const ProtobufCServiceDescriptor *service, unsigned method,
+				   const ProtobufCMessage *input,
+				   const struct rnic_rpc_call_options *options,
+				   rnic_rpc_chunk *chunk, rnic_rpc_closure *closure, void *user,
+				   uint64_t *call);
 
 /* Ends a call with CANCELLED at the next turn; nothing if it has ended. */
 RNIC_API void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call);
@@ -149,6 +173,30 @@ RNIC_API int rnic_rpc_server_add(struct rnic_rpc_server *server, ProtobufCServic
 /* As of a client. */
 RNIC_API int rnic_rpc_server_fd(const struct rnic_rpc_server *server);
 RNIC_API int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms);
+
+/* ---- in methods: `closure_data` is what the method got, until it calls its closure ---- */
+
+/* How long somebody waits for the answer; UINT32_MAX: without a deadline; 0: nobody does. */
+RNIC_API uint32_t rnic_rpc_time_left_ms(const void *closure_data);
+
+/*
+ * Writes the next up to `bytes` bytes of a stream to `room` and returns how many. Returns 0 when it
+ * has none now, see rnic_rpc_wake_stream(), and when it has called the closure, in here or before:
+ * that ends the stream, with NULL as an error. With `room` NULL nobody wants the stream any more,
+ * as its caller or the session is gone: it is not asked again, and is to call the closure soon. It
+ * must not call the closure of another call.
+ */
+typedef size_t rnic_rpc_produce(void *user, void *room, size_t bytes);
+
+/*
+ * Sends a stream before the answer: `produce` is asked for chunks in rnic_rpc_server_turn(), when
+ * the client has room for one. -EOPNOTSUPP: the call was not begun by rnic_rpc_begin_stream().
+ * -EALREADY: it has a stream. -ECANCELED: the server is gone.
+ */
+RNIC_API int rnic_rpc_send_stream(void *closure_data, rnic_rpc_produce *produce, void *user);
+
+/* A stream that had nothing may be asked again. */
+RNIC_API void rnic_rpc_wake_stream(void *closure_data);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,7 @@ enum rnic_rpc_status {
 	RNIC_RPC_UNAVAILABLE,	  /* no server; not executed, or idempotent */
 	RNIC_RPC_OUTCOME_UNKNOWN, /* the server went away; it may have been executed, once */
 	RNIC_RPC_INTERNAL,	  /* the service failed */
+	RNIC_RPC_TOO_LARGE,	  /* the request, not executed; or the answer, executed */
 	RNIC_RPC_STATUS_COUNT,
 };
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/client_bodies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void send_grant(struct client_body *body, struct client_link *link, uint64_t call)
+{
+	struct rpc_frame frame;
+
+	bulk_in_grant(&body->in, call, &frame);
+	client_link_send(link, &frame);
+}
+
+int client_body_expect(struct client_body *body, struct client_link *link, uint64_t call,
+		       uint64_t total)
+{
+	int error;
+
+	if (body->is_receiving)
+		return -EPROTO;
+	if (total > 0) {
+		body->bytes = malloc(total);
+		if (body->bytes == NULL)
+			return -ENOMEM;
+	}
+	error = bulk_in_begin(&body->in, link->carrier, total);
+	if (error != 0) {
+		free(body->bytes);
+		body->bytes = NULL;
+		return error;
+	}
+	body->total = total;
+	body->received = 0;
+	body->is_receiving = true;
+	send_grant(body, link, call);
+	return 0;
+}
+
+int client_body_take_grant(struct client_body *body, struct client_link *link,
+			   const struct rpc_frame *frame)
+{
+	return bulk_out_grant(&body->out, link->way, frame);
+}
+
+void client_body_pump(struct client_body *body, struct client_link *link, uint64_t call,
+		      const uint8_t *input, uint64_t input_bytes)
+{
+	struct rpc_frame frame;
+	uint32_t bytes;
+	uint8_t *room;
+
+	while (body->sent < input_bytes && (room = bulk_out_room(&body->out, &bytes)) != NULL) {
+		if (bytes > input_bytes - body->sent)
+			bytes = (uint32_t)(input_bytes - body->sent);
+		memcpy(room, input + body->sent, bytes);
+		body->sent += bytes;
+		if (bulk_out_send(&body->out, call, bytes, &frame) != 0)
+			rpc_session_lose(&link->session);
+		client_link_send(link, &frame);
+	}
+}
+
+int client_body_take_chunk(struct client_body *body, const struct rpc_frame *frame,
+			   struct rpc_chunk *chunk)
+{
+	int error = body->is_receiving ? bulk_in_take(&body->in, frame, chunk) : -EPROTO;
+
+	if (error != 0 || body->bytes == NULL)
+		return error;
+	if (chunk->bytes > body->total - body->received)
+		return -EPROTO;
+	memcpy(body->bytes + body->received, chunk->data, chunk->bytes);
+	body->received += chunk->bytes;
+	return 0;
+}
+
+void client_body_release_chunk(struct client_body *body, struct client_link *link, uint64_t call)
+{
+	uint64_t left = body->bytes == NULL ? UINT64_MAX : body->total - body->received;
+
+	if (body->is_receiving && rpc_bulk_receiver_owes_grant(&body->in.receiver, left))
+		send_grant(body, link, call);
+}
+
+/* Whether the memory was put aside; not so without memory for that, when it must be let go. */
+static bool try_orphan(struct client_body *body, struct client_link *link, uint64_t call)
+{
+	struct client_orphan *orphan = malloc(sizeof(*orphan));
+
+	if (orphan == NULL)
+		return false;
+	*orphan = (struct client_orphan){.call = call, .in = body->in, .next = link->orphans};
+	link->orphans = orphan;
+	return true;
+}
+
+bool client_body_end(struct client_body *body, struct client_link *link, uint64_t call,
+		     bool is_cut_off)
+{
+	bool is_orphan = is_cut_off && body->is_receiving && body->in.ring != NULL &&
+			 try_orphan(body, link, call);
+
+	if (body->is_receiving && !is_orphan)
+		bulk_in_end(&body->in);
+	bulk_out_end(&body->out);
+	free(body->bytes);
+	*body = (struct client_body){0};
+	return is_orphan;
+}
+
+void client_bodies_note_stray(struct client_link *link, const struct rpc_frame *frame)
+{
+	struct client_orphan **at = &link->orphans;
+	static const uint8_t nothing[RPC_CHUNK_HEAD_BYTES];
+
+	if (frame->payload_bytes != RPC_CHUNK_HEAD_BYTES ||
+	    memcmp(frame->payload, nothing, sizeof(nothing)) != 0)
+		return;
+	while (*at != NULL && (*at)->call != frame->call)
+		at = &(*at)->next;
+	if (*at != NULL) {
+		struct client_orphan *orphan = *at;
+
+		*at = orphan->next;
+		bulk_in_end(&orphan->in);
+		free(orphan);
+	}
+}
+
+void client_bodies_free_orphans(struct client_link *link)
+{
+	while (link->orphans != NULL) {
+		struct client_orphan *orphan = link->orphans;
+
+		link->orphans = orphan->next;
+		bulk_in_end(&orphan->in);
+		free(orphan);
+	}
+}
