@@ -56,7 +56,7 @@ static void after_fork_in_child(void)
 		forget_locks(context);
 	}
 	contexts = NULL;
-	pthread_mutex_init(&contexts_lock, NULL);
+	pthread_mutex_unlock(&contexts_lock);
 }
 
 static void install_fork_handlers(void)

@@ -196,6 +196,18 @@ static void test_connects_two_by_number(void)
 	REQUIRE(rdma_dereg_mr(mr));
 }
 
+static void test_gives_up_on_a_peer_that_never_comes(void)
+{
+	const int mr = REQUIRE(rdma_reg_mr(source, BYTES, 0));
+	const int qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
+
+	REQUIRE(rdma_connect_qp(qp, qp ^ 1));
+	REQUIRE(rdma_post_send(qp, mr, 1));
+	COMPLETES(RDMA_WC_GENERAL_ERR, qp, 0);
+	REQUIRE(rdma_destroy_qp(qp));
+	REQUIRE(rdma_dereg_mr(mr));
+}
+
 /* --- threads --------------------------------------------------------------------------------- */
 
 static int shared_qp, shared_mr;
@@ -251,6 +263,33 @@ static void test_threads_share_a_queue_pair(void)
 	}
 	REQUIRE_TRUE(total >= 2 * MESSAGES - DEPTH && total <= 2 * MESSAGES);
 	REQUIRE(rdma_dereg_mr(shared_mr));
+}
+
+static void *close_listener(void *listener)
+{
+	REQUIRE(rdma_close_listener(*(int *)listener));
+	return NULL;
+}
+
+static void test_accepts_nobody(void)
+{
+	const int qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
+	const int mr = REQUIRE(rdma_reg_mr(target, BYTES, ALL_RIGHTS));
+	int listener = REQUIRE(rdma_listen_host(NULL, 0));
+	pthread_t thread;
+
+	REQUIRE_TRUE(rdma_listener_port(listener) > 0);
+	REFUSED(EADDRNOTAVAIL, rdma_listen_host("192.0.2.1", 0));
+	REFUSED(ETIMEDOUT, rdma_accept_qp(listener, qp, 1));
+	REQUIRE_TRUE(pthread_create(&thread, NULL, close_listener, &listener) == 0);
+	REFUSED(EBADF, rdma_accept_qp(listener, qp, -1));
+	pthread_join(thread, NULL);
+
+	/* It is as before, so that it can still be its own peer. */
+	REQUIRE(rdma_post_write(qp, mr, 0, address_of(target), rdma_mr_rkey(mr), 8));
+	COMPLETES(RDMA_WC_SUCCESS, qp, 0);
+	REQUIRE(rdma_destroy_qp(qp));
+	REQUIRE(rdma_dereg_mr(mr));
 }
 
 /* --- a child process ------------------------------------------------------------------------- */
@@ -324,6 +363,8 @@ int main(void)
 	test_refuses_wrong_arguments();
 	test_says_when_a_queue_is_full();
 	test_connects_two_by_number();
+	test_gives_up_on_a_peer_that_never_comes();
+	test_accepts_nobody();
 	test_threads_share_a_queue_pair();
 	test_connects_to_a_child_process();
 	return 0;

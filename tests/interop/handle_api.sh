@@ -113,6 +113,17 @@ survive_own_daemon() {
 	expect_survival "$1: its own daemon is killed and restarted"
 }
 
+# A client in the midst of a transfer ends with an error, not a hang.
+lose_server() {
+	start_survivor write-until-lost
+	kill -KILL "$server_pid"
+	wait_for $seconds has_ended "$client_pid"
+	end_process "$client_pid"
+	check "a writer whose server is killed ends" wait "$client_pid"
+	wait_for 20 holds 0 cm "all(r['state'] != 'listening' for r in rows)"
+	start_server
+}
+
 start_server
 for scenario in transfer threads; do run_client $scenario; done
 run_alone handle_alone
@@ -120,6 +131,7 @@ if [ -z "$faults" ]; then
 	run_client wrong
 	run_example
 	run_alone handle_beside_rdmacm "$ipv4_address"
+	lose_server
 	for scenario in survive survive-polling; do
 		survive_server $scenario
 		survive_peers_daemon $scenario

@@ -409,6 +409,23 @@ static void run_survive_polling(void)
 	survive(true);
 }
 
+/* Writes on and on, until the server is no more. */
+static void run_write_until_lost(void)
+{
+	struct client client;
+	struct rdma_wc wc;
+
+	client_open(&client);
+	puts("ready");
+	fflush(stdout);
+	do {
+		REQUIRE(rdma_post_write(client.qp, client.memory.region_mr, 0,
+					client.server.address, client.server.rkey, REGION_BYTES));
+		REQUIRE_TRUE(rdma_wait_cq(client.qp, &wc, 1, WAIT_MS) == 1);
+	} while (wc.status == RDMA_WC_SUCCESS);
+	client_close(&client);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -420,6 +437,7 @@ static const struct {
 	{"refused", run_refused},
 	{"survive", run_survive},
 	{"survive-polling", run_survive_polling},
+	{"write-until-lost", run_write_until_lost},
 };
 
 int main(int argument_count, char **arguments)
