@@ -204,6 +204,51 @@ static void a_failure_names_its_transfer(void **state)
 	assert_int_equal(ops->write(transfers, 2, &error), 2);
 }
 
+/* Gaps of all sizes, forwards and back, over the borders of pages: each gets its own bytes. */
+static void reads_close_together_are_kept_apart(void **state)
+{
+	static uint8_t pattern[3 * PAGE], in[BATCH * 4 * 64];
+	struct child *child = child_of(state);
+	const struct client_memory_ops *ops = child->region.region.ops;
+	struct memory_transfer whole = {&child->region.region, 7, pattern, sizeof(pattern)};
+	struct memory_transfer transfers[BATCH * 4];
+	uint64_t offset = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < sizeof(pattern); i++)
+		pattern[i] = (uint8_t)(i * 31 + (i >> 8));
+	assert_int_equal(ops->write(&whole, 1, &error), 1);
+	for (uint32_t round = 0; round < 100; round++) {
+		for (uint32_t i = 0; i < BATCH * 4; i++) {
+			offset = (offset + (i * i + round) % 300 * (i % 9 == 0 ? 17 : 1)) %
+				 (sizeof(pattern) - 64);
+			transfers[i] =
+				(struct memory_transfer){&child->region.region, 7 + offset,
+							 in + (size_t)i * 64, 1 + (i + round) % 64};
+		}
+		assert_int_equal(ops->read(transfers, BATCH * 4, &error), BATCH * 4);
+		for (uint32_t i = 0; i < BATCH * 4; i++)
+			assert_memory_equal(transfers[i].bytes, pattern + transfers[i].offset - 7,
+					    transfers[i].length);
+	}
+}
+
+/* A hole fails the read that touches it, not those beside it. */
+static void reads_close_to_a_hole_succeed(void **state)
+{
+	static uint8_t bytes[BATCH * 16];
+	struct child *child = child_of(state);
+	const struct client_memory_ops *ops = child->region.region.ops;
+	struct memory_transfer transfers[BATCH];
+	int error = 0;
+
+	make_transfers(transfers, BATCH, child, HOLE * PAGE - BATCH * 32, 32, bytes, 16);
+	assert_int_equal(ops->read(transfers, BATCH, &error), BATCH);
+	make_transfers(transfers, BATCH, child, HOLE * PAGE - 10 * 32 - 8, 32, bytes, 16);
+	assert_int_equal(ops->read(transfers, BATCH, &error), 10);
+	assert_int_equal(error, -EFAULT);
+}
+
 static void atomics_change_the_word(void **state)
 {
 	struct child *child = child_of(state);
@@ -409,6 +454,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EACH_WAY(what_is_written_is_read),
 		EACH_WAY(a_failure_names_its_transfer),
+		EACH_WAY(reads_close_together_are_kept_apart),
+		EACH_WAY(reads_close_to_a_hole_succeed),
 		EACH_WAY(atomics_change_the_word),
 		EACH_WAY(an_ended_process_is_gone),
 		EACH_WAY(a_batch_is_measured),
