@@ -20,9 +20,10 @@ struct lab_mode {
 	int (*use)(struct lab_session *session);
 };
 
-extern const struct lab_mode lab_send_mode;  /* SEND and RECEIVE, with an acknowledgement */
-extern const struct lab_mode lab_write_mode; /* WRITE with immediate */
-extern const struct lab_mode lab_read_mode;  /* READ of a range */
+extern const struct lab_mode lab_send_mode;   /* SEND and RECEIVE, with an acknowledgement */
+extern const struct lab_mode lab_write_mode;  /* WRITE with immediate */
+extern const struct lab_mode lab_read_mode;   /* READ of a range */
+extern const struct lab_mode lab_lambda_mode; /* a function that runs where its data is */
 
 /* Listens and serves until a signal comes, or with --once one client. Negative errno. */
 int lab_server_run(const struct lab_mode *mode, const struct lab_options *options,

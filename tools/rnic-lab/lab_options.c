@@ -18,7 +18,17 @@ enum {
 	OPTION_ACK_TIMEOUT,
 	OPTION_RETRY_COUNT,
 	OPTION_SEGMENTS,
+	OPTION_ALLOW_LAMBDA,
+	OPTION_SECRET,
+	OPTION_TABLE,
+	OPTION_CODE,
+	OPTION_INPUT,
+	OPTION_CPU_LIMIT,
+	OPTION_WALL_LIMIT,
+	OPTION_MEMORY_LIMIT,
 };
+
+enum { BUFFER_BYTES = 4096, LAMBDA_BUFFER_BYTES = 1 << 20, LAMBDA_BUFFER_BYTES_MIN = 1024 };
 
 static const struct argp_option argp_options[] = {
 	{NULL, 0, NULL, 0, "Meeting the peer:", 1},
@@ -34,9 +44,20 @@ static const struct argp_option argp_options[] = {
 	{"ack-timeout", OPTION_ACK_TIMEOUT, "N", 0, "4.096 us * 2^N to a retry: 1 to 31 (14)", 2},
 	{"retry-count", OPTION_RETRY_COUNT, "N", 0, "before the peer counts as gone: 0 to 7 (7)",
 	 2},
-	{"buffer-size", 'b', "BYTES", 0, "the longest message (4096)", 2},
+	{"buffer-size", 'b', "BYTES", 0, "the longest message (4096, of lambda 1048576)", 2},
 	{"segments", OPTION_SEGMENTS, "N", 0, "pieces of memory that a message is in: 1 to 32 (1)",
 	 2},
+	{NULL, 0, NULL, 0, "Lambda, both sides:", 3},
+	{"secret", OPTION_SECRET, "FILE", 0, "what server and clients know, at least 16 bytes", 3},
+	{NULL, 0, NULL, 0, "Lambda, the server:", 4},
+	{"allow-lambda", OPTION_ALLOW_LAMBDA, NULL, 0, "run the code of clients, confined", 4},
+	{"table", OPTION_TABLE, "FILE", 0, "that functions may read", 4},
+	{"cpu-limit", OPTION_CPU_LIMIT, "SECONDS", 0, "of CPU time for a function (1)", 4},
+	{"wall-limit", OPTION_WALL_LIMIT, "SECONDS", 0, "until it must be done (5)", 4},
+	{"memory-limit", OPTION_MEMORY_LIMIT, "BYTES", 0, "of its own, its stack (1048576)", 4},
+	{NULL, 0, NULL, 0, "Lambda, the client:", 5},
+	{"code", OPTION_CODE, "FILE", 0, "the function, of rnic-lambda-cc (a word count)", 5},
+	{"input", OPTION_INPUT, "FILE", 0, "what it works on (each line of the standard input)", 5},
 	{0},
 };
 
@@ -66,6 +87,7 @@ static enum lab_mode_id mode(struct argp_state *state, const char *name)
 		[LAB_SEND] = "send",
 		[LAB_WRITE] = "write",
 		[LAB_READ] = "read",
+		[LAB_LAMBDA] = "lambda",
 	};
 
 	for (size_t i = LAB_SEND; i < RNIC_COUNT_OF(names); i++) {
@@ -86,7 +108,19 @@ static void argument(struct lab_options *options, char *text, struct argp_state 
 		argp_error(state, "one server is enough");
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static void check(struct lab_options *options, struct argp_state *state)
+{
+	bool is_lambda = options->mode == LAB_LAMBDA;
+
+	if (options->buffer_bytes == 0)
+		options->buffer_bytes = is_lambda ? LAMBDA_BUFFER_BYTES : BUFFER_BYTES;
+	if (is_lambda && options->buffer_bytes < LAMBDA_BUFFER_BYTES_MIN)
+		argp_error(state, "--buffer-size of lambda is at least %d",
+			   LAMBDA_BUFFER_BYTES_MIN);
+}
+
+/* What both sides and all modes have. */
+static error_t parse_link(int key, char *text, struct argp_state *state)
 {
 	struct lab_options *options = state->input;
 
@@ -128,11 +162,41 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPTION_SEGMENTS:
 		options->segments = number(state, "--segments", text, 1, SEGMENTS_MAX);
 		break;
-	case ARGP_KEY_ARG:
-		argument(options, text, state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static error_t parse_lambda(int key, char *text, struct argp_state *state)
+{
+	struct lab_options *options = state->input;
+
+	switch (key) {
+	case OPTION_ALLOW_LAMBDA:
+		options->is_lambda_allowed = true;
 		break;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which mode: send, write or read?");
+	case OPTION_SECRET:
+		options->secret = text;
+		break;
+	case OPTION_TABLE:
+		options->table = text;
+		break;
+	case OPTION_CODE:
+		options->code = text;
+		break;
+	case OPTION_INPUT:
+		options->input = text;
+		break;
+	case OPTION_CPU_LIMIT:
+		options->cpu_limit_s = number(state, "--cpu-limit", text, 1, 3600);
+		break;
+	case OPTION_WALL_LIMIT:
+		options->wall_limit_s = number(state, "--wall-limit", text, 1, 3600);
+		break;
+	case OPTION_MEMORY_LIMIT:
+		options->memory_limit_bytes =
+			number(state, "--memory-limit", text, 1 << 16, 1 << 30);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -140,12 +204,31 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		argument(state->input, text, state);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which mode: send, write, read or lambda?");
+		return 0;
+	case ARGP_KEY_END:
+		check(state->input, state);
+		return 0;
+	default:
+		if (parse_link(key, text, state) == 0)
+			return 0;
+		return parse_lambda(key, text, state);
+	}
+}
+
 void lab_options_read(struct lab_options *options, int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = parse,
-		.args_doc = "send|write|read [SERVER]",
+		.args_doc = "send|write|read|lambda [SERVER]",
 		.doc = "The operations of an RDMA network interface, one at a time: a server "
 		       "without "
 		       "SERVER, its client with the server's name or address.",
@@ -158,8 +241,10 @@ void lab_options_read(struct lab_options *options, int argc, char **argv)
 		.gid_index = LAB_GID_BY_ADDRESS,
 		.ack_timeout = 14,
 		.retry_count = 7,
-		.buffer_bytes = 4096,
 		.segments = 1,
+		.cpu_limit_s = 1,
+		.wall_limit_s = 5,
+		.memory_limit_bytes = 1 << 20,
 	};
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, 0, NULL, options);

@@ -27,6 +27,15 @@ struct lab_options {
 
 	uint32_t buffer_bytes;
 	uint32_t segments;
+
+	bool is_lambda_allowed;
+	const char *secret; /* files; NULL for none */
+	const char *table;
+	const char *code;
+	const char *input;
+	uint32_t cpu_limit_s;
+	uint32_t wall_limit_s;
+	uint32_t memory_limit_bytes;
 };
 
 /* Reads the arguments; explains and exits when they are wrong. Pointers into argv. */

@@ -67,8 +67,6 @@ static _Noreturn void be_client_process(const struct server *server, int fd)
 		exit(EXIT_FAILURE);
 	exchange_socket_init(&session.exchange, fd);
 	error = serve(server, &session);
-	if (error < 0 && error != -EINTR)
-		lab_say("a client was not served to its end");
 	exchange_socket_close(&session.exchange);
 	lab_watch_fini(&watch);
 	exit(error ? EXIT_FAILURE : EXIT_SUCCESS);

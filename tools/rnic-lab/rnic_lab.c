@@ -12,6 +12,7 @@ static const struct lab_mode *const modes[] = {
 	[LAB_SEND] = &lab_send_mode,
 	[LAB_WRITE] = &lab_write_mode,
 	[LAB_READ] = &lab_read_mode,
+	[LAB_LAMBDA] = &lab_lambda_mode,
 };
 
 int main(int argc, char **argv)

@@ -12,6 +12,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+/* Lambda mode sends three pieces whatever the user wants of others. */
+enum { SEGMENTS_MIN = 3 };
+
 /* A mode has at most so many requests under way in one direction; twice that many completions. */
 enum { QUEUE_DEPTH = 16, READS_MAX = 16, RNR_TIMER_0_64_MS = 12, RNR_RETRY_FOREVER = 7 };
 enum { PKEY_INDEX = 0, HOP_LIMIT = 64 };
@@ -118,6 +121,8 @@ static int create_queues(struct verbs_link *link, uint32_t segments)
 	};
 	int flags;
 
+	if (segments < SEGMENTS_MIN)
+		wanted.cap.max_send_sge = SEGMENTS_MIN;
 	link->pd = ibv_alloc_pd(link->context);
 	link->channel = link->pd ? ibv_create_comp_channel(link->context) : NULL;
 	if (!link->channel)

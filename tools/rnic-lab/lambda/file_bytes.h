@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole files. */
+#ifndef TOOLS_RNIC_LAB_LAMBDA_FILE_BYTES_H
+#define TOOLS_RNIC_LAB_LAMBDA_FILE_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * All of a file, which the caller frees; not NULL for an empty one. -EFBIG: it has more than
+ * `max_bytes` bytes. Else the errno of what fails.
+ */
+int file_bytes_read(const char *path, size_t max_bytes, uint8_t **bytes, size_t *count);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lambda file, as rnic-lambda-cc writes it and a client carries it to a server: a header of
+ * LAMBDA_HEADER_BYTES in network byte order, and position-independent machine code behind it.
+ *
+ *    0  magic "RNICLAMB"
+ *    8  version 2, machine 2 (ELF's e_machine)
+ *   12  entry 4, an offset in the code
+ *   16  bytes of code 4
+ *   20  zero 12
+ *   32  name 32, printable, zeros behind it
+ *
+ * Whoever wrote the file is a stranger; what was decoded is within the bounds stated here. Pure.
+ */
+#ifndef TOOLS_RNIC_LAB_LAMBDA_LAMBDA_FILE_H
+#define TOOLS_RNIC_LAB_LAMBDA_LAMBDA_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	LAMBDA_FILE_VERSION = 1,
+	LAMBDA_HEADER_BYTES = 64,
+	LAMBDA_NAME_BYTES = 32, /* with the zero at its end */
+	LAMBDA_CODE_BYTES_MAX = 1 << 20,
+};
+
+struct lambda_file {
+	uint16_t machine;    /* one that lambda_machine_name() knows */
+	uint32_t entry;	     /* below code_bytes, aligned as the machine wants it */
+	uint32_t code_bytes; /* 1 to LAMBDA_CODE_BYTES_MAX */
+	const uint8_t *code; /* in the bytes that were decoded */
+	char name[LAMBDA_NAME_BYTES];
+};
+
+/* What programs on this machine are made for. */
+uint16_t lambda_machine_here(void);
+
+/* Its name, NULL for one that no lambda can be for. */
+const char *lambda_machine_name(uint16_t machine);
+
+/* Writes the header of a file that is within bounds; the code follows it. */
+void lambda_file_encode(const struct lambda_file *file, uint8_t header[LAMBDA_HEADER_BYTES]);
+
+/*
+ * Reads a file, which is all of `bytes`. -EBADMSG: that is no lambda file, or a damaged one.
+ * -EPROTONOSUPPORT: it is one of another version. -ENOEXEC: its code is for no machine that is
+ * known.
+ */
+int lambda_file_decode(const uint8_t *bytes, size_t count, struct lambda_file *file);
+
+#endif

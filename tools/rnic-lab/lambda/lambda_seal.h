@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What proves that both ends know the secret, which never travels. All of it is HMAC-SHA256:
+ *
+ *   proof  with the secret, over a label, the server's nonce and the client's HELLO (which has a
+ *          nonce and the queue pair, so that it cannot be used from anywhere else)
+ *   key    of the session, likewise with another label
+ *   seal   with the key, over each request and each result as they lie in memory: code that
+ * somebody slipped into the region is not run, and a result that is not the server's is not
+ * believed
+ */
+#ifndef TOOLS_RNIC_LAB_LAMBDA_LAMBDA_SEAL_H
+#define TOOLS_RNIC_LAB_LAMBDA_LAMBDA_SEAL_H
+
+#include "exchange_message.h"
+#include "lambda_message.h"
+
+#include <stdbool.h>
+
+enum { LAMBDA_SECRET_BYTES_MIN = 16, LAMBDA_SECRET_BYTES_MAX = 1024 };
+
+struct lambda_secret {
+	size_t count;
+	uint8_t bytes[LAMBDA_SECRET_BYTES_MAX];
+};
+
+/* Of a session; without one nothing is sealed. */
+struct lambda_key {
+	bool is_set;
+	uint8_t bytes[LAB_PROOF_BYTES];
+};
+
+/*
+ * Reads the secret from a file without the newline at its end. -EPERM: others than its owner may
+ * read the file, or it is no file. -EINVAL: it has fewer bytes than the least, or more than the
+ * most.
+ */
+int lambda_secret_read(const char *path, struct lambda_secret *secret);
+void lambda_secret_forget(struct lambda_secret *secret);
+
+/* -EIO: the library has no HMAC-SHA256. */
+int lambda_proof_make(const struct lambda_secret *secret, const struct lab_message *hello,
+		      const uint8_t nonce[LAB_NONCE_BYTES], uint8_t proof[LAB_PROOF_BYTES]);
+int lambda_key_make(const struct lambda_secret *secret, const struct lab_message *hello,
+		    const uint8_t nonce[LAB_NONCE_BYTES], struct lambda_key *key);
+
+/* In a time that does not tell where they differ. */
+bool lambda_proof_equal(const uint8_t one[LAB_PROOF_BYTES], const uint8_t other[LAB_PROOF_BYTES]);
+
+/* Puts a seal at `offset` of `bytes`, where zeros are; or looks whether it is there, and zeroes it.
+ */
+int lambda_seal_put(const struct lambda_key *key, uint8_t *bytes, size_t count, size_t offset);
+bool lambda_seal_check(const struct lambda_key *key, uint8_t *bytes, size_t count, size_t offset);
+
+#endif

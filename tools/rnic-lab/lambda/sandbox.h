@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs a stranger's machine code. Three processes:
+ *
+ *   server     makes files in memory of code, input and output, and asks the helper by a socket
+ *   helper     forked before the server had a secret, a device, or memory of its clients; has no
+ *              descriptor but its socket and the table, and no environment; forks a child for each
+ *              run, ends it when it is late, and reports how it ended
+ *   child      maps the files (code: readable and executable, sealed against writing; input and
+ *              table: readable; output: writable; nothing next to any of them), closes every
+ *              descriptor, gives up memory, files, processes and all but some seconds of CPU time,
+ *              and every system call but exit, and only then calls the function on a stack of its
+ *              own
+ *
+ * What a function can still do is read the helper's program and libraries, which are public, and
+ * lie about how itself ended.
+ */
+#ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
+#define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
+
+#include "lab_watch.h"
+#include "lambda_message.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sandbox_limits {
+	uint32_t cpu_seconds;
+	uint32_t wall_ms;
+	uint32_t stack_bytes; /* all the memory there is beside the output */
+};
+
+struct sandbox {
+	int fd; /* to the helper */
+	pid_t helper;
+	struct sandbox_limits limits;
+};
+
+/* What to run. The pointers are the caller's. */
+struct sandbox_job {
+	const uint8_t *code;
+	uint32_t code_bytes;
+	uint32_t entry;
+	const uint8_t *input;
+	uint32_t input_bytes;
+	uint8_t *output; /* is filled with what the function returned */
+	uint32_t output_room;
+};
+
+/*
+ * Starts the helper, with the table that `table_fd` is open for, -1 for none. To be called early:
+ * what the process has in memory is in the helper, too. Negative errno.
+ */
+int sandbox_start(struct sandbox *sandbox, const struct sandbox_limits *limits, int table_fd);
+
+/* Ends the helper and what it runs. */
+void sandbox_stop(struct sandbox *sandbox);
+
+/*
+ * Runs a function and waits for its end. *result says how it ended, LAMBDA_REFUSED when this
+ * machine cannot run it so confined. -EINTR, -ECONNRESET: the wait ended first (see lab_wait());
+ * stop the sandbox then. -EIO: the helper is gone. -EMFILE, -ENOMEM, ...: there are no files in
+ * memory.
+ */
+int sandbox_run(struct sandbox *sandbox, struct lab_watch *watch, const struct sandbox_job *job,
+		struct lambda_result *result);
+
+#endif
