@@ -16,6 +16,8 @@ PERFTEST_BATCH = 100
 CONNECTION_PORT = 7471
 CONNECTIONS_PER_S = 2000  # at a guess
 IPERF_PORT = 5201
+RPC_PORT = 7794
+RPC_AT_ONCE = 100
 SEGMENT_BYTES = 4096
 # BTH, RETH, 8 bytes of payload and the ICRC.
 SMALL_SEGMENT_BYTES = 12 + 16 + 8 + 4
@@ -205,6 +207,39 @@ class Connections:
         return count_system_calls(self, bench, round(bench.seconds * CONNECTIONS_PER_S / 2))
 
 
+class Calls:
+    """Remote procedure calls of 64 B, `at_once` of them under way; or, as what they are compared
+    with, the same messages echoed over TCP."""
+
+    def __init__(self, way, at_once):
+        self.way = way
+        self.at_once = at_once
+
+    def start_pair(self, bench, seconds, wrapper=()):
+        program = bench.left.build / "tests/rpc_bench"
+        is_tcp = self.way == "tcp"
+        serve = [program, "serve", "tcp" if is_tcp else "rdma", RPC_PORT]
+        call = [program, "call", self.way, bench.right.address, RPC_PORT, seconds, self.at_once]
+        server = bench.right.start(serve) if is_tcp else bench.right.start_verbs(serve)
+        server.wait_for_line("ready", READY_S)
+        if is_tcp:
+            return server, bench.left.start(call, wrapper)
+        return server, bench.left.start_verbs(call, wrapper)
+
+    def parse(self, output):
+        answer = json_of(output)
+        return {"messages": answer["calls"], "us": answer["median_us"],
+                "calls_per_s": answer["calls_per_second"]}
+
+    def run(self, bench):
+        account = Account(bench.hosts)
+        output, _, cpu_seconds = bench.pair(*self.start_pair(bench, bench.seconds))
+        return {**account.close(), **self.parse(output), "program_cpu_s": cpu_seconds}
+
+    def count_system_calls(self, bench):
+        return count_system_calls(self, bench, bench.seconds / 2)
+
+
 def count_system_calls(case, bench, iterations):
     """System calls of both daemons by name, per message; a run of its own, for counting costs
     time."""
@@ -270,6 +305,8 @@ BASELINES = {
     "udp_small": lambda bench: run_udp_stream(bench, SMALL_SEGMENT_BYTES),
     "udp_blocking": lambda bench: run_udp_ping(bench, False),
     "udp_spinning": lambda bench: run_udp_ping(bench, True),
+    "rpc_tcp_lat": Calls("tcp", 1).run,
+    "rpc_tcp_rate": Calls("tcp", RPC_AT_ONCE).run,
 }
 
 VERBS = {
@@ -284,9 +321,14 @@ VERBS = {
     "connect_many": Connections(100),
     "connect_local": Connections(1, is_local=True),
     "connect_local_many": Connections(100, is_local=True),
+    "rpc_ud_lat": Calls("ud", 1),
+    "rpc_rc_lat": Calls("rc", 1),
+    "rpc_ud_rate": Calls("ud", RPC_AT_ONCE),
+    "rpc_rc_rate": Calls("rc", RPC_AT_ONCE),
 }
 
 # What machines do changes by the minute, so each of ours runs near what it is compared with.
 ORDER = ("tcp", "udp_gso", "write_64k", "write_1m", "read_64k", "send_64k", "udp_small",
          "write_rate", "udp_blocking", "udp_spinning", "write_lat", "send_lat",
-         "connect", "connect_many", "connect_local", "connect_local_many")
+         "connect", "connect_many", "connect_local", "connect_local_many",
+         "rpc_tcp_lat", "rpc_ud_lat", "rpc_rc_lat", "rpc_tcp_rate", "rpc_ud_rate", "rpc_rc_rate")

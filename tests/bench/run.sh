@@ -49,7 +49,7 @@ if [ -z "$build" ]; then
 	"$root/tools/install-packages.sh" build bench
 	cmake -S "$root" -B "$build" -G Ninja >/dev/null
 	cmake --build "$build" --target rnicd rnic-run rnicctl \
-		rnic_ibverbs rnic_rdmacm udp_baseline connection_load >/dev/null
+		rnic_ibverbs rnic_rdmacm udp_baseline connection_load rpc_bench >/dev/null
 fi
 for program in ip iperf3 ib_write_bw python3; do
 	command -v "$program" >/dev/null || skip "there is no $program"

@@ -15,7 +15,7 @@ import sys
 
 MISSING = "?"
 NOTHING = "–"
-HEADER = ("measured", "rnicd", "TCP (iperf3)", "ratio to it", "raw UDP", "ratio to that",
+HEADER = ("measured", "rnicd", "TCP", "ratio to it", "raw UDP", "ratio to that",
           "CPU s/GiB", "of TCP", "wake-ups", "system calls", "copies")
 
 # case, its name for people, the value compared, its UDP baselines
@@ -31,7 +31,17 @@ ROWS = (
     ("connect_many", "connections, 100 at a time", "connections_per_s", ()),
     ("connect_local", "... one by one, one host", "connections_per_s", ()),
     ("connect_local_many", "... 100 at a time, one host", "connections_per_s", ()),
+    ("rpc_ud_lat", "RPC of 64 B by datagrams", "us", ()),
+    ("rpc_rc_lat", "RPC of 64 B by a connection", "us", ()),
+    ("rpc_ud_rate", "... by datagrams, 100 at a time", "calls_per_s", ()),
+    ("rpc_rc_rate", "... by a connection, 100 at a time", "calls_per_s", ()),
 )
+# What a case is compared with over TCP.
+TCP_CASES = {
+    "write_64k": "tcp", "write_1m": "tcp", "read_64k": "tcp", "send_64k": "tcp",
+    "rpc_ud_lat": "rpc_tcp_lat", "rpc_rc_lat": "rpc_tcp_lat",
+    "rpc_ud_rate": "rpc_tcp_rate", "rpc_rc_rate": "rpc_tcp_rate",
+}
 BASELINES = (
     ("tcp", "TCP", "gbit_per_s"),
     ("udp_gso", "raw UDP", "gbit_per_s"),
@@ -43,6 +53,7 @@ FORMATS = {
     "messages_per_s": lambda value: f"{value / 1e6:.3f} M/s",
     "us": lambda value: f"{value:.1f} us",
     "connections_per_s": lambda value: f"{value:.0f} /s",
+    "calls_per_s": lambda value: f"{value:.0f} /s",
 }
 KIB_PER_MIB = 1024
 
@@ -113,8 +124,8 @@ def case_row(samples, case, label, value, udp_cases):
     ours = lambda: samples.median(case, value)
     theirs = lambda: [samples.median(udp_case, value) for udp_case in udp_cases]
     cells = [label, samples.text(lambda: form(ours()))]
-    if value == "gbit_per_s":
-        tcp = lambda: samples.median("tcp", value)
+    if case in TCP_CASES:
+        tcp = lambda: samples.median(TCP_CASES[case], value)
         cells += [samples.text(lambda: form(tcp())), samples.text(lambda: f"{ours() / tcp():.2f}")]
     else:
         cells += [NOTHING, NOTHING]
@@ -130,7 +141,7 @@ def case_row(samples, case, label, value, udp_cases):
         cells += [NOTHING, NOTHING]
     cells.append(samples.text(lambda: f"{samples.per_message(case, 'wakeups'):.3g}"))
     cells.append(samples.text(lambda: calls_text(samples.system_calls(case))))
-    if value == "connections_per_s":
+    if value in ("connections_per_s", "calls_per_s") or case.startswith("rpc_"):
         cells.append(NOTHING)
     else:
         cells.append(samples.text(lambda: f"{samples.copies(case):.1f}"))
@@ -172,7 +183,9 @@ def notes(result):
     machine = result["machine"]
     return (f"Medians of {result['rounds']} rounds on {machine['cpus']} x {machine['cpu']}, "
             f"Linux {machine['kernel']}: two network namespaces, a veth with MTU 9000, one rnicd "
-            "in each. A ratio is rnicd's number divided by the other's. Raw UDP is one stream with "
+            "in each. TCP is one stream of iperf3; beside an RPC it is the same protocol buffers "
+            "echoed over a connection, and the time is a whole round trip. A ratio is rnicd's "
+            "number divided by the other's. Raw UDP is one stream with "
             "UDP_SEGMENT and UDP_GRO (4 KiB segments; 40 B beside the message rate), and a "
             "ping-pong of 64 B, blocking / spinning. Latencies are medians of half a round trip. "
             "CPU time is that of both daemons and both programs. Wake-ups and system calls are "

@@ -45,6 +45,10 @@ def whole_result():
         "send_lat": latency,
         **{name: [{"messages": 100, "wakeups": 300, "connections_per_s": 1234.0}]
            for name in ("connect", "connect_many", "connect_local", "connect_local_many")},
+        **{name: [{"messages": 100, "wakeups": 300, "us": 50.0, "calls_per_s": 40000.0}]
+           for name in ("rpc_ud_lat", "rpc_rc_lat", "rpc_ud_rate", "rpc_rc_rate")},
+        "rpc_tcp_lat": [{"us": 25.0, "calls_per_s": 30000.0}],
+        "rpc_tcp_rate": [{"us": 250.0, "calls_per_s": 160000.0}],
         "tcp": [{"gbit_per_s": 16.0, "cpu_s_per_gib": 0.75}],
         "udp_gso": [{"gbit_per_s": 40.0}],
         "udp_small": [{"messages_per_s": 1e7}],
@@ -88,6 +92,13 @@ class TableTest(unittest.TestCase):
         done = run_table(whole_result())
         self.assertEqual(row_of(done.stdout, "connections, one by one")[1:],
                          ["1234 /s", *"–" * 6, "3", "0.5", "–"])
+
+    def test_calls_are_compared_with_tcp(self):
+        output = run_table(whole_result()).stdout
+        self.assertEqual(row_of(output, "RPC of 64 B by datagrams")[1:4],
+                         ["50.0 us", "25.0 us", "2.00"])
+        self.assertEqual(row_of(output, "... by a connection, 100 at a time")[1:],
+                         ["40000 /s", "160000 /s", "0.25", *"–" * 4, "3", "0.5", "–"])
 
     def test_memory(self):
         output = run_table(whole_result()).stdout
