@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/rpc_receiver.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define FIRST	0xfffffffeu /* the sequence wraps soon */
+#define WINDOW	8
+#define PAYLOAD 4
+#define LARGEST 64
+
+static int set_up(void **state)
+{
+	struct rpc_receiver *receiver = malloc(sizeof(*receiver));
+	void *memory = malloc(rpc_receiver_memory_bytes(WINDOW, PAYLOAD, LARGEST));
+
+	assert_true(receiver != NULL && memory != NULL);
+	rpc_receiver_init(receiver, WINDOW, PAYLOAD, LARGEST, memory);
+	rpc_receiver_start(receiver, FIRST);
+	*state = receiver;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct rpc_receiver *receiver = *state;
+
+	free(receiver->slots);
+	free(receiver);
+	return 0;
+}
+
+/* Fragment number `number` of the session: 4 bytes of a message. */
+static struct rpc_packet fragment(uint32_t number, uint32_t offset, uint32_t total)
+{
+	return (struct rpc_packet){
+		.kind = RPC_PACKET_DATA,
+		.sequence = FIRST + number,
+		.offset = offset,
+		.total = total,
+		.payload = (const uint8_t *)"abcdefghijklmnopqrstuvwxyz" + offset,
+		.payload_bytes = (uint16_t)(total - offset < PAYLOAD ? total - offset : PAYLOAD),
+	};
+}
+
+static int accept_one(struct rpc_receiver *receiver, uint32_t number, uint32_t offset,
+		      uint32_t total)
+{
+	struct rpc_packet packet = fragment(number, offset, total);
+
+	return rpc_receiver_accept(receiver, &packet);
+}
+
+static int take(struct rpc_receiver *receiver)
+{
+	const uint8_t *bytes;
+	uint32_t length;
+
+	return rpc_receiver_take(receiver, &bytes, &length);
+}
+
+static void test_in_any_order(void **state)
+{
+	static const uint32_t order[] = {2, 0, 2, 3, 0, 1}; /* some twice */
+	const uint8_t *bytes;
+	uint32_t length;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		assert_int_equal(take(*state), 0);
+		assert_int_equal(accept_one(*state, order[i], 4 * order[i], 14), 0);
+	}
+	assert_int_equal(rpc_receiver_take(*state, &bytes, &length), 1);
+	assert_int_equal(length, 14);
+	assert_memory_equal(bytes, "abcdefghijklmn", 14);
+	assert_int_equal(take(*state), 0);
+}
+
+static void test_report(void **state)
+{
+	struct rpc_packet report;
+
+	accept_one(*state, 0, 0, 4);
+	accept_one(*state, 2, 0, 4);
+	accept_one(*state, 5, 0, 4);
+	rpc_receiver_report(*state, &report);
+	assert_int_equal(report.cumulative, FIRST + 1);
+	assert_true(report.selective == ((1 << 0) | (1 << 3)));
+	assert_int_equal(report.credit, FIRST + WINDOW); /* nothing was taken yet */
+	assert_int_equal(take(*state), 1);
+	rpc_receiver_report(*state, &report);
+	assert_int_equal(report.credit, FIRST + WINDOW + 1);
+}
+
+static void test_beyond_the_credit(void **state)
+{
+	struct rpc_packet report;
+
+	assert_int_equal(accept_one(*state, WINDOW, 0, 4), 0);
+	assert_int_equal(accept_one(*state, UINT32_MAX, 0, 4), 0); /* before the first */
+	rpc_receiver_report(*state, &report);
+	assert_true(report.cumulative == FIRST && report.selective == 0);
+}
+
+static void test_news(void **state)
+{
+	struct rpc_packet report;
+
+	for (uint32_t i = 0; i < WINDOW / 2; i++) {
+		assert_false(rpc_receiver_has_news(*state));
+		accept_one(*state, i, 0, 4);
+		assert_int_equal(take(*state), 1);
+	}
+	assert_true(rpc_receiver_has_news(*state));
+	rpc_receiver_report(*state, &report);
+	assert_false(rpc_receiver_has_news(*state));
+}
+
+static void test_fragments_that_are_not_of_one_message(void **state)
+{
+	static const struct {
+		uint32_t message;
+		uint32_t offset;
+		uint32_t total;
+	} seconds[] = {{1, 4, 14}, {0, 4, 15}, {0, 8, 14}, {0, 0, 14}};
+
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+		struct rpc_packet second = fragment(1, seconds[i].offset, seconds[i].total);
+
+		second.message = seconds[i].message;
+		rpc_receiver_start(*state, FIRST);
+		((struct rpc_receiver *)*state)->is_joining = false;
+		accept_one(*state, 0, 0, 14);
+		rpc_receiver_accept(*state, &second);
+		assert_int_equal(take(*state), -EPROTO);
+		for (uint32_t slot = 0; slot < WINDOW; slot++)
+			((struct rpc_receiver *)*state)->slots[slot].is_full = false;
+	}
+}
+
+static void test_too_large(void **state)
+{
+	struct rpc_packet packet = fragment(0, 0, 4);
+
+	packet.payload_bytes = PAYLOAD + 1;
+	assert_int_equal(rpc_receiver_accept(*state, &packet), -EPROTO);
+	accept_one(*state, 0, 0, LARGEST + 1);
+	assert_int_equal(take(*state), -EMSGSIZE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_in_any_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_report, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_beyond_the_credit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_news, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_fragments_that_are_not_of_one_message, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

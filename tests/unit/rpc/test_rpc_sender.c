@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/rpc_sender.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define MS    UINT64_C(1000000)
+#define FIRST 0xfffffffau /* the sequence wraps soon */
+
+static const struct rpc_sender_limits limits = {
+	.payload_bytes = 10,
+	.rto_initial_ns = 20 * MS,
+	.rto_min_ns = 5 * MS,
+	.rto_max_ns = 100 * MS,
+};
+
+static const uint8_t text[1000];
+
+/* A sender with a message of so many fragments, and credit for so many. */
+static struct rpc_sender make(struct rpc_outgoing *message, uint32_t fragments, uint32_t credit)
+{
+	struct rpc_packet ack = {.cumulative = FIRST, .credit = FIRST + credit};
+	struct rpc_sender sender;
+
+	rpc_sender_init(&sender, &limits, FIRST);
+	*message = (struct rpc_outgoing){.bytes = text, .length = fragments * 10};
+	rpc_sender_push(&sender, message);
+	assert_true(rpc_sender_acknowledge(&sender, &ack, 0));
+	return sender;
+}
+
+static uint32_t send_all(struct rpc_sender *sender, uint64_t now_ns)
+{
+	struct rpc_packet packet;
+	uint32_t count = 0;
+
+	while (rpc_sender_transmit(sender, &packet, now_ns))
+		count++;
+	return count;
+}
+
+static void acknowledge(struct rpc_sender *sender, uint32_t before, uint64_t selective,
+			uint64_t now_ns)
+{
+	struct rpc_packet ack = {.cumulative = FIRST + before,
+				 .selective = selective,
+				 .credit = FIRST + before + 32};
+
+	assert_true(rpc_sender_acknowledge(sender, &ack, now_ns));
+}
+
+static void test_fragments(void **state)
+{
+	struct rpc_outgoing message = {.bytes = text, .length = 25};
+	struct rpc_packet ack = {.cumulative = FIRST, .credit = FIRST + 8};
+	struct rpc_packet packet;
+	struct rpc_sender sender;
+
+	(void)state;
+	rpc_sender_init(&sender, &limits, FIRST);
+	rpc_sender_push(&sender, &message);
+	rpc_sender_acknowledge(&sender, &ack, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(rpc_sender_transmit(&sender, &packet, 0));
+		assert_int_equal(packet.sequence, FIRST + i);
+		assert_int_equal(packet.offset, 10 * i);
+		assert_int_equal(packet.total, 25);
+		assert_int_equal(packet.payload_bytes, i < 2 ? 10 : 5);
+		assert_ptr_equal(packet.payload, text + 10 * i);
+	}
+	assert_false(rpc_sender_transmit(&sender, &packet, 0));
+}
+
+static void test_no_more_than_credit(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 20, 3);
+
+	(void)state;
+	assert_int_equal(send_all(&sender, 0), 3);
+	assert_false(rpc_sender_is_blocked(&sender)); /* an acknowledgement is to come anyway */
+	sender.credit = FIRST + 3;
+	for (uint32_t i = 1; i <= 3; i++) {
+		struct rpc_packet ack = {.cumulative = FIRST + i, .credit = FIRST + 3};
+
+		rpc_sender_acknowledge(&sender, &ack, 1);
+	}
+	assert_true(rpc_sender_is_blocked(&sender));
+}
+
+static void test_no_more_than_the_allowance(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 60, 60);
+
+	(void)state;
+	assert_int_equal(send_all(&sender, 0), 16);
+	acknowledge(&sender, 16, 0, 1 * MS);
+	assert_int_equal(send_all(&sender, 1 * MS), 17); /* one more a round trip */
+}
+
+static void test_released_when_all_arrived(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 3, 8);
+
+	(void)state;
+	send_all(&sender, 0);
+	acknowledge(&sender, 2, 0, 1);
+	assert_null(rpc_sender_take_released(&sender, false));
+	acknowledge(&sender, 3, 0, 2);
+	assert_ptr_equal(rpc_sender_take_released(&sender, false), &message);
+	assert_true(sender.timer_ns == RPC_NEVER);
+}
+
+/* Three later arrivals make a fragment lost, once; the allowance halves, once for one loss. */
+static void test_lost_by_later_arrivals(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 10, 10);
+	struct rpc_packet packet;
+
+	(void)state;
+	send_all(&sender, 0);
+	acknowledge(&sender, 0, 0x3, 1); /* two later ones: it may be late */
+	assert_false(rpc_sender_transmit(&sender, &packet, 1));
+	acknowledge(&sender, 0, 0x7, 1);
+	assert_true(rpc_sender_transmit(&sender, &packet, 1));
+	assert_int_equal(packet.sequence, FIRST);
+	assert_int_equal(sender.allowance, 8);
+	acknowledge(&sender, 0, 0x1f, 2);
+	assert_false(rpc_sender_transmit(&sender, &packet, 2));
+	assert_int_equal(sender.retransmissions, 1);
+}
+
+static void test_lost_by_time(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 4, 10);
+
+	(void)state;
+	send_all(&sender, 0);
+	assert_true(sender.timer_ns == 20 * MS);
+	rpc_sender_tick(&sender, 20 * MS - 1);
+	assert_int_equal(send_all(&sender, 20 * MS - 1), 0);
+	rpc_sender_tick(&sender, 20 * MS);
+	assert_int_equal(send_all(&sender, 20 * MS), 2); /* the least allowance */
+	assert_true(sender.timer_ns == 60 * MS);	 /* twice as long */
+	for (uint64_t now = 60 * MS; now < 1000 * MS; now = sender.timer_ns) {
+		rpc_sender_tick(&sender, now);
+		send_all(&sender, now);
+	}
+	assert_true(sender.rto_ns == limits.rto_max_ns);
+}
+
+/* RFC 6298: what was sent again tells nothing about the round trip. */
+static void test_round_trip(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 2, 10);
+
+	(void)state;
+	send_all(&sender, 0);
+	acknowledge(&sender, 1, 0, 8 * MS);
+	assert_true(sender.smoothed_ns == 8 * MS);
+	assert_true(sender.rto_ns == 24 * MS);
+	rpc_sender_tick(&sender, sender.timer_ns);
+	send_all(&sender, 40 * MS);
+	acknowledge(&sender, 2, 0, 41 * MS);
+	assert_true(sender.smoothed_ns == 8 * MS);
+}
+
+static void test_acknowledged_before_it_was_sent(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 5, 2);
+	struct rpc_packet ack = {.cumulative = FIRST + 3, .credit = FIRST + 10};
+
+	(void)state;
+	send_all(&sender, 0);
+	assert_false(rpc_sender_acknowledge(&sender, &ack, 1));
+	assert_int_equal(sender.base, FIRST);
+	assert_int_equal(sender.credit, FIRST + 2);
+}
+
+/* An old acknowledgement that comes late takes nothing back. */
+static void test_overtaken(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 5, 5);
+
+	(void)state;
+	send_all(&sender, 0);
+	acknowledge(&sender, 4, 0, 1);
+	acknowledge(&sender, 1, 0, 2);
+	assert_int_equal(sender.base, FIRST + 4);
+	assert_int_equal(sender.under_way, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_no_more_than_credit),
+		cmocka_unit_test(test_no_more_than_the_allowance),
+		cmocka_unit_test(test_released_when_all_arrived),
+		cmocka_unit_test(test_lost_by_later_arrivals),
+		cmocka_unit_test(test_lost_by_time),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_acknowledged_before_it_was_sent),
+		cmocka_unit_test(test_overtaken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

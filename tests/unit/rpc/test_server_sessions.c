@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "fake_carrier.h"
+
+#include "rpc/server_sessions.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MS  UINT64_C(1000000)
+#define NOW (1000 * MS)
+
+struct world {
+	struct fake_carrier carrier;
+	struct server_sessions sessions;
+	struct rnic_rpc_options options;
+	uint32_t ended;
+};
+
+static void note_ended(void *user, const struct server_session *session)
+{
+	assert_int_equal(session->session.state, RPC_SESSION_CLOSED);
+	((struct world *)user)->ended++;
+}
+
+static int set_up(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	fake_carrier_init(&world->carrier);
+	world->sessions.clients.client_quota_bytes = 1000;
+	world->sessions.clients.quota_bytes = 2000;
+	assert_int_equal(server_sessions_open(&world->sessions, &world->options), 0);
+	world->sessions.ended = note_ended;
+	world->sessions.ended_user = world;
+	*state = world;
+	return 0;
+}
+
+/* Whatever happened, closing leaves no way open. */
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	server_sessions_close(&world->sessions, NOW);
+	assert_int_equal(world->carrier.ways, 0);
+	free(world);
+	return 0;
+}
+
+static void receive(struct world *world, uint32_t peer, const struct rpc_packet *packet)
+{
+	struct carrier_datagram datagram = fake_datagram(&world->carrier, peer, packet);
+
+	server_sessions_receive(&world->sessions, &datagram, NOW);
+}
+
+/* OPEN of a peer, whose number is its connection and identity too. */
+static void open_from(struct world *world, uint32_t peer)
+{
+	uint8_t identity[RPC_IDENTITY_BYTES] = {0};
+	struct rpc_packet open = {.kind = RPC_PACKET_OPEN,
+				  .from = peer,
+				  .payload = identity,
+				  .payload_bytes = sizeof(identity)};
+
+	memcpy(identity, &peer, sizeof(peer));
+	receive(world, peer, &open);
+}
+
+static struct server_session *session_of(struct world *world, uint32_t peer)
+{
+	for (uint32_t place = 0; place < world->sessions.place_count; place++)
+		if (world->sessions.places[place] != NULL &&
+		    world->sessions.places[place]->session.peer == peer)
+			return world->sessions.places[place];
+	return NULL;
+}
+
+static struct rpc_packet from_peer(struct world *world, enum rpc_packet_kind kind, uint32_t peer)
+{
+	const struct rpc_session *session = &session_of(world, peer)->session;
+
+	return (struct rpc_packet){.kind = kind,
+				   .to = session->self.connection,
+				   .from = peer,
+				   .cumulative = session->self.first_sequence,
+				   .credit = session->self.first_sequence + RPC_WINDOW_PACKETS};
+}
+
+static const struct fake_sent *last_sent(const struct world *world)
+{
+	assert_true(world->carrier.sent_count > 0);
+	return &world->carrier.sent[world->carrier.sent_count - 1];
+}
+
+static void test_open(void **state)
+{
+	struct world *world = *state;
+
+	open_from(world, 7);
+	assert_true(server_sessions_next_deadline_ns(&world->sessions) == 0);
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_OPENED);
+	assert_int_equal(last_sent(world)->peer, 7);
+	assert_true(server_sessions_next_deadline_ns(&world->sessions) > NOW);
+	open_from(world, 7); /* the answer was lost */
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(world->carrier.sent_count, 2);
+	assert_int_equal(world->carrier.ways, 1);
+}
+
+static void test_unknown_session(void **state)
+{
+	struct world *world = *state;
+	struct rpc_packet ping = {.kind = RPC_PACKET_PING, .to = 12345, .from = 7};
+
+	receive(world, 7, &ping);
+	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_CLOSE);
+	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_NO_SESSION);
+	assert_int_equal(world->carrier.ways, 0);
+}
+
+static void test_stranger(void **state)
+{
+	struct world *world = *state;
+	struct rpc_packet close;
+
+	open_from(world, 7);
+	close = from_peer(world, RPC_PACKET_CLOSE, 7);
+	close.code = RPC_CLOSE_DONE;
+	receive(world, 8, &close);
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(world->ended, 0);
+	receive(world, 7, &close);
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(world->ended, 1);
+	assert_null(session_of(world, 7));
+}
+
+static void test_loss_of_the_way(void **state)
+{
+	struct world *world = *state;
+	struct carrier_datagram loss;
+
+	open_from(world, 7);
+	loss = fake_loss(&world->carrier, session_of(world, 7)->way);
+	server_sessions_receive(&world->sessions, &loss, NOW);
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(world->ended, 1);
+	assert_int_equal(world->carrier.ways, 0);
+	assert_int_equal(world->carrier.sent_count, 0);	    /* nobody to tell */
+	assert_int_equal(world->sessions.clients.count, 1); /* the client may come back */
+}
+
+/* A turn looks at those that something happened to, however many there are. */
+static void test_idle_sessions_cost_nothing(void **state)
+{
+	struct world *world = *state;
+	struct rpc_packet ping;
+
+	for (uint32_t peer = 1; peer <= 1000; peer++)
+		open_from(world, peer);
+	assert_int_equal(world->sessions.queue_length, 1000);
+	server_sessions_serve(&world->sessions, NOW);
+	server_sessions_tick(&world->sessions, NOW);
+	assert_int_equal(world->sessions.queue_length, 0);
+	ping = from_peer(world, RPC_PACKET_PING, 500);
+	receive(world, 500, &ping);
+	assert_int_equal(world->sessions.queue_length, 1);
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(last_sent(world)->peer, 500);
+	assert_int_equal(world->carrier.sent_count, 1001);
+}
+
+/* When their time has come they are asked whether they live, and end when they do not answer. */
+static void test_silent_sessions_end(void **state)
+{
+	struct world *world = *state;
+	uint64_t now_ns = NOW;
+
+	for (uint32_t peer = 1; peer <= 10; peer++)
+		open_from(world, peer);
+	server_sessions_serve(&world->sessions, now_ns);
+	while (world->ended < 10) {
+		now_ns = server_sessions_next_deadline_ns(&world->sessions);
+		assert_true(now_ns <= NOW + rpc_session_defaults.dead_ns);
+		server_sessions_tick(&world->sessions, now_ns);
+		server_sessions_serve(&world->sessions, now_ns);
+	}
+	assert_true(now_ns == NOW + rpc_session_defaults.dead_ns);
+	assert_int_equal(world->carrier.ways, 0);
+}
+
+/* Gives the session so many messages of one fragment each. */
+static void fill(struct world *world, uint32_t peer, struct shared_message *message, int count)
+{
+	struct server_session *session = session_of(world, peer);
+	struct rpc_packet ack = from_peer(world, RPC_PACKET_ACK, peer);
+
+	receive(world, peer, &ack);
+	session->session.sender.allowance = RPC_WINDOW_PACKETS;
+	for (int i = 0; i < count; i++)
+		server_sessions_send(&world->sessions, session, message);
+}
+
+static struct shared_message *make_message(void)
+{
+	struct shared_message *message = calloc(1, sizeof(*message) + 1);
+
+	assert_non_null(message);
+	message->references = 1;
+	message->bytes = 1;
+	return message;
+}
+
+static uint32_t count_sent_to(const struct world *world, uint32_t from, uint32_t peer)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = from; i < world->carrier.sent_count; i++)
+		count += world->carrier.sent[i].peer == peer;
+	return count;
+}
+
+/* One with much to say does not keep another waiting for longer than a round. */
+static void test_fairness(void **state)
+{
+	struct world *world = *state;
+	struct shared_message *message = make_message();
+	uint32_t begin;
+
+	open_from(world, 1);
+	open_from(world, 2);
+	server_sessions_serve(&world->sessions, NOW);
+	begin = world->carrier.sent_count;
+	fill(world, 1, message, 60);
+	fill(world, 2, message, 1);
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(count_sent_to(world, begin, 1), 16);
+	assert_int_equal(count_sent_to(world, begin, 2), 1);
+	assert_true(server_sessions_next_deadline_ns(&world->sessions) == 0);
+	for (int i = 0; i < 4; i++)
+		server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(count_sent_to(world, begin, 1), 60);
+	assert_int_equal(world->sessions.queue_length, 0);
+	shared_message_release(message);
+}
+
+/* Without room it stays in the queue, and the owner sleeps until there is some. */
+static void test_no_room(void **state)
+{
+	struct world *world = *state;
+	struct shared_message *message = make_message();
+	uint32_t begin;
+
+	open_from(world, 1);
+	server_sessions_serve(&world->sessions, NOW);
+	begin = world->carrier.sent_count;
+	fill(world, 1, message, 5);
+	world->carrier.room = 2;
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(count_sent_to(world, begin, 1), 2);
+	assert_true(server_sessions_next_deadline_ns(&world->sessions) > NOW);
+	world->carrier.room = 100;
+	server_sessions_tick(&world->sessions, NOW);
+	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(count_sent_to(world, begin, 1), 5);
+	shared_message_release(message);
+}
+
+static void test_full(void **state)
+{
+	struct world *world = *state;
+	uint32_t peer = 1;
+
+	for (; peer < SERVER_SESSIONS_MAX; peer++)
+		open_from(world, peer);
+	assert_int_equal(world->carrier.sent_count, 0);
+	open_from(world, peer);
+	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_CLOSE);
+	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_REFUSED);
+	assert_int_equal(last_sent(world)->peer, peer);
+	assert_int_equal(world->carrier.ways, SERVER_SESSIONS_MAX - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_open, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unknown_session, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_stranger, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_loss_of_the_way, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_idle_sessions_cost_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_silent_sessions_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_fairness, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
