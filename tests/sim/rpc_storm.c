@@ -17,6 +17,7 @@
 static struct {
 	uint64_t calls;
 	uint64_t answered;
+	uint64_t large; /* of these, what did not fit a message, or was a stream */
 	uint64_t datagrams;
 	uint64_t sessions;
 } totals;
@@ -46,11 +47,18 @@ static void disturb(struct rpc_world *world)
 static void call_some(struct rpc_world *world)
 {
 	for (uint32_t count = below(world, 16); count > 0; count--) {
-		uint32_t bytes = below(world, 4) == 0 ? below(world, RPC_WORLD_MESSAGE_BYTES)
-						      : below(world, 300);
+		struct rpc_world_call call = {
+			.is_idempotent = below(world, 2) == 0,
+			.is_stream = below(world, 8) == 0,
+			.request_bytes = below(world, 300),
+			.timeout_ns = (1 + below(world, TIMEOUT_MS)) * RPC_WORLD_MS,
+		};
 
-		rpc_world_call(world, below(world, 2) == 0, bytes,
-			       (1 + below(world, TIMEOUT_MS)) * RPC_WORLD_MS);
+		if (below(world, 4) == 0)
+			call.request_bytes = below(world, RPC_WORLD_MESSAGE_BYTES);
+		else if (below(world, 16) == 0)
+			call.request_bytes = below(world, RPC_WORLD_BODY_BYTES);
+		rpc_world_call(world, &call);
 	}
 }
 
@@ -82,8 +90,13 @@ static void add_totals(const struct rpc_world *world)
 	totals.calls += world->calls.next - 1;
 	totals.datagrams += world->datagrams;
 	totals.sessions += world->sessions;
-	for (uint64_t id = 1; id < world->calls.next; id++)
-		totals.answered += world->plans[id].status == RNIC_RPC_OK;
+	for (uint64_t id = 1; id < world->calls.next; id++) {
+		const struct rpc_world_plan *plan = &world->plans[id];
+		bool is_large = plan->request_bytes > RPC_WORLD_MESSAGE_BYTES;
+
+		totals.answered += plan->status == RNIC_RPC_OK;
+		totals.large += plan->status == RNIC_RPC_OK && (is_large || plan->is_stream);
+	}
 }
 
 static const char *run(uint64_t seed, FILE *trace)
@@ -107,9 +120,9 @@ static const char *run(uint64_t seed, FILE *trace)
 
 static void print_totals(void)
 {
-	printf("%" PRIu64 " calls (%" PRIu64 " answered), %" PRIu64 " datagrams, %" PRIu64
-	       " ends of sessions",
-	       totals.calls, totals.answered, totals.datagrams, totals.sessions);
+	printf("%" PRIu64 " calls (%" PRIu64 " answered, %" PRIu64 " of them large), %" PRIu64
+	       " datagrams, %" PRIu64 " ends of sessions",
+	       totals.calls, totals.answered, totals.large, totals.datagrams, totals.sessions);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc_world.h"
+#include "rpc_world_bulk.h"
 
 #include "rpc/rpc_bytes.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PPM 1000000u
+#define PPM		 1000000u
 #define FAILED_OPENS_MAX 8
 
 static const char service[] = "storm";
@@ -26,7 +27,7 @@ static void note(struct rpc_world *world, const char *what, uint64_t number)
 			what, number);
 }
 
-static void fail(struct rpc_world *world, const char *what)
+void rpc_world_fail(struct rpc_world *world, const char *what)
 {
 	if (world->failure == NULL)
 		world->failure = what;
@@ -42,8 +43,7 @@ static bool hits(struct rpc_world *world, uint32_t ppm)
 	return below(world, PPM) < ppm;
 }
 
-/* What byte `i` of a request, or with `is_answer` its answer, is. */
-static uint8_t pattern(uint64_t call, uint32_t i, bool is_answer)
+uint8_t rpc_world_pattern(uint64_t call, uint32_t i, bool is_answer)
 {
 	return (uint8_t)(call * 31 + i * 7 + (is_answer ? 101 : 0));
 }
@@ -88,16 +88,16 @@ static void reap(struct rpc_world *world, struct rpc_session *session)
 	}
 }
 
-static void send_frame(struct rpc_world *world, struct rpc_session *session,
-		       const struct rpc_frame *frame)
+void rpc_world_send(struct rpc_world *world, struct rpc_session *session,
+		    const struct rpc_frame *frame)
 {
 	size_t bytes = rpc_frame_bytes(frame);
 	struct heap_message *message = malloc(sizeof(*message) + bytes);
 
 	assert(message != NULL);
 	rpc_frame_encode(frame, message->bytes);
-	message->outgoing = (struct rpc_outgoing){.bytes = message->bytes,
-						  .length = (uint32_t)bytes};
+	message->outgoing =
+		(struct rpc_outgoing){.bytes = message->bytes, .length = (uint32_t)bytes};
 	if (rpc_session_send(session, &message->outgoing) != 0) {
 		free(message);
 		return;
@@ -156,13 +156,13 @@ static void end_calls(struct rpc_world *world)
 		struct rpc_world_plan *plan = &world->plans[ended.id];
 
 		if (plan->ends++ > 0)
-			fail(world, "a call ended twice");
+			rpc_world_fail(world, "a call ended twice");
 		plan->status = ended.status;
 		note(world, rnic_rpc_status_text(ended.status), ended.id);
 		if (ended.owes_cancel && world->client.session.state == RPC_SESSION_OPEN) {
 			struct rpc_frame cancel = {.kind = RPC_FRAME_CANCEL, .call = ended.id};
 
-			send_frame(world, &world->client.session, &cancel);
+			rpc_world_send(world, &world->client.session, &cancel);
 		}
 	}
 }
@@ -173,16 +173,24 @@ static void take_answer(struct rpc_world *world, const uint8_t *bytes, uint32_t 
 	struct rpc_call *call;
 	bool is_good;
 
-	if (rpc_frame_decode(&frame, bytes, length) != 0 || frame.kind != RPC_FRAME_ANSWER) {
-		fail(world, "the client got what is no answer");
+	if (rpc_frame_decode(&frame, bytes, length) != 0 || frame.kind == RPC_FRAME_REQUEST ||
+	    frame.kind == RPC_FRAME_CANCEL) {
+		rpc_world_fail(world, "the client got what is no answer");
 		return;
 	}
+	if (rpc_world_client_takes_bulk(world, &frame))
+		return;
 	call = rpc_calls_answer(&world->calls, &frame);
 	if (call == NULL)
 		return;
+	if (world->plans[call->id].is_stream) {
+		world->plans[call->id].was_answered_well =
+			world->plans[call->id].received == world->plans[call->id].request_bytes;
+		return;
+	}
 	is_good = frame.payload_bytes == world->plans[call->id].request_bytes;
 	for (uint32_t i = 0; i < frame.payload_bytes && is_good; i++)
-		is_good = frame.payload[i] == pattern(call->id, i, true);
+		is_good = frame.payload[i] == rpc_world_pattern(call->id, i, true);
 	world->plans[call->id].was_answered_well = is_good;
 }
 
@@ -201,12 +209,14 @@ static void send_calls(struct rpc_world *world)
 			.payload_bytes = world->plans[call->id].request_bytes,
 		};
 
-		for (uint32_t i = 0; i < frame.payload_bytes; i++)
-			payload[i] = pattern(call->id, i, false);
+		if (frame.payload_bytes <= RPC_WORLD_MESSAGE_BYTES)
+			for (uint32_t i = 0; i < frame.payload_bytes; i++)
+				payload[i] = rpc_world_pattern(call->id, i, false);
 		rpc_calls_describe(&world->calls, call, &frame, world->now_ns);
 		note(world, "client sends call", call->id);
-		send_frame(world, &world->client.session, &frame);
+		rpc_world_client_begins(world, call->id, &frame);
 	}
+	rpc_world_client_pumps(world);
 }
 
 static void turn_client(struct rpc_world *world)
@@ -227,6 +237,7 @@ static void turn_client(struct rpc_world *world)
 		}
 		if (session->state == RPC_SESSION_CLOSED) {
 			note(world, "client's session ended", (uint64_t)-session->error);
+			rpc_world_client_forgets(world);
 			rpc_calls_session_lost(&world->calls);
 			drop_end(world, &world->client);
 			if (++world->failed_opens > FAILED_OPENS_MAX)
@@ -255,33 +266,72 @@ static void send_answer(struct rpc_world *world, uint32_t end, uint64_t call, ui
 	};
 
 	for (uint32_t i = 0; i < bytes; i++)
-		payload[i] = pattern(call, i, true);
+		payload[i] = rpc_world_pattern(call, i, true);
 	if (world->ends[end].is_used)
-		send_frame(world, &world->ends[end].session, &frame);
+		rpc_world_send(world, &world->ends[end].session, &frame);
+}
+
+/* Of what is too large for a message it says so first. */
+static void send_good_answer(struct rpc_world *world, uint32_t end, uint64_t call, uint32_t bytes)
+{
+	if (bytes > RPC_WORLD_MESSAGE_BYTES)
+		rpc_world_server_announces(world, end, call, bytes);
+	else
+		send_answer(world, end, call, RNIC_RPC_OK, bytes);
+}
+
+static void note_execution(struct rpc_world *world, uint64_t call)
+{
+	struct rpc_world_plan *plan = &world->plans[call];
+
+	plan->executions++;
+	if (plan->executions_here++ > 0)
+		rpc_world_fail(world, "one server executed a call twice");
+	if (plan->executions > 1 && (!plan->is_idempotent || plan->is_stream))
+		rpc_world_fail(world, "a call was executed twice");
+}
+
+void rpc_world_execute(struct rpc_world *world, struct rpc_world_work *work)
+{
+	note_execution(world, work->id);
+	work->is_coming = false;
+	work->finish_ns = world->now_ns + below(world, 30) * RPC_WORLD_MS / 2;
 }
 
 static void begin_work(struct rpc_world *world, uint32_t end, const struct rpc_frame *request)
 {
 	struct rpc_world_work *work = &world->works[request->call % RPC_CALLS_MAX];
-	struct rpc_world_plan *plan = &world->plans[request->call];
+	bool is_large = (request->flags & RPC_FRAME_LARGE) != 0;
+	uint64_t bytes = is_large ? rpc_bulk_total(request) : request->payload_bytes;
 
-	plan->executions++;
-	if (plan->executions_here++ > 0)
-		fail(world, "one server executed a call twice");
-	if (plan->executions > 1 && !plan->is_idempotent)
-		fail(world, "a call was executed twice");
-	if (request->payload_bytes != plan->request_bytes)
-		fail(world, "a request changed its length");
-	for (uint32_t i = 0; i < request->payload_bytes; i++)
-		if (request->payload[i] != pattern(request->call, i, false))
-			fail(world, "a request changed on its way");
+	if (bytes != world->plans[request->call].request_bytes)
+		rpc_world_fail(world, "a request changed its length");
 	*work = (struct rpc_world_work){
 		.is_used = true,
 		.id = request->call,
 		.end = end,
-		.finish_ns = world->now_ns + below(world, 30) * RPC_WORLD_MS / 2,
-		.request_bytes = request->payload_bytes,
+		.finish_ns = UINT64_MAX,
+		.request_bytes = (uint32_t)bytes,
+		.is_stream = (request->flags & RPC_FRAME_STREAM) != 0,
 	};
+	if (is_large) {
+		rpc_world_server_expects(world, work);
+		return;
+	}
+	for (uint32_t i = 0; i < request->payload_bytes; i++)
+		if (request->payload[i] != rpc_world_pattern(request->call, i, false))
+			rpc_world_fail(world, "a request changed on its way");
+	rpc_world_execute(world, work);
+}
+
+/* The call is known; the session that asked now is the one to answer. */
+static void follow(struct rpc_world *world, uint32_t end, uint64_t call)
+{
+	struct rpc_world_work *work = &world->works[call % RPC_CALLS_MAX];
+
+	work->end = end;
+	if (work->is_coming)
+		rpc_world_server_expects(world, work);
 }
 
 static void take_request(struct rpc_world *world, uint32_t end, const uint8_t *bytes,
@@ -292,13 +342,16 @@ static void take_request(struct rpc_world *world, uint32_t end, const uint8_t *b
 
 	if (rpc_frame_decode(&frame, bytes, length) != 0 || frame.call == 0 ||
 	    frame.call > RPC_WORLD_CALLS || frame.kind == RPC_FRAME_ANSWER) {
-		fail(world, "the server got what is no request");
+		rpc_world_fail(world, "the server got what is no request");
 		return;
 	}
 	if (frame.kind == RPC_FRAME_CANCEL) {
 		rpc_history_cancel(&world->history, frame.call);
+		rpc_world_server_cancels(world, frame.call);
 		return;
 	}
+	if (rpc_world_server_takes_bulk(world, end, &frame))
+		return;
 	rpc_history_settle(&world->history, frame.settled);
 	while ((answer = rpc_history_take_dropped(&world->history, false)) != NULL)
 		free(answer);
@@ -307,10 +360,10 @@ static void take_request(struct rpc_world *world, uint32_t end, const uint8_t *b
 		begin_work(world, end, &frame);
 		break;
 	case RPC_WAIT:
-		world->works[frame.call % RPC_CALLS_MAX].end = end;
+		follow(world, end, frame.call);
 		break;
 	case RPC_REPEAT:
-		send_answer(world, end, frame.call, RNIC_RPC_OK, *(uint32_t *)answer);
+		send_good_answer(world, end, frame.call, *(uint32_t *)answer);
 		break;
 	case RPC_STALE:
 		break;
@@ -328,12 +381,14 @@ static void finish_work(struct rpc_world *world)
 
 		if (!work->is_used || work->finish_ns > world->now_ns)
 			continue;
+		if (work->is_stream && !rpc_world_server_streams(world, work))
+			continue;
 		work->is_used = false;
 		answer = malloc(sizeof(*answer));
 		assert(answer != NULL);
-		*answer = work->request_bytes;
+		*answer = work->is_stream ? 0 : work->request_bytes;
 		if (rpc_history_answer(&world->history, work->id, answer))
-			send_answer(world, work->end, work->id, RNIC_RPC_OK, work->request_bytes);
+			send_good_answer(world, work->end, work->id, *answer);
 		else
 			free(answer);
 	}
@@ -352,8 +407,11 @@ static void turn_server(struct rpc_world *world)
 		rpc_session_tick(&end->session, world->now_ns);
 		while (rpc_session_take(&end->session, &bytes, &length))
 			take_request(world, i, bytes, length);
+		if (end->session.state == RPC_SESSION_CLOSED)
+			rpc_world_server_forgets(world, i);
 	}
 	finish_work(world);
+	rpc_world_server_pumps(world);
 	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++)
 		if (world->ends[i].is_used)
 			reap(world, &world->ends[i].session);
@@ -375,6 +433,7 @@ static void accept_open(struct rpc_world *world, const struct rpc_packet *packet
 		if (!end->is_used || (oldest->is_used && end->begun_ns < oldest->begun_ns))
 			oldest = end;
 	}
+	rpc_world_server_forgets(world, (uint32_t)(oldest - world->ends));
 	drop_end(world, oldest);
 	make_end(world, oldest);
 	rpc_session_accept(&oldest->session, &world->config, &self, packet, oldest->memory,
@@ -436,7 +495,7 @@ static void transmit(struct rpc_world *world, struct rpc_world_end *end, bool to
 	while (end->is_used && (bytes = rpc_session_transmit(&end->session, data, world->now_ns))) {
 		send_datagram(world, data, bytes, to_server);
 		if (++count > 4 * RPC_WINDOW_PACKETS) {
-			fail(world, "a session does not stop transmitting");
+			rpc_world_fail(world, "a session does not stop transmitting");
 			return;
 		}
 	}
@@ -473,7 +532,7 @@ static uint64_t next_event_ns(const struct rpc_world *world)
 		if (world->ends[i].is_used)
 			next = least(next, rpc_session_next_deadline_ns(&world->ends[i].session));
 	for (uint32_t i = 0; i < RPC_CALLS_MAX && world->is_server_up; i++)
-		if (world->works[i].is_used)
+		if (world->works[i].is_used && world->works[i].finish_ns > world->now_ns)
 			next = least(next, world->works[i].finish_ns);
 	return next;
 }
@@ -488,24 +547,28 @@ void rpc_world_run(struct rpc_world *world, uint64_t until_ns)
 		if (next >= until_ns)
 			break;
 		if (next < world->now_ns)
-			fail(world, "a deadline that was served lies in the past");
+			rpc_world_fail(world, "a deadline that was served lies in the past");
 		world->now_ns = next > world->now_ns ? next : world->now_ns + 1;
 	}
 	world->now_ns = until_ns;
 }
 
-bool rpc_world_call(struct rpc_world *world, bool is_idempotent, uint32_t request_bytes,
-		    uint64_t timeout_ns)
+bool rpc_world_call(struct rpc_world *world, const struct rpc_world_call *wanted)
 {
 	struct rpc_call *call;
 
 	if (world->calls.next > RPC_WORLD_CALLS)
 		return false;
-	call = rpc_calls_begin(&world->calls, is_idempotent, world->now_ns + timeout_ns, NULL);
+	call = rpc_calls_begin(&world->calls, wanted->is_idempotent,
+			       world->now_ns + wanted->timeout_ns, NULL);
 	if (call == NULL)
 		return false;
+	call->is_stream = wanted->is_stream;
 	world->plans[call->id] = (struct rpc_world_plan){
-		.is_idempotent = is_idempotent, .request_bytes = request_bytes};
+		.is_idempotent = wanted->is_idempotent,
+		.is_stream = wanted->is_stream,
+		.request_bytes = wanted->request_bytes,
+	};
 	return true;
 }
 
@@ -528,6 +591,7 @@ void rpc_world_kill_server(struct rpc_world *world)
 	while ((answer = rpc_history_take_dropped(&world->history, true)) != NULL)
 		free(answer);
 	memset(world->works, 0, sizeof(world->works));
+	memset(world->transfers, 0, sizeof(world->transfers));
 }
 
 void rpc_world_start_server(struct rpc_world *world)

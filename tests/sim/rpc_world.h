@@ -9,6 +9,7 @@
 #ifndef TESTS_SIM_RPC_WORLD_H
 #define TESTS_SIM_RPC_WORLD_H
 
+#include "rpc/rpc_bulk.h"
 #include "rpc/rpc_calls.h"
 #include "rpc/rpc_history.h"
 #include "rpc/rpc_session.h"
@@ -24,6 +25,7 @@
 #define RPC_WORLD_SESSIONS  4
 #define RPC_WORLD_DATAGRAMS 512
 #define RPC_WORLD_MESSAGE_BYTES 40000u
+#define RPC_WORLD_BODY_BYTES	200000u
 
 struct rpc_world_link {
 	uint32_t loss_ppm;
@@ -48,6 +50,13 @@ struct rpc_world_plan {
 	uint32_t ends;
 	uint32_t status;
 	bool was_answered_well;
+	bool is_stream;
+	/* Of the session that there is. */
+	struct rpc_bulk_sender out; /* of a large request */
+	uint32_t sent;
+	bool is_receiving;
+	struct rpc_bulk_receiver in; /* of a large answer, or a stream */
+	uint32_t received;
 };
 
 struct rpc_world_end {
@@ -63,6 +72,22 @@ struct rpc_world_work {
 	uint32_t end; /* whose session asked last */
 	uint64_t finish_ns;
 	uint32_t request_bytes;
+	bool is_coming; /* its request is */
+	struct rpc_bulk_receiver in;
+	uint32_t received;
+	bool is_stream;
+	struct rpc_bulk_sender out;
+	uint32_t sent;
+};
+
+/* A large answer on its way. */
+struct rpc_world_transfer {
+	bool is_used;
+	uint64_t id;
+	uint32_t end;
+	uint32_t bytes;
+	struct rpc_bulk_sender out;
+	uint32_t sent;
 };
 
 struct rpc_world {
@@ -85,6 +110,7 @@ struct rpc_world {
 	uint8_t incarnation[RPC_IDENTITY_BYTES];
 	struct rpc_world_end ends[RPC_WORLD_SESSIONS];
 	struct rpc_world_work works[RPC_CALLS_MAX];
+	struct rpc_world_transfer transfers[RPC_CALLS_MAX]; /* by call */
 
 	uint64_t messages_out; /* heap held by messages under way */
 	uint64_t sessions;
@@ -94,9 +120,15 @@ struct rpc_world {
 struct rpc_world *rpc_world_create(uint64_t seed, FILE *trace);
 void rpc_world_destroy(struct rpc_world *world);
 
+struct rpc_world_call {
+	bool is_idempotent;
+	bool is_stream;		/* the answer comes as one, of as many bytes */
+	uint32_t request_bytes; /* up to RPC_WORLD_BODY_BYTES; the answer has as many */
+	uint64_t timeout_ns;
+};
+
 /* False: no room for one more call now. */
-bool rpc_world_call(struct rpc_world *world, bool is_idempotent, uint32_t request_bytes,
-		    uint64_t timeout_ns);
+bool rpc_world_call(struct rpc_world *world, const struct rpc_world_call *call);
 void rpc_world_cancel(struct rpc_world *world, uint64_t call);
 void rpc_world_kill_server(struct rpc_world *world);
 void rpc_world_start_server(struct rpc_world *world);
