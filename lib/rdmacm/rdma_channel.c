@@ -127,12 +127,22 @@ static void on_connect_request(struct rnic_cma_event *event, struct rnic_cma_id 
 	take_parameters(event);
 }
 
+/* The peer may serve, and begin, fewer READs at a time than was asked (rdma_accept(3)). */
+static void agree_on_depths(struct rnic_cma_id *id, const struct rnic_cm_parameters *answer)
+{
+	if (id->responder_resources > answer->responder_resources)
+		id->responder_resources = answer->responder_resources;
+	if (id->initiator_depth > answer->initiator_depth)
+		id->initiator_depth = answer->initiator_depth;
+}
+
 /* With a queue pair of its own the identifier finishes the connection; else its owner does. */
 static void on_connect_response(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
 	int error;
 
 	take_parameters(event);
+	agree_on_depths(id, &event->native.parameters);
 	if (id->public.qp == NULL)
 		return;
 	error = rnic_cma_qp_to_rtr(id);

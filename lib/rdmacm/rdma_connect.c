@@ -147,7 +147,9 @@ int rdma_accept(struct rdma_cm_id *public, struct rdma_conn_param *conn_param)
 	struct rnic_cm_parameters parameters;
 	int error = take_answer_depths(id, conn_param);
 
-	if (error == 0 && !is_datagram)
+	if (error != 0)
+		return rnic_cma_result(error);
+	if (!is_datagram)
 		error = rnic_cma_qp_to_rtr(id);
 	if (error == 0 && !is_datagram)
 		error = rnic_cma_qp_to_rts(id);

@@ -179,7 +179,7 @@ static int complete_attributes(struct rnic_cma_id *id, struct ibv_qp_init_attr_e
 	    wanted->qp_type != IBV_QPT_XRC_RECV)
 		wanted->srq = public->srq;
 	public->pd = wanted->pd;
-	return create_queues(id, wanted);
+	return 0;
 }
 
 /* Datagram services need no peer to be ready; connections wait in INIT. */
@@ -198,6 +198,9 @@ static int create_qp(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)
 {
 	int error = complete_attributes(id, wanted);
 
+	if (error != 0)
+		return error;
+	error = create_queues(id, wanted);
 	if (error != 0)
 		goto release;
 	atomic_store(&id->has_flushed, false);
