@@ -127,6 +127,12 @@ static struct cm_connection *find(const struct request_origin *origin,
 	return connection;
 }
 
+/* To us a peer's identifier of 0 is one that is not known yet: any message would be its. */
+static bool has_identifier(const struct rnic_cm_message *message)
+{
+	return message->kind != RNIC_CM_REQ || message->req.local_comm_id != 0;
+}
+
 static void deliver(const struct request_origin *origin, const struct rnic_cm_message *message)
 {
 	const struct connection_input input = {.message = message};
@@ -168,7 +174,8 @@ void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns
 	cm->now_ns = now_ns;
 	cm->counters[CM_COUNTER_RECEIVED]++;
 	if (!is_for_us(packet) ||
-	    rnic_cm_decode(&message, packet->payload, packet->payload_bytes) != 0)
+	    rnic_cm_decode(&message, packet->payload, packet->payload_bytes) != 0 ||
+	    !has_identifier(&message))
 		cm->counters[CM_COUNTER_MALFORMED]++;
 	else
 		deliver(&origin, &message);

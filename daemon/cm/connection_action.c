@@ -191,7 +191,7 @@ static int refuse_stale(struct cm_connection *connection, struct cm_connection *
 	connection_step(stale, EVENT_DISCONNECT, &none);
 	connection->subject = RNIC_CM_ABOUT_REP;
 	connection->reason = RNIC_CM_REJECT_STALE_CONNECTION;
-	connection->private_bytes = 0;
+	memset(connection->private_data, 0, sizeof(connection->private_data));
 	connection_enter(connection, STATE_REJECTED);
 	connection_owe(connection, RNIC_CM_REJ);
 	connection_arm(connection, connection_linger_ns(connection));

@@ -107,6 +107,26 @@ static void spoil_mtu(struct rnic_cm_req *req)
 	req->path_mtu = 6;
 }
 
+/* 0 stands for no identifier. */
+static void test_request_without_identifier(void **state)
+{
+	struct rnic_cm_message req;
+	struct cm_binding *binding;
+	struct cm_fixture fixture;
+
+	(void)state;
+	fixture_init(&fixture, 4);
+	binding = fixture_listen(&fixture, 0);
+	req = fixture_req(&fixture);
+	req.req.local_comm_id = 0;
+	fixture_push(&fixture, &req);
+	fixture_expect_silence(&fixture);
+	fixture_expect_no_event(&fixture);
+	assert_int_equal(cm_counter(fixture.cm, CM_COUNTER_MALFORMED), 1);
+	cm_unbind(fixture.cm, binding);
+	fixture_fini(&fixture);
+}
+
 static void test_refusals(void **state)
 {
 	(void)state;
@@ -162,6 +182,7 @@ static void test_stale_response(void **state)
 	fixture_init(&fixture, 4);
 	old = fixture_reach(&fixture, STATE_ESTABLISHED, true);
 	connection = fixture_reach(&fixture, STATE_REQ_SENT, true);
+	memset(connection->private_data, 0x5a, CM_CONNECT_PRIVATE_BYTES); /* what the REQ said */
 	rep = fixture_rep(connection->comm_id);
 	rep.rep.local_comm_id++;
 	fixture_push(&fixture, &rep);
@@ -172,6 +193,8 @@ static void test_stale_response(void **state)
 	assert_int_equal(rej.rej.reason, RNIC_CM_REJECT_STALE_CONNECTION);
 	assert_int_equal(rej.rej.message, RNIC_CM_ABOUT_REP);
 	assert_int_equal(rej.rej.remote_comm_id, FIXTURE_PEER_COMM_ID + 1);
+	for (size_t i = 0; i < sizeof(rej.rej.private_data); i++)
+		assert_int_equal(rej.rej.private_data[i], 0);
 	cm_destroy(old, fixture.now_ns);
 	cm_destroy(connection, fixture.now_ns);
 	fixture_fini(&fixture);
@@ -272,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_the_holder_learns),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_request_without_identifier),
 		cmocka_unit_test(test_stale_connection),
 		cmocka_unit_test(test_stale_response),
 		cmocka_unit_test(test_backlog),
