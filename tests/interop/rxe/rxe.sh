@@ -71,4 +71,5 @@ while IFS=: read -r name options; do
 		break
 	fi
 done < <(python3 "$here/rxe_run.py" --list ${LONG:+--long})
+end_process "$guest_pid"
 test_finish

@@ -29,7 +29,8 @@ guest_refusal() {
 	[ "$(id -u)" -eq 0 ] || { echo "network namespaces need root"; return; }
 	[ "$(uname -m)" = x86_64 ] || { echo "the emulated machine is an x86-64 one"; return; }
 	[ -c /dev/net/tun ] || { echo "there is no /dev/net/tun"; return; }
-	for program in qemu-system-x86_64 busybox xz dpkg-deb apt-get "${guest_programs[@]}"; do
+	for program in qemu-system-x86_64 busybox xz make dpkg-deb apt-get \
+		"${guest_programs[@]}"; do
 		command -v "$program" >/dev/null || { echo "$program is not installed"; return; }
 	done
 }
@@ -120,6 +121,15 @@ guest_pack_program() {
 	[ -z "${3:-}" ] || cp -L "$2" "$1/bin/$3"
 }
 
+# The samples, as their Makefile builds them for any RNIC: what runs in the guest runs at rnicd.
+guest_build_samples() {
+	local makefile=$guest_here/../../../tools/examples/modular-samples/Makefile
+	mkdir -p "$1"
+	make -s -C "$1" -f "$makefile" >"$WORK/make" 2>&1 ||
+		{ guest_problem="no samples: $(tail -n 1 "$WORK/make")"; return 1; }
+	PATH=$1:$PATH
+}
+
 guest_pack() {
 	local directory=$1 root=$1/root provider program
 	rm -rf "$root"
@@ -128,6 +138,9 @@ guest_pack() {
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	for program in "${guest_programs[@]}"; do
 		guest_pack_program "$root" "$(command -v "$program")" "$program"
+	done
+	for program in rdma_server rdma_client rdma_server_imm rdma_client_imm; do
+		guest_pack_program "$root" "$directory/samples/$program" "$program"
 	done
 	guest_pack_program "$root" "$BUILD/tests/verbs_puppet" verbs_puppet
 	# The C library loads it for rping, which cancels threads.
@@ -144,7 +157,8 @@ guest_pack() {
 
 guest_build() {
 	mkdir -p "$1"
-	guest_fetch_kernel "$1" && guest_unpack "$1" && guest_pack "$1"
+	guest_fetch_kernel "$1" && guest_unpack "$1" && guest_build_samples "$1/samples" &&
+		guest_pack "$1"
 }
 
 guest_start() {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The distribution's programs, one end on rnicd and the other on rxe, by turns the server."""
+"""The distribution's programs, and the samples, one end on rnicd and the other on rxe, by turns
+the server."""
 
 import json
 import shlex
@@ -33,6 +34,9 @@ CM_PROGRAMS = [
     ("ucmatose -b {}", "ucmatose -s {}"),
     ("ucmatose -b {} -c 20 -C 2", "ucmatose -s {} -c 20 -C 2"),
     ("udaddy -b {} -c 10", "udaddy -s {} -c 10"),
+    ("rdma_server -n 1 -s 1000000", "rdma_client -s 1000000 -c 2 {}"),
+    ("rdma_server -a {} -n 1", "rdma_client -s 5001 -c 20 {}"),
+    ("rdma_server_imm -a {} -n 1", "rdma_client_imm -s 5001 -c 20 {}"),
 ]
 
 
