@@ -9,10 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Ports for those who ask for any: what Linux gives. */
-#define EPHEMERAL_FIRST 32768
-#define EPHEMERAL_COUNT 28232
-
 void binding_table_init(struct binding_table *table)
 {
 	list_init(&table->all);
@@ -89,31 +85,63 @@ static bool is_taken(struct binding_table *table, const struct cm_binding *wante
 	return false;
 }
 
-static bool is_port_used(struct binding_table *table, uint16_t port_space, uint16_t port)
+static uint32_t *uses_of(struct binding_table *table, uint16_t port_space)
 {
-	struct list *node;
-
-	list_for_each (node, chain_of(table, port)) {
-		const struct cm_binding *other = list_entry(node, struct cm_binding, chain);
-
-		if (other->port_space == port_space && other->address.port == port)
-			return true;
+	switch (port_space) {
+	case RNIC_PORT_SPACE_IPOIB:
+		return table->uses[0];
+	case RNIC_PORT_SPACE_TCP:
+		return table->uses[1];
+	case RNIC_PORT_SPACE_UDP:
+		return table->uses[2];
+	default:
+		return table->uses[3];
 	}
-	return false;
+}
+
+/* Where bindings of the port are counted; NULL when nobody is ever given that port. */
+static uint32_t *find_uses(struct binding_table *table, uint16_t port_space, uint16_t port)
+{
+	const uint32_t place = (uint32_t)port - EPHEMERAL_FIRST;
+
+	return place < EPHEMERAL_COUNT ? &uses_of(table, port_space)[place] : NULL;
 }
 
 /* A port that nobody has with any address; 0 when all are taken. */
 static uint16_t choose_port(struct cm *cm, uint16_t port_space)
 {
+	const uint32_t *uses = uses_of(&cm->bindings, port_space);
 	uint32_t start = (uint32_t)prng_below(&cm->prng, EPHEMERAL_COUNT);
 
 	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
-		uint16_t port = (uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT);
+		uint32_t place = (start + i) % EPHEMERAL_COUNT;
 
-		if (!is_port_used(&cm->bindings, port_space, port))
-			return port;
+		if (uses[place] == 0)
+			return (uint16_t)(EPHEMERAL_FIRST + place);
 	}
 	return 0;
+}
+
+static void enter(struct binding_table *table, struct cm_binding *binding)
+{
+	uint32_t *uses = find_uses(table, binding->port_space, binding->address.port);
+
+	list_add_tail(&table->all, &binding->node);
+	list_add_tail(chain_of(table, binding->address.port), &binding->chain);
+	table->count++;
+	if (uses != NULL)
+		(*uses)++;
+}
+
+static void leave(struct binding_table *table, struct cm_binding *binding)
+{
+	uint32_t *uses = find_uses(table, binding->port_space, binding->address.port);
+
+	list_remove(&binding->node);
+	list_remove(&binding->chain);
+	table->count--;
+	if (uses != NULL)
+		(*uses)--;
 }
 
 int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
@@ -143,9 +171,7 @@ int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
 		return -ENOMEM;
 	*binding = wanted;
 	list_init(&binding->pending);
-	list_add_tail(&cm->bindings.all, &binding->node);
-	list_add_tail(chain_of(&cm->bindings, wanted.address.port), &binding->chain);
-	cm->bindings.count++;
+	enter(&cm->bindings, binding);
 	*out = binding;
 	return 0;
 }
@@ -162,9 +188,7 @@ void cm_unbind(struct cm *cm, struct cm_binding *binding)
 	while (!list_is_empty(&binding->pending))
 		connection_answered(
 			list_first_entry(&binding->pending, struct cm_connection, pending_node));
-	list_remove(&binding->node);
-	list_remove(&binding->chain);
-	cm->bindings.count--;
+	leave(&cm->bindings, binding);
 	free(binding);
 }
 

@@ -12,7 +12,12 @@
 #include "base/list.h"
 #include "cm/cm.h"
 
-#define BINDING_CHAINS 1024
+#define BINDING_CHAINS	    1024
+#define BINDING_PORT_SPACES 4
+
+/* Ports for those who ask for any: what Linux gives. */
+#define EPHEMERAL_FIRST 32768
+#define EPHEMERAL_COUNT 28232
 
 struct cm_binding {
 	struct list node;  /* of binding_table.all */
@@ -29,11 +34,14 @@ struct cm_binding {
 	void *user;
 };
 
+/* All zero before binding_table_init(). */
 struct binding_table {
 	struct list all; /* oldest first */
 	uint32_t count;
 	bool has_new_listener; /* since the requests that wait for one were looked at */
 	struct list chains[BINDING_CHAINS]; /* by port */
+	/* Bindings of each port, so that the search for a free one is short when few are left. */
+	uint32_t uses[BINDING_PORT_SPACES][EPHEMERAL_COUNT];
 };
 
 void binding_table_init(struct binding_table *table);

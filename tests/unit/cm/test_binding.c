@@ -200,6 +200,36 @@ static void test_the_most_specific_listens(void **state)
 	fixture_fini(&fixture);
 }
 
+/* Whatever order ports go in, each is given once, and the only free one is found. */
+static void test_all_ports(void **state)
+{
+	static struct cm_binding *bindings[EPHEMERAL_COUNT];
+	static bool is_given[EPHEMERAL_COUNT];
+	struct cm_binding *refused;
+	struct cm_fixture fixture;
+	uint16_t freed;
+
+	(void)state;
+	fixture_init(&fixture, 1);
+	fixture.cm->config.max_bindings = EPHEMERAL_COUNT + 1;
+	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
+		uint32_t place;
+
+		assert_int_equal(bind_to(&fixture, ANY, 0, false, false, &bindings[i]), 0);
+		place = cm_binding_address(bindings[i])->port - (uint32_t)EPHEMERAL_FIRST;
+		assert_true(place < EPHEMERAL_COUNT && !is_given[place]);
+		is_given[place] = true;
+	}
+	assert_int_equal(bind_to(&fixture, ANY, 0, false, false, &refused), -EADDRNOTAVAIL);
+	freed = cm_binding_address(bindings[7])->port;
+	cm_unbind(fixture.cm, bindings[7]);
+	assert_int_equal(bind_to(&fixture, ANY, 0, false, false, &bindings[7]), 0);
+	assert_int_equal(cm_binding_address(bindings[7])->port, freed);
+	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++)
+		cm_unbind(fixture.cm, bindings[i]);
+	fixture_fini(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_other_ports_and_port_spaces),
 		cmocka_unit_test(test_quota),
 		cmocka_unit_test(test_port_0),
+		cmocka_unit_test(test_all_ports),
 		cmocka_unit_test(test_listening),
 		cmocka_unit_test(test_the_most_specific_listens),
 	};
