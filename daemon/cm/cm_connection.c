@@ -278,9 +278,13 @@ int connection_keep_private(struct cm_connection *connection, const uint8_t *dat
 
 uint64_t connection_linger_ns(const struct cm_connection *connection)
 {
+	const struct cm *cm = connection->cm;
 	uint64_t try_ns = connection_timeout_ns(connection->response_timeout) +
 			  connection_timeout_ns(connection->ack_timeout);
 
+	/* Whoever asks for many refusals is not to take the room of those who come to connect. */
+	if (cm->connection_count > cm->config.max_connections / 2)
+		return connection_timeout_ns(LEAST_TIMEOUT_CODE);
 	if (connection->has_asked_for_time)
 		try_ns += connection_timeout_ns(CONNECTION_SERVICE_TIMEOUT);
 	/* Two of the peer's tries, so that one may be lost. */

@@ -186,7 +186,10 @@ void connection_compose(const struct cm_connection *connection, enum rnic_cm_kin
 struct cm_qp_parameters connection_peer_of_req(const struct rnic_cm_message *message);
 struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_message *message);
 
-/* How long a refusal must be remembered, lest the peer's next try look like a new request. */
+/*
+ * How long a refusal is remembered, lest the peer's next try look like a new request: until it is
+ * sent, when half of all connections are in use.
+ */
 uint64_t connection_linger_ns(const struct cm_connection *connection);
 
 /* Tells the peer, once and without a state, that we do not wait for it any more. */

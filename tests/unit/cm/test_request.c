@@ -200,6 +200,34 @@ static void test_stale_response(void **state)
 	fixture_fini(&fixture);
 }
 
+/* A refusal is remembered for seconds, but one who asks to be refused is not to lock others out. */
+static void test_refusals_leave_room(void **state)
+{
+	struct cm_binding *binding;
+	struct cm_fixture fixture;
+
+	(void)state;
+	fixture_init(&fixture, 8);
+	binding = fixture_listen(&fixture, 0);
+	for (uint32_t i = 0; i < 20; i++) {
+		struct rnic_cm_message req = fixture_req(&fixture);
+		struct cm_connection *connection;
+
+		req.req.local_comm_id += i;
+		req.req.local_qpn += i;
+		fixture_push(&fixture, &req);
+		connection =
+			fixture_expect_event(&fixture, CM_EVENT_CONNECT_REQUEST)->event.connection;
+		assert_int_equal(
+			cm_reject(connection, RNIC_CM_REJECT_CONSUMER, NULL, 0, fixture.now_ns), 0);
+		cm_destroy(connection, fixture.now_ns);
+		fixture_pull(&fixture, RNIC_CM_REJ);
+		fixture_wait(&fixture, 2 * MS);
+	}
+	cm_unbind(fixture.cm, binding);
+	fixture_fini(&fixture);
+}
+
 /* Beyond the backlog requests are forgotten, until an answer makes room. */
 static void test_backlog(void **state)
 {
@@ -296,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_what_the_holder_learns),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_request_without_identifier),
+		cmocka_unit_test(test_refusals_leave_room),
 		cmocka_unit_test(test_stale_connection),
 		cmocka_unit_test(test_stale_response),
 		cmocka_unit_test(test_backlog),
