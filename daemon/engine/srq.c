@@ -98,18 +98,34 @@ void srq_detach(struct srq *srq)
 	srq->references--;
 }
 
+uint32_t srq_waiting(const struct srq *srq)
+{
+	const struct engine_config *config = &srq->engine->config;
+
+	return srq->queue.pushed - srq->queue.taken +
+	       config->sink->posted(config->sink_context, &srq->queue);
+}
+
 static void check_limit(struct srq *srq)
 {
 	const struct engine_config *config = &srq->engine->config;
-	uint32_t posted = srq->queue.pushed - srq->queue.taken;
 
-	if (srq->limit == 0)
-		return;
-	posted += config->sink->posted(config->sink_context, &srq->queue);
-	if (posted >= srq->limit)
+	if (srq->limit == 0 || srq_waiting(srq) >= srq->limit)
 		return;
 	srq->limit = 0;
 	config->sink->async_event(config->sink_context, RNIC_EVENT_SRQ_LIMIT_REACHED, srq);
+}
+
+int srq_check_size(const struct srq *srq, uint32_t max_wr, uint32_t limit)
+{
+	if (max_wr == 0 || max_wr > LIMIT_WR_DEPTH || limit > max_wr)
+		return -EINVAL;
+	return max_wr < srq->max_wr && srq_waiting(srq) > max_wr ? -EINVAL : 0;
+}
+
+void srq_set_size(struct srq *srq, uint32_t max_wr)
+{
+	srq->max_wr = max_wr;
 }
 
 int srq_set_limit(struct srq *srq, uint32_t limit)

@@ -31,24 +31,24 @@ struct srq {
 	struct engine *engine;
 	struct pd *pd;
 	struct recv_queue queue;
-	uint32_t number;     /* 24 bits */
+	uint32_t number;	 /* 24 bits */
 	struct xrcd *xrcd;	 /* NULL: of no domain */
 	struct cq *cq;		 /* XRC: where its entries complete */
 	struct list domain_node; /* XRC: in xrcd->srqs */
 	uint32_t references;	 /* QPs that name it: none of an XRC one */
 	uint32_t max_wr;
 	uint32_t max_sge;
-	uint32_t limit; /* armed when not 0: an event tells that fewer entries are posted */
+	uint32_t limit;	 /* armed when not 0: an event tells that fewer entries are posted */
 	bool has_failed; /* XRC: its CQ has overflowed, so that nothing completes any more */
-	void *user;	/* the owner's */
+	void *user;	 /* the owner's */
 };
 
 struct srq_config {
 	struct pd *pd;
 	struct xrcd *xrcd; /* NULL: not XRC */
 	struct cq *cq;	   /* with xrcd only */
-	uint32_t max_wr;  /* 1 .. LIMIT_WR_DEPTH */
-	uint32_t max_sge; /* at most LIMIT_SGES */
+	uint32_t max_wr;   /* 1 .. LIMIT_WR_DEPTH */
+	uint32_t max_sge;  /* at most LIMIT_SGES */
 	void *user;
 };
 
@@ -74,6 +74,16 @@ void srq_detach(struct srq *srq);
  * has posted().
  */
 int srq_set_limit(struct srq *srq, uint32_t limit);
+
+/* Entries that are posted and that no message has taken. The sink has posted(). */
+uint32_t srq_waiting(const struct srq *srq);
+
+/*
+ * The owner's ring holds `max_wr` entries from now on (IBTA 1.4, 11.2.3.3). -EINVAL: none, beyond
+ * LIMIT_WR_DEPTH, fewer than the limit, or fewer than before and than wait.
+ */
+int srq_check_size(const struct srq *srq, uint32_t max_wr, uint32_t limit);
+void srq_set_size(struct srq *srq, uint32_t max_wr);
 
 /* A completion of its entries did not fit. Of XRC the first raises RNIC_EVENT_SRQ_ERR. */
 void srq_completion_lost(struct srq *srq);

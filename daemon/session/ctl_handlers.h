@@ -43,6 +43,7 @@ int ctl_destroy_qp(struct ctl_call *call);
 /* ctl_srq.c */
 int ctl_create_srq(struct ctl_call *call);
 int ctl_modify_srq(struct ctl_call *call);
+int ctl_resize_srq(struct ctl_call *call);
 int ctl_query_srq(struct ctl_call *call);
 int ctl_destroy_srq(struct ctl_call *call);
 

@@ -209,8 +209,7 @@ static void show_srq(struct show_walk *walk, const struct session *session, void
 	row->max_wr = srq->max_wr;
 	row->max_sge = srq->max_sge;
 	row->limit = srq->limit;
-	row->posted =
-		srq->queue.pushed - srq->queue.taken + intake_waiting_recvs(&session_srq->recv);
+	row->posted = srq_waiting(srq);
 }
 
 static void show_cm_id(struct show_walk *walk, const struct session *session, void *object)

@@ -2,11 +2,15 @@
 #include "session/ctl_handlers.h"
 
 #include "engine/srq.h"
+#include "session/intake.h"
 #include "session/session.h"
 #include "session/session_set.h"
+#include "shm/ring.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* What is asked for is granted as it is, but for one SGE at least. The limit is armed later. */
@@ -28,31 +32,26 @@ static int srq_grant(struct ctl_call *call, const struct rnic_srq_attributes *wa
 	return 0;
 }
 
-/* Charges and makes the region of the ring. */
+/* Charges and makes the region of a ring, and plans the ring. */
 static int srq_open_region(struct ctl_call *call, const struct rnic_srq_attributes *granted,
-			   struct session_srq *srq)
+			   struct shared_region *region, struct rnic_queue_plan *ring)
 {
 	struct rnic_queues_plan plan;
 	int result = rnic_srq_plan(granted, &plan);
 
 	if (result != 0)
 		return ctl_refuse(call, result, "the queue would be too large");
-	srq->recv = (struct receive_ring){
-		.session = call->session,
-		.region = &srq->region,
-		.plan = plan.recv,
-		.sge_max = granted->max_sge,
-	};
-	result = shared_region_create(&srq->region, RNIC_REGION_QUEUES, plan.region_bytes,
+	result = shared_region_create(region, RNIC_REGION_QUEUES, plan.region_bytes,
 				      &call->reply_fds[0]);
 	if (result != 0)
 		return result;
-	result = session_charge(call->session, RESOURCE_SHARED_BYTES, srq->region.bytes);
+	result = session_charge(call->session, RESOURCE_SHARED_BYTES, region->bytes);
 	if (result != 0) {
 		close(call->reply_fds[0]);
-		shared_region_close(&srq->region);
+		shared_region_close(region);
 		return ctl_refuse(call, result, "no more memory for queues is to be had");
 	}
+	*ring = plan.recv;
 	return 0;
 }
 
@@ -112,7 +111,12 @@ static int srq_open(struct ctl_call *call, const struct srq_objects *objects,
 
 	if (result != 0)
 		return result;
-	result = srq_open_region(call, granted, srq);
+	srq->recv = (struct receive_ring){
+		.session = session,
+		.region = &srq->region,
+		.sge_max = granted->max_sge,
+	};
+	result = srq_open_region(call, granted, &srq->region, &srq->recv.plan);
 	if (result != 0)
 		goto remove_handle;
 	result = srq_open_engine(srq, objects, granted);
@@ -176,14 +180,94 @@ int ctl_modify_srq(struct ctl_call *call)
 
 	if (srq == NULL)
 		return ctl_refuse(call, -EINVAL, "no such shared receive queue");
-	if ((request->mask & RNIC_SRQ_ATTR_MAX_WR) != 0)
-		return ctl_refuse(call, -EOPNOTSUPP, "shared receive queues keep their size");
 	if ((request->mask & ~(uint32_t)RNIC_SRQ_ATTR_LIMIT) != 0)
-		return ctl_refuse(call, -EINVAL, "there are no attributes %#x", request->mask);
+		return ctl_refuse(call, -EINVAL, "MODIFY_SRQ changes no attributes %#x",
+				  request->mask);
 	if ((request->mask & RNIC_SRQ_ATTR_LIMIT) == 0)
 		return 0;
 	if (srq_set_limit(srq->srq, request->attributes.limit) != 0)
 		return ctl_refuse(call, -EINVAL, "the limit is larger than the queue");
+	return 0;
+}
+
+/* Moves the entries that wait in the ring to the same indices of one of another size. */
+static void srq_move_entries(const struct receive_ring *from, const struct shared_region *region,
+			     const struct rnic_queue_plan *plan)
+{
+	const uint32_t end = from->consumer + intake_waiting_recvs(from);
+	const uint8_t *old = from->region->address;
+	struct rnic_queues_region *head = region->address;
+	uint8_t *new = region->address;
+
+	assert(plan->side_stride_bytes == from->plan.side_stride_bytes);
+	for (uint32_t i = from->consumer; i != end; i++) {
+		const uint64_t old_slot = i & (from->plan.slots - 1);
+		const uint64_t new_slot = i & (plan->slots - 1);
+
+		memcpy(new + plan->entries_offset + new_slot * sizeof(struct rnic_recv_entry),
+		       old + from->plan.entries_offset + old_slot * sizeof(struct rnic_recv_entry),
+		       sizeof(struct rnic_recv_entry));
+		memcpy(new + plan->side_offset + new_slot * plan->side_stride_bytes,
+		       old + from->plan.side_offset + old_slot * plan->side_stride_bytes,
+		       plan->side_stride_bytes);
+	}
+	rnic_index_publish(&head->recv_producer, end);
+	rnic_index_publish(&head->srq_consumer, from->consumer);
+}
+
+/* The sizes that RESIZE_SRQ asks for, and the limit that it leaves. */
+static int srq_check_resize(struct ctl_call *call, const struct rnic_ctl_modify_srq *request,
+			    const struct session_srq *srq, struct rnic_srq_attributes *granted)
+{
+	const uint32_t known = RNIC_SRQ_ATTR_MAX_WR | RNIC_SRQ_ATTR_LIMIT;
+	const struct rnic_srq_attributes wanted = {
+		.max_wr = request->attributes.max_wr,
+		.max_sge = srq->srq->max_sge,
+	};
+	int result;
+
+	if ((request->mask & ~known) != 0 || (request->mask & RNIC_SRQ_ATTR_MAX_WR) == 0)
+		return ctl_refuse(call, -EINVAL, "RESIZE_SRQ does not do %#x", request->mask);
+	result = srq_grant(call, &wanted, granted);
+	if (result != 0)
+		return result;
+	granted->limit = (request->mask & RNIC_SRQ_ATTR_LIMIT) != 0 ? request->attributes.limit
+								    : srq->srq->limit;
+	if (srq_check_size(srq->srq, granted->max_wr, granted->limit) != 0)
+		return ctl_refuse(call, -EINVAL, "%u entries wait in the queue, its limit is %u",
+				  srq_waiting(srq->srq), granted->limit);
+	return 0;
+}
+
+int ctl_resize_srq(struct ctl_call *call)
+{
+	const struct rnic_ctl_modify_srq *request = (const void *)call->request.payload;
+	struct rnic_ctl_resize_srq_reply *reply = (void *)call->reply.payload;
+	struct session *session = call->session;
+	struct session_srq *srq = handle_table_get(&session->srqs, request->srq);
+	struct rnic_srq_attributes granted;
+	struct shared_region region;
+	struct rnic_queue_plan plan;
+	int result;
+
+	if (srq == NULL)
+		return ctl_refuse(call, -EINVAL, "no such shared receive queue");
+	result = srq_check_resize(call, request, srq, &granted);
+	if (result != 0)
+		return result;
+	result = srq_open_region(call, &granted, &region, &plan);
+	if (result != 0)
+		return result;
+	srq_move_entries(&srq->recv, &region, &plan);
+	session_discharge(session, RESOURCE_SHARED_BYTES, srq->region.bytes);
+	shared_region_close(&srq->region);
+	srq->region = region;
+	srq->recv.plan = plan;
+	srq_set_size(srq->srq, granted.max_wr);
+	result = srq_set_limit(srq->srq, granted.limit);
+	assert(result == 0);
+	call->reply_fd_count = 1;
+	reply->granted = granted;
 	return 0;
 }
 

@@ -169,6 +169,11 @@ void rnic_work_queue_init(struct rnic_work_queue *queue, void *region,
 			  const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
 			  uint32_t depth, uint32_t max_sge);
 
+/* Says where an existing queue lies. Under its lock. */
+void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
+			   const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+			   uint32_t depth);
+
 static inline int rnic_context_lost(const struct rnic_context *context)
 {
 	return rnic_link_lost(&context->link);

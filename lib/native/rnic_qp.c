@@ -7,17 +7,24 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-void rnic_work_queue_init(struct rnic_work_queue *queue, void *region,
-			  const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
-			  uint32_t depth, uint32_t max_sge)
+void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
+			   const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+			   uint32_t depth)
 {
-	rnic_spinlock_init(&queue->lock);
 	queue->shared_producer = producer;
 	queue->entries = (uint8_t *)region + plan->entries_offset;
 	queue->side = (uint8_t *)region + plan->side_offset;
 	queue->side_stride_bytes = plan->side_stride_bytes;
 	queue->mask = plan->slots - 1;
 	queue->depth = depth;
+}
+
+void rnic_work_queue_init(struct rnic_work_queue *queue, void *region,
+			  const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+			  uint32_t depth, uint32_t max_sge)
+{
+	rnic_spinlock_init(&queue->lock);
+	rnic_work_queue_place(queue, region, plan, producer, depth);
 	queue->max_sge = max_sge;
 	queue->producer = 0;
 	atomic_init(&queue->retired, 0);

@@ -104,6 +104,47 @@ int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options, struct
 	return 0;
 }
 
+/* Goes over to the ring that the daemon has moved the entries to. Under the queue's lock. */
+static int adopt_resized(struct rnic_srq *srq, const struct rnic_srq_attributes *granted, int fd)
+{
+	struct rnic_queues_plan plan;
+	void *region;
+	int error;
+
+	if (rnic_srq_plan(granted, &plan) != 0)
+		return -EIO;
+	error = rnic_region_map(fd, RNIC_REGION_QUEUES, plan.region_bytes, &region);
+	if (error != 0)
+		return error;
+	rnic_region_unmap(srq->region, srq->region_bytes);
+	srq->region = region;
+	srq->region_bytes = plan.region_bytes;
+	rnic_work_queue_place(&srq->recv, region, &plan.recv, &srq->region->recv_producer,
+			      granted->max_wr);
+	srq->recv.consumer = &srq->region->srq_consumer;
+	return 0;
+}
+
+/* Nobody posts meanwhile: an entry that is written to the old ring now would be lost. */
+static int resize(struct rnic_srq *srq, const struct rnic_ctl_modify_srq *request)
+{
+	struct rnic_ctl_resize_srq_reply reply;
+	int fd, error;
+
+	rnic_spinlock_lock(&srq->recv.lock);
+	error = rnic_link_call_for_fd(&srq->context->link, RNIC_CTL_RESIZE_SRQ, request,
+				      sizeof(*request), &reply, sizeof(reply), &fd);
+	if (error == 0) {
+		error = adopt_resized(srq, &reply.granted, fd);
+		close(fd);
+		/* The daemon looks at a ring that cannot be seen: nothing could be posted. */
+		if (error != 0)
+			rnic_link_lose(&srq->context->link, -EIO);
+	}
+	rnic_spinlock_unlock(&srq->recv.lock);
+	return error;
+}
+
 int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attributes,
 		    uint32_t mask)
 {
@@ -116,6 +157,8 @@ int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attr
 		.request_fd = -1,
 	};
 
+	if ((mask & RNIC_SRQ_ATTR_MAX_WR) != 0)
+		return resize(srq, &request);
 	return rnic_link_call(&srq->context->link, &call);
 }
 

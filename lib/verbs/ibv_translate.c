@@ -180,7 +180,7 @@ void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ib
 		.max_qp_wr = (int)from->max_qp_wr,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
 				    IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-				    IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
+				    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
 				    IBV_DEVICE_MEM_WINDOW_TYPE_2B,
 		.max_sge = (int)from->max_sge,
 		.max_sge_rd = (int)from->max_sge,

@@ -243,6 +243,9 @@ RNIC_AT(struct rnic_ctl_modify_srq, srq, 0);
 RNIC_AT(struct rnic_ctl_modify_srq, mask, 8);
 RNIC_AT(struct rnic_ctl_modify_srq, attributes, 12);
 
+RNIC_SIZE(struct rnic_ctl_resize_srq_reply, 12);
+RNIC_AT(struct rnic_ctl_resize_srq_reply, granted, 0);
+
 RNIC_SIZE(struct rnic_ctl_query_srq_reply, 12);
 RNIC_AT(struct rnic_ctl_query_srq_reply, attributes, 0);
 

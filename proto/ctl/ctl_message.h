@@ -83,6 +83,7 @@ enum rnic_ctl_operation {
 	RNIC_CTL_CM_QP_ATTRIBUTES,
 	RNIC_CTL_CM_JOIN_MCAST,
 	RNIC_CTL_CM_LEAVE_MCAST,
+	RNIC_CTL_RESIZE_SRQ,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -299,10 +300,20 @@ struct rnic_ctl_create_srq_reply {
 	struct rnic_srq_attributes granted;
 };
 
+/* Without MAX_WR in `mask` that of MODIFY_SRQ, with it that of RESIZE_SRQ. */
 struct rnic_ctl_modify_srq {
 	struct rnic_handle srq;
 	uint32_t mask; /* enum rnic_srq_attribute */
 	struct rnic_srq_attributes attributes;
+};
+
+/*
+ * Descriptor 0 is the SRQ's new region, laid out by rnic_srq_plan(granted). What waits in the old
+ * one was moved to it, and its indices go on: the client, which posts nothing between request and
+ * reply, uses the old one no more.
+ */
+struct rnic_ctl_resize_srq_reply {
+	struct rnic_srq_attributes granted;
 };
 
 struct rnic_ctl_query_srq_reply {

@@ -122,11 +122,26 @@ static int modify_srq_limit(struct bench *bench)
 	return ERRNO(ibv_modify_srq(bench->srq, &wanted, IBV_SRQ_LIMIT));
 }
 
-static int modify_srq_size(struct bench *bench)
+static int resize_srq(struct bench *bench, uint32_t max_wr, uint32_t limit)
 {
-	struct ibv_srq_attr wanted = {.max_wr = 2 * DEPTH};
+	struct ibv_srq_attr wanted = {.max_wr = max_wr, .srq_limit = limit};
 
-	return ERRNO(ibv_modify_srq(bench->srq, &wanted, IBV_SRQ_MAX_WR));
+	return ERRNO(ibv_modify_srq(bench->srq, &wanted, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT));
+}
+
+static int resize_srq_to_none(struct bench *bench)
+{
+	return resize_srq(bench, 0, 0);
+}
+
+static int resize_srq_too_long(struct bench *bench)
+{
+	return resize_srq(bench, (uint32_t)bench->limits.max_srq_wr + 1, 0);
+}
+
+static int resize_srq_below_limit(struct bench *bench)
+{
+	return resize_srq(bench, 2 * DEPTH, 2 * DEPTH + 1);
 }
 
 static int post_srq_recv_too_many(struct bench *bench)
@@ -298,7 +313,9 @@ const struct refusal refusals_shared[] = {
 	REFUSAL(create_srq_xrc_without_domain, EINVAL),
 	REFUSAL(create_srq_tag_matching, EOPNOTSUPP),
 	REFUSAL(modify_srq_limit, EINVAL),
-	REFUSAL(modify_srq_size, EOPNOTSUPP),
+	REFUSAL(resize_srq_to_none, EINVAL),
+	REFUSAL(resize_srq_too_long, EINVAL),
+	REFUSAL(resize_srq_below_limit, EINVAL),
 	REFUSAL(post_srq_recv_too_many, ENOMEM),
 	REFUSAL(destroy_srq_in_use, EBUSY),
 	REFUSAL(open_xrcd_mask, EINVAL),

@@ -13,6 +13,7 @@ static void make_qp(struct bench *bench, enum ibv_qp_type type)
 	struct ibv_qp_init_attr wanted = {
 		.send_cq = bench->cq,
 		.recv_cq = bench->cq,
+		.srq = bench->srq,
 		.cap = {.max_send_wr = BENCH_SENDS,
 			.max_recv_wr = 16,
 			.max_send_sge = 1,
@@ -59,6 +60,12 @@ static void make_qp(struct bench *bench, enum ibv_qp_type type)
 
 struct bench *bench_start(enum ibv_qp_type type)
 {
+	return bench_start_shared(type, 0);
+}
+
+struct bench *bench_start_shared(enum ibv_qp_type type, uint32_t depth)
+{
+	struct ibv_srq_init_attr shared = {.attr = {.max_wr = depth, .max_sge = 2}};
 	struct bench *bench = calloc(1, sizeof(*bench));
 	struct ibv_device **devices = ibv_get_device_list(NULL);
 
@@ -76,6 +83,10 @@ struct bench *bench_start(enum ibv_qp_type type)
 			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				       IBV_ACCESS_REMOTE_READ);
 	assert_non_null(bench->mr);
+	if (depth > 0) {
+		bench->srq = ibv_create_srq(bench->pd, &shared);
+		assert_non_null(bench->srq);
+	}
 	make_qp(bench, type);
 	return bench;
 }
@@ -83,6 +94,8 @@ struct bench *bench_start(enum ibv_qp_type type)
 void bench_stop(struct bench *bench)
 {
 	assert_int_equal(ibv_destroy_qp(bench->qp), 0);
+	if (bench->srq != NULL)
+		assert_int_equal(ibv_destroy_srq(bench->srq), 0);
 	assert_int_equal(ibv_destroy_cq(bench->cq), 0);
 	assert_int_equal(ibv_dereg_mr(bench->mr), 0);
 	assert_int_equal(ibv_dealloc_pd(bench->pd), 0);

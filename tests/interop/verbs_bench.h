@@ -18,7 +18,8 @@ struct bench {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
-	struct ibv_qp *qp; /* connected to itself; UD: ready to send */
+	struct ibv_srq *srq; /* NULL: none */
+	struct ibv_qp *qp;   /* connected to itself; UD: ready to send */
 	struct ibv_gid_entry gid;
 	struct ibv_mr *mr;
 	uint8_t bytes[BENCH_BYTES];
@@ -26,6 +27,10 @@ struct bench {
 
 /* With a queue pair of the type; the caller stops it. Fails the test when anything is refused. */
 struct bench *bench_start(enum ibv_qp_type type);
+
+/* The same with a shared receive queue of so many entries, from which the queue pair receives. */
+struct bench *bench_start_shared(enum ibv_qp_type type, uint32_t depth);
+
 void bench_stop(struct bench *bench);
 
 /* Waits for so many completions; fails the test when one is an error. */

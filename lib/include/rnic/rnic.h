@@ -326,8 +326,9 @@ RNIC_API int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *option
 
 /*
  * Changes the attributes in `mask` (enum rnic_srq_attribute). A limit that is not 0 asks for one
- * event SRQ_LIMIT_REACHED when fewer requests than that are posted, which may be so at once.
- * -EINVAL: a limit beyond max_wr. -EOPNOTSUPP: MAX_WR.
+ * event SRQ_LIMIT_REACHED when fewer requests than that are posted, which may be so at once. With
+ * MAX_WR the queue keeps what waits in it. -EINVAL: a limit beyond max_wr, or a max_wr that is 0,
+ * beyond the device's, or fewer than wait; nothing has changed then.
  */
 RNIC_API int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attributes,
 			     uint32_t mask);

@@ -76,6 +76,7 @@ static const struct {
 	{RNIC_CTL_CM_QP_ATTRIBUTES, "CM_QP_ATTRIBUTES", 16, 120, 0},
 	{RNIC_CTL_CM_JOIN_MCAST, "CM_JOIN_MCAST", 40, 0, 0},
 	{RNIC_CTL_CM_LEAVE_MCAST, "CM_LEAVE_MCAST", 40, 0, 0},
+	{RNIC_CTL_RESIZE_SRQ, "RESIZE_SRQ", 24, 12, 1},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");

@@ -153,6 +153,29 @@ static void without_an_entry_the_sender_waits(void **state)
 	bench_stop(&bench);
 }
 
+/* IBTA 1.4, 11.2.3.3. */
+static void it_shrinks_to_what_waits(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_start(&bench, RNIC_QP_TYPE_RC, false, false);
+	for (uint32_t i = 0; i < 4; i++)
+		fixture_post_receive(bench.fixture, i, RECEIVED, 64);
+	assert_int_equal(srq_waiting(bench.srq), 4);
+	send_to(&bench, bench.first, RQ_PSN);
+	assert_int_equal(srq_waiting(bench.srq), 3);
+	assert_int_equal(srq_check_size(bench.srq, 0, 0), -EINVAL);
+	assert_int_equal(srq_check_size(bench.srq, LIMIT_WR_DEPTH + 1, 0), -EINVAL);
+	assert_int_equal(srq_check_size(bench.srq, 2, 0), -EINVAL);
+	assert_int_equal(srq_check_size(bench.srq, 3, 4), -EINVAL);
+	assert_int_equal(srq_check_size(bench.srq, 3, 3), 0);
+	srq_set_size(bench.srq, 3);
+	assert_int_equal(srq_set_limit(bench.srq, 4), -EINVAL);
+	assert_int_equal(srq_check_size(bench.srq, LIMIT_WR_DEPTH, 0), 0);
+	bench_stop(&bench);
+}
+
 /* IBTA 1.4, 10.2.9.5. */
 static void the_limit_is_told_once(void **state)
 {
@@ -363,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_go_to_whoever_comes_first),
 		cmocka_unit_test(without_an_entry_the_sender_waits),
+		cmocka_unit_test(it_shrinks_to_what_waits),
 		cmocka_unit_test(the_limit_is_told_once),
 		cmocka_unit_test(a_limit_that_is_reached_is_told_at_once),
 		cmocka_unit_test(an_error_flushes_only_what_is_taken),
