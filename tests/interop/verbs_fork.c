@@ -3,13 +3,16 @@
 #include "verbs_bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -129,12 +132,75 @@ static void a_child_that_executes_another_program_is_of_no_account(void **state)
 	bench_stop(bench);
 }
 
+/* The domain of XRC that a file names. */
+static struct ibv_xrcd *open_domain(struct bench *bench, FILE *file, int flags)
+{
+	struct ibv_xrcd_init_attr wanted = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = fileno(file),
+		.oflags = flags,
+	};
+
+	return ibv_open_xrcd(bench->context, &wanted);
+}
+
+/* Opens a device and a domain, leaves a child of its own behind, which waits for `hold`. */
+static void die_before_ones_child(FILE *file, int hold[2])
+{
+	struct bench *bench = bench_start(IBV_QPT_RC);
+	bool is_made = open_domain(bench, file, O_CREAT) != NULL;
+	pid_t child = fork();
+	char byte;
+
+	if (child == 0) {
+		close(hold[1]);
+		leave_child(read(hold[0], &byte, 1) == 0);
+	}
+	leave_child(is_made && child > 0);
+}
+
+static bool is_gone(struct bench *bench, FILE *file)
+{
+	struct ibv_xrcd *domain = open_domain(bench, file, 0);
+
+	if (domain == NULL)
+		return errno == EAGAIN;
+	assert_int_equal(ibv_close_xrcd(domain), 0);
+	return false;
+}
+
+/* What a program had open goes with it, though a child that lives on has its descriptors. */
+static void a_child_keeps_nothing_of_its_parent_alive(void **state)
+{
+	struct bench *bench = bench_start(IBV_QPT_RC);
+	const time_t deadline = time(NULL) + 20;
+	FILE *file = tmpfile();
+	int hold[2];
+	pid_t child;
+
+	(void)state;
+	assert_non_null(file);
+	assert_int_equal(pipe(hold), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		die_before_ones_child(file, hold);
+	expect_well(child);
+	while (!is_gone(bench, file))
+		assert_true(time(NULL) < deadline);
+	close(hold[0]);
+	close(hold[1]);
+	fclose(file);
+	bench_stop(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parent_and_child_have_a_device_each),
 		cmocka_unit_test(a_child_cannot_use_its_parents_device),
 		cmocka_unit_test(registered_memory_stays_the_parents),
+		cmocka_unit_test(a_child_keeps_nothing_of_its_parent_alive),
 		cmocka_unit_test(a_child_that_executes_another_program_is_of_no_account),
 	};
 
