@@ -129,6 +129,18 @@ void rnic_iw_ctx_set_timeout(struct iw_ctx_conn *iw_ctx, int timeout_ms)
 	iw_ctx->timeout_ms = timeout_ms;
 }
 
+int rnic_iw_ctx_natives(const struct iw_ctx_conn *ctx, struct iw_natives *natives)
+{
+	if (ctx == NULL || natives == NULL)
+		return -EINVAL;
+	*natives = (struct iw_natives){
+		.context = ctx->pd->context,
+		.pd = ctx->pd->native,
+		.qp = ctx->qp,
+	};
+	return 0;
+}
+
 uint64_t rnic_iw_deadline_ns(const struct iw_ctx_conn *ctx)
 {
 	return rnic_dial_deadline_ns(ctx->timeout_ms);

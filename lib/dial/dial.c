@@ -287,6 +287,17 @@ int rnic_dial_begin_accept(struct rnic_cm_id *id, struct rnic_qp *qp,
 	return error != 0 ? error : rnic_cm_accept(id, &answer);
 }
 
+/* The daemon refuses to accept who has gone; whether that is why, an event tells. */
+static int reason_not_to_accept(struct rnic_cm_channel *channel, int error)
+{
+	struct rnic_cm_event event;
+
+	if (error != -EINVAL || rnic_dial_wait(channel, 0, &event) != 0)
+		return error;
+	rnic_cm_ack_event(&event);
+	return -ECONNABORTED;
+}
+
 int rnic_dial_accept(struct rnic_cm_id *id, struct rnic_cm_channel *channel, struct rnic_qp *qp,
 		     const struct rnic_cm_parameters *parameters,
 		     const struct rnic_cm_parameters *request, uint64_t deadline_ns)
@@ -294,7 +305,8 @@ int rnic_dial_accept(struct rnic_cm_id *id, struct rnic_cm_channel *channel, str
 	struct rnic_cm_parameters confirmed;
 	int error = rnic_dial_begin_accept(id, qp, parameters, request);
 
-	if (error == 0)
-		error = await(channel, RNIC_CM_ESTABLISHED, deadline_ns, &confirmed);
-	return error;
+	if (error != 0)
+		return reason_not_to_accept(channel, error);
+	error = await(channel, RNIC_CM_ESTABLISHED, deadline_ns, &confirmed);
+	return error == -ECONNREFUSED ? -ECONNABORTED : error;
 }

@@ -34,6 +34,15 @@ static int status_of(uint8_t status)
 	}
 }
 
+/*
+ * What fails a receive of one that is its own peer fails what it has sent too, and says why there:
+ * unless that is flushed before.
+ */
+static bool is_told_by_a_send(const struct rnic_handle_qp *qp, const struct rnic_posted *failed)
+{
+	return failed->opcode == RDMA_WC_RECV && qp->link == RNIC_HANDLE_OWN_PEER;
+}
+
 /* Writes it to `wc` and returns 1; 0 for a probe, which is nobody's. */
 static int take(struct rnic_handle_qp *qp, struct rnic_posted_ring *ring,
 		const struct rnic_completion *completion, struct rdma_wc *wc)
@@ -45,7 +54,7 @@ static int take(struct rnic_handle_qp *qp, struct rnic_posted_ring *ring,
 		return -EIO;
 	if (is_well)
 		qp->is_peer_heard = true;
-	else
+	else if (!is_told_by_a_send(qp, &posted))
 		rnic_handle_fail(qp);
 	if (posted.wr_id == RNIC_PROBE_WR_ID)
 		return 0;

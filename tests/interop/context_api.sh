@@ -49,16 +49,50 @@ expect_survival() {
 	fi
 }
 
+# start_survivor [SCENARIO]
 start_survivor() {
-	start 1 survivor survive
+	start 1 survivor "${1:-survive}"
 	client_pid=$pid
 	wait_for 20 grep -q ready "$WORK/survivor" || fail "a survivor gets ready" "$WORK/survivor"
 }
 
+# A client in the midst of a transfer ends with an error, not a hang.
+lose_server() {
+	start_survivor write-until-lost
+	kill -KILL "$server_pid"
+	wait_for $seconds has_ended "$client_pid"
+	end_process "$client_pid"
+	check "a writer whose server is killed ends" wait "$client_pid"
+	wait_for 20 holds 0 cm "all(r['state'] != 'listening' for r in rows)"
+	start_server
+}
+
+# A host that no longer answers says no good-bye.
+survive_silence() {
+	start_survivor
+	kill -STOP "${side_pid[0]}"
+	wait_for $seconds grep -q lost "$WORK/survivor"
+	kill -CONT "${side_pid[0]}"
+	expect_survival "the server's host is silent for a while"
+}
+
+# Both ends in one process.
+run_alone() {
+	if RNIC_SOCKET=${side_socket[0]} on 0 timeout $seconds "$BUILD/tests/context_alone" \
+		"${side_address[0]}" >"$WORK/alone" 2>&1; then
+		pass "context_alone"
+	else
+		fail "context_alone" "$WORK/alone"
+	fi
+}
+
 start_server
 for scenario in transfer threads shared; do run_client $scenario; done
+run_alone
 if [ -z "$faults" ]; then
 	run_client wrong
+	lose_server
+	[ "$1" = one ] || survive_silence
 	start_survivor
 	kill -KILL "$server_pid"
 	wait_for 10 has_ended "$server_pid"

@@ -448,7 +448,7 @@ static void run_survive(void)
 		client_close(&client);
 		do
 			error = iw_ctx_alloc(address, port, NULL, NULL, &client.ctx);
-		while (error == -ECONNREFUSED || error == -ENOENT);
+		while (error == -ECONNREFUSED || error == -ENOENT || error == -ENODEV);
 		REQUIRE(error);
 		iw_ctx_free(client.ctx);
 		client_open(&client, NULL);
@@ -464,13 +464,36 @@ static void run_survive(void)
 	client_close(&client);
 }
 
+/* Writes on and on, until the server is no more. */
+static void run_write_until_lost(void)
+{
+	struct client client;
+	struct iw_wc wc;
+	int error;
+
+	client_open(&client, NULL);
+	client_connect(&client);
+	puts("ready");
+	fflush(stdout);
+	do {
+		error = post_write_lmr(client.region, 0, &client.remote, 0, REGION_BYTES,
+				       IW_SEND_SIGNALED, client.ctx);
+		if (error == 0)
+			error = await_completions(IW_SCQ, 1, &wc, client.ctx);
+	} while (error == 0);
+	REQUIRE_TRUE(error == -EREMOTEIO || error == -ENOTCONN);
+	iw_disconnect(client.ctx);
+	client_close(&client);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } scenarios[] = {
-	{"serve", run_server},	  {"transfer", run_transfer}, {"threads", run_threads},
-	{"shared", run_shared},	  {"wrong", run_wrong},	      {"refused", run_refused},
-	{"survive", run_survive},
+	{"serve", run_server},	  {"transfer", run_transfer},
+	{"threads", run_threads}, {"shared", run_shared},
+	{"wrong", run_wrong},	  {"refused", run_refused},
+	{"survive", run_survive}, {"write-until-lost", run_write_until_lost},
 };
 
 int main(int argument_count, char **arguments)

@@ -124,6 +124,15 @@ lose_server() {
 	start_server
 }
 
+# A host that no longer answers says no good-bye.
+survive_silence() {
+	start_survivor "$1"
+	kill -STOP "${side_pid[0]}"
+	wait_for $seconds grep -q lost "$WORK/survivor"
+	kill -CONT "${side_pid[0]}"
+	expect_survival "$1: the server's host is silent for a while"
+}
+
 start_server
 for scenario in transfer threads; do run_client $scenario; done
 run_alone handle_alone
@@ -135,6 +144,7 @@ if [ -z "$faults" ]; then
 	for scenario in survive survive-polling; do
 		survive_server $scenario
 		survive_peers_daemon $scenario
+		[ "$1" = one ] || survive_silence $scenario
 		[ "$1" = one ] || survive_own_daemon $scenario
 	done
 	run_client transfer

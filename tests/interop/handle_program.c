@@ -362,7 +362,7 @@ static void connect_patiently(struct client *client)
 
 	do
 		client->qp = rdma_create_qp(SLOTS, SLOTS);
-	while (client->qp < 0 && (errno == ECONNREFUSED || errno == ENOENT));
+	while (client->qp < 0 && (errno == ECONNREFUSED || errno == ENOENT || errno == ENODEV));
 	REQUIRE(client->qp);
 	do
 		result = rdma_connect_host(client->qp, host, port, -1);

@@ -85,6 +85,19 @@ RNIC_API void rnic_iw_ctx_free(struct iw_ctx_conn *iw_ctx);
 /* How long each call that waits does so at most; negative, as at first: without end. */
 RNIC_API void rnic_iw_ctx_set_timeout(struct iw_ctx_conn *iw_ctx, int timeout_ms);
 
+/* What a context stands on, for all that <rnic/rnic.h> has and this interface has not. */
+struct iw_natives {
+	struct rnic_context *context;
+	struct rnic_pd *pd;
+	struct rnic_qp *qp; /* NULL: not connected, and no receives are posted */
+};
+
+/*
+ * They stay the context's, and may be others after its next connection. Make more objects from them
+ * (and destroy these before the context), query and tune them; post by this interface only.
+ */
+RNIC_API int rnic_iw_ctx_natives(const struct iw_ctx_conn *iw_ctx, struct iw_natives *natives);
+
 /* ---- connection establishment ---- */
 
 /*
@@ -295,6 +308,7 @@ RNIC_API int rnic_iw_await_disconnect(struct iw_ctx_conn *iw_ctx);
 #define iw_ctx_free	    rnic_iw_ctx_free
 #define iw_ctx_set_timeout  rnic_iw_ctx_set_timeout
 #define iw_ctx_port	    rnic_iw_ctx_port
+#define iw_ctx_natives	    rnic_iw_ctx_natives
 #define iw_connect	    rnic_iw_connect
 #define iw_open		    rnic_iw_open
 #define iw_listen	    rnic_iw_listen
