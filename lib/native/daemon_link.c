@@ -336,16 +336,20 @@ lose:
 	return error;
 }
 
+/* A thread that is cancelled in between would leave the lock, and a reply for the next call. */
 int rnic_link_call(struct rnic_link *link, const struct rnic_call *call)
 {
 	int error = rnic_link_lost(link);
+	int cancellation;
 
 	refusal_reason[0] = 0;
 	if (error != 0)
 		return error;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	pthread_mutex_lock(&link->lock);
 	error = exchange(link, call);
 	pthread_mutex_unlock(&link->lock);
+	pthread_setcancelstate(cancellation, NULL);
 	return error;
 }
 

@@ -307,13 +307,19 @@ const struct rnic_device_attributes *rnic_get_device_attributes(const struct rni
 	return &context->device;
 }
 
-/* A full counter already wakes the daemon, so EAGAIN needs no second try. */
+/*
+ * A full counter already wakes the daemon, so EAGAIN needs no second try. Whoever took the wish to
+ * be woken must not end here: nobody else would fulfil it.
+ */
 static void wake_daemon(const struct rnic_context *context)
 {
 	const uint64_t one = 1;
+	int cancellation;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	while (write(context->doorbell_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
+	pthread_setcancelstate(cancellation, NULL);
 }
 
 void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot)

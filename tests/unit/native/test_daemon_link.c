@@ -179,6 +179,48 @@ static void test_answers(void **state)
 	}
 }
 
+/* As programs do that cancel a thread of theirs: it may be anywhere. */
+static void *call_when_cancelled(void *link)
+{
+	struct rnic_ctl_pd_reply reply;
+
+	pthread_cancel(pthread_self());
+	alloc_pd(link, &reply);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A thread that is cancelled leaves request and reply in step, and the link to others. */
+static void test_cancelled_thread(void **state)
+{
+	struct daemon daemon = {.answer = ANSWER_SUCCESS};
+	struct rnic_ctl_pd_reply reply;
+	struct rnic_link link;
+
+	(void)state;
+	connect_pair(&link, &daemon);
+	alarm(30);
+	for (int i = 0; i < 2; i++) {
+		pthread_t server, caller;
+		void *result;
+
+		assert_int_equal(pthread_create(&server, NULL, serve_one, &daemon), 0);
+		if (i == 0) {
+			assert_int_equal(pthread_create(&caller, NULL, call_when_cancelled, &link),
+					 0);
+			assert_int_equal(pthread_join(caller, &result), 0);
+			assert_ptr_equal(result, PTHREAD_CANCELED);
+		} else {
+			assert_int_equal(alloc_pd(&link, &reply), 0);
+		}
+		assert_int_equal(pthread_join(server, &result), 0);
+	}
+	alarm(0);
+	close(daemon.fd);
+	rnic_link_close(&link);
+	rnic_link_fini(&link);
+}
+
 static void test_hang_up_is_seen(void **state)
 {
 	struct daemon daemon = {0};
@@ -238,9 +280,8 @@ static void test_socket_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_hang_up_is_seen),
-		cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_answers),		cmocka_unit_test(test_cancelled_thread),
+		cmocka_unit_test(test_hang_up_is_seen), cmocka_unit_test(test_nobody_there),
 		cmocka_unit_test(test_socket_path),
 	};
 

@@ -324,6 +324,29 @@ static void test_srq(void **state)
 	fake->qp.srq = NULL;
 }
 
+static void *ring_when_cancelled(void *context)
+{
+	pthread_cancel(pthread_self());
+	rnic_context_ring(context, RNIC_DOORBELL_SEND, FAKE_QP_SLOT);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Who took the daemon's wish to be woken must wake it: nobody else will. */
+static void test_cancelled_thread_wakes(void **state)
+{
+	struct fake_session *fake = *state;
+	pthread_t thread;
+	void *result;
+
+	fake_session_was_woken(fake);
+	atomic_store(&fake->session.need_wakeup.value, 1);
+	assert_int_equal(pthread_create(&thread, NULL, ring_when_cancelled, &fake->context), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_true(fake_session_was_woken(fake));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +358,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_doorbells, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cancelled_thread_wakes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_srq, set_up, tear_down),
 	};
 
