@@ -30,36 +30,26 @@ static struct {
 	uint64_t virtual_ns;
 } totals;
 
-static uint32_t below(struct storm *storm, uint32_t bound)
-{
-	return (uint32_t)prng_below(&storm->prng, bound);
-}
-
-static bool one_in(struct storm *storm, uint32_t times)
-{
-	return below(storm, times) == 0;
-}
-
 /* --- what happens ----------------------------------------------------------------------------- */
 
 static void disturb_links(struct storm *storm)
 {
-	struct sim_link link = {.delay_ns = 1000 + below(storm, 1000000)};
+	struct sim_link link = {.delay_ns = 1000 + storm_below(&storm->prng, 1000000)};
 
 	storm->max_retries = 15;
-	switch (below(storm, 6)) {
+	switch (storm_below(&storm->prng, 6)) {
 	case 0:
 		break;
 	case 1:
-		link.loss_ppm = 1 + below(storm, 100000);
+		link.loss_ppm = 1 + storm_below(&storm->prng, 100000);
 		break;
 	case 2:
-		link.duplicate_ppm = 1 + below(storm, 500000);
-		link.jitter_ns = below(storm, 1000000);
+		link.duplicate_ppm = 1 + storm_below(&storm->prng, 500000);
+		link.jitter_ns = storm_below(&storm->prng, 1000000);
 		break;
 	case 3:
-		link.reorder_ppm = 1 + below(storm, 300000);
-		link.reorder_ns = below(storm, 2000000);
+		link.reorder_ppm = 1 + storm_below(&storm->prng, 300000);
+		link.reorder_ns = storm_below(&storm->prng, 2000000);
 		break;
 	case 4:
 		link.loss_ppm = link.duplicate_ppm = link.reorder_ppm = 50000;
@@ -68,7 +58,7 @@ static void disturb_links(struct storm *storm)
 		break;
 	case 5:
 		link.loss_ppm = 300000;
-		storm->max_retries = (uint8_t)(1 + below(storm, 3));
+		storm->max_retries = (uint8_t)(1 + storm_below(&storm->prng, 3));
 		storm->world->may_be_unreachable = true;
 		break;
 	}
@@ -80,12 +70,12 @@ static enum cm_answer random_answer(struct storm *storm)
 	static const enum cm_answer answers[] = {CM_ACCEPT, CM_ACCEPT, CM_ACCEPT,
 						 CM_ACCEPT, CM_REJECT, CM_DESTROY};
 
-	return answers[below(storm, RNIC_COUNT_OF(answers))];
+	return answers[storm_below(&storm->prng, RNIC_COUNT_OF(answers))];
 }
 
 static uint64_t random_pause(struct storm *storm, uint32_t most_ns)
 {
-	return one_in(storm, 2) ? 0 : below(storm, most_ns);
+	return storm_one_in(&storm->prng, 2) ? 0 : storm_below(&storm->prng, most_ns);
 }
 
 static void connect(struct storm *storm)
@@ -97,26 +87,30 @@ static void connect(struct storm *storm)
 					RNIC_QP_TYPE_XRC_INITIATOR,
 					RNIC_QP_TYPE_UD};
 	uint32_t hosts = storm->world->net.host_count;
-	uint8_t type = types[below(storm, RNIC_COUNT_OF(types))];
+	uint8_t type = types[storm_below(&storm->prng, RNIC_COUNT_OF(types))];
 	/* Who asks for a datagram service cannot be told to wait. */
 	uint32_t most_ns = type == RNIC_QP_TYPE_UD ? 20000000 : 200000000;
 	const struct cm_plan plan = {
-		.from = below(storm, hosts),
-		.to = below(storm, hosts),
+		.from = storm_below(&storm->prng, hosts),
+		.to = storm_below(&storm->prng, hosts),
 		.qp_type = type,
-		.port = one_in(storm, 10) ? 1 : CM_WORLD_PORT,
-		.response_timeout = (uint8_t)(10 + below(storm, 5)),
-		.packet_lifetime = (uint8_t)(10 + below(storm, 3)),
+		.port = storm_one_in(&storm->prng, 10) ? 1 : CM_WORLD_PORT,
+		.response_timeout = (uint8_t)(10 + storm_below(&storm->prng, 5)),
+		.packet_lifetime = (uint8_t)(10 + storm_below(&storm->prng, 3)),
 		.max_retries = storm->max_retries,
 		.answer = random_answer(storm),
 		.answer_after_ns = random_pause(storm, most_ns),
 		.confirm = random_answer(storm),
 		.confirm_after_ns = random_pause(storm, 200000000),
-		.give_up_after_ns = one_in(storm, 8) ? 1 + below(storm, 100000000) : 0,
-		.take_back_after_ns = one_in(storm, 8) ? 1 + below(storm, 20000000) : 0,
-		.closer = (enum cm_closer)below(storm, 3),
-		.closes_by_destroying = one_in(storm, 3),
-		.hold_ns = one_in(storm, 8) ? CM_NEVER : random_pause(storm, 500000000),
+		.give_up_after_ns = storm_one_in(&storm->prng, 8)
+					    ? 1 + storm_below(&storm->prng, 100000000)
+					    : 0,
+		.take_back_after_ns =
+			storm_one_in(&storm->prng, 8) ? 1 + storm_below(&storm->prng, 20000000) : 0,
+		.closer = (enum cm_closer)storm_below(&storm->prng, 3),
+		.closes_by_destroying = storm_one_in(&storm->prng, 3),
+		.hold_ns =
+			storm_one_in(&storm->prng, 8) ? CM_NEVER : random_pause(storm, 500000000),
 	};
 
 	cm_world_connect(storm->world, &plan);
@@ -124,14 +118,15 @@ static void connect(struct storm *storm)
 
 static void play(struct storm *storm)
 {
-	uint32_t connections = 1 + below(storm, CONNECTIONS_MAX);
-	bool restarts = one_in(storm, 8);
+	uint32_t connections = 1 + storm_below(&storm->prng, CONNECTIONS_MAX);
+	bool restarts = storm_one_in(&storm->prng, 8);
 
 	for (uint32_t i = 0; i < connections; i++) {
 		connect(storm);
 		cm_world_run(storm->world, random_pause(storm, 50000000));
-		if (restarts && one_in(storm, 8)) {
-			cm_world_restart(storm->world, below(storm, storm->world->net.host_count));
+		if (restarts && storm_one_in(&storm->prng, 8)) {
+			cm_world_restart(storm->world,
+					 storm_below(&storm->prng, storm->world->net.host_count));
 			totals.restarts++;
 		}
 	}
@@ -239,7 +234,7 @@ static const char *storm_run(uint64_t seed, FILE *trace)
 	struct storm storm = {0};
 
 	prng_init(&storm.prng, seed);
-	storm.world = cm_world_create(2 + below(&storm, 3), seed, trace);
+	storm.world = cm_world_create(2 + storm_below(&storm.prng, 3), seed, trace);
 	disturb_links(&storm);
 	play(&storm);
 	/* Where tries may run out or hosts forget, the words themselves were checked, letter by

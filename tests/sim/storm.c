@@ -44,49 +44,40 @@ static struct {
 	uint64_t virtual_ns;
 } totals;
 
-static uint32_t below(struct storm *storm, uint32_t bound)
-{
-	return (uint32_t)prng_below(&storm->prng, bound);
-}
-
-static bool one_in(struct storm *storm, uint32_t times)
-{
-	return below(storm, times) == 0;
-}
-
 static bool errs(struct storm *storm)
 {
-	return storm->error_ppm != 0 && below(storm, 1000000) < storm->error_ppm;
+	return storm->error_ppm != 0 && storm_below(&storm->prng, 1000000) < storm->error_ppm;
 }
 
 static void disturb_links(struct storm *storm)
 {
 	struct sim_link link = {0};
 
-	switch (below(storm, 8)) {
+	switch (storm_below(&storm->prng, 8)) {
 	case 0:
 	case 1:
 		return;
 	case 2:
-		link.loss_ppm = 1 + below(storm, 50000);
+		link.loss_ppm = 1 + storm_below(&storm->prng, 50000);
 		break;
 	case 3:
-		link.burst_ppm = 1 + below(storm, 10000);
-		link.burst_packets = 1 + below(storm, 12);
+		link.burst_ppm = 1 + storm_below(&storm->prng, 10000);
+		link.burst_packets = 1 + storm_below(&storm->prng, 12);
 		storm->is_harsh = true;
 		break;
 	case 4:
-		link.jitter_ns = below(storm, 30000);
-		link.duplicate_ppm = below(storm, 50000);
+		link.jitter_ns = storm_below(&storm->prng, 30000);
+		link.duplicate_ppm = storm_below(&storm->prng, 50000);
 		break;
 	case 5:
-		link.reorder_ppm = 1 + below(storm, 50000);
-		link.reorder_ns = below(storm, 200000);
+		link.reorder_ppm = 1 + storm_below(&storm->prng, 50000);
+		link.reorder_ns = storm_below(&storm->prng, 200000);
 		break;
 	case 6:
-		link.bits_per_second = 1000000000 + UINT64_C(1000000) * below(storm, 9000);
-		link.mark_bytes = below(storm, 100000);
-		link.queue_bytes = 20000 + below(storm, 200000);
+		link.bits_per_second =
+			1000000000 + UINT64_C(1000000) * storm_below(&storm->prng, 9000);
+		link.mark_bytes = storm_below(&storm->prng, 100000);
+		link.queue_bytes = 20000 + storm_below(&storm->prng, 200000);
 		break;
 	case 7:
 		link.loss_ppm = link.duplicate_ppm = link.reorder_ppm = link.corrupt_ppm = 10000;
@@ -118,12 +109,12 @@ static void add_faults(struct storm *storm)
 		"delay=8ms@rc-acknowledge/every=4",
 	};
 
-	if (!one_in(storm, 3))
+	if (!storm_one_in(&storm->prng, 3))
 		return;
-	for (uint32_t i = below(storm, 3); i < 3; i++) {
-		uint32_t host = below(storm, storm->sim->net.host_count);
+	for (uint32_t i = storm_below(&storm->prng, 3); i < 3; i++) {
+		uint32_t host = storm_below(&storm->prng, storm->sim->net.host_count);
 
-		sim_fault(storm->sim, host, specs[below(storm, RNIC_COUNT_OF(specs))]);
+		sim_fault(storm->sim, host, specs[storm_below(&storm->prng, RNIC_COUNT_OF(specs))]);
 	}
 	storm->is_disturbed = true;
 	storm->is_harsh = true;
@@ -136,23 +127,34 @@ static void connect_all(struct storm *storm)
 					RNIC_QP_TYPE_UD, RNIC_QP_TYPE_XRC_INITIATOR};
 	uint32_t hosts = storm->sim->net.host_count;
 
-	storm->connection_count = 1 + below(storm, CONNECTIONS_MAX);
+	storm->connection_count = 1 + storm_below(&storm->prng, CONNECTIONS_MAX);
 	for (uint32_t i = 0; i < storm->connection_count; i++) {
-		uint32_t a = below(storm, hosts);
-		uint32_t b = one_in(storm, 16) ? a : (a + 1 + below(storm, hosts - 1)) % hosts;
+		uint32_t a = storm_below(&storm->prng, hosts);
+		uint32_t b = storm_one_in(&storm->prng, 16)
+				     ? a
+				     : (a + 1 + storm_below(&storm->prng, hosts - 1)) % hosts;
 
 		storm->connections[i] = sim_connect(
-			storm->sim, a, b, .type = types[below(storm, RNIC_COUNT_OF(types))],
-			.path_mtu = (uint8_t)(1 + below(storm, 5)),
-			.timeout = (uint8_t)(8 + below(storm, 5)),
-			.retry_count = (uint8_t)(one_in(storm, 8) ? 1 + below(storm, 3) : 7),
-			.rnr_retry = (uint8_t)(one_in(storm, 8) ? 1 + below(storm, 6) : 7),
-			.min_rnr_timer = (uint8_t)(1 + below(storm, 12)),
-			.rd_atomic = (uint8_t)(1 + below(storm, 16)),
-			.sges = (uint8_t)(1 + below(storm, 8)), .signal_all = one_in(storm, 8),
-			.is_shared = one_in(storm, 4), .depth = 1 + below(storm, 64),
-			.inline_bytes = 1 + below(storm, 512),
-			.psn = one_in(storm, 2) ? RNIC_PSN_MASK - below(storm, 100) : 0);
+			storm->sim, a, b,
+			.type = types[storm_below(&storm->prng, RNIC_COUNT_OF(types))],
+			.path_mtu = (uint8_t)(1 + storm_below(&storm->prng, 5)),
+			.timeout = (uint8_t)(8 + storm_below(&storm->prng, 5)),
+			.retry_count = (uint8_t)(storm_one_in(&storm->prng, 8)
+							 ? 1 + storm_below(&storm->prng, 3)
+							 : 7),
+			.rnr_retry = (uint8_t)(storm_one_in(&storm->prng, 8)
+						       ? 1 + storm_below(&storm->prng, 6)
+						       : 7),
+			.min_rnr_timer = (uint8_t)(1 + storm_below(&storm->prng, 12)),
+			.rd_atomic = (uint8_t)(1 + storm_below(&storm->prng, 16)),
+			.sges = (uint8_t)(1 + storm_below(&storm->prng, 8)),
+			.signal_all = storm_one_in(&storm->prng, 8),
+			.is_shared = storm_one_in(&storm->prng, 4),
+			.depth = 1 + storm_below(&storm->prng, 64),
+			.inline_bytes = 1 + storm_below(&storm->prng, 512),
+			.psn = storm_one_in(&storm->prng, 2)
+				       ? RNIC_PSN_MASK - storm_below(&storm->prng, 100)
+				       : 0);
 	}
 }
 
@@ -176,16 +178,17 @@ static struct storm storm_begin(uint64_t seed, FILE *trace)
 	struct storm storm = {0};
 
 	prng_init(&storm.prng, seed);
-	storm.sim = sim_create(.hosts = one_in(&storm, 4) ? 3 : 2, .seed = seed,
-			       .delay_ns = 1000 + below(&storm, 100000),
-			       .batch = 1 + below(&storm, SIM_BATCH),
-			       .has_no_credits = one_in(&storm, 3), .has_ecn = one_in(&storm, 3),
-			       .is_direct = one_in(&storm, 2), .trace = trace);
-	storm.may_restart = one_in(&storm, 8);
-	storm.bytes_max = sizes[below(&storm, RNIC_COUNT_OF(sizes))];
-	storm.error_ppm = one_in(&storm, 4) ? 1 + below(&storm, 50000) : 0;
+	storm.sim = sim_create(.hosts = storm_one_in(&storm.prng, 4) ? 3 : 2, .seed = seed,
+			       .delay_ns = 1000 + storm_below(&storm.prng, 100000),
+			       .batch = 1 + storm_below(&storm.prng, SIM_BATCH),
+			       .has_no_credits = storm_one_in(&storm.prng, 3),
+			       .has_ecn = storm_one_in(&storm.prng, 3),
+			       .is_direct = storm_one_in(&storm.prng, 2), .trace = trace);
+	storm.may_restart = storm_one_in(&storm.prng, 8);
+	storm.bytes_max = sizes[storm_below(&storm.prng, RNIC_COUNT_OF(sizes))];
+	storm.error_ppm = storm_one_in(&storm.prng, 4) ? 1 + storm_below(&storm.prng, 50000) : 0;
 	for (uint32_t i = 0; i < storm.sim->net.host_count; i++)
-		storm.sim->net.nics[i].refuse_ppm = one_in(&storm, 4) ? 200000 : 0;
+		storm.sim->net.nics[i].refuse_ppm = storm_one_in(&storm.prng, 4) ? 200000 : 0;
 	disturb_links(&storm);
 	add_faults(&storm);
 	connect_all(&storm);
@@ -197,7 +200,7 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 {
 	struct sim_receive_post post = {
 		.bytes = storm->bytes_max,
-		.sges = (uint8_t)(1 + below(storm, qp->connection.sges)),
+		.sges = (uint8_t)(1 + storm_below(&storm->prng, qp->connection.sges)),
 	};
 
 	/* Whoever takes it must find it long enough. */
@@ -211,12 +214,12 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 		sim_receive_shared(storm->sim, qp->host->index, storm->bytes_max);
 		return;
 	}
-	if (errs(storm) && one_in(storm, 2)) {
-		post.bytes = below(storm, storm->bytes_max);
+	if (errs(storm) && storm_one_in(&storm->prng, 2)) {
+		post.bytes = storm_below(&storm->prng, storm->bytes_max);
 		qp->end.legal_receive_errors |= STATUS_BIT(RNIC_WC_LOC_LEN_ERR);
 		sim_may_fail(qp->peer, RNIC_WC_REM_INV_REQ_ERR);
 	} else if (errs(storm)) {
-		post.key = one_in(storm, 2) ? SIM_KEY_READ_ONLY : SIM_KEY_OTHER_PD;
+		post.key = storm_one_in(&storm->prng, 2) ? SIM_KEY_READ_ONLY : SIM_KEY_OTHER_PD;
 	}
 	sim_receive_with(qp, &post);
 }
@@ -228,19 +231,22 @@ static void post_lossy(struct storm *storm, struct sim_qp *qp)
 					  RNIC_WR_RDMA_WRITE_WITH_IMM};
 	bool is_datagram = qp->connection.type == RNIC_QP_TYPE_UD;
 	struct sim_post post = {
-		.opcode = opcodes[below(storm, is_datagram ? 2 : RNIC_COUNT_OF(opcodes))],
-		.bytes = one_in(storm, 4) ? below(storm, 9) : below(storm, storm->bytes_max + 1),
-		.sges = (uint8_t)(1 + below(storm, qp->connection.sges)),
-		.unsignaled = one_in(storm, 3),
-		.solicited = one_in(storm, 4),
+		.opcode = opcodes[storm_below(&storm->prng,
+					      is_datagram ? 2 : RNIC_COUNT_OF(opcodes))],
+		.bytes = storm_one_in(&storm->prng, 4)
+				 ? storm_below(&storm->prng, 9)
+				 : storm_below(&storm->prng, storm->bytes_max + 1),
+		.sges = (uint8_t)(1 + storm_below(&storm->prng, qp->connection.sges)),
+		.unsignaled = storm_one_in(&storm->prng, 3),
+		.solicited = storm_one_in(&storm->prng, 4),
 	};
 
 	if (is_datagram && post.bytes > RNIC_PAYLOAD_BYTES_MAX)
 		post.bytes = RNIC_PAYLOAD_BYTES_MAX;
 	if (post.bytes <= qp->connection.inline_bytes)
-		post.inlined = one_in(storm, 2);
+		post.inlined = storm_one_in(&storm->prng, 2);
 	if (errs(storm))
-		post.remote_key = (enum sim_key)below(storm, SIM_KEY_PATTERN);
+		post.remote_key = (enum sim_key)storm_below(&storm->prng, SIM_KEY_PATTERN);
 	post.beyond_end = errs(storm);
 	sim_post_with(qp, &post);
 }
@@ -254,12 +260,14 @@ static void post_work(struct storm *storm, struct sim_qp *qp)
 		RNIC_WR_ATOMIC_WRITE,
 	};
 	struct sim_post post = {
-		.opcode = opcodes[below(storm, RNIC_COUNT_OF(opcodes))],
-		.bytes = one_in(storm, 4) ? below(storm, 9) : below(storm, storm->bytes_max + 1),
-		.sges = (uint8_t)(1 + below(storm, qp->connection.sges)),
-		.unsignaled = one_in(storm, 3),
-		.fence = one_in(storm, 8),
-		.solicited = one_in(storm, 4),
+		.opcode = opcodes[storm_below(&storm->prng, RNIC_COUNT_OF(opcodes))],
+		.bytes = storm_one_in(&storm->prng, 4)
+				 ? storm_below(&storm->prng, 9)
+				 : storm_below(&storm->prng, storm->bytes_max + 1),
+		.sges = (uint8_t)(1 + storm_below(&storm->prng, qp->connection.sges)),
+		.unsignaled = storm_one_in(&storm->prng, 3),
+		.fence = storm_one_in(&storm->prng, 8),
+		.solicited = storm_one_in(&storm->prng, 4),
 	};
 	bool is_atomic = post.opcode == RNIC_WR_ATOMIC_COMPARE_SWAP ||
 			 post.opcode == RNIC_WR_ATOMIC_FETCH_ADD;
@@ -270,15 +278,15 @@ static void post_work(struct storm *storm, struct sim_qp *qp)
 		post.bytes = 8;
 	if (!is_atomic && post.opcode != RNIC_WR_RDMA_READ && post.opcode != RNIC_WR_FLUSH &&
 	    post.bytes <= qp->connection.inline_bytes)
-		post.inlined = one_in(storm, 2);
-	if (post.opcode == RNIC_WR_RDMA_WRITE && one_in(storm, 4)) {
+		post.inlined = storm_one_in(&storm->prng, 2);
+	if (post.opcode == RNIC_WR_RDMA_WRITE && storm_one_in(&storm->prng, 4)) {
 		post.hot = true;
 		post.inlined = false;
 	}
 	if (errs(storm))
-		post.remote_key = (enum sim_key)below(storm, SIM_KEY_PATTERN);
+		post.remote_key = (enum sim_key)storm_below(&storm->prng, SIM_KEY_PATTERN);
 	if (errs(storm))
-		post.local_key = (enum sim_key)below(storm, SIM_KEY_PATTERN);
+		post.local_key = (enum sim_key)storm_below(&storm->prng, SIM_KEY_PATTERN);
 	post.beyond_end = errs(storm);
 	post.misaligned = (is_atomic || post.opcode == RNIC_WR_ATOMIC_WRITE) && errs(storm);
 	sim_post_with(qp, &post);
@@ -288,13 +296,13 @@ static void post_work(struct storm *storm, struct sim_qp *qp)
 static void use_window(struct storm *storm, struct sim_qp *qp)
 {
 	struct sim_post post = {
-		.opcode = one_in(storm, 2) ? RNIC_WR_RDMA_READ : RNIC_WR_RDMA_WRITE,
-		.bytes = 1 + below(storm, 500),
-		.unsignaled = one_in(storm, 3),
+		.opcode = storm_one_in(&storm->prng, 2) ? RNIC_WR_RDMA_READ : RNIC_WR_RDMA_WRITE,
+		.bytes = 1 + storm_below(&storm->prng, 500),
+		.unsignaled = storm_one_in(&storm->prng, 3),
 		.window = true,
 	};
 
-	switch (below(storm, 8)) {
+	switch (storm_below(&storm->prng, 8)) {
 	case 0:
 	case 1:
 		sim_window_open(qp->peer);
@@ -302,12 +310,12 @@ static void use_window(struct storm *storm, struct sim_qp *qp)
 	case 2:
 		/* Accesses that come too late end the connection: not in every storm. */
 		if (storm->error_ppm != 0)
-			sim_window_close(qp->peer, one_in(storm, 2));
+			sim_window_close(qp->peer, storm_one_in(&storm->prng, 2));
 		break;
 	case 3:
 		post.opcode = RNIC_WR_SEND_WITH_INVALIDATE;
 		post.window = false;
-		post.bytes = below(storm, storm->bytes_max + 1);
+		post.bytes = storm_below(&storm->prng, storm->bytes_max + 1);
 		sim_post_with(qp, &post);
 		break;
 	default:
@@ -367,13 +375,13 @@ static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 
 static void misbehave(struct storm *storm)
 {
-	struct sim_qp *qp = storm->connections[below(storm, storm->connection_count)];
+	struct sim_qp *qp = storm->connections[storm_below(&storm->prng, storm->connection_count)];
 
-	if (storm->error_ppm == 0 || !one_in(storm, 5))
+	if (storm->error_ppm == 0 || !storm_one_in(&storm->prng, 5))
 		return;
-	switch (below(storm, 3)) {
+	switch (storm_below(&storm->prng, 3)) {
 	case 0:
-		sim_enter_error(one_in(storm, 2) ? qp : qp->peer);
+		sim_enter_error(storm_one_in(&storm->prng, 2) ? qp : qp->peer);
 		break;
 	case 1:
 		sim_change_key(storm->sim, qp->host->index);
@@ -387,38 +395,40 @@ static void misbehave(struct storm *storm)
 
 static void restart(struct storm *storm)
 {
-	if (storm->may_restart && !storm->is_memory_gone && one_in(storm, 4))
-		sim_restart(storm->sim, below(storm, storm->sim->net.host_count));
+	if (storm->may_restart && !storm->is_memory_gone && storm_one_in(&storm->prng, 4))
+		sim_restart(storm->sim, storm_below(&storm->prng, storm->sim->net.host_count));
 }
 
 static void play(struct storm *storm)
 {
-	for (uint32_t round = 1 + below(storm, 5); round != 0; round--) {
-		uint32_t actions = below(storm, 30);
-		struct sim_qp *paused = storm->connections[below(storm, storm->connection_count)];
+	for (uint32_t round = 1 + storm_below(&storm->prng, 5); round != 0; round--) {
+		uint32_t actions = storm_below(&storm->prng, 30);
+		struct sim_qp *paused =
+			storm->connections[storm_below(&storm->prng, storm->connection_count)];
 
 		for (uint32_t i = 0; i < actions && has_room(storm); i++) {
-			struct sim_qp *qp =
-				storm->connections[below(storm, storm->connection_count)];
+			struct sim_qp *qp = storm->connections[storm_below(
+				&storm->prng, storm->connection_count)];
 
-			if (one_in(storm, 3) && qp->connection.type != RNIC_QP_TYPE_XRC_INITIATOR)
+			if (storm_one_in(&storm->prng, 3) &&
+			    qp->connection.type != RNIC_QP_TYPE_XRC_INITIATOR)
 				qp = qp->peer;
-			if (one_in(storm, 3))
+			if (storm_one_in(&storm->prng, 3))
 				post_receive(storm, qp->peer);
 			if (qp->connection.type == RNIC_QP_TYPE_XRC_INITIATOR)
 				post_work(storm, qp);
 			else if (qp->connection.type != RNIC_QP_TYPE_RC)
 				post_lossy(storm, qp);
-			else if (one_in(storm, 4))
+			else if (storm_one_in(&storm->prng, 4))
 				use_window(storm, qp);
 			else
 				post_work(storm, qp);
 		}
 		misbehave(storm);
 		restart(storm);
-		if (one_in(storm, 8))
+		if (storm_one_in(&storm->prng, 8))
 			sim_pause(paused);
-		sim_run_for(storm->sim, below(storm, 400000));
+		sim_run_for(storm->sim, storm_below(&storm->prng, 400000));
 		sim_resume(paused);
 	}
 	for (uint32_t i = 0; i < storm->connection_count; i++) {
@@ -431,7 +441,7 @@ static void play(struct storm *storm)
 /* In silence the same QPs again, or others while packets of the old ones are under way. */
 static void live_again(struct storm *storm)
 {
-	bool is_silent = one_in(storm, 2);
+	bool is_silent = storm_one_in(&storm->prng, 2);
 
 	if (is_silent)
 		sim_run_for(storm->sim, 200 * SIM_MS);
@@ -441,8 +451,8 @@ static void live_again(struct storm *storm)
 		if (is_silent)
 			sim_reconnect(qp);
 		else
-			sim_recreate(qp,
-				     qp->connection.type == RNIC_QP_TYPE_RC && one_in(storm, 2));
+			sim_recreate(qp, qp->connection.type == RNIC_QP_TYPE_RC &&
+						 storm_one_in(&storm->prng, 2));
 	}
 	allow_losses(storm);
 	play(storm);
@@ -473,7 +483,7 @@ static const char *storm_run(uint64_t seed, FILE *trace)
 
 	storm = storm_begin(seed, trace);
 	play(&storm);
-	if (!storm.is_memory_gone && one_in(&storm, 4) && has_room(&storm))
+	if (!storm.is_memory_gone && storm_one_in(&storm.prng, 4) && has_room(&storm))
 		live_again(&storm);
 	count(&storm);
 	return sim_finish(storm.sim);

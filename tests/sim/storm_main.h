@@ -9,6 +9,9 @@
 #ifndef TESTS_SIM_STORM_MAIN_H
 #define TESTS_SIM_STORM_MAIN_H
 
+#include "base/prng.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -19,6 +22,17 @@ struct storm_kind {
 	/* Prints what all seeds so far did, without the end of the line. */
 	void (*print_totals)(void);
 };
+
+/* What a storm does at random: a number below `bound`, and whether one in `times` has come. */
+static inline uint32_t storm_below(struct prng *prng, uint32_t bound)
+{
+	return (uint32_t)prng_below(prng, bound);
+}
+
+static inline bool storm_one_in(struct prng *prng, uint32_t times)
+{
+	return storm_below(prng, times) == 0;
+}
 
 /* The exit status: 0, 1 when a seed failed, 2 for wrong arguments. */
 int storm_main(const struct storm_kind *kind, int argc, char **argv);
