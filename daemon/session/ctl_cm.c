@@ -3,13 +3,13 @@
 #include "session/ctl_handlers.h"
 
 #include "session/cm_identifier.h"
+#include "session/ctl_channel.h"
 #include "session/ctl_cm_common.h"
 #include "session/session.h"
 #include "session/session_set.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define ACK_TIMEOUT_MAX	  31 /* a 5-bit code */
 #define MIN_RNR_TIMER_MAX 31
@@ -38,36 +38,20 @@ int ctl_cm_create_channel(struct ctl_call *call)
 {
 	struct rnic_ctl_cm_channel_reply *reply = (void *)call->reply.payload;
 	struct session *session = call->session;
-	struct session_cm_channel *channel;
+	struct session_cm_channel *channel = calloc(1, sizeof(*channel));
 	int result;
 
-	result = session_charge(session, RESOURCE_CM_CHANNEL, 1);
-	if (result != 0)
-		return ctl_refuse(call, result, "no more event channels are to be had");
-	channel = calloc(1, sizeof(*channel));
-	if (channel == NULL) {
-		result = -ENOMEM;
-		goto discharge;
-	}
+	if (channel == NULL)
+		return -ENOMEM;
 	list_init(&channel->waiting);
-	result = event_pipe_open(&channel->pipe, &call->reply_fds[0]);
-	if (result != 0)
-		goto free_channel;
-	result = handle_table_add(&session->cm_channels, channel, &channel->handle);
-	if (result != 0)
-		goto close_pipe;
-	call->reply_fd_count = 1;
+	result = ctl_channel_open(call, RESOURCE_CM_CHANNEL, &session->cm_channels, channel,
+				  &channel->pipe, &channel->handle, "event channels");
+	if (result != 0) {
+		free(channel);
+		return result;
+	}
 	reply->channel = channel->handle;
 	return 0;
-
-close_pipe:
-	close(call->reply_fds[0]);
-	event_pipe_close(&channel->pipe);
-free_channel:
-	free(channel);
-discharge:
-	session_discharge(session, RESOURCE_CM_CHANNEL, 1);
-	return result;
 }
 
 int ctl_cm_destroy_channel(struct ctl_call *call)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/ctl_handlers.h"
 
+#include "session/ctl_channel.h"
 #include "session/delivery.h"
 #include "session/session.h"
 #include "session/session_set.h"
@@ -15,35 +16,19 @@ int ctl_create_channel(struct ctl_call *call)
 {
 	struct rnic_ctl_channel_reply *reply = (void *)call->reply.payload;
 	struct session *session = call->session;
-	struct session_channel *channel;
+	struct session_channel *channel = calloc(1, sizeof(*channel));
 	int result;
 
-	result = session_charge(session, RESOURCE_CHANNEL, 1);
-	if (result != 0)
-		return ctl_refuse(call, result, "no more completion channels are to be had");
-	channel = calloc(1, sizeof(*channel));
-	if (channel == NULL) {
-		result = -ENOMEM;
-		goto discharge;
+	if (channel == NULL)
+		return -ENOMEM;
+	result = ctl_channel_open(call, RESOURCE_CHANNEL, &session->channels, channel,
+				  &channel->pipe, &channel->handle, "completion channels");
+	if (result != 0) {
+		free(channel);
+		return result;
 	}
-	result = event_pipe_open(&channel->pipe, &call->reply_fds[0]);
-	if (result != 0)
-		goto free_channel;
-	result = handle_table_add(&session->channels, channel, &channel->handle);
-	if (result != 0)
-		goto close_pipe;
-	call->reply_fd_count = 1;
 	reply->channel = channel->handle;
 	return 0;
-
-close_pipe:
-	close(call->reply_fds[0]);
-	event_pipe_close(&channel->pipe);
-free_channel:
-	free(channel);
-discharge:
-	session_discharge(session, RESOURCE_CHANNEL, 1);
-	return result;
 }
 
 int ctl_destroy_channel(struct ctl_call *call)
