@@ -132,6 +132,7 @@ enum {
 	LIMIT_XRCD_PAIRS = 1 << 20,   /* of a target QP and an SRQ: room for one entry each */
 	LIMIT_SESSION_CM_IDS = 16384, /* RNIC_CM_IDS_MAX of the library */
 	LIMIT_CM_IDS = 65536,
+	LIMIT_SESSION_CM_EVENTS = 32768, /* from which on nothing can be asked that makes more */
 	LIMIT_AHS = 1 << 20,
 	/* Of memory that it lends; a process may have 65530 mappings (vm.max_map_count). */
 	LIMIT_SESSION_MAPPINGS = 4096,

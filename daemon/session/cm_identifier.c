@@ -162,6 +162,7 @@ static void enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
 	list_add_tail(&id->channel->waiting, &event->channel_node);
 	list_add_tail(&id->events, &event->id_node);
 	id->event_count++;
+	id->session->cm_event_count++;
 	event->id = id;
 	channel_signal(id->channel);
 }
@@ -174,6 +175,7 @@ static void forget_event(struct cm_waiting_event *event)
 	list_remove(&event->channel_node);
 	list_remove(&event->id_node);
 	event->id->event_count--;
+	event->id->session->cm_event_count--;
 	free(event);
 }
 
@@ -238,7 +240,10 @@ static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm
 
 int cm_identifier_check_room(const struct session_cm_id *id)
 {
-	return id->event_count < EVENTS_ASKED_MAX ? 0 : -ENOSPC;
+	return id->event_count < EVENTS_ASKED_MAX &&
+			       id->session->cm_event_count < LIMIT_SESSION_CM_EVENTS
+		       ? 0
+		       : -ENOSPC;
 }
 
 static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status)

@@ -4,8 +4,9 @@
  * requests of a client (ctl_cm*.c) and the connections of the device (cm/cm.h).
  *
  * What happens to an identifier is kept as a whole event until the client fetches it. Of what a
- * client can ask for again and again only so many wait for one identifier; the rest is bounded by
- * what the protocol can do to a connection, and requests by the listener's backlog.
+ * client can ask for again and again only so many wait for one identifier, and for one client; the
+ * rest is bounded by what the protocol can do to a connection, and requests by the quota of
+ * identifiers, as each makes one, and by the listener's backlog.
  *
  * Invariant: an event waits in the channel of its identifier, and is dropped with it. A connection
  * request that is dropped takes the identifier that it made with it, and so the other way round.

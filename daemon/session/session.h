@@ -225,6 +225,7 @@ struct session {
 	struct handle_table xrcds;
 	struct handle_table cm_channels; /* struct session_cm_channel */
 	struct handle_table cm_ids;	 /* struct session_cm_id */
+	uint32_t cm_event_count;	 /* that wait in all cm_channels */
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t registered_bytes;
 };

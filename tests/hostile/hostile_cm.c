@@ -200,10 +200,30 @@ static void test_events_are_bounded(void **state)
 		assert_true(++asked < ASKED_MAX);
 	assert_int_equal(status, -ENOSPC);
 	/* Room comes with each that is fetched. */
-	assert_int_equal(ask(&client, RNIC_CTL_CM_GET_EVENT, &client.channel,
-			     sizeof(client.channel)),
-			 0);
+	assert_int_equal(
+		ask(&client, RNIC_CTL_CM_GET_EVENT, &client.channel, sizeof(client.channel)), 0);
 	assert_int_equal(resolve(&client, id), 0);
+	close_client(&client);
+	expect_service();
+}
+
+/* Nor do many identifiers help. */
+static void test_events_of_a_client_are_bounded(void **state)
+{
+	struct cm_client client;
+	uint32_t asked = 0;
+
+	(void)state;
+	open_client(&client);
+	for (;;) {
+		struct rnic_handle id = create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+		uint32_t before = asked;
+
+		while (resolve(&client, id) == 0)
+			assert_true(++asked < ASKED_MAX);
+		if (asked == before)
+			break;
+	}
 	close_client(&client);
 	expect_service();
 }
@@ -214,6 +234,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_end_with_a_request),
 		cmocka_unit_test(test_guessed_identifier),
 		cmocka_unit_test(test_events_are_bounded),
+		cmocka_unit_test(test_events_of_a_client_are_bounded),
 	};
 
 	if (!hostile_arguments(argc, argv, ADDRESS))
