@@ -203,6 +203,12 @@ int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_even
 	return 0;
 }
 
+void cm_channel_raise(struct session_cm_channel *channel)
+{
+	channel->is_signaled = false;
+	channel_signal(channel);
+}
+
 void cm_channel_free(struct session *session, struct session_cm_channel *channel)
 {
 	assert(channel->references == 0 && list_is_empty(&channel->waiting));

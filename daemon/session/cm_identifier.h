@@ -117,6 +117,10 @@ void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type
  */
 int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_event_reply *event);
 
+/* The client has taken the record of what waited without fetching it: writes another one when
+ * anything still waits. */
+void cm_channel_raise(struct session_cm_channel *channel);
+
 /*
  * The identifier, what waits of it, and those that its unfetched requests made go to another
  * channel of the same session.

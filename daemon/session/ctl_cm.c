@@ -80,6 +80,18 @@ int ctl_cm_get_event(struct ctl_call *call)
 	return cm_channel_fetch(channel, (void *)call->reply.payload);
 }
 
+int ctl_cm_raise(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct session_cm_channel *channel =
+		handle_table_get(&call->session->cm_channels, request->handle);
+
+	if (channel == NULL)
+		return ctl_refuse(call, -EINVAL, "no such event channel");
+	cm_channel_raise(channel);
+	return 0;
+}
+
 /* --- identifiers ----------------------------------------------------------------------------- */
 
 /* Which queue pairs can be had in which port space. */

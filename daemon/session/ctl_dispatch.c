@@ -136,6 +136,8 @@ static const struct ctl_operation {
 				     NO_PAYLOAD, 0, CTL_CLIENT},
 	[RNIC_CTL_RESIZE_SRQ] = {ctl_resize_srq, sizeof(struct rnic_ctl_modify_srq),
 				 sizeof(struct rnic_ctl_resize_srq_reply), 0, CTL_CLIENT},
+	[RNIC_CTL_CM_RAISE] = {ctl_cm_raise, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
+			       CTL_CLIENT},
 	[RNIC_CTL_SHOW] = {ctl_show, sizeof(struct rnic_ctl_show),
 			   sizeof(struct rnic_ctl_show_reply), 0, CTL_ANY},
 };

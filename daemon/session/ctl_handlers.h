@@ -84,5 +84,6 @@ int ctl_cm_notify(struct ctl_call *call);
 int ctl_cm_qp_attributes(struct ctl_call *call);
 int ctl_cm_join_mcast(struct ctl_call *call);
 int ctl_cm_leave_mcast(struct ctl_call *call);
+int ctl_cm_raise(struct ctl_call *call);
 
 #endif

@@ -63,9 +63,10 @@ static int enter(struct rnic_cm_id *id)
 	return error;
 }
 
-int rnic_cm_adopt_id(struct rnic_context *context, struct rnic_handle handle, void *user,
+int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle, void *user,
 		     struct rnic_cm_id **adopted)
 {
+	struct rnic_context *context = channel->context;
 	struct rnic_cm_id *id;
 	int error;
 
@@ -74,7 +75,12 @@ int rnic_cm_adopt_id(struct rnic_context *context, struct rnic_handle handle, vo
 	id = malloc(sizeof(*id));
 	if (id == NULL)
 		return -ENOMEM;
-	*id = (struct rnic_cm_id){.context = context, .handle = handle, .user = user};
+	*id = (struct rnic_cm_id){
+		.context = context,
+		.channel = channel,
+		.handle = handle,
+		.user = user,
+	};
 	error = enter(id);
 	if (error != 0) {
 		free(id);
@@ -106,28 +112,43 @@ int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port
 
 	if (error != 0)
 		return error;
-	error = rnic_cm_adopt_id(channel->context, reply.id, user, id);
+	error = rnic_cm_adopt_id(channel, reply.id, user, id);
 	if (error != 0)
 		rnic_link_call_object(&channel->context->link, RNIC_CTL_CM_DESTROY_ID, reply.id);
 	return error;
 }
 
-int rnic_cm_destroy_id(struct rnic_cm_id *id)
+static void leave(struct rnic_cm_id *id)
 {
 	struct rnic_context *context = id->context;
-	int error = rnic_link_call_object(&context->link, RNIC_CTL_CM_DESTROY_ID, id->handle);
 
-	if (error != 0 && rnic_context_lost(context) == 0)
-		return error;
 	pthread_mutex_lock(&context->objects_lock);
 	/* The daemon may have given the slot to another one meanwhile. */
 	if (context->cm_ids[id->handle.slot] == id)
 		context->cm_ids[id->handle.slot] = NULL;
 	rnic_event_count_wait(context, &id->events);
 	pthread_mutex_unlock(&context->objects_lock);
-	rnic_context_release(context);
-	free(id);
-	return 0;
+}
+
+int rnic_cm_destroy_id(struct rnic_cm_id *id)
+{
+	struct rnic_cm_channel *channel = id->channel;
+	struct rnic_context *context = id->context;
+	int error;
+
+	/* Nothing else keeps it from here on. */
+	rnic_cm_channel_hold(channel);
+	error = rnic_link_call_object(&context->link, RNIC_CTL_CM_DESTROY_ID, id->handle);
+	if (error == 0)
+		rnic_cm_channel_settle(channel);
+	if (error == 0 || rnic_context_lost(context) != 0) {
+		leave(id);
+		rnic_context_release(context);
+		free(id);
+		error = 0;
+	}
+	rnic_cm_channel_release(channel);
+	return error;
 }
 
 void *rnic_cm_user(const struct rnic_cm_id *id)
@@ -143,10 +164,19 @@ void rnic_cm_set_user(struct rnic_cm_id *id, void *user)
 int rnic_cm_migrate(struct rnic_cm_id *id, struct rnic_cm_channel *channel)
 {
 	const struct rnic_ctl_cm_migrate wanted = {id->handle, channel->handle};
+	struct rnic_cm_channel *old = id->channel;
+	int error;
 
 	if (id->context != channel->context)
 		return -EINVAL;
-	return request(id, RNIC_CTL_CM_MIGRATE, &wanted, sizeof(wanted));
+	rnic_cm_channel_hold(old);
+	error = request(id, RNIC_CTL_CM_MIGRATE, &wanted, sizeof(wanted));
+	if (error == 0) {
+		id->channel = channel;
+		rnic_cm_channel_settle(old);
+	}
+	rnic_cm_channel_release(old);
+	return error;
 }
 
 int rnic_cm_set_option(struct rnic_cm_id *id, enum rnic_cm_option option, uint32_t value)

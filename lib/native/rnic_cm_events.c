@@ -3,7 +3,9 @@
 #include "native/rnic_cm_objects.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 int rnic_cm_create_channel(struct rnic_context *context, struct rnic_cm_channel **created)
@@ -40,14 +42,14 @@ int rnic_cm_create_channel(struct rnic_context *context, struct rnic_cm_channel 
 	return 0;
 }
 
-static void hold(struct rnic_cm_channel *channel)
+void rnic_cm_channel_hold(struct rnic_cm_channel *channel)
 {
 	pthread_mutex_lock(&channel->context->objects_lock);
 	channel->references++;
 	pthread_mutex_unlock(&channel->context->objects_lock);
 }
 
-static void release(struct rnic_cm_channel *channel)
+void rnic_cm_channel_release(struct rnic_cm_channel *channel)
 {
 	struct rnic_context *context = channel->context;
 	bool is_last;
@@ -91,13 +93,27 @@ int rnic_cm_destroy_channel(struct rnic_cm_channel *channel)
 		return error;
 	}
 	close(channel->fd);
-	release(channel);
+	rnic_cm_channel_release(channel);
 	return 0;
 }
 
 int rnic_cm_channel_fd(const struct rnic_cm_channel *channel)
 {
 	return channel->fd;
+}
+
+/*
+ * Takes the record that what is gone may have left; another thread may take it first, and the
+ * application decides whether reading blocks, so neither read() nor a look before it will do.
+ */
+void rnic_cm_channel_settle(struct rnic_cm_channel *channel)
+{
+	struct rnic_event_record stale;
+	const struct iovec part = {.iov_base = &stale, .iov_len = sizeof(stale)};
+
+	if (!was_destroyed(channel) &&
+	    vmsplice(channel->fd, &part, 1, SPLICE_F_NONBLOCK) == sizeof(stale))
+		rnic_link_call_object(&channel->context->link, RNIC_CTL_CM_RAISE, channel->handle);
 }
 
 /* Under objects_lock. NULL when there is no such identifier (any more). */
@@ -165,7 +181,7 @@ static int fetch(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 		return -EIO;
 	error = deliver(context, &reply, &fetched);
 	if (error == 0 && reply.type == RNIC_CM_CONNECT_REQUEST) {
-		error = rnic_cm_adopt_id(context, reply.id, NULL, &fetched.id);
+		error = rnic_cm_adopt_id(channel, reply.id, NULL, &fetched.id);
 		if (error != 0)
 			rnic_cm_ack_event(&fetched);
 	}
@@ -191,7 +207,7 @@ int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *eve
 	struct rnic_event_record right_to_fetch;
 	int error;
 
-	hold(channel);
+	rnic_cm_channel_hold(channel);
 	for (;;) {
 		error = rnic_context_lost(channel->context);
 		if (error == 0)
@@ -209,7 +225,7 @@ int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *eve
 		if (error != -ESTALE && error != -EAGAIN)
 			break;
 	}
-	release(channel);
+	rnic_cm_channel_release(channel);
 	return error;
 }
 

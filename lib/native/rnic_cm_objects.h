@@ -27,13 +27,21 @@ struct rnic_cm_channel {
 
 struct rnic_cm_id {
 	struct rnic_context *context;
+	struct rnic_cm_channel *channel; /* where it reports */
 	struct rnic_handle handle;
 	void *user;
 	struct rnic_event_count events;
 };
 
 /* Makes the identifier that `handle` names. -EIO: no handle of a sound daemon. -ENOMEM. */
-int rnic_cm_adopt_id(struct rnic_context *context, struct rnic_handle handle, void *user,
+int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle, void *user,
 		     struct rnic_cm_id **id);
+
+/* The channel's memory stays until it was released as often as held. */
+void rnic_cm_channel_hold(struct rnic_cm_channel *channel);
+void rnic_cm_channel_release(struct rnic_cm_channel *channel);
+
+/* Events of the held channel were dropped or moved: it is to look empty if it is. */
+void rnic_cm_channel_settle(struct rnic_cm_channel *channel);
 
 #endif

@@ -92,6 +92,7 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_CM_LEAVE_MCAST] = {"CM_LEAVE_MCAST", sizeof(struct rnic_ctl_cm_multicast), 0, 0},
 	[RNIC_CTL_RESIZE_SRQ] = {"RESIZE_SRQ", sizeof(struct rnic_ctl_modify_srq),
 				 sizeof(struct rnic_ctl_resize_srq_reply), 1},
+	[RNIC_CTL_CM_RAISE] = {"CM_RAISE", sizeof(struct rnic_ctl_object), 0, 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},

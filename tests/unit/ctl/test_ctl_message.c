@@ -77,6 +77,7 @@ static const struct {
 	{RNIC_CTL_CM_JOIN_MCAST, "CM_JOIN_MCAST", 40, 0, 0},
 	{RNIC_CTL_CM_LEAVE_MCAST, "CM_LEAVE_MCAST", 40, 0, 0},
 	{RNIC_CTL_RESIZE_SRQ, "RESIZE_SRQ", 24, 12, 1},
+	{RNIC_CTL_CM_RAISE, "CM_RAISE", 8, 0, 0},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");
