@@ -256,7 +256,7 @@ static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type,
 {
 	if (status == 0)
 		return;
-	id->failure = type;
+	id->failure = (uint8_t)type;
 	id->failure_status = status;
 }
 
