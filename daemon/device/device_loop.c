@@ -2,8 +2,8 @@
 #include "device/device_loop.h"
 
 #include "base/clock.h"
+#include "base/courtesy.h"
 #include "base/log.h"
-#include "device/courtesy.h"
 #include "device/device.h"
 
 #include <ev.h>
@@ -30,7 +30,7 @@ struct device_loop {
 	uint32_t port_count;
 	ev_signal terminate;
 	ev_signal interrupt;
-	struct courtesy courtesy;
+	struct rnic_courtesy courtesy;
 	int timer_fd;
 	uint64_t timer_armed_ns; /* when timer_fd fires; UINT64_MAX: not armed */
 	uint64_t active_ns;	 /* when there was last something to do */
@@ -209,7 +209,7 @@ static bool loop_may_poll(struct device_loop *loop, uint64_t now_ns)
 		break;
 	}
 	return now_ns - loop->active_ns < LOOP_SPIN_NS &&
-	       courtesy_is_returned(&loop->courtesy, now_ns);
+	       rnic_courtesy_is_returned(&loop->courtesy, now_ns);
 }
 
 /* Between two looks while there is nothing to do: others may be ready to run on this core. */
@@ -221,7 +221,7 @@ static void loop_yield(struct device_loop *loop)
 		return;
 	began_ns = clock_now_ns();
 	sched_yield();
-	courtesy_note(&loop->courtesy, began_ns, clock_now_ns());
+	rnic_courtesy_note(&loop->courtesy, began_ns, clock_now_ns());
 }
 
 /* Looks at descriptors without waiting, if the last look was a while ago. */

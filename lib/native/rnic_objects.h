@@ -9,6 +9,7 @@
 #ifndef RNIC_NATIVE_OBJECTS_H
 #define RNIC_NATIVE_OBJECTS_H
 
+#include "base/courtesy.h"
 #include "native/daemon_link.h"
 #include "native/spinlock.h"
 #include "shm/completion.h"
@@ -110,6 +111,7 @@ struct rnic_cq {
 	uint32_t entry_count; /* as granted */
 	uint32_t consumer;
 	uint32_t empty_polls; /* since the last entry */
+	struct rnic_courtesy courtesy;
 };
 
 /* The producing half of a work queue. */

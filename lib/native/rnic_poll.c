@@ -13,16 +13,18 @@
 /*
  * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From
  * the first of these counts on it yields at every poll; from the second on, and from the first on
- * while the daemon moves much data, it naps until the daemon wakes it. Behind bulk traffic it is in
- * the way, for a core that looks idle is where the scheduler puts a daemon, which a core full of
- * yields is not; the answer to a small message is better met awake. At every multiple of the third
- * it looks whether the daemon still lives, which costs a system call. A nap is short enough for
- * callers that have other things to do between two polls.
+ * while the daemon moves much data, it naps until the daemon wakes it, as it does for a while after
+ * a yield that cost a time slice (base/courtesy.h). Behind bulk traffic it is in the way, for a
+ * core that looks idle is where the scheduler puts a daemon, which a core full of yields is not;
+ * the answer to a small message is better met awake. At every multiple of the third it looks
+ * whether the daemon still lives, which costs a system call. A nap is short enough for callers that
+ * have other things to do between two polls.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
 #define EMPTY_POLLS_BEFORE_NAP	     4096
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 #define NAP_NS			     20000
+#define NS_PER_SECOND		     UINT64_C(1000000000)
 
 /* The region is the queue's own only under its lock: resizing replaces it. */
 static bool is_empty(struct rnic_cq *cq)
@@ -50,6 +52,34 @@ static void nap(struct rnic_cq *cq)
 	rnic_wake_withdraw(poll_waits);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* A nap instead, after a yield that took long: whoever computes gives the core to who is woken. */
+static void yield_or_nap(struct rnic_cq *cq)
+{
+	uint64_t began_ns = now_ns(), ended_ns;
+	bool is_returned;
+
+	rnic_spinlock_lock(&cq->lock);
+	is_returned = rnic_courtesy_is_returned(&cq->courtesy, began_ns);
+	rnic_spinlock_unlock(&cq->lock);
+	if (!is_returned) {
+		nap(cq);
+		return;
+	}
+	sched_yield();
+	ended_ns = now_ns();
+	rnic_spinlock_lock(&cq->lock);
+	rnic_courtesy_note(&cq->courtesy, began_ns, ended_ns);
+	rnic_spinlock_unlock(&cq->lock);
+}
+
 static void let_others_run(struct rnic_cq *cq, uint32_t empty_polls)
 {
 	const bool is_bulk = rnic_index_load(&cq->context->status->is_bulk) != 0;
@@ -59,7 +89,7 @@ static void let_others_run(struct rnic_cq *cq, uint32_t empty_polls)
 	if (is_bulk || empty_polls >= EMPTY_POLLS_BEFORE_NAP)
 		nap(cq);
 	else
-		sched_yield();
+		yield_or_nap(cq);
 }
 
 /*
