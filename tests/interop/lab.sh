@@ -6,95 +6,10 @@
 # that dies, stops or was never there) ends with a reason, in time and with a status that says so.
 . "$(dirname "$0")/lib.sh"
 
-here=$(dirname "$0")
 options=()
 [ -z "${4:-}" ] || options=(--fault "$4")
 topology_start "$1" "$2" "$3" "${options[@]}"
-host=$server_address
-[ "$3" = 4 ] || host=${side_address[0]}
-
-# server_start INPUT MODE OPTION...: rnic-lab on side 0, fed by INPUT, on a port of its own.
-server_start() {
-	next_port=$((next_port + 1))
-	while is_listening 0 $next_port; do next_port=$((next_port + 1)); done
-	server_start_again "$@"
-}
-
-# The same on the port that the last one had. It does not hold the client's input open.
-server_start_again() {
-	local input=$1
-	shift
-	(
-		[ -z "${typing:-}" ] || exec {typing}>&-
-		exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "$BIN/rnic-lab" \
-			"$@" -p $next_port
-	) <<<"$input" >"$WORK/server.out" 2>"$WORK/server.err" &
-	server_pid=$!
-	processes+=($!)
-	wait_for 20 server_listens_or_ended $server_pid $next_port
-}
-
-# server_stop: it goes on until it is told to end, and ends well.
-server_stop() {
-	kill -TERM "$server_pid"
-	wait_for 10 has_ended "$server_pid" || kill -KILL "$server_pid"
-	wait "$server_pid"
-	check "the server ends on SIGTERM" test $? -eq 0
-}
-
-# client MODE OPTION...: rnic-lab on side 1 with our standard input; its status.
-client() {
-	local mode=$1
-	shift
-	rnic 1 timeout 60 "$BIN/rnic-lab" "$mode" -p $next_port "$@" "$host" \
-		>"$WORK/client.out" 2>"$WORK/client.err"
-}
-
-# client_start MODE OPTION...: in the background, with an input that stays open: $typing.
-client_start() {
-	local mode=$1
-	shift
-	rm -f "$WORK/typed"
-	mkfifo "$WORK/typed"
-	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$BIN/rnic-lab" "$mode" \
-		-p $next_port "$@" "$host" <"$WORK/typed" >"$WORK/client.out" 2>"$WORK/client.err" &
-	client_pid=$!
-	processes+=($!)
-	exec {typing}>"$WORK/typed"
-}
-
-# client_ends WHAT STATUS: the one in the background, in time and so.
-client_ends() {
-	check "$1: the client ends" wait_for 30 has_ended "$client_pid"
-	end_process "$client_pid"
-	wait "$client_pid"
-	check "$1: with status $2" test $? -eq "$2"
-}
-
-# client_fails WHAT REASON: it ends with 1 and this reason, though its input does not.
-client_fails() {
-	client_ends "$1" 1
-	check "$1: and says why" grep -q "$2" "$WORK/client.err"
-	exec {typing}>&-
-}
-
-# terminal STEP... -- MODE OPTION...: the client at a terminal.
-terminal() {
-	local steps=() mode
-	while [ "$1" != -- ]; do
-		steps+=("$1")
-		shift
-	done
-	mode=$2
-	shift 2
-	rnic 1 "$here/lab_terminal.py" "${steps[@]}" -- "$BIN/rnic-lab" "$mode" -p $next_port "$@" \
-		"$host"
-}
-
-# says FILE TEXT: these are its lines, all of them.
-says() {
-	printf '%s\n' "$2" | diff - "$WORK/$1" >"$WORK/difference"
-}
+. "$(dirname "$0")/lab_programs.sh"
 
 # ---- send ----
 

@@ -12,9 +12,10 @@
 
 enum { WITNESS_BACKLOG = 16, OVERFLOW_UID = 65534 };
 
-/* What the client says at the Unix socket: the server's nonce, and its own HELLO. */
-enum { WITNESS_BYTES_MAX = LAB_NONCE_BYTES + LAB_MESSAGE_BYTES_MAX };
+/* What the client says at the Unix socket: the server's nonce, its own HELLO, and a key. */
+enum { WITNESS_BYTES_MAX = LAB_NONCE_BYTES + LAB_MESSAGE_BYTES_MAX + LAB_PROOF_BYTES };
 
+/* All but the key; returns where that belongs. */
 static size_t make_witness(const struct lab_endpoint *hello, const uint8_t *nonce,
 			   uint8_t witness[WITNESS_BYTES_MAX])
 {
@@ -69,18 +70,30 @@ static int open_place(char place[LAB_PLACE_BYTES])
 	return error;
 }
 
-/* Whether our user said so at the place. What a client does there it does before its PROOF. */
-static bool has_witness(int place_fd, const struct lab_endpoint *hello, const uint8_t *nonce)
+/* Takes what one who came to the place says, if it is our user and speaks of this client. */
+static bool take_witness(int fd, const struct lab_endpoint *hello, const uint8_t *nonce,
+			 struct lambda_key *key)
 {
 	uint8_t wanted[WITNESS_BYTES_MAX], found[WITNESS_BYTES_MAX];
 	size_t bytes = make_witness(hello, nonce, wanted);
+
+	if (!is_own_user(fd) ||
+	    recv(fd, found, sizeof(found), MSG_DONTWAIT) != (ssize_t)(bytes + LAB_PROOF_BYTES) ||
+	    memcmp(found, wanted, bytes) != 0)
+		return false;
+	memcpy(key->bytes, found + bytes, LAB_PROOF_BYTES);
+	return true;
+}
+
+/* Whether our user came to the place. What a client does there it does before its PROOF. */
+static bool has_witness(int place_fd, const struct lab_endpoint *hello, const uint8_t *nonce,
+			struct lambda_key *key)
+{
 	bool is_found = false;
 	int fd;
 
 	while (!is_found && (fd = accept4(place_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		is_found = is_own_user(fd) &&
-			   recv(fd, found, sizeof(found), MSG_DONTWAIT) == (ssize_t)bytes &&
-			   memcmp(found, wanted, bytes) == 0;
+		is_found = take_witness(fd, hello, nonce, key);
 		close(fd);
 	}
 	return is_found;
@@ -103,7 +116,7 @@ static const char *judge(const struct lab_session *session, const struct lambda_
 	struct lab_message hello = {.type = LAB_HELLO, .endpoint = session->theirs};
 
 	if (proof->method == LAB_BY_LOCAL_USER)
-		return has_witness(place_fd, &session->theirs, nonce)
+		return has_witness(place_fd, &session->theirs, nonce, key)
 			       ? NULL
 			       : "you are not this server's user on its host";
 	if (!secret)
@@ -146,15 +159,19 @@ close_place:
 
 /* ---- client ---- */
 
-/* Shows up where the server says. *fd is open until the server has seen it. */
+/* Shows up where the server says, with a key. *fd is open until the server has seen it. */
 static int show_up(const struct lab_session *session, const struct lab_challenge *challenge,
-		   int *fd)
+		   struct lambda_key *key, int *fd)
 {
 	uint8_t witness[WITNESS_BYTES_MAX];
 	size_t size = make_witness(&session->ours, challenge->nonce, witness);
 	struct sockaddr_un address;
 	socklen_t bytes = fill_address(&address, challenge->place);
 
+	if (getrandom(key->bytes, sizeof(key->bytes), 0) != sizeof(key->bytes))
+		return -EIO;
+	memcpy(witness + size, key->bytes, sizeof(key->bytes));
+	size += sizeof(key->bytes);
 	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd >= 0 && connect(*fd, (struct sockaddr *)&address, bytes) == 0 && is_own_user(*fd) &&
 	    send(*fd, witness, size, MSG_NOSIGNAL) == (ssize_t)size)
@@ -198,7 +215,7 @@ int lambda_trust_show(struct lab_session *session, const struct lambda_secret *s
 	if (secret)
 		error = prove_secret(session, &message.challenge, secret, &answer.proof, key);
 	else
-		error = show_up(session, &message.challenge, &fd);
+		error = show_up(session, &message.challenge, key, &fd);
 	if (error == 0)
 		error = exchange_send(&session->exchange, session->watch, &answer, deadline_ns);
 	/* What was sent stays in the server's hands. */

@@ -6,7 +6,8 @@
  * The latter by a Unix socket whose name in the abstract namespace the challenge tells, and which
  * exists for that moment: the kernel says who connects (SO_PEERCRED), on both ends, and only
  * processes that share the network namespace can. There the client repeats nonce and HELLO, so that
- * nobody in between can have it speak for a connection that is not its own.
+ * nobody in between can have it speak for a connection that is not its own, and gives the session a
+ * key. Either way requests and results are sealed then.
  *
  * Functions complain themselves and return a negative errno.
  */

@@ -74,17 +74,6 @@ static void test_seals(void **state)
 	assert_false(lambda_seal_check(&key, bytes, BYTES - 1, OFFSET));
 }
 
-static void test_without_a_key_nothing_is_sealed(void **state)
-{
-	const struct lambda_key none = {0};
-	uint8_t bytes[64] = {0}, zero[64] = {0};
-
-	(void)state;
-	assert_int_equal(lambda_seal_put(&none, bytes, sizeof(bytes), 32), 0);
-	assert_memory_equal(bytes, zero, sizeof(zero));
-	assert_true(lambda_seal_check(&none, bytes, sizeof(bytes), 32));
-}
-
 /* ---- the file ---- */
 
 static int read_secret_file(const char *text, mode_t mode, struct lambda_secret *found)
@@ -131,7 +120,6 @@ int main(void)
 		cmocka_unit_test(test_proofs),
 		cmocka_unit_test(test_the_key_is_not_the_proof),
 		cmocka_unit_test(test_seals),
-		cmocka_unit_test(test_without_a_key_nothing_is_sealed),
 		cmocka_unit_test(test_secret_files),
 	};
 

@@ -79,10 +79,7 @@ int lambda_proof_make(const struct lambda_secret *secret, const struct lab_messa
 int lambda_key_make(const struct lambda_secret *secret, const struct lab_message *hello,
 		    const uint8_t nonce[LAB_NONCE_BYTES], struct lambda_key *key)
 {
-	int error = authenticate_meeting(secret, "rnic-lab key", hello, nonce, key->bytes);
-
-	key->is_set = error == 0;
-	return error;
+	return authenticate_meeting(secret, "rnic-lab key", hello, nonce, key->bytes);
 }
 
 bool lambda_proof_equal(const uint8_t one[LAB_PROOF_BYTES], const uint8_t other[LAB_PROOF_BYTES])
@@ -95,8 +92,6 @@ int lambda_seal_put(const struct lambda_key *key, uint8_t *bytes, size_t count, 
 	uint8_t seal[LAMBDA_SEAL_BYTES];
 	int error;
 
-	if (!key->is_set)
-		return 0;
 	error = authenticate(key->bytes, sizeof(key->bytes), bytes, count, seal);
 	if (error == 0)
 		memcpy(bytes + offset, seal, sizeof(seal));
@@ -109,8 +104,6 @@ bool lambda_seal_check(const struct lambda_key *key, uint8_t *bytes, size_t coun
 
 	memcpy(found, bytes + offset, sizeof(found));
 	memset(bytes + offset, 0, sizeof(found));
-	if (!key->is_set)
-		return true;
 	if (authenticate(key->bytes, sizeof(key->bytes), bytes, count, wanted))
 		return false;
 	return CRYPTO_memcmp(found, wanted, sizeof(wanted)) == 0;

@@ -4,7 +4,7 @@
  *
  *   proof  with the secret, over a label, the server's nonce and the client's HELLO (which has a
  *          nonce and the queue pair, so that it cannot be used from anywhere else)
- *   key    of the session, likewise with another label
+ *   key    of the session, likewise with another label (or random, and told where nobody listens)
  *   seal   with the key, over each request and each result as they lie in memory: code that
  * somebody slipped into the region is not run, and a result that is not the server's is not
  * believed
@@ -24,9 +24,8 @@ struct lambda_secret {
 	uint8_t bytes[LAMBDA_SECRET_BYTES_MAX];
 };
 
-/* Of a session; without one nothing is sealed. */
+/* Of a session. */
 struct lambda_key {
-	bool is_set;
 	uint8_t bytes[LAB_PROOF_BYTES];
 };
 
