@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Calls of librdmacm that no program of the distribution makes: cm_program.sh PORT
+# Calls of librdmacm that no program of the distribution makes: cm_options.sh PORT
 . "$(dirname "$0")/lib.sh"
 
 command -v tshark >/dev/null || skip_test "tshark is not installed"
-capture=$WORK/program.pcapng
+capture=$WORK/options.pcapng
 topology_start one "$1" 4 --capture "$capture"
 
 timeout 60 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
-	"$BUILD/tests/cm_program" "${side_address[0]}" >"$WORK/program" 2>&1
+	"$BUILD/tests/cm_options" "${side_address[0]}" >"$WORK/options" 2>&1
 status=$?
-grep -E "^\[ +(OK|FAILED)" "$WORK/program"
-if [ $status -eq 0 ]; then pass "cm_program"; else fail "cm_program" "$WORK/program"; fi
+grep -E "^\[ +(OK|FAILED)" "$WORK/options"
+if [ $status -eq 0 ]; then pass "cm_options"; else fail "cm_options" "$WORK/options"; fi
 daemon_finish 0
 side_pid[0]=""
 
