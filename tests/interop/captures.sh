@@ -72,17 +72,21 @@ built-in)
 	test_finish
 	;;
 wire)
+	noticed=()
 	topology_start "$1" "$2" "$family"
 	# Each daemon notices the first capture in its namespace while this traffic runs; then comes
 	# the one that is judged.
-	capture_start 0 /dev/null 1
-	capture_start 1 /dev/null 1
+	for side in 0 1; do
+		capture_start $side /dev/null 1
+		noticed+=("$capture_pid")
+	done
 	pair_run ibv_rc_pingpong -n 5000
 	pair_run ib_write_bw -F -c RC -s 65536 -D 1
 	capture_start 1 "$WORK/wire.pcap" 2
 	traffic
 	capture_stop "$capture_pid"
 	judge "$WORK/wire.pcap"
+	for capture in "${noticed[@]}"; do end_process "$capture"; done
 	topology_finish
 	;;
 segments)
