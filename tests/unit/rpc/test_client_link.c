@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/* The search for a server and its session, with a connection manager and a carrier that are fakes.
+ */
+#include "rpc/client_link.h"
+
+#include "dial/dial.h"
+#include "rpc/client_bodies.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MS  UINT64_C(1000000)
+#define NOW (1000 * MS)
+
+struct rnic_cm_id {
+	void *user;
+};
+
+/* --- what is not there ------------------------------------------------------------------------ */
+
+static struct {
+	struct rnic_cm_event event; /* the next one, with `has_event` */
+	bool has_event;
+	int event_error; /* instead of there being none */
+	uint32_t ids;
+	uint32_t ways;
+	uint16_t asked_port; /* of the address that was resolved last */
+	int seek_error;
+	struct carrier_datagram datagram; /* the next one, with `has_datagram` */
+	bool has_datagram;
+	uint8_t sent[RPC_DATAGRAM_MAX_BYTES];
+	struct rpc_packet last; /* that was sent */
+	uint32_t sent_count;
+} fake;
+
+static struct carrier_way the_way;
+
+static int seek(struct carrier *carrier, struct rnic_cm_id *id, struct carrier_way **way)
+{
+	if (fake.seek_error != 0) {
+		rnic_cm_destroy_id(id);
+		return fake.seek_error;
+	}
+	id->user = &the_way;
+	the_way.carrier = carrier;
+	the_way.user = id;
+	fake.ways++;
+	*way = &the_way;
+	return 0;
+}
+
+static int found(struct carrier_way *way, const struct rnic_cm_event *event)
+{
+	(void)way;
+	(void)event;
+	return 0;
+}
+
+static void close_way(struct carrier_way *way)
+{
+	rnic_cm_destroy_id(way->user);
+	fake.ways--;
+}
+
+static bool is_source(const struct carrier_way *way, const struct carrier_datagram *datagram)
+{
+	return datagram->way == way;
+}
+
+static int receive(struct carrier *carrier, struct carrier_datagram *datagram)
+{
+	(void)carrier;
+	if (!fake.has_datagram)
+		return 0;
+	fake.has_datagram = false;
+	*datagram = fake.datagram;
+	return 1;
+}
+
+static uint8_t *room(struct carrier_way *way)
+{
+	(void)way;
+	return fake.sent;
+}
+
+static int send_datagram(struct carrier_way *way, uint32_t bytes)
+{
+	(void)way;
+	fake.sent_count++;
+	assert_int_equal(rpc_packet_decode(&fake.last, fake.sent, bytes), 0);
+	return 0;
+}
+
+static const struct carrier_calls calls = {
+	.config = &rpc_session_defaults,
+	.found_event = RNIC_CM_ESTABLISHED,
+	.seek = seek,
+	.found = found,
+	.close_way = close_way,
+	.is_source = is_source,
+	.receive = receive,
+	.room = room,
+	.send = send_datagram,
+};
+
+int ud_carrier_open(struct ud_carrier *carrier, struct carrier_device *device,
+		    uint32_t receive_slots, uint32_t send_slots)
+{
+	(void)device;
+	(void)receive_slots;
+	(void)send_slots;
+	carrier->base.calls = &calls;
+	return 0;
+}
+
+void ud_carrier_close(struct ud_carrier *carrier)
+{
+	(void)carrier;
+}
+
+int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
+		    uint32_t receive_slots, uint32_t send_slots)
+{
+	(void)carrier;
+	(void)device;
+	(void)receive_slots;
+	(void)send_slots;
+	return -EOPNOTSUPP;
+}
+
+void rc_carrier_close(struct rc_carrier *carrier)
+{
+	(void)carrier;
+}
+
+int carrier_device_open(struct carrier_device *device, const char *socket_path)
+{
+	(void)device;
+	(void)socket_path;
+	return 0;
+}
+
+void carrier_device_close(struct carrier_device *device)
+{
+	(void)device;
+}
+
+void carrier_random(void *bytes, size_t count)
+{
+	memset(bytes, 0x5a, count);
+}
+
+void client_bodies_free_orphans(struct client_link *link)
+{
+	assert_null(link->orphans);
+}
+
+uint64_t rnic_dial_now_ns(void)
+{
+	return NOW;
+}
+
+/* Two addresses, which differ by their ports. */
+int rnic_dial_resolve(const char *host, uint16_t port, uint32_t max_count,
+		      struct rnic_endpoint *endpoints)
+{
+	if (strcmp(host, "nowhere") == 0)
+		return -ENOENT;
+	assert_true(max_count >= 2);
+	endpoints[0] = (struct rnic_endpoint){.family = 4, .port = port};
+	endpoints[1] = (struct rnic_endpoint){.family = 6, .port = (uint16_t)(port + 1)};
+	return 2;
+}
+
+int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port_space,
+		      enum rnic_qp_type qp_type, void *user, struct rnic_cm_id **id)
+{
+	(void)channel;
+	(void)port_space;
+	(void)qp_type;
+	*id = calloc(1, sizeof(**id));
+	assert_non_null(*id);
+	(*id)->user = user;
+	fake.ids++;
+	return 0;
+}
+
+int rnic_cm_destroy_id(struct rnic_cm_id *id)
+{
+	fake.ids--;
+	free(id);
+	return 0;
+}
+
+void *rnic_cm_user(const struct rnic_cm_id *id)
+{
+	return id->user;
+}
+
+int rnic_cm_resolve_address(struct rnic_cm_id *id, const struct rnic_endpoint *source,
+			    const struct rnic_endpoint *destination, uint32_t timeout_ms)
+{
+	(void)id;
+	(void)source;
+	(void)timeout_ms;
+	fake.asked_port = destination->port;
+	return 0;
+}
+
+int rnic_cm_resolve_route(struct rnic_cm_id *id, uint32_t timeout_ms)
+{
+	(void)id;
+	(void)timeout_ms;
+	return 0;
+}
+
+int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
+{
+	(void)channel;
+	if (!fake.has_event)
+		return fake.event_error != 0 ? fake.event_error : -EAGAIN;
+	fake.has_event = false;
+	*event = fake.event;
+	return 0;
+}
+
+void rnic_cm_ack_event(const struct rnic_cm_event *event)
+{
+	(void)event;
+}
+
+/* --- scenarios -------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	struct client_link *link = calloc(1, sizeof(*link));
+
+	assert_non_null(link);
+	memset(&fake, 0, sizeof(fake));
+	assert_int_equal(client_link_open(link, NULL, "somewhere", 100), 0);
+	*state = link;
+	return 0;
+}
+
+/* Whatever happened, closing leaves nothing. */
+static int tear_down(void **state)
+{
+	client_link_close(*state);
+	assert_int_equal(fake.ids, 0);
+	assert_int_equal(fake.ways, 0);
+	free(*state);
+	return 0;
+}
+
+static void turn(struct client_link *link, uint64_t now_ns)
+{
+	assert_int_equal(client_link_receive(link, true, now_ns), 0);
+	client_link_transmit(link, now_ns);
+}
+
+static void say(struct client_link *link, enum rnic_cm_event_type type)
+{
+	fake.event = (struct rnic_cm_event){.type = type,
+					    .id = link->id != NULL ? link->id : the_way.user};
+	fake.has_event = true;
+	turn(link, NOW);
+}
+
+static void reach_session(struct client_link *link)
+{
+	turn(link, NOW);
+	say(link, RNIC_CM_ADDR_RESOLVED);
+	say(link, RNIC_CM_ROUTE_RESOLVED);
+	say(link, RNIC_CM_ESTABLISHED);
+	assert_int_equal(link->state, LINK_SESSION);
+}
+
+static void answer(struct client_link *link, enum rpc_packet_kind kind)
+{
+	static uint8_t bytes[RPC_DATAGRAM_MAX_BYTES];
+	uint8_t incarnation[RPC_IDENTITY_BYTES] = "server";
+	struct rpc_packet packet = {
+		.kind = kind,
+		.to = link->session.self.connection,
+		.from = 9,
+		.cumulative = link->session.self.first_sequence,
+		.credit = link->session.self.first_sequence + RPC_WINDOW_PACKETS,
+		.payload = incarnation,
+		.payload_bytes = kind == RPC_PACKET_OPENED ? RPC_IDENTITY_BYTES : 0,
+		.code = kind == RPC_PACKET_CLOSE ? RPC_CLOSE_DONE : 0,
+	};
+
+	fake.datagram = (struct carrier_datagram){
+		.bytes = bytes,
+		.length = (uint32_t)rpc_packet_encode(&packet, bytes, sizeof(bytes)),
+		.way = link->way,
+	};
+	fake.has_datagram = true;
+	turn(link, NOW);
+}
+
+static void test_no_such_host(void **state)
+{
+	struct client_link link;
+
+	(void)state;
+	assert_int_equal(client_link_open(&link, NULL, "nowhere", 100), -EHOSTUNREACH);
+}
+
+static void test_not_wanted(void **state)
+{
+	struct client_link *link = *state;
+
+	assert_int_equal(client_link_receive(link, false, NOW), 0);
+	assert_int_equal(link->state, LINK_IDLE);
+	assert_int_equal(fake.ids, 0);
+	assert_true(client_link_next_deadline_ns(link) == RPC_NEVER);
+}
+
+static void test_step_by_step(void **state)
+{
+	struct client_link *link = *state;
+
+	turn(link, NOW);
+	assert_int_equal(link->state, LINK_ADDRESS);
+	say(link, RNIC_CM_ADDR_RESOLVED);
+	assert_int_equal(link->state, LINK_ROUTE);
+	say(link, RNIC_CM_ROUTE_RESOLVED);
+	assert_int_equal(link->state, LINK_SERVICE);
+	assert_int_equal(fake.sent_count, 0);
+	say(link, RNIC_CM_ESTABLISHED);
+	assert_int_equal(fake.last.kind, RPC_PACKET_OPEN);
+	assert_false(client_link_is_open(link));
+	answer(link, RPC_PACKET_OPENED);
+	assert_true(client_link_is_open(link));
+	assert_string_equal((char *)link->session.peer_identity, "server");
+}
+
+/* After a rest, and at the host's next address. */
+static void test_failure_is_tried_again(void **state)
+{
+	struct client_link *link = *state;
+
+	turn(link, NOW);
+	assert_int_equal(fake.asked_port, 100);
+	say(link, RNIC_CM_ADDR_ERROR);
+	assert_int_equal(link->state, LINK_IDLE);
+	assert_int_equal(fake.ids, 0);
+	assert_true(client_link_next_deadline_ns(link) == NOW + 100 * MS);
+	turn(link, NOW + 100 * MS);
+	assert_int_equal(fake.asked_port, 101);
+	fake.seek_error = -ENOSPC;
+	say(link, RNIC_CM_ADDR_RESOLVED);
+	say(link, RNIC_CM_ROUTE_RESOLVED);
+	assert_int_equal(link->state, LINK_IDLE);
+	turn(link, NOW + 200 * MS);
+	assert_int_equal(fake.asked_port, 100);
+}
+
+static void test_gives_up(void **state)
+{
+	struct client_link *link = *state;
+
+	turn(link, NOW);
+	assert_false(client_link_gives_up(link, NOW + 5000 * MS - 1));
+	assert_true(client_link_next_deadline_ns(link) == NOW + 5000 * MS);
+	assert_true(client_link_gives_up(link, NOW + 5000 * MS));
+	assert_int_equal(fake.ids, 0);
+	assert_false(client_link_gives_up(link, NOW + 5000 * MS)); /* said once */
+}
+
+static void test_server_closes(void **state)
+{
+	struct client_link *link = *state;
+
+	reach_session(link);
+	answer(link, RPC_PACKET_OPENED);
+	answer(link, RPC_PACKET_CLOSE);
+	assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
+	client_link_drop(link, NOW);
+	assert_int_equal(fake.ways, 0);
+	turn(link, NOW + 100 * MS); /* and is looked for again */
+	assert_int_equal(link->state, LINK_ADDRESS);
+}
+
+static void test_way_is_lost(void **state)
+{
+	struct client_link *link = *state;
+	uint32_t sent;
+
+	reach_session(link);
+	answer(link, RPC_PACKET_OPENED);
+	sent = fake.sent_count;
+	fake.datagram = (struct carrier_datagram){.way = link->way};
+	fake.has_datagram = true;
+	turn(link, NOW);
+	assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
+	assert_int_equal(link->session.error, -ECONNRESET);
+	client_link_drop(link, NOW);
+	assert_int_equal(fake.sent_count, sent); /* nobody to tell */
+}
+
+/* What comes from elsewhere is nobody's. */
+static void test_stranger(void **state)
+{
+	struct client_link *link = *state;
+
+	reach_session(link);
+	answer(link, RPC_PACKET_OPENED);
+	fake.datagram = (struct carrier_datagram){.way = NULL};
+	fake.has_datagram = true;
+	turn(link, NOW);
+	assert_true(client_link_is_open(link));
+}
+
+static void test_daemon_ends(void **state)
+{
+	fake.event_error = -ENODEV;
+	assert_int_equal(client_link_receive(*state, true, NOW), -ENODEV);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_such_host),
+		cmocka_unit_test_setup_teardown(test_not_wanted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_step_by_step, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_failure_is_tried_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_gives_up, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_server_closes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_way_is_lost, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_stranger, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_daemon_ends, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
