@@ -420,12 +420,17 @@ void server_calls_session_ended(struct server_calls *calls, const struct server_
 
 void server_calls_close(struct server_calls *calls)
 {
-	for (struct server_work *work = calls->works, *next; work != NULL; work = next) {
+	struct server_work *work, *next;
+
+	for (work = calls->works; work != NULL; work = next) {
 		next = work->next;
-		if (work->body.is_coming) {
+		if (work->body.is_coming)
 			server_work_drop(work);
-			continue;
-		}
+		else
+			server_stream_stop(work);
+	}
+	for (work = calls->works; work != NULL; work = next) {
+		next = work->next;
 		server_body_end(work);
 		work->calls = NULL; /* finish() then only frees it */
 	}

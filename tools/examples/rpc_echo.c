@@ -66,7 +66,7 @@ static void add(Rnic__Example__Echo_Service *service, const Rnic__Example__Amoun
 	closure(&output, user);
 }
 
-/* What is held is answered when the server ends, to no effect. */
+/* What is held is answered, to no effect, when nobody waits for it any more. */
 #define HELD_MAX 64
 static struct {
 	Rnic__Example__Text_Closure closure;
@@ -87,8 +87,24 @@ static void hold(Rnic__Example__Echo_Service *service, const Rnic__Example__Text
 	held[held_count++].user = user;
 }
 
-/* A stream: byte i is what pattern() says. */
+static void let_go(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < held_count; i++) {
+		if (rnic_rpc_time_left_ms(held[i].user) == 0)
+			held[i].closure(NULL, held[i].user);
+		else
+			held[kept++] = held[i];
+	}
+	held_count = kept;
+}
+
+/* A stream: byte i is what pattern() says. Now and then it has nothing until the next turn. */
+#define FLOW_REST_CHUNKS 8
 struct flow {
+	int64_t chunks;
+	struct flow *next_resting;
 	int64_t made;
 	int64_t bytes;
 	bool fails;
@@ -101,10 +117,34 @@ static char pattern(int64_t at)
 	return (char)('a' + at % 23);
 }
 
+static struct flow *resting; /* a list */
+
+static void wake_resting(void)
+{
+	while (resting != NULL) {
+		struct flow *flow = resting;
+
+		resting = flow->next_resting;
+		flow->next_resting = NULL;
+		rnic_rpc_wake_stream(flow->user);
+	}
+}
+
+static void forget_resting(const struct flow *flow)
+{
+	struct flow **at = &resting;
+
+	while (*at != NULL && *at != flow)
+		at = &(*at)->next_resting;
+	if (*at != NULL)
+		*at = flow->next_resting;
+}
+
 static void end_flow(struct flow *flow, bool is_good)
 {
 	Rnic__Example__Amount output = RNIC__EXAMPLE__AMOUNT__INIT;
 
+	forget_resting(flow);
 	output.amount = flow->made;
 	flow->closure(is_good ? &output : NULL, flow->user);
 	free(flow);
@@ -114,6 +154,12 @@ static size_t produce(void *user, void *room, size_t bytes)
 {
 	struct flow *flow = user;
 	char *chunk = room;
+
+	if (++flow->chunks % FLOW_REST_CHUNKS == 0 && room != NULL) {
+		flow->next_resting = resting;
+		resting = flow;
+		return 0;
+	}
 
 	if (room == NULL || flow->made == flow->bytes) {
 		end_flow(flow, room != NULL && !flow->fails);
@@ -162,8 +208,11 @@ static int serve(uint16_t port, long seconds)
 	error = rnic_rpc_server_add(server, &service.base);
 	printf("port %u\n", rnic_rpc_server_port(server));
 	fflush(stdout);
-	while ((error == 0 || error == -EINTR) && (seconds == 0 || time(NULL) < end))
+	while ((error == 0 || error == -EINTR) && (seconds == 0 || time(NULL) < end)) {
 		error = rnic_rpc_server_turn(server, seconds == 0 ? -1 : 100);
+		let_go();
+		wake_resting();
+	}
 	rnic_rpc_destroy_server(server);
 	for (size_t i = 0; i < held_count; i++)
 		held[i].closure(NULL, held[i].user);
