@@ -55,7 +55,8 @@ struct rnic_rsocket_kind {
 	/* All under the lock. */
 	void (*progress)(struct rnic_rsocket *rs);	/* takes in what arrived */
 	short (*events)(const struct rnic_rsocket *rs); /* what poll() would say of it */
-	int (*watch)(struct rnic_rsocket *rs, struct pollfd *watched); /* how many */
+	/* How many descriptors; as long as there is no news, they are those that tell of it. */
+	int (*watch)(struct rnic_rsocket *rs, struct pollfd *watched);
 	void (*woke)(struct rnic_rsocket *rs); /* what it watches told of news */
 };
 
@@ -95,6 +96,7 @@ struct rnic_rsocket {
 	pthread_mutex_t lock;
 	/* Guarded by the lock. */
 	struct rnic_rsocket_sleeper *sleepers;
+	uint64_t news; /* how often there was any */
 	struct rnic_rsocket_options options;
 	bool is_closed;
 	bool is_listening;

@@ -94,38 +94,40 @@ static int look(struct round *round)
 
 /* --- sleeping -------------------------------------------------------------------------------- */
 
-/* Adds what to ask the kernel for an rsocket. True: it is ready after all. */
+/* Adds what to ask the kernel for an rsocket. True: look again before sleeping. */
 static bool arm(struct round *round, struct waiter *waiter, short wanted)
 {
 	struct rnic_rsocket *rs = waiter->rs;
-	bool is_ready;
+	uint64_t news;
+	bool looks_again;
 
 	pthread_mutex_lock(&rs->lock);
+	news = rs->news;
 	waiter->sleeper.bell = round->bell;
 	rnic_rsocket_enlist(rs, &waiter->sleeper);
 	waiter->watched_at = round->asked_count;
 	waiter->watched = rs->kind->watch(rs, &round->asked[round->asked_count]);
 	round->asked_count += (nfds_t)waiter->watched;
-	/* What came before it was armed tells nobody. */
+	/* What came before it was armed tells nobody, and may mean more to watch. */
 	rs->kind->progress(rs);
-	is_ready = events_of(rs, wanted) != 0;
+	looks_again = rs->news != news || events_of(rs, wanted) != 0;
 	pthread_mutex_unlock(&rs->lock);
-	return is_ready;
+	return looks_again;
 }
 
 static bool arm_all(struct round *round)
 {
-	bool is_ready = false;
+	bool looks_again = false;
 
 	round->asked[0] = (struct pollfd){.fd = round->bell, .events = POLLIN};
 	round->asked_count = 1;
 	for (nfds_t i = 0; i < round->count; i++) {
 		if (round->waiters[i].rs != NULL)
-			is_ready |= arm(round, &round->waiters[i], round->fds[i].events);
+			looks_again |= arm(round, &round->waiters[i], round->fds[i].events);
 		else
 			round->asked[round->asked_count++] = round->fds[i];
 	}
-	return is_ready;
+	return looks_again;
 }
 
 static void disarm(struct round *round, struct waiter *waiter)

@@ -43,6 +43,7 @@ void rnic_rsocket_delist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *s
 
 void rnic_rsocket_ring(struct rnic_rsocket *rs)
 {
+	rs->news++;
 	for (struct rnic_rsocket_sleeper *sleeper = rs->sleepers; sleeper != NULL;
 	     sleeper = sleeper->next)
 		eventfd_write(sleeper->bell, 1);
@@ -117,14 +118,15 @@ int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rni
 		is_over = comes_soon(rs, is_done);
 	while (!is_over && error == 0) {
 		struct pollfd watched[RNIC_RSOCKET_WATCHED_MAX + 1];
+		const uint64_t news = rs->news;
 		int count;
 
 		if (deadline_ns != RNIC_RSOCKET_FOREVER && rnic_rsocket_now_ns() >= deadline_ns)
 			return -EAGAIN;
 		count = rs->kind->watch(rs, watched);
-		/* What came before it was armed tells nobody. */
+		/* What came before it was armed tells nobody, and may mean more to watch. */
 		is_over = has_come(rs, is_done);
-		if (!is_over) {
+		if (!is_over && rs->news == news) {
 			error = sleep_on(rs, watched, count, deadline_ns);
 			is_over = has_come(rs, is_done);
 		}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Whom a datagram socket speaks to, and the way there. */
+#include "rdmacm/rdma_translate.h"
+#include "rdmacm/rsocket_datagram.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whoever sends us something becomes a peer: there must be an end to it. */
+#define PEERS_MAX 1024u
+
+#define RESOLVE_TIMEOUT_MS 2000
+
+/* --- addresses ------------------------------------------------------------------------------- */
+
+static struct sockaddr_in *v4(const struct sockaddr_storage *address)
+{
+	return (struct sockaddr_in *)address;
+}
+
+static struct sockaddr_in6 *v6(const struct sockaddr_storage *address)
+{
+	return (struct sockaddr_in6 *)address;
+}
+
+void rnic_rsocket_unmap(struct sockaddr_storage *address)
+{
+	struct sockaddr_in plain = {.sin_family = AF_INET};
+
+	if (address->ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6(address)->sin6_addr))
+		return;
+	plain.sin_port = v6(address)->sin6_port;
+	memcpy(&plain.sin_addr, &v6(address)->sin6_addr.s6_addr[12], sizeof(plain.sin_addr));
+	memset(address, 0, sizeof(*address));
+	memcpy(address, &plain, sizeof(plain));
+}
+
+void rnic_rsocket_map(struct sockaddr_storage *address, int domain)
+{
+	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6};
+
+	if (domain != AF_INET6 || address->ss_family != AF_INET)
+		return;
+	mapped.sin6_port = v4(address)->sin_port;
+	mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xff;
+	memcpy(&mapped.sin6_addr.s6_addr[12], &v4(address)->sin_addr, sizeof(struct in_addr));
+	memset(address, 0, sizeof(*address));
+	memcpy(address, &mapped, sizeof(mapped));
+}
+
+uint16_t rnic_rsocket_port_of(const struct sockaddr_storage *address)
+{
+	return ntohs(address->ss_family == AF_INET6 ? v6(address)->sin6_port
+						    : v4(address)->sin_port);
+}
+
+static void set_port(struct sockaddr_storage *address, uint16_t port)
+{
+	if (address->ss_family == AF_INET6)
+		v6(address)->sin6_port = htons(port);
+	else
+		v4(address)->sin_port = htons(port);
+}
+
+struct rnic_rsocket_address rnic_rsocket_address_of(const struct sockaddr_storage *address)
+{
+	struct rnic_rsocket_address header = {.version = address->ss_family == AF_INET6 ? 6 : 4};
+
+	if (header.version == 6)
+		memcpy(header.bytes, &v6(address)->sin6_addr, 16);
+	else
+		memcpy(header.bytes, &v4(address)->sin_addr, 4);
+	return header;
+}
+
+void rnic_rsocket_address_to(const struct rnic_rsocket_address *from, uint16_t port,
+			     struct sockaddr_storage *address)
+{
+	memset(address, 0, sizeof(*address));
+	address->ss_family = from->version == 6 ? AF_INET6 : AF_INET;
+	if (from->version == 6)
+		memcpy(&v6(address)->sin6_addr, from->bytes, 16);
+	else
+		memcpy(&v4(address)->sin_addr, from->bytes, 4);
+	set_port(address, port);
+}
+
+bool rnic_rsocket_is_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct rnic_rsocket_address first = rnic_rsocket_address_of(a);
+	const struct rnic_rsocket_address second = rnic_rsocket_address_of(b);
+
+	return a->ss_family == b->ss_family && rnic_rsocket_port_of(a) == rnic_rsocket_port_of(b) &&
+	       memcmp(&first, &second, sizeof(first)) == 0;
+}
+
+static bool is_any(const struct sockaddr_storage *address)
+{
+	return address->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&v6(address)->sin6_addr)
+					      : v4(address)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+int rnic_rsocket_own_address(struct rnic_rsocket_datagram *datagram,
+			     struct sockaddr_storage *address)
+{
+	struct sockaddr_storage any = {.ss_family = (sa_family_t)datagram->rs.domain};
+	socklen_t bytes = rnic_cma_sockaddr_bytes((struct sockaddr *)&any);
+
+	if (!datagram->is_bound) {
+		if (bind(datagram->rs.fd, (struct sockaddr *)&any, bytes) != 0)
+			return -errno;
+		datagram->is_bound = true;
+	}
+	memset(address, 0, sizeof(*address));
+	bytes = sizeof(*address);
+	if (getsockname(datagram->rs.fd, (struct sockaddr *)address, &bytes) != 0)
+		return -errno;
+	rnic_rsocket_unmap(address);
+	return 0;
+}
+
+/* --- the way to a peer ----------------------------------------------------------------------- */
+
+static int resolve_from(const struct sockaddr_storage *source, const struct sockaddr_storage *peer,
+			struct rdma_cm_id **resolved)
+{
+	struct rdma_cm_id *id;
+	int error;
+
+	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP) != 0)
+		return -errno;
+	if (rdma_resolve_addr(id, (struct sockaddr *)source, (struct sockaddr *)peer,
+			      RESOLVE_TIMEOUT_MS) == 0 &&
+	    rdma_resolve_route(id, RESOLVE_TIMEOUT_MS) == 0) {
+		*resolved = id;
+		return 0;
+	}
+	error = -errno;
+	rdma_destroy_id(id);
+	return error;
+}
+
+/*
+ * From the address that the socket is bound to. Bound to any, or to one of loopback that the device
+ * does not have, the device's address is taken.
+ */
+static int resolve(struct rnic_rsocket_datagram *datagram, struct rnic_rsocket_peer *peer,
+		   struct rdma_cm_id **resolved)
+{
+	struct sockaddr_storage own, source;
+	int error = rnic_rsocket_own_address(datagram, &own);
+	bool is_fixed;
+
+	if (error != 0)
+		return error;
+	is_fixed = !is_any(&own);
+	source = own;
+	set_port(&source, 0);
+	error = -EADDRNOTAVAIL;
+	if (is_fixed)
+		error = resolve_from(&source, &peer->address, resolved);
+	if (error != 0)
+		error = resolve_from(NULL, &peer->address, resolved);
+	if (error != 0)
+		return error;
+	peer->source = is_fixed ? own : (*resolved)->route.addr.src_storage;
+	set_port(&peer->source, rnic_rsocket_port_of(&own));
+	return 0;
+}
+
+static int find_gid(struct rdma_cm_id *id, const union ibv_gid *wanted, uint8_t *index)
+{
+	struct ibv_port_attr port;
+	int error = ibv_query_port(id->verbs, id->port_num, &port);
+
+	if (error != 0)
+		return -error;
+	for (int i = 0; i < port.gid_tbl_len && i <= UINT8_MAX; i++) {
+		union ibv_gid gid;
+
+		if (ibv_query_gid(id->verbs, id->port_num, i, &gid) != 0)
+			return -errno;
+		if (memcmp(&gid, wanted, sizeof(gid)) != 0)
+			continue;
+		*index = (uint8_t)i;
+		return 0;
+	}
+	return -EADDRNOTAVAIL;
+}
+
+static int create_ah(struct rnic_rsocket_datagram *datagram, struct rdma_cm_id *id,
+		     struct ibv_ah **ah)
+{
+	const struct ibv_sa_path_rec *path = id->route.path_rec;
+	struct ibv_ah_attr attributes = {
+		.is_global = 1,
+		.grh =
+			{
+				.dgid = path->dgid,
+				.flow_label = ntohl(path->flow_label),
+				.hop_limit = path->hop_limit,
+				.traffic_class = path->traffic_class,
+			},
+		.sl = path->sl,
+		.port_num = id->port_num,
+	};
+	int error = find_gid(id, &path->sgid, &attributes.grh.sgid_index);
+
+	if (error != 0)
+		return error;
+	*ah = ibv_create_ah(datagram->id->pd, &attributes);
+	return *ah != NULL ? 0 : -errno;
+}
+
+/* The identifier that was resolved first keeps the queue pair. */
+static int reach(struct rnic_rsocket_datagram *datagram, struct rnic_rsocket_peer *peer)
+{
+	struct rdma_cm_id *id;
+	int error = resolve(datagram, peer, &id);
+
+	if (error != 0)
+		return error;
+	if (datagram->id == NULL)
+		error = rnic_rsocket_ud_create(datagram, id);
+	if (error == 0)
+		error = create_ah(datagram, id, &peer->ah);
+	if (id != datagram->id)
+		rdma_destroy_id(id);
+	return error;
+}
+
+/* --- peers ----------------------------------------------------------------------------------- */
+
+static void destroy_peer(struct rnic_rsocket_peer *peer)
+{
+	if (peer->ah != NULL)
+		ibv_destroy_ah(peer->ah);
+	free(peer);
+}
+
+static void forget_oldest(struct rnic_rsocket_datagram *datagram)
+{
+	struct rnic_rsocket_peer **link = &datagram->peers;
+
+	while ((*link)->next != NULL)
+		link = &(*link)->next;
+	destroy_peer(*link);
+	*link = NULL;
+	datagram->peer_count--;
+}
+
+static struct rnic_rsocket_peer *take(struct rnic_rsocket_datagram *datagram,
+				      const struct sockaddr_storage *address)
+{
+	for (struct rnic_rsocket_peer **link = &datagram->peers; *link != NULL;
+	     link = &(*link)->next) {
+		struct rnic_rsocket_peer *peer = *link;
+
+		if (!rnic_rsocket_is_same(&peer->address, address))
+			continue;
+		*link = peer->next;
+		return peer;
+	}
+	return NULL;
+}
+
+int rnic_rsocket_find_peer(struct rnic_rsocket_datagram *datagram,
+			   const struct sockaddr_storage *address, struct rnic_rsocket_peer **found)
+{
+	struct rnic_rsocket_peer *peer = take(datagram, address);
+	int error;
+
+	if (peer == NULL) {
+		peer = calloc(1, sizeof(*peer));
+		if (peer == NULL)
+			return -ENOMEM;
+		peer->address = *address;
+		error = reach(datagram, peer);
+		if (error != 0) {
+			destroy_peer(peer);
+			return error;
+		}
+		if (datagram->peer_count == PEERS_MAX)
+			forget_oldest(datagram);
+		datagram->peer_count++;
+	}
+	peer->next = datagram->peers;
+	datagram->peers = peer;
+	*found = peer;
+	return 0;
+}
+
+void rnic_rsocket_forget_peers(struct rnic_rsocket_datagram *datagram)
+{
+	while (datagram->peers != NULL)
+		forget_oldest(datagram);
+}
