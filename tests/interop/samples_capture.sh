@@ -8,12 +8,13 @@
 here=$(cd "$(dirname "$0")" && pwd)
 command -v tshark >/dev/null || skip_test "tshark is not installed"
 capture=$WORK/side1.pcapng
+captures=() # processes
 
 # capture_start SIDE FILE
 capture_start() {
 	exec_on "$1" "$here/../../tools/examples/modular-samples/scripts/capture.sh" "veth$1" "$2" \
 		2>"$2.log" &
-	capture_pid=$!
+	captures+=($!)
 	processes+=($!)
 	check "capture.sh starts" wait_for 20 grep -q "listening on" "$2.log"
 }
@@ -45,8 +46,7 @@ else
 	capture_start 1 "$capture"
 	exchange 7471
 	wait_for 20 has_both_ends
-	kill -INT "$capture_pid"
-	wait_for 10 has_ended "$capture_pid"
+	for pid in "${captures[@]}"; do end_process "$pid"; done
 fi
 
 # has COUNT WHAT FILTER: so many packets of the capture pass, or more where some came again.
