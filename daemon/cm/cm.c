@@ -56,6 +56,11 @@ void cm_free(struct cm *cm)
 	free(cm);
 }
 
+void cm_set_path_mtu(struct cm *cm, uint8_t path_mtu)
+{
+	cm->config.path_mtu = path_mtu;
+}
+
 /* --- messages in ------------------------------------------------------------------------------ */
 
 /* How a message says whom it concerns. */

@@ -145,6 +145,7 @@ struct cm_config {
 	/* How long a request for a port where nobody listens waits for a listener before it is
 	 * refused, if the peer waits twice as long; 0: not at all. */
 	uint64_t listener_wait_ns;
+	uint8_t path_mtu; /* see cm_set_path_mtu() */
 };
 
 /* NULL: no memory. */
@@ -155,6 +156,12 @@ struct cm *cm_create(const struct cm_config *config);
  * connections that were still being taken leave of learn nothing more.
  */
 void cm_free(struct cm *cm);
+
+/*
+ * The largest path MTU (1..5) that this host can receive: requests for more are refused, and told
+ * so (IBTA 1.4, 12.6.7.2). 0: any.
+ */
+void cm_set_path_mtu(struct cm *cm, uint8_t path_mtu);
 
 /* --- the wire ------------------------------------------------------------------------------- */
 

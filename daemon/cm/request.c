@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define MTU_CODE_MAX 5
+
 /* What a request asks for, once it is understood. */
 struct target {
 	uint16_t port_space; /* 0: it is not */
@@ -16,6 +18,11 @@ struct target {
 	uint16_t source_port;
 	struct cm_binding *binding;
 };
+
+static uint8_t max_mtu(const struct cm *cm)
+{
+	return cm->config.path_mtu == 0 ? MTU_CODE_MAX : cm->config.path_mtu;
+}
 
 /* IBTA 1.4, 12.6.7. Of a REQ or REP: what we would call the connection has no number. */
 static void refuse(const struct request_origin *origin, const struct rnic_cm_message *message,
@@ -34,6 +41,11 @@ static void refuse(const struct request_origin *origin, const struct rnic_cm_mes
 		.message = is_req ? RNIC_CM_ABOUT_REQ : RNIC_CM_ABOUT_REP,
 		.reason = reason,
 	};
+	/* Of an MTU: which one would do (IBTA 1.4, table 109). */
+	if (reason == RNIC_CM_REJECT_INVALID_MTU) {
+		answer->rej.info_bytes = 1;
+		answer->rej.info[0] = (uint8_t)(max_mtu(origin->cm) << 4);
+	}
 }
 
 static void refuse_datagram(const struct request_origin *origin,
@@ -124,7 +136,7 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 		return RNIC_CM_REJECT_INVALID_TRANSPORT;
 	if (!are_gids_those_of_packet(origin, req))
 		return RNIC_CM_REJECT_INVALID_GID;
-	if (req->path_mtu < 1 || req->path_mtu > 5)
+	if (req->path_mtu < 1 || req->path_mtu > max_mtu(origin->cm))
 		return RNIC_CM_REJECT_INVALID_MTU;
 	/* IBTA 1.4, 12.9.8.3.1: the peer has forgotten the connection that its QP had. */
 	stale = connection_find_stale(origin->cm, &origin->peer, req->local_qpn);

@@ -219,6 +219,7 @@ static int device_open_cm(struct device *device, uint64_t seed, char *reason)
 		.max_connections = LIMIT_CM_CONNECTIONS,
 		.max_bindings = LIMIT_CM_BINDINGS,
 		.listener_wait_ns = CM_DEFAULT_LISTENER_WAIT_NS,
+		.path_mtu = (uint8_t)device->facts.port.active_mtu,
 	};
 
 	device->cm = cm_create(&config);

@@ -99,6 +99,8 @@ void device_network_fill_facts(struct device *device)
 	facts->port.state =
 		device->network.watch.state.is_running ? RNIC_PORT_ACTIVE : RNIC_PORT_DOWN;
 	facts->port.active_mtu = network_mtu_code(network_path_mtu(device));
+	if (device->cm != NULL)
+		cm_set_path_mtu(device->cm, (uint8_t)facts->port.active_mtu);
 }
 
 /* A slot that is usable, or has lost its address for good, is so in ports and engine. */

@@ -142,6 +142,32 @@ static void test_refusals(void **state)
 	expect_refusal(spoil_mtu, true, RNIC_CM_REJECT_INVALID_MTU);
 }
 
+/* Whoever has a smaller MTU says which; whoever asks for that is welcome. */
+static void test_smaller_mtu(void **state)
+{
+	struct rnic_cm_message req, rej;
+	struct cm_binding *binding;
+	struct cm_fixture fixture;
+
+	(void)state;
+	fixture_init(&fixture, 4);
+	binding = fixture_listen(&fixture, 0);
+	cm_set_path_mtu(fixture.cm, 3);
+	req = fixture_req(&fixture);
+	req.req.path_mtu = 4;
+	fixture_push(&fixture, &req);
+	rej = fixture_pull(&fixture, RNIC_CM_REJ);
+	assert_int_equal(rej.rej.reason, RNIC_CM_REJECT_INVALID_MTU);
+	assert_int_equal(rej.rej.info_bytes, 1);
+	assert_int_equal(rej.rej.info[0], 3 << 4);
+	req.req.path_mtu = 3;
+	fixture_push(&fixture, &req);
+	cm_destroy(fixture_expect_event(&fixture, CM_EVENT_CONNECT_REQUEST)->event.connection,
+		   fixture.now_ns);
+	cm_unbind(fixture.cm, binding);
+	fixture_fini(&fixture);
+}
+
 /* The QP has a connection that its owner has forgotten: the old one ends, the next try is new. */
 static void test_stale_connection(void **state)
 {
@@ -325,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_request_without_identifier),
 		cmocka_unit_test(test_refusals_leave_room),
+		cmocka_unit_test(test_smaller_mtu),
 		cmocka_unit_test(test_stale_connection),
 		cmocka_unit_test(test_stale_response),
 		cmocka_unit_test(test_backlog),

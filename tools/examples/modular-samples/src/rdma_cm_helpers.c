@@ -8,10 +8,14 @@
 #include "rdma_builders.h"
 #include "sample_wait.h"
 
-#define BACKLOG	      64
-#define RETRIES	      7	 /* the most that there are */
-#define RNR_RETRIES   6	 /* 7 would be for ever */
-#define REASON_OF_APP 28 /* a REJ's reason when the application refused (IBTA 1.4, table 108) */
+#define BACKLOG	    64
+#define RETRIES	    7 /* the most that there are */
+#define RNR_RETRIES 6 /* 7 would be for ever */
+
+/* Reasons of a REJ (IBTA 1.4, table 108). */
+#define REASON_OF_PORT 8
+#define REASON_OF_MTU  26
+#define REASON_OF_APP  28
 
 /* --- the event loop -------------------------------------------------------------------------- */
 
@@ -73,6 +77,18 @@ static bool ends_hope(enum rdma_cm_event_type type)
 	}
 }
 
+static const char *reason_text(int reason)
+{
+	switch (reason) {
+	case REASON_OF_PORT:
+		return "nobody listens at that port";
+	case REASON_OF_MTU:
+		return "the path MTU is too large for the peer";
+	default:
+		return "the peer knows why";
+	}
+}
+
 /* A status is an errno, but of a rejection the reason that the wire has. */
 static void explain(const struct cm_notice *notice)
 {
@@ -86,8 +102,7 @@ static void explain(const struct cm_notice *notice)
 		LOG("the server refuses: it has sample %d, and %u bytes", (int)limits.sample,
 		    limits.bytes);
 	} else {
-		LOG("refused, reason %d: %s", notice->status,
-		    notice->status == 8 ? "nobody listens at that port" : "see the peer");
+		LOG("refused, reason %d: %s", notice->status, reason_text(notice->status));
 	}
 }
 
