@@ -43,6 +43,10 @@ check "garbage does not stop the server" test $? -eq 0
 client_start send
 echo first >&$typing
 check "a message before the end" wait_for 20 grep -q acknowledged "$WORK/client.out"
+second_client() {
+	echo meanwhile | rnic 1 timeout 60 "$BIN/rnic-lab" send -p $next_port "$host"
+}
+check "a second client does not wait for the first" second_client
 kill -KILL "$client_pid"
 wait "$client_pid" 2>/dev/null
 exec {typing}>&-
@@ -75,6 +79,19 @@ kill -CONT $stopped
 server_stop
 echo nobody | client send --tries 2
 check "no server" grep -q "cannot reach.*tried 2 times" "$WORK/client.err"
+
+server_start "" send --once
+echo last | client send
+check "a server for one client: it ends by itself" wait_for 20 has_ended "$server_pid"
+wait "$server_pid"
+check "and well" test $? -eq 0
+
+server_start "" send
+seq 100000 | rnic 1 timeout 60 "$BIN/rnic-lab" send -p $next_port "$host" 2>"$WORK/client.err" |
+	head -n 1 >"$WORK/first"
+check "a client whose output nobody reads: status 1" test "${PIPESTATUS[1]}" -eq 1
+check "and it says why" grep -q "nobody reads" "$WORK/client.err"
+server_stop
 
 # ---- write ----
 

@@ -48,7 +48,7 @@ client() {
 client_start() {
 	local mode=$1
 	shift
-	rm -f "$WORK/typed"
+	rm -f "$WORK/typed" "$WORK/client.out"
 	mkfifo "$WORK/typed"
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$BIN/rnic-lab" "$mode" \
 		-p $next_port "$@" "$host" <"$WORK/typed" >"$WORK/client.out" 2>"$WORK/client.err" &

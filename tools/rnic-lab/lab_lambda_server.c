@@ -144,6 +144,7 @@ static int run(struct lambda_server *server, uint32_t bytes, struct lambda_resul
 	return 0;
 }
 
+/* As lab_session_reply(). */
 static int send_result(struct lambda_server *server, const struct lambda_result *result)
 {
 	struct lab_session *session = server->session;
@@ -159,36 +160,45 @@ static int send_result(struct lambda_server *server, const struct lambda_result 
 	};
 
 	lambda_result_encode(result, server->results.memory);
-	if (lambda_seal_put(&server->key, server->results.memory, bytes, LAMBDA_RESULT_SEAL))
+	if (lambda_seal_put(&server->key, server->results.memory, bytes, LAMBDA_RESULT_SEAL)) {
+		lab_say("there is no HMAC-SHA256");
 		return -EIO;
-	return lab_session_request(session, &request, &element, 1);
+	}
+	return lab_session_reply(session, &request, &element, 1);
+}
+
+/* Serves one request, told by its immediate. Returns 1, or 0 when the client has left. */
+static int serve_request(struct lambda_server *server, const struct ibv_wc *message)
+{
+	uint32_t bytes = ntohl(message->imm_data);
+	struct lambda_result result;
+	int error;
+
+	if (message->opcode != IBV_WC_RECV_RDMA_WITH_IMM || bytes > server->requests.bytes) {
+		lab_say("the client tells of more than it may write");
+		return -EPROTO;
+	}
+	memcpy(server->copy, server->requests.memory, bytes);
+	error = verbs_link_receive(&server->session->link, NULL, 0);
+	if (error == 0)
+		error = run(server, bytes, &result);
+	if (error)
+		return error == -ECONNRESET ? 0 : error;
+	server->next_number++;
+	return send_result(server, &result);
 }
 
 static int serve_requests(struct lambda_server *server)
 {
-	struct lab_session *session = server->session;
-	struct lambda_result result;
 	struct ibv_wc message;
-	uint32_t bytes;
-	int error;
+	int result;
 
-	while ((error = lab_session_next(session, &message)) == 1) {
-		bytes = ntohl(message.imm_data);
-		if (message.opcode != IBV_WC_RECV_RDMA_WITH_IMM || bytes > server->requests.bytes) {
-			lab_say("the client tells of more than it may write");
-			return -EPROTO;
-		}
-		memcpy(server->copy, server->requests.memory, bytes);
-		error = verbs_link_receive(&session->link, NULL, 0);
-		if (error == 0)
-			error = run(server, bytes, &result);
-		if (error == 0)
-			error = send_result(server, &result);
-		if (error)
-			return error == -ECONNRESET ? 0 : error;
-		server->next_number++;
-	}
-	return error;
+	do {
+		result = lab_session_next(server->session, &message);
+		if (result == 1)
+			result = serve_request(server, &message);
+	} while (result == 1);
+	return result;
 }
 
 /* ---- a client ---- */

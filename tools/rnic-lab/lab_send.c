@@ -82,8 +82,8 @@ static int serve_messages(struct lab_session *session, struct mailbox *mailbox, 
 		if (result)
 			return result;
 		rnic_be32_write(mailbox->receipt.memory, message.byte_len);
-		result = lab_session_request(session, &receipt, &element, 1);
-		if (result)
+		result = lab_session_reply(session, &receipt, &element, 1);
+		if (result != 1)
 			return result;
 	}
 	return result;

@@ -107,8 +107,8 @@ static bool is_message(const struct ibv_wc *completion)
 	return completion->opcode & IBV_WC_RECV;
 }
 
-int lab_session_request(struct lab_session *session, struct ibv_send_wr *request,
-			struct ibv_sge *elements, int count)
+static int run_request(struct lab_session *session, struct ibv_send_wr *request,
+		       struct ibv_sge *elements, int count)
 {
 	uint64_t deadline_ns = lab_deadline_ns(session->options->timeout_s);
 	struct ibv_wc completion;
@@ -116,14 +116,28 @@ int lab_session_request(struct lab_session *session, struct ibv_send_wr *request
 
 	while (error == 0) {
 		error = verbs_link_next(&session->link, session->watch, deadline_ns, &completion);
-		if (error)
-			return explain(error);
-		if (!is_message(&completion))
-			return 0;
+		if (error || !is_message(&completion))
+			break;
 		session->has_early = true;
 		session->early = completion;
 	}
 	return error;
+}
+
+int lab_session_request(struct lab_session *session, struct ibv_send_wr *request,
+			struct ibv_sge *elements, int count)
+{
+	return explain(run_request(session, request, elements, count));
+}
+
+int lab_session_reply(struct lab_session *session, struct ibv_send_wr *reply,
+		      struct ibv_sge *elements, int count)
+{
+	int error = run_request(session, reply, elements, count);
+
+	if (error == -ECONNRESET)
+		return 0;
+	return error ? explain(error) : 1;
 }
 
 static int take_message(struct lab_session *session, uint64_t deadline_ns, struct ibv_wc *message)

@@ -44,6 +44,11 @@ int lab_session_answer(struct lab_session *session);
 int lab_session_request(struct lab_session *session, struct ibv_send_wr *request,
 			struct ibv_sge *elements, int count);
 
+/* The same of a server that answers. Returns 1, or 0 when the client has left: it has what it
+ * wants. */
+int lab_session_reply(struct lab_session *session, struct ibv_send_wr *reply,
+		      struct ibv_sge *elements, int count);
+
 /* Waits for the message that answers a request, at most as long as the options say. */
 int lab_session_expect(struct lab_session *session, struct ibv_wc *message);
 

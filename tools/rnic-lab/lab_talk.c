@@ -5,6 +5,7 @@
 #include "line_reader.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,34 +18,52 @@ static void show(const char *text)
 	fflush(stdout);
 }
 
+/* Delivers one line, as lab_deliver does. *is_at_end: there is none. */
+static int serve_line(struct lab_session *session, struct line_reader *reader, lab_deliver *deliver,
+		      void *context, bool *is_at_end)
+{
+	size_t bytes;
+	char *line;
+	int result = line_reader_next(reader, session->watch, &line, &bytes);
+
+	switch (result) {
+	case 1:
+		return deliver(session, context, line, (uint32_t)bytes);
+	case 0:
+		*is_at_end = true;
+		return 0;
+	case -EMSGSIZE:
+		lab_say("this line has more than %zu bytes and was left out", reader->room);
+		return 1;
+	case -ECONNRESET:
+		lab_say("the server is gone");
+		return result;
+	default:
+		return result;
+	}
+}
+
 int lab_talk(struct lab_session *session, const char *prompt, uint32_t room, lab_deliver *deliver,
 	     void *context)
 {
 	struct line_reader reader;
-	size_t bytes;
-	char *line;
-	int result, failed = 0;
+	bool is_at_end = false;
+	int result = 0, failed = 0;
 
 	if (line_reader_init(&reader, STDIN_FILENO, room) < 0) {
 		lab_say("no memory for lines of %u bytes", room);
 		return -ENOMEM;
 	}
-	do {
+	while (result >= 0 && !is_at_end) {
 		show(prompt);
-		result = line_reader_next(&reader, session->watch, &line, &bytes);
-		if (result == 1)
-			result = deliver(session, context, line, (uint32_t)bytes);
-		else if (result == 0)
-			break;
-		else if (result == -ECONNRESET)
-			lab_say("the server is gone");
-		if (result == -EMSGSIZE) {
-			lab_say("this line has more than %u bytes and was left out", room);
-			result = 1;
-		}
+		result = serve_line(session, &reader, deliver, context, &is_at_end);
 		failed |= result > 0;
-	} while (result >= 0);
-	if (result == 0 || result == -ECONNRESET)
+		if (result >= 0 && ferror(stdout)) {
+			lab_say("nobody reads the output");
+			result = -EPIPE;
+		}
+	}
+	if (is_at_end || result == -ECONNRESET)
 		show("\n");
 	line_reader_fini(&reader);
 	return result < 0 ? result : failed;

@@ -31,8 +31,8 @@ static int serve_writes(struct lab_session *session, const struct verbs_region *
 		lab_print_text("Received: ", region->memory, bytes);
 		result = verbs_link_receive(&session->link, NULL, 0);
 		if (result == 0)
-			result = lab_session_request(session, &release, NULL, 0);
-		if (result)
+			result = lab_session_reply(session, &release, NULL, 0);
+		if (result != 1)
 			return result;
 	}
 	return result;

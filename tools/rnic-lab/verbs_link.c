@@ -16,7 +16,7 @@
 enum { SEGMENTS_MIN = 3 };
 
 /* A mode has at most so many requests under way in one direction; twice that many completions. */
-enum { QUEUE_DEPTH = 16, READS_MAX = 16, RNR_TIMER_0_64_MS = 12, RNR_RETRY_FOREVER = 7 };
+enum { QUEUE_DEPTH = 16, READS = 1, RNR_TIMER_0_64_MS = 12, RNR_RETRY_FOREVER = 7 };
 enum { PKEY_INDEX = 0, HOP_LIMIT = 64 };
 
 /* ---- the device ---- */
@@ -103,8 +103,6 @@ static int choose_path(struct verbs_link *link, const struct lab_options *option
 			return -EINVAL;
 		}
 	}
-	link->read_depth =
-		(uint8_t)(device.max_qp_rd_atom < READS_MAX ? device.max_qp_rd_atom : READS_MAX);
 	return find_gid(link, options, port.gid_tbl_len, local);
 }
 
@@ -159,7 +157,7 @@ static int to_rtr(struct verbs_link *link, const struct lab_endpoint *peer)
 		.path_mtu = theirs < link->mtu ? theirs : link->mtu,
 		.dest_qp_num = peer->qpn,
 		.rq_psn = peer->psn,
-		.max_dest_rd_atomic = link->read_depth,
+		.max_dest_rd_atomic = READS,
 		.min_rnr_timer = RNR_TIMER_0_64_MS,
 		.ah_attr = {.port_num = link->port,
 			    .dlid = peer->lid,
@@ -182,7 +180,7 @@ static int to_rts(struct verbs_link *link)
 		.timeout = link->ack_timeout,
 		.retry_cnt = link->retry_count,
 		.rnr_retry = RNR_RETRY_FOREVER,
-		.max_rd_atomic = link->read_depth,
+		.max_rd_atomic = READS,
 	};
 
 	return -ibv_modify_qp(link->qp, &attributes,

@@ -33,7 +33,6 @@ struct verbs_link {
 	uint16_t lid;
 	uint32_t psn;
 	enum ibv_mtu mtu;
-	uint8_t read_depth;
 	uint8_t ack_timeout;
 	uint8_t retry_count;
 };
