@@ -122,7 +122,7 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, u
 
 	if (!rnic_work_is_known(wr->opcode))
 		return -EOPNOTSUPP;
-	if (!rnic_work_is_of_type(wr->opcode, qp->type))
+	if (!rnic_work_is_of_type(wr->opcode, (uint8_t)qp->type))
 		return -EINVAL;
 	rule = payload_rules[wr->opcode];
 	if (wr->sge_count > qp->send.max_sge || (rule == PAYLOAD_NONE && wr->sge_count != 0) ||
