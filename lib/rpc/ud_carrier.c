@@ -10,9 +10,7 @@ enum {
 	RECEIVE_BYTES = GRH_BYTES + UD_DATAGRAM_BYTES,
 	/* Where a received packet's network header is within those 40 bytes (IBTA A17.4.5.1). */
 	IPV4_SOURCE = 20 + 12,
-	IPV4_DEST = 20 + 16,
 	IPV6_SOURCE = 8,
-	IPV6_DEST = 24,
 	HOP_LIMIT = 64,
 	RECEIVE_ID = 1 << 16, /* work requests of receives, beside those of sends */
 };
@@ -148,16 +146,16 @@ int ud_carrier_use_qkey(struct ud_carrier *carrier, uint32_t qkey)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-static void read_gid(struct rnic_gid *gid, const uint8_t *grh, bool is_ipv4, int ipv4_at,
-		     int ipv6_at)
+/* The sender's, which stands in the header before the payload. */
+static void read_gid(struct rnic_gid *gid, const uint8_t *grh, bool is_ipv4)
 {
 	*gid = (struct rnic_gid){{0}};
 	if (is_ipv4) {
 		gid->bytes[10] = 0xff;
 		gid->bytes[11] = 0xff;
-		memcpy(gid->bytes + 12, grh + ipv4_at, 4);
+		memcpy(gid->bytes + 12, grh + IPV4_SOURCE, 4);
 	} else {
-		memcpy(gid->bytes, grh + ipv6_at, sizeof(gid->bytes));
+		memcpy(gid->bytes, grh + IPV6_SOURCE, sizeof(gid->bytes));
 	}
 }
 
@@ -166,46 +164,19 @@ static bool is_same(const struct rnic_gid *a, const struct rnic_gid *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/*
- * The answer leaves from the address that was asked: finds its index, for which the daemon is asked
- * when another address was asked last. False: that address has gone.
- */
-static bool find_local_gid(struct ud_carrier *carrier, const struct rnic_gid *wanted)
+/* The answer leaves from the address that was asked. */
+static struct rnic_path describe_source(const struct rnic_completion *completion,
+					const uint8_t *grh)
 {
-	uint32_t count = rnic_get_device_attributes(carrier->device->context)->gid_count;
-	struct rnic_gid gid;
-
-	if (carrier->knows_local_gid && is_same(&carrier->local_gid, wanted))
-		return true;
-	for (uint32_t index = 0; index < count && index <= UINT8_MAX; index++) {
-		if (rnic_query_gid(carrier->device->context, index, &gid, NULL) != 0 ||
-		    !is_same(&gid, wanted))
-			continue;
-		carrier->local_gid = gid;
-		carrier->local_gid_index = (uint8_t)index;
-		carrier->knows_local_gid = true;
-		return true;
-	}
-	return false;
-}
-
-static bool describe_source(struct ud_carrier *carrier, const struct rnic_completion *completion,
-			    const uint8_t *grh, struct rnic_path *source)
-{
-	bool is_ipv4 = completion->service_level == RNIC_WC_SL_IPV4;
-	struct rnic_gid local;
-
-	read_gid(&local, grh, is_ipv4, IPV4_DEST, IPV6_DEST);
-	if (!find_local_gid(carrier, &local))
-		return false;
-	*source = (struct rnic_path){
-		.source_gid_index = carrier->local_gid_index,
+	struct rnic_path source = {
+		.source_gid_index = (uint8_t)completion->source_gid_index,
 		.hop_limit = HOP_LIMIT,
 		.port = 1,
 		.is_global = 1,
 	};
-	read_gid(&source->dest_gid, grh, is_ipv4, IPV4_SOURCE, IPV6_SOURCE);
-	return true;
+
+	read_gid(&source.dest_gid, grh, completion->service_level == RNIC_WC_SL_IPV4);
+	return source;
 }
 
 /* A datagram that could not be sent counts as lost; the queue goes on (IBTA 1.4, 10.3.1.6). */
@@ -256,13 +227,7 @@ static int receive(struct carrier *base, struct carrier_datagram *datagram)
 		}
 		if (completion->status != RNIC_WC_SUCCESS)
 			return -EIO;
-		if (!describe_source(carrier, completion, receive_slot(carrier, slot),
-				     &datagram->source)) {
-			error = post_receive(carrier, slot);
-			if (error != 0)
-				return error;
-			continue;
-		}
+		datagram->source = describe_source(completion, receive_slot(carrier, slot));
 		carrier->lent = slot;
 		datagram->carrier = &carrier->base;
 		datagram->way = NULL;

@@ -28,9 +28,6 @@ struct ud_carrier {
 	struct rnic_completion completions[32];
 	uint32_t completion_count;
 	uint32_t completion_next;
-	struct rnic_gid local_gid; /* that datagrams came to, and its index */
-	uint8_t local_gid_index;
-	bool knows_local_gid;
 	int64_t lent; /* the slot that the caller reads; -1: none */
 };
 
