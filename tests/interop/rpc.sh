@@ -138,6 +138,23 @@ judge_client_death() {
 	expect $ok echo 100
 }
 
+# The network is gone, as the server's daemon stands still, until the client has lost its session in
+# the middle of very many calls. In the next session none is lost, and none is executed twice.
+judge_lost_session() {
+	server_kill
+	server_start
+	client_begin add $((50 * count))
+	check "the client calls" \
+		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
+	kill -STOP "${side_pid[0]}"
+	check "the client loses its session" \
+		wait_for 30 grep -q "the session has ended" "$WORK/rpc-begun.out"
+	kill -CONT "${side_pid[0]}"
+	client_ends $ok "calls over two sessions"
+	server_kill
+	server_start
+}
+
 # judge_daemon_death SIDE: of the server's daemon, or of the client's.
 judge_daemon_death() {
 	client_begin_held
@@ -161,6 +178,7 @@ for option in "" --rc; do
 	judge_calls
 	judge_client_death
 	judge_server_death
+	[ "$1" = one ] || judge_lost_session
 done
 if [ "$1" != one ] && [ -z "${4:-}" ]; then
 	judge_daemon_death 1
