@@ -24,6 +24,7 @@ struct server {
 	const struct lab_mode *mode;
 	const struct lab_options *options;
 	struct lab_watch *watch;
+	pid_t pid;
 	int listener;
 	uint32_t count;
 	pid_t clients[CLIENTS_MAX];
@@ -60,10 +61,10 @@ static _Noreturn void be_client_process(const struct server *server, int fd)
 
 	close(server->listener);
 	lab_watch_fini(server->watch);
-	/* What ends the server ends its clients, too. */
+	/* What ends the server ends its clients, too, also when it is gone already. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	error = lab_watch_init(&watch);
-	if (error)
+	if (error || getppid() != server->pid)
 		exit(EXIT_FAILURE);
 	exchange_socket_init(&session.exchange, fd);
 	error = serve(server, &session);
@@ -151,7 +152,7 @@ static int try_device(struct server *server)
 int lab_server_run(const struct lab_mode *mode, const struct lab_options *options,
 		   struct lab_watch *watch)
 {
-	struct server server = {.mode = mode, .options = options, .watch = watch};
+	struct server server = {.mode = mode, .options = options, .watch = watch, .pid = getpid()};
 	int error;
 
 	error = try_device(&server);

@@ -244,7 +244,6 @@ void sandbox_child_run(const struct sandbox_order *order,
 	int error;
 
 	own.report = shared;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "rnic-lab-lambda");
 	map_all(order, descriptors, table_fd);
 	error = catch_faults();

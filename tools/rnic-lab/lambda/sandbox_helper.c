@@ -129,16 +129,21 @@ static struct lambda_result run(const struct sandbox_order *order,
 				struct sandbox_report *report)
 {
 	struct lambda_result refusal = {.verdict = LAMBDA_REFUSED, .detail = EAGAIN};
+	pid_t helper = getpid(), child;
 	bool is_late;
-	pid_t child;
 	int status;
 
 	memset(report, 0, sizeof(*report));
 	child = fork();
 	if (child < 0)
 		return refusal;
-	if (child == 0)
+	if (child == 0) {
+		/* It ends with the helper, also with one that is gone already. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != helper)
+			_exit(EXIT_FAILURE);
 		sandbox_child_run(order, descriptors, table_fd, report);
+	}
 	is_late = await_child(child, order->limits.wall_ms, &status);
 	return judge(order, is_late, status, report);
 }
