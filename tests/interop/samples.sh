@@ -98,7 +98,7 @@ with_environment() {
 }
 
 check "a client by RDMA_RUN" with_environment
-check "and RDMA_LOG" grep -q "4 times: verified" "$WORK/log"
+check "and RDMA_LOG" wait_for 10 grep -q "4 times: verified" "$WORK/log"
 says server "queue pair .*: INIT, 8 sends, 8 receives"
 kill -TERM "$server_pid"
 ends_with 0 "$server_pid" "a server on SIGTERM"
