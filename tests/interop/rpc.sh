@@ -14,8 +14,9 @@ topology_start "$1" "$2" "$3" "${options[@]}"
 host=${side_address[0]}
 port=7791
 count=2000
+many=$((50 * count))
 large=5000000
-[ -z "${4:-}" ] || large=500000
+[ -z "${4:-}" ] || many=$((2 * count)) large=500000
 [ -z "$SLOW" ] || count=300
 carrier=() # an option of the client
 
@@ -143,7 +144,7 @@ judge_client_death() {
 judge_lost_session() {
 	server_kill
 	server_start
-	client_begin add $((50 * count))
+	client_begin add $many
 	check "the client calls" \
 		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
 	kill -STOP "${side_pid[0]}"
