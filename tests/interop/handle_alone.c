@@ -17,7 +17,7 @@
 #define BYTES	 4096
 #define MADE_UP	 0x80000000
 #define WAITERS	 4
-#define MESSAGES 2000
+#define MESSAGES 500
 
 static char source[BYTES];
 static char target[BYTES];
