@@ -72,4 +72,5 @@ while IFS=: read -r name options; do
 	fi
 done < <(python3 "$here/rxe_run.py" --list ${LONG:+--long})
 end_process "$guest_pid"
+wait "$guest_pid"
 test_finish
