@@ -355,7 +355,9 @@ static void close_ring(struct carrier_ring *ring)
 
 static bool can_write(struct carrier_way *way)
 {
-	bool can = ((struct rc_connection *)way)->under_way < RC_SENDS_MAX;
+	const struct rc_carrier *carrier = rc_of(way->carrier);
+	bool can = ((struct rc_connection *)way)->under_way < RC_SENDS_MAX &&
+		   carrier->writes_under_way < carrier->writes_max;
 
 	if (!can)
 		way->carrier->lacks_room = true;
@@ -386,6 +388,7 @@ static int write_ring(struct carrier_way *way, struct carrier_ring *ring, size_t
 		return error;
 	connection->under_way++;
 	ring->under_way++;
+	rc_of(way->carrier)->writes_under_way++;
 	return 0;
 }
 
@@ -393,6 +396,7 @@ static void note_written(const struct rnic_completion *completion)
 {
 	struct carrier_ring *ring = (struct carrier_ring *)(uintptr_t)completion->wr_id;
 
+	rc_of(ring->carrier)->writes_under_way--;
 	ring->under_way--;
 	if (ring->is_closed && ring->under_way == 0)
 		free_ring(ring);
@@ -450,10 +454,12 @@ static bool take(struct rc_carrier *carrier, const struct rnic_completion *compl
 {
 	struct rc_connection *connection = rnic_qp_user(completion->qp);
 	uint32_t slot = (uint32_t)completion->wr_id - RECEIVE_ID;
+	/* A WRITE with immediate leaves in the slot what somebody else sent before. */
+	bool is_sent = completion->status == RNIC_WC_SUCCESS && completion->opcode == RNIC_WC_RECV;
 
-	if (completion->status != RNIC_WC_SUCCESS)
+	if (!is_sent)
 		lose(connection);
-	if (completion->status != RNIC_WC_SUCCESS || connection->is_ending)
+	if (!is_sent || connection->is_ending)
 		return false;
 	carrier->lent = slot;
 	*datagram = (struct carrier_datagram){
@@ -540,9 +546,10 @@ static int open_memory(struct rc_carrier *carrier)
 static int open_queues(struct rc_carrier *carrier)
 {
 	struct rnic_srq_options options = {.max_wr = carrier->receive_slots, .max_sge = 1};
-	int error = rnic_create_cq(carrier->device->context,
-				   carrier->receive_slots + carrier->send_slots,
-				   carrier->device->channel, 0, NULL, &carrier->cq);
+	/* For all that can complete before anybody looks: one that overflows is dead. */
+	uint32_t entries = carrier->receive_slots + carrier->send_slots + carrier->writes_max;
+	int error = rnic_create_cq(carrier->device->context, entries, carrier->device->channel, 0,
+				   NULL, &carrier->cq);
 
 	if (error == 0)
 		error = rnic_create_srq(carrier->device->pd, &options, &carrier->srq);
@@ -561,6 +568,7 @@ int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
 		.device = device,
 		.receive_slots = receive_slots,
 		.send_slots = send_slots,
+		.writes_max = send_slots,
 		.lent = -1,
 	};
 	carrier->free_slots = calloc(send_slots, sizeof(*carrier->free_slots));

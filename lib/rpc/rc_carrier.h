@@ -2,7 +2,7 @@
 /*
  * Datagrams of sessions over connections of RC queue pairs, one connection for a session. All share
  * one completion queue, one shared receive queue and one block of registered memory, so that a
- * connection costs a queue pair and no more.
+ * connection costs a queue pair and no more. The queue has an entry for all that can be under way.
  *
  * A connection is in the carrier's list from its beginning until its queue pair is destroyed, which
  * waits for its completions. In between it is a way (carrier.h) of whoever called seek() or, of one
@@ -32,6 +32,8 @@ struct rc_carrier {
 	uint32_t send_slots;
 	uint16_t *free_slots;
 	uint32_t free_count;
+	uint32_t writes_max; /* that have not completed, of all connections */
+	uint32_t writes_under_way;
 	struct rnic_completion completions[32];
 	uint32_t completion_count;
 	uint32_t completion_next;

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections of peers that do what no session does, over a device that is a fake. */
+#include "rpc/rc_carrier.h"
+
+#include "dial/dial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { RECEIVE_SLOTS = 4, SEND_SLOTS = 8, FIRST_RECEIVE = 1 << 16 };
+
+/* --- what is not there ------------------------------------------------------------------------ */
+
+struct rnic_qp {
+	void *user;
+};
+
+static struct {
+	struct rnic_completion completion; /* the next one, with `has_completion` */
+	bool has_completion;
+	uint32_t receives; /* posted, and not completed */
+	uint32_t sends;
+	uint64_t last_send;
+	struct rnic_qp *last_qp;
+	uint32_t cq_entries;
+} fake;
+
+int rnic_alloc(struct rnic_context *context, size_t bytes, void **memory)
+{
+	(void)context;
+	*memory = calloc(1, bytes);
+	return 0;
+}
+
+int rnic_free(struct rnic_context *context, void *memory)
+{
+	(void)context;
+	free(memory);
+	return 0;
+}
+
+int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova, uint32_t access,
+		struct rnic_mr **mr)
+{
+	(void)pd;
+	(void)length;
+	(void)iova;
+	(void)access;
+	*mr = address;
+	return 0;
+}
+
+int rnic_dereg_mr(struct rnic_mr *mr)
+{
+	(void)mr;
+	return 0;
+}
+
+uint32_t rnic_mr_lkey(const struct rnic_mr *mr)
+{
+	(void)mr;
+	return 1;
+}
+
+int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_channel *channel,
+		   uint32_t vector, void *user, struct rnic_cq **cq)
+{
+	(void)context;
+	(void)channel;
+	(void)vector;
+	(void)user;
+	fake.cq_entries = entries;
+	*cq = NULL;
+	return 0;
+}
+
+int rnic_destroy_cq(struct rnic_cq *cq)
+{
+	(void)cq;
+	return 0;
+}
+
+int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
+{
+	(void)cq;
+	(void)solicited_only;
+	return 0;
+}
+
+int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion *completions)
+{
+	bool has_one = fake.has_completion;
+
+	(void)cq;
+	(void)max_count;
+	fake.has_completion = false;
+	*completions = fake.completion;
+	return has_one;
+}
+
+int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options, struct rnic_srq **srq)
+{
+	(void)pd;
+	(void)options;
+	*srq = NULL;
+	return 0;
+}
+
+int rnic_destroy_srq(struct rnic_srq *srq)
+{
+	(void)srq;
+	return 0;
+}
+
+int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *list,
+		       const struct rnic_recv_wr **bad)
+{
+	(void)srq;
+	(void)list;
+	(void)bad;
+	fake.receives++;
+	return 0;
+}
+
+int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct rnic_qp **qp)
+{
+	(void)pd;
+	*qp = calloc(1, sizeof(**qp));
+	(*qp)->user = options->user;
+	fake.last_qp = *qp;
+	return 0;
+}
+
+int rnic_destroy_qp(struct rnic_qp *qp)
+{
+	free(qp);
+	return 0;
+}
+
+void *rnic_qp_user(const struct rnic_qp *qp)
+{
+	return qp->user;
+}
+
+int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
+		   const struct rnic_send_wr **bad)
+{
+	(void)qp;
+	(void)bad;
+	fake.sends++;
+	fake.last_send = list->wr_id;
+	return 0;
+}
+
+int rnic_cm_connect(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters)
+{
+	(void)id;
+	(void)parameters;
+	return 0;
+}
+
+int rnic_cm_destroy_id(struct rnic_cm_id *id)
+{
+	(void)id;
+	return 0;
+}
+
+void rnic_cm_set_user(struct rnic_cm_id *id, void *user)
+{
+	(void)id;
+	(void)user;
+}
+
+int rnic_dial_prepare(struct rnic_qp *qp)
+{
+	(void)qp;
+	return 0;
+}
+
+int rnic_dial_parameters(const struct rnic_qp *qp, const void *private_data,
+			 size_t private_data_bytes, struct rnic_cm_parameters *parameters)
+{
+	(void)qp;
+	(void)private_data;
+	(void)private_data_bytes;
+	*parameters = (struct rnic_cm_parameters){0};
+	return 0;
+}
+
+int rnic_dial_finish(struct rnic_cm_id *id, struct rnic_qp *qp)
+{
+	(void)id;
+	(void)qp;
+	return 0;
+}
+
+int rnic_dial_begin_accept(struct rnic_cm_id *id, struct rnic_qp *qp,
+			   const struct rnic_cm_parameters *own,
+			   const struct rnic_cm_parameters *peer)
+{
+	(void)id;
+	(void)qp;
+	(void)own;
+	(void)peer;
+	return 0;
+}
+
+void rnic_dial_fail_qp(struct rnic_qp *qp)
+{
+	(void)qp;
+}
+
+/* --- a server's carrier ----------------------------------------------------------------------- */
+
+static struct carrier_device device;
+static struct rc_carrier carrier;
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	return rc_carrier_open(&carrier, &device, RECEIVE_SLOTS, SEND_SLOTS);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rc_carrier_close(&carrier);
+	return 0;
+}
+
+/* Somebody connects; the way is not owned yet. */
+static struct rnic_qp *connect_peer(void)
+{
+	const struct rnic_cm_event event = {.type = RNIC_CM_CONNECT_REQUEST};
+
+	assert_int_equal(rc_carrier_accept(&carrier, &event), 0);
+	return fake.last_qp;
+}
+
+/* What a peer did takes a receive. Returns what the carrier makes of it. */
+static int take(struct rnic_qp *qp, uint8_t opcode, struct carrier_datagram *datagram)
+{
+	fake.receives--;
+	fake.completion = (struct rnic_completion){
+		.wr_id = FIRST_RECEIVE,
+		.qp = qp,
+		.opcode = opcode,
+		.byte_count = 100,
+	};
+	fake.has_completion = true;
+	return carrier.base.calls->receive(&carrier.base, datagram);
+}
+
+/* A peer that has sent a datagram, whose way is owned then. */
+static struct carrier_way *open_session(struct rnic_qp *qp)
+{
+	struct carrier_datagram datagram;
+	struct carrier_way *way;
+
+	assert_int_equal(take(qp, RNIC_WC_RECV, &datagram), 1);
+	assert_non_null(datagram.bytes);
+	assert_int_equal(datagram.length, 100);
+	assert_int_equal(carrier.base.calls->open_way(&carrier.base, &datagram, &way), 0);
+	return way;
+}
+
+static void write_all_it_can(struct carrier_way *way, struct carrier_ring *ring)
+{
+	while (carrier.base.calls->can_write(way))
+		assert_int_equal(carrier.base.calls->write(way, ring, 0, 1, 0x1000, 1), 0);
+}
+
+static void complete_last_write(struct rnic_qp *qp)
+{
+	struct carrier_datagram datagram;
+
+	fake.sends--;
+	fake.completion = (struct rnic_completion){.wr_id = fake.last_send, .qp = qp};
+	fake.has_completion = true;
+	assert_int_equal(carrier.base.calls->receive(&carrier.base, &datagram), 0);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static void a_write_with_immediate_is_no_datagram_but_the_end(void **state)
+{
+	struct rnic_qp *qp = connect_peer();
+	struct carrier_way *way = open_session(qp);
+	struct carrier_datagram datagram;
+
+	(void)state;
+	assert_int_equal(take(qp, RNIC_WC_RECV_RDMA_WITH_IMM, &datagram), 1);
+	assert_ptr_equal(datagram.way, way);
+	assert_null(datagram.bytes);
+	assert_int_equal(fake.receives, RECEIVE_SLOTS);
+}
+
+static void a_stranger_that_writes_with_immediate_is_let_go(void **state)
+{
+	struct rnic_qp *qp = connect_peer();
+	struct carrier_datagram datagram;
+
+	(void)state;
+	assert_int_equal(take(qp, RNIC_WC_RECV_RDMA_WITH_IMM, &datagram), 0);
+	assert_int_equal(carrier.connection_count, 0);
+	assert_int_equal(fake.receives, RECEIVE_SLOTS);
+}
+
+static void writes_never_overflow_the_completion_queue(void **state)
+{
+	struct rnic_qp *one = connect_peer(), *other = connect_peer();
+	struct carrier_way *first = open_session(one), *second = open_session(other);
+	struct carrier_ring *ring;
+
+	(void)state;
+	assert_int_equal(carrier.base.calls->open_ring(&carrier.base, 64, false, &ring), 0);
+	write_all_it_can(first, ring);
+	write_all_it_can(second, ring);
+	assert_true(fake.sends > 0);
+	assert_true(fake.sends + SEND_SLOTS + RECEIVE_SLOTS <= fake.cq_entries);
+	assert_true(carrier.base.lacks_room);
+	complete_last_write(one);
+	assert_true(carrier.base.calls->can_write(second));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_write_with_immediate_is_no_datagram_but_the_end,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_stranger_that_writes_with_immediate_is_let_go,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(writes_never_overflow_the_completion_queue, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
