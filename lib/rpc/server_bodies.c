@@ -154,6 +154,14 @@ void server_stream_stop(struct server_work *work)
 	try_complete(work);
 }
 
+void server_stream_leave(struct server_work *work)
+{
+	if (work->stream.produce == NULL)
+		end_out(work->calls, work->client, &work->stream.out);
+	else
+		server_stream_stop(work);
+}
+
 static void pump_stream(struct server_calls *calls, struct server_work *work)
 {
 	struct server_session *session = server_sessions_find(calls->sessions, work->connection);
@@ -162,7 +170,11 @@ static void pump_stream(struct server_calls *calls, struct server_work *work)
 	uint8_t *room;
 	uint32_t bytes;
 
-	while (session != NULL && !stream->is_stalled && !stream->is_over &&
+	if (session == NULL) {
+		server_stream_stop(work);
+		return;
+	}
+	while (!stream->is_stalled && !stream->is_over &&
 	       (room = bulk_out_room(&stream->out, &bytes)) != NULL) {
 		size_t made = ask(work, room, bytes);
 

@@ -46,6 +46,12 @@ void server_body_end_transfers(struct server_calls *calls, const struct server_s
 /* Tells the service that nobody wants more of its stream. The work may end with that. */
 void server_stream_stop(struct server_work *work);
 
+/*
+ * The session whose grants the stream has is over, or not the one that is answered any more. One
+ * that has begun is stopped, with which the work may end; another can begin in the next session.
+ */
+void server_stream_leave(struct server_work *work);
+
 /* Forgets what the work has of chunks. */
 void server_body_end(struct server_work *work);
 

@@ -318,11 +318,16 @@ static void begin_call(struct server_work *work, struct server_session *session,
 static void follow(struct server_calls *calls, struct server_session *session, uint64_t call)
 {
 	struct server_work *work = server_calls_find(calls, session->client, call);
+	bool is_other, is_coming;
 
 	if (work == NULL)
 		return;
+	is_coming = work->body.is_coming; /* then no stream has begun */
+	is_other = work->connection != session->session.self.connection;
 	work->connection = session->session.self.connection;
-	if (work->body.is_coming && server_body_expect(work, session, work->body.total) != 0)
+	if (is_other && work->stream.out.way != NULL)
+		server_stream_leave(work);
+	if (is_coming && server_body_expect(work, session, work->body.total) != 0)
 		server_work_complete(work, make_refusal(call, RNIC_RPC_OVERLOADED));
 }
 
@@ -413,7 +418,7 @@ void server_calls_session_ended(struct server_calls *calls, const struct server_
 		if (work->body.is_coming)
 			server_work_drop(work);
 		else
-			server_stream_stop(work);
+			server_stream_leave(work);
 	}
 	server_body_end_transfers(calls, session);
 }

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams of a client whose session ends, or that has two, over a carrier that is a fake. */
+#include "fake_carrier.h"
+
+#include "dial/dial.h"
+#include "rpc/server_bodies.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define NOW UINT64_C(1000000000)
+
+enum { CALL = 5, FIRST = 1, SECOND = 2 };
+
+static struct {
+	struct carrier_calls carrier_calls;
+	struct fake_carrier carrier;
+	struct server_sessions sessions;
+	struct server_calls calls;
+	struct rnic_rpc_options options;
+	uint32_t rings;	  /* that are open */
+	uint32_t stopped; /* streams that were told so */
+	ProtobufCClosure finish;
+	void *closure_data;
+} world;
+
+/* --- what is not there ------------------------------------------------------------------------ */
+
+void carrier_device_set_timer(struct carrier_device *device, uint64_t deadline_ns)
+{
+	(void)device;
+	(void)deadline_ns;
+}
+
+uint64_t rnic_dial_now_ns(void)
+{
+	return NOW;
+}
+
+uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
+{
+	(void)mr;
+	return 1;
+}
+
+static int open_ring(struct carrier *carrier, size_t bytes, bool is_for_peers,
+		     struct carrier_ring **ring)
+{
+	(void)is_for_peers;
+	*ring = calloc(1, sizeof(**ring));
+	(*ring)->carrier = carrier;
+	(*ring)->memory = calloc(1, bytes);
+	world.rings++;
+	return 0;
+}
+
+static void close_ring(struct carrier_ring *ring)
+{
+	world.rings--;
+	free(ring->memory);
+	free(ring);
+}
+
+static bool can_write(struct carrier_way *way)
+{
+	(void)way;
+	return false;
+}
+
+/* --- a service that streams ------------------------------------------------------------------- */
+
+static void init_nothing(ProtobufCMessage *message);
+
+static const ProtobufCMessageDescriptor nothing = {
+	.magic = PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+	.name = "nothing",
+	.sizeof_message = sizeof(ProtobufCMessage),
+	.message_init = init_nothing,
+};
+
+static void init_nothing(ProtobufCMessage *message)
+{
+	*message = (ProtobufCMessage){.descriptor = &nothing};
+}
+
+static const ProtobufCMethodDescriptor method = {
+	.name = "stream", .input = &nothing, .output = &nothing};
+static const ProtobufCServiceDescriptor descriptor = {
+	.name = "service", .n_methods = 1, .methods = &method};
+
+static void invoke(ProtobufCService *service, unsigned index, const ProtobufCMessage *input,
+		   ProtobufCClosure closure, void *closure_data)
+{
+	(void)service;
+	(void)index;
+	(void)input;
+	world.finish = closure;
+	world.closure_data = closure_data;
+}
+
+static ProtobufCService service = {.descriptor = &descriptor, .invoke = invoke};
+
+static size_t produce(void *user, void *room, size_t bytes)
+{
+	(void)user;
+	(void)bytes;
+	world.stopped += room == NULL;
+	return 0;
+}
+
+static void begin_stream(void)
+{
+	assert_int_equal(rnic_rpc_send_stream(world.closure_data, produce, NULL), 0);
+}
+
+/* --- a client --------------------------------------------------------------------------------- */
+
+static struct server_session *session_of(uint32_t peer)
+{
+	for (uint32_t place = 0; place < world.sessions.place_count; place++)
+		if (world.sessions.places[place] != NULL &&
+		    world.sessions.places[place]->session.peer == peer)
+			return world.sessions.places[place];
+	return NULL;
+}
+
+static void receive(uint32_t peer, const struct rpc_packet *packet)
+{
+	struct carrier_datagram datagram = fake_datagram(&world.carrier, peer, packet);
+
+	server_sessions_receive(&world.sessions, &datagram, NOW);
+}
+
+/* All sessions are of the same client. */
+static void open_session(uint32_t peer)
+{
+	static const uint8_t identity[RPC_IDENTITY_BYTES] = {1};
+
+	receive(peer, &(struct rpc_packet){.kind = RPC_PACKET_OPEN,
+					   .from = peer,
+					   .payload = identity,
+					   .payload_bytes = sizeof(identity)});
+}
+
+static void send_frame(uint32_t peer, const struct rpc_frame *frame)
+{
+	struct server_session *session = session_of(peer);
+	const struct rpc_session *state = &session->session;
+	uint8_t bytes[256];
+
+	rpc_frame_encode(frame, bytes);
+	receive(peer, &(struct rpc_packet){
+			      .kind = RPC_PACKET_DATA,
+			      .to = state->self.connection,
+			      .from = peer,
+			      .sequence = state->receiver.taken,
+			      .cumulative = state->self.first_sequence,
+			      .credit = state->self.first_sequence + RPC_WINDOW_PACKETS,
+			      .message = 1,
+			      .total = (uint32_t)rpc_frame_bytes(frame),
+			      .payload = bytes,
+			      .payload_bytes = (uint16_t)rpc_frame_bytes(frame),
+		      });
+	server_calls_take(&world.calls, session);
+}
+
+static void send_request(uint32_t peer)
+{
+	send_frame(peer, &(struct rpc_frame){.kind = RPC_FRAME_REQUEST,
+					     .flags = RPC_FRAME_STREAM,
+					     .call = CALL,
+					     .service = descriptor.name,
+					     .service_bytes = (uint16_t)strlen(descriptor.name)});
+}
+
+/* Offers memory for chunks: the server makes as much to write from. */
+static void send_grant(uint32_t peer)
+{
+	const struct rpc_grant memory = {
+		.slots = 4, .slot_bytes = 100, .rkey = 1, .address = 0x1000};
+	struct rpc_bulk_receiver receiver;
+	uint8_t payload[RPC_GRANT_BYTES];
+
+	rpc_bulk_receiver_init(&receiver, &memory);
+	rpc_bulk_receiver_grant(&receiver, payload);
+	send_frame(peer, &(struct rpc_frame){.kind = RPC_FRAME_GRANT,
+					     .call = CALL,
+					     .payload = payload,
+					     .payload_bytes = sizeof(payload)});
+	assert_int_equal(world.rings, 1);
+}
+
+static void lose_session(uint32_t peer)
+{
+	struct carrier_datagram loss = fake_loss(&world.carrier, session_of(peer)->way);
+
+	server_sessions_receive(&world.sessions, &loss, NOW);
+	server_sessions_serve(&world.sessions, NOW);
+	assert_null(session_of(peer));
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static void note_ended(void *user, const struct server_session *session)
+{
+	(void)user;
+	server_calls_session_ended(&world.calls, session);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	fake_carrier_init(&world.carrier);
+	world.carrier_calls = *world.carrier.base.calls;
+	world.carrier_calls.open_ring = open_ring;
+	world.carrier_calls.close_ring = close_ring;
+	world.carrier_calls.can_write = can_write;
+	world.carrier.base.calls = &world.carrier_calls;
+	world.sessions.clients.client_quota_bytes = 1 << 20;
+	world.sessions.clients.quota_bytes = 1 << 20;
+	world.sessions.ended = note_ended;
+	world.calls.sessions = &world.sessions;
+	world.calls.max_request_bytes = 1 << 20;
+	return server_sessions_open(&world.sessions, &world.options) != 0 ||
+	       server_calls_add(&world.calls, &service) != 0;
+}
+
+/* Whatever happened, nothing is left when the service has ended its call. */
+static int tear_down(void **state)
+{
+	(void)state;
+	server_bodies_pump(&world.calls);
+	world.finish(NULL, world.closure_data);
+	server_calls_close(&world.calls);
+	server_sessions_close(&world.sessions, NOW);
+	assert_int_equal(world.rings, 0);
+	return 0;
+}
+
+static void a_stream_stops_when_another_session_asks(void **state)
+{
+	(void)state;
+	open_session(FIRST);
+	send_request(FIRST);
+	begin_stream();
+	send_grant(FIRST);
+	open_session(SECOND);
+	send_request(SECOND);
+	assert_int_equal(world.stopped, 1);
+	assert_int_equal(world.rings, 0);
+	assert_null(world.calls.works->stream.out.way);
+}
+
+static void a_grant_ends_with_its_session(void **state)
+{
+	(void)state;
+	open_session(FIRST);
+	send_request(FIRST);
+	send_grant(FIRST);
+	lose_session(FIRST);
+	assert_int_equal(world.rings, 0);
+	open_session(SECOND);
+	send_request(SECOND);
+	begin_stream();
+	send_grant(SECOND);
+	assert_ptr_equal(world.calls.works->stream.out.way, session_of(SECOND)->way);
+	assert_int_equal(world.stopped, 0);
+}
+
+static void a_stream_that_nobody_is_left_for_is_stopped(void **state)
+{
+	(void)state;
+	open_session(FIRST);
+	send_request(FIRST);
+	lose_session(FIRST);
+	begin_stream();
+	server_bodies_pump(&world.calls);
+	assert_int_equal(world.stopped, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_stream_stops_when_another_session_asks, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_grant_ends_with_its_session, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_stream_that_nobody_is_left_for_is_stopped, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
