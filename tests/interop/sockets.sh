@@ -66,7 +66,7 @@ streams() {
 	stream_run 1 riostream -I 20 -C 1 -S 65536 -T n
 	[ -n "$LONG" ] || return 0
 	# Up to 100,000 round trips of one size; under loss many wait for a retransmission.
-	[ -n "${1:-}" ] || PAIR_SECONDS=600 stream_run 54 rstream -S all -T v
+	[ -n "${1:-}" ] || PAIR_SECONDS=600 stream_run 66 rstream -S all -T v
 }
 
 copies() {
