@@ -291,7 +291,8 @@ static uint32_t check_request(struct server_work *work, const struct rpc_frame *
 		return RNIC_RPC_NO_SERVICE;
 	if (request->method >= work->service->descriptor->n_methods)
 		return RNIC_RPC_NO_METHOD;
-	if (is_large && total == 0)
+	/* A small body, for which little is counted, is not worth a ring. */
+	if (is_large && total <= RPC_BODY_INLINE_BYTES)
 		return RNIC_RPC_BAD_REQUEST;
 	return total > work->calls->max_request_bytes ? RNIC_RPC_TOO_LARGE : RNIC_RPC_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams of a client whose session ends, or that has two, over a carrier that is a fake. */
+/* Clients whose streams outlive their sessions, or that ask for much by little; over a fake. */
 #include "fake_carrier.h"
 
 #include "dial/dial.h"
@@ -177,6 +177,21 @@ static void send_request(uint32_t peer)
 					     .service_bytes = (uint16_t)strlen(descriptor.name)});
 }
 
+/* Announces a body in chunks. */
+static void send_large_request(uint32_t peer, uint64_t total)
+{
+	uint8_t payload[RPC_TOTAL_BYTES];
+
+	rpc_bulk_write_total(payload, total);
+	send_frame(peer, &(struct rpc_frame){.kind = RPC_FRAME_REQUEST,
+					     .flags = RPC_FRAME_LARGE,
+					     .call = CALL,
+					     .service = descriptor.name,
+					     .service_bytes = (uint16_t)strlen(descriptor.name),
+					     .payload = payload,
+					     .payload_bytes = sizeof(payload)});
+}
+
 /* Offers memory for chunks: the server makes as much to write from. */
 static void send_grant(uint32_t peer)
 {
@@ -235,7 +250,8 @@ static int tear_down(void **state)
 {
 	(void)state;
 	server_bodies_pump(&world.calls);
-	world.finish(NULL, world.closure_data);
+	if (world.finish != NULL)
+		world.finish(NULL, world.closure_data);
 	server_calls_close(&world.calls);
 	server_sessions_close(&world.sessions, NOW);
 	assert_int_equal(world.rings, 0);
@@ -283,6 +299,24 @@ static void a_stream_that_nobody_is_left_for_is_stopped(void **state)
 	assert_int_equal(world.stopped, 1);
 }
 
+static void a_large_body_gets_a_ring(void **state)
+{
+	(void)state;
+	open_session(FIRST);
+	send_large_request(FIRST, RPC_BODY_INLINE_BYTES + 1);
+	assert_non_null(world.calls.works);
+	assert_int_equal(world.rings, 1);
+}
+
+static void a_body_that_a_message_has_room_for_gets_none(void **state)
+{
+	(void)state;
+	open_session(FIRST);
+	send_large_request(FIRST, 1);
+	assert_null(world.calls.works);
+	assert_int_equal(world.rings, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +325,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_grant_ends_with_its_session, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_stream_that_nobody_is_left_for_is_stopped, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_large_body_gets_a_ring, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_body_that_a_message_has_room_for_gets_none,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
