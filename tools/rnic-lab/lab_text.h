@@ -9,8 +9,8 @@
 __attribute__((format(printf, 1, 2))) void lab_say(const char *format, ...);
 
 /*
- * Prints `before`, the text and a newline, at once. Characters that would steer a terminal become
- * \xNN.
+ * Prints `before`, the text and a newline, at once. What would steer a terminal and what is
+ * not UTF-8 becomes \xNN.
  */
 void lab_print_text(const char *before, const void *text, size_t bytes);
 
