@@ -8,12 +8,8 @@
 
 #define MS UINT64_C(1000000)
 
-enum {
-	/* Work requests: sends by their slots, then receives; those of writes are their rings'
-	 * addresses, which are beyond. */
-	RECEIVE_ID = 1 << 16,
-	WRITE_ID = 1 << 17,
-};
+/* Work requests of writes are their rings' addresses, which are beyond those of the slots. */
+#define WRITE_ID (2 * CARRIER_RECEIVE_ID)
 
 struct rc_connection {
 	struct carrier_way base;
@@ -45,25 +41,14 @@ static struct rc_carrier *rc_of(struct carrier *carrier)
 	return (struct rc_carrier *)carrier;
 }
 
-static uint8_t *slot_of(const struct rc_carrier *carrier, uint32_t slot)
-{
-	return carrier->memory + (size_t)slot * RC_DATAGRAM_BYTES;
-}
-
-/* Slots of sends lie behind those of receives. */
-static uint8_t *send_slot(const struct rc_carrier *carrier, uint32_t slot)
-{
-	return slot_of(carrier, carrier->receive_slots + slot);
-}
-
 static int post_receive(struct rc_carrier *carrier, uint32_t slot)
 {
-	struct rnic_sge sge = {
-		.address = (uintptr_t)slot_of(carrier, slot),
-		.length = RC_DATAGRAM_BYTES,
-		.lkey = rnic_mr_lkey(carrier->mr),
+	struct rnic_sge sge = carrier_slots_receive_sge(&carrier->slots, slot);
+	struct rnic_recv_wr wr = {
+		.wr_id = CARRIER_RECEIVE_ID + slot,
+		.sge_list = &sge,
+		.sge_count = 1,
 	};
-	struct rnic_recv_wr wr = {.wr_id = RECEIVE_ID + slot, .sge_list = &sge, .sge_count = 1};
 	const struct rnic_recv_wr *bad;
 
 	return rnic_post_srq_recv(carrier->srq, &wr, &bad);
@@ -79,8 +64,8 @@ static int make_connection(struct rc_carrier *carrier, struct rnic_cm_id *id,
 	struct rnic_qp_options options = {
 		.type = RNIC_QP_TYPE_RC,
 		.signal_all = true,
-		.send_cq = carrier->cq,
-		.recv_cq = carrier->cq,
+		.send_cq = carrier->completions.cq,
+		.recv_cq = carrier->completions.cq,
 		.srq = carrier->srq,
 		.capacities = {.max_send_wr = RC_SENDS_MAX, .max_send_sge = 1},
 		.user = connection,
@@ -270,25 +255,20 @@ static uint8_t *room(struct carrier_way *way)
 	const struct rc_connection *connection = (const struct rc_connection *)way;
 	struct rc_carrier *carrier = rc_of(way->carrier);
 
-	if (carrier->free_count == 0 || connection->under_way == RC_SENDS_MAX) {
+	if (carrier->slots.free_count == 0 || connection->under_way == RC_SENDS_MAX) {
 		carrier->base.lacks_room = true;
 		return NULL;
 	}
-	return send_slot(carrier, carrier->free_slots[carrier->free_count - 1]);
+	return carrier_slots_room(&carrier->slots);
 }
 
 static int send_datagram(struct carrier_way *way, uint32_t bytes)
 {
 	struct rc_connection *connection = (struct rc_connection *)way;
 	struct rc_carrier *carrier = rc_of(way->carrier);
-	uint16_t slot = carrier->free_slots[carrier->free_count - 1];
-	struct rnic_sge sge = {
-		.address = (uintptr_t)send_slot(carrier, slot),
-		.length = bytes,
-		.lkey = rnic_mr_lkey(carrier->mr),
-	};
+	struct rnic_sge sge = carrier_slots_send_sge(&carrier->slots, bytes);
 	struct rnic_send_wr wr = {
-		.wr_id = slot,
+		.wr_id = carrier_slots_next(&carrier->slots),
 		.sge_list = &sge,
 		.sge_count = 1,
 		.opcode = RNIC_WR_SEND,
@@ -299,7 +279,7 @@ static int send_datagram(struct carrier_way *way, uint32_t bytes)
 
 	if (error != 0)
 		return error;
-	carrier->free_count--;
+	carrier_slots_take(&carrier->slots);
 	connection->under_way++;
 	return 0;
 }
@@ -418,29 +398,12 @@ static bool tell_lost(struct rc_carrier *carrier, struct carrier_datagram *datag
 	return false;
 }
 
-/* The next completion, or NULL. */
-static const struct rnic_completion *next_completion(struct rc_carrier *carrier, int *error)
-{
-	*error = 0;
-	if (carrier->completion_next == carrier->completion_count) {
-		int count = rnic_poll_cq(carrier->cq, 32, carrier->completions);
-
-		carrier->completion_next = 0;
-		carrier->completion_count = count > 0 ? (uint32_t)count : 0;
-		if (count <= 0) {
-			*error = count;
-			return NULL;
-		}
-	}
-	return &carrier->completions[carrier->completion_next++];
-}
-
 static void note_sent(struct rc_carrier *carrier, const struct rnic_completion *completion)
 {
 	struct rc_connection *connection = rnic_qp_user(completion->qp);
 
-	if (completion->wr_id < RECEIVE_ID)
-		carrier->free_slots[carrier->free_count++] = (uint16_t)completion->wr_id;
+	if (completion->wr_id < CARRIER_RECEIVE_ID)
+		carrier_slots_give(&carrier->slots, (uint16_t)completion->wr_id);
 	else
 		note_written(completion);
 	connection->under_way--;
@@ -453,7 +416,7 @@ static bool take(struct rc_carrier *carrier, const struct rnic_completion *compl
 		 struct carrier_datagram *datagram)
 {
 	struct rc_connection *connection = rnic_qp_user(completion->qp);
-	uint32_t slot = (uint32_t)completion->wr_id - RECEIVE_ID;
+	uint32_t slot = (uint32_t)completion->wr_id - CARRIER_RECEIVE_ID;
 	/* A WRITE with immediate leaves in the slot what somebody else sent before. */
 	bool is_sent = completion->status == RNIC_WC_SUCCESS && completion->opcode == RNIC_WC_RECV;
 
@@ -465,7 +428,7 @@ static bool take(struct rc_carrier *carrier, const struct rnic_completion *compl
 	*datagram = (struct carrier_datagram){
 		.carrier = &carrier->base,
 		.way = &connection->base,
-		.bytes = slot_of(carrier, slot),
+		.bytes = carrier_slots_received(&carrier->slots, slot),
 		.length = completion->byte_count,
 	};
 	return true;
@@ -482,14 +445,14 @@ static int receive(struct carrier *base, struct carrier_datagram *datagram)
 	carrier->lent = -1;
 	if (error != 0)
 		return error;
-	while ((completion = next_completion(carrier, &error)) != NULL) {
-		if (completion->wr_id < RECEIVE_ID || completion->wr_id >= WRITE_ID) {
+	while ((completion = carrier_completions_next(&carrier->completions, &error)) != NULL) {
+		if (completion->wr_id < CARRIER_RECEIVE_ID || completion->wr_id >= WRITE_ID) {
 			note_sent(carrier, completion);
 			continue;
 		}
 		if (take(carrier, completion, datagram))
 			return 1;
-		error = post_receive(carrier, (uint32_t)completion->wr_id - RECEIVE_ID);
+		error = post_receive(carrier, (uint32_t)completion->wr_id - CARRIER_RECEIVE_ID);
 		if (error != 0)
 			return error;
 	}
@@ -506,7 +469,7 @@ static int arm(struct carrier *base)
 	bool solicited_only = !base->lacks_room && rc_of(base)->ending_count == 0;
 
 	base->lacks_room = false;
-	return rnic_req_notify_cq(rc_of(base)->cq, solicited_only);
+	return rnic_req_notify_cq(rc_of(base)->completions.cq, solicited_only);
 }
 
 /* --- opening and closing ---------------------------------------------------------------------- */
@@ -532,28 +495,18 @@ static const struct carrier_calls rc_calls = {
 	.write = write_ring,
 };
 
-static int open_memory(struct rc_carrier *carrier)
-{
-	size_t bytes = (size_t)(carrier->receive_slots + carrier->send_slots) * RC_DATAGRAM_BYTES;
-	int error = rnic_alloc(carrier->device->context, bytes, (void **)&carrier->memory);
-
-	if (error != 0)
-		return error;
-	return rnic_reg_mr(carrier->device->pd, carrier->memory, bytes, (uintptr_t)carrier->memory,
-			   RNIC_ACCESS_LOCAL_WRITE, &carrier->mr);
-}
-
 static int open_queues(struct rc_carrier *carrier)
 {
-	struct rnic_srq_options options = {.max_wr = carrier->receive_slots, .max_sge = 1};
+	struct rnic_srq_options options = {.max_wr = carrier->slots.receive_count, .max_sge = 1};
 	/* For all that can complete before anybody looks: one that overflows is dead. */
-	uint32_t entries = carrier->receive_slots + carrier->send_slots + carrier->writes_max;
+	uint32_t entries =
+		carrier->slots.receive_count + carrier->slots.send_count + carrier->writes_max;
 	int error = rnic_create_cq(carrier->device->context, entries, carrier->device->channel, 0,
-				   NULL, &carrier->cq);
+				   NULL, &carrier->completions.cq);
 
 	if (error == 0)
 		error = rnic_create_srq(carrier->device->pd, &options, &carrier->srq);
-	for (uint32_t slot = 0; slot < carrier->receive_slots && error == 0; slot++)
+	for (uint32_t slot = 0; slot < carrier->slots.receive_count && error == 0; slot++)
 		error = post_receive(carrier, slot);
 	return error;
 }
@@ -566,15 +519,14 @@ int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
 	*carrier = (struct rc_carrier){
 		.base.calls = &rc_calls,
 		.device = device,
-		.receive_slots = receive_slots,
-		.send_slots = send_slots,
+		.slots = {.receive_count = receive_slots,
+			  .receive_bytes = RC_DATAGRAM_BYTES,
+			  .send_count = send_slots,
+			  .send_bytes = RC_DATAGRAM_BYTES},
 		.writes_max = send_slots,
 		.lent = -1,
 	};
-	carrier->free_slots = calloc(send_slots, sizeof(*carrier->free_slots));
-	error = carrier->free_slots == NULL ? -ENOMEM : open_memory(carrier);
-	for (uint32_t slot = 0; slot < send_slots && error == 0; slot++)
-		carrier->free_slots[carrier->free_count++] = (uint16_t)slot;
+	error = carrier_slots_open(&carrier->slots, device);
 	if (error == 0)
 		error = open_queues(carrier);
 	if (error != 0)
@@ -590,12 +542,8 @@ void rc_carrier_close(struct rc_carrier *carrier)
 		free_ring(carrier->rings);
 	if (carrier->srq != NULL)
 		rnic_destroy_srq(carrier->srq);
-	if (carrier->cq != NULL)
-		rnic_destroy_cq(carrier->cq);
-	if (carrier->mr != NULL)
-		rnic_dereg_mr(carrier->mr);
-	if (carrier->memory != NULL)
-		rnic_free(carrier->device->context, carrier->memory);
-	free(carrier->free_slots);
+	if (carrier->completions.cq != NULL)
+		rnic_destroy_cq(carrier->completions.cq);
+	carrier_slots_close(&carrier->slots);
 	*carrier = (struct rc_carrier){.lent = -1};
 }

@@ -12,7 +12,7 @@
 #define LIB_RPC_RC_CARRIER_H
 
 #include "rpc/carrier.h"
-#include "rpc/carrier_device.h"
+#include "rpc/carrier_slots.h"
 
 #define RC_DATAGRAM_BYTES  4096u
 #define RC_CONNECTIONS_MAX 4096u
@@ -24,19 +24,11 @@ struct rc_connection;
 struct rc_carrier {
 	struct carrier base;
 	struct carrier_device *device;
-	struct rnic_cq *cq;
+	struct carrier_slots slots;
+	struct carrier_completions completions;
 	struct rnic_srq *srq;
-	struct rnic_mr *mr;
-	uint8_t *memory;
-	uint32_t receive_slots;
-	uint32_t send_slots;
-	uint16_t *free_slots;
-	uint32_t free_count;
 	uint32_t writes_max; /* that have not completed, of all connections */
 	uint32_t writes_under_way;
-	struct rnic_completion completions[32];
-	uint32_t completion_count;
-	uint32_t completion_next;
 	struct rc_connection *connections; /* a list, the newest first */
 	struct carrier_ring *rings;	   /* a list */
 	uint32_t connection_count;

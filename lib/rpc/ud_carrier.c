@@ -12,7 +12,6 @@ enum {
 	IPV4_SOURCE = 20 + 12,
 	IPV6_SOURCE = 8,
 	HOP_LIMIT = 64,
-	RECEIVE_ID = 1 << 16, /* work requests of receives, beside those of sends */
 };
 
 struct ud_way {
@@ -28,23 +27,6 @@ static struct ud_carrier *ud_of(struct carrier *carrier)
 	return (struct ud_carrier *)carrier;
 }
 
-static size_t memory_bytes(const struct ud_carrier *carrier)
-{
-	return (size_t)carrier->receive_slots * RECEIVE_BYTES +
-	       (size_t)carrier->send_slots * UD_DATAGRAM_BYTES;
-}
-
-static uint8_t *receive_slot(const struct ud_carrier *carrier, uint32_t slot)
-{
-	return carrier->memory + (size_t)slot * RECEIVE_BYTES;
-}
-
-static uint8_t *send_slot(const struct ud_carrier *carrier, uint32_t slot)
-{
-	return carrier->memory + (size_t)carrier->receive_slots * RECEIVE_BYTES +
-	       (size_t)slot * UD_DATAGRAM_BYTES;
-}
-
 /* --- the queue pair --------------------------------------------------------------------------- */
 
 static int open_qp(struct ud_carrier *carrier)
@@ -52,55 +34,40 @@ static int open_qp(struct ud_carrier *carrier)
 	struct rnic_qp_options options = {
 		.type = RNIC_QP_TYPE_UD,
 		.signal_all = true,
-		.capacities = {.max_send_wr = carrier->send_slots,
-			       .max_recv_wr = carrier->receive_slots,
+		.capacities = {.max_send_wr = carrier->slots.send_count,
+			       .max_recv_wr = carrier->slots.receive_count,
 			       .max_send_sge = 1,
 			       .max_recv_sge = 1},
 	};
 	int error = rnic_create_cq(carrier->device->context,
-				   carrier->send_slots + carrier->receive_slots,
-				   carrier->device->channel, 0, NULL, &carrier->cq);
+				   carrier->slots.send_count + carrier->slots.receive_count,
+				   carrier->device->channel, 0, NULL, &carrier->completions.cq);
 
 	if (error != 0)
 		return error;
-	options.send_cq = carrier->cq;
-	options.recv_cq = carrier->cq;
+	options.send_cq = carrier->completions.cq;
+	options.recv_cq = carrier->completions.cq;
 	return rnic_create_qp(carrier->device->pd, &options, &carrier->qp);
-}
-
-static int open_memory(struct ud_carrier *carrier)
-{
-	int error = rnic_alloc(carrier->device->context, memory_bytes(carrier),
-			       (void **)&carrier->memory);
-
-	if (error != 0)
-		return error;
-	return rnic_reg_mr(carrier->device->pd, carrier->memory, memory_bytes(carrier),
-			   (uintptr_t)carrier->memory, RNIC_ACCESS_LOCAL_WRITE, &carrier->mr);
 }
 
 void ud_carrier_close(struct ud_carrier *carrier)
 {
 	if (carrier->qp != NULL)
 		rnic_destroy_qp(carrier->qp);
-	if (carrier->cq != NULL)
-		rnic_destroy_cq(carrier->cq);
-	if (carrier->mr != NULL)
-		rnic_dereg_mr(carrier->mr);
-	if (carrier->memory != NULL)
-		rnic_free(carrier->device->context, carrier->memory);
-	free(carrier->free_slots);
+	if (carrier->completions.cq != NULL)
+		rnic_destroy_cq(carrier->completions.cq);
+	carrier_slots_close(&carrier->slots);
 	*carrier = (struct ud_carrier){.lent = -1};
 }
 
 static int post_receive(struct ud_carrier *carrier, uint32_t slot)
 {
-	struct rnic_sge sge = {
-		.address = (uintptr_t)receive_slot(carrier, slot),
-		.length = RECEIVE_BYTES,
-		.lkey = rnic_mr_lkey(carrier->mr),
+	struct rnic_sge sge = carrier_slots_receive_sge(&carrier->slots, slot);
+	struct rnic_recv_wr wr = {
+		.wr_id = CARRIER_RECEIVE_ID + slot,
+		.sge_list = &sge,
+		.sge_count = 1,
 	};
-	struct rnic_recv_wr wr = {.wr_id = RECEIVE_ID + slot, .sge_list = &sge, .sge_count = 1};
 	const struct rnic_recv_wr *bad;
 
 	return rnic_post_recv(carrier->qp, &wr, &bad);
@@ -115,7 +82,7 @@ static int bring_up(struct ud_carrier *carrier, uint32_t qkey)
 				   RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PKEY_INDEX |
 					   RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_QKEY);
 
-	for (uint32_t slot = 0; slot < carrier->receive_slots && error == 0; slot++)
+	for (uint32_t slot = 0; slot < carrier->slots.receive_count && error == 0; slot++)
 		error = post_receive(carrier, slot);
 	attributes.state = RNIC_QP_STATE_RTR;
 	if (error == 0)
@@ -184,32 +151,17 @@ static void note_sent(struct ud_carrier *carrier, const struct rnic_completion *
 {
 	struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_RTS};
 
-	carrier->free_slots[carrier->free_count++] = (uint16_t)completion->wr_id;
-	if (completion->status != RNIC_WC_SUCCESS && carrier->free_count == carrier->send_slots)
+	carrier_slots_give(&carrier->slots, (uint16_t)completion->wr_id);
+	if (completion->status != RNIC_WC_SUCCESS &&
+	    carrier->slots.free_count == carrier->slots.send_count)
 		rnic_modify_qp(carrier->qp, &attributes, RNIC_QP_ATTR_STATE);
-}
-
-/* The next completion, or NULL. */
-static const struct rnic_completion *next_completion(struct ud_carrier *carrier, int *error)
-{
-	*error = 0;
-	if (carrier->completion_next == carrier->completion_count) {
-		int count = rnic_poll_cq(carrier->cq, 32, carrier->completions);
-
-		carrier->completion_next = 0;
-		carrier->completion_count = count > 0 ? (uint32_t)count : 0;
-		if (count <= 0) {
-			*error = count;
-			return NULL;
-		}
-	}
-	return &carrier->completions[carrier->completion_next++];
 }
 
 static int receive(struct carrier *base, struct carrier_datagram *datagram)
 {
 	struct ud_carrier *carrier = ud_of(base);
 	const struct rnic_completion *completion;
+	const uint8_t *received;
 	int error;
 
 	if (carrier->lent >= 0) {
@@ -218,20 +170,21 @@ static int receive(struct carrier *base, struct carrier_datagram *datagram)
 		if (error != 0)
 			return error;
 	}
-	while ((completion = next_completion(carrier, &error)) != NULL) {
-		uint32_t slot = (uint32_t)completion->wr_id - RECEIVE_ID;
+	while ((completion = carrier_completions_next(&carrier->completions, &error)) != NULL) {
+		uint32_t slot = (uint32_t)completion->wr_id - CARRIER_RECEIVE_ID;
 
-		if (completion->wr_id < RECEIVE_ID) {
+		if (completion->wr_id < CARRIER_RECEIVE_ID) {
 			note_sent(carrier, completion);
 			continue;
 		}
 		if (completion->status != RNIC_WC_SUCCESS)
 			return -EIO;
-		datagram->source = describe_source(completion, receive_slot(carrier, slot));
+		received = carrier_slots_received(&carrier->slots, slot);
+		datagram->source = describe_source(completion, received);
 		carrier->lent = slot;
 		datagram->carrier = &carrier->base;
 		datagram->way = NULL;
-		datagram->bytes = receive_slot(carrier, slot) + GRH_BYTES;
+		datagram->bytes = received + GRH_BYTES;
 		datagram->length = completion->byte_count - GRH_BYTES;
 		datagram->source_qpn = completion->source_qpn;
 		return 1;
@@ -324,32 +277,27 @@ static int arm(struct carrier *base)
 	bool solicited_only = !base->lacks_room;
 
 	base->lacks_room = false;
-	return rnic_req_notify_cq(ud_of(base)->cq, solicited_only);
+	return rnic_req_notify_cq(ud_of(base)->completions.cq, solicited_only);
 }
 
 static uint8_t *room(struct carrier_way *way)
 {
 	struct ud_carrier *carrier = ud_of(way->carrier);
 
-	if (carrier->free_count == 0) {
+	if (carrier->slots.free_count == 0) {
 		carrier->base.lacks_room = true;
 		return NULL;
 	}
-	return send_slot(carrier, carrier->free_slots[carrier->free_count - 1]);
+	return carrier_slots_room(&carrier->slots);
 }
 
 static int send_datagram(struct carrier_way *base, uint32_t bytes)
 {
 	struct ud_carrier *carrier = ud_of(base->carrier);
 	struct ud_way *way = (struct ud_way *)base;
-	uint16_t slot = carrier->free_slots[carrier->free_count - 1];
-	struct rnic_sge sge = {
-		.address = (uintptr_t)send_slot(carrier, slot),
-		.length = bytes,
-		.lkey = rnic_mr_lkey(carrier->mr),
-	};
+	struct rnic_sge sge = carrier_slots_send_sge(&carrier->slots, bytes);
 	struct rnic_send_wr wr = {
-		.wr_id = slot,
+		.wr_id = carrier_slots_next(&carrier->slots),
 		.sge_list = &sge,
 		.sge_count = 1,
 		.opcode = RNIC_WR_SEND,
@@ -360,7 +308,7 @@ static int send_datagram(struct carrier_way *base, uint32_t bytes)
 	int error = rnic_post_send(carrier->qp, &wr, &bad);
 
 	if (error == 0)
-		carrier->free_count--;
+		carrier_slots_take(&carrier->slots);
 	return error;
 }
 
@@ -389,14 +337,13 @@ int ud_carrier_open(struct ud_carrier *carrier, struct carrier_device *device,
 	*carrier = (struct ud_carrier){
 		.base.calls = &ud_calls,
 		.device = device,
-		.receive_slots = receive_slots,
-		.send_slots = send_slots,
+		.slots = {.receive_count = receive_slots,
+			  .receive_bytes = RECEIVE_BYTES,
+			  .send_count = send_slots,
+			  .send_bytes = UD_DATAGRAM_BYTES},
 		.lent = -1,
 	};
-	carrier->free_slots = calloc(send_slots, sizeof(*carrier->free_slots));
-	error = carrier->free_slots == NULL ? -ENOMEM : open_memory(carrier);
-	for (uint32_t slot = 0; slot < send_slots && error == 0; slot++)
-		carrier->free_slots[carrier->free_count++] = (uint16_t)slot;
+	error = carrier_slots_open(&carrier->slots, device);
 	if (error == 0)
 		error = open_qp(carrier);
 	if (error != 0)

@@ -9,25 +9,17 @@
 #define LIB_RPC_UD_CARRIER_H
 
 #include "rpc/carrier.h"
-#include "rpc/carrier_device.h"
+#include "rpc/carrier_slots.h"
 
 #define UD_DATAGRAM_BYTES 1024u /* fits every path MTU of an interface of 1500 bytes */
 
 struct ud_carrier {
 	struct carrier base;
 	struct carrier_device *device;
-	struct rnic_cq *cq;
+	struct carrier_slots slots;
+	struct carrier_completions completions;
 	struct rnic_qp *qp;
-	struct rnic_mr *mr;
-	uint8_t *memory;
-	uint32_t receive_slots;
-	uint32_t send_slots;
 	uint32_t qkey;
-	uint16_t *free_slots;
-	uint32_t free_count;
-	struct rnic_completion completions[32];
-	uint32_t completion_count;
-	uint32_t completion_next;
 	int64_t lent; /* the slot that the caller reads; -1: none */
 };
 

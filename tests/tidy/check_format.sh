@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# check_format.sh TREE: whether the C sources are as .clang-format has them. Names those that are not.
-#
-# Versions of clang-format differ in what they make of the same settings, so only the one of Debian 12
-# judges. Exit status 0, 1, or 77 where that is missing.
+# check_format.sh TREE: whether the C sources are as .clang-format has them; names those that are
+# not. Versions of clang-format differ in what they make of the same settings, so only the one of
+# Debian 12 judges. Exit status 0, 1, or 77 where that is missing.
 set -u
 cd "$1" || exit 1
 
