@@ -7,7 +7,7 @@
 #include <errno.h>
 
 bool ah_path_is_usable(const struct engine *engine, const struct rnic_path *path,
-		    bool may_be_multicast)
+		       bool may_be_multicast)
 {
 	return path->is_global == 1 && path->port == 1 &&
 	       path->source_gid_index < RNIC_ENGINE_GIDS &&

@@ -25,7 +25,7 @@ struct ah {
  * port, and a destination, which may be a multicast group when `may_be_multicast` is set.
  */
 bool ah_path_is_usable(const struct engine *engine, const struct rnic_path *path,
-		    bool may_be_multicast);
+		       bool may_be_multicast);
 
 /* Sets up `ah` and references `pd`. -EINVAL for a path that is not usable. */
 int ah_init(struct engine *engine, struct ah *ah, struct pd *pd, const struct rnic_path *path);

@@ -27,7 +27,7 @@ struct cc_dcqcn {
 	uint64_t alpha_due_ns;	  /* alpha decays unless notified before */
 	uint64_t increase_due_ns; /* the next step by time */
 	uint64_t step_bytes;	  /* sent since the last step by bytes */
-	uint64_t free_ns; /* what was sent has left by then, at this rate */
+	uint64_t free_ns;	  /* what was sent has left by then, at this rate */
 	uint32_t alpha;
 	uint32_t time_steps; /* since the last cut */
 	uint32_t byte_steps;

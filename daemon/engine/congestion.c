@@ -5,9 +5,9 @@
 #include "engine/qp.h"
 
 /* Of the traffic class: RFC 3168, 5. */
-#define ECN_MASK	UINT8_C(3)
-#define ECN_CAPABLE	UINT8_C(2) /* ECT(0) */
-#define ECN_CONGESTION	UINT8_C(3) /* CE */
+#define ECN_MASK       UINT8_C(3)
+#define ECN_CAPABLE    UINT8_C(2) /* ECT(0) */
+#define ECN_CONGESTION UINT8_C(3) /* CE */
 
 /* CNPs have a class of their own, which switches serve first: DSCP 48, as adapters send them. */
 #define CNP_TRAFFIC_CLASS (48 << 2)
@@ -57,8 +57,7 @@ bool congestion_transmit(struct engine *engine, struct qp *qp, struct packet_bui
 	if (!qp->congestion.owes_notification)
 		return false;
 	qp->congestion.owes_notification = false;
-	engine_start_packet(qp, out, RNIC_OPERATION_CONGESTION, RNIC_POSITION_ONLY, 0,
-			    rnic_psn(0));
+	engine_start_packet(qp, out, RNIC_OPERATION_CONGESTION, RNIC_POSITION_ONLY, 0, rnic_psn(0));
 	out->packet.addresses.traffic_class = CNP_TRAFFIC_CLASS;
 	out->packet.becn = true;
 	engine->counters[COUNTER_CNPS_SENT]++;

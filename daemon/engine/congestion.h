@@ -22,7 +22,7 @@ struct rnic_packet;
 
 struct congestion {
 	struct cc_dcqcn rate;
-	struct timer timer;	   /* in engine->pace_timers: until the rate lets the next leave */
+	struct timer timer; /* in engine->pace_timers: until the rate lets the next leave */
 	uint64_t next_notification_ns; /* the next CNP may be sent from then on */
 	bool owes_notification;
 };

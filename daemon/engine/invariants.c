@@ -173,8 +173,7 @@ static void check_windows(const struct engine *engine)
 			continue;
 		assert(mr == &mw->range && mr->bound_windows == 0);
 		assert((mw->bound_to != NULL) == (mr->region != NULL));
-		assert((mw->qp != NULL) ==
-		       (mw->bound_to != NULL && mw->type == RNIC_MW_TYPE_2));
+		assert((mw->qp != NULL) == (mw->bound_to != NULL && mw->type == RNIC_MW_TYPE_2));
 		assert((mw->qp != NULL) == list_is_linked(&mw->qp_node));
 		bound += mw->bound_to != NULL;
 	}

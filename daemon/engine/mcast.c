@@ -129,8 +129,8 @@ int mcast_detach(struct engine *engine, struct qp *qp, const struct rnic_gid *gi
 void mcast_detach_all(struct engine *engine, struct qp *qp)
 {
 	while (!list_is_empty(&qp->mcast_members))
-		remove_member(engine, list_first_entry(&qp->mcast_members, struct mcast_member,
-						       qp_node));
+		remove_member(engine,
+			      list_first_entry(&qp->mcast_members, struct mcast_member, qp_node));
 }
 
 const struct qp *mcast_member_qp(const struct list *node)

@@ -23,10 +23,10 @@ struct mr {
 	struct client_region *region;
 	uint64_t iova;
 	uint64_t length;
-	uint64_t region_offset; /* where `iova` lies in the region */
-	uint32_t access;	/* enum rnic_access */
-	uint32_t key;		/* lkey and rkey */
-	uint32_t bound_windows; /* windows bound to it: while there are any it must not change */
+	uint64_t region_offset;	 /* where `iova` lies in the region */
+	uint32_t access;	 /* enum rnic_access */
+	uint32_t key;		 /* lkey and rkey */
+	uint32_t bound_windows;	 /* windows bound to it: while there are any it must not change */
 	const struct mw *window; /* NULL: a region */
 	void *user;		 /* the owner's */
 };

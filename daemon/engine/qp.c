@@ -293,8 +293,7 @@ static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes
 	if ((mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC) && qp->state == RNIC_QP_STATE_SQD &&
 	    attributes->max_dest_rd_atomic > qp->responder.replays.count)
 		return false;
-	return !(mask & RNIC_QP_ATTR_AV) ||
-	       ah_path_is_usable(qp->engine, &attributes->path, false);
+	return !(mask & RNIC_QP_ATTR_AV) || ah_path_is_usable(qp->engine, &attributes->path, false);
 }
 
 static void copy_attributes(struct rnic_qp_attributes *to, const struct rnic_qp_attributes *from,

@@ -35,8 +35,8 @@ struct replay {
 	uint32_t msn;	   /* of this request */
 	uint64_t original; /* atomic: the value before */
 	uint8_t operation; /* enum rnic_operation */
-	bool is_pending; /* `answer` is not yet built to its end */
-	bool is_repeat;	 /* it was answered in full before: may be evicted even when pending */
+	bool is_pending;   /* `answer` is not yet built to its end */
+	bool is_repeat;	   /* it was answered in full before: may be evicted even when pending */
 	struct replay_answer answer;
 };
 

@@ -229,7 +229,7 @@ static enum verdict check_length(struct request *request)
 		return check_write_length(request);
 	case RNIC_OPERATION_READ_REQUEST:
 		return packet->reth.length <= RNIC_MESSAGE_BYTES_MAX ? VERDICT_PASS
-									: VERDICT_BAD_LENGTH;
+								     : VERDICT_BAD_LENGTH;
 	case RNIC_OPERATION_ATOMIC_WRITE:
 		return packet->reth.length == packet->payload_bytes ? VERDICT_PASS
 								    : VERDICT_BAD_LENGTH;
@@ -254,8 +254,7 @@ static enum verdict find_flushed(struct request *request)
 	if (!(request->packet->flush_type & RNIC_FLUSH_WHOLE_REGION))
 		return find_region(request, reth->rkey, reth->address, reth->length);
 	request->mr = mr_find_remote_whole(request->engine, reth->rkey, request->qp,
-					   request_remote_pd(request),
-					   access_of(request->packet));
+					   request_remote_pd(request), access_of(request->packet));
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
 }
 

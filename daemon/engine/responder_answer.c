@@ -157,8 +157,8 @@ static bool transmit_read(struct engine *engine, struct qp *qp, const struct rep
 
 	if (bytes > 0) {
 		mr = mr_find_remote(engine, replay->rkey, qp, remote_pd(qp, replay),
-				    RNIC_ACCESS_REMOTE_READ,
-				    replay->address + skip_bytes, bytes, &offset);
+				    RNIC_ACCESS_REMOTE_READ, replay->address + skip_bytes, bytes,
+				    &offset);
 		if (mr == NULL)
 			return false;
 	}

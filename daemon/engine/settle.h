@@ -70,7 +70,7 @@ struct settle_failures {
 	struct list node; /* in settle->failing, or unlinked */
 	bool is_overrun;
 	bool is_last_received; /* it went into error: its last receive from an SRQ is completed */
-	bool has_request; /* payload of a request was not put in place, or of a response */
+	bool has_request;      /* payload of a request was not put in place, or of a response */
 	bool has_response;
 	bool is_receive_at_fault; /* the receive entry under way is the one that failed */
 	bool is_response_reported;

@@ -54,8 +54,8 @@
 	}
 
 static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
-	[VERDICT_PASS] = ANSWER(ACK_SYNDROME, RECEIVED_PACKETS, "9.7.4",
-				"The request is as it should be."),
+	[VERDICT_PASS] =
+		ANSWER(ACK_SYNDROME, RECEIVED_PACKETS, "9.7.4", "The request is as it should be."),
 	[VERDICT_DUPLICATE] =
 		ANSWER(ACK_SYNDROME, DUPLICATE_REQUESTS, "9.7.4.1, 9.7.5.1",
 		       "A request came again, because its answer was lost or late; it is answered "
@@ -84,27 +84,28 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",
 		       "More READs and atomics are under way than max_dest_rd_atomic of this QP; "
 		       "the peer's max_rd_atomic is larger."),
-	[VERDICT_NO_RECEIVE] = {
-		.syndrome = RNR_SYNDROME,
-		.receive_status = NONE,
-		.send_status = NONE,
-		.async_event = NONE,
-		.counter = COUNTER_SENT_RNR_NAKS,
-		.unreliable_counter = COUNTER_DROPPED_NO_RECEIVE,
-		.clause = "9.7.5.2.8, 9.9.3 class B, 9.8.2",
-		.sentence = "No receive entry is posted for this message; the requester is asked "
-			    "to wait for min_rnr_timer, or (UC, UD) the message is dropped.",
-	},
-	[VERDICT_BAD_RECEIVE] =
-		REFUSE_LOCAL(LOC_QP_OP_ERR, true, NONE, LOCAL_ERRORS,
-		       "9.9.3 class A",
-		       "The receive entry for this message is malformed: SGE count or reserved "
-		       "members."),
-	[VERDICT_RECEIVE_PROTECTION] =
-		REFUSE_LOCAL(LOC_PROT_ERR, true, NONE, LOCAL_ERRORS,
-		       "9.9.3 class A",
-		       "An SGE of the receive entry names memory that this QP may not write: lkey, "
-		       "range, protection domain or IBV_ACCESS_LOCAL_WRITE."),
+	[VERDICT_NO_RECEIVE] =
+		{
+			.syndrome = RNR_SYNDROME,
+			.receive_status = NONE,
+			.send_status = NONE,
+			.async_event = NONE,
+			.counter = COUNTER_SENT_RNR_NAKS,
+			.unreliable_counter = COUNTER_DROPPED_NO_RECEIVE,
+			.clause = "9.7.5.2.8, 9.9.3 class B, 9.8.2",
+			.sentence =
+				"No receive entry is posted for this message; the requester is "
+				"asked "
+				"to wait for min_rnr_timer, or (UC, UD) the message is dropped.",
+		},
+	[VERDICT_BAD_RECEIVE] = REFUSE_LOCAL(
+		LOC_QP_OP_ERR, true, NONE, LOCAL_ERRORS, "9.9.3 class A",
+		"The receive entry for this message is malformed: SGE count or reserved "
+		"members."),
+	[VERDICT_RECEIVE_PROTECTION] = REFUSE_LOCAL(
+		LOC_PROT_ERR, true, NONE, LOCAL_ERRORS, "9.9.3 class A",
+		"An SGE of the receive entry names memory that this QP may not write: lkey, "
+		"range, protection domain or IBV_ACCESS_LOCAL_WRITE."),
 	[VERDICT_RECEIVE_TOO_SHORT] =
 		REFUSE(NAK(INVALID_REQUEST), LOC_LEN_ERR, true, NONE, BAD_REQUESTS,
 		       "9.7.4.1, 9.9.3 class C",
@@ -123,17 +124,15 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
 		       BAD_REQUESTS, "9.4.5, 9.9.3 class C",
 		       "The address of an atomic operation is not a multiple of 8."),
-	[VERDICT_BAD_INVALIDATE] =
-		REFUSE(ACK_SYNDROME, REM_INV_REQ_ERR, true, NONE, ACCESS_ERRORS,
-		       "9.4.1.1, 9.9.3 class J",
-		       "A SEND with invalidate names a key that cannot be invalidated: it is not "
-		       "that of a memory window of type 2 that is free or bound through this QP. "
-		       "The requester is not told."),
-	[VERDICT_MEMORY_GONE] =
-		REFUSE_LOCAL(LOC_PROT_ERR, false, EVENT(QP_FATAL),
-		       MEMORY_ERRORS, "9.9.3 class A",
-		       "Registered memory could not be reached: the application unmapped it, or "
-		       "ended."),
+	[VERDICT_BAD_INVALIDATE] = REFUSE(
+		ACK_SYNDROME, REM_INV_REQ_ERR, true, NONE, ACCESS_ERRORS, "9.4.1.1, 9.9.3 class J",
+		"A SEND with invalidate names a key that cannot be invalidated: it is not "
+		"that of a memory window of type 2 that is free or bound through this QP. "
+		"The requester is not told."),
+	[VERDICT_MEMORY_GONE] = REFUSE_LOCAL(
+		LOC_PROT_ERR, false, EVENT(QP_FATAL), MEMORY_ERRORS, "9.9.3 class A",
+		"Registered memory could not be reached: the application unmapped it, or "
+		"ended."),
 	[VERDICT_BAD_SERVICE] = ANSWER(NO_NAK, DROPPED_BAD_OPCODE, "9.6.1.4",
 				       "A packet was of another service than this QP's and was "
 				       "dropped; both ends must have the same QP type."),
@@ -198,28 +197,32 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 			"The peer had no receive entry posted, and rnr_retry is used up; 7 means "
 			"to try for ever."),
 
-	[VERDICT_FLUSHED] = {
-		.syndrome = NO_NAK,
-		.receive_status = STATUS(WR_FLUSH_ERR),
-		.send_status = STATUS(WR_FLUSH_ERR),
-		.takes_receive = true,
-		.is_fatal = true,
-		.async_event = NONE,
-		.counter = COUNTER_FLUSHED_COMPLETIONS,
-		.clause = "10.3.1, 11.6.2",
-		.sentence = "The QP was in error, or came to be, before the entry's turn came.",
-	},
-	[VERDICT_CQ_OVERRUN] = {
-		.syndrome = NO_NAK,
-		.receive_status = NONE,
-		.send_status = NONE,
-		.is_fatal = true,
-		.async_event = EVENT(QP_FATAL),
-		.counter = COUNTER_CQ_OVERRUNS,
-		.clause = "10.2.5, 11.6.3",
-		.sentence = "A completion found its CQ full: the CQ is too small for the work "
-			    "posted to it.",
-	},
+	[VERDICT_FLUSHED] =
+		{
+			.syndrome = NO_NAK,
+			.receive_status = STATUS(WR_FLUSH_ERR),
+			.send_status = STATUS(WR_FLUSH_ERR),
+			.takes_receive = true,
+			.is_fatal = true,
+			.async_event = NONE,
+			.counter = COUNTER_FLUSHED_COMPLETIONS,
+			.clause = "10.3.1, 11.6.2",
+			.sentence =
+				"The QP was in error, or came to be, before the entry's turn came.",
+		},
+	[VERDICT_CQ_OVERRUN] =
+		{
+			.syndrome = NO_NAK,
+			.receive_status = NONE,
+			.send_status = NONE,
+			.is_fatal = true,
+			.async_event = EVENT(QP_FATAL),
+			.counter = COUNTER_CQ_OVERRUNS,
+			.clause = "10.2.5, 11.6.3",
+			.sentence =
+				"A completion found its CQ full: the CQ is too small for the work "
+				"posted to it.",
+		},
 };
 
 const struct verdict_row *verdict_row(enum verdict verdict)

@@ -81,8 +81,8 @@ struct verdict_row {
 	 * because it is wrong on our side, and what is counted. */
 	bool is_fatal_unreliable;
 	uint8_t unreliable_counter;
-	const char *clause;	/* of IBTA 1.4 */
-	const char *sentence;	/* what happened and what to look at, for the person who debugs */
+	const char *clause;   /* of IBTA 1.4 */
+	const char *sentence; /* what happened and what to look at, for the person who debugs */
 };
 
 const struct verdict_row *verdict_row(enum verdict verdict);

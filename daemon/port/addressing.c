@@ -69,9 +69,8 @@ const char *addressing_find_netdev(const struct interface_address *addresses, ui
 	return NULL;
 }
 
-uint32_t addressing_filter(const struct addressing *addressing,
-			   const struct gid_address *addresses, uint32_t count,
-			   struct gid_address *out)
+uint32_t addressing_filter(const struct addressing *addressing, const struct gid_address *addresses,
+			   uint32_t count, struct gid_address *out)
 {
 	const struct rnic_gid *wanted = &addressing->address;
 

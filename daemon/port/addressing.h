@@ -62,9 +62,8 @@ const char *addressing_find_netdev(const struct interface_address *addresses, ui
  * asked for. Writes them to `out`, room for `count`, and returns how many they are. Any address of
  * 127.0.0.0/8 is there when one of them is.
  */
-uint32_t addressing_filter(const struct addressing *addressing,
-			   const struct gid_address *addresses, uint32_t count,
-			   struct gid_address *out);
+uint32_t addressing_filter(const struct addressing *addressing, const struct gid_address *addresses,
+			   uint32_t count, struct gid_address *out);
 
 /*
  * The largest path MTU such that the longest packet fits `netdev_mtu_bytes` with IPv6 and UDP

@@ -145,7 +145,7 @@ static void capture_watch(struct port *port, void (*watch)(void *context, int fd
 }
 
 static int capture_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
-                           char text[PORT_TEXT_BYTES])
+			   char text[PORT_TEXT_BYTES])
 {
 	struct port *next = from_port(port)->next;
 

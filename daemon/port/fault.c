@@ -332,7 +332,7 @@ static void fault_watch(struct port *port, void (*watch)(void *context, int fd, 
 }
 
 static int fault_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
-                         char text[PORT_TEXT_BYTES])
+			 char text[PORT_TEXT_BYTES])
 {
 	struct port *next = fault_of(port)->next;
 

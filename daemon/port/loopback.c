@@ -19,10 +19,10 @@ struct loopback {
 	struct port port;
 	struct port *next;
 	struct rnic_gid gids[LOOPBACK_GIDS_MAX]; /* zero: none */
-	uint32_t head;	    /* slots filled so far */
-	uint32_t tail;	    /* slots received so far */
-	uint32_t free_from; /* slots whose bytes are no longer valid so far */
-	uint8_t *slots;	    /* SLOTS_BYTES, of which only what was used is touched */
+	uint32_t head;				 /* slots filled so far */
+	uint32_t tail;				 /* slots received so far */
+	uint32_t free_from;			 /* slots whose bytes are no longer valid so far */
+	uint8_t *slots; /* SLOTS_BYTES, of which only what was used is touched */
 	struct datagram queue[LOOPBACK_QUEUE_MAX];
 };
 
@@ -156,8 +156,8 @@ static int loopback_set_gid(struct port *port, uint32_t index, const struct rnic
 {
 	static const struct rnic_gid none;
 	struct loopback *self = from_port(port);
-	int result = self->next != NULL ? self->next->ops->set_gid(self->next, index, gid, text)
-					: 0;
+	int result =
+		self->next != NULL ? self->next->ops->set_gid(self->next, index, gid, text) : 0;
 
 	if (result == 0)
 		self->gids[index] = gid != NULL ? *gid : none;

@@ -78,8 +78,8 @@ static uint32_t receive_groups(struct multicast *self, struct datagram *into, ui
 	for (int i = 0; i < count; i++) {
 		const struct udp_socket *sock = events[i].data.ptr;
 
-		while (taken < max && receive_one(self, sock, self->buffers[taken], &into[taken],
-						  now_ns))
+		while (taken < max &&
+		       receive_one(self, sock, self->buffers[taken], &into[taken], now_ns))
 			taken++;
 	}
 	return taken;

@@ -19,7 +19,7 @@ struct udp_socket_port {
 	struct port port;
 	struct udp_sockets sockets;
 	int epoll_fd;
-	uint8_t *buffers; /* BUFFERS_BYTES, of which only what was used is touched */
+	uint8_t *buffers;  /* BUFFERS_BYTES, of which only what was used is touched */
 	uint32_t rotation; /* moves on with each fetch: the first socket may fill all buffers */
 
 	/* arrivals[i] is what headers[i] received into buffer i. */
@@ -133,8 +133,8 @@ static uint32_t udp_socket_transmit(struct port *port, struct datagram *datagram
 				    uint64_t now_ns)
 {
 	struct udp_socket_port *self = from_port(port);
-	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port,
-					    udp_batch_sendmmsg, datagrams, count, now_ns);
+	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port, udp_batch_sendmmsg,
+					    datagrams, count, now_ns);
 
 	if (taken < count)
 		socket_watch(self, EPOLL_CTL_MOD, self->batch.socket);

@@ -263,8 +263,7 @@ void udp_sockets_close(struct udp_sockets *sockets)
 struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source)
 {
 	for (uint32_t i = 0; i < sockets->count; i++)
-		if (sockets->sockets[i].fd >= 0 &&
-		    rnic_gid_equal(&sockets->sockets[i].gid, source))
+		if (sockets->sockets[i].fd >= 0 && rnic_gid_equal(&sockets->sockets[i].gid, source))
 			return &sockets->sockets[i];
 	return NULL;
 }

@@ -36,7 +36,7 @@ struct udp_options {
 
 struct udp_socket {
 	struct rnic_gid gid;
-	int fd; /* -1: the slot is empty */
+	int fd;		 /* -1: the slot is empty */
 	bool is_blocked; /* the last send was told to wait */
 };
 

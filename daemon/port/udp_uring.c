@@ -250,8 +250,8 @@ static uint32_t udp_uring_transmit(struct port *port, struct datagram *datagrams
 				   uint64_t now_ns)
 {
 	struct udp_uring_port *self = from_port(port);
-	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port,
-					    udp_batch_sendmmsg, datagrams, count, now_ns);
+	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port, udp_batch_sendmmsg,
+					    datagrams, count, now_ns);
 
 	if (taken < count)
 		room_wait(self, self->batch.socket);

@@ -58,8 +58,9 @@ int ctl_attach_mcast(struct ctl_call *call)
 	case -EINVAL:
 		return ctl_refuse(call, result, "not a UD queue pair, or not a multicast address");
 	case -ENOSPC:
-		return ctl_refuse(call, result, "no more multicast groups are to be had, or this "
-						"one has as many members as it may");
+		return ctl_refuse(call, result,
+				  "no more multicast groups are to be had, or this "
+				  "one has as many members as it may");
 	case 0:
 		return 0;
 	default:

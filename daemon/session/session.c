@@ -21,9 +21,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SESSION_MIB  (UINT64_C(1) << 20)
+#define SESSION_MIB	  (UINT64_C(1) << 20)
 #define SESSION_NS_PER_MS UINT64_C(1000000)
-#define SESSION_PORT 1 /* the device's one port, as its events name it */
+#define SESSION_PORT	  1 /* the device's one port, as its events name it */
 
 static const struct {
 	uint64_t of_session;

@@ -152,8 +152,8 @@ struct session_qp {
 	struct shared_region region;
 	struct rnic_queue_plan send_plan;
 	struct receive_ring recv; /* of no slots with an SRQ */
-	uint32_t send_consumer; /* send entries ever copied */
-	uint32_t send_base;	/* of those, before the last RESET: the engine counts from there */
+	uint32_t send_consumer;	  /* send entries ever copied */
+	uint32_t send_base; /* of those, before the last RESET: the engine counts from there */
 	uint32_t recv_base;
 	uint32_t flush_budget;	 /* receive entries that may still be flushed this turn */
 	struct list intake_node; /* of session_set.intake: its ring may hold send entries */
@@ -193,7 +193,7 @@ struct session {
 	pid_t pid;
 	uid_t uid;
 	char program[RNIC_CTL_NAME_BYTES];
-	bool has_greeted; /* HELLO was accepted */
+	bool has_greeted;     /* HELLO was accepted */
 	uint64_t hello_by_ns; /* until then it has to be */
 	bool is_admin;
 	bool is_broken; /* to be destroyed by session_set_reap() */
@@ -212,7 +212,7 @@ struct session {
 	uint64_t news_ns;	 /* when the first of them was written */
 
 	struct mapped_files files; /* its memfds */
-	bool has_process; /* its own address space can be reached */
+	bool has_process;	   /* its own address space can be reached */
 	struct remote_process process;
 	struct handle_table pds;
 	struct handle_table mrs;

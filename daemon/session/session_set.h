@@ -46,7 +46,7 @@ struct session_set {
 	struct engine *engine;
 	struct cm *cm; /* the device's connection manager, made with cm_identifier_sink */
 	const struct device_facts *facts;
-	struct closer closer;	   /* for every descriptor that a client sent or may have sent */
+	struct closer closer; /* for every descriptor that a client sent or may have sent */
 	struct list sessions;
 	struct list intake;    /* struct session_qp.intake_node, in order of service */
 	struct list reviews;   /* struct session_qp.review_node */

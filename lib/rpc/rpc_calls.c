@@ -119,8 +119,8 @@ void rpc_calls_describe(const struct rpc_calls *calls, const struct rpc_call *ca
 	uint64_t left_ms = 0;
 
 	if (call->deadline_ns != RPC_NEVER) {
-		left_ms = call->deadline_ns > now_ns ? (call->deadline_ns - now_ns + MS - 1) / MS
-						     : 1;
+		left_ms =
+			call->deadline_ns > now_ns ? (call->deadline_ns - now_ns + MS - 1) / MS : 1;
 		if (left_ms > UINT32_MAX)
 			left_ms = UINT32_MAX;
 	}

@@ -33,7 +33,7 @@ struct rpc_call {
 	enum rpc_call_state state;
 	bool is_idempotent;
 	bool is_stream; /* its caller has seen part of the answer: it is not sent again */
-	bool was_sent; /* to the incarnation of `calls`, or to one before it */
+	bool was_sent;	/* to the incarnation of `calls`, or to one before it */
 	bool owes_cancel;
 	uint32_t status; /* of ENDED, as the server sent it, or enum rnic_rpc_status */
 	uint32_t sends;
@@ -43,7 +43,7 @@ struct rpc_call {
 
 struct rpc_calls {
 	struct rpc_call slots[RPC_CALLS_MAX]; /* by id */
-	uint64_t oldest; /* all before it have been taken */
+	uint64_t oldest;		      /* all before it have been taken */
 	uint64_t next;
 	bool has_session;
 	bool knows_incarnation;

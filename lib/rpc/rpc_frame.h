@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RPC_FRAME_BYTES		 32u
+#define RPC_FRAME_BYTES		   32u
 #define RPC_SERVICE_NAME_MAX_BYTES 255u
 
 enum rpc_frame_kind {

@@ -42,8 +42,7 @@ static const struct {
 static bool check_fragment(const struct rpc_packet *packet)
 {
 	return packet->total <= RPC_MESSAGE_LIMIT_BYTES && packet->offset <= packet->total &&
-	       packet->payload_bytes <= packet->total - packet->offset &&
-	       packet->payload_bytes > 0;
+	       packet->payload_bytes <= packet->total - packet->offset && packet->payload_bytes > 0;
 }
 
 static bool check_packet(const struct rpc_packet *packet)

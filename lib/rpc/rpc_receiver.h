@@ -25,9 +25,9 @@ struct rpc_slot {
 };
 
 struct rpc_receiver {
-	struct rpc_slot *slots; /* by sequence */
-	uint8_t *fragments;	/* payload_bytes for each slot */
-	uint8_t *assembly;	/* max_message_bytes */
+	struct rpc_slot *slots;	 /* by sequence */
+	uint8_t *fragments;	 /* payload_bytes for each slot */
+	uint8_t *assembly;	 /* max_message_bytes */
 	uint32_t window_packets; /* a power of two, at most 64 */
 	uint32_t payload_bytes;
 	uint32_t max_message_bytes;

@@ -150,8 +150,7 @@ static void measure(struct rpc_sender *sender, uint64_t round_trip_ns)
 		sender->rto_ns = sender->limits.rto_max_ns;
 }
 
-static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flight,
-			      uint64_t now_ns)
+static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flight, uint64_t now_ns)
 {
 	if (flight->is_acknowledged)
 		return;

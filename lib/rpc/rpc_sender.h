@@ -42,7 +42,7 @@ struct rpc_flight {
 	uint32_t offset;
 	uint16_t bytes;
 	bool is_acknowledged;
-	bool is_lost; /* to be sent again */
+	bool is_lost;  /* to be sent again */
 	bool is_again; /* was sent again: tells nothing about the round trip */
 	uint64_t sent_ns;
 };
@@ -50,8 +50,8 @@ struct rpc_flight {
 struct rpc_sender {
 	struct rpc_sender_limits limits;
 	struct rpc_flight flights[RPC_WINDOW_PACKETS]; /* by sequence */
-	uint32_t base; /* the oldest not acknowledged */
-	uint32_t next; /* the next new one */
+	uint32_t base;				       /* the oldest not acknowledged */
+	uint32_t next;				       /* the next new one */
 	uint32_t credit;
 	uint32_t under_way; /* sent, neither acknowledged nor lost */
 	uint32_t allowance;

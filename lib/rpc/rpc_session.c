@@ -33,25 +33,25 @@ enum action {
 };
 
 static const enum action actions[RPC_SESSION_STATES][RPC_PACKET_KINDS] = {
-	[RPC_SESSION_OPENING] = {
-		[RPC_PACKET_OPENED] = ENTER,
-		[RPC_PACKET_CLOSE] = END,
-	},
-	[RPC_SESSION_OPEN] = {
-		[RPC_PACKET_OPEN] = REPEAT_OPENED,
-		[RPC_PACKET_OPENED] = CONFIRM,
-		[RPC_PACKET_DATA] = ACCEPT,
-		[RPC_PACKET_ACK] = NOTE,
-		[RPC_PACKET_PING] = ANSWER,
-		[RPC_PACKET_CLOSE] = END,
-	},
+	[RPC_SESSION_OPENING] =
+		{
+			[RPC_PACKET_OPENED] = ENTER,
+			[RPC_PACKET_CLOSE] = END,
+		},
+	[RPC_SESSION_OPEN] =
+		{
+			[RPC_PACKET_OPEN] = REPEAT_OPENED,
+			[RPC_PACKET_OPENED] = CONFIRM,
+			[RPC_PACKET_DATA] = ACCEPT,
+			[RPC_PACKET_ACK] = NOTE,
+			[RPC_PACKET_PING] = ANSWER,
+			[RPC_PACKET_CLOSE] = END,
+		},
 };
 
 static const int close_errors[] = {
-	[RPC_CLOSE_DONE] = -ESHUTDOWN,
-	[RPC_CLOSE_NO_SESSION] = -ECONNRESET,
-	[RPC_CLOSE_PROTOCOL] = -EPROTO,
-	[RPC_CLOSE_TOO_LARGE] = -EMSGSIZE,
+	[RPC_CLOSE_DONE] = -ESHUTDOWN,	     [RPC_CLOSE_NO_SESSION] = -ECONNRESET,
+	[RPC_CLOSE_PROTOCOL] = -EPROTO,	     [RPC_CLOSE_TOO_LARGE] = -EMSGSIZE,
 	[RPC_CLOSE_REFUSED] = -ECONNREFUSED,
 };
 
@@ -270,8 +270,8 @@ uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint6
 /* When to ask the peer whether it is there, or whether it has credit again. */
 static uint64_t ask_ns(const struct rpc_session *session)
 {
-	uint64_t since = session->heard_ns > session->asked_ns ? session->heard_ns
-							       : session->asked_ns;
+	uint64_t since =
+		session->heard_ns > session->asked_ns ? session->heard_ns : session->asked_ns;
 
 	if (session->state != RPC_SESSION_OPEN)
 		return RPC_NEVER;
@@ -340,8 +340,7 @@ bool rpc_session_take(struct rpc_session *session, const uint8_t **bytes, uint32
 		return false;
 	taken = rpc_receiver_take(&session->receiver, bytes, length);
 	if (taken < 0 && session->state != RPC_SESSION_CLOSED)
-		end(session, taken,
-		    taken == -EMSGSIZE ? RPC_CLOSE_TOO_LARGE : RPC_CLOSE_PROTOCOL);
+		end(session, taken, taken == -EMSGSIZE ? RPC_CLOSE_TOO_LARGE : RPC_CLOSE_PROTOCOL);
 	return taken > 0;
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
 	rnic_verbs_device_attr(rnic_get_device_attributes(rnic_verbs_native(context)), attributes);
@@ -29,8 +28,8 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 			       const struct ibv_query_device_ex_input *input,
 			       struct ibv_device_attr_ex *attributes, size_t bytes)
 {
-	const uint32_t datagram = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
-				  IBV_ODP_SUPPORT_SRQ_RECV;
+	const uint32_t datagram =
+		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
 	const uint32_t unreliable = datagram | IBV_ODP_SUPPORT_WRITE;
 	struct ibv_device_attr_ex whole = {
 		.odp_caps =

@@ -267,7 +267,6 @@ int rnic_verbs_get_srq_num(struct ibv_srq *srq, uint32_t *number);
 struct ibv_xrcd *rnic_verbs_open_xrcd(struct ibv_context *context,
 				      struct ibv_xrcd_init_attr *attributes);
 int rnic_verbs_close_xrcd(struct ibv_xrcd *xrcd);
-struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context,
-				  struct ibv_qp_open_attr *attributes);
+struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attributes);
 
 #endif

@@ -52,8 +52,7 @@ __attribute__((used)) bool rnic_private_flag;
 __attribute__((used)) int rnic_private_query_gid_type(struct ibv_context *context, uint8_t port,
 						      unsigned index, unsigned *type)
 {
-	const uint32_t count =
-		rnic_get_device_attributes(rnic_verbs_native(context))->gid_count;
+	const uint32_t count = rnic_get_device_attributes(rnic_verbs_native(context))->gid_count;
 
 	if (port != RNIC_VERBS_PORT || index >= count)
 		return rnic_verbs_minus_one(-EINVAL);
@@ -64,7 +63,7 @@ __attribute__((used)) int rnic_private_query_gid_type(struct ibv_context *contex
 IN_ALL_NODES(rnic_private_query_gid_type, ibv_query_gid_type)
 IN_ALL_NODES(rnic_private_flag, verbs_allow_disassociate_destroy)
 
-#define REFUSE(name) IN_ALL_NODES(rnic_private_refuse, name)
+#define REFUSE(name)  IN_ALL_NODES(rnic_private_refuse, name)
 #define NOTHING(name) IN_ALL_NODES(rnic_private_null, name)
-#define IGNORE(name) IN_ALL_NODES(rnic_private_ignore, name)
+#define IGNORE(name)  IN_ALL_NODES(rnic_private_ignore, name)
 #include "verbs/ibv_private.def"

@@ -107,8 +107,7 @@ struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context, struct ibv_qp_ope
 
 	if ((attributes->comp_mask & ~(needed | IBV_QP_OPEN_ATTR_CONTEXT)) != 0)
 		return rnic_verbs_null(EOPNOTSUPP);
-	if ((attributes->comp_mask & needed) != needed ||
-	    attributes->qp_type != IBV_QPT_XRC_RECV)
+	if ((attributes->comp_mask & needed) != needed || attributes->qp_type != IBV_QPT_XRC_RECV)
 		return rnic_verbs_null(EINVAL);
 	qp = qp_new(context, IBV_QPT_XRC_RECV, has_context ? attributes->qp_context : NULL);
 	if (qp == NULL)

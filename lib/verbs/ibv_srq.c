@@ -62,9 +62,9 @@ struct ibv_srq *rnic_verbs_create_srq_ex(struct ibv_context *context,
 	if ((given & ~xrc) != 0 || (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC))
 		return rnic_verbs_null(EOPNOTSUPP);
 	if (type == IBV_SRQT_XRC)
-		return given != xrc ? rnic_verbs_null(EINVAL)
-				    : create(attributes->pd, attributes->xrcd, attributes->cq,
-					     plain);
+		return given != xrc
+			       ? rnic_verbs_null(EINVAL)
+			       : create(attributes->pd, attributes->xrcd, attributes->cq, plain);
 	if ((given & IBV_SRQ_INIT_ATTR_PD) == 0 || (given & ~basic) != 0)
 		return rnic_verbs_null(EINVAL);
 	return create(attributes->pd, NULL, NULL, plain);

@@ -11,7 +11,7 @@
 
 /* The struct of type `type` whose `member` is at `pointer`. */
 #define RNIC_CONTAINER_OF(pointer, type, member)                                                   \
-	((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+	((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 static inline bool rnic_is_power_of_two(uint64_t value)
 {

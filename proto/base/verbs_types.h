@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define RNIC_DEVICE_NAME_BYTES 16 /* with the final zero */
+#define RNIC_DEVICE_NAME_BYTES 16  /* with the final zero */
 #define RNIC_MCAST_MEMBERS_MAX 256 /* queue pairs of one multicast group */
 
 /* IBTA 1.4, 4.1.1: a 128-bit global identifier. RoCEv2 carries IPv4 as ::ffff:a.b.c.d. */

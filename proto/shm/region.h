@@ -67,7 +67,7 @@ enum rnic_doorbell_kind {
 
 #define RNIC_DOORBELL(kind, slot) ((uint32_t)(kind) << 30 | (uint32_t)(slot))
 #define RNIC_DOORBELL_KIND(value) ((value) >> 30)
-#define RNIC_DOORBELL_SLOT(value) ((value) & UINT32_C(0x3fffffff))
+#define RNIC_DOORBELL_SLOT(value) ((value)&UINT32_C(0x3fffffff))
 
 struct rnic_session_region {
 	struct rnic_region_header header;
@@ -82,7 +82,7 @@ struct rnic_session_region {
 struct rnic_status_region {
 	struct rnic_region_header header;
 	struct rnic_shared_index doorbell_consumer; /* daemon writes */
-	struct rnic_shared_index is_bulk; /* daemon writes: 1 while much data moves */
+	struct rnic_shared_index is_bulk;	    /* daemon writes: 1 while much data moves */
 	/*
 	 * Daemon writes, indexed by the slot of a QP (and of an SRQ): 1 when the client must ring
 	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because they are to be

@@ -189,8 +189,8 @@ static bool receive_one(int fd, const struct baseline_options *options, uint8_t 
 	for (;;) {
 		socklen_t from_bytes = sizeof(*from);
 		ssize_t length = recvfrom(fd, bytes, options->message_bytes,
-					  options->spin ? MSG_DONTWAIT : 0,
-					  (struct sockaddr *)from, &from_bytes);
+					  options->spin ? MSG_DONTWAIT : 0, (struct sockaddr *)from,
+					  &from_bytes);
 
 		if (length >= 0) {
 			*length_bytes = (size_t)length;

@@ -420,8 +420,8 @@ static struct rnic_packet to_wire(const struct script_packet *packet,
 	wire.immediate = (uint32_t)values[FIELD_IMM];
 	wire.invalidate_rkey = script_key_resolve(&packet->inv, resolver->region_keys);
 	wire.flush_type = (uint32_t)values[FIELD_FLUSH];
-	wire.xrc_srqn = is_given(packet, FIELD_SRQN) ? (uint32_t)values[FIELD_SRQN]
-						     : resolver->engine_srqn;
+	wire.xrc_srqn =
+		is_given(packet, FIELD_SRQN) ? (uint32_t)values[FIELD_SRQN] : resolver->engine_srqn;
 	return wire;
 }
 

@@ -49,7 +49,7 @@ enum script_field {
 /* A key: that of a region or window, or a number. */
 struct script_key {
 	bool is_region;
-	bool has_tag;	/* of a window: its low 8 bits are `tag` */
+	bool has_tag; /* of a window: its low 8 bits are `tag` */
 	uint8_t tag;
 	uint32_t value; /* the region's index, or the number */
 };

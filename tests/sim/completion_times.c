@@ -99,7 +99,8 @@ static struct cell measure_cell(const struct operation *operation, uint32_t loss
 		sum_ns += times_ns[seed];
 	}
 	qsort(times_ns, RUNS, sizeof(times_ns[0]), compare);
-	return (struct cell){.mean_ns = sum_ns / RUNS, .p90_ns = times_ns[RUNS * 9 / 10],
+	return (struct cell){.mean_ns = sum_ns / RUNS,
+			     .p90_ns = times_ns[RUNS * 9 / 10],
 			     .p85_ns = times_ns[RUNS * 17 / 20]};
 }
 

@@ -617,9 +617,8 @@ static void judge_lossy(struct oracle_end *end)
 	for (uint32_t i = 0; i < end->work_count; i++) {
 		const struct model_work *work = &end->works[i];
 
-		if (!is_send(work) &&
-		    !pieces_hold(end->peer->memory, &work->remote, 1, expected_bytes(end, work),
-				 work->bytes, true))
+		if (!is_send(work) && !pieces_hold(end->peer->memory, &work->remote, 1,
+						   expected_bytes(end, work), work->bytes, true))
 			oracle_fail(end->oracle, "%s: work %u left bytes that nobody sent",
 				    end->name, i);
 	}

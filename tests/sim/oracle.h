@@ -41,7 +41,7 @@ enum window_state {
 	WINDOW_FREE,
 	WINDOW_OPENING, /* a bind is posted */
 	WINDOW_OPEN,
-	WINDOW_CLOSING,	  /* its own end has posted what closes it: accesses race with that */
+	WINDOW_CLOSING,	 /* its own end has posted what closes it: accesses race with that */
 	WINDOW_GIVEN_UP, /* the peer has posted a SEND that invalidates it: nothing may follow */
 };
 
@@ -76,7 +76,7 @@ struct model_work {
 	const uint8_t *inline_bytes;
 	const uint8_t *window_bytes; /* that a READ through the peer's window must return */
 	uint32_t window_generation;
-	uint32_t window_key; /* BIND_MW: what it gives its own window */
+	uint32_t window_key;	  /* BIND_MW: what it gives its own window */
 	struct span remote;	  /* of the peer's arena */
 	uint64_t atomic_original; /* what it must return */
 	uint64_t atomic_result;	  /* what it leaves */

@@ -20,10 +20,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define RPC_WORLD_MS	    UINT64_C(1000000)
-#define RPC_WORLD_CALLS	    400
-#define RPC_WORLD_SESSIONS  4
-#define RPC_WORLD_DATAGRAMS 512
+#define RPC_WORLD_MS		UINT64_C(1000000)
+#define RPC_WORLD_CALLS		400
+#define RPC_WORLD_SESSIONS	4
+#define RPC_WORLD_DATAGRAMS	512
 #define RPC_WORLD_MESSAGE_BYTES 40000u
 #define RPC_WORLD_BODY_BYTES	200000u
 
@@ -45,7 +45,7 @@ struct rpc_world_datagram {
 struct rpc_world_plan {
 	bool is_idempotent;
 	uint32_t request_bytes;
-	uint32_t executions;	   /* in all */
+	uint32_t executions;	  /* in all */
 	uint32_t executions_here; /* by the server's present incarnation */
 	uint32_t ends;
 	uint32_t status;

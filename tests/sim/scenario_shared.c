@@ -29,9 +29,9 @@ static void every_message_finds_an_entry(void **state)
 		for (uint32_t i = 0; i < MESSAGES; i++) {
 			for (uint32_t s = 0; s < SENDERS; s++) {
 				sim_receive_shared(sim, 0, 5000);
-				sim_post(senders[s], .opcode = i % 5 == 0
-								? RNIC_WR_RDMA_WRITE_WITH_IMM
-								: RNIC_WR_SEND,
+				sim_post(senders[s],
+					 .opcode = i % 5 == 0 ? RNIC_WR_RDMA_WRITE_WITH_IMM
+							      : RNIC_WR_SEND,
 					 .bytes = 37 * i);
 			}
 		}
@@ -165,9 +165,12 @@ static void what_uc_drops_is_anybodys(void **state)
 static void xrc_carries_every_operation(void **state)
 {
 	static const uint8_t opcodes[] = {
-		RNIC_WR_SEND,	       RNIC_WR_SEND_WITH_IMM,
-		RNIC_WR_RDMA_WRITE,    RNIC_WR_RDMA_WRITE_WITH_IMM,
-		RNIC_WR_RDMA_READ,     RNIC_WR_ATOMIC_FETCH_ADD,
+		RNIC_WR_SEND,
+		RNIC_WR_SEND_WITH_IMM,
+		RNIC_WR_RDMA_WRITE,
+		RNIC_WR_RDMA_WRITE_WITH_IMM,
+		RNIC_WR_RDMA_READ,
+		RNIC_WR_ATOMIC_FETCH_ADD,
 		RNIC_WR_ATOMIC_COMPARE_SWAP,
 	};
 	static const char *const faults[] = {NULL, "drop=2%", "reorder=5%,duplicate=5%"};

@@ -53,7 +53,7 @@ struct sim_connection {
 	uint8_t rd_atomic;     /* outstanding READs and atomics; 16 */
 	uint8_t sges;	       /* 4 */
 	bool signal_all;
-	bool is_shared; /* both ends take their receives from their host's SRQ */
+	bool is_shared;		  /* both ends take their receives from their host's SRQ */
 	uint32_t depth;		  /* of the send queue; 64 */
 	uint32_t inline_bytes;	  /* 256 */
 	uint32_t psn;		  /* of the first end; the second starts elsewhere. 0: random */
@@ -101,7 +101,7 @@ struct sim_qp {
 	uint32_t start_psn;
 	bool is_watched; /* the engine wants to know of the next receive */
 	bool is_dead;	 /* its host restarted: nothing can be posted before it is connected anew */
-	bool was_full; /* a CQ has refused a completion */
+	bool was_full;	 /* a CQ has refused a completion */
 };
 
 /*
@@ -142,7 +142,7 @@ struct sim_host {
 	struct sim_srq xrc_srq; /* of xrcd */
 	struct xrcd xrcd;
 	struct cq xrc_cq;
-	uint32_t batch;		/* packets built, or received, at once */
+	uint32_t batch; /* packets built, or received, at once */
 	uint32_t turns;
 	bool is_dirty;		/* something was posted since the last turn */
 	bool has_changed_key;	/* receives posted before name one that is gone */

@@ -23,7 +23,7 @@ struct sim_link {
 	uint64_t jitter_ns;	  /* added, uniform from 0: datagrams overtake each other */
 	uint64_t bits_per_second; /* 0: no limit */
 	uint32_t queue_bytes; /* waiting for the rate; what finds it full is lost. 0: no limit */
-	uint32_t mark_bytes; /* what finds more than that waiting gets an ECN mark. 0: none does */
+	uint32_t mark_bytes;  /* what finds more than that waiting gets an ECN mark. 0: none does */
 	uint32_t mtu_bytes;   /* longer datagrams are lost. 0: no limit */
 	uint32_t loss_ppm;
 	uint32_t burst_ppm;	/* a burst of losses begins */

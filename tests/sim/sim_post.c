@@ -262,8 +262,8 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	work.length = post.bytes;
 	work.flags = model->flags;
 	work.sge_count = model->piece_count;
-	work.rkey = post.window ? qp->peer->end.window.key
-				: qp->peer->host->mrs[post.remote_key].key;
+	work.rkey =
+		post.window ? qp->peer->end.window.key : qp->peer->host->mrs[post.remote_key].key;
 	work.remote_address = remote_address(qp, &post, model);
 	if (post.opcode == RNIC_WR_FLUSH)
 		set_flush(qp, &work);

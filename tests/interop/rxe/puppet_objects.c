@@ -205,10 +205,11 @@ int puppet_srq(struct puppet *puppet, const struct arguments *arguments)
 	struct puppet_object *object = find_place(puppet);
 	struct ibv_pd *pd = find_pd(puppet, arguments);
 	struct ibv_srq_init_attr attributes = {
-		.attr = {
-			.max_wr = (uint32_t)argument(arguments, "entries"),
-			.max_sge = PUPPET_SGES,
-		},
+		.attr =
+			{
+				.max_wr = (uint32_t)argument(arguments, "entries"),
+				.max_sge = PUPPET_SGES,
+			},
 	};
 
 	if (pd == NULL)
@@ -230,12 +231,13 @@ int puppet_qp(struct puppet *puppet, const struct arguments *arguments)
 	struct ibv_pd *pd = find_pd(puppet, arguments);
 	struct ibv_qp_init_attr attributes = {
 		.qp_type = (enum ibv_qp_type)argument(arguments, "type"),
-		.cap = {
-			.max_send_wr = (uint32_t)argument(arguments, "sends"),
-			.max_recv_wr = (uint32_t)argument(arguments, "receives"),
-			.max_send_sge = PUPPET_SGES,
-			.max_recv_sge = PUPPET_SGES,
-		},
+		.cap =
+			{
+				.max_send_wr = (uint32_t)argument(arguments, "sends"),
+				.max_recv_wr = (uint32_t)argument(arguments, "receives"),
+				.max_send_sge = PUPPET_SGES,
+				.max_recv_sge = PUPPET_SGES,
+			},
 	};
 
 	send_cq = puppet_find(puppet, PUPPET_CQ, argument(arguments, "send_cq"));
@@ -263,11 +265,12 @@ static bool read_path(const struct arguments *arguments, struct ibv_ah_attr *pat
 	*path = (struct ibv_ah_attr){
 		.is_global = 1,
 		.port_num = 1,
-		.grh = {
-			.sgid_index = (uint8_t)argument(arguments, "sgid_index"),
-			.traffic_class = (uint8_t)argument(arguments, "traffic_class"),
-			.hop_limit = 64,
-		},
+		.grh =
+			{
+				.sgid_index = (uint8_t)argument(arguments, "sgid_index"),
+				.traffic_class = (uint8_t)argument(arguments, "traffic_class"),
+				.hop_limit = 64,
+			},
 	};
 	for (int i = 0; i < 16; i++) {
 		if (sscanf(text + 2 * i, "%2hhx", &path->grh.dgid.raw[i]) != 1)

@@ -152,10 +152,10 @@ static int do_receive(struct puppet *puppet, const struct arguments *arguments)
 	struct puppet_object *qp = puppet_find(puppet, PUPPET_QP, argument(arguments, "qp"));
 	struct ibv_sge sges[PUPPET_SGES];
 	struct ibv_recv_wr *bad, request = {
-		.wr_id = argument(arguments, "wr_id"),
-		.sg_list = sges,
-		.num_sge = read_sges(puppet, arguments, sges),
-	};
+					 .wr_id = argument(arguments, "wr_id"),
+					 .sg_list = sges,
+					 .num_sge = read_sges(puppet, arguments, sges),
+				 };
 	int error = EINVAL;
 
 	if (request.num_sge >= 0 && srq != NULL)
@@ -218,13 +218,14 @@ static int do_send(struct puppet *puppet, const struct arguments *arguments)
 {
 	struct puppet_object *qp = puppet_find(puppet, PUPPET_QP, argument(arguments, "qp"));
 	struct ibv_sge sges[PUPPET_SGES];
-	struct ibv_send_wr *bad, request = {
-		.wr_id = argument(arguments, "wr_id"),
-		.sg_list = sges,
-		.num_sge = read_sges(puppet, arguments, sges),
-		.opcode = (enum ibv_wr_opcode)argument(arguments, "opcode"),
-		.send_flags = (unsigned int)argument(arguments, "flags"),
-	};
+	struct ibv_send_wr *bad,
+		request = {
+			.wr_id = argument(arguments, "wr_id"),
+			.sg_list = sges,
+			.num_sge = read_sges(puppet, arguments, sges),
+			.opcode = (enum ibv_wr_opcode)argument(arguments, "opcode"),
+			.send_flags = (unsigned int)argument(arguments, "flags"),
+		};
 	int error;
 
 	if (qp == NULL || request.num_sge < 0)
@@ -350,29 +351,14 @@ static int do_hello(struct puppet *puppet, const struct arguments *arguments)
 }
 
 static const struct command commands[] = {
-	{"hello", do_hello},
-	{"open", puppet_open},
-	{"gid", puppet_gid},
-	{"pd", puppet_pd},
-	{"mr", puppet_mr},
-	{"mw", puppet_mw},
-	{"cq", puppet_cq},
-	{"srq", puppet_srq},
-	{"qp", puppet_qp},
-	{"modify", puppet_modify},
-	{"query", puppet_query},
-	{"ah", puppet_ah},
-	{"destroy", puppet_destroy},
-	{"reset", puppet_reset},
-	{"fill", do_fill},
-	{"check", do_check},
-	{"peek", do_peek},
-	{"poke", do_poke},
-	{"receive", do_receive},
-	{"send", do_send},
-	{"poll", do_poll},
-	{"event", do_event},
-	{"run", do_run},
+	{"hello", do_hello},	     {"open", puppet_open},   {"gid", puppet_gid},
+	{"pd", puppet_pd},	     {"mr", puppet_mr},	      {"mw", puppet_mw},
+	{"cq", puppet_cq},	     {"srq", puppet_srq},     {"qp", puppet_qp},
+	{"modify", puppet_modify},   {"query", puppet_query}, {"ah", puppet_ah},
+	{"destroy", puppet_destroy}, {"reset", puppet_reset}, {"fill", do_fill},
+	{"check", do_check},	     {"peek", do_peek},	      {"poke", do_poke},
+	{"receive", do_receive},     {"send", do_send},	      {"poll", do_poll},
+	{"event", do_event},	     {"run", do_run},
 };
 
 static int obey(struct puppet *puppet, char *line)

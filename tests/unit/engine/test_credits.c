@@ -74,9 +74,8 @@ static void test_rewind_counts_again(void **state)
 	(void)state;
 	assert_int_equal(fixture_transmit_all(fixture), 5);
 	fixture_receive_acknowledge(fixture, 100, CREDITS(2));
-	fixture_receive_acknowledge(fixture, 101,
-				    rnic_syndrome_make(RNIC_SYNDROME_NAK,
-						       RNIC_NAK_PSN_SEQUENCE_ERROR));
+	fixture_receive_acknowledge(
+		fixture, 101, rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_PSN_SEQUENCE_ERROR));
 	assert_int_equal(fixture_transmit_all(fixture), 2);
 	fixture_destroy(fixture);
 }

@@ -142,9 +142,8 @@ static void test_drain_without_depth(void **state)
 	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 1, 8);
 	assert_int_equal(fixture_transmit_all(fixture), 1);
 	set_state(fixture, RNIC_QP_STATE_SQD, 0);
-	assert_int_equal(qp_modify(fixture->qp, &none,
-				   RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_MAX_RD_ATOMIC),
-			 0);
+	assert_int_equal(
+		qp_modify(fixture->qp, &none, RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_MAX_RD_ATOMIC), 0);
 	fixture_tick(fixture, engine_next_deadline_ns(&fixture->engine) - fixture->now_ns);
 	assert_int_equal(fixture_transmit_all(fixture), 1);
 	fixture_destroy(fixture);

@@ -131,9 +131,14 @@ static void requests_between_two_psns_are_found(void **state)
 		uint32_t psn, end;
 		uint32_t found; /* PSN of the request, or 1 for none */
 	} cases[] = {
-		{0xfffff0, 10, 0xfffffe}, {0xfffffd, 10, 0xfffffe}, {0xfffffe, 10, 3},
-		{0xffffff, 10, 3},	  {0, 3, 1},		    {0, 4, 3},
-		{3, 10, 1},		  {0xfffff0, 0xfffffe, 1},
+		{0xfffff0, 10, 0xfffffe},
+		{0xfffffd, 10, 0xfffffe},
+		{0xfffffe, 10, 3},
+		{0xffffff, 10, 3},
+		{0, 3, 1},
+		{0, 4, 3},
+		{3, 10, 1},
+		{0xfffff0, 0xfffffe, 1},
 	};
 	struct replay_ring ring;
 
@@ -142,8 +147,8 @@ static void requests_between_two_psns_are_found(void **state)
 	add(&ring, 0xfffffe, 5);
 	add(&ring, 3, 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct replay *found = replay_find_between(&ring, rnic_psn(cases[i].psn),
-								 rnic_psn(cases[i].end));
+		const struct replay *found =
+			replay_find_between(&ring, rnic_psn(cases[i].psn), rnic_psn(cases[i].end));
 
 		assert_int_equal(found != NULL ? found->psn.value : 1, cases[i].found);
 	}

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#define MTU   1024
-#define FIRST RNIC_POSITION_FIRST
+#define MTU    1024
+#define FIRST  RNIC_POSITION_FIRST
 #define MIDDLE RNIC_POSITION_MIDDLE
-#define LAST  RNIC_POSITION_LAST
-#define ONLY  RNIC_POSITION_ONLY
+#define LAST   RNIC_POSITION_LAST
+#define ONLY   RNIC_POSITION_ONLY
 
 static struct engine_fixture *start(void)
 {

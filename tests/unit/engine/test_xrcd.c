@@ -216,8 +216,7 @@ static void keys_are_of_the_srqs_domain(void **state)
 	write_to(&bench, PSN + 1, bench.srqs[1]->number, bench.mrs[1].key);
 	expect_answer(&bench, RESPONDER_ACK_SYNDROME);
 	write_to(&bench, PSN + 2, bench.srqs[1]->number, bench.mrs[0].key);
-	expect_answer(&bench,
-		      rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_REMOTE_ACCESS_ERROR));
+	expect_answer(&bench, rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_REMOTE_ACCESS_ERROR));
 	bench_stop(&bench);
 }
 
@@ -236,8 +235,7 @@ static void a_read_ends_with_its_srq(void **state)
 	assert_string_equal(bench.fixture->sent.packet.row->name, "XRC READ RESPONSE FIRST");
 	srq_destroy(bench.srqs[0]);
 	bench.srqs[0] = NULL;
-	expect_answer(&bench,
-		      rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_REMOTE_ACCESS_ERROR));
+	expect_answer(&bench, rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_REMOTE_ACCESS_ERROR));
 	bench_stop(&bench);
 }
 
@@ -284,8 +282,8 @@ static void a_full_cq_fails_its_srqs(void **state)
 	bench_start(&bench);
 	bench.fixture->completion_room = 1;
 	for (uint32_t i = 0; i < 3; i++)
-		send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN + i,
-			  bench.srqs[0]->number, 9);
+		send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN + i, bench.srqs[0]->number,
+			  9);
 	assert_int_equal(bench.target->state, RNIC_QP_STATE_ERR);
 	assert_int_equal(bench.target->last_error, VERDICT_CQ_OVERRUN);
 	for (uint32_t i = 0; i < bench.fixture->event_count; i++)

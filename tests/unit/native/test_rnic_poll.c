@@ -98,8 +98,8 @@ static void test_xrc(void **state)
 	struct fake_session *fake = *state;
 	struct rnic_srq srq = {.context = &fake->context, .number = 0x77, .cq = &fake->cq};
 	struct rnic_srq *srqs[RNIC_SESSION_SRQS_MAX] = {[4] = &srq};
-	struct rnic_completion_entry entry = completion(
-		1, RNIC_COMPLETION_RECV | RNIC_COMPLETION_SRQ | RNIC_COMPLETION_XRC, 0);
+	struct rnic_completion_entry entry =
+		completion(1, RNIC_COMPLETION_RECV | RNIC_COMPLETION_SRQ | RNIC_COMPLETION_XRC, 0);
 	struct rnic_completion taken[CQ_ENTRIES];
 
 	fake->context.srqs = srqs;

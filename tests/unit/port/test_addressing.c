@@ -277,10 +277,13 @@ static void test_resolve_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_choose_netdev),  cmocka_unit_test(test_find_netdev),
-		cmocka_unit_test(test_filter),	       cmocka_unit_test(test_path_mtu),
+		cmocka_unit_test(test_choose_netdev),
+		cmocka_unit_test(test_find_netdev),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_path_mtu),
 		cmocka_unit_test(test_guid),
-		cmocka_unit_test(test_default_route),  cmocka_unit_test(test_resolve_loopback),
+		cmocka_unit_test(test_default_route),
+		cmocka_unit_test(test_resolve_loopback),
 		cmocka_unit_test(test_resolve_errors),
 	};
 

@@ -233,12 +233,9 @@ static void test_addresses_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_to_ourselves),
-		cmocka_unit_test(test_bounded),
-		cmocka_unit_test(test_passes_on),
-		cmocka_unit_test(test_below_is_not_starved),
-		cmocka_unit_test(test_nothing_below),
-		cmocka_unit_test(test_addresses_change),
+		cmocka_unit_test(test_to_ourselves),  cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_passes_on),     cmocka_unit_test(test_below_is_not_starved),
+		cmocka_unit_test(test_nothing_below), cmocka_unit_test(test_addresses_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

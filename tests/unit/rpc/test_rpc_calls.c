@@ -44,7 +44,7 @@ static void test_answered(void **state)
 	struct rpc_frame answer = {.kind = RPC_FRAME_ANSWER, .call = 1};
 
 	(void)state;
-	assert_null(rpc_calls_take_waiting(&calls)); /* no session */
+	assert_null(rpc_calls_take_waiting(&calls));	/* no session */
 	assert_null(rpc_calls_answer(&calls, &answer)); /* an answer to what was not asked */
 	rpc_calls_session_opened(&calls, first);
 	assert_ptr_equal(rpc_calls_take_waiting(&calls), call);

@@ -49,15 +49,16 @@ static void test_damaged(void **state)
 		uint32_t at;
 		uint8_t value;
 	} cases[] = {
-		{0, 0}, {0, RPC_FRAME_KINDS},
-		{0, RPC_FRAME_ANSWER},	/* that names no service */
+		{0, 0},
+		{0, RPC_FRAME_KINDS},
+		{0, RPC_FRAME_ANSWER}, /* that names no service */
 		{0, RPC_FRAME_CANCEL},
-		{1, 0x80},		/* a flag of another version */
-		{2, 1},			/* a name beyond the message */
-		{3, 0},			/* no name */
-		{3, 8},			/* beyond the message by one */
-		{16, 1},		/* settled beyond itself */
-		{31, 1},		/* the status of a request */
+		{1, 0x80}, /* a flag of another version */
+		{2, 1},	   /* a name beyond the message */
+		{3, 0},	   /* no name */
+		{3, 8},	   /* beyond the message by one */
+		{16, 1},   /* settled beyond itself */
+		{31, 1},   /* the status of a request */
 	};
 	uint8_t bytes[BYTES];
 	struct rpc_frame found;

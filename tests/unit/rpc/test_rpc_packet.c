@@ -50,10 +50,10 @@ static void test_round_trip(void **state)
 static void test_layout(void **state)
 {
 	static const uint8_t expected[RPC_HEADER_BYTES + 6] = {
-		0x52, 0x50, 1, 3, 1, 2, 3, 4, 5, 6, 7, 8, 0xff, 0xff, 0xff, 0xfe,
-		0x11, 0x12, 0x13, 0x14, 0x80, 0, 0, 0, 0, 0, 0, 1, 0x21, 0x22, 0x23, 0x24,
-		0, 0, 0, 7, 0, 0, 0, 4, 0, 0, 0, 10, 0, 6, 0, 0,
-		'a', 'b', 'c', 'd', 'e', 'f',
+		0x52, 0x50, 1,	  3,	1,    2,    3,	  4,   5,   6,	 7,   8,   0xff, 0xff,
+		0xff, 0xfe, 0x11, 0x12, 0x13, 0x14, 0x80, 0,   0,   0,	 0,   0,   0,	 1,
+		0x21, 0x22, 0x23, 0x24, 0,    0,    0,	  7,   0,   0,	 0,   4,   0,	 0,
+		0,    10,   0,	  6,	0,    0,    'a',  'b', 'c', 'd', 'e', 'f',
 	};
 	uint8_t bytes[sizeof(expected)];
 

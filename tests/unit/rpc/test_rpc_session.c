@@ -51,7 +51,8 @@ static uint32_t carry(struct pair *pair, struct rpc_session *from, struct rpc_se
 static void settle(struct pair *pair)
 {
 	while (carry(pair, &pair->client, &pair->server) +
-	       carry(pair, &pair->server, &pair->client) > 0)
+		       carry(pair, &pair->server, &pair->client) >
+	       0)
 		;
 }
 
@@ -71,8 +72,8 @@ static int set_up(void **state)
 	assert_true(pair->client_memory != NULL && pair->server_memory != NULL);
 	rpc_session_open(&pair->client, &pair->config, &client_self, pair->client_memory, START);
 	assert_true(pull(pair, &pair->client, &packet));
-	rpc_session_accept(&pair->server, &pair->config, &server_self, &packet,
-			   pair->server_memory, START);
+	rpc_session_accept(&pair->server, &pair->config, &server_self, &packet, pair->server_memory,
+			   START);
 	*state = pair;
 	return 0;
 }
@@ -188,8 +189,8 @@ static void test_lost_fragment(void **state)
 
 	settle(pair);
 	for (int i = 0; i < 6; i++) {
-		messages[i] = (struct rpc_outgoing){.bytes = (const uint8_t *)"abcdef" + i,
-						    .length = 1};
+		messages[i] =
+			(struct rpc_outgoing){.bytes = (const uint8_t *)"abcdef" + i, .length = 1};
 		rpc_session_send(&pair->client, &messages[i]);
 	}
 	assert_true(pull(pair, &pair->client, &packet)); /* the first is lost */
@@ -273,53 +274,77 @@ static void test_unknown_session(void **state)
 	assert_int_equal(pair->client.error, -ECONNRESET);
 }
 
-/* A peer that keeps the header's rules and breaks the session's. */
+/* What a peer says that keeps the header's rules and breaks the session's, and what is left. */
+static const struct {
+	struct rpc_packet packet;
+	enum rpc_session_state state;
+} lies[] = {
+	/* acknowledges what was never sent */
+	{{.kind = RPC_PACKET_ACK, .to = 22, .from = 11, .cumulative = 100}, RPC_SESSION_OPEN},
+	/* somebody else's */
+	{{.kind = RPC_PACKET_CLOSE, .to = 22, .from = 12, .code = 1}, RPC_SESSION_OPEN},
+	{{.kind = RPC_PACKET_CLOSE, .to = 21, .from = 11, .code = 1}, RPC_SESSION_OPEN},
+	/* answers a server */
+	{{.kind = RPC_PACKET_OPENED, .to = 22, .from = 11}, RPC_SESSION_OPEN},
+	/* beyond the credit: dropped */
+	{{.kind = RPC_PACKET_DATA,
+	  .to = 22,
+	  .from = 11,
+	  .sequence = 0xfffffff8,
+	  .cumulative = 5,
+	  .total = 1,
+	  .payload_bytes = 1,
+	  .payload = (uint8_t *)"x"},
+	 RPC_SESSION_OPEN},
+	/* longer than a fragment is */
+	{{.kind = RPC_PACKET_DATA,
+	  .to = 22,
+	  .from = 11,
+	  .sequence = 0xfffffff0,
+	  .cumulative = 5,
+	  .total = 65,
+	  .payload_bytes = 65,
+	  .payload = (uint8_t *)"x"},
+	 RPC_SESSION_CLOSED},
+	/* a message that does not begin at its beginning */
+	{{.kind = RPC_PACKET_DATA,
+	  .to = 22,
+	  .from = 11,
+	  .sequence = 0xfffffff0,
+	  .cumulative = 5,
+	  .offset = 1,
+	  .total = 2,
+	  .payload_bytes = 1,
+	  .payload = (uint8_t *)"x"},
+	 RPC_SESSION_CLOSED},
+	/* one that is too large */
+	{{.kind = RPC_PACKET_DATA,
+	  .to = 22,
+	  .from = 11,
+	  .sequence = 0xfffffff0,
+	  .cumulative = 5,
+	  .total = 4097,
+	  .payload_bytes = 1,
+	  .payload = (uint8_t *)"x"},
+	 RPC_SESSION_CLOSED},
+};
+
 static void test_hostile(void **state)
 {
-	static const struct {
-		struct rpc_packet packet;
-		enum rpc_session_state state;
-	} cases[] = {
-		/* acknowledges what was never sent */
-		{{.kind = RPC_PACKET_ACK, .to = 22, .from = 11, .cumulative = 100},
-		 RPC_SESSION_OPEN},
-		/* somebody else's */
-		{{.kind = RPC_PACKET_CLOSE, .to = 22, .from = 12, .code = 1}, RPC_SESSION_OPEN},
-		{{.kind = RPC_PACKET_CLOSE, .to = 21, .from = 11, .code = 1}, RPC_SESSION_OPEN},
-		/* answers a server */
-		{{.kind = RPC_PACKET_OPENED, .to = 22, .from = 11}, RPC_SESSION_OPEN},
-		/* beyond the credit: dropped */
-		{{.kind = RPC_PACKET_DATA, .to = 22, .from = 11, .sequence = 0xfffffff8,
-		  .cumulative = 5, .total = 1, .payload_bytes = 1, .payload = (uint8_t *)"x"},
-		 RPC_SESSION_OPEN},
-		/* longer than a fragment is */
-		{{.kind = RPC_PACKET_DATA, .to = 22, .from = 11, .sequence = 0xfffffff0,
-		  .cumulative = 5, .total = 65, .payload_bytes = 65, .payload = (uint8_t *)"x"},
-		 RPC_SESSION_CLOSED},
-		/* a message that does not begin at its beginning */
-		{{.kind = RPC_PACKET_DATA, .to = 22, .from = 11, .sequence = 0xfffffff0,
-		  .cumulative = 5, .offset = 1, .total = 2, .payload_bytes = 1,
-		  .payload = (uint8_t *)"x"},
-		 RPC_SESSION_CLOSED},
-		/* one that is too large */
-		{{.kind = RPC_PACKET_DATA, .to = 22, .from = 11, .sequence = 0xfffffff0,
-		  .cumulative = 5, .total = 4097, .payload_bytes = 1, .payload = (uint8_t *)"x"},
-		 RPC_SESSION_CLOSED},
-	};
 	const uint8_t *found;
 	uint32_t length;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		struct pair *pair;
 
 		if (i > 0)
 			set_up(state);
 		pair = *state;
 		settle(pair);
-		rpc_session_receive(&pair->server, &cases[i].packet, pair->now_ns);
+		rpc_session_receive(&pair->server, &lies[i].packet, pair->now_ns);
 		assert_false(rpc_session_take(&pair->server, &found, &length));
-		assert_int_equal(pair->server.state, cases[i].state);
-		if (i + 1 < sizeof(cases) / sizeof(cases[0]))
+		assert_int_equal(pair->server.state, lies[i].state);
+		if (i + 1 < sizeof(lies) / sizeof(lies[0]))
 			tear_down(state);
 	}
 }
