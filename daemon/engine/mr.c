@@ -50,7 +50,8 @@ static struct mr *find(struct engine *engine, uint32_t key, const struct pd *pd,
 {
 	struct mr *mr = key_table_find(&engine->mrs, key >> 8);
 
-	if (mr == NULL || mr->key != key || mr->pd != pd || (mr->access & access) != access)
+	if (mr == NULL || mr->key != key || !pd_is_same(mr->pd, pd) ||
+	    (mr->access & access) != access)
 		return NULL;
 	return mr;
 }

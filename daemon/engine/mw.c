@@ -50,7 +50,7 @@ void mw_forget_qp(struct qp *qp)
 		unbind(list_first_entry(&qp->windows, struct mw, qp_node));
 }
 
-/* The window of the QP's PD that `key` names, whatever the tag in its low 8 bits. */
+/* The window of the QP's very PD that `key` names, whatever the tag in its low 8 bits. */
 static struct mw *find(const struct qp *qp, uint32_t key)
 {
 	struct mr *range = key_table_find(&qp->engine->mrs, key >> 8);
@@ -77,16 +77,19 @@ static bool is_kind_allowed(const struct mw *mw, const struct work *work)
 
 /*
  * The region to bind to, and where in it: it must allow binding, and writing when the window does
- * (C10-73 to C10-75).
+ * (C10-73 to C10-75). It is of the QP's very PD: no window keeps another client's region from
+ * ending.
  */
 static struct mr *find_region(const struct qp *qp, const struct work *work, uint64_t *offset)
 {
 	uint32_t access = RNIC_ACCESS_MW_BIND;
+	struct mr *region;
 
 	if (work->bind.access & RIGHTS_THAT_WRITE)
 		access |= RNIC_ACCESS_LOCAL_WRITE;
-	return mr_find(qp->engine, work->immediate, qp->pd, access, work->remote_address,
-		       work->bind.length, offset);
+	region = mr_find(qp->engine, work->immediate, qp->pd, access, work->remote_address,
+			 work->bind.length, offset);
+	return region != NULL && region->pd == qp->pd ? region : NULL;
 }
 
 enum verdict mw_bind(struct qp *qp, const struct work *work)

@@ -454,7 +454,7 @@ void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge 
 		posted->flags |= RNIC_SEND_SIGNALED;
 	/* IBTA 1.4, C10-10. */
 	if (qp->type == RNIC_QP_TYPE_UD &&
-	    (work->datagram.ah == NULL || work->datagram.ah->pd != qp->pd))
+	    (work->datagram.ah == NULL || !pd_is_same(work->datagram.ah->pd, qp->pd)))
 		posted->opcode = RNIC_WR_OPCODE_COUNT;
 	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_SQE)
 		completer_flush(qp->engine, qp);

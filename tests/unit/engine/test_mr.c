@@ -67,11 +67,32 @@ static void test_region_of_no_bytes(void **state)
 	fixture_destroy(fixture);
 }
 
+/* Each counts its own objects, and the keys are those of both. */
+static void test_keys_of_a_shared_domain(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct mr *mr = &fixture->mr;
+	struct pd_share share = {.holders = 2}, another = {.holders = 1};
+	struct pd sharer = {.share = &share}, stranger = {.share = &another}, alone = {0};
+	uint64_t offset = 0;
+
+	(void)state;
+	assert_null(mr_find(&fixture->engine, mr->key, &sharer, 0, FIXTURE_IOVA, 1, &offset));
+	fixture->pd.share = &share;
+	assert_ptr_equal(mr_find(&fixture->engine, mr->key, &sharer, 0, FIXTURE_IOVA, 1, &offset),
+			 mr);
+	assert_null(mr_find(&fixture->engine, mr->key, &stranger, 0, FIXTURE_IOVA, 1, &offset));
+	assert_null(mr_find(&fixture->engine, mr->key, &alone, 0, FIXTURE_IOVA, 1, &offset));
+	assert_int_equal(sharer.references, 0);
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_change_keeps_the_key),
 		cmocka_unit_test(test_region_of_no_bytes),
+		cmocka_unit_test(test_keys_of_a_shared_domain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

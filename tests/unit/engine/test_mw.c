@@ -21,6 +21,7 @@ struct bench {
 	struct mw two;
 	struct pd other_pd;
 	struct mr other_mr; /* of other_pd */
+	struct pd_share share;
 };
 
 static int set_up(void **state)
@@ -239,6 +240,14 @@ static void region_of_other_pd(struct bench *bench, struct work *work)
 	work->immediate = bench->other_mr.key;
 }
 
+/* Its key serves the queue pair, but it may end before the window. */
+static void region_of_shared_pd(struct bench *bench, struct work *work)
+{
+	bench->other_pd.share = &bench->share;
+	bench->fixture->pd.share = &bench->share;
+	work->immediate = bench->other_mr.key;
+}
+
 static void to_a_window(struct bench *bench, struct work *work)
 {
 	work->immediate = bench->one.range.key;
@@ -282,6 +291,7 @@ static void test_what_may_be_bound(void **state)
 		{unknown_right, false, false},
 		{no_region, false, false},
 		{region_of_other_pd, false, false},
+		{region_of_shared_pd, false, false},
 		{to_a_window, false, false},
 		{no_window, false, false},
 		{region_as_window, false, false},
