@@ -138,6 +138,12 @@ static const struct ctl_operation {
 				 sizeof(struct rnic_ctl_resize_srq_reply), 0, CTL_CLIENT},
 	[RNIC_CTL_CM_RAISE] = {ctl_cm_raise, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 			       CTL_CLIENT},
+	[RNIC_CTL_SHARE] = {ctl_share, NO_PAYLOAD, NO_PAYLOAD, 1, CTL_CLIENT},
+	[RNIC_CTL_IMPORT] = {ctl_import, NO_PAYLOAD, NO_PAYLOAD, 1, CTL_CLIENT},
+	[RNIC_CTL_IMPORT_PD] = {ctl_import_pd, sizeof(struct rnic_ctl_import_pd),
+				sizeof(struct rnic_ctl_pd_reply), 0, CTL_CLIENT},
+	[RNIC_CTL_IMPORT_MR] = {ctl_import_mr, sizeof(struct rnic_ctl_import_mr),
+				sizeof(struct rnic_ctl_import_mr_reply), 0, CTL_CLIENT},
 	[RNIC_CTL_SHOW] = {ctl_show, sizeof(struct rnic_ctl_show),
 			   sizeof(struct rnic_ctl_show_reply), 0, CTL_ANY},
 };

@@ -52,6 +52,12 @@ int ctl_open_xrcd(struct ctl_call *call);
 int ctl_close_xrcd(struct ctl_call *call);
 int ctl_open_qp(struct ctl_call *call);
 
+/* ctl_import.c */
+int ctl_share(struct ctl_call *call);
+int ctl_import(struct ctl_call *call);
+int ctl_import_pd(struct ctl_call *call);
+int ctl_import_mr(struct ctl_call *call);
+
 /* ctl_ah.c */
 int ctl_create_ah(struct ctl_call *call);
 int ctl_destroy_ah(struct ctl_call *call);

@@ -20,22 +20,14 @@
 int ctl_alloc_pd(struct ctl_call *call)
 {
 	struct rnic_ctl_pd_reply *reply = (void *)call->reply.payload;
-	struct session *session = call->session;
 	struct session_pd *pd;
-	int result;
+	int result = session_make_pd(call->session, NULL, &pd);
 
-	result = session_charge(session, RESOURCE_PD, 1);
-	if (result != 0)
+	if (result == -ENOSPC)
 		return ctl_refuse(call, result, "no more protection domains are to be had");
-	pd = calloc(1, sizeof(*pd));
-	result = pd == NULL ? -ENOMEM : handle_table_add(&session->pds, pd, &pd->handle);
-	if (result != 0) {
-		free(pd);
-		session_discharge(session, RESOURCE_PD, 1);
-		return result;
-	}
-	reply->pd = pd->handle;
-	return 0;
+	if (result == 0)
+		reply->pd = pd->handle;
+	return result;
 }
 
 int ctl_dealloc_pd(struct ctl_call *call)

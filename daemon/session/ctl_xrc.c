@@ -11,27 +11,7 @@
 #include "session/session_set.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-
-/*
- * As far as the kernel knows by itself: who serves the file may be the client, and not answer. Any
- * name leads to a descriptor of O_PATH; only one of a file that its opener may read or write tells
- * that it is a peer.
- */
-static int file_identify(int fd, struct file_number *number)
-{
-	const int flags = fcntl(fd, F_GETFL);
-	struct statx file;
-
-	if (flags < 0 || (flags & O_PATH) != 0)
-		return -EBADF;
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &file) != 0)
-		return -errno;
-	*number = (struct file_number){file.stx_dev_major, file.stx_dev_minor, file.stx_ino};
-	return 0;
-}
 
 /* A new domain; keeps the file's descriptor, if there is one. */
 static struct shared_domain *domain_create(struct ctl_call *call, const struct file_number *file)
@@ -61,7 +41,7 @@ static int domain_get(struct ctl_call *call, uint32_t flags, struct shared_domai
 		*domain = domain_create(call, NULL);
 		return *domain != NULL ? 0 : -ENOMEM;
 	}
-	if (file_identify(call->fds[0], &file) != 0)
+	if (file_number_of(call->fds[0], &file) != 0)
 		return ctl_refuse(call, -EINVAL, "the file is not open, or cannot be looked at");
 	found = session_find_domain(call->session->set, &file);
 	if (found != NULL && (flags & RNIC_XRCD_EXCLUSIVE) != 0)

@@ -111,6 +111,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	session->set = set;
 	session->socket_fd = socket_fd;
 	session->doorbell_fd = -1;
+	session->share_fd = -1;
 	session->async_pipe.write_fd = -1;
 	session->pid = pid;
 	session->uid = uid;
@@ -287,9 +288,7 @@ struct shared_domain *session_find_domain(const struct session_set *set,
 	list_for_each (node, &set->domains) {
 		struct shared_domain *domain = list_entry(node, struct shared_domain, node);
 
-		if (domain->file_fd >= 0 && domain->file.inode == file->inode &&
-		    domain->file.device_major == file->device_major &&
-		    domain->file.device_minor == file->device_minor)
+		if (domain->file_fd >= 0 && file_number_equal(&domain->file, file))
 			return domain;
 	}
 	return NULL;
@@ -355,9 +354,32 @@ void session_free_mw(struct session *session, struct session_mw *mw)
 	free(mw);
 }
 
+int session_make_pd(struct session *session, struct pd_share *share, struct session_pd **made)
+{
+	struct session_pd *pd;
+	int result = session_charge(session, RESOURCE_PD, 1);
+
+	if (result != 0)
+		return result;
+	pd = calloc(1, sizeof(*pd));
+	result = pd == NULL ? -ENOMEM : handle_table_add(&session->pds, pd, &pd->handle);
+	if (result != 0) {
+		free(pd);
+		session_discharge(session, RESOURCE_PD, 1);
+		return result;
+	}
+	pd->pd.share = share;
+	if (share != NULL)
+		share->holders++;
+	*made = pd;
+	return 0;
+}
+
 void session_free_pd(struct session *session, struct session_pd *pd)
 {
 	assert(pd->pd.references == 0);
+	if (pd->pd.share != NULL && --pd->pd.share->holders == 0)
+		free(pd->pd.share);
 	handle_table_remove(&session->pds, pd->handle);
 	session_discharge(session, RESOURCE_PD, 1);
 	free(pd);
@@ -425,6 +447,8 @@ void session_destroy(struct session *session)
 
 	if (session->has_process)
 		remote_process_fini(&session->process);
+	if (session->share_fd >= 0)
+		closer_take(&set->closer, session->share_fd);
 	event_source_forget(&session->port_events);
 	event_pipe_close(&session->async_pipe);
 	session_close_doorbell(session);

@@ -25,6 +25,7 @@
 #include "mem/mapped_memory.h"
 #include "mem/remote_memory.h"
 #include "session/event_pipe.h"
+#include "session/file_number.h"
 #include "session/handle_table.h"
 #include "session/shared_region.h"
 #include "shm/work.h"
@@ -98,13 +99,6 @@ struct receive_ring {
 	uint32_t sge_max;
 	uint32_t number;   /* of the QP or SRQ */
 	uint32_t consumer; /* entries ever copied */
-};
-
-/* What tells a file from all others. */
-struct file_number {
-	uint32_t device_major;
-	uint32_t device_minor;
-	uint64_t inode;
 };
 
 /* An XRC domain, which sessions share when they name it by the same file. */
@@ -228,6 +222,10 @@ struct session {
 	uint32_t cm_event_count;	 /* that wait in all cm_channels */
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t registered_bytes;
+
+	int share_fd; /* who shows the same file may import what is here; -1: nobody may */
+	struct file_number share_file;
+	uint32_t exporter_id; /* the client that this one imports from; 0: none */
 };
 
 /*
@@ -288,6 +286,11 @@ static inline struct rnic_status_region *session_status(const struct session *se
 {
 	return session->status.address;
 }
+
+/*
+ * Makes a PD, of `share` unless that is NULL. -ENOSPC, -ENOMEM.
+ */
+int session_make_pd(struct session *session, struct pd_share *share, struct session_pd **made);
 
 /* Releases one object that nothing refers to (asserted) and takes it out of its table. */
 void session_free_pd(struct session *session, struct session_pd *pd);

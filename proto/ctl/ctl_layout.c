@@ -176,6 +176,20 @@ RNIC_AT(struct rnic_ctl_alloc_mw_reply, mw, 0);
 RNIC_AT(struct rnic_ctl_alloc_mw_reply, rkey, 8);
 RNIC_AT(struct rnic_ctl_alloc_mw_reply, reserved, 12);
 
+RNIC_SIZE(struct rnic_ctl_import_pd, 8);
+RNIC_AT(struct rnic_ctl_import_pd, name, 0);
+RNIC_AT(struct rnic_ctl_import_pd, reserved, 4);
+
+RNIC_SIZE(struct rnic_ctl_import_mr, 16);
+RNIC_AT(struct rnic_ctl_import_mr, pd, 0);
+RNIC_AT(struct rnic_ctl_import_mr, name, 8);
+RNIC_AT(struct rnic_ctl_import_mr, reserved, 12);
+
+RNIC_SIZE(struct rnic_ctl_import_mr_reply, 16);
+RNIC_AT(struct rnic_ctl_import_mr_reply, length, 0);
+RNIC_AT(struct rnic_ctl_import_mr_reply, lkey, 8);
+RNIC_AT(struct rnic_ctl_import_mr_reply, rkey, 12);
+
 RNIC_SIZE(struct rnic_ctl_channel_reply, 8);
 RNIC_AT(struct rnic_ctl_channel_reply, channel, 0);
 

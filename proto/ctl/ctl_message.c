@@ -93,6 +93,12 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_RESIZE_SRQ] = {"RESIZE_SRQ", sizeof(struct rnic_ctl_modify_srq),
 				 sizeof(struct rnic_ctl_resize_srq_reply), 1},
 	[RNIC_CTL_CM_RAISE] = {"CM_RAISE", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_SHARE] = {"SHARE", 0, 0, 0},
+	[RNIC_CTL_IMPORT] = {"IMPORT", 0, 0, 0},
+	[RNIC_CTL_IMPORT_PD] = {"IMPORT_PD", sizeof(struct rnic_ctl_import_pd),
+				sizeof(struct rnic_ctl_pd_reply), 0},
+	[RNIC_CTL_IMPORT_MR] = {"IMPORT_MR", sizeof(struct rnic_ctl_import_mr),
+				sizeof(struct rnic_ctl_import_mr_reply), 0},
 	/* The rows of the reply are checked by check_rows(). */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},
@@ -150,6 +156,9 @@ static unsigned request_fd_count(uint16_t operation, const void *payload)
 	case RNIC_CTL_OPEN_XRCD:
 		memcpy(&open_xrcd, payload, sizeof(open_xrcd));
 		return (open_xrcd.flags & RNIC_XRCD_FILE) != 0;
+	case RNIC_CTL_SHARE:
+	case RNIC_CTL_IMPORT:
+		return 1;
 	default:
 		return 0;
 	}

@@ -85,6 +85,10 @@ enum rnic_ctl_operation {
 	RNIC_CTL_CM_LEAVE_MCAST,
 	RNIC_CTL_RESIZE_SRQ,
 	RNIC_CTL_CM_RAISE,
+	RNIC_CTL_SHARE,
+	RNIC_CTL_IMPORT,
+	RNIC_CTL_IMPORT_PD,
+	RNIC_CTL_IMPORT_MR,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -222,6 +226,47 @@ struct rnic_ctl_alloc_mw_reply {
 	struct rnic_handle mw;
 	uint32_t rkey; /* names the window in a bind, which replaces its low 8 bits */
 	uint32_t reserved;
+};
+
+/* ---- imports ---- */
+
+/*
+ * A handle in 32 bits, for programs that hand it to another process as a number: the slot and, for
+ * what it is worth, the lower bits of the generation.
+ */
+#define RNIC_NAME_SLOT_BITS 18
+
+static inline uint32_t rnic_handle_name(struct rnic_handle handle)
+{
+	return handle.slot | handle.generation << RNIC_NAME_SLOT_BITS;
+}
+
+static inline uint32_t rnic_name_slot(uint32_t name)
+{
+	return name & ((UINT32_C(1) << RNIC_NAME_SLOT_BITS) - 1);
+}
+
+/*
+ * The request of SHARE, and then that of IMPORT, consists of descriptor 0: a file that the client
+ * gives to those who may import what it has.
+ */
+
+struct rnic_ctl_import_pd {
+	uint32_t name; /* of a PD of the client that shared the file */
+	uint32_t reserved;
+};
+
+struct rnic_ctl_import_mr {
+	struct rnic_handle pd; /* an imported one, which the region is of */
+	uint32_t name;
+	uint32_t reserved;
+};
+
+/* No handle: the region stays its owner's. */
+struct rnic_ctl_import_mr_reply {
+	uint64_t length;
+	uint32_t lkey;
+	uint32_t rkey;
 };
 
 /* ---- completion ---- */

@@ -78,9 +78,20 @@ static const struct {
 	{RNIC_CTL_CM_LEAVE_MCAST, "CM_LEAVE_MCAST", 40, 0, 0},
 	{RNIC_CTL_RESIZE_SRQ, "RESIZE_SRQ", 24, 12, 1},
 	{RNIC_CTL_CM_RAISE, "CM_RAISE", 8, 0, 0},
+	{RNIC_CTL_SHARE, "SHARE", 0, 0, 0},
+	{RNIC_CTL_IMPORT, "IMPORT", 0, 0, 0},
+	{RNIC_CTL_IMPORT_PD, "IMPORT_PD", 8, 8, 0},
+	{RNIC_CTL_IMPORT_MR, "IMPORT_MR", 16, 16, 0},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");
+
+/* What a request brings that is all zeroes. */
+static unsigned request_fds(size_t i)
+{
+	return operations[i].operation == RNIC_CTL_SHARE ||
+	       operations[i].operation == RNIC_CTL_IMPORT;
+}
 
 static struct message request_of(size_t i)
 {
@@ -134,7 +145,7 @@ static void test_well_formed(void **state)
 		struct message request = request_of(i);
 		struct message reply = reply_of(i);
 
-		assert_int_equal(check_request(&request, 0), 0);
+		assert_int_equal(check_request(&request, request_fds(i)), 0);
 		assert_int_equal(check_reply(&reply, i, operations[i].reply_fds), 0);
 	}
 }
@@ -144,6 +155,7 @@ static void test_lengths(void **state)
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(operations); i++) {
 		const uint32_t full = 24 + operations[i].request_bytes;
+		const unsigned fds = request_fds(i);
 
 		for (uint32_t bytes = 0; bytes < full + 64; bytes++) {
 			struct message request = request_of(i);
@@ -151,9 +163,9 @@ static void test_lengths(void **state)
 			/* The header tells the truth about a wrong length, then lies about the
 			 * right one. */
 			request.header.bytes = bytes;
-			assert_int_equal(rnic_ctl_check_request(&request, bytes, 0),
+			assert_int_equal(rnic_ctl_check_request(&request, bytes, fds),
 					 bytes == full ? 0 : -EPROTO);
-			assert_int_equal(rnic_ctl_check_request(&request, full, 0),
+			assert_int_equal(rnic_ctl_check_request(&request, full, fds),
 					 bytes == full ? 0 : -EPROTO);
 		}
 	}
@@ -202,7 +214,7 @@ static void test_request_descriptors(void **state)
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(operations); i++) {
 		request = request_of(i);
-		assert_int_equal(check_request(&request, 1), -EPROTO);
+		assert_int_equal(check_request(&request, request_fds(i) + 1), -EPROTO);
 		assert_int_equal(check_request(&request, UINT32_MAX), -EPROTO);
 	}
 	request = request_of(0);
