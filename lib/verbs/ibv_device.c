@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void device_release(struct rnic_verbs_device *device)
+void rnic_verbs_device_release(struct rnic_verbs_device *device)
 {
 	unsigned before = atomic_fetch_sub(&device->references, 1);
 
@@ -20,12 +20,14 @@ static void device_release(struct rnic_verbs_device *device)
 		free(device);
 }
 
-/* Asks the daemon for its device. NULL with errno 0 when there is no daemon, which is no error. */
-static struct rnic_verbs_device *find_device(void)
+struct rnic_verbs_device *rnic_verbs_device_find(void)
 {
-	struct rnic_verbs_device *device = calloc(1, sizeof(*device));
+	struct rnic_verbs_device *device;
 	int error;
 
+	if (rnic_is_disabled())
+		return rnic_verbs_null(0);
+	device = calloc(1, sizeof(*device));
 	if (device == NULL)
 		return rnic_verbs_null(ENOMEM);
 	error = rnic_query_device_at(NULL, &device->attributes);
@@ -48,19 +50,17 @@ static struct rnic_verbs_device *find_device(void)
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	struct ibv_device **list = calloc(2, sizeof(struct ibv_device *));
-	struct rnic_verbs_device *device = NULL;
+	struct rnic_verbs_device *device;
 	const int errno_before = errno;
 
 	if (num_devices != NULL)
 		*num_devices = 0;
 	if (list == NULL)
 		return rnic_verbs_null(ENOMEM);
-	if (!rnic_is_disabled()) {
-		device = find_device();
-		if (device == NULL && errno != 0) {
-			free(list);
-			return NULL;
-		}
+	device = rnic_verbs_device_find();
+	if (device == NULL && errno != 0) {
+		free(list);
+		return NULL;
 	}
 	errno = errno_before;
 	if (device != NULL) {
@@ -74,7 +74,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 void ibv_free_device_list(struct ibv_device **list)
 {
 	for (struct ibv_device **device = list; *device != NULL; device++)
-		device_release(rnic_verbs_device(*device));
+		rnic_verbs_device_release(rnic_verbs_device(*device));
 	free(list);
 }
 
@@ -167,7 +167,7 @@ int ibv_close_device(struct ibv_context *ibv)
 	struct rnic_verbs_context *context = rnic_verbs_context(ibv);
 
 	rnic_verbs_session_release(context->session);
-	device_release(context->device);
+	rnic_verbs_device_release(context->device);
 	close(ibv->cmd_fd);
 	pthread_mutex_destroy(&ibv->mutex);
 	free(context);

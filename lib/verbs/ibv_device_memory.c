@@ -112,7 +112,7 @@ struct ibv_dm *rnic_verbs_alloc_dm(struct ibv_context *context,
 		free(dm);
 		return rnic_verbs_null(-error);
 	}
-	rnic_verbs_export_add(context, &dm->export, RNIC_VERBS_EXPORT_DM, 0);
+	rnic_verbs_export_add(context, &dm->export, RNIC_VERBS_EXPORT_DM, 0, 0);
 	dm_set_up(dm, context);
 	return &dm->dm;
 }
@@ -154,12 +154,15 @@ void rnic_verbs_dm_region_gone(struct ibv_context *context, struct rnic_verbs_dm
 	memory_release(context, memory);
 }
 
+/* The memory is mapped by its own process only. */
 struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
 {
 	struct rnic_verbs_export *export =
 		rnic_verbs_export_find(context, RNIC_VERBS_EXPORT_DM, handle);
 	struct rnic_verbs_dm *dm;
 
+	if (rnic_verbs_is_importer(context))
+		return rnic_verbs_null(EOPNOTSUPP);
 	if (export == NULL)
 		return rnic_verbs_null(EINVAL);
 	dm = calloc(1, sizeof(*dm));

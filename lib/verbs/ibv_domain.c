@@ -25,7 +25,8 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 		free(pd);
 		return rnic_verbs_null(-error);
 	}
-	rnic_verbs_export_add(context, &pd->export, RNIC_VERBS_EXPORT_PD, 0);
+	rnic_verbs_export_add(context, &pd->export, RNIC_VERBS_EXPORT_PD, rnic_pd_name(pd->native),
+			      0);
 	pd->pd.context = context;
 	pd->pd.handle = pd->export.handle;
 	return &pd->pd;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Importing: a second context of a session, and objects of the first one in it. An imported object
- * is another name for the same thing; un-importing forgets the name.
+ * Importing: a second context, and objects of the first one in it. Within a process it is of the
+ * same session, so that an imported object is another name for the same thing. In another process
+ * it is of a session of that process's own, to which the daemon lends the exporter's protection
+ * domains and tells the keys of its regions. Either way un-importing forgets the name.
  */
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
@@ -9,43 +11,87 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/*
- * On success cmd_fd belongs to the context. Another process gets EOPNOTSUPP: its connection to the
- * daemon is another one, and the daemon lends no client what belongs to the next.
- */
-struct ibv_context *ibv_import_device(int cmd_fd)
+/* A session that this process has and that is alive. After a fork() the parent's are still listed,
+ * but dead: the child is another process. */
+static int find_alive(int cmd_fd, struct rnic_verbs_session **session)
 {
-	struct rnic_verbs_session *session;
 	struct rnic_port_attributes port;
-	struct ibv_context *context;
-	int error = rnic_verbs_session_find(cmd_fd, &session);
+	int error = rnic_verbs_session_find(cmd_fd, session);
 
 	if (error != 0)
-		return rnic_verbs_null(-error);
-	/* After a fork() the session is still listed, but dead. */
-	error = rnic_query_port(rnic_verbs_session_native(session), &port);
-	if (error != 0) {
-		rnic_verbs_session_release(session);
-		return rnic_verbs_null(-error);
-	}
-	context = rnic_verbs_context_create(session, cmd_fd);
+		return error;
+	error = rnic_query_port(rnic_verbs_session_native(*session), &port);
+	if (error != 0)
+		rnic_verbs_session_release(*session);
+	return error;
+}
+
+static struct ibv_context *import_within(struct rnic_verbs_session *session, int cmd_fd)
+{
+	struct ibv_context *context = rnic_verbs_context_create(session, cmd_fd);
+
 	if (context == NULL)
 		rnic_verbs_session_release(session);
 	return context;
 }
 
+static struct ibv_context *import_from_another(int cmd_fd)
+{
+	struct rnic_verbs_device *device = rnic_verbs_device_find();
+	struct rnic_verbs_session *session;
+	struct ibv_context *context = NULL;
+	int error;
+
+	if (device == NULL)
+		return rnic_verbs_null(errno == ENOMEM ? ENOMEM : EOPNOTSUPP);
+	error = rnic_verbs_session_import(device, cmd_fd, &session);
+	if (error == 0)
+		context = import_within(session, cmd_fd);
+	else
+		errno = -error;
+	rnic_verbs_device_release(device);
+	return context;
+}
+
+/* On success cmd_fd belongs to the context. A descriptor that names no session gets EOPNOTSUPP. */
+struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	struct rnic_verbs_session *session;
+	int error = find_alive(cmd_fd, &session);
+
+	if (error == 0)
+		return import_within(session, cmd_fd);
+	if (error == -EOPNOTSUPP || error == -ENODEV)
+		return import_from_another(cmd_fd);
+	return rnic_verbs_null(-error);
+}
+
+/* The domain of `handle`, to which *native leads; 0 or a negative errno. */
+static int pd_of_handle(struct ibv_context *context, uint32_t handle, struct rnic_pd **native)
+{
+	struct rnic_verbs_export *export;
+
+	if (rnic_verbs_is_importer(context))
+		return rnic_import_pd(rnic_verbs_native(context), handle, native);
+	export = rnic_verbs_export_find(context, RNIC_VERBS_EXPORT_PD, handle);
+	if (export == NULL)
+		return -EINVAL;
+	*native = RNIC_CONTAINER_OF(export, struct rnic_verbs_pd, export)->native;
+	return 0;
+}
+
 struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
 {
-	struct rnic_verbs_export *export =
-		rnic_verbs_export_find(context, RNIC_VERBS_EXPORT_PD, handle);
-	struct rnic_verbs_pd *pd;
+	struct rnic_verbs_pd *pd = calloc(1, sizeof(*pd));
+	int error;
 
-	if (export == NULL)
-		return rnic_verbs_null(EINVAL);
-	pd = calloc(1, sizeof(*pd));
 	if (pd == NULL)
 		return rnic_verbs_null(ENOMEM);
-	pd->native = RNIC_CONTAINER_OF(export, struct rnic_verbs_pd, export)->native;
+	error = pd_of_handle(context, handle, &pd->native);
+	if (error != 0) {
+		free(pd);
+		return rnic_verbs_null(-error);
+	}
 	pd->pd.context = context;
 	pd->pd.handle = handle;
 	return &pd->pd;
@@ -53,24 +99,50 @@ struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
 
 void ibv_unimport_pd(struct ibv_pd *pd)
 {
+	if (rnic_verbs_is_importer(pd->context))
+		rnic_unimport_pd(rnic_verbs_pd(pd)->native);
 	free(rnic_verbs_pd(pd));
+}
+
+/* What the importer learns of the region of `handle`; 0 or a negative errno. */
+static int mr_of_handle(struct ibv_pd *pd, uint32_t handle, struct rnic_verbs_mr *mr)
+{
+	const struct rnic_verbs_mr *source;
+	struct rnic_verbs_export *export;
+	uint64_t length;
+	int error;
+
+	if (rnic_verbs_is_importer(pd->context)) {
+		error = rnic_import_mr(rnic_verbs_pd(pd)->native, handle, &mr->native, &length);
+		if (error != 0)
+			return error;
+		mr->mr.length = length;
+		mr->mr.handle = handle;
+		mr->mr.lkey = rnic_mr_lkey(mr->native);
+		mr->mr.rkey = rnic_mr_rkey(mr->native);
+		return 0;
+	}
+	export = rnic_verbs_export_find(pd->context, RNIC_VERBS_EXPORT_MR, handle);
+	if (export == NULL)
+		return -EINVAL;
+	source = RNIC_CONTAINER_OF(export, struct rnic_verbs_mr, export);
+	*mr = (struct rnic_verbs_mr){.mr = source->mr, .native = source->native};
+	return 0;
 }
 
 /* The importer learns keys and length; the address is the exporter's own affair, so it is NULL. */
 struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
-	struct rnic_verbs_export *export =
-		rnic_verbs_export_find(pd->context, RNIC_VERBS_EXPORT_MR, handle);
-	const struct rnic_verbs_mr *source;
-	struct rnic_verbs_mr *mr;
+	struct rnic_verbs_mr *mr = calloc(1, sizeof(*mr));
+	int error;
 
-	if (export == NULL)
-		return rnic_verbs_null(EINVAL);
-	source = RNIC_CONTAINER_OF(export, struct rnic_verbs_mr, export);
-	mr = calloc(1, sizeof(*mr));
 	if (mr == NULL)
 		return rnic_verbs_null(ENOMEM);
-	*mr = (struct rnic_verbs_mr){.mr = source->mr, .native = source->native};
+	error = mr_of_handle(pd, handle, mr);
+	if (error != 0) {
+		free(mr);
+		return rnic_verbs_null(-error);
+	}
 	mr->mr.context = pd->context;
 	mr->mr.pd = pd;
 	mr->mr.addr = NULL;
@@ -79,5 +151,7 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 
 void ibv_unimport_mr(struct ibv_mr *mr)
 {
+	if (rnic_verbs_is_importer(mr->context))
+		rnic_unimport_mr(rnic_verbs_mr(mr)->native);
 	free(rnic_verbs_mr(mr));
 }

@@ -13,7 +13,7 @@
 static void mr_set_up(struct rnic_verbs_mr *mr, struct ibv_pd *pd, void *address, size_t length)
 {
 	rnic_verbs_export_add(pd->context, &mr->export, RNIC_VERBS_EXPORT_MR,
-			      rnic_mr_lkey(mr->native));
+			      rnic_mr_name(mr->native), rnic_mr_lkey(mr->native));
 	mr->mr = (struct ibv_mr){
 		.context = pd->context,
 		.pd = pd,

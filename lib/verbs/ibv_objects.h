@@ -222,6 +222,13 @@ static inline struct rnic_verbs_ah *rnic_verbs_ah(const struct ibv_ah *ah)
  */
 struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session, int cmd_fd);
 
+/*
+ * Asks the daemon for its device, of which the caller gets a reference. NULL with errno: no memory;
+ * with errno 0: there is no daemon, which is no error. In ibv_device.c, as is giving it back.
+ */
+struct rnic_verbs_device *rnic_verbs_device_find(void);
+void rnic_verbs_device_release(struct rnic_verbs_device *device);
+
 /* What the extended face can offer, a mask of enum ibv_qp_create_send_ops_flags. ibv_qp_ex.c */
 uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type);
 

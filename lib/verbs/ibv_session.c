@@ -14,7 +14,8 @@ struct rnic_verbs_session {
 	dev_t file_device;
 	ino_t file_inode;
 	unsigned references;
-	uint32_t last_handle;
+	uint32_t last_handle; /* of device memory */
+	bool is_importer;
 	size_t dm_bytes;
 	struct rnic_verbs_export *exports;
 };
@@ -39,28 +40,29 @@ static void install_fork_handlers(void)
 	pthread_atfork(lock_sessions, unlock_sessions, unlock_sessions);
 }
 
-/* An empty file that only says, by being the same one, that descriptors mean the same session. */
-static int create_cmd_file(struct rnic_verbs_session *session, int *cmd_fd)
+/*
+ * An empty file that only says, by being the same one, that descriptors mean the same session: to
+ * this process, and to the daemon.
+ */
+static int create_cmd_file(struct rnic_context *native, int *cmd_fd)
 {
-	struct stat status;
 	int error;
 	int fd = memfd_create("rnic-session", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &status) != 0) {
-		error = -errno;
+	error = rnic_share(native, fd);
+	/* A daemon that serves no imports serves all else. */
+	if (error != 0 && error != -EOPNOTSUPP) {
 		close(fd);
 		return error;
 	}
-	session->file_device = status.st_dev;
-	session->file_inode = status.st_ino;
 	*cmd_fd = fd;
 	return 0;
 }
 
-int rnic_verbs_session_open(struct rnic_verbs_device *device, struct rnic_verbs_session **opened,
-			    int *cmd_fd)
+/* A session on the device, in no list yet. */
+static int session_create(struct rnic_verbs_device *device, struct rnic_verbs_session **created)
 {
 	struct rnic_verbs_session *session = calloc(1, sizeof(*session));
 	int error;
@@ -68,26 +70,77 @@ int rnic_verbs_session_open(struct rnic_verbs_device *device, struct rnic_verbs_
 	if (session == NULL)
 		return -ENOMEM;
 	error = rnic_open(NULL, &session->native);
-	if (error != 0)
-		goto free_session;
-	error = create_cmd_file(session, cmd_fd);
-	if (error != 0)
-		goto close_native;
+	if (error != 0) {
+		free(session);
+		return error;
+	}
 	session->device = device;
 	session->references = 1;
+	*created = session;
+	return 0;
+}
+
+/* Makes the session the one that cmd_fd means in this process. */
+static int session_enlist(struct rnic_verbs_session *session, int cmd_fd)
+{
+	struct stat status;
+
+	if (fstat(cmd_fd, &status) != 0)
+		return -errno;
+	session->file_device = status.st_dev;
+	session->file_inode = status.st_ino;
 	pthread_once(&fork_handlers_once, install_fork_handlers);
 	lock_sessions();
 	session->next = sessions;
 	sessions = session;
 	unlock_sessions();
+	return 0;
+}
+
+int rnic_verbs_session_open(struct rnic_verbs_device *device, struct rnic_verbs_session **opened,
+			    int *cmd_fd)
+{
+	struct rnic_verbs_session *session;
+	int error = session_create(device, &session);
+
+	if (error != 0)
+		return error;
+	error = create_cmd_file(session->native, cmd_fd);
+	if (error != 0)
+		goto close_native;
+	error = session_enlist(session, *cmd_fd);
+	if (error != 0)
+		goto close_file;
 	*opened = session;
 	return 0;
 
+close_file:
+	close(*cmd_fd);
 close_native:
 	rnic_close(session->native);
-free_session:
 	free(session);
 	return error;
+}
+
+int rnic_verbs_session_import(struct rnic_verbs_device *device, int cmd_fd,
+			      struct rnic_verbs_session **imported)
+{
+	struct rnic_verbs_session *session;
+	int error = session_create(device, &session);
+
+	if (error != 0)
+		return error;
+	session->is_importer = true;
+	error = rnic_import(session->native, cmd_fd);
+	if (error == 0)
+		error = session_enlist(session, cmd_fd);
+	if (error != 0) {
+		rnic_close(session->native);
+		free(session);
+		return error == -ENOENT || error == -EINVAL ? -EOPNOTSUPP : error;
+	}
+	*imported = session;
+	return 0;
 }
 
 int rnic_verbs_session_find(int cmd_fd, struct rnic_verbs_session **found)
@@ -135,19 +188,24 @@ struct rnic_context *rnic_verbs_session_native(const struct rnic_verbs_session *
 	return session->native;
 }
 
+bool rnic_verbs_is_importer(struct ibv_context *context)
+{
+	return rnic_verbs_context(context)->session->is_importer;
+}
+
 struct rnic_verbs_device *rnic_verbs_session_device(const struct rnic_verbs_session *session)
 {
 	return session->device;
 }
 
 void rnic_verbs_export_add(struct ibv_context *context, struct rnic_verbs_export *export,
-			   enum rnic_verbs_export_kind kind, uint32_t key)
+			   enum rnic_verbs_export_kind kind, uint32_t handle, uint32_t key)
 {
 	struct rnic_verbs_session *session = rnic_verbs_context(context)->session;
 
 	lock_sessions();
 	export->kind = kind;
-	export->handle = ++session->last_handle;
+	export->handle = kind == RNIC_VERBS_EXPORT_DM ? ++session->last_handle : handle;
 	export->key = key;
 	export->next = session->exports;
 	session->exports = export;

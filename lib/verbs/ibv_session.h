@@ -4,9 +4,10 @@
  * objects that the others can import by their handles.
  *
  * A session is known by the file behind cmd_fd, so a duplicate of the descriptor finds it too. It
- * lives as long as a context that uses it. Sessions belong to their process: the daemon knows its
- * clients by their connections and reaches the memory of one process through each, so that what was
- * made here can be used from here only.
+ * lives as long as a context that uses it. Sessions belong to their process, since the daemon knows
+ * its clients by their connections and reaches the memory of one process through each. Another
+ * process that has got cmd_fd makes a session of its own that imports from this one: what its
+ * programs import by handle are the exporter's objects, and its own can be imported by nobody.
  */
 #ifndef RNIC_VERBS_SESSION_H
 #define RNIC_VERBS_SESSION_H
@@ -27,6 +28,17 @@ int rnic_verbs_session_open(struct rnic_verbs_device *device, struct rnic_verbs_
 			    int *cmd_fd);
 
 /*
+ * Connects to the daemon for what the session of another process has, whose cmd_fd this is and
+ * stays the caller's. The session has one reference, the caller's. -EOPNOTSUPP: there is no such
+ * session, or no more. Or errors of rnic_open().
+ */
+int rnic_verbs_session_import(struct rnic_verbs_device *device, int cmd_fd,
+			      struct rnic_verbs_session **session);
+
+/* Whether the context's session is one that imports from another process. */
+bool rnic_verbs_is_importer(struct ibv_context *context);
+
+/*
  * Takes a reference to the session of `cmd_fd`. -EBADF: no descriptor. -EOPNOTSUPP: no session of
  * this process.
  */
@@ -38,9 +50,12 @@ void rnic_verbs_session_release(struct rnic_verbs_session *session);
 struct rnic_context *rnic_verbs_session_native(const struct rnic_verbs_session *session);
 struct rnic_verbs_device *rnic_verbs_session_device(const struct rnic_verbs_session *session);
 
-/* Makes an object known, gives it a handle, and the other way round. `key` is an MR's lkey. */
+/*
+ * Makes an object known by its handle, and the other way round. Device memory, which the daemon
+ * does not know of, is given one. `key` is an MR's lkey.
+ */
 void rnic_verbs_export_add(struct ibv_context *context, struct rnic_verbs_export *export,
-			   enum rnic_verbs_export_kind kind, uint32_t key);
+			   enum rnic_verbs_export_kind kind, uint32_t handle, uint32_t key);
 void rnic_verbs_export_remove(struct ibv_context *context, struct rnic_verbs_export *export);
 
 /* NULL: none. The caller knows that nobody destroys the object meanwhile. */

@@ -63,20 +63,12 @@ struct bench *bench_start(enum ibv_qp_type type)
 	return bench_start_shared(type, 0);
 }
 
-struct bench *bench_start_shared(enum ibv_qp_type type, uint32_t depth)
+/* What stands on the context and the domain that `bench` has. */
+static void build(struct bench *bench, enum ibv_qp_type type, uint32_t depth)
 {
 	struct ibv_srq_init_attr shared = {.attr = {.max_wr = depth, .max_sge = 2}};
-	struct bench *bench = calloc(1, sizeof(*bench));
-	struct ibv_device **devices = ibv_get_device_list(NULL);
 
-	assert_non_null(bench);
-	assert_non_null(devices);
-	assert_non_null(devices[0]);
-	bench->context = ibv_open_device(devices[0]);
-	ibv_free_device_list(devices);
-	assert_non_null(bench->context);
 	assert_int_equal(ibv_query_gid_ex(bench->context, 1, 0, &bench->gid, 0), 0);
-	bench->pd = ibv_alloc_pd(bench->context);
 	bench->cq = ibv_create_cq(bench->context, 2 * BENCH_SENDS, NULL, NULL, 0);
 	assert_non_null(bench->cq);
 	bench->mr = ibv_reg_mr(bench->pd, bench->bytes, BENCH_BYTES,
@@ -88,6 +80,32 @@ struct bench *bench_start_shared(enum ibv_qp_type type, uint32_t depth)
 		assert_non_null(bench->srq);
 	}
 	make_qp(bench, type);
+}
+
+struct bench *bench_start_shared(enum ibv_qp_type type, uint32_t depth)
+{
+	struct bench *bench = calloc(1, sizeof(*bench));
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+
+	assert_non_null(bench);
+	assert_non_null(devices);
+	assert_non_null(devices[0]);
+	bench->context = ibv_open_device(devices[0]);
+	ibv_free_device_list(devices);
+	assert_non_null(bench->context);
+	bench->pd = ibv_alloc_pd(bench->context);
+	build(bench, type, depth);
+	return bench;
+}
+
+struct bench *bench_start_in(struct ibv_pd *pd)
+{
+	struct bench *bench = calloc(1, sizeof(*bench));
+
+	assert_non_null(bench);
+	bench->context = pd->context;
+	bench->pd = pd;
+	build(bench, IBV_QPT_RC, 0);
 	return bench;
 }
 
@@ -120,8 +138,20 @@ void bench_expect(struct bench *bench, uint32_t count)
 	}
 }
 
-void bench_transfer(struct bench *bench, enum ibv_wr_opcode opcode, struct ibv_sge local,
-		    uint64_t remote, uint32_t rkey)
+enum ibv_wc_status bench_status(struct bench *bench)
+{
+	struct ibv_wc wc;
+	int polled;
+
+	do {
+		polled = ibv_poll_cq(bench->cq, 1, &wc);
+		assert_true(polled >= 0);
+	} while (polled == 0);
+	return wc.status;
+}
+
+void bench_post(struct bench *bench, enum ibv_wr_opcode opcode, struct ibv_sge local,
+		uint64_t remote, uint32_t rkey)
 {
 	struct ibv_send_wr wr = {
 		.sg_list = &local,
@@ -133,5 +163,11 @@ void bench_transfer(struct bench *bench, enum ibv_wr_opcode opcode, struct ibv_s
 	struct ibv_send_wr *bad;
 
 	assert_int_equal(ibv_post_send(bench->qp, &wr, &bad), 0);
+}
+
+void bench_transfer(struct bench *bench, enum ibv_wr_opcode opcode, struct ibv_sge local,
+		    uint64_t remote, uint32_t rkey)
+{
+	bench_post(bench, opcode, local, remote, rkey);
 	bench_expect(bench, 1);
 }

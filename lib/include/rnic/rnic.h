@@ -345,6 +345,44 @@ RNIC_API int rnic_destroy_srq(struct rnic_srq *srq);
 RNIC_API uint32_t rnic_srq_number(const struct rnic_srq *srq);
 RNIC_API void *rnic_srq_user(const struct rnic_srq *srq);
 
+/* ---- imports ---- */
+
+/*
+ * Lets whoever has a descriptor of the file `fd` import what this context has; it may be any file
+ * that nobody else can open, like a memfd. The descriptor stays the caller's. -EBUSY: the context
+ * shares a file already. -EEXIST: another context shares this one. -EINVAL: it is of O_PATH.
+ */
+RNIC_API int rnic_share(struct rnic_context *context, int fd);
+
+/*
+ * Makes the context, which is of the same device, import from the one that shares the file. It
+ * keeps its own objects, memory and quotas. -ENOENT: no other context shares this file. -EBUSY: the
+ * context imports from another already. -EINVAL: the descriptor is of O_PATH.
+ */
+RNIC_API int rnic_import(struct rnic_context *context, int fd);
+
+/* By what name the exporter's object can be imported; others of its kind have other names. */
+RNIC_API uint32_t rnic_pd_name(const struct rnic_pd *pd);
+RNIC_API uint32_t rnic_mr_name(const struct rnic_mr *mr);
+
+/*
+ * The exporter's protection domain, for objects of this context as well: it is there until all have
+ * let go of it, and each only waits for its own objects. Memory windows are bound to regions of
+ * their own context only. End it by rnic_unimport_pd(), or rnic_dealloc_pd(), which tells whether
+ * it is in use. -ENODEV: the exporter has ended. -EINVAL: it has no such domain. -ENOSPC: too many.
+ */
+RNIC_API int rnic_import_pd(struct rnic_context *context, uint32_t name, struct rnic_pd **pd);
+RNIC_API void rnic_unimport_pd(struct rnic_pd *pd);
+
+/*
+ * The keys and `*length` of a region of the exporter in an imported domain. The region stays the
+ * exporter's: when that ends or deregisters it, its keys are of no use. End the import by
+ * rnic_unimport_mr(). -ENODEV: the exporter has ended. -EINVAL: it has no such region there.
+ */
+RNIC_API int rnic_import_mr(struct rnic_pd *pd, uint32_t name, struct rnic_mr **mr,
+			    uint64_t *length);
+RNIC_API void rnic_unimport_mr(struct rnic_mr *mr);
+
 /* ---- XRC ---- */
 
 struct rnic_xrcd_options {

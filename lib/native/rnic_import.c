@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Sharing a context, and importing what a context of another process has. */
+#include "native/rnic_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int show_file(struct rnic_context *context, enum rnic_ctl_operation operation, int fd)
+{
+	const struct rnic_call call = {.operation = operation, .request_fd = fd};
+
+	return rnic_link_call(&context->link, &call);
+}
+
+int rnic_share(struct rnic_context *context, int fd)
+{
+	return show_file(context, RNIC_CTL_SHARE, fd);
+}
+
+int rnic_import(struct rnic_context *context, int fd)
+{
+	return show_file(context, RNIC_CTL_IMPORT, fd);
+}
+
+uint32_t rnic_pd_name(const struct rnic_pd *pd)
+{
+	return rnic_handle_name(pd->handle);
+}
+
+uint32_t rnic_mr_name(const struct rnic_mr *mr)
+{
+	return rnic_handle_name(mr->handle);
+}
+
+int rnic_import_pd(struct rnic_context *context, uint32_t name, struct rnic_pd **imported)
+{
+	const struct rnic_ctl_import_pd request = {.name = name};
+	struct rnic_ctl_pd_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_IMPORT_PD,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	struct rnic_pd *pd = malloc(sizeof(*pd));
+	int error;
+
+	if (pd == NULL)
+		return -ENOMEM;
+	error = rnic_link_call(&context->link, &call);
+	if (error != 0) {
+		free(pd);
+		return error;
+	}
+	*pd = (struct rnic_pd){.context = context, .handle = reply.pd};
+	rnic_context_hold(context);
+	*imported = pd;
+	return 0;
+}
+
+/* A domain that is in use stays the daemon's until the context is closed. */
+void rnic_unimport_pd(struct rnic_pd *pd)
+{
+	rnic_link_call_object(&pd->context->link, RNIC_CTL_DEALLOC_PD, pd->handle);
+	rnic_context_release(pd->context);
+	free(pd);
+}
+
+int rnic_import_mr(struct rnic_pd *pd, uint32_t name, struct rnic_mr **imported, uint64_t *length)
+{
+	const struct rnic_ctl_import_mr request = {.pd = pd->handle, .name = name};
+	struct rnic_ctl_import_mr_reply reply;
+	const struct rnic_call call = {
+		.operation = RNIC_CTL_IMPORT_MR,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+		.reply = &reply,
+		.reply_bytes = sizeof(reply),
+	};
+	struct rnic_mr *mr = malloc(sizeof(*mr));
+	int error;
+
+	if (mr == NULL)
+		return -ENOMEM;
+	error = rnic_link_call(&pd->context->link, &call);
+	if (error != 0) {
+		free(mr);
+		return error;
+	}
+	/* Without a handle: what would change the region is refused by the daemon. */
+	*mr = (struct rnic_mr){.context = pd->context, .lkey = reply.lkey, .rkey = reply.rkey};
+	rnic_context_hold(mr->context);
+	*length = reply.length;
+	*imported = mr;
+	return 0;
+}
+
+void rnic_unimport_mr(struct rnic_mr *mr)
+{
+	rnic_context_release(mr->context);
+	free(mr);
+}
