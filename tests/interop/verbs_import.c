@@ -201,6 +201,16 @@ static struct bench *import_bench(const struct exporter *exporter)
 	return bench_start_in(pd);
 }
 
+/* The daemon need not hear of a death before the next request of somebody else. */
+static void expect_exporter_gone(const struct bench *bench, const struct exporter *exporter)
+{
+	struct ibv_pd *pd;
+
+	while ((pd = ibv_import_pd(bench->context, exporter->offer.pd)) != NULL)
+		ibv_unimport_pd(pd);
+	assert_int_equal(errno, ENODEV);
+}
+
 static struct ibv_sge own_bytes(const struct bench *bench)
 {
 	return (struct ibv_sge){(uintptr_t)bench->bytes, BENCH_BYTES, bench->mr->lkey};
@@ -242,12 +252,31 @@ static void queue_pairs_survive_the_exporter_and_its_regions_do_not(void **state
 	(void)state;
 	assert_non_null(mr);
 	exporter_kill(&exporter);
+	expect_exporter_gone(bench, &exporter);
 	bench_transfer(bench, IBV_WR_RDMA_READ, own_bytes(bench), (uintptr_t)bench->bytes,
 		       bench->mr->rkey);
 	bench_post(bench, IBV_WR_RDMA_WRITE, own_bytes(bench), exporter.offer.address, mr->rkey);
 	assert_int_not_equal(bench_status(bench), IBV_WC_SUCCESS);
-	assert_null(ibv_import_pd(bench->context, exporter.offer.pd));
-	assert_int_equal(errno, ENODEV);
+	ibv_unimport_mr(mr);
+	bench_stop(bench);
+}
+
+/* Every request completes, those that came too late as errors. */
+static void an_exporter_is_killed_under_way(void **state)
+{
+	const struct exporter exporter = exporter_start();
+	struct bench *bench = import_bench(&exporter);
+	struct ibv_mr *mr = ibv_import_mr(bench->pd, exporter.offer.mr);
+	const struct ibv_sge own = own_bytes(bench);
+
+	(void)state;
+	assert_non_null(mr);
+	for (uint32_t i = 0; i < BENCH_SENDS; i++)
+		bench_post(bench, IBV_WR_RDMA_WRITE, own, exporter.offer.address, mr->rkey);
+	exporter_kill(&exporter);
+	for (uint32_t i = 0; i < BENCH_SENDS; i++)
+		bench_status(bench);
+	expect_exporter_gone(bench, &exporter);
 	ibv_unimport_mr(mr);
 	bench_stop(bench);
 }
@@ -364,6 +393,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(regions_of_the_exporter_serve_both_ways),
 		cmocka_unit_test(queue_pairs_survive_the_exporter_and_its_regions_do_not),
+		cmocka_unit_test(an_exporter_is_killed_under_way),
 		cmocka_unit_test(a_key_goes_with_its_region),
 		cmocka_unit_test(a_domain_goes_with_its_last_holder),
 		cmocka_unit_test(what_is_not_there_is_refused),
