@@ -321,8 +321,7 @@ int rdma_create_srq_ex(struct rdma_cm_id *public, struct ibv_srq_init_attr_ex *a
 		release_srq_queues(id);
 		return rnic_cma_result(error);
 	}
-	if (public->pd == NULL)
-	public->pd = attr->pd;
+	public->pd = public->pd != NULL ? public->pd : attr->pd;
 	return 0;
 }
 

@@ -166,11 +166,11 @@ static void take_mapping(struct rnic_rsocket_stream *stream, uint32_t index)
 
 static void take_control(struct rnic_rsocket_stream *stream, uint32_t control)
 {
-	if (control == RNIC_RSOCKET_DISCONNECT)
-		rnic_rsocket_end(stream, 0);
-	else if (control == RNIC_RSOCKET_SHUTDOWN && stream->is_writable)
+	const bool is_half_close = control == RNIC_RSOCKET_SHUTDOWN && stream->is_writable;
+
+	if (is_half_close)
 		stream->is_readable = false;
-	else if (control == RNIC_RSOCKET_SHUTDOWN)
+	else if (control == RNIC_RSOCKET_DISCONNECT || control == RNIC_RSOCKET_SHUTDOWN)
 		rnic_rsocket_end(stream, 0);
 }
 
