@@ -6,6 +6,8 @@
 #include "dial/dial.h"
 #include "rdma/handle_objects.h"
 
+#include <string.h>
+
 #define ACK_TIMEOUT_CODE 15 /* 134 ms, as the connection manager chooses (IBTA 1.4, 9.7.6.1.3) */
 #define RNR_TIMER_CODE	 12 /* 0.64 ms */
 #define MOST_RETRIES	 7  /* of RNR: without end */
@@ -18,6 +20,27 @@
 #define RTS_ATTRIBUTES                                                                             \
 	(RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_TIMEOUT |                         \
 	 RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY | RNIC_QP_ATTR_MAX_RD_ATOMIC)
+
+/*
+ * The first address that the device has; of those that it may have later the slots are empty.
+ * -EADDRNOTAVAIL: it has none.
+ */
+static int own_address(struct rnic_context *context, struct rnic_path *path)
+{
+	const uint32_t count = rnic_get_device_attributes(context)->gid_count;
+	static const struct rnic_gid empty;
+
+	for (uint32_t index = 0; index < count; index++) {
+		const int error = rnic_query_gid(context, index, &path->dest_gid, NULL);
+
+		if (error != 0)
+			return error;
+		path->source_gid_index = (uint8_t)index;
+		if (memcmp(&path->dest_gid, &empty, sizeof(empty)) != 0)
+			return 0;
+	}
+	return -EADDRNOTAVAIL;
+}
 
 /* Brings `from`, in INIT, into RTS as the peer of `to`. */
 static int bring_up(struct rnic_context *context, struct rnic_qp *from, uint32_t to)
@@ -39,7 +62,7 @@ static int bring_up(struct rnic_context *context, struct rnic_qp *from, uint32_t
 	int error = rnic_query_port(context, &port);
 
 	if (error == 0)
-		error = rnic_query_gid(context, 0, &attributes.path.dest_gid, NULL);
+		error = own_address(context, &attributes.path);
 	if (error != 0)
 		return error;
 	attributes.path_mtu = (uint8_t)port.active_mtu;

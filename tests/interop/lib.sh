@@ -187,6 +187,8 @@ make_namespaces() {
 		peer name veth1 netns "${side_namespace[1]}" mtu "$mtu" || exit 1
 	for side in 0 1; do
 		on $side ip link set veth$side mtu "$mtu"
+		# An address that the kernel still doubts is no GID yet.
+		on $side sysctl -q -w net.ipv6.conf.veth$side.accept_dad=0
 		on $side ip address add "10.77.0.$((side + 1))/24" dev veth$side
 		on $side ip -6 address add "fd77::$((side + 1))/64" dev veth$side nodad
 		on $side ip link set veth$side up

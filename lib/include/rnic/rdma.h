@@ -23,6 +23,7 @@
  *   (see rnic-run(1)).
  * - ENODEV, EIO, and for a daemon that hangs ETIMEDOUT: the daemon is gone, and all handles made
  *   with it are dead. Destroy them, which succeeds; new ones are made with the next daemon.
+ * - EADDRNOTAVAIL: the RNIC has no address, or none yet, by which a host could reach itself.
  * - ENOSPC: the daemon gives this process no more of it. ENOMEM, EMFILE: no memory or descriptors.
  *
  * A queue pair whose peer ends, crashes or becomes unreachable, or with a request that fails, has
