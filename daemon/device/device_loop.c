@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #define LOOP_WATCHES_MAX   64
-#define LOOP_SPIN_NS	   UINT64_C(50000)  /* polled after the last activity */
-#define LOOP_NEAR_NS	   UINT64_C(20000)  /* a deadline so near is not worth going to sleep */
-#define LOOP_LOOK_NS	   UINT64_C(200000) /* between looks at descriptors while busy */
+#define LOOP_SPIN_NS	   UINT64_C(50000) /* polled after the last activity */
+#define LOOP_NEAR_NS	   UINT64_C(20000) /* a deadline so near is not worth going to sleep */
+#define LOOP_LOOK_NS	   UINT64_C(50000) /* between looks at descriptors while busy */
+#define LOOP_IDLE_LOOK_NS  UINT64_C(1000)  /* and while not: control calls come in a row */
 #define LOOP_NS_PER_SECOND UINT64_C(1000000000)
 
 struct device_loop {
@@ -224,10 +225,10 @@ static void loop_yield(struct device_loop *loop)
 	rnic_courtesy_note(&loop->courtesy, began_ns, clock_now_ns());
 }
 
-/* Looks at descriptors without waiting, if the last look was a while ago. */
-static void loop_look(struct device_loop *loop, uint64_t now_ns)
+/* Looks at descriptors without waiting, if the last look was so long ago. */
+static void loop_look(struct device_loop *loop, uint64_t now_ns, uint64_t interval_ns)
 {
-	if (now_ns - loop->looked_ns < LOOP_LOOK_NS)
+	if (now_ns - loop->looked_ns < interval_ns)
 		return;
 	loop->looked_ns = now_ns;
 	loop_idle_deadline_ns(loop, now_ns);
@@ -249,7 +250,7 @@ static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
 	if (loop->is_stopping)
 		return;
 	if (deadline_ns <= now_ns || deadline_ns - now_ns < LOOP_NEAR_NS) {
-		loop_look(loop, now_ns);
+		loop_look(loop, now_ns, LOOP_IDLE_LOOK_NS);
 		return;
 	}
 	session_set_announce_sleep(sessions);
@@ -288,9 +289,9 @@ void device_loop_run(struct device_loop *loop)
 		if (now_ns == loop->active_ns)
 			device_note_activity(loop->device, now_ns);
 		if (now_ns == loop->active_ns) {
-			loop_look(loop, now_ns);
+			loop_look(loop, now_ns, LOOP_LOOK_NS);
 		} else if (loop_may_poll(loop, now_ns)) {
-			loop_look(loop, now_ns);
+			loop_look(loop, now_ns, LOOP_IDLE_LOOK_NS);
 			loop_yield(loop);
 		} else {
 			loop_sleep(loop, now_ns);
