@@ -187,13 +187,14 @@ void delivery_async_event(void *context, enum rnic_async_event_type type, void *
 }
 
 /*
- * Takes the arming of `cq` when what was written satisfies it. The fence orders the ring's producer
- * before the flag, as the client orders its arming before its last look at the ring.
+ * Takes the arming of `cq` when what was written satisfies it. To look is to add nothing: the
+ * client exchanges the word before its last look at the ring, and of two who both change a word one
+ * comes behind the other and sees what that did before (ring.h).
  */
 static bool delivery_take_arming(struct session_cq *cq)
 {
 	struct rnic_cq_control *control = &session_region(cq->session)->cqs[cq->handle.slot];
-	uint32_t armed = atomic_load_explicit(&control->armed, memory_order_relaxed);
+	uint32_t armed = atomic_fetch_add_explicit(&control->armed, 0, memory_order_acq_rel);
 
 	if (armed == RNIC_CQ_UNARMED || (armed == RNIC_CQ_ARMED_SOLICITED && !cq->has_solicited))
 		return false;
@@ -281,8 +282,6 @@ void delivery_run(struct session_set *set, bool is_busy)
 {
 	struct list *node;
 
-	if (!list_is_empty(&set->dirty_cqs))
-		atomic_thread_fence(memory_order_seq_cst);
 	while (!list_is_empty(&set->dirty_cqs)) {
 		struct session_cq *cq =
 			list_first_entry(&set->dirty_cqs, struct session_cq, dirty_node);

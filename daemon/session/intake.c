@@ -324,9 +324,8 @@ static void intake_review_one(struct session_qp *qp)
 
 	if (qp->session->is_broken)
 		return;
-	/* As in ring.h: either the client sees that its doorbell is wanted, or we see its entry. */
-	atomic_store_explicit(is_wanted, 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst);
+	/* Either the client sees that its doorbell is wanted, or we see its index. */
+	atomic_store_explicit(is_wanted, 1, memory_order_seq_cst);
 	if (qp->qp->state != RNIC_QP_STATE_ERR) {
 		if (credits_posted(qp->qp->engine, qp->qp))
 			atomic_store_explicit(is_wanted, 0, memory_order_relaxed);

@@ -193,14 +193,15 @@ int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
 		return error;
 	if (cq->channel == NULL)
 		return -EINVAL;
-	/* Armed for any entry covers solicited ones, so it is never weakened. */
+	/*
+	 * Armed for any entry covers solicited ones, so it is never weakened. Against the daemon,
+	 * which publishes an entry and then takes `armed`, both exchange: one of both sees the
+	 * other.
+	 */
 	if (solicited_only)
 		atomic_compare_exchange_strong(&cq->control->armed, &unarmed,
 					       RNIC_CQ_ARMED_SOLICITED);
 	else
-		atomic_store(&cq->control->armed, RNIC_CQ_ARMED_ANY);
-	/* Against the daemon, which publishes an entry and then takes `armed`: one of both sees the
-	 * other. */
-	atomic_thread_fence(memory_order_seq_cst);
+		atomic_exchange(&cq->control->armed, RNIC_CQ_ARMED_ANY);
 	return 0;
 }

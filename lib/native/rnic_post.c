@@ -279,15 +279,14 @@ void rnic_recv_end(struct rnic_qp *qp)
 	const bool any = qp->recv.producer != published(&qp->recv);
 
 	if (any)
-		rnic_index_publish(qp->recv.shared_producer, qp->recv.producer);
+		rnic_index_publish_then_look(qp->recv.shared_producer, qp->recv.producer);
 	rnic_spinlock_unlock(&qp->recv.lock);
 	if (!any)
 		return;
 	/* The daemon sets its wish, then looks at the index once more; so one of both sees the
 	 * other. */
-	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&qp->context->status->recv_doorbell_wanted[qp->handle.slot],
-				 memory_order_relaxed) != 0)
+				 memory_order_seq_cst) != 0)
 		rnic_context_ring(qp->context, RNIC_DOORBELL_RECV, qp->handle.slot);
 }
 

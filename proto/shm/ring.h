@@ -9,17 +9,19 @@
  *
  *        entry[p] = ...                        p = load_acquire(producer)      (B)
  *        store_release(producer, p + 1)  (A)   ... = entry[c]
- *        fence                           (C)   store_release(consumer, c + 1)  (D)
- *        if (exchange(need_wakeup, 0))         ---- before sleeping ----
- *                write(eventfd)                store(need_wakeup, 1)
- *                                              fence                           (E)
- *                                              if (load(producer) == c) sleep
+ *                                              store_release(consumer, c + 1)  (D)
+ *                                              ---- before sleeping ----
+ *        if (exchange(need_wakeup, 0))   (C)   exchange(need_wakeup, 1)        (E)
+ *                write(eventfd)                if (load(producer) == c) sleep
  *
  * (A) with (B): whoever sees the index sees the entry. (D), loaded with acquire by the producer: a
- * slot is written again only after it was read. (C) with (E): either the producer sees the flag, or
- * the sleeper sees the entry; without them both can miss each other, and the sleeper sleeps for
- * ever. The flag is taken by exchange so that one sleep costs one wake-up, however many entries
- * follow.
+ * slot is written again only after it was read. (C) with (E): of two exchanges of one word either
+ * comes first. If it is (E), the producer finds the flag; if it is (C), (E) reads what (C) wrote,
+ * and all that the producer did before that, (A) above all, is seen by the sleeper. With plain
+ * loads and stores both could miss each other, and the sleeper would sleep for ever. So whoever
+ * touches the flag exchanges it, each time: one that merely looked would have to order the look
+ * behind (A) by a fence, which costs as much, and which thread sanitizers do not know. One sleep
+ * costs one wake-up, however many entries follow.
  *
  * A peer's index is loaded once per batch. It is the peer's claim: rnic_ring_pending() refuses one
  * that is further ahead than the ring is long.
@@ -36,9 +38,18 @@ static inline void rnic_index_publish(struct rnic_shared_index *index, uint32_t 
 	atomic_store_explicit(&index->value, value, memory_order_release);
 }
 
+/*
+ * The same for who then looks at a word that the other side sets before it loads this index, and
+ * that is not the caller's to exchange: if both are sequentially consistent, one sees the other.
+ */
+static inline void rnic_index_publish_then_look(struct rnic_shared_index *index, uint32_t value)
+{
+	atomic_store_explicit(&index->value, value, memory_order_seq_cst);
+}
+
 static inline uint32_t rnic_index_load(const struct rnic_shared_index *index)
 {
-	return atomic_load_explicit(&index->value, memory_order_acquire);
+	return atomic_load_explicit(&index->value, memory_order_seq_cst);
 }
 
 /*
@@ -55,23 +66,20 @@ static inline int64_t rnic_ring_pending(uint32_t producer, uint32_t consumer, ui
 /* Before sleeping: announces it. The caller looks at the ring again and sleeps if it is empty. */
 static inline void rnic_wake_announce(struct rnic_shared_index *need_wakeup)
 {
-	atomic_store_explicit(&need_wakeup->value, 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst);
+	atomic_exchange_explicit(&need_wakeup->value, 1, memory_order_acq_rel);
 }
 
 /* After waking, or when the second look found work. */
 static inline void rnic_wake_withdraw(struct rnic_shared_index *need_wakeup)
 {
-	atomic_store_explicit(&need_wakeup->value, 0, memory_order_relaxed);
+	atomic_exchange_explicit(&need_wakeup->value, 0, memory_order_acq_rel);
 }
 
 /* After publishing: true when the other side sleeps and it is for the caller to write its eventfd.
  */
 static inline bool rnic_wake_take(struct rnic_shared_index *need_wakeup)
 {
-	atomic_thread_fence(memory_order_seq_cst);
-	return atomic_load_explicit(&need_wakeup->value, memory_order_relaxed) != 0 &&
-	       atomic_exchange_explicit(&need_wakeup->value, 0, memory_order_relaxed) != 0;
+	return atomic_exchange_explicit(&need_wakeup->value, 0, memory_order_acq_rel) != 0;
 }
 
 #endif
