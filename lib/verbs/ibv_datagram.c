@@ -4,49 +4,13 @@
 #include "verbs/ibv_translate.h"
 
 #include "wire/gid.h"
+#include "wire/ip_header.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 
-/* An IPv4 header lies in the last 20 bytes of the 40 in front of a datagram (IBTA A17.4.5.1). */
-#define IPV4_AT			20
-#define IPV4_VERSION_AND_LENGTH 0x45
-
-#define FLOW_LABEL_MASK	    0xfffff
-#define TRAFFIC_CLASS_SHIFT 20
-
-/* The way that a datagram came, as its first 40 bytes tell it. */
-struct way {
-	struct rnic_gid source;
-	struct rnic_gid dest;
-	uint32_t flow_label;
-	uint8_t traffic_class;
-	uint8_t hop_limit;
-};
-
-static void read_way(const struct ibv_grh *grh, struct way *way)
-{
-	const uint8_t *ipv4 = (const uint8_t *)grh + IPV4_AT;
-	uint32_t first = be32toh(grh->version_tclass_flow);
-
-	if (first == 0 && ipv4[0] == IPV4_VERSION_AND_LENGTH) {
-		*way = (struct way){
-			.source = rnic_gid_from_ipv4(ipv4 + 12),
-			.dest = rnic_gid_from_ipv4(ipv4 + 16),
-			.traffic_class = ipv4[1],
-			.hop_limit = ipv4[8],
-		};
-		return;
-	}
-	*way = (struct way){
-		.source = rnic_gid_from_ipv6(grh->sgid.raw),
-		.dest = rnic_gid_from_ipv6(grh->dgid.raw),
-		.flow_label = first & FLOW_LABEL_MASK,
-		.traffic_class = (uint8_t)(first >> TRAFFIC_CLASS_SHIFT),
-		.hop_limit = grh->hop_limit,
-	};
-}
+#define FLOW_LABEL_MASK 0xfffff
 
 /* Returns the index of `gid` among the device's own, or a negative errno. */
 static int find_gid(struct ibv_context *context, const struct rnic_gid *gid)
@@ -70,17 +34,17 @@ static int find_gid(struct ibv_context *context, const struct rnic_gid *gid)
 int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
 			struct ibv_grh *grh, struct ibv_ah_attr *attributes)
 {
-	struct way way;
+	struct rnic_addresses way;
 	int index;
 
 	if (port != RNIC_VERBS_PORT || (wc->wc_flags & IBV_WC_GRH) == 0)
 		return rnic_verbs_errno(-EINVAL);
-	read_way(grh, &way);
+	rnic_grh_read((const uint8_t *)grh, &way);
 	index = find_gid(context, &way.dest);
 	if (index < 0)
 		return rnic_verbs_errno(index);
 	*attributes = (struct ibv_ah_attr){
-		.grh.flow_label = way.flow_label,
+		.grh.flow_label = be32toh(grh->version_tclass_flow) & FLOW_LABEL_MASK,
 		.grh.sgid_index = (uint8_t)index,
 		.grh.hop_limit = way.hop_limit,
 		.grh.traffic_class = way.traffic_class,

@@ -118,6 +118,27 @@ void rnic_grh_write(const struct rnic_addresses *addresses, size_t payload_bytes
 	rnic_ip_header_write(addresses, 0, payload_bytes, out + unused);
 }
 
+void rnic_grh_read(const uint8_t grh[RNIC_GRH_BYTES], struct rnic_addresses *addresses)
+{
+	const uint8_t *ipv4 = grh + RNIC_GRH_BYTES - RNIC_IPV4_HEADER_BYTES;
+	const uint32_t first = rnic_be32_read(grh);
+
+	if (first == 0 && ipv4[0] == IPV4_VERSION_AND_LENGTH)
+		*addresses = (struct rnic_addresses){
+			.source = rnic_gid_from_ipv4(ipv4 + 12),
+			.dest = rnic_gid_from_ipv4(ipv4 + 16),
+			.traffic_class = ipv4[1],
+			.hop_limit = ipv4[8],
+		};
+	else
+		*addresses = (struct rnic_addresses){
+			.source = rnic_gid_from_ipv6(grh + 8),
+			.dest = rnic_gid_from_ipv6(grh + 24),
+			.traffic_class = (uint8_t)(first >> 20),
+			.hop_limit = grh[7],
+		};
+}
+
 /* Each of the two returns the header's length, stores where the IP packet ends, or an error. */
 static int ipv4_header_decode(struct rnic_datagram *out, const uint8_t *bytes, size_t length,
 			      size_t *end)

@@ -47,6 +47,9 @@ uint16_t rnic_udp_checksum(const struct rnic_addresses *addresses, const uint8_t
 void rnic_grh_write(const struct rnic_addresses *addresses, size_t payload_bytes,
 		    uint8_t out[RNIC_GRH_BYTES]);
 
+/* Reads back what rnic_grh_write() wrote; it tells no source port, which becomes 0. */
+void rnic_grh_read(const uint8_t grh[RNIC_GRH_BYTES], struct rnic_addresses *addresses);
+
 /* A UDP datagram found in raw bytes. */
 struct rnic_datagram {
 	struct rnic_addresses addresses;

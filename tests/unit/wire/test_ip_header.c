@@ -108,6 +108,22 @@ static void test_grh(void **state)
 	assert_memory_equal(grh, ipv6_image, RNIC_IPV6_HEADER_BYTES);
 }
 
+static void test_grh_is_read_back(void **state)
+{
+	const struct rnic_addresses rows[] = {ipv4_addresses(), ipv6_addresses()};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		struct rnic_addresses wanted = rows[i], found;
+		uint8_t grh[RNIC_GRH_BYTES];
+
+		rnic_grh_write(&wanted, sizeof(payload), grh);
+		rnic_grh_read(grh, &found);
+		wanted.source_port = 0;
+		assert_memory_equal(&found, &wanted, sizeof(found));
+	}
+}
+
 static void check_decode(const uint8_t *image, size_t image_bytes,
 			 const struct rnic_addresses *addresses)
 {
@@ -181,11 +197,9 @@ static void test_decode_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_images),
-		cmocka_unit_test(test_udp_checksum_is_never_zero),
-		cmocka_unit_test(test_grh),
-		cmocka_unit_test(test_decode),
-		cmocka_unit_test(test_decode_refusals),
+		cmocka_unit_test(test_images), cmocka_unit_test(test_udp_checksum_is_never_zero),
+		cmocka_unit_test(test_grh),    cmocka_unit_test(test_grh_is_read_back),
+		cmocka_unit_test(test_decode), cmocka_unit_test(test_decode_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
