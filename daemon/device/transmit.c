@@ -2,6 +2,7 @@
 #include "device/transmit.h"
 
 #include "base/bits.h"
+#include "engine/qp.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -45,6 +46,14 @@ void transmit_fini(struct transmit *transmit)
 	munmap(transmit->slab, TRANSMIT_SLAB_BYTES);
 }
 
+/* Whose reads are not carried out once one of them failed: just those that will be dropped. */
+static void *transmit_owner(const struct packet_builder *built)
+{
+	struct qp *qp = built->qp;
+
+	return built->packet.row->is_request ? (void *)&qp->requester : (void *)&qp->responder;
+}
+
 /* Gathers the payload of the packet in slot `index` to `bytes`. */
 static void transmit_read_payload(struct transmit *transmit, const struct packet_builder *built,
 				  uint32_t index, uint8_t *bytes)
@@ -62,9 +71,10 @@ static void transmit_read_payload(struct transmit *transmit, const struct packet
 		if (piece->region == NULL) {
 			memcpy(bytes, piece->inline_bytes, piece->length);
 		} else {
-			error = memory_batch_add(&transmit->reads, &transfer, built->qp, index);
+			error = memory_batch_add(&transmit->reads, &transfer, transmit_owner(built),
+						 index);
 			if (error != 0)
-				transmit_read_failed(transmit, built->qp, index, error);
+				transmit_read_failed(transmit, NULL, index, error);
 		}
 		bytes += piece->length;
 	}
