@@ -29,6 +29,9 @@ enum {
 	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
 
+	/* Of them those of a QP whose peer is silent, which may be gone while its host is not. */
+	LIMIT_SILENT_PEER_BYTES = LIMIT_PATH_WINDOW_BYTES_LEAST / 2,
+
 	/* What a packet counts towards the window beside its payload: headers, and what a socket
 	 * buffer charges for a packet of any size. */
 	LIMIT_PACKET_OVERHEAD_BYTES = 512,

@@ -221,6 +221,13 @@ static uint32_t packets_under_way(const struct qp *qp)
 	return (uint32_t)rnic_psn_distance(qp->requester.psn, qp->requester.unacknowledged);
 }
 
+/* To a peer that is silent only little goes, but something always. */
+static bool may_go_to_silent(const struct qp *qp, const struct plan *plan)
+{
+	return packets_under_way(qp) == 0 ||
+	       qp->requester.in_flight_bytes + plan->cost_bytes <= LIMIT_SILENT_PEER_BYTES;
+}
+
 /*
  * Whether the QP's own limits let the packet go: unacknowledged packets, outstanding READs. One
  * READ always may, since the limit may have been taken back to 0 after it was started.
@@ -229,7 +236,8 @@ static bool is_within_limits(const struct qp *qp, const struct plan *plan)
 {
 	uint32_t reads = qp->requester.reads_outstanding;
 
-	if (packets_under_way(qp) + plan->packets > LIMIT_QP_WINDOW_PACKETS)
+	if (packets_under_way(qp) + plan->packets > LIMIT_QP_WINDOW_PACKETS ||
+	    (qp->retry.is_silent && !may_go_to_silent(qp, plan)))
 		return false;
 	return !work_kind(plan->work)->has_response || reads == 0 ||
 	       reads < qp->attributes.max_rd_atomic;
@@ -263,9 +271,9 @@ static bool is_asked_for_later(struct engine *engine, struct qp *qp, const struc
 
 /*
  * Reserves the packet's share of the path, or gets in line for it. Decides whether the packet asks
- * for an acknowledgement: at the end of a message, now and then within a long one, and when nothing
- * may follow until one comes. A packet that asks on behalf of others before it goes without room:
- * there would never be any.
+ * for an acknowledgement: at the end of a message, now and then within a long one, when nothing may
+ * follow until one comes, and always when the peer is silent. A packet that asks on behalf of
+ * others before it goes without room: there would never be any.
  */
 static bool try_reserve(struct qp *qp, struct plan *plan)
 {
@@ -280,7 +288,7 @@ static bool try_reserve(struct qp *qp, struct plan *plan)
 	requester->in_flight_bytes += plan->cost_bytes;
 	plan->is_ack_wanted =
 		(plan->ends_message && !is_asked_for_later(qp->engine, qp, plan)) ||
-		work_kind(plan->work)->has_response ||
+		work_kind(plan->work)->has_response || qp->retry.is_silent ||
 		credits_is_probe(qp, plan->work, plan->index) ||
 		requester->packets_since_ack_request + 1 >= LIMIT_PACKETS_PER_ACK_REQUEST ||
 		packets_under_way(qp) + 1 >= LIMIT_QP_WINDOW_PACKETS ||

@@ -58,6 +58,7 @@ void retry_progress(struct engine *engine, struct qp *qp)
 	retry->retries_left = qp->attributes.retry_count;
 	retry->rnr_retries_left = qp->attributes.rnr_retry;
 	retry->timeouts_in_a_row = 0;
+	retry->is_silent = false;
 	retry->is_rnr_wait = false;
 	if (has_unacknowledged(qp))
 		start_ack_timer(engine, qp);
@@ -86,6 +87,7 @@ void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code)
 		retry->rnr_retries_left--;
 	retry->retries_left = qp->attributes.retry_count;
 	retry->timeouts_in_a_row = 0;
+	retry->is_silent = false;
 	requester_rewind(engine, qp);
 	retry->is_rnr_wait = true;
 	arm(engine, qp, engine->now_ns + rnic_rnr_timer_ns(code));
@@ -98,7 +100,8 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 		return;
 	}
 	qp->retry.retries_left--;
-	path_reduce(engine, qp->path);
+	if (qp->retry.timeouts_in_a_row <= 1)
+		path_reduce(engine, qp->path);
 	requester_rewind(engine, qp);
 }
 
@@ -134,6 +137,7 @@ void retry_expired(struct engine *engine, struct qp *qp)
 		qp_make_ready(qp);
 		return;
 	}
+	retry->is_silent = true;
 	if (engine->now_ns < retry->timeout_at_ns) {
 		requester_release_share(qp);
 		if (retry->timeout_at_ns != UINT64_MAX)

@@ -10,7 +10,10 @@
  * less than the delay a device like this one announces (LIMIT_LOCAL_ACK_DELAY), doubled for each
  * expiry in a row up to eight times. Code 0 means no timeout; then, and whenever the timeout is
  * longer than a second, the share of the path's window is given back after a second without
- * progress, so that a silent peer holds up nobody else.
+ * progress. From then on, and after any expiry, the peer counts as silent until there is progress:
+ * no more than LIMIT_SILENT_PEER_BYTES are under way to it, each packet asking for an
+ * acknowledgement, and its silence says nothing more of the path. So the QPs of a program that has
+ * ended hold up no others to the same host.
  *
  * RNR timer (IBTA 1.4, 9.7.5.2.8): runs after an RNR NAK for the time that the NAK carries; nothing
  * is sent before. Uses up RNR retries, of which 7 means without end, and gives the other retries
@@ -39,6 +42,7 @@ struct retry {
 	uint8_t timeouts_in_a_row;
 	bool is_rnr_wait;	/* the timer is the RNR timer */
 	bool is_probe_wait;	/* it is the wait for credits */
+	bool is_silent;		/* no progress since a timeout, or since the share was given back */
 	uint64_t timeout_at_ns; /* end of the ACK timeout; UINT64_MAX: never */
 };
 

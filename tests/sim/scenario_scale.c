@@ -105,6 +105,32 @@ static void a_busy_qp_does_not_starve_another(void **state)
 	assert_sim_is_right(sim);
 }
 
+/* A program at the other host has ended, which this one's does not know. */
+static void a_qp_whose_peer_is_gone_does_not_starve_another(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1, .arena_bytes = 64 << 20);
+	struct sim_qp *lonely = sim_connect(sim, 0, 1, .timeout = 14);
+	struct sim_qp *other = sim_connect(sim, 0, 1, .timeout = 14);
+	uint64_t start_ns = sim->net.now_ns;
+
+	(void)state;
+	sim_enter_error(lonely->peer);
+	sim_may_fail(lonely, RNIC_WC_RETRY_EXC_ERR);
+	for (uint32_t i = 0; i < 8; i++)
+		sim_post(lonely, .bytes = 1 << 20);
+	sim_run_for(sim, SIM_MS);
+	for (uint32_t i = 0; i < 16; i++)
+		sim_post(other, .bytes = 1 << 20);
+	while (other->end.completed < 16 && sim->net.now_ns < start_ns + SIM_S)
+		sim_run_for(sim, SIM_MS);
+	/* It gives its share of the path back when its first timeout expires, and takes little
+	 * then. */
+	assert_true(sim->net.now_ns - start_ns < 100 * SIM_MS);
+	assert_int_equal(lonely->qp->state, RNIC_QP_STATE_RTS);
+	sim_run(sim, 10 * SIM_S);
+	assert_sim_is_right(sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +139,7 @@ int main(void)
 		cmocka_unit_test(an_incast_of_64_qps_ends_in_time),
 		cmocka_unit_test(a_qp_to_its_own_host_works),
 		cmocka_unit_test(a_busy_qp_does_not_starve_another),
+		cmocka_unit_test(a_qp_whose_peer_is_gone_does_not_starve_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

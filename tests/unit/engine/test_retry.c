@@ -105,6 +105,32 @@ static void test_no_timeout(void **state)
 	fixture_destroy(fixture);
 }
 
+/* Little goes to a peer that may be gone, until it answers; with a timeout or without one. */
+static void test_silent_peer_gets_little(void **state)
+{
+	static const uint8_t timeouts[] = {0, 14, 20};
+
+	(void)state;
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(timeouts); i++) {
+		struct engine_fixture *fixture = create(timeouts[i], 7, 7);
+		const struct requester *requester = &fixture->qp->requester;
+
+		for (uint64_t wr_id = 1; wr_id <= 2; wr_id++)
+			fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, wr_id, 1 << 19);
+		fixture_transmit_all(fixture);
+		run_to_deadline(fixture);
+		assert_int_equal(requester->in_flight_bytes, 0);
+		qp_make_ready(fixture->qp);
+		assert_true(fixture_transmit_all(fixture) > 0);
+		assert_true(fixture->sent.packet.ack_request);
+		assert_in_range(requester->in_flight_bytes, 1, LIMIT_SILENT_PEER_BYTES);
+		fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+		fixture_transmit_all(fixture);
+		assert_true(requester->in_flight_bytes > LIMIT_SILENT_PEER_BYTES);
+		fixture_destroy(fixture);
+	}
+}
+
 static void test_rnr_waits_and_exhausts(void **state)
 {
 	struct engine_fixture *fixture = create(14, 7, 2);
@@ -206,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_progress_gives_retries_back),
 		cmocka_unit_test(test_short_timeouts_are_stretched),
 		cmocka_unit_test(test_no_timeout),
+		cmocka_unit_test(test_silent_peer_gets_little),
 		cmocka_unit_test(test_rnr_waits_and_exhausts),
 		cmocka_unit_test(test_rnr_without_end),
 		cmocka_unit_test(test_rnr_in_the_middle),
