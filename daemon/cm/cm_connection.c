@@ -18,6 +18,9 @@
 #define LEAST_TIMEOUT_CODE 8
 #define MOST_TIMEOUT_CODE  24
 
+/* A SIDR_REQ carries no time after which it is repeated; Linux asks again after 4.1 s. */
+#define SIDR_LINGER_CODE 20
+
 #define OWED(kind) (1u << (RNIC_CM_##kind - RNIC_CM_REQ))
 
 /* What is still worth saying in a state. */
@@ -198,9 +201,17 @@ void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kin
 	connection_arm(connection, connection->retry_timeout_ns);
 }
 
+/* Half of all connections are in use: what nobody holds is not to take the room of the others. */
+static bool is_crowded(const struct cm *cm)
+{
+	return cm->connection_count > cm->config.max_connections / 2;
+}
+
 bool connection_retry(struct cm_connection *connection, enum rnic_cm_kind kind)
 {
-	if (connection->retries_left == 0) {
+	bool gives_way = connection->is_abandoned && is_crowded(connection->cm);
+
+	if (connection->retries_left == 0 || gives_way) {
 		connection->cm->counters[CM_COUNTER_TIMEOUTS]++;
 		return false;
 	}
@@ -217,6 +228,12 @@ void connection_arm(struct cm_connection *connection, uint64_t delay_ns)
 	struct cm *cm = connection->cm;
 
 	timer_heap_arm(&cm->timers, &connection->timer, cm->now_ns + delay_ns);
+}
+
+void connection_give_way(struct cm_connection *connection)
+{
+	if (connection->is_abandoned && is_crowded(connection->cm))
+		connection_arm(connection, connection_timeout_ns(LEAST_TIMEOUT_CODE));
 }
 
 void connection_disarm(struct cm_connection *connection)
@@ -282,11 +299,10 @@ uint64_t connection_linger_ns(const struct cm_connection *connection)
 	uint64_t try_ns = connection_timeout_ns(connection->response_timeout) +
 			  connection_timeout_ns(connection->ack_timeout);
 
-	/* Whoever asks for many refusals is not to take the room of those who come to connect. */
-	if (cm->connection_count > cm->config.max_connections / 2)
+	if (is_crowded(cm))
 		return connection_timeout_ns(LEAST_TIMEOUT_CODE);
-	if (connection->has_asked_for_time)
-		try_ns += connection_timeout_ns(CONNECTION_SERVICE_TIMEOUT);
+	if (connection->is_datagram)
+		return connection_timeout_ns(SIDR_LINGER_CODE);
 	/* Two of the peer's tries, so that one may be lost. */
 	return 2 * try_ns;
 }

@@ -93,7 +93,6 @@ struct cm_connection {
 	bool is_datagram;
 	bool is_established;	    /* at some time */
 	bool must_tell_established; /* the holder, before anything else */
-	bool has_asked_for_time;    /* has sent an MRA */
 	bool is_extended;	    /* by an MRA, since the message was last sent */
 	uint16_t port_space;
 	uint16_t local_port;
@@ -161,11 +160,20 @@ void connection_owe(struct cm_connection *connection, enum rnic_cm_kind kind);
 /* Owes `kind`, and again and again: EVENT_TIMEOUT comes when the peer is late. */
 void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kind kind);
 
-/* At EVENT_TIMEOUT: says `kind` again; false when all tries are used up. */
+/*
+ * At EVENT_TIMEOUT: says `kind` again; false when all tries are used up, or the connection gives
+ * way.
+ */
 bool connection_retry(struct cm_connection *connection, enum rnic_cm_kind kind);
 
 void connection_arm(struct cm_connection *connection, uint64_t delay_ns);
 void connection_disarm(struct cm_connection *connection);
+
+/*
+ * Its timer, which runs, expires at once when its holder has gone and half of all connections are
+ * in use: a client that leaves many behind does not take the room of those who come to connect.
+ */
+void connection_give_way(struct cm_connection *connection);
 
 /* Tells the holder, if there is one; `event` has what connection_event() and the caller put in. */
 bool connection_tell(struct cm_connection *connection, struct cm_event *event);
@@ -187,8 +195,10 @@ struct cm_qp_parameters connection_peer_of_req(const struct rnic_cm_message *mes
 struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_message *message);
 
 /*
- * How long a refusal is remembered, lest the peer's next try look like a new request: until it is
- * sent, when half of all connections are in use.
+ * How long a refusal, or the answer to a SIDR_REQ, is remembered, lest the peer's next try look
+ * like a new request: until it is sent, when half of all connections are in use. A peer that has
+ * heard our MRA tries much later, and only if it has missed our REJ: then it is heard anew, as
+ * there is no state after a refusal (IBTA 1.4, 12.9.7.2).
  */
 uint64_t connection_linger_ns(const struct cm_connection *connection);
 

@@ -56,7 +56,6 @@ static int repeat(struct cm_connection *connection, enum rnic_cm_kind kind)
 int action_think(struct cm_connection *connection, const struct connection_input *input)
 {
 	(void)input;
-	connection->has_asked_for_time = true;
 	return repeat(connection, RNIC_CM_MRA);
 }
 
@@ -257,6 +256,7 @@ static void enter_timewait(struct cm_connection *connection)
 {
 	connection_enter(connection, STATE_TIMEWAIT);
 	connection_arm(connection, connection_timeout_ns(connection->ack_timeout));
+	connection_give_way(connection);
 }
 
 int action_parted(struct cm_connection *connection, const struct connection_input *input)

@@ -50,6 +50,7 @@ connection_action action_disconnect;
 connection_action action_give_up;   /* destroyed while waiting for REP */
 connection_action action_decline;   /* destroyed instead of answered */
 connection_action action_take_back; /* destroyed after REP */
+connection_action action_leave;	    /* destroyed while it ends by itself */
 connection_action action_free;
 
 /* In sidr.c. */

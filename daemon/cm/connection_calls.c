@@ -216,6 +216,14 @@ int action_disconnect(struct cm_connection *connection, const struct connection_
 	(void)input;
 	connection_enter(connection, STATE_DREQ_SENT);
 	connection_send_reliably(connection, RNIC_CM_DREQ);
+	connection_give_way(connection);
+	return 0;
+}
+
+int action_leave(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	connection_give_way(connection);
 	return 0;
 }
 

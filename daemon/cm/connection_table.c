@@ -40,6 +40,7 @@
 #define GIVEUP  action_give_up
 #define DECLIN  action_decline
 #define UNDO    action_take_back
+#define LEAVE   action_leave
 #define FREE    action_free
 #define SOLVED  action_sidr_resolved
 #define RETRY   action_sidr_retry
@@ -70,7 +71,7 @@ static connection_action *const connection_table[EVENT_COUNT][STATE_ENDED + 1] =
 	ROW(ESTABLISH,  NOT,    ESTAB,  NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
 	ROW(TRAFFIC,    NONE,   NONE,   NONE,   NOTE,   NONE,   NONE,   NONE,   NONE,   NONE),
 	ROW(DISCONNECT, NOT,    NOT,    NOT,    NOT,    DREQ,   NONE,   NONE,   NOT,    WAS_UP),
-	ROW(DESTROY,    GIVEUP, DECLIN, DECLIN, UNDO,   DREQ,   NONE,   NONE,   NONE,   FREE),
+	ROW(DESTROY,    GIVEUP, DECLIN, DECLIN, UNDO,   DREQ,   LEAVE,  LEAVE,  LEAVE,  FREE),
 };
 
 static connection_action *const sidr_table[EVENT_COUNT][STATE_COUNT - STATE_SIDR_SENT] = {
@@ -92,7 +93,7 @@ static connection_action *const sidr_table[EVENT_COUNT][STATE_COUNT - STATE_SIDR
 	ROW(ESTABLISH,  NOT,    NOT,    NOT),
 	ROW(TRAFFIC,    NONE,   NONE,   NONE),
 	ROW(DISCONNECT, NOT,    NOT,    NOT),
-	ROW(DESTROY,    FREE,   S_DECL, NONE),
+	ROW(DESTROY,    FREE,   S_DECL, LEAVE),
 };
 /* clang-format on */
 

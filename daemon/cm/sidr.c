@@ -10,9 +10,6 @@
 
 #include <errno.h>
 
-/* A question carries no time after which it is repeated; Linux asks again after 4.1 s. */
-#define LINGER_CODE 20
-
 static void tell_refused(struct cm_connection *connection, const struct rnic_cm_sidr_rep *rep)
 {
 	struct cm_event event = {
@@ -61,7 +58,7 @@ int action_sidr_retry(struct cm_connection *connection, const struct connection_
 static void say(struct cm_connection *connection)
 {
 	connection_owe(connection, RNIC_CM_SIDR_REP);
-	connection_arm(connection, connection_timeout_ns(LINGER_CODE));
+	connection_arm(connection, connection_linger_ns(connection));
 }
 
 int action_sidr_repeat(struct cm_connection *connection, const struct connection_input *input)

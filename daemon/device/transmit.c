@@ -139,8 +139,8 @@ static void transmit_fill(struct transmit *transmit, uint64_t now_ns)
 	bool has_failed = false;
 	uint32_t count = 0;
 
-	/* These are few, and keep others waiting. */
-	while (count < LIMIT_TURN_TRANSMITS && cm_transmit(transmit->cm, &built))
+	/* They keep others waiting. */
+	while (count < LIMIT_TURN_CM_TRANSMITS && cm_transmit(transmit->cm, &built))
 		transmit_build(transmit, &built, count++);
 	while (count < LIMIT_TURN_TRANSMITS && engine_transmit(transmit->engine, &built, now_ns))
 		transmit_build(transmit, &built, count++);

@@ -103,7 +103,8 @@ enum {
 	LIMIT_TURN_QUEUES = 256,
 	LIMIT_TURN_QUEUE_ENTRIES = 64,
 	LIMIT_TURN_TRANSMITS = 256,
-	LIMIT_TURN_REQUESTS = 16, /* control requests of one connection */
+	LIMIT_TURN_CM_TRANSMITS = 64, /* of them, so that no flood of questions leaves no room */
+	LIMIT_TURN_REQUESTS = 16,     /* control requests of one connection */
 
 	/* Datagrams taken over before an address handle goes that they may name. */
 	LIMIT_DESTROY_AH_ENTRIES = 65536,

@@ -2,6 +2,8 @@
 /* What connections say, how long they wait, and what they tell their holder. */
 #include "cm_fixture.h"
 
+#include "base/bits.h"
+
 #include <errno.h>
 
 #define CONNECTION_TEST(name) cmocka_unit_test_setup_teardown(name, begin, finish)
@@ -411,6 +413,25 @@ static void test_rejecting(void **state)
 	cm_destroy(connection, fixture->now_ns);
 }
 
+/* A peer that was asked for time is silent for long: nobody waits for it to try again. */
+static void test_rejecting_after_an_mra(void **state)
+{
+	struct cm_fixture *fixture = *state;
+	struct cm_connection *connection = fixture_reach(fixture, STATE_REQ_RECEIVED, false);
+	const struct rnic_cm_message copy = fixture_req(fixture);
+
+	fixture_push(fixture, &copy);
+	fixture_pull(fixture, RNIC_CM_MRA);
+	cm_destroy(connection, fixture->now_ns);
+	fixture_pull(fixture, RNIC_CM_REJ);
+	fixture_push(fixture, &copy);
+	fixture_pull(fixture, RNIC_CM_REJ);
+	fixture_wait(fixture, 2 * FIXTURE_TRY_NS - 1);
+	assert_ptr_equal(cm_next_connection(fixture->cm, NULL), connection);
+	fixture_wait(fixture, 1);
+	assert_null(cm_next_connection(fixture->cm, NULL));
+}
+
 /* The peer sends before its RTU comes: the holder learns it from cm_tick(), once. */
 static void test_traffic_before_the_rtu(void **state)
 {
@@ -505,6 +526,29 @@ static void test_description(void **state)
 	assert_true(info.is_abandoned);
 }
 
+/* When there are many, one that its holder has left ends as soon as it has said so. */
+static void test_left_behind_among_many(void **state)
+{
+	static const enum connection_state states[] = {STATE_ESTABLISHED, STATE_DREQ_SENT,
+						       STATE_TIMEWAIT, STATE_REJECTED};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(states); i++) {
+		struct cm_connection *connection;
+		struct cm_fixture fixture;
+
+		fixture_init(&fixture, 1);
+		connection = fixture_reach(&fixture, states[i], true);
+		cm_destroy(connection, fixture.now_ns);
+		if (states[i] == STATE_ESTABLISHED)
+			fixture_pull(&fixture, RNIC_CM_DREQ);
+		fixture_wait(&fixture, 5 * MS);
+		fixture_expect_silence(&fixture);
+		assert_null(cm_next_connection(fixture.cm, NULL));
+		fixture_fini(&fixture);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,11 +566,13 @@ int main(void)
 		CONNECTION_TEST(test_what_a_rep_says_and_means),
 		CONNECTION_TEST(test_accepting),
 		CONNECTION_TEST(test_rejecting),
+		CONNECTION_TEST(test_rejecting_after_an_mra),
 		CONNECTION_TEST(test_traffic_before_the_rtu),
 		CONNECTION_TEST(test_traffic_and_goodbye),
 		CONNECTION_TEST(test_dreq_of_another_qp),
 		CONNECTION_TEST(test_messages_of_others),
 		CONNECTION_TEST(test_description),
+		cmocka_unit_test(test_left_behind_among_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,6 +138,23 @@ static void test_rejecting(void **state)
 	fixture_fini(&fixture);
 }
 
+/* Answers that are remembered do not take the room of those who come to ask. */
+static void test_answering_many(void **state)
+{
+	struct cm_connection *connection;
+	struct cm_fixture fixture;
+
+	(void)state;
+	fixture_init(&fixture, 1);
+	connection = fixture_reach(&fixture, STATE_SIDR_RECEIVED, false);
+	assert_int_equal(cm_reject(connection, RNIC_CM_SIDR_NO_QP, NULL, 0, fixture.now_ns), 0);
+	cm_destroy(connection, fixture.now_ns);
+	fixture_pull(&fixture, RNIC_CM_SIDR_REP);
+	fixture_wait(&fixture, 2 * MS);
+	assert_null(cm_next_connection(fixture.cm, NULL));
+	fixture_fini(&fixture);
+}
+
 static void test_nobody_listens(void **state)
 {
 	struct rnic_cm_message message;
@@ -159,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_asking),	       cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_nobody_answers), cmocka_unit_test(test_answering),
 		cmocka_unit_test(test_rejecting),      cmocka_unit_test(test_nobody_listens),
+		cmocka_unit_test(test_answering_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

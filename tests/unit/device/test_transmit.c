@@ -122,9 +122,51 @@ static void test_answer_without_bytes(void **state)
 	bench_destroy(bench);
 }
 
+/* Requests for connections to nobody, each of which is refused. */
+static void receive_cm_requests(struct bench *bench, uint32_t count)
+{
+	struct rnic_cm_message message = {.kind = RNIC_CM_REQ};
+	uint8_t mad[RNIC_MAD_BYTES];
+	struct rnic_packet packet = {
+		.addresses = {.source = bench->fixture->peer_gid, .dest = bench->fixture->own_gid},
+		.row = rnic_opcode_row(0x64),
+		.opcode = 0x64,
+		.pkey = 0xffff,
+		.dest_qpn = CM_QPN,
+		.source_qpn = CM_QPN,
+		.qkey = RNIC_MAD_QKEY,
+		.payload = mad,
+		.payload_bytes = sizeof(mad),
+	};
+
+	for (uint32_t i = 1; i <= count; i++) {
+		message.req.local_comm_id = i;
+		rnic_cm_encode(&message, mad);
+		cm_receive(bench->cm, &packet, bench->fixture->now_ns);
+	}
+	assert_true(cm_has_ready(bench->cm));
+}
+
+/* However much there is to refuse, traffic goes on. */
+static void test_flood_of_questions(void **state)
+{
+	struct bench *bench = bench_create();
+	uint32_t sent;
+
+	(void)state;
+	receive_cm_requests(bench, LIMIT_CM_REPLIES);
+	fixture_post_simple(bench->fixture, RNIC_WR_SEND, 1, PAYLOAD_BYTES);
+	sent = transmit_run(&bench->transmit, bench->fixture->now_ns);
+	assert_true(sent > 1 && cm_has_ready(bench->cm));
+	assert_int_equal(rnic_opcode_row(bench->opcodes[0])->service, RNIC_SERVICE_UD);
+	assert_int_equal(rnic_opcode_row(bench->opcodes[sent - 1])->service, RNIC_SERVICE_RC);
+	bench_destroy(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flood_of_questions),
 		cmocka_unit_test(test_answer_without_bytes),
 	};
 
