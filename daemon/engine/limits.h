@@ -104,6 +104,7 @@ enum {
 	LIMIT_TURN_QUEUE_ENTRIES = 64,
 	LIMIT_TURN_TRANSMITS = 256,
 	LIMIT_TURN_CM_TRANSMITS = 64, /* of them, so that no flood of questions leaves no room */
+	LIMIT_TURN_FLUSHES = 16384,   /* receive entries of queue pairs in error, of all clients */
 	LIMIT_TURN_REQUESTS = 16,     /* control requests of one connection */
 
 	/* Datagrams taken over before an address handle goes that they may name. */

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/checked.h"
+#include "engine/limits.h"
 #include "engine/qp.h"
 #include "session/session.h"
 #include "session/session_set.h"
@@ -264,16 +265,21 @@ static void intake_take_recv(struct receive_ring *ring, struct recv_queue *queue
 	recv_queue_push(queue, &work, sges);
 }
 
-/* In ERR entries are flushed; a client that posts as fast as we flush must not hold the device. */
+/*
+ * In ERR entries are flushed. Clients that post as fast as we flush, to however many queue pairs,
+ * must not hold the device: what a turn leaves is for the next.
+ */
 static bool intake_may_flush(struct session_qp *qp)
 {
+	uint32_t *budget = &qp->session->set->flush_budget;
+
 	if (qp->qp->state != RNIC_QP_STATE_ERR)
 		return true;
-	if (qp->flush_budget == 0) {
+	if (*budget == 0) {
 		intake_review(qp);
 		return false;
 	}
-	qp->flush_budget--;
+	--*budget;
 	return true;
 }
 
@@ -331,29 +337,27 @@ static void intake_review_one(struct session_qp *qp)
 			atomic_store_explicit(is_wanted, 0, memory_order_relaxed);
 		return;
 	}
-	qp->flush_budget = qp->recv.plan.slots;
 	if (intake_pending_recvs(&qp->recv) > 0)
 		qp_flush_receives(qp->qp);
 }
 
 void intake_run_reviews(struct session_set *set)
 {
-	struct list reviews;
+	struct list end;
 
-	/* Those that are noted again meanwhile wait for the next turn. */
-	list_init(&reviews);
-	while (!list_is_empty(&set->reviews)) {
-		struct list *node = set->reviews.next;
-
-		list_remove(node);
-		list_add_tail(&reviews, node);
-	}
-	while (!list_is_empty(&reviews)) {
-		struct session_qp *qp = list_first_entry(&reviews, struct session_qp, review_node);
+	/* Those that are noted again meanwhile come behind it, and wait for the next turn. */
+	list_init(&end);
+	list_add_tail(&set->reviews, &end);
+	set->flush_budget = LIMIT_TURN_FLUSHES;
+	while (set->reviews.next != &end && set->flush_budget > 0) {
+		struct session_qp *qp =
+			list_first_entry(&set->reviews, struct session_qp, review_node);
 
 		list_remove(&qp->review_node);
 		intake_review_one(qp);
 	}
+	list_remove(&end);
+	set->flush_budget = 0;
 }
 
 void intake_reset(struct session_qp *qp)

@@ -149,7 +149,6 @@ struct session_qp {
 	uint32_t send_consumer;	  /* send entries ever copied */
 	uint32_t send_base; /* of those, before the last RESET: the engine counts from there */
 	uint32_t recv_base;
-	uint32_t flush_budget;	 /* receive entries that may still be flushed this turn */
 	struct list intake_node; /* of session_set.intake: its ring may hold send entries */
 	struct list review_node; /* of session_set.reviews: it may have gone to ERR */
 	struct event_source async;

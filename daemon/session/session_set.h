@@ -57,6 +57,7 @@ struct session_set {
 	uint32_t next_client_id;
 	uint32_t silent_count; /* sessions that did not say HELLO yet */
 	uint32_t broken_count;
+	uint32_t flush_budget; /* receive entries that may still be flushed; 0 out of reviews */
 	int epoll_fd;
 	uint64_t now_ns; /* of the turn under way */
 	bool is_bulk;	 /* whether much data goes through the device: clients are told */
