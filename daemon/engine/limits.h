@@ -106,6 +106,11 @@ enum {
 	LIMIT_TURN_CM_TRANSMITS = 64, /* of them, so that no flood of questions leaves no room */
 	LIMIT_TURN_FLUSHES = 16384,   /* receive entries of queue pairs in error, of all clients */
 	LIMIT_TURN_REQUESTS = 16,     /* control requests of one connection */
+	LIMIT_TURN_REQUESTS_NS = 1000000, /* no more of them once they took so long */
+
+	/* Completions that move to the new ring of a CQ that is resized: 4 MiB, and milliseconds.
+	 */
+	LIMIT_RESIZE_CQ_ENTRIES = 65536,
 
 	/* Datagrams taken over before an address handle goes that they may name. */
 	LIMIT_DESTROY_AH_ENTRIES = 65536,

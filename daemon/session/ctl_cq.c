@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/ctl_handlers.h"
 
+#include "engine/limits.h"
 #include "session/ctl_channel.h"
 #include "session/delivery.h"
 #include "session/session.h"
@@ -155,6 +156,10 @@ int ctl_resize_cq(struct ctl_call *call)
 	if (request->entries < used)
 		return ctl_refuse(call, -EINVAL, "the completion queue holds %u entries",
 				  (uint32_t)used);
+	if (used > LIMIT_RESIZE_CQ_ENTRIES)
+		return ctl_refuse(call, -EBUSY,
+				  "%u completions wait in the queue; resize it when at most %u do",
+				  (uint32_t)used, LIMIT_RESIZE_CQ_ENTRIES);
 	result = cq_open_region(call, request->entries, &region, &slots);
 	if (result != 0)
 		return result;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/ctl_server.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/limits.h"
 #include "session/ctl_dispatch.h"
@@ -174,12 +175,14 @@ static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 	return !session->is_broken;
 }
 
+/* Some requests take as long as their client has made large what they are about: one is enough. */
 static void ctl_server_serve(struct session *session)
 {
+	const uint64_t end_ns = clock_now_ns() + LIMIT_TURN_REQUESTS_NS;
 	struct ctl_call call;
 
 	for (unsigned i = 0; i < LIMIT_TURN_REQUESTS && !session->is_broken; i++)
-		if (!ctl_server_serve_one(session, &call))
+		if (!ctl_server_serve_one(session, &call) || clock_now_ns() >= end_ns)
 			break;
 }
 

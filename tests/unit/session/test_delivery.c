@@ -2,12 +2,14 @@
 #include "session/delivery.h"
 
 #include "engine/engine.h"
+#include "engine/limits.h"
 #include "engine/qp.h"
 #include "session/ctl_handlers.h"
 #include "session/session.h"
 #include "session/session_set.h"
 #include "shm/completion.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -290,6 +292,29 @@ static void test_port_events(void **state)
 	assert_true(read(f->async_fd, &record, sizeof(record)) < 0);
 }
 
+/* Nobody waits while millions of completions are moved. */
+static void test_resizing_with_many_entries(void **state)
+{
+	static struct ctl_call call;
+	struct rnic_ctl_resize_cq *request = (void *)call.request.payload;
+	struct fixture *f = *state;
+
+	f->facts.device.max_cqe = 4 * LIMIT_RESIZE_CQ_ENTRIES;
+	call.session = f->session;
+	*request = (struct rnic_ctl_resize_cq){
+		.cq = f->cq->handle,
+		.entries = 2 * LIMIT_RESIZE_CQ_ENTRIES,
+	};
+	assert_int_equal(ctl_resize_cq(&call), 0);
+	close(call.reply_fds[0]);
+	for (uint32_t i = 0; i <= LIMIT_RESIZE_CQ_ENTRIES; i++)
+		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+	assert_int_equal(ctl_resize_cq(&call), -EBUSY);
+	atomic_store(&f->control->consumer, 1);
+	assert_int_equal(ctl_resize_cq(&call), 0);
+	close(call.reply_fds[0]);
+}
+
 /* A connection that says nothing is ended in time, and one that said HELLO is not. */
 static void test_silent_connections_end(void **state)
 {
@@ -321,6 +346,7 @@ int main(void)
 		TEST(test_completion_reaches_the_ring),
 		TEST(test_full_ring_refuses_until_polled),
 		TEST(test_port_events),
+		TEST(test_resizing_with_many_entries),
 		TEST(test_silent_connections_end),
 		TEST(test_lying_consumer_breaks_the_session),
 		TEST(test_arming),
