@@ -128,7 +128,9 @@ enum {
 	LIMIT_BULK_PACKET_BYTES = 256,
 	LIMIT_BULK_NS = 1000000,
 
-	/* What one client may have. The device's limits above are for all together. */
+	/* What one client may have. The device's limits above are for all together, of which all
+	 * clients of one user have at most one part in LIMIT_USER_PART. */
+	LIMIT_USER_PART = 2,
 	LIMIT_SESSIONS = 4096,
 	LIMIT_SESSION_PDS = 4096,
 	LIMIT_SESSION_MRS = 1 << 18,

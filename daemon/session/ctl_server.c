@@ -81,8 +81,11 @@ static void ctl_server_accept(struct ctl_server *server)
 		return;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0 ||
-	    session_create(server->set, fd, credentials.pid, credentials.uid) == NULL)
+	    session_create(server->set, fd, credentials.pid, credentials.uid) == NULL) {
+		log_from_client("a connection was turned away: no memory, or its user has %d",
+				LIMIT_SESSIONS / LIMIT_USER_PART);
 		closer_take(&server->set->closer, fd);
+	}
 }
 
 /* Takes the descriptors out of a received message; false when some did not fit. */

@@ -5,6 +5,7 @@
 #include "engine/limits.h"
 #include "engine/qp.h"
 #include "engine/srq.h"
+#include "session/client_user.h"
 #include "session/cm_identifier.h"
 #include "session/session_set.h"
 #include "shm/ring.h"
@@ -53,10 +54,13 @@ int session_charge(struct session *session, enum session_resource resource, uint
 	uint64_t *of_device = &session->set->usage[resource];
 
 	if (amount > session_quotas[resource].of_session - *of_session ||
-	    amount > session_quotas[resource].of_device - *of_device)
+	    amount > session_quotas[resource].of_device - *of_device ||
+	    !client_user_may_have(session->user, resource, amount,
+				  session_quotas[resource].of_device))
 		return -ENOSPC;
 	*of_session += amount;
 	*of_device += amount;
+	session->user->usage[resource] += amount;
 	return 0;
 }
 
@@ -65,6 +69,7 @@ void session_discharge(struct session *session, enum session_resource resource, 
 	assert(session->usage[resource] >= amount);
 	session->usage[resource] -= amount;
 	session->set->usage[resource] -= amount;
+	session->user->usage[resource] -= amount;
 }
 
 int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
@@ -130,17 +135,24 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	handle_table_init(&session->cm_channels, LIMIT_SESSION_CHANNELS);
 	handle_table_init(&session->cm_ids, LIMIT_SESSION_CM_IDS);
 
+	session->user = client_user_join(set, uid);
+	if (session->user == NULL)
+		goto free_session;
 	event.data.ptr = &session->socket_watch;
-	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0) {
-		free(session);
-		return NULL;
-	}
+	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0)
+		goto leave_user;
 	session->client_id = set->next_client_id++;
 	session->hello_by_ns = set->now_ns + LIMIT_HELLO_MS * SESSION_NS_PER_MS;
 	set->silent_count++;
 	list_add_tail(&set->sessions, &session->node);
 	set->session_count++;
 	return session;
+
+leave_user:
+	client_user_leave(session->user);
+free_session:
+	free(session);
+	return NULL;
 }
 
 /* The doorbell as an eventfd that is watched and never read; `*passed_fd` is the client's. */
@@ -444,6 +456,7 @@ void session_destroy(struct session *session)
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(session->usage[i] == 0);
 	assert(session->registered_bytes == 0);
+	client_user_leave(session->user);
 
 	if (session->has_process)
 		remote_process_fini(&session->process);

@@ -34,6 +34,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct client_user;
 struct qp;
 struct session;
 struct srq;
@@ -185,6 +186,7 @@ struct session {
 	uint32_t client_id;
 	pid_t pid;
 	uid_t uid;
+	struct client_user *user; /* what all clients of `uid` have */
 	char program[RNIC_CTL_NAME_BYTES];
 	bool has_greeted;     /* HELLO was accepted */
 	uint64_t hello_by_ns; /* until then it has to be */
@@ -229,7 +231,7 @@ struct session {
 
 /*
  * Makes a session for a connection that was accepted, which it owns from then on, and puts it into
- * the set. NULL: out of memory; the caller closes the connection.
+ * the set. NULL: out of memory, or its user has too many; the caller closes the connection.
  */
 struct session *session_create(struct session_set *set, int socket_fd, pid_t pid, uid_t uid);
 
@@ -244,9 +246,9 @@ int session_open_regions(struct session *session, int fds[4]);
 void session_destroy(struct session *session);
 
 /*
- * Charges `amount` of `resource` to the client, against what a session may have and what the device
- * has. -ENOSPC when that would be too much; nothing is charged then. Every creation passes through
- * here.
+ * Charges `amount` of `resource` to the client, against what a session and a user may have and what
+ * the device has. -ENOSPC when that would be too much; nothing is charged then. Every creation
+ * passes through here.
  */
 int session_charge(struct session *session, enum session_resource resource, uint64_t amount);
 void session_discharge(struct session *session, enum session_resource resource, uint64_t amount);

@@ -62,6 +62,7 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 	list_init(&set->reviews);
 	list_init(&set->dirty_cqs);
 	list_init(&set->domains);
+	list_init(&set->users);
 	return 0;
 }
 
@@ -70,7 +71,7 @@ void session_set_fini(struct session_set *set)
 	while (!list_is_empty(&set->sessions))
 		session_destroy(list_first_entry(&set->sessions, struct session, node));
 	assert(list_is_empty(&set->intake) && list_is_empty(&set->reviews) &&
-	       list_is_empty(&set->dirty_cqs));
+	       list_is_empty(&set->dirty_cqs) && list_is_empty(&set->users));
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(set->usage[i] == 0);
 	closer_close(&set->closer);

@@ -52,6 +52,7 @@ struct session_set {
 	struct list reviews;   /* struct session_qp.review_node */
 	struct list dirty_cqs; /* struct session_cq.dirty_node */
 	struct list domains;   /* struct shared_domain */
+	struct list users;     /* struct client_user */
 	uint32_t session_count;
 	uint32_t client_count; /* sessions that said HELLO and are not admin */
 	uint32_t next_client_id;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A user of the machine, and what all clients of that user have together. By however many
+ * connections, a user has no more than a part of what the device has (LIMIT_USER_PART), so that
+ * others find something left. Root and who runs the daemon may have all: they can end it as well.
+ *
+ * Owned by the session set, from the first client of a user to the last.
+ */
+#ifndef DAEMON_SESSION_CLIENT_USER_H
+#define DAEMON_SESSION_CLIENT_USER_H
+
+#include "session/session.h"
+
+struct session_set;
+
+struct client_user {
+	struct list node; /* of session_set.users */
+	uid_t uid;
+	uint32_t session_count;
+	uint64_t usage[RESOURCE_COUNT];
+};
+
+/* The user, with one client more. NULL: out of memory, or there are too many clients already. */
+struct client_user *client_user_join(struct session_set *set, uid_t uid);
+
+/* One client less, which has given back all that it had. */
+void client_user_leave(struct client_user *user);
+
+/* Whether the user may have `amount` more of a resource of which the device has `of_device`. */
+bool client_user_may_have(const struct client_user *user, enum session_resource resource,
+			  uint64_t amount, uint64_t of_device);
+
+#endif
