@@ -175,6 +175,7 @@ static void deliver(struct qp *qp, const struct rnic_packet *packet)
 		drop(engine, qp, verdict);
 		return;
 	}
+	qp->last_received_ns = engine->now_ns;
 	qp->counters.received_packets++;
 	qp->counters.received_bytes += packet->payload_bytes;
 	if (is_notification(qp, packet)) {

@@ -319,6 +319,7 @@ static void enter_reset(struct qp *qp)
 	qp->attributes = (struct rnic_qp_attributes){0};
 	qp->state = RNIC_QP_STATE_RESET;
 	qp->last_error = VERDICT_PASS;
+	qp->last_received_ns = 0;
 }
 
 void qp_enter_error(struct qp *qp, enum verdict verdict)

@@ -66,7 +66,8 @@ struct qp {
 	struct settle_failures failures;
 	enum verdict last_error; /* why it went to ERR, or what it last complained of */
 	struct qp_counters counters;
-	void *user; /* the owner's */
+	uint64_t last_received_ns; /* when a packet came that the QP took; 0: none did */
+	void *user;		   /* the owner's */
 };
 
 struct qp_config {

@@ -2,6 +2,7 @@
 #include "engine/qp.h"
 
 #include "wire/gid.h"
+#include "wire/syndrome.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,18 +61,42 @@ static void write_unacknowledged(const struct qp *qp, uint64_t now_ns, const cha
 			 qp->requester.unacknowledged.value, peer, retry);
 }
 
-const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
+static void write_window(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
+			 uint32_t text_bytes)
 {
-	const struct send_queue *queue = &qp->send_queue;
-	bool has_work = queue->retired != queue->posted;
-	char peer[RNIC_GID_TEXT_BYTES];
+	char retry[64];
 
-	if (text_bytes == 0)
-		return "";
-	text[0] = '\0';
-	rnic_gid_text(&qp->attributes.path.dest_gid, peer);
-	if (!has_work || qp->state == RNIC_QP_STATE_ERR)
-		return text;
+	write_retry(qp, now_ns, retry, sizeof(retry));
+	snprintf(text, text_bytes, "room in the window to %s%s", peer, retry);
+}
+
+/* Nothing is posted that could be sent: what happens next is up to its program and the peer. */
+static void write_idle(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
+		       uint32_t text_bytes)
+{
+	const struct responder *responder = &qp->responder;
+	const char *who = qp->type == RNIC_QP_TYPE_UD ? "a datagram" : peer;
+	uint64_t silent_ms = (now_ns - qp->last_received_ns) / NS_PER_MS;
+
+	if (responder->has_nak_pending &&
+	    rnic_syndrome_kind(responder->syndrome) == RNIC_SYNDROME_RNR_NAK)
+		snprintf(text, text_bytes,
+			 "its program to post a receive; %s has sent and was told to wait (RNR)",
+			 peer);
+	else if (qp->last_received_ns == 0)
+		snprintf(text, text_bytes, "its program, or %s; no packet came yet", who);
+	else
+		snprintf(text, text_bytes,
+			 "its program, or %s; the last packet came %" PRIu64 ".%" PRIu64 " s ago",
+			 who, silent_ms / 1000, silent_ms % 1000 / 100);
+}
+
+/* Why the oldest entry of the send queue is not done. */
+static void write_sending(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
+			  uint32_t text_bytes)
+{
+	bool is_in_flight = !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
+
 	if (qp->state < RNIC_QP_STATE_RTS)
 		snprintf(text, text_bytes, "the transition to RTS");
 	else if (qp->retry.is_rnr_wait)
@@ -82,11 +107,27 @@ const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uin
 		snprintf(text, text_bytes, "a receive to be posted by the peer (no credit)");
 	else if (!qp_is_reliable(qp) && list_is_linked(&qp->path_node))
 		snprintf(text, text_bytes, "the pace of traffic that nobody acknowledges");
-	else if (list_is_linked(&qp->path_node))
-		snprintf(text, text_bytes, "room in the window to %s", peer);
-	else if (!rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged))
+	else if (list_is_linked(&qp->path_node) && !is_in_flight)
+		write_window(qp, now_ns, peer, text, text_bytes);
+	else if (is_in_flight)
 		write_unacknowledged(qp, now_ns, peer, text, text_bytes);
 	else if (qp->state == RNIC_QP_STATE_SQD)
 		snprintf(text, text_bytes, "the transition from SQD back to RTS");
+}
+
+const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
+{
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	if (text_bytes == 0)
+		return "";
+	text[0] = '\0';
+	rnic_gid_text(&qp->attributes.path.dest_gid, peer);
+	if (qp->state == RNIC_QP_STATE_ERR)
+		return text;
+	if (qp->send_queue.retired != qp->send_queue.posted)
+		write_sending(qp, now_ns, peer, text, text_bytes);
+	else if (qp->state >= RNIC_QP_STATE_RTR)
+		write_idle(qp, now_ns, peer, text, text_bytes);
 	return text;
 }

@@ -250,7 +250,6 @@ static void test_waiting_for(void **state)
 	char text[200];
 
 	(void)state;
-	assert_string_equal(waiting(fixture, text, sizeof(text)), "");
 	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
 	fixture_transmit_all(fixture);
 	assert_string_equal(waiting(fixture, text, sizeof(text)),
@@ -276,6 +275,48 @@ static void test_waiting_for(void **state)
 	fixture_destroy(fixture);
 }
 
+/* The QPs of one path share its window, and the first of them has filled it. */
+static void test_waiting_for_the_window(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	char text[200];
+
+	(void)state;
+	for (uint64_t i = 0; i < 64; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 1 << 20);
+	while (fixture_transmit(fixture))
+		;
+	assert_true(list_is_linked(&fixture->qp->path_node));
+	assert_non_null(strstr(waiting(fixture, text, sizeof(text)),
+			       "an acknowledgement of PSN 0x64 from 192.0.2.2, retry 0 of 7"));
+	fixture_destroy(fixture);
+}
+
+/* Nothing is to be sent: how long the peer is silent, and whether it was told to wait. */
+static void test_waiting_for_the_peer(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct rnic_packet packet = fixture_packet(fixture, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY,
+						   fixture_defaults.rq_psn);
+	char text[200];
+
+	(void)state;
+	assert_string_equal(waiting(fixture, text, sizeof(text)),
+			    "its program, or 192.0.2.2; no packet came yet");
+	fixture_receive(fixture, &packet);
+	assert_string_equal(
+		waiting(fixture, text, sizeof(text)),
+		"its program to post a receive; 192.0.2.2 has sent and was told to wait (RNR)");
+	fixture_post_receive(fixture, 1, 0, 100);
+	fixture_receive(fixture, &packet);
+	fixture->now_ns += 2345000000;
+	assert_string_equal(waiting(fixture, text, sizeof(text)),
+			    "its program, or 192.0.2.2; the last packet came 2.3 s ago");
+	set_state(fixture, RNIC_QP_STATE_ERR, 0);
+	assert_string_equal(waiting(fixture, text, sizeof(text)), "");
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +329,8 @@ int main(void)
 		cmocka_unit_test(test_packets_that_are_dropped),
 		cmocka_unit_test(test_limited_pkey_is_accepted),
 		cmocka_unit_test(test_waiting_for),
+		cmocka_unit_test(test_waiting_for_the_window),
+		cmocka_unit_test(test_waiting_for_the_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
