@@ -153,7 +153,7 @@ static void drop(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
 	engine->counters[verdict_row(verdict)->counter]++;
 	if (qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_RESET)
-		qp->last_error = verdict;
+		qp_note_trouble(qp, verdict);
 }
 
 /* IBTA 1.4, 11.6.3.2: the first packet for a QP in RTR, before the application moved it to RTS. */

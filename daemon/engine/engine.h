@@ -20,6 +20,7 @@
 #include "base/timer_heap.h"
 #include "engine/counters.h"
 #include "engine/limits.h"
+#include "engine/mr.h"
 #include "engine/pace.h"
 #include "engine/pkey.h"
 #include "engine/settle.h"
@@ -87,7 +88,8 @@ struct engine {
 	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
 	uint16_t pkeys[LIMIT_PKEYS];		/* by P_Key index; 0 is empty */
 	uint64_t counters[COUNTER_COUNT];
-	uint64_t now_ns; /* of the call under way */
+	struct mr_refusal refusal; /* the last one */
+	uint64_t now_ns;	   /* of the call under way */
 };
 
 /* A piece of payload: of a client region, or (inline data) of the engine's own memory. */

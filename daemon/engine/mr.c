@@ -45,23 +45,46 @@ void mr_deregister(struct engine *engine, struct mr *mr)
 	mr->pd->references--;
 }
 
-/* What `key` names, if it is of `pd` and grants every right in `access`. */
+static struct mr *refuse(struct engine *engine, enum mr_fault fault, uint32_t key)
+{
+	engine->refusal = (struct mr_refusal){.fault = fault, .key = key};
+	return NULL;
+}
+
+/*
+ * What `key` names, if it is of `pd` and grants every right in `access`. A key of another domain is
+ * no key here: to tell them apart would tell which keys other clients have.
+ */
 static struct mr *find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access)
 {
 	struct mr *mr = key_table_find(&engine->mrs, key >> 8);
 
-	if (mr == NULL || mr->key != key || !pd_is_same(mr->pd, pd) ||
-	    (mr->access & access) != access)
-		return NULL;
-	return mr;
+	if (mr == NULL || mr->key != key || !pd_is_same(mr->pd, pd))
+		return refuse(engine, MR_FAULT_KEY, key);
+	if ((mr->access & access) == access)
+		return mr;
+	refuse(engine, MR_FAULT_RIGHTS, key);
+	engine->refusal.missing_access = access & ~mr->access;
+	return NULL;
 }
 
 /* `mr`, when it covers the range. */
-static struct mr *within(struct mr *mr, uint64_t address, uint64_t length, uint64_t *offset)
+static struct mr *within(struct engine *engine, struct mr *mr, uint64_t address, uint64_t length,
+			 uint64_t *offset)
 {
-	if (mr == NULL || address < mr->iova ||
-	    !rnic_range_within(address - mr->iova, length, mr->length))
+	if (mr == NULL)
 		return NULL;
+	if (address < mr->iova || !rnic_range_within(address - mr->iova, length, mr->length)) {
+		engine->refusal = (struct mr_refusal){
+			.fault = MR_FAULT_RANGE,
+			.key = mr->key,
+			.address = address,
+			.length = length,
+			.region_address = mr->iova,
+			.region_length = mr->length,
+		};
+		return NULL;
+	}
 	*offset = mr->region_offset + (address - mr->iova);
 	return mr;
 }
@@ -71,9 +94,9 @@ struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uin
 {
 	struct mr *mr = find(engine, key, pd, access);
 
-	if (mr == NULL || mr->window != NULL)
-		return NULL;
-	return within(mr, address, length, offset);
+	if (mr != NULL && mr->window != NULL)
+		return refuse(engine, MR_FAULT_WINDOW, key);
+	return within(engine, mr, address, length, offset);
 }
 
 struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struct qp *qp,
@@ -81,8 +104,8 @@ struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struc
 {
 	struct mr *mr = find(engine, key, pd, access);
 
-	if (mr == NULL || (mr->window != NULL && !mw_is_open_to(mr->window, qp)))
-		return NULL;
+	if (mr != NULL && mr->window != NULL && !mw_is_open_to(mr->window, qp))
+		return refuse(engine, MR_FAULT_WINDOW, key);
 	return mr;
 }
 
@@ -90,5 +113,7 @@ struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *
 			  const struct pd *pd, uint32_t access, uint64_t address, uint64_t length,
 			  uint64_t *offset)
 {
-	return within(mr_find_remote_whole(engine, key, qp, pd, access), address, length, offset);
+	struct mr *mr = mr_find_remote_whole(engine, key, qp, pd, access);
+
+	return within(engine, mr, address, length, offset);
 }

@@ -18,6 +18,28 @@ struct engine;
 struct mw;
 struct qp;
 
+/* Why a key did not grant an access; of all members only those that the fault is about are set. */
+enum mr_fault {
+	MR_FAULT_KEY = 1, /* names nothing in the protection domain */
+	MR_FAULT_RIGHTS,
+	MR_FAULT_WINDOW, /* used as an lkey, or of type 2 and bound through another QP */
+	MR_FAULT_RANGE,
+};
+
+struct mr_refusal {
+	enum mr_fault fault;
+	uint32_t key;
+	uint32_t missing_access; /* of RIGHTS */
+	uint64_t address;	 /* of RANGE: what was wanted, and what there is */
+	uint64_t length;
+	uint64_t region_address;
+	uint64_t region_length;
+};
+
+/* Writes it as a sentence for people; `key_name` is "rkey" or "lkey". */
+void mr_refusal_text(const struct mr_refusal *refusal, const char *key_name, char *text,
+		     uint32_t text_bytes);
+
 struct mr {
 	struct pd *pd;
 	struct client_region *region;
@@ -52,7 +74,8 @@ void mr_deregister(struct engine *engine, struct mr *mr);
 /*
  * The region that `key` names for local use, if it belongs to `pd`, grants every right in `access`
  * and covers [address, address + length); else NULL, as for the key of a window. `*offset` is where
- * `address` lies in mr->region. The range check cannot wrap.
+ * `address` lies in mr->region. The range check cannot wrap. Where it is NULL engine->refusal says
+ * why, also for the calls below.
  */
 struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access,
 		   uint64_t address, uint64_t length, uint64_t *offset);

@@ -322,12 +322,18 @@ static void enter_reset(struct qp *qp)
 	qp->last_received_ns = 0;
 }
 
+void qp_note_trouble(struct qp *qp, enum verdict verdict)
+{
+	qp->last_error = verdict;
+	qp->refusal = qp->engine->refusal;
+}
+
 void qp_enter_error(struct qp *qp, enum verdict verdict)
 {
 	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_RESET)
 		return;
 	qp->state = RNIC_QP_STATE_ERR;
-	qp->last_error = verdict;
+	qp_note_trouble(qp, verdict);
 	requester_reset(qp->engine, qp);
 	completer_flush(qp->engine, qp);
 	responder_flush(qp->engine, qp);
@@ -340,7 +346,7 @@ void qp_enter_send_error(struct qp *qp, enum verdict verdict)
 	if (qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD)
 		return;
 	qp->state = RNIC_QP_STATE_SQE;
-	qp->last_error = verdict;
+	qp_note_trouble(qp, verdict);
 	qp->attributes.sq_draining = 0;
 	requester_reset(qp->engine, qp);
 	completer_flush(qp->engine, qp);

@@ -64,7 +64,8 @@ struct qp {
 	struct responder responder;
 
 	struct settle_failures failures;
-	enum verdict last_error; /* why it went to ERR, or what it last complained of */
+	enum verdict last_error;   /* why it went to ERR, or what it last complained of */
+	struct mr_refusal refusal; /* of a key, when `last_error` is about one */
 	struct qp_counters counters;
 	uint64_t last_received_ns; /* when a packet came that the QP took; 0: none did */
 	void *user;		   /* the owner's */
@@ -167,6 +168,9 @@ static inline bool qp_has_recv_queue(const struct qp *qp)
  * are for its other QPs. */
 void qp_flush_receives(struct qp *qp);
 
+/* `verdict` is the last error from now on, and the key refused last what it may be about. */
+void qp_note_trouble(struct qp *qp, enum verdict verdict);
+
 /*
  * Into ERR for `verdict`: flushes both queues, the send queue first. What the responder still has
  * to say (a fatal NAK) is sent. With an SRQ the event LAST_WQE_REACHED follows the last receive
@@ -186,6 +190,10 @@ void qp_check_drained(struct qp *qp);
 
 /* Puts it at the end of the ready list unless it is there. */
 void qp_make_ready(struct qp *qp);
+
+/* Writes `last_error` as a sentence for people, with the cause as exact as it is known; "" when
+ * nothing went wrong. */
+void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes);
 
 /* Writes what the QP waits for, as a sentence ("" when nothing), for rnicctl. Returns `text`. */
 const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes);

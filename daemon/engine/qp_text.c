@@ -115,6 +115,20 @@ static void write_sending(const struct qp *qp, uint64_t now_ns, const char *peer
 		snprintf(text, text_bytes, "the transition from SQD back to RTS");
 }
 
+void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes)
+{
+	bool is_rkey = qp->last_error == VERDICT_BAD_RKEY;
+	bool is_lkey = qp->last_error == VERDICT_LOCAL_PROTECTION ||
+		       qp->last_error == VERDICT_RECEIVE_PROTECTION;
+
+	if (qp->last_error == VERDICT_PASS)
+		snprintf(text, text_bytes, "%s", "");
+	else if ((is_rkey || is_lkey) && qp->refusal.fault != 0)
+		mr_refusal_text(&qp->refusal, is_rkey ? "rkey" : "lkey", text, text_bytes);
+	else
+		snprintf(text, text_bytes, "%s", verdict_row(qp->last_error)->sentence);
+}
+
 const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
 {
 	char peer[RNIC_GID_TEXT_BYTES];

@@ -109,7 +109,8 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 	[VERDICT_RECEIVE_TOO_SHORT] =
 		REFUSE(NAK(INVALID_REQUEST), LOC_LEN_ERR, true, NONE, BAD_REQUESTS,
 		       "9.7.4.1, 9.9.3 class C",
-		       "The message is longer than the SGEs of the receive entry together."),
+		       "The message is longer than the SGEs of the receive entry together; a "
+		       "datagram takes 40 bytes more."),
 	[VERDICT_BAD_LENGTH] =
 		REFUSE(NAK(INVALID_REQUEST), REM_INV_REQ_ERR, false, EVENT(QP_REQ_ERR),
 		       BAD_REQUESTS, "9.7.4.1, 9.9.3 class C",
@@ -126,9 +127,8 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		       "The address of an atomic operation is not a multiple of 8."),
 	[VERDICT_BAD_INVALIDATE] = REFUSE(
 		ACK_SYNDROME, REM_INV_REQ_ERR, true, NONE, ACCESS_ERRORS, "9.4.1.1, 9.9.3 class J",
-		"A SEND with invalidate names a key that cannot be invalidated: it is not "
-		"that of a memory window of type 2 that is free or bound through this QP. "
-		"The requester is not told."),
+		"A SEND with invalidate names no key of a window of type 2 that is free or bound "
+		"through this QP. The requester is not told."),
 	[VERDICT_MEMORY_GONE] = REFUSE_LOCAL(
 		LOC_PROT_ERR, false, EVENT(QP_FATAL), MEMORY_ERRORS, "9.9.3 class A",
 		"Registered memory could not be reached: the application unmapped it, or "
@@ -148,9 +148,10 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 				     "A packet came that the QP's state does not let it "
 				     "receive; it was dropped."),
 
-	[VERDICT_LOCAL_LENGTH] =
-		GIVE_UP(LOC_LEN_ERR, LOCAL_ERRORS, "10.6.2, 11.6.2",
-			"The work request is longer than a message may be, 2 GiB."),
+	[VERDICT_LOCAL_LENGTH] = GIVE_UP(
+		LOC_LEN_ERR, LOCAL_ERRORS, "10.6.2, 11.6.2",
+		"The work request is longer than a message may be: 2 GiB, or of a datagram the "
+		"port's MTU."),
 	[VERDICT_LOCAL_OPERATION] =
 		GIVE_UP(LOC_QP_OP_ERR, LOCAL_ERRORS, "11.6.2",
 			"The work request is malformed: opcode, SGE count, inline length, or a "
@@ -163,11 +164,10 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		GIVE_UP(LOC_PROT_ERR, MEMORY_ERRORS, "11.6.2",
 			"Memory of the work request could not be reached: the application unmapped "
 			"it, or ended."),
-	[VERDICT_BIND_REFUSED] =
-		GIVE_UP(MW_BIND_ERR, LOCAL_ERRORS, "10.6.7.2, 11.6.2",
-			"The memory window cannot be bound so: its key, range or rights, a region "
-			"without IBV_ACCESS_MW_BIND (or LOCAL_WRITE), another protection domain, "
-			"or a window of type 2 that is bound."),
+	[VERDICT_BIND_REFUSED] = GIVE_UP(
+		MW_BIND_ERR, LOCAL_ERRORS, "10.6.7.2, 11.6.2",
+		"The memory window cannot be bound so: key, range, rights, domain, a region "
+		"without MW_BIND or LOCAL_WRITE, or type 2 and bound already."),
 	[VERDICT_INVALIDATE_REFUSED] =
 		GIVE_UP(MW_BIND_ERR, LOCAL_ERRORS, "10.6.7.2.4, 11.6.2",
 			"The key cannot be invalidated: it is not that of a memory window of type "
@@ -188,10 +188,10 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 	[VERDICT_BAD_RESPONSE] =
 		GIVE_UP(BAD_RESP_ERR, BAD_RESPONSES, "9.9.2, 11.6.2",
 			"The peer's answer fits no request: opcode, length or syndrome."),
-	[VERDICT_RETRY_EXCEEDED] =
-		GIVE_UP(RETRY_EXC_ERR, RETRY_EXCEEDED, "9.7.6.1, 11.6.2",
-			"The peer did not answer within timeout and retry_cnt: it is gone, in "
-			"error, not reachable, or its QP number or GID is not what was exchanged."),
+	[VERDICT_RETRY_EXCEEDED] = GIVE_UP(
+		RETRY_EXC_ERR, RETRY_EXCEEDED, "9.7.6.1, 11.6.2",
+		"The peer did not answer within timeout and retry_cnt: it is gone, in "
+		"error, not reachable (UDP port 4791), or its QP number or GID is another."),
 	[VERDICT_RNR_RETRY_EXCEEDED] =
 		GIVE_UP(RNR_RETRY_EXC_ERR, RNR_RETRY_EXCEEDED, "9.7.5.2.8, 11.6.2",
 			"The peer had no receive entry posted, and rnr_retry is used up; 7 means "

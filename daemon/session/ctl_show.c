@@ -3,7 +3,6 @@
 
 #include "engine/qp.h"
 #include "engine/srq.h"
-#include "engine/verdict.h"
 #include "session/cm_identifier.h"
 #include "session/delivery.h"
 #include "session/intake.h"
@@ -138,9 +137,7 @@ static void show_qp(struct show_walk *walk, const struct session *session, void 
 	row->packets_in_flight =
 		(uint32_t)rnic_psn_distance(qp->requester.psn, qp->requester.unacknowledged);
 	show_qp_counters(row, &qp->counters);
-	if (qp->last_error != VERDICT_PASS)
-		snprintf(row->last_error, sizeof(row->last_error), "%s",
-			 verdict_row(qp->last_error)->sentence);
+	qp_last_error_text(qp, row->last_error, sizeof(row->last_error));
 	qp_waiting_for(qp, walk->set->now_ns, row->waiting_for, sizeof(row->waiting_for));
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/mr.h"
 
+#include "base/bits.h"
 #include "engine_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <cmocka.h>
 
 #define NEW_IOVA UINT64_C(0x5000)
@@ -87,12 +89,48 @@ static void test_keys_of_a_shared_domain(void **state)
 	fixture_destroy(fixture);
 }
 
+/*
+ * Each thing that can be wrong with an access, one by one, is called by its name; but whether
+ * another domain has such a key is nobody's business.
+ */
+static void test_what_is_wrong_with_an_access(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	const struct mr *mr = &fixture->mr;
+	const struct pd other = {0};
+	const struct {
+		uint32_t key_difference;
+		const struct pd *pd;
+		uint32_t access;
+		uint64_t length;
+		const char *text;
+	} rows[] = {
+		{0x100, &fixture->pd, 0, 1, "domain has no memory region with the rkey 0x"},
+		{0, &other, 0, 1, "domain has no memory region with the rkey 0x"},
+		{0, &fixture->pd, RNIC_ACCESS_FLUSH_GLOBAL, 1, "without IBV_ACCESS_FLUSH_GLOBAL."},
+		{0, &fixture->pd, 0, mr->length + 1, "bytes at 0x"},
+	};
+	char text[160];
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		uint64_t offset;
+
+		assert_null(mr_find(&fixture->engine, mr->key ^ rows[i].key_difference, rows[i].pd,
+				    rows[i].access, mr->iova, rows[i].length, &offset));
+		mr_refusal_text(&fixture->engine.refusal, "rkey", text, sizeof(text));
+		assert_non_null(strstr(text, rows[i].text));
+	}
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_change_keeps_the_key),
 		cmocka_unit_test(test_region_of_no_bytes),
 		cmocka_unit_test(test_keys_of_a_shared_domain),
+		cmocka_unit_test(test_what_is_wrong_with_an_access),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
