@@ -271,8 +271,7 @@ static uint32_t number_at(const struct rnic_qp_attributes *attributes, const str
 	}
 }
 
-static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes *attributes,
-			    uint32_t mask)
+uint32_t qp_out_of_range(const struct rnic_qp_attributes *attributes, uint32_t mask)
 {
 	for (size_t i = 0; i < RNIC_COUNT_OF(attribute_rows); i++) {
 		const struct attribute *row = &attribute_rows[i];
@@ -282,8 +281,16 @@ static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes
 			continue;
 		value = number_at(attributes, row);
 		if (value < row->least || value > row->most)
-			return false;
+			return row->mask;
 	}
+	return 0;
+}
+
+static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes *attributes,
+			    uint32_t mask)
+{
+	if (qp_out_of_range(attributes, mask) != 0)
+		return false;
 	if ((mask & RNIC_QP_ATTR_CURRENT_STATE) && attributes->current_state != qp->state)
 		return false;
 	if ((mask & RNIC_QP_ATTR_PKEY_INDEX) &&

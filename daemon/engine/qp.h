@@ -168,6 +168,9 @@ static inline bool qp_has_recv_queue(const struct qp *qp)
  * are for its other QPs. */
 void qp_flush_receives(struct qp *qp);
 
+/* The first attribute in `mask` (a bit of it) whose value is never legal; 0 when there is none. */
+uint32_t qp_out_of_range(const struct rnic_qp_attributes *attributes, uint32_t mask);
+
 /* `verdict` is the last error from now on, and the key refused last what it may be about. */
 void qp_note_trouble(struct qp *qp, enum verdict verdict);
 
@@ -190,6 +193,10 @@ void qp_check_drained(struct qp *qp);
 
 /* Puts it at the end of the ready list unless it is there. */
 void qp_make_ready(struct qp *qp);
+
+/* Writes why qp_modify() said -EINVAL to the same arguments, as a sentence for people. */
+void qp_modify_refusal(const struct qp *qp, const struct rnic_qp_attributes *attributes,
+		       uint32_t mask, char *text, uint32_t text_bytes);
 
 /* Writes `last_error` as a sentence for people, with the cause as exact as it is known; "" when
  * nothing went wrong. */

@@ -138,8 +138,8 @@ static enum service_column column_of(enum rnic_qp_type type)
 	return COLUMN_COUNT;
 }
 
-bool qp_transition_check(enum rnic_qp_type type, enum rnic_qp_state from, enum rnic_qp_state to,
-			 uint32_t mask)
+bool qp_transition_masks(enum rnic_qp_type type, enum rnic_qp_state from, enum rnic_qp_state to,
+			 uint32_t *required, uint32_t *optional)
 {
 	enum service_column column = column_of(type);
 	const struct transition *transition;
@@ -147,7 +147,16 @@ bool qp_transition_check(enum rnic_qp_type type, enum rnic_qp_state from, enum r
 	if (column == COLUMN_COUNT || from >= RNIC_QP_STATE_COUNT || to >= RNIC_QP_STATE_COUNT)
 		return false;
 	transition = &transitions[from][to];
-	return transition->is_allowed[column] &&
-	       (mask & transition->required[column]) == transition->required[column] &&
-	       (mask & ~(transition->required[column] | transition->optional[column] | STATE)) == 0;
+	*required = transition->required[column];
+	*optional = transition->optional[column];
+	return transition->is_allowed[column];
+}
+
+bool qp_transition_check(enum rnic_qp_type type, enum rnic_qp_state from, enum rnic_qp_state to,
+			 uint32_t mask)
+{
+	uint32_t required, optional;
+
+	return qp_transition_masks(type, from, to, &required, &optional) &&
+	       (mask & required) == required && (mask & ~(required | optional | STATE)) == 0;
 }

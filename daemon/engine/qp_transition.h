@@ -18,4 +18,9 @@
 bool qp_transition_check(enum rnic_qp_type type, enum rnic_qp_state from, enum rnic_qp_state to,
 			 uint32_t mask);
 
+/* Stores which attributes that transition must and may have (STATE is in neither); false when there
+ * is no such transition. */
+bool qp_transition_masks(enum rnic_qp_type type, enum rnic_qp_state from, enum rnic_qp_state to,
+			 uint32_t *required, uint32_t *optional);
+
 #endif

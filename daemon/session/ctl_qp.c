@@ -255,11 +255,8 @@ int ctl_modify_qp(struct ctl_call *call)
 		return result;
 	result = qp_modify(qp->qp, &request->attributes, request->mask);
 	if (result == -EINVAL)
-		return ctl_refuse(
-			call, result,
-			"state %u does not allow this transition with attributes %#x, or a "
-			"value is out of range",
-			qp->qp->state, request->mask);
+		qp_modify_refusal(qp->qp, &request->attributes, request->mask, call->reason,
+				  sizeof(call->reason));
 	if (result != 0)
 		return result;
 	if ((request->mask & RNIC_QP_ATTR_STATE) != 0 && qp->qp->state == RNIC_QP_STATE_RESET) {

@@ -317,6 +317,78 @@ static void test_waiting_for_the_peer(void **state)
 	fixture_destroy(fixture);
 }
 
+/* Of a QP in RTS, what is wrong with each of these; the first that is found is said. */
+static void test_modify_refusal(void **state)
+{
+	static const struct {
+		uint32_t mask;
+		struct rnic_qp_attributes attributes;
+		const char *text;
+	} rows[] = {
+		{RNIC_QP_ATTR_STATE,
+		 {.state = RNIC_QP_STATE_INIT},
+		 "a queue pair in RTS cannot go to INIT"},
+		{RNIC_QP_ATTR_AV | RNIC_QP_ATTR_DEST_QPN,
+		 {0},
+		 "from RTS to RTS not with IBV_QP_AV, IBV_QP_DEST_QPN"},
+		{1u << 31, {0}, "from RTS to RTS not with attributes that are not known"},
+		{RNIC_QP_ATTR_MIN_RNR_TIMER,
+		 {.min_rnr_timer = 32},
+		 "the value of IBV_QP_MIN_RNR_TIMER is out of range"},
+		{RNIC_QP_ATTR_CURRENT_STATE,
+		 {.current_state = RNIC_QP_STATE_RTR},
+		 "cur_qp_state is RTR, and the queue pair is in RTS"},
+	};
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	char text[160];
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		assert_int_equal(qp_modify(fixture->qp, &rows[i].attributes, rows[i].mask),
+				 -EINVAL);
+		qp_modify_refusal(fixture->qp, &rows[i].attributes, rows[i].mask, text,
+				  sizeof(text));
+		assert_string_equal(text, rows[i].text);
+	}
+	fixture_destroy(fixture);
+}
+
+static const uint32_t to_rtr = RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_AV | RNIC_QP_ATTR_PATH_MTU |
+			       RNIC_QP_ATTR_DEST_QPN | RNIC_QP_ATTR_RQ_PSN |
+			       RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC | RNIC_QP_ATTR_MIN_RNR_TIMER;
+
+/* Of a QP in INIT, which is to have a peer. */
+static void test_modify_refusal_of_a_path(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_INIT, .port = 1};
+	struct qp *qp = fixture->qp;
+	char text[160];
+
+	(void)state;
+	set_state(fixture, RNIC_QP_STATE_RESET, 0);
+	assert_int_equal(qp_modify(qp, &attributes,
+				   RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PORT |
+					   RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_ACCESS_FLAGS),
+			 0);
+	attributes = (struct rnic_qp_attributes){.state = RNIC_QP_STATE_RTR, .path_mtu = 3};
+	qp_modify_refusal(qp, &attributes, to_rtr & ~(uint32_t)RNIC_QP_ATTR_RQ_PSN, text,
+			  sizeof(text));
+	assert_string_equal(text, "from INIT to RTR without IBV_QP_RQ_PSN");
+	qp_modify_refusal(qp, &attributes, to_rtr, text, sizeof(text));
+	assert_string_equal(text, "the address vector has no GID of the peer; RoCE needs is_global "
+				  "and grh.dgid: give both programs a GID index (-g, -x)");
+	attributes.path = (struct rnic_path){
+		.dest_gid = fixture->peer_gid, .is_global = 1, .source_gid_index = 9, .port = 1};
+	qp_modify_refusal(qp, &attributes, to_rtr, text, sizeof(text));
+	assert_string_equal(text, "there is no GID with index 9");
+	attributes.path.source_gid_index = 0;
+	attributes.path.port = 2;
+	qp_modify_refusal(qp, &attributes, to_rtr, text, sizeof(text));
+	assert_string_equal(text, "the address vector names port 2; there is port 1");
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +403,8 @@ int main(void)
 		cmocka_unit_test(test_waiting_for),
 		cmocka_unit_test(test_waiting_for_the_window),
 		cmocka_unit_test(test_waiting_for_the_peer),
+		cmocka_unit_test(test_modify_refusal),
+		cmocka_unit_test(test_modify_refusal_of_a_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
