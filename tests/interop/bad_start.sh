@@ -36,6 +36,9 @@ ends_with() {
 echo "# no daemon"
 mkdir "$WORK/none"
 nobody_home=$WORK/none/rnicd.sock
+touch "$WORK/gone.sock.log"
+refuses "rnicctl names the log of who was there" "in $WORK/gone.sock.log" \
+	"$BIN/rnicctl" show --socket "$WORK/gone.sock"
 refuses "rnic-run says what to start" "start one.*rnicd --socket" \
 	"$BIN/rnic-run" --no-daemon --socket "$nobody_home" ibv_devices
 refuses "rnicctl says what to start" "start rnicd" "$BIN/rnicctl" show --socket "$nobody_home"
@@ -80,6 +83,8 @@ python3 "$here/refuse_uring.py" "$BIN/rnicd" --socket "$WORK/fallback.sock" --ad
 fallback=$!
 processes+=($fallback)
 check "--port auto starts" wait_for 20 "$BIN/rnicctl" show device --socket "$WORK/fallback.sock"
+check "rnicctl takes its options in front, too" \
+	"$BIN/rnicctl" --socket "$WORK/fallback.sock" show device
 check "it uses sockets" grep -Eq '"udp_port": "socket"' \
 	<("$BIN/rnicctl" show device --json --socket "$WORK/fallback.sock")
 check "it says so" grep -Eqi "io_uring" "$WORK/fallback.log"
@@ -111,5 +116,6 @@ check "the client goes on" test "$client_status" -eq 0
 check "the server goes on" test "$server_status" -eq 0
 check "it was counted" holds 0 counters "sum(v for k, v in rows.items() if
 	'drop' in k or 'icrc' in k or 'trunc' in k or 'malformed' in k) >= 1000"
+check "rnicctl shows it unasked" grep -Eq "^  (icrc_errors|undecodable_pkts) +[1-9]" <(control 0)
 
 topology_finish

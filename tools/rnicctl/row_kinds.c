@@ -70,12 +70,22 @@ static const char *port_state_name(uint32_t value)
 	return name_of(names, COUNT(names), value);
 }
 
+static const char *mtu_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[1] = "256", [2] = "512", [3] = "1024", [4] = "2048", [5] = "4096",
+	};
+	return name_of(names, COUNT(names), value);
+}
+
 static const struct column device_columns[] = {
 	{"name", "name", COLUMN_TEXT, MEMBER(rnic_show_device, device.name), NULL},
 	{"pid", "daemon's pid", COLUMN_U32, MEMBER(rnic_show_device, pid), NULL},
 	{"netdev", "network device", COLUMN_TEXT, MEMBER(rnic_show_device, device.netdev), NULL},
 	{"state", "port state", COLUMN_NAMED_U32, MEMBER(rnic_show_device, port.state),
 	 port_state_name},
+	{"active_mtu", "MTU", COLUMN_NAMED_U32, MEMBER(rnic_show_device, port.active_mtu),
+	 mtu_name},
 	{"udp_port", "port", COLUMN_TEXT, MEMBER(rnic_show_device, udp_port), NULL},
 	{"poll", "poll", COLUMN_TEXT, MEMBER(rnic_show_device, poll), NULL},
 	{"segmentation", "segmentation", COLUMN_TEXT, MEMBER(rnic_show_device, segmentation), NULL},
@@ -144,7 +154,7 @@ static const struct column mr_columns[] = {
 	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_mr, client_id), NULL},
 	{"lkey", "LKEY", COLUMN_HEX32, MEMBER(rnic_show_mr, lkey), NULL},
 	{"rkey", "RKEY", COLUMN_HEX32, MEMBER(rnic_show_mr, rkey), NULL},
-	{"access", "ACCESS", COLUMN_HEX32, MEMBER(rnic_show_mr, access), NULL},
+	{"access", "ACCESS", COLUMN_ACCESS, MEMBER(rnic_show_mr, access), NULL},
 	{"iova", "ADDRESS", COLUMN_HEX64, MEMBER(rnic_show_mr, iova), NULL},
 	{"length", "BYTES", COLUMN_U64, MEMBER(rnic_show_mr, length), NULL},
 	{"mode", "MODE", COLUMN_NAMED_U32, MEMBER(rnic_show_mr, mode), memory_mode_name},
@@ -157,7 +167,7 @@ static const struct column mw_columns[] = {
 	{"bound", "BOUND", COLUMN_U32, MEMBER(rnic_show_mw, is_bound), NULL},
 	{"lkey", "REGION", COLUMN_HEX32, MEMBER(rnic_show_mw, lkey), NULL},
 	{"qpn", "QPN", COLUMN_HEX32, MEMBER(rnic_show_mw, qpn), NULL},
-	{"access", "ACCESS", COLUMN_HEX32, MEMBER(rnic_show_mw, access), NULL},
+	{"access", "ACCESS", COLUMN_ACCESS, MEMBER(rnic_show_mw, access), NULL},
 	{"iova", "ADDRESS", COLUMN_HEX64, MEMBER(rnic_show_mw, iova), NULL},
 	{"length", "BYTES", COLUMN_U64, MEMBER(rnic_show_mw, length), NULL},
 };
@@ -220,3 +230,12 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_CM, "cm", rnic_show_cm, ROW_LAYOUT_TABLE, cm_columns),
 	KIND(RNIC_SHOW_COUNTERS, "counters", rnic_show_counter, ROW_LAYOUT_PAIRS, counter_columns),
 };
+
+const struct row_kind *row_kind_of(uint32_t kind)
+{
+	const struct row_kind *found = row_kinds;
+
+	while (found->kind != kind)
+		found++;
+	return found;
+}

@@ -9,4 +9,7 @@ enum { ROW_KIND_COUNT = 9 };
 
 extern const struct row_kind row_kinds[ROW_KIND_COUNT];
 
+/* The one of `kind` (enum rnic_show_kind), which exists. */
+const struct row_kind *row_kind_of(uint32_t kind);
+
 #endif

@@ -21,6 +21,8 @@ static uint32_t cell_u32(const struct column *column, const void *row)
 {
 	uint32_t value;
 
+	if (column->bytes == sizeof(uint8_t))
+		return *(const uint8_t *)cell_at(column, row);
 	memcpy(&value, cell_at(column, row), sizeof(value));
 	return value;
 }
@@ -52,6 +54,26 @@ static void cell_gid(const struct rnic_gid *gid, char text[CELL_BYTES])
 		rnic_gid_text(gid, text);
 }
 
+/* "local_write,remote_read"; "-" for none, and what has no name in hexadecimal. */
+static void cell_access(uint32_t access, char text[CELL_BYTES])
+{
+	static const char *const names[] = {
+		"local_write", "remote_write", "remote_read", "remote_atomic", "mw_bind",
+		"zero_based",  "on_demand",    "hugetlb",     "flush_global",  "flush_persistent",
+	};
+	const uint32_t named = (UINT32_C(1) << sizeof(names) / sizeof(names[0])) - 1;
+	size_t length = 0;
+
+	strncpy(text, "-", CELL_BYTES);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (access & UINT32_C(1) << i)
+			length += (size_t)snprintf(text + length, CELL_BYTES - length, "%s%s",
+						   length > 0 ? "," : "", names[i]);
+	if (access & ~named)
+		snprintf(text + length, CELL_BYTES - length, "%s0x%" PRIx32, length > 0 ? "," : "",
+			 access & ~named);
+}
+
 static void cell_text(const struct column *column, const void *row, char text[CELL_BYTES])
 {
 	switch (column->type) {
@@ -67,6 +89,9 @@ static void cell_text(const struct column *column, const void *row, char text[CE
 		break;
 	case COLUMN_HEX32:
 		snprintf(text, CELL_BYTES, "0x%06" PRIx32, cell_u32(column, row));
+		break;
+	case COLUMN_ACCESS:
+		cell_access(cell_u32(column, row), text);
 		break;
 	case COLUMN_HEX64:
 		snprintf(text, CELL_BYTES, "0x%" PRIx64, cell_u64(column, row));
@@ -229,6 +254,7 @@ static json_t *cell_json(const struct column *column, const void *row)
 	switch (column->type) {
 	case COLUMN_U32:
 	case COLUMN_HEX32:
+	case COLUMN_ACCESS:
 		return json_integer(cell_u32(column, row));
 	case COLUMN_U64:
 		return json_integer((json_int_t)cell_u64(column, row));

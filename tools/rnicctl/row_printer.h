@@ -16,6 +16,7 @@ enum column_type {
 	COLUMN_U32,
 	COLUMN_U64,
 	COLUMN_HEX32,
+	COLUMN_ACCESS, /* a uint32_t of enum rnic_access */
 	COLUMN_HEX64,
 	COLUMN_GID,	  /* struct rnic_gid; "-" when zero */
 	COLUMN_NAMED_U32, /* a number that `name` turns into a word */

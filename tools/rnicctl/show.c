@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct show_options {
 	const char *socket;
@@ -34,6 +35,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
+		/* Behind options, where no subcommand was looked for. */
+		if (state->arg_num == 0 && strcmp(argument, "show") == 0)
+			return 0;
 		if (options->what)
 			argp_error(state, "one kind at a time, not also \"%s\"", argument);
 		options->what = argument;
@@ -67,6 +71,41 @@ static int show_kind(struct admin_link *link, const struct show_options *options
 	return 0;
 }
 
+/* Counters that are not 0 only when packets were lost, and nobody else tells of them. */
+static bool tells_of_loss(const struct rnic_show_counter *counter)
+{
+	static const char *const names[] = {
+		"icrc_errors",	 "undecodable_pkts", "udp_send_refused",
+		"udp_truncated", "cm_malformed",
+	};
+	bool is_loss = strncmp(counter->name, "dropped_", strlen("dropped_")) == 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		is_loss |= strncmp(counter->name, names[i], sizeof(counter->name)) == 0;
+	return is_loss && counter->value != 0;
+}
+
+/* Among what is shown without being asked for, the counters that a person should see. */
+static int show_losses(struct admin_link *link)
+{
+	struct row_kind kind = *row_kind_of(RNIC_SHOW_COUNTERS);
+	struct rnic_show_counter *counters;
+	size_t count, kept = 0;
+	void *rows;
+	int error = admin_link_show(link, kind.kind, kind.row_bytes, &rows, &count);
+
+	if (error)
+		return error;
+	counters = rows;
+	for (size_t i = 0; i < count; i++)
+		if (tells_of_loss(&counters[i]))
+			counters[kept++] = counters[i];
+	kind.name = "losses";
+	row_print_text(stdout, &kind, counters, kept);
+	free(rows);
+	return 0;
+}
+
 static int show_wanted(struct admin_link *link, const struct show_options *options)
 {
 	json_t *document = json_object();
@@ -79,9 +118,11 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 		error = show_kind(link, options, &row_kinds[i], document);
 		shown++;
 	}
+	if (!error && !options->what && !options->json)
+		error = show_losses(link);
 	if (!error && shown == 0) {
 		snprintf(link->reason, sizeof(link->reason),
-			 "\"%s\" is not one of device, clients, qps, mrs, mws, cqs, srqs, "
+			 "\"%s\" is not one of device, clients, qps, mrs, mws, cqs, srqs, cm, "
 			 "counters, all",
 			 options->what);
 		error = -EINVAL;
@@ -94,13 +135,26 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	return error;
 }
 
+/* One that rnic-run started has ended with its last client, and left its log. */
+static void complain_of_silence(const char *path)
+{
+	char log[RNIC_SOCKET_PATH_BYTES + sizeof(".log")];
+
+	snprintf(log, sizeof(log), "%s.log", path);
+	fprintf(stderr, "rnicctl: no rnicd answers at %s; start rnicd, or give --socket", path);
+	if (access(log, R_OK) == 0)
+		fprintf(stderr, "; what the last one had to say is in %s", log);
+	fprintf(stderr, "\n");
+}
+
 int show_main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = parse,
 		.args_doc = "[device|clients|qps|mrs|mws|cqs|srqs|cm|counters|all]",
-		.doc = "Show what a running rnicd holds; without an argument all but the counters.",
+		.doc = "Show what a running rnicd holds; without an argument all, but of the "
+		       "counters only those of losses.",
 	};
 	struct show_options options = {0};
 	char path[RNIC_SOCKET_PATH_BYTES];
@@ -115,8 +169,7 @@ int show_main(int argc, char **argv)
 	}
 	error = admin_link_open(&link, path, "rnicctl");
 	if (error == -ENOENT || error == -ECONNREFUSED) {
-		fprintf(stderr, "rnicctl: no rnicd answers at %s; start rnicd, or give --socket\n",
-			path);
+		complain_of_silence(path);
 		return EXIT_FAILURE;
 	}
 	if (!error) {

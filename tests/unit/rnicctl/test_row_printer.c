@@ -10,16 +10,6 @@
 
 #include <cmocka.h>
 
-static const struct row_kind *kind_of(uint32_t kind)
-{
-	for (size_t i = 0; i < ROW_KIND_COUNT; i++) {
-		if (row_kinds[i].kind == kind)
-			return &row_kinds[i];
-	}
-	fail_msg("no kind %u", kind);
-	return NULL;
-}
-
 /* The text of these rows, to be freed. */
 static char *text_of(uint32_t kind, const void *rows, size_t count)
 {
@@ -28,7 +18,7 @@ static char *text_of(uint32_t kind, const void *rows, size_t count)
 	FILE *stream = open_memstream(&text, &bytes);
 
 	assert_non_null(stream);
-	row_print_text(stream, kind_of(kind), rows, count);
+	row_print_text(stream, row_kind_of(kind), rows, count);
 	fclose(stream);
 	return text;
 }
@@ -45,12 +35,12 @@ static void test_every_kind_is_described(void **state)
 {
 	(void)state;
 	for (uint32_t kind = RNIC_SHOW_DEVICE; kind <= RNIC_SHOW_COUNTERS; kind++)
-		assert_int_equal(kind_of(kind)->kind, kind);
+		assert_int_equal(row_kind_of(kind)->kind, kind);
 }
 
 static void test_empty(void **state)
 {
-	json_t *json = row_json(kind_of(RNIC_SHOW_QPS), NULL, 0);
+	json_t *json = row_json(row_kind_of(RNIC_SHOW_QPS), NULL, 0);
 
 	(void)state;
 	expect_text(RNIC_SHOW_CLIENTS, NULL, 0, "no clients\n");
@@ -111,7 +101,7 @@ static void test_json_has_what_the_text_leaves_out(void **state)
 		.duplicates_received = 7,
 		.peer_gid.bytes = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1},
 	};
-	json_t *array = row_json(kind_of(RNIC_SHOW_QPS), &row, 1);
+	json_t *array = row_json(row_kind_of(RNIC_SHOW_QPS), &row, 1);
 	json_t *object = json_array_get(array, 0);
 
 	(void)state;
@@ -122,10 +112,41 @@ static void test_json_has_what_the_text_leaves_out(void **state)
 	json_decref(array);
 }
 
+static void test_access_by_name(void **state)
+{
+	const struct rnic_show_mr rows[] = {
+		{.access = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_READ, .length = 1},
+		{.access = 0, .length = 2},
+		{.access = RNIC_ACCESS_FLUSH_PERSISTENT | RNIC_ACCESS_RELAXED_ORDERING},
+	};
+	char *text = text_of(RNIC_SHOW_MRS, rows, 3);
+	json_t *json = row_json(row_kind_of(RNIC_SHOW_MRS), rows, 1);
+
+	(void)state;
+	assert_non_null(strstr(text, " local_write,remote_read "));
+	assert_non_null(strstr(text, " -     "));
+	assert_non_null(strstr(text, " flush_persistent,0x100000 "));
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(json, 0), "access")), 5);
+	json_decref(json);
+	free(text);
+}
+
+/* A member of one byte, between others. */
+static void test_the_mtu_in_bytes(void **state)
+{
+	const struct rnic_show_device row = {
+		.port = {.max_mtu = 5, .active_mtu = 3, .max_message_bytes = UINT32_MAX}};
+	char *text = text_of(RNIC_SHOW_DEVICE, &row, 1);
+
+	(void)state;
+	assert_non_null(strstr(text, "  MTU                1024\n"));
+	free(text);
+}
+
 static void test_counters_are_one_object(void **state)
 {
 	const struct rnic_show_counter rows[] = {{"sent_pkts", 3}, {"rcvd_pkts", 4}};
-	json_t *object = row_json(kind_of(RNIC_SHOW_COUNTERS), rows, 2);
+	json_t *object = row_json(row_kind_of(RNIC_SHOW_COUNTERS), rows, 2);
 
 	(void)state;
 	assert_int_equal(json_object_size(object), 2);
@@ -142,6 +163,8 @@ int main(void)
 		cmocka_unit_test(test_sentences_below_their_row),
 		cmocka_unit_test(test_a_program_name_is_no_escape_sequence),
 		cmocka_unit_test(test_json_has_what_the_text_leaves_out),
+		cmocka_unit_test(test_access_by_name),
+		cmocka_unit_test(test_the_mtu_in_bytes),
 		cmocka_unit_test(test_counters_are_one_object),
 	};
 
