@@ -55,6 +55,9 @@ struct engine_sink {
 	 * now on, or (`is_wanted` false, the result is ignored) the last one has left it. A
 	 * negative errno when they cannot be had: the QP is not attached then. */
 	int (*multicast)(void *context, const struct rnic_gid *group, bool is_wanted);
+	/* Something is wrong with `qp` that was not before, as its `last_error` says: it is in
+	 * error, or a packet for it was dropped. NULL when the owner does not want to know. */
+	void (*trouble)(void *context, const struct qp *qp);
 };
 
 struct engine_config {

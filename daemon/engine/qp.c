@@ -326,13 +326,25 @@ static void enter_reset(struct qp *qp)
 	qp->attributes = (struct rnic_qp_attributes){0};
 	qp->state = RNIC_QP_STATE_RESET;
 	qp->last_error = VERDICT_PASS;
+	qp->troubles_told = 0;
 	qp->last_received_ns = 0;
 }
 
+_Static_assert(VERDICT_COUNT <= 64, "each has a bit of qp->troubles_told");
+
+/* Strangers may send packets of which each is wrong in another way than the one before. */
 void qp_note_trouble(struct qp *qp, enum verdict verdict)
 {
+	const struct engine_config *config = &qp->engine->config;
+	const uint64_t bit = UINT64_C(1) << verdict;
+	bool is_new = (qp->troubles_told & bit) == 0;
+
 	qp->last_error = verdict;
 	qp->refusal = qp->engine->refusal;
+	qp->troubles_told |= bit;
+	/* Flushed without an error before it: the application wanted it. */
+	if (is_new && verdict != VERDICT_FLUSHED && config->sink->trouble != NULL)
+		config->sink->trouble(config->sink_context, qp);
 }
 
 void qp_enter_error(struct qp *qp, enum verdict verdict)

@@ -65,6 +65,7 @@ struct qp {
 
 	struct settle_failures failures;
 	enum verdict last_error;   /* why it went to ERR, or what it last complained of */
+	uint64_t troubles_told;	   /* bits of verdicts that the sink has heard of */
 	struct mr_refusal refusal; /* of a key, when `last_error` is about one */
 	struct qp_counters counters;
 	uint64_t last_received_ns; /* when a packet came that the QP took; 0: none did */
@@ -171,7 +172,7 @@ void qp_flush_receives(struct qp *qp);
 /* The first attribute in `mask` (a bit of it) whose value is never legal; 0 when there is none. */
 uint32_t qp_out_of_range(const struct rnic_qp_attributes *attributes, uint32_t mask);
 
-/* `verdict` is the last error from now on, and the key refused last what it may be about. */
+/* `verdict` is the last error from now on; the sink hears of each once until the QP's RESET. */
 void qp_note_trouble(struct qp *qp, enum verdict verdict);
 
 /*

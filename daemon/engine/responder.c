@@ -255,6 +255,7 @@ void responder_refuse(struct request *request, enum verdict verdict)
 
 	engine->counters[is_reliable ? row->counter : row->unreliable_counter]++;
 	if (!is_reliable && !row->is_fatal_unreliable) {
+		qp_note_trouble(qp, verdict);
 		drop_message(engine, qp);
 		return;
 	}

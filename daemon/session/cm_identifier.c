@@ -6,6 +6,7 @@
 #include "engine/mcast.h"
 #include "session/session.h"
 #include "session/session_set.h"
+#include "session/trouble.h"
 #include "wire/gid.h"
 #include "wire/psn.h"
 
@@ -258,6 +259,7 @@ static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type,
 		return;
 	id->failure = (uint8_t)type;
 	id->failure_status = status;
+	trouble_of_connection(id);
 }
 
 void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,

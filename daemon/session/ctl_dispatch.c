@@ -4,6 +4,7 @@
 #include "ctl/ctl_cm.h"
 #include "session/ctl_handlers.h"
 #include "session/session.h"
+#include "session/trouble.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -230,6 +231,9 @@ int ctl_dispatch(struct ctl_call *call, size_t received)
 		session_break(call->session, "%s", call->reason);
 		return -EPROTO;
 	}
+	if (status != 0)
+		trouble_of_request(call->session, call->request.header.operation, status,
+				   call->reason);
 	ctl_make_reply(call, status);
 	return 0;
 }

@@ -8,11 +8,14 @@
 #include "session/intake.h"
 #include "session/session.h"
 #include "session/session_set.h"
+#include "session/trouble.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define NS_PER_MS 1000000
 
 /*
  * Rows are numbered over all sessions; the cursor is the number of the next row. A row that comes
@@ -260,6 +263,35 @@ static void show_abandoned(struct show_walk *walk)
 	}
 }
 
+/*
+ * Keys and packet numbers are all that it takes to forge a packet, so they are shown to their
+ * owner, to root, and to who runs the daemon.
+ */
+static bool show_is_permitted(const struct show_walk *walk, uid_t owner)
+{
+	return walk->viewer == owner || walk->viewer == 0 || walk->viewer == geteuid();
+}
+
+static void show_troubles(struct show_walk *walk)
+{
+	const struct session_set *set = walk->set;
+	const struct trouble *trouble;
+
+	for (uint32_t i = 0; (trouble = trouble_nth(&set->troubles, i)) != NULL; i++) {
+		struct rnic_show_trouble *row =
+			show_is_permitted(walk, trouble->uid) ? show_add(walk) : NULL;
+
+		if (row == NULL)
+			continue;
+		row->age_ms = (set->now_ns - trouble->at_ns) / NS_PER_MS;
+		row->pid = (uint32_t)trouble->pid;
+		row->uid = trouble->uid;
+		memcpy(row->program, trouble->program, sizeof(row->program));
+		memcpy(row->subject, trouble->subject, sizeof(row->subject));
+		memcpy(row->reason, trouble->reason, sizeof(row->reason));
+	}
+}
+
 static void show_counters(struct show_walk *walk)
 {
 	const struct device_facts *facts = walk->set->facts;
@@ -271,15 +303,6 @@ static void show_counters(struct show_walk *walk)
 		if (row != NULL)
 			*row = counter;
 	}
-}
-
-/*
- * Keys and packet numbers are all that it takes to forge a packet, so they are shown to their
- * owner, to root, and to who runs the daemon.
- */
-static bool show_is_permitted(const struct show_walk *walk, const struct session *session)
-{
-	return walk->viewer == session->uid || walk->viewer == 0 || walk->viewer == geteuid();
 }
 
 /* Calls `show` for each object of the table at `table_offset` of each session that the viewer may
@@ -297,7 +320,7 @@ static void show_objects(struct show_walk *walk, size_t table_offset,
 		uint32_t slot = 0;
 		void *object;
 
-		if (!show_is_permitted(walk, session))
+		if (!show_is_permitted(walk, session->uid))
 			continue;
 		while (!walk->has_more && (object = handle_table_next(table, &slot)) != NULL)
 			show(walk, session, object);
@@ -326,6 +349,7 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_MWS] = sizeof(struct rnic_show_mw),
 	[RNIC_SHOW_SRQS] = sizeof(struct rnic_show_srq),
 	[RNIC_SHOW_CM] = sizeof(struct rnic_show_cm),
+	[RNIC_SHOW_TROUBLES] = sizeof(struct rnic_show_trouble),
 };
 
 static void show_walk(struct show_walk *walk, uint32_t kind)
@@ -358,6 +382,9 @@ static void show_walk(struct show_walk *walk, uint32_t kind)
 	case RNIC_SHOW_CM:
 		show_objects(walk, offsetof(struct session, cm_ids), show_cm_id);
 		show_abandoned(walk);
+		break;
+	case RNIC_SHOW_TROUBLES:
+		show_troubles(walk);
 		break;
 	}
 }

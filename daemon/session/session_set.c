@@ -6,6 +6,7 @@
 #include "session/delivery.h"
 #include "session/doorbell.h"
 #include "session/intake.h"
+#include "session/trouble.h"
 #include "shm/ring.h"
 #include "wire/gid.h"
 
@@ -28,6 +29,7 @@ const struct engine_sink session_set_sink = {
 	.posted = intake_posted,
 	.watch = intake_watch,
 	.multicast = session_set_multicast,
+	.trouble = trouble_of_qp,
 };
 
 bool device_facts_has_gid(const struct device_facts *facts, uint32_t index)

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "session/closer.h"
 #include "session/session.h"
+#include "session/trouble.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,6 +64,7 @@ struct session_set {
 	uint64_t now_ns; /* of the turn under way */
 	bool is_bulk;	 /* whether much data goes through the device: clients are told */
 	uint64_t usage[RESOURCE_COUNT];
+	struct troubles troubles;
 };
 
 /* The callbacks that the engine is to be made with; their context is the set. */

@@ -18,16 +18,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RNIC_CTL_MAGIC		  UINT32_C(0x6c746372) /* "rctl" in a hex dump */
-#define RNIC_CTL_VERSION_MIN	  1
-#define RNIC_CTL_VERSION_MAX	  1
-#define RNIC_CTL_MESSAGE_BYTES	  8192 /* no message is longer */
-#define RNIC_CTL_FDS_MAX	  4
-#define RNIC_CTL_TEXT_BYTES	  160
-#define RNIC_CTL_NAME_BYTES	  RNIC_DEVICE_NAME_BYTES
-#define RNIC_GIDS_MAX		  32
-#define RNIC_PKEYS_MAX		  16
-#define RNIC_CTL_PKEYS_TEXT_BYTES (7 * RNIC_PKEYS_MAX)
+#define RNIC_CTL_MAGIC		   UINT32_C(0x6c746372) /* "rctl" in a hex dump */
+#define RNIC_CTL_VERSION_MIN	   1
+#define RNIC_CTL_VERSION_MAX	   1
+#define RNIC_CTL_MESSAGE_BYTES	   8192 /* no message is longer */
+#define RNIC_CTL_FDS_MAX	   4
+#define RNIC_CTL_TEXT_BYTES	   160
+#define RNIC_TROUBLE_SUBJECT_BYTES 96
+#define RNIC_CTL_NAME_BYTES	   RNIC_DEVICE_NAME_BYTES
+#define RNIC_GIDS_MAX		   32
+#define RNIC_PKEYS_MAX		   16
+#define RNIC_CTL_PKEYS_TEXT_BYTES  (7 * RNIC_PKEYS_MAX)
 
 enum rnic_ctl_operation {
 	RNIC_CTL_HELLO = 1,
@@ -426,6 +427,7 @@ enum rnic_show_kind {
 	RNIC_SHOW_MWS,
 	RNIC_SHOW_SRQS,
 	RNIC_SHOW_CM, /* rows of ctl_cm.h */
+	RNIC_SHOW_TROUBLES,
 };
 
 struct rnic_ctl_show {
@@ -552,6 +554,16 @@ struct rnic_show_srq {
 struct rnic_show_counter {
 	char name[48];
 	uint64_t value;
+};
+
+/* What went wrong for a program, whether it still runs or not; the latest first. */
+struct rnic_show_trouble {
+	uint64_t age_ms;
+	uint32_t pid;
+	uint32_t uid;
+	char program[RNIC_CTL_NAME_BYTES];
+	char subject[RNIC_TROUBLE_SUBJECT_BYTES]; /* "queue pair 0x61251f", "MODIFY_QP" */
+	char reason[RNIC_CTL_TEXT_BYTES];	  /* a sentence */
 };
 
 /* ---- validation ---- */

@@ -209,6 +209,15 @@ static const struct column cm_columns[] = {
 	{"last_error", "last error", COLUMN_SENTENCE, MEMBER(rnic_show_cm, last_error), NULL},
 };
 
+static const struct column trouble_columns[] = {
+	{"age_ms", "MS AGO", COLUMN_U64, MEMBER(rnic_show_trouble, age_ms), NULL},
+	{"program", "PROGRAM", COLUMN_TEXT, MEMBER(rnic_show_trouble, program), NULL},
+	{"pid", "PID", COLUMN_U32, MEMBER(rnic_show_trouble, pid), NULL},
+	{"uid", "UID", COLUMN_U32, MEMBER(rnic_show_trouble, uid), NULL},
+	{"subject", "WHAT", COLUMN_TEXT, MEMBER(rnic_show_trouble, subject), NULL},
+	{"reason", "why", COLUMN_SENTENCE, MEMBER(rnic_show_trouble, reason), NULL},
+};
+
 static const struct column counter_columns[] = {
 	{"name", "NAME", COLUMN_TEXT, MEMBER(rnic_show_counter, name), NULL},
 	{"value", "VALUE", COLUMN_U64, MEMBER(rnic_show_counter, value), NULL},
@@ -228,6 +237,7 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_CQS, "cqs", rnic_show_cq, ROW_LAYOUT_TABLE, cq_columns),
 	KIND(RNIC_SHOW_SRQS, "srqs", rnic_show_srq, ROW_LAYOUT_TABLE, srq_columns),
 	KIND(RNIC_SHOW_CM, "cm", rnic_show_cm, ROW_LAYOUT_TABLE, cm_columns),
+	KIND(RNIC_SHOW_TROUBLES, "troubles", rnic_show_trouble, ROW_LAYOUT_TABLE, trouble_columns),
 	KIND(RNIC_SHOW_COUNTERS, "counters", rnic_show_counter, ROW_LAYOUT_PAIRS, counter_columns),
 };
 

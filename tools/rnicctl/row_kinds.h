@@ -5,7 +5,7 @@
 
 #include "row_printer.h"
 
-enum { ROW_KIND_COUNT = 9 };
+enum { ROW_KIND_COUNT = 10 };
 
 extern const struct row_kind row_kinds[ROW_KIND_COUNT];
 

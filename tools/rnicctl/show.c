@@ -123,7 +123,7 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	if (!error && shown == 0) {
 		snprintf(link->reason, sizeof(link->reason),
 			 "\"%s\" is not one of device, clients, qps, mrs, mws, cqs, srqs, cm, "
-			 "counters, all",
+			 "troubles, counters, all",
 			 options->what);
 		error = -EINVAL;
 	}
@@ -152,7 +152,7 @@ int show_main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = parse,
-		.args_doc = "[device|clients|qps|mrs|mws|cqs|srqs|cm|counters|all]",
+		.args_doc = "[device|clients|qps|mrs|mws|cqs|srqs|cm|troubles|counters|all]",
 		.doc = "Show what a running rnicd holds; without an argument all, but of the "
 		       "counters only those of losses.",
 	};

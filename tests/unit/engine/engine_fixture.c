@@ -151,11 +151,20 @@ static int count_groups(void *context, const struct rnic_gid *group, bool is_wan
 	return 0;
 }
 
+static void count_trouble(void *context, const struct qp *qp)
+{
+	struct engine_fixture *fixture = context;
+
+	assert_int_not_equal(qp->last_error, VERDICT_PASS);
+	fixture->troubles++;
+}
+
 static const struct engine_sink recording_sink = {
 	.completion = record_completion,
 	.async_event = record_event,
 	.refill = refill,
 	.multicast = count_groups,
+	.trouble = count_trouble,
 };
 
 /* --- set-up ---------------------------------------------------------------------------------- */

@@ -64,6 +64,7 @@ struct engine_fixture {
 	enum rnic_async_event_type events[FIXTURE_RECORDS];
 	uint32_t event_count;
 
+	uint32_t troubles;	/* that the sink was told of */
 	uint32_t groups_wanted; /* multicast groups that the engine has asked for */
 	int group_error;	/* what it is told of the next */
 

@@ -223,6 +223,31 @@ static void test_packets_that_are_dropped(void **state)
 	}
 }
 
+/* Once for each thing that goes wrong, however often it does; not for what the application wants.
+ */
+static void test_trouble_is_told_once(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct rnic_packet packet =
+		fixture_packet(fixture, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 100);
+
+	(void)state;
+	packet.pkey = 0x8001;
+	for (int i = 0; i < 3; i++)
+		fixture_receive(fixture, &packet);
+	assert_int_equal(fixture->troubles, 1);
+	packet.addresses.source.bytes[15] ^= 1;
+	packet.pkey = 0xffff;
+	for (int i = 0; i < 3; i++) {
+		fixture_receive(fixture, &packet);
+		packet.pkey ^= 0x7ffe; /* wrong in turns */
+	}
+	assert_int_equal(fixture->troubles, 2);
+	set_state(fixture, RNIC_QP_STATE_ERR, 0);
+	assert_int_equal(fixture->troubles, 2);
+	fixture_destroy(fixture);
+}
+
 static void test_limited_pkey_is_accepted(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
@@ -399,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_error_flushes_both_queues),
 		cmocka_unit_test(test_reset_forgets),
 		cmocka_unit_test(test_packets_that_are_dropped),
+		cmocka_unit_test(test_trouble_is_told_once),
 		cmocka_unit_test(test_limited_pkey_is_accepted),
 		cmocka_unit_test(test_waiting_for),
 		cmocka_unit_test(test_waiting_for_the_window),

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What went wrong for the programs of a device, for the person who looks for the cause: queue pairs
+ * that failed or dropped something, requests and connections that were refused. Each is a line of
+ * the log, and the last ones are kept for rnicctl, since the program that they are about has often
+ * ended.
+ *
+ * Owned by the session set. Bounded: the oldest gives way.
+ */
+#ifndef DAEMON_SESSION_TROUBLE_H
+#define DAEMON_SESSION_TROUBLE_H
+
+#include "ctl/ctl_message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TROUBLES_MAX 32
+
+struct qp;
+struct session;
+struct session_cm_id;
+struct session_set;
+
+struct trouble {
+	uint64_t at_ns;
+	pid_t pid;
+	uid_t uid;
+	char program[RNIC_CTL_NAME_BYTES];
+	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
+	char reason[RNIC_CTL_TEXT_BYTES];
+};
+
+struct troubles {
+	struct trouble entries[TROUBLES_MAX];
+	uint32_t count; /* ever noted */
+};
+
+/* engine_sink.trouble; `context` is the session_set. */
+void trouble_of_qp(void *context, const struct qp *qp);
+
+/*
+ * A request of `session` is answered with `error` (negative errno) and `reason` ("": the error's
+ * own text). Notes nothing of what is no fault: -EAGAIN, and all that rnicctl asks.
+ */
+void trouble_of_request(struct session *session, uint16_t operation, int error, const char *reason);
+
+/* What cm_identifier_last_error() says has just happened to the connection of `id`. */
+void trouble_of_connection(const struct session_cm_id *id);
+
+/* The trouble that `n` others came after; NULL when there are not that many. */
+const struct trouble *trouble_nth(const struct troubles *troubles, uint32_t n);
+
+#endif
