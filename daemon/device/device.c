@@ -371,9 +371,21 @@ void device_note_activity(struct device *device, uint64_t now_ns)
 	device_view_note(&device->view, now_ns);
 }
 
+static void device_report_refusal(struct device *device)
+{
+	struct port_refusal *refusal = &device->udp->refusal;
+
+	if (refusal->error == 0)
+		return;
+	trouble_of_network(&device->sessions, &refusal->dest, refusal->bytes, refusal->error);
+	refusal->error = 0;
+}
+
 void device_report(struct device *device, uint64_t now_ns)
 {
 	char text[PORT_TEXT_BYTES];
+
+	device_report_refusal(device);
 
 	if (device->capture != NULL && capture_take_failure(device->capture, text))
 		log_warning("%s", text);

@@ -75,10 +75,18 @@ struct port_ops {
 	void (*close)(struct port *port);
 };
 
+/* The last datagram that counted in send_refused; whoever has told of it sets `error` to 0. */
+struct port_refusal {
+	int error; /* negative errno; 0: none */
+	uint32_t bytes;
+	struct rnic_gid dest;
+};
+
 /* Embedded first in each port's own struct. */
 struct port {
 	const struct port_ops *ops;
 	struct port_counters counters;
+	struct port_refusal refusal; /* of ports that send by UDP */
 };
 
 #endif

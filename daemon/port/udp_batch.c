@@ -102,6 +102,17 @@ static bool is_train_refused(int error, const struct udp_message *message)
 	       (error == -EIO || error == -EINVAL || error == -EOPNOTSUPP);
 }
 
+/* `count` datagrams from `first` on will never be sent. */
+static void refuse(struct port *port, const struct datagram *first, uint32_t count, int error)
+{
+	port->counters.send_refused += count;
+	port->refusal = (struct port_refusal){
+		.error = error,
+		.bytes = first->length + RNIC_ICRC_BYTES,
+		.dest = first->addresses.dest,
+	};
+}
+
 uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets, struct port *port,
 			    udp_batch_send *send, struct datagram *datagrams, uint32_t count,
 			    uint64_t now_ns)
@@ -115,7 +126,7 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 
 		batch_fill(batch, sockets, may_segment, datagrams + taken, count - taken);
 		if (batch->count == 0) {
-			port->counters.send_refused++;
+			refuse(port, datagrams + taken, 1, -EADDRNOTAVAIL);
 			taken++;
 			continue;
 		}
@@ -132,7 +143,7 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 			may_segment = udp_sockets_segmentation(sockets, now_ns);
 			continue;
 		}
-		port->counters.send_refused += batch->messages[sent].datagram_count;
+		refuse(port, datagrams + taken, batch->messages[sent].datagram_count, error);
 		taken += batch->messages[sent].datagram_count;
 	}
 	return taken;

@@ -279,7 +279,8 @@ static void show_troubles(struct show_walk *walk)
 
 	for (uint32_t i = 0; (trouble = trouble_nth(&set->troubles, i)) != NULL; i++) {
 		struct rnic_show_trouble *row =
-			show_is_permitted(walk, trouble->uid) ? show_add(walk) : NULL;
+			trouble->is_of_all || show_is_permitted(walk, trouble->uid) ? show_add(walk)
+										    : NULL;
 
 		if (row == NULL)
 			continue;

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct trouble *trouble_nth(const struct troubles *troubles, uint32_t n)
 {
@@ -112,4 +113,41 @@ void trouble_of_connection(const struct session_cm_id *id)
 	cm_identifier_last_error(id, trouble.reason, sizeof(trouble.reason));
 	if (trouble.reason[0] != '\0')
 		note(id->session->set, &trouble);
+}
+
+/* What is likely when the network says this. */
+static const char *network_hint(int error)
+{
+	switch (error) {
+	case -EMSGSIZE:
+		return "; the path carries less than the MTU of the interface, which must be lower";
+	case -EPERM:
+		return "; a firewall of this host does not let UDP port 4791 out";
+	case -EINVAL:
+		return "; from a loopback address only loopback addresses are reached";
+	case -EADDRNOTAVAIL:
+		return "; the GID that it should come from is no address of the device any more";
+	default:
+		return "";
+	}
+}
+
+void trouble_of_network(struct session_set *set, const struct rnic_gid *dest, uint32_t bytes,
+			int error)
+{
+	struct trouble trouble = {
+		.at_ns = set->now_ns,
+		.pid = getpid(),
+		.uid = geteuid(),
+		.is_of_all = true,
+		.program = "rnicd",
+	};
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	rnic_gid_text(dest, peer);
+	snprintf(trouble.subject, sizeof(trouble.subject), "packets to %s", peer);
+	snprintf(trouble.reason, sizeof(trouble.reason),
+		 "the kernel refuses to send %" PRIu32 " bytes: %s%s", bytes, strerror(-error),
+		 network_hint(error));
+	note(set, &trouble);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What went wrong for the programs of a device, for the person who looks for the cause: queue pairs
- * that failed or dropped something, requests and connections that were refused. Each is a line of
- * the log, and the last ones are kept for rnicctl, since the program that they are about has often
- * ended.
+ * that failed or dropped something, requests, connections and packets that were refused. Each is a
+ * line of the log, and the last ones are kept for rnicctl, since the program that they are about
+ * has often ended.
  *
  * Owned by the session set. Bounded: the oldest gives way.
  */
@@ -27,6 +27,7 @@ struct trouble {
 	uint64_t at_ns;
 	pid_t pid;
 	uid_t uid;
+	bool is_of_all; /* of the device: everybody may know */
 	char program[RNIC_CTL_NAME_BYTES];
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
@@ -48,6 +49,13 @@ void trouble_of_request(struct session *session, uint16_t operation, int error, 
 
 /* What cm_identifier_last_error() says has just happened to the connection of `id`. */
 void trouble_of_connection(const struct session_cm_id *id);
+
+/*
+ * The network refuses for good to carry a datagram of `bytes` bytes to `dest`; `error` is the
+ * negative errno of sending it.
+ */
+void trouble_of_network(struct session_set *set, const struct rnic_gid *dest, uint32_t bytes,
+			int error);
 
 /* The trouble that `n` others came after; NULL when there are not that many. */
 const struct trouble *trouble_nth(const struct troubles *troubles, uint32_t n);

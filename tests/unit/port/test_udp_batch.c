@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "port_fixture.h"
 #include "wire/icrc.h"
+#include "wire/gid.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -139,6 +140,9 @@ static void test_refused(void **state)
 
 		assert_int_equal(transmit(world, 0), COUNT);
 		assert_int_equal(world->fake.port.counters.send_refused, 2);
+		assert_int_equal(world->fake.port.refusal.error, errors[i]);
+		assert_true(rnic_gid_equal(&world->fake.port.refusal.dest,
+					   &world->datagrams[0].addresses.dest));
 		assert_int_equal(world->fake.port.counters.sent_datagrams, COUNT - 2);
 		assert_int_equal(world->fake.datagrams_reported, COUNT - 2);
 		assert_true(segmentation_is_on(&world->sockets.segmentation, 5));

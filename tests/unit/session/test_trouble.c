@@ -118,6 +118,18 @@ static void test_a_connection(void **state)
 	assert_null(nth(1));
 }
 
+static void test_the_network(void **state)
+{
+	const struct rnic_gid dest = {{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}};
+
+	(void)state;
+	trouble_of_network(&fixture.set, &dest, 4164, -EMSGSIZE);
+	assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
+	assert_non_null(
+		strstr(nth(0)->reason, "4164 bytes: Message too long; the path carries less"));
+	assert_true(nth(0)->is_of_all);
+}
+
 static void test_the_same_again_is_one(void **state)
 {
 	(void)state;
@@ -151,6 +163,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_request, set_up),
 		cmocka_unit_test_setup(test_what_is_no_fault, set_up),
 		cmocka_unit_test_setup(test_a_connection, set_up),
+		cmocka_unit_test_setup(test_the_network, set_up),
 		cmocka_unit_test_setup(test_the_same_again_is_one, set_up),
 		cmocka_unit_test_setup(test_the_oldest_gives_way, set_up),
 	};
