@@ -86,6 +86,10 @@ static void loop_on_signal(struct ev_loop *events, ev_signal *watcher, int reven
 
 	(void)events;
 	(void)revents;
+	if (!loop->is_stopping)
+		log_info("ending on %s; programs that lose their device: %u",
+			 watcher->signum == SIGTERM ? "SIGTERM" : "SIGINT",
+			 loop->device->sessions.client_count);
 	loop->is_stopping = true;
 }
 

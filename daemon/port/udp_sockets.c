@@ -150,8 +150,9 @@ static int bind_error(char text[PORT_TEXT_BYTES], int error, const struct rnic_g
 	rnic_gid_text(gid, name);
 	if (error == EADDRINUSE)
 		return port_text_error(text, -error,
-				       "UDP port %u on %s is taken by another program", udp_port,
-				       name);
+				       "UDP port %u on %s is taken by another program; ss -lnup "
+				       "shows by which",
+				       udp_port, name);
 	if (error == EADDRNOTAVAIL)
 		return port_text_error(text, -error, "%s is not an address of this machine", name);
 	return port_text_error(text, -error, "cannot use UDP port %u on %s: %s", udp_port, name,

@@ -53,7 +53,7 @@ topology_start pair socket 4
 address=${side_address[0]}
 
 echo "# daemons that cannot start"
-refuses "the address is taken" "taken|in use" \
+refuses "the address is taken" "taken by another program; ss -lnup shows" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$address"
 refuses "the socket is taken" "already|in use|taken" \
 	"$BIN/rnicd" --socket "${side_socket[0]}" --address 127.99.99.99
@@ -89,6 +89,7 @@ check "it uses sockets" grep -Eq '"udp_port": "socket"' \
 	<("$BIN/rnicctl" show device --json --socket "$WORK/fallback.sock")
 check "it says so" grep -Eqi "io_uring" "$WORK/fallback.log"
 end_process $fallback
+check "its log says what ended it" grep -q "ending on SIGTERM; programs .*: 0" "$WORK/fallback.log"
 
 echo "# rnic-run"
 refuses "another address than the running daemon's" "another address" \

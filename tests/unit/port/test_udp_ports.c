@@ -488,7 +488,8 @@ static void test_taken_and_released(void **state)
 		skip();
 	gid = pair->gids[0];
 	options.gids = &gid;
-	snprintf(expected, sizeof(expected), "UDP port 4791 on %s is taken by another program",
+	snprintf(expected, sizeof(expected),
+		 "UDP port 4791 on %s is taken by another program; ss -lnup shows by which",
 		 rnic_gid_text(&gid, name));
 	assert_int_equal(open_kind(state, &port, &options, text), -EADDRINUSE);
 	assert_string_equal(text, expected);
