@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #define LOOP_WATCHES_MAX   64
-#define LOOP_SPIN_NS	   UINT64_C(50000) /* polled after the last activity */
-#define LOOP_NEAR_NS	   UINT64_C(20000) /* a deadline so near is not worth going to sleep */
-#define LOOP_LOOK_NS	   UINT64_C(50000) /* between looks at descriptors while busy */
-#define LOOP_IDLE_LOOK_NS  UINT64_C(1000)  /* and while not: control calls come in a row */
+#define LOOP_SPIN_NS	   UINT64_C(200000) /* polled after the last activity */
+#define LOOP_NEAR_NS	   UINT64_C(20000)  /* a deadline so near is not worth going to sleep */
+#define LOOP_LOOK_NS	   UINT64_C(50000)  /* between looks at descriptors while awake */
+#define LOOP_SOON_LOOK_NS  UINT64_C(1000)   /* and after a request: they come in a row */
 #define LOOP_NS_PER_SECOND UINT64_C(1000000000)
 
 struct device_loop {
@@ -36,6 +36,7 @@ struct device_loop {
 	uint64_t timer_armed_ns; /* when timer_fd fires; UINT64_MAX: not armed */
 	uint64_t active_ns;	 /* when there was last something to do */
 	uint64_t looked_ns;	 /* when descriptors were last looked at */
+	uint64_t asked_ns;	 /* when a client last had a request */
 	uint64_t idle_since_ns;	 /* when there was last a client */
 	bool has_requests;	 /* of clients, maybe */
 	bool is_stopping;
@@ -229,10 +230,12 @@ static void loop_yield(struct device_loop *loop)
 	rnic_courtesy_note(&loop->courtesy, began_ns, clock_now_ns());
 }
 
-/* Looks at descriptors without waiting, if the last look was so long ago. */
-static void loop_look(struct device_loop *loop, uint64_t now_ns, uint64_t interval_ns)
+/* Looks at descriptors without waiting, now and then. */
+static void loop_look(struct device_loop *loop, uint64_t now_ns)
 {
-	if (now_ns - loop->looked_ns < interval_ns)
+	const bool is_asked = now_ns - loop->asked_ns < LOOP_SPIN_NS;
+
+	if (now_ns - loop->looked_ns < (is_asked ? LOOP_SOON_LOOK_NS : LOOP_LOOK_NS))
 		return;
 	loop->looked_ns = now_ns;
 	loop_idle_deadline_ns(loop, now_ns);
@@ -254,7 +257,7 @@ static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
 	if (loop->is_stopping)
 		return;
 	if (deadline_ns <= now_ns || deadline_ns - now_ns < LOOP_NEAR_NS) {
-		loop_look(loop, now_ns, LOOP_IDLE_LOOK_NS);
+		loop_look(loop, now_ns);
 		return;
 	}
 	session_set_announce_sleep(sessions);
@@ -289,13 +292,12 @@ void device_loop_run(struct device_loop *loop)
 		if (device_turn(loop->device, now_ns))
 			loop->active_ns = now_ns;
 		if (loop_serve(loop))
-			loop->active_ns = now_ns;
-		if (now_ns == loop->active_ns)
-			device_note_activity(loop->device, now_ns);
+			loop->active_ns = loop->asked_ns = now_ns;
 		if (now_ns == loop->active_ns) {
-			loop_look(loop, now_ns, LOOP_LOOK_NS);
+			device_note_activity(loop->device, now_ns);
+			loop_look(loop, now_ns);
 		} else if (loop_may_poll(loop, now_ns)) {
-			loop_look(loop, now_ns, LOOP_IDLE_LOOK_NS);
+			loop_look(loop, now_ns);
 			loop_yield(loop);
 		} else {
 			loop_sleep(loop, now_ns);
