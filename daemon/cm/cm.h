@@ -295,9 +295,10 @@ void cm_destroy(struct cm_connection *connection, uint64_t now_ns);
 void cm_set_user(struct cm_connection *connection, void *user);
 
 /*
- * What a QP of this connection needs for the transition to `state` (INIT, RTR or RTS), and the bits
- * of enum rnic_qp_attribute that say which members those are. The GID index of the path is the
- * caller's to look up, as are access rights. -EINVAL: not known yet, or no such transition.
+ * What a QP of this connection needs for the transition to `state` (RTR or RTS), and the bits of
+ * enum rnic_qp_attribute that say which members those are; the members of the other transition are
+ * told as well. The GID index of the path is the caller's to look up. -EINVAL: not known yet, or no
+ * such transition.
  */
 int cm_qp_attributes(const struct cm_connection *connection, enum rnic_qp_state state,
 		     struct rnic_qp_attributes *attributes, uint32_t *mask);

@@ -348,21 +348,14 @@ int cm_qp_attributes(const struct cm_connection *connection, enum rnic_qp_state 
 		     struct rnic_qp_attributes *attributes, uint32_t *mask)
 {
 	bool is_peer_known = connection->peer_comm_id != 0 && !connection->is_datagram;
-	bool can_move = state == RNIC_QP_STATE_RTR || state == RNIC_QP_STATE_RTS;
 
-	if (state != RNIC_QP_STATE_INIT && !(can_move && is_peer_known))
+	if (!is_peer_known || (state != RNIC_QP_STATE_RTR && state != RNIC_QP_STATE_RTS))
 		return -EINVAL;
 	memset(attributes, 0, sizeof(*attributes));
 	attributes->state = (uint32_t)state;
-	if (state == RNIC_QP_STATE_INIT) {
-		attributes->port = 1;
-		*mask = RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT;
-	} else if (state == RNIC_QP_STATE_RTR) {
-		fill_ready_to_receive(connection, attributes);
-		*mask = attributes_to_receive(connection->qp_type);
-	} else {
-		fill_ready_to_send(connection, attributes);
-		*mask = attributes_to_send(connection->qp_type);
-	}
+	fill_ready_to_receive(connection, attributes);
+	fill_ready_to_send(connection, attributes);
+	*mask = state == RNIC_QP_STATE_RTR ? attributes_to_receive(connection->qp_type)
+					   : attributes_to_send(connection->qp_type);
 	return 0;
 }

@@ -163,14 +163,14 @@ int ctl_cm_notify(struct ctl_call *call)
 	return 0;
 }
 
-/* Before there is a connection, and of datagram services, only the way into INIT is known. */
+/* What no peer has a say in: the way into INIT, and of datagram services all of it. */
 static int initial_attributes(const struct session_cm_id *id, uint32_t state,
 			      struct rnic_ctl_cm_qp_attributes_reply *reply)
 {
 	const bool is_datagram = id->qp_type == RNIC_QP_TYPE_UD;
 
 	reply->attributes.state = state;
-	reply->mask = RNIC_QP_ATTR_STATE;
+	reply->mask |= RNIC_QP_ATTR_STATE;
 	if (state == RNIC_QP_STATE_INIT) {
 		reply->attributes.port = 1;
 		reply->attributes.qkey = is_datagram ? CM_UDP_QKEY : 0;
@@ -184,6 +184,31 @@ static int initial_attributes(const struct session_cm_id *id, uint32_t state,
 	if (state == RNIC_QP_STATE_RTS)
 		reply->mask |= RNIC_QP_ATTR_SQ_PSN;
 	return 0;
+}
+
+static bool is_way_told(const struct rnic_ctl_cm_qp_attributes *request)
+{
+	if (request->next_state != 0)
+		return request->state == RNIC_QP_STATE_RTR &&
+		       request->next_state == RNIC_QP_STATE_RTS;
+	return request->state == RNIC_QP_STATE_INIT || request->state == RNIC_QP_STATE_RTR ||
+	       request->state == RNIC_QP_STATE_RTS;
+}
+
+/* Adds what belongs to the way into `state`. */
+static int add_attributes(const struct session_cm_id *id, uint32_t state,
+			  struct rnic_ctl_cm_qp_attributes_reply *reply)
+{
+	uint32_t mask;
+	int result;
+
+	if (id->connection == NULL || id->qp_type == RNIC_QP_TYPE_UD || state == RNIC_QP_STATE_INIT)
+		return initial_attributes(id, state, reply);
+	result = cm_qp_attributes(id->connection, (enum rnic_qp_state)state, &reply->attributes,
+				  &mask);
+	if (result == 0)
+		reply->mask |= mask;
+	return result;
 }
 
 /* Whoever answers only after its queue pair stands is to agree to what was asked. */
@@ -205,22 +230,16 @@ int ctl_cm_qp_attributes(struct ctl_call *call)
 
 	if (id == NULL)
 		return ctl_refuse(call, -EINVAL, "no such identifier");
-	if (request->state != RNIC_QP_STATE_INIT && request->state != RNIC_QP_STATE_RTR &&
-	    request->state != RNIC_QP_STATE_RTS)
-		return ctl_refuse(call, -EINVAL, "attributes are known for INIT, RTR and RTS");
-	if (id->connection == NULL || id->qp_type == RNIC_QP_TYPE_UD)
-		result = initial_attributes(id, request->state, reply);
-	else
-		result = cm_qp_attributes(id->connection, (enum rnic_qp_state)request->state,
-					  &reply->attributes, &reply->mask);
+	if (!is_way_told(request))
+		return ctl_refuse(
+			call, -EINVAL,
+			"attributes are known for INIT, RTR and RTS, or RTR and then RTS");
+	result = add_attributes(id, request->state, reply);
+	if (result == 0 && request->next_state != 0)
+		result = add_attributes(id, request->next_state, reply);
 	if (result != 0)
 		return ctl_refuse(call, result, "an identifier in the state \"%s\" knows no peer",
 				  cm_identifier_state_name(id));
-	if (id->connection != NULL && request->state == RNIC_QP_STATE_INIT &&
-	    id->qp_type != RNIC_QP_TYPE_UD) {
-		reply->attributes.access_flags = CONNECTED_ACCESS;
-		reply->mask |= RNIC_QP_ATTR_ACCESS_FLAGS;
-	}
 	if (id->state == CM_ID_REQUESTED)
 		assume_agreement(id, &reply->attributes);
 	cm_identifier_describe(id, &where);

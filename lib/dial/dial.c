@@ -109,24 +109,22 @@ static uint8_t bounded_depth(uint8_t depth)
 	return depth < RNIC_DIAL_READ_DEPTH ? depth : RNIC_DIAL_READ_DEPTH;
 }
 
-static int bring_to(struct rnic_cm_id *id, struct rnic_qp *qp, enum rnic_qp_state state)
+static int bring_up(struct rnic_cm_id *id, struct rnic_qp *qp)
 {
 	struct rnic_qp_attributes attributes;
-	uint32_t mask;
-	int error = rnic_cm_qp_attributes(id, state, &attributes, &mask);
+	uint32_t receive_mask, send_mask;
+	int error = rnic_cm_connection_attributes(id, &attributes, &receive_mask, &send_mask);
 
 	if (error != 0)
 		return error;
 	attributes.max_rd_atomic = bounded_depth(attributes.max_rd_atomic);
 	attributes.max_dest_rd_atomic = bounded_depth(attributes.max_dest_rd_atomic);
-	return rnic_modify_qp(qp, &attributes, mask);
-}
-
-static int bring_up(struct rnic_cm_id *id, struct rnic_qp *qp)
-{
-	int error = bring_to(id, qp, RNIC_QP_STATE_RTR);
-
-	return error != 0 ? error : bring_to(id, qp, RNIC_QP_STATE_RTS);
+	attributes.state = RNIC_QP_STATE_RTR;
+	error = rnic_modify_qp(qp, &attributes, receive_mask);
+	if (error != 0)
+		return error;
+	attributes.state = RNIC_QP_STATE_RTS;
+	return rnic_modify_qp(qp, &attributes, send_mask);
 }
 
 int rnic_dial_parameters(const struct rnic_qp *qp, const void *private_data,

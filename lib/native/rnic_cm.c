@@ -282,10 +282,19 @@ int rnic_cm_notify(struct rnic_cm_id *id, enum rnic_async_event_type event)
 	return request(id, RNIC_CTL_CM_NOTIFY, &wanted, sizeof(wanted));
 }
 
-int rnic_cm_qp_attributes(struct rnic_cm_id *id, enum rnic_qp_state state,
+/* Members of the way from RTR into RTS. */
+#define SEND_MEMBERS                                                                               \
+	(RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT |                   \
+	 RNIC_QP_ATTR_RNR_RETRY | RNIC_QP_ATTR_MAX_RD_ATOMIC)
+
+static int ask_attributes(struct rnic_cm_id *id, uint32_t state, uint32_t next_state,
 			  struct rnic_qp_attributes *attributes, uint32_t *mask)
 {
-	const struct rnic_ctl_cm_qp_attributes wanted = {.id = id->handle, .state = state};
+	const struct rnic_ctl_cm_qp_attributes wanted = {
+		.id = id->handle,
+		.state = state,
+		.next_state = next_state,
+	};
 	struct rnic_ctl_cm_qp_attributes_reply reply;
 	const struct rnic_call call = {
 		.operation = RNIC_CTL_CM_QP_ATTRIBUTES,
@@ -301,6 +310,25 @@ int rnic_cm_qp_attributes(struct rnic_cm_id *id, enum rnic_qp_state state,
 		return error;
 	*attributes = reply.attributes;
 	*mask = reply.mask;
+	return 0;
+}
+
+int rnic_cm_qp_attributes(struct rnic_cm_id *id, enum rnic_qp_state state,
+			  struct rnic_qp_attributes *attributes, uint32_t *mask)
+{
+	return ask_attributes(id, state, 0, attributes, mask);
+}
+
+int rnic_cm_connection_attributes(struct rnic_cm_id *id, struct rnic_qp_attributes *attributes,
+				  uint32_t *receive_mask, uint32_t *send_mask)
+{
+	uint32_t mask;
+	int error = ask_attributes(id, RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS, attributes, &mask);
+
+	if (error != 0)
+		return error;
+	*receive_mask = mask & ~(uint32_t)SEND_MEMBERS;
+	*send_mask = mask & (RNIC_QP_ATTR_STATE | SEND_MEMBERS);
 	return 0;
 }
 

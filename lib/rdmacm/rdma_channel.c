@@ -145,9 +145,7 @@ static void on_connect_response(struct rnic_cma_event *event, struct rnic_cma_id
 	agree_on_depths(id, &event->native.parameters);
 	if (id->public.qp == NULL)
 		return;
-	error = rnic_cma_qp_to_rtr(id);
-	if (error == 0)
-		error = rnic_cma_qp_to_rts(id);
+	error = rnic_cma_qp_to_rts(id);
 	if (error == 0)
 		error = rnic_cm_establish(id->native);
 	if (error == 0) {

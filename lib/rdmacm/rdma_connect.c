@@ -150,8 +150,6 @@ int rdma_accept(struct rdma_cm_id *public, struct rdma_conn_param *conn_param)
 	if (error != 0)
 		return rnic_cma_result(error);
 	if (!is_datagram)
-		error = rnic_cma_qp_to_rtr(id);
-	if (error == 0 && !is_datagram)
 		error = rnic_cma_qp_to_rts(id);
 	if (error == 0) {
 		make_parameters(id, conn_param, &parameters);

@@ -138,7 +138,6 @@ int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event
 /* ---- rdma_qp.c ---- */
 
 /* Brings the identifier's queue pair, if it has one, where the connection is. Negative errno. */
-int rnic_cma_qp_to_rtr(struct rnic_cma_id *id);
 int rnic_cma_qp_to_rts(struct rnic_cma_id *id);
 void rnic_cma_qp_to_error(struct rnic_cma_id *id);
 

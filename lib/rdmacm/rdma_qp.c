@@ -28,45 +28,30 @@ static int modify(struct rnic_cma_id *id, struct ibv_qp_attr *attributes, int ma
 	return -ibv_modify_qp(id->public.qp, attributes, mask);
 }
 
-static int to_state(struct rnic_cma_id *id, enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attributes;
-	int mask;
-	int error = query_attributes(id, state, &attributes, &mask);
-
-	return error != 0 ? error : modify(id, &attributes, mask);
-}
-
-int rnic_cma_qp_to_rtr(struct rnic_cma_id *id)
-{
-	struct ibv_qp_attr attributes;
-	int mask;
-	int error;
-
-	if (id->public.qp == NULL)
-		return 0;
-	error = query_attributes(id, IBV_QPS_RTR, &attributes, &mask);
-	if (error != 0)
-		return error;
-	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
-		attributes.max_dest_rd_atomic = id->responder_resources;
-	return modify(id, &attributes, mask);
-}
-
+/* The depths are those that this side has agreed to. */
 int rnic_cma_qp_to_rts(struct rnic_cma_id *id)
 {
+	struct rnic_qp_attributes native;
 	struct ibv_qp_attr attributes;
-	int mask;
+	uint32_t receive_mask, send_mask;
 	int error;
 
 	if (id->public.qp == NULL)
 		return 0;
-	error = query_attributes(id, IBV_QPS_RTS, &attributes, &mask);
+	error = rnic_cm_connection_attributes(id->native, &native, &receive_mask, &send_mask);
 	if (error != 0)
 		return error;
-	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+	rnic_verbs_qp_attr(&native, &attributes);
+	if (receive_mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC)
+		attributes.max_dest_rd_atomic = id->responder_resources;
+	if (send_mask & RNIC_QP_ATTR_MAX_RD_ATOMIC)
 		attributes.max_rd_atomic = id->initiator_depth;
-	return modify(id, &attributes, mask);
+	attributes.qp_state = IBV_QPS_RTR;
+	error = modify(id, &attributes, (int)receive_mask);
+	if (error != 0)
+		return error;
+	attributes.qp_state = IBV_QPS_RTS;
+	return modify(id, &attributes, (int)send_mask);
 }
 
 /*
@@ -182,16 +167,34 @@ static int complete_attributes(struct rnic_cma_id *id, struct ibv_qp_init_attr_e
 	return 0;
 }
 
+/* As the daemon would say it, who is asked where it depends on the peer. */
+static int to_init(struct rnic_cma_id *id)
+{
+	const bool is_datagram = id->public.qp_type == IBV_QPT_UD;
+	struct ibv_qp_attr attributes = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = id->public.port_num,
+		.qkey = RDMA_UDP_QKEY,
+		.qp_access_flags =
+			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+	};
+
+	return modify(id, &attributes,
+		      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			      (is_datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+}
+
 /* Datagram services need no peer to be ready; connections wait in INIT. */
 static int bring_up(struct rnic_cma_id *id)
 {
-	int error = to_state(id, IBV_QPS_INIT);
+	struct ibv_qp_attr to_receive = {.qp_state = IBV_QPS_RTR};
+	struct ibv_qp_attr to_send = {.qp_state = IBV_QPS_RTS};
+	int error = to_init(id);
 
-	if (error == 0 && id->public.qp_type == IBV_QPT_UD)
-		error = to_state(id, IBV_QPS_RTR);
-	if (error == 0 && id->public.qp_type == IBV_QPT_UD)
-		error = to_state(id, IBV_QPS_RTS);
-	return error;
+	if (error != 0 || id->public.qp_type != IBV_QPT_UD)
+		return error;
+	error = modify(id, &to_receive, IBV_QP_STATE);
+	return error != 0 ? error : modify(id, &to_send, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
 static int create_qp(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)

@@ -106,11 +106,14 @@ struct rnic_ctl_cm_notify {
 	uint32_t reserved;
 };
 
-/* What the queue pair of the identifier is to be given on its way into `state`. */
+/*
+ * What the queue pair of the identifier is to be given on its way into `state`, and from there on
+ * into `next_state`: one struct says both, for the ways have no member but the state in common.
+ */
 struct rnic_ctl_cm_qp_attributes {
 	struct rnic_handle id;
-	uint32_t state; /* INIT, RTR or RTS */
-	uint32_t reserved;
+	uint32_t state;	     /* INIT, RTR or RTS */
+	uint32_t next_state; /* RTS when that is RTR; or 0: none */
 };
 
 struct rnic_ctl_cm_qp_attributes_reply {

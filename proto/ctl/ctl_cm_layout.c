@@ -89,7 +89,7 @@ RNIC_AT(struct rnic_ctl_cm_notify, reserved, 12);
 RNIC_SIZE(struct rnic_ctl_cm_qp_attributes, 16);
 RNIC_AT(struct rnic_ctl_cm_qp_attributes, id, 0);
 RNIC_AT(struct rnic_ctl_cm_qp_attributes, state, 8);
-RNIC_AT(struct rnic_ctl_cm_qp_attributes, reserved, 12);
+RNIC_AT(struct rnic_ctl_cm_qp_attributes, next_state, 12);
 
 RNIC_SIZE(struct rnic_ctl_cm_qp_attributes_reply, 120);
 RNIC_AT(struct rnic_ctl_cm_qp_attributes_reply, attributes, 0);

@@ -146,6 +146,15 @@ RNIC_API int rnic_cm_notify(struct rnic_cm_id *id, enum rnic_async_event_type ev
 RNIC_API int rnic_cm_qp_attributes(struct rnic_cm_id *id, enum rnic_qp_state state,
 				   struct rnic_qp_attributes *attributes, uint32_t *mask);
 
+/*
+ * What to give the queue pair of a connection on its way into RTR (`receive_mask`) and then into
+ * RTS
+ * (`send_mask`), asked at once. The member `state` is the caller's to set.
+ */
+RNIC_API int rnic_cm_connection_attributes(struct rnic_cm_id *id,
+					   struct rnic_qp_attributes *attributes,
+					   uint32_t *receive_mask, uint32_t *send_mask);
+
 /* ---- multicast ---- */
 
 /*

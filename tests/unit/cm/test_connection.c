@@ -338,6 +338,7 @@ static void test_what_a_rep_says_and_means(void **state)
 	assert_int_equal(attributes.rq_psn, 0xabcdef);
 	assert_int_equal(attributes.path_mtu, 3);
 	assert_int_equal(attributes.max_dest_rd_atomic, 5);
+	assert_int_equal(attributes.sq_psn, 0x654321);
 	assert_memory_equal(&attributes.path.dest_gid, &fixture->peer, 16);
 	assert_int_equal(cm_qp_attributes(connection, RNIC_QP_STATE_RTS, &attributes, &mask), 0);
 	assert_int_equal(attributes.sq_psn, 0x654321);
