@@ -167,11 +167,11 @@ static int sleep_for_events(struct iw_ctx_conn *ctx, uint64_t deadline_ns)
 		 .events = POLLIN},
 	};
 	const uint64_t until_ns = deadline_ns < probe_ns ? deadline_ns : probe_ns;
-	int count = poll(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
+	int count = rnic_wait(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
 	int error = 0;
 
 	if (count < 0)
-		return -errno;
+		return count;
 	if (count == 0 && rnic_dial_now_ns() >= deadline_ns)
 		return -ETIMEDOUT;
 	if (count == 0)

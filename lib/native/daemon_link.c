@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/daemon_link.h"
 
+#include "native/rnic_wait.h"
+
 #include <rnic/rnic.h>
 
 #include <assert.h>
@@ -12,10 +14,10 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SHARED_FOLDER "/tmp/rnicd-"
+#define NS_PER_MS     UINT64_C(1000000)
 
 union control_buffer {
 	struct cmsghdr header;
@@ -225,23 +227,17 @@ static void collect_fds(struct msghdr *header, struct message *message)
 	}
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Waits for the answer, or for the end of the connection. Signals do not prolong it. */
 static int wait_for_reply(const struct rnic_link *link)
 {
 	struct pollfd reply = {.fd = atomic_load(&link->fd), .events = POLLIN};
-	uint64_t deadline_ms = now_ms() + link->answer_ms;
+	uint64_t deadline_ms = rnic_wait_now_ns() / NS_PER_MS + link->answer_ms;
 	int ready;
 
+	if (rnic_wait_awake(&reply, 1) > 0)
+		return 0;
 	do {
-		uint64_t at_ms = now_ms();
+		uint64_t at_ms = rnic_wait_now_ns() / NS_PER_MS;
 
 		ready = at_ms < deadline_ms ? poll(&reply, 1, (int)(deadline_ms - at_ms)) : 0;
 	} while (ready < 0 && errno == EINTR);

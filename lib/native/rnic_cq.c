@@ -193,6 +193,10 @@ int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
 		return error;
 	if (cq->channel == NULL)
 		return -EINVAL;
+	/* Who is about to sleep polls once more before that, and is not to be slowed down. */
+	rnic_spinlock_lock(&cq->lock);
+	cq->empty_polls = 0;
+	rnic_spinlock_unlock(&cq->lock);
 	/*
 	 * Armed for any entry covers solicited ones, so it is never weakened. Against the daemon,
 	 * which publishes an entry and then takes `armed`, both exchange: one of both sees the

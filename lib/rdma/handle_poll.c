@@ -198,8 +198,8 @@ static int sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns)
 
 	qp->is_someone_asleep = true;
 	pthread_mutex_unlock(&qp->lock);
-	count = poll(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
-	error = count < 0 ? -errno : 0;
+	count = rnic_wait(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
+	error = count < 0 ? count : 0;
 	pthread_mutex_lock(&qp->lock);
 	qp->is_someone_asleep = false;
 	pthread_cond_broadcast(&qp->woken);

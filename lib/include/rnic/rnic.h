@@ -261,6 +261,16 @@ RNIC_API int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count,
  */
 RNIC_API int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only);
 
+struct pollfd;
+
+/*
+ * Waits as poll(2) does, for descriptors that daemons make readable, and returns what that returns
+ * or a negative errno. A wait that is expected to be short, as the last one of this thread was, is
+ * spent awake at first, by turns with the daemon: what comes within some microseconds then needs no
+ * wake-up.
+ */
+RNIC_API int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms);
+
 /* ---- queue pairs ---- */
 
 struct rnic_qp_options {

@@ -4,6 +4,7 @@
 #include "shm/ring.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,15 @@
 
 static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1};
+
+static int yields;
+
+/* Instead of the C library's. */
+int sched_yield(void)
+{
+	yields++;
+	return 0;
+}
 
 static int set_up(void **state)
 {
@@ -120,6 +130,25 @@ static void test_xrc(void **state)
 	fake->context.srqs = NULL;
 }
 
+/* Who asks to be woken polls once more and then sleeps: that look is to cost nothing. */
+static void test_armed_queue_is_polled_at_once(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_channel channel = {.context = &fake->context};
+	struct rnic_completion taken[CQ_ENTRIES];
+
+	fake->cq.channel = &channel;
+	for (int i = 0; i < 10; i++) {
+		yields = 0;
+		assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 0);
+	}
+	assert_int_equal(yields, 1);
+	yields = 0;
+	assert_int_equal(rnic_req_notify_cq(&fake->cq, true), 0);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 0);
+	assert_int_equal(yields, 0);
+}
+
 static void test_destroyed_qp_is_skipped(void **state)
 {
 	struct fake_session *fake = *state;
@@ -175,6 +204,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_credits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_xrc, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_armed_queue_is_polled_at_once, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_destroyed_qp_is_skipped, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_daemon_that_lies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_arming, set_up, tear_down),

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "native/rnic_wait.h"
+
+#include "base/courtesy.h"
+
+#include <rnic/rnic.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+#define AWAKE_NS      UINT64_C(50000)  /* most answers come before; the others need a wake-up */
+#define SHORT_NS      UINT64_C(500000) /* after such a wait one of them may be in vain */
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+static _Thread_local struct rnic_courtesy courtesy;
+static _Thread_local uint64_t last_wait_ns;
+
+uint64_t rnic_wait_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+int rnic_wait_awake(struct pollfd *descriptors, unsigned count)
+{
+	const uint64_t began_ns = rnic_wait_now_ns();
+	uint64_t at_ns = began_ns, yielded_ns;
+	int ready = 0;
+
+	while (ready == 0 && at_ns - began_ns < AWAKE_NS &&
+	       rnic_courtesy_is_returned(&courtesy, at_ns)) {
+		yielded_ns = at_ns;
+		sched_yield();
+		at_ns = rnic_wait_now_ns();
+		rnic_courtesy_note(&courtesy, yielded_ns, at_ns);
+		ready = poll(descriptors, count, 0);
+	}
+	return ready;
+}
+
+int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms)
+{
+	const bool is_likely_short = last_wait_ns <= SHORT_NS;
+	const uint64_t began_ns = rnic_wait_now_ns();
+	int ready = poll(descriptors, count, 0);
+
+	if (ready == 0 && timeout_ms != 0 && is_likely_short)
+		ready = rnic_wait_awake(descriptors, count);
+	if (ready == 0 && timeout_ms != 0)
+		ready = poll(descriptors, count, timeout_ms);
+	last_wait_ns = rnic_wait_now_ns() - began_ns;
+	return ready < 0 ? -errno : ready;
+}
