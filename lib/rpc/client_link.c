@@ -189,6 +189,8 @@ static int take_events(struct client_link *link, uint64_t now_ns)
 	struct rnic_cm_event event;
 	int error;
 
+	if (!link->device.has_cm_events)
+		return 0;
 	while ((error = rnic_cm_get_event(link->device.cm, &event)) == 0) {
 		bool is_ours = link->id != NULL
 				       ? event.id == link->id
@@ -200,6 +202,7 @@ static int take_events(struct client_link *link, uint64_t now_ns)
 		if (error != 0)
 			return error;
 	}
+	link->device.has_cm_events = error != -EAGAIN;
 	return error == -EAGAIN || error == -ENOMEM ? 0 : error;
 }
 

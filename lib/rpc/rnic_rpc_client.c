@@ -347,9 +347,14 @@ static int work(struct rnic_rpc_client *client)
 static int arm_and_work(struct rnic_rpc_client *client)
 {
 	struct carrier *carrier = client->link.carrier;
-	int error = carrier->calls->arm(carrier);
+	int error;
 
-	return error == 0 ? work(client) : error;
+	carrier_device_begin_work(&client->link.device);
+	error = carrier->calls->arm(carrier);
+	if (error == 0)
+		error = work(client);
+	carrier_device_end_work(&client->link.device);
+	return error;
 }
 
 int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms)
@@ -366,7 +371,7 @@ int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms)
 		error = carrier_device_wait(&client->link.device,
 					    client->has_ended_calls ? 0 : timeout_ms);
 	if (error == 0)
-		error = work(client);
+		error = arm_and_work(client);
 	return fail(client, error);
 }
 
@@ -436,7 +441,7 @@ int rnic_rpc_begin_stream(struct rnic_rpc_client *client, const ProtobufCService
 	}
 	begun->is_stream = chunk != NULL;
 	*call = begun->id;
-	carrier_device_set_timer(&client->link.device, 0); /* a turn sends it */
+	carrier_device_wake(&client->link.device); /* a turn sends it */
 	return 0;
 }
 
@@ -455,7 +460,7 @@ void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call)
 
 	if (found->id == call)
 		rpc_calls_end(found, RNIC_RPC_CANCELLED);
-	carrier_device_set_timer(&client->link.device, 0);
+	carrier_device_wake(&client->link.device);
 }
 
 struct waiting {

@@ -134,8 +134,7 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 
 	if (made == NULL)
 		return -ENOMEM;
-	made->device.epoll_fd = -1;
-	made->device.timer_fd = -1;
+	made->device = carrier_device_none;
 	set_options(made, options);
 	/* Keys with the highest bit are for privileged consumers (IBTA 1.4, 10.2.5). */
 	do
@@ -221,12 +220,15 @@ static int take_events(struct rnic_rpc_server *server)
 	struct rnic_cm_event event;
 	int error;
 
+	if (!server->device.has_cm_events)
+		return 0;
 	while ((error = rnic_cm_get_event(server->device.cm, &event)) == 0) {
 		struct carrier_way *way = rnic_cm_user(event.id);
 
 		rnic_cm_ack_event(&event);
 		handle_event(server, &event, way);
 	}
+	server->device.has_cm_events = error != -EAGAIN;
 	return error == -EAGAIN || error == -ENOMEM ? 0 : error;
 }
 
@@ -267,9 +269,13 @@ static int arm_and_work(struct rnic_rpc_server *server)
 {
 	int error = 0;
 
+	carrier_device_begin_work(&server->device);
 	for (size_t i = 0; i < CARRIER_COUNT && error == 0; i++)
 		error = server->carriers[i]->calls->arm(server->carriers[i]);
-	return error == 0 ? work(server) : error;
+	if (error == 0)
+		error = work(server);
+	carrier_device_end_work(&server->device);
+	return error;
 }
 
 int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms)
@@ -280,5 +286,5 @@ int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms)
 		error = arm_and_work(server);
 	if (error == 0)
 		error = carrier_device_wait(&server->device, timeout_ms);
-	return error == 0 ? work(server) : error;
+	return error == 0 ? arm_and_work(server) : error;
 }

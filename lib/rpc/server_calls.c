@@ -193,7 +193,7 @@ void server_work_complete(struct server_work *work, struct shared_message *answe
 	else if (session != NULL)
 		send_answer(calls, session, work->call, answer);
 	end_work(work);
-	carrier_device_set_timer(calls->device, 0); /* a turn sends it */
+	carrier_device_wake(calls->device); /* a turn sends it */
 }
 
 void server_work_drop(struct server_work *work)
@@ -264,7 +264,7 @@ int rnic_rpc_send_stream(void *closure_data, rnic_rpc_produce *produce, void *us
 	work->stream.produce = produce;
 	work->stream.user = user;
 	work->calls->stream_count++;
-	carrier_device_set_timer(work->calls->device, 0); /* a turn asks for chunks */
+	carrier_device_wake(work->calls->device); /* a turn asks for chunks */
 	return 0;
 }
 
@@ -274,7 +274,7 @@ void rnic_rpc_wake_stream(void *closure_data)
 
 	work->stream.is_stalled = false;
 	if (work->calls != NULL)
-		carrier_device_set_timer(work->calls->device, 0);
+		carrier_device_wake(work->calls->device);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

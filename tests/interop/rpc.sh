@@ -14,10 +14,10 @@ topology_start "$1" "$2" "$3" "${options[@]}"
 host=${side_address[0]}
 port=7791
 count=2000
-many=$((50 * count))
+many=1000000 # takes seconds, so that the network goes in the middle of it
 large=5000000
-[ -z "${4:-}" ] || many=$((2 * count)) large=500000
-[ -z "$SLOW" ] || count=300
+[ -z "${4:-}" ] || many=100000 large=500000
+[ -z "$SLOW" ] || count=300 many=100000
 carrier=() # an option of the client
 
 ok=0 cancelled=1 deadline_exceeded=2 no_service=3 unavailable=8 outcome_unknown=9 internal=10

@@ -268,6 +268,7 @@ static void say(struct client_link *link, enum rnic_cm_event_type type)
 	fake.event = (struct rnic_cm_event){.type = type,
 					    .id = link->id != NULL ? link->id : the_way.user};
 	fake.has_event = true;
+	link->device.has_cm_events = true;
 	turn(link, NOW);
 }
 
@@ -420,8 +421,11 @@ static void test_stranger(void **state)
 
 static void test_daemon_ends(void **state)
 {
+	struct client_link *link = *state;
+
 	fake.event_error = -ENODEV;
-	assert_int_equal(client_link_receive(*state, true, NOW), -ENODEV);
+	link->device.has_cm_events = true;
+	assert_int_equal(client_link_receive(link, true, NOW), -ENODEV);
 }
 
 int main(void)

@@ -30,10 +30,9 @@ static struct {
 
 /* --- what is not there ------------------------------------------------------------------------ */
 
-void carrier_device_set_timer(struct carrier_device *device, uint64_t deadline_ns)
+void carrier_device_wake(struct carrier_device *device)
 {
 	(void)device;
-	(void)deadline_ns;
 }
 
 uint64_t rnic_dial_now_ns(void)
