@@ -15,6 +15,7 @@ enum {
 	RESOLVE_MS = 2000,
 	REST_MS = 100,	  /* between two searches */
 	SEARCH_MS = 5000, /* in vain: give up */
+	CONNECTIONS = 4,  /* one, and those before it that have not ended */
 	/* Of a carrier that serves one session: what its peer may send, and acknowledgements. */
 	RECEIVE_SLOTS = 256,
 	SEND_SLOTS = 64,
@@ -34,7 +35,8 @@ static int open_carrier(struct client_link *link)
 {
 	if (link->options.carrier == RNIC_RPC_RC) {
 		link->carrier = &link->rc.base;
-		return rc_carrier_open(&link->rc, &link->device, RECEIVE_SLOTS, SEND_SLOTS);
+		return rc_carrier_open(&link->rc, &link->device, CONNECTIONS, RECEIVE_SLOTS,
+				       SEND_SLOTS);
 	}
 	link->carrier = &link->ud.base;
 	return ud_carrier_open(&link->ud, &link->device, RECEIVE_SLOTS, SEND_SLOTS);

@@ -3,6 +3,7 @@
 
 #include "dial/dial.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,7 +16,8 @@ struct rc_connection {
 	struct carrier_way base;
 	struct rnic_cm_id *id;
 	struct rnic_qp *qp;
-	uint32_t under_way; /* sends that have not completed */
+	uint32_t sends;	 /* that have not completed */
+	uint32_t writes; /* likewise */
 	bool is_owned;
 	bool is_lost;
 	bool is_told; /* the owner knows that it is lost */
@@ -36,6 +38,34 @@ static const struct rpc_session_config rc_config = {
 	.dead_ns = 10000 * MS,
 };
 
+/* --- budgets ---------------------------------------------------------------------------------- */
+
+static bool has_share(const struct rc_budget *budget, uint32_t own)
+{
+	return budget->left > 0 && (own == 0 || own - 1 < budget->left_to_share);
+}
+
+static void take_share(struct rc_budget *budget, uint32_t *own)
+{
+	budget->left--;
+	if ((*own)++ > 0)
+		budget->left_to_share--;
+}
+
+static void give_share(struct rc_budget *budget, uint32_t *own)
+{
+	budget->left++;
+	if (--*own > 0)
+		budget->left_to_share++;
+}
+
+static bool is_full(const struct rc_connection *connection)
+{
+	return connection->sends + connection->writes == RC_SENDS_MAX;
+}
+
+/* --- connections ------------------------------------------------------------------------------ */
+
 static struct rc_carrier *rc_of(struct carrier *carrier)
 {
 	return (struct rc_carrier *)carrier;
@@ -53,8 +83,6 @@ static int post_receive(struct rc_carrier *carrier, uint32_t slot)
 
 	return rnic_post_srq_recv(carrier->srq, &wr, &bad);
 }
-
-/* --- connections ------------------------------------------------------------------------------ */
 
 /* Makes one with a queue pair in INIT. It takes `id` over when it succeeds. */
 static int make_connection(struct rc_carrier *carrier, struct rnic_cm_id *id,
@@ -141,7 +169,7 @@ static void destroy_ended(struct rc_carrier *carrier)
 	for (connection = carrier->connections; connection != NULL && carrier->ending_count > 0;
 	     connection = next) {
 		next = connection->next;
-		if (!connection->is_ending || connection->under_way > 0)
+		if (!connection->is_ending || connection->sends + connection->writes > 0)
 			continue;
 		carrier->ending_count--;
 		destroy(carrier, connection);
@@ -153,7 +181,7 @@ static bool make_room(struct rc_carrier *carrier)
 {
 	struct rc_connection *oldest = NULL;
 
-	if (carrier->connection_count < RC_CONNECTIONS_MAX)
+	if (carrier->connection_count < carrier->connections_max)
 		return true;
 	for (struct rc_connection *at = carrier->connections; at != NULL; at = at->next)
 		if (!at->is_owned && !at->is_ending)
@@ -255,7 +283,7 @@ static uint8_t *room(struct carrier_way *way)
 	const struct rc_connection *connection = (const struct rc_connection *)way;
 	struct rc_carrier *carrier = rc_of(way->carrier);
 
-	if (carrier->slots.free_count == 0 || connection->under_way == RC_SENDS_MAX) {
+	if (is_full(connection) || !has_share(&carrier->sends, connection->sends)) {
 		carrier->base.lacks_room = true;
 		return NULL;
 	}
@@ -280,7 +308,7 @@ static int send_datagram(struct carrier_way *way, uint32_t bytes)
 	if (error != 0)
 		return error;
 	carrier_slots_take(&carrier->slots);
-	connection->under_way++;
+	take_share(&carrier->sends, &connection->sends);
 	return 0;
 }
 
@@ -335,9 +363,9 @@ static void close_ring(struct carrier_ring *ring)
 
 static bool can_write(struct carrier_way *way)
 {
-	const struct rc_carrier *carrier = rc_of(way->carrier);
-	bool can = ((struct rc_connection *)way)->under_way < RC_SENDS_MAX &&
-		   carrier->writes_under_way < carrier->writes_max;
+	const struct rc_connection *connection = (const struct rc_connection *)way;
+	bool can =
+		!is_full(connection) && has_share(&rc_of(way->carrier)->writes, connection->writes);
 
 	if (!can)
 		way->carrier->lacks_room = true;
@@ -366,9 +394,8 @@ static int write_ring(struct carrier_way *way, struct carrier_ring *ring, size_t
 
 	if (error != 0)
 		return error;
-	connection->under_way++;
+	take_share(&rc_of(way->carrier)->writes, &connection->writes);
 	ring->under_way++;
-	rc_of(way->carrier)->writes_under_way++;
 	return 0;
 }
 
@@ -376,7 +403,6 @@ static void note_written(const struct rnic_completion *completion)
 {
 	struct carrier_ring *ring = (struct carrier_ring *)(uintptr_t)completion->wr_id;
 
-	rc_of(ring->carrier)->writes_under_way--;
 	ring->under_way--;
 	if (ring->is_closed && ring->under_way == 0)
 		free_ring(ring);
@@ -402,11 +428,13 @@ static void note_sent(struct rc_carrier *carrier, const struct rnic_completion *
 {
 	struct rc_connection *connection = rnic_qp_user(completion->qp);
 
-	if (completion->wr_id < CARRIER_RECEIVE_ID)
+	if (completion->wr_id < CARRIER_RECEIVE_ID) {
 		carrier_slots_give(&carrier->slots, (uint16_t)completion->wr_id);
-	else
+		give_share(&carrier->sends, &connection->sends);
+	} else {
 		note_written(completion);
-	connection->under_way--;
+		give_share(&carrier->writes, &connection->writes);
+	}
 	if (completion->status != RNIC_WC_SUCCESS)
 		lose(connection);
 }
@@ -499,8 +527,7 @@ static int open_queues(struct rc_carrier *carrier)
 {
 	struct rnic_srq_options options = {.max_wr = carrier->slots.receive_count, .max_sge = 1};
 	/* For all that can complete before anybody looks: one that overflows is dead. */
-	uint32_t entries =
-		carrier->slots.receive_count + carrier->slots.send_count + carrier->writes_max;
+	uint32_t entries = carrier->slots.receive_count + 2 * carrier->slots.send_count;
 	int error = rnic_create_cq(carrier->device->context, entries, carrier->device->channel, 0,
 				   NULL, &carrier->completions.cq);
 
@@ -512,10 +539,13 @@ static int open_queues(struct rc_carrier *carrier)
 }
 
 int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
-		    uint32_t receive_slots, uint32_t send_slots)
+		    uint32_t connections_max, uint32_t receive_slots, uint32_t send_slots)
 {
+	const struct rc_budget budget = {.left = send_slots,
+					 .left_to_share = send_slots - connections_max};
 	int error;
 
+	assert(connections_max < send_slots);
 	*carrier = (struct rc_carrier){
 		.base.calls = &rc_calls,
 		.device = device,
@@ -523,7 +553,9 @@ int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
 			  .receive_bytes = RC_DATAGRAM_BYTES,
 			  .send_count = send_slots,
 			  .send_bytes = RC_DATAGRAM_BYTES},
-		.writes_max = send_slots,
+		.sends = budget,
+		.writes = budget,
+		.connections_max = connections_max,
 		.lent = -1,
 	};
 	error = carrier_slots_open(&carrier->slots, device);

@@ -7,6 +7,10 @@
  * A connection is in the carrier's list from its beginning until its queue pair is destroyed, which
  * waits for its completions. In between it is a way (carrier.h) of whoever called seek() or, of one
  * that was accepted, open_way().
+ *
+ * A peer that acknowledges nothing keeps what was sent to it under way until the retries end. So
+ * each connection has a send and a write that no other can take, and of those that all share no
+ * more than it leaves for the others.
  */
 #ifndef LIB_RPC_RC_CARRIER_H
 #define LIB_RPC_RC_CARRIER_H
@@ -14,12 +18,17 @@
 #include "rpc/carrier.h"
 #include "rpc/carrier_slots.h"
 
-#define RC_DATAGRAM_BYTES  4096u
-#define RC_CONNECTIONS_MAX 4096u
-/* Sends of one connection that have not completed: who does not take them holds no more. */
+#define RC_DATAGRAM_BYTES 4096u
+/* Sends and writes of one connection that have not completed. */
 #define RC_SENDS_MAX 32u
 
 struct rc_connection;
+
+/* Sends, or writes, that can still be begun. */
+struct rc_budget {
+	uint32_t left;
+	uint32_t left_to_share; /* beyond the one that each connection has for itself */
+};
 
 struct rc_carrier {
 	struct carrier base;
@@ -27,19 +36,23 @@ struct rc_carrier {
 	struct carrier_slots slots;
 	struct carrier_completions completions;
 	struct rnic_srq *srq;
-	uint32_t writes_max; /* that have not completed, of all connections */
-	uint32_t writes_under_way;
+	struct rc_budget sends;		   /* that have not completed */
+	struct rc_budget writes;	   /* as many as sends */
 	struct rc_connection *connections; /* a list, the newest first */
 	struct carrier_ring *rings;	   /* a list */
 	uint32_t connection_count;
+	uint32_t connections_max;
 	uint32_t lost_count;   /* whose owners were not told yet */
 	uint32_t ending_count; /* that wait for their completions */
 	int64_t lent;	       /* the slot that the caller reads; -1: none */
 };
 
-/* Errors of the objects that it makes. On failure nothing is left. */
+/*
+ * With room for so many connections, fewer than sends. Errors of the objects that it makes. On
+ * failure nothing is left.
+ */
 int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
-		    uint32_t receive_slots, uint32_t send_slots);
+		    uint32_t connections_max, uint32_t receive_slots, uint32_t send_slots);
 
 /* Ends all connections. */
 void rc_carrier_close(struct rc_carrier *carrier);

@@ -19,7 +19,8 @@ enum {
 	UD_RECEIVE_SLOTS = 4096,
 	UD_SEND_SLOTS = 512,
 	RC_RECEIVE_SLOTS = 2048,
-	RC_SEND_SLOTS = 2048,
+	RC_CONNECTIONS = 2048,
+	RC_SEND_SLOTS = 4096,
 };
 
 #define CLIENT_ANSWER_BYTES (UINT64_C(256) << 20)
@@ -95,8 +96,8 @@ static int open_carriers(struct rnic_rpc_server *server)
 	if (error == 0)
 		error = ud_carrier_use_qkey(&server->ud, server->qkey);
 	if (error == 0)
-		error = rc_carrier_open(&server->rc, &server->device, RC_RECEIVE_SLOTS,
-					RC_SEND_SLOTS);
+		error = rc_carrier_open(&server->rc, &server->device, RC_CONNECTIONS,
+					RC_RECEIVE_SLOTS, RC_SEND_SLOTS);
 	server->carriers[0] = &server->ud.base;
 	server->carriers[1] = &server->rc.base;
 	return error;

@@ -39,7 +39,7 @@ typedef void rnic_rpc_log(void *user, const char *sentence);
 /* What a client's session travels on; a server takes both, at the same port number. */
 enum rnic_rpc_carrier {
 	RNIC_RPC_UD, /* datagrams: nothing is set up, and a client costs the server no queue pair */
-	RNIC_RPC_RC, /* a connection */
+	RNIC_RPC_RC, /* a connection, of which a server takes 2,048 */
 };
 
 /* The largest request or answer unless an option says otherwise, which can say up to 1 GiB. */

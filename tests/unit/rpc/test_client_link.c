@@ -124,10 +124,11 @@ void ud_carrier_close(struct ud_carrier *carrier)
 }
 
 int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
-		    uint32_t receive_slots, uint32_t send_slots)
+		    uint32_t connections_max, uint32_t receive_slots, uint32_t send_slots)
 {
 	(void)carrier;
 	(void)device;
+	(void)connections_max;
 	(void)receive_slots;
 	(void)send_slots;
 	return -EOPNOTSUPP;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { RECEIVE_SLOTS = 4, SEND_SLOTS = 8, FIRST_RECEIVE = 1 << 16 };
+enum { CONNECTIONS = 4, RECEIVE_SLOTS = 4, SEND_SLOTS = 12, FIRST_RECEIVE = 1 << 16 };
 
 /* --- what is not there ------------------------------------------------------------------------ */
 
@@ -223,7 +223,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&fake, 0, sizeof(fake));
-	return rc_carrier_open(&carrier, &device, RECEIVE_SLOTS, SEND_SLOTS);
+	return rc_carrier_open(&carrier, &device, CONNECTIONS, RECEIVE_SLOTS, SEND_SLOTS);
 }
 
 static int tear_down(void **state)
@@ -311,6 +311,43 @@ static void a_stranger_that_writes_with_immediate_is_let_go(void **state)
 	assert_int_equal(fake.receives, RECEIVE_SLOTS);
 }
 
+static uint32_t send_all_it_can(struct carrier_way *way)
+{
+	uint32_t count = 0;
+
+	for (; carrier_room(way) != NULL; count++)
+		assert_int_equal(carrier_send(way, 1), 0);
+	return count;
+}
+
+/* Nobody acknowledges anything, and still each who comes later can be answered. */
+static void silent_peers_leave_sends_for_others(void **state)
+{
+	uint32_t first, last = 0;
+
+	(void)state;
+	first = send_all_it_can(open_session(connect_peer()));
+	assert_true(first > 1);
+	for (int i = 1; i < CONNECTIONS; i++) {
+		last = send_all_it_can(open_session(connect_peer()));
+		assert_true(last >= 1 && last <= first);
+	}
+}
+
+static void silent_peers_leave_writes_for_others(void **state)
+{
+	struct carrier_ring *ring;
+
+	(void)state;
+	assert_int_equal(carrier.base.calls->open_ring(&carrier.base, 64, false, &ring), 0);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		struct carrier_way *way = open_session(connect_peer());
+
+		assert_true(carrier.base.calls->can_write(way));
+		write_all_it_can(way, ring);
+	}
+}
+
 static void writes_never_overflow_the_completion_queue(void **state)
 {
 	struct rnic_qp *one = connect_peer(), *other = connect_peer();
@@ -324,7 +361,7 @@ static void writes_never_overflow_the_completion_queue(void **state)
 	assert_true(fake.sends > 0);
 	assert_true(fake.sends + SEND_SLOTS + RECEIVE_SLOTS <= fake.cq_entries);
 	assert_true(carrier.base.lacks_room);
-	complete_last_write(one);
+	complete_last_write(other);
 	assert_true(carrier.base.calls->can_write(second));
 }
 
@@ -335,6 +372,10 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_stranger_that_writes_with_immediate_is_let_go,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(silent_peers_leave_sends_for_others, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(silent_peers_leave_writes_for_others, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(writes_never_overflow_the_completion_queue, set_up,
 						tear_down),
 	};
