@@ -65,6 +65,18 @@ int rpc_bulk_sender_grant(struct rpc_bulk_sender *sender, const struct rpc_frame
 	return 0;
 }
 
+uint64_t rpc_bulk_offered_bytes(const struct rpc_frame *frame)
+{
+	struct rpc_grant grant;
+
+	if (frame->payload_bytes != RPC_GRANT_BYTES)
+		return 0;
+	grant = read_grant(frame->payload);
+	if (grant.address == 0 || !check_grant(&grant))
+		return 0;
+	return (uint64_t)grant.slots * grant.slot_bytes;
+}
+
 bool rpc_bulk_sender_may_send(const struct rpc_bulk_sender *sender)
 {
 	return sender->next != sender->grant.limit;

@@ -62,6 +62,12 @@ void rpc_bulk_write_total(uint8_t payload[RPC_TOTAL_BYTES], uint64_t total);
  */
 int rpc_bulk_sender_grant(struct rpc_bulk_sender *sender, const struct rpc_frame *frame);
 
+/*
+ * How much memory a GRANT offers, in bytes, for who needs as much to write from; 0: none, or it
+ * makes no sense.
+ */
+uint64_t rpc_bulk_offered_bytes(const struct rpc_frame *frame);
+
 /* Whether the next chunk may be sent. */
 bool rpc_bulk_sender_may_send(const struct rpc_bulk_sender *sender);
 

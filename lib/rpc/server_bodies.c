@@ -282,17 +282,20 @@ void server_body_take_chunk(struct server_calls *calls, struct server_session *s
 		send_grant(work, session);
 }
 
-/* What a grant makes this side register counts for its client. */
+/* What the first grant makes this side register counts for its client, who must have room. */
 static bool take_grant(struct server_calls *calls, struct server_session *session,
 		       struct bulk_out *out, const struct rpc_frame *frame)
 {
 	struct server_clients *clients = &calls->sessions->clients;
+	uint64_t wanted = out->way == NULL ? rpc_bulk_offered_bytes(frame) : 0;
 	uint64_t had = bulk_out_stage_bytes(out);
+	int error;
 
-	if (bulk_out_grant(out, session->way, frame) != 0)
+	if (wanted > 0 && !server_clients_have_room(clients, session->client, wanted))
 		return false;
+	error = bulk_out_grant(out, session->way, frame);
 	server_clients_hold(clients, session->client, (int64_t)(bulk_out_stage_bytes(out) - had));
-	return server_clients_have_room(clients, session->client, 0);
+	return error == 0;
 }
 
 void server_body_take_grant(struct server_calls *calls, struct server_session *session,

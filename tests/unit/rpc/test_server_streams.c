@@ -14,7 +14,7 @@
 
 #define NOW UINT64_C(1000000000)
 
-enum { CALL = 5, FIRST = 1, SECOND = 2 };
+enum { CALL = 5, FIRST = 1, SECOND = 2, GRANTED_SLOTS = 4, GRANTED_BYTES = 400 };
 
 static struct {
 	struct carrier_calls carrier_calls;
@@ -192,10 +192,12 @@ static void send_large_request(uint32_t peer, uint64_t total)
 }
 
 /* Offers memory for chunks: the server makes as much to write from. */
-static void send_grant(uint32_t peer)
+static void offer_memory(uint32_t peer)
 {
-	const struct rpc_grant memory = {
-		.slots = 4, .slot_bytes = 100, .rkey = 1, .address = 0x1000};
+	const struct rpc_grant memory = {.slots = GRANTED_SLOTS,
+					 .slot_bytes = GRANTED_BYTES / GRANTED_SLOTS,
+					 .rkey = 1,
+					 .address = 0x1000};
 	struct rpc_bulk_receiver receiver;
 	uint8_t payload[RPC_GRANT_BYTES];
 
@@ -205,6 +207,11 @@ static void send_grant(uint32_t peer)
 					     .call = CALL,
 					     .payload = payload,
 					     .payload_bytes = sizeof(payload)});
+}
+
+static void send_grant(uint32_t peer)
+{
+	offer_memory(peer);
 	assert_int_equal(world.rings, 1);
 }
 
@@ -287,6 +294,33 @@ static void a_grant_ends_with_its_session(void **state)
 	assert_int_equal(world.stopped, 0);
 }
 
+/* What the server registers for its client is counted before it is there. */
+static void a_grant_beyond_the_quota_ends_its_session(void **state)
+{
+	struct server_clients *clients = &world.sessions.clients;
+
+	(void)state;
+	open_session(FIRST);
+	send_request(FIRST);
+	clients->client_quota_bytes = GRANTED_BYTES - 1;
+	offer_memory(FIRST);
+	assert_int_equal(world.rings, 0);
+	assert_true(clients->held_bytes == 0);
+	assert_int_equal(world.sessions.places[1]->session.state, RPC_SESSION_CLOSED);
+}
+
+static void a_grant_that_fills_the_quota_is_taken(void **state)
+{
+	(void)state;
+	open_session(FIRST);
+	send_request(FIRST);
+	world.sessions.clients.client_quota_bytes = GRANTED_BYTES;
+	send_grant(FIRST);
+	send_grant(FIRST); /* the same memory again is no more */
+	assert_non_null(session_of(FIRST));
+	assert_int_not_equal(session_of(FIRST)->session.state, RPC_SESSION_CLOSED);
+}
+
 static void a_stream_that_nobody_is_left_for_is_stopped(void **state)
 {
 	(void)state;
@@ -322,6 +356,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_stream_stops_when_another_session_asks, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_grant_ends_with_its_session, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_grant_beyond_the_quota_ends_its_session, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_grant_that_fills_the_quota_is_taken, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_stream_that_nobody_is_left_for_is_stopped, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_large_body_gets_a_ring, set_up, tear_down),
