@@ -49,7 +49,10 @@ int bulk_in_begin(struct bulk_in *in, struct carrier *carrier, uint64_t total);
 /* Fills in the frame of the grant that is due. */
 void bulk_in_grant(struct bulk_in *in, uint64_t call, struct rpc_frame *frame);
 
-/* Takes a CHUNK, whose data stays until the next grant. -EPROTO: see rpc_bulk.h. */
+/*
+ * Takes a CHUNK, whose data stays until the next grant. In a ring the peer can change it at any
+ * time: copy, then use. -EPROTO: see rpc_bulk.h.
+ */
 int bulk_in_take(struct bulk_in *in, const struct rpc_frame *frame, struct rpc_chunk *chunk);
 
 /* The peer must not write any more: it said so, or the way is closed. */

@@ -13,6 +13,18 @@ static void send_grant(struct client_body *body, struct client_link *link, uint6
 	client_link_send(link, &frame);
 }
 
+/* Where what comes is the client's alone: the whole answer, or the chunk of a stream. */
+static int make_private(struct client_body *body, uint64_t total)
+{
+	if (total > 0)
+		body->bytes = malloc(total);
+	else if (body->in.ring != NULL)
+		body->chunk = malloc(body->in.receiver.grant.slot_bytes);
+	else
+		return 0;
+	return body->bytes == NULL && body->chunk == NULL ? -ENOMEM : 0;
+}
+
 int client_body_expect(struct client_body *body, struct client_link *link, uint64_t call,
 		       uint64_t total)
 {
@@ -20,15 +32,12 @@ int client_body_expect(struct client_body *body, struct client_link *link, uint6
 
 	if (body->is_receiving)
 		return -EPROTO;
-	if (total > 0) {
-		body->bytes = malloc(total);
-		if (body->bytes == NULL)
-			return -ENOMEM;
-	}
 	error = bulk_in_begin(&body->in, link->carrier, total);
+	if (error != 0)
+		return error;
+	error = make_private(body, total);
 	if (error != 0) {
-		free(body->bytes);
-		body->bytes = NULL;
+		bulk_in_end(&body->in);
 		return error;
 	}
 	body->total = total;
@@ -67,8 +76,12 @@ int client_body_take_chunk(struct client_body *body, const struct rpc_frame *fra
 {
 	int error = body->is_receiving ? bulk_in_take(&body->in, frame, chunk) : -EPROTO;
 
-	if (error != 0 || body->bytes == NULL)
+	if (error != 0)
 		return error;
+	if (body->chunk != NULL)
+		chunk->data = memcpy(body->chunk, chunk->data, chunk->bytes);
+	if (body->bytes == NULL)
+		return 0;
 	if (chunk->bytes > body->total - body->received)
 		return -EPROTO;
 	memcpy(body->bytes + body->received, chunk->data, chunk->bytes);
@@ -106,6 +119,7 @@ bool client_body_end(struct client_body *body, struct client_link *link, uint64_
 		bulk_in_end(&body->in);
 	bulk_out_end(&body->out);
 	free(body->bytes);
+	free(body->chunk);
 	*body = (struct client_body){0};
 	return is_orphan;
 }

@@ -6,6 +6,8 @@
  *
  * When a call ends while the server may still write into the memory that was offered for it, that
  * memory is an orphan until the server says that it writes no more, or the session ends.
+ *
+ * What a server can write to is copied once, then used.
  */
 #ifndef LIB_RPC_CLIENT_BODIES_H
 #define LIB_RPC_CLIENT_BODIES_H
@@ -19,6 +21,7 @@ struct client_body {
 	bool is_receiving;
 	struct bulk_in in;
 	uint8_t *bytes; /* of the answer; NULL: a stream's chunks go to the caller */
+	uint8_t *chunk; /* of a stream, as the caller gets it; NULL: the session has it already */
 	uint64_t total;
 	uint64_t received;
 };

@@ -106,7 +106,10 @@ RNIC_API int rnic_rpc_begin(struct rnic_rpc_client *client,
 			    const struct rnic_rpc_call_options *options, rnic_rpc_closure *closure,
 			    void *user, uint64_t *call);
 
-/* Takes a chunk of a stream; it is gone when this returns. The server makes more only then. */
+/*
+ * Takes a chunk of a stream, a copy that the server cannot change; it is gone when this returns.
+ * The server makes more only then.
+ */
 typedef void rnic_rpc_chunk(const void *bytes, size_t count, void *user);
 
 /*

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* What a server that is not to be trusted does to the memory that a client offers it. */
+#include "rpc/client_bodies.h"
+
+#include "dial/dial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NOW UINT64_C(1000000000)
+
+enum { CALL = 7, CHUNK_BYTES = 100 };
+
+static struct {
+	struct carrier_calls calls;
+	struct carrier carrier;
+	struct client_link link;
+	uint8_t *written; /* the ring made last */
+	uint32_t rings;
+} world;
+
+/* --- what is not there ------------------------------------------------------------------------ */
+
+uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
+{
+	(void)mr;
+	return 1;
+}
+
+int client_link_send(struct client_link *link, const struct rpc_frame *frame)
+{
+	(void)link;
+	(void)frame;
+	return 0;
+}
+
+static int open_ring(struct carrier *carrier, size_t bytes, bool is_for_peers,
+		     struct carrier_ring **ring)
+{
+	(void)is_for_peers;
+	*ring = calloc(1, sizeof(**ring));
+	(*ring)->carrier = carrier;
+	(*ring)->memory = calloc(1, bytes);
+	world.written = (*ring)->memory;
+	world.rings++;
+	return 0;
+}
+
+static void close_ring(struct carrier_ring *ring)
+{
+	world.rings--;
+	free(ring->memory);
+	free(ring);
+}
+
+/* --- scenarios -------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	world.calls = (struct carrier_calls){
+		.config = &rpc_session_defaults,
+		.open_ring = open_ring,
+		.close_ring = close_ring,
+	};
+	world.carrier.calls = &world.calls;
+	world.link.carrier = &world.carrier;
+	return 0;
+}
+
+/* The end of the session brings everything back. */
+static int tear_down(void **state)
+{
+	(void)state;
+	client_bodies_free_orphans(&world.link);
+	assert_int_equal(world.rings, 0);
+	return 0;
+}
+
+static void take_chunk(struct client_body *body, struct rpc_chunk *chunk)
+{
+	uint8_t head[RPC_CHUNK_HEAD_BYTES];
+	struct rpc_bulk_sender sender = {0};
+	const struct rpc_frame frame = {
+		.kind = RPC_FRAME_CHUNK,
+		.call = CALL,
+		.payload = head,
+		.payload_bytes = sizeof(head),
+	};
+
+	rpc_bulk_sender_chunk(&sender, CHUNK_BYTES, head);
+	assert_int_equal(client_body_take_chunk(body, &frame, chunk), 0);
+}
+
+static void a_chunk_stays_what_it_was_when_it_came(void **state)
+{
+	struct client_body body = {0};
+	struct rpc_chunk chunk;
+
+	(void)state;
+	assert_int_equal(client_body_expect(&body, &world.link, CALL, 0), 0);
+	memset(world.written, 'x', CHUNK_BYTES);
+	take_chunk(&body, &chunk);
+	assert_int_equal(chunk.bytes, CHUNK_BYTES);
+	memset(world.written, 'y', CHUNK_BYTES);
+	assert_int_equal(chunk.data[0], 'x');
+	assert_int_equal(chunk.data[CHUNK_BYTES - 1], 'x');
+	assert_false(client_body_end(&body, &world.link, CALL, false));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_chunk_stays_what_it_was_when_it_came, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
