@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/client_bodies.h"
 
+#include "dial/dial.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,12 +102,18 @@ void client_body_release_chunk(struct client_body *body, struct client_link *lin
 /* Whether the memory was put aside; not so without memory for that, when it must be let go. */
 static bool try_orphan(struct client_body *body, struct client_link *link, uint64_t call)
 {
+	const struct rpc_session_config *config = link->carrier->calls->config;
 	struct client_orphan *orphan = malloc(sizeof(*orphan));
+	struct client_orphan **at = &link->orphans;
 
 	if (orphan == NULL)
 		return false;
-	*orphan = (struct client_orphan){.call = call, .in = body->in, .next = link->orphans};
-	link->orphans = orphan;
+	*orphan = (struct client_orphan){
+		.call = call, .until_ns = rnic_dial_now_ns() + config->dead_ns, .in = body->in};
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = orphan; /* the oldest stands first */
+	link->orphan_count++;
 	return true;
 }
 
@@ -124,6 +132,16 @@ bool client_body_end(struct client_body *body, struct client_link *link, uint64_
 	return is_orphan;
 }
 
+static void free_orphan(struct client_link *link, struct client_orphan **at)
+{
+	struct client_orphan *orphan = *at;
+
+	*at = orphan->next;
+	link->orphan_count--;
+	bulk_in_end(&orphan->in);
+	free(orphan);
+}
+
 void client_bodies_note_stray(struct client_link *link, const struct rpc_frame *frame)
 {
 	struct client_orphan **at = &link->orphans;
@@ -134,22 +152,23 @@ void client_bodies_note_stray(struct client_link *link, const struct rpc_frame *
 		return;
 	while (*at != NULL && (*at)->call != frame->call)
 		at = &(*at)->next;
-	if (*at != NULL) {
-		struct client_orphan *orphan = *at;
+	if (*at != NULL)
+		free_orphan(link, at);
+}
 
-		*at = orphan->next;
-		bulk_in_end(&orphan->in);
-		free(orphan);
-	}
+bool client_bodies_are_kept(const struct client_link *link, uint64_t now_ns)
+{
+	return link->orphan_count > CLIENT_ORPHANS_MAX ||
+	       now_ns >= client_bodies_next_deadline_ns(link);
+}
+
+uint64_t client_bodies_next_deadline_ns(const struct client_link *link)
+{
+	return link->orphans == NULL ? RPC_NEVER : link->orphans->until_ns;
 }
 
 void client_bodies_free_orphans(struct client_link *link)
 {
-	while (link->orphans != NULL) {
-		struct client_orphan *orphan = link->orphans;
-
-		link->orphans = orphan->next;
-		bulk_in_end(&orphan->in);
-		free(orphan);
-	}
+	while (link->orphans != NULL)
+		free_orphan(link, &link->orphans);
 }

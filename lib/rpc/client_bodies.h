@@ -5,7 +5,9 @@
  * again.
  *
  * When a call ends while the server may still write into the memory that was offered for it, that
- * memory is an orphan until the server says that it writes no more, or the session ends.
+ * memory is an orphan until the server says that it writes no more, or the session ends. A server
+ * that does not say so for as long as one may be silent, or lets too many of them come together,
+ * loses the session.
  *
  * What a server can write to is copied once, then used.
  */
@@ -14,6 +16,7 @@
 
 #include "rpc/bulk_transfer.h"
 #include "rpc/client_link.h"
+#include "rpc/rpc_calls.h"
 
 struct client_body {
 	struct bulk_out out; /* of the request */
@@ -26,8 +29,12 @@ struct client_body {
 	uint64_t received;
 };
 
+/* As many as a client can cut off at once. */
+#define CLIENT_ORPHANS_MAX RPC_CALLS_MAX
+
 struct client_orphan {
 	uint64_t call;
+	uint64_t until_ns; /* the server is to have said that it writes no more */
 	struct bulk_in in;
 	struct client_orphan *next;
 };
@@ -63,6 +70,12 @@ bool client_body_end(struct client_body *body, struct client_link *link, uint64_
 
 /* A CHUNK for a call that has ended. */
 void client_bodies_note_stray(struct client_link *link, const struct rpc_frame *frame);
+
+/* Whether the server keeps memory too long: nothing but the session's end brings it back. */
+bool client_bodies_are_kept(const struct client_link *link, uint64_t now_ns);
+
+/* When that may be so next; RPC_NEVER: there are no orphans. */
+uint64_t client_bodies_next_deadline_ns(const struct client_link *link);
 
 /* The session has ended, and with it all that the server could write. */
 void client_bodies_free_orphans(struct client_link *link);

@@ -300,5 +300,7 @@ uint64_t client_link_next_deadline_ns(const struct client_link *link)
 		deadline = link->begin_ns;
 	if (link->state == LINK_SESSION && rpc_session_next_deadline_ns(&link->session) < deadline)
 		deadline = rpc_session_next_deadline_ns(&link->session);
+	if (client_bodies_next_deadline_ns(link) < deadline)
+		deadline = client_bodies_next_deadline_ns(link);
 	return deadline;
 }

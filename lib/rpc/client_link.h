@@ -48,7 +48,8 @@ struct client_link {
 	uint8_t identity[RPC_IDENTITY_BYTES];
 	struct rpc_session session; /* of SESSION */
 	void *session_memory;
-	struct client_orphan *orphans; /* client_bodies.h */
+	struct client_orphan *orphans; /* client_bodies.h; the oldest first */
+	uint32_t orphan_count;
 };
 
 /* `host` as rnic_rpc_create_client() has it. On failure nothing is left. */

@@ -286,6 +286,10 @@ static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
 	}
 	if (link->state == LINK_SESSION) {
 		take_messages(client);
+		if (client_bodies_are_kept(link, now_ns)) {
+			log_line(&link->options, "the server does not say that it writes no more");
+			rpc_session_close(&link->session);
+		}
 		if (link->session.state == RPC_SESSION_CLOSED) {
 			log_line(&link->options, "the session has ended: %s",
 				 strerror(-link->session.error));

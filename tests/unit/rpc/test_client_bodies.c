@@ -27,6 +27,11 @@ static struct {
 
 /* --- what is not there ------------------------------------------------------------------------ */
 
+uint64_t rnic_dial_now_ns(void)
+{
+	return NOW;
+}
+
 uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
 {
 	(void)mr;
@@ -81,6 +86,7 @@ static int tear_down(void **state)
 	(void)state;
 	client_bodies_free_orphans(&world.link);
 	assert_int_equal(world.rings, 0);
+	assert_true(client_bodies_next_deadline_ns(&world.link) == RPC_NEVER);
 	return 0;
 }
 
@@ -115,11 +121,64 @@ static void a_chunk_stays_what_it_was_when_it_came(void **state)
 	assert_false(client_body_end(&body, &world.link, CALL, false));
 }
 
+/* A call that is cut off while the server may write. */
+static void cut_off(uint64_t call)
+{
+	struct client_body body = {0};
+
+	assert_int_equal(client_body_expect(&body, &world.link, call, 0), 0);
+	assert_true(client_body_end(&body, &world.link, call, true));
+}
+
+static void the_servers_word_brings_memory_back(void **state)
+{
+	static const uint8_t nothing[RPC_CHUNK_HEAD_BYTES];
+	const struct rpc_frame word = {
+		.kind = RPC_FRAME_CHUNK,
+		.call = CALL,
+		.payload = nothing,
+		.payload_bytes = sizeof(nothing),
+	};
+
+	(void)state;
+	cut_off(CALL);
+	assert_int_equal(world.rings, 1);
+	client_bodies_note_stray(&world.link, &word);
+	assert_int_equal(world.rings, 0);
+	assert_false(client_bodies_are_kept(&world.link, UINT64_MAX - 1));
+}
+
+static void a_server_that_says_nothing_is_given_up(void **state)
+{
+	uint64_t deadline_ns = NOW + rpc_session_defaults.dead_ns;
+
+	(void)state;
+	cut_off(CALL);
+	assert_true(client_bodies_next_deadline_ns(&world.link) == deadline_ns);
+	assert_false(client_bodies_are_kept(&world.link, deadline_ns - 1));
+	assert_true(client_bodies_are_kept(&world.link, deadline_ns));
+}
+
+static void so_is_one_that_keeps_too_much(void **state)
+{
+	(void)state;
+	for (uint64_t call = 1; call <= CLIENT_ORPHANS_MAX; call++)
+		cut_off(call);
+	assert_false(client_bodies_are_kept(&world.link, NOW));
+	cut_off(CLIENT_ORPHANS_MAX + 1);
+	assert_true(client_bodies_are_kept(&world.link, NOW));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_chunk_stays_what_it_was_when_it_came, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(the_servers_word_brings_memory_back, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_server_that_says_nothing_is_given_up, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(so_is_one_that_keeps_too_much, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
