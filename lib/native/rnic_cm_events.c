@@ -202,12 +202,11 @@ static void wait_for_end_of_process(void)
 		pause();
 }
 
-int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
+static int get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 {
 	struct rnic_event_record right_to_fetch;
 	int error;
 
-	rnic_cm_channel_hold(channel);
 	for (;;) {
 		error = rnic_context_lost(channel->context);
 		if (error == 0)
@@ -217,15 +216,30 @@ int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *eve
 		if (error == -EPIPE || error == -EIO)
 			error = rnic_event_pipe_lost(channel->context, error);
 		if (error != 0)
-			break;
+			return error;
 		pthread_mutex_lock(&channel->fetching);
 		error = fetch(channel, event);
 		pthread_mutex_unlock(&channel->fetching);
 		/* What waited was destroyed, or moved to another channel. */
 		if (error != -ESTALE && error != -EAGAIN)
-			break;
+			return error;
 	}
+}
+
+static void release(void *channel)
+{
 	rnic_cm_channel_release(channel);
+}
+
+/* A thread may be cancelled while it waits; an event that it has taken it gives to the caller. */
+int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
+{
+	int error;
+
+	rnic_cm_channel_hold(channel);
+	pthread_cleanup_push(release, channel);
+	error = get_event(channel, event);
+	pthread_cleanup_pop(true);
 	return error;
 }
 

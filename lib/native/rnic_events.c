@@ -30,10 +30,17 @@ static int read_record(struct rnic_context *context, int fd, struct rnic_event_r
 	return error == -EPIPE || error == -EIO ? rnic_event_pipe_lost(context, error) : error;
 }
 
+static void unlock(void *lock)
+{
+	pthread_mutex_unlock(lock);
+}
+
 void rnic_event_count_wait(struct rnic_context *context, const struct rnic_event_count *count)
 {
+	pthread_cleanup_push(unlock, &context->objects_lock);
 	while (count->delivered != count->acknowledged)
 		pthread_cond_wait(&context->acknowledged, &context->objects_lock);
+	pthread_cleanup_pop(false);
 }
 
 /* Under objects_lock. NULL when the record speaks of an object that is gone. */

@@ -209,7 +209,10 @@ int rnic_event_record_take(int fd, struct rnic_event_record *record);
 /* What a pipe that ended (-EPIPE) or broke (-EIO) means: the link is lost. Returns its errno. */
 int rnic_event_pipe_lost(struct rnic_context *context, int error);
 
-/* Waits under objects_lock until all events handed out came back. */
+/*
+ * Waits under objects_lock until all events handed out came back. A thread that is cancelled here
+ * gives up the lock, and the object stays: its events may still come back.
+ */
 void rnic_event_count_wait(struct rnic_context *context, const struct rnic_event_count *count);
 
 #endif

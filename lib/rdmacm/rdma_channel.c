@@ -49,13 +49,26 @@ void rnic_cma_channel_enter(struct rnic_cma_id *id)
 	pthread_mutex_unlock(&channel->lock);
 }
 
+static void unlock(void *lock)
+{
+	pthread_mutex_unlock(lock);
+}
+
+/* A thread that is cancelled while the application keeps the event gives up the lock. */
+static void await_acknowledgement(struct rnic_cma_channel *channel, const struct rnic_cma_id *id)
+{
+	pthread_cleanup_push(unlock, &channel->lock);
+	while (id->is_removal_open)
+		pthread_cond_wait(&channel->changed, &channel->lock);
+	pthread_cleanup_pop(false);
+}
+
 void rnic_cma_channel_leave(struct rnic_cma_id *id)
 {
 	struct rnic_cma_channel *channel = rnic_cma_channel(id->public.channel);
 
 	pthread_mutex_lock(&channel->lock);
-	while (id->is_removal_open)
-		pthread_cond_wait(&channel->changed, &channel->lock);
+	await_acknowledgement(channel, id);
 	for (struct rnic_cma_id **link = &channel->ids; *link != NULL; link = &(*link)->next) {
 		if (*link == id) {
 			*link = id->next;
@@ -238,15 +251,21 @@ static void set_user(struct rnic_cma_channel *channel, struct rnic_cm_id *native
 	pthread_mutex_unlock(&channel->lock);
 }
 
-/* Another thread may have taken the request that a native identifier came with, only just. */
+/*
+ * Another thread may have taken the request that a native identifier came with, only just. A thread
+ * that was cancelled for this moment would lose its event.
+ */
 static struct rnic_cma_id *user_of(struct rnic_cma_channel *channel, struct rnic_cm_id *native)
 {
 	struct rnic_cma_id *id;
+	int cancellation;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	pthread_mutex_lock(&channel->lock);
 	while ((id = rnic_cm_user(native)) == NULL)
 		pthread_cond_wait(&channel->changed, &channel->lock);
 	pthread_mutex_unlock(&channel->lock);
+	pthread_setcancelstate(cancellation, NULL);
 	return id;
 }
 
@@ -318,7 +337,9 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	event = malloc(sizeof(*event));
 	if (event == NULL)
 		return rnic_cma_result(-ENOMEM);
+	pthread_cleanup_push(free, event);
 	error = get_event(rnic_cma_channel(channel), event);
+	pthread_cleanup_pop(false);
 	if (error != 0) {
 		free(event);
 		return rnic_cma_result(error);
