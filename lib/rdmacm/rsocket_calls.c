@@ -28,15 +28,20 @@ static struct rnic_rsocket *lock(int socket)
 	if (rs == NULL)
 		errno = EBADF;
 	else
-		pthread_mutex_lock(&rs->lock);
+		rnic_rsocket_lock(rs);
 	return rs;
 }
 
 static int unlock(struct rnic_rsocket *rs, int error)
 {
-	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_unlock(rs);
 	rnic_rsocket_put(rs);
 	return result_of(error);
+}
+
+static void put(void *rs)
+{
+	rnic_rsocket_put(rs);
 }
 
 /* --- making and ending ----------------------------------------------------------------------- */
@@ -86,8 +91,9 @@ int rclose(int socket)
 	/* What it is made of is the parent's; only the descriptor is here too. */
 	if (rs->is_inherited)
 		return close(socket);
+	pthread_cleanup_push(put, rs);
 	rs->kind->close(rs);
-	rnic_rsocket_put(rs);
+	pthread_cleanup_pop(true);
 	return 0;
 }
 
@@ -112,8 +118,14 @@ int rlisten(int socket, int backlog)
 int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
 {
 	struct rnic_rsocket *rs = lock(socket);
+	int error;
 
-	return rs == NULL ? -1 : unlock(rs, rs->kind->connect(rs, addr, addrlen));
+	if (rs == NULL)
+		return -1;
+	pthread_cleanup_push(put, rs);
+	error = rs->kind->connect(rs, addr, addrlen);
+	pthread_cleanup_pop(false);
+	return unlock(rs, error);
 }
 
 int rshutdown(int socket, int how)
@@ -143,7 +155,9 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 
 	if (rs == NULL)
 		return -1;
+	pthread_cleanup_push(put, rs);
 	error = rs->kind->accept != NULL ? rs->kind->accept(rs, &accepted) : -EOPNOTSUPP;
+	pthread_cleanup_pop(false);
 	if (unlock(rs, error) != 0)
 		return -1;
 	if (addr != NULL && addrlen != NULL && accepted->kind->name(accepted, true, &peer) == 0)

@@ -153,11 +153,11 @@ static bool is_sent(const struct rnic_rsocket *rs)
 
 static void close_datagram(struct rnic_rsocket *rs)
 {
-	pthread_mutex_lock(&rs->lock);
+	rnic_rsocket_lock(rs);
 	rnic_rsocket_await(rs, is_sent, rnic_rsocket_now_ns() + CLOSE_NS);
 	rs->is_closed = true;
 	rnic_rsocket_ring(rs);
-	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_unlock(rs);
 }
 
 static void destroy(struct rnic_rsocket *rs)

@@ -82,9 +82,9 @@ off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offse
 		return -1;
 	if (offset == -1)
 		offset = (off_t)(uintptr_t)buf;
-	pthread_mutex_lock(&stream->rs.lock);
+	rnic_rsocket_lock(&stream->rs);
 	error = map(stream, buf, len, prot, offset);
-	pthread_mutex_unlock(&stream->rs.lock);
+	rnic_rsocket_unlock(&stream->rs);
 	rnic_rsocket_put(&stream->rs);
 	if (error == 0)
 		return offset;
@@ -151,9 +151,9 @@ int riounmap(int socket, void *buf, size_t len)
 
 	if (stream == NULL)
 		return -1;
-	pthread_mutex_lock(&stream->rs.lock);
+	rnic_rsocket_lock(&stream->rs);
 	error = unmap(stream, buf, len);
-	pthread_mutex_unlock(&stream->rs.lock);
+	rnic_rsocket_unlock(&stream->rs);
 	rnic_rsocket_put(&stream->rs);
 	errno = -error;
 	return error == 0 ? 0 : -1;
@@ -234,6 +234,14 @@ static ssize_t write_all(struct rnic_rsocket_stream *stream, const uint8_t *from
 	return done > 0 || count == 0 ? (ssize_t)done : result;
 }
 
+static void end_writing(void *argument)
+{
+	struct rnic_rsocket_stream *stream = argument;
+
+	pthread_mutex_unlock(&stream->sending);
+	rnic_rsocket_put(&stream->rs);
+}
+
 size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int flags)
 {
 	struct rnic_rsocket_stream *stream = get_stream(socket);
@@ -242,11 +250,11 @@ size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int fla
 	if (stream == NULL)
 		return (size_t)-1;
 	pthread_mutex_lock(&stream->sending);
-	pthread_mutex_lock(&stream->rs.lock);
+	pthread_cleanup_push(end_writing, stream);
+	rnic_rsocket_lock(&stream->rs);
 	result = write_all(stream, buf, count, (uint64_t)offset, flags);
-	pthread_mutex_unlock(&stream->rs.lock);
-	pthread_mutex_unlock(&stream->sending);
-	rnic_rsocket_put(&stream->rs);
+	rnic_rsocket_unlock(&stream->rs);
+	pthread_cleanup_pop(true);
 	if (result >= 0)
 		return (size_t)result;
 	errno = (int)-result;

@@ -26,12 +26,12 @@ static void send_keepalive(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
-	pthread_mutex_lock(&rs->lock);
+	rnic_rsocket_lock(rs);
 	rs->kind->progress(rs);
 	if (stream->state == RNIC_RSOCKET_CONNECTED &&
 	    rnic_rsocket_flow_take_control(&stream->flow))
 		rnic_rsocket_post_control(stream, RNIC_RSOCKET_KEEPALIVE);
-	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_unlock(rs);
 }
 
 /* Under the lock. One that is due, put off by its interval; or NULL, and when the next will be. */

@@ -262,11 +262,11 @@ ssize_t rnic_rsocket_datagram_send(struct rnic_rsocket *rs, const struct msghdr 
 		return bytes;
 	if ((size_t)bytes > RNIC_RSOCKET_DATAGRAM_BYTES - RNIC_RSOCKET_ENVELOPE_MAX_BYTES)
 		return -EMSGSIZE;
-	pthread_mutex_lock(&rs->lock);
+	rnic_rsocket_lock(rs);
 	error = destination(datagram, message, &to);
 	if (error == 0)
 		error = send_to(datagram, &to, message, (size_t)bytes, flags);
-	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_unlock(rs);
 	return error == 0 ? bytes : error;
 }
 
@@ -345,7 +345,7 @@ ssize_t rnic_rsocket_datagram_receive(struct rnic_rsocket *rs, struct msghdr *me
 
 	if (result < 0)
 		return result;
-	pthread_mutex_lock(&rs->lock);
+	rnic_rsocket_lock(rs);
 	if (!has_parcel(rs))
 		error = rnic_rsocket_await(
 			rs, has_parcel,
@@ -358,6 +358,6 @@ ssize_t rnic_rsocket_datagram_receive(struct rnic_rsocket *rs, struct msghdr *me
 		result = -rs->error;
 		rs->error = 0;
 	}
-	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_unlock(rs);
 	return result;
 }

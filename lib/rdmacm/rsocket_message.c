@@ -12,6 +12,11 @@ static ssize_t result_of(ssize_t result)
 	return -1;
 }
 
+static void put(void *rs)
+{
+	rnic_rsocket_put(rs);
+}
+
 static ssize_t send_message(int socket, const struct msghdr *message, int flags)
 {
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
@@ -19,8 +24,9 @@ static ssize_t send_message(int socket, const struct msghdr *message, int flags)
 
 	if (rs == NULL)
 		return result_of(-EBADF);
+	pthread_cleanup_push(put, rs);
 	result = rs->kind->send(rs, message, flags);
-	rnic_rsocket_put(rs);
+	pthread_cleanup_pop(true);
 	return result_of(result);
 }
 
@@ -31,8 +37,9 @@ static ssize_t receive_message(int socket, struct msghdr *message, int flags)
 
 	if (rs == NULL)
 		return result_of(-EBADF);
+	pthread_cleanup_push(put, rs);
 	result = rs->kind->receive(rs, message, flags);
-	rnic_rsocket_put(rs);
+	pthread_cleanup_pop(true);
 	return result_of(result);
 }
 

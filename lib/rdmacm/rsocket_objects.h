@@ -95,6 +95,7 @@ struct rnic_rsocket {
 	bool is_inherited; /* fork() left it to the parent */
 	pthread_mutex_t lock;
 	/* Guarded by the lock. */
+	int cancellation; /* of the thread that has the lock, as it was before */
 	struct rnic_rsocket_sleeper *sleepers;
 	uint64_t news; /* how often there was any */
 	struct rnic_rsocket_options options;
@@ -112,6 +113,10 @@ struct rnic_rsocket {
 void rnic_rsocket_init(struct rnic_rsocket *rs, const struct rnic_rsocket_kind *kind, int domain,
 		       const struct rnic_rsocket_options *options);
 void rnic_rsocket_fini(struct rnic_rsocket *rs);
+
+/* The lock. Who has it cannot be cancelled. */
+void rnic_rsocket_lock(struct rnic_rsocket *rs);
+void rnic_rsocket_unlock(struct rnic_rsocket *rs);
 
 /* By its number; the reference of the caller becomes the table's. -ENOMEM. */
 int rnic_rsocket_enter(struct rnic_rsocket *rs);
@@ -133,7 +138,8 @@ int64_t rnic_rsocket_deadline(const struct rnic_rsocket *rs, int flags, int64_t 
 
 /*
  * With the lock held, which it gives up while it sleeps: waits until `is_done`. -EAGAIN: not by the
- * deadline. -EINTR: a signal. -EBADF: closed meanwhile.
+ * deadline. -EINTR: a signal. -EBADF: closed meanwhile. A thread may be cancelled while it sleeps,
+ * when it has not the lock; what else it has is its callers' to clean up.
  */
 int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *),
 		       int64_t deadline_ns);

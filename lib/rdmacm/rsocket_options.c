@@ -396,9 +396,9 @@ int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_
 	int error = -EBADF;
 
 	if (rs != NULL) {
-		pthread_mutex_lock(&rs->lock);
+		rnic_rsocket_lock(rs);
 		error = set_option(rs, level, optname, optval, optlen);
-		pthread_mutex_unlock(&rs->lock);
+		rnic_rsocket_unlock(rs);
 		rnic_rsocket_put(rs);
 	}
 	if (error != 0)
@@ -413,13 +413,13 @@ int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *opt
 	int error = -EBADF;
 
 	if (rs != NULL) {
-		pthread_mutex_lock(&rs->lock);
+		rnic_rsocket_lock(rs);
 		error = -ENOPROTOOPT;
 		if (option != NULL && option->get != NULL)
 			error = optval != NULL && optlen != NULL
 					? option->get(rs, option->field, optval, optlen)
 					: -EFAULT;
-		pthread_mutex_unlock(&rs->lock);
+		rnic_rsocket_unlock(rs);
 		rnic_rsocket_put(rs);
 	}
 	if (error != 0)

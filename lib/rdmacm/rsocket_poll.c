@@ -31,8 +31,10 @@ struct round {
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-static void release(struct round *round)
+static void release(void *argument)
 {
+	struct round *round = argument;
+
 	for (nfds_t i = 0; round->waiters != NULL && i < round->count; i++)
 		if (round->waiters[i].rs != NULL)
 			rnic_rsocket_put(round->waiters[i].rs);
@@ -82,10 +84,10 @@ static int look(struct round *round)
 		if (rs == NULL) {
 			fd->revents = ask(fd->fd, fd->events);
 		} else {
-			pthread_mutex_lock(&rs->lock);
+			rnic_rsocket_lock(rs);
 			rs->kind->progress(rs);
 			fd->revents = events_of(rs, fd->events);
-			pthread_mutex_unlock(&rs->lock);
+			rnic_rsocket_unlock(rs);
 		}
 		ready += fd->revents != 0;
 	}
@@ -101,7 +103,7 @@ static bool arm(struct round *round, struct waiter *waiter, short wanted)
 	uint64_t news;
 	bool looks_again;
 
-	pthread_mutex_lock(&rs->lock);
+	rnic_rsocket_lock(rs);
 	news = rs->news;
 	waiter->sleeper.bell = round->bell;
 	rnic_rsocket_enlist(rs, &waiter->sleeper);
@@ -111,7 +113,7 @@ static bool arm(struct round *round, struct waiter *waiter, short wanted)
 	/* What came before it was armed tells nobody, and may mean more to watch. */
 	rs->kind->progress(rs);
 	looks_again = rs->news != news || events_of(rs, wanted) != 0;
-	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_unlock(rs);
 	return looks_again;
 }
 
@@ -137,36 +139,48 @@ static void disarm(struct round *round, struct waiter *waiter)
 
 	for (int i = 0; i < waiter->watched; i++)
 		has_news |= round->asked[waiter->watched_at + (nfds_t)i].revents != 0;
-	pthread_mutex_lock(&rs->lock);
+	rnic_rsocket_lock(rs);
 	rnic_rsocket_delist(rs, &waiter->sleeper);
 	if (has_news)
 		rs->kind->woke(rs);
-	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_unlock(rs);
+}
+
+static void end_sleep(void *argument)
+{
+	struct round *round = argument;
+
+	for (nfds_t i = 0; i < round->count; i++)
+		if (round->waiters[i].rs != NULL)
+			disarm(round, &round->waiters[i]);
+	close(round->bell);
+}
+
+static int ask_kernel(struct round *round, int64_t deadline_ns)
+{
+	const int64_t left_ns = deadline_ns - rnic_rsocket_now_ns();
+	struct timespec left = {0};
+
+	if (left_ns > 0)
+		left = (struct timespec){.tv_sec = left_ns / 1000000000,
+					 .tv_nsec = left_ns % 1000000000};
+	return ppoll(round->asked, round->asked_count,
+		     deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
+		       ? -errno
+		       : 0;
 }
 
 /* Until something may be ready. -EINTR and others of poll(). */
 static int sleep_until(struct round *round, int64_t deadline_ns)
 {
-	struct timespec left = {0};
-	int error = 0;
+	int error;
 
 	round->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (round->bell < 0)
 		return -errno;
-	if (!arm_all(round)) {
-		const int64_t left_ns = deadline_ns - rnic_rsocket_now_ns();
-
-		if (left_ns > 0)
-			left = (struct timespec){.tv_sec = left_ns / 1000000000,
-						 .tv_nsec = left_ns % 1000000000};
-		if (ppoll(round->asked, round->asked_count,
-			  deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0)
-			error = -errno;
-	}
-	for (nfds_t i = 0; i < round->count; i++)
-		if (round->waiters[i].rs != NULL)
-			disarm(round, &round->waiters[i]);
-	close(round->bell);
+	pthread_cleanup_push(end_sleep, round);
+	error = arm_all(round) ? 0 : ask_kernel(round, deadline_ns);
+	pthread_cleanup_pop(true);
 	return error;
 }
 
@@ -195,6 +209,7 @@ static int poll_for(struct pollfd *fds, nfds_t nfds, int64_t timeout_ns)
 	bool has_any;
 	int result = prepare(&round, &has_any);
 
+	pthread_cleanup_push(release, &round);
 	if (result == 0 && !has_any) {
 		const struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
 						 .tv_nsec = timeout_ns % 1000000000};
@@ -205,7 +220,7 @@ static int poll_for(struct pollfd *fds, nfds_t nfds, int64_t timeout_ns)
 	} else if (result == 0) {
 		result = wait_for_any(&round, deadline);
 	}
-	release(&round);
+	pthread_cleanup_pop(true);
 	if (result >= 0)
 		return result;
 	errno = -result;

@@ -60,27 +60,58 @@ static struct timespec remaining(int64_t deadline_ns)
 	return (struct timespec){.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
 }
 
+struct nap {
+	struct rnic_rsocket *rs;
+	struct rnic_rsocket_sleeper sleeper;
+};
+
+/* Takes the lock again. */
+static void end_nap(struct nap *nap)
+{
+	rnic_rsocket_lock(nap->rs);
+	rnic_rsocket_delist(nap->rs, &nap->sleeper);
+	close(nap->sleeper.bell);
+}
+
+/* Of a thread that is cancelled. */
+static void give_up(void *argument)
+{
+	struct nap *nap = argument;
+
+	end_nap(nap);
+	rnic_rsocket_unlock(nap->rs);
+}
+
+/* Asks the kernel for news of what is watched, and of the bell that comes behind it. */
+static int nap(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
+{
+	struct nap nap = {.rs = rs, .sleeper.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	const struct timespec left = remaining(deadline_ns);
+	int error;
+
+	if (nap.sleeper.bell < 0)
+		return -errno;
+	watched[count] = (struct pollfd){.fd = nap.sleeper.bell, .events = POLLIN};
+	rnic_rsocket_enlist(rs, &nap.sleeper);
+	rnic_rsocket_unlock(rs);
+	pthread_cleanup_push(give_up, &nap);
+	error = ppoll(watched, (nfds_t)count + 1,
+		      deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
+			? -errno
+			: 0;
+	pthread_cleanup_pop(false);
+	end_nap(&nap);
+	return error;
+}
+
 /* Under the lock, gone while it sleeps. What is watched is armed, and nothing is done yet. */
 static int sleep_on(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
 {
-	struct rnic_rsocket_sleeper sleeper = {.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	const struct timespec left = remaining(deadline_ns);
+	int error = nap(rs, watched, count, deadline_ns);
 	bool has_news = false;
-	int result;
 
-	if (sleeper.bell < 0)
-		return -errno;
-	watched[count] = (struct pollfd){.fd = sleeper.bell, .events = POLLIN};
-	rnic_rsocket_enlist(rs, &sleeper);
-	pthread_mutex_unlock(&rs->lock);
-	result = ppoll(watched, (nfds_t)count + 1,
-		       deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL);
-	result = result < 0 ? -errno : 0;
-	pthread_mutex_lock(&rs->lock);
-	rnic_rsocket_delist(rs, &sleeper);
-	close(sleeper.bell);
-	if (result != 0)
-		return result;
+	if (error != 0)
+		return error;
 	for (int i = 0; i < count; i++)
 		has_news |= watched[i].revents != 0;
 	if (has_news)
@@ -100,8 +131,8 @@ static bool comes_soon(struct rnic_rsocket *rs, bool (*is_done)(const struct rni
 	const int64_t end = rnic_rsocket_now_ns() + rnic_rsocket_polling_ns();
 
 	do {
-		pthread_mutex_unlock(&rs->lock);
-		pthread_mutex_lock(&rs->lock);
+		rnic_rsocket_unlock(rs);
+		rnic_rsocket_lock(rs);
 		if (has_come(rs, is_done))
 			return true;
 	} while (rnic_rsocket_now_ns() < end);

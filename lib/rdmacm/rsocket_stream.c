@@ -165,12 +165,12 @@ static void close_stream(struct rnic_rsocket *rs)
 
 	if (rs->options.keeps_alive)
 		rnic_rsocket_keep_alive(rs, 0);
-	pthread_mutex_lock(&rs->lock);
+	rnic_rsocket_lock(rs);
 	if (stream->state == RNIC_RSOCKET_CONNECTED)
 		shut_down(rs, SHUT_RDWR);
 	rs->is_closed = true;
 	rnic_rsocket_ring(rs);
-	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_unlock(rs);
 }
 
 static void destroy(struct rnic_rsocket *rs)

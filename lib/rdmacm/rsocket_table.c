@@ -61,6 +61,23 @@ void rnic_rsocket_fini(struct rnic_rsocket *rs)
 	pthread_mutex_destroy(&rs->lock);
 }
 
+void rnic_rsocket_lock(struct rnic_rsocket *rs)
+{
+	int cancellation;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	pthread_mutex_lock(&rs->lock);
+	rs->cancellation = cancellation;
+}
+
+void rnic_rsocket_unlock(struct rnic_rsocket *rs)
+{
+	const int cancellation = rs->cancellation;
+
+	pthread_mutex_unlock(&rs->lock);
+	pthread_setcancelstate(cancellation, NULL);
+}
+
 void rnic_rsocket_hold(struct rnic_rsocket *rs)
 {
 	atomic_fetch_add(&rs->references, 1);

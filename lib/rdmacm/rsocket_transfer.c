@@ -99,10 +99,10 @@ static int send_some(struct rnic_rsocket_stream *stream, struct cursor *cursor, 
 		return error;
 	bytes = (uint32_t)MIN(cursor->left, rnic_rsocket_flow_room(&stream->flow));
 	rnic_rsocket_flow_pieces(&stream->flow, bytes, write.at, write.bytes);
-	pthread_mutex_unlock(&stream->rs.lock);
+	rnic_rsocket_unlock(&stream->rs);
 	for (int i = 0; i < 2; i++)
 		copy(cursor, stream->buffers.send_ring + write.at[i], write.bytes[i], true);
-	pthread_mutex_lock(&stream->rs.lock);
+	rnic_rsocket_lock(&stream->rs);
 	if (!stream->is_writable)
 		return take_error(&stream->rs, -EPIPE);
 	rnic_rsocket_flow_write(&stream->flow, bytes, &write);
@@ -127,6 +127,11 @@ static ssize_t send_all(struct rnic_rsocket_stream *stream, struct cursor *curso
 	return left < total || error == 0 ? (ssize_t)(total - left) : error;
 }
 
+static void unlock(void *lock)
+{
+	pthread_mutex_unlock(lock);
+}
+
 ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *message, int flags)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
@@ -138,10 +143,11 @@ ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *m
 	if (result != 0)
 		return result;
 	pthread_mutex_lock(&stream->sending);
-	pthread_mutex_lock(&rs->lock);
+	pthread_cleanup_push(unlock, &stream->sending);
+	rnic_rsocket_lock(rs);
 	result = send_all(stream, &cursor, flags);
-	pthread_mutex_unlock(&rs->lock);
-	pthread_mutex_unlock(&stream->sending);
+	rnic_rsocket_unlock(rs);
+	pthread_cleanup_pop(true);
 	return result;
 }
 
@@ -171,9 +177,9 @@ static ssize_t receive_some(struct rnic_rsocket_stream *stream, struct cursor *c
 	at = (flow->read_at + skipped) % flow->limits.receive_bytes;
 	bytes = MIN(flow->readable - skipped, flow->limits.receive_bytes - at);
 	bytes = (uint32_t)MIN(cursor->left, bytes);
-	pthread_mutex_unlock(&stream->rs.lock);
+	rnic_rsocket_unlock(&stream->rs);
 	copy(cursor, stream->buffers.receive_ring + at, bytes, false);
-	pthread_mutex_lock(&stream->rs.lock);
+	rnic_rsocket_lock(&stream->rs);
 	return bytes;
 }
 
@@ -214,10 +220,11 @@ ssize_t rnic_rsocket_stream_receive(struct rnic_rsocket *rs, struct msghdr *mess
 	if (result != 0)
 		return result;
 	pthread_mutex_lock(&stream->receiving);
-	pthread_mutex_lock(&rs->lock);
+	pthread_cleanup_push(unlock, &stream->receiving);
+	rnic_rsocket_lock(rs);
 	result = receive_all(stream, &cursor, flags);
-	pthread_mutex_unlock(&rs->lock);
-	pthread_mutex_unlock(&stream->receiving);
+	rnic_rsocket_unlock(rs);
+	pthread_cleanup_pop(true);
 	message->msg_namelen = 0;
 	message->msg_controllen = 0;
 	message->msg_flags = 0;

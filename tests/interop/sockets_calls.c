@@ -255,6 +255,36 @@ static void test_the_end_wakes_all_who_wait(void **state)
 	}
 }
 
+static void *accept_one(void *socket)
+{
+	return (void *)(intptr_t)raccept(*(const int *)socket, NULL, NULL);
+}
+
+/* Who is cancelled keeps nothing from others, wherever it was. */
+static void test_cancelled_threads_leave_the_rest(void **state)
+{
+	struct ends *ends = *state;
+	const struct {
+		void *(*wait)(void *);
+		int *socket;
+	} rows[] = {
+		{read_one, &ends->server}, {poll_in, &ends->server}, {accept_one, &ends->listener}};
+	char byte = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		pthread_t thread;
+		void *result;
+
+		pthread_create(&thread, NULL, rows[i].wait, rows[i].socket);
+		pthread_cancel(thread);
+		pthread_join(thread, &result);
+		assert_ptr_equal(result, PTHREAD_CANCELED);
+	}
+	assert_int_equal(rwrite(ends->client, "y", 1), 1);
+	assert_int_equal(rread(ends->server, &byte, 1), 1);
+	assert_int_equal(byte, 'y');
+}
+
 static void *close_it(void *socket)
 {
 	return (void *)(intptr_t)rclose(*(const int *)socket);
@@ -445,6 +475,7 @@ int main(int argc, char **argv)
 		TEST(test_files_and_rsockets_are_polled_together),
 		TEST(test_a_reader_and_a_writer_on_each_end),
 		TEST(test_the_end_wakes_all_who_wait),
+		TEST(test_cancelled_threads_leave_the_rest),
 		TEST(test_closing_wakes_who_reads),
 		TEST(test_options_are_kept),
 		TEST(test_the_route_is_told),
