@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
@@ -190,38 +189,21 @@ static void on_disconnected(struct rnic_cma_event *event, struct rnic_cma_id *id
 	rnic_cma_qp_to_error(id);
 }
 
-static struct rnic_cma_multicast *find_group(struct rnic_cma_id *id, const struct rnic_gid *group)
-{
-	struct rnic_cma_multicast *joined = id->groups;
-
-	while (joined != NULL && memcmp(&joined->group, group->bytes, sizeof(group->bytes)) != 0)
-		joined = joined->next;
-	return joined;
-}
-
 static void on_multicast_join(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
-	struct rnic_cma_multicast *group = find_group(id, &event->native.path.dest_gid);
-	int error = 0;
+	const struct rnic_gid *group = &event->native.path.dest_gid;
+	int error = rnic_cma_multicast_attach(id, group);
 
 	rnic_cma_ud_param(&event->native, &event->public.param.ud);
-	if (group == NULL) {
-		error = EINVAL;
-	} else if (id->public.qp != NULL && !group->is_send_only && !group->is_attached) {
-		error = ibv_attach_mcast(id->public.qp, &group->group, 0);
-		group->is_attached = error == 0;
-	}
-	if (group != NULL)
-		event->public.param.ud.private_data = group->context;
+	event->public.param.ud.private_data = rnic_cma_multicast_context(id, group);
 	if (error != 0)
-		fail(event, RDMA_CM_EVENT_MULTICAST_ERROR, -error);
+		fail(event, RDMA_CM_EVENT_MULTICAST_ERROR, error);
 }
 
 static void on_multicast_error(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
-	const struct rnic_cma_multicast *group = find_group(id, &event->native.path.dest_gid);
-
-	event->public.param.ud.private_data = group != NULL ? group->context : NULL;
+	event->public.param.ud.private_data =
+		rnic_cma_multicast_context(id, &event->native.path.dest_gid);
 }
 
 /* What an event of the daemon means to this side; nothing more where the entry is empty. */

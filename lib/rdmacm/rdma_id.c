@@ -17,7 +17,16 @@ static struct rnic_cma_id *new_id(struct rnic_cma_channel *channel, void *contex
 	id->public.context = context;
 	id->public.ps = port_space;
 	id->public.qp_type = qp_type;
+	pthread_mutex_init(&id->groups_lock, NULL);
 	return id;
+}
+
+static void free_id(struct rnic_cma_id *id)
+{
+	rnic_cma_multicast_forget(id);
+	pthread_mutex_destroy(&id->groups_lock);
+	free(id->connect_data);
+	free(id);
 }
 
 int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **created,
@@ -44,7 +53,7 @@ int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **c
 	return 0;
 
 free_id:
-	free(id);
+	free_id(id);
 destroy_channel:
 	if (channel == NULL)
 		rdma_destroy_event_channel(used);
@@ -78,7 +87,7 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel
 	};
 	error = rnic_cma_take_event_place(id, event);
 	if (error != 0) {
-		free(id);
+		free_id(id);
 		return error;
 	}
 	rnic_cma_channel_enter(id);
@@ -113,17 +122,6 @@ int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event
 	return rnic_cma_take_place(id, &where);
 }
 
-/* A queue pair that is still attached is the application's: it may have destroyed it by itself. */
-static void release_groups(struct rnic_cma_id *id)
-{
-	while (id->groups != NULL) {
-		struct rnic_cma_multicast *group = id->groups;
-
-		id->groups = group->next;
-		free(group);
-	}
-}
-
 int rdma_destroy_id(struct rdma_cm_id *public)
 {
 	struct rnic_cma_id *id = rnic_cma_id(public);
@@ -138,11 +136,9 @@ int rdma_destroy_id(struct rdma_cm_id *public)
 	if (error != 0)
 		return rnic_cma_result(error);
 	rnic_cma_channel_leave(id);
-	release_groups(id);
 	if (id->is_synchronous)
 		rdma_destroy_event_channel(channel);
-	free(id->connect_data);
-	free(id);
+	free_id(id);
 	return 0;
 }
 

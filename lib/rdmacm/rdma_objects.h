@@ -45,7 +45,6 @@ struct rnic_cma_channel {
 struct rnic_cma_multicast {
 	struct rnic_cma_multicast *next;
 	void *context; /* the application's, of the join */
-	struct sockaddr_storage address;
 	union ibv_gid group;
 	bool is_send_only;
 	bool is_attached; /* the identifier's queue pair receives it */
@@ -68,6 +67,7 @@ struct rnic_cma_id {
 	struct ibv_ece local_ece;
 	struct ibv_ece remote_ece;
 	struct ibv_sa_path_rec path_record;
+	pthread_mutex_t groups_lock; /* guards what follows, and which queue pair is attached */
 	struct rnic_cma_multicast *groups;
 
 	/* rdma_create_ep() for rdma_get_request(): what to make of each request. */
@@ -134,6 +134,26 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel
  */
 int rnic_cma_take_place(struct rnic_cma_id *id, const struct rnic_cm_endpoints *where);
 int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event *event);
+
+/* ---- rdma_multicast.c ---- */
+
+/*
+ * The daemon has joined the group: the identifier's queue pair, if it has one and is to receive, is
+ * attached. -EINVAL: another thread has left the group meanwhile. Or an errno of attaching.
+ */
+int rnic_cma_multicast_attach(struct rnic_cma_id *id, const struct rnic_gid *group);
+
+/* What the application gave when it joined the group; NULL also when it has left. */
+void *rnic_cma_multicast_context(struct rnic_cma_id *id, const struct rnic_gid *group);
+
+/* Takes the queue pair from the identifier and out of its groups, so that it can be destroyed. */
+struct ibv_qp *rnic_cma_multicast_take_qp(struct rnic_cma_id *id);
+
+/*
+ * Forgets all groups. A queue pair that is still attached is the application's: it may have
+ * destroyed it by itself.
+ */
+void rnic_cma_multicast_forget(struct rnic_cma_id *id);
 
 /* ---- rdma_qp.c ---- */
 

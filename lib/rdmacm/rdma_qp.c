@@ -256,13 +256,7 @@ void rdma_destroy_qp(struct rdma_cm_id *public)
 
 	if (public->qp == NULL)
 		return;
-	for (struct rnic_cma_multicast *group = id->groups; group != NULL; group = group->next) {
-		if (group->is_attached)
-			ibv_detach_mcast(public->qp, &group->group, 0);
-		group->is_attached = false;
-	}
-	ibv_destroy_qp(public->qp);
-	public->qp = NULL;
+	ibv_destroy_qp(rnic_cma_multicast_take_qp(id));
 	release_queues(id);
 }
 
