@@ -7,7 +7,7 @@
  * what is too long for a packet.
  *
  * Everything is guarded by the lock of the rsocket, and done by the calls of the application: there
- * is no thread that would answer for it.
+ * is no thread that would answer for it. Only a new peer is looked for without the lock.
  */
 #ifndef RNIC_RDMACM_RSOCKET_DATAGRAM_H
 #define RNIC_RDMACM_RSOCKET_DATAGRAM_H
@@ -90,7 +90,9 @@ uint16_t rnic_rsocket_port_of(const struct sockaddr_storage *address);
 
 /*
  * Who has this address, found anew if need be, and with it the queue pair. The oldest of too many
- * is forgotten. -EHOSTUNREACH and others: there is no way to it.
+ * is forgotten. The lock is given up while the daemon looks for the way, so that others send and
+ * receive: what was true of the socket before need not be after. -EHOSTUNREACH and others: there is
+ * no way to it.
  */
 int rnic_rsocket_find_peer(struct rnic_rsocket_datagram *datagram,
 			   const struct sockaddr_storage *address,

@@ -203,6 +203,11 @@ static bool is_known(const struct rnic_rsocket_peer *peer)
 	return peer->heard_ns != 0 && rnic_rsocket_now_ns() - peer->heard_ns < QPN_VALID_NS;
 }
 
+static bool fits_packet(const struct rnic_rsocket_datagram *datagram, size_t bytes)
+{
+	return bytes + RNIC_RSOCKET_LABEL_MAX_BYTES <= datagram->packet_bytes;
+}
+
 /* -EAGAIN, -EINTR: the packet has no room yet. */
 static int send_to(struct rnic_rsocket_datagram *datagram, const struct sockaddr_storage *to,
 		   const struct msghdr *message, size_t bytes, int flags)
@@ -213,24 +218,23 @@ static int send_to(struct rnic_rsocket_datagram *datagram, const struct sockaddr
 	struct rnic_rsocket_peer *peer;
 	int error = rnic_rsocket_find_peer(datagram, to, &peer);
 
-	if (error != 0)
-		return error;
-	if (!is_known(peer)) {
+	if (error == 0 && !is_known(peer)) {
 		rs->kind->progress(rs);
 		error = rnic_rsocket_find_peer(datagram, to, &peer);
 	}
+	/* While it waits, and finds the peer anew, others send and come to be peers. */
+	while (error == 0 && is_known(peer) && fits_packet(datagram, bytes)) {
+		error = rnic_rsocket_await(rs, can_send, deadline);
+		if (error == 0)
+			error = rnic_rsocket_find_peer(datagram, to, &peer);
+		if (error == 0 && is_known(peer) && can_send(rs))
+			return send_packet(datagram, peer, message, bytes);
+	}
 	if (error != 0)
 		return error;
-	if (!is_known(peer) || bytes + RNIC_RSOCKET_LABEL_MAX_BYTES > datagram->packet_bytes) {
-		gather(message, copy);
-		return send_envelope(datagram, peer, RNIC_RSOCKET_ENVELOPE_DATA, copy, bytes,
-				     deadline == 0 ? MSG_DONTWAIT | MSG_NOSIGNAL : MSG_NOSIGNAL);
-	}
-	error = rnic_rsocket_await(rs, can_send, deadline);
-	/* Others may have come to be peers meanwhile, and this one gone. */
-	if (error == 0)
-		error = rnic_rsocket_find_peer(datagram, to, &peer);
-	return error == 0 ? send_packet(datagram, peer, message, bytes) : error;
+	gather(message, copy);
+	return send_envelope(datagram, peer, RNIC_RSOCKET_ENVELOPE_DATA, copy, bytes,
+			     deadline == 0 ? MSG_DONTWAIT | MSG_NOSIGNAL : MSG_NOSIGNAL);
 }
 
 static int destination(const struct rnic_rsocket_datagram *datagram, const struct msghdr *message,

@@ -52,7 +52,7 @@ struct rnic_rsocket_kind {
 	/* Frees it, when no call uses it any more. */
 	void (*destroy)(struct rnic_rsocket *rs);
 
-	/* All under the lock. */
+	/* All under the lock, which progress() and woke() may give up in between. */
 	void (*progress)(struct rnic_rsocket *rs);	/* takes in what arrived */
 	short (*events)(const struct rnic_rsocket *rs); /* what poll() would say of it */
 	/* How many descriptors; as long as there is no news, they are those that tell of it. */

@@ -143,35 +143,14 @@ static int resolve_from(const struct sockaddr_storage *source, const struct sock
 	return error;
 }
 
-/*
- * From the address that the socket is bound to. Bound to any, or to one of loopback that the device
- * does not have, the device's address is taken.
- */
-static int resolve(struct rnic_rsocket_datagram *datagram, struct rnic_rsocket_peer *peer,
-		   struct rdma_cm_id **resolved)
-{
-	struct sockaddr_storage own, source;
-	int error = rnic_rsocket_own_address(datagram, &own);
-	bool is_fixed;
+/* The way to a peer, as far as it does not depend on the socket's state. */
+struct route {
+	struct sockaddr_storage source;
+	struct ibv_ah_attr attributes;
+	struct rdma_cm_id *id;
+};
 
-	if (error != 0)
-		return error;
-	is_fixed = !is_any(&own);
-	source = own;
-	set_port(&source, 0);
-	error = -EADDRNOTAVAIL;
-	if (is_fixed)
-		error = resolve_from(&source, &peer->address, resolved);
-	if (error != 0)
-		error = resolve_from(NULL, &peer->address, resolved);
-	if (error != 0)
-		return error;
-	peer->source = is_fixed ? own : (*resolved)->route.addr.src_storage;
-	set_port(&peer->source, rnic_rsocket_port_of(&own));
-	return 0;
-}
-
-static int find_gid(struct rdma_cm_id *id, const union ibv_gid *wanted, uint8_t *index)
+static int find_gid(const struct rdma_cm_id *id, const union ibv_gid *wanted, uint8_t *index)
 {
 	struct ibv_port_attr port;
 	int error = ibv_query_port(id->verbs, id->port_num, &port);
@@ -191,11 +170,11 @@ static int find_gid(struct rdma_cm_id *id, const union ibv_gid *wanted, uint8_t 
 	return -EADDRNOTAVAIL;
 }
 
-static int create_ah(struct rnic_rsocket_datagram *datagram, struct rdma_cm_id *id,
-		     struct ibv_ah **ah)
+static int describe_way(const struct rdma_cm_id *id, struct ibv_ah_attr *attributes)
 {
 	const struct ibv_sa_path_rec *path = id->route.path_rec;
-	struct ibv_ah_attr attributes = {
+
+	*attributes = (struct ibv_ah_attr){
 		.is_global = 1,
 		.grh =
 			{
@@ -207,28 +186,32 @@ static int create_ah(struct rnic_rsocket_datagram *datagram, struct rdma_cm_id *
 		.sl = path->sl,
 		.port_num = id->port_num,
 	};
-	int error = find_gid(id, &path->sgid, &attributes.grh.sgid_index);
-
-	if (error != 0)
-		return error;
-	*ah = ibv_create_ah(datagram->id->pd, &attributes);
-	return *ah != NULL ? 0 : -errno;
+	return find_gid(id, &path->sgid, &attributes->grh.sgid_index);
 }
 
-/* The identifier that was resolved first keeps the queue pair. */
-static int reach(struct rnic_rsocket_datagram *datagram, struct rnic_rsocket_peer *peer)
+/*
+ * From the address that the socket is bound to. Bound to any, or to one of loopback that the device
+ * does not have, the device's address is taken. The daemon may take long: without the lock.
+ */
+static int resolve(const struct sockaddr_storage *own, const struct sockaddr_storage *peer,
+		   struct route *route)
 {
-	struct rdma_cm_id *id;
-	int error = resolve(datagram, peer, &id);
+	const bool is_fixed = !is_any(own);
+	struct sockaddr_storage source = *own;
+	int error = -EADDRNOTAVAIL;
 
+	set_port(&source, 0);
+	if (is_fixed)
+		error = resolve_from(&source, peer, &route->id);
+	if (error != 0)
+		error = resolve_from(NULL, peer, &route->id);
 	if (error != 0)
 		return error;
-	if (datagram->id == NULL)
-		error = rnic_rsocket_ud_create(datagram, id);
-	if (error == 0)
-		error = create_ah(datagram, id, &peer->ah);
-	if (id != datagram->id)
-		rdma_destroy_id(id);
+	route->source = is_fixed ? *own : route->id->route.addr.src_storage;
+	set_port(&route->source, rnic_rsocket_port_of(own));
+	error = describe_way(route->id, &route->attributes);
+	if (error != 0)
+		rdma_destroy_id(route->id);
 	return error;
 }
 
@@ -267,26 +250,70 @@ static struct rnic_rsocket_peer *take(struct rnic_rsocket_datagram *datagram,
 	return NULL;
 }
 
+/* Adds the peer at the end of the route. The identifier that came first keeps the queue pair. */
+static int admit(struct rnic_rsocket_datagram *datagram, const struct sockaddr_storage *address,
+		 struct route *route, struct rnic_rsocket_peer **admitted)
+{
+	struct rnic_rsocket_peer *peer = calloc(1, sizeof(*peer));
+	int error = 0;
+
+	if (peer == NULL)
+		return -ENOMEM;
+	peer->address = *address;
+	peer->source = route->source;
+	if (datagram->id == NULL)
+		error = rnic_rsocket_ud_create(datagram, route->id);
+	if (error == 0) {
+		peer->ah = ibv_create_ah(datagram->id->pd, &route->attributes);
+		error = peer->ah != NULL ? 0 : -errno;
+	}
+	if (error != 0) {
+		destroy_peer(peer);
+		return error;
+	}
+	if (datagram->peer_count == PEERS_MAX)
+		forget_oldest(datagram);
+	datagram->peer_count++;
+	*admitted = peer;
+	return 0;
+}
+
+/* Gives up the lock meanwhile: another thread may come to know the same peer. */
+static int discover(struct rnic_rsocket_datagram *datagram, const struct sockaddr_storage *address,
+		    struct rnic_rsocket_peer **discovered)
+{
+	struct sockaddr_storage own;
+	struct route route;
+	int error = rnic_rsocket_own_address(datagram, &own);
+	int cancellation;
+
+	if (error != 0)
+		return error;
+	rnic_rsocket_unlock(&datagram->rs);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	error = resolve(&own, address, &route);
+	pthread_setcancelstate(cancellation, NULL);
+	rnic_rsocket_lock(&datagram->rs);
+	if (error != 0)
+		return error;
+	*discovered = take(datagram, address);
+	if (*discovered == NULL)
+		error = admit(datagram, address, &route, discovered);
+	if (route.id != datagram->id)
+		rdma_destroy_id(route.id);
+	return error;
+}
+
 int rnic_rsocket_find_peer(struct rnic_rsocket_datagram *datagram,
 			   const struct sockaddr_storage *address, struct rnic_rsocket_peer **found)
 {
-	struct rnic_rsocket_peer *peer = take(datagram, address);
-	int error;
+	/* The caller's may be a member of the socket, which changes while the lock is given up. */
+	const struct sockaddr_storage wanted = *address;
+	struct rnic_rsocket_peer *peer = take(datagram, &wanted);
+	int error = peer != NULL ? 0 : discover(datagram, &wanted, &peer);
 
-	if (peer == NULL) {
-		peer = calloc(1, sizeof(*peer));
-		if (peer == NULL)
-			return -ENOMEM;
-		peer->address = *address;
-		error = reach(datagram, peer);
-		if (error != 0) {
-			destroy_peer(peer);
-			return error;
-		}
-		if (datagram->peer_count == PEERS_MAX)
-			forget_oldest(datagram);
-		datagram->peer_count++;
-	}
+	if (error != 0)
+		return error;
 	peer->next = datagram->peers;
 	datagram->peers = peer;
 	*found = peer;
