@@ -15,17 +15,17 @@
 #include "rdmacm/rsocket_objects.h"
 #include "rdmacm/rsocket_wire.h"
 
+#include <rnic/rnic_cm.h>
+
 /* Of a datagram with its header, on either way: what every receiver has room for. */
 #define RNIC_RSOCKET_DATAGRAM_BYTES 2048u
-
-/* What precedes a datagram in a receive buffer (IBTA 1.4, 8.3). */
-#define RNIC_RSOCKET_GRH_BYTES 40u
 
 /* Whom this socket speaks to. */
 struct rnic_rsocket_peer {
 	struct rnic_rsocket_peer *next;
 	struct sockaddr_storage address;
 	struct sockaddr_storage source; /* this side's address towards it */
+	struct rnic_gid gid;		/* where the way to it leads */
 	struct ibv_ah *ah;
 	uint32_t qpn;
 	int64_t heard_ns; /* when it last told this number; 0: never */
@@ -97,6 +97,13 @@ uint16_t rnic_rsocket_port_of(const struct sockaddr_storage *address);
 int rnic_rsocket_find_peer(struct rnic_rsocket_datagram *datagram,
 			   const struct sockaddr_storage *address,
 			   struct rnic_rsocket_peer **found);
+/*
+ * Whether what came from `source` may be said to be from `address`: it is that address, or the way
+ * to it leads there, as that to an address of loopback leads to the device's own.
+ */
+bool rnic_rsocket_is_from(const struct rnic_rsocket_datagram *datagram,
+			  const struct sockaddr_storage *address, const struct rnic_gid *source);
+
 void rnic_rsocket_forget_peers(struct rnic_rsocket_datagram *datagram);
 
 /* The socket's own address; bound to a free port if it was not bound. */

@@ -127,8 +127,10 @@ static void store_copy(struct rnic_rsocket_datagram *datagram, const struct sock
 		return;
 	memcpy(parcel.allocated, payload, bytes);
 	parcel.payload = parcel.allocated;
-	if (!rnic_rsocket_store(datagram, &parcel))
+	if (!rnic_rsocket_store(datagram, &parcel)) {
+		datagram->rs.drops++;
 		free(parcel.allocated);
+	}
 }
 
 /* Who sends an envelope does not know our queue pair, and tells us of its own. */

@@ -105,6 +105,7 @@ struct rnic_rsocket {
 	int status_flags;     /* of F_SETFL */
 	int descriptor_flags; /* of F_SETFD */
 	int error;	      /* positive, for SO_ERROR or the next call */
+	uint32_t drops;	      /* datagrams that came and were not kept, for SO_MEMINFO */
 };
 
 /* ---- rsocket_table.c ---- */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -155,6 +156,21 @@ static int get_accepts(const struct rnic_rsocket *rs, size_t field, void *value,
 {
 	(void)field;
 	return give_int(value, bytes, rs->is_listening);
+}
+
+/* Of datagrams: what the kernel says of the UDP socket, and what was dropped behind it. */
+static int get_memory(const struct rnic_rsocket *rs, size_t field, void *value, socklen_t *bytes)
+{
+	uint32_t memory[SK_MEMINFO_VARS] = {0};
+	socklen_t length = sizeof(memory);
+
+	(void)field;
+	if (rs->kind->listen != NULL)
+		return -ENOPROTOOPT;
+	if (getsockopt(rs->fd, SOL_SOCKET, SO_MEMINFO, memory, &length) != 0)
+		return -errno;
+	memory[SK_MEMINFO_DROPS] += rs->drops;
+	return give(value, bytes, memory, length);
 }
 
 static int set_linger(struct rnic_rsocket *rs, size_t field, const void *value, socklen_t bytes)
@@ -341,6 +357,7 @@ static const struct option all_options[] = {
 	{SOL_SOCKET, SO_DOMAIN, NULL, get_domain, 0},
 	{SOL_SOCKET, SO_PROTOCOL, NULL, get_protocol, 0},
 	{SOL_SOCKET, SO_ACCEPTCONN, NULL, get_accepts, 0},
+	{SOL_SOCKET, SO_MEMINFO, NULL, get_memory, 0},
 	{IPPROTO_IP, IP_TOS, set_number, get_number, FIELD(type_of_service)},
 	{IPPROTO_IPV6, IPV6_V6ONLY, set_flag, get_flag, FIELD(is_v6_only)},
 	{IPPROTO_TCP, TCP_NODELAY, set_flag, get_flag, FIELD(has_no_delay)},

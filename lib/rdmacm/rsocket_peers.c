@@ -3,6 +3,8 @@
 #include "rdmacm/rdma_translate.h"
 #include "rdmacm/rsocket_datagram.h"
 
+#include "wire/gid.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -261,6 +263,7 @@ static int admit(struct rnic_rsocket_datagram *datagram, const struct sockaddr_s
 		return -ENOMEM;
 	peer->address = *address;
 	peer->source = route->source;
+	memcpy(&peer->gid, &route->attributes.grh.dgid, sizeof(peer->gid));
 	if (datagram->id == NULL)
 		error = rnic_rsocket_ud_create(datagram, route->id);
 	if (error == 0) {
@@ -318,6 +321,22 @@ int rnic_rsocket_find_peer(struct rnic_rsocket_datagram *datagram,
 	datagram->peers = peer;
 	*found = peer;
 	return 0;
+}
+
+bool rnic_rsocket_is_from(const struct rnic_rsocket_datagram *datagram,
+			  const struct sockaddr_storage *address, const struct rnic_gid *source)
+{
+	struct rnic_endpoint endpoint;
+
+	if (rnic_cma_endpoint((const struct sockaddr *)address, &endpoint) != 0)
+		return false;
+	if (rnic_gid_equal(&endpoint.address, source))
+		return true;
+	for (const struct rnic_rsocket_peer *peer = datagram->peers; peer != NULL;
+	     peer = peer->next)
+		if (rnic_rsocket_is_same(&peer->address, address))
+			return rnic_gid_equal(&peer->gid, source);
+	return false;
 }
 
 void rnic_rsocket_forget_peers(struct rnic_rsocket_datagram *datagram)

@@ -2,13 +2,15 @@
 /* The queue pair of a datagram socket: slots to send from and to receive into. */
 #include "rdmacm/rsocket_datagram.h"
 
+#include "wire/ip_header.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #define SLOTS_MIN	   2u
-#define RECEIVE_SLOT_BYTES (RNIC_RSOCKET_GRH_BYTES + RNIC_RSOCKET_DATAGRAM_BYTES)
+#define RECEIVE_SLOT_BYTES (RNIC_GRH_BYTES + RNIC_RSOCKET_DATAGRAM_BYTES)
 #define BATCH		   16
 #define SMALLEST_MTU_BYTES 128u /* what the codes of path MTUs double, from 1 on */
 
@@ -197,24 +199,40 @@ int rnic_rsocket_ud_send(struct rnic_rsocket_datagram *datagram,
 	return -ibv_post_send(datagram->id->qp, &request, &bad);
 }
 
-/* True: somebody will read it there. */
+/*
+ * True: somebody will read it there. Whoever knows the number of the queue pair can send to it, and
+ * write any address into the label: only that of the packet is to be believed.
+ */
 static bool take_received(struct rnic_rsocket_datagram *datagram, uint32_t slot, uint32_t bytes)
 {
 	struct rnic_rsocket_parcel parcel = {.slot = slot};
 	struct rnic_rsocket_label label;
-	uint8_t *data = receive_slot(datagram, slot) + RNIC_RSOCKET_GRH_BYTES;
+	const uint8_t *grh = receive_slot(datagram, slot);
+	uint8_t *data = receive_slot(datagram, slot) + RNIC_GRH_BYTES;
+	struct rnic_addresses way;
 	int header;
 
-	if (bytes < RNIC_RSOCKET_GRH_BYTES)
+	if (bytes < RNIC_GRH_BYTES)
 		return false;
-	bytes -= RNIC_RSOCKET_GRH_BYTES;
+	bytes -= RNIC_GRH_BYTES;
 	header = rnic_rsocket_label_decode(data, bytes, &label);
 	if (header < 0)
 		return false;
 	rnic_rsocket_address_to(&label.address, label.port, &parcel.from);
+	rnic_grh_read(grh, &way);
+	if (!rnic_rsocket_is_from(datagram, &parcel.from, &way.source))
+		return false;
 	parcel.payload = data + header;
 	parcel.bytes = bytes - (uint32_t)header;
 	return rnic_rsocket_store(datagram, &parcel);
+}
+
+static void take_or_drop(struct rnic_rsocket_datagram *datagram, uint32_t slot, uint32_t bytes)
+{
+	if (take_received(datagram, slot, bytes))
+		return;
+	datagram->rs.drops++;
+	rnic_rsocket_ud_post_receive(datagram, slot);
 }
 
 void rnic_rsocket_ud_progress(struct rnic_rsocket_datagram *datagram)
@@ -232,9 +250,8 @@ void rnic_rsocket_ud_progress(struct rnic_rsocket_datagram *datagram)
 
 			if (!(completion->wr_id & WORK_RECEIVE))
 				datagram->free_slots[datagram->free_count++] = slot;
-			else if (completion->status == IBV_WC_SUCCESS &&
-				 !take_received(datagram, slot, completion->byte_len))
-				rnic_rsocket_ud_post_receive(datagram, slot);
+			else if (completion->status == IBV_WC_SUCCESS)
+				take_or_drop(datagram, slot, completion->byte_len);
 		}
 		datagram->has_news |= count > 0;
 	} while (count == BATCH);

@@ -7,5 +7,7 @@ topology_start "$@"
 
 check "sockets_calls" rnic 0 timeout 100 "$BUILD/tests/sockets_calls" "${side_address[0]}"
 cat "$WORK/check.out"
+check "sockets_stranger" rnic 0 timeout 100 "$BUILD/tests/sockets_stranger" "${side_address[0]}"
+cat "$WORK/check.out"
 
 topology_finish

@@ -232,6 +232,28 @@ static void test_no_way(void **state)
 	assert_null(datagram->id);
 }
 
+/* A label is believed when the packet came from its address, or from where the way to it leads. */
+static void test_who_speaks(void **state)
+{
+	struct rnic_rsocket_datagram *datagram = *state;
+	const struct sockaddr_storage device = address_of("192.0.2.1", 7);
+	const struct sockaddr_storage loopback = address_of("127.0.0.1", 7);
+	const struct sockaddr_storage other_port = address_of("127.0.0.1", 8);
+	const struct sockaddr_storage stranger = address_of("192.0.2.66", 7);
+	const struct rnic_gid gid = {.bytes = {[10] = 0xff, 0xff, 192, 0, 2, 1}};
+
+	assert_true(rnic_rsocket_is_from(datagram, &device, &gid));
+	assert_false(rnic_rsocket_is_from(datagram, &stranger, &gid));
+	assert_false(rnic_rsocket_is_from(datagram, &loopback, &gid));
+	memcpy(world.path.dgid.raw, gid.bytes, sizeof(gid.bytes));
+	find(datagram, "127.0.0.1");
+	assert_true(rnic_rsocket_is_from(datagram, &loopback, &gid));
+	assert_false(rnic_rsocket_is_from(datagram, &other_port, &gid));
+	memset(&world.path.dgid, 0, sizeof(world.path.dgid));
+	find(datagram, "192.0.2.66");
+	assert_false(rnic_rsocket_is_from(datagram, &stranger, &gid));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, finish)
 
 int main(void)
@@ -241,6 +263,7 @@ int main(void)
 		TEST(test_found_by_two),
 		TEST(test_connected_meanwhile),
 		TEST(test_no_way),
+		TEST(test_who_speaks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
