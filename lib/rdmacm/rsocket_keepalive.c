@@ -75,15 +75,7 @@ static void *keep_all_alive(void *unused)
 	return unused;
 }
 
-/* A child of fork() has none of the parent's streams, and not its thread. */
-static void forget(void)
-{
-	pthread_mutex_init(&kept_lock, NULL);
-	all_kept = NULL;
-	is_running = false;
-}
-
-static void prepare(void)
+static void init_condition(void)
 {
 	pthread_condattr_t attributes;
 
@@ -91,6 +83,23 @@ static void prepare(void)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&kept_changed, &attributes);
 	pthread_condattr_destroy(&attributes);
+}
+
+/*
+ * A child of fork() has none of the parent's streams, and not its thread, for whose leave of the
+ * condition a signal would wait.
+ */
+static void forget(void)
+{
+	pthread_mutex_init(&kept_lock, NULL);
+	init_condition();
+	all_kept = NULL;
+	is_running = false;
+}
+
+static void prepare(void)
+{
+	init_condition();
 	pthread_atfork(NULL, NULL, forget);
 }
 

@@ -391,6 +391,39 @@ static void test_a_child_leaves_the_connection_alone(void **state)
 	assert_int_equal(byte, 'z');
 }
 
+static void keep_alive(int socket, int seconds)
+{
+	const int on = 1;
+
+	assert_int_equal(rsetsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)), 0);
+	assert_int_equal(rsetsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds)),
+			 0);
+}
+
+/* Both have a thread for it. That of the parent sleeps at the time of the fork, or begins to. */
+static void test_a_child_keeps_its_own_alive(void **state)
+{
+	const struct ends *ends = *state;
+	pid_t child;
+	int status;
+
+	keep_alive(ends->client, 100);
+	poll(NULL, 0, 100);
+	child = fork();
+	if (child == 0) {
+		const int socket = rsocket(address.ss_family, SOCK_STREAM, 0);
+
+		alarm(20);
+		for (int seconds = 1; seconds <= 100; seconds++) {
+			keep_alive(socket, seconds);
+			poll(NULL, 0, 1);
+		}
+		_exit(rclose(socket) == 0 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* --- datagrams ------------------------------------------------------------------------------- */
 
 static void test_datagrams_keep_their_bounds(void **state)
@@ -480,6 +513,7 @@ int main(int argc, char **argv)
 		TEST(test_options_are_kept),
 		TEST(test_the_route_is_told),
 		TEST(test_a_child_leaves_the_connection_alone),
+		TEST(test_a_child_keeps_its_own_alive),
 		cmocka_unit_test(test_datagrams_keep_their_bounds),
 		cmocka_unit_test(test_what_there_is_not_is_refused),
 	};
