@@ -40,6 +40,19 @@ while peer.recv(100): pass" 2>"$WORK/garbage.err"
 echo still there | client send
 check "garbage does not stop the server" test $? -eq 0
 
+exec_on 1 python3 -c "
+import signal, socket
+peers = [socket.create_connection(('$host', $next_port)) for _ in range(64)]
+print('connected', flush=True)
+signal.pause()" >"$WORK/silent.out" &
+silent_pid=$!
+processes+=($!)
+wait_for 20 grep -q connected "$WORK/silent.out"
+echo still there | client send
+check "64 who connect and say nothing do not keep a client out" test $? -eq 0
+check "and one of them gave way" grep -q "gives way" "$WORK/server.err"
+end_process "$silent_pid"
+
 client_start send
 echo first >&$typing
 check "a message before the end" wait_for 20 grep -q acknowledged "$WORK/client.out"

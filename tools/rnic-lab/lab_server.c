@@ -6,6 +6,7 @@
  */
 #include "lab_modes.h"
 
+#include "lab_clients.h"
 #include "lab_text.h"
 
 #include <errno.h>
@@ -14,11 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { CLIENTS_MAX = 64 };
 
 struct server {
 	const struct lab_mode *mode;
@@ -26,9 +26,7 @@ struct server {
 	struct lab_watch *watch;
 	pid_t pid;
 	int listener;
-	uint32_t count;
-	pid_t clients[CLIENTS_MAX];
-	int last_status; /* of the client that ended last, as main() returns it */
+	struct lab_clients clients;
 };
 
 /* ---- in the process of a client ---- */
@@ -53,10 +51,11 @@ static int serve(const struct server *server, struct lab_session *session)
 	return server->mode->serve(session);
 }
 
-static _Noreturn void be_client_process(const struct server *server, int fd)
+static _Noreturn void be_client_process(const struct server *server, int fd, int met_fd)
 {
 	struct lab_watch watch;
-	struct lab_session session = {.options = server->options, .watch = &watch};
+	struct lab_session session = {
+		.options = server->options, .watch = &watch, .met_fd = met_fd};
 	int error;
 
 	close(server->listener);
@@ -75,40 +74,37 @@ static _Noreturn void be_client_process(const struct server *server, int fd)
 
 /* ---- in the server ---- */
 
-/* Takes leave of clients that have ended, of all of them with `options` 0. */
-static void reap(struct server *server, int options)
+/* Has a process serve the client, if there is room for one and a process to be had. */
+static bool start_client_process(struct server *server, int fd)
 {
-	int status;
+	int met_fd;
+	pid_t child;
 
-	for (uint32_t i = 0; i < server->count;) {
-		if (waitpid(server->clients[i], &status, options) != server->clients[i]) {
-			i++;
-			continue;
-		}
-		server->last_status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
-		if (WIFSIGNALED(status))
-			lab_say("the process of a client died: %s", strsignal(WTERMSIG(status)));
-		server->clients[i] = server->clients[--server->count];
+	if (!lab_clients_make_room(&server->clients))
+		return false;
+	met_fd = eventfd(0, EFD_CLOEXEC);
+	if (met_fd < 0)
+		return false;
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		be_client_process(server, fd, met_fd);
+	if (child < 0) {
+		close(met_fd);
+		return false;
 	}
+	lab_clients_add(&server->clients, child, met_fd);
+	return true;
 }
 
 static void accept_client(struct server *server)
 {
 	int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct exchange_socket exchange = {.fd = fd};
-	pid_t child = -1;
 
 	if (fd < 0)
 		return;
-	if (server->count < CLIENTS_MAX) {
-		fflush(stdout);
-		child = fork();
-		if (child == 0)
-			be_client_process(server, fd);
-	}
-	if (child > 0)
-		server->clients[server->count++] = child;
-	else
+	if (!start_client_process(server, fd))
 		exchange_refuse(&exchange, server->watch, "the server has too many clients");
 	close(fd);
 }
@@ -116,7 +112,7 @@ static void accept_client(struct server *server)
 static int serve_all(struct server *server)
 {
 	for (;;) {
-		bool is_busy = server->options->is_once && server->count > 0;
+		bool is_busy = server->options->is_once && server->clients.count > 0;
 		int error = lab_wait(server->watch, is_busy ? -1 : server->listener, POLLIN,
 				     LAB_FOREVER);
 
@@ -124,9 +120,9 @@ static int serve_all(struct server *server)
 			accept_client(server);
 		else if (error != -EINTR || server->watch->signal != SIGCHLD)
 			return error;
-		reap(server, WNOHANG);
-		if (is_busy && server->count == 0)
-			return server->last_status;
+		lab_clients_reap(&server->clients, WNOHANG);
+		if (is_busy && server->clients.count == 0)
+			return server->clients.last_status;
 	}
 }
 
@@ -170,8 +166,8 @@ int lab_server_run(const struct lab_mode *mode, const struct lab_options *option
 	if (error == 0)
 		error = serve_all(&server);
 	close(server.listener);
-	for (uint32_t i = 0; i < server.count; i++)
-		kill(server.clients[i], SIGTERM);
-	reap(&server, 0);
+	for (uint32_t i = 0; i < server.clients.count; i++)
+		kill(server.clients.processes[i].pid, SIGTERM);
+	lab_clients_reap(&server.clients, 0);
 	return error;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 
 int lab_session_open(struct lab_session *session, unsigned int access)
@@ -87,6 +88,8 @@ int lab_session_answer(struct lab_session *session)
 	if (error == 0)
 		error = exchange_receive(&session->exchange, session->watch, LAB_READY, &message,
 					 lab_deadline_ns(session->options->timeout_s));
+	if (error == 0)
+		(void)eventfd_write(session->met_fd, 1); /* a counter at 0 takes it */
 	session->watch->peer_fd = session->exchange.fd;
 	return error;
 }

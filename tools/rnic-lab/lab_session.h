@@ -17,6 +17,7 @@ struct lab_session {
 	const struct lab_options *options;
 	struct lab_watch *watch;
 	struct exchange_socket exchange;
+	int met_fd; /* of a server: eventfd, to be written to when it has met its client */
 	struct verbs_link link;
 	struct lab_endpoint ours;
 	struct lab_endpoint theirs;
@@ -36,7 +37,9 @@ void lab_session_offer(struct lab_session *session, const struct verbs_region *r
 int lab_session_greet(struct lab_session *session);
 int lab_session_meet(struct lab_session *session);
 
-/* The server's part, after HELLO: connects, sends the ANSWER and waits until the client is READY.
+/*
+ * The server's part, after HELLO: connects, sends the ANSWER and waits until the client is READY;
+ * then they have met.
  */
 int lab_session_answer(struct lab_session *session);
 
