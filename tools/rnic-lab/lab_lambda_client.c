@@ -7,6 +7,7 @@
 #include "lab_text.h"
 #include "lambda/file_bytes.h"
 #include "lambda/lambda_file.h"
+#include "lambda/program_directory.h"
 #include "lambda_trust.h"
 
 #include <arpa/inet.h>
@@ -35,15 +36,12 @@ struct lambda_client {
 /* The function that is used when the user names none: it was compiled with this program. */
 static int find_example(char path[PATH_MAX])
 {
-	char program[PATH_MAX - 64];
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char directory[PROGRAM_DIRECTORY_BYTES];
+	int error = program_directory(directory);
 
-	if (length < 0)
-		return -errno;
-	program[length] = '\0';
-	*strrchr(program, '/') = '\0';
-	snprintf(path, PATH_MAX, "%s/../share/rnic/word_count.lambda", program);
-	return 0;
+	if (error == 0)
+		snprintf(path, PATH_MAX, "%s/../share/rnic/word_count.lambda", directory);
+	return error;
 }
 
 static int load_file(const struct lab_options *options, struct lambda_client *client)

@@ -203,7 +203,6 @@ static int serve_requests(struct lambda_server *server)
 
 /* ---- a client ---- */
 
-/* The helper has begun, and nobody who may read our memory; now the secret may be there. */
 static int demand_trust(struct lambda_server *server)
 {
 	const char *path = server->session->options->secret;

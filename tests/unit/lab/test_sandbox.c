@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -175,6 +176,58 @@ static void test_the_other_doors_of_x86_are_shut(void **state)
 }
 #endif
 
+static uint64_t ask(struct fixture *fixture, const char *question)
+{
+	uint64_t answer;
+
+	expect(fixture, question, LAMBDA_RETURNED);
+	assert_int_equal(fixture->result.output_bytes, sizeof(answer));
+	memcpy(&answer, fixture->output, sizeof(answer));
+	return answer;
+}
+
+/* Whether this process has code there. */
+static bool has_code_at(uint64_t address)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	bool is_found = false;
+	char line[512];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long start, end;
+		char execute;
+
+		assert_int_equal(sscanf(line, "%lx-%lx %*c%*c%c", &start, &end, &execute), 3);
+		is_found |= execute == 'x' && address >= start && address < end;
+	}
+	fclose(maps);
+	return is_found;
+}
+
+static void test_it_does_not_learn_where_our_code_is(void **state)
+{
+	uint64_t caller = ask(*state, "tell caller");
+
+	if (personality(UINT32_MAX) & ADDR_NO_RANDOMIZE) {
+		print_message("addresses are the same in all processes here\n");
+		skip();
+	}
+	assert_int_not_equal(caller, 0);
+	assert_false(has_code_at(caller));
+}
+
+#if defined(__x86_64__)
+static void test_it_does_not_learn_our_stack_guard(void **state)
+{
+	uint64_t guard;
+
+	__asm__ volatile("mov %%fs:0x28, %0" : "=r"(guard));
+	assert_int_not_equal(guard, 0);
+	assert_int_not_equal(ask(*state, "tell stack guard"), guard);
+}
+#endif
+
 static void test_who_is_late_is_ended(void **state)
 {
 	static const struct sandbox_limits short_limits = {
@@ -248,7 +301,9 @@ int main(void)
 		TEST(test_details),
 #if defined(__x86_64__)
 		TEST(test_the_other_doors_of_x86_are_shut),
+		TEST(test_it_does_not_learn_our_stack_guard),
 #endif
+		TEST(test_it_does_not_learn_where_our_code_is),
 		cmocka_unit_test(test_who_is_late_is_ended),
 		TEST(test_a_signal_ends_the_wait),
 		TEST(test_a_helper_that_died_is_noticed),

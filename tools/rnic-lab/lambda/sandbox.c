@@ -3,12 +3,15 @@
 #include "sandbox.h"
 
 #include "base/bits.h"
+#include "program_directory.h"
 #include "sandbox_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -22,22 +25,45 @@ enum { ALIGNMENT = 16 };
 #define MFD_EXEC 0x0010U
 #endif
 
+/* Starts the helper with two descriptors and no environment; posix_spawn(3) as to errors. */
+static int spawn_helper(pid_t *helper, const char *path, int fd, int table_fd)
+{
+	char socket_text[12], table_text[12];
+	char *const arguments[] = {"rnic-lab-sandbox", socket_text, table_text, NULL};
+	char *const environment[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	int error = posix_spawn_file_actions_init(&actions);
+
+	if (error)
+		return error;
+	snprintf(socket_text, sizeof(socket_text), "%d", fd);
+	snprintf(table_text, sizeof(table_text), "%d", table_fd);
+	/* On itself, which leaves it open in the new program. */
+	error = posix_spawn_file_actions_adddup2(&actions, fd, fd);
+	if (error == 0 && table_fd >= 0)
+		error = posix_spawn_file_actions_adddup2(&actions, table_fd, table_fd);
+	if (error == 0)
+		error = posix_spawn(helper, path, &actions, NULL, arguments, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	return error;
+}
+
 int sandbox_start(struct sandbox *sandbox, const struct sandbox_limits *limits, int table_fd)
 {
-	int ends[2], error;
+	char directory[PROGRAM_DIRECTORY_BYTES], path[PATH_MAX];
+	int ends[2], error = program_directory(directory);
 
+	if (error)
+		return error;
+	snprintf(path, sizeof(path), "%s/../libexec/rnic/rnic-lab-sandbox", directory);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	sandbox->helper = fork();
-	if (sandbox->helper < 0) {
-		error = -errno;
-		close(ends[0]);
-		close(ends[1]);
-		return error;
-	}
-	if (sandbox->helper == 0)
-		sandbox_helper_run(ends[1], table_fd);
+	error = spawn_helper(&sandbox->helper, path, ends[1], table_fd);
 	close(ends[1]);
+	if (error) {
+		close(ends[0]);
+		return -error;
+	}
 	sandbox->fd = ends[0];
 	sandbox->limits = *limits;
 	return 0;

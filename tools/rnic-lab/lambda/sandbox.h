@@ -3,7 +3,7 @@
  * Runs a stranger's machine code. Three processes:
  *
  *   server     makes files in memory of code, input and output, and asks the helper by a socket
- *   helper     forked before the server had a secret, a device, or memory of its clients; has no
+ *   helper     a program of its own, which has nothing of the server's in memory; has no
  *              descriptor but its socket and the table, and no environment; forks a child for each
  *              run, ends it when it is late, and reports how it ended
  *   child      maps the files (code: readable and executable, sealed against writing; input and
@@ -12,8 +12,9 @@
  *              and every system call but exit, and only then calls the function on a stack of its
  *              own
  *
- * What a function can still do is read the helper's program and libraries, which are public, and
- * lie about how itself ended.
+ * What a function can still do is read the helper's program and libraries, which are public, learn
+ * where they lie and what their stack guard is, which are those of no other process than the helper
+ * and its children, and lie about how itself ended.
  */
 #ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
 #define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
@@ -49,8 +50,8 @@ struct sandbox_job {
 };
 
 /*
- * Starts the helper, with the table that `table_fd` is open for, -1 for none. To be called early:
- * what the process has in memory is in the helper, too. Negative errno.
+ * Starts the helper, libexec/rnic/rnic-lab-sandbox beside the directory of this program, with the
+ * table that `table_fd` is open for, -1 for none. Negative errno, -ENOENT when it is not there.
  */
 int sandbox_start(struct sandbox *sandbox, const struct sandbox_limits *limits, int table_fd);
 

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Keeps two descriptors of all. */
 static void close_others(int first, int second)
 {
@@ -26,14 +24,6 @@ static void close_others(int first, int second)
 	if (high > low + 1)
 		close_range((unsigned int)(low < 0 ? 0 : low + 1), (unsigned int)high - 1, 0);
 	close_range((unsigned int)high + 1, ~0U, 0);
-}
-
-/* The environment may hold what a function is not meant to read. */
-static void forget_environment(void)
-{
-	for (char **variable = environ; variable && *variable; variable++)
-		explicit_bzero(*variable, strlen(*variable));
-	clearenv();
 }
 
 /* Returns 0, or -1 when the server is gone. */
@@ -158,7 +148,6 @@ void sandbox_helper_run(int fd, int table_fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "rnic-lab-helper");
 	close_others(fd, table_fd);
-	forget_environment();
 	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (report == MAP_FAILED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the processes of the sandbox tell each other. They are one program: nothing is checked. */
+/* What the processes of the sandbox tell each other. They were built as one: nothing is checked. */
 #ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_PARTS_H
 #define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_PARTS_H
 

@@ -6,6 +6,7 @@
  */
 #include "lambda/file_bytes.h"
 #include "lambda/lambda_file.h"
+#include "lambda/program_directory.h"
 #include "lambda_elf.h"
 
 #include <argp.h>
@@ -88,13 +89,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static int find_places(struct places *places)
 {
-	char program[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char program[PROGRAM_DIRECTORY_BYTES];
+	int error = program_directory(program);
 
-	if (length < 0)
-		return -errno;
-	program[length] = '\0';
-	*strrchr(program, '/') = '\0';
+	if (error)
+		return error;
 	snprintf(places->include, sizeof(places->include), "-I%s/../include", program);
 	snprintf(places->script, sizeof(places->script), "-Wl,-T,%s/../share/rnic/lambda.ld",
 		 program);

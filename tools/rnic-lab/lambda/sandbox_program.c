@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The helper is a program of its own, and not rnic-lab once more, for a function that it forks a
+ * child for can read whatever the child has in memory: the addresses and the stack guard in there
+ * are no other program's, and there is little else.
+ */
+#include "sandbox_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "rnic-lab starts this program: SOCKET TABLE\n");
+		return EXIT_FAILURE;
+	}
+	sandbox_helper_run(atoi(argv[1]), atoi(argv[2]));
+}
