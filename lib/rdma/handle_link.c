@@ -21,25 +21,46 @@
 	(RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_TIMEOUT |                         \
 	 RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY | RNIC_QP_ATTR_MAX_RD_ATOMIC)
 
+static bool is_empty(const struct rnic_gid *gid)
+{
+	static const struct rnic_gid empty;
+
+	return memcmp(gid, &empty, sizeof(empty)) == 0;
+}
+
+static bool is_ipv4(const struct rnic_gid *gid)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(gid->bytes, prefix, sizeof(prefix)) == 0;
+}
+
 /*
- * The first address that the device has; of those that it may have later the slots are empty.
- * -EADDRNOTAVAIL: it has none.
+ * An address of the device by which both ends, in two processes that do not tell each other, reach
+ * each other: the first that is IPv4, for those of IPv6 become usable a second or two after the
+ * interface came up, and one end may look before that and the other end later. Without IPv4 the
+ * first there is. -EADDRNOTAVAIL: there is none.
  */
 static int own_address(struct rnic_context *context, struct rnic_path *path)
 {
 	const uint32_t count = rnic_get_device_attributes(context)->gid_count;
-	static const struct rnic_gid empty;
+	bool is_found = false;
 
 	for (uint32_t index = 0; index < count; index++) {
-		const int error = rnic_query_gid(context, index, &path->dest_gid, NULL);
+		struct rnic_gid gid;
+		const int error = rnic_query_gid(context, index, &gid, NULL);
 
 		if (error != 0)
 			return error;
+		if (is_empty(&gid) || (is_found && !is_ipv4(&gid)))
+			continue;
+		path->dest_gid = gid;
 		path->source_gid_index = (uint8_t)index;
-		if (memcmp(&path->dest_gid, &empty, sizeof(empty)) != 0)
-			return 0;
+		is_found = true;
+		if (is_ipv4(&gid))
+			break;
 	}
-	return -EADDRNOTAVAIL;
+	return is_found ? 0 : -EADDRNOTAVAIL;
 }
 
 /* Brings `from`, in INIT, into RTS as the peer of `to`. */

@@ -297,19 +297,6 @@ static void test_accepts_nobody(void)
 
 /* --- a child process ------------------------------------------------------------------------- */
 
-static void tell(int fd, int number)
-{
-	REQUIRE_TRUE(write(fd, &number, sizeof(number)) == sizeof(number));
-}
-
-static int hear(int fd)
-{
-	int number;
-
-	REQUIRE_TRUE(read(fd, &number, sizeof(number)) == sizeof(number));
-	return number;
-}
-
 /* The child has no handle of its parent's; it makes its own, connects, and leaves without a word.
  */
 static void be_child(int in, int out, int parents_qp, int parents_mr)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the programs that judge <rnic/rdma.h> have in common: checks that end the program with 1 and
- * say where and why, and completions that are waited for at most a minute.
+ * say where and why, completions that are waited for at most a minute, and talk between processes.
  */
 #ifndef RNIC_HANDLE_CHECK_H
 #define RNIC_HANDLE_CHECK_H
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WAIT_MS	   60000
 #define ALL_RIGHTS (RDMA_ACCESS_LOCAL_WRITE | RDMA_ACCESS_REMOTE_WRITE | RDMA_ACCESS_REMOTE_READ)
@@ -57,5 +58,19 @@ static inline struct rdma_wc check_completion_at(int line, int qp, int wr_id, in
 }
 
 #define COMPLETES(status, qp, wr_id) check_completion_at(__LINE__, (qp), (wr_id), (status))
+
+/* Numbers between a process and its child, by pipes. */
+static inline void tell(int fd, int number)
+{
+	REQUIRE_TRUE(write(fd, &number, sizeof(number)) == sizeof(number));
+}
+
+static inline int hear(int fd)
+{
+	int number;
+
+	REQUIRE_TRUE(read(fd, &number, sizeof(number)) == sizeof(number));
+	return number;
+}
 
 #endif

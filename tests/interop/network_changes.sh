@@ -15,6 +15,18 @@ for side in 0 1; do
 		wait_for 20 link_local_is_there $side
 done
 
+echo "# an address between the two halves of a connection"
+link_local=$(on 0 ip -6 -brief address show dev veth0 scope link | awk '{ print $3 }')
+on 0 ip -6 address del "$link_local" dev veth0
+check "GID 0 is empty again" wait_for 20 holds 0 device \
+	"all(g['index'] != 0 for g in rows['gids'])"
+bring_back="ip -6 address add $link_local dev veth0 nodad &&
+	until $BIN/rnicctl show device --socket ${side_socket[0]} | grep -q fe80
+	do sleep 0.1; done"
+check "handles of two processes meet, though GID 0 came meanwhile" \
+	on 0 env RNIC_SOCKET="${side_socket[0]}" timeout 60 \
+	"$BUILD/tests/handle_late_address" "$bring_back"
+
 exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" stdbuf -oL \
 	ibv_asyncwatch -d rnic0 \
 	>"$WORK/events" 2>&1 &
