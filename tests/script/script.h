@@ -41,6 +41,7 @@ enum script_setting {
 	SETTING_ECN,  /* 1: on */
 	SETTING_QP,   /* enum script_qp */
 	SETTING_SRQ_LIMIT,
+	SETTING_QKEY, /* of our QP, if it is of UD */
 	SETTING_COUNT,
 };
 
@@ -50,6 +51,7 @@ enum script_qp {
 	SCRIPT_QP_RC_SRQ,     /* RC whose receives come from an SRQ */
 	SCRIPT_QP_XRC_TARGET, /* the same, of XRC */
 	SCRIPT_QP_XRC_INITIATOR,
+	SCRIPT_QP_UD,
 	SCRIPT_QP_COUNT,
 };
 
@@ -83,6 +85,7 @@ struct script_post {
 	uint64_t swap_or_add;
 	uint32_t immediate;
 	uint32_t srqn; /* XRC */
+	uint32_t qkey; /* UD */
 	struct script_key inv;
 	uint32_t access;       /* BIND_MW; what is bound is the SGE */
 	uint32_t flush_length; /* FLUSH */

@@ -382,7 +382,34 @@ static bool to_state(struct script_device *device, struct rnic_qp_attributes *at
 	return qp_modify(device->qp, attributes, mask | RNIC_QP_ATTR_STATE) == 0;
 }
 
-static bool bring_up(struct script_device *device)
+static struct rnic_path path_to_peer(void)
+{
+	return (struct rnic_path){
+		.dest_gid = rnic_gid_from_ipv4(script_address),
+		.hop_limit = HOP_LIMIT,
+		.is_global = 1,
+		.port = PORT,
+	};
+}
+
+static bool bring_up_ud(struct script_device *device)
+{
+	const uint64_t *settings = device->script->settings;
+	const struct rnic_path path = path_to_peer();
+	struct rnic_qp_attributes attributes = {
+		.port = PORT,
+		.qkey = (uint32_t)settings[SETTING_QKEY],
+		.sq_psn = (uint32_t)settings[SETTING_SEND_PSN],
+	};
+
+	return ah_init(&device->engine, &device->ah, &device->pd, &path) == 0 &&
+	       to_state(device, &attributes, RNIC_QP_STATE_INIT,
+			RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_QKEY) &&
+	       to_state(device, &attributes, RNIC_QP_STATE_RTR, 0) &&
+	       to_state(device, &attributes, RNIC_QP_STATE_RTS, RNIC_QP_ATTR_SQ_PSN);
+}
+
+static bool bring_up_connected(struct script_device *device)
 {
 	const uint64_t *settings = device->script->settings;
 	const uint32_t of_responder =
@@ -406,10 +433,7 @@ static bool bring_up(struct script_device *device)
 		.timeout = (uint8_t)settings[SETTING_TIMEOUT],
 		.retry_count = (uint8_t)settings[SETTING_RETRY],
 		.rnr_retry = (uint8_t)settings[SETTING_RNR_RETRY],
-		.path = {.dest_gid = rnic_gid_from_ipv4(script_address),
-			 .hop_limit = HOP_LIMIT,
-			 .is_global = 1,
-			 .port = PORT},
+		.path = path_to_peer(),
 	};
 
 	return to_state(device, &attributes, RNIC_QP_STATE_INIT,
@@ -450,6 +474,8 @@ static uint8_t qp_type_of(const struct script_device *device)
 		return RNIC_QP_TYPE_XRC_TARGET;
 	case SCRIPT_QP_XRC_INITIATOR:
 		return RNIC_QP_TYPE_XRC_INITIATOR;
+	case SCRIPT_QP_UD:
+		return RNIC_QP_TYPE_UD;
 	default:
 		return RNIC_QP_TYPE_RC;
 	}
@@ -459,11 +485,12 @@ static bool create_qp(struct script_device *device)
 {
 	uint8_t type = qp_type_of(device);
 	bool is_target = type == RNIC_QP_TYPE_XRC_TARGET;
+	bool has_receives = type == RNIC_QP_TYPE_RC || type == RNIC_QP_TYPE_UD;
 	const struct qp_config config = {
 		.type = type,
 		.pd = is_target ? NULL : &device->pd,
 		.send_cq = is_target ? NULL : &device->send_cq,
-		.recv_cq = type != RNIC_QP_TYPE_RC ? NULL : &device->recv_cq,
+		.recv_cq = has_receives ? &device->recv_cq : NULL,
 		.srq = is_target ? NULL : device->srq,
 		.xrcd = is_target ? &device->xrcd : NULL,
 		.capacities = {.max_send_wr = SCRIPT_POSTS_MAX,
@@ -508,7 +535,10 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 		if (!register_region(device, i))
 			return false;
 	}
-	if (!create_srq(device) || !create_qp(device) || !bring_up(device))
+	if (!create_srq(device) || !create_qp(device))
+		return false;
+	if (script->settings[SETTING_QP] == SCRIPT_QP_UD ? !bring_up_ud(device)
+							 : !bring_up_connected(device))
 		return false;
 	device->resolver = (struct script_resolver){
 		.script = script,
@@ -516,6 +546,7 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 		.script_qpn = SCRIPT_QPN,
 		.engine_qpn = device->qp->qpn,
 		.engine_srqn = device->srq != NULL ? device->srq->number : 0,
+		.engine_qkey = device->qp->attributes.qkey,
 	};
 	return true;
 }
@@ -524,6 +555,8 @@ void script_device_fini(struct script_device *device)
 {
 	if (device->qp != NULL)
 		qp_destroy(device->qp);
+	if (device->ah.pd != NULL)
+		ah_fini(&device->ah);
 	if (device->srq != NULL)
 		srq_destroy(device->srq);
 	for (uint32_t i = 0; i < device->script->region_count; i++) {
@@ -583,10 +616,15 @@ static void log_post(struct script_device *device, const char *queue,
 	fprintf(device->log, "  post %s wr %" PRIu64 "\n", queue, post->wr_id);
 }
 
-/* What opcodes of their own kind have beside, or instead of, the usual. */
+/* What opcodes and services of their own kind have beside, or instead of, the usual. */
 static void set_operands(const struct script_device *device, const struct script_post *post,
 			 struct work *work, const struct rnic_sge *sges)
 {
+	if (device->qp->type == RNIC_QP_TYPE_UD) {
+		work->datagram.ah = &device->ah;
+		work->datagram.remote_qpn = SCRIPT_QPN;
+		work->datagram.remote_qkey = post->qkey;
+	}
 	switch (post->opcode) {
 	case RNIC_WR_SEND_WITH_INVALIDATE:
 	case RNIC_WR_LOCAL_INVALIDATE:

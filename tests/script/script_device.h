@@ -10,6 +10,7 @@
 #ifndef TESTS_SCRIPT_SCRIPT_DEVICE_H
 #define TESTS_SCRIPT_SCRIPT_DEVICE_H
 
+#include "engine/ah.h"
 #include "engine/cq.h"
 #include "engine/engine.h"
 #include "engine/mr.h"
@@ -57,6 +58,7 @@ struct script_device {
 	uint32_t recv_cq_room;
 	struct xrcd xrcd;
 	struct srq *srq; /* NULL: none */
+	struct ah ah;	 /* of the peer, for UD */
 	struct qp *qp;
 	struct script_memory_region regions[SCRIPT_REGIONS_MAX];
 	uint32_t region_keys[SCRIPT_REGIONS_MAX];

@@ -21,6 +21,7 @@ const char *const script_qp_names[SCRIPT_QP_COUNT] = {
 	[SCRIPT_QP_RC_SRQ] = "RC_SRQ",
 	[SCRIPT_QP_XRC_TARGET] = "XRC_TARGET",
 	[SCRIPT_QP_XRC_INITIATOR] = "XRC_INITIATOR",
+	[SCRIPT_QP_UD] = "UD",
 };
 
 const char *const script_wr_opcode_names[RNIC_WR_OPCODE_COUNT] = {

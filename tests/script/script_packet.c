@@ -57,6 +57,8 @@ static const struct field {
 	[FIELD_DEST_QP] = {.name = "dest_qp", .kind = KIND_HEX, .most = 0xffffff},
 	[FIELD_SRQN] = {.name = "srqn", .kind = KIND_HEX, .most = 0xffffff,
 			.headers = RNIC_HEADER_XRCETH},
+	[FIELD_QKEY] = {.name = "qkey", .kind = KIND_HEX, .most = UINT32_MAX,
+			.headers = RNIC_HEADER_DETH},
 	[FIELD_ECN] = {.name = "ecn", .most = 3},
 	[FIELD_BECN] = {.name = "becn", .kind = KIND_FLAG, .is_always_compared = true},
 	/* clang-format on */
@@ -106,6 +108,8 @@ static uint64_t get_field(const struct rnic_packet *packet, enum script_field fi
 		return packet->dest_qpn;
 	case FIELD_SRQN:
 		return packet->xrc_srqn;
+	case FIELD_QKEY:
+		return packet->qkey;
 	case FIELD_ECN:
 		return packet->addresses.traffic_class & 3;
 	case FIELD_BECN:
@@ -422,6 +426,9 @@ static struct rnic_packet to_wire(const struct script_packet *packet,
 	wire.flush_type = (uint32_t)values[FIELD_FLUSH];
 	wire.xrc_srqn =
 		is_given(packet, FIELD_SRQN) ? (uint32_t)values[FIELD_SRQN] : resolver->engine_srqn;
+	wire.qkey =
+		is_given(packet, FIELD_QKEY) ? (uint32_t)values[FIELD_QKEY] : resolver->engine_qkey;
+	wire.source_qpn = resolver->script_qpn;
 	return wire;
 }
 
@@ -579,6 +586,8 @@ static bool is_worth_printing(const struct script_resolver *resolver, enum scrip
 		return value != resolver->script_qpn && value != resolver->engine_qpn;
 	case FIELD_SRQN:
 		return value != resolver->engine_srqn;
+	case FIELD_QKEY:
+		return value != resolver->engine_qkey;
 	default:
 		return true;
 	}

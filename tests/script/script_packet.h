@@ -41,6 +41,7 @@ enum script_field {
 	FIELD_PKEY,
 	FIELD_DEST_QP,
 	FIELD_SRQN,
+	FIELD_QKEY,
 	FIELD_ECN,
 	FIELD_BECN,
 	FIELD_COUNT,
@@ -85,6 +86,7 @@ struct script_resolver {
 	uint32_t script_qpn;
 	uint32_t engine_qpn;
 	uint32_t engine_srqn; /* 0: no SRQ */
+	uint32_t engine_qkey; /* of UD */
 };
 
 /* Reads a packet up to the end of the line. */

@@ -52,6 +52,7 @@ static const struct setting {
 	[SETTING_ECN] = {"ecn", 1, 0},
 	[SETTING_QP] = {"qp", 0, SCRIPT_QP_RC},
 	[SETTING_SRQ_LIMIT] = {"srq_limit", SCRIPT_POSTS_MAX, 0},
+	[SETTING_QKEY] = {"qkey", UINT32_MAX, 0x1234},
 	[SETTING_RECV_CQ] = {"recv_cq", 1000, 1000},
 };
 
@@ -296,6 +297,8 @@ static bool parse_send_word(struct parser *parser, struct script_post *post)
 		return parse_word32(line, "imm", &post->immediate);
 	if (script_line_accept(line, "srqn"))
 		return parse_word32(line, "srqn", &post->srqn);
+	if (script_line_accept(line, "qkey"))
+		return parse_word32(line, "qkey", &post->qkey);
 	if (script_line_accept(line, "dmalen"))
 		return parse_word32(line, "dmalen", &post->flush_length);
 	if (script_line_accept(line, "flush"))
@@ -321,6 +324,7 @@ static bool parse_post(struct parser *parser, struct script_step *step)
 		return script_line_complain(line, "expected send or recv");
 	step->kind = is_send ? STEP_POST_SEND : STEP_POST_RECV;
 	post->flags = RNIC_SEND_SIGNALED;
+	post->qkey = (uint32_t)parser->script->settings[SETTING_QKEY];
 	if (!parse_new_wr(parser, post))
 		return false;
 	if (is_send && !script_line_name(line, "an opcode", script_wr_opcode_names,
