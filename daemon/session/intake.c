@@ -34,8 +34,6 @@ static const struct {
 	[RNIC_WR_ATOMIC_FETCH_ADD] = {.is_atomic = true},
 };
 
-#define INTAKE_ATOMIC_BYTES 8
-
 /*
  * Copies bytes that the client may be changing at this moment. The barrier keeps the compiler from
  * reading the original again where the copy is used.
@@ -165,9 +163,6 @@ static void intake_take_send(struct session_qp *qp)
 	intake_copy_sges(&qp->region, plan, slot, &entry.sge, work.sge_count, sges);
 	if ((work.flags & RNIC_SEND_INLINE) == 0)
 		work.length = intake_message_bytes(sges, work.sge_count);
-	if (work.opcode != INTAKE_BAD_OPCODE && intake_opcodes[work.opcode].is_atomic &&
-	    work.length != INTAKE_ATOMIC_BYTES)
-		work.length = UINT32_MAX; /* as wrong as a message that is too long: LOC_LEN_ERR */
 	qp->send_consumer++;
 	qp_post_send(qp->qp, &work, sges,
 		     base + plan->side_offset + (uint64_t)slot * plan->side_stride_bytes);

@@ -76,11 +76,14 @@ int rnic_query_pkey(struct rnic_context *context, uint32_t index, uint16_t *pkey
 	return error;
 }
 
-int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **allocated)
+int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operation,
+		   const void *request, size_t request_bytes, struct rnic_pd **obtained)
 {
 	struct rnic_ctl_pd_reply reply;
 	const struct rnic_call call = {
-		.operation = RNIC_CTL_ALLOC_PD,
+		.operation = operation,
+		.request = request,
+		.request_bytes = request_bytes,
 		.request_fd = -1,
 		.reply = &reply,
 		.reply_bytes = sizeof(reply),
@@ -97,8 +100,13 @@ int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **allocated)
 	}
 	*pd = (struct rnic_pd){.context = context, .handle = reply.pd};
 	rnic_context_hold(context);
-	*allocated = pd;
+	*obtained = pd;
 	return 0;
+}
+
+int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **allocated)
+{
+	return rnic_obtain_pd(context, RNIC_CTL_ALLOC_PD, NULL, 0, allocated);
 }
 
 int rnic_dealloc_pd(struct rnic_pd *pd)

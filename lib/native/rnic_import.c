@@ -35,29 +35,8 @@ uint32_t rnic_mr_name(const struct rnic_mr *mr)
 int rnic_import_pd(struct rnic_context *context, uint32_t name, struct rnic_pd **imported)
 {
 	const struct rnic_ctl_import_pd request = {.name = name};
-	struct rnic_ctl_pd_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_IMPORT_PD,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
-	struct rnic_pd *pd = malloc(sizeof(*pd));
-	int error;
 
-	if (pd == NULL)
-		return -ENOMEM;
-	error = rnic_link_call(&context->link, &call);
-	if (error != 0) {
-		free(pd);
-		return error;
-	}
-	*pd = (struct rnic_pd){.context = context, .handle = reply.pd};
-	rnic_context_hold(context);
-	*imported = pd;
-	return 0;
+	return rnic_obtain_pd(context, RNIC_CTL_IMPORT_PD, &request, sizeof(request), imported);
 }
 
 /* A domain that is in use stays the daemon's until the context is closed. */

@@ -185,6 +185,10 @@ static inline int rnic_context_lost(const struct rnic_context *context)
 void rnic_context_hold(struct rnic_context *context);
 void rnic_context_release(struct rnic_context *context);
 
+/* Makes the request that is answered with a protection domain, and the domain's object. */
+int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operation,
+		   const void *request, size_t request_bytes, struct rnic_pd **obtained);
+
 /* Tells the daemon that the queue of `kind` and `slot` has new entries, and wakes it. */
 void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot);
 

@@ -34,6 +34,15 @@ static bool can_be_tried_again(const struct rnic_handle_qp *qp)
 	       attributes.state == RNIC_QP_STATE_INIT;
 }
 
+/* What both sides need before they turn to each other. An error leaves *channel for finish(). */
+static int prepare(const struct rnic_handle_qp *qp, struct rnic_cm_channel **channel,
+		   struct rnic_cm_parameters *parameters)
+{
+	int error = rnic_dial_create_channel(qp->session->context, channel);
+
+	return error != 0 ? error : rnic_dial_parameters(qp->native, NULL, 0, parameters);
+}
+
 /* Takes over `channel` and, unless there is an error, `id`. */
 static int finish(struct rnic_handle_qp *qp, struct rnic_cm_channel *channel, struct rnic_cm_id *id,
 		  int error)
@@ -71,9 +80,7 @@ static int connect_to(struct rnic_handle_qp *qp, const char *host, uint16_t port
 
 	if (error != 0)
 		return error;
-	error = rnic_dial_create_channel(qp->session->context, &channel);
-	if (error == 0)
-		error = rnic_dial_parameters(qp->native, NULL, 0, &parameters);
+	error = prepare(qp, &channel, &parameters);
 	if (error == 0)
 		error = rnic_dial_connect(channel, qp->native, host, port, &parameters,
 					  rnic_dial_deadline_ns(timeout_ms), &id, &answer);
@@ -194,9 +201,7 @@ static int accept_with(struct rnic_handle_listener *listener, struct rnic_handle
 
 	if (error != 0)
 		return error;
-	error = rnic_dial_create_channel(qp->session->context, &channel);
-	if (error == 0)
-		error = rnic_dial_parameters(qp->native, NULL, 0, &parameters);
+	error = prepare(qp, &channel, &parameters);
 	if (error == 0)
 		error = await_request(listener, deadline_ns, &id, &request);
 	if (error == 0)

@@ -7,7 +7,7 @@
  *
  * Prints what failed and exits with 1, or exits with 0.
  */
-#include <rnic/connection.h>
+#include "context_check.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,21 +18,7 @@
 #include <sys/time.h>
 
 #define BYTES	4096
-#define WAIT_MS 60000
 #define SOON_MS 50
-
-static void check_at(int line, const char *what, int result, int expected)
-{
-	if (result == expected)
-		return;
-	fprintf(stderr, "line %d: %s: %d (%s), not %d; last refusal: %s\n", line, what, result,
-		strerror(abs(result)), expected, rnic_refusal_reason());
-	exit(1);
-}
-
-#define EXPECT(expected, call) check_at(__LINE__, #call, (call), (expected))
-#define REQUIRE(call)	       EXPECT(0, call)
-#define REQUIRE_TRUE(what)     check_at(__LINE__, #what, !(what), 0)
 
 static const char *address;
 

@@ -10,7 +10,7 @@
  * client disconnects. Each scenario is a client; it prints what failed and exits with 1, or exits
  * with 0. "survive" is for what happens to its peer meanwhile: it says when it is ready for that.
  */
-#include <rnic/connection.h>
+#include "context_check.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,24 +21,10 @@
 #define REGION_BYTES   (UINT32_C(1) << 20)
 #define MESSAGE_BYTES  4096
 #define RECEIVES       32
-#define WAIT_MS	       60000
 #define CONTEXTS       4
 #define WRITE_COUNT    1000
 #define MESSAGE_ROUNDS 200
 #define READ_WRITE     (IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ)
-
-static void check_at(int line, const char *what, int result, int expected)
-{
-	if (result == expected)
-		return;
-	fprintf(stderr, "line %d: %s: %d (%s), not %d; last refusal: %s\n", line, what, result,
-		strerror(abs(result)), expected, rnic_refusal_reason());
-	exit(1);
-}
-
-#define EXPECT(expected, call) check_at(__LINE__, #call, (call), (expected))
-#define REQUIRE(call)	       EXPECT(0, call)
-#define REQUIRE_TRUE(what)     check_at(__LINE__, #what, !(what), 0)
 
 static const char *address;
 static uint16_t port;

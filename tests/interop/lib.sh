@@ -109,6 +109,20 @@ end_process() {
 	wait_for 5 has_ended "$1" || kill -KILL "$1" 2>/dev/null
 }
 
+# expect_end SECONDS PID STATUS WHAT FILE: a child ends so within SECONDS; FILE holds its output.
+expect_end() {
+	local status
+	wait_for "$1" has_ended "$2"
+	end_process "$2"
+	wait "$2"
+	status=$?
+	if [ $status -eq "$3" ]; then
+		pass "$4 ends with $3"
+	else
+		fail "$4 ends with $status, not $3" "$5"
+	fi
+}
+
 # A number may have come to mean another process since ours ended.
 is_ours() {
 	grep -q "^PPid:[[:space:]]*$$\$" "/proc/$1/status" 2>/dev/null ||

@@ -66,33 +66,15 @@ client_begin_held() {
 
 # client_ends STATUS WHAT: the one in the background, within half a minute.
 client_ends() {
-	local status
-	wait_for 30 has_ended "$client_pid"
-	end_process "$client_pid"
-	wait "$client_pid"
-	status=$?
-	if [ $status -eq "$1" ]; then
-		pass "$2 ends with $1"
-	else
-		fail "$2 ends with $status, not $1" "$WORK/rpc-begun.out"
-	fi
+	expect_end 30 "$client_pid" "$1" "$2" "$WORK/rpc-begun.out"
 }
 
 # expect STATUS WHAT NUMBER: the client's call ends so, within a minute.
 expect() {
-	local wanted=$1 status
 	(client "$2" "$3") >"$WORK/rpc-client.out" 2>&1 &
 	client_pid=$!
 	processes+=($!)
-	wait_for 60 has_ended "$client_pid"
-	end_process "$client_pid"
-	wait "$client_pid"
-	status=$?
-	if [ $status -eq "$wanted" ]; then
-		pass "$2 $3 ends with $wanted"
-	else
-		fail "$2 $3 ends with $status, not $wanted" "$WORK/rpc-client.out"
-	fi
+	expect_end 60 "$client_pid" "$1" "$2 $3" "$WORK/rpc-client.out"
 }
 
 judge_calls() {

@@ -30,16 +30,7 @@ is_under_way() {
 
 # ends_with STATUS WHO PID: at once, by the clock of who waits for somebody that is gone.
 ends_with() {
-	local status
-	wait_for 15 has_ended "$3" || fail "the $2 ends"
-	end_process "$3"
-	wait "$3"
-	status=$?
-	if [ $status -eq "$1" ]; then
-		pass "the $2 ends with status $1"
-	else
-		fail "the $2 ends with status $1, not $status" "$WORK/$2.out"
-	fi
+	expect_end 15 "$3" "$1" "the $2" "$WORK/$2.out"
 }
 
 serves() {
