@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "port/segmentation.h"
 
+#include "wire/gid.h"
+
 #include <fcntl.h>
 #include <linux/if_ether.h>
 #include <stdio.h>
@@ -8,6 +10,7 @@
 #include <unistd.h>
 
 #define LOOK_EVERY_NS	 UINT64_C(200000000)
+#define AVOID_NS	 UINT64_C(10000000000)
 #define SOCKETS_TEXT_MAX 8192
 
 bool segmentation_is_captured(const char *text)
@@ -64,8 +67,30 @@ bool segmentation_is_on(struct segmentation *segmentation, uint64_t now_ns)
 	return segmentation->is_on;
 }
 
-void segmentation_refuse(struct segmentation *segmentation)
+static const struct segmentation_detour *find_detour(const struct segmentation *segmentation,
+						     const struct rnic_gid *dest)
 {
-	segmentation_close(segmentation);
-	segmentation->is_on = false;
+	for (uint32_t i = 0; i < segmentation->detour_count && i < SEGMENTATION_DETOURS_MAX; i++)
+		if (rnic_gid_equal(&segmentation->detours[i].dest, dest))
+			return &segmentation->detours[i];
+	return NULL;
+}
+
+void segmentation_avoid(struct segmentation *segmentation, const struct rnic_gid *dest,
+			uint64_t now_ns)
+{
+	const struct segmentation_detour *known = find_detour(segmentation, dest);
+	uint32_t slot = known != NULL ? (uint32_t)(known - segmentation->detours)
+				      : segmentation->detour_count++ % SEGMENTATION_DETOURS_MAX;
+
+	segmentation->detours[slot] =
+		(struct segmentation_detour){.dest = *dest, .until_ns = now_ns + AVOID_NS};
+}
+
+bool segmentation_is_avoided(const struct segmentation *segmentation, const struct rnic_gid *dest,
+			     uint64_t now_ns)
+{
+	const struct segmentation_detour *detour = find_detour(segmentation, dest);
+
+	return detour != NULL && now_ns < detour->until_ns;
 }

@@ -28,9 +28,24 @@ static void message_build(struct udp_message *message, struct msghdr *header,
 	};
 }
 
-/* Fills the batch from the front of `datagrams`; empty when nothing can ever send the first one. */
-static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, bool may_segment,
-		       struct datagram *datagrams, uint32_t count)
+/* How many of the first of `count` datagrams, at least one, are to be one message. */
+static uint32_t batch_train_length(const struct udp_sockets *sockets, uint64_t now_ns,
+				   const struct datagram *datagrams, uint32_t count)
+{
+	const struct segmentation *segmentation = &sockets->segmentation;
+
+	if (!segmentation->is_on ||
+	    segmentation_is_avoided(segmentation, &datagrams[0].addresses.dest, now_ns))
+		return 1;
+	return segment_train_length(datagrams, count);
+}
+
+/*
+ * Fills the batch from the front of `datagrams`, of which the first `single_count` go one by one;
+ * empty when nothing can ever send the first one.
+ */
+static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, uint64_t now_ns,
+		       struct datagram *datagrams, uint32_t count, uint32_t single_count)
 {
 	uint32_t offset = 0;
 
@@ -47,7 +62,10 @@ static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, boo
 			break;
 		message->datagrams = datagrams + offset;
 		message->datagram_count =
-			may_segment ? segment_train_length(datagrams + offset, count - offset) : 1;
+			offset < single_count
+				? 1
+				: batch_train_length(sockets, now_ns, datagrams + offset,
+						     count - offset);
 		segment_seal(message->datagrams, message->datagram_count, sockets->udp_port);
 		message_build(message, &batch->headers[batch->count].msg_hdr, sockets);
 		offset += message->datagram_count;
@@ -95,11 +113,15 @@ uint32_t udp_batch_sendmmsg(struct port *port, struct udp_batch *batch, int *err
 	return sent;
 }
 
-/* EIO: the way leads through a device without checksum offload, and the kernel will not cut. */
-static bool is_train_refused(int error, const struct udp_message *message)
+/*
+ * Whether the packets of `message`, or some, may be taken one by one. EIO: the way leads through
+ * IPsec or a device without checksum offload, and the kernel will not cut. EINVAL and EMSGSIZE are
+ * also what it says of ways that no packet, or none of this length, can take.
+ */
+static bool may_be_taken_apart(int error, const struct udp_message *message)
 {
 	return message->datagram_count > 1 &&
-	       (error == -EIO || error == -EINVAL || error == -EOPNOTSUPP);
+	       (error == -EIO || error == -EINVAL || error == -EOPNOTSUPP || error == -EMSGSIZE);
 }
 
 /* `count` datagrams from `first` on will never be sent. */
@@ -117,20 +139,27 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 			    udp_batch_send *send, struct datagram *datagrams, uint32_t count,
 			    uint64_t now_ns)
 {
-	bool may_segment = udp_sockets_segmentation(sockets, now_ns);
+	uint32_t single_end = 0; /* up to there datagrams go one by one: their train was refused */
 	uint32_t taken = 0;
+	bool is_trial = false; /* the next datagram is the first of such a train */
 
+	udp_sockets_segmentation(sockets, now_ns);
 	while (taken < count) {
 		int error = 0;
 		uint32_t sent;
 
-		batch_fill(batch, sockets, may_segment, datagrams + taken, count - taken);
+		batch_fill(batch, sockets, now_ns, datagrams + taken, count - taken,
+			   single_end > taken ? single_end - taken : 0);
 		if (batch->count == 0) {
 			refuse(port, datagrams + taken, 1, -EADDRNOTAVAIL);
 			taken++;
 			continue;
 		}
 		sent = send(port, batch, &error);
+		if (is_trial && sent > 0)
+			segmentation_avoid(&sockets->segmentation, &datagrams[taken].addresses.dest,
+					   now_ns);
+		is_trial = false;
 		taken += batch_settle(batch, sent, sockets, &port->counters, now_ns);
 		if (sent == batch->count)
 			continue;
@@ -138,9 +167,9 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 			batch->socket->is_blocked = true;
 			break;
 		}
-		if (is_train_refused(error, &batch->messages[sent])) {
-			segmentation_refuse(&sockets->segmentation);
-			may_segment = udp_sockets_segmentation(sockets, now_ns);
+		if (may_be_taken_apart(error, &batch->messages[sent])) {
+			single_end = taken + batch->messages[sent].datagram_count;
+			is_trial = true;
 			continue;
 		}
 		refuse(port, datagrams + taken, batch->messages[sent].datagram_count, error);

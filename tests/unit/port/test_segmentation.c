@@ -47,8 +47,6 @@ static void test_fixed_modes(void **state)
 	segmentation_open(&off, SEGMENTATION_OFF, 0);
 	assert_true(segmentation_is_on(&on, UINT64_C(1) << 40));
 	assert_false(segmentation_is_on(&off, UINT64_C(1) << 40));
-	segmentation_refuse(&on);
-	assert_false(segmentation_is_on(&on, UINT64_C(1) << 41));
 	segmentation_close(&on);
 	segmentation_close(&off);
 }
@@ -82,10 +80,38 @@ static void test_real_capture(void **state)
 	assert_true(segmentation_is_on(&before, 200000999));
 	assert_false(segmentation_is_on(&before, 200001000));
 	close(capture);
-	segmentation_refuse(&before);
-	assert_false(segmentation_is_on(&before, 400001000));
 	segmentation_close(&before);
 	segmentation_close(&after);
+}
+
+/* One destination for a while, and no more of them than there is room for. */
+static void test_avoided(void **state)
+{
+	const uint64_t while_ns = UINT64_C(10000000000);
+	struct segmentation segmentation;
+	struct rnic_gid dests[SEGMENTATION_DETOURS_MAX + 2] = {0};
+
+	(void)state;
+	segmentation_open(&segmentation, SEGMENTATION_ON, 0);
+	for (uint8_t i = 0; i < RNIC_COUNT_OF(dests); i++)
+		dests[i].bytes[15] = i;
+	assert_false(segmentation_is_avoided(&segmentation, &dests[0], 0));
+	segmentation_avoid(&segmentation, &dests[0], 1000);
+	assert_true(segmentation_is_avoided(&segmentation, &dests[0], 999 + while_ns));
+	assert_false(segmentation_is_avoided(&segmentation, &dests[1], 1000));
+	assert_false(segmentation_is_avoided(&segmentation, &dests[0], 1000 + while_ns));
+
+	segmentation_avoid(&segmentation, &dests[0], 5000);
+	assert_true(segmentation_is_avoided(&segmentation, &dests[0], 1000 + while_ns));
+	for (uint32_t i = 1; i <= SEGMENTATION_DETOURS_MAX; i++) {
+		assert_true(segmentation_is_avoided(&segmentation, &dests[0], 6000));
+		segmentation_avoid(&segmentation, &dests[i], 6000);
+	}
+	assert_false(segmentation_is_avoided(&segmentation, &dests[0], 6000));
+	for (uint32_t i = 1; i <= SEGMENTATION_DETOURS_MAX; i++)
+		assert_true(segmentation_is_avoided(&segmentation, &dests[i], 6000));
+	assert_true(segmentation_is_on(&segmentation, 6000));
+	segmentation_close(&segmentation);
 }
 
 int main(void)
@@ -94,6 +120,7 @@ int main(void)
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_fixed_modes),
 		cmocka_unit_test(test_real_capture),
+		cmocka_unit_test(test_avoided),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

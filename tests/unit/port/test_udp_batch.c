@@ -16,15 +16,34 @@
 
 #define COUNT 6
 
-/* What the fake does: takes messages until it has taken `take`, then says `error` once. */
+/*
+ * What the fake does: takes messages until it has taken `take`, then says `error` once. Says
+ * `way_error` whenever a message does not fit the way to its destination.
+ */
 struct fake {
 	struct port port;
 	uint32_t take;
 	int error;
+	int way_error;
+	uint32_t way_datagrams_max; /* of a message; 0: any number */
+	uint32_t way_bytes_max;	    /* of a datagram */
+	const struct rnic_gid *way; /* NULL: to all destinations */
+	uint32_t refusals;
 	uint32_t messages_taken;
 	uint32_t datagrams_taken;
 	uint32_t datagrams_reported;
 };
+
+static bool fits_way(const struct fake *fake, const struct udp_message *message)
+{
+	if (fake->way_error == 0 ||
+	    (fake->way != NULL &&
+	     !rnic_gid_equal(fake->way, &message->datagrams[0].addresses.dest)))
+		return true;
+	return (fake->way_datagrams_max == 0 ||
+		message->datagram_count <= fake->way_datagrams_max) &&
+	       message->datagrams[0].length <= fake->way_bytes_max;
+}
 
 static uint32_t fake_send(struct port *port, struct udp_batch *batch, int *error)
 {
@@ -34,6 +53,11 @@ static uint32_t fake_send(struct port *port, struct udp_batch *batch, int *error
 		if (fake->error != 0 && fake->messages_taken == fake->take) {
 			*error = fake->error;
 			fake->error = 0;
+			return i;
+		}
+		if (!fits_way(fake, &batch->messages[i])) {
+			*error = fake->way_error;
+			fake->refusals++;
 			return i;
 		}
 		fake->messages_taken++;
@@ -98,6 +122,12 @@ static uint32_t transmit(struct world *world, uint32_t first)
 				  world->datagrams + first, COUNT - first, 5);
 }
 
+static bool is_avoided(const struct world *world, uint32_t i)
+{
+	return segmentation_is_avoided(&world->sockets.segmentation,
+				       &world->datagrams[i].addresses.dest, 5);
+}
+
 static void test_all_taken(void **state)
 {
 	struct world *world = world_create(0, 0);
@@ -131,8 +161,8 @@ static void test_told_to_wait(void **state)
 /* What the network never takes is lost; the rest goes. */
 static void test_refused(void **state)
 {
-	static const int errors[] = {-EMSGSIZE, -ENETUNREACH, -EHOSTUNREACH, -ECONNREFUSED,
-				     -EPERM,	-ENOBUFS,     -ENOMEM};
+	static const int errors[] = {-ENETUNREACH, -EHOSTUNREACH, -ECONNREFUSED,
+				     -EPERM,	   -ENOBUFS,	  -ENOMEM};
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(errors); i++) {
@@ -145,27 +175,102 @@ static void test_refused(void **state)
 					   &world->datagrams[0].addresses.dest));
 		assert_int_equal(world->fake.port.counters.sent_datagrams, COUNT - 2);
 		assert_int_equal(world->fake.datagrams_reported, COUNT - 2);
-		assert_true(segmentation_is_on(&world->sockets.segmentation, 5));
+		assert_false(is_avoided(world, 0));
 		world_destroy(world);
 	}
 }
 
-/* Where trains are refused the same datagrams leave one by one, from then on. */
+static const int train_errors[] = {-EIO, -EINVAL, -EOPNOTSUPP, -EMSGSIZE};
+
+/* Where trains are refused the same datagrams leave one by one, from then on; elsewhere trains. */
 static void test_trains_refused(void **state)
 {
-	static const int errors[] = {-EIO, -EINVAL, -EOPNOTSUPP};
+	struct rnic_gid elsewhere = fixture_own_gid(33);
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(train_errors); i++) {
+		struct world *world = world_create(0, 0);
+
+		world->fake.way_error = train_errors[i];
+		world->fake.way_datagrams_max = 1;
+		world->fake.way_bytes_max = RNIC_PACKET_BYTES_MAX;
+		world->fake.way = &world->datagrams[0].addresses.dest;
+		world->datagrams[4].addresses.dest = elsewhere;
+		world->datagrams[5].addresses.dest = elsewhere;
+		assert_int_equal(transmit(world, 0), COUNT);
+		assert_int_equal(world->fake.messages_taken, 4 + 1);
+		assert_int_equal(world->fake.datagrams_reported, COUNT);
+		assert_int_equal(world->fake.port.counters.send_refused, 0);
+		assert_true(is_avoided(world, 0));
+		assert_false(is_avoided(world, 4));
+		world->fake.refusals = 0;
+		world->fake.messages_taken = 0;
+		assert_int_equal(transmit(world, 0), COUNT);
+		assert_int_equal(world->fake.messages_taken, 4 + 1);
+		assert_int_equal(world->fake.refusals, 0);
+		world_destroy(world);
+	}
+}
+
+/* A way that nothing can take says nothing about trains, there or elsewhere. */
+static void test_way_refused(void **state)
+{
+	struct rnic_gid nowhere = fixture_own_gid(33);
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(train_errors); i++) {
+		struct world *world = world_create(0, 0);
+
+		world->fake.way_error = train_errors[i];
+		world->fake.way = &nowhere;
+		world->datagrams[2].addresses.dest = nowhere;
+		world->datagrams[3].addresses.dest = nowhere;
+		assert_int_equal(transmit(world, 0), COUNT);
+		assert_int_equal(world->fake.messages_taken, 2);
+		assert_int_equal(world->fake.datagrams_reported, COUNT - 2);
+		assert_int_equal(world->fake.port.counters.send_refused, 2);
+		assert_int_equal(world->fake.port.refusal.error, train_errors[i]);
+		assert_false(is_avoided(world, 0));
+		assert_false(is_avoided(world, 2));
+		world_destroy(world);
+	}
+}
+
+/* Of a train that is too long for the way, the shorter end is not. */
+static void test_way_narrow(void **state)
+{
+	static const int errors[] = {-EINVAL, -EMSGSIZE};
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(errors); i++) {
-		struct world *world = world_create(1, errors[i]);
+		struct world *world = world_create(0, 0);
 
+		world->fake.way_error = errors[i];
+		world->fake.way_bytes_max = 80;
 		assert_int_equal(transmit(world, 0), COUNT);
-		assert_int_equal(world->fake.messages_taken, 1 + 4);
-		assert_int_equal(world->fake.datagrams_taken, COUNT);
-		assert_int_equal(world->fake.port.counters.send_refused, 0);
-		assert_false(segmentation_is_on(&world->sockets.segmentation, 5));
+		assert_int_equal(world->fake.datagrams_reported, COUNT / 2);
+		assert_int_equal(world->fake.port.counters.send_refused, COUNT / 2);
+		assert_false(is_avoided(world, 0));
 		world_destroy(world);
 	}
+}
+
+/* A socket that is full just then leaves the question open, and the datagrams whole. */
+static void test_trial_told_to_wait(void **state)
+{
+	struct world *world = world_create(0, 0);
+
+	(void)state;
+	world->fake.way_error = -EIO;
+	world->fake.way_datagrams_max = 1;
+	world->fake.way_bytes_max = RNIC_PACKET_BYTES_MAX;
+	world->fake.take = 1;
+	world->fake.error = -EAGAIN;
+	assert_int_equal(transmit(world, 2), 1);
+	world->fake.take = 0;
+	assert_int_equal(transmit(world, 3), 3);
+	assert_int_equal(world->fake.datagrams_reported, 4);
+	world_destroy(world);
 }
 
 int main(void)
@@ -175,6 +280,9 @@ int main(void)
 		cmocka_unit_test(test_told_to_wait),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_trains_refused),
+		cmocka_unit_test(test_way_refused),
+		cmocka_unit_test(test_way_narrow),
+		cmocka_unit_test(test_trial_told_to_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,6 +296,27 @@ static void test_refused(void **state)
 	pair_close(pair);
 }
 
+/* A train that finds no way is lost alone: others leave as trains, after it as before. */
+static void test_train_refused(void **state)
+{
+	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
+	struct datagram datagrams[6];
+
+	if (pair == NULL)
+		skip();
+	for (uint32_t i = 0; i < 6; i++)
+		datagrams[i] = pair_datagram(pair, i, 64);
+	datagrams[2].addresses.dest = fixture_gid("203.0.113.1");
+	datagrams[3].addresses.dest = fixture_gid("203.0.113.1");
+	fixture_transmit(pair->ports[0], datagrams, 6);
+	fixture_receive(pair->ports[1], &pair->inbox, 4, 8);
+	assert_int_equal(pair->inbox.count, 4);
+	for (uint16_t i = 0; i < 4; i++)
+		assert_int_equal(identification_of(&pair->inbox.datagrams[i]), i % 2);
+	assert_int_equal(pair->ports[0]->counters.send_refused, 2);
+	pair_close(pair);
+}
+
 /* Empty and huge datagrams of strangers do not disturb. */
 static void test_garbage(void **state)
 {
@@ -547,6 +568,7 @@ int main(void)
 		TEST_OVER_BOTH(test_overload),
 		TEST_OVER_BOTH(test_damage),
 		TEST_OVER_BOTH(test_refused),
+		TEST_OVER_BOTH(test_train_refused),
 		TEST_OVER_BOTH(test_garbage),
 		TEST_OVER_BOTH(test_arrival_before_sleep),
 		TEST_OVER_BOTH(test_many_addresses),
