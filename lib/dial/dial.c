@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 
 #define ADDRESSES_MAX	   16
@@ -174,6 +175,11 @@ static int walk(struct rnic_cm_channel *channel, struct rnic_cm_id *id,
 	return error;
 }
 
+static void destroy_id(void *id)
+{
+	rnic_cm_destroy_id(id);
+}
+
 static int connect_to(struct rnic_cm_channel *channel, const struct rnic_endpoint *to,
 		      const struct rnic_cm_parameters *parameters, uint64_t deadline_ns,
 		      struct rnic_cm_id **connected, struct rnic_cm_parameters *answer)
@@ -183,7 +189,9 @@ static int connect_to(struct rnic_cm_channel *channel, const struct rnic_endpoin
 
 	if (error != 0)
 		return error;
+	pthread_cleanup_push(destroy_id, id);
 	error = walk(channel, id, to, parameters, deadline_ns, answer);
+	pthread_cleanup_pop(false);
 	if (error != 0)
 		rnic_cm_destroy_id(id);
 	else

@@ -9,7 +9,8 @@
  *
  * All waits end: with what was waited for, at `deadline_ns` (monotonic clock, RNIC_DIAL_FOREVER for
  * none) with -ETIMEDOUT, by a signal with -EINTR, or with the daemon, by -ENODEV or -EIO. Other
- * calls fail as those of rnic_cm.h that they make.
+ * calls fail as those of rnic_cm.h that they make. A thread may be cancelled while it waits; what
+ * the caller has not been given ends with it.
  */
 #ifndef RNIC_DIAL_H
 #define RNIC_DIAL_H

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -52,6 +53,23 @@ static int errno_of_eai(int error)
 	}
 }
 
+/* A thread that is cancelled in there would leave the resolver's locks behind. */
+static int find(const char *host, uint16_t port, struct addrinfo **found)
+{
+	const struct addrinfo wanted = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = host == NULL ? AI_PASSIVE : 0,
+	};
+	char service[8];
+	int cancellation, error;
+
+	snprintf(service, sizeof(service), "%u", port);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	error = getaddrinfo(host, service, &wanted, found);
+	pthread_setcancelstate(cancellation, NULL);
+	return error != 0 ? errno_of_eai(error) : 0;
+}
+
 /* False: a family that RoCE has no addresses for. */
 static bool try_take(const struct sockaddr *address, uint16_t port, struct rnic_endpoint *endpoint)
 {
@@ -79,19 +97,12 @@ static bool try_take(const struct sockaddr *address, uint16_t port, struct rnic_
 int rnic_dial_resolve(const char *host, uint16_t port, uint32_t max_count,
 		      struct rnic_endpoint *endpoints)
 {
-	const struct addrinfo wanted = {
-		.ai_socktype = SOCK_STREAM,
-		.ai_flags = host == NULL ? AI_PASSIVE : 0,
-	};
 	struct addrinfo *found;
-	char service[8];
 	uint32_t count = 0;
-	int error;
+	int error = find(host, port, &found);
 
-	snprintf(service, sizeof(service), "%u", port);
-	error = getaddrinfo(host, service, &wanted, &found);
 	if (error != 0)
-		return errno_of_eai(error);
+		return error;
 	for (const struct addrinfo *entry = found; entry != NULL && count < max_count;
 	     entry = entry->ai_next)
 		if (try_take(entry->ai_addr, port, &endpoints[count]))

@@ -12,6 +12,13 @@
 
 /* --- what connecting does to a queue pair ---------------------------------------------------- */
 
+struct attempt {
+	struct rnic_handle_qp *qp;
+	struct rnic_handle_listener *listener; /* NULL: it is not about accepting */
+	struct rnic_cm_channel *channel;       /* NULL: none yet, as the next */
+	struct rnic_cm_id *id;
+};
+
 /* From now on it is this thread's to connect. */
 static int begin(struct rnic_handle_qp *qp)
 {
@@ -43,24 +50,26 @@ static int prepare(const struct rnic_handle_qp *qp, struct rnic_cm_channel **cha
 	return error != 0 ? error : rnic_dial_parameters(qp->native, NULL, 0, parameters);
 }
 
-/* Takes over `channel` and, unless there is an error, `id`. */
-static int finish(struct rnic_handle_qp *qp, struct rnic_cm_channel *channel, struct rnic_cm_id *id,
-		  int error)
+/* The queue pair takes over channel and identifier, unless they have become useless. */
+static int finish(const struct attempt *attempt, int error)
 {
+	struct rnic_handle_qp *qp = attempt->qp;
+
 	pthread_mutex_lock(&qp->lock);
 	if (error == 0 && qp->link != RNIC_HANDLE_CONNECTING)
 		error = -EBADF; /* destroyed meanwhile: end_qp() goes on from here */
-	if (id != NULL) {
-		qp->cm_channel = channel;
-		qp->cm_id = id;
-	} else if (channel != NULL) {
-		rnic_cm_destroy_channel(channel);
+	if (attempt->id != NULL) {
+		qp->cm_channel = attempt->channel;
+		qp->cm_id = attempt->id;
+	} else if (attempt->channel != NULL) {
+		rnic_cm_destroy_channel(attempt->channel);
 	}
 	if (error == 0) {
 		qp->sender = qp->native;
 		qp->is_peer_heard = true;
 		qp->link = RNIC_HANDLE_PEER;
-	} else if (qp->link == RNIC_HANDLE_CONNECTING && id == NULL && can_be_tried_again(qp)) {
+	} else if (qp->link == RNIC_HANDLE_CONNECTING && attempt->id == NULL &&
+		   can_be_tried_again(qp)) {
 		qp->link = RNIC_HANDLE_UNCONNECTED;
 	} else {
 		rnic_handle_fail(qp);
@@ -69,37 +78,63 @@ static int finish(struct rnic_handle_qp *qp, struct rnic_cm_channel *channel, st
 	return error;
 }
 
+static void release(const struct attempt *attempt)
+{
+	if (attempt->qp != NULL)
+		rnic_handle_release(&attempt->qp->handle);
+	if (attempt->listener != NULL)
+		rnic_handle_release(&attempt->listener->handle);
+}
+
+/* Of a thread that is cancelled. */
+static void abandon(void *attempt)
+{
+	finish(attempt, -ECANCELED);
+	release(attempt);
+}
+
 /* --- initiator ------------------------------------------------------------------------------- */
 
-static int connect_to(struct rnic_handle_qp *qp, const char *host, uint16_t port, int timeout_ms)
+static int dial(struct attempt *attempt, const char *host, uint16_t port, int timeout_ms,
+		int cancellation)
 {
+	struct rnic_handle_qp *qp = attempt->qp;
 	struct rnic_cm_parameters parameters, answer;
-	struct rnic_cm_channel *channel = NULL;
-	struct rnic_cm_id *id = NULL;
-	int error = begin(qp);
+	int error = prepare(qp, &attempt->channel, &parameters);
 
 	if (error != 0)
 		return error;
-	error = prepare(qp, &channel, &parameters);
+	pthread_cleanup_push(abandon, attempt);
+	pthread_setcancelstate(cancellation, NULL);
+	error = rnic_dial_connect(attempt->channel, qp->native, host, port, &parameters,
+				  rnic_dial_deadline_ns(timeout_ms), &attempt->id, &answer);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(false);
+	return error;
+}
+
+static int connect_to(struct attempt *attempt, const char *host, uint16_t port, int timeout_ms,
+		      int cancellation)
+{
+	int error = attempt->qp != NULL ? begin(attempt->qp) : -EBADF;
+
 	if (error == 0)
-		error = rnic_dial_connect(channel, qp->native, host, port, &parameters,
-					  rnic_dial_deadline_ns(timeout_ms), &id, &answer);
-	return finish(qp, channel, id, error);
+		error = finish(attempt, dial(attempt, host, port, timeout_ms, cancellation));
+	release(attempt);
+	return error;
 }
 
 int rnic_rdma_connect_host(int qp_num, const char *host, int port, int timeout_ms)
 {
-	struct rnic_handle_qp *qp;
-	int error;
+	struct attempt attempt = {.qp = NULL};
+	int cancellation;
 
 	if (host == NULL || port <= 0 || port > PORT_MAX)
 		return rnic_handle_result(-EINVAL);
-	qp = rnic_handle_hold_qp(qp_num);
-	if (qp == NULL)
-		return rnic_handle_result(-EBADF);
-	error = connect_to(qp, host, (uint16_t)port, timeout_ms);
-	rnic_handle_release(&qp->handle);
-	return rnic_handle_result(error);
+	cancellation = rnic_handle_enter();
+	attempt.qp = rnic_handle_hold_qp(qp_num);
+	return rnic_handle_leave(
+		cancellation, connect_to(&attempt, host, (uint16_t)port, timeout_ms, cancellation));
 }
 
 /* --- listeners ------------------------------------------------------------------------------- */
@@ -138,9 +173,12 @@ static int listen_at(const char *host, uint16_t port)
 
 int rnic_rdma_listen_host(const char *host, int port)
 {
+	int cancellation;
+
 	if (port < 0 || port > PORT_MAX)
 		return rnic_handle_result(-EINVAL);
-	return rnic_handle_result(listen_at(host, (uint16_t)port));
+	cancellation = rnic_handle_enter();
+	return rnic_handle_leave(cancellation, listen_at(host, (uint16_t)port));
 }
 
 static struct rnic_handle_listener *hold_listener(int number)
@@ -150,25 +188,27 @@ static struct rnic_handle_listener *hold_listener(int number)
 
 int rnic_rdma_listener_port(int number)
 {
+	const int cancellation = rnic_handle_enter();
 	struct rnic_handle_listener *listener = hold_listener(number);
 	int port;
 
 	if (listener == NULL)
-		return rnic_handle_result(-EBADF);
+		return rnic_handle_leave(cancellation, -EBADF);
 	port = listener->port;
 	rnic_handle_release(&listener->handle);
-	return port;
+	return rnic_handle_leave(cancellation, port);
 }
 
 int rnic_rdma_close_listener(int number)
 {
+	const int cancellation = rnic_handle_enter();
 	struct rnic_handle *handle = rnic_handle_remove(RNIC_HANDLE_LISTENER, number);
 
 	if (handle == NULL)
-		return rnic_handle_result(-EBADF);
+		return rnic_handle_leave(cancellation, -EBADF);
 	atomic_store(&((struct rnic_handle_listener *)handle)->is_closed, true);
 	rnic_handle_release(handle);
-	return 0;
+	return rnic_handle_leave(cancellation, 0);
 }
 
 /* --- responder ------------------------------------------------------------------------------- */
@@ -190,40 +230,47 @@ static int await_request(struct rnic_handle_listener *listener, uint64_t deadlin
 	return error;
 }
 
-static int accept_with(struct rnic_handle_listener *listener, struct rnic_handle_qp *qp,
-		       int timeout_ms)
+static int answer(struct attempt *attempt, int timeout_ms, int cancellation)
 {
 	const uint64_t deadline_ns = rnic_dial_deadline_ns(timeout_ms);
 	struct rnic_cm_parameters parameters, request;
-	struct rnic_cm_channel *channel = NULL;
-	struct rnic_cm_id *id = NULL;
-	int error = begin(qp);
+	int error = prepare(attempt->qp, &attempt->channel, &parameters);
 
 	if (error != 0)
 		return error;
-	error = prepare(qp, &channel, &parameters);
+	pthread_cleanup_push(abandon, attempt);
+	pthread_setcancelstate(cancellation, NULL);
+	error = await_request(attempt->listener, deadline_ns, &attempt->id, &request);
 	if (error == 0)
-		error = await_request(listener, deadline_ns, &id, &request);
+		error = rnic_cm_migrate(attempt->id, attempt->channel);
 	if (error == 0)
-		error = rnic_cm_migrate(id, channel);
+		error = rnic_dial_accept(attempt->id, attempt->channel, attempt->qp->native,
+					 &parameters, &request, deadline_ns);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(false);
+	return error;
+}
+
+static int accept_with(struct attempt *attempt, int timeout_ms, int cancellation)
+{
+	int error = -EBADF;
+
+	if (attempt->listener != NULL && attempt->qp != NULL)
+		error = attempt->listener->session == attempt->qp->session ? begin(attempt->qp)
+									   : -ENODEV;
 	if (error == 0)
-		error = rnic_dial_accept(id, channel, qp->native, &parameters, &request,
-					 deadline_ns);
-	return finish(qp, channel, id, error);
+		error = finish(attempt, answer(attempt, timeout_ms, cancellation));
+	release(attempt);
+	return error;
 }
 
 int rnic_rdma_accept_qp(int number, int qp_num, int timeout_ms)
 {
-	struct rnic_handle_listener *listener = hold_listener(number);
-	struct rnic_handle_qp *qp = rnic_handle_hold_qp(qp_num);
-	int error = -EBADF;
+	const int cancellation = rnic_handle_enter();
+	struct attempt attempt = {
+		.qp = rnic_handle_hold_qp(qp_num),
+		.listener = hold_listener(number),
+	};
 
-	if (listener != NULL && qp != NULL)
-		error = listener->session == qp->session ? accept_with(listener, qp, timeout_ms)
-							 : -ENODEV;
-	if (qp != NULL)
-		rnic_handle_release(&qp->handle);
-	if (listener != NULL)
-		rnic_handle_release(&listener->handle);
-	return rnic_handle_result(error);
+	return rnic_handle_leave(cancellation, accept_with(&attempt, timeout_ms, cancellation));
 }

@@ -198,16 +198,14 @@ static int link_both(struct rnic_handle_qp *qp, struct rnic_handle_qp *peer)
 	return error;
 }
 
-int rnic_rdma_connect_qp(int qp_num, int peer_qp_num)
+static int connect_by_number(int qp_num, int peer_qp_num)
 {
-	struct rnic_handle_qp *qp, *peer;
+	struct rnic_handle_qp *qp = rnic_handle_hold_qp(qp_num);
+	struct rnic_handle_qp *peer;
 	int error;
 
-	if (peer_qp_num < 0 || peer_qp_num > QP_NUMBER_MAX)
-		return rnic_handle_result(-EINVAL);
-	qp = rnic_handle_hold_qp(qp_num);
 	if (qp == NULL)
-		return rnic_handle_result(-EBADF);
+		return -EBADF;
 	peer = rnic_handle_hold_qp(peer_qp_num);
 	if (peer != NULL && peer != qp) {
 		error = link_both(qp, peer);
@@ -219,5 +217,15 @@ int rnic_rdma_connect_qp(int qp_num, int peer_qp_num)
 	if (peer != NULL)
 		rnic_handle_release(&peer->handle);
 	rnic_handle_release(&qp->handle);
-	return rnic_handle_result(error);
+	return error;
+}
+
+int rnic_rdma_connect_qp(int qp_num, int peer_qp_num)
+{
+	int cancellation;
+
+	if (peer_qp_num < 0 || peer_qp_num > QP_NUMBER_MAX)
+		return rnic_handle_result(-EINVAL);
+	cancellation = rnic_handle_enter();
+	return rnic_handle_leave(cancellation, connect_by_number(qp_num, peer_qp_num));
 }

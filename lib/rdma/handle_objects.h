@@ -86,6 +86,26 @@ static inline int rnic_handle_result(int result)
 	return -1;
 }
 
+/*
+ * Between these two a function of the interface does what could end with its thread half done:
+ * cancelled, the thread would keep a lock, a reference or a completion. Who waits lets it be
+ * cancelled meanwhile, as the caller has it: so rnic_handle_enter() returns it.
+ */
+static inline int rnic_handle_enter(void)
+{
+	int cancellation;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	return cancellation;
+}
+
+/* Returns what the function does. */
+static inline int rnic_handle_leave(int cancellation, int result)
+{
+	pthread_setcancelstate(cancellation, NULL);
+	return rnic_handle_result(result);
+}
+
 /* The queue pair `number`, to be released; NULL: none. */
 static inline struct rnic_handle_qp *rnic_handle_hold_qp(int number)
 {

@@ -177,17 +177,29 @@ static int take_completion_events(struct rnic_handle_qp *qp)
 	return error == -EAGAIN ? 0 : error;
 }
 
-static void sleep_behind_another(struct rnic_handle_qp *qp, uint64_t until_ns)
+/* Who is cancelled there has the lock again. */
+static void sleep_behind_another(struct rnic_handle_qp *qp, uint64_t until_ns, int cancellation)
 {
 	const struct timespec until = {
 		.tv_sec = (time_t)(until_ns / 1000000000),
 		.tv_nsec = (long)(until_ns % 1000000000),
 	};
 
+	pthread_setcancelstate(cancellation, NULL);
 	pthread_cond_timedwait(&qp->woken, &qp->lock, &until);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
 
-static int sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns)
+static void end_sleep(void *argument)
+{
+	struct rnic_handle_qp *qp = argument;
+
+	pthread_mutex_lock(&qp->lock);
+	qp->is_someone_asleep = false;
+	pthread_cond_broadcast(&qp->woken);
+}
+
+static int sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns, int cancellation)
 {
 	struct pollfd descriptors[] = {
 		{.fd = rnic_channel_fd(qp->channel), .events = POLLIN},
@@ -198,11 +210,12 @@ static int sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns)
 
 	qp->is_someone_asleep = true;
 	pthread_mutex_unlock(&qp->lock);
+	pthread_cleanup_push(end_sleep, qp);
+	pthread_setcancelstate(cancellation, NULL);
 	count = rnic_wait(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(true);
 	error = count < 0 ? count : 0;
-	pthread_mutex_lock(&qp->lock);
-	qp->is_someone_asleep = false;
-	pthread_cond_broadcast(&qp->woken);
 	if (count > 0 && descriptors[0].revents != 0)
 		error = take_completion_events(qp);
 	if (count > 0 && descriptors[1].revents != 0)
@@ -211,16 +224,16 @@ static int sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns)
 }
 
 /* Until something may have changed. -EINTR, -EBADF. */
-static int sleep_once(struct rnic_handle_qp *qp, uint64_t deadline_ns)
+static int sleep_once(struct rnic_handle_qp *qp, uint64_t deadline_ns, int cancellation)
 {
 	const uint64_t longest_ns = rnic_dial_now_ns() + SLEEP_NS;
 	const uint64_t until_ns = deadline_ns < longest_ns ? deadline_ns : longest_ns;
 	int error = 0;
 
 	if (qp->is_someone_asleep)
-		sleep_behind_another(qp, until_ns);
+		sleep_behind_another(qp, until_ns, cancellation);
 	else
-		error = sleep_for_events(qp, until_ns);
+		error = sleep_for_events(qp, until_ns, cancellation);
 	return qp->is_destroyed ? -EBADF : error;
 }
 
@@ -234,7 +247,7 @@ static int poll_once(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entr
 }
 
 static int wait_for(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entries,
-		    uint64_t deadline_ns)
+		    uint64_t deadline_ns, int cancellation)
 {
 	int result = poll_once(qp, wc, max_entries);
 
@@ -248,7 +261,7 @@ static int wait_for(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entri
 		if (result == 0 && rnic_dial_now_ns() >= deadline_ns)
 			return 0;
 		if (result == 0)
-			result = sleep_once(qp, deadline_ns);
+			result = sleep_once(qp, deadline_ns, cancellation);
 		if (result == 0)
 			result = poll_once(qp, wc, max_entries);
 	}
@@ -260,37 +273,56 @@ static bool is_room(const struct rdma_wc *wc, int max_entries)
 	return wc != NULL && max_entries > 0;
 }
 
+/* The queue pair, to be left with leave(); NULL: none of that number. */
+static struct rnic_handle_qp *enter(int qp_num)
+{
+	struct rnic_handle_qp *qp = rnic_handle_hold_qp(qp_num);
+
+	if (qp != NULL)
+		pthread_mutex_lock(&qp->lock);
+	return qp;
+}
+
+static void leave(void *argument)
+{
+	struct rnic_handle_qp *qp = argument;
+
+	pthread_mutex_unlock(&qp->lock);
+	rnic_handle_release(&qp->handle);
+}
+
 int rnic_rdma_poll_cq(int qp_num, struct rdma_wc *wc, int max_entries)
 {
 	struct rnic_handle_qp *qp;
-	int result;
+	int cancellation;
+	int result = -EBADF;
 
 	if (!is_room(wc, max_entries))
 		return rnic_handle_result(-EINVAL);
-	qp = rnic_handle_hold_qp(qp_num);
-	if (qp == NULL)
-		return rnic_handle_result(-EBADF);
-	pthread_mutex_lock(&qp->lock);
-	result = poll_once(qp, wc, max_entries);
-	pthread_mutex_unlock(&qp->lock);
-	rnic_handle_release(&qp->handle);
-	return rnic_handle_result(result);
+	cancellation = rnic_handle_enter();
+	qp = enter(qp_num);
+	if (qp != NULL) {
+		result = poll_once(qp, wc, max_entries);
+		leave(qp);
+	}
+	return rnic_handle_leave(cancellation, result);
 }
 
 int rnic_rdma_wait_cq(int qp_num, struct rdma_wc *wc, int max_entries, int timeout_ms)
 {
 	const uint64_t deadline_ns = rnic_dial_deadline_ns(timeout_ms);
 	struct rnic_handle_qp *qp;
-	int result;
+	int cancellation;
+	int result = -EBADF;
 
 	if (!is_room(wc, max_entries))
 		return rnic_handle_result(-EINVAL);
-	qp = rnic_handle_hold_qp(qp_num);
-	if (qp == NULL)
-		return rnic_handle_result(-EBADF);
-	pthread_mutex_lock(&qp->lock);
-	result = wait_for(qp, wc, max_entries, deadline_ns);
-	pthread_mutex_unlock(&qp->lock);
-	rnic_handle_release(&qp->handle);
-	return rnic_handle_result(result);
+	cancellation = rnic_handle_enter();
+	qp = enter(qp_num);
+	if (qp != NULL) {
+		pthread_cleanup_push(leave, qp);
+		result = wait_for(qp, wc, max_entries, deadline_ns, cancellation);
+		pthread_cleanup_pop(true);
+	}
+	return rnic_handle_leave(cancellation, result);
 }

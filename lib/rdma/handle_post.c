@@ -135,6 +135,7 @@ static int post_from(struct rnic_handle_qp *qp, const struct rnic_handle_region 
 
 static int post_to(int qp_num, const struct transfer *transfer)
 {
+	const int cancellation = rnic_handle_enter();
 	struct rnic_handle *region = rnic_handle_hold(RNIC_HANDLE_REGION, transfer->local_mr);
 	struct rnic_handle *qp = rnic_handle_hold(RNIC_HANDLE_QP, qp_num);
 	int result = -EBADF;
@@ -144,7 +145,7 @@ static int post_to(int qp_num, const struct transfer *transfer)
 				   transfer);
 	rnic_handle_release(qp);
 	rnic_handle_release(region);
-	return rnic_handle_result(result);
+	return rnic_handle_leave(cancellation, result);
 }
 
 int rnic_rdma_post_write(int qp_num, int local_mr, uint64_t local_offset, uint64_t remote_addr,

@@ -133,29 +133,31 @@ static int create(uint32_t send_depth, uint32_t recv_depth)
 
 int rnic_rdma_create_qp(int send_cq_size, int recv_cq_size)
 {
-	int result;
+	int cancellation, result;
 
 	if (send_cq_size <= 0 || recv_cq_size <= 0)
 		return rnic_handle_result(-EINVAL);
+	cancellation = rnic_handle_enter();
 	/* A daemon that came after the one of an older handle may draw a number once more. */
 	do
 		result = create((uint32_t)send_cq_size, (uint32_t)recv_cq_size);
 	while (result == -EEXIST);
-	return rnic_handle_result(result);
+	return rnic_handle_leave(cancellation, result);
 }
 
 int rnic_rdma_destroy_qp(int qp_num)
 {
+	const int cancellation = rnic_handle_enter();
 	struct rnic_handle_qp *qp =
 		(struct rnic_handle_qp *)rnic_handle_remove(RNIC_HANDLE_QP, qp_num);
 
 	if (qp == NULL)
-		return rnic_handle_result(-EBADF);
+		return rnic_handle_leave(cancellation, -EBADF);
 	pthread_mutex_lock(&qp->lock);
 	qp->is_destroyed = true;
 	rnic_handle_fail(qp);
 	pthread_cond_broadcast(&qp->woken);
 	pthread_mutex_unlock(&qp->lock);
 	rnic_handle_release(&qp->handle);
-	return 0;
+	return rnic_handle_leave(cancellation, 0);
 }

@@ -38,31 +38,35 @@ static int register_region(void *addr, uint64_t length, int access_flags)
 
 int rnic_rdma_reg_mr(void *addr, uint64_t length, int access_flags)
 {
+	int cancellation;
+
 	if (length == 0 || length > SIZE_MAX || (access_flags & ~ALL_RIGHTS) != 0)
 		return rnic_handle_result(-EINVAL);
-	return rnic_handle_result(register_region(addr, length, access_flags));
+	cancellation = rnic_handle_enter();
+	return rnic_handle_leave(cancellation, register_region(addr, length, access_flags));
 }
 
 int rnic_rdma_dereg_mr(int mr_handle)
 {
+	const int cancellation = rnic_handle_enter();
 	struct rnic_handle *handle = rnic_handle_remove(RNIC_HANDLE_REGION, mr_handle);
 
 	if (handle == NULL)
-		return rnic_handle_result(-EBADF);
+		return rnic_handle_leave(cancellation, -EBADF);
 	rnic_dereg_mr(((struct rnic_handle_region *)handle)->mr);
 	rnic_handle_release(handle);
-	return 0;
+	return rnic_handle_leave(cancellation, 0);
 }
 
 uint32_t rnic_rdma_mr_rkey(int mr_handle)
 {
+	const int cancellation = rnic_handle_enter();
 	struct rnic_handle *handle = rnic_handle_hold(RNIC_HANDLE_REGION, mr_handle);
 	uint32_t rkey = 0;
 
-	if (handle == NULL)
-		errno = EBADF;
-	else
+	if (handle != NULL)
 		rkey = ((struct rnic_handle_region *)handle)->rkey;
 	rnic_handle_release(handle);
+	rnic_handle_leave(cancellation, handle != NULL ? 0 : -EBADF);
 	return rkey;
 }

@@ -295,6 +295,94 @@ static void test_accepts_nobody(void)
 	REQUIRE(rdma_dereg_mr(mr));
 }
 
+static int cancelled_listener, cancelled_qp;
+
+/* AddressSanitizer does not see that cancelling leaves this function. */
+__attribute__((no_sanitize("address"))) static void *wait_for_completion(void *unused)
+{
+	struct rdma_wc wc;
+
+	rdma_wait_cq(shared_qp, &wc, 1, -1);
+	return unused;
+}
+
+static void *wait_for_connection(void *unused)
+{
+	rdma_accept_qp(cancelled_listener, cancelled_qp, -1);
+	return unused;
+}
+
+/* Nobody answers there, and the kernel says nothing of it (RFC 5737). */
+static void *connect_to_nobody(void *unused)
+{
+	rdma_connect_host(cancelled_qp, "127.255.0.1", 9, -1);
+	return unused;
+}
+
+static void *make_and_end(void *unused)
+{
+	int qp, mr;
+
+	pthread_cancel(pthread_self());
+	qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
+	mr = REQUIRE(rdma_reg_mr(target, BYTES, ALL_RIGHTS));
+	REQUIRE(rdma_post_write(qp, mr, 0, address_of(target), rdma_mr_rkey(mr), 8));
+	REQUIRE(rdma_dereg_mr(mr));
+	REQUIRE(rdma_destroy_qp(qp));
+	pthread_testcancel();
+	return unused;
+}
+
+static void cancel_all(pthread_t *threads, int count)
+{
+	void *result;
+
+	for (int i = 0; i < count; i++)
+		REQUIRE_TRUE(pthread_cancel(threads[i]) == 0);
+	for (int i = 0; i < count; i++) {
+		REQUIRE_TRUE(pthread_join(threads[i], &result) == 0);
+		REQUIRE_TRUE(result == PTHREAD_CANCELED);
+	}
+}
+
+static int free_descriptor(void)
+{
+	const int fd = REQUIRE(dup(STDIN_FILENO));
+
+	close(fd);
+	return fd;
+}
+
+/* They keep nothing from others: no lock, no handle, and in the end nothing of the daemon's. */
+static void test_cancelled_threads_leave_the_rest(void)
+{
+	void *(*const waits[])(void *) = {wait_for_completion, wait_for_connection,
+					  connect_to_nobody, make_and_end};
+	const int free_before = free_descriptor();
+	pthread_t threads[WAITERS];
+
+	shared_mr = REQUIRE(rdma_reg_mr(target, BYTES, ALL_RIGHTS));
+	shared_qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
+	cancelled_qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
+	cancelled_listener = REQUIRE(rdma_listen_host(NULL, 0));
+	for (int i = 0; i < WAITERS; i++)
+		REQUIRE_TRUE(pthread_create(&threads[i], NULL, wait_for_completion, NULL) == 0);
+	cancel_all(threads, WAITERS);
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		REQUIRE_TRUE(pthread_create(&threads[0], NULL, waits[i], NULL) == 0);
+		cancel_all(threads, 1);
+	}
+	REQUIRE(rdma_post_write(shared_qp, shared_mr, 0, address_of(target),
+				rdma_mr_rkey(shared_mr), 8));
+	COMPLETES(RDMA_WC_SUCCESS, shared_qp, 0);
+	REFUSED(ETIMEDOUT, rdma_accept_qp(cancelled_listener, cancelled_qp, 1));
+	REQUIRE(rdma_close_listener(cancelled_listener));
+	REQUIRE(rdma_destroy_qp(cancelled_qp));
+	REQUIRE(rdma_destroy_qp(shared_qp));
+	REQUIRE(rdma_dereg_mr(shared_mr));
+	REQUIRE_TRUE(free_descriptor() == free_before);
+}
+
 /* --- a child process ------------------------------------------------------------------------- */
 
 /* The child has no handle of its parent's; it makes its own, connects, and leaves without a word.
@@ -356,6 +444,7 @@ int main(void)
 	test_gives_up_on_a_peer_that_never_comes();
 	test_accepts_nobody();
 	test_threads_share_a_queue_pair();
+	test_cancelled_threads_leave_the_rest();
 	test_connects_to_a_child_process();
 	return 0;
 }

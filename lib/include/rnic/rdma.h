@@ -36,8 +36,10 @@
  * ends.
  *
  * Threads: any function may be called by any thread at any time, also on the same handle. Who waits
- * on a handle that is destroyed gets EBADF, within a second. There is no thread inside. fork(): the
- * child has none of its parent's handles and makes its own; the parent's stay as they were.
+ * on a handle that is destroyed gets EBADF, within a second. There is no thread inside. A thread
+ * can be cancelled (pthread_cancel(3)) only while it waits, in rdma_wait_cq(), rdma_connect_host()
+ * and rdma_accept_qp(), which leave the handles to the others as with ETIMEDOUT. fork(): the child
+ * has none of its parent's handles and makes its own; the parent's stay as they were.
  *
  * The functions are named rnic_rdma_*, so that a program may link librdmacm too; the macros at the
  * end give them their usual names. A source file that uses both includes this header with
