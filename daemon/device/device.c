@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "device/device_counters.h"
+#include "engine/mcast.h"
 #include "port/fault.h"
 #include "port/loopback.h"
 #include "port/multicast.h"
@@ -34,6 +35,14 @@ static int device_join(void *context, const struct rnic_gid *group, bool is_memb
 
 	return is_member ? multicast_join(device->multicast, group)
 			 : multicast_leave(device->multicast, group);
+}
+
+static uint32_t device_count_copies(void *context, const struct rnic_gid *group)
+{
+	const struct device *device = context;
+	const struct mcast_group *joined = mcast_find(&device->engine, group);
+
+	return joined != NULL ? joined->member_count : 0;
 }
 
 static void device_copy_name(char name[RNIC_CTL_NAME_BYTES], const char *text)
@@ -126,6 +135,7 @@ static int device_open_ports(struct device *device, const struct device_config *
 			     uint64_t now_ns, char *reason)
 {
 	const struct addressing *addressing = &device->addressing;
+	const struct multicast_copies copies = {device_count_copies, device};
 	struct rnic_gid gids[GID_TABLE_SLOTS];
 	struct port *faulty;
 	int result;
@@ -142,7 +152,8 @@ static int device_open_ports(struct device *device, const struct device_config *
 	result = device_open_udp(device, config, gids, now_ns, reason);
 	if (result != 0)
 		goto close_capture;
-	result = multicast_open(&device->multicast, device->udp, addressing->netdev_index, reason);
+	result = multicast_open(&device->multicast, device->udp, addressing->netdev_index, &copies,
+				reason);
 	if (result != 0) {
 		device->udp->ops->close(device->udp);
 		goto close_capture;

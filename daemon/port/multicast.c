@@ -19,9 +19,11 @@
 struct multicast {
 	struct port port;
 	struct port *next;
+	struct multicast_copies copies;
 	uint32_t netdev_index;
 	int epoll_fd;
 	uint32_t group_count;
+	uint32_t rotation; /* moves on with each datagram: groups take turns */
 	struct udp_socket groups[MULTICAST_GROUPS_MAX];
 	uint8_t buffers[ARRIVALS_MAX][BUFFER_BYTES];
 };
@@ -63,24 +65,33 @@ static bool receive_one(struct multicast *self, const struct udp_socket *sock, u
 	return true;
 }
 
+/*
+ * Receives of the groups in turn. Members are served one by one, and who else sends to this device
+ * must not wait for all of them: the copies of all datagrams are half of `max`, or one datagram's.
+ */
 static uint32_t receive_groups(struct multicast *self, struct datagram *into, uint32_t max,
 			       uint64_t now_ns)
 {
-	struct epoll_event events[ARRIVALS_MAX];
-	uint32_t taken = 0;
+	struct epoll_event ready[MULTICAST_GROUPS_MAX];
+	uint32_t taken = 0, copies = 0;
+	const uint32_t copies_max = (max + 1) / 2;
 	int count;
 
 	if (max > ARRIVALS_MAX)
 		max = ARRIVALS_MAX;
 	if (self->group_count == 0 || max == 0)
 		return 0;
-	count = epoll_wait(self->epoll_fd, events, (int)max, 0);
-	for (int i = 0; i < count; i++) {
-		const struct udp_socket *sock = events[i].data.ptr;
+	count = epoll_wait(self->epoll_fd, ready, MULTICAST_GROUPS_MAX, 0);
+	while (count > 0 && taken < max && copies < copies_max) {
+		struct epoll_event *event = &ready[self->rotation++ % (uint32_t)count];
+		const struct udp_socket *sock = event->data.ptr;
 
-		while (taken < max &&
-		       receive_one(self, sock, self->buffers[taken], &into[taken], now_ns))
+		if (receive_one(self, sock, self->buffers[taken], &into[taken], now_ns)) {
+			copies += self->copies.count(self->copies.context, &sock->gid);
 			taken++;
+		} else {
+			*event = ready[--count];
+		}
 	}
 	return taken;
 }
@@ -149,7 +160,7 @@ static const struct port_ops multicast_ops = {
 };
 
 int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
-		   char text[PORT_TEXT_BYTES])
+		   const struct multicast_copies *copies, char text[PORT_TEXT_BYTES])
 {
 	struct multicast *self = calloc(1, sizeof(*self));
 	int result;
@@ -165,6 +176,7 @@ int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
 	}
 	self->port.ops = &multicast_ops;
 	self->next = next;
+	self->copies = *copies;
 	self->netdev_index = netdev_index;
 	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++)
 		self->groups[i].fd = -1;

@@ -13,12 +13,18 @@
 
 #define MULTICAST_GROUPS_MAX 64
 
+/* Who knows how often a datagram to `group`, which is joined, will be delivered. */
+struct multicast_copies {
+	uint32_t (*count)(void *context, const struct rnic_gid *group);
+	void *context;
+};
+
 /*
  * Puts the port on top of `next`, which it owns from then on. -ENOMEM, or of epoll_create1(2), with
  * a sentence in `text`; `next` is then still the caller's.
  */
 int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
-		   char text[PORT_TEXT_BYTES]);
+		   const struct multicast_copies *copies, char text[PORT_TEXT_BYTES]);
 
 /* Joins a group that is not joined. -ENOSPC: too many; or the errno of the system. */
 int multicast_join(struct port *port, const struct rnic_gid *group);

@@ -2,8 +2,10 @@
 /* Two devices on the loopback interface and groups between them. */
 #include "port/multicast.h"
 
+#include "base/bits.h"
 #include "port/udp_port.h"
 #include "port_fixture.h"
+#include "wire/gid.h"
 #include "wire/icrc.h"
 
 #include <errno.h>
@@ -33,6 +35,16 @@ static void add_watch(void *context, int fd, bool for_writing)
 	watches->fds[watches->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
+/* Members of each group, as the port is told. */
+static uint32_t member_count = 1;
+
+static uint32_t count_members(void *context, const struct rnic_gid *group)
+{
+	(void)context;
+	assert_true(rnic_gid_is_multicast(group));
+	return member_count;
+}
+
 static struct port *open_port(const struct rnic_gid *own)
 {
 	const struct udp_options options = {
@@ -41,11 +53,12 @@ static struct port *open_port(const struct rnic_gid *own)
 		.netdev_index = if_nametoindex("lo"),
 		.segmentation = SEGMENTATION_OFF,
 	};
+	const struct multicast_copies copies = {count_members, NULL};
 	char text[PORT_TEXT_BYTES];
 	struct port *udp, *port;
 
 	assert_int_equal(udp_socket_open(&udp, &options, fixture_now_ns(), text), 0);
-	assert_int_equal(multicast_open(&port, udp, options.netdev_index, text), 0);
+	assert_int_equal(multicast_open(&port, udp, options.netdev_index, &copies, text), 0);
 	return port;
 }
 
@@ -111,6 +124,81 @@ static void members_hear_what_is_sent_to_their_group(void **state)
 		ports[i]->ops->close(ports[i]);
 }
 
+/* Sends eight datagrams, four to each group, and waits until `port` has them: `witness` has, too.
+ */
+static void send_to_groups(struct port *witness, const struct rnic_gid *own,
+			   const struct rnic_gid groups[2])
+{
+	struct datagram sent, received[8];
+	uint32_t heard = 0;
+
+	member_count = 1;
+	for (uint32_t i = 0; i < 8; i++) {
+		sent = fixture_datagram(i, own, &groups[i / 4], BYTES);
+		fixture_transmit(witness, &sent, 1);
+	}
+	while (heard < 8) {
+		uint32_t count = receive(witness, received, 8, WAIT_MS);
+
+		assert_true(count > 0);
+		heard += count;
+	}
+}
+
+/* Takes what was sent to the groups, which have `members` each, by calls for 64 at a time. */
+static void take_in_portions(struct port *port, const struct rnic_gid groups[2], uint32_t members,
+			     uint32_t portion)
+{
+	struct datagram received[64];
+	uint32_t taken[2] = {0};
+
+	member_count = members;
+	while (taken[0] + taken[1] < 8) {
+		uint32_t count = receive(port, received, 64, WAIT_MS);
+
+		assert_int_equal(count, portion);
+		for (uint32_t i = 0; i < count; i++)
+			taken[memcmp(&received[i].addresses.dest, &groups[1], 16) == 0]++;
+		assert_true(taken[0] <= taken[1] + 1 && taken[1] <= taken[0] + 1);
+	}
+}
+
+/* The more members there are to serve, the fewer datagrams at a time; groups take turns. */
+static void many_members_leave_time_for_others(void **state)
+{
+	static const struct {
+		uint32_t members;
+		uint32_t portion;
+	} cases[] = {{1, 8}, {4, 8}, {16, 2}, {20, 2}, {32, 1}, {256, 1}};
+	const struct rnic_gid groups[2] = {own_group(201), own_group(202)};
+	const struct rnic_gid own[2] = {fixture_own_gid(63), fixture_own_gid(64)};
+	struct port *port = open_port(&own[0]), *witness = open_port(&own[1]);
+	struct datagram received[64], single;
+	struct watches watches = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(multicast_join(port, &groups[i]), 0);
+		assert_int_equal(multicast_join(witness, &groups[i]), 0);
+	}
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		send_to_groups(witness, &own[1], groups);
+		take_in_portions(port, groups, cases[i].members, cases[i].portion);
+	}
+	/* Others are heard in the same call, and groups however little is asked for. */
+	send_to_groups(witness, &own[1], groups);
+	single = fixture_datagram(9, &own[1], &own[0], BYTES);
+	fixture_transmit(witness, &single, 1);
+	port->ops->watch(port, add_watch, &watches);
+	assert_int_equal(poll(&watches.fds[1], 1, WAIT_MS), 1); /* that of the port below */
+	member_count = 256;
+	assert_int_equal(receive(port, received, 64, 0), 2);
+	assert_true(fixture_is_datagram(&received[1], 9, BYTES));
+	assert_int_equal(receive(port, received, 1, 0), 1);
+	port->ops->close(witness);
+	port->ops->close(port);
+}
+
 static void there_is_an_end_of_groups(void **state)
 {
 	struct rnic_gid own = fixture_own_gid(62);
@@ -138,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_hear_what_is_sent_to_their_group),
+		cmocka_unit_test(many_members_leave_time_for_others),
 		cmocka_unit_test(there_is_an_end_of_groups),
 	};
 
