@@ -4,9 +4,11 @@
 #include "base/log.h"
 #include "device/device.h"
 #include "device/device_loop.h"
+#include "engine/limits.h"
 #include "options.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,8 @@ static void rnicd_raise_limits(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
+	/* The heap's large pieces must not take the mappings that clients are charged for. */
+	mallopt(M_MMAP_MAX, LIMIT_HEAP_MAPPINGS);
 	setpriority(PRIO_PROCESS, 0, RNICD_NICE);
 }
 

@@ -146,9 +146,13 @@ enum {
 	LIMIT_CM_IDS = 65536,
 	LIMIT_SESSION_CM_EVENTS = 32768, /* from which on nothing can be asked that makes more */
 	LIMIT_AHS = 1 << 20,
-	/* Of memory that it lends; a process may have 65530 mappings (vm.max_map_count). */
-	LIMIT_SESSION_MAPPINGS = 4096,
-	LIMIT_MAPPINGS = 32768,
+	LIMIT_SESSION_MAPPED_FILES = 4096, /* of memory that it lends */
+	LIMIT_MAPPED_FILES = 32768,
+	/* Mappings that a process may have where the kernel does not tell (vm.max_map_count), and
+	 * those of them that are no client's: of libraries, threads and the heap. */
+	LIMIT_PROCESS_MAPPINGS = 65530,
+	LIMIT_HEAP_MAPPINGS = 4096,
+	LIMIT_OWN_MAPPINGS = LIMIT_HEAP_MAPPINGS + 1024,
 	LIMIT_SESSION_MAPPED_MIB = 1 << 20,
 	LIMIT_MAPPED_MIB = 1 << 24,
 	LIMIT_SESSION_MCAST_GROUPS = 32,

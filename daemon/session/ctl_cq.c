@@ -3,6 +3,7 @@
 
 #include "engine/limits.h"
 #include "session/ctl_channel.h"
+#include "session/ctl_region.h"
 #include "session/delivery.h"
 #include "session/session.h"
 #include "session/session_set.h"
@@ -11,7 +12,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 int ctl_create_channel(struct ctl_call *call)
 {
@@ -59,16 +59,9 @@ static int cq_open_region(struct ctl_call *call, uint32_t entries, struct shared
 		return ctl_refuse(call, -EINVAL, "a completion queue has 1 to %u entries",
 				  session->set->facts->device.max_cqe);
 	wanted = rnic_cq_slots(entries);
-	result = shared_region_create(region, RNIC_REGION_CQ, rnic_cq_region_bytes(wanted),
-				      &call->reply_fds[0]);
+	result = ctl_region_open(call, region, RNIC_REGION_CQ, rnic_cq_region_bytes(wanted));
 	if (result != 0)
 		return result;
-	result = session_charge(session, RESOURCE_SHARED_BYTES, region->bytes);
-	if (result != 0) {
-		close(call->reply_fds[0]);
-		shared_region_close(region);
-		return ctl_refuse(call, result, "no more memory for queues is to be had");
-	}
 	call->reply_fd_count = 1;
 	*slots = wanted;
 	return 0;
@@ -164,8 +157,7 @@ int ctl_resize_cq(struct ctl_call *call)
 	if (result != 0)
 		return result;
 	cq_move_entries(cq, &region, slots);
-	session_discharge(session, RESOURCE_SHARED_BYTES, cq->region.bytes);
-	shared_region_close(&cq->region);
+	session_close_shared(session, &cq->region);
 	cq->region = region;
 	cq->slots = slots;
 	*reply = (struct rnic_ctl_cq_reply){cq->handle, slots, slots};

@@ -3,13 +3,13 @@
 
 #include "base/bits.h"
 #include "engine/qp.h"
+#include "session/ctl_region.h"
 #include "session/intake.h"
 #include "session/session.h"
 #include "session/session_set.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define QP_INLINE_BYTES_MIN 64
 
@@ -101,17 +101,7 @@ static int qp_open_region(struct ctl_call *call, const struct rnic_qp_capacities
 		.plan = plan.recv,
 		.sge_max = capacities->max_recv_sge,
 	};
-	result = shared_region_create(&qp->region, RNIC_REGION_QUEUES, plan.region_bytes,
-				      &call->reply_fds[0]);
-	if (result != 0)
-		return result;
-	result = session_charge(call->session, RESOURCE_SHARED_BYTES, qp->region.bytes);
-	if (result != 0) {
-		close(call->reply_fds[0]);
-		shared_region_close(&qp->region);
-		return ctl_refuse(call, result, "no more memory for queues is to be had");
-	}
-	return 0;
+	return ctl_region_open(call, &qp->region, RNIC_REGION_QUEUES, plan.region_bytes);
 }
 
 /* Makes the engine's half of a QP whose objects are found and that has a handle. */
@@ -182,9 +172,7 @@ static int qp_open(struct ctl_call *call, const struct rnic_ctl_create_qp *reque
 destroy_qp:
 	qp_destroy(qp->qp);
 close_region:
-	session_discharge(session, RESOURCE_SHARED_BYTES, qp->region.bytes);
-	close(call->reply_fds[0]);
-	shared_region_close(&qp->region);
+	ctl_region_close(call, &qp->region);
 remove_handle:
 	handle_table_remove(&session->qps, qp->handle);
 	return result;

@@ -2,6 +2,7 @@
 #include "session/ctl_handlers.h"
 
 #include "engine/srq.h"
+#include "session/ctl_region.h"
 #include "session/intake.h"
 #include "session/session.h"
 #include "session/session_set.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What is asked for is granted as it is, but for one SGE at least. The limit is armed later. */
 static int srq_grant(struct ctl_call *call, const struct rnic_srq_attributes *wanted,
@@ -41,16 +41,9 @@ static int srq_open_region(struct ctl_call *call, const struct rnic_srq_attribut
 
 	if (result != 0)
 		return ctl_refuse(call, result, "the queue would be too large");
-	result = shared_region_create(region, RNIC_REGION_QUEUES, plan.region_bytes,
-				      &call->reply_fds[0]);
+	result = ctl_region_open(call, region, RNIC_REGION_QUEUES, plan.region_bytes);
 	if (result != 0)
 		return result;
-	result = session_charge(call->session, RESOURCE_SHARED_BYTES, region->bytes);
-	if (result != 0) {
-		close(call->reply_fds[0]);
-		shared_region_close(region);
-		return ctl_refuse(call, result, "no more memory for queues is to be had");
-	}
 	*ring = plan.recv;
 	return 0;
 }
@@ -128,9 +121,7 @@ static int srq_open(struct ctl_call *call, const struct srq_objects *objects,
 	return 0;
 
 close_region:
-	session_discharge(session, RESOURCE_SHARED_BYTES, srq->region.bytes);
-	close(call->reply_fds[0]);
-	shared_region_close(&srq->region);
+	ctl_region_close(call, &srq->region);
 remove_handle:
 	handle_table_remove(&session->srqs, srq->handle);
 	return result;
@@ -259,8 +250,7 @@ int ctl_resize_srq(struct ctl_call *call)
 	if (result != 0)
 		return result;
 	srq_move_entries(&srq->recv, &region, &plan);
-	session_discharge(session, RESOURCE_SHARED_BYTES, srq->region.bytes);
-	shared_region_close(&srq->region);
+	session_close_shared(session, &srq->region);
 	srq->region = region;
 	srq->recv.plan = plan;
 	srq_set_size(srq->srq, granted.max_wr);

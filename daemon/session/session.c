@@ -22,89 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SESSION_MIB	  (UINT64_C(1) << 20)
 #define SESSION_NS_PER_MS UINT64_C(1000000)
 #define SESSION_PORT	  1 /* the device's one port, as its events name it */
-
-static const struct {
-	uint64_t of_session;
-	uint64_t of_device;
-} session_quotas[RESOURCE_COUNT] = {
-	[RESOURCE_PD] = {LIMIT_SESSION_PDS, LIMIT_PDS},
-	[RESOURCE_MR] = {LIMIT_SESSION_MRS, LIMIT_MRS},
-	[RESOURCE_MW] = {LIMIT_SESSION_MWS, LIMIT_MWS},
-	[RESOURCE_CHANNEL] = {LIMIT_SESSION_CHANNELS, LIMIT_CHANNELS},
-	[RESOURCE_CQ] = {RNIC_SESSION_CQS_MAX, LIMIT_CQS},
-	[RESOURCE_QP] = {RNIC_SESSION_QPS_MAX, LIMIT_QPS},
-	[RESOURCE_AH] = {LIMIT_SESSION_AHS, LIMIT_AHS},
-	[RESOURCE_SRQ] = {RNIC_SESSION_SRQS_MAX, LIMIT_SRQS},
-	[RESOURCE_XRCD] = {LIMIT_SESSION_XRCDS, LIMIT_XRCDS},
-	[RESOURCE_MAPPINGS] = {LIMIT_SESSION_MAPPINGS, LIMIT_MAPPINGS},
-	[RESOURCE_MAPPED_BYTES] = {LIMIT_SESSION_MAPPED_MIB * SESSION_MIB,
-				   LIMIT_MAPPED_MIB *SESSION_MIB},
-	[RESOURCE_CM_CHANNEL] = {LIMIT_SESSION_CHANNELS, LIMIT_CHANNELS},
-	[RESOURCE_CM_ID] = {LIMIT_SESSION_CM_IDS, LIMIT_CM_IDS},
-	[RESOURCE_SHARED_BYTES] = {LIMIT_SESSION_SHARED_MIB * SESSION_MIB,
-				   LIMIT_SHARED_MIB *SESSION_MIB},
-};
-
-int session_charge(struct session *session, enum session_resource resource, uint64_t amount)
-{
-	uint64_t *of_session = &session->usage[resource];
-	uint64_t *of_device = &session->set->usage[resource];
-
-	if (amount > session_quotas[resource].of_session - *of_session ||
-	    amount > session_quotas[resource].of_device - *of_device ||
-	    !client_user_may_have(session->user, resource, amount,
-				  session_quotas[resource].of_device))
-		return -ENOSPC;
-	*of_session += amount;
-	*of_device += amount;
-	session->user->usage[resource] += amount;
-	return 0;
-}
-
-void session_discharge(struct session *session, enum session_resource resource, uint64_t amount)
-{
-	assert(session->usage[resource] >= amount);
-	session->usage[resource] -= amount;
-	session->set->usage[resource] -= amount;
-	session->user->usage[resource] -= amount;
-}
-
-int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
-			 uint64_t offset, uint64_t bytes)
-{
-	const struct mapped_files before = session->files;
-	int result = mapped_region_open(region, &session->files, fd, offset, bytes);
-	uint64_t mappings = session->files.count - before.count;
-	uint64_t mapped_bytes = session->files.bytes - before.bytes;
-
-	if (result != 0)
-		return result;
-	result = session_charge(session, RESOURCE_MAPPINGS, mappings);
-	if (result != 0)
-		goto close_region;
-	result = session_charge(session, RESOURCE_MAPPED_BYTES, mapped_bytes);
-	if (result != 0)
-		goto discharge_mappings;
-	return 0;
-
-discharge_mappings:
-	session_discharge(session, RESOURCE_MAPPINGS, mappings);
-close_region:
-	mapped_region_close(region);
-	return result;
-}
-
-void session_close_mapping(struct session *session, struct mapped_region *region)
-{
-	const struct mapped_files before = session->files;
-
-	mapped_region_close(region);
-	session_discharge(session, RESOURCE_MAPPINGS, before.count - session->files.count);
-	session_discharge(session, RESOURCE_MAPPED_BYTES, before.bytes - session->files.bytes);
-}
 
 struct session *session_create(struct session_set *set, int socket_fd, pid_t pid, uid_t uid)
 {
@@ -201,12 +120,12 @@ int session_open_regions(struct session *session, int fds[4])
 {
 	int result;
 
-	result = shared_region_create(&session->region, RNIC_REGION_SESSION,
-				      sizeof(struct rnic_session_region), &fds[0]);
+	result = session_open_shared(session, &session->region, RNIC_REGION_SESSION,
+				     sizeof(struct rnic_session_region), &fds[0]);
 	if (result != 0)
 		return result;
-	result = shared_region_create(&session->status, RNIC_REGION_STATUS,
-				      sizeof(struct rnic_status_region), &fds[1]);
+	result = session_open_shared(session, &session->status, RNIC_REGION_STATUS,
+				     sizeof(struct rnic_status_region), &fds[1]);
 	if (result != 0)
 		goto close_region;
 	result = session_open_doorbell(session, &fds[2]);
@@ -223,10 +142,10 @@ close_doorbell:
 	session_close_doorbell(session);
 close_status:
 	close(fds[1]);
-	shared_region_close(&session->status);
+	session_close_shared(session, &session->status);
 close_region:
 	close(fds[0]);
-	shared_region_close(&session->region);
+	session_close_shared(session, &session->region);
 	return result;
 }
 
@@ -273,9 +192,8 @@ void session_free_qp(struct session *session, struct session_qp *qp)
 	list_remove(&qp->review_node);
 	event_source_forget(&qp->async);
 	handle_table_remove(&session->qps, qp->handle);
-	session_discharge(session, RESOURCE_SHARED_BYTES, qp->region.bytes);
 	session_discharge(session, RESOURCE_QP, 1);
-	shared_region_close(&qp->region);
+	session_close_shared(session, &qp->region);
 	free(qp);
 }
 
@@ -286,9 +204,8 @@ void session_free_srq(struct session *session, struct session_srq *srq)
 		srq->xrcd->references--;
 	event_source_forget(&srq->async);
 	handle_table_remove(&session->srqs, srq->handle);
-	session_discharge(session, RESOURCE_SHARED_BYTES, srq->region.bytes);
 	session_discharge(session, RESOURCE_SRQ, 1);
-	shared_region_close(&srq->region);
+	session_close_shared(session, &srq->region);
 	free(srq);
 }
 
@@ -332,9 +249,8 @@ void session_free_cq(struct session *session, struct session_cq *cq)
 	if (cq->channel != NULL)
 		cq->channel->references--;
 	handle_table_remove(&session->cqs, cq->handle);
-	session_discharge(session, RESOURCE_SHARED_BYTES, cq->region.bytes);
 	session_discharge(session, RESOURCE_CQ, 1);
-	shared_region_close(&cq->region);
+	session_close_shared(session, &cq->region);
 	free(cq);
 }
 
@@ -453,11 +369,7 @@ void session_destroy(struct session *session)
 	handle_table_fini(&session->mws);
 	handle_table_fini(&session->mrs);
 	handle_table_fini(&session->pds);
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert(session->usage[i] == 0);
 	assert(session->registered_bytes == 0);
-	client_user_leave(session->user);
-
 	if (session->has_process)
 		remote_process_fini(&session->process);
 	if (session->share_fd >= 0)
@@ -465,8 +377,11 @@ void session_destroy(struct session *session)
 	event_source_forget(&session->port_events);
 	event_pipe_close(&session->async_pipe);
 	session_close_doorbell(session);
-	shared_region_close(&session->status);
-	shared_region_close(&session->region);
+	session_close_shared(session, &session->status);
+	session_close_shared(session, &session->region);
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert(session->usage[i] == 0);
+	client_user_leave(session->user);
 	/* The client is to know at once; the requests that it left behind may hold descriptors. */
 	epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, session->socket_fd, NULL);
 	shutdown(session->socket_fd, SHUT_RDWR);

@@ -8,8 +8,7 @@
  * Wrong structure breaks the session: session_break() notes it, and session_set_reap() ends the
  * session where no caller still holds a pointer into it.
  *
- * Invariant: `usage` counts exactly what the tables hold; session_destroy() asserts that it ends at
- * 0.
+ * Invariant: `usage` (quota.h) ends at 0; session_destroy() asserts it.
  */
 #ifndef DAEMON_SESSION_SESSION_H
 #define DAEMON_SESSION_SESSION_H
@@ -27,6 +26,7 @@
 #include "session/event_pipe.h"
 #include "session/file_number.h"
 #include "session/handle_table.h"
+#include "session/quota.h"
 #include "session/shared_region.h"
 #include "shm/work.h"
 
@@ -160,24 +160,6 @@ struct session_ah {
 	struct rnic_handle handle;
 };
 
-enum session_resource {
-	RESOURCE_PD,
-	RESOURCE_MR,
-	RESOURCE_MW,
-	RESOURCE_CHANNEL,
-	RESOURCE_CQ,
-	RESOURCE_QP,
-	RESOURCE_AH,
-	RESOURCE_SRQ,
-	RESOURCE_XRCD,
-	RESOURCE_CM_CHANNEL,
-	RESOURCE_CM_ID,
-	RESOURCE_SHARED_BYTES, /* of CQ and queue regions */
-	RESOURCE_MAPPINGS,     /* of memfds */
-	RESOURCE_MAPPED_BYTES,
-	RESOURCE_COUNT,
-};
-
 struct session {
 	struct list node; /* of session_set.sessions */
 	struct session_set *set;
@@ -245,18 +227,15 @@ int session_open_regions(struct session *session, int fds[4]);
 /* Releases everything the session owns, ends the connection, and asserts that nothing is left. */
 void session_destroy(struct session *session);
 
-/*
- * Charges `amount` of `resource` to the client, against what a session and a user may have and what
- * the device has. -ENOSPC when that would be too much; nothing is charged then. Every creation
- * passes through here.
- */
-int session_charge(struct session *session, enum session_resource resource, uint64_t amount);
-void session_discharge(struct session *session, enum session_resource resource, uint64_t amount);
-
 /* mapped_region_open() in the client's files, charged: also -ENOSPC. */
 int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
 			 uint64_t offset, uint64_t bytes);
 void session_close_mapping(struct session *session, struct mapped_region *region);
+
+/* shared_region_create(), charged to the client: also -ENOSPC. */
+int session_open_shared(struct session *session, struct shared_region *region,
+			enum rnic_region_kind kind, uint64_t bytes, int *fd);
+void session_close_shared(struct session *session, struct shared_region *region);
 
 /*
  * The client broke the protocol: logs one line (the first time) and marks the session, which is

@@ -59,6 +59,7 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 		.next_client_id = 1,
 		.epoll_fd = epoll_fd,
 	};
+	quota_init(set->limits);
 	list_init(&set->sessions);
 	list_init(&set->intake);
 	list_init(&set->reviews);

@@ -64,6 +64,7 @@ struct session_set {
 	uint64_t now_ns; /* of the turn under way */
 	bool is_bulk;	 /* whether much data goes through the device: clients are told */
 	uint64_t usage[RESOURCE_COUNT];
+	uint64_t limits[RESOURCE_COUNT]; /* of `usage` */
 	struct troubles troubles;
 };
 

@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -366,18 +365,6 @@ static uint32_t show(int fd, uint32_t kind, void *row, size_t row_bytes)
 	return answer.row_count;
 }
 
-/* A connection of the user nobody, opened by root. */
-static int connect_as_nobody(void)
-{
-	int fd;
-
-	assert_int_equal(chmod(rnicd.directory, 0755), 0);
-	assert_int_equal(seteuid(65534), 0);
-	fd = hostile_connect(&rnicd);
-	assert_int_equal(seteuid(0), 0);
-	return fd;
-}
-
 static void test_other_users_see_no_keys(void **state)
 {
 	const struct hello_message hello = make_hello(RNIC_HELLO_ADMIN);
@@ -386,12 +373,9 @@ static void test_other_users_see_no_keys(void **state)
 	int ours, theirs;
 
 	(void)state;
-	if (geteuid() != 0) {
-		print_message("skipped: it takes root to be two users\n");
-		skip();
-	}
+	hostile_skip_unless_root();
 	ours = hostile_connect(&rnicd);
-	theirs = connect_as_nobody();
+	theirs = hostile_connect_as_nobody(&rnicd);
 	assert_true(hostile_send(ours, &hello, sizeof(hello), NULL, 0));
 	assert_true(hostile_receive(ours, &reply));
 	assert_true(hostile_send(theirs, &hello, sizeof(hello), NULL, 0));
@@ -414,12 +398,9 @@ static void test_other_users_are_not_reached_by_number(void **state)
 	int memory_fd, fd;
 
 	(void)state;
-	if (geteuid() != 0) {
-		print_message("skipped: it takes root to be two users\n");
-		skip();
-	}
+	hostile_skip_unless_root();
 	memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	fd = connect_as_nobody();
+	fd = hostile_connect_as_nobody(&rnicd);
 	assert_true(hostile_send(fd, &hello, sizeof(hello), &memory_fd, 1));
 	assert_true(hostile_receive(fd, &reply));
 	assert_int_equal(reply.header.status, 0);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -94,6 +95,25 @@ int hostile_connect(const struct hostile_daemon *daemon)
 	assert_true(fd >= 0);
 	memcpy(address.sun_path, daemon->path, sizeof(daemon->path));
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+void hostile_skip_unless_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	print_message("skipped: it takes root to be two users\n");
+	skip();
+}
+
+int hostile_connect_as_nobody(const struct hostile_daemon *daemon)
+{
+	int fd;
+
+	assert_int_equal(chmod(daemon->directory, 0755), 0);
+	assert_int_equal(seteuid(65534), 0);
+	fd = hostile_connect(daemon);
+	assert_int_equal(seteuid(0), 0);
 	return fd;
 }
 
@@ -306,8 +326,13 @@ static void step_connect(struct hostile_client *client, struct hostile_reply *re
 void hostile_client_open(struct hostile_client *client, const struct hostile_daemon *daemon,
 			 unsigned steps)
 {
+	hostile_client_adopt(client, hostile_connect(daemon), steps);
+}
+
+void hostile_client_adopt(struct hostile_client *client, int fd, unsigned steps)
+{
 	*client = (struct hostile_client){
-		.fd = hostile_connect(daemon),
+		.fd = fd,
 		.doorbell_fd = -1,
 		.events_fd = -1,
 		.channel_fd = -1,

@@ -41,6 +41,12 @@ int hostile_stop(void **state);
 /* A connection that has said nothing yet. */
 int hostile_connect(const struct hostile_daemon *daemon);
 
+/* Ends the test where there are no other users that we could be. */
+void hostile_skip_unless_root(void);
+
+/* The same, of the user nobody. */
+int hostile_connect_as_nobody(const struct hostile_daemon *daemon);
+
 /* Sends `bytes` as one message with descriptors. False when the daemon hung up. */
 bool hostile_send(int fd, const void *message, size_t bytes, const int *fds, unsigned fd_count);
 
@@ -86,6 +92,8 @@ struct hostile_client {
 /* Builds the first `steps` of HOSTILE_STEPS: HELLO, PD, channel, CQ, QP, INIT, RTR and RTS. */
 void hostile_client_open(struct hostile_client *client, const struct hostile_daemon *daemon,
 			 unsigned steps);
+/* The same for a connection that there is, and that becomes the client's. */
+void hostile_client_adopt(struct hostile_client *client, int fd, unsigned steps);
 /* Builds what is missing of the first `steps` of a client that has `done` of them. */
 void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned steps);
 

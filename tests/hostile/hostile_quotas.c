@@ -98,6 +98,45 @@ static void test_mapped_memory_is_bounded(void **state)
 	}
 }
 
+/* As many as there are to be had; the daemon is to say that there are no more. */
+static uint32_t take_all(const struct hostile_client *client, uint16_t operation,
+			 const void *request, size_t bytes)
+{
+	struct hostile_reply reply;
+	uint32_t taken = 0;
+
+	while (hostile_call(client->fd, operation, request, bytes, &reply) &&
+	       reply.header.status == 0)
+		taken++;
+	assert_int_equal(reply.header.status, -ENOSPC);
+	return taken;
+}
+
+/* A process has only so many mappings: each ring is one, also of a user of many connections. */
+static void test_rings_leave_mappings_to_others(void **state)
+{
+	const struct rnic_ctl_create_cq cq = {.entries = 1};
+	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_RC, .capacities = {1, 1, 1, 1, 0}};
+	struct hostile_client greedy[3], other;
+
+	(void)state;
+	hostile_skip_unless_root();
+	for (unsigned i = 0; i < COUNT_OF(greedy); i++)
+		hostile_client_adopt(&greedy[i], hostile_connect_as_nobody(&rnicd), 4);
+	for (unsigned i = 0; i < COUNT_OF(greedy); i++) {
+		qp.pd = greedy[i].pd;
+		qp.send_cq = qp.recv_cq = greedy[i].cq;
+		take_all(&greedy[i], RNIC_CTL_CREATE_CQ, &cq, sizeof(cq));
+		take_all(&greedy[i], RNIC_CTL_CREATE_QP, &qp, sizeof(qp));
+	}
+	hostile_client_open(&other, &rnicd, HOSTILE_STEPS);
+	assert_true(take_all(&other, RNIC_CTL_CREATE_CQ, &cq, sizeof(cq)) > 1000);
+	hostile_client_close(&other);
+	for (unsigned i = 0; i < COUNT_OF(greedy); i++)
+		hostile_client_close(&greedy[i]);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
 static void test_multicast_groups_are_bounded(void **state)
 {
 	struct rnic_ctl_mcast request = {.group.bytes = {[10] = 0xff, [11] = 0xff, [12] = 239}};
@@ -132,6 +171,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quotas),
 		cmocka_unit_test(test_mapped_memory_is_bounded),
+		cmocka_unit_test(test_rings_leave_mappings_to_others),
 		cmocka_unit_test(test_multicast_groups_are_bounded),
 	};
 

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/quota.h"
+
+#include "engine/limits.h"
+#include "session/session.h"
+#include "session/session_set.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct device_facts facts;
+
+static struct session *create_client(struct session_set *set, uid_t uid)
+{
+	int sockets[2];
+	struct session *session;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+	close(sockets[1]);
+	session = session_create(set, sockets[0], 1, uid);
+	assert_non_null(session);
+	return session;
+}
+
+static void test_what_a_process_can_spare(void **state)
+{
+	uint64_t limits[RESOURCE_COUNT];
+
+	(void)state;
+	quota_init(limits);
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert_true(limits[i] > 0);
+	assert_int_equal(limits[RESOURCE_QP], LIMIT_QPS);
+}
+
+#define MAPPINGS 16
+
+/* Each region is a mapping of ours, of which there are not so many. */
+static void test_regions_are_mappings(void **state)
+{
+	struct shared_region regions[MAPPINGS + 1];
+	struct session *stranger, *own;
+	struct session_set set;
+	unsigned made = 0;
+	int fd;
+
+	(void)state;
+	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
+	set.limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	stranger = create_client(&set, geteuid() + 1);
+	own = create_client(&set, geteuid());
+	while (session_open_shared(stranger, &regions[made], RNIC_REGION_CQ, 1, &fd) == 0) {
+		close(fd);
+		made++;
+	}
+	assert_int_equal(made, MAPPINGS / LIMIT_USER_PART);
+	assert_int_equal(set.usage[RESOURCE_MAPPINGS], made);
+	assert_int_equal(session_open_shared(own, &regions[made], RNIC_REGION_CQ, 1, &fd), 0);
+	close(fd);
+	session_close_shared(own, &regions[made]);
+	while (made > 0)
+		session_close_shared(stranger, &regions[--made]);
+	assert_int_equal(set.usage[RESOURCE_MAPPINGS], 0);
+	assert_int_equal(set.usage[RESOURCE_SHARED_BYTES], 0);
+	session_set_fini(&set);
+}
+
+/* Nor does one client take all, whoever it is. */
+static void test_no_client_takes_all_mappings(void **state)
+{
+	struct session_set set;
+	struct session *own;
+
+	(void)state;
+	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
+	set.limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	own = create_client(&set, geteuid());
+	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, MAPPINGS), -ENOSPC);
+	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3), 0);
+	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, 1), -ENOSPC);
+	session_discharge(own, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3);
+	session_set_fini(&set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_a_process_can_spare),
+		cmocka_unit_test(test_regions_are_mappings),
+		cmocka_unit_test(test_no_client_takes_all_mappings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
