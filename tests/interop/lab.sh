@@ -40,14 +40,7 @@ while peer.recv(100): pass" 2>"$WORK/garbage.err"
 echo still there | client send
 check "garbage does not stop the server" test $? -eq 0
 
-exec_on 1 python3 -c "
-import signal, socket
-peers = [socket.create_connection(('$host', $next_port)) for _ in range(64)]
-print('connected', flush=True)
-signal.pause()" >"$WORK/silent.out" &
-silent_pid=$!
-processes+=($!)
-wait_for 20 grep -q connected "$WORK/silent.out"
+connect_in_silence 64
 echo still there | client send
 check "64 who connect and say nothing do not keep a client out" test $? -eq 0
 check "and one of them gave way" grep -q "gives way" "$WORK/server.err"
@@ -94,7 +87,12 @@ echo nobody | client send --tries 2
 check "no server" grep -q "cannot reach.*tried 2 times" "$WORK/client.err"
 
 server_start "" send --once
+connect_in_silence 1 "peers.clear()"
+end_process "$silent_pid"
+connect_in_silence 1
 echo last | client send
+check "a server for one client serves it, whoever says nothing" test $? -eq 0
+end_process "$silent_pid"
 check "a server for one client: it ends by itself" wait_for 20 has_ended "$server_pid"
 wait "$server_pid"
 check "and well" test $? -eq 0

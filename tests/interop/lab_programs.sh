@@ -89,3 +89,17 @@ terminal() {
 says() {
 	printf '%s\n' "$2" | diff - "$WORK/$1" >"$WORK/difference"
 }
+
+# connect_in_silence COUNT [MORE]: so many connections that say nothing, and in Python what then.
+connect_in_silence() {
+	rm -f "$WORK/silent.out"
+	exec_on 1 python3 -c "
+import signal, socket
+peers = [socket.create_connection(('$host', $next_port)) for _ in range($1)]
+${2:-}
+print('connected', flush=True)
+signal.pause()" >"$WORK/silent.out" &
+	silent_pid=$!
+	processes+=($!)
+	wait_for 20 grep -q connected "$WORK/silent.out"
+}

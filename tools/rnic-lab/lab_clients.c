@@ -27,6 +27,15 @@ static bool has_met(const struct lab_client_process *process)
 	return poll(&met, 1, 0) == 1;
 }
 
+bool lab_clients_have_met(const struct lab_clients *clients)
+{
+	for (uint32_t i = 0; i < clients->count; i++) {
+		if (has_met(&clients->processes[i]))
+			return true;
+	}
+	return false;
+}
+
 void lab_clients_add(struct lab_clients *clients, pid_t pid, int met_fd)
 {
 	clients->processes[clients->count++] = (struct lab_client_process){pid, met_fd};
@@ -42,7 +51,11 @@ void lab_clients_reap(struct lab_clients *clients, int options)
 			i++;
 			continue;
 		}
-		clients->last_status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+		if (has_met(&clients->processes[i])) {
+			clients->has_served = true;
+			clients->last_status =
+				WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+		}
 		if (WIFSIGNALED(status))
 			lab_say("the process of a client died: %s", strsignal(WTERMSIG(status)));
 		take_out(clients, i);

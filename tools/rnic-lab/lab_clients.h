@@ -16,7 +16,8 @@ enum { LAB_CLIENTS = 64 };
 
 struct lab_clients {
 	uint32_t count;
-	int last_status; /* of the process that ended last, as main() returns it */
+	bool has_served; /* a process that had met its client has ended */
+	int last_status; /* of the last such process, as main() returns it */
 	struct lab_client_process {
 		pid_t pid;
 		int met_fd; /* eventfd, which the process writes to when it has met its client */
@@ -28,6 +29,9 @@ bool lab_clients_make_room(struct lab_clients *clients);
 
 /* Adds one, for which there is room; `met_fd` is the table's from now on. */
 void lab_clients_add(struct lab_clients *clients, pid_t pid, int met_fd);
+
+/* Whether some process has met its client, and has not been taken leave of. */
+bool lab_clients_have_met(const struct lab_clients *clients);
 
 /* Takes leave of those that have ended; of all of them, with `options` (waitpid(2)) 0. */
 void lab_clients_reap(struct lab_clients *clients, int options);

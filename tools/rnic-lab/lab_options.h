@@ -17,7 +17,7 @@ struct lab_options {
 	uint16_t port;		  /* TCP */
 	uint32_t timeout_s;	  /* that the peer may take to answer */
 	uint32_t tries;		  /* to reach the server */
-	bool is_once;		  /* the server ends with its first client */
+	bool is_once;		  /* the server ends with the first client that it serves */
 
 	const char *device;  /* NULL: the first */
 	int gid_index;	     /* LAB_GID_BY_ADDRESS: the one that fits */

@@ -109,19 +109,25 @@ static void accept_client(struct server *server)
 	close(fd);
 }
 
+/* Who merely connects is nobody yet: the one client is the first that has met its process. */
+static bool has_its_client(const struct server *server)
+{
+	return server->options->is_once &&
+	       (server->clients.has_served || lab_clients_have_met(&server->clients));
+}
+
 static int serve_all(struct server *server)
 {
 	for (;;) {
-		bool is_busy = server->options->is_once && server->clients.count > 0;
-		int error = lab_wait(server->watch, is_busy ? -1 : server->listener, POLLIN,
-				     LAB_FOREVER);
+		int fd = has_its_client(server) ? -1 : server->listener;
+		int error = lab_wait(server->watch, fd, POLLIN, LAB_FOREVER);
 
-		if (error == 0)
+		if (error == 0 && !has_its_client(server))
 			accept_client(server);
-		else if (error != -EINTR || server->watch->signal != SIGCHLD)
+		else if (error != 0 && (error != -EINTR || server->watch->signal != SIGCHLD))
 			return error;
 		lab_clients_reap(&server->clients, WNOHANG);
-		if (is_busy && server->clients.count == 0)
+		if (has_its_client(server) && !lab_clients_have_met(&server->clients))
 			return server->clients.last_status;
 	}
 }

@@ -105,9 +105,24 @@ static void test_there_is_no_room_when_all_have_met(void **state)
 	kill(clients->processes[7].pid, SIGTERM);
 	while (clients->count == LAB_CLIENTS)
 		lab_clients_reap(clients, WNOHANG);
+	assert_true(clients->has_served);
 	assert_int_equal(clients->last_status, EXIT_FAILURE);
 	assert_true(lab_clients_make_room(clients));
 	assert_int_equal(clients->count, LAB_CLIENTS - 1);
+}
+
+static void test_one_that_ends_without_a_client_has_served_none(void **state)
+{
+	struct lab_clients *clients = *state;
+
+	assert_false(lab_clients_have_met(clients));
+	kill(clients->processes[7].pid, SIGTERM);
+	while (clients->count == LAB_CLIENTS)
+		lab_clients_reap(clients, WNOHANG);
+	assert_false(clients->has_served);
+	assert_int_equal(clients->last_status, 0);
+	meet(clients, 5);
+	assert_true(lab_clients_have_met(clients));
 }
 
 int main(void)
@@ -117,6 +132,7 @@ int main(void)
 		TEST(test_the_one_that_came_first_gives_way),
 		TEST(test_one_that_has_met_its_client_stays),
 		TEST(test_there_is_no_room_when_all_have_met),
+		TEST(test_one_that_ends_without_a_client_has_served_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
