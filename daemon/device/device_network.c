@@ -96,6 +96,7 @@ void device_network_fill_facts(struct device *device)
 				.gid = gids[i],
 				.netdev_index = device->addressing.netdev_index,
 			};
+	facts->port.own_gid_index = (uint8_t)gid_table_own(&device->network.gids);
 	facts->port.state =
 		device->network.watch.state.is_running ? RNIC_PORT_ACTIVE : RNIC_PORT_DOWN;
 	facts->port.active_mtu = network_mtu_code(network_path_mtu(device));

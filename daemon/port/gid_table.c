@@ -89,3 +89,26 @@ uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *add
 		add_kind(table, kind, addresses, count, &changed);
 	return changed;
 }
+
+static bool is_usable_ipv4(const struct gid_slot *slot)
+{
+	return slot->is_usable && rnic_gid_is_ipv4(&slot->gid);
+}
+
+static uint32_t choose_own(const struct gid_table *table)
+{
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		if (is_usable_ipv4(&table->slots[i]))
+			return i;
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		if (table->slots[i].is_usable)
+			return i;
+	return 0;
+}
+
+uint32_t gid_table_own(struct gid_table *table)
+{
+	if (!table->slots[table->own_slot].is_usable)
+		table->own_slot = choose_own(table);
+	return table->own_slot;
+}

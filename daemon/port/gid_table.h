@@ -24,6 +24,7 @@ struct gid_slot {
 
 struct gid_table {
 	struct gid_slot slots[GID_TABLE_SLOTS];
+	uint32_t own_slot; /* see gid_table_own() */
 };
 
 /* An address of the interface. */
@@ -44,5 +45,12 @@ typedef bool gid_is_used(void *context, uint32_t index);
  */
 uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *addresses,
 			  uint32_t count, gid_is_used *is_used, void *context);
+
+/*
+ * The slot of the address by which the host reaches itself: the first of IPv4, which outlives a
+ * link that goes down, else the first. It is chosen anew only when it is not usable any more, so
+ * that those who ask before and after another address came are told the same. 0: none is usable.
+ */
+uint32_t gid_table_own(struct gid_table *table);
 
 #endif

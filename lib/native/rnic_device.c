@@ -24,6 +24,7 @@ int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *a
 		.max_message_bytes = reply.max_message_bytes,
 		.gid_count = reply.gid_count,
 		.speed_mbps = reply.speed_mbps,
+		.own_gid_index = reply.own_gid_index,
 	};
 	return 0;
 }

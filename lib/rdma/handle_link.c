@@ -28,39 +28,16 @@ static bool is_empty(const struct rnic_gid *gid)
 	return memcmp(gid, &empty, sizeof(empty)) == 0;
 }
 
-static bool is_ipv4(const struct rnic_gid *gid)
+/* The device's own address, the same for both ends. -EADDRNOTAVAIL: it has none, or none yet. */
+static int find_own_address(struct rnic_context *context, const struct rnic_port_attributes *port,
+			    struct rnic_path *path)
 {
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+	int error = rnic_query_gid(context, port->own_gid_index, &path->dest_gid, NULL);
 
-	return memcmp(gid->bytes, prefix, sizeof(prefix)) == 0;
-}
-
-/*
- * An address of the device by which both ends, in two processes that do not tell each other, reach
- * each other: the first that is IPv4, for those of IPv6 become usable a second or two after the
- * interface came up, and one end may look before that and the other end later. Without IPv4 the
- * first there is. -EADDRNOTAVAIL: there is none.
- */
-static int own_address(struct rnic_context *context, struct rnic_path *path)
-{
-	const uint32_t count = rnic_get_device_attributes(context)->gid_count;
-	bool is_found = false;
-
-	for (uint32_t index = 0; index < count; index++) {
-		struct rnic_gid gid;
-		const int error = rnic_query_gid(context, index, &gid, NULL);
-
-		if (error != 0)
-			return error;
-		if (is_empty(&gid) || (is_found && !is_ipv4(&gid)))
-			continue;
-		path->dest_gid = gid;
-		path->source_gid_index = (uint8_t)index;
-		is_found = true;
-		if (is_ipv4(&gid))
-			break;
-	}
-	return is_found ? 0 : -EADDRNOTAVAIL;
+	if (error != 0)
+		return error;
+	path->source_gid_index = (uint8_t)port->own_gid_index;
+	return is_empty(&path->dest_gid) ? -EADDRNOTAVAIL : 0;
 }
 
 /* Brings `from`, in INIT, into RTS as the peer of `to`. */
@@ -83,7 +60,7 @@ static int bring_up(struct rnic_context *context, struct rnic_qp *from, uint32_t
 	int error = rnic_query_port(context, &port);
 
 	if (error == 0)
-		error = own_address(context, &attributes.path);
+		error = find_own_address(context, &port, &attributes.path);
 	if (error != 0)
 		return error;
 	attributes.path_mtu = (uint8_t)port.active_mtu;

@@ -155,10 +155,11 @@ struct rnic_ctl_hello_reply {
 /* ---- ports and GIDs ---- */
 
 struct rnic_ctl_port_reply {
-	uint32_t state;	    /* enum rnic_port_state */
-	uint8_t max_mtu;    /* 1..5 */
-	uint8_t active_mtu; /* 1..5 */
-	uint8_t reserved[2];
+	uint32_t state;	       /* enum rnic_port_state */
+	uint8_t max_mtu;       /* 1..5 */
+	uint8_t active_mtu;    /* 1..5 */
+	uint8_t own_gid_index; /* by which processes of this host meet; stays while its GID does */
+	uint8_t reserved;
 	uint32_t max_message_bytes;
 	uint32_t gid_count;
 	uint32_t speed_mbps; /* of the netdev; 0 unknown */

@@ -17,15 +17,26 @@ done
 
 echo "# an address between the two halves of a connection"
 link_local=$(on 0 ip -6 -brief address show dev veth0 scope link | awk '{ print $3 }')
+on 0 ip address del 10.77.0.1/24 dev veth0
 on 0 ip -6 address del "$link_local" dev veth0
 check "GID 0 is empty again" wait_for 20 holds 0 device \
-	"all(g['index'] != 0 for g in rows['gids'])"
+	"[g['gid'] for g in rows['gids']] == ['fd77::1']"
 bring_back="ip -6 address add $link_local dev veth0 nodad &&
 	until $BIN/rnicctl show device --socket ${side_socket[0]} | grep -q fe80
 	do sleep 0.1; done"
-check "handles of two processes meet, though GID 0 came meanwhile" \
+handles_meet() {
 	on 0 env RNIC_SOCKET="${side_socket[0]}" timeout 60 \
-	"$BUILD/tests/handle_late_address" "$bring_back"
+		"$BUILD/tests/handle_late_address" "$1"
+}
+check "handles of two processes meet, though GID 0 came meanwhile" handles_meet "$bring_back"
+check "and though an IPv4 address came" handles_meet "ip address add 10.77.0.1/24 dev veth0 &&
+	until $BIN/rnicctl show device --socket ${side_socket[0]} | grep -qF 10.77.0.1
+	do sleep 0.1; done"
+on 0 ip -6 address del fd77::1/64 dev veth0
+check "their address goes" wait_for 20 holds 0 device \
+	"all(g['gid'] != 'fd77::1' for g in rows['gids'])"
+check "handles of two processes meet at another" handles_meet true
+on 0 ip -6 address add fd77::1/64 dev veth0 nodad
 
 exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" stdbuf -oL \
 	ibv_asyncwatch -d rnic0 \

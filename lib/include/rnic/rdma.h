@@ -100,9 +100,8 @@ RNIC_API int rnic_rdma_destroy_qp(int qp_num);
  * Connects to the queue pair `peer_qp_num` of this host, which may be itself. When that is of this
  * process too, both are connected by one call; else the other process makes the same call with the
  * numbers exchanged, before what is posted here gives up (6 seconds; receives wait without end).
- * They meet at the host's first IPv4 address, or without one at its first IPv6 address: when that
- * comes or goes between the two calls, as in the first two seconds of an interface without IPv4,
- * they do not meet and what is posted fails; wait for the address first (rnicctl show device).
+ * They meet at an address of the device, which stays the same until it goes; should that be between
+ * the two calls, they do not meet and what is posted fails.
  * Once more with the same peer changes nothing. EISCONN: either has another peer, or has failed.
  */
 RNIC_API int rnic_rdma_connect_qp(int qp_num, int peer_qp_num);

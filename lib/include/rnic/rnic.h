@@ -96,6 +96,11 @@ struct rnic_port_attributes {
 	uint32_t max_message_bytes;
 	uint32_t gid_count;
 	uint32_t speed_mbps; /* of the interface; 0 when unknown */
+	/*
+	 * Of the GID by which processes of this host can reach each other without asking each
+	 * other: all are told the same one until its address goes. Zero there: no address (yet).
+	 */
+	uint32_t own_gid_index;
 };
 
 /* Asks for the state of the device's one port. */

@@ -125,11 +125,50 @@ static void test_full(void **state)
 	assert_true(rnic_gid_equal(&table.slots[0].gid, &addresses[GID_TABLE_SLOTS].gid));
 }
 
+static void test_own(void **state)
+{
+	/* One table through all steps. */
+	static const struct {
+		const char *addresses;
+		const char *own;
+	} steps[] = {
+		{"", "::"},
+		/* Whatever comes, the one that is usable first stays. */
+		{"fe80::1? 2001:db8::1?", "::"},
+		{"fe80::1? 2001:db8::1", "2001:db8::1"},
+		{"fe80::1 2001:db8::1", "2001:db8::1"},
+		{"fe80::1 2001:db8::1 192.0.2.1", "2001:db8::1"},
+		/* It goes, as one that is probed again does. */
+		{"fe80::1 2001:db8::1? 192.0.2.1", "192.0.2.1"},
+		{"fe80::1 2001:db8::1 192.0.2.1", "192.0.2.1"},
+		{"fe80::1 2001:db8::1", "fe80::1"},
+		{"", "::"},
+	};
+	struct gid_table table = {0};
+	uint32_t used = 0;
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(steps); i++) {
+		struct gid_address addresses[8];
+		uint32_t count = parse(steps[i].addresses, addresses);
+		char text[RNIC_GID_TEXT_BYTES] = "::";
+		uint32_t own;
+
+		gid_table_follow(&table, addresses, count, is_used, &used);
+		own = gid_table_own(&table);
+		if (table.slots[own].is_usable)
+			rnic_gid_text(&table.slots[own].gid, text);
+		assert_string_equal(text, steps[i].own);
+		assert_int_equal(gid_table_own(&table), own);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
