@@ -61,10 +61,13 @@ void client_user_leave(struct client_user *user)
 	free(user);
 }
 
+uint64_t client_user_part(const struct client_user *user, uint64_t of_device)
+{
+	return may_have_all(user->uid) ? of_device : of_device / LIMIT_USER_PART;
+}
+
 bool client_user_may_have(const struct client_user *user, enum session_resource resource,
 			  uint64_t amount, uint64_t of_device)
 {
-	const uint64_t most = may_have_all(user->uid) ? of_device : of_device / LIMIT_USER_PART;
-
-	return amount <= most - user->usage[resource];
+	return amount <= client_user_part(user, of_device) - user->usage[resource];
 }

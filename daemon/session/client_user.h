@@ -26,6 +26,9 @@ struct client_user *client_user_join(struct session_set *set, uid_t uid);
 /* One client less, which has given back all that it had. */
 void client_user_leave(struct client_user *user);
 
+/* How much the user may have of what the device has `of_device` of. */
+uint64_t client_user_part(const struct client_user *user, uint64_t of_device);
+
 /* Whether the user may have `amount` more of a resource of which the device has `of_device`. */
 bool client_user_may_have(const struct client_user *user, enum session_resource resource,
 			  uint64_t amount, uint64_t of_device);

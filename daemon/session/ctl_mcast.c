@@ -3,6 +3,7 @@
 
 #include "engine/mcast.h"
 #include "engine/qp.h"
+#include "session/client_user.h"
 #include "session/session.h"
 #include "session/session_set.h"
 #include "wire/gid.h"
@@ -10,36 +11,59 @@
 #include <errno.h>
 #include <string.h>
 
-static bool mcast_has_member_of(const struct mcast_group *group, const struct session *session)
+/* What a client and all clients of its user have of a group, or of all groups. */
+struct mcast_share {
+	uint32_t of_session;
+	uint32_t of_user;
+};
+
+static struct mcast_share mcast_members_of(const struct mcast_group *group,
+					   const struct session *session)
 {
+	struct mcast_share members = {0};
 	const struct list *node;
 
 	list_for_each (node, &group->members) {
 		const struct session_qp *qp = mcast_member_qp(node)->user;
 
-		if (qp->session == session)
-			return true;
+		members.of_session += qp->session == session;
+		members.of_user += qp->session->user == session->user;
 	}
-	return false;
+	return members;
 }
 
-/* One client must not take all the groups that the device can join. */
-static bool mcast_may_attach(const struct session *session, const struct rnic_gid *gid)
+/*
+ * One client must not take all the groups that the device can join, nor one user all groups, or all
+ * places in one.
+ */
+static int mcast_check_quota(struct ctl_call *call, const struct rnic_gid *gid)
 {
+	const struct session *session = call->session;
 	const struct engine *engine = session->set->engine;
+	struct mcast_share groups = {0}, members, here = {0};
 	const struct list *node;
-	uint32_t groups = 0;
 
 	list_for_each (node, &engine->mcast_groups) {
 		const struct mcast_group *group = list_entry(node, struct mcast_group, node);
 
-		if (!mcast_has_member_of(group, session))
-			continue;
+		members = mcast_members_of(group, session);
+		groups.of_session += members.of_session > 0;
+		groups.of_user += members.of_user > 0;
 		if (rnic_gid_equal(&group->gid, gid))
-			return true;
-		groups++;
+			here = members;
 	}
-	return groups < LIMIT_SESSION_MCAST_GROUPS;
+	if (here.of_session == 0 && groups.of_session >= LIMIT_SESSION_MCAST_GROUPS)
+		return ctl_refuse(call, -ENOSPC, "a client can be in %d multicast groups",
+				  LIMIT_SESSION_MCAST_GROUPS);
+	if (here.of_user == 0 &&
+	    groups.of_user >= client_user_part(session->user, LIMIT_MCAST_GROUPS))
+		return ctl_refuse(call, -ENOSPC, "the clients of this user are in %u groups",
+				  groups.of_user);
+	if (here.of_user >= client_user_part(session->user, LIMIT_MCAST_MEMBERS))
+		return ctl_refuse(call, -ENOSPC,
+				  "the clients of this user have %u queue pairs in the group",
+				  here.of_user);
+	return 0;
 }
 
 int ctl_attach_mcast(struct ctl_call *call)
@@ -50,9 +74,9 @@ int ctl_attach_mcast(struct ctl_call *call)
 
 	if (qp == NULL)
 		return ctl_refuse(call, -EINVAL, "no such queue pair");
-	if (!mcast_may_attach(call->session, &request->group))
-		return ctl_refuse(call, -ENOSPC, "a client can be in %d multicast groups",
-				  LIMIT_SESSION_MCAST_GROUPS);
+	result = mcast_check_quota(call, &request->group);
+	if (result != 0)
+		return result;
 	result = mcast_attach(call->session->set->engine, qp->qp, &request->group);
 	switch (result) {
 	case -EINVAL:

@@ -137,32 +137,103 @@ static void test_rings_leave_mappings_to_others(void **state)
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
+/* A queue pair that may be in multicast groups; the client has got as far as a CQ. */
+static struct rnic_handle create_ud_qp(const struct hostile_client *client)
+{
+	const struct rnic_ctl_create_qp wanted = {
+		.pd = client->pd,
+		.send_cq = client->cq,
+		.recv_cq = client->cq,
+		.type = RNIC_QP_TYPE_UD,
+		.capacities = {1, 1, 1, 1, 0},
+	};
+	struct rnic_ctl_create_qp_reply made;
+	struct hostile_reply reply;
+
+	hostile_must(client->fd, RNIC_CTL_CREATE_QP, &wanted, sizeof(wanted), &reply);
+	close(reply.fds[0]);
+	memcpy(&made, reply.payload, sizeof(made));
+	return made.qp;
+}
+
+/* Attaches a queue pair to the group 239.0.`network`.`host`; the status of the reply. */
+static int attach(const struct hostile_client *client, struct rnic_handle qp, uint8_t network,
+		  uint8_t host)
+{
+	const struct rnic_ctl_mcast request = {
+		.qp = qp,
+		.group.bytes = {[10] = 0xff, 0xff, 239, 0, network, host},
+	};
+	struct hostile_reply reply;
+
+	assert_true(
+		hostile_call(client->fd, RNIC_CTL_ATTACH_MCAST, &request, sizeof(request), &reply));
+	return reply.header.status;
+}
+
+/* Attaches a queue pair of the client to as many new groups as it may be in. */
+static unsigned attach_to_all(const struct hostile_client *client, uint8_t network)
+{
+	const struct rnic_handle qp = create_ud_qp(client);
+	uint8_t groups = 0;
+	int status;
+
+	while ((status = attach(client, qp, network, groups)) == 0)
+		groups++;
+	assert_int_equal(status, -ENOSPC);
+	return groups;
+}
+
 static void test_multicast_groups_are_bounded(void **state)
 {
-	struct rnic_ctl_mcast request = {.group.bytes = {[10] = 0xff, [11] = 0xff, [12] = 239}};
-	struct rnic_ctl_create_qp wanted = {.type = RNIC_QP_TYPE_UD, .capacities = {1, 1, 1, 1, 0}};
-	struct rnic_ctl_create_qp_reply made;
 	struct hostile_client client;
-	struct hostile_reply reply;
-	uint32_t groups = 0;
 
 	(void)state;
 	hostile_client_open(&client, &rnicd, 4);
-	wanted.pd = client.pd;
-	wanted.send_cq = wanted.recv_cq = client.cq;
-	hostile_must(client.fd, RNIC_CTL_CREATE_QP, &wanted, sizeof(wanted), &reply);
-	close(reply.fds[0]);
-	memcpy(&made, reply.payload, sizeof(made));
-	request.qp = made.qp;
-	do {
-		request.group.bytes[15] = (uint8_t)++groups;
-		assert_true(hostile_call(client.fd, RNIC_CTL_ATTACH_MCAST, &request,
-					 sizeof(request), &reply));
-	} while (reply.header.status == 0);
-	assert_int_equal(reply.header.status, -ENOSPC);
 	/* Half of what the device has: enough is left for others. */
-	assert_int_equal(groups, 33);
+	assert_int_equal(attach_to_all(&client, 1), 32);
 	hostile_client_close(&client);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
+/* By however many connections. */
+static void test_multicast_groups_of_a_user_are_bounded(void **state)
+{
+	struct hostile_client greedy[2], other;
+
+	(void)state;
+	hostile_skip_unless_root();
+	for (unsigned i = 0; i < COUNT_OF(greedy); i++)
+		hostile_client_adopt(&greedy[i], hostile_connect_as_nobody(&rnicd), 4);
+	hostile_client_open(&other, &rnicd, 4);
+	assert_int_equal(attach_to_all(&greedy[0], 1), 32);
+	assert_int_equal(attach_to_all(&greedy[1], 2), 0);
+	/* Where the user is already, another client of it costs the device nothing. */
+	assert_int_equal(attach(&greedy[1], create_ud_qp(&greedy[1]), 1, 0), 0);
+	assert_int_equal(attach_to_all(&other, 3), 32);
+	hostile_client_close(&other);
+	for (unsigned i = 0; i < COUNT_OF(greedy); i++)
+		hostile_client_close(&greedy[i]);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
+static void test_places_in_a_group_are_bounded(void **state)
+{
+	struct hostile_client greedy, other;
+	unsigned members = 0;
+	int status;
+
+	(void)state;
+	hostile_skip_unless_root();
+	hostile_client_adopt(&greedy, hostile_connect_as_nobody(&rnicd), 4);
+	hostile_client_open(&other, &rnicd, 4);
+	while ((status = attach(&greedy, create_ud_qp(&greedy), 1, 0)) == 0)
+		members++;
+	assert_int_equal(status, -ENOSPC);
+	assert_int_equal(members, 128);
+	assert_int_equal(attach(&other, create_ud_qp(&other), 1, 0), 0);
+	hostile_client_close(&greedy);
+	hostile_client_close(&other);
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
@@ -173,6 +244,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_mapped_memory_is_bounded),
 		cmocka_unit_test(test_rings_leave_mappings_to_others),
 		cmocka_unit_test(test_multicast_groups_are_bounded),
+		cmocka_unit_test(test_multicast_groups_of_a_user_are_bounded),
+		cmocka_unit_test(test_places_in_a_group_are_bounded),
 	};
 
 	if (!hostile_arguments(argc, argv, ADDRESS))
