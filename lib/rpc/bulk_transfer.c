@@ -18,18 +18,9 @@ static int prepare(struct bulk_out *out, struct carrier_way *way)
 	const struct rpc_grant *grant = &out->sender.grant;
 	const struct carrier_calls *calls = way->carrier->calls;
 	size_t stage_bytes = (size_t)grant->slots * grant->slot_bytes;
-	size_t payload_bytes = RPC_CHUNK_HEAD_BYTES;
 
-	if (grant->address == 0) {
-		if (grant->slot_bytes > FRAME_SLOT_BYTES)
-			return -EPROTO;
-		payload_bytes += grant->slot_bytes;
-	} else if (calls->open_ring == NULL) {
+	if (grant->address == 0 ? grant->slot_bytes > FRAME_SLOT_BYTES : calls->open_ring == NULL)
 		return -EPROTO;
-	}
-	out->frame_payload = malloc(payload_bytes);
-	if (out->frame_payload == NULL)
-		return -ENOMEM;
 	out->way = way;
 	if (grant->address == 0)
 		return 0;
@@ -50,16 +41,39 @@ static size_t slot_offset(const struct bulk_out *out, uint32_t number)
 	return (size_t)(number % out->sender.grant.slots) * out->sender.grant.slot_bytes;
 }
 
+bool bulk_out_is_in_frames(const struct bulk_out *out)
+{
+	return out->stage == NULL;
+}
+
+static bool try_make_payload(struct bulk_out *out)
+{
+	size_t bytes = RPC_CHUNK_HEAD_BYTES;
+
+	if (bulk_out_is_in_frames(out))
+		bytes += out->sender.grant.slot_bytes;
+	if (out->frame_payload == NULL)
+		out->frame_payload = malloc(bytes);
+	return out->frame_payload != NULL;
+}
+
 uint8_t *bulk_out_room(struct bulk_out *out, uint32_t *bytes)
 {
 	if (out->way == NULL || !rpc_bulk_sender_may_send(&out->sender))
 		return NULL;
-	*bytes = out->sender.grant.slot_bytes;
-	if (out->stage == NULL)
-		return out->frame_payload + RPC_CHUNK_HEAD_BYTES;
-	if (!out->way->carrier->calls->can_write(out->way))
+	if (out->stage != NULL && !out->way->carrier->calls->can_write(out->way))
 		return NULL;
-	return out->stage->memory + slot_offset(out, out->sender.next);
+	if (!try_make_payload(out))
+		return NULL;
+	*bytes = out->sender.grant.slot_bytes;
+	return bulk_out_is_in_frames(out) ? out->frame_payload + RPC_CHUNK_HEAD_BYTES
+					  : out->stage->memory + slot_offset(out, out->sender.next);
+}
+
+void bulk_out_rest(struct bulk_out *out)
+{
+	free(out->frame_payload);
+	out->frame_payload = NULL;
 }
 
 static int write_chunk(struct bulk_out *out, uint32_t number, uint32_t bytes)
@@ -95,7 +109,7 @@ void bulk_out_end(struct bulk_out *out)
 {
 	if (out->stage != NULL)
 		out->stage->carrier->calls->close_ring(out->stage);
-	free(out->frame_payload);
+	bulk_out_rest(out);
 	*out = (struct bulk_out){0};
 }
 

@@ -14,7 +14,7 @@ struct bulk_out {
 	struct rpc_bulk_sender sender;
 	struct carrier_way *way;    /* NULL: not begun, no grant came */
 	struct carrier_ring *stage; /* what is written from; NULL: chunks are in frames */
-	uint8_t *frame_payload;	    /* the head, and the chunk without a stage */
+	uint8_t *frame_payload;	    /* the head, and the chunk without a stage, while it is made */
 };
 
 struct bulk_in {
@@ -29,13 +29,22 @@ struct bulk_in {
  */
 int bulk_out_grant(struct bulk_out *out, struct carrier_way *way, const struct rpc_frame *frame);
 
-/* Where the next chunk is to be written, up to *bytes; NULL: not now. */
+/* Whether chunks are in frames, and not written by RDMA. */
+bool bulk_out_is_in_frames(const struct bulk_out *out);
+
+/* Where the next chunk is to be written, up to *bytes; NULL: not now, or no memory for it now. */
 uint8_t *bulk_out_room(struct bulk_out *out, uint32_t *bytes);
 
-/* Sends the first `bytes` bytes of that room, 0 of none: no more come. Fills in the frame. */
+/* No more room is needed at present: gives back what there was for a chunk. */
+void bulk_out_rest(struct bulk_out *out);
+
+/*
+ * Sends the first `bytes` bytes of that room, 0 of none: no more come. Fills in the frame, which
+ * refers to the room.
+ */
 int bulk_out_send(struct bulk_out *out, uint64_t call, uint32_t bytes, struct rpc_frame *frame);
 
-/* The memory that it has registered, for those who count. */
+/* The memory that it has registered, for those who count: nothing else stays between chunks. */
 uint64_t bulk_out_stage_bytes(const struct bulk_out *out);
 
 void bulk_out_end(struct bulk_out *out);

@@ -71,6 +71,7 @@ void client_body_pump(struct client_body *body, struct client_link *link, uint64
 			rpc_session_lose(&link->session);
 		client_link_send(link, &frame);
 	}
+	bulk_out_rest(&body->out);
 }
 
 int client_body_take_chunk(struct client_body *body, const struct rpc_frame *frame,

@@ -124,6 +124,12 @@ int rpc_session_send(struct rpc_session *session, struct rpc_outgoing *message);
 /* A message that the peer's session has, or of a closed session any; NULL: none. */
 struct rpc_outgoing *rpc_session_take_released(struct rpc_session *session);
 
+/* Whether nothing waits for the peer, sent or not: all has been taken back. */
+static inline bool rpc_session_is_drained(const struct rpc_session *session)
+{
+	return session->sender.oldest == NULL;
+}
+
 /* The next message, true; its bytes stay until the next call. */
 bool rpc_session_take(struct rpc_session *session, const uint8_t **bytes, uint32_t *length);
 

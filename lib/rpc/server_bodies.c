@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	FRAME_BYTES = 128, /* what a chunk costs beside its bytes, or less */
+	SPARE_CHUNK_BYTES = 4096,
+};
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static uint64_t body_bytes(const struct shared_message *answer)
@@ -42,18 +47,21 @@ static struct server_transfer *find_transfer(const struct server_calls *calls,
 	return NULL;
 }
 
-/* For an answer that is kept and large; NULL: it is not, or no memory. */
-static struct server_transfer *begin_transfer(struct server_calls *calls,
-					      const struct server_session *session, uint64_t call)
+/* -ENOENT: there is no answer that is kept and large. -ENOMEM: nor may more be held for it. */
+static int begin_transfer(struct server_calls *calls, const struct server_session *session,
+			  uint64_t call, struct server_transfer **begun)
 {
 	struct shared_message *kept = rpc_history_kept(&session->client->history, call);
-	struct server_transfer *transfer;
+	struct server_clients *clients = &calls->sessions->clients;
+	struct server_transfer *transfer = NULL;
 
 	if (kept == NULL || !server_body_is_large(kept))
-		return NULL;
-	transfer = calloc(1, sizeof(*transfer));
+		return -ENOENT;
+	if (server_clients_may_tell(clients, session->client, sizeof(*transfer)))
+		transfer = calloc(1, sizeof(*transfer));
 	if (transfer == NULL)
-		return NULL;
+		return -ENOMEM;
+	server_clients_hold(clients, session->client, sizeof(*transfer));
 	transfer->client = session->client;
 	transfer->connection = session->session.self.connection;
 	transfer->call = call;
@@ -64,7 +72,8 @@ static struct server_transfer *begin_transfer(struct server_calls *calls,
 	if (transfer->next != NULL)
 		transfer->next->link = &transfer->next;
 	calls->transfers = transfer;
-	return transfer;
+	*begun = transfer;
+	return 0;
 }
 
 static void end_out(struct server_calls *calls, struct server_client *client, struct bulk_out *out)
@@ -76,6 +85,8 @@ static void end_out(struct server_calls *calls, struct server_client *client, st
 static void end_transfer(struct server_calls *calls, struct server_transfer *transfer)
 {
 	end_out(calls, transfer->client, &transfer->out);
+	server_clients_hold(&calls->sessions->clients, transfer->client,
+			    -(int64_t)sizeof(*transfer));
 	shared_message_release(transfer->message);
 	*transfer->link = transfer->next;
 	if (transfer->next != NULL)
@@ -94,6 +105,24 @@ void server_body_end_transfers(struct server_calls *calls, const struct server_s
 	}
 }
 
+/*
+ * So much of a chunk of up to `bytes` bytes may be sent now. What its client does not take is held
+ * for it, and when there is no room for more, it gets a little at a time. 0: none before it has
+ * taken what it was sent.
+ */
+static uint32_t allowed_bytes(struct server_calls *calls, const struct server_session *session,
+			      const struct bulk_out *out, uint32_t bytes)
+{
+	uint32_t queued = bulk_out_is_in_frames(out) ? bytes : 0;
+
+	if (server_clients_have_room(&calls->sessions->clients, session->client,
+				     FRAME_BYTES + queued))
+		return bytes;
+	if (!rpc_session_is_drained(&session->session))
+		return 0;
+	return queued > SPARE_CHUNK_BYTES ? SPARE_CHUNK_BYTES : bytes;
+}
+
 static void pump_transfer(struct server_calls *calls, struct server_transfer *transfer)
 {
 	struct server_session *session =
@@ -104,7 +133,8 @@ static void pump_transfer(struct server_calls *calls, struct server_transfer *tr
 	uint32_t bytes;
 
 	while (session != NULL && transfer->sent < total &&
-	       (room = bulk_out_room(&transfer->out, &bytes)) != NULL) {
+	       (room = bulk_out_room(&transfer->out, &bytes)) != NULL &&
+	       (bytes = allowed_bytes(calls, session, &transfer->out, bytes)) > 0) {
 		if (bytes > total - transfer->sent)
 			bytes = (uint32_t)(total - transfer->sent);
 		memcpy(room, transfer->message->data + RPC_FRAME_BYTES + transfer->sent, bytes);
@@ -113,6 +143,7 @@ static void pump_transfer(struct server_calls *calls, struct server_transfer *tr
 			rpc_session_lose(&session->session);
 		server_calls_send(calls, session, &frame);
 	}
+	bulk_out_rest(&transfer->out);
 	if (session == NULL || transfer->sent == total)
 		end_transfer(calls, transfer);
 }
@@ -175,7 +206,8 @@ static void pump_stream(struct server_calls *calls, struct server_work *work)
 		return;
 	}
 	while (!stream->is_stalled && !stream->is_over &&
-	       (room = bulk_out_room(&stream->out, &bytes)) != NULL) {
+	       (room = bulk_out_room(&stream->out, &bytes)) != NULL &&
+	       (bytes = allowed_bytes(calls, session, &stream->out, bytes)) > 0) {
 		size_t made = ask(work, room, bytes);
 
 		stream->is_stalled = made == 0 || made > bytes;
@@ -187,6 +219,7 @@ static void pump_stream(struct server_calls *calls, struct server_work *work)
 		if (try_complete(work))
 			return;
 	}
+	bulk_out_rest(&stream->out);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -304,6 +337,7 @@ void server_body_take_grant(struct server_calls *calls, struct server_session *s
 	struct server_work *work = server_calls_find(calls, session->client, frame->call);
 	struct server_transfer *transfer;
 	struct bulk_out *out;
+	int error = 0;
 
 	if (work != NULL) {
 		if (!work->stream.is_accepted || work->stream.is_over ||
@@ -313,12 +347,12 @@ void server_body_take_grant(struct server_calls *calls, struct server_session *s
 	} else {
 		transfer = find_transfer(calls, session, frame->call);
 		if (transfer == NULL)
-			transfer = begin_transfer(calls, session, frame->call);
-		if (transfer == NULL)
+			error = begin_transfer(calls, session, frame->call, &transfer);
+		if (error == -ENOENT)
 			return; /* the rest of one that is over */
-		out = &transfer->out;
+		out = error == 0 ? &transfer->out : NULL;
 	}
-	if (!take_grant(calls, session, out, frame))
+	if (out == NULL || !take_grant(calls, session, out, frame))
 		rpc_session_close(&session->session);
 }
 

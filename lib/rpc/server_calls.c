@@ -42,17 +42,22 @@ int server_calls_add(struct server_calls *calls, ProtobufCService *service)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* NULL: no memory. */
-static struct shared_message *make_message(const struct rpc_frame *frame)
+/* Room for a message; NULL: no memory. */
+static struct shared_message *allocate_message(size_t bytes)
 {
-	size_t bytes = rpc_frame_bytes(frame);
 	struct shared_message *message = malloc(sizeof(*message) + bytes);
 
-	if (message == NULL)
-		return NULL;
-	message->references = 1;
-	message->bytes = (uint32_t)bytes;
-	rpc_frame_encode(frame, message->data);
+	if (message != NULL)
+		*message = (struct shared_message){.references = 1, .bytes = (uint32_t)bytes};
+	return message;
+}
+
+static struct shared_message *make_message(const struct rpc_frame *frame)
+{
+	struct shared_message *message = allocate_message(rpc_frame_bytes(frame));
+
+	if (message != NULL)
+		rpc_frame_encode(frame, message->data);
 	return message;
 }
 
@@ -86,11 +91,9 @@ static struct shared_message *make_answer(const struct server_work *work,
 	if (bytes > RPC_MESSAGE_LIMIT_BYTES ||
 	    !server_clients_have_room(&work->calls->sessions->clients, work->client, bytes))
 		return make_refusal(work->call, RNIC_RPC_TOO_LARGE);
-	message = malloc(sizeof(*message) + RPC_FRAME_BYTES + bytes);
+	message = allocate_message(RPC_FRAME_BYTES + bytes);
 	if (message == NULL)
 		return NULL;
-	message->references = 1;
-	message->bytes = (uint32_t)(RPC_FRAME_BYTES + bytes);
 	if (bytes > 0)
 		protobuf_c_message_pack(output, message->data + RPC_FRAME_BYTES);
 	frame.payload = message->data + RPC_FRAME_BYTES;
@@ -354,7 +357,7 @@ static void take_request(struct server_calls *calls, struct server_session *sess
 		rpc_session_close(&session->session); /* the client comes back and asks again */
 		return;
 	}
-	server_clients_settle(&calls->sessions->clients, session->client, request->settled);
+	server_clients_settle(session->client, request->settled);
 	switch (judge(calls, session->client, request, &repeated)) {
 	case RPC_EXECUTE:
 		begin_call(work, session, request);
@@ -380,7 +383,7 @@ static void take_cancel(struct server_calls *calls, struct server_session *sessi
 	struct server_work *work = server_calls_find(calls, session->client, frame->call);
 
 	rpc_history_cancel(&session->client->history, frame->call);
-	server_clients_settle(&calls->sessions->clients, session->client, frame->settled);
+	server_clients_settle(session->client, frame->settled);
 	if (work != NULL && work->body.is_coming)
 		end_work(work);
 	else if (work != NULL)

@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void shared_message_release(struct shared_message *message)
-{
-	if (--message->references == 0)
-		free(message);
-}
-
 void server_clients_hold(struct server_clients *clients, struct server_client *client,
 			 int64_t bytes)
 {
@@ -17,21 +11,39 @@ void server_clients_hold(struct server_clients *clients, struct server_client *c
 	clients->held_bytes += (uint64_t)bytes;
 }
 
-static void drop_answers(struct server_clients *clients, struct server_client *client, bool is_over)
+void server_clients_count(struct server_clients *clients, struct server_client *client,
+			  struct shared_message *message)
+{
+	if (message->counted_by != NULL)
+		return;
+	message->counted_by = clients;
+	message->counted_for = client;
+	server_clients_hold(clients, client, message->bytes);
+}
+
+void shared_message_release(struct shared_message *message)
+{
+	if (--message->references > 0)
+		return;
+	if (message->counted_by != NULL)
+		server_clients_hold(message->counted_by, message->counted_for,
+				    -(int64_t)message->bytes);
+	free(message);
+}
+
+static void drop_answers(struct server_client *client, bool is_over)
 {
 	struct shared_message *answer;
 
-	while ((answer = rpc_history_take_dropped(&client->history, is_over)) != NULL) {
-		server_clients_hold(clients, client, -(int64_t)answer->bytes);
+	while ((answer = rpc_history_take_dropped(&client->history, is_over)) != NULL)
 		shared_message_release(answer);
-	}
 }
 
 static void forget(struct server_clients *clients, uint32_t index)
 {
 	struct server_client *client = clients->all[index];
 
-	drop_answers(clients, client, true);
+	drop_answers(client, true);
 	free(client);
 	clients->all[index] = clients->all[--clients->count];
 }
@@ -96,18 +108,26 @@ bool server_clients_have_room(struct server_clients *clients, const struct serve
 	return true;
 }
 
+bool server_clients_may_tell(const struct server_clients *clients,
+			     const struct server_client *client, uint64_t bytes)
+{
+	const uint64_t told_bytes = (uint64_t)clients->count * SERVER_TOLD_BYTES;
+
+	return client->held_bytes + bytes <= clients->client_quota_bytes + SERVER_TOLD_BYTES &&
+	       clients->held_bytes + bytes <= clients->quota_bytes + told_bytes;
+}
+
 bool server_clients_keep(struct server_clients *clients, struct server_client *client,
 			 uint64_t call, struct shared_message *message)
 {
 	if (!rpc_history_answer(&client->history, call, message))
 		return false;
-	server_clients_hold(clients, client, message->bytes);
+	server_clients_count(clients, client, message);
 	return true;
 }
 
-void server_clients_settle(struct server_clients *clients, struct server_client *client,
-			   uint64_t settled)
+void server_clients_settle(struct server_client *client, uint64_t settled)
 {
 	rpc_history_settle(&client->history, settled);
-	drop_answers(clients, client, false);
+	drop_answers(client, false);
 }

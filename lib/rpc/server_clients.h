@@ -11,20 +11,28 @@
 
 #define SERVER_CLIENTS_MAX 8192u
 
+/* What may be held beyond its quota for a client that must be told something. */
+#define SERVER_TOLD_BYTES (32u << 10)
+
 struct server_client {
 	uint8_t identity[RPC_IDENTITY_BYTES];
 	uint8_t incarnation[RPC_IDENTITY_BYTES]; /* of `history` */
 	struct rpc_history history;
-	uint64_t held_bytes; /* answers that the history keeps, and requests that come in parts */
+	uint64_t held_bytes; /* messages, requests that come in parts, memory to write from */
 	uint32_t session_count;
 	uint32_t working_count; /* calls that a service executes */
 	uint64_t seen_ns;
 };
 
-/* A message on the heap; it is shared by the history and by the sessions that it is sent in. */
+/*
+ * A message on the heap; it is shared by the history and by the sessions that it is sent in, and
+ * counted for its client from when it is in one of them until it is gone.
+ */
 struct shared_message {
 	uint32_t references;
 	uint32_t bytes;
+	struct server_clients *counted_by; /* NULL: it is not counted yet */
+	struct server_client *counted_for;
 	uint8_t data[];
 };
 
@@ -50,17 +58,27 @@ struct server_client *server_clients_find(struct server_clients *clients,
 bool server_clients_have_room(struct server_clients *clients, const struct server_client *client,
 			      uint64_t bytes);
 
+/*
+ * Whether so many bytes more may be held to tell the client something that it cannot do without:
+ * that a call is refused, or a part of what it waits for.
+ */
+bool server_clients_may_tell(const struct server_clients *clients,
+			     const struct server_client *client, uint64_t bytes);
+
 /* Notes that so many bytes are held for the client, or, negative, no longer. */
 void server_clients_hold(struct server_clients *clients, struct server_client *client,
 			 int64_t bytes);
+
+/* Counts the message for the client, if it is not counted already. */
+void server_clients_count(struct server_clients *clients, struct server_client *client,
+			  struct shared_message *message);
 
 /* Keeps an answer, with the caller's reference. False: nobody wants it, and that stays. */
 bool server_clients_keep(struct server_clients *clients, struct server_client *client,
 			 uint64_t call, struct shared_message *message);
 
 /* Forgets the answers to calls before `settled`. */
-void server_clients_settle(struct server_clients *clients, struct server_client *client,
-			   uint64_t settled);
+void server_clients_settle(struct server_client *client, uint64_t settled);
 
 void shared_message_release(struct shared_message *message);
 

@@ -62,8 +62,14 @@ uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions
 void server_sessions_send(struct server_sessions *sessions, struct server_session *session,
 			  struct shared_message *message)
 {
-	struct sending *sending = malloc(sizeof(*sending));
+	struct server_clients *clients = &sessions->clients;
+	struct sending *sending = NULL;
+	uint64_t bytes = sizeof(*sending);
 
+	if (message->counted_by == NULL)
+		bytes += message->bytes;
+	if (server_clients_may_tell(clients, session->client, bytes))
+		sending = malloc(sizeof(*sending));
 	enqueue(sessions, session);
 	if (sending == NULL) {
 		rpc_session_close(&session->session); /* the client comes back and asks again */
@@ -78,9 +84,12 @@ void server_sessions_send(struct server_sessions *sessions, struct server_sessio
 		return;
 	}
 	message->references++;
+	server_clients_count(clients, session->client, message);
+	server_clients_hold(clients, session->client, sizeof(*sending));
 }
 
-static void reap(struct server_session *session)
+/* Gives back what the client has. */
+static void reap(struct server_sessions *sessions, struct server_session *session)
 {
 	struct rpc_outgoing *outgoing;
 
@@ -88,8 +97,19 @@ static void reap(struct server_session *session)
 		struct sending *sending = (struct sending *)outgoing;
 
 		shared_message_release(sending->message);
+		server_clients_hold(&sessions->clients, session->client,
+				    -(int64_t)sizeof(*sending));
 		free(sending);
 	}
+}
+
+/* What it acknowledges makes room for what it asks for. */
+static void receive_packet(struct server_sessions *sessions, struct server_session *session,
+			   const struct rpc_packet *packet, uint64_t now_ns)
+{
+	rpc_session_receive(&session->session, packet, now_ns);
+	reap(sessions, session);
+	enqueue(sessions, session);
 }
 
 enum sent { SENT_ALL, SENT_QUANTUM, LACKED_ROOM };
@@ -128,7 +148,7 @@ static void end_session(struct server_sessions *sessions, struct server_session 
 	if (sessions->ended != NULL)
 		sessions->ended(sessions->ended_user, session);
 	transmit(session, now_ns);
-	reap(session);
+	reap(sessions, session);
 	carrier_close_way(session->way);
 	session->client->session_count--;
 	session->client->seen_ns = now_ns;
@@ -157,7 +177,7 @@ static void serve(struct server_sessions *sessions, struct server_session *sessi
 		enqueue(sessions, session);
 	if (sent == LACKED_ROOM)
 		sessions->is_starved = true;
-	reap(session);
+	reap(sessions, session);
 	rpc_deadlines_set(&sessions->deadlines, session->place,
 			  rpc_session_next_deadline_ns(&session->session));
 }
@@ -260,8 +280,7 @@ static void receive_open(struct server_sessions *sessions, const struct carrier_
 		    session->session.state == RPC_SESSION_CLOSED ||
 		    !datagram->carrier->calls->is_source(session->way, datagram))
 			continue;
-		rpc_session_receive(&session->session, packet, now_ns);
-		enqueue(sessions, session);
+		receive_packet(sessions, session, packet, now_ns);
 		return;
 	}
 	begin_session(sessions, datagram, packet, now_ns);
@@ -289,8 +308,7 @@ void server_sessions_receive(struct server_sessions *sessions,
 	if (session == NULL) {
 		refuse(datagram, &packet, RPC_CLOSE_NO_SESSION);
 	} else if (datagram->carrier->calls->is_source(session->way, datagram)) {
-		rpc_session_receive(&session->session, &packet, now_ns);
-		enqueue(sessions, session);
+		receive_packet(sessions, session, &packet, now_ns);
 	}
 }
 

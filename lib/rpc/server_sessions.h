@@ -73,7 +73,8 @@ uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions
 
 /*
  * Sends it in that session, with a reference of its own. Without memory for that the session ends,
- * and the client asks again in another one, as it does when the session has ended.
+ * and the client asks again in another one, as it does when the session has ended. So it does when
+ * the client takes so little of what it asks for that no more may be held for it.
  */
 void server_sessions_send(struct server_sessions *sessions, struct server_session *session,
 			  struct shared_message *message);

@@ -79,8 +79,42 @@ static void test_quota_of_a_client(void **state)
 	assert_false(server_clients_have_room(*state, client, 41));
 	answer(*state, client, 2, 40);
 	assert_false(server_clients_have_room(*state, client, 0));
-	server_clients_settle(*state, client, 2); /* it has the first */
+	server_clients_settle(client, 2); /* it has the first */
 	assert_true(server_clients_have_room(*state, client, 60));
+}
+
+/* A message counts once, for as long as somebody has it. */
+static void test_messages_count_until_they_are_gone(void **state)
+{
+	struct server_clients *clients = *state;
+	struct server_client *client = find(clients, 1);
+	struct shared_message *message;
+
+	answer(clients, client, 1, 60);
+	message = rpc_history_kept(&client->history, 1);
+	message->references++;
+	server_clients_count(clients, client, message);
+	assert_true(client->held_bytes == 60 && clients->held_bytes == 60);
+	server_clients_settle(client, 2);
+	assert_true(client->held_bytes == 60 && clients->held_bytes == 60);
+	shared_message_release(message);
+	assert_true(client->held_bytes == 0 && clients->held_bytes == 0);
+}
+
+/* Who has used up its quota, or finds that of all used up, can still be told so. */
+static void test_what_is_told_beyond_a_quota(void **state)
+{
+	struct server_clients *clients = *state;
+	struct server_client *first = find(clients, 1), *second = find(clients, 2);
+
+	answer(clients, first, 1, 100);
+	assert_true(server_clients_may_tell(clients, first, SERVER_TOLD_BYTES));
+	assert_false(server_clients_may_tell(clients, first, SERVER_TOLD_BYTES + 1));
+	clients->quota_bytes = 0;
+	assert_true(server_clients_may_tell(clients, second, SERVER_TOLD_BYTES));
+	server_clients_hold(clients, first, 2 * SERVER_TOLD_BYTES - 100);
+	assert_false(server_clients_may_tell(clients, second, 1));
+	server_clients_hold(clients, first, 100 - 2 * (int64_t)SERVER_TOLD_BYTES);
 }
 
 /* Clients that have gone make room; those that are there do not. */
@@ -139,6 +173,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_client_is_found_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_quota_of_a_client, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_messages_count_until_they_are_gone, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_told_beyond_a_quota, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_quota_of_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_answer_that_nobody_wants, set_up,
 						tear_down),

@@ -14,7 +14,17 @@
 
 #define NOW UINT64_C(1000000000)
 
-enum { CALL = 5, FIRST = 1, SECOND = 2, GRANTED_SLOTS = 4, GRANTED_BYTES = 400 };
+enum {
+	CALL = 5,
+	FIRST = 1,
+	SECOND = 2,
+	GRANTED_SLOTS = 4,
+	GRANTED_BYTES = 400,
+	CHUNK_BYTES = 64 << 10,
+	QUOTA_BYTES = 1 << 20,
+	/* What a client is told however much is held for it. */
+	TOLD_BYTES = 32 << 10,
+};
 
 static struct {
 	struct carrier_calls carrier_calls;
@@ -24,6 +34,7 @@ static struct {
 	struct rnic_rpc_options options;
 	uint32_t rings;	  /* that are open */
 	uint32_t stopped; /* streams that were told so */
+	bool is_generous; /* they fill all chunks that they are asked for */
 	ProtobufCClosure finish;
 	void *closure_data;
 } world;
@@ -106,9 +117,11 @@ static ProtobufCService service = {.descriptor = &descriptor, .invoke = invoke};
 static size_t produce(void *user, void *room, size_t bytes)
 {
 	(void)user;
-	(void)bytes;
 	world.stopped += room == NULL;
-	return 0;
+	if (room == NULL || !world.is_generous)
+		return 0;
+	memset(room, 1, bytes);
+	return bytes;
 }
 
 static void begin_stream(void)
@@ -191,22 +204,65 @@ static void send_large_request(uint32_t peer, uint64_t total)
 					     .payload_bytes = sizeof(payload)});
 }
 
-/* Offers memory for chunks: the server makes as much to write from. */
-static void offer_memory(uint32_t peer)
+/* Grants all chunks that `memory` has room for, after `next` of them. */
+static void grant(uint32_t peer, const struct rpc_grant *memory, uint32_t next)
 {
-	const struct rpc_grant memory = {.slots = GRANTED_SLOTS,
-					 .slot_bytes = GRANTED_BYTES / GRANTED_SLOTS,
-					 .rkey = 1,
-					 .address = 0x1000};
 	struct rpc_bulk_receiver receiver;
 	uint8_t payload[RPC_GRANT_BYTES];
 
-	rpc_bulk_receiver_init(&receiver, &memory);
+	rpc_bulk_receiver_init(&receiver, memory);
+	receiver.next = next;
 	rpc_bulk_receiver_grant(&receiver, payload);
 	send_frame(peer, &(struct rpc_frame){.kind = RPC_FRAME_GRANT,
 					     .call = CALL,
 					     .payload = payload,
 					     .payload_bytes = sizeof(payload)});
+}
+
+/* Offers memory for chunks: the server makes as much to write from. */
+static void offer_memory(uint32_t peer)
+{
+	grant(peer,
+	      &(struct rpc_grant){.slots = GRANTED_SLOTS,
+				  .slot_bytes = GRANTED_BYTES / GRANTED_SLOTS,
+				  .rkey = 1,
+				  .address = 0x1000},
+	      0);
+}
+
+/* Chunks are to be in frames. Those of the stream that were sent are taken. */
+static void grant_frames(uint32_t peer)
+{
+	grant(peer, &(struct rpc_grant){.slots = GRANTED_SLOTS, .slot_bytes = CHUNK_BYTES},
+	      world.calls.works->stream.out.sender.next);
+}
+
+/* What waits in a session until its client has it. */
+static uint64_t queued_bytes(uint32_t peer)
+{
+	uint64_t bytes = 0;
+
+	for (const struct rpc_outgoing *at = session_of(peer)->session.sender.oldest; at != NULL;
+	     at = at->next)
+		bytes += at->length;
+	return bytes;
+}
+
+static bool is_open(uint32_t peer)
+{
+	return session_of(peer)->session.state == RPC_SESSION_OPEN;
+}
+
+/* The client's session says that it has all that it was sent. */
+static void acknowledge(uint32_t peer)
+{
+	const struct rpc_session *state = &session_of(peer)->session;
+
+	receive(peer, &(struct rpc_packet){.kind = RPC_PACKET_ACK,
+					   .to = state->self.connection,
+					   .from = peer,
+					   .cumulative = state->sender.next,
+					   .credit = state->sender.next + RPC_WINDOW_PACKETS});
 }
 
 static void send_grant(uint32_t peer)
@@ -242,8 +298,8 @@ static int set_up(void **state)
 	world.carrier_calls.close_ring = close_ring;
 	world.carrier_calls.can_write = can_write;
 	world.carrier.base.calls = &world.carrier_calls;
-	world.sessions.clients.client_quota_bytes = 1 << 20;
-	world.sessions.clients.quota_bytes = 1 << 20;
+	world.sessions.clients.client_quota_bytes = QUOTA_BYTES;
+	world.sessions.clients.quota_bytes = 2 * QUOTA_BYTES;
 	world.sessions.ended = note_ended;
 	world.calls.sessions = &world.sessions;
 	world.calls.max_request_bytes = 1 << 20;
@@ -350,6 +406,71 @@ static void a_body_that_a_message_has_room_for_gets_none(void **state)
 	assert_int_equal(world.rings, 0);
 }
 
+/* Chunks that a client grants and does not acknowledge wait for it, up to what it may have. */
+static void chunks_that_nobody_takes_stop_at_the_quota(void **state)
+{
+	(void)state;
+	world.is_generous = true;
+	open_session(FIRST);
+	send_request(FIRST);
+	begin_stream();
+	for (int i = 0; i < 100; i++) {
+		grant_frames(FIRST);
+		server_bodies_pump(&world.calls);
+		assert_true(queued_bytes(FIRST) <= QUOTA_BYTES);
+		assert_true(world.sessions.clients.held_bytes >= queued_bytes(FIRST));
+	}
+	assert_true(queued_bytes(FIRST) > QUOTA_BYTES / 2);
+	assert_true(is_open(FIRST));
+	lose_session(FIRST);
+	server_bodies_pump(&world.calls);
+	assert_true(world.sessions.clients.held_bytes == 0);
+}
+
+/* For whom no more may be held, chunks go one by one: the stream does not hang. */
+static void a_stream_goes_on_without_room(void **state)
+{
+	uint64_t sent = 0;
+
+	(void)state;
+	world.is_generous = true;
+	open_session(FIRST);
+	send_request(FIRST);
+	begin_stream();
+	world.sessions.clients.client_quota_bytes = 1;
+	for (int i = 0; i < 10; i++) {
+		if (i % GRANTED_SLOTS == 0)
+			grant_frames(FIRST);
+		server_bodies_pump(&world.calls);
+		assert_in_range(queued_bytes(FIRST), 1, TOLD_BYTES);
+		while (session_of(FIRST)->session.sender.cutting != NULL ||
+		       session_of(FIRST)->session.sender.base !=
+			       session_of(FIRST)->session.sender.next) {
+			server_sessions_serve(&world.sessions, NOW);
+			acknowledge(FIRST);
+		}
+		assert_int_equal(queued_bytes(FIRST), 0);
+		assert_int_equal(world.calls.works->stream.out.sender.next, ++sent);
+	}
+	assert_true(is_open(FIRST));
+}
+
+/* The word that is due to each of these is small, but there is no end to them. */
+static void who_takes_no_words_loses_the_session(void **state)
+{
+	(void)state;
+	open_session(FIRST);
+	for (int i = 0; i < QUOTA_BYTES && is_open(FIRST); i++) {
+		send_frame(FIRST, &(struct rpc_frame){.kind = RPC_FRAME_CANCEL,
+						      .flags = RPC_FRAME_LARGE,
+						      .call = CALL});
+		assert_true(queued_bytes(FIRST) <= QUOTA_BYTES + TOLD_BYTES);
+	}
+	assert_false(is_open(FIRST));
+	server_sessions_serve(&world.sessions, NOW);
+	assert_true(world.sessions.clients.held_bytes == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +482,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_grant_that_fills_the_quota_is_taken, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_stream_that_nobody_is_left_for_is_stopped, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(chunks_that_nobody_takes_stop_at_the_quota, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_stream_goes_on_without_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_takes_no_words_loses_the_session, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_large_body_gets_a_ring, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_body_that_a_message_has_room_for_gets_none,
