@@ -39,8 +39,10 @@ static struct client_user *create(struct session_set *set, uid_t uid)
 
 struct client_user *client_user_join(struct session_set *set, uid_t uid)
 {
-	struct client_user *user = find(set, uid);
+	struct client_user *user;
 
+	client_user_sweep(set, false);
+	user = find(set, uid);
 	if (user == NULL)
 		user = create(set, uid);
 	if (user == NULL ||
@@ -50,15 +52,32 @@ struct client_user *client_user_join(struct session_set *set, uid_t uid)
 	return user;
 }
 
+static void destroy(struct client_user *user)
+{
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert(user->usage[i] == 0);
+	closer_close(&user->closer);
+	list_remove(&user->node);
+	free(user);
+}
+
 void client_user_leave(struct client_user *user)
 {
 	assert(user->session_count > 0);
-	if (--user->session_count > 0)
-		return;
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert(user->usage[i] == 0);
-	list_remove(&user->node);
-	free(user);
+	if (--user->session_count == 0 && closer_pending(&user->closer) == 0)
+		destroy(user);
+}
+
+void client_user_sweep(struct session_set *set, bool all)
+{
+	struct list *node, *following;
+
+	list_for_each_safe (node, following, &set->users) {
+		struct client_user *user = list_entry(node, struct client_user, node);
+
+		if (user->session_count == 0 && (all || closer_pending(&user->closer) == 0))
+			destroy(user);
+	}
 }
 
 uint64_t client_user_part(const struct client_user *user, uint64_t of_device)
@@ -69,5 +88,10 @@ uint64_t client_user_part(const struct client_user *user, uint64_t of_device)
 bool client_user_may_have(const struct client_user *user, enum session_resource resource,
 			  uint64_t amount, uint64_t of_device)
 {
-	return amount <= client_user_part(user, of_device) - user->usage[resource];
+	const uint64_t most = client_user_part(user, of_device);
+	uint64_t used = user->usage[resource];
+
+	if (resource == RESOURCE_DESCRIPTORS)
+		used += closer_pending(&user->closer);
+	return used <= most && amount <= most - used;
 }

@@ -4,19 +4,27 @@
  * connections, a user has no more than a part of what the device has (LIMIT_USER_PART), so that
  * others find something left. Root and who runs the daemon may have all: they can end it as well.
  *
- * Owned by the session set, from the first client of a user to the last.
+ * Owned by the session set, from the first client of a user to the last, and until what that one
+ * had is closed: descriptors count as long as they are open, whoever has them.
  */
 #ifndef DAEMON_SESSION_CLIENT_USER_H
 #define DAEMON_SESSION_CLIENT_USER_H
 
-#include "session/session.h"
+#include "base/list.h"
+#include "session/closer.h"
+#include "session/quota.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct session_set;
 
 struct client_user {
 	struct list node; /* of session_set.users */
 	uid_t uid;
-	uint32_t session_count;
+	uint32_t session_count; /* 0: of what it had, something is not closed yet */
+	struct closer closer;	/* of what its clients sent */
 	uint64_t usage[RESOURCE_COUNT];
 };
 
@@ -25,6 +33,9 @@ struct client_user *client_user_join(struct session_set *set, uid_t uid);
 
 /* One client less, which has given back all that it had. */
 void client_user_leave(struct client_user *user);
+
+/* Forgets users that have no clients: those who have nothing left, or (`all`) all of them. */
+void client_user_sweep(struct session_set *set, bool all);
 
 /* How much the user may have of what the device has `of_device` of. */
 uint64_t client_user_part(const struct client_user *user, uint64_t of_device);

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Closes descriptors that clients sent, and the sockets in which more of them may lie, in a thread
- * of its own: whoever closes the last descriptor of a lingering socket, or of a file on a file
- * system that a user serves, waits for as long as that user likes.
+ * of its own: whoever closes a file on a file system that a user serves waits for as long as that
+ * user likes. A lingering socket would do the same to whoever closes its last descriptor, but for
+ * the signal that ends that wait.
  *
- * The thread shares nothing with the device but the numbers that travel in a pipe. Nobody waits
- * for it: it ends with the process, or when it has closed all that was given away before
- * closer_close().
+ * The thread shares nothing with the device but the queue of numbers. Nobody waits for it: it ends
+ * with the process, or when it has closed all that was given away before closer_close().
  */
 #ifndef DAEMON_SESSION_CLOSER_H
 #define DAEMON_SESSION_CLOSER_H
 
+#include <stdint.h>
+
+struct closer_queue;
+
+/* Zeroed: nothing was given away yet, and there is no thread. */
 struct closer {
-	int write_fd;
+	struct closer_queue *queue;
 };
 
-/* Starts the thread. Negative errno of pipe2(2) or pthread_create(3). */
-int closer_open(struct closer *closer);
+/* The closer can be used again. */
 void closer_close(struct closer *closer);
 
-/* Gives `fd` away; it is closed soon. Does not block, unless thousands wait already. */
-void closer_take(const struct closer *closer, int fd);
+/* Gives `fd` away; it is closed soon. Blocks only where there is no memory or no thread for it. */
+void closer_take(struct closer *closer, int fd);
+
+/* How many of the descriptors given away are not closed yet. */
+uint32_t closer_pending(const struct closer *closer);
 
 #endif

@@ -215,6 +215,7 @@ void cm_channel_free(struct session *session, struct session_cm_channel *channel
 	assert(channel->references == 0 && list_is_empty(&channel->waiting));
 	event_source_forget(&channel->source);
 	event_pipe_close(&channel->pipe);
+	session_discharge(session, RESOURCE_DESCRIPTORS, 1);
 	handle_table_remove(&session->cm_channels, channel->handle);
 	session_discharge(session, RESOURCE_CM_CHANNEL, 1);
 	free(channel);

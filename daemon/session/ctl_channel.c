@@ -13,9 +13,14 @@ int ctl_channel_open(struct ctl_call *call, enum session_resource resource,
 
 	if (result != 0)
 		return ctl_refuse(call, result, "no more %s are to be had", what);
+	result = session_charge(call->session, RESOURCE_DESCRIPTORS, 1);
+	if (result != 0) {
+		ctl_refuse(call, result, "no more file descriptors are to be had");
+		goto discharge;
+	}
 	result = event_pipe_open(pipe, &call->reply_fds[0]);
 	if (result != 0)
-		goto discharge;
+		goto discharge_descriptor;
 	result = handle_table_add(table, channel, handle);
 	if (result != 0)
 		goto close_pipe;
@@ -25,6 +30,8 @@ int ctl_channel_open(struct ctl_call *call, enum session_resource resource,
 close_pipe:
 	close(call->reply_fds[0]);
 	event_pipe_close(pipe);
+discharge_descriptor:
+	session_discharge(call->session, RESOURCE_DESCRIPTORS, 1);
 discharge:
 	session_discharge(call->session, resource, 1);
 	return result;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/limits.h"
+#include "session/client_user.h"
 #include "session/ctl_dispatch.h"
 #include "session/delivery.h"
 #include "session/session_set.h"
@@ -82,8 +83,8 @@ static void ctl_server_accept(struct ctl_server *server)
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0 ||
 	    session_create(server->set, fd, credentials.pid, credentials.uid) == NULL) {
-		log_from_client("a connection was turned away: no memory, or its user has %d",
-				LIMIT_SESSIONS / LIMIT_USER_PART);
+		log_from_client(
+			"a connection was turned away: no memory, or its user has too much");
 		closer_take(&server->set->closer, fd);
 	}
 }
@@ -104,12 +105,17 @@ static bool ctl_server_take_fds(struct msghdr *message, struct ctl_call *call)
 	return (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
 }
 
-/* Lets go of what a request brought and no handler kept. */
+/* Lets go of what a request brought and no handler kept. Who sends more than can be closed is done
+ * with. */
 static void ctl_server_drop_request_fds(const struct ctl_call *call)
 {
 	for (unsigned i = 0; i < call->fd_count; i++)
 		if (call->fds[i] >= 0)
-			closer_take(&call->session->set->closer, call->fds[i]);
+			closer_take(&call->session->user->closer, call->fds[i]);
+	if (call->fd_count > 0 &&
+	    !client_user_may_have(call->session->user, RESOURCE_DESCRIPTORS, 0,
+				  call->session->set->limits[RESOURCE_DESCRIPTORS]))
+		session_break(call->session, "closing what it sent takes too long");
 }
 
 static void ctl_server_send(struct ctl_call *call)

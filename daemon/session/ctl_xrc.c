@@ -57,6 +57,8 @@ int ctl_open_xrcd(struct ctl_call *call)
 	const struct rnic_ctl_open_xrcd *request = (const void *)call->request.payload;
 	struct rnic_ctl_xrcd_reply *reply = (void *)call->reply.payload;
 	struct session *session = call->session;
+	/* Each opener may be the last, which keeps the descriptor. */
+	const bool has_file = (request->flags & RNIC_XRCD_FILE) != 0;
 	struct session_xrcd *xrcd;
 	int result;
 
@@ -74,13 +76,20 @@ int ctl_open_xrcd(struct ctl_call *call)
 	result = handle_table_add(&session->xrcds, xrcd, &xrcd->handle);
 	if (result != 0)
 		goto free_xrcd;
+	result = session_charge(session, RESOURCE_DESCRIPTORS, has_file);
+	if (result != 0) {
+		ctl_refuse(call, result, "no more file descriptors are to be had");
+		goto remove_handle;
+	}
 	result = domain_get(call, request->flags, &xrcd->domain);
 	if (result != 0)
-		goto remove_handle;
+		goto discharge_descriptor;
 	xrcd->domain->openers++;
 	reply->xrcd = xrcd->handle;
 	return 0;
 
+discharge_descriptor:
+	session_discharge(session, RESOURCE_DESCRIPTORS, has_file);
 remove_handle:
 	handle_table_remove(&session->xrcds, xrcd->handle);
 free_xrcd:

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #define QUOTA_MIB (UINT64_C(1) << 20)
 
@@ -33,6 +34,7 @@ static const struct {
 	[RESOURCE_MAPPED_BYTES] = {LIMIT_SESSION_MAPPED_MIB * QUOTA_MIB,
 				   LIMIT_MAPPED_MIB *QUOTA_MIB},
 	[RESOURCE_MAPPINGS] = {0, 0},
+	[RESOURCE_DESCRIPTORS] = {0, 0},
 };
 
 /* All of `all` but what we need for ourselves, or the half of it when that is more. */
@@ -54,11 +56,20 @@ static uint64_t spare_mappings(void)
 	return spare(all, LIMIT_OWN_MAPPINGS);
 }
 
+static uint64_t spare_descriptors(void)
+{
+	struct rlimit files = {.rlim_cur = 0};
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	return spare(files.rlim_cur, LIMIT_OWN_DESCRIPTORS);
+}
+
 void quota_init(uint64_t limits[RESOURCE_COUNT])
 {
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		limits[i] = session_quotas[i].of_device;
 	limits[RESOURCE_MAPPINGS] = spare_mappings();
+	limits[RESOURCE_DESCRIPTORS] = spare_descriptors();
 }
 
 int session_charge(struct session *session, enum session_resource resource, uint64_t amount)

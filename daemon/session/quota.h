@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What there is of everything that clients can create, and how much of it a client and all clients
- * of a user may have: the bounds of limits.h, and of the mappings that the kernel lets
- * this process have as many as it can spare. Every creation is charged here.
+ * of a user may have: the bounds of limits.h, and of the descriptors and mappings that the kernel
+ * lets this process have as many as it can spare. Every creation is charged here.
  *
  * Invariant: what a session, its user and the set are charged with is what their tables hold.
  */
@@ -28,7 +28,8 @@ enum session_resource {
 	RESOURCE_SHARED_BYTES, /* of shared regions */
 	RESOURCE_MAPPED_FILES, /* mappings of the clients' memfds */
 	RESOURCE_MAPPED_BYTES,
-	RESOURCE_MAPPINGS, /* of memfds and shared regions, in our address space */
+	RESOURCE_MAPPINGS,    /* of memfds and shared regions, in our address space */
+	RESOURCE_DESCRIPTORS, /* that we keep open */
 	RESOURCE_COUNT,
 };
 

@@ -25,6 +25,10 @@
 #define SESSION_NS_PER_MS UINT64_C(1000000)
 #define SESSION_PORT	  1 /* the device's one port, as its events name it */
 
+/* The connection is one; HELLO makes a doorbell and a pipe, and may bring two ways to memory. */
+#define SOCKET_DESCRIPTORS 1
+#define HELLO_DESCRIPTORS  4
+
 struct session *session_create(struct session_set *set, int socket_fd, pid_t pid, uid_t uid)
 {
 	struct session *session = calloc(1, sizeof(*session));
@@ -57,9 +61,11 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	session->user = client_user_join(set, uid);
 	if (session->user == NULL)
 		goto free_session;
+	if (session_charge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS) != 0)
+		goto leave_user;
 	event.data.ptr = &session->socket_watch;
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0)
-		goto leave_user;
+		goto discharge;
 	session->client_id = set->next_client_id++;
 	session->hello_by_ns = set->now_ns + LIMIT_HELLO_MS * SESSION_NS_PER_MS;
 	set->silent_count++;
@@ -67,6 +73,8 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	set->session_count++;
 	return session;
 
+discharge:
+	session_discharge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 leave_user:
 	client_user_leave(session->user);
 free_session:
@@ -118,12 +126,14 @@ static void session_close_doorbell(struct session *session)
 
 int session_open_regions(struct session *session, int fds[4])
 {
-	int result;
+	int result = session_charge(session, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
 
+	if (result != 0)
+		return result;
 	result = session_open_shared(session, &session->region, RNIC_REGION_SESSION,
 				     sizeof(struct rnic_session_region), &fds[0]);
 	if (result != 0)
-		return result;
+		goto discharge;
 	result = session_open_shared(session, &session->status, RNIC_REGION_STATUS,
 				     sizeof(struct rnic_status_region), &fds[1]);
 	if (result != 0)
@@ -146,7 +156,21 @@ close_status:
 close_region:
 	close(fds[0]);
 	session_close_shared(session, &session->region);
+discharge:
+	session_discharge(session, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
 	return result;
+}
+
+static void session_close_regions(struct session *session)
+{
+	if (session->region.address == NULL)
+		return;
+	event_source_forget(&session->port_events);
+	event_pipe_close(&session->async_pipe);
+	session_close_doorbell(session);
+	session_close_shared(session, &session->status);
+	session_close_shared(session, &session->region);
+	session_discharge(session, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
 }
 
 void session_free_ah(struct session *session, struct session_ah *ah)
@@ -228,10 +252,11 @@ void session_free_xrcd(struct session *session, struct session_xrcd *xrcd)
 	struct shared_domain *domain = xrcd->domain;
 
 	assert(xrcd->references == 0);
+	session_discharge(session, RESOURCE_DESCRIPTORS, domain->file_fd >= 0);
 	if (--domain->openers == 0) {
 		xrcd_fini(&domain->xrcd);
 		if (domain->file_fd >= 0)
-			closer_take(&session->set->closer, domain->file_fd);
+			closer_take(&session->user->closer, domain->file_fd);
 		list_remove(&domain->node);
 		free(domain);
 	}
@@ -258,6 +283,7 @@ void session_free_channel(struct session *session, struct session_channel *chann
 {
 	assert(channel->references == 0);
 	event_pipe_close(&channel->pipe);
+	session_discharge(session, RESOURCE_DESCRIPTORS, 1);
 	handle_table_remove(&session->channels, channel->handle);
 	session_discharge(session, RESOURCE_CHANNEL, 1);
 	free(channel);
@@ -372,13 +398,12 @@ void session_destroy(struct session *session)
 	assert(session->registered_bytes == 0);
 	if (session->has_process)
 		remote_process_fini(&session->process);
-	if (session->share_fd >= 0)
-		closer_take(&set->closer, session->share_fd);
-	event_source_forget(&session->port_events);
-	event_pipe_close(&session->async_pipe);
-	session_close_doorbell(session);
-	session_close_shared(session, &session->status);
-	session_close_shared(session, &session->region);
+	if (session->share_fd >= 0) {
+		closer_take(&session->user->closer, session->share_fd);
+		session_discharge(session, RESOURCE_DESCRIPTORS, 1);
+	}
+	session_close_regions(session);
+	session_discharge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(session->usage[i] == 0);
 	client_user_leave(session->user);

@@ -3,6 +3,7 @@
 
 #include "engine/limits.h"
 #include "engine/qp.h"
+#include "session/client_user.h"
 #include "session/delivery.h"
 #include "session/doorbell.h"
 #include "session/intake.h"
@@ -41,21 +42,12 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 		     const struct device_facts *facts)
 {
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	struct closer closer;
-	int result;
-
 	if (epoll_fd < 0)
 		return -errno;
-	result = closer_open(&closer);
-	if (result != 0) {
-		close(epoll_fd);
-		return result;
-	}
 	*set = (struct session_set){
 		.engine = engine,
 		.cm = cm,
 		.facts = facts,
-		.closer = closer,
 		.next_client_id = 1,
 		.epoll_fd = epoll_fd,
 	};
@@ -73,6 +65,7 @@ void session_set_fini(struct session_set *set)
 {
 	while (!list_is_empty(&set->sessions))
 		session_destroy(list_first_entry(&set->sessions, struct session, node));
+	client_user_sweep(set, true);
 	assert(list_is_empty(&set->intake) && list_is_empty(&set->reviews) &&
 	       list_is_empty(&set->dirty_cqs) && list_is_empty(&set->users));
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)

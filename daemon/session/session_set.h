@@ -47,7 +47,7 @@ struct session_set {
 	struct engine *engine;
 	struct cm *cm; /* the device's connection manager, made with cm_identifier_sink */
 	const struct device_facts *facts;
-	struct closer closer; /* for every descriptor that a client sent or may have sent */
+	struct closer closer; /* of connections, in which clients may have left descriptors */
 	struct list sessions;
 	struct list intake;    /* struct session_qp.intake_node, in order of service */
 	struct list reviews;   /* struct session_qp.review_node */
@@ -73,7 +73,7 @@ extern const struct engine_sink session_set_sink;
 
 /*
  * Makes an empty set. `engine`, `cm` and `facts` outlive it; the engine may be initialised
- * afterwards, with session_set_sink. Negative errno of epoll_create1 or closer_open.
+ * afterwards, with session_set_sink. Negative errno of epoll_create1.
  */
 int session_set_init(struct session_set *set, struct engine *engine, struct cm *cm,
 		     const struct device_facts *facts);

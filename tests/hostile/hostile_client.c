@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -220,27 +219,6 @@ static void test_descriptors_of_empty_messages_are_closed(void **state)
 	expect_unharmed();
 }
 
-/* A socket with bytes that nobody reads: whoever closes it last waits for a minute. */
-static int make_lingering_socket(int *peer_fd)
-{
-	static const uint8_t bytes[1 << 16];
-	const struct linger linger = {.l_onoff = 1, .l_linger = 60};
-	struct sockaddr_in address = {.sin_family = AF_INET};
-	socklen_t address_bytes = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	*peer_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(*peer_fd, (struct sockaddr *)&address, address_bytes), 0);
-	assert_int_equal(listen(*peer_fd, 1), 0);
-	assert_int_equal(getsockname(*peer_fd, (struct sockaddr *)&address, &address_bytes), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, address_bytes), 0);
-	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
-		continue;
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
-	return fd;
-}
-
 /* Sent and received, or sent and never received: no descriptor's last close holds the daemon. */
 static void test_descriptors_slow_to_close(void **state)
 {
@@ -248,7 +226,7 @@ static void test_descriptors_slow_to_close(void **state)
 
 	(void)state;
 	for (unsigned is_received = 0; is_received < 2; is_received++) {
-		int peer_fd, lingering = make_lingering_socket(&peer_fd);
+		int peer_fd, lingering = hostile_lingering_socket(&peer_fd);
 		int fd = hostile_connect(&rnicd);
 
 		/* The daemon's descriptor is to be the last. */

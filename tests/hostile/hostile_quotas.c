@@ -10,15 +10,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define ADDRESS		"127.0.77.2"
+#define DESCRIPTORS	1024 /* of the daemon, as on many a machine */
 
 static void test_quotas(void **state)
 {
@@ -52,8 +55,8 @@ static int make_sealed_memfd(size_t bytes)
 	return fd;
 }
 
-/* Registers all of a memfd; the status of the reply. */
-static int register_memfd(const struct hostile_client *client, size_t bytes)
+/* Asks to register so many bytes of a file, whose descriptor is the daemon's from then on. */
+static void ask_to_register(const struct hostile_client *client, int file, size_t bytes)
 {
 	const struct {
 		struct rnic_ctl_header header;
@@ -68,13 +71,24 @@ static int register_memfd(const struct hostile_client *client, size_t bytes)
 			    .mode = RNIC_MEMORY_MAPPED,
 			    .length = bytes},
 	};
-	int memfd = make_sealed_memfd(bytes);
+
+	assert_true(hostile_send(client->fd, &message, sizeof(message), &file, 1));
+	close(file);
+}
+
+/* The status of the reply to that. */
+static int receive_status(const struct hostile_client *client)
+{
 	struct hostile_reply reply;
 
-	assert_true(hostile_send(client->fd, &message, sizeof(message), &memfd, 1));
-	close(memfd);
 	assert_true(hostile_receive(client->fd, &reply));
 	return reply.header.status;
+}
+
+static int register_file(const struct hostile_client *client, int file, size_t bytes)
+{
+	ask_to_register(client, file, bytes);
+	return receive_status(client);
 }
 
 /* Neither many memfds nor long ones take all of the daemon's address space. */
@@ -89,7 +103,8 @@ static void test_mapped_memory_is_bounded(void **state)
 		int status;
 
 		hostile_client_open(&client, &rnicd, 2);
-		while ((status = register_memfd(&client, lengths[i])) == 0)
+		while ((status = register_file(&client, make_sealed_memfd(lengths[i]),
+					       lengths[i])) == 0)
 			assert_true(++made < 10000);
 		assert_int_equal(status, -ENOSPC);
 		assert_true(made > 0);
@@ -184,6 +199,53 @@ static unsigned attach_to_all(const struct hostile_client *client, uint8_t netwo
 	return groups;
 }
 
+/* Each channel is a descriptor of the daemon's, of which there are not so many. */
+static void test_channels_leave_descriptors_to_others(void **state)
+{
+	struct hostile_client greedy[3], other;
+	uint32_t channels = 0;
+
+	(void)state;
+	hostile_skip_unless_root();
+	for (unsigned i = 0; i < COUNT_OF(greedy); i++)
+		hostile_client_adopt(&greedy[i], hostile_connect_as_nobody(&rnicd), 1);
+	for (unsigned i = 0; i < COUNT_OF(greedy); i++) {
+		channels += take_all(&greedy[i], RNIC_CTL_CREATE_CHANNEL, NULL, 0);
+		channels += take_all(&greedy[i], RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0);
+	}
+	assert_true(channels > 200 && channels < DESCRIPTORS / 2);
+	hostile_client_open(&other, &rnicd, HOSTILE_STEPS);
+	hostile_client_close(&other);
+	for (unsigned i = 0; i < COUNT_OF(greedy); i++)
+		hostile_client_close(&greedy[i]);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
+/* What is sent is closed, however long its owner wants that to take, and not by those who serve. */
+static void test_slow_descriptors_leave_room(void **state)
+{
+	struct hostile_client slow, other;
+	int peers[8];
+
+	(void)state;
+	hostile_client_open(&slow, &rnicd, 2);
+	/* The daemon's descriptors are to be the last. */
+	assert_int_equal(kill(rnicd.pid, SIGSTOP), 0);
+	for (unsigned i = 0; i < COUNT_OF(peers); i++)
+		ask_to_register(&slow, hostile_lingering_socket(&peers[i]), 1);
+	assert_int_equal(kill(rnicd.pid, SIGCONT), 0);
+	for (unsigned i = 0; i < COUNT_OF(peers); i++)
+		assert_int_equal(receive_status(&slow), -EPERM);
+	for (unsigned i = 0; i < 2 * DESCRIPTORS; i++)
+		assert_int_equal(register_file(&slow, dup(STDERR_FILENO), 1), -EPERM);
+	hostile_client_open(&other, &rnicd, HOSTILE_STEPS);
+	hostile_client_close(&other);
+	hostile_client_close(&slow);
+	for (unsigned i = 0; i < COUNT_OF(peers); i++)
+		close(peers[i]);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
 static void test_multicast_groups_are_bounded(void **state)
 {
 	struct hostile_client client;
@@ -243,12 +305,18 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_quotas),
 		cmocka_unit_test(test_mapped_memory_is_bounded),
 		cmocka_unit_test(test_rings_leave_mappings_to_others),
+		cmocka_unit_test(test_channels_leave_descriptors_to_others),
+		cmocka_unit_test(test_slow_descriptors_leave_room),
 		cmocka_unit_test(test_multicast_groups_are_bounded),
 		cmocka_unit_test(test_multicast_groups_of_a_user_are_bounded),
 		cmocka_unit_test(test_places_in_a_group_are_bounded),
 	};
 
+	const struct rlimit files = {DESCRIPTORS, DESCRIPTORS};
+
 	if (!hostile_arguments(argc, argv, ADDRESS))
 		return 2;
+	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+		return 1;
 	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }

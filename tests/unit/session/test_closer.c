@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/closer.h"
 
+#include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#define WAIT_MS 10000
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define WAIT_MS		10000
 
 /* A pipe ends when the last descriptor of its other end is closed. */
 static void expect_end(int read_fd)
@@ -24,11 +28,10 @@ static void expect_end(int read_fd)
 
 static void what_is_taken_is_closed(void **state)
 {
-	struct closer closer;
+	struct closer closer = {0};
 	int first[2], second[2];
 
 	(void)state;
-	assert_int_equal(closer_open(&closer), 0);
 	assert_int_equal(pipe(first), 0);
 	assert_int_equal(pipe(second), 0);
 	closer_take(&closer, first[1]);
@@ -39,10 +42,51 @@ static void what_is_taken_is_closed(void **state)
 	expect_end(second[0]);
 }
 
+/* A socket with bytes that nobody reads: whoever closes it waits for an hour. */
+static int make_lingering_socket(int *peer_fd)
+{
+	static const uint8_t bytes[1 << 16];
+	const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t address_bytes = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*peer_fd = socket(AF_INET, SOCK_STREAM, 0);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(*peer_fd, (struct sockaddr *)&address, address_bytes), 0);
+	assert_int_equal(listen(*peer_fd, 1), 0);
+	assert_int_equal(getsockname(*peer_fd, (struct sockaddr *)&address, &address_bytes), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, address_bytes), 0);
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		continue;
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	return fd;
+}
+
+static void nobody_holds_the_others_up(void **state)
+{
+	struct closer closer = {0};
+	int peers[8], ends[2];
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(peers); i++)
+		closer_take(&closer, make_lingering_socket(&peers[i]));
+	assert_int_equal(pipe(ends), 0);
+	closer_take(&closer, ends[1]);
+	expect_end(ends[0]);
+	while (closer_pending(&closer) > 0)
+		sched_yield();
+	for (unsigned i = 0; i < COUNT_OF(peers); i++)
+		close(peers[i]);
+	closer_close(&closer);
+	assert_int_equal(closer_pending(&closer), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_taken_is_closed),
+		cmocka_unit_test(nobody_holds_the_others_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

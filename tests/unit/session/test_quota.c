@@ -2,6 +2,7 @@
 #include "session/quota.h"
 
 #include "engine/limits.h"
+#include "session/client_user.h"
 #include "session/session.h"
 #include "session/session_set.h"
 
@@ -71,6 +72,54 @@ static void test_regions_are_mappings(void **state)
 	session_set_fini(&set);
 }
 
+static int slow_fd = -1, gate_fd;
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+
+/* As slow as a file system may be that a user serves. */
+int __wrap_close(int fd)
+{
+	char byte;
+
+	if (fd == slow_fd) {
+		slow_fd = -1;
+		while (read(gate_fd, &byte, 1) < 0)
+			continue;
+	}
+	return __real_close(fd);
+}
+
+/* What is not closed yet counts, also when the client is gone that sent it. */
+static void test_what_is_being_closed_counts(void **state)
+{
+	const uid_t stranger = geteuid() + 1;
+	struct client_user *user;
+	struct session_set set;
+	int gate[2];
+
+	(void)state;
+	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
+	assert_int_equal(pipe(gate), 0);
+	gate_fd = gate[0];
+	slow_fd = dup(STDERR_FILENO);
+	user = client_user_join(&set, stranger);
+	assert_non_null(user);
+	assert_true(client_user_may_have(user, RESOURCE_DESCRIPTORS, 4, 8));
+	closer_take(&user->closer, slow_fd);
+	closer_take(&user->closer, dup(STDERR_FILENO));
+	assert_false(client_user_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
+	client_user_leave(user);
+	assert_ptr_equal(client_user_join(&set, stranger), user);
+	assert_false(client_user_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
+	client_user_leave(user);
+	close(gate[1]);
+	while (!list_is_empty(&set.users))
+		client_user_sweep(&set, false);
+	close(gate[0]);
+	session_set_fini(&set);
+}
+
 /* Nor does one client take all, whoever it is. */
 static void test_no_client_takes_all_mappings(void **state)
 {
@@ -94,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_what_a_process_can_spare),
 		cmocka_unit_test(test_regions_are_mappings),
 		cmocka_unit_test(test_no_client_takes_all_mappings),
+		cmocka_unit_test(test_what_is_being_closed_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
