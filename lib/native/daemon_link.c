@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -244,7 +245,38 @@ static int wait_for_reply(const struct rnic_link *link)
 	return ready > 0 ? 0 : -ETIMEDOUT;
 }
 
-static int receive_reply(struct rnic_link *link, struct message *message)
+/* Places for the descriptors of a reply, which could not be asked for again. */
+struct places {
+	int fds[RNIC_CTL_FDS_MAX];
+	unsigned count;
+};
+
+static void give_back(struct places *places)
+{
+	while (places->count > 0)
+		close(places->fds[--places->count]);
+}
+
+/* -EMFILE, -ENFILE, -ENOMEM. */
+static int keep_places(struct places *places, unsigned count)
+{
+	int error = 0;
+
+	places->count = 0;
+	while (error == 0 && places->count < count) {
+		int fd = eventfd(0, EFD_CLOEXEC);
+
+		if (fd >= 0)
+			places->fds[places->count++] = fd;
+		else
+			error = -errno;
+	}
+	if (error != 0)
+		give_back(places);
+	return error;
+}
+
+static int receive_reply(struct rnic_link *link, struct places *places, struct message *message)
 {
 	struct iovec part = {.iov_base = message->bytes, .iov_len = sizeof(message->bytes)};
 	union control_buffer control;
@@ -255,11 +287,9 @@ static int receive_reply(struct rnic_link *link, struct message *message)
 		.msg_controllen = sizeof(control),
 	};
 	ssize_t received;
+	int error = wait_for_reply(link);
 
-	int error;
-
-	message->fd_count = 0;
-	error = wait_for_reply(link);
+	give_back(places);
 	if (error != 0) {
 		snprintf(refusal_reason, sizeof(refusal_reason),
 			 "the daemon has not answered for %u seconds", link->answer_ms / 1000);
@@ -274,7 +304,7 @@ static int receive_reply(struct rnic_link *link, struct message *message)
 	collect_fds(&header, message);
 	if ((header.msg_flags & MSG_TRUNC) != 0)
 		return -EIO;
-	/* No room for descriptors in this process: the daemon did nothing wrong. */
+	/* Another thread has taken the place that was kept: the daemon did nothing wrong. */
 	return (header.msg_flags & MSG_CTRUNC) != 0 ? -EMFILE : 0;
 }
 
@@ -306,16 +336,24 @@ static int exchange(struct rnic_link *link, const struct rnic_call *call)
 {
 	uint32_t request_id = link->next_request_id++;
 	struct message message;
+	struct places places;
 	int result = 0;
 	int error = rnic_link_lost(link);
 
+	if (error == 0)
+		error = keep_places(&places, call->reply_fd_count);
 	if (error != 0)
 		return error;
 	message.fd_count = 0;
 	error = send_request(link, call, request_id);
 	if (error != 0)
+		give_back(&places);
+	/* Nothing was sent, for a reason of this process: the daemon is there. */
+	if (error != 0 && error != -ENODEV && error != -ETIMEDOUT)
+		return error;
+	if (error != 0)
 		goto lose;
-	error = receive_reply(link, &message);
+	error = receive_reply(link, &places, &message);
 	if (error != 0)
 		goto lose;
 	error = -EIO;

@@ -60,7 +60,8 @@ void rnic_link_close(struct rnic_link *link);
 /*
  * Sends a request and waits for its reply. Returns 0, the daemon's refusal (its reason is kept for
  * rnic_refusal_reason()), or the errno of a lost link: -ETIMEDOUT when the daemon has not answered
- * in time, which also loses it.
+ * in time, which also loses it. -EMFILE, -ENFILE, -ENOMEM, -EBADF: nothing was asked, for want of
+ * descriptors to answer with, or because of `request_fd`.
  */
 int rnic_link_call(struct rnic_link *link, const struct rnic_call *call);
 

@@ -7,6 +7,7 @@
 #include <rnic/rnic.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -179,6 +181,62 @@ static void test_answers(void **state)
 	}
 }
 
+/* What this process lacks is no reason to take the daemon for dead: the next call goes well. */
+static void test_lacking_descriptors(void **state)
+{
+	struct daemon daemon = {.answer = ANSWER_DESCRIPTOR};
+	struct rnic_ctl_channel_reply reply;
+	struct rlimit limit, none;
+	struct rnic_link link;
+	pthread_t server;
+	int fd = -1, free_fd;
+
+	(void)state;
+	connect_pair(&link, &daemon);
+	free_fd = dup(daemon.fd);
+	close(free_fd);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){.rlim_cur = (rlim_t)free_fd, .rlim_max = limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(rnic_link_call_for_fd(&link, RNIC_CTL_CREATE_CHANNEL, NULL, 0, &reply,
+					       sizeof(reply), &fd),
+			 -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(rnic_link_lost(&link), 0);
+
+	assert_int_equal(pthread_create(&server, NULL, serve_one, &daemon), 0);
+	assert_int_equal(rnic_link_call_for_fd(&link, RNIC_CTL_CREATE_CHANNEL, NULL, 0, &reply,
+					       sizeof(reply), &fd),
+			 0);
+	assert_int_equal(pthread_join(server, NULL), 0);
+	assert_int_equal(fd, free_fd);
+	close(fd);
+	close(daemon.fd);
+	rnic_link_close(&link);
+	rnic_link_fini(&link);
+}
+
+/* The caller's mistake, with which nothing was sent. */
+static void test_passing_a_descriptor_that_is_none(void **state)
+{
+	struct daemon daemon = {.answer = ANSWER_SUCCESS};
+	const struct rnic_call call = {.operation = RNIC_CTL_SHARE, .request_fd = INT_MAX};
+	struct rnic_ctl_pd_reply reply;
+	struct rnic_link link;
+	pthread_t server;
+
+	(void)state;
+	connect_pair(&link, &daemon);
+	assert_int_equal(rnic_link_call(&link, &call), -EBADF);
+	assert_int_equal(rnic_link_lost(&link), 0);
+	assert_int_equal(pthread_create(&server, NULL, serve_one, &daemon), 0);
+	assert_int_equal(alloc_pd(&link, &reply), 0);
+	assert_int_equal(pthread_join(server, NULL), 0);
+	close(daemon.fd);
+	rnic_link_close(&link);
+	rnic_link_fini(&link);
+}
+
 /*
  * As programs do that cancel a thread of theirs: it may be anywhere. AddressSanitizer does not see
  * that cancelling leaves this function, and would take its variables for those of the next thread
@@ -284,8 +342,12 @@ static void test_socket_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers),		cmocka_unit_test(test_cancelled_thread),
-		cmocka_unit_test(test_hang_up_is_seen), cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_lacking_descriptors),
+		cmocka_unit_test(test_passing_a_descriptor_that_is_none),
+		cmocka_unit_test(test_cancelled_thread),
+		cmocka_unit_test(test_hang_up_is_seen),
+		cmocka_unit_test(test_nobody_there),
 		cmocka_unit_test(test_socket_path),
 	};
 
