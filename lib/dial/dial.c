@@ -60,6 +60,10 @@ static int error_of(const struct rnic_cm_event *event)
 		return event->status < 0 ? event->status : -ETIMEDOUT;
 	case RNIC_CM_ADDR_ERROR:
 	case RNIC_CM_ROUTE_ERROR:
+		/* The device has no address of that family; of a call it would be the daemon's end.
+		 */
+		if (event->status == -ENODEV)
+			return -ENETUNREACH;
 		return event->status < 0 ? event->status : -EHOSTUNREACH;
 	default:
 		return -ECONNABORTED;
