@@ -36,12 +36,22 @@ struct pending {
 	uint8_t input[];
 };
 
+static bool are_good(const struct rnic_rpc_options *options)
+{
+	return options == NULL ||
+	       ((options->carrier == RNIC_RPC_UD || options->carrier == RNIC_RPC_RC) &&
+		options->max_message_bytes <= RPC_MESSAGE_LIMIT_BYTES);
+}
+
 int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *host, uint16_t port,
 			   struct rnic_rpc_client **client)
 {
-	struct rnic_rpc_client *made = calloc(1, sizeof(*made));
+	struct rnic_rpc_client *made;
 	int error;
 
+	if (host == NULL || port == 0 || !are_good(options))
+		return -EINVAL;
+	made = calloc(1, sizeof(*made));
 	if (made == NULL)
 		return -ENOMEM;
 	rpc_calls_init(&made->calls);

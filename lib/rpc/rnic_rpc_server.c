@@ -130,9 +130,12 @@ static void forget_session(void *user, const struct server_session *session)
 int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port,
 			   struct rnic_rpc_server **server)
 {
-	struct rnic_rpc_server *made = calloc(1, sizeof(*made));
+	struct rnic_rpc_server *made;
 	int error;
 
+	if (options != NULL && options->max_message_bytes > RPC_MESSAGE_LIMIT_BYTES)
+		return -EINVAL;
+	made = calloc(1, sizeof(*made));
 	if (made == NULL)
 		return -ENOMEM;
 	made->device = carrier_device_none;
