@@ -115,6 +115,11 @@ enum {
 	/* Datagrams taken over before an address handle goes that they may name. */
 	LIMIT_DESTROY_AH_ENTRIES = 65536,
 
+	/* A client that has not rung for so long is no longer looked at in each turn: it wakes us
+	 * when it does. And clients that are told in a turn that traffic has become another. */
+	LIMIT_DOZE_NS = 10000000,
+	LIMIT_TURN_TOLD = 16,
+
 	/* A connection that has not said HELLO by then is ended: it holds one of LIMIT_SESSIONS. */
 	LIMIT_HELLO_MS = 10000,
 

@@ -104,10 +104,9 @@ int ctl_hello(struct ctl_call *call)
 					  strerror(-result));
 		}
 		call->reply_fd_count = 4;
-		set->client_count++;
 	}
 	session->has_greeted = true;
-	set->silent_count--;
+	list_remove(&session->silent_node);
 	reply->version = RNIC_CTL_VERSION_MAX;
 	reply->client_id = session->client_id;
 	reply->device = set->facts->device;

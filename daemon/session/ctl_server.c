@@ -7,6 +7,7 @@
 #include "session/client_user.h"
 #include "session/ctl_dispatch.h"
 #include "session/delivery.h"
+#include "session/doorbell.h"
 #include "session/session_set.h"
 
 #include <errno.h>
@@ -195,6 +196,12 @@ static void ctl_server_serve(struct session *session)
 			break;
 }
 
+/* Whether the client was not looked at in each turn, and is from now on. */
+static bool ctl_server_wake(struct session *session)
+{
+	return session->region.address != NULL && doorbell_wake(session);
+}
+
 bool ctl_server_poll(struct ctl_server *server)
 {
 	struct epoll_event events[SERVER_EVENTS];
@@ -208,14 +215,17 @@ bool ctl_server_poll(struct ctl_server *server)
 			ctl_server_accept(server);
 			break;
 		case WATCH_SOCKET:
-			ctl_server_serve(watch->session);
+			/* What it posted before it asked is taken first, in the next turn. */
+			if (!ctl_server_wake(watch->session))
+				ctl_server_serve(watch->session);
 			break;
 		case WATCH_PIPE:
 			if (!watch->session->is_broken)
 				delivery_retry(watch->session);
 			break;
 		case WATCH_DOORBELL:
-			break; /* it has woken us: doorbells are taken in every turn */
+			ctl_server_wake(watch->session); /* doorbells are taken in every turn */
+			break;
 		}
 	}
 	return count > 0;

@@ -117,8 +117,8 @@ static void delivery_write(struct session_set *set, struct session_cq *cq,
 		.srqn = delivery_is_xrc(completion) ? completion->srq->number : 0,
 	};
 	rnic_index_publish(&region->producer, ++cq->producer);
-	if (!cq->session->has_news) {
-		cq->session->has_news = true;
+	if (!list_is_linked(&cq->session->news_node)) {
+		list_add_tail(&set->news, &cq->session->news_node);
 		cq->session->news_ns = set->now_ns;
 	}
 }
@@ -148,8 +148,11 @@ bool delivery_completion(void *context, struct cq *engine_cq, const struct compl
 static void delivery_raise(struct session *session, struct event_source *source,
 			   enum rnic_async_event_type type)
 {
-	if (!session->is_broken)
-		event_pipe_raise(&session->async_pipe, source, (uint32_t)type);
+	if (session->is_broken)
+		return;
+	event_pipe_raise(&session->async_pipe, source, (uint32_t)type);
+	if (!list_is_linked(&session->raised_node))
+		list_add_tail(&session->set->raised, &session->raised_node);
 }
 
 /* A target of XRC has a handle, and so a source, in each session that knows it. */
@@ -256,32 +259,9 @@ void delivery_port_event(struct session_set *set, enum rnic_async_event_type typ
 	}
 }
 
-/* Wakes who sleeps in a poll of an empty queue of `session`, now or in a later turn. */
-static void delivery_wake_poller(struct session_set *set, struct session *session, bool is_busy)
+/* Has those look whose CQs were armed, and written to. */
+static void delivery_notify(struct session_set *set)
 {
-	struct rnic_shared_index *poll_waits = &session_region(session)->poll_waits;
-
-	if (is_busy && set->now_ns - session->news_ns < LIMIT_POLL_WAKE_NS)
-		return;
-	session->has_news = false;
-	if (rnic_wake_take(poll_waits))
-		syscall(SYS_futex, &poll_waits->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-/* Says in the session's status region whether traffic is bulk, when that has changed. */
-static void delivery_tell_bulk(struct session *session, bool is_bulk)
-{
-	if (session->is_told_bulk == is_bulk || session->status.address == NULL)
-		return;
-	session->is_told_bulk = is_bulk;
-	atomic_store_explicit(&session_status(session)->is_bulk.value, is_bulk,
-			      memory_order_relaxed);
-}
-
-void delivery_run(struct session_set *set, bool is_busy)
-{
-	struct list *node;
-
 	while (!list_is_empty(&set->dirty_cqs)) {
 		struct session_cq *cq =
 			list_first_entry(&set->dirty_cqs, struct session_cq, dirty_node);
@@ -294,16 +274,61 @@ void delivery_run(struct session_set *set, bool is_busy)
 		}
 		cq->has_solicited = false;
 	}
-	list_for_each (node, &set->sessions) {
-		struct session *session = list_entry(node, struct session, node);
-		struct event_pipe *pipe = &session->async_pipe;
+}
 
-		delivery_tell_bulk(session, set->is_bulk);
-		if (session->has_news && !session->is_broken)
-			delivery_wake_poller(set, session, is_busy);
-		if (pipe->write_fd >= 0 && !pipe->is_full && !list_is_empty(&pipe->waiting))
-			delivery_flush_pipe(session, pipe);
+/* Wakes those who sleep in a poll of an empty queue, now or in a later turn. */
+static void delivery_wake_pollers(struct session_set *set, bool is_busy)
+{
+	struct list *node, *following;
+
+	list_for_each_safe (node, following, &set->news) {
+		struct session *session = list_entry(node, struct session, news_node);
+		struct rnic_shared_index *poll_waits = &session_region(session)->poll_waits;
+
+		if (is_busy && set->now_ns - session->news_ns < LIMIT_POLL_WAKE_NS)
+			continue;
+		list_remove(&session->news_node);
+		if (!session->is_broken && rnic_wake_take(poll_waits))
+			syscall(SYS_futex, &poll_waits->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	}
+}
+
+static void delivery_flush_events(struct session_set *set)
+{
+	while (!list_is_empty(&set->raised)) {
+		struct session *session =
+			list_first_entry(&set->raised, struct session, raised_node);
+
+		list_remove(&session->raised_node);
+		if (!session->is_broken && !session->async_pipe.is_full)
+			delivery_flush_pipe(session, &session->async_pipe);
+	}
+}
+
+/* Says in the clients' status regions whether traffic is bulk, a few in a turn when it changed. */
+static void delivery_tell_bulk(struct session_set *set)
+{
+	if (set->is_told_bulk != set->is_bulk) {
+		set->is_told_bulk = set->is_bulk;
+		set->untold = set->client_count;
+	}
+	for (unsigned i = 0; i < LIMIT_TURN_TOLD && set->untold > 0; i++, set->untold--) {
+		struct session *session =
+			list_first_entry(&set->clients, struct session, client_node);
+
+		list_remove(&session->client_node);
+		list_add_tail(&set->clients, &session->client_node);
+		atomic_store_explicit(&session_status(session)->is_bulk.value, set->is_told_bulk,
+				      memory_order_relaxed);
+	}
+}
+
+void delivery_run(struct session_set *set, bool is_busy)
+{
+	delivery_notify(set);
+	delivery_wake_pollers(set, is_busy);
+	delivery_flush_events(set);
+	delivery_tell_bulk(set);
 }
 
 void delivery_retry(struct session *session)

@@ -44,7 +44,7 @@ uint32_t delivery_peek(const struct session_cq *cq, uint32_t *armed);
  * Wakes the clients whose CQs were armed and written to, and writes the events that pipes have room
  * for. Clients that sleep in a poll are woken too, but while the loop `is_busy` only after
  * LIMIT_POLL_WAKE_NS: the caller calls again, and once without `is_busy` before it sleeps. All
- * clients are told of set->is_bulk.
+ * clients are told of set->is_bulk, LIMIT_TURN_TOLD of them in a turn.
  */
 void delivery_run(struct session_set *set, bool is_busy);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/doorbell.h"
 
+#include "engine/limits.h"
 #include "session/intake.h"
 #include "session/session.h"
 #include "session/session_set.h"
@@ -68,4 +69,59 @@ uint32_t doorbell_take(struct session *session)
 		pending++;
 	}
 	return (uint32_t)pending;
+}
+
+void doorbell_announce_sleep(struct session *session)
+{
+	rnic_wake_announce(&session_region(session)->need_wakeup);
+}
+
+void doorbell_withdraw_sleep(struct session *session)
+{
+	rnic_wake_withdraw(&session_region(session)->need_wakeup);
+}
+
+bool doorbell_wake(struct session *session)
+{
+	session->rung_ns = session->set->now_ns;
+	if (list_is_linked(&session->awake_node))
+		return false;
+	doorbell_withdraw_sleep(session);
+	list_add_tail(&session->set->awake, &session->awake_node);
+	return true;
+}
+
+/* Looks once more after the client was asked to ring: it may just have done so without. */
+static uint32_t doorbell_doze(struct session *session)
+{
+	uint32_t taken;
+
+	doorbell_announce_sleep(session);
+	taken = doorbell_take(session);
+	if (taken > 0)
+		doorbell_withdraw_sleep(session);
+	else
+		list_remove(&session->awake_node);
+	return taken;
+}
+
+uint32_t doorbell_take_all(struct session_set *set)
+{
+	struct list *node, *following;
+	uint32_t all = 0;
+
+	list_for_each_safe (node, following, &set->awake) {
+		struct session *session = list_entry(node, struct session, awake_node);
+		uint32_t taken;
+
+		if (session->is_broken)
+			continue;
+		taken = doorbell_take(session);
+		if (taken == 0 && set->now_ns - session->rung_ns >= LIMIT_DOZE_NS)
+			taken = doorbell_doze(session);
+		if (taken > 0)
+			session->rung_ns = set->now_ns;
+		all += taken;
+	}
+	return all;
 }

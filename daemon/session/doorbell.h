@@ -7,9 +7,11 @@
 #ifndef DAEMON_SESSION_DOORBELL_H
 #define DAEMON_SESSION_DOORBELL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct session;
+struct session_set;
 
 /*
  * Takes all doorbells that are in the ring of `session` (at most RNIC_DOORBELL_SLOTS), and looks at
@@ -18,5 +20,19 @@ struct session;
  * ignored, since the queue may have been destroyed after the doorbell was rung.
  */
 uint32_t doorbell_take(struct session *session);
+
+/*
+ * Takes the doorbells of all sessions that are awake. One that has not rung for LIMIT_DOZE_NS is
+ * asked to wake us, and not looked at until doorbell_wake(). Returns how many were taken.
+ */
+uint32_t doorbell_take_all(struct session_set *set);
+
+/* The session, which has regions, is looked at from now on, and for LIMIT_DOZE_NS at least. Returns
+ * whether it was not before. */
+bool doorbell_wake(struct session *session);
+
+/* Asks the client to wake us when it rings, or no longer. */
+void doorbell_announce_sleep(struct session *session);
+void doorbell_withdraw_sleep(struct session *session);
 
 #endif

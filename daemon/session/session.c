@@ -7,6 +7,7 @@
 #include "engine/srq.h"
 #include "session/client_user.h"
 #include "session/cm_identifier.h"
+#include "session/doorbell.h"
 #include "session/session_set.h"
 #include "shm/ring.h"
 
@@ -68,7 +69,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 		goto discharge;
 	session->client_id = set->next_client_id++;
 	session->hello_by_ns = set->now_ns + LIMIT_HELLO_MS * SESSION_NS_PER_MS;
-	set->silent_count++;
+	list_add_tail(&set->silent, &session->silent_node);
 	list_add_tail(&set->sessions, &session->node);
 	set->session_count++;
 	return session;
@@ -145,6 +146,11 @@ int session_open_regions(struct session *session, int fds[4])
 	if (result != 0)
 		goto close_doorbell;
 	session->port_events.slot = SESSION_PORT;
+	atomic_store_explicit(&session_status(session)->is_bulk.value, session->set->is_told_bulk,
+			      memory_order_relaxed);
+	list_add_tail(&session->set->clients, &session->client_node);
+	session->set->client_count++;
+	doorbell_wake(session);
 	return 0;
 
 close_doorbell:
@@ -165,6 +171,11 @@ static void session_close_regions(struct session *session)
 {
 	if (session->region.address == NULL)
 		return;
+	session->set->client_count--;
+	list_remove(&session->client_node);
+	list_remove(&session->awake_node);
+	list_remove(&session->news_node);
+	list_remove(&session->raised_node);
 	event_source_forget(&session->port_events);
 	event_pipe_close(&session->async_pipe);
 	session_close_doorbell(session);
@@ -413,12 +424,8 @@ void session_destroy(struct session *session)
 	closer_take(&set->closer, session->socket_fd);
 	list_remove(&session->node);
 	set->session_count--;
-	if (session->has_greeted && !session->is_admin)
-		set->client_count--;
-	if (!session->has_greeted)
-		set->silent_count--;
-	if (session->is_broken)
-		set->broken_count--;
+	list_remove(&session->silent_node);
+	list_remove(&session->broken_node);
 	free(session);
 }
 
@@ -427,7 +434,7 @@ void session_end(struct session *session)
 	if (session->is_broken)
 		return;
 	session->is_broken = true;
-	session->set->broken_count++;
+	list_add_tail(&session->set->broken, &session->broken_node);
 }
 
 void session_break(struct session *session, const char *format, ...)

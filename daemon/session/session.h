@@ -161,7 +161,13 @@ struct session_ah {
 };
 
 struct session {
-	struct list node; /* of session_set.sessions */
+	struct list node;	 /* of session_set.sessions */
+	struct list silent_node; /* of session_set.silent, until it has greeted */
+	struct list client_node; /* of session_set.clients, when it has regions */
+	struct list awake_node;	 /* of session_set.awake, while its doorbells are looked at */
+	struct list news_node;	 /* of session_set.news: a sleeping poller was not woken for them */
+	struct list raised_node; /* of session_set.raised: events may wait in async_pipe */
+	struct list broken_node; /* of session_set.broken */
 	struct session_set *set;
 	int socket_fd;
 	int doorbell_fd; /* -1 in an admin session and before HELLO */
@@ -184,9 +190,8 @@ struct session {
 	struct event_source port_events;
 	uint32_t doorbell_consumer;
 	uint32_t doorbells_lost; /* as last seen */
-	bool is_told_bulk;	 /* what its status region says of the traffic */
-	bool has_news;		 /* completions that a sleeping poller was not woken for */
-	uint64_t news_ns;	 /* when the first of them was written */
+	uint64_t rung_ns;	 /* when it last rang, or asked for something */
+	uint64_t news_ns; /* when the first of the completions was written that are its news */
 
 	struct mapped_files files; /* its memfds */
 	bool has_process;	   /* its own address space can be reached */

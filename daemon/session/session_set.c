@@ -8,7 +8,6 @@
 #include "session/doorbell.h"
 #include "session/intake.h"
 #include "session/trouble.h"
-#include "shm/ring.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -53,6 +52,12 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 	};
 	quota_init(set->limits);
 	list_init(&set->sessions);
+	list_init(&set->silent);
+	list_init(&set->clients);
+	list_init(&set->awake);
+	list_init(&set->news);
+	list_init(&set->raised);
+	list_init(&set->broken);
 	list_init(&set->intake);
 	list_init(&set->reviews);
 	list_init(&set->dirty_cqs);
@@ -76,15 +81,10 @@ void session_set_fini(struct session_set *set)
 
 uint32_t session_set_take_work(struct session_set *set)
 {
-	uint32_t taken = 0, rung = 0, visits = 0;
+	uint32_t rung = doorbell_take_all(set);
+	uint32_t taken = 0, visits = 0;
 	struct list *node, visited;
 
-	list_for_each (node, &set->sessions) {
-		struct session *session = list_entry(node, struct session, node);
-
-		if (session->region.address != NULL && !session->is_broken)
-			rung += doorbell_take(session);
-	}
 	/* Each queue is served at most once a turn; those that have more go to the end of the list.
 	 */
 	list_init(&visited);
@@ -108,7 +108,7 @@ bool session_set_has_work(const struct session_set *set)
 {
 	const struct list *node;
 
-	if (!list_is_empty(&set->reviews) || set->broken_count > 0)
+	if (!list_is_empty(&set->reviews) || !list_is_empty(&set->broken))
 		return true;
 	list_for_each (node, &set->intake) {
 		const struct session_qp *qp = list_entry(node, struct session_qp, intake_node);
@@ -129,24 +129,16 @@ void session_set_announce_sleep(struct session_set *set)
 {
 	struct list *node;
 
-	list_for_each (node, &set->sessions) {
-		struct session *session = list_entry(node, struct session, node);
-
-		if (session->region.address != NULL)
-			rnic_wake_announce(&session_region(session)->need_wakeup);
-	}
+	list_for_each (node, &set->awake)
+		doorbell_announce_sleep(list_entry(node, struct session, awake_node));
 }
 
 void session_set_withdraw_sleep(struct session_set *set)
 {
 	struct list *node;
 
-	list_for_each (node, &set->sessions) {
-		struct session *session = list_entry(node, struct session, node);
-
-		if (session->region.address != NULL)
-			rnic_wake_withdraw(&session_region(session)->need_wakeup);
-	}
+	list_for_each (node, &set->awake)
+		doorbell_withdraw_sleep(list_entry(node, struct session, awake_node));
 }
 
 static bool session_uses_gid(const struct session *session, uint32_t index)
@@ -175,45 +167,25 @@ bool session_set_uses_gid(const struct session_set *set, uint32_t index)
 
 uint64_t session_set_next_deadline_ns(const struct session_set *set)
 {
-	const struct list *node;
-
-	if (set->silent_count == 0)
+	if (list_is_empty(&set->silent))
 		return UINT64_MAX;
-	/* The list is in the order in which they came. */
-	list_for_each (node, &set->sessions) {
-		const struct session *session = list_entry(node, struct session, node);
-
-		if (!session->has_greeted)
-			return session->hello_by_ns;
-	}
-	return UINT64_MAX;
+	return list_first_entry(&set->silent, const struct session, silent_node)->hello_by_ns;
 }
 
 static void session_set_break_silent(struct session_set *set)
 {
-	struct list *node;
+	while (session_set_next_deadline_ns(set) <= set->now_ns) {
+		struct session *session =
+			list_first_entry(&set->silent, struct session, silent_node);
 
-	list_for_each (node, &set->sessions) {
-		struct session *session = list_entry(node, struct session, node);
-
-		if (!session->has_greeted && session->hello_by_ns <= set->now_ns)
-			session_break(session, "it did not say HELLO");
+		list_remove(&session->silent_node);
+		session_break(session, "it did not say HELLO");
 	}
 }
 
 void session_set_reap(struct session_set *set)
 {
-	struct list *node, *following;
-
-	if (session_set_next_deadline_ns(set) <= set->now_ns)
-		session_set_break_silent(set);
-	if (set->broken_count == 0)
-		return;
-	list_for_each_safe (node, following, &set->sessions) {
-		struct session *session = list_entry(node, struct session, node);
-
-		if (session->is_broken)
-			session_destroy(session);
-	}
-	assert(set->broken_count == 0);
+	session_set_break_silent(set);
+	while (!list_is_empty(&set->broken))
+		session_destroy(list_first_entry(&set->broken, struct session, broken_node));
 }

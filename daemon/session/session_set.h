@@ -7,6 +7,10 @@
  * descriptor; ctl_server_poll() serves it. Doorbells and full pipes sit in it edge-triggered and
  * are never read: clients share those file descriptions and could make a read block.
  *
+ * A turn costs as much as there is to do, not as there are clients: a session is on the lists below
+ * while it has something for them. One that is not awake was asked to ring, like all are before the
+ * loop sleeps.
+ *
  * Invariant: sessions end in session_set_reap() only, which nothing of this layer calls.
  */
 #ifndef DAEMON_SESSION_SESSION_SET_H
@@ -49,6 +53,12 @@ struct session_set {
 	const struct device_facts *facts;
 	struct closer closer; /* of connections, in which clients may have left descriptors */
 	struct list sessions;
+	struct list silent;    /* struct session.silent_node, in the order in which they came */
+	struct list clients;   /* struct session.client_node */
+	struct list awake;     /* struct session.awake_node */
+	struct list news;      /* struct session.news_node */
+	struct list raised;    /* struct session.raised_node */
+	struct list broken;    /* struct session.broken_node */
 	struct list intake;    /* struct session_qp.intake_node, in order of service */
 	struct list reviews;   /* struct session_qp.review_node */
 	struct list dirty_cqs; /* struct session_cq.dirty_node */
@@ -57,12 +67,12 @@ struct session_set {
 	uint32_t session_count;
 	uint32_t client_count; /* sessions that said HELLO and are not admin */
 	uint32_t next_client_id;
-	uint32_t silent_count; /* sessions that did not say HELLO yet */
-	uint32_t broken_count;
 	uint32_t flush_budget; /* receive entries that may still be flushed; 0 out of reviews */
 	int epoll_fd;
-	uint64_t now_ns; /* of the turn under way */
-	bool is_bulk;	 /* whether much data goes through the device: clients are told */
+	uint64_t now_ns;   /* of the turn under way */
+	bool is_bulk;	   /* whether much data goes through the device: clients are told */
+	bool is_told_bulk; /* what new clients are told, and all others by and by */
+	uint32_t untold;   /* of `clients`, those at the front may not know it yet */
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t limits[RESOURCE_COUNT]; /* of `usage` */
 	struct troubles troubles;
@@ -94,7 +104,8 @@ bool session_set_has_work(const struct session_set *set);
  * delivery_run(). */
 void session_set_deliver(struct session_set *set, bool is_busy);
 
-/* Before sleeping: asks all clients to ring. The caller takes work once more before it sleeps. */
+/* Before sleeping: asks all clients that are awake to ring, as the others are already. The caller
+ * takes work once more before it sleeps. */
 void session_set_announce_sleep(struct session_set *set);
 
 /* After sleeping, or when there was work after all. */

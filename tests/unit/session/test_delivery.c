@@ -264,6 +264,38 @@ static void test_clients_are_told_of_bulk_traffic(void **state)
 	}
 }
 
+/* A few in a turn, so that no turn is long for there being many. */
+static void test_many_clients_are_told_by_and_by(void **state)
+{
+	struct fixture *f = *state;
+	const unsigned count = 3 * LIMIT_TURN_TOLD;
+	struct list *node;
+	unsigned told = 0;
+
+	for (unsigned i = 1; i < count; i++) {
+		int sockets[2], fds[4];
+		struct session *session;
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+		close(sockets[1]);
+		session = session_create(&f->set, sockets[0], 1, 1);
+		assert_non_null(session);
+		assert_int_equal(session_open_regions(session, fds), 0);
+		for (unsigned k = 0; k < 4; k++)
+			close(fds[k]);
+	}
+	f->set.is_bulk = true;
+	delivery_run(&f->set, false);
+	list_for_each (node, &f->set.sessions)
+		told += session_status(list_entry(node, struct session, node))->is_bulk.value;
+	assert_int_equal(told, LIMIT_TURN_TOLD);
+	for (unsigned i = 1; i < 3; i++)
+		delivery_run(&f->set, false);
+	list_for_each (node, &f->set.sessions)
+		assert_int_equal(
+			session_status(list_entry(node, struct session, node))->is_bulk.value, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 /* Port events reach whoever has a pipe; of a full one it is the last state that is told. */
@@ -324,8 +356,7 @@ static void test_silent_connections_end(void **state)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
 	f->session->has_greeted = true;
-	f->set.silent_count--;
-	f->set.client_count++;
+	list_remove(&f->session->silent_node);
 	f->set.now_ns = 1000;
 	assert_int_equal(session_set_next_deadline_ns(&f->set), UINT64_MAX);
 	assert_non_null(session_create(&f->set, sockets[0], 1, 1));
@@ -353,6 +384,7 @@ int main(void)
 		TEST(test_one_event_for_many_completions),
 		TEST(test_waking_of_a_sleeping_poller),
 		TEST(test_clients_are_told_of_bulk_traffic),
+		TEST(test_many_clients_are_told_by_and_by),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
