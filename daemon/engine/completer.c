@@ -234,7 +234,8 @@ static enum verdict scatter(struct engine *engine, struct qp *qp, uint32_t offse
 
 /*
  * Whether the payload is that of packet `index` of the READ, whose last ends its request's answer.
- * FLUSH and ATOMIC WRITE are answered like a READ of no bytes.
+ * The answer to a probe ends where the send position is, unless that was taken back since. FLUSH
+ * and ATOMIC WRITE are answered like a READ of no bytes.
  */
 static bool is_expected_response(const struct qp *qp, const struct work *work, uint32_t index,
 				 const struct rnic_packet *packet)
@@ -242,10 +243,11 @@ static bool is_expected_response(const struct qp *qp, const struct work *work, u
 	bool is_end = requester_read_packets(qp, work, index) == 1;
 	bool claims_end = packet->row->position == RNIC_POSITION_LAST ||
 			  packet->row->position == RNIC_POSITION_ONLY;
+	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1;
 	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
 	uint64_t left = work_kind(work)->has_result ? work->length - offset : 0;
 
-	return claims_end == is_end &&
+	return (claims_end ? is_end || may_be_end : !is_end) &&
 	       packet->payload_bytes == (left < qp->path_mtu_bytes ? left : qp->path_mtu_bytes);
 }
 

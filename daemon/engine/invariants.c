@@ -78,7 +78,7 @@ static void check_accounts(const struct qp *qp)
 		from = rnic_psn_add(work->psn, (int32_t)work->packets);
 	}
 	assert(reads == requester->reads_outstanding);
-	/* Less after a second of silence, which gives the share back early. */
+	/* Less by probes, and after a silence, which gives the share back early. */
 	assert(requester->in_flight_bytes <= bytes);
 }
 
@@ -114,8 +114,8 @@ static void check_timer(const struct qp *qp)
 		assert(!has_unacknowledged || list_is_linked(&qp->built_node));
 		return;
 	}
-	assert(!retry->is_rnr_wait || !retry->is_probe_wait);
-	if (retry->is_rnr_wait || retry->is_probe_wait)
+	assert(retry->is_rnr_wait + retry->is_probe_wait + retry->is_line_wait <= 1);
+	if (retry->is_rnr_wait || retry->is_probe_wait || retry->is_line_wait)
 		assert(timer_is_armed(&retry->timer) && !has_unacknowledged);
 	else if (has_unacknowledged)
 		assert(timer_is_armed(&retry->timer) || qp->attributes.timeout == 0);

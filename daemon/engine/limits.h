@@ -29,8 +29,11 @@ enum {
 	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
 
-	/* Of them those of a QP whose peer is silent, which may be gone while its host is not. */
-	LIMIT_SILENT_PEER_BYTES = LIMIT_PATH_WINDOW_BYTES_LEAST / 2,
+	/* After so long without progress a QP's packets count as gone from the path, for its peer
+	 * may be gone while its host is not. What goes to it then: as much as the greatest packet.
+	 */
+	LIMIT_SHARE_NS = 100000000,
+	LIMIT_SILENT_PEER_BYTES = 4608,
 
 	/* What a packet counts towards the window beside its payload: headers, and what a socket
 	 * buffer charges for a packet of any size. */

@@ -204,15 +204,32 @@ struct plan {
 	uint32_t cost_bytes; /* of the path's window */
 	bool ends_message;
 	bool is_ack_wanted;
+	bool is_probe; /* goes beside the path's window */
+	bool is_part;  /* of a READ that could go on, but not before this is answered */
 };
+
+static uint32_t plan_cost_bytes(const struct qp *qp, const struct plan *plan)
+{
+	return requester_cost_bytes(qp, plan->work, plan->index, plan->index + plan->packets);
+}
 
 static struct plan make_plan(const struct qp *qp, struct work *work)
 {
-	struct plan plan = {.work = work, .index = work_packet_index(work, qp->requester.psn)};
+	struct plan plan = {
+		.work = work,
+		.index = work_packet_index(work, qp->requester.psn),
+		.is_probe = qp->retry.is_silent || qp->retry.may_probe,
+	};
 
 	plan.packets = is_read(work) ? requester_read_packets(qp, work, plan.index) : 1;
+	plan.cost_bytes = plan_cost_bytes(qp, &plan);
+	plan.is_part = is_read(work) && plan.index % chunk_packets(qp) != 0;
+	if (plan.is_probe && plan.packets > 1 && plan.cost_bytes > LIMIT_SILENT_PEER_BYTES) {
+		plan.is_part = true;
+		plan.packets = 1;
+		plan.cost_bytes = plan_cost_bytes(qp, &plan);
+	}
 	plan.ends_message = plan.index + plan.packets == work->packets;
-	plan.cost_bytes = requester_cost_bytes(qp, work, plan.index, plan.index + plan.packets);
 	return plan;
 }
 
@@ -221,11 +238,15 @@ static uint32_t packets_under_way(const struct qp *qp)
 	return (uint32_t)rnic_psn_distance(qp->requester.psn, qp->requester.unacknowledged);
 }
 
-/* To a peer that is silent only little goes, but something always. */
-static bool may_go_to_silent(const struct qp *qp, const struct plan *plan)
+/*
+ * Whether the packet waits for an answer to what is under way: little goes to a silent peer, but
+ * something always, and the parts of a READ for which one request could go come one by one.
+ */
+static bool must_wait_for_answer(const struct qp *qp, const struct plan *plan)
 {
-	return packets_under_way(qp) == 0 ||
-	       qp->requester.in_flight_bytes + plan->cost_bytes <= LIMIT_SILENT_PEER_BYTES;
+	if (packets_under_way(qp) == 0)
+		return false;
+	return plan->is_part || (qp->retry.is_silent && plan->cost_bytes > qp->retry.probe_bytes);
 }
 
 /*
@@ -237,7 +258,7 @@ static bool is_within_limits(const struct qp *qp, const struct plan *plan)
 	uint32_t reads = qp->requester.reads_outstanding;
 
 	if (packets_under_way(qp) + plan->packets > LIMIT_QP_WINDOW_PACKETS ||
-	    (qp->retry.is_silent && !may_go_to_silent(qp, plan)))
+	    must_wait_for_answer(qp, plan))
 		return false;
 	return !work_kind(plan->work)->has_response || reads == 0 ||
 	       reads < qp->attributes.max_rd_atomic;
@@ -272,23 +293,30 @@ static bool is_asked_for_later(struct engine *engine, struct qp *qp, const struc
 /*
  * Reserves the packet's share of the path, or gets in line for it. Decides whether the packet asks
  * for an acknowledgement: at the end of a message, now and then within a long one, when nothing may
- * follow until one comes, and always when the peer is silent. A packet that asks on behalf of
- * others before it goes without room: there would never be any.
+ * follow until one comes, and always when it is a probe, which takes no share. A packet that asks
+ * on behalf of others before it goes without room: there would never be any.
  */
-static bool try_reserve(struct qp *qp, struct plan *plan)
+static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 {
 	struct requester *requester = &qp->requester;
 
+	if (plan->is_probe) {
+		plan->is_ack_wanted = true;
+		retry_probe_sent(qp, plan->cost_bytes);
+		return true;
+	}
 	if (!path_has_room(qp->path, qp, plan->cost_bytes) &&
 	    requester->packets_since_ack_request == 0) {
 		path_wait(qp->path, qp, plan->cost_bytes);
+		if (packets_under_way(qp) == 0)
+			retry_wait_in_line(engine, qp);
 		return false;
 	}
 	path_reserve(qp->path, qp, plan->cost_bytes);
 	requester->in_flight_bytes += plan->cost_bytes;
 	plan->is_ack_wanted =
-		(plan->ends_message && !is_asked_for_later(qp->engine, qp, plan)) ||
-		work_kind(plan->work)->has_response || qp->retry.is_silent ||
+		(plan->ends_message && !is_asked_for_later(engine, qp, plan)) ||
+		work_kind(plan->work)->has_response ||
 		credits_is_probe(qp, plan->work, plan->index) ||
 		requester->packets_since_ack_request + 1 >= LIMIT_PACKETS_PER_ACK_REQUEST ||
 		packets_under_way(qp) + 1 >= LIMIT_QP_WINDOW_PACKETS ||
@@ -496,7 +524,7 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 		requester_leave_line(engine, qp);
 		return false;
 	}
-	if (qp_is_reliable(qp) ? !try_reserve(qp, &plan) : !try_pace(engine, qp, &plan))
+	if (qp_is_reliable(qp) ? !try_reserve(engine, qp, &plan) : !try_pace(engine, qp, &plan))
 		return false;
 	congestion_sent(engine, qp, out->packet.payload_bytes);
 	out->packet.ack_request = plan.is_ack_wanted;
@@ -580,10 +608,12 @@ void requester_start(struct qp *qp, struct rnic_psn psn)
 
 void requester_leave_line(struct engine *engine, struct qp *qp)
 {
-	if (!qp_is_reliable(qp))
+	if (!qp_is_reliable(qp)) {
 		pace_leave(engine, qp);
-	else if (qp->path != NULL)
+	} else if (qp->path != NULL) {
 		path_leave(qp->path, qp);
+		retry_leave_line(engine, qp);
+	}
 }
 
 void requester_reset(struct engine *engine, struct qp *qp)

@@ -11,9 +11,6 @@
 /* Repeated expiries double the timeout up to this often. */
 #define DOUBLINGS_MAX 3
 
-/* After so long without progress a QP's packets count as gone from the path. */
-#define SHARE_NS UINT64_C(1000000000)
-
 #define RNR_RETRY_WITHOUT_END 7
 
 static void arm(struct engine *engine, struct qp *qp, uint64_t deadline_ns)
@@ -38,7 +35,10 @@ static void start_ack_timer(struct engine *engine, struct qp *qp)
 	uint64_t ns = timeout_ns(qp);
 
 	qp->retry.timeout_at_ns = ns == UINT64_MAX ? UINT64_MAX : engine->now_ns + ns;
-	arm(engine, qp, engine->now_ns + (ns < SHARE_NS ? ns : SHARE_NS));
+	if (!qp->retry.is_silent && ns > LIMIT_SHARE_NS)
+		arm(engine, qp, engine->now_ns + LIMIT_SHARE_NS);
+	else if (ns != UINT64_MAX)
+		arm(engine, qp, qp->retry.timeout_at_ns);
 }
 
 static bool has_unacknowledged(const struct qp *qp)
@@ -59,6 +59,7 @@ void retry_progress(struct engine *engine, struct qp *qp)
 	retry->rnr_retries_left = qp->attributes.rnr_retry;
 	retry->timeouts_in_a_row = 0;
 	retry->is_silent = false;
+	retry->may_probe = false;
 	retry->is_rnr_wait = false;
 	if (has_unacknowledged(qp))
 		start_ack_timer(engine, qp);
@@ -68,8 +69,17 @@ void retry_progress(struct engine *engine, struct qp *qp)
 
 void retry_packet_sent(struct engine *engine, struct qp *qp)
 {
-	if (!timer_is_armed(&qp->retry.timer))
+	if (!timer_is_armed(&qp->retry.timer) || qp->retry.is_line_wait)
 		start_ack_timer(engine, qp);
+	qp->retry.is_line_wait = false;
+}
+
+void retry_probe_sent(struct qp *qp, uint32_t bytes)
+{
+	struct retry *retry = &qp->retry;
+
+	retry->probe_bytes -= bytes < retry->probe_bytes ? bytes : retry->probe_bytes;
+	retry->may_probe = false;
 }
 
 void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code)
@@ -100,7 +110,7 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 		return;
 	}
 	qp->retry.retries_left--;
-	if (qp->retry.timeouts_in_a_row <= 1)
+	if (!qp->retry.is_silent)
 		path_reduce(engine, qp->path);
 	requester_rewind(engine, qp);
 }
@@ -109,8 +119,26 @@ void retry_probe(struct engine *engine, struct qp *qp)
 {
 	if (qp->retry.is_probe_wait)
 		return;
+	qp->retry.is_line_wait = false;
 	qp->retry.is_probe_wait = true;
 	arm(engine, qp, engine->now_ns + LIMIT_CREDIT_PROBE_NS);
+}
+
+void retry_wait_in_line(struct engine *engine, struct qp *qp)
+{
+	uint64_t ns = timeout_ns(qp);
+
+	if (qp->retry.is_line_wait)
+		return;
+	qp->retry.is_line_wait = true;
+	arm(engine, qp, engine->now_ns + (ns < LIMIT_SHARE_NS ? ns : LIMIT_SHARE_NS));
+}
+
+void retry_leave_line(struct engine *engine, struct qp *qp)
+{
+	qp->retry.may_probe = false;
+	if (qp->retry.is_line_wait)
+		retry_stop(engine, qp);
 }
 
 void retry_pace(struct engine *engine, struct qp *qp, uint64_t ready_ns)
@@ -137,11 +165,21 @@ void retry_expired(struct engine *engine, struct qp *qp)
 		qp_make_ready(qp);
 		return;
 	}
+	if (retry->is_line_wait) {
+		retry->is_line_wait = false;
+		retry->may_probe = true;
+		qp_make_ready(qp);
+		return;
+	}
+	if (!retry->is_silent)
+		path_reduce(engine, qp->path);
 	retry->is_silent = true;
+	retry->probe_bytes = LIMIT_SILENT_PEER_BYTES;
 	if (engine->now_ns < retry->timeout_at_ns) {
 		requester_release_share(qp);
 		if (retry->timeout_at_ns != UINT64_MAX)
 			arm(engine, qp, retry->timeout_at_ns);
+		qp_make_ready(qp);
 		return;
 	}
 	engine->counters[COUNTER_ACK_TIMEOUTS]++;
@@ -155,4 +193,5 @@ void retry_stop(struct engine *engine, struct qp *qp)
 	timer_heap_disarm(&engine->timers, &qp->retry.timer);
 	qp->retry.is_rnr_wait = false;
 	qp->retry.is_probe_wait = false;
+	qp->retry.is_line_wait = false;
 }

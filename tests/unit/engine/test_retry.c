@@ -121,14 +121,160 @@ static void test_silent_peer_gets_little(void **state)
 		run_to_deadline(fixture);
 		assert_int_equal(requester->in_flight_bytes, 0);
 		qp_make_ready(fixture->qp);
-		assert_true(fixture_transmit_all(fixture) > 0);
+		assert_in_range(fixture_transmit_all(fixture), 1, 3);
 		assert_true(fixture->sent.packet.ack_request);
-		assert_in_range(requester->in_flight_bytes, 1, LIMIT_SILENT_PEER_BYTES);
+		assert_int_equal(requester->in_flight_bytes, 0);
 		fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
 		fixture_transmit_all(fixture);
 		assert_true(requester->in_flight_bytes > LIMIT_SILENT_PEER_BYTES);
 		fixture_destroy(fixture);
 	}
+}
+
+/* QPs to one host, of which nothing but the fixture's own has a peer there. */
+#define DEAD_QPS 40
+
+struct crowd {
+	struct engine_fixture *fixture;
+	struct qp *dead[DEAD_QPS];
+};
+
+static void post_to(struct engine_fixture *fixture, struct qp *qp, enum rnic_wr_opcode opcode)
+{
+	struct qp *own = fixture->qp;
+
+	fixture->qp = qp;
+	for (uint64_t wr_id = 0; wr_id < 4; wr_id++)
+		fixture_post_simple(fixture, opcode, wr_id, 1 << 19);
+	fixture->qp = own;
+}
+
+static struct crowd crowd_create(uint8_t timeout, enum rnic_wr_opcode opcode)
+{
+	struct fixture_options options = fixture_defaults;
+	struct crowd crowd = {.fixture = create(timeout, 7, 7)};
+
+	options.timeout = timeout;
+	for (uint32_t i = 0; i < DEAD_QPS; i++) {
+		crowd.dead[i] = fixture_create_qp(crowd.fixture, &options);
+		post_to(crowd.fixture, crowd.dead[i], opcode);
+	}
+	return crowd;
+}
+
+static void crowd_destroy(struct crowd *crowd)
+{
+	for (uint32_t i = 0; i < DEAD_QPS; i++)
+		qp_destroy(crowd->dead[i]);
+	fixture_destroy(crowd->fixture);
+}
+
+/* Takes all packets out; only the fixture's own QP gets answers. Returns how many it got. */
+static uint32_t crowd_exchange(struct crowd *crowd)
+{
+	struct engine_fixture *fixture = crowd->fixture;
+	uint32_t answers = 0;
+
+	while (fixture_transmit(fixture)) {
+		if (fixture->sent.qp != fixture->qp || !fixture->sent.packet.ack_request)
+			continue;
+		fixture_receive_acknowledge(fixture, fixture->sent.packet.psn.value, ACK_SYNDROME);
+		answers++;
+	}
+	return answers;
+}
+
+/* However many QPs have no peer any more, those that have one wait for a timeout or two. */
+static void test_dead_peers_hold_up_nobody(void **state)
+{
+	static const struct {
+		uint8_t timeout;
+		enum rnic_wr_opcode opcode;
+		uint64_t patience_ns;
+	} cases[] = {
+		{14, RNIC_WR_RDMA_WRITE, UINT64_C(140000000)},
+		{14, RNIC_WR_RDMA_READ, UINT64_C(140000000)},
+		{18, RNIC_WR_RDMA_WRITE, UINT64_C(210000000)},
+		{0, RNIC_WR_RDMA_READ, UINT64_C(210000000)},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct crowd crowd = crowd_create(cases[i].timeout, cases[i].opcode);
+		struct engine_fixture *fixture = crowd.fixture;
+		uint64_t end_ns = fixture->now_ns + cases[i].patience_ns;
+
+		/* They are there first. */
+		fixture_transmit_all(fixture);
+		post_to(fixture, fixture->qp, RNIC_WR_RDMA_WRITE);
+		crowd_exchange(&crowd);
+		while (fixture->completion_count < 4 &&
+		       engine_next_deadline_ns(&fixture->engine) < end_ns) {
+			run_to_deadline(fixture);
+			crowd_exchange(&crowd);
+		}
+		assert_int_equal(fixture->completion_count, 4);
+		assert_int_equal(fixture->completions[3].status, RNIC_WC_SUCCESS);
+		crowd_destroy(&crowd);
+	}
+}
+
+/* They do not wait for each other either: all fail when one alone would, or a wait in line later.
+ */
+static void test_dead_peers_are_found_at_once(void **state)
+{
+	struct crowd crowd = crowd_create(14, RNIC_WR_RDMA_WRITE);
+	struct engine_fixture *fixture = crowd.fixture;
+	uint64_t alone_ns = rnic_ack_timeout_ns(14) * (1 + 2 + 4 + 5 * 8);
+	uint64_t end_ns = fixture->now_ns + alone_ns + 2 * rnic_ack_timeout_ns(14);
+
+	(void)state;
+	crowd_exchange(&crowd);
+	while (engine_next_deadline_ns(&fixture->engine) <= end_ns) {
+		run_to_deadline(fixture);
+		crowd_exchange(&crowd);
+	}
+	for (uint32_t i = 0; i < DEAD_QPS; i++)
+		assert_int_equal(crowd.dead[i]->state, RNIC_QP_STATE_ERR);
+	crowd_destroy(&crowd);
+}
+
+/* Who waits in line with nothing under way asks whether its peer is there, and keeps its place. */
+static void test_waiting_in_line(void **state)
+{
+	struct fixture_options options = fixture_defaults;
+	struct engine_fixture *fixture = create(14, 7, 7);
+	struct path *path = fixture->qp->path;
+	uint32_t in_flight_bytes;
+	struct qp *first;
+
+	(void)state;
+	options.timeout = 0;
+	first = fixture_create_qp(fixture, &options);
+	post_to(fixture, first, RNIC_WR_RDMA_WRITE);
+	fixture_transmit_all(fixture);
+	in_flight_bytes = path->in_flight_bytes;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 5000);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+
+	assert_int_equal(run_to_deadline(fixture), rnic_ack_timeout_ns(14));
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_ptr_equal(fixture->sent.qp, fixture->qp);
+	assert_true(fixture->sent.packet.ack_request);
+	assert_int_equal(path->in_flight_bytes, in_flight_bytes);
+	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_true(list_is_linked(&fixture->qp->path_node));
+
+	/* The first one's share is given back. */
+	run_to_deadline(fixture);
+	assert_int_equal(path->in_flight_bytes, 0);
+	assert_true(fixture_transmit_all(fixture) >= 4);
+	fixture_receive_acknowledge(fixture, 104, ACK_SYNDROME);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
+	qp_destroy(first);
+	fixture_destroy(fixture);
 }
 
 static void test_rnr_waits_and_exhausts(void **state)
@@ -233,6 +379,9 @@ int main(void)
 		cmocka_unit_test(test_short_timeouts_are_stretched),
 		cmocka_unit_test(test_no_timeout),
 		cmocka_unit_test(test_silent_peer_gets_little),
+		cmocka_unit_test(test_dead_peers_hold_up_nobody),
+		cmocka_unit_test(test_dead_peers_are_found_at_once),
+		cmocka_unit_test(test_waiting_in_line),
 		cmocka_unit_test(test_rnr_waits_and_exhausts),
 		cmocka_unit_test(test_rnr_without_end),
 		cmocka_unit_test(test_rnr_in_the_middle),
