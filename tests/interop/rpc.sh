@@ -13,11 +13,14 @@ topology_start "$1" "$2" "$3" "${options[@]}"
 
 host=${side_address[0]}
 port=7791
+declare -A many
 count=2000
-many=1000000 # takes seconds, so that the network goes in the middle of it
 large=5000000
-[ -z "${4:-}" ] || many=100000 large=500000
-[ -z "$SLOW" ] || count=300 many=100000
+# By carrier: takes seconds, so that the network goes in the middle of it. With faults, a connection
+# rests for an ACK timeout now and then.
+many=([--ud]=1000000 [--rc]=1000000)
+[ -z "${4:-}" ] || many=([--ud]=100000 [--rc]=20000) large=500000
+[ -z "$SLOW" ] || many=([--ud]=100000 [--rc]=20000) count=300
 carrier=() # an option of the client
 
 ok=0 cancelled=1 deadline_exceeded=2 no_service=3 unavailable=8 outcome_unknown=9 internal=10
@@ -126,7 +129,7 @@ judge_client_death() {
 judge_lost_session() {
 	server_kill
 	server_start
-	client_begin add $many
+	client_begin add "${many[${carrier[0]:---ud}]}"
 	check "the client calls" \
 		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
 	kill -STOP "${side_pid[0]}"
