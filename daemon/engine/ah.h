@@ -12,6 +12,7 @@
 #include "engine/pd.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct engine;
 
@@ -22,10 +23,15 @@ struct ah {
 
 /*
  * Whether packets can be sent along `path`: a global address, one of our own to send from, our one
- * port, and a destination, which may be a multicast group when `may_be_multicast` is set.
+ * port, and a destination of the same IP version, which may be a multicast group when
+ * `may_be_multicast` is set.
  */
 bool ah_path_is_usable(const struct engine *engine, const struct rnic_path *path,
 		       bool may_be_multicast);
+
+/* Says for people why it is not usable. */
+void ah_path_refusal(const struct engine *engine, const struct rnic_path *path, char *text,
+		     uint32_t text_bytes);
 
 /* Sets up `ah` and references `pd`. -EINVAL for a path that is not usable. */
 int ah_init(struct engine *engine, struct ah *ah, struct pd *pd, const struct rnic_path *path);

@@ -3,7 +3,6 @@
 #include "engine/ah.h"
 #include "engine/qp.h"
 #include "engine/qp_transition.h"
-#include "wire/gid.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,25 +60,6 @@ static void name_attributes(uint32_t mask, char names[NAMES_BYTES])
 	}
 }
 
-static void write_path_fault(const struct qp *qp, const struct rnic_path *path, char *text,
-			     uint32_t text_bytes)
-{
-	const struct engine *engine = qp->engine;
-
-	if (path->is_global != 1 || rnic_gid_is_zero(&path->dest_gid))
-		snprintf(text, text_bytes,
-			 "the address vector has no GID of the peer; RoCE needs is_global and "
-			 "grh.dgid: give both programs a GID index (-g, -x)");
-	else if (path->source_gid_index >= RNIC_ENGINE_GIDS ||
-		 rnic_gid_is_zero(&engine->gids[path->source_gid_index]))
-		snprintf(text, text_bytes, "there is no GID with index %u", path->source_gid_index);
-	else if (path->port != 1)
-		snprintf(text, text_bytes, "the address vector names port %u; there is port 1",
-			 path->port);
-	else
-		snprintf(text, text_bytes, "the peer's GID is a multicast group");
-}
-
 static void write_value_fault(const struct qp *qp, const struct rnic_qp_attributes *attributes,
 			      uint32_t mask, char *text, uint32_t text_bytes)
 {
@@ -98,7 +78,7 @@ static void write_value_fault(const struct qp *qp, const struct rnic_qp_attribut
 			 attributes->pkey_index);
 	else if ((mask & RNIC_QP_ATTR_AV) &&
 		 !ah_path_is_usable(qp->engine, &attributes->path, false))
-		write_path_fault(qp, &attributes->path, text, text_bytes);
+		ah_path_refusal(qp->engine, &attributes->path, text, text_bytes);
 	else
 		snprintf(text, text_bytes,
 			 "max_dest_rd_atomic is more than when the queue pair went to RTR");

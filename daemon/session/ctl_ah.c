@@ -21,10 +21,6 @@ int ctl_create_ah(struct ctl_call *call)
 
 	if (pd == NULL)
 		return ctl_refuse(call, -EINVAL, "no such protection domain");
-	if (request->path.is_global != 1)
-		return ctl_refuse(call, -EINVAL, "RoCE needs a destination GID (is_global)");
-	if (request->path.port != 1)
-		return ctl_refuse(call, -EINVAL, "there is no port %u", request->path.port);
 	if (!device_facts_has_gid(session->set->facts, request->path.source_gid_index))
 		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
 				  request->path.source_gid_index);
@@ -38,7 +34,8 @@ int ctl_create_ah(struct ctl_call *call)
 	}
 	result = ah_init(session->set->engine, &ah->ah, &pd->pd, &request->path);
 	if (result != 0) {
-		ctl_refuse(call, result, "the destination GID is no address");
+		ah_path_refusal(session->set->engine, &request->path, call->reason,
+				sizeof(call->reason));
 		goto free_ah;
 	}
 	result = handle_table_add(&session->ahs, ah, &ah->handle);

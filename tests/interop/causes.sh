@@ -28,6 +28,17 @@ check "a GID index that there is not: both fail" \
 	test "$client_status" -ne 0 -a "$server_status" -ne 0
 blames 0 ibv_rc_pingpong "MODIFY_QP refused" "no GID"
 
+# The same index need not mean the same on both hosts.
+if [[ $1 == netns-* ]]; then
+	find_gid 1 fd77::2
+	pair_start ibv_rc_pingpong
+	pair_wait 30
+	check "addresses of IPv4 and of IPv6: both fail" \
+		test "$client_status" -ne 0 -a "$server_status" -ne 0
+	blames 0 ibv_rc_pingpong "MODIFY_QP refused" "an IPv6 address, and that with index"
+	find_gid 1 "${side_address[1]}"
+fi
+
 pair_start ib_write_bw -F -c RC -D 600
 wait_for 20 sends_packets
 kill -KILL "$server_pid"

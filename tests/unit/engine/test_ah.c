@@ -17,6 +17,8 @@
 static void paths_are_judged(void **state)
 {
 	const struct rnic_gid group = rnic_gid_from_ipv4((const uint8_t[]){239, 1, 2, 3});
+	const struct rnic_gid ipv6 = {{0x20, 0x01, 0x0d, 0xb8, [15] = 2}};
+	const struct rnic_gid ipv6_group = {{0xff, 0x15, [15] = 7}};
 	const struct rnic_gid zero = {{0}};
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
 	const struct {
@@ -29,6 +31,8 @@ static void paths_are_judged(void **state)
 		{{.dest_gid = fixture->peer_gid, .port = 2, .is_global = 1}, false, false},
 		{{.dest_gid = fixture->peer_gid, .port = 1}, false, false},
 		{{.dest_gid = zero, .port = 1, .is_global = 1}, false, false},
+		{{.dest_gid = ipv6, .port = 1, .is_global = 1}, false, false},
+		{{.dest_gid = ipv6_group, .port = 1, .is_global = 1}, false, false},
 		{{.dest_gid = fixture->peer_gid, .port = 1, .is_global = 1, .source_gid_index = 1},
 		 false,
 		 false},

@@ -411,6 +411,13 @@ static void test_modify_refusal_of_a_path(void **state)
 	attributes.path.port = 2;
 	qp_modify_refusal(qp, &attributes, to_rtr, text, sizeof(text));
 	assert_string_equal(text, "the address vector names port 2; there is port 1");
+	attributes.path.port = 1;
+	attributes.path.dest_gid = (struct rnic_gid){{0xfe, 0x80, [15] = 2}};
+	assert_int_equal(qp_modify(qp, &attributes, to_rtr), -EINVAL);
+	qp_modify_refusal(qp, &attributes, to_rtr, text, sizeof(text));
+	assert_string_equal(text, "the peer's GID is an IPv6 address, and that with index 0 here "
+				  "is not: give each program the index (-g, -x) of an address that "
+				  "reaches the other");
 	fixture_destroy(fixture);
 }
 
