@@ -197,7 +197,8 @@ int ctl_cm_join_mcast(struct ctl_call *call)
 		result = cm_address_choose_source(&call->session->set->facts->gids, &group.gid,
 						  &id->local.gid);
 		if (result != 0)
-			return ctl_refuse(call, result, "the device has no address for that group");
+			return ctl_refuse(call, -EADDRNOTAVAIL,
+					  "the device has no address for that group");
 		id->has_local = true;
 	}
 	result = cm_identifier_join(id, &group);

@@ -228,6 +228,24 @@ static void test_events_of_a_client_are_bounded(void **state)
 	expect_service();
 }
 
+/* The device has no IPv6 address. -ENODEV would say that the daemon is gone. */
+static void test_joining_a_group_of_another_family(void **state)
+{
+	const struct rnic_endpoint any = {.family = 4, .address.bytes = {[10] = 0xff, [11] = 0xff}};
+	const struct rnic_endpoint group = {.family = 6, .address.bytes = {0xff, 0x12, [15] = 9}};
+	struct rnic_ctl_cm_multicast join = {.group = group};
+	struct rnic_ctl_cm_bind bind = {.local = any};
+	struct cm_client client;
+
+	(void)state;
+	open_client(&client);
+	join.id = bind.id = create_id(&client, RNIC_PORT_SPACE_UDP, RNIC_QP_TYPE_UD);
+	assert_int_equal(ask(&client, RNIC_CTL_CM_BIND, &bind, sizeof(bind)), 0);
+	assert_int_equal(ask(&client, RNIC_CTL_CM_JOIN_MCAST, &join, sizeof(join)), -EADDRNOTAVAIL);
+	close_client(&client);
+	expect_service();
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +253,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_guessed_identifier),
 		cmocka_unit_test(test_events_are_bounded),
 		cmocka_unit_test(test_events_of_a_client_are_bounded),
+		cmocka_unit_test(test_joining_a_group_of_another_family),
 	};
 
 	if (!hostile_arguments(argc, argv, ADDRESS))
