@@ -302,10 +302,8 @@ static int receive_reply(struct rnic_link *link, struct places *places, struct m
 		return -ENODEV;
 	message->received = (size_t)received;
 	collect_fds(&header, message);
-	if ((header.msg_flags & MSG_TRUNC) != 0)
-		return -EIO;
-	/* Another thread has taken the place that was kept: the daemon did nothing wrong. */
-	return (header.msg_flags & MSG_CTRUNC) != 0 ? -EMFILE : 0;
+	/* Descriptors are cut off when another thread has taken the places that were kept. */
+	return (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ? -EIO : 0;
 }
 
 /* Hands a well-formed reply to the caller; false when it is not what was asked for. */

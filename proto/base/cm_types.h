@@ -32,51 +32,57 @@ enum rnic_port_space {
 
 /*
  * What two ends tell each other of their queue pairs. In requests the sender's, in events the
- * peer's. For a datagram service (SIDR) only qpn and qkey have a meaning.
+ * peer's, but for the two depths, which are turned round there: what the receiver of the event is
+ * asked to answer, and may have under way. Of a datagram service only qpn, qkey and private data
+ * have a meaning.
  */
 struct rnic_cm_parameters {
 	uint32_t qpn;
-	uint32_t qkey;
-	uint32_t starting_psn;	     /* in events; in requests 0: the daemon chooses */
-	uint8_t responder_resources; /* READs and atomics that the sender answers at once */
-	uint8_t initiator_depth;     /* and that it wants to have under way */
-	uint8_t flow_control;
-	uint8_t retry_count;
-	uint8_t rnr_retry_count;
-	uint8_t has_srq;
-	uint8_t qp_type; /* enum rnic_qp_type */
+	uint32_t qkey;		     /* of a datagram service; in requests 0: the usual one */
+	uint32_t starting_psn;	     /* in events; the daemon chooses it */
+	uint8_t responder_resources; /* READs and atomics that are answered at once */
+	uint8_t initiator_depth;     /* and that are to be under way at once */
+	uint8_t flow_control;	     /* 0 or 1: end-to-end credits */
+	uint8_t retry_count;	     /* 0..7, of a request; for both ends */
+	uint8_t rnr_retry_count;     /* 0..6, or 7 for no end */
+	uint8_t has_srq;	     /* 0 or 1 */
+	uint8_t qp_type;	     /* in events: enum rnic_qp_type */
 	uint8_t private_data_bytes;
 	uint32_t ece_vendor_id;
 	uint32_t ece_options;
+	/* In events all that the message has room for: the sender's bytes, and then zeros. */
 	uint8_t private_data[RNIC_CM_PRIVATE_DATA_BYTES];
 };
 
 enum rnic_cm_option {
-	RNIC_CM_OPTION_TOS = 1,
-	RNIC_CM_OPTION_REUSE_ADDRESS,
-	RNIC_CM_OPTION_ADDRESS_FAMILY_ONLY, /* a wildcard IPv6 listener takes no IPv4 */
-	RNIC_CM_OPTION_ACK_TIMEOUT,	    /* the 5-bit code of the QP's timeout */
-	RNIC_CM_OPTION_MIN_RNR_TIMER,
+	RNIC_CM_OPTION_TOS = 1,		    /* the traffic class of packets, 0..255 */
+	RNIC_CM_OPTION_REUSE_ADDRESS,	    /* 1: its port may be another's too; before binding */
+	RNIC_CM_OPTION_ADDRESS_FAMILY_ONLY, /* 1: any IPv6 address is no IPv4; before binding */
+	RNIC_CM_OPTION_ACK_TIMEOUT,	    /* the 5-bit code of the QP's timeout; 0: the usual */
+	RNIC_CM_OPTION_MIN_RNR_TIMER,	    /* the 5-bit code; 0: the usual */
 };
 
-/* With the numbers of librdmacm's enum rdma_cm_event_type. */
+/*
+ * What happens to an identifier, and what comes next. With the numbers of librdmacm's enum
+ * rdma_cm_event_type; those without a comment do not come.
+ */
 enum rnic_cm_event_type {
-	RNIC_CM_ADDR_RESOLVED,
-	RNIC_CM_ADDR_ERROR,
-	RNIC_CM_ROUTE_RESOLVED,
+	RNIC_CM_ADDR_RESOLVED,	/* resolve the route */
+	RNIC_CM_ADDR_ERROR,	/* no way there, see the status; another address may be tried */
+	RNIC_CM_ROUTE_RESOLVED, /* make the queue pair, connect */
 	RNIC_CM_ROUTE_ERROR,
-	RNIC_CM_CONNECT_REQUEST,
-	RNIC_CM_CONNECT_RESPONSE,
+	RNIC_CM_CONNECT_REQUEST,  /* of a listener: accept or reject the new identifier */
+	RNIC_CM_CONNECT_RESPONSE, /* the peer accepts: queue pair to RTS, then establish */
 	RNIC_CM_CONNECT_ERROR,
-	RNIC_CM_UNREACHABLE,
-	RNIC_CM_REJECTED,
-	RNIC_CM_ESTABLISHED,
-	RNIC_CM_DISCONNECTED,
+	RNIC_CM_UNREACHABLE,  /* nobody answers; over, destroy the identifier */
+	RNIC_CM_REJECTED,     /* the peer refuses, the status is its reason; likewise */
+	RNIC_CM_ESTABLISHED,  /* of who accepted: it stands; of a datagram service: it is known */
+	RNIC_CM_DISCONNECTED, /* it has ended, whoever ended it */
 	RNIC_CM_DEVICE_REMOVAL,
-	RNIC_CM_MULTICAST_JOIN,
+	RNIC_CM_MULTICAST_JOIN, /* see rnic_cm_join_mcast() */
 	RNIC_CM_MULTICAST_ERROR,
 	RNIC_CM_ADDR_CHANGE,
-	RNIC_CM_TIMEWAIT_EXIT,
+	RNIC_CM_TIMEWAIT_EXIT, /* after it: no old packet is under way any more */
 	RNIC_CM_EVENT_COUNT,
 };
 

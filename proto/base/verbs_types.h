@@ -30,12 +30,12 @@ enum rnic_qp_type {
 /* IBTA 1.4, 10.3.1. */
 enum rnic_qp_state {
 	RNIC_QP_STATE_RESET,
-	RNIC_QP_STATE_INIT,
-	RNIC_QP_STATE_RTR,
-	RNIC_QP_STATE_RTS,
-	RNIC_QP_STATE_SQD,
-	RNIC_QP_STATE_SQE,
-	RNIC_QP_STATE_ERR,
+	RNIC_QP_STATE_INIT, /* receives can be posted */
+	RNIC_QP_STATE_RTR,  /* and arrive */
+	RNIC_QP_STATE_RTS,  /* and sends can be posted */
+	RNIC_QP_STATE_SQD,  /* sends wait */
+	RNIC_QP_STATE_SQE,  /* of UC and UD: a send has failed */
+	RNIC_QP_STATE_ERR,  /* all that is posted completes with WR_FLUSH_ERR; RESET leads out */
 	RNIC_QP_STATE_COUNT,
 };
 
@@ -82,26 +82,27 @@ struct rnic_path {
 };
 
 /*
- * The attributes of a queue pair. Encodings are those of the wire: `timeout` and `min_rnr_timer`
- * are the 5-bit codes (see proto/wire/timeout.h), `path_mtu` is 1..5 for 256..4096 bytes.
+ * The attributes of a queue pair. Encodings are those of the wire: `timeout` is a code n of 5 bits
+ * for 4.096 us * 2^n, 0 for no end (IBTA 1.4, 9.7.6.1.3); `min_rnr_timer` is one of 0.01 ms (code
+ * 1) to 491.52 ms (31), or 655.36 ms (0; table 45 there); `path_mtu` is 1..5 for 256..4096 bytes.
  */
 struct rnic_qp_attributes {
-	uint32_t state;
-	uint32_t current_state;
-	uint32_t qkey;
-	uint32_t rq_psn;
+	uint32_t state;		/* enum rnic_qp_state */
+	uint32_t current_state; /* likewise */
+	uint32_t qkey;		/* of UD: datagrams must have it */
+	uint32_t rq_psn;	/* 24 bits: the peer's sq_psn */
 	uint32_t sq_psn;
 	uint32_t dest_qpn;
-	uint32_t access_flags; /* enum rnic_access */
+	uint32_t access_flags; /* enum rnic_access: what the peer may do at all */
 	uint16_t pkey_index;
-	uint8_t path_mtu;
-	uint8_t max_rd_atomic;
-	uint8_t max_dest_rd_atomic;
-	uint8_t min_rnr_timer;
-	uint8_t port;
+	uint8_t path_mtu;	    /* the same on both ends */
+	uint8_t max_rd_atomic;	    /* READs and atomics under way at once; the peer's next one */
+	uint8_t max_dest_rd_atomic; /* those of the peer */
+	uint8_t min_rnr_timer;	    /* how long the peer waits when no receive is posted */
+	uint8_t port;		    /* 1 */
 	uint8_t timeout;
-	uint8_t retry_count;
-	uint8_t rnr_retry;
+	uint8_t retry_count; /* 0..7 */
+	uint8_t rnr_retry;   /* 0..6, or 7 for no end */
 	uint8_t en_sqd_async_notify;
 	uint8_t path_migration_state;
 	uint8_t sq_draining;
@@ -133,7 +134,7 @@ struct rnic_srq_attributes {
 
 /* Which members of struct rnic_srq_attributes a modify gives. */
 enum rnic_srq_attribute {
-	RNIC_SRQ_ATTR_MAX_WR = 1 << 0, /* not served: a queue keeps its size */
+	RNIC_SRQ_ATTR_MAX_WR = 1 << 0,
 	RNIC_SRQ_ATTR_LIMIT = 1 << 1,
 };
 
@@ -147,17 +148,18 @@ struct rnic_sge {
 /* The longest message, 2 GiB (IBTA 1.4, 9.4.3 and 9.7.4.1). */
 #define RNIC_MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
 
+/* A region can always be read locally. */
 enum rnic_access {
 	RNIC_ACCESS_LOCAL_WRITE = 1 << 0,
 	RNIC_ACCESS_REMOTE_WRITE = 1 << 1,
 	RNIC_ACCESS_REMOTE_READ = 1 << 2,
 	RNIC_ACCESS_REMOTE_ATOMIC = 1 << 3,
-	RNIC_ACCESS_MW_BIND = 1 << 4,
-	RNIC_ACCESS_ZERO_BASED = 1 << 5,
-	RNIC_ACCESS_ON_DEMAND = 1 << 6,
-	RNIC_ACCESS_HUGETLB = 1 << 7,
+	RNIC_ACCESS_MW_BIND = 1 << 4,	 /* windows can be bound to it */
+	RNIC_ACCESS_ZERO_BASED = 1 << 5, /* of windows: addresses count from 0 */
+	RNIC_ACCESS_ON_DEMAND = 1 << 6,	 /* pages are looked for when they are needed */
+	RNIC_ACCESS_HUGETLB = 1 << 7,	 /* a promise that nobody needs */
 	RNIC_ACCESS_FLUSH_GLOBAL = 1 << 8,
-	RNIC_ACCESS_FLUSH_PERSISTENT = 1 << 9,
+	RNIC_ACCESS_FLUSH_PERSISTENT = 1 << 9, /* not to be had */
 	RNIC_ACCESS_RELAXED_ORDERING = 1 << 20,
 	/* Hints a device may ignore: bits 20 to 29. */
 	RNIC_ACCESS_OPTIONAL_RANGE = 0x3ff00000,
@@ -193,27 +195,31 @@ enum rnic_wr_opcode {
 };
 
 enum rnic_send_flag {
-	RNIC_SEND_FENCE = 1 << 0,
-	RNIC_SEND_SIGNALED = 1 << 1,
-	RNIC_SEND_SOLICITED = 1 << 2,
-	RNIC_SEND_INLINE = 1 << 3,
+	RNIC_SEND_FENCE = 1 << 0,     /* begins when all READs and atomics before it are done */
+	RNIC_SEND_SIGNALED = 1 << 1,  /* raises a completion when it succeeds, too */
+	RNIC_SEND_SOLICITED = 1 << 2, /* wakes a peer that waits for solicited messages only */
+	RNIC_SEND_INLINE = 1 << 3,    /* the data is copied when it is posted */
 };
 
+/*
+ * How a request ended. One that fails brings its queue pair into ERR, or a send of UC and UD into
+ * SQE, and so ends a connection. Those without a comment are not this device's.
+ */
 enum rnic_wc_status {
 	RNIC_WC_SUCCESS,
-	RNIC_WC_LOC_LEN_ERR,
-	RNIC_WC_LOC_QP_OP_ERR,
+	RNIC_WC_LOC_LEN_ERR,   /* longer than a message may be; of a receive: than its elements */
+	RNIC_WC_LOC_QP_OP_ERR, /* a request that the queue pair cannot do, or malformed */
 	RNIC_WC_LOC_EEC_OP_ERR,
-	RNIC_WC_LOC_PROT_ERR,
-	RNIC_WC_WR_FLUSH_ERR,
-	RNIC_WC_MW_BIND_ERR,
-	RNIC_WC_BAD_RESP_ERR,
+	RNIC_WC_LOC_PROT_ERR, /* lkey, range, domain or right of an element; or memory is gone */
+	RNIC_WC_WR_FLUSH_ERR, /* not begun, or not finished, when the queue pair came into ERR */
+	RNIC_WC_MW_BIND_ERR,  /* a window cannot be bound, or a key not be invalidated, like this */
+	RNIC_WC_BAD_RESP_ERR, /* the peer's answer makes no sense */
 	RNIC_WC_LOC_ACCESS_ERR,
-	RNIC_WC_REM_INV_REQ_ERR,
-	RNIC_WC_REM_ACCESS_ERR,
-	RNIC_WC_REM_OP_ERR,
-	RNIC_WC_RETRY_EXC_ERR,
-	RNIC_WC_RNR_RETRY_EXC_ERR,
+	RNIC_WC_REM_INV_REQ_ERR,   /* the peer: access_flags, a receive too short, path_mtu */
+	RNIC_WC_REM_ACCESS_ERR,	   /* the peer: rkey, range or right of its region */
+	RNIC_WC_REM_OP_ERR,	   /* the peer: a bad receive, or memory that is gone */
+	RNIC_WC_RETRY_EXC_ERR,	   /* no answer within timeout and retry_count: the peer is gone */
+	RNIC_WC_RNR_RETRY_EXC_ERR, /* the peer posted no receive within rnr_retry */
 	RNIC_WC_LOC_RDD_VIOL_ERR,
 	RNIC_WC_REM_INV_RD_REQ_ERR,
 	RNIC_WC_REM_ABORT_ERR,
@@ -254,37 +260,41 @@ enum rnic_wc_service_level {
 	RNIC_WC_SL_IPV4 = 10,
 };
 
+/* Those without a comment are not this device's. */
 enum rnic_async_event_type {
-	RNIC_EVENT_CQ_ERR,
-	RNIC_EVENT_QP_FATAL,
-	RNIC_EVENT_QP_REQ_ERR,
-	RNIC_EVENT_QP_ACCESS_ERR,
-	RNIC_EVENT_COMM_EST,
-	RNIC_EVENT_SQ_DRAINED,
+	RNIC_EVENT_CQ_ERR,   /* a completion found the queue full and is lost; destroy the queue */
+	RNIC_EVENT_QP_FATAL, /* in ERR, for a reason that no completion tells */
+	RNIC_EVENT_QP_REQ_ERR,	  /* in ERR: the peer's request was invalid */
+	RNIC_EVENT_QP_ACCESS_ERR, /* in ERR: the peer had no right to what it asked for */
+	RNIC_EVENT_COMM_EST,	  /* in RTR: the peer's first message came */
+	RNIC_EVENT_SQ_DRAINED,	  /* in SQD: all sends that had begun are done */
 	RNIC_EVENT_PATH_MIG,
 	RNIC_EVENT_PATH_MIG_ERR,
-	RNIC_EVENT_DEVICE_FATAL,
-	RNIC_EVENT_PORT_ACTIVE,
-	RNIC_EVENT_PORT_ERR,
+	RNIC_EVENT_DEVICE_FATAL, /* the daemon is gone: see rnic_get_async_event() */
+	RNIC_EVENT_PORT_ACTIVE,	 /* the interface is up */
+	RNIC_EVENT_PORT_ERR,	 /* or down */
 	RNIC_EVENT_LID_CHANGE,
 	RNIC_EVENT_PKEY_CHANGE,
 	RNIC_EVENT_SM_CHANGE,
-	RNIC_EVENT_SRQ_ERR,
-	RNIC_EVENT_SRQ_LIMIT_REACHED,
-	RNIC_EVENT_QP_LAST_WQE_REACHED,
+	RNIC_EVENT_SRQ_ERR,		/* receives of it can no longer be taken */
+	RNIC_EVENT_SRQ_LIMIT_REACHED,	/* fewer are posted than the limit, which is now off */
+	RNIC_EVENT_QP_LAST_WQE_REACHED, /* in ERR: it takes no more of its shared receive queue */
 	RNIC_EVENT_CLIENT_REREGISTER,
-	RNIC_EVENT_GID_CHANGE,
+	RNIC_EVENT_GID_CHANGE, /* an address came or went */
 	RNIC_EVENT_COUNT,
 };
 
-/* What a device is and what it can do: limits are those of one client. */
+/*
+ * What a device is and what it can do: limits are those of one client, which the clients of others
+ * can keep it from reaching.
+ */
 struct rnic_device_attributes {
 	char name[RNIC_DEVICE_NAME_BYTES];
-	char netdev[RNIC_DEVICE_NAME_BYTES];
+	char netdev[RNIC_DEVICE_NAME_BYTES]; /* the interface that it is on */
 	char firmware[RNIC_DEVICE_NAME_BYTES];
 	uint64_t node_guid; /* host order */
 	uint64_t max_mr_bytes;
-	uint64_t page_sizes;
+	uint64_t page_sizes; /* a mask */
 	uint32_t vendor_id;
 	uint32_t vendor_part_id;
 	uint32_t hardware_version;
@@ -305,11 +315,11 @@ struct rnic_device_attributes {
 	uint32_t max_mcast_groups;
 	uint32_t max_qp_rd_atomic;
 	uint32_t max_message_bytes;
-	uint32_t gid_count;
+	uint32_t gid_count; /* slots, most of them empty */
 	uint32_t pkey_count;
 	uint32_t completion_vectors;
-	uint32_t local_ack_delay;
-	uint64_t features; /* reserved for announcing optional operations */
+	uint32_t local_ack_delay; /* a code, as `timeout` above */
+	uint64_t features;	  /* reserved for announcing optional operations */
 };
 
 enum rnic_port_state { RNIC_PORT_DOWN = 1, RNIC_PORT_ACTIVE = 4 };

@@ -15,13 +15,17 @@
  *   domain, no context, more elements or private data than there is room for.
  * - -ENOTCONN: the context is not connected, or its connection has failed or was ended by the peer;
  *   iw_disconnect makes it usable again.
- * - -ENOMEM: no memory; of posting: the queue is full, await completions.
+ * - -ENOMEM: no memory; of posting: the queue is full, await completions. -EMFILE, -ENFILE: no
+ *   descriptors. -ENOSPC: the daemon gives this process, or its user's, no more; free some.
  * - -ENODEV, -EIO, and for a daemon that hangs -ETIMEDOUT: the RNIC's daemon is gone. iw_disconnect
  *   the context and destroy its regions; a context without shared PD finds the next daemon by
  *   itself, a shared PD must be replaced with all contexts that use it. -ENOENT, -ECONNREFUSED,
- *   -EACCES: there is no daemon to begin with; start one, or set RNIC_SOCKET (see rnic-run(1)).
+ *   -EACCES, of what makes a context or PD: there is no daemon to begin with; start one, or set
+ *   RNIC_SOCKET (see rnic-run(1)).
  * - -ETIMEDOUT: what was waited for did not come within iw_ctx_set_timeout(); nothing is lost, and
  *   one may wait again. -EINTR: a signal came; likewise.
+ *
+ * For what the daemon has refused rnic_refusal_reason() has a sentence (<rnic/rnic.h>).
  *
  * A connection whose peer ends, crashes or becomes unreachable fails: the requests that are posted
  * complete with RNIC_WC_WR_FLUSH_ERR, so that no wait lasts for ever. While a wait is idle the
@@ -58,11 +62,13 @@ struct iw_pd;
  * context and region that use it.
  */
 RNIC_API int rnic_iw_pd_alloc(struct iw_pd **pd);
+
+/* Gives it back; NULL is allowed. */
 RNIC_API void rnic_iw_pd_free(struct iw_pd *pd);
 
 /* ---- contexts ---- */
 
-/* How many requests can be under way (and not awaited yet), and elements in an SGL. */
+/* How many requests can be under way (and not awaited yet), and elements in an SGL; none is 0. */
 struct iw_qp_capacity {
 	uint32_t max_send_wr;
 	uint32_t max_recv_wr;
@@ -73,7 +79,8 @@ struct iw_qp_capacity {
 /*
  * Allocates a context to connect to `remote_addr` (name or address) and `remote_port`; NULL and 0
  * for one to give to iw_listen() or iw_open(). `qp_capacity` NULL: 64 requests of 4 elements.
- * `shared_pd` NULL: a domain of its own. -EINVAL: more than the device has.
+ * `shared_pd` NULL: a domain of its own. The name is copied, and looked up when connecting.
+ * -EINVAL: a capacity of 0, or more than the device has.
  */
 RNIC_API int rnic_iw_ctx_alloc(const char *remote_addr, uint16_t remote_port,
 			       const struct iw_qp_capacity *qp_capacity, struct iw_pd *shared_pd,
@@ -82,7 +89,7 @@ RNIC_API int rnic_iw_ctx_alloc(const char *remote_addr, uint16_t remote_port,
 /* Ends its connection, at once and whatever it does, and the context. NULL is allowed. */
 RNIC_API void rnic_iw_ctx_free(struct iw_ctx_conn *iw_ctx);
 
-/* How long each call that waits does so at most; negative, as at first: without end. */
+/* How long each call that waits does so at most, in ms; negative, as at first: without end. */
 RNIC_API void rnic_iw_ctx_set_timeout(struct iw_ctx_conn *iw_ctx, int timeout_ms);
 
 /* What a context stands on, for all that <rnic/rnic.h> has and this interface has not. */
@@ -94,16 +101,19 @@ struct iw_natives {
 
 /*
  * They stay the context's, and may be others after its next connection. Make more objects from them
- * (and destroy these before the context), query and tune them; post by this interface only.
+ * (and destroy these before the context), query and tune them; post by this interface only. Fails
+ * with -EINVAL only.
  */
 RNIC_API int rnic_iw_ctx_natives(const struct iw_ctx_conn *iw_ctx, struct iw_natives *natives);
 
 /* ---- connection establishment ---- */
 
 /*
- * Connects to the remote address of the context. -ECONNREFUSED: nobody listens there, or the peer
- * refused. -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH: no answer, or no way there. -EISCONN: it is
- * connected. -EDESTADDRREQ: it has no remote address. In all cases it may be tried again.
+ * Connects to the remote address of the context; the peer gets `priv_data_len` bytes of private
+ * data with the request. -ECONNREFUSED: nobody listens there, or the peer refused. -ETIMEDOUT,
+ * -EHOSTUNREACH, -ENETUNREACH: no answer, or no way there. -ENOENT: no such host; -EAGAIN: the name
+ * service does not answer. -ECONNABORTED: it came to nothing midway. -EISCONN: it is connected, or
+ * listens. -EDESTADDRREQ: it has no remote address. It may be tried again.
  */
 RNIC_API int rnic_iw_connect(const void *priv_data, size_t priv_data_len,
 			     struct iw_ctx_conn *iw_ctx);
@@ -111,9 +121,10 @@ RNIC_API int rnic_iw_connect(const void *priv_data, size_t priv_data_len,
 /*
  * Listens at `listen_addr` (NULL: all addresses) and `listen_port` (0: a free one, see
  * iw_ctx_port()) with up to `backlog` requests (0: as many as there can be) waiting for
- * iw_listen(). Makes *listen_iw_ctx when it is NULL, else it is a context that is not in use.
- * -EADDRINUSE: the port is taken. -EADDRNOTAVAIL: not an address of the device. -EACCES: a port
- * below 1024.
+ * iw_listen(). Makes *listen_iw_ctx when it is NULL, else it is a context that is not in use, or
+ * -EISCONN. -EADDRINUSE: the port is taken. -EADDRNOTAVAIL: not an address of the device. -EACCES,
+ * also: a port below 1024, which is root's. -ENOENT, also: no such host; -EAGAIN: the name service
+ * does not answer.
  */
 RNIC_API int rnic_iw_open(const char *listen_addr, uint16_t listen_port, uint32_t backlog,
 			  struct iw_ctx_conn **listen_iw_ctx);
@@ -130,13 +141,17 @@ RNIC_API uint16_t rnic_iw_ctx_port(const struct iw_ctx_conn *iw_ctx);
 RNIC_API int rnic_iw_listen(struct iw_ctx_conn *listen_iw_ctx, struct iw_ctx_conn **cli_iw_ctx);
 
 /*
- * Accepts the request and waits until the initiator confirms. -ENOTCONN, -ECONNABORTED: it has
- * given up meanwhile, and the context can be given to iw_listen() again.
+ * Accepts the request and waits until the initiator confirms, who gets `priv_data_len` bytes of
+ * private data. -ENOTCONN, -ECONNABORTED: it has given up meanwhile. After any failure but -EINVAL
+ * the request is gone, also when it was slow, and the context can be given to iw_listen() again.
  */
 RNIC_API int rnic_iw_accept(const void *priv_data, size_t priv_data_len,
 			    struct iw_ctx_conn *cli_iw_ctx);
 
-/* Refuses the request: the initiator's iw_connect fails with -ECONNREFUSED. */
+/*
+ * Refuses the request: the initiator's iw_connect fails with -ECONNREFUSED. The context can be
+ * given to iw_listen() again then. -ENOTCONN: there is no request, or not any more.
+ */
 RNIC_API int rnic_iw_reject(struct iw_ctx_conn *cli_iw_ctx);
 
 /*
@@ -170,21 +185,26 @@ struct iw_rmr {
 	uint32_t rkey;
 };
 
-/* Allocates a zeroed buffer of `length` bytes (the fastest kind there is) and registers it. */
+/*
+ * Allocates a zeroed buffer of `length` bytes (the fastest kind there is) and registers it.
+ * `access_flags` is of enum iw_access. Errors as below, but for the first two.
+ */
 RNIC_API int rnic_iw_lmr_create(size_t length, uint32_t access_flags, struct iw_lmr **iw_lmr_out,
 				struct iw_ctx_conn *iw_ctx);
 
 /*
- * Registers a buffer of the caller's. -EFAULT: part of it is not there, or not writable. -EPERM:
- * the daemon cannot reach this process's memory, use iw_lmr_create. -ENOSPC: too many regions.
+ * Registers a buffer of the caller's, which stays mapped until the region is destroyed. -EFAULT:
+ * part of it is not there, or not writable. -EPERM: the daemon cannot reach this process's memory,
+ * use iw_lmr_create. -EINVAL: no bytes, or REMOTE_WRITE without LOCAL_WRITE. -ENOSPC: too many
+ * regions.
  */
 RNIC_API int rnic_iw_lmr_register(void *addr, size_t length, uint32_t access_flags,
 				  struct iw_lmr **iw_lmr_out, struct iw_ctx_conn *iw_ctx);
 
 /*
- * Deregisters. With `free_buf` the buffer is freed too: one of iw_lmr_create, or one that came from
- * malloc() and its kin. A created buffer that is kept stays usable, and can be registered again,
- * until its PD goes.
+ * Deregisters; what is posted with it fails. With `free_buf` the buffer is freed too: one of
+ * iw_lmr_create, or one that came from malloc() and its kin. A created buffer that is kept stays
+ * usable, and can be registered again, until its PD goes. On failure the region stays.
  */
 RNIC_API int rnic_iw_lmr_destroy(struct iw_lmr *iw_lmr, bool free_buf);
 
@@ -290,14 +310,15 @@ RNIC_API int rnic_iw_await_completions(enum iw_cq_type cq_type, uint32_t num_wcs
  * Active teardown: lets what was posted to the send queue complete, ends the connection, drops
  * receives and completions that nobody awaited. The context is as new then, whatever is returned.
  * Also closes a context that listens. -EREMOTEIO: a send, WRITE or READ failed, and nothing that
- * was awaited has told of it. -ETIMEDOUT: the peer takes no messages; they are lost. -ENOTCONN:
- * there was nothing to end.
+ * was awaited has told of it. -ETIMEDOUT: the peer takes no messages within iw_ctx_set_timeout(),
+ * and ten seconds; they are lost. -ENOTCONN: there was nothing to end.
  */
 RNIC_API int rnic_iw_disconnect(struct iw_ctx_conn *iw_ctx);
 
 /*
  * Passive teardown: waits until the peer disconnects; the context is as new then. -ECONNRESET: the
- * connection failed instead, likewise. -ETIMEDOUT, -EINTR: it stands as before.
+ * connection failed instead, likewise. -ETIMEDOUT, -EINTR: it stands as before. -ENOTCONN: there is
+ * none.
  */
 RNIC_API int rnic_iw_await_disconnect(struct iw_ctx_conn *iw_ctx);
 

@@ -19,12 +19,15 @@
  *
  * - EBADF: no such handle, or it is destroyed.
  * - EINVAL: an argument that cannot be.
- * - ENOENT, ECONNREFUSED, EACCES: no RNIC's daemon to begin with; start one, or set RNIC_SOCKET
- *   (see rnic-run(1)).
+ * - ENOENT, ECONNREFUSED, EACCES, of what makes the first handle: no RNIC's daemon to begin with;
+ *   start one, or set RNIC_SOCKET (see rnic-run(1)).
  * - ENODEV, EIO, and for a daemon that hangs ETIMEDOUT: the daemon is gone, and all handles made
  *   with it are dead. Destroy them, which succeeds; new ones are made with the next daemon.
  * - EADDRNOTAVAIL: the RNIC has no address, or none yet, by which a host could reach itself.
- * - ENOSPC: the daemon gives this process no more of it. ENOMEM, EMFILE: no memory or descriptors.
+ * - ENOSPC: the daemon gives this process, or its user's, no more of it; destroy some. ENOMEM,
+ *   EMFILE, ENFILE: no memory or descriptors; later there may be.
+ *
+ * For what the daemon has refused rnic_refusal_reason() has a sentence (<rnic/rnic.h>).
  *
  * A queue pair whose peer ends, crashes or becomes unreachable, or with a request that fails, has
  * failed for good: all that is posted, and all that is posted to it later, completes with an error
@@ -69,13 +72,15 @@ enum rdma_access {
 };
 
 /*
- * Registers [addr, addr + length) and returns its handle, 0 or more. For the peer the region is at
- * `addr`, with the key rdma_mr_rkey(). EFAULT: part of it is not there, or not writable. EPERM: the
+ * Registers [addr, addr + length) and returns its handle, 0 or more. `access_flags` is of enum
+ * rdma_access. The memory stays the caller's, and stays mapped until the region is deregistered.
+ * For the peer the region is at `addr`, with the key rdma_mr_rkey(). EINVAL: no bytes, or
+ * REMOTE_WRITE without LOCAL_WRITE. EFAULT: part of it is not there, or not writable. EPERM: the
  * daemon cannot reach this process's memory (see "Trouble-shooting" in the README).
  */
 RNIC_API int rnic_rdma_reg_mr(void *addr, uint64_t length, int access_flags);
 
-/* Ends it: what is still posted with it fails. */
+/* Ends it: what is still posted with it fails. The memory stays as it is. */
 RNIC_API int rnic_rdma_dereg_mr(int mr_handle);
 
 /* The key to tell the peer; 0, which is no region's, and errno on failure. */
@@ -101,43 +106,49 @@ RNIC_API int rnic_rdma_destroy_qp(int qp_num);
  * process too, both are connected by one call; else the other process makes the same call with the
  * numbers exchanged, before what is posted here gives up (6 seconds; receives wait without end).
  * They meet at an address of the device, which stays the same until it goes; should that be between
- * the two calls, they do not meet and what is posted fails.
- * Once more with the same peer changes nothing. EISCONN: either has another peer, or has failed.
+ * the two calls, they do not meet and what is posted fails. Once more with the same peer changes
+ * nothing. EISCONN: either has another peer, or has failed; make another. ENODEV, also: the two
+ * were made with different daemons.
  */
 RNIC_API int rnic_rdma_connect_qp(int qp_num, int peer_qp_num);
 
 /*
  * Connects to whoever listens at `host` (name or address) and `port`. Waits at most `timeout_ms`,
- * negative: as long as it takes. ECONNREFUSED: nobody listens there. ETIMEDOUT, EHOSTUNREACH,
- * ENETUNREACH: no answer in time, or no way there. ENOENT: no such host; EAGAIN: the name service
- * does not answer. In these cases it may be tried again. EISCONN: it is connected or has failed.
+ * negative: as long as it takes, about ten seconds for each address of a host that does not answer.
+ * ECONNREFUSED: nobody listens there. ETIMEDOUT, EHOSTUNREACH, ENETUNREACH: no answer in time, or
+ * no way there. ENOENT: no such host; EAGAIN: the name service does not answer. EINTR: a signal
+ * came. In these cases it may be tried again. ECONNABORTED: it came to nothing midway. EISCONN: it
+ * is connected or has failed.
  */
 RNIC_API int rnic_rdma_connect_host(int qp_num, const char *host, int port, int timeout_ms);
 
 /*
  * Listens at `host` (NULL: all addresses of the device) and `port` (0: a free one) and returns a
  * handle to accept with. EADDRINUSE: the port is taken. EADDRNOTAVAIL: not the device's address.
+ * EACCES, also: a port below 1024, which is root's. ENOENT and EAGAIN as above.
  */
 RNIC_API int rnic_rdma_listen_host(const char *host, int port);
 
-/* The port that it listens on. */
+/* The port that it listens on, for others to be told. */
 RNIC_API int rnic_rdma_listener_port(int listener);
 
 /*
  * Waits at most `timeout_ms` (negative: without end) for somebody who connects, and makes `qp_num`
- * the other end. ETIMEDOUT: nobody came. EINTR: a signal did. ECONNABORTED: somebody came and gave
+ * the other end. ETIMEDOUT: nobody came. EINTR: a signal did. In these cases the queue pair is as
+ * before, unless somebody was just being answered. ECONNABORTED, ENOTCONN: somebody came and gave
  * up, and the queue pair has failed. EISCONN: it is connected or has failed.
  */
 RNIC_API int rnic_rdma_accept_qp(int listener, int qp_num, int timeout_ms);
 
-/* Accepted connections stay. */
+/* Ends it; who waits there for somebody gets EBADF. Connections that were accepted stay. */
 RNIC_API int rnic_rdma_close_listener(int listener);
 
 /* ---- requests ---- */
 
 /*
  * Post a request and return its number: 0 for the first of a queue pair, and one more for each,
- * until 2^31 - 1 is followed by 0 again. The memory belongs to the RNIC until it has completed.
+ * until 2^31 - 1 is followed by 0 again. None waits. The memory belongs to the RNIC until it has
+ * completed. This one writes `length` bytes from local to remote memory, where `rkey` grants it.
  *
  * EAGAIN: as many as rdma_create_qp() was told are posted and not polled; poll. EINVAL also: beyond
  * the end of the region. EMSGSIZE: more than 2 GiB. EACCES: a receive or READ into a region without
@@ -146,7 +157,7 @@ RNIC_API int rnic_rdma_close_listener(int listener);
 RNIC_API int rnic_rdma_post_write(int qp_num, int local_mr, uint64_t local_offset,
 				  uint64_t remote_addr, uint32_t rkey, uint64_t length);
 
-/* From remote to local memory; a region without REMOTE_READ is RDMA_WC_REM_ACCESS_ERR. */
+/* Reads from remote to local memory; of a region without REMOTE_READ: RDMA_WC_REM_ACCESS_ERR. */
 RNIC_API int rnic_rdma_post_read(int qp_num, int local_mr, uint64_t local_offset,
 				 uint64_t remote_addr, uint32_t rkey, uint64_t length);
 

@@ -3,22 +3,27 @@
  * The native verbs interface of rnicd: a RoCEv2 device served by a daemon, used without libibverbs.
  *
  * Every function that can fail returns 0 (or a count) on success and a negative errno on failure,
- * and sets its outputs only on success. Three errors can come from any call and are not repeated
+ * and sets its outputs only on success. These errors can come from any call and are not repeated
  * below:
  *
  * - -ENODEV: the daemon is gone, or the context was inherited over fork(). The context and all
  *   that was made from it is dead: destroy the objects (which then succeeds), close the context,
  *   and open a new one.
- * - -EIO: the daemon broke the protocol; otherwise like -ENODEV.
+ * - -EIO: daemon and library no longer understand each other; otherwise like -ENODEV.
  * - -ETIMEDOUT: the daemon, stopped or hanging, has not answered for 30 seconds; otherwise like
  *   -ENODEV. Who waits for an event then goes on waiting until the daemon ends or goes on itself.
+ * - -ENOMEM, -EMFILE, -ENFILE: this process or the daemon lacks memory or descriptors. Nothing has
+ *   changed, and later it may go well.
  *
- * rnic_refusal_reason() gives the daemon's sentence for the last request that it refused.
+ * -ENOSPC, where it is listed, means that the daemon grants this client, or all clients of its
+ * user, no more of something: destroy some, or do with less. -EINVAL is the program's mistake. For
+ * what the daemon has refused rnic_refusal_reason() gives a sentence.
  *
  * Ownership: what a create, alloc, register or open function returns is the caller's until it calls
  * the matching destroy, free, deregister or close function. An object must outlive those made from
  * it; the daemon refuses with -EBUSY otherwise. Closing a context ends everything made from it at
- * the daemon; the objects must still be destroyed to give back their memory.
+ * the daemon; the objects must still be destroyed to give back their memory. The objects that a
+ * call names together are of one context.
  *
  * Threads: all functions may be called from any thread. An object must not be used while, or after,
  * another thread destroys it. fork(): a child inherits no context; its calls on one fail with
@@ -64,19 +69,23 @@ RNIC_API int rnic_default_socket_path(char path[RNIC_SOCKET_PATH_BYTES]);
 
 /*
  * Asks the daemon at `socket_path` (NULL: the default) what its device is, without opening it.
- * -ENOENT, -ECONNREFUSED: no daemon there; start one. -EACCES: the socket is another user's.
- * -EPROTONOSUPPORT: library and daemon share no version of the protocol.
+ * -ENOENT, -ECONNREFUSED: no daemon there; start one. -EACCES: the socket is another user's; use
+ * another. -EPROTONOSUPPORT: library and daemon share no version of the protocol; install them
+ * together. -ENAMETOOLONG: as above.
  */
 RNIC_API int rnic_query_device_at(const char *socket_path,
 				  struct rnic_device_attributes *attributes);
 
 /*
- * Opens a session with the daemon at `socket_path` (NULL: the default). Errors as above; -EMFILE,
- * -ENOMEM: no descriptor or memory left; -ENOSPC: the daemon serves as many clients as it may.
+ * Opens a session with the daemon at `socket_path` (NULL: the default). Errors as above; -ENOSPC:
+ * the daemon serves as many clients as it may.
  */
 RNIC_API int rnic_open(const char *socket_path, struct rnic_context **context);
 
-/* Ends the session. Never fails; see "Ownership" for objects that still exist. */
+/*
+ * Ends the session. Never fails; see "Ownership" for objects that still exist. Memory of
+ * rnic_alloc() is gone then, or with the last of these objects.
+ */
 RNIC_API void rnic_close(struct rnic_context *context);
 
 /* The device's attributes, as of opening; valid until rnic_close(). */
@@ -84,8 +93,9 @@ RNIC_API const struct rnic_device_attributes *
 rnic_get_device_attributes(const struct rnic_context *context);
 
 /*
- * The daemon's reason for the last refusal in this thread, a sentence without a full stop; empty
- * when there was none. Valid until the thread's next call into this library.
+ * Why the daemon refused the last request of this thread, a sentence without a full stop; empty
+ * when it did not. What the library refuses by itself, as arguments that cannot be, has no sentence
+ * and leaves the last one. Valid until the thread's next call into this library.
  */
 RNIC_API const char *rnic_refusal_reason(void);
 
@@ -118,7 +128,7 @@ RNIC_API int rnic_query_gid(struct rnic_context *context, uint32_t index, struct
 
 /* ---- protection domains and memory ---- */
 
-/* -ENOSPC: as many protection domains as the device gives one client. */
+/* Allocates a protection domain, which regions, queues and handles are of. -ENOSPC: too many. */
 RNIC_API int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **pd);
 
 /*
@@ -129,8 +139,8 @@ RNIC_API int rnic_dealloc_pd(struct rnic_pd *pd);
 
 /*
  * Allocates `bytes` bytes of zeroed memory that the daemon can map: regions registered within one
- * such block are the fastest. After fork() parent and child share the block. -EINVAL: 0 bytes.
- * -ENOMEM.
+ * such block are the fastest. It is aligned to pages, takes whole ones, and a descriptor. After
+ * fork() parent and child share the block. -EINVAL: 0 bytes.
  */
 RNIC_API int rnic_alloc(struct rnic_context *context, size_t bytes, void **memory);
 
@@ -145,12 +155,14 @@ RNIC_API int rnic_free(struct rnic_context *context, void *memory);
  * peer's. `iova` is the address of the first byte in work requests and for the peer, usually
  * `address` itself. The pages are touched, so that a range that is not there fails here and not in
  * the middle of a transfer; not so with ON_DEMAND, which takes any range, all of memory included,
- * and leaves it to each transfer to find its pages there. -EINVAL: length 0 (only memory of
- * rnic_alloc() can be registered so), a range beyond the end of memory, or REMOTE_WRITE or
- * REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4, 10.6.3.2). -EFAULT: part of it is not mapped, or not
- * writable although `access` has LOCAL_WRITE. -EPERM: the daemon cannot reach this process's
- * memory; use rnic_alloc(). -EOPNOTSUPP: an access right that the device does not have, or
- * ON_DEMAND where the daemon may not use process_vm_readv. -ENOSPC: too many regions.
+ * and leaves it to each transfer to find its pages there. The memory must stay mapped until the
+ * region is deregistered; what is not there fails the request that needs it. -EINVAL: length 0
+ * (only memory of rnic_alloc() can be registered so) or beyond max_mr_bytes, a range beyond the end
+ * of memory, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4, 10.6.3.2). -EFAULT:
+ * part of it is not mapped, or not writable although `access` has LOCAL_WRITE. -EPERM: the daemon
+ * cannot reach this process's memory; use rnic_alloc(). -EOPNOTSUPP: an access right that the
+ * device does not have, or ON_DEMAND where the daemon may not use process_vm_readv. -ENOSPC: too
+ * many regions, or too much mapped memory.
  */
 RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 			 uint32_t access, struct rnic_mr **mr);
@@ -169,7 +181,10 @@ RNIC_API int rnic_alloc_null_mr(struct rnic_pd *pd, struct rnic_mr **mr);
 RNIC_API int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t length,
 			   uint64_t iova, uint32_t access);
 
-/* Ends it: accesses with its keys fail from now on. -EBUSY: a memory window is bound to it. */
+/*
+ * Ends it: accesses with its keys fail from now on. -EBUSY: a memory window is bound to it; it
+ * stays.
+ */
 RNIC_API int rnic_dereg_mr(struct rnic_mr *mr);
 
 /* The keys to write into work requests (lkey) and to tell the peer (rkey). */
@@ -194,7 +209,10 @@ RNIC_API uint32_t rnic_mw_rkey(const struct rnic_mw *mw);
 
 /* ---- completion ---- */
 
-/* A channel: a descriptor that becomes readable when an armed completion queue has a new entry. */
+/*
+ * Creates a channel: a descriptor that becomes readable when an armed completion queue has a new
+ * entry. -ENOSPC: too many channels.
+ */
 RNIC_API int rnic_create_channel(struct rnic_context *context, struct rnic_channel **channel);
 
 /* -EBUSY: completion queues use it; it stays. */
@@ -204,8 +222,9 @@ RNIC_API int rnic_destroy_channel(struct rnic_channel *channel);
 RNIC_API int rnic_channel_fd(const struct rnic_channel *channel);
 
 /*
- * Waits for an event of `channel` and says of which queue it is. Each must be acknowledged.
- * -EAGAIN: none, and the descriptor is non-blocking. -EINTR: a signal came.
+ * Waits for an event of `channel` and says of which queue it is. Each must be acknowledged. A
+ * thread may be cancelled while it waits. -EAGAIN: none, and the descriptor is non-blocking.
+ * -EINTR: a signal came.
  */
 RNIC_API int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq);
 
@@ -214,21 +233,25 @@ RNIC_API void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count);
 
 /*
  * Creates a completion queue for at least `entries` entries; `channel` may be NULL; `user` is the
- * caller's, see rnic_cq_user(). -EINVAL: entries 0 or beyond max_cqe, or no such vector. -ENOSPC:
- * too many queues.
+ * caller's, see rnic_cq_user(). Give it room for all that can complete before it is polled: a
+ * completion that finds the queue full is lost, which raises CQ_ERR, and QP_FATAL for its queue
+ * pair, which is in ERR then. -EINVAL: entries 0 or beyond max_cqe, or no such vector. -ENOSPC: too
+ * many queues, or too much memory for them.
  */
 RNIC_API int rnic_create_cq(struct rnic_context *context, uint32_t entries,
 			    struct rnic_channel *channel, uint32_t completion_vector, void *user,
 			    struct rnic_cq **cq);
 
 /*
- * Makes room for at least `entries`. -EINVAL: 0, beyond max_cqe, or fewer than wait to be polled.
+ * Makes room for at least `entries`; what waits to be polled stays. -EINVAL: 0, beyond max_cqe, or
+ * fewer than wait. -EBUSY: too many wait to be moved; poll some. -ENOSPC: too much memory.
  */
 RNIC_API int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries);
 
 /* Waits until all its events are acknowledged. -EBUSY: queue pairs use it; it stays. */
 RNIC_API int rnic_destroy_cq(struct rnic_cq *cq);
 
+/* How many entries it has, at least as many as were asked for; and what the caller gave. */
 RNIC_API uint32_t rnic_cq_entries(const struct rnic_cq *cq);
 RNIC_API void *rnic_cq_user(const struct rnic_cq *cq);
 
@@ -254,7 +277,8 @@ struct rnic_completion {
  * Takes up to `max_count` completions; returns how many, 0 when there are none. Polling gives the
  * work queue's entries back (IBTA 1.4, 11.4.2.1): a queue pair whose completions are not polled
  * fills up. An empty queue polled again and again lets other threads run first, and in the end
- * naps for some microseconds each time. Completions of queue pairs that were destroyed are dropped.
+ * naps for some microseconds each time. Completions of queue pairs that were destroyed are dropped,
+ * and with the daemon's end (-ENODEV) all that were not polled.
  */
 RNIC_API int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count,
 			  struct rnic_completion *completions);
@@ -270,9 +294,9 @@ struct pollfd;
 
 /*
  * Waits as poll(2) does, for descriptors that daemons make readable, and returns what that returns
- * or a negative errno. A wait that is expected to be short, as the last one of this thread was, is
- * spent awake at first, by turns with the daemon: what comes within some microseconds then needs no
- * wake-up.
+ * or a negative errno, -EINTR when a signal came. `timeout_ms` -1: without end. A wait that is
+ * expected to be short, as the last one of this thread was, is spent awake at first, by turns with
+ * the daemon: what comes within some microseconds then needs no wake-up.
  */
 RNIC_API int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms);
 
@@ -295,20 +319,29 @@ struct rnic_qp_options {
  * at least what was asked for, of the sides that it has: an XRC initiator sends only, and an XRC
  * target (for which `pd` is NULL) receives only, from the SRQs of its domain. -EINVAL: beyond the
  * device's limits, or something is missing that the type needs. -EOPNOTSUPP: no such type.
- * -ENOSPC: too many queue pairs.
+ * -ENOSPC: too many queue pairs, or too much memory for them.
  */
 RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
 			    struct rnic_qp **qp);
 
 /*
- * Changes the attributes in `mask` (enum rnic_qp_attribute). -EINVAL: the step is not in the state
- * diagram (IBTA 1.4, 10.3.1), an attribute is missing, superfluous or out of range; nothing
- * changed. A step to RESET also drops the completions that were not polled yet.
+ * Changes the attributes in `mask` (enum rnic_qp_attribute), STATE among them to make a step in the
+ * state diagram (IBTA 1.4, 10.3.1). A step needs, of RC / UC / UD (rnic_cm_qp_attributes() has all
+ * that for connections by address):
+ *
+ * - INIT: PKEY_INDEX, PORT, and ACCESS_FLAGS / ACCESS_FLAGS / QKEY
+ * - RTR: AV, PATH_MTU, DEST_QPN, RQ_PSN, MAX_DEST_RD_ATOMIC, MIN_RNR_TIMER / the first four / none
+ * - RTS: SQ_PSN, TIMEOUT, RETRY_COUNT, RNR_RETRY, MAX_RD_ATOMIC / SQ_PSN / SQ_PSN
+ *
+ * RESET, ERR and SQD need none. A step to RESET also drops the completions that were not polled
+ * yet. -EINVAL: the step is not in the diagram, an attribute is missing, superfluous or out of
+ * range (of the path: a source GID index that is empty; a path MTU beyond that of the port);
+ * nothing changed.
  */
 RNIC_API int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
 			    uint32_t mask);
 
-/* `capacities` and `attributes` may be NULL. */
+/* Asks what they are now; `capacities` and `attributes` may be NULL. */
 RNIC_API int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,
 			   struct rnic_qp_capacities *capacities);
 
@@ -318,6 +351,7 @@ RNIC_API int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attrib
  */
 RNIC_API int rnic_destroy_qp(struct rnic_qp *qp);
 
+/* The number on the wire, of 24 bits; and what the caller gave. */
 RNIC_API uint32_t rnic_qp_number(const struct rnic_qp *qp);
 RNIC_API void *rnic_qp_user(const struct rnic_qp *qp);
 
@@ -334,7 +368,8 @@ struct rnic_srq_options {
 /*
  * Creates a queue of receives for the messages of several queue pairs (IBTA 1.4, 10.2.9), whose
  * memory must be registered in `pd`. On success the options hold what was granted, at least what
- * was asked for. -EINVAL: no entries, or beyond the device's limits. -ENOSPC: too many queues.
+ * was asked for. -EINVAL: no entries, beyond the device's limits, or one of `xrcd` and `cq` without
+ * the other. -ENOSPC: too many queues, or too much memory for them.
  */
 RNIC_API int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options,
 			     struct rnic_srq **srq);
@@ -343,12 +378,12 @@ RNIC_API int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *option
  * Changes the attributes in `mask` (enum rnic_srq_attribute). A limit that is not 0 asks for one
  * event SRQ_LIMIT_REACHED when fewer requests than that are posted, which may be so at once. With
  * MAX_WR the queue keeps what waits in it. -EINVAL: a limit beyond max_wr, or a max_wr that is 0,
- * beyond the device's, or fewer than wait; nothing has changed then.
+ * beyond the device's, or fewer than wait; nothing has changed then. -ENOSPC: too much memory.
  */
 RNIC_API int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attributes,
 			     uint32_t mask);
 
-/* The limit is 0 when none is armed, which it no longer is once its event was raised. */
+/* Asks for them. The limit is 0 when none is armed, as once its event was raised. */
 RNIC_API int rnic_query_srq(struct rnic_srq *srq, struct rnic_srq_attributes *attributes);
 
 /*
@@ -357,6 +392,7 @@ RNIC_API int rnic_query_srq(struct rnic_srq *srq, struct rnic_srq_attributes *at
  */
 RNIC_API int rnic_destroy_srq(struct rnic_srq *srq);
 
+/* The number that XRC senders name it by; and what the caller gave. */
 RNIC_API uint32_t rnic_srq_number(const struct rnic_srq *srq);
 RNIC_API void *rnic_srq_user(const struct rnic_srq *srq);
 
@@ -366,13 +402,14 @@ RNIC_API void *rnic_srq_user(const struct rnic_srq *srq);
  * Lets whoever has a descriptor of the file `fd` import what this context has; it may be any file
  * that nobody else can open, like a memfd. The descriptor stays the caller's. -EBUSY: the context
  * shares a file already. -EEXIST: another context shares this one. -EINVAL: it is of O_PATH.
+ * -EBADF: it is none.
  */
 RNIC_API int rnic_share(struct rnic_context *context, int fd);
 
 /*
  * Makes the context, which is of the same device, import from the one that shares the file. It
  * keeps its own objects, memory and quotas. -ENOENT: no other context shares this file. -EBUSY: the
- * context imports from another already. -EINVAL: the descriptor is of O_PATH.
+ * context imports from another already. -EINVAL, -EBADF: as above.
  */
 RNIC_API int rnic_import(struct rnic_context *context, int fd);
 
@@ -384,7 +421,8 @@ RNIC_API uint32_t rnic_mr_name(const struct rnic_mr *mr);
  * The exporter's protection domain, for objects of this context as well: it is there until all have
  * let go of it, and each only waits for its own objects. Memory windows are bound to regions of
  * their own context only. End it by rnic_unimport_pd(), or rnic_dealloc_pd(), which tells whether
- * it is in use. -ENODEV: the exporter has ended. -EINVAL: it has no such domain. -ENOSPC: too many.
+ * it is in use. -ENODEV, also: the exporter has ended. -EINVAL: it has no such domain. -ENOSPC: too
+ * many.
  */
 RNIC_API int rnic_import_pd(struct rnic_context *context, uint32_t name, struct rnic_pd **pd);
 RNIC_API void rnic_unimport_pd(struct rnic_pd *pd);
@@ -392,7 +430,7 @@ RNIC_API void rnic_unimport_pd(struct rnic_pd *pd);
 /*
  * The keys and `*length` of a region of the exporter in an imported domain. The region stays the
  * exporter's: when that ends or deregisters it, its keys are of no use. End the import by
- * rnic_unimport_mr(). -ENODEV: the exporter has ended. -EINVAL: it has no such region there.
+ * rnic_unimport_mr(). -ENODEV, also: the exporter has ended. -EINVAL: it has no such region there.
  */
 RNIC_API int rnic_import_mr(struct rnic_pd *pd, uint32_t name, struct rnic_mr **mr,
 			    uint64_t *length);
@@ -408,9 +446,9 @@ struct rnic_xrcd_options {
 
 /*
  * Opens a domain of target queue pairs and shared receive queues (IBTA annex A14). The sender of a
- * message names the queue, in whose protection domain the keys are, for every operation.
- * -EAGAIN: the file names no domain and may_create is not set. -EINVAL: it names one and
- * must_create is set. -ENOSPC: too many domains.
+ * message names the queue, in whose protection domain the keys are, for every operation. -EAGAIN:
+ * the file names no domain and may_create is not set. -EINVAL: it names one and must_create is set,
+ * or the descriptor is of O_PATH. -EBADF: it is none. -ENOSPC: too many domains.
  */
 RNIC_API int rnic_open_xrcd(struct rnic_context *context, const struct rnic_xrcd_options *options,
 			    struct rnic_xrcd **xrcd);
@@ -420,17 +458,17 @@ RNIC_API int rnic_close_xrcd(struct rnic_xrcd *xrcd);
 
 /*
  * One more handle for a target queue pair of the domain, whoever made it. It lives until all its
- * handles are destroyed. -EINVAL: the domain has none of that number.
+ * handles are destroyed. -EINVAL: the domain has none of that number. -ENOSPC: too many.
  */
 RNIC_API int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_qp **qp);
 
 /* ---- work requests ---- */
 
 struct rnic_send_wr {
-	uint64_t wr_id;
+	uint64_t wr_id; /* the caller's, for the completion */
 	const struct rnic_send_wr *next;
-	const struct rnic_sge
-		*sge_list; /* with SEND_INLINE plain addresses; the data is copied at once */
+	/* With SEND_INLINE the addresses are the process's own and need no key. */
+	const struct rnic_sge *sge_list;
 	uint32_t sge_count;
 	uint8_t opcode;	    /* enum rnic_wr_opcode */
 	uint8_t flags;	    /* enum rnic_send_flag */
@@ -464,14 +502,16 @@ struct rnic_send_wr {
 struct rnic_recv_wr {
 	uint64_t wr_id;
 	const struct rnic_recv_wr *next;
-	const struct rnic_sge *sge_list;
+	const struct rnic_sge *sge_list; /* of UD: 40 bytes for the GRH come first */
 	uint32_t sge_count;
 };
 
 /*
  * Posts a list of requests (IBTA 1.4, 11.4.1). The requests, their lists and inline data may be
  * reused at once; the memory that the elements name belongs to the device until the request
- * completes. On failure *bad is the first request that was not posted, those before it were.
+ * completes, or of one without SIGNALED a later one of the same queue. What is wrong with keys and
+ * ranges shows in the completion. On failure *bad is the first request that was not posted, those
+ * before it were.
  * -EINVAL: the queue pair is in RESET, INIT or RTR, too many elements, too many bytes, an opcode
  * that its type does not have (IBTA 1.4, table 37) or that takes no inline data, a bind whose rkey
  * is not of its window, or an ATOMIC_WRITE of other than 8 bytes. -EOPNOTSUPP: an unknown opcode.
@@ -499,8 +539,9 @@ RNIC_API int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr 
 /* ---- address handles ---- */
 
 /*
- * Where datagrams go; the destination may be a multicast group. -EINVAL: the path has no GID, a
- * port other than 1, or a source GID index that is empty. -ENOSPC: too many address handles.
+ * Where datagrams go; the destination may be a multicast group. -EINVAL: the path has no GID, or
+ * one that is no address, a port other than 1, or a source GID index that is empty. -ENOSPC: too
+ * many address handles.
  */
 RNIC_API int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic_ah **ah);
 
@@ -532,7 +573,8 @@ RNIC_API int rnic_async_fd(const struct rnic_context *context);
 
 /*
  * Waits for an event. Each must be acknowledged. A daemon that dies gives one DEVICE_FATAL, then
- * -ENODEV. -EAGAIN: none, and the descriptor is non-blocking. -EINTR: a signal came.
+ * -ENODEV. A thread may be cancelled while it waits. -EAGAIN: none, and the descriptor is
+ * non-blocking. -EINTR: a signal came.
  */
 RNIC_API int rnic_get_async_event(struct rnic_context *context, struct rnic_async_event *event);
 

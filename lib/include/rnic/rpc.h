@@ -12,11 +12,12 @@
  * find each other again; see enum rnic_rpc_status for what an error says about it. Every call ends:
  * within its deadline if it has one, else when the server is silent for some seconds.
  *
- * Functions return 0 or a negative errno, as in <rnic/rnic.h>. An object belongs to one thread at a
- * time. Nothing happens in the background: the owner calls the turn function, in a loop or whenever
- * the object's descriptor is readable. Closures run in there, and may begin and cancel calls, but
- * must not turn or destroy their object. Who does not turn for some seconds loses the sessions; a
- * client gets another one with its next call.
+ * Functions return 0 or a negative errno, as in <rnic/rnic.h>, whose rnic_refusal_reason() has a
+ * sentence for what the daemon has refused. An object belongs to one thread at a time. Nothing
+ * happens in the background: the owner calls the turn function, in a loop or whenever the object's
+ * descriptor is readable. Closures run in there, and may begin and cancel calls, but must not turn
+ * or destroy their object. Who does not turn for some seconds loses the sessions; a client gets
+ * another one with its next call.
  */
 #ifndef RNIC_RPC_H
 #define RNIC_RPC_H
@@ -64,9 +65,11 @@ struct rnic_rpc_options {
 
 /*
  * Makes a client of the server at `host` (a name or an address) and `port`. The server is looked
- * for when there are calls, and again after it was lost. `options` may be NULL. -EINVAL: no
- * such carrier. -EHOSTUNREACH: the name has no address; -EAGAIN: not now. Errors of rnic_open() and
- * of creating its objects.
+ * for when there are calls, and again after it was lost. `options` may be NULL, and is copied.
+ * -EINVAL: no host or port, no such carrier, or more than 1 GiB. -EHOSTUNREACH: the name has no
+ * address; -EAGAIN: the name service does not answer. Errors of rnic_open(): -ENOENT, -ECONNREFUSED
+ * and -EACCES say that there is no daemon to begin with. -ENOSPC, -ENOMEM, -EMFILE: no more is to
+ * be had of the daemon, or of this process.
  */
 RNIC_API int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *host,
 				    uint16_t port, struct rnic_rpc_client **client);
@@ -79,8 +82,8 @@ RNIC_API int rnic_rpc_client_fd(const struct rnic_rpc_client *client);
 
 /*
  * Does what is to be done, after waiting for it for up to `timeout_ms` (0: no waiting, -1: however
- * long). -EINTR: a signal came. -ENODEV, -EIO: the daemon is gone and all calls have ended; destroy
- * the client.
+ * long). Returns 0 also when nothing came. -EINTR: a signal came; turn again. -ENODEV, -EIO, and
+ * for a daemon that hangs -ETIMEDOUT: it is gone and all calls have ended; destroy the client.
  */
 RNIC_API int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms);
 
@@ -97,9 +100,10 @@ struct rnic_rpc_call_options {
 
 /*
  * Begins a call of a method; `input` may be reused at once, `options` may be NULL. On success
- * `closure` runs exactly once, later, and *call names the call until then. -EINVAL: no such method.
- * -EMSGSIZE: beyond 1 GiB. -EAGAIN: 256 calls are under way; turn until one ends. -ENODEV: see
- * rnic_rpc_client_turn(). -ENOMEM.
+ * `closure` runs exactly once, later, and *call names the call until then. -EINVAL: no such method,
+ * or a name of a service that is empty or beyond 255 bytes. -EMSGSIZE: beyond 1 GiB. -EAGAIN: 256
+ * calls are under way; turn until one ends. -ENODEV, -EIO, -ETIMEDOUT: see rnic_rpc_client_turn().
+ * -ENOMEM.
  */
 RNIC_API int rnic_rpc_begin(struct rnic_rpc_client *client,
 			    const ProtobufCServiceDescriptor *service, unsigned method,
@@ -132,7 +136,8 @@ RNIC_API void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call);
 /*
  * Calls and waits, turning the client. On success *status says how the call ended, and *output, if
  * that is OK, is to be freed by protobuf_c_message_free_unpacked(), else NULL. Errors as of
- * rnic_rpc_begin(); a signal does not end it.
+ * rnic_rpc_begin(), and only those: a daemon that goes away later ends the call with UNAVAILABLE or
+ * OUTCOME_UNKNOWN. A signal does not end it. Not in a closure.
  */
 RNIC_API int rnic_rpc_call(struct rnic_rpc_client *client,
 			   const ProtobufCServiceDescriptor *service, unsigned method,
@@ -153,8 +158,9 @@ RNIC_API ProtobufCService *rnic_rpc_service(struct rnic_rpc_client *client,
 
 /*
  * Makes a server that is found at `port` of the device's addresses; 0 takes a free one, see
- * rnic_rpc_server_port(). `options` may be NULL. -EADDRINUSE: the port is taken. Errors of
- * rnic_open() and of creating its objects.
+ * rnic_rpc_server_port(). `options` may be NULL, and is copied. -EINVAL: messages of more than 1
+ * GiB. -EADDRINUSE: the port is taken. -EACCES, also: a port below 1024, which is root's. Other
+ * errors as of rnic_rpc_create_client().
  */
 RNIC_API int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port,
 				    struct rnic_rpc_server **server);
@@ -165,6 +171,7 @@ RNIC_API int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint
  */
 RNIC_API void rnic_rpc_destroy_server(struct rnic_rpc_server *server);
 
+/* Where it listens, for others to be told. */
 RNIC_API uint16_t rnic_rpc_server_port(const struct rnic_rpc_server *server);
 
 /*
@@ -174,7 +181,10 @@ RNIC_API uint16_t rnic_rpc_server_port(const struct rnic_rpc_server *server);
  */
 RNIC_API int rnic_rpc_server_add(struct rnic_rpc_server *server, ProtobufCService *service);
 
-/* As of a client. */
+/*
+ * As of a client. When turning has failed for good, with -ENODEV, -EIO or -ETIMEDOUT, destroy the
+ * server and make another.
+ */
 RNIC_API int rnic_rpc_server_fd(const struct rnic_rpc_server *server);
 RNIC_API int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms);
 
