@@ -169,8 +169,13 @@ static void note_established(struct engine *engine, struct qp *qp)
 static void deliver(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct engine *engine = qp->engine;
-	enum verdict verdict = check_packet(engine, qp, packet);
+	enum verdict verdict;
 
+	if (qp_is_closed(qp)) {
+		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+		return;
+	}
+	verdict = check_packet(engine, qp, packet);
 	if (verdict != VERDICT_PASS) {
 		drop(engine, qp, verdict);
 		return;
@@ -263,6 +268,14 @@ void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_op
 	out->qp = qp;
 }
 
+/* A QP that nobody has any more holds nothing that others wait for. */
+static void give_way(struct engine *engine, struct qp *qp)
+{
+	requester_rewind(engine, qp);
+	requester_leave_line(engine, qp);
+	list_remove(&qp->ready_node);
+}
+
 /* The QP whose turn it is; one that has used up its quantum goes behind the others. */
 static struct qp *next_ready(struct engine *engine)
 {
@@ -282,8 +295,11 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
 	while (!list_is_empty(&engine->ready)) {
 		struct qp *qp = next_ready(engine);
 
-		if (congestion_transmit(engine, qp, out) || responder_transmit(engine, qp, out) ||
-		    requester_transmit(engine, qp, out)) {
+		if (qp_is_closed(qp)) {
+			give_way(engine, qp);
+		} else if (congestion_transmit(engine, qp, out) ||
+			   responder_transmit(engine, qp, out) ||
+			   requester_transmit(engine, qp, out)) {
 			engine->quantum++;
 			engine->counters[COUNTER_SENT_PACKETS]++;
 			engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
@@ -336,8 +352,14 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 	struct timer *timer;
 
 	engine->now_ns = now_ns;
-	while ((timer = timer_heap_pop_expired(&engine->timers, now_ns)) != NULL)
-		retry_expired(engine, RNIC_CONTAINER_OF(timer, struct qp, retry.timer));
+	while ((timer = timer_heap_pop_expired(&engine->timers, now_ns)) != NULL) {
+		struct qp *qp = RNIC_CONTAINER_OF(timer, struct qp, retry.timer);
+
+		if (qp_is_closed(qp))
+			give_way(engine, qp);
+		else
+			retry_expired(engine, qp);
+	}
 	while ((timer = timer_heap_pop_expired(&engine->pace_timers, now_ns)) != NULL)
 		congestion_expired(RNIC_CONTAINER_OF(timer, struct qp, congestion.timer));
 }

@@ -21,6 +21,7 @@ struct pd_share {
 
 struct pd {
 	uint32_t references;	/* MRs, MWs, QPs and AHs that name it */
+	bool is_closed;		/* its owner has gone: nobody reaches what is in it any more */
 	struct pd_share *share; /* NULL: with nobody */
 };
 

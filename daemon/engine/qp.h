@@ -18,6 +18,7 @@
 #include "engine/responder.h"
 #include "engine/retry.h"
 #include "engine/send_queue.h"
+#include "engine/xrcd.h"
 
 struct qp_counters {
 	uint64_t sent_packets;
@@ -157,6 +158,12 @@ static inline bool qp_has_requester(const struct qp *qp)
 static inline bool qp_shares_receives(const struct qp *qp)
 {
 	return qp->srq != NULL || qp->type == RNIC_QP_TYPE_XRC_TARGET;
+}
+
+/* Whether nobody has it any more, so that it neither takes nor sends anything until it is freed. */
+static inline bool qp_is_closed(const struct qp *qp)
+{
+	return qp->pd != NULL ? qp->pd->is_closed : qp->xrcd->is_closed;
 }
 
 /* Whether receives are posted to the QP itself. */

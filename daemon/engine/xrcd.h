@@ -13,6 +13,7 @@
 
 #include "base/list.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct engine;
@@ -24,6 +25,7 @@ struct xrcd {
 	struct list targets; /* struct qp.domain_node */
 	uint32_t target_count;
 	uint32_t srq_count;
+	bool is_closed; /* its owners have gone: nobody reaches its target QPs any more */
 };
 
 void xrcd_init(struct xrcd *xrcd);

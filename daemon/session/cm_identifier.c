@@ -338,6 +338,14 @@ discharge:
 	return result;
 }
 
+bool cm_identifier_drop_event(struct session_cm_id *id)
+{
+	if (list_is_empty(&id->events))
+		return false;
+	drop_event(list_first_entry(&id->events, struct cm_waiting_event, id_node));
+	return true;
+}
+
 void cm_identifier_free(struct session_cm_id *id)
 {
 	struct session *session = id->session;
@@ -347,8 +355,8 @@ void cm_identifier_free(struct session_cm_id *id)
 	cm_destroy(id->connection, set->now_ns);
 	if (id->request != NULL)
 		forget_event(id->request);
-	while (!list_is_empty(&id->events))
-		drop_event(list_first_entry(&id->events, struct cm_waiting_event, id_node));
+	while (cm_identifier_drop_event(id))
+		continue;
 	while (!list_is_empty(&id->groups))
 		cm_identifier_leave(
 			id, &list_first_entry(&id->groups, struct cm_joined_group, node)->address);
@@ -499,6 +507,8 @@ static bool cm_identifier_event(void *context, const struct cm_event *event)
 
 	if (event->type == CM_EVENT_CONNECT_REQUEST)
 		return request_arrived(context, event);
+	if (id->session->is_broken)
+		return false;
 	waiting = new_event(id, connection_events[event->type].type, event->status);
 	if (waiting == NULL)
 		return false;

@@ -90,6 +90,11 @@ extern const struct cm_sink cm_identifier_sink;
 int cm_identifier_create(struct session *session, struct session_cm_channel *channel,
 			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **id);
 
+/* Drops the oldest event that nobody fetched, with the identifier that it made; false: there is
+ * none.
+ */
+bool cm_identifier_drop_event(struct session_cm_id *id);
+
 /* Ends connection, listener and memberships, drops its events, and frees it. */
 void cm_identifier_free(struct session_cm_id *id);
 

@@ -85,6 +85,7 @@ int ctl_open_xrcd(struct ctl_call *call)
 	if (result != 0)
 		goto discharge_descriptor;
 	xrcd->domain->openers++;
+	xrcd->domain->members++;
 	reply->xrcd = xrcd->handle;
 	return 0;
 

@@ -173,9 +173,6 @@ static void session_close_regions(struct session *session)
 		return;
 	session->set->client_count--;
 	list_remove(&session->client_node);
-	list_remove(&session->awake_node);
-	list_remove(&session->news_node);
-	list_remove(&session->raised_node);
 	event_source_forget(&session->port_events);
 	event_pipe_close(&session->async_pipe);
 	session_close_doorbell(session);
@@ -252,10 +249,22 @@ struct shared_domain *session_find_domain(const struct session_set *set,
 	list_for_each (node, &set->domains) {
 		struct shared_domain *domain = list_entry(node, struct shared_domain, node);
 
-		if (domain->file_fd >= 0 && file_number_equal(&domain->file, file))
+		if (domain->file_fd >= 0 && !domain->xrcd.is_closed &&
+		    file_number_equal(&domain->file, file))
 			return domain;
 	}
 	return NULL;
+}
+
+void session_leave_domain(struct session_xrcd *xrcd)
+{
+	struct shared_domain *domain = xrcd->domain;
+
+	if (xrcd->has_left)
+		return;
+	xrcd->has_left = true;
+	if (--domain->members == 0)
+		domain->xrcd.is_closed = true;
 }
 
 void session_free_xrcd(struct session *session, struct session_xrcd *xrcd)
@@ -263,6 +272,7 @@ void session_free_xrcd(struct session *session, struct session_xrcd *xrcd)
 	struct shared_domain *domain = xrcd->domain;
 
 	assert(xrcd->references == 0);
+	session_leave_domain(xrcd);
 	session_discharge(session, RESOURCE_DESCRIPTORS, domain->file_fd >= 0);
 	if (--domain->openers == 0) {
 		xrcd_fini(&domain->xrcd);
@@ -350,62 +360,27 @@ void session_free_pd(struct session *session, struct session_pd *pd)
 	free(pd);
 }
 
-/* A listener takes the requests that nobody fetched with it, which only makes others fewer. */
-static void session_free_cm(struct session *session)
+void session_cut(struct session *session)
 {
-	void *object;
+	struct session_set *set = session->set;
 
-	for (uint32_t slot = 0; (object = handle_table_next(&session->cm_ids, &slot)) != NULL;)
-		cm_identifier_free(object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->cm_channels, &slot)) != NULL;)
-		cm_channel_free(session, object);
-}
-
-/*
- * Users before what they use: QPs name SRQs, XRCDs, CQs and PDs, SRQs name XRCDs, CQs and PDs, MWs
- * name MRs, MRs, MWs and AHs name PDs, CQs name channels.
- */
-static void session_free_objects(struct session *session)
-{
-	void *object;
-
-	for (uint32_t slot = 0; (object = handle_table_next(&session->qps, &slot)) != NULL;)
-		session_free_qp(session, object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->srqs, &slot)) != NULL;)
-		session_free_srq(session, object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->xrcds, &slot)) != NULL;)
-		session_free_xrcd(session, object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->ahs, &slot)) != NULL;)
-		session_free_ah(session, object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->cqs, &slot)) != NULL;)
-		session_free_cq(session, object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->channels, &slot)) != NULL;)
-		session_free_channel(session, object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->mws, &slot)) != NULL;)
-		session_free_mw(session, object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->mrs, &slot)) != NULL;)
-		session_free_mr(session, object);
-	for (uint32_t slot = 0; (object = handle_table_next(&session->pds, &slot)) != NULL;)
-		session_free_pd(session, object);
+	list_remove(&session->silent_node);
+	list_remove(&session->awake_node);
+	list_remove(&session->news_node);
+	list_remove(&session->raised_node);
+	session_close_doorbell(session);
+	/* The client is to know at once; the requests that it left behind may hold descriptors. */
+	epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, session->socket_fd, NULL);
+	shutdown(session->socket_fd, SHUT_RDWR);
+	closer_take(&set->closer, session->socket_fd);
+	session->socket_fd = -1;
+	session_discharge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 }
 
 void session_destroy(struct session *session)
 {
 	struct session_set *set = session->set;
 
-	session_free_cm(session);
-	session_free_objects(session);
-	handle_table_fini(&session->cm_ids);
-	handle_table_fini(&session->cm_channels);
-	handle_table_fini(&session->qps);
-	handle_table_fini(&session->srqs);
-	handle_table_fini(&session->xrcds);
-	handle_table_fini(&session->ahs);
-	handle_table_fini(&session->cqs);
-	handle_table_fini(&session->channels);
-	handle_table_fini(&session->mws);
-	handle_table_fini(&session->mrs);
-	handle_table_fini(&session->pds);
 	assert(session->registered_bytes == 0);
 	if (session->has_process)
 		remote_process_fini(&session->process);
@@ -414,18 +389,12 @@ void session_destroy(struct session *session)
 		session_discharge(session, RESOURCE_DESCRIPTORS, 1);
 	}
 	session_close_regions(session);
-	session_discharge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(session->usage[i] == 0);
 	client_user_leave(session->user);
-	/* The client is to know at once; the requests that it left behind may hold descriptors. */
-	epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, session->socket_fd, NULL);
-	shutdown(session->socket_fd, SHUT_RDWR);
-	closer_take(&set->closer, session->socket_fd);
+	list_remove(&session->broken_node);
 	list_remove(&session->node);
 	set->session_count--;
-	list_remove(&session->silent_node);
-	list_remove(&session->broken_node);
 	free(session);
 }
 

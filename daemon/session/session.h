@@ -107,6 +107,7 @@ struct shared_domain {
 	struct xrcd xrcd;
 	struct list node; /* of session_set.domains */
 	uint32_t openers; /* struct session_xrcd */
+	uint32_t members; /* those of sessions that are not ending */
 	int file_fd;	  /* keeps the file's number from being given to another; -1: none */
 	struct file_number file;
 };
@@ -115,6 +116,7 @@ struct session_xrcd {
 	struct shared_domain *domain;
 	struct rnic_handle handle;
 	uint32_t references; /* SRQs and QPs of this session */
+	bool has_left;	     /* it is no member of the domain any more */
 };
 
 /* A target QP, which lives as long as any session has a handle for it. */
@@ -160,6 +162,12 @@ struct session_ah {
 	struct rnic_handle handle;
 };
 
+/* How far the freeing of what a session owns has got. */
+struct teardown {
+	uint32_t stage;
+	uint32_t slot;
+};
+
 struct session {
 	struct list node;	 /* of session_set.sessions */
 	struct list silent_node; /* of session_set.silent, until it has greeted */
@@ -167,7 +175,7 @@ struct session {
 	struct list awake_node;	 /* of session_set.awake, while its doorbells are looked at */
 	struct list news_node;	 /* of session_set.news: a sleeping poller was not woken for them */
 	struct list raised_node; /* of session_set.raised: events may wait in async_pipe */
-	struct list broken_node; /* of session_set.broken */
+	struct list broken_node; /* of session_set.broken, then of session_set.ending */
 	struct session_set *set;
 	int socket_fd;
 	int doorbell_fd; /* -1 in an admin session and before HELLO */
@@ -179,7 +187,7 @@ struct session {
 	bool has_greeted;     /* HELLO was accepted */
 	uint64_t hello_by_ns; /* until then it has to be */
 	bool is_admin;
-	bool is_broken; /* to be destroyed by session_set_reap() */
+	bool is_broken; /* to be ended by session_set_reap(), or ending */
 	struct watch socket_watch;
 	struct watch doorbell_watch;
 	struct watch pipe_watch; /* of all its pipes that are full */
@@ -211,6 +219,8 @@ struct session {
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t registered_bytes;
 
+	struct teardown teardown;
+
 	int share_fd; /* who shows the same file may import what is here; -1: nobody may */
 	struct file_number share_file;
 	uint32_t exporter_id; /* the client that this one imports from; 0: none */
@@ -229,7 +239,11 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
  */
 int session_open_regions(struct session *session, int fds[4]);
 
-/* Releases everything the session owns, ends the connection, and asserts that nothing is left. */
+/*
+ * The last two of three steps in which a session ends (teardown.h): no client is behind it any
+ * more; and what is left once all that it created was freed. Asserts that nothing else is left.
+ */
+void session_cut(struct session *session);
 void session_destroy(struct session *session);
 
 /* mapped_region_open() in the client's files, charged: also -ENOSPC. */
@@ -291,6 +305,9 @@ void session_join_target(struct session_qp *qp, struct session_xrcd *xrcd,
 			 struct shared_target *target);
 
 void session_free_xrcd(struct session *session, struct session_xrcd *xrcd);
+
+/* The session's is no member of the domain any more, which is closed with the last one. */
+void session_leave_domain(struct session_xrcd *xrcd);
 
 /* The domain that is named by a file of this number; NULL when there is none. */
 struct shared_domain *session_find_domain(const struct session_set *set,

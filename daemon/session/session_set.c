@@ -7,6 +7,7 @@
 #include "session/delivery.h"
 #include "session/doorbell.h"
 #include "session/intake.h"
+#include "session/teardown.h"
 #include "session/trouble.h"
 #include "wire/gid.h"
 
@@ -58,6 +59,7 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 	list_init(&set->news);
 	list_init(&set->raised);
 	list_init(&set->broken);
+	list_init(&set->ending);
 	list_init(&set->intake);
 	list_init(&set->reviews);
 	list_init(&set->dirty_cqs);
@@ -69,7 +71,7 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 void session_set_fini(struct session_set *set)
 {
 	while (!list_is_empty(&set->sessions))
-		session_destroy(list_first_entry(&set->sessions, struct session, node));
+		teardown_at_once(list_first_entry(&set->sessions, struct session, node));
 	client_user_sweep(set, true);
 	assert(list_is_empty(&set->intake) && list_is_empty(&set->reviews) &&
 	       list_is_empty(&set->dirty_cqs) && list_is_empty(&set->users));
@@ -108,7 +110,8 @@ bool session_set_has_work(const struct session_set *set)
 {
 	const struct list *node;
 
-	if (!list_is_empty(&set->reviews) || !list_is_empty(&set->broken))
+	if (!list_is_empty(&set->reviews) || !list_is_empty(&set->broken) ||
+	    !list_is_empty(&set->ending))
 		return true;
 	list_for_each (node, &set->intake) {
 		const struct session_qp *qp = list_entry(node, struct session_qp, intake_node);
@@ -185,7 +188,11 @@ static void session_set_break_silent(struct session_set *set)
 
 void session_set_reap(struct session_set *set)
 {
+	uint32_t budget = LIMIT_TURN_TEARDOWN;
+
 	session_set_break_silent(set);
 	while (!list_is_empty(&set->broken))
-		session_destroy(list_first_entry(&set->broken, struct session, broken_node));
+		teardown_begin(list_first_entry(&set->broken, struct session, broken_node));
+	while (budget > 0 && !list_is_empty(&set->ending))
+		teardown_run(list_first_entry(&set->ending, struct session, broken_node), &budget);
 }

@@ -59,6 +59,7 @@ struct session_set {
 	struct list news;      /* struct session.news_node */
 	struct list raised;    /* struct session.raised_node */
 	struct list broken;    /* struct session.broken_node */
+	struct list ending;    /* struct session.broken_node: cut off, and being freed */
 	struct list intake;    /* struct session_qp.intake_node, in order of service */
 	struct list reviews;   /* struct session_qp.review_node */
 	struct list dirty_cqs; /* struct session_cq.dirty_node */
@@ -97,7 +98,7 @@ void session_set_fini(struct session_set *set);
  */
 uint32_t session_set_take_work(struct session_set *set);
 
-/* Whether a queue still holds entries that could be taken at once, or a session is to be ended. */
+/* Whether a queue still holds entries that could be taken at once, or a session is ending. */
 bool session_set_has_work(const struct session_set *set);
 
 /* Lets clients know of what completed in this turn: wakes those that asked for it. `is_busy` as for
@@ -117,8 +118,11 @@ bool session_set_uses_gid(const struct session_set *set, uint32_t index);
 /* When the first connection has to have said HELLO; UINT64_MAX: all have. */
 uint64_t session_set_next_deadline_ns(const struct session_set *set);
 
-/* Ends the sessions that were broken, and those that said nothing in time. Call it where no pointer
- * into a session is held. */
+/*
+ * Ends the sessions that were broken, and those that said nothing in time. What they owned is out
+ * of reach then, and freed in as many calls as it takes. Call it where no pointer into a session is
+ * held.
+ */
 void session_set_reap(struct session_set *set);
 
 #endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* What is out of reach once the owner of a protection domain, or of an XRC domain, has gone. */
+#include "engine/pd.h"
+
+#include "engine/xrcd.h"
+#include "engine_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t dropped(const struct engine_fixture *fixture)
+{
+	return fixture->engine.counters[COUNTER_DROPPED_UNKNOWN_QP];
+}
+
+static void test_a_closed_qp_takes_nothing(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct rnic_packet packet =
+		fixture_packet(fixture, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY, 100);
+
+	(void)state;
+	fixture_post_receive(fixture, 1, 0, 64);
+	fixture_post_receive(fixture, 2, 0, 64);
+	fixture_receive(fixture, &packet);
+	assert_int_equal(fixture->completion_count, 1);
+	fixture->pd.is_closed = true;
+	packet.psn = rnic_psn(101);
+	fixture_receive(fixture, &packet);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_int_equal(dropped(fixture), 1);
+	/* Not even the acknowledgement of what it took before. */
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	fixture_destroy(fixture);
+}
+
+static void test_a_closed_qp_sends_nothing(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct qp *other;
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 2000);
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 2000);
+	fixture->pd.is_closed = true;
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_int_equal(fixture->qp->path->in_flight_bytes, 0);
+	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
+
+	/* The same when a timer expires. */
+	fixture->pd.is_closed = false;
+	other = fixture_create_qp(fixture, &fixture_defaults);
+	qp_make_ready(fixture->qp);
+	assert_true(fixture_transmit_all(fixture) > 0);
+	fixture->pd.is_closed = true;
+	fixture_tick(fixture, engine_next_deadline_ns(&fixture->engine) - fixture->now_ns);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_int_equal(fixture->qp->path->in_flight_bytes, 0);
+	assert_int_equal(fixture->completion_count, 0);
+	qp_destroy(other);
+	fixture_destroy(fixture);
+}
+
+/* Whoever shares a domain has a part of it, and the others' parts end on their own. */
+static void test_regions_of_a_closed_part(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct pd_share share = {.holders = 2};
+	struct pd sharer = {.share = &share};
+	uint64_t offset = 0;
+
+	(void)state;
+	fixture->pd.share = &share;
+	assert_non_null(
+		mr_find(&fixture->engine, fixture->mr.key, &sharer, 0, FIXTURE_IOVA, 1, &offset));
+	sharer.is_closed = true;
+	assert_non_null(mr_find(&fixture->engine, fixture->mr.key, &fixture->pd, 0, FIXTURE_IOVA, 1,
+				&offset));
+	sharer.is_closed = false;
+	fixture->pd.is_closed = true;
+	assert_null(
+		mr_find(&fixture->engine, fixture->mr.key, &sharer, 0, FIXTURE_IOVA, 1, &offset));
+	fixture_destroy(fixture);
+}
+
+static void test_targets_of_a_closed_domain(void **state)
+{
+	struct fixture_options options = fixture_defaults;
+	struct engine_fixture *fixture;
+	struct rnic_packet packet;
+	struct xrcd xrcd;
+
+	(void)state;
+	xrcd_init(&xrcd);
+	options.type = RNIC_QP_TYPE_XRC_TARGET;
+	options.xrcd = &xrcd;
+	fixture = fixture_create(&options);
+	packet = fixture_packet(fixture, RNIC_OPERATION_WRITE, RNIC_POSITION_ONLY, 100);
+	xrcd.is_closed = true;
+	fixture_receive(fixture, &packet);
+	assert_int_equal(dropped(fixture), 1);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	fixture_destroy(fixture);
+	xrcd_fini(&xrcd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_closed_qp_takes_nothing),
+		cmocka_unit_test(test_a_closed_qp_sends_nothing),
+		cmocka_unit_test(test_regions_of_a_closed_part),
+		cmocka_unit_test(test_targets_of_a_closed_domain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

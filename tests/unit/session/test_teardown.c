@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/teardown.h"
+
+#include "engine/limits.h"
+#include "session/ctl_handlers.h"
+#include "session/ctl_server.h"
+#include "session/session_set.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CLIENTS 2
+#define PDS	(LIMIT_TURN_TEARDOWN * 3 / 2) /* more than a turn frees */
+
+/* Clients, whose ends of the connection are the test's. */
+struct fixture {
+	struct device_facts facts;
+	struct session_set set;
+	struct ctl_server server;
+	struct session *sessions[CLIENTS];
+	int peer_fds[CLIENTS];
+	int doorbell_fds[CLIENTS];
+};
+
+static struct fixture fixture;
+
+static void create_client(struct fixture *f, unsigned i)
+{
+	int sockets[2], fds[4];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+	f->peer_fds[i] = sockets[1];
+	f->sessions[i] = session_create(&f->set, sockets[0], 1, geteuid());
+	assert_non_null(f->sessions[i]);
+	assert_int_equal(session_open_regions(f->sessions[i], fds), 0);
+	f->sessions[i]->has_greeted = true;
+	list_remove(&f->sessions[i]->silent_node);
+	f->doorbell_fds[i] = fds[2];
+	close(fds[0]);
+	close(fds[1]);
+	close(fds[3]);
+}
+
+static void create_pds(struct session *session, unsigned count)
+{
+	struct session_pd *pd;
+
+	while (count-- > 0)
+		assert_int_equal(session_make_pd(session, NULL, &pd), 0);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = &fixture;
+
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
+	f->server.set = &f->set;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		create_client(f, i);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	session_set_fini(&f->set);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		close(f->peer_fds[i]);
+		close(f->doorbell_fds[i]);
+	}
+	return 0;
+}
+
+static bool is_hung_up(int fd)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+
+	return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
+}
+
+/* Cut off at once, freed by and by, and nothing is left. */
+static void test_freed_by_and_by(void **state)
+{
+	struct fixture *f = *state;
+	unsigned turns = 0;
+
+	for (unsigned i = 0; i < CLIENTS; i++)
+		create_pds(f->sessions[i], PDS);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		session_end(f->sessions[i]);
+	while (f->set.session_count > 0) {
+		const uint64_t before = f->set.usage[RESOURCE_PD];
+
+		assert_true(session_set_has_work(&f->set));
+		session_set_reap(&f->set);
+		for (unsigned i = 0; i < CLIENTS; i++)
+			assert_true(is_hung_up(f->peer_fds[i]));
+		assert_true(before - f->set.usage[RESOURCE_PD] <= LIMIT_TURN_TEARDOWN);
+		turns++;
+	}
+	assert_true(turns >= CLIENTS * PDS / LIMIT_TURN_TEARDOWN);
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert_int_equal(f->set.usage[i], 0);
+	assert_int_equal(f->set.client_count, 0);
+	assert_false(session_set_has_work(&f->set));
+}
+
+/* What is left can be told apart from what is there, and does nothing any more. */
+static void test_what_is_left_is_dead(void **state)
+{
+	const uint64_t one = 1;
+	struct fixture *f = *state;
+	struct session_pd *pd;
+
+	create_pds(f->sessions[0], PDS);
+	session_end(f->sessions[0]);
+	session_set_reap(&f->set);
+	pd = handle_table_at(&f->sessions[0]->pds, PDS - 1);
+	assert_non_null(pd);
+	assert_true(pd->pd.is_closed);
+	/* Its doorbell wakes nobody, and it is neither told nor looked at. */
+	assert_int_equal(write(f->doorbell_fds[0], &one, sizeof(one)), sizeof(one));
+	ctl_server_poll(&f->server);
+	assert_false(list_is_linked(&f->sessions[0]->awake_node));
+	f->set.is_bulk = true;
+	session_set_take_work(&f->set);
+	session_set_deliver(&f->set, false);
+	assert_int_equal(session_status(f->sessions[1])->is_bulk.value, 1);
+}
+
+/* The end of the daemon waits for nothing. */
+static void test_end_of_the_set(void **state)
+{
+	struct fixture *f = *state;
+
+	create_pds(f->sessions[0], PDS);
+	session_end(f->sessions[0]);
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.session_count, CLIENTS);
+}
+
+static int open_xrcd(struct session *session, int file, uint32_t flags)
+{
+	static struct ctl_call call;
+	struct rnic_ctl_open_xrcd *request = (void *)call.request.payload;
+
+	call.session = session;
+	*request = (struct rnic_ctl_open_xrcd){.flags = RNIC_XRCD_FILE | flags};
+	call.fds[0] = dup(file);
+	call.fd_count = 1;
+	return ctl_open_xrcd(&call);
+}
+
+/* A domain is gone with the last client that opened it, although not all of that is freed. */
+static void test_domains_end_with_their_clients(void **state)
+{
+	static struct ctl_call call;
+	const int file = memfd_create("domain", MFD_CLOEXEC);
+	struct fixture *f = *state;
+
+	assert_true(file >= 0);
+	assert_int_equal(open_xrcd(f->sessions[0], file, RNIC_XRCD_CREATE), 0);
+	/* These are freed before domains. */
+	call.session = f->sessions[0];
+	for (unsigned i = 0; i < 128; i++) {
+		assert_int_equal(ctl_cm_create_channel(&call), 0);
+		close(call.reply_fds[0]);
+	}
+	session_end(f->sessions[0]);
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.usage[RESOURCE_XRCD], 1);
+	assert_int_equal(open_xrcd(f->sessions[1], file, RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE),
+			 0);
+	while (f->set.session_count == CLIENTS)
+		session_set_reap(&f->set);
+	assert_int_equal(open_xrcd(f->sessions[1], file, 0), 0);
+	close(file);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_freed_by_and_by),
+		TEST(test_what_is_left_is_dead),
+		TEST(test_end_of_the_set),
+		TEST(test_domains_end_with_their_clients),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
