@@ -168,7 +168,10 @@ static void file_close(struct mapped_files *files, struct mapped_file *file)
 	*link = file->next;
 	files->count--;
 	files->bytes -= file->length;
-	munmap(file->bytes, file->length);
+	if (files->unmap != NULL)
+		files->unmap(files->unmap_context, file->bytes, file->length);
+	else
+		munmap(file->bytes, file->length);
 	free(file);
 }
 

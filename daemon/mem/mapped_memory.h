@@ -25,6 +25,9 @@ struct mapped_files {
 	struct mapped_file *first;
 	uint64_t count; /* of mappings */
 	uint64_t bytes; /* of address space that they take */
+	/* Unmaps, now or later, what nothing refers to any more. NULL: munmap(2). */
+	void (*unmap)(void *context, void *address, uint64_t bytes);
+	void *unmap_context;
 };
 
 struct mapped_region {

@@ -91,7 +91,7 @@ bool client_user_may_have(const struct client_user *user, enum session_resource 
 	const uint64_t most = client_user_part(user, of_device);
 	uint64_t used = user->usage[resource];
 
-	if (resource == RESOURCE_DESCRIPTORS)
+	if (resource == RESOURCE_DESCRIPTORS || resource == RESOURCE_MAPPINGS)
 		used += closer_pending(&user->closer);
 	return used <= most && amount <= most - used;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closes descriptors that clients sent, and the sockets in which more of them may lie, in a thread
- * of its own: whoever closes a file on a file system that a user serves waits for as long as that
- * user likes. A lingering socket would do the same to whoever closes its last descriptor, but for
- * the signal that ends that wait.
+ * Lets go of what takes time to let go of, in a thread of its own.
  *
- * The thread shares nothing with the device but the queue of numbers. Nobody waits for it: it ends
+ * Of descriptors that clients sent, and of the sockets in which more of them may lie: whoever
+ * closes a file on a file system that a user serves waits for as long as that user likes. A
+ * lingering socket would do the same to whoever closes its last descriptor, but for the signal that
+ * ends that wait. And of large mappings, where the pages of each GiB take 0.2 s to be freed.
+ *
+ * The thread shares nothing with the device but the queue. Nobody waits for it: it ends
  * with the process, or when it has closed all that was given away before closer_close().
  */
 #ifndef DAEMON_SESSION_CLOSER_H
@@ -26,7 +28,10 @@ void closer_close(struct closer *closer);
 /* Gives `fd` away; it is closed soon. Blocks only where there is no memory or no thread for it. */
 void closer_take(struct closer *closer, int fd);
 
-/* How many of the descriptors given away are not closed yet. */
+/* The same for a mapping, which nothing refers to any more. */
+void closer_unmap(struct closer *closer, void *address, uint64_t bytes);
+
+/* How many of the descriptors and mappings given away are still there. */
 uint32_t closer_pending(const struct closer *closer);
 
 #endif

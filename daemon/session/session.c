@@ -42,6 +42,8 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	session->doorbell_fd = -1;
 	session->share_fd = -1;
 	session->async_pipe.write_fd = -1;
+	session->files.unmap = session_unmap;
+	session->files.unmap_context = session;
 	session->pid = pid;
 	session->uid = uid;
 	session->socket_watch = (struct watch){WATCH_SOCKET, session};

@@ -251,6 +251,9 @@ int session_open_mapping(struct session *session, struct mapped_region *region, 
 			 uint64_t offset, uint64_t bytes);
 void session_close_mapping(struct session *session, struct mapped_region *region);
 
+/* Unmaps what nothing refers to any more; what takes long is done elsewhere. For mapped_files. */
+void session_unmap(void *context, void *address, uint64_t bytes);
+
 /* shared_region_create(), charged to the client: also -ENOSPC. */
 int session_open_shared(struct session *session, struct shared_region *region,
 			enum rnic_region_kind kind, uint64_t bytes, int *fd);

@@ -3,9 +3,24 @@
  * that we share with it. */
 #include "session/session.h"
 
+#include "session/client_user.h"
 #include "session/quota.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
+
+/* Unmapping more takes longer than to have it done elsewhere. */
+#define FEW_BYTES (UINT64_C(1) << 18)
+
+void session_unmap(void *context, void *address, uint64_t bytes)
+{
+	struct session *session = context;
+
+	if (bytes <= FEW_BYTES)
+		munmap(address, bytes);
+	else
+		closer_unmap(&session->user->closer, address, bytes);
+}
 
 int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
 			 uint64_t offset, uint64_t bytes)
@@ -76,5 +91,6 @@ void session_close_shared(struct session *session, struct shared_region *region)
 		return;
 	session_discharge(session, RESOURCE_MAPPINGS, 1);
 	session_discharge(session, RESOURCE_SHARED_BYTES, region->bytes);
-	shared_region_close(region);
+	session_unmap(session, region->address, region->bytes);
+	*region = (struct shared_region){0};
 }

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,6 +42,25 @@ static void what_is_taken_is_closed(void **state)
 	closer_take(&closer, second[1]);
 	closer_close(&closer);
 	expect_end(second[0]);
+}
+
+static void mappings_go(void **state)
+{
+	const size_t bytes = (8 << 20) + 4096;
+	struct closer closer = {0};
+	uint8_t *address =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned char present[1];
+
+	(void)state;
+	assert_ptr_not_equal(address, MAP_FAILED);
+	memset(address, 1, bytes);
+	closer_unmap(&closer, address, bytes);
+	while (closer_pending(&closer) > 0)
+		sched_yield();
+	for (size_t offset = 0; offset < bytes; offset += 4096)
+		assert_int_equal(mincore(address + offset, 1, present), -1);
+	closer_close(&closer);
 }
 
 /* A socket with bytes that nobody reads: whoever closes it waits for an hour. */
@@ -86,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_taken_is_closed),
+		cmocka_unit_test(mappings_go),
 		cmocka_unit_test(nobody_holds_the_others_up),
 	};
 

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Large mappings take long to be undone: not in the thread that serves clients. */
+#include "session/client_user.h"
+#include "session/session.h"
+#include "session/session_set.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LARGE_BYTES (UINT64_C(64) << 20)
+
+static __thread uint64_t unmapped_bytes; /* by this thread */
+
+int __real_munmap(void *address, size_t bytes);
+int __wrap_munmap(void *address, size_t bytes);
+
+int __wrap_munmap(void *address, size_t bytes)
+{
+	unmapped_bytes += bytes;
+	return __real_munmap(address, bytes);
+}
+
+struct fixture {
+	struct device_facts facts;
+	struct session_set set;
+	struct session *session;
+	int peer_fd;
+};
+
+static int set_up(void **state)
+{
+	static struct fixture fixture;
+	struct fixture *f = &fixture;
+	int sockets[2];
+
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+	f->peer_fd = sockets[1];
+	f->session = session_create(&f->set, sockets[0], 1, geteuid());
+	assert_non_null(f->session);
+	unmapped_bytes = 0;
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	session_set_fini(&f->set);
+	close(f->peer_fd);
+	return 0;
+}
+
+static void expect_unmapped(const struct fixture *f, const uint8_t *address)
+{
+	unsigned char present[1];
+
+	assert_int_equal(unmapped_bytes, 0);
+	while (closer_pending(&f->session->user->closer) > 0)
+		sched_yield();
+	assert_int_equal(mincore((void *)address, 1, present), -1);
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert_int_equal(f->session->usage[i], i == RESOURCE_DESCRIPTORS);
+}
+
+static void test_memory_of_clients(void **state)
+{
+	struct fixture *f = *state;
+	struct mapped_region region;
+	uint8_t *address;
+	int memfd = memfd_create("client", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(memfd >= 0);
+	assert_int_equal(ftruncate(memfd, LARGE_BYTES), 0);
+	assert_int_equal(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(session_open_mapping(f->session, &region, memfd, 0, LARGE_BYTES), 0);
+	close(memfd);
+	address = region.bytes;
+	session_close_mapping(f->session, &region);
+	expect_unmapped(f, address);
+}
+
+static void test_rings(void **state)
+{
+	struct fixture *f = *state;
+	struct shared_region region;
+	uint8_t *address;
+	int fd;
+
+	assert_int_equal(session_open_shared(f->session, &region, RNIC_REGION_CQ, LARGE_BYTES, &fd),
+			 0);
+	close(fd);
+	address = region.address;
+	session_close_shared(f->session, &region);
+	assert_null(region.address);
+	expect_unmapped(f, address);
+}
+
+/* What is quick is done at once. */
+static void test_small_rings(void **state)
+{
+	struct fixture *f = *state;
+	struct shared_region region;
+	int fd;
+
+	assert_int_equal(session_open_shared(f->session, &region, RNIC_REGION_CQ, 1, &fd), 0);
+	close(fd);
+	session_close_shared(f->session, &region);
+	assert_int_equal(unmapped_bytes, 4096);
+	assert_int_equal(closer_pending(&f->session->user->closer), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_memory_of_clients, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_rings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_small_rings, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
