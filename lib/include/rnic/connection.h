@@ -25,7 +25,7 @@
  * - -ETIMEDOUT: what was waited for did not come within iw_ctx_set_timeout(); nothing is lost, and
  *   one may wait again. -EINTR: a signal came; likewise.
  *
- * For what the daemon has refused rnic_refusal_reason() has a sentence (<rnic/rnic.h>).
+ * For what the daemon has refused <rnic/rnic.h> has a sentence, by rnic_refusal_reason.
  *
  * A connection whose peer ends, crashes or becomes unreachable fails: the requests that are posted
  * complete with RNIC_WC_WR_FLUSH_ERR, so that no wait lasts for ever. While a wait is idle the

@@ -27,7 +27,7 @@
  * - ENOSPC: the daemon gives this process, or its user's, no more of it; destroy some. ENOMEM,
  *   EMFILE, ENFILE: no memory or descriptors; later there may be.
  *
- * For what the daemon has refused rnic_refusal_reason() has a sentence (<rnic/rnic.h>).
+ * For what the daemon has refused <rnic/rnic.h> has a sentence, by rnic_refusal_reason.
  *
  * A queue pair whose peer ends, crashes or becomes unreachable, or with a request that fails, has
  * failed for good: all that is posted, and all that is posted to it later, completes with an error
