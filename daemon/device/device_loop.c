@@ -276,7 +276,7 @@ static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
  */
 static bool loop_serve(struct device_loop *loop)
 {
-	if (!loop->has_requests)
+	if (!loop->has_requests && !ctl_server_has_resumes(&loop->device->server))
 		return false;
 	loop->has_requests = false;
 	ctl_server_poll(&loop->device->server);

@@ -116,8 +116,12 @@ enum {
 	 */
 	LIMIT_RESIZE_CQ_ENTRIES = 65536,
 
-	/* Datagrams taken over before an address handle goes that they may name. */
+	/* Datagrams taken over before an address handle goes that they may name; and how many in a
+	 * turn, of which a queue pair that is looked at counts as one. */
 	LIMIT_DESTROY_AH_ENTRIES = 65536,
+	LIMIT_TURN_DESTROY_AH_ENTRIES = 1024,
+
+	LIMIT_TURN_RESUMED = 4, /* clients whose requests take more than one turn */
 
 	/* A client that has not rung for so long is no longer looked at in each turn: it wakes us
 	 * when it does. And clients that are told in a turn that traffic has become another. */

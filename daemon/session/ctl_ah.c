@@ -56,16 +56,30 @@ discharge:
 /*
  * Takes over the datagrams that wait in the client's rings: those that name the handle were posted
  * while it was there, and copy its path here. A client that has more of them waiting than anybody
- * needs finds that the rest fail.
+ * needs finds that the rest fail. False: that goes on in the next turn.
  */
-static void ah_take_waiting(struct session *session)
+static bool ah_take_waiting(struct ctl_call *call)
 {
-	uint32_t budget = LIMIT_DESTROY_AH_ENTRIES;
+	uint32_t *slot = &call->progress[0], *taken = &call->progress[1];
+	uint32_t budget = LIMIT_TURN_DESTROY_AH_ENTRIES;
 	struct session_qp *qp;
 
-	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
+	while (*taken < LIMIT_DESTROY_AH_ENTRIES && budget > 0) {
+		uint32_t next = *slot, count = 0;
+
+		qp = handle_table_next(&call->session->qps, &next);
+		if (qp == NULL)
+			return true;
 		if (qp->qp->type == RNIC_QP_TYPE_UD)
-			budget -= intake_take_sends(qp, budget);
+			count = intake_take_sends(qp, budget);
+		*taken += count;
+		budget -= count;
+		if (budget == 0)
+			return false; /* it may hold more */
+		*slot = next;
+		budget--;
+	}
+	return *taken >= LIMIT_DESTROY_AH_ENTRIES;
 }
 
 int ctl_destroy_ah(struct ctl_call *call)
@@ -75,7 +89,8 @@ int ctl_destroy_ah(struct ctl_call *call)
 
 	if (ah == NULL)
 		return ctl_refuse(call, -EINVAL, "no such address handle");
-	ah_take_waiting(call->session);
+	if (!ah_take_waiting(call))
+		return -EINPROGRESS;
 	session_free_ah(call->session, ah);
 	return 0;
 }

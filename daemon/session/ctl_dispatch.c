@@ -227,6 +227,8 @@ int ctl_dispatch(struct ctl_call *call, size_t received)
 		if (status == 0)
 			status = operation->handle(call);
 	}
+	if (status == -EINPROGRESS)
+		return status;
 	if (status == -EPROTO) {
 		session_break(call->session, "%s", call->reason);
 		return -EPROTO;

@@ -30,6 +30,7 @@ struct ctl_call {
 	struct ctl_buffer request;
 	int fds[CTL_RECEIVED_FDS_MAX]; /* of the request; a handler that keeps one sets it to -1 */
 	unsigned fd_count;
+	uint32_t progress[2]; /* of a handler that is called again: its own, 0 at first */
 
 	struct ctl_buffer reply;	 /* its payload is zeroed before the handler runs */
 	uint32_t reply_bytes;		 /* of the payload; the handler of SHOW changes it */
@@ -40,8 +41,9 @@ struct ctl_call {
 
 /*
  * Carries out `call`, whose request is `received` bytes as they came, and makes its reply. 0: send
- * the reply, which may be a refusal. -EPROTO: the client does not speak our protocol, and was
- * broken. Descriptors of the request that are left are the caller's to close.
+ * the reply, which may be a refusal. -EINPROGRESS: the same call in a later turn goes on with it,
+ * without its descriptors. -EPROTO: the client does not speak our protocol, and was broken.
+ * Descriptors of the request that are left are the caller's to close.
  */
 int ctl_dispatch(struct ctl_call *call, size_t received);
 

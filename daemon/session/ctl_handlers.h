@@ -3,7 +3,9 @@
  * The handlers of control operations, one family of objects a file. Each finds its request in
  * call->request.payload, writes its reply to call->reply.payload and returns 0, or changes nothing
  * and returns a negative errno, for which it may give a reason with ctl_refuse(). Handles and
- * values are the client's and are checked by the handler.
+ * values are the client's and are checked by the handler. One that has more to do than a turn has
+ * room for returns -EINPROGRESS, and is called again in a later turn, before any other request of
+ * the client.
  */
 #ifndef DAEMON_SESSION_CTL_HANDLERS_H
 #define DAEMON_SESSION_CTL_HANDLERS_H

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -150,6 +151,54 @@ static void ctl_server_send(struct ctl_call *call)
 		close(call->reply_fds[i]);
 }
 
+/* Keeps a request that goes on in a later turn; until then its client is not asked for others. */
+static void ctl_server_defer(struct ctl_call *call)
+{
+	struct session *session = call->session;
+
+	session->call = malloc(sizeof(*call));
+	if (session->call == NULL) {
+		session_break(session, "there is no memory for its request");
+		return;
+	}
+	memcpy(session->call, call, sizeof(*call));
+	list_add_tail(&session->set->resumes, &session->resume_node);
+}
+
+static void ctl_server_carry_out(struct ctl_call *call, size_t received)
+{
+	int result = ctl_dispatch(call, received);
+
+	if (result == 0)
+		ctl_server_send(call);
+	ctl_server_drop_request_fds(call);
+	call->fd_count = 0;
+	if (result == -EINPROGRESS)
+		ctl_server_defer(call);
+}
+
+static void ctl_server_resume(struct session_set *set)
+{
+	const struct list *node;
+	unsigned count = 0;
+
+	list_for_each (node, &set->resumes)
+		if (++count == LIMIT_TURN_RESUMED)
+			break;
+	/* Those that are deferred again come behind the others. */
+	while (count-- > 0) {
+		struct session *session =
+			list_first_entry(&set->resumes, struct session, resume_node);
+		struct ctl_call *call = session->call;
+
+		list_remove(&session->resume_node);
+		session->call = NULL;
+		if (!session->is_broken)
+			ctl_server_carry_out(call, call->request.header.bytes);
+		free(call);
+	}
+}
+
 /* Receives and answers one request; false when there is none left, or no session to serve any more.
  */
 static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
@@ -174,15 +223,17 @@ static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 		return false;
 	}
 	call->session = session;
+	memset(call->progress, 0, sizeof(call->progress));
 	/* An empty message is like the end of the connection, but may have brought descriptors. */
 	if (!ctl_server_take_fds(&message, call))
 		session_break(session, "its message is too long or has too many descriptors");
 	else if (received == 0)
 		session_end(session);
-	else if (ctl_dispatch(call, (size_t)received) == 0)
-		ctl_server_send(call);
-	ctl_server_drop_request_fds(call);
-	return !session->is_broken;
+	if (session->is_broken)
+		ctl_server_drop_request_fds(call);
+	else
+		ctl_server_carry_out(call, (size_t)received);
+	return !session->is_broken && session->call == NULL;
 }
 
 /* Some requests take as long as their client has made large what they are about: one is enough. */
@@ -191,6 +242,8 @@ static void ctl_server_serve(struct session *session)
 	const uint64_t end_ns = clock_now_ns() + LIMIT_TURN_REQUESTS_NS;
 	struct ctl_call call;
 
+	if (session->call != NULL)
+		return;
 	for (unsigned i = 0; i < LIMIT_TURN_REQUESTS && !session->is_broken; i++)
 		if (!ctl_server_serve_one(session, &call) || clock_now_ns() >= end_ns)
 			break;
@@ -202,11 +255,18 @@ static bool ctl_server_wake(struct session *session)
 	return session->region.address != NULL && doorbell_wake(session);
 }
 
+bool ctl_server_has_resumes(const struct ctl_server *server)
+{
+	return !list_is_empty(&server->set->resumes);
+}
+
 bool ctl_server_poll(struct ctl_server *server)
 {
 	struct epoll_event events[SERVER_EVENTS];
+	const bool has_resumes = ctl_server_has_resumes(server);
 	int count = epoll_wait(server->set->epoll_fd, events, SERVER_EVENTS, 0);
 
+	ctl_server_resume(server->set);
 	for (int i = 0; i < count; i++) {
 		const struct watch *watch = events[i].data.ptr;
 
@@ -228,5 +288,5 @@ bool ctl_server_poll(struct ctl_server *server)
 			break;
 		}
 	}
-	return count > 0;
+	return has_resumes || count > 0;
 }

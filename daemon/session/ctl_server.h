@@ -31,6 +31,9 @@ int ctl_server_open(struct ctl_server *server, struct session_set *set, const ch
 /* Stops listening and removes the socket. Sessions are not touched. */
 void ctl_server_close(struct ctl_server *server);
 
+/* Whether a request is to go on, whatever set->epoll_fd has to say. */
+bool ctl_server_has_resumes(const struct ctl_server *server);
+
 /*
  * Serves what set->epoll_fd has to say: connections, requests, hang-ups, room in pipes. Bounded;
  * what is left is reported again. Returns whether there was anything.

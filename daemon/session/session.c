@@ -370,6 +370,9 @@ void session_cut(struct session *session)
 	list_remove(&session->awake_node);
 	list_remove(&session->news_node);
 	list_remove(&session->raised_node);
+	list_remove(&session->resume_node);
+	free(session->call);
+	session->call = NULL;
 	session_close_doorbell(session);
 	/* The client is to know at once; the requests that it left behind may hold descriptors. */
 	epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, session->socket_fd, NULL);

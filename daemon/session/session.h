@@ -35,6 +35,7 @@
 #include <sys/types.h>
 
 struct client_user;
+struct ctl_call;
 struct qp;
 struct session;
 struct srq;
@@ -175,6 +176,7 @@ struct session {
 	struct list awake_node;	 /* of session_set.awake, while its doorbells are looked at */
 	struct list news_node;	 /* of session_set.news: a sleeping poller was not woken for them */
 	struct list raised_node; /* of session_set.raised: events may wait in async_pipe */
+	struct list resume_node; /* of session_set.resumes, when there is `call` */
 	struct list broken_node; /* of session_set.broken, then of session_set.ending */
 	struct session_set *set;
 	int socket_fd;
@@ -219,6 +221,7 @@ struct session {
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t registered_bytes;
 
+	struct ctl_call *call; /* a request that goes on in a later turn; NULL: none */
 	struct teardown teardown;
 
 	int share_fd; /* who shows the same file may import what is here; -1: nobody may */

@@ -58,6 +58,7 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 	list_init(&set->awake);
 	list_init(&set->news);
 	list_init(&set->raised);
+	list_init(&set->resumes);
 	list_init(&set->broken);
 	list_init(&set->ending);
 	list_init(&set->intake);
@@ -111,7 +112,7 @@ bool session_set_has_work(const struct session_set *set)
 	const struct list *node;
 
 	if (!list_is_empty(&set->reviews) || !list_is_empty(&set->broken) ||
-	    !list_is_empty(&set->ending))
+	    !list_is_empty(&set->ending) || !list_is_empty(&set->resumes))
 		return true;
 	list_for_each (node, &set->intake) {
 		const struct session_qp *qp = list_entry(node, struct session_qp, intake_node);

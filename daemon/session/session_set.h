@@ -58,6 +58,7 @@ struct session_set {
 	struct list awake;     /* struct session.awake_node */
 	struct list news;      /* struct session.news_node */
 	struct list raised;    /* struct session.raised_node */
+	struct list resumes;   /* struct session.resume_node, in order of service */
 	struct list broken;    /* struct session.broken_node */
 	struct list ending;    /* struct session.broken_node: cut off, and being freed */
 	struct list intake;    /* struct session_qp.intake_node, in order of service */
@@ -98,7 +99,8 @@ void session_set_fini(struct session_set *set);
  */
 uint32_t session_set_take_work(struct session_set *set);
 
-/* Whether a queue still holds entries that could be taken at once, or a session is ending. */
+/* Whether a queue still holds entries that could be taken at once, a request is to go on, or a
+ * session is ending. */
 bool session_set_has_work(const struct session_set *set);
 
 /* Lets clients know of what completed in this turn: wakes those that asked for it. `is_busy` as for
