@@ -392,12 +392,25 @@ static void device_report_refusal(struct device *device)
 	refusal->error = 0;
 }
 
+static void device_report_deliveries(struct device *device)
+{
+	struct port *udp = device->udp;
+
+	for (uint32_t i = 0; i < udp->report_count; i++) {
+		const struct port_report *report = &udp->reports[i];
+
+		trouble_of_delivery(&device->sessions, &report->dest, &report->from, report->error,
+				    report->mtu_bytes);
+	}
+	udp->report_count = 0;
+}
+
 void device_report(struct device *device, uint64_t now_ns)
 {
 	char text[PORT_TEXT_BYTES];
 
 	device_report_refusal(device);
-
+	device_report_deliveries(device);
 	if (device->capture != NULL && capture_take_failure(device->capture, text))
 		log_warning("%s", text);
 	device_view_refresh(&device->view, now_ns);

@@ -82,11 +82,29 @@ struct port_refusal {
 	struct rnic_gid dest;
 };
 
+/*
+ * What the network has said, by ICMP, of datagrams to `dest`: -ECONNREFUSED nobody has that UDP
+ * port; -EHOSTUNREACH, -ENETUNREACH there is no way; -EMSGSIZE there is none for more than
+ * `mtu_bytes`; -EACCES it is forbidden; -ETIME it is too long; or another errno. `from` says so, or
+ * pretends to be who says so; zero when that is unknown.
+ */
+struct port_report {
+	int error;
+	uint32_t mtu_bytes; /* of IP packets; 0: not told */
+	struct rnic_gid dest;
+	struct rnic_gid from;
+};
+
+#define PORT_REPORTS_MAX 8
+
 /* Embedded first in each port's own struct. */
 struct port {
 	const struct port_ops *ops;
 	struct port_counters counters;
-	struct port_refusal refusal; /* of ports that send by UDP */
+	/* Of ports that send by UDP. Whoever tells of the reports sets their number to 0. */
+	struct port_refusal refusal;
+	struct port_report reports[PORT_REPORTS_MAX];
+	uint32_t report_count;
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "port/udp_batch.h"
 
+#include "port/udp_errors.h"
 #include "wire/gid.h"
 
 #include <errno.h>
@@ -99,16 +100,20 @@ uint32_t udp_batch_sendmmsg(struct port *port, struct udp_batch *batch, int *err
 {
 	uint32_t sent = 0;
 
+	batch->was_cut = false;
 	while (sent < batch->count) {
 		int count = sendmmsg(batch->socket->fd, batch->headers + sent, batch->count - sent,
 				     MSG_DONTWAIT);
 
 		port->counters.send_calls++;
-		if (count < 0) {
+		if (count < 0 && errno == ENOBUFS) {
+			count = 1; /* no room in the interface's queue: lost, as on a wire */
+		} else if (count < 0) {
 			*error = -errno;
 			break;
 		}
 		sent += (uint32_t)count;
+		batch->was_cut |= sent < batch->count;
 	}
 	return sent;
 }
@@ -141,7 +146,8 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 {
 	uint32_t single_end = 0; /* up to there datagrams go one by one: their train was refused */
 	uint32_t taken = 0;
-	bool is_trial = false; /* the next datagram is the first of such a train */
+	uint32_t failures = 0; /* in a row, to send the next datagram */
+	bool is_trial = false; /* it is the first of such a train */
 
 	udp_sockets_segmentation(sockets, now_ns);
 	while (taken < count) {
@@ -156,10 +162,13 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 			continue;
 		}
 		sent = send(port, batch, &error);
+		if (batch->was_cut && error != -EAGAIN)
+			udp_errors_note(sockets);
 		if (is_trial && sent > 0)
 			segmentation_avoid(&sockets->segmentation, &datagrams[taken].addresses.dest,
 					   now_ns);
-		is_trial = false;
+		is_trial = is_trial && sent == 0;
+		failures = sent == 0 ? failures + 1 : 1;
 		taken += batch_settle(batch, sent, sockets, &port->counters, now_ns);
 		if (sent == batch->count)
 			continue;
@@ -167,6 +176,9 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 			batch->socket->is_blocked = true;
 			break;
 		}
+		if (udp_errors_explain(sockets, batch->socket, port, error, failures))
+			continue;
+		is_trial = false;
 		if (may_be_taken_apart(error, &batch->messages[sent])) {
 			single_end = taken + batch->messages[sent].datagram_count;
 			is_trial = true;
@@ -174,6 +186,7 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 		}
 		refuse(port, datagrams + taken, batch->messages[sent].datagram_count, error);
 		taken += batch->messages[sent].datagram_count;
+		failures = 0;
 	}
 	return taken;
 }

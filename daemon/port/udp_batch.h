@@ -24,6 +24,7 @@ struct udp_message {
 struct udp_batch {
 	struct udp_socket *socket;
 	uint32_t count;
+	bool was_cut; /* a call took less than it was given, and does not say why */
 	struct mmsghdr headers[UDP_BATCH_MESSAGES_MAX];
 	struct udp_message messages[UDP_BATCH_MESSAGES_MAX];
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "port/port_text.h"
 #include "port/udp_batch.h"
+#include "port/udp_errors.h"
 #include "port/udp_port.h"
 
 #include "base/bits.h"
@@ -52,9 +53,8 @@ static int socket_watch(struct udp_socket_port *self, int operation, struct udp_
 }
 
 /*
- * Receives by one socket into the buffers from arrival_count on. An error that the network queued
- * on the socket is taken off by the call that returns it; no datagram is lost by it, and the socket
- * stays readable while it has any.
+ * Receives by one socket into the buffers from arrival_count on. No datagram is lost by an error of
+ * the network (udp_errors.h) that the call returns instead, and the socket stays readable.
  */
 static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock)
 {
@@ -75,6 +75,8 @@ static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock
 	}
 	count = recvmmsg(sock->fd, self->headers + first, ARRIVALS_MAX - first, MSG_DONTWAIT, NULL);
 	self->port.counters.receive_calls++;
+	if (count < 0 && errno != EAGAIN)
+		udp_errors_note(&self->sockets);
 	for (; count > 0; count--) {
 		uint32_t i = self->arrival_count++;
 
@@ -107,6 +109,8 @@ static void arrivals_fetch(struct udp_socket_port *self)
 			&events[((uint32_t)i + self->rotation) % (uint32_t)count];
 		struct udp_socket *sock = &self->sockets.sockets[event->data.u32];
 
+		if ((event->events & EPOLLERR) != 0)
+			udp_errors_note(&self->sockets);
 		if ((event->events & EPOLLOUT) != 0) {
 			sock->is_blocked = false;
 			socket_watch(self, EPOLL_CTL_MOD, sock);
@@ -123,6 +127,7 @@ static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uin
 	struct udp_socket_port *self = from_port(port);
 
 	udp_sockets_segmentation(&self->sockets, now_ns);
+	udp_errors_look(&self->sockets, port, now_ns);
 	if (self->arrival_next == self->arrival_count)
 		arrivals_fetch(self);
 	return udp_arrivals_take(self->arrivals, &self->arrival_next, self->arrival_count, into,

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "port/port_text.h"
+#include "port/udp_errors.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -186,6 +187,7 @@ static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
 		goto close_fd;
 	}
 	*sock = (struct udp_socket){.gid = *gid, .fd = fd};
+	udp_errors_hear(sock);
 	return 0;
 
 close_fd:

@@ -38,6 +38,9 @@ struct udp_socket {
 	struct rnic_gid gid;
 	int fd;		 /* -1: the slot is empty */
 	bool is_blocked; /* the last send was told to wait */
+	bool hears;	 /* of what the network says of datagrams sent: udp_errors.h */
+	uint8_t heard;	 /* errors since the last look */
+	uint8_t strays;	 /* that may still come since it does not hear any more */
 };
 
 struct udp_sockets {
@@ -46,6 +49,8 @@ struct udp_sockets {
 	uint32_t netdev_index;
 	uint16_t udp_port;
 	bool is_gro_on;
+	bool has_errors;	 /* maybe: look at once */
+	uint64_t errors_look_ns; /* when to look the next time */
 	struct segmentation segmentation;
 	const struct segment_sink *sink;
 };

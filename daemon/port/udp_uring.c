@@ -11,6 +11,7 @@
  */
 #include "port/port_text.h"
 #include "port/udp_batch.h"
+#include "port/udp_errors.h"
 #include "port/udp_port.h"
 
 #include "base/bits.h"
@@ -136,13 +137,16 @@ static void completion_receive(struct udp_uring_port *self, uint32_t index,
 	if ((cqe->flags & IORING_CQE_F_MORE) == 0) {
 		self->is_receiving[index] = false;
 		self->receive_error = cqe->res;
+		if (cqe->res < 0 && cqe->res != -ENOBUFS)
+			udp_errors_note(&self->sockets);
 	}
 }
 
 static void completion_room(struct udp_uring_port *self, uint32_t index,
 			    const struct io_uring_cqe *cqe)
 {
-	(void)cqe;
+	if (cqe->res < 0 || (cqe->res & POLLERR) != 0)
+		udp_errors_note(&self->sockets);
 	self->is_waiting_for_room[index] = false;
 	self->sockets.sockets[index].is_blocked = false;
 }
@@ -218,6 +222,7 @@ static uint32_t udp_uring_receive(struct port *port, struct datagram *into, uint
 	unsigned int flags;
 
 	udp_sockets_segmentation(&self->sockets, now_ns);
+	udp_errors_look(&self->sockets, port, now_ns);
 	if (self->arrival_next == self->arrival_count) {
 		buffers_return(self);
 		receives_start(self);

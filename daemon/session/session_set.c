@@ -3,6 +3,7 @@
 
 #include "engine/limits.h"
 #include "engine/qp.h"
+#include "session/cm_identifier.h"
 #include "session/client_user.h"
 #include "session/delivery.h"
 #include "session/doorbell.h"
@@ -165,6 +166,34 @@ bool session_set_uses_gid(const struct session_set *set, uint32_t index)
 
 	list_for_each (node, &set->sessions)
 		if (session_uses_gid(list_entry(node, struct session, node), index))
+			return true;
+	return false;
+}
+
+static bool session_uses_dest(const struct session *session, const struct rnic_gid *dest)
+{
+	const struct session_qp *qp;
+	const struct session_ah *ah;
+	const struct session_cm_id *id;
+
+	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
+		if (qp->qp->path != NULL && rnic_gid_equal(&qp->qp->attributes.path.dest_gid, dest))
+			return true;
+	for (uint32_t slot = 0; (ah = handle_table_next(&session->ahs, &slot)) != NULL;)
+		if (rnic_gid_equal(&ah->ah.path.dest_gid, dest))
+			return true;
+	for (uint32_t slot = 0; (id = handle_table_next(&session->cm_ids, &slot)) != NULL;)
+		if (id->has_peer && rnic_gid_equal(&id->peer.gid, dest))
+			return true;
+	return false;
+}
+
+bool session_set_uses_dest(const struct session_set *set, const struct rnic_gid *dest)
+{
+	const struct list *node;
+
+	list_for_each (node, &set->sessions)
+		if (session_uses_dest(list_entry(node, struct session, node), dest))
 			return true;
 	return false;
 }

@@ -117,6 +117,9 @@ void session_set_withdraw_sleep(struct session_set *set);
 /* Whether a queue pair or an address handle of any client sends from the GID at `index`. */
 bool session_set_uses_gid(const struct session_set *set, uint32_t index);
 
+/* Whether a queue pair, an address handle or a connection of any client has its peer at `dest`. */
+bool session_set_uses_dest(const struct session_set *set, const struct rnic_gid *dest);
+
 /* When the first connection has to have said HELLO; UINT64_MAX: all have. */
 uint64_t session_set_next_deadline_ns(const struct session_set *set);
 

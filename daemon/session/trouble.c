@@ -14,6 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NS_PER_MINUTE UINT64_C(60000000000)
+#define LOG_AGAIN_NS  (10 * NS_PER_MINUTE)
+
 const struct trouble *trouble_nth(const struct troubles *troubles, uint32_t n)
 {
 	if (n >= troubles->count || n >= TROUBLES_MAX)
@@ -24,20 +27,54 @@ const struct trouble *trouble_nth(const struct troubles *troubles, uint32_t n)
 static bool is_same(const struct trouble *one, const struct trouble *other)
 {
 	return one->pid == other->pid && strcmp(one->subject, other->subject) == 0 &&
-	       strcmp(one->reason, other->reason) == 0;
+	       one->delivery_error == other->delivery_error &&
+	       (one->delivery_error != 0 || strcmp(one->reason, other->reason) == 0);
 }
 
-/* The same again only counts as now: a program that tries for ever fills neither log nor list. */
+static struct trouble *entry_of(struct troubles *troubles, uint32_t n)
+{
+	return &troubles->entries[(troubles->count - 1 - n) % TROUBLES_MAX];
+}
+
+/* Makes the trouble that `n` others came after the latest one. */
+static void move_to_front(struct troubles *troubles, uint32_t n)
+{
+	struct trouble moved = *entry_of(troubles, n);
+
+	for (; n > 0; n--)
+		*entry_of(troubles, n) = *entry_of(troubles, n - 1);
+	*entry_of(troubles, 0) = moved;
+}
+
+/* The same as `trouble`, which is the latest then, or NULL. */
+static struct trouble *find_same(struct troubles *troubles, const struct trouble *trouble)
+{
+	for (uint32_t n = 0; trouble_nth(troubles, n) != NULL; n++) {
+		if (!is_same(entry_of(troubles, n), trouble))
+			continue;
+		move_to_front(troubles, n);
+		return entry_of(troubles, 0);
+	}
+	return NULL;
+}
+
+/*
+ * The same again only counts as now, and is logged now and then: what is tried for ever, by however
+ * many, fills neither log nor list.
+ */
 static void note(struct session_set *set, const struct trouble *trouble)
 {
 	struct troubles *troubles = &set->troubles;
-	uint32_t latest = (troubles->count - 1) % TROUBLES_MAX;
+	struct trouble *noted = find_same(troubles, trouble);
+	bool is_logged = noted != NULL && trouble->at_ns - noted->logged_ns < LOG_AGAIN_NS;
+	uint64_t logged_ns = is_logged ? noted->logged_ns : trouble->at_ns;
 
-	if (troubles->count > 0 && is_same(&troubles->entries[latest], trouble)) {
-		troubles->entries[latest].at_ns = trouble->at_ns;
+	if (noted == NULL)
+		noted = &troubles->entries[troubles->count++ % TROUBLES_MAX];
+	*noted = *trouble;
+	noted->logged_ns = logged_ns;
+	if (is_logged)
 		return;
-	}
-	troubles->entries[troubles->count++ % TROUBLES_MAX] = *trouble;
 	log_from_client("%s (pid %d), %s: %s",
 			trouble->program[0] != '\0' ? trouble->program : "unnamed",
 			(int)trouble->pid, trouble->subject, trouble->reason);
@@ -132,8 +169,7 @@ static const char *network_hint(int error)
 	}
 }
 
-void trouble_of_network(struct session_set *set, const struct rnic_gid *dest, uint32_t bytes,
-			int error)
+static struct trouble trouble_of_packets(const struct session_set *set, const struct rnic_gid *dest)
 {
 	struct trouble trouble = {
 		.at_ns = set->now_ns,
@@ -146,8 +182,98 @@ void trouble_of_network(struct session_set *set, const struct rnic_gid *dest, ui
 
 	rnic_gid_text(dest, peer);
 	snprintf(trouble.subject, sizeof(trouble.subject), "packets to %s", peer);
+	return trouble;
+}
+
+void trouble_of_network(struct session_set *set, const struct rnic_gid *dest, uint32_t bytes,
+			int error)
+{
+	struct trouble trouble = trouble_of_packets(set, dest);
+
 	snprintf(trouble.reason, sizeof(trouble.reason),
 		 "the kernel refuses to send %" PRIu32 " bytes: %s%s", bytes, strerror(-error),
 		 network_hint(error));
+	note(set, &trouble);
+}
+
+static bool is_own(const struct session_set *set, const struct rnic_gid *gid)
+{
+	for (uint32_t i = 0; i < set->facts->gids.count; i++)
+		if (rnic_gid_equal(&set->facts->gids.entries[i].gid, gid))
+			return true;
+	return false;
+}
+
+/* What `who`, a host or router, is said to have said. */
+static void write_delivery(struct trouble *trouble, const char *who, int error, uint32_t mtu_bytes)
+{
+	char *text = trouble->reason;
+	const size_t bytes = sizeof(trouble->reason);
+
+	switch (error) {
+	case -ECONNREFUSED:
+		snprintf(
+			text, bytes,
+			"%s answers that nothing listens on UDP port 4791; is rnicd running there?",
+			who);
+		break;
+	case -EHOSTUNREACH:
+		snprintf(text, bytes, "%s says that the host is not reachable; is it up?", who);
+		break;
+	case -ENETUNREACH:
+		snprintf(text, bytes, "%s says that there is no route", who);
+		break;
+	case -EACCES:
+		snprintf(text, bytes, "%s says that a firewall forbids them", who);
+		break;
+	case -EMSGSIZE:
+		snprintf(text, bytes,
+			 "%s passes on no more than %" PRIu32
+			 " bytes; the MTU of the interface must be as low",
+			 who, mtu_bytes);
+		break;
+	case -ETIME:
+		snprintf(text, bytes, "%s says that their hop limit was used up", who);
+		break;
+	default:
+		snprintf(text, bytes, "%s says: %s", who, strerror(-error));
+	}
+}
+
+/* Whether it is one of those that a minute may bring, or noted already. */
+static bool may_note_delivery(struct session_set *set, const struct trouble *trouble)
+{
+	struct troubles *troubles = &set->troubles;
+	uint64_t *noted_ns =
+		&troubles->delivery_ns[troubles->delivery_count % TROUBLES_DELIVERIES_MAX];
+
+	if (find_same(troubles, trouble) != NULL)
+		return true;
+	if (troubles->delivery_count >= TROUBLES_DELIVERIES_MAX &&
+	    set->now_ns - *noted_ns < NS_PER_MINUTE)
+		return false;
+	*noted_ns = set->now_ns;
+	troubles->delivery_count++;
+	return true;
+}
+
+void trouble_of_delivery(struct session_set *set, const struct rnic_gid *dest,
+			 const struct rnic_gid *from, int error, uint32_t mtu_bytes)
+{
+	struct trouble trouble = trouble_of_packets(set, dest);
+	char router[RNIC_GID_TEXT_BYTES];
+
+	trouble.delivery_error = error;
+	if (!session_set_uses_dest(set, dest) || !may_note_delivery(set, &trouble))
+		return;
+	rnic_gid_text(from, router);
+	if (is_own(set, from) && error == -EHOSTUNREACH)
+		snprintf(trouble.reason, sizeof(trouble.reason),
+			 "nobody on the network answers for that address (ARP or neighbour "
+			 "discovery); is the host up?");
+	else if (rnic_gid_is_zero(from) || rnic_gid_equal(from, dest))
+		write_delivery(&trouble, "the host", error, mtu_bytes);
+	else
+		write_delivery(&trouble, router, error, mtu_bytes);
 	note(set, &trouble);
 }

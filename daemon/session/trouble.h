@@ -16,7 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TROUBLES_MAX 32
+#define TROUBLES_MAX		32
+#define TROUBLES_DELIVERIES_MAX 16 /* new ones in a minute */
 
 struct qp;
 struct session;
@@ -25,9 +26,11 @@ struct session_set;
 
 struct trouble {
 	uint64_t at_ns;
+	uint64_t logged_ns;
 	pid_t pid;
 	uid_t uid;
-	bool is_of_all; /* of the device: everybody may know */
+	bool is_of_all;	    /* of the device: everybody may know */
+	int delivery_error; /* what the network says of the subject; 0: it is something else */
 	char program[RNIC_CTL_NAME_BYTES];
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
@@ -35,7 +38,9 @@ struct trouble {
 
 struct troubles {
 	struct trouble entries[TROUBLES_MAX];
-	uint32_t count; /* ever noted */
+	uint32_t count;				       /* ever noted */
+	uint64_t delivery_ns[TROUBLES_DELIVERIES_MAX]; /* when the last of them were noted */
+	uint32_t delivery_count;		       /* ever noted */
 };
 
 /* engine_sink.trouble; `context` is the session_set. */
@@ -56,6 +61,15 @@ void trouble_of_connection(const struct session_cm_id *id);
  */
 void trouble_of_network(struct session_set *set, const struct rnic_gid *dest, uint32_t bytes,
 			int error);
+
+/*
+ * The network says, by ICMP from `from` (zero: nobody knows), that datagrams to `dest` do not
+ * arrive; `error` and `mtu_bytes` are as in struct port_report. Anybody can send ICMP: it is told,
+ * and nothing else follows from it; only when something of a client goes to `dest`, as one trouble
+ * for each `dest` and `error`, and TROUBLES_DELIVERIES_MAX new ones in a minute.
+ */
+void trouble_of_delivery(struct session_set *set, const struct rnic_gid *dest,
+			 const struct rnic_gid *from, int error, uint32_t mtu_bytes);
 
 /* The trouble that `n` others came after; NULL when there are not that many. */
 const struct trouble *trouble_nth(const struct troubles *troubles, uint32_t n);

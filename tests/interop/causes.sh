@@ -51,6 +51,28 @@ rnic 1 timeout 30 rping -c -a "${side_address[0]}" -C 1 >"$WORK/client.out" 2>&1
 check "rping where nobody listens fails" test $? -ne 124
 blames 1 rping "connection to ${side_address[0]} port 7174" "nobody listens at that port"
 
+# calls_in_vain ADDRESS WHY: what the network says of a connection request there.
+calls_in_vain() {
+	rnic 1 rping -c -a "$1" -C 1 >"$WORK/client.out" 2>&1 &
+	client_pid=$!
+	processes+=("$client_pid")
+	wait_for 20 holds 1 troubles "any('packets to $1' == r['subject'] for r in rows)"
+	check "the request to $1 goes on" is_running "$client_pid"
+	end_process "$client_pid"
+	blames 1 rnicd "packets to $1" "$2"
+}
+
+# An address that is there, and no daemon on it; and one that nobody has.
+if [[ $1 == netns-* ]]; then
+	nobody=10.78.0.9
+	on 0 ip addr add $nobody/32 dev lo
+	on 1 ip route add $nobody/32 via "${side_address[0]}"
+	calls_in_vain 10.77.0.99 "nobody on the network answers for that address"
+else
+	nobody=$loopback.99
+fi
+calls_in_vain "$nobody" "the host answers that nothing listens on UDP port 4791"
+
 # A route that carries less than its interface: packets leave neither whole nor in fragments.
 if [[ $1 == netns-* ]]; then
 	on 1 ip route add "${side_address[0]}/32" dev veth1 mtu 600

@@ -17,13 +17,14 @@
 #define COUNT 6
 
 /*
- * What the fake does: takes messages until it has taken `take`, then says `error` once. Says
+ * What the fake does: takes messages until it has taken `take`, then says `error`. Says
  * `way_error` whenever a message does not fit the way to its destination.
  */
 struct fake {
 	struct port port;
 	uint32_t take;
 	int error;
+	uint32_t error_times; /* that it says so; 0 is 1 */
 	int way_error;
 	uint32_t way_datagrams_max; /* of a message; 0: any number */
 	uint32_t way_bytes_max;	    /* of a datagram */
@@ -52,7 +53,10 @@ static uint32_t fake_send(struct port *port, struct udp_batch *batch, int *error
 	for (uint32_t i = 0; i < batch->count; i++) {
 		if (fake->error != 0 && fake->messages_taken == fake->take) {
 			*error = fake->error;
-			fake->error = 0;
+			if (fake->error_times <= 1)
+				fake->error = 0;
+			else
+				fake->error_times--;
 			return i;
 		}
 		if (!fits_way(fake, &batch->messages[i])) {
@@ -163,20 +167,46 @@ static void test_refused(void **state)
 {
 	static const int errors[] = {-ENETUNREACH, -EHOSTUNREACH, -ECONNREFUSED,
 				     -EPERM,	   -ENOBUFS,	  -ENOMEM};
+	struct rnic_gid nowhere = fixture_own_gid(33);
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(errors); i++) {
-		struct world *world = world_create(1, errors[i]);
+		struct world *world = world_create(0, 0);
 
+		world->fake.way_error = errors[i];
+		world->fake.way = &nowhere;
+		world->datagrams[2].addresses.dest = nowhere;
+		world->datagrams[3].addresses.dest = nowhere;
 		assert_int_equal(transmit(world, 0), COUNT);
 		assert_int_equal(world->fake.port.counters.send_refused, 2);
 		assert_int_equal(world->fake.port.refusal.error, errors[i]);
-		assert_true(rnic_gid_equal(&world->fake.port.refusal.dest,
-					   &world->datagrams[0].addresses.dest));
+		assert_true(rnic_gid_equal(&world->fake.port.refusal.dest, &nowhere));
 		assert_int_equal(world->fake.port.counters.sent_datagrams, COUNT - 2);
 		assert_int_equal(world->fake.datagrams_reported, COUNT - 2);
 		assert_false(is_avoided(world, 0));
 		world_destroy(world);
+	}
+}
+
+/* An error of datagrams sent before, of which the socket tells by failing this call, costs nothing,
+ * and neither does one that follows at once. */
+static void test_error_of_others(void **state)
+{
+	static const int errors[] = {-ECONNREFUSED, -EHOSTUNREACH, -ENETUNREACH, -EMSGSIZE,
+				     -EACCES,	    -ENOPROTOOPT,  -EPROTO};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(errors); i++) {
+		for (uint32_t times = 1; times <= 2; times++) {
+			struct world *world = world_create(1, errors[i]);
+
+			world->fake.error_times = times;
+			assert_int_equal(transmit(world, 0), COUNT);
+			assert_int_equal(world->fake.port.counters.send_refused, 0);
+			assert_int_equal(world->fake.messages_taken, 3);
+			assert_int_equal(world->fake.datagrams_reported, COUNT);
+			world_destroy(world);
+		}
 	}
 }
 
@@ -276,13 +306,10 @@ static void test_trial_told_to_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_taken),
-		cmocka_unit_test(test_told_to_wait),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_trains_refused),
-		cmocka_unit_test(test_way_refused),
-		cmocka_unit_test(test_way_narrow),
-		cmocka_unit_test(test_trial_told_to_wait),
+		cmocka_unit_test(test_all_taken),      cmocka_unit_test(test_told_to_wait),
+		cmocka_unit_test(test_refused),	       cmocka_unit_test(test_error_of_others),
+		cmocka_unit_test(test_trains_refused), cmocka_unit_test(test_way_refused),
+		cmocka_unit_test(test_way_narrow),     cmocka_unit_test(test_trial_told_to_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

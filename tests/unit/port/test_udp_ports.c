@@ -317,6 +317,76 @@ static void test_train_refused(void **state)
 	pair_close(pair);
 }
 
+/* The report about `dest`, waited for. */
+static struct port_report wait_for_report(struct port *port, const struct rnic_gid *dest)
+{
+	struct datagram received;
+
+	for (;;) {
+		for (uint32_t i = 0; i < port->report_count; i++)
+			if (rnic_gid_equal(&port->reports[i].dest, dest))
+				return port->reports[i];
+		assert_true(fixture_is_due(port, 5000));
+		port->ops->receive(port, &received, 0, fixture_now_ns());
+	}
+}
+
+/* A host says that nobody listens: that is reported once, and costs other datagrams nothing. */
+static void nobody_listens_test(void **state, enum segmentation_mode segmentation)
+{
+	struct pair *pair = pair_open(state, segmentation, true);
+	struct rnic_gid nobody[2] = {fixture_own_gid(70), fixture_own_gid(71)};
+	struct datagram datagrams[4];
+	struct port_report report;
+
+	if (pair == NULL)
+		skip();
+	/* It wakes who sleeps. */
+	datagrams[0] = pair_datagram(pair, 400, 64);
+	datagrams[0].addresses.dest = nobody[0];
+	fixture_transmit(pair->ports[0], datagrams, 1);
+	wait_for_report(pair->ports[0], &nobody[0]);
+	assert_quiet(pair->ports[0]);
+	for (uint32_t i = 0; i < 200; i += 2) {
+		for (uint32_t j = 0; j < 2; j++) {
+			datagrams[2 * j] = pair_datagram(pair, 400 + j, 64);
+			datagrams[2 * j].addresses.dest = nobody[j];
+			datagrams[2 * j + 1] = pair_datagram(pair, i + j, 64);
+		}
+		fixture_transmit(pair->ports[0], datagrams, 4);
+		fixture_receive(pair->ports[1], &pair->inbox, i + 2, 8);
+		datagrams[0] = fixture_datagram(400, &pair->gids[1], &pair->gids[0], 64);
+		fixture_transmit(pair->ports[1], datagrams, 1);
+	}
+	assert_int_equal(pair->inbox.count, 200);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_true(fixture_is_datagram(&pair->inbox.datagrams[i], i, 64));
+	assert_int_equal(pair->ports[0]->counters.send_refused, 0);
+	assert_int_equal(pair->ports[0]->counters.sent_datagrams, 401);
+
+	for (uint32_t j = 0; j < 2; j++) {
+		report = wait_for_report(pair->ports[0], &nobody[j]);
+		assert_int_equal(report.error, -ECONNREFUSED);
+		assert_true(rnic_gid_equal(&report.from, &nobody[j]));
+	}
+	assert_int_equal(pair->ports[0]->report_count, 2);
+	pair->inbox.count = 0;
+	fixture_receive(pair->ports[0], &pair->inbox, 100, 8);
+	assert_int_equal(pair->inbox.count, 100);
+	assert_quiet(pair->ports[0]);
+	pair_close(pair);
+}
+
+static void test_nobody_listens(void **state)
+{
+	nobody_listens_test(state, SEGMENTATION_ON);
+}
+
+static void test_nobody_listens_to_singles(void **state)
+{
+	nobody_listens_test(state, SEGMENTATION_OFF);
+}
+
 /* Empty and huge datagrams of strangers do not disturb. */
 static void test_garbage(void **state)
 {
@@ -569,6 +639,8 @@ int main(void)
 		TEST_OVER_BOTH(test_damage),
 		TEST_OVER_BOTH(test_refused),
 		TEST_OVER_BOTH(test_train_refused),
+		TEST_OVER_BOTH(test_nobody_listens),
+		TEST_OVER_BOTH(test_nobody_listens_to_singles),
 		TEST_OVER_BOTH(test_garbage),
 		TEST_OVER_BOTH(test_arrival_before_sleep),
 		TEST_OVER_BOTH(test_many_addresses),
