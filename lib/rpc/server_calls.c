@@ -6,6 +6,7 @@
 #include "rpc/server_bodies.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,59 @@ static void send_answer(struct server_calls *calls, struct server_session *sessi
 		server_sessions_send(calls->sessions, session, message);
 }
 
+/* --- requests as services see them ------------------------------------------------------------ */
+
+/* In front of each piece of memory that an input takes. */
+union input_block {
+	size_t bytes; /* with this */
+	max_align_t alignment;
+};
+
+static void count_input(struct server_work *work, int64_t bytes)
+{
+	work->input_bytes += (uint64_t)bytes;
+	if (work->calls != NULL)
+		server_clients_hold(&work->calls->sessions->clients, work->client, bytes);
+}
+
+/* Fields that are empty or unknown take many times a request's own bytes. */
+static void *allocate_input(void *user, size_t bytes)
+{
+	struct server_work *work = user;
+	union input_block *block = NULL;
+
+	if (bytes < SIZE_MAX - sizeof(*block) &&
+	    server_clients_have_room(&work->calls->sessions->clients, work->client,
+				     bytes + sizeof(*block)))
+		block = malloc(bytes + sizeof(*block));
+	if (block == NULL) {
+		work->lacks_room = true;
+		return NULL;
+	}
+	block->bytes = bytes + sizeof(*block);
+	count_input(work, (int64_t)block->bytes);
+	return block + 1;
+}
+
+static void free_input(void *user, void *memory)
+{
+	union input_block *block = memory;
+
+	if (block == NULL)
+		return;
+	block--;
+	count_input(user, -(int64_t)block->bytes);
+	free(block);
+}
+
+static void unpack_input(struct server_work *work, const ProtobufCMethodDescriptor *method,
+			 const uint8_t *input, size_t bytes)
+{
+	work->allocator = (ProtobufCAllocator){
+		.alloc = allocate_input, .free = free_input, .allocator_data = work};
+	work->input = protobuf_c_message_unpack(method->input, &work->allocator, bytes, input);
+}
+
 /* --- works ------------------------------------------------------------------------------------ */
 
 struct server_work *server_calls_find(const struct server_calls *calls,
@@ -153,7 +207,7 @@ static void free_work(struct server_work *work)
 	if (work->answer != NULL)
 		shared_message_release(work->answer);
 	if (work->input != NULL)
-		protobuf_c_message_free_unpacked(work->input, NULL);
+		protobuf_c_message_free_unpacked(work->input, &work->allocator);
 	free(work);
 }
 
@@ -231,9 +285,11 @@ void server_work_execute(struct server_work *work, const uint8_t *input, size_t 
 {
 	const ProtobufCMethodDescriptor *method = &work->service->descriptor->methods[work->method];
 
-	work->input = protobuf_c_message_unpack(method->input, NULL, bytes, input);
+	unpack_input(work, method, input, bytes);
 	if (work->input == NULL)
-		server_work_complete(work, make_refusal(work->call, RNIC_RPC_BAD_REQUEST));
+		server_work_complete(
+			work, make_refusal(work->call, work->lacks_room ? RNIC_RPC_OVERLOADED
+									: RNIC_RPC_BAD_REQUEST));
 	else
 		work->service->invoke(work->service, work->method, work->input, finish, work);
 }
@@ -441,6 +497,8 @@ void server_calls_close(struct server_calls *calls)
 	for (work = calls->works; work != NULL; work = next) {
 		next = work->next;
 		server_body_end(work);
+		server_clients_hold(&calls->sessions->clients, work->client,
+				    -(int64_t)work->input_bytes);
 		work->calls = NULL; /* finish() then only frees it */
 	}
 	server_body_end_transfers(calls, NULL);

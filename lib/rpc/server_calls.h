@@ -58,6 +58,9 @@ struct server_work {
 	ProtobufCService *service;
 	unsigned method;
 	ProtobufCMessage *input;
+	ProtobufCAllocator allocator;	 /* of the input */
+	uint64_t input_bytes;		 /* that it has taken, counted for the client */
+	bool lacks_room;		 /* for the input */
 	struct shared_message *fallback; /* INTERNAL, when there is no memory for an answer */
 	struct shared_message *answer;	 /* of one that ended while it was asked for a chunk */
 	struct server_body body;

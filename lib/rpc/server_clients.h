@@ -18,7 +18,7 @@ struct server_client {
 	uint8_t identity[RPC_IDENTITY_BYTES];
 	uint8_t incarnation[RPC_IDENTITY_BYTES]; /* of `history` */
 	struct rpc_history history;
-	uint64_t held_bytes; /* messages, requests that come in parts, memory to write from */
+	uint64_t held_bytes; /* messages, requests, memory to write from */
 	uint32_t session_count;
 	uint32_t working_count; /* calls that a service executes */
 	uint64_t seen_ns;

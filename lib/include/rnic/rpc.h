@@ -53,10 +53,11 @@ struct rnic_rpc_options {
 	enum rnic_rpc_carrier carrier; /* of a client */
 	/* What a client takes as an answer, a server as a request; 0: RNIC_RPC_MESSAGE_BYTES. */
 	uint64_t max_message_bytes;
-	/* Of a server, 0 for the defaults: what it holds for clients at most, answers until they
-	 * say that they have them and what they have not taken of what is sent. Beyond it calls end
-	 * with OVERLOADED or, if the answer is too large, with TOO_LARGE, streams wait, and clients
-	 * without a session are forgotten; one that takes nothing any more loses its session. */
+	/* Of a server, 0 for the defaults: what it holds for clients at most, requests until they
+	 * are answered, answers until they say that they have them, and what they have not taken of
+	 * what is sent. Beyond it calls end with OVERLOADED or, if the answer is too large, with
+	 * TOO_LARGE, streams wait, and clients without a session are forgotten; one that takes
+	 * nothing any more loses its session. */
 	uint64_t max_client_answer_bytes; /* of one client; 256 MiB */
 	uint64_t max_answer_bytes;	  /* of all; 1 GiB */
 };

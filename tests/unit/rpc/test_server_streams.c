@@ -35,6 +35,7 @@ static struct {
 	uint32_t rings;	  /* that are open */
 	uint32_t stopped; /* streams that were told so */
 	bool is_generous; /* they fill all chunks that they are asked for */
+	bool outlives;	  /* the service's call, its server */
 	ProtobufCClosure finish;
 	void *closure_data;
 } world;
@@ -189,6 +190,21 @@ static void send_request(uint32_t peer)
 					     .service_bytes = (uint16_t)strlen(descriptor.name)});
 }
 
+/* A request of a few bytes, each two of which are a field that the service does not know. */
+static void send_request_of_fields(uint32_t peer)
+{
+	uint8_t fields[128];
+
+	for (size_t i = 0; i < sizeof(fields); i += 2)
+		memcpy(fields + i, (const uint8_t[]){0x08, 0x01}, 2);
+	send_frame(peer, &(struct rpc_frame){.kind = RPC_FRAME_REQUEST,
+					     .call = CALL,
+					     .service = descriptor.name,
+					     .service_bytes = (uint16_t)strlen(descriptor.name),
+					     .payload = fields,
+					     .payload_bytes = sizeof(fields)});
+}
+
 /* Announces a body in chunks. */
 static void send_large_request(uint32_t peer, uint64_t total)
 {
@@ -312,10 +328,14 @@ static int tear_down(void **state)
 {
 	(void)state;
 	server_bodies_pump(&world.calls);
-	if (world.finish != NULL)
+	if (world.finish != NULL && !world.outlives)
 		world.finish(NULL, world.closure_data);
+	world.sessions.ended = NULL;
 	server_calls_close(&world.calls);
 	server_sessions_close(&world.sessions, NOW);
+	assert_true(world.sessions.clients.held_bytes == 0);
+	if (world.outlives)
+		world.finish(NULL, world.closure_data);
 	assert_int_equal(world.rings, 0);
 	return 0;
 }
@@ -354,14 +374,16 @@ static void a_grant_ends_with_its_session(void **state)
 static void a_grant_beyond_the_quota_ends_its_session(void **state)
 {
 	struct server_clients *clients = &world.sessions.clients;
+	uint64_t held_bytes;
 
 	(void)state;
 	open_session(FIRST);
 	send_request(FIRST);
-	clients->client_quota_bytes = GRANTED_BYTES - 1;
+	held_bytes = clients->held_bytes;
+	clients->client_quota_bytes = held_bytes + GRANTED_BYTES - 1;
 	offer_memory(FIRST);
 	assert_int_equal(world.rings, 0);
-	assert_true(clients->held_bytes == 0);
+	assert_true(clients->held_bytes == held_bytes);
 	assert_int_equal(world.sessions.places[1]->session.state, RPC_SESSION_CLOSED);
 }
 
@@ -370,7 +392,8 @@ static void a_grant_that_fills_the_quota_is_taken(void **state)
 	(void)state;
 	open_session(FIRST);
 	send_request(FIRST);
-	world.sessions.clients.client_quota_bytes = GRANTED_BYTES;
+	world.sessions.clients.client_quota_bytes =
+		world.sessions.clients.held_bytes + GRANTED_BYTES;
 	send_grant(FIRST);
 	send_grant(FIRST); /* the same memory again is no more */
 	assert_non_null(session_of(FIRST));
@@ -386,6 +409,44 @@ static void a_stream_that_nobody_is_left_for_is_stopped(void **state)
 	begin_stream();
 	server_bodies_pump(&world.calls);
 	assert_int_equal(world.stopped, 1);
+}
+
+/* What a request says may take many times the memory of its bytes, until it is answered. */
+static void a_request_counts_while_it_is_worked_at(void **state)
+{
+	struct server_clients *clients = &world.sessions.clients;
+
+	(void)state;
+	open_session(FIRST);
+	send_request_of_fields(FIRST);
+	assert_non_null(world.finish);
+	assert_true(clients->held_bytes > 1024);
+	world.finish(NULL, world.closure_data);
+	world.finish = NULL;
+	lose_session(FIRST);
+	assert_true(clients->held_bytes < 256); /* the answer is kept */
+}
+
+static void a_request_that_there_is_no_room_for_is_not_executed(void **state)
+{
+	struct server_clients *clients = &world.sessions.clients;
+
+	(void)state;
+	clients->client_quota_bytes = 1024;
+	open_session(FIRST);
+	send_request_of_fields(FIRST);
+	assert_null(world.finish);
+	lose_session(FIRST);
+	assert_true(clients->held_bytes < 256);
+}
+
+/* The service still has the request when the server is gone: tear_down() ends the call then. */
+static void a_request_outlives_its_server(void **state)
+{
+	(void)state;
+	open_session(FIRST);
+	send_request_of_fields(FIRST);
+	world.outlives = true;
 }
 
 static void a_large_body_gets_a_ring(void **state)
@@ -409,11 +470,14 @@ static void a_body_that_a_message_has_room_for_gets_none(void **state)
 /* Chunks that a client grants and does not acknowledge wait for it, up to what it may have. */
 static void chunks_that_nobody_takes_stop_at_the_quota(void **state)
 {
+	uint64_t held_bytes;
+
 	(void)state;
 	world.is_generous = true;
 	open_session(FIRST);
 	send_request(FIRST);
 	begin_stream();
+	held_bytes = world.sessions.clients.held_bytes;
 	for (int i = 0; i < 100; i++) {
 		grant_frames(FIRST);
 		server_bodies_pump(&world.calls);
@@ -424,7 +488,7 @@ static void chunks_that_nobody_takes_stop_at_the_quota(void **state)
 	assert_true(is_open(FIRST));
 	lose_session(FIRST);
 	server_bodies_pump(&world.calls);
-	assert_true(world.sessions.clients.held_bytes == 0);
+	assert_true(world.sessions.clients.held_bytes == held_bytes);
 }
 
 /* For whom no more may be held, chunks go one by one: the stream does not hang. */
@@ -488,6 +552,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_stream_goes_on_without_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_takes_no_words_loses_the_session, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_request_counts_while_it_is_worked_at, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_request_that_there_is_no_room_for_is_not_executed,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_request_outlives_its_server, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_large_body_gets_a_ring, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_body_that_a_message_has_room_for_gets_none,
 						set_up, tear_down),
