@@ -177,7 +177,7 @@ struct session {
 	struct list news_node;	 /* of session_set.news: a sleeping poller was not woken for them */
 	struct list raised_node; /* of session_set.raised: events may wait in async_pipe */
 	struct list resume_node; /* of session_set.resumes, when there is `call` */
-	struct list broken_node; /* of session_set.broken, then of session_set.ending */
+	struct list broken_node; /* of session_set.broken, then leaving, then ending */
 	struct session_set *set;
 	int socket_fd;
 	int doorbell_fd; /* -1 in an admin session and before HELLO */

@@ -61,6 +61,7 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 	list_init(&set->raised);
 	list_init(&set->resumes);
 	list_init(&set->broken);
+	list_init(&set->leaving);
 	list_init(&set->ending);
 	list_init(&set->intake);
 	list_init(&set->reviews);
@@ -113,7 +114,8 @@ bool session_set_has_work(const struct session_set *set)
 	const struct list *node;
 
 	if (!list_is_empty(&set->reviews) || !list_is_empty(&set->broken) ||
-	    !list_is_empty(&set->ending) || !list_is_empty(&set->resumes))
+	    !list_is_empty(&set->leaving) || !list_is_empty(&set->ending) ||
+	    !list_is_empty(&set->resumes))
 		return true;
 	list_for_each (node, &set->intake) {
 		const struct session_qp *qp = list_entry(node, struct session_qp, intake_node);
@@ -223,6 +225,9 @@ void session_set_reap(struct session_set *set)
 	session_set_break_silent(set);
 	while (!list_is_empty(&set->broken))
 		teardown_begin(list_first_entry(&set->broken, struct session, broken_node));
+	while (budget > 0 && !list_is_empty(&set->leaving))
+		teardown_disconnect(list_first_entry(&set->leaving, struct session, broken_node),
+				    &budget);
 	while (budget > 0 && !list_is_empty(&set->ending))
 		teardown_run(list_first_entry(&set->ending, struct session, broken_node), &budget);
 }

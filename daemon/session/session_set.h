@@ -60,7 +60,8 @@ struct session_set {
 	struct list raised;    /* struct session.raised_node */
 	struct list resumes;   /* struct session.resume_node, in order of service */
 	struct list broken;    /* struct session.broken_node */
-	struct list ending;    /* struct session.broken_node: cut off, and being freed */
+	struct list leaving;   /* struct session.broken_node: cut off, but maybe still connected */
+	struct list ending;    /* struct session.broken_node: not even that, and being freed */
 	struct list intake;    /* struct session_qp.intake_node, in order of service */
 	struct list reviews;   /* struct session_qp.review_node */
 	struct list dirty_cqs; /* struct session_cq.dirty_node */

@@ -107,7 +107,8 @@ static uint32_t end_pd(struct session *session, void *object)
 }
 
 /*
- * Users before what they use: QPs name SRQs, XRCDs, CQs and PDs, SRQs name XRCDs, CQs and PDs, MWs
+ * What others wait for first: connections, whose peers are to be told, and ports. Users before what
+ * they use: QPs name SRQs, XRCDs, CQs and PDs, SRQs name XRCDs, CQs and PDs, MWs
  * name QPs and MRs, MRs, MWs and AHs name PDs, CQs and identifiers name channels. `end` frees the
  * object, or a part of it, and tells the cost.
  */
@@ -128,6 +129,8 @@ static const struct {
 	{offsetof(struct session, pds), end_pd},
 };
 
+#define CONNECTION_STAGES 1
+
 void teardown_begin(struct session *session)
 {
 	struct session_set *set = session->set;
@@ -141,21 +144,15 @@ void teardown_begin(struct session *session)
 		session_leave_domain(xrcd);
 	session_cut(session);
 	list_remove(&session->broken_node);
-	list_add_tail(&set->ending, &session->broken_node);
+	list_add_tail(&set->leaving, &session->broken_node);
 }
 
-static void teardown_finish(struct session *session)
-{
-	for (unsigned i = 0; i < RNIC_COUNT_OF(teardown_stages); i++)
-		handle_table_fini((void *)((uint8_t *)session + teardown_stages[i].table));
-	session_destroy(session);
-}
-
-bool teardown_run(struct session *session, uint32_t *budget)
+/* Frees objects of the first `stages` stages; returns whether that was all of them. */
+static bool end_objects(struct session *session, uint32_t stages, uint32_t *budget)
 {
 	struct teardown *teardown = &session->teardown;
 
-	while (*budget > 0 && teardown->stage < RNIC_COUNT_OF(teardown_stages)) {
+	while (*budget > 0 && teardown->stage < stages) {
 		const struct handle_table *table =
 			(const void *)((const uint8_t *)session +
 				       teardown_stages[teardown->stage].table);
@@ -172,7 +169,27 @@ bool teardown_run(struct session *session, uint32_t *budget)
 		cost = teardown_stages[teardown->stage].end(session, object);
 		*budget -= cost < *budget ? cost : *budget;
 	}
-	if (*budget == 0)
+	return teardown->stage >= stages;
+}
+
+static void teardown_finish(struct session *session)
+{
+	for (unsigned i = 0; i < RNIC_COUNT_OF(teardown_stages); i++)
+		handle_table_fini((void *)((uint8_t *)session + teardown_stages[i].table));
+	session_destroy(session);
+}
+
+void teardown_disconnect(struct session *session, uint32_t *budget)
+{
+	if (!end_objects(session, CONNECTION_STAGES, budget))
+		return;
+	list_remove(&session->broken_node);
+	list_add_tail(&session->set->ending, &session->broken_node);
+}
+
+bool teardown_run(struct session *session, uint32_t *budget)
+{
+	if (!end_objects(session, RNIC_COUNT_OF(teardown_stages), budget))
 		return false;
 	*budget -= COST_SESSION < *budget ? COST_SESSION : *budget;
 	teardown_finish(session);

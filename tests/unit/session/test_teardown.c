@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/teardown.h"
 
+#include "engine/engine.h"
 #include "engine/limits.h"
+#include "session/cm_identifier.h"
 #include "session/ctl_handlers.h"
 #include "session/ctl_server.h"
 #include "session/session_set.h"
@@ -22,6 +24,7 @@
 
 /* Clients, whose ends of the connection are the test's. */
 struct fixture {
+	struct engine engine; /* only its random numbers */
 	struct device_facts facts;
 	struct session_set set;
 	struct ctl_server server;
@@ -62,7 +65,7 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
+	assert_int_equal(session_set_init(&f->set, &f->engine, NULL, &f->facts), 0);
 	f->server.set = &f->set;
 	for (unsigned i = 0; i < CLIENTS; i++)
 		create_client(f, i);
@@ -150,6 +153,41 @@ static void test_end_of_the_set(void **state)
 	assert_int_equal(f->set.session_count, CLIENTS);
 }
 
+static void create_identifiers(struct session *session, unsigned count)
+{
+	static struct ctl_call call;
+	const struct rnic_ctl_cm_channel_reply *reply = (void *)call.reply.payload;
+	struct session_cm_channel *channel;
+	struct session_cm_id *id;
+
+	call.session = session;
+	assert_int_equal(ctl_cm_create_channel(&call), 0);
+	close(call.reply_fds[0]);
+	channel = handle_table_get(&session->cm_channels, reply->channel);
+	while (count-- > 0)
+		assert_int_equal(cm_identifier_create(session, channel, RNIC_PORT_SPACE_TCP,
+						      RNIC_QP_TYPE_RC, &id),
+				 0);
+}
+
+/* Nobody's connections and ports wait for what others owned: peers and successors want them. */
+static void test_connections_end_first(void **state)
+{
+	struct fixture *f = *state;
+
+	create_pds(f->sessions[0], 2 * LIMIT_TURN_TEARDOWN);
+	session_end(f->sessions[0]);
+	session_set_reap(&f->set);
+	create_identifiers(f->sessions[1], LIMIT_TURN_TEARDOWN / 2);
+	session_end(f->sessions[1]);
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.usage[RESOURCE_CM_ID], 0);
+	assert_true(f->set.usage[RESOURCE_PD] > 0);
+	while (f->set.session_count > 0)
+		session_set_reap(&f->set);
+	assert_false(session_set_has_work(&f->set));
+}
+
 static int open_xrcd(struct session *session, int file, uint32_t flags)
 {
 	static struct ctl_call call;
@@ -196,6 +234,7 @@ int main(void)
 		TEST(test_freed_by_and_by),
 		TEST(test_what_is_left_is_dead),
 		TEST(test_end_of_the_set),
+		TEST(test_connections_end_first),
 		TEST(test_domains_end_with_their_clients),
 	};
 
