@@ -75,5 +75,5 @@ struct srq *xrcd_find_srq(const struct engine *engine, const struct xrcd *xrcd, 
 {
 	struct srq *srq = key_table_find(&engine->srqs, srqn);
 
-	return srq != NULL && srq->xrcd == xrcd ? srq : NULL;
+	return srq != NULL && srq->xrcd == xrcd && !srq->pd->is_closed ? srq : NULL;
 }

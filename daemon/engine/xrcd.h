@@ -41,7 +41,7 @@ void xrcd_remove_target(struct xrcd *xrcd, struct qp *qp);
 int xrcd_add_srq(struct xrcd *xrcd, struct srq *srq);
 void xrcd_remove_srq(struct xrcd *xrcd, struct srq *srq);
 
-/* The SRQ with that number, if it is of this domain; else NULL. */
+/* The SRQ with that number, if it is of this domain and its owner has not gone; else NULL. */
 struct srq *xrcd_find_srq(const struct engine *engine, const struct xrcd *xrcd, uint32_t srqn);
 
 #endif

@@ -190,6 +190,23 @@ static void a_stranger_is_refused(void **state)
 	bench_stop(&bench);
 }
 
+/* Its client has gone, and it waits to be freed: nobody would get what it took. */
+static void an_srq_of_a_closed_domain_is_gone(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_start(&bench);
+	bench.pds[1].is_closed = true;
+	send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN, bench.srqs[0]->number, 9);
+	assert_int_equal(bench.fixture->completion_count, 1);
+	expect_answer(&bench, RESPONDER_ACK_SYNDROME);
+	send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN + 1, bench.srqs[1]->number, 0);
+	expect_refusal(&bench);
+	assert_int_equal(bench.fixture->completion_count, 1);
+	bench_stop(&bench);
+}
+
 static void a_message_cannot_change_its_srq(void **state)
 {
 	struct bench bench;
@@ -392,6 +409,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_message_names_its_srq),
 		cmocka_unit_test(a_stranger_is_refused),
+		cmocka_unit_test(an_srq_of_a_closed_domain_is_gone),
 		cmocka_unit_test(a_message_cannot_change_its_srq),
 		cmocka_unit_test(keys_are_of_the_srqs_domain),
 		cmocka_unit_test(a_read_ends_with_its_srq),
