@@ -173,7 +173,8 @@ static void session_close_regions(struct session *session)
 {
 	if (session->region.address == NULL)
 		return;
-	session->set->client_count--;
+	if (session->set->untold == session->set->client_count--)
+		session->set->untold--;
 	list_remove(&session->client_node);
 	event_source_forget(&session->port_events);
 	event_pipe_close(&session->async_pipe);

@@ -153,6 +153,23 @@ static void test_end_of_the_set(void **state)
 	assert_int_equal(f->set.session_count, CLIENTS);
 }
 
+/* However fast clients end: there is nobody left to be told what traffic is like. */
+static void test_nobody_left_to_tell(void **state)
+{
+	struct fixture *f = *state;
+
+	f->set.is_bulk = true;
+	session_set_deliver(&f->set, false);
+	assert_int_equal(f->set.untold, 0);
+	f->set.untold = f->set.client_count;
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		teardown_at_once(f->sessions[i]);
+		assert_int_equal(f->set.untold, f->set.client_count);
+	}
+	session_set_deliver(&f->set, false);
+	assert_true(list_is_empty(&f->set.clients));
+}
+
 static void create_identifiers(struct session *session, unsigned count)
 {
 	static struct ctl_call call;
@@ -231,11 +248,9 @@ static void test_domains_end_with_their_clients(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_freed_by_and_by),
-		TEST(test_what_is_left_is_dead),
-		TEST(test_end_of_the_set),
-		TEST(test_connections_end_first),
-		TEST(test_domains_end_with_their_clients),
+		TEST(test_freed_by_and_by),	TEST(test_what_is_left_is_dead),
+		TEST(test_end_of_the_set),	TEST(test_connections_end_first),
+		TEST(test_nobody_left_to_tell), TEST(test_domains_end_with_their_clients),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
