@@ -68,6 +68,7 @@ static void woke(struct rnic_rsocket *rs)
 	if (ibv_get_cq_event(datagram->completions, &cq, &context) == 0) {
 		ibv_ack_cq_events(cq, 1);
 		datagram->is_armed = false;
+		rnic_rsocket_ring(rs); /* whom it was for too, and who has to arm it anew */
 	} else if (errno != EAGAIN && errno != EINTR) {
 		rs->error = ENETDOWN;
 	}

@@ -83,6 +83,7 @@ static void woke(struct rnic_rsocket *rs)
 		return;
 	ibv_ack_cq_events(cq, 1);
 	stream->is_armed = false;
+	rnic_rsocket_ring(rs); /* whom it was for too, and who has to arm it anew */
 }
 
 /* --- ending ---------------------------------------------------------------------------------- */
