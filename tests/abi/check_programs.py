@@ -32,15 +32,22 @@ def links_verbs(path):
     return "[libibverbs.so.1]" in dynamic or "[librdmacm.so.1]" in dynamic
 
 
-def complaints_of(path, folder):
-    environment = dict(os.environ, LD_LIBRARY_PATH=folder)
+def linked(path, environment):
     result = subprocess.run(["ldd", "-r", path], env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
-    lines = result.stdout.splitlines()
-    found = [line.strip() for line in lines if any(text in line for text in COMPLAINTS)]
-    # A Python module leaves the interpreter's own symbols open.
-    found = [line for line in found if "undefined symbol: Py" not in line
-             and "undefined symbol: _Py" not in line]
+    return result.stdout.splitlines()
+
+
+def complaints_in(lines):
+    return [line.strip() for line in lines if any(text in line for text in COMPLAINTS)]
+
+
+def complaints_of(path, folder):
+    """Less those with the distribution's own libraries: a plug-in or a Python module
+    leaves the symbols of its host open."""
+    lines = linked(path, dict(os.environ, LD_LIBRARY_PATH=folder))
+    usual = complaints_in(linked(path, os.environ))
+    found = [complaint for complaint in complaints_in(lines) if complaint not in usual]
     if not any(folder in line for line in lines):
         found.append("does not load our library")
     return found
