@@ -5,6 +5,7 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -119,6 +120,24 @@ static bool read_address(const uint8_t *bytes, size_t length, struct netlink_fac
 	return has_local || has_address;
 }
 
+static bool read_neighbour(const uint8_t *bytes, size_t length, struct netlink_fact *fact)
+{
+	struct attribute attribute;
+	struct ndmsg header;
+	bool has_address = false;
+
+	if (length < sizeof(header))
+		return false;
+	memcpy(&header, bytes, sizeof(header));
+	fact->netdev_index = (uint32_t)header.ndm_ifindex;
+	fact->is_silent = (header.ndm_state & (NUD_INCOMPLETE | NUD_FAILED)) != 0;
+	advance(&bytes, &length, sizeof(header));
+	while (next_attribute(&bytes, &length, &attribute))
+		if (attribute.type == NDA_DST)
+			has_address = read_gid(header.ndm_family, &attribute, &fact->gid);
+	return has_address;
+}
+
 /*
  * Error 0 is an acknowledgement. Behind any other comes the request that failed; one for a link
  * names an interface that is not there.
@@ -156,6 +175,9 @@ static bool read_message(uint16_t type, const uint8_t *bytes, size_t length,
 	case RTM_DELADDR:
 		fact->kind = NETLINK_ADDRESS_GONE;
 		return read_address(bytes, length, fact);
+	case RTM_NEWNEIGH:
+		fact->kind = NETLINK_NEIGHBOUR;
+		return read_neighbour(bytes, length, fact);
 	case NLMSG_DONE:
 		fact->kind = NETLINK_DUMP_END;
 		return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel says about interfaces and their addresses, read out of the bytes of a
+ * What the kernel says about interfaces, addresses and neighbours, read out of the bytes of a
  * NETLINK_ROUTE datagram (rtnetlink(7)). Pure, and suspicious: lengths that do not add up end the
  * datagram, and nothing is read beyond it.
  */
@@ -18,6 +18,7 @@ enum netlink_fact_kind {
 	NETLINK_LINK_GONE,
 	NETLINK_ADDRESS, /* an interface has an address, or the address has changed */
 	NETLINK_ADDRESS_GONE,
+	NETLINK_NEIGHBOUR,   /* the kernel knows of a neighbour of an interface */
 	NETLINK_DUMP_END,    /* of what was asked for */
 	NETLINK_DUMP_FAILED, /* ask again */
 };
@@ -27,8 +28,9 @@ struct netlink_fact {
 	uint32_t netdev_index;
 	bool is_running;     /* LINK: up, and with a carrier */
 	uint32_t mtu_bytes;  /* LINK; 0: not said */
-	struct rnic_gid gid; /* ADDRESS and ADDRESS_GONE */
+	struct rnic_gid gid; /* ADDRESS, ADDRESS_GONE and NEIGHBOUR */
 	bool is_tentative;   /* ADDRESS: being probed for duplicates, or found to be one */
+	bool is_silent;	     /* NEIGHBOUR: it has not answered who asks for its link address */
 };
 
 struct netlink_reader {

@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+/* So long a socket is full before it is asked why. */
+#define FULL_NS UINT64_C(10000000)
+
 static void message_build(struct udp_message *message, struct msghdr *header,
 			  const struct udp_sockets *sockets)
 {
@@ -58,7 +61,8 @@ static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, uin
 		struct udp_message *message = &batch->messages[batch->count];
 		const struct rnic_addresses *addresses = &datagrams[offset].addresses;
 
-		if (!rnic_gid_equal(&addresses->source, &batch->socket->gid) ||
+		if ((offset > 0 && neighbours_has(&sockets->neighbours, &addresses->dest)) ||
+		    !rnic_gid_equal(&addresses->source, &batch->socket->gid) ||
 		    rnic_gid_is_ipv4(&addresses->source) != rnic_gid_is_ipv4(&addresses->dest))
 			break;
 		message->datagrams = datagrams + offset;
@@ -140,6 +144,32 @@ static void refuse(struct port *port, const struct datagram *first, uint32_t cou
 	};
 }
 
+/* Whether the datagram is lost since the neighbour that it is for does not answer. */
+static bool is_held_back(struct udp_sockets *sockets, struct port *port,
+			 const struct datagram *datagram, uint64_t now_ns)
+{
+	struct neighbours *neighbours = &sockets->neighbours;
+	const struct rnic_addresses *addresses = &datagram->addresses;
+
+	if (neighbours->count == 0 || !neighbours_try_hold(neighbours, &addresses->dest, now_ns))
+		return false;
+	udp_errors_report(port, &(struct port_report){.error = -EHOSTUNREACH,
+						      .dest = addresses->dest,
+						      .from = addresses->source});
+	port->counters.send_refused++;
+	return true;
+}
+
+/* A device sends what fills a buffer within moments, so that one which stays full has a cause. */
+static void note_full(struct udp_sockets *sockets, struct udp_socket *sock, uint64_t now_ns)
+{
+	sock->is_blocked = true;
+	if (sock->full_since_ns == 0)
+		sock->full_since_ns = now_ns;
+	if (now_ns - sock->full_since_ns >= FULL_NS)
+		neighbours_look(&sockets->neighbours, now_ns);
+}
+
 uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets, struct port *port,
 			    udp_batch_send *send, struct datagram *datagrams, uint32_t count,
 			    uint64_t now_ns)
@@ -150,10 +180,16 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 	bool is_trial = false; /* it is the first of such a train */
 
 	udp_sockets_segmentation(sockets, now_ns);
+	if (sockets->neighbours.count > 0)
+		neighbours_look(&sockets->neighbours, now_ns);
 	while (taken < count) {
 		int error = 0;
 		uint32_t sent;
 
+		if (is_held_back(sockets, port, &datagrams[taken], now_ns)) {
+			taken++;
+			continue;
+		}
 		batch_fill(batch, sockets, now_ns, datagrams + taken, count - taken,
 			   single_end > taken ? single_end - taken : 0);
 		if (batch->count == 0) {
@@ -164,6 +200,8 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 		sent = send(port, batch, &error);
 		if (batch->was_cut && error != -EAGAIN)
 			udp_errors_note(sockets);
+		if (sent > 0)
+			batch->socket->full_since_ns = 0;
 		if (is_trial && sent > 0)
 			segmentation_avoid(&sockets->segmentation, &datagrams[taken].addresses.dest,
 					   now_ns);
@@ -173,7 +211,7 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 		if (sent == batch->count)
 			continue;
 		if (error == -EAGAIN) {
-			batch->socket->is_blocked = true;
+			note_full(sockets, batch->socket, now_ns);
 			break;
 		}
 		if (udp_errors_explain(sockets, batch->socket, port, error, failures))

@@ -84,8 +84,7 @@ static struct rnic_gid gid_of_address(const union udp_address *address)
 	}
 }
 
-/* One report of each kind for a destination is enough until it is taken. */
-static void add_report(struct port *port, const struct port_report *report)
+void udp_errors_report(struct port *port, const struct port_report *report)
 {
 	for (uint32_t i = 0; i < port->report_count; i++) {
 		const struct port_report *known = &port->reports[i];
@@ -120,7 +119,7 @@ static void read_error(struct port *port, const union udp_address *dest,
 	if (report.error == -EMSGSIZE)
 		report.mtu_bytes = extended.ee_info;
 	if (report.error != 0 && !rnic_gid_is_zero(&report.dest))
-		add_report(port, &report);
+		udp_errors_report(port, &report);
 }
 
 /* Takes one error from the queue of `sock`; false when there is none. */

@@ -27,6 +27,9 @@ void udp_errors_hear(struct udp_socket *sock);
  */
 void udp_errors_look(struct udp_sockets *sockets, struct port *port, uint64_t now_ns);
 
+/* Adds a report, unless one of the same kind about the same destination is there. */
+void udp_errors_report(struct port *port, const struct port_report *report);
+
 /* A call failed, or took less than it was given: there may be an error in a queue. */
 void udp_errors_note(struct udp_sockets *sockets);
 

@@ -10,6 +10,7 @@
 #ifndef DAEMON_PORT_UDP_SOCKETS_H
 #define DAEMON_PORT_UDP_SOCKETS_H
 
+#include "port/neighbours.h"
 #include "port/port.h"
 #include "port/segment.h"
 #include "port/segmentation.h"
@@ -36,11 +37,12 @@ struct udp_options {
 
 struct udp_socket {
 	struct rnic_gid gid;
-	int fd;		 /* -1: the slot is empty */
-	bool is_blocked; /* the last send was told to wait */
-	bool hears;	 /* of what the network says of datagrams sent: udp_errors.h */
-	uint8_t heard;	 /* errors since the last look */
-	uint8_t strays;	 /* that may still come since it does not hear any more */
+	int fd;			/* -1: the slot is empty */
+	bool is_blocked;	/* the last send was told to wait */
+	uint64_t full_since_ns; /* as have been all since then; 0: it was not */
+	bool hears;		/* of what the network says of datagrams sent: udp_errors.h */
+	uint8_t heard;		/* errors since the last look */
+	uint8_t strays;		/* that may still come since it does not hear any more */
 };
 
 struct udp_sockets {
@@ -52,6 +54,7 @@ struct udp_sockets {
 	bool has_errors;	 /* maybe: look at once */
 	uint64_t errors_look_ns; /* when to look the next time */
 	struct segmentation segmentation;
+	struct neighbours neighbours;
 	const struct segment_sink *sink;
 };
 

@@ -7,6 +7,7 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -247,14 +248,57 @@ static void test_damaged(void **state)
 	}
 }
 
+static void neighbour_message(struct datagram_maker *maker, const char *address, uint16_t state)
+{
+	const struct rnic_gid gid = fixture_gid(address);
+	const bool is_ipv4 = rnic_gid_is_ipv4(&gid);
+	const struct ndmsg message = {
+		.ndm_family = is_ipv4 ? AF_INET : AF_INET6, .ndm_ifindex = 7, .ndm_state = state};
+
+	begin(maker, RTM_NEWNEIGH, NLM_F_MULTI, &message, sizeof(message));
+	attribute(maker, NDA_DST, is_ipv4 ? rnic_gid_ipv4(&gid) : gid.bytes, is_ipv4 ? 4 : 16);
+}
+
+static void test_neighbours(void **state)
+{
+	static const struct {
+		const char *address;
+		uint16_t state;
+		bool is_silent;
+	} cases[] = {
+		{"192.0.2.1", NUD_INCOMPLETE, true}, {"192.0.2.2", NUD_FAILED, true},
+		{"192.0.2.3", NUD_REACHABLE, false}, {"192.0.2.4", NUD_STALE, false},
+		{"192.0.2.5", NUD_DELAY, false},     {"192.0.2.6", NUD_PROBE, false},
+		{"2001:db8::1", NUD_FAILED, true},   {"192.0.2.7", NUD_PERMANENT, false},
+	};
+	const struct ndmsg nameless = {.ndm_family = AF_INET, .ndm_ifindex = 7};
+	struct datagram_maker maker = {.length = 0};
+	struct netlink_reader reader;
+	struct netlink_fact fact;
+
+	(void)state;
+	begin(&maker, RTM_NEWNEIGH, NLM_F_MULTI, &nameless, sizeof(nameless));
+	begin(&maker, RTM_NEWNEIGH, NLM_F_MULTI, &nameless, sizeof(nameless) - 1);
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++)
+		neighbour_message(&maker, cases[i].address, cases[i].state);
+	netlink_reader_init(&reader, maker.bytes, maker.length);
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct rnic_gid gid = fixture_gid(cases[i].address);
+
+		assert_true(next(&reader, &fact, NETLINK_NEIGHBOUR));
+		assert_int_equal(fact.netdev_index, 7);
+		assert_true(rnic_gid_equal(&fact.gid, &gid));
+		assert_int_equal(fact.is_silent, cases[i].is_silent);
+	}
+	assert_false(netlink_next(&reader, &fact));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_address_attributes),
-		cmocka_unit_test(test_dumps),
-		cmocka_unit_test(test_no_such_link),
+		cmocka_unit_test(test_links),	   cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_neighbours), cmocka_unit_test(test_address_attributes),
+		cmocka_unit_test(test_dumps),	   cmocka_unit_test(test_no_such_link),
 		cmocka_unit_test(test_damaged),
 	};
 

@@ -3,6 +3,7 @@
 #include "port/udp_batch.h"
 
 #include "base/bits.h"
+#include "port/netlink_message.h"
 #include "port_fixture.h"
 #include "wire/icrc.h"
 #include "wire/gid.h"
@@ -303,13 +304,57 @@ static void test_trial_told_to_wait(void **state)
 	world_destroy(world);
 }
 
+/* Packets to a neighbour that does not answer are lost, and somebody is told; others leave. */
+static void test_silent_neighbour(void **state)
+{
+	struct rnic_gid silent = fixture_own_gid(33);
+	const struct netlink_fact fact = {
+		.kind = NETLINK_NEIGHBOUR, .gid = silent, .is_silent = true};
+	struct world *world = world_create(0, 0);
+	const struct port *port = &world->fake.port;
+
+	(void)state;
+	world->datagrams[2].addresses.dest = silent;
+	world->datagrams[3].addresses.dest = silent;
+	neighbours_apply(&world->sockets.neighbours, &fact, 0);
+	world->sockets.neighbours.look_at_ns = UINT64_MAX; /* we know better than the kernel */
+	assert_int_equal(transmit(world, 0), COUNT);
+	assert_int_equal(world->fake.datagrams_reported, COUNT - 2);
+	assert_int_equal(port->counters.send_refused, 2);
+	assert_int_equal(port->report_count, 1);
+	assert_int_equal(port->reports[0].error, -EHOSTUNREACH);
+	assert_true(rnic_gid_equal(&port->reports[0].dest, &silent));
+	assert_true(rnic_gid_equal(&port->reports[0].from, &world->sockets.sockets[0].gid));
+	world_destroy(world);
+}
+
+/* A socket that stays full has us ask for such neighbours, one that is full for a moment does not.
+ */
+static void test_full_for_long(void **state)
+{
+	struct world *world = world_create(0, 0);
+	struct fake *fake = &world->fake;
+	const struct neighbours *neighbours = &world->sockets.neighbours;
+
+	(void)state;
+	for (uint64_t now_ns = 1000000; now_ns < 40000000; now_ns += 3000000) {
+		fake->take = fake->messages_taken + (now_ns < 20000000);
+		fake->error = -EAGAIN;
+		udp_batch_transmit(&world->batch, &world->sockets, &fake->port, fake_send,
+				   world->datagrams, COUNT, now_ns);
+		assert_int_equal(neighbours->look_at_ns != 0, now_ns > 28000000);
+	}
+	world_destroy(world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_taken),      cmocka_unit_test(test_told_to_wait),
-		cmocka_unit_test(test_refused),	       cmocka_unit_test(test_error_of_others),
-		cmocka_unit_test(test_trains_refused), cmocka_unit_test(test_way_refused),
-		cmocka_unit_test(test_way_narrow),     cmocka_unit_test(test_trial_told_to_wait),
+		cmocka_unit_test(test_all_taken),	 cmocka_unit_test(test_told_to_wait),
+		cmocka_unit_test(test_refused),		 cmocka_unit_test(test_error_of_others),
+		cmocka_unit_test(test_trains_refused),	 cmocka_unit_test(test_way_refused),
+		cmocka_unit_test(test_way_narrow),	 cmocka_unit_test(test_trial_told_to_wait),
+		cmocka_unit_test(test_silent_neighbour), cmocka_unit_test(test_full_for_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
