@@ -59,6 +59,30 @@ static struct trouble *find_same(struct troubles *troubles, const struct trouble
 }
 
 /*
+ * The place of a new trouble of `pid`, which is the latest then. The oldest gives way: of all, or
+ * of this program when it has half of them, so that they do not hide what others tell, which may be
+ * their cause.
+ */
+static struct trouble *make_place(struct troubles *troubles, pid_t pid)
+{
+	uint32_t own_count = 0, own_oldest = 0;
+
+	if (troubles->count >= TROUBLES_MAX) {
+		for (uint32_t n = 0; n < TROUBLES_MAX; n++) {
+			if (entry_of(troubles, n)->pid != pid)
+				continue;
+			own_count++;
+			own_oldest = n;
+		}
+	}
+	if (own_count >= TROUBLES_MAX / 2) {
+		move_to_front(troubles, own_oldest);
+		return entry_of(troubles, 0);
+	}
+	return &troubles->entries[troubles->count++ % TROUBLES_MAX];
+}
+
+/*
  * The same again only counts as now, and is logged now and then: what is tried for ever, by however
  * many, fills neither log nor list.
  */
@@ -70,7 +94,7 @@ static void note(struct session_set *set, const struct trouble *trouble)
 	uint64_t logged_ns = is_logged ? noted->logged_ns : trouble->at_ns;
 
 	if (noted == NULL)
-		noted = &troubles->entries[troubles->count++ % TROUBLES_MAX];
+		noted = make_place(troubles, trouble->pid);
 	*noted = *trouble;
 	noted->logged_ns = logged_ns;
 	if (is_logged)

@@ -5,7 +5,8 @@
  * line of the log, and the last ones are kept for rnicctl, since the program that they are about
  * has often ended.
  *
- * Owned by the session set. Bounded: the oldest gives way.
+ * Owned by the session set. Bounded: the oldest gives way, and of a program with half of them its
+ * own.
  */
 #ifndef DAEMON_SESSION_TROUBLE_H
 #define DAEMON_SESSION_TROUBLE_H

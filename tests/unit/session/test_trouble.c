@@ -301,6 +301,31 @@ static void test_the_oldest_gives_way(void **state)
 	assert_null(nth(TROUBLES_MAX));
 }
 
+/* What one program has many of does not hide the trouble of another, which may be their cause. */
+static void test_many_of_one_program(void **state)
+{
+	uint32_t of_many = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		fixture.session.pid = (pid_t)i;
+		trouble_of_request(&fixture.session, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
+	}
+	fixture.session.pid = 77;
+	for (uint32_t i = 0; i < 100; i++) {
+		fixture.qp.qpn = i;
+		fixture.qp.last_error = VERDICT_RETRY_EXCEEDED;
+		trouble_of_qp(&fixture.set, &fixture.qp);
+	}
+	assert_string_equal(nth(0)->subject, "queue pair 0x000063");
+	assert_string_equal(nth(1)->subject, "queue pair 0x000062");
+	while (nth(of_many)->pid == 77)
+		of_many++;
+	assert_in_range(of_many, TROUBLES_MAX / 2, TROUBLES_MAX - 4);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(nth(of_many + i)->pid, 3 - i);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +341,7 @@ int main(void)
 		cmocka_unit_test_setup(test_the_same_again_is_one, set_up),
 		cmocka_unit_test_setup(test_the_same_again_after_others, set_up),
 		cmocka_unit_test_setup(test_the_oldest_gives_way, set_up),
+		cmocka_unit_test_setup(test_many_of_one_program, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
