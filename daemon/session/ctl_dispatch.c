@@ -4,6 +4,7 @@
 #include "ctl/ctl_cm.h"
 #include "session/ctl_handlers.h"
 #include "session/session.h"
+#include "session/session_set.h"
 #include "session/trouble.h"
 
 #include <errno.h>
@@ -186,6 +187,16 @@ static int ctl_check(struct ctl_call *call, const struct ctl_operation *operatio
 	return 0;
 }
 
+/* Whether clients that had ended when `call` first found too little left are still to be freed. */
+static bool ctl_may_wait(struct ctl_call *call)
+{
+	const struct session_set *set = call->session->set;
+
+	if (call->waits_for == 0)
+		call->waits_for = set->ended_count;
+	return set->freed_count < call->waits_for;
+}
+
 static void ctl_make_reply(struct ctl_call *call, int status)
 {
 	const struct rnic_ctl_header *request = &call->request.header;
@@ -227,6 +238,9 @@ int ctl_dispatch(struct ctl_call *call, size_t received)
 		if (status == 0)
 			status = operation->handle(call);
 	}
+	/* Descriptors of the request are not kept so long: whose would they be? */
+	if (status == -ENOSPC && call->fd_count == 0 && ctl_may_wait(call))
+		status = -EINPROGRESS;
 	if (status == -EINPROGRESS)
 		return status;
 	if (status == -EPROTO) {

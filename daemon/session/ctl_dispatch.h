@@ -31,6 +31,7 @@ struct ctl_call {
 	int fds[CTL_RECEIVED_FDS_MAX]; /* of the request; a handler that keeps one sets it to -1 */
 	unsigned fd_count;
 	uint32_t progress[2]; /* of a handler that is called again: its own, 0 at first */
+	uint64_t waits_for;   /* session_set.freed_count of then; 0: was not refused for want yet */
 
 	struct ctl_buffer reply;	 /* its payload is zeroed before the handler runs */
 	uint32_t reply_bytes;		 /* of the payload; the handler of SHOW changes it */
@@ -40,7 +41,9 @@ struct ctl_call {
 };
 
 /*
- * Carries out `call`, whose request is `received` bytes as they came, and makes its reply. 0: send
+ * Carries out `call`, whose request is `received` bytes as they came, and makes its reply. One for
+ * which too little is left waits until the clients that ended before it have been freed: a program
+ * that is started again must not be refused for what it had itself. 0: send
  * the reply, which may be a refusal. -EINPROGRESS: the same call in a later turn goes on with it,
  * without its descriptors. -EPROTO: the client does not speak our protocol, and was broken.
  * Descriptors of the request that are left are the caller's to close.

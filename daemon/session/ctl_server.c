@@ -224,6 +224,7 @@ static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 	}
 	call->session = session;
 	memset(call->progress, 0, sizeof(call->progress));
+	call->waits_for = 0;
 	/* An empty message is like the end of the connection, but may have brought descriptors. */
 	if (!ctl_server_take_fds(&message, call))
 		session_break(session, "its message is too long or has too many descriptors");

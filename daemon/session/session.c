@@ -401,6 +401,7 @@ void session_destroy(struct session *session)
 	list_remove(&session->broken_node);
 	list_remove(&session->node);
 	set->session_count--;
+	set->freed_count++;
 	free(session);
 }
 
@@ -409,6 +410,7 @@ void session_end(struct session *session)
 	if (session->is_broken)
 		return;
 	session->is_broken = true;
+	session->set->ended_count++;
 	list_add_tail(&session->set->broken, &session->broken_node);
 }
 

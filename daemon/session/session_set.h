@@ -68,6 +68,8 @@ struct session_set {
 	struct list domains;   /* struct shared_domain */
 	struct list users;     /* struct client_user */
 	uint32_t session_count;
+	uint64_t ended_count; /* sessions ever ended, and ever freed; in the same order */
+	uint64_t freed_count;
 	uint32_t client_count; /* sessions that said HELLO and are not admin */
 	uint32_t next_client_id;
 	uint32_t flush_budget; /* receive entries that may still be flushed; 0 out of reviews */

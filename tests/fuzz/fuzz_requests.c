@@ -176,9 +176,10 @@ static void request(struct run *run, struct ctl_call *call, uint16_t operation, 
 	call->fd_count = with_fd;
 	call->fds[0] = with_fd ? dup(device.memfd) : -1;
 	memset(call->progress, 0, sizeof(call->progress));
+	call->waits_for = 0;
 	do
 		result = ctl_dispatch(call, call->request.header.bytes);
-	while (result == -EINPROGRESS);
+	while (result == -EINPROGRESS && !run->session->is_broken);
 	if (result == 0) {
 		memcpy(next_reply(run), call->reply.payload, REPLY_BYTES);
 		for (unsigned i = 0; i < call->reply_fd_count; i++)

@@ -8,6 +8,7 @@
 #include "session/ctl_server.h"
 #include "session/session_set.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,6 +171,85 @@ static void test_nobody_left_to_tell(void **state)
 	assert_true(list_is_empty(&f->set.clients));
 }
 
+/* Session `i` asks for a PD, in a turn of its own. */
+static void ask_for_pd(struct fixture *f, unsigned i)
+{
+	const struct rnic_ctl_header request = {
+		.magic = RNIC_CTL_MAGIC,
+		.version = RNIC_CTL_VERSION_MAX,
+		.operation = RNIC_CTL_ALLOC_PD,
+		.bytes = sizeof(request),
+	};
+
+	assert_int_equal(send(f->peer_fds[i], &request, sizeof(request), 0), sizeof(request));
+	ctl_server_poll(&f->server);
+}
+
+/* The status of the reply; 1: there is none. */
+static int reply_status(const struct fixture *f, unsigned i)
+{
+	static uint8_t message[RNIC_CTL_MESSAGE_BYTES];
+	const struct rnic_ctl_header *reply = (const void *)message;
+
+	return recv(f->peer_fds[i], message, sizeof(message), MSG_DONTWAIT) > 0 ? reply->status : 1;
+}
+
+/* Whoever is started again gets what was its own, but waits for nobody who lives. */
+static void test_what_is_freed_is_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	unsigned turns = 0;
+	int status;
+
+	create_pds(f->sessions[0], PDS);
+	f->set.limits[RESOURCE_PD] = PDS;
+	ask_for_pd(f, 1);
+	assert_int_equal(reply_status(f, 1), -ENOSPC);
+
+	session_end(f->sessions[0]);
+	ask_for_pd(f, 1);
+	while ((status = reply_status(f, 1)) == 1) {
+		assert_true(turns++ <= PDS);
+		assert_true(session_set_has_work(&f->set) && ctl_server_has_resumes(&f->server));
+		session_set_reap(&f->set);
+		ctl_server_poll(&f->server);
+	}
+	assert_int_equal(status, 0);
+	assert_true(turns > 0);
+}
+
+/* Nor for those who end later, of whom there may always be more. */
+static void test_who_ends_later_is_not_waited_for(void **state)
+{
+	struct fixture *f = *state;
+
+	f->set.limits[RESOURCE_PD] = 0;
+	session_end(f->sessions[0]);
+	ask_for_pd(f, 1);
+	assert_int_equal(reply_status(f, 1), 1);
+	f->set.ended_count++;
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.session_count, 1);
+	ctl_server_poll(&f->server);
+	assert_int_equal(reply_status(f, 1), -ENOSPC);
+	f->set.ended_count--;
+}
+
+/* Who waits may end itself, and so may the daemon. */
+static void test_who_waits_may_end(void **state)
+{
+	struct fixture *f = *state;
+
+	f->set.limits[RESOURCE_PD] = 0;
+	session_end(f->sessions[0]);
+	ask_for_pd(f, 1);
+	assert_true(ctl_server_has_resumes(&f->server));
+	session_end(f->sessions[1]);
+	while (f->set.session_count > 0)
+		session_set_reap(&f->set);
+	assert_false(ctl_server_has_resumes(&f->server));
+}
+
 static void create_identifiers(struct session *session, unsigned count)
 {
 	static struct ctl_call call;
@@ -248,9 +328,15 @@ static void test_domains_end_with_their_clients(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_freed_by_and_by),	TEST(test_what_is_left_is_dead),
-		TEST(test_end_of_the_set),	TEST(test_connections_end_first),
-		TEST(test_nobody_left_to_tell), TEST(test_domains_end_with_their_clients),
+		TEST(test_freed_by_and_by),
+		TEST(test_what_is_left_is_dead),
+		TEST(test_end_of_the_set),
+		TEST(test_connections_end_first),
+		TEST(test_nobody_left_to_tell),
+		TEST(test_what_is_freed_is_waited_for),
+		TEST(test_who_ends_later_is_not_waited_for),
+		TEST(test_who_waits_may_end),
+		TEST(test_domains_end_with_their_clients),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
