@@ -8,6 +8,7 @@
 #include "port/loopback.h"
 #include "port/multicast.h"
 #include "session/cm_identifier.h"
+#include "session/lost_memory.h"
 #include "shm/work.h"
 #include "wire/gid.h"
 
@@ -257,10 +258,22 @@ static int device_open_sessions(struct device *device, const struct device_confi
 		result = socket_place_default(path, reason);
 		chosen = path;
 	}
-	if (result == 0)
-		result = ctl_server_open(&device->server, &device->sessions, chosen, reason);
 	if (result != 0)
-		session_set_fini(&device->sessions);
+		goto fini_set;
+	result = lost_memory_watch(&device->sessions);
+	if (result != 0) {
+		snprintf(reason, DEVICE_REASON_BYTES, "no memory: %s", strerror(-result));
+		goto fini_set;
+	}
+	result = ctl_server_open(&device->server, &device->sessions, chosen, reason);
+	if (result != 0)
+		goto unwatch;
+	return 0;
+
+unwatch:
+	lost_memory_unwatch();
+fini_set:
+	session_set_fini(&device->sessions);
 	return result;
 }
 
@@ -312,6 +325,7 @@ int device_open(struct device *device, const struct device_config *config, uint6
 close_sessions:
 	ctl_server_close(&device->server);
 	session_set_fini(&device->sessions);
+	lost_memory_unwatch();
 close_engine:
 	transmit_fini(&device->transmit);
 	engine_fini(&device->engine);
@@ -329,6 +343,7 @@ void device_close(struct device *device)
 	device_view_close(&device->view);
 	ctl_server_close(&device->server);
 	session_set_fini(&device->sessions);
+	lost_memory_unwatch();
 	/* The peers of connections that end with us hear of it. */
 	while (cm_has_ready(device->cm) &&
 	       transmit_run(&device->transmit, device->sessions.now_ns) > 0)

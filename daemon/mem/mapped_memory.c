@@ -159,6 +159,17 @@ static struct mapped_file *file_find(const struct mapped_files *files, const str
 	return NULL;
 }
 
+bool mapped_files_hold(const struct mapped_files *files, const void *address)
+{
+	for (const struct mapped_file *file = files->first; file != NULL; file = file->next) {
+		const uint8_t *byte = address;
+
+		if (byte >= file->bytes && (uint64_t)(byte - file->bytes) < file->length)
+			return true;
+	}
+	return false;
+}
+
 static void file_close(struct mapped_files *files, struct mapped_file *file)
 {
 	struct mapped_file **link = &files->first;
@@ -176,9 +187,9 @@ static void file_close(struct mapped_files *files, struct mapped_file *file)
 }
 
 /*
- * Whether touching a mapping of `fd` can never fault, and its owner did not forbid to write to it:
- * a mapping of ours may be older than that. Huge pages are not good enough: a hole that is punched
- * into them may find no page to fill it again.
+ * Whether a mapping of `fd` is there to stay, and its owner did not forbid to write to it: a
+ * mapping of ours may be older than that. Huge pages are not good enough: a hole that is punched
+ * into them may find no page to fill it again, on any machine.
  */
 static bool is_trustworthy(int fd)
 {

@@ -8,7 +8,8 @@
  * whole up to MAPPED_CHUNK_BYTES, else the chunks that the region lies in. A mapping lives while a
  * region refers to it, which keeps the inode, so that its number cannot come to mean another file.
  *
- * Invariant: a mapped file cannot shrink under us, so that touching it never raises SIGBUS.
+ * Invariant: a mapped file cannot shrink under us, so that touching it raises SIGBUS only where the
+ * machine has no page for a hole in it, which is for whoever owns the process to handle.
  */
 #ifndef DAEMON_MEM_MAPPED_MEMORY_H
 #define DAEMON_MEM_MAPPED_MEMORY_H
@@ -49,5 +50,8 @@ int mapped_region_open(struct mapped_region *region, struct mapped_files *files,
 		       uint64_t offset, uint64_t bytes);
 
 void mapped_region_close(struct mapped_region *region);
+
+/* Whether the address is of one of the mappings. */
+bool mapped_files_hold(const struct mapped_files *files, const void *address);
 
 #endif

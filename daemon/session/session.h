@@ -196,6 +196,8 @@ struct session {
 
 	struct shared_region region; /* struct rnic_session_region */
 	struct shared_region status; /* struct rnic_status_region */
+	struct shared_region newest; /* the last one that was opened, of whatever it is */
+	bool has_lost_memory;	     /* of that, or of its memfds */
 	struct event_pipe async_pipe;
 	struct event_source port_events;
 	uint32_t doorbell_consumer;

@@ -75,6 +75,7 @@ int session_open_shared(struct session *session, struct shared_region *region,
 	result = session_charge(session, RESOURCE_MAPPINGS, 1);
 	if (result != 0)
 		goto discharge_bytes;
+	session->newest = *region;
 	return 0;
 
 discharge_bytes:
@@ -92,5 +93,7 @@ void session_close_shared(struct session *session, struct shared_region *region)
 	session_discharge(session, RESOURCE_MAPPINGS, 1);
 	session_discharge(session, RESOURCE_SHARED_BYTES, region->bytes);
 	session_unmap(session, region->address, region->bytes);
+	if (session->newest.address == region->address)
+		session->newest = (struct shared_region){0};
 	*region = (struct shared_region){0};
 }

@@ -8,6 +8,7 @@
 #include "session/delivery.h"
 #include "session/doorbell.h"
 #include "session/intake.h"
+#include "session/lost_memory.h"
 #include "session/teardown.h"
 #include "session/trouble.h"
 #include "wire/gid.h"
@@ -223,6 +224,7 @@ void session_set_reap(struct session_set *set)
 	uint32_t budget = LIMIT_TURN_TEARDOWN;
 
 	session_set_break_silent(set);
+	lost_memory_break(set);
 	while (!list_is_empty(&set->broken))
 		teardown_begin(list_first_entry(&set->broken, struct session, broken_node));
 	while (budget > 0 && !list_is_empty(&set->leaving))

@@ -74,10 +74,11 @@ struct session_set {
 	uint32_t next_client_id;
 	uint32_t flush_budget; /* receive entries that may still be flushed; 0 out of reviews */
 	int epoll_fd;
-	uint64_t now_ns;   /* of the turn under way */
-	bool is_bulk;	   /* whether much data goes through the device: clients are told */
-	bool is_told_bulk; /* what new clients are told, and all others by and by */
-	uint32_t untold;   /* of `clients`, those at the front may not know it yet */
+	uint64_t now_ns;      /* of the turn under way */
+	bool has_lost_memory; /* a session has */
+	bool is_bulk;	      /* whether much data goes through the device: clients are told */
+	bool is_told_bulk;    /* what new clients are told, and all others by and by */
+	uint32_t untold;      /* of `clients`, those at the front may not know it yet */
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t limits[RESOURCE_COUNT]; /* of `usage` */
 	struct troubles troubles;

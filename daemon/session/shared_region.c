@@ -30,15 +30,23 @@ int shared_region_create(struct shared_region *region, enum rnic_region_kind kin
 			 int *fd)
 {
 	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	struct rnic_region_header *header;
+	struct rnic_region_header header;
 	void *address;
 	int memfd, result;
 
 	bytes = rnic_round_up(bytes, SHARED_REGION_PAGE_BYTES);
+	header = (struct rnic_region_header){
+		.magic = RNIC_REGION_MAGIC,
+		.version = RNIC_SHM_VERSION,
+		.kind = (uint16_t)kind,
+		.bytes = bytes,
+	};
 	memfd = memfd_create(shared_region_kinds[kind].name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (memfd < 0)
 		return -errno;
-	if (ftruncate(memfd, (off_t)bytes) != 0)
+	/* Written and not stored, so that a machine without memory for it refuses it. */
+	if (ftruncate(memfd, (off_t)bytes) != 0 ||
+	    pwrite(memfd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
 		goto close_memfd;
 	address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
 	if (address == MAP_FAILED)
@@ -48,13 +56,6 @@ int shared_region_create(struct shared_region *region, enum rnic_region_kind kin
 	if (fcntl(memfd, F_ADD_SEALS, seals) != 0)
 		goto unmap;
 
-	header = address;
-	*header = (struct rnic_region_header){
-		.magic = RNIC_REGION_MAGIC,
-		.version = RNIC_SHM_VERSION,
-		.kind = (uint16_t)kind,
-		.bytes = bytes,
-	};
 	region->address = address;
 	region->bytes = bytes;
 	*fd = memfd;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A region shared with a client: a memfd that we create, size, map and seal before anyone else
- * holds it. Its size can never change, so that no access of ours can fault. Regions that only we
- * write carry F_SEAL_FUTURE_WRITE: our mapping is older than the seal, a client's is younger.
+ * holds it. Its size can never change, so that no access of ours is beyond its end; what can still
+ * happen is lost_memory.h's. Regions that only we write carry F_SEAL_FUTURE_WRITE: our mapping is
+ * older than the seal, a client's is younger.
  */
 #ifndef DAEMON_SESSION_SHARED_REGION_H
 #define DAEMON_SESSION_SHARED_REGION_H
