@@ -53,7 +53,8 @@ blames 1 rping "connection to ${side_address[0]} port 7174" "nobody listens at t
 
 # calls_in_vain ADDRESS WHY: what the network says of a connection request there.
 calls_in_vain() {
-	rnic 1 rping -c -a "$1" -C 1 >"$WORK/client.out" 2>&1 &
+	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" \
+		rping -c -a "$1" -C 1 >"$WORK/client.out" 2>&1 &
 	client_pid=$!
 	processes+=("$client_pid")
 	wait_for 20 holds 1 troubles "any('packets to $1' == r['subject'] for r in rows)"
