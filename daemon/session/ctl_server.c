@@ -32,6 +32,7 @@ int ctl_server_open(struct ctl_server *server, struct session_set *set, const ch
 		return listen_fd;
 	server->set = set;
 	server->listen_fd = listen_fd;
+	server->first = 0;
 	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	server->watch = (struct watch){WATCH_LISTENER, NULL};
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
@@ -237,17 +238,25 @@ static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 	return !session->is_broken && session->call == NULL;
 }
 
-/* Some requests take as long as their client has made large what they are about: one is enough. */
-static void ctl_server_serve(struct session *session)
+/*
+ * Serves so many requests at most. Some take as long as their client has made large what they are
+ * about: one is enough when that lasts until `end_ns`. Returns whether it did.
+ */
+static bool ctl_server_serve(struct session *session, unsigned requests, uint64_t end_ns)
 {
-	const uint64_t end_ns = clock_now_ns() + LIMIT_TURN_REQUESTS_NS;
 	struct ctl_call call;
 
 	if (session->call != NULL)
-		return;
-	for (unsigned i = 0; i < LIMIT_TURN_REQUESTS && !session->is_broken; i++)
-		if (!ctl_server_serve_one(session, &call) || clock_now_ns() >= end_ns)
+		return false;
+	for (unsigned i = 0; i < requests && !session->is_broken; i++) {
+		bool is_last = !ctl_server_serve_one(session, &call);
+
+		if (clock_now_ns() >= end_ns)
+			return true;
+		if (is_last)
 			break;
+	}
+	return false;
 }
 
 /* Whether the client was not looked at in each turn, and is from now on. */
@@ -264,12 +273,21 @@ bool ctl_server_has_resumes(const struct ctl_server *server)
 bool ctl_server_poll(struct ctl_server *server)
 {
 	struct epoll_event events[SERVER_EVENTS];
+	const uint64_t end_ns = clock_now_ns() + LIMIT_TURN_REQUESTS_NS;
 	const bool has_resumes = ctl_server_has_resumes(server);
 	int count = epoll_wait(server->set->epoll_fd, events, SERVER_EVENTS, 0);
+	/* The more there are that ask, the shorter is the turn of each. */
+	unsigned requests = count < LIMIT_TURN_REQUESTS && count > 0
+				    ? LIMIT_TURN_REQUESTS / (unsigned)count
+				    : 1;
+	bool is_late = false;
 
 	ctl_server_resume(server->set);
+	server->first++;
 	for (int i = 0; i < count; i++) {
-		const struct watch *watch = events[i].data.ptr;
+		/* Each comes first by turns: those that it is too late for are reported again. */
+		const struct watch *watch =
+			events[(server->first + (uint32_t)i) % (uint32_t)count].data.ptr;
 
 		switch (watch->kind) {
 		case WATCH_LISTENER:
@@ -277,8 +295,8 @@ bool ctl_server_poll(struct ctl_server *server)
 			break;
 		case WATCH_SOCKET:
 			/* What it posted before it asked is taken first, in the next turn. */
-			if (!ctl_server_wake(watch->session))
-				ctl_server_serve(watch->session);
+			if (!is_late && !ctl_server_wake(watch->session))
+				is_late = ctl_server_serve(watch->session, requests, end_ns);
 			break;
 		case WATCH_PIPE:
 			if (!watch->session->is_broken)

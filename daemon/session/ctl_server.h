@@ -11,13 +11,15 @@
 #include "session/socket_place.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct session_set;
 
 struct ctl_server {
 	struct session_set *set;
 	int listen_fd;
-	int spare_fd; /* given up for a moment to refuse connections when descriptors run out */
+	int spare_fd;	/* given up for a moment to refuse connections when descriptors run out */
+	uint32_t first; /* which of those that are to be served is the first */
 	struct watch watch;
 	struct socket_place place;
 };
