@@ -26,7 +26,6 @@
 #include <cmocka.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define ADDRESS		"127.0.77.1"
 
 static struct hostile_client witness;
 
@@ -670,7 +669,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_two_hundred_connections),
 	};
 
-	if (!hostile_arguments(argc, argv, ADDRESS))
+	if (!hostile_arguments(argc, argv))
 		return 2;
 	return cmocka_run_group_tests(tests, start, stop);
 }

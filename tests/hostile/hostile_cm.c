@@ -18,7 +18,6 @@
 
 #include <cmocka.h>
 
-#define ADDRESS	  "127.0.77.5"
 #define PORT	  7471
 #define WAIT_MS	  20000
 #define ASKED_MAX 1000000
@@ -256,7 +255,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_joining_a_group_of_another_family),
 	};
 
-	if (!hostile_arguments(argc, argv, ADDRESS))
+	if (!hostile_arguments(argc, argv))
 		return 2;
 	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }

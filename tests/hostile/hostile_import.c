@@ -18,7 +18,6 @@
 
 #include <cmocka.h>
 
-#define ADDRESS	    "127.0.77.6"
 #define WITH_PD	    2 /* steps of a client that has a PD */
 #define WITH_ALL    HOSTILE_STEPS
 #define IMPORTERS   64
@@ -292,7 +291,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_imports_are_charged),
 	};
 
-	if (!hostile_arguments(argc, argv, ADDRESS))
+	if (!hostile_arguments(argc, argv))
 		return 2;
 	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }

@@ -30,9 +30,9 @@ extern struct hostile_daemon rnicd;
 
 /* Takes the daemon's path from the command line. False, and says how to use the program, if it has
  * none. */
-bool hostile_arguments(int argc, char **argv, const char *address);
+bool hostile_arguments(int argc, char **argv);
 
-/* For the whole group of tests: starts a daemon at the address and waits until it serves. */
+/* For the whole group of tests: starts a daemon at an address of its own, until it serves. */
 int hostile_start(void **state);
 
 /* Ends it by SIGTERM; it must end well and have removed its socket. */

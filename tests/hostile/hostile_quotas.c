@@ -20,7 +20,6 @@
 #include <cmocka.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define ADDRESS		"127.0.77.2"
 #define DESCRIPTORS	1024 /* of the daemon, as on many a machine */
 
 static void test_quotas(void **state)
@@ -314,7 +313,7 @@ int main(int argc, char **argv)
 
 	const struct rlimit files = {DESCRIPTORS, DESCRIPTORS};
 
-	if (!hostile_arguments(argc, argv, ADDRESS))
+	if (!hostile_arguments(argc, argv))
 		return 2;
 	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
 		return 1;

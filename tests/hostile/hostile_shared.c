@@ -21,7 +21,6 @@
 
 #include <cmocka.h>
 
-#define ADDRESS	   "127.0.77.3"
 #define SRQ_WR	   8
 #define SEND_BYTES 8
 #define AFTER_CQ   4 /* steps of a client that has a CQ and no QP */
@@ -426,7 +425,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_impossible_xrc),
 	};
 
-	if (!hostile_arguments(argc, argv, ADDRESS))
+	if (!hostile_arguments(argc, argv))
 		return 2;
 	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }

@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define ADDRESS		"127.0.77.4"
 
 /* A client with a region that windows can be bound to, and one of type 2. */
 struct owner {
@@ -217,7 +216,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_keys_of_others),
 	};
 
-	if (!hostile_arguments(argc, argv, ADDRESS))
+	if (!hostile_arguments(argc, argv))
 		return 2;
 	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
 }

@@ -56,7 +56,7 @@ echo "# daemons that cannot start"
 refuses "the address is taken" "taken by another program; ss -lnup shows" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$address"
 refuses "the socket is taken" "already|in use|taken" \
-	"$BIN/rnicd" --socket "${side_socket[0]}" --address 127.99.99.99
+	"$BIN/rnicd" --socket "${side_socket[0]}" --address "$loopback.99"
 refuses "no such interface" "nosuchif0" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --netdev nosuchif0
 refuses "no such address" "203\.0\.113\.9" \
@@ -64,22 +64,22 @@ refuses "no such address" "203\.0\.113\.9" \
 refuses "not an address" "kitchen" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address kitchen
 refuses "no such directory" "nosuchdir" \
-	"$BIN/rnicd" --socket "$WORK/nosuchdir/rnicd.sock" --address 127.99.99.99
+	"$BIN/rnicd" --socket "$WORK/nosuchdir/rnicd.sock" --address "$loopback.99"
 refuses "no right to the path" "/proc/rnicd.sock" \
-	"$BIN/rnicd" --socket /proc/rnicd.sock --address 127.99.99.99
+	"$BIN/rnicd" --socket /proc/rnicd.sock --address "$loopback.99"
 refuses "not a port" "carrier-pigeon" \
-	"$BIN/rnicd" --socket "$WORK/other.sock" --address 127.99.99.99 --port carrier-pigeon
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --port carrier-pigeon
 refuses "not a fault" "often.*percentage" \
-	"$BIN/rnicd" --socket "$WORK/other.sock" --address 127.99.99.99 --fault drop=often
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --fault drop=often
 refuses "no right to the capture" "/proc/x" \
-	"$BIN/rnicd" --socket "$WORK/other.sock" --address 127.99.99.99 --capture /proc/x
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --capture /proc/x
 check "none of them left a file" test ! -e "$WORK/other.sock"
 
 echo "# io_uring refused"
 refuses "--port uring" "io_uring" python3 "$here/refuse_uring.py" \
-	"$BIN/rnicd" --socket "$WORK/other.sock" --address 127.99.99.99 --port uring
-python3 "$here/refuse_uring.py" "$BIN/rnicd" --socket "$WORK/fallback.sock" --address 127.99.99.98 \
-	--port auto >"$WORK/fallback.log" 2>&1 &
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --port uring
+python3 "$here/refuse_uring.py" "$BIN/rnicd" --socket "$WORK/fallback.sock" \
+	--address "$loopback.98" --port auto >"$WORK/fallback.log" 2>&1 &
 fallback=$!
 processes+=($fallback)
 check "--port auto starts" wait_for 20 "$BIN/rnicctl" show device --socket "$WORK/fallback.sock"
@@ -93,7 +93,7 @@ check "its log says what ended it" grep -q "ending on SIGTERM; programs .*: 0" "
 
 echo "# rnic-run"
 refuses "another address than the running daemon's" "another address" \
-	"$BIN/rnic-run" --socket "${side_socket[0]}" --address 127.99.99.99 true
+	"$BIN/rnic-run" --socket "${side_socket[0]}" --address "$loopback.99" true
 refuses "another interface" "not nosuchif0" \
 	"$BIN/rnic-run" --socket "${side_socket[0]}" --netdev nosuchif0 true
 refuses "a captive daemon that cannot start" "rnicd did not start.*203\.0\.113\.9" \
