@@ -20,14 +20,12 @@ static int result_of(int error)
 	return error == 0 ? 0 : refuse(error);
 }
 
-/* Finds it and takes its lock. NULL: errno says that there is none. */
+/* Finds it and takes its lock. NULL: errno says why. */
 static struct rnic_rsocket *lock(int socket)
 {
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 
-	if (rs == NULL)
-		errno = EBADF;
-	else
+	if (rs != NULL)
 		rnic_rsocket_lock(rs);
 	return rs;
 }
@@ -73,8 +71,13 @@ static int publish(struct rnic_rsocket *rs)
 int rsocket(int domain, int type, int protocol)
 {
 	struct rnic_rsocket *rs;
-	int error = create(domain, type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC), protocol, &rs);
+	int error;
 
+	if (rnic_rsocket_is_interrupted())
+		return refuse(-EDEADLK);
+	rnic_rsocket_locks_begin();
+	error = create(domain, type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC), protocol, &rs);
+	rnic_rsocket_locks_end();
 	if (error != 0)
 		return refuse(error);
 	rs->status_flags = type & SOCK_NONBLOCK ? O_NONBLOCK : 0;
@@ -84,17 +87,7 @@ int rsocket(int domain, int type, int protocol)
 
 int rclose(int socket)
 {
-	struct rnic_rsocket *rs = rnic_rsocket_leave(socket);
-
-	if (rs == NULL)
-		return refuse(-EBADF);
-	/* What it is made of is the parent's; only the descriptor is here too. */
-	if (rs->is_inherited)
-		return close(socket);
-	pthread_cleanup_push(put, rs);
-	rs->kind->close(rs);
-	pthread_cleanup_pop(true);
-	return 0;
+	return result_of(rnic_rsocket_close(socket));
 }
 
 /* --- connecting ------------------------------------------------------------------------------ */

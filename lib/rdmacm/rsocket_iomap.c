@@ -12,10 +12,8 @@ static struct rnic_rsocket_stream *get_stream(int socket)
 {
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 
-	if (rs == NULL) {
-		errno = EBADF;
+	if (rs == NULL)
 		return NULL;
-	}
 	if (rs->kind->listen == NULL) {
 		rnic_rsocket_put(rs);
 		errno = EOPNOTSUPP;
@@ -249,7 +247,11 @@ size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int fla
 
 	if (stream == NULL)
 		return (size_t)-1;
-	pthread_mutex_lock(&stream->sending);
+	errno = pthread_mutex_lock(&stream->sending);
+	if (errno != 0) {
+		rnic_rsocket_put(&stream->rs);
+		return (size_t)-1;
+	}
 	pthread_cleanup_push(end_writing, stream);
 	rnic_rsocket_lock(&stream->rs);
 	result = write_all(stream, buf, count, (uint64_t)offset, flags);

@@ -23,7 +23,7 @@ static ssize_t send_message(int socket, const struct msghdr *message, int flags)
 	ssize_t result;
 
 	if (rs == NULL)
-		return result_of(-EBADF);
+		return -1;
 	pthread_cleanup_push(put, rs);
 	result = rs->kind->send(rs, message, flags);
 	pthread_cleanup_pop(true);
@@ -36,7 +36,7 @@ static ssize_t receive_message(int socket, struct msghdr *message, int flags)
 	ssize_t result;
 
 	if (rs == NULL)
-		return result_of(-EBADF);
+		return -1;
 	pthread_cleanup_push(put, rs);
 	result = rs->kind->receive(rs, message, flags);
 	pthread_cleanup_pop(true);

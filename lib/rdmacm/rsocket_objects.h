@@ -115,20 +115,33 @@ void rnic_rsocket_init(struct rnic_rsocket *rs, const struct rnic_rsocket_kind *
 		       const struct rnic_rsocket_options *options);
 void rnic_rsocket_fini(struct rnic_rsocket *rs);
 
-/* The lock. Who has it cannot be cancelled. */
+/* The lock. Who has it cannot be cancelled, and does not wait for signal handlers' calls. */
 void rnic_rsocket_lock(struct rnic_rsocket *rs);
 void rnic_rsocket_unlock(struct rnic_rsocket *rs);
+
+/*
+ * Between them this thread may have a lock, one of ours or that of malloc(). They nest. All of
+ * rnic_rsocket_lock() to rnic_rsocket_unlock() is between them.
+ */
+void rnic_rsocket_locks_begin(void);
+void rnic_rsocket_locks_end(void);
+
+/* Whether the caller is a signal handler that came between them. It must take no lock. */
+bool rnic_rsocket_is_interrupted(void);
 
 /* By its number; the reference of the caller becomes the table's. -ENOMEM. */
 int rnic_rsocket_enter(struct rnic_rsocket *rs);
 
-/* NULL: none has this number. Ends with rnic_rsocket_put(). */
+/* Ends with rnic_rsocket_put(). NULL: errno is EBADF, none has this number, or EDEADLK. */
 struct rnic_rsocket *rnic_rsocket_get(int fd);
 void rnic_rsocket_hold(struct rnic_rsocket *rs);
 void rnic_rsocket_put(struct rnic_rsocket *rs);
 
-/* Takes it out of the table; the table's reference becomes the caller's. NULL: not there. */
-struct rnic_rsocket *rnic_rsocket_leave(int fd);
+/*
+ * Takes it out of the table and ends it; from a signal handler that interrupted a call, once that
+ * call has no lock. -EBADF. -EDEADLK: too many wait for that.
+ */
+int rnic_rsocket_close(int fd);
 
 /* ---- rsocket_sleep.c ---- */
 

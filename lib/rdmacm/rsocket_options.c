@@ -410,14 +410,14 @@ static int set_option(struct rnic_rsocket *rs, int level, int name, const void *
 int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_t optlen)
 {
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
-	int error = -EBADF;
+	int error;
 
-	if (rs != NULL) {
-		rnic_rsocket_lock(rs);
-		error = set_option(rs, level, optname, optval, optlen);
-		rnic_rsocket_unlock(rs);
-		rnic_rsocket_put(rs);
-	}
+	if (rs == NULL)
+		return -1;
+	rnic_rsocket_lock(rs);
+	error = set_option(rs, level, optname, optval, optlen);
+	rnic_rsocket_unlock(rs);
+	rnic_rsocket_put(rs);
 	if (error != 0)
 		errno = -error;
 	return error == 0 ? 0 : -1;
@@ -427,18 +427,17 @@ int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *opt
 {
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 	const struct option *option = find_option(level, optname);
-	int error = -EBADF;
+	int error = -ENOPROTOOPT;
 
-	if (rs != NULL) {
-		rnic_rsocket_lock(rs);
-		error = -ENOPROTOOPT;
-		if (option != NULL && option->get != NULL)
-			error = optval != NULL && optlen != NULL
-					? option->get(rs, option->field, optval, optlen)
-					: -EFAULT;
-		rnic_rsocket_unlock(rs);
-		rnic_rsocket_put(rs);
-	}
+	if (rs == NULL)
+		return -1;
+	rnic_rsocket_lock(rs);
+	if (option != NULL && option->get != NULL)
+		error = optval != NULL && optlen != NULL
+				? option->get(rs, option->field, optval, optlen)
+				: -EFAULT;
+	rnic_rsocket_unlock(rs);
+	rnic_rsocket_put(rs);
 	if (error != 0)
 		errno = -error;
 	return error == 0 ? 0 : -1;

@@ -23,6 +23,7 @@ struct waiter {
 struct round {
 	struct pollfd *fds;
 	nfds_t count;
+	bool has_any; /* one of them is an rsocket */
 	struct waiter *waiters;
 	struct pollfd *asked; /* of the kernel: the bell, then what is watched for each waiter */
 	nfds_t asked_count;
@@ -38,21 +39,31 @@ static void release(void *argument)
 	for (nfds_t i = 0; round->waiters != NULL && i < round->count; i++)
 		if (round->waiters[i].rs != NULL)
 			rnic_rsocket_put(round->waiters[i].rs);
+	rnic_rsocket_locks_begin();
 	free(round->waiters);
 	free(round->asked);
+	rnic_rsocket_locks_end();
 }
 
-/* Finds the rsockets among the descriptors. `has_any`: there is one. */
-static int prepare(struct round *round, bool *has_any)
+static int allocate(struct round *round)
 {
+	rnic_rsocket_locks_begin();
 	round->waiters = calloc(round->count + 1, sizeof(*round->waiters));
 	round->asked = calloc(round->count * RNIC_RSOCKET_WATCHED_MAX + 1, sizeof(*round->asked));
-	if (round->waiters == NULL || round->asked == NULL)
-		return -ENOMEM;
-	*has_any = false;
+	rnic_rsocket_locks_end();
+	return round->waiters == NULL || round->asked == NULL ? -ENOMEM : 0;
+}
+
+/* Finds the rsockets among the descriptors. */
+static int prepare(struct round *round)
+{
+	int error = rnic_rsocket_is_interrupted() ? -EDEADLK : allocate(round);
+
+	if (error != 0)
+		return error;
 	for (nfds_t i = 0; i < round->count; i++) {
 		round->waiters[i].rs = rnic_rsocket_get(round->fds[i].fd);
-		*has_any |= round->waiters[i].rs != NULL;
+		round->has_any |= round->waiters[i].rs != NULL;
 	}
 	return 0;
 }
@@ -206,11 +217,10 @@ static int poll_for(struct pollfd *fds, nfds_t nfds, int64_t timeout_ns)
 	struct round round = {.fds = fds, .count = nfds};
 	const int64_t deadline =
 		timeout_ns < 0 ? RNIC_RSOCKET_FOREVER : rnic_rsocket_now_ns() + timeout_ns;
-	bool has_any;
-	int result = prepare(&round, &has_any);
+	int result = prepare(&round);
 
 	pthread_cleanup_push(release, &round);
-	if (result == 0 && !has_any) {
+	if (result == 0 && !round.has_any) {
 		const struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
 						 .tv_nsec = timeout_ns % 1000000000};
 

@@ -299,6 +299,18 @@ static const struct rnic_rsocket_kind stream_kind = {
 	.woke = woke,
 };
 
+/* A signal handler that sends while its thread does is told, and does not wait for itself. */
+static void init_turns(struct rnic_rsocket_stream *stream)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&stream->sending, &attributes);
+	pthread_mutex_init(&stream->receiving, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
 static int create(int domain, const struct rnic_rsocket_options *options,
 		  struct rnic_rsocket **created)
 {
@@ -308,8 +320,7 @@ static int create(int domain, const struct rnic_rsocket_options *options,
 	if (stream == NULL)
 		return -ENOMEM;
 	rnic_rsocket_init(&stream->rs, &stream_kind, domain, options);
-	pthread_mutex_init(&stream->sending, NULL);
-	pthread_mutex_init(&stream->receiving, NULL);
+	init_turns(stream);
 	stream->channel = rdma_create_event_channel();
 	if (stream->channel == NULL || fcntl(stream->channel->fd, F_SETFL, O_NONBLOCK) != 0) {
 		error = -errno;

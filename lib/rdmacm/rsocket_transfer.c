@@ -142,7 +142,9 @@ ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *m
 		return -EISCONN;
 	if (result != 0)
 		return result;
-	pthread_mutex_lock(&stream->sending);
+	result = -pthread_mutex_lock(&stream->sending);
+	if (result != 0)
+		return result;
 	pthread_cleanup_push(unlock, &stream->sending);
 	rnic_rsocket_lock(rs);
 	result = send_all(stream, &cursor, flags);
@@ -219,7 +221,9 @@ ssize_t rnic_rsocket_stream_receive(struct rnic_rsocket *rs, struct msghdr *mess
 
 	if (result != 0)
 		return result;
-	pthread_mutex_lock(&stream->receiving);
+	result = -pthread_mutex_lock(&stream->receiving);
+	if (result != 0)
+		return result;
 	pthread_cleanup_push(unlock, &stream->receiving);
 	rnic_rsocket_lock(rs);
 	result = receive_all(stream, &cursor, flags);

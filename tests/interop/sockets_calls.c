@@ -10,12 +10,14 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rsocket.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -297,6 +299,76 @@ static void *close_it(void *socket)
 	return (void *)(intptr_t)rclose(*(const int *)socket);
 }
 
+static volatile sig_atomic_t victim, closed, sent;
+
+static void close_victim(int signal)
+{
+	const int error = errno;
+
+	(void)signal;
+	sent = (int)rsend(victim, "z", 1, MSG_DONTWAIT) < 0 ? errno : 0;
+	closed = rclose(victim) == 0;
+	errno = error;
+}
+
+/*
+ * What POSIX lets a signal handler call does not wait for the call that the signal came into, which
+ * may be anywhere, most of the time under a lock.
+ */
+static void close_by_signal_while(void (*call)(int), int socket)
+{
+	const struct itimerval soon = {.it_value.tv_usec = 3000};
+
+	victim = socket;
+	closed = 0;
+	signal(SIGALRM, close_victim);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	while (!closed)
+		call(socket);
+	signal(SIGALRM, SIG_DFL);
+	assert_true(sent == 0 || sent == EDEADLK || sent == EDESTADDRREQ);
+	assert_int_equal(rclose(socket), -1);
+	assert_int_equal(errno, EBADF);
+}
+
+static void try_to_read(int socket)
+{
+	char byte;
+
+	rrecv(socket, &byte, 1, MSG_DONTWAIT);
+}
+
+static void look_for_bytes(int socket)
+{
+	wait_for(socket, POLLIN, 0);
+}
+
+static void read_for_good(int socket)
+{
+	char byte;
+
+	rread(socket, &byte, 1);
+}
+
+static void test_signal_handlers_close(void **state)
+{
+	struct ends *ends = *state;
+	char byte;
+
+	for (int i = 0; i < 10; i++) {
+		const int datagrams = rsocket(address.ss_family, SOCK_DGRAM, 0);
+
+		assert_int_equal(rbind(datagrams, (struct sockaddr *)&address, address_bytes), 0);
+		close_by_signal_while(i % 2 ? try_to_read : look_for_bytes, datagrams);
+	}
+	close_by_signal_while(read_for_good, ends->server);
+	while (rread(ends->client, &byte, 1) == 1)
+		assert_int_equal(byte, 'z');
+	teardown(state);
+	setup(state);
+	close_by_signal_while(look_for_bytes, ((struct ends *)*state)->client);
+}
+
 static void test_closing_wakes_who_reads(void **state)
 {
 	struct ends *ends = *state;
@@ -517,6 +589,7 @@ int main(int argc, char **argv)
 		TEST(test_the_end_wakes_all_who_wait),
 		TEST(test_cancelled_threads_leave_the_rest),
 		TEST(test_closing_wakes_who_reads),
+		TEST(test_signal_handlers_close),
 		TEST(test_options_are_kept),
 		TEST(test_the_route_is_told),
 		TEST(test_a_child_leaves_the_connection_alone),
