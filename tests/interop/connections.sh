@@ -21,7 +21,7 @@ multicast() {
 	[ "$family" = 4 ] || group=ff15::7
 	for program in 1 2; do
 		exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
-			mckey -m $group -b "$server" >"$WORK/receiver$program.out" 2>&1 &
+			stdbuf -oL mckey -m $group -b "$server" >"$WORK/receiver$program.out" 2>&1 &
 		receivers+=($!)
 		processes+=($!)
 		wait_for 20 grep -q "joined dgid" "$WORK/receiver$program.out"
