@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/client_user.h"
 
+#include "client_fixture.h"
+
 #include "engine/limits.h"
 #include "session/session_set.h"
 
@@ -8,7 +10,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,25 +19,13 @@
 
 static struct device_facts facts;
 
-static struct session *create_client(struct session_set *set, uid_t uid)
-{
-	int sockets[2];
-	struct session *session;
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	close(sockets[1]);
-	session = session_create(set, sockets[0], 1, uid);
-	assert_non_null(session);
-	return session;
-}
-
 /* How many PDs the clients of `uid` get when each takes all that it can. */
 static uint64_t take_all(struct session_set *set, uid_t uid, struct session *clients[CLIENTS])
 {
 	uint64_t taken = 0;
 
 	for (int i = 0; i < CLIENTS; i++) {
-		clients[i] = create_client(set, uid);
+		clients[i] = client_fixture_connect(set, uid, NULL);
 		while (session_charge(clients[i], RESOURCE_PD, 1) == 0)
 			taken++;
 	}

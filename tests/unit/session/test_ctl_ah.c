@@ -2,6 +2,8 @@
 /* Destroying an address handle that many datagrams name takes many turns, and the answer waits. */
 #include "session/ctl_handlers.h"
 
+#include "client_fixture.h"
+
 #include "engine/engine.h"
 #include "engine/limits.h"
 #include "engine/qp.h"
@@ -85,7 +87,6 @@ static int set_up(void **state)
 		.max_qps = QPS,
 		.max_mrs = 1,
 	};
-	int sockets[2], fds[4];
 
 	memset(f, 0, sizeof(*f));
 	f->facts.device = (struct rnic_device_attributes){
@@ -101,15 +102,9 @@ static int set_up(void **state)
 	engine_set_gid(&f->engine, 0, &f->facts.gids.entries[0].gid);
 	assert_int_equal(session_set_init(&f->set, &f->engine, NULL, &f->facts), 0);
 	f->server.set = &f->set;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sockets), 0);
-	f->peer_fd = sockets[1];
-	f->session = session_create(&f->set, sockets[0], 1, geteuid());
-	assert_non_null(f->session);
-	assert_int_equal(session_open_regions(f->session, fds), 0);
-	for (unsigned i = 0; i < 4; i++)
-		close(fds[i]);
-	f->session->has_greeted = true;
-	list_remove(&f->session->silent_node);
+	f->session = client_fixture_connect(&f->set, geteuid(), &f->peer_fd);
+	client_fixture_open_regions(f->session, NULL, NULL);
+	client_fixture_greet(f->session);
 	f->call.session = f->session;
 	create_objects(f);
 	*state = f;

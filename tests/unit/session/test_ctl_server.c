@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/ctl_server.h"
 
+#include "client_fixture.h"
+
 #include "base/clock.h"
 #include "ctl/ctl_message.h"
 #include "engine/limits.h"
@@ -81,11 +83,8 @@ static void create_client(struct fixture *f)
 		.flags = RNIC_HELLO_ADMIN,
 	};
 	const unsigned client = f->client_count++;
-	int sockets[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sockets), 0);
-	f->peer_fds[client] = sockets[1];
-	assert_non_null(session_create(&f->set, sockets[0], 1, 1));
+	client_fixture_connect(&f->set, 1, &f->peer_fds[client]);
 	ask(f->peer_fds[client], RNIC_CTL_HELLO, &hello, sizeof(hello));
 	while (replies_received(f, client) == 0)
 		ctl_server_poll(&f->server);

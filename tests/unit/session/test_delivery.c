@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/delivery.h"
 
+#include "client_fixture.h"
+
 #include "engine/engine.h"
 #include "engine/limits.h"
 #include "engine/qp.h"
@@ -66,20 +68,13 @@ static void create_cq(struct fixture *f)
 static int set_up(void **state)
 {
 	struct fixture *f = &fixture;
-	int sockets[2], fds[4];
 
 	memset(f, 0, sizeof(*f));
 	f->facts.device.max_cqe = 1024;
 	f->facts.device.completion_vectors = 1;
 	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	f->peer_fd = sockets[1];
-	f->session = session_create(&f->set, sockets[0], 1, 1);
-	assert_non_null(f->session);
-	assert_int_equal(session_open_regions(f->session, fds), 0);
-	for (unsigned i = 0; i < 3; i++)
-		close(fds[i]);
-	f->async_fd = fds[3];
+	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
+	client_fixture_open_regions(f->session, NULL, &f->async_fd);
 	assert_int_equal(fcntl(f->async_fd, F_SETFL, O_NONBLOCK), 0);
 	create_cq(f);
 	f->session_qp.session = f->session;
@@ -272,18 +267,8 @@ static void test_many_clients_are_told_by_and_by(void **state)
 	struct list *node;
 	unsigned told = 0;
 
-	for (unsigned i = 1; i < count; i++) {
-		int sockets[2], fds[4];
-		struct session *session;
-
-		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-		close(sockets[1]);
-		session = session_create(&f->set, sockets[0], 1, 1);
-		assert_non_null(session);
-		assert_int_equal(session_open_regions(session, fds), 0);
-		for (unsigned k = 0; k < 4; k++)
-			close(fds[k]);
-	}
+	for (unsigned i = 1; i < count; i++)
+		client_fixture_open_regions(client_fixture_connect(&f->set, 1, NULL), NULL, NULL);
 	f->set.is_bulk = true;
 	delivery_run(&f->set, false);
 	list_for_each (node, &f->set.sessions)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/doorbell.h"
 
+#include "client_fixture.h"
+
 #include "ctl/ctl_message.h"
 #include "engine/limits.h"
 #include "session/ctl_server.h"
@@ -33,24 +35,15 @@ static int set_up(void **state)
 {
 	static struct fixture fixture;
 	struct fixture *f = &fixture;
-	int sockets[2], fds[4];
 
 	memset(f, 0, sizeof(*f));
 	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
 	f->server.set = &f->set;
 	f->set.now_ns = START_NS;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sockets), 0);
-	f->peer_fd = sockets[1];
-	f->session = session_create(&f->set, sockets[0], 1, 1);
-	assert_non_null(f->session);
-	assert_int_equal(session_open_regions(f->session, fds), 0);
-	f->session->has_greeted = true;
-	list_remove(&f->session->silent_node);
+	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
+	client_fixture_open_regions(f->session, &f->doorbell_fd, NULL);
+	client_fixture_greet(f->session);
 	f->region = session_region(f->session);
-	f->doorbell_fd = fds[2];
-	close(fds[0]);
-	close(fds[1]);
-	close(fds[3]);
 	*state = f;
 	return 0;
 }

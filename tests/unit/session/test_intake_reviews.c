@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/intake.h"
 
+#include "client_fixture.h"
+
 #include "engine/engine.h"
 #include "engine/qp.h"
 #include "session/ctl_handlers.h"
@@ -12,7 +14,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -90,7 +91,6 @@ static int set_up(void **state)
 		.max_qps = QPS,
 		.max_mrs = 1,
 	};
-	int sockets[2], fds[4];
 
 	memset(f, 0, sizeof(*f));
 	f->facts.device = (struct rnic_device_attributes){
@@ -102,12 +102,8 @@ static int set_up(void **state)
 	};
 	assert_int_equal(engine_init(&f->engine, &config), 0);
 	assert_int_equal(session_set_init(&f->set, &f->engine, NULL, &f->facts), 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	f->peer_fd = sockets[1];
-	f->session = session_create(&f->set, sockets[0], 1, 1);
-	assert_non_null(f->session);
-	assert_int_equal(session_open_regions(f->session, fds), 0);
-	close_fds(fds, 4);
+	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
+	client_fixture_open_regions(f->session, NULL, NULL);
 	create_objects(f);
 	*state = f;
 	return 0;

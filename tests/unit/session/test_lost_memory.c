@@ -2,6 +2,8 @@
 /* Pages that cannot be had are stood in for by mappings of a file that has become too short. */
 #include "session/lost_memory.h"
 
+#include "client_fixture.h"
+
 #include "session/session.h"
 #include "session/session_set.h"
 #include "shm/ring.h"
@@ -40,15 +42,8 @@ static int set_up(void **state)
 	memset(f, 0, sizeof(*f));
 	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		int sockets[2], fds[4];
-
-		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-		f->peer_fds[i] = sockets[1];
-		f->sessions[i] = session_create(&f->set, sockets[0], 1, geteuid());
-		assert_non_null(f->sessions[i]);
-		assert_int_equal(session_open_regions(f->sessions[i], fds), 0);
-		for (unsigned k = 0; k < 4; k++)
-			close(fds[k]);
+		f->sessions[i] = client_fixture_connect(&f->set, geteuid(), &f->peer_fds[i]);
+		client_fixture_open_regions(f->sessions[i], NULL, NULL);
 	}
 	*state = f;
 	return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/quota.h"
 
+#include "client_fixture.h"
+
 #include "engine/limits.h"
 #include "session/client_user.h"
 #include "session/session.h"
@@ -10,24 +12,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 static struct device_facts facts;
-
-static struct session *create_client(struct session_set *set, uid_t uid)
-{
-	int sockets[2];
-	struct session *session;
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	close(sockets[1]);
-	session = session_create(set, sockets[0], 1, uid);
-	assert_non_null(session);
-	return session;
-}
 
 static void test_what_a_process_can_spare(void **state)
 {
@@ -54,8 +43,8 @@ static void test_regions_are_mappings(void **state)
 	(void)state;
 	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
 	set.limits[RESOURCE_MAPPINGS] = MAPPINGS;
-	stranger = create_client(&set, geteuid() + 1);
-	own = create_client(&set, geteuid());
+	stranger = client_fixture_connect(&set, geteuid() + 1, NULL);
+	own = client_fixture_connect(&set, geteuid(), NULL);
 	while (session_open_shared(stranger, &regions[made], RNIC_REGION_CQ, 1, &fd) == 0) {
 		close(fd);
 		made++;
@@ -129,7 +118,7 @@ static void test_no_client_takes_all_mappings(void **state)
 	(void)state;
 	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
 	set.limits[RESOURCE_MAPPINGS] = MAPPINGS;
-	own = create_client(&set, geteuid());
+	own = client_fixture_connect(&set, geteuid(), NULL);
 	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, MAPPINGS), -ENOSPC);
 	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3), 0);
 	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, 1), -ENOSPC);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Large mappings take long to be undone: not in the thread that serves clients. */
 #include "session/client_user.h"
+
+#include "client_fixture.h"
 #include "session/session.h"
 #include "session/session_set.h"
 
@@ -42,14 +44,10 @@ static int set_up(void **state)
 {
 	static struct fixture fixture;
 	struct fixture *f = &fixture;
-	int sockets[2];
 
 	memset(f, 0, sizeof(*f));
 	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	f->peer_fd = sockets[1];
-	f->session = session_create(&f->set, sockets[0], 1, geteuid());
-	assert_non_null(f->session);
+	f->session = client_fixture_connect(&f->set, geteuid(), &f->peer_fd);
 	unmapped_bytes = 0;
 	unmapped_by_all_bytes = 0;
 	*state = f;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/teardown.h"
 
+#include "client_fixture.h"
+
 #include "engine/engine.h"
 #include "engine/limits.h"
 #include "session/cm_identifier.h"
@@ -38,19 +40,9 @@ static struct fixture fixture;
 
 static void create_client(struct fixture *f, unsigned i)
 {
-	int sockets[2], fds[4];
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	f->peer_fds[i] = sockets[1];
-	f->sessions[i] = session_create(&f->set, sockets[0], 1, geteuid());
-	assert_non_null(f->sessions[i]);
-	assert_int_equal(session_open_regions(f->sessions[i], fds), 0);
-	f->sessions[i]->has_greeted = true;
-	list_remove(&f->sessions[i]->silent_node);
-	f->doorbell_fds[i] = fds[2];
-	close(fds[0]);
-	close(fds[1]);
-	close(fds[3]);
+	f->sessions[i] = client_fixture_connect(&f->set, geteuid(), &f->peer_fds[i]);
+	client_fixture_open_regions(f->sessions[i], &f->doorbell_fds[i], NULL);
+	client_fixture_greet(f->sessions[i]);
 }
 
 static void create_pds(struct session *session, unsigned count)
