@@ -6,6 +6,7 @@
  * usage: hostile_client RNICD
  */
 #include "hostile_link.h"
+#include "lingering_socket.h"
 
 #include "base/prng.h"
 #include "shm/ring.h"
@@ -225,7 +226,7 @@ static void test_descriptors_slow_to_close(void **state)
 
 	(void)state;
 	for (unsigned is_received = 0; is_received < 2; is_received++) {
-		int peer_fd, lingering = hostile_lingering_socket(&peer_fd);
+		int peer_fd, lingering = make_lingering_socket(&peer_fd);
 		int fd = hostile_connect(&rnicd);
 
 		/* The daemon's descriptor is to be the last. */

@@ -47,9 +47,6 @@ void hostile_skip_unless_root(void);
 /* The same, of the user nobody. */
 int hostile_connect_as_nobody(const struct hostile_daemon *daemon);
 
-/* A socket with bytes that nobody reads: whoever closes it last waits for a minute. */
-int hostile_lingering_socket(int *peer_fd);
-
 /* Sends `bytes` as one message with descriptors. False when the daemon hung up. */
 bool hostile_send(int fd, const void *message, size_t bytes, const int *fds, unsigned fd_count);
 

@@ -6,6 +6,7 @@
  * usage: hostile_quotas RNICD
  */
 #include "hostile_link.h"
+#include "lingering_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -231,7 +232,7 @@ static void test_slow_descriptors_leave_room(void **state)
 	/* The daemon's descriptors are to be the last. */
 	assert_int_equal(kill(rnicd.pid, SIGSTOP), 0);
 	for (unsigned i = 0; i < COUNT_OF(peers); i++)
-		ask_to_register(&slow, hostile_lingering_socket(&peers[i]), 1);
+		ask_to_register(&slow, make_lingering_socket(&peers[i]), 1);
 	assert_int_equal(kill(rnicd.pid, SIGCONT), 0);
 	for (unsigned i = 0; i < COUNT_OF(peers); i++)
 		assert_int_equal(receive_status(&slow), -EPERM);

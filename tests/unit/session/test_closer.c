@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/closer.h"
 
+#include "lingering_socket.h"
+
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -61,27 +63,6 @@ static void mappings_go(void **state)
 	for (size_t offset = 0; offset < bytes; offset += 4096)
 		assert_int_equal(mincore(address + offset, 1, present), -1);
 	closer_close(&closer);
-}
-
-/* A socket with bytes that nobody reads: whoever closes it waits for an hour. */
-static int make_lingering_socket(int *peer_fd)
-{
-	static const uint8_t bytes[1 << 16];
-	const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
-	struct sockaddr_in address = {.sin_family = AF_INET};
-	socklen_t address_bytes = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	*peer_fd = socket(AF_INET, SOCK_STREAM, 0);
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(*peer_fd, (struct sockaddr *)&address, address_bytes), 0);
-	assert_int_equal(listen(*peer_fd, 1), 0);
-	assert_int_equal(getsockname(*peer_fd, (struct sockaddr *)&address, &address_bytes), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, address_bytes), 0);
-	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
-		continue;
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
-	return fd;
 }
 
 static void nobody_holds_the_others_up(void **state)
