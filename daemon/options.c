@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "base/number_list.h"
 #include "ctl/ctl_message.h"
-#include "engine/pkey.h"
+#include "engine/objects/pkey.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "device/device_loop.h"
 #include "engine/limits.h"
-#include "port/segmentation.h"
-#include "port/udp_port.h"
+#include "port/udp/segmentation.h"
+#include "port/udp/udp_port.h"
 
 #include <stdint.h>
 

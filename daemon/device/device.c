@@ -3,12 +3,12 @@
 
 #include "base/log.h"
 #include "device/device_counters.h"
-#include "engine/mcast.h"
-#include "port/fault.h"
-#include "port/loopback.h"
-#include "port/multicast.h"
-#include "session/cm_identifier.h"
-#include "session/lost_memory.h"
+#include "engine/datagrams/mcast.h"
+#include "port/conditions/fault.h"
+#include "port/local/loopback.h"
+#include "port/local/multicast.h"
+#include "cm_ids/cm_identifier.h"
+#include "device/session/lost_memory.h"
 #include "shm/work.h"
 #include "wire/gid.h"
 

@@ -9,16 +9,16 @@
 #define DAEMON_DEVICE_DEVICE_H
 
 #include "cm/cm.h"
-#include "device/device_network.h"
-#include "device/receive.h"
+#include "network/device_network.h"
+#include "path/receive.h"
 #include "device/traffic.h"
-#include "device/transmit.h"
+#include "path/transmit.h"
 #include "engine/engine.h"
-#include "port/addressing.h"
-#include "port/capture.h"
-#include "port/udp_port.h"
-#include "session/ctl_server.h"
-#include "session/session_set.h"
+#include "network/addressing.h"
+#include "port/conditions/capture.h"
+#include "port/udp/udp_port.h"
+#include "control/ctl_server.h"
+#include "device/session/session_set.h"
 #include "view/device_view.h"
 
 #define DEVICE_REASON_BYTES 256

@@ -2,7 +2,7 @@
 #include "device/device_counters.h"
 
 #include "device/device.h"
-#include "port/fault.h"
+#include "port/conditions/fault.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as what an rnic-lab says: what is accepted encodes to the same bytes again. */
-#include "exchange_message.h"
+#include "exchange/exchange_message.h"
 
 #include <assert.h>
 #include <errno.h>

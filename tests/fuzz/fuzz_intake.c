@@ -4,9 +4,9 @@
  * not: whatever the bytes, what comes out is sound or marked as malformed. The first four bytes
  * choose the capacities.
  */
-#include "session/intake.h"
+#include "device/queues/intake.h"
 
-#include "engine/recv_queue.h"
+#include "engine/objects/recv_queue.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -3,9 +3,9 @@
  * Any bytes as datagrams of an RPC session, each after two bytes that say how long it is, and what
  * the session makes of them as calls. A datagram that decodes is encoded to the same bytes again.
  */
-#include "rpc/rpc_bulk.h"
-#include "rpc/rpc_frame.h"
-#include "rpc/rpc_session.h"
+#include "rpc/wire/rpc_bulk.h"
+#include "rpc/wire/rpc_frame.h"
+#include "rpc/wire/rpc_session.h"
 
 #include <stdlib.h>
 #include <string.h>

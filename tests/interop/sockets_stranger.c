@@ -3,7 +3,7 @@
  * Whoever learns the number of a datagram rsocket's queue pair can send to it, and say that it is
  * somebody else: sockets_stranger ADDRESS
  */
-#include "rdmacm/rsocket_wire.h"
+#include "rsockets/rsocket_wire.h"
 
 #include <arpa/inet.h>
 #include <linux/sock_diag.h>

@@ -10,15 +10,15 @@
 #ifndef TESTS_SCRIPT_SCRIPT_DEVICE_H
 #define TESTS_SCRIPT_SCRIPT_DEVICE_H
 
-#include "engine/ah.h"
-#include "engine/cq.h"
+#include "engine/objects/ah.h"
+#include "engine/objects/cq.h"
 #include "engine/engine.h"
-#include "engine/mr.h"
-#include "engine/mw.h"
-#include "engine/pd.h"
-#include "engine/qp.h"
-#include "engine/srq.h"
-#include "engine/xrcd.h"
+#include "engine/objects/mr.h"
+#include "engine/objects/mw.h"
+#include "engine/objects/pd.h"
+#include "engine/objects/qp.h"
+#include "engine/objects/srq.h"
+#include "engine/objects/xrcd.h"
 #include "script.h"
 
 enum seen_kind { SEEN_PACKET, SEEN_COMPLETION, SEEN_EVENT, SEEN_COUNT };

@@ -2,7 +2,7 @@
 #include "rpc_world.h"
 #include "rpc_world_bulk.h"
 
-#include "rpc/rpc_bytes.h"
+#include "rpc/wire/rpc_bytes.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -9,10 +9,10 @@
 #ifndef TESTS_SIM_RPC_WORLD_H
 #define TESTS_SIM_RPC_WORLD_H
 
-#include "rpc/rpc_bulk.h"
-#include "rpc/rpc_calls.h"
-#include "rpc/rpc_history.h"
-#include "rpc/rpc_session.h"
+#include "rpc/wire/rpc_bulk.h"
+#include "rpc/wire/rpc_calls.h"
+#include "rpc/wire/rpc_history.h"
+#include "rpc/wire/rpc_session.h"
 
 #include "base/prng.h"
 

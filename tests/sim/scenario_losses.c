@@ -2,7 +2,7 @@
 /* What networks do to packets, and that programs do not notice. */
 #include "scenario.h"
 
-#include "port/fault.h"
+#include "port/conditions/fault.h"
 #include "wire/timeout.h"
 
 static void lost_packets_of_each_kind_are_made_good(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim.h"
 
-#include "port/fault.h"
+#include "port/conditions/fault.h"
 #include "sim_srq.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "sim_host.h"
 
 #include "base/bits.h"
-#include "engine/invariants.h"
+#include "invariants.h"
 #include "sim_srq.h"
 #include "wire/icrc.h"
 #include "wire/syndrome.h"

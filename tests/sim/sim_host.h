@@ -9,15 +9,15 @@
 #ifndef TESTS_SIM_HOST_H
 #define TESTS_SIM_HOST_H
 
-#include "engine/ah.h"
-#include "engine/cq.h"
+#include "engine/objects/ah.h"
+#include "engine/objects/cq.h"
 #include "engine/engine.h"
-#include "engine/mr.h"
-#include "engine/mw.h"
-#include "engine/pd.h"
-#include "engine/qp.h"
-#include "engine/srq.h"
-#include "engine/xrcd.h"
+#include "engine/objects/mr.h"
+#include "engine/objects/mw.h"
+#include "engine/objects/pd.h"
+#include "engine/objects/qp.h"
+#include "engine/objects/srq.h"
+#include "engine/objects/xrcd.h"
 #include "oracle.h"
 #include "sim_memory.h"
 #include "sim_net.h"

@@ -32,18 +32,21 @@ LAYERS = [
     ("proto/mad/", {"base", "wire", "mad"}),
     ("proto/shm/", {"base", "shm"}),
     ("proto/ctl/", {"base", "ctl"}),
+    ("lib/nic/base/", {"base"}),
+    ("lib/nic/engine/", {"base", "wire", "mad", "engine", "mem/client_memory.h",
+                         "mem/memory_batch.h"}),
+    ("lib/nic/port/", {"base", "wire", "port"}),
+    ("lib/nic/mem/", {"base", "mem"}),
+    ("lib/nic/path/", {"base", "wire", "engine", "port", "mem", "path", "cm/cm.h"}),
     ("daemon/base/", {"base"}),
-    ("daemon/engine/", {"base", "wire", "mad", "engine", "mem/client_memory.h",
-                        "mem/memory_batch.h"}),
     ("daemon/cm/", {"base", "wire", "mad", "cm", "engine", "mem/client_memory.h"}),
-    ("daemon/port/", {"base", "wire", "port"}),
-    ("daemon/mem/", {"base", "mem"}),
-    ("daemon/session/", {"base", "wire", "mad", "shm", "ctl", "engine", "cm", "mem", "session"}),
+    ("daemon/device/memory/", {"base", "mem", "device"}),
     ("daemon/view/", {"base", "wire", "ctl", "view"}),
     ("lib/include/", {"rnic"}),
     ("lib/native/", {"base", "shm", "ctl", "wire", "native", "rnic"}),
     ("lib/verbs/", {"base", "shm", "ctl", "wire", "native", "rnic", "verbs"}),
-    ("lib/rdmacm/", {"base", "wire", "native", "rnic", "verbs", "rdmacm"}),
+    ("lib/rdmacm/", {"base", "wire", "native", "rnic", "verbs", "rdmacm", "rsockets"}),
+    ("lib/rsockets/", {"base", "wire", "native", "rnic", "verbs", "rdmacm", "rsockets"}),
     ("lib/view/", {"base", "view", "native/disable.h"}),
     ("lib/dial/", {"rnic", "dial"}),
     ("lib/rdma/", {"rnic", "dial", "rdma"}),
@@ -58,11 +61,11 @@ IO_HEADERS = re.compile(
     r"ev\.h|liburing\.h|signal\.h|infiniband/|rdma/)")
 SYSTEM_BANS = [
     ("proto/", IO_HEADERS),
-    ("daemon/engine/", IO_HEADERS),
+    ("lib/nic/engine/", IO_HEADERS),
     ("daemon/cm/", IO_HEADERS),
-    ("lib/rpc/rpc_", IO_HEADERS),
+    ("lib/rpc/wire/", IO_HEADERS),
     ("lib/native/", re.compile(r"(infiniband|rdma)/")),
-    ("daemon/port/", re.compile(r"(infiniband|rdma)/")),
+    ("lib/nic/port/", re.compile(r"(infiniband|rdma)/")),
     # These are for every RNIC.
     ("tools/examples/modular-samples/", re.compile(r"rnic/")),
 ]
@@ -278,7 +281,7 @@ def undefined_symbols(archive):
 def project_symbols(build):
     """What the archives that the engine may use define."""
     defined = set()
-    for name in ("librnic_proto.a", "librnic_daemon_base.a"):
+    for name in ("librnic_proto.a", "librnic_nic_base.a"):
         for archive in pathlib.Path(build).rglob(name):
             defined.update(line.split()[0] for line in list_symbols(archive, "--defined-only")
                            if " " in line)

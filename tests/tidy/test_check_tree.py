@@ -58,12 +58,12 @@ class Rules(unittest.TestCase):
 
     def test_layers(self):
         for name, include in [
-                ("daemon/engine/a.c", '#include "port/port.h"'),
-                ("daemon/engine/a.c", '#include "shm/work.h"'),
-                ("daemon/engine/a.c", "#include <sys/socket.h>"),
-                ("daemon/engine/a.c", "#include <pthread.h>"),
-                ("daemon/port/a.c", '#include "engine/qp.h"'),
-                ("daemon/session/a.c", '#include "port/port.h"'),
+                ("lib/nic/engine/a.c", '#include "port/port.h"'),
+                ("lib/nic/engine/a.c", '#include "shm/work.h"'),
+                ("lib/nic/engine/a.c", "#include <sys/socket.h>"),
+                ("lib/nic/engine/a.c", "#include <pthread.h>"),
+                ("lib/nic/port/a.c", '#include "engine/qp.h"'),
+                ("lib/nic/mem/a.c", '#include "port/port.h"'),
                 ("proto/wire/a.c", '#include "ctl/ctl_message.h"'),
                 ("proto/wire/a.c", "#include <unistd.h>"),
                 ("lib/native/a.c", '#include "engine/qp.h"'),

@@ -2,8 +2,9 @@
 #
 # The four kinds of target of this tree, so that a folder's CMakeLists.txt is a list of files.
 #
-#   rnic_static_library(NAME FILES... [USES LIBRARY...])   one folder, one static library; the
-#                                                          folder's parent is its include root
+#   rnic_static_library(NAME FILES... [USES LIBRARY...])   one folder, one static library; includes
+#                                                          start at RNIC_INCLUDE_ROOT, or else at
+#                                                          the folder's parent
 #   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
@@ -27,7 +28,10 @@ endif()
 function(rnic_static_library name)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
-  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
+  if(NOT RNIC_INCLUDE_ROOT)
+    set(RNIC_INCLUDE_ROOT ${CMAKE_CURRENT_SOURCE_DIR}/..)
+  endif()
+  target_include_directories(${name} PUBLIC ${RNIC_INCLUDE_ROOT})
   target_link_libraries(${name} PUBLIC rnic_options ${arg_USES})
 endfunction()
 

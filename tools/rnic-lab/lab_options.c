@@ -2,7 +2,7 @@
 #include "lab_options.h"
 
 #include "base/bits.h"
-#include "segment_buffer.h"
+#include "link/segment_buffer.h"
 
 #include <argp.h>
 #include <limits.h>

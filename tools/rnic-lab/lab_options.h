@@ -3,7 +3,7 @@
 #ifndef TOOLS_RNIC_LAB_LAB_OPTIONS_H
 #define TOOLS_RNIC_LAB_LAB_OPTIONS_H
 
-#include "exchange_message.h"
+#include "exchange/exchange_message.h"
 
 #include <stdbool.h>
 

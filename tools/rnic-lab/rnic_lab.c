@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rnic-lab: the operations of an RDMA network interface, one at a time, between two programs. */
-#include "lab_modes.h"
+#include "modes/lab_modes.h"
 #include "lab_text.h"
 
 #include <errno.h>

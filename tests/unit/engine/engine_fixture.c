@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine_fixture.h"
 
-#include "engine/invariants.h"
+#include "invariants.h"
 #include "wire/gid.h"
 #include "wire/syndrome.h"
 

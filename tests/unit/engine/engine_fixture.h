@@ -8,8 +8,8 @@
 #define TESTS_UNIT_ENGINE_FIXTURE_H
 
 #include "engine/engine.h"
-#include "engine/mr.h"
-#include "engine/qp.h"
+#include "engine/objects/mr.h"
+#include "engine/objects/qp.h"
 
 #define FIXTURE_MEMORY_BYTES (1 << 20)
 #define FIXTURE_IOVA	     UINT64_C(0x10000000)

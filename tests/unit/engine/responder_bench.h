@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
 #define TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
 
-#include "engine/mr.h"
-#include "engine/qp.h"
+#include "engine/objects/mr.h"
+#include "engine/objects/qp.h"
 
 #define BENCH_MTU	  1024
 #define BENCH_IOVA	  UINT64_C(0x70000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/ah.h"
+#include "engine/objects/ah.h"
 
 #include "engine_fixture.h"
 #include "wire/gid.h"

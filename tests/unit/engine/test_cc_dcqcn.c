@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/cc_dcqcn.h"
+#include "engine/reliability/cc_dcqcn.h"
 
 #include "engine/limits.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine_fixture.h"
 
-#include "engine/completer.h"
+#include "engine/requester/completer.h"
 #include "wire/syndrome.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/credits.h"
+#include "engine/reliability/credits.h"
 
 #include "engine/engine.h"
-#include "engine/qp.h"
+#include "engine/objects/qp.h"
 #include "engine_fixture.h"
 #include "wire/syndrome.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/datagram.h"
+#include "engine/datagrams/datagram.h"
 
 #include "engine_fixture.h"
-#include "engine/ah.h"
+#include "engine/objects/ah.h"
 #include "wire/gid.h"
 
 #include <setjmp.h>

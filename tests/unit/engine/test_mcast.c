@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/mcast.h"
+#include "engine/datagrams/mcast.h"
 
 #include "engine_fixture.h"
 #include "wire/gid.h"

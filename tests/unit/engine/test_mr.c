@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/mr.h"
+#include "engine/objects/mr.h"
 
 #include "base/bits.h"
 #include "engine_fixture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/mw.h"
+#include "engine/objects/mw.h"
 
-#include "engine/local_work.h"
+#include "engine/requester/local_work.h"
 #include "engine_fixture.h"
 
 #include <setjmp.h>

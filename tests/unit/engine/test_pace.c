@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/pace.h"
+#include "engine/reliability/pace.h"
 
 #include "engine/limits.h"
-#include "engine/qp.h"
+#include "engine/objects/qp.h"
 #include "engine_fixture.h"
 
 #include <setjmp.h>

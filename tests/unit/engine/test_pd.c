@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is out of reach once the owner of a protection domain, or of an XRC domain, has gone. */
-#include "engine/pd.h"
+#include "engine/objects/pd.h"
 
-#include "engine/xrcd.h"
+#include "engine/objects/xrcd.h"
 #include "engine_fixture.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/pkey.h"
+#include "engine/objects/pkey.h"
 
 #include "base/bits.h"
-#include "engine/qp.h"
+#include "engine/objects/qp.h"
 #include "engine_fixture.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "engine_fixture.h"
 
 #include "base/bits.h"
-#include "session/session.h"
+#include "device/session/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/qp_transition.h"
+#include "engine/objects/qp_transition.h"
 
 #include "base/bits.h"
 

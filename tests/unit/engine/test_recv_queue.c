@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/recv_queue.h"
+#include "engine/objects/recv_queue.h"
 
 #include "engine/engine.h"
 

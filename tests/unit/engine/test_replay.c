@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/replay.h"
+#include "engine/responder/replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Each case takes a request that passes, spoils one thing, and says what must be found. */
-#include "engine/request_checks.h"
+#include "engine/responder/request_checks.h"
 
 #include "base/bits.h"
-#include "engine/mr.h"
-#include "engine/qp.h"
+#include "engine/objects/mr.h"
+#include "engine/objects/qp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/send_queue.h"
+#include "engine/objects/send_queue.h"
 
 #include "wire/opcode.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/xrcd.h"
+#include "engine/objects/xrcd.h"
 
 #include "engine_fixture.h"
-#include "engine/srq.h"
+#include "engine/objects/srq.h"
 #include "wire/syndrome.h"
 
 #include <errno.h>

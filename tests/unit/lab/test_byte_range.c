@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "byte_range.h"
+#include "link/byte_range.h"
 
 #include "base/bits.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange_message.h"
+#include "exchange/exchange_message.h"
 
 #include "base/bits.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whatever a peer does over TCP, a wait for its message ends, and for the reason. */
-#include "exchange_socket.h"
+#include "exchange/exchange_socket.h"
 
 #include "base/bits.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who keeps a place, and who gives way, when there are more clients than places. */
-#include "lab_clients.h"
+#include "exchange/lab_clients.h"
 
 #include <setjmp.h>
 #include <signal.h>

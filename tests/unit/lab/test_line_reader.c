@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "line_reader.h"
+#include "exchange/line_reader.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "segment_buffer.h"
+#include "link/segment_buffer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

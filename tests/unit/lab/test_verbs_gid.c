@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs_gid.h"
+#include "link/verbs_gid.h"
 
 #include "base/bits.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/capture.h"
+#include "port/conditions/capture.h"
 
 #include "base/bits.h"
 #include "pcapng_reader.h"
-#include "port/udp_port.h"
+#include "port/udp/udp_port.h"
 #include "port_fixture.h"
 #include "wire/icrc.h"
 #include "wire/ip_header.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/fault.h"
+#include "port/conditions/fault.h"
 
 #include "base/bits.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/fault_rule.h"
+#include "port/conditions/fault_rule.h"
 
 #include "base/bits.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/loopback.h"
+#include "port/local/loopback.h"
 
 #include "base/bits.h"
 #include "port_fixture.h"

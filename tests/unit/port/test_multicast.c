@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Two devices on the loopback interface and groups between them. */
-#include "port/multicast.h"
+#include "port/local/multicast.h"
 
 #include "base/bits.h"
-#include "port/udp_port.h"
+#include "port/udp/udp_port.h"
 #include "port_fixture.h"
 #include "wire/gid.h"
 #include "wire/icrc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/neighbours.h"
+#include "port/udp/neighbours.h"
 
 #include "base/bits.h"
-#include "port/netlink_message.h"
+#include "port/udp/netlink_message.h"
 #include "port_fixture.h"
 #include "wire/gid.h"
 

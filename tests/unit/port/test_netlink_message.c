@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/netlink_message.h"
+#include "port/udp/netlink_message.h"
 
 #include "base/bits.h"
 #include "port_fixture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/pcapng.h"
+#include "port/conditions/pcapng.h"
 
 #include "base/bits.h"
 #include "pcapng_reader.h"

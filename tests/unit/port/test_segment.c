@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/segment.h"
+#include "port/udp/segment.h"
 
 #include "base/bits.h"
 #include "wire/gid.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/segmentation.h"
+#include "port/udp/segmentation.h"
 
 #include "base/bits.h"
 

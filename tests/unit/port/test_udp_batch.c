@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The network's answers that a loopback device never gives, given by a fake of sendmmsg. */
-#include "port/udp_batch.h"
+#include "port/udp/udp_batch.h"
 
 #include "base/bits.h"
-#include "port/netlink_message.h"
+#include "port/udp/netlink_message.h"
 #include "port_fixture.h"
 #include "wire/icrc.h"
 #include "wire/gid.h"

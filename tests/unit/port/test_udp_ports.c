@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One suite for both UDP ports: each test runs with each. */
-#include "port/udp_port.h"
+#include "port/udp/udp_port.h"
 
 #include "base/bits.h"
 #include "port_fixture.h"

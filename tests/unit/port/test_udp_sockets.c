@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp_sockets.h"
+#include "port/udp/udp_sockets.h"
 
 #include "base/bits.h"
 #include "port_fixture.h"

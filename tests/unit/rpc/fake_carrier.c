@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fake_carrier.h"
 
-#include "rpc/carrier_device.h"
+#include "rpc/transport/carrier_device.h"
 
 #include <assert.h>
 #include <stdlib.h>

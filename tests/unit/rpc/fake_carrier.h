@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_RPC_FAKE_CARRIER_H
 #define TESTS_UNIT_RPC_FAKE_CARRIER_H
 
-#include "rpc/carrier.h"
+#include "rpc/transport/carrier.h"
 
 #define FAKE_SENT_MAX 8192
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/carrier_device.h"
+#include "rpc/transport/carrier_device.h"
 
-#include "rpc/rpc_sender.h"
+#include "rpc/wire/rpc_sender.h"
 
 #include <errno.h>
 #include <fcntl.h>

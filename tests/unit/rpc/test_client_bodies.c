@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a server that is not to be trusted does to the memory that a client offers it. */
-#include "rpc/client_bodies.h"
+#include "rpc/client/client_bodies.h"
 
 #include "dial/dial.h"
 

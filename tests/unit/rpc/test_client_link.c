@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The search for a server and its session, with a connection manager and a carrier that are fakes.
  */
-#include "rpc/client_link.h"
+#include "rpc/client/client_link.h"
 
 #include "dial/dial.h"
-#include "rpc/client_bodies.h"
+#include "rpc/client/client_bodies.h"
 
 #include <errno.h>
 #include <setjmp.h>

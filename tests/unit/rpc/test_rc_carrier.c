@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections of peers that do what no session does, over a device that is a fake. */
-#include "rpc/rc_carrier.h"
+#include "rpc/transport/rc_carrier.h"
 
 #include "dial/dial.h"
 

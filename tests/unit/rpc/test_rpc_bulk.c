@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/rpc_bulk.h"
+#include "rpc/wire/rpc_bulk.h"
 
-#include "rpc/rpc_bytes.h"
+#include "rpc/wire/rpc_bytes.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/rpc_calls.h"
-#include "rpc/rpc_history.h"
-#include "rpc/rpc_sender.h"
+#include "rpc/wire/rpc_calls.h"
+#include "rpc/wire/rpc_history.h"
+#include "rpc/wire/rpc_sender.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/rpc_deadlines.h"
-#include "rpc/rpc_sender.h"
+#include "rpc/wire/rpc_deadlines.h"
+#include "rpc/wire/rpc_sender.h"
 
 #include "base/prng.h"
 

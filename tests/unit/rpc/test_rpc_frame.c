@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/rpc_frame.h"
+#include "rpc/wire/rpc_frame.h"
 
 #include <errno.h>
 #include <setjmp.h>

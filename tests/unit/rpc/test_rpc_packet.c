@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/rpc_packet.h"
+#include "rpc/wire/rpc_packet.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/rpc_receiver.h"
+#include "rpc/wire/rpc_receiver.h"
 
 #include <errno.h>
 #include <setjmp.h>

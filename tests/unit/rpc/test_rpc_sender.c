@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/rpc_sender.h"
+#include "rpc/wire/rpc_sender.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

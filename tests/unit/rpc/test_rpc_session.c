@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/rpc_session.h"
+#include "rpc/wire/rpc_session.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/server_clients.h"
+#include "rpc/server/server_clients.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

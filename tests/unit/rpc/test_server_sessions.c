@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fake_carrier.h"
 
-#include "rpc/server_sessions.h"
+#include "rpc/server/server_sessions.h"
 
 #include <errno.h>
 #include <setjmp.h>

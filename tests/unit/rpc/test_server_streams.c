@@ -3,7 +3,7 @@
 #include "fake_carrier.h"
 
 #include "dial/dial.h"
-#include "rpc/server_bodies.h"
+#include "rpc/server/server_bodies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

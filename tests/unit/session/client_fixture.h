@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_SESSION_CLIENT_FIXTURE_H
 #define TESTS_UNIT_SESSION_CLIENT_FIXTURE_H
 
-#include "session/session.h"
+#include "device/session/session.h"
 
 #include <sys/types.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/client_user.h"
+#include "device/session/client_user.h"
 
 #include "client_fixture.h"
 
 #include "engine/limits.h"
-#include "session/session_set.h"
+#include "device/session/session_set.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/closer.h"
+#include "device/session/closer.h"
 
 #include "lingering_socket.h"
 

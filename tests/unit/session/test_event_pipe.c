@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/event_pipe.h"
+#include "device/session/event_pipe.h"
 
 #include <setjmp.h>
 #include <signal.h>

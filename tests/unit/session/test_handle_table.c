@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/handle_table.h"
+#include "device/session/handle_table.h"
 
 #include <errno.h>
 #include <setjmp.h>

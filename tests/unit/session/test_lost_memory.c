@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages that cannot be had are stood in for by mappings of a file that has become too short. */
-#include "session/lost_memory.h"
+#include "device/session/lost_memory.h"
 
 #include "client_fixture.h"
 
-#include "session/session.h"
-#include "session/session_set.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
 #include "shm/ring.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/quota.h"
+#include "device/session/quota.h"
 
 #include "client_fixture.h"
 
 #include "engine/limits.h"
-#include "session/client_user.h"
-#include "session/session.h"
-#include "session/session_set.h"
+#include "device/session/client_user.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
 
 #include <errno.h>
 #include <setjmp.h>

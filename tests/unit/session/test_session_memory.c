@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Large mappings take long to be undone: not in the thread that serves clients. */
-#include "session/client_user.h"
+#include "device/session/client_user.h"
 
 #include "client_fixture.h"
-#include "session/session.h"
-#include "session/session_set.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/teardown.h"
+#include "device/session/teardown.h"
 
 #include "client_fixture.h"
 
 #include "engine/engine.h"
 #include "engine/limits.h"
-#include "session/cm_identifier.h"
-#include "session/ctl_handlers.h"
-#include "session/ctl_server.h"
-#include "session/session_set.h"
+#include "cm_ids/cm_identifier.h"
+#include "control/ctl_handlers.h"
+#include "control/ctl_server.h"
+#include "device/session/session_set.h"
 
 #include <errno.h>
 #include <poll.h>

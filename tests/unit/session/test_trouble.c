@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/trouble.h"
+#include "device/session/trouble.h"
 
 #include "base/bits.h"
-#include "engine/path.h"
-#include "engine/qp.h"
-#include "session/cm_identifier.h"
-#include "session/session.h"
-#include "session/session_set.h"
+#include "engine/reliability/path.h"
+#include "engine/objects/qp.h"
+#include "cm_ids/cm_identifier.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
 #include "wire/gid.h"
 
 #include <errno.h>

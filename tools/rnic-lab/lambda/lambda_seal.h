@@ -12,7 +12,7 @@
 #ifndef TOOLS_RNIC_LAB_LAMBDA_LAMBDA_SEAL_H
 #define TOOLS_RNIC_LAB_LAMBDA_LAMBDA_SEAL_H
 
-#include "exchange_message.h"
+#include "exchange/exchange_message.h"
 #include "lambda_message.h"
 
 #include <stdbool.h>

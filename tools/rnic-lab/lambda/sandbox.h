@@ -19,7 +19,7 @@
 #ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
 #define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
 
-#include "lab_watch.h"
+#include "exchange/lab_watch.h"
 #include "lambda_message.h"
 
 #include <stddef.h>

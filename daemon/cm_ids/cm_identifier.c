@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+#include "cm_ids/cm_identifier.h"
+
+#include "base/prng.h"
+#include "engine/limits.h"
+#include "engine/datagrams/mcast.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "device/session/trouble.h"
+#include "wire/gid.h"
+#include "wire/psn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_OF_ID_MAX 64
+#define EVENTS_ASKED_MAX 256 /* one for each group, and plenty for whoever resolves in vain */
+
+struct cm_waiting_event {
+	struct list channel_node;
+	struct list id_node;
+	struct session_cm_id *id;	 /* that reports it */
+	struct session_cm_id *requester; /* of a CONNECT_REQUEST: the identifier that it made */
+	struct rnic_ctl_cm_event_reply event;
+};
+
+struct cm_joined_group {
+	struct list node;
+	struct cm_address address;
+};
+
+/* --- states ---------------------------------------------------------------------------------- */
+
+#define IN(state) (1u << CM_ID_##state)
+#define ANYWHERE  ((1u << CM_ID_STATE_COUNT) - 1)
+#define JOINABLE  (IN(BOUND) | IN(ADDRESS_RESOLVED) | IN(ROUTE_RESOLVED) | IN(CONNECTED))
+
+/* Where in its life an identifier can be asked what; what is not here needs no state. */
+static const uint32_t operation_states[RNIC_CTL_OPERATION_COUNT] = {
+	[RNIC_CTL_CM_BIND] = IN(IDLE),
+	[RNIC_CTL_CM_RESOLVE_ADDRESS] = IN(IDLE) | IN(BOUND) | IN(ADDRESS_RESOLVED),
+	[RNIC_CTL_CM_RESOLVE_ROUTE] = IN(ADDRESS_RESOLVED),
+	[RNIC_CTL_CM_LISTEN] = IN(IDLE) | IN(BOUND),
+	[RNIC_CTL_CM_CONNECT] = IN(ROUTE_RESOLVED),
+	[RNIC_CTL_CM_ACCEPT] = IN(REQUESTED),
+	[RNIC_CTL_CM_REJECT] = IN(REQUESTED) | IN(ANSWERED),
+	[RNIC_CTL_CM_ESTABLISH] = IN(ANSWERED),
+	[RNIC_CTL_CM_DISCONNECT] = IN(ANSWERED) | IN(ACCEPTED) | IN(CONNECTED) | IN(CLOSED),
+	[RNIC_CTL_CM_JOIN_MCAST] = JOINABLE,
+	[RNIC_CTL_CM_LEAVE_MCAST] = ANYWHERE,
+	[RNIC_CTL_CM_SET_OPTION] = ANYWHERE,
+};
+
+bool cm_identifier_allows(const struct session_cm_id *id, uint32_t operation)
+{
+	return (operation_states[operation] & 1u << id->state) != 0;
+}
+
+const char *cm_identifier_state_name(const struct session_cm_id *id)
+{
+	static const char *const names[CM_ID_STATE_COUNT] = {
+		[CM_ID_IDLE] = "idle",
+		[CM_ID_BOUND] = "bound",
+		[CM_ID_ADDRESS_RESOLVED] = "addr resolved",
+		[CM_ID_ROUTE_RESOLVED] = "route resolved",
+		[CM_ID_LISTENING] = "listening",
+		[CM_ID_CONNECTING] = "connecting",
+		[CM_ID_ANSWERED] = "answered",
+		[CM_ID_REQUESTED] = "requested",
+		[CM_ID_ACCEPTED] = "accepted",
+		[CM_ID_CONNECTED] = "connected",
+		[CM_ID_CLOSED] = "closed",
+	};
+
+	return names[id->state];
+}
+
+/* --- where an identifier is ------------------------------------------------------------------ */
+
+static struct rnic_endpoint endpoint_of(const struct cm_address *address, bool is_known)
+{
+	const bool is_ipv4 = rnic_gid_is_ipv4(&address->gid);
+
+	if (!is_known && address->port == 0)
+		return (struct rnic_endpoint){0};
+	return (struct rnic_endpoint){
+		.address = address->gid,
+		.port = address->port,
+		.family = is_ipv4 ? 4 : 6,
+	};
+}
+
+static uint8_t gid_index(const struct session_set *set, const struct rnic_gid *gid)
+{
+	const struct rnic_ctl_gids_reply *gids = &set->facts->gids;
+
+	for (uint32_t i = 0; i < gids->count; i++)
+		if (rnic_gid_equal(&gids->entries[i].gid, gid))
+			return (uint8_t)i;
+	return 0;
+}
+
+static struct rnic_path verbs_path(const struct session_set *set, const struct cm_path *path)
+{
+	return (struct rnic_path){
+		.dest_gid = path->dest,
+		.flow_label = path->flow_label,
+		.source_gid_index = gid_index(set, &path->source),
+		.hop_limit = path->hop_limit,
+		.traffic_class = path->traffic_class,
+		.service_level = path->service_level,
+		.port = 1,
+		.is_global = 1,
+	};
+}
+
+void cm_identifier_path(const struct session_cm_id *id, struct cm_path *path)
+{
+	*path = (struct cm_path){
+		.source = id->local.gid,
+		.dest = id->peer.gid,
+		.traffic_class = id->traffic_class,
+		.hop_limit = 64,
+		.mtu = id->session->set->facts->port.active_mtu,
+		.packet_lifetime =
+			id->ack_timeout > 0 ? id->ack_timeout - 1 : CM_DEFAULT_PACKET_LIFETIME,
+	};
+}
+
+void cm_identifier_describe(const struct session_cm_id *id,
+			    struct rnic_ctl_cm_endpoints_reply *reply)
+{
+	struct cm_path path;
+
+	*reply = (struct rnic_ctl_cm_endpoints_reply){
+		.local = endpoint_of(&id->local, id->state != CM_ID_IDLE),
+		.peer = endpoint_of(&id->peer, id->has_peer),
+		.path_mtu = id->session->set->facts->port.active_mtu,
+	};
+	if (!id->has_local)
+		return;
+	cm_identifier_path(id, &path);
+	reply->path = verbs_path(id->session->set, &path);
+}
+
+/* --- channels and events --------------------------------------------------------------------- */
+
+/* Makes the pipe readable. One that is full is readable, so a refused write is as good. */
+static void channel_signal(struct session_cm_channel *channel)
+{
+	if (channel->is_signaled || list_is_empty(&channel->waiting))
+		return;
+	channel->is_signaled = true;
+	event_pipe_raise(&channel->pipe, &channel->source, 0);
+	if (!event_pipe_flush(&channel->pipe))
+		event_source_forget(&channel->source);
+}
+
+static void enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
+{
+	list_add_tail(&id->channel->waiting, &event->channel_node);
+	list_add_tail(&id->events, &event->id_node);
+	id->event_count++;
+	id->session->cm_event_count++;
+	event->id = id;
+	channel_signal(id->channel);
+}
+
+/* Forgets an event; the identifier that a request made, if any, stays. */
+static void forget_event(struct cm_waiting_event *event)
+{
+	if (event->requester != NULL)
+		event->requester->request = NULL;
+	list_remove(&event->channel_node);
+	list_remove(&event->id_node);
+	event->id->event_count--;
+	event->id->session->cm_event_count--;
+	free(event);
+}
+
+/* Nobody will fetch the event. */
+static void drop_event(struct cm_waiting_event *event)
+{
+	struct session_cm_id *requester = event->requester;
+
+	forget_event(event);
+	if (requester != NULL)
+		cm_identifier_free(requester);
+}
+
+int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_event_reply *event)
+{
+	struct cm_waiting_event *oldest;
+
+	channel->is_signaled = false;
+	if (list_is_empty(&channel->waiting))
+		return -EAGAIN;
+	oldest = list_first_entry(&channel->waiting, struct cm_waiting_event, channel_node);
+	*event = oldest->event;
+	forget_event(oldest);
+	channel_signal(channel);
+	return 0;
+}
+
+void cm_channel_raise(struct session_cm_channel *channel)
+{
+	channel->is_signaled = false;
+	channel_signal(channel);
+}
+
+void cm_channel_free(struct session *session, struct session_cm_channel *channel)
+{
+	assert(channel->references == 0 && list_is_empty(&channel->waiting));
+	event_source_forget(&channel->source);
+	event_pipe_close(&channel->pipe);
+	session_discharge(session, RESOURCE_DESCRIPTORS, 1);
+	handle_table_remove(&session->cm_channels, channel->handle);
+	session_discharge(session, RESOURCE_CM_CHANNEL, 1);
+	free(channel);
+}
+
+/* An event about `id` with what is known of it; NULL, and the session broken: no memory. */
+static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm_event_type type,
+					  int status)
+{
+	struct cm_waiting_event *event = calloc(1, sizeof(*event));
+	struct rnic_ctl_cm_endpoints_reply where;
+
+	if (event == NULL) {
+		session_break(id->session, "no memory is left for what happens to its connections");
+		return NULL;
+	}
+	cm_identifier_describe(id, &where);
+	event->event = (struct rnic_ctl_cm_event_reply){
+		.type = type,
+		.status = status,
+		.id = id->handle,
+		.local = where.local,
+		.peer = where.peer,
+		.path = where.path,
+		.path_mtu = where.path_mtu,
+		.port_space = id->port_space,
+	};
+	return event;
+}
+
+int cm_identifier_check_room(const struct session_cm_id *id)
+{
+	return id->event_count < EVENTS_ASKED_MAX &&
+			       id->session->cm_event_count < LIMIT_SESSION_CM_EVENTS
+		       ? 0
+		       : -ENOSPC;
+}
+
+static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status)
+{
+	if (status == 0)
+		return;
+	id->failure = (uint8_t)type;
+	id->failure_status = status;
+	trouble_of_connection(id);
+}
+
+void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
+			  const struct cm_address *group)
+{
+	struct cm_waiting_event *event = new_event(id, type, status);
+	struct cm_path path;
+
+	if (event == NULL)
+		return;
+	note_failure(id, type, status);
+	if (group != NULL) {
+		cm_identifier_path(id, &path);
+		path.dest = group->gid;
+		event->event.peer = endpoint_of(group, true);
+		event->event.path = verbs_path(id->session->set, &path);
+		event->event.parameters.qpn = MCAST_QPN;
+		event->event.parameters.qkey = CM_UDP_QKEY;
+	}
+	enqueue(id, event);
+}
+
+void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel)
+{
+	struct list *node;
+
+	id->channel->references--;
+	channel->references++;
+	id->channel = channel;
+	list_for_each (node, &id->events) {
+		struct cm_waiting_event *event = list_entry(node, struct cm_waiting_event, id_node);
+
+		list_remove(&event->channel_node);
+		list_add_tail(&channel->waiting, &event->channel_node);
+		/* Nobody knows it yet: it reports where its request does. */
+		if (event->requester != NULL)
+			cm_identifier_migrate(event->requester, channel);
+	}
+	channel_signal(channel);
+}
+
+/* --- being and not being --------------------------------------------------------------------- */
+
+int cm_identifier_create(struct session *session, struct session_cm_channel *channel,
+			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **created)
+{
+	struct session_cm_id *id;
+	int result = session_charge(session, RESOURCE_CM_ID, 1);
+
+	if (result != 0)
+		return result;
+	id = calloc(1, sizeof(*id));
+	if (id == NULL) {
+		result = -ENOMEM;
+		goto discharge;
+	}
+	result = handle_table_add(&session->cm_ids, id, &id->handle);
+	if (result != 0)
+		goto free_id;
+	id->session = session;
+	id->channel = channel;
+	id->port_space = port_space;
+	id->qp_type = qp_type;
+	id->starting_psn = (uint32_t)prng_next(&session->set->engine->prng) & RNIC_PSN_MASK;
+	list_init(&id->events);
+	list_init(&id->groups);
+	channel->references++;
+	*created = id;
+	return 0;
+
+free_id:
+	free(id);
+discharge:
+	session_discharge(session, RESOURCE_CM_ID, 1);
+	return result;
+}
+
+bool cm_identifier_drop_event(struct session_cm_id *id)
+{
+	if (list_is_empty(&id->events))
+		return false;
+	drop_event(list_first_entry(&id->events, struct cm_waiting_event, id_node));
+	return true;
+}
+
+void cm_identifier_free(struct session_cm_id *id)
+{
+	struct session *session = id->session;
+	struct session_set *set = session->set;
+
+	cm_unbind(set->cm, id->binding);
+	cm_destroy(id->connection, set->now_ns);
+	if (id->request != NULL)
+		forget_event(id->request);
+	while (cm_identifier_drop_event(id))
+		continue;
+	while (!list_is_empty(&id->groups))
+		cm_identifier_leave(
+			id, &list_first_entry(&id->groups, struct cm_joined_group, node)->address);
+	id->channel->references--;
+	handle_table_remove(&session->cm_ids, id->handle);
+	session_discharge(session, RESOURCE_CM_ID, 1);
+	free(id);
+}
+
+/* --- multicast ------------------------------------------------------------------------------- */
+
+static struct cm_joined_group *find_group(struct session_cm_id *id, const struct cm_address *group)
+{
+	struct list *node;
+
+	list_for_each (node, &id->groups) {
+		struct cm_joined_group *joined = list_entry(node, struct cm_joined_group, node);
+
+		if (rnic_gid_equal(&joined->address.gid, &group->gid))
+			return joined;
+	}
+	return NULL;
+}
+
+int cm_identifier_join(struct session_cm_id *id, const struct cm_address *group)
+{
+	struct cm_joined_group *joined;
+
+	if (find_group(id, group) != NULL)
+		return -EADDRINUSE;
+	if (id->group_count == GROUPS_OF_ID_MAX)
+		return -ENOSPC;
+	joined = calloc(1, sizeof(*joined));
+	if (joined == NULL)
+		return -ENOMEM;
+	joined->address = *group;
+	list_add_tail(&id->groups, &joined->node);
+	id->group_count++;
+	return 0;
+}
+
+int cm_identifier_leave(struct session_cm_id *id, const struct cm_address *group)
+{
+	struct cm_joined_group *joined = find_group(id, group);
+
+	if (joined == NULL)
+		return -EINVAL;
+	list_remove(&joined->node);
+	id->group_count--;
+	free(joined);
+	return 0;
+}
+
+/* --- what the connection manager tells ------------------------------------------------------- */
+
+/* What an event of a connection is to the client, and where it leaves the identifier. */
+static const struct {
+	uint8_t type;  /* enum rnic_cm_event_type */
+	uint8_t state; /* enum cm_id_state; STATE_COUNT: as it was */
+} connection_events[CM_EVENT_COUNT] = {
+	[CM_EVENT_CONNECT_REQUEST] = {RNIC_CM_CONNECT_REQUEST, CM_ID_STATE_COUNT},
+	[CM_EVENT_CONNECT_RESPONSE] = {RNIC_CM_CONNECT_RESPONSE, CM_ID_ANSWERED},
+	[CM_EVENT_UNREACHABLE] = {RNIC_CM_UNREACHABLE, CM_ID_CLOSED},
+	[CM_EVENT_REJECTED] = {RNIC_CM_REJECTED, CM_ID_CLOSED},
+	[CM_EVENT_ESTABLISHED] = {RNIC_CM_ESTABLISHED, CM_ID_CONNECTED},
+	[CM_EVENT_DISCONNECTED] = {RNIC_CM_DISCONNECTED, CM_ID_CLOSED},
+	[CM_EVENT_TIMEWAIT_EXIT] = {RNIC_CM_TIMEWAIT_EXIT, CM_ID_STATE_COUNT},
+};
+
+/* Puts into the client's event what the message brought. */
+static void fill_event(struct rnic_ctl_cm_event_reply *reply, const struct session_set *set,
+		       const struct cm_event *event)
+{
+	struct rnic_cm_parameters *parameters = &reply->parameters;
+	const struct cm_qp_parameters *peer = &event->peer;
+	uint32_t private_bytes = event->private_bytes;
+	struct cm_connection_info info;
+
+	cm_describe(event->connection, &info);
+	reply->local = endpoint_of(&info.local, true);
+	reply->peer = endpoint_of(&info.peer, true);
+	reply->path = verbs_path(set, &info.path);
+	reply->path_mtu = info.path.mtu;
+	reply->port_space = info.port_space;
+	if (private_bytes > RNIC_CM_PRIVATE_DATA_BYTES - 1)
+		private_bytes = RNIC_CM_PRIVATE_DATA_BYTES - 1;
+	*parameters = (struct rnic_cm_parameters){
+		.qpn = peer->qpn,
+		.qkey = peer->qkey,
+		.starting_psn = peer->psn,
+		.responder_resources = peer->responder_resources,
+		.initiator_depth = peer->initiator_depth,
+		.flow_control = peer->has_flow_control,
+		.retry_count = peer->retry_count,
+		.rnr_retry_count = peer->rnr_retry_count,
+		.has_srq = peer->has_srq,
+		.qp_type = info.qp_type,
+		.ece_vendor_id = peer->ece_vendor_id,
+		.ece_options = peer->ece_options,
+		.private_data_bytes = (uint8_t)private_bytes,
+	};
+	if (private_bytes > 0)
+		memcpy(parameters->private_data, event->private_data, private_bytes);
+}
+
+/* False when the client cannot have one more: the peer asks again, and may find it less busy. */
+static bool request_arrived(struct session_set *set, const struct cm_event *event)
+{
+	struct session_cm_id *listener = event->user;
+	struct cm_waiting_event *waiting;
+	struct cm_connection_info info;
+	struct session_cm_id *id;
+
+	if (listener->session->is_broken)
+		return false;
+	cm_describe(event->connection, &info);
+	if (cm_identifier_create(listener->session, listener->channel, listener->port_space,
+				 info.qp_type, &id) != 0)
+		return false;
+	waiting = new_event(listener, RNIC_CM_CONNECT_REQUEST, 0);
+	if (waiting == NULL) {
+		cm_identifier_free(id);
+		return false;
+	}
+	id->state = CM_ID_REQUESTED;
+	id->connection = event->connection;
+	id->asked = event->peer;
+	id->local = info.local;
+	id->peer = info.peer;
+	id->has_local = true;
+	id->has_peer = true;
+	id->traffic_class = info.path.traffic_class;
+	id->min_rnr_timer = listener->min_rnr_timer;
+	cm_set_user(event->connection, id);
+	fill_event(&waiting->event, set, event);
+	waiting->requester = id;
+	id->request = waiting;
+	waiting->event.id = id->handle;
+	waiting->event.listener = listener->handle;
+	enqueue(listener, waiting);
+	return true;
+}
+
+static bool cm_identifier_event(void *context, const struct cm_event *event)
+{
+	struct session_cm_id *id = event->user;
+	struct cm_waiting_event *waiting;
+
+	if (event->type == CM_EVENT_CONNECT_REQUEST)
+		return request_arrived(context, event);
+	if (id->session->is_broken)
+		return false;
+	waiting = new_event(id, connection_events[event->type].type, event->status);
+	if (waiting == NULL)
+		return false;
+	if (connection_events[event->type].state != CM_ID_STATE_COUNT)
+		id->state = connection_events[event->type].state;
+	note_failure(id, connection_events[event->type].type, event->status);
+	fill_event(&waiting->event, context, event);
+	enqueue(id, waiting);
+	return true;
+}
+
+const struct cm_sink cm_identifier_sink = {
+	.event = cm_identifier_event,
+};

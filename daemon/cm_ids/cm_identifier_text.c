@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* What an identifier waits for and what went wrong, as sentences for people. */
+#include "cm_ids/cm_identifier.h"
+
+#include "wire/gid.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void write_unanswered(const struct session_cm_id *id, char *text, uint32_t text_bytes)
+{
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	rnic_gid_text(&id->peer.gid, peer);
+	snprintf(text, text_bytes, "%s did not answer: %s", peer, strerror(-id->failure_status));
+}
+
+void cm_identifier_last_error(const struct session_cm_id *id, char *text, uint32_t text_bytes)
+{
+	switch (id->failure) {
+	case RNIC_CM_ADDR_ERROR:
+		snprintf(text, text_bytes, "no address of the device reaches the destination: %s",
+			 strerror(-id->failure_status));
+		break;
+	case RNIC_CM_UNREACHABLE:
+		write_unanswered(id, text, text_bytes);
+		break;
+	case RNIC_CM_REJECTED:
+		cm_reject_text(id->failure_status, id->qp_type == RNIC_QP_TYPE_UD, text,
+			       text_bytes);
+		break;
+	default:
+		snprintf(text, text_bytes, "%s", "");
+		break;
+	}
+}
+
+static void write_requests(const struct session_cm_id *id, char *text, uint32_t text_bytes)
+{
+	struct cm_binding_info info;
+
+	cm_describe_binding(id->binding, &info);
+	if (info.pending_count > 0)
+		snprintf(text, text_bytes, "its program, to answer %u requests (of at most %u)",
+			 info.pending_count, info.backlog);
+	else
+		snprintf(text, text_bytes, "%s", "");
+}
+
+void cm_identifier_waiting_for(const struct session_cm_id *id, char *text, uint32_t text_bytes)
+{
+	if (id->event_count > 0)
+		snprintf(text, text_bytes, "its program, to take %u events", id->event_count);
+	else if (id->connection != NULL)
+		cm_waiting_for(id->connection, text, text_bytes);
+	else if (id->state == CM_ID_LISTENING)
+		write_requests(id, text, text_bytes);
+	else
+		snprintf(text, text_bytes, "%s", "");
+}

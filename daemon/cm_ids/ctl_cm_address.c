@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Control requests that give an identifier its addresses: binding, resolving, multicast. */
+#include "control/ctl_handlers.h"
+
+#include "cm_ids/cm_address.h"
+#include "cm_ids/cm_identifier.h"
+#include "cm_ids/ctl_cm_common.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "wire/gid.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PRIVILEGED_PORTS 1024
+
+/* Takes `address` for the identifier, with a port of its own when it is 0. */
+static int take_address(struct ctl_call *call, struct session_cm_id *id,
+			const struct cm_address *address)
+{
+	const struct cm_bind bind = {
+		.port_space = id->port_space,
+		.address = *address,
+		.may_reuse = id->may_reuse,
+		.is_ipv6_only = id->is_ipv6_only,
+		.user = id,
+	};
+	int result;
+
+	if (address->port != 0 && address->port < PRIVILEGED_PORTS && call->session->uid != 0)
+		return ctl_refuse(call, -EACCES, "ports below %u are root's", PRIVILEGED_PORTS);
+	result = cm_bind(call->session->set->cm, &bind, &id->binding);
+	if (result == -EADDRINUSE)
+		return ctl_refuse(call, result, "port %u is in use", address->port);
+	if (result != 0)
+		return ctl_refuse(call, result, "no port is to be had: %s", strerror(-result));
+	id->local = *cm_binding_address(id->binding);
+	return 0;
+}
+
+int ctl_cm_bind(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_bind *request = (const void *)call->request.payload;
+	const struct rnic_ctl_gids_reply *gids = &call->session->set->facts->gids;
+	struct cm_address local;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	if (!cm_address_from_endpoint(&request->local, &local))
+		return ctl_refuse(call, -EINVAL, "the address to bind to is neither IPv4 nor IPv6");
+	if (!cm_address_is_any(&local) && !cm_address_to_own(gids, &local))
+		return ctl_refuse(call, -EADDRNOTAVAIL, "that address is not the device's");
+	result = take_address(call, id, &local);
+	if (result != 0)
+		return result;
+	id->has_local = !cm_address_is_any(&local);
+	id->state = CM_ID_BOUND;
+	cm_identifier_describe(id, (void *)call->reply.payload);
+	return 0;
+}
+
+int ctl_cm_listen(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_listen *request = (const void *)call->request.payload;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	if (id->binding == NULL) {
+		result = take_address(call, id, &(struct cm_address){.gid = cm_address_any_ipv4()});
+		if (result != 0)
+			return result;
+		id->state = CM_ID_BOUND;
+	}
+	result = cm_listen(id->binding, request->backlog);
+	if (result != 0)
+		return ctl_refuse(call, result, "somebody listens at that address already");
+	id->state = CM_ID_LISTENING;
+	cm_identifier_describe(id, (void *)call->reply.payload);
+	return 0;
+}
+
+static int check_room(struct ctl_call *call, const struct session_cm_id *id)
+{
+	int result = cm_identifier_check_room(id);
+
+	return result == 0 ? 0 : ctl_refuse(call, result, "too many of its events wait");
+}
+
+/*
+ * Chooses the device's address to reach `peer` from. 0; -EADDRNOTAVAIL the one asked for is not the
+ * device's; -EINVAL it is no address, or of another family; else why `peer` cannot be reached.
+ */
+static int choose_source(const struct session_cm_id *id, const struct rnic_endpoint *source,
+			 const struct cm_address *peer, struct cm_address *local)
+{
+	const struct rnic_ctl_gids_reply *gids = &id->session->set->facts->gids;
+	struct cm_address wanted = id->local;
+
+	if (!id->has_local && source->family != 0) {
+		if (!cm_address_from_endpoint(source, &wanted))
+			return -EINVAL;
+		if (!cm_address_is_any(&wanted) && !cm_address_to_own(gids, &wanted))
+			return -EADDRNOTAVAIL;
+	}
+	if (id->binding != NULL)
+		wanted.port = id->local.port;
+	*local = wanted;
+	if (id->has_local || (source->family != 0 && !cm_address_is_any(&wanted)))
+		return rnic_gid_is_ipv4(&wanted.gid) == rnic_gid_is_ipv4(&peer->gid) ? 0 : -EINVAL;
+	return cm_address_choose_source(gids, &peer->gid, &local->gid);
+}
+
+int ctl_cm_resolve_address(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_resolve_address *request = (const void *)call->request.payload;
+	struct cm_address peer, local;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	if (!cm_address_from_endpoint(&request->destination, &peer) || cm_address_is_any(&peer))
+		return ctl_refuse(call, -EINVAL, "the destination is no address");
+	result = check_room(call, id);
+	if (result != 0)
+		return result;
+	cm_address_to_own(&call->session->set->facts->gids, &peer);
+	result = choose_source(id, &request->source, &peer, &local);
+	if (result == -EADDRNOTAVAIL)
+		return ctl_refuse(call, result, "the source is not an address of the device");
+	if (result == -EINVAL)
+		return ctl_refuse(call, result, "no such source reaches that destination");
+	if (result != 0) {
+		cm_identifier_report(id, RNIC_CM_ADDR_ERROR, result, NULL);
+		return 0;
+	}
+	if (id->binding == NULL) {
+		result = take_address(call, id, &local);
+		if (result != 0)
+			return result;
+	}
+	id->local.gid = local.gid;
+	id->peer = peer;
+	id->has_local = true;
+	id->has_peer = true;
+	id->state = CM_ID_ADDRESS_RESOLVED;
+	cm_identifier_report(id, RNIC_CM_ADDR_RESOLVED, 0, NULL);
+	return 0;
+}
+
+/* There is one way through the device's interface, and it was found with the address. */
+int ctl_cm_resolve_route(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_resolve_route *request = (const void *)call->request.payload;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	id->state = CM_ID_ROUTE_RESOLVED;
+	cm_identifier_report(id, RNIC_CM_ROUTE_RESOLVED, 0, NULL);
+	return 0;
+}
+
+static int find_group(struct ctl_call *call, struct cm_address *group)
+{
+	const struct rnic_ctl_cm_multicast *request = (const void *)call->request.payload;
+
+	if (!cm_address_from_endpoint(&request->group, group) ||
+	    !rnic_gid_is_multicast(&group->gid))
+		return ctl_refuse(call, -EINVAL, "that is no multicast address");
+	return 0;
+}
+
+int ctl_cm_join_mcast(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_multicast *request = (const void *)call->request.payload;
+	struct cm_address group;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	if (id->qp_type != RNIC_QP_TYPE_UD)
+		return ctl_refuse(call, -EINVAL, "only datagram services join multicast groups");
+	result = check_room(call, id);
+	if (result != 0)
+		return result;
+	result = find_group(call, &group);
+	if (result != 0)
+		return result;
+	if (!id->has_local) {
+		result = cm_address_choose_source(&call->session->set->facts->gids, &group.gid,
+						  &id->local.gid);
+		if (result != 0)
+			return ctl_refuse(call, -EADDRNOTAVAIL,
+					  "the device has no address for that group");
+		id->has_local = true;
+	}
+	result = cm_identifier_join(id, &group);
+	if (result != 0)
+		return ctl_refuse(call, result, "it cannot join: %s", strerror(-result));
+	cm_identifier_report(id, RNIC_CM_MULTICAST_JOIN, 0, &group);
+	return 0;
+}
+
+int ctl_cm_leave_mcast(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_multicast *request = (const void *)call->request.payload;
+	struct cm_address group;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	result = find_group(call, &group);
+	if (result != 0)
+		return result;
+	if (cm_identifier_leave(id, &group) != 0)
+		return ctl_refuse(call, -EINVAL, "it has not joined that group");
+	return 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Control requests that make, keep and end connections. */
+#include "control/ctl_handlers.h"
+
+#include "mad/cm_message.h"
+#include "cm_ids/cm_identifier.h"
+#include "cm_ids/ctl_cm_common.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What the peer of a connection may do to memory, of what its regions' keys allow. */
+#define CONNECTED_ACCESS                                                                           \
+	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC)
+
+/* The client's words for the connection manager; what it left open is chosen here. */
+static struct cm_qp_parameters parameters_of(struct session_cm_id *id,
+					     const struct rnic_cm_parameters *wanted)
+{
+	const bool is_datagram = id->qp_type == RNIC_QP_TYPE_UD;
+
+	return (struct cm_qp_parameters){
+		.qpn = wanted->qpn,
+		.psn = id->starting_psn,
+		.qkey = is_datagram && wanted->qkey == 0 ? CM_UDP_QKEY : wanted->qkey,
+		.responder_resources = wanted->responder_resources,
+		.initiator_depth = wanted->initiator_depth,
+		.has_flow_control = wanted->flow_control != 0,
+		.has_srq = wanted->has_srq != 0,
+		.retry_count = wanted->retry_count & 7,
+		.rnr_retry_count = wanted->rnr_retry_count & 7,
+		.ece_vendor_id = wanted->ece_vendor_id,
+		.ece_options = wanted->ece_options,
+	};
+}
+
+int ctl_cm_connect(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_connect *request = (const void *)call->request.payload;
+	struct session_set *set = call->session->set;
+	struct cm_connect connect;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	connect = (struct cm_connect){
+		.port_space = id->port_space,
+		.qp_type = id->qp_type,
+		.source_port = id->local.port,
+		.dest_port = id->peer.port,
+		.qp = parameters_of(id, &request->parameters),
+		.response_timeout = CM_DEFAULT_RESPONSE_TIMEOUT,
+		.max_retries = CM_DEFAULT_MAX_RETRIES,
+		.private_data = request->parameters.private_data,
+		.private_bytes = request->parameters.private_data_bytes,
+		.user = id,
+	};
+	cm_identifier_path(id, &connect.path);
+	result = cm_connect(set->cm, &connect, set->now_ns, &id->connection);
+	if (result == -EINVAL)
+		return ctl_refuse(call, result,
+				  "a number is too large, or %u bytes of private data too many",
+				  connect.private_bytes);
+	if (result != 0)
+		return ctl_refuse(call, result, "no more connections are to be had");
+	id->state = CM_ID_CONNECTING;
+	return 0;
+}
+
+/* A connection that its peer gave up meanwhile. */
+static int refuse_result(struct ctl_call *call, int result)
+{
+	if (result == -ENOTCONN)
+		return ctl_refuse(call, result, "the peer has given up");
+	return ctl_refuse(call, result, "a number is too large, or too much private data");
+}
+
+int ctl_cm_accept(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_connect *request = (const void *)call->request.payload;
+	struct cm_accept accept;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	accept = (struct cm_accept){
+		.qp = parameters_of(id, &request->parameters),
+		.private_data = request->parameters.private_data,
+		.private_bytes = request->parameters.private_data_bytes,
+	};
+	result = cm_accept(id->connection, &accept, call->session->set->now_ns);
+	if (result != 0)
+		return refuse_result(call, result);
+	id->state = CM_ID_ACCEPTED;
+	return 0;
+}
+
+int ctl_cm_reject(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_connect *request = (const void *)call->request.payload;
+	uint32_t reason = request->reject_reason;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+
+	if (id == NULL)
+		return result;
+	if (reason == 0)
+		reason = id->qp_type == RNIC_QP_TYPE_UD ? RNIC_CM_SIDR_REJECT
+							: RNIC_CM_REJECT_CONSUMER;
+	result = cm_reject(id->connection, (uint16_t)reason, request->parameters.private_data,
+			   request->parameters.private_data_bytes, call->session->set->now_ns);
+	if (result != 0)
+		return refuse_result(call, result);
+	id->state = CM_ID_CLOSED;
+	return 0;
+}
+
+int ctl_cm_establish(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->handle, &result);
+
+	if (id == NULL)
+		return result;
+	result = cm_establish(id->connection, call->session->set->now_ns);
+	if (result != 0)
+		return refuse_result(call, result);
+	id->state = CM_ID_CONNECTED;
+	return 0;
+}
+
+int ctl_cm_disconnect(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	int result;
+	struct session_cm_id *id = ctl_cm_find(call, request->handle, &result);
+
+	if (id == NULL)
+		return result;
+	if (id->connection == NULL || id->qp_type == RNIC_QP_TYPE_UD)
+		return ctl_refuse(call, -EINVAL, "there is no connection to end");
+	result = cm_disconnect(id->connection, call->session->set->now_ns);
+	if (result != 0)
+		return ctl_refuse(call, result, "the connection was never established");
+	return 0;
+}
+
+int ctl_cm_notify(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_notify *request = (const void *)call->request.payload;
+	struct session_cm_id *id = handle_table_get(&call->session->cm_ids, request->id);
+
+	if (id == NULL || id->connection == NULL)
+		return ctl_refuse(call, -EINVAL, "no such connection");
+	if (request->event != RNIC_EVENT_COMM_EST)
+		return ctl_refuse(call, -EINVAL, "that event says nothing about a connection");
+	cm_note_traffic(id->connection, call->session->set->now_ns);
+	return 0;
+}
+
+/* What no peer has a say in: the way into INIT, and of datagram services all of it. */
+static int initial_attributes(const struct session_cm_id *id, uint32_t state,
+			      struct rnic_ctl_cm_qp_attributes_reply *reply)
+{
+	const bool is_datagram = id->qp_type == RNIC_QP_TYPE_UD;
+
+	reply->attributes.state = state;
+	reply->mask |= RNIC_QP_ATTR_STATE;
+	if (state == RNIC_QP_STATE_INIT) {
+		reply->attributes.port = 1;
+		reply->attributes.qkey = is_datagram ? CM_UDP_QKEY : 0;
+		reply->attributes.access_flags = is_datagram ? 0 : CONNECTED_ACCESS;
+		reply->mask |= RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT |
+			       (is_datagram ? RNIC_QP_ATTR_QKEY : RNIC_QP_ATTR_ACCESS_FLAGS);
+		return 0;
+	}
+	if (!is_datagram)
+		return -EINVAL;
+	if (state == RNIC_QP_STATE_RTS)
+		reply->mask |= RNIC_QP_ATTR_SQ_PSN;
+	return 0;
+}
+
+static bool is_way_told(const struct rnic_ctl_cm_qp_attributes *request)
+{
+	if (request->next_state != 0)
+		return request->state == RNIC_QP_STATE_RTR &&
+		       request->next_state == RNIC_QP_STATE_RTS;
+	return request->state == RNIC_QP_STATE_INIT || request->state == RNIC_QP_STATE_RTR ||
+	       request->state == RNIC_QP_STATE_RTS;
+}
+
+/* Adds what belongs to the way into `state`. */
+static int add_attributes(const struct session_cm_id *id, uint32_t state,
+			  struct rnic_ctl_cm_qp_attributes_reply *reply)
+{
+	uint32_t mask;
+	int result;
+
+	if (id->connection == NULL || id->qp_type == RNIC_QP_TYPE_UD || state == RNIC_QP_STATE_INIT)
+		return initial_attributes(id, state, reply);
+	result = cm_qp_attributes(id->connection, (enum rnic_qp_state)state, &reply->attributes,
+				  &mask);
+	if (result == 0)
+		reply->mask |= mask;
+	return result;
+}
+
+/* Whoever answers only after its queue pair stands is to agree to what was asked. */
+static void assume_agreement(const struct session_cm_id *id, struct rnic_qp_attributes *attributes)
+{
+	attributes->max_dest_rd_atomic = id->asked.responder_resources;
+	attributes->max_rd_atomic = id->asked.initiator_depth;
+	attributes->retry_count = id->asked.retry_count;
+	attributes->rnr_retry = id->asked.rnr_retry_count;
+}
+
+int ctl_cm_qp_attributes(struct ctl_call *call)
+{
+	const struct rnic_ctl_cm_qp_attributes *request = (const void *)call->request.payload;
+	struct rnic_ctl_cm_qp_attributes_reply *reply = (void *)call->reply.payload;
+	struct session_cm_id *id = handle_table_get(&call->session->cm_ids, request->id);
+	struct rnic_ctl_cm_endpoints_reply where;
+	int result;
+
+	if (id == NULL)
+		return ctl_refuse(call, -EINVAL, "no such identifier");
+	if (!is_way_told(request))
+		return ctl_refuse(
+			call, -EINVAL,
+			"attributes are known for INIT, RTR and RTS, or RTR and then RTS");
+	result = add_attributes(id, request->state, reply);
+	if (result == 0 && request->next_state != 0)
+		result = add_attributes(id, request->next_state, reply);
+	if (result != 0)
+		return ctl_refuse(call, result, "an identifier in the state \"%s\" knows no peer",
+				  cm_identifier_state_name(id));
+	if (id->state == CM_ID_REQUESTED)
+		assume_agreement(id, &reply->attributes);
+	cm_identifier_describe(id, &where);
+	reply->attributes.rq_psn = id->starting_psn;
+	reply->attributes.path.source_gid_index = where.path.source_gid_index;
+	if (id->min_rnr_timer != 0)
+		reply->attributes.min_rnr_timer = id->min_rnr_timer;
+	return 0;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/ctl_server.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/limits.h"
+#include "device/session/client_user.h"
+#include "control/ctl_dispatch.h"
+#include "device/queues/delivery.h"
+#include "device/queues/doorbell.h"
+#include "device/session/session_set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SERVER_EVENTS 64
+
+int ctl_server_open(struct ctl_server *server, struct session_set *set, const char *path,
+		    char reason[SOCKET_PLACE_REASON_BYTES])
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &server->watch};
+	int listen_fd = socket_place_listen(path, &server->place, reason);
+	int result;
+
+	if (listen_fd < 0)
+		return listen_fd;
+	server->set = set;
+	server->listen_fd = listen_fd;
+	server->first = 0;
+	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	server->watch = (struct watch){WATCH_LISTENER, NULL};
+	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
+		result = -errno;
+		snprintf(reason, SOCKET_PLACE_REASON_BYTES, "cannot watch the control socket");
+		ctl_server_close(server);
+		return result;
+	}
+	return 0;
+}
+
+void ctl_server_close(struct ctl_server *server)
+{
+	socket_place_remove(&server->place);
+	close(server->listen_fd);
+	if (server->spare_fd >= 0)
+		close(server->spare_fd);
+}
+
+/* No descriptor is left for a connection: takes it with the spare one and ends it, so that its
+ * owner knows and the listening socket does not stay readable for ever. */
+static void ctl_server_turn_away(struct ctl_server *server)
+{
+	int fd;
+
+	if (server->spare_fd >= 0)
+		close(server->spare_fd);
+	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		closer_take(&server->set->closer, fd);
+	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	log_from_client("a connection was turned away: no file descriptors are left");
+}
+
+static void ctl_server_accept(struct ctl_server *server)
+{
+	struct ucred credentials;
+	socklen_t bytes = sizeof(credentials);
+	int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE)
+			ctl_server_turn_away(server);
+		return;
+	}
+	if (server->set->session_count >= LIMIT_SESSIONS) {
+		log_from_client("a connection was turned away: there are %d clients",
+				LIMIT_SESSIONS);
+		closer_take(&server->set->closer, fd);
+		return;
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0 ||
+	    session_create(server->set, fd, credentials.pid, credentials.uid) == NULL) {
+		log_from_client(
+			"a connection was turned away: no memory, or its user has too much");
+		closer_take(&server->set->closer, fd);
+	}
+}
+
+/* Takes the descriptors out of a received message; false when some did not fit. */
+static bool ctl_server_take_fds(struct msghdr *message, struct ctl_call *call)
+{
+	struct cmsghdr *control;
+
+	call->fd_count = 0;
+	for (control = CMSG_FIRSTHDR(message); control != NULL;
+	     control = CMSG_NXTHDR(message, control)) {
+		if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS)
+			continue;
+		call->fd_count = (unsigned)((control->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(call->fds, CMSG_DATA(control), call->fd_count * sizeof(int));
+	}
+	return (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+}
+
+/* Lets go of what a request brought and no handler kept. Who sends more than can be closed is done
+ * with. */
+static void ctl_server_drop_request_fds(const struct ctl_call *call)
+{
+	for (unsigned i = 0; i < call->fd_count; i++)
+		if (call->fds[i] >= 0)
+			closer_take(&call->session->user->closer, call->fds[i]);
+	if (call->fd_count > 0 &&
+	    !client_user_may_have(call->session->user, RESOURCE_DESCRIPTORS, 0,
+				  call->session->set->limits[RESOURCE_DESCRIPTORS]))
+		session_break(call->session, "closing what it sent takes too long");
+}
+
+static void ctl_server_send(struct ctl_call *call)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
+	} control = {.bytes = {0}};
+	struct iovec vector = {&call->reply, call->reply.header.bytes};
+	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+	size_t fds_bytes = call->reply_fd_count * sizeof(int);
+
+	if (call->reply_fd_count > 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(fds_bytes);
+		control.header = (struct cmsghdr){
+			.cmsg_len = CMSG_LEN(fds_bytes),
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+		};
+		memcpy(CMSG_DATA(&control.header), call->reply_fds, fds_bytes);
+	}
+	if (sendmsg(call->session->socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		if (errno == EPIPE || errno == ECONNRESET)
+			session_end(call->session);
+		else
+			session_break(call->session, "it does not take its replies (%s)",
+				      strerror(errno));
+	}
+	for (unsigned i = 0; i < call->reply_fd_count; i++)
+		close(call->reply_fds[i]);
+}
+
+/* Keeps a request that goes on in a later turn; until then its client is not asked for others. */
+static void ctl_server_defer(struct ctl_call *call)
+{
+	struct session *session = call->session;
+
+	session->call = malloc(sizeof(*call));
+	if (session->call == NULL) {
+		session_break(session, "there is no memory for its request");
+		return;
+	}
+	memcpy(session->call, call, sizeof(*call));
+	list_add_tail(&session->set->resumes, &session->resume_node);
+}
+
+static void ctl_server_carry_out(struct ctl_call *call, size_t received)
+{
+	int result = ctl_dispatch(call, received);
+
+	if (result == 0)
+		ctl_server_send(call);
+	ctl_server_drop_request_fds(call);
+	call->fd_count = 0;
+	if (result == -EINPROGRESS)
+		ctl_server_defer(call);
+}
+
+static void ctl_server_resume(struct session_set *set)
+{
+	const struct list *node;
+	unsigned count = 0;
+
+	list_for_each (node, &set->resumes)
+		if (++count == LIMIT_TURN_RESUMED)
+			break;
+	/* Those that are deferred again come behind the others. */
+	while (count-- > 0) {
+		struct session *session =
+			list_first_entry(&set->resumes, struct session, resume_node);
+		struct ctl_call *call = session->call;
+
+		list_remove(&session->resume_node);
+		session->call = NULL;
+		if (!session->is_broken)
+			ctl_server_carry_out(call, call->request.header.bytes);
+		free(call);
+	}
+}
+
+/* Receives and answers one request; false when there is none left, or no session to serve any more.
+ */
+static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_LEN(sizeof(int) * CTL_RECEIVED_FDS_MAX)];
+	} control;
+	struct iovec vector = {&call->request, sizeof(call->request)};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t received = recvmsg(session->socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (received < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (received < 0) {
+		session_end(session);
+		return false;
+	}
+	call->session = session;
+	memset(call->progress, 0, sizeof(call->progress));
+	call->waits_for = 0;
+	/* An empty message is like the end of the connection, but may have brought descriptors. */
+	if (!ctl_server_take_fds(&message, call))
+		session_break(session, "its message is too long or has too many descriptors");
+	else if (received == 0)
+		session_end(session);
+	if (session->is_broken)
+		ctl_server_drop_request_fds(call);
+	else
+		ctl_server_carry_out(call, (size_t)received);
+	return !session->is_broken && session->call == NULL;
+}
+
+/*
+ * Serves so many requests at most. Some take as long as their client has made large what they are
+ * about: one is enough when that lasts until `end_ns`. Returns whether it did.
+ */
+static bool ctl_server_serve(struct session *session, unsigned requests, uint64_t end_ns)
+{
+	struct ctl_call call;
+
+	if (session->call != NULL)
+		return false;
+	for (unsigned i = 0; i < requests && !session->is_broken; i++) {
+		bool is_last = !ctl_server_serve_one(session, &call);
+
+		if (clock_now_ns() >= end_ns)
+			return true;
+		if (is_last)
+			break;
+	}
+	return false;
+}
+
+/* Whether the client was not looked at in each turn, and is from now on. */
+static bool ctl_server_wake(struct session *session)
+{
+	return session->region.address != NULL && doorbell_wake(session);
+}
+
+bool ctl_server_has_resumes(const struct ctl_server *server)
+{
+	return !list_is_empty(&server->set->resumes);
+}
+
+bool ctl_server_poll(struct ctl_server *server)
+{
+	struct epoll_event events[SERVER_EVENTS];
+	const uint64_t end_ns = clock_now_ns() + LIMIT_TURN_REQUESTS_NS;
+	const bool has_resumes = ctl_server_has_resumes(server);
+	int count = epoll_wait(server->set->epoll_fd, events, SERVER_EVENTS, 0);
+	/* The more there are that ask, the shorter is the turn of each. */
+	unsigned requests = count < LIMIT_TURN_REQUESTS && count > 0
+				    ? LIMIT_TURN_REQUESTS / (unsigned)count
+				    : 1;
+	bool is_late = false;
+
+	ctl_server_resume(server->set);
+	server->first++;
+	for (int i = 0; i < count; i++) {
+		/* Each comes first by turns: those that it is too late for are reported again. */
+		const struct watch *watch =
+			events[(server->first + (uint32_t)i) % (uint32_t)count].data.ptr;
+
+		switch (watch->kind) {
+		case WATCH_LISTENER:
+			ctl_server_accept(server);
+			break;
+		case WATCH_SOCKET:
+			/* What it posted before it asked is taken first, in the next turn. */
+			if (!is_late && !ctl_server_wake(watch->session))
+				is_late = ctl_server_serve(watch->session, requests, end_ns);
+			break;
+		case WATCH_PIPE:
+			if (!watch->session->is_broken)
+				delivery_retry(watch->session);
+			break;
+		case WATCH_DOORBELL:
+			ctl_server_wake(watch->session); /* doorbells are taken in every turn */
+			break;
+		}
+	}
+	return has_resumes || count > 0;
+}

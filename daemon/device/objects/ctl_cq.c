@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/ctl_handlers.h"
+
+#include "engine/limits.h"
+#include "device/objects/ctl_channel.h"
+#include "device/objects/ctl_region.h"
+#include "device/queues/delivery.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "shm/completion.h"
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int ctl_create_channel(struct ctl_call *call)
+{
+	struct rnic_ctl_channel_reply *reply = (void *)call->reply.payload;
+	struct session *session = call->session;
+	struct session_channel *channel = calloc(1, sizeof(*channel));
+	int result;
+
+	if (channel == NULL)
+		return -ENOMEM;
+	result = ctl_channel_open(call, RESOURCE_CHANNEL, &session->channels, channel,
+				  &channel->pipe, &channel->handle, "completion channels");
+	if (result != 0) {
+		free(channel);
+		return result;
+	}
+	reply->channel = channel->handle;
+	return 0;
+}
+
+int ctl_destroy_channel(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct session_channel *channel =
+		handle_table_get(&call->session->channels, request->handle);
+
+	if (channel == NULL)
+		return ctl_refuse(call, -EINVAL, "no such completion channel");
+	if (channel->references != 0)
+		return ctl_refuse(call, -EBUSY, "%u completion queues still use this channel",
+				  channel->references);
+	session_free_channel(call->session, channel);
+	return 0;
+}
+
+/* Charges and makes a region with room for `entries` completions. */
+static int cq_open_region(struct ctl_call *call, uint32_t entries, struct shared_region *region,
+			  uint32_t *slots)
+{
+	struct session *session = call->session;
+	uint32_t wanted;
+	int result;
+
+	if (entries == 0 || entries > session->set->facts->device.max_cqe)
+		return ctl_refuse(call, -EINVAL, "a completion queue has 1 to %u entries",
+				  session->set->facts->device.max_cqe);
+	wanted = rnic_cq_slots(entries);
+	result = ctl_region_open(call, region, RNIC_REGION_CQ, rnic_cq_region_bytes(wanted));
+	if (result != 0)
+		return result;
+	call->reply_fd_count = 1;
+	*slots = wanted;
+	return 0;
+}
+
+int ctl_create_cq(struct ctl_call *call)
+{
+	const struct rnic_ctl_create_cq *request = (const void *)call->request.payload;
+	struct rnic_ctl_cq_reply *reply = (void *)call->reply.payload;
+	struct session *session = call->session;
+	struct session_channel *channel = handle_table_get(&session->channels, request->channel);
+	struct session_cq *cq;
+	int result;
+
+	if (channel == NULL && !rnic_handle_is_none(request->channel))
+		return ctl_refuse(call, -EINVAL, "no such completion channel");
+	if (request->completion_vector >= session->set->facts->device.completion_vectors)
+		return ctl_refuse(call, -EINVAL, "there is no completion vector %u",
+				  request->completion_vector);
+	result = session_charge(session, RESOURCE_CQ, 1);
+	if (result != 0)
+		return ctl_refuse(call, result, "no more completion queues are to be had");
+	cq = calloc(1, sizeof(*cq));
+	if (cq == NULL) {
+		result = -ENOMEM;
+		goto discharge;
+	}
+	result = handle_table_add(&session->cqs, cq, &cq->handle);
+	if (result != 0)
+		goto free_cq;
+	result = cq_open_region(call, request->entries, &cq->region, &cq->slots);
+	if (result != 0)
+		goto remove_handle;
+
+	cq->cq.user = cq;
+	cq->session = session;
+	cq->channel = channel;
+	if (channel != NULL)
+		channel->references++;
+	cq->event.slot = cq->async.slot = cq->handle.slot;
+	cq->event.generation = cq->async.generation = cq->handle.generation;
+	*reply = (struct rnic_ctl_cq_reply){cq->handle, cq->slots, cq->slots};
+	return 0;
+
+remove_handle:
+	handle_table_remove(&session->cqs, cq->handle);
+free_cq:
+	free(cq);
+discharge:
+	session_discharge(session, RESOURCE_CQ, 1);
+	return result;
+}
+
+/* Moves what the client has not polled to the same indices of a ring of another size. */
+static void cq_move_entries(struct session_cq *cq, const struct shared_region *region,
+			    uint32_t slots)
+{
+	const struct rnic_completion_entry *from =
+		(const void *)((const uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
+	struct rnic_completion_entry *to =
+		(void *)((uint8_t *)region->address + RNIC_CQ_ENTRIES_OFFSET);
+	struct rnic_cq_region *head = region->address;
+
+	for (uint32_t i = cq->consumer; i != cq->producer; i++)
+		to[i & (slots - 1)] = from[i & (cq->slots - 1)];
+	rnic_index_publish(&head->producer, cq->producer);
+}
+
+int ctl_resize_cq(struct ctl_call *call)
+{
+	const struct rnic_ctl_resize_cq *request = (const void *)call->request.payload;
+	struct rnic_ctl_cq_reply *reply = (void *)call->reply.payload;
+	struct session *session = call->session;
+	struct session_cq *cq = handle_table_get(&session->cqs, request->cq);
+	struct shared_region region;
+	uint32_t slots;
+	int64_t used;
+	int result;
+
+	if (cq == NULL)
+		return ctl_refuse(call, -EINVAL, "no such completion queue");
+	used = delivery_used(cq);
+	if (used < 0)
+		return -EPROTO;
+	if (request->entries < used)
+		return ctl_refuse(call, -EINVAL, "the completion queue holds %u entries",
+				  (uint32_t)used);
+	if (used > LIMIT_RESIZE_CQ_ENTRIES)
+		return ctl_refuse(call, -EBUSY,
+				  "%u completions wait in the queue; resize it when at most %u do",
+				  (uint32_t)used, LIMIT_RESIZE_CQ_ENTRIES);
+	result = cq_open_region(call, request->entries, &region, &slots);
+	if (result != 0)
+		return result;
+	cq_move_entries(cq, &region, slots);
+	session_close_shared(session, &cq->region);
+	cq->region = region;
+	cq->slots = slots;
+	*reply = (struct rnic_ctl_cq_reply){cq->handle, slots, slots};
+	return 0;
+}
+
+int ctl_destroy_cq(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct session_cq *cq = handle_table_get(&call->session->cqs, request->handle);
+
+	if (cq == NULL)
+		return ctl_refuse(call, -EINVAL, "no such completion queue");
+	if (cq->cq.references != 0)
+		return ctl_refuse(call, -EBUSY, "%u queue pairs still use this completion queue",
+				  cq->cq.references);
+	session_free_cq(call->session, cq);
+	return 0;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/ctl_handlers.h"
+
+#include "base/bits.h"
+#include "engine/objects/qp.h"
+#include "device/objects/ctl_region.h"
+#include "device/queues/intake.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define QP_INLINE_BYTES_MIN 64
+
+/*
+ * What is asked for is granted as it is, but for one SGE and some inline data at least: programs
+ * that ask for none post with them all the same, as adapters grant them. With an SRQ there is no
+ * receive side (IBTA 1.4, 11.2.4.1), nor has an XRC initiator one; an XRC target has neither side.
+ */
+static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
+		    struct rnic_qp_capacities *granted)
+{
+	const struct rnic_device_attributes *device = &call->session->set->facts->device;
+	const struct rnic_qp_capacities *wanted = &request->capacities;
+	bool is_xrc = request->type == RNIC_QP_TYPE_XRC_INITIATOR;
+
+	*granted = (struct rnic_qp_capacities){0};
+	if (request->type == RNIC_QP_TYPE_XRC_TARGET)
+		return 0;
+	if (wanted->max_send_wr > device->max_qp_wr || wanted->max_recv_wr > device->max_qp_wr)
+		return ctl_refuse(call, -EINVAL, "a queue holds at most %u work requests",
+				  device->max_qp_wr);
+	if (wanted->max_send_sge > device->max_sge || wanted->max_recv_sge > device->max_sge)
+		return ctl_refuse(call, -EINVAL, "a work request has at most %u SGEs",
+				  device->max_sge);
+	if (wanted->max_inline_bytes > device->max_inline_bytes)
+		return ctl_refuse(call, -EINVAL, "at most %u bytes can be inline",
+				  device->max_inline_bytes);
+	*granted = *wanted;
+	if (is_xrc || !rnic_handle_is_none(request->srq)) {
+		granted->max_recv_wr = 0;
+		granted->max_recv_sge = 0;
+	} else if (granted->max_recv_sge == 0) {
+		granted->max_recv_sge = 1;
+	}
+	if (granted->max_send_sge == 0)
+		granted->max_send_sge = 1;
+	if (granted->max_inline_bytes < QP_INLINE_BYTES_MIN)
+		granted->max_inline_bytes = QP_INLINE_BYTES_MIN;
+	return 0;
+}
+
+/* The same for an XRC target, which has a domain and nothing else. */
+static int qp_find_domain(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
+			  struct session_qp *qp)
+{
+	qp->xrcd = handle_table_get(&call->session->xrcds, request->xrcd);
+	return qp->xrcd != NULL ? 0 : ctl_refuse(call, -EINVAL, "no such XRC domain");
+}
+
+/* Finds what the new QP refers to; PD and CQs must be given, an SRQ may be. */
+static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
+			   struct session_qp *qp)
+{
+	struct session *session = call->session;
+	bool is_initiator = request->type == RNIC_QP_TYPE_XRC_INITIATOR;
+
+	qp->session = session;
+	if (request->type == RNIC_QP_TYPE_XRC_TARGET)
+		return qp_find_domain(call, request, qp);
+	qp->pd = handle_table_get(&session->pds, request->pd);
+	qp->send_cq = handle_table_get(&session->cqs, request->send_cq);
+	qp->recv_cq = is_initiator ? NULL : handle_table_get(&session->cqs, request->recv_cq);
+	if (qp->pd == NULL)
+		return ctl_refuse(call, -EINVAL, "no such protection domain");
+	if (qp->send_cq == NULL || (qp->recv_cq == NULL && !is_initiator))
+		return ctl_refuse(call, -EINVAL, "no such completion queue");
+	if (rnic_handle_is_none(request->srq))
+		return 0;
+	qp->srq = handle_table_get(&session->srqs, request->srq);
+	if (qp->srq == NULL || qp->srq->xrcd != NULL || is_initiator)
+		return ctl_refuse(call, -EINVAL, "no such shared receive queue, or one of XRC");
+	return 0;
+}
+
+/* Charges and makes the region of the queues. */
+static int qp_open_region(struct ctl_call *call, const struct rnic_qp_capacities *capacities,
+			  struct session_qp *qp)
+{
+	struct rnic_queues_plan plan;
+	int result = rnic_queues_plan(capacities, &plan);
+
+	if (result != 0)
+		return ctl_refuse(call, result, "the queues would be too large");
+	qp->send_plan = plan.send;
+	qp->recv = (struct receive_ring){
+		.session = call->session,
+		.qp = qp,
+		.region = &qp->region,
+		.plan = plan.recv,
+		.sge_max = capacities->max_recv_sge,
+	};
+	return ctl_region_open(call, &qp->region, RNIC_REGION_QUEUES, plan.region_bytes);
+}
+
+/* Makes the engine's half of a QP whose objects are found and that has a handle. */
+static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
+			  const struct rnic_qp_capacities *capacities, struct session_qp *qp)
+{
+	const struct qp_config config = {
+		.type = request->type <= UINT8_MAX ? (uint8_t)request->type : 0,
+		.signal_all = request->signal_all != 0,
+		.pd = qp->pd != NULL ? &qp->pd->pd : NULL,
+		.send_cq = qp->send_cq != NULL ? &qp->send_cq->cq : NULL,
+		.recv_cq = qp->recv_cq != NULL ? &qp->recv_cq->cq : NULL,
+		.srq = qp->srq != NULL ? qp->srq->srq : NULL,
+		.xrcd = qp->xrcd != NULL ? &qp->xrcd->domain->xrcd : NULL,
+		.capacities = *capacities,
+		.user = qp,
+	};
+	int result = qp_create(call->session->set->engine, &config, &qp->qp);
+
+	if (result == -EOPNOTSUPP)
+		return ctl_refuse(call, result, "queue pairs of type %u are not supported",
+				  request->type);
+	if (result != 0)
+		return result;
+	qp->qp->recv_queue.user = &qp->recv;
+	qp->recv.number = qp->qp->qpn;
+	return 0;
+}
+
+/* A target QP outlives this handle as long as there is another (OPEN_QP). */
+static int qp_share(struct session_qp *qp)
+{
+	struct shared_target *target = calloc(1, sizeof(*target));
+
+	if (target == NULL)
+		return -ENOMEM;
+	target->qp = qp->qp;
+	list_init(&target->handles);
+	qp->qp->user = target;
+	session_join_target(qp, qp->xrcd, target);
+	return 0;
+}
+
+static int qp_open(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
+		   const struct rnic_qp_capacities *capacities, struct session_qp *qp)
+{
+	struct session *session = call->session;
+	int result = handle_table_add(&session->qps, qp, &qp->handle);
+
+	if (result != 0)
+		return result;
+	result = qp_open_region(call, capacities, qp);
+	if (result != 0)
+		goto remove_handle;
+	result = qp_open_engine(call, request, capacities, qp);
+	if (result != 0)
+		goto close_region;
+	qp->async.slot = qp->handle.slot;
+	qp->async.generation = qp->handle.generation;
+	if (qp->xrcd != NULL) {
+		result = qp_share(qp);
+		if (result != 0)
+			goto destroy_qp;
+	}
+	call->reply_fd_count = 1;
+	return 0;
+
+destroy_qp:
+	qp_destroy(qp->qp);
+close_region:
+	ctl_region_close(call, &qp->region);
+remove_handle:
+	handle_table_remove(&session->qps, qp->handle);
+	return result;
+}
+
+int ctl_create_qp(struct ctl_call *call)
+{
+	const struct rnic_ctl_create_qp *request = (const void *)call->request.payload;
+	struct rnic_ctl_create_qp_reply *reply = (void *)call->reply.payload;
+	struct session *session = call->session;
+	struct rnic_qp_capacities capacities;
+	struct session_qp *qp;
+	int result;
+
+	result = qp_grant(call, request, &capacities);
+	if (result != 0)
+		return result;
+	result = session_charge(session, RESOURCE_QP, 1);
+	if (result != 0)
+		return ctl_refuse(call, result, "no more queue pairs are to be had");
+	qp = calloc(1, sizeof(*qp));
+	if (qp == NULL) {
+		result = -ENOMEM;
+		goto discharge;
+	}
+	result = qp_find_objects(call, request, qp);
+	if (result == 0)
+		result = qp_open(call, request, &capacities, qp);
+	if (result != 0)
+		goto free_qp;
+	*reply = (struct rnic_ctl_create_qp_reply){qp->handle, qp->qp->qpn, capacities};
+	return 0;
+
+free_qp:
+	free(qp);
+discharge:
+	session_discharge(session, RESOURCE_QP, 1);
+	return result;
+}
+
+/* What the engine cannot know: the path MTU of the interface and how many GIDs there are. */
+static int qp_check_attributes(struct ctl_call *call, const struct rnic_ctl_modify_qp *request)
+{
+	const struct device_facts *facts = call->session->set->facts;
+	const struct rnic_qp_attributes *attributes = &request->attributes;
+
+	if ((request->mask & RNIC_QP_ATTR_PATH_MTU) != 0 &&
+	    attributes->path_mtu > facts->port.active_mtu)
+		return ctl_refuse(call, -EINVAL, "path MTU %d does not fit the interface, %d does",
+				  128 << attributes->path_mtu % 8, 128 << facts->port.active_mtu);
+	if ((request->mask & RNIC_QP_ATTR_AV) != 0 &&
+	    !device_facts_has_gid(facts, attributes->path.source_gid_index))
+		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
+				  attributes->path.source_gid_index);
+	return 0;
+}
+
+int ctl_modify_qp(struct ctl_call *call)
+{
+	const struct rnic_ctl_modify_qp *request = (const void *)call->request.payload;
+	struct session_qp *qp = handle_table_get(&call->session->qps, request->qp);
+	int result;
+
+	if (qp == NULL)
+		return ctl_refuse(call, -EINVAL, "no such queue pair");
+	result = qp_check_attributes(call, request);
+	if (result != 0)
+		return result;
+	result = qp_modify(qp->qp, &request->attributes, request->mask);
+	if (result == -EINVAL)
+		qp_modify_refusal(qp->qp, &request->attributes, request->mask, call->reason,
+				  sizeof(call->reason));
+	if (result != 0)
+		return result;
+	if ((request->mask & RNIC_QP_ATTR_STATE) != 0 && qp->qp->state == RNIC_QP_STATE_RESET) {
+		intake_reset(qp);
+	} else {
+		intake_schedule(qp);
+		intake_review(qp);
+	}
+	return 0;
+}
+
+int ctl_query_qp(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct rnic_ctl_query_qp_reply *reply = (void *)call->reply.payload;
+	struct session_qp *qp = handle_table_get(&call->session->qps, request->handle);
+
+	if (qp == NULL)
+		return ctl_refuse(call, -EINVAL, "no such queue pair");
+	qp_query(qp->qp, &reply->attributes);
+	reply->capacities = qp->qp->capacities;
+	reply->signal_all = qp->qp->signal_all;
+	return 0;
+}
+
+int ctl_destroy_qp(struct ctl_call *call)
+{
+	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct session_qp *qp = handle_table_get(&call->session->qps, request->handle);
+
+	if (qp == NULL)
+		return ctl_refuse(call, -EINVAL, "no such queue pair");
+	session_free_qp(call->session, qp);
+	return 0;
+}

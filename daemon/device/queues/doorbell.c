@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/queues/doorbell.h"
+
+#include "engine/limits.h"
+#include "device/queues/intake.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "shm/ring.h"
+
+static void doorbell_take_one(struct session *session, uint32_t value)
+{
+	uint32_t slot = RNIC_DOORBELL_SLOT(value);
+	struct session_qp *qp;
+
+	/* Nothing waits for the entries of an SRQ. */
+	if (RNIC_DOORBELL_KIND(value) == RNIC_DOORBELL_SRQ && slot < RNIC_SESSION_SRQS_MAX)
+		return;
+	if (RNIC_DOORBELL_KIND(value) > RNIC_DOORBELL_RECV || slot >= RNIC_SESSION_QPS_MAX) {
+		session_break(session, "it rang doorbell %#x, which no queue can have", value);
+		return;
+	}
+	qp = handle_table_at(&session->qps, slot);
+	if (qp == NULL)
+		return;
+	if (RNIC_DOORBELL_KIND(value) == RNIC_DOORBELL_SEND)
+		intake_schedule(qp);
+	else
+		intake_review(qp);
+}
+
+/* The client had no room to say which queues: any may have moved. */
+static void doorbell_take_lost(struct session *session)
+{
+	struct session_qp *qp;
+	uint32_t slot = 0;
+
+	while ((qp = handle_table_next(&session->qps, &slot)) != NULL) {
+		intake_schedule(qp);
+		intake_review(qp);
+	}
+}
+
+uint32_t doorbell_take(struct session *session)
+{
+	struct rnic_session_region *region = session_region(session);
+	uint32_t producer = rnic_index_load(&region->doorbell_producer);
+	int64_t pending =
+		rnic_ring_pending(producer, session->doorbell_consumer, RNIC_DOORBELL_SLOTS);
+	uint32_t lost;
+
+	if (pending < 0) {
+		session_break(session, "its doorbell ring claims more than it can hold");
+		return 0;
+	}
+	for (int64_t i = 0; i < pending && !session->is_broken; i++) {
+		uint32_t index = session->doorbell_consumer++ & (RNIC_DOORBELL_SLOTS - 1);
+
+		doorbell_take_one(session, atomic_load_explicit(&region->doorbells[index],
+								memory_order_relaxed));
+	}
+	if (pending > 0)
+		rnic_index_publish(&session_status(session)->doorbell_consumer,
+				   session->doorbell_consumer);
+	/* After the ring: a doorbell is counted as lost only while the ring is full. */
+	lost = rnic_index_load(&region->doorbells_lost);
+	if (lost != session->doorbells_lost) {
+		session->doorbells_lost = lost;
+		doorbell_take_lost(session);
+		pending++;
+	}
+	return (uint32_t)pending;
+}
+
+void doorbell_announce_sleep(struct session *session)
+{
+	rnic_wake_announce(&session_region(session)->need_wakeup);
+}
+
+void doorbell_withdraw_sleep(struct session *session)
+{
+	rnic_wake_withdraw(&session_region(session)->need_wakeup);
+}
+
+bool doorbell_wake(struct session *session)
+{
+	session->rung_ns = session->set->now_ns;
+	if (list_is_linked(&session->awake_node))
+		return false;
+	doorbell_withdraw_sleep(session);
+	list_add_tail(&session->set->awake, &session->awake_node);
+	return true;
+}
+
+/* Looks once more after the client was asked to ring: it may just have done so without. */
+static uint32_t doorbell_doze(struct session *session)
+{
+	uint32_t taken;
+
+	doorbell_announce_sleep(session);
+	taken = doorbell_take(session);
+	if (taken > 0)
+		doorbell_withdraw_sleep(session);
+	else
+		list_remove(&session->awake_node);
+	return taken;
+}
+
+uint32_t doorbell_take_all(struct session_set *set)
+{
+	struct list *node, *following;
+	uint32_t all = 0;
+
+	list_for_each_safe (node, following, &set->awake) {
+		struct session *session = list_entry(node, struct session, awake_node);
+		uint32_t taken;
+
+		if (session->is_broken)
+			continue;
+		taken = doorbell_take(session);
+		if (taken == 0 && set->now_ns - session->rung_ns >= LIMIT_DOZE_NS)
+			taken = doorbell_doze(session);
+		if (taken > 0)
+			session->rung_ns = set->now_ns;
+		all += taken;
+	}
+	return all;
+}

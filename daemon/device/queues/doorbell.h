@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking a client's doorbells. A doorbell is a hint: it puts a queue on the list of those that
+ * intake looks at, and the queue's producer index says what there is. This file is the only reader
+ * of the doorbell ring.
+ */
+#ifndef DAEMON_DEVICE_QUEUES_DOORBELL_H
+#define DAEMON_DEVICE_QUEUES_DOORBELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session;
+struct session_set;
+
+/*
+ * Takes all doorbells that are in the ring of `session` (at most RNIC_DOORBELL_SLOTS), and looks at
+ * all queues when some were lost. Returns how many were taken. A ring that claims more than it
+ * holds, or a doorbell for a slot that cannot exist, breaks the session; one for a free slot is
+ * ignored, since the queue may have been destroyed after the doorbell was rung.
+ */
+uint32_t doorbell_take(struct session *session);
+
+/*
+ * Takes the doorbells of all sessions that are awake. One that has not rung for LIMIT_DOZE_NS is
+ * asked to wake us, and not looked at until doorbell_wake(). Returns how many were taken.
+ */
+uint32_t doorbell_take_all(struct session_set *set);
+
+/* The session, which has regions, is looked at from now on, and for LIMIT_DOZE_NS at least. Returns
+ * whether it was not before. */
+bool doorbell_wake(struct session *session);
+
+/* Asks the client to wake us when it rings, or no longer. */
+void doorbell_announce_sleep(struct session *session);
+void doorbell_withdraw_sleep(struct session *session);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* What a client has mapped in our address space, and is charged for: its memfds, and the regions
+ * that we share with it. */
+#include "device/session/session.h"
+
+#include "device/session/client_user.h"
+#include "device/session/quota.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Unmapping more takes longer than to have it done elsewhere. */
+#define FEW_BYTES (UINT64_C(1) << 18)
+
+void session_unmap(void *context, void *address, uint64_t bytes)
+{
+	struct session *session = context;
+
+	if (bytes <= FEW_BYTES)
+		munmap(address, bytes);
+	else
+		closer_unmap(&session->user->closer, address, bytes);
+}
+
+int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
+			 uint64_t offset, uint64_t bytes)
+{
+	const struct mapped_files before = session->files;
+	int result = mapped_region_open(region, &session->files, fd, offset, bytes);
+	uint64_t files = session->files.count - before.count;
+	uint64_t mapped_bytes = session->files.bytes - before.bytes;
+
+	if (result != 0)
+		return result;
+	result = session_charge(session, RESOURCE_MAPPED_FILES, files);
+	if (result != 0)
+		goto close_region;
+	result = session_charge(session, RESOURCE_MAPPINGS, files);
+	if (result != 0)
+		goto discharge_files;
+	result = session_charge(session, RESOURCE_MAPPED_BYTES, mapped_bytes);
+	if (result != 0)
+		goto discharge_mappings;
+	return 0;
+
+discharge_mappings:
+	session_discharge(session, RESOURCE_MAPPINGS, files);
+discharge_files:
+	session_discharge(session, RESOURCE_MAPPED_FILES, files);
+close_region:
+	mapped_region_close(region);
+	return result;
+}
+
+void session_close_mapping(struct session *session, struct mapped_region *region)
+{
+	const struct mapped_files before = session->files;
+
+	mapped_region_close(region);
+	session_discharge(session, RESOURCE_MAPPED_BYTES, before.bytes - session->files.bytes);
+	session_discharge(session, RESOURCE_MAPPINGS, before.count - session->files.count);
+	session_discharge(session, RESOURCE_MAPPED_FILES, before.count - session->files.count);
+}
+
+int session_open_shared(struct session *session, struct shared_region *region,
+			enum rnic_region_kind kind, uint64_t bytes, int *fd)
+{
+	int result = shared_region_create(region, kind, bytes, fd);
+
+	if (result != 0)
+		return result;
+	result = session_charge(session, RESOURCE_SHARED_BYTES, region->bytes);
+	if (result != 0)
+		goto close_region;
+	result = session_charge(session, RESOURCE_MAPPINGS, 1);
+	if (result != 0)
+		goto discharge_bytes;
+	session->newest = *region;
+	return 0;
+
+discharge_bytes:
+	session_discharge(session, RESOURCE_SHARED_BYTES, region->bytes);
+close_region:
+	close(*fd);
+	shared_region_close(region);
+	return result;
+}
+
+void session_close_shared(struct session *session, struct shared_region *region)
+{
+	if (region->address == NULL)
+		return;
+	session_discharge(session, RESOURCE_MAPPINGS, 1);
+	session_discharge(session, RESOURCE_SHARED_BYTES, region->bytes);
+	session_unmap(session, region->address, region->bytes);
+	if (session->newest.address == region->address)
+		session->newest = (struct shared_region){0};
+	*region = (struct shared_region){0};
+}

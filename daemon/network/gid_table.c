@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "network/gid_table.h"
+
+#include "wire/gid.h"
+
+#include <stddef.h>
+
+enum gid_kind { GID_LINK_LOCAL, GID_IPV4, GID_IPV6, GID_KINDS };
+
+static enum gid_kind gid_kind(const struct rnic_gid *gid)
+{
+	if (rnic_gid_is_ipv4(gid))
+		return GID_IPV4;
+	return rnic_gid_is_link_local(gid) ? GID_LINK_LOCAL : GID_IPV6;
+}
+
+static const struct gid_address *find_address(const struct gid_address *addresses, uint32_t count,
+					      const struct rnic_gid *gid)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (rnic_gid_equal(&addresses[i].gid, gid))
+			return &addresses[i];
+	return NULL;
+}
+
+/* The slot of `gid`; of the zero GID, the first free one. NULL when there is none. */
+static struct gid_slot *find_slot(struct gid_table *table, const struct rnic_gid *gid)
+{
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		if (rnic_gid_equal(&table->slots[i].gid, gid))
+			return &table->slots[i];
+	return NULL;
+}
+
+static bool has_link_local(const struct gid_table *table)
+{
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		if (rnic_gid_is_link_local(&table->slots[i].gid))
+			return true;
+	return false;
+}
+
+/* Brings a slot that is taken up to date with the address that it stands for, NULL: gone. */
+static bool update_slot(struct gid_slot *slot, const struct gid_address *address, bool is_used)
+{
+	bool was_usable = slot->is_usable;
+
+	slot->is_usable = address != NULL && !address->is_tentative;
+	if (address != NULL || is_used)
+		return slot->is_usable != was_usable;
+	*slot = (struct gid_slot){.is_usable = false};
+	return true;
+}
+
+static void add_kind(struct gid_table *table, enum gid_kind kind,
+		     const struct gid_address *addresses, uint32_t count, uint32_t *changed)
+{
+	static const struct rnic_gid free_gid;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct gid_slot *slot;
+
+		if (gid_kind(&addresses[i].gid) != kind || rnic_gid_is_zero(&addresses[i].gid) ||
+		    find_slot(table, &addresses[i].gid) != NULL ||
+		    (kind == GID_LINK_LOCAL && has_link_local(table)))
+			continue;
+		slot = find_slot(table, &free_gid);
+		if (slot == NULL)
+			return;
+		*slot = (struct gid_slot){addresses[i].gid, !addresses[i].is_tentative};
+		*changed |= UINT32_C(1) << (slot - table->slots);
+	}
+}
+
+uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *addresses,
+			  uint32_t count, gid_is_used *is_used, void *context)
+{
+	uint32_t changed = 0;
+
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
+		struct gid_slot *slot = &table->slots[i];
+		const struct gid_address *address = find_address(addresses, count, &slot->gid);
+
+		if (!rnic_gid_is_zero(&slot->gid) &&
+		    update_slot(slot, address, address == NULL && is_used(context, i)))
+			changed |= UINT32_C(1) << i;
+	}
+	for (enum gid_kind kind = GID_LINK_LOCAL; kind < GID_KINDS; kind++)
+		add_kind(table, kind, addresses, count, &changed);
+	return changed;
+}
+
+static bool is_usable_ipv4(const struct gid_slot *slot)
+{
+	return slot->is_usable && rnic_gid_is_ipv4(&slot->gid);
+}
+
+static uint32_t choose_own(const struct gid_table *table)
+{
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		if (is_usable_ipv4(&table->slots[i]))
+			return i;
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		if (table->slots[i].is_usable)
+			return i;
+	return 0;
+}
+
+uint32_t gid_table_own(struct gid_table *table)
+{
+	if (!table->slots[table->own_slot].is_usable)
+		table->own_slot = choose_own(table);
+	return table->own_slot;
+}

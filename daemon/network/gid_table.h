@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The GID table of a device as the addresses of its interface come and go. Pure: the device owns a
+ * table, tells it what addresses there are, and is told which slots to look at.
+ *
+ * Invariant: a slot means one address for as long as somebody refers to it by its index. An address
+ * that went while it was referred to keeps its slot, out of use, and finds it again when it comes
+ * back, as in the kernel's table.
+ */
+#ifndef DAEMON_NETWORK_GID_TABLE_H
+#define DAEMON_NETWORK_GID_TABLE_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GID_TABLE_SLOTS 32
+
+struct gid_slot {
+	struct rnic_gid gid; /* zero: the slot is free */
+	bool is_usable;	     /* the interface has the address, and it was found to be unique */
+};
+
+struct gid_table {
+	struct gid_slot slots[GID_TABLE_SLOTS];
+	uint32_t own_slot; /* see gid_table_own() */
+};
+
+/* An address of the interface. */
+struct gid_address {
+	struct rnic_gid gid;
+	bool is_tentative; /* being probed for duplicates, or found to be one (RFC 4862, 5.4) */
+};
+
+/* Whether somebody still refers to the slot `index`. */
+typedef bool gid_is_used(void *context, uint32_t index);
+
+/*
+ * Makes the table that of `addresses`. Gone addresses leave their slots, unless those are used; new
+ * ones take the first that are free, the first link-local IPv6 address before all IPv4 addresses,
+ * and these before all other IPv6 addresses, each kind in the order given. A tentative address has
+ * its slot already, so that the order does not depend on how long the probing takes, and becomes
+ * usable later. Addresses that find no slot are left out. Returns a mask of the slots that changed.
+ */
+uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *addresses,
+			  uint32_t count, gid_is_used *is_used, void *context);
+
+/*
+ * The slot of the address by which the host reaches itself: the first of IPv4, which outlives a
+ * link that goes down, else the first. It is chosen anew only when it is not usable any more, so
+ * that those who ask before and after another address came are told the same. 0: none is usable.
+ */
+uint32_t gid_table_own(struct gid_table *table);
+
+#endif

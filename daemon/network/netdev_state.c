@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "network/netdev_state.h"
+
+#include "wire/gid.h"
+
+#include <string.h>
+
+void netdev_state_init(struct netdev_state *state, uint32_t netdev_index)
+{
+	*state = (struct netdev_state){.netdev_index = netdev_index};
+}
+
+static bool apply_link(struct netdev_state *state, const struct netlink_fact *fact)
+{
+	const uint32_t mtu_bytes = fact->mtu_bytes != 0 ? fact->mtu_bytes : state->mtu_bytes;
+	const bool has_changed =
+		fact->is_running != state->is_running || mtu_bytes != state->mtu_bytes;
+
+	state->is_running = fact->is_running;
+	state->mtu_bytes = mtu_bytes;
+	return has_changed;
+}
+
+static bool apply_link_gone(struct netdev_state *state)
+{
+	state->is_gone = true;
+	state->is_running = false;
+	state->address_count = 0;
+	return true;
+}
+
+/* Its place, or that behind the last one. */
+static uint32_t find_address(const struct netdev_state *state, const struct rnic_gid *gid)
+{
+	uint32_t i = 0;
+
+	while (i < state->address_count && !rnic_gid_equal(&state->addresses[i].gid, gid))
+		i++;
+	return i;
+}
+
+static bool apply_address(struct netdev_state *state, const struct netlink_fact *fact)
+{
+	uint32_t i = find_address(state, &fact->gid);
+	bool has_changed;
+
+	if (i == NETDEV_ADDRESSES_MAX)
+		return false;
+	has_changed =
+		i == state->address_count || state->addresses[i].is_tentative != fact->is_tentative;
+	state->addresses[i] = (struct gid_address){fact->gid, fact->is_tentative};
+	state->is_confirmed[i] = true;
+	if (i == state->address_count)
+		state->address_count++;
+	return has_changed;
+}
+
+static void remove_address(struct netdev_state *state, uint32_t i)
+{
+	uint32_t behind = --state->address_count - i;
+
+	memmove(&state->addresses[i], &state->addresses[i + 1],
+		behind * sizeof(state->addresses[0]));
+	memmove(&state->is_confirmed[i], &state->is_confirmed[i + 1],
+		behind * sizeof(state->is_confirmed[0]));
+}
+
+static bool apply_address_gone(struct netdev_state *state, const struct netlink_fact *fact)
+{
+	uint32_t i = find_address(state, &fact->gid);
+
+	if (i == state->address_count)
+		return false;
+	remove_address(state, i);
+	return true;
+}
+
+bool netdev_state_apply(struct netdev_state *state, const struct netlink_fact *fact)
+{
+	if (state->is_gone || fact->netdev_index != state->netdev_index)
+		return false;
+	switch (fact->kind) {
+	case NETLINK_LINK:
+		return apply_link(state, fact);
+	case NETLINK_LINK_GONE:
+		return apply_link_gone(state);
+	case NETLINK_ADDRESS:
+		return apply_address(state, fact);
+	case NETLINK_ADDRESS_GONE:
+		return apply_address_gone(state, fact);
+	case NETLINK_NEIGHBOUR:
+	case NETLINK_DUMP_END:
+	case NETLINK_DUMP_FAILED:
+		break;
+	}
+	return false;
+}
+
+void netdev_state_begin_dump(struct netdev_state *state)
+{
+	memset(state->is_confirmed, 0, sizeof(state->is_confirmed));
+}
+
+bool netdev_state_end_dump(struct netdev_state *state)
+{
+	bool has_changed = false;
+
+	for (uint32_t i = state->address_count; i > 0; i--) {
+		if (state->is_confirmed[i - 1])
+			continue;
+		remove_address(state, i - 1);
+		has_changed = true;
+	}
+	return has_changed;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "network/netdev_watch.h"
+
+#include "port/port_text.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FAILED_DUMPS_MAX 8
+#define ANSWER_MS	 5000
+
+static int request_link(const struct netdev_watch *watch)
+{
+	const struct {
+		struct nlmsghdr header;
+		struct ifinfomsg link;
+	} request = {
+		.header = {.nlmsg_len = sizeof(request),
+			   .nlmsg_type = RTM_GETLINK,
+			   .nlmsg_flags = NLM_F_REQUEST},
+		.link = {.ifi_index = (int)watch->state.netdev_index},
+	};
+
+	return send(watch->fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
+}
+
+static int request_addresses(const struct netdev_watch *watch)
+{
+	const struct {
+		struct nlmsghdr header;
+		struct ifaddrmsg address;
+	} request = {
+		.header = {.nlmsg_len = sizeof(request),
+			   .nlmsg_type = RTM_GETADDR,
+			   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+	};
+
+	return send(watch->fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
+}
+
+/* Asks for all there is to know; NETLINK_DUMP_END tells that it was said. */
+static int dump_begin(struct netdev_watch *watch)
+{
+	int result = request_link(watch);
+
+	if (result == 0)
+		result = request_addresses(watch);
+	watch->is_dumping = result == 0;
+	watch->is_stale = false;
+	if (result == 0)
+		netdev_state_begin_dump(&watch->state);
+	return result;
+}
+
+static bool dump_end(struct netdev_watch *watch, bool is_whole)
+{
+	if (!watch->is_dumping)
+		return false;
+	watch->is_dumping = false;
+	if (is_whole && !watch->is_stale) {
+		watch->failed_dumps = 0;
+		return netdev_state_end_dump(&watch->state);
+	}
+	/* An interface that is gone is no reason to ask for it again and again. */
+	if (++watch->failed_dumps < FAILED_DUMPS_MAX)
+		dump_begin(watch);
+	return false;
+}
+
+static bool take_fact(struct netdev_watch *watch, const struct netlink_fact *fact)
+{
+	if (fact->kind == NETLINK_DUMP_END || fact->kind == NETLINK_DUMP_FAILED)
+		return dump_end(watch, fact->kind == NETLINK_DUMP_END);
+	return netdev_state_apply(&watch->state, fact);
+}
+
+/* Reads a datagram into the buffer; false when there is none. */
+static bool receive(struct netdev_watch *watch)
+{
+	struct sockaddr_nl from = {.nl_pid = 0};
+	socklen_t from_bytes = sizeof(from);
+	ssize_t length = recvfrom(watch->fd, watch->buffer, sizeof(watch->buffer),
+				  MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &from_bytes);
+
+	netlink_reader_init(&watch->reader, watch->buffer, 0);
+	if (length < 0 && errno != ENOBUFS)
+		return false;
+	if (length < 0 || (size_t)length > sizeof(watch->buffer)) {
+		/* The kernel dropped messages, or had one that is longer than any should be. */
+		watch->is_stale = true;
+		if (!watch->is_dumping)
+			dump_begin(watch);
+	} else if (from.nl_pid == 0) {
+		netlink_reader_init(&watch->reader, watch->buffer, (size_t)length);
+	}
+	return true;
+}
+
+bool netdev_watch_next(struct netdev_watch *watch)
+{
+	struct netlink_fact fact;
+
+	do {
+		while (netlink_next(&watch->reader, &fact))
+			if (take_fact(watch, &fact))
+				return true;
+	} while (receive(watch));
+	return false;
+}
+
+/* Waits for the end of the first dump. */
+static int wait_for_answer(struct netdev_watch *watch)
+{
+	struct pollfd answer = {.fd = watch->fd, .events = POLLIN};
+
+	while (watch->is_dumping) {
+		if (netdev_watch_next(watch))
+			continue;
+		if (watch->is_dumping && poll(&answer, 1, ANSWER_MS) <= 0)
+			return -ETIMEDOUT;
+	}
+	if (watch->state.is_gone)
+		return -ENODEV;
+	return watch->failed_dumps == 0 ? 0 : -ETIMEDOUT;
+}
+
+int netdev_watch_open(struct netdev_watch *watch, uint32_t netdev_index, char text[PORT_TEXT_BYTES])
+{
+	const struct sockaddr_nl address = {
+		.nl_family = AF_NETLINK,
+		.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+	};
+	int result = 0;
+
+	memset(watch, 0, sizeof(*watch));
+	netdev_state_init(&watch->state, netdev_index);
+	watch->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	if (watch->fd < 0)
+		return port_text_error(text, -errno, "cannot open a netlink socket: %s",
+				       strerror(errno));
+	if (bind(watch->fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		result = -errno;
+	if (result == 0)
+		result = dump_begin(watch);
+	if (result == 0)
+		result = wait_for_answer(watch);
+	if (result != 0) {
+		port_text_error(text, result, "cannot follow the network interface: %s",
+				strerror(-result));
+		close(watch->fd);
+	}
+	return result;
+}
+
+void netdev_watch_close(struct netdev_watch *watch)
+{
+	close(watch->fd);
+}

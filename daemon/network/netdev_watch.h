@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Follows one network interface by a NETLINK_ROUTE socket: carrier, MTU, addresses, its end. Owns
+ * the socket, which is to be watched for reading.
+ *
+ * Nothing is missed for long: when the kernel had to drop messages, all addresses are asked for
+ * again, and the answer comes by the same socket.
+ */
+#ifndef DAEMON_NETWORK_NETDEV_WATCH_H
+#define DAEMON_NETWORK_NETDEV_WATCH_H
+
+#include "network/netdev_state.h"
+#include "port/port.h"
+
+#define NETDEV_WATCH_BUFFER_BYTES 32768 /* longer than any datagram of the kernel's dumps */
+
+struct netdev_watch {
+	int fd;
+	bool is_dumping;
+	bool is_stale;	       /* messages were lost since the dump began */
+	uint32_t failed_dumps; /* one after the other */
+	struct netdev_state state;
+	struct netlink_reader reader; /* of `buffer` */
+	_Alignas(8) uint8_t buffer[NETDEV_WATCH_BUFFER_BYTES];
+};
+
+/*
+ * Begins to follow the interface; watch->state is that of now on return. Errors, with a sentence in
+ * `text`: -ETIMEDOUT the kernel does not answer; -ENODEV the interface is gone; any other of
+ * socket(2), bind(2), send(2).
+ */
+int netdev_watch_open(struct netdev_watch *watch, uint32_t netdev_index,
+		      char text[PORT_TEXT_BYTES]);
+void netdev_watch_close(struct netdev_watch *watch);
+
+/*
+ * Reads on, without waiting, until something about the interface has changed: true, watch->state
+ * says what it is like now. False when there is nothing left to read.
+ */
+bool netdev_watch_next(struct netdev_watch *watch);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keys of up to 24 bits, drawn at random, and the objects they name: QPNs and memory keys. The
+ * caller owns the objects.
+ *
+ * Open addressing with linear probing, at most half full, so that a look-up touches one or two
+ * slots and never allocates. Growing happens in inserting, on the control path.
+ */
+#ifndef NIC_BASE_KEY_TABLE_H
+#define NIC_BASE_KEY_TABLE_H
+
+#include "base/prng.h"
+
+#include <stdint.h>
+
+struct key_slot {
+	void *object; /* NULL: the slot is free */
+	uint32_t key;
+};
+
+struct key_table {
+	struct key_slot *slots;
+	uint32_t slot_count; /* a power of two, or 0 before the first insert */
+	uint32_t count;
+	uint32_t least_key;
+	uint32_t key_limit; /* keys drawn are in [least_key, key_limit) */
+};
+
+/* Keys will have `key_bits` bits (1 .. 24) and be at least `least_key`. Allocates nothing yet. */
+void key_table_init(struct key_table *table, uint32_t key_bits, uint32_t least_key);
+
+/* Frees the table, which must be empty (asserted). */
+void key_table_fini(struct key_table *table);
+
+/*
+ * Names `object` (not NULL) by a random key that is not in use, stored at *key. -ENOMEM; -ENOSPC
+ * when half of all keys are taken.
+ */
+int key_table_insert_random(struct key_table *table, struct prng *prng, void *object,
+			    uint32_t *key);
+
+/* Names `object` by a key of the caller's choice, which may be below least_key. -EEXIST, -ENOMEM.
+ */
+int key_table_insert(struct key_table *table, uint32_t key, void *object);
+
+/* The object that `key` names; NULL when there is none. Any 32 bits may be asked for. */
+void *key_table_find(const struct key_table *table, uint32_t key);
+
+/* Forgets `key`, which must be in use (asserted). */
+void key_table_remove(struct key_table *table, uint32_t key);
+
+/* For walking all objects: slot by slot, NULL where a slot is free. */
+static inline void *key_table_slot(const struct key_table *table, uint32_t slot)
+{
+	return table->slots[slot].object;
+}
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/engine.h"
+
+#include "engine/requester/completer.h"
+#include "engine/reliability/congestion.h"
+#include "engine/datagrams/datagram.h"
+#include "engine/requester/local_work.h"
+#include "engine/datagrams/mcast.h"
+#include "engine/objects/qp.h"
+#include "engine/responder/responder_answer.h"
+#include "wire/gid.h"
+
+#include <assert.h>
+#include <errno.h>
+
+/* Keys are 24 bits of index and 8 of tag; QPNs 0 and 1 belong to the management QPs. */
+#define KEY_INDEX_BITS 24
+#define QPN_BITS       24
+#define LEAST_QPN      2
+#define SRQN_BITS      24
+
+int engine_init(struct engine *engine, const struct engine_config *config)
+{
+	if (config->max_qps == 0 || config->max_mrs == 0)
+		return -EINVAL;
+	*engine = (struct engine){.config = *config};
+	if (config->port_mtu_bytes == 0)
+		engine->config.port_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX;
+	engine->pkeys[0] = PKEY_DEFAULT;
+	prng_init(&engine->prng, config->seed);
+	key_table_init(&engine->qps, QPN_BITS, LEAST_QPN);
+	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1);
+	key_table_init(&engine->srqs, SRQN_BITS, 1);
+	if (engine->config.line_rate < LIMIT_CC_LEAST_RATE)
+		engine->config.line_rate = LIMIT_CC_LINE_RATE;
+	timer_heap_init(&engine->timers);
+	timer_heap_init(&engine->pace_timers);
+	list_init(&engine->ready);
+	list_init(&engine->paths);
+	list_init(&engine->built);
+	list_init(&engine->mcast_groups);
+	pace_init(&engine->pace);
+	settle_init(engine);
+	return 0;
+}
+
+void engine_fini(struct engine *engine)
+{
+	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->paths));
+	assert(list_is_empty(&engine->pace.waiting));
+	assert(list_is_empty(&engine->built) && list_is_empty(&engine->mcast_groups));
+	assert(memory_batch_is_empty(&engine->writes));
+	assert(engine->settle.delivered == engine->settle.queued);
+	key_table_fini(&engine->qps);
+	key_table_fini(&engine->mrs);
+	key_table_fini(&engine->srqs);
+	timer_heap_fini(&engine->timers);
+	timer_heap_fini(&engine->pace_timers);
+}
+
+void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid)
+{
+	assert(index < RNIC_ENGINE_GIDS);
+	engine->gids[index] = *gid;
+}
+
+uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *dest)
+{
+	const bool is_group = rnic_gid_is_multicast(dest);
+
+	for (uint32_t i = 0; i < RNIC_ENGINE_GIDS; i++) {
+		const struct rnic_gid *gid = &engine->gids[i];
+
+		if (is_group ? !rnic_gid_is_zero(gid) &&
+				       rnic_gid_is_ipv4(gid) == rnic_gid_is_ipv4(dest)
+			     : rnic_gid_equal(gid, dest))
+			return i;
+	}
+	return 0;
+}
+
+void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey)
+{
+	assert(index < LIMIT_PKEYS);
+	engine->pkeys[index] = pkey;
+}
+
+void engine_set_port_mtu(struct engine *engine, uint32_t port_mtu_bytes)
+{
+	engine->config.port_mtu_bytes = port_mtu_bytes;
+}
+
+/* --- packets in ------------------------------------------------------------------------------ */
+
+static uint16_t pkey_of(const struct qp *qp)
+{
+	return qp->engine->pkeys[qp->attributes.pkey_index];
+}
+
+static bool is_from_peer(const struct engine *engine, const struct qp *qp,
+			 const struct rnic_addresses *addresses)
+{
+	const struct rnic_path *path = &qp->attributes.path;
+
+	return rnic_gid_equal(&addresses->source, &path->dest_gid) &&
+	       rnic_gid_equal(&addresses->dest, &engine->gids[path->source_gid_index]);
+}
+
+static bool can_receive(const struct qp *qp, bool is_request)
+{
+	switch ((enum rnic_qp_state)qp->state) {
+	case RNIC_QP_STATE_RTR:
+	case RNIC_QP_STATE_SQE:
+		return is_request;
+	case RNIC_QP_STATE_RTS:
+	case RNIC_QP_STATE_SQD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* CNPs have a service of their own, and go to whoever has a peer. */
+static bool is_notification(const struct qp *qp, const struct rnic_packet *packet)
+{
+	return packet->row->service == RNIC_SERVICE_CNP && qp->type != RNIC_QP_TYPE_UD;
+}
+
+/* XRC goes one way: requests to targets, responses to initiators. */
+static bool is_of_service(const struct qp *qp, const struct rnic_packet *packet)
+{
+	return packet->row->service == qp_service(qp) &&
+	       (packet->row->is_request ? qp_has_responder(qp) : qp_has_requester(qp));
+}
+
+/* Whether `packet` may concern `qp` at all. IBTA 1.4, 9.6.1. */
+static enum verdict check_packet(const struct engine *engine, const struct qp *qp,
+				 const struct rnic_packet *packet)
+{
+	if (!can_receive(qp, packet->row->is_request || is_notification(qp, packet)))
+		return VERDICT_BAD_STATE;
+	if (!is_of_service(qp, packet) && !is_notification(qp, packet))
+		return VERDICT_BAD_SERVICE;
+	if (!pkey_matches(pkey_of(qp), packet->pkey))
+		return VERDICT_BAD_PKEY;
+	if (qp->type == RNIC_QP_TYPE_UD)
+		return packet->qkey == qp->attributes.qkey ? VERDICT_PASS : VERDICT_BAD_QKEY;
+	return is_from_peer(engine, qp, &packet->addresses) ? VERDICT_PASS : VERDICT_BAD_PEER;
+}
+
+/* Drops a packet in silence; whoever looks at the QP is told why. */
+static void drop(struct engine *engine, struct qp *qp, enum verdict verdict)
+{
+	engine->counters[verdict_row(verdict)->counter]++;
+	if (qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_RESET)
+		qp_note_trouble(qp, verdict);
+}
+
+/* IBTA 1.4, 11.6.3.2: the first packet for a QP in RTR, before the application moved it to RTS. */
+static void note_established(struct engine *engine, struct qp *qp)
+{
+	if (qp->state != RNIC_QP_STATE_RTR || qp->is_established || qp->type == RNIC_QP_TYPE_UD)
+		return;
+	qp->is_established = true;
+	engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_COMM_EST, qp);
+}
+
+/* A packet for `qp`, which takes it or drops it. */
+static void deliver(struct qp *qp, const struct rnic_packet *packet)
+{
+	struct engine *engine = qp->engine;
+	enum verdict verdict;
+
+	if (qp_is_closed(qp)) {
+		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+		return;
+	}
+	verdict = check_packet(engine, qp, packet);
+	if (verdict != VERDICT_PASS) {
+		drop(engine, qp, verdict);
+		return;
+	}
+	qp->last_received_ns = engine->now_ns;
+	qp->counters.received_packets++;
+	qp->counters.received_bytes += packet->payload_bytes;
+	if (is_notification(qp, packet)) {
+		congestion_notified(engine, qp);
+		return;
+	}
+	note_established(engine, qp);
+	congestion_look(engine, qp, packet);
+	if (qp->type == RNIC_QP_TYPE_UD)
+		datagram_receive(engine, qp, packet);
+	else if (packet->row->is_request)
+		responder_receive(engine, qp, packet);
+	else
+		completer_receive(engine, qp, packet);
+}
+
+/* Each QP of the group gets its copy (IBTA 1.4, 10.5.2). */
+static void deliver_multicast(struct engine *engine, const struct rnic_packet *packet)
+{
+	struct mcast_group *group = mcast_find(engine, &packet->addresses.dest);
+
+	if (group == NULL)
+		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+	else
+		mcast_for_each(group, deliver, packet);
+}
+
+void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns)
+{
+	bool is_multicast = rnic_gid_is_multicast(&packet->addresses.dest);
+	struct qp *qp;
+
+	engine->now_ns = now_ns;
+	engine->counters[COUNTER_RECEIVED_PACKETS]++;
+	engine->counters[COUNTER_RECEIVED_BYTES] += packet->payload_bytes;
+	if (is_multicast && packet->dest_qpn == MCAST_QPN) {
+		deliver_multicast(engine, packet);
+		return;
+	}
+	qp = is_multicast ? NULL : key_table_find(&engine->qps, packet->dest_qpn);
+	if (qp == NULL)
+		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+	else
+		deliver(qp, packet);
+}
+
+void engine_flush(struct engine *engine, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+	settle_run(engine);
+}
+
+/* --- packets out ----------------------------------------------------------------------------- */
+
+struct rnic_addresses engine_addresses(const struct engine *engine, const struct rnic_path *path)
+{
+	return (struct rnic_addresses){
+		.source = engine->gids[path->source_gid_index],
+		.dest = path->dest_gid,
+		.source_port = RNIC_UDP_PORT,
+		.traffic_class = path->traffic_class,
+		.hop_limit = path->hop_limit,
+	};
+}
+
+void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
+			 enum rnic_position position, uint16_t headers, struct rnic_psn psn)
+{
+	enum rnic_service service =
+		operation == RNIC_OPERATION_CONGESTION ? RNIC_SERVICE_CNP : qp_service(qp);
+	int opcode = rnic_opcode_find(service, operation, position, headers);
+
+	assert(opcode >= 0);
+	out->packet = (struct rnic_packet){
+		.addresses = engine_addresses(qp->engine, &qp->attributes.path),
+		.row = rnic_opcode_row((uint8_t)opcode),
+		.opcode = (uint8_t)opcode,
+		.migrated = true,
+		.pkey = pkey_of(qp),
+		.dest_qpn = qp->attributes.dest_qpn,
+		.psn = psn,
+	};
+	congestion_allow_marks(qp->engine, qp, &out->packet.addresses);
+	out->piece_count = 0;
+	out->qp = qp;
+}
+
+/* A QP that nobody has any more holds nothing that others wait for. */
+static void give_way(struct engine *engine, struct qp *qp)
+{
+	requester_rewind(engine, qp);
+	requester_leave_line(engine, qp);
+	list_remove(&qp->ready_node);
+}
+
+/* The QP whose turn it is; one that has used up its quantum goes behind the others. */
+static struct qp *next_ready(struct engine *engine)
+{
+	struct qp *qp = list_first_entry(&engine->ready, struct qp, ready_node);
+
+	if (engine->quantum < LIMIT_QP_QUANTUM)
+		return qp;
+	engine->quantum = 0;
+	list_remove(&qp->ready_node);
+	list_add_tail(&engine->ready, &qp->ready_node);
+	return list_first_entry(&engine->ready, struct qp, ready_node);
+}
+
+bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+	while (!list_is_empty(&engine->ready)) {
+		struct qp *qp = next_ready(engine);
+
+		if (qp_is_closed(qp)) {
+			give_way(engine, qp);
+		} else if (congestion_transmit(engine, qp, out) ||
+			   responder_transmit(engine, qp, out) ||
+			   requester_transmit(engine, qp, out)) {
+			engine->quantum++;
+			engine->counters[COUNTER_SENT_PACKETS]++;
+			engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
+			qp->counters.sent_packets++;
+			qp->counters.sent_bytes += out->packet.payload_bytes;
+			return true;
+		}
+		list_remove(&qp->ready_node);
+		engine->quantum = 0;
+	}
+	return false;
+}
+
+void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+			   bool is_response, int error, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+	engine->counters[COUNTER_MEMORY_ERRORS]++;
+	if (is_response)
+		responder_payload_failed(engine, qp, psn, error);
+	else
+		requester_payload_failed(engine, qp, psn);
+}
+
+void engine_packets_read(struct engine *engine, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+	while (!list_is_empty(&engine->built)) {
+		struct qp *qp = list_first_entry(&engine->built, struct qp, built_node);
+
+		list_remove(&qp->built_node);
+		if (!qp_is_reliable(qp))
+			completer_packets_read(engine, qp);
+		local_work_run(engine, qp);
+	}
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+uint64_t engine_next_deadline_ns(const struct engine *engine)
+{
+	uint64_t retry_ns = timer_heap_earliest_ns(&engine->timers);
+	uint64_t pace_ns = timer_heap_earliest_ns(&engine->pace_timers);
+
+	return retry_ns < pace_ns ? retry_ns : pace_ns;
+}
+
+void engine_tick(struct engine *engine, uint64_t now_ns)
+{
+	struct timer *timer;
+
+	engine->now_ns = now_ns;
+	while ((timer = timer_heap_pop_expired(&engine->timers, now_ns)) != NULL) {
+		struct qp *qp = RNIC_CONTAINER_OF(timer, struct qp, retry.timer);
+
+		if (qp_is_closed(qp))
+			give_way(engine, qp);
+		else
+			retry_expired(engine, qp);
+	}
+	while ((timer = timer_heap_pop_expired(&engine->pace_timers, now_ns)) != NULL)
+		congestion_expired(RNIC_CONTAINER_OF(timer, struct qp, congestion.timer));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Address handles: where a datagram goes, bound to a protection domain (IBTA 1.4, 11.2.2).
+ *
+ * The caller of ah_init() owns the struct. A work entry copies the path when it is posted, so that
+ * a handle may go while entries that were posted with it are still waiting.
+ */
+#ifndef NIC_ENGINE_OBJECTS_AH_H
+#define NIC_ENGINE_OBJECTS_AH_H
+
+#include "base/verbs_types.h"
+#include "engine/objects/pd.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+
+struct ah {
+	struct pd *pd;
+	struct rnic_path path;
+};
+
+/*
+ * Whether packets can be sent along `path`: a global address, one of our own to send from, our one
+ * port, and a destination of the same IP version, which may be a multicast group when
+ * `may_be_multicast` is set.
+ */
+bool ah_path_is_usable(const struct engine *engine, const struct rnic_path *path,
+		       bool may_be_multicast);
+
+/* Says for people why it is not usable. */
+void ah_path_refusal(const struct engine *engine, const struct rnic_path *path, char *text,
+		     uint32_t text_bytes);
+
+/* Sets up `ah` and references `pd`. -EINVAL for a path that is not usable. */
+int ah_init(struct engine *engine, struct ah *ah, struct pd *pd, const struct rnic_path *path);
+
+void ah_fini(struct ah *ah);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/objects/cq.h"
+
+#include "engine/engine.h"
+#include "engine/objects/qp.h"
+
+static enum counter completion_counter(const struct completion *completion)
+{
+	switch (completion->status) {
+	case RNIC_WC_SUCCESS:
+		return COUNTER_COMPLETIONS;
+	case RNIC_WC_WR_FLUSH_ERR:
+		return COUNTER_FLUSHED_COMPLETIONS;
+	default:
+		return COUNTER_ERROR_COMPLETIONS;
+	}
+}
+
+bool cq_deliver(struct engine *engine, struct cq *cq, const struct completion *completion)
+{
+	const struct engine_sink *sink = engine->config.sink;
+
+	if (!cq->overrun && sink->completion(engine->config.sink_context, cq, completion)) {
+		engine->counters[completion_counter(completion)]++;
+		completion->qp->counters.completions++;
+		return true;
+	}
+	engine->counters[COUNTER_CQ_OVERRUNS]++;
+	if (!cq->overrun) {
+		cq->overrun = true;
+		sink->async_event(engine->config.sink_context, RNIC_EVENT_CQ_ERR, cq);
+	}
+	return false;
+}

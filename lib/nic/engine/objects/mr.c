@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/objects/mr.h"
+
+#include "base/checked.h"
+#include "engine/objects/mw.h"
+#include "engine/objects/qp.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+
+int mr_register(struct engine *engine, struct mr *mr)
+{
+	uint32_t index;
+	int error;
+
+	assert(mr->bound_windows == 0);
+	if (engine->mrs.count >= engine->config.max_mrs)
+		return -ENOSPC;
+	error = key_table_insert_random(&engine->mrs, &engine->prng, mr, &index);
+	if (error != 0)
+		return error;
+	mr->key = index << 8 | (uint32_t)prng_below(&engine->prng, 256);
+	mr->pd->references++;
+	return 0;
+}
+
+void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted)
+{
+	const uint32_t key = mr->key;
+
+	assert(mr->bound_windows == 0 && wanted->bound_windows == 0);
+	settle_run(engine);
+	mr->pd->references--;
+	*mr = *wanted;
+	mr->key = key;
+	mr->pd->references++;
+}
+
+void mr_deregister(struct engine *engine, struct mr *mr)
+{
+	assert(mr->bound_windows == 0);
+	settle_run(engine);
+	key_table_remove(&engine->mrs, mr->key >> 8);
+	mr->pd->references--;
+}
+
+static struct mr *refuse(struct engine *engine, enum mr_fault fault, uint32_t key)
+{
+	engine->refusal = (struct mr_refusal){.fault = fault, .key = key};
+	return NULL;
+}
+
+/*
+ * What `key` names, if it is of `pd` and grants every right in `access`. A key of another domain is
+ * no key here: to tell them apart would tell which keys other clients have.
+ */
+static struct mr *find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access)
+{
+	struct mr *mr = key_table_find(&engine->mrs, key >> 8);
+
+	if (mr == NULL || mr->key != key || !pd_is_same(mr->pd, pd) || mr->pd->is_closed)
+		return refuse(engine, MR_FAULT_KEY, key);
+	if ((mr->access & access) == access)
+		return mr;
+	refuse(engine, MR_FAULT_RIGHTS, key);
+	engine->refusal.missing_access = access & ~mr->access;
+	return NULL;
+}
+
+/* `mr`, when it covers the range. */
+static struct mr *within(struct engine *engine, struct mr *mr, uint64_t address, uint64_t length,
+			 uint64_t *offset)
+{
+	if (mr == NULL)
+		return NULL;
+	if (address < mr->iova || !rnic_range_within(address - mr->iova, length, mr->length)) {
+		engine->refusal = (struct mr_refusal){
+			.fault = MR_FAULT_RANGE,
+			.key = mr->key,
+			.address = address,
+			.length = length,
+			.region_address = mr->iova,
+			.region_length = mr->length,
+		};
+		return NULL;
+	}
+	*offset = mr->region_offset + (address - mr->iova);
+	return mr;
+}
+
+struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access,
+		   uint64_t address, uint64_t length, uint64_t *offset)
+{
+	struct mr *mr = find(engine, key, pd, access);
+
+	if (mr != NULL && mr->window != NULL)
+		return refuse(engine, MR_FAULT_WINDOW, key);
+	return within(engine, mr, address, length, offset);
+}
+
+struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struct qp *qp,
+				const struct pd *pd, uint32_t access)
+{
+	struct mr *mr = find(engine, key, pd, access);
+
+	if (mr != NULL && mr->window != NULL && !mw_is_open_to(mr->window, qp))
+		return refuse(engine, MR_FAULT_WINDOW, key);
+	return mr;
+}
+
+struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *qp,
+			  const struct pd *pd, uint32_t access, uint64_t address, uint64_t length,
+			  uint64_t *offset)
+{
+	struct mr *mr = mr_find_remote_whole(engine, key, qp, pd, access);
+
+	return within(engine, mr, address, length, offset);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory regions: a key, a range of addresses (iova), rights, and the client memory behind them.
+ *
+ * The caller of mr_register() owns struct mr and the client region; the engine keeps a pointer
+ * until mr_deregister(). Keys are random: 24 bits name the region, the low 8 are a tag. Memory
+ * windows (mw.h) share the keys: each has a struct mr of its own that is the range it is bound to.
+ */
+#ifndef NIC_ENGINE_OBJECTS_MR_H
+#define NIC_ENGINE_OBJECTS_MR_H
+
+#include "engine/objects/pd.h"
+#include "mem/client_memory.h"
+
+#include <stdint.h>
+
+struct engine;
+struct mw;
+struct qp;
+
+/* Why a key did not grant an access; of all members only those that the fault is about are set. */
+enum mr_fault {
+	MR_FAULT_KEY = 1, /* names nothing in the protection domain */
+	MR_FAULT_RIGHTS,
+	MR_FAULT_WINDOW, /* used as an lkey, or of type 2 and bound through another QP */
+	MR_FAULT_RANGE,
+};
+
+struct mr_refusal {
+	enum mr_fault fault;
+	uint32_t key;
+	uint32_t missing_access; /* of RIGHTS */
+	uint64_t address;	 /* of RANGE: what was wanted, and what there is */
+	uint64_t length;
+	uint64_t region_address;
+	uint64_t region_length;
+};
+
+/* Writes it as a sentence for people; `key_name` is "rkey" or "lkey". */
+void mr_refusal_text(const struct mr_refusal *refusal, const char *key_name, char *text,
+		     uint32_t text_bytes);
+
+struct mr {
+	struct pd *pd;
+	struct client_region *region;
+	uint64_t iova;
+	uint64_t length;
+	uint64_t region_offset;	 /* where `iova` lies in the region */
+	uint32_t access;	 /* enum rnic_access */
+	uint32_t key;		 /* lkey and rkey */
+	uint32_t bound_windows;	 /* windows bound to it: while there are any it must not change */
+	const struct mw *window; /* NULL: a region */
+	void *user;		 /* the owner's */
+};
+
+/*
+ * Gives `mr` (all members but `key` and `bound_windows` filled in by the caller, those zero) a key
+ * and makes it known. -ENOSPC, -ENOMEM.
+ */
+int mr_register(struct engine *engine, struct mr *mr);
+
+/*
+ * Makes `mr`, which no window is bound to (asserted), what `wanted` is, but for its key: accesses
+ * from now on find that. Payload on its way is put in place first.
+ */
+void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted);
+
+/*
+ * Forgets the key: accesses from now on fail. Payload on its way is put in place first. No window
+ * is bound to it (asserted).
+ */
+void mr_deregister(struct engine *engine, struct mr *mr);
+
+/*
+ * The region that `key` names for local use, if it belongs to `pd`, grants every right in `access`
+ * and covers [address, address + length); else NULL, as for the key of a window. `*offset` is where
+ * `address` lies in mr->region. The range check cannot wrap. Where it is NULL engine->refusal says
+ * why, also for the calls below.
+ */
+struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access,
+		   uint64_t address, uint64_t length, uint64_t *offset);
+
+/*
+ * The same for the peer of `qp`: a region of its PD, or what a window of its PD is bound to; a
+ * window of type 2B only if it was bound through `qp` (IBTA 1.4, 10.6.7.2).
+ */
+struct mr *mr_find_remote(struct engine *engine, uint32_t key, const struct qp *qp,
+			  const struct pd *pd, uint32_t access, uint64_t address, uint64_t length,
+			  uint64_t *offset);
+
+/* The same without a range: what FLUSH of a whole region looks at. */
+struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struct qp *qp,
+				const struct pd *pd, uint32_t access);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/objects/mw.h"
+
+#include "base/checked.h"
+#include "engine/objects/qp.h"
+
+#include <assert.h>
+
+#define RIGHTS_THAT_WRITE (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
+
+/* LOCAL_WRITE is of no use to a window, which is for peers only; hardware ignores it too. */
+#define RIGHTS_KNOWN                                                                               \
+	(RIGHTS_THAT_WRITE | RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_LOCAL_WRITE |                   \
+	 RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_OPTIONAL_RANGE)
+
+int mw_alloc(struct engine *engine, struct mw *mw, struct pd *pd, enum rnic_mw_type type)
+{
+	*mw = (struct mw){
+		.range = {.pd = pd, .window = mw},
+		.type = (uint8_t)type,
+	};
+	list_init(&mw->qp_node);
+	return mr_register(engine, &mw->range);
+}
+
+static void unbind(struct mw *mw)
+{
+	if (mw->bound_to == NULL)
+		return;
+	assert(mw->bound_to->bound_windows > 0);
+	mw->bound_to->bound_windows--;
+	mw->bound_to = NULL;
+	mw->qp = NULL;
+	list_remove(&mw->qp_node);
+	mw->range.region = NULL;
+	mw->range.length = 0;
+	mw->range.access = 0;
+}
+
+void mw_dealloc(struct engine *engine, struct mw *mw)
+{
+	settle_run(engine);
+	unbind(mw);
+	mr_deregister(engine, &mw->range);
+}
+
+void mw_forget_qp(struct qp *qp)
+{
+	while (!list_is_empty(&qp->windows))
+		unbind(list_first_entry(&qp->windows, struct mw, qp_node));
+}
+
+/* The window of the QP's very PD that `key` names, whatever the tag in its low 8 bits. */
+static struct mw *find(const struct qp *qp, uint32_t key)
+{
+	struct mr *range = key_table_find(&qp->engine->mrs, key >> 8);
+
+	if (range == NULL || range->window == NULL || range->pd != qp->pd)
+		return NULL;
+	return RNIC_CONTAINER_OF(range, struct mw, range);
+}
+
+static bool is_type_2(const struct mw *mw)
+{
+	return mw->type == RNIC_MW_TYPE_2;
+}
+
+/* What the kind of window demands of a bind (o10-36.2.2, o10-37.2.30, o10-37.2.40). */
+static bool is_kind_allowed(const struct mw *mw, const struct work *work)
+{
+	if ((work->bind.access & ~(uint32_t)RIGHTS_KNOWN) != 0)
+		return false;
+	if (is_type_2(mw))
+		return mw->bound_to == NULL && work->bind.length > 0;
+	return (work->bind.access & RNIC_ACCESS_ZERO_BASED) == 0;
+}
+
+/*
+ * The region to bind to, and where in it: it must allow binding, and writing when the window does
+ * (C10-73 to C10-75). It is of the QP's very PD: no window keeps another client's region from
+ * ending.
+ */
+static struct mr *find_region(const struct qp *qp, const struct work *work, uint64_t *offset)
+{
+	uint32_t access = RNIC_ACCESS_MW_BIND;
+	struct mr *region;
+
+	if (work->bind.access & RIGHTS_THAT_WRITE)
+		access |= RNIC_ACCESS_LOCAL_WRITE;
+	region = mr_find(qp->engine, work->immediate, qp->pd, access, work->remote_address,
+			 work->bind.length, offset);
+	return region != NULL && region->pd == qp->pd ? region : NULL;
+}
+
+enum verdict mw_bind(struct qp *qp, const struct work *work)
+{
+	struct mw *mw = find(qp, work->rkey);
+	struct mr *region = NULL;
+	uint64_t offset = 0;
+
+	if (mw == NULL || !is_kind_allowed(mw, work))
+		return VERDICT_BIND_REFUSED;
+	if (work->bind.length > 0) {
+		region = find_region(qp, work, &offset);
+		if (region == NULL)
+			return VERDICT_BIND_REFUSED;
+	}
+	settle_run(qp->engine);
+	unbind(mw);
+	mw->range.key = work->rkey;
+	if (region == NULL)
+		return VERDICT_PASS;
+	mw->bound_to = region;
+	region->bound_windows++;
+	mw->range.region = region->region;
+	mw->range.iova = work->bind.access & RNIC_ACCESS_ZERO_BASED ? 0 : work->remote_address;
+	mw->range.length = work->bind.length;
+	mw->range.region_offset = offset;
+	mw->range.access = work->bind.access & ~(uint32_t)RNIC_ACCESS_LOCAL_WRITE;
+	if (is_type_2(mw)) {
+		mw->qp = qp;
+		list_add_tail(&qp->windows, &mw->qp_node);
+	}
+	return VERDICT_PASS;
+}
+
+bool mw_can_invalidate(const struct qp *qp, uint32_t key)
+{
+	const struct mw *mw = find(qp, key);
+
+	return mw != NULL && is_type_2(mw) && mw->range.key == key &&
+	       (mw->qp == NULL || mw->qp == qp);
+}
+
+void mw_invalidate(struct qp *qp, uint32_t key)
+{
+	assert(mw_can_invalidate(qp, key));
+	settle_run(qp->engine);
+	unbind(find(qp, key));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory windows (IBTA 1.4, 10.6.7): a key for part of a region, with rights of its own, that comes
+ * and goes in the order of a QP's work. Type 1 is bound and bound anew as often as one likes and is
+ * open to all QPs of its PD. Type 2B is open to the QP that bound it, and has to be invalidated by
+ * that QP or its peer before it is bound again.
+ *
+ * The caller of mw_alloc() owns struct mw until mw_dealloc().
+ *
+ * Invariant: a window is bound exactly when bound_to is set; then it counts in
+ * bound_to->bound_windows, and (type 2B) is in the list of `qp`. Unbound it grants nothing.
+ */
+#ifndef NIC_ENGINE_OBJECTS_MW_H
+#define NIC_ENGINE_OBJECTS_MW_H
+
+#include "base/list.h"
+#include "base/verbs_types.h"
+#include "engine/objects/mr.h"
+#include "engine/verdict.h"
+
+#include <stdint.h>
+
+struct engine;
+struct qp;
+struct work;
+
+struct mw {
+	struct mr range;     /* what its key names: the part of the region that it is bound to */
+	struct mr *bound_to; /* NULL: it is not bound */
+	struct qp *qp;	     /* type 2B, while bound: the QP that bound it */
+	struct list qp_node; /* in qp->windows, or unlinked */
+	uint8_t type;	     /* enum rnic_mw_type */
+};
+
+/* Makes `mw` a window of `type` in `pd`, not bound, with a key. -ENOSPC, -ENOMEM. */
+int mw_alloc(struct engine *engine, struct mw *mw, struct pd *pd, enum rnic_mw_type type);
+
+/* Unbinds it and forgets its key. Payload on its way is put in place first. */
+void mw_dealloc(struct engine *engine, struct mw *mw);
+
+/*
+ * Carries out the bind `work` of `qp` (IBTA 1.4, 10.6.7.2.1 and 11.3.3): its rkey, of which the
+ * consumer chooses the low 8 bits, names the window and becomes its key. Length 0 unbinds a window
+ * of type 1. Accesses through the key before fail from now on. VERDICT_PASS, or
+ * VERDICT_BIND_REFUSED and nothing is changed.
+ */
+enum verdict mw_bind(struct qp *qp, const struct work *work);
+
+/*
+ * Whether `qp` or its peer may invalidate `key` (IBTA 1.4, 10.6.7.2.4): only that of a window of
+ * type 2B of the QP's PD, which is bound through it or not bound at all.
+ */
+bool mw_can_invalidate(const struct qp *qp, uint32_t key);
+
+/* Unbinds the window of `key`, for which mw_can_invalidate() holds (asserted). */
+void mw_invalidate(struct qp *qp, uint32_t key);
+
+/* Unbinds all windows that are bound through `qp`, which is to be destroyed. */
+void mw_forget_qp(struct qp *qp);
+
+/* Whether the peer of `qp`, which is of its PD, may use the window. */
+static inline bool mw_is_open_to(const struct mw *mw, const struct qp *qp)
+{
+	return mw->bound_to != NULL && (mw->qp == NULL || mw->qp == qp);
+}
+
+#endif

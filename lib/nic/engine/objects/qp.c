@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/objects/qp.h"
+
+#include "engine/objects/ah.h"
+#include "engine/requester/completer.h"
+#include "engine/datagrams/mcast.h"
+#include "engine/objects/mw.h"
+#include "engine/objects/qp_transition.h"
+#include "engine/objects/srq.h"
+#include "engine/objects/xrcd.h"
+#include "wire/gid.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+static bool are_capacities_good(const struct rnic_qp_capacities *capacities)
+{
+	return capacities->max_send_wr <= LIMIT_WR_DEPTH &&
+	       capacities->max_recv_wr <= LIMIT_WR_DEPTH &&
+	       capacities->max_send_sge <= LIMIT_SGES && capacities->max_recv_sge <= LIMIT_SGES &&
+	       capacities->max_inline_bytes <= LIMIT_INLINE_BYTES;
+}
+
+static void fini_receives(struct qp *qp)
+{
+	if (qp->srq != NULL)
+		srq_detach(qp->srq);
+	else if (qp->xrcd != NULL)
+		xrcd_remove_target(qp->xrcd, qp);
+	else
+		recv_queue_fini(&qp->recv_queue);
+}
+
+static int init_receives(struct qp *qp)
+{
+	if (qp->srq != NULL)
+		return srq_attach(qp->srq);
+	if (qp->xrcd != NULL)
+		return xrcd_add_target(qp->xrcd, qp);
+	return recv_queue_init(&qp->recv_queue, qp->capacities.max_recv_sge);
+}
+
+/* The most SGEs that a receive entry of the QP may have. */
+static uint32_t receive_sges(const struct qp *qp)
+{
+	if (qp->xrcd != NULL)
+		return LIMIT_SGES;
+	return qp->srq != NULL ? qp->srq->max_sge : qp->capacities.max_recv_sge;
+}
+
+static int init_queues(struct qp *qp)
+{
+	const struct rnic_qp_capacities *capacities = &qp->capacities;
+	int error = send_queue_init(&qp->send_queue, capacities->max_send_wr,
+				    capacities->max_send_sge, capacities->max_inline_bytes);
+
+	if (error != 0)
+		return error;
+	if (qp->type == RNIC_QP_TYPE_UD) {
+		error = send_queue_init_paths(&qp->send_queue);
+		if (error != 0)
+			goto fini_send_queue;
+	}
+	error = init_receives(qp);
+	if (error != 0)
+		goto fini_send_queue;
+	error = responder_init(&qp->responder, receive_sges(qp));
+	if (error != 0)
+		goto fini_receives;
+	return 0;
+
+fini_receives:
+	fini_receives(qp);
+fini_send_queue:
+	send_queue_fini(&qp->send_queue);
+	return error;
+}
+
+static void fini_queues(struct qp *qp)
+{
+	responder_fini(&qp->responder);
+	fini_receives(qp);
+	send_queue_fini(&qp->send_queue);
+}
+
+static void count_references(struct qp *qp, int32_t change)
+{
+	if (qp->pd != NULL)
+		qp->pd->references += (uint32_t)change;
+	if (qp->send_cq != NULL)
+		qp->send_cq->references += (uint32_t)change;
+	if (qp->recv_cq != NULL)
+		qp->recv_cq->references += (uint32_t)change;
+}
+
+static struct qp *allocate(struct engine *engine, const struct qp_config *config)
+{
+	struct qp *qp = calloc(1, sizeof(*qp));
+
+	if (qp == NULL)
+		return NULL;
+	qp->engine = engine;
+	qp->type = config->type;
+	qp->state = RNIC_QP_STATE_RESET;
+	qp->signal_all = config->signal_all;
+	qp->pd = config->pd;
+	qp->send_cq = config->send_cq;
+	qp->recv_cq = config->recv_cq;
+	qp->srq = config->srq;
+	qp->xrcd = config->xrcd;
+	qp->capacities = config->capacities;
+	qp->user = config->user;
+	list_init(&qp->ready_node);
+	list_init(&qp->path_node);
+	list_init(&qp->built_node);
+	list_init(&qp->mcast_members);
+	list_init(&qp->domain_node);
+	list_init(&qp->windows);
+	list_init(&qp->failures.node);
+	retry_init(qp);
+	congestion_reset(engine, qp);
+	return qp;
+}
+
+static bool is_type_known(uint8_t type)
+{
+	switch ((enum rnic_qp_type)type) {
+	case RNIC_QP_TYPE_RC:
+	case RNIC_QP_TYPE_UC:
+	case RNIC_QP_TYPE_UD:
+	case RNIC_QP_TYPE_XRC_INITIATOR:
+	case RNIC_QP_TYPE_XRC_TARGET:
+		return true;
+	}
+	return false;
+}
+
+int qp_create(struct engine *engine, const struct qp_config *config, struct qp **qp)
+{
+	struct qp *made;
+	int error;
+
+	if (!is_type_known(config->type))
+		return -EOPNOTSUPP;
+	if (!are_capacities_good(&config->capacities))
+		return -EINVAL;
+	if (engine->qps.count >= engine->config.max_qps)
+		return -ENOSPC;
+	error = timer_heap_reserve(&engine->timers, engine->qps.count + 1);
+	if (error == 0)
+		error = timer_heap_reserve(&engine->pace_timers, engine->qps.count + 1);
+	if (error != 0)
+		return error;
+	made = allocate(engine, config);
+	if (made == NULL)
+		return -ENOMEM;
+	error = init_queues(made);
+	if (error != 0)
+		goto free_made;
+	error = key_table_insert_random(&engine->qps, &engine->prng, made, &made->qpn);
+	if (error != 0)
+		goto fini_made_queues;
+	count_references(made, 1);
+	*qp = made;
+	return 0;
+
+fini_made_queues:
+	fini_queues(made);
+free_made:
+	free(made);
+	return error;
+}
+
+/* Lets go of peer and work: what RESET and destruction have in common. */
+static void forget(struct qp *qp)
+{
+	struct engine *engine = qp->engine;
+
+	/* What was received belongs to the client; the QP may fall into error over it, no matter.
+	 */
+	settle_run(engine);
+	requester_reset(engine, qp);
+	responder_give_back(qp);
+	congestion_reset(engine, qp);
+	path_put(qp->path);
+	qp->path = NULL;
+	if (list_is_linked(&qp->ready_node) && engine->ready.next == &qp->ready_node)
+		engine->quantum = 0;
+	list_remove(&qp->ready_node);
+	list_remove(&qp->built_node);
+}
+
+void qp_destroy(struct qp *qp)
+{
+	forget(qp);
+	mcast_detach_all(qp->engine, qp);
+	mw_forget_qp(qp);
+	key_table_remove(&qp->engine->qps, qp->qpn);
+	count_references(qp, -1);
+	fini_queues(qp);
+	free(qp);
+}
+
+/* --- attributes ------------------------------------------------------------------------------ */
+
+#define FIELD(mask_, member_)                                                                      \
+	{                                                                                          \
+		.mask = RNIC_QP_ATTR_##mask_,                                                      \
+		.offset = offsetof(struct rnic_qp_attributes, member_),                            \
+		.bytes = sizeof(((struct rnic_qp_attributes *)0)->member_),                        \
+	}
+#define BOUNDED(mask_, member_, least_, most_)                                                     \
+	{                                                                                          \
+		.mask = RNIC_QP_ATTR_##mask_,                                                      \
+		.offset = offsetof(struct rnic_qp_attributes, member_),                            \
+		.bytes = sizeof(((struct rnic_qp_attributes *)0)->member_), .is_bounded = true,    \
+		.least = (least_), .most = (most_),                                                \
+	}
+
+/* The members that each attribute of a modify stands for, and their legal values. */
+static const struct attribute {
+	uint32_t mask;
+	uint16_t offset;
+	uint16_t bytes;
+	bool is_bounded; /* a number of 1, 2 or 4 bytes */
+	uint32_t least;
+	uint32_t most;
+} attribute_rows[] = {
+	BOUNDED(EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify, 0, 1),
+	FIELD(ACCESS_FLAGS, access_flags),
+	BOUNDED(PKEY_INDEX, pkey_index, 0, LIMIT_PKEYS - 1),
+	BOUNDED(PORT, port, 1, 1),
+	FIELD(QKEY, qkey),
+	FIELD(AV, path),
+	BOUNDED(PATH_MTU, path_mtu, 1, 5),
+	BOUNDED(TIMEOUT, timeout, 0, 31),
+	BOUNDED(RETRY_COUNT, retry_count, 0, 7),
+	BOUNDED(RNR_RETRY, rnr_retry, 0, 7),
+	BOUNDED(RQ_PSN, rq_psn, 0, RNIC_PSN_MASK),
+	BOUNDED(SQ_PSN, sq_psn, 0, RNIC_PSN_MASK),
+	BOUNDED(MAX_RD_ATOMIC, max_rd_atomic, 0, LIMIT_RD_ATOMIC),
+	BOUNDED(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic, 0, LIMIT_RD_ATOMIC),
+	BOUNDED(MIN_RNR_TIMER, min_rnr_timer, 0, 31),
+	BOUNDED(DEST_QPN, dest_qpn, 0, 0xffffff),
+	FIELD(PATH_MIGRATION_STATE, path_migration_state),
+	FIELD(ALTERNATE_PATH, alternate_path),
+	FIELD(ALTERNATE_PATH, alternate_port),
+	FIELD(ALTERNATE_PATH, alternate_timeout),
+	FIELD(ALTERNATE_PATH, alternate_pkey_index),
+};
+
+static uint32_t number_at(const struct rnic_qp_attributes *attributes, const struct attribute *row)
+{
+	const uint8_t *at = (const uint8_t *)attributes + row->offset;
+	uint16_t half;
+	uint32_t word;
+
+	switch (row->bytes) {
+	case 1:
+		return *at;
+	case 2:
+		memcpy(&half, at, sizeof(half));
+		return half;
+	default:
+		memcpy(&word, at, sizeof(word));
+		return word;
+	}
+}
+
+uint32_t qp_out_of_range(const struct rnic_qp_attributes *attributes, uint32_t mask)
+{
+	for (size_t i = 0; i < RNIC_COUNT_OF(attribute_rows); i++) {
+		const struct attribute *row = &attribute_rows[i];
+		uint32_t value;
+
+		if (!(mask & row->mask) || !row->is_bounded)
+			continue;
+		value = number_at(attributes, row);
+		if (value < row->least || value > row->most)
+			return row->mask;
+	}
+	return 0;
+}
+
+static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes *attributes,
+			    uint32_t mask)
+{
+	if (qp_out_of_range(attributes, mask) != 0)
+		return false;
+	if ((mask & RNIC_QP_ATTR_CURRENT_STATE) && attributes->current_state != qp->state)
+		return false;
+	if ((mask & RNIC_QP_ATTR_PKEY_INDEX) &&
+	    !pkey_is_valid(qp->engine->pkeys[attributes->pkey_index]))
+		return false;
+	/* What the responder remembers was sized when the QP went to RTR. */
+	if ((mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC) && qp->state == RNIC_QP_STATE_SQD &&
+	    attributes->max_dest_rd_atomic > qp->responder.replays.count)
+		return false;
+	return !(mask & RNIC_QP_ATTR_AV) || ah_path_is_usable(qp->engine, &attributes->path, false);
+}
+
+static void copy_attributes(struct rnic_qp_attributes *to, const struct rnic_qp_attributes *from,
+			    uint32_t mask)
+{
+	for (size_t i = 0; i < RNIC_COUNT_OF(attribute_rows); i++) {
+		const struct attribute *row = &attribute_rows[i];
+
+		if (mask & row->mask)
+			memcpy((uint8_t *)to + row->offset, (const uint8_t *)from + row->offset,
+			       row->bytes);
+	}
+}
+
+/* --- transitions ----------------------------------------------------------------------------- */
+
+static void enter_reset(struct qp *qp)
+{
+	forget(qp);
+	send_queue_clear(&qp->send_queue);
+	qp->requester = (struct requester){0};
+	responder_reset(qp->engine, qp);
+	qp->attributes = (struct rnic_qp_attributes){0};
+	qp->state = RNIC_QP_STATE_RESET;
+	qp->last_error = VERDICT_PASS;
+	qp->troubles_told = 0;
+	qp->last_received_ns = 0;
+}
+
+_Static_assert(VERDICT_COUNT <= 64, "each has a bit of qp->troubles_told");
+
+/* Strangers may send packets of which each is wrong in another way than the one before. */
+void qp_note_trouble(struct qp *qp, enum verdict verdict)
+{
+	const struct engine_config *config = &qp->engine->config;
+	const uint64_t bit = UINT64_C(1) << verdict;
+	bool is_new = (qp->troubles_told & bit) == 0;
+
+	qp->last_error = verdict;
+	qp->refusal = qp->engine->refusal;
+	qp->troubles_told |= bit;
+	/* Flushed without an error before it: the application wanted it. */
+	if (is_new && verdict != VERDICT_FLUSHED && config->sink->trouble != NULL)
+		config->sink->trouble(config->sink_context, qp);
+}
+
+void qp_enter_error(struct qp *qp, enum verdict verdict)
+{
+	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_RESET)
+		return;
+	qp->state = RNIC_QP_STATE_ERR;
+	qp_note_trouble(qp, verdict);
+	requester_reset(qp->engine, qp);
+	completer_flush(qp->engine, qp);
+	responder_flush(qp->engine, qp);
+	if (qp_shares_receives(qp))
+		settle_last_receive(qp->engine, qp);
+}
+
+void qp_enter_send_error(struct qp *qp, enum verdict verdict)
+{
+	if (qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD)
+		return;
+	qp->state = RNIC_QP_STATE_SQE;
+	qp_note_trouble(qp, verdict);
+	qp->attributes.sq_draining = 0;
+	requester_reset(qp->engine, qp);
+	completer_flush(qp->engine, qp);
+}
+
+/* What follows once the attributes of a transition are in force. */
+static void enter_state(struct qp *qp, enum rnic_qp_state to)
+{
+	enum rnic_qp_state from = (enum rnic_qp_state)qp->state;
+
+	qp->state = (uint8_t)to;
+	if (to == RNIC_QP_STATE_RTR) {
+		qp->is_established = false;
+	} else if (to == RNIC_QP_STATE_RTS) {
+		if (from == RNIC_QP_STATE_RTR) {
+			requester_start(qp, rnic_psn(qp->attributes.sq_psn));
+			retry_progress(qp->engine, qp);
+		}
+		qp->attributes.sq_draining = 0;
+		qp_make_ready(qp);
+	} else if (to == RNIC_QP_STATE_SQD && from == RNIC_QP_STATE_RTS) {
+		qp->attributes.sq_draining = 1;
+		qp_check_drained(qp);
+	}
+}
+
+/* Takes `path` in place of the one there is; what is under way on that goes out again. */
+static void change_path(struct qp *qp, struct path *path)
+{
+	if (qp->path != NULL) {
+		requester_rewind(qp->engine, qp);
+		requester_leave_line(qp->engine, qp);
+		path_put(qp->path);
+	}
+	qp->path = path;
+}
+
+/* A transition between states that keep or take attributes; all checks have passed. */
+static int change(struct qp *qp, enum rnic_qp_state to, const struct rnic_qp_attributes *attributes,
+		  uint32_t mask)
+{
+	struct rnic_qp_attributes before = qp->attributes;
+	struct path *path = NULL;
+	int error;
+
+	if (mask & RNIC_QP_ATTR_AV) {
+		path = path_get(qp->engine, &attributes->path.dest_gid);
+		if (path == NULL)
+			return -ENOMEM;
+	}
+	copy_attributes(&qp->attributes, attributes, mask);
+	if (to == RNIC_QP_STATE_RTR) {
+		error = responder_start(qp);
+		if (error != 0)
+			goto restore;
+		qp->path_mtu_bytes = qp->type == RNIC_QP_TYPE_UD
+					     ? qp->engine->config.port_mtu_bytes
+					     : UINT32_C(128) << qp->attributes.path_mtu;
+	}
+	if (path != NULL)
+		change_path(qp, path);
+	enter_state(qp, to);
+	return 0;
+
+restore:
+	qp->attributes = before;
+	path_put(path);
+	return error;
+}
+
+int qp_modify(struct qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask)
+{
+	uint32_t to = mask & RNIC_QP_ATTR_STATE ? attributes->state : qp->state;
+
+	if (!qp_transition_check((enum rnic_qp_type)qp->type, (enum rnic_qp_state)qp->state,
+				 (enum rnic_qp_state)to, mask) ||
+	    !are_values_good(qp, attributes, mask))
+		return -EINVAL;
+	switch ((enum rnic_qp_state)to) {
+	case RNIC_QP_STATE_RESET:
+		enter_reset(qp);
+		return 0;
+	case RNIC_QP_STATE_ERR:
+		qp_enter_error(qp, VERDICT_FLUSHED);
+		return 0;
+	default:
+		return change(qp, (enum rnic_qp_state)to, attributes, mask);
+	}
+}
+
+void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes)
+{
+	*attributes = qp->attributes;
+	attributes->state = qp->state;
+	attributes->current_state = qp->state;
+	if (qp->state == RNIC_QP_STATE_RTS || qp->state == RNIC_QP_STATE_SQD)
+		attributes->sq_psn = qp->requester.psn.value;
+	if (qp->state >= RNIC_QP_STATE_RTR)
+		attributes->rq_psn = qp->responder.expected_psn.value;
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
+		  const uint8_t *inline_bytes)
+{
+	struct work *posted;
+
+	send_queue_push(&qp->send_queue, work, sges, inline_bytes);
+	posted = send_queue_at(&qp->send_queue, qp->send_queue.posted - 1);
+	if (qp->signal_all)
+		posted->flags |= RNIC_SEND_SIGNALED;
+	/* IBTA 1.4, C10-10. */
+	if (qp->type == RNIC_QP_TYPE_UD &&
+	    (work->datagram.ah == NULL || !pd_is_same(work->datagram.ah->pd, qp->pd)))
+		posted->opcode = RNIC_WR_OPCODE_COUNT;
+	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_SQE)
+		completer_flush(qp->engine, qp);
+	else if (qp->state == RNIC_QP_STATE_RTS)
+		qp_make_ready(qp);
+}
+
+void qp_flush_receives(struct qp *qp)
+{
+	if (qp->state == RNIC_QP_STATE_ERR && qp_has_recv_queue(qp))
+		responder_flush(qp->engine, qp);
+}
+
+void qp_check_drained(struct qp *qp)
+{
+	struct engine *engine = qp->engine;
+
+	if (qp->state != RNIC_QP_STATE_SQD || !qp->attributes.sq_draining ||
+	    qp->send_queue.retired != qp->send_queue.next)
+		return;
+	qp->attributes.sq_draining = 0;
+	if (qp->attributes.en_sqd_async_notify)
+		engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_SQ_DRAINED,
+						 qp);
+}
+
+void qp_make_ready(struct qp *qp)
+{
+	if (!list_is_linked(&qp->ready_node))
+		list_add_tail(&qp->engine->ready, &qp->ready_node);
+}

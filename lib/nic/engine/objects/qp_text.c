@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/objects/qp.h"
+
+#include "wire/gid.h"
+#include "wire/syndrome.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NS_PER_MS 1000000
+
+/* Milliseconds until the QP's timer expires, rounded up. */
+static uint64_t timer_ms(const struct qp *qp, uint64_t now_ns)
+{
+	uint64_t deadline_ns =
+		qp->retry.is_rnr_wait ? qp->retry.timer.deadline_ns : qp->retry.timeout_at_ns;
+
+	return deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+}
+
+static void write_rnr(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
+{
+	uint32_t most = qp->attributes.rnr_retry;
+
+	if (most == 7)
+		snprintf(text, text_bytes,
+			 "a receive to be posted by the peer (RNR), retries without end, next in "
+			 "%" PRIu64 " ms",
+			 timer_ms(qp, now_ns));
+	else
+		snprintf(text, text_bytes,
+			 "a receive to be posted by the peer (RNR), retry %" PRIu32 " of %" PRIu32
+			 ", next in %" PRIu64 " ms",
+			 most - qp->retry.rnr_retries_left, most, timer_ms(qp, now_ns));
+}
+
+/* ", retry 2 of 7, next in 34 ms"; "" when there is no timeout. */
+static void write_retry(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
+{
+	uint32_t most = qp->attributes.retry_count;
+
+	text[0] = '\0';
+	if (timer_is_armed(&qp->retry.timer) && qp->retry.timeout_at_ns != UINT64_MAX)
+		snprintf(text, text_bytes,
+			 ", retry %" PRIu32 " of %" PRIu32 ", next in %" PRIu64 " ms",
+			 most - qp->retry.retries_left, most, timer_ms(qp, now_ns));
+}
+
+static void write_unacknowledged(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
+				 uint32_t text_bytes)
+{
+	const struct work *oldest = send_queue_at(&qp->send_queue, qp->send_queue.retired);
+	char retry[64];
+
+	write_retry(qp, now_ns, retry, sizeof(retry));
+	if (work_kind(oldest)->has_response)
+		snprintf(text, text_bytes, "responses of %" PRIu32 " READs or atomics from %s%s",
+			 qp->requester.reads_outstanding, peer, retry);
+	else
+		snprintf(text, text_bytes, "an acknowledgement of PSN 0x%" PRIx32 " from %s%s",
+			 qp->requester.unacknowledged.value, peer, retry);
+}
+
+static void write_window(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
+			 uint32_t text_bytes)
+{
+	char retry[64];
+
+	write_retry(qp, now_ns, retry, sizeof(retry));
+	snprintf(text, text_bytes, "room in the window to %s%s", peer, retry);
+}
+
+/* Nothing is posted that could be sent: what happens next is up to its program and the peer. */
+static void write_idle(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
+		       uint32_t text_bytes)
+{
+	const struct responder *responder = &qp->responder;
+	const char *who = qp->type == RNIC_QP_TYPE_UD ? "a datagram" : peer;
+	uint64_t silent_ms = (now_ns - qp->last_received_ns) / NS_PER_MS;
+
+	if (responder->has_nak_pending &&
+	    rnic_syndrome_kind(responder->syndrome) == RNIC_SYNDROME_RNR_NAK)
+		snprintf(text, text_bytes,
+			 "its program to post a receive; %s has sent and was told to wait (RNR)",
+			 peer);
+	else if (qp->last_received_ns == 0)
+		snprintf(text, text_bytes, "its program, or %s; no packet came yet", who);
+	else
+		snprintf(text, text_bytes,
+			 "its program, or %s; the last packet came %" PRIu64 ".%" PRIu64 " s ago",
+			 who, silent_ms / 1000, silent_ms % 1000 / 100);
+}
+
+/* Why the oldest entry of the send queue is not done. */
+static void write_sending(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
+			  uint32_t text_bytes)
+{
+	bool is_in_flight = !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
+
+	if (qp->state < RNIC_QP_STATE_RTS)
+		snprintf(text, text_bytes, "the transition to RTS");
+	else if (qp->retry.is_rnr_wait)
+		write_rnr(qp, now_ns, text, text_bytes);
+	else if (timer_is_armed(&qp->congestion.timer))
+		snprintf(text, text_bytes, "the rate that congestion leaves it");
+	else if (qp->retry.is_probe_wait)
+		snprintf(text, text_bytes, "a receive to be posted by the peer (no credit)");
+	else if (!qp_is_reliable(qp) && list_is_linked(&qp->path_node))
+		snprintf(text, text_bytes, "the pace of traffic that nobody acknowledges");
+	else if (list_is_linked(&qp->path_node) && !is_in_flight)
+		write_window(qp, now_ns, peer, text, text_bytes);
+	else if (is_in_flight)
+		write_unacknowledged(qp, now_ns, peer, text, text_bytes);
+	else if (qp->state == RNIC_QP_STATE_SQD)
+		snprintf(text, text_bytes, "the transition from SQD back to RTS");
+}
+
+void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes)
+{
+	bool is_rkey = qp->last_error == VERDICT_BAD_RKEY;
+	bool is_lkey = qp->last_error == VERDICT_LOCAL_PROTECTION ||
+		       qp->last_error == VERDICT_RECEIVE_PROTECTION;
+
+	if (qp->last_error == VERDICT_PASS)
+		snprintf(text, text_bytes, "%s", "");
+	else if ((is_rkey || is_lkey) && qp->refusal.fault != 0)
+		mr_refusal_text(&qp->refusal, is_rkey ? "rkey" : "lkey", text, text_bytes);
+	else
+		snprintf(text, text_bytes, "%s", verdict_row(qp->last_error)->sentence);
+}
+
+const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
+{
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	if (text_bytes == 0)
+		return "";
+	text[0] = '\0';
+	rnic_gid_text(&qp->attributes.path.dest_gid, peer);
+	if (qp->state == RNIC_QP_STATE_ERR)
+		return text;
+	if (qp->send_queue.retired != qp->send_queue.posted)
+		write_sending(qp, now_ns, peer, text, text_bytes);
+	else if (qp->state >= RNIC_QP_STATE_RTR)
+		write_idle(qp, now_ns, peer, text, text_bytes);
+	return text;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/objects/recv_queue.h"
+
+#include "base/bits.h"
+#include "engine/engine.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rnic_sge *sges_at(const struct recv_queue *queue, uint32_t index)
+{
+	return &queue->sges[(size_t)(index & (queue->slots - 1)) * queue->sge_stride];
+}
+
+static void store(struct recv_queue *queue, uint32_t index, const struct recv_work *work,
+		  const struct rnic_sge *sges)
+{
+	assert(work->sge_count <= queue->sge_stride);
+	queue->works[index & (queue->slots - 1)] = *work;
+	if (work->sge_count > 0)
+		memcpy(sges_at(queue, index), sges, work->sge_count * sizeof(*sges));
+}
+
+/* An empty queue of `slots` slots. -ENOMEM. */
+static int allocate(struct recv_queue *queue, uint32_t slots, uint32_t sge_max)
+{
+	struct recv_work *works = calloc(slots, sizeof(*works));
+	struct rnic_sge *sges = calloc((size_t)slots * (sge_max > 0 ? sge_max : 1), sizeof(*sges));
+
+	if (works == NULL || sges == NULL) {
+		free(works);
+		free(sges);
+		return -ENOMEM;
+	}
+	*queue = (struct recv_queue){
+		.works = works,
+		.sges = sges,
+		.slots = slots,
+		.sge_stride = sge_max,
+	};
+	return 0;
+}
+
+int recv_queue_init(struct recv_queue *queue, uint32_t sge_max)
+{
+	return allocate(queue, LIMIT_RECV_PREFETCH, sge_max);
+}
+
+int recv_queue_reserve(struct recv_queue *queue, uint32_t holders)
+{
+	uint64_t slots = rnic_power_of_two_at_least((uint64_t)LIMIT_RECV_PREFETCH + holders);
+	struct recv_queue grown;
+	int error;
+
+	if (slots <= queue->slots)
+		return 0;
+	error = allocate(&grown, (uint32_t)slots, queue->sge_stride);
+	if (error != 0)
+		return error;
+	grown.pushed = queue->pushed;
+	grown.taken = queue->taken;
+	grown.retired = queue->retired;
+	grown.user = queue->user;
+	for (uint32_t i = queue->taken; i != queue->pushed; i++)
+		store(&grown, i, &queue->works[i & (queue->slots - 1)], sges_at(queue, i));
+	recv_queue_fini(queue);
+	*queue = grown;
+	return 0;
+}
+
+void recv_queue_fini(struct recv_queue *queue)
+{
+	free(queue->works);
+	free(queue->sges);
+	*queue = (struct recv_queue){0};
+}
+
+void recv_queue_clear(struct recv_queue *queue)
+{
+	queue->pushed = 0;
+	queue->taken = 0;
+	queue->retired = 0;
+}
+
+bool recv_queue_has_space(const struct recv_queue *queue)
+{
+	return queue->pushed - queue->taken < LIMIT_RECV_PREFETCH;
+}
+
+void recv_queue_push(struct recv_queue *queue, const struct recv_work *work,
+		     const struct rnic_sge *sges)
+{
+	assert(recv_queue_has_space(queue));
+	store(queue, queue->pushed, work, sges);
+	queue->pushed++;
+}
+
+void recv_queue_give_back(struct recv_queue *queue, const struct recv_work *work,
+			  const struct rnic_sge *sges)
+{
+	assert(queue->pushed - queue->taken < queue->slots);
+	queue->taken--;
+	store(queue, queue->taken, work, sges);
+}
+
+const struct recv_work *recv_queue_peek(struct engine *engine, struct recv_queue *queue,
+					const struct rnic_sge **sges)
+{
+	if (queue->pushed == queue->taken) {
+		engine->config.sink->refill(engine->config.sink_context, queue);
+		if (queue->pushed == queue->taken)
+			return NULL;
+	}
+	*sges = sges_at(queue, queue->taken);
+	return &queue->works[queue->taken & (queue->slots - 1)];
+}
+
+bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_work *work,
+		     struct rnic_sge *sges)
+{
+	const struct rnic_sge *from;
+	const struct recv_work *oldest = recv_queue_peek(engine, queue, &from);
+
+	if (oldest == NULL)
+		return false;
+	*work = *oldest;
+	if (oldest->sge_count > 0)
+		memcpy(sges, from, oldest->sge_count * sizeof(*sges));
+	queue->taken++;
+	return true;
+}

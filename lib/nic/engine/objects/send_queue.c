@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/objects/send_queue.h"
+
+#include "base/bits.h"
+#include "engine/objects/ah.h"
+#include "engine/limits.h"
+#include "wire/opcode.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IMMEDIATE  RNIC_HEADER_IMMEDIATE
+#define INVALIDATE RNIC_HEADER_INVALIDATE
+
+/* clang-format off */
+#define MESSAGE(operation_, completion_, headers_, may_solicit_)                                   \
+	{                                                                                          \
+		.operation = RNIC_OPERATION_##operation_, .completion = RNIC_WC_##completion_,     \
+		.last_headers = (headers_), .may_solicit = (may_solicit_),                         \
+	}
+#define QUERY(operation_, completion_)                                                             \
+	{                                                                                          \
+		.operation = RNIC_OPERATION_##operation_, .completion = RNIC_WC_##completion_,     \
+		.sge_access = RNIC_ACCESS_LOCAL_WRITE, .has_response = true, .has_result = true,   \
+	}
+#define CONFIRMED(operation_, completion_)                                                         \
+	{                                                                                          \
+		.operation = RNIC_OPERATION_##operation_, .completion = RNIC_WC_##completion_,     \
+		.has_response = true,                                                              \
+	}
+
+static const struct work_kind work_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
+	[RNIC_WR_RDMA_WRITE] = MESSAGE(WRITE, RDMA_WRITE, 0, false),
+	[RNIC_WR_RDMA_WRITE_WITH_IMM] = MESSAGE(WRITE, RDMA_WRITE, IMMEDIATE, true),
+	[RNIC_WR_SEND] = MESSAGE(SEND, SEND, 0, true),
+	[RNIC_WR_SEND_WITH_IMM] = MESSAGE(SEND, SEND, IMMEDIATE, true),
+	[RNIC_WR_SEND_WITH_INVALIDATE] = MESSAGE(SEND, SEND, INVALIDATE, true),
+	[RNIC_WR_RDMA_READ] = QUERY(READ_REQUEST, RDMA_READ),
+	[RNIC_WR_ATOMIC_COMPARE_SWAP] = QUERY(COMPARE_SWAP, COMPARE_SWAP),
+	[RNIC_WR_ATOMIC_FETCH_ADD] = QUERY(FETCH_ADD, FETCH_ADD),
+	[RNIC_WR_LOCAL_INVALIDATE] = {.completion = RNIC_WC_LOCAL_INVALIDATE, .is_local = true},
+	[RNIC_WR_BIND_MW] = {.completion = RNIC_WC_BIND_MW, .is_local = true},
+	[RNIC_WR_FLUSH] = CONFIRMED(FLUSH, FLUSH),
+	[RNIC_WR_ATOMIC_WRITE] = CONFIRMED(ATOMIC_WRITE, ATOMIC_WRITE),
+};
+/* clang-format on */
+
+_Static_assert(sizeof(struct work) == 64, "an entry fills a cache line");
+_Static_assert(offsetof(struct work, inline_bytes) == offsetof(struct work, datagram.ah) &&
+		       sizeof(((struct work *)0)->inline_bytes) <=
+			       sizeof(((struct work *)0)->datagram.ah),
+	       "inline data leaves a datagram's addressee alone");
+
+const struct work_kind *work_kind(const struct work *work)
+{
+	return &work_kinds[work->opcode < RNIC_WR_OPCODE_COUNT ? work->opcode
+							       : RNIC_WR_OPCODE_COUNT];
+}
+
+int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, uint32_t inline_max)
+{
+	uint32_t slots = depth == 0 ? 0 : (uint32_t)rnic_power_of_two_at_least(depth);
+
+	/* At least one byte each: a request for none may be answered by NULL. */
+	*queue = (struct send_queue){
+		.works = calloc((size_t)slots + 1, sizeof(*queue->works)),
+		.sges = calloc((size_t)slots * sge_max + 1, sizeof(*queue->sges)),
+		.slots = slots,
+		.sge_stride = sge_max,
+		.inline_max = inline_max,
+	};
+	if (queue->works == NULL || queue->sges == NULL) {
+		send_queue_fini(queue);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int send_queue_init_paths(struct send_queue *queue)
+{
+	queue->paths = calloc((size_t)queue->slots + 1, sizeof(*queue->paths));
+	return queue->paths != NULL ? 0 : -ENOMEM;
+}
+
+void send_queue_fini(struct send_queue *queue)
+{
+	free(queue->paths);
+	free(queue->works);
+	free(queue->sges);
+	*queue = (struct send_queue){0};
+}
+
+void send_queue_clear(struct send_queue *queue)
+{
+	queue->posted = 0;
+	queue->next = 0;
+	queue->retired = 0;
+}
+
+static bool fits(const struct send_queue *queue, const struct work *work)
+{
+	return work->flags & RNIC_SEND_INLINE ? work->length <= queue->inline_max
+					      : work->sge_count <= queue->sge_stride;
+}
+
+void send_queue_push(struct send_queue *queue, const struct work *work, const struct rnic_sge *sges,
+		     const uint8_t *inline_bytes)
+{
+	struct work *slot = send_queue_at(queue, queue->posted);
+
+	assert(send_queue_space(queue) > 0);
+	*slot = *work;
+	if (!fits(queue, work))
+		slot->opcode = RNIC_WR_OPCODE_COUNT;
+	else if (!(work->flags & RNIC_SEND_INLINE) && work->sge_count > 0)
+		memcpy(send_queue_sges(queue, queue->posted), sges,
+		       work->sge_count * sizeof(*sges));
+	if (queue->paths != NULL && work->datagram.ah != NULL)
+		*send_queue_path(queue, queue->posted) = work->datagram.ah->path;
+	if (work->flags & RNIC_SEND_INLINE)
+		slot->inline_bytes = inline_bytes;
+	queue->posted++;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The private send queue of a QP: validated copies of the client's work entries from intake to
+ * completion. Three cursors over one array, which only grow (entry i lies in slot i & mask):
+ *
+ *     retired <= next <= posted        posted - retired <= slots
+ *
+ * [retired, next): started, on the wire; [next, posted): waiting. An acknowledgement stands for all
+ * before it, so that the oldest entry is always the next to be done. Entries leave in order, each
+ * with exactly one completion (or silently, when unsignaled and good).
+ */
+#ifndef NIC_ENGINE_OBJECTS_SEND_QUEUE_H
+#define NIC_ENGINE_OBJECTS_SEND_QUEUE_H
+
+#include "base/verbs_types.h"
+#include "wire/psn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ah;
+
+/* What intake hands over, and what the requester keeps. One cache line. */
+struct work {
+	uint64_t wr_id;
+	uint64_t remote_address;
+	union {
+		struct { /* atomics */
+			uint64_t compare;
+			uint64_t swap_or_add;
+		};
+		struct { /* BIND_MW: remote_address, rkey (the new one) and immediate (the
+			    region's lkey) are the others */
+			uint64_t length;
+			uint32_t access; /* enum rnic_access */
+		} bind;
+		struct {
+			uint32_t length;
+			uint32_t type; /* enum rnic_flush_type */
+		} flush;
+		struct {
+			const struct ah *ah; /* good until it is pushed; NULL: there is none */
+			uint32_t remote_qpn;
+			uint32_t remote_qkey;
+		} datagram;
+		/* With RNIC_SEND_INLINE, once it is pushed: in the place of `ah`, which was copied.
+		 */
+		const uint8_t *inline_bytes;
+	};
+	uint32_t rkey;
+	uint32_t immediate; /* host order, or the rkey to invalidate */
+	uint32_t length;    /* bytes of the message: sum of the SGEs, or inline bytes */
+	uint8_t opcode;	    /* enum rnic_wr_opcode */
+	uint8_t flags;	    /* enum rnic_send_flag; SIGNALED is set when the QP signals all */
+	uint8_t sge_count;
+	uint8_t reserved;
+	/* The engine's from here on, good once the entry is started. */
+	struct rnic_psn psn; /* of its first packet */
+	uint32_t packets;    /* PSNs it takes, READ responses included */
+	uint32_t srqn;	     /* XRC: the peer's SRQ; intake's too */
+	uint32_t reserved_word;
+};
+
+/* What an opcode of a work entry means on the wire and in its completion. */
+struct work_kind {
+	uint8_t operation;     /* enum rnic_operation; NONE when it cannot be sent */
+	bool is_local;	       /* nothing is sent: it is carried out here (local_work.h) */
+	uint8_t completion;    /* enum rnic_wc_opcode */
+	uint16_t last_headers; /* immediate or invalidate header of its last packet */
+	uint32_t sge_access;   /* rights that its SGEs must grant */
+	bool has_response; /* READ, atomic, FLUSH, ATOMIC WRITE: done when the response is there,
+			      not when acknowledged */
+	bool has_result;   /* the response carries data for the SGEs: READ, atomic */
+	bool may_solicit;  /* it completes a receive entry at the peer */
+};
+
+struct send_queue {
+	struct work *works;
+	struct rnic_sge *sges;	 /* slots * sge_stride */
+	struct rnic_path *paths; /* slots, of datagrams; NULL: none */
+	uint32_t slots;		 /* a power of two, or 0 */
+	uint32_t sge_stride;
+	uint32_t inline_max;
+	uint32_t posted;
+	uint32_t next;
+	uint32_t retired;
+};
+
+/* The kind of `work`; one whose operation is NONE for opcodes that do not exist. Never NULL. */
+const struct work_kind *work_kind(const struct work *work);
+
+/* How many packets `psn` lies behind the first of `work`, which is started: 0 .. 2^24 - 1. */
+static inline uint32_t work_packet_index(const struct work *work, struct rnic_psn psn)
+{
+	return (psn.value - work->psn.value) & RNIC_PSN_MASK;
+}
+
+/* Room for `depth` entries. Memory is touched only as entries use it. -ENOMEM. */
+int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max,
+		    uint32_t inline_max);
+void send_queue_fini(struct send_queue *queue);
+
+/* Makes room for the path of each entry's address handle: UD. -ENOMEM; fini frees it. */
+int send_queue_init_paths(struct send_queue *queue);
+
+/* Forgets all entries without completing them: the QP goes to RESET. */
+void send_queue_clear(struct send_queue *queue);
+
+/*
+ * Adds an entry; the caller has checked send_queue_space(). `inline_bytes` is used with
+ * RNIC_SEND_INLINE and stays where it is until the entry is retired; `sges` are used without, and
+ * copied. One that has more than the queue was made for becomes an entry of no operation, which
+ * fails when its turn comes.
+ */
+void send_queue_push(struct send_queue *queue, const struct work *work, const struct rnic_sge *sges,
+		     const uint8_t *inline_bytes);
+
+static inline uint32_t send_queue_space(const struct send_queue *queue)
+{
+	return queue->slots - (queue->posted - queue->retired);
+}
+
+static inline struct work *send_queue_at(const struct send_queue *queue, uint32_t index)
+{
+	return &queue->works[index & (queue->slots - 1)];
+}
+
+static inline struct rnic_sge *send_queue_sges(const struct send_queue *queue, uint32_t index)
+{
+	return &queue->sges[(uint64_t)(index & (queue->slots - 1)) * queue->sge_stride];
+}
+
+static inline struct rnic_path *send_queue_path(const struct send_queue *queue, uint32_t index)
+{
+	return &queue->paths[index & (queue->slots - 1)];
+}
+
+#endif

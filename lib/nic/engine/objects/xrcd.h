@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * XRC domains (IBTA annex A14): the target QPs and the SRQs that go together. Each request to a
+ * target QP names an SRQ, which must be of the QP's domain. The SRQ, not the QP, says where receive
+ * entries come from, where they complete, and in whose protection domain the keys of the request
+ * are looked up: a target QP has none, as it serves several processes.
+ *
+ * In the owner's memory. Invariant: every SRQ of the domain has room for the entries that
+ * `target_count` QPs may give back.
+ */
+#ifndef NIC_ENGINE_OBJECTS_XRCD_H
+#define NIC_ENGINE_OBJECTS_XRCD_H
+
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct qp;
+struct srq;
+
+struct xrcd {
+	struct list srqs;    /* struct srq.domain_node */
+	struct list targets; /* struct qp.domain_node */
+	uint32_t target_count;
+	uint32_t srq_count;
+	bool is_closed; /* its owners have gone: nobody reaches its target QPs any more */
+};
+
+void xrcd_init(struct xrcd *xrcd);
+
+/* No QP and no SRQ is in it (asserted). */
+void xrcd_fini(struct xrcd *xrcd);
+
+/* A target QP enters its domain, or leaves it. -ENOMEM; -ENOSPC: beyond LIMIT_XRCD_PAIRS. */
+int xrcd_add_target(struct xrcd *xrcd, struct qp *qp);
+void xrcd_remove_target(struct xrcd *xrcd, struct qp *qp);
+
+/* So does an SRQ, which makes room for the entries of all targets. The same errors. */
+int xrcd_add_srq(struct xrcd *xrcd, struct srq *srq);
+void xrcd_remove_srq(struct xrcd *xrcd, struct srq *srq);
+
+/* The SRQ with that number, if it is of this domain and its owner has not gone; else NULL. */
+struct srq *xrcd_find_srq(const struct engine *engine, const struct xrcd *xrcd, uint32_t srqn);
+
+#endif

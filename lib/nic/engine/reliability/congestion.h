@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Congestion management of RoCEv2 (IBTA 1.4, A17.9): with engine_config.has_ecn the packets of RC
+ * and UC QPs say in their IP header that they may be marked instead of dropped. A mark that arrives
+ * is answered with a congestion notification packet (CNP), at most one in LIMIT_CNP_INTERVAL_NS for
+ * a QP, and a CNP slows down what the QP sends: requests with all their packets, and READ responses
+ * (cc_dcqcn.h). Acknowledgements and CNPs are never held back.
+ *
+ * Without it nothing is marked, notified or slowed down; what arrives is counted.
+ */
+#ifndef NIC_ENGINE_RELIABILITY_CONGESTION_H
+#define NIC_ENGINE_RELIABILITY_CONGESTION_H
+
+#include "base/timer_heap.h"
+#include "engine/reliability/cc_dcqcn.h"
+
+struct engine;
+struct packet_builder;
+struct qp;
+struct rnic_addresses;
+struct rnic_packet;
+
+struct congestion {
+	struct cc_dcqcn rate;
+	struct timer timer; /* in engine->pace_timers: until the rate lets the next leave */
+	uint64_t next_notification_ns; /* the next CNP may be sent from then on */
+	bool owes_notification;
+};
+
+/* A new connection begins at full speed, and an old one waits for nothing more. */
+void congestion_reset(struct engine *engine, struct qp *qp);
+
+/* Makes packets that leave with `addresses` markable. */
+void congestion_allow_marks(const struct engine *engine, const struct qp *qp,
+			    struct rnic_addresses *addresses);
+
+/* A packet of the peer arrived, marked or not. */
+void congestion_look(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
+
+/* A CNP of the peer arrived. */
+void congestion_notified(struct engine *engine, struct qp *qp);
+
+/* Builds the CNP that is owed; false when none is. */
+bool congestion_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
+
+/* Whether the rate lets a packet leave now. When not, the QP is made ready once it does. */
+bool congestion_try_send(struct engine *engine, struct qp *qp);
+
+/* The packet leaves. */
+void congestion_sent(struct engine *engine, struct qp *qp, uint32_t payload_bytes);
+
+/* The timer of `qp` expired. */
+void congestion_expired(struct qp *qp);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/reliability/credits.h"
+
+#include "engine/engine.h"
+#include "engine/objects/qp.h"
+#include "wire/syndrome.h"
+
+/* --- requester ------------------------------------------------------------------------------- */
+
+static bool takes_receive(const struct work *work)
+{
+	return work_kind(work)->may_solicit;
+}
+
+/* Whether the limit lets `started` messages be started. Counters wrap. */
+static bool is_covered(const struct credits *credits, uint32_t started)
+{
+	return !credits->is_limited || (int32_t)(credits->limit - started) >= 0;
+}
+
+bool credits_is_probe(const struct qp *qp, const struct work *work, uint32_t index)
+{
+	const struct credits *credits = &qp->requester.credits;
+
+	return index == 0 && takes_receive(work) && !is_covered(credits, credits->started + 1);
+}
+
+bool credits_try_start(struct engine *engine, struct qp *qp, const struct work *work,
+		       uint32_t index)
+{
+	const struct requester *requester = &qp->requester;
+
+	if (!takes_receive(work))
+		return true;
+	/* The rest of a message follows its probe when that is acknowledged. */
+	if (index > 0)
+		return !requester->credits.is_probing;
+	if (!credits_is_probe(qp, work, index))
+		return true;
+	if (!rnic_psn_equal(requester->psn, requester->unacknowledged))
+		return false;
+	if (!requester->credits.may_probe)
+		retry_probe(engine, qp);
+	return requester->credits.may_probe;
+}
+
+void credits_sent(struct qp *qp, const struct work *work, uint32_t index)
+{
+	struct credits *credits = &qp->requester.credits;
+
+	if (index != 0 || !takes_receive(work))
+		return;
+	credits->is_probing = credits_is_probe(qp, work, index);
+	credits->started++;
+}
+
+void credits_acknowledged(struct qp *qp, const struct work *work, uint32_t end, uint32_t sent)
+{
+	struct credits *credits = &qp->requester.credits;
+
+	credits->may_probe = false;
+	credits->is_probing = false;
+	if (!takes_receive(work))
+		return;
+	if (sent == 0)
+		credits->started++;
+	if (end == work->packets)
+		credits->acknowledged++;
+}
+
+void credits_rewound(struct qp *qp)
+{
+	const struct send_queue *queue = &qp->send_queue;
+	struct credits *credits = &qp->requester.credits;
+	const struct work *oldest = send_queue_at(queue, queue->retired);
+
+	credits->is_probing = false;
+	credits->started = credits->acknowledged;
+	if (queue->retired != queue->next && takes_receive(oldest) &&
+	    work_packet_index(oldest, qp->requester.unacknowledged) != 0)
+		credits->started++;
+}
+
+void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome)
+{
+	uint8_t code = rnic_syndrome_value(syndrome);
+	struct credits *credits = &qp->requester.credits;
+	uint32_t limit = credits->acknowledged + rnic_credits_from_code(code);
+
+	if (rnic_syndrome_kind(syndrome) != RNIC_SYNDROME_ACK)
+		return;
+	credits->is_known = true;
+	if (code == RNIC_CREDITS_NOT_CARRIED) {
+		credits->is_limited = false;
+		credits->is_probing = false;
+	} else if (!credits->is_limited || (int32_t)(limit - credits->limit) > 0) {
+		credits->is_limited = true;
+		credits->limit = limit;
+	} else {
+		return;
+	}
+	if (qp->retry.is_probe_wait)
+		retry_stop(engine, qp);
+	qp_make_ready(qp);
+}
+
+void credits_refused(struct qp *qp)
+{
+	struct credits *credits = &qp->requester.credits;
+
+	if (credits->is_known)
+		return;
+	credits->is_limited = true;
+	credits->limit = credits->acknowledged;
+	credits->may_probe = true;
+}
+
+/* --- responder ------------------------------------------------------------------------------- */
+
+/* Entries posted and not used up; the one that the message under way has taken still counts, as
+ * its message is not yet counted as received. */
+static uint32_t entries_posted(const struct engine *engine, const struct qp *qp)
+{
+	const struct recv_queue *queue = &qp->recv_queue;
+
+	return queue->pushed - queue->taken + qp->responder.has_receive +
+	       engine->config.sink->posted(engine->config.sink_context, queue);
+}
+
+uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
+{
+	const struct engine_sink *sink = engine->config.sink;
+	bool was_none = qp->responder.has_told_no_credits;
+	uint8_t code;
+
+	/* Those of an SRQ are for whoever comes first (IBTA 1.4, 9.7.7.2). */
+	if (sink->posted == NULL || qp_shares_receives(qp))
+		return RESPONDER_ACK_SYNDROME;
+	code = rnic_credits_to_code(entries_posted(engine, qp));
+	qp->responder.has_told_no_credits = code == 0;
+	if (code == 0 && !was_none)
+		sink->watch(engine->config.sink_context, &qp->recv_queue);
+	return rnic_syndrome_make(RNIC_SYNDROME_ACK, code);
+}
+
+bool credits_posted(struct engine *engine, struct qp *qp)
+{
+	struct responder *responder = &qp->responder;
+	struct rnic_psn last = rnic_psn_add(responder->expected_psn, -1);
+
+	if (!responder->has_told_no_credits)
+		return true;
+	if (entries_posted(engine, qp) == 0)
+		return false;
+	responder->has_told_no_credits = false;
+	/*
+	 * Whoever was sent a NAK since asks again by itself. No ACK may have the PSN of a READ or
+	 * atomic, whose answer may be lost: Linux rxe takes the operation for done.
+	 */
+	if (qp->state != RNIC_QP_STATE_ERR && !responder->has_nak_pending &&
+	    replay_find(&responder->replays, last) == NULL)
+		responder_owe_acknowledge(qp, last);
+	return true;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * End-to-end credits (IBTA 1.4, 9.7.7.2): the responder of an RC QP with a receive queue of its own
+ * says in its acknowledgements how many receive entries are posted, and the requester starts no
+ * more messages that need one. So a sender that is faster than its receiver waits for entries
+ * instead of running into RNR NAKs.
+ *
+ * Requester: it counts the messages that take a receive entry. `limit` is how many of them may be
+ * started, by the latest acknowledgement: those acknowledged and the credits. It only grows. Peers
+ * that carry no credits (code 31) set no limit, and neither do those that have acknowledged nothing
+ * yet, until they send an RNR NAK, which carries none and stands for acknowledgements. Without a
+ * credit one message may be started all the same, of which the first packet goes out alone as a
+ * probe; that is done when no acknowledgement is under way that could bring credits, and after
+ * LIMIT_CREDIT_PROBE_NS, within which the peer is expected to tell of new entries unasked.
+ *
+ * Responder: whoever was told of no credits is told when there are some, unasked, by the last ACK
+ * once more, unless the last request is a READ or atomic, for which no ACK may stand.
+ */
+#ifndef NIC_ENGINE_RELIABILITY_CREDITS_H
+#define NIC_ENGINE_RELIABILITY_CREDITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct qp;
+struct work;
+
+/* The requester's; all zero at the start of a connection. */
+struct credits {
+	uint32_t acknowledged; /* messages that took a receive and are acknowledged */
+	uint32_t started;      /* the same, whose first packet lies before the send position */
+	uint32_t limit;	       /* of `started`, while is_limited */
+	bool is_known;	       /* an acknowledgement has told whether the peer sends credits */
+	bool is_limited;       /* it does, or it had no receive and is_known is not set */
+	bool may_probe;	       /* the time for new credits to come is over */
+	bool is_probing;       /* the first packet of the last message started is a probe */
+};
+
+/* Whether packet `index` of the started entry `work` goes out beyond the limit, as a probe. */
+bool credits_is_probe(const struct qp *qp, const struct work *work, uint32_t index);
+
+/* Whether credits let the packet go now. When not, the QP is made ready once they may. */
+bool credits_try_start(struct engine *engine, struct qp *qp, const struct work *work,
+		       uint32_t index);
+
+/* The packet leaves. */
+void credits_sent(struct qp *qp, const struct work *work, uint32_t index);
+
+/*
+ * Packets of the oldest entry up to `end` are acknowledged, of which `sent` lie before the send
+ * position.
+ */
+void credits_acknowledged(struct qp *qp, const struct work *work, uint32_t end, uint32_t sent);
+
+/* The send position went back to the oldest unacknowledged packet. */
+void credits_rewound(struct qp *qp);
+
+/* What answers the packets up to the oldest unacknowledged one carried `syndrome`. */
+void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome);
+
+/* An RNR NAK came for the oldest unacknowledged packet: one message goes out again, as a probe. */
+void credits_refused(struct qp *qp);
+
+/* The responder's: the syndrome of an acknowledgement that leaves now. */
+uint8_t credits_syndrome(struct engine *engine, struct qp *qp);
+
+/*
+ * The client's ring holds receive entries of `qp`, as the sink's watch() wanted to know: tells the
+ * peer. True when nobody waits for entries any more.
+ */
+bool credits_posted(struct engine *engine, struct qp *qp);
+
+#endif

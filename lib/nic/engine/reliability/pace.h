@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pace of UC and UD traffic. Nobody acknowledges it, so that no window can hold it back, and a
+ * burst of it would overrun the peer's socket buffer and its receive queue while its daemon or its
+ * program waits for a processor. All of a device's unacknowledged traffic shares one allowance,
+ * which grows with time up to a burst (LIMIT_PACE_BYTES_PER_MS, LIMIT_PACE_BURST_BYTES).
+ *
+ * QPs that find it used up are served in turn: the first has it to itself from when half a burst is
+ * there until it is used up again, and then goes behind the others. Invariant: while QPs wait, the
+ * first is in the ready list or its timer is armed.
+ */
+#ifndef NIC_ENGINE_RELIABILITY_PACE_H
+#define NIC_ENGINE_RELIABILITY_PACE_H
+
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct qp;
+
+struct pace {
+	uint64_t allowance_bytes;
+	uint64_t counted_ns; /* the time up to which it has grown */
+	struct list waiting; /* struct qp.path_node, UC and UD, in the order of their turns */
+	bool has_served;     /* the first has sent in its turn */
+};
+
+/* With a full burst to begin with. */
+void pace_init(struct pace *pace);
+
+/*
+ * Takes `bytes`, at most half a burst, off the allowance at `now_ns`. When they are not there,
+ * takes nothing and sets `*ready_ns` to the instant at which half a burst will be there: whoever
+ * has used up its share sleeps for a while, instead of keeping the processor from the receiver.
+ */
+bool pace_try_take(struct pace *pace, uint32_t bytes, uint64_t now_ns, uint64_t *ready_ns);
+
+/*
+ * `qp` sends `bytes` at engine->now_ns, if it is its turn or nobody waits, and they are there. Else
+ * it gets in line, and is made ready when its turn comes.
+ */
+bool pace_try_send(struct engine *engine, struct qp *qp, uint32_t bytes);
+
+/* `qp` has nothing to send now: it leaves the line, and passes its turn on. */
+void pace_leave(struct engine *engine, struct qp *qp);
+
+#endif

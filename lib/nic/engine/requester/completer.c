@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/requester/completer.h"
+
+#include "engine/engine.h"
+#include "engine/objects/qp.h"
+#include "wire/syndrome.h"
+
+#include <assert.h>
+
+/* --- completions ----------------------------------------------------------------------------- */
+
+/* Takes the oldest entry off the queue and reports it, unless it is good and nobody asked. */
+static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
+			  enum verdict verdict)
+{
+	struct send_queue *queue = &qp->send_queue;
+	const struct work *work = send_queue_at(queue, queue->retired);
+	const struct work_kind *kind = work_kind(work);
+	struct completion completion = {
+		.wr_id = work->wr_id,
+		.qp = qp,
+		.byte_count = kind->has_result && status == RNIC_WC_SUCCESS ? work->length : 0,
+		.vendor_error = status == RNIC_WC_SUCCESS ? 0 : verdict,
+		.retired = queue->retired + 1,
+		.status = (uint8_t)status,
+		.opcode = kind->completion,
+		.is_solicited = status != RNIC_WC_SUCCESS,
+		.is_silent = status == RNIC_WC_SUCCESS && !(work->flags & RNIC_SEND_SIGNALED),
+	};
+
+	assert(queue->retired != queue->posted);
+	/* It may end before it was started. */
+	if (queue->next == queue->retired)
+		queue->next++;
+	queue->retired++;
+	settle_completion(engine, qp->send_cq, &completion);
+}
+
+void completer_complete_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
+			       enum verdict verdict)
+{
+	if (qp->state != RNIC_QP_STATE_ERR)
+		retire_oldest(engine, qp, status, verdict);
+}
+
+void completer_flush(struct engine *engine, struct qp *qp)
+{
+	while (qp->send_queue.retired != qp->send_queue.posted)
+		retire_oldest(engine, qp, RNIC_WC_WR_FLUSH_ERR, VERDICT_FLUSHED);
+	qp->requester.work_index = qp->send_queue.next;
+}
+
+/* --- the acknowledged end -------------------------------------------------------------------- */
+
+static struct work *oldest_work(struct qp *qp)
+{
+	return send_queue_at(&qp->send_queue, qp->send_queue.retired);
+}
+
+static bool is_alive(const struct qp *qp)
+{
+	return qp->state == RNIC_QP_STATE_RTS || qp->state == RNIC_QP_STATE_SQD;
+}
+
+/* The next `packets` of the oldest entry are done; completes it when they are its last. */
+static void advance(struct engine *engine, struct qp *qp, uint32_t packets)
+{
+	requester_advance(engine, qp, packets);
+	if (work_packet_index(oldest_work(qp), qp->requester.unacknowledged) ==
+	    oldest_work(qp)->packets)
+		completer_complete_oldest(engine, qp, RNIC_WC_SUCCESS, VERDICT_PASS);
+}
+
+static void note_progress(struct engine *engine, struct qp *qp)
+{
+	if (!is_alive(qp))
+		return;
+	if (qp_is_reliable(qp))
+		retry_progress(engine, qp);
+	qp_make_ready(qp);
+	qp_check_drained(qp);
+}
+
+/*
+ * All before `end` is acknowledged, which completes SENDs and WRITEs. True when it reaches `end`;
+ * false when a READ or atomic comes before that, whose answer has not arrived, or the QP went into
+ * error.
+ */
+static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic_psn end)
+{
+	const struct requester *requester = &qp->requester;
+	struct rnic_psn start = requester->unacknowledged;
+
+	while (is_alive(qp) && !rnic_psn_equal(requester->unacknowledged, end)) {
+		const struct work *work = oldest_work(qp);
+		uint32_t wanted = (uint32_t)rnic_psn_distance(end, requester->unacknowledged);
+		uint32_t left = work->packets - work_packet_index(work, requester->unacknowledged);
+
+		if (work_kind(work)->has_response)
+			break;
+		advance(engine, qp, wanted < left ? wanted : left);
+	}
+	if (!rnic_psn_equal(requester->unacknowledged, start))
+		note_progress(engine, qp);
+	return is_alive(qp) && rnic_psn_equal(requester->unacknowledged, end);
+}
+
+/*
+ * Something arrived that proves a gap at the oldest unacknowledged packet. Goes back once: what is
+ * still under way behind the same gap says nothing new.
+ */
+static void go_back(struct engine *engine, struct qp *qp)
+{
+	if (!is_alive(qp) || qp->requester.has_gone_back || qp->retry.is_rnr_wait)
+		return;
+	retry_sequence_error(engine, qp);
+	qp->requester.has_gone_back = is_alive(qp);
+}
+
+bool completer_packets_read_before(struct engine *engine, struct qp *qp, struct rnic_psn end)
+{
+	assert(!qp_is_reliable(qp));
+	return is_alive(qp) && acknowledge_before(engine, qp, end);
+}
+
+void completer_packets_read(struct engine *engine, struct qp *qp)
+{
+	completer_packets_read_before(engine, qp, qp->requester.psn);
+}
+
+/* --- responses ------------------------------------------------------------------------------- */
+
+static void receive_positive(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+			     uint8_t syndrome)
+{
+	const struct work *work;
+
+	engine->counters[COUNTER_ACKNOWLEDGES_RECEIVED]++;
+	if (acknowledge_before(engine, qp, rnic_psn_add(psn, 1))) {
+		credits_learn(engine, qp, syndrome);
+		return;
+	}
+	if (!is_alive(qp))
+		return;
+	/* A repeated acknowledgement may name a PSN of the READ whose answer follows it. */
+	work = oldest_work(qp);
+	if (work_packet_index(work, psn) >= work->packets)
+		go_back(engine, qp);
+}
+
+static enum verdict nak_verdict(uint8_t code)
+{
+	switch ((enum rnic_nak_code)code) {
+	case RNIC_NAK_INVALID_REQUEST:
+		return VERDICT_REMOTE_INVALID_REQUEST;
+	case RNIC_NAK_REMOTE_ACCESS_ERROR:
+		return VERDICT_REMOTE_ACCESS;
+	case RNIC_NAK_REMOTE_OPERATIONAL_ERROR:
+	case RNIC_NAK_INVALID_RD_REQUEST:
+		return VERDICT_REMOTE_OPERATIONAL;
+	case RNIC_NAK_PSN_SEQUENCE_ERROR:
+		break;
+	}
+	return VERDICT_BAD_RESPONSE;
+}
+
+/* A NAK of any kind: all before `psn` arrived, and `psn` is refused. IBTA 1.4, 9.7.5.2.2. */
+static void receive_negative(struct engine *engine, struct qp *qp, struct rnic_psn psn,
+			     uint8_t syndrome)
+{
+	uint8_t value = rnic_syndrome_value(syndrome);
+	bool is_rnr = rnic_syndrome_kind(syndrome) == RNIC_SYNDROME_RNR_NAK;
+
+	if (!acknowledge_before(engine, qp, psn)) {
+		go_back(engine, qp);
+		return;
+	}
+	if (is_rnr) {
+		engine->counters[COUNTER_RECEIVED_RNR_NAKS]++;
+		qp->counters.rnr_naks_received++;
+		credits_refused(qp);
+		retry_rnr(engine, qp, value);
+	} else if (value == RNIC_NAK_PSN_SEQUENCE_ERROR) {
+		engine->counters[COUNTER_RECEIVED_SEQUENCE_NAKS]++;
+		qp->counters.sequence_naks_received++;
+		go_back(engine, qp);
+	} else {
+		engine->counters[COUNTER_RECEIVED_NAKS]++;
+		requester_fail(engine, qp, nak_verdict(value));
+	}
+}
+
+static void receive_acknowledge(struct engine *engine, struct qp *qp,
+				const struct rnic_packet *packet)
+{
+	switch (rnic_syndrome_kind(packet->aeth.syndrome)) {
+	case RNIC_SYNDROME_ACK:
+		receive_positive(engine, qp, packet->psn, packet->aeth.syndrome);
+		break;
+	case RNIC_SYNDROME_RNR_NAK:
+	case RNIC_SYNDROME_NAK:
+		receive_negative(engine, qp, packet->psn, packet->aeth.syndrome);
+		break;
+	case RNIC_SYNDROME_RESERVED:
+		engine->counters[COUNTER_BAD_RESPONSES]++;
+		break;
+	}
+}
+
+/* Puts `length` bytes of a response at `offset` of the oldest entry's SGEs. */
+static enum verdict scatter(struct engine *engine, struct qp *qp, uint32_t offset,
+			    const uint8_t *bytes, uint32_t length)
+{
+	struct payload_piece pieces[LIMIT_SGES];
+	uint32_t piece_count = 0;
+	enum verdict verdict = requester_gather(engine, qp, qp->send_queue.retired, offset, length,
+						pieces, &piece_count);
+
+	for (uint32_t i = 0; verdict == VERDICT_PASS && i < piece_count; i++) {
+		const struct memory_transfer transfer = {
+			.region = pieces[i].region,
+			.offset = pieces[i].offset,
+			.bytes = (uint8_t *)(uintptr_t)bytes, /* only read: a source */
+			.length = pieces[i].length,
+		};
+
+		if (settle_write(engine, qp, &transfer, SETTLE_RESPONSE,
+				 qp->requester.unacknowledged) != 0)
+			verdict = VERDICT_LOCAL_MEMORY_GONE;
+		bytes += pieces[i].length;
+	}
+	return verdict;
+}
+
+/*
+ * Whether the payload is that of packet `index` of the READ, whose last ends its request's answer.
+ * The answer to a probe ends where the send position is, unless that was taken back since. FLUSH
+ * and ATOMIC WRITE are answered like a READ of no bytes.
+ */
+static bool is_expected_response(const struct qp *qp, const struct work *work, uint32_t index,
+				 const struct rnic_packet *packet)
+{
+	bool is_end = requester_read_packets(qp, work, index) == 1;
+	bool claims_end = packet->row->position == RNIC_POSITION_LAST ||
+			  packet->row->position == RNIC_POSITION_ONLY;
+	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1;
+	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
+	uint64_t left = work_kind(work)->has_result ? work->length - offset : 0;
+
+	return (claims_end ? is_end || may_be_end : !is_end) &&
+	       packet->payload_bytes == (left < qp->path_mtu_bytes ? left : qp->path_mtu_bytes);
+}
+
+/* Whether it is answered by an atomic acknowledgement, not by READ responses. */
+static bool is_atomic(const struct work_kind *kind)
+{
+	return kind->operation == RNIC_OPERATION_COMPARE_SWAP ||
+	       kind->operation == RNIC_OPERATION_FETCH_ADD;
+}
+
+/*
+ * Brings the acknowledged end to the PSN of a response, and learns of credits. True when the oldest
+ * entry is of its kind; otherwise what follows from it was done.
+ */
+static bool reach_response(struct engine *engine, struct qp *qp, const struct rnic_packet *packet,
+			   bool is_read)
+{
+	const struct work_kind *kind;
+
+	if (!acknowledge_before(engine, qp, packet->psn)) {
+		go_back(engine, qp);
+		return false;
+	}
+	if (packet->row->headers & RNIC_HEADER_AETH)
+		credits_learn(engine, qp, packet->aeth.syndrome);
+	kind = work_kind(oldest_work(qp));
+	if (kind->has_response && is_read != is_atomic(kind))
+		return true;
+	requester_fail(engine, qp, VERDICT_BAD_RESPONSE);
+	return false;
+}
+
+/*
+ * READ responses come in order. A request that was sent again from its middle may be answered by
+ * FIRST...LAST or by MIDDLE...LAST, as responders differ.
+ */
+static void receive_read_response(struct engine *engine, struct qp *qp,
+				  const struct rnic_packet *packet)
+{
+	enum verdict verdict = VERDICT_BAD_RESPONSE;
+	const struct work *work;
+	uint32_t index;
+
+	if (!reach_response(engine, qp, packet, true))
+		return;
+	work = oldest_work(qp);
+	index = work_packet_index(work, packet->psn);
+	if (is_expected_response(qp, work, index, packet))
+		verdict = scatter(engine, qp, index * qp->path_mtu_bytes, packet->payload,
+				  packet->payload_bytes);
+	if (!is_alive(qp))
+		return;
+	if (verdict != VERDICT_PASS) {
+		requester_fail(engine, qp, verdict);
+		return;
+	}
+	advance(engine, qp, 1);
+	note_progress(engine, qp);
+}
+
+static void receive_atomic_acknowledge(struct engine *engine, struct qp *qp,
+				       const struct rnic_packet *packet)
+{
+	uint64_t original = packet->atomic_original;
+	enum verdict verdict;
+
+	if (!reach_response(engine, qp, packet, false))
+		return;
+	verdict = scatter(engine, qp, 0, (const uint8_t *)&original, sizeof(original));
+	/* The bytes are on this stack. */
+	settle_run(engine);
+	if (!is_alive(qp))
+		return;
+	if (verdict != VERDICT_PASS) {
+		requester_fail(engine, qp, verdict);
+		return;
+	}
+	advance(engine, qp, 1);
+	note_progress(engine, qp);
+}
+
+/* The last acknowledgement again, which the peer sends unasked when it has credits to give. */
+static bool is_word_of_credits(const struct requester *requester, const struct rnic_packet *packet)
+{
+	return packet->row->operation == RNIC_OPERATION_ACKNOWLEDGE &&
+	       rnic_syndrome_kind(packet->aeth.syndrome) == RNIC_SYNDROME_ACK &&
+	       rnic_psn_distance(packet->psn, requester->unacknowledged) == -1;
+}
+
+void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
+{
+	const struct requester *requester = &qp->requester;
+
+	/* Copies of old responses are ordinary; one for what was never sent is not. */
+	if (rnic_psn_distance(packet->psn, requester->unacknowledged) < 0) {
+		if (is_word_of_credits(requester, packet))
+			credits_learn(engine, qp, packet->aeth.syndrome);
+		return;
+	}
+	if (rnic_psn_distance(packet->psn, requester->highest) >= 0) {
+		engine->counters[COUNTER_BAD_RESPONSES]++;
+		return;
+	}
+	switch (packet->row->operation) {
+	case RNIC_OPERATION_ACKNOWLEDGE:
+		receive_acknowledge(engine, qp, packet);
+		break;
+	case RNIC_OPERATION_READ_RESPONSE:
+		receive_read_response(engine, qp, packet);
+		break;
+	case RNIC_OPERATION_ATOMIC_ACKNOWLEDGE:
+		receive_atomic_acknowledge(engine, qp, packet);
+		break;
+	default:
+		break;
+	}
+}

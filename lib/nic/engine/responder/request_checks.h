@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks that a responder makes of a request packet before it does anything, in the order of
+ * IBTA 1.4, 9.7.4.1: PSN, opcode sequence, XRC SRQ, operation, resources, length, key. The first
+ * that does not pass decides.
+ *
+ * Checks change nothing, except that the sink may be asked to refill the receive queue: a receive
+ * entry is looked at here and taken only when the request is executed.
+ */
+#ifndef NIC_ENGINE_RESPONDER_REQUEST_CHECKS_H
+#define NIC_ENGINE_RESPONDER_REQUEST_CHECKS_H
+
+#include "engine/verdict.h"
+#include "wire/packet.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct mr;
+struct pd;
+struct qp;
+struct srq;
+
+/* A packet and the QP it is for; `mr` and `region_offset` are found by the key check. */
+struct request {
+	struct engine *engine;
+	struct qp *qp;
+	const struct rnic_packet *packet;
+	struct srq *srq;	/* of its message's receive entry; NULL: the QP's own queue */
+	struct mr *mr;		/* of RDMA and atomic requests; NULL when no byte is accessed */
+	uint64_t region_offset; /* of this packet's first byte, or of the whole READ */
+};
+
+/* VERDICT_PASS, with request->mr and region_offset set, or why it is not to be executed. */
+enum verdict request_check(struct request *request);
+
+/* Whether a receive entry is there for the packet's message, and its SGEs grant writing. */
+enum verdict request_check_receive(struct request *request);
+
+/*
+ * The protection domain that the SGEs of its message's receive entry are checked in, and the one
+ * for its remote keys, which is the QP's or, of XRC, the SRQ's.
+ */
+const struct pd *request_receive_pd(const struct request *request);
+const struct pd *request_remote_pd(const struct request *request);
+
+/* Whether this is the packet of its message that takes a receive entry. */
+bool request_needs_receive(const struct rnic_packet *packet);
+
+/* Of all others the answer is the acknowledgement. */
+static inline bool request_is_acknowledged(const struct rnic_packet *packet)
+{
+	return packet->row->operation == RNIC_OPERATION_SEND ||
+	       packet->row->operation == RNIC_OPERATION_WRITE;
+}
+
+static inline bool request_is_first(const struct rnic_packet *packet)
+{
+	return packet->row->position == RNIC_POSITION_FIRST ||
+	       packet->row->position == RNIC_POSITION_ONLY;
+}
+
+static inline bool request_is_last(const struct rnic_packet *packet)
+{
+	return packet->row->position == RNIC_POSITION_LAST ||
+	       packet->row->position == RNIC_POSITION_ONLY;
+}
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/responder/responder_answer.h"
+
+#include "engine/objects/mr.h"
+#include "engine/objects/qp.h"
+#include "engine/responder/request_checks.h"
+#include "engine/objects/srq.h"
+#include "engine/objects/xrcd.h"
+#include "wire/syndrome.h"
+
+/* --- duplicates ------------------------------------------------------------------------------ */
+
+/*
+ * A READ that was executed before is executed again from the PSN on that is asked for, which may
+ * lie within the first one (IBTA 1.4, 9.7.5.1 and C9-110). What asks for anything else is dropped.
+ */
+static void repeat_read(struct qp *qp, const struct rnic_packet *packet, struct replay *replay)
+{
+	uint32_t first_packet = (packet->psn.value - replay->psn.value) & RNIC_PSN_MASK;
+	uint64_t skip_bytes = (uint64_t)first_packet * qp->path_mtu_bytes;
+	uint64_t end_bytes = skip_bytes + packet->reth.length;
+	bool is_first_answer = replay->is_pending && !replay->is_repeat;
+
+	if (packet->reth.rkey != replay->rkey || end_bytes > replay->length ||
+	    packet->reth.address != replay->address + skip_bytes)
+		return;
+	if (is_first_answer && replay->answer.next_packet <= first_packet)
+		return;
+	replay->is_repeat = !is_first_answer;
+	replay->is_pending = true;
+	replay->answer = (struct replay_answer){
+		.first_packet = first_packet,
+		.next_packet = first_packet,
+		.end_packet = first_packet + qp_packets_for(qp, packet->reth.length),
+		.end_bytes = (uint32_t)end_bytes,
+	};
+	qp_make_ready(qp);
+}
+
+/* The operation is not executed again: what it found the first time is told again. */
+static void repeat_answer(struct qp *qp, struct replay *replay)
+{
+	if (replay->is_pending)
+		return;
+	replay->is_repeat = true;
+	replay->is_pending = true;
+	replay->answer.next_packet = 0;
+	qp_make_ready(qp);
+}
+
+/*
+ * Acknowledges the SEND or WRITE that came again and all behind it, up to the next READ or atomic.
+ * Going further would be as right (IBTA 1.4, 9.7.5.1.1): a requester that lacks an answer asks for
+ * it again. But Linux rxe takes an ACK with the PSN of a READ or atomic for its answer, and the
+ * request then succeeds there without data.
+ */
+static void acknowledge_again(struct qp *qp, struct rnic_psn psn)
+{
+	struct responder *responder = &qp->responder;
+	struct rnic_psn end = responder->expected_psn;
+	const struct replay *answer = replay_find_between(&responder->replays, psn, end);
+
+	responder_owe_acknowledge(qp, rnic_psn_add(answer != NULL ? answer->psn : end, -1));
+}
+
+void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
+{
+	struct responder *responder = &qp->responder;
+	struct replay *replay;
+
+	qp->counters.duplicates_received++;
+	if (request_is_acknowledged(packet)) {
+		acknowledge_again(qp, packet->psn);
+		return;
+	}
+	replay = replay_find(&responder->replays, packet->psn);
+	if (replay == NULL || replay->operation != packet->row->operation)
+		return;
+	if (replay->operation == RNIC_OPERATION_READ_REQUEST)
+		repeat_read(qp, packet, replay);
+	else
+		repeat_answer(qp, replay);
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static enum counter acknowledge_counter(uint8_t syndrome)
+{
+	if (rnic_syndrome_kind(syndrome) == RNIC_SYNDROME_ACK)
+		return COUNTER_ACKNOWLEDGES_SENT;
+	if (rnic_syndrome_kind(syndrome) == RNIC_SYNDROME_RNR_NAK)
+		return COUNTER_SENT_RNR_NAKS;
+	if (rnic_syndrome_value(syndrome) == RNIC_NAK_PSN_SEQUENCE_ERROR)
+		return COUNTER_SENT_SEQUENCE_NAKS;
+	return COUNTER_SENT_NAKS;
+}
+
+static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	struct responder *responder = &qp->responder;
+
+	if (responder->syndrome == RESPONDER_ACK_SYNDROME)
+		responder->syndrome = credits_syndrome(engine, qp);
+	engine_start_packet(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
+			    responder->acknowledge_psn);
+	out->packet.aeth = (struct rnic_aeth){responder->syndrome, responder->acknowledge_msn};
+	responder->has_acknowledge = false;
+	engine->counters[acknowledge_counter(responder->syndrome)]++;
+}
+
+/* The others are answered like a READ, FLUSH and ATOMIC WRITE like one of no bytes. */
+static bool is_atomic(const struct replay *replay)
+{
+	return replay->operation == RNIC_OPERATION_COMPARE_SWAP ||
+	       replay->operation == RNIC_OPERATION_FETCH_ADD;
+}
+
+static void transmit_atomic(struct engine *engine, struct qp *qp, struct replay *replay,
+			    struct packet_builder *out)
+{
+	engine_start_packet(qp, out, RNIC_OPERATION_ATOMIC_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
+			    replay->psn);
+	out->packet.aeth = (struct rnic_aeth){credits_syndrome(engine, qp), replay->msn};
+	out->packet.atomic_original = replay->original;
+}
+
+static enum rnic_position answer_position(const struct replay_answer *answer)
+{
+	bool is_first = answer->next_packet == answer->first_packet;
+
+	if (answer->next_packet + 1 == answer->end_packet)
+		return is_first ? RNIC_POSITION_ONLY : RNIC_POSITION_LAST;
+	return is_first ? RNIC_POSITION_FIRST : RNIC_POSITION_MIDDLE;
+}
+
+/* The protection domain of a READ's key; NULL when the XRC SRQ that it named is gone. */
+static const struct pd *remote_pd(const struct qp *qp, const struct replay *replay)
+{
+	const struct srq *srq;
+
+	if (qp->xrcd == NULL)
+		return qp->pd;
+	srq = xrcd_find_srq(qp->engine, qp->xrcd, replay->srqn);
+	return srq != NULL ? srq->pd : NULL;
+}
+
+/* The next packet of a READ's answer. False when the region is there no more. */
+static bool transmit_read(struct engine *engine, struct qp *qp, const struct replay *replay,
+			  struct packet_builder *out)
+{
+	const struct replay_answer *answer = &replay->answer;
+	uint32_t skip_bytes = answer->next_packet * qp->path_mtu_bytes;
+	uint32_t left_bytes = answer->end_bytes - skip_bytes;
+	uint32_t bytes = left_bytes < qp->path_mtu_bytes ? left_bytes : qp->path_mtu_bytes;
+	uint64_t offset = 0;
+	struct mr *mr = NULL;
+
+	if (bytes > 0) {
+		mr = mr_find_remote(engine, replay->rkey, qp, remote_pd(qp, replay),
+				    RNIC_ACCESS_REMOTE_READ, replay->address + skip_bytes, bytes,
+				    &offset);
+		if (mr == NULL)
+			return false;
+	}
+	engine_start_packet(qp, out, RNIC_OPERATION_READ_RESPONSE, answer_position(answer), 0,
+			    rnic_psn_add(replay->psn, (int32_t)answer->next_packet));
+	if (out->packet.row->headers & RNIC_HEADER_AETH)
+		out->packet.aeth = (struct rnic_aeth){credits_syndrome(engine, qp), replay->msn};
+	if (bytes > 0) {
+		out->pieces[0] = (struct payload_piece){
+			.region = mr->region,
+			.offset = offset,
+			.length = bytes,
+		};
+		out->piece_count = 1;
+		out->packet.payload_bytes = bytes;
+	}
+	return true;
+}
+
+/*
+ * The region of a READ is not there any more. One that was answered before may come again only
+ * because the network made a copy of it: then the peer passes over the NAK, and we over its
+ * reason. Otherwise it breaks the connection.
+ */
+static void refuse_read(struct engine *engine, struct qp *qp, struct replay *replay,
+			struct packet_builder *out)
+{
+	struct rnic_psn psn = rnic_psn_add(replay->psn, (int32_t)replay->answer.next_packet);
+
+	engine->counters[COUNTER_ACCESS_ERRORS]++;
+	if (!replay->is_repeat) {
+		responder_fail(engine, qp, VERDICT_BAD_RKEY, psn, false);
+		transmit_acknowledge(engine, qp, out);
+		return;
+	}
+	replay->is_pending = false;
+	engine_start_packet(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0, psn);
+	out->packet.aeth = (struct rnic_aeth){
+		.syndrome = verdict_row(VERDICT_BAD_RKEY)->syndrome,
+		.msn = replay->msn,
+	};
+	engine->counters[COUNTER_SENT_NAKS]++;
+}
+
+static void transmit_replay(struct engine *engine, struct qp *qp, struct replay *replay,
+			    struct packet_builder *out)
+{
+	if (is_atomic(replay)) {
+		transmit_atomic(engine, qp, replay, out);
+	} else if (!transmit_read(engine, qp, replay, out)) {
+		refuse_read(engine, qp, replay, out);
+		return;
+	}
+	replay->answer.next_packet++;
+	replay->is_pending = replay->answer.next_packet < replay->answer.end_packet;
+}
+
+bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	struct responder *responder = &qp->responder;
+	struct replay *replay;
+
+	/* Nothing is acknowledged before it is in place, nor read before what was written. */
+	settle_run(engine);
+	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_fatal_nak)
+		return false;
+	replay = replay_next_pending(&responder->replays);
+	if (replay != NULL && (!responder->has_acknowledge ||
+			       rnic_psn_distance(responder->acknowledge_psn, replay->psn) >= 0)) {
+		if (replay->operation == RNIC_OPERATION_READ_REQUEST &&
+		    !congestion_try_send(engine, qp))
+			return false;
+		transmit_replay(engine, qp, replay, out);
+		congestion_sent(engine, qp, out->packet.payload_bytes);
+		return true;
+	}
+	if (!responder->has_acknowledge)
+		return false;
+	transmit_acknowledge(engine, qp, out);
+	return true;
+}

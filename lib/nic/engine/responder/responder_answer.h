@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the responder sends: READ responses packet by packet, atomic acknowledgements, ACKs and
+ * NAKs; and what a duplicate request makes it send again.
+ *
+ * Invariant: answers leave in the order of their requests' PSNs, and none before the bytes that it
+ * acknowledges are in place.
+ */
+#ifndef NIC_ENGINE_RESPONDER_RESPONDER_ANSWER_H
+#define NIC_ENGINE_RESPONDER_RESPONDER_ANSWER_H
+
+#include <stdbool.h>
+
+struct engine;
+struct packet_builder;
+struct qp;
+struct rnic_packet;
+
+/* Builds the next answer of `qp` (READ response, atomic ACK, ACK, NAK); false when none is owed. */
+bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
+
+/* A request packet that was executed before is answered once more (IBTA 1.4, 9.7.5.1). */
+void responder_repeat(struct qp *qp, const struct rnic_packet *packet);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The responder's execution of a request whose checks all passed: bytes into memory, receive
+ * entries taken and completed, READs and atomics remembered until they are answered.
+ *
+ * Invariant: what is refused here was found wrong only by trying (memory that is gone); nothing of
+ * the message is told to the client then.
+ */
+#ifndef NIC_ENGINE_RESPONDER_RESPONDER_EXECUTE_H
+#define NIC_ENGINE_RESPONDER_RESPONDER_EXECUTE_H
+
+#include "engine/verdict.h"
+
+#include <stdint.h>
+
+struct request;
+
+/* VERDICT_PASS, also when an earlier failure brought the QP into ERR meanwhile; or what failed. */
+enum verdict responder_execute(struct request *request);
+
+/*
+ * Puts `length` bytes of the request's packet behind the first `skip` bytes of the receive entry
+ * under way, which has room for them. `bytes` stays good until engine->writes is flushed.
+ */
+enum verdict responder_scatter(struct request *request, uint32_t skip, const uint8_t *bytes,
+			       uint32_t length);
+
+#endif

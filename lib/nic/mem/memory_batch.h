@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Transfers collected so that many go in one system call. Pure: it only calls the regions' ops.
+ *
+ * Order is kept among the transfers that wait. Regions that are `direct` are moved at once: a
+ * caller to whom the order matters flushes first what waits of the same owner (memory_batch_has()).
+ * `bytes` of a waiting transfer must stay valid until the flush. A waiting transfer carries an
+ * owner and a tag, by which the caller finds out whom a failure concerns.
+ */
+#ifndef NIC_MEM_MEMORY_BATCH_H
+#define NIC_MEM_MEMORY_BATCH_H
+
+#include "mem/client_memory.h"
+
+#define MEMORY_BATCH_TRANSFERS 256
+
+enum memory_direction { MEMORY_READ, MEMORY_WRITE };
+
+/* Told of a transfer that failed at a flush. Those that follow of the same owner are not moved. */
+typedef void memory_batch_failed(void *context, void *owner, uint64_t tag, int error);
+
+struct memory_batch {
+	enum memory_direction direction;
+	memory_batch_failed *failed;
+	void *context;
+	uint32_t count;
+	struct memory_transfer transfers[MEMORY_BATCH_TRANSFERS];
+	struct {
+		void *owner;
+		uint64_t tag;
+	} origins[MEMORY_BATCH_TRANSFERS];
+};
+
+void memory_batch_init(struct memory_batch *batch, enum memory_direction direction,
+		       memory_batch_failed *failed, void *context);
+
+/*
+ * Adds a transfer; a full batch is flushed first. Returns 0 (moved, or waiting), or the error of a
+ * direct region's transfer, for which `failed` is not called.
+ */
+int memory_batch_add(struct memory_batch *batch, const struct memory_transfer *transfer,
+		     void *owner, uint64_t tag);
+
+/* Moves all that waits. Calls `failed` once for each transfer that failed. */
+void memory_batch_flush(struct memory_batch *batch);
+
+static inline bool memory_batch_is_empty(const struct memory_batch *batch)
+{
+	return batch->count == 0;
+}
+
+/* Whether a transfer of `owner` waits. Looked for from the end, where it is likely to be. */
+bool memory_batch_has(const struct memory_batch *batch, const void *owner);
+
+static inline bool memory_batch_is_full(const struct memory_batch *batch)
+{
+	return batch->count == MEMORY_BATCH_TRANSFERS;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the packets of engine and connection manager to the port's datagrams. Headers are encoded
+ * into a slab of slots, and client memory is read right behind them, many reads in one system call;
+ * so a byte that goes out is copied once by us.
+ *
+ * Invariant: what the port did not take is kept, in order, and offered again before anything new is
+ * built.
+ */
+#ifndef NIC_PATH_TRANSMIT_H
+#define NIC_PATH_TRANSMIT_H
+
+#include "cm/cm.h"
+#include "engine/engine.h"
+#include "engine/limits.h"
+#include "port/port.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which packet a slot holds, for the case that its payload cannot be read. */
+struct transmit_origin {
+	struct qp *qp; /* NULL: the connection manager's, whose payload is ours */
+	struct rnic_psn psn;
+	bool is_response;
+	bool is_dropped;
+	int error; /* of the first read that failed */
+};
+
+struct transmit {
+	struct engine *engine;
+	struct cm *cm;
+	struct port *port;
+	uint8_t *slab;
+	uint32_t first; /* datagrams [first, count) wait to be taken by the port */
+	uint32_t count;
+	struct datagram datagrams[LIMIT_TURN_TRANSMITS];
+	struct transmit_origin origins[LIMIT_TURN_TRANSMITS];
+	struct memory_batch reads;
+};
+
+/* -ENOMEM. `engine`, `cm` and `port` outlive it. */
+int transmit_init(struct transmit *transmit, struct engine *engine, struct cm *cm,
+		  struct port *port);
+void transmit_fini(struct transmit *transmit);
+
+/*
+ * Sends what waits, and then what cm and engine have, up to a slab full. Returns how many datagrams
+ * the port took.
+ */
+uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns);
+
+/* Whether the port left something: more can go when it becomes writable. */
+static inline bool transmit_is_blocked(const struct transmit *transmit)
+{
+	return transmit->first < transmit->count;
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "port/conditions/capture.h"
+
+#include "base/bits.h"
+#include "port/conditions/pcapng.h"
+#include "port/port_text.h"
+#include "wire/icrc.h"
+#include "wire/ip_header.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a packet may wait in the buffer before a reader of the file can see it. */
+#define FLUSH_AFTER_NS UINT64_C(100000000)
+
+struct capture {
+	struct port port;
+	struct port *next;
+	struct segment_sink sink;
+	uint64_t epoch_offset_ns; /* to be added to the port's clock, gives the time since 1970 */
+	uint64_t flush_at_ns;	  /* UINT64_MAX: the buffer is empty */
+	bool is_failed;
+	bool is_failure_taken;
+	struct pcapng file;
+};
+
+static struct capture *from_port(struct port *port)
+{
+	return RNIC_CONTAINER_OF(port, struct capture, port);
+}
+
+/* Nothing more is written, and nothing was lost to the device. */
+static void capture_end(struct capture *capture)
+{
+	capture->is_failed = true;
+	capture->flush_at_ns = UINT64_MAX;
+}
+
+/* Writes `packet`, whose second piece is the bytes from the BTH to the ICRC, with headers before
+ * it. */
+static void packet_write(struct capture *capture, struct pcapng_packet *packet,
+			 const struct rnic_addresses *addresses, uint16_t ipv4_identification,
+			 uint64_t now_ns)
+{
+	uint8_t headers[RNIC_IPV6_HEADER_BYTES + RNIC_UDP_HEADER_BYTES];
+	const uint8_t *bytes = packet->pieces[1];
+	size_t length = packet->piece_bytes[1];
+	size_t ip_bytes = rnic_ip_header_write(addresses, ipv4_identification, length, headers);
+
+	rnic_udp_header_write(addresses, rnic_udp_checksum(addresses, bytes, length), length,
+			      headers + ip_bytes);
+	packet->pieces[0] = headers;
+	packet->piece_bytes[0] = ip_bytes + RNIC_UDP_HEADER_BYTES;
+	packet->time_ns = now_ns + capture->epoch_offset_ns;
+	if (pcapng_write(&capture->file, packet) < 0)
+		capture_end(capture);
+	else if (capture->flush_at_ns == UINT64_MAX)
+		capture->flush_at_ns = now_ns + FLUSH_AFTER_NS;
+}
+
+static void capture_sent(void *context, const struct datagram *datagram,
+			 uint16_t ipv4_identification, uint64_t now_ns)
+{
+	struct capture *capture = context;
+	struct pcapng_packet packet = {
+		.is_outbound = true,
+		.comment = datagram->damage != 0 ? "damaged on purpose" : NULL,
+		.pieces[1] = datagram->bytes,
+		.piece_bytes[1] = datagram->length + RNIC_ICRC_BYTES,
+	};
+
+	if (!capture->is_failed)
+		packet_write(capture, &packet, &datagram->addresses, ipv4_identification, now_ns);
+}
+
+/*
+ * A socket does not show the identification, but the ICRC gives it away (icrc.h). What is longer
+ * than any packet is no RoCEv2 and left out.
+ */
+static void received_write(struct capture *capture, const struct datagram *datagram,
+			   uint64_t now_ns)
+{
+	struct pcapng_packet packet = {
+		.pieces[1] = datagram->bytes,
+		.piece_bytes[1] = datagram->length,
+	};
+	uint16_t identification = 0;
+
+	if (datagram->length > RNIC_PACKET_BYTES_MAX)
+		return;
+	if (rnic_icrc_check(&datagram->addresses, datagram->bytes, datagram->length,
+			    &identification) == RNIC_ICRC_BAD)
+		packet.comment = "the ICRC is wrong";
+	packet_write(capture, &packet, &datagram->addresses, identification, now_ns);
+}
+
+static void flush_when_due(struct capture *capture, uint64_t now_ns)
+{
+	if (now_ns < capture->flush_at_ns)
+		return;
+	capture->flush_at_ns = UINT64_MAX;
+	if (pcapng_flush(&capture->file) < 0)
+		capture_end(capture);
+}
+
+static uint32_t capture_receive(struct port *port, struct datagram *into, uint32_t max,
+				uint64_t now_ns)
+{
+	struct capture *capture = from_port(port);
+	uint32_t count = capture->next->ops->receive(capture->next, into, max, now_ns);
+
+	for (uint32_t i = 0; i < count && !capture->is_failed; i++)
+		received_write(capture, &into[i], now_ns);
+	flush_when_due(capture, now_ns);
+	return count;
+}
+
+static uint32_t capture_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
+				 uint64_t now_ns)
+{
+	struct capture *capture = from_port(port);
+
+	return capture->next->ops->transmit(capture->next, datagrams, count, now_ns);
+}
+
+static uint64_t capture_next_deadline_ns(const struct port *port)
+{
+	const struct capture *capture = RNIC_CONTAINER_OF(port, const struct capture, port);
+	uint64_t next_ns = capture->next->ops->next_deadline_ns(capture->next);
+
+	return next_ns < capture->flush_at_ns ? next_ns : capture->flush_at_ns;
+}
+
+static void capture_watch(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
+			  void *context)
+{
+	struct capture *capture = from_port(port);
+
+	capture->next->ops->watch(capture->next, watch, context);
+}
+
+static int capture_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+			   char text[PORT_TEXT_BYTES])
+{
+	struct port *next = from_port(port)->next;
+
+	return next->ops->set_gid(next, index, gid, text);
+}
+
+static void capture_close_port(struct port *port)
+{
+	struct capture *capture = from_port(port);
+
+	capture->next->ops->close(capture->next);
+	capture_close(capture);
+}
+
+static const struct port_ops capture_ops = {
+	.name = "capture",
+	.receive = capture_receive,
+	.transmit = capture_transmit,
+	.next_deadline_ns = capture_next_deadline_ns,
+	.watch = capture_watch,
+	.set_gid = capture_set_gid,
+	.close = capture_close_port,
+};
+
+int capture_open(struct capture **out, const char *path, const char *interface, uint64_t now_ns,
+		 char text[PORT_TEXT_BYTES])
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+	struct timespec now;
+	int fd;
+
+	if (capture == NULL)
+		return port_text_error(text, -ENOMEM, "no memory for a capture");
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		int error = errno;
+
+		free(capture);
+		return port_text_error(text, -error, "cannot write a capture to %s: %s", path,
+				       strerror(error));
+	}
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	clock_gettime(CLOCK_REALTIME, &now);
+	capture->port.ops = &capture_ops;
+	capture->sink = (struct segment_sink){.sent = capture_sent, .context = capture};
+	capture->epoch_offset_ns =
+		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - now_ns;
+	capture->flush_at_ns = now_ns;
+	pcapng_init(&capture->file, fd, interface);
+	*out = capture;
+	return 0;
+}
+
+void capture_close(struct capture *capture)
+{
+	pcapng_flush(&capture->file);
+	close(capture->file.fd);
+	free(capture);
+}
+
+const struct segment_sink *capture_sink(const struct capture *capture)
+{
+	return &capture->sink;
+}
+
+struct port *capture_stack(struct capture *capture, struct port *next)
+{
+	capture->next = next;
+	return &capture->port;
+}
+
+bool capture_take_failure(struct capture *capture, char text[PORT_TEXT_BYTES])
+{
+	if (!capture->is_failed || capture->is_failure_taken)
+		return false;
+	capture->is_failure_taken = true;
+	port_text_error(text, capture->file.error, "the capture ends here: %s",
+			strerror(-capture->file.error));
+	return true;
+}

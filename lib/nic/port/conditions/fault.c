@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+#include "port/conditions/fault.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REORDER_WAIT_NS 1000000
+#define REFUSED_WAIT_NS 100000
+
+struct held {
+	struct list node;
+	struct datagram datagram; /* its bytes are those below */
+	uint64_t due_ns;
+	uint64_t delay_ns; /* still to come once enough others have overtaken it */
+	uint32_t behind;
+	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
+};
+
+/* What is held back of one direction. */
+struct lane {
+	struct list due;       /* by due_ns, equal ones in order of arrival */
+	struct list overtaken; /* waiting for others to pass, by due_ns too */
+};
+
+struct fault {
+	struct port port;
+	struct port *next;
+	struct fault_plan plan;
+	struct prng prng;
+	struct lane receive;
+	struct lane transmit;
+	struct list lent; /* given out by the last receive */
+	struct list free;
+	struct held *pool;
+	uint32_t pool_used; /* slots that were ever used: the others' memory is untouched */
+	uint64_t lost_datagrams;
+	uint64_t refused_until_ns;
+	/* Judged, then refused by the next port: what was found for those to be offered again. */
+	uint32_t judged_passes;
+	bool has_judged_verdict;
+	struct fault_verdict judged_verdict;
+};
+
+static struct fault *fault_of(const struct port *port)
+{
+	return RNIC_CONTAINER_OF(port, struct fault, port);
+}
+
+static struct held *pool_take(struct fault *fault)
+{
+	struct held *held;
+
+	if (!list_is_empty(&fault->free)) {
+		held = list_first_entry(&fault->free, struct held, node);
+		list_remove(&held->node);
+		return held;
+	}
+	if (fault->pool_used == FAULT_HELD_MAX)
+		return NULL;
+	held = &fault->pool[fault->pool_used++];
+	list_init(&held->node);
+	return held;
+}
+
+static void lane_insert_due(struct lane *lane, struct held *held)
+{
+	struct list *before = lane->due.prev;
+
+	while (before != &lane->due && list_entry(before, struct held, node)->due_ns > held->due_ns)
+		before = before->prev;
+	list_add(before, &held->node);
+}
+
+/* `passed` more datagrams have gone by (or time has): those that waited for it become due. */
+static void lane_advance(struct lane *lane, uint32_t passed, uint64_t now_ns)
+{
+	struct list *node, *following;
+
+	list_for_each_safe (node, following, &lane->overtaken) {
+		struct held *held = list_entry(node, struct held, node);
+
+		held->behind -= held->behind < passed ? held->behind : passed;
+		if (held->behind != 0 && held->due_ns > now_ns)
+			continue;
+		list_remove(node);
+		held->due_ns = now_ns + held->delay_ns;
+		lane_insert_due(lane, held);
+	}
+}
+
+static struct held *lane_first_due(const struct lane *lane, uint64_t now_ns)
+{
+	struct held *held;
+
+	if (list_is_empty(&lane->due))
+		return NULL;
+	held = list_first_entry(&lane->due, struct held, node);
+	return held->due_ns <= now_ns ? held : NULL;
+}
+
+static uint64_t lane_deadline_ns(const struct lane *lane)
+{
+	uint64_t deadline_ns = UINT64_MAX;
+
+	if (!list_is_empty(&lane->due))
+		deadline_ns = list_first_entry(&lane->due, struct held, node)->due_ns;
+	if (!list_is_empty(&lane->overtaken)) {
+		struct held *held = list_first_entry(&lane->overtaken, struct held, node);
+
+		if (held->due_ns < deadline_ns)
+			deadline_ns = held->due_ns;
+	}
+	return deadline_ns;
+}
+
+static void hold(struct fault *fault, struct lane *lane, const struct datagram *datagram,
+		 uint64_t delay_ns, uint32_t behind, uint64_t now_ns)
+{
+	struct held *held = datagram->length <= RNIC_PACKET_BYTES_MAX ? pool_take(fault) : NULL;
+
+	if (held == NULL) {
+		fault->lost_datagrams++;
+		return;
+	}
+	held->datagram = *datagram;
+	held->datagram.bytes = held->bytes;
+	memcpy(held->bytes, datagram->bytes, datagram->length);
+	held->behind = behind;
+	held->delay_ns = delay_ns;
+	if (behind != 0) {
+		held->due_ns = now_ns + REORDER_WAIT_NS;
+		list_add_tail(&lane->overtaken, &held->node);
+	} else {
+		held->due_ns = now_ns + delay_ns;
+		lane_insert_due(lane, held);
+	}
+}
+
+/* Whether the datagram goes on at once; otherwise it is dropped, or held with its duplicate. */
+static bool apply(struct fault *fault, struct lane *lane, const struct datagram *datagram,
+		  const struct fault_verdict *verdict, uint64_t now_ns)
+{
+	if (verdict->drop)
+		return false;
+	if (verdict->duplicate)
+		hold(fault, lane, datagram, verdict->delay_ns, 0, now_ns);
+	if (verdict->delay_ns == 0 && verdict->behind == 0)
+		return true;
+	hold(fault, lane, datagram, verdict->delay_ns, verdict->behind, now_ns);
+	return false;
+}
+
+static struct fault_verdict transmit_verdict(struct fault *fault, const struct datagram *datagram)
+{
+	if (fault->judged_passes != 0) {
+		fault->judged_passes--;
+		return (struct fault_verdict){0};
+	}
+	if (fault->has_judged_verdict) {
+		fault->has_judged_verdict = false;
+		return fault->judged_verdict;
+	}
+	return fault_plan_judge(&fault->plan, &fault->prng, false, datagram->bytes[0]);
+}
+
+static bool is_untouched(const struct fault_verdict *verdict)
+{
+	return !verdict->drop && !verdict->duplicate && !verdict->corrupt && !verdict->mark &&
+	       verdict->behind == 0 && verdict->delay_ns == 0;
+}
+
+/* Sends what is due; false when the next port takes no more. */
+static bool transmit_due(struct fault *fault, uint64_t now_ns)
+{
+	struct held *held;
+
+	while ((held = lane_first_due(&fault->transmit, now_ns)) != NULL) {
+		if (fault->next->ops->transmit(fault->next, &held->datagram, 1, now_ns) == 0) {
+			fault->refused_until_ns = now_ns + REFUSED_WAIT_NS;
+			return false;
+		}
+		list_remove(&held->node);
+		list_add(&fault->free, &held->node);
+	}
+	fault->refused_until_ns = 0;
+	return true;
+}
+
+/* As a switch does whose queue is long: only what says that it understands (RFC 3168, 5). */
+static void mark_congestion(struct datagram *datagram)
+{
+	if ((datagram->addresses.traffic_class & 3) != 0)
+		datagram->addresses.traffic_class |= 3;
+}
+
+/* A datagram with a verdict of its own. All but a drop goes through the pool, which keeps the
+ * order. */
+static void transmit_faulty(struct fault *fault, struct datagram *datagram,
+			    const struct fault_verdict *verdict, uint64_t now_ns)
+{
+	struct datagram damaged = *datagram;
+
+	if (verdict->corrupt) {
+		uint64_t bits = 8 * ((uint64_t)datagram->length + RNIC_ICRC_BYTES);
+
+		damaged.damage = 1 + (uint32_t)prng_below(&fault->prng, bits);
+	}
+	if (verdict->mark)
+		mark_congestion(&damaged);
+	if (apply(fault, &fault->transmit, &damaged, verdict, now_ns))
+		hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
+}
+
+static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
+			       uint64_t now_ns)
+{
+	struct fault *fault = fault_of(port);
+	struct port *next = fault->next;
+	uint32_t taken = 0;
+
+	lane_advance(&fault->transmit, 0, now_ns);
+	while (transmit_due(fault, now_ns) && taken < count) {
+		struct fault_verdict verdict = {0};
+		bool has_verdict = false;
+		uint32_t run = 0;
+		uint32_t sent = 0;
+
+		while (taken + run < count && !has_verdict) {
+			verdict = transmit_verdict(fault, &datagrams[taken + run]);
+			has_verdict = !is_untouched(&verdict);
+			run += !has_verdict;
+		}
+		if (run != 0)
+			sent = next->ops->transmit(next, &datagrams[taken], run, now_ns);
+		taken += sent;
+		lane_advance(&fault->transmit, sent, now_ns);
+		if (sent < run) {
+			fault->judged_passes = run - sent;
+			fault->has_judged_verdict = has_verdict;
+			fault->judged_verdict = verdict;
+			break;
+		}
+		if (has_verdict)
+			transmit_faulty(fault, &datagrams[taken++], &verdict, now_ns);
+	}
+	if (count == 0)
+		next->ops->transmit(next, datagrams, 0, now_ns);
+	return taken;
+}
+
+static uint32_t receive_due(struct fault *fault, struct datagram *into, uint32_t max,
+			    uint64_t now_ns)
+{
+	struct held *held;
+	uint32_t count = 0;
+
+	while (count < max && (held = lane_first_due(&fault->receive, now_ns)) != NULL) {
+		into[count++] = held->datagram;
+		list_remove(&held->node);
+		list_add_tail(&fault->lent, &held->node);
+	}
+	return count;
+}
+
+static void flip_bit(struct fault *fault, struct datagram *datagram)
+{
+	uint64_t bit = prng_below(&fault->prng, UINT64_C(8) * datagram->length);
+
+	datagram->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	datagram->damage = 1 + (uint32_t)bit;
+}
+
+static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t max,
+			      uint64_t now_ns)
+{
+	struct fault *fault = fault_of(port);
+	struct lane *lane = &fault->receive;
+	uint32_t count, arrived, kept;
+
+	while (!list_is_empty(&fault->lent)) {
+		struct list *node = fault->lent.next;
+
+		list_remove(node);
+		list_add(&fault->free, node);
+	}
+	lane_advance(lane, 0, now_ns);
+	kept = count = receive_due(fault, into, max, now_ns);
+	arrived = fault->next->ops->receive(fault->next, into + count, max - count, now_ns);
+	for (uint32_t i = 0; i < arrived; i++) {
+		struct datagram *datagram = &into[count + i];
+		struct fault_verdict verdict;
+
+		if (datagram->length == 0)
+			continue;
+		verdict = fault_plan_judge(&fault->plan, &fault->prng, true, datagram->bytes[0]);
+		if (verdict.corrupt)
+			flip_bit(fault, datagram);
+		if (verdict.mark)
+			mark_congestion(datagram);
+		if (apply(fault, lane, datagram, &verdict, now_ns))
+			into[kept++] = *datagram;
+	}
+	lane_advance(lane, kept - count, now_ns);
+	return kept + receive_due(fault, into + kept, max - kept, now_ns);
+}
+
+static uint64_t fault_next_deadline_ns(const struct port *port)
+{
+	const struct fault *fault = fault_of(port);
+	uint64_t next_ns = fault->next->ops->next_deadline_ns(fault->next);
+	uint64_t receive_ns = lane_deadline_ns(&fault->receive);
+	uint64_t transmit_ns = lane_deadline_ns(&fault->transmit);
+
+	if (transmit_ns < fault->refused_until_ns)
+		transmit_ns = fault->refused_until_ns;
+	if (receive_ns < next_ns)
+		next_ns = receive_ns;
+	return transmit_ns < next_ns ? transmit_ns : next_ns;
+}
+
+static void fault_watch(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
+			void *context)
+{
+	struct port *next = fault_of(port)->next;
+
+	next->ops->watch(next, watch, context);
+}
+
+static int fault_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+			 char text[PORT_TEXT_BYTES])
+{
+	struct port *next = fault_of(port)->next;
+
+	return next->ops->set_gid(next, index, gid, text);
+}
+
+static void fault_close(struct port *port)
+{
+	struct fault *fault = fault_of(port);
+
+	fault->next->ops->close(fault->next);
+	free(fault->pool);
+	free(fault);
+}
+
+static const struct port_ops fault_ops = {
+	.name = "fault",
+	.receive = fault_receive,
+	.transmit = fault_transmit,
+	.next_deadline_ns = fault_next_deadline_ns,
+	.watch = fault_watch,
+	.set_gid = fault_set_gid,
+	.close = fault_close,
+};
+
+int fault_open(struct port *next, const char *spec, struct port **port, char *message,
+	       size_t message_bytes)
+{
+	struct fault *fault = calloc(1, sizeof(*fault));
+	int error;
+
+	if (fault == NULL)
+		return -ENOMEM;
+	error = fault_plan_parse(&fault->plan, spec, message, message_bytes);
+	if (error != 0)
+		goto free_fault;
+	error = -ENOMEM;
+	fault->pool = malloc(FAULT_HELD_MAX * sizeof(*fault->pool));
+	if (fault->pool == NULL)
+		goto free_fault;
+	fault->port.ops = &fault_ops;
+	fault->next = next;
+	prng_init(&fault->prng, fault->plan.seed);
+	list_init(&fault->receive.due);
+	list_init(&fault->receive.overtaken);
+	list_init(&fault->transmit.due);
+	list_init(&fault->transmit.overtaken);
+	list_init(&fault->lent);
+	list_init(&fault->free);
+	*port = &fault->port;
+	return 0;
+
+free_fault:
+	free(fault);
+	return error;
+}
+
+const struct fault_plan *fault_plan_of(const struct port *port)
+{
+	assert(port->ops == &fault_ops);
+	return &fault_of(port)->plan;
+}
+
+uint64_t fault_lost_datagrams(const struct port *port)
+{
+	assert(port->ops == &fault_ops);
+	return fault_of(port)->lost_datagrams;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a pcapng file of IP packets: section header, one interface (link type RAW, nanoseconds)
+ * and enhanced packet blocks, in this machine's byte order. (draft-ietf-opsawg-pcapng, sections 4.1
+ * to 4.3.)
+ *
+ * Blocks gather in a buffer and reach the file when it is full or the caller flushes. The first
+ * write that fails ends the file; it never holds half a block in the middle.
+ */
+#ifndef NIC_PORT_CONDITIONS_PCAPNG_H
+#define NIC_PORT_CONDITIONS_PCAPNG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PCAPNG_BUFFER_BYTES 65536
+
+/* A packet and its comment fit the buffer together; a longer comment is cut. */
+#define PCAPNG_PACKET_BYTES_MAX	 16384
+#define PCAPNG_COMMENT_BYTES_MAX 1024
+
+struct pcapng {
+	int fd;
+	int error; /* negative errno of the write that ended the file */
+	size_t used;
+	uint8_t buffer[PCAPNG_BUFFER_BYTES];
+};
+
+struct pcapng_packet {
+	uint64_t time_ns; /* since 1970 */
+	bool is_outbound;
+	const char *comment;	  /* or NULL */
+	const uint8_t *pieces[2]; /* the bytes from the IP header on, in two parts */
+	size_t piece_bytes[2];
+};
+
+/* Begins a file on `fd`, which stays the caller's. `interface` is the name shown for its packets.
+ */
+void pcapng_init(struct pcapng *file, int fd, const char *interface);
+
+/* Both return 0 or, from the first failed write on, its negative errno: stop writing, say so. */
+int pcapng_write(struct pcapng *file, const struct pcapng_packet *packet);
+int pcapng_flush(struct pcapng *file);
+
+#endif

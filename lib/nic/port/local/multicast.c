@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "port/local/multicast.h"
+
+#include "base/bits.h"
+#include "port/port_text.h"
+#include "port/udp/udp_sockets.h"
+#include "wire/gid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Datagrams received at once, of all groups. */
+#define ARRIVALS_MAX 16
+#define BUFFER_BYTES ((RNIC_PACKET_BYTES_MAX + 63) & ~63)
+
+struct multicast {
+	struct port port;
+	struct port *next;
+	struct multicast_copies copies;
+	uint32_t netdev_index;
+	int epoll_fd;
+	uint32_t group_count;
+	uint32_t rotation; /* moves on with each datagram: groups take turns */
+	struct udp_socket groups[MULTICAST_GROUPS_MAX];
+	uint8_t buffers[ARRIVALS_MAX][BUFFER_BYTES];
+};
+
+static struct multicast *from_port(struct port *port)
+{
+	return RNIC_CONTAINER_OF(port, struct multicast, port);
+}
+
+/* Receives one datagram of `sock`; false when there is none, or none that can be used. */
+static bool receive_one(struct multicast *self, const struct udp_socket *sock, uint8_t *buffer,
+			struct datagram *into, uint64_t now_ns)
+{
+	uint8_t control[UDP_CONTROL_BYTES] __attribute__((aligned(__alignof__(struct cmsghdr))));
+	union udp_address name;
+	struct iovec piece = {buffer, BUFFER_BYTES};
+	struct msghdr header = {
+		.msg_name = &name,
+		.msg_namelen = sizeof(name),
+		.msg_iov = &piece,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct udp_arrival arrival;
+	ssize_t length = recvmsg(sock->fd, &header, MSG_DONTWAIT);
+
+	self->port.counters.receive_calls++;
+	if (length < 0)
+		return false;
+	if (udp_arrival_read(&arrival, sock, &header, buffer, (size_t)length) != 0) {
+		self->port.counters.truncated++;
+		return false;
+	}
+	if (!udp_arrival_next(&arrival, into, now_ns))
+		return false;
+	self->port.counters.received_datagrams++;
+	self->port.counters.received_bytes += into->length;
+	return true;
+}
+
+/*
+ * Receives of the groups in turn. Members are served one by one, and who else sends to this device
+ * must not wait for all of them: the copies of all datagrams are half of `max`, or one datagram's.
+ */
+static uint32_t receive_groups(struct multicast *self, struct datagram *into, uint32_t max,
+			       uint64_t now_ns)
+{
+	struct epoll_event ready[MULTICAST_GROUPS_MAX];
+	uint32_t taken = 0, copies = 0;
+	const uint32_t copies_max = (max + 1) / 2;
+	int count;
+
+	if (max > ARRIVALS_MAX)
+		max = ARRIVALS_MAX;
+	if (self->group_count == 0 || max == 0)
+		return 0;
+	count = epoll_wait(self->epoll_fd, ready, MULTICAST_GROUPS_MAX, 0);
+	while (count > 0 && taken < max && copies < copies_max) {
+		struct epoll_event *event = &ready[self->rotation++ % (uint32_t)count];
+		const struct udp_socket *sock = event->data.ptr;
+
+		if (receive_one(self, sock, self->buffers[taken], &into[taken], now_ns)) {
+			copies += self->copies.count(self->copies.context, &sock->gid);
+			taken++;
+		} else {
+			*event = ready[--count];
+		}
+	}
+	return taken;
+}
+
+static uint32_t multicast_receive(struct port *port, struct datagram *into, uint32_t max,
+				  uint64_t now_ns)
+{
+	struct multicast *self = from_port(port);
+	uint32_t count = receive_groups(self, into, max, now_ns);
+
+	return count + self->next->ops->receive(self->next, into + count, max - count, now_ns);
+}
+
+static uint32_t multicast_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
+				   uint64_t now_ns)
+{
+	struct multicast *self = from_port(port);
+
+	return self->next->ops->transmit(self->next, datagrams, count, now_ns);
+}
+
+static uint64_t multicast_next_deadline_ns(const struct port *port)
+{
+	const struct multicast *self = RNIC_CONTAINER_OF(port, const struct multicast, port);
+
+	return self->next->ops->next_deadline_ns(self->next);
+}
+
+static void multicast_watch(struct port *port,
+			    void (*watch)(void *context, int fd, bool for_writing), void *context)
+{
+	struct multicast *self = from_port(port);
+
+	watch(context, self->epoll_fd, false);
+	self->next->ops->watch(self->next, watch, context);
+}
+
+static int multicast_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+			     char text[PORT_TEXT_BYTES])
+{
+	struct multicast *self = from_port(port);
+
+	return self->next->ops->set_gid(self->next, index, gid, text);
+}
+
+static void multicast_close(struct port *port)
+{
+	struct multicast *self = from_port(port);
+
+	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++)
+		if (self->groups[i].fd >= 0)
+			close(self->groups[i].fd);
+	close(self->epoll_fd);
+	self->next->ops->close(self->next);
+	free(self);
+}
+
+static const struct port_ops multicast_ops = {
+	.name = "multicast",
+	.receive = multicast_receive,
+	.transmit = multicast_transmit,
+	.next_deadline_ns = multicast_next_deadline_ns,
+	.watch = multicast_watch,
+	.set_gid = multicast_set_gid,
+	.close = multicast_close,
+};
+
+int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
+		   const struct multicast_copies *copies, char text[PORT_TEXT_BYTES])
+{
+	struct multicast *self = calloc(1, sizeof(*self));
+	int result;
+
+	if (self == NULL)
+		return port_text_error(text, -ENOMEM, "no memory for the multicast port");
+	self->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (self->epoll_fd < 0) {
+		result = port_text_error(text, -errno, "cannot open an epoll descriptor: %s",
+					 strerror(errno));
+		free(self);
+		return result;
+	}
+	self->port.ops = &multicast_ops;
+	self->next = next;
+	self->copies = *copies;
+	self->netdev_index = netdev_index;
+	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++)
+		self->groups[i].fd = -1;
+	*port = &self->port;
+	return 0;
+}
+
+/* The slot of `group`, or a free one for NULL; NULL when there is none. */
+static struct udp_socket *find_slot(struct multicast *self, const struct rnic_gid *group)
+{
+	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++) {
+		struct udp_socket *slot = &self->groups[i];
+
+		if (group == NULL ? slot->fd < 0
+				  : slot->fd >= 0 && rnic_gid_equal(&slot->gid, group))
+			return slot;
+	}
+	return NULL;
+}
+
+int multicast_join(struct port *port, const struct rnic_gid *group)
+{
+	struct multicast *self = from_port(port);
+	struct udp_socket *slot = find_slot(self, NULL);
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
+	int result;
+
+	if (slot == NULL)
+		return -ENOSPC;
+	result = udp_group_open(slot, group, self->netdev_index);
+	if (result != 0)
+		return result;
+	if (epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, slot->fd, &event) != 0) {
+		result = -errno;
+		close(slot->fd);
+		slot->fd = -1;
+		return result;
+	}
+	self->group_count++;
+	return 0;
+}
+
+int multicast_leave(struct port *port, const struct rnic_gid *group)
+{
+	struct multicast *self = from_port(port);
+	struct udp_socket *slot = find_slot(self, group);
+
+	if (slot == NULL)
+		return -EINVAL;
+	/* Closing takes the socket out of the group and off the watch. */
+	close(slot->fd);
+	slot->fd = -1;
+	self->group_count--;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kernel says about interfaces, addresses and neighbours, read out of the bytes of a
+ * NETLINK_ROUTE datagram (rtnetlink(7)). Pure, and suspicious: lengths that do not add up end the
+ * datagram, and nothing is read beyond it.
+ */
+#ifndef NIC_PORT_UDP_NETLINK_MESSAGE_H
+#define NIC_PORT_UDP_NETLINK_MESSAGE_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum netlink_fact_kind {
+	NETLINK_LINK, /* an interface is, or has changed */
+	NETLINK_LINK_GONE,
+	NETLINK_ADDRESS, /* an interface has an address, or the address has changed */
+	NETLINK_ADDRESS_GONE,
+	NETLINK_NEIGHBOUR,   /* the kernel knows of a neighbour of an interface */
+	NETLINK_DUMP_END,    /* of what was asked for */
+	NETLINK_DUMP_FAILED, /* ask again */
+};
+
+struct netlink_fact {
+	enum netlink_fact_kind kind;
+	uint32_t netdev_index;
+	bool is_running;     /* LINK: up, and with a carrier */
+	uint32_t mtu_bytes;  /* LINK; 0: not said */
+	struct rnic_gid gid; /* ADDRESS, ADDRESS_GONE and NEIGHBOUR */
+	bool is_tentative;   /* ADDRESS: being probed for duplicates, or found to be one */
+	bool is_silent;	     /* NEIGHBOUR: it has not answered who asks for its link address */
+};
+
+struct netlink_reader {
+	const uint8_t *bytes;
+	size_t length;
+	bool was_interrupted; /* what was dumped changed meanwhile: the dump is not whole */
+};
+
+/* Reads a datagram, which stays the caller's. */
+void netlink_reader_init(struct netlink_reader *reader, const void *bytes, size_t length);
+
+/* The next fact that the datagram states; false when there is none left. Messages about other
+ * things, and addresses of other families, are passed over. */
+bool netlink_next(struct netlink_reader *reader, struct netlink_fact *fact);
+
+#endif

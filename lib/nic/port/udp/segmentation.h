@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether to send trains (segment.h) or packets one by one.
+ *
+ * A train crosses a veth or loopback device uncut, and a program that captures there sees one
+ * datagram of 60 KB that no dissector reads. So in mode auto, /proc/net/packet is looked at now and
+ * then, and while anybody in this network namespace captures, trains are off. A DHCP client that
+ * keeps a raw socket for all protocols cannot be told from a capture; mode on is for such a host.
+ *
+ * The way to one destination may be one that trains cannot take (IPsec; on some kernels a device
+ * without checksum offload). They are then not sent there for a while, and elsewhere as before.
+ */
+#ifndef NIC_PORT_UDP_SEGMENTATION_H
+#define NIC_PORT_UDP_SEGMENTATION_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The oldest gives way to one more, and its destination is tried again. */
+#define SEGMENTATION_DETOURS_MAX 16
+
+enum segmentation_mode { SEGMENTATION_AUTO, SEGMENTATION_ON, SEGMENTATION_OFF };
+
+struct segmentation_detour {
+	struct rnic_gid dest;
+	uint64_t until_ns;
+};
+
+struct segmentation {
+	bool is_on;
+	int packet_sockets_fd; /* /proc/net/packet in mode auto; -1 when there is none */
+	uint64_t look_again_ns;
+	struct segmentation_detour detours[SEGMENTATION_DETOURS_MAX];
+	uint32_t detour_count; /* ever noted */
+};
+
+/* Looks for captures at once. A system without /proc/net/packet has none. */
+void segmentation_open(struct segmentation *segmentation, enum segmentation_mode mode,
+		       uint64_t now_ns);
+void segmentation_close(struct segmentation *segmentation);
+
+/* Looks again when the last look was 200 ms ago. */
+bool segmentation_is_on(struct segmentation *segmentation, uint64_t now_ns);
+
+/* The kernel took a packet to `dest` that it had refused in a train: no trains there for 10 s. */
+void segmentation_avoid(struct segmentation *segmentation, const struct rnic_gid *dest,
+			uint64_t now_ns);
+
+/* Whether no train may go to `dest` now, as far as the way there is concerned. */
+bool segmentation_is_avoided(const struct segmentation *segmentation, const struct rnic_gid *dest,
+			     uint64_t now_ns);
+
+/* Whether a socket in `text`, the content of /proc/net/packet, takes packets of all protocols. */
+bool segmentation_is_captured(const char *text);
+
+#endif

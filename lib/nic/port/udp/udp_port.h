@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The UDP port in its two kinds. Both behave alike (tests/unit/port/test_udp_ports.c runs over
+ * both) and are to be opened, used and closed by one and the same thread.
+ *
+ * Each has one descriptor to watch, for reading only: it also becomes readable when a socket that
+ * was full has room again. With io_uring a wait on it may end early with EINTR. Datagrams to be
+ * sent may leave source_port, which becomes that of the socket, and hop_limit, which becomes
+ * SEGMENT_HOP_LIMIT_DEFAULT, at 0.
+ */
+#ifndef NIC_PORT_UDP_UDP_PORT_H
+#define NIC_PORT_UDP_UDP_PORT_H
+
+#include "port/udp/udp_sockets.h"
+
+enum udp_port_kind { UDP_PORT_AUTO, UDP_PORT_URING, UDP_PORT_SOCKET };
+
+/*
+ * Opens the port asked for; AUTO is io_uring where that works, else plain sockets. `text` is empty
+ * on success, unless AUTO fell back: then it says why, for the log.
+ *
+ * Errors, with a sentence in `text`: those of udp_sockets_open(); for URING, -ENOSYS and -EPERM
+ * when this kernel or container has no io_uring, -EOPNOTSUPP when it is too old; -ENOMEM.
+ */
+int port_open_udp(struct port **out, enum udp_port_kind kind, const struct udp_options *options,
+		  uint64_t now_ns, char text[PORT_TEXT_BYTES]);
+
+/* recvmmsg and sendmmsg. */
+int udp_socket_open(struct port **out, const struct udp_options *options, uint64_t now_ns,
+		    char text[PORT_TEXT_BYTES]);
+
+/* Receives by io_uring; -ENOSYS where it was left out of the build. */
+int udp_uring_open(struct port **out, const struct udp_options *options, uint64_t now_ns,
+		   char text[PORT_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "port/port_text.h"
+#include "port/udp/udp_batch.h"
+#include "port/udp/udp_errors.h"
+#include "port/udp/udp_port.h"
+
+#include "base/bits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ARRIVALS_MAX  32
+#define BUFFERS_BYTES ((size_t)ARRIVALS_MAX * UDP_ARRIVAL_BYTES_MAX)
+
+struct udp_socket_port {
+	struct port port;
+	struct udp_sockets sockets;
+	int epoll_fd;
+	uint8_t *buffers;  /* BUFFERS_BYTES, of which only what was used is touched */
+	uint32_t rotation; /* moves on with each fetch: the first socket may fill all buffers */
+
+	/* arrivals[i] is what headers[i] received into buffer i. */
+	struct udp_arrival arrivals[ARRIVALS_MAX];
+	uint32_t arrival_count;
+	uint32_t arrival_next;
+	struct mmsghdr headers[ARRIVALS_MAX];
+	struct iovec pieces[ARRIVALS_MAX];
+	union udp_address names[ARRIVALS_MAX];
+	uint8_t controls[ARRIVALS_MAX][UDP_CONTROL_BYTES]
+		__attribute__((aligned(__alignof__(struct cmsghdr))));
+
+	struct udp_batch batch;
+};
+
+static struct udp_socket_port *from_port(struct port *port)
+{
+	return RNIC_CONTAINER_OF(port, struct udp_socket_port, port);
+}
+
+/* Watches for room too where a send was told to wait. */
+static int socket_watch(struct udp_socket_port *self, int operation, struct udp_socket *sock)
+{
+	struct epoll_event event = {
+		.events = sock->is_blocked ? EPOLLIN | EPOLLOUT : EPOLLIN,
+		.data.u32 = (uint32_t)(sock - self->sockets.sockets),
+	};
+
+	return epoll_ctl(self->epoll_fd, operation, sock->fd, &event) == 0 ? 0 : -errno;
+}
+
+/*
+ * Receives by one socket into the buffers from arrival_count on. No datagram is lost by an error of
+ * the network (udp_errors.h) that the call returns instead, and the socket stays readable.
+ */
+static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock)
+{
+	uint32_t first = self->arrival_count;
+	int count;
+
+	for (uint32_t i = first; i < ARRIVALS_MAX; i++) {
+		self->pieces[i] = (struct iovec){self->buffers + (size_t)i * UDP_ARRIVAL_BYTES_MAX,
+						 UDP_ARRIVAL_BYTES_MAX};
+		self->headers[i].msg_hdr = (struct msghdr){
+			.msg_name = &self->names[i],
+			.msg_namelen = sizeof(self->names[i]),
+			.msg_iov = &self->pieces[i],
+			.msg_iovlen = 1,
+			.msg_control = self->controls[i],
+			.msg_controllen = UDP_CONTROL_BYTES,
+		};
+	}
+	count = recvmmsg(sock->fd, self->headers + first, ARRIVALS_MAX - first, MSG_DONTWAIT, NULL);
+	self->port.counters.receive_calls++;
+	if (count < 0 && errno != EAGAIN)
+		udp_errors_note(&self->sockets);
+	for (; count > 0; count--) {
+		uint32_t i = self->arrival_count++;
+
+		if (udp_arrival_read(&self->arrivals[i], sock, &self->headers[i].msg_hdr,
+				     self->pieces[i].iov_base, self->headers[i].msg_len) < 0) {
+			self->arrivals[i] = (struct udp_arrival){0};
+			self->port.counters.truncated++;
+		}
+	}
+}
+
+/* Receives by every socket that has something, and notes which ones have room again. */
+static void arrivals_fetch(struct udp_socket_port *self)
+{
+	struct epoll_event events[UDP_SOCKETS_MAX];
+	int count;
+
+	self->arrival_count = 0;
+	self->arrival_next = 0;
+	if (self->sockets.count == 1 && self->sockets.sockets[0].fd >= 0 &&
+	    !self->sockets.sockets[0].is_blocked) {
+		socket_receive(self, &self->sockets.sockets[0]);
+		return;
+	}
+	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
+	self->port.counters.receive_calls++;
+	self->rotation++;
+	for (int i = 0; i < count; i++) {
+		const struct epoll_event *event =
+			&events[((uint32_t)i + self->rotation) % (uint32_t)count];
+		struct udp_socket *sock = &self->sockets.sockets[event->data.u32];
+
+		if ((event->events & EPOLLERR) != 0)
+			udp_errors_note(&self->sockets);
+		if ((event->events & EPOLLOUT) != 0) {
+			sock->is_blocked = false;
+			socket_watch(self, EPOLL_CTL_MOD, sock);
+		}
+		if ((event->events & ~(uint32_t)EPOLLOUT) != 0 &&
+		    self->arrival_count < ARRIVALS_MAX)
+			socket_receive(self, sock);
+	}
+}
+
+static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uint32_t max,
+				   uint64_t now_ns)
+{
+	struct udp_socket_port *self = from_port(port);
+
+	udp_sockets_segmentation(&self->sockets, now_ns);
+	udp_errors_look(&self->sockets, port, now_ns);
+	if (self->arrival_next == self->arrival_count)
+		arrivals_fetch(self);
+	return udp_arrivals_take(self->arrivals, &self->arrival_next, self->arrival_count, into,
+				 max, &port->counters, now_ns);
+}
+
+static uint32_t udp_socket_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
+				    uint64_t now_ns)
+{
+	struct udp_socket_port *self = from_port(port);
+	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port, udp_batch_sendmmsg,
+					    datagrams, count, now_ns);
+
+	if (taken < count)
+		socket_watch(self, EPOLL_CTL_MOD, self->batch.socket);
+	return taken;
+}
+
+static uint64_t udp_socket_next_deadline_ns(const struct port *port)
+{
+	const struct udp_socket_port *self =
+		RNIC_CONTAINER_OF(port, const struct udp_socket_port, port);
+
+	return self->arrival_next < self->arrival_count ? 0 : UINT64_MAX;
+}
+
+static void udp_socket_watch(struct port *port,
+			     void (*watch)(void *context, int fd, bool for_writing), void *context)
+{
+	watch(context, from_port(port)->epoll_fd, false);
+}
+
+static int udp_socket_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
+			      char text[PORT_TEXT_BYTES])
+{
+	struct udp_socket_port *self = from_port(port);
+	struct udp_sockets *sockets = &self->sockets;
+	int result;
+
+	if (gid == NULL) {
+		if (sockets->sockets[index].fd >= 0)
+			udp_sockets_remove(sockets, index); /* and with it its watch */
+		return 0;
+	}
+	result = udp_sockets_add(sockets, index, gid, text);
+	if (result < 0)
+		return result;
+	result = socket_watch(self, EPOLL_CTL_ADD, &sockets->sockets[index]);
+	if (result < 0) {
+		udp_sockets_remove(sockets, index);
+		return port_text_error(text, result, "cannot watch a UDP socket: %s",
+				       strerror(-result));
+	}
+	return 0;
+}
+
+static void udp_socket_close(struct port *port)
+{
+	struct udp_socket_port *self = from_port(port);
+
+	udp_sockets_close(&self->sockets);
+	close(self->epoll_fd);
+	munmap(self->buffers, BUFFERS_BYTES);
+	free(self);
+}
+
+static const struct port_ops udp_socket_ops = {
+	.name = "socket",
+	.receive = udp_socket_receive,
+	.transmit = udp_socket_transmit,
+	.next_deadline_ns = udp_socket_next_deadline_ns,
+	.watch = udp_socket_watch,
+	.set_gid = udp_socket_set_gid,
+	.close = udp_socket_close,
+};
+
+int udp_socket_open(struct port **out, const struct udp_options *options, uint64_t now_ns,
+		    char text[PORT_TEXT_BYTES])
+{
+	struct udp_socket_port *self = calloc(1, sizeof(*self));
+	int result;
+
+	text[0] = '\0';
+	if (self == NULL)
+		return port_text_error(text, -ENOMEM, "no memory for the UDP port");
+	self->port.ops = &udp_socket_ops;
+	self->buffers = mmap(NULL, BUFFERS_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (self->buffers == MAP_FAILED) {
+		result = port_text_error(text, -ENOMEM, "no memory for the UDP port's buffers");
+		goto free_self;
+	}
+	self->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (self->epoll_fd < 0) {
+		result = port_text_error(text, -errno, "cannot open an epoll descriptor: %s",
+					 strerror(errno));
+		goto unmap_buffers;
+	}
+	result = udp_sockets_open(&self->sockets, options, now_ns, text);
+	if (result < 0)
+		goto close_epoll;
+	for (uint32_t i = 0; i < self->sockets.count; i++) {
+		if (self->sockets.sockets[i].fd < 0)
+			continue;
+		result = socket_watch(self, EPOLL_CTL_ADD, &self->sockets.sockets[i]);
+		if (result < 0) {
+			port_text_error(text, result, "cannot watch a UDP socket: %s",
+					strerror(-result));
+			goto close_sockets;
+		}
+	}
+	*out = &self->port;
+	return 0;
+
+close_sockets:
+	udp_sockets_close(&self->sockets);
+close_epoll:
+	close(self->epoll_fd);
+unmap_buffers:
+	munmap(self->buffers, BUFFERS_BYTES);
+free_self:
+	free(self);
+	return result;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+#include "port/udp/udp_sockets.h"
+
+#include "base/bits.h"
+#include "port/port_text.h"
+#include "port/udp/udp_errors.h"
+#include "wire/gid.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef UDP_NO_CHECK6_RX
+#define UDP_NO_CHECK6_RX 102
+#endif
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+/* As much as a peer sends before it waits for an acknowledgement, many times over. */
+#define SOCKET_BUFFER_BYTES (8 << 20)
+
+struct socket_option {
+	int level;
+	int name;
+	int value;
+	bool is_required;
+};
+
+/* MULTICAST_ALL off: of a group only what came over the interface on which the socket joined it. */
+static const struct socket_option ipv4_options[] = {
+	{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO, true},
+	{IPPROTO_IP, IP_RECVTOS, 1, true},
+	{IPPROTO_IP, IP_RECVTTL, 1, true},
+	{IPPROTO_IP, IP_MULTICAST_ALL, 0, true},
+};
+
+/*
+ * Linux rxe sends no UDP checksum over IPv6, hence NO_CHECK6_RX. An address that is still being
+ * probed for duplicates cannot be bound but with FREEBIND.
+ */
+static const struct socket_option ipv6_options[] = {
+	{IPPROTO_IPV6, IPV6_V6ONLY, 1, true},
+	{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO, true},
+	{IPPROTO_IPV6, IPV6_RECVTCLASS, 1, true},
+	{IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1, true},
+	{IPPROTO_UDP, UDP_NO_CHECK6_RX, 1, true},
+	{IPPROTO_IPV6, IPV6_FREEBIND, 1, false},
+	{IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0, false},
+};
+
+/* The FORCE options need a privilege and pass the system's limit; the others are cut to it. */
+static const struct socket_option buffer_options[] = {
+	{SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER_BYTES, false},
+	{SOL_SOCKET, SO_SNDBUF, SOCKET_BUFFER_BYTES, false},
+	{SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BUFFER_BYTES, false},
+	{SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BUFFER_BYTES, false},
+};
+
+static int set_options(int fd, const struct socket_option *options, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+			       sizeof(options[i].value)) != 0 &&
+		    options[i].is_required)
+			return -errno;
+	}
+	return 0;
+}
+
+socklen_t udp_address_write(union udp_address *address, const struct rnic_gid *gid,
+			    uint16_t udp_port, uint32_t netdev_index)
+{
+	memset(address, 0, sizeof(*address));
+	if (rnic_gid_is_ipv4(gid)) {
+		address->ipv4.sin_family = AF_INET;
+		address->ipv4.sin_port = htons(udp_port);
+		memcpy(&address->ipv4.sin_addr, rnic_gid_ipv4(gid), sizeof(address->ipv4.sin_addr));
+		return sizeof(address->ipv4);
+	}
+	address->ipv6.sin6_family = AF_INET6;
+	address->ipv6.sin6_port = htons(udp_port);
+	memcpy(&address->ipv6.sin6_addr, gid->bytes, sizeof(address->ipv6.sin6_addr));
+	if (rnic_gid_is_link_local(gid) || rnic_gid_is_multicast(gid))
+		address->ipv6.sin6_scope_id = netdev_index;
+	return sizeof(address->ipv6);
+}
+
+/* Datagrams to multicast groups leave by the device's interface, whatever the routes say. */
+static void set_multicast_interface(int fd, bool is_ipv4, uint32_t netdev_index)
+{
+	const struct ip_mreqn ipv4 = {.imr_ifindex = (int)netdev_index};
+	const int ipv6 = (int)netdev_index;
+
+	if (is_ipv4)
+		setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &ipv4, sizeof(ipv4));
+	else
+		setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &ipv6, sizeof(ipv6));
+}
+
+static int join_group(int fd, const union udp_address *group, uint32_t netdev_index)
+{
+	struct group_req request = {.gr_interface = netdev_index};
+	bool is_ipv4 = group->any.sa_family == AF_INET;
+
+	memcpy(&request.gr_group, group, is_ipv4 ? sizeof(group->ipv4) : sizeof(group->ipv6));
+	return setsockopt(fd, is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6, MCAST_JOIN_GROUP, &request,
+			  sizeof(request)) == 0
+		       ? 0
+		       : -errno;
+}
+
+int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32_t netdev_index)
+{
+	static const struct socket_option shared = {SOL_SOCKET, SO_REUSEADDR, 1, true};
+	bool is_ipv4 = rnic_gid_is_ipv4(group);
+	union udp_address address;
+	socklen_t address_bytes = udp_address_write(&address, group, RNIC_UDP_PORT, netdev_index);
+	int fd = socket(address.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int result;
+
+	if (fd < 0)
+		return -errno;
+	result = is_ipv4 ? set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
+			 : set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
+	if (result == 0)
+		result = set_options(fd, &shared, 1);
+	set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
+	if (result == 0 && bind(fd, &address.any, address_bytes) != 0)
+		result = -errno;
+	if (result == 0)
+		result = join_group(fd, &address, netdev_index);
+	if (result != 0) {
+		close(fd);
+		return result;
+	}
+	*sock = (struct udp_socket){.gid = *group, .fd = fd};
+	return 0;
+}
+
+static int bind_error(char text[PORT_TEXT_BYTES], int error, const struct rnic_gid *gid,
+		      uint16_t udp_port)
+{
+	char name[RNIC_GID_TEXT_BYTES];
+
+	rnic_gid_text(gid, name);
+	if (error == EADDRINUSE)
+		return port_text_error(text, -error,
+				       "UDP port %u on %s is taken by another program; ss -lnup "
+				       "shows by which",
+				       udp_port, name);
+	if (error == EADDRNOTAVAIL)
+		return port_text_error(text, -error, "%s is not an address of this machine", name);
+	return port_text_error(text, -error, "cannot use UDP port %u on %s: %s", udp_port, name,
+			       strerror(error));
+}
+
+static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
+		       const struct udp_sockets *sockets, char text[PORT_TEXT_BYTES])
+{
+	bool is_ipv4 = rnic_gid_is_ipv4(gid);
+	union udp_address address;
+	socklen_t address_bytes =
+		udp_address_write(&address, gid, sockets->udp_port, sockets->netdev_index);
+	int fd, result;
+
+	fd = socket(address.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return port_text_error(text, -errno, "cannot open a UDP socket: %s",
+				       strerror(errno));
+	result = is_ipv4 ? set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
+			 : set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
+	if (result < 0) {
+		port_text_error(text, result, "this kernel's UDP sockets lack an option: %s",
+				strerror(-result));
+		goto close_fd;
+	}
+	set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
+	set_multicast_interface(fd, is_ipv4, sockets->netdev_index);
+	if (bind(fd, &address.any, address_bytes) != 0) {
+		result = bind_error(text, errno, gid, sockets->udp_port);
+		goto close_fd;
+	}
+	*sock = (struct udp_socket){.gid = *gid, .fd = fd};
+	udp_errors_hear(sock);
+	return 0;
+
+close_fd:
+	close(fd);
+	return result;
+}
+
+static void set_gro(int fd, bool is_on)
+{
+	const struct socket_option gro = {IPPROTO_UDP, UDP_GRO, is_on, false};
+
+	set_options(fd, &gro, 1);
+}
+
+int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
+		    char text[PORT_TEXT_BYTES])
+{
+	int result;
+
+	assert(index < UDP_SOCKETS_MAX && sockets->sockets[index].fd < 0);
+	result = socket_open(&sockets->sockets[index], gid, sockets, text);
+	if (result < 0)
+		return result;
+	if (sockets->is_gro_on)
+		set_gro(sockets->sockets[index].fd, true);
+	if (index >= sockets->count)
+		sockets->count = index + 1;
+	return 0;
+}
+
+void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index)
+{
+	assert(index < sockets->count && sockets->sockets[index].fd >= 0);
+	close(sockets->sockets[index].fd);
+	sockets->sockets[index] = (struct udp_socket){.fd = -1};
+}
+
+int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *options,
+		     uint64_t now_ns, char text[PORT_TEXT_BYTES])
+{
+	int result;
+
+	assert(options->gid_count <= UDP_SOCKETS_MAX);
+	*sockets = (struct udp_sockets){
+		.netdev_index = options->netdev_index,
+		.udp_port = options->udp_port == 0 ? RNIC_UDP_PORT : options->udp_port,
+		.sink = options->sink,
+	};
+	for (uint32_t i = 0; i < UDP_SOCKETS_MAX; i++)
+		sockets->sockets[i].fd = -1;
+	neighbours_init(&sockets->neighbours, options->netdev_index);
+	segmentation_open(&sockets->segmentation, options->segmentation, now_ns);
+	for (uint32_t i = 0; i < options->gid_count; i++) {
+		if (rnic_gid_is_zero(&options->gids[i]))
+			continue;
+		result = udp_sockets_add(sockets, i, &options->gids[i], text);
+		if (result < 0)
+			goto close_sockets;
+	}
+	udp_sockets_segmentation(sockets, now_ns);
+	return 0;
+
+close_sockets:
+	udp_sockets_close(sockets);
+	return result;
+}
+
+void udp_sockets_close(struct udp_sockets *sockets)
+{
+	for (uint32_t i = 0; i < sockets->count; i++)
+		if (sockets->sockets[i].fd >= 0)
+			udp_sockets_remove(sockets, i);
+	sockets->count = 0;
+	segmentation_close(&sockets->segmentation);
+}
+
+struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source)
+{
+	for (uint32_t i = 0; i < sockets->count; i++)
+		if (sockets->sockets[i].fd >= 0 && rnic_gid_equal(&sockets->sockets[i].gid, source))
+			return &sockets->sockets[i];
+	return NULL;
+}
+
+bool udp_sockets_segmentation(struct udp_sockets *sockets, uint64_t now_ns)
+{
+	bool is_on = segmentation_is_on(&sockets->segmentation, now_ns);
+
+	if (is_on != sockets->is_gro_on) {
+		for (uint32_t i = 0; i < sockets->count; i++)
+			if (sockets->sockets[i].fd >= 0)
+				set_gro(sockets->sockets[i].fd, is_on);
+		sockets->is_gro_on = is_on;
+	}
+	return is_on;
+}
+
+static uint8_t *control_append(uint8_t *at, int level, int type, const void *value, size_t bytes)
+{
+	struct cmsghdr header = {
+		.cmsg_len = CMSG_LEN(bytes), .cmsg_level = level, .cmsg_type = type};
+
+	memset(at, 0, CMSG_SPACE(bytes));
+	memcpy(at, &header, sizeof(header));
+	memcpy(at + CMSG_LEN(0), value, bytes);
+	return at + CMSG_SPACE(bytes);
+}
+
+size_t udp_control_write(uint8_t control[UDP_CONTROL_BYTES], const struct rnic_addresses *addresses,
+			 uint16_t segment_bytes)
+{
+	int traffic_class = addresses->traffic_class;
+	int hop_limit = addresses->hop_limit;
+	uint8_t *at = control;
+
+	if (rnic_gid_is_ipv4(&addresses->source)) {
+		at = control_append(at, IPPROTO_IP, IP_TOS, &traffic_class, sizeof(int));
+		at = control_append(at, IPPROTO_IP, IP_TTL, &hop_limit, sizeof(int));
+	} else {
+		at = control_append(at, IPPROTO_IPV6, IPV6_TCLASS, &traffic_class, sizeof(int));
+		at = control_append(at, IPPROTO_IPV6, IPV6_HOPLIMIT, &hop_limit, sizeof(int));
+	}
+	if (segment_bytes != 0)
+		at = control_append(at, IPPROTO_UDP, UDP_SEGMENT, &segment_bytes,
+				    sizeof(segment_bytes));
+	return (size_t)(at - control);
+}
+
+/* IP_TOS arrives as one byte, the others as an int. */
+static int control_value(const struct cmsghdr *control)
+{
+	int value;
+
+	if (control->cmsg_len < CMSG_LEN(sizeof(value)))
+		return *CMSG_DATA(control);
+	memcpy(&value, CMSG_DATA(control), sizeof(value));
+	return value;
+}
+
+static void control_read(struct udp_arrival *arrival, const struct cmsghdr *control)
+{
+	int level = control->cmsg_level, type = control->cmsg_type;
+	int value = control_value(control);
+
+	if ((level == IPPROTO_IP && type == IP_TOS) ||
+	    (level == IPPROTO_IPV6 && type == IPV6_TCLASS))
+		arrival->addresses.traffic_class = (uint8_t)value;
+	else if ((level == IPPROTO_IP && type == IP_TTL) ||
+		 (level == IPPROTO_IPV6 && type == IPV6_HOPLIMIT))
+		arrival->addresses.hop_limit = (uint8_t)value;
+	else if (level == IPPROTO_UDP && type == UDP_GRO && value > 0)
+		arrival->segment_bytes = (uint32_t)value;
+}
+
+int udp_arrival_read(struct udp_arrival *arrival, const struct udp_socket *sock,
+		     struct msghdr *header, uint8_t *bytes, size_t length)
+{
+	const union udp_address *from = header->msg_name;
+	struct cmsghdr *control;
+
+	if ((header->msg_flags & MSG_TRUNC) != 0 || length > UDP_ARRIVAL_BYTES_MAX)
+		return -EMSGSIZE;
+	*arrival = (struct udp_arrival){
+		.addresses.dest = sock->gid,
+		.bytes = bytes,
+		.length = (uint32_t)length,
+		.segment_bytes = (uint32_t)length,
+	};
+	if (rnic_gid_is_ipv4(&sock->gid)) {
+		arrival->addresses.source =
+			rnic_gid_from_ipv4((const uint8_t *)&from->ipv4.sin_addr);
+		arrival->addresses.source_port = ntohs(from->ipv4.sin_port);
+	} else {
+		arrival->addresses.source = rnic_gid_from_ipv6(from->ipv6.sin6_addr.s6_addr);
+		arrival->addresses.source_port = ntohs(from->ipv6.sin6_port);
+	}
+	for (control = CMSG_FIRSTHDR(header); control != NULL;
+	     control = CMSG_NXTHDR(header, control))
+		control_read(arrival, control);
+	return 0;
+}
+
+bool udp_arrival_next(struct udp_arrival *arrival, struct datagram *out, uint64_t now_ns)
+{
+	uint32_t left = arrival->length - arrival->offset;
+
+	if (left == 0)
+		return false;
+	*out = (struct datagram){
+		.addresses = arrival->addresses,
+		.bytes = arrival->bytes + arrival->offset,
+		.length = left < arrival->segment_bytes ? left : arrival->segment_bytes,
+		.train_position = (uint16_t)(arrival->offset / arrival->segment_bytes),
+		.received_ns = now_ns,
+	};
+	arrival->offset += out->length;
+	return true;
+}
+
+uint32_t udp_arrivals_take(struct udp_arrival *arrivals, uint32_t *next, uint32_t count,
+			   struct datagram *into, uint32_t max, struct port_counters *counters,
+			   uint64_t now_ns)
+{
+	uint32_t taken = 0;
+
+	while (*next < count && taken < max) {
+		if (!udp_arrival_next(&arrivals[*next], &into[taken], now_ns)) {
+			++*next;
+			continue;
+		}
+		counters->received_bytes += into[taken++].length;
+	}
+	counters->received_datagrams += taken;
+	/* An exhausted buffer is not left behind: its owner would take it for pending work. */
+	while (*next < count && arrivals[*next].offset == arrivals[*next].length)
+		++*next;
+	return taken;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/client/client_link.h"
+
+#include "dial/dial.h"
+#include "rpc/client/client_bodies.h"
+#include "rpc/log_line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+
+enum {
+	RESOLVE_MS = 2000,
+	REST_MS = 100,	  /* between two searches */
+	SEARCH_MS = 5000, /* in vain: give up */
+	CONNECTIONS = 4,  /* one, and those before it that have not ended */
+	/* Of a carrier that serves one session: what its peer may send, and acknowledgements. */
+	RECEIVE_SLOTS = 256,
+	SEND_SLOTS = 64,
+};
+
+static int resolve(struct client_link *link, const char *host, uint16_t port)
+{
+	int count = rnic_dial_resolve(host, port, LINK_ADDRESSES_MAX, link->servers);
+
+	if (count < 0)
+		return count == -ENOENT ? -EHOSTUNREACH : count;
+	link->server_count = (uint32_t)count;
+	return 0;
+}
+
+static int open_carrier(struct client_link *link)
+{
+	if (link->options.carrier == RNIC_RPC_RC) {
+		link->carrier = &link->rc.base;
+		return rc_carrier_open(&link->rc, &link->device, CONNECTIONS, RECEIVE_SLOTS,
+				       SEND_SLOTS);
+	}
+	link->carrier = &link->ud.base;
+	return ud_carrier_open(&link->ud, &link->device, RECEIVE_SLOTS, SEND_SLOTS);
+}
+
+int client_link_open(struct client_link *link, const struct rnic_rpc_options *options,
+		     const char *host, uint16_t port)
+{
+	int error;
+
+	*link = (struct client_link){.search_ns = RPC_NEVER};
+	if (options != NULL)
+		link->options = *options;
+	error = resolve(link, host, port);
+	if (error != 0)
+		return error;
+	carrier_random(link->identity, sizeof(link->identity));
+	error = carrier_device_open(&link->device, link->options.socket_path);
+	if (error != 0)
+		return error;
+	error = open_carrier(link);
+	if (error != 0) {
+		carrier_device_close(&link->device);
+		return error;
+	}
+	link->session_memory = malloc(rpc_session_memory_bytes(link->carrier->calls->config));
+	if (link->session_memory == NULL) {
+		client_link_close(link);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void reap(struct client_link *link)
+{
+	struct rpc_outgoing *message;
+
+	while ((message = rpc_session_take_released(&link->session)) != NULL)
+		free((struct heap_message *)message);
+}
+
+static void end_search(struct client_link *link)
+{
+	if (link->id != NULL)
+		rnic_cm_destroy_id(link->id);
+	link->id = NULL;
+}
+
+void client_link_drop(struct client_link *link, uint64_t now_ns)
+{
+	if (link->state == LINK_SESSION) {
+		rpc_session_close(&link->session);
+		client_link_transmit(link, now_ns);
+	}
+	end_search(link);
+	if (link->way != NULL)
+		carrier_close_way(link->way);
+	link->way = NULL;
+	client_bodies_free_orphans(link);
+	link->state = LINK_IDLE;
+	link->begin_ns = now_ns + REST_MS * MS;
+	if (link->search_ns == RPC_NEVER)
+		link->search_ns = now_ns;
+}
+
+void client_link_close(struct client_link *link)
+{
+	client_link_drop(link, rnic_dial_now_ns());
+	if (link->carrier == &link->rc.base)
+		rc_carrier_close(&link->rc);
+	else
+		ud_carrier_close(&link->ud);
+	carrier_device_close(&link->device);
+	free(link->session_memory);
+}
+
+/* What goes wrong on the way is tried again; only the daemon's end is not. */
+static int search_failed(struct client_link *link, const char *what, int error, uint64_t now_ns)
+{
+	if (error == -ENODEV || error == -EIO || error == -ETIMEDOUT)
+		return error;
+	log_line(&link->options, "%s: %s", what, strerror(-error));
+	client_link_drop(link, now_ns);
+	return 0;
+}
+
+static int begin_search(struct client_link *link, uint64_t now_ns)
+{
+	const struct rnic_endpoint *server = &link->servers[link->server_next];
+	const struct carrier_calls *calls = link->carrier->calls;
+	int error = rnic_cm_create_id(link->device.cm, calls->port_space, calls->qp_type, NULL,
+				      &link->id);
+
+	link->server_next = (link->server_next + 1) % link->server_count;
+	if (link->search_ns == RPC_NEVER)
+		link->search_ns = now_ns;
+	if (error == 0)
+		error = rnic_cm_resolve_address(link->id, NULL, server, RESOLVE_MS);
+	link->state = LINK_ADDRESS;
+	return error == 0 ? 0 : search_failed(link, "resolving the address", error, now_ns);
+}
+
+static int seek_service(struct client_link *link)
+{
+	struct rnic_cm_id *id = link->id;
+
+	link->id = NULL;
+	link->state = LINK_SERVICE;
+	return link->carrier->calls->seek(link->carrier, id, &link->way);
+}
+
+static int begin_session(struct client_link *link, const struct rnic_cm_event *event,
+			 uint64_t now_ns)
+{
+	const struct carrier_calls *calls = link->carrier->calls;
+	struct rpc_session_self self;
+	int error = calls->found(link->way, event);
+
+	if (error != 0)
+		return error;
+	carrier_random(&self, sizeof(self));
+	self.connection |= 1;
+	memcpy(self.identity, link->identity, sizeof(self.identity));
+	rpc_session_open(&link->session, calls->config, &self, link->session_memory, now_ns);
+	link->state = LINK_SESSION;
+	return 0;
+}
+
+/* The event that each state of the search waits for, and what follows. */
+static int handle_event(struct client_link *link, const struct rnic_cm_event *event,
+			uint64_t now_ns)
+{
+	int error = -EHOSTUNREACH;
+
+	if (link->state == LINK_ADDRESS && event->type == RNIC_CM_ADDR_RESOLVED) {
+		link->state = LINK_ROUTE;
+		error = rnic_cm_resolve_route(link->id, RESOLVE_MS);
+	} else if (link->state == LINK_ROUTE && event->type == RNIC_CM_ROUTE_RESOLVED) {
+		error = seek_service(link);
+	} else if (link->state == LINK_SERVICE &&
+		   event->type == link->carrier->calls->found_event) {
+		error = begin_session(link, event, now_ns);
+	} else if (link->state == LINK_SESSION) {
+		link->carrier->calls->note(link->way, event);
+		return 0;
+	}
+	return error == 0 ? 0 : search_failed(link, "looking for the server", error, now_ns);
+}
+
+static int take_events(struct client_link *link, uint64_t now_ns)
+{
+	struct rnic_cm_event event;
+	int error;
+
+	if (!link->device.has_cm_events)
+		return 0;
+	while ((error = rnic_cm_get_event(link->device.cm, &event)) == 0) {
+		bool is_ours = link->id != NULL
+				       ? event.id == link->id
+				       : link->way != NULL && rnic_cm_user(event.id) == link->way;
+
+		rnic_cm_ack_event(&event);
+		if (is_ours)
+			error = handle_event(link, &event, now_ns);
+		if (error != 0)
+			return error;
+	}
+	link->device.has_cm_events = error != -EAGAIN;
+	return error == -EAGAIN || error == -ENOMEM ? 0 : error;
+}
+
+static void take_datagram(struct client_link *link, const struct carrier_datagram *datagram,
+			  uint64_t now_ns)
+{
+	struct rpc_packet packet;
+
+	if (link->state != LINK_SESSION || !link->carrier->calls->is_source(link->way, datagram))
+		return;
+	if (datagram->bytes == NULL)
+		rpc_session_lose(&link->session);
+	else if (rpc_packet_decode(&packet, datagram->bytes, datagram->length) == 0)
+		rpc_session_receive(&link->session, &packet, now_ns);
+}
+
+int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_ns)
+{
+	struct carrier_datagram datagram;
+	int error = take_events(link, now_ns);
+
+	while (error == 0 &&
+	       (error = link->carrier->calls->receive(link->carrier, &datagram)) > 0) {
+		take_datagram(link, &datagram, now_ns);
+		error = 0;
+	}
+	if (error != 0)
+		return error;
+	if (!is_wanted && link->state != LINK_SESSION)
+		link->search_ns = RPC_NEVER;
+	if (link->state == LINK_IDLE && is_wanted && now_ns >= link->begin_ns)
+		return begin_search(link, now_ns);
+	if (link->state == LINK_SESSION) {
+		rpc_session_tick(&link->session, now_ns);
+		if (client_link_is_open(link))
+			link->search_ns = RPC_NEVER;
+	}
+	return 0;
+}
+
+bool client_link_is_open(const struct client_link *link)
+{
+	return link->state == LINK_SESSION && link->session.state == RPC_SESSION_OPEN;
+}
+
+bool client_link_gives_up(struct client_link *link, uint64_t now_ns)
+{
+	if (link->search_ns == RPC_NEVER || now_ns < link->search_ns + SEARCH_MS * MS)
+		return false;
+	client_link_drop(link, now_ns);
+	link->search_ns = RPC_NEVER;
+	return true;
+}
+
+int client_link_send(struct client_link *link, const struct rpc_frame *frame)
+{
+	size_t bytes = rpc_frame_bytes(frame);
+	struct heap_message *message = malloc(sizeof(*message) + bytes);
+	int error;
+
+	if (message == NULL)
+		return -ENOMEM;
+	rpc_frame_encode(frame, message->bytes);
+	message->outgoing =
+		(struct rpc_outgoing){.bytes = message->bytes, .length = (uint32_t)bytes};
+	error = rpc_session_send(&link->session, &message->outgoing);
+	if (error != 0)
+		free(message);
+	return error;
+}
+
+void client_link_transmit(struct client_link *link, uint64_t now_ns)
+{
+	uint8_t *room;
+	uint32_t bytes;
+
+	if (link->state != LINK_SESSION)
+		return;
+	while ((room = carrier_room(link->way)) != NULL &&
+	       (bytes = rpc_session_transmit(&link->session, room, now_ns)) > 0)
+		if (carrier_send(link->way, bytes) != 0)
+			break; /* as if it were lost; a daemon's end shows when receiving */
+	reap(link);
+}
+
+uint64_t client_link_next_deadline_ns(const struct client_link *link)
+{
+	uint64_t deadline = RPC_NEVER;
+
+	if (link->search_ns != RPC_NEVER)
+		deadline = link->search_ns + SEARCH_MS * MS;
+	if (link->state == LINK_IDLE && link->search_ns != RPC_NEVER && link->begin_ns < deadline)
+		deadline = link->begin_ns;
+	if (link->state == LINK_SESSION && rpc_session_next_deadline_ns(&link->session) < deadline)
+		deadline = rpc_session_next_deadline_ns(&link->session);
+	if (client_bodies_next_deadline_ns(link) < deadline)
+		deadline = client_bodies_next_deadline_ns(link);
+	return deadline;
+}

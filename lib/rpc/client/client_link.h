@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client's way to its server: looks for the server by address and port, opens a session with it
+ * on whichever carrier it was given, and does both again when the session was lost. It searches
+ * only while it is wanted, and says when it has searched in vain for too long.
+ */
+#ifndef LIB_RPC_CLIENT_CLIENT_LINK_H
+#define LIB_RPC_CLIENT_CLIENT_LINK_H
+
+#include "rpc/transport/rc_carrier.h"
+#include "rpc/wire/rpc_frame.h"
+#include "rpc/transport/ud_carrier.h"
+
+#include <rnic/rpc.h>
+
+/* Of a host's name, so many are tried one after another. */
+#define LINK_ADDRESSES_MAX 8u
+
+enum link_state {
+	LINK_IDLE, /* or resting until `begin_ns` */
+	LINK_ADDRESS,
+	LINK_ROUTE,
+	LINK_SERVICE,
+	LINK_SESSION,
+};
+
+/* A message on the heap, from rpc_session_send() until it is released. */
+struct heap_message {
+	struct rpc_outgoing outgoing;
+	uint8_t bytes[];
+};
+
+struct client_link {
+	struct rnic_rpc_options options;
+	struct carrier_device device;
+	struct ud_carrier ud; /* one of the two is open: `carrier` */
+	struct rc_carrier rc;
+	struct carrier *carrier;
+	struct rnic_endpoint servers[LINK_ADDRESSES_MAX]; /* of the host's name */
+	uint32_t server_count;
+	uint32_t server_next; /* to be tried */
+	enum link_state state;
+	struct rnic_cm_id *id;	 /* of ADDRESS and ROUTE */
+	struct carrier_way *way; /* of SERVICE and SESSION */
+	uint64_t begin_ns;	 /* of IDLE: not before */
+	uint64_t search_ns; /* since when there was no session; RPC_NEVER: there is one, or none is
+			       wanted */
+	uint8_t identity[RPC_IDENTITY_BYTES];
+	struct rpc_session session; /* of SESSION */
+	void *session_memory;
+	struct client_orphan *orphans; /* client_bodies.h; the oldest first */
+	uint32_t orphan_count;
+};
+
+/* `host` as rnic_rpc_create_client() has it. On failure nothing is left. */
+int client_link_open(struct client_link *link, const struct rnic_rpc_options *options,
+		     const char *host, uint16_t port);
+void client_link_close(struct client_link *link);
+
+/* Takes events and datagrams and does what the time demands. An error is the daemon's end. */
+int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_ns);
+
+/* Whether the session is open: calls may be sent. */
+bool client_link_is_open(const struct client_link *link);
+
+/* Whether it has searched for too long; asked once, it begins to count again. */
+bool client_link_gives_up(struct client_link *link, uint64_t now_ns);
+
+/* The session has ended: forgets it, to search again soon. */
+void client_link_drop(struct client_link *link, uint64_t now_ns);
+
+/* A frame as a message to the server. -ENOMEM, -ECONNRESET. */
+int client_link_send(struct client_link *link, const struct rpc_frame *frame);
+
+/* Gives the carrier what the session has to send, and frees what has arrived. */
+void client_link_transmit(struct client_link *link, uint64_t now_ns);
+
+uint64_t client_link_next_deadline_ns(const struct client_link *link);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* Servers: where they listen, and their turns. */
+#include "dial/dial.h"
+#include "rpc/log_line.h"
+#include "rpc/transport/rc_carrier.h"
+#include "rpc/server/server_bodies.h"
+#include "rpc/transport/ud_carrier.h"
+
+#include <rnic/rpc.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CARRIER_COUNT = 2,
+	FREE_PORT_TRIES = 16,
+	/* Slots for all clients together: who finds none waits, or sends again. */
+	UD_RECEIVE_SLOTS = 4096,
+	UD_SEND_SLOTS = 512,
+	RC_RECEIVE_SLOTS = 2048,
+	RC_CONNECTIONS = 2048,
+	RC_SEND_SLOTS = 4096,
+};
+
+#define CLIENT_ANSWER_BYTES (UINT64_C(256) << 20)
+#define ANSWER_BYTES	    (UINT64_C(1) << 30)
+
+struct rnic_rpc_server {
+	struct carrier_device device;
+	struct ud_carrier ud;
+	struct rc_carrier rc;
+	struct carrier *carriers[CARRIER_COUNT];
+	struct rnic_rpc_options options;
+	struct rnic_cm_id *listener; /* for who wants to send datagrams */
+	struct rnic_cm_id *connection_listener;
+	uint16_t port;
+	uint32_t qkey;
+	struct server_sessions sessions;
+	struct server_calls calls;
+};
+
+/* --- making and ending ------------------------------------------------------------------------ */
+
+static int listen_for(struct rnic_rpc_server *server, const struct carrier *carrier, uint16_t *port,
+		      struct rnic_cm_id **listener)
+{
+	struct rnic_endpoint any = {.family = 6, .port = *port};
+	struct rnic_cm_endpoints where;
+	int error = rnic_cm_create_id(server->device.cm, carrier->calls->port_space,
+				      carrier->calls->qp_type, NULL, listener);
+
+	if (error == 0)
+		error = rnic_cm_bind(*listener, &any, NULL);
+	if (error == 0)
+		error = rnic_cm_listen(*listener, 0, &where);
+	if (error == 0)
+		*port = where.local.port;
+	return error;
+}
+
+static void stop_listening(struct rnic_rpc_server *server)
+{
+	if (server->listener != NULL)
+		rnic_cm_destroy_id(server->listener);
+	if (server->connection_listener != NULL)
+		rnic_cm_destroy_id(server->connection_listener);
+	server->listener = NULL;
+	server->connection_listener = NULL;
+}
+
+/* Both carriers at one number: of a free one that is not free for both, the next is tried. */
+static int listen_at(struct rnic_rpc_server *server, uint16_t wanted)
+{
+	int error = -EADDRINUSE;
+
+	for (int tries = 0; error == -EADDRINUSE && tries < (wanted == 0 ? FREE_PORT_TRIES : 1);
+	     tries++) {
+		stop_listening(server);
+		server->port = wanted;
+		error = listen_for(server, &server->ud.base, &server->port, &server->listener);
+		if (error == 0)
+			error = listen_for(server, &server->rc.base, &server->port,
+					   &server->connection_listener);
+	}
+	return error;
+}
+
+static int open_carriers(struct rnic_rpc_server *server)
+{
+	int error = carrier_device_open(&server->device, server->options.socket_path);
+
+	if (error == 0)
+		error = ud_carrier_open(&server->ud, &server->device, UD_RECEIVE_SLOTS,
+					UD_SEND_SLOTS);
+	if (error == 0)
+		error = ud_carrier_use_qkey(&server->ud, server->qkey);
+	if (error == 0)
+		error = rc_carrier_open(&server->rc, &server->device, RC_CONNECTIONS,
+					RC_RECEIVE_SLOTS, RC_SEND_SLOTS);
+	server->carriers[0] = &server->ud.base;
+	server->carriers[1] = &server->rc.base;
+	return error;
+}
+
+static void set_options(struct rnic_rpc_server *server, const struct rnic_rpc_options *options)
+{
+	struct server_clients *clients = &server->sessions.clients;
+
+	if (options != NULL)
+		server->options = *options;
+	clients->client_quota_bytes = server->options.max_client_answer_bytes;
+	if (clients->client_quota_bytes == 0)
+		clients->client_quota_bytes = CLIENT_ANSWER_BYTES;
+	clients->quota_bytes = server->options.max_answer_bytes;
+	if (clients->quota_bytes == 0)
+		clients->quota_bytes = ANSWER_BYTES;
+	server->calls.max_request_bytes = server->options.max_message_bytes;
+	if (server->calls.max_request_bytes == 0)
+		server->calls.max_request_bytes = RNIC_RPC_MESSAGE_BYTES;
+}
+
+static void forget_session(void *user, const struct server_session *session)
+{
+	struct rnic_rpc_server *server = user;
+
+	server_calls_session_ended(&server->calls, session);
+}
+
+int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port,
+			   struct rnic_rpc_server **server)
+{
+	struct rnic_rpc_server *made;
+	int error;
+
+	if (options != NULL && options->max_message_bytes > RPC_MESSAGE_LIMIT_BYTES)
+		return -EINVAL;
+	made = calloc(1, sizeof(*made));
+	if (made == NULL)
+		return -ENOMEM;
+	made->device = carrier_device_none;
+	set_options(made, options);
+	/* Keys with the highest bit are for privileged consumers (IBTA 1.4, 10.2.5). */
+	do
+		carrier_random(&made->qkey, sizeof(made->qkey));
+	while ((made->qkey &= 0x7fffffff) == 0);
+	made->calls.sessions = &made->sessions;
+	made->calls.device = &made->device;
+	error = server_sessions_open(&made->sessions, &made->options);
+	made->sessions.ended = forget_session;
+	made->sessions.ended_user = made;
+	if (error == 0)
+		error = open_carriers(made);
+	if (error == 0)
+		error = listen_at(made, port);
+	if (error != 0) {
+		rnic_rpc_destroy_server(made);
+		return error;
+	}
+	*server = made;
+	return 0;
+}
+
+void rnic_rpc_destroy_server(struct rnic_rpc_server *server)
+{
+	server->sessions.ended = NULL;
+	server_calls_close(&server->calls);
+	server_sessions_close(&server->sessions, rnic_dial_now_ns());
+	stop_listening(server);
+	rc_carrier_close(&server->rc);
+	ud_carrier_close(&server->ud);
+	carrier_device_close(&server->device);
+	free(server);
+}
+
+uint16_t rnic_rpc_server_port(const struct rnic_rpc_server *server)
+{
+	return server->port;
+}
+
+int rnic_rpc_server_fd(const struct rnic_rpc_server *server)
+{
+	return server->device.epoll_fd;
+}
+
+int rnic_rpc_server_add(struct rnic_rpc_server *server, ProtobufCService *service)
+{
+	return server_calls_add(&server->calls, service);
+}
+
+/* --- turning ---------------------------------------------------------------------------------- */
+
+/* Who wants to send datagrams is told the queue pair (SIDR, IBTA 1.4, 12.11). */
+static int tell_queue_pair(struct rnic_rpc_server *server, const struct rnic_cm_event *event)
+{
+	const struct rnic_cm_parameters parameters = {.qpn = rnic_qp_number(server->ud.qp),
+						      .qkey = server->qkey};
+	int error = rnic_cm_accept(event->id, &parameters);
+
+	rnic_cm_destroy_id(event->id);
+	return error;
+}
+
+static void handle_event(struct rnic_rpc_server *server, const struct rnic_cm_event *event,
+			 struct carrier_way *way)
+{
+	int error = 0;
+
+	if (event->type != RNIC_CM_CONNECT_REQUEST) {
+		if (way != NULL)
+			way->carrier->calls->note(way, event);
+		return;
+	}
+	if (event->listener == server->listener)
+		error = tell_queue_pair(server, event);
+	else
+		error = rc_carrier_accept(&server->rc, event);
+	if (error != 0)
+		log_line(&server->options, "answering a client that is new: %s", strerror(-error));
+}
+
+static int take_events(struct rnic_rpc_server *server)
+{
+	struct rnic_cm_event event;
+	int error;
+
+	if (!server->device.has_cm_events)
+		return 0;
+	while ((error = rnic_cm_get_event(server->device.cm, &event)) == 0) {
+		struct carrier_way *way = rnic_cm_user(event.id);
+
+		rnic_cm_ack_event(&event);
+		handle_event(server, &event, way);
+	}
+	server->device.has_cm_events = error != -EAGAIN;
+	return error == -EAGAIN || error == -ENOMEM ? 0 : error;
+}
+
+static int take_datagrams(struct rnic_rpc_server *server, uint64_t now_ns)
+{
+	struct carrier_datagram datagram;
+	int count = 0;
+
+	for (size_t i = 0; i < CARRIER_COUNT && count == 0; i++) {
+		struct carrier *carrier = server->carriers[i];
+
+		while ((count = carrier->calls->receive(carrier, &datagram)) > 0)
+			server_sessions_receive(&server->sessions, &datagram, now_ns);
+	}
+	return count;
+}
+
+static int work(struct rnic_rpc_server *server)
+{
+	uint64_t now_ns = rnic_dial_now_ns();
+	int error = take_events(server);
+
+	if (error == 0)
+		error = take_datagrams(server, now_ns);
+	if (error != 0)
+		return error;
+	server_sessions_tick(&server->sessions, now_ns);
+	for (struct server_session *at = server->sessions.first; at != NULL; at = at->next)
+		server_calls_take(&server->calls, at);
+	server_bodies_pump(&server->calls);
+	server_sessions_serve(&server->sessions, now_ns);
+	carrier_device_set_timer(&server->device,
+				 server_sessions_next_deadline_ns(&server->sessions));
+	return 0;
+}
+
+static int arm_and_work(struct rnic_rpc_server *server)
+{
+	int error = 0;
+
+	carrier_device_begin_work(&server->device);
+	for (size_t i = 0; i < CARRIER_COUNT && error == 0; i++)
+		error = server->carriers[i]->calls->arm(server->carriers[i]);
+	if (error == 0)
+		error = work(server);
+	carrier_device_end_work(&server->device);
+	return error;
+}
+
+int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms)
+{
+	int error = arm_and_work(server);
+
+	if (error == 0 && (server->ud.base.lacks_room || server->rc.base.lacks_room))
+		error = arm_and_work(server);
+	if (error == 0)
+		error = carrier_device_wait(&server->device, timeout_ms);
+	return error == 0 ? arm_and_work(server) : error;
+}

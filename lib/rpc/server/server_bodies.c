@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/server/server_bodies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FRAME_BYTES = 128, /* what a chunk costs beside its bytes, or less */
+	SPARE_CHUNK_BYTES = 4096,
+};
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static uint64_t body_bytes(const struct shared_message *answer)
+{
+	return answer->bytes - RPC_FRAME_BYTES;
+}
+
+bool server_body_is_large(const struct shared_message *answer)
+{
+	return body_bytes(answer) > RPC_BODY_INLINE_BYTES;
+}
+
+void server_body_announce(struct server_calls *calls, struct server_session *session, uint64_t call,
+			  const struct shared_message *answer)
+{
+	uint8_t total[RPC_TOTAL_BYTES];
+	struct rpc_frame frame = {
+		.kind = RPC_FRAME_ANSWER,
+		.flags = RPC_FRAME_LARGE,
+		.call = call,
+		.payload = total,
+		.payload_bytes = RPC_TOTAL_BYTES,
+	};
+
+	rpc_bulk_write_total(total, body_bytes(answer));
+	server_calls_send(calls, session, &frame);
+}
+
+static struct server_transfer *find_transfer(const struct server_calls *calls,
+					     const struct server_session *session, uint64_t call)
+{
+	for (struct server_transfer *at = calls->transfers; at != NULL; at = at->next)
+		if (at->call == call && at->connection == session->session.self.connection)
+			return at;
+	return NULL;
+}
+
+/* -ENOENT: there is no answer that is kept and large. -ENOMEM: nor may more be held for it. */
+static int begin_transfer(struct server_calls *calls, const struct server_session *session,
+			  uint64_t call, struct server_transfer **begun)
+{
+	struct shared_message *kept = rpc_history_kept(&session->client->history, call);
+	struct server_clients *clients = &calls->sessions->clients;
+	struct server_transfer *transfer = NULL;
+
+	if (kept == NULL || !server_body_is_large(kept))
+		return -ENOENT;
+	if (server_clients_may_tell(clients, session->client, sizeof(*transfer)))
+		transfer = calloc(1, sizeof(*transfer));
+	if (transfer == NULL)
+		return -ENOMEM;
+	server_clients_hold(clients, session->client, sizeof(*transfer));
+	transfer->client = session->client;
+	transfer->connection = session->session.self.connection;
+	transfer->call = call;
+	transfer->message = kept;
+	kept->references++;
+	transfer->next = calls->transfers;
+	transfer->link = &calls->transfers;
+	if (transfer->next != NULL)
+		transfer->next->link = &transfer->next;
+	calls->transfers = transfer;
+	*begun = transfer;
+	return 0;
+}
+
+static void end_out(struct server_calls *calls, struct server_client *client, struct bulk_out *out)
+{
+	server_clients_hold(&calls->sessions->clients, client, -(int64_t)bulk_out_stage_bytes(out));
+	bulk_out_end(out);
+}
+
+static void end_transfer(struct server_calls *calls, struct server_transfer *transfer)
+{
+	end_out(calls, transfer->client, &transfer->out);
+	server_clients_hold(&calls->sessions->clients, transfer->client,
+			    -(int64_t)sizeof(*transfer));
+	shared_message_release(transfer->message);
+	*transfer->link = transfer->next;
+	if (transfer->next != NULL)
+		transfer->next->link = transfer->link;
+	free(transfer);
+}
+
+void server_body_end_transfers(struct server_calls *calls, const struct server_session *session)
+{
+	struct server_transfer *transfer, *next;
+
+	for (transfer = calls->transfers; transfer != NULL; transfer = next) {
+		next = transfer->next;
+		if (session == NULL || transfer->connection == session->session.self.connection)
+			end_transfer(calls, transfer);
+	}
+}
+
+/*
+ * So much of a chunk of up to `bytes` bytes may be sent now. What its client does not take is held
+ * for it, and when there is no room for more, it gets a little at a time. 0: none before it has
+ * taken what it was sent.
+ */
+static uint32_t allowed_bytes(struct server_calls *calls, const struct server_session *session,
+			      const struct bulk_out *out, uint32_t bytes)
+{
+	uint32_t queued = bulk_out_is_in_frames(out) ? bytes : 0;
+
+	if (server_clients_have_room(&calls->sessions->clients, session->client,
+				     FRAME_BYTES + queued))
+		return bytes;
+	if (!rpc_session_is_drained(&session->session))
+		return 0;
+	return queued > SPARE_CHUNK_BYTES ? SPARE_CHUNK_BYTES : bytes;
+}
+
+static void pump_transfer(struct server_calls *calls, struct server_transfer *transfer)
+{
+	struct server_session *session =
+		server_sessions_find(calls->sessions, transfer->connection);
+	uint64_t total = body_bytes(transfer->message);
+	struct rpc_frame frame;
+	uint8_t *room;
+	uint32_t bytes;
+
+	while (session != NULL && transfer->sent < total &&
+	       (room = bulk_out_room(&transfer->out, &bytes)) != NULL &&
+	       (bytes = allowed_bytes(calls, session, &transfer->out, bytes)) > 0) {
+		if (bytes > total - transfer->sent)
+			bytes = (uint32_t)(total - transfer->sent);
+		memcpy(room, transfer->message->data + RPC_FRAME_BYTES + transfer->sent, bytes);
+		transfer->sent += bytes;
+		if (bulk_out_send(&transfer->out, transfer->call, bytes, &frame) != 0)
+			rpc_session_lose(&session->session);
+		server_calls_send(calls, session, &frame);
+	}
+	bulk_out_rest(&transfer->out);
+	if (session == NULL || transfer->sent == total)
+		end_transfer(calls, transfer);
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+/* Asks the service, which may end the call. Returns the bytes of its chunk. */
+static size_t ask(struct server_work *work, uint8_t *room, uint32_t bytes)
+{
+	size_t made;
+
+	work->stream.is_asked = true;
+	made = work->stream.produce(work->stream.user, room, bytes);
+	work->stream.is_asked = false;
+	return made;
+}
+
+/* Whether the service has ended the call, and with it the work. */
+static bool try_complete(struct server_work *work)
+{
+	struct shared_message *answer = work->answer;
+
+	if (answer == NULL)
+		return false;
+	work->answer = NULL;
+	server_work_complete(work, answer);
+	return true;
+}
+
+void server_stream_stop(struct server_work *work)
+{
+	struct server_stream *stream = &work->stream;
+
+	if (stream->produce == NULL || stream->is_over || stream->is_asked)
+		return;
+	stream->is_over = true;
+	end_out(work->calls, work->client, &stream->out);
+	ask(work, NULL, 0);
+	try_complete(work);
+}
+
+void server_stream_leave(struct server_work *work)
+{
+	if (work->stream.produce == NULL)
+		end_out(work->calls, work->client, &work->stream.out);
+	else
+		server_stream_stop(work);
+}
+
+static void pump_stream(struct server_calls *calls, struct server_work *work)
+{
+	struct server_session *session = server_sessions_find(calls->sessions, work->connection);
+	struct server_stream *stream = &work->stream;
+	struct rpc_frame frame;
+	uint8_t *room;
+	uint32_t bytes;
+
+	if (session == NULL) {
+		server_stream_stop(work);
+		return;
+	}
+	while (!stream->is_stalled && !stream->is_over &&
+	       (room = bulk_out_room(&stream->out, &bytes)) != NULL &&
+	       (bytes = allowed_bytes(calls, session, &stream->out, bytes)) > 0) {
+		size_t made = ask(work, room, bytes);
+
+		stream->is_stalled = made == 0 || made > bytes;
+		if (!stream->is_stalled) {
+			if (bulk_out_send(&stream->out, work->call, (uint32_t)made, &frame) != 0)
+				rpc_session_lose(&session->session);
+			server_calls_send(calls, session, &frame);
+		}
+		if (try_complete(work))
+			return;
+	}
+	bulk_out_rest(&stream->out);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void end_receiving(struct server_work *work)
+{
+	struct server_body *body = &work->body;
+
+	if (!body->is_coming)
+		return;
+	server_clients_hold(&work->calls->sessions->clients, work->client, -(int64_t)body->total);
+	bulk_in_end(&body->in);
+	free(body->bytes);
+	*body = (struct server_body){0};
+}
+
+void server_body_end(struct server_work *work)
+{
+	end_receiving(work);
+	end_out(work->calls, work->client, &work->stream.out);
+	if (work->stream.produce != NULL)
+		work->calls->stream_count--;
+	work->stream.produce = NULL;
+}
+
+static void send_grant(struct server_work *work, struct server_session *session)
+{
+	struct rpc_frame frame;
+
+	bulk_in_grant(&work->body.in, work->call, &frame);
+	server_calls_send(work->calls, session, &frame);
+}
+
+int server_body_expect(struct server_work *work, struct server_session *session, uint64_t total)
+{
+	struct server_clients *clients = &work->calls->sessions->clients;
+	struct server_body *body = &work->body;
+	int error;
+
+	end_receiving(work);
+	if (!server_clients_have_room(clients, work->client, total))
+		return -ENOMEM;
+	body->bytes = malloc(total);
+	if (body->bytes == NULL)
+		return -ENOMEM;
+	error = bulk_in_begin(&body->in, session->way->carrier, total);
+	if (error != 0) {
+		free(body->bytes);
+		*body = (struct server_body){0};
+		return error;
+	}
+	server_clients_hold(clients, work->client, (int64_t)total);
+	body->total = total;
+	body->is_coming = true;
+	send_grant(work, session);
+	return 0;
+}
+
+static void execute_body(struct server_work *work)
+{
+	uint8_t *bytes = work->body.bytes;
+	uint64_t total = work->body.total;
+
+	work->body.bytes = NULL; /* stays until the method has it */
+	end_receiving(work);
+	server_work_execute(work, bytes, total);
+	free(bytes);
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+void server_body_take_chunk(struct server_calls *calls, struct server_session *session,
+			    const struct rpc_frame *frame)
+{
+	struct server_work *work = server_calls_find(calls, session->client, frame->call);
+	struct server_body *body;
+	struct rpc_chunk chunk;
+
+	if (work == NULL || !work->body.is_coming ||
+	    work->connection != session->session.self.connection)
+		return; /* it was given up */
+	body = &work->body;
+	if (bulk_in_take(&body->in, frame, &chunk) != 0 ||
+	    chunk.bytes > body->total - body->received) {
+		rpc_session_close(&session->session);
+		return;
+	}
+	memcpy(body->bytes + body->received, chunk.data, chunk.bytes);
+	body->received += chunk.bytes;
+	if (body->received == body->total)
+		execute_body(work);
+	else if (rpc_bulk_receiver_owes_grant(&body->in.receiver, body->total - body->received))
+		send_grant(work, session);
+}
+
+/* What the first grant makes this side register counts for its client, who must have room. */
+static bool take_grant(struct server_calls *calls, struct server_session *session,
+		       struct bulk_out *out, const struct rpc_frame *frame)
+{
+	struct server_clients *clients = &calls->sessions->clients;
+	uint64_t wanted = out->way == NULL ? rpc_bulk_offered_bytes(frame) : 0;
+	uint64_t had = bulk_out_stage_bytes(out);
+	int error;
+
+	if (wanted > 0 && !server_clients_have_room(clients, session->client, wanted))
+		return false;
+	error = bulk_out_grant(out, session->way, frame);
+	server_clients_hold(clients, session->client, (int64_t)(bulk_out_stage_bytes(out) - had));
+	return error == 0;
+}
+
+void server_body_take_grant(struct server_calls *calls, struct server_session *session,
+			    const struct rpc_frame *frame)
+{
+	struct server_work *work = server_calls_find(calls, session->client, frame->call);
+	struct server_transfer *transfer;
+	struct bulk_out *out;
+	int error = 0;
+
+	if (work != NULL) {
+		if (!work->stream.is_accepted || work->stream.is_over ||
+		    work->connection != session->session.self.connection)
+			return;
+		out = &work->stream.out;
+	} else {
+		transfer = find_transfer(calls, session, frame->call);
+		if (transfer == NULL)
+			error = begin_transfer(calls, session, frame->call, &transfer);
+		if (error == -ENOENT)
+			return; /* the rest of one that is over */
+		out = error == 0 ? &transfer->out : NULL;
+	}
+	if (out == NULL || !take_grant(calls, session, out, frame))
+		rpc_session_close(&session->session);
+}
+
+void server_body_cancel(struct server_calls *calls, struct server_session *session, uint64_t call,
+			bool wants_word)
+{
+	struct server_transfer *transfer = find_transfer(calls, session, call);
+	const uint8_t nothing[RPC_CHUNK_HEAD_BYTES] = {0};
+	const struct rpc_frame word = {
+		.kind = RPC_FRAME_CHUNK,
+		.call = call,
+		.payload = nothing,
+		.payload_bytes = sizeof(nothing),
+	};
+
+	if (transfer != NULL)
+		end_transfer(calls, transfer);
+	if (wants_word)
+		server_calls_send(calls, session, &word);
+}
+
+void server_bodies_pump(struct server_calls *calls)
+{
+	struct server_transfer *transfer, *next_transfer;
+	struct server_work *work, *next;
+
+	for (transfer = calls->transfers; transfer != NULL; transfer = next_transfer) {
+		next_transfer = transfer->next;
+		pump_transfer(calls, transfer);
+	}
+	for (work = calls->works; work != NULL && calls->stream_count > 0; work = next) {
+		next = work->next;
+		if (work->stream.produce != NULL)
+			pump_stream(calls, work);
+	}
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/server/server_calls.h"
+
+#include "dial/dial.h"
+#include "rpc/log_line.h"
+#include "rpc/server/server_bodies.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+
+/* --- services --------------------------------------------------------------------------------- */
+
+static ProtobufCService *find_service(const struct server_calls *calls, const char *name,
+				      size_t bytes)
+{
+	for (size_t i = 0; i < calls->service_count; i++) {
+		const char *found = calls->services[i]->descriptor->name;
+
+		if (strlen(found) == bytes && memcmp(found, name, bytes) == 0)
+			return calls->services[i];
+	}
+	return NULL;
+}
+
+int server_calls_add(struct server_calls *calls, ProtobufCService *service)
+{
+	const char *name = service->descriptor->name;
+	ProtobufCService **grown;
+
+	if (find_service(calls, name, strlen(name)) != NULL)
+		return -EEXIST;
+	grown = realloc(calls->services, (calls->service_count + 1) * sizeof(*grown));
+	if (grown == NULL)
+		return -ENOMEM;
+	calls->services = grown;
+	calls->services[calls->service_count++] = service;
+	return 0;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Room for a message; NULL: no memory. */
+static struct shared_message *allocate_message(size_t bytes)
+{
+	struct shared_message *message = malloc(sizeof(*message) + bytes);
+
+	if (message != NULL)
+		*message = (struct shared_message){.references = 1, .bytes = (uint32_t)bytes};
+	return message;
+}
+
+static struct shared_message *make_message(const struct rpc_frame *frame)
+{
+	struct shared_message *message = allocate_message(rpc_frame_bytes(frame));
+
+	if (message != NULL)
+		rpc_frame_encode(frame, message->data);
+	return message;
+}
+
+static struct shared_message *make_refusal(uint64_t call, uint32_t status)
+{
+	struct rpc_frame frame = {.kind = RPC_FRAME_ANSWER, .call = call, .status = status};
+
+	return make_message(&frame);
+}
+
+void server_calls_send(struct server_calls *calls, struct server_session *session,
+		       const struct rpc_frame *frame)
+{
+	struct shared_message *message = make_message(frame);
+
+	if (message == NULL) {
+		rpc_session_close(&session->session); /* the client comes back and asks again */
+		return;
+	}
+	server_sessions_send(calls->sessions, session, message);
+	shared_message_release(message);
+}
+
+static struct shared_message *make_answer(const struct server_work *work,
+					  const ProtobufCMessage *output)
+{
+	size_t bytes = protobuf_c_message_get_packed_size(output);
+	struct rpc_frame frame = {.kind = RPC_FRAME_ANSWER, .call = work->call};
+	struct shared_message *message;
+
+	if (bytes > RPC_MESSAGE_LIMIT_BYTES ||
+	    !server_clients_have_room(&work->calls->sessions->clients, work->client, bytes))
+		return make_refusal(work->call, RNIC_RPC_TOO_LARGE);
+	message = allocate_message(RPC_FRAME_BYTES + bytes);
+	if (message == NULL)
+		return NULL;
+	if (bytes > 0)
+		protobuf_c_message_pack(output, message->data + RPC_FRAME_BYTES);
+	frame.payload = message->data + RPC_FRAME_BYTES;
+	frame.payload_bytes = (uint32_t)bytes;
+	rpc_frame_encode(&frame, message->data);
+	return message;
+}
+
+static void send_answer(struct server_calls *calls, struct server_session *session, uint64_t call,
+			struct shared_message *message)
+{
+	if (server_body_is_large(message))
+		server_body_announce(calls, session, call, message);
+	else
+		server_sessions_send(calls->sessions, session, message);
+}
+
+/* --- requests as services see them ------------------------------------------------------------ */
+
+/* In front of each piece of memory that an input takes. */
+union input_block {
+	size_t bytes; /* with this */
+	max_align_t alignment;
+};
+
+static void count_input(struct server_work *work, int64_t bytes)
+{
+	work->input_bytes += (uint64_t)bytes;
+	if (work->calls != NULL)
+		server_clients_hold(&work->calls->sessions->clients, work->client, bytes);
+}
+
+/* Fields that are empty or unknown take many times a request's own bytes. */
+static void *allocate_input(void *user, size_t bytes)
+{
+	struct server_work *work = user;
+	union input_block *block = NULL;
+
+	if (bytes < SIZE_MAX - sizeof(*block) &&
+	    server_clients_have_room(&work->calls->sessions->clients, work->client,
+				     bytes + sizeof(*block)))
+		block = malloc(bytes + sizeof(*block));
+	if (block == NULL) {
+		work->lacks_room = true;
+		return NULL;
+	}
+	block->bytes = bytes + sizeof(*block);
+	count_input(work, (int64_t)block->bytes);
+	return block + 1;
+}
+
+static void free_input(void *user, void *memory)
+{
+	union input_block *block = memory;
+
+	if (block == NULL)
+		return;
+	block--;
+	count_input(user, -(int64_t)block->bytes);
+	free(block);
+}
+
+static void unpack_input(struct server_work *work, const ProtobufCMethodDescriptor *method,
+			 const uint8_t *input, size_t bytes)
+{
+	work->allocator = (ProtobufCAllocator){
+		.alloc = allocate_input, .free = free_input, .allocator_data = work};
+	work->input = protobuf_c_message_unpack(method->input, &work->allocator, bytes, input);
+}
+
+/* --- works ------------------------------------------------------------------------------------ */
+
+struct server_work *server_calls_find(const struct server_calls *calls,
+				      const struct server_client *client, uint64_t call)
+{
+	for (struct server_work *work = calls->works; work != NULL; work = work->next)
+		if (work->client == client && work->call == call)
+			return work;
+	return NULL;
+}
+
+/* All memory that a call cannot do without, before it is noted as begun. */
+static struct server_work *make_work(struct server_calls *calls, struct server_session *session,
+				     const struct rpc_frame *request)
+{
+	struct server_work *work = calloc(1, sizeof(*work));
+
+	if (work == NULL)
+		return NULL;
+	work->fallback = make_refusal(request->call, RNIC_RPC_INTERNAL);
+	if (work->fallback == NULL) {
+		free(work);
+		return NULL;
+	}
+	work->calls = calls;
+	work->client = session->client;
+	work->connection = session->session.self.connection;
+	work->call = request->call;
+	work->deadline_ns = request->timeout_ms == 0
+				    ? RPC_NEVER
+				    : rnic_dial_now_ns() + request->timeout_ms * MS;
+	work->stream.is_accepted = (request->flags & RPC_FRAME_STREAM) != 0;
+	return work;
+}
+
+static void free_work(struct server_work *work)
+{
+	if (work->fallback != NULL)
+		shared_message_release(work->fallback);
+	if (work->answer != NULL)
+		shared_message_release(work->answer);
+	if (work->input != NULL)
+		protobuf_c_message_free_unpacked(work->input, &work->allocator);
+	free(work);
+}
+
+static void begin_work(struct server_work *work)
+{
+	struct server_calls *calls = work->calls;
+
+	work->next = calls->works;
+	work->link = &calls->works;
+	if (work->next != NULL)
+		work->next->link = &work->next;
+	calls->works = work;
+	work->client->working_count++;
+}
+
+static void end_work(struct server_work *work)
+{
+	server_body_end(work);
+	*work->link = work->next;
+	if (work->next != NULL)
+		work->next->link = work->link;
+	work->client->working_count--;
+	free_work(work);
+}
+
+/*
+ * The answer goes to the session that asked last, and into the history for those who ask again.
+ */
+void server_work_complete(struct server_work *work, struct shared_message *answer)
+{
+	struct server_calls *calls = work->calls;
+	struct server_session *session = server_sessions_find(calls->sessions, work->connection);
+
+	if (answer == NULL) {
+		answer = work->fallback;
+		work->fallback = NULL;
+	}
+	if (!server_clients_keep(&calls->sessions->clients, work->client, work->call, answer))
+		shared_message_release(answer);
+	else if (session != NULL)
+		send_answer(calls, session, work->call, answer);
+	end_work(work);
+	carrier_device_wake(calls->device); /* a turn sends it */
+}
+
+void server_work_drop(struct server_work *work)
+{
+	rpc_history_forget(&work->client->history, work->call);
+	end_work(work);
+}
+
+static void finish(const ProtobufCMessage *output, void *user)
+{
+	struct server_work *work = user;
+	struct shared_message *answer = NULL;
+
+	if (work->calls == NULL) {
+		free_work(work);
+		return;
+	}
+	if (output != NULL)
+		answer = make_answer(work, output);
+	if (!work->stream.is_asked) {
+		server_work_complete(work, answer);
+		return;
+	}
+	if (answer == NULL) {
+		answer = work->fallback;
+		work->fallback = NULL;
+	}
+	work->answer = answer;
+}
+
+void server_work_execute(struct server_work *work, const uint8_t *input, size_t bytes)
+{
+	const ProtobufCMethodDescriptor *method = &work->service->descriptor->methods[work->method];
+
+	unpack_input(work, method, input, bytes);
+	if (work->input == NULL)
+		server_work_complete(
+			work, make_refusal(work->call, work->lacks_room ? RNIC_RPC_OVERLOADED
+									: RNIC_RPC_BAD_REQUEST));
+	else
+		work->service->invoke(work->service, work->method, work->input, finish, work);
+}
+
+/* --- what services may ask of a call ---------------------------------------------------------- */
+
+uint32_t rnic_rpc_time_left_ms(const void *closure_data)
+{
+	const struct server_work *work = closure_data;
+	uint64_t now_ns, left_ms;
+
+	if (work->calls == NULL || !rpc_history_is_wanted(&work->client->history, work->call))
+		return 0;
+	if (work->deadline_ns == RPC_NEVER)
+		return UINT32_MAX;
+	now_ns = rnic_dial_now_ns();
+	left_ms = work->deadline_ns > now_ns ? (work->deadline_ns - now_ns + MS - 1) / MS : 0;
+	return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX - 1;
+}
+
+int rnic_rpc_send_stream(void *closure_data, rnic_rpc_produce *produce, void *user)
+{
+	struct server_work *work = closure_data;
+
+	if (work->calls == NULL)
+		return -ECANCELED;
+	if (!work->stream.is_accepted)
+		return -EOPNOTSUPP;
+	if (work->stream.produce != NULL)
+		return -EALREADY;
+	work->stream.produce = produce;
+	work->stream.user = user;
+	work->calls->stream_count++;
+	carrier_device_wake(work->calls->device); /* a turn asks for chunks */
+	return 0;
+}
+
+void rnic_rpc_wake_stream(void *closure_data)
+{
+	struct server_work *work = closure_data;
+
+	work->stream.is_stalled = false;
+	if (work->calls != NULL)
+		carrier_device_wake(work->calls->device);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+/* What is wrong with a request before its body is looked at. Finds the service. */
+static uint32_t check_request(struct server_work *work, const struct rpc_frame *request)
+{
+	bool is_large = (request->flags & RPC_FRAME_LARGE) != 0;
+	uint64_t total = is_large ? rpc_bulk_total(request) : request->payload_bytes;
+
+	work->service = find_service(work->calls, request->service, request->service_bytes);
+	work->method = request->method;
+	if (work->service == NULL)
+		return RNIC_RPC_NO_SERVICE;
+	if (request->method >= work->service->descriptor->n_methods)
+		return RNIC_RPC_NO_METHOD;
+	/* A small body, for which little is counted, is not worth a ring. */
+	if (is_large && total <= RPC_BODY_INLINE_BYTES)
+		return RNIC_RPC_BAD_REQUEST;
+	return total > work->calls->max_request_bytes ? RNIC_RPC_TOO_LARGE : RNIC_RPC_OK;
+}
+
+/* Takes over `work`. */
+static void begin_call(struct server_work *work, struct server_session *session,
+		       const struct rpc_frame *request)
+{
+	uint32_t status = check_request(work, request);
+
+	begin_work(work);
+	if (status == RNIC_RPC_OK && (request->flags & RPC_FRAME_LARGE) == 0) {
+		server_work_execute(work, request->payload, request->payload_bytes);
+		return;
+	}
+	if (status == RNIC_RPC_OK &&
+	    server_body_expect(work, session, rpc_bulk_total(request)) != 0)
+		status = RNIC_RPC_OVERLOADED;
+	if (status != RNIC_RPC_OK)
+		server_work_complete(work, make_refusal(work->call, status));
+}
+
+/* The call is known already; the session that asked now is the one to answer. */
+static void follow(struct server_calls *calls, struct server_session *session, uint64_t call)
+{
+	struct server_work *work = server_calls_find(calls, session->client, call);
+	bool is_other, is_coming;
+
+	if (work == NULL)
+		return;
+	is_coming = work->body.is_coming; /* then no stream has begun */
+	is_other = work->connection != session->session.self.connection;
+	work->connection = session->session.self.connection;
+	if (is_other && work->stream.out.way != NULL)
+		server_stream_leave(work);
+	if (is_coming && server_body_expect(work, session, work->body.total) != 0)
+		server_work_complete(work, make_refusal(call, RNIC_RPC_OVERLOADED));
+}
+
+/* A call that is new is not begun while there is no room for its answer. */
+static enum rpc_verdict judge(struct server_calls *calls, struct server_client *client,
+			      const struct rpc_frame *request, void **answer)
+{
+	if (!rpc_history_knows(&client->history, request->call) &&
+	    !server_clients_have_room(&calls->sessions->clients, client, 0))
+		return RPC_REFUSE;
+	return rpc_history_request(&client->history, request, answer);
+}
+
+static void take_request(struct server_calls *calls, struct server_session *session,
+			 const struct rpc_frame *request)
+{
+	struct server_work *work = make_work(calls, session, request);
+	struct rpc_frame refusal = {
+		.kind = RPC_FRAME_ANSWER, .call = request->call, .status = RNIC_RPC_OVERLOADED};
+	void *repeated = NULL;
+
+	if (work == NULL) {
+		rpc_session_close(&session->session); /* the client comes back and asks again */
+		return;
+	}
+	server_clients_settle(session->client, request->settled);
+	switch (judge(calls, session->client, request, &repeated)) {
+	case RPC_EXECUTE:
+		begin_call(work, session, request);
+		return;
+	case RPC_WAIT:
+		follow(calls, session, request->call);
+		break;
+	case RPC_REPEAT:
+		send_answer(calls, session, request->call, repeated);
+		break;
+	case RPC_STALE:
+		break;
+	case RPC_REFUSE:
+		server_calls_send(calls, session, &refusal);
+		break;
+	}
+	free_work(work);
+}
+
+static void take_cancel(struct server_calls *calls, struct server_session *session,
+			const struct rpc_frame *frame)
+{
+	struct server_work *work = server_calls_find(calls, session->client, frame->call);
+
+	rpc_history_cancel(&session->client->history, frame->call);
+	server_clients_settle(session->client, frame->settled);
+	if (work != NULL && work->body.is_coming)
+		end_work(work);
+	else if (work != NULL)
+		server_stream_stop(work);
+	server_body_cancel(calls, session, frame->call, (frame->flags & RPC_FRAME_LARGE) != 0);
+}
+
+void server_calls_take(struct server_calls *calls, struct server_session *session)
+{
+	struct rpc_frame frame;
+	const uint8_t *bytes;
+	uint32_t length;
+
+	while (rpc_session_take(&session->session, &bytes, &length)) {
+		if (rpc_frame_decode(&frame, bytes, length) != 0)
+			continue;
+		if (frame.kind == RPC_FRAME_REQUEST)
+			take_request(calls, session, &frame);
+		else if (frame.kind == RPC_FRAME_CANCEL)
+			take_cancel(calls, session, &frame);
+		else if (frame.kind == RPC_FRAME_GRANT)
+			server_body_take_grant(calls, session, &frame);
+		else if (frame.kind == RPC_FRAME_CHUNK)
+			server_body_take_chunk(calls, session, &frame);
+	}
+}
+
+void server_calls_session_ended(struct server_calls *calls, const struct server_session *session)
+{
+	struct server_work *work, *next;
+
+	for (work = calls->works; work != NULL; work = next) {
+		next = work->next;
+		if (work->connection != session->session.self.connection)
+			continue;
+		if (work->body.is_coming)
+			server_work_drop(work);
+		else
+			server_stream_leave(work);
+	}
+	server_body_end_transfers(calls, session);
+}
+
+void server_calls_close(struct server_calls *calls)
+{
+	struct server_work *work, *next;
+
+	for (work = calls->works; work != NULL; work = next) {
+		next = work->next;
+		if (work->body.is_coming)
+			server_work_drop(work);
+		else
+			server_stream_stop(work);
+	}
+	for (work = calls->works; work != NULL; work = next) {
+		next = work->next;
+		server_body_end(work);
+		server_clients_hold(&calls->sessions->clients, work->client,
+				    -(int64_t)work->input_bytes);
+		work->calls = NULL; /* finish() then only frees it */
+	}
+	server_body_end_transfers(calls, NULL);
+	free(calls->services);
+}

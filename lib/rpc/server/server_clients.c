@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/server/server_clients.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void server_clients_hold(struct server_clients *clients, struct server_client *client,
+			 int64_t bytes)
+{
+	client->held_bytes += (uint64_t)bytes;
+	clients->held_bytes += (uint64_t)bytes;
+}
+
+void server_clients_count(struct server_clients *clients, struct server_client *client,
+			  struct shared_message *message)
+{
+	if (message->counted_by != NULL)
+		return;
+	message->counted_by = clients;
+	message->counted_for = client;
+	server_clients_hold(clients, client, message->bytes);
+}
+
+void shared_message_release(struct shared_message *message)
+{
+	if (--message->references > 0)
+		return;
+	if (message->counted_by != NULL)
+		server_clients_hold(message->counted_by, message->counted_for,
+				    -(int64_t)message->bytes);
+	free(message);
+}
+
+static void drop_answers(struct server_client *client, bool is_over)
+{
+	struct shared_message *answer;
+
+	while ((answer = rpc_history_take_dropped(&client->history, is_over)) != NULL)
+		shared_message_release(answer);
+}
+
+static void forget(struct server_clients *clients, uint32_t index)
+{
+	struct server_client *client = clients->all[index];
+
+	drop_answers(client, true);
+	free(client);
+	clients->all[index] = clients->all[--clients->count];
+}
+
+void server_clients_close(struct server_clients *clients)
+{
+	while (clients->count > 0)
+		forget(clients, clients->count - 1);
+}
+
+/* Forgets the client without a session that was seen longest ago; false: all are in use. */
+static bool forget_oldest(struct server_clients *clients)
+{
+	uint32_t oldest = SERVER_CLIENTS_MAX;
+
+	for (uint32_t i = 0; i < clients->count; i++) {
+		const struct server_client *client = clients->all[i];
+
+		if (client->session_count > 0 || client->working_count > 0)
+			continue;
+		if (oldest == SERVER_CLIENTS_MAX || client->seen_ns < clients->all[oldest]->seen_ns)
+			oldest = i;
+	}
+	if (oldest == SERVER_CLIENTS_MAX)
+		return false;
+	forget(clients, oldest);
+	return true;
+}
+
+struct server_client *server_clients_find(struct server_clients *clients,
+					  const uint8_t identity[RPC_IDENTITY_BYTES],
+					  const uint8_t incarnation[RPC_IDENTITY_BYTES])
+{
+	struct server_client *client;
+
+	for (uint32_t i = 0; i < clients->count; i++)
+		if (memcmp(clients->all[i]->identity, identity, RPC_IDENTITY_BYTES) == 0)
+			return clients->all[i];
+	if (clients->count == SERVER_CLIENTS_MAX && !forget_oldest(clients))
+		return NULL;
+	client = calloc(1, sizeof(*client));
+	if (client == NULL)
+		return NULL;
+	memcpy(client->identity, identity, RPC_IDENTITY_BYTES);
+	memcpy(client->incarnation, incarnation, RPC_IDENTITY_BYTES);
+	rpc_history_init(&client->history);
+	clients->all[clients->count++] = client;
+	return client;
+}
+
+bool server_clients_have_room(struct server_clients *clients, const struct server_client *client,
+			      uint64_t bytes)
+{
+	uint64_t wanted = bytes == 0 ? 1 : bytes;
+
+	if (wanted > clients->quota_bytes ||
+	    client->held_bytes + wanted > clients->client_quota_bytes)
+		return false;
+	while (clients->held_bytes + wanted > clients->quota_bytes)
+		if (!forget_oldest(clients))
+			return false;
+	return true;
+}
+
+bool server_clients_may_tell(const struct server_clients *clients,
+			     const struct server_client *client, uint64_t bytes)
+{
+	const uint64_t told_bytes = (uint64_t)clients->count * SERVER_TOLD_BYTES;
+
+	return client->held_bytes + bytes <= clients->client_quota_bytes + SERVER_TOLD_BYTES &&
+	       clients->held_bytes + bytes <= clients->quota_bytes + told_bytes;
+}
+
+bool server_clients_keep(struct server_clients *clients, struct server_client *client,
+			 uint64_t call, struct shared_message *message)
+{
+	if (!rpc_history_answer(&client->history, call, message))
+		return false;
+	server_clients_count(clients, client, message);
+	return true;
+}
+
+void server_clients_settle(struct server_client *client, uint64_t settled)
+{
+	rpc_history_settle(&client->history, settled);
+	drop_answers(client, false);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/server/server_sessions.h"
+
+#include "rpc/transport/carrier_device.h"
+#include "rpc/log_line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUANTUM = 16 }; /* datagrams of one session before others have their turn */
+
+/* One sending of a shared message. */
+struct sending {
+	struct rpc_outgoing outgoing;
+	struct shared_message *message;
+};
+
+/* --- the queue -------------------------------------------------------------------------------- */
+
+static void enqueue(struct server_sessions *sessions, struct server_session *session)
+{
+	if (session->is_queued)
+		return;
+	session->is_queued = true;
+	session->next = NULL;
+	if (sessions->first == NULL)
+		sessions->first = session;
+	else
+		sessions->last->next = session;
+	sessions->last = session;
+	sessions->queue_length++;
+}
+
+static struct server_session *dequeue(struct server_sessions *sessions)
+{
+	struct server_session *session = sessions->first;
+
+	sessions->first = session->next;
+	sessions->queue_length--;
+	return session;
+}
+
+void server_sessions_tick(struct server_sessions *sessions, uint64_t now_ns)
+{
+	uint32_t place;
+
+	sessions->is_starved = false;
+	while (rpc_deadlines_take(&sessions->deadlines, now_ns, &place))
+		enqueue(sessions, sessions->places[place]);
+}
+
+uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions)
+{
+	if (sessions->queue_length > 0 && !sessions->is_starved)
+		return 0;
+	return rpc_deadlines_next_ns(&sessions->deadlines);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+void server_sessions_send(struct server_sessions *sessions, struct server_session *session,
+			  struct shared_message *message)
+{
+	struct server_clients *clients = &sessions->clients;
+	struct sending *sending = NULL;
+	uint64_t bytes = sizeof(*sending);
+
+	if (message->counted_by == NULL)
+		bytes += message->bytes;
+	if (server_clients_may_tell(clients, session->client, bytes))
+		sending = malloc(sizeof(*sending));
+	enqueue(sessions, session);
+	if (sending == NULL) {
+		rpc_session_close(&session->session); /* the client comes back and asks again */
+		return;
+	}
+	*sending = (struct sending){
+		.outgoing = {.bytes = message->data, .length = message->bytes},
+		.message = message,
+	};
+	if (rpc_session_send(&session->session, &sending->outgoing) != 0) {
+		free(sending);
+		return;
+	}
+	message->references++;
+	server_clients_count(clients, session->client, message);
+	server_clients_hold(clients, session->client, sizeof(*sending));
+}
+
+/* Gives back what the client has. */
+static void reap(struct server_sessions *sessions, struct server_session *session)
+{
+	struct rpc_outgoing *outgoing;
+
+	while ((outgoing = rpc_session_take_released(&session->session)) != NULL) {
+		struct sending *sending = (struct sending *)outgoing;
+
+		shared_message_release(sending->message);
+		server_clients_hold(&sessions->clients, session->client,
+				    -(int64_t)sizeof(*sending));
+		free(sending);
+	}
+}
+
+/* What it acknowledges makes room for what it asks for. */
+static void receive_packet(struct server_sessions *sessions, struct server_session *session,
+			   const struct rpc_packet *packet, uint64_t now_ns)
+{
+	rpc_session_receive(&session->session, packet, now_ns);
+	reap(sessions, session);
+	enqueue(sessions, session);
+}
+
+enum sent { SENT_ALL, SENT_QUANTUM, LACKED_ROOM };
+
+static enum sent transmit(struct server_session *session, uint64_t now_ns)
+{
+	for (uint32_t count = 0; count < QUANTUM; count++) {
+		uint8_t *room = carrier_room(session->way);
+		uint32_t bytes;
+
+		if (room == NULL)
+			return LACKED_ROOM;
+		bytes = rpc_session_transmit(&session->session, room, now_ns);
+		if (bytes == 0 || carrier_send(session->way, bytes) != 0)
+			return SENT_ALL; /* what could not be sent is as if it were lost */
+	}
+	return SENT_QUANTUM;
+}
+
+/* --- sessions --------------------------------------------------------------------------------- */
+
+struct server_session *server_sessions_find(struct server_sessions *sessions, uint32_t connection)
+{
+	struct server_session *session = sessions->places[connection % SERVER_SESSIONS_MAX];
+
+	return session != NULL && session->session.self.connection == connection &&
+			       session->session.state != RPC_SESSION_CLOSED
+		       ? session
+		       : NULL;
+}
+
+static void end_session(struct server_sessions *sessions, struct server_session *session,
+			uint64_t now_ns)
+{
+	rpc_session_close(&session->session);
+	if (sessions->ended != NULL)
+		sessions->ended(sessions->ended_user, session);
+	transmit(session, now_ns);
+	reap(sessions, session);
+	carrier_close_way(session->way);
+	session->client->session_count--;
+	session->client->seen_ns = now_ns;
+	rpc_deadlines_set(&sessions->deadlines, session->place, RPC_NEVER);
+	sessions->places[session->place] = NULL;
+	while (sessions->place_count > 0 && sessions->places[sessions->place_count - 1] == NULL)
+		sessions->place_count--;
+	free(session->memory);
+	free(session);
+}
+
+static void serve(struct server_sessions *sessions, struct server_session *session, uint64_t now_ns)
+{
+	enum sent sent;
+
+	session->is_queued = false;
+	rpc_session_tick(&session->session, now_ns);
+	if (session->session.state == RPC_SESSION_CLOSED) {
+		log_line(sessions->options, "a session has ended: %s",
+			 strerror(-session->session.error));
+		end_session(sessions, session, now_ns);
+		return;
+	}
+	sent = transmit(session, now_ns);
+	if (sent != SENT_ALL)
+		enqueue(sessions, session);
+	if (sent == LACKED_ROOM)
+		sessions->is_starved = true;
+	reap(sessions, session);
+	rpc_deadlines_set(&sessions->deadlines, session->place,
+			  rpc_session_next_deadline_ns(&session->session));
+}
+
+void server_sessions_serve(struct server_sessions *sessions, uint64_t now_ns)
+{
+	/* Who has more to do waits for the next turn. */
+	for (uint32_t left = sessions->queue_length; left > 0; left--)
+		serve(sessions, dequeue(sessions), now_ns);
+}
+
+static void refuse(const struct carrier_datagram *datagram, const struct rpc_packet *packet,
+		   enum rpc_close code)
+{
+	const struct carrier_calls *calls = datagram->carrier->calls;
+	struct carrier_way *way;
+	uint32_t bytes = 0;
+	uint8_t *room;
+
+	if (calls->open_way(datagram->carrier, datagram, &way) != 0)
+		return;
+	room = calls->room(way);
+	if (room != NULL)
+		bytes = rpc_session_refuse(packet, code, room, calls->config->datagram_bytes);
+	if (bytes > 0)
+		calls->send(way, bytes);
+	calls->close_way(way);
+}
+
+static struct server_session *make_session(struct server_sessions *sessions,
+					   const struct carrier_datagram *datagram,
+					   const struct rpc_packet *open)
+{
+	const struct carrier_calls *calls = datagram->carrier->calls;
+	struct server_session *session = calloc(1, sizeof(*session));
+	uint8_t incarnation[RPC_IDENTITY_BYTES];
+
+	if (session == NULL)
+		return NULL;
+	carrier_random(incarnation, sizeof(incarnation));
+	session->client = server_clients_find(&sessions->clients, open->payload, incarnation);
+	session->memory = malloc(rpc_session_memory_bytes(calls->config));
+	if (session->client == NULL || session->memory == NULL ||
+	    calls->open_way(datagram->carrier, datagram, &session->way) != 0) {
+		free(session->memory);
+		free(session);
+		return NULL;
+	}
+	session->way->user = session;
+	session->client->session_count++;
+	return session;
+}
+
+/* A place that is free; SERVER_SESSIONS_MAX: none is. An identifier is not 0. */
+static uint32_t find_place(struct server_sessions *sessions)
+{
+	for (uint32_t i = 0; i < SERVER_SESSIONS_MAX; i++) {
+		uint32_t place = sessions->place_next++ % SERVER_SESSIONS_MAX;
+
+		if (place != 0 && sessions->places[place] == NULL)
+			return place;
+	}
+	return SERVER_SESSIONS_MAX;
+}
+
+static void begin_session(struct server_sessions *sessions, const struct carrier_datagram *datagram,
+			  const struct rpc_packet *open, uint64_t now_ns)
+{
+	uint32_t place = find_place(sessions);
+	struct server_session *session = NULL;
+	struct rpc_session_self self;
+
+	if (place < SERVER_SESSIONS_MAX)
+		session = make_session(sessions, datagram, open);
+	if (session == NULL) {
+		log_line(sessions->options, "a session is refused: there are too many");
+		refuse(datagram, open, RPC_CLOSE_REFUSED);
+		return;
+	}
+	carrier_random(&self, sizeof(self));
+	self.connection = self.connection / SERVER_SESSIONS_MAX * SERVER_SESSIONS_MAX + place;
+	memcpy(self.identity, session->client->incarnation, RPC_IDENTITY_BYTES);
+	rpc_session_accept(&session->session, datagram->carrier->calls->config, &self, open,
+			   session->memory, now_ns);
+	session->place = place;
+	sessions->places[place] = session;
+	if (place >= sessions->place_count)
+		sessions->place_count = place + 1;
+	enqueue(sessions, session);
+	log_line(sessions->options, "a session begins");
+}
+
+static void receive_open(struct server_sessions *sessions, const struct carrier_datagram *datagram,
+			 const struct rpc_packet *packet, uint64_t now_ns)
+{
+	for (uint32_t place = 0; place < sessions->place_count; place++) {
+		struct server_session *session = sessions->places[place];
+
+		if (session == NULL || session->session.peer != packet->from ||
+		    session->session.state == RPC_SESSION_CLOSED ||
+		    !datagram->carrier->calls->is_source(session->way, datagram))
+			continue;
+		receive_packet(sessions, session, packet, now_ns);
+		return;
+	}
+	begin_session(sessions, datagram, packet, now_ns);
+}
+
+void server_sessions_receive(struct server_sessions *sessions,
+			     const struct carrier_datagram *datagram, uint64_t now_ns)
+{
+	struct server_session *session;
+	struct rpc_packet packet;
+
+	if (datagram->bytes == NULL) {
+		session = datagram->way->user;
+		rpc_session_lose(&session->session);
+		enqueue(sessions, session);
+		return;
+	}
+	if (rpc_packet_decode(&packet, datagram->bytes, datagram->length) != 0)
+		return;
+	if (packet.kind == RPC_PACKET_OPEN) {
+		receive_open(sessions, datagram, &packet, now_ns);
+		return;
+	}
+	session = server_sessions_find(sessions, packet.to);
+	if (session == NULL) {
+		refuse(datagram, &packet, RPC_CLOSE_NO_SESSION);
+	} else if (datagram->carrier->calls->is_source(session->way, datagram)) {
+		receive_packet(sessions, session, &packet, now_ns);
+	}
+}
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+int server_sessions_open(struct server_sessions *sessions, const struct rnic_rpc_options *options)
+{
+	sessions->options = options;
+	sessions->deadlines_memory = malloc(rpc_deadlines_memory_bytes(SERVER_SESSIONS_MAX));
+	if (sessions->deadlines_memory == NULL)
+		return -ENOMEM;
+	rpc_deadlines_init(&sessions->deadlines, SERVER_SESSIONS_MAX, sessions->deadlines_memory);
+	return 0;
+}
+
+void server_sessions_close(struct server_sessions *sessions, uint64_t now_ns)
+{
+	for (uint32_t place = 0; place < SERVER_SESSIONS_MAX; place++)
+		if (sessions->places[place] != NULL)
+			end_session(sessions, sessions->places[place], now_ns);
+	server_clients_close(&sessions->clients);
+	free(sessions->deadlines_memory);
+}

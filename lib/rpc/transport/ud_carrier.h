@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Datagrams of sessions over one UD queue pair.
+ *
+ * Sending copies into a slot of registered memory, which is free again when its completion was
+ * polled; receiving lends a slot until the next call. What finds no slot waits in its session.
+ */
+#ifndef LIB_RPC_TRANSPORT_UD_CARRIER_H
+#define LIB_RPC_TRANSPORT_UD_CARRIER_H
+
+#include "rpc/transport/carrier.h"
+#include "rpc/transport/carrier_slots.h"
+
+#define UD_DATAGRAM_BYTES 1024u /* fits every path MTU of an interface of 1500 bytes */
+
+struct ud_carrier {
+	struct carrier base;
+	struct carrier_device *device;
+	struct carrier_slots slots;
+	struct carrier_completions completions;
+	struct rnic_qp *qp;
+	uint32_t qkey;
+	int64_t lent; /* the slot that the caller reads; -1: none */
+};
+
+/* Errors of the objects that it makes. On failure nothing is left. */
+int ud_carrier_open(struct ud_carrier *carrier, struct carrier_device *device,
+		    uint32_t receive_slots, uint32_t send_slots);
+
+/* After its ways. */
+void ud_carrier_close(struct ud_carrier *carrier);
+
+/* Takes datagrams with this key, of the peers that know it; also when it had another one. */
+int ud_carrier_use_qkey(struct ud_carrier *carrier, uint32_t qkey);
+
+#endif

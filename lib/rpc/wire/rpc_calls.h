@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls of a client: which are to be sent, which wait, and how each ends. A machine without
+ * I/O, clock or allocation, above whatever session there is at the time.
+ *
+ * Every call ends exactly once, with an answer or an error. When a session is lost, its calls wait
+ * for the next one. If that reaches the same incarnation of the server, they are sent again under
+ * their numbers, and the server's history (rpc_history.h) keeps them from being executed twice. If
+ * it is another incarnation, only those that are idempotent, or were never sent, are sent; the
+ * others end with RNIC_RPC_OUTCOME_UNKNOWN.
+ */
+#ifndef LIB_RPC_WIRE_RPC_CALLS_H
+#define LIB_RPC_WIRE_RPC_CALLS_H
+
+#include "rpc/wire/rpc_frame.h"
+#include "rpc/wire/rpc_packet.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Calls between the oldest that has not ended and the newest; the server's history is as long. */
+#define RPC_CALLS_MAX 256u
+
+enum rpc_call_state {
+	RPC_CALL_FREE,
+	RPC_CALL_WAITING, /* to be sent */
+	RPC_CALL_SENT,
+	RPC_CALL_ENDED, /* not taken by rpc_calls_take_ended() yet */
+};
+
+struct rpc_call {
+	uint64_t id;
+	enum rpc_call_state state;
+	bool is_idempotent;
+	bool is_stream; /* its caller has seen part of the answer: it is not sent again */
+	bool was_sent;	/* to the incarnation of `calls`, or to one before it */
+	bool owes_cancel;
+	uint32_t status; /* of ENDED, as the server sent it, or enum rnic_rpc_status */
+	uint32_t sends;
+	uint64_t deadline_ns; /* RPC_NEVER: none */
+	void *user;
+};
+
+struct rpc_calls {
+	struct rpc_call slots[RPC_CALLS_MAX]; /* by id */
+	uint64_t oldest;		      /* all before it have been taken */
+	uint64_t next;
+	bool has_session;
+	bool knows_incarnation;
+	uint8_t incarnation[RPC_IDENTITY_BYTES];
+};
+
+void rpc_calls_init(struct rpc_calls *calls);
+
+/*
+ * Adds a call. The result is valid until it is taken as ended. NULL: RPC_CALLS_MAX are under way;
+ * wait for one to end.
+ */
+struct rpc_call *rpc_calls_begin(struct rpc_calls *calls, bool is_idempotent, uint64_t deadline_ns,
+				 void *user);
+
+/* A session with this incarnation of the server is open. */
+void rpc_calls_session_opened(struct rpc_calls *calls,
+			      const uint8_t incarnation[RPC_IDENTITY_BYTES]);
+
+/* The session has ended; another one may follow. Streams end with RNIC_RPC_OUTCOME_UNKNOWN. */
+void rpc_calls_session_lost(struct rpc_calls *calls);
+
+/* No session will follow: all calls end, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN. */
+void rpc_calls_give_up(struct rpc_calls *calls);
+
+/* A call to send on the session that is open, and noted as sent; NULL: none. */
+struct rpc_call *rpc_calls_take_waiting(struct rpc_calls *calls);
+
+/* Fills in what the frame of a call to send says about it: call, settled, timeout, flags. */
+void rpc_calls_describe(const struct rpc_calls *calls, const struct rpc_call *call,
+			struct rpc_frame *frame, uint64_t now_ns);
+
+/* The call of that number, if it was sent and has not ended, or NULL. */
+struct rpc_call *rpc_calls_find(struct rpc_calls *calls, uint64_t id);
+
+/* An answer came. The call that it ends, or NULL: that call has ended already, or never was. */
+struct rpc_call *rpc_calls_answer(struct rpc_calls *calls, const struct rpc_frame *answer);
+
+/* Ends a call from this side, for one with RNIC_RPC_CANCELLED; nothing if it has ended. */
+void rpc_calls_end(struct rpc_call *call, uint32_t status);
+
+uint64_t rpc_calls_next_deadline_ns(const struct rpc_calls *calls);
+
+/* Ends those whose deadline has come. */
+void rpc_calls_tick(struct rpc_calls *calls, uint64_t now_ns);
+
+/*
+ * Copies out one call that has ended and forgets it; false: none. With `owes_cancel` set, a CANCEL
+ * frame spares the server the rest of the work.
+ */
+bool rpc_calls_take_ended(struct rpc_calls *calls, struct rpc_call *ended);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The datagram of an RPC session: a fixed header of 48 bytes, big-endian, and a payload. Every
+ * datagram acknowledges, whatever else it is for.
+ *
+ *	0  magic 0x5250       2  version        3  kind
+ *	4  to (connection)    8  from (connection)
+ *	12 sequence           16 cumulative     20 selective (64 bits)
+ *	28 credit             32 message        36 offset       40 total
+ *	44 payload bytes      46 code
+ *
+ * The decoder believes nothing: what it returns is consistent in itself, and `payload` lies within
+ * the bytes that were given to it. Damage on the way is the ICRC's business, not this header's.
+ */
+#ifndef LIB_RPC_WIRE_RPC_PACKET_H
+#define LIB_RPC_WIRE_RPC_PACKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RPC_PACKET_VERSION	1
+#define RPC_HEADER_BYTES	48u
+#define RPC_DATAGRAM_MAX_BYTES	4096u
+#define RPC_IDENTITY_BYTES	16u
+#define RPC_MESSAGE_LIMIT_BYTES (1u << 30)
+
+enum rpc_packet_kind {
+	RPC_PACKET_OPEN = 1, /* `sequence` is the first; payload: the client's identity */
+	RPC_PACKET_OPENED,   /* likewise of the server, whose payload names its incarnation */
+	RPC_PACKET_DATA,     /* a fragment */
+	RPC_PACKET_ACK,
+	RPC_PACKET_PING,  /* asks for an ACK */
+	RPC_PACKET_CLOSE, /* `code` says why; ends the session at once */
+	RPC_PACKET_KINDS,
+};
+
+struct rpc_packet {
+	enum rpc_packet_kind kind;
+	uint32_t to;   /* the receiver's connection identifier; 0 in OPEN, where it is not known */
+	uint32_t from; /* the sender's; 0 only in a CLOSE for a session that is not there */
+	uint32_t sequence;
+	uint32_t cumulative; /* all before it have arrived */
+	uint64_t selective;  /* bit i: cumulative + 1 + i has arrived */
+	uint32_t credit;     /* the first sequence that must not be sent yet */
+	uint32_t message;
+	uint32_t offset; /* of the fragment in its message */
+	uint32_t total;	 /* bytes of the message */
+	uint16_t payload_bytes;
+	uint16_t code;
+	const uint8_t *payload; /* the caller's bytes */
+};
+
+/* Whether sequence `a` is before `b`, over the wrap. */
+static inline int rpc_before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+/*
+ * Reads `bytes` bytes. -EBADMSG: not a datagram of ours. -EPROTONOSUPPORT: of another version.
+ * Either way the caller drops it.
+ */
+int rpc_packet_decode(struct rpc_packet *packet, const void *datagram, size_t bytes);
+
+/*
+ * Writes header and payload; `payload` may lie at datagram + RPC_HEADER_BYTES already. Returns the
+ * bytes of the datagram, or -EMSGSIZE when they are more than `room`.
+ */
+int rpc_packet_encode(const struct rpc_packet *packet, void *datagram, size_t room);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/wire/rpc_receiver.h"
+
+#include <errno.h>
+#include <string.h>
+
+size_t rpc_receiver_memory_bytes(uint32_t window_packets, uint32_t payload_bytes,
+				 uint32_t max_message_bytes)
+{
+	return window_packets * (sizeof(struct rpc_slot) + payload_bytes) + max_message_bytes;
+}
+
+void rpc_receiver_init(struct rpc_receiver *receiver, uint32_t window_packets,
+		       uint32_t payload_bytes, uint32_t max_message_bytes, void *memory)
+{
+	struct rpc_slot *slots = memory;
+	uint8_t *fragments = (uint8_t *)(slots + window_packets);
+
+	memset(slots, 0, window_packets * sizeof(*slots));
+	*receiver = (struct rpc_receiver){
+		.slots = slots,
+		.fragments = fragments,
+		.assembly = fragments + (size_t)window_packets * payload_bytes,
+		.window_packets = window_packets,
+		.payload_bytes = payload_bytes,
+		.max_message_bytes = max_message_bytes,
+	};
+}
+
+void rpc_receiver_start(struct rpc_receiver *receiver, uint32_t first_sequence)
+{
+	receiver->taken = first_sequence;
+	receiver->cumulative = first_sequence;
+	receiver->told = first_sequence;
+}
+
+static uint32_t index_of(const struct rpc_receiver *receiver, uint32_t sequence)
+{
+	return sequence & (receiver->window_packets - 1);
+}
+
+static uint8_t *fragment_of(const struct rpc_receiver *receiver, uint32_t sequence)
+{
+	return receiver->fragments + (size_t)index_of(receiver, sequence) * receiver->payload_bytes;
+}
+
+int rpc_receiver_accept(struct rpc_receiver *receiver, const struct rpc_packet *packet)
+{
+	struct rpc_slot *slot = &receiver->slots[index_of(receiver, packet->sequence)];
+
+	if (packet->payload_bytes > receiver->payload_bytes)
+		return -EPROTO;
+	if (packet->sequence - receiver->taken >= receiver->window_packets || slot->is_full)
+		return 0;
+	*slot = (struct rpc_slot){
+		.is_full = true,
+		.bytes = packet->payload_bytes,
+		.message = packet->message,
+		.offset = packet->offset,
+		.total = packet->total,
+	};
+	memcpy(fragment_of(receiver, packet->sequence), packet->payload, packet->payload_bytes);
+	while (receiver->cumulative - receiver->taken < receiver->window_packets &&
+	       receiver->slots[index_of(receiver, receiver->cumulative)].is_full)
+		receiver->cumulative++;
+	return 0;
+}
+
+static int join(struct rpc_receiver *receiver, const struct rpc_slot *slot, const uint8_t *fragment)
+{
+	if (!receiver->is_joining) {
+		if (slot->total > receiver->max_message_bytes)
+			return -EMSGSIZE;
+		receiver->is_joining = true;
+		receiver->message = slot->message;
+		receiver->total = slot->total;
+		receiver->joined_bytes = 0;
+	}
+	if (slot->message != receiver->message || slot->total != receiver->total ||
+	    slot->offset != receiver->joined_bytes)
+		return -EPROTO;
+	memcpy(receiver->assembly + receiver->joined_bytes, fragment, slot->bytes);
+	receiver->joined_bytes += slot->bytes;
+	return 0;
+}
+
+int rpc_receiver_take(struct rpc_receiver *receiver, const uint8_t **bytes, uint32_t *length)
+{
+	while (receiver->taken != receiver->cumulative) {
+		struct rpc_slot *slot = &receiver->slots[index_of(receiver, receiver->taken)];
+		int error = join(receiver, slot, fragment_of(receiver, receiver->taken));
+
+		if (error)
+			return error;
+		slot->is_full = false;
+		receiver->taken++;
+		if (receiver->joined_bytes < receiver->total)
+			continue;
+		receiver->is_joining = false;
+		*bytes = receiver->assembly;
+		*length = receiver->total;
+		return 1;
+	}
+	return 0;
+}
+
+void rpc_receiver_report(struct rpc_receiver *receiver, struct rpc_packet *packet)
+{
+	uint64_t selective = 0;
+
+	for (uint32_t bit = 0; bit + 1 < receiver->window_packets; bit++) {
+		uint32_t sequence = receiver->cumulative + 1 + bit;
+
+		if (sequence - receiver->taken >= receiver->window_packets)
+			break;
+		if (receiver->slots[index_of(receiver, sequence)].is_full)
+			selective |= UINT64_C(1) << bit;
+	}
+	packet->cumulative = receiver->cumulative;
+	packet->selective = selective;
+	packet->credit = receiver->taken + receiver->window_packets;
+	receiver->told = receiver->taken;
+}
+
+bool rpc_receiver_has_news(const struct rpc_receiver *receiver)
+{
+	return receiver->taken - receiver->told >= receiver->window_packets / 2;
+}

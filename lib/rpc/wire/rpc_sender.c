@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/wire/rpc_sender.h"
+
+#include <assert.h>
+
+enum {
+	FIRST_ALLOWANCE = 16,
+	SMALLEST_ALLOWANCE = 2,
+	REORDER_PACKETS = 3, /* so many later arrivals make a fragment lost */
+};
+
+static struct rpc_flight *flight_of(struct rpc_sender *sender, uint32_t sequence)
+{
+	return &sender->flights[sequence % RPC_WINDOW_PACKETS];
+}
+
+void rpc_sender_init(struct rpc_sender *sender, const struct rpc_sender_limits *limits,
+		     uint32_t first_sequence)
+{
+	*sender = (struct rpc_sender){
+		.limits = *limits,
+		.base = first_sequence,
+		.next = first_sequence,
+		.credit = first_sequence,
+		.recovery = first_sequence,
+		.allowance = FIRST_ALLOWANCE,
+		.rto_ns = limits->rto_initial_ns,
+		.timer_ns = RPC_NEVER,
+	};
+}
+
+void rpc_sender_push(struct rpc_sender *sender, struct rpc_outgoing *message)
+{
+	message->id = sender->next_message++;
+	message->next = NULL;
+	message->is_released = false;
+	if (sender->oldest == NULL)
+		sender->oldest = message;
+	else
+		sender->newest->next = message;
+	sender->newest = message;
+	if (sender->cutting == NULL) {
+		sender->cutting = message;
+		sender->cut_bytes = 0;
+	}
+}
+
+struct rpc_outgoing *rpc_sender_take_released(struct rpc_sender *sender, bool is_over)
+{
+	struct rpc_outgoing *message = sender->oldest;
+
+	if (message == NULL || (!message->is_released && !is_over))
+		return NULL;
+	sender->oldest = message->next;
+	if (sender->cutting == message) {
+		sender->cutting = message->next;
+		sender->cut_bytes = 0;
+	}
+	return message;
+}
+
+static void fill(const struct rpc_flight *flight, uint32_t sequence, struct rpc_packet *packet)
+{
+	packet->kind = RPC_PACKET_DATA;
+	packet->sequence = sequence;
+	packet->message = flight->message->id;
+	packet->offset = flight->offset;
+	packet->total = flight->message->length;
+	packet->payload_bytes = flight->bytes;
+	packet->payload = flight->message->bytes + flight->offset;
+}
+
+static void note_sent(struct rpc_sender *sender, struct rpc_flight *flight, uint64_t now_ns)
+{
+	flight->sent_ns = now_ns;
+	sender->under_way++;
+	if (sender->timer_ns == RPC_NEVER)
+		sender->timer_ns = now_ns + sender->rto_ns;
+}
+
+static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+{
+	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
+		struct rpc_flight *flight = flight_of(sender, sequence);
+
+		if (!flight->is_lost)
+			continue;
+		flight->is_lost = false;
+		flight->is_again = true;
+		sender->retransmissions++;
+		fill(flight, sequence, packet);
+		note_sent(sender, flight, now_ns);
+		return true;
+	}
+	return false;
+}
+
+static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+{
+	struct rpc_outgoing *message = sender->cutting;
+	struct rpc_flight *flight = flight_of(sender, sender->next);
+	uint32_t left;
+
+	if (message == NULL || !rpc_before(sender->next, sender->credit) ||
+	    sender->next - sender->base >= RPC_WINDOW_PACKETS)
+		return false;
+	left = message->length - sender->cut_bytes;
+	if (left > sender->limits.payload_bytes)
+		left = sender->limits.payload_bytes;
+	*flight = (struct rpc_flight){
+		.message = message,
+		.offset = sender->cut_bytes,
+		.bytes = (uint16_t)left,
+	};
+	fill(flight, sender->next, packet);
+	sender->next++;
+	sender->cut_bytes += left;
+	if (sender->cut_bytes == message->length) {
+		sender->cutting = message->next;
+		sender->cut_bytes = 0;
+	}
+	note_sent(sender, flight, now_ns);
+	return true;
+}
+
+bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+{
+	if (sender->under_way >= sender->allowance)
+		return false;
+	return transmit_lost(sender, packet, now_ns) || transmit_new(sender, packet, now_ns);
+}
+
+static void measure(struct rpc_sender *sender, uint64_t round_trip_ns)
+{
+	uint64_t smoothed = sender->smoothed_ns, off;
+
+	if (smoothed == 0) {
+		sender->smoothed_ns = round_trip_ns;
+		sender->variation_ns = round_trip_ns / 2;
+	} else {
+		off = smoothed > round_trip_ns ? smoothed - round_trip_ns
+					       : round_trip_ns - smoothed;
+		sender->variation_ns = (3 * sender->variation_ns + off) / 4;
+		sender->smoothed_ns = (7 * smoothed + round_trip_ns) / 8;
+	}
+	sender->rto_ns = sender->smoothed_ns + 4 * sender->variation_ns;
+	if (sender->rto_ns < sender->limits.rto_min_ns)
+		sender->rto_ns = sender->limits.rto_min_ns;
+	if (sender->rto_ns > sender->limits.rto_max_ns)
+		sender->rto_ns = sender->limits.rto_max_ns;
+}
+
+static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flight, uint64_t now_ns)
+{
+	if (flight->is_acknowledged)
+		return;
+	flight->is_acknowledged = true;
+	if (!flight->is_lost)
+		sender->under_way--;
+	flight->is_lost = false;
+	if (!flight->is_again)
+		measure(sender, now_ns - flight->sent_ns);
+	if (++sender->allowance_progress >= sender->allowance) {
+		sender->allowance_progress = 0;
+		if (sender->allowance < RPC_WINDOW_PACKETS)
+			sender->allowance++;
+	}
+}
+
+static void note_lost(struct rpc_sender *sender, struct rpc_flight *flight)
+{
+	flight->is_lost = true;
+	sender->under_way--;
+}
+
+static void shrink_allowance(struct rpc_sender *sender, uint32_t sequence)
+{
+	if (rpc_before(sequence, sender->recovery))
+		return;
+	sender->recovery = sender->next;
+	sender->allowance /= 2;
+	if (sender->allowance < SMALLEST_ALLOWANCE)
+		sender->allowance = SMALLEST_ALLOWANCE;
+}
+
+static void advance(struct rpc_sender *sender, uint32_t cumulative, uint64_t now_ns)
+{
+	while (sender->base != cumulative) {
+		struct rpc_flight *flight = flight_of(sender, sender->base);
+
+		note_acknowledged(sender, flight, now_ns);
+		if (flight->offset + flight->bytes == flight->message->length)
+			flight->message->is_released = true;
+		flight->message = NULL;
+		sender->base++;
+	}
+}
+
+/* What later arrivals show to be lost is sent again without waiting for the timer. */
+static void find_lost(struct rpc_sender *sender, uint32_t highest)
+{
+	for (uint32_t sequence = sender->base; rpc_before(sequence + REORDER_PACKETS - 1, highest);
+	     sequence++) {
+		struct rpc_flight *flight = flight_of(sender, sequence);
+
+		if (flight->is_acknowledged || flight->is_lost || flight->is_again)
+			continue;
+		note_lost(sender, flight);
+		shrink_allowance(sender, sequence);
+	}
+}
+
+bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *packet,
+			    uint64_t now_ns)
+{
+	uint32_t base = sender->base, highest = packet->cumulative;
+
+	if (rpc_before(sender->next, packet->cumulative))
+		return false;
+	if (rpc_before(packet->cumulative, base))
+		return true; /* overtaken by a later one */
+	advance(sender, packet->cumulative, now_ns);
+	for (uint32_t bit = 0; bit < RPC_WINDOW_PACKETS; bit++) {
+		uint32_t sequence = packet->cumulative + 1 + bit;
+
+		if ((packet->selective >> bit & 1) == 0)
+			continue;
+		if (!rpc_before(sequence, sender->next))
+			break;
+		note_acknowledged(sender, flight_of(sender, sequence), now_ns);
+		highest = sequence;
+	}
+	find_lost(sender, highest);
+	if (rpc_before(sender->credit, packet->credit) &&
+	    packet->credit - packet->cumulative <= RPC_WINDOW_PACKETS)
+		sender->credit = packet->credit;
+	if (sender->base == sender->next)
+		sender->timer_ns = RPC_NEVER;
+	else if (sender->base != base)
+		sender->timer_ns = now_ns + sender->rto_ns;
+	return true;
+}
+
+bool rpc_sender_is_blocked(const struct rpc_sender *sender)
+{
+	return sender->cutting != NULL && sender->base == sender->next &&
+	       !rpc_before(sender->next, sender->credit);
+}
+
+void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns)
+{
+	if (now_ns < sender->timer_ns)
+		return;
+	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
+		struct rpc_flight *flight = flight_of(sender, sequence);
+
+		if (!flight->is_acknowledged && !flight->is_lost)
+			note_lost(sender, flight);
+	}
+	assert(sender->under_way == 0);
+	sender->recovery = sender->next;
+	sender->allowance = SMALLEST_ALLOWANCE;
+	sender->rto_ns = sender->rto_ns * 2 > sender->limits.rto_max_ns ? sender->limits.rto_max_ns
+									: sender->rto_ns * 2;
+	sender->timer_ns = now_ns + sender->rto_ns;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of rsocket.h that make, connect, name and end. */
+#include "rsockets/rsocket_objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+static int refuse(int error)
+{
+	errno = -error;
+	return -1;
+}
+
+static int result_of(int error)
+{
+	return error == 0 ? 0 : refuse(error);
+}
+
+/* Finds it and takes its lock. NULL: errno says why. */
+static struct rnic_rsocket *lock(int socket)
+{
+	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
+
+	if (rs != NULL)
+		rnic_rsocket_lock(rs);
+	return rs;
+}
+
+static int unlock(struct rnic_rsocket *rs, int error)
+{
+	rnic_rsocket_unlock(rs);
+	rnic_rsocket_put(rs);
+	return result_of(error);
+}
+
+static void put(void *rs)
+{
+	rnic_rsocket_put(rs);
+}
+
+/* --- making and ending ----------------------------------------------------------------------- */
+
+static int create(int domain, int type, int protocol, struct rnic_rsocket **rs)
+{
+	if (domain != AF_INET && domain != AF_INET6)
+		return -EAFNOSUPPORT;
+	if (type == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP))
+		return rnic_rsocket_create_stream(domain, rs);
+	if (type == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP))
+		return rnic_rsocket_create_datagram(domain, rs);
+	return -EPROTONOSUPPORT;
+}
+
+/* Lets the application have it. */
+static int publish(struct rnic_rsocket *rs)
+{
+	const int fd = rs->fd;
+	int error = rnic_rsocket_enter(rs);
+
+	if (error == 0)
+		return fd;
+	rs->kind->close(rs);
+	rnic_rsocket_put(rs);
+	return refuse(error);
+}
+
+int rsocket(int domain, int type, int protocol)
+{
+	struct rnic_rsocket *rs;
+	int error;
+
+	if (rnic_rsocket_is_interrupted())
+		return refuse(-EDEADLK);
+	rnic_rsocket_locks_begin();
+	error = create(domain, type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC), protocol, &rs);
+	rnic_rsocket_locks_end();
+	if (error != 0)
+		return refuse(error);
+	rs->status_flags = type & SOCK_NONBLOCK ? O_NONBLOCK : 0;
+	rs->descriptor_flags = type & SOCK_CLOEXEC ? FD_CLOEXEC : 0;
+	return publish(rs);
+}
+
+int rclose(int socket)
+{
+	return result_of(rnic_rsocket_close(socket));
+}
+
+/* --- connecting ------------------------------------------------------------------------------ */
+
+int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
+{
+	struct rnic_rsocket *rs = lock(socket);
+
+	return rs == NULL ? -1 : unlock(rs, rs->kind->bind(rs, addr, addrlen));
+}
+
+int rlisten(int socket, int backlog)
+{
+	struct rnic_rsocket *rs = lock(socket);
+
+	if (rs == NULL)
+		return -1;
+	return unlock(rs, rs->kind->listen != NULL ? rs->kind->listen(rs, backlog) : -EOPNOTSUPP);
+}
+
+int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
+{
+	struct rnic_rsocket *rs = lock(socket);
+	int error;
+
+	if (rs == NULL)
+		return -1;
+	pthread_cleanup_push(put, rs);
+	error = rs->kind->connect(rs, addr, addrlen);
+	pthread_cleanup_pop(false);
+	return unlock(rs, error);
+}
+
+int rshutdown(int socket, int how)
+{
+	struct rnic_rsocket *rs = lock(socket);
+
+	return rs == NULL ? -1 : unlock(rs, rs->kind->shut_down(rs, how));
+}
+
+/* As accept() does: as much of the address as there is room for, and how long it is. */
+static void give_address(const struct sockaddr_storage *address, struct sockaddr *to,
+			 socklen_t *bytes)
+{
+	const socklen_t length = address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+								: sizeof(struct sockaddr_in);
+
+	memcpy(to, address, *bytes < length ? *bytes : length);
+	*bytes = length;
+}
+
+int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
+{
+	struct rnic_rsocket *rs = lock(socket);
+	struct rnic_rsocket *accepted;
+	struct sockaddr_storage peer;
+	int error;
+
+	if (rs == NULL)
+		return -1;
+	pthread_cleanup_push(put, rs);
+	error = rs->kind->accept != NULL ? rs->kind->accept(rs, &accepted) : -EOPNOTSUPP;
+	pthread_cleanup_pop(false);
+	if (unlock(rs, error) != 0)
+		return -1;
+	if (addr != NULL && addrlen != NULL && accepted->kind->name(accepted, true, &peer) == 0)
+		give_address(&peer, addr, addrlen);
+	return publish(accepted);
+}
+
+/* --- names and flags ------------------------------------------------------------------------- */
+
+static int give_name(int socket, bool is_peer, struct sockaddr *addr, socklen_t *addrlen)
+{
+	struct sockaddr_storage address = {0};
+	struct rnic_rsocket *rs;
+	int error;
+
+	if (addr == NULL || addrlen == NULL)
+		return refuse(-EFAULT);
+	rs = lock(socket);
+	if (rs == NULL)
+		return -1;
+	error = rs->kind->name(rs, is_peer, &address);
+	if (error == 0)
+		give_address(&address, addr, addrlen);
+	return unlock(rs, error);
+}
+
+int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen)
+{
+	return give_name(socket, true, addr, addrlen);
+}
+
+int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen)
+{
+	return give_name(socket, false, addr, addrlen);
+}
+
+int rfcntl(int socket, int cmd, ...)
+{
+	struct rnic_rsocket *rs = lock(socket);
+	int result = 0, error = 0, flags = 0;
+
+	if (rs == NULL)
+		return -1;
+	if (cmd == F_SETFL || cmd == F_SETFD) {
+		va_list arguments;
+
+		va_start(arguments, cmd);
+		flags = va_arg(arguments, int);
+		va_end(arguments);
+	}
+	switch (cmd) {
+	case F_GETFL:
+		result = O_RDWR | rs->status_flags;
+		break;
+	case F_SETFL:
+		rs->status_flags = flags & (O_NONBLOCK | O_APPEND | O_ASYNC);
+		break;
+	case F_GETFD:
+		result = rs->descriptor_flags;
+		break;
+	case F_SETFD:
+		rs->descriptor_flags = flags & FD_CLOEXEC;
+		break;
+	default:
+		error = -EINVAL;
+		break;
+	}
+	return unlock(rs, error) == 0 ? result : -1;
+}

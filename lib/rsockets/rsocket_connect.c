@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* How streams come to be and end: the events of their identifiers, as states. */
+#include "rdmacm/rdma_translate.h"
+#include "rsockets/rsocket_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESOLVE_TIMEOUT_MS 10000
+#define RETRIES		   7 /* of RNR: without end; the peer may be slow to read */
+
+void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error)
+{
+	if (stream->state == RNIC_RSOCKET_ENDED)
+		return;
+	stream->state = RNIC_RSOCKET_ENDED;
+	stream->is_readable = false;
+	stream->is_writable = false;
+	stream->rs.error = error;
+	stream->has_news = true;
+}
+
+static void stand(struct rnic_rsocket_stream *stream)
+{
+	stream->state = RNIC_RSOCKET_CONNECTED;
+	stream->is_readable = true;
+	stream->is_writable = true;
+}
+
+static struct rdma_conn_param parameters_of(const uint8_t *greeting)
+{
+	return (struct rdma_conn_param){
+		.private_data = greeting,
+		.private_data_len = RNIC_RSOCKET_GREETING_BYTES,
+		.flow_control = 1,
+		.retry_count = RETRIES,
+		.rnr_retry_count = RETRIES,
+	};
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static int on_address_resolved(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	(void)event;
+	if (stream->state != RNIC_RSOCKET_RESOLVING_ADDRESS)
+		return 0;
+	stream->state = RNIC_RSOCKET_RESOLVING_ROUTE;
+	return rdma_resolve_route(stream->id, RESOLVE_TIMEOUT_MS) == 0 ? 0 : -errno;
+}
+
+static int on_route_resolved(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	uint8_t greeting[RNIC_RSOCKET_GREETING_BYTES];
+	struct rdma_conn_param parameters = parameters_of(greeting);
+	int error;
+
+	(void)event;
+	if (stream->state != RNIC_RSOCKET_RESOLVING_ROUTE)
+		return 0;
+	error = rnic_rsocket_endpoint_create(stream);
+	if (error != 0)
+		return error;
+	stream->state = RNIC_RSOCKET_CONNECTING;
+	rnic_rsocket_endpoint_greet(stream, greeting);
+	return rdma_connect(stream->id, &parameters) == 0 ? 0 : -errno;
+}
+
+static int on_established(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	int error = 0;
+
+	if (stream->state == RNIC_RSOCKET_CONNECTING)
+		error = rnic_rsocket_endpoint_begin(stream, event->param.conn.private_data,
+						    event->param.conn.private_data_len);
+	else if (stream->state != RNIC_RSOCKET_ACCEPTING)
+		return 0;
+	if (error == 0)
+		stand(stream);
+	return error;
+}
+
+static int status_or(const struct rdma_cm_event *event, int otherwise)
+{
+	return event->status < 0 ? event->status : -otherwise;
+}
+
+static int on_address_error(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	(void)stream;
+	return status_or(event, EHOSTUNREACH);
+}
+
+static int on_unreachable(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	(void)stream;
+	return status_or(event, ETIMEDOUT);
+}
+
+static int on_connect_error(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	(void)stream;
+	return status_or(event, ECONNABORTED);
+}
+
+static int on_rejected(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	(void)stream;
+	(void)event;
+	return -ECONNREFUSED;
+}
+
+/* A peer that closes says goodbye first, and what it said is in the completion queue by now. */
+static int on_disconnected(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	(void)event;
+	rnic_rsocket_take_completions(stream);
+	return -ECONNRESET;
+}
+
+static int on_connect_request(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	stream->request = event;
+	return 0;
+}
+
+static int on_removal(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	(void)stream;
+	(void)event;
+	return -ENETDOWN;
+}
+
+/* What an event means; an error is the end. Others mean nothing. */
+static int (*const reactions[])(struct rnic_rsocket_stream *, struct rdma_cm_event *) = {
+	[RDMA_CM_EVENT_ADDR_RESOLVED] = on_address_resolved,
+	[RDMA_CM_EVENT_ADDR_ERROR] = on_address_error,
+	[RDMA_CM_EVENT_ROUTE_RESOLVED] = on_route_resolved,
+	[RDMA_CM_EVENT_ROUTE_ERROR] = on_address_error,
+	[RDMA_CM_EVENT_CONNECT_REQUEST] = on_connect_request,
+	[RDMA_CM_EVENT_CONNECT_ERROR] = on_connect_error,
+	[RDMA_CM_EVENT_UNREACHABLE] = on_unreachable,
+	[RDMA_CM_EVENT_REJECTED] = on_rejected,
+	[RDMA_CM_EVENT_ESTABLISHED] = on_established,
+	[RDMA_CM_EVENT_DISCONNECTED] = on_disconnected,
+	[RDMA_CM_EVENT_DEVICE_REMOVAL] = on_removal,
+	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = NULL,
+};
+
+void rnic_rsocket_take_events(struct rnic_rsocket_stream *stream)
+{
+	struct rdma_cm_event *event;
+
+	/* A listener takes one request at a time; the others wait where the backlog is counted. */
+	while (stream->request == NULL && rdma_get_cm_event(stream->channel, &event) == 0) {
+		int error = 0;
+
+		if ((size_t)event->event < sizeof(reactions) / sizeof(reactions[0]) &&
+		    reactions[event->event] != NULL)
+			error = reactions[event->event](stream, event);
+		stream->has_news = true;
+		if (stream->request != event)
+			rdma_ack_cm_event(event);
+		if (error != 0)
+			rnic_rsocket_end(stream, -error);
+	}
+	if (stream->request == NULL && errno != EAGAIN && errno != EINTR)
+		rnic_rsocket_end(stream, ENETDOWN);
+}
+
+/* --- connecting ------------------------------------------------------------------------------ */
+
+int rnic_rsocket_stream_bind(struct rnic_rsocket *rs, const struct sockaddr *address,
+			     socklen_t bytes)
+{
+	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
+	struct sockaddr_storage copy = {0};
+
+	if (stream->state != RNIC_RSOCKET_IDLE || address == NULL || bytes > sizeof(copy))
+		return -EINVAL;
+	memcpy(&copy, address, bytes);
+	if (bytes < rnic_cma_sockaddr_bytes((const struct sockaddr *)&copy))
+		return -EINVAL;
+	return rdma_bind_addr(stream->id, (struct sockaddr *)&copy) == 0 ? 0 : -errno;
+}
+
+static bool has_connected(const struct rnic_rsocket *rs)
+{
+	return !rnic_rsocket_is_opening(rnic_rsocket_stream(rs));
+}
+
+static int begin_to_connect(struct rnic_rsocket_stream *stream, const struct sockaddr *address,
+			    socklen_t bytes)
+{
+	struct sockaddr_storage copy = {0};
+
+	if (address == NULL || bytes > sizeof(copy))
+		return -EINVAL;
+	memcpy(&copy, address, bytes);
+	if (bytes < rnic_cma_sockaddr_bytes((const struct sockaddr *)&copy))
+		return -EINVAL;
+	stream->state = RNIC_RSOCKET_RESOLVING_ADDRESS;
+	if (rdma_resolve_addr(stream->id, NULL, (struct sockaddr *)&copy, RESOLVE_TIMEOUT_MS) == 0)
+		return 0;
+	stream->state = RNIC_RSOCKET_IDLE;
+	return -errno;
+}
+
+int rnic_rsocket_stream_connect(struct rnic_rsocket *rs, const struct sockaddr *address,
+				socklen_t bytes)
+{
+	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
+	const int64_t deadline = rnic_rsocket_deadline(rs, 0, rs->options.send_timeout_ns);
+	int error;
+
+	if (rnic_rsocket_is_opening(stream) && deadline == 0)
+		return -EALREADY;
+	if (stream->state == RNIC_RSOCKET_CONNECTED)
+		return -EISCONN;
+	if (stream->state == RNIC_RSOCKET_LISTENING || stream->state == RNIC_RSOCKET_ENDED)
+		return -EINVAL;
+	if (stream->state == RNIC_RSOCKET_IDLE) {
+		error = begin_to_connect(stream, address, bytes);
+		if (error != 0)
+			return error;
+	}
+	error = rnic_rsocket_await(rs, has_connected, deadline);
+	if (error == -EAGAIN)
+		return -EINPROGRESS;
+	if (error == 0 && stream->state == RNIC_RSOCKET_ENDED) {
+		error = -rs->error;
+		rs->error = 0;
+	}
+	return error;
+}
+
+/* --- accepting ------------------------------------------------------------------------------- */
+
+int rnic_rsocket_stream_listen(struct rnic_rsocket *rs, int backlog)
+{
+	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
+
+	if (stream->state == RNIC_RSOCKET_LISTENING)
+		return 0;
+	if (stream->state != RNIC_RSOCKET_IDLE)
+		return -EINVAL;
+	if (rdma_listen(stream->id, backlog) != 0)
+		return -errno;
+	stream->state = RNIC_RSOCKET_LISTENING;
+	rs->is_listening = true;
+	return 0;
+}
+
+/* Answers the request that `stream` took over. */
+static int answer(struct rnic_rsocket_stream *stream, const uint8_t *asked, size_t asked_bytes)
+{
+	uint8_t greeting[RNIC_RSOCKET_GREETING_BYTES];
+	struct rdma_conn_param parameters = parameters_of(greeting);
+	int error = rnic_rsocket_endpoint_create(stream);
+
+	if (error == 0)
+		error = rnic_rsocket_endpoint_begin(stream, asked, asked_bytes);
+	if (error != 0)
+		return error;
+	rnic_rsocket_endpoint_greet(stream, greeting);
+	stream->state = RNIC_RSOCKET_ACCEPTING;
+	return rdma_accept(stream->id, &parameters) == 0 ? 0 : -errno;
+}
+
+/* Takes the request over into a new rsocket. Who asks in vain is refused. */
+static int adopt(struct rnic_rsocket *listener, struct rdma_cm_event *event,
+		 struct rnic_rsocket **accepted)
+{
+	struct rdma_cm_id *id = event->id;
+	const size_t asked_bytes = event->param.conn.private_data_len;
+	uint8_t asked[UINT8_MAX] = {0};
+	struct rnic_rsocket *rs;
+	int error;
+
+	if (asked_bytes > 0)
+		memcpy(asked, event->param.conn.private_data, asked_bytes);
+	rdma_ack_cm_event(event);
+	error = rnic_rsocket_create_accepted(listener, &rs);
+	if (error != 0)
+		goto refuse;
+	if (rdma_migrate_id(id, rnic_rsocket_stream(rs)->channel) != 0) {
+		error = -errno;
+		goto put;
+	}
+	rnic_rsocket_stream(rs)->id = id;
+	error = answer(rnic_rsocket_stream(rs), asked, asked_bytes);
+	if (error == 0 && rs->options.keeps_alive)
+		error = rnic_rsocket_keep_alive(rs, rnic_rsocket_keepalive_seconds(rs));
+	if (error == 0) {
+		*accepted = rs;
+		return 0;
+	}
+	rdma_reject(id, NULL, 0);
+	rnic_rsocket_put(rs);
+	return error;
+
+put:
+	rnic_rsocket_put(rs);
+refuse:
+	rdma_reject(id, NULL, 0);
+	rdma_destroy_id(id);
+	return error;
+}
+
+static bool has_request(const struct rnic_rsocket *rs)
+{
+	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
+
+	return stream->request != NULL || stream->state == RNIC_RSOCKET_ENDED;
+}
+
+int rnic_rsocket_stream_accept(struct rnic_rsocket *rs, struct rnic_rsocket **accepted)
+{
+	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
+	const int64_t deadline = rnic_rsocket_deadline(rs, 0, rs->options.receive_timeout_ns);
+	int error;
+
+	/* Who asks in another language is none of the application's business. */
+	do {
+		struct rdma_cm_event *request;
+
+		if (stream->state != RNIC_RSOCKET_LISTENING)
+			return -EINVAL;
+		error = rnic_rsocket_await(rs, has_request, deadline);
+		if (error != 0)
+			return error;
+		request = stream->request;
+		if (request == NULL)
+			return -rs->error;
+		stream->request = NULL;
+		error = adopt(rs, request, accepted);
+	} while (error == -EPROTO || error == -ENOTSUP);
+	return error;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread sends for all streams that are to be kept alive. A peer that is gone does not
+ * acknowledge, which ends the connection and wakes who waits for it. The thread is there as long as
+ * there is such a stream; it holds a reference to each.
+ */
+#include "rsockets/rsocket_stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct kept {
+	struct kept *next;
+	struct rnic_rsocket *rs;
+	int64_t interval_ns;
+	int64_t due_ns;
+};
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t kept_changed;
+static struct kept *all_kept;
+static bool is_running;
+
+static void send_keepalive(struct rnic_rsocket *rs)
+{
+	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
+
+	rnic_rsocket_lock(rs);
+	rs->kind->progress(rs);
+	if (stream->state == RNIC_RSOCKET_CONNECTED &&
+	    rnic_rsocket_flow_take_control(&stream->flow))
+		rnic_rsocket_post_control(stream, RNIC_RSOCKET_KEEPALIVE);
+	rnic_rsocket_unlock(rs);
+}
+
+/* Under the lock. One that is due, put off by its interval; or NULL, and when the next will be. */
+static struct rnic_rsocket *next_due(int64_t *wake_ns)
+{
+	const int64_t now = rnic_rsocket_now_ns();
+
+	*wake_ns = INT64_MAX;
+	for (struct kept *kept = all_kept; kept != NULL; kept = kept->next) {
+		if (kept->due_ns <= now) {
+			kept->due_ns = now + kept->interval_ns;
+			return kept->rs;
+		}
+		if (kept->due_ns < *wake_ns)
+			*wake_ns = kept->due_ns;
+	}
+	return NULL;
+}
+
+static void *keep_all_alive(void *unused)
+{
+	pthread_mutex_lock(&kept_lock);
+	while (all_kept != NULL) {
+		int64_t wake_ns;
+		struct rnic_rsocket *rs = next_due(&wake_ns);
+		const struct timespec wake = {.tv_sec = wake_ns / 1000000000,
+					      .tv_nsec = wake_ns % 1000000000};
+
+		if (rs == NULL) {
+			pthread_cond_timedwait(&kept_changed, &kept_lock, &wake);
+			continue;
+		}
+		rnic_rsocket_hold(rs);
+		pthread_mutex_unlock(&kept_lock);
+		send_keepalive(rs);
+		rnic_rsocket_put(rs);
+		pthread_mutex_lock(&kept_lock);
+	}
+	is_running = false;
+	pthread_mutex_unlock(&kept_lock);
+	return unused;
+}
+
+static void init_condition(void)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&kept_changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+/*
+ * A child of fork() has none of the parent's streams, and not its thread, for whose leave of the
+ * condition a signal would wait.
+ */
+static void forget(void)
+{
+	pthread_mutex_init(&kept_lock, NULL);
+	init_condition();
+	all_kept = NULL;
+	is_running = false;
+}
+
+static void prepare(void)
+{
+	init_condition();
+	pthread_atfork(NULL, NULL, forget);
+}
+
+/* Under the lock. */
+static int start(void)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int error;
+
+	if (is_running) {
+		pthread_cond_signal(&kept_changed);
+		return 0;
+	}
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	error = pthread_create(&thread, &attributes, keep_all_alive, NULL);
+	pthread_attr_destroy(&attributes);
+	is_running = error == 0;
+	return -error;
+}
+
+/* Under the lock. */
+static struct kept **find(const struct rnic_rsocket *rs)
+{
+	struct kept **link = &all_kept;
+
+	while (*link != NULL && (*link)->rs != rs)
+		link = &(*link)->next;
+	return link;
+}
+
+static int keep(struct rnic_rsocket *rs, int64_t interval_ns)
+{
+	struct kept *kept = *find(rs);
+
+	if (kept == NULL) {
+		kept = calloc(1, sizeof(*kept));
+		if (kept == NULL)
+			return -ENOMEM;
+		rnic_rsocket_hold(rs);
+		kept->rs = rs;
+		kept->next = all_kept;
+		all_kept = kept;
+	}
+	kept->interval_ns = interval_ns;
+	kept->due_ns = rnic_rsocket_now_ns() + interval_ns;
+	return start();
+}
+
+/* Its reference to the stream is the caller's to give back, without the lock. */
+static struct rnic_rsocket *drop(const struct rnic_rsocket *rs)
+{
+	struct kept **link = find(rs);
+	struct kept *kept = *link;
+	struct rnic_rsocket *held;
+
+	if (kept == NULL)
+		return NULL;
+	held = kept->rs;
+	*link = kept->next;
+	free(kept);
+	pthread_cond_signal(&kept_changed);
+	return held;
+}
+
+int rnic_rsocket_keep_alive(struct rnic_rsocket *rs, uint32_t seconds)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct rnic_rsocket *dropped = NULL;
+	int error = 0;
+
+	pthread_once(&once, prepare);
+	pthread_mutex_lock(&kept_lock);
+	if (seconds > 0)
+		error = keep(rs, (int64_t)seconds * 1000000000);
+	if (seconds == 0 || error != 0)
+		dropped = drop(rs);
+	pthread_mutex_unlock(&kept_lock);
+	if (dropped != NULL)
+		rnic_rsocket_put(dropped);
+	return error;
+}

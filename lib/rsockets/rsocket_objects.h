@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sockets over RDMA (rsocket(7)): what is common to the kinds, and how threads share one.
+ *
+ * The number of an rsocket is that of a descriptor which it owns, so that it never is a file's too.
+ * The table holds a reference to each open one, and a call holds one while it runs: what rclose()
+ * takes out of the table goes away when the last call in another thread has returned.
+ *
+ * `lock` guards an rsocket's state. A thread that waits sleeps in poll() on what its kind watches
+ * and on a bell of its own, without the lock; whoever takes in news under the lock rings the bells
+ * of the others, because the descriptors that told of it do so once only.
+ *
+ * All functions but those of <rdma/rsocket.h> return 0 or a negative errno.
+ */
+#ifndef LIB_RSOCKETS_RSOCKET_OBJECTS_H
+#define LIB_RSOCKETS_RSOCKET_OBJECTS_H
+
+#include "rdmacm/rdma_interface.h"
+
+#include <infiniband/sa.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Descriptors that a kind watches, at most. */
+#define RNIC_RSOCKET_WATCHED_MAX 2
+
+#define RNIC_RSOCKET_FOREVER INT64_MAX
+
+struct rnic_rsocket;
+
+/* What makes a stream or a datagram socket of an rsocket. NULL: it refuses with EOPNOTSUPP. */
+struct rnic_rsocket_kind {
+	int (*bind)(struct rnic_rsocket *rs, const struct sockaddr *address, socklen_t bytes);
+	int (*listen)(struct rnic_rsocket *rs, int backlog);
+	int (*accept)(struct rnic_rsocket *rs, struct rnic_rsocket **accepted);
+	int (*connect)(struct rnic_rsocket *rs, const struct sockaddr *address, socklen_t bytes);
+	int (*shut_down)(struct rnic_rsocket *rs, int how);
+	ssize_t (*send)(struct rnic_rsocket *rs, const struct msghdr *message, int flags);
+	ssize_t (*receive)(struct rnic_rsocket *rs, struct msghdr *message, int flags);
+	/* -ENOTCONN: there is no peer. */
+	int (*name)(struct rnic_rsocket *rs, bool is_peer, struct sockaddr_storage *address);
+	/* How packets go to the peer. -ENOTCONN. */
+	int (*path)(const struct rnic_rsocket *rs, struct ibv_path_data *path);
+	/* Says an option to what is below; -ENOPROTOOPT: it says nothing there. */
+	int (*tell_option)(struct rnic_rsocket *rs, int level, int name, const void *value,
+			   socklen_t bytes);
+	/* Ends it: without the lock, when no new call can find it. */
+	void (*close)(struct rnic_rsocket *rs);
+	/* Frees it, when no call uses it any more. */
+	void (*destroy)(struct rnic_rsocket *rs);
+
+	/* All under the lock, which progress() and woke() may give up in between. */
+	void (*progress)(struct rnic_rsocket *rs);	/* takes in what arrived */
+	short (*events)(const struct rnic_rsocket *rs); /* what poll() would say of it */
+	/* How many descriptors; as long as there is no news, they are those that tell of it. */
+	int (*watch)(struct rnic_rsocket *rs, struct pollfd *watched);
+	void (*woke)(struct rnic_rsocket *rs); /* what it watches told of news */
+};
+
+/* Set by rsetsockopt(), told to an accepted rsocket by the one that listens. */
+struct rnic_rsocket_options {
+	uint32_t send_bytes;
+	uint32_t receive_bytes;
+	uint32_t send_requests;
+	uint32_t receive_requests;
+	uint32_t inline_bytes;
+	uint32_t iomap_entries;
+	int64_t send_timeout_ns; /* RNIC_RSOCKET_FOREVER */
+	int64_t receive_timeout_ns;
+	int linger_seconds; /* negative: not set */
+	uint32_t keepalive_seconds;
+	int type_of_service;
+	bool reuses_address;
+	bool keeps_alive;
+	bool has_oob_inline;
+	bool has_no_delay;
+	bool is_v6_only;
+	void *route; /* RDMA_ROUTE as it was given, or NULL */
+	socklen_t route_bytes;
+};
+
+struct rnic_rsocket_sleeper {
+	struct rnic_rsocket_sleeper *next;
+	int bell;
+};
+
+struct rnic_rsocket {
+	const struct rnic_rsocket_kind *kind;
+	int fd; /* its number, known when it is made */
+	int domain;
+	atomic_uint references;
+	bool is_inherited; /* fork() left it to the parent */
+	pthread_mutex_t lock;
+	/* Guarded by the lock. */
+	int cancellation; /* of the thread that has the lock, as it was before */
+	struct rnic_rsocket_sleeper *sleepers;
+	uint64_t news; /* how often there was any */
+	struct rnic_rsocket_options options;
+	bool is_closed;
+	bool is_listening;
+	bool has_queues;      /* whose sizes cannot be chosen any more */
+	int status_flags;     /* of F_SETFL */
+	int descriptor_flags; /* of F_SETFD */
+	int error;	      /* positive, for SO_ERROR or the next call */
+	uint32_t drops;	      /* datagrams that came and were not kept, for SO_MEMINFO */
+};
+
+/* ---- rsocket_table.c ---- */
+
+/* Makes the common part, with one reference that is the caller's. */
+void rnic_rsocket_init(struct rnic_rsocket *rs, const struct rnic_rsocket_kind *kind, int domain,
+		       const struct rnic_rsocket_options *options);
+void rnic_rsocket_fini(struct rnic_rsocket *rs);
+
+/* The lock. Who has it cannot be cancelled, and does not wait for signal handlers' calls. */
+void rnic_rsocket_lock(struct rnic_rsocket *rs);
+void rnic_rsocket_unlock(struct rnic_rsocket *rs);
+
+/*
+ * Between them this thread may have a lock, one of ours or that of malloc(). They nest. All of
+ * rnic_rsocket_lock() to rnic_rsocket_unlock() is between them.
+ */
+void rnic_rsocket_locks_begin(void);
+void rnic_rsocket_locks_end(void);
+
+/* Whether the caller is a signal handler that came between them. It must take no lock. */
+bool rnic_rsocket_is_interrupted(void);
+
+/* By its number; the reference of the caller becomes the table's. -ENOMEM. */
+int rnic_rsocket_enter(struct rnic_rsocket *rs);
+
+/* Ends with rnic_rsocket_put(). NULL: errno is EBADF, none has this number, or EDEADLK. */
+struct rnic_rsocket *rnic_rsocket_get(int fd);
+void rnic_rsocket_hold(struct rnic_rsocket *rs);
+void rnic_rsocket_put(struct rnic_rsocket *rs);
+
+/*
+ * Takes it out of the table and ends it; from a signal handler that interrupted a call, once that
+ * call has no lock. -EBADF. -EDEADLK: too many wait for that.
+ */
+int rnic_rsocket_close(int fd);
+
+/* ---- rsocket_sleep.c ---- */
+
+int64_t rnic_rsocket_now_ns(void);
+
+/* When a call with such flags and timeout gives up; 0: at once. */
+int64_t rnic_rsocket_deadline(const struct rnic_rsocket *rs, int flags, int64_t timeout_ns);
+
+/*
+ * With the lock held, which it gives up while it sleeps: waits until `is_done`. -EAGAIN: not by the
+ * deadline. -EINTR: a signal. -EBADF: closed meanwhile. A thread may be cancelled while it sleeps,
+ * when it has not the lock; what else it has is its callers' to clean up.
+ */
+int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *),
+		       int64_t deadline_ns);
+
+/* Under the lock: enters and leaves the list of those who are rung. */
+void rnic_rsocket_enlist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);
+void rnic_rsocket_delist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);
+
+/* Under the lock: there is news. */
+void rnic_rsocket_ring(struct rnic_rsocket *rs);
+
+/* ---- rsocket_defaults.c ---- */
+
+/* What the administrator says, or we do. */
+const struct rnic_rsocket_options *rnic_rsocket_default_options(void);
+int64_t rnic_rsocket_polling_ns(void);
+
+/* ---- rsocket_options.c ---- */
+
+/* After how long a silence it sends, if it is to be kept alive. */
+uint32_t rnic_rsocket_keepalive_seconds(const struct rnic_rsocket *rs);
+
+/* ---- rsocket_keepalive.c ---- */
+
+/*
+ * From now on `rs` sends something every so many seconds, or with 0 no more. -EAGAIN: no thread to
+ * be had.
+ */
+int rnic_rsocket_keep_alive(struct rnic_rsocket *rs, uint32_t seconds);
+
+/* ---- the kinds ---- */
+
+int rnic_rsocket_create_stream(int domain, struct rnic_rsocket **created);
+int rnic_rsocket_create_datagram(int domain, struct rnic_rsocket **created);
+
+#endif

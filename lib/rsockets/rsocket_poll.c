@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* rpoll() and rselect(): rsockets and ordinary descriptors, one list. */
+#include "rsockets/rsocket_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What poll() reports whether it was asked for or not. */
+#define ALWAYS (POLLERR | POLLHUP | POLLNVAL)
+
+/* One entry of the caller's list. */
+struct waiter {
+	struct rnic_rsocket *rs; /* NULL: an ordinary descriptor */
+	struct rnic_rsocket_sleeper sleeper;
+	nfds_t watched_at; /* among what the kernel is asked */
+	int watched;
+};
+
+struct round {
+	struct pollfd *fds;
+	nfds_t count;
+	bool has_any; /* one of them is an rsocket */
+	struct waiter *waiters;
+	struct pollfd *asked; /* of the kernel: the bell, then what is watched for each waiter */
+	nfds_t asked_count;
+	int bell;
+};
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+static void release(void *argument)
+{
+	struct round *round = argument;
+
+	for (nfds_t i = 0; round->waiters != NULL && i < round->count; i++)
+		if (round->waiters[i].rs != NULL)
+			rnic_rsocket_put(round->waiters[i].rs);
+	rnic_rsocket_locks_begin();
+	free(round->waiters);
+	free(round->asked);
+	rnic_rsocket_locks_end();
+}
+
+static int allocate(struct round *round)
+{
+	rnic_rsocket_locks_begin();
+	round->waiters = calloc(round->count + 1, sizeof(*round->waiters));
+	round->asked = calloc(round->count * RNIC_RSOCKET_WATCHED_MAX + 1, sizeof(*round->asked));
+	rnic_rsocket_locks_end();
+	return round->waiters == NULL || round->asked == NULL ? -ENOMEM : 0;
+}
+
+/* Finds the rsockets among the descriptors. */
+static int prepare(struct round *round)
+{
+	int error = rnic_rsocket_is_interrupted() ? -EDEADLK : allocate(round);
+
+	if (error != 0)
+		return error;
+	for (nfds_t i = 0; i < round->count; i++) {
+		round->waiters[i].rs = rnic_rsocket_get(round->fds[i].fd);
+		round->has_any |= round->waiters[i].rs != NULL;
+	}
+	return 0;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+static short events_of(struct rnic_rsocket *rs, short wanted)
+{
+	return rs->kind->events(rs) & (wanted | ALWAYS);
+}
+
+/* What the kernel says of an ordinary descriptor, asked now. */
+static short ask(int fd, short events)
+{
+	struct pollfd one = {.fd = fd, .events = events};
+
+	return poll(&one, 1, 0) > 0 ? one.revents : 0;
+}
+
+/* Fills in `revents`; how many have any. */
+static int look(struct round *round)
+{
+	int ready = 0;
+
+	for (nfds_t i = 0; i < round->count; i++) {
+		struct pollfd *fd = &round->fds[i];
+		struct rnic_rsocket *rs = round->waiters[i].rs;
+
+		if (rs == NULL) {
+			fd->revents = ask(fd->fd, fd->events);
+		} else {
+			rnic_rsocket_lock(rs);
+			rs->kind->progress(rs);
+			fd->revents = events_of(rs, fd->events);
+			rnic_rsocket_unlock(rs);
+		}
+		ready += fd->revents != 0;
+	}
+	return ready;
+}
+
+/* --- sleeping -------------------------------------------------------------------------------- */
+
+/* Adds what to ask the kernel for an rsocket. True: look again before sleeping. */
+static bool arm(struct round *round, struct waiter *waiter, short wanted)
+{
+	struct rnic_rsocket *rs = waiter->rs;
+	uint64_t news;
+	bool looks_again;
+
+	rnic_rsocket_lock(rs);
+	news = rs->news;
+	waiter->sleeper.bell = round->bell;
+	rnic_rsocket_enlist(rs, &waiter->sleeper);
+	waiter->watched_at = round->asked_count;
+	waiter->watched = rs->kind->watch(rs, &round->asked[round->asked_count]);
+	round->asked_count += (nfds_t)waiter->watched;
+	/* What came before it was armed tells nobody, and may mean more to watch. */
+	rs->kind->progress(rs);
+	looks_again = rs->news != news || events_of(rs, wanted) != 0;
+	rnic_rsocket_unlock(rs);
+	return looks_again;
+}
+
+static bool arm_all(struct round *round)
+{
+	bool looks_again = false;
+
+	round->asked[0] = (struct pollfd){.fd = round->bell, .events = POLLIN};
+	round->asked_count = 1;
+	for (nfds_t i = 0; i < round->count; i++) {
+		if (round->waiters[i].rs != NULL)
+			looks_again |= arm(round, &round->waiters[i], round->fds[i].events);
+		else
+			round->asked[round->asked_count++] = round->fds[i];
+	}
+	return looks_again;
+}
+
+static void disarm(struct round *round, struct waiter *waiter)
+{
+	struct rnic_rsocket *rs = waiter->rs;
+	bool has_news = false;
+
+	for (int i = 0; i < waiter->watched; i++)
+		has_news |= round->asked[waiter->watched_at + (nfds_t)i].revents != 0;
+	rnic_rsocket_lock(rs);
+	rnic_rsocket_delist(rs, &waiter->sleeper);
+	if (has_news)
+		rs->kind->woke(rs);
+	rnic_rsocket_unlock(rs);
+}
+
+static void end_sleep(void *argument)
+{
+	struct round *round = argument;
+
+	for (nfds_t i = 0; i < round->count; i++)
+		if (round->waiters[i].rs != NULL)
+			disarm(round, &round->waiters[i]);
+	close(round->bell);
+}
+
+static int ask_kernel(struct round *round, int64_t deadline_ns)
+{
+	const int64_t left_ns = deadline_ns - rnic_rsocket_now_ns();
+	struct timespec left = {0};
+
+	if (left_ns > 0)
+		left = (struct timespec){.tv_sec = left_ns / 1000000000,
+					 .tv_nsec = left_ns % 1000000000};
+	return ppoll(round->asked, round->asked_count,
+		     deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* Until something may be ready. -EINTR and others of poll(). */
+static int sleep_until(struct round *round, int64_t deadline_ns)
+{
+	int error;
+
+	round->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (round->bell < 0)
+		return -errno;
+	pthread_cleanup_push(end_sleep, round);
+	error = arm_all(round) ? 0 : ask_kernel(round, deadline_ns);
+	pthread_cleanup_pop(true);
+	return error;
+}
+
+static int wait_for_any(struct round *round, int64_t deadline_ns)
+{
+	for (;;) {
+		const int ready = look(round);
+		int error;
+
+		if (ready > 0)
+			return ready;
+		if (deadline_ns != RNIC_RSOCKET_FOREVER && rnic_rsocket_now_ns() >= deadline_ns)
+			return 0;
+		error = sleep_until(round, deadline_ns);
+		if (error != 0)
+			return error;
+	}
+}
+
+/* Nanoseconds, negative: for ever. */
+static int poll_for(struct pollfd *fds, nfds_t nfds, int64_t timeout_ns)
+{
+	struct round round = {.fds = fds, .count = nfds};
+	const int64_t deadline =
+		timeout_ns < 0 ? RNIC_RSOCKET_FOREVER : rnic_rsocket_now_ns() + timeout_ns;
+	int result = prepare(&round);
+
+	pthread_cleanup_push(release, &round);
+	if (result == 0 && !round.has_any) {
+		const struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
+						 .tv_nsec = timeout_ns % 1000000000};
+
+		result = ppoll(fds, nfds, timeout_ns < 0 ? NULL : &timeout, NULL);
+		if (result < 0)
+			result = -errno;
+	} else if (result == 0) {
+		result = wait_for_any(&round, deadline);
+	}
+	pthread_cleanup_pop(true);
+	if (result >= 0)
+		return result;
+	errno = -result;
+	return -1;
+}
+
+int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
+{
+	return poll_for(fds, nfds, timeout < 0 ? -1 : (int64_t)timeout * 1000000);
+}
+
+/* --- rselect() ------------------------------------------------------------------------------- */
+
+/* What select() calls ready, as the kernel sees it. */
+static const struct {
+	short asked, ready;
+} sets[] = {
+	{POLLIN, POLLIN | POLLHUP | POLLERR},
+	{POLLOUT, POLLOUT | POLLERR},
+	{POLLPRI, POLLPRI},
+};
+
+#define SETS (sizeof(sets) / sizeof(sets[0]))
+
+static nfds_t list_sets(int nfds, fd_set *const given[SETS], struct pollfd *fds)
+{
+	nfds_t count = 0;
+
+	for (int fd = 0; fd < nfds; fd++) {
+		short wanted = 0;
+
+		for (size_t i = 0; i < SETS; i++)
+			if (given[i] != NULL && FD_ISSET(fd, given[i]))
+				wanted |= sets[i].asked;
+		if (wanted != 0)
+			fds[count++] = (struct pollfd){.fd = fd, .events = wanted};
+	}
+	return count;
+}
+
+/* How many bits it sets. -EBADF: one was no descriptor. */
+static int fill_sets(fd_set *const given[SETS], const struct pollfd *fds, nfds_t count)
+{
+	int bits = 0;
+
+	for (nfds_t i = 0; i < count; i++)
+		if (fds[i].revents & POLLNVAL)
+			return -EBADF;
+	for (size_t i = 0; i < SETS; i++) {
+		if (given[i] == NULL)
+			continue;
+		FD_ZERO(given[i]);
+		for (nfds_t j = 0; j < count; j++) {
+			if (!(fds[j].events & sets[i].asked) || !(fds[j].revents & sets[i].ready))
+				continue;
+			FD_SET(fds[j].fd, given[i]);
+			bits++;
+		}
+	}
+	return bits;
+}
+
+int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, struct timeval *timeout)
+{
+	fd_set *const given[SETS] = {readfds, writefds, exceptfds};
+	struct pollfd fds[FD_SETSIZE];
+	nfds_t count;
+	int result;
+
+	if (nfds < 0 || nfds > FD_SETSIZE) {
+		errno = EINVAL;
+		return -1;
+	}
+	count = list_sets(nfds, given, fds);
+	result = poll_for(fds, count,
+			  timeout == NULL
+				  ? -1
+				  : ((int64_t)timeout->tv_sec * 1000000 + timeout->tv_usec) * 1000);
+	if (result < 0)
+		return -1;
+	result = fill_sets(given, fds, count);
+	if (result >= 0)
+		return result;
+	errno = -result;
+	return -1;
+}

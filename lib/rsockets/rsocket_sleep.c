@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "rsockets/rsocket_objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+int64_t rnic_rsocket_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t rnic_rsocket_deadline(const struct rnic_rsocket *rs, int flags, int64_t timeout_ns)
+{
+	if ((rs->status_flags & O_NONBLOCK) || (flags & MSG_DONTWAIT))
+		return 0;
+	if (timeout_ns == RNIC_RSOCKET_FOREVER)
+		return RNIC_RSOCKET_FOREVER;
+	return rnic_rsocket_now_ns() + timeout_ns;
+}
+
+/* --- bells ----------------------------------------------------------------------------------- */
+
+void rnic_rsocket_enlist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper)
+{
+	sleeper->next = rs->sleepers;
+	rs->sleepers = sleeper;
+}
+
+void rnic_rsocket_delist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper)
+{
+	struct rnic_rsocket_sleeper **link = &rs->sleepers;
+
+	while (*link != sleeper)
+		link = &(*link)->next;
+	*link = sleeper->next;
+}
+
+void rnic_rsocket_ring(struct rnic_rsocket *rs)
+{
+	rs->news++;
+	for (struct rnic_rsocket_sleeper *sleeper = rs->sleepers; sleeper != NULL;
+	     sleeper = sleeper->next)
+		eventfd_write(sleeper->bell, 1);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+static struct timespec remaining(int64_t deadline_ns)
+{
+	int64_t left = deadline_ns - rnic_rsocket_now_ns();
+
+	if (left < 0)
+		left = 0;
+	return (struct timespec){.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+}
+
+struct nap {
+	struct rnic_rsocket *rs;
+	struct rnic_rsocket_sleeper sleeper;
+};
+
+/* Takes the lock again. */
+static void end_nap(struct nap *nap)
+{
+	rnic_rsocket_lock(nap->rs);
+	rnic_rsocket_delist(nap->rs, &nap->sleeper);
+	close(nap->sleeper.bell);
+}
+
+/* Of a thread that is cancelled. */
+static void give_up(void *argument)
+{
+	struct nap *nap = argument;
+
+	end_nap(nap);
+	rnic_rsocket_unlock(nap->rs);
+}
+
+/* Asks the kernel for news of what is watched, and of the bell that comes behind it. */
+static int nap(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
+{
+	struct nap nap = {.rs = rs, .sleeper.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	const struct timespec left = remaining(deadline_ns);
+	int error;
+
+	if (nap.sleeper.bell < 0)
+		return -errno;
+	watched[count] = (struct pollfd){.fd = nap.sleeper.bell, .events = POLLIN};
+	rnic_rsocket_enlist(rs, &nap.sleeper);
+	rnic_rsocket_unlock(rs);
+	pthread_cleanup_push(give_up, &nap);
+	error = ppoll(watched, (nfds_t)count + 1,
+		      deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
+			? -errno
+			: 0;
+	pthread_cleanup_pop(false);
+	end_nap(&nap);
+	return error;
+}
+
+/* Under the lock, gone while it sleeps. What is watched is armed, and nothing is done yet. */
+static int sleep_on(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
+{
+	int error = nap(rs, watched, count, deadline_ns);
+	bool has_news = false;
+
+	if (error != 0)
+		return error;
+	for (int i = 0; i < count; i++)
+		has_news |= watched[i].revents != 0;
+	if (has_news)
+		rs->kind->woke(rs);
+	return 0;
+}
+
+static bool has_come(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *))
+{
+	rs->kind->progress(rs);
+	return rs->is_closed || is_done(rs);
+}
+
+/* Answers often come sooner than a thread falls asleep and wakes up. */
+static bool comes_soon(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *))
+{
+	const int64_t end = rnic_rsocket_now_ns() + rnic_rsocket_polling_ns();
+
+	do {
+		rnic_rsocket_unlock(rs);
+		rnic_rsocket_lock(rs);
+		if (has_come(rs, is_done))
+			return true;
+	} while (rnic_rsocket_now_ns() < end);
+	return false;
+}
+
+int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *),
+		       int64_t deadline_ns)
+{
+	bool is_over = has_come(rs, is_done);
+	int error = 0;
+
+	if (!is_over && deadline_ns != 0)
+		is_over = comes_soon(rs, is_done);
+	while (!is_over && error == 0) {
+		struct pollfd watched[RNIC_RSOCKET_WATCHED_MAX + 1];
+		const uint64_t news = rs->news;
+		int count;
+
+		if (deadline_ns != RNIC_RSOCKET_FOREVER && rnic_rsocket_now_ns() >= deadline_ns)
+			return -EAGAIN;
+		count = rs->kind->watch(rs, watched);
+		/* What came before it was armed tells nobody, and may mean more to watch. */
+		is_over = has_come(rs, is_done);
+		if (!is_over && rs->news == news) {
+			error = sleep_on(rs, watched, count, deadline_ns);
+			is_over = has_come(rs, is_done);
+		}
+	}
+	if (rs->is_closed)
+		return -EBADF;
+	return is_over ? 0 : error;
+}

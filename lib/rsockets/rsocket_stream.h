@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stream: an RC connection of rdma_cm, and the flow of bytes through it (rsocket_flow.h).
+ *
+ * `state` is where the connection is. Two more words say which directions are left of one that
+ * stands: is_readable until the peer has said that it sends no more, is_writable until this side
+ * has said so or the connection ended. What arrived can be read at any time.
+ *
+ * A thread that sends holds `sending`, one that receives `receiving`, for as long as the call
+ * takes, and takes the lock of the rsocket for each step after that: so that a reader and a writer
+ * never wait for each other, and bytes are copied without the lock.
+ */
+#ifndef LIB_RSOCKETS_RSOCKET_STREAM_H
+#define LIB_RSOCKETS_RSOCKET_STREAM_H
+
+#include "rsockets/rsocket_flow.h"
+#include "rsockets/rsocket_objects.h"
+
+enum rnic_rsocket_stream_state {
+	RNIC_RSOCKET_IDLE,
+	RNIC_RSOCKET_LISTENING,
+	RNIC_RSOCKET_RESOLVING_ADDRESS,
+	RNIC_RSOCKET_RESOLVING_ROUTE,
+	RNIC_RSOCKET_CONNECTING,
+	RNIC_RSOCKET_ACCEPTING, /* the answer is on its way */
+	RNIC_RSOCKET_CONNECTED,
+	RNIC_RSOCKET_ENDED, /* also when it never came to be */
+};
+
+/* What a connection has memory for. */
+struct rnic_rsocket_buffers {
+	void *block; /* all of it */
+	size_t block_bytes;
+	uint8_t *send_ring;
+	uint8_t *receive_ring;
+	volatile uint8_t *list; /* of the peer's buffers, then the map: the peer writes here */
+	struct ibv_mr *send_mr;
+	struct ibv_mr *receive_mr;
+	struct ibv_mr *list_mr;
+};
+
+/* Memory of this side that the peer writes to directly, or is to be told of. */
+struct rnic_rsocket_region {
+	struct rnic_rsocket_region *next;
+	struct ibv_mr *mr;
+	uint64_t offset;
+	int64_t index; /* of the peer's map; negative: for local use */
+	bool is_told;
+};
+
+struct rnic_rsocket_stream {
+	struct rnic_rsocket rs;
+	pthread_mutex_t sending;
+	pthread_mutex_t receiving;
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	/* Guarded by the lock from here on. */
+	enum rnic_rsocket_stream_state state;
+	bool is_readable;
+	bool is_writable;
+	bool has_news;		       /* that no bell was rung for yet */
+	struct rdma_cm_event *request; /* of a listener: whom to accept next */
+	struct ibv_comp_channel *completions;
+	struct ibv_cq *cq;
+	bool is_armed; /* an event of the completion queue is to come */
+	struct rnic_rsocket_buffers buffers;
+	struct rnic_rsocket_flow flow;
+	uint32_t inline_bytes;		       /* what the queue pair has */
+	uint32_t iomap_entries;		       /* of ours */
+	struct rnic_rsocket_mapping *mappings; /* what the peer put into ours */
+	struct rnic_rsocket_target peer_iomap; /* its length: entries */
+	struct rnic_rsocket_region *regions;
+	uint32_t regions_untold;
+};
+
+static inline struct rnic_rsocket_stream *rnic_rsocket_stream(const struct rnic_rsocket *rs)
+{
+	return (struct rnic_rsocket_stream *)rs;
+}
+
+/* How the work requests of a stream are told apart when they complete: kind and bytes. */
+enum rnic_rsocket_work {
+	RNIC_RSOCKET_WORK_RECEIVE,
+	RNIC_RSOCKET_WORK_DATA,
+	RNIC_RSOCKET_WORK_MAPPING,
+	RNIC_RSOCKET_WORK_CONTROL,
+};
+
+/* ---- rsocket_stream.c ---- */
+
+/* For a request to `listener`, whose options it has; without an identifier. */
+int rnic_rsocket_create_accepted(const struct rnic_rsocket *listener,
+				 struct rnic_rsocket **created);
+
+/* ---- rsocket_endpoint.c ---- */
+
+/* Makes queue pair and buffers on the device of the identifier, receives posted. */
+int rnic_rsocket_endpoint_create(struct rnic_rsocket_stream *stream);
+void rnic_rsocket_endpoint_destroy(struct rnic_rsocket_stream *stream);
+
+/* What to tell the peer, and what it says. -EPROTO, -ENOTSUP. */
+void rnic_rsocket_endpoint_greet(const struct rnic_rsocket_stream *stream,
+				 uint8_t greeting[static RNIC_RSOCKET_GREETING_BYTES]);
+int rnic_rsocket_endpoint_begin(struct rnic_rsocket_stream *stream, const void *greeting,
+				size_t bytes);
+
+/* ---- rsocket_connect.c ---- */
+
+/* Under the lock: takes in the events of the connection manager. */
+void rnic_rsocket_take_events(struct rnic_rsocket_stream *stream);
+
+/* Under the lock: it is over, `error` (positive) for the application, 0 when that is as it should.
+ */
+void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error);
+
+static inline bool rnic_rsocket_is_opening(const struct rnic_rsocket_stream *stream)
+{
+	return stream->state >= RNIC_RSOCKET_RESOLVING_ADDRESS &&
+	       stream->state <= RNIC_RSOCKET_ACCEPTING;
+}
+
+int rnic_rsocket_stream_bind(struct rnic_rsocket *rs, const struct sockaddr *address,
+			     socklen_t bytes);
+int rnic_rsocket_stream_listen(struct rnic_rsocket *rs, int backlog);
+int rnic_rsocket_stream_accept(struct rnic_rsocket *rs, struct rnic_rsocket **accepted);
+int rnic_rsocket_stream_connect(struct rnic_rsocket *rs, const struct sockaddr *address,
+				socklen_t bytes);
+
+/* ---- rsocket_work.c: all under the lock ---- */
+
+/* Takes in what completed, and tells the peer what is due. */
+void rnic_rsocket_take_completions(struct rnic_rsocket_stream *stream);
+
+/* Tells the peer of room that it does not know of. */
+void rnic_rsocket_tell_peer(struct rnic_rsocket_stream *stream);
+
+/* All return 0 or a negative errno, which ends the connection too. */
+int rnic_rsocket_post_receives(struct rnic_rsocket_stream *stream, uint32_t count);
+int rnic_rsocket_post_write(struct rnic_rsocket_stream *stream,
+			    const struct rnic_rsocket_write *write, bool has_message);
+int rnic_rsocket_post_mapping(struct rnic_rsocket_stream *stream,
+			      const struct rnic_rsocket_region *region);
+int rnic_rsocket_post_control(struct rnic_rsocket_stream *stream,
+			      enum rnic_rsocket_control control);
+
+/* ---- rsocket_transfer.c ---- */
+
+ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *message, int flags);
+ssize_t rnic_rsocket_stream_receive(struct rnic_rsocket *rs, struct msghdr *message, int flags);
+
+/* With the lock held: waits for a connection that is being made. -ENOTCONN: none is. */
+int rnic_rsocket_await_connection(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
+
+/* With `sending` and the lock held: waits for room to send. -EPIPE and others: never again. */
+int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
+
+/* ---- rsocket_iomap.c ---- */
+
+/* With `sending` and the lock held: tells the peer of mappings that it does not know yet. */
+int rnic_rsocket_tell_mappings(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
+void rnic_rsocket_release_regions(struct rnic_rsocket_stream *stream);
+
+#endif

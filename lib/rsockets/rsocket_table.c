@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "rsockets/rsocket_objects.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GROWTH	 64u
+#define LATE_MAX 16
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rnic_rsocket **table; /* by number */
+static size_t table_size;
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+/*
+ * A signal handler runs while the call that it interrupted may have a lock, one of ours or that of
+ * malloc(), which nobody can wait for then. close() is what handlers are allowed and wont to call,
+ * so it is done once the call has no lock any more; all else is refused.
+ */
+static _Thread_local struct {
+	volatile sig_atomic_t locks; /* that this thread has, or is about to take or give back */
+	volatile sig_atomic_t late_count;
+	volatile int late[LATE_MAX]; /* descriptors to close */
+} here;
+
+void rnic_rsocket_locks_begin(void)
+{
+	here.locks++;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+void rnic_rsocket_locks_end(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	here.locks--;
+	while (here.locks == 0 && here.late_count > 0)
+		rnic_rsocket_close(here.late[--here.late_count]);
+}
+
+bool rnic_rsocket_is_interrupted(void)
+{
+	return here.locks > 0;
+}
+
+/* --- fork ------------------------------------------------------------------------------------ */
+
+/*
+ * Queue pairs do not go along into a child. What is in the table there has numbers that the child
+ * may close, and nothing else.
+ */
+static void lock_table(void)
+{
+	pthread_mutex_lock(&table_lock);
+}
+
+static void unlock_table(void)
+{
+	pthread_mutex_unlock(&table_lock);
+}
+
+static void mark_inherited(void)
+{
+	for (size_t fd = 0; fd < table_size; fd++)
+		if (table[fd] != NULL)
+			table[fd]->is_inherited = true;
+	pthread_mutex_init(&table_lock, NULL);
+}
+
+static void install_fork_handlers(void)
+{
+	pthread_atfork(lock_table, unlock_table, mark_inherited);
+}
+
+/* --- objects --------------------------------------------------------------------------------- */
+
+void rnic_rsocket_init(struct rnic_rsocket *rs, const struct rnic_rsocket_kind *kind, int domain,
+		       const struct rnic_rsocket_options *options)
+{
+	rs->kind = kind;
+	rs->fd = -1;
+	rs->domain = domain;
+	rs->options = *options;
+	rs->options.route = NULL;
+	rs->options.route_bytes = 0;
+	atomic_init(&rs->references, 1);
+	pthread_mutex_init(&rs->lock, NULL);
+}
+
+void rnic_rsocket_fini(struct rnic_rsocket *rs)
+{
+	free(rs->options.route);
+	pthread_mutex_destroy(&rs->lock);
+}
+
+void rnic_rsocket_lock(struct rnic_rsocket *rs)
+{
+	int cancellation;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	rnic_rsocket_locks_begin();
+	pthread_mutex_lock(&rs->lock);
+	rs->cancellation = cancellation;
+}
+
+void rnic_rsocket_unlock(struct rnic_rsocket *rs)
+{
+	const int cancellation = rs->cancellation;
+
+	pthread_mutex_unlock(&rs->lock);
+	rnic_rsocket_locks_end();
+	pthread_setcancelstate(cancellation, NULL);
+}
+
+void rnic_rsocket_hold(struct rnic_rsocket *rs)
+{
+	atomic_fetch_add(&rs->references, 1);
+}
+
+void rnic_rsocket_put(struct rnic_rsocket *rs)
+{
+	if (atomic_fetch_sub(&rs->references, 1) > 1)
+		return;
+	rnic_rsocket_locks_begin();
+	rs->kind->destroy(rs);
+	rnic_rsocket_locks_end();
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+static int make_room(size_t fd)
+{
+	const size_t size = (fd / GROWTH + 1) * GROWTH;
+	struct rnic_rsocket **larger;
+
+	if (fd < table_size)
+		return 0;
+	larger = realloc(table, size * sizeof(struct rnic_rsocket *));
+	if (larger == NULL)
+		return -ENOMEM;
+	memset(larger + table_size, 0, (size - table_size) * sizeof(struct rnic_rsocket *));
+	table = larger;
+	table_size = size;
+	return 0;
+}
+
+int rnic_rsocket_enter(struct rnic_rsocket *rs)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int error;
+
+	pthread_once(&once, install_fork_handlers);
+	rnic_rsocket_locks_begin();
+	pthread_mutex_lock(&table_lock);
+	error = make_room((size_t)rs->fd);
+	if (error == 0)
+		table[rs->fd] = rs;
+	pthread_mutex_unlock(&table_lock);
+	rnic_rsocket_locks_end();
+	return error;
+}
+
+static struct rnic_rsocket *find(int fd)
+{
+	return fd >= 0 && (size_t)fd < table_size ? table[fd] : NULL;
+}
+
+struct rnic_rsocket *rnic_rsocket_get(int fd)
+{
+	struct rnic_rsocket *rs;
+
+	if (rnic_rsocket_is_interrupted()) {
+		errno = EDEADLK;
+		return NULL;
+	}
+	rnic_rsocket_locks_begin();
+	pthread_mutex_lock(&table_lock);
+	rs = find(fd);
+	if (rs != NULL && rs->is_inherited)
+		rs = NULL;
+	if (rs != NULL)
+		rnic_rsocket_hold(rs);
+	pthread_mutex_unlock(&table_lock);
+	rnic_rsocket_locks_end();
+	if (rs == NULL)
+		errno = EBADF;
+	return rs;
+}
+
+/* Takes it out of the table; the table's reference becomes the caller's. NULL: not there. */
+static struct rnic_rsocket *leave(int fd)
+{
+	struct rnic_rsocket *rs;
+
+	rnic_rsocket_locks_begin();
+	pthread_mutex_lock(&table_lock);
+	rs = find(fd);
+	if (rs != NULL)
+		table[fd] = NULL;
+	pthread_mutex_unlock(&table_lock);
+	rnic_rsocket_locks_end();
+	return rs;
+}
+
+static void put(void *rs)
+{
+	rnic_rsocket_put(rs);
+}
+
+static int close_late(int fd)
+{
+	if (here.late_count == LATE_MAX)
+		return -EDEADLK;
+	here.late[here.late_count++] = fd;
+	return 0;
+}
+
+int rnic_rsocket_close(int fd)
+{
+	struct rnic_rsocket *rs;
+
+	if (rnic_rsocket_is_interrupted())
+		return close_late(fd);
+	rs = leave(fd);
+	if (rs == NULL)
+		return -EBADF;
+	/* What it is made of is the parent's; only the descriptor is here too. */
+	if (rs->is_inherited)
+		return close(fd) == 0 ? 0 : -errno;
+	pthread_cleanup_push(put, rs);
+	rs->kind->close(rs);
+	pthread_cleanup_pop(true);
+	return 0;
+}

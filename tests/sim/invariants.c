@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "invariants.h"
+
+#include "engine/engine.h"
+#include "engine/objects/mw.h"
+#include "engine/objects/qp.h"
+
+#include <assert.h>
+
+static bool is_sending(const struct qp *qp)
+{
+	return qp->state == RNIC_QP_STATE_RTS || qp->state == RNIC_QP_STATE_SQD;
+}
+
+static void check_cursors(const struct qp *qp)
+{
+	const struct send_queue *queue = &qp->send_queue;
+	uint32_t posted = queue->posted - queue->retired;
+	uint32_t started = queue->next - queue->retired;
+
+	assert(posted <= queue->slots);
+	assert(started <= posted);
+	assert(qp->requester.work_index - queue->retired <= started);
+	assert((qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_SQE) || posted == 0);
+	assert(is_sending(qp) || started == 0);
+}
+
+static void check_sequence(const struct qp *qp)
+{
+	const struct requester *requester = &qp->requester;
+	int32_t sent = rnic_psn_distance(requester->psn, requester->unacknowledged);
+	int32_t ever_sent = rnic_psn_distance(requester->highest, requester->unacknowledged);
+
+	assert(sent >= 0 && sent <= ever_sent && ever_sent <= LIMIT_QP_WINDOW_PACKETS);
+	assert(requester->reads_outstanding <= LIMIT_RD_ATOMIC); /* the QP's own may be less now */
+}
+
+/* Each entry's PSNs follow those of the one before, and the oldest holds the unacknowledged one. */
+static void check_spans(const struct qp *qp)
+{
+	const struct send_queue *queue = &qp->send_queue;
+	const struct requester *requester = &qp->requester;
+	struct rnic_psn expected = requester->unacknowledged;
+
+	for (uint32_t i = queue->retired; i != queue->next; i++) {
+		const struct work *work = send_queue_at(queue, i);
+
+		if (i == queue->retired)
+			assert(work_packet_index(work, expected) < work->packets);
+		else
+			assert(rnic_psn_equal(work->psn, expected));
+		if (i == requester->work_index)
+			assert(work_packet_index(work, requester->psn) < work->packets);
+		expected = rnic_psn_add(work->psn, (int32_t)work->packets);
+	}
+	if (requester->work_index == queue->next)
+		assert(rnic_psn_equal(requester->psn, expected));
+}
+
+/* What is reserved, and the READs that count, are those of [unacknowledged, psn). */
+static void check_accounts(const struct qp *qp)
+{
+	const struct requester *requester = &qp->requester;
+	struct rnic_psn from = requester->unacknowledged;
+	uint32_t reads = 0;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = qp->send_queue.retired; i != qp->send_queue.next; i++) {
+		const struct work *work = send_queue_at(&qp->send_queue, i);
+		uint32_t first = work_packet_index(work, from);
+		uint32_t end = i == requester->work_index ? work_packet_index(work, requester->psn)
+							  : work->packets;
+
+		reads += requester_count_reads(qp, work, first, end);
+		bytes += requester_cost_bytes(qp, work, first, end);
+		if (i == requester->work_index)
+			break;
+		from = rnic_psn_add(work->psn, (int32_t)work->packets);
+	}
+	assert(reads == requester->reads_outstanding);
+	/* Less by probes, and after a silence, which gives the share back early. */
+	assert(requester->in_flight_bytes <= bytes);
+}
+
+/* Messages that take a receive: those that count as started have a packet before the position. */
+static void check_credits(const struct qp *qp)
+{
+	const struct requester *requester = &qp->requester;
+	const struct credits *credits = &requester->credits;
+	uint32_t started = 0;
+
+	for (uint32_t i = qp->send_queue.retired; i != qp->send_queue.next; i++) {
+		const struct work *work = send_queue_at(&qp->send_queue, i);
+		bool is_position = i == requester->work_index;
+
+		if (is_position && work_packet_index(work, requester->psn) == 0)
+			break;
+		started += work_kind(work)->may_solicit;
+		if (is_position)
+			break;
+	}
+	assert(started == credits->started - credits->acknowledged);
+	assert(credits->is_limited || !credits->is_probing);
+}
+
+static void check_timer(const struct qp *qp)
+{
+	const struct retry *retry = &qp->retry;
+	bool has_unacknowledged = !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
+
+	if (!qp_is_reliable(qp)) {
+		/* The timer is its pace's, and what was built is known to the engine. */
+		assert(!retry->is_rnr_wait && qp->requester.in_flight_bytes == 0);
+		assert(!has_unacknowledged || list_is_linked(&qp->built_node));
+		return;
+	}
+	assert(retry->is_rnr_wait + retry->is_probe_wait + retry->is_line_wait <= 1);
+	if (retry->is_rnr_wait || retry->is_probe_wait || retry->is_line_wait)
+		assert(timer_is_armed(&retry->timer) && !has_unacknowledged);
+	else if (has_unacknowledged)
+		assert(timer_is_armed(&retry->timer) || qp->attributes.timeout == 0);
+	else
+		assert(!timer_is_armed(&retry->timer));
+}
+
+void qp_check_invariants(const struct qp *qp)
+{
+	check_cursors(qp);
+	if (is_sending(qp)) {
+		check_sequence(qp);
+		check_spans(qp);
+		check_accounts(qp);
+		check_credits(qp);
+		check_timer(qp);
+	} else {
+		assert(!timer_is_armed(&qp->retry.timer));
+		assert(qp->requester.in_flight_bytes == 0 && !list_is_linked(&qp->path_node));
+	}
+}
+
+static void check_path(const struct engine *engine, const struct path *path)
+{
+	uint32_t in_flight_bytes = 0;
+	uint32_t references = 0;
+
+	for (uint32_t slot = 0; slot < engine->qps.slot_count; slot++) {
+		const struct qp *qp = key_table_slot(&engine->qps, slot);
+
+		if (qp == NULL || qp->path != path)
+			continue;
+		references++;
+		in_flight_bytes += qp->requester.in_flight_bytes;
+	}
+	assert(references == path->references && references > 0);
+	assert(in_flight_bytes == path->in_flight_bytes);
+	assert(path->turn == NULL || list_is_linked(&path->turn->ready_node));
+	if (path->turn == NULL && !list_is_empty(&path->waiting))
+		assert(path->in_flight_bytes > 0);
+}
+
+/* A window is bound to a region, or grants nothing; each region knows how many are. */
+static void check_windows(const struct engine *engine)
+{
+	uint64_t bound = 0, counted = 0;
+
+	for (uint32_t slot = 0; slot < engine->mrs.slot_count; slot++) {
+		const struct mr *mr = key_table_slot(&engine->mrs, slot);
+		const struct mw *mw = mr != NULL ? mr->window : NULL;
+
+		if (mr != NULL)
+			counted += mr->bound_windows;
+		if (mw == NULL)
+			continue;
+		assert(mr == &mw->range && mr->bound_windows == 0);
+		assert((mw->bound_to != NULL) == (mr->region != NULL));
+		assert((mw->qp != NULL) == (mw->bound_to != NULL && mw->type == RNIC_MW_TYPE_2));
+		assert((mw->qp != NULL) == list_is_linked(&mw->qp_node));
+		bound += mw->bound_to != NULL;
+	}
+	assert(bound == counted);
+}
+
+void engine_check_invariants(const struct engine *engine)
+{
+	struct list *node;
+
+	for (uint32_t slot = 0; slot < engine->qps.slot_count; slot++) {
+		const struct qp *qp = key_table_slot(&engine->qps, slot);
+
+		if (qp != NULL)
+			qp_check_invariants(qp);
+	}
+	check_windows(engine);
+	list_for_each (node, &engine->paths)
+		check_path(engine, list_entry(node, struct path, node));
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/ctl_server.h"
+
+#include "client_fixture.h"
+
+#include "base/clock.h"
+#include "ctl/ctl_message.h"
+#include "engine/limits.h"
+#include "device/session/session_set.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define REQUESTS (LIMIT_TURN_REQUESTS + 4)
+#define CLIENTS	 5
+
+static uint64_t now_ns;
+static uint64_t request_ns; /* how long each look at the clock lies behind the one before */
+
+/* The linker puts this before the real one. */
+uint64_t __wrap_clock_now_ns(void);
+
+uint64_t __wrap_clock_now_ns(void)
+{
+	return now_ns += request_ns;
+}
+
+/* A server, and clients that have said HELLO; at first there is one. */
+struct fixture {
+	struct device_facts facts;
+	struct session_set set;
+	struct ctl_server server;
+	int peer_fds[CLIENTS];
+	unsigned client_count;
+};
+
+static void ask(int fd, uint16_t operation, const void *payload, uint32_t bytes)
+{
+	struct {
+		struct rnic_ctl_header header;
+		uint8_t payload[sizeof(struct rnic_ctl_hello)];
+	} request = {
+		.header =
+			{
+				.magic = RNIC_CTL_MAGIC,
+				.version = operation == RNIC_CTL_HELLO ? 0 : RNIC_CTL_VERSION_MAX,
+				.operation = operation,
+				.bytes = (uint32_t)sizeof(struct rnic_ctl_header) + bytes,
+			},
+	};
+
+	memcpy(request.payload, payload, bytes);
+	assert_int_equal(send(fd, &request, request.header.bytes, 0), request.header.bytes);
+}
+
+static unsigned replies_received(const struct fixture *f, unsigned client)
+{
+	static uint8_t message[RNIC_CTL_MESSAGE_BYTES];
+	unsigned count = 0;
+
+	while (recv(f->peer_fds[client], message, sizeof(message), MSG_DONTWAIT) > 0)
+		count++;
+	return count;
+}
+
+static unsigned replies_of_a_turn(struct fixture *f)
+{
+	ctl_server_poll(&f->server);
+	return replies_received(f, 0);
+}
+
+static void create_client(struct fixture *f)
+{
+	static const struct rnic_ctl_hello hello = {
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
+		.flags = RNIC_HELLO_ADMIN,
+	};
+	const unsigned client = f->client_count++;
+
+	client_fixture_connect(&f->set, 1, &f->peer_fds[client]);
+	ask(f->peer_fds[client], RNIC_CTL_HELLO, &hello, sizeof(hello));
+	while (replies_received(f, client) == 0)
+		ctl_server_poll(&f->server);
+}
+
+static void ask_much(const struct fixture *f, unsigned client)
+{
+	static const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
+
+	for (unsigned i = 0; i < REQUESTS; i++)
+		ask(f->peer_fds[client], RNIC_CTL_SHOW, &show, sizeof(show));
+}
+
+static int set_up(void **state)
+{
+	static struct fixture fixture;
+	struct fixture *f = &fixture;
+
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
+	f->server.set = &f->set;
+	request_ns = 0;
+	create_client(f);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	session_set_fini(&f->set);
+	for (unsigned i = 0; i < f->client_count; i++)
+		close(f->peer_fds[i]);
+	return 0;
+}
+
+static void test_many_requests(void **state)
+{
+	ask_much(*state, 0);
+	assert_int_equal(replies_of_a_turn(*state), LIMIT_TURN_REQUESTS);
+	assert_int_equal(replies_of_a_turn(*state), REQUESTS - LIMIT_TURN_REQUESTS);
+}
+
+static void test_long_requests(void **state)
+{
+	ask_much(*state, 0);
+	request_ns = LIMIT_TURN_REQUESTS_NS;
+	for (unsigned i = 0; i < REQUESTS; i++)
+		assert_int_equal(replies_of_a_turn(*state), 1);
+}
+
+/* Those of all clients together are bounded, and each client gets its turn. */
+static void test_long_requests_of_many(void **state)
+{
+	struct fixture *f = *state;
+	unsigned replies[CLIENTS] = {0};
+
+	while (f->client_count < CLIENTS)
+		create_client(f);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		ask_much(f, i);
+	request_ns = LIMIT_TURN_REQUESTS_NS;
+	for (unsigned i = 0; i < 2 * CLIENTS; i++) {
+		unsigned served = 0;
+
+		assert_true(ctl_server_poll(&f->server));
+		for (unsigned k = 0; k < CLIENTS; k++) {
+			unsigned received = replies_received(f, k);
+
+			replies[k] += received;
+			served += received;
+		}
+		assert_int_equal(served, 1);
+	}
+	for (unsigned i = 0; i < CLIENTS; i++)
+		assert_true(replies[i] >= 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_many_requests, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_long_requests, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_long_requests_of_many, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

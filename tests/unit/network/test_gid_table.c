@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "network/gid_table.h"
+
+#include "base/bits.h"
+#include "port_fixture.h"
+#include "wire/gid.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+/* `context` is a mask of slots. */
+static bool is_used(void *context, uint32_t index)
+{
+	return (*(const uint32_t *)context >> index & 1) != 0;
+}
+
+/* Addresses separated by spaces; "?" behind one: tentative. */
+static uint32_t parse(const char *line, struct gid_address *addresses)
+{
+	char copy[256], *rest = copy, *word;
+	uint32_t count = 0;
+
+	snprintf(copy, sizeof(copy), "%s", line);
+	while ((word = strtok_r(rest, " ", &rest)) != NULL) {
+		char *mark = strchr(word, '?');
+
+		if (mark != NULL)
+			*mark = '\0';
+		addresses[count++] = (struct gid_address){fixture_gid(word), mark != NULL};
+	}
+	return count;
+}
+
+/* The table as a line: "-" for a free slot, "(...)" for one that is taken and not usable. */
+static void format(const struct gid_table *table, char line[256])
+{
+	uint32_t end = GID_TABLE_SLOTS;
+	size_t at = 0;
+
+	line[0] = '\0';
+	while (end > 0 && rnic_gid_is_zero(&table->slots[end - 1].gid))
+		end--;
+	for (uint32_t i = 0; i < end; i++) {
+		const struct gid_slot *slot = &table->slots[i];
+		char text[RNIC_GID_TEXT_BYTES] = "-";
+
+		if (!rnic_gid_is_zero(&slot->gid))
+			rnic_gid_text(&slot->gid, text);
+		at += (size_t)snprintf(line + at, 256 - at,
+				       slot->is_usable || text[0] == '-' ? "%s%s" : "%s(%s)",
+				       i == 0 ? "" : " ", text);
+	}
+}
+
+static void test_follow(void **state)
+{
+	/* One table through all steps. */
+	static const struct {
+		const char *addresses;
+		uint32_t used;
+		const char *table;
+		uint32_t changed;
+	} steps[] = {
+		{"192.0.2.1 2001:db8::1 fe80::1", 0, "fe80::1 192.0.2.1 2001:db8::1", 7},
+		{"192.0.2.1 2001:db8::1 fe80::1", 0, "fe80::1 192.0.2.1 2001:db8::1", 0},
+		/* A slot stays empty, and what follows it stays where it is. */
+		{"2001:db8::1 fe80::1", 0, "fe80::1 - 2001:db8::1", 2},
+		/* The first free slots, in the fixed order, one link-local address only. */
+		{"2001:db8::1 fe80::1 2001:db8::2 192.0.2.2 fe80::2", 0,
+		 "fe80::1 192.0.2.2 2001:db8::1 2001:db8::2", 10},
+		/* One that is used keeps its slot, which no other takes. */
+		{"fe80::1 192.0.2.9", 2, "fe80::1 (192.0.2.2) 192.0.2.9", 14},
+		{"fe80::1 192.0.2.9 192.0.2.2", 2, "fe80::1 192.0.2.2 192.0.2.9", 2},
+		{"fe80::1 192.0.2.9", 2, "fe80::1 (192.0.2.2) 192.0.2.9", 2},
+		{"fe80::1 192.0.2.9", 0, "fe80::1 - 192.0.2.9", 2},
+		/* A slot is given anew in one step. */
+		{"fe80::3 192.0.2.9", 0, "fe80::3 - 192.0.2.9", 1},
+		{"", 0, "", 5},
+		/* Tentative: the slot is reserved, also across a link that goes down. */
+		{"192.0.2.1 fe80::1?", 0, "(fe80::1) 192.0.2.1", 3},
+		{"192.0.2.1 fe80::1", 0, "fe80::1 192.0.2.1", 1},
+		{"192.0.2.1", 1, "(fe80::1) 192.0.2.1", 1},
+		{"192.0.2.1 fe80::1?", 1, "(fe80::1) 192.0.2.1", 0},
+		{"192.0.2.1 fe80::1", 1, "fe80::1 192.0.2.1", 1},
+	};
+	struct gid_table table = {0};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(steps); i++) {
+		uint32_t used = steps[i].used;
+		struct gid_address addresses[8];
+		char line[256];
+		uint32_t count = parse(steps[i].addresses, addresses);
+		uint32_t changed = gid_table_follow(&table, addresses, count, is_used, &used);
+
+		format(&table, line);
+		assert_string_equal(line, steps[i].table);
+		assert_int_equal(changed, steps[i].changed);
+	}
+}
+
+static void test_full(void **state)
+{
+	struct gid_address addresses[GID_TABLE_SLOTS + 8];
+	struct gid_table table = {0};
+	uint32_t used = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(addresses); i++) {
+		const uint8_t ipv4[4] = {192, 0, 2, (uint8_t)(i + 1)};
+
+		addresses[i] = (struct gid_address){rnic_gid_from_ipv4(ipv4), false};
+	}
+	assert_int_equal(
+		gid_table_follow(&table, addresses, RNIC_COUNT_OF(addresses), is_used, &used),
+		UINT32_MAX);
+	/* Room for one of those that were left out. */
+	assert_int_equal(gid_table_follow(&table, addresses + 1, RNIC_COUNT_OF(addresses) - 1,
+					  is_used, &used),
+			 1);
+	assert_true(rnic_gid_equal(&table.slots[0].gid, &addresses[GID_TABLE_SLOTS].gid));
+}
+
+static void test_own(void **state)
+{
+	/* One table through all steps. */
+	static const struct {
+		const char *addresses;
+		const char *own;
+	} steps[] = {
+		{"", "::"},
+		/* Whatever comes, the one that is usable first stays. */
+		{"fe80::1? 2001:db8::1?", "::"},
+		{"fe80::1? 2001:db8::1", "2001:db8::1"},
+		{"fe80::1 2001:db8::1", "2001:db8::1"},
+		{"fe80::1 2001:db8::1 192.0.2.1", "2001:db8::1"},
+		/* It goes, as one that is probed again does. */
+		{"fe80::1 2001:db8::1? 192.0.2.1", "192.0.2.1"},
+		{"fe80::1 2001:db8::1 192.0.2.1", "192.0.2.1"},
+		{"fe80::1 2001:db8::1", "fe80::1"},
+		{"", "::"},
+	};
+	struct gid_table table = {0};
+	uint32_t used = 0;
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(steps); i++) {
+		struct gid_address addresses[8];
+		uint32_t count = parse(steps[i].addresses, addresses);
+		char text[RNIC_GID_TEXT_BYTES] = "::";
+		uint32_t own;
+
+		gid_table_follow(&table, addresses, count, is_used, &used);
+		own = gid_table_own(&table);
+		if (table.slots[own].is_usable)
+			rnic_gid_text(&table.slots[own].gid, text);
+		assert_string_equal(text, steps[i].own);
+		assert_int_equal(gid_table_own(&table), own);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "network/netdev_state.h"
+
+#include "base/bits.h"
+#include "port_fixture.h"
+#include "wire/gid.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static struct netlink_fact link_fact(uint32_t netdev_index, bool is_running, uint32_t mtu_bytes)
+{
+	return (struct netlink_fact){.kind = NETLINK_LINK,
+				     .netdev_index = netdev_index,
+				     .is_running = is_running,
+				     .mtu_bytes = mtu_bytes};
+}
+
+static struct netlink_fact address_fact(enum netlink_fact_kind kind, const char *address,
+					bool is_tentative)
+{
+	return (struct netlink_fact){.kind = kind,
+				     .netdev_index = 7,
+				     .gid = fixture_gid(address),
+				     .is_tentative = is_tentative};
+}
+
+static bool apply(struct netdev_state *state, struct netlink_fact fact)
+{
+	return netdev_state_apply(state, &fact);
+}
+
+static bool has(const struct netdev_state *state, uint32_t i, const char *address)
+{
+	struct rnic_gid gid = fixture_gid(address);
+
+	return i < state->address_count && rnic_gid_equal(&state->addresses[i].gid, &gid);
+}
+
+static void test_link(void **unused)
+{
+	struct netdev_state state;
+
+	(void)unused;
+	netdev_state_init(&state, 7);
+	assert_false(state.is_running);
+	assert_true(apply(&state, link_fact(7, true, 1500)));
+	assert_false(apply(&state, link_fact(7, true, 1500)));
+	assert_false(apply(&state, link_fact(8, false, 9000)));
+	assert_true(apply(&state, link_fact(7, true, 9000)));
+	assert_true(apply(&state, link_fact(7, false, 0)));
+	assert_false(state.is_running);
+	assert_int_equal(state.mtu_bytes, 9000);
+}
+
+static void test_addresses(void **unused)
+{
+	struct netdev_state state;
+
+	(void)unused;
+	netdev_state_init(&state, 7);
+	assert_true(apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false)));
+	assert_false(apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false)));
+	assert_true(apply(&state, address_fact(NETLINK_ADDRESS, "fe80::1", true)));
+	assert_true(apply(&state, address_fact(NETLINK_ADDRESS, "fe80::1", false)));
+	assert_false(state.addresses[1].is_tentative);
+	assert_false(apply(&state, address_fact(NETLINK_ADDRESS_GONE, "192.0.2.2", false)));
+	assert_true(apply(&state, address_fact(NETLINK_ADDRESS_GONE, "192.0.2.1", false)));
+	assert_int_equal(state.address_count, 1);
+	assert_true(has(&state, 0, "fe80::1"));
+}
+
+static void test_dump(void **unused)
+{
+	struct netdev_state state;
+
+	(void)unused;
+	netdev_state_init(&state, 7);
+	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false));
+	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.2", false));
+	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.3", false));
+	netdev_state_begin_dump(&state);
+	assert_false(apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.2", false)));
+	assert_true(apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.4", false)));
+	assert_true(netdev_state_end_dump(&state));
+	assert_int_equal(state.address_count, 2);
+	assert_true(has(&state, 0, "192.0.2.2") && has(&state, 1, "192.0.2.4"));
+	netdev_state_begin_dump(&state);
+	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.2", false));
+	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.4", false));
+	assert_false(netdev_state_end_dump(&state));
+}
+
+static void test_gone(void **unused)
+{
+	struct netlink_fact gone = {.kind = NETLINK_LINK_GONE, .netdev_index = 7};
+	struct netdev_state state;
+
+	(void)unused;
+	netdev_state_init(&state, 7);
+	apply(&state, link_fact(7, true, 1500));
+	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false));
+	assert_true(apply(&state, gone));
+	assert_true(state.is_gone && !state.is_running);
+	assert_int_equal(state.address_count, 0);
+	assert_false(apply(&state, link_fact(7, true, 1500)));
+}
+
+static void test_bounded(void **unused)
+{
+	struct netdev_state state;
+
+	(void)unused;
+	netdev_state_init(&state, 7);
+	for (uint32_t i = 0; i < NETDEV_ADDRESSES_MAX + 8; i++) {
+		struct netlink_fact fact = address_fact(NETLINK_ADDRESS, "2001:db8::", false);
+
+		fact.gid.bytes[14] = (uint8_t)(i >> 8);
+		fact.gid.bytes[15] = (uint8_t)i;
+		assert_int_equal(apply(&state, fact), i < NETDEV_ADDRESSES_MAX);
+	}
+	assert_int_equal(state.address_count, NETDEV_ADDRESSES_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_link),	cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_dump),	cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

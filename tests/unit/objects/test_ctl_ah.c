@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Destroying an address handle that many datagrams name takes many turns, and the answer waits. */
+#include "control/ctl_handlers.h"
+
+#include "client_fixture.h"
+
+#include "engine/engine.h"
+#include "engine/limits.h"
+#include "engine/objects/qp.h"
+#include "control/ctl_server.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "shm/ring.h"
+#include "wire/gid.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define QPS   2
+#define DEPTH (LIMIT_TURN_DESTROY_AH_ENTRIES * 2)
+
+/* A client with an address handle, and a server that its requests come to. */
+struct fixture {
+	struct device_facts facts;
+	struct engine engine;
+	struct session_set set;
+	struct ctl_server server;
+	struct session *session;
+	struct session_qp *qps[QPS];
+	struct rnic_handle ah;
+	int peer_fd;
+	struct ctl_call call;
+};
+
+static struct fixture fixture;
+
+static void call(struct fixture *f, int (*handle)(struct ctl_call *), const void *request,
+		 size_t bytes)
+{
+	memcpy(f->call.request.payload, request, bytes);
+	f->call.reply_fd_count = 0;
+	assert_int_equal(handle(&f->call), 0);
+	for (unsigned i = 0; i < f->call.reply_fd_count; i++)
+		close(f->call.reply_fds[i]);
+}
+
+static void create_objects(struct fixture *f)
+{
+	const struct rnic_ctl_create_cq cq = {.entries = 1};
+	struct rnic_ctl_create_qp qp = {
+		.type = RNIC_QP_TYPE_UD,
+		.capacities = {.max_send_wr = DEPTH, .max_send_sge = 1},
+	};
+	struct rnic_ctl_create_ah ah = {.path = {.is_global = 1, .port = 1}};
+	struct rnic_ctl_create_qp_reply made;
+
+	call(f, ctl_alloc_pd, "", 0);
+	memcpy(&ah.pd, f->call.reply.payload, sizeof(ah.pd));
+	ah.path.dest_gid = f->facts.gids.entries[0].gid;
+	call(f, ctl_create_ah, &ah, sizeof(ah));
+	memcpy(&f->ah, f->call.reply.payload, sizeof(f->ah));
+	call(f, ctl_create_cq, &cq, sizeof(cq));
+	qp.pd = ah.pd;
+	memcpy(&qp.send_cq, f->call.reply.payload, sizeof(qp.send_cq));
+	qp.recv_cq = qp.send_cq;
+	for (unsigned i = 0; i < QPS; i++) {
+		call(f, ctl_create_qp, &qp, sizeof(qp));
+		memcpy(&made, f->call.reply.payload, sizeof(made));
+		f->qps[i] = handle_table_get(&f->session->qps, made.qp);
+		f->qps[i]->qp->state = RNIC_QP_STATE_INIT;
+	}
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = &fixture;
+	const struct engine_config config = {
+		.sink = &session_set_sink,
+		.sink_context = &f->set,
+		.seed = 1,
+		.max_qps = QPS,
+		.max_mrs = 1,
+	};
+
+	memset(f, 0, sizeof(*f));
+	f->facts.device = (struct rnic_device_attributes){
+		.max_cqe = 1,
+		.completion_vectors = 1,
+		.max_qp_wr = DEPTH,
+		.max_sge = 1,
+		.max_inline_bytes = LIMIT_INLINE_BYTES,
+	};
+	f->facts.gids.count = 1;
+	f->facts.gids.entries[0].gid = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 1});
+	assert_int_equal(engine_init(&f->engine, &config), 0);
+	engine_set_gid(&f->engine, 0, &f->facts.gids.entries[0].gid);
+	assert_int_equal(session_set_init(&f->set, &f->engine, NULL, &f->facts), 0);
+	f->server.set = &f->set;
+	f->session = client_fixture_connect(&f->set, geteuid(), &f->peer_fd);
+	client_fixture_open_regions(f->session, NULL, NULL);
+	client_fixture_greet(f->session);
+	f->call.session = f->session;
+	create_objects(f);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	session_set_fini(&f->set);
+	engine_fini(&f->engine);
+	close(f->peer_fd);
+	return 0;
+}
+
+/* Fills the rings with datagrams that name the handle, without ringing for them. */
+static void post(struct fixture *f)
+{
+	for (unsigned i = 0; i < QPS; i++) {
+		struct rnic_queues_region *region = f->qps[i]->region.address;
+		struct rnic_send_entry *entries =
+			(void *)((uint8_t *)region + f->qps[i]->send_plan.entries_offset);
+
+		for (unsigned k = 0; k < DEPTH; k++)
+			entries[k] = (struct rnic_send_entry){
+				.opcode = RNIC_WR_SEND,
+				.datagram = {f->ah.slot, f->ah.generation, 2, 0},
+			};
+		rnic_index_publish(&region->send_producer, DEPTH);
+	}
+}
+
+static uint32_t taken(const struct fixture *f)
+{
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < QPS; i++)
+		sum += f->qps[i]->send_consumer;
+	return sum;
+}
+
+static void ask(const struct fixture *f, uint16_t operation, const void *payload, uint32_t bytes)
+{
+	struct {
+		struct rnic_ctl_header header;
+		uint8_t payload[64];
+	} request = {
+		.header =
+			{
+				.magic = RNIC_CTL_MAGIC,
+				.version = RNIC_CTL_VERSION_MAX,
+				.operation = operation,
+				.bytes = (uint32_t)sizeof(struct rnic_ctl_header) + bytes,
+			},
+	};
+
+	memcpy(request.payload, payload, bytes);
+	assert_int_equal(send(f->peer_fd, &request, request.header.bytes, 0), request.header.bytes);
+}
+
+/* The operation that was answered with success; 0: none was. */
+static uint16_t answered(const struct fixture *f)
+{
+	struct ctl_buffer reply;
+
+	if (recv(f->peer_fd, &reply, sizeof(reply), MSG_DONTWAIT) <= 0)
+		return 0;
+	assert_int_equal(reply.header.status, 0);
+	return reply.header.operation;
+}
+
+static void test_datagrams_are_taken_first(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t before, turns = 0;
+
+	post(f);
+	ask(f, RNIC_CTL_DESTROY_AH, &f->ah, sizeof(f->ah));
+	ask(f, RNIC_CTL_QUERY_PORT, "", 0);
+	do {
+		assert_int_equal(answered(f), 0);
+		before = taken(f);
+		assert_true(ctl_server_poll(&f->server));
+		assert_true(taken(f) - before <= LIMIT_TURN_DESTROY_AH_ENTRIES);
+		assert_int_equal(session_set_has_work(&f->set), f->session->call != NULL);
+		turns++;
+	} while (f->session->call != NULL);
+	assert_int_equal(taken(f), QPS * DEPTH);
+	assert_true(turns >= QPS * DEPTH / LIMIT_TURN_DESTROY_AH_ENTRIES);
+	assert_int_equal(answered(f), RNIC_CTL_DESTROY_AH);
+	assert_null(handle_table_get(&f->session->ahs, f->ah));
+	while (answered(f) != RNIC_CTL_QUERY_PORT)
+		ctl_server_poll(&f->server);
+	/* They have the handle's path, and do not fail. */
+	for (unsigned i = 0; i < QPS; i++)
+		for (uint32_t k = 0; k < DEPTH; k++)
+			assert_int_equal(send_queue_at(&f->qps[i]->qp->send_queue, k)->opcode,
+					 RNIC_WR_SEND);
+}
+
+static void test_who_leaves_in_between(void **state)
+{
+	struct fixture *f = *state;
+
+	post(f);
+	ask(f, RNIC_CTL_DESTROY_AH, &f->ah, sizeof(f->ah));
+	assert_true(ctl_server_poll(&f->server));
+	assert_true(ctl_server_has_resumes(&f->server));
+	session_end(f->session);
+	ctl_server_poll(&f->server);
+	while (f->set.session_count > 0)
+		session_set_reap(&f->set);
+	assert_false(session_set_has_work(&f->set));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_datagrams_are_taken_first),
+		TEST(test_who_leaves_in_between),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

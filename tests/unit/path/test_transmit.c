@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "path/transmit.h"
+#include "engine_fixture.h"
+#include "mad/cm_message.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PAYLOAD_BYTES 64
+
+/* A port that keeps what it is to send. */
+struct bench {
+	struct port port;
+	uint32_t sent;
+	uint8_t opcodes[LIMIT_TURN_TRANSMITS];
+	uint8_t payloads[LIMIT_TURN_TRANSMITS][PAYLOAD_BYTES];
+	struct transmit transmit;
+	struct engine_fixture *fixture;
+	struct cm *cm;
+	struct client_region lost; /* memory that is gone */
+	struct mr lost_mr;
+};
+
+static uint32_t keep(struct port *port, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
+{
+	struct bench *bench = RNIC_CONTAINER_OF(port, struct bench, port);
+
+	(void)now_ns;
+	for (uint32_t i = 0; i < count; i++, bench->sent++) {
+		const struct datagram *datagram = &datagrams[i];
+		uint32_t header_bytes = rnic_opcode_row(datagram->bytes[0])->header_bytes;
+		uint32_t payload_bytes = datagram->length - header_bytes;
+
+		assert_true(bench->sent < LIMIT_TURN_TRANSMITS);
+		bench->opcodes[bench->sent] = datagram->bytes[0];
+		memcpy(bench->payloads[bench->sent], datagram->bytes + header_bytes,
+		       payload_bytes < PAYLOAD_BYTES ? payload_bytes : PAYLOAD_BYTES);
+	}
+	return count;
+}
+
+static uint64_t never(const struct port *port)
+{
+	(void)port;
+	return UINT64_MAX;
+}
+
+static uint32_t read_nothing(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	(void)transfers;
+	(void)count;
+	*error = -EFAULT;
+	return 0;
+}
+
+static const struct port_ops keeping_ops = {.transmit = keep, .next_deadline_ns = never};
+static const struct client_memory_ops lost_ops = {.read = read_nothing};
+
+static struct bench *bench_create(void)
+{
+	static const struct cm_config cm_config = {.max_connections = 1, .max_bindings = 1};
+	struct fixture_options options = fixture_defaults;
+	struct bench *bench = calloc(1, sizeof(*bench));
+
+	assert_non_null(bench);
+	options.is_batched = true;
+	bench->fixture = fixture_create(&options);
+	bench->cm = cm_create(&cm_config);
+	assert_non_null(bench->cm);
+	bench->port.ops = &keeping_ops;
+	assert_int_equal(
+		transmit_init(&bench->transmit, &bench->fixture->engine, bench->cm, &bench->port),
+		0);
+	bench->lost = (struct client_region){
+		.ops = &lost_ops, .space = bench, .bytes = FIXTURE_MEMORY_BYTES};
+	bench->lost_mr = bench->fixture->mr;
+	bench->lost_mr.region = &bench->lost;
+	assert_int_equal(mr_register(&bench->fixture->engine, &bench->lost_mr), 0);
+	return bench;
+}
+
+static void bench_destroy(struct bench *bench)
+{
+	mr_deregister(&bench->fixture->engine, &bench->lost_mr);
+	transmit_fini(&bench->transmit);
+	cm_free(bench->cm);
+	fixture_destroy(bench->fixture);
+	free(bench);
+}
+
+static void receive_read_request(struct bench *bench, const struct mr *mr)
+{
+	struct rnic_packet request = fixture_packet(bench->fixture, RNIC_OPERATION_READ_REQUEST,
+						    RNIC_POSITION_ONLY, fixture_defaults.rq_psn);
+
+	request.reth = (struct rnic_reth){FIXTURE_IOVA, mr->key, PAYLOAD_BYTES};
+	fixture_receive(bench->fixture, &request);
+}
+
+/* A SEND that is built together with an answer for which there are no bytes has its own. */
+static void test_answer_without_bytes(void **state)
+{
+	struct bench *bench = bench_create();
+	struct engine_fixture *fixture = bench->fixture;
+
+	(void)state;
+	receive_read_request(bench, &bench->lost_mr);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, PAYLOAD_BYTES);
+	assert_int_equal(transmit_run(&bench->transmit, fixture->now_ns), 1);
+	assert_int_equal(rnic_opcode_row(bench->opcodes[0])->operation, RNIC_OPERATION_SEND);
+	assert_memory_equal(bench->payloads[0], fixture->memory.bytes, PAYLOAD_BYTES);
+
+	assert_int_equal(transmit_run(&bench->transmit, fixture->now_ns), 1);
+	assert_int_equal(rnic_opcode_row(bench->opcodes[1])->operation, RNIC_OPERATION_ACKNOWLEDGE);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
+	bench_destroy(bench);
+}
+
+/* Requests for connections to nobody, each of which is refused. */
+static void receive_cm_requests(struct bench *bench, uint32_t count)
+{
+	struct rnic_cm_message message = {.kind = RNIC_CM_REQ};
+	uint8_t mad[RNIC_MAD_BYTES];
+	struct rnic_packet packet = {
+		.addresses = {.source = bench->fixture->peer_gid, .dest = bench->fixture->own_gid},
+		.row = rnic_opcode_row(0x64),
+		.opcode = 0x64,
+		.pkey = 0xffff,
+		.dest_qpn = CM_QPN,
+		.source_qpn = CM_QPN,
+		.qkey = RNIC_MAD_QKEY,
+		.payload = mad,
+		.payload_bytes = sizeof(mad),
+	};
+
+	for (uint32_t i = 1; i <= count; i++) {
+		message.req.local_comm_id = i;
+		rnic_cm_encode(&message, mad);
+		cm_receive(bench->cm, &packet, bench->fixture->now_ns);
+	}
+	assert_true(cm_has_ready(bench->cm));
+}
+
+/* However much there is to refuse, traffic goes on. */
+static void test_flood_of_questions(void **state)
+{
+	struct bench *bench = bench_create();
+	uint32_t sent;
+
+	(void)state;
+	receive_cm_requests(bench, LIMIT_CM_REPLIES);
+	fixture_post_simple(bench->fixture, RNIC_WR_SEND, 1, PAYLOAD_BYTES);
+	sent = transmit_run(&bench->transmit, bench->fixture->now_ns);
+	assert_true(sent > 1 && cm_has_ready(bench->cm));
+	assert_int_equal(rnic_opcode_row(bench->opcodes[0])->service, RNIC_SERVICE_UD);
+	assert_int_equal(rnic_opcode_row(bench->opcodes[sent - 1])->service, RNIC_SERVICE_RC);
+	bench_destroy(bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flood_of_questions),
+		cmocka_unit_test(test_answer_without_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/queues/doorbell.h"
+
+#include "client_fixture.h"
+
+#include "ctl/ctl_message.h"
+#include "engine/limits.h"
+#include "control/ctl_server.h"
+#include "device/session/session_set.h"
+#include "shm/ring.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define START_NS UINT64_C(1000000000)
+
+/* A server and a client, whose side of the rings and of the connection is the test's. */
+struct fixture {
+	struct device_facts facts;
+	struct session_set set;
+	struct ctl_server server;
+	struct session *session;
+	struct rnic_session_region *region;
+	int doorbell_fd;
+	int peer_fd;
+};
+
+static int set_up(void **state)
+{
+	static struct fixture fixture;
+	struct fixture *f = &fixture;
+
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
+	f->server.set = &f->set;
+	f->set.now_ns = START_NS;
+	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
+	client_fixture_open_regions(f->session, &f->doorbell_fd, NULL);
+	client_fixture_greet(f->session);
+	f->region = session_region(f->session);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	session_set_fini(&f->set);
+	close(f->doorbell_fd);
+	close(f->peer_fd);
+	return 0;
+}
+
+/* As a client does it; returns whether the daemon was to be woken. */
+static bool ring(struct fixture *f)
+{
+	const uint64_t one = 1;
+	const uint32_t producer = rnic_index_load(&f->region->doorbell_producer);
+
+	atomic_store(&f->region->doorbells[producer % RNIC_DOORBELL_SLOTS],
+		     RNIC_DOORBELL(RNIC_DOORBELL_SEND, 0));
+	rnic_index_publish(&f->region->doorbell_producer, producer + 1);
+	if (!rnic_wake_take(&f->region->need_wakeup))
+		return false;
+	assert_int_equal(write(f->doorbell_fd, &one, sizeof(one)), sizeof(one));
+	return true;
+}
+
+static void ask(const struct fixture *f)
+{
+	const struct rnic_ctl_header request = {
+		.magic = RNIC_CTL_MAGIC,
+		.version = RNIC_CTL_VERSION_MAX,
+		.operation = RNIC_CTL_QUERY_PORT,
+		.bytes = sizeof(request),
+	};
+
+	assert_int_equal(send(f->peer_fd, &request, sizeof(request), 0), sizeof(request));
+}
+
+static bool is_answered(const struct fixture *f)
+{
+	uint8_t message[RNIC_CTL_MESSAGE_BYTES];
+
+	return recv(f->peer_fd, message, sizeof(message), MSG_DONTWAIT) > 0;
+}
+
+static void fall_asleep(struct fixture *f)
+{
+	f->set.now_ns += LIMIT_DOZE_NS;
+	assert_int_equal(doorbell_take_all(&f->set), 0);
+	assert_true(list_is_empty(&f->set.awake));
+}
+
+static void test_who_rings_stays_awake(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned i = 0; i < 4; i++) {
+		f->set.now_ns += LIMIT_DOZE_NS - 1;
+		assert_false(ring(f));
+		assert_int_equal(doorbell_take_all(&f->set), 1);
+		assert_int_equal(doorbell_take_all(&f->set), 0);
+		assert_false(list_is_empty(&f->set.awake));
+	}
+	/* Late, but before it was looked at. */
+	f->set.now_ns += 2 * LIMIT_DOZE_NS;
+	assert_false(ring(f));
+	assert_int_equal(doorbell_take_all(&f->set), 1);
+	assert_false(ring(f));
+}
+
+static void test_who_dozes_rings_by_the_descriptor(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned i = 0; i < 3; i++) {
+		fall_asleep(f);
+		assert_true(ring(f));
+		assert_false(ring(f));
+		assert_true(ctl_server_poll(&f->server));
+		assert_int_equal(doorbell_take_all(&f->set), 2);
+		assert_false(ring(f));
+		assert_int_equal(doorbell_take_all(&f->set), 1);
+	}
+}
+
+/* The loop's own sleep is no client's: who dozes is asked to ring all along. */
+static void test_sleep_of_the_loop(void **state)
+{
+	struct fixture *f = *state;
+
+	session_set_announce_sleep(&f->set);
+	assert_int_equal(f->region->need_wakeup.value, 1);
+	session_set_withdraw_sleep(&f->set);
+	assert_int_equal(f->region->need_wakeup.value, 0);
+	fall_asleep(f);
+	session_set_announce_sleep(&f->set);
+	session_set_withdraw_sleep(&f->set);
+	assert_int_equal(f->region->need_wakeup.value, 1);
+}
+
+/* What a client posted before it asked is taken before it is answered, also when it dozed. */
+static void test_requests_come_after_doorbells(void **state)
+{
+	struct fixture *f = *state;
+
+	ask(f);
+	assert_true(ctl_server_poll(&f->server));
+	assert_true(is_answered(f));
+	fall_asleep(f);
+	ring(f);
+	ask(f);
+	while (!list_is_linked(&f->session->awake_node))
+		assert_true(ctl_server_poll(&f->server));
+	assert_false(is_answered(f));
+	assert_int_equal(doorbell_take_all(&f->set), 1);
+	while (!is_answered(f))
+		assert_true(ctl_server_poll(&f->server));
+}
+
+/* A lie is found out in the look that comes after dozing. */
+static void test_lies_of_who_dozed(void **state)
+{
+	const uint64_t one = 1;
+	struct fixture *f = *state;
+
+	fall_asleep(f);
+	rnic_index_publish(&f->region->doorbell_producer, 2 * RNIC_DOORBELL_SLOTS);
+	assert_int_equal(write(f->doorbell_fd, &one, sizeof(one)), sizeof(one));
+	assert_true(ctl_server_poll(&f->server));
+	assert_int_equal(doorbell_take_all(&f->set), 0);
+	assert_true(session_set_has_work(&f->set));
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.session_count, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_who_rings_stays_awake), TEST(test_who_dozes_rings_by_the_descriptor),
+		TEST(test_sleep_of_the_loop),	  TEST(test_requests_come_after_doorbells),
+		TEST(test_lies_of_who_dozed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

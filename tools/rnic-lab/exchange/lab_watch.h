@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting. Every wait of rnic-lab is here, and ends with what was waited for, with the peer (its
+ * TCP connection closes when it does), with a signal, or in time.
+ */
+#ifndef TOOLS_RNIC_LAB_EXCHANGE_LAB_WATCH_H
+#define TOOLS_RNIC_LAB_EXCHANGE_LAB_WATCH_H
+
+#include <stdint.h>
+
+struct lab_watch {
+	int signal_fd; /* signalfd of SIGINT and SIGTERM, which are blocked */
+	int peer_fd;   /* TCP to the peer, which has nothing more to say; -1 while it has */
+	int signal;    /* the signal that ended a wait; 0 before */
+};
+
+#define LAB_FOREVER UINT64_MAX
+
+/* The monotonic clock, and the time in so many seconds. */
+uint64_t lab_now_ns(void);
+uint64_t lab_deadline_ns(uint32_t seconds);
+
+/* Blocks the signals that end rnic-lab, and SIGPIPE. Negative errno. */
+int lab_watch_init(struct lab_watch *watch);
+void lab_watch_fini(struct lab_watch *watch);
+
+/* From now on the end of a child is a signal, SIGCHLD, too. Negative errno. */
+int lab_watch_children(struct lab_watch *watch);
+
+/*
+ * Waits until one of `events` (poll(2)) is true of `fd`, -1 for none. -ETIMEDOUT: the deadline came
+ * first. -EINTR: a signal, now in `watch`. -ECONNRESET: the peer is gone, and `fd` has nothing.
+ */
+int lab_wait(struct lab_watch *watch, int fd, short events, uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A range of positions as a user types it: "start end", both of which are meant. Pure. */
+#ifndef TOOLS_RNIC_LAB_LINK_BYTE_RANGE_H
+#define TOOLS_RNIC_LAB_LINK_BYTE_RANGE_H
+
+#include <stdint.h>
+
+/* The bytes at positions `first` to `last`, first <= last. */
+struct byte_range {
+	uint32_t first;
+	uint32_t last;
+};
+
+/*
+ * Reads two decimal numbers with blanks around them. -EINVAL: that is not what `text` is, or the
+ * first number is larger than the second. -ERANGE: a position has more than 32 bits.
+ */
+int byte_range_parse(const char *text, struct byte_range *range);
+
+/* Whether all of it is among `bytes` bytes. */
+static inline int byte_range_is_within(const struct byte_range *range, uint32_t bytes)
+{
+	return range->last < bytes;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#include "modes/lab_modes.h"
+
+int lab_client_run(const struct lab_mode *mode, const struct lab_options *options,
+		   struct lab_watch *watch)
+{
+	struct lab_session session = {.options = options, .watch = watch};
+	int result = exchange_connect(&session.exchange, options, watch);
+
+	if (result)
+		return result;
+	result = mode->use(&session);
+	watch->peer_fd = -1;
+	exchange_socket_close(&session.exchange);
+	return result;
+}

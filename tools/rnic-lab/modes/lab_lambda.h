@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Lambda mode: a function that travels to where its data is. See lab_modes.h. */
+#ifndef TOOLS_RNIC_LAB_MODES_LAB_LAMBDA_H
+#define TOOLS_RNIC_LAB_MODES_LAB_LAMBDA_H
+
+#include "modes/lab_modes.h"
+#include "lambda/lambda_seal.h"
+
+int lab_lambda_prepare(const struct lab_options *options, struct lab_watch *watch);
+int lab_lambda_serve(struct lab_session *session);
+int lab_lambda_use(struct lab_session *session);
+
+/* As lambda_secret_read(), and says what is wrong. */
+int lambda_secret_load(const char *path, struct lambda_secret *secret);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server has a text, registers exactly its bytes and is out of it; the client READs the range
+ * that the user asks for. Positions count from 0 and both ends belong to the range.
+ */
+#include "modes/lab_modes.h"
+
+#include "link/byte_range.h"
+#include "modes/lab_talk.h"
+#include "lab_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- server ---- */
+
+/* The text that is served; of the process, which has one. */
+static char *stored_text;
+static uint32_t stored_bytes;
+
+static int prepare(const struct lab_options *options, struct lab_watch *watch)
+{
+	int error;
+
+	error = lab_ask(watch, "Enter text to store: ", options->buffer_bytes, &stored_text,
+			&stored_bytes);
+	if (error == 0 && stored_bytes == 0)
+		error = -ENODATA;
+	if (error == -ENODATA)
+		lab_say("there is no text to store");
+	else if (error == -EMSGSIZE)
+		lab_say("the text has more than %u bytes; see --buffer-size",
+			options->buffer_bytes);
+	else if (error && error != -EINTR)
+		lab_say("cannot read the text: %s", strerror(-error));
+	return error;
+}
+
+static int serve(struct lab_session *session)
+{
+	struct verbs_region region = {0};
+	struct ibv_wc message;
+	int error;
+
+	error = lab_session_open(session, IBV_ACCESS_REMOTE_READ);
+	if (error)
+		return error;
+	error = verbs_region_create(&session->link, stored_bytes, IBV_ACCESS_REMOTE_READ, &region);
+	if (error)
+		goto close_session;
+	memcpy(region.memory, stored_text, stored_bytes);
+	lab_session_offer(session, &region, stored_bytes);
+	error = lab_session_answer(session);
+	if (error == 0)
+		error = lab_session_next(session, &message);
+	if (error > 0) {
+		lab_say("the client sends something, which it has no reason to");
+		error = -EPROTO;
+	}
+	verbs_region_destroy(&region);
+close_session:
+	lab_session_close(session);
+	return error;
+}
+
+/* ---- client ---- */
+
+struct excerpt {
+	struct segment_buffer pieces;
+	struct verbs_region region;
+	uint32_t room;
+	char *text;
+};
+
+/* Whether this can be read; says why not. */
+static bool is_readable(const struct lab_session *session, const struct excerpt *excerpt,
+			const char *line, struct byte_range *range)
+{
+	uint32_t stored = session->theirs.region_bytes;
+	int error = byte_range_parse(line, range);
+
+	if (error == 0 && !byte_range_is_within(range, stored))
+		error = -ERANGE;
+	if (error == -ERANGE)
+		lab_say("this range is outside the stored text, which has positions 0 to %u",
+			stored - 1);
+	else if (error)
+		lab_say("a range is two positions, start and end, with start <= end: 0 5");
+	else if (range->last - range->first >= excerpt->room)
+		lab_say("this range has more than %u bytes; see --buffer-size", excerpt->room);
+	else
+		return true;
+	return false;
+}
+
+static int deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+{
+	struct excerpt *excerpt = context;
+	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_READ};
+	struct ibv_sge elements[SEGMENTS_MAX];
+	struct byte_range range;
+	char before[64];
+	int error;
+
+	if (memchr(line, '\0', bytes) || !is_readable(session, excerpt, line, &range))
+		return 1;
+	bytes = range.last - range.first + 1;
+	request.wr.rdma.remote_addr = session->theirs.region_address + range.first;
+	request.wr.rdma.rkey = session->theirs.region_key;
+	error = lab_session_request(
+		session, &request, elements,
+		verbs_region_elements(&excerpt->region, &excerpt->pieces, bytes, elements));
+	if (error)
+		return error;
+	segment_buffer_get(&excerpt->pieces, excerpt->text, bytes);
+	snprintf(before, sizeof(before), "Read data (%u bytes from position %u): ", bytes,
+		 range.first);
+	lab_print_text(before, excerpt->text, bytes);
+	return 0;
+}
+
+static int use(struct lab_session *session)
+{
+	const struct lab_options *options = session->options;
+	struct excerpt excerpt = {.room = options->buffer_bytes,
+				  .text = malloc(options->buffer_bytes)};
+	int result = -ENOMEM;
+
+	if (!excerpt.text)
+		goto free_text;
+	result = lab_session_open(session, 0);
+	if (result)
+		goto free_text;
+	result = verbs_region_create(
+		&session->link,
+		segment_buffer_block_bytes(options->buffer_bytes, options->segments),
+		IBV_ACCESS_LOCAL_WRITE, &excerpt.region);
+	if (result)
+		goto close_session;
+	segment_buffer_init(&excerpt.pieces, excerpt.region.memory, options->buffer_bytes,
+			    options->segments);
+	result = lab_session_greet(session);
+	if (result == 0)
+		result = lab_session_meet(session);
+	if (result == 0)
+		result = lab_talk(session, "Enter range (start end): ", 64, deliver, &excerpt);
+	verbs_region_destroy(&excerpt.region);
+close_session:
+	lab_session_close(session);
+free_text:
+	free(excerpt.text);
+	return result;
+}
+
+const struct lab_mode lab_read_mode = {
+	.name = "read", .prepare = prepare, .serve = serve, .use = use};

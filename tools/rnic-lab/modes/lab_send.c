@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Both sides take part: the client SENDs what the user types, the server receives it into memory of
+ * its own choice and SENDs back how many bytes it got.
+ */
+#include "modes/lab_modes.h"
+
+#include "base/be.h"
+#include "modes/lab_talk.h"
+#include "lab_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RECEIPT_BYTES = 4 };
+
+/* A message in pieces, and the receipt for it. */
+struct mailbox {
+	struct segment_buffer pieces;
+	struct verbs_region message;
+	struct verbs_region receipt;
+};
+
+static int open_mailbox(struct lab_session *session, struct mailbox *mailbox)
+{
+	const struct lab_options *options = session->options;
+	int error;
+
+	*mailbox = (struct mailbox){0};
+	error = lab_session_open(session, 0);
+	if (error)
+		return error;
+	error = verbs_region_create(
+		&session->link,
+		segment_buffer_block_bytes(options->buffer_bytes, options->segments),
+		IBV_ACCESS_LOCAL_WRITE, &mailbox->message);
+	if (error)
+		return error;
+	segment_buffer_init(&mailbox->pieces, mailbox->message.memory, options->buffer_bytes,
+			    options->segments);
+	return verbs_region_create(&session->link, RECEIPT_BYTES, IBV_ACCESS_LOCAL_WRITE,
+				   &mailbox->receipt);
+}
+
+static void close_mailbox(struct lab_session *session, struct mailbox *mailbox)
+{
+	verbs_region_destroy(&mailbox->message);
+	verbs_region_destroy(&mailbox->receipt);
+	lab_session_close(session);
+}
+
+static struct ibv_sge receipt_element(const struct mailbox *mailbox)
+{
+	return (struct ibv_sge){.addr = (uintptr_t)mailbox->receipt.memory,
+				.length = RECEIPT_BYTES,
+				.lkey = mailbox->receipt.mr->lkey};
+}
+
+/* ---- server ---- */
+
+static int receive_next(struct lab_session *session, struct mailbox *mailbox)
+{
+	struct ibv_sge elements[SEGMENTS_MAX];
+	int count = verbs_region_elements(&mailbox->message, &mailbox->pieces,
+					  session->options->buffer_bytes, elements);
+
+	return verbs_link_receive(&session->link, elements, count);
+}
+
+static int serve_messages(struct lab_session *session, struct mailbox *mailbox, char *text)
+{
+	struct ibv_send_wr receipt = {.opcode = IBV_WR_SEND};
+	struct ibv_sge element = receipt_element(mailbox);
+	struct ibv_wc message;
+	int result;
+
+	while ((result = lab_session_next(session, &message)) == 1) {
+		segment_buffer_get(&mailbox->pieces, text, message.byte_len);
+		lab_print_text("Received: ", text, message.byte_len);
+		result = receive_next(session, mailbox);
+		if (result)
+			return result;
+		rnic_be32_write(mailbox->receipt.memory, message.byte_len);
+		result = lab_session_reply(session, &receipt, &element, 1);
+		if (result != 1)
+			return result;
+	}
+	return result;
+}
+
+static int serve(struct lab_session *session)
+{
+	char *text = malloc(session->options->buffer_bytes);
+	struct mailbox mailbox;
+	int error;
+
+	error = open_mailbox(session, &mailbox);
+	if (error == 0 && !text)
+		error = -ENOMEM;
+	if (error == 0)
+		error = receive_next(session, &mailbox);
+	if (error == 0) {
+		session->ours.region_bytes = session->options->buffer_bytes;
+		error = lab_session_answer(session);
+	}
+	if (error == 0)
+		error = serve_messages(session, &mailbox, text);
+	close_mailbox(session, &mailbox);
+	free(text);
+	return error;
+}
+
+/* ---- client ---- */
+
+static int deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+{
+	struct mailbox *mailbox = context;
+	struct ibv_send_wr request = {.opcode = IBV_WR_SEND};
+	struct ibv_sge elements[SEGMENTS_MAX], receipt = receipt_element(mailbox);
+	struct ibv_wc answer;
+	int error;
+
+	error = verbs_link_receive(&session->link, &receipt, 1);
+	if (error)
+		return error;
+	segment_buffer_put(&mailbox->pieces, line, bytes);
+	error = lab_session_request(
+		session, &request, elements,
+		verbs_region_elements(&mailbox->message, &mailbox->pieces, bytes, elements));
+	if (error == 0)
+		error = lab_session_expect(session, &answer);
+	if (error)
+		return error;
+	if (answer.byte_len != RECEIPT_BYTES || rnic_be32_read(mailbox->receipt.memory) != bytes) {
+		lab_say("the server acknowledges something else");
+		return -EPROTO;
+	}
+	puts("Server acknowledged");
+	fflush(stdout);
+	return 0;
+}
+
+static int use(struct lab_session *session)
+{
+	struct mailbox mailbox;
+	uint32_t room = session->options->buffer_bytes;
+	int result;
+
+	result = open_mailbox(session, &mailbox);
+	if (result == 0)
+		result = lab_session_greet(session);
+	if (result == 0)
+		result = lab_session_meet(session);
+	if (result == 0) {
+		room = room < session->theirs.region_bytes ? room : session->theirs.region_bytes;
+		result = lab_talk(session, "> ", room, deliver, &mailbox);
+	}
+	close_mailbox(session, &mailbox);
+	return result;
+}
+
+const struct lab_mode lab_send_mode = {.name = "send", .serve = serve, .use = use};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client WRITEs what the user types straight into the server's memory. The immediate tells the
+ * server how much it is; when the server has read it, it says so by an empty message, and the
+ * memory is the client's again.
+ */
+#include "modes/lab_modes.h"
+
+#include "modes/lab_talk.h"
+#include "lab_text.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+
+/* ---- server ---- */
+
+static int serve_writes(struct lab_session *session, const struct verbs_region *region)
+{
+	struct ibv_send_wr release = {.opcode = IBV_WR_SEND};
+	struct ibv_wc message;
+	uint32_t bytes;
+	int result;
+
+	while ((result = lab_session_next(session, &message)) == 1) {
+		bytes = ntohl(message.imm_data);
+		if (message.opcode != IBV_WC_RECV_RDMA_WITH_IMM || bytes > region->bytes) {
+			lab_say("the client tells of more than it may write");
+			return -EPROTO;
+		}
+		lab_print_text("Received: ", region->memory, bytes);
+		result = verbs_link_receive(&session->link, NULL, 0);
+		if (result == 0)
+			result = lab_session_reply(session, &release, NULL, 0);
+		if (result != 1)
+			return result;
+	}
+	return result;
+}
+
+static int serve(struct lab_session *session)
+{
+	struct verbs_region region = {0};
+	int error;
+
+	error = lab_session_open(session, IBV_ACCESS_REMOTE_WRITE);
+	if (error)
+		return error;
+	error = verbs_region_create(&session->link, session->options->buffer_bytes,
+				    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, &region);
+	if (error)
+		goto close_session;
+	error = verbs_link_receive(&session->link, NULL, 0);
+	if (error)
+		goto destroy_region;
+	lab_session_offer(session, &region, session->options->buffer_bytes);
+	error = lab_session_answer(session);
+	if (error == 0)
+		error = serve_writes(session, &region);
+destroy_region:
+	verbs_region_destroy(&region);
+close_session:
+	lab_session_close(session);
+	return error;
+}
+
+/* ---- client ---- */
+
+struct letter {
+	struct segment_buffer pieces;
+	struct verbs_region region;
+};
+
+static int deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+{
+	struct letter *letter = context;
+	struct ibv_send_wr request = {
+		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.imm_data = htonl(bytes),
+		.wr.rdma = {.remote_addr = session->theirs.region_address,
+			    .rkey = session->theirs.region_key},
+	};
+	struct ibv_sge elements[SEGMENTS_MAX];
+	struct ibv_wc release;
+	int error;
+
+	error = verbs_link_receive(&session->link, NULL, 0);
+	if (error)
+		return error;
+	segment_buffer_put(&letter->pieces, line, bytes);
+	error = lab_session_request(
+		session, &request, elements,
+		verbs_region_elements(&letter->region, &letter->pieces, bytes, elements));
+	if (error)
+		return error;
+	puts("Message sent successfully");
+	fflush(stdout);
+	return lab_session_expect(session, &release);
+}
+
+static int use(struct lab_session *session)
+{
+	const struct lab_options *options = session->options;
+	struct letter letter = {0};
+	uint32_t room = options->buffer_bytes;
+	int result;
+
+	result = lab_session_open(session, 0);
+	if (result)
+		return result;
+	result = verbs_region_create(
+		&session->link,
+		segment_buffer_block_bytes(options->buffer_bytes, options->segments), 0,
+		&letter.region);
+	if (result)
+		goto close_session;
+	segment_buffer_init(&letter.pieces, letter.region.memory, options->buffer_bytes,
+			    options->segments);
+	result = lab_session_greet(session);
+	if (result == 0)
+		result = lab_session_meet(session);
+	if (result == 0) {
+		room = room < session->theirs.region_bytes ? room : session->theirs.region_bytes;
+		result = lab_talk(session, "> ", room, deliver, &letter);
+	}
+	verbs_region_destroy(&letter.region);
+close_session:
+	lab_session_close(session);
+	return result;
+}
+
+const struct lab_mode lab_write_mode = {.name = "write", .serve = serve, .use = use};
