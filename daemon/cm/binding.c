@@ -18,7 +18,7 @@ void binding_table_init(struct binding_table *table)
 		list_init(&table->chains[i]);
 }
 
-static struct list *chain_of(struct binding_table *table, uint16_t port)
+static struct list *binding_chain_of(struct binding_table *table, uint16_t port)
 {
 	return &table->chains[port % BINDING_CHAINS];
 }
@@ -32,7 +32,7 @@ static bool is_any_ipv4(const struct rnic_gid *gid)
 	return rnic_gid_is_ipv4(gid) && memcmp(rnic_gid_ipv4(gid), zero, sizeof(zero)) == 0;
 }
 
-static bool is_any(const struct cm_binding *binding)
+static bool binding_is_any(const struct cm_binding *binding)
 {
 	return rnic_gid_is_zero(&binding->address.gid) || is_any_ipv4(&binding->address.gid);
 }
@@ -53,7 +53,7 @@ static bool overlap(const struct cm_binding *a, const struct cm_binding *b)
 {
 	if (a->port_space != b->port_space || a->address.port != b->address.port)
 		return false;
-	if (!is_any(a) && !is_any(b))
+	if (!binding_is_any(a) && !binding_is_any(b))
 		return rnic_gid_equal(&a->address.gid, &b->address.gid);
 	return (covers_ipv4(a) && covers_ipv4(b)) || (covers_ipv6(a) && covers_ipv6(b));
 }
@@ -63,7 +63,7 @@ static int fitness(const struct cm_binding *binding, const struct rnic_gid *gid)
 {
 	bool is_ipv4 = rnic_gid_is_ipv4(gid);
 
-	if (!is_any(binding))
+	if (!binding_is_any(binding))
 		return rnic_gid_equal(&binding->address.gid, gid) ? 3 : 0;
 	if (is_ipv4 ? !covers_ipv4(binding) : !covers_ipv6(binding))
 		return 0;
@@ -76,7 +76,7 @@ static bool is_taken(struct binding_table *table, const struct cm_binding *wante
 {
 	struct list *node;
 
-	list_for_each (node, chain_of(table, wanted->address.port)) {
+	list_for_each (node, binding_chain_of(table, wanted->address.port)) {
 		const struct cm_binding *other = list_entry(node, struct cm_binding, chain);
 
 		if (overlap(other, wanted) && !(other->may_reuse && wanted->may_reuse))
@@ -122,18 +122,18 @@ static uint16_t choose_port(struct cm *cm, uint16_t port_space)
 	return 0;
 }
 
-static void enter(struct binding_table *table, struct cm_binding *binding)
+static void binding_enter(struct binding_table *table, struct cm_binding *binding)
 {
 	uint32_t *uses = find_uses(table, binding->port_space, binding->address.port);
 
 	list_add_tail(&table->all, &binding->node);
-	list_add_tail(chain_of(table, binding->address.port), &binding->chain);
+	list_add_tail(binding_chain_of(table, binding->address.port), &binding->chain);
 	table->count++;
 	if (uses != NULL)
 		(*uses)++;
 }
 
-static void leave(struct binding_table *table, struct cm_binding *binding)
+static void binding_leave(struct binding_table *table, struct cm_binding *binding)
 {
 	uint32_t *uses = find_uses(table, binding->port_space, binding->address.port);
 
@@ -171,7 +171,7 @@ int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
 		return -ENOMEM;
 	*binding = wanted;
 	list_init(&binding->pending);
-	enter(&cm->bindings, binding);
+	binding_enter(&cm->bindings, binding);
 	*out = binding;
 	return 0;
 }
@@ -188,7 +188,7 @@ void cm_unbind(struct cm *cm, struct cm_binding *binding)
 	while (!list_is_empty(&binding->pending))
 		connection_answered(
 			list_first_entry(&binding->pending, struct cm_connection, pending_node));
-	leave(&cm->bindings, binding);
+	binding_leave(&cm->bindings, binding);
 	free(binding);
 }
 
@@ -200,7 +200,7 @@ int cm_listen(struct cm_binding *binding, uint32_t backlog)
 
 	if (binding->is_listening)
 		return -EINVAL;
-	list_for_each (node, chain_of(binding->table, binding->address.port)) {
+	list_for_each (node, binding_chain_of(binding->table, binding->address.port)) {
 		const struct cm_binding *other = list_entry(node, struct cm_binding, chain);
 
 		if (other->is_listening && overlap(other, binding))
@@ -220,7 +220,7 @@ struct cm_binding *binding_find_listener(struct binding_table *table, uint16_t p
 	struct list *node;
 	int best_fitness = 0;
 
-	list_for_each (node, chain_of(table, port)) {
+	list_for_each (node, binding_chain_of(table, port)) {
 		struct cm_binding *binding = list_entry(node, struct cm_binding, chain);
 		int fits = fitness(binding, gid);
 

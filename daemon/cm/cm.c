@@ -31,7 +31,7 @@ struct cm *cm_create(const struct cm_config *config)
 	binding_table_init(&cm->bindings);
 	if (peer_table_init(&cm->by_peer, prng_next(&cm->prng)) == 0 &&
 	    peer_table_init(&cm->by_peer_qpn, prng_next(&cm->prng)) == 0 &&
-	    reply_ring_init(&cm->replies) == 0 && early_requests_init(&cm->early) == 0)
+	    reply_ring_init(&cm->replies) == 0 && pending_listens_init(&cm->early) == 0)
 		return cm;
 	cm_free(cm);
 	return NULL;
@@ -47,7 +47,7 @@ void cm_free(struct cm *cm)
 		connection_free(connection);
 	}
 	assert(list_is_empty(&cm->bindings.all));
-	early_requests_fini(&cm->early);
+	pending_listens_fini(&cm->early);
 	reply_ring_fini(&cm->replies);
 	peer_table_fini(&cm->by_peer_qpn);
 	peer_table_fini(&cm->by_peer);
@@ -69,7 +69,7 @@ struct address {
 	uint32_t receiver; /* ours; 0: not said */
 };
 
-static struct address address_of(const struct rnic_cm_message *message)
+static struct address cm_address_of(const struct rnic_cm_message *message)
 {
 	switch (message->kind) {
 	case RNIC_CM_REQ:
@@ -102,9 +102,9 @@ static struct address address_of(const struct rnic_cm_message *message)
  * Whether a message between these two may concern `connection`: it comes from its peer, who gives
  * its own name as we know it. A REJ need not: nobody that would have one may be there.
  */
-static bool is_from_peer(const struct cm_connection *connection,
-			 const struct request_origin *origin, const struct rnic_cm_message *message,
-			 uint32_t sender)
+static bool cm_is_from_peer(const struct cm_connection *connection,
+			    const struct request_origin *origin,
+			    const struct rnic_cm_message *message, uint32_t sender)
 {
 	if (!rnic_gid_equal(&connection->path.dest, &origin->peer) ||
 	    !rnic_gid_equal(&connection->path.source, &origin->local) ||
@@ -115,10 +115,10 @@ static bool is_from_peer(const struct cm_connection *connection,
 	return connection->peer_comm_id == sender || (message->kind == RNIC_CM_REJ && sender == 0);
 }
 
-static struct cm_connection *find(const struct request_origin *origin,
-				  const struct rnic_cm_message *message)
+static struct cm_connection *cm_find(const struct request_origin *origin,
+				     const struct rnic_cm_message *message)
 {
-	struct address address = address_of(message);
+	struct address address = cm_address_of(message);
 	bool is_question = message->kind == RNIC_CM_REQ || message->kind == RNIC_CM_SIDR_REQ ||
 			   (message->kind == RNIC_CM_REJ && address.receiver == 0);
 	struct cm_connection *connection;
@@ -127,7 +127,7 @@ static struct cm_connection *find(const struct request_origin *origin,
 		return connection_find_by_peer(origin->cm, &origin->peer, address.sender,
 					       message->kind == RNIC_CM_SIDR_REQ);
 	connection = connection_find(origin->cm, address.receiver);
-	if (connection == NULL || !is_from_peer(connection, origin, message, address.sender))
+	if (connection == NULL || !cm_is_from_peer(connection, origin, message, address.sender))
 		return NULL;
 	return connection;
 }
@@ -138,10 +138,10 @@ static bool has_identifier(const struct rnic_cm_message *message)
 	return message->kind != RNIC_CM_REQ || message->req.local_comm_id != 0;
 }
 
-static void deliver(const struct request_origin *origin, const struct rnic_cm_message *message)
+static void cm_deliver(const struct request_origin *origin, const struct rnic_cm_message *message)
 {
 	const struct connection_input input = {.message = message};
-	struct cm_connection *connection = find(origin, message);
+	struct cm_connection *connection = cm_find(origin, message);
 
 	if (connection != NULL)
 		connection_step(connection,
@@ -183,7 +183,7 @@ void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns
 	    !has_identifier(&message))
 		cm->counters[CM_COUNTER_MALFORMED]++;
 	else
-		deliver(&origin, &message);
+		cm_deliver(&origin, &message);
 }
 
 /* --- messages out ----------------------------------------------------------------------------- */
@@ -249,12 +249,12 @@ static void build_owed(struct cm *cm, struct packet_builder *out)
 		.hop_limit = connection->path.hop_limit,
 	};
 	struct rnic_cm_message message = {0};
-	uint32_t bit = (uint32_t)__builtin_ctz(connection->owed);
+	uint32_t bit = (uint32_t)__builtin_ctz(connection->queued);
 
 	connection_compose(connection, (enum rnic_cm_kind)(FIRST_KIND + bit), &message);
-	connection->owed &= (uint16_t) ~(1u << bit);
+	connection->queued &= (uint16_t) ~(1u << bit);
 	list_remove(&connection->ready_node);
-	if (connection->owed != 0)
+	if (connection->queued != 0)
 		list_add_tail(&cm->ready, &connection->ready_node);
 	build(cm, &message, &addresses, out);
 }
@@ -275,7 +275,7 @@ bool cm_transmit(struct cm *cm, struct packet_builder *out)
 uint64_t cm_next_deadline_ns(const struct cm *cm)
 {
 	const uint64_t timer_ns = timer_heap_earliest_ns(&cm->timers);
-	const uint64_t early_ns = early_requests_deadline_ns(cm);
+	const uint64_t early_ns = pending_listens_deadline_ns(cm);
 
 	return early_ns < timer_ns ? early_ns : timer_ns;
 }
@@ -288,7 +288,7 @@ void cm_tick(struct cm *cm, uint64_t now_ns)
 	while ((timer = timer_heap_pop_expired(&cm->timers, now_ns)) != NULL)
 		connection_step(RNIC_CONTAINER_OF(timer, struct cm_connection, timer),
 				EVENT_TIMEOUT, &(struct connection_input){0});
-	early_requests_tick(cm);
+	pending_listens_tick(cm);
 }
 
 /* --- counters --------------------------------------------------------------------------------- */

@@ -21,20 +21,20 @@
 /* A SIDR_REQ carries no time after which it is repeated; Linux asks again after 4.1 s. */
 #define SIDR_LINGER_CODE 20
 
-#define OWED(kind) (1u << (RNIC_CM_##kind - RNIC_CM_REQ))
+#define QUEUED(kind) (1u << (RNIC_CM_##kind - RNIC_CM_REQ))
 
 /* What is still worth saying in a state. */
-static const uint16_t may_owe[STATE_COUNT] = {
-	[STATE_REQ_SENT] = OWED(REQ),
-	[STATE_REP_RECEIVED] = OWED(MRA),
-	[STATE_REQ_RECEIVED] = OWED(MRA),
-	[STATE_REP_SENT] = OWED(REP),
-	[STATE_ESTABLISHED] = OWED(RTU) | OWED(APR),
-	[STATE_DREQ_SENT] = OWED(RTU) | OWED(REJ) | OWED(DREQ),
-	[STATE_TIMEWAIT] = OWED(DREP),
-	[STATE_REJECTED] = OWED(REJ),
-	[STATE_SIDR_SENT] = OWED(SIDR_REQ),
-	[STATE_SIDR_ANSWERED] = OWED(SIDR_REP),
+static const uint16_t may_queue[STATE_COUNT] = {
+	[STATE_REQ_SENT] = QUEUED(REQ),
+	[STATE_REP_RECEIVED] = QUEUED(MRA),
+	[STATE_REQ_RECEIVED] = QUEUED(MRA),
+	[STATE_REP_SENT] = QUEUED(REP),
+	[STATE_ESTABLISHED] = QUEUED(RTU) | QUEUED(APR),
+	[STATE_DREQ_SENT] = QUEUED(RTU) | QUEUED(REJ) | QUEUED(DREQ),
+	[STATE_TIMEWAIT] = QUEUED(DREP),
+	[STATE_REJECTED] = QUEUED(REJ),
+	[STATE_SIDR_SENT] = QUEUED(SIDR_REQ),
+	[STATE_SIDR_ANSWERED] = QUEUED(SIDR_REP),
 };
 
 const char *connection_state_text(enum connection_state state)
@@ -92,12 +92,12 @@ int connection_create(struct cm *cm, struct cm_connection **out)
 }
 
 /* Takes it off everything by which the wire or the clock could find it. */
-static void detach(struct cm_connection *connection)
+static void cm_connection_detach(struct cm_connection *connection)
 {
 	struct cm *cm = connection->cm;
 	uint32_t key = connection->comm_id >> TAG_BITS;
 
-	connection->owed = 0;
+	connection->queued = 0;
 	list_remove(&connection->ready_node);
 	connection_answered(connection);
 	connection_disarm(connection);
@@ -109,7 +109,7 @@ static void detach(struct cm_connection *connection)
 
 void connection_free(struct cm_connection *connection)
 {
-	detach(connection);
+	cm_connection_detach(connection);
 	list_remove(&connection->node);
 	connection->cm->connection_count--;
 	free(connection);
@@ -117,7 +117,7 @@ void connection_free(struct cm_connection *connection)
 
 void connection_end(struct cm_connection *connection)
 {
-	detach(connection);
+	cm_connection_detach(connection);
 	connection->state = STATE_ENDED;
 	if (connection->is_abandoned)
 		connection_free(connection);
@@ -178,17 +178,17 @@ void connection_list_peer(struct cm_connection *connection)
 void connection_enter(struct cm_connection *connection, enum connection_state state)
 {
 	connection->state = (uint8_t)state;
-	connection->owed &= may_owe[state];
-	if (connection->owed == 0)
+	connection->queued &= may_queue[state];
+	if (connection->queued == 0)
 		list_remove(&connection->ready_node);
 }
 
-void connection_owe(struct cm_connection *connection, enum rnic_cm_kind kind)
+void connection_queue_message(struct cm_connection *connection, enum rnic_cm_kind kind)
 {
 	uint16_t bit = (uint16_t)(1u << (kind - RNIC_CM_REQ));
 
-	assert((may_owe[connection->state] & bit) != 0);
-	connection->owed |= bit;
+	assert((may_queue[connection->state] & bit) != 0);
+	connection->queued |= bit;
 	if (!list_is_linked(&connection->ready_node))
 		list_add_tail(&connection->cm->ready, &connection->ready_node);
 }
@@ -197,7 +197,7 @@ void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kin
 {
 	connection->retries_left = connection->max_retries;
 	connection->is_extended = false;
-	connection_owe(connection, kind);
+	connection_queue_message(connection, kind);
 	connection_arm(connection, connection->retry_timeout_ns);
 }
 
@@ -218,7 +218,7 @@ bool connection_retry(struct cm_connection *connection, enum rnic_cm_kind kind)
 	connection->retries_left--;
 	connection->is_extended = false;
 	connection->cm->counters[CM_COUNTER_RETRIES]++;
-	connection_owe(connection, kind);
+	connection_queue_message(connection, kind);
 	connection_arm(connection, connection->retry_timeout_ns);
 	return true;
 }
@@ -241,7 +241,7 @@ void connection_disarm(struct cm_connection *connection)
 	timer_heap_disarm(&connection->cm->timers, &connection->timer);
 }
 
-static bool tell(struct cm_connection *connection, struct cm_event *event)
+static bool cm_connection_tell(struct cm_connection *connection, struct cm_event *event)
 {
 	const struct cm_config *config = &connection->cm->config;
 
@@ -259,9 +259,9 @@ bool connection_tell(struct cm_connection *connection, struct cm_event *event)
 		struct cm_event established = {.type = CM_EVENT_ESTABLISHED};
 
 		connection->must_tell_established = false;
-		tell(connection, &established);
+		cm_connection_tell(connection, &established);
 	}
-	return tell(connection, event);
+	return cm_connection_tell(connection, event);
 }
 
 void connection_tell_simply(struct cm_connection *connection, enum cm_event_type type, int status)

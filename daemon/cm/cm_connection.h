@@ -97,7 +97,7 @@ struct cm_connection {
 	uint16_t port_space;
 	uint16_t local_port;
 	uint16_t peer_port;
-	uint16_t owed; /* bits of kinds of messages: see connection_owe() */
+	uint16_t queued; /* bits of kinds of messages: see connection_owe() */
 	struct cm_path path;
 	struct cm_qp_parameters local;
 	struct cm_qp_parameters peer;
@@ -155,7 +155,7 @@ const char *connection_state_text(enum connection_state state);
 void connection_enter(struct cm_connection *connection, enum connection_state state);
 
 /* A message of `kind` is to be sent; the state must allow it (asserted). */
-void connection_owe(struct cm_connection *connection, enum rnic_cm_kind kind);
+void connection_queue_message(struct cm_connection *connection, enum rnic_cm_kind kind);
 
 /* Owes `kind`, and again and again: EVENT_TIMEOUT comes when the peer is late. */
 void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kind kind);

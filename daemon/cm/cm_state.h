@@ -12,7 +12,7 @@
 #include "base/timer_heap.h"
 #include "cm/binding.h"
 #include "cm/cm.h"
-#include "cm/early_request.h"
+#include "cm/pending_listen.h"
 #include "cm/peer_table.h"
 #include "cm/reply.h"
 #include "mad/mad.h"
@@ -29,7 +29,7 @@ struct cm {
 	struct list ready; /* connections with something to say */
 	struct reply_ring replies;
 	struct binding_table bindings;
-	struct early_requests early;
+	struct pending_listens early;
 	uint64_t counters[CM_COUNTER_COUNT];
 	uint64_t now_ns;	     /* of the call under way */
 	uint32_t psn;		     /* of the next datagram */

@@ -15,10 +15,10 @@ static void count(struct cm_connection *connection, enum cm_counter counter)
 
 /* --- nothing to do ---------------------------------------------------------------------------- */
 
-int action_stray(struct cm_connection *connection, const struct connection_input *input)
+int action_unexpected(struct cm_connection *connection, const struct connection_input *input)
 {
 	(void)input;
-	count(connection, CM_COUNTER_STRAY);
+	count(connection, CM_COUNTER_UNEXPECTED);
 	return 0;
 }
 
@@ -49,7 +49,7 @@ int action_impossible(struct cm_connection *connection, const struct connection_
 static int repeat(struct cm_connection *connection, enum rnic_cm_kind kind)
 {
 	count(connection, CM_COUNTER_DUPLICATES);
-	connection_owe(connection, kind);
+	connection_queue_message(connection, kind);
 	return 0;
 }
 
@@ -68,7 +68,7 @@ int action_repeat_rep(struct cm_connection *connection, const struct connection_
 int action_repeat_rtu(struct cm_connection *connection, const struct connection_input *input)
 {
 	return connection->is_active ? repeat(connection, RNIC_CM_RTU)
-				     : action_stray(connection, input);
+				     : action_unexpected(connection, input);
 }
 
 int action_repeat_drep(struct cm_connection *connection, const struct connection_input *input)
@@ -109,7 +109,7 @@ int action_extend(struct cm_connection *connection, const struct connection_inpu
 	uint8_t subject = connection->is_active ? RNIC_CM_ABOUT_REQ : RNIC_CM_ABOUT_REP;
 
 	if (mra->message != subject)
-		return action_stray(connection, input);
+		return action_unexpected(connection, input);
 	if (connection->is_extended)
 		return action_duplicate(connection, input);
 	connection->is_extended = true;
@@ -151,7 +151,7 @@ int action_refused(struct cm_connection *connection, const struct connection_inp
 	return 0;
 }
 
-static uint8_t least(uint8_t a, uint8_t b)
+static uint8_t connection_action_least(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;
 }
@@ -192,7 +192,7 @@ static int refuse_stale(struct cm_connection *connection, struct cm_connection *
 	connection->reason = RNIC_CM_REJECT_STALE_CONNECTION;
 	memset(connection->private_data, 0, sizeof(connection->private_data));
 	connection_enter(connection, STATE_REJECTED);
-	connection_owe(connection, RNIC_CM_REJ);
+	connection_queue_message(connection, RNIC_CM_REJ);
 	connection_arm(connection, connection_linger_ns(connection));
 	connection_tell_simply(connection, CM_EVENT_REJECTED, RNIC_CM_REJECT_STALE_CONNECTION);
 	return 0;
@@ -205,16 +205,16 @@ int action_response(struct cm_connection *connection, const struct connection_in
 		connection_find_stale(connection->cm, &connection->path.dest, rep->local_qpn);
 
 	if (rep->local_comm_id == 0)
-		return action_stray(connection, input);
+		return action_unexpected(connection, input);
 	connection->peer_comm_id = rep->local_comm_id;
 	connection->peer = connection_peer_of_rep(input->message);
 	connection_list_peer(connection);
 	if (stale != NULL)
 		return refuse_stale(connection, stale);
-	connection->local.initiator_depth =
-		least(connection->local.initiator_depth, rep->responder_resources);
-	connection->local.responder_resources =
-		least(connection->local.responder_resources, rep->initiator_depth);
+	connection->local.initiator_depth = connection_action_least(
+		connection->local.initiator_depth, rep->responder_resources);
+	connection->local.responder_resources = connection_action_least(
+		connection->local.responder_resources, rep->initiator_depth);
 	connection->ack_timeout = add_delay(connection->ack_timeout, rep->target_ack_delay);
 	connection_disarm(connection);
 	connection_enter(connection, STATE_REP_RECEIVED);
@@ -246,7 +246,7 @@ int action_tell_established(struct cm_connection *connection, const struct conne
 int action_no_path(struct cm_connection *connection, const struct connection_input *input)
 {
 	connection->disconnect_transaction_id = input->message->transaction_id;
-	connection_owe(connection, RNIC_CM_APR);
+	connection_queue_message(connection, RNIC_CM_APR);
 	return 0;
 }
 
@@ -259,7 +259,7 @@ static void enter_timewait(struct cm_connection *connection)
 	connection_give_way(connection);
 }
 
-int action_parted(struct cm_connection *connection, const struct connection_input *input)
+int action_drep_rcvd(struct cm_connection *connection, const struct connection_input *input)
 {
 	(void)input;
 	enter_timewait(connection);
@@ -270,24 +270,24 @@ int action_parted(struct cm_connection *connection, const struct connection_inpu
 int action_ended_here(struct cm_connection *connection, const struct connection_input *input)
 {
 	count(connection, CM_COUNTER_REJECTS_RECEIVED);
-	return action_parted(connection, input);
+	return action_drep_rcvd(connection, input);
 }
 
 /*
  * DREQ, which may cross ours. One that comes in REP_SENT says that an RTU went before it: the
  * holder learns of both.
  */
-int action_goodbye(struct cm_connection *connection, const struct connection_input *input)
+int action_dreq_rcvd(struct cm_connection *connection, const struct connection_input *input)
 {
 	if (input->message->dreq.remote_qpn != connection->local.qpn)
-		return action_stray(connection, input);
+		return action_unexpected(connection, input);
 	connection->disconnect_transaction_id = input->message->transaction_id;
 	if (connection->state == STATE_REP_SENT) {
 		connection->is_established = true;
 		connection->must_tell_established = true;
 	}
-	action_parted(connection, input);
-	connection_owe(connection, RNIC_CM_DREP);
+	action_drep_rcvd(connection, input);
+	connection_queue_message(connection, RNIC_CM_DREP);
 	return 0;
 }
 
@@ -308,7 +308,7 @@ int action_end(struct cm_connection *connection, const struct connection_input *
 
 /* --- nobody answers --------------------------------------------------------------------------- */
 
-static int give_up(struct cm_connection *connection)
+static int connection_action_give_up(struct cm_connection *connection)
 {
 	connection_say_timeout(connection);
 	connection_tell_simply(connection, CM_EVENT_UNREACHABLE, -ETIMEDOUT);
@@ -319,18 +319,20 @@ static int give_up(struct cm_connection *connection)
 int action_retry_req(struct cm_connection *connection, const struct connection_input *input)
 {
 	(void)input;
-	return connection_retry(connection, RNIC_CM_REQ) ? 0 : give_up(connection);
+	return connection_retry(connection, RNIC_CM_REQ) ? 0
+							 : connection_action_give_up(connection);
 }
 
 int action_retry_rep(struct cm_connection *connection, const struct connection_input *input)
 {
 	(void)input;
-	return connection_retry(connection, RNIC_CM_REP) ? 0 : give_up(connection);
+	return connection_retry(connection, RNIC_CM_REP) ? 0
+							 : connection_action_give_up(connection);
 }
 
 int action_retry_dreq(struct cm_connection *connection, const struct connection_input *input)
 {
 	if (connection_retry(connection, RNIC_CM_DREQ))
 		return 0;
-	return action_parted(connection, input);
+	return action_drep_rcvd(connection, input);
 }

@@ -13,8 +13,8 @@ typedef int connection_action(struct cm_connection *connection,
 			      const struct connection_input *input);
 
 /* In connection_action.c: what the peer and the clock do. */
-connection_action action_stray;	    /* a message that means nothing here */
-connection_action action_duplicate; /* one that has done its work before */
+connection_action action_unexpected; /* a message that means nothing here */
+connection_action action_duplicate;  /* one that has done its work before */
 connection_action action_nothing;
 connection_action
 	action_impossible; /* what cannot come: it is on no table, or its timer is not armed */
@@ -28,8 +28,8 @@ connection_action action_refused;    /* REJ before the connection stands */
 connection_action action_ended_here; /* REJ of one that stands: the peer does not know it */
 connection_action action_response;   /* REP */
 connection_action action_ready;	     /* RTU */
-connection_action action_goodbye;    /* DREQ */
-connection_action action_parted;     /* DREP */
+connection_action action_dreq_rcvd;  /* DREQ */
+connection_action action_drep_rcvd;  /* DREP */
 connection_action action_too_late;   /* one that belongs to another time of the connection */
 connection_action action_no_path;    /* LAP */
 connection_action action_retry_req;

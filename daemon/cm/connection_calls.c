@@ -65,7 +65,8 @@ static bool is_connect_good(const struct cm_connect *connect)
 	       connect->private_bytes <= connect_private_limit(connect);
 }
 
-static void fill(struct cm_connection *connection, const struct cm_connect *connect)
+static void connection_calls_fill(struct cm_connection *connection,
+				  const struct cm_connect *connect)
 {
 	connection->user = connect->user;
 	connection->qp_type = connect->qp_type;
@@ -99,7 +100,7 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 	result = connection_create(cm, &connection);
 	if (result != 0)
 		return result;
-	fill(connection, connect);
+	connection_calls_fill(connection, connect);
 	connection_keep_private(connection, connect->private_data, connect->private_bytes,
 				connect_private_limit(connect));
 	connection_enter(connection, connection->is_datagram ? STATE_SIDR_SENT : STATE_REQ_SENT);
@@ -167,7 +168,7 @@ int action_reject(struct cm_connection *connection, const struct connection_inpu
 	connection->reason = input->reason;
 	connection_answered(connection);
 	connection_enter(connection, STATE_REJECTED);
-	connection_owe(connection, RNIC_CM_REJ);
+	connection_queue_message(connection, RNIC_CM_REJ);
 	connection_arm(connection, connection_linger_ns(connection));
 	return 0;
 }
@@ -183,7 +184,7 @@ int action_establish(struct cm_connection *connection, const struct connection_i
 	(void)input;
 	connection->is_established = true;
 	connection_enter(connection, STATE_ESTABLISHED);
-	connection_owe(connection, RNIC_CM_RTU);
+	connection_queue_message(connection, RNIC_CM_RTU);
 	return 0;
 }
 
@@ -282,7 +283,7 @@ int action_take_back(struct cm_connection *connection, const struct connection_i
 	connection->reason = RNIC_CM_REJECT_CONSUMER;
 	memset(connection->private_data, 0, sizeof(connection->private_data));
 	action_disconnect(connection, input);
-	connection_owe(connection, RNIC_CM_REJ);
+	connection_queue_message(connection, RNIC_CM_REJ);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 
 /* clang-format off */
 /* Words for the cells; what each does is in connection_action.h. */
-#define STRAY   action_stray
+#define UNEXP   action_unexpected
 #define AGAIN   action_duplicate
 #define NONE    action_nothing
 #define NEVER   action_impossible
@@ -21,8 +21,8 @@
 #define GONE    action_ended_here
 #define RESP    action_response
 #define READY   action_ready
-#define BYE     action_goodbye
-#define PARTED  action_parted
+#define DREQ_R  action_dreq_rcvd
+#define DREP_R  action_drep_rcvd
 #define LATE    action_too_late
 #define APR     action_no_path
 #define RE_REQ  action_retry_req
@@ -54,17 +54,17 @@
 static connection_action *const connection_table[EVENT_COUNT][STATE_ENDED + 1] = {
 	/* in state:    req     rep     req     rep     estab-  dreq    time-   re-     ended
 	 *              sent    rcvd    rcvd    sent    lished  sent    wait    jected */
-	ROW(REQ,        STRAY,  STRAY,  MRA,    REP,    AGAIN,  AGAIN,  LATE,   REJ,    NEVER),
-	ROW(MRA,        EXTEND, STRAY,  STRAY,  EXTEND, STRAY,  STRAY,  STRAY,  STRAY,  NEVER),
-	ROW(REJ,        REFUSE, REFUSE, REFUSE, REFUSE, GONE,   GONE,   STRAY,  STRAY,  NEVER),
-	ROW(REP,        RESP,   MRA,    STRAY,  STRAY,  RTU,    RTU,    LATE,   REJ,    NEVER),
-	ROW(RTU,        STRAY,  STRAY,  STRAY,  READY,  AGAIN,  AGAIN,  AGAIN,  STRAY,  NEVER),
-	ROW(DREQ,       LATE,   BYE,    STRAY,  BYE,    BYE,    BYE,    DREP,   LATE,   NEVER),
-	ROW(DREP,       STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  PARTED, AGAIN,  STRAY,  NEVER),
-	ROW(SIDR_REQ,   STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  NEVER),
-	ROW(SIDR_REP,   STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  NEVER),
-	ROW(LAP,        STRAY,  STRAY,  STRAY,  STRAY,  APR,    STRAY,  STRAY,  STRAY,  NEVER),
-	ROW(APR,        STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  STRAY,  NEVER),
+	ROW(REQ,        UNEXP,  UNEXP,  MRA,    REP,    AGAIN,  AGAIN,  LATE,   REJ,    NEVER),
+	ROW(MRA,        EXTEND, UNEXP,  UNEXP,  EXTEND, UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
+	ROW(REJ,        REFUSE, REFUSE, REFUSE, REFUSE, GONE,   GONE,   UNEXP,  UNEXP,  NEVER),
+	ROW(REP,        RESP,   MRA,    UNEXP,  UNEXP,  RTU,    RTU,    LATE,   REJ,    NEVER),
+	ROW(RTU,        UNEXP,  UNEXP,  UNEXP,  READY,  AGAIN,  AGAIN,  AGAIN,  UNEXP,  NEVER),
+	ROW(DREQ,       LATE,   DREQ_R, UNEXP,  DREQ_R, DREQ_R, DREQ_R, DREP,   LATE,   NEVER),
+	ROW(DREP,       UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  DREP_R, AGAIN,  UNEXP,  NEVER),
+	ROW(SIDR_REQ,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
+	ROW(SIDR_REP,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
+	ROW(LAP,        UNEXP,  UNEXP,  UNEXP,  UNEXP,  APR,    UNEXP,  UNEXP,  UNEXP,  NEVER),
+	ROW(APR,        UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
 	ROW(TIMEOUT,    RE_REQ, NEVER,  NEVER,  RE_REP, TELL,   RE_DRQ, EXIT,   END,    NEVER),
 	ROW(ACCEPT,     NOT,    NOT,    ACCEPT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
 	ROW(REJECT,     NOT,    REJECT, REJECT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
@@ -76,17 +76,17 @@ static connection_action *const connection_table[EVENT_COUNT][STATE_ENDED + 1] =
 
 static connection_action *const sidr_table[EVENT_COUNT][STATE_COUNT - STATE_SIDR_SENT] = {
 	/* in state:    sent    rcvd    answered */
-	ROW(REQ,        STRAY,  STRAY,  STRAY),
-	ROW(MRA,        STRAY,  STRAY,  STRAY),
-	ROW(REJ,        STRAY,  STRAY,  STRAY),
-	ROW(REP,        STRAY,  STRAY,  STRAY),
-	ROW(RTU,        STRAY,  STRAY,  STRAY),
-	ROW(DREQ,       STRAY,  STRAY,  STRAY),
-	ROW(DREP,       STRAY,  STRAY,  STRAY),
-	ROW(SIDR_REQ,   STRAY,  AGAIN,  REPEAT),
-	ROW(SIDR_REP,   SOLVED, STRAY,  STRAY),
-	ROW(LAP,        STRAY,  STRAY,  STRAY),
-	ROW(APR,        STRAY,  STRAY,  STRAY),
+	ROW(REQ,        UNEXP,  UNEXP,  UNEXP),
+	ROW(MRA,        UNEXP,  UNEXP,  UNEXP),
+	ROW(REJ,        UNEXP,  UNEXP,  UNEXP),
+	ROW(REP,        UNEXP,  UNEXP,  UNEXP),
+	ROW(RTU,        UNEXP,  UNEXP,  UNEXP),
+	ROW(DREQ,       UNEXP,  UNEXP,  UNEXP),
+	ROW(DREP,       UNEXP,  UNEXP,  UNEXP),
+	ROW(SIDR_REQ,   UNEXP,  AGAIN,  REPEAT),
+	ROW(SIDR_REP,   SOLVED, UNEXP,  UNEXP),
+	ROW(LAP,        UNEXP,  UNEXP,  UNEXP),
+	ROW(APR,        UNEXP,  UNEXP,  UNEXP),
 	ROW(TIMEOUT,    RETRY,  NEVER,  END),
 	ROW(ACCEPT,     NOT,    S_ACC,  NOT),
 	ROW(REJECT,     NOT,    S_REJ,  NOT),

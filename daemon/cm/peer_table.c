@@ -36,8 +36,8 @@ static uint64_t mix(uint64_t state, uint64_t word)
 	return state ^ state >> 31;
 }
 
-static struct list *chain_of(const struct peer_table *table, const struct rnic_gid *gid,
-			     uint32_t number)
+static struct list *peer_table_chain_of(const struct peer_table *table, const struct rnic_gid *gid,
+					uint32_t number)
 {
 	uint64_t words[2];
 	uint64_t hash;
@@ -52,7 +52,7 @@ void peer_table_insert(struct peer_table *table, struct peer_node *node, const s
 {
 	node->gid = *gid;
 	node->number = number;
-	list_add_tail(chain_of(table, gid, number), &node->node);
+	list_add_tail(peer_table_chain_of(table, gid, number), &node->node);
 }
 
 void peer_table_remove(struct peer_node *node)
@@ -63,7 +63,7 @@ void peer_table_remove(struct peer_node *node)
 struct peer_node *peer_table_next(const struct peer_table *table, const struct rnic_gid *gid,
 				  uint32_t number, const struct peer_node *after)
 {
-	const struct list *chain = chain_of(table, gid, number);
+	const struct list *chain = peer_table_chain_of(table, gid, number);
 	struct list *at = after == NULL ? chain->next : after->node.next;
 
 	for (; at != chain; at = at->next) {

@@ -3,7 +3,7 @@
 
 #include "cm/cm_state.h"
 #include "cm/cm_connection.h"
-#include "cm/early_request.h"
+#include "cm/pending_listen.h"
 #include "mad/ip_cm.h"
 #include "wire/gid.h"
 
@@ -148,7 +148,8 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 }
 
 /* A connection for the request, which counts towards the backlog; NULL: forget the request. */
-static struct cm_connection *admit(const struct request_origin *origin, const struct target *target)
+static struct cm_connection *request_admit(const struct request_origin *origin,
+					   const struct target *target)
 {
 	struct cm *cm = origin->cm;
 	struct cm_binding *binding = target->binding;
@@ -213,7 +214,7 @@ static void refuse_or_keep(const struct request_origin *origin,
 {
 	const bool may_wait = target->port_space != 0 && target->binding == NULL;
 
-	if (!may_wait || !early_request_keep(origin, message, target->port_space, target->port))
+	if (!may_wait || !pending_listen_keep(origin, message, target->port_space, target->port))
 		request_refuse(origin, message, reason);
 }
 
@@ -229,7 +230,7 @@ void request_receive(const struct request_origin *origin, const struct rnic_cm_m
 		refuse_or_keep(origin, message, &target, reason);
 		return;
 	}
-	connection = admit(origin, &target);
+	connection = request_admit(origin, &target);
 	if (connection == NULL)
 		return;
 	connection->qp_type = qp_type;
@@ -259,7 +260,7 @@ void request_receive_datagram(const struct request_origin *origin,
 		refuse_or_keep(origin, message, &target, reason);
 		return;
 	}
-	connection = admit(origin, &target);
+	connection = request_admit(origin, &target);
 	if (connection == NULL)
 		return;
 	connection->qp_type = RNIC_QP_TYPE_UD;
@@ -276,7 +277,7 @@ void request_answer_unknown(const struct request_origin *origin,
 {
 	struct rnic_cm_message *answer;
 
-	origin->cm->counters[CM_COUNTER_STRAY]++;
+	origin->cm->counters[CM_COUNTER_UNEXPECTED]++;
 	switch (message->kind) {
 	case RNIC_CM_REQ:
 	case RNIC_CM_REP:
@@ -292,7 +293,7 @@ void request_answer_unknown(const struct request_origin *origin,
 		answer->drep.remote_comm_id = message->dreq.local_comm_id;
 		break;
 	case RNIC_CM_REJ:
-		early_request_forget(origin, message->rej.local_comm_id);
+		pending_listen_forget(origin, message->rej.local_comm_id);
 		break;
 	default:
 		break;

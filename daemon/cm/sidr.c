@@ -57,7 +57,7 @@ int action_sidr_retry(struct cm_connection *connection, const struct connection_
 
 static void say(struct cm_connection *connection)
 {
-	connection_owe(connection, RNIC_CM_SIDR_REP);
+	connection_queue_message(connection, RNIC_CM_SIDR_REP);
 	connection_arm(connection, connection_linger_ns(connection));
 }
 
@@ -69,8 +69,8 @@ int action_sidr_repeat(struct cm_connection *connection, const struct connection
 	return 0;
 }
 
-static int answer(struct cm_connection *connection, const struct connection_input *input,
-		  uint16_t status)
+static int sidr_answer(struct cm_connection *connection, const struct connection_input *input,
+		       uint16_t status)
 {
 	int result = connection_keep_private(connection, input->private_data, input->private_bytes,
 					     CM_DATAGRAM_ACCEPT_PRIVATE_BYTES);
@@ -86,7 +86,7 @@ static int answer(struct cm_connection *connection, const struct connection_inpu
 
 int action_sidr_accept(struct cm_connection *connection, const struct connection_input *input)
 {
-	int result = answer(connection, input, RNIC_CM_SIDR_SUCCESS);
+	int result = sidr_answer(connection, input, RNIC_CM_SIDR_SUCCESS);
 
 	if (result == 0)
 		connection->local = input->accept->qp;
@@ -95,10 +95,10 @@ int action_sidr_accept(struct cm_connection *connection, const struct connection
 
 int action_sidr_reject(struct cm_connection *connection, const struct connection_input *input)
 {
-	return answer(connection, input, input->reason);
+	return sidr_answer(connection, input, input->reason);
 }
 
 int action_sidr_decline(struct cm_connection *connection, const struct connection_input *input)
 {
-	return answer(connection, input, RNIC_CM_SIDR_REJECT);
+	return sidr_answer(connection, input, RNIC_CM_SIDR_REJECT);
 }

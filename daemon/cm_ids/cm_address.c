@@ -41,7 +41,7 @@ bool cm_address_is_any(const struct cm_address *address)
 	return rnic_gid_is_zero(&address->gid) || rnic_gid_equal(&address->gid, &any_ipv4);
 }
 
-static bool is_own(const struct rnic_ctl_gids_reply *gids, const struct rnic_gid *gid)
+static bool cm_address_is_own(const struct rnic_ctl_gids_reply *gids, const struct rnic_gid *gid)
 {
 	for (uint32_t i = 0; i < gids->count; i++)
 		if (rnic_gid_equal(&gids->entries[i].gid, gid))
@@ -93,7 +93,7 @@ bool cm_address_to_own(const struct rnic_ctl_gids_reply *gids, struct cm_address
 		if (own != NULL)
 			address->gid = *own;
 	}
-	return is_own(gids, &address->gid);
+	return cm_address_is_own(gids, &address->gid);
 }
 
 /* The source address that the kernel would give a datagram to `peer`. */
@@ -139,12 +139,12 @@ int cm_address_choose_source(const struct rnic_ctl_gids_reply *gids, const struc
 
 	if (own == NULL)
 		return -ENODEV;
-	if (is_own(gids, peer)) {
+	if (cm_address_is_own(gids, peer)) {
 		*source = *peer;
 		return 0;
 	}
 	result = ask_route(peer, &routed);
-	if (result == 0 && is_own(gids, &routed))
+	if (result == 0 && cm_address_is_own(gids, &routed))
 		own = &routed;
 	/* A group is reached through the device's interface whatever the routes say; a link-local
 	 * address names no interface, and can only be meant on this one. */

@@ -6,7 +6,7 @@
 #include "engine/datagrams/mcast.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
-#include "device/session/trouble.h"
+#include "device/session/trouble_log.h"
 #include "wire/gid.h"
 #include "wire/psn.h"
 
@@ -158,7 +158,7 @@ static void channel_signal(struct session_cm_channel *channel)
 		event_source_forget(&channel->source);
 }
 
-static void enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
+static void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
 {
 	list_add_tail(&id->channel->waiting, &event->channel_node);
 	list_add_tail(&id->events, &event->id_node);
@@ -280,7 +280,7 @@ void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type
 		event->event.parameters.qpn = MCAST_QPN;
 		event->event.parameters.qkey = CM_UDP_QKEY;
 	}
-	enqueue(id, event);
+	cm_identifier_enqueue(id, event);
 }
 
 void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel)
@@ -368,7 +368,8 @@ void cm_identifier_free(struct session_cm_id *id)
 
 /* --- multicast ------------------------------------------------------------------------------- */
 
-static struct cm_joined_group *find_group(struct session_cm_id *id, const struct cm_address *group)
+static struct cm_joined_group *cm_identifier_find_group(struct session_cm_id *id,
+							const struct cm_address *group)
 {
 	struct list *node;
 
@@ -385,7 +386,7 @@ int cm_identifier_join(struct session_cm_id *id, const struct cm_address *group)
 {
 	struct cm_joined_group *joined;
 
-	if (find_group(id, group) != NULL)
+	if (cm_identifier_find_group(id, group) != NULL)
 		return -EADDRINUSE;
 	if (id->group_count == GROUPS_OF_ID_MAX)
 		return -ENOSPC;
@@ -400,7 +401,7 @@ int cm_identifier_join(struct session_cm_id *id, const struct cm_address *group)
 
 int cm_identifier_leave(struct session_cm_id *id, const struct cm_address *group)
 {
-	struct cm_joined_group *joined = find_group(id, group);
+	struct cm_joined_group *joined = cm_identifier_find_group(id, group);
 
 	if (joined == NULL)
 		return -EINVAL;
@@ -496,7 +497,7 @@ static bool request_arrived(struct session_set *set, const struct cm_event *even
 	id->request = waiting;
 	waiting->event.id = id->handle;
 	waiting->event.listener = listener->handle;
-	enqueue(listener, waiting);
+	cm_identifier_enqueue(listener, waiting);
 	return true;
 }
 
@@ -516,7 +517,7 @@ static bool cm_identifier_event(void *context, const struct cm_event *event)
 		id->state = connection_events[event->type].state;
 	note_failure(id, connection_events[event->type].type, event->status);
 	fill_event(&waiting->event, context, event);
-	enqueue(id, waiting);
+	cm_identifier_enqueue(id, waiting);
 	return true;
 }
 

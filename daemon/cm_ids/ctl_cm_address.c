@@ -166,7 +166,7 @@ int ctl_cm_resolve_route(struct ctl_call *call)
 	return 0;
 }
 
-static int find_group(struct ctl_call *call, struct cm_address *group)
+static int ctl_cm_address_find_group(struct ctl_call *call, struct cm_address *group)
 {
 	const struct rnic_ctl_cm_multicast *request = (const void *)call->request.payload;
 
@@ -190,7 +190,7 @@ int ctl_cm_join_mcast(struct ctl_call *call)
 	result = check_room(call, id);
 	if (result != 0)
 		return result;
-	result = find_group(call, &group);
+	result = ctl_cm_address_find_group(call, &group);
 	if (result != 0)
 		return result;
 	if (!id->has_local) {
@@ -217,7 +217,7 @@ int ctl_cm_leave_mcast(struct ctl_call *call)
 
 	if (id == NULL)
 		return result;
-	result = find_group(call, &group);
+	result = ctl_cm_address_find_group(call, &group);
 	if (result != 0)
 		return result;
 	if (cm_identifier_leave(id, &group) != 0)

@@ -16,8 +16,8 @@
 	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC)
 
 /* The client's words for the connection manager; what it left open is chosen here. */
-static struct cm_qp_parameters parameters_of(struct session_cm_id *id,
-					     const struct rnic_cm_parameters *wanted)
+static struct cm_qp_parameters ctl_cm_connect_parameters_of(struct session_cm_id *id,
+							    const struct rnic_cm_parameters *wanted)
 {
 	const bool is_datagram = id->qp_type == RNIC_QP_TYPE_UD;
 
@@ -51,7 +51,7 @@ int ctl_cm_connect(struct ctl_call *call)
 		.qp_type = id->qp_type,
 		.source_port = id->local.port,
 		.dest_port = id->peer.port,
-		.qp = parameters_of(id, &request->parameters),
+		.qp = ctl_cm_connect_parameters_of(id, &request->parameters),
 		.response_timeout = CM_DEFAULT_RESPONSE_TIMEOUT,
 		.max_retries = CM_DEFAULT_MAX_RETRIES,
 		.private_data = request->parameters.private_data,
@@ -88,7 +88,7 @@ int ctl_cm_accept(struct ctl_call *call)
 	if (id == NULL)
 		return result;
 	accept = (struct cm_accept){
-		.qp = parameters_of(id, &request->parameters),
+		.qp = ctl_cm_connect_parameters_of(id, &request->parameters),
 		.private_data = request->parameters.private_data,
 		.private_bytes = request->parameters.private_data_bytes,
 	};

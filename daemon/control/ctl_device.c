@@ -106,7 +106,7 @@ int ctl_hello(struct ctl_call *call)
 		call->reply_fd_count = 4;
 	}
 	session->has_greeted = true;
-	list_remove(&session->silent_node);
+	list_remove(&session->pre_hello_node);
 	reply->version = RNIC_CTL_VERSION_MAX;
 	reply->client_id = session->client_id;
 	reply->device = set->facts->device;

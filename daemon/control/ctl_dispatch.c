@@ -5,7 +5,7 @@
 #include "control/ctl_handlers.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
-#include "device/session/trouble.h"
+#include "device/session/trouble_log.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/limits.h"
-#include "device/session/client_user.h"
+#include "device/session/user_quota.h"
 #include "control/ctl_dispatch.h"
-#include "device/queues/delivery.h"
+#include "device/queues/cqe_delivery.h"
 #include "device/queues/doorbell.h"
 #include "device/session/session_set.h"
 
@@ -22,10 +22,10 @@
 #define SERVER_EVENTS 64
 
 int ctl_server_open(struct ctl_server *server, struct session_set *set, const char *path,
-		    char reason[SOCKET_PLACE_REASON_BYTES])
+		    char reason[SOCKET_PATH_REASON_BYTES])
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &server->watch};
-	int listen_fd = socket_place_listen(path, &server->place, reason);
+	int listen_fd = socket_path_listen(path, &server->place, reason);
 	int result;
 
 	if (listen_fd < 0)
@@ -37,7 +37,7 @@ int ctl_server_open(struct ctl_server *server, struct session_set *set, const ch
 	server->watch = (struct watch){WATCH_LISTENER, NULL};
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
 		result = -errno;
-		snprintf(reason, SOCKET_PLACE_REASON_BYTES, "cannot watch the control socket");
+		snprintf(reason, SOCKET_PATH_REASON_BYTES, "cannot watch the control socket");
 		ctl_server_close(server);
 		return result;
 	}
@@ -46,7 +46,7 @@ int ctl_server_open(struct ctl_server *server, struct session_set *set, const ch
 
 void ctl_server_close(struct ctl_server *server)
 {
-	socket_place_remove(&server->place);
+	socket_path_remove(&server->place);
 	close(server->listen_fd);
 	if (server->spare_fd >= 0)
 		close(server->spare_fd);
@@ -62,7 +62,7 @@ static void ctl_server_turn_away(struct ctl_server *server)
 		close(server->spare_fd);
 	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
-		closer_take(&server->set->closer, fd);
+		deferred_close_take(&server->set->deferred_close, fd);
 	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	log_from_client("a connection was turned away: no file descriptors are left");
 }
@@ -81,14 +81,14 @@ static void ctl_server_accept(struct ctl_server *server)
 	if (server->set->session_count >= LIMIT_SESSIONS) {
 		log_from_client("a connection was turned away: there are %d clients",
 				LIMIT_SESSIONS);
-		closer_take(&server->set->closer, fd);
+		deferred_close_take(&server->set->deferred_close, fd);
 		return;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0 ||
 	    session_create(server->set, fd, credentials.pid, credentials.uid) == NULL) {
 		log_from_client(
 			"a connection was turned away: no memory, or its user has too much");
-		closer_take(&server->set->closer, fd);
+		deferred_close_take(&server->set->deferred_close, fd);
 	}
 }
 
@@ -114,10 +114,10 @@ static void ctl_server_drop_request_fds(const struct ctl_call *call)
 {
 	for (unsigned i = 0; i < call->fd_count; i++)
 		if (call->fds[i] >= 0)
-			closer_take(&call->session->user->closer, call->fds[i]);
+			deferred_close_take(&call->session->user->deferred_close, call->fds[i]);
 	if (call->fd_count > 0 &&
-	    !client_user_may_have(call->session->user, RESOURCE_DESCRIPTORS, 0,
-				  call->session->set->limits[RESOURCE_DESCRIPTORS]))
+	    !user_quota_may_have(call->session->user, RESOURCE_DESCRIPTORS, 0,
+				 call->session->set->limits[RESOURCE_DESCRIPTORS]))
 		session_break(call->session, "closing what it sent takes too long");
 }
 
@@ -300,7 +300,7 @@ bool ctl_server_poll(struct ctl_server *server)
 			break;
 		case WATCH_PIPE:
 			if (!watch->session->is_broken)
-				delivery_retry(watch->session);
+				cqe_delivery_retry(watch->session);
 			break;
 		case WATCH_DOORBELL:
 			ctl_server_wake(watch->session); /* doorbells are taken in every turn */

@@ -8,7 +8,7 @@
 #define DAEMON_CONTROL_CTL_SERVER_H
 
 #include "device/session/session.h"
-#include "control/socket_place.h"
+#include "control/socket_path.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,14 +21,14 @@ struct ctl_server {
 	int spare_fd;	/* given up for a moment to refuse connections when descriptors run out */
 	uint32_t first; /* which of those that are to be served is the first */
 	struct watch watch;
-	struct socket_place place;
+	struct socket_path place;
 };
 
 /*
  * Listens at `path`. Negative errno with a sentence in `reason`; the daemon cannot start then.
  */
 int ctl_server_open(struct ctl_server *server, struct session_set *set, const char *path,
-		    char reason[SOCKET_PLACE_REASON_BYTES]);
+		    char reason[SOCKET_PATH_REASON_BYTES]);
 
 /* Stops listening and removes the socket. Sessions are not touched. */
 void ctl_server_close(struct ctl_server *server);

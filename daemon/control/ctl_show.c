@@ -4,11 +4,11 @@
 #include "engine/objects/qp.h"
 #include "engine/objects/srq.h"
 #include "cm_ids/cm_identifier.h"
-#include "device/queues/delivery.h"
-#include "device/queues/intake.h"
+#include "device/queues/cqe_delivery.h"
+#include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
-#include "device/session/trouble.h"
+#include "device/session/trouble_log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -131,9 +131,10 @@ static void show_qp(struct show_walk *walk, const struct session *session, void 
 	row->path_mtu_bytes = qp->path_mtu_bytes;
 	row->peer_gid = qp->attributes.path.dest_gid;
 	row->send_posted = qp->send_queue.posted - qp->send_queue.retired;
-	row->recv_posted = qp_has_recv_queue(qp) ? qp->recv_queue.pushed - qp->recv_queue.retired +
-							   intake_waiting_recvs(&session_qp->recv)
-						 : 0;
+	row->recv_posted = qp_has_recv_queue(qp)
+				   ? qp->recv_queue.pushed - qp->recv_queue.retired +
+					     wqe_fetch_waiting_recvs(&session_qp->recv)
+				   : 0;
 	row->send_psn = qp->requester.psn.value;
 	row->unacknowledged_psn = qp->requester.unacknowledged.value;
 	row->expected_psn = qp->responder.expected_psn.value;
@@ -190,7 +191,7 @@ static void show_cq(struct show_walk *walk, const struct session *session, void 
 	row->client_id = session->client_id;
 	row->slot = cq->handle.slot;
 	row->entries = cq->slots;
-	row->used = delivery_peek(cq, &row->armed);
+	row->used = cqe_delivery_peek(cq, &row->armed);
 	row->overrun = cq->cq.overrun;
 	row->completions = cq->producer;
 }
@@ -277,7 +278,7 @@ static void show_troubles(struct show_walk *walk)
 	const struct session_set *set = walk->set;
 	const struct trouble *trouble;
 
-	for (uint32_t i = 0; (trouble = trouble_nth(&set->troubles, i)) != NULL; i++) {
+	for (uint32_t i = 0; (trouble = trouble_nth(&set->trouble_log, i)) != NULL; i++) {
 		struct rnic_show_trouble *row =
 			trouble->is_of_all || show_is_permitted(walk, trouble->uid) ? show_add(walk)
 										    : NULL;

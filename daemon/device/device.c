@@ -8,8 +8,8 @@
 #include "port/local/loopback.h"
 #include "port/local/multicast.h"
 #include "cm_ids/cm_identifier.h"
-#include "device/session/lost_memory.h"
-#include "shm/work.h"
+#include "device/session/sigbus_guard.h"
+#include "shm/wqe.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@
 
 _Static_assert(LIMIT_PKEYS == RNIC_PKEYS_MAX, "clients see the whole table");
 _Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES &&
-		       DEVICE_REASON_BYTES >= SOCKET_PLACE_REASON_BYTES &&
+		       DEVICE_REASON_BYTES >= SOCKET_PATH_REASON_BYTES &&
 		       DEVICE_REASON_BYTES >= VIEW_TREE_REASON_BYTES,
 	       "every sentence fits");
 
@@ -244,7 +244,7 @@ static int device_open_cm(struct device *device, uint64_t seed, char *reason)
 static int device_open_sessions(struct device *device, const struct device_config *config,
 				char *reason)
 {
-	char path[SOCKET_PLACE_PATH_BYTES];
+	char path[SOCKET_PATH_PATH_BYTES];
 	const char *chosen = config->socket_path;
 	int result =
 		session_set_init(&device->sessions, &device->engine, device->cm, &device->facts);
@@ -255,12 +255,12 @@ static int device_open_sessions(struct device *device, const struct device_confi
 		return result;
 	}
 	if (chosen == NULL) {
-		result = socket_place_default(path, reason);
+		result = socket_path_default(path, reason);
 		chosen = path;
 	}
 	if (result != 0)
 		goto fini_set;
-	result = lost_memory_watch(&device->sessions);
+	result = sigbus_guard_watch(&device->sessions);
 	if (result != 0) {
 		snprintf(reason, DEVICE_REASON_BYTES, "no memory: %s", strerror(-result));
 		goto fini_set;
@@ -271,7 +271,7 @@ static int device_open_sessions(struct device *device, const struct device_confi
 	return 0;
 
 unwatch:
-	lost_memory_unwatch();
+	sigbus_guard_unwatch();
 fini_set:
 	session_set_fini(&device->sessions);
 	return result;
@@ -325,7 +325,7 @@ int device_open(struct device *device, const struct device_config *config, uint6
 close_sessions:
 	ctl_server_close(&device->server);
 	session_set_fini(&device->sessions);
-	lost_memory_unwatch();
+	sigbus_guard_unwatch();
 close_engine:
 	transmit_fini(&device->transmit);
 	engine_fini(&device->engine);
@@ -343,7 +343,7 @@ void device_close(struct device *device)
 	device_view_close(&device->view);
 	ctl_server_close(&device->server);
 	session_set_fini(&device->sessions);
-	lost_memory_unwatch();
+	sigbus_guard_unwatch();
 	/* The peers of connections that end with us hear of it. */
 	while (cm_has_ready(device->cm) &&
 	       transmit_run(&device->transmit, device->sessions.now_ns) > 0)

@@ -27,7 +27,7 @@ struct device_config {
 	const char *netdev;  /* NULL: found by address, or chosen */
 	const char *address; /* NULL: all of the netdev */
 	const char *name;
-	const char *socket_path; /* NULL: the default, see socket_place.h */
+	const char *socket_path; /* NULL: the default, see socket_path.h */
 	const char *fault;	 /* NULL: none */
 	const char *capture;	 /* NULL: none */
 	enum udp_port_kind port;

@@ -2,7 +2,7 @@
 #include "device/device_loop.h"
 
 #include "base/clock.h"
-#include "base/courtesy.h"
+#include "base/yield_backoff.h"
 #include "base/log.h"
 #include "device/device.h"
 
@@ -31,7 +31,7 @@ struct device_loop {
 	uint32_t port_count;
 	ev_signal terminate;
 	ev_signal interrupt;
-	struct rnic_courtesy courtesy;
+	struct rnic_yield_backoff backoff;
 	int timer_fd;
 	uint64_t timer_armed_ns; /* when timer_fd fires; UINT64_MAX: not armed */
 	uint64_t active_ns;	 /* when there was last something to do */
@@ -215,7 +215,7 @@ static bool loop_may_poll(struct device_loop *loop, uint64_t now_ns)
 		break;
 	}
 	return now_ns - loop->active_ns < LOOP_SPIN_NS &&
-	       rnic_courtesy_is_returned(&loop->courtesy, now_ns);
+	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns);
 }
 
 /* Between two looks while there is nothing to do: others may be ready to run on this core. */
@@ -227,7 +227,7 @@ static void loop_yield(struct device_loop *loop)
 		return;
 	began_ns = clock_now_ns();
 	sched_yield();
-	rnic_courtesy_note(&loop->courtesy, began_ns, clock_now_ns());
+	rnic_yield_backoff_note(&loop->backoff, began_ns, clock_now_ns());
 }
 
 /* Looks at descriptors without waiting, now and then. */

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "device/device.h"
-#include "device/queues/delivery.h"
+#include "device/queues/cqe_delivery.h"
 #include "wire/gid.h"
 
 #include <string.h>
@@ -153,8 +153,8 @@ static void network_tell_state(struct device *device)
 
 	log_info("the network interface %s is %s", device->addressing.netdev,
 		 is_active ? "up" : "down");
-	delivery_port_event(&device->sessions,
-			    is_active ? RNIC_EVENT_PORT_ACTIVE : RNIC_EVENT_PORT_ERR);
+	cqe_delivery_port_event(&device->sessions,
+				is_active ? RNIC_EVENT_PORT_ACTIVE : RNIC_EVENT_PORT_ERR);
 }
 
 static void network_show(struct device *device)
@@ -183,7 +183,7 @@ static void network_apply(struct device *device)
 		network_tell_state(device);
 	network_log_end(device);
 	if (has_new_gids)
-		delivery_port_event(&device->sessions, RNIC_EVENT_GID_CHANGE);
+		cqe_delivery_port_event(&device->sessions, RNIC_EVENT_GID_CHANGE);
 }
 
 void device_network_follow(struct device *device)

@@ -14,8 +14,8 @@ static enum gid_kind gid_kind(const struct rnic_gid *gid)
 	return rnic_gid_is_link_local(gid) ? GID_LINK_LOCAL : GID_IPV6;
 }
 
-static const struct gid_address *find_address(const struct gid_address *addresses, uint32_t count,
-					      const struct rnic_gid *gid)
+static const struct gid_address *gid_table_find_address(const struct gid_address *addresses,
+							uint32_t count, const struct rnic_gid *gid)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (rnic_gid_equal(&addresses[i].gid, gid))
@@ -24,7 +24,7 @@ static const struct gid_address *find_address(const struct gid_address *addresse
 }
 
 /* The slot of `gid`; of the zero GID, the first free one. NULL when there is none. */
-static struct gid_slot *find_slot(struct gid_table *table, const struct rnic_gid *gid)
+static struct gid_slot *gid_table_find_slot(struct gid_table *table, const struct rnic_gid *gid)
 {
 	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
 		if (rnic_gid_equal(&table->slots[i].gid, gid))
@@ -61,10 +61,10 @@ static void add_kind(struct gid_table *table, enum gid_kind kind,
 		struct gid_slot *slot;
 
 		if (gid_kind(&addresses[i].gid) != kind || rnic_gid_is_zero(&addresses[i].gid) ||
-		    find_slot(table, &addresses[i].gid) != NULL ||
+		    gid_table_find_slot(table, &addresses[i].gid) != NULL ||
 		    (kind == GID_LINK_LOCAL && has_link_local(table)))
 			continue;
-		slot = find_slot(table, &free_gid);
+		slot = gid_table_find_slot(table, &free_gid);
 		if (slot == NULL)
 			return;
 		*slot = (struct gid_slot){addresses[i].gid, !addresses[i].is_tentative};
@@ -79,7 +79,8 @@ uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *add
 
 	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
 		struct gid_slot *slot = &table->slots[i];
-		const struct gid_address *address = find_address(addresses, count, &slot->gid);
+		const struct gid_address *address =
+			gid_table_find_address(addresses, count, &slot->gid);
 
 		if (!rnic_gid_is_zero(&slot->gid) &&
 		    update_slot(slot, address, address == NULL && is_used(context, i)))

@@ -30,7 +30,8 @@ static bool apply_link_gone(struct netdev_state *state)
 }
 
 /* Its place, or that behind the last one. */
-static uint32_t find_address(const struct netdev_state *state, const struct rnic_gid *gid)
+static uint32_t netdev_state_find_address(const struct netdev_state *state,
+					  const struct rnic_gid *gid)
 {
 	uint32_t i = 0;
 
@@ -41,7 +42,7 @@ static uint32_t find_address(const struct netdev_state *state, const struct rnic
 
 static bool apply_address(struct netdev_state *state, const struct netlink_fact *fact)
 {
-	uint32_t i = find_address(state, &fact->gid);
+	uint32_t i = netdev_state_find_address(state, &fact->gid);
 	bool has_changed;
 
 	if (i == NETDEV_ADDRESSES_MAX)
@@ -67,7 +68,7 @@ static void remove_address(struct netdev_state *state, uint32_t i)
 
 static bool apply_address_gone(struct netdev_state *state, const struct netlink_fact *fact)
 {
-	uint32_t i = find_address(state, &fact->gid);
+	uint32_t i = netdev_state_find_address(state, &fact->gid);
 
 	if (i == state->address_count)
 		return false;

@@ -80,7 +80,7 @@ static bool take_fact(struct netdev_watch *watch, const struct netlink_fact *fac
 }
 
 /* Reads a datagram into the buffer; false when there is none. */
-static bool receive(struct netdev_watch *watch)
+static bool netdev_watch_receive(struct netdev_watch *watch)
 {
 	struct sockaddr_nl from = {.nl_pid = 0};
 	socklen_t from_bytes = sizeof(from);
@@ -109,7 +109,7 @@ bool netdev_watch_next(struct netdev_watch *watch)
 		while (netlink_next(&watch->reader, &fact))
 			if (take_fact(watch, &fact))
 				return true;
-	} while (receive(watch));
+	} while (netdev_watch_receive(watch));
 	return false;
 }
 

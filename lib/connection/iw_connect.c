@@ -25,7 +25,7 @@ static int open_events(struct iw_ctx_conn *ctx, struct iw_pd *pd)
 	return error;
 }
 
-static int dial(struct iw_ctx_conn *ctx, const void *priv_data, size_t priv_data_len)
+static int iw_connect_dial(struct iw_ctx_conn *ctx, const void *priv_data, size_t priv_data_len)
 {
 	struct rnic_cm_parameters parameters;
 	int error = rnic_iw_make_ready(ctx);
@@ -68,7 +68,7 @@ int rnic_iw_connect(const void *priv_data, size_t priv_data_len, struct iw_ctx_c
 	if (ctx->remote_addr == NULL)
 		return -EDESTADDRREQ;
 	ctx->has_peer = false;
-	error = dial(ctx, priv_data, priv_data_len);
+	error = iw_connect_dial(ctx, priv_data, priv_data_len);
 	if (error != 0) {
 		undo_dial(ctx, error);
 		return error;
@@ -135,8 +135,8 @@ uint16_t rnic_iw_ctx_port(const struct iw_ctx_conn *ctx)
 }
 
 /* Gives the request `id` to `ctx`, which owns it even on failure. */
-static int take_request(struct iw_ctx_conn *ctx, struct iw_ctx_conn *listener,
-			struct rnic_cm_id *id)
+static int iw_connect_take_request(struct iw_ctx_conn *ctx, struct iw_ctx_conn *listener,
+				   struct rnic_cm_id *id)
 {
 	int error;
 
@@ -175,7 +175,7 @@ int rnic_iw_listen(struct iw_ctx_conn *listener, struct iw_ctx_conn **cli_iw_ctx
 		error = rnic_dial_next_request(listener->cm_channel, rnic_iw_deadline_ns(listener),
 					       &id, &ctx->peer);
 	if (error == 0)
-		error = take_request(ctx, listener, id);
+		error = iw_connect_take_request(ctx, listener, id);
 	if (error != 0) {
 		rnic_iw_ctx_free(made);
 		return error;

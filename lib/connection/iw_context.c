@@ -148,7 +148,7 @@ uint64_t rnic_iw_deadline_ns(const struct iw_ctx_conn *ctx)
 
 /* --- queues ---------------------------------------------------------------------------------- */
 
-static int make_queues(struct iw_ctx_conn *ctx)
+static int iw_context_make_queues(struct iw_ctx_conn *ctx)
 {
 	struct rnic_context *context = ctx->pd->context;
 	int error = rnic_create_channel(context, &ctx->channel);
@@ -166,7 +166,7 @@ static int make_queues(struct iw_ctx_conn *ctx)
 	return error;
 }
 
-static void end_qp(struct iw_ctx_conn *ctx)
+static void iw_context_end_qp(struct iw_ctx_conn *ctx)
 {
 	struct rnic_completion none;
 
@@ -185,7 +185,7 @@ static void end_qp(struct iw_ctx_conn *ctx)
 
 static void end_queues(struct iw_ctx_conn *ctx)
 {
-	end_qp(ctx);
+	iw_context_end_qp(ctx);
 	if (ctx->advert_mr != NULL)
 		rnic_dereg_mr(ctx->advert_mr);
 	free(ctx->advert_memory);
@@ -247,7 +247,7 @@ int rnic_iw_make_ready(struct iw_ctx_conn *ctx)
 		return 0;
 	error = rnic_iw_find_daemon(ctx);
 	if (error == 0 && ctx->channel == NULL)
-		error = make_queues(ctx);
+		error = iw_context_make_queues(ctx);
 	if (error == 0)
 		error = make_qp(ctx);
 	if (error != 0)
@@ -259,7 +259,7 @@ int rnic_iw_make_ready(struct iw_ctx_conn *ctx)
 
 void rnic_iw_reset(struct iw_ctx_conn *ctx)
 {
-	end_qp(ctx);
+	iw_context_end_qp(ctx);
 	if (ctx->cm_id != NULL)
 		rnic_cm_destroy_id(ctx->cm_id);
 	if (ctx->cm_channel != NULL)

@@ -31,8 +31,8 @@ static int register_in(struct iw_ctx_conn *ctx, void *addr, size_t length, uint3
 	return 0;
 }
 
-static int check(const struct iw_ctx_conn *ctx, size_t length, uint32_t access_flags,
-		 struct iw_lmr **out)
+static int iw_memory_check(const struct iw_ctx_conn *ctx, size_t length, uint32_t access_flags,
+			   struct iw_lmr **out)
 {
 	return ctx == NULL || out == NULL || length == 0 ||
 			       (access_flags & ~(uint32_t)ALL_RIGHTS) != 0
@@ -43,7 +43,7 @@ static int check(const struct iw_ctx_conn *ctx, size_t length, uint32_t access_f
 int rnic_iw_lmr_register(void *addr, size_t length, uint32_t access_flags,
 			 struct iw_lmr **iw_lmr_out, struct iw_ctx_conn *ctx)
 {
-	int error = check(ctx, length, access_flags, iw_lmr_out);
+	int error = iw_memory_check(ctx, length, access_flags, iw_lmr_out);
 
 	if (error == 0)
 		error = rnic_iw_find_daemon(ctx);
@@ -56,7 +56,7 @@ int rnic_iw_lmr_create(size_t length, uint32_t access_flags, struct iw_lmr **iw_
 		       struct iw_ctx_conn *ctx)
 {
 	void *memory;
-	int error = check(ctx, length, access_flags, iw_lmr_out);
+	int error = iw_memory_check(ctx, length, access_flags, iw_lmr_out);
 
 	if (error == 0)
 		error = rnic_iw_find_daemon(ctx);

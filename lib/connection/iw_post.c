@@ -25,7 +25,7 @@ int rnic_iw_await_room(struct iw_ctx_conn *ctx, struct rnic_iw_queue *queue, enu
 	return error < 0 ? error : 0;
 }
 
-static int post_send(struct iw_ctx_conn *ctx, struct rnic_send_wr *wr, enum rnic_iw_kind kind)
+static int iw_post_send(struct iw_ctx_conn *ctx, struct rnic_send_wr *wr, enum rnic_iw_kind kind)
 {
 	const bool is_signaled = kind == RNIC_IW_TOLD || kind == RNIC_IW_PROBE ||
 				 rnic_iw_queue_wants_signal(&ctx->send);
@@ -50,7 +50,7 @@ int rnic_iw_post_probe(struct iw_ctx_conn *ctx)
 	if (ctx->state < RNIC_IW_CONNECTED || ctx->is_probing ||
 	    !rnic_iw_queue_has_room(&ctx->send, RNIC_IW_PROBE))
 		return 0;
-	error = post_send(ctx, &wr, RNIC_IW_PROBE);
+	error = iw_post_send(ctx, &wr, RNIC_IW_PROBE);
 	ctx->is_probing = error == 0;
 	return error;
 }
@@ -123,7 +123,7 @@ static int post_send_kind(struct iw_ctx_conn *ctx, uint8_t opcode, const struct 
 	if (ctx->state != RNIC_IW_CONNECTED)
 		return -ENOTCONN;
 	wr.sge_count = sgl->count;
-	return post_send(ctx, &wr, kind);
+	return iw_post_send(ctx, &wr, kind);
 }
 
 /* --- the interface --------------------------------------------------------------------------- */

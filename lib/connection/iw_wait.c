@@ -25,8 +25,8 @@ void rnic_iw_fail(struct iw_ctx_conn *ctx, enum rnic_iw_state state)
 
 /* --- completions ----------------------------------------------------------------------------- */
 
-static void tell(struct rnic_iw_queue *queue, uint64_t number,
-		 const struct rnic_completion *completion)
+static void iw_wait_tell(struct rnic_iw_queue *queue, uint64_t number,
+			 const struct rnic_completion *completion)
 {
 	const bool has_bytes =
 		completion->status == RNIC_WC_SUCCESS && (completion->opcode == RNIC_WC_RDMA_READ ||
@@ -41,8 +41,8 @@ static void tell(struct rnic_iw_queue *queue, uint64_t number,
 	rnic_iw_queue_push(queue, &wc);
 }
 
-static void take(struct iw_ctx_conn *ctx, struct rnic_iw_queue *queue,
-		 const struct rnic_completion *completion)
+static void iw_wait_take(struct iw_ctx_conn *ctx, struct rnic_iw_queue *queue,
+			 const struct rnic_completion *completion)
 {
 	const bool has_failed = completion->status != RNIC_WC_SUCCESS;
 	struct rnic_iw_request request;
@@ -53,11 +53,11 @@ static void take(struct iw_ctx_conn *ctx, struct rnic_iw_queue *queue,
 		rnic_iw_fail(ctx, RNIC_IW_FAILED);
 	switch (request.kind) {
 	case RNIC_IW_TOLD:
-		tell(queue, request.number, completion);
+		iw_wait_tell(queue, request.number, completion);
 		break;
 	case RNIC_IW_SILENT:
 		if (has_failed)
-			tell(queue, request.number, completion);
+			iw_wait_tell(queue, request.number, completion);
 		break;
 	case RNIC_IW_ADVERT:
 		rnic_iw_take_advert(ctx, completion->wr_id, completion);
@@ -68,7 +68,7 @@ static void take(struct iw_ctx_conn *ctx, struct rnic_iw_queue *queue,
 	}
 }
 
-static int collect(struct iw_ctx_conn *ctx, struct rnic_cq *cq, struct rnic_iw_queue *queue)
+static int iw_wait_collect(struct iw_ctx_conn *ctx, struct rnic_cq *cq, struct rnic_iw_queue *queue)
 {
 	struct rnic_completion completions[COMPLETIONS_AT_ONCE];
 	int total = 0;
@@ -79,7 +79,7 @@ static int collect(struct iw_ctx_conn *ctx, struct rnic_cq *cq, struct rnic_iw_q
 		if (count < 0)
 			return count;
 		for (int i = 0; i < count; i++)
-			take(ctx, queue, &completions[i]);
+			iw_wait_take(ctx, queue, &completions[i]);
 		total += count;
 	} while (count == COMPLETIONS_AT_ONCE);
 	return total;
@@ -91,16 +91,16 @@ int rnic_iw_collect(struct iw_ctx_conn *ctx)
 
 	if (ctx->qp == NULL)
 		return 0;
-	sent = collect(ctx, ctx->send_cq, &ctx->send);
+	sent = iw_wait_collect(ctx, ctx->send_cq, &ctx->send);
 	if (sent < 0)
 		return sent;
-	received = collect(ctx, ctx->recv_cq, &ctx->recv);
+	received = iw_wait_collect(ctx, ctx->recv_cq, &ctx->recv);
 	return received < 0 ? received : sent + received;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static int take_completion_events(struct iw_ctx_conn *ctx)
+static int iw_wait_take_completion_events(struct iw_ctx_conn *ctx)
 {
 	struct rnic_cq *cq;
 	int error;
@@ -130,7 +130,7 @@ static void take_connection_event(struct iw_ctx_conn *ctx, const struct rnic_cm_
 	}
 }
 
-static int take_connection_events(struct iw_ctx_conn *ctx)
+static int iw_wait_take_connection_events(struct iw_ctx_conn *ctx)
 {
 	struct rnic_cm_event event;
 	int error;
@@ -146,7 +146,7 @@ static int take_connection_events(struct iw_ctx_conn *ctx)
 }
 
 /* Returns how many entries came, having asked for an event at the next one. */
-static int arm(struct iw_ctx_conn *ctx)
+static int iw_wait_arm(struct iw_ctx_conn *ctx)
 {
 	int error;
 
@@ -158,7 +158,7 @@ static int arm(struct iw_ctx_conn *ctx)
 	return error != 0 ? error : rnic_iw_collect(ctx);
 }
 
-static int sleep_for_events(struct iw_ctx_conn *ctx, uint64_t deadline_ns)
+static int iw_wait_sleep_for_events(struct iw_ctx_conn *ctx, uint64_t deadline_ns)
 {
 	const uint64_t probe_ns = rnic_dial_now_ns() + PROBE_INTERVAL_NS;
 	struct pollfd descriptors[] = {
@@ -177,9 +177,9 @@ static int sleep_for_events(struct iw_ctx_conn *ctx, uint64_t deadline_ns)
 	if (count == 0)
 		return rnic_iw_post_probe(ctx);
 	if (descriptors[0].revents != 0)
-		error = take_completion_events(ctx);
+		error = iw_wait_take_completion_events(ctx);
 	if (error == 0 && descriptors[1].revents != 0)
-		error = take_connection_events(ctx);
+		error = iw_wait_take_connection_events(ctx);
 	return error;
 }
 
@@ -190,10 +190,10 @@ int rnic_iw_wait(struct iw_ctx_conn *ctx, uint64_t deadline_ns)
 	for (unsigned i = 0; i < POLLS_BEFORE_SLEEP && count == 0; i++)
 		count = rnic_iw_collect(ctx);
 	if (count == 0)
-		count = arm(ctx);
+		count = iw_wait_arm(ctx);
 	if (count != 0)
 		return count < 0 ? count : 0;
-	return sleep_for_events(ctx, deadline_ns);
+	return iw_wait_sleep_for_events(ctx, deadline_ns);
 }
 
 /* --- what the caller waits for --------------------------------------------------------------- */

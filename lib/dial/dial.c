@@ -114,7 +114,7 @@ static uint8_t bounded_depth(uint8_t depth)
 	return depth < RNIC_DIAL_READ_DEPTH ? depth : RNIC_DIAL_READ_DEPTH;
 }
 
-static int bring_up(struct rnic_cm_id *id, struct rnic_qp *qp)
+static int dial_bring_up(struct rnic_cm_id *id, struct rnic_qp *qp)
 {
 	struct rnic_qp_attributes attributes;
 	uint32_t receive_mask, send_mask;
@@ -155,7 +155,7 @@ int rnic_dial_parameters(const struct rnic_qp *qp, const void *private_data,
 
 int rnic_dial_finish(struct rnic_cm_id *id, struct rnic_qp *qp)
 {
-	int error = bring_up(id, qp);
+	int error = dial_bring_up(id, qp);
 
 	return error != 0 ? error : rnic_cm_establish(id);
 }
@@ -184,9 +184,9 @@ static void destroy_id(void *id)
 	rnic_cm_destroy_id(id);
 }
 
-static int connect_to(struct rnic_cm_channel *channel, const struct rnic_endpoint *to,
-		      const struct rnic_cm_parameters *parameters, uint64_t deadline_ns,
-		      struct rnic_cm_id **connected, struct rnic_cm_parameters *answer)
+static int dial_connect_to(struct rnic_cm_channel *channel, const struct rnic_endpoint *to,
+			   const struct rnic_cm_parameters *parameters, uint64_t deadline_ns,
+			   struct rnic_cm_id **connected, struct rnic_cm_parameters *answer)
 {
 	struct rnic_cm_id *id;
 	int error = rnic_cm_create_id(channel, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC, NULL, &id);
@@ -215,7 +215,8 @@ int rnic_dial_connect(struct rnic_cm_channel *channel, struct rnic_qp *qp, const
 	int error = count;
 
 	for (int i = 0; i < count; i++) {
-		error = connect_to(channel, &endpoints[i], parameters, deadline_ns, &id, &said);
+		error = dial_connect_to(channel, &endpoints[i], parameters, deadline_ns, &id,
+					&said);
 		if (error == 0 || error == -EINTR || error == -ENODEV || error == -EIO ||
 		    rnic_dial_now_ns() >= deadline_ns)
 			break;
@@ -293,7 +294,7 @@ int rnic_dial_begin_accept(struct rnic_cm_id *id, struct rnic_qp *qp,
 	/* No more than was asked for. */
 	answer.responder_resources = bounded_depth(request->responder_resources);
 	answer.initiator_depth = bounded_depth(request->initiator_depth);
-	error = bring_up(id, qp);
+	error = dial_bring_up(id, qp);
 	return error != 0 ? error : rnic_cm_accept(id, &answer);
 }
 

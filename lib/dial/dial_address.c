@@ -39,7 +39,7 @@ int rnic_dial_poll_timeout_ms(uint64_t deadline_ns)
 	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
-static int errno_of_eai(int error)
+static int dial_address_errno_of_eai(int error)
 {
 	switch (error) {
 	case EAI_SYSTEM:
@@ -54,7 +54,7 @@ static int errno_of_eai(int error)
 }
 
 /* A thread that is cancelled in there would leave the resolver's locks behind. */
-static int find(const char *host, uint16_t port, struct addrinfo **found)
+static int dial_address_find(const char *host, uint16_t port, struct addrinfo **found)
 {
 	const struct addrinfo wanted = {
 		.ai_socktype = SOCK_STREAM,
@@ -67,11 +67,12 @@ static int find(const char *host, uint16_t port, struct addrinfo **found)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	error = getaddrinfo(host, service, &wanted, found);
 	pthread_setcancelstate(cancellation, NULL);
-	return error != 0 ? errno_of_eai(error) : 0;
+	return error != 0 ? dial_address_errno_of_eai(error) : 0;
 }
 
 /* False: a family that RoCE has no addresses for. */
-static bool try_take(const struct sockaddr *address, uint16_t port, struct rnic_endpoint *endpoint)
+static bool dial_address_try_take(const struct sockaddr *address, uint16_t port,
+				  struct rnic_endpoint *endpoint)
 {
 	*endpoint = (struct rnic_endpoint){.port = port};
 	if (address->sa_family == AF_INET) {
@@ -99,13 +100,13 @@ int rnic_dial_resolve(const char *host, uint16_t port, uint32_t max_count,
 {
 	struct addrinfo *found;
 	uint32_t count = 0;
-	int error = find(host, port, &found);
+	int error = dial_address_find(host, port, &found);
 
 	if (error != 0)
 		return error;
 	for (const struct addrinfo *entry = found; entry != NULL && count < max_count;
 	     entry = entry->ai_next)
-		if (try_take(entry->ai_addr, port, &endpoints[count]))
+		if (dial_address_try_take(entry->ai_addr, port, &endpoints[count]))
 			count++;
 	freeaddrinfo(found);
 	return count > 0 ? (int)count : -ENOENT;

@@ -65,7 +65,7 @@ static int set_send_timeout(int fd, uint32_t ms)
 	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 ? 0 : -errno;
 }
 
-static int connect_to(const char *path, uint32_t answer_ms)
+static int daemon_link_connect_to(const char *path, uint32_t answer_ms)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int error;
@@ -111,7 +111,7 @@ int rnic_link_open(struct rnic_link *link, const char *socket_path)
 		if (error != 0)
 			return error;
 	}
-	fd = connect_to(socket_path == NULL ? path : socket_path, link->answer_ms);
+	fd = daemon_link_connect_to(socket_path == NULL ? path : socket_path, link->answer_ms);
 	if (fd < 0)
 		return fd;
 	error = socket_path == NULL ? check_peer(fd, path) : 0;
@@ -172,7 +172,8 @@ int rnic_link_check(struct rnic_link *link)
 	return rnic_link_lost(link);
 }
 
-static int send_request(struct rnic_link *link, const struct rnic_call *call, uint32_t request_id)
+static int daemon_link_send_request(struct rnic_link *link, const struct rnic_call *call,
+				    uint32_t request_id)
 {
 	struct rnic_ctl_header header = {
 		.magic = RNIC_CTL_MAGIC,
@@ -330,7 +331,7 @@ static bool try_accept(struct rnic_link *link, const struct rnic_call *call,
 	return true;
 }
 
-static int exchange(struct rnic_link *link, const struct rnic_call *call)
+static int daemon_link_exchange(struct rnic_link *link, const struct rnic_call *call)
 {
 	uint32_t request_id = link->next_request_id++;
 	struct message message;
@@ -343,7 +344,7 @@ static int exchange(struct rnic_link *link, const struct rnic_call *call)
 	if (error != 0)
 		return error;
 	message.fd_count = 0;
-	error = send_request(link, call, request_id);
+	error = daemon_link_send_request(link, call, request_id);
 	if (error != 0)
 		give_back(&places);
 	/* Nothing was sent, for a reason of this process: the daemon is there. */
@@ -379,7 +380,7 @@ int rnic_link_call(struct rnic_link *link, const struct rnic_call *call)
 		return error;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	pthread_mutex_lock(&link->lock);
-	error = exchange(link, call);
+	error = daemon_link_exchange(link, call);
 	pthread_mutex_unlock(&link->lock);
 	pthread_setcancelstate(cancellation, NULL);
 	return error;

@@ -47,7 +47,7 @@ static int request_endpoints(struct rnic_cm_id *id, enum rnic_ctl_operation oper
 
 /* ---- being and not being ---- */
 
-static int enter(struct rnic_cm_id *id)
+static int cm_enter(struct rnic_cm_id *id)
 {
 	struct rnic_context *context = id->context;
 	int error = 0;
@@ -81,7 +81,7 @@ int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle,
 		.handle = handle,
 		.user = user,
 	};
-	error = enter(id);
+	error = cm_enter(id);
 	if (error != 0) {
 		free(id);
 		return error;
@@ -118,7 +118,7 @@ int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port
 	return error;
 }
 
-static void leave(struct rnic_cm_id *id)
+static void cm_leave(struct rnic_cm_id *id)
 {
 	struct rnic_context *context = id->context;
 
@@ -142,7 +142,7 @@ int rnic_cm_destroy_id(struct rnic_cm_id *id)
 	if (error == 0)
 		rnic_cm_channel_settle(channel);
 	if (error == 0 || rnic_context_lost(context) != 0) {
-		leave(id);
+		cm_leave(id);
 		rnic_context_release(context);
 		free(id);
 		error = 0;

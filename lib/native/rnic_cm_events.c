@@ -131,8 +131,9 @@ static struct rnic_cm_id *find_id(const struct rnic_context *context, struct rni
  * Finds whom the event is about and counts it against them. -ESTALE: an identifier that another
  * thread has destroyed meanwhile.
  */
-static int deliver(struct rnic_context *context, const struct rnic_ctl_cm_event_reply *reply,
-		   struct rnic_cm_event *event)
+static int cm_events_deliver(struct rnic_context *context,
+			     const struct rnic_ctl_cm_event_reply *reply,
+			     struct rnic_cm_event *event)
 {
 	const bool is_request = reply->type == RNIC_CM_CONNECT_REQUEST;
 	struct rnic_cm_id *reporting;
@@ -179,7 +180,7 @@ static int fetch(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 		return error;
 	if (reply.type >= RNIC_CM_EVENT_COUNT)
 		return -EIO;
-	error = deliver(context, &reply, &fetched);
+	error = cm_events_deliver(context, &reply, &fetched);
 	if (error == 0 && reply.type == RNIC_CM_CONNECT_REQUEST) {
 		error = rnic_cm_adopt_id(channel, reply.id, NULL, &fetched.id);
 		if (error != 0)
@@ -202,7 +203,7 @@ static void wait_for_end_of_process(void)
 		pause();
 }
 
-static int get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
+static int cm_events_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 {
 	struct rnic_event_record right_to_fetch;
 	int error;
@@ -226,7 +227,7 @@ static int get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *even
 	}
 }
 
-static void release(void *channel)
+static void cm_events_release(void *channel)
 {
 	rnic_cm_channel_release(channel);
 }
@@ -237,8 +238,8 @@ int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *eve
 	int error;
 
 	rnic_cm_channel_hold(channel);
-	pthread_cleanup_push(release, channel);
-	error = get_event(channel, event);
+	pthread_cleanup_push(cm_events_release, channel);
+	error = cm_events_get_event(channel, event);
 	pthread_cleanup_pop(true);
 	return error;
 }

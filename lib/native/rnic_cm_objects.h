@@ -6,8 +6,8 @@
  * destruction at the daemon; the table and the event counts are under objects_lock. Whoever holds a
  * channel's `fetching` may take objects_lock, not the other way round.
  */
-#ifndef RNIC_NATIVE_CM_OBJECTS_H
-#define RNIC_NATIVE_CM_OBJECTS_H
+#ifndef LIB_NATIVE_RNIC_CM_OBJECTS_H
+#define LIB_NATIVE_RNIC_CM_OBJECTS_H
 
 #include "ctl/ctl_cm.h"
 #include "native/rnic_objects.h"

@@ -49,7 +49,7 @@ static void forget_locks(struct rnic_context *context)
 			rnic_spinlock_init(&context->srqs[slot]->recv.lock);
 }
 
-static void after_fork_in_child(void)
+static void context_after_fork_in_child(void)
 {
 	for (struct rnic_context *context = contexts; context != NULL; context = context->next) {
 		rnic_link_forked(&context->link);
@@ -59,9 +59,9 @@ static void after_fork_in_child(void)
 	pthread_mutex_unlock(&contexts_lock);
 }
 
-static void install_fork_handlers(void)
+static void context_install_fork_handlers(void)
 {
-	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	pthread_atfork(before_fork, after_fork_in_parent, context_after_fork_in_child);
 }
 
 static void contexts_add(struct rnic_context *context)
@@ -255,7 +255,7 @@ int rnic_open(const char *socket_path, struct rnic_context **opened)
 
 	if (context == NULL)
 		return -ENOMEM;
-	pthread_once(&fork_handlers_once, install_fork_handlers);
+	pthread_once(&fork_handlers_once, context_install_fork_handlers);
 	error = rnic_link_open(&context->link, socket_path);
 	if (error != 0)
 		goto free_context;

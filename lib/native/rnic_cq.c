@@ -61,8 +61,7 @@ static int adopt_region(struct rnic_cq *cq, const struct rnic_ctl_cq_reply *repl
 	if (cq->region != NULL)
 		rnic_region_unmap(cq->region, rnic_cq_region_bytes(cq->slots));
 	cq->region = region;
-	cq->entries = (const struct rnic_completion_entry *)((const uint8_t *)region +
-							     RNIC_CQ_ENTRIES_OFFSET);
+	cq->entries = (const struct rnic_cqe *)((const uint8_t *)region + RNIC_CQ_ENTRIES_OFFSET);
 	cq->slots = reply->slots;
 	cq->entry_count = reply->entries;
 	return 0;

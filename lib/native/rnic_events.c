@@ -30,14 +30,14 @@ static int read_record(struct rnic_context *context, int fd, struct rnic_event_r
 	return error == -EPIPE || error == -EIO ? rnic_event_pipe_lost(context, error) : error;
 }
 
-static void unlock(void *lock)
+static void events_unlock(void *lock)
 {
 	pthread_mutex_unlock(lock);
 }
 
 void rnic_event_count_wait(struct rnic_context *context, const struct rnic_event_count *count)
 {
-	pthread_cleanup_push(unlock, &context->objects_lock);
+	pthread_cleanup_push(events_unlock, &context->objects_lock);
 	while (count->delivered != count->acknowledged)
 		pthread_cond_wait(&context->acknowledged, &context->objects_lock);
 	pthread_cleanup_pop(false);
@@ -55,8 +55,8 @@ static struct rnic_cq *find_cq(const struct rnic_context *context,
 	return cq != NULL && cq->handle.generation == record->generation ? cq : NULL;
 }
 
-static struct rnic_qp *find_qp(const struct rnic_context *context,
-			       const struct rnic_event_record *record)
+static struct rnic_qp *events_find_qp(const struct rnic_context *context,
+				      const struct rnic_event_record *record)
 {
 	struct rnic_qp *qp;
 
@@ -66,8 +66,8 @@ static struct rnic_qp *find_qp(const struct rnic_context *context,
 	return qp != NULL && qp->handle.generation == record->generation ? qp : NULL;
 }
 
-static struct rnic_srq *find_srq(const struct rnic_context *context,
-				 const struct rnic_event_record *record)
+static struct rnic_srq *events_find_srq(const struct rnic_context *context,
+					const struct rnic_event_record *record)
 {
 	struct rnic_srq *srq;
 
@@ -158,12 +158,12 @@ static bool try_deliver(const struct rnic_context *context, const struct rnic_ev
 			event->cq->async_events.delivered++;
 		return event->cq != NULL;
 	case EVENT_OF_QP:
-		event->qp = find_qp(context, record);
+		event->qp = events_find_qp(context, record);
 		if (event->qp != NULL)
 			event->qp->async_events.delivered++;
 		return event->qp != NULL;
 	case EVENT_OF_SRQ:
-		event->srq = find_srq(context, record);
+		event->srq = events_find_srq(context, record);
 		if (event->srq != NULL)
 			event->srq->async_events.delivered++;
 		return event->srq != NULL;

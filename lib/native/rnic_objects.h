@@ -6,15 +6,15 @@
  * The mappings of shared regions belong to the object that they serve. Nothing here is shared with
  * the daemon but through pointers to those mappings.
  */
-#ifndef RNIC_NATIVE_OBJECTS_H
-#define RNIC_NATIVE_OBJECTS_H
+#ifndef LIB_NATIVE_RNIC_OBJECTS_H
+#define LIB_NATIVE_RNIC_OBJECTS_H
 
-#include "base/courtesy.h"
+#include "base/yield_backoff.h"
 #include "native/daemon_link.h"
 #include "native/spinlock.h"
-#include "shm/completion.h"
+#include "shm/cqe.h"
 #include "shm/region.h"
-#include "shm/work.h"
+#include "shm/wqe.h"
 
 #include <rnic/rnic.h>
 
@@ -106,12 +106,12 @@ struct rnic_cq {
 	struct rnic_spinlock lock; /* guards what follows */
 	struct rnic_cq_control *control;
 	const struct rnic_cq_region *region;
-	const struct rnic_completion_entry *entries;
+	const struct rnic_cqe *entries;
 	uint32_t slots;
 	uint32_t entry_count; /* as granted */
 	uint32_t consumer;
 	uint32_t empty_polls; /* since the last entry */
-	struct rnic_courtesy courtesy;
+	struct rnic_yield_backoff backoff;
 };
 
 /* The producing half of a work queue. */

@@ -14,20 +14,20 @@
  * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From
  * the first of these counts on it yields at every poll; from the second on, and from the first on
  * while the daemon moves much data, it naps until the daemon wakes it, as it does for a while after
- * a yield that cost a time slice (base/courtesy.h). Behind bulk traffic it is in the way, for a
- * core that looks idle is where the scheduler puts a daemon, which a core full of yields is not;
+ * a yield that cost a time slice (base/yield_backoff.h). Behind bulk traffic it is in the way, for
+ * a core that looks idle is where the scheduler puts a daemon, which a core full of yields is not;
  * the answer to a small message is better met awake. At every multiple of the third it looks
  * whether the daemon still lives, which costs a system call. A nap is short enough for callers that
  * have other things to do between two polls.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
-#define EMPTY_POLLS_BEFORE_NAP	     4096
+#define EMPTY_POLLS_BEFORE_WAIT	     4096
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
-#define NAP_NS			     20000
+#define FUTEX_WAIT_NS		     20000
 #define NS_PER_SECOND		     UINT64_C(1000000000)
 
 /* The region is the queue's own only under its lock: resizing replaces it. */
-static bool is_empty(struct rnic_cq *cq)
+static bool poll_is_empty(struct rnic_cq *cq)
 {
 	bool result;
 
@@ -41,13 +41,13 @@ static bool is_empty(struct rnic_cq *cq)
  * Other threads that nap share the flag: withdrawing it may cost them the rest of their nap, and
  * leaving it would cost the daemon a system call for nobody.
  */
-static void nap(struct rnic_cq *cq)
+static void futex_wait(struct rnic_cq *cq)
 {
-	const struct timespec longest = {.tv_nsec = NAP_NS};
+	const struct timespec longest = {.tv_nsec = FUTEX_WAIT_NS};
 	struct rnic_shared_index *poll_waits = &cq->context->session->poll_waits;
 
 	rnic_wake_announce(poll_waits);
-	if (is_empty(cq))
+	if (poll_is_empty(cq))
 		syscall(SYS_futex, &poll_waits->value, FUTEX_WAIT, 1, &longest, NULL, 0);
 	rnic_wake_withdraw(poll_waits);
 }
@@ -61,22 +61,22 @@ static uint64_t now_ns(void)
 }
 
 /* A nap instead, after a yield that took long: whoever computes gives the core to who is woken. */
-static void yield_or_nap(struct rnic_cq *cq)
+static void yield_or_wait(struct rnic_cq *cq)
 {
 	uint64_t began_ns = now_ns(), ended_ns;
 	bool is_returned;
 
 	rnic_spinlock_lock(&cq->lock);
-	is_returned = rnic_courtesy_is_returned(&cq->courtesy, began_ns);
+	is_returned = rnic_yield_backoff_is_returned(&cq->backoff, began_ns);
 	rnic_spinlock_unlock(&cq->lock);
 	if (!is_returned) {
-		nap(cq);
+		futex_wait(cq);
 		return;
 	}
 	sched_yield();
 	ended_ns = now_ns();
 	rnic_spinlock_lock(&cq->lock);
-	rnic_courtesy_note(&cq->courtesy, began_ns, ended_ns);
+	rnic_yield_backoff_note(&cq->backoff, began_ns, ended_ns);
 	rnic_spinlock_unlock(&cq->lock);
 }
 
@@ -86,17 +86,17 @@ static void let_others_run(struct rnic_cq *cq, uint32_t empty_polls)
 
 	if (empty_polls < EMPTY_POLLS_BEFORE_YIELD)
 		return;
-	if (is_bulk || empty_polls >= EMPTY_POLLS_BEFORE_NAP)
-		nap(cq);
+	if (is_bulk || empty_polls >= EMPTY_POLLS_BEFORE_WAIT)
+		futex_wait(cq);
 	else
-		yield_or_nap(cq);
+		yield_or_wait(cq);
 }
 
 /*
  * The queue pair that an entry speaks of, or NULL when it was destroyed. A slot that was given to a
  * new queue pair is told apart by the number.
  */
-static struct rnic_qp *find_qp(const struct rnic_cq *cq, const struct rnic_completion_entry *entry)
+static struct rnic_qp *poll_find_qp(const struct rnic_cq *cq, const struct rnic_cqe *entry)
 {
 	struct rnic_qp *qp;
 
@@ -121,8 +121,7 @@ static bool try_retire(struct rnic_work_queue *queue, uint32_t retired)
 }
 
 /* Whose SRQ of XRC an entry speaks of, or NULL when it was destroyed. */
-static struct rnic_srq *find_srq(const struct rnic_cq *cq,
-				 const struct rnic_completion_entry *entry)
+static struct rnic_srq *poll_find_srq(const struct rnic_cq *cq, const struct rnic_cqe *entry)
 {
 	struct rnic_srq *srq;
 
@@ -132,7 +131,7 @@ static struct rnic_srq *find_srq(const struct rnic_cq *cq,
 	return srq != NULL && srq->number == entry->srqn ? srq : NULL;
 }
 
-static bool is_current(struct rnic_qp *qp, const struct rnic_completion_entry *entry)
+static bool is_current(struct rnic_qp *qp, const struct rnic_cqe *entry)
 {
 	if ((entry->flags & RNIC_COMPLETION_RECV) == 0)
 		return try_retire(&qp->send, entry->retired);
@@ -142,7 +141,7 @@ static bool is_current(struct rnic_qp *qp, const struct rnic_completion_entry *e
 	return true;
 }
 
-static void translate(struct rnic_completion *completion, const struct rnic_completion_entry *entry,
+static void translate(struct rnic_completion *completion, const struct rnic_cqe *entry,
 		      struct rnic_qp *qp, struct rnic_srq *srq)
 {
 	*completion = (struct rnic_completion){
@@ -164,16 +163,16 @@ static void translate(struct rnic_completion *completion, const struct rnic_comp
 }
 
 /* Whose work the entry was, and whether that is still of interest. */
-static bool try_find_owner(const struct rnic_cq *cq, const struct rnic_completion_entry *entry,
+static bool try_find_owner(const struct rnic_cq *cq, const struct rnic_cqe *entry,
 			   struct rnic_qp **qp, struct rnic_srq **srq)
 {
 	*qp = NULL;
 	*srq = NULL;
 	if ((entry->flags & RNIC_COMPLETION_XRC) != 0) {
-		*srq = find_srq(cq, entry);
+		*srq = poll_find_srq(cq, entry);
 		return *srq != NULL;
 	}
-	*qp = find_qp(cq, entry);
+	*qp = poll_find_qp(cq, entry);
 	return *qp != NULL && is_current(*qp, entry);
 }
 
@@ -195,8 +194,7 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 	if (pending == 0)
 		return 0;
 	while (pending-- > 0 && taken < max_count) {
-		const struct rnic_completion_entry entry =
-			cq->entries[cq->consumer++ & (cq->slots - 1)];
+		const struct rnic_cqe entry = cq->entries[cq->consumer++ & (cq->slots - 1)];
 
 		if (!try_find_owner(cq, &entry, &qp, &srq))
 			continue;

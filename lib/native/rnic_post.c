@@ -13,7 +13,7 @@ static uint32_t published(const struct rnic_work_queue *queue)
 }
 
 /* (D) of shm/ring.h: acquire, so that a slot is written again only after it was given back. */
-static bool is_full(const struct rnic_work_queue *queue)
+static bool post_is_full(const struct rnic_work_queue *queue)
 {
 	uint32_t given_back = queue->consumer != NULL
 				      ? rnic_index_load(queue->consumer)
@@ -27,7 +27,7 @@ static uint8_t *side_of(const struct rnic_work_queue *queue)
 	return queue->side + (uint64_t)(queue->producer & queue->mask) * queue->side_stride_bytes;
 }
 
-static int begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32_t states)
+static int post_begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32_t states)
 {
 	int error = rnic_context_lost(qp->context);
 
@@ -51,7 +51,7 @@ static int begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32
 
 int rnic_send_begin(struct rnic_qp *qp)
 {
-	return qp->type != RNIC_QP_TYPE_XRC_TARGET ? begin(qp, &qp->send, STATES_THAT_SEND)
+	return qp->type != RNIC_QP_TYPE_XRC_TARGET ? post_begin(qp, &qp->send, STATES_THAT_SEND)
 						   : -EINVAL;
 }
 
@@ -60,7 +60,7 @@ int rnic_recv_begin(struct rnic_qp *qp)
 	if (qp->srq != NULL || qp->type == RNIC_QP_TYPE_XRC_INITIATOR ||
 	    qp->type == RNIC_QP_TYPE_XRC_TARGET)
 		return -EINVAL;
-	return begin(qp, &qp->recv, STATES_THAT_RECEIVE);
+	return post_begin(qp, &qp->recv, STATES_THAT_RECEIVE);
 }
 
 int rnic_srq_recv_begin(struct rnic_srq *srq)
@@ -93,7 +93,7 @@ static const enum payload_rule payload_rules[RNIC_WR_OPCODE_COUNT] = {
 	[RNIC_WR_ATOMIC_WRITE] = PAYLOAD_OUT,
 };
 
-static uint64_t total_bytes(const struct rnic_sge *list, uint32_t count)
+static uint64_t post_total_bytes(const struct rnic_sge *list, uint32_t count)
 {
 	uint64_t bytes = 0;
 
@@ -120,9 +120,9 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, u
 	const bool is_inline = (wr->flags & RNIC_SEND_INLINE) != 0;
 	enum payload_rule rule;
 
-	if (!rnic_work_is_known(wr->opcode))
+	if (!rnic_wqe_is_known(wr->opcode))
 		return -EOPNOTSUPP;
-	if (!rnic_work_is_of_type(wr->opcode, (uint8_t)qp->type))
+	if (!rnic_wqe_is_of_type(wr->opcode, (uint8_t)qp->type))
 		return -EINVAL;
 	rule = payload_rules[wr->opcode];
 	if (wr->sge_count > qp->send.max_sge || (rule == PAYLOAD_NONE && wr->sge_count != 0) ||
@@ -130,12 +130,12 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, u
 		return -EINVAL;
 	if (wr->opcode == RNIC_WR_BIND_MW && !is_bind_whole(wr))
 		return -EINVAL;
-	*bytes = total_bytes(wr->sge_list, wr->sge_count);
+	*bytes = post_total_bytes(wr->sge_list, wr->sge_count);
 	if (*bytes > (is_inline ? qp->max_inline_bytes : qp->context->device.max_message_bytes))
 		return -EINVAL;
 	if (wr->opcode == RNIC_WR_ATOMIC_WRITE && *bytes != ATOMIC_WRITE_BYTES)
 		return -EINVAL;
-	return is_full(&qp->send) ? -ENOMEM : 0;
+	return post_is_full(&qp->send) ? -ENOMEM : 0;
 }
 
 static void copy_inline(uint8_t *side, const struct rnic_send_wr *wr)
@@ -149,13 +149,13 @@ static void copy_inline(uint8_t *side, const struct rnic_send_wr *wr)
 	}
 }
 
-static void set_atomic(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+static void set_atomic(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
 {
 	entry->atomic.compare = wr->atomic.compare;
 	entry->atomic.swap_or_add = wr->atomic.swap_or_add;
 }
 
-static void set_datagram(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+static void set_datagram(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
 {
 	if (wr->datagram.ah == NULL)
 		return;
@@ -165,22 +165,22 @@ static void set_datagram(struct rnic_send_entry *entry, const struct rnic_send_w
 	entry->datagram.remote_qkey = wr->datagram.remote_qkey;
 }
 
-static void set_bind(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+static void set_bind(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
 {
 	entry->immediate = wr->bind.mr != NULL ? wr->bind.mr->lkey : 0;
 	entry->bind.length = wr->bind.length;
 	entry->bind.access = wr->bind.access;
 }
 
-static void set_flush(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+static void set_flush(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
 {
 	entry->flush.length = wr->flush.length;
 	entry->flush.type = wr->flush.type;
 }
 
-static void set_srqn(struct rnic_send_entry *entry, const struct rnic_send_wr *wr)
+static void set_srqn(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
 {
-	if (rnic_work_has_operands(wr->opcode))
+	if (rnic_wqe_has_operands(wr->opcode))
 		entry->immediate = wr->srqn;
 	else
 		entry->xrc.srqn = wr->srqn;
@@ -189,7 +189,7 @@ static void set_srqn(struct rnic_send_entry *entry, const struct rnic_send_wr *w
 int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
 	struct rnic_work_queue *queue = &qp->send;
-	struct rnic_send_entry entry = {
+	struct rnic_send_wqe entry = {
 		.wr_id = wr->wr_id,
 		.opcode = wr->opcode,
 		.flags = wr->flags,
@@ -231,11 +231,11 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 
 static int append_receive(struct rnic_work_queue *queue, const struct rnic_recv_wr *wr)
 {
-	struct rnic_recv_entry entry = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
+	struct rnic_recv_wqe entry = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
 
 	if (wr->sge_count > queue->max_sge)
 		return -EINVAL;
-	if (is_full(queue))
+	if (post_is_full(queue))
 		return -ENOMEM;
 	if (wr->sge_count == 1)
 		entry.sge = wr->sge_list[0];

@@ -3,8 +3,8 @@
  * Posting work in three steps: begin, append once per request, end. Between begin and end the
  * caller holds the queue, and the daemon sees nothing of what is appended until the end.
  */
-#ifndef RNIC_NATIVE_POST_H
-#define RNIC_NATIVE_POST_H
+#ifndef LIB_NATIVE_RNIC_POST_H
+#define LIB_NATIVE_RNIC_POST_H
 
 #include <rnic/rnic.h>
 

@@ -86,7 +86,7 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_
 }
 
 /* Enters the queue pair into its slot, or empties it, while nobody polls its completions. */
-static void set_slot(const struct rnic_qp *qp, struct rnic_qp *value)
+static void qp_set_slot(const struct rnic_qp *qp, struct rnic_qp *value)
 {
 	struct rnic_cq *first = qp->send_cq < qp->recv_cq ? qp->send_cq : qp->recv_cq;
 	struct rnic_cq *second = qp->send_cq < qp->recv_cq ? qp->recv_cq : qp->send_cq;
@@ -117,7 +117,7 @@ static struct rnic_qp *qp_new(struct rnic_context *context, enum rnic_qp_type ty
 }
 
 /* Counts the queue pair where it completes, or no longer. Under objects_lock. */
-static void count_references(struct rnic_qp *qp, int32_t change)
+static void qp_count_references(struct rnic_qp *qp, int32_t change)
 {
 	if (qp->send_cq != NULL)
 		qp->send_cq->references += (uint32_t)change;
@@ -165,8 +165,8 @@ int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct r
 	pthread_mutex_lock(&context->objects_lock);
 	error = request_qp(qp, pd, options);
 	if (error == 0) {
-		count_references(qp, 1);
-		set_slot(qp, qp);
+		qp_count_references(qp, 1);
+		qp_set_slot(qp, qp);
 	}
 	pthread_mutex_unlock(&context->objects_lock);
 	if (error != 0) {
@@ -207,7 +207,7 @@ int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_q
 	if (error == 0) {
 		qp->handle = reply.qp;
 		atomic_store_explicit(&qp->state, reply.state, memory_order_relaxed);
-		set_slot(qp, qp);
+		qp_set_slot(qp, qp);
 	}
 	pthread_mutex_unlock(&context->objects_lock);
 	if (error != 0) {
@@ -219,7 +219,7 @@ int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_q
 	return 0;
 }
 
-/* All that was posted is forgotten, on both sides alike (shm/work.h). */
+/* All that was posted is forgotten, on both sides alike (shm/wqe.h). */
 static void forget_posted(struct rnic_work_queue *queue)
 {
 	atomic_store_explicit(&queue->retired, queue->producer, memory_order_release);
@@ -295,8 +295,8 @@ int rnic_destroy_qp(struct rnic_qp *qp)
 		pthread_mutex_unlock(&context->objects_lock);
 		return error;
 	}
-	set_slot(qp, NULL);
-	count_references(qp, -1);
+	qp_set_slot(qp, NULL);
+	qp_count_references(qp, -1);
 	rnic_event_count_wait(context, &qp->async_events);
 	pthread_mutex_unlock(&context->objects_lock);
 	rnic_region_unmap(qp->region, qp->region_bytes);

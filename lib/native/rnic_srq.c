@@ -57,7 +57,7 @@ static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
 }
 
 /* Enters the queue into its slot, or empties it, while nobody polls its completions. */
-static void set_slot(const struct rnic_srq *srq, struct rnic_srq *value)
+static void srq_set_slot(const struct rnic_srq *srq, struct rnic_srq *value)
 {
 	if (srq->cq != NULL)
 		rnic_spinlock_lock(&srq->cq->lock);
@@ -67,7 +67,7 @@ static void set_slot(const struct rnic_srq *srq, struct rnic_srq *value)
 }
 
 /* Counts an XRC queue where it completes, or no longer. Under objects_lock. */
-static void count_references(struct rnic_srq *srq, int32_t change)
+static void srq_count_references(struct rnic_srq *srq, int32_t change)
 {
 	if (srq->cq != NULL)
 		srq->cq->references += (uint32_t)change;
@@ -91,8 +91,8 @@ int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options, struct
 	pthread_mutex_lock(&context->objects_lock);
 	error = request_srq(srq, pd, options);
 	if (error == 0) {
-		count_references(srq, 1);
-		set_slot(srq, srq);
+		srq_count_references(srq, 1);
+		srq_set_slot(srq, srq);
 	}
 	pthread_mutex_unlock(&context->objects_lock);
 	if (error != 0) {
@@ -192,8 +192,8 @@ int rnic_destroy_srq(struct rnic_srq *srq)
 		pthread_mutex_unlock(&context->objects_lock);
 		return error;
 	}
-	set_slot(srq, NULL);
-	count_references(srq, -1);
+	srq_set_slot(srq, NULL);
+	srq_count_references(srq, -1);
 	rnic_event_count_wait(context, &srq->async_events);
 	pthread_mutex_unlock(&context->objects_lock);
 	rnic_region_unmap(srq->region, srq->region_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/rnic_wait.h"
 
-#include "base/courtesy.h"
+#include "base/yield_backoff.h"
 
 #include <rnic/rnic.h>
 
@@ -13,7 +13,7 @@
 #define SHORT_NS      UINT64_C(500000) /* after such a wait one of them may be in vain */
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-static _Thread_local struct rnic_courtesy courtesy;
+static _Thread_local struct rnic_yield_backoff backoff;
 static _Thread_local uint64_t last_wait_ns;
 
 uint64_t rnic_wait_now_ns(void)
@@ -31,11 +31,11 @@ int rnic_wait_awake(struct pollfd *descriptors, unsigned count)
 	int ready = 0;
 
 	while (ready == 0 && at_ns - began_ns < AWAKE_NS &&
-	       rnic_courtesy_is_returned(&courtesy, at_ns)) {
+	       rnic_yield_backoff_is_returned(&backoff, at_ns)) {
 		yielded_ns = at_ns;
 		sched_yield();
 		at_ns = rnic_wait_now_ns();
-		rnic_courtesy_note(&courtesy, yielded_ns, at_ns);
+		rnic_yield_backoff_note(&backoff, yielded_ns, at_ns);
 		ready = poll(descriptors, count, 0);
 	}
 	return ready;

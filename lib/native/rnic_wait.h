@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting awake for what the daemon is about to do, by turns with it (base/courtesy.h): waking a
- * thread costs more than most of its answers. The courtesy is the thread's own, for it is about
+ * Waiting awake for what the daemon is about to do, by turns with it (base/yield_backoff.h): waking
+ * a thread costs more than most of its answers. The courtesy is the thread's own, for it is about
  * how that thread's yields fare.
  */
 #ifndef RNIC_NATIVE_RNIC_WAIT_H

@@ -20,7 +20,7 @@ struct attempt {
 };
 
 /* From now on it is this thread's to connect. */
-static int begin(struct rnic_handle_qp *qp)
+static int handle_connect_begin(struct rnic_handle_qp *qp)
 {
 	int error = 0;
 
@@ -41,9 +41,10 @@ static bool can_be_tried_again(const struct rnic_handle_qp *qp)
 	       attributes.state == RNIC_QP_STATE_INIT;
 }
 
-/* What both sides need before they turn to each other. An error leaves *channel for finish(). */
-static int prepare(const struct rnic_handle_qp *qp, struct rnic_cm_channel **channel,
-		   struct rnic_cm_parameters *parameters)
+/* What both sides need before they turn to each other. An error leaves *channel for
+ * handle_connect_finish(). */
+static int handle_connect_prepare(const struct rnic_handle_qp *qp, struct rnic_cm_channel **channel,
+				  struct rnic_cm_parameters *parameters)
 {
 	int error = rnic_dial_create_channel(qp->session->context, channel);
 
@@ -51,7 +52,7 @@ static int prepare(const struct rnic_handle_qp *qp, struct rnic_cm_channel **cha
 }
 
 /* The queue pair takes over channel and identifier, unless they have become useless. */
-static int finish(const struct attempt *attempt, int error)
+static int handle_connect_finish(const struct attempt *attempt, int error)
 {
 	struct rnic_handle_qp *qp = attempt->qp;
 
@@ -78,7 +79,7 @@ static int finish(const struct attempt *attempt, int error)
 	return error;
 }
 
-static void release(const struct attempt *attempt)
+static void handle_connect_release(const struct attempt *attempt)
 {
 	if (attempt->qp != NULL)
 		rnic_handle_release(&attempt->qp->handle);
@@ -89,38 +90,41 @@ static void release(const struct attempt *attempt)
 /* Of a thread that is cancelled. */
 static void abandon(void *attempt)
 {
-	finish(attempt, -ECANCELED);
-	release(attempt);
+	handle_connect_finish(attempt, -ECANCELED);
+	handle_connect_release(attempt);
 }
 
 /* --- initiator ------------------------------------------------------------------------------- */
 
-static int dial(struct attempt *attempt, const char *host, uint16_t port, int timeout_ms,
-		int cancellation)
+static int handle_connect_dial(struct attempt *attempt, const char *host, uint16_t port,
+			       int timeout_ms, int cancellation)
 {
 	struct rnic_handle_qp *qp = attempt->qp;
-	struct rnic_cm_parameters parameters, answer;
-	int error = prepare(qp, &attempt->channel, &parameters);
+	struct rnic_cm_parameters parameters, handle_connect_answer;
+	int error = handle_connect_prepare(qp, &attempt->channel, &parameters);
 
 	if (error != 0)
 		return error;
 	pthread_cleanup_push(abandon, attempt);
 	pthread_setcancelstate(cancellation, NULL);
 	error = rnic_dial_connect(attempt->channel, qp->native, host, port, &parameters,
-				  rnic_dial_deadline_ns(timeout_ms), &attempt->id, &answer);
+				  rnic_dial_deadline_ns(timeout_ms), &attempt->id,
+				  &handle_connect_answer);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(false);
 	return error;
 }
 
-static int connect_to(struct attempt *attempt, const char *host, uint16_t port, int timeout_ms,
-		      int cancellation)
+static int handle_connect_to(struct attempt *attempt, const char *host, uint16_t port,
+			     int timeout_ms, int cancellation)
 {
-	int error = attempt->qp != NULL ? begin(attempt->qp) : -EBADF;
+	int error = attempt->qp != NULL ? handle_connect_begin(attempt->qp) : -EBADF;
 
 	if (error == 0)
-		error = finish(attempt, dial(attempt, host, port, timeout_ms, cancellation));
-	release(attempt);
+		error = handle_connect_finish(
+			attempt,
+			handle_connect_dial(attempt, host, port, timeout_ms, cancellation));
+	handle_connect_release(attempt);
 	return error;
 }
 
@@ -133,8 +137,8 @@ int rnic_rdma_connect_host(int qp_num, const char *host, int port, int timeout_m
 		return rnic_handle_result(-EINVAL);
 	cancellation = rnic_handle_enter();
 	attempt.qp = rnic_handle_hold_qp(qp_num);
-	return rnic_handle_leave(
-		cancellation, connect_to(&attempt, host, (uint16_t)port, timeout_ms, cancellation));
+	return rnic_handle_leave(cancellation, handle_connect_to(&attempt, host, (uint16_t)port,
+								 timeout_ms, cancellation));
 }
 
 /* --- listeners ------------------------------------------------------------------------------- */
@@ -151,7 +155,7 @@ static void end_listener(struct rnic_handle *handle)
 	free(listener);
 }
 
-static int listen_at(const char *host, uint16_t port)
+static int handle_connect_listen_at(const char *host, uint16_t port)
 {
 	struct rnic_handle_listener *listener = calloc(1, sizeof(*listener));
 	int error;
@@ -178,7 +182,7 @@ int rnic_rdma_listen_host(const char *host, int port)
 	if (port < 0 || port > PORT_MAX)
 		return rnic_handle_result(-EINVAL);
 	cancellation = rnic_handle_enter();
-	return rnic_handle_leave(cancellation, listen_at(host, (uint16_t)port));
+	return rnic_handle_leave(cancellation, handle_connect_listen_at(host, (uint16_t)port));
 }
 
 static struct rnic_handle_listener *hold_listener(int number)
@@ -230,11 +234,11 @@ static int await_request(struct rnic_handle_listener *listener, uint64_t deadlin
 	return error;
 }
 
-static int answer(struct attempt *attempt, int timeout_ms, int cancellation)
+static int handle_connect_answer(struct attempt *attempt, int timeout_ms, int cancellation)
 {
 	const uint64_t deadline_ns = rnic_dial_deadline_ns(timeout_ms);
 	struct rnic_cm_parameters parameters, request;
-	int error = prepare(attempt->qp, &attempt->channel, &parameters);
+	int error = handle_connect_prepare(attempt->qp, &attempt->channel, &parameters);
 
 	if (error != 0)
 		return error;
@@ -256,11 +260,13 @@ static int accept_with(struct attempt *attempt, int timeout_ms, int cancellation
 	int error = -EBADF;
 
 	if (attempt->listener != NULL && attempt->qp != NULL)
-		error = attempt->listener->session == attempt->qp->session ? begin(attempt->qp)
-									   : -ENODEV;
+		error = attempt->listener->session == attempt->qp->session
+				? handle_connect_begin(attempt->qp)
+				: -ENODEV;
 	if (error == 0)
-		error = finish(attempt, answer(attempt, timeout_ms, cancellation));
-	release(attempt);
+		error = handle_connect_finish(
+			attempt, handle_connect_answer(attempt, timeout_ms, cancellation));
+	handle_connect_release(attempt);
 	return error;
 }
 

@@ -21,20 +21,20 @@ static pthread_once_t fork_handler_once = PTHREAD_ONCE_INIT;
  * Another thread of the parent may have been in the midst of a change: nothing of it is used. The
  * parent's objects stay as they are, for their insides may be so too.
  */
-static void after_fork_in_child(void)
+static void handle_directory_after_fork_in_child(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	for (size_t i = 0; i < BUCKETS; i++)
 		table.buckets[i] = NULL;
 }
 
-static void install_fork_handler(void)
+static void handle_directory_install_fork_handler(void)
 {
-	pthread_atfork(NULL, NULL, after_fork_in_child);
+	pthread_atfork(NULL, NULL, handle_directory_after_fork_in_child);
 }
 
 /* The link that leads to it, or that ends its bucket. Under the lock. */
-static struct rnic_handle **find(enum rnic_handle_kind kind, int number)
+static struct rnic_handle **handle_directory_find(enum rnic_handle_kind kind, int number)
 {
 	struct rnic_handle **link = &table.buckets[(unsigned)number % BUCKETS];
 
@@ -52,7 +52,7 @@ static int draw(enum rnic_handle_kind kind)
 	do {
 		number = *next;
 		*next = number == INT_MAX ? 0 : number + 1;
-	} while (*find(kind, number) != NULL);
+	} while (*handle_directory_find(kind, number) != NULL);
 	return number;
 }
 
@@ -61,11 +61,11 @@ int rnic_handle_add(struct rnic_handle *handle, enum rnic_handle_kind kind, int 
 {
 	struct rnic_handle **link;
 
-	pthread_once(&fork_handler_once, install_fork_handler);
+	pthread_once(&fork_handler_once, handle_directory_install_fork_handler);
 	pthread_mutex_lock(&lock);
 	if (number < 0)
 		number = draw(kind);
-	link = find(kind, number);
+	link = handle_directory_find(kind, number);
 	if (*link != NULL) {
 		number = -EEXIST;
 	} else {
@@ -85,7 +85,7 @@ struct rnic_handle *rnic_handle_hold(enum rnic_handle_kind kind, int number)
 	struct rnic_handle *handle;
 
 	pthread_mutex_lock(&lock);
-	handle = *find(kind, number);
+	handle = *handle_directory_find(kind, number);
 	if (handle != NULL)
 		atomic_fetch_add_explicit(&handle->references, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&lock);
@@ -98,7 +98,7 @@ struct rnic_handle *rnic_handle_remove(enum rnic_handle_kind kind, int number)
 	struct rnic_handle *handle;
 
 	pthread_mutex_lock(&lock);
-	link = find(kind, number);
+	link = handle_directory_find(kind, number);
 	handle = *link;
 	if (handle != NULL)
 		*link = handle->next;

@@ -21,7 +21,7 @@
 	(RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_TIMEOUT |                         \
 	 RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY | RNIC_QP_ATTR_MAX_RD_ATOMIC)
 
-static bool is_empty(const struct rnic_gid *gid)
+static bool handle_link_is_empty(const struct rnic_gid *gid)
 {
 	static const struct rnic_gid empty;
 
@@ -37,11 +37,11 @@ static int find_own_address(struct rnic_context *context, const struct rnic_port
 	if (error != 0)
 		return error;
 	path->source_gid_index = (uint8_t)port->own_gid_index;
-	return is_empty(&path->dest_gid) ? -EADDRNOTAVAIL : 0;
+	return handle_link_is_empty(&path->dest_gid) ? -EADDRNOTAVAIL : 0;
 }
 
 /* Brings `from`, in INIT, into RTS as the peer of `to`. */
-static int bring_up(struct rnic_context *context, struct rnic_qp *from, uint32_t to)
+static int handle_link_bring_up(struct rnic_context *context, struct rnic_qp *from, uint32_t to)
 {
 	struct rnic_qp_attributes attributes = {
 		.state = RNIC_QP_STATE_RTR,
@@ -102,9 +102,9 @@ int rnic_handle_link_to_itself(struct rnic_handle_qp *qp)
 		return error;
 	error = rnic_dial_prepare(sender);
 	if (error == 0)
-		error = bring_up(context, sender, rnic_qp_number(qp->native));
+		error = handle_link_bring_up(context, sender, rnic_qp_number(qp->native));
 	if (error == 0)
-		error = bring_up(context, qp->native, rnic_qp_number(sender));
+		error = handle_link_bring_up(context, qp->native, rnic_qp_number(sender));
 	if (error != 0) {
 		rnic_destroy_qp(sender);
 		return error;
@@ -116,7 +116,7 @@ int rnic_handle_link_to_itself(struct rnic_handle_qp *qp)
 
 static int link_to(struct rnic_handle_qp *qp, int peer_number)
 {
-	int error = bring_up(qp->session->context, qp->native, (uint32_t)peer_number);
+	int error = handle_link_bring_up(qp->session->context, qp->native, (uint32_t)peer_number);
 
 	if (error != 0)
 		return error;

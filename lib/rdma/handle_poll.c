@@ -44,8 +44,8 @@ static bool is_told_by_a_send(const struct rnic_handle_qp *qp, const struct rnic
 }
 
 /* Writes it to `wc` and returns 1; 0 for a probe, which is nobody's. */
-static int take(struct rnic_handle_qp *qp, struct rnic_posted_ring *ring,
-		const struct rnic_completion *completion, struct rdma_wc *wc)
+static int handle_poll_take(struct rnic_handle_qp *qp, struct rnic_posted_ring *ring,
+			    const struct rnic_completion *completion, struct rdma_wc *wc)
 {
 	const bool is_well = completion->status == RNIC_WC_SUCCESS;
 	struct rnic_posted posted;
@@ -82,7 +82,7 @@ static int collect_from(struct rnic_handle_qp *qp, bool is_receiving, struct rdm
 		wanted = room - taken < COMPLETIONS_AT_ONCE ? room - taken : COMPLETIONS_AT_ONCE;
 		count = wanted > 0 ? rnic_poll_cq(cq, (uint32_t)wanted, completions) : 0;
 		for (int i = 0; i < count; i++) {
-			const int result = take(qp, ring, &completions[i], &wc[taken]);
+			const int result = handle_poll_take(qp, ring, &completions[i], &wc[taken]);
 
 			if (result < 0)
 				return result;
@@ -93,7 +93,7 @@ static int collect_from(struct rnic_handle_qp *qp, bool is_receiving, struct rdm
 }
 
 /* The queues take turns at being first, so that neither is starved by who polls for little. */
-static int collect(struct rnic_handle_qp *qp, struct rdma_wc *wc, int room)
+static int handle_poll_collect(struct rnic_handle_qp *qp, struct rdma_wc *wc, int room)
 {
 	const bool is_receives_turn = qp->is_receives_turn;
 	int first, second;
@@ -124,7 +124,7 @@ static bool ends_connection(const struct rnic_cm_event *event)
 	}
 }
 
-static int take_connection_events(struct rnic_handle_qp *qp)
+static int handle_poll_take_connection_events(struct rnic_handle_qp *qp)
 {
 	struct rnic_cm_event event;
 	int error;
@@ -153,7 +153,7 @@ static int look_after(struct rnic_handle_qp *qp)
 		return 0;
 	qp->looked_ns = now_ns;
 	if (qp->cm_channel != NULL)
-		error = take_connection_events(qp);
+		error = handle_poll_take_connection_events(qp);
 	if (error == 0 && qp->is_peer_heard && rnic_posted_ring_is_empty(&qp->sends) &&
 	    now_ns - qp->probed_ns >= PROBE_INTERVAL_NS) {
 		qp->probed_ns = now_ns;
@@ -164,7 +164,7 @@ static int look_after(struct rnic_handle_qp *qp)
 
 /* --- sleeping -------------------------------------------------------------------------------- */
 
-static int take_completion_events(struct rnic_handle_qp *qp)
+static int handle_poll_take_completion_events(struct rnic_handle_qp *qp)
 {
 	struct rnic_cq *cq;
 	int error;
@@ -190,7 +190,7 @@ static void sleep_behind_another(struct rnic_handle_qp *qp, uint64_t until_ns, i
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
 
-static void end_sleep(void *argument)
+static void handle_poll_end_sleep(void *argument)
 {
 	struct rnic_handle_qp *qp = argument;
 
@@ -199,7 +199,8 @@ static void end_sleep(void *argument)
 	pthread_cond_broadcast(&qp->woken);
 }
 
-static int sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns, int cancellation)
+static int handle_poll_sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns,
+					int cancellation)
 {
 	struct pollfd descriptors[] = {
 		{.fd = rnic_channel_fd(qp->channel), .events = POLLIN},
@@ -210,14 +211,14 @@ static int sleep_for_events(struct rnic_handle_qp *qp, uint64_t until_ns, int ca
 
 	qp->is_someone_asleep = true;
 	pthread_mutex_unlock(&qp->lock);
-	pthread_cleanup_push(end_sleep, qp);
+	pthread_cleanup_push(handle_poll_end_sleep, qp);
 	pthread_setcancelstate(cancellation, NULL);
 	count = rnic_wait(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(true);
 	error = count < 0 ? count : 0;
 	if (count > 0 && descriptors[0].revents != 0)
-		error = take_completion_events(qp);
+		error = handle_poll_take_completion_events(qp);
 	if (count > 0 && descriptors[1].revents != 0)
 		qp->looked_ns = 0;
 	return error;
@@ -233,7 +234,7 @@ static int sleep_once(struct rnic_handle_qp *qp, uint64_t deadline_ns, int cance
 	if (qp->is_someone_asleep)
 		sleep_behind_another(qp, until_ns, cancellation);
 	else
-		error = sleep_for_events(qp, until_ns, cancellation);
+		error = handle_poll_sleep_for_events(qp, until_ns, cancellation);
 	return qp->is_destroyed ? -EBADF : error;
 }
 
@@ -241,7 +242,7 @@ static int sleep_once(struct rnic_handle_qp *qp, uint64_t deadline_ns, int cance
 
 static int poll_once(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entries)
 {
-	int result = qp->is_destroyed ? -EBADF : collect(qp, wc, max_entries);
+	int result = qp->is_destroyed ? -EBADF : handle_poll_collect(qp, wc, max_entries);
 
 	return result == 0 ? look_after(qp) : result;
 }
@@ -257,7 +258,7 @@ static int wait_for(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entri
 			result = rnic_req_notify_cq(qp->recv_cq, false);
 		/* What came before that raises no event (IBTA 1.4, 11.4.2.2). */
 		if (result == 0)
-			result = collect(qp, wc, max_entries);
+			result = handle_poll_collect(qp, wc, max_entries);
 		if (result == 0 && rnic_dial_now_ns() >= deadline_ns)
 			return 0;
 		if (result == 0)
@@ -273,8 +274,8 @@ static bool is_room(const struct rdma_wc *wc, int max_entries)
 	return wc != NULL && max_entries > 0;
 }
 
-/* The queue pair, to be left with leave(); NULL: none of that number. */
-static struct rnic_handle_qp *enter(int qp_num)
+/* The queue pair, to be left with handle_poll_leave(); NULL: none of that number. */
+static struct rnic_handle_qp *handle_poll_enter(int qp_num)
 {
 	struct rnic_handle_qp *qp = rnic_handle_hold_qp(qp_num);
 
@@ -283,7 +284,7 @@ static struct rnic_handle_qp *enter(int qp_num)
 	return qp;
 }
 
-static void leave(void *argument)
+static void handle_poll_leave(void *argument)
 {
 	struct rnic_handle_qp *qp = argument;
 
@@ -300,10 +301,10 @@ int rnic_rdma_poll_cq(int qp_num, struct rdma_wc *wc, int max_entries)
 	if (!is_room(wc, max_entries))
 		return rnic_handle_result(-EINVAL);
 	cancellation = rnic_handle_enter();
-	qp = enter(qp_num);
+	qp = handle_poll_enter(qp_num);
 	if (qp != NULL) {
 		result = poll_once(qp, wc, max_entries);
-		leave(qp);
+		handle_poll_leave(qp);
 	}
 	return rnic_handle_leave(cancellation, result);
 }
@@ -318,9 +319,9 @@ int rnic_rdma_wait_cq(int qp_num, struct rdma_wc *wc, int max_entries, int timeo
 	if (!is_room(wc, max_entries))
 		return rnic_handle_result(-EINVAL);
 	cancellation = rnic_handle_enter();
-	qp = enter(qp_num);
+	qp = handle_poll_enter(qp_num);
 	if (qp != NULL) {
-		pthread_cleanup_push(leave, qp);
+		pthread_cleanup_push(handle_poll_leave, qp);
 		result = wait_for(qp, wc, max_entries, deadline_ns, cancellation);
 		pthread_cleanup_pop(true);
 	}

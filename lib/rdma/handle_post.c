@@ -18,7 +18,7 @@ static bool is_for_receiving(const struct transfer *transfer)
 	return transfer->opcode == RDMA_WC_RECV;
 }
 
-static int post_receive(struct rnic_handle_qp *qp, const struct rnic_sge *sge)
+static int handle_post_receive(struct rnic_handle_qp *qp, const struct rnic_sge *sge)
 {
 	const struct rnic_recv_wr wr = {
 		.wr_id = qp->receives.posted,
@@ -30,8 +30,8 @@ static int post_receive(struct rnic_handle_qp *qp, const struct rnic_sge *sge)
 	return rnic_post_recv(qp->native, &wr, &bad);
 }
 
-static int post_send(struct rnic_handle_qp *qp, const struct transfer *transfer,
-		     const struct rnic_sge *sge)
+static int handle_post_send(struct rnic_handle_qp *qp, const struct transfer *transfer,
+			    const struct rnic_sge *sge)
 {
 	static const uint8_t opcodes[] = {
 		[RDMA_WC_SEND] = RNIC_WR_SEND,
@@ -58,8 +58,8 @@ static int post_send(struct rnic_handle_qp *qp, const struct transfer *transfer,
 }
 
 /* Returns the request's number. */
-static int post(struct rnic_handle_qp *qp, const struct transfer *transfer,
-		const struct rnic_sge *sge)
+static int handle_post_post(struct rnic_handle_qp *qp, const struct transfer *transfer,
+			    const struct rnic_sge *sge)
 {
 	struct rnic_posted_ring *ring = is_for_receiving(transfer) ? &qp->receives : &qp->sends;
 	const struct rnic_posted posted = {
@@ -73,7 +73,8 @@ static int post(struct rnic_handle_qp *qp, const struct transfer *transfer,
 		return -EBADF;
 	if (!rnic_posted_ring_has_room(ring, posted.wr_id))
 		return -EAGAIN;
-	error = is_for_receiving(transfer) ? post_receive(qp, sge) : post_send(qp, transfer, sge);
+	error = is_for_receiving(transfer) ? handle_post_receive(qp, sge)
+					   : handle_post_send(qp, transfer, sge);
 	if (error != 0)
 		return error;
 	rnic_posted_ring_push(ring, posted);
@@ -90,7 +91,7 @@ int rnic_handle_probe(struct rnic_handle_qp *qp)
 
 	if (!rnic_posted_ring_has_room(&qp->sends, RNIC_PROBE_WR_ID))
 		return 0;
-	error = post_send(qp, &nothing, &(struct rnic_sge){0});
+	error = handle_post_send(qp, &nothing, &(struct rnic_sge){0});
 	if (error == 0)
 		rnic_posted_ring_push(&qp->sends, probe);
 	return error;
@@ -98,8 +99,9 @@ int rnic_handle_probe(struct rnic_handle_qp *qp)
 
 /* --- without it ------------------------------------------------------------------------------ */
 
-static int check(const struct rnic_handle_qp *qp, const struct rnic_handle_region *region,
-		 const struct transfer *transfer)
+static int handle_post_check(const struct rnic_handle_qp *qp,
+			     const struct rnic_handle_region *region,
+			     const struct transfer *transfer)
 {
 	const bool is_written_to = is_for_receiving(transfer) || transfer->opcode == RDMA_WC_READ;
 
@@ -123,12 +125,12 @@ static int post_from(struct rnic_handle_qp *qp, const struct rnic_handle_region 
 		.length = (uint32_t)transfer->length,
 		.lkey = region->lkey,
 	};
-	int result = check(qp, region, transfer);
+	int result = handle_post_check(qp, region, transfer);
 
 	if (result != 0)
 		return result;
 	pthread_mutex_lock(&qp->lock);
-	result = post(qp, transfer, &sge);
+	result = handle_post_post(qp, transfer, &sge);
 	pthread_mutex_unlock(&qp->lock);
 	return result;
 }

@@ -31,7 +31,7 @@ destroy_lock:
 }
 
 /* What comes first ends last: the queue pairs before what they use. */
-static void end_qp(struct rnic_handle *handle)
+static void handle_qp_end_qp(struct rnic_handle *handle)
 {
 	struct rnic_handle_qp *qp = (struct rnic_handle_qp *)handle;
 
@@ -57,7 +57,7 @@ static void end_qp(struct rnic_handle *handle)
 	free(qp);
 }
 
-static int make_queues(struct rnic_handle_qp *qp)
+static int handle_qp_make_queues(struct rnic_handle_qp *qp)
 {
 	struct rnic_context *context = qp->session->context;
 	int error = rnic_create_channel(context, &qp->channel);
@@ -103,13 +103,13 @@ static int make_parts(struct rnic_handle_qp *qp, uint32_t send_depth, uint32_t r
 	if (error == 0)
 		error = rnic_posted_ring_init(&qp->receives, recv_depth);
 	if (error == 0)
-		error = make_queues(qp);
+		error = handle_qp_make_queues(qp);
 	if (error == 0)
 		error = make_native(qp);
 	return error;
 }
 
-static int create(uint32_t send_depth, uint32_t recv_depth)
+static int handle_qp_create(uint32_t send_depth, uint32_t recv_depth)
 {
 	struct rnic_handle_qp *qp = calloc(1, sizeof(*qp));
 	int result;
@@ -125,9 +125,9 @@ static int create(uint32_t send_depth, uint32_t recv_depth)
 	result = make_parts(qp, send_depth, recv_depth);
 	if (result == 0)
 		result = rnic_handle_add(&qp->handle, RNIC_HANDLE_QP,
-					 (int)rnic_qp_number(qp->native), end_qp);
+					 (int)rnic_qp_number(qp->native), handle_qp_end_qp);
 	if (result < 0)
-		end_qp(&qp->handle);
+		handle_qp_end_qp(&qp->handle);
 	return result;
 }
 
@@ -140,7 +140,7 @@ int rnic_rdma_create_qp(int send_cq_size, int recv_cq_size)
 	cancellation = rnic_handle_enter();
 	/* A daemon that came after the one of an older handle may draw a number once more. */
 	do
-		result = create((uint32_t)send_cq_size, (uint32_t)recv_cq_size);
+		result = handle_qp_create((uint32_t)send_cq_size, (uint32_t)recv_cq_size);
 	while (result == -EEXIST);
 	return rnic_handle_leave(cancellation, result);
 }

@@ -10,15 +10,15 @@ static struct rnic_handle_session *current; /* holds no reference */
 
 static pthread_once_t fork_handler_once = PTHREAD_ONCE_INIT;
 
-static void after_fork_in_child(void)
+static void handle_session_after_fork_in_child(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	current = NULL;
 }
 
-static void install_fork_handler(void)
+static void handle_session_install_fork_handler(void)
 {
-	pthread_atfork(NULL, NULL, after_fork_in_child);
+	pthread_atfork(NULL, NULL, handle_session_after_fork_in_child);
 }
 
 static int open_session(struct rnic_handle_session **opened)
@@ -44,7 +44,7 @@ free_session:
 	return error;
 }
 
-static bool is_alive(const struct rnic_handle_session *session)
+static bool handle_session_is_alive(const struct rnic_handle_session *session)
 {
 	struct rnic_port_attributes port;
 
@@ -55,9 +55,9 @@ int rnic_handle_session_hold(struct rnic_handle_session **held)
 {
 	int error = 0;
 
-	pthread_once(&fork_handler_once, install_fork_handler);
+	pthread_once(&fork_handler_once, handle_session_install_fork_handler);
 	pthread_mutex_lock(&lock);
-	if (current == NULL || !is_alive(current))
+	if (current == NULL || !handle_session_is_alive(current))
 		error = open_session(&current);
 	if (error == 0) {
 		current->references++;

@@ -24,8 +24,8 @@ int rdma_bind_addr(struct rdma_cm_id *public, struct sockaddr *addr)
 	return rnic_cma_result(error);
 }
 
-static int resolve(struct rnic_cma_id *id, const struct sockaddr *source,
-		   const struct sockaddr *destination, uint32_t timeout_ms)
+static int rdmacm_address_resolve(struct rnic_cma_id *id, const struct sockaddr *source,
+				  const struct sockaddr *destination, uint32_t timeout_ms)
 {
 	struct rnic_endpoint from, to;
 	int error = rnic_cma_endpoint(destination, &to);
@@ -47,7 +47,8 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr, struct s
 {
 	if (dst_addr == NULL || timeout_ms < 0)
 		return rnic_cma_result(-EINVAL);
-	return rnic_cma_result(resolve(rnic_cma_id(id), src_addr, dst_addr, (uint32_t)timeout_ms));
+	return rnic_cma_result(
+		rdmacm_address_resolve(rnic_cma_id(id), src_addr, dst_addr, (uint32_t)timeout_ms));
 }
 
 int rdma_resolve_route(struct rdma_cm_id *public, int timeout_ms)
@@ -128,8 +129,8 @@ static int take_found(const struct addrinfo *found, struct rdma_addrinfo *info)
 	return 0;
 }
 
-static int look_up(const char *node, const char *service, const struct rdma_addrinfo *hints,
-		   struct rdma_addrinfo *info)
+static int rdmacm_address_look_up(const char *node, const char *service,
+				  const struct rdma_addrinfo *hints, struct rdma_addrinfo *info)
 {
 	struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
 	struct addrinfo *found;
@@ -178,7 +179,7 @@ static int take_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *i
 }
 
 /* Errors of getaddrinfo() as an errno, which is how this interface tells of them. */
-static int errno_of_eai(int error)
+static int rdmacm_address_errno_of_eai(int error)
 {
 	switch (error) {
 	case EAI_SYSTEM:
@@ -211,11 +212,11 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 		info->ai_flags = hints->ai_flags;
 	choose_service(hints, info);
 	if (node != NULL || service != NULL)
-		error = look_up(node, service, hints, info);
+		error = rdmacm_address_look_up(node, service, hints, info);
 	if (error == 0)
 		error = take_hints(hints, info);
 	if (error != 0) {
-		int translated = errno_of_eai(error);
+		int translated = rdmacm_address_errno_of_eai(error);
 
 		rdma_freeaddrinfo(info);
 		return rnic_cma_result(translated);

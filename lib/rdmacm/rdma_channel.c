@@ -48,7 +48,7 @@ void rnic_cma_channel_enter(struct rnic_cma_id *id)
 	pthread_mutex_unlock(&channel->lock);
 }
 
-static void unlock(void *lock)
+static void rdmacm_channel_unlock(void *lock)
 {
 	pthread_mutex_unlock(lock);
 }
@@ -56,7 +56,7 @@ static void unlock(void *lock)
 /* A thread that is cancelled while the application keeps the event gives up the lock. */
 static void await_acknowledgement(struct rnic_cma_channel *channel, const struct rnic_cma_id *id)
 {
-	pthread_cleanup_push(unlock, &channel->lock);
+	pthread_cleanup_push(rdmacm_channel_unlock, &channel->lock);
 	while (id->is_removal_open)
 		pthread_cond_wait(&channel->changed, &channel->lock);
 	pthread_cleanup_pop(false);
@@ -116,21 +116,23 @@ static void take_parameters(struct rnic_cma_event *event)
 		rnic_cma_conn_param(&event->native.parameters, &event->public.param.conn);
 }
 
-static void fail(struct rnic_cma_event *event, enum rdma_cm_event_type type, int error)
+static void rdmacm_channel_fail(struct rnic_cma_event *event, enum rdma_cm_event_type type,
+				int error)
 {
 	event->public.event = type;
 	event->public.status = error;
 }
 
-static void on_address_resolved(struct rnic_cma_event *event, struct rnic_cma_id *id)
+static void rdmacm_channel_on_address_resolved(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
 	int error = rnic_cma_take_event_place(id, &event->native);
 
 	if (error != 0)
-		fail(event, RDMA_CM_EVENT_ADDR_ERROR, error);
+		rdmacm_channel_fail(event, RDMA_CM_EVENT_ADDR_ERROR, error);
 }
 
-static void on_connect_request(struct rnic_cma_event *event, struct rnic_cma_id *listener)
+static void rdmacm_channel_on_connect_request(struct rnic_cma_event *event,
+					      struct rnic_cma_id *listener)
 {
 	struct rnic_cma_id *id = rnic_cm_user(event->native.id);
 
@@ -167,10 +169,10 @@ static void on_connect_response(struct rnic_cma_event *event, struct rnic_cma_id
 	rnic_cm_reject(id->native, 0, NULL, 0);
 	id->has_failed = true;
 	rnic_cma_qp_to_error(id);
-	fail(event, RDMA_CM_EVENT_CONNECT_ERROR, error);
+	rdmacm_channel_fail(event, RDMA_CM_EVENT_CONNECT_ERROR, error);
 }
 
-static void on_established(struct rnic_cma_event *event, struct rnic_cma_id *id)
+static void rdmacm_channel_on_established(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
 	(void)id;
 	take_parameters(event);
@@ -183,7 +185,7 @@ static void on_refused(struct rnic_cma_event *event, struct rnic_cma_id *id)
 	rnic_cma_qp_to_error(id);
 }
 
-static void on_disconnected(struct rnic_cma_event *event, struct rnic_cma_id *id)
+static void rdmacm_channel_on_disconnected(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
 	(void)event;
 	rnic_cma_qp_to_error(id);
@@ -197,7 +199,7 @@ static void on_multicast_join(struct rnic_cma_event *event, struct rnic_cma_id *
 	rnic_cma_ud_param(&event->native, &event->public.param.ud);
 	event->public.param.ud.private_data = rnic_cma_multicast_context(id, group);
 	if (error != 0)
-		fail(event, RDMA_CM_EVENT_MULTICAST_ERROR, error);
+		rdmacm_channel_fail(event, RDMA_CM_EVENT_MULTICAST_ERROR, error);
 }
 
 static void on_multicast_error(struct rnic_cma_event *event, struct rnic_cma_id *id)
@@ -209,14 +211,14 @@ static void on_multicast_error(struct rnic_cma_event *event, struct rnic_cma_id 
 /* What an event of the daemon means to this side; nothing more where the entry is empty. */
 static void (*const reactions[RNIC_CM_EVENT_COUNT])(struct rnic_cma_event *,
 						    struct rnic_cma_id *) = {
-	[RNIC_CM_ADDR_RESOLVED] = on_address_resolved,
-	[RNIC_CM_ROUTE_RESOLVED] = on_address_resolved,
-	[RNIC_CM_CONNECT_REQUEST] = on_connect_request,
+	[RNIC_CM_ADDR_RESOLVED] = rdmacm_channel_on_address_resolved,
+	[RNIC_CM_ROUTE_RESOLVED] = rdmacm_channel_on_address_resolved,
+	[RNIC_CM_CONNECT_REQUEST] = rdmacm_channel_on_connect_request,
 	[RNIC_CM_CONNECT_RESPONSE] = on_connect_response,
-	[RNIC_CM_ESTABLISHED] = on_established,
+	[RNIC_CM_ESTABLISHED] = rdmacm_channel_on_established,
 	[RNIC_CM_UNREACHABLE] = on_refused,
 	[RNIC_CM_REJECTED] = on_refused,
-	[RNIC_CM_DISCONNECTED] = on_disconnected,
+	[RNIC_CM_DISCONNECTED] = rdmacm_channel_on_disconnected,
 	[RNIC_CM_MULTICAST_JOIN] = on_multicast_join,
 	[RNIC_CM_MULTICAST_ERROR] = on_multicast_error,
 };
@@ -293,7 +295,7 @@ static bool interpret(struct rnic_cma_channel *channel, struct rnic_cma_event *e
 	return true;
 }
 
-static int get_event(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
+static int rdmacm_channel_get_event(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
 {
 	int error;
 
@@ -320,7 +322,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	if (event == NULL)
 		return rnic_cma_result(-ENOMEM);
 	pthread_cleanup_push(free, event);
-	error = get_event(rnic_cma_channel(channel), event);
+	error = rdmacm_channel_get_event(rnic_cma_channel(channel), event);
 	pthread_cleanup_pop(false);
 	if (error != 0) {
 		free(event);

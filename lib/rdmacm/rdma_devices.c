@@ -28,7 +28,7 @@ static int open_verbs(struct ibv_context **opened)
 	return error;
 }
 
-static int open_device(struct rnic_cma_device **opened)
+static int rdmacm_devices_open_device(struct rnic_cma_device **opened)
 {
 	struct rnic_cma_device *device = calloc(1, sizeof(*device));
 	int error;
@@ -56,7 +56,7 @@ free_device:
 }
 
 /* Whether the daemon still answers. */
-static bool is_alive(struct rnic_cma_device *device)
+static bool rdmacm_devices_is_alive(struct rnic_cma_device *device)
 {
 	struct rnic_port_attributes port;
 
@@ -69,8 +69,9 @@ int rnic_cma_device_get(struct rnic_cma_device **device)
 
 	pthread_mutex_lock(&device_lock);
 	/* One that died is left as it is: the program may still hold what it made there. */
-	if (current_device == NULL || current_owner != getpid() || !is_alive(current_device)) {
-		error = open_device(device);
+	if (current_device == NULL || current_owner != getpid() ||
+	    !rdmacm_devices_is_alive(current_device)) {
+		error = rdmacm_devices_open_device(device);
 		if (error == 0) {
 			current_device = *device;
 			current_owner = getpid();

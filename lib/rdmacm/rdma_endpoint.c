@@ -9,7 +9,7 @@
 #define RESOLVE_TIMEOUT_MS 2000
 
 /* Finds the addresses of the one who will connect. Calls of a synchronous identifier. */
-static int resolve(struct rdma_cm_id *id, const struct rdma_addrinfo *info)
+static int rdmacm_endpoint_resolve(struct rdma_cm_id *id, const struct rdma_addrinfo *info)
 {
 	if (rdma_resolve_addr(id, info->ai_src_addr, info->ai_dst_addr, RESOLVE_TIMEOUT_MS) != 0 ||
 	    rdma_resolve_route(id, RESOLVE_TIMEOUT_MS) != 0)
@@ -46,7 +46,7 @@ static int set_up_listener(struct rnic_cma_id *id, const struct rdma_addrinfo *i
 static int set_up_connector(struct rnic_cma_id *id, const struct rdma_addrinfo *info,
 			    struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
 {
-	int error = resolve(&id->public, info);
+	int error = rdmacm_endpoint_resolve(&id->public, info);
 
 	if (error == 0)
 		error = keep_connect_data(id, info);

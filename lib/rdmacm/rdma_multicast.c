@@ -32,7 +32,8 @@ static bool delist(struct rnic_cma_id *id, const struct rnic_cma_multicast *grou
 }
 
 /* Under the lock: where the list refers to the group, or ends. */
-static struct rnic_cma_multicast **find(struct rnic_cma_id *id, const struct rnic_gid *group)
+static struct rnic_cma_multicast **rdmacm_multicast_find(struct rnic_cma_id *id,
+							 const struct rnic_gid *group)
 {
 	struct rnic_cma_multicast **link = &id->groups;
 
@@ -47,7 +48,7 @@ int rnic_cma_multicast_attach(struct rnic_cma_id *id, const struct rnic_gid *wan
 	int error = 0;
 
 	pthread_mutex_lock(&id->groups_lock);
-	group = *find(id, wanted);
+	group = *rdmacm_multicast_find(id, wanted);
 	if (group == NULL) {
 		error = -EINVAL;
 	} else if (id->public.qp != NULL && !group->is_send_only && !group->is_attached) {
@@ -59,7 +60,7 @@ int rnic_cma_multicast_attach(struct rnic_cma_id *id, const struct rnic_gid *wan
 }
 
 /* Under the lock. */
-static void detach(struct rnic_cma_id *id, struct rnic_cma_multicast *group)
+static void rdmacm_multicast_detach(struct rnic_cma_id *id, struct rnic_cma_multicast *group)
 {
 	if (group->is_attached && id->public.qp != NULL)
 		ibv_detach_mcast(id->public.qp, &group->group, 0);
@@ -72,7 +73,7 @@ void *rnic_cma_multicast_context(struct rnic_cma_id *id, const struct rnic_gid *
 	void *context;
 
 	pthread_mutex_lock(&id->groups_lock);
-	group = *find(id, wanted);
+	group = *rdmacm_multicast_find(id, wanted);
 	context = group != NULL ? group->context : NULL;
 	pthread_mutex_unlock(&id->groups_lock);
 	return context;
@@ -84,7 +85,7 @@ struct ibv_qp *rnic_cma_multicast_take_qp(struct rnic_cma_id *id)
 
 	pthread_mutex_lock(&id->groups_lock);
 	for (struct rnic_cma_multicast *group = id->groups; group != NULL; group = group->next)
-		detach(id, group);
+		rdmacm_multicast_detach(id, group);
 	qp = id->public.qp;
 	id->public.qp = NULL;
 	pthread_mutex_unlock(&id->groups_lock);
@@ -103,8 +104,8 @@ void rnic_cma_multicast_forget(struct rnic_cma_id *id)
 
 /* --- joining and leaving --------------------------------------------------------------------- */
 
-static int join(struct rnic_cma_id *id, const struct sockaddr *address, bool is_send_only,
-		void *context)
+static int rdmacm_multicast_join(struct rnic_cma_id *id, const struct sockaddr *address,
+				 bool is_send_only, void *context)
 {
 	struct rnic_cma_multicast *group;
 	struct rnic_cm_endpoints where;
@@ -141,7 +142,7 @@ int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *cont
 {
 	if (addr == NULL)
 		return rnic_cma_result(-EINVAL);
-	return rnic_cma_result(join(rnic_cma_id(id), addr, false, context));
+	return rnic_cma_result(rdmacm_multicast_join(rnic_cma_id(id), addr, false, context));
 }
 
 int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr,
@@ -155,9 +156,9 @@ int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex
 		return rnic_cma_result(-EINVAL);
 	if (mc_join_attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		return rnic_cma_result(-EINVAL);
-	return rnic_cma_result(
-		join(rnic_cma_id(id), mc_join_attr->addr,
-		     mc_join_attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, context));
+	return rnic_cma_result(rdmacm_multicast_join(
+		rnic_cma_id(id), mc_join_attr->addr,
+		mc_join_attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, context));
 }
 
 int rdma_leave_multicast(struct rdma_cm_id *public, struct sockaddr *addr)
@@ -170,11 +171,11 @@ int rdma_leave_multicast(struct rdma_cm_id *public, struct sockaddr *addr)
 	if (error != 0)
 		return rnic_cma_result(error);
 	pthread_mutex_lock(&id->groups_lock);
-	link = find(id, &endpoint.address);
+	link = rdmacm_multicast_find(id, &endpoint.address);
 	group = *link;
 	if (group != NULL) {
 		*link = group->next;
-		detach(id, group);
+		rdmacm_multicast_detach(id, group);
 	}
 	pthread_mutex_unlock(&id->groups_lock);
 	if (group == NULL)

@@ -7,8 +7,8 @@
  * The first member of each is the public struct, which the application reads and partly writes.
  * All functions of the interface return 0, or -1 with errno (or NULL with errno).
  */
-#ifndef RNIC_RDMACM_OBJECTS_H
-#define RNIC_RDMACM_OBJECTS_H
+#ifndef LIB_RDMACM_RDMA_OBJECTS_H
+#define LIB_RDMACM_RDMA_OBJECTS_H
 
 #include "rdmacm/rdma_interface.h"
 

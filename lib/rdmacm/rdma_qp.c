@@ -102,7 +102,7 @@ static int create_queue(struct rdma_cm_id *id, uint32_t entries, struct ibv_cq *
 }
 
 /* Those that the application did not bring. A shared receive queue may have brought one. */
-static int create_queues(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)
+static int rdmacm_qp_create_queues(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)
 {
 	struct rdma_cm_id *public = &id->public;
 	int error = 0;
@@ -168,7 +168,7 @@ static int complete_attributes(struct rnic_cma_id *id, struct ibv_qp_init_attr_e
 }
 
 /* As the daemon would say it, who is asked where it depends on the peer. */
-static int to_init(struct rnic_cma_id *id)
+static int rdmacm_qp_to_init(struct rnic_cma_id *id)
 {
 	const bool is_datagram = id->public.qp_type == IBV_QPT_UD;
 	struct ibv_qp_attr attributes = {
@@ -185,11 +185,11 @@ static int to_init(struct rnic_cma_id *id)
 }
 
 /* Datagram services need no peer to be ready; connections wait in INIT. */
-static int bring_up(struct rnic_cma_id *id)
+static int rdmacm_qp_bring_up(struct rnic_cma_id *id)
 {
 	struct ibv_qp_attr to_receive = {.qp_state = IBV_QPS_RTR};
 	struct ibv_qp_attr to_send = {.qp_state = IBV_QPS_RTS};
-	int error = to_init(id);
+	int error = rdmacm_qp_to_init(id);
 
 	if (error != 0 || id->public.qp_type != IBV_QPT_UD)
 		return error;
@@ -197,13 +197,13 @@ static int bring_up(struct rnic_cma_id *id)
 	return error != 0 ? error : modify(id, &to_send, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-static int create_qp(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)
+static int rdmacm_qp_create_qp(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)
 {
 	int error = complete_attributes(id, wanted);
 
 	if (error != 0)
 		return error;
-	error = create_queues(id, wanted);
+	error = rdmacm_qp_create_queues(id, wanted);
 	if (error != 0)
 		goto release;
 	atomic_store(&id->has_flushed, false);
@@ -212,7 +212,7 @@ static int create_qp(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)
 		error = -errno;
 		goto release;
 	}
-	error = bring_up(id);
+	error = rdmacm_qp_bring_up(id);
 	if (error != 0)
 		goto destroy;
 	return 0;
@@ -227,7 +227,7 @@ release:
 
 int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *qp_init_attr)
 {
-	return rnic_cma_result(create_qp(rnic_cma_id(id), qp_init_attr));
+	return rnic_cma_result(rdmacm_qp_create_qp(rnic_cma_id(id), qp_init_attr));
 }
 
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)
@@ -243,7 +243,7 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 		.comp_mask = pd != NULL ? IBV_QP_INIT_ATTR_PD : 0,
 		.pd = pd,
 	};
-	int error = create_qp(rnic_cma_id(id), &wanted);
+	int error = rdmacm_qp_create_qp(rnic_cma_id(id), &wanted);
 
 	if (error == 0)
 		qp_init_attr->cap = wanted.cap;

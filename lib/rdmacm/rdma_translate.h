@@ -3,8 +3,8 @@
  * Between the structs of librdmacm and those of <rnic/rnic_cm.h>. Values never differ, only byte
  * order, names and widths; addresses are sockaddrs on one side and mapped GIDs on the other.
  */
-#ifndef RNIC_RDMACM_TRANSLATE_H
-#define RNIC_RDMACM_TRANSLATE_H
+#ifndef LIB_RDMACM_RDMA_TRANSLATE_H
+#define LIB_RDMACM_RDMA_TRANSLATE_H
 
 #include "rdmacm/rdma_objects.h"
 

@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static int refuse(int error)
+static int rsocket_calls_refuse(int error)
 {
 	errno = -error;
 	return -1;
 }
 
-static int result_of(int error)
+static int rsocket_calls_result_of(int error)
 {
-	return error == 0 ? 0 : refuse(error);
+	return error == 0 ? 0 : rsocket_calls_refuse(error);
 }
 
 /* Finds it and takes its lock. NULL: errno says why. */
@@ -30,21 +30,21 @@ static struct rnic_rsocket *lock(int socket)
 	return rs;
 }
 
-static int unlock(struct rnic_rsocket *rs, int error)
+static int rsocket_calls_unlock(struct rnic_rsocket *rs, int error)
 {
 	rnic_rsocket_unlock(rs);
 	rnic_rsocket_put(rs);
-	return result_of(error);
+	return rsocket_calls_result_of(error);
 }
 
-static void put(void *rs)
+static void rsocket_calls_put(void *rs)
 {
 	rnic_rsocket_put(rs);
 }
 
 /* --- making and ending ----------------------------------------------------------------------- */
 
-static int create(int domain, int type, int protocol, struct rnic_rsocket **rs)
+static int rsocket_calls_create(int domain, int type, int protocol, struct rnic_rsocket **rs)
 {
 	if (domain != AF_INET && domain != AF_INET6)
 		return -EAFNOSUPPORT;
@@ -65,7 +65,7 @@ static int publish(struct rnic_rsocket *rs)
 		return fd;
 	rs->kind->close(rs);
 	rnic_rsocket_put(rs);
-	return refuse(error);
+	return rsocket_calls_refuse(error);
 }
 
 int rsocket(int domain, int type, int protocol)
@@ -74,12 +74,12 @@ int rsocket(int domain, int type, int protocol)
 	int error;
 
 	if (rnic_rsocket_is_interrupted())
-		return refuse(-EDEADLK);
+		return rsocket_calls_refuse(-EDEADLK);
 	rnic_rsocket_locks_begin();
-	error = create(domain, type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC), protocol, &rs);
+	error = rsocket_calls_create(domain, type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC), protocol, &rs);
 	rnic_rsocket_locks_end();
 	if (error != 0)
-		return refuse(error);
+		return rsocket_calls_refuse(error);
 	rs->status_flags = type & SOCK_NONBLOCK ? O_NONBLOCK : 0;
 	rs->descriptor_flags = type & SOCK_CLOEXEC ? FD_CLOEXEC : 0;
 	return publish(rs);
@@ -87,7 +87,7 @@ int rsocket(int domain, int type, int protocol)
 
 int rclose(int socket)
 {
-	return result_of(rnic_rsocket_close(socket));
+	return rsocket_calls_result_of(rnic_rsocket_close(socket));
 }
 
 /* --- connecting ------------------------------------------------------------------------------ */
@@ -96,7 +96,7 @@ int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
 {
 	struct rnic_rsocket *rs = lock(socket);
 
-	return rs == NULL ? -1 : unlock(rs, rs->kind->bind(rs, addr, addrlen));
+	return rs == NULL ? -1 : rsocket_calls_unlock(rs, rs->kind->bind(rs, addr, addrlen));
 }
 
 int rlisten(int socket, int backlog)
@@ -105,7 +105,8 @@ int rlisten(int socket, int backlog)
 
 	if (rs == NULL)
 		return -1;
-	return unlock(rs, rs->kind->listen != NULL ? rs->kind->listen(rs, backlog) : -EOPNOTSUPP);
+	return rsocket_calls_unlock(rs, rs->kind->listen != NULL ? rs->kind->listen(rs, backlog)
+								 : -EOPNOTSUPP);
 }
 
 int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
@@ -115,17 +116,17 @@ int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
 
 	if (rs == NULL)
 		return -1;
-	pthread_cleanup_push(put, rs);
+	pthread_cleanup_push(rsocket_calls_put, rs);
 	error = rs->kind->connect(rs, addr, addrlen);
 	pthread_cleanup_pop(false);
-	return unlock(rs, error);
+	return rsocket_calls_unlock(rs, error);
 }
 
 int rshutdown(int socket, int how)
 {
 	struct rnic_rsocket *rs = lock(socket);
 
-	return rs == NULL ? -1 : unlock(rs, rs->kind->shut_down(rs, how));
+	return rs == NULL ? -1 : rsocket_calls_unlock(rs, rs->kind->shut_down(rs, how));
 }
 
 /* As accept() does: as much of the address as there is room for, and how long it is. */
@@ -148,10 +149,10 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 
 	if (rs == NULL)
 		return -1;
-	pthread_cleanup_push(put, rs);
+	pthread_cleanup_push(rsocket_calls_put, rs);
 	error = rs->kind->accept != NULL ? rs->kind->accept(rs, &accepted) : -EOPNOTSUPP;
 	pthread_cleanup_pop(false);
-	if (unlock(rs, error) != 0)
+	if (rsocket_calls_unlock(rs, error) != 0)
 		return -1;
 	if (addr != NULL && addrlen != NULL && accepted->kind->name(accepted, true, &peer) == 0)
 		give_address(&peer, addr, addrlen);
@@ -167,14 +168,14 @@ static int give_name(int socket, bool is_peer, struct sockaddr *addr, socklen_t 
 	int error;
 
 	if (addr == NULL || addrlen == NULL)
-		return refuse(-EFAULT);
+		return rsocket_calls_refuse(-EFAULT);
 	rs = lock(socket);
 	if (rs == NULL)
 		return -1;
 	error = rs->kind->name(rs, is_peer, &address);
 	if (error == 0)
 		give_address(&address, addr, addrlen);
-	return unlock(rs, error);
+	return rsocket_calls_unlock(rs, error);
 }
 
 int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen)
@@ -218,5 +219,5 @@ int rfcntl(int socket, int cmd, ...)
 		error = -EINVAL;
 		break;
 	}
-	return unlock(rs, error) == 0 ? result : -1;
+	return rsocket_calls_unlock(rs, error) == 0 ? result : -1;
 }

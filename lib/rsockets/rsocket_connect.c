@@ -29,7 +29,7 @@ static void stand(struct rnic_rsocket_stream *stream)
 	stream->is_writable = true;
 }
 
-static struct rdma_conn_param parameters_of(const uint8_t *greeting)
+static struct rdma_conn_param rsocket_connect_parameters_of(const uint8_t *greeting)
 {
 	return (struct rdma_conn_param){
 		.private_data = greeting,
@@ -42,7 +42,8 @@ static struct rdma_conn_param parameters_of(const uint8_t *greeting)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static int on_address_resolved(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+static int rsocket_connect_on_address_resolved(struct rnic_rsocket_stream *stream,
+					       struct rdma_cm_event *event)
 {
 	(void)event;
 	if (stream->state != RNIC_RSOCKET_RESOLVING_ADDRESS)
@@ -54,7 +55,7 @@ static int on_address_resolved(struct rnic_rsocket_stream *stream, struct rdma_c
 static int on_route_resolved(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
 {
 	uint8_t greeting[RNIC_RSOCKET_GREETING_BYTES];
-	struct rdma_conn_param parameters = parameters_of(greeting);
+	struct rdma_conn_param parameters = rsocket_connect_parameters_of(greeting);
 	int error;
 
 	(void)event;
@@ -68,7 +69,8 @@ static int on_route_resolved(struct rnic_rsocket_stream *stream, struct rdma_cm_
 	return rdma_connect(stream->id, &parameters) == 0 ? 0 : -errno;
 }
 
-static int on_established(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+static int rsocket_connect_on_established(struct rnic_rsocket_stream *stream,
+					  struct rdma_cm_event *event)
 {
 	int error = 0;
 
@@ -113,14 +115,16 @@ static int on_rejected(struct rnic_rsocket_stream *stream, struct rdma_cm_event 
 }
 
 /* A peer that closes says goodbye first, and what it said is in the completion queue by now. */
-static int on_disconnected(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+static int rsocket_connect_on_disconnected(struct rnic_rsocket_stream *stream,
+					   struct rdma_cm_event *event)
 {
 	(void)event;
 	rnic_rsocket_take_completions(stream);
 	return -ECONNRESET;
 }
 
-static int on_connect_request(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+static int rsocket_connect_on_connect_request(struct rnic_rsocket_stream *stream,
+					      struct rdma_cm_event *event)
 {
 	stream->request = event;
 	return 0;
@@ -135,16 +139,16 @@ static int on_removal(struct rnic_rsocket_stream *stream, struct rdma_cm_event *
 
 /* What an event means; an error is the end. Others mean nothing. */
 static int (*const reactions[])(struct rnic_rsocket_stream *, struct rdma_cm_event *) = {
-	[RDMA_CM_EVENT_ADDR_RESOLVED] = on_address_resolved,
+	[RDMA_CM_EVENT_ADDR_RESOLVED] = rsocket_connect_on_address_resolved,
 	[RDMA_CM_EVENT_ADDR_ERROR] = on_address_error,
 	[RDMA_CM_EVENT_ROUTE_RESOLVED] = on_route_resolved,
 	[RDMA_CM_EVENT_ROUTE_ERROR] = on_address_error,
-	[RDMA_CM_EVENT_CONNECT_REQUEST] = on_connect_request,
+	[RDMA_CM_EVENT_CONNECT_REQUEST] = rsocket_connect_on_connect_request,
 	[RDMA_CM_EVENT_CONNECT_ERROR] = on_connect_error,
 	[RDMA_CM_EVENT_UNREACHABLE] = on_unreachable,
 	[RDMA_CM_EVENT_REJECTED] = on_rejected,
-	[RDMA_CM_EVENT_ESTABLISHED] = on_established,
-	[RDMA_CM_EVENT_DISCONNECTED] = on_disconnected,
+	[RDMA_CM_EVENT_ESTABLISHED] = rsocket_connect_on_established,
+	[RDMA_CM_EVENT_DISCONNECTED] = rsocket_connect_on_disconnected,
 	[RDMA_CM_EVENT_DEVICE_REMOVAL] = on_removal,
 	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = NULL,
 };
@@ -254,10 +258,11 @@ int rnic_rsocket_stream_listen(struct rnic_rsocket *rs, int backlog)
 }
 
 /* Answers the request that `stream` took over. */
-static int answer(struct rnic_rsocket_stream *stream, const uint8_t *asked, size_t asked_bytes)
+static int rsocket_connect_answer(struct rnic_rsocket_stream *stream, const uint8_t *asked,
+				  size_t asked_bytes)
 {
 	uint8_t greeting[RNIC_RSOCKET_GREETING_BYTES];
-	struct rdma_conn_param parameters = parameters_of(greeting);
+	struct rdma_conn_param parameters = rsocket_connect_parameters_of(greeting);
 	int error = rnic_rsocket_endpoint_create(stream);
 
 	if (error == 0)
@@ -290,7 +295,7 @@ static int adopt(struct rnic_rsocket *listener, struct rdma_cm_event *event,
 		goto put;
 	}
 	rnic_rsocket_stream(rs)->id = id;
-	error = answer(rnic_rsocket_stream(rs), asked, asked_bytes);
+	error = rsocket_connect_answer(rnic_rsocket_stream(rs), asked, asked_bytes);
 	if (error == 0 && rs->options.keeps_alive)
 		error = rnic_rsocket_keep_alive(rs, rnic_rsocket_keepalive_seconds(rs));
 	if (error == 0) {

@@ -14,7 +14,7 @@
 
 /* --- what there is to wait for --------------------------------------------------------------- */
 
-static void progress(struct rnic_rsocket *rs)
+static void rsocket_datagram_progress(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 
@@ -27,7 +27,7 @@ static void progress(struct rnic_rsocket *rs)
 	datagram->has_news = false;
 }
 
-static short events(const struct rnic_rsocket *rs)
+static short rsocket_datagram_events(const struct rnic_rsocket *rs)
 {
 	const struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 	short events = 0;
@@ -41,7 +41,7 @@ static short events(const struct rnic_rsocket *rs)
 	return events;
 }
 
-static int watch(struct rnic_rsocket *rs, struct pollfd *watched)
+static int rsocket_datagram_watch(struct rnic_rsocket *rs, struct pollfd *watched)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 	int count = 0;
@@ -55,7 +55,7 @@ static int watch(struct rnic_rsocket *rs, struct pollfd *watched)
 	return count;
 }
 
-static void woke(struct rnic_rsocket *rs)
+static void rsocket_datagram_woke(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 	struct ibv_cq *cq;
@@ -85,7 +85,8 @@ static int bind_to(struct rnic_rsocket *rs, const struct sockaddr *address, sock
 }
 
 /* The kernel is not told: it would choose a source address that is none of the device's. */
-static int connect_to(struct rnic_rsocket *rs, const struct sockaddr *address, socklen_t bytes)
+static int rsocket_datagram_connect_to(struct rnic_rsocket *rs, const struct sockaddr *address,
+				       socklen_t bytes)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 	struct sockaddr_storage to = {0};
@@ -107,7 +108,8 @@ static int connect_to(struct rnic_rsocket *rs, const struct sockaddr *address, s
 	return 0;
 }
 
-static int name(struct rnic_rsocket *rs, bool is_peer, struct sockaddr_storage *address)
+static int rsocket_datagram_name(struct rnic_rsocket *rs, bool is_peer,
+				 struct sockaddr_storage *address)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 	const bool is_connected = datagram->connected.ss_family != AF_UNSPEC;
@@ -131,21 +133,21 @@ static int name(struct rnic_rsocket *rs, bool is_peer, struct sockaddr_storage *
 	return 0;
 }
 
-static int tell_option(struct rnic_rsocket *rs, int level, int name, const void *value,
-		       socklen_t bytes)
+static int rsocket_datagram_tell_option(struct rnic_rsocket *rs, int level, int name,
+					const void *value, socklen_t bytes)
 {
 	return setsockopt(rs->fd, level, name, value, bytes) == 0 ? 0 : -errno;
 }
 
 /* --- ending ---------------------------------------------------------------------------------- */
 
-static int shut_down(struct rnic_rsocket *rs, int how)
+static int rsocket_datagram_shut_down(struct rnic_rsocket *rs, int how)
 {
 	(void)how;
 	return rnic_rsocket_datagram(rs)->connected.ss_family != AF_UNSPEC ? 0 : -ENOTCONN;
 }
 
-static bool is_sent(const struct rnic_rsocket *rs)
+static bool rsocket_datagram_is_sent(const struct rnic_rsocket *rs)
 {
 	const struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 
@@ -155,13 +157,13 @@ static bool is_sent(const struct rnic_rsocket *rs)
 static void close_datagram(struct rnic_rsocket *rs)
 {
 	rnic_rsocket_lock(rs);
-	rnic_rsocket_await(rs, is_sent, rnic_rsocket_now_ns() + CLOSE_NS);
+	rnic_rsocket_await(rs, rsocket_datagram_is_sent, rnic_rsocket_now_ns() + CLOSE_NS);
 	rs->is_closed = true;
 	rnic_rsocket_ring(rs);
 	rnic_rsocket_unlock(rs);
 }
 
-static void destroy(struct rnic_rsocket *rs)
+static void rsocket_datagram_destroy(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 
@@ -179,18 +181,18 @@ static void destroy(struct rnic_rsocket *rs)
 
 static const struct rnic_rsocket_kind datagram_kind = {
 	.bind = bind_to,
-	.connect = connect_to,
-	.shut_down = shut_down,
+	.connect = rsocket_datagram_connect_to,
+	.shut_down = rsocket_datagram_shut_down,
 	.send = rnic_rsocket_datagram_send,
 	.receive = rnic_rsocket_datagram_receive,
-	.name = name,
-	.tell_option = tell_option,
+	.name = rsocket_datagram_name,
+	.tell_option = rsocket_datagram_tell_option,
 	.close = close_datagram,
-	.destroy = destroy,
-	.progress = progress,
-	.events = events,
-	.watch = watch,
-	.woke = woke,
+	.destroy = rsocket_datagram_destroy,
+	.progress = rsocket_datagram_progress,
+	.events = rsocket_datagram_events,
+	.watch = rsocket_datagram_watch,
+	.woke = rsocket_datagram_woke,
 };
 
 int rnic_rsocket_create_datagram(int domain, struct rnic_rsocket **created)
@@ -204,7 +206,7 @@ int rnic_rsocket_create_datagram(int domain, struct rnic_rsocket **created)
 	datagram->rs.fd = socket(domain, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (datagram->rs.fd < 0) {
 		error = -errno;
-		destroy(&datagram->rs);
+		rsocket_datagram_destroy(&datagram->rs);
 		return error;
 	}
 	*created = &datagram->rs;

@@ -120,7 +120,7 @@ static int create_completions(struct rnic_rsocket_stream *stream)
 	return stream->cq != NULL ? 0 : -errno;
 }
 
-static int create_qp(struct rnic_rsocket_stream *stream)
+static int rsocket_endpoint_create_qp(struct rnic_rsocket_stream *stream)
 {
 	const struct rnic_rsocket_flow_limits *limits = &stream->flow.limits;
 	const uint32_t wanted = stream->rs.options.inline_bytes;
@@ -160,7 +160,7 @@ int rnic_rsocket_endpoint_create(struct rnic_rsocket_stream *stream)
 	limit_flow(stream, &stream->rs.options, (uint32_t)device.max_qp_wr);
 	error = create_completions(stream);
 	if (error == 0)
-		error = create_qp(stream);
+		error = rsocket_endpoint_create_qp(stream);
 	if (error == 0)
 		error = create_buffers(stream);
 	if (error == 0) {

@@ -7,7 +7,7 @@
 /* The peer learns of bytes when all of a write is there: long ones would make it wait. */
 #define WRITE_MAX_BYTES (64u << 10)
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t rsocket_flow_least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -61,18 +61,19 @@ void rnic_rsocket_flow_begin(struct rnic_rsocket_flow *flow,
 
 uint32_t rnic_rsocket_flow_direct_room(const struct rnic_rsocket_flow *flow)
 {
-	const uint32_t low_water = least(RNIC_RSOCKET_LOW_WATER_BYTES, flow->limits.send_bytes);
+	const uint32_t low_water =
+		rsocket_flow_least(RNIC_RSOCKET_LOW_WATER_BYTES, flow->limits.send_bytes);
 
 	if (flow->requests_free == 0 || flow->send_free < low_water)
 		return 0;
-	return least(flow->send_free, WRITE_MAX_BYTES);
+	return rsocket_flow_least(flow->send_free, WRITE_MAX_BYTES);
 }
 
 uint32_t rnic_rsocket_flow_room(const struct rnic_rsocket_flow *flow)
 {
 	if (flow->sent == flow->send_limit || flow->buffer_count == 0)
 		return 0;
-	return least(rnic_rsocket_flow_direct_room(flow), flow->buffers[0].length);
+	return rsocket_flow_least(rnic_rsocket_flow_direct_room(flow), flow->buffers[0].length);
 }
 
 bool rnic_rsocket_flow_has_mapping_room(const struct rnic_rsocket_flow *flow)
@@ -84,7 +85,7 @@ void rnic_rsocket_flow_pieces(const struct rnic_rsocket_flow *flow, uint32_t byt
 			      uint32_t piece_bytes[2])
 {
 	at[0] = flow->send_at;
-	piece_bytes[0] = least(bytes, flow->limits.send_bytes - flow->send_at);
+	piece_bytes[0] = rsocket_flow_least(bytes, flow->limits.send_bytes - flow->send_at);
 	at[1] = 0;
 	piece_bytes[1] = bytes - piece_bytes[0];
 }

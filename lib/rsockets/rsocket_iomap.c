@@ -114,7 +114,8 @@ int rnic_rsocket_tell_mappings(struct rnic_rsocket_stream *stream, int64_t deadl
 
 /* --- unmapping ------------------------------------------------------------------------------- */
 
-static void release(struct rnic_rsocket_stream *stream, struct rnic_rsocket_region **link)
+static void rsocket_iomap_release(struct rnic_rsocket_stream *stream,
+				  struct rnic_rsocket_region **link)
 {
 	struct rnic_rsocket_region *region = *link;
 
@@ -127,7 +128,7 @@ static void release(struct rnic_rsocket_stream *stream, struct rnic_rsocket_regi
 void rnic_rsocket_release_regions(struct rnic_rsocket_stream *stream)
 {
 	while (stream->regions != NULL)
-		release(stream, &stream->regions);
+		rsocket_iomap_release(stream, &stream->regions);
 }
 
 static int unmap(struct rnic_rsocket_stream *stream, const void *buf, size_t len)
@@ -136,7 +137,7 @@ static int unmap(struct rnic_rsocket_stream *stream, const void *buf, size_t len
 	     link = &(*link)->next) {
 		if ((*link)->mr->addr != buf || (*link)->mr->length != len)
 			continue;
-		release(stream, link);
+		rsocket_iomap_release(stream, link);
 		return 0;
 	}
 	return -EINVAL;
@@ -171,7 +172,7 @@ static const struct rnic_rsocket_mapping *find_mapping(const struct rnic_rsocket
 	return NULL;
 }
 
-static bool can_write(const struct rnic_rsocket *rs)
+static bool rsocket_iomap_can_write(const struct rnic_rsocket *rs)
 {
 	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
@@ -187,8 +188,8 @@ static ssize_t write_some(struct rnic_rsocket_stream *stream, const uint8_t *fro
 	uint64_t bytes;
 	int error = 0;
 
-	if (!can_write(&stream->rs))
-		error = rnic_rsocket_await(&stream->rs, can_write, deadline_ns);
+	if (!rsocket_iomap_can_write(&stream->rs))
+		error = rnic_rsocket_await(&stream->rs, rsocket_iomap_can_write, deadline_ns);
 	if (error != 0)
 		return error;
 	if (!stream->is_writable)

@@ -89,7 +89,7 @@ static void init_condition(void)
  * A child of fork() has none of the parent's streams, and not its thread, for whose leave of the
  * condition a signal would wait.
  */
-static void forget(void)
+static void rsocket_keepalive_forget(void)
 {
 	pthread_mutex_init(&kept_lock, NULL);
 	init_condition();
@@ -97,14 +97,14 @@ static void forget(void)
 	is_running = false;
 }
 
-static void prepare(void)
+static void rsocket_keepalive_prepare(void)
 {
 	init_condition();
-	pthread_atfork(NULL, NULL, forget);
+	pthread_atfork(NULL, NULL, rsocket_keepalive_forget);
 }
 
 /* Under the lock. */
-static int start(void)
+static int rsocket_keepalive_start(void)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -123,7 +123,7 @@ static int start(void)
 }
 
 /* Under the lock. */
-static struct kept **find(const struct rnic_rsocket *rs)
+static struct kept **rsocket_keepalive_find(const struct rnic_rsocket *rs)
 {
 	struct kept **link = &all_kept;
 
@@ -134,7 +134,7 @@ static struct kept **find(const struct rnic_rsocket *rs)
 
 static int keep(struct rnic_rsocket *rs, int64_t interval_ns)
 {
-	struct kept *kept = *find(rs);
+	struct kept *kept = *rsocket_keepalive_find(rs);
 
 	if (kept == NULL) {
 		kept = calloc(1, sizeof(*kept));
@@ -147,13 +147,13 @@ static int keep(struct rnic_rsocket *rs, int64_t interval_ns)
 	}
 	kept->interval_ns = interval_ns;
 	kept->due_ns = rnic_rsocket_now_ns() + interval_ns;
-	return start();
+	return rsocket_keepalive_start();
 }
 
 /* Its reference to the stream is the caller's to give back, without the lock. */
-static struct rnic_rsocket *drop(const struct rnic_rsocket *rs)
+static struct rnic_rsocket *rsocket_keepalive_drop(const struct rnic_rsocket *rs)
 {
-	struct kept **link = find(rs);
+	struct kept **link = rsocket_keepalive_find(rs);
 	struct kept *kept = *link;
 	struct rnic_rsocket *held;
 
@@ -172,12 +172,12 @@ int rnic_rsocket_keep_alive(struct rnic_rsocket *rs, uint32_t seconds)
 	struct rnic_rsocket *dropped = NULL;
 	int error = 0;
 
-	pthread_once(&once, prepare);
+	pthread_once(&once, rsocket_keepalive_prepare);
 	pthread_mutex_lock(&kept_lock);
 	if (seconds > 0)
 		error = keep(rs, (int64_t)seconds * 1000000000);
 	if (seconds == 0 || error != 0)
-		dropped = drop(rs);
+		dropped = rsocket_keepalive_drop(rs);
 	pthread_mutex_unlock(&kept_lock);
 	if (dropped != NULL)
 		rnic_rsocket_put(dropped);

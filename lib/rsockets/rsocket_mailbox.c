@@ -23,7 +23,7 @@ union control {
 	uint8_t bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
-static ssize_t total_bytes(const struct msghdr *message)
+static ssize_t rsocket_mailbox_total_bytes(const struct msghdr *message)
 {
 	size_t total = 0;
 
@@ -44,7 +44,7 @@ static void gather(const struct msghdr *message, uint8_t *to)
 	}
 }
 
-static void scatter(const uint8_t *from, size_t bytes, const struct msghdr *message)
+static void rsocket_mailbox_scatter(const uint8_t *from, size_t bytes, const struct msghdr *message)
 {
 	for (size_t i = 0; i < message->msg_iovlen && bytes > 0; i++) {
 		const size_t now = MIN(bytes, message->msg_iov[i].iov_len);
@@ -176,7 +176,7 @@ bool rnic_rsocket_take_envelopes(struct rnic_rsocket_datagram *datagram)
 
 /* --- sending --------------------------------------------------------------------------------- */
 
-static bool can_send(const struct rnic_rsocket *rs)
+static bool rsocket_mailbox_can_send(const struct rnic_rsocket *rs)
 {
 	return rnic_rsocket_datagram(rs)->free_count > 0;
 }
@@ -226,10 +226,10 @@ static int send_to(struct rnic_rsocket_datagram *datagram, const struct sockaddr
 	}
 	/* While it waits, and finds the peer anew, others send and come to be peers. */
 	while (error == 0 && is_known(peer) && fits_packet(datagram, bytes)) {
-		error = rnic_rsocket_await(rs, can_send, deadline);
+		error = rnic_rsocket_await(rs, rsocket_mailbox_can_send, deadline);
 		if (error == 0)
 			error = rnic_rsocket_find_peer(datagram, to, &peer);
-		if (error == 0 && is_known(peer) && can_send(rs))
+		if (error == 0 && is_known(peer) && rsocket_mailbox_can_send(rs))
 			return send_packet(datagram, peer, message, bytes);
 	}
 	if (error != 0)
@@ -260,7 +260,7 @@ static int destination(const struct rnic_rsocket_datagram *datagram, const struc
 ssize_t rnic_rsocket_datagram_send(struct rnic_rsocket *rs, const struct msghdr *message, int flags)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
-	const ssize_t bytes = total_bytes(message);
+	const ssize_t bytes = rsocket_mailbox_total_bytes(message);
 	struct sockaddr_storage to;
 	int error;
 
@@ -328,7 +328,7 @@ static ssize_t receive_first(struct rnic_rsocket_datagram *datagram, struct msgh
 	const struct rnic_rsocket_parcel *parcel = &datagram->parcels[datagram->parcel_head];
 	const uint32_t bytes = parcel->bytes;
 
-	scatter(parcel->payload, bytes, message);
+	rsocket_mailbox_scatter(parcel->payload, bytes, message);
 	give_sender(datagram, &parcel->from, message);
 	message->msg_controllen = 0;
 	message->msg_flags = bytes > room ? MSG_TRUNC : 0;
@@ -345,7 +345,7 @@ static bool has_parcel(const struct rnic_rsocket *rs)
 ssize_t rnic_rsocket_datagram_receive(struct rnic_rsocket *rs, struct msghdr *message, int flags)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
-	ssize_t result = total_bytes(message);
+	ssize_t result = rsocket_mailbox_total_bytes(message);
 	const size_t room = (size_t)result;
 	int error = 0;
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-static ssize_t result_of(ssize_t result)
+static ssize_t rsocket_message_result_of(ssize_t result)
 {
 	if (result >= 0)
 		return result;
@@ -12,7 +12,7 @@ static ssize_t result_of(ssize_t result)
 	return -1;
 }
 
-static void put(void *rs)
+static void rsocket_message_put(void *rs)
 {
 	rnic_rsocket_put(rs);
 }
@@ -24,10 +24,10 @@ static ssize_t send_message(int socket, const struct msghdr *message, int flags)
 
 	if (rs == NULL)
 		return -1;
-	pthread_cleanup_push(put, rs);
+	pthread_cleanup_push(rsocket_message_put, rs);
 	result = rs->kind->send(rs, message, flags);
 	pthread_cleanup_pop(true);
-	return result_of(result);
+	return rsocket_message_result_of(result);
 }
 
 static ssize_t receive_message(int socket, struct msghdr *message, int flags)
@@ -37,10 +37,10 @@ static ssize_t receive_message(int socket, struct msghdr *message, int flags)
 
 	if (rs == NULL)
 		return -1;
-	pthread_cleanup_push(put, rs);
+	pthread_cleanup_push(rsocket_message_put, rs);
 	result = rs->kind->receive(rs, message, flags);
 	pthread_cleanup_pop(true);
-	return result_of(result);
+	return rsocket_message_result_of(result);
 }
 
 /* ---- sending ---- */
@@ -48,7 +48,7 @@ static ssize_t receive_message(int socket, struct msghdr *message, int flags)
 ssize_t rsendmsg(int socket, const struct msghdr *msg, int flags)
 {
 	if (msg->msg_control != NULL && msg->msg_controllen > 0)
-		return result_of(-EOPNOTSUPP);
+		return rsocket_message_result_of(-EOPNOTSUPP);
 	return send_message(socket, msg, flags);
 }
 
@@ -83,7 +83,7 @@ ssize_t rwritev(int socket, const struct iovec *iov, int iovcnt)
 		.msg_iovlen = (size_t)iovcnt,
 	};
 
-	return iovcnt < 0 ? result_of(-EINVAL) : send_message(socket, &message, 0);
+	return iovcnt < 0 ? rsocket_message_result_of(-EINVAL) : send_message(socket, &message, 0);
 }
 
 /* ---- receiving ---- */
@@ -124,5 +124,6 @@ ssize_t rreadv(int socket, const struct iovec *iov, int iovcnt)
 {
 	struct msghdr message = {.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)iovcnt};
 
-	return iovcnt < 0 ? result_of(-EINVAL) : receive_message(socket, &message, 0);
+	return iovcnt < 0 ? rsocket_message_result_of(-EINVAL)
+			  : receive_message(socket, &message, 0);
 }

@@ -43,7 +43,7 @@ static int read_int(const void *value, socklen_t bytes, int *number)
 }
 
 /* As getsockopt() does: what there is no room for is cut off. */
-static int give(void *value, socklen_t *bytes, const void *answer, size_t length)
+static int rsocket_options_give(void *value, socklen_t *bytes, const void *answer, size_t length)
 {
 	if (*bytes > length)
 		*bytes = (socklen_t)length;
@@ -53,7 +53,7 @@ static int give(void *value, socklen_t *bytes, const void *answer, size_t length
 
 static int give_int(void *value, socklen_t *bytes, int number)
 {
-	return give(value, bytes, &number, sizeof(number));
+	return rsocket_options_give(value, bytes, &number, sizeof(number));
 }
 
 static int set_flag(struct rnic_rsocket *rs, size_t field, const void *value, socklen_t bytes)
@@ -120,7 +120,7 @@ static int get_time(const struct rnic_rsocket *rs, size_t field, void *value, so
 	if (nanoseconds != RNIC_RSOCKET_FOREVER)
 		time = (struct timeval){.tv_sec = nanoseconds / 1000000000,
 					.tv_usec = nanoseconds / 1000 % 1000000};
-	return give(value, bytes, &time, sizeof(time));
+	return rsocket_options_give(value, bytes, &time, sizeof(time));
 }
 
 /* --- options with a meaning of their own ----------------------------------------------------- */
@@ -170,7 +170,7 @@ static int get_memory(const struct rnic_rsocket *rs, size_t field, void *value, 
 	if (getsockopt(rs->fd, SOL_SOCKET, SO_MEMINFO, memory, &length) != 0)
 		return -errno;
 	memory[SK_MEMINFO_DROPS] += rs->drops;
-	return give(value, bytes, memory, length);
+	return rsocket_options_give(value, bytes, memory, length);
 }
 
 static int set_linger(struct rnic_rsocket *rs, size_t field, const void *value, socklen_t bytes)
@@ -192,7 +192,7 @@ static int get_linger(const struct rnic_rsocket *rs, size_t field, void *value, 
 				      .l_linger = seconds >= 0 ? seconds : 0};
 
 	(void)field;
-	return give(value, bytes, &linger, sizeof(linger));
+	return rsocket_options_give(value, bytes, &linger, sizeof(linger));
 }
 
 uint32_t rnic_rsocket_keepalive_seconds(const struct rnic_rsocket *rs)
@@ -269,7 +269,7 @@ static int get_tcp_info(const struct rnic_rsocket *rs, size_t field, void *value
 	};
 
 	(void)field;
-	return give(value, bytes, &info, sizeof(info));
+	return rsocket_options_give(value, bytes, &info, sizeof(info));
 }
 
 /* --- options of SOL_RDMA --------------------------------------------------------------------- */
@@ -331,12 +331,13 @@ static int get_route(const struct rnic_rsocket *rs, size_t field, void *value, s
 	if (rs->options.route != NULL)
 		return *bytes < rs->options.route_bytes
 			       ? -EINVAL
-			       : give(value, bytes, rs->options.route, rs->options.route_bytes);
+			       : rsocket_options_give(value, bytes, rs->options.route,
+						      rs->options.route_bytes);
 	if (*bytes < sizeof(path))
 		return -EINVAL;
 	if (rs->kind->path == NULL || rs->kind->path(rs, &path) != 0)
 		return -ENOTCONN;
-	return give(value, bytes, &path, sizeof(path));
+	return rsocket_options_give(value, bytes, &path, sizeof(path));
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -388,8 +389,8 @@ static bool is_too_late(const struct rnic_rsocket *rs, int level)
 	return level == SOL_RDMA && rs->has_queues;
 }
 
-static int set_option(struct rnic_rsocket *rs, int level, int name, const void *value,
-		      socklen_t bytes)
+static int rsocket_options_set_option(struct rnic_rsocket *rs, int level, int name,
+				      const void *value, socklen_t bytes)
 {
 	const struct option *option = find_option(level, name);
 	int told;
@@ -415,7 +416,7 @@ int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_
 	if (rs == NULL)
 		return -1;
 	rnic_rsocket_lock(rs);
-	error = set_option(rs, level, optname, optval, optlen);
+	error = rsocket_options_set_option(rs, level, optname, optval, optlen);
 	rnic_rsocket_unlock(rs);
 	rnic_rsocket_put(rs);
 	if (error != 0)

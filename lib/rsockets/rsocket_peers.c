@@ -99,7 +99,7 @@ bool rnic_rsocket_is_same(const struct sockaddr_storage *a, const struct sockadd
 	       memcmp(&first, &second, sizeof(first)) == 0;
 }
 
-static bool is_any(const struct sockaddr_storage *address)
+static bool rsocket_peers_is_any(const struct sockaddr_storage *address)
 {
 	return address->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&v6(address)->sin6_addr)
 					      : v4(address)->sin_addr.s_addr == htonl(INADDR_ANY);
@@ -152,7 +152,8 @@ struct route {
 	struct rdma_cm_id *id;
 };
 
-static int find_gid(const struct rdma_cm_id *id, const union ibv_gid *wanted, uint8_t *index)
+static int rsocket_peers_find_gid(const struct rdma_cm_id *id, const union ibv_gid *wanted,
+				  uint8_t *index)
 {
 	struct ibv_port_attr port;
 	int error = ibv_query_port(id->verbs, id->port_num, &port);
@@ -188,17 +189,17 @@ static int describe_way(const struct rdma_cm_id *id, struct ibv_ah_attr *attribu
 		.sl = path->sl,
 		.port_num = id->port_num,
 	};
-	return find_gid(id, &path->sgid, &attributes->grh.sgid_index);
+	return rsocket_peers_find_gid(id, &path->sgid, &attributes->grh.sgid_index);
 }
 
 /*
  * From the address that the socket is bound to. Bound to any, or to one of loopback that the device
  * does not have, the device's address is taken. The daemon may take long: without the lock.
  */
-static int resolve(const struct sockaddr_storage *own, const struct sockaddr_storage *peer,
-		   struct route *route)
+static int rsocket_peers_resolve(const struct sockaddr_storage *own,
+				 const struct sockaddr_storage *peer, struct route *route)
 {
-	const bool is_fixed = !is_any(own);
+	const bool is_fixed = !rsocket_peers_is_any(own);
 	struct sockaddr_storage source = *own;
 	int error = -EADDRNOTAVAIL;
 
@@ -226,7 +227,7 @@ static void destroy_peer(struct rnic_rsocket_peer *peer)
 	free(peer);
 }
 
-static void forget_oldest(struct rnic_rsocket_datagram *datagram)
+static void rsocket_peers_forget_oldest(struct rnic_rsocket_datagram *datagram)
 {
 	struct rnic_rsocket_peer **link = &datagram->peers;
 
@@ -237,8 +238,8 @@ static void forget_oldest(struct rnic_rsocket_datagram *datagram)
 	datagram->peer_count--;
 }
 
-static struct rnic_rsocket_peer *take(struct rnic_rsocket_datagram *datagram,
-				      const struct sockaddr_storage *address)
+static struct rnic_rsocket_peer *rsocket_peers_take(struct rnic_rsocket_datagram *datagram,
+						    const struct sockaddr_storage *address)
 {
 	for (struct rnic_rsocket_peer **link = &datagram->peers; *link != NULL;
 	     link = &(*link)->next) {
@@ -253,8 +254,9 @@ static struct rnic_rsocket_peer *take(struct rnic_rsocket_datagram *datagram,
 }
 
 /* Adds the peer at the end of the route. The identifier that came first keeps the queue pair. */
-static int admit(struct rnic_rsocket_datagram *datagram, const struct sockaddr_storage *address,
-		 struct route *route, struct rnic_rsocket_peer **admitted)
+static int rsocket_peers_admit(struct rnic_rsocket_datagram *datagram,
+			       const struct sockaddr_storage *address, struct route *route,
+			       struct rnic_rsocket_peer **admitted)
 {
 	struct rnic_rsocket_peer *peer = calloc(1, sizeof(*peer));
 	int error = 0;
@@ -275,7 +277,7 @@ static int admit(struct rnic_rsocket_datagram *datagram, const struct sockaddr_s
 		return error;
 	}
 	if (datagram->peer_count == PEERS_MAX)
-		forget_oldest(datagram);
+		rsocket_peers_forget_oldest(datagram);
 	datagram->peer_count++;
 	*admitted = peer;
 	return 0;
@@ -294,14 +296,14 @@ static int discover(struct rnic_rsocket_datagram *datagram, const struct sockadd
 		return error;
 	rnic_rsocket_unlock(&datagram->rs);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
-	error = resolve(&own, address, &route);
+	error = rsocket_peers_resolve(&own, address, &route);
 	pthread_setcancelstate(cancellation, NULL);
 	rnic_rsocket_lock(&datagram->rs);
 	if (error != 0)
 		return error;
-	*discovered = take(datagram, address);
+	*discovered = rsocket_peers_take(datagram, address);
 	if (*discovered == NULL)
-		error = admit(datagram, address, &route, discovered);
+		error = rsocket_peers_admit(datagram, address, &route, discovered);
 	if (route.id != datagram->id)
 		rdma_destroy_id(route.id);
 	return error;
@@ -312,7 +314,7 @@ int rnic_rsocket_find_peer(struct rnic_rsocket_datagram *datagram,
 {
 	/* The caller's may be a member of the socket, which changes while the lock is given up. */
 	const struct sockaddr_storage wanted = *address;
-	struct rnic_rsocket_peer *peer = take(datagram, &wanted);
+	struct rnic_rsocket_peer *peer = rsocket_peers_take(datagram, &wanted);
 	int error = peer != NULL ? 0 : discover(datagram, &wanted, &peer);
 
 	if (error != 0)
@@ -342,5 +344,5 @@ bool rnic_rsocket_is_from(const struct rnic_rsocket_datagram *datagram,
 void rnic_rsocket_forget_peers(struct rnic_rsocket_datagram *datagram)
 {
 	while (datagram->peers != NULL)
-		forget_oldest(datagram);
+		rsocket_peers_forget_oldest(datagram);
 }

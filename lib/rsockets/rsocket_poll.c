@@ -32,7 +32,7 @@ struct round {
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-static void release(void *argument)
+static void rsocket_poll_release(void *argument)
 {
 	struct round *round = argument;
 
@@ -45,7 +45,7 @@ static void release(void *argument)
 	rnic_rsocket_locks_end();
 }
 
-static int allocate(struct round *round)
+static int rsocket_poll_allocate(struct round *round)
 {
 	rnic_rsocket_locks_begin();
 	round->waiters = calloc(round->count + 1, sizeof(*round->waiters));
@@ -55,9 +55,9 @@ static int allocate(struct round *round)
 }
 
 /* Finds the rsockets among the descriptors. */
-static int prepare(struct round *round)
+static int rsocket_poll_prepare(struct round *round)
 {
-	int error = rnic_rsocket_is_interrupted() ? -EDEADLK : allocate(round);
+	int error = rnic_rsocket_is_interrupted() ? -EDEADLK : rsocket_poll_allocate(round);
 
 	if (error != 0)
 		return error;
@@ -76,7 +76,7 @@ static short events_of(struct rnic_rsocket *rs, short wanted)
 }
 
 /* What the kernel says of an ordinary descriptor, asked now. */
-static short ask(int fd, short events)
+static short rsocket_poll_ask(int fd, short events)
 {
 	struct pollfd one = {.fd = fd, .events = events};
 
@@ -84,7 +84,7 @@ static short ask(int fd, short events)
 }
 
 /* Fills in `revents`; how many have any. */
-static int look(struct round *round)
+static int rsocket_poll_look(struct round *round)
 {
 	int ready = 0;
 
@@ -93,7 +93,7 @@ static int look(struct round *round)
 		struct rnic_rsocket *rs = round->waiters[i].rs;
 
 		if (rs == NULL) {
-			fd->revents = ask(fd->fd, fd->events);
+			fd->revents = rsocket_poll_ask(fd->fd, fd->events);
 		} else {
 			rnic_rsocket_lock(rs);
 			rs->kind->progress(rs);
@@ -108,7 +108,7 @@ static int look(struct round *round)
 /* --- sleeping -------------------------------------------------------------------------------- */
 
 /* Adds what to ask the kernel for an rsocket. True: look again before sleeping. */
-static bool arm(struct round *round, struct waiter *waiter, short wanted)
+static bool rsocket_poll_arm(struct round *round, struct waiter *waiter, short wanted)
 {
 	struct rnic_rsocket *rs = waiter->rs;
 	uint64_t news;
@@ -136,7 +136,8 @@ static bool arm_all(struct round *round)
 	round->asked_count = 1;
 	for (nfds_t i = 0; i < round->count; i++) {
 		if (round->waiters[i].rs != NULL)
-			looks_again |= arm(round, &round->waiters[i], round->fds[i].events);
+			looks_again |=
+				rsocket_poll_arm(round, &round->waiters[i], round->fds[i].events);
 		else
 			round->asked[round->asked_count++] = round->fds[i];
 	}
@@ -157,7 +158,7 @@ static void disarm(struct round *round, struct waiter *waiter)
 	rnic_rsocket_unlock(rs);
 }
 
-static void end_sleep(void *argument)
+static void rsocket_poll_end_sleep(void *argument)
 {
 	struct round *round = argument;
 
@@ -189,7 +190,7 @@ static int sleep_until(struct round *round, int64_t deadline_ns)
 	round->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (round->bell < 0)
 		return -errno;
-	pthread_cleanup_push(end_sleep, round);
+	pthread_cleanup_push(rsocket_poll_end_sleep, round);
 	error = arm_all(round) ? 0 : ask_kernel(round, deadline_ns);
 	pthread_cleanup_pop(true);
 	return error;
@@ -198,7 +199,7 @@ static int sleep_until(struct round *round, int64_t deadline_ns)
 static int wait_for_any(struct round *round, int64_t deadline_ns)
 {
 	for (;;) {
-		const int ready = look(round);
+		const int ready = rsocket_poll_look(round);
 		int error;
 
 		if (ready > 0)
@@ -217,9 +218,9 @@ static int poll_for(struct pollfd *fds, nfds_t nfds, int64_t timeout_ns)
 	struct round round = {.fds = fds, .count = nfds};
 	const int64_t deadline =
 		timeout_ns < 0 ? RNIC_RSOCKET_FOREVER : rnic_rsocket_now_ns() + timeout_ns;
-	int result = prepare(&round);
+	int result = rsocket_poll_prepare(&round);
 
-	pthread_cleanup_push(release, &round);
+	pthread_cleanup_push(rsocket_poll_release, &round);
 	if (result == 0 && !round.has_any) {
 		const struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
 						 .tv_nsec = timeout_ns % 1000000000};

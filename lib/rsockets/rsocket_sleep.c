@@ -74,7 +74,7 @@ static void end_nap(struct nap *nap)
 }
 
 /* Of a thread that is cancelled. */
-static void give_up(void *argument)
+static void rsocket_sleep_give_up(void *argument)
 {
 	struct nap *nap = argument;
 
@@ -94,7 +94,7 @@ static int nap(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64
 	watched[count] = (struct pollfd){.fd = nap.sleeper.bell, .events = POLLIN};
 	rnic_rsocket_enlist(rs, &nap.sleeper);
 	rnic_rsocket_unlock(rs);
-	pthread_cleanup_push(give_up, &nap);
+	pthread_cleanup_push(rsocket_sleep_give_up, &nap);
 	error = ppoll(watched, (nfds_t)count + 1,
 		      deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
 			? -errno

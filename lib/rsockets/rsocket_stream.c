@@ -13,7 +13,7 @@
 
 /* --- what there is to wait for --------------------------------------------------------------- */
 
-static void progress(struct rnic_rsocket *rs)
+static void rsocket_stream_progress(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
@@ -26,7 +26,7 @@ static void progress(struct rnic_rsocket *rs)
 	stream->has_news = false;
 }
 
-static short events(const struct rnic_rsocket *rs)
+static short rsocket_stream_events(const struct rnic_rsocket *rs)
 {
 	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 	short events = 0;
@@ -56,7 +56,7 @@ static short events(const struct rnic_rsocket *rs)
 	return events;
 }
 
-static int watch(struct rnic_rsocket *rs, struct pollfd *watched)
+static int rsocket_stream_watch(struct rnic_rsocket *rs, struct pollfd *watched)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 	int count = 0;
@@ -70,7 +70,7 @@ static int watch(struct rnic_rsocket *rs, struct pollfd *watched)
 	return count;
 }
 
-static void woke(struct rnic_rsocket *rs)
+static void rsocket_stream_woke(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 	struct ibv_cq *cq;
@@ -95,7 +95,7 @@ static bool can_tell(const struct rnic_rsocket *rs)
 	return stream->state != RNIC_RSOCKET_CONNECTED || stream->flow.controls_free > 0;
 }
 
-static bool is_sent(const struct rnic_rsocket *rs)
+static bool rsocket_stream_is_sent(const struct rnic_rsocket *rs)
 {
 	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
@@ -103,8 +103,8 @@ static bool is_sent(const struct rnic_rsocket *rs)
 }
 
 /* Says it to the peer, after all that was sent before. */
-static int tell(struct rnic_rsocket_stream *stream, enum rnic_rsocket_control control,
-		int64_t deadline_ns)
+static int rsocket_stream_tell(struct rnic_rsocket_stream *stream,
+			       enum rnic_rsocket_control control, int64_t deadline_ns)
 {
 	struct rnic_rsocket *rs = &stream->rs;
 	int error = rnic_rsocket_await(rs, can_tell, deadline_ns);
@@ -127,18 +127,18 @@ static int64_t linger_deadline(const struct rnic_rsocket *rs)
 static int disconnect(struct rnic_rsocket_stream *stream)
 {
 	const int64_t deadline = linger_deadline(&stream->rs);
-	int error = tell(stream, RNIC_RSOCKET_DISCONNECT, deadline);
+	int error = rsocket_stream_tell(stream, RNIC_RSOCKET_DISCONNECT, deadline);
 
 	/* With the queue pair goes what has not arrived. */
 	if (error == 0)
-		error = rnic_rsocket_await(&stream->rs, is_sent, deadline);
+		error = rnic_rsocket_await(&stream->rs, rsocket_stream_is_sent, deadline);
 	rnic_rsocket_end(stream, 0);
 	rdma_disconnect(stream->id);
 	rnic_rsocket_ring(&stream->rs);
 	return error == -EAGAIN || error == -EINTR ? 0 : error;
 }
 
-static int shut_down(struct rnic_rsocket *rs, int how)
+static int rsocket_stream_shut_down(struct rnic_rsocket *rs, int how)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
@@ -154,7 +154,8 @@ static int shut_down(struct rnic_rsocket *rs, int how)
 	if (how != SHUT_RD && stream->is_writable) {
 		stream->is_writable = false;
 		if (stream->is_readable)
-			return tell(stream, RNIC_RSOCKET_SHUTDOWN, linger_deadline(rs));
+			return rsocket_stream_tell(stream, RNIC_RSOCKET_SHUTDOWN,
+						   linger_deadline(rs));
 	}
 	rnic_rsocket_ring(rs);
 	return stream->is_readable || stream->is_writable ? 0 : disconnect(stream);
@@ -168,13 +169,13 @@ static void close_stream(struct rnic_rsocket *rs)
 		rnic_rsocket_keep_alive(rs, 0);
 	rnic_rsocket_lock(rs);
 	if (stream->state == RNIC_RSOCKET_CONNECTED)
-		shut_down(rs, SHUT_RDWR);
+		rsocket_stream_shut_down(rs, SHUT_RDWR);
 	rs->is_closed = true;
 	rnic_rsocket_ring(rs);
 	rnic_rsocket_unlock(rs);
 }
 
-static void destroy(struct rnic_rsocket *rs)
+static void rsocket_stream_destroy(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
@@ -198,7 +199,8 @@ static void destroy(struct rnic_rsocket *rs)
 
 /* --- names and options ----------------------------------------------------------------------- */
 
-static int name(struct rnic_rsocket *rs, bool is_peer, struct sockaddr_storage *address)
+static int rsocket_stream_name(struct rnic_rsocket *rs, bool is_peer,
+			       struct sockaddr_storage *address)
 {
 	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 	const struct rdma_addr *names = &stream->id->route.addr;
@@ -256,8 +258,8 @@ static const struct {
 	{IPPROTO_IP, IP_TOS, RDMA_OPTION_ID_TOS, true},
 };
 
-static int tell_option(struct rnic_rsocket *rs, int level, int name, const void *value,
-		       socklen_t bytes)
+static int rsocket_stream_tell_option(struct rnic_rsocket *rs, int level, int name,
+				      const void *value, socklen_t bytes)
 {
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
 		int number;
@@ -285,18 +287,18 @@ static const struct rnic_rsocket_kind stream_kind = {
 	.listen = rnic_rsocket_stream_listen,
 	.accept = rnic_rsocket_stream_accept,
 	.connect = rnic_rsocket_stream_connect,
-	.shut_down = shut_down,
+	.shut_down = rsocket_stream_shut_down,
 	.send = rnic_rsocket_stream_send,
 	.receive = rnic_rsocket_stream_receive,
-	.name = name,
+	.name = rsocket_stream_name,
 	.path = path,
-	.tell_option = tell_option,
+	.tell_option = rsocket_stream_tell_option,
 	.close = close_stream,
-	.destroy = destroy,
-	.progress = progress,
-	.events = events,
-	.watch = watch,
-	.woke = woke,
+	.destroy = rsocket_stream_destroy,
+	.progress = rsocket_stream_progress,
+	.events = rsocket_stream_events,
+	.watch = rsocket_stream_watch,
+	.woke = rsocket_stream_woke,
 };
 
 /* A signal handler that sends while its thread does is told, and does not wait for itself. */
@@ -311,8 +313,8 @@ static void init_turns(struct rnic_rsocket_stream *stream)
 	pthread_mutexattr_destroy(&attributes);
 }
 
-static int create(int domain, const struct rnic_rsocket_options *options,
-		  struct rnic_rsocket **created)
+static int rsocket_stream_create(int domain, const struct rnic_rsocket_options *options,
+				 struct rnic_rsocket **created)
 {
 	struct rnic_rsocket_stream *stream = calloc(1, sizeof(*stream));
 	int error;
@@ -324,7 +326,7 @@ static int create(int domain, const struct rnic_rsocket_options *options,
 	stream->channel = rdma_create_event_channel();
 	if (stream->channel == NULL || fcntl(stream->channel->fd, F_SETFL, O_NONBLOCK) != 0) {
 		error = -errno;
-		destroy(&stream->rs);
+		rsocket_stream_destroy(&stream->rs);
 		return error;
 	}
 	stream->rs.fd = stream->channel->fd;
@@ -334,21 +336,21 @@ static int create(int domain, const struct rnic_rsocket_options *options,
 
 int rnic_rsocket_create_accepted(const struct rnic_rsocket *listener, struct rnic_rsocket **created)
 {
-	return create(listener->domain, &listener->options, created);
+	return rsocket_stream_create(listener->domain, &listener->options, created);
 }
 
 int rnic_rsocket_create_stream(int domain, struct rnic_rsocket **created)
 {
 	struct rnic_rsocket *rs;
 	struct rnic_rsocket_stream *stream;
-	int error = create(domain, rnic_rsocket_default_options(), &rs);
+	int error = rsocket_stream_create(domain, rnic_rsocket_default_options(), &rs);
 
 	if (error != 0)
 		return error;
 	stream = rnic_rsocket_stream(rs);
 	if (rdma_create_id(stream->channel, &stream->id, stream, RDMA_PS_TCP) != 0) {
 		error = -errno;
-		destroy(rs);
+		rsocket_stream_destroy(rs);
 		return error;
 	}
 	*created = rs;

@@ -70,7 +70,7 @@ static void mark_inherited(void)
 	pthread_mutex_init(&table_lock, NULL);
 }
 
-static void install_fork_handlers(void)
+static void rsocket_table_install_fork_handlers(void)
 {
 	pthread_atfork(lock_table, unlock_table, mark_inherited);
 }
@@ -131,7 +131,7 @@ void rnic_rsocket_put(struct rnic_rsocket *rs)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-static int make_room(size_t fd)
+static int rsocket_table_make_room(size_t fd)
 {
 	const size_t size = (fd / GROWTH + 1) * GROWTH;
 	struct rnic_rsocket **larger;
@@ -152,10 +152,10 @@ int rnic_rsocket_enter(struct rnic_rsocket *rs)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int error;
 
-	pthread_once(&once, install_fork_handlers);
+	pthread_once(&once, rsocket_table_install_fork_handlers);
 	rnic_rsocket_locks_begin();
 	pthread_mutex_lock(&table_lock);
-	error = make_room((size_t)rs->fd);
+	error = rsocket_table_make_room((size_t)rs->fd);
 	if (error == 0)
 		table[rs->fd] = rs;
 	pthread_mutex_unlock(&table_lock);
@@ -163,7 +163,7 @@ int rnic_rsocket_enter(struct rnic_rsocket *rs)
 	return error;
 }
 
-static struct rnic_rsocket *find(int fd)
+static struct rnic_rsocket *rsocket_table_find(int fd)
 {
 	return fd >= 0 && (size_t)fd < table_size ? table[fd] : NULL;
 }
@@ -178,7 +178,7 @@ struct rnic_rsocket *rnic_rsocket_get(int fd)
 	}
 	rnic_rsocket_locks_begin();
 	pthread_mutex_lock(&table_lock);
-	rs = find(fd);
+	rs = rsocket_table_find(fd);
 	if (rs != NULL && rs->is_inherited)
 		rs = NULL;
 	if (rs != NULL)
@@ -191,13 +191,13 @@ struct rnic_rsocket *rnic_rsocket_get(int fd)
 }
 
 /* Takes it out of the table; the table's reference becomes the caller's. NULL: not there. */
-static struct rnic_rsocket *leave(int fd)
+static struct rnic_rsocket *rsocket_table_leave(int fd)
 {
 	struct rnic_rsocket *rs;
 
 	rnic_rsocket_locks_begin();
 	pthread_mutex_lock(&table_lock);
-	rs = find(fd);
+	rs = rsocket_table_find(fd);
 	if (rs != NULL)
 		table[fd] = NULL;
 	pthread_mutex_unlock(&table_lock);
@@ -205,7 +205,7 @@ static struct rnic_rsocket *leave(int fd)
 	return rs;
 }
 
-static void put(void *rs)
+static void rsocket_table_put(void *rs)
 {
 	rnic_rsocket_put(rs);
 }
@@ -224,13 +224,13 @@ int rnic_rsocket_close(int fd)
 
 	if (rnic_rsocket_is_interrupted())
 		return close_late(fd);
-	rs = leave(fd);
+	rs = rsocket_table_leave(fd);
 	if (rs == NULL)
 		return -EBADF;
 	/* What it is made of is the parent's; only the descriptor is here too. */
 	if (rs->is_inherited)
 		return close(fd) == 0 ? 0 : -errno;
-	pthread_cleanup_push(put, rs);
+	pthread_cleanup_push(rsocket_table_put, rs);
 	rs->kind->close(rs);
 	pthread_cleanup_pop(true);
 	return 0;

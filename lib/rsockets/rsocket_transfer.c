@@ -14,7 +14,7 @@ struct cursor {
 	size_t left;
 };
 
-static int start(struct cursor *cursor, const struct msghdr *message)
+static int rsocket_transfer_start(struct cursor *cursor, const struct msghdr *message)
 {
 	*cursor = (struct cursor){.pieces = message->msg_iov, .count = message->msg_iovlen};
 	for (size_t i = 0; i < cursor->count; i++) {
@@ -70,7 +70,7 @@ static int take_error(struct rnic_rsocket *rs, int otherwise)
 
 /* --- sending --------------------------------------------------------------------------------- */
 
-static bool can_send(const struct rnic_rsocket *rs)
+static bool rsocket_transfer_can_send(const struct rnic_rsocket *rs)
 {
 	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
@@ -81,8 +81,8 @@ int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline
 {
 	int error = 0;
 
-	if (!can_send(&stream->rs))
-		error = rnic_rsocket_await(&stream->rs, can_send, deadline_ns);
+	if (!rsocket_transfer_can_send(&stream->rs))
+		error = rnic_rsocket_await(&stream->rs, rsocket_transfer_can_send, deadline_ns);
 	if (error == 0 && !stream->is_writable)
 		error = take_error(&stream->rs, -EPIPE);
 	return error;
@@ -127,7 +127,7 @@ static ssize_t send_all(struct rnic_rsocket_stream *stream, struct cursor *curso
 	return left < total || error == 0 ? (ssize_t)(total - left) : error;
 }
 
-static void unlock(void *lock)
+static void rsocket_transfer_unlock(void *lock)
 {
 	pthread_mutex_unlock(lock);
 }
@@ -136,7 +136,7 @@ ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *m
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 	struct cursor cursor;
-	ssize_t result = start(&cursor, message);
+	ssize_t result = rsocket_transfer_start(&cursor, message);
 
 	if (message->msg_name != NULL && message->msg_namelen > 0)
 		return -EISCONN;
@@ -145,7 +145,7 @@ ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *m
 	result = -pthread_mutex_lock(&stream->sending);
 	if (result != 0)
 		return result;
-	pthread_cleanup_push(unlock, &stream->sending);
+	pthread_cleanup_push(rsocket_transfer_unlock, &stream->sending);
 	rnic_rsocket_lock(rs);
 	result = send_all(stream, &cursor, flags);
 	rnic_rsocket_unlock(rs);
@@ -155,7 +155,7 @@ ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *m
 
 /* --- receiving ------------------------------------------------------------------------------- */
 
-static bool can_receive(const struct rnic_rsocket *rs)
+static bool rsocket_transfer_can_receive(const struct rnic_rsocket *rs)
 {
 	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
@@ -171,7 +171,7 @@ static ssize_t receive_some(struct rnic_rsocket_stream *stream, struct cursor *c
 	int error = 0;
 
 	if (flow->readable <= skipped)
-		error = rnic_rsocket_await(&stream->rs, can_receive, deadline_ns);
+		error = rnic_rsocket_await(&stream->rs, rsocket_transfer_can_receive, deadline_ns);
 	if (error != 0)
 		return error;
 	if (flow->readable <= skipped)
@@ -217,14 +217,14 @@ ssize_t rnic_rsocket_stream_receive(struct rnic_rsocket *rs, struct msghdr *mess
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 	struct cursor cursor;
-	ssize_t result = start(&cursor, message);
+	ssize_t result = rsocket_transfer_start(&cursor, message);
 
 	if (result != 0)
 		return result;
 	result = -pthread_mutex_lock(&stream->receiving);
 	if (result != 0)
 		return result;
-	pthread_cleanup_push(unlock, &stream->receiving);
+	pthread_cleanup_push(rsocket_transfer_unlock, &stream->receiving);
 	rnic_rsocket_lock(rs);
 	result = receive_all(stream, &cursor, flags);
 	rnic_rsocket_unlock(rs);

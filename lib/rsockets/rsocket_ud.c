@@ -75,7 +75,7 @@ static int create_slots(struct rnic_rsocket_datagram *datagram)
 	return 0;
 }
 
-static int create_queues(struct rnic_rsocket_datagram *datagram)
+static int rsocket_ud_create_queues(struct rnic_rsocket_datagram *datagram)
 {
 	struct ibv_qp_init_attr attributes = {
 		.qp_type = IBV_QPT_UD,
@@ -111,7 +111,7 @@ int rnic_rsocket_ud_create(struct rnic_rsocket_datagram *datagram, struct rdma_c
 	if (error == 0)
 		error = create_slots(datagram);
 	if (error == 0)
-		error = create_queues(datagram);
+		error = rsocket_ud_create_queues(datagram);
 	for (uint32_t slot = 0; error == 0 && slot < datagram->receive_count; slot++)
 		error = rnic_rsocket_ud_post_receive(datagram, slot);
 	if (error == 0) {

@@ -34,7 +34,7 @@ int rnic_rsocket_post_receives(struct rnic_rsocket_stream *stream, uint32_t coun
 	return 0;
 }
 
-static int post(struct rnic_rsocket_stream *stream, struct ibv_send_wr *request)
+static int rsocket_work_post(struct rnic_rsocket_stream *stream, struct ibv_send_wr *request)
 {
 	struct ibv_send_wr *bad;
 	int error = ibv_post_send(stream->id->qp, request, &bad);
@@ -65,7 +65,7 @@ int rnic_rsocket_post_write(struct rnic_rsocket_stream *stream,
 			.length = write->bytes[i],
 			.lkey = stream->buffers.send_mr->lkey,
 		};
-	return post(stream, &request);
+	return rsocket_work_post(stream, &request);
 }
 
 /* A message with an entry of the peer's memory, which is small enough to go inline. */
@@ -84,7 +84,7 @@ static int post_entry(struct rnic_rsocket_stream *stream, enum rnic_rsocket_work
 		.wr.rdma = {.remote_addr = address, .rkey = key},
 	};
 
-	return post(stream, &request);
+	return rsocket_work_post(stream, &request);
 }
 
 int rnic_rsocket_post_mapping(struct rnic_rsocket_stream *stream,
@@ -121,7 +121,7 @@ int rnic_rsocket_post_control(struct rnic_rsocket_stream *stream, enum rnic_rsoc
 		.imm_data = htonl(rnic_rsocket_message(RNIC_RSOCKET_CONTROL, control)),
 	};
 
-	return post(stream, &request);
+	return rsocket_work_post(stream, &request);
 }
 
 void rnic_rsocket_tell_peer(struct rnic_rsocket_stream *stream)
@@ -174,7 +174,7 @@ static void take_control(struct rnic_rsocket_stream *stream, uint32_t control)
 		rnic_rsocket_end(stream, 0);
 }
 
-static void take_message(struct rnic_rsocket_stream *stream, uint32_t message)
+static void rsocket_work_take_message(struct rnic_rsocket_stream *stream, uint32_t message)
 {
 	const uint32_t value = rnic_rsocket_message_value(message);
 
@@ -233,7 +233,7 @@ static bool take_completion(struct rnic_rsocket_stream *stream, const struct ibv
 	}
 	if (!is_receive)
 		return false;
-	take_message(stream, ntohl(completion->imm_data));
+	rsocket_work_take_message(stream, ntohl(completion->imm_data));
 	return true;
 }
 

@@ -16,7 +16,7 @@
 #define SERVED_ATTRIBUTES (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
 #define NS_PER_SECOND	  INT64_C(1000000000)
 
-static struct rnic_verbs_cq *from_ex(struct ibv_cq_ex *cq)
+static struct rnic_verbs_cq *verbs_cq_ex_from_ex(struct ibv_cq_ex *cq)
 {
 	return RNIC_CONTAINER_OF(cq, struct rnic_verbs_cq, cq_ex);
 }
@@ -34,13 +34,13 @@ static int take_next(struct rnic_verbs_cq *cq)
 }
 
 /* Who promised to use the queue from one thread gets it without a lock. */
-static void hold(struct rnic_verbs_cq *cq)
+static void verbs_cq_ex_hold(struct rnic_verbs_cq *cq)
 {
 	if (!cq->is_single_threaded)
 		pthread_mutex_lock(&cq->cq_ex.mutex);
 }
 
-static void let_go(struct rnic_verbs_cq *cq)
+static void verbs_cq_ex_let_go(struct rnic_verbs_cq *cq)
 {
 	if (!cq->is_single_threaded)
 		pthread_mutex_unlock(&cq->cq_ex.mutex);
@@ -49,47 +49,47 @@ static void let_go(struct rnic_verbs_cq *cq)
 /* A start that fails is not followed by an end. */
 static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attributes)
 {
-	struct rnic_verbs_cq *cq = from_ex(ibv);
+	struct rnic_verbs_cq *cq = verbs_cq_ex_from_ex(ibv);
 	int error;
 
 	if (attributes->comp_mask != 0)
 		return rnic_verbs_errno(-EINVAL);
-	hold(cq);
+	verbs_cq_ex_hold(cq);
 	error = take_next(cq);
 	if (error != 0)
-		let_go(cq);
+		verbs_cq_ex_let_go(cq);
 	return error;
 }
 
 static int next_poll(struct ibv_cq_ex *cq)
 {
-	return take_next(from_ex(cq));
+	return take_next(verbs_cq_ex_from_ex(cq));
 }
 
 static void end_poll(struct ibv_cq_ex *cq)
 {
-	let_go(from_ex(cq));
+	verbs_cq_ex_let_go(verbs_cq_ex_from_ex(cq));
 }
 
-static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *cq)
+static enum ibv_wc_opcode verbs_cq_ex_read_opcode(struct ibv_cq_ex *cq)
 {
-	return (enum ibv_wc_opcode)from_ex(cq)->current.opcode;
+	return (enum ibv_wc_opcode)verbs_cq_ex_from_ex(cq)->current.opcode;
 }
 
 static uint32_t read_vendor_err(struct ibv_cq_ex *cq)
 {
-	return from_ex(cq)->current.vendor_error;
+	return verbs_cq_ex_from_ex(cq)->current.vendor_error;
 }
 
 static uint32_t read_byte_len(struct ibv_cq_ex *cq)
 {
-	return from_ex(cq)->current.byte_count;
+	return verbs_cq_ex_from_ex(cq)->current.byte_count;
 }
 
 /* Serves ibv_wc_read_invalidated_rkey() too, which wants it in host order. */
 static __be32 read_imm_data(struct ibv_cq_ex *cq)
 {
-	const struct rnic_completion *current = &from_ex(cq)->current;
+	const struct rnic_completion *current = &verbs_cq_ex_from_ex(cq)->current;
 
 	return (current->wc_flags & RNIC_WC_WITH_INVALIDATE) != 0 ? current->immediate
 								  : htonl(current->immediate);
@@ -97,17 +97,17 @@ static __be32 read_imm_data(struct ibv_cq_ex *cq)
 
 static uint32_t read_qp_num(struct ibv_cq_ex *cq)
 {
-	return from_ex(cq)->current.qpn;
+	return verbs_cq_ex_from_ex(cq)->current.qpn;
 }
 
 static uint32_t read_src_qp(struct ibv_cq_ex *cq)
 {
-	return from_ex(cq)->current.source_qpn;
+	return verbs_cq_ex_from_ex(cq)->current.source_qpn;
 }
 
 static unsigned read_wc_flags(struct ibv_cq_ex *cq)
 {
-	return from_ex(cq)->current.wc_flags;
+	return verbs_cq_ex_from_ex(cq)->current.wc_flags;
 }
 
 /* RoCE has no LIDs. */
@@ -119,7 +119,7 @@ static uint32_t read_slid(struct ibv_cq_ex *cq)
 
 static uint8_t read_sl(struct ibv_cq_ex *cq)
 {
-	return from_ex(cq)->current.service_level;
+	return verbs_cq_ex_from_ex(cq)->current.service_level;
 }
 
 static uint8_t read_dlid_path_bits(struct ibv_cq_ex *cq)
@@ -130,7 +130,7 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *cq)
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *cq)
 {
-	return from_ex(cq)->current.timestamp_ns;
+	return verbs_cq_ex_from_ex(cq)->current.timestamp_ns;
 }
 
 static int64_t clock_ns(clockid_t clock)
@@ -146,7 +146,7 @@ static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *cq)
 {
 	const int64_t difference = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
 
-	return from_ex(cq)->current.timestamp_ns + (uint64_t)difference;
+	return verbs_cq_ex_from_ex(cq)->current.timestamp_ns + (uint64_t)difference;
 }
 
 /* What is never there: VLANs, flow tags and tag matching. Nothing says so to who asks anyway. */
@@ -173,7 +173,7 @@ static void fill_face(struct ibv_cq_ex *cq)
 	cq->start_poll = start_poll;
 	cq->next_poll = next_poll;
 	cq->end_poll = end_poll;
-	cq->read_opcode = read_opcode;
+	cq->read_opcode = verbs_cq_ex_read_opcode;
 	cq->read_vendor_err = read_vendor_err;
 	cq->read_byte_len = read_byte_len;
 	cq->read_imm_data = read_imm_data;

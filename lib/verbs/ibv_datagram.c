@@ -13,7 +13,7 @@
 #define FLOW_LABEL_MASK 0xfffff
 
 /* Returns the index of `gid` among the device's own, or a negative errno. */
-static int find_gid(struct ibv_context *context, const struct rnic_gid *gid)
+static int verbs_datagram_find_gid(struct ibv_context *context, const struct rnic_gid *gid)
 {
 	struct rnic_context *native = rnic_verbs_native(context);
 	uint32_t count = rnic_get_device_attributes(native)->gid_count;
@@ -40,7 +40,7 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
 	if (port != RNIC_VERBS_PORT || (wc->wc_flags & IBV_WC_GRH) == 0)
 		return rnic_verbs_errno(-EINVAL);
 	rnic_grh_read((const uint8_t *)grh, &way);
-	index = find_gid(context, &way.dest);
+	index = verbs_datagram_find_gid(context, &way.dest);
 	if (index < 0)
 		return rnic_verbs_errno(index);
 	*attributes = (struct ibv_ah_attr){

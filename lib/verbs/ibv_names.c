@@ -2,7 +2,7 @@
 /* Names for numbers, and the table of rates. */
 #include "verbs/ibv_objects.h"
 
-static const char *name_of(const char *const *names, size_t count, unsigned number)
+static const char *verbs_names_name_of(const char *const *names, size_t count, unsigned number)
 {
 	return number < count && names[number] != NULL ? names[number] : "unknown";
 }
@@ -19,7 +19,7 @@ const char *ibv_node_type_str(enum ibv_node_type type)
 		[IBV_NODE_UNSPECIFIED] = "unspecified",
 	};
 
-	return name_of(names, RNIC_COUNT_OF(names), (unsigned)type);
+	return verbs_names_name_of(names, RNIC_COUNT_OF(names), (unsigned)type);
 }
 
 const char *ibv_port_state_str(enum ibv_port_state state)
@@ -33,7 +33,7 @@ const char *ibv_port_state_str(enum ibv_port_state state)
 		[IBV_PORT_ACTIVE_DEFER] = "active defer",
 	};
 
-	return name_of(names, RNIC_COUNT_OF(names), (unsigned)state);
+	return verbs_names_name_of(names, RNIC_COUNT_OF(names), (unsigned)state);
 }
 
 const char *ibv_event_type_str(enum ibv_event_type type)
@@ -61,7 +61,7 @@ const char *ibv_event_type_str(enum ibv_event_type type)
 		[IBV_EVENT_WQ_FATAL] = "WQ fatal error",
 	};
 
-	return name_of(names, RNIC_COUNT_OF(names), (unsigned)type);
+	return verbs_names_name_of(names, RNIC_COUNT_OF(names), (unsigned)type);
 }
 
 const char *ibv_wc_status_str(enum ibv_wc_status status)
@@ -93,7 +93,7 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
 		[IBV_WC_TM_RNDV_INCOMPLETE] = "TM software rendezvous",
 	};
 
-	return name_of(names, RNIC_COUNT_OF(names), (unsigned)status);
+	return verbs_names_name_of(names, RNIC_COUNT_OF(names), (unsigned)status);
 }
 
 /* Multiples of 2.5 Gb/s (0: none), and data rates in Mb/s as the lanes are clocked. */

@@ -7,8 +7,8 @@
  * blocks with slack, so that a program built against a later header reads zeros or finds a refusal,
  * never our data.
  */
-#ifndef RNIC_VERBS_OBJECTS_H
-#define RNIC_VERBS_OBJECTS_H
+#ifndef LIB_VERBS_IBV_OBJECTS_H
+#define LIB_VERBS_IBV_OBJECTS_H
 
 /* Hidden is the default here; what the public header declares is what this library exports. */
 #pragma GCC visibility push(default)

@@ -8,7 +8,7 @@
 
 #define POLL_BATCH 16
 
-static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct ibv_send_wr **bad)
+static int verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct ibv_send_wr **bad)
 {
 	const bool is_datagram = ibv->qp_type == IBV_QPT_UD;
 	struct rnic_qp *qp = rnic_verbs_qp(ibv)->native;
@@ -32,7 +32,7 @@ static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct ibv_se
 	return rnic_verbs_errno(error);
 }
 
-static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
+static int verbs_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
 {
 	struct rnic_qp *qp = rnic_verbs_qp(ibv)->native;
 	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
@@ -106,8 +106,8 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
 void rnic_verbs_fill_data_path(struct ibv_context_ops *ops)
 {
-	ops->post_send = post_send;
-	ops->post_recv = post_recv;
+	ops->post_send = verbs_post_send;
+	ops->post_recv = verbs_post_recv;
 	ops->post_srq_recv = post_srq_recv;
 	ops->poll_cq = poll_cq;
 	ops->req_notify_cq = req_notify_cq;

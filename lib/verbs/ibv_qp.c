@@ -22,8 +22,8 @@ static int check_type(enum ibv_qp_type type)
 }
 
 /* What the native queue pair is made of; what its type does not have is ignored there. */
-static void set_options(const struct ibv_qp_init_attr *from, struct ibv_xrcd *xrcd,
-			struct rnic_qp_options *to)
+static void verbs_qp_set_options(const struct ibv_qp_init_attr *from, struct ibv_xrcd *xrcd,
+				 struct rnic_qp_options *to)
 {
 	*to = (struct rnic_qp_options){
 		.type = (enum rnic_qp_type)from->qp_type,
@@ -36,8 +36,8 @@ static void set_options(const struct ibv_qp_init_attr *from, struct ibv_xrcd *xr
 	rnic_verbs_capacities(&from->cap, &to->capacities);
 }
 
-static struct rnic_verbs_qp *qp_new(struct ibv_context *context, enum ibv_qp_type type,
-				    void *qp_context)
+static struct rnic_verbs_qp *verbs_qp_new(struct ibv_context *context, enum ibv_qp_type type,
+					  void *qp_context)
 {
 	struct rnic_verbs_qp *qp = calloc(1, sizeof(*qp));
 
@@ -61,8 +61,8 @@ static void qp_free(struct rnic_verbs_qp *qp)
 }
 
 /* A queue pair in `pd` or, of a target, in `xrcd`. */
-static struct ibv_qp *create(struct ibv_context *context, struct ibv_pd *pd, struct ibv_xrcd *xrcd,
-			     struct ibv_qp_init_attr *attributes)
+static struct ibv_qp *verbs_qp_create(struct ibv_context *context, struct ibv_pd *pd,
+				      struct ibv_xrcd *xrcd, struct ibv_qp_init_attr *attributes)
 {
 	struct rnic_qp_options options;
 	struct rnic_verbs_qp *qp;
@@ -70,10 +70,10 @@ static struct ibv_qp *create(struct ibv_context *context, struct ibv_pd *pd, str
 
 	if (error != 0)
 		return rnic_verbs_null(-error);
-	qp = qp_new(context, attributes->qp_type, attributes->qp_context);
+	qp = verbs_qp_new(context, attributes->qp_type, attributes->qp_context);
 	if (qp == NULL)
 		return rnic_verbs_null(ENOMEM);
-	set_options(attributes, xrcd, &options);
+	verbs_qp_set_options(attributes, xrcd, &options);
 	options.user = qp;
 	error = rnic_create_qp(pd == NULL ? NULL : rnic_verbs_pd(pd)->native, &options,
 			       &qp->native);
@@ -94,7 +94,7 @@ static struct ibv_qp *create(struct ibv_context *context, struct ibv_pd *pd, str
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
 {
-	return create(pd->context, pd, NULL, attributes);
+	return verbs_qp_create(pd->context, pd, NULL, attributes);
 }
 
 struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attributes)
@@ -109,7 +109,7 @@ struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context, struct ibv_qp_ope
 		return rnic_verbs_null(EOPNOTSUPP);
 	if ((attributes->comp_mask & needed) != needed || attributes->qp_type != IBV_QPT_XRC_RECV)
 		return rnic_verbs_null(EINVAL);
-	qp = qp_new(context, IBV_QPT_XRC_RECV, has_context ? attributes->qp_context : NULL);
+	qp = verbs_qp_new(context, IBV_QPT_XRC_RECV, has_context ? attributes->qp_context : NULL);
 	if (qp == NULL)
 		return rnic_verbs_null(ENOMEM);
 	error = rnic_open_qp(rnic_verbs_xrcd(attributes->xrcd)->native, attributes->qp_num, qp,
@@ -154,8 +154,9 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 	if (has_face && (attributes->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 &&
 	    attributes->cap.max_inline_data < ATOMIC_WRITE_BYTES)
 		attributes->cap.max_inline_data = ATOMIC_WRITE_BYTES;
-	qp = create(context, is_target ? NULL : attributes->pd, is_target ? attributes->xrcd : NULL,
-		    (struct ibv_qp_init_attr *)attributes);
+	qp = verbs_qp_create(context, is_target ? NULL : attributes->pd,
+			     is_target ? attributes->xrcd : NULL,
+			     (struct ibv_qp_init_attr *)attributes);
 	if (qp == NULL || !has_face)
 		return qp;
 	error = rnic_verbs_add_send_batch(rnic_verbs_qp(qp), attributes->send_ops_flags,

@@ -27,7 +27,7 @@ struct rnic_verbs_send_batch {
 	uint8_t inline_bytes[];
 };
 
-static struct rnic_verbs_qp *from_ex(struct ibv_qp_ex *qp)
+static struct rnic_verbs_qp *verbs_qp_ex_from_ex(struct ibv_qp_ex *qp)
 {
 	return RNIC_CONTAINER_OF(qp, struct rnic_verbs_qp, qp_ex);
 }
@@ -57,7 +57,7 @@ static void batch_close_request(struct rnic_verbs_qp *qp)
 static struct rnic_send_wr *batch_open_request(struct ibv_qp_ex *ibv, enum rnic_wr_opcode opcode)
 {
 	const unsigned known = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
-	struct rnic_verbs_qp *qp = from_ex(ibv);
+	struct rnic_verbs_qp *qp = verbs_qp_ex_from_ex(ibv);
 	struct rnic_verbs_send_batch *batch = qp->batch;
 
 	batch_close_request(qp);
@@ -75,7 +75,7 @@ static struct rnic_send_wr *batch_open_request(struct ibv_qp_ex *ibv, enum rnic_
 
 static void wr_start(struct ibv_qp_ex *ibv)
 {
-	struct rnic_verbs_qp *qp = from_ex(ibv);
+	struct rnic_verbs_qp *qp = verbs_qp_ex_from_ex(ibv);
 	struct rnic_verbs_send_batch *batch = qp->batch;
 
 	pthread_mutex_lock(&qp->qp.mutex);
@@ -86,7 +86,7 @@ static void wr_start(struct ibv_qp_ex *ibv)
 
 static int wr_complete(struct ibv_qp_ex *ibv)
 {
-	struct rnic_verbs_qp *qp = from_ex(ibv);
+	struct rnic_verbs_qp *qp = verbs_qp_ex_from_ex(ibv);
 	struct rnic_verbs_send_batch *batch = qp->batch;
 	int error;
 
@@ -102,7 +102,7 @@ static int wr_complete(struct ibv_qp_ex *ibv)
 
 static void wr_abort(struct ibv_qp_ex *ibv)
 {
-	struct rnic_verbs_qp *qp = from_ex(ibv);
+	struct rnic_verbs_qp *qp = verbs_qp_ex_from_ex(ibv);
 
 	if (qp->batch->holds_queue)
 		rnic_send_abort(qp->native);
@@ -145,7 +145,7 @@ static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
 	if (mw->type == IBV_MW_TYPE_2)
 		rnic_verbs_bind(mw, rkey, info, request);
 	else
-		batch_fail(from_ex(qp)->batch, -EINVAL);
+		batch_fail(verbs_qp_ex_from_ex(qp)->batch, -EINVAL);
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address)
@@ -191,7 +191,7 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t ad
  */
 static void wr_not_served(struct ibv_qp_ex *qp)
 {
-	batch_fail(from_ex(qp)->batch, -EOPNOTSUPP);
+	batch_fail(verbs_qp_ex_from_ex(qp)->batch, -EOPNOTSUPP);
 }
 
 /* ---- what belongs to an operation ---- */
@@ -199,7 +199,7 @@ static void wr_not_served(struct ibv_qp_ex *qp)
 static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t remote_qpn,
 			   uint32_t remote_qkey)
 {
-	struct rnic_send_wr *request = &from_ex(qp)->batch->request;
+	struct rnic_send_wr *request = &verbs_qp_ex_from_ex(qp)->batch->request;
 
 	request->datagram.ah = rnic_verbs_ah(ah)->native;
 	request->datagram.remote_qpn = remote_qpn;
@@ -208,12 +208,12 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t rem
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t remote_srqn)
 {
-	from_ex(qp)->batch->request.srqn = remote_srqn;
+	verbs_qp_ex_from_ex(qp)->batch->request.srqn = remote_srqn;
 }
 
 static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t address, uint32_t length)
 {
-	struct rnic_verbs_send_batch *batch = from_ex(qp)->batch;
+	struct rnic_verbs_send_batch *batch = verbs_qp_ex_from_ex(qp)->batch;
 
 	batch->elements[0] = (struct rnic_sge){.address = address, .length = length, .lkey = lkey};
 	batch->request.sge_count = 1;
@@ -221,7 +221,7 @@ static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t address, ui
 
 static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *list)
 {
-	struct rnic_verbs_send_batch *batch = from_ex(qp)->batch;
+	struct rnic_verbs_send_batch *batch = verbs_qp_ex_from_ex(qp)->batch;
 
 	if (count > RNIC_VERBS_SGE_MAX) {
 		batch_fail(batch, -EINVAL);
@@ -236,7 +236,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv
 static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t count,
 				    const struct ibv_data_buf *list)
 {
-	struct rnic_verbs_send_batch *batch = from_ex(qp)->batch;
+	struct rnic_verbs_send_batch *batch = verbs_qp_ex_from_ex(qp)->batch;
 	uint32_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++) {

@@ -35,7 +35,7 @@ static void unlock_sessions(void)
 	pthread_mutex_unlock(&sessions_lock);
 }
 
-static void install_fork_handlers(void)
+static void verbs_session_install_fork_handlers(void)
 {
 	pthread_atfork(lock_sessions, unlock_sessions, unlock_sessions);
 }
@@ -62,7 +62,8 @@ static int create_cmd_file(struct rnic_context *native, int *cmd_fd)
 }
 
 /* A session on the device, in no list yet. */
-static int session_create(struct rnic_verbs_device *device, struct rnic_verbs_session **created)
+static int verbs_session_create(struct rnic_verbs_device *device,
+				struct rnic_verbs_session **created)
 {
 	struct rnic_verbs_session *session = calloc(1, sizeof(*session));
 	int error;
@@ -89,7 +90,7 @@ static int session_enlist(struct rnic_verbs_session *session, int cmd_fd)
 		return -errno;
 	session->file_device = status.st_dev;
 	session->file_inode = status.st_ino;
-	pthread_once(&fork_handlers_once, install_fork_handlers);
+	pthread_once(&fork_handlers_once, verbs_session_install_fork_handlers);
 	lock_sessions();
 	session->next = sessions;
 	sessions = session;
@@ -101,7 +102,7 @@ int rnic_verbs_session_open(struct rnic_verbs_device *device, struct rnic_verbs_
 			    int *cmd_fd)
 {
 	struct rnic_verbs_session *session;
-	int error = session_create(device, &session);
+	int error = verbs_session_create(device, &session);
 
 	if (error != 0)
 		return error;
@@ -126,7 +127,7 @@ int rnic_verbs_session_import(struct rnic_verbs_device *device, int cmd_fd,
 			      struct rnic_verbs_session **imported)
 {
 	struct rnic_verbs_session *session;
-	int error = session_create(device, &session);
+	int error = verbs_session_create(device, &session);
 
 	if (error != 0)
 		return error;

@@ -9,8 +9,8 @@
  * process that has got cmd_fd makes a session of its own that imports from this one: what its
  * programs import by handle are the exporter's objects, and its own can be imported by nobody.
  */
-#ifndef RNIC_VERBS_SESSION_H
-#define RNIC_VERBS_SESSION_H
+#ifndef LIB_VERBS_IBV_SESSION_H
+#define LIB_VERBS_IBV_SESSION_H
 
 #include "verbs/ibv_objects.h"
 

@@ -8,8 +8,8 @@
 _Static_assert(sizeof(struct ibv_srq) < RNIC_VERBS_SRQ_VIEW_BYTES, "slack for later headers");
 
 /* Of XRC with `xrcd` and `cq`, else both are NULL. */
-static struct ibv_srq *create(struct ibv_pd *pd, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
-			      struct ibv_srq_init_attr *attributes)
+static struct ibv_srq *verbs_srq_create(struct ibv_pd *pd, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
+					struct ibv_srq_init_attr *attributes)
 {
 	struct rnic_verbs_srq *srq = calloc(1, sizeof(*srq));
 	struct rnic_srq_options options = {
@@ -40,7 +40,7 @@ static struct ibv_srq *create(struct ibv_pd *pd, struct ibv_xrcd *xrcd, struct i
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attributes)
 {
-	return create(pd, NULL, NULL, attributes);
+	return verbs_srq_create(pd, NULL, NULL, attributes);
 }
 
 /* The extended struct begins with the plain one (asserted here). */
@@ -62,12 +62,12 @@ struct ibv_srq *rnic_verbs_create_srq_ex(struct ibv_context *context,
 	if ((given & ~xrc) != 0 || (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC))
 		return rnic_verbs_null(EOPNOTSUPP);
 	if (type == IBV_SRQT_XRC)
-		return given != xrc
-			       ? rnic_verbs_null(EINVAL)
-			       : create(attributes->pd, attributes->xrcd, attributes->cq, plain);
+		return given != xrc ? rnic_verbs_null(EINVAL)
+				    : verbs_srq_create(attributes->pd, attributes->xrcd,
+						       attributes->cq, plain);
 	if ((given & IBV_SRQ_INIT_ATTR_PD) == 0 || (given & ~basic) != 0)
 		return rnic_verbs_null(EINVAL);
-	return create(attributes->pd, NULL, NULL, plain);
+	return verbs_srq_create(attributes->pd, NULL, NULL, plain);
 }
 
 int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes, int mask)

@@ -4,8 +4,8 @@
  * one place where byte order, names and widths differ is here; values never do (asserted in the .c
  * file).
  */
-#ifndef RNIC_VERBS_TRANSLATE_H
-#define RNIC_VERBS_TRANSLATE_H
+#ifndef LIB_VERBS_IBV_TRANSLATE_H
+#define LIB_VERBS_IBV_TRANSLATE_H
 
 #include "verbs/ibv_objects.h"
 

@@ -62,7 +62,7 @@ static int refuse(void)
 typedef int (*refusal)(void);
 _Static_assert(sizeof(refusal) == sizeof(void *), "pointers of one size");
 
-static void fill(uint8_t *from, const uint8_t *end)
+static void verbs_unsupported_fill(uint8_t *from, const uint8_t *end)
 {
 	const refusal answer = refuse;
 
@@ -72,10 +72,11 @@ static void fill(uint8_t *from, const uint8_t *end)
 
 void rnic_verbs_fill_unsupported_qp(struct rnic_verbs_qp *qp)
 {
-	fill((uint8_t *)&qp->qp_ex.wr_atomic_cmp_swp, qp->view + sizeof(qp->view));
+	verbs_unsupported_fill((uint8_t *)&qp->qp_ex.wr_atomic_cmp_swp,
+			       qp->view + sizeof(qp->view));
 }
 
 void rnic_verbs_fill_unsupported_cq(struct rnic_verbs_cq *cq)
 {
-	fill((uint8_t *)&cq->cq_ex.start_poll, cq->view + sizeof(cq->view));
+	verbs_unsupported_fill((uint8_t *)&cq->cq_ex.start_poll, cq->view + sizeof(cq->view));
 }

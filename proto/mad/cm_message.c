@@ -95,7 +95,7 @@ static uint64_t load(const uint8_t *member, uint32_t bytes)
 	}
 }
 
-static void store(uint8_t *member, uint32_t bytes, uint64_t value)
+static void cm_message_store(uint8_t *member, uint32_t bytes, uint64_t value)
 {
 	uint32_t word = (uint32_t)value;
 	uint16_t half = (uint16_t)value;
@@ -146,8 +146,8 @@ int rnic_cm_decode(struct rnic_cm_message *out, const uint8_t *bytes, size_t len
 		if (field->width == 0)
 			memcpy(member, data + field->bit / 8, field->member_bytes);
 		else
-			store(member, field->member_bytes,
-			      read_bits(data, field->bit, field->width));
+			cm_message_store(member, field->member_bytes,
+					 read_bits(data, field->bit, field->width));
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "shm/completion.h"
+#include "shm/cqe.h"
 #include "shm/region.h"
-#include "shm/work.h"
+#include "shm/wqe.h"
 
 #include "base/bits.h"
 #include "base/layout_assert.h"
@@ -52,28 +52,28 @@ RNIC_AT(struct rnic_event_record, slot, 4);
 RNIC_AT(struct rnic_event_record, generation, 8);
 RNIC_AT(struct rnic_event_record, reserved, 12);
 
-RNIC_SIZE(struct rnic_send_entry, 64);
-RNIC_AT(struct rnic_send_entry, wr_id, 0);
-RNIC_AT(struct rnic_send_entry, opcode, 8);
-RNIC_AT(struct rnic_send_entry, flags, 9);
-RNIC_AT(struct rnic_send_entry, sge_count, 10);
-RNIC_AT(struct rnic_send_entry, reserved, 11);
-RNIC_AT(struct rnic_send_entry, immediate, 12);
-RNIC_AT(struct rnic_send_entry, remote_address, 16);
-RNIC_AT(struct rnic_send_entry, rkey, 24);
-RNIC_AT(struct rnic_send_entry, inline_bytes, 28);
-RNIC_AT(struct rnic_send_entry, atomic, 32);
-RNIC_AT(struct rnic_send_entry, datagram, 32);
-RNIC_AT(struct rnic_send_entry, bind, 32);
-RNIC_AT(struct rnic_send_entry, flush, 32);
-RNIC_AT(struct rnic_send_entry, xrc, 32);
-RNIC_AT(struct rnic_send_entry, sge, 48);
+RNIC_SIZE(struct rnic_send_wqe, 64);
+RNIC_AT(struct rnic_send_wqe, wr_id, 0);
+RNIC_AT(struct rnic_send_wqe, opcode, 8);
+RNIC_AT(struct rnic_send_wqe, flags, 9);
+RNIC_AT(struct rnic_send_wqe, sge_count, 10);
+RNIC_AT(struct rnic_send_wqe, reserved, 11);
+RNIC_AT(struct rnic_send_wqe, immediate, 12);
+RNIC_AT(struct rnic_send_wqe, remote_address, 16);
+RNIC_AT(struct rnic_send_wqe, rkey, 24);
+RNIC_AT(struct rnic_send_wqe, inline_bytes, 28);
+RNIC_AT(struct rnic_send_wqe, atomic, 32);
+RNIC_AT(struct rnic_send_wqe, datagram, 32);
+RNIC_AT(struct rnic_send_wqe, bind, 32);
+RNIC_AT(struct rnic_send_wqe, flush, 32);
+RNIC_AT(struct rnic_send_wqe, xrc, 32);
+RNIC_AT(struct rnic_send_wqe, sge, 48);
 
-RNIC_SIZE(struct rnic_recv_entry, 32);
-RNIC_AT(struct rnic_recv_entry, wr_id, 0);
-RNIC_AT(struct rnic_recv_entry, sge_count, 8);
-RNIC_AT(struct rnic_recv_entry, reserved, 12);
-RNIC_AT(struct rnic_recv_entry, sge, 16);
+RNIC_SIZE(struct rnic_recv_wqe, 32);
+RNIC_AT(struct rnic_recv_wqe, wr_id, 0);
+RNIC_AT(struct rnic_recv_wqe, sge_count, 8);
+RNIC_AT(struct rnic_recv_wqe, reserved, 12);
+RNIC_AT(struct rnic_recv_wqe, sge, 16);
 
 RNIC_SIZE(struct rnic_queues_region, 192);
 RNIC_AT(struct rnic_queues_region, header, 0);
@@ -81,25 +81,25 @@ RNIC_AT(struct rnic_queues_region, send_producer, 64);
 RNIC_AT(struct rnic_queues_region, srq_consumer, 64);
 RNIC_AT(struct rnic_queues_region, recv_producer, 128);
 
-RNIC_SIZE(struct rnic_completion_entry, 64);
-RNIC_AT(struct rnic_completion_entry, wr_id, 0);
-RNIC_AT(struct rnic_completion_entry, timestamp_ns, 8);
-RNIC_AT(struct rnic_completion_entry, byte_count, 16);
-RNIC_AT(struct rnic_completion_entry, qpn, 20);
-RNIC_AT(struct rnic_completion_entry, immediate, 24);
-RNIC_AT(struct rnic_completion_entry, source_qpn, 28);
-RNIC_AT(struct rnic_completion_entry, vendor_error, 32);
-RNIC_AT(struct rnic_completion_entry, status, 36);
-RNIC_AT(struct rnic_completion_entry, opcode, 37);
-RNIC_AT(struct rnic_completion_entry, wc_flags, 38);
-RNIC_AT(struct rnic_completion_entry, flags, 39);
-RNIC_AT(struct rnic_completion_entry, qp_slot, 40);
-RNIC_AT(struct rnic_completion_entry, retired, 44);
-RNIC_AT(struct rnic_completion_entry, source_gid_index, 48);
-RNIC_AT(struct rnic_completion_entry, service_level, 52);
-RNIC_AT(struct rnic_completion_entry, reserved, 53);
-RNIC_AT(struct rnic_completion_entry, srqn, 56);
-RNIC_AT(struct rnic_completion_entry, reserved_too, 60);
+RNIC_SIZE(struct rnic_cqe, 64);
+RNIC_AT(struct rnic_cqe, wr_id, 0);
+RNIC_AT(struct rnic_cqe, timestamp_ns, 8);
+RNIC_AT(struct rnic_cqe, byte_count, 16);
+RNIC_AT(struct rnic_cqe, qpn, 20);
+RNIC_AT(struct rnic_cqe, immediate, 24);
+RNIC_AT(struct rnic_cqe, source_qpn, 28);
+RNIC_AT(struct rnic_cqe, vendor_error, 32);
+RNIC_AT(struct rnic_cqe, status, 36);
+RNIC_AT(struct rnic_cqe, opcode, 37);
+RNIC_AT(struct rnic_cqe, wc_flags, 38);
+RNIC_AT(struct rnic_cqe, flags, 39);
+RNIC_AT(struct rnic_cqe, qp_slot, 40);
+RNIC_AT(struct rnic_cqe, retired, 44);
+RNIC_AT(struct rnic_cqe, source_gid_index, 48);
+RNIC_AT(struct rnic_cqe, service_level, 52);
+RNIC_AT(struct rnic_cqe, reserved, 53);
+RNIC_AT(struct rnic_cqe, srqn, 56);
+RNIC_AT(struct rnic_cqe, reserved_too, 60);
 
 RNIC_SIZE(struct rnic_cq_region, 128);
 RNIC_AT(struct rnic_cq_region, header, 0);
@@ -156,10 +156,10 @@ int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_qu
 	    capacities->max_inline_bytes > RNIC_INLINE_BYTES_MAX)
 		return -EINVAL;
 
-	offset = plan_entries(&planned.send, capacities->max_send_wr,
-			      sizeof(struct rnic_send_entry), offset);
-	offset = plan_entries(&planned.recv, capacities->max_recv_wr,
-			      sizeof(struct rnic_recv_entry), offset);
+	offset = plan_entries(&planned.send, capacities->max_send_wr, sizeof(struct rnic_send_wqe),
+			      offset);
+	offset = plan_entries(&planned.recv, capacities->max_recv_wr, sizeof(struct rnic_recv_wqe),
+			      offset);
 	offset = rnic_round_up(offset, SIDE_ALIGNMENT_BYTES);
 	offset = plan_side(&planned.send,
 			   side_stride(capacities->max_send_sge, capacities->max_inline_bytes),
@@ -189,5 +189,5 @@ uint32_t rnic_cq_slots(uint32_t entries)
 
 uint64_t rnic_cq_region_bytes(uint32_t slots)
 {
-	return RNIC_CQ_ENTRIES_OFFSET + (uint64_t)slots * sizeof(struct rnic_completion_entry);
+	return RNIC_CQ_ENTRIES_OFFSET + (uint64_t)slots * sizeof(struct rnic_cqe);
 }

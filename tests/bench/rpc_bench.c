@@ -166,10 +166,10 @@ static void end_server(struct rnic_rpc_client *client)
 		;
 }
 
-static double call_rdma(struct bench *bench, enum rnic_rpc_carrier carrier, const char *host,
+static double call_rdma(struct bench *bench, enum rnic_rpc_transport transport, const char *host,
 			uint16_t port)
 {
-	const struct rnic_rpc_options options = {.carrier = carrier};
+	const struct rnic_rpc_options options = {.transport = transport};
 	struct rnic_rpc_client *client;
 	double begin_s = now_s();
 	int error = rnic_rpc_create_client(&options, host, port, &client);
@@ -331,7 +331,7 @@ static double call_tcp(struct bench *bench, const char *host, uint16_t port)
 	return now_s() - begin_s;
 }
 
-static int run_client(const char *way, const char *host, uint16_t port, double duration_s,
+static int run_client(const char *route, const char *host, uint16_t port, double duration_s,
 		      long at_once)
 {
 	static struct bench bench;
@@ -345,10 +345,10 @@ static int run_client(const char *way, const char *host, uint16_t port, double d
 	bench.times_s = calloc(TIMES_MAX, sizeof(*bench.times_s));
 	if (bench.times_s == NULL)
 		die("preparing", -ENOMEM);
-	if (strcmp(way, "tcp") == 0)
+	if (strcmp(route, "tcp") == 0)
 		seconds = call_tcp(&bench, host, port);
 	else
-		seconds = call_rdma(&bench, strcmp(way, "rc") == 0 ? RNIC_RPC_RC : RNIC_RPC_UD,
+		seconds = call_rdma(&bench, strcmp(route, "rc") == 0 ? RNIC_RPC_RC : RNIC_RPC_UD,
 				    host, port);
 	print_result(&bench, seconds);
 	free(bench.times_s);

@@ -14,7 +14,7 @@
 #include "engine/limits.h"
 #include "cm_ids/cm_identifier.h"
 #include "control/ctl_dispatch.h"
-#include "device/queues/intake.h"
+#include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "base/bits.h"
@@ -233,7 +233,7 @@ static void scribble_receive(struct run *run, const struct receive_ring *ring)
 	struct rnic_queues_region *region = ring->region->address;
 
 	scribble(run, ring->region, &ring->plan, &region->recv_producer,
-		 sizeof(struct rnic_recv_entry));
+		 sizeof(struct rnic_recv_wqe));
 }
 
 static void post(struct run *run, uint8_t what)
@@ -246,13 +246,13 @@ static void post(struct run *run, uint8_t what)
 	} else if ((what & 3) == 1 && qp != NULL && qp->region.address != NULL &&
 		   qp->recv.plan.slots != 0) {
 		scribble_receive(run, &qp->recv);
-		intake_review(qp);
+		wqe_fetch_review(qp);
 	} else if (qp != NULL && qp->region.address != NULL) {
 		struct rnic_queues_region *region = qp->region.address;
 
 		scribble(run, &qp->region, &qp->send_plan, &region->send_producer,
-			 sizeof(struct rnic_send_entry));
-		intake_schedule(qp);
+			 sizeof(struct rnic_send_wqe));
+		wqe_fetch_schedule(qp);
 	}
 }
 

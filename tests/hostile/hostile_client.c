@@ -47,14 +47,14 @@ static int stop(void **state)
 static void expect_unharmed(void)
 {
 	static uint32_t posted;
-	struct rnic_send_entry *entries =
+	struct rnic_send_wqe *entries =
 		(void *)((uint8_t *)witness.queues + witness.plan.send.entries_offset);
-	const struct rnic_completion_entry *completions;
+	const struct rnic_cqe *completions;
 	uint32_t slot = posted % witness.plan.send.slots;
 
 	hostile_expect_owned(&rnicd, 1, 1);
 	/* A WRITE of no bytes needs no memory, and completes once the other end acknowledged it. */
-	entries[slot] = (struct rnic_send_entry){
+	entries[slot] = (struct rnic_send_wqe){
 		.wr_id = posted,
 		.opcode = RNIC_WR_RDMA_WRITE,
 		.flags = RNIC_SEND_SIGNALED,
@@ -508,7 +508,7 @@ static void test_wrong_structure_disconnects(void **state)
 		hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
 		/* Entries of this kind complete in error, one by one. */
 		memset((uint8_t *)client.queues + client.plan.send.entries_offset, 0xff,
-		       client.plan.send.slots * sizeof(struct rnic_send_entry));
+		       client.plan.send.slots * sizeof(struct rnic_send_wqe));
 		lies[i](&client);
 		hostile_expect_hang_up(client.fd);
 		hostile_client_close(&client);
@@ -539,7 +539,7 @@ static void test_garbage_entries_complete_in_error(void **state)
 	(void)state;
 	prng_init(&prng, 1);
 	for (unsigned round = 0; round < 20; round++) {
-		const struct rnic_completion_entry *completions;
+		const struct rnic_cqe *completions;
 		struct hostile_client client;
 		uint8_t *bytes;
 

@@ -410,8 +410,7 @@ void hostile_expect_hang_up(int fd)
 			close(reply.fds[i]);
 }
 
-const struct rnic_completion_entry *hostile_wait_completions(struct hostile_client *client,
-							     uint32_t count)
+const struct rnic_cqe *hostile_wait_completions(struct hostile_client *client, uint32_t count)
 {
 	uint64_t deadline_ms = now_ms() + WAIT_MS;
 

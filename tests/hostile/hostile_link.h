@@ -7,9 +7,9 @@
 #define TESTS_HOSTILE_LINK_H
 
 #include "ctl/ctl_message.h"
-#include "shm/completion.h"
+#include "shm/cqe.h"
 #include "shm/region.h"
-#include "shm/work.h"
+#include "shm/wqe.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,8 +106,7 @@ void hostile_ring(struct hostile_client *client, uint32_t doorbell);
 void hostile_expect_hang_up(int fd);
 
 /* Waits until `cq` has `count` completions; the entries are at the returned address. */
-const struct rnic_completion_entry *hostile_wait_completions(struct hostile_client *client,
-							     uint32_t count);
+const struct rnic_cqe *hostile_wait_completions(struct hostile_client *client, uint32_t count);
 
 /* Waits until the daemon holds `clients` clients and `qps` QPs, and then no more of all else. */
 void hostile_expect_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps);

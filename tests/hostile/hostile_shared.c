@@ -95,11 +95,11 @@ static void close_and_expect_nothing(struct hostile_client *client)
 /* Sends itself `count` messages of inline bytes. */
 static void send_inline(struct hostile_client *client, uint32_t count)
 {
-	struct rnic_send_entry *entries =
+	struct rnic_send_wqe *entries =
 		(void *)((uint8_t *)client->queues + client->plan.send.entries_offset);
 
 	for (uint32_t i = 0; i < count; i++)
-		entries[i] = (struct rnic_send_entry){
+		entries[i] = (struct rnic_send_wqe){
 			.wr_id = 1000 + i,
 			.opcode = RNIC_WR_SEND,
 			.flags = RNIC_SEND_SIGNALED | RNIC_SEND_INLINE,
@@ -137,7 +137,7 @@ static void test_garbage_in_an_srq(void **state)
 	(void)state;
 	prng_init(&prng, 2);
 	for (unsigned round = 0; round < 20; round++) {
-		const struct rnic_completion_entry *completions;
+		const struct rnic_cqe *completions;
 		struct hostile_client client;
 		struct shared_ring ring;
 		uint8_t *bytes;

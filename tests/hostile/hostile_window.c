@@ -52,9 +52,9 @@ static void open_owner(struct owner *owner)
 	memcpy(&owner->window, reply.payload, sizeof(owner->window));
 }
 
-static struct rnic_send_entry bind_of(const struct owner *owner)
+static struct rnic_send_wqe bind_of(const struct owner *owner)
 {
-	return (struct rnic_send_entry){
+	return (struct rnic_send_wqe){
 		.opcode = RNIC_WR_BIND_MW,
 		.flags = RNIC_SEND_SIGNALED,
 		.immediate = owner->region.lkey,
@@ -65,13 +65,12 @@ static struct rnic_send_entry bind_of(const struct owner *owner)
 }
 
 /* The status that the entry completes with. */
-static uint8_t run(struct owner *owner, const struct rnic_send_entry *entry)
+static uint8_t run(struct owner *owner, const struct rnic_send_wqe *entry)
 {
 	struct hostile_client *client = &owner->client;
 	const struct rnic_queue_plan *plan = &client->plan.send;
-	struct rnic_send_entry *entries =
-		(void *)((uint8_t *)client->queues + plan->entries_offset);
-	const struct rnic_completion_entry *completions;
+	struct rnic_send_wqe *entries = (void *)((uint8_t *)client->queues + plan->entries_offset);
+	const struct rnic_cqe *completions;
 
 	entries[owner->posted % plan->slots] = *entry;
 	rnic_index_publish(&client->queues->send_producer, ++owner->posted);
@@ -113,7 +112,7 @@ static void test_wrong_wishes(void **state)
 static void test_bound_regions_stay(void **state)
 {
 	struct rnic_ctl_reregister_mr again;
-	struct rnic_send_entry bind;
+	struct rnic_send_wqe bind;
 	struct owner owner;
 
 	(void)state;
@@ -130,7 +129,7 @@ static void test_bound_regions_stay(void **state)
 /* A QP that is destroyed lets go of its windows, and then the region can go. */
 static void test_windows_of_a_destroyed_qp(void **state)
 {
-	struct rnic_send_entry bind;
+	struct rnic_send_wqe bind;
 	struct owner owner;
 
 	(void)state;
@@ -145,32 +144,32 @@ static void test_windows_of_a_destroyed_qp(void **state)
 
 /* --- keys of others -------------------------------------------------------------------------- */
 
-static void others_window(struct rnic_send_entry *entry, const struct owner *victim)
+static void others_window(struct rnic_send_wqe *entry, const struct owner *victim)
 {
 	entry->rkey = victim->window.rkey;
 }
 
-static void others_region(struct rnic_send_entry *entry, const struct owner *victim)
+static void others_region(struct rnic_send_wqe *entry, const struct owner *victim)
 {
 	entry->immediate = victim->region.lkey;
 }
 
-static void invalidate_others_window(struct rnic_send_entry *entry, const struct owner *victim)
+static void invalidate_others_window(struct rnic_send_wqe *entry, const struct owner *victim)
 {
-	*entry = (struct rnic_send_entry){
+	*entry = (struct rnic_send_wqe){
 		.opcode = RNIC_WR_LOCAL_INVALIDATE,
 		.flags = RNIC_SEND_SIGNALED,
 		.immediate = victim->window.rkey,
 	};
 }
 
-static void invalidate_others_region(struct rnic_send_entry *entry, const struct owner *victim)
+static void invalidate_others_region(struct rnic_send_wqe *entry, const struct owner *victim)
 {
 	invalidate_others_window(entry, victim);
 	entry->immediate = victim->region.rkey;
 }
 
-static void impossible_range(struct rnic_send_entry *entry, const struct owner *victim)
+static void impossible_range(struct rnic_send_wqe *entry, const struct owner *victim)
 {
 	(void)victim;
 	entry->remote_address = UINT64_MAX;
@@ -179,11 +178,11 @@ static void impossible_range(struct rnic_send_entry *entry, const struct owner *
 
 static void test_keys_of_others(void **state)
 {
-	static void (*const lies[])(struct rnic_send_entry *, const struct owner *) = {
+	static void (*const lies[])(struct rnic_send_wqe *, const struct owner *) = {
 		others_window,	  others_region, invalidate_others_window, invalidate_others_region,
 		impossible_range,
 	};
-	struct rnic_send_entry bind;
+	struct rnic_send_wqe bind;
 	struct owner victim;
 
 	(void)state;
@@ -191,7 +190,7 @@ static void test_keys_of_others(void **state)
 	bind = bind_of(&victim);
 	assert_int_equal(run(&victim, &bind), RNIC_WC_SUCCESS);
 	for (unsigned i = 0; i < COUNT_OF(lies); i++) {
-		struct rnic_send_entry entry;
+		struct rnic_send_wqe entry;
 		struct owner liar;
 
 		open_owner(&liar);

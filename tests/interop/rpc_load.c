@@ -29,7 +29,7 @@ struct caller {
 	Rnic__Example__Text request;
 	long wanted;
 	long answered;
-	bool is_under_way;
+	bool is_under_route;
 };
 
 struct load {
@@ -70,7 +70,7 @@ static void note_answer(uint32_t status, const ProtobufCMessage *output, void *u
 	struct caller *caller = user;
 
 	(void)output;
-	caller->is_under_way = false;
+	caller->is_under_route = false;
 	if (status != RNIC_RPC_OK && caller->load->failed++ == 0)
 		fprintf(stderr, "rpc_load: %s\n", rnic_rpc_status_text(status));
 	if (++caller->answered == caller->wanted)
@@ -83,13 +83,13 @@ static void call_next(struct caller *caller)
 	uint64_t call;
 	int error;
 
-	if (caller->is_under_way || caller->answered == caller->wanted)
+	if (caller->is_under_route || caller->answered == caller->wanted)
 		return;
 	error = rnic_rpc_begin(caller->client, &rnic__example__echo__descriptor, 0,
 			       &caller->request.base, &options, note_answer, caller, &call);
 	if (error != 0)
 		die("calling", error);
-	caller->is_under_way = true;
+	caller->is_under_route = true;
 }
 
 static void turn(struct caller *caller)
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 	long calls;
 
 	if (argc == 6 && strcmp(argv[1], "--rc") == 0) {
-		options.carrier = RNIC_RPC_RC;
+		options.transport = RNIC_RPC_RC;
 		argc--;
 		argv++;
 	}

@@ -138,7 +138,7 @@ struct script_step {
 	union {
 		struct script_packet packet;
 		struct script_post post;
-		struct script_completion completion;
+		struct script_completion cqe;
 		struct script_memory memory;
 		struct {
 			uint32_t index; /* enum counter */

@@ -97,24 +97,22 @@ static void log_packet(struct script_device *device, const char *mark,
 	fprintf(device->log, "%s\n", remark);
 }
 
-void script_completion_print(FILE *out, const struct completion *completion)
+void script_completion_print(FILE *out, const struct cqe *cqe)
 {
-	fprintf(out, "complete wr %" PRIu64 " %s", completion->wr_id,
-		script_wc_status_names[completion->status]);
-	if (completion->status != RNIC_WC_SUCCESS)
+	fprintf(out, "complete wr %" PRIu64 " %s", cqe->wr_id, script_wc_status_names[cqe->status]);
+	if (cqe->status != RNIC_WC_SUCCESS)
 		return;
-	fprintf(out, " %s len %u", script_wc_opcode_names[completion->opcode],
-		completion->byte_count);
-	if (completion->wc_flags & RNIC_WC_WITH_IMM)
-		fprintf(out, " imm %#x", completion->immediate);
-	if (completion->wc_flags & RNIC_WC_WITH_INVALIDATE)
-		fprintf(out, " inv %#x", completion->immediate);
-	fprintf(out, "%s", completion->is_solicited ? " solicited" : "");
+	fprintf(out, " %s len %u", script_wc_opcode_names[cqe->opcode], cqe->byte_count);
+	if (cqe->wc_flags & RNIC_WC_WITH_IMM)
+		fprintf(out, " imm %#x", cqe->immediate);
+	if (cqe->wc_flags & RNIC_WC_WITH_INVALIDATE)
+		fprintf(out, " inv %#x", cqe->immediate);
+	fprintf(out, "%s", cqe->is_solicited ? " solicited" : "");
 }
 
 /* --- the engine's sink ----------------------------------------------------------------------- */
 
-static bool sink_completion(void *context, struct cq *cq, const struct completion *completion)
+static bool sink_completion(void *context, struct cq *cq, const struct cqe *cqe)
 {
 	struct script_device *device = context;
 	uint32_t *room = cq == &device->send_cq ? &device->send_cq_room : &device->recv_cq_room;
@@ -122,10 +120,10 @@ static bool sink_completion(void *context, struct cq *cq, const struct completio
 	if (*room == 0)
 		return false;
 	(*room)--;
-	append(device, &device->seen[SEEN_COMPLETION])->completion = *completion;
+	append(device, &device->seen[SEEN_COMPLETION])->cqe = *cqe;
 	log_time(device);
 	fprintf(device->log, "  ");
-	script_completion_print(device->log, completion);
+	script_completion_print(device->log, cqe);
 	fprintf(device->log, "\n");
 	return true;
 }
@@ -173,7 +171,7 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 	while (device->ring_pushed < device->ring_posted && recv_queue_has_space(queue)) {
 		const struct script_post *post = device->ring[device->ring_pushed++];
 		struct rnic_sge sges[SCRIPT_SGES_MAX];
-		const struct recv_work work = {
+		const struct recv_wqe wqe = {
 			.wr_id = post->wr_id,
 			.sge_count = post->sge_count,
 			.length = sum_of_sges(post),
@@ -181,7 +179,7 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 		};
 
 		resolve_sges(device, post, sges);
-		recv_queue_push(queue, &work, sges);
+		recv_queue_push(queue, &wqe, sges);
 		is_pushed = true;
 	}
 	return is_pushed;
@@ -204,7 +202,7 @@ static void sink_watch(void *context, struct recv_queue *queue)
 }
 
 static const struct engine_sink sink = {
-	.completion = sink_completion,
+	.cqe = sink_completion,
 	.async_event = sink_async_event,
 	.refill = sink_refill,
 	.posted = sink_posted,
@@ -618,29 +616,29 @@ static void log_post(struct script_device *device, const char *queue,
 
 /* What opcodes and services of their own kind have beside, or instead of, the usual. */
 static void set_operands(const struct script_device *device, const struct script_post *post,
-			 struct work *work, const struct rnic_sge *sges)
+			 struct send_wqe *wqe, const struct rnic_sge *sges)
 {
 	if (device->qp->type == RNIC_QP_TYPE_UD) {
-		work->datagram.ah = &device->ah;
-		work->datagram.remote_qpn = SCRIPT_QPN;
-		work->datagram.remote_qkey = post->qkey;
+		wqe->datagram.ah = &device->ah;
+		wqe->datagram.remote_qpn = SCRIPT_QPN;
+		wqe->datagram.remote_qkey = post->qkey;
 	}
 	switch (post->opcode) {
 	case RNIC_WR_SEND_WITH_INVALIDATE:
 	case RNIC_WR_LOCAL_INVALIDATE:
-		work->immediate = resolve(device, &post->inv);
+		wqe->immediate = resolve(device, &post->inv);
 		break;
 	case RNIC_WR_BIND_MW:
-		work->remote_address = post->sge_count > 0 ? sges[0].address : 0;
-		work->immediate = post->sge_count > 0 ? sges[0].lkey : 0;
-		work->bind.length = work->length;
-		work->bind.access = post->access;
-		work->length = 0;
-		work->sge_count = 0;
+		wqe->remote_address = post->sge_count > 0 ? sges[0].address : 0;
+		wqe->immediate = post->sge_count > 0 ? sges[0].lkey : 0;
+		wqe->bind.length = wqe->length;
+		wqe->bind.access = post->access;
+		wqe->length = 0;
+		wqe->sge_count = 0;
 		break;
 	case RNIC_WR_FLUSH:
-		work->flush.length = post->flush_length;
-		work->flush.type = post->flush_type;
+		wqe->flush.length = post->flush_length;
+		wqe->flush.type = post->flush_type;
 		break;
 	default:
 		break;
@@ -651,7 +649,7 @@ void script_device_post_send(struct script_device *device, const struct script_p
 {
 	struct rnic_sge sges[SCRIPT_SGES_MAX];
 	uint8_t *inline_bytes = NULL;
-	struct work work = {
+	struct send_wqe wqe = {
 		.wr_id = post->wr_id,
 		.remote_address = post->remote_address,
 		.compare = post->compare,
@@ -667,23 +665,23 @@ void script_device_post_send(struct script_device *device, const struct script_p
 
 	log_post(device, "send", post);
 	resolve_sges(device, post, sges);
-	set_operands(device, post, &work, sges);
+	set_operands(device, post, &wqe, sges);
 	if (post->flags & RNIC_SEND_INLINE) {
 		uint32_t copied = 0;
 
 		assert(device->inline_posted < SCRIPT_POSTS_MAX);
 		inline_bytes = device->inline_bytes[device->inline_posted++];
-		if (work.length > SCRIPT_INLINE_BYTES)
-			work.opcode = RNIC_WR_OPCODE_COUNT;
-		for (uint32_t i = 0; work.length <= SCRIPT_INLINE_BYTES && i < post->sge_count;
+		if (wqe.length > SCRIPT_INLINE_BYTES)
+			wqe.opcode = RNIC_WR_OPCODE_COUNT;
+		for (uint32_t i = 0; wqe.length <= SCRIPT_INLINE_BYTES && i < post->sge_count;
 		     i++) {
 			memcpy(inline_bytes + copied, script_device_bytes(device, sges[i].address),
 			       sges[i].length);
 			copied += sges[i].length;
 		}
-		work.sge_count = 0;
+		wqe.sge_count = 0;
 	}
-	qp_post_send(device->qp, &work, sges, inline_bytes);
+	qp_post_send(device->qp, &wqe, sges, inline_bytes);
 }
 
 void script_device_post_recv(struct script_device *device, const struct script_post *post)

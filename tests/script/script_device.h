@@ -27,7 +27,7 @@ enum seen_kind { SEEN_PACKET, SEEN_COMPLETION, SEEN_EVENT, SEEN_COUNT };
 struct script_seen {
 	struct script_seen *next;
 	uint64_t at_ns;
-	struct completion completion;
+	struct cqe cqe;
 	uint32_t event;
 	struct rnic_packet packet; /* its payload points into `bytes` */
 	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
@@ -109,6 +109,6 @@ const struct script_seen *script_device_peek(const struct script_device *device,
 					     enum seen_kind kind);
 void script_device_drop(struct script_device *device, enum seen_kind kind);
 
-void script_completion_print(FILE *out, const struct completion *completion);
+void script_completion_print(FILE *out, const struct cqe *cqe);
 
 #endif

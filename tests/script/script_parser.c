@@ -361,36 +361,36 @@ static bool parse_wr(struct script_line *line, uint64_t *wr_id)
 
 static bool parse_flush(struct parser *parser, struct script_step *step)
 {
-	step->completion.status = RNIC_WC_WR_FLUSH_ERR;
-	return parse_wr(&parser->line, &step->completion.wr_id);
+	step->cqe.status = RNIC_WC_WR_FLUSH_ERR;
+	return parse_wr(&parser->line, &step->cqe.wr_id);
 }
 
-static bool parse_completion_word(struct parser *parser, struct script_completion *completion)
+static bool parse_completion_word(struct parser *parser, struct script_completion *cqe)
 {
 	struct script_line *line = &parser->line;
 	uint32_t opcode;
 
 	if (script_line_accept(line, "len")) {
-		completion->has_length = true;
-		return parse_word32(line, "a length", &completion->length);
+		cqe->has_length = true;
+		return parse_word32(line, "a length", &cqe->length);
 	}
 	if (script_line_accept(line, "imm")) {
-		completion->has_immediate = true;
-		return parse_word32(line, "an immediate", &completion->immediate);
+		cqe->has_immediate = true;
+		return parse_word32(line, "an immediate", &cqe->immediate);
 	}
 	if (script_line_accept(line, "inv")) {
-		completion->has_invalidate = true;
-		return script_key_parse(line, parser->script, &completion->inv);
+		cqe->has_invalidate = true;
+		return script_key_parse(line, parser->script, &cqe->inv);
 	}
 	if (script_line_accept(line, "solicited")) {
-		completion->is_solicited = true;
+		cqe->is_solicited = true;
 		return true;
 	}
 	if (!script_line_name(line, "len, imm, inv, solicited or an opcode", script_wc_opcode_names,
 			      SCRIPT_WC_OPCODES, &opcode))
 		return false;
-	completion->has_opcode = true;
-	completion->opcode = (uint8_t)opcode;
+	cqe->has_opcode = true;
+	cqe->opcode = (uint8_t)opcode;
 	return true;
 }
 
@@ -399,13 +399,13 @@ static bool parse_complete(struct parser *parser, struct script_step *step)
 	struct script_line *line = &parser->line;
 	uint32_t status;
 
-	if (!parse_wr(line, &step->completion.wr_id) ||
+	if (!parse_wr(line, &step->cqe.wr_id) ||
 	    !script_line_name(line, "a status", script_wc_status_names, RNIC_WC_STATUS_COUNT,
 			      &status))
 		return false;
-	step->completion.status = (uint8_t)status;
+	step->cqe.status = (uint8_t)status;
 	while (line->next < line->word_count) {
-		if (!parse_completion_word(parser, &step->completion))
+		if (!parse_completion_word(parser, &step->cqe))
 			return false;
 	}
 	return true;

@@ -49,7 +49,7 @@ static void print_seen(struct run *run, enum seen_kind kind, const struct script
 		script_packet_print(run->out, &run->device.resolver, &seen->packet);
 		break;
 	case SEEN_COMPLETION:
-		script_completion_print(run->out, &seen->completion);
+		script_completion_print(run->out, &seen->cqe);
 		break;
 	default:
 		fprintf(run->out, "event %s", script_event_names[seen->event]);
@@ -145,7 +145,7 @@ static bool expect_packet(struct run *run)
 
 /* What of a completion is not as expected; "" when all is. */
 static const char *completion_difference(const struct script_completion *expected,
-					 const uint32_t *region_keys, const struct completion *got)
+					 const uint32_t *region_keys, const struct cqe *got)
 {
 	bool has_immediate = (got->wc_flags & RNIC_WC_WITH_IMM) != 0;
 	bool has_invalidate = (got->wc_flags & RNIC_WC_WITH_INVALIDATE) != 0;
@@ -176,8 +176,7 @@ static bool expect_completion(struct run *run)
 
 	if (seen == NULL)
 		return false;
-	why = completion_difference(&run->step->completion, run->device.region_keys,
-				    &seen->completion);
+	why = completion_difference(&run->step->cqe, run->device.region_keys, &seen->cqe);
 	if (why[0] != '\0')
 		return complain_seen(run, SEEN_COMPLETION, why);
 	script_device_drop(&run->device, SEEN_COMPLETION);

@@ -185,8 +185,8 @@ static uint64_t after(const struct cm_world *world, uint64_t duration_ns)
 
 static bool is_closer(const struct cm_end *end)
 {
-	return end->plan->closer == CM_BOTH_CLOSE ||
-	       (end->plan->closer == CM_ACTIVE_CLOSES) == end->is_active;
+	return end->plan->deferred_close == CM_BOTH_CLOSE ||
+	       (end->plan->deferred_close == CM_ACTIVE_CLOSES) == end->is_active;
 }
 
 static void plan_close(struct cm_end *end)

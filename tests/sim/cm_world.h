@@ -44,7 +44,7 @@ struct cm_plan {
 	uint64_t give_up_after_ns;   /* the active end is destroyed; 0: never */
 	uint64_t take_back_after_ns; /* the passive one, having accepted, if it does not stand by
 					then */
-	enum cm_closer closer;
+	enum cm_closer deferred_close;
 	bool closes_by_destroying;
 	uint32_t qpn;	  /* of the active end; 0: any */
 	uint64_t hold_ns; /* from when an end stands until it closes; CM_NEVER */

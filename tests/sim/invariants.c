@@ -20,7 +20,7 @@ static void check_cursors(const struct qp *qp)
 
 	assert(posted <= queue->slots);
 	assert(started <= posted);
-	assert(qp->requester.work_index - queue->retired <= started);
+	assert(qp->requester.wqe_index - queue->retired <= started);
 	assert((qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_SQE) || posted == 0);
 	assert(is_sending(qp) || started == 0);
 }
@@ -43,17 +43,17 @@ static void check_spans(const struct qp *qp)
 	struct rnic_psn expected = requester->unacknowledged;
 
 	for (uint32_t i = queue->retired; i != queue->next; i++) {
-		const struct work *work = send_queue_at(queue, i);
+		const struct send_wqe *wqe = send_queue_at(queue, i);
 
 		if (i == queue->retired)
-			assert(work_packet_index(work, expected) < work->packets);
+			assert(wqe_packet_index(wqe, expected) < wqe->packets);
 		else
-			assert(rnic_psn_equal(work->psn, expected));
-		if (i == requester->work_index)
-			assert(work_packet_index(work, requester->psn) < work->packets);
-		expected = rnic_psn_add(work->psn, (int32_t)work->packets);
+			assert(rnic_psn_equal(wqe->psn, expected));
+		if (i == requester->wqe_index)
+			assert(wqe_packet_index(wqe, requester->psn) < wqe->packets);
+		expected = rnic_psn_add(wqe->psn, (int32_t)wqe->packets);
 	}
-	if (requester->work_index == queue->next)
+	if (requester->wqe_index == queue->next)
 		assert(rnic_psn_equal(requester->psn, expected));
 }
 
@@ -66,16 +66,16 @@ static void check_accounts(const struct qp *qp)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = qp->send_queue.retired; i != qp->send_queue.next; i++) {
-		const struct work *work = send_queue_at(&qp->send_queue, i);
-		uint32_t first = work_packet_index(work, from);
-		uint32_t end = i == requester->work_index ? work_packet_index(work, requester->psn)
-							  : work->packets;
+		const struct send_wqe *wqe = send_queue_at(&qp->send_queue, i);
+		uint32_t first = wqe_packet_index(wqe, from);
+		uint32_t end = i == requester->wqe_index ? wqe_packet_index(wqe, requester->psn)
+							 : wqe->packets;
 
-		reads += requester_count_reads(qp, work, first, end);
-		bytes += requester_cost_bytes(qp, work, first, end);
-		if (i == requester->work_index)
+		reads += requester_count_reads(qp, wqe, first, end);
+		bytes += requester_cost_bytes(qp, wqe, first, end);
+		if (i == requester->wqe_index)
 			break;
-		from = rnic_psn_add(work->psn, (int32_t)work->packets);
+		from = rnic_psn_add(wqe->psn, (int32_t)wqe->packets);
 	}
 	assert(reads == requester->reads_outstanding);
 	/* Less by probes, and after a silence, which gives the share back early. */
@@ -90,12 +90,12 @@ static void check_credits(const struct qp *qp)
 	uint32_t started = 0;
 
 	for (uint32_t i = qp->send_queue.retired; i != qp->send_queue.next; i++) {
-		const struct work *work = send_queue_at(&qp->send_queue, i);
-		bool is_position = i == requester->work_index;
+		const struct send_wqe *wqe = send_queue_at(&qp->send_queue, i);
+		bool is_position = i == requester->wqe_index;
 
-		if (is_position && work_packet_index(work, requester->psn) == 0)
+		if (is_position && wqe_packet_index(wqe, requester->psn) == 0)
 			break;
-		started += work_kind(work)->may_solicit;
+		started += wqe_kind(wqe)->may_solicit;
 		if (is_position)
 			break;
 	}
@@ -138,7 +138,7 @@ void qp_check_invariants(const struct qp *qp)
 	}
 }
 
-static void check_path(const struct engine *engine, const struct path *path)
+static void check_path(const struct engine *engine, const struct peer_window *path)
 {
 	uint32_t in_flight_bytes = 0;
 	uint32_t references = 0;
@@ -146,7 +146,7 @@ static void check_path(const struct engine *engine, const struct path *path)
 	for (uint32_t slot = 0; slot < engine->qps.slot_count; slot++) {
 		const struct qp *qp = key_table_slot(&engine->qps, slot);
 
-		if (qp == NULL || qp->path != path)
+		if (qp == NULL || qp->peer_window != path)
 			continue;
 		references++;
 		in_flight_bytes += qp->requester.in_flight_bytes;
@@ -191,6 +191,6 @@ void engine_check_invariants(const struct engine *engine)
 			qp_check_invariants(qp);
 	}
 	check_windows(engine);
-	list_for_each (node, &engine->paths)
-		check_path(engine, list_entry(node, struct path, node));
+	list_for_each (node, &engine->windows)
+		check_path(engine, list_entry(node, struct peer_window, node));
 }

@@ -37,9 +37,9 @@ void oracle_end_init(struct oracle_end *end, struct oracle *oracle, struct sim_m
 
 void oracle_end_fini(struct oracle_end *end)
 {
-	free(end->works);
+	free(end->wqes);
 	free(end->receives);
-	end->works = NULL;
+	end->wqes = NULL;
 	end->receives = NULL;
 }
 
@@ -56,9 +56,9 @@ static void *grow(void *array, uint32_t count, uint32_t *capacity, size_t size)
 
 struct model_work *oracle_add_work(struct oracle_end *end)
 {
-	end->works = grow(end->works, end->work_count, &end->work_capacity, sizeof(*end->works));
-	end->works[end->work_count] = (struct model_work){0};
-	return &end->works[end->work_count++];
+	end->wqes = grow(end->wqes, end->work_count, &end->work_capacity, sizeof(*end->wqes));
+	end->wqes[end->work_count] = (struct model_work){0};
+	return &end->wqes[end->work_count++];
 }
 
 struct model_receive *oracle_add_receive(struct oracle_end *end)
@@ -80,29 +80,29 @@ static uint8_t *scratch(struct oracle *oracle, uint32_t bytes)
 	return oracle->expected;
 }
 
-static bool is_send(const struct model_work *work)
+static bool is_send(const struct model_work *wqe)
 {
-	return work->opcode == RNIC_WR_SEND || work->opcode == RNIC_WR_SEND_WITH_IMM ||
-	       work->opcode == RNIC_WR_SEND_WITH_INVALIDATE;
+	return wqe->opcode == RNIC_WR_SEND || wqe->opcode == RNIC_WR_SEND_WITH_IMM ||
+	       wqe->opcode == RNIC_WR_SEND_WITH_INVALIDATE;
 }
 
-static bool takes_receive(const struct model_work *work)
+static bool takes_receive(const struct model_work *wqe)
 {
-	return is_send(work) || work->opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
+	return is_send(wqe) || wqe->opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
 }
 
 /* Moves no bytes. */
-static bool is_empty(const struct model_work *work)
+static bool is_empty(const struct model_work *wqe)
 {
-	return work->opcode == RNIC_WR_BIND_MW || work->opcode == RNIC_WR_LOCAL_INVALIDATE ||
-	       work->opcode == RNIC_WR_FLUSH;
+	return wqe->opcode == RNIC_WR_BIND_MW || wqe->opcode == RNIC_WR_LOCAL_INVALIDATE ||
+	       wqe->opcode == RNIC_WR_FLUSH;
 }
 
 /* A write through a window that was closed since: its bytes were replaced. */
-static bool is_overtaken(const struct oracle_end *end, const struct model_work *work)
+static bool is_overtaken(const struct oracle_end *end, const struct model_work *wqe)
 {
-	return work->is_window_access && work->opcode != RNIC_WR_RDMA_READ &&
-	       work->window_generation != end->peer->window.generation;
+	return wqe->is_window_access && wqe->opcode != RNIC_WR_RDMA_READ &&
+	       wqe->window_generation != end->peer->window.generation;
 }
 
 /* The program uses the memory for something else, which nobody may see or touch. */
@@ -117,42 +117,42 @@ static void close_window(struct oracle_end *end)
 }
 
 /* A bind or an invalidation is complete. */
-static void move_window(struct oracle_end *end, const struct model_work *work)
+static void move_window(struct oracle_end *end, const struct model_work *wqe)
 {
-	if (work->closes_window)
+	if (wqe->closes_window)
 		close_window(end);
-	if (work->opcode == RNIC_WR_BIND_MW)
-		end->window.key = work->window_key;
-	if (work->opens_window) {
+	if (wqe->opcode == RNIC_WR_BIND_MW)
+		end->window.key = wqe->window_key;
+	if (wqe->opens_window) {
 		end->window.state = WINDOW_OPEN;
 		end->window.written = 0;
 	}
 }
 
-static bool is_atomic(const struct model_work *work)
+static bool is_atomic(const struct model_work *wqe)
 {
-	return work->opcode == RNIC_WR_ATOMIC_COMPARE_SWAP ||
-	       work->opcode == RNIC_WR_ATOMIC_FETCH_ADD;
+	return wqe->opcode == RNIC_WR_ATOMIC_COMPARE_SWAP ||
+	       wqe->opcode == RNIC_WR_ATOMIC_FETCH_ADD;
 }
 
 /* The bytes that `work` moves, wherever they come from. */
-static const uint8_t *expected_bytes(struct oracle_end *end, const struct model_work *work)
+static const uint8_t *expected_bytes(struct oracle_end *end, const struct model_work *wqe)
 {
-	uint8_t *bytes = scratch(end->oracle, work->bytes + 8);
+	uint8_t *bytes = scratch(end->oracle, wqe->bytes + 8);
 	uint32_t done = 0;
 
-	if (is_atomic(work))
-		return memcpy(bytes, &work->atomic_original, sizeof(work->atomic_original));
-	if (work->inline_bytes != NULL)
-		return work->inline_bytes;
-	if (work->window_bytes != NULL)
-		return work->window_bytes;
-	if (work->opcode == RNIC_WR_RDMA_READ)
-		return memcpy(bytes, end->peer->memory->shadow + work->remote.offset, work->bytes);
-	for (uint32_t i = 0; i < work->piece_count; i++) {
-		memcpy(bytes + done, end->memory->shadow + work->pieces[i].offset,
-		       work->pieces[i].length);
-		done += work->pieces[i].length;
+	if (is_atomic(wqe))
+		return memcpy(bytes, &wqe->atomic_original, sizeof(wqe->atomic_original));
+	if (wqe->inline_bytes != NULL)
+		return wqe->inline_bytes;
+	if (wqe->window_bytes != NULL)
+		return wqe->window_bytes;
+	if (wqe->opcode == RNIC_WR_RDMA_READ)
+		return memcpy(bytes, end->peer->memory->shadow + wqe->remote.offset, wqe->bytes);
+	for (uint32_t i = 0; i < wqe->piece_count; i++) {
+		memcpy(bytes + done, end->memory->shadow + wqe->pieces[i].offset,
+		       wqe->pieces[i].length);
+		done += wqe->pieces[i].length;
 	}
 	return bytes;
 }
@@ -226,18 +226,17 @@ void oracle_adopt(struct sim_memory *memory, const struct span *pieces, uint32_t
 /* Whether the peer's word or hot range shows a state that work `index` or a later one left. */
 static bool shared_range_is_at(struct oracle_end *end, uint32_t index)
 {
-	struct model_work *first = &end->works[index];
+	struct model_work *first = &end->wqes[index];
 	const uint8_t *arena = end->peer->memory->arena;
 
 	for (uint32_t i = index; i < end->work_count; i++) {
-		const struct model_work *work = &end->works[i];
+		const struct model_work *wqe = &end->wqes[i];
 
-		if (is_atomic(first) && is_atomic(work) &&
-		    memcmp(arena + end->atomic_word.offset, &work->atomic_result, 8) == 0)
+		if (is_atomic(first) && is_atomic(wqe) &&
+		    memcmp(arena + end->atomic_word.offset, &wqe->atomic_result, 8) == 0)
 			return true;
-		if (first->is_hot && work->is_hot &&
-		    memcmp(arena + work->remote.offset, expected_bytes(end, work), work->bytes) ==
-			    0)
+		if (first->is_hot && wqe->is_hot &&
+		    memcmp(arena + wqe->remote.offset, expected_bytes(end, wqe), wqe->bytes) == 0)
 			return true;
 	}
 	return false;
@@ -245,51 +244,51 @@ static bool shared_range_is_at(struct oracle_end *end, uint32_t index)
 
 static void check_atomic(struct oracle_end *end, uint32_t index)
 {
-	const struct model_work *work = &end->works[index];
+	const struct model_work *wqe = &end->wqes[index];
 	uint64_t returned;
 
-	memcpy(&returned, end->memory->arena + work->pieces[0].offset, sizeof(returned));
-	if (returned != work->atomic_original)
+	memcpy(&returned, end->memory->arena + wqe->pieces[0].offset, sizeof(returned));
+	if (returned != wqe->atomic_original)
 		oracle_fail(end->oracle,
 			    "%s: atomic %u returned %" PRIx64 ", the model has %" PRIx64, end->name,
-			    index, returned, work->atomic_original);
+			    index, returned, wqe->atomic_original);
 	else if (!shared_range_is_at(end, index))
 		oracle_fail(end->oracle, "%s: after atomic %u the word has no legal value",
 			    end->name, index);
-	memcpy(end->memory->shadow + work->pieces[0].offset, &returned, sizeof(returned));
+	memcpy(end->memory->shadow + wqe->pieces[0].offset, &returned, sizeof(returned));
 }
 
 static void check_success(struct oracle_end *end, uint32_t index)
 {
-	struct model_work *work = &end->works[index];
+	struct model_work *wqe = &end->wqes[index];
 	const char *wrong = NULL;
 
 	if (is_lossy(end))
 		return;
-	if (takes_receive(work) && !work->is_placed)
+	if (takes_receive(wqe) && !wqe->is_placed)
 		oracle_fail(end->oracle, "%s: message %u succeeded before the peer received it",
 			    end->name, index);
-	move_window(end, work);
-	if (work->is_pattern || is_send(work) || is_empty(work) || is_overtaken(end, work))
+	move_window(end, wqe);
+	if (wqe->is_pattern || is_send(wqe) || is_empty(wqe) || is_overtaken(end, wqe))
 		return;
-	if (is_atomic(work)) {
+	if (is_atomic(wqe)) {
 		check_atomic(end, index);
 		return;
 	}
-	if (work->is_hot) {
+	if (wqe->is_hot) {
 		if (!shared_range_is_at(end, index))
 			wrong = "the range shows an older write";
-	} else if (work->opcode == RNIC_WR_RDMA_READ) {
-		if (!pieces_hold(end->memory, work->pieces, work->piece_count,
-				 expected_bytes(end, work), work->bytes, false))
+	} else if (wqe->opcode == RNIC_WR_RDMA_READ) {
+		if (!pieces_hold(end->memory, wqe->pieces, wqe->piece_count,
+				 expected_bytes(end, wqe), wqe->bytes, false))
 			wrong = "the bytes read are wrong";
-	} else if (!pieces_hold(end->peer->memory, &work->remote, 1, expected_bytes(end, work),
-				work->bytes, false)) {
+	} else if (!pieces_hold(end->peer->memory, &wqe->remote, 1, expected_bytes(end, wqe),
+				wqe->bytes, false)) {
 		wrong = "the bytes written are wrong";
 	}
 	if (wrong != NULL)
 		oracle_fail(end->oracle, "%s: work %u (opcode %u, %u bytes) succeeded, but %s",
-			    end->name, index, work->opcode, work->bytes, wrong);
+			    end->name, index, wqe->opcode, wqe->bytes, wrong);
 }
 
 void oracle_retire(struct oracle_end *end, uint32_t retired)
@@ -300,16 +299,16 @@ void oracle_retire(struct oracle_end *end, uint32_t retired)
 		return;
 	}
 	for (; end->completed < retired; end->completed++) {
-		struct model_work *work = &end->works[end->completed];
+		struct model_work *wqe = &end->wqes[end->completed];
 
-		if ((work->flags & RNIC_SEND_SIGNALED) != 0)
+		if ((wqe->flags & RNIC_SEND_SIGNALED) != 0)
 			oracle_fail(end->oracle, "%s: work %u has no completion", end->name,
 				    end->completed);
-		if ((work->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
+		if ((wqe->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
 			oracle_fail(end->oracle, "%s: work %u must not succeed", end->name,
 				    end->completed);
-		work->is_complete = true;
-		work->status = RNIC_WC_SUCCESS;
+		wqe->is_complete = true;
+		wqe->status = RNIC_WC_SUCCESS;
 		check_success(end, end->completed);
 	}
 }
@@ -324,9 +323,9 @@ static bool status_is_legal(const struct oracle_end *end, bool has_stopped, uint
 	return (legal & STATUS_BIT(status)) != 0;
 }
 
-static bool opcode_matches(const struct model_work *work, uint8_t opcode)
+static bool opcode_matches(const struct model_work *wqe, uint8_t opcode)
 {
-	switch (work->opcode) {
+	switch (wqe->opcode) {
 	case RNIC_WR_RDMA_WRITE:
 	case RNIC_WR_RDMA_WRITE_WITH_IMM:
 		return opcode == RNIC_WC_RDMA_WRITE;
@@ -349,10 +348,10 @@ static bool opcode_matches(const struct model_work *work, uint8_t opcode)
 	}
 }
 
-static void complete_work(struct oracle_end *end, const struct completion *completion)
+static void complete_work(struct oracle_end *end, const struct cqe *cqe)
 {
-	uint64_t index = completion->wr_id;
-	struct model_work *work;
+	uint64_t index = cqe->wr_id;
+	struct model_work *wqe;
 
 	if (index >= end->work_count || index < end->completed) {
 		oracle_fail(end->oracle, "%s: completion of work %" PRIu64 " (%u posted, %u done)",
@@ -360,31 +359,31 @@ static void complete_work(struct oracle_end *end, const struct completion *compl
 		return;
 	}
 	oracle_retire(end, (uint32_t)index);
-	work = &end->works[index];
-	if (!status_is_legal(end, end->has_stopped || end->sends_have_stopped, completion->status,
-			     work->legal | end->legal_errors)) {
+	wqe = &end->wqes[index];
+	if (!status_is_legal(end, end->has_stopped || end->sends_have_stopped, cqe->status,
+			     wqe->legal | end->legal_errors)) {
 		oracle_fail(end->oracle,
 			    "%s: work %" PRIu64 " (opcode %u, %u bytes) has status %u, verdict %u",
-			    end->name, index, work->opcode, work->bytes, completion->status,
-			    completion->vendor_error);
+			    end->name, index, wqe->opcode, wqe->bytes, cqe->status,
+			    cqe->vendor_error);
 		return;
 	}
-	work->is_complete = true;
-	work->status = completion->status;
+	wqe->is_complete = true;
+	wqe->status = cqe->status;
 	end->completed = (uint32_t)index + 1;
-	if (completion->status != RNIC_WC_SUCCESS) {
+	if (cqe->status != RNIC_WC_SUCCESS) {
 		if (is_lossy(end))
 			end->sends_have_stopped = true;
 		else
 			end->has_stopped = true;
 		return;
 	}
-	if ((work->flags & RNIC_SEND_SIGNALED) == 0)
+	if ((wqe->flags & RNIC_SEND_SIGNALED) == 0)
 		oracle_fail(end->oracle, "%s: unsignaled work %" PRIu64 " has a completion",
 			    end->name, index);
-	if (!opcode_matches(work, completion->opcode))
+	if (!opcode_matches(wqe, cqe->opcode))
 		oracle_fail(end->oracle, "%s: work %" PRIu64 " completes with opcode %u", end->name,
-			    index, completion->opcode);
+			    index, cqe->opcode);
 	check_success(end, (uint32_t)index);
 }
 
@@ -394,9 +393,9 @@ static struct model_work *next_message(struct oracle_end *end)
 	struct oracle_end *peer = end->peer;
 
 	while (end->next_message < peer->work_count &&
-	       !takes_receive(&peer->works[end->next_message]))
+	       !takes_receive(&peer->wqes[end->next_message]))
 		end->next_message++;
-	return end->next_message < peer->work_count ? &peer->works[end->next_message] : NULL;
+	return end->next_message < peer->work_count ? &peer->wqes[end->next_message] : NULL;
 }
 
 /* What comes with a message beside its bytes. */
@@ -414,18 +413,17 @@ static uint8_t extra_of(const struct model_work *message)
 }
 
 static void check_received(struct oracle_end *end, struct model_receive *receive,
-			   struct model_work *message, const struct completion *completion)
+			   struct model_work *message, const struct cqe *cqe)
 {
 	bool wants_solicited = (message->flags & RNIC_SEND_SOLICITED) != 0;
 	const uint8_t *bytes;
 	bool equal;
 
-	if (completion->byte_count != message->bytes ||
-	    completion->opcode != (is_send(message) ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM) ||
-	    (completion->wc_flags & (RNIC_WC_WITH_IMM | RNIC_WC_WITH_INVALIDATE)) !=
-		    extra_of(message) ||
-	    (extra_of(message) != 0 && completion->immediate != message->immediate) ||
-	    completion->is_solicited != wants_solicited) {
+	if (cqe->byte_count != message->bytes ||
+	    cqe->opcode != (is_send(message) ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM) ||
+	    (cqe->wc_flags & (RNIC_WC_WITH_IMM | RNIC_WC_WITH_INVALIDATE)) != extra_of(message) ||
+	    (extra_of(message) != 0 && cqe->immediate != message->immediate) ||
+	    cqe->is_solicited != wants_solicited) {
 		oracle_fail(end->oracle, "%s: receive %u does not describe message %u", end->name,
 			    end->received, end->next_message);
 		return;
@@ -445,18 +443,18 @@ static void check_received(struct oracle_end *end, struct model_receive *receive
 
 /* Whether `completion` of `receive` describes `message`, and its bytes are there. */
 static bool is_message(struct oracle_end *end, const struct model_receive *receive,
-		       const struct model_work *message, const struct completion *completion)
+		       const struct model_work *message, const struct cqe *cqe)
 {
 	bool has_immediate = message->opcode != RNIC_WR_SEND;
 	uint32_t header_bytes = oracle_header_bytes(end);
 	const uint8_t *bytes;
 
-	if (completion->byte_count != message->bytes + header_bytes ||
-	    completion->opcode != (is_send(message) ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM) ||
-	    ((completion->wc_flags & RNIC_WC_WITH_IMM) != 0) != has_immediate ||
-	    ((completion->wc_flags & RNIC_WC_GRH) != 0) != (header_bytes != 0) ||
-	    (has_immediate && completion->immediate != message->immediate) ||
-	    completion->is_solicited != ((message->flags & RNIC_SEND_SOLICITED) != 0))
+	if (cqe->byte_count != message->bytes + header_bytes ||
+	    cqe->opcode != (is_send(message) ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM) ||
+	    ((cqe->wc_flags & RNIC_WC_WITH_IMM) != 0) != has_immediate ||
+	    ((cqe->wc_flags & RNIC_WC_GRH) != 0) != (header_bytes != 0) ||
+	    (has_immediate && cqe->immediate != message->immediate) ||
+	    cqe->is_solicited != ((message->flags & RNIC_SEND_SOLICITED) != 0))
 		return false;
 	bytes = expected_bytes(end->peer, message);
 	if (is_send(message))
@@ -470,14 +468,13 @@ static bool is_message(struct oracle_end *end, const struct model_receive *recei
  * may lie behind it.
  */
 static void check_received_lossy(struct oracle_end *end, struct model_receive *receive,
-				 const struct completion *completion)
+				 const struct cqe *cqe)
 {
 	const struct oracle_end *peer = end->peer;
 	uint32_t index = end->type == RNIC_QP_TYPE_UC ? end->next_message : 0;
 
-	while (index < peer->work_count &&
-	       !(takes_receive(&peer->works[index]) &&
-		 is_message(end, receive, &peer->works[index], completion)))
+	while (index < peer->work_count && !(takes_receive(&peer->wqes[index]) &&
+					     is_message(end, receive, &peer->wqes[index], cqe)))
 		index++;
 	if (index == peer->work_count) {
 		oracle_fail(end->oracle, "%s: receive %u holds no message of the peer's", end->name,
@@ -488,36 +485,36 @@ static void check_received_lossy(struct oracle_end *end, struct model_receive *r
 	oracle_adopt(end->memory, receive->pieces, receive->piece_count);
 }
 
-static void complete_receive(struct oracle_end *end, const struct completion *completion)
+static void complete_receive(struct oracle_end *end, const struct cqe *cqe)
 {
 	struct model_receive *receive;
 	struct model_work *message;
 
-	if (completion->wr_id != end->received || end->received >= end->receive_count) {
+	if (cqe->wr_id != end->received || end->received >= end->receive_count) {
 		oracle_fail(end->oracle,
 			    "%s: completion of receive %" PRIu64 " (%u posted, %u done)", end->name,
-			    completion->wr_id, end->receive_count, end->received);
+			    cqe->wr_id, end->receive_count, end->received);
 		return;
 	}
 	receive = &end->receives[end->received];
-	if (!status_is_legal(end, end->has_stopped, completion->status,
+	if (!status_is_legal(end, end->has_stopped, cqe->status,
 			     receive->legal | end->legal_receive_errors)) {
 		oracle_fail(end->oracle, "%s: receive %u has status %u, verdict %u", end->name,
-			    end->received, completion->status, completion->vendor_error);
+			    end->received, cqe->status, cqe->vendor_error);
 		return;
 	}
 	receive->is_complete = true;
-	receive->status = completion->status;
-	if (completion->status == RNIC_WC_SUCCESS && is_lossy(end)) {
-		check_received_lossy(end, receive, completion);
-	} else if (completion->status == RNIC_WC_SUCCESS) {
+	receive->status = cqe->status;
+	if (cqe->status == RNIC_WC_SUCCESS && is_lossy(end)) {
+		check_received_lossy(end, receive, cqe);
+	} else if (cqe->status == RNIC_WC_SUCCESS) {
 		message = next_message(end);
 		if (message == NULL) {
 			oracle_fail(end->oracle, "%s: receive %u has no message", end->name,
 				    end->received);
 			return;
 		}
-		check_received(end, receive, message, completion);
+		check_received(end, receive, message, cqe);
 		message->is_placed = true;
 		if (message->opcode == RNIC_WR_SEND_WITH_INVALIDATE)
 			close_window(end);
@@ -528,36 +525,35 @@ static void complete_receive(struct oracle_end *end, const struct completion *co
 	end->received++;
 }
 
-void oracle_complete(struct oracle_end *end, const struct completion *completion)
+void oracle_complete(struct oracle_end *end, const struct cqe *cqe)
 {
 	uint32_t expected_retired;
 
-	if (completion->is_recv)
-		complete_receive(end, completion);
+	if (cqe->is_recv)
+		complete_receive(end, cqe);
 	else
-		complete_work(end, completion);
-	expected_retired = completion->is_recv ? end->received : end->completed;
-	if (completion->retired != expected_retired)
+		complete_work(end, cqe);
+	expected_retired = cqe->is_recv ? end->received : end->completed;
+	if (cqe->retired != expected_retired)
 		oracle_fail(end->oracle, "%s: completion of %s %" PRIu64 " reports %u retired",
-			    end->name, completion->is_recv ? "receive" : "work", completion->wr_id,
-			    completion->retired);
+			    end->name, cqe->is_recv ? "receive" : "work", cqe->wr_id, cqe->retired);
 }
 
 /* A work without success: its bytes may be old, new or part of both. */
 static void judge_unfinished(struct oracle_end *end, uint32_t index)
 {
-	struct model_work *work = &end->works[index];
+	struct model_work *wqe = &end->wqes[index];
 	bool explained = true;
 
-	if (work->is_pattern || work->is_hot || is_send(work) || is_empty(work) ||
-	    is_overtaken(end, work) || (work->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
+	if (wqe->is_pattern || wqe->is_hot || is_send(wqe) || is_empty(wqe) ||
+	    is_overtaken(end, wqe) || (wqe->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
 		return;
-	if (work->opcode == RNIC_WR_RDMA_READ || is_atomic(work))
-		explained = pieces_hold(end->memory, work->pieces, work->piece_count,
-					expected_bytes(end, work), work->bytes, true);
+	if (wqe->opcode == RNIC_WR_RDMA_READ || is_atomic(wqe))
+		explained = pieces_hold(end->memory, wqe->pieces, wqe->piece_count,
+					expected_bytes(end, wqe), wqe->bytes, true);
 	else
-		explained = pieces_hold(end->peer->memory, &work->remote, 1,
-					expected_bytes(end, work), work->bytes, true);
+		explained = pieces_hold(end->peer->memory, &wqe->remote, 1,
+					expected_bytes(end, wqe), wqe->bytes, true);
 	if (!explained)
 		oracle_fail(end->oracle, "%s: unfinished work %u left bytes that nobody sent",
 			    end->name, index);
@@ -572,13 +568,13 @@ static void judge_shared(struct oracle_end *end, bool atomics)
 	uint32_t last = UINT32_MAX, first = UINT32_MAX;
 
 	for (uint32_t i = 0; i < end->work_count; i++) {
-		struct model_work *work = &end->works[i];
+		struct model_work *wqe = &end->wqes[i];
 
-		if (!(atomics ? is_atomic(work) : work->is_hot))
+		if (!(atomics ? is_atomic(wqe) : wqe->is_hot))
 			continue;
 		if (first == UINT32_MAX)
 			first = i;
-		if (work->status == RNIC_WC_SUCCESS && work->is_complete)
+		if (wqe->status == RNIC_WC_SUCCESS && wqe->is_complete)
 			last = i;
 	}
 	if (last == UINT32_MAX && memcmp(arena, shadow, range.length) == 0)
@@ -615,10 +611,10 @@ static void judge_open_receive(struct oracle_end *end)
 static void judge_lossy(struct oracle_end *end)
 {
 	for (uint32_t i = 0; i < end->work_count; i++) {
-		const struct model_work *work = &end->works[i];
+		const struct model_work *wqe = &end->wqes[i];
 
-		if (!is_send(work) && !pieces_hold(end->peer->memory, &work->remote, 1,
-						   expected_bytes(end, work), work->bytes, true))
+		if (!is_send(wqe) && !pieces_hold(end->peer->memory, &wqe->remote, 1,
+						  expected_bytes(end, wqe), wqe->bytes, true))
 			oracle_fail(end->oracle, "%s: work %u left bytes that nobody sent",
 				    end->name, i);
 	}
@@ -642,7 +638,7 @@ void oracle_finish(struct oracle_end *end)
 		return;
 	}
 	for (uint32_t i = 0; i < end->work_count; i++) {
-		if (end->works[i].status != RNIC_WC_SUCCESS)
+		if (end->wqes[i].status != RNIC_WC_SUCCESS)
 			judge_unfinished(end, i);
 	}
 	judge_shared(end, true);

@@ -98,7 +98,7 @@ struct oracle_end {
 	struct sim_memory *memory;
 	char name[24];
 	uint8_t type; /* enum rnic_qp_type */
-	struct model_work *works;
+	struct model_work *wqes;
 	uint32_t work_count;
 	uint32_t work_capacity;
 	uint32_t completed; /* works [0, completed) are accounted for */
@@ -141,7 +141,7 @@ struct model_receive *oracle_add_receive(struct oracle_end *end);
 uint32_t oracle_header_bytes(const struct oracle_end *end);
 
 /* A completion of this end's QP; wr_id is the index of the work or receive. */
-void oracle_complete(struct oracle_end *end, const struct completion *completion);
+void oracle_complete(struct oracle_end *end, const struct cqe *cqe);
 
 /* Whatever lies in these pieces may lie there. */
 void oracle_adopt(struct sim_memory *memory, const struct span *pieces, uint32_t count);

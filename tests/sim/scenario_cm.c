@@ -38,8 +38,10 @@ static uint64_t count_all(const struct cm_world *world, enum cm_counter counter)
 static void test_connect_and_part(void **state)
 {
 	(void)state;
-	for (enum cm_closer closer = CM_ACTIVE_CLOSES; closer <= CM_BOTH_CLOSE; closer++) {
-		const struct cm_plan plan = {.to = 1, .closer = closer, .hold_ns = CM_WORLD_MS};
+	for (enum cm_closer deferred_close = CM_ACTIVE_CLOSES; deferred_close <= CM_BOTH_CLOSE;
+	     deferred_close++) {
+		const struct cm_plan plan = {
+			.to = 1, .deferred_close = deferred_close, .hold_ns = CM_WORLD_MS};
 		struct cm_world *world = cm_world_create(2, 1, NULL);
 		struct cm_end *end = cm_world_connect(world, &plan);
 
@@ -47,7 +49,7 @@ static void test_connect_and_part(void **state)
 		assert_string_equal(end->log, "RDT");
 		assert_string_equal(peer_log(world, end), "QEDT");
 		assert_int_equal(count_all(world, CM_COUNTER_RETRIES), 0);
-		assert_int_equal(count_all(world, CM_COUNTER_STRAY), 0);
+		assert_int_equal(count_all(world, CM_COUNTER_UNEXPECTED), 0);
 		assert_world_is_right(world);
 	}
 }
@@ -55,16 +57,17 @@ static void test_connect_and_part(void **state)
 static void test_destroyed(void **state)
 {
 	(void)state;
-	for (enum cm_closer closer = CM_ACTIVE_CLOSES; closer <= CM_PASSIVE_CLOSES; closer++) {
+	for (enum cm_closer deferred_close = CM_ACTIVE_CLOSES; deferred_close <= CM_PASSIVE_CLOSES;
+	     deferred_close++) {
 		const struct cm_plan plan = {
-			.to = 1, .closer = closer, .closes_by_destroying = true};
+			.to = 1, .deferred_close = deferred_close, .closes_by_destroying = true};
 		struct cm_world *world = cm_world_create(2, 1, NULL);
 		struct cm_end *end = cm_world_connect(world, &plan);
 
 		cm_world_run(world, 50 * CM_WORLD_MS);
-		assert_string_equal(end->log, closer == CM_ACTIVE_CLOSES ? "R" : "RDT");
+		assert_string_equal(end->log, deferred_close == CM_ACTIVE_CLOSES ? "R" : "RDT");
 		assert_string_equal(peer_log(world, end),
-				    closer == CM_ACTIVE_CLOSES ? "QEDT" : "QE");
+				    deferred_close == CM_ACTIVE_CLOSES ? "QEDT" : "QE");
 		assert_world_is_right(world);
 	}
 }
@@ -192,8 +195,9 @@ static void test_everything_twice(void **state)
 	(void)state;
 	cm_world_links(world, &link);
 	for (size_t i = 0; i < RNIC_COUNT_OF(ends); i++) {
-		const struct cm_plan plan = {
-			.to = 1, .closer = (enum cm_closer)(i % 3), .hold_ns = 3 * CM_WORLD_MS};
+		const struct cm_plan plan = {.to = 1,
+					     .deferred_close = (enum cm_closer)(i % 3),
+					     .hold_ns = 3 * CM_WORLD_MS};
 
 		ends[i] = cm_world_connect(world, &plan);
 	}
@@ -218,7 +222,7 @@ static void test_crossed_and_own(void **state)
 		const struct cm_plan plan = {.from = i / 2,
 					     .to = i % 2,
 					     .hold_ns = CM_WORLD_MS,
-					     .closer = CM_BOTH_CLOSE};
+					     .deferred_close = CM_BOTH_CLOSE};
 
 		ends[i] = cm_world_connect(world, &plan);
 	}

@@ -188,7 +188,7 @@ void sim_forget(struct sim_qp *qp);
 
 static inline struct model_work *sim_work(struct sim_qp *qp, uint32_t number)
 {
-	return &qp->end.works[number];
+	return &qp->end.wqes[number];
 }
 
 static inline uint8_t sim_status(struct sim_qp *qp, uint32_t number)

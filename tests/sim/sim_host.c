@@ -18,35 +18,34 @@
 /* The engine looks through all that it has now and then. */
 #define TURNS_PER_CHECK 16
 
-static struct cq *cq_of(struct sim_host *host, struct sim_qp *qp,
-			const struct completion *completion)
+static struct cq *cq_of(struct sim_host *host, struct sim_qp *qp, const struct cqe *cqe)
 {
-	if (!completion->is_recv)
+	if (!cqe->is_recv)
 		return &qp->send_cq;
 	return qp->connection.type == RNIC_QP_TYPE_XRC_TARGET ? &host->xrc_cq : &qp->recv_cq;
 }
 
-static bool sink_completion(void *context, struct cq *cq, const struct completion *completion)
+static bool sink_completion(void *context, struct cq *cq, const struct cqe *cqe)
 {
 	struct sim_host *host = context;
-	struct sim_qp *qp = completion->qp->user;
-	struct completion delivered = *completion;
+	struct sim_qp *qp = cqe->qp->user;
+	struct cqe delivered = *cqe;
 	uint32_t times = 1;
 
-	if (completion->srq != NULL)
+	if (cqe->srq != NULL)
 		sim_srq_complete(host, qp, &delivered);
-	if (cq != cq_of(host, qp, completion))
+	if (cq != cq_of(host, qp, cqe))
 		oracle_fail(host->oracle, "%s: a completion in the wrong CQ", qp->end.name);
-	if (!completion->is_recv) {
+	if (!cqe->is_recv) {
 		if (qp->send_cq_room == 0) {
 			qp->was_full = true;
 			return false;
 		}
 		qp->send_cq_room--;
 	}
-	if (completion->status == RNIC_WC_SUCCESS)
+	if (cqe->status == RNIC_WC_SUCCESS)
 		host->log.completions++;
-	else if (completion->status == RNIC_WC_WR_FLUSH_ERR)
+	else if (cqe->status == RNIC_WC_WR_FLUSH_ERR)
 		host->log.flushed_completions++;
 	else
 		host->log.error_completions++;
@@ -54,9 +53,8 @@ static bool sink_completion(void *context, struct cq *cq, const struct completio
 		times = host->sabotage(&delivered);
 	for (uint32_t i = 0; i < times; i++)
 		oracle_complete(&qp->end, &delivered);
-	if (completion->srq != NULL)
-		sim_srq_adopt(host, sim_srq_of(host, &completion->srq->queue),
-			      (uint32_t)completion->wr_id);
+	if (cqe->srq != NULL)
+		sim_srq_adopt(host, sim_srq_of(host, &cqe->srq->queue), (uint32_t)cqe->wr_id);
 	return true;
 }
 
@@ -78,14 +76,14 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 		return sim_srq_refill(shared);
 	while (qp->ring_pushed < qp->ring_posted && recv_queue_has_space(queue)) {
 		const struct sim_receive *receive = &qp->ring[qp->ring_pushed];
-		struct recv_work work = {
+		struct recv_wqe wqe = {
 			.wr_id = qp->ring_pushed,
 			.sge_count = receive->sge_count,
 		};
 
 		for (uint32_t i = 0; i < receive->sge_count; i++)
-			work.length += receive->sges[i].length;
-		recv_queue_push(queue, &work, receive->sges);
+			wqe.length += receive->sges[i].length;
+		recv_queue_push(queue, &wqe, receive->sges);
 		qp->ring_pushed++;
 		pushed = true;
 	}
@@ -120,7 +118,7 @@ static int sink_multicast(void *context, const struct rnic_gid *group, bool is_w
 }
 
 static const struct engine_sink sink = {
-	.completion = sink_completion,
+	.cqe = sink_completion,
 	.async_event = sink_async_event,
 	.refill = sink_refill,
 	.posted = sink_posted,
@@ -129,7 +127,7 @@ static const struct engine_sink sink = {
 };
 
 static const struct engine_sink sink_without_credits = {
-	.completion = sink_completion,
+	.cqe = sink_completion,
 	.async_event = sink_async_event,
 	.refill = sink_refill,
 	.multicast = sink_multicast,

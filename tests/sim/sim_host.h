@@ -108,7 +108,7 @@ struct sim_qp {
  * Breaks a host on purpose: may change the completion, and returns how often it is delivered (1 for
  * a host that works).
  */
-typedef uint32_t sim_sabotage(struct completion *completion);
+typedef uint32_t sim_sabotage(struct cqe *cqe);
 
 /* What passed, by what the packets themselves say. */
 struct sim_packet_log {

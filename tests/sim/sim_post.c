@@ -137,17 +137,17 @@ static uint32_t legal_statuses(const struct sim_post *post, uint8_t type)
 }
 
 static void model_atomic(struct sim *sim, struct sim_qp *qp, struct model_work *model,
-			 struct work *work, bool is_executed)
+			 struct send_wqe *wqe, bool is_executed)
 {
 	uint64_t value = qp->end.atomic_value;
 
-	work->swap_or_add = prng_next(&sim->prng);
-	work->compare = prng_below(&sim->prng, 3) == 0 ? ~value : value;
+	wqe->swap_or_add = prng_next(&sim->prng);
+	wqe->compare = prng_below(&sim->prng, 3) == 0 ? ~value : value;
 	model->atomic_original = value;
 	if (model->opcode == RNIC_WR_ATOMIC_FETCH_ADD)
-		value += work->swap_or_add;
-	else if (work->compare == value)
-		value = work->swap_or_add;
+		value += wqe->swap_or_add;
+	else if (wqe->compare == value)
+		value = wqe->swap_or_add;
 	model->atomic_result = value;
 	if (is_executed)
 		qp->end.atomic_value = value;
@@ -213,10 +213,10 @@ static bool has_window(const struct sim_post *post)
 	return post->window || post->opcode == RNIC_WR_SEND_WITH_INVALIDATE;
 }
 
-static void set_flush(const struct sim_qp *qp, struct work *work)
+static void set_flush(const struct sim_qp *qp, struct send_wqe *wqe)
 {
-	work->flush.length = qp->end.hot.length;
-	work->flush.type = RNIC_FLUSH_GLOBAL;
+	wqe->flush.length = qp->end.hot.length;
+	wqe->flush.type = RNIC_FLUSH_GLOBAL;
 }
 
 uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
@@ -226,7 +226,7 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	bool is_right;
 	struct rnic_sge sges[LIMIT_SGES];
 	struct model_work *model;
-	struct work work = {.opcode = post.opcode};
+	struct send_wqe wqe = {.opcode = post.opcode};
 
 	if (qp->is_dead || send_queue_space(&qp->qp->send_queue) == 0)
 		return SIM_REFUSED;
@@ -254,29 +254,29 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	model_local(sim, qp, &post, model);
 	model_remote(sim, qp, &post, model);
 	if (is_atomic(post.opcode))
-		model_atomic(sim, qp, model, &work, is_right);
+		model_atomic(sim, qp, model, &wqe, is_right);
 	if (!is_right)
 		qp->peer->end.may_stop = true;
-	work.wr_id = qp->end.work_count - 1;
-	work.immediate = model->immediate;
-	work.length = post.bytes;
-	work.flags = model->flags;
-	work.sge_count = model->piece_count;
-	work.rkey =
+	wqe.wr_id = qp->end.work_count - 1;
+	wqe.immediate = model->immediate;
+	wqe.length = post.bytes;
+	wqe.flags = model->flags;
+	wqe.sge_count = model->piece_count;
+	wqe.rkey =
 		post.window ? qp->peer->end.window.key : qp->peer->host->mrs[post.remote_key].key;
-	work.remote_address = remote_address(qp, &post, model);
+	wqe.remote_address = remote_address(qp, &post, model);
 	if (post.opcode == RNIC_WR_FLUSH)
-		set_flush(qp, &work);
-	work.srqn = qp->peer->host->xrc_srq.srq->number;
+		set_flush(qp, &wqe);
+	wqe.srqn = qp->peer->host->xrc_srq.srq->number;
 	if (qp->connection.type == RNIC_QP_TYPE_UD) {
-		work.datagram.ah = &qp->ah;
-		work.datagram.remote_qpn = qp->peer->qp->qpn;
-		work.datagram.remote_qkey = qp->peer->qp->attributes.qkey;
+		wqe.datagram.ah = &qp->ah;
+		wqe.datagram.remote_qpn = qp->peer->qp->qpn;
+		wqe.datagram.remote_qkey = qp->peer->qp->attributes.qkey;
 	}
 	fill_sges(&qp->host->mrs[post.local_key], model->pieces, model->piece_count, sges);
-	qp_post_send(qp->qp, &work, sges, model->inline_bytes);
+	qp_post_send(qp->qp, &wqe, sges, model->inline_bytes);
 	qp->host->is_dirty = true;
-	return (uint32_t)work.wr_id;
+	return (uint32_t)wqe.wr_id;
 }
 
 uint32_t sim_receive_with(struct sim_qp *qp, const struct sim_receive_post *post)

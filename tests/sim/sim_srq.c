@@ -52,35 +52,34 @@ bool sim_srq_refill(struct sim_srq *shared)
 
 	while (shared->pushed < shared->posted && recv_queue_has_space(&shared->srq->queue)) {
 		const struct sim_shared_receive *from = &shared->receives[shared->pushed];
-		const struct recv_work work = {
+		const struct recv_wqe wqe = {
 			.wr_id = shared->pushed++,
 			.sge_count = from->receive.sge_count,
 			.length = from->model.bytes + HEADER_BYTES,
 		};
 
-		recv_queue_push(&shared->srq->queue, &work, from->receive.sges);
+		recv_queue_push(&shared->srq->queue, &wqe, from->receive.sges);
 		pushed = true;
 	}
 	return pushed;
 }
 
-void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct completion *completion)
+void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct cqe *cqe)
 {
-	struct sim_srq *shared = sim_srq_of(host, &completion->srq->queue);
+	struct sim_srq *shared = sim_srq_of(host, &cqe->srq->queue);
 	struct model_receive *receive;
 
-	if (!qp->connection.is_shared || completion->retired != 0 ||
-	    completion->wr_id >= shared->posted ||
-	    shared->receives[completion->wr_id].model.is_complete) {
+	if (!qp->connection.is_shared || cqe->retired != 0 || cqe->wr_id >= shared->posted ||
+	    shared->receives[cqe->wr_id].model.is_complete) {
 		oracle_fail(host->oracle, "%s: a shared receive that is not to complete",
 			    qp->end.name);
 		return;
 	}
 	receive = oracle_add_receive(&qp->end);
-	*receive = shared->receives[completion->wr_id].model;
-	shared->receives[completion->wr_id].model.is_complete = true;
-	completion->wr_id = qp->end.receive_count - 1;
-	completion->retired = qp->end.receive_count;
+	*receive = shared->receives[cqe->wr_id].model;
+	shared->receives[cqe->wr_id].model.is_complete = true;
+	cqe->wr_id = qp->end.receive_count - 1;
+	cqe->retired = qp->end.receive_count;
 }
 
 void sim_srq_adopt(struct sim_host *host, const struct sim_srq *shared, uint32_t number)

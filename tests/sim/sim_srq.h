@@ -17,7 +17,7 @@ struct sim_srq *sim_srq_of(struct sim_host *host, const struct recv_queue *queue
 
 /* For the sink. `completion` becomes one of a receive of the QP itself. */
 bool sim_srq_refill(struct sim_srq *shared);
-void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct completion *completion);
+void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct cqe *cqe);
 
 /* What receive `number` holds, of which the oracle has seen the message, is as it should be. */
 void sim_srq_adopt(struct sim_host *host, const struct sim_srq *shared, uint32_t number);

@@ -26,16 +26,16 @@ void sim_window_renew(struct sim_qp *qp)
 	window->key = qp->mw.range.key;
 }
 
-static uint32_t post(struct sim_qp *qp, struct model_work *model, struct work *work)
+static uint32_t post(struct sim_qp *qp, struct model_work *model, struct send_wqe *wqe)
 {
 	model->legal = STATUS_BIT(RNIC_WC_SUCCESS);
 	model->flags = RNIC_SEND_SIGNALED;
-	model->opcode = work->opcode;
-	work->flags = model->flags;
-	work->wr_id = qp->end.work_count - 1;
-	qp_post_send(qp->qp, work, NULL, NULL);
+	model->opcode = wqe->opcode;
+	wqe->flags = model->flags;
+	wqe->wr_id = qp->end.work_count - 1;
+	qp_post_send(qp->qp, wqe, NULL, NULL);
 	qp->host->is_dirty = true;
-	return (uint32_t)work->wr_id;
+	return (uint32_t)wqe->wr_id;
 }
 
 static uint32_t post_bind(struct sim_qp *qp, bool opens, bool closes)
@@ -43,7 +43,7 @@ static uint32_t post_bind(struct sim_qp *qp, bool opens, bool closes)
 	struct model_window *window = &qp->end.window;
 	struct model_work *model = oracle_add_work(&qp->end);
 	const struct mr *region = &qp->host->mrs[SIM_KEY_WINDOWS];
-	struct work work = {
+	struct send_wqe wqe = {
 		.opcode = RNIC_WR_BIND_MW,
 		.rkey = (window->key & ~UINT32_C(0xff)) | ((window->key + 1) & 0xff),
 		.immediate = region->key,
@@ -54,8 +54,8 @@ static uint32_t post_bind(struct sim_qp *qp, bool opens, bool closes)
 
 	model->opens_window = opens;
 	model->closes_window = closes;
-	model->window_key = work.rkey;
-	return post(qp, model, &work);
+	model->window_key = wqe.rkey;
+	return post(qp, model, &wqe);
 }
 
 uint32_t sim_window_open(struct sim_qp *qp)
@@ -80,9 +80,9 @@ static void allow_refusals(struct sim_qp *qp)
 	struct oracle_end *peer = &qp->peer->end;
 
 	for (uint32_t i = peer->completed; i < peer->work_count; i++) {
-		if (!peer->works[i].is_window_access)
+		if (!peer->wqes[i].is_window_access)
 			continue;
-		peer->works[i].legal |= STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
+		peer->wqes[i].legal |= STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
 		qp->end.may_stop = true;
 	}
 }
@@ -90,7 +90,7 @@ static void allow_refusals(struct sim_qp *qp)
 uint32_t sim_window_close(struct sim_qp *qp, bool reopens)
 {
 	struct model_window *window = &qp->end.window;
-	struct work work = {.opcode = RNIC_WR_LOCAL_INVALIDATE, .immediate = window->key};
+	struct send_wqe wqe = {.opcode = RNIC_WR_LOCAL_INVALIDATE, .immediate = window->key};
 	struct model_work *model;
 
 	if (qp->is_dead || window->state != WINDOW_OPEN ||
@@ -102,7 +102,7 @@ uint32_t sim_window_close(struct sim_qp *qp, bool reopens)
 		return post_bind(qp, reopens, true);
 	model = oracle_add_work(&qp->end);
 	model->closes_window = true;
-	return post(qp, model, &work);
+	return post(qp, model, &wqe);
 }
 
 /* A range of its own in the half that is written, or any of the half that is only read. */

@@ -36,7 +36,7 @@ struct storm {
 };
 
 static struct {
-	uint64_t works;
+	uint64_t wqes;
 	uint64_t failed_works;
 	uint64_t retries_exceeded;
 	uint64_t packets;
@@ -360,7 +360,7 @@ static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 	if (qp->is_dead)
 		return;
 	for (uint32_t i = 0; i < qp->peer->end.work_count; i++) {
-		uint8_t opcode = qp->peer->end.works[i].opcode;
+		uint8_t opcode = qp->peer->end.wqes[i].opcode;
 
 		messages += opcode == RNIC_WR_SEND || opcode == RNIC_WR_SEND_WITH_IMM ||
 			    opcode == RNIC_WR_SEND_WITH_INVALIDATE ||
@@ -463,9 +463,9 @@ static void count(struct storm *storm)
 	for (uint32_t i = 0; i < storm->sim->qp_count; i++) {
 		const struct oracle_end *end = &storm->sim->qps[i]->end;
 
-		totals.works += end->work_count;
-		for (uint32_t work = 0; work < end->work_count; work++) {
-			uint8_t status = end->works[work].status;
+		totals.wqes += end->work_count;
+		for (uint32_t wqe = 0; wqe < end->work_count; wqe++) {
+			uint8_t status = end->wqes[wqe].status;
 
 			totals.failed_works += status != RNIC_WC_SUCCESS;
 			totals.retries_exceeded += status == RNIC_WC_RETRY_EXC_ERR;
@@ -494,7 +494,7 @@ static void print_totals(void)
 	printf("%" PRIu64 " works (%" PRIu64 " without success, %" PRIu64
 	       " out of retries), %" PRIu64 " packets (%" PRIu64 " lost), %" PRIu64
 	       " s of virtual time",
-	       totals.works, totals.failed_works, totals.retries_exceeded, totals.packets,
+	       totals.wqes, totals.failed_works, totals.retries_exceeded, totals.packets,
 	       totals.lost, totals.virtual_ns / SIM_S);
 }
 

@@ -31,51 +31,51 @@ static void use_everything(struct sim *sim, struct sim_qp *qp)
 	sim_run(sim, 10 * SIM_MS);
 }
 
-static uint32_t complete_twice(struct completion *completion)
+static uint32_t complete_twice(struct cqe *cqe)
 {
-	(void)completion;
+	(void)cqe;
 	return 2;
 }
 
-static uint32_t lose_fifth(struct completion *completion)
+static uint32_t lose_fifth(struct cqe *cqe)
 {
-	return completion->is_recv || completion->wr_id != 4;
+	return cqe->is_recv || cqe->wr_id != 4;
 }
 
-static uint32_t lose_receives(struct completion *completion)
+static uint32_t lose_receives(struct cqe *cqe)
 {
-	return completion->is_recv && completion->wr_id == 1 ? 0 : 1;
+	return cqe->is_recv && cqe->wr_id == 1 ? 0 : 1;
 }
 
-static uint32_t deliver_to_the_next_too(struct completion *completion)
+static uint32_t deliver_to_the_next_too(struct cqe *cqe)
 {
-	if (completion->is_recv && completion->wr_id == 1)
-		completion->wr_id = 2;
+	if (cqe->is_recv && cqe->wr_id == 1)
+		cqe->wr_id = 2;
 	return 1;
 }
 
-static uint32_t claim_a_wrong_length(struct completion *completion)
+static uint32_t claim_a_wrong_length(struct cqe *cqe)
 {
-	completion->byte_count += completion->is_recv;
+	cqe->byte_count += cqe->is_recv;
 	return 1;
 }
 
-static uint32_t claim_an_access_error(struct completion *completion)
+static uint32_t claim_an_access_error(struct cqe *cqe)
 {
-	if (!completion->is_recv)
-		completion->status = RNIC_WC_REM_ACCESS_ERR;
+	if (!cqe->is_recv)
+		cqe->status = RNIC_WC_REM_ACCESS_ERR;
 	return 1;
 }
 
-static uint32_t claim_success(struct completion *completion)
+static uint32_t claim_success(struct cqe *cqe)
 {
-	completion->status = RNIC_WC_SUCCESS;
+	cqe->status = RNIC_WC_SUCCESS;
 	return 1;
 }
 
-static uint32_t claim_a_flush(struct completion *completion)
+static uint32_t claim_a_flush(struct cqe *cqe)
 {
-	completion->status = RNIC_WC_WR_FLUSH_ERR;
+	cqe->status = RNIC_WC_WR_FLUSH_ERR;
 	return 1;
 }
 

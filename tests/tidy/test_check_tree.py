@@ -59,7 +59,7 @@ class Rules(unittest.TestCase):
     def test_layers(self):
         for name, include in [
                 ("lib/nic/engine/a.c", '#include "port/port.h"'),
-                ("lib/nic/engine/a.c", '#include "shm/work.h"'),
+                ("lib/nic/engine/a.c", '#include "shm/wqe.h"'),
                 ("lib/nic/engine/a.c", "#include <sys/socket.h>"),
                 ("lib/nic/engine/a.c", "#include <pthread.h>"),
                 ("lib/nic/port/a.c", '#include "engine/qp.h"'),

@@ -18,7 +18,7 @@ union message {
 	uint64_t alignment;
 };
 
-static int fail(struct admin_link *link, int error, const char *what)
+static int admin_link_fail(struct admin_link *link, int error, const char *what)
 {
 	snprintf(link->reason, sizeof(link->reason), "%s: %s", what, strerror(-error));
 	return error;
@@ -31,8 +31,8 @@ static int fail_protocol(struct admin_link *link)
 }
 
 /* Sends one request and leaves its reply in `message`, checked; a refusal is an error here. */
-static int exchange(struct admin_link *link, uint32_t operation, const void *payload,
-		    size_t payload_bytes, union message *message)
+static int admin_link_exchange(struct admin_link *link, uint32_t operation, const void *payload,
+			       size_t payload_bytes, union message *message)
 {
 	size_t bytes = sizeof(message->header) + payload_bytes;
 	uint32_t request_id = ++link->request_id;
@@ -47,12 +47,13 @@ static int exchange(struct admin_link *link, uint32_t operation, const void *pay
 	};
 	memcpy(message->bytes + sizeof(message->header), payload, payload_bytes);
 	if (send(link->fd, message->bytes, bytes, MSG_NOSIGNAL) < 0)
-		return fail(link, -errno, "cannot send to the daemon");
+		return admin_link_fail(link, -errno, "cannot send to the daemon");
 	received = recv(link->fd, message->bytes, sizeof(message->bytes), 0);
 	if (received < 0)
-		return fail(link, errno == EAGAIN ? -ETIMEDOUT : -errno, "no answer of the daemon");
+		return admin_link_fail(link, errno == EAGAIN ? -ETIMEDOUT : -errno,
+				       "no answer of the daemon");
 	if (received == 0)
-		return fail(link, -ECONNRESET, "the daemon hung up");
+		return admin_link_fail(link, -ECONNRESET, "the daemon hung up");
 	if (rnic_ctl_check_reply(message->bytes, (size_t)received, 0, operation, request_id) < 0)
 		return fail_protocol(link);
 	if (message->header.status < 0) {
@@ -65,23 +66,23 @@ static int exchange(struct admin_link *link, uint32_t operation, const void *pay
 	return 0;
 }
 
-static int connect_to(struct admin_link *link, const char *socket_path)
+static int admin_link_connect_to(struct admin_link *link, const char *socket_path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const struct timeval limit = {.tv_sec = ADMIN_LINK_TIMEOUT_S};
 
 	if (strlen(socket_path) >= sizeof(address.sun_path))
-		return fail(link, -ENAMETOOLONG, socket_path);
+		return admin_link_fail(link, -ENAMETOOLONG, socket_path);
 	memcpy(address.sun_path, socket_path, strlen(socket_path));
 	link->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (link->fd < 0)
-		return fail(link, -errno, "cannot create a socket");
+		return admin_link_fail(link, -errno, "cannot create a socket");
 	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0 ||
 	    setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
 	    connect(link->fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
 		int error = -errno;
 		admin_link_close(link);
-		return fail(link, error, socket_path);
+		return admin_link_fail(link, error, socket_path);
 	}
 	return 0;
 }
@@ -97,11 +98,11 @@ int admin_link_open(struct admin_link *link, const char *socket_path, const char
 	int error;
 
 	memset(link, 0, sizeof(*link));
-	error = connect_to(link, socket_path);
+	error = admin_link_connect_to(link, socket_path);
 	if (error)
 		return error;
 	snprintf(hello.program, sizeof(hello.program), "%s", program);
-	error = exchange(link, RNIC_CTL_HELLO, &hello, sizeof(hello), &message);
+	error = admin_link_exchange(link, RNIC_CTL_HELLO, &hello, sizeof(hello), &message);
 	if (error) {
 		admin_link_close(link);
 		return error;
@@ -137,7 +138,7 @@ static int append_page(struct admin_link *link, const union message *message, si
 		return 0;
 	grown = realloc(*rows, *count * row_bytes + page_bytes);
 	if (!grown)
-		return fail(link, -ENOMEM, "rows");
+		return admin_link_fail(link, -ENOMEM, "rows");
 	memcpy(grown + *count * row_bytes, message->bytes + head_bytes, page_bytes);
 	*rows = grown;
 	*count += page->row_count;
@@ -154,7 +155,7 @@ int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, vo
 	int error;
 
 	do {
-		error = exchange(link, RNIC_CTL_SHOW, &show, sizeof(show), &message);
+		error = admin_link_exchange(link, RNIC_CTL_SHOW, &show, sizeof(show), &message);
 		if (!error)
 			error = append_page(link, &message, row_bytes, &all, &all_count);
 		if (error) {

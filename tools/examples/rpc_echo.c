@@ -30,13 +30,13 @@
 
 #define EXIT_ERROR 100
 
-static void print_line(void *user, const char *sentence)
+static void rpc_echo_print_line(void *user, const char *sentence)
 {
 	(void)user;
 	fprintf(stderr, "rpc_echo: %s\n", sentence);
 }
 
-static struct rnic_rpc_options rpc_options = {.log = print_line};
+static struct rnic_rpc_options rpc_options = {.log = rpc_echo_print_line};
 
 static int error_exit(const char *what, int error)
 {
@@ -74,8 +74,8 @@ static struct {
 } held[HELD_MAX];
 static size_t held_count;
 
-static void hold(Rnic__Example__Echo_Service *service, const Rnic__Example__Text *input,
-		 Rnic__Example__Text_Closure closure, void *user)
+static void rpc_echo_hold(Rnic__Example__Echo_Service *service, const Rnic__Example__Text *input,
+			  Rnic__Example__Text_Closure closure, void *user)
 {
 	(void)service;
 	(void)input;
@@ -87,7 +87,7 @@ static void hold(Rnic__Example__Echo_Service *service, const Rnic__Example__Text
 	held[held_count++].user = user;
 }
 
-static void let_go(void)
+static void rpc_echo_let_go(void)
 {
 	size_t kept = 0;
 
@@ -193,11 +193,11 @@ static Rnic__Example__Echo_Service service = {
 	.base = {.descriptor = NULL}, /* set by main() */
 	.echo = echo,
 	.add = add,
-	.hold = hold,
+	.hold = rpc_echo_hold,
 	.pour = pour,
 };
 
-static int serve(uint16_t port, long seconds)
+static int rpc_echo_serve(uint16_t port, long seconds)
 {
 	time_t end = time(NULL) + seconds;
 	struct rnic_rpc_server *server;
@@ -210,7 +210,7 @@ static int serve(uint16_t port, long seconds)
 	fflush(stdout);
 	while ((error == 0 || error == -EINTR) && (seconds == 0 || time(NULL) < end)) {
 		error = rnic_rpc_server_turn(server, seconds == 0 ? -1 : 100);
-		let_go();
+		rpc_echo_let_go();
 		wake_resting();
 	}
 	rnic_rpc_destroy_server(server);
@@ -332,13 +332,13 @@ struct drain {
 	uint32_t status;
 };
 
-static void take_chunk(const void *bytes, size_t count, void *user)
+static void rpc_echo_take_chunk(const void *bytes, size_t count, void *user)
 {
 	struct drain *drain = user;
 	const char *chunk = bytes;
 
 	if (drain->come == 0)
-		print_line(NULL, "the first bytes have come");
+		rpc_echo_print_line(NULL, "the first bytes have come");
 	for (size_t i = 0; i < count; i++)
 		drain->is_spoilt |= chunk[i] != pattern(drain->come++);
 	if (drain->come >= drain->enough)
@@ -363,7 +363,7 @@ static uint32_t call_pour(struct rnic_rpc_client *client, int64_t bytes, int64_t
 
 	input.amount = bytes;
 	error = rnic_rpc_begin_stream(client, &rnic__example__echo__descriptor, 3, &input.base,
-				      NULL, take_chunk, note_end, &drain, &drain.call);
+				      NULL, rpc_echo_take_chunk, note_end, &drain, &drain.call);
 	if (error != 0)
 		return (uint32_t)error_exit("calling", error);
 	while (!drain.has_ended)
@@ -428,12 +428,12 @@ int main(int argc, char **argv)
 	service.base.descriptor = &rnic__example__echo__descriptor;
 	service.base.invoke = protobuf_c_service_invoke_internal;
 	if (argc > 1 && strcmp(argv[1], "--rc") == 0) {
-		rpc_options.carrier = RNIC_RPC_RC;
+		rpc_options.transport = RNIC_RPC_RC;
 		argc--;
 		argv++;
 	}
 	if (argc >= 3 && strcmp(argv[1], "serve") == 0)
-		return serve((uint16_t)atoi(argv[2]), argc > 3 ? atol(argv[3]) : 0);
+		return rpc_echo_serve((uint16_t)atoi(argv[2]), argc > 3 ? atol(argv[3]) : 0);
 	if (argc == 5)
 		return run_client(argv[1], argv[2], (uint16_t)atoi(argv[3]), atol(argv[4]));
 	fprintf(stderr, "usage: rpc_echo serve PORT [SECONDS]\n"

@@ -97,7 +97,7 @@ static bool try_pcapng(struct capture_reader *reader)
 	return reader->is_pcapng;
 }
 
-static int map_file(struct capture_reader *reader, const char *path)
+static int capture_reader_map_file(struct capture_reader *reader, const char *path)
 {
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status;
@@ -133,7 +133,7 @@ int capture_reader_open(struct capture_reader **out, const char *path)
 
 	if (reader == NULL)
 		return -ENOMEM;
-	error = map_file(reader, path);
+	error = capture_reader_map_file(reader, path);
 	if (error != 0) {
 		free(reader);
 		return error;

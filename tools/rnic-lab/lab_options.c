@@ -62,8 +62,8 @@ static const struct argp_option argp_options[] = {
 	{0},
 };
 
-static uint32_t number(struct argp_state *state, const char *what, const char *text, uint32_t min,
-		       uint32_t max)
+static uint32_t lab_options_number(struct argp_state *state, const char *what, const char *text,
+				   uint32_t min, uint32_t max)
 {
 	char *end;
 	unsigned long long value = strtoull(text, &end, 10);
@@ -75,7 +75,7 @@ static uint32_t number(struct argp_state *state, const char *what, const char *t
 
 static uint32_t mtu(struct argp_state *state, const char *text)
 {
-	uint32_t bytes = number(state, "--mtu", text, 256, 4096);
+	uint32_t bytes = lab_options_number(state, "--mtu", text, 256, 4096);
 
 	if (!rnic_is_power_of_two(bytes))
 		argp_error(state, "--mtu is 256, 512, 1024, 2048 or 4096");
@@ -109,7 +109,7 @@ static void argument(struct lab_options *options, char *text, struct argp_state 
 		argp_error(state, "one server is enough");
 }
 
-static void check(struct lab_options *options, struct argp_state *state)
+static void lab_options_check(struct lab_options *options, struct argp_state *state)
 {
 	bool is_lambda = options->mode == LAB_LAMBDA;
 
@@ -127,16 +127,16 @@ static error_t parse_link(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		options->port = (uint16_t)number(state, "--port", text, 0, UINT16_MAX);
+		options->port = (uint16_t)lab_options_number(state, "--port", text, 0, UINT16_MAX);
 		break;
 	case OPTION_BIND:
 		options->bind_address = text;
 		break;
 	case OPTION_TIMEOUT:
-		options->timeout_s = number(state, "--timeout", text, 1, 3600);
+		options->timeout_s = lab_options_number(state, "--timeout", text, 1, 3600);
 		break;
 	case OPTION_TRIES:
-		options->tries = number(state, "--tries", text, 1, 100);
+		options->tries = lab_options_number(state, "--tries", text, 1, 100);
 		break;
 	case OPTION_ONCE:
 		options->is_once = true;
@@ -145,23 +145,26 @@ static error_t parse_link(int key, char *text, struct argp_state *state)
 		options->device = text;
 		break;
 	case 'g':
-		options->gid_index = (int)number(state, "--gid-index", text, 0, UINT8_MAX);
+		options->gid_index =
+			(int)lab_options_number(state, "--gid-index", text, 0, UINT8_MAX);
 		break;
 	case OPTION_MTU:
 		options->mtu_bytes = mtu(state, text);
 		break;
 	case OPTION_ACK_TIMEOUT:
-		options->ack_timeout = (uint8_t)number(state, "--ack-timeout", text, 1, 31);
+		options->ack_timeout =
+			(uint8_t)lab_options_number(state, "--ack-timeout", text, 1, 31);
 		break;
 	case OPTION_RETRY_COUNT:
-		options->retry_count = (uint8_t)number(state, "--retry-count", text, 0, 7);
+		options->retry_count =
+			(uint8_t)lab_options_number(state, "--retry-count", text, 0, 7);
 		break;
 	case 'b':
-		options->buffer_bytes =
-			number(state, "--buffer-size", text, 16, LAB_REGION_BYTES_MAX / 2);
+		options->buffer_bytes = lab_options_number(state, "--buffer-size", text, 16,
+							   LAB_REGION_BYTES_MAX / 2);
 		break;
 	case OPTION_SEGMENTS:
-		options->segments = number(state, "--segments", text, 1, SEGMENTS_MAX);
+		options->segments = lab_options_number(state, "--segments", text, 1, SEGMENTS_MAX);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -190,14 +193,14 @@ static error_t parse_lambda(int key, char *text, struct argp_state *state)
 		options->input = text;
 		break;
 	case OPTION_CPU_LIMIT:
-		options->cpu_limit_s = number(state, "--cpu-limit", text, 1, 3600);
+		options->cpu_limit_s = lab_options_number(state, "--cpu-limit", text, 1, 3600);
 		break;
 	case OPTION_WALL_LIMIT:
-		options->wall_limit_s = number(state, "--wall-limit", text, 1, 3600);
+		options->wall_limit_s = lab_options_number(state, "--wall-limit", text, 1, 3600);
 		break;
 	case OPTION_MEMORY_LIMIT:
 		options->memory_limit_bytes =
-			number(state, "--memory-limit", text, 1 << 16, 1 << 30);
+			lab_options_number(state, "--memory-limit", text, 1 << 16, 1 << 30);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -205,7 +208,7 @@ static error_t parse_lambda(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t lab_options_parse(int key, char *text, struct argp_state *state)
 {
 	switch (key) {
 	case ARGP_KEY_ARG:
@@ -215,7 +218,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "which mode: send, write, read or lambda?");
 		return 0;
 	case ARGP_KEY_END:
-		check(state->input, state);
+		lab_options_check(state->input, state);
 		return 0;
 	default:
 		if (parse_link(key, text, state) == 0)
@@ -228,7 +231,7 @@ void lab_options_read(struct lab_options *options, int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
-		.parser = parse,
+		.parser = lab_options_parse,
 		.args_doc = "send|write|read|lambda [SERVER]",
 		.doc = "The operations of an RDMA network interface, one at a time: a server "
 		       "without "

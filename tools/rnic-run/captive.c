@@ -190,9 +190,9 @@ static void complain_with_log(const struct captive_options *options, int log_fd,
 		 options->socket);
 }
 
-static void fill_arguments(const struct captive_options *options, char *program,
-			   const char *arguments[DAEMON_ARGUMENTS_MAX], char numbers[2][16],
-			   int ready_fd)
+static void captive_fill_arguments(const struct captive_options *options, char *program,
+				   const char *arguments[DAEMON_ARGUMENTS_MAX], char numbers[2][16],
+				   int ready_fd)
 {
 	size_t count = 0;
 
@@ -300,7 +300,7 @@ static int start_daemon(const struct captive_options *options)
 		complain("cannot make a pipe: %s", strerror(errno));
 		goto close_log;
 	}
-	fill_arguments(options, program, arguments, numbers, ready[1]);
+	captive_fill_arguments(options, program, arguments, numbers, ready[1]);
 	error = spawn(program, arguments, log_fd, ready[1]);
 	close(ready[1]);
 	if (error)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* Writes the real path of `relative`, seen from the directory of this program. */
-static int resolve(const char *relative, char path[PATH_MAX])
+static int install_tree_resolve(const char *relative, char path[PATH_MAX])
 {
 	char program[PATH_MAX], joined[2 * PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -23,7 +23,7 @@ static int resolve(const char *relative, char path[PATH_MAX])
 
 int install_tree_daemon(char path[PATH_MAX])
 {
-	int error = resolve("rnicd", path);
+	int error = install_tree_resolve("rnicd", path);
 
 	if (error)
 		return error;
@@ -39,8 +39,8 @@ static int find_directory(const char *folder, const char *file, char path[PATH_M
 	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
 		snprintf(directory, sizeof(directory), "%s/%s", candidates[i], folder);
 		snprintf(whole, sizeof(whole), "%s/%s", directory, file);
-		if (resolve(whole, path) == 0)
-			return resolve(directory, path);
+		if (install_tree_resolve(whole, path) == 0)
+			return install_tree_resolve(directory, path);
 	}
 	return -ENOENT;
 }

@@ -39,7 +39,7 @@ static const struct argp_option argp_options[] = {
 	{0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t run_parse(int key, char *argument, struct argp_state *state)
 {
 	struct run_options *options = state->input;
 
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
-		.parser = parse,
+		.parser = run_parse,
 		.args_doc = "COMMAND [ARG...]",
 		.doc = "Run COMMAND on an emulated RDMA network interface.\v"
 		       "The exit status is that of COMMAND; 127 when it was not found, 126 when it "

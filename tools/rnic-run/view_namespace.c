@@ -17,7 +17,7 @@
 
 #define VIEW_DIRECTORY_MODE 0755
 
-static int refuse(const char *what, const char *path)
+static int view_namespace_refuse(const char *what, const char *path)
 {
 	fprintf(stderr, "rnic-run: --ns: cannot %s%s%s: %s\n", what, path[0] != '\0' ? " " : "",
 		path, strerror(errno));
@@ -49,7 +49,7 @@ static int map_identity(uid_t uid, gid_t gid)
 	if (write_file("/proc/self/setgroups", "deny") < 0 ||
 	    write_file("/proc/self/uid_map", users) < 0 ||
 	    write_file("/proc/self/gid_map", groups) < 0)
-		return refuse("keep user and group in a user namespace", "");
+		return view_namespace_refuse("keep user and group in a user namespace", "");
 	return 0;
 }
 
@@ -61,9 +61,10 @@ static int enter_namespaces(void)
 	if (unshare(CLONE_NEWNS) == 0)
 		return 0;
 	if (errno != EPERM || unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		return refuse("make a user and mount namespace (does the kernel permit "
-			      "unprivileged ones here?)",
-			      "");
+		return view_namespace_refuse(
+			"make a user and mount namespace (does the kernel permit "
+			"unprivileged ones here?)",
+			"");
 	return map_identity(uid, gid);
 }
 
@@ -116,10 +117,10 @@ static int cover_directory(const char *path)
 	int result = 0;
 
 	if (below == NULL)
-		return refuse("open", path);
+		return view_namespace_refuse("open", path);
 	if (mount("rnic-run", path, "tmpfs", MS_NOSUID, "mode=755,size=1m") < 0) {
 		closedir(below);
-		return refuse("mount over", path);
+		return view_namespace_refuse("mount over", path);
 	}
 	while (result == 0 && (entry = readdir(below)) != NULL) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -127,7 +128,7 @@ static int cover_directory(const char *path)
 		snprintf(target, sizeof(target), "%.255s/%.255s", path, entry->d_name);
 		/* An entry that went away meanwhile is none. */
 		if (mirror_entry(dirfd(below), entry->d_name, target) < 0 && errno != ENOENT)
-			result = refuse("keep", target);
+			result = view_namespace_refuse("keep", target);
 	}
 	closedir(below);
 	return result;
@@ -146,10 +147,10 @@ static int show_root(const char *tree, const char *root)
 			if (cover_directory(parent) < 0)
 				return -1;
 			if (mkdir(root, VIEW_DIRECTORY_MODE) < 0)
-				return refuse("make", root);
+				return view_namespace_refuse("make", root);
 		}
 	}
-	return bind_path(source, root) < 0 ? refuse("show", source) : 0;
+	return bind_path(source, root) < 0 ? view_namespace_refuse("show", source) : 0;
 }
 
 int view_namespace_enter(const char *tree)
@@ -162,7 +163,7 @@ int view_namespace_enter(const char *tree)
 		return -1;
 	/* What is mounted here stays here; what others unmount goes here too. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return refuse("make mounts private", "");
+		return view_namespace_refuse("make mounts private", "");
 	mask = umask(022);
 	for (size_t i = 0; result == 0 && i < RNIC_COUNT_OF(roots); i++)
 		result = show_root(tree, roots[i]);

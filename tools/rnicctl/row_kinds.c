@@ -7,7 +7,7 @@
 #define MEMBER(row, member) offsetof(struct row, member), sizeof(((struct row *)0)->member)
 #define COUNT(array)	    (sizeof(array) / sizeof((array)[0]))
 
-static const char *name_of(const char *const names[], size_t count, uint32_t value)
+static const char *row_kinds_name_of(const char *const names[], size_t count, uint32_t value)
 {
 	return value < count && names[value] ? names[value] : "unknown";
 }
@@ -21,7 +21,7 @@ static const char *qp_type_name(uint32_t value)
 		[RNIC_QP_TYPE_XRC_INITIATOR] = "XRC_INI",
 		[RNIC_QP_TYPE_XRC_TARGET] = "XRC_TGT",
 	};
-	return name_of(names, COUNT(names), value);
+	return row_kinds_name_of(names, COUNT(names), value);
 }
 
 static const char *qp_state_name(uint32_t value)
@@ -32,7 +32,7 @@ static const char *qp_state_name(uint32_t value)
 		[RNIC_QP_STATE_SQD] = "SQD",	 [RNIC_QP_STATE_SQE] = "SQE",
 		[RNIC_QP_STATE_ERR] = "ERR",
 	};
-	return name_of(names, COUNT(names), value);
+	return row_kinds_name_of(names, COUNT(names), value);
 }
 
 static const char *memory_mode_name(uint32_t value)
@@ -42,7 +42,7 @@ static const char *memory_mode_name(uint32_t value)
 		[RNIC_MEMORY_PROC_MEM] = "proc_mem", [RNIC_MEMORY_PROCESS_VM] = "process_vm",
 		[RNIC_MEMORY_NULL] = "null",
 	};
-	return name_of(names, COUNT(names), value);
+	return row_kinds_name_of(names, COUNT(names), value);
 }
 
 static const char *port_space_name(uint32_t value)
@@ -67,7 +67,7 @@ static const char *port_state_name(uint32_t value)
 		[RNIC_PORT_DOWN] = "down",
 		[RNIC_PORT_ACTIVE] = "active",
 	};
-	return name_of(names, COUNT(names), value);
+	return row_kinds_name_of(names, COUNT(names), value);
 }
 
 static const char *mtu_name(uint32_t value)
@@ -75,7 +75,7 @@ static const char *mtu_name(uint32_t value)
 	static const char *const names[] = {
 		[1] = "256", [2] = "512", [3] = "1024", [4] = "2048", [5] = "4096",
 	};
-	return name_of(names, COUNT(names), value);
+	return row_kinds_name_of(names, COUNT(names), value);
 }
 
 static const struct column device_columns[] = {

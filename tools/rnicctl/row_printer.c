@@ -149,8 +149,8 @@ static void print_record(FILE *to, const struct row_kind *kind, const void *row)
 	}
 }
 
-static void measure(const struct row_kind *kind, const uint8_t *rows, size_t count,
-		    int widths[COLUMNS_MAX])
+static void row_printer_measure(const struct row_kind *kind, const uint8_t *rows, size_t count,
+				int widths[COLUMNS_MAX])
 {
 	char text[CELL_BYTES];
 
@@ -168,8 +168,8 @@ static void measure(const struct row_kind *kind, const uint8_t *rows, size_t cou
 }
 
 /* `row` NULL prints the headings. */
-static void print_line(FILE *to, const struct row_kind *kind, const void *row,
-		       const int widths[COLUMNS_MAX])
+static void row_printer_print_line(FILE *to, const struct row_kind *kind, const void *row,
+				   const int widths[COLUMNS_MAX])
 {
 	char text[CELL_BYTES];
 
@@ -198,11 +198,11 @@ static void print_table(FILE *to, const struct row_kind *kind, const uint8_t *ro
 {
 	int widths[COLUMNS_MAX] = {0};
 
-	measure(kind, rows, count, widths);
+	row_printer_measure(kind, rows, count, widths);
 	fprintf(to, "%s\n", kind->name);
-	print_line(to, kind, NULL, widths);
+	row_printer_print_line(to, kind, NULL, widths);
 	for (size_t row = 0; row < count; row++)
-		print_line(to, kind, rows + row * kind->row_bytes, widths);
+		row_printer_print_line(to, kind, rows + row * kind->row_bytes, widths);
 }
 
 static void print_pairs(FILE *to, const struct row_kind *kind, const uint8_t *rows, size_t count)

@@ -23,7 +23,7 @@ static const struct argp_option argp_options[] = {
 	{0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t show_parse(int key, char *argument, struct argp_state *state)
 {
 	struct show_options *options = state->input;
 
@@ -47,7 +47,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static bool is_wanted(const struct show_options *options, const struct row_kind *kind)
+static bool show_is_wanted(const struct show_options *options, const struct row_kind *kind)
 {
 	if (!options->what)
 		return kind->kind != RNIC_SHOW_COUNTERS;
@@ -113,7 +113,7 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	int error = 0;
 
 	for (size_t i = 0; i < ROW_KIND_COUNT && !error; i++) {
-		if (!is_wanted(options, &row_kinds[i]))
+		if (!show_is_wanted(options, &row_kinds[i]))
 			continue;
 		error = show_kind(link, options, &row_kinds[i], document);
 		shown++;
@@ -151,7 +151,7 @@ int show_main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
-		.parser = parse,
+		.parser = show_parse,
 		.args_doc = "[device|clients|qps|mrs|mws|cqs|srqs|cm|troubles|counters|all]",
 		.doc = "Show what a running rnicd holds; without an argument all, but of the "
 		       "counters only those of losses.",

@@ -29,7 +29,8 @@ struct mapped_file {
 	uint64_t length;
 };
 
-static uint8_t *at(const struct client_region *region, uint64_t offset, uint64_t length)
+static uint8_t *mapped_memory_at(const struct client_region *region, uint64_t offset,
+				 uint64_t length)
 {
 	const struct mapped_region *mapped =
 		RNIC_CONTAINER_OF(region, const struct mapped_region, region);
@@ -43,7 +44,8 @@ static uint32_t mapped_read(const struct memory_transfer *transfers, uint32_t co
 	(void)error;
 	for (uint32_t i = 0; i < count; i++)
 		memcpy(transfers[i].bytes,
-		       at(transfers[i].region, transfers[i].offset, transfers[i].length),
+		       mapped_memory_at(transfers[i].region, transfers[i].offset,
+					transfers[i].length),
 		       transfers[i].length);
 	return count;
 }
@@ -52,7 +54,8 @@ static uint32_t mapped_write(const struct memory_transfer *transfers, uint32_t c
 {
 	(void)error;
 	for (uint32_t i = 0; i < count; i++)
-		memcpy(at(transfers[i].region, transfers[i].offset, transfers[i].length),
+		memcpy(mapped_memory_at(transfers[i].region, transfers[i].offset,
+					transfers[i].length),
 		       transfers[i].bytes, transfers[i].length);
 	return count;
 }
@@ -60,7 +63,7 @@ static uint32_t mapped_write(const struct memory_transfer *transfers, uint32_t c
 /* NULL when the client registered memory so that aligned iovas lie at addresses that are not. */
 static uint64_t *word_at(const struct client_region *region, uint64_t offset)
 {
-	uint8_t *bytes = at(region, offset, sizeof(uint64_t));
+	uint8_t *bytes = mapped_memory_at(region, offset, sizeof(uint64_t));
 
 	return (uintptr_t)bytes % sizeof(uint64_t) == 0 ? (uint64_t *)(void *)bytes : NULL;
 }

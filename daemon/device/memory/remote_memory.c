@@ -37,7 +37,7 @@ static const struct remote_region *region_of(const struct memory_transfer *trans
 	return RNIC_CONTAINER_OF(transfer->region, const struct remote_region, region);
 }
 
-static uint64_t address_of(const struct memory_transfer *transfer)
+static uint64_t remote_memory_address_of(const struct memory_transfer *transfer)
 {
 	return region_of(transfer)->address + transfer->offset;
 }
@@ -64,15 +64,15 @@ static uint32_t append(struct iovec *pieces, uint32_t count, struct iovec piece)
 /* How many transfers from the first on (at most IOVECS) lie one behind the other in the client. */
 static uint32_t contiguous(const struct memory_transfer *transfers, uint32_t count)
 {
-	uint64_t end = address_of(&transfers[0]) + transfers[0].length;
+	uint64_t end = remote_memory_address_of(&transfers[0]) + transfers[0].length;
 	uint32_t next = 1;
 
-	while (next < count && next < IOVECS && address_of(&transfers[next]) == end)
+	while (next < count && next < IOVECS && remote_memory_address_of(&transfers[next]) == end)
 		end += transfers[next++].length;
 	return next;
 }
 
-static uint64_t total_bytes(const struct memory_transfer *transfers, uint32_t count)
+static uint64_t remote_memory_total_bytes(const struct memory_transfer *transfers, uint32_t count)
 {
 	uint64_t bytes = 0;
 
@@ -85,7 +85,7 @@ static uint64_t total_bytes(const struct memory_transfer *transfers, uint32_t co
 static ssize_t move_by_descriptor(int mem_fd, enum direction direction,
 				  const struct memory_transfer *transfers, uint32_t count)
 {
-	off_t address = (off_t)address_of(&transfers[0]);
+	off_t address = (off_t)remote_memory_address_of(&transfers[0]);
 	struct iovec local[IOVECS];
 	uint32_t pieces = 0;
 	ssize_t ret;
@@ -99,7 +99,7 @@ static ssize_t move_by_descriptor(int mem_fd, enum direction direction,
 	if (ret < 0)
 		return errno == ESRCH ? -ESRCH : -EFAULT;
 	/* The kernel reads and writes nothing in an address space that has ended. */
-	return ret == 0 && total_bytes(transfers, count) > 0 ? -ESRCH : ret;
+	return ret == 0 && remote_memory_total_bytes(transfers, count) > 0 ? -ESRCH : ret;
 }
 
 /*
@@ -135,7 +135,7 @@ static uint32_t plan_windows(const struct memory_transfer *transfers, uint32_t c
 	uint64_t before = 0; /* bytes of the windows before the last */
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t address = address_of(&transfers[i]);
+		uint64_t address = remote_memory_address_of(&transfers[i]);
 		uint64_t end = address + transfers[i].length;
 
 		if (last == NULL || !is_near(last, address)) {
@@ -190,9 +190,9 @@ static ssize_t move_by_process_vm(const struct remote_process *process, enum dir
 	if (!is_same_process(process))
 		return -ESRCH;
 	if (direction == FROM_CLIENT && try_read_windows(process, transfers, count))
-		return (ssize_t)total_bytes(transfers, count);
+		return (ssize_t)remote_memory_total_bytes(transfers, count);
 	for (uint32_t i = 0; i < count; i++) {
-		void *address = (void *)(uintptr_t)address_of(&transfers[i]);
+		void *address = (void *)(uintptr_t)remote_memory_address_of(&transfers[i]);
 
 		local_count = append(local, local_count, local_piece(&transfers[i]));
 		remote_count =
@@ -216,7 +216,7 @@ static ssize_t move_some(struct remote_process *process, enum direction directio
 	ssize_t ret;
 
 	if (process->has_process_vm && (process->mem_fd < 0 || is_on_demand || run < count ||
-					total_bytes(transfers, run) >= SMALL_BYTES)) {
+					remote_memory_total_bytes(transfers, run) >= SMALL_BYTES)) {
 		*tried = count < IOVECS ? count : IOVECS;
 		ret = move_by_process_vm(process, direction, transfers, *tried);
 		if (ret != -EPERM)

@@ -3,7 +3,7 @@
 
 #include "engine/limits.h"
 #include "engine/objects/qp.h"
-#include "device/queues/intake.h"
+#include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -71,7 +71,7 @@ static bool ah_take_waiting(struct ctl_call *call)
 		if (qp == NULL)
 			return true;
 		if (qp->qp->type == RNIC_QP_TYPE_UD)
-			count = intake_take_sends(qp, budget);
+			count = wqe_fetch_take_sends(qp, budget);
 		*taken += count;
 		budget -= count;
 		if (budget == 0)

@@ -4,10 +4,10 @@
 #include "engine/limits.h"
 #include "device/objects/ctl_channel.h"
 #include "device/objects/ctl_region.h"
-#include "device/queues/delivery.h"
+#include "device/queues/cqe_delivery.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
-#include "shm/completion.h"
+#include "shm/cqe.h"
 #include "shm/ring.h"
 
 #include <errno.h>
@@ -119,10 +119,9 @@ discharge:
 static void cq_move_entries(struct session_cq *cq, const struct shared_region *region,
 			    uint32_t slots)
 {
-	const struct rnic_completion_entry *from =
+	const struct rnic_cqe *from =
 		(const void *)((const uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
-	struct rnic_completion_entry *to =
-		(void *)((uint8_t *)region->address + RNIC_CQ_ENTRIES_OFFSET);
+	struct rnic_cqe *to = (void *)((uint8_t *)region->address + RNIC_CQ_ENTRIES_OFFSET);
 	struct rnic_cq_region *head = region->address;
 
 	for (uint32_t i = cq->consumer; i != cq->producer; i++)
@@ -143,7 +142,7 @@ int ctl_resize_cq(struct ctl_call *call)
 
 	if (cq == NULL)
 		return ctl_refuse(call, -EINVAL, "no such completion queue");
-	used = delivery_used(cq);
+	used = cqe_delivery_used(cq);
 	if (used < 0)
 		return -EPROTO;
 	if (request->entries < used)

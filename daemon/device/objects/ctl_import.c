@@ -20,7 +20,7 @@ _Static_assert(LIMIT_SESSION_MRS <= 1 << RNIC_NAME_SLOT_BITS, "every region has 
 _Static_assert(LIMIT_SESSION_PDS <= 1 << RNIC_NAME_SLOT_BITS, "every domain has a name");
 
 /* The client that shared the file; NULL: none. */
-static struct session *find_sharing(const struct session_set *set, const struct file_number *file)
+static struct session *find_sharing(const struct session_set *set, const struct inode_id *file)
 {
 	const struct list *node;
 
@@ -28,7 +28,7 @@ static struct session *find_sharing(const struct session_set *set, const struct 
 		struct session *session = list_entry(node, struct session, node);
 
 		if (!session->is_broken && session->share_fd >= 0 &&
-		    file_number_equal(&session->share_file, file))
+		    inode_id_equal(&session->share_file, file))
 			return session;
 	}
 	return NULL;
@@ -52,11 +52,11 @@ static struct session *find_exporter(const struct session *importer)
 int ctl_share(struct ctl_call *call)
 {
 	struct session *session = call->session;
-	struct file_number file;
+	struct inode_id file;
 
 	if (session->share_fd >= 0)
 		return ctl_refuse(call, -EBUSY, "this client has shared a file already");
-	if (file_number_of(call->fds[0], &file) != 0)
+	if (inode_id_of(call->fds[0], &file) != 0)
 		return ctl_refuse(call, -EINVAL, "the file is not open, or cannot be looked at");
 	if (find_sharing(session->set, &file) != NULL)
 		return ctl_refuse(call, -EEXIST, "another client has shared this file");
@@ -71,11 +71,11 @@ int ctl_share(struct ctl_call *call)
 int ctl_import(struct ctl_call *call)
 {
 	struct session *session = call->session, *exporter;
-	struct file_number file;
+	struct inode_id file;
 
 	if (session->exporter_id != 0)
 		return ctl_refuse(call, -EBUSY, "this client imports from another already");
-	if (file_number_of(call->fds[0], &file) != 0)
+	if (inode_id_of(call->fds[0], &file) != 0)
 		return ctl_refuse(call, -EINVAL, "the file is not open, or cannot be looked at");
 	exporter = find_sharing(session->set, &file);
 	if (exporter == NULL || exporter == session)

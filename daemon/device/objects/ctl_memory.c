@@ -237,7 +237,7 @@ static void memory_replace(struct session *session, struct session_mr *mr,
 	struct mr wanted = fresh->mr;
 
 	/* What waits for the region's memory as it was goes there first. */
-	settle_run(session->set->engine);
+	placement_run(session->set->engine);
 	session->registered_bytes -= session_mr_bytes(mr);
 	mr->memory = fresh->memory;
 	mr->mode = fresh->mode;

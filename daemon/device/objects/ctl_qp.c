@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "engine/objects/qp.h"
 #include "device/objects/ctl_region.h"
-#include "device/queues/intake.h"
+#include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -248,10 +248,10 @@ int ctl_modify_qp(struct ctl_call *call)
 	if (result != 0)
 		return result;
 	if ((request->mask & RNIC_QP_ATTR_STATE) != 0 && qp->qp->state == RNIC_QP_STATE_RESET) {
-		intake_reset(qp);
+		wqe_fetch_reset(qp);
 	} else {
-		intake_schedule(qp);
-		intake_review(qp);
+		wqe_fetch_schedule(qp);
+		wqe_fetch_review(qp);
 	}
 	return 0;
 }

@@ -3,7 +3,7 @@
 
 #include "engine/objects/srq.h"
 #include "device/objects/ctl_region.h"
-#include "device/queues/intake.h"
+#include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"
@@ -185,7 +185,7 @@ int ctl_modify_srq(struct ctl_call *call)
 static void srq_move_entries(const struct receive_ring *from, const struct shared_region *region,
 			     const struct rnic_queue_plan *plan)
 {
-	const uint32_t end = from->consumer + intake_waiting_recvs(from);
+	const uint32_t end = from->consumer + wqe_fetch_waiting_recvs(from);
 	const uint8_t *old = from->region->address;
 	struct rnic_queues_region *head = region->address;
 	uint8_t *new = region->address;
@@ -195,9 +195,9 @@ static void srq_move_entries(const struct receive_ring *from, const struct share
 		const uint64_t old_slot = i & (from->plan.slots - 1);
 		const uint64_t new_slot = i & (plan->slots - 1);
 
-		memcpy(new + plan->entries_offset + new_slot * sizeof(struct rnic_recv_entry),
-		       old + from->plan.entries_offset + old_slot * sizeof(struct rnic_recv_entry),
-		       sizeof(struct rnic_recv_entry));
+		memcpy(new + plan->entries_offset + new_slot * sizeof(struct rnic_recv_wqe),
+		       old + from->plan.entries_offset + old_slot * sizeof(struct rnic_recv_wqe),
+		       sizeof(struct rnic_recv_wqe));
 		memcpy(new + plan->side_offset + new_slot * plan->side_stride_bytes,
 		       old + from->plan.side_offset + old_slot * plan->side_stride_bytes,
 		       plan->side_stride_bytes);

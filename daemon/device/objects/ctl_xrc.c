@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 /* A new domain; keeps the file's descriptor, if there is one. */
-static struct shared_domain *domain_create(struct ctl_call *call, const struct file_number *file)
+static struct shared_domain *domain_create(struct ctl_call *call, const struct inode_id *file)
 {
 	struct shared_domain *domain = calloc(1, sizeof(*domain));
 
@@ -35,13 +35,13 @@ static struct shared_domain *domain_create(struct ctl_call *call, const struct f
 static int domain_get(struct ctl_call *call, uint32_t flags, struct shared_domain **domain)
 {
 	struct shared_domain *found;
-	struct file_number file;
+	struct inode_id file;
 
 	if ((flags & RNIC_XRCD_FILE) == 0) {
 		*domain = domain_create(call, NULL);
 		return *domain != NULL ? 0 : -ENOMEM;
 	}
-	if (file_number_of(call->fds[0], &file) != 0)
+	if (inode_id_of(call->fds[0], &file) != 0)
 		return ctl_refuse(call, -EINVAL, "the file is not open, or cannot be looked at");
 	found = session_find_domain(call->session->set, &file);
 	if (found != NULL && (flags & RNIC_XRCD_EXCLUSIVE) != 0)

@@ -2,7 +2,7 @@
 #include "device/queues/doorbell.h"
 
 #include "engine/limits.h"
-#include "device/queues/intake.h"
+#include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"
@@ -23,9 +23,9 @@ static void doorbell_take_one(struct session *session, uint32_t value)
 	if (qp == NULL)
 		return;
 	if (RNIC_DOORBELL_KIND(value) == RNIC_DOORBELL_SEND)
-		intake_schedule(qp);
+		wqe_fetch_schedule(qp);
 	else
-		intake_review(qp);
+		wqe_fetch_review(qp);
 }
 
 /* The client had no room to say which queues: any may have moved. */
@@ -35,8 +35,8 @@ static void doorbell_take_lost(struct session *session)
 	uint32_t slot = 0;
 
 	while ((qp = handle_table_next(&session->qps, &slot)) != NULL) {
-		intake_schedule(qp);
-		intake_review(qp);
+		wqe_fetch_schedule(qp);
+		wqe_fetch_review(qp);
 	}
 }
 
@@ -92,7 +92,7 @@ bool doorbell_wake(struct session *session)
 }
 
 /* Looks once more after the client was asked to ring: it may just have done so without. */
-static uint32_t doorbell_doze(struct session *session)
+static uint32_t doorbell_go_idle(struct session *session)
 {
 	uint32_t taken;
 
@@ -117,8 +117,8 @@ uint32_t doorbell_take_all(struct session_set *set)
 		if (session->is_broken)
 			continue;
 		taken = doorbell_take(session);
-		if (taken == 0 && set->now_ns - session->rung_ns >= LIMIT_DOZE_NS)
-			taken = doorbell_doze(session);
+		if (taken == 0 && set->now_ns - session->rung_ns >= LIMIT_DOORBELL_IDLE_NS)
+			taken = doorbell_go_idle(session);
 		if (taken > 0)
 			session->rung_ns = set->now_ns;
 		all += taken;

@@ -2,7 +2,7 @@
 #include "device/session/quota.h"
 
 #include "engine/limits.h"
-#include "device/session/client_user.h"
+#include "device/session/user_quota.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -81,7 +81,7 @@ int session_charge(struct session *session, enum session_resource resource, uint
 		of_session = of_device - of_device / 4;
 	if (amount > of_session - session->usage[resource] ||
 	    amount > of_device - session->set->usage[resource] ||
-	    !client_user_may_have(session->user, resource, amount, of_device))
+	    !user_quota_may_have(session->user, resource, amount, of_device))
 		return -ENOSPC;
 	session->usage[resource] += amount;
 	session->set->usage[resource] += amount;

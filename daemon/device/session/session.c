@@ -5,7 +5,7 @@
 #include "engine/limits.h"
 #include "engine/objects/qp.h"
 #include "engine/objects/srq.h"
-#include "device/session/client_user.h"
+#include "device/session/user_quota.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/queues/doorbell.h"
 #include "device/session/session_set.h"
@@ -61,7 +61,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	handle_table_init(&session->cm_channels, LIMIT_SESSION_CHANNELS);
 	handle_table_init(&session->cm_ids, LIMIT_SESSION_CM_IDS);
 
-	session->user = client_user_join(set, uid);
+	session->user = user_quota_join(set, uid);
 	if (session->user == NULL)
 		goto free_session;
 	if (session_charge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS) != 0)
@@ -71,7 +71,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 		goto discharge;
 	session->client_id = set->next_client_id++;
 	session->hello_by_ns = set->now_ns + LIMIT_HELLO_MS * SESSION_NS_PER_MS;
-	list_add_tail(&set->silent, &session->silent_node);
+	list_add_tail(&set->pre_hello, &session->pre_hello_node);
 	list_add_tail(&set->sessions, &session->node);
 	set->session_count++;
 	return session;
@@ -79,7 +79,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 discharge:
 	session_discharge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 leave_user:
-	client_user_leave(session->user);
+	user_quota_leave(session->user);
 free_session:
 	free(session);
 	return NULL;
@@ -173,8 +173,8 @@ static void session_close_regions(struct session *session)
 {
 	if (session->region.address == NULL)
 		return;
-	if (session->set->untold == session->set->client_count--)
-		session->set->untold--;
+	if (session->set->bulk_notify_pending == session->set->client_count--)
+		session->set->bulk_notify_pending--;
 	list_remove(&session->client_node);
 	event_source_forget(&session->port_events);
 	event_pipe_close(&session->async_pipe);
@@ -223,7 +223,7 @@ void session_free_qp(struct session *session, struct session_qp *qp)
 	session_release_qp(qp);
 	atomic_store_explicit(&status->recv_doorbell_wanted[qp->handle.slot], 0,
 			      memory_order_relaxed);
-	list_remove(&qp->intake_node);
+	list_remove(&qp->wqe_fetch_node);
 	list_remove(&qp->review_node);
 	event_source_forget(&qp->async);
 	handle_table_remove(&session->qps, qp->handle);
@@ -245,7 +245,7 @@ void session_free_srq(struct session *session, struct session_srq *srq)
 }
 
 struct shared_domain *session_find_domain(const struct session_set *set,
-					  const struct file_number *file)
+					  const struct inode_id *file)
 {
 	const struct list *node;
 
@@ -253,7 +253,7 @@ struct shared_domain *session_find_domain(const struct session_set *set,
 		struct shared_domain *domain = list_entry(node, struct shared_domain, node);
 
 		if (domain->file_fd >= 0 && !domain->xrcd.is_closed &&
-		    file_number_equal(&domain->file, file))
+		    inode_id_equal(&domain->file, file))
 			return domain;
 	}
 	return NULL;
@@ -280,7 +280,7 @@ void session_free_xrcd(struct session *session, struct session_xrcd *xrcd)
 	if (--domain->openers == 0) {
 		xrcd_fini(&domain->xrcd);
 		if (domain->file_fd >= 0)
-			closer_take(&session->user->closer, domain->file_fd);
+			deferred_close_take(&session->user->deferred_close, domain->file_fd);
 		list_remove(&domain->node);
 		free(domain);
 	}
@@ -367,10 +367,10 @@ void session_cut(struct session *session)
 {
 	struct session_set *set = session->set;
 
-	list_remove(&session->silent_node);
+	list_remove(&session->pre_hello_node);
 	list_remove(&session->awake_node);
-	list_remove(&session->news_node);
-	list_remove(&session->raised_node);
+	list_remove(&session->unwoken_node);
+	list_remove(&session->event_pending_node);
 	list_remove(&session->resume_node);
 	free(session->call);
 	session->call = NULL;
@@ -378,7 +378,7 @@ void session_cut(struct session *session)
 	/* The client is to know at once; the requests that it left behind may hold descriptors. */
 	epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, session->socket_fd, NULL);
 	shutdown(session->socket_fd, SHUT_RDWR);
-	closer_take(&set->closer, session->socket_fd);
+	deferred_close_take(&set->deferred_close, session->socket_fd);
 	session->socket_fd = -1;
 	session_discharge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 }
@@ -391,13 +391,13 @@ void session_destroy(struct session *session)
 	if (session->has_process)
 		remote_process_fini(&session->process);
 	if (session->share_fd >= 0) {
-		closer_take(&session->user->closer, session->share_fd);
+		deferred_close_take(&session->user->deferred_close, session->share_fd);
 		session_discharge(session, RESOURCE_DESCRIPTORS, 1);
 	}
 	session_close_regions(session);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(session->usage[i] == 0);
-	client_user_leave(session->user);
+	user_quota_leave(session->user);
 	list_remove(&session->broken_node);
 	list_remove(&session->node);
 	set->session_count--;

@@ -4,9 +4,9 @@
  * session and die with it, in an order that leaves no reference behind.
  *
  * The client is hostile until proven otherwise, and it is never proven. What it writes into shared
- * memory is read by intake.c, delivery.c (its consumer index) and doorbell.c, and by nobody else.
- * Wrong structure breaks the session: session_break() notes it, and session_set_reap() ends the
- * session where no caller still holds a pointer into it.
+ * memory is read by wqe_fetch.c, cqe_delivery.c (its consumer index) and doorbell.c, and by nobody
+ * else. Wrong structure breaks the session: session_break() notes it, and session_set_reap() ends
+ * the session where no caller still holds a pointer into it.
  *
  * Invariant: `usage` (quota.h) ends at 0; session_destroy() asserts it.
  */
@@ -24,17 +24,17 @@
 #include "device/memory/mapped_memory.h"
 #include "device/memory/remote_memory.h"
 #include "device/session/event_pipe.h"
-#include "device/session/file_number.h"
+#include "device/session/inode_id.h"
 #include "device/session/handle_table.h"
 #include "device/session/quota.h"
 #include "device/session/shared_region.h"
-#include "shm/work.h"
+#include "shm/wqe.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct client_user;
+struct user_quota;
 struct ctl_call;
 struct qp;
 struct session;
@@ -92,7 +92,7 @@ struct session_cq {
 	struct event_source async;
 };
 
-/* A ring of receive entries that a client writes, and how far it was read; see intake.h. */
+/* A ring of receive entries that a client writes, and how far it was read; see wqe_fetch.h. */
 struct receive_ring {
 	struct session *session;
 	struct session_qp *qp; /* whose it is; NULL: an SRQ's */
@@ -110,7 +110,7 @@ struct shared_domain {
 	uint32_t openers; /* struct session_xrcd */
 	uint32_t members; /* those of sessions that are not ending */
 	int file_fd;	  /* keeps the file's number from being given to another; -1: none */
-	struct file_number file;
+	struct inode_id file;
 };
 
 struct session_xrcd {
@@ -153,8 +153,8 @@ struct session_qp {
 	uint32_t send_consumer;	  /* send entries ever copied */
 	uint32_t send_base; /* of those, before the last RESET: the engine counts from there */
 	uint32_t recv_base;
-	struct list intake_node; /* of session_set.intake: its ring may hold send entries */
-	struct list review_node; /* of session_set.reviews: it may have gone to ERR */
+	struct list wqe_fetch_node; /* of session_set.intake: its ring may hold send entries */
+	struct list review_node;    /* of session_set.reviews: it may have gone to ERR */
 	struct event_source async;
 };
 
@@ -170,21 +170,22 @@ struct teardown {
 };
 
 struct session {
-	struct list node;	 /* of session_set.sessions */
-	struct list silent_node; /* of session_set.silent, until it has greeted */
-	struct list client_node; /* of session_set.clients, when it has regions */
-	struct list awake_node;	 /* of session_set.awake, while its doorbells are looked at */
-	struct list news_node;	 /* of session_set.news: a sleeping poller was not woken for them */
-	struct list raised_node; /* of session_set.raised: events may wait in async_pipe */
-	struct list resume_node; /* of session_set.resumes, when there is `call` */
-	struct list broken_node; /* of session_set.broken, then leaving, then ending */
+	struct list node;	    /* of session_set.sessions */
+	struct list pre_hello_node; /* of session_set.silent, until it has greeted */
+	struct list client_node;    /* of session_set.clients, when it has regions */
+	struct list awake_node;	    /* of session_set.awake, while its doorbells are looked at */
+	struct list
+		unwoken_node; /* of session_set.news: a sleeping poller was not woken for them */
+	struct list event_pending_node; /* of session_set.raised: events may wait in async_pipe */
+	struct list resume_node;	/* of session_set.resumes, when there is `call` */
+	struct list broken_node;	/* of session_set.broken, then leaving, then ending */
 	struct session_set *set;
 	int socket_fd;
 	int doorbell_fd; /* -1 in an admin session and before HELLO */
 	uint32_t client_id;
 	pid_t pid;
 	uid_t uid;
-	struct client_user *user; /* what all clients of `uid` have */
+	struct user_quota *user; /* what all clients of `uid` have */
 	char program[RNIC_CTL_NAME_BYTES];
 	bool has_greeted;     /* HELLO was accepted */
 	uint64_t hello_by_ns; /* until then it has to be */
@@ -201,9 +202,10 @@ struct session {
 	struct event_pipe async_pipe;
 	struct event_source port_events;
 	uint32_t doorbell_consumer;
-	uint32_t doorbells_lost; /* as last seen */
-	uint64_t rung_ns;	 /* when it last rang, or asked for something */
-	uint64_t news_ns; /* when the first of the completions was written that are its news */
+	uint32_t doorbells_lost;   /* as last seen */
+	uint64_t rung_ns;	   /* when it last rang, or asked for something */
+	uint64_t unwoken_since_ns; /* when the first of the completions was written that are its
+				      news */
 
 	struct mapped_files files; /* its memfds */
 	bool has_process;	   /* its own address space can be reached */
@@ -227,7 +229,7 @@ struct session {
 	struct teardown teardown;
 
 	int share_fd; /* who shows the same file may import what is here; -1: nobody may */
-	struct file_number share_file;
+	struct inode_id share_file;
 	uint32_t exporter_id; /* the client that this one imports from; 0: none */
 };
 
@@ -319,6 +321,6 @@ void session_leave_domain(struct session_xrcd *xrcd);
 
 /* The domain that is named by a file of this number; NULL when there is none. */
 struct shared_domain *session_find_domain(const struct session_set *set,
-					  const struct file_number *file);
+					  const struct inode_id *file);
 
 #endif

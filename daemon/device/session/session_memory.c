@@ -3,7 +3,7 @@
  * that we share with it. */
 #include "device/session/session.h"
 
-#include "device/session/client_user.h"
+#include "device/session/user_quota.h"
 #include "device/session/quota.h"
 
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ void session_unmap(void *context, void *address, uint64_t bytes)
 	if (bytes <= FEW_BYTES)
 		munmap(address, bytes);
 	else
-		closer_unmap(&session->user->closer, address, bytes);
+		deferred_close_unmap(&session->user->deferred_close, address, bytes);
 }
 
 int session_open_mapping(struct session *session, struct mapped_region *region, int fd,

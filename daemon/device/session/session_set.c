@@ -4,13 +4,13 @@
 #include "engine/limits.h"
 #include "engine/objects/qp.h"
 #include "cm_ids/cm_identifier.h"
-#include "device/session/client_user.h"
-#include "device/queues/delivery.h"
+#include "device/session/user_quota.h"
+#include "device/queues/cqe_delivery.h"
 #include "device/queues/doorbell.h"
-#include "device/queues/intake.h"
-#include "device/session/lost_memory.h"
+#include "device/queues/wqe_fetch.h"
+#include "device/session/sigbus_guard.h"
 #include "device/session/teardown.h"
-#include "device/session/trouble.h"
+#include "device/session/trouble_log.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -26,11 +26,11 @@ static int session_set_multicast(void *context, const struct rnic_gid *group, bo
 }
 
 const struct engine_sink session_set_sink = {
-	.completion = delivery_completion,
-	.async_event = delivery_async_event,
-	.refill = intake_refill,
-	.posted = intake_posted,
-	.watch = intake_watch,
+	.cqe = cqe_delivery_cqe,
+	.async_event = cqe_delivery_async_event,
+	.refill = wqe_fetch_refill,
+	.posted = wqe_fetch_posted,
+	.watch = wqe_fetch_watch,
 	.multicast = session_set_multicast,
 	.trouble = trouble_of_qp,
 };
@@ -55,16 +55,16 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 	};
 	quota_init(set->limits);
 	list_init(&set->sessions);
-	list_init(&set->silent);
+	list_init(&set->pre_hello);
 	list_init(&set->clients);
 	list_init(&set->awake);
-	list_init(&set->news);
-	list_init(&set->raised);
+	list_init(&set->unwoken);
+	list_init(&set->event_pending);
 	list_init(&set->resumes);
 	list_init(&set->broken);
 	list_init(&set->leaving);
 	list_init(&set->ending);
-	list_init(&set->intake);
+	list_init(&set->wqe_fetch);
 	list_init(&set->reviews);
 	list_init(&set->dirty_cqs);
 	list_init(&set->domains);
@@ -76,12 +76,12 @@ void session_set_fini(struct session_set *set)
 {
 	while (!list_is_empty(&set->sessions))
 		teardown_at_once(list_first_entry(&set->sessions, struct session, node));
-	client_user_sweep(set, true);
-	assert(list_is_empty(&set->intake) && list_is_empty(&set->reviews) &&
+	user_quota_sweep(set, true);
+	assert(list_is_empty(&set->wqe_fetch) && list_is_empty(&set->reviews) &&
 	       list_is_empty(&set->dirty_cqs) && list_is_empty(&set->users));
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(set->usage[i] == 0);
-	closer_close(&set->closer);
+	deferred_close_close(&set->deferred_close);
 	close(set->epoll_fd);
 }
 
@@ -94,18 +94,18 @@ uint32_t session_set_take_work(struct session_set *set)
 	/* Each queue is served at most once a turn; those that have more go to the end of the list.
 	 */
 	list_init(&visited);
-	while (!list_is_empty(&set->intake) && visits++ < LIMIT_TURN_QUEUES) {
+	while (!list_is_empty(&set->wqe_fetch) && visits++ < LIMIT_TURN_QUEUES) {
 		struct session_qp *qp =
-			list_first_entry(&set->intake, struct session_qp, intake_node);
+			list_first_entry(&set->wqe_fetch, struct session_qp, wqe_fetch_node);
 
-		list_remove(&qp->intake_node);
-		list_add_tail(&visited, &qp->intake_node);
-		taken += intake_take_sends(qp, LIMIT_TURN_QUEUE_ENTRIES);
+		list_remove(&qp->wqe_fetch_node);
+		list_add_tail(&visited, &qp->wqe_fetch_node);
+		taken += wqe_fetch_take_sends(qp, LIMIT_TURN_QUEUE_ENTRIES);
 	}
 	while (!list_is_empty(&visited)) {
 		node = visited.next;
 		list_remove(node);
-		list_add_tail(&set->intake, node);
+		list_add_tail(&set->wqe_fetch, node);
 	}
 	return taken != 0 ? taken : rung != 0;
 }
@@ -118,10 +118,10 @@ bool session_set_has_work(const struct session_set *set)
 	    !list_is_empty(&set->leaving) || !list_is_empty(&set->ending) ||
 	    !list_is_empty(&set->resumes))
 		return true;
-	list_for_each (node, &set->intake) {
-		const struct session_qp *qp = list_entry(node, struct session_qp, intake_node);
+	list_for_each (node, &set->wqe_fetch) {
+		const struct session_qp *qp = list_entry(node, struct session_qp, wqe_fetch_node);
 
-		if (intake_is_possible(qp))
+		if (wqe_fetch_is_possible(qp))
 			return true;
 	}
 	return false;
@@ -129,8 +129,8 @@ bool session_set_has_work(const struct session_set *set)
 
 void session_set_deliver(struct session_set *set, bool is_busy)
 {
-	intake_run_reviews(set);
-	delivery_run(set, is_busy);
+	wqe_fetch_run_reviews(set);
+	cqe_delivery_run(set, is_busy);
 }
 
 void session_set_announce_sleep(struct session_set *set)
@@ -155,7 +155,8 @@ static bool session_uses_gid(const struct session *session, uint32_t index)
 	const struct session_ah *ah;
 
 	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
-		if (qp->qp->path != NULL && qp->qp->attributes.path.source_gid_index == index)
+		if (qp->qp->peer_window != NULL &&
+		    qp->qp->attributes.path.source_gid_index == index)
 			return true;
 	for (uint32_t slot = 0; (ah = handle_table_next(&session->ahs, &slot)) != NULL;)
 		if (ah->ah.path.source_gid_index == index)
@@ -180,7 +181,8 @@ static bool session_uses_dest(const struct session *session, const struct rnic_g
 	const struct session_cm_id *id;
 
 	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
-		if (qp->qp->path != NULL && rnic_gid_equal(&qp->qp->attributes.path.dest_gid, dest))
+		if (qp->qp->peer_window != NULL &&
+		    rnic_gid_equal(&qp->qp->attributes.path.dest_gid, dest))
 			return true;
 	for (uint32_t slot = 0; (ah = handle_table_next(&session->ahs, &slot)) != NULL;)
 		if (rnic_gid_equal(&ah->ah.path.dest_gid, dest))
@@ -203,18 +205,18 @@ bool session_set_uses_dest(const struct session_set *set, const struct rnic_gid 
 
 uint64_t session_set_next_deadline_ns(const struct session_set *set)
 {
-	if (list_is_empty(&set->silent))
+	if (list_is_empty(&set->pre_hello))
 		return UINT64_MAX;
-	return list_first_entry(&set->silent, const struct session, silent_node)->hello_by_ns;
+	return list_first_entry(&set->pre_hello, const struct session, pre_hello_node)->hello_by_ns;
 }
 
-static void session_set_break_silent(struct session_set *set)
+static void session_set_break_pre_hello(struct session_set *set)
 {
 	while (session_set_next_deadline_ns(set) <= set->now_ns) {
 		struct session *session =
-			list_first_entry(&set->silent, struct session, silent_node);
+			list_first_entry(&set->pre_hello, struct session, pre_hello_node);
 
-		list_remove(&session->silent_node);
+		list_remove(&session->pre_hello_node);
 		session_break(session, "it did not say HELLO");
 	}
 }
@@ -223,8 +225,8 @@ void session_set_reap(struct session_set *set)
 {
 	uint32_t budget = LIMIT_TURN_TEARDOWN;
 
-	session_set_break_silent(set);
-	lost_memory_break(set);
+	session_set_break_pre_hello(set);
+	sigbus_guard_break(set);
 	while (!list_is_empty(&set->broken))
 		teardown_begin(list_first_entry(&set->broken, struct session, broken_node));
 	while (budget > 0 && !list_is_empty(&set->leaving))

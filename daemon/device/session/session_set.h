@@ -19,9 +19,9 @@
 #include "base/list.h"
 #include "ctl/ctl_message.h"
 #include "engine/engine.h"
-#include "device/session/closer.h"
+#include "device/session/deferred_close.h"
 #include "device/session/session.h"
-#include "device/session/trouble.h"
+#include "device/session/trouble_log.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,18 +51,19 @@ struct session_set {
 	struct engine *engine;
 	struct cm *cm; /* the device's connection manager, made with cm_identifier_sink */
 	const struct device_facts *facts;
-	struct closer closer; /* of connections, in which clients may have left descriptors */
+	struct deferred_close
+		deferred_close; /* of connections, in which clients may have left descriptors */
 	struct list sessions;
-	struct list silent;    /* struct session.silent_node, in the order in which they came */
-	struct list clients;   /* struct session.client_node */
-	struct list awake;     /* struct session.awake_node */
-	struct list news;      /* struct session.news_node */
-	struct list raised;    /* struct session.raised_node */
-	struct list resumes;   /* struct session.resume_node, in order of service */
-	struct list broken;    /* struct session.broken_node */
+	struct list pre_hello;	   /* struct session.silent_node, in the order in which they came */
+	struct list clients;	   /* struct session.client_node */
+	struct list awake;	   /* struct session.awake_node */
+	struct list unwoken;	   /* struct session.news_node */
+	struct list event_pending; /* struct session.raised_node */
+	struct list resumes;	   /* struct session.resume_node, in order of service */
+	struct list broken;	   /* struct session.broken_node */
 	struct list leaving;   /* struct session.broken_node: cut off, but maybe still connected */
 	struct list ending;    /* struct session.broken_node: not even that, and being freed */
-	struct list intake;    /* struct session_qp.intake_node, in order of service */
+	struct list wqe_fetch; /* struct session_qp.intake_node, in order of service */
 	struct list reviews;   /* struct session_qp.review_node */
 	struct list dirty_cqs; /* struct session_cq.dirty_node */
 	struct list domains;   /* struct shared_domain */
@@ -78,10 +79,10 @@ struct session_set {
 	bool has_lost_memory; /* a session has */
 	bool is_bulk;	      /* whether much data goes through the device: clients are told */
 	bool is_told_bulk;    /* what new clients are told, and all others by and by */
-	uint32_t untold;      /* of `clients`, those at the front may not know it yet */
+	uint32_t bulk_notify_pending; /* of `clients`, those at the front may not know it yet */
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t limits[RESOURCE_COUNT]; /* of `usage` */
-	struct troubles troubles;
+	struct trouble_log trouble_log;
 };
 
 /* The callbacks that the engine is to be made with; their context is the set. */

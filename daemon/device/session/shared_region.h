@@ -2,7 +2,7 @@
 /*
  * A region shared with a client: a memfd that we create, size, map and seal before anyone else
  * holds it. Its size can never change, so that no access of ours is beyond its end; what can still
- * happen is lost_memory.h's. Regions that only we write carry F_SEAL_FUTURE_WRITE: our mapping is
+ * happen is sigbus_guard.h's. Regions that only we write carry F_SEAL_FUTURE_WRITE: our mapping is
  * older than the seal, a client's is younger.
  */
 #ifndef DAEMON_DEVICE_SESSION_SHARED_REGION_H

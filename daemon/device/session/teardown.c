@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/session/teardown.h"
 
-#include "device/session/client_user.h"
+#include "device/session/user_quota.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
@@ -23,7 +23,7 @@ static uint32_t cost_of_mapping(uint64_t bytes)
 	return COST_MAPPING + (uint32_t)(bytes / COST_BYTES);
 }
 
-static uint32_t end_qp(struct session *session, void *object)
+static uint32_t teardown_end_qp(struct session *session, void *object)
 {
 	struct session_qp *qp = object;
 	const uint32_t cost = cost_of_mapping(qp->region.bytes);
@@ -119,7 +119,7 @@ static const struct {
 	{offsetof(struct session, cm_ids), end_cm_id},
 	{offsetof(struct session, cm_channels), end_cm_channel},
 	{offsetof(struct session, mws), end_mw},
-	{offsetof(struct session, qps), end_qp},
+	{offsetof(struct session, qps), teardown_end_qp},
 	{offsetof(struct session, srqs), end_srq},
 	{offsetof(struct session, xrcds), end_xrcd},
 	{offsetof(struct session, ahs), end_ah},

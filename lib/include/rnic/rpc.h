@@ -38,7 +38,7 @@ struct rnic_rpc_server;
 typedef void rnic_rpc_log(void *user, const char *sentence);
 
 /* What a client's session travels on; a server takes both, at the same port number. */
-enum rnic_rpc_carrier {
+enum rnic_rpc_transport {
 	RNIC_RPC_UD, /* datagrams: nothing is set up, and a client costs the server no queue pair */
 	RNIC_RPC_RC, /* a connection, of which a server takes 2,048 */
 };
@@ -50,7 +50,7 @@ struct rnic_rpc_options {
 	const char *socket_path; /* of the daemon; NULL: the default */
 	rnic_rpc_log *log;	 /* NULL: none */
 	void *log_user;
-	enum rnic_rpc_carrier carrier; /* of a client */
+	enum rnic_rpc_transport transport; /* of a client */
 	/* What a client takes as an answer, a server as a request; 0: RNIC_RPC_MESSAGE_BYTES. */
 	uint64_t max_message_bytes;
 	/* Of a server, 0 for the defaults: what it holds for clients at most, requests until they

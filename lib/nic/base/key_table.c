@@ -33,7 +33,7 @@ static uint32_t slot_of(const struct key_slot *slots, uint32_t slot_count, uint3
 }
 
 /* Keeps at least half of the slots free after one more insert. */
-static int make_room(struct key_table *table)
+static int key_table_make_room(struct key_table *table)
 {
 	uint32_t slot_count = table->slot_count == 0 ? FIRST_SLOT_COUNT : table->slot_count * 2;
 	struct key_slot *slots;
@@ -63,7 +63,7 @@ int key_table_insert(struct key_table *table, uint32_t key, void *object)
 	assert(object != NULL);
 	if (key_table_find(table, key) != NULL)
 		return -EEXIST;
-	error = make_room(table);
+	error = key_table_make_room(table);
 	if (error != 0)
 		return error;
 	slot = slot_of(table->slots, table->slot_count, key);

@@ -34,7 +34,7 @@ int timer_heap_reserve(struct timer_heap *heap, uint32_t capacity)
 	return 0;
 }
 
-static void place(struct timer_heap *heap, uint32_t index, struct timer *timer)
+static void timer_heap_place(struct timer_heap *heap, uint32_t index, struct timer *timer)
 {
 	heap->timers[index] = timer;
 	timer->heap_index = index;
@@ -44,10 +44,10 @@ static void place(struct timer_heap *heap, uint32_t index, struct timer *timer)
 static void sift_up(struct timer_heap *heap, uint32_t index, struct timer *timer)
 {
 	while (index > 1 && heap->timers[index / 2]->deadline_ns > timer->deadline_ns) {
-		place(heap, index, heap->timers[index / 2]);
+		timer_heap_place(heap, index, heap->timers[index / 2]);
 		index /= 2;
 	}
-	place(heap, index, timer);
+	timer_heap_place(heap, index, timer);
 }
 
 /* Puts `timer` at `index` or farther from the root. */
@@ -61,10 +61,10 @@ static void sift_down(struct timer_heap *heap, uint32_t index, struct timer *tim
 			child++;
 		if (heap->timers[child]->deadline_ns >= timer->deadline_ns)
 			break;
-		place(heap, index, heap->timers[child]);
+		timer_heap_place(heap, index, heap->timers[child]);
 		index = child;
 	}
-	place(heap, index, timer);
+	timer_heap_place(heap, index, timer);
 }
 
 void timer_heap_arm(struct timer_heap *heap, struct timer *timer, uint64_t deadline_ns)

@@ -4,7 +4,7 @@
 #include "engine/requester/completer.h"
 #include "engine/reliability/congestion.h"
 #include "engine/datagrams/datagram.h"
-#include "engine/requester/local_work.h"
+#include "engine/requester/local_operation.h"
 #include "engine/datagrams/mcast.h"
 #include "engine/objects/qp.h"
 #include "engine/responder/responder_answer.h"
@@ -36,21 +36,21 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	timer_heap_init(&engine->timers);
 	timer_heap_init(&engine->pace_timers);
 	list_init(&engine->ready);
-	list_init(&engine->paths);
+	list_init(&engine->windows);
 	list_init(&engine->built);
 	list_init(&engine->mcast_groups);
 	pace_init(&engine->pace);
-	settle_init(engine);
+	placement_init(engine);
 	return 0;
 }
 
 void engine_fini(struct engine *engine)
 {
-	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->paths));
+	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->windows));
 	assert(list_is_empty(&engine->pace.waiting));
 	assert(list_is_empty(&engine->built) && list_is_empty(&engine->mcast_groups));
 	assert(memory_batch_is_empty(&engine->writes));
-	assert(engine->settle.delivered == engine->settle.queued);
+	assert(engine->placement.delivered == engine->placement.queued);
 	key_table_fini(&engine->qps);
 	key_table_fini(&engine->mrs);
 	key_table_fini(&engine->srqs);
@@ -97,8 +97,8 @@ static uint16_t pkey_of(const struct qp *qp)
 	return qp->engine->pkeys[qp->attributes.pkey_index];
 }
 
-static bool is_from_peer(const struct engine *engine, const struct qp *qp,
-			 const struct rnic_addresses *addresses)
+static bool engine_is_from_peer(const struct engine *engine, const struct qp *qp,
+				const struct rnic_addresses *addresses)
 {
 	const struct rnic_path *path = &qp->attributes.path;
 
@@ -106,7 +106,7 @@ static bool is_from_peer(const struct engine *engine, const struct qp *qp,
 	       rnic_gid_equal(&addresses->dest, &engine->gids[path->source_gid_index]);
 }
 
-static bool can_receive(const struct qp *qp, bool is_request)
+static bool engine_can_receive(const struct qp *qp, bool is_request)
 {
 	switch ((enum rnic_qp_state)qp->state) {
 	case RNIC_QP_STATE_RTR:
@@ -127,29 +127,30 @@ static bool is_notification(const struct qp *qp, const struct rnic_packet *packe
 }
 
 /* XRC goes one way: requests to targets, responses to initiators. */
-static bool is_of_service(const struct qp *qp, const struct rnic_packet *packet)
+static bool engine_is_of_service(const struct qp *qp, const struct rnic_packet *packet)
 {
 	return packet->row->service == qp_service(qp) &&
 	       (packet->row->is_request ? qp_has_responder(qp) : qp_has_requester(qp));
 }
 
 /* Whether `packet` may concern `qp` at all. IBTA 1.4, 9.6.1. */
-static enum verdict check_packet(const struct engine *engine, const struct qp *qp,
-				 const struct rnic_packet *packet)
+static enum verdict engine_check_packet(const struct engine *engine, const struct qp *qp,
+					const struct rnic_packet *packet)
 {
-	if (!can_receive(qp, packet->row->is_request || is_notification(qp, packet)))
+	if (!engine_can_receive(qp, packet->row->is_request || is_notification(qp, packet)))
 		return VERDICT_BAD_STATE;
-	if (!is_of_service(qp, packet) && !is_notification(qp, packet))
+	if (!engine_is_of_service(qp, packet) && !is_notification(qp, packet))
 		return VERDICT_BAD_SERVICE;
 	if (!pkey_matches(pkey_of(qp), packet->pkey))
 		return VERDICT_BAD_PKEY;
 	if (qp->type == RNIC_QP_TYPE_UD)
 		return packet->qkey == qp->attributes.qkey ? VERDICT_PASS : VERDICT_BAD_QKEY;
-	return is_from_peer(engine, qp, &packet->addresses) ? VERDICT_PASS : VERDICT_BAD_PEER;
+	return engine_is_from_peer(engine, qp, &packet->addresses) ? VERDICT_PASS
+								   : VERDICT_BAD_PEER;
 }
 
 /* Drops a packet in silence; whoever looks at the QP is told why. */
-static void drop(struct engine *engine, struct qp *qp, enum verdict verdict)
+static void engine_drop(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
 	engine->counters[verdict_row(verdict)->counter]++;
 	if (qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_RESET)
@@ -166,7 +167,7 @@ static void note_established(struct engine *engine, struct qp *qp)
 }
 
 /* A packet for `qp`, which takes it or drops it. */
-static void deliver(struct qp *qp, const struct rnic_packet *packet)
+static void engine_deliver(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct engine *engine = qp->engine;
 	enum verdict verdict;
@@ -175,9 +176,9 @@ static void deliver(struct qp *qp, const struct rnic_packet *packet)
 		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
 		return;
 	}
-	verdict = check_packet(engine, qp, packet);
+	verdict = engine_check_packet(engine, qp, packet);
 	if (verdict != VERDICT_PASS) {
-		drop(engine, qp, verdict);
+		engine_drop(engine, qp, verdict);
 		return;
 	}
 	qp->last_received_ns = engine->now_ns;
@@ -205,7 +206,7 @@ static void deliver_multicast(struct engine *engine, const struct rnic_packet *p
 	if (group == NULL)
 		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
 	else
-		mcast_for_each(group, deliver, packet);
+		mcast_for_each(group, engine_deliver, packet);
 }
 
 void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns)
@@ -224,13 +225,13 @@ void engine_receive(struct engine *engine, const struct rnic_packet *packet, uin
 	if (qp == NULL)
 		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
 	else
-		deliver(qp, packet);
+		engine_deliver(qp, packet);
 }
 
 void engine_flush(struct engine *engine, uint64_t now_ns)
 {
 	engine->now_ns = now_ns;
-	settle_run(engine);
+	placement_run(engine);
 }
 
 /* --- packets out ----------------------------------------------------------------------------- */
@@ -269,10 +270,10 @@ void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_op
 }
 
 /* A QP that nobody has any more holds nothing that others wait for. */
-static void give_way(struct engine *engine, struct qp *qp)
+static void qp_yield_turn(struct engine *engine, struct qp *qp)
 {
 	requester_rewind(engine, qp);
-	requester_leave_line(engine, qp);
+	requester_cancel_window_wait(engine, qp);
 	list_remove(&qp->ready_node);
 }
 
@@ -296,7 +297,7 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
 		struct qp *qp = next_ready(engine);
 
 		if (qp_is_closed(qp)) {
-			give_way(engine, qp);
+			qp_yield_turn(engine, qp);
 		} else if (congestion_transmit(engine, qp, out) ||
 			   responder_transmit(engine, qp, out) ||
 			   requester_transmit(engine, qp, out)) {
@@ -333,7 +334,7 @@ void engine_packets_read(struct engine *engine, uint64_t now_ns)
 		list_remove(&qp->built_node);
 		if (!qp_is_reliable(qp))
 			completer_packets_read(engine, qp);
-		local_work_run(engine, qp);
+		local_operation_run(engine, qp);
 	}
 }
 
@@ -356,7 +357,7 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 		struct qp *qp = RNIC_CONTAINER_OF(timer, struct qp, retry.timer);
 
 		if (qp_is_closed(qp))
-			give_way(engine, qp);
+			qp_yield_turn(engine, qp);
 		else
 			retry_expired(engine, qp);
 	}

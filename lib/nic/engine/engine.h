@@ -23,7 +23,7 @@
 #include "engine/objects/mr.h"
 #include "engine/reliability/pace.h"
 #include "engine/objects/pkey.h"
-#include "engine/responder/settle.h"
+#include "engine/responder/placement.h"
 #include "mem/memory_batch.h"
 #include "wire/packet.h"
 
@@ -38,7 +38,7 @@ struct engine_sink {
 	/* A completion for `cq`. All bytes that it speaks of are in place. Returns false when the
 	 * CQ is full: the completion is lost, and the engine brings CQ and QPs into error
 	 * (IBTA 1.4, C11-39). */
-	bool (*completion)(void *context, struct cq *cq, const struct completion *completion);
+	bool (*cqe)(void *context, struct cq *cq, const struct cqe *cqe);
 	/* An asynchronous event about `object`: a struct qp, cq or srq, by the event's type. */
 	void (*async_event)(void *context, enum rnic_async_event_type type, void *object);
 	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for
@@ -80,14 +80,14 @@ struct engine {
 	struct timer_heap timers;      /* struct qp.retry */
 	struct timer_heap pace_timers; /* struct qp.congestion */
 	struct list ready;	       /* QPs that may have a packet to send, in order of service */
-	struct list paths;	       /* struct path */
+	struct list windows;	       /* struct peer_window */
 	struct list built;	       /* QPs that engine_packets_read() is to see */
 	struct list mcast_groups;      /* struct mcast_group */
 	uint32_t mcast_group_count;
 	struct pace pace;
 	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
 	struct memory_batch writes; /* inbound payload on its way to client memory */
-	struct settle settle;	    /* and what waits for it */
+	struct placement placement; /* and what waits for it */
 	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
 	uint16_t pkeys[LIMIT_PKEYS];		/* by P_Key index; 0 is empty */
 	uint64_t counters[COUNTER_COUNT];

@@ -24,7 +24,7 @@ enum {
 	/*
 	 * Bytes under way to one destination that nobody acknowledged yet, over all RC QPs. Bounded
 	 * so that they fit a peer's socket buffer even when its daemon does not run for a while;
-	 * see path.h.
+	 * see peer_window.h.
 	 */
 	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
@@ -93,8 +93,8 @@ enum {
 
 	LIMIT_CM_CONNECTIONS = 65536,
 	LIMIT_CM_BINDINGS = 65536,
-	LIMIT_CM_REPLIES = 256,	      /* answers to strangers that wait to be sent */
-	LIMIT_CM_EARLY_REQUESTS = 64, /* that wait for somebody to listen */
+	LIMIT_CM_REPLIES = 256,	       /* answers to strangers that wait to be sent */
+	LIMIT_CM_PENDING_LISTENS = 64, /* that wait for somebody to listen */
 
 	/* Receive entries that the engine holds of a QP or SRQ before it asks the client's ring
 	 * again. */
@@ -125,7 +125,7 @@ enum {
 
 	/* A client that has not rung for so long is no longer looked at in each turn: it wakes us
 	 * when it does. And clients that are told in a turn that traffic has become another. */
-	LIMIT_DOZE_NS = 10000000,
+	LIMIT_DOORBELL_IDLE_NS = 10000000,
 	LIMIT_TURN_TOLD = 16,
 
 	/* A connection that has not said HELLO by then is ended: it holds one of LIMIT_SESSIONS. */

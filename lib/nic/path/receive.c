@@ -21,12 +21,12 @@ void receive_init(struct receive *receive, struct engine *engine, struct cm *cm,
 static enum rnic_icrc_verdict receive_check(struct receive *receive,
 					    const struct datagram *datagram)
 {
-	uint16_t expected = receive->is_counting_up ? datagram->train_position : 0;
+	uint16_t expected = receive->is_counting_up ? datagram->gso_batch_position : 0;
 	uint16_t identification = 0;
 	enum rnic_icrc_verdict verdict = rnic_icrc_check_expecting(
 		&datagram->addresses, expected, datagram->bytes, datagram->length, &identification);
 
-	if (verdict != RNIC_ICRC_BAD && datagram->train_position != 0)
+	if (verdict != RNIC_ICRC_BAD && datagram->gso_batch_position != 0)
 		receive->is_counting_up = identification != 0;
 	return verdict;
 }

@@ -25,8 +25,8 @@ struct datagram {
 	uint32_t length; /* outbound: without ICRC; inbound: with it */
 	uint32_t damage; /* outbound: number of the bit to flip after the ICRC was written, plus 1;
 			    0 none */
-	uint16_t train_position; /* inbound: how many came before it in one buffer of UDP_GRO */
-	uint64_t received_ns;	 /* inbound */
+	uint16_t gso_batch_position; /* inbound: how many came before it in one buffer of UDP_GRO */
+	uint64_t received_ns;	     /* inbound */
 };
 
 struct port;

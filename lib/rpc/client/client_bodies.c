@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void send_grant(struct client_body *body, struct client_link *link, uint64_t call)
+static void client_bodies_send_grant(struct client_body *body, struct client_link *link,
+				     uint64_t call)
 {
 	struct rpc_frame frame;
 
@@ -34,7 +35,7 @@ int client_body_expect(struct client_body *body, struct client_link *link, uint6
 
 	if (body->is_receiving)
 		return -EPROTO;
-	error = bulk_in_begin(&body->in, link->carrier, total);
+	error = bulk_in_begin(&body->in, link->transport, total);
 	if (error != 0)
 		return error;
 	error = make_private(body, total);
@@ -45,14 +46,14 @@ int client_body_expect(struct client_body *body, struct client_link *link, uint6
 	body->total = total;
 	body->received = 0;
 	body->is_receiving = true;
-	send_grant(body, link, call);
+	client_bodies_send_grant(body, link, call);
 	return 0;
 }
 
 int client_body_take_grant(struct client_body *body, struct client_link *link,
 			   const struct rpc_frame *frame)
 {
-	return bulk_out_grant(&body->out, link->way, frame);
+	return bulk_out_grant(&body->out, link->route, frame);
 }
 
 void client_body_pump(struct client_body *body, struct client_link *link, uint64_t call,
@@ -97,13 +98,13 @@ void client_body_release_chunk(struct client_body *body, struct client_link *lin
 	uint64_t left = body->bytes == NULL ? UINT64_MAX : body->total - body->received;
 
 	if (body->is_receiving && rpc_bulk_receiver_owes_grant(&body->in.receiver, left))
-		send_grant(body, link, call);
+		client_bodies_send_grant(body, link, call);
 }
 
 /* Whether the memory was put aside; not so without memory for that, when it must be let go. */
 static bool try_orphan(struct client_body *body, struct client_link *link, uint64_t call)
 {
-	const struct rpc_session_config *config = link->carrier->calls->config;
+	const struct rpc_session_config *config = link->transport->calls->config;
 	struct client_orphan *orphan = malloc(sizeof(*orphan));
 	struct client_orphan **at = &link->orphans;
 

@@ -21,7 +21,7 @@ enum {
 	SEND_SLOTS = 64,
 };
 
-static int resolve(struct client_link *link, const char *host, uint16_t port)
+static int client_link_resolve(struct client_link *link, const char *host, uint16_t port)
 {
 	int count = rnic_dial_resolve(host, port, LINK_ADDRESSES_MAX, link->servers);
 
@@ -31,15 +31,15 @@ static int resolve(struct client_link *link, const char *host, uint16_t port)
 	return 0;
 }
 
-static int open_carrier(struct client_link *link)
+static int open_transport(struct client_link *link)
 {
-	if (link->options.carrier == RNIC_RPC_RC) {
-		link->carrier = &link->rc.base;
-		return rc_carrier_open(&link->rc, &link->device, CONNECTIONS, RECEIVE_SLOTS,
-				       SEND_SLOTS);
+	if (link->options.transport == RNIC_RPC_RC) {
+		link->transport = &link->rc.base;
+		return rc_transport_open(&link->rc, &link->device, CONNECTIONS, RECEIVE_SLOTS,
+					 SEND_SLOTS);
 	}
-	link->carrier = &link->ud.base;
-	return ud_carrier_open(&link->ud, &link->device, RECEIVE_SLOTS, SEND_SLOTS);
+	link->transport = &link->ud.base;
+	return ud_transport_open(&link->ud, &link->device, RECEIVE_SLOTS, SEND_SLOTS);
 }
 
 int client_link_open(struct client_link *link, const struct rnic_rpc_options *options,
@@ -50,19 +50,19 @@ int client_link_open(struct client_link *link, const struct rnic_rpc_options *op
 	*link = (struct client_link){.search_ns = RPC_NEVER};
 	if (options != NULL)
 		link->options = *options;
-	error = resolve(link, host, port);
+	error = client_link_resolve(link, host, port);
 	if (error != 0)
 		return error;
-	carrier_random(link->identity, sizeof(link->identity));
-	error = carrier_device_open(&link->device, link->options.socket_path);
+	transport_random(link->identity, sizeof(link->identity));
+	error = transport_device_open(&link->device, link->options.socket_path);
 	if (error != 0)
 		return error;
-	error = open_carrier(link);
+	error = open_transport(link);
 	if (error != 0) {
-		carrier_device_close(&link->device);
+		transport_device_close(&link->device);
 		return error;
 	}
-	link->session_memory = malloc(rpc_session_memory_bytes(link->carrier->calls->config));
+	link->session_memory = malloc(rpc_session_memory_bytes(link->transport->calls->config));
 	if (link->session_memory == NULL) {
 		client_link_close(link);
 		return -ENOMEM;
@@ -70,7 +70,7 @@ int client_link_open(struct client_link *link, const struct rnic_rpc_options *op
 	return 0;
 }
 
-static void reap(struct client_link *link)
+static void client_link_reap(struct client_link *link)
 {
 	struct rpc_outgoing *message;
 
@@ -92,9 +92,9 @@ void client_link_drop(struct client_link *link, uint64_t now_ns)
 		client_link_transmit(link, now_ns);
 	}
 	end_search(link);
-	if (link->way != NULL)
-		carrier_close_way(link->way);
-	link->way = NULL;
+	if (link->route != NULL)
+		transport_close_route(link->route);
+	link->route = NULL;
 	client_bodies_free_orphans(link);
 	link->state = LINK_IDLE;
 	link->begin_ns = now_ns + REST_MS * MS;
@@ -105,11 +105,11 @@ void client_link_drop(struct client_link *link, uint64_t now_ns)
 void client_link_close(struct client_link *link)
 {
 	client_link_drop(link, rnic_dial_now_ns());
-	if (link->carrier == &link->rc.base)
-		rc_carrier_close(&link->rc);
+	if (link->transport == &link->rc.base)
+		rc_transport_close(&link->rc);
 	else
-		ud_carrier_close(&link->ud);
-	carrier_device_close(&link->device);
+		ud_transport_close(&link->ud);
+	transport_device_close(&link->device);
 	free(link->session_memory);
 }
 
@@ -126,7 +126,7 @@ static int search_failed(struct client_link *link, const char *what, int error, 
 static int begin_search(struct client_link *link, uint64_t now_ns)
 {
 	const struct rnic_endpoint *server = &link->servers[link->server_next];
-	const struct carrier_calls *calls = link->carrier->calls;
+	const struct transport_calls *calls = link->transport->calls;
 	int error = rnic_cm_create_id(link->device.cm, calls->port_space, calls->qp_type, NULL,
 				      &link->id);
 
@@ -145,19 +145,19 @@ static int seek_service(struct client_link *link)
 
 	link->id = NULL;
 	link->state = LINK_SERVICE;
-	return link->carrier->calls->seek(link->carrier, id, &link->way);
+	return link->transport->calls->seek(link->transport, id, &link->route);
 }
 
-static int begin_session(struct client_link *link, const struct rnic_cm_event *event,
-			 uint64_t now_ns)
+static int client_link_begin_session(struct client_link *link, const struct rnic_cm_event *event,
+				     uint64_t now_ns)
 {
-	const struct carrier_calls *calls = link->carrier->calls;
+	const struct transport_calls *calls = link->transport->calls;
 	struct rpc_session_self self;
-	int error = calls->found(link->way, event);
+	int error = calls->found(link->route, event);
 
 	if (error != 0)
 		return error;
-	carrier_random(&self, sizeof(self));
+	transport_random(&self, sizeof(self));
 	self.connection |= 1;
 	memcpy(self.identity, link->identity, sizeof(self.identity));
 	rpc_session_open(&link->session, calls->config, &self, link->session_memory, now_ns);
@@ -166,8 +166,8 @@ static int begin_session(struct client_link *link, const struct rnic_cm_event *e
 }
 
 /* The event that each state of the search waits for, and what follows. */
-static int handle_event(struct client_link *link, const struct rnic_cm_event *event,
-			uint64_t now_ns)
+static int client_link_handle_event(struct client_link *link, const struct rnic_cm_event *event,
+				    uint64_t now_ns)
 {
 	int error = -EHOSTUNREACH;
 
@@ -177,16 +177,16 @@ static int handle_event(struct client_link *link, const struct rnic_cm_event *ev
 	} else if (link->state == LINK_ROUTE && event->type == RNIC_CM_ROUTE_RESOLVED) {
 		error = seek_service(link);
 	} else if (link->state == LINK_SERVICE &&
-		   event->type == link->carrier->calls->found_event) {
-		error = begin_session(link, event, now_ns);
+		   event->type == link->transport->calls->found_event) {
+		error = client_link_begin_session(link, event, now_ns);
 	} else if (link->state == LINK_SESSION) {
-		link->carrier->calls->note(link->way, event);
+		link->transport->calls->note(link->route, event);
 		return 0;
 	}
 	return error == 0 ? 0 : search_failed(link, "looking for the server", error, now_ns);
 }
 
-static int take_events(struct client_link *link, uint64_t now_ns)
+static int client_link_take_events(struct client_link *link, uint64_t now_ns)
 {
 	struct rnic_cm_event event;
 	int error;
@@ -194,13 +194,13 @@ static int take_events(struct client_link *link, uint64_t now_ns)
 	if (!link->device.has_cm_events)
 		return 0;
 	while ((error = rnic_cm_get_event(link->device.cm, &event)) == 0) {
-		bool is_ours = link->id != NULL
-				       ? event.id == link->id
-				       : link->way != NULL && rnic_cm_user(event.id) == link->way;
+		bool is_ours = link->id != NULL ? event.id == link->id
+						: link->route != NULL &&
+							  rnic_cm_user(event.id) == link->route;
 
 		rnic_cm_ack_event(&event);
 		if (is_ours)
-			error = handle_event(link, &event, now_ns);
+			error = client_link_handle_event(link, &event, now_ns);
 		if (error != 0)
 			return error;
 	}
@@ -208,12 +208,13 @@ static int take_events(struct client_link *link, uint64_t now_ns)
 	return error == -EAGAIN || error == -ENOMEM ? 0 : error;
 }
 
-static void take_datagram(struct client_link *link, const struct carrier_datagram *datagram,
+static void take_datagram(struct client_link *link, const struct transport_datagram *datagram,
 			  uint64_t now_ns)
 {
 	struct rpc_packet packet;
 
-	if (link->state != LINK_SESSION || !link->carrier->calls->is_source(link->way, datagram))
+	if (link->state != LINK_SESSION ||
+	    !link->transport->calls->is_source(link->route, datagram))
 		return;
 	if (datagram->bytes == NULL)
 		rpc_session_lose(&link->session);
@@ -223,11 +224,11 @@ static void take_datagram(struct client_link *link, const struct carrier_datagra
 
 int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_ns)
 {
-	struct carrier_datagram datagram;
-	int error = take_events(link, now_ns);
+	struct transport_datagram datagram;
+	int error = client_link_take_events(link, now_ns);
 
 	while (error == 0 &&
-	       (error = link->carrier->calls->receive(link->carrier, &datagram)) > 0) {
+	       (error = link->transport->calls->receive(link->transport, &datagram)) > 0) {
 		take_datagram(link, &datagram, now_ns);
 		error = 0;
 	}
@@ -283,11 +284,11 @@ void client_link_transmit(struct client_link *link, uint64_t now_ns)
 
 	if (link->state != LINK_SESSION)
 		return;
-	while ((room = carrier_room(link->way)) != NULL &&
+	while ((room = transport_room(link->route)) != NULL &&
 	       (bytes = rpc_session_transmit(&link->session, room, now_ns)) > 0)
-		if (carrier_send(link->way, bytes) != 0)
+		if (transport_send(link->route, bytes) != 0)
 			break; /* as if it were lost; a daemon's end shows when receiving */
-	reap(link);
+	client_link_reap(link);
 }
 
 uint64_t client_link_next_deadline_ns(const struct client_link *link)

@@ -7,9 +7,9 @@
 #ifndef LIB_RPC_CLIENT_CLIENT_LINK_H
 #define LIB_RPC_CLIENT_CLIENT_LINK_H
 
-#include "rpc/transport/rc_carrier.h"
+#include "rpc/transport/rc_transport.h"
 #include "rpc/wire/rpc_frame.h"
-#include "rpc/transport/ud_carrier.h"
+#include "rpc/transport/ud_transport.h"
 
 #include <rnic/rpc.h>
 
@@ -32,17 +32,17 @@ struct heap_message {
 
 struct client_link {
 	struct rnic_rpc_options options;
-	struct carrier_device device;
-	struct ud_carrier ud; /* one of the two is open: `carrier` */
-	struct rc_carrier rc;
-	struct carrier *carrier;
+	struct transport_device device;
+	struct ud_transport ud; /* one of the two is open: `carrier` */
+	struct rc_transport rc;
+	struct transport *transport;
 	struct rnic_endpoint servers[LINK_ADDRESSES_MAX]; /* of the host's name */
 	uint32_t server_count;
 	uint32_t server_next; /* to be tried */
 	enum link_state state;
-	struct rnic_cm_id *id;	 /* of ADDRESS and ROUTE */
-	struct carrier_way *way; /* of SERVICE and SESSION */
-	uint64_t begin_ns;	 /* of IDLE: not before */
+	struct rnic_cm_id *id;	       /* of ADDRESS and ROUTE */
+	struct transport_route *route; /* of SERVICE and SESSION */
+	uint64_t begin_ns;	       /* of IDLE: not before */
 	uint64_t search_ns; /* since when there was no session; RPC_NEVER: there is one, or none is
 			       wanted */
 	uint8_t identity[RPC_IDENTITY_BYTES];

@@ -39,7 +39,7 @@ struct pending {
 static bool are_good(const struct rnic_rpc_options *options)
 {
 	return options == NULL ||
-	       ((options->carrier == RNIC_RPC_UD || options->carrier == RNIC_RPC_RC) &&
+	       ((options->transport == RNIC_RPC_UD || options->transport == RNIC_RPC_RC) &&
 		options->max_message_bytes <= RPC_MESSAGE_LIMIT_BYTES);
 }
 
@@ -168,7 +168,7 @@ static void take_answer(struct rnic_rpc_client *client, const struct rpc_frame *
 		unpack(call, frame->payload, frame->payload_bytes);
 }
 
-static void take_grant(struct rnic_rpc_client *client, const struct rpc_frame *frame)
+static void rpc_client_take_grant(struct rnic_rpc_client *client, const struct rpc_frame *frame)
 {
 	struct rpc_call *call = rpc_calls_find(&client->calls, frame->call);
 	struct pending *pending;
@@ -184,7 +184,7 @@ static void take_grant(struct rnic_rpc_client *client, const struct rpc_frame *f
 		rpc_calls_end(call, RNIC_RPC_INTERNAL);
 }
 
-static void take_chunk(struct rnic_rpc_client *client, const struct rpc_frame *frame)
+static void rpc_client_take_chunk(struct rnic_rpc_client *client, const struct rpc_frame *frame)
 {
 	struct rpc_call *call = rpc_calls_find(&client->calls, frame->call);
 	const struct rpc_frame whole = {.kind = RPC_FRAME_ANSWER, .call = frame->call};
@@ -223,9 +223,9 @@ static void take_messages(struct rnic_rpc_client *client)
 		if (frame.kind == RPC_FRAME_ANSWER)
 			take_answer(client, &frame);
 		else if (frame.kind == RPC_FRAME_GRANT)
-			take_grant(client, &frame);
+			rpc_client_take_grant(client, &frame);
 		else if (frame.kind == RPC_FRAME_CHUNK)
-			take_chunk(client, &frame);
+			rpc_client_take_chunk(client, &frame);
 	}
 }
 
@@ -316,13 +316,13 @@ static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
 
 /* --- turning ---------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct rnic_rpc_client *client)
+static bool rpc_client_is_wanted(const struct rnic_rpc_client *client)
 {
 	return client->calls.oldest != client->calls.next;
 }
 
 /* Nothing works any more: what waits must not wait for ever. */
-static int fail(struct rnic_rpc_client *client, int error)
+static int rpc_client_fail(struct rnic_rpc_client *client, int error)
 {
 	if (error == 0 || error == -EINTR)
 		return error;
@@ -333,11 +333,11 @@ static int fail(struct rnic_rpc_client *client, int error)
 	return error;
 }
 
-static int work(struct rnic_rpc_client *client)
+static int rpc_client_work(struct rnic_rpc_client *client)
 {
 	uint64_t now_ns = rnic_dial_now_ns();
 	uint64_t deadline_ns, calls_ns;
-	int error = client_link_receive(&client->link, is_wanted(client), now_ns);
+	int error = client_link_receive(&client->link, rpc_client_is_wanted(client), now_ns);
 
 	if (error != 0)
 		return error;
@@ -348,26 +348,26 @@ static int work(struct rnic_rpc_client *client)
 		send_waiting(client, now_ns);
 	client_link_transmit(&client->link, now_ns);
 	deadline_ns = client_link_next_deadline_ns(&client->link);
-	if (client->link.state == LINK_IDLE && is_wanted(client) &&
+	if (client->link.state == LINK_IDLE && rpc_client_is_wanted(client) &&
 	    client->link.begin_ns < deadline_ns)
 		deadline_ns = client->link.begin_ns;
 	calls_ns = rpc_calls_next_deadline_ns(&client->calls);
 	if (calls_ns < deadline_ns)
 		deadline_ns = calls_ns;
-	carrier_device_set_timer(&client->link.device, deadline_ns);
+	transport_device_set_timer(&client->link.device, deadline_ns);
 	return 0;
 }
 
-static int arm_and_work(struct rnic_rpc_client *client)
+static int rpc_client_arm_and_work(struct rnic_rpc_client *client)
 {
-	struct carrier *carrier = client->link.carrier;
+	struct transport *transport = client->link.transport;
 	int error;
 
-	carrier_device_begin_work(&client->link.device);
-	error = carrier->calls->arm(carrier);
+	transport_device_begin_work(&client->link.device);
+	error = transport->calls->arm(transport);
 	if (error == 0)
-		error = work(client);
-	carrier_device_end_work(&client->link.device);
+		error = rpc_client_work(client);
+	transport_device_end_work(&client->link.device);
 	return error;
 }
 
@@ -378,15 +378,15 @@ int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms)
 	if (error != 0)
 		return error;
 	client->has_ended_calls = false;
-	error = arm_and_work(client);
-	if (error == 0 && client->link.carrier->lacks_room)
-		error = arm_and_work(client);
+	error = rpc_client_arm_and_work(client);
+	if (error == 0 && client->link.transport->lacks_room)
+		error = rpc_client_arm_and_work(client);
 	if (error == 0)
-		error = carrier_device_wait(&client->link.device,
-					    client->has_ended_calls ? 0 : timeout_ms);
+		error = transport_device_wait(&client->link.device,
+					      client->has_ended_calls ? 0 : timeout_ms);
 	if (error == 0)
-		error = arm_and_work(client);
-	return fail(client, error);
+		error = rpc_client_arm_and_work(client);
+	return rpc_client_fail(client, error);
 }
 
 void rnic_rpc_destroy_client(struct rnic_rpc_client *client)
@@ -455,7 +455,7 @@ int rnic_rpc_begin_stream(struct rnic_rpc_client *client, const ProtobufCService
 	}
 	begun->is_stream = chunk != NULL;
 	*call = begun->id;
-	carrier_device_wake(&client->link.device); /* a turn sends it */
+	transport_device_wake(&client->link.device); /* a turn sends it */
 	return 0;
 }
 
@@ -474,7 +474,7 @@ void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call)
 
 	if (found->id == call)
 		rpc_calls_end(found, RNIC_RPC_CANCELLED);
-	carrier_device_wake(&client->link.device);
+	transport_device_wake(&client->link.device);
 }
 
 struct waiting {

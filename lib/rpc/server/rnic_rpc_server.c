@@ -2,9 +2,9 @@
 /* Servers: where they listen, and their turns. */
 #include "dial/dial.h"
 #include "rpc/log_line.h"
-#include "rpc/transport/rc_carrier.h"
+#include "rpc/transport/rc_transport.h"
 #include "rpc/server/server_bodies.h"
-#include "rpc/transport/ud_carrier.h"
+#include "rpc/transport/ud_transport.h"
 
 #include <rnic/rpc.h>
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-	CARRIER_COUNT = 2,
+	TRANSPORT_COUNT = 2,
 	FREE_PORT_TRIES = 16,
 	/* Slots for all clients together: who finds none waits, or sends again. */
 	UD_RECEIVE_SLOTS = 4096,
@@ -27,10 +27,10 @@ enum {
 #define ANSWER_BYTES	    (UINT64_C(1) << 30)
 
 struct rnic_rpc_server {
-	struct carrier_device device;
-	struct ud_carrier ud;
-	struct rc_carrier rc;
-	struct carrier *carriers[CARRIER_COUNT];
+	struct transport_device device;
+	struct ud_transport ud;
+	struct rc_transport rc;
+	struct transport *transports[TRANSPORT_COUNT];
 	struct rnic_rpc_options options;
 	struct rnic_cm_id *listener; /* for who wants to send datagrams */
 	struct rnic_cm_id *connection_listener;
@@ -42,13 +42,13 @@ struct rnic_rpc_server {
 
 /* --- making and ending ------------------------------------------------------------------------ */
 
-static int listen_for(struct rnic_rpc_server *server, const struct carrier *carrier, uint16_t *port,
-		      struct rnic_cm_id **listener)
+static int listen_for(struct rnic_rpc_server *server, const struct transport *transport,
+		      uint16_t *port, struct rnic_cm_id **listener)
 {
 	struct rnic_endpoint any = {.family = 6, .port = *port};
 	struct rnic_cm_endpoints where;
-	int error = rnic_cm_create_id(server->device.cm, carrier->calls->port_space,
-				      carrier->calls->qp_type, NULL, listener);
+	int error = rnic_cm_create_id(server->device.cm, transport->calls->port_space,
+				      transport->calls->qp_type, NULL, listener);
 
 	if (error == 0)
 		error = rnic_cm_bind(*listener, &any, NULL);
@@ -70,7 +70,7 @@ static void stop_listening(struct rnic_rpc_server *server)
 }
 
 /* Both carriers at one number: of a free one that is not free for both, the next is tried. */
-static int listen_at(struct rnic_rpc_server *server, uint16_t wanted)
+static int rpc_server_listen_at(struct rnic_rpc_server *server, uint16_t wanted)
 {
 	int error = -EADDRINUSE;
 
@@ -86,24 +86,25 @@ static int listen_at(struct rnic_rpc_server *server, uint16_t wanted)
 	return error;
 }
 
-static int open_carriers(struct rnic_rpc_server *server)
+static int open_transports(struct rnic_rpc_server *server)
 {
-	int error = carrier_device_open(&server->device, server->options.socket_path);
+	int error = transport_device_open(&server->device, server->options.socket_path);
 
 	if (error == 0)
-		error = ud_carrier_open(&server->ud, &server->device, UD_RECEIVE_SLOTS,
-					UD_SEND_SLOTS);
+		error = ud_transport_open(&server->ud, &server->device, UD_RECEIVE_SLOTS,
+					  UD_SEND_SLOTS);
 	if (error == 0)
-		error = ud_carrier_use_qkey(&server->ud, server->qkey);
+		error = ud_transport_use_qkey(&server->ud, server->qkey);
 	if (error == 0)
-		error = rc_carrier_open(&server->rc, &server->device, RC_CONNECTIONS,
-					RC_RECEIVE_SLOTS, RC_SEND_SLOTS);
-	server->carriers[0] = &server->ud.base;
-	server->carriers[1] = &server->rc.base;
+		error = rc_transport_open(&server->rc, &server->device, RC_CONNECTIONS,
+					  RC_RECEIVE_SLOTS, RC_SEND_SLOTS);
+	server->transports[0] = &server->ud.base;
+	server->transports[1] = &server->rc.base;
 	return error;
 }
 
-static void set_options(struct rnic_rpc_server *server, const struct rnic_rpc_options *options)
+static void rpc_server_set_options(struct rnic_rpc_server *server,
+				   const struct rnic_rpc_options *options)
 {
 	struct server_clients *clients = &server->sessions.clients;
 
@@ -138,11 +139,11 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 	made = calloc(1, sizeof(*made));
 	if (made == NULL)
 		return -ENOMEM;
-	made->device = carrier_device_none;
-	set_options(made, options);
+	made->device = transport_device_none;
+	rpc_server_set_options(made, options);
 	/* Keys with the highest bit are for privileged consumers (IBTA 1.4, 10.2.5). */
 	do
-		carrier_random(&made->qkey, sizeof(made->qkey));
+		transport_random(&made->qkey, sizeof(made->qkey));
 	while ((made->qkey &= 0x7fffffff) == 0);
 	made->calls.sessions = &made->sessions;
 	made->calls.device = &made->device;
@@ -150,9 +151,9 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 	made->sessions.ended = forget_session;
 	made->sessions.ended_user = made;
 	if (error == 0)
-		error = open_carriers(made);
+		error = open_transports(made);
 	if (error == 0)
-		error = listen_at(made, port);
+		error = rpc_server_listen_at(made, port);
 	if (error != 0) {
 		rnic_rpc_destroy_server(made);
 		return error;
@@ -167,9 +168,9 @@ void rnic_rpc_destroy_server(struct rnic_rpc_server *server)
 	server_calls_close(&server->calls);
 	server_sessions_close(&server->sessions, rnic_dial_now_ns());
 	stop_listening(server);
-	rc_carrier_close(&server->rc);
-	ud_carrier_close(&server->ud);
-	carrier_device_close(&server->device);
+	rc_transport_close(&server->rc);
+	ud_transport_close(&server->ud);
+	transport_device_close(&server->device);
 	free(server);
 }
 
@@ -201,25 +202,26 @@ static int tell_queue_pair(struct rnic_rpc_server *server, const struct rnic_cm_
 	return error;
 }
 
-static void handle_event(struct rnic_rpc_server *server, const struct rnic_cm_event *event,
-			 struct carrier_way *way)
+static void rpc_server_handle_event(struct rnic_rpc_server *server,
+				    const struct rnic_cm_event *event,
+				    struct transport_route *route)
 {
 	int error = 0;
 
 	if (event->type != RNIC_CM_CONNECT_REQUEST) {
-		if (way != NULL)
-			way->carrier->calls->note(way, event);
+		if (route != NULL)
+			route->transport->calls->note(route, event);
 		return;
 	}
 	if (event->listener == server->listener)
 		error = tell_queue_pair(server, event);
 	else
-		error = rc_carrier_accept(&server->rc, event);
+		error = rc_transport_accept(&server->rc, event);
 	if (error != 0)
 		log_line(&server->options, "answering a client that is new: %s", strerror(-error));
 }
 
-static int take_events(struct rnic_rpc_server *server)
+static int rpc_server_take_events(struct rnic_rpc_server *server)
 {
 	struct rnic_cm_event event;
 	int error;
@@ -227,10 +229,10 @@ static int take_events(struct rnic_rpc_server *server)
 	if (!server->device.has_cm_events)
 		return 0;
 	while ((error = rnic_cm_get_event(server->device.cm, &event)) == 0) {
-		struct carrier_way *way = rnic_cm_user(event.id);
+		struct transport_route *route = rnic_cm_user(event.id);
 
 		rnic_cm_ack_event(&event);
-		handle_event(server, &event, way);
+		rpc_server_handle_event(server, &event, route);
 	}
 	server->device.has_cm_events = error != -EAGAIN;
 	return error == -EAGAIN || error == -ENOMEM ? 0 : error;
@@ -238,22 +240,22 @@ static int take_events(struct rnic_rpc_server *server)
 
 static int take_datagrams(struct rnic_rpc_server *server, uint64_t now_ns)
 {
-	struct carrier_datagram datagram;
+	struct transport_datagram datagram;
 	int count = 0;
 
-	for (size_t i = 0; i < CARRIER_COUNT && count == 0; i++) {
-		struct carrier *carrier = server->carriers[i];
+	for (size_t i = 0; i < TRANSPORT_COUNT && count == 0; i++) {
+		struct transport *transport = server->transports[i];
 
-		while ((count = carrier->calls->receive(carrier, &datagram)) > 0)
+		while ((count = transport->calls->receive(transport, &datagram)) > 0)
 			server_sessions_receive(&server->sessions, &datagram, now_ns);
 	}
 	return count;
 }
 
-static int work(struct rnic_rpc_server *server)
+static int rpc_server_work(struct rnic_rpc_server *server)
 {
 	uint64_t now_ns = rnic_dial_now_ns();
-	int error = take_events(server);
+	int error = rpc_server_take_events(server);
 
 	if (error == 0)
 		error = take_datagrams(server, now_ns);
@@ -264,31 +266,31 @@ static int work(struct rnic_rpc_server *server)
 		server_calls_take(&server->calls, at);
 	server_bodies_pump(&server->calls);
 	server_sessions_serve(&server->sessions, now_ns);
-	carrier_device_set_timer(&server->device,
-				 server_sessions_next_deadline_ns(&server->sessions));
+	transport_device_set_timer(&server->device,
+				   server_sessions_next_deadline_ns(&server->sessions));
 	return 0;
 }
 
-static int arm_and_work(struct rnic_rpc_server *server)
+static int rpc_server_arm_and_work(struct rnic_rpc_server *server)
 {
 	int error = 0;
 
-	carrier_device_begin_work(&server->device);
-	for (size_t i = 0; i < CARRIER_COUNT && error == 0; i++)
-		error = server->carriers[i]->calls->arm(server->carriers[i]);
+	transport_device_begin_work(&server->device);
+	for (size_t i = 0; i < TRANSPORT_COUNT && error == 0; i++)
+		error = server->transports[i]->calls->arm(server->transports[i]);
 	if (error == 0)
-		error = work(server);
-	carrier_device_end_work(&server->device);
+		error = rpc_server_work(server);
+	transport_device_end_work(&server->device);
 	return error;
 }
 
 int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms)
 {
-	int error = arm_and_work(server);
+	int error = rpc_server_arm_and_work(server);
 
 	if (error == 0 && (server->ud.base.lacks_room || server->rc.base.lacks_room))
-		error = arm_and_work(server);
+		error = rpc_server_arm_and_work(server);
 	if (error == 0)
-		error = carrier_device_wait(&server->device, timeout_ms);
-	return error == 0 ? arm_and_work(server) : error;
+		error = transport_device_wait(&server->device, timeout_ms);
+	return error == 0 ? rpc_server_arm_and_work(server) : error;
 }

@@ -151,7 +151,7 @@ static void pump_transfer(struct server_calls *calls, struct server_transfer *tr
 /* --- streams ---------------------------------------------------------------------------------- */
 
 /* Asks the service, which may end the call. Returns the bytes of its chunk. */
-static size_t ask(struct server_work *work, uint8_t *room, uint32_t bytes)
+static size_t server_bodies_ask(struct server_work *work, uint8_t *room, uint32_t bytes)
 {
 	size_t made;
 
@@ -181,7 +181,7 @@ void server_stream_stop(struct server_work *work)
 		return;
 	stream->is_over = true;
 	end_out(work->calls, work->client, &stream->out);
-	ask(work, NULL, 0);
+	server_bodies_ask(work, NULL, 0);
 	try_complete(work);
 }
 
@@ -208,7 +208,7 @@ static void pump_stream(struct server_calls *calls, struct server_work *work)
 	while (!stream->is_stalled && !stream->is_over &&
 	       (room = bulk_out_room(&stream->out, &bytes)) != NULL &&
 	       (bytes = allowed_bytes(calls, session, &stream->out, bytes)) > 0) {
-		size_t made = ask(work, room, bytes);
+		size_t made = server_bodies_ask(work, room, bytes);
 
 		stream->is_stalled = made == 0 || made > bytes;
 		if (!stream->is_stalled) {
@@ -245,7 +245,7 @@ void server_body_end(struct server_work *work)
 	work->stream.produce = NULL;
 }
 
-static void send_grant(struct server_work *work, struct server_session *session)
+static void server_bodies_send_grant(struct server_work *work, struct server_session *session)
 {
 	struct rpc_frame frame;
 
@@ -265,7 +265,7 @@ int server_body_expect(struct server_work *work, struct server_session *session,
 	body->bytes = malloc(total);
 	if (body->bytes == NULL)
 		return -ENOMEM;
-	error = bulk_in_begin(&body->in, session->way->carrier, total);
+	error = bulk_in_begin(&body->in, session->route->transport, total);
 	if (error != 0) {
 		free(body->bytes);
 		*body = (struct server_body){0};
@@ -274,7 +274,7 @@ int server_body_expect(struct server_work *work, struct server_session *session,
 	server_clients_hold(clients, work->client, (int64_t)total);
 	body->total = total;
 	body->is_coming = true;
-	send_grant(work, session);
+	server_bodies_send_grant(work, session);
 	return 0;
 }
 
@@ -312,21 +312,21 @@ void server_body_take_chunk(struct server_calls *calls, struct server_session *s
 	if (body->received == body->total)
 		execute_body(work);
 	else if (rpc_bulk_receiver_owes_grant(&body->in.receiver, body->total - body->received))
-		send_grant(work, session);
+		server_bodies_send_grant(work, session);
 }
 
 /* What the first grant makes this side register counts for its client, who must have room. */
-static bool take_grant(struct server_calls *calls, struct server_session *session,
-		       struct bulk_out *out, const struct rpc_frame *frame)
+static bool server_bodies_take_grant(struct server_calls *calls, struct server_session *session,
+				     struct bulk_out *out, const struct rpc_frame *frame)
 {
 	struct server_clients *clients = &calls->sessions->clients;
-	uint64_t wanted = out->way == NULL ? rpc_bulk_offered_bytes(frame) : 0;
+	uint64_t wanted = out->route == NULL ? rpc_bulk_offered_bytes(frame) : 0;
 	uint64_t had = bulk_out_stage_bytes(out);
 	int error;
 
 	if (wanted > 0 && !server_clients_have_room(clients, session->client, wanted))
 		return false;
-	error = bulk_out_grant(out, session->way, frame);
+	error = bulk_out_grant(out, session->route, frame);
 	server_clients_hold(clients, session->client, (int64_t)(bulk_out_stage_bytes(out) - had));
 	return error == 0;
 }
@@ -352,7 +352,7 @@ void server_body_take_grant(struct server_calls *calls, struct server_session *s
 			return; /* the rest of one that is over */
 		out = error == 0 ? &transfer->out : NULL;
 	}
-	if (out == NULL || !take_grant(calls, session, out, frame))
+	if (out == NULL || !server_bodies_take_grant(calls, session, out, frame))
 		rpc_session_close(&session->session);
 }
 

@@ -250,7 +250,7 @@ void server_work_complete(struct server_work *work, struct shared_message *answe
 	else if (session != NULL)
 		send_answer(calls, session, work->call, answer);
 	end_work(work);
-	carrier_device_wake(calls->device); /* a turn sends it */
+	transport_device_wake(calls->device); /* a turn sends it */
 }
 
 void server_work_drop(struct server_work *work)
@@ -259,7 +259,7 @@ void server_work_drop(struct server_work *work)
 	end_work(work);
 }
 
-static void finish(const ProtobufCMessage *output, void *user)
+static void server_calls_finish(const ProtobufCMessage *output, void *user)
 {
 	struct server_work *work = user;
 	struct shared_message *answer = NULL;
@@ -291,7 +291,8 @@ void server_work_execute(struct server_work *work, const uint8_t *input, size_t 
 			work, make_refusal(work->call, work->lacks_room ? RNIC_RPC_OVERLOADED
 									: RNIC_RPC_BAD_REQUEST));
 	else
-		work->service->invoke(work->service, work->method, work->input, finish, work);
+		work->service->invoke(work->service, work->method, work->input, server_calls_finish,
+				      work);
 }
 
 /* --- what services may ask of a call ---------------------------------------------------------- */
@@ -323,7 +324,7 @@ int rnic_rpc_send_stream(void *closure_data, rnic_rpc_produce *produce, void *us
 	work->stream.produce = produce;
 	work->stream.user = user;
 	work->calls->stream_count++;
-	carrier_device_wake(work->calls->device); /* a turn asks for chunks */
+	transport_device_wake(work->calls->device); /* a turn asks for chunks */
 	return 0;
 }
 
@@ -333,7 +334,7 @@ void rnic_rpc_wake_stream(void *closure_data)
 
 	work->stream.is_stalled = false;
 	if (work->calls != NULL)
-		carrier_device_wake(work->calls->device);
+		transport_device_wake(work->calls->device);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -385,15 +386,15 @@ static void follow(struct server_calls *calls, struct server_session *session, u
 	is_coming = work->body.is_coming; /* then no stream has begun */
 	is_other = work->connection != session->session.self.connection;
 	work->connection = session->session.self.connection;
-	if (is_other && work->stream.out.way != NULL)
+	if (is_other && work->stream.out.route != NULL)
 		server_stream_leave(work);
 	if (is_coming && server_body_expect(work, session, work->body.total) != 0)
 		server_work_complete(work, make_refusal(call, RNIC_RPC_OVERLOADED));
 }
 
 /* A call that is new is not begun while there is no room for its answer. */
-static enum rpc_verdict judge(struct server_calls *calls, struct server_client *client,
-			      const struct rpc_frame *request, void **answer)
+static enum rpc_verdict server_calls_judge(struct server_calls *calls, struct server_client *client,
+					   const struct rpc_frame *request, void **answer)
 {
 	if (!rpc_history_knows(&client->history, request->call) &&
 	    !server_clients_have_room(&calls->sessions->clients, client, 0))
@@ -401,8 +402,8 @@ static enum rpc_verdict judge(struct server_calls *calls, struct server_client *
 	return rpc_history_request(&client->history, request, answer);
 }
 
-static void take_request(struct server_calls *calls, struct server_session *session,
-			 const struct rpc_frame *request)
+static void server_calls_take_request(struct server_calls *calls, struct server_session *session,
+				      const struct rpc_frame *request)
 {
 	struct server_work *work = make_work(calls, session, request);
 	struct rpc_frame refusal = {
@@ -414,7 +415,7 @@ static void take_request(struct server_calls *calls, struct server_session *sess
 		return;
 	}
 	server_clients_settle(session->client, request->settled);
-	switch (judge(calls, session->client, request, &repeated)) {
+	switch (server_calls_judge(calls, session->client, request, &repeated)) {
 	case RPC_EXECUTE:
 		begin_call(work, session, request);
 		return;
@@ -457,7 +458,7 @@ void server_calls_take(struct server_calls *calls, struct server_session *sessio
 		if (rpc_frame_decode(&frame, bytes, length) != 0)
 			continue;
 		if (frame.kind == RPC_FRAME_REQUEST)
-			take_request(calls, session, &frame);
+			server_calls_take_request(calls, session, &frame);
 		else if (frame.kind == RPC_FRAME_CANCEL)
 			take_cancel(calls, session, &frame);
 		else if (frame.kind == RPC_FRAME_GRANT)
@@ -499,7 +500,7 @@ void server_calls_close(struct server_calls *calls)
 		server_body_end(work);
 		server_clients_hold(&calls->sessions->clients, work->client,
 				    -(int64_t)work->input_bytes);
-		work->calls = NULL; /* finish() then only frees it */
+		work->calls = NULL; /* server_calls_finish() then only frees it */
 	}
 	server_body_end_transfers(calls, NULL);
 	free(calls->services);

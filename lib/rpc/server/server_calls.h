@@ -10,7 +10,7 @@
 #define LIB_RPC_SERVER_SERVER_CALLS_H
 
 #include "rpc/transport/bulk_transfer.h"
-#include "rpc/transport/carrier_device.h"
+#include "rpc/transport/transport_device.h"
 #include "rpc/server/server_sessions.h"
 
 #include <rnic/rpc.h>
@@ -20,7 +20,7 @@ struct server_transfer;
 
 struct server_calls {
 	struct server_sessions *sessions;
-	struct carrier_device *device;
+	struct transport_device *device;
 	uint64_t max_request_bytes;
 	ProtobufCService **services;
 	size_t service_count;

@@ -39,7 +39,7 @@ static void drop_answers(struct server_client *client, bool is_over)
 		shared_message_release(answer);
 }
 
-static void forget(struct server_clients *clients, uint32_t index)
+static void server_clients_forget(struct server_clients *clients, uint32_t index)
 {
 	struct server_client *client = clients->all[index];
 
@@ -51,11 +51,11 @@ static void forget(struct server_clients *clients, uint32_t index)
 void server_clients_close(struct server_clients *clients)
 {
 	while (clients->count > 0)
-		forget(clients, clients->count - 1);
+		server_clients_forget(clients, clients->count - 1);
 }
 
 /* Forgets the client without a session that was seen longest ago; false: all are in use. */
-static bool forget_oldest(struct server_clients *clients)
+static bool server_clients_forget_oldest(struct server_clients *clients)
 {
 	uint32_t oldest = SERVER_CLIENTS_MAX;
 
@@ -69,7 +69,7 @@ static bool forget_oldest(struct server_clients *clients)
 	}
 	if (oldest == SERVER_CLIENTS_MAX)
 		return false;
-	forget(clients, oldest);
+	server_clients_forget(clients, oldest);
 	return true;
 }
 
@@ -82,7 +82,7 @@ struct server_client *server_clients_find(struct server_clients *clients,
 	for (uint32_t i = 0; i < clients->count; i++)
 		if (memcmp(clients->all[i]->identity, identity, RPC_IDENTITY_BYTES) == 0)
 			return clients->all[i];
-	if (clients->count == SERVER_CLIENTS_MAX && !forget_oldest(clients))
+	if (clients->count == SERVER_CLIENTS_MAX && !server_clients_forget_oldest(clients))
 		return NULL;
 	client = calloc(1, sizeof(*client));
 	if (client == NULL)
@@ -103,7 +103,7 @@ bool server_clients_have_room(struct server_clients *clients, const struct serve
 	    client->held_bytes + wanted > clients->client_quota_bytes)
 		return false;
 	while (clients->held_bytes + wanted > clients->quota_bytes)
-		if (!forget_oldest(clients))
+		if (!server_clients_forget_oldest(clients))
 			return false;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/server/server_sessions.h"
 
-#include "rpc/transport/carrier_device.h"
+#include "rpc/transport/transport_device.h"
 #include "rpc/log_line.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ struct sending {
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
-static void enqueue(struct server_sessions *sessions, struct server_session *session)
+static void server_sessions_enqueue(struct server_sessions *sessions,
+				    struct server_session *session)
 {
 	if (session->is_queued)
 		return;
@@ -47,7 +48,7 @@ void server_sessions_tick(struct server_sessions *sessions, uint64_t now_ns)
 
 	sessions->is_starved = false;
 	while (rpc_deadlines_take(&sessions->deadlines, now_ns, &place))
-		enqueue(sessions, sessions->places[place]);
+		server_sessions_enqueue(sessions, sessions->places[place]);
 }
 
 uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions)
@@ -70,7 +71,7 @@ void server_sessions_send(struct server_sessions *sessions, struct server_sessio
 		bytes += message->bytes;
 	if (server_clients_may_tell(clients, session->client, bytes))
 		sending = malloc(sizeof(*sending));
-	enqueue(sessions, session);
+	server_sessions_enqueue(sessions, session);
 	if (sending == NULL) {
 		rpc_session_close(&session->session); /* the client comes back and asks again */
 		return;
@@ -89,7 +90,7 @@ void server_sessions_send(struct server_sessions *sessions, struct server_sessio
 }
 
 /* Gives back what the client has. */
-static void reap(struct server_sessions *sessions, struct server_session *session)
+static void server_sessions_reap(struct server_sessions *sessions, struct server_session *session)
 {
 	struct rpc_outgoing *outgoing;
 
@@ -108,8 +109,8 @@ static void receive_packet(struct server_sessions *sessions, struct server_sessi
 			   const struct rpc_packet *packet, uint64_t now_ns)
 {
 	rpc_session_receive(&session->session, packet, now_ns);
-	reap(sessions, session);
-	enqueue(sessions, session);
+	server_sessions_reap(sessions, session);
+	server_sessions_enqueue(sessions, session);
 }
 
 enum sent { SENT_ALL, SENT_QUANTUM, LACKED_ROOM };
@@ -117,13 +118,13 @@ enum sent { SENT_ALL, SENT_QUANTUM, LACKED_ROOM };
 static enum sent transmit(struct server_session *session, uint64_t now_ns)
 {
 	for (uint32_t count = 0; count < QUANTUM; count++) {
-		uint8_t *room = carrier_room(session->way);
+		uint8_t *room = transport_room(session->route);
 		uint32_t bytes;
 
 		if (room == NULL)
 			return LACKED_ROOM;
 		bytes = rpc_session_transmit(&session->session, room, now_ns);
-		if (bytes == 0 || carrier_send(session->way, bytes) != 0)
+		if (bytes == 0 || transport_send(session->route, bytes) != 0)
 			return SENT_ALL; /* what could not be sent is as if it were lost */
 	}
 	return SENT_QUANTUM;
@@ -148,8 +149,8 @@ static void end_session(struct server_sessions *sessions, struct server_session 
 	if (sessions->ended != NULL)
 		sessions->ended(sessions->ended_user, session);
 	transmit(session, now_ns);
-	reap(sessions, session);
-	carrier_close_way(session->way);
+	server_sessions_reap(sessions, session);
+	transport_close_route(session->route);
 	session->client->session_count--;
 	session->client->seen_ns = now_ns;
 	rpc_deadlines_set(&sessions->deadlines, session->place, RPC_NEVER);
@@ -174,10 +175,10 @@ static void serve(struct server_sessions *sessions, struct server_session *sessi
 	}
 	sent = transmit(session, now_ns);
 	if (sent != SENT_ALL)
-		enqueue(sessions, session);
+		server_sessions_enqueue(sessions, session);
 	if (sent == LACKED_ROOM)
 		sessions->is_starved = true;
-	reap(sessions, session);
+	server_sessions_reap(sessions, session);
 	rpc_deadlines_set(&sessions->deadlines, session->place,
 			  rpc_session_next_deadline_ns(&session->session));
 }
@@ -189,44 +190,44 @@ void server_sessions_serve(struct server_sessions *sessions, uint64_t now_ns)
 		serve(sessions, dequeue(sessions), now_ns);
 }
 
-static void refuse(const struct carrier_datagram *datagram, const struct rpc_packet *packet,
-		   enum rpc_close code)
+static void server_sessions_refuse(const struct transport_datagram *datagram,
+				   const struct rpc_packet *packet, enum rpc_close code)
 {
-	const struct carrier_calls *calls = datagram->carrier->calls;
-	struct carrier_way *way;
+	const struct transport_calls *calls = datagram->transport->calls;
+	struct transport_route *route;
 	uint32_t bytes = 0;
 	uint8_t *room;
 
-	if (calls->open_way(datagram->carrier, datagram, &way) != 0)
+	if (calls->open_route(datagram->transport, datagram, &route) != 0)
 		return;
-	room = calls->room(way);
+	room = calls->room(route);
 	if (room != NULL)
 		bytes = rpc_session_refuse(packet, code, room, calls->config->datagram_bytes);
 	if (bytes > 0)
-		calls->send(way, bytes);
-	calls->close_way(way);
+		calls->send(route, bytes);
+	calls->close_route(route);
 }
 
 static struct server_session *make_session(struct server_sessions *sessions,
-					   const struct carrier_datagram *datagram,
+					   const struct transport_datagram *datagram,
 					   const struct rpc_packet *open)
 {
-	const struct carrier_calls *calls = datagram->carrier->calls;
+	const struct transport_calls *calls = datagram->transport->calls;
 	struct server_session *session = calloc(1, sizeof(*session));
 	uint8_t incarnation[RPC_IDENTITY_BYTES];
 
 	if (session == NULL)
 		return NULL;
-	carrier_random(incarnation, sizeof(incarnation));
+	transport_random(incarnation, sizeof(incarnation));
 	session->client = server_clients_find(&sessions->clients, open->payload, incarnation);
 	session->memory = malloc(rpc_session_memory_bytes(calls->config));
 	if (session->client == NULL || session->memory == NULL ||
-	    calls->open_way(datagram->carrier, datagram, &session->way) != 0) {
+	    calls->open_route(datagram->transport, datagram, &session->route) != 0) {
 		free(session->memory);
 		free(session);
 		return NULL;
 	}
-	session->way->user = session;
+	session->route->user = session;
 	session->client->session_count++;
 	return session;
 }
@@ -243,8 +244,9 @@ static uint32_t find_place(struct server_sessions *sessions)
 	return SERVER_SESSIONS_MAX;
 }
 
-static void begin_session(struct server_sessions *sessions, const struct carrier_datagram *datagram,
-			  const struct rpc_packet *open, uint64_t now_ns)
+static void server_sessions_begin_session(struct server_sessions *sessions,
+					  const struct transport_datagram *datagram,
+					  const struct rpc_packet *open, uint64_t now_ns)
 {
 	uint32_t place = find_place(sessions);
 	struct server_session *session = NULL;
@@ -254,48 +256,49 @@ static void begin_session(struct server_sessions *sessions, const struct carrier
 		session = make_session(sessions, datagram, open);
 	if (session == NULL) {
 		log_line(sessions->options, "a session is refused: there are too many");
-		refuse(datagram, open, RPC_CLOSE_REFUSED);
+		server_sessions_refuse(datagram, open, RPC_CLOSE_REFUSED);
 		return;
 	}
-	carrier_random(&self, sizeof(self));
+	transport_random(&self, sizeof(self));
 	self.connection = self.connection / SERVER_SESSIONS_MAX * SERVER_SESSIONS_MAX + place;
 	memcpy(self.identity, session->client->incarnation, RPC_IDENTITY_BYTES);
-	rpc_session_accept(&session->session, datagram->carrier->calls->config, &self, open,
+	rpc_session_accept(&session->session, datagram->transport->calls->config, &self, open,
 			   session->memory, now_ns);
 	session->place = place;
 	sessions->places[place] = session;
 	if (place >= sessions->place_count)
 		sessions->place_count = place + 1;
-	enqueue(sessions, session);
+	server_sessions_enqueue(sessions, session);
 	log_line(sessions->options, "a session begins");
 }
 
-static void receive_open(struct server_sessions *sessions, const struct carrier_datagram *datagram,
-			 const struct rpc_packet *packet, uint64_t now_ns)
+static void receive_open(struct server_sessions *sessions,
+			 const struct transport_datagram *datagram, const struct rpc_packet *packet,
+			 uint64_t now_ns)
 {
 	for (uint32_t place = 0; place < sessions->place_count; place++) {
 		struct server_session *session = sessions->places[place];
 
 		if (session == NULL || session->session.peer != packet->from ||
 		    session->session.state == RPC_SESSION_CLOSED ||
-		    !datagram->carrier->calls->is_source(session->way, datagram))
+		    !datagram->transport->calls->is_source(session->route, datagram))
 			continue;
 		receive_packet(sessions, session, packet, now_ns);
 		return;
 	}
-	begin_session(sessions, datagram, packet, now_ns);
+	server_sessions_begin_session(sessions, datagram, packet, now_ns);
 }
 
 void server_sessions_receive(struct server_sessions *sessions,
-			     const struct carrier_datagram *datagram, uint64_t now_ns)
+			     const struct transport_datagram *datagram, uint64_t now_ns)
 {
 	struct server_session *session;
 	struct rpc_packet packet;
 
 	if (datagram->bytes == NULL) {
-		session = datagram->way->user;
+		session = datagram->route->user;
 		rpc_session_lose(&session->session);
-		enqueue(sessions, session);
+		server_sessions_enqueue(sessions, session);
 		return;
 	}
 	if (rpc_packet_decode(&packet, datagram->bytes, datagram->length) != 0)
@@ -306,8 +309,8 @@ void server_sessions_receive(struct server_sessions *sessions,
 	}
 	session = server_sessions_find(sessions, packet.to);
 	if (session == NULL) {
-		refuse(datagram, &packet, RPC_CLOSE_NO_SESSION);
-	} else if (datagram->carrier->calls->is_source(session->way, datagram)) {
+		server_sessions_refuse(datagram, &packet, RPC_CLOSE_NO_SESSION);
+	} else if (datagram->transport->calls->is_source(session->route, datagram)) {
 		receive_packet(sessions, session, &packet, now_ns);
 	}
 }

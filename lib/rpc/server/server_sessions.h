@@ -9,7 +9,7 @@
 #ifndef LIB_RPC_SERVER_SERVER_SESSIONS_H
 #define LIB_RPC_SERVER_SERVER_SESSIONS_H
 
-#include "rpc/transport/carrier.h"
+#include "rpc/transport/transport.h"
 #include "rpc/wire/rpc_deadlines.h"
 #include "rpc/wire/rpc_session.h"
 #include "rpc/server/server_clients.h"
@@ -21,7 +21,7 @@
 struct server_session {
 	struct rpc_session session;
 	void *memory;
-	struct carrier_way *way;
+	struct transport_route *route;
 	struct server_client *client;
 	uint32_t place;
 	bool is_queued;		     /* or being served */
@@ -53,7 +53,7 @@ void server_sessions_close(struct server_sessions *sessions, uint64_t now_ns);
 
 /* A datagram for one of them, or that begins one; or the loss of a way. */
 void server_sessions_receive(struct server_sessions *sessions,
-			     const struct carrier_datagram *datagram, uint64_t now_ns);
+			     const struct transport_datagram *datagram, uint64_t now_ns);
 
 /* The session with this identifier, or NULL: it has ended. */
 struct server_session *server_sessions_find(struct server_sessions *sessions, uint32_t connection);

@@ -13,26 +13,27 @@ enum {
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static int prepare(struct bulk_out *out, struct carrier_way *way)
+static int bulk_transfer_prepare(struct bulk_out *out, struct transport_route *route)
 {
 	const struct rpc_grant *grant = &out->sender.grant;
-	const struct carrier_calls *calls = way->carrier->calls;
+	const struct transport_calls *calls = route->transport->calls;
 	size_t stage_bytes = (size_t)grant->slots * grant->slot_bytes;
 
 	if (grant->address == 0 ? grant->slot_bytes > FRAME_SLOT_BYTES : calls->open_ring == NULL)
 		return -EPROTO;
-	out->way = way;
+	out->route = route;
 	if (grant->address == 0)
 		return 0;
-	return calls->open_ring(way->carrier, stage_bytes, false, &out->stage);
+	return calls->open_ring(route->transport, stage_bytes, false, &out->stage);
 }
 
-int bulk_out_grant(struct bulk_out *out, struct carrier_way *way, const struct rpc_frame *frame)
+int bulk_out_grant(struct bulk_out *out, struct transport_route *route,
+		   const struct rpc_frame *frame)
 {
 	int error = rpc_bulk_sender_grant(&out->sender, frame);
 
-	if (error == 0 && out->way == NULL)
-		error = prepare(out, way);
+	if (error == 0 && out->route == NULL)
+		error = bulk_transfer_prepare(out, route);
 	return error;
 }
 
@@ -59,9 +60,9 @@ static bool try_make_payload(struct bulk_out *out)
 
 uint8_t *bulk_out_room(struct bulk_out *out, uint32_t *bytes)
 {
-	if (out->way == NULL || !rpc_bulk_sender_may_send(&out->sender))
+	if (out->route == NULL || !rpc_bulk_sender_may_send(&out->sender))
 		return NULL;
-	if (out->stage != NULL && !out->way->carrier->calls->can_write(out->way))
+	if (out->stage != NULL && !out->route->transport->calls->can_write(out->route))
 		return NULL;
 	if (!try_make_payload(out))
 		return NULL;
@@ -81,8 +82,8 @@ static int write_chunk(struct bulk_out *out, uint32_t number, uint32_t bytes)
 	const struct rpc_grant *grant = &out->sender.grant;
 	size_t offset = slot_offset(out, number);
 
-	return out->way->carrier->calls->write(out->way, out->stage, offset, bytes,
-					       grant->address + offset, grant->rkey);
+	return out->route->transport->calls->write(out->route, out->stage, offset, bytes,
+						   grant->address + offset, grant->rkey);
 }
 
 int bulk_out_send(struct bulk_out *out, uint64_t call, uint32_t bytes, struct rpc_frame *frame)
@@ -108,26 +109,26 @@ uint64_t bulk_out_stage_bytes(const struct bulk_out *out)
 void bulk_out_end(struct bulk_out *out)
 {
 	if (out->stage != NULL)
-		out->stage->carrier->calls->close_ring(out->stage);
+		out->stage->transport->calls->close_ring(out->stage);
 	bulk_out_rest(out);
 	*out = (struct bulk_out){0};
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-int bulk_in_begin(struct bulk_in *in, struct carrier *carrier, uint64_t total)
+int bulk_in_begin(struct bulk_in *in, struct transport *transport, uint64_t total)
 {
 	struct rpc_grant memory = {.slots = SLOTS, .slot_bytes = FRAME_SLOT_BYTES};
 	int error = 0;
 
 	*in = (struct bulk_in){0};
-	if (carrier->calls->open_ring != NULL) {
+	if (transport->calls->open_ring != NULL) {
 		memory.slot_bytes = WRITTEN_SLOT_BYTES;
 		while (total != 0 && memory.slot_bytes > FRAME_SLOT_BYTES &&
 		       total <= (uint64_t)memory.slot_bytes * SLOTS / 2)
 			memory.slot_bytes /= 2;
-		error = carrier->calls->open_ring(carrier, (size_t)SLOTS * memory.slot_bytes, true,
-						  &in->ring);
+		error = transport->calls->open_ring(transport, (size_t)SLOTS * memory.slot_bytes,
+						    true, &in->ring);
 	}
 	if (error != 0)
 		return error;
@@ -164,6 +165,6 @@ int bulk_in_take(struct bulk_in *in, const struct rpc_frame *frame, struct rpc_c
 void bulk_in_end(struct bulk_in *in)
 {
 	if (in->ring != NULL)
-		in->ring->carrier->calls->close_ring(in->ring);
+		in->ring->transport->calls->close_ring(in->ring);
 	*in = (struct bulk_in){0};
 }

@@ -7,19 +7,19 @@
 #ifndef LIB_RPC_TRANSPORT_BULK_TRANSFER_H
 #define LIB_RPC_TRANSPORT_BULK_TRANSFER_H
 
-#include "rpc/transport/carrier.h"
+#include "rpc/transport/transport.h"
 #include "rpc/wire/rpc_bulk.h"
 
 struct bulk_out {
 	struct rpc_bulk_sender sender;
-	struct carrier_way *way;    /* NULL: not begun, no grant came */
-	struct carrier_ring *stage; /* what is written from; NULL: chunks are in frames */
-	uint8_t *frame_payload;	    /* the head, and the chunk without a stage, while it is made */
+	struct transport_route *route; /* NULL: not begun, no grant came */
+	struct transport_ring *stage;  /* what is written from; NULL: chunks are in frames */
+	uint8_t *frame_payload; /* the head, and the chunk without a stage, while it is made */
 };
 
 struct bulk_in {
 	struct rpc_bulk_receiver receiver;
-	struct carrier_ring *ring; /* NULL: chunks are in frames */
+	struct transport_ring *ring; /* NULL: chunks are in frames */
 	uint8_t grant_payload[RPC_GRANT_BYTES];
 };
 
@@ -27,7 +27,8 @@ struct bulk_in {
  * Takes a GRANT for chunks that go by `way`, the same as before. -EPROTO: see rpc_bulk.h. -ENOMEM:
  * the transfer cannot be made. Errors of registering memory.
  */
-int bulk_out_grant(struct bulk_out *out, struct carrier_way *way, const struct rpc_frame *frame);
+int bulk_out_grant(struct bulk_out *out, struct transport_route *route,
+		   const struct rpc_frame *frame);
 
 /* Whether chunks are in frames, and not written by RDMA. */
 bool bulk_out_is_in_frames(const struct bulk_out *out);
@@ -53,7 +54,7 @@ void bulk_out_end(struct bulk_out *out);
  * Makes room on the carrier for chunks of `total` bytes (0: of no known number). The first grant is
  * due. Errors of registering memory; -ENOMEM.
  */
-int bulk_in_begin(struct bulk_in *in, struct carrier *carrier, uint64_t total);
+int bulk_in_begin(struct bulk_in *in, struct transport *transport, uint64_t total);
 
 /* Fills in the frame of the grant that is due. */
 void bulk_in_grant(struct bulk_in *in, uint64_t call, struct rpc_frame *frame);

@@ -23,7 +23,8 @@ void rpc_deadlines_init(struct rpc_deadlines *deadlines, uint32_t capacity, void
 	memset(deadlines->positions, 0, capacity * sizeof(*deadlines->positions));
 }
 
-static void place(struct rpc_deadlines *deadlines, uint32_t index, struct rpc_deadline deadline)
+static void rpc_deadlines_place(struct rpc_deadlines *deadlines, uint32_t index,
+				struct rpc_deadline deadline)
 {
 	deadlines->heap[index] = deadline;
 	deadlines->positions[deadline.item] = index + 1;
@@ -34,10 +35,10 @@ static void rise(struct rpc_deadlines *deadlines, uint32_t index)
 	struct rpc_deadline risen = deadlines->heap[index];
 
 	while (index > 0 && risen.at_ns < deadlines->heap[(index - 1) / 2].at_ns) {
-		place(deadlines, index, deadlines->heap[(index - 1) / 2]);
+		rpc_deadlines_place(deadlines, index, deadlines->heap[(index - 1) / 2]);
 		index = (index - 1) / 2;
 	}
-	place(deadlines, index, risen);
+	rpc_deadlines_place(deadlines, index, risen);
 }
 
 static void sink(struct rpc_deadlines *deadlines, uint32_t index)
@@ -52,10 +53,10 @@ static void sink(struct rpc_deadlines *deadlines, uint32_t index)
 			child++;
 		if (child >= deadlines->count || deadlines->heap[child].at_ns >= sunk.at_ns)
 			break;
-		place(deadlines, index, deadlines->heap[child]);
+		rpc_deadlines_place(deadlines, index, deadlines->heap[child]);
 		index = child;
 	}
-	place(deadlines, index, sunk);
+	rpc_deadlines_place(deadlines, index, sunk);
 }
 
 static void remove_at(struct rpc_deadlines *deadlines, uint32_t index)
@@ -65,7 +66,7 @@ static void remove_at(struct rpc_deadlines *deadlines, uint32_t index)
 	deadlines->positions[deadlines->heap[index].item] = 0;
 	if (index == last)
 		return;
-	place(deadlines, index, deadlines->heap[last]);
+	rpc_deadlines_place(deadlines, index, deadlines->heap[last]);
 	rise(deadlines, index);
 	sink(deadlines, index);
 }
@@ -82,7 +83,8 @@ void rpc_deadlines_set(struct rpc_deadlines *deadlines, uint32_t item, uint64_t 
 	}
 	if (position == 0)
 		position = ++deadlines->count;
-	place(deadlines, position - 1, (struct rpc_deadline){.at_ns = at_ns, .item = item});
+	rpc_deadlines_place(deadlines, position - 1,
+			    (struct rpc_deadline){.at_ns = at_ns, .item = item});
 	rise(deadlines, position - 1);
 	sink(deadlines, deadlines->positions[item] - 1);
 }

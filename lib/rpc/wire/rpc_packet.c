@@ -45,7 +45,7 @@ static bool check_fragment(const struct rpc_packet *packet)
 	       packet->payload_bytes <= packet->total - packet->offset && packet->payload_bytes > 0;
 }
 
-static bool check_packet(const struct rpc_packet *packet)
+static bool rpc_packet_check_packet(const struct rpc_packet *packet)
 {
 	if (packet->kind < RPC_PACKET_OPEN || packet->kind >= RPC_PACKET_KINDS)
 		return false;
@@ -86,7 +86,7 @@ int rpc_packet_decode(struct rpc_packet *packet, const void *datagram, size_t by
 		.code = rpc_read16(header + AT_CODE),
 		.payload = header + RPC_HEADER_BYTES,
 	};
-	if (found.payload_bytes != bytes - RPC_HEADER_BYTES || !check_packet(&found))
+	if (found.payload_bytes != bytes - RPC_HEADER_BYTES || !rpc_packet_check_packet(&found))
 		return -EBADMSG;
 	*packet = found;
 	return 0;

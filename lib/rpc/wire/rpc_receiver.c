@@ -66,7 +66,8 @@ int rpc_receiver_accept(struct rpc_receiver *receiver, const struct rpc_packet *
 	return 0;
 }
 
-static int join(struct rpc_receiver *receiver, const struct rpc_slot *slot, const uint8_t *fragment)
+static int rpc_receiver_join(struct rpc_receiver *receiver, const struct rpc_slot *slot,
+			     const uint8_t *fragment)
 {
 	if (!receiver->is_joining) {
 		if (slot->total > receiver->max_message_bytes)
@@ -88,7 +89,8 @@ int rpc_receiver_take(struct rpc_receiver *receiver, const uint8_t **bytes, uint
 {
 	while (receiver->taken != receiver->cumulative) {
 		struct rpc_slot *slot = &receiver->slots[index_of(receiver, receiver->taken)];
-		int error = join(receiver, slot, fragment_of(receiver, receiver->taken));
+		int error =
+			rpc_receiver_join(receiver, slot, fragment_of(receiver, receiver->taken));
 
 		if (error)
 			return error;

@@ -59,7 +59,8 @@ struct rpc_outgoing *rpc_sender_take_released(struct rpc_sender *sender, bool is
 	return message;
 }
 
-static void fill(const struct rpc_flight *flight, uint32_t sequence, struct rpc_packet *packet)
+static void rpc_sender_fill(const struct rpc_flight *flight, uint32_t sequence,
+			    struct rpc_packet *packet)
 {
 	packet->kind = RPC_PACKET_DATA;
 	packet->sequence = sequence;
@@ -70,10 +71,11 @@ static void fill(const struct rpc_flight *flight, uint32_t sequence, struct rpc_
 	packet->payload = flight->message->bytes + flight->offset;
 }
 
-static void note_sent(struct rpc_sender *sender, struct rpc_flight *flight, uint64_t now_ns)
+static void rpc_sender_note_sent(struct rpc_sender *sender, struct rpc_flight *flight,
+				 uint64_t now_ns)
 {
 	flight->sent_ns = now_ns;
-	sender->under_way++;
+	sender->under_route++;
 	if (sender->timer_ns == RPC_NEVER)
 		sender->timer_ns = now_ns + sender->rto_ns;
 }
@@ -88,8 +90,8 @@ static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, 
 		flight->is_lost = false;
 		flight->is_again = true;
 		sender->retransmissions++;
-		fill(flight, sequence, packet);
-		note_sent(sender, flight, now_ns);
+		rpc_sender_fill(flight, sequence, packet);
+		rpc_sender_note_sent(sender, flight, now_ns);
 		return true;
 	}
 	return false;
@@ -112,25 +114,25 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 		.offset = sender->cut_bytes,
 		.bytes = (uint16_t)left,
 	};
-	fill(flight, sender->next, packet);
+	rpc_sender_fill(flight, sender->next, packet);
 	sender->next++;
 	sender->cut_bytes += left;
 	if (sender->cut_bytes == message->length) {
 		sender->cutting = message->next;
 		sender->cut_bytes = 0;
 	}
-	note_sent(sender, flight, now_ns);
+	rpc_sender_note_sent(sender, flight, now_ns);
 	return true;
 }
 
 bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
 {
-	if (sender->under_way >= sender->allowance)
+	if (sender->under_route >= sender->allowance)
 		return false;
 	return transmit_lost(sender, packet, now_ns) || transmit_new(sender, packet, now_ns);
 }
 
-static void measure(struct rpc_sender *sender, uint64_t round_trip_ns)
+static void rpc_sender_measure(struct rpc_sender *sender, uint64_t round_trip_ns)
 {
 	uint64_t smoothed = sender->smoothed_ns, off;
 
@@ -156,10 +158,10 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 		return;
 	flight->is_acknowledged = true;
 	if (!flight->is_lost)
-		sender->under_way--;
+		sender->under_route--;
 	flight->is_lost = false;
 	if (!flight->is_again)
-		measure(sender, now_ns - flight->sent_ns);
+		rpc_sender_measure(sender, now_ns - flight->sent_ns);
 	if (++sender->allowance_progress >= sender->allowance) {
 		sender->allowance_progress = 0;
 		if (sender->allowance < RPC_WINDOW_PACKETS)
@@ -170,7 +172,7 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 static void note_lost(struct rpc_sender *sender, struct rpc_flight *flight)
 {
 	flight->is_lost = true;
-	sender->under_way--;
+	sender->under_route--;
 }
 
 static void shrink_allowance(struct rpc_sender *sender, uint32_t sequence)
@@ -183,7 +185,7 @@ static void shrink_allowance(struct rpc_sender *sender, uint32_t sequence)
 		sender->allowance = SMALLEST_ALLOWANCE;
 }
 
-static void advance(struct rpc_sender *sender, uint32_t cumulative, uint64_t now_ns)
+static void rpc_sender_advance(struct rpc_sender *sender, uint32_t cumulative, uint64_t now_ns)
 {
 	while (sender->base != cumulative) {
 		struct rpc_flight *flight = flight_of(sender, sender->base);
@@ -219,7 +221,7 @@ bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *
 		return false;
 	if (rpc_before(packet->cumulative, base))
 		return true; /* overtaken by a later one */
-	advance(sender, packet->cumulative, now_ns);
+	rpc_sender_advance(sender, packet->cumulative, now_ns);
 	for (uint32_t bit = 0; bit < RPC_WINDOW_PACKETS; bit++) {
 		uint32_t sequence = packet->cumulative + 1 + bit;
 
@@ -257,7 +259,7 @@ void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns)
 		if (!flight->is_acknowledged && !flight->is_lost)
 			note_lost(sender, flight);
 	}
-	assert(sender->under_way == 0);
+	assert(sender->under_route == 0);
 	sender->recovery = sender->next;
 	sender->allowance = SMALLEST_ALLOWANCE;
 	sender->rto_ns = sender->rto_ns * 2 > sender->limits.rto_max_ns ? sender->limits.rto_max_ns

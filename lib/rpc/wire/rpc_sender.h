@@ -53,7 +53,7 @@ struct rpc_sender {
 	uint32_t base;				       /* the oldest not acknowledged */
 	uint32_t next;				       /* the next new one */
 	uint32_t credit;
-	uint32_t under_way; /* sent, neither acknowledged nor lost */
+	uint32_t under_route; /* sent, neither acknowledged nor lost */
 	uint32_t allowance;
 	uint32_t allowance_progress; /* acknowledged since it grew */
 	uint32_t recovery; /* losses before it are of the loss that halved the allowance */

@@ -86,8 +86,8 @@ size_t rpc_session_memory_bytes(const struct rpc_session_config *config)
 					 config->max_message_bytes);
 }
 
-static void begin(struct rpc_session *session, const struct rpc_session_config *config,
-		  const struct rpc_session_self *self, void *memory, uint64_t now_ns)
+static void rpc_session_begin(struct rpc_session *session, const struct rpc_session_config *config,
+			      const struct rpc_session_self *self, void *memory, uint64_t now_ns)
 {
 	struct rpc_sender_limits limits = {
 		.payload_bytes = payload_bytes(config),
@@ -114,7 +114,7 @@ static void begin(struct rpc_session *session, const struct rpc_session_config *
 void rpc_session_open(struct rpc_session *session, const struct rpc_session_config *config,
 		      const struct rpc_session_self *self, void *memory, uint64_t now_ns)
 {
-	begin(session, config, self, memory, now_ns);
+	rpc_session_begin(session, config, self, memory, now_ns);
 	session->is_client = true;
 	session->state = RPC_SESSION_OPENING;
 }
@@ -131,12 +131,12 @@ void rpc_session_accept(struct rpc_session *session, const struct rpc_session_co
 			void *memory, uint64_t now_ns)
 {
 	assert(open->kind == RPC_PACKET_OPEN);
-	begin(session, config, self, memory, now_ns);
+	rpc_session_begin(session, config, self, memory, now_ns);
 	session->state = RPC_SESSION_OPEN;
 	learn_peer(session, open);
 }
 
-static void end(struct rpc_session *session, int error, uint16_t close)
+static void rpc_session_end(struct rpc_session *session, int error, uint16_t close)
 {
 	session->state = RPC_SESSION_CLOSED;
 	session->error = error;
@@ -147,7 +147,7 @@ static void end_by_peer(struct rpc_session *session, uint16_t code)
 {
 	size_t count = sizeof(close_errors) / sizeof(close_errors[0]);
 
-	end(session, code > 0 && code < count ? close_errors[code] : -EPROTO, 0);
+	rpc_session_end(session, code > 0 && code < count ? close_errors[code] : -EPROTO, 0);
 }
 
 static bool check_sender(const struct rpc_session *session, const struct rpc_packet *packet)
@@ -167,7 +167,7 @@ static void accept_fragment(struct rpc_session *session, const struct rpc_packet
 {
 	session->owes_ack = true;
 	if (rpc_receiver_accept(&session->receiver, packet) != 0)
-		end(session, -EPROTO, RPC_CLOSE_PROTOCOL);
+		rpc_session_end(session, -EPROTO, RPC_CLOSE_PROTOCOL);
 }
 
 static void act(struct rpc_session *session, enum action action, const struct rpc_packet *packet)
@@ -300,7 +300,7 @@ void rpc_session_tick(struct rpc_session *session, uint64_t now_ns)
 	if (session->state == RPC_SESSION_CLOSED)
 		return;
 	if (now_ns >= session->heard_ns + session->config.dead_ns) {
-		end(session, -ETIMEDOUT, RPC_CLOSE_DONE);
+		rpc_session_end(session, -ETIMEDOUT, RPC_CLOSE_DONE);
 		return;
 	}
 	if (now_ns >= session->open_timer_ns) {
@@ -340,20 +340,21 @@ bool rpc_session_take(struct rpc_session *session, const uint8_t **bytes, uint32
 		return false;
 	taken = rpc_receiver_take(&session->receiver, bytes, length);
 	if (taken < 0 && session->state != RPC_SESSION_CLOSED)
-		end(session, taken, taken == -EMSGSIZE ? RPC_CLOSE_TOO_LARGE : RPC_CLOSE_PROTOCOL);
+		rpc_session_end(session, taken,
+				taken == -EMSGSIZE ? RPC_CLOSE_TOO_LARGE : RPC_CLOSE_PROTOCOL);
 	return taken > 0;
 }
 
 void rpc_session_close(struct rpc_session *session)
 {
 	if (session->state != RPC_SESSION_CLOSED)
-		end(session, -ESHUTDOWN, RPC_CLOSE_DONE);
+		rpc_session_end(session, -ESHUTDOWN, RPC_CLOSE_DONE);
 }
 
 void rpc_session_lose(struct rpc_session *session)
 {
 	if (session->state != RPC_SESSION_CLOSED)
-		end(session, -ECONNRESET, 0);
+		rpc_session_end(session, -ECONNRESET, 0);
 }
 
 uint32_t rpc_session_refuse(const struct rpc_packet *packet, enum rpc_close code, void *datagram,

@@ -105,14 +105,14 @@ static const struct client_memory_ops flat_ops = {
 
 /* --- sink ------------------------------------------------------------------------------------ */
 
-static bool record_completion(void *context, struct cq *cq, const struct completion *completion)
+static bool record_completion(void *context, struct cq *cq, const struct cqe *cqe)
 {
 	struct engine_fixture *fixture = context;
 
 	(void)cq;
 	if (fixture->completion_count == fixture->completion_room)
 		return false;
-	fixture->completions[fixture->completion_count++] = *completion;
+	fixture->completions[fixture->completion_count++] = *cqe;
 	return true;
 }
 
@@ -135,7 +135,7 @@ static bool refill(void *context, struct recv_queue *queue)
 			&fixture->receives[fixture->receives_taken++ %
 					   RNIC_COUNT_OF(fixture->receives)];
 
-		recv_queue_push(queue, &receive->work, receive->sges);
+		recv_queue_push(queue, &receive->wqe, receive->sges);
 	}
 	return has_any;
 }
@@ -156,11 +156,11 @@ static void count_trouble(void *context, const struct qp *qp)
 	struct engine_fixture *fixture = context;
 
 	assert_int_not_equal(qp->last_error, VERDICT_PASS);
-	fixture->troubles++;
+	fixture->trouble_log++;
 }
 
 static const struct engine_sink recording_sink = {
-	.completion = record_completion,
+	.cqe = record_completion,
 	.async_event = record_event,
 	.refill = refill,
 	.multicast = count_groups,
@@ -344,9 +344,9 @@ uint32_t fixture_transmit_all(struct engine_fixture *fixture)
 
 /* --- work ------------------------------------------------------------------------------------ */
 
-struct work fixture_work(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t length)
+struct send_wqe fixture_work(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t length)
 {
-	return (struct work){
+	return (struct send_wqe){
 		.wr_id = wr_id,
 		.remote_address = UINT64_C(0x7000000000),
 		.rkey = 0xabcdef01,
@@ -362,21 +362,21 @@ struct rnic_sge fixture_sge(const struct engine_fixture *fixture, uint32_t offse
 	return (struct rnic_sge){FIXTURE_IOVA + offset, length, fixture->mr.key};
 }
 
-void fixture_post(struct engine_fixture *fixture, const struct work *work,
+void fixture_post(struct engine_fixture *fixture, const struct send_wqe *wqe,
 		  const struct rnic_sge *sges)
 {
 	assert_true(send_queue_space(&fixture->qp->send_queue) > 0);
-	qp_post_send(fixture->qp, work, sges, NULL);
+	qp_post_send(fixture->qp, wqe, sges, NULL);
 	engine_check_invariants(&fixture->engine);
 }
 
 void fixture_post_simple(struct engine_fixture *fixture, enum rnic_wr_opcode opcode, uint64_t wr_id,
 			 uint32_t length)
 {
-	struct work work = fixture_work(opcode, wr_id, length);
+	struct send_wqe wqe = fixture_work(opcode, wr_id, length);
 	struct rnic_sge sge = fixture_sge(fixture, 0, length);
 
-	fixture_post(fixture, &work, &sge);
+	fixture_post(fixture, &wqe, &sge);
 }
 
 void fixture_post_receive(struct engine_fixture *fixture, uint64_t wr_id, uint32_t offset,
@@ -387,7 +387,7 @@ void fixture_post_receive(struct engine_fixture *fixture, uint64_t wr_id, uint32
 
 	assert_true(fixture->receives_posted - fixture->receives_taken <=
 		    RNIC_COUNT_OF(fixture->receives));
-	receive->work = (struct recv_work){.wr_id = wr_id, .sge_count = 1, .length = length};
+	receive->wqe = (struct recv_wqe){.wr_id = wr_id, .sge_count = 1, .length = length};
 	receive->sges[0] = fixture_sge(fixture, offset, length);
 }
 

@@ -42,7 +42,7 @@ struct fixture_options {
 };
 
 struct fixture_receive {
-	struct recv_work work;
+	struct recv_wqe wqe;
 	struct rnic_sge sges[LIMIT_SGES];
 };
 
@@ -58,13 +58,13 @@ struct engine_fixture {
 	struct rnic_gid peer_gid;
 	uint64_t now_ns;
 
-	struct completion completions[FIXTURE_RECORDS];
+	struct cqe completions[FIXTURE_RECORDS];
 	uint32_t completion_count;
 	uint32_t completion_room; /* the sink refuses more than this */
 	enum rnic_async_event_type events[FIXTURE_RECORDS];
 	uint32_t event_count;
 
-	uint32_t troubles;	/* that the sink was told of */
+	uint32_t trouble_log;	/* that the sink was told of */
 	uint32_t groups_wanted; /* multicast groups that the engine has asked for */
 	int group_error;	/* what it is told of the next */
 
@@ -94,9 +94,9 @@ uint32_t fixture_transmit_all(struct engine_fixture *fixture);
 
 /* The entry `opcode` over [offset, offset + length) of the memory; more members may be set after.
  */
-struct work fixture_work(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t length);
+struct send_wqe fixture_work(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t length);
 struct rnic_sge fixture_sge(const struct engine_fixture *fixture, uint32_t offset, uint32_t length);
-void fixture_post(struct engine_fixture *fixture, const struct work *work,
+void fixture_post(struct engine_fixture *fixture, const struct send_wqe *wqe,
 		  const struct rnic_sge *sges);
 
 /* A signaled entry with one SGE at the start of the memory. */

@@ -85,14 +85,14 @@ static const struct client_memory_ops memory_ops = {
 
 /* --- sink ------------------------------------------------------------------------------------ */
 
-static bool take_completion(void *context, struct cq *cq, const struct completion *completion)
+static bool take_completion(void *context, struct cq *cq, const struct cqe *cqe)
 {
 	struct responder_bench *bench = context;
 
 	assert_ptr_equal(cq, &bench->cq);
 	if (bench->completion_count == bench->completion_limit)
 		return false;
-	bench->completions[bench->completion_count++] = *completion;
+	bench->completions[bench->completion_count++] = *cqe;
 	return true;
 }
 
@@ -121,7 +121,7 @@ static bool refill(void *context, struct recv_queue *queue)
 }
 
 static const struct engine_sink sink = {
-	.completion = take_completion,
+	.cqe = take_completion,
 	.async_event = take_event,
 	.refill = refill,
 };
@@ -204,7 +204,7 @@ void bench_post(struct responder_bench *bench, uint64_t wr_id, uint64_t offset, 
 	uint32_t i = bench->receives_posted++;
 
 	assert_true(i < BENCH_RECEIVES);
-	bench->receives[i] = (struct recv_work){.wr_id = wr_id, .sge_count = 1, .length = length};
+	bench->receives[i] = (struct recv_wqe){.wr_id = wr_id, .sge_count = 1, .length = length};
 	bench->receive_sges[i][0] = (struct rnic_sge){BENCH_IOVA + offset, length, bench->mr.key};
 }
 
@@ -347,7 +347,7 @@ void expect_atomic(struct responder_bench *bench, uint32_t psn, uint32_t msn, ui
 
 void expect_completion(struct responder_bench *bench, uint64_t wr_id, enum rnic_wc_status status)
 {
-	const struct completion *oldest = &bench->completions[0];
+	const struct cqe *oldest = &bench->completions[0];
 
 	assert_true(bench->completion_count > 0);
 	assert_int_equal(oldest->wr_id, wr_id);

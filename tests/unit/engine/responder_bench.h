@@ -31,13 +31,13 @@ struct responder_bench {
 	uint64_t gone_from; /* writes at this offset and behind it fail */
 	uint32_t atomics;
 
-	struct completion completions[BENCH_COMPLETIONS];
+	struct cqe completions[BENCH_COMPLETIONS];
 	uint32_t completion_count;
 	uint32_t completion_limit; /* of the CQ */
 	enum rnic_async_event_type events[8];
 	uint32_t event_count;
 
-	struct recv_work receives[BENCH_RECEIVES];
+	struct recv_wqe receives[BENCH_RECEIVES];
 	struct rnic_sge receive_sges[BENCH_RECEIVES][2];
 	uint32_t receives_posted;
 	uint32_t receives_handed_over;

@@ -54,7 +54,7 @@ static void test_one_ack_for_many(void **state)
 		assert_int_equal(fixture->completions[i].retired, i + 1);
 		assert_int_equal(fixture->completions[i].opcode, RNIC_WC_SEND);
 	}
-	assert_int_equal(fixture->qp->path->in_flight_bytes, 0);
+	assert_int_equal(fixture->qp->peer_window->in_flight_bytes, 0);
 	fixture_destroy(fixture);
 }
 
@@ -62,12 +62,12 @@ static void test_unsignaled_are_silent(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
 	struct rnic_sge sge = fixture_sge(fixture, 0, 8);
-	struct work work = fixture_work(RNIC_WR_RDMA_WRITE, 1, 8);
+	struct send_wqe wqe = fixture_work(RNIC_WR_RDMA_WRITE, 1, 8);
 
 	(void)state;
-	work.flags = 0;
-	fixture_post(fixture, &work, &sge);
-	fixture_post(fixture, &work, &sge);
+	wqe.flags = 0;
+	fixture_post(fixture, &wqe, &sge);
+	fixture_post(fixture, &wqe, &sge);
 	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 3, 8);
 	fixture_transmit_all(fixture);
 	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
@@ -81,16 +81,16 @@ static void test_signal_all(void **state)
 {
 	struct fixture_options options = fixture_defaults;
 	struct engine_fixture *fixture;
-	struct work work;
+	struct send_wqe wqe;
 	struct rnic_sge sge;
 
 	(void)state;
 	options.signal_all = true;
 	fixture = fixture_create(&options);
 	sge = fixture_sge(fixture, 0, 8);
-	work = fixture_work(RNIC_WR_SEND, 1, 8);
-	work.flags = 0;
-	fixture_post(fixture, &work, &sge);
+	wqe = fixture_work(RNIC_WR_SEND, 1, 8);
+	wqe.flags = 0;
+	fixture_post(fixture, &wqe, &sge);
 	fixture_transmit_all(fixture);
 	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
 	assert_int_equal(fixture->completion_count, 1);
@@ -157,7 +157,7 @@ static void read_into_sges(bool is_batched)
 {
 	struct fixture_options options = fixture_defaults;
 	struct engine_fixture *fixture;
-	struct work work = fixture_work(RNIC_WR_RDMA_READ, 1, 2500);
+	struct send_wqe wqe = fixture_work(RNIC_WR_RDMA_READ, 1, 2500);
 	struct rnic_sge sges[3];
 	uint8_t data[2500];
 
@@ -167,8 +167,8 @@ static void read_into_sges(bool is_batched)
 	sges[0] = fixture_sge(fixture, 50000, 1000);
 	sges[1] = fixture_sge(fixture, 10000, 100);
 	sges[2] = fixture_sge(fixture, 90000, 1400);
-	work.sge_count = 3;
-	fixture_post(fixture, &work, sges);
+	wqe.sge_count = 3;
+	fixture_post(fixture, &wqe, sges);
 	assert_int_equal(fixture_transmit_all(fixture), 1);
 	fixture_receive_read(fixture, FIRST, 100, data, 1024);
 	fixture_receive_read(fixture, MIDDLE, 101, data + 1024, 1024);

@@ -43,13 +43,13 @@ static void bench_stop(struct bench *bench)
 
 static void post(struct bench *bench, const struct ah *ah, uint32_t qkey, uint32_t length)
 {
-	struct work work = fixture_work(RNIC_WR_SEND, 9, length);
+	struct send_wqe wqe = fixture_work(RNIC_WR_SEND, 9, length);
 	struct rnic_sge sge = fixture_sge(bench->fixture, 0, length);
 
-	work.datagram.ah = ah;
-	work.datagram.remote_qpn = 0xabcdef;
-	work.datagram.remote_qkey = qkey;
-	fixture_post(bench->fixture, &work, &sge);
+	wqe.datagram.ah = ah;
+	wqe.datagram.remote_qpn = 0xabcdef;
+	wqe.datagram.remote_qkey = qkey;
+	fixture_post(bench->fixture, &wqe, &sge);
 }
 
 static void a_datagram_carries_its_address(void **state)
@@ -171,19 +171,19 @@ static void a_receive_shows_header_and_payload(void **state)
 	struct engine_fixture *fixture = bench.fixture;
 	struct rnic_packet packet = datagram(fixture, payload, sizeof(payload));
 	const uint8_t *bytes = fixture->memory.bytes + 5000;
-	const struct completion *completion = &fixture->completions[0];
+	const struct cqe *cqe = &fixture->completions[0];
 	static const uint8_t zeros[20];
 
 	(void)state;
 	fixture_post_receive(fixture, 77, 5000, HEADER_BYTES + sizeof(payload));
 	fixture_receive(fixture, &packet);
 	assert_int_equal(fixture->completion_count, 1);
-	assert_int_equal(completion->wr_id, 77);
-	assert_int_equal(completion->status, RNIC_WC_SUCCESS);
-	assert_int_equal(completion->byte_count, HEADER_BYTES + sizeof(payload));
-	assert_int_equal(completion->source_qpn, FIXTURE_DEST_QPN);
-	assert_int_equal(completion->wc_flags, RNIC_WC_GRH);
-	assert_int_equal(completion->service_level, RNIC_WC_SL_IPV4);
+	assert_int_equal(cqe->wr_id, 77);
+	assert_int_equal(cqe->status, RNIC_WC_SUCCESS);
+	assert_int_equal(cqe->byte_count, HEADER_BYTES + sizeof(payload));
+	assert_int_equal(cqe->source_qpn, FIXTURE_DEST_QPN);
+	assert_int_equal(cqe->wc_flags, RNIC_WC_GRH);
+	assert_int_equal(cqe->service_level, RNIC_WC_SL_IPV4);
 	assert_memory_equal(bytes, zeros, sizeof(zeros));
 	assert_int_equal(bytes[20], 0x45);
 	assert_int_equal(bytes[28], 61);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/objects/mw.h"
 
-#include "engine/requester/local_work.h"
+#include "engine/requester/local_operation.h"
 #include "engine_fixture.h"
 
 #include <setjmp.h>
@@ -62,9 +62,9 @@ static uint32_t key_of(const struct mw *mw, uint32_t tag)
 	return (mw->range.key & ~UINT32_C(0xff)) | tag;
 }
 
-static struct work bind_of(const struct bench *bench, const struct mw *mw)
+static struct send_wqe bind_of(const struct bench *bench, const struct mw *mw)
 {
-	return (struct work){
+	return (struct send_wqe){
 		.wr_id = 7,
 		.opcode = RNIC_WR_BIND_MW,
 		.flags = RNIC_SEND_SIGNALED,
@@ -76,9 +76,9 @@ static struct work bind_of(const struct bench *bench, const struct mw *mw)
 	};
 }
 
-static struct work invalidate_of(uint32_t key)
+static struct send_wqe invalidate_of(uint32_t key)
 {
-	return (struct work){
+	return (struct send_wqe){
 		.wr_id = 8,
 		.opcode = RNIC_WR_LOCAL_INVALIDATE,
 		.flags = RNIC_SEND_SIGNALED,
@@ -87,17 +87,17 @@ static struct work invalidate_of(uint32_t key)
 }
 
 /* Posts and carries out; the status of the completion that comes. */
-static uint8_t run(struct bench *bench, const struct work *work)
+static uint8_t run(struct bench *bench, const struct send_wqe *wqe)
 {
 	struct engine_fixture *fixture = bench->fixture;
 	uint32_t count = fixture->completion_count;
 
-	fixture_post(fixture, work, NULL);
+	fixture_post(fixture, wqe, NULL);
 	assert_false(fixture_transmit(fixture));
 	engine_packets_read(&fixture->engine, fixture->now_ns);
 	assert_int_equal(fixture->completion_count, count + 1);
-	assert_int_equal(fixture->completions[count].wr_id, work->wr_id);
-	assert_int_equal(fixture->completions[count].opcode, work->opcode == RNIC_WR_BIND_MW
+	assert_int_equal(fixture->completions[count].wr_id, wqe->wr_id);
+	assert_int_equal(fixture->completions[count].opcode, wqe->opcode == RNIC_WR_BIND_MW
 								     ? RNIC_WC_BIND_MW
 								     : RNIC_WC_LOCAL_INVALIDATE);
 	return fixture->completions[count].status;
@@ -117,163 +117,163 @@ static bool may_write(const struct bench *bench, uint32_t key, uint64_t address,
 static void test_bound_window_grants_its_range(void **state)
 {
 	struct bench *bench = *state;
-	struct work work = bind_of(bench, &bench->one);
+	struct send_wqe wqe = bind_of(bench, &bench->one);
 	uint64_t offset = 0;
 
 	assert_false(may_write(bench, bench->one.range.key, WINDOW_ADDRESS, 1));
-	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
+	assert_int_equal(run(bench, &wqe), RNIC_WC_SUCCESS);
 	assert_int_equal(bench->fixture->mr.bound_windows, 1);
-	assert_true(may_write(bench, work.rkey, WINDOW_ADDRESS, WINDOW_BYTES));
-	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS, WINDOW_BYTES + 1));
-	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS - 1, 2));
-	assert_false(may_write(bench, work.rkey ^ 1, WINDOW_ADDRESS, 1));
-	assert_non_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
+	assert_true(may_write(bench, wqe.rkey, WINDOW_ADDRESS, WINDOW_BYTES));
+	assert_false(may_write(bench, wqe.rkey, WINDOW_ADDRESS, WINDOW_BYTES + 1));
+	assert_false(may_write(bench, wqe.rkey, WINDOW_ADDRESS - 1, 2));
+	assert_false(may_write(bench, wqe.rkey ^ 1, WINDOW_ADDRESS, 1));
+	assert_non_null(mr_find_remote(&bench->fixture->engine, wqe.rkey, bench->fixture->qp,
 				       &bench->fixture->pd, RNIC_ACCESS_REMOTE_READ,
 				       WINDOW_ADDRESS + 4, 4, &offset));
 	assert_int_equal(offset, WINDOW_ADDRESS + 4 - FIXTURE_IOVA);
 	/* The region has this right and the window does not. */
-	assert_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
+	assert_null(mr_find_remote(&bench->fixture->engine, wqe.rkey, bench->fixture->qp,
 				   &bench->fixture->pd, RNIC_ACCESS_REMOTE_ATOMIC, WINDOW_ADDRESS,
 				   8, &offset));
 	/* A window's key is for peers only. */
-	assert_null(mr_find(&bench->fixture->engine, work.rkey, &bench->fixture->pd, 0,
+	assert_null(mr_find(&bench->fixture->engine, wqe.rkey, &bench->fixture->pd, 0,
 			    WINDOW_ADDRESS, 1, &offset));
 }
 
 static void test_zero_based(void **state)
 {
 	struct bench *bench = *state;
-	struct work work = bind_of(bench, &bench->two);
+	struct send_wqe wqe = bind_of(bench, &bench->two);
 	uint64_t offset = 0;
 
-	work.bind.access |= RNIC_ACCESS_ZERO_BASED;
-	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
-	assert_non_null(mr_find_remote(&bench->fixture->engine, work.rkey, bench->fixture->qp,
+	wqe.bind.access |= RNIC_ACCESS_ZERO_BASED;
+	assert_int_equal(run(bench, &wqe), RNIC_WC_SUCCESS);
+	assert_non_null(mr_find_remote(&bench->fixture->engine, wqe.rkey, bench->fixture->qp,
 				       &bench->fixture->pd, RNIC_ACCESS_REMOTE_READ, 0,
 				       WINDOW_BYTES, &offset));
 	assert_int_equal(offset, WINDOW_ADDRESS - FIXTURE_IOVA);
-	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS, 1));
+	assert_false(may_write(bench, wqe.rkey, WINDOW_ADDRESS, 1));
 }
 
 /* --- what may be bound ----------------------------------------------------------------------- */
 
-static void no_bind_right(struct bench *bench, struct work *work)
+static void no_bind_right(struct bench *bench, struct send_wqe *wqe)
 {
-	(void)work;
+	(void)wqe;
 	bench->fixture->mr.access &= ~(uint32_t)RNIC_ACCESS_MW_BIND;
 }
 
-static void no_local_write(struct bench *bench, struct work *work)
+static void no_local_write(struct bench *bench, struct send_wqe *wqe)
 {
-	(void)work;
+	(void)wqe;
 	bench->fixture->mr.access &= ~(uint32_t)RNIC_ACCESS_LOCAL_WRITE;
 }
 
-static void read_without_local_write(struct bench *bench, struct work *work)
+static void read_without_local_write(struct bench *bench, struct send_wqe *wqe)
 {
-	no_local_write(bench, work);
-	work->bind.access = RNIC_ACCESS_REMOTE_READ;
+	no_local_write(bench, wqe);
+	wqe->bind.access = RNIC_ACCESS_REMOTE_READ;
 }
 
-static void atomic_without_local_write(struct bench *bench, struct work *work)
+static void atomic_without_local_write(struct bench *bench, struct send_wqe *wqe)
 {
-	no_local_write(bench, work);
-	work->bind.access = RNIC_ACCESS_REMOTE_ATOMIC;
+	no_local_write(bench, wqe);
+	wqe->bind.access = RNIC_ACCESS_REMOTE_ATOMIC;
 }
 
-static void right_of_its_own(struct bench *bench, struct work *work)
+static void right_of_its_own(struct bench *bench, struct send_wqe *wqe)
 {
 	bench->fixture->mr.access = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_MW_BIND;
-	work->bind.access = RNIC_ACCESS_REMOTE_WRITE;
+	wqe->bind.access = RNIC_ACCESS_REMOTE_WRITE;
 }
 
-static void beyond_the_end(struct bench *bench, struct work *work)
+static void beyond_the_end(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->bind.length = FIXTURE_MEMORY_BYTES - 256 + 1;
+	wqe->bind.length = FIXTURE_MEMORY_BYTES - 256 + 1;
 }
 
-static void up_to_the_end(struct bench *bench, struct work *work)
+static void up_to_the_end(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->bind.length = FIXTURE_MEMORY_BYTES - 256;
+	wqe->bind.length = FIXTURE_MEMORY_BYTES - 256;
 }
 
-static void wrapping(struct bench *bench, struct work *work)
+static void wrapping(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->bind.length = UINT64_MAX;
+	wqe->bind.length = UINT64_MAX;
 }
 
-static void before_the_start(struct bench *bench, struct work *work)
+static void before_the_start(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->remote_address = FIXTURE_IOVA - 1;
+	wqe->remote_address = FIXTURE_IOVA - 1;
 }
 
-static void of_no_bytes(struct bench *bench, struct work *work)
+static void of_no_bytes(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->bind.length = 0;
+	wqe->bind.length = 0;
 }
 
-static void zero_based(struct bench *bench, struct work *work)
+static void zero_based(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->bind.access |= RNIC_ACCESS_ZERO_BASED;
+	wqe->bind.access |= RNIC_ACCESS_ZERO_BASED;
 }
 
-static void unknown_right(struct bench *bench, struct work *work)
+static void unknown_right(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->bind.access |= 1U << 19;
+	wqe->bind.access |= 1U << 19;
 }
 
-static void no_region(struct bench *bench, struct work *work)
+static void no_region(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->immediate ^= 0x100;
+	wqe->immediate ^= 0x100;
 }
 
-static void region_of_other_pd(struct bench *bench, struct work *work)
+static void region_of_other_pd(struct bench *bench, struct send_wqe *wqe)
 {
-	work->immediate = bench->other_mr.key;
+	wqe->immediate = bench->other_mr.key;
 }
 
 /* Its key serves the queue pair, but it may end before the window. */
-static void region_of_shared_pd(struct bench *bench, struct work *work)
+static void region_of_shared_pd(struct bench *bench, struct send_wqe *wqe)
 {
 	bench->other_pd.share = &bench->share;
 	bench->fixture->pd.share = &bench->share;
-	work->immediate = bench->other_mr.key;
+	wqe->immediate = bench->other_mr.key;
 }
 
-static void to_a_window(struct bench *bench, struct work *work)
+static void to_a_window(struct bench *bench, struct send_wqe *wqe)
 {
-	work->immediate = bench->one.range.key;
+	wqe->immediate = bench->one.range.key;
 }
 
-static void no_window(struct bench *bench, struct work *work)
+static void no_window(struct bench *bench, struct send_wqe *wqe)
 {
 	(void)bench;
-	work->rkey ^= 0x100;
+	wqe->rkey ^= 0x100;
 }
 
-static void region_as_window(struct bench *bench, struct work *work)
+static void region_as_window(struct bench *bench, struct send_wqe *wqe)
 {
-	work->rkey = bench->fixture->mr.key;
+	wqe->rkey = bench->fixture->mr.key;
 }
 
-static void bound_before(struct bench *bench, struct work *work)
+static void bound_before(struct bench *bench, struct send_wqe *wqe)
 {
-	assert_int_equal(run(bench, work), RNIC_WC_SUCCESS);
-	work->rkey ^= 1;
+	assert_int_equal(run(bench, wqe), RNIC_WC_SUCCESS);
+	wqe->rkey ^= 1;
 }
 
 static void test_what_may_be_bound(void **state)
 {
 	static const struct {
-		void (*change)(struct bench *bench, struct work *work);
+		void (*change)(struct bench *bench, struct send_wqe *wqe);
 		bool is_good_for_type_1;
 		bool is_good_for_type_2;
 	} cases[] = {
@@ -305,14 +305,14 @@ static void test_what_may_be_bound(void **state)
 					 : cases[i / 2].is_good_for_type_1;
 		void *fresh;
 		struct bench *bench;
-		struct work work;
+		struct send_wqe wqe;
 		uint8_t status;
 
 		set_up(&fresh);
 		bench = fresh;
-		work = bind_of(bench, is_type_2 ? &bench->two : &bench->one);
-		cases[i / 2].change(bench, &work);
-		status = run(bench, &work);
+		wqe = bind_of(bench, is_type_2 ? &bench->two : &bench->one);
+		cases[i / 2].change(bench, &wqe);
+		status = run(bench, &wqe);
 		if (status != (is_good ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR))
 			fail_msg("case %zu of type %d: status %u", i / 2, is_type_2 + 1, status);
 		assert_int_equal(bench->fixture->qp->state,
@@ -326,12 +326,12 @@ static void test_window_of_other_pd(void **state)
 	struct bench *bench = *state;
 	struct engine *engine = &bench->fixture->engine;
 	struct mw mw;
-	struct work work;
+	struct send_wqe wqe;
 
 	assert_int_equal(mw_alloc(engine, &mw, &bench->other_pd, RNIC_MW_TYPE_1), 0);
 	assert_int_equal(bench->other_pd.references, 2);
-	work = bind_of(bench, &mw);
-	assert_int_equal(run(bench, &work), RNIC_WC_MW_BIND_ERR);
+	wqe = bind_of(bench, &mw);
+	assert_int_equal(run(bench, &wqe), RNIC_WC_MW_BIND_ERR);
 	mw_dealloc(engine, &mw);
 	assert_int_equal(bench->other_pd.references, 1);
 }
@@ -341,18 +341,18 @@ static void test_window_of_other_pd(void **state)
 static void test_binding_anew_ends_the_key_before(void **state)
 {
 	struct bench *bench = *state;
-	struct work work = bind_of(bench, &bench->one);
-	uint32_t before = work.rkey;
+	struct send_wqe wqe = bind_of(bench, &bench->one);
+	uint32_t before = wqe.rkey;
 
-	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
-	work.rkey = before ^ 1;
-	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
+	assert_int_equal(run(bench, &wqe), RNIC_WC_SUCCESS);
+	wqe.rkey = before ^ 1;
+	assert_int_equal(run(bench, &wqe), RNIC_WC_SUCCESS);
 	assert_false(may_write(bench, before, WINDOW_ADDRESS, 1));
-	assert_true(may_write(bench, work.rkey, WINDOW_ADDRESS, 1));
+	assert_true(may_write(bench, wqe.rkey, WINDOW_ADDRESS, 1));
 	assert_int_equal(bench->fixture->mr.bound_windows, 1);
-	work.bind.length = 0;
-	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
-	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS, 1));
+	wqe.bind.length = 0;
+	assert_int_equal(run(bench, &wqe), RNIC_WC_SUCCESS);
+	assert_false(may_write(bench, wqe.rkey, WINDOW_ADDRESS, 1));
 	assert_int_equal(bench->fixture->mr.bound_windows, 0);
 }
 
@@ -361,15 +361,15 @@ static void test_type_2_is_open_to_its_qp_only(void **state)
 	struct bench *bench = *state;
 	struct engine_fixture *fixture = bench->fixture;
 	struct qp *other = fixture_create_qp(fixture, &fixture_defaults);
-	struct work work = bind_of(bench, &bench->two);
+	struct send_wqe wqe = bind_of(bench, &bench->two);
 	uint64_t offset;
 
-	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
-	assert_true(may_write(bench, work.rkey, WINDOW_ADDRESS, 1));
-	assert_null(mr_find_remote(&fixture->engine, work.rkey, other, other->pd, 0, WINDOW_ADDRESS,
+	assert_int_equal(run(bench, &wqe), RNIC_WC_SUCCESS);
+	assert_true(may_write(bench, wqe.rkey, WINDOW_ADDRESS, 1));
+	assert_null(mr_find_remote(&fixture->engine, wqe.rkey, other, other->pd, 0, WINDOW_ADDRESS,
 				   1, &offset));
-	assert_false(mw_can_invalidate(other, work.rkey));
-	assert_true(mw_can_invalidate(fixture->qp, work.rkey));
+	assert_false(mw_can_invalidate(other, wqe.rkey));
+	assert_true(mw_can_invalidate(fixture->qp, wqe.rkey));
 	qp_destroy(other);
 }
 
@@ -378,23 +378,23 @@ static void test_destroyed_qp_unbinds_type_2(void **state)
 	struct bench *bench = *state;
 	struct engine_fixture *fixture = bench->fixture;
 	struct qp *first = fixture->qp;
-	struct work work = bind_of(bench, &bench->two);
+	struct send_wqe wqe = bind_of(bench, &bench->two);
 
 	fixture->qp = fixture_create_qp(fixture, &fixture_defaults);
-	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
+	assert_int_equal(run(bench, &wqe), RNIC_WC_SUCCESS);
 	qp_destroy(fixture->qp);
 	fixture->qp = first;
 	assert_int_equal(fixture->mr.bound_windows, 0);
-	assert_false(may_write(bench, work.rkey, WINDOW_ADDRESS, 1));
+	assert_false(may_write(bench, wqe.rkey, WINDOW_ADDRESS, 1));
 	/* It can be bound again, through whichever QP. */
-	assert_int_equal(run(bench, &work), RNIC_WC_SUCCESS);
+	assert_int_equal(run(bench, &wqe), RNIC_WC_SUCCESS);
 }
 
 static void test_local_invalidate(void **state)
 {
 	struct bench *bench = *state;
-	struct work bind = bind_of(bench, &bench->two);
-	struct work invalidate = invalidate_of(bind.rkey);
+	struct send_wqe bind = bind_of(bench, &bench->two);
+	struct send_wqe invalidate = invalidate_of(bind.rkey);
 
 	assert_int_equal(run(bench, &bind), RNIC_WC_SUCCESS);
 	assert_int_equal(run(bench, &invalidate), RNIC_WC_SUCCESS);
@@ -434,13 +434,13 @@ static void test_what_may_not_be_invalidated(void **state)
 	for (size_t i = 0; i < RNIC_COUNT_OF(keys); i++) {
 		void *fresh;
 		struct bench *bench;
-		struct work work;
+		struct send_wqe wqe;
 
 		set_up(&fresh);
 		bench = fresh;
-		work = invalidate_of(keys[i](bench));
-		assert_false(mw_can_invalidate(bench->fixture->qp, work.immediate));
-		assert_int_equal(run(bench, &work), RNIC_WC_MW_BIND_ERR);
+		wqe = invalidate_of(keys[i](bench));
+		assert_false(mw_can_invalidate(bench->fixture->qp, wqe.immediate));
+		assert_int_equal(run(bench, &wqe), RNIC_WC_MW_BIND_ERR);
 		assert_int_equal(bench->fixture->qp->last_error, VERDICT_INVALIDATE_REFUSED);
 		tear_down(&fresh);
 	}
@@ -452,7 +452,7 @@ static void test_waits_for_what_was_posted_before(void **state)
 {
 	struct bench *bench = *state;
 	struct engine_fixture *fixture = bench->fixture;
-	struct work bind = bind_of(bench, &bench->one);
+	struct send_wqe bind = bind_of(bench, &bench->one);
 
 	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 8);
 	fixture_post(fixture, &bind, NULL);
@@ -479,8 +479,8 @@ static void test_waits_for_what_is_being_read(void **state)
 {
 	struct bench *bench = *state;
 	struct engine_fixture *fixture = bench->fixture;
-	struct work bind = bind_of(bench, &bench->two);
-	struct work invalidate = invalidate_of(bind.rkey);
+	struct send_wqe bind = bind_of(bench, &bench->two);
+	struct send_wqe invalidate = invalidate_of(bind.rkey);
 	struct rnic_packet read =
 		fixture_packet(fixture, RNIC_OPERATION_READ_REQUEST, RNIC_POSITION_ONLY, 100);
 
@@ -507,14 +507,14 @@ static void test_not_in_sqd(void **state)
 	struct bench *bench = *state;
 	struct engine_fixture *fixture = bench->fixture;
 	struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_SQD};
-	struct work bind = bind_of(bench, &bench->one);
+	struct send_wqe bind = bind_of(bench, &bench->one);
 
 	assert_int_equal(qp_modify(fixture->qp, &attributes, RNIC_QP_ATTR_STATE), 0);
 	fixture_post(fixture, &bind, NULL);
-	assert_false(local_work_is_due(fixture->qp));
+	assert_false(local_operation_is_due(fixture->qp));
 	attributes.state = RNIC_QP_STATE_RTS;
 	assert_int_equal(qp_modify(fixture->qp, &attributes, RNIC_QP_ATTR_STATE), 0);
-	assert_true(local_work_is_due(fixture->qp));
+	assert_true(local_operation_is_due(fixture->qp));
 	assert_int_equal(fixture_transmit_all(fixture), 0);
 	engine_packets_read(&fixture->engine, fixture->now_ns);
 	assert_int_equal(fixture->completion_count, 1);
@@ -526,7 +526,7 @@ static void test_in_order_on_uc(void **state)
 	struct fixture_options options = fixture_defaults;
 	struct engine_fixture *fixture;
 	struct bench bench = {0};
-	struct work bind;
+	struct send_wqe bind;
 
 	(void)state;
 	options.type = RNIC_QP_TYPE_UC;

@@ -71,10 +71,10 @@ static void post_all(struct engine_fixture *fixture, struct qp *qp)
 	const struct rnic_sge sge = fixture_sge(fixture, 0, QUEUE_BYTES);
 
 	while (qp->state == RNIC_QP_STATE_RTS && send_queue_space(&qp->send_queue) > 0) {
-		struct work work = fixture_work(RNIC_WR_RDMA_WRITE, 0, QUEUE_BYTES);
+		struct send_wqe wqe = fixture_work(RNIC_WR_RDMA_WRITE, 0, QUEUE_BYTES);
 
-		work.sge_count = 1;
-		qp_post_send(qp, &work, &sge, NULL);
+		wqe.sge_count = 1;
+		qp_post_send(qp, &wqe, &sge, NULL);
 	}
 }
 

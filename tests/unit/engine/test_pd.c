@@ -50,7 +50,7 @@ static void test_a_closed_qp_sends_nothing(void **state)
 	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 2000);
 	fixture->pd.is_closed = true;
 	assert_int_equal(fixture_transmit_all(fixture), 0);
-	assert_int_equal(fixture->qp->path->in_flight_bytes, 0);
+	assert_int_equal(fixture->qp->peer_window->in_flight_bytes, 0);
 	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
 
 	/* The same when a timer expires. */
@@ -61,7 +61,7 @@ static void test_a_closed_qp_sends_nothing(void **state)
 	fixture->pd.is_closed = true;
 	fixture_tick(fixture, engine_next_deadline_ns(&fixture->engine) - fixture->now_ns);
 	assert_int_equal(fixture_transmit_all(fixture), 0);
-	assert_int_equal(fixture->qp->path->in_flight_bytes, 0);
+	assert_int_equal(fixture->qp->peer_window->in_flight_bytes, 0);
 	assert_int_equal(fixture->completion_count, 0);
 	qp_destroy(other);
 	fixture_destroy(fixture);

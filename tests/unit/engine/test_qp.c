@@ -182,7 +182,7 @@ static void test_reset_forgets(void **state)
 	set_state(fixture, RNIC_QP_STATE_RESET, 0);
 	assert_int_equal(fixture->completion_count, 0);
 	assert_int_equal(send_queue_space(&fixture->qp->send_queue), 64);
-	assert_true(list_is_empty(&fixture->engine.paths));
+	assert_true(list_is_empty(&fixture->engine.windows));
 	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
 	fixture_destroy(fixture);
 }
@@ -235,16 +235,16 @@ static void test_trouble_is_told_once(void **state)
 	packet.pkey = 0x8001;
 	for (int i = 0; i < 3; i++)
 		fixture_receive(fixture, &packet);
-	assert_int_equal(fixture->troubles, 1);
+	assert_int_equal(fixture->trouble_log, 1);
 	packet.addresses.source.bytes[15] ^= 1;
 	packet.pkey = 0xffff;
 	for (int i = 0; i < 3; i++) {
 		fixture_receive(fixture, &packet);
 		packet.pkey ^= 0x7ffe; /* wrong in turns */
 	}
-	assert_int_equal(fixture->troubles, 2);
+	assert_int_equal(fixture->trouble_log, 2);
 	set_state(fixture, RNIC_QP_STATE_ERR, 0);
-	assert_int_equal(fixture->troubles, 2);
+	assert_int_equal(fixture->trouble_log, 2);
 	fixture_destroy(fixture);
 }
 

@@ -26,9 +26,9 @@ static bool refill(void *context, struct recv_queue *queue)
 		uint64_t wr_id = ++ring->handed_over;
 		struct rnic_sge sges[2] = {{.address = wr_id * 100, .length = 3, .lkey = 7},
 					   {.address = wr_id * 100 + 50, .length = 4, .lkey = 8}};
-		struct recv_work work = {.wr_id = wr_id, .sge_count = 2, .length = 7};
+		struct recv_wqe wqe = {.wr_id = wr_id, .sge_count = 2, .length = 7};
 
-		recv_queue_push(queue, &work, sges);
+		recv_queue_push(queue, &wqe, sges);
 	}
 	return true;
 }
@@ -40,19 +40,19 @@ static void entries_come_in_order_with_their_sges(void **state)
 	struct ring ring = {.posted = 100};
 	struct engine engine = {.config = {.sink = &sink, .sink_context = &ring}};
 	struct recv_queue queue;
-	struct recv_work work;
+	struct recv_wqe wqe;
 	struct rnic_sge sges[2];
 
 	(void)state;
 	assert_int_equal(recv_queue_init(&queue, 2), 0);
 	for (uint64_t wr_id = 1; wr_id <= 100; wr_id++) {
-		assert_true(recv_queue_take(&engine, &queue, &work, sges));
-		assert_int_equal(work.wr_id, wr_id);
+		assert_true(recv_queue_take(&engine, &queue, &wqe, sges));
+		assert_int_equal(wqe.wr_id, wr_id);
 		assert_int_equal(sges[0].address, wr_id * 100);
 		assert_int_equal(sges[1].address, wr_id * 100 + 50);
 	}
 	assert_int_equal(ring.refills, (100 + LIMIT_RECV_PREFETCH - 1) / LIMIT_RECV_PREFETCH);
-	assert_false(recv_queue_take(&engine, &queue, &work, sges));
+	assert_false(recv_queue_take(&engine, &queue, &wqe, sges));
 	recv_queue_fini(&queue);
 }
 
@@ -63,14 +63,14 @@ static void a_look_takes_nothing(void **state)
 	const struct rnic_sge *sges;
 	struct rnic_sge taken[2];
 	struct recv_queue queue;
-	struct recv_work work;
+	struct recv_wqe wqe;
 
 	(void)state;
 	assert_int_equal(recv_queue_init(&queue, 2), 0);
 	assert_int_equal(recv_queue_peek(&engine, &queue, &sges)->wr_id, 1);
 	assert_int_equal(sges[1].lkey, 8);
 	assert_int_equal(recv_queue_peek(&engine, &queue, &sges)->wr_id, 1);
-	assert_true(recv_queue_take(&engine, &queue, &work, taken));
+	assert_true(recv_queue_take(&engine, &queue, &wqe, taken));
 	assert_null(recv_queue_peek(&engine, &queue, &sges));
 	recv_queue_fini(&queue);
 }
@@ -82,14 +82,14 @@ static void an_entry_posted_late_is_found(void **state)
 	struct engine engine = {.config = {.sink = &sink, .sink_context = &ring}};
 	struct rnic_sge sges[2];
 	struct recv_queue queue;
-	struct recv_work work;
+	struct recv_wqe wqe;
 
 	(void)state;
 	assert_int_equal(recv_queue_init(&queue, 2), 0);
-	assert_false(recv_queue_take(&engine, &queue, &work, sges));
+	assert_false(recv_queue_take(&engine, &queue, &wqe, sges));
 	ring.posted = 1;
-	assert_true(recv_queue_take(&engine, &queue, &work, sges));
-	assert_int_equal(work.wr_id, 1);
+	assert_true(recv_queue_take(&engine, &queue, &wqe, sges));
+	assert_int_equal(wqe.wr_id, 1);
 	recv_queue_fini(&queue);
 }
 
@@ -99,15 +99,15 @@ static void clearing_forgets_all(void **state)
 	struct engine engine = {.config = {.sink = &sink, .sink_context = &ring}};
 	struct rnic_sge sges[2];
 	struct recv_queue queue;
-	struct recv_work work;
+	struct recv_wqe wqe;
 
 	(void)state;
 	assert_int_equal(recv_queue_init(&queue, 2), 0);
-	assert_true(recv_queue_take(&engine, &queue, &work, sges));
+	assert_true(recv_queue_take(&engine, &queue, &wqe, sges));
 	queue.retired = 1;
 	recv_queue_clear(&queue);
 	assert_int_equal(queue.retired, 0);
-	assert_false(recv_queue_take(&engine, &queue, &work, sges));
+	assert_false(recv_queue_take(&engine, &queue, &wqe, sges));
 	recv_queue_fini(&queue);
 }
 
@@ -115,15 +115,15 @@ static void entries_without_sges_work(void **state)
 {
 	struct ring ring = {0};
 	struct engine engine = {.config = {.sink = &sink, .sink_context = &ring}};
-	struct recv_work work = {.wr_id = 9};
+	struct recv_wqe wqe = {.wr_id = 9};
 	struct recv_queue queue;
 
 	(void)state;
 	assert_int_equal(recv_queue_init(&queue, 0), 0);
-	recv_queue_push(&queue, &work, NULL);
-	work.wr_id = 0;
-	assert_true(recv_queue_take(&engine, &queue, &work, NULL));
-	assert_int_equal(work.wr_id, 9);
+	recv_queue_push(&queue, &wqe, NULL);
+	wqe.wr_id = 0;
+	assert_true(recv_queue_take(&engine, &queue, &wqe, NULL));
+	assert_int_equal(wqe.wr_id, 9);
 	recv_queue_fini(&queue);
 }
 

@@ -29,7 +29,7 @@ struct bench {
 	struct mr mr;
 	struct qp qp;
 	struct rnic_sge receive_sges[2];
-	struct recv_work posted; /* what the client's ring holds */
+	struct recv_wqe posted; /* what the client's ring holds */
 	struct rnic_sge posted_sges[2];
 	bool is_posted;
 	struct rnic_packet packet;
@@ -73,10 +73,10 @@ static void start(struct bench *bench)
 	};
 	bench->qp.responder.expected_psn = rnic_psn(PSN);
 	bench->qp.responder.receive_sges = bench->receive_sges;
-	assert_int_equal(replay_init(&bench->qp.responder.replays, 1), 0);
+	assert_int_equal(responder_resources_init(&bench->qp.responder.resources, 1), 0);
 	assert_int_equal(recv_queue_init(&bench->qp.recv_queue, 2), 0);
 	bench->is_posted = true;
-	bench->posted = (struct recv_work){.wr_id = 1, .sge_count = 2, .length = 4000};
+	bench->posted = (struct recv_wqe){.wr_id = 1, .sge_count = 2, .length = 4000};
 	for (uint32_t i = 0; i < 2; i++)
 		bench->posted_sges[i] = (struct rnic_sge){IOVA + i * 2000, 2000, bench->mr.key};
 }
@@ -85,7 +85,7 @@ static void stop(struct bench *bench)
 {
 	key_table_remove(&bench->engine.mrs, bench->mr.key >> 8);
 	key_table_fini(&bench->engine.mrs);
-	replay_fini(&bench->qp.responder.replays);
+	responder_resources_fini(&bench->qp.responder.resources);
 	recv_queue_fini(&bench->qp.recv_queue);
 }
 
@@ -272,15 +272,15 @@ static void fill_receive(struct bench *bench)
 	bench->qp.responder.receive.length = MTU;
 }
 
-static void occupy_replay(struct bench *bench)
+static void occupy_resource(struct bench *bench)
 {
-	replay_add(&bench->qp.responder.replays)->is_pending = true;
+	responder_resources_add(&bench->qp.responder.resources)->is_pending = true;
 }
 
-static void occupy_replay_by_repetition(struct bench *bench)
+static void occupy_resource_by_repetition(struct bench *bench)
 {
-	occupy_replay(bench);
-	bench->qp.responder.replays.slots[0].is_repeat = true;
+	occupy_resource(bench);
+	bench->qp.responder.resources.slots[0].is_repeat = true;
 }
 
 static void shorten_payload(struct bench *bench)
@@ -445,11 +445,11 @@ static const struct {
 	{"SGE beyond region", send_only, post_beyond_region, VERDICT_RECEIVE_PROTECTION},
 	{"region not writable", send_only, deny_local_write, VERDICT_RECEIVE_PROTECTION},
 	{"region of another PD", send_only, change_pd, VERDICT_RECEIVE_PROTECTION},
-	{"READ without slot", read_request, occupy_replay, VERDICT_TOO_MANY_READS},
-	{"atomic without slot", fetch_add, occupy_replay, VERDICT_TOO_MANY_READS},
-	{"FLUSH without slot", flush, occupy_replay, VERDICT_TOO_MANY_READS},
-	{"ATOMIC WRITE without slot", atomic_write, occupy_replay, VERDICT_TOO_MANY_READS},
-	{"slot of a repetition", read_request, occupy_replay_by_repetition, VERDICT_PASS},
+	{"READ without slot", read_request, occupy_resource, VERDICT_TOO_MANY_READS},
+	{"atomic without slot", fetch_add, occupy_resource, VERDICT_TOO_MANY_READS},
+	{"FLUSH without slot", flush, occupy_resource, VERDICT_TOO_MANY_READS},
+	{"ATOMIC WRITE without slot", atomic_write, occupy_resource, VERDICT_TOO_MANY_READS},
+	{"slot of a repetition", read_request, occupy_resource_by_repetition, VERDICT_PASS},
 
 	{"short FIRST", send_first, shorten_payload, VERDICT_BAD_LENGTH},
 	{"short MIDDLE", send_middle, shorten_payload, VERDICT_BAD_LENGTH},
@@ -528,7 +528,7 @@ static void earlier_checks_win(void **state)
 	} pairs[] = {
 		{send_only, {open_write, come_again}, VERDICT_DUPLICATE},
 		{write_only, {open_send, forbid_all}, VERDICT_BAD_SEQUENCE},
-		{read_request, {occupy_replay, forbid_all}, VERDICT_BAD_OPERATION},
+		{read_request, {occupy_resource, forbid_all}, VERDICT_BAD_OPERATION},
 		{write_last_immediate, {lengthen_payload, post_nothing}, VERDICT_NO_RECEIVE},
 		{write_only, {change_key, lengthen_payload}, VERDICT_BAD_LENGTH},
 		{fetch_add, {misalign, change_key}, VERDICT_BAD_RKEY},

@@ -86,7 +86,7 @@ static void test_sizes_around_the_mtu(void **state)
 static void test_packets_span_sges(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
-	struct work work = fixture_work(RNIC_WR_SEND, 1, 0);
+	struct send_wqe wqe = fixture_work(RNIC_WR_SEND, 1, 0);
 	struct rnic_sge sges[LIMIT_SGES];
 	uint8_t expected[LIMIT_SGES * 100];
 	uint32_t length = 0;
@@ -101,9 +101,9 @@ static void test_packets_span_sges(void **state)
 		length += i * 3;
 	}
 	sges[0].lkey = 0; /* an empty piece needs no key */
-	work.sge_count = LIMIT_SGES;
-	work.length = length;
-	fixture_post(fixture, &work, sges);
+	wqe.sge_count = LIMIT_SGES;
+	wqe.length = length;
+	fixture_post(fixture, &wqe, sges);
 	expect_message(fixture, RNIC_OPERATION_SEND, 100, expected, length, 1024);
 	fixture_destroy(fixture);
 }
@@ -111,14 +111,14 @@ static void test_packets_span_sges(void **state)
 static void test_inline(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
-	struct work work = fixture_work(RNIC_WR_SEND, 1, 200);
+	struct send_wqe wqe = fixture_work(RNIC_WR_SEND, 1, 200);
 	uint8_t bytes[200];
 
 	(void)state;
 	memset(bytes, 0x5a, sizeof(bytes));
-	work.flags |= RNIC_SEND_INLINE;
-	work.sge_count = 0;
-	qp_post_send(fixture->qp, &work, NULL, bytes);
+	wqe.flags |= RNIC_SEND_INLINE;
+	wqe.sge_count = 0;
+	qp_post_send(fixture->qp, &wqe, NULL, bytes);
 	expect_message(fixture, RNIC_OPERATION_SEND, 100, bytes, sizeof(bytes), 1024);
 	fixture_destroy(fixture);
 }
@@ -141,12 +141,12 @@ static void test_immediate_invalidate_solicited(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
-		struct work work = fixture_work(rows[i].opcode, i, 2000);
+		struct send_wqe wqe = fixture_work(rows[i].opcode, i, 2000);
 		struct rnic_sge sge = fixture_sge(fixture, 0, 2000);
 
-		work.immediate = 0x11223344;
-		work.flags |= RNIC_SEND_SOLICITED;
-		fixture_post(fixture, &work, &sge);
+		wqe.immediate = 0x11223344;
+		wqe.flags |= RNIC_SEND_SOLICITED;
+		fixture_post(fixture, &wqe, &sge);
 		assert_true(fixture_transmit(fixture));
 		assert_false(packet->solicited);
 		assert_false(packet->row->headers &
@@ -165,16 +165,16 @@ static void test_immediate_invalidate_solicited(void **state)
 static void test_atomics(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
-	struct work work = fixture_work(RNIC_WR_ATOMIC_COMPARE_SWAP, 1, 8);
+	struct send_wqe wqe = fixture_work(RNIC_WR_ATOMIC_COMPARE_SWAP, 1, 8);
 	struct rnic_sge sge = fixture_sge(fixture, 0, 8);
 	const struct rnic_packet *packet = &fixture->sent.packet;
 
 	(void)state;
-	work.compare = 11;
-	work.swap_or_add = 22;
-	fixture_post(fixture, &work, &sge);
-	work.opcode = RNIC_WR_ATOMIC_FETCH_ADD;
-	fixture_post(fixture, &work, &sge);
+	wqe.compare = 11;
+	wqe.swap_or_add = 22;
+	fixture_post(fixture, &wqe, &sge);
+	wqe.opcode = RNIC_WR_ATOMIC_FETCH_ADD;
+	fixture_post(fixture, &wqe, &sge);
 	assert_true(fixture_transmit(fixture));
 	assert_int_equal(packet->row->operation, RNIC_OPERATION_COMPARE_SWAP);
 	assert_int_equal(packet->atomic.compare, 11);
@@ -219,7 +219,7 @@ static void test_read_limit_and_fence(void **state)
 {
 	struct fixture_options options = fixture_defaults;
 	struct engine_fixture *fixture;
-	struct work work;
+	struct send_wqe wqe;
 	struct rnic_sge sge;
 
 	(void)state;
@@ -228,9 +228,9 @@ static void test_read_limit_and_fence(void **state)
 	sge = fixture_sge(fixture, 0, 8);
 	for (uint64_t i = 0; i < 3; i++)
 		fixture_post_simple(fixture, RNIC_WR_RDMA_READ, i, 8);
-	work = fixture_work(RNIC_WR_SEND, 3, 8);
-	work.flags |= RNIC_SEND_FENCE;
-	fixture_post(fixture, &work, &sge);
+	wqe = fixture_work(RNIC_WR_SEND, 3, 8);
+	wqe.flags |= RNIC_SEND_FENCE;
+	fixture_post(fixture, &wqe, &sge);
 	assert_int_equal(fixture_transmit_all(fixture), 2);
 	fixture_receive_read(fixture, RNIC_POSITION_ONLY, 100, fixture->memory.bytes, 8);
 	assert_int_equal(fixture_transmit_all(fixture), 1); /* the third READ */
@@ -288,13 +288,13 @@ static void test_a_run_of_writes_asks_once(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct engine_fixture *fixture = fixture_create(&fixture_defaults);
-		struct work work = fixture_work(cases[i].second, 2, 3000);
+		struct send_wqe wqe = fixture_work(cases[i].second, 2, 3000);
 		struct rnic_sge sge = fixture_sge(fixture, 0, 3000);
 
 		fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 3000);
-		work.flags |= cases[i].flags;
+		wqe.flags |= cases[i].flags;
 		sge.lkey ^= cases[i].lkey_flip;
-		fixture_post(fixture, &work, &sge);
+		fixture_post(fixture, &wqe, &sge);
 		expect_asking(fixture, 100, cases[i].count, cases[i].asking);
 		assert_false(fixture_transmit(fixture));
 		fixture_receive_acknowledge(fixture, 100 + cases[i].count - 1, ACK_SYNDROME);
@@ -350,7 +350,7 @@ enum spoiled {
 };
 
 /* Makes a good entry of one SGE one that cannot be carried out. */
-static void spoil(enum spoiled row, struct work *work, struct rnic_sge *sges, uint32_t huge_key,
+static void spoil(enum spoiled row, struct send_wqe *wqe, struct rnic_sge *sges, uint32_t huge_key,
 		  uint32_t other_key)
 {
 	switch (row) {
@@ -363,21 +363,21 @@ static void spoil(enum spoiled row, struct work *work, struct rnic_sge *sges, ui
 	case TOO_LONG: /* three times 2^31 - 1 overflows 32 bits */
 		for (int i = 0; i < 3; i++)
 			sges[i] = (struct rnic_sge){0, INT32_MAX, huge_key};
-		work->sge_count = 3;
+		wqe->sge_count = 3;
 		break;
 	case PAST_END:
 		sges[0].address = FIXTURE_IOVA + FIXTURE_MEMORY_BYTES - 7;
 		break;
 	case BAD_OPCODE:
-		work->opcode = RNIC_WR_OPCODE_COUNT;
+		wqe->opcode = RNIC_WR_OPCODE_COUNT;
 		break;
 	case SHORT_ATOMIC:
-		work->opcode = RNIC_WR_ATOMIC_FETCH_ADD;
+		wqe->opcode = RNIC_WR_ATOMIC_FETCH_ADD;
 		sges[0].length = 7;
 		break;
 	default:
-		work->opcode = RNIC_WR_RDMA_READ;
-		work->flags |= RNIC_SEND_INLINE;
+		wqe->opcode = RNIC_WR_RDMA_READ;
+		wqe->flags |= RNIC_SEND_INLINE;
 		break;
 	}
 }
@@ -387,7 +387,7 @@ static void spoil(enum spoiled row, struct work *work, struct rnic_sge *sges, ui
 static void expect_local_error(enum spoiled row, enum rnic_wc_status status)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
-	struct work work = fixture_work(RNIC_WR_SEND, 2, 8);
+	struct send_wqe wqe = fixture_work(RNIC_WR_SEND, 2, 8);
 	struct rnic_sge sges[3] = {fixture_sge(fixture, 0, 8)};
 	struct mr huge = fixture->mr, other = fixture->mr;
 	struct pd other_pd = {0};
@@ -397,10 +397,10 @@ static void expect_local_error(enum spoiled row, enum rnic_wc_status status)
 	other.pd = &other_pd;
 	assert_int_equal(mr_register(&fixture->engine, &huge), 0);
 	assert_int_equal(mr_register(&fixture->engine, &other), 0);
-	spoil(row, &work, sges, huge.key, other.key);
+	spoil(row, &wqe, sges, huge.key, other.key);
 
 	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
-	qp_post_send(fixture->qp, &work, sges, fixture->memory.bytes);
+	qp_post_send(fixture->qp, &wqe, sges, fixture->memory.bytes);
 	fixture_post_simple(fixture, RNIC_WR_SEND, 3, 8);
 	assert_int_equal(fixture_transmit_all(fixture), 1);
 	assert_int_equal(fixture->completion_count, 0);
@@ -474,13 +474,13 @@ static void test_quantum(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
 	struct qp *other = fixture_create_qp(fixture, &fixture_defaults);
-	struct work work = fixture_work(RNIC_WR_RDMA_WRITE, 1, 64 * 1024);
+	struct send_wqe wqe = fixture_work(RNIC_WR_RDMA_WRITE, 1, 64 * 1024);
 	struct rnic_sge sge = fixture_sge(fixture, 0, 64 * 1024);
 
 	(void)state;
 	assert_int_equal(fixture_transmit_all(fixture), 0);
-	qp_post_send(fixture->qp, &work, &sge, NULL);
-	qp_post_send(other, &work, &sge, NULL);
+	qp_post_send(fixture->qp, &wqe, &sge, NULL);
+	qp_post_send(other, &wqe, &sge, NULL);
 	for (uint32_t i = 0; i < 128; i++) {
 		assert_true(fixture_transmit(fixture));
 		assert_ptr_equal(fixture->sent.qp,

@@ -95,9 +95,9 @@ static void test_no_timeout(void **state)
 	(void)state;
 	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
 	fixture_transmit_all(fixture);
-	assert_true(fixture->qp->path->in_flight_bytes > 0);
+	assert_true(fixture->qp->peer_window->in_flight_bytes > 0);
 	run_to_deadline(fixture);
-	assert_int_equal(fixture->qp->path->in_flight_bytes, 0);
+	assert_int_equal(fixture->qp->peer_window->in_flight_bytes, 0);
 	assert_int_equal(fixture_transmit_all(fixture), 0);
 	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
 	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
@@ -244,7 +244,7 @@ static void test_waiting_in_line(void **state)
 {
 	struct fixture_options options = fixture_defaults;
 	struct engine_fixture *fixture = create(14, 7, 7);
-	struct path *path = fixture->qp->path;
+	struct peer_window *path = fixture->qp->peer_window;
 	uint32_t in_flight_bytes;
 	struct qp *first;
 
@@ -338,7 +338,7 @@ static void test_rnr_in_the_middle(void **state)
 static void test_sequence_nak_goes_back_once(void **state)
 {
 	struct engine_fixture *fixture = create(14, 1, 7);
-	uint32_t window = fixture->qp->path->window_bytes;
+	uint32_t window = fixture->qp->peer_window->window_bytes;
 
 	(void)state;
 	for (uint64_t i = 0; i < 4; i++)
@@ -346,7 +346,7 @@ static void test_sequence_nak_goes_back_once(void **state)
 	assert_int_equal(fixture_transmit_all(fixture), 4);
 	fixture_receive_acknowledge(fixture, 101, SEQUENCE_NAK);
 	fixture_receive_acknowledge(fixture, 101, SEQUENCE_NAK); /* a copy */
-	assert_int_equal(fixture->qp->path->window_bytes, window / 2);
+	assert_int_equal(fixture->qp->peer_window->window_bytes, window / 2);
 	assert_int_equal(fixture->completion_count, 1);
 	assert_true(fixture_transmit(fixture));
 	assert_int_equal(fixture->sent.packet.psn.value, 101);

@@ -22,11 +22,11 @@ static void test_space_and_order(void **state)
 	assert_int_equal(queue.slots, 4);
 	queue.posted = queue.next = queue.retired = UINT32_MAX - 1; /* cursors wrap */
 	for (uint64_t i = 0; i < 4; i++) {
-		struct work work = {.wr_id = i, .opcode = RNIC_WR_SEND, .sge_count = 2};
+		struct send_wqe wqe = {.wr_id = i, .opcode = RNIC_WR_SEND, .sge_count = 2};
 
 		assert_int_equal(send_queue_space(&queue), 4 - i);
 		sges[0].address = i;
-		send_queue_push(&queue, &work, sges, NULL);
+		send_queue_push(&queue, &wqe, sges, NULL);
 	}
 	assert_int_equal(send_queue_space(&queue), 0);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -43,7 +43,7 @@ static void test_space_and_order(void **state)
 
 static void test_inline_bytes_stay_where_they_are(void **state)
 {
-	struct work work = {
+	struct send_wqe wqe = {
 		.opcode = RNIC_WR_SEND,
 		.flags = RNIC_SEND_INLINE,
 		.length = 5,
@@ -54,7 +54,7 @@ static void test_inline_bytes_stay_where_they_are(void **state)
 
 	(void)state;
 	assert_int_equal(send_queue_init(&queue, 2, 1, 5), 0);
-	send_queue_push(&queue, &work, NULL, bytes);
+	send_queue_push(&queue, &wqe, NULL, bytes);
 	assert_ptr_equal(send_queue_at(&queue, 0)->inline_bytes, bytes);
 	assert_int_equal(send_queue_at(&queue, 0)->datagram.remote_qpn, 7);
 	assert_int_equal(send_queue_at(&queue, 0)->datagram.remote_qkey, 8);
@@ -63,8 +63,9 @@ static void test_inline_bytes_stay_where_they_are(void **state)
 
 static void test_what_does_not_fit_has_no_operation(void **state)
 {
-	struct work inline_work = {.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .length = 6};
-	struct work sge_work = {.opcode = RNIC_WR_SEND, .sge_count = 2};
+	struct send_wqe inline_work = {
+		.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .length = 6};
+	struct send_wqe sge_work = {.opcode = RNIC_WR_SEND, .sge_count = 2};
 	struct rnic_sge sges[2] = {{0}};
 	struct send_queue queue;
 
@@ -73,7 +74,7 @@ static void test_what_does_not_fit_has_no_operation(void **state)
 	send_queue_push(&queue, &inline_work, NULL, (const uint8_t *)"abcdef");
 	send_queue_push(&queue, &sge_work, sges, NULL);
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(work_kind(send_queue_at(&queue, i))->operation,
+		assert_int_equal(wqe_kind(send_queue_at(&queue, i))->operation,
 				 RNIC_OPERATION_NONE);
 	send_queue_fini(&queue);
 }
@@ -93,7 +94,7 @@ static void test_kinds(void **state)
 	static const struct {
 		uint8_t opcode;
 		uint8_t operation;
-		uint8_t completion;
+		uint8_t cqe;
 		bool has_response;
 	} rows[] = {
 		{RNIC_WR_RDMA_WRITE, RNIC_OPERATION_WRITE, RNIC_WC_RDMA_WRITE, false},
@@ -115,11 +116,11 @@ static void test_kinds(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct work work = {.opcode = rows[i].opcode};
+		const struct send_wqe wqe = {.opcode = rows[i].opcode};
 
-		assert_int_equal(work_kind(&work)->operation, rows[i].operation);
-		assert_int_equal(work_kind(&work)->completion, rows[i].completion);
-		assert_int_equal(work_kind(&work)->has_response, rows[i].has_response);
+		assert_int_equal(wqe_kind(&wqe)->operation, rows[i].operation);
+		assert_int_equal(wqe_kind(&wqe)->cqe, rows[i].cqe);
+		assert_int_equal(wqe_kind(&wqe)->has_response, rows[i].has_response);
 	}
 }
 

@@ -89,14 +89,14 @@ static void send_to(struct bench *bench, const struct qp *qp, uint32_t psn)
 static void expect_completion(const struct bench *bench, uint32_t index, const struct qp *qp,
 			      uint64_t wr_id, enum rnic_wc_status status)
 {
-	const struct completion *completion = &bench->fixture->completions[index];
+	const struct cqe *cqe = &bench->fixture->completions[index];
 
 	assert_true(index < bench->fixture->completion_count);
-	assert_ptr_equal(completion->qp, qp);
-	assert_int_equal(completion->wr_id, wr_id);
-	assert_int_equal(completion->status, status);
-	assert_true(completion->is_recv && completion->srq == bench->srq);
-	assert_int_equal(completion->retired, 0);
+	assert_ptr_equal(cqe->qp, qp);
+	assert_int_equal(cqe->wr_id, wr_id);
+	assert_int_equal(cqe->status, status);
+	assert_true(cqe->is_recv && cqe->srq == bench->srq);
+	assert_int_equal(cqe->retired, 0);
 }
 
 static void modify_to(struct qp *qp, enum rnic_qp_state state)
@@ -147,7 +147,7 @@ static void without_an_entry_the_sender_waits(void **state)
 	fixture_post_receive(bench.fixture, 5, RECEIVED, 64);
 	send_to(&bench, bench.first, RQ_PSN);
 	expect_completion(&bench, 0, bench.first, 5, RNIC_WC_SUCCESS);
-	responder_owe_acknowledge(bench.first, rnic_psn(RQ_PSN));
+	responder_queue_ack(bench.first, rnic_psn(RQ_PSN));
 	assert_true(fixture_transmit(bench.fixture));
 	assert_int_equal(bench.fixture->sent.packet.aeth.syndrome, not_carried);
 	bench_stop(&bench);

@@ -39,7 +39,7 @@ static void a_message_is_done_when_it_was_read(void **state)
 	}
 	assert_int_equal(fixture->completion_count, 1);
 	assert_int_equal(fixture->completions[0].status, RNIC_WC_SUCCESS);
-	assert_int_equal(fixture->qp->path->in_flight_bytes, 0);
+	assert_int_equal(fixture->qp->peer_window->in_flight_bytes, 0);
 	assert_int_equal(engine_next_deadline_ns(&fixture->engine), UINT64_MAX);
 	fixture_destroy(fixture);
 }

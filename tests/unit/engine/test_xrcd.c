@@ -43,12 +43,12 @@ static bool refill(void *context, struct recv_queue *queue)
 	struct engine_fixture *fixture = context;
 	struct bench *bench = queue->user;
 	uint32_t i = queue == &bench->srqs[1]->queue;
-	struct recv_work work = {.sge_count = 1, .length = 2 * MTU};
+	struct recv_wqe wqe = {.sge_count = 1, .length = 2 * MTU};
 	struct rnic_sge sge = fixture_sge(fixture, 0, 2 * MTU);
 
 	sge.lkey = bench->mrs[i].key;
-	work.wr_id = 100 * i + bench->next_wr_id[i]++;
-	recv_queue_push(queue, &work, &sge);
+	wqe.wr_id = 100 * i + bench->next_wr_id[i]++;
+	recv_queue_push(queue, &wqe, &sge);
 	return true;
 }
 
@@ -157,12 +157,12 @@ static void each_message_names_its_srq(void **state)
 	expect_answer(&bench, RESPONDER_ACK_SYNDROME);
 	assert_int_equal(bench.fixture->completion_count, 2);
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct completion *completion = &bench.fixture->completions[i];
+		const struct cqe *cqe = &bench.fixture->completions[i];
 
-		assert_int_equal(completion->status, RNIC_WC_SUCCESS);
-		assert_int_equal(completion->wr_id, i == 0 ? 100 : 0);
-		assert_ptr_equal(completion->srq, bench.srqs[1 - i]);
-		assert_ptr_equal(completion->qp, bench.target);
+		assert_int_equal(cqe->status, RNIC_WC_SUCCESS);
+		assert_int_equal(cqe->wr_id, i == 0 ? 100 : 0);
+		assert_ptr_equal(cqe->srq, bench.srqs[1 - i]);
+		assert_ptr_equal(cqe->qp, bench.target);
 	}
 	bench_stop(&bench);
 }
@@ -366,18 +366,18 @@ static void pairs_are_bounded(void **state)
 
 static void requests_name_the_peers_srq(void **state)
 {
-	struct work work = fixture_work(RNIC_WR_SEND, 1, 8);
+	struct send_wqe wqe = fixture_work(RNIC_WR_SEND, 1, 8);
 	struct bench bench;
 	struct rnic_sge sge;
 
 	(void)state;
 	bench_start(&bench);
 	sge = fixture_sge(bench.fixture, 0, 8);
-	work.srqn = 0xabcdef;
-	fixture_post(bench.fixture, &work, &sge);
-	work.opcode = RNIC_WR_ATOMIC_FETCH_ADD;
-	work.srqn = 0x123456;
-	fixture_post(bench.fixture, &work, &sge);
+	wqe.srqn = 0xabcdef;
+	fixture_post(bench.fixture, &wqe, &sge);
+	wqe.opcode = RNIC_WR_ATOMIC_FETCH_ADD;
+	wqe.srqn = 0x123456;
+	fixture_post(bench.fixture, &wqe, &sge);
 	assert_true(fixture_transmit(bench.fixture));
 	assert_string_equal(bench.fixture->sent.packet.row->name, "XRC SEND ONLY");
 	assert_int_equal(bench.fixture->sent.packet.xrc_srqn, 0xabcdef);

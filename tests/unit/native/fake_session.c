@@ -58,8 +58,8 @@ struct fake_session *fake_session_create(const struct rnic_qp_capacities *capaci
 
 	fake->cq_region = calloc(1, rnic_cq_region_bytes(cq_entries));
 	assert(fake->cq_region != NULL);
-	fake->completions = (struct rnic_completion_entry *)((uint8_t *)fake->cq_region +
-							     RNIC_CQ_ENTRIES_OFFSET);
+	fake->completions =
+		(struct rnic_cqe *)((uint8_t *)fake->cq_region + RNIC_CQ_ENTRIES_OFFSET);
 	fake->cq.context = &fake->context;
 	fake->cq.control = &fake->session.cqs[0];
 	fake->cq.region = fake->cq_region;
@@ -80,7 +80,7 @@ void fake_session_destroy(struct fake_session *fake)
 	free(fake);
 }
 
-void fake_session_complete(struct fake_session *fake, const struct rnic_completion_entry *entry)
+void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry)
 {
 	uint32_t producer = rnic_index_load(&fake->cq_region->producer);
 

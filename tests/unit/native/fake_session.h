@@ -17,7 +17,7 @@ struct fake_session {
 	struct rnic_status_region status;
 	struct rnic_cq cq;
 	struct rnic_cq_region *cq_region;
-	struct rnic_completion_entry *completions;
+	struct rnic_cqe *completions;
 	struct rnic_qp qp;
 	struct rnic_queues_plan plan;
 };
@@ -28,7 +28,7 @@ struct fake_session *fake_session_create(const struct rnic_qp_capacities *capaci
 void fake_session_destroy(struct fake_session *fake);
 
 /* Writes a completion of the queue pair and publishes it, as the daemon does. */
-void fake_session_complete(struct fake_session *fake, const struct rnic_completion_entry *entry);
+void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry);
 
 /* The doorbells rung since the last call; *value is the last of them. */
 uint32_t fake_session_doorbells(struct fake_session *fake, uint32_t *value);

@@ -36,9 +36,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct rnic_completion_entry completion(uint64_t wr_id, uint8_t flags, uint32_t retired)
+static struct rnic_cqe completion(uint64_t wr_id, uint8_t flags, uint32_t retired)
 {
-	return (struct rnic_completion_entry){
+	return (struct rnic_cqe){
 		.wr_id = wr_id,
 		.byte_count = 100 + (uint32_t)wr_id,
 		.qpn = FAKE_QPN,
@@ -50,7 +50,7 @@ static struct rnic_completion_entry completion(uint64_t wr_id, uint8_t flags, ui
 
 static void complete(struct fake_session *fake, uint64_t wr_id, uint8_t flags, uint32_t retired)
 {
-	const struct rnic_completion_entry entry = completion(wr_id, flags, retired);
+	const struct rnic_cqe entry = completion(wr_id, flags, retired);
 
 	fake_session_complete(fake, &entry);
 }
@@ -108,7 +108,7 @@ static void test_xrc(void **state)
 	struct fake_session *fake = *state;
 	struct rnic_srq srq = {.context = &fake->context, .number = 0x77, .cq = &fake->cq};
 	struct rnic_srq *srqs[RNIC_SESSION_SRQS_MAX] = {[4] = &srq};
-	struct rnic_completion_entry entry =
+	struct rnic_cqe entry =
 		completion(1, RNIC_COMPLETION_RECV | RNIC_COMPLETION_SRQ | RNIC_COMPLETION_XRC, 0);
 	struct rnic_completion taken[CQ_ENTRIES];
 
@@ -152,9 +152,9 @@ static void test_armed_queue_is_polled_at_once(void **state)
 static void test_destroyed_qp_is_skipped(void **state)
 {
 	struct fake_session *fake = *state;
-	struct rnic_completion_entry other_number = completion(1, 0, 1);
-	struct rnic_completion_entry empty_slot = completion(2, 0, 1);
-	struct rnic_completion_entry wild_slot = completion(3, 0, 1);
+	struct rnic_cqe other_number = completion(1, 0, 1);
+	struct rnic_cqe empty_slot = completion(2, 0, 1);
+	struct rnic_cqe wild_slot = completion(3, 0, 1);
 	struct rnic_completion taken[CQ_ENTRIES];
 
 	other_number.qpn++;

@@ -31,9 +31,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct rnic_send_entry sent(const struct fake_session *fake, uint32_t index)
+static struct rnic_send_wqe sent(const struct fake_session *fake, uint32_t index)
 {
-	struct rnic_send_entry entry;
+	struct rnic_send_wqe entry;
 
 	memcpy(&entry, fake->qp.send.entries + (index & fake->qp.send.mask) * sizeof(entry),
 	       sizeof(entry));
@@ -60,7 +60,7 @@ static void test_entry(void **state)
 		.rkey = 5,
 	};
 	const struct rnic_send_wr *bad = NULL;
-	struct rnic_send_entry entry;
+	struct rnic_send_wqe entry;
 	uint32_t doorbell = 0;
 
 	assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
@@ -295,7 +295,7 @@ static void test_srq(void **state)
 	const struct rnic_sge list[3] = {{.length = 1}, {.length = 2}, {.length = 3}};
 	struct rnic_recv_wr wr = {.wr_id = 5, .sge_list = list, .sge_count = 2};
 	const struct rnic_recv_wr *bad = NULL;
-	struct rnic_recv_entry entry;
+	struct rnic_recv_wqe entry;
 
 	srq.recv.consumer = &fake->qp.region->srq_consumer;
 	for (uint32_t i = 0; i < capacities.max_recv_wr; i++)

@@ -126,7 +126,7 @@ static void test_the_last_wait_is_what_to_expect(void **state)
 	assert_int_equal(world.sleeps, 0);
 }
 
-/* A yield to somebody who computes is not made twice (base/courtesy.h). */
+/* A yield to somebody who computes is not made twice (base/yield_backoff.h). */
 static void test_a_dear_yield_ends_it(void **state)
 {
 	(void)state;

@@ -126,11 +126,11 @@ static void post(struct fixture *f)
 {
 	for (unsigned i = 0; i < QPS; i++) {
 		struct rnic_queues_region *region = f->qps[i]->region.address;
-		struct rnic_send_entry *entries =
+		struct rnic_send_wqe *entries =
 			(void *)((uint8_t *)region + f->qps[i]->send_plan.entries_offset);
 
 		for (unsigned k = 0; k < DEPTH; k++)
-			entries[k] = (struct rnic_send_entry){
+			entries[k] = (struct rnic_send_wqe){
 				.opcode = RNIC_WR_SEND,
 				.datagram = {f->ah.slot, f->ah.generation, 2, 0},
 			};

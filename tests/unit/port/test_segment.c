@@ -29,11 +29,11 @@ static void fill(struct datagram datagrams[COUNT], uint32_t length)
 		};
 }
 
-static void test_train_by_lengths(void **state)
+static void test_gso_batch_by_lengths(void **state)
 {
 	static const struct {
 		uint32_t lengths[6]; /* ends with 0 */
-		uint32_t train;
+		uint32_t gso_batch;
 	} cases[] = {
 		{{100}, 1},	      {{100, 100, 100}, 3},	     {{100, 100, 50}, 3},
 		{{100, 50, 50}, 2},   {{100, 50, 100}, 2},	     {{100, 104, 100}, 1},
@@ -50,14 +50,14 @@ static void test_train_by_lengths(void **state)
 			datagrams[count].length = cases[i].lengths[count];
 			count++;
 		}
-		assert_int_equal(segment_train_length(datagrams, count), cases[i].train);
+		assert_int_equal(segment_gso_batch_length(datagrams, count), cases[i].gso_batch);
 	}
 }
 
-static void test_train_limits(void **state)
+static void test_gso_batch_limits(void **state)
 {
 	static const struct {
-		uint32_t length, train;
+		uint32_t length, gso_batch;
 	} cases[] = {
 		{12, 64},   /* segments */
 		{1011, 64}, /* 64 * 1015 = 64960 */
@@ -72,31 +72,31 @@ static void test_train_limits(void **state)
 		struct datagram datagrams[COUNT];
 
 		fill(datagrams, cases[i].length);
-		assert_int_equal(segment_train_length(datagrams, COUNT), cases[i].train);
-		assert_int_equal(segment_train_length(datagrams, 1), 1);
+		assert_int_equal(segment_gso_batch_length(datagrams, COUNT), cases[i].gso_batch);
+		assert_int_equal(segment_gso_batch_length(datagrams, 1), 1);
 	}
 }
 
-static void test_train_by_addresses(void **state)
+static void test_gso_batch_by_addresses(void **state)
 {
 	struct datagram datagrams[COUNT];
 
 	(void)state;
 	fill(datagrams, 100);
 	datagrams[3].addresses.dest = gid_of(3);
-	assert_int_equal(segment_train_length(datagrams, COUNT), 3);
+	assert_int_equal(segment_gso_batch_length(datagrams, COUNT), 3);
 	fill(datagrams, 100);
 	datagrams[4].addresses.source = gid_of(3);
-	assert_int_equal(segment_train_length(datagrams, COUNT), 4);
+	assert_int_equal(segment_gso_batch_length(datagrams, COUNT), 4);
 	fill(datagrams, 100);
 	datagrams[5].addresses.traffic_class = 8;
-	assert_int_equal(segment_train_length(datagrams, COUNT), 5);
+	assert_int_equal(segment_gso_batch_length(datagrams, COUNT), 5);
 	fill(datagrams, 100);
 	datagrams[6].addresses.hop_limit = 1;
-	assert_int_equal(segment_train_length(datagrams, COUNT), 6);
+	assert_int_equal(segment_gso_batch_length(datagrams, COUNT), 6);
 	fill(datagrams, 100);
 	datagrams[7].addresses.source_port = 1; /* the socket's will be sent */
-	assert_int_equal(segment_train_length(datagrams, COUNT), 64);
+	assert_int_equal(segment_gso_batch_length(datagrams, COUNT), 64);
 }
 
 static void test_seal_and_unseal(void **state)
@@ -161,9 +161,9 @@ static void test_report(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_train_by_lengths),
-		cmocka_unit_test(test_train_limits),
-		cmocka_unit_test(test_train_by_addresses),
+		cmocka_unit_test(test_gso_batch_by_lengths),
+		cmocka_unit_test(test_gso_batch_limits),
+		cmocka_unit_test(test_gso_batch_by_addresses),
 		cmocka_unit_test(test_seal_and_unseal),
 		cmocka_unit_test(test_report),
 	};

@@ -211,18 +211,18 @@ static void test_error_of_others(void **state)
 	}
 }
 
-static const int train_errors[] = {-EIO, -EINVAL, -EOPNOTSUPP, -EMSGSIZE};
+static const int gso_batch_errors[] = {-EIO, -EINVAL, -EOPNOTSUPP, -EMSGSIZE};
 
 /* Where trains are refused the same datagrams leave one by one, from then on; elsewhere trains. */
-static void test_trains_refused(void **state)
+static void test_gso_batches_refused(void **state)
 {
 	struct rnic_gid elsewhere = fixture_own_gid(33);
 
 	(void)state;
-	for (size_t i = 0; i < RNIC_COUNT_OF(train_errors); i++) {
+	for (size_t i = 0; i < RNIC_COUNT_OF(gso_batch_errors); i++) {
 		struct world *world = world_create(0, 0);
 
-		world->fake.way_error = train_errors[i];
+		world->fake.way_error = gso_batch_errors[i];
 		world->fake.way_datagrams_max = 1;
 		world->fake.way_bytes_max = RNIC_PACKET_BYTES_MAX;
 		world->fake.way = &world->datagrams[0].addresses.dest;
@@ -249,10 +249,10 @@ static void test_way_refused(void **state)
 	struct rnic_gid nowhere = fixture_own_gid(33);
 
 	(void)state;
-	for (size_t i = 0; i < RNIC_COUNT_OF(train_errors); i++) {
+	for (size_t i = 0; i < RNIC_COUNT_OF(gso_batch_errors); i++) {
 		struct world *world = world_create(0, 0);
 
-		world->fake.way_error = train_errors[i];
+		world->fake.way_error = gso_batch_errors[i];
 		world->fake.way = &nowhere;
 		world->datagrams[2].addresses.dest = nowhere;
 		world->datagrams[3].addresses.dest = nowhere;
@@ -260,7 +260,7 @@ static void test_way_refused(void **state)
 		assert_int_equal(world->fake.messages_taken, 2);
 		assert_int_equal(world->fake.datagrams_reported, COUNT - 2);
 		assert_int_equal(world->fake.port.counters.send_refused, 2);
-		assert_int_equal(world->fake.port.refusal.error, train_errors[i]);
+		assert_int_equal(world->fake.port.refusal.error, gso_batch_errors[i]);
 		assert_false(is_avoided(world, 0));
 		assert_false(is_avoided(world, 2));
 		world_destroy(world);
@@ -350,11 +350,16 @@ static void test_full_for_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_taken),	 cmocka_unit_test(test_told_to_wait),
-		cmocka_unit_test(test_refused),		 cmocka_unit_test(test_error_of_others),
-		cmocka_unit_test(test_trains_refused),	 cmocka_unit_test(test_way_refused),
-		cmocka_unit_test(test_way_narrow),	 cmocka_unit_test(test_trial_told_to_wait),
-		cmocka_unit_test(test_silent_neighbour), cmocka_unit_test(test_full_for_long),
+		cmocka_unit_test(test_all_taken),
+		cmocka_unit_test(test_told_to_wait),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_error_of_others),
+		cmocka_unit_test(test_gso_batches_refused),
+		cmocka_unit_test(test_way_refused),
+		cmocka_unit_test(test_way_narrow),
+		cmocka_unit_test(test_trial_told_to_wait),
+		cmocka_unit_test(test_silent_neighbour),
+		cmocka_unit_test(test_full_for_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static void test_single_ipv6(void **state)
 }
 
 /* A FIRST with its RETH, MIDDLEs and a short LAST: two trains over IPv4, and in order. */
-static void trains_test(void **state, bool ipv4, enum segmentation_mode segmentation)
+static void gso_batches_test(void **state, bool ipv4, enum segmentation_mode segmentation)
 {
 	static const uint32_t lengths[] = {4124, 4108, 4108, 4108, 4108, 4108, 4108, 4108, 400, 16};
 	struct pair *pair = pair_open(state, segmentation, ipv4);
@@ -152,28 +152,28 @@ static void trains_test(void **state, bool ipv4, enum segmentation_mode segmenta
 	assert_int_equal(pair->inbox.count, count);
 	for (uint32_t i = 0; i < count; i++) {
 		/* The first train is FIRST and one MIDDLE, which is shorter and so ends it. */
-		static const uint16_t in_train[] = {0, 1, 0, 1, 2, 3, 4, 5, 6, 0};
+		static const uint16_t in_gso_batch[] = {0, 1, 0, 1, 2, 3, 4, 5, 6, 0};
 
 		assert_true(fixture_is_datagram(&pair->inbox.datagrams[i], i, lengths[i]));
 		assert_int_equal(identification_of(&pair->inbox.datagrams[i]),
-				 ipv4 && segmentation == SEGMENTATION_ON ? in_train[i] : 0);
+				 ipv4 && segmentation == SEGMENTATION_ON ? in_gso_batch[i] : 0);
 	}
 	pair_close(pair);
 }
 
-static void test_trains_ipv4(void **state)
+static void test_gso_batches_ipv4(void **state)
 {
-	trains_test(state, true, SEGMENTATION_ON);
+	gso_batches_test(state, true, SEGMENTATION_ON);
 }
 
-static void test_trains_ipv6(void **state)
+static void test_gso_batches_ipv6(void **state)
 {
-	trains_test(state, false, SEGMENTATION_ON);
+	gso_batches_test(state, false, SEGMENTATION_ON);
 }
 
 static void test_one_by_one(void **state)
 {
-	trains_test(state, true, SEGMENTATION_OFF);
+	gso_batches_test(state, true, SEGMENTATION_OFF);
 }
 
 /* A port may have business of its own after the last datagram, but soon it sleeps. */
@@ -211,7 +211,7 @@ static void burst_test(void **state, enum segmentation_mode segmentation, uint32
 	pair_close(pair);
 }
 
-static void test_burst_of_trains(void **state)
+static void test_burst_of_gso_batches(void **state)
 {
 	burst_test(state, SEGMENTATION_ON, 1036);
 }
@@ -297,7 +297,7 @@ static void test_refused(void **state)
 }
 
 /* A train that finds no way is lost alone: others leave as trains, after it as before. */
-static void test_train_refused(void **state)
+static void test_gso_batch_refused(void **state)
 {
 	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
 	struct datagram datagrams[6];
@@ -630,15 +630,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_OVER_BOTH(test_single_ipv4),
 		TEST_OVER_BOTH(test_single_ipv6),
-		TEST_OVER_BOTH(test_trains_ipv4),
-		TEST_OVER_BOTH(test_trains_ipv6),
+		TEST_OVER_BOTH(test_gso_batches_ipv4),
+		TEST_OVER_BOTH(test_gso_batches_ipv6),
 		TEST_OVER_BOTH(test_one_by_one),
-		TEST_OVER_BOTH(test_burst_of_trains),
+		TEST_OVER_BOTH(test_burst_of_gso_batches),
 		TEST_OVER_BOTH(test_burst_of_singles),
 		TEST_OVER_BOTH(test_overload),
 		TEST_OVER_BOTH(test_damage),
 		TEST_OVER_BOTH(test_refused),
-		TEST_OVER_BOTH(test_train_refused),
+		TEST_OVER_BOTH(test_gso_batch_refused),
 		TEST_OVER_BOTH(test_nobody_listens),
 		TEST_OVER_BOTH(test_nobody_listens_to_singles),
 		TEST_OVER_BOTH(test_garbage),

@@ -94,7 +94,7 @@ static bool is_answered(const struct fixture *f)
 
 static void fall_asleep(struct fixture *f)
 {
-	f->set.now_ns += LIMIT_DOZE_NS;
+	f->set.now_ns += LIMIT_DOORBELL_IDLE_NS;
 	assert_int_equal(doorbell_take_all(&f->set), 0);
 	assert_true(list_is_empty(&f->set.awake));
 }
@@ -104,14 +104,14 @@ static void test_who_rings_stays_awake(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned i = 0; i < 4; i++) {
-		f->set.now_ns += LIMIT_DOZE_NS - 1;
+		f->set.now_ns += LIMIT_DOORBELL_IDLE_NS - 1;
 		assert_false(ring(f));
 		assert_int_equal(doorbell_take_all(&f->set), 1);
 		assert_int_equal(doorbell_take_all(&f->set), 0);
 		assert_false(list_is_empty(&f->set.awake));
 	}
 	/* Late, but before it was looked at. */
-	f->set.now_ns += 2 * LIMIT_DOZE_NS;
+	f->set.now_ns += 2 * LIMIT_DOORBELL_IDLE_NS;
 	assert_false(ring(f));
 	assert_int_equal(doorbell_take_all(&f->set), 1);
 	assert_false(ring(f));

@@ -18,8 +18,8 @@
 enum { CALL = 7, CHUNK_BYTES = 100 };
 
 static struct {
-	struct carrier_calls calls;
-	struct carrier carrier;
+	struct transport_calls calls;
+	struct transport transport;
 	struct client_link link;
 	uint8_t *written; /* the ring made last */
 	uint32_t rings;
@@ -45,19 +45,19 @@ int client_link_send(struct client_link *link, const struct rpc_frame *frame)
 	return 0;
 }
 
-static int open_ring(struct carrier *carrier, size_t bytes, bool is_for_peers,
-		     struct carrier_ring **ring)
+static int open_ring(struct transport *transport, size_t bytes, bool is_for_peers,
+		     struct transport_ring **ring)
 {
 	(void)is_for_peers;
 	*ring = calloc(1, sizeof(**ring));
-	(*ring)->carrier = carrier;
+	(*ring)->transport = transport;
 	(*ring)->memory = calloc(1, bytes);
 	world.written = (*ring)->memory;
 	world.rings++;
 	return 0;
 }
 
-static void close_ring(struct carrier_ring *ring)
+static void close_ring(struct transport_ring *ring)
 {
 	world.rings--;
 	free(ring->memory);
@@ -70,13 +70,13 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
-	world.calls = (struct carrier_calls){
+	world.calls = (struct transport_calls){
 		.config = &rpc_session_defaults,
 		.open_ring = open_ring,
 		.close_ring = close_ring,
 	};
-	world.carrier.calls = &world.calls;
-	world.link.carrier = &world.carrier;
+	world.transport.calls = &world.calls;
+	world.link.transport = &world.transport;
 	return 0;
 }
 

@@ -28,53 +28,54 @@ static struct {
 	bool has_event;
 	int event_error; /* instead of there being none */
 	uint32_t ids;
-	uint32_t ways;
+	uint32_t routes;
 	uint16_t asked_port; /* of the address that was resolved last */
 	int seek_error;
-	struct carrier_datagram datagram; /* the next one, with `has_datagram` */
+	struct transport_datagram datagram; /* the next one, with `has_datagram` */
 	bool has_datagram;
 	uint8_t sent[RPC_DATAGRAM_MAX_BYTES];
 	struct rpc_packet last; /* that was sent */
 	uint32_t sent_count;
 } fake;
 
-static struct carrier_way the_way;
+static struct transport_route the_route;
 
-static int seek(struct carrier *carrier, struct rnic_cm_id *id, struct carrier_way **way)
+static int seek(struct transport *transport, struct rnic_cm_id *id, struct transport_route **route)
 {
 	if (fake.seek_error != 0) {
 		rnic_cm_destroy_id(id);
 		return fake.seek_error;
 	}
-	id->user = &the_way;
-	the_way.carrier = carrier;
-	the_way.user = id;
-	fake.ways++;
-	*way = &the_way;
+	id->user = &the_route;
+	the_route.transport = transport;
+	the_route.user = id;
+	fake.routes++;
+	*route = &the_route;
 	return 0;
 }
 
-static int found(struct carrier_way *way, const struct rnic_cm_event *event)
+static int found(struct transport_route *route, const struct rnic_cm_event *event)
 {
-	(void)way;
+	(void)route;
 	(void)event;
 	return 0;
 }
 
-static void close_way(struct carrier_way *way)
+static void close_route(struct transport_route *route)
 {
-	rnic_cm_destroy_id(way->user);
-	fake.ways--;
+	rnic_cm_destroy_id(route->user);
+	fake.routes--;
 }
 
-static bool is_source(const struct carrier_way *way, const struct carrier_datagram *datagram)
+static bool is_source(const struct transport_route *route,
+		      const struct transport_datagram *datagram)
 {
-	return datagram->way == way;
+	return datagram->route == route;
 }
 
-static int receive(struct carrier *carrier, struct carrier_datagram *datagram)
+static int receive(struct transport *transport, struct transport_datagram *datagram)
 {
-	(void)carrier;
+	(void)transport;
 	if (!fake.has_datagram)
 		return 0;
 	fake.has_datagram = false;
@@ -82,51 +83,51 @@ static int receive(struct carrier *carrier, struct carrier_datagram *datagram)
 	return 1;
 }
 
-static uint8_t *room(struct carrier_way *way)
+static uint8_t *room(struct transport_route *route)
 {
-	(void)way;
+	(void)route;
 	return fake.sent;
 }
 
-static int send_datagram(struct carrier_way *way, uint32_t bytes)
+static int send_datagram(struct transport_route *route, uint32_t bytes)
 {
-	(void)way;
+	(void)route;
 	fake.sent_count++;
 	assert_int_equal(rpc_packet_decode(&fake.last, fake.sent, bytes), 0);
 	return 0;
 }
 
-static const struct carrier_calls calls = {
+static const struct transport_calls calls = {
 	.config = &rpc_session_defaults,
 	.found_event = RNIC_CM_ESTABLISHED,
 	.seek = seek,
 	.found = found,
-	.close_way = close_way,
+	.close_route = close_route,
 	.is_source = is_source,
 	.receive = receive,
 	.room = room,
 	.send = send_datagram,
 };
 
-int ud_carrier_open(struct ud_carrier *carrier, struct carrier_device *device,
-		    uint32_t receive_slots, uint32_t send_slots)
+int ud_transport_open(struct ud_transport *transport, struct transport_device *device,
+		      uint32_t receive_slots, uint32_t send_slots)
 {
 	(void)device;
 	(void)receive_slots;
 	(void)send_slots;
-	carrier->base.calls = &calls;
+	transport->base.calls = &calls;
 	return 0;
 }
 
-void ud_carrier_close(struct ud_carrier *carrier)
+void ud_transport_close(struct ud_transport *transport)
 {
-	(void)carrier;
+	(void)transport;
 }
 
-int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
-		    uint32_t connections_max, uint32_t receive_slots, uint32_t send_slots)
+int rc_transport_open(struct rc_transport *transport, struct transport_device *device,
+		      uint32_t connections_max, uint32_t receive_slots, uint32_t send_slots)
 {
-	(void)carrier;
+	(void)transport;
 	(void)device;
 	(void)connections_max;
 	(void)receive_slots;
@@ -134,24 +135,24 @@ int rc_carrier_open(struct rc_carrier *carrier, struct carrier_device *device,
 	return -EOPNOTSUPP;
 }
 
-void rc_carrier_close(struct rc_carrier *carrier)
+void rc_transport_close(struct rc_transport *transport)
 {
-	(void)carrier;
+	(void)transport;
 }
 
-int carrier_device_open(struct carrier_device *device, const char *socket_path)
+int transport_device_open(struct transport_device *device, const char *socket_path)
 {
 	(void)device;
 	(void)socket_path;
 	return 0;
 }
 
-void carrier_device_close(struct carrier_device *device)
+void transport_device_close(struct transport_device *device)
 {
 	(void)device;
 }
 
-void carrier_random(void *bytes, size_t count)
+void transport_random(void *bytes, size_t count)
 {
 	memset(bytes, 0x5a, count);
 }
@@ -259,7 +260,7 @@ static int tear_down(void **state)
 {
 	client_link_close(*state);
 	assert_int_equal(fake.ids, 0);
-	assert_int_equal(fake.ways, 0);
+	assert_int_equal(fake.routes, 0);
 	free(*state);
 	return 0;
 }
@@ -273,7 +274,7 @@ static void turn(struct client_link *link, uint64_t now_ns)
 static void say(struct client_link *link, enum rnic_cm_event_type type)
 {
 	fake.event = (struct rnic_cm_event){.type = type,
-					    .id = link->id != NULL ? link->id : the_way.user};
+					    .id = link->id != NULL ? link->id : the_route.user};
 	fake.has_event = true;
 	link->device.has_cm_events = true;
 	turn(link, NOW);
@@ -303,10 +304,10 @@ static void answer(struct client_link *link, enum rpc_packet_kind kind)
 		.code = kind == RPC_PACKET_CLOSE ? RPC_CLOSE_DONE : 0,
 	};
 
-	fake.datagram = (struct carrier_datagram){
+	fake.datagram = (struct transport_datagram){
 		.bytes = bytes,
 		.length = (uint32_t)rpc_packet_encode(&packet, bytes, sizeof(bytes)),
-		.way = link->way,
+		.route = link->route,
 	};
 	fake.has_datagram = true;
 	turn(link, NOW);
@@ -391,7 +392,7 @@ static void test_server_closes(void **state)
 	answer(link, RPC_PACKET_CLOSE);
 	assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
 	client_link_drop(link, NOW);
-	assert_int_equal(fake.ways, 0);
+	assert_int_equal(fake.routes, 0);
 	turn(link, NOW + 100 * MS); /* and is looked for again */
 	assert_int_equal(link->state, LINK_ADDRESS);
 }
@@ -404,7 +405,7 @@ static void test_way_is_lost(void **state)
 	reach_session(link);
 	answer(link, RPC_PACKET_OPENED);
 	sent = fake.sent_count;
-	fake.datagram = (struct carrier_datagram){.way = link->way};
+	fake.datagram = (struct transport_datagram){.route = link->route};
 	fake.has_datagram = true;
 	turn(link, NOW);
 	assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
@@ -420,7 +421,7 @@ static void test_stranger(void **state)
 
 	reach_session(link);
 	answer(link, RPC_PACKET_OPENED);
-	fake.datagram = (struct carrier_datagram){.way = NULL};
+	fake.datagram = (struct transport_datagram){.route = NULL};
 	fake.has_datagram = true;
 	turn(link, NOW);
 	assert_true(client_link_is_open(link));

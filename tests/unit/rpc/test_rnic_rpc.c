@@ -26,9 +26,9 @@ static void test_clients(void **state)
 		int error;
 	} rows[] = {
 		{{.max_message_bytes = GIB}, "127.0.0.1", 1, -ENOENT},
-		{{.carrier = RNIC_RPC_RC}, "127.0.0.1", 1, -ENOENT},
+		{{.transport = RNIC_RPC_RC}, "127.0.0.1", 1, -ENOENT},
 		{{.max_message_bytes = GIB + 1}, "127.0.0.1", 1, -EINVAL},
-		{{.carrier = RNIC_RPC_RC + 1}, "127.0.0.1", 1, -EINVAL},
+		{{.transport = RNIC_RPC_RC + 1}, "127.0.0.1", 1, -EINVAL},
 		{{.log = NULL}, "127.0.0.1", 0, -EINVAL},
 		{{.log = NULL}, NULL, 1, -EINVAL},
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_carrier.h"
+#include "fake_transport.h"
 
 #include "rpc/server/server_sessions.h"
 
@@ -15,7 +15,7 @@
 #define NOW (1000 * MS)
 
 struct world {
-	struct fake_carrier carrier;
+	struct fake_transport transport;
 	struct server_sessions sessions;
 	struct rnic_rpc_options options;
 	uint32_t ended;
@@ -32,7 +32,7 @@ static int set_up(void **state)
 	struct world *world = calloc(1, sizeof(*world));
 
 	assert_non_null(world);
-	fake_carrier_init(&world->carrier);
+	fake_transport_init(&world->transport);
 	world->sessions.clients.client_quota_bytes = 1000;
 	world->sessions.clients.quota_bytes = 2000;
 	assert_int_equal(server_sessions_open(&world->sessions, &world->options), 0);
@@ -48,14 +48,14 @@ static int tear_down(void **state)
 	struct world *world = *state;
 
 	server_sessions_close(&world->sessions, NOW);
-	assert_int_equal(world->carrier.ways, 0);
+	assert_int_equal(world->transport.routes, 0);
 	free(world);
 	return 0;
 }
 
 static void receive(struct world *world, uint32_t peer, const struct rpc_packet *packet)
 {
-	struct carrier_datagram datagram = fake_datagram(&world->carrier, peer, packet);
+	struct transport_datagram datagram = fake_datagram(&world->transport, peer, packet);
 
 	server_sessions_receive(&world->sessions, &datagram, NOW);
 }
@@ -95,8 +95,8 @@ static struct rpc_packet from_peer(struct world *world, enum rpc_packet_kind kin
 
 static const struct fake_sent *last_sent(const struct world *world)
 {
-	assert_true(world->carrier.sent_count > 0);
-	return &world->carrier.sent[world->carrier.sent_count - 1];
+	assert_true(world->transport.sent_count > 0);
+	return &world->transport.sent[world->transport.sent_count - 1];
 }
 
 static void test_open(void **state)
@@ -111,8 +111,8 @@ static void test_open(void **state)
 	assert_true(server_sessions_next_deadline_ns(&world->sessions) > NOW);
 	open_from(world, 7); /* the answer was lost */
 	server_sessions_serve(&world->sessions, NOW);
-	assert_int_equal(world->carrier.sent_count, 2);
-	assert_int_equal(world->carrier.ways, 1);
+	assert_int_equal(world->transport.sent_count, 2);
+	assert_int_equal(world->transport.routes, 1);
 }
 
 static void test_unknown_session(void **state)
@@ -123,7 +123,7 @@ static void test_unknown_session(void **state)
 	receive(world, 7, &ping);
 	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_CLOSE);
 	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_NO_SESSION);
-	assert_int_equal(world->carrier.ways, 0);
+	assert_int_equal(world->transport.routes, 0);
 }
 
 static void test_stranger(void **state)
@@ -143,18 +143,18 @@ static void test_stranger(void **state)
 	assert_null(session_of(world, 7));
 }
 
-static void test_loss_of_the_way(void **state)
+static void test_loss_of_the_route(void **state)
 {
 	struct world *world = *state;
-	struct carrier_datagram loss;
+	struct transport_datagram loss;
 
 	open_from(world, 7);
-	loss = fake_loss(&world->carrier, session_of(world, 7)->way);
+	loss = fake_loss(&world->transport, session_of(world, 7)->route);
 	server_sessions_receive(&world->sessions, &loss, NOW);
 	server_sessions_serve(&world->sessions, NOW);
 	assert_int_equal(world->ended, 1);
-	assert_int_equal(world->carrier.ways, 0);
-	assert_int_equal(world->carrier.sent_count, 0);	    /* nobody to tell */
+	assert_int_equal(world->transport.routes, 0);
+	assert_int_equal(world->transport.sent_count, 0);   /* nobody to tell */
 	assert_int_equal(world->sessions.clients.count, 1); /* the client may come back */
 }
 
@@ -175,7 +175,7 @@ static void test_idle_sessions_cost_nothing(void **state)
 	assert_int_equal(world->sessions.queue_length, 1);
 	server_sessions_serve(&world->sessions, NOW);
 	assert_int_equal(last_sent(world)->peer, 500);
-	assert_int_equal(world->carrier.sent_count, 1001);
+	assert_int_equal(world->transport.sent_count, 1001);
 }
 
 /* When their time has come they are asked whether they live, and end when they do not answer. */
@@ -194,7 +194,7 @@ static void test_silent_sessions_end(void **state)
 		server_sessions_serve(&world->sessions, now_ns);
 	}
 	assert_true(now_ns == NOW + rpc_session_defaults.dead_ns);
-	assert_int_equal(world->carrier.ways, 0);
+	assert_int_equal(world->transport.routes, 0);
 }
 
 /* Gives the session so many messages of one fragment each. */
@@ -223,8 +223,8 @@ static uint32_t count_sent_to(const struct world *world, uint32_t from, uint32_t
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = from; i < world->carrier.sent_count; i++)
-		count += world->carrier.sent[i].peer == peer;
+	for (uint32_t i = from; i < world->transport.sent_count; i++)
+		count += world->transport.sent[i].peer == peer;
 	return count;
 }
 
@@ -238,7 +238,7 @@ static void test_fairness(void **state)
 	open_from(world, 1);
 	open_from(world, 2);
 	server_sessions_serve(&world->sessions, NOW);
-	begin = world->carrier.sent_count;
+	begin = world->transport.sent_count;
 	fill(world, 1, message, 60);
 	fill(world, 2, message, 1);
 	server_sessions_serve(&world->sessions, NOW);
@@ -261,13 +261,13 @@ static void test_no_room(void **state)
 
 	open_from(world, 1);
 	server_sessions_serve(&world->sessions, NOW);
-	begin = world->carrier.sent_count;
+	begin = world->transport.sent_count;
 	fill(world, 1, message, 5);
-	world->carrier.room = 2;
+	world->transport.room = 2;
 	server_sessions_serve(&world->sessions, NOW);
 	assert_int_equal(count_sent_to(world, begin, 1), 2);
 	assert_true(server_sessions_next_deadline_ns(&world->sessions) > NOW);
-	world->carrier.room = 100;
+	world->transport.room = 100;
 	server_sessions_tick(&world->sessions, NOW);
 	server_sessions_serve(&world->sessions, NOW);
 	assert_int_equal(count_sent_to(world, begin, 1), 5);
@@ -281,12 +281,12 @@ static void test_full(void **state)
 
 	for (; peer < SERVER_SESSIONS_MAX; peer++)
 		open_from(world, peer);
-	assert_int_equal(world->carrier.sent_count, 0);
+	assert_int_equal(world->transport.sent_count, 0);
 	open_from(world, peer);
 	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_CLOSE);
 	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_REFUSED);
 	assert_int_equal(last_sent(world)->peer, peer);
-	assert_int_equal(world->carrier.ways, SERVER_SESSIONS_MAX - 1);
+	assert_int_equal(world->transport.routes, SERVER_SESSIONS_MAX - 1);
 }
 
 int main(void)
@@ -295,7 +295,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_open, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unknown_session, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stranger, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_loss_of_the_way, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_loss_of_the_route, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_idle_sessions_cost_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_silent_sessions_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fairness, set_up, tear_down),

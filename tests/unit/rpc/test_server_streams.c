@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients whose streams outlive their sessions, or that ask for much by little; over a fake. */
-#include "fake_carrier.h"
+#include "fake_transport.h"
 
 #include "dial/dial.h"
 #include "rpc/server/server_bodies.h"
@@ -27,8 +27,8 @@ enum {
 };
 
 static struct {
-	struct carrier_calls carrier_calls;
-	struct fake_carrier carrier;
+	struct transport_calls transport_calls;
+	struct fake_transport transport;
 	struct server_sessions sessions;
 	struct server_calls calls;
 	struct rnic_rpc_options options;
@@ -42,7 +42,7 @@ static struct {
 
 /* --- what is not there ------------------------------------------------------------------------ */
 
-void carrier_device_wake(struct carrier_device *device)
+void transport_device_wake(struct transport_device *device)
 {
 	(void)device;
 }
@@ -58,27 +58,27 @@ uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
 	return 1;
 }
 
-static int open_ring(struct carrier *carrier, size_t bytes, bool is_for_peers,
-		     struct carrier_ring **ring)
+static int open_ring(struct transport *transport, size_t bytes, bool is_for_peers,
+		     struct transport_ring **ring)
 {
 	(void)is_for_peers;
 	*ring = calloc(1, sizeof(**ring));
-	(*ring)->carrier = carrier;
+	(*ring)->transport = transport;
 	(*ring)->memory = calloc(1, bytes);
 	world.rings++;
 	return 0;
 }
 
-static void close_ring(struct carrier_ring *ring)
+static void close_ring(struct transport_ring *ring)
 {
 	world.rings--;
 	free(ring->memory);
 	free(ring);
 }
 
-static bool can_write(struct carrier_way *way)
+static bool can_write(struct transport_route *route)
 {
-	(void)way;
+	(void)route;
 	return false;
 }
 
@@ -143,7 +143,7 @@ static struct server_session *session_of(uint32_t peer)
 
 static void receive(uint32_t peer, const struct rpc_packet *packet)
 {
-	struct carrier_datagram datagram = fake_datagram(&world.carrier, peer, packet);
+	struct transport_datagram datagram = fake_datagram(&world.transport, peer, packet);
 
 	server_sessions_receive(&world.sessions, &datagram, NOW);
 }
@@ -289,7 +289,7 @@ static void send_grant(uint32_t peer)
 
 static void lose_session(uint32_t peer)
 {
-	struct carrier_datagram loss = fake_loss(&world.carrier, session_of(peer)->way);
+	struct transport_datagram loss = fake_loss(&world.transport, session_of(peer)->route);
 
 	server_sessions_receive(&world.sessions, &loss, NOW);
 	server_sessions_serve(&world.sessions, NOW);
@@ -308,12 +308,12 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
-	fake_carrier_init(&world.carrier);
-	world.carrier_calls = *world.carrier.base.calls;
-	world.carrier_calls.open_ring = open_ring;
-	world.carrier_calls.close_ring = close_ring;
-	world.carrier_calls.can_write = can_write;
-	world.carrier.base.calls = &world.carrier_calls;
+	fake_transport_init(&world.transport);
+	world.transport_calls = *world.transport.base.calls;
+	world.transport_calls.open_ring = open_ring;
+	world.transport_calls.close_ring = close_ring;
+	world.transport_calls.can_write = can_write;
+	world.transport.base.calls = &world.transport_calls;
 	world.sessions.clients.client_quota_bytes = QUOTA_BYTES;
 	world.sessions.clients.quota_bytes = 2 * QUOTA_BYTES;
 	world.sessions.ended = note_ended;
@@ -351,7 +351,7 @@ static void a_stream_stops_when_another_session_asks(void **state)
 	send_request(SECOND);
 	assert_int_equal(world.stopped, 1);
 	assert_int_equal(world.rings, 0);
-	assert_null(world.calls.works->stream.out.way);
+	assert_null(world.calls.works->stream.out.route);
 }
 
 static void a_grant_ends_with_its_session(void **state)
@@ -366,7 +366,7 @@ static void a_grant_ends_with_its_session(void **state)
 	send_request(SECOND);
 	begin_stream();
 	send_grant(SECOND);
-	assert_ptr_equal(world.calls.works->stream.out.way, session_of(SECOND)->way);
+	assert_ptr_equal(world.calls.works->stream.out.route, session_of(SECOND)->route);
 	assert_int_equal(world.stopped, 0);
 }
 

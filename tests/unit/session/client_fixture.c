@@ -45,5 +45,5 @@ void client_fixture_open_regions(struct session *session, int *doorbell_fd, int 
 void client_fixture_greet(struct session *session)
 {
 	session->has_greeted = true;
-	list_remove(&session->silent_node);
+	list_remove(&session->pre_hello_node);
 }

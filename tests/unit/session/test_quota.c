@@ -4,7 +4,7 @@
 #include "client_fixture.h"
 
 #include "engine/limits.h"
-#include "device/session/client_user.h"
+#include "device/session/user_quota.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -83,7 +83,7 @@ int __wrap_close(int fd)
 static void test_what_is_being_closed_counts(void **state)
 {
 	const uid_t stranger = geteuid() + 1;
-	struct client_user *user;
+	struct user_quota *user;
 	struct session_set set;
 	int gate[2];
 
@@ -92,19 +92,19 @@ static void test_what_is_being_closed_counts(void **state)
 	assert_int_equal(pipe(gate), 0);
 	gate_fd = gate[0];
 	slow_fd = dup(STDERR_FILENO);
-	user = client_user_join(&set, stranger);
+	user = user_quota_join(&set, stranger);
 	assert_non_null(user);
-	assert_true(client_user_may_have(user, RESOURCE_DESCRIPTORS, 4, 8));
-	closer_take(&user->closer, slow_fd);
-	closer_take(&user->closer, dup(STDERR_FILENO));
-	assert_false(client_user_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
-	client_user_leave(user);
-	assert_ptr_equal(client_user_join(&set, stranger), user);
-	assert_false(client_user_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
-	client_user_leave(user);
+	assert_true(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 4, 8));
+	deferred_close_take(&user->deferred_close, slow_fd);
+	deferred_close_take(&user->deferred_close, dup(STDERR_FILENO));
+	assert_false(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
+	user_quota_leave(user);
+	assert_ptr_equal(user_quota_join(&set, stranger), user);
+	assert_false(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
+	user_quota_leave(user);
 	close(gate[1]);
 	while (!list_is_empty(&set.users))
-		client_user_sweep(&set, false);
+		user_quota_sweep(&set, false);
 	close(gate[0]);
 	session_set_fini(&set);
 }

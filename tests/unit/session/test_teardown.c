@@ -153,11 +153,11 @@ static void test_nobody_left_to_tell(void **state)
 
 	f->set.is_bulk = true;
 	session_set_deliver(&f->set, false);
-	assert_int_equal(f->set.untold, 0);
-	f->set.untold = f->set.client_count;
+	assert_int_equal(f->set.bulk_notify_pending, 0);
+	f->set.bulk_notify_pending = f->set.client_count;
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		teardown_at_once(f->sessions[i]);
-		assert_int_equal(f->set.untold, f->set.client_count);
+		assert_int_equal(f->set.bulk_notify_pending, f->set.client_count);
 	}
 	session_set_deliver(&f->set, false);
 	assert_true(list_is_empty(&f->set.clients));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "shm/completion.h"
-#include "shm/work.h"
+#include "shm/cqe.h"
+#include "shm/wqe.h"
 
 #include "base/bits.h"
 
@@ -69,10 +69,10 @@ static void check_plan(const struct rnic_qp_capacities *capacities)
 	spans[0] = (struct span){0, sizeof(struct rnic_queues_region)};
 	spans[1] = (struct span){plan.send.entries_offset,
 				 plan.send.entries_offset +
-					 plan.send.slots * sizeof(struct rnic_send_entry)};
+					 plan.send.slots * sizeof(struct rnic_send_wqe)};
 	spans[2] = (struct span){plan.recv.entries_offset,
 				 plan.recv.entries_offset +
-					 plan.recv.slots * sizeof(struct rnic_recv_entry)};
+					 plan.recv.slots * sizeof(struct rnic_recv_wqe)};
 	spans[3] = (struct span){plan.send.side_offset,
 				 plan.send.side_offset +
 					 (uint64_t)plan.send.slots * plan.send.side_stride_bytes};

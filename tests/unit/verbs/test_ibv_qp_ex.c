@@ -61,10 +61,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct rnic_send_entry entry_at(const struct bench *bench, uint32_t index)
+static struct rnic_send_wqe entry_at(const struct bench *bench, uint32_t index)
 {
 	const struct rnic_work_queue *queue = &bench->fake->qp.send;
-	struct rnic_send_entry entry;
+	struct rnic_send_wqe entry;
 
 	memcpy(&entry, queue->entries + (index & queue->mask) * sizeof(entry), sizeof(entry));
 	return entry;
@@ -144,7 +144,7 @@ static void test_operations(void **state)
 	struct bench *bench = *state;
 
 	for (uint32_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
-		struct rnic_send_entry entry;
+		struct rnic_send_wqe entry;
 
 		bench->ex->wr_id = 100 + i;
 		bench->ex->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
@@ -180,7 +180,7 @@ static void test_what_takes_no_elements(void **state)
 	struct rnic_verbs_mr region = {.native = &native_region};
 	const struct ibv_mw_bind_info info = {&region.mr, ADDRESS, 99, IBV_ACCESS_REMOTE_READ};
 	struct bench *bench = *state;
-	struct rnic_send_entry entry;
+	struct rnic_send_wqe entry;
 
 	ibv_wr_start(bench->ex);
 	ibv_wr_bind_mw(bench->ex, &window.mw, RKEY, &info);

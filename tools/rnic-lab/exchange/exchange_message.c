@@ -35,7 +35,7 @@ static bool is_text(const uint8_t *bytes, size_t room)
 	return true;
 }
 
-static bool is_zero(const uint8_t *bytes, size_t count)
+static bool exchange_message_is_zero(const uint8_t *bytes, size_t count)
 {
 	while (count > 0 && bytes[count - 1] == 0)
 		count--;
@@ -62,7 +62,7 @@ static void encode_endpoint(const struct lab_message *message, uint8_t *body)
 
 static bool is_sound(const struct lab_endpoint *endpoint)
 {
-	bool has_gid = !is_zero(endpoint->gid, sizeof(endpoint->gid));
+	bool has_gid = !exchange_message_is_zero(endpoint->gid, sizeof(endpoint->gid));
 
 	return endpoint->mode >= LAB_SEND && endpoint->mode <= LAB_LAMBDA && endpoint->mtu >= 1 &&
 	       endpoint->mtu <= 5 && endpoint->qpn >= 2 && endpoint->qpn < 1 << 24 &&
@@ -109,7 +109,7 @@ static bool decode_challenge(const uint8_t *body, struct lab_message *message)
 	memcpy(challenge->place, body + 4, LAB_PLACE_BYTES);
 	memcpy(challenge->nonce, body + 4 + LAB_PLACE_BYTES, LAB_NONCE_BYTES);
 	return body[0] != 0 && (body[0] & ~(LAB_BY_SECRET | LAB_BY_LOCAL_USER)) == 0 &&
-	       is_zero(body + 1, 3) && is_text(body + 4, LAB_PLACE_BYTES);
+	       exchange_message_is_zero(body + 1, 3) && is_text(body + 4, LAB_PLACE_BYTES);
 }
 
 static void encode_proof(const struct lab_message *message, uint8_t *body)
@@ -122,7 +122,8 @@ static bool decode_proof(const uint8_t *body, struct lab_message *message)
 {
 	message->proof.method = body[0];
 	memcpy(message->proof.code, body + 4, LAB_PROOF_BYTES);
-	return (body[0] == LAB_BY_SECRET || body[0] == LAB_BY_LOCAL_USER) && is_zero(body + 1, 3);
+	return (body[0] == LAB_BY_SECRET || body[0] == LAB_BY_LOCAL_USER) &&
+	       exchange_message_is_zero(body + 1, 3);
 }
 
 static void encode_reason(const struct lab_message *message, uint8_t *body)

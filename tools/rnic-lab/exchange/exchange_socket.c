@@ -18,7 +18,7 @@ enum { BACKLOG = 64, FIRST_PAUSE_MS = 100, NS_PER_MS = 1000000 };
 /* A peer whose machine is gone is noticed after 10 + 3 * 5 s, and one that takes nothing. */
 enum { KEEPALIVE_IDLE_S = 10, KEEPALIVE_INTERVAL_S = 5, KEEPALIVE_COUNT = 3 };
 
-static void set_option(int fd, int level, int option, int value)
+static void exchange_socket_set_option(int fd, int level, int option, int value)
 {
 	/* Without it things are noticed later. */
 	(void)setsockopt(fd, level, option, &value, sizeof(value));
@@ -27,11 +27,11 @@ static void set_option(int fd, int level, int option, int value)
 void exchange_socket_init(struct exchange_socket *exchange, int fd)
 {
 	*exchange = (struct exchange_socket){.fd = fd};
-	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
-	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	exchange_socket_set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	exchange_socket_set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+	exchange_socket_set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+	exchange_socket_set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+	exchange_socket_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
 void exchange_socket_close(struct exchange_socket *exchange)
@@ -55,16 +55,16 @@ static int find_addresses(const char *host, uint16_t port, int flags, struct add
 	return error == EAI_AGAIN ? -EAGAIN : -ENOENT;
 }
 
-static int listen_at(const struct addrinfo *address)
+static int exchange_socket_listen_at(const struct addrinfo *address)
 {
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int error;
 
 	if (fd < 0)
 		return -errno;
-	set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	exchange_socket_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (address->ai_family == AF_INET6)
-		set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+		exchange_socket_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
 	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
 		return fd;
 	error = -errno;
@@ -99,7 +99,7 @@ int exchange_listen(const struct lab_options *options, int *fd)
 		if (error)
 			return error;
 		for (struct addrinfo *next = addresses; next && listener < 0; next = next->ai_next)
-			listener = listen_at(next);
+			listener = exchange_socket_listen_at(next);
 		freeaddrinfo(addresses);
 	}
 	if (listener < 0) {
@@ -114,7 +114,8 @@ int exchange_listen(const struct lab_options *options, int *fd)
 /* ---- connecting ---- */
 
 /* Returns a connected socket. */
-static int connect_to(const struct addrinfo *address, struct lab_watch *watch, uint64_t deadline_ns)
+static int exchange_socket_connect_to(const struct addrinfo *address, struct lab_watch *watch,
+				      uint64_t deadline_ns)
 {
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	socklen_t bytes = sizeof(int);
@@ -143,7 +144,7 @@ static int try_all(const struct addrinfo *addresses, struct lab_watch *watch, ui
 	int fd = -EADDRNOTAVAIL;
 
 	for (; addresses && fd < 0 && fd != -EINTR; addresses = addresses->ai_next)
-		fd = connect_to(addresses, watch, lab_deadline_ns(timeout_s));
+		fd = exchange_socket_connect_to(addresses, watch, lab_deadline_ns(timeout_s));
 	return fd;
 }
 
@@ -211,7 +212,7 @@ void exchange_refuse(struct exchange_socket *exchange, struct lab_watch *watch, 
 }
 
 /* Takes the first message out of what has arrived. As lab_message_decode(). */
-static int take(struct exchange_socket *exchange, struct lab_message *message)
+static int exchange_socket_take(struct exchange_socket *exchange, struct lab_message *message)
 {
 	int size = lab_message_decode(exchange->bytes, exchange->filled, message);
 
@@ -228,7 +229,7 @@ static int receive_any(struct exchange_socket *exchange, struct lab_watch *watch
 {
 	int size;
 
-	while ((size = take(exchange, message)) == 0) {
+	while ((size = exchange_socket_take(exchange, message)) == 0) {
 		int error = lab_wait(watch, exchange->fd, POLLIN, deadline_ns);
 		ssize_t count;
 

@@ -19,7 +19,7 @@ void line_reader_fini(struct line_reader *reader)
 }
 
 /* Adds what there is. The buffer has room. */
-static int fill(struct line_reader *reader, struct lab_watch *watch)
+static int line_reader_fill(struct line_reader *reader, struct lab_watch *watch)
 {
 	int error = lab_wait(watch, reader->fd, POLLIN, LAB_FOREVER);
 	ssize_t count;
@@ -42,7 +42,7 @@ static void forget_before(struct line_reader *reader, size_t start)
 	reader->start = 0;
 }
 
-static void give(struct line_reader *reader, size_t length, char **line, size_t *bytes)
+static void line_reader_give(struct line_reader *reader, size_t length, char **line, size_t *bytes)
 {
 	*line = reader->bytes;
 	*bytes = length;
@@ -62,7 +62,7 @@ int line_reader_next(struct line_reader *reader, struct lab_watch *watch, char *
 		size_t length = newline ? (size_t)(newline - reader->bytes) : reader->filled;
 
 		if (newline || (reader->at_end && length > 0 && length <= reader->room)) {
-			give(reader, length, line, bytes);
+			line_reader_give(reader, length, line, bytes);
 			return is_too_long ? -EMSGSIZE : 1;
 		}
 		if (length > reader->room) {
@@ -71,7 +71,7 @@ int line_reader_next(struct line_reader *reader, struct lab_watch *watch, char *
 		}
 		if (reader->at_end)
 			return is_too_long ? -EMSGSIZE : 0;
-		error = fill(reader, watch);
+		error = line_reader_fill(reader, watch);
 		if (error)
 			return error;
 	}

@@ -58,7 +58,7 @@ void lambda_file_encode(const struct lambda_file *file, uint8_t header[LAMBDA_HE
 	memcpy(header + 32, file->name, strnlen(file->name, LAMBDA_NAME_BYTES - 1));
 }
 
-static bool is_zero(const uint8_t *bytes, size_t count)
+static bool lambda_file_is_zero(const uint8_t *bytes, size_t count)
 {
 	while (count > 0 && bytes[count - 1] == 0)
 		count--;
@@ -71,7 +71,8 @@ static bool is_name(const uint8_t *bytes)
 
 	while (length < LAMBDA_NAME_BYTES && bytes[length] >= ' ' && bytes[length] <= '~')
 		length++;
-	return length < LAMBDA_NAME_BYTES && is_zero(bytes + length, LAMBDA_NAME_BYTES - length);
+	return length < LAMBDA_NAME_BYTES &&
+	       lambda_file_is_zero(bytes + length, LAMBDA_NAME_BYTES - length);
 }
 
 int lambda_file_decode(const uint8_t *bytes, size_t count, struct lambda_file *file)
@@ -89,7 +90,7 @@ int lambda_file_decode(const uint8_t *bytes, size_t count, struct lambda_file *f
 		.code_bytes = rnic_be32_read(bytes + 16),
 		.code = bytes + LAMBDA_HEADER_BYTES,
 	};
-	if (!is_zero(bytes + 20, 12) || !is_name(bytes + 32))
+	if (!lambda_file_is_zero(bytes + 20, 12) || !is_name(bytes + 32))
 		return -EBADMSG;
 	memcpy(found.name, bytes + 32, LAMBDA_NAME_BYTES);
 	if (found.code_bytes == 0 || found.code_bytes > LAMBDA_CODE_BYTES_MAX ||

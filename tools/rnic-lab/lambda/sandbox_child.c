@@ -47,7 +47,7 @@ CALLS_NO_SYSTEM static _Noreturn void report(enum lambda_verdict verdict, int32_
 		syscall(SYS_exit_group, 0);
 }
 
-static _Noreturn void refuse(int error)
+static _Noreturn void sandbox_child_refuse(int error)
 {
 	report(LAMBDA_REFUSED, error, 0, 0);
 }
@@ -137,18 +137,18 @@ static uint8_t *reserve(size_t bytes)
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (start == MAP_FAILED)
-		refuse(ENOMEM);
+		sandbox_child_refuse(ENOMEM);
 	return start + GUARD_BYTES;
 }
 
 /* Only what may be written is shared with the server. */
-static struct span map_file(const struct sandbox_file *file, int fd, int protection)
+static struct span sandbox_child_map_file(const struct sandbox_file *file, int fd, int protection)
 {
 	struct span span = {reserve(file->file_bytes), file->file_bytes};
 	int sharing = protection & PROT_WRITE ? MAP_SHARED : MAP_PRIVATE;
 
 	if (mmap(span.start, span.bytes, protection, sharing | MAP_FIXED, fd, 0) == MAP_FAILED)
-		refuse(errno);
+		sandbox_child_refuse(errno);
 	return span;
 }
 
@@ -161,14 +161,14 @@ static struct span map_table(int fd)
 	if (fd < 0)
 		return span;
 	if (fstat(fd, &status) < 0)
-		refuse(errno);
+		sandbox_child_refuse(errno);
 	if (status.st_size == 0)
 		return span;
 	span.bytes = rnic_round_up((uint64_t)status.st_size, page);
 	span.start = reserve(span.bytes);
 	if (mmap(span.start, (size_t)status.st_size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
 	    MAP_FAILED)
-		refuse(errno);
+		sandbox_child_refuse(errno);
 	own.call.table = span.start;
 	own.call.table_bytes = (uint64_t)status.st_size;
 	return span;
@@ -179,7 +179,7 @@ static struct span map_stack(size_t bytes)
 	struct span span = {reserve(bytes), bytes};
 
 	if (mprotect(span.start, span.bytes, PROT_READ | PROT_WRITE) < 0)
-		refuse(errno);
+		sandbox_child_refuse(errno);
 	return span;
 }
 
@@ -189,10 +189,12 @@ static void map_all(const struct sandbox_order *order, const int *descriptors, i
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct span output;
 
-	own.code = map_file(&files[SANDBOX_CODE], descriptors[SANDBOX_CODE], PROT_READ | PROT_EXEC);
-	own.input = map_file(&files[SANDBOX_INPUT], descriptors[SANDBOX_INPUT], PROT_READ);
-	output = map_file(&files[SANDBOX_OUTPUT], descriptors[SANDBOX_OUTPUT],
-			  PROT_READ | PROT_WRITE);
+	own.code = sandbox_child_map_file(&files[SANDBOX_CODE], descriptors[SANDBOX_CODE],
+					  PROT_READ | PROT_EXEC);
+	own.input = sandbox_child_map_file(&files[SANDBOX_INPUT], descriptors[SANDBOX_INPUT],
+					   PROT_READ);
+	output = sandbox_child_map_file(&files[SANDBOX_OUTPUT], descriptors[SANDBOX_OUTPUT],
+					PROT_READ | PROT_WRITE);
 	own.table = map_table(table_fd);
 	own.stack = map_stack(rnic_round_up(order->limits.stack_bytes, page));
 	own.call.input = own.input.start + files[SANDBOX_INPUT].offset;
@@ -210,10 +212,10 @@ static void limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
 	struct rlimit limits = {.rlim_cur = soft, .rlim_max = hard};
 
 	if (setrlimit(resource, &limits) < 0)
-		refuse(errno);
+		sandbox_child_refuse(errno);
 }
 
-static void give_up(const struct sandbox_limits *limits)
+static void sandbox_child_give_up(const struct sandbox_limits *limits)
 {
 	prctl(PR_SET_DUMPABLE, 0);
 	limit(RLIMIT_CORE, 0, 0);
@@ -232,7 +234,7 @@ CALLS_NO_SYSTEM static void run_confined(void)
 	int error = sandbox_forbid_calls();
 
 	if (error)
-		refuse(-error);
+		sandbox_child_refuse(-error);
 	report(LAMBDA_RETURNED, 0, 0, own.entry(&own.call));
 }
 
@@ -248,15 +250,15 @@ void sandbox_child_run(const struct sandbox_order *order,
 	map_all(order, descriptors, table_fd);
 	error = catch_faults();
 	if (error)
-		refuse(-error);
+		sandbox_child_refuse(-error);
 	close_range(0, ~0U, 0);
-	give_up(&order->limits);
+	sandbox_child_give_up(&order->limits);
 	if (getcontext(&context) < 0)
-		refuse(errno);
+		sandbox_child_refuse(errno);
 	context.uc_link = NULL;
 	context.uc_stack.ss_sp = own.stack.start;
 	context.uc_stack.ss_size = own.stack.bytes;
 	makecontext(&context, run_confined, 0);
 	setcontext(&context);
-	refuse(errno);
+	sandbox_child_refuse(errno);
 }

@@ -88,8 +88,8 @@ static void judge_report(const struct sandbox_report *report, uint64_t output_ro
 		result->output_bytes = (uint32_t)report->value;
 }
 
-static struct lambda_result judge(const struct sandbox_order *order, bool is_late, int status,
-				  const struct sandbox_report *shared)
+static struct lambda_result sandbox_helper_judge(const struct sandbox_order *order, bool is_late,
+						 int status, const struct sandbox_report *shared)
 {
 	struct sandbox_report report = *shared;
 	struct lambda_result result = {.detail = -1};
@@ -135,7 +135,7 @@ static struct lambda_result run(const struct sandbox_order *order,
 		sandbox_child_run(order, descriptors, table_fd, report);
 	}
 	is_late = await_child(child, order->limits.wall_ms, &status);
-	return judge(order, is_late, status, report);
+	return sandbox_helper_judge(order, is_late, status, report);
 }
 
 void sandbox_helper_run(int fd, int table_fd)

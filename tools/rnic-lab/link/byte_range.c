@@ -11,7 +11,7 @@ static const char *skip_blanks(const char *text)
 }
 
 /* Returns where the number ends. *error keeps the first thing that is wrong. */
-static const char *read_number(const char *text, uint32_t *number, int *error)
+static const char *byte_range_read_number(const char *text, uint32_t *number, int *error)
 {
 	uint64_t value = 0;
 
@@ -36,11 +36,11 @@ int byte_range_parse(const char *text, struct byte_range *range)
 	const char *between;
 	int error = 0;
 
-	between = read_number(skip_blanks(text), &found.first, &error);
+	between = byte_range_read_number(skip_blanks(text), &found.first, &error);
 	text = skip_blanks(between);
 	if (text == between)
 		return -EINVAL;
-	text = skip_blanks(read_number(text, &found.last, &error));
+	text = skip_blanks(byte_range_read_number(text, &found.last, &error));
 	if (*text != '\0')
 		return -EINVAL;
 	if (error)

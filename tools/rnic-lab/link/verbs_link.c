@@ -21,7 +21,7 @@ enum { PKEY_INDEX = 0, HOP_LIMIT = 64 };
 
 /* ---- the device ---- */
 
-static int open_device(struct verbs_link *link, const char *name)
+static int verbs_link_open_device(struct verbs_link *link, const char *name)
 {
 	int count = 0, error = -ENODEV;
 	struct ibv_device **devices = ibv_get_device_list(&count);
@@ -58,8 +58,8 @@ static int find_port(struct verbs_link *link, const struct ibv_device_attr *devi
 	return -ENETDOWN;
 }
 
-static int find_gid(struct verbs_link *link, const struct lab_options *options, int count,
-		    const struct sockaddr *local)
+static int verbs_link_find_gid(struct verbs_link *link, const struct lab_options *options,
+			       int count, const struct sockaddr *local)
 {
 	link->gid_index = options->gid_index;
 	if (link->gid_index == LAB_GID_BY_ADDRESS)
@@ -103,12 +103,12 @@ static int choose_path(struct verbs_link *link, const struct lab_options *option
 			return -EINVAL;
 		}
 	}
-	return find_gid(link, options, port.gid_tbl_len, local);
+	return verbs_link_find_gid(link, options, port.gid_tbl_len, local);
 }
 
 /* ---- the queue pair ---- */
 
-static int create_queues(struct verbs_link *link, uint32_t segments)
+static int verbs_link_create_queues(struct verbs_link *link, uint32_t segments)
 {
 	struct ibv_qp_init_attr wanted = {
 		.qp_type = IBV_QPT_RC,
@@ -136,7 +136,7 @@ static int create_queues(struct verbs_link *link, uint32_t segments)
 	return link->qp ? 0 : -errno;
 }
 
-static int to_init(struct verbs_link *link, unsigned int access)
+static int verbs_link_to_init(struct verbs_link *link, unsigned int access)
 {
 	struct ibv_qp_attr attributes = {
 		.qp_state = IBV_QPS_INIT,
@@ -211,15 +211,15 @@ int verbs_link_open(struct verbs_link *link, const struct lab_options *options, 
 		.ack_timeout = options->ack_timeout,
 		.retry_count = options->retry_count,
 	};
-	error = open_device(link, options->device);
+	error = verbs_link_open_device(link, options->device);
 	if (error)
 		return error;
 	error = choose_path(link, options, local);
 	if (error)
 		goto close_link;
-	error = create_queues(link, options->segments);
+	error = verbs_link_create_queues(link, options->segments);
 	if (error == 0)
-		error = to_init(link, access);
+		error = verbs_link_to_init(link, access);
 	if (error == 0 && getrandom(&link->psn, sizeof(link->psn), 0) != sizeof(link->psn))
 		error = -EIO;
 	link->psn &= 0xffffff;

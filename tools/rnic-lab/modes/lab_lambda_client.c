@@ -71,7 +71,8 @@ static int load_file(const struct lab_options *options, struct lambda_client *cl
 
 /* ---- a run ---- */
 
-static int show(const struct lambda_client *client, const struct lambda_result *result)
+static int lab_lambda_client_show(const struct lambda_client *client,
+				  const struct lambda_result *result)
 {
 	const uint8_t *output = client->copy + LAMBDA_RESULT_BYTES;
 	char text[128];
@@ -95,7 +96,8 @@ static int show(const struct lambda_client *client, const struct lambda_result *
 }
 
 /* The header, the file and the input, each an element; they lie behind each other. */
-static int send_request(struct lab_session *session, struct lambda_client *client, uint32_t bytes)
+static int lab_lambda_client_send_request(struct lab_session *session, struct lambda_client *client,
+					  uint32_t bytes)
 {
 	uint32_t lkey = client->request.mr->lkey, file_bytes = (uint32_t)client->file_bytes;
 	uint64_t start = (uintptr_t)client->request.memory;
@@ -146,7 +148,8 @@ static int receive_result(struct lab_session *session, struct lambda_client *cli
 	return -EPROTO;
 }
 
-static int deliver(struct lab_session *session, void *context, char *input, uint32_t bytes)
+static int lab_lambda_client_deliver(struct lab_session *session, void *context, char *input,
+				     uint32_t bytes)
 {
 	struct lambda_client *client = context;
 	size_t before = LAMBDA_REQUEST_BYTES + client->file_bytes;
@@ -165,10 +168,10 @@ static int deliver(struct lab_session *session, void *context, char *input, uint
 		return error;
 	memcpy(client->request.memory + before, input, bytes);
 	client->number++;
-	error = send_request(session, client, bytes);
+	error = lab_lambda_client_send_request(session, client, bytes);
 	if (error == 0)
 		error = receive_result(session, client, &result);
-	return error ? error : show(client, &result);
+	return error ? error : lab_lambda_client_show(client, &result);
 }
 
 /* ---- a session ---- */
@@ -185,12 +188,12 @@ static int run_on_file(struct lab_session *session, struct lambda_client *client
 		return error;
 	}
 	client->is_raw = true;
-	error = deliver(session, client, (char *)input, (uint32_t)bytes);
+	error = lab_lambda_client_deliver(session, client, (char *)input, (uint32_t)bytes);
 	free(input);
 	return error;
 }
 
-static int open_regions(struct lab_session *session, struct lambda_client *client)
+static int lab_lambda_client_open_regions(struct lab_session *session, struct lambda_client *client)
 {
 	uint32_t bytes = session->options->buffer_bytes;
 	int error;
@@ -239,13 +242,14 @@ int lab_lambda_use(struct lab_session *session)
 	int result = load_file(session->options, &client);
 
 	if (result == 0)
-		result = open_regions(session, &client);
+		result = lab_lambda_client_open_regions(session, &client);
 	if (result == 0)
 		result = meet(session, &client);
 	if (result == 0 && session->options->input)
 		result = run_on_file(session, &client);
 	else if (result == 0)
-		result = lab_talk(session, "> ", session->options->buffer_bytes, deliver, &client);
+		result = lab_talk(session, "> ", session->options->buffer_bytes,
+				  lab_lambda_client_deliver, &client);
 	verbs_region_destroy(&client.request);
 	verbs_region_destroy(&client.result);
 	lab_session_close(session);

@@ -101,8 +101,9 @@ static uint32_t output_room(const struct lambda_server *server,
 	return room < request->output_room ? room : request->output_room;
 }
 
-static void tell(const struct lambda_file *file, const struct lambda_request *request,
-		 const struct lambda_result *result)
+static void lab_lambda_server_tell(const struct lambda_file *file,
+				   const struct lambda_request *request,
+				   const struct lambda_result *result)
 {
 	char text[128];
 
@@ -112,7 +113,8 @@ static void tell(const struct lambda_file *file, const struct lambda_request *re
 }
 
 /* Runs what was asked for; its output is in the region of results then. */
-static int run(struct lambda_server *server, uint32_t bytes, struct lambda_result *result)
+static int lab_lambda_server_run(struct lambda_server *server, uint32_t bytes,
+				 struct lambda_result *result)
 {
 	struct lambda_request request = {0};
 	struct lambda_file file;
@@ -140,7 +142,7 @@ static int run(struct lambda_server *server, uint32_t bytes, struct lambda_resul
 	if (error)
 		*result = refusal(error);
 	result->number = request.number;
-	tell(&file, &request, result);
+	lab_lambda_server_tell(&file, &request, result);
 	return 0;
 }
 
@@ -181,7 +183,7 @@ static int serve_request(struct lambda_server *server, const struct ibv_wc *mess
 	memcpy(server->copy, server->requests.memory, bytes);
 	error = verbs_link_receive(&server->session->link, NULL, 0);
 	if (error == 0)
-		error = run(server, bytes, &result);
+		error = lab_lambda_server_run(server, bytes, &result);
 	if (error)
 		return error == -ECONNRESET ? 0 : error;
 	server->next_number++;
@@ -215,7 +217,7 @@ static int demand_trust(struct lambda_server *server)
 	return error;
 }
 
-static int open_regions(struct lambda_server *server)
+static int lab_lambda_server_open_regions(struct lambda_server *server)
 {
 	struct lab_session *session = server->session;
 	uint32_t bytes = session->options->buffer_bytes;
@@ -257,7 +259,7 @@ int lab_lambda_serve(struct lab_session *session)
 	}
 	error = demand_trust(&server);
 	if (error == 0)
-		error = open_regions(&server);
+		error = lab_lambda_server_open_regions(&server);
 	if (error == 0)
 		error = verbs_link_receive(&session->link, NULL, 0);
 	if (error == 0)

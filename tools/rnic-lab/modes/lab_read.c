@@ -20,7 +20,7 @@
 static char *stored_text;
 static uint32_t stored_bytes;
 
-static int prepare(const struct lab_options *options, struct lab_watch *watch)
+static int lab_read_prepare(const struct lab_options *options, struct lab_watch *watch)
 {
 	int error;
 
@@ -38,7 +38,7 @@ static int prepare(const struct lab_options *options, struct lab_watch *watch)
 	return error;
 }
 
-static int serve(struct lab_session *session)
+static int lab_read_serve(struct lab_session *session)
 {
 	struct verbs_region region = {0};
 	struct ibv_wc message;
@@ -95,7 +95,7 @@ static bool is_readable(const struct lab_session *session, const struct excerpt 
 	return false;
 }
 
-static int deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+static int lab_read_deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
 {
 	struct excerpt *excerpt = context;
 	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_READ};
@@ -121,7 +121,7 @@ static int deliver(struct lab_session *session, void *context, char *line, uint3
 	return 0;
 }
 
-static int use(struct lab_session *session)
+static int lab_read_use(struct lab_session *session)
 {
 	const struct lab_options *options = session->options;
 	struct excerpt excerpt = {.room = options->buffer_bytes,
@@ -145,7 +145,8 @@ static int use(struct lab_session *session)
 	if (result == 0)
 		result = lab_session_meet(session);
 	if (result == 0)
-		result = lab_talk(session, "Enter range (start end): ", 64, deliver, &excerpt);
+		result = lab_talk(session, "Enter range (start end): ", 64, lab_read_deliver,
+				  &excerpt);
 	verbs_region_destroy(&excerpt.region);
 close_session:
 	lab_session_close(session);
@@ -155,4 +156,4 @@ free_text:
 }
 
 const struct lab_mode lab_read_mode = {
-	.name = "read", .prepare = prepare, .serve = serve, .use = use};
+	.name = "read", .prepare = lab_read_prepare, .serve = lab_read_serve, .use = lab_read_use};

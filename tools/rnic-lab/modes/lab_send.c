@@ -89,7 +89,7 @@ static int serve_messages(struct lab_session *session, struct mailbox *mailbox, 
 	return result;
 }
 
-static int serve(struct lab_session *session)
+static int lab_send_serve(struct lab_session *session)
 {
 	char *text = malloc(session->options->buffer_bytes);
 	struct mailbox mailbox;
@@ -113,7 +113,7 @@ static int serve(struct lab_session *session)
 
 /* ---- client ---- */
 
-static int deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+static int lab_send_deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
 {
 	struct mailbox *mailbox = context;
 	struct ibv_send_wr request = {.opcode = IBV_WR_SEND};
@@ -141,7 +141,7 @@ static int deliver(struct lab_session *session, void *context, char *line, uint3
 	return 0;
 }
 
-static int use(struct lab_session *session)
+static int lab_send_use(struct lab_session *session)
 {
 	struct mailbox mailbox;
 	uint32_t room = session->options->buffer_bytes;
@@ -154,10 +154,11 @@ static int use(struct lab_session *session)
 		result = lab_session_meet(session);
 	if (result == 0) {
 		room = room < session->theirs.region_bytes ? room : session->theirs.region_bytes;
-		result = lab_talk(session, "> ", room, deliver, &mailbox);
+		result = lab_talk(session, "> ", room, lab_send_deliver, &mailbox);
 	}
 	close_mailbox(session, &mailbox);
 	return result;
 }
 
-const struct lab_mode lab_send_mode = {.name = "send", .serve = serve, .use = use};
+const struct lab_mode lab_send_mode = {
+	.name = "send", .serve = lab_send_serve, .use = lab_send_use};

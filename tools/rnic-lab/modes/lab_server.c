@@ -31,7 +31,7 @@ struct server {
 
 /* ---- in the process of a client ---- */
 
-static int serve(const struct server *server, struct lab_session *session)
+static int lab_server_serve(const struct server *server, struct lab_session *session)
 {
 	struct lab_message hello;
 	int error;
@@ -66,7 +66,7 @@ static _Noreturn void be_client_process(const struct server *server, int fd, int
 	if (error || getppid() != server->pid)
 		exit(EXIT_FAILURE);
 	exchange_socket_init(&session.exchange, fd);
-	error = serve(server, &session);
+	error = lab_server_serve(server, &session);
 	exchange_socket_close(&session.exchange);
 	lab_watch_fini(&watch);
 	exit(error ? EXIT_FAILURE : EXIT_SUCCESS);

@@ -96,7 +96,7 @@ int lab_session_answer(struct lab_session *session)
 
 /* ---- requests ---- */
 
-static int explain(int error)
+static int lab_session_explain(int error)
 {
 	if (error == -ECONNRESET)
 		lab_say("the peer is gone");
@@ -105,7 +105,7 @@ static int explain(int error)
 	return error;
 }
 
-static bool is_message(const struct ibv_wc *completion)
+static bool lab_session_is_message(const struct ibv_wc *completion)
 {
 	return completion->opcode & IBV_WC_RECV;
 }
@@ -119,7 +119,7 @@ static int run_request(struct lab_session *session, struct ibv_send_wr *request,
 
 	while (error == 0) {
 		error = verbs_link_next(&session->link, session->watch, deadline_ns, &completion);
-		if (error || !is_message(&completion))
+		if (error || !lab_session_is_message(&completion))
 			break;
 		session->has_early = true;
 		session->early = completion;
@@ -130,7 +130,7 @@ static int run_request(struct lab_session *session, struct ibv_send_wr *request,
 int lab_session_request(struct lab_session *session, struct ibv_send_wr *request,
 			struct ibv_sge *elements, int count)
 {
-	return explain(run_request(session, request, elements, count));
+	return lab_session_explain(run_request(session, request, elements, count));
 }
 
 int lab_session_reply(struct lab_session *session, struct ibv_send_wr *reply,
@@ -140,10 +140,11 @@ int lab_session_reply(struct lab_session *session, struct ibv_send_wr *reply,
 
 	if (error == -ECONNRESET)
 		return 0;
-	return error ? explain(error) : 1;
+	return error ? lab_session_explain(error) : 1;
 }
 
-static int take_message(struct lab_session *session, uint64_t deadline_ns, struct ibv_wc *message)
+static int lab_session_take_message(struct lab_session *session, uint64_t deadline_ns,
+				    struct ibv_wc *message)
 {
 	if (session->has_early) {
 		session->has_early = false;
@@ -155,13 +156,13 @@ static int take_message(struct lab_session *session, uint64_t deadline_ns, struc
 
 int lab_session_expect(struct lab_session *session, struct ibv_wc *message)
 {
-	return explain(
-		take_message(session, lab_deadline_ns(session->options->timeout_s), message));
+	return lab_session_explain(lab_session_take_message(
+		session, lab_deadline_ns(session->options->timeout_s), message));
 }
 
 int lab_session_next(struct lab_session *session, struct ibv_wc *message)
 {
-	int error = take_message(session, LAB_FOREVER, message);
+	int error = lab_session_take_message(session, LAB_FOREVER, message);
 
 	if (error == -ECONNRESET)
 		return 0;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void show(const char *text)
+static void lab_talk_show(const char *text)
 {
 	if (!isatty(STDIN_FILENO))
 		return;
@@ -55,7 +55,7 @@ int lab_talk(struct lab_session *session, const char *prompt, uint32_t room, lab
 		return -ENOMEM;
 	}
 	while (result >= 0 && !is_at_end) {
-		show(prompt);
+		lab_talk_show(prompt);
 		result = serve_line(session, &reader, deliver, context, &is_at_end);
 		failed |= result > 0;
 		if (result >= 0 && ferror(stdout)) {
@@ -64,7 +64,7 @@ int lab_talk(struct lab_session *session, const char *prompt, uint32_t room, lab
 		}
 	}
 	if (is_at_end || result == -ECONNRESET)
-		show("\n");
+		lab_talk_show("\n");
 	line_reader_fini(&reader);
 	return result < 0 ? result : failed;
 }
@@ -79,7 +79,7 @@ int lab_ask(struct lab_watch *watch, const char *prompt, uint32_t room, char **t
 
 	if (result < 0)
 		return result;
-	show(prompt);
+	lab_talk_show(prompt);
 	result = line_reader_next(&reader, watch, &line, &length);
 	if (result != 1) {
 		line_reader_fini(&reader);

@@ -38,7 +38,7 @@ static int serve_writes(struct lab_session *session, const struct verbs_region *
 	return result;
 }
 
-static int serve(struct lab_session *session)
+static int lab_write_serve(struct lab_session *session)
 {
 	struct verbs_region region = {0};
 	int error;
@@ -71,7 +71,7 @@ struct letter {
 	struct verbs_region region;
 };
 
-static int deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+static int lab_write_deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
 {
 	struct letter *letter = context;
 	struct ibv_send_wr request = {
@@ -98,7 +98,7 @@ static int deliver(struct lab_session *session, void *context, char *line, uint3
 	return lab_session_expect(session, &release);
 }
 
-static int use(struct lab_session *session)
+static int lab_write_use(struct lab_session *session)
 {
 	const struct lab_options *options = session->options;
 	struct letter letter = {0};
@@ -121,7 +121,7 @@ static int use(struct lab_session *session)
 		result = lab_session_meet(session);
 	if (result == 0) {
 		room = room < session->theirs.region_bytes ? room : session->theirs.region_bytes;
-		result = lab_talk(session, "> ", room, deliver, &letter);
+		result = lab_talk(session, "> ", room, lab_write_deliver, &letter);
 	}
 	verbs_region_destroy(&letter.region);
 close_session:
@@ -129,4 +129,5 @@ close_session:
 	return result;
 }
 
-const struct lab_mode lab_write_mode = {.name = "write", .serve = serve, .use = use};
+const struct lab_mode lab_write_mode = {
+	.name = "write", .serve = lab_write_serve, .use = lab_write_use};

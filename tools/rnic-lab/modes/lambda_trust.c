@@ -109,9 +109,10 @@ static bool knows_secret(const struct lambda_secret *secret, const struct lab_me
 }
 
 /* Returns why the client is not trusted, NULL when it is. */
-static const char *judge(const struct lab_session *session, const struct lambda_secret *secret,
-			 int place_fd, const uint8_t *nonce, const struct lab_proof *proof,
-			 struct lambda_key *key)
+static const char *lambda_trust_judge(const struct lab_session *session,
+				      const struct lambda_secret *secret, int place_fd,
+				      const uint8_t *nonce, const struct lab_proof *proof,
+				      struct lambda_key *key)
 {
 	struct lab_message hello = {.type = LAB_HELLO, .endpoint = session->theirs};
 
@@ -147,7 +148,8 @@ int lambda_trust_demand(struct lab_session *session, const struct lambda_secret 
 					 deadline_ns);
 	if (error)
 		goto close_place;
-	reason = judge(session, secret, place_fd, message.challenge.nonce, &proof.proof, key);
+	reason = lambda_trust_judge(session, secret, place_fd, message.challenge.nonce,
+				    &proof.proof, key);
 	if (reason) {
 		exchange_refuse(&session->exchange, session->watch, reason);
 		error = -EACCES;

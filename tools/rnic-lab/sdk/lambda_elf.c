@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct elf *elf, c
 }
 
 /* `bytes` bytes at `offset`, or NULL where the file has none. */
-static const uint8_t *at(const struct elf *elf, uint64_t offset, uint64_t bytes)
+static const uint8_t *lambda_elf_at(const struct elf *elf, uint64_t offset, uint64_t bytes)
 {
 	if (offset > elf->count || bytes > elf->count - offset)
 		return NULL;
@@ -38,8 +38,8 @@ static const uint8_t *at(const struct elf *elf, uint64_t offset, uint64_t bytes)
 
 static bool read_section(const struct elf *elf, uint32_t index, Elf64_Shdr *section)
 {
-	const uint8_t *from =
-		at(elf, elf->header.e_shoff + (uint64_t)index * sizeof(*section), sizeof(*section));
+	const uint8_t *from = lambda_elf_at(
+		elf, elf->header.e_shoff + (uint64_t)index * sizeof(*section), sizeof(*section));
 
 	if (!from || index >= elf->header.e_shnum)
 		return false;
@@ -55,7 +55,7 @@ static const char *text_of(const struct elf *elf, uint32_t index, uint32_t offse
 
 	if (!read_section(elf, index, &section) || offset >= section.sh_size)
 		return "?";
-	texts = at(elf, section.sh_offset, section.sh_size);
+	texts = lambda_elf_at(elf, section.sh_offset, section.sh_size);
 	if (!texts || texts[section.sh_size - 1] != '\0')
 		return "?";
 	return (const char *)texts + offset;
@@ -107,7 +107,7 @@ static int find_code(const struct elf *elf, uint32_t *index, Elf64_Shdr *code)
 	/* The linker leaves out what the entry does not need: everything, when there is none. */
 	if (!is_found || code->sh_size == 0 || code->sh_type != SHT_PROGBITS)
 		return refuse(elf, NO_ENTRY);
-	if (code->sh_addr != 0 || !at(elf, code->sh_offset, code->sh_size))
+	if (code->sh_addr != 0 || !lambda_elf_at(elf, code->sh_offset, code->sh_size))
 		return refuse(elf, "its code is damaged");
 	if (code->sh_size > LAMBDA_CODE_BYTES_MAX)
 		return refuse(elf, "it has more than %d bytes", LAMBDA_CODE_BYTES_MAX);
@@ -136,7 +136,7 @@ static int read_symbols(const struct elf *elf, const Elf64_Shdr *table, uint32_t
 
 	for (uint64_t i = 1; i < table->sh_size / sizeof(symbol); i++) {
 		const uint8_t *from =
-			at(elf, table->sh_offset + i * sizeof(symbol), sizeof(symbol));
+			lambda_elf_at(elf, table->sh_offset + i * sizeof(symbol), sizeof(symbol));
 		int error;
 
 		if (!from)

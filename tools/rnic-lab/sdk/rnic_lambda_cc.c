@@ -57,7 +57,7 @@ static void add_extra(struct options *options, struct argp_state *state, int key
 	options->extra[options->extra_count++] = word;
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t lambda_cc_parse(int key, char *text, struct argp_state *state)
 {
 	struct options *options = state->input;
 
@@ -104,8 +104,8 @@ static int find_places(struct places *places)
 
 /* ---- compiler ---- */
 
-static void fill_arguments(struct options *options, struct places *places, char *program,
-			   char *arguments[ARGUMENTS_MAX])
+static void lambda_cc_fill_arguments(struct options *options, struct places *places, char *program,
+				     char *arguments[ARGUMENTS_MAX])
 {
 	static char *const fixed[] = {
 		"-std=gnu11",
@@ -148,7 +148,7 @@ static int compile(struct options *options, struct places *places, char *program
 	pid_t child;
 	int status;
 
-	fill_arguments(options, places, program, arguments);
+	lambda_cc_fill_arguments(options, places, program, arguments);
 	child = fork();
 	if (child < 0)
 		return -errno;
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
-		.parser = parse,
+		.parser = lambda_cc_parse,
 		.args_doc = "FILE.c -o FILE.lambda",
 		.doc = "Compiles a C function, rnic_lambda() of <rnic/lambda.h>, to a file that "
 		       "rnic-lab carries to a server and runs there.",

@@ -12,7 +12,7 @@ struct reduction {
 	uint64_t largest;
 };
 
-static void take(struct reduction *reduction, uint64_t number)
+static void table_sum_take(struct reduction *reduction, uint64_t number)
 {
 	reduction->count++;
 	reduction->sum += number;
@@ -38,7 +38,7 @@ int64_t rnic_lambda(const struct rnic_lambda_call *call)
 		if (is_digit(table[i]))
 			number = number * 10 + (uint64_t)(table[i] - '0');
 		if (is_digit(table[i]) && (i + 1 == call->table_bytes || !is_digit(table[i + 1]))) {
-			take(&reduction, number);
+			table_sum_take(&reduction, number);
 			number = 0;
 		}
 	}

@@ -13,32 +13,32 @@
 
 void datagram_address(const struct qp *qp, uint32_t index, struct rnic_packet *packet)
 {
-	const struct work *work = send_queue_at(&qp->send_queue, index);
+	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 	const struct rnic_path *path = send_queue_path(&qp->send_queue, index);
-	uint32_t qkey = work->datagram.remote_qkey;
+	uint32_t qkey = wqe->datagram.remote_qkey;
 
 	packet->addresses = engine_addresses(qp->engine, path);
-	packet->dest_qpn = work->datagram.remote_qpn & QPN_MASK;
+	packet->dest_qpn = wqe->datagram.remote_qpn & QPN_MASK;
 	packet->qkey = (qkey & CONTROLLED_QKEY_BIT) != 0 ? qp->attributes.qkey : qkey;
 	packet->source_qpn = qp->qpn;
 }
 
-static enum verdict check(struct request *request)
+static enum verdict datagram_check(struct request *request)
 {
-	const struct recv_work *work;
+	const struct recv_wqe *wqe;
 	const struct rnic_sge *sges;
 	enum verdict verdict = request_check_receive(request);
 
 	if (verdict != VERDICT_PASS)
 		return verdict;
-	work = responder_peek_receive(request, &sges);
-	return (uint64_t)RNIC_GRH_BYTES + request->packet->payload_bytes <= work->length
+	wqe = responder_peek_receive(request, &sges);
+	return (uint64_t)RNIC_GRH_BYTES + request->packet->payload_bytes <= wqe->length
 		       ? VERDICT_PASS
 		       : VERDICT_RECEIVE_TOO_SHORT;
 }
 
 /* Header and payload into the receive entry, which is taken. */
-static enum verdict place(struct request *request)
+static enum verdict datagram_place(struct request *request)
 {
 	const struct rnic_packet *packet = request->packet;
 	uint8_t header[RNIC_GRH_BYTES];
@@ -50,14 +50,14 @@ static enum verdict place(struct request *request)
 		verdict = responder_scatter(request, sizeof(header), packet->payload,
 					    packet->payload_bytes);
 	/* The header is on this stack. */
-	settle_run(request->engine);
+	placement_run(request->engine);
 	return verdict;
 }
 
 static void complete(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
 	bool has_immediate = (packet->row->headers & RNIC_HEADER_IMMEDIATE) != 0;
-	struct completion completion = {
+	struct cqe cqe = {
 		.byte_count = RNIC_GRH_BYTES + packet->payload_bytes,
 		.immediate = packet->immediate,
 		.source_qpn = packet->source_qpn,
@@ -71,19 +71,19 @@ static void complete(struct engine *engine, struct qp *qp, const struct rnic_pac
 	};
 
 	engine->counters[COUNTER_SEND_REQUESTS]++;
-	responder_complete_receive(engine, qp, &completion);
+	responder_complete_receive(engine, qp, &cqe);
 }
 
 void datagram_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
 	struct request request = {.engine = engine, .qp = qp, .packet = packet, .srq = qp->srq};
-	enum verdict verdict = check(&request);
+	enum verdict verdict = datagram_check(&request);
 	bool is_taken;
 
 	if (verdict == VERDICT_PASS) {
 		is_taken = responder_try_take_receive(&request);
 		assert(is_taken);
-		verdict = place(&request);
+		verdict = datagram_place(&request);
 	}
 	if (verdict != VERDICT_PASS)
 		responder_refuse(&request, verdict);

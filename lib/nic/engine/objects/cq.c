@@ -4,9 +4,9 @@
 #include "engine/engine.h"
 #include "engine/objects/qp.h"
 
-static enum counter completion_counter(const struct completion *completion)
+static enum counter completion_counter(const struct cqe *cqe)
 {
-	switch (completion->status) {
+	switch (cqe->status) {
 	case RNIC_WC_SUCCESS:
 		return COUNTER_COMPLETIONS;
 	case RNIC_WC_WR_FLUSH_ERR:
@@ -16,13 +16,13 @@ static enum counter completion_counter(const struct completion *completion)
 	}
 }
 
-bool cq_deliver(struct engine *engine, struct cq *cq, const struct completion *completion)
+bool cq_deliver(struct engine *engine, struct cq *cq, const struct cqe *cqe)
 {
 	const struct engine_sink *sink = engine->config.sink;
 
-	if (!cq->overrun && sink->completion(engine->config.sink_context, cq, completion)) {
-		engine->counters[completion_counter(completion)]++;
-		completion->qp->counters.completions++;
+	if (!cq->overrun && sink->cqe(engine->config.sink_context, cq, cqe)) {
+		engine->counters[completion_counter(cqe)]++;
+		cqe->qp->counters.completions++;
 		return true;
 	}
 	engine->counters[COUNTER_CQ_OVERRUNS]++;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct completion;
+struct cqe;
 struct engine;
 
 struct cq {
@@ -16,10 +16,10 @@ struct cq {
 };
 
 /*
- * Delivers a completion through the sink; only settle.h calls this, since payload may have to be
+ * Delivers a completion through the sink; only placement.h calls this, since payload may have to be
  * put in place first. False when it did not fit, or one before it did not: the caller brings the
  * completion's QP into error. The first time raises RNIC_EVENT_CQ_ERR.
  */
-bool cq_deliver(struct engine *engine, struct cq *cq, const struct completion *completion);
+bool cq_deliver(struct engine *engine, struct cq *cq, const struct cqe *cqe);
 
 #endif

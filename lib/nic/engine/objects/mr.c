@@ -30,7 +30,7 @@ void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted)
 	const uint32_t key = mr->key;
 
 	assert(mr->bound_windows == 0 && wanted->bound_windows == 0);
-	settle_run(engine);
+	placement_run(engine);
 	mr->pd->references--;
 	*mr = *wanted;
 	mr->key = key;
@@ -40,12 +40,12 @@ void mr_change(struct engine *engine, struct mr *mr, const struct mr *wanted)
 void mr_deregister(struct engine *engine, struct mr *mr)
 {
 	assert(mr->bound_windows == 0);
-	settle_run(engine);
+	placement_run(engine);
 	key_table_remove(&engine->mrs, mr->key >> 8);
 	mr->pd->references--;
 }
 
-static struct mr *refuse(struct engine *engine, enum mr_fault fault, uint32_t key)
+static struct mr *mr_refuse(struct engine *engine, enum mr_fault fault, uint32_t key)
 {
 	engine->refusal = (struct mr_refusal){.fault = fault, .key = key};
 	return NULL;
@@ -60,10 +60,10 @@ static struct mr *find(struct engine *engine, uint32_t key, const struct pd *pd,
 	struct mr *mr = key_table_find(&engine->mrs, key >> 8);
 
 	if (mr == NULL || mr->key != key || !pd_is_same(mr->pd, pd) || mr->pd->is_closed)
-		return refuse(engine, MR_FAULT_KEY, key);
+		return mr_refuse(engine, MR_FAULT_KEY, key);
 	if ((mr->access & access) == access)
 		return mr;
-	refuse(engine, MR_FAULT_RIGHTS, key);
+	mr_refuse(engine, MR_FAULT_RIGHTS, key);
 	engine->refusal.missing_access = access & ~mr->access;
 	return NULL;
 }
@@ -95,7 +95,7 @@ struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uin
 	struct mr *mr = find(engine, key, pd, access);
 
 	if (mr != NULL && mr->window != NULL)
-		return refuse(engine, MR_FAULT_WINDOW, key);
+		return mr_refuse(engine, MR_FAULT_WINDOW, key);
 	return within(engine, mr, address, length, offset);
 }
 
@@ -105,7 +105,7 @@ struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struc
 	struct mr *mr = find(engine, key, pd, access);
 
 	if (mr != NULL && mr->window != NULL && !mw_is_open_to(mr->window, qp))
-		return refuse(engine, MR_FAULT_WINDOW, key);
+		return mr_refuse(engine, MR_FAULT_WINDOW, key);
 	return mr;
 }
 

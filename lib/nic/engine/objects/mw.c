@@ -39,7 +39,7 @@ static void unbind(struct mw *mw)
 
 void mw_dealloc(struct engine *engine, struct mw *mw)
 {
-	settle_run(engine);
+	placement_run(engine);
 	unbind(mw);
 	mr_deregister(engine, &mw->range);
 }
@@ -51,7 +51,7 @@ void mw_forget_qp(struct qp *qp)
 }
 
 /* The window of the QP's very PD that `key` names, whatever the tag in its low 8 bits. */
-static struct mw *find(const struct qp *qp, uint32_t key)
+static struct mw *mw_find(const struct qp *qp, uint32_t key)
 {
 	struct mr *range = key_table_find(&qp->engine->mrs, key >> 8);
 
@@ -66,13 +66,13 @@ static bool is_type_2(const struct mw *mw)
 }
 
 /* What the kind of window demands of a bind (o10-36.2.2, o10-37.2.30, o10-37.2.40). */
-static bool is_kind_allowed(const struct mw *mw, const struct work *work)
+static bool is_kind_allowed(const struct mw *mw, const struct send_wqe *wqe)
 {
-	if ((work->bind.access & ~(uint32_t)RIGHTS_KNOWN) != 0)
+	if ((wqe->bind.access & ~(uint32_t)RIGHTS_KNOWN) != 0)
 		return false;
 	if (is_type_2(mw))
-		return mw->bound_to == NULL && work->bind.length > 0;
-	return (work->bind.access & RNIC_ACCESS_ZERO_BASED) == 0;
+		return mw->bound_to == NULL && wqe->bind.length > 0;
+	return (wqe->bind.access & RNIC_ACCESS_ZERO_BASED) == 0;
 }
 
 /*
@@ -80,43 +80,43 @@ static bool is_kind_allowed(const struct mw *mw, const struct work *work)
  * (C10-73 to C10-75). It is of the QP's very PD: no window keeps another client's region from
  * ending.
  */
-static struct mr *find_region(const struct qp *qp, const struct work *work, uint64_t *offset)
+static struct mr *mw_find_region(const struct qp *qp, const struct send_wqe *wqe, uint64_t *offset)
 {
 	uint32_t access = RNIC_ACCESS_MW_BIND;
 	struct mr *region;
 
-	if (work->bind.access & RIGHTS_THAT_WRITE)
+	if (wqe->bind.access & RIGHTS_THAT_WRITE)
 		access |= RNIC_ACCESS_LOCAL_WRITE;
-	region = mr_find(qp->engine, work->immediate, qp->pd, access, work->remote_address,
-			 work->bind.length, offset);
+	region = mr_find(qp->engine, wqe->immediate, qp->pd, access, wqe->remote_address,
+			 wqe->bind.length, offset);
 	return region != NULL && region->pd == qp->pd ? region : NULL;
 }
 
-enum verdict mw_bind(struct qp *qp, const struct work *work)
+enum verdict mw_bind(struct qp *qp, const struct send_wqe *wqe)
 {
-	struct mw *mw = find(qp, work->rkey);
+	struct mw *mw = mw_find(qp, wqe->rkey);
 	struct mr *region = NULL;
 	uint64_t offset = 0;
 
-	if (mw == NULL || !is_kind_allowed(mw, work))
+	if (mw == NULL || !is_kind_allowed(mw, wqe))
 		return VERDICT_BIND_REFUSED;
-	if (work->bind.length > 0) {
-		region = find_region(qp, work, &offset);
+	if (wqe->bind.length > 0) {
+		region = mw_find_region(qp, wqe, &offset);
 		if (region == NULL)
 			return VERDICT_BIND_REFUSED;
 	}
-	settle_run(qp->engine);
+	placement_run(qp->engine);
 	unbind(mw);
-	mw->range.key = work->rkey;
+	mw->range.key = wqe->rkey;
 	if (region == NULL)
 		return VERDICT_PASS;
 	mw->bound_to = region;
 	region->bound_windows++;
 	mw->range.region = region->region;
-	mw->range.iova = work->bind.access & RNIC_ACCESS_ZERO_BASED ? 0 : work->remote_address;
-	mw->range.length = work->bind.length;
+	mw->range.iova = wqe->bind.access & RNIC_ACCESS_ZERO_BASED ? 0 : wqe->remote_address;
+	mw->range.length = wqe->bind.length;
 	mw->range.region_offset = offset;
-	mw->range.access = work->bind.access & ~(uint32_t)RNIC_ACCESS_LOCAL_WRITE;
+	mw->range.access = wqe->bind.access & ~(uint32_t)RNIC_ACCESS_LOCAL_WRITE;
 	if (is_type_2(mw)) {
 		mw->qp = qp;
 		list_add_tail(&qp->windows, &mw->qp_node);
@@ -126,7 +126,7 @@ enum verdict mw_bind(struct qp *qp, const struct work *work)
 
 bool mw_can_invalidate(const struct qp *qp, uint32_t key)
 {
-	const struct mw *mw = find(qp, key);
+	const struct mw *mw = mw_find(qp, key);
 
 	return mw != NULL && is_type_2(mw) && mw->range.key == key &&
 	       (mw->qp == NULL || mw->qp == qp);
@@ -135,6 +135,6 @@ bool mw_can_invalidate(const struct qp *qp, uint32_t key)
 void mw_invalidate(struct qp *qp, uint32_t key)
 {
 	assert(mw_can_invalidate(qp, key));
-	settle_run(qp->engine);
-	unbind(find(qp, key));
+	placement_run(qp->engine);
+	unbind(mw_find(qp, key));
 }

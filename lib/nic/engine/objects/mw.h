@@ -22,7 +22,7 @@
 
 struct engine;
 struct qp;
-struct work;
+struct send_wqe;
 
 struct mw {
 	struct mr range;     /* what its key names: the part of the region that it is bound to */
@@ -44,7 +44,7 @@ void mw_dealloc(struct engine *engine, struct mw *mw);
  * of type 1. Accesses through the key before fail from now on. VERDICT_PASS, or
  * VERDICT_BIND_REFUSED and nothing is changed.
  */
-enum verdict mw_bind(struct qp *qp, const struct work *work);
+enum verdict mw_bind(struct qp *qp, const struct send_wqe *wqe);
 
 /*
  * Whether `qp` or its peer may invalidate `key` (IBTA 1.4, 10.6.7.2.4): only that of a window of

@@ -97,7 +97,7 @@ static void count_references(struct qp *qp, int32_t change)
 		qp->recv_cq->references += (uint32_t)change;
 }
 
-static struct qp *allocate(struct engine *engine, const struct qp_config *config)
+static struct qp *qp_allocate(struct engine *engine, const struct qp_config *config)
 {
 	struct qp *qp = calloc(1, sizeof(*qp));
 
@@ -155,7 +155,7 @@ int qp_create(struct engine *engine, const struct qp_config *config, struct qp *
 		error = timer_heap_reserve(&engine->pace_timers, engine->qps.count + 1);
 	if (error != 0)
 		return error;
-	made = allocate(engine, config);
+	made = qp_allocate(engine, config);
 	if (made == NULL)
 		return -ENOMEM;
 	error = init_queues(made);
@@ -176,18 +176,18 @@ free_made:
 }
 
 /* Lets go of peer and work: what RESET and destruction have in common. */
-static void forget(struct qp *qp)
+static void qp_forget(struct qp *qp)
 {
 	struct engine *engine = qp->engine;
 
 	/* What was received belongs to the client; the QP may fall into error over it, no matter.
 	 */
-	settle_run(engine);
+	placement_run(engine);
 	requester_reset(engine, qp);
 	responder_give_back(qp);
 	congestion_reset(engine, qp);
-	path_put(qp->path);
-	qp->path = NULL;
+	peer_window_put(qp->peer_window);
+	qp->peer_window = NULL;
 	if (list_is_linked(&qp->ready_node) && engine->ready.next == &qp->ready_node)
 		engine->quantum = 0;
 	list_remove(&qp->ready_node);
@@ -196,7 +196,7 @@ static void forget(struct qp *qp)
 
 void qp_destroy(struct qp *qp)
 {
-	forget(qp);
+	qp_forget(qp);
 	mcast_detach_all(qp->engine, qp);
 	mw_forget_qp(qp);
 	key_table_remove(&qp->engine->qps, qp->qpn);
@@ -298,7 +298,7 @@ static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes
 		return false;
 	/* What the responder remembers was sized when the QP went to RTR. */
 	if ((mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC) && qp->state == RNIC_QP_STATE_SQD &&
-	    attributes->max_dest_rd_atomic > qp->responder.replays.count)
+	    attributes->max_dest_rd_atomic > qp->responder.resources.count)
 		return false;
 	return !(mask & RNIC_QP_ATTR_AV) || ah_path_is_usable(qp->engine, &attributes->path, false);
 }
@@ -319,14 +319,14 @@ static void copy_attributes(struct rnic_qp_attributes *to, const struct rnic_qp_
 
 static void enter_reset(struct qp *qp)
 {
-	forget(qp);
+	qp_forget(qp);
 	send_queue_clear(&qp->send_queue);
 	qp->requester = (struct requester){0};
 	responder_reset(qp->engine, qp);
 	qp->attributes = (struct rnic_qp_attributes){0};
 	qp->state = RNIC_QP_STATE_RESET;
 	qp->last_error = VERDICT_PASS;
-	qp->troubles_told = 0;
+	qp->trouble_log_told = 0;
 	qp->last_received_ns = 0;
 }
 
@@ -337,11 +337,11 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict)
 {
 	const struct engine_config *config = &qp->engine->config;
 	const uint64_t bit = UINT64_C(1) << verdict;
-	bool is_new = (qp->troubles_told & bit) == 0;
+	bool is_new = (qp->trouble_log_told & bit) == 0;
 
 	qp->last_error = verdict;
 	qp->refusal = qp->engine->refusal;
-	qp->troubles_told |= bit;
+	qp->trouble_log_told |= bit;
 	/* Flushed without an error before it: the application wanted it. */
 	if (is_new && verdict != VERDICT_FLUSHED && config->sink->trouble != NULL)
 		config->sink->trouble(config->sink_context, qp);
@@ -357,7 +357,7 @@ void qp_enter_error(struct qp *qp, enum verdict verdict)
 	completer_flush(qp->engine, qp);
 	responder_flush(qp->engine, qp);
 	if (qp_shares_receives(qp))
-		settle_last_receive(qp->engine, qp);
+		placement_last_receive(qp->engine, qp);
 }
 
 void qp_enter_send_error(struct qp *qp, enum verdict verdict)
@@ -393,14 +393,14 @@ static void enter_state(struct qp *qp, enum rnic_qp_state to)
 }
 
 /* Takes `path` in place of the one there is; what is under way on that goes out again. */
-static void change_path(struct qp *qp, struct path *path)
+static void change_path(struct qp *qp, struct peer_window *path)
 {
-	if (qp->path != NULL) {
+	if (qp->peer_window != NULL) {
 		requester_rewind(qp->engine, qp);
-		requester_leave_line(qp->engine, qp);
-		path_put(qp->path);
+		requester_cancel_window_wait(qp->engine, qp);
+		peer_window_put(qp->peer_window);
 	}
-	qp->path = path;
+	qp->peer_window = path;
 }
 
 /* A transition between states that keep or take attributes; all checks have passed. */
@@ -408,11 +408,11 @@ static int change(struct qp *qp, enum rnic_qp_state to, const struct rnic_qp_att
 		  uint32_t mask)
 {
 	struct rnic_qp_attributes before = qp->attributes;
-	struct path *path = NULL;
+	struct peer_window *path = NULL;
 	int error;
 
 	if (mask & RNIC_QP_ATTR_AV) {
-		path = path_get(qp->engine, &attributes->path.dest_gid);
+		path = peer_window_get(qp->engine, &attributes->path.dest_gid);
 		if (path == NULL)
 			return -ENOMEM;
 	}
@@ -432,7 +432,7 @@ static int change(struct qp *qp, enum rnic_qp_state to, const struct rnic_qp_att
 
 restore:
 	qp->attributes = before;
-	path_put(path);
+	peer_window_put(path);
 	return error;
 }
 
@@ -469,18 +469,18 @@ void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes)
 
 /* --- work ------------------------------------------------------------------------------------ */
 
-void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
+void qp_post_send(struct qp *qp, const struct send_wqe *wqe, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes)
 {
-	struct work *posted;
+	struct send_wqe *posted;
 
-	send_queue_push(&qp->send_queue, work, sges, inline_bytes);
+	send_queue_push(&qp->send_queue, wqe, sges, inline_bytes);
 	posted = send_queue_at(&qp->send_queue, qp->send_queue.posted - 1);
 	if (qp->signal_all)
 		posted->flags |= RNIC_SEND_SIGNALED;
 	/* IBTA 1.4, C10-10. */
 	if (qp->type == RNIC_QP_TYPE_UD &&
-	    (work->datagram.ah == NULL || !pd_is_same(work->datagram.ah->pd, qp->pd)))
+	    (wqe->datagram.ah == NULL || !pd_is_same(wqe->datagram.ah->pd, qp->pd)))
 		posted->opcode = RNIC_WR_OPCODE_COUNT;
 	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_SQE)
 		completer_flush(qp->engine, qp);

@@ -11,7 +11,7 @@
 #include "engine/reliability/congestion.h"
 #include "engine/objects/cq.h"
 #include "engine/engine.h"
-#include "engine/reliability/path.h"
+#include "engine/reliability/peer_window.h"
 #include "engine/objects/pd.h"
 #include "engine/objects/recv_queue.h"
 #include "engine/requester/requester.h"
@@ -53,7 +53,7 @@ struct qp {
 	struct rnic_qp_capacities capacities;
 	struct rnic_qp_attributes attributes;
 	uint32_t path_mtu_bytes;
-	struct path *path; /* from RTR on; UD: NULL */
+	struct peer_window *peer_window; /* from RTR on; UD: NULL */
 
 	struct send_queue send_queue;
 	struct requester requester;
@@ -64,9 +64,9 @@ struct qp {
 	struct recv_queue recv_queue;
 	struct responder responder;
 
-	struct settle_failures failures;
+	struct placement_failures failures;
 	enum verdict last_error;   /* why it went to ERR, or what it last complained of */
-	uint64_t troubles_told;	   /* bits of verdicts that the sink has heard of */
+	uint64_t trouble_log_told; /* bits of verdicts that the sink has heard of */
 	struct mr_refusal refusal; /* of a key, when `last_error` is about one */
 	struct qp_counters counters;
 	uint64_t last_received_ns; /* when a packet came that the QP took; 0: none did */
@@ -112,7 +112,7 @@ void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
  * ERR (and SQE) it is flushed at once. An entry found malformed is handed over with opcode
  * RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR in its turn.
  */
-void qp_post_send(struct qp *qp, const struct work *work, const struct rnic_sge *sges,
+void qp_post_send(struct qp *qp, const struct send_wqe *wqe, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes);
 
 /* The service on the wire. */

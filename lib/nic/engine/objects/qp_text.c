@@ -49,11 +49,11 @@ static void write_retry(const struct qp *qp, uint64_t now_ns, char *text, uint32
 static void write_unacknowledged(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
 				 uint32_t text_bytes)
 {
-	const struct work *oldest = send_queue_at(&qp->send_queue, qp->send_queue.retired);
+	const struct send_wqe *oldest = send_queue_at(&qp->send_queue, qp->send_queue.retired);
 	char retry[64];
 
 	write_retry(qp, now_ns, retry, sizeof(retry));
-	if (work_kind(oldest)->has_response)
+	if (wqe_kind(oldest)->has_response)
 		snprintf(text, text_bytes, "responses of %" PRIu32 " READs or atomics from %s%s",
 			 qp->requester.reads_outstanding, peer, retry);
 	else

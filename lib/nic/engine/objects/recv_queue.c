@@ -14,28 +14,28 @@ static struct rnic_sge *sges_at(const struct recv_queue *queue, uint32_t index)
 	return &queue->sges[(size_t)(index & (queue->slots - 1)) * queue->sge_stride];
 }
 
-static void store(struct recv_queue *queue, uint32_t index, const struct recv_work *work,
-		  const struct rnic_sge *sges)
+static void recv_queue_store(struct recv_queue *queue, uint32_t index, const struct recv_wqe *wqe,
+			     const struct rnic_sge *sges)
 {
-	assert(work->sge_count <= queue->sge_stride);
-	queue->works[index & (queue->slots - 1)] = *work;
-	if (work->sge_count > 0)
-		memcpy(sges_at(queue, index), sges, work->sge_count * sizeof(*sges));
+	assert(wqe->sge_count <= queue->sge_stride);
+	queue->wqes[index & (queue->slots - 1)] = *wqe;
+	if (wqe->sge_count > 0)
+		memcpy(sges_at(queue, index), sges, wqe->sge_count * sizeof(*sges));
 }
 
 /* An empty queue of `slots` slots. -ENOMEM. */
-static int allocate(struct recv_queue *queue, uint32_t slots, uint32_t sge_max)
+static int recv_queue_allocate(struct recv_queue *queue, uint32_t slots, uint32_t sge_max)
 {
-	struct recv_work *works = calloc(slots, sizeof(*works));
+	struct recv_wqe *wqes = calloc(slots, sizeof(*wqes));
 	struct rnic_sge *sges = calloc((size_t)slots * (sge_max > 0 ? sge_max : 1), sizeof(*sges));
 
-	if (works == NULL || sges == NULL) {
-		free(works);
+	if (wqes == NULL || sges == NULL) {
+		free(wqes);
 		free(sges);
 		return -ENOMEM;
 	}
 	*queue = (struct recv_queue){
-		.works = works,
+		.wqes = wqes,
 		.sges = sges,
 		.slots = slots,
 		.sge_stride = sge_max,
@@ -45,7 +45,7 @@ static int allocate(struct recv_queue *queue, uint32_t slots, uint32_t sge_max)
 
 int recv_queue_init(struct recv_queue *queue, uint32_t sge_max)
 {
-	return allocate(queue, LIMIT_RECV_PREFETCH, sge_max);
+	return recv_queue_allocate(queue, LIMIT_RECV_PREFETCH, sge_max);
 }
 
 int recv_queue_reserve(struct recv_queue *queue, uint32_t holders)
@@ -56,7 +56,7 @@ int recv_queue_reserve(struct recv_queue *queue, uint32_t holders)
 
 	if (slots <= queue->slots)
 		return 0;
-	error = allocate(&grown, (uint32_t)slots, queue->sge_stride);
+	error = recv_queue_allocate(&grown, (uint32_t)slots, queue->sge_stride);
 	if (error != 0)
 		return error;
 	grown.pushed = queue->pushed;
@@ -64,7 +64,8 @@ int recv_queue_reserve(struct recv_queue *queue, uint32_t holders)
 	grown.retired = queue->retired;
 	grown.user = queue->user;
 	for (uint32_t i = queue->taken; i != queue->pushed; i++)
-		store(&grown, i, &queue->works[i & (queue->slots - 1)], sges_at(queue, i));
+		recv_queue_store(&grown, i, &queue->wqes[i & (queue->slots - 1)],
+				 sges_at(queue, i));
 	recv_queue_fini(queue);
 	*queue = grown;
 	return 0;
@@ -72,7 +73,7 @@ int recv_queue_reserve(struct recv_queue *queue, uint32_t holders)
 
 void recv_queue_fini(struct recv_queue *queue)
 {
-	free(queue->works);
+	free(queue->wqes);
 	free(queue->sges);
 	*queue = (struct recv_queue){0};
 }
@@ -89,24 +90,24 @@ bool recv_queue_has_space(const struct recv_queue *queue)
 	return queue->pushed - queue->taken < LIMIT_RECV_PREFETCH;
 }
 
-void recv_queue_push(struct recv_queue *queue, const struct recv_work *work,
+void recv_queue_push(struct recv_queue *queue, const struct recv_wqe *wqe,
 		     const struct rnic_sge *sges)
 {
 	assert(recv_queue_has_space(queue));
-	store(queue, queue->pushed, work, sges);
+	recv_queue_store(queue, queue->pushed, wqe, sges);
 	queue->pushed++;
 }
 
-void recv_queue_give_back(struct recv_queue *queue, const struct recv_work *work,
+void recv_queue_give_back(struct recv_queue *queue, const struct recv_wqe *wqe,
 			  const struct rnic_sge *sges)
 {
 	assert(queue->pushed - queue->taken < queue->slots);
 	queue->taken--;
-	store(queue, queue->taken, work, sges);
+	recv_queue_store(queue, queue->taken, wqe, sges);
 }
 
-const struct recv_work *recv_queue_peek(struct engine *engine, struct recv_queue *queue,
-					const struct rnic_sge **sges)
+const struct recv_wqe *recv_queue_peek(struct engine *engine, struct recv_queue *queue,
+				       const struct rnic_sge **sges)
 {
 	if (queue->pushed == queue->taken) {
 		engine->config.sink->refill(engine->config.sink_context, queue);
@@ -114,18 +115,18 @@ const struct recv_work *recv_queue_peek(struct engine *engine, struct recv_queue
 			return NULL;
 	}
 	*sges = sges_at(queue, queue->taken);
-	return &queue->works[queue->taken & (queue->slots - 1)];
+	return &queue->wqes[queue->taken & (queue->slots - 1)];
 }
 
-bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_work *work,
+bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_wqe *wqe,
 		     struct rnic_sge *sges)
 {
 	const struct rnic_sge *from;
-	const struct recv_work *oldest = recv_queue_peek(engine, queue, &from);
+	const struct recv_wqe *oldest = recv_queue_peek(engine, queue, &from);
 
 	if (oldest == NULL)
 		return false;
-	*work = *oldest;
+	*wqe = *oldest;
 	if (oldest->sge_count > 0)
 		memcpy(sges, from, oldest->sge_count * sizeof(*sges));
 	queue->taken++;

@@ -18,7 +18,7 @@
 
 struct engine;
 
-struct recv_work {
+struct recv_wqe {
 	uint64_t wr_id;
 	uint32_t sge_count;
 	uint32_t length; /* sum of the SGEs, saturated at 2^32 - 1 */
@@ -26,7 +26,7 @@ struct recv_work {
 };
 
 struct recv_queue {
-	struct recv_work *works;
+	struct recv_wqe *wqes;
 	struct rnic_sge *sges; /* slots * sge_stride */
 	uint32_t slots;	       /* a power of two */
 	uint32_t sge_stride;
@@ -45,25 +45,25 @@ int recv_queue_reserve(struct recv_queue *queue, uint32_t holders);
 
 /* For the sink's refill: whether one more fits, and adding it. `sges` are copied. */
 bool recv_queue_has_space(const struct recv_queue *queue);
-void recv_queue_push(struct recv_queue *queue, const struct recv_work *work,
+void recv_queue_push(struct recv_queue *queue, const struct recv_wqe *wqe,
 		     const struct rnic_sge *sges);
 
 /*
  * The oldest entry and its SGEs, without taking it; the sink is asked for a refill when there is
  * none. NULL when the client has posted none. Good until the queue is next changed.
  */
-const struct recv_work *recv_queue_peek(struct engine *engine, struct recv_queue *queue,
-					const struct rnic_sge **sges);
+const struct recv_wqe *recv_queue_peek(struct engine *engine, struct recv_queue *queue,
+				       const struct rnic_sge **sges);
 
 /*
  * Takes the oldest entry, asking the sink for a refill when there is none. Copies it to `work` and
  * its SGEs to `sges` (room for sge_stride). False when the client has posted none.
  */
-bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_work *work,
+bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_wqe *wqe,
 		     struct rnic_sge *sges);
 
 /* Puts an entry that was taken before the oldest; room for it was reserved. `sges` are copied. */
-void recv_queue_give_back(struct recv_queue *queue, const struct recv_work *work,
+void recv_queue_give_back(struct recv_queue *queue, const struct recv_wqe *wqe,
 			  const struct rnic_sge *sges);
 
 #endif

@@ -18,21 +18,21 @@
 /* clang-format off */
 #define MESSAGE(operation_, completion_, headers_, may_solicit_)                                   \
 	{                                                                                          \
-		.operation = RNIC_OPERATION_##operation_, .completion = RNIC_WC_##completion_,     \
+		.operation = RNIC_OPERATION_##operation_, .cqe = RNIC_WC_##completion_,     \
 		.last_headers = (headers_), .may_solicit = (may_solicit_),                         \
 	}
 #define QUERY(operation_, completion_)                                                             \
 	{                                                                                          \
-		.operation = RNIC_OPERATION_##operation_, .completion = RNIC_WC_##completion_,     \
+		.operation = RNIC_OPERATION_##operation_, .cqe = RNIC_WC_##completion_,     \
 		.sge_access = RNIC_ACCESS_LOCAL_WRITE, .has_response = true, .has_result = true,   \
 	}
 #define CONFIRMED(operation_, completion_)                                                         \
 	{                                                                                          \
-		.operation = RNIC_OPERATION_##operation_, .completion = RNIC_WC_##completion_,     \
+		.operation = RNIC_OPERATION_##operation_, .cqe = RNIC_WC_##completion_,     \
 		.has_response = true,                                                              \
 	}
 
-static const struct work_kind work_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
+static const struct wqe_kind wqe_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
 	[RNIC_WR_RDMA_WRITE] = MESSAGE(WRITE, RDMA_WRITE, 0, false),
 	[RNIC_WR_RDMA_WRITE_WITH_IMM] = MESSAGE(WRITE, RDMA_WRITE, IMMEDIATE, true),
 	[RNIC_WR_SEND] = MESSAGE(SEND, SEND, 0, true),
@@ -41,23 +41,22 @@ static const struct work_kind work_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
 	[RNIC_WR_RDMA_READ] = QUERY(READ_REQUEST, RDMA_READ),
 	[RNIC_WR_ATOMIC_COMPARE_SWAP] = QUERY(COMPARE_SWAP, COMPARE_SWAP),
 	[RNIC_WR_ATOMIC_FETCH_ADD] = QUERY(FETCH_ADD, FETCH_ADD),
-	[RNIC_WR_LOCAL_INVALIDATE] = {.completion = RNIC_WC_LOCAL_INVALIDATE, .is_local = true},
-	[RNIC_WR_BIND_MW] = {.completion = RNIC_WC_BIND_MW, .is_local = true},
+	[RNIC_WR_LOCAL_INVALIDATE] = {.cqe = RNIC_WC_LOCAL_INVALIDATE, .is_local = true},
+	[RNIC_WR_BIND_MW] = {.cqe = RNIC_WC_BIND_MW, .is_local = true},
 	[RNIC_WR_FLUSH] = CONFIRMED(FLUSH, FLUSH),
 	[RNIC_WR_ATOMIC_WRITE] = CONFIRMED(ATOMIC_WRITE, ATOMIC_WRITE),
 };
 /* clang-format on */
 
-_Static_assert(sizeof(struct work) == 64, "an entry fills a cache line");
-_Static_assert(offsetof(struct work, inline_bytes) == offsetof(struct work, datagram.ah) &&
-		       sizeof(((struct work *)0)->inline_bytes) <=
-			       sizeof(((struct work *)0)->datagram.ah),
+_Static_assert(sizeof(struct send_wqe) == 64, "an entry fills a cache line");
+_Static_assert(offsetof(struct send_wqe, inline_bytes) == offsetof(struct send_wqe, datagram.ah) &&
+		       sizeof(((struct send_wqe *)0)->inline_bytes) <=
+			       sizeof(((struct send_wqe *)0)->datagram.ah),
 	       "inline data leaves a datagram's addressee alone");
 
-const struct work_kind *work_kind(const struct work *work)
+const struct wqe_kind *wqe_kind(const struct send_wqe *wqe)
 {
-	return &work_kinds[work->opcode < RNIC_WR_OPCODE_COUNT ? work->opcode
-							       : RNIC_WR_OPCODE_COUNT];
+	return &wqe_kinds[wqe->opcode < RNIC_WR_OPCODE_COUNT ? wqe->opcode : RNIC_WR_OPCODE_COUNT];
 }
 
 int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, uint32_t inline_max)
@@ -66,13 +65,13 @@ int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, 
 
 	/* At least one byte each: a request for none may be answered by NULL. */
 	*queue = (struct send_queue){
-		.works = calloc((size_t)slots + 1, sizeof(*queue->works)),
+		.wqes = calloc((size_t)slots + 1, sizeof(*queue->wqes)),
 		.sges = calloc((size_t)slots * sge_max + 1, sizeof(*queue->sges)),
 		.slots = slots,
 		.sge_stride = sge_max,
 		.inline_max = inline_max,
 	};
-	if (queue->works == NULL || queue->sges == NULL) {
+	if (queue->wqes == NULL || queue->sges == NULL) {
 		send_queue_fini(queue);
 		return -ENOMEM;
 	}
@@ -88,7 +87,7 @@ int send_queue_init_paths(struct send_queue *queue)
 void send_queue_fini(struct send_queue *queue)
 {
 	free(queue->paths);
-	free(queue->works);
+	free(queue->wqes);
 	free(queue->sges);
 	*queue = (struct send_queue){0};
 }
@@ -100,27 +99,26 @@ void send_queue_clear(struct send_queue *queue)
 	queue->retired = 0;
 }
 
-static bool fits(const struct send_queue *queue, const struct work *work)
+static bool send_queue_fits(const struct send_queue *queue, const struct send_wqe *wqe)
 {
-	return work->flags & RNIC_SEND_INLINE ? work->length <= queue->inline_max
-					      : work->sge_count <= queue->sge_stride;
+	return wqe->flags & RNIC_SEND_INLINE ? wqe->length <= queue->inline_max
+					     : wqe->sge_count <= queue->sge_stride;
 }
 
-void send_queue_push(struct send_queue *queue, const struct work *work, const struct rnic_sge *sges,
-		     const uint8_t *inline_bytes)
+void send_queue_push(struct send_queue *queue, const struct send_wqe *wqe,
+		     const struct rnic_sge *sges, const uint8_t *inline_bytes)
 {
-	struct work *slot = send_queue_at(queue, queue->posted);
+	struct send_wqe *slot = send_queue_at(queue, queue->posted);
 
 	assert(send_queue_space(queue) > 0);
-	*slot = *work;
-	if (!fits(queue, work))
+	*slot = *wqe;
+	if (!send_queue_fits(queue, wqe))
 		slot->opcode = RNIC_WR_OPCODE_COUNT;
-	else if (!(work->flags & RNIC_SEND_INLINE) && work->sge_count > 0)
-		memcpy(send_queue_sges(queue, queue->posted), sges,
-		       work->sge_count * sizeof(*sges));
-	if (queue->paths != NULL && work->datagram.ah != NULL)
-		*send_queue_path(queue, queue->posted) = work->datagram.ah->path;
-	if (work->flags & RNIC_SEND_INLINE)
+	else if (!(wqe->flags & RNIC_SEND_INLINE) && wqe->sge_count > 0)
+		memcpy(send_queue_sges(queue, queue->posted), sges, wqe->sge_count * sizeof(*sges));
+	if (queue->paths != NULL && wqe->datagram.ah != NULL)
+		*send_queue_path(queue, queue->posted) = wqe->datagram.ah->path;
+	if (wqe->flags & RNIC_SEND_INLINE)
 		slot->inline_bytes = inline_bytes;
 	queue->posted++;
 }

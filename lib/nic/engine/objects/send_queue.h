@@ -21,7 +21,7 @@
 struct ah;
 
 /* What intake hands over, and what the requester keeps. One cache line. */
-struct work {
+struct send_wqe {
 	uint64_t wr_id;
 	uint64_t remote_address;
 	union {
@@ -62,10 +62,10 @@ struct work {
 };
 
 /* What an opcode of a work entry means on the wire and in its completion. */
-struct work_kind {
+struct wqe_kind {
 	uint8_t operation;     /* enum rnic_operation; NONE when it cannot be sent */
-	bool is_local;	       /* nothing is sent: it is carried out here (local_work.h) */
-	uint8_t completion;    /* enum rnic_wc_opcode */
+	bool is_local;	       /* nothing is sent: it is carried out here (local_operation.h) */
+	uint8_t cqe;	       /* enum rnic_wc_opcode */
 	uint16_t last_headers; /* immediate or invalidate header of its last packet */
 	uint32_t sge_access;   /* rights that its SGEs must grant */
 	bool has_response; /* READ, atomic, FLUSH, ATOMIC WRITE: done when the response is there,
@@ -75,7 +75,7 @@ struct work_kind {
 };
 
 struct send_queue {
-	struct work *works;
+	struct send_wqe *wqes;
 	struct rnic_sge *sges;	 /* slots * sge_stride */
 	struct rnic_path *paths; /* slots, of datagrams; NULL: none */
 	uint32_t slots;		 /* a power of two, or 0 */
@@ -87,12 +87,12 @@ struct send_queue {
 };
 
 /* The kind of `work`; one whose operation is NONE for opcodes that do not exist. Never NULL. */
-const struct work_kind *work_kind(const struct work *work);
+const struct wqe_kind *wqe_kind(const struct send_wqe *wqe);
 
 /* How many packets `psn` lies behind the first of `work`, which is started: 0 .. 2^24 - 1. */
-static inline uint32_t work_packet_index(const struct work *work, struct rnic_psn psn)
+static inline uint32_t wqe_packet_index(const struct send_wqe *wqe, struct rnic_psn psn)
 {
-	return (psn.value - work->psn.value) & RNIC_PSN_MASK;
+	return (psn.value - wqe->psn.value) & RNIC_PSN_MASK;
 }
 
 /* Room for `depth` entries. Memory is touched only as entries use it. -ENOMEM. */
@@ -112,17 +112,17 @@ void send_queue_clear(struct send_queue *queue);
  * copied. One that has more than the queue was made for becomes an entry of no operation, which
  * fails when its turn comes.
  */
-void send_queue_push(struct send_queue *queue, const struct work *work, const struct rnic_sge *sges,
-		     const uint8_t *inline_bytes);
+void send_queue_push(struct send_queue *queue, const struct send_wqe *wqe,
+		     const struct rnic_sge *sges, const uint8_t *inline_bytes);
 
 static inline uint32_t send_queue_space(const struct send_queue *queue)
 {
 	return queue->slots - (queue->posted - queue->retired);
 }
 
-static inline struct work *send_queue_at(const struct send_queue *queue, uint32_t index)
+static inline struct send_wqe *send_queue_at(const struct send_queue *queue, uint32_t index)
 {
-	return &queue->works[index & (queue->slots - 1)];
+	return &queue->wqes[index & (queue->slots - 1)];
 }
 
 static inline struct rnic_sge *send_queue_sges(const struct send_queue *queue, uint32_t index)

@@ -73,7 +73,7 @@ void srq_destroy(struct srq *srq)
 {
 	assert(srq->references == 0);
 	/* Completions that wait speak of it. */
-	settle_run(srq->engine);
+	placement_run(srq->engine);
 	if (srq->xrcd != NULL)
 		leave_domain(srq);
 	key_table_remove(&srq->engine->srqs, srq->number);
@@ -147,9 +147,9 @@ void srq_completion_lost(struct srq *srq)
 	config->sink->async_event(config->sink_context, RNIC_EVENT_SRQ_ERR, srq);
 }
 
-bool srq_try_take(struct srq *srq, struct recv_work *work, struct rnic_sge *sges)
+bool srq_try_take(struct srq *srq, struct recv_wqe *wqe, struct rnic_sge *sges)
 {
-	if (!recv_queue_take(srq->engine, &srq->queue, work, sges))
+	if (!recv_queue_take(srq->engine, &srq->queue, wqe, sges))
 		return false;
 	check_limit(srq);
 	return true;

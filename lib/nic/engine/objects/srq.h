@@ -92,6 +92,6 @@ void srq_completion_lost(struct srq *srq);
  * Takes the oldest entry as recv_queue_take() does, and looks whether the limit is reached. False
  * when none is posted.
  */
-bool srq_try_take(struct srq *srq, struct recv_work *work, struct rnic_sge *sges);
+bool srq_try_take(struct srq *srq, struct recv_wqe *wqe, struct rnic_sge *sges);
 
 #endif

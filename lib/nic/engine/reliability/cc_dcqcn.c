@@ -15,7 +15,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t cc_dcqcn_least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -43,7 +43,7 @@ static void step(struct cc_dcqcn *cc)
 		growth = LIMIT_CC_HYPER_INCREASE;
 	else if (cc->time_steps > FAST_STEPS || cc->byte_steps > FAST_STEPS)
 		growth = LIMIT_CC_ADDITIVE_INCREASE;
-	cc->target = least(cc->target + growth, cc->line_rate);
+	cc->target = cc_dcqcn_least(cc->target + growth, cc->line_rate);
 	/* Rounded up, so that it arrives. */
 	cc->rate += (cc->target - cc->rate + 1) / 2;
 	if (cc->rate == cc->line_rate)
@@ -51,7 +51,7 @@ static void step(struct cc_dcqcn *cc)
 }
 
 /* Works off the timers that have expired. */
-static void advance(struct cc_dcqcn *cc, uint64_t now_ns)
+static void cc_dcqcn_advance(struct cc_dcqcn *cc, uint64_t now_ns)
 {
 	if (cc->is_limiting && now_ns >= cc->increase_due_ns + LIMIT_CC_FORGET_NS)
 		cc_dcqcn_init(cc, cc->line_rate);
@@ -68,7 +68,7 @@ static void advance(struct cc_dcqcn *cc, uint64_t now_ns)
 
 void cc_dcqcn_notified(struct cc_dcqcn *cc, uint64_t now_ns)
 {
-	advance(cc, now_ns);
+	cc_dcqcn_advance(cc, now_ns);
 	if (!cc->is_limiting) {
 		cc->is_limiting = true;
 		cc->rate = cc->line_rate;
@@ -82,7 +82,7 @@ void cc_dcqcn_notified(struct cc_dcqcn *cc, uint64_t now_ns)
 
 bool cc_dcqcn_may_send(struct cc_dcqcn *cc, uint64_t now_ns, uint64_t *ready_ns)
 {
-	advance(cc, now_ns);
+	cc_dcqcn_advance(cc, now_ns);
 	if (!cc->is_limiting || cc->free_ns <= now_ns)
 		return true;
 	*ready_ns = cc->free_ns + LIMIT_CC_BURST_NS / 2;

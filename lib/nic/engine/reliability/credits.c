@@ -7,9 +7,9 @@
 
 /* --- requester ------------------------------------------------------------------------------- */
 
-static bool takes_receive(const struct work *work)
+static bool takes_receive(const struct send_wqe *wqe)
 {
-	return work_kind(work)->may_solicit;
+	return wqe_kind(wqe)->may_solicit;
 }
 
 /* Whether the limit lets `started` messages be started. Counters wrap. */
@@ -18,24 +18,24 @@ static bool is_covered(const struct credits *credits, uint32_t started)
 	return !credits->is_limited || (int32_t)(credits->limit - started) >= 0;
 }
 
-bool credits_is_probe(const struct qp *qp, const struct work *work, uint32_t index)
+bool credits_is_probe(const struct qp *qp, const struct send_wqe *wqe, uint32_t index)
 {
 	const struct credits *credits = &qp->requester.credits;
 
-	return index == 0 && takes_receive(work) && !is_covered(credits, credits->started + 1);
+	return index == 0 && takes_receive(wqe) && !is_covered(credits, credits->started + 1);
 }
 
-bool credits_try_start(struct engine *engine, struct qp *qp, const struct work *work,
+bool credits_try_start(struct engine *engine, struct qp *qp, const struct send_wqe *wqe,
 		       uint32_t index)
 {
 	const struct requester *requester = &qp->requester;
 
-	if (!takes_receive(work))
+	if (!takes_receive(wqe))
 		return true;
 	/* The rest of a message follows its probe when that is acknowledged. */
 	if (index > 0)
 		return !requester->credits.is_probing;
-	if (!credits_is_probe(qp, work, index))
+	if (!credits_is_probe(qp, wqe, index))
 		return true;
 	if (!rnic_psn_equal(requester->psn, requester->unacknowledged))
 		return false;
@@ -44,27 +44,27 @@ bool credits_try_start(struct engine *engine, struct qp *qp, const struct work *
 	return requester->credits.may_probe;
 }
 
-void credits_sent(struct qp *qp, const struct work *work, uint32_t index)
+void credits_sent(struct qp *qp, const struct send_wqe *wqe, uint32_t index)
 {
 	struct credits *credits = &qp->requester.credits;
 
-	if (index != 0 || !takes_receive(work))
+	if (index != 0 || !takes_receive(wqe))
 		return;
-	credits->is_probing = credits_is_probe(qp, work, index);
+	credits->is_probing = credits_is_probe(qp, wqe, index);
 	credits->started++;
 }
 
-void credits_acknowledged(struct qp *qp, const struct work *work, uint32_t end, uint32_t sent)
+void credits_acknowledged(struct qp *qp, const struct send_wqe *wqe, uint32_t end, uint32_t sent)
 {
 	struct credits *credits = &qp->requester.credits;
 
 	credits->may_probe = false;
 	credits->is_probing = false;
-	if (!takes_receive(work))
+	if (!takes_receive(wqe))
 		return;
 	if (sent == 0)
 		credits->started++;
-	if (end == work->packets)
+	if (end == wqe->packets)
 		credits->acknowledged++;
 }
 
@@ -72,12 +72,12 @@ void credits_rewound(struct qp *qp)
 {
 	const struct send_queue *queue = &qp->send_queue;
 	struct credits *credits = &qp->requester.credits;
-	const struct work *oldest = send_queue_at(queue, queue->retired);
+	const struct send_wqe *oldest = send_queue_at(queue, queue->retired);
 
 	credits->is_probing = false;
 	credits->started = credits->acknowledged;
 	if (queue->retired != queue->next && takes_receive(oldest) &&
-	    work_packet_index(oldest, qp->requester.unacknowledged) != 0)
+	    wqe_packet_index(oldest, qp->requester.unacknowledged) != 0)
 		credits->started++;
 }
 
@@ -158,7 +158,7 @@ bool credits_posted(struct engine *engine, struct qp *qp)
 	 * atomic, whose answer may be lost: Linux rxe takes the operation for done.
 	 */
 	if (qp->state != RNIC_QP_STATE_ERR && !responder->has_nak_pending &&
-	    replay_find(&responder->replays, last) == NULL)
-		responder_owe_acknowledge(qp, last);
+	    responder_resources_find(&responder->resources, last) == NULL)
+		responder_queue_ack(qp, last);
 	return true;
 }

@@ -24,7 +24,7 @@
 
 struct engine;
 struct qp;
-struct work;
+struct send_wqe;
 
 /* The requester's; all zero at the start of a connection. */
 struct credits {
@@ -38,20 +38,20 @@ struct credits {
 };
 
 /* Whether packet `index` of the started entry `work` goes out beyond the limit, as a probe. */
-bool credits_is_probe(const struct qp *qp, const struct work *work, uint32_t index);
+bool credits_is_probe(const struct qp *qp, const struct send_wqe *wqe, uint32_t index);
 
 /* Whether credits let the packet go now. When not, the QP is made ready once they may. */
-bool credits_try_start(struct engine *engine, struct qp *qp, const struct work *work,
+bool credits_try_start(struct engine *engine, struct qp *qp, const struct send_wqe *wqe,
 		       uint32_t index);
 
 /* The packet leaves. */
-void credits_sent(struct qp *qp, const struct work *work, uint32_t index);
+void credits_sent(struct qp *qp, const struct send_wqe *wqe, uint32_t index);
 
 /*
  * Packets of the oldest entry up to `end` are acknowledged, of which `sent` lie before the send
  * position.
  */
-void credits_acknowledged(struct qp *qp, const struct work *work, uint32_t end, uint32_t sent);
+void credits_acknowledged(struct qp *qp, const struct send_wqe *wqe, uint32_t end, uint32_t sent);
 
 /* The send position went back to the oldest unacknowledged packet. */
 void credits_rewound(struct qp *qp);

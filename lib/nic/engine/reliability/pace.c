@@ -63,7 +63,7 @@ static bool is_first(const struct pace *pace, const struct qp *qp)
 }
 
 /* The turn of the first begins, now or when the allowance has grown. */
-static void pass_turn(struct engine *engine)
+static void pace_pass_turn(struct engine *engine)
 {
 	struct pace *pace = &engine->pace;
 	struct qp *first;
@@ -95,7 +95,7 @@ bool pace_try_send(struct engine *engine, struct qp *qp, uint32_t bytes)
 	if (!list_is_linked(&qp->path_node))
 		list_add_tail(&pace->waiting, &qp->path_node);
 	if (had_turn || is_first(pace, qp))
-		pass_turn(engine);
+		pace_pass_turn(engine);
 	return false;
 }
 
@@ -105,5 +105,5 @@ void pace_leave(struct engine *engine, struct qp *qp)
 
 	list_remove(&qp->path_node);
 	if (had_turn)
-		pass_turn(engine);
+		pace_pass_turn(engine);
 }

@@ -13,7 +13,7 @@
 
 #define RNR_RETRY_WITHOUT_END 7
 
-static void arm(struct engine *engine, struct qp *qp, uint64_t deadline_ns)
+static void retry_arm(struct engine *engine, struct qp *qp, uint64_t deadline_ns)
 {
 	timer_heap_arm(&engine->timers, &qp->retry.timer, deadline_ns);
 }
@@ -36,9 +36,9 @@ static void start_ack_timer(struct engine *engine, struct qp *qp)
 
 	qp->retry.timeout_at_ns = ns == UINT64_MAX ? UINT64_MAX : engine->now_ns + ns;
 	if (!qp->retry.is_silent && ns > LIMIT_SHARE_NS)
-		arm(engine, qp, engine->now_ns + LIMIT_SHARE_NS);
+		retry_arm(engine, qp, engine->now_ns + LIMIT_SHARE_NS);
 	else if (ns != UINT64_MAX)
-		arm(engine, qp, qp->retry.timeout_at_ns);
+		retry_arm(engine, qp, qp->retry.timeout_at_ns);
 }
 
 static bool has_unacknowledged(const struct qp *qp)
@@ -100,7 +100,7 @@ void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code)
 	retry->is_silent = false;
 	requester_rewind(engine, qp);
 	retry->is_rnr_wait = true;
-	arm(engine, qp, engine->now_ns + rnic_rnr_timer_ns(code));
+	retry_arm(engine, qp, engine->now_ns + rnic_rnr_timer_ns(code));
 }
 
 void retry_sequence_error(struct engine *engine, struct qp *qp)
@@ -111,7 +111,7 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 	}
 	qp->retry.retries_left--;
 	if (!qp->retry.is_silent)
-		path_reduce(engine, qp->path);
+		peer_window_reduce(engine, qp->peer_window);
 	requester_rewind(engine, qp);
 }
 
@@ -121,7 +121,7 @@ void retry_probe(struct engine *engine, struct qp *qp)
 		return;
 	qp->retry.is_line_wait = false;
 	qp->retry.is_probe_wait = true;
-	arm(engine, qp, engine->now_ns + LIMIT_CREDIT_PROBE_NS);
+	retry_arm(engine, qp, engine->now_ns + LIMIT_CREDIT_PROBE_NS);
 }
 
 void retry_wait_in_line(struct engine *engine, struct qp *qp)
@@ -131,10 +131,10 @@ void retry_wait_in_line(struct engine *engine, struct qp *qp)
 	if (qp->retry.is_line_wait)
 		return;
 	qp->retry.is_line_wait = true;
-	arm(engine, qp, engine->now_ns + (ns < LIMIT_SHARE_NS ? ns : LIMIT_SHARE_NS));
+	retry_arm(engine, qp, engine->now_ns + (ns < LIMIT_SHARE_NS ? ns : LIMIT_SHARE_NS));
 }
 
-void retry_leave_line(struct engine *engine, struct qp *qp)
+void retry_cancel_window_wait(struct engine *engine, struct qp *qp)
 {
 	qp->retry.may_probe = false;
 	if (qp->retry.is_line_wait)
@@ -143,7 +143,7 @@ void retry_leave_line(struct engine *engine, struct qp *qp)
 
 void retry_pace(struct engine *engine, struct qp *qp, uint64_t ready_ns)
 {
-	arm(engine, qp, ready_ns);
+	retry_arm(engine, qp, ready_ns);
 }
 
 void retry_expired(struct engine *engine, struct qp *qp)
@@ -172,13 +172,13 @@ void retry_expired(struct engine *engine, struct qp *qp)
 		return;
 	}
 	if (!retry->is_silent)
-		path_reduce(engine, qp->path);
+		peer_window_reduce(engine, qp->peer_window);
 	retry->is_silent = true;
 	retry->probe_bytes = LIMIT_SILENT_PEER_BYTES;
 	if (engine->now_ns < retry->timeout_at_ns) {
 		requester_release_share(qp);
 		if (retry->timeout_at_ns != UINT64_MAX)
-			arm(engine, qp, retry->timeout_at_ns);
+			retry_arm(engine, qp, retry->timeout_at_ns);
 		qp_make_ready(qp);
 		return;
 	}

@@ -80,7 +80,7 @@ void retry_probe(struct engine *engine, struct qp *qp);
 void retry_wait_in_line(struct engine *engine, struct qp *qp);
 
 /* It waits there no more. */
-void retry_leave_line(struct engine *engine, struct qp *qp);
+void retry_cancel_window_wait(struct engine *engine, struct qp *qp);
 
 /* The timer of `qp` expired. */
 void retry_expired(struct engine *engine, struct qp *qp);

@@ -14,18 +14,18 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 			  enum verdict verdict)
 {
 	struct send_queue *queue = &qp->send_queue;
-	const struct work *work = send_queue_at(queue, queue->retired);
-	const struct work_kind *kind = work_kind(work);
-	struct completion completion = {
-		.wr_id = work->wr_id,
+	const struct send_wqe *wqe = send_queue_at(queue, queue->retired);
+	const struct wqe_kind *kind = wqe_kind(wqe);
+	struct cqe cqe = {
+		.wr_id = wqe->wr_id,
 		.qp = qp,
-		.byte_count = kind->has_result && status == RNIC_WC_SUCCESS ? work->length : 0,
+		.byte_count = kind->has_result && status == RNIC_WC_SUCCESS ? wqe->length : 0,
 		.vendor_error = status == RNIC_WC_SUCCESS ? 0 : verdict,
 		.retired = queue->retired + 1,
 		.status = (uint8_t)status,
-		.opcode = kind->completion,
+		.opcode = kind->cqe,
 		.is_solicited = status != RNIC_WC_SUCCESS,
-		.is_silent = status == RNIC_WC_SUCCESS && !(work->flags & RNIC_SEND_SIGNALED),
+		.is_silent = status == RNIC_WC_SUCCESS && !(wqe->flags & RNIC_SEND_SIGNALED),
 	};
 
 	assert(queue->retired != queue->posted);
@@ -33,7 +33,7 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 	if (queue->next == queue->retired)
 		queue->next++;
 	queue->retired++;
-	settle_completion(engine, qp->send_cq, &completion);
+	placement_cqe(engine, qp->send_cq, &cqe);
 }
 
 void completer_complete_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
@@ -47,33 +47,33 @@ void completer_flush(struct engine *engine, struct qp *qp)
 {
 	while (qp->send_queue.retired != qp->send_queue.posted)
 		retire_oldest(engine, qp, RNIC_WC_WR_FLUSH_ERR, VERDICT_FLUSHED);
-	qp->requester.work_index = qp->send_queue.next;
+	qp->requester.wqe_index = qp->send_queue.next;
 }
 
 /* --- the acknowledged end -------------------------------------------------------------------- */
 
-static struct work *oldest_work(struct qp *qp)
+static struct send_wqe *oldest_wqe(struct qp *qp)
 {
 	return send_queue_at(&qp->send_queue, qp->send_queue.retired);
 }
 
-static bool is_alive(const struct qp *qp)
+static bool completer_is_alive(const struct qp *qp)
 {
 	return qp->state == RNIC_QP_STATE_RTS || qp->state == RNIC_QP_STATE_SQD;
 }
 
 /* The next `packets` of the oldest entry are done; completes it when they are its last. */
-static void advance(struct engine *engine, struct qp *qp, uint32_t packets)
+static void completer_advance(struct engine *engine, struct qp *qp, uint32_t packets)
 {
 	requester_advance(engine, qp, packets);
-	if (work_packet_index(oldest_work(qp), qp->requester.unacknowledged) ==
-	    oldest_work(qp)->packets)
+	if (wqe_packet_index(oldest_wqe(qp), qp->requester.unacknowledged) ==
+	    oldest_wqe(qp)->packets)
 		completer_complete_oldest(engine, qp, RNIC_WC_SUCCESS, VERDICT_PASS);
 }
 
 static void note_progress(struct engine *engine, struct qp *qp)
 {
-	if (!is_alive(qp))
+	if (!completer_is_alive(qp))
 		return;
 	if (qp_is_reliable(qp))
 		retry_progress(engine, qp);
@@ -91,18 +91,18 @@ static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic
 	const struct requester *requester = &qp->requester;
 	struct rnic_psn start = requester->unacknowledged;
 
-	while (is_alive(qp) && !rnic_psn_equal(requester->unacknowledged, end)) {
-		const struct work *work = oldest_work(qp);
+	while (completer_is_alive(qp) && !rnic_psn_equal(requester->unacknowledged, end)) {
+		const struct send_wqe *wqe = oldest_wqe(qp);
 		uint32_t wanted = (uint32_t)rnic_psn_distance(end, requester->unacknowledged);
-		uint32_t left = work->packets - work_packet_index(work, requester->unacknowledged);
+		uint32_t left = wqe->packets - wqe_packet_index(wqe, requester->unacknowledged);
 
-		if (work_kind(work)->has_response)
+		if (wqe_kind(wqe)->has_response)
 			break;
-		advance(engine, qp, wanted < left ? wanted : left);
+		completer_advance(engine, qp, wanted < left ? wanted : left);
 	}
 	if (!rnic_psn_equal(requester->unacknowledged, start))
 		note_progress(engine, qp);
-	return is_alive(qp) && rnic_psn_equal(requester->unacknowledged, end);
+	return completer_is_alive(qp) && rnic_psn_equal(requester->unacknowledged, end);
 }
 
 /*
@@ -111,16 +111,16 @@ static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic
  */
 static void go_back(struct engine *engine, struct qp *qp)
 {
-	if (!is_alive(qp) || qp->requester.has_gone_back || qp->retry.is_rnr_wait)
+	if (!completer_is_alive(qp) || qp->requester.has_gone_back || qp->retry.is_rnr_wait)
 		return;
 	retry_sequence_error(engine, qp);
-	qp->requester.has_gone_back = is_alive(qp);
+	qp->requester.has_gone_back = completer_is_alive(qp);
 }
 
 bool completer_packets_read_before(struct engine *engine, struct qp *qp, struct rnic_psn end)
 {
 	assert(!qp_is_reliable(qp));
-	return is_alive(qp) && acknowledge_before(engine, qp, end);
+	return completer_is_alive(qp) && acknowledge_before(engine, qp, end);
 }
 
 void completer_packets_read(struct engine *engine, struct qp *qp)
@@ -133,18 +133,18 @@ void completer_packets_read(struct engine *engine, struct qp *qp)
 static void receive_positive(struct engine *engine, struct qp *qp, struct rnic_psn psn,
 			     uint8_t syndrome)
 {
-	const struct work *work;
+	const struct send_wqe *wqe;
 
 	engine->counters[COUNTER_ACKNOWLEDGES_RECEIVED]++;
 	if (acknowledge_before(engine, qp, rnic_psn_add(psn, 1))) {
 		credits_learn(engine, qp, syndrome);
 		return;
 	}
-	if (!is_alive(qp))
+	if (!completer_is_alive(qp))
 		return;
 	/* A repeated acknowledgement may name a PSN of the READ whose answer follows it. */
-	work = oldest_work(qp);
-	if (work_packet_index(work, psn) >= work->packets)
+	wqe = oldest_wqe(qp);
+	if (wqe_packet_index(wqe, psn) >= wqe->packets)
 		go_back(engine, qp);
 }
 
@@ -208,8 +208,8 @@ static void receive_acknowledge(struct engine *engine, struct qp *qp,
 }
 
 /* Puts `length` bytes of a response at `offset` of the oldest entry's SGEs. */
-static enum verdict scatter(struct engine *engine, struct qp *qp, uint32_t offset,
-			    const uint8_t *bytes, uint32_t length)
+static enum verdict completer_scatter(struct engine *engine, struct qp *qp, uint32_t offset,
+				      const uint8_t *bytes, uint32_t length)
 {
 	struct payload_piece pieces[LIMIT_SGES];
 	uint32_t piece_count = 0;
@@ -224,8 +224,8 @@ static enum verdict scatter(struct engine *engine, struct qp *qp, uint32_t offse
 			.length = pieces[i].length,
 		};
 
-		if (settle_write(engine, qp, &transfer, SETTLE_RESPONSE,
-				 qp->requester.unacknowledged) != 0)
+		if (placement_write(engine, qp, &transfer, PLACEMENT_RESPONSE,
+				    qp->requester.unacknowledged) != 0)
 			verdict = VERDICT_LOCAL_MEMORY_GONE;
 		bytes += pieces[i].length;
 	}
@@ -237,22 +237,22 @@ static enum verdict scatter(struct engine *engine, struct qp *qp, uint32_t offse
  * The answer to a probe ends where the send position is, unless that was taken back since. FLUSH
  * and ATOMIC WRITE are answered like a READ of no bytes.
  */
-static bool is_expected_response(const struct qp *qp, const struct work *work, uint32_t index,
+static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe, uint32_t index,
 				 const struct rnic_packet *packet)
 {
-	bool is_end = requester_read_packets(qp, work, index) == 1;
+	bool is_end = requester_read_packets(qp, wqe, index) == 1;
 	bool claims_end = packet->row->position == RNIC_POSITION_LAST ||
 			  packet->row->position == RNIC_POSITION_ONLY;
 	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1;
 	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
-	uint64_t left = work_kind(work)->has_result ? work->length - offset : 0;
+	uint64_t left = wqe_kind(wqe)->has_result ? wqe->length - offset : 0;
 
 	return (claims_end ? is_end || may_be_end : !is_end) &&
 	       packet->payload_bytes == (left < qp->path_mtu_bytes ? left : qp->path_mtu_bytes);
 }
 
 /* Whether it is answered by an atomic acknowledgement, not by READ responses. */
-static bool is_atomic(const struct work_kind *kind)
+static bool completer_is_atomic(const struct wqe_kind *kind)
 {
 	return kind->operation == RNIC_OPERATION_COMPARE_SWAP ||
 	       kind->operation == RNIC_OPERATION_FETCH_ADD;
@@ -265,7 +265,7 @@ static bool is_atomic(const struct work_kind *kind)
 static bool reach_response(struct engine *engine, struct qp *qp, const struct rnic_packet *packet,
 			   bool is_read)
 {
-	const struct work_kind *kind;
+	const struct wqe_kind *kind;
 
 	if (!acknowledge_before(engine, qp, packet->psn)) {
 		go_back(engine, qp);
@@ -273,8 +273,8 @@ static bool reach_response(struct engine *engine, struct qp *qp, const struct rn
 	}
 	if (packet->row->headers & RNIC_HEADER_AETH)
 		credits_learn(engine, qp, packet->aeth.syndrome);
-	kind = work_kind(oldest_work(qp));
-	if (kind->has_response && is_read != is_atomic(kind))
+	kind = wqe_kind(oldest_wqe(qp));
+	if (kind->has_response && is_read != completer_is_atomic(kind))
 		return true;
 	requester_fail(engine, qp, VERDICT_BAD_RESPONSE);
 	return false;
@@ -288,23 +288,23 @@ static void receive_read_response(struct engine *engine, struct qp *qp,
 				  const struct rnic_packet *packet)
 {
 	enum verdict verdict = VERDICT_BAD_RESPONSE;
-	const struct work *work;
+	const struct send_wqe *wqe;
 	uint32_t index;
 
 	if (!reach_response(engine, qp, packet, true))
 		return;
-	work = oldest_work(qp);
-	index = work_packet_index(work, packet->psn);
-	if (is_expected_response(qp, work, index, packet))
-		verdict = scatter(engine, qp, index * qp->path_mtu_bytes, packet->payload,
-				  packet->payload_bytes);
-	if (!is_alive(qp))
+	wqe = oldest_wqe(qp);
+	index = wqe_packet_index(wqe, packet->psn);
+	if (is_expected_response(qp, wqe, index, packet))
+		verdict = completer_scatter(engine, qp, index * qp->path_mtu_bytes, packet->payload,
+					    packet->payload_bytes);
+	if (!completer_is_alive(qp))
 		return;
 	if (verdict != VERDICT_PASS) {
 		requester_fail(engine, qp, verdict);
 		return;
 	}
-	advance(engine, qp, 1);
+	completer_advance(engine, qp, 1);
 	note_progress(engine, qp);
 }
 
@@ -316,16 +316,16 @@ static void receive_atomic_acknowledge(struct engine *engine, struct qp *qp,
 
 	if (!reach_response(engine, qp, packet, false))
 		return;
-	verdict = scatter(engine, qp, 0, (const uint8_t *)&original, sizeof(original));
+	verdict = completer_scatter(engine, qp, 0, (const uint8_t *)&original, sizeof(original));
 	/* The bytes are on this stack. */
-	settle_run(engine);
-	if (!is_alive(qp))
+	placement_run(engine);
+	if (!completer_is_alive(qp))
 		return;
 	if (verdict != VERDICT_PASS) {
 		requester_fail(engine, qp, verdict);
 		return;
 	}
-	advance(engine, qp, 1);
+	completer_advance(engine, qp, 1);
 	note_progress(engine, qp);
 }
 

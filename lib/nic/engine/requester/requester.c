@@ -4,7 +4,7 @@
 #include "engine/requester/completer.h"
 #include "engine/datagrams/datagram.h"
 #include "engine/engine.h"
-#include "engine/requester/local_work.h"
+#include "engine/requester/local_operation.h"
 #include "engine/objects/mr.h"
 #include "engine/objects/qp.h"
 
@@ -15,16 +15,16 @@
 /* --- arithmetic over an entry's packets ------------------------------------------------------ */
 
 /* Where in the message packet `index` begins; the end of the message for indices behind it. */
-static uint32_t packet_offset(const struct qp *qp, const struct work *work, uint32_t index)
+static uint32_t packet_offset(const struct qp *qp, const struct send_wqe *wqe, uint32_t index)
 {
 	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
 
-	return offset < work->length ? (uint32_t)offset : work->length;
+	return offset < wqe->length ? (uint32_t)offset : wqe->length;
 }
 
-static bool is_read(const struct work *work)
+static bool is_read(const struct send_wqe *wqe)
 {
-	return work_kind(work)->operation == RNIC_OPERATION_READ_REQUEST;
+	return wqe_kind(wqe)->operation == RNIC_OPERATION_READ_REQUEST;
 }
 
 static uint32_t chunk_packets(const struct qp *qp)
@@ -32,29 +32,30 @@ static uint32_t chunk_packets(const struct qp *qp)
 	return LIMIT_READ_CHUNK_BYTES / qp->path_mtu_bytes;
 }
 
-uint32_t requester_read_packets(const struct qp *qp, const struct work *work, uint32_t packet_index)
+uint32_t requester_read_packets(const struct qp *qp, const struct send_wqe *wqe,
+				uint32_t packet_index)
 {
 	uint32_t in_chunk = chunk_packets(qp) - packet_index % chunk_packets(qp);
-	uint32_t in_work = work->packets - packet_index;
+	uint32_t in_wqe = wqe->packets - packet_index;
 
-	return in_chunk < in_work ? in_chunk : in_work;
+	return in_chunk < in_wqe ? in_chunk : in_wqe;
 }
 
-uint32_t requester_cost_bytes(const struct qp *qp, const struct work *work, uint32_t first,
+uint32_t requester_cost_bytes(const struct qp *qp, const struct send_wqe *wqe, uint32_t first,
 			      uint32_t end)
 {
-	return (end - first) * LIMIT_PACKET_OVERHEAD_BYTES + packet_offset(qp, work, end) -
-	       packet_offset(qp, work, first);
+	return (end - first) * LIMIT_PACKET_OVERHEAD_BYTES + packet_offset(qp, wqe, end) -
+	       packet_offset(qp, wqe, first);
 }
 
-uint32_t requester_count_reads(const struct qp *qp, const struct work *work, uint32_t first,
+uint32_t requester_count_reads(const struct qp *qp, const struct send_wqe *wqe, uint32_t first,
 			       uint32_t end)
 {
 	uint32_t chunk = chunk_packets(qp);
 
-	if (first == end || !work_kind(work)->has_response)
+	if (first == end || !wqe_kind(wqe)->has_response)
 		return 0;
-	return is_read(work) ? (end - 1) / chunk - first / chunk + 1 : 1;
+	return is_read(wqe) ? (end - 1) / chunk - first / chunk + 1 : 1;
 }
 
 /* --- payload --------------------------------------------------------------------------------- */
@@ -63,12 +64,12 @@ static enum verdict gather_sges(struct engine *engine, struct qp *qp, uint32_t i
 				uint32_t offset, uint32_t length, struct payload_piece *pieces,
 				uint32_t *piece_count)
 {
-	const struct work *work = send_queue_at(&qp->send_queue, index);
+	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 	const struct rnic_sge *sges = send_queue_sges(&qp->send_queue, index);
-	uint32_t access = work_kind(work)->sge_access;
+	uint32_t access = wqe_kind(wqe)->sge_access;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < work->sge_count && length > 0; i++) {
+	for (uint32_t i = 0; i < wqe->sge_count && length > 0; i++) {
 		uint64_t region_offset;
 		uint32_t bytes;
 		struct mr *mr;
@@ -98,14 +99,14 @@ static enum verdict gather_sges(struct engine *engine, struct qp *qp, uint32_t i
 enum verdict requester_gather(struct engine *engine, struct qp *qp, uint32_t index, uint32_t offset,
 			      uint32_t length, struct payload_piece *pieces, uint32_t *piece_count)
 {
-	const struct work *work = send_queue_at(&qp->send_queue, index);
+	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 
-	if (!(work->flags & RNIC_SEND_INLINE))
+	if (!(wqe->flags & RNIC_SEND_INLINE))
 		return gather_sges(engine, qp, index, offset, length, pieces, piece_count);
 	*piece_count = length == 0 ? 0 : 1;
 	if (length > 0)
 		pieces[0] = (struct payload_piece){
-			.inline_bytes = work->inline_bytes + offset,
+			.inline_bytes = wqe->inline_bytes + offset,
 			.length = length,
 		};
 	return VERDICT_PASS;
@@ -116,16 +117,16 @@ enum verdict requester_gather(struct engine *engine, struct qp *qp, uint32_t ind
 /* Checks all SGEs of an entry and sums them up; IBTA 1.4, 10.6.3 and 11.4.1.1. */
 static enum verdict check_sges(struct engine *engine, struct qp *qp, uint32_t index, uint64_t *sum)
 {
-	const struct work *work = send_queue_at(&qp->send_queue, index);
+	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 	const struct rnic_sge *sges = send_queue_sges(&qp->send_queue, index);
 	uint64_t total = 0;
 
-	for (uint32_t i = 0; i < work->sge_count; i++) {
+	for (uint32_t i = 0; i < wqe->sge_count; i++) {
 		uint64_t offset;
 
 		total += sges[i].length;
 		if (sges[i].length > 0 &&
-		    mr_find(engine, sges[i].lkey, qp->pd, work_kind(work)->sge_access,
+		    mr_find(engine, sges[i].lkey, qp->pd, wqe_kind(wqe)->sge_access,
 			    sges[i].address, sges[i].length, &offset) == NULL)
 			return VERDICT_LOCAL_PROTECTION;
 	}
@@ -134,7 +135,7 @@ static enum verdict check_sges(struct engine *engine, struct qp *qp, uint32_t in
 }
 
 /* Whether the QP's service has the operation. */
-static bool is_of_service(const struct qp *qp, const struct work_kind *kind)
+static bool requester_is_of_service(const struct qp *qp, const struct wqe_kind *kind)
 {
 	return kind->operation != RNIC_OPERATION_NONE &&
 	       rnic_opcode_find(qp_service(qp), (enum rnic_operation)kind->operation,
@@ -142,15 +143,15 @@ static bool is_of_service(const struct qp *qp, const struct work_kind *kind)
 }
 
 /* The length of the message, `bytes` of data being there; what it must be. */
-static enum verdict settle_length(struct work *work, uint64_t bytes)
+static enum verdict placement_length(struct send_wqe *wqe, uint64_t bytes)
 {
 	if (bytes > RNIC_MESSAGE_BYTES_MAX)
 		return VERDICT_LOCAL_LENGTH;
-	work->length = (uint32_t)bytes;
-	switch (work_kind(work)->operation) {
+	wqe->length = (uint32_t)bytes;
+	switch (wqe_kind(wqe)->operation) {
 	case RNIC_OPERATION_COMPARE_SWAP:
 	case RNIC_OPERATION_FETCH_ADD:
-		work->length = ATOMIC_BYTES;
+		wqe->length = ATOMIC_BYTES;
 		return bytes >= ATOMIC_BYTES ? VERDICT_PASS : VERDICT_LOCAL_LENGTH;
 	case RNIC_OPERATION_ATOMIC_WRITE:
 		return bytes == ATOMIC_BYTES ? VERDICT_PASS : VERDICT_LOCAL_LENGTH;
@@ -162,35 +163,36 @@ static enum verdict settle_length(struct work *work, uint64_t bytes)
 }
 
 /* Whether entry `index` can be carried out; settles its length. */
-static enum verdict check_work(struct engine *engine, struct qp *qp, uint32_t index)
+static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t index)
 {
-	struct work *work = send_queue_at(&qp->send_queue, index);
-	const struct work_kind *kind = work_kind(work);
+	struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
+	const struct wqe_kind *kind = wqe_kind(wqe);
 	enum verdict verdict;
 	uint64_t sum;
 
-	if (!is_of_service(qp, kind) || (kind->has_response && qp->attributes.max_rd_atomic == 0))
+	if (!requester_is_of_service(qp, kind) ||
+	    (kind->has_response && qp->attributes.max_rd_atomic == 0))
 		return VERDICT_LOCAL_OPERATION;
-	if (work->flags & RNIC_SEND_INLINE)
+	if (wqe->flags & RNIC_SEND_INLINE)
 		return kind->has_result ? VERDICT_LOCAL_OPERATION
-					: settle_length(work, work->length);
+					: placement_length(wqe, wqe->length);
 	verdict = check_sges(engine, qp, index, &sum);
-	return verdict == VERDICT_PASS ? settle_length(work, sum) : verdict;
+	return verdict == VERDICT_PASS ? placement_length(wqe, sum) : verdict;
 }
 
 /* Gives the entry at the send position its PSNs. */
-static enum verdict start_work(struct engine *engine, struct qp *qp)
+static enum verdict start_wqe(struct engine *engine, struct qp *qp)
 {
-	struct work *work = send_queue_at(&qp->send_queue, qp->requester.work_index);
-	enum verdict verdict = check_work(engine, qp, qp->requester.work_index);
+	struct send_wqe *wqe = send_queue_at(&qp->send_queue, qp->requester.wqe_index);
+	enum verdict verdict = check_wqe(engine, qp, qp->requester.wqe_index);
 
 	if (verdict != VERDICT_PASS)
 		return verdict;
 	/* A datagram is one packet (IBTA 1.4, 9.8.3.2). */
-	if (qp->type == RNIC_QP_TYPE_UD && work->length > qp->path_mtu_bytes)
+	if (qp->type == RNIC_QP_TYPE_UD && wqe->length > qp->path_mtu_bytes)
 		return VERDICT_LOCAL_LENGTH;
-	work->psn = qp->requester.psn;
-	work->packets = qp_packets_for(qp, work->length);
+	wqe->psn = qp->requester.psn;
+	wqe->packets = qp_packets_for(qp, wqe->length);
 	return VERDICT_PASS;
 }
 
@@ -198,7 +200,7 @@ static enum verdict start_work(struct engine *engine, struct qp *qp)
 
 /* The packet at the send position, before it is built. */
 struct plan {
-	struct work *work;
+	struct send_wqe *wqe;
 	uint32_t index;	     /* in the entry */
 	uint32_t packets;    /* PSNs that it takes: those of its answer for a READ */
 	uint32_t cost_bytes; /* of the path's window */
@@ -210,26 +212,26 @@ struct plan {
 
 static uint32_t plan_cost_bytes(const struct qp *qp, const struct plan *plan)
 {
-	return requester_cost_bytes(qp, plan->work, plan->index, plan->index + plan->packets);
+	return requester_cost_bytes(qp, plan->wqe, plan->index, plan->index + plan->packets);
 }
 
-static struct plan make_plan(const struct qp *qp, struct work *work)
+static struct plan make_plan(const struct qp *qp, struct send_wqe *wqe)
 {
 	struct plan plan = {
-		.work = work,
-		.index = work_packet_index(work, qp->requester.psn),
+		.wqe = wqe,
+		.index = wqe_packet_index(wqe, qp->requester.psn),
 		.is_probe = qp->retry.is_silent || qp->retry.may_probe,
 	};
 
-	plan.packets = is_read(work) ? requester_read_packets(qp, work, plan.index) : 1;
+	plan.packets = is_read(wqe) ? requester_read_packets(qp, wqe, plan.index) : 1;
 	plan.cost_bytes = plan_cost_bytes(qp, &plan);
-	plan.is_part = is_read(work) && plan.index % chunk_packets(qp) != 0;
+	plan.is_part = is_read(wqe) && plan.index % chunk_packets(qp) != 0;
 	if (plan.is_probe && plan.packets > 1 && plan.cost_bytes > LIMIT_SILENT_PEER_BYTES) {
 		plan.is_part = true;
 		plan.packets = 1;
 		plan.cost_bytes = plan_cost_bytes(qp, &plan);
 	}
-	plan.ends_message = plan.index + plan.packets == work->packets;
+	plan.ends_message = plan.index + plan.packets == wqe->packets;
 	return plan;
 }
 
@@ -260,13 +262,13 @@ static bool is_within_limits(const struct qp *qp, const struct plan *plan)
 	if (packets_under_way(qp) + plan->packets > LIMIT_QP_WINDOW_PACKETS ||
 	    must_wait_for_answer(qp, plan))
 		return false;
-	return !work_kind(plan->work)->has_response || reads == 0 ||
+	return !wqe_kind(plan->wqe)->has_response || reads == 0 ||
 	       reads < qp->attributes.max_rd_atomic;
 }
 
-static bool is_long_write(const struct work *work)
+static bool is_long_write(const struct send_wqe *wqe)
 {
-	return work->opcode == RNIC_WR_RDMA_WRITE && work->packets > 1;
+	return wqe->opcode == RNIC_WR_RDMA_WRITE && wqe->packets > 1;
 }
 
 /*
@@ -278,16 +280,16 @@ static bool is_asked_for_later(struct engine *engine, struct qp *qp, const struc
 {
 	const struct requester *requester = &qp->requester;
 	const struct send_queue *queue = &qp->send_queue;
-	uint32_t next = requester->work_index + 1;
-	const struct work *work;
+	uint32_t next = requester->wqe_index + 1;
+	const struct send_wqe *wqe;
 
-	if (!is_long_write(plan->work) || engine->config.has_ecn || next == queue->posted ||
+	if (!is_long_write(plan->wqe) || engine->config.has_ecn || next == queue->posted ||
 	    (next == queue->next && qp->state != RNIC_QP_STATE_RTS) ||
 	    (requester->has_failed_payload && next == requester->failed_index))
 		return false;
-	work = send_queue_at(queue, next);
-	return work->opcode == RNIC_WR_RDMA_WRITE && !(work->flags & RNIC_SEND_FENCE) &&
-	       check_work(engine, qp, next) == VERDICT_PASS;
+	wqe = send_queue_at(queue, next);
+	return wqe->opcode == RNIC_WR_RDMA_WRITE && !(wqe->flags & RNIC_SEND_FENCE) &&
+	       check_wqe(engine, qp, next) == VERDICT_PASS;
 }
 
 /*
@@ -305,22 +307,21 @@ static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 		retry_probe_sent(qp, plan->cost_bytes);
 		return true;
 	}
-	if (!path_has_room(qp->path, qp, plan->cost_bytes) &&
+	if (!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes) &&
 	    requester->packets_since_ack_request == 0) {
-		path_wait(qp->path, qp, plan->cost_bytes);
+		peer_window_wait(qp->peer_window, qp, plan->cost_bytes);
 		if (packets_under_way(qp) == 0)
 			retry_wait_in_line(engine, qp);
 		return false;
 	}
-	path_reserve(qp->path, qp, plan->cost_bytes);
+	peer_window_reserve(qp->peer_window, qp, plan->cost_bytes);
 	requester->in_flight_bytes += plan->cost_bytes;
 	plan->is_ack_wanted =
 		(plan->ends_message && !is_asked_for_later(engine, qp, plan)) ||
-		work_kind(plan->work)->has_response ||
-		credits_is_probe(qp, plan->work, plan->index) ||
+		wqe_kind(plan->wqe)->has_response || credits_is_probe(qp, plan->wqe, plan->index) ||
 		requester->packets_since_ack_request + 1 >= LIMIT_PACKETS_PER_ACK_REQUEST ||
 		packets_under_way(qp) + 1 >= LIMIT_QP_WINDOW_PACKETS ||
-		!path_has_room(qp->path, qp, plan->cost_bytes);
+		!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes);
 	return true;
 }
 
@@ -334,7 +335,7 @@ static bool try_pace(struct engine *engine, struct qp *qp, const struct plan *pl
 
 static enum rnic_position plan_position(const struct plan *plan)
 {
-	if (work_kind(plan->work)->has_response)
+	if (wqe_kind(plan->wqe)->has_response)
 		return RNIC_POSITION_ONLY;
 	if (plan->index == 0)
 		return plan->ends_message ? RNIC_POSITION_ONLY : RNIC_POSITION_FIRST;
@@ -344,48 +345,48 @@ static enum rnic_position plan_position(const struct plan *plan)
 /* What its RETH says; `offset` is where in the message it begins. */
 static uint32_t reth_length(const struct qp *qp, const struct plan *plan, uint32_t offset)
 {
-	const struct work *work = plan->work;
+	const struct send_wqe *wqe = plan->wqe;
 
-	if (is_read(work))
-		return packet_offset(qp, work, plan->index + plan->packets) - offset;
-	return work->opcode == RNIC_WR_FLUSH ? work->flush.length : work->length;
+	if (is_read(wqe))
+		return packet_offset(qp, wqe, plan->index + plan->packets) - offset;
+	return wqe->opcode == RNIC_WR_FLUSH ? wqe->flush.length : wqe->length;
 }
 
 /* All of the planned packet but its payload and the wish for an acknowledgement. */
 static void build_headers(struct qp *qp, const struct plan *plan, struct packet_builder *out)
 {
-	const struct work *work = plan->work;
-	const struct work_kind *kind = work_kind(work);
-	uint32_t offset = packet_offset(qp, work, plan->index);
+	const struct send_wqe *wqe = plan->wqe;
+	const struct wqe_kind *kind = wqe_kind(wqe);
+	uint32_t offset = packet_offset(qp, wqe, plan->index);
 	struct rnic_packet *packet = &out->packet;
 
 	engine_start_packet(qp, out, (enum rnic_operation)kind->operation, plan_position(plan),
 			    plan->ends_message ? kind->last_headers : 0, qp->requester.psn);
 	if (qp->type == RNIC_QP_TYPE_UD)
-		datagram_address(qp, qp->requester.work_index, packet);
+		datagram_address(qp, qp->requester.wqe_index, packet);
 	packet->solicited =
-		plan->ends_message && kind->may_solicit && (work->flags & RNIC_SEND_SOLICITED);
+		plan->ends_message && kind->may_solicit && (wqe->flags & RNIC_SEND_SOLICITED);
 	if (packet->row->headers & RNIC_HEADER_RETH)
 		packet->reth = (struct rnic_reth){
-			.address = work->remote_address + offset,
-			.rkey = work->rkey,
+			.address = wqe->remote_address + offset,
+			.rkey = wqe->rkey,
 			.length = reth_length(qp, plan, offset),
 		};
 	if (packet->row->headers & RNIC_HEADER_FETH)
-		packet->flush_type = work->flush.type;
+		packet->flush_type = wqe->flush.type;
 	if (packet->row->headers & RNIC_HEADER_ATOMIC)
 		packet->atomic = (struct rnic_atomic_header){
-			.address = work->remote_address,
-			.rkey = work->rkey,
-			.swap_or_add = work->swap_or_add,
-			.compare = work->compare,
+			.address = wqe->remote_address,
+			.rkey = wqe->rkey,
+			.swap_or_add = wqe->swap_or_add,
+			.compare = wqe->compare,
 		};
 	if (packet->row->headers & RNIC_HEADER_XRCETH)
-		packet->xrc_srqn = work->srqn;
+		packet->xrc_srqn = wqe->srqn;
 	if (packet->row->headers & RNIC_HEADER_IMMEDIATE)
-		packet->immediate = work->immediate;
+		packet->immediate = wqe->immediate;
 	if (packet->row->headers & RNIC_HEADER_INVALIDATE)
-		packet->invalidate_rkey = work->immediate;
+		packet->invalidate_rkey = wqe->immediate;
 }
 
 /* Has engine_packets_read() look at the QP. */
@@ -400,9 +401,9 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 {
 	struct requester *requester = &qp->requester;
 
-	if (requester->work_index == qp->send_queue.next)
+	if (requester->wqe_index == qp->send_queue.next)
 		qp->send_queue.next++;
-	credits_sent(qp, plan->work, plan->index);
+	credits_sent(qp, plan->wqe, plan->index);
 	if (rnic_psn_distance(requester->psn, requester->highest) < 0) {
 		engine->counters[COUNTER_RETRANSMITTED_PACKETS]++;
 		qp->counters.retransmitted_packets++;
@@ -411,12 +412,12 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 	if (rnic_psn_distance(requester->psn, requester->highest) > 0)
 		requester->highest = requester->psn;
 	if (plan->ends_message)
-		requester->work_index++;
+		requester->wqe_index++;
 	if (!qp_is_reliable(qp)) {
 		await_reading(engine, qp);
 		return;
 	}
-	if (work_kind(plan->work)->has_response)
+	if (wqe_kind(plan->wqe)->has_response)
 		requester->reads_outstanding++;
 	requester->packets_since_ack_request =
 		plan->is_ack_wanted ? 0 : requester->packets_since_ack_request + 1;
@@ -428,7 +429,7 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 /* The entry at the send position cannot be carried out; those before it are completed first. */
 static void fail_in_turn(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
-	if (qp->requester.work_index == qp->send_queue.retired)
+	if (qp->requester.wqe_index == qp->send_queue.retired)
 		requester_fail(engine, qp, verdict);
 }
 
@@ -436,19 +437,19 @@ static void fail_in_turn(struct engine *engine, struct qp *qp, enum verdict verd
 static bool has_work(const struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;
-	const struct work *work;
+	const struct send_wqe *wqe;
 
 	if ((qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD) ||
 	    qp->retry.is_rnr_wait)
 		return false;
-	if (requester->work_index != qp->send_queue.next)
+	if (requester->wqe_index != qp->send_queue.next)
 		return true;
-	if (requester->work_index == qp->send_queue.posted || qp->state == RNIC_QP_STATE_SQD)
+	if (requester->wqe_index == qp->send_queue.posted || qp->state == RNIC_QP_STATE_SQD)
 		return false;
-	work = send_queue_at(&qp->send_queue, requester->work_index);
-	if (work_kind(work)->is_local)
+	wqe = send_queue_at(&qp->send_queue, requester->wqe_index);
+	if (wqe_kind(wqe)->is_local)
 		return false;
-	return !(work->flags & RNIC_SEND_FENCE) || requester->reads_outstanding == 0;
+	return !(wqe->flags & RNIC_SEND_FENCE) || requester->reads_outstanding == 0;
 }
 
 /* Readies the entry at the send position, which may be new. */
@@ -456,20 +457,20 @@ static enum verdict enter_work(struct engine *engine, struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;
 
-	if (requester->has_failed_payload && requester->work_index == requester->failed_index)
+	if (requester->has_failed_payload && requester->wqe_index == requester->failed_index)
 		return VERDICT_LOCAL_MEMORY_GONE;
-	return requester->work_index == qp->send_queue.next ? start_work(engine, qp) : VERDICT_PASS;
+	return requester->wqe_index == qp->send_queue.next ? start_wqe(engine, qp) : VERDICT_PASS;
 }
 
 static enum verdict gather_payload(struct engine *engine, struct qp *qp, const struct plan *plan,
 				   struct packet_builder *out)
 {
-	uint32_t offset = packet_offset(qp, plan->work, plan->index);
+	uint32_t offset = packet_offset(qp, plan->wqe, plan->index);
 
-	if (work_kind(plan->work)->has_result)
+	if (wqe_kind(plan->wqe)->has_result)
 		return VERDICT_PASS;
-	out->packet.payload_bytes = packet_offset(qp, plan->work, plan->index + 1) - offset;
-	return requester_gather(engine, qp, qp->requester.work_index, offset,
+	out->packet.payload_bytes = packet_offset(qp, plan->wqe, plan->index + 1) - offset;
+	return requester_gather(engine, qp, qp->requester.wqe_index, offset,
 				out->packet.payload_bytes, out->pieces, &out->piece_count);
 }
 
@@ -484,8 +485,8 @@ static bool try_build(struct engine *engine, struct qp *qp, struct packet_builde
 	verdict = enter_work(engine, qp);
 	if (verdict != VERDICT_PASS)
 		goto failed;
-	*plan = make_plan(qp, send_queue_at(&qp->send_queue, qp->requester.work_index));
-	if (!is_within_limits(qp, plan) || !credits_try_start(engine, qp, plan->work, plan->index))
+	*plan = make_plan(qp, send_queue_at(&qp->send_queue, qp->requester.wqe_index));
+	if (!is_within_limits(qp, plan) || !credits_try_start(engine, qp, plan->wqe, plan->index))
 		return false;
 	build_headers(qp, plan, out);
 	verdict = gather_payload(engine, qp, plan, out);
@@ -518,10 +519,10 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 
 	if (!is_built && resume_unasked(engine, qp))
 		is_built = try_build(engine, qp, out, &plan);
-	if (!is_built && local_work_is_due(qp))
+	if (!is_built && local_operation_is_due(qp))
 		await_reading(engine, qp);
 	if (!is_built || !congestion_try_send(engine, qp)) {
-		requester_leave_line(engine, qp);
+		requester_cancel_window_wait(engine, qp);
 		return false;
 	}
 	if (qp_is_reliable(qp) ? !try_reserve(engine, qp, &plan) : !try_pace(engine, qp, &plan))
@@ -535,48 +536,48 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 /* --- moving the two ends --------------------------------------------------------------------- */
 
 /* Packets of the oldest entry that are sent: all of them when the position is behind it. */
-static uint32_t sent_of_oldest(const struct qp *qp, const struct work *oldest)
+static uint32_t sent_of_oldest(const struct qp *qp, const struct send_wqe *oldest)
 {
-	return qp->requester.work_index == qp->send_queue.retired
-		       ? work_packet_index(oldest, qp->requester.psn)
+	return qp->requester.wqe_index == qp->send_queue.retired
+		       ? wqe_packet_index(oldest, qp->requester.psn)
 		       : oldest->packets;
 }
 
 void requester_advance(struct engine *engine, struct qp *qp, uint32_t packets)
 {
 	struct requester *requester = &qp->requester;
-	const struct work *work = send_queue_at(&qp->send_queue, qp->send_queue.retired);
-	uint32_t first = work_packet_index(work, requester->unacknowledged);
+	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, qp->send_queue.retired);
+	uint32_t first = wqe_packet_index(wqe, requester->unacknowledged);
 	uint32_t end = first + packets;
-	uint32_t sent = sent_of_oldest(qp, work);
+	uint32_t sent = sent_of_oldest(qp, wqe);
 	uint32_t acknowledged = end < sent ? end : sent;
-	uint32_t bytes = requester_cost_bytes(qp, work, first, acknowledged);
+	uint32_t bytes = requester_cost_bytes(qp, wqe, first, acknowledged);
 
-	assert(qp->send_queue.retired != qp->send_queue.next && end <= work->packets);
+	assert(qp->send_queue.retired != qp->send_queue.next && end <= wqe->packets);
 	assert(engine == qp->engine);
 	if (bytes > requester->in_flight_bytes)
 		bytes = requester->in_flight_bytes; /* its share was released before */
 	requester->in_flight_bytes -= bytes;
-	if (qp->path != NULL)
-		path_release(qp->path, bytes, true);
-	requester->reads_outstanding -= requester_count_reads(qp, work, first, sent) -
-					requester_count_reads(qp, work, acknowledged, sent);
+	if (qp->peer_window != NULL)
+		peer_window_release(qp->peer_window, bytes, true);
+	requester->reads_outstanding -= requester_count_reads(qp, wqe, first, sent) -
+					requester_count_reads(qp, wqe, acknowledged, sent);
 	requester->unacknowledged = rnic_psn_add(requester->unacknowledged, (int32_t)packets);
 	requester->has_gone_back = false;
-	credits_acknowledged(qp, work, end, sent);
+	credits_acknowledged(qp, wqe, end, sent);
 	if (end > sent) {
 		requester->psn = requester->unacknowledged;
 		requester->packets_since_ack_request = 0;
 		requester->has_unasked_end = false;
-		if (end == work->packets)
-			requester->work_index++;
+		if (end == wqe->packets)
+			requester->wqe_index++;
 	}
 }
 
 void requester_release_share(struct qp *qp)
 {
-	if (qp->path != NULL)
-		path_release(qp->path, qp->requester.in_flight_bytes, false);
+	if (qp->peer_window != NULL)
+		peer_window_release(qp->peer_window, qp->requester.in_flight_bytes, false);
 	qp->requester.in_flight_bytes = 0;
 }
 
@@ -587,7 +588,7 @@ void requester_rewind(struct engine *engine, struct qp *qp)
 	retry_stop(engine, qp);
 	requester_release_share(qp);
 	requester->psn = requester->unacknowledged;
-	requester->work_index = qp->send_queue.retired;
+	requester->wqe_index = qp->send_queue.retired;
 	requester->reads_outstanding = 0;
 	requester->packets_since_ack_request = 0;
 	requester->has_unasked_end = false;
@@ -602,17 +603,17 @@ void requester_start(struct qp *qp, struct rnic_psn psn)
 		.psn = psn,
 		.highest = psn,
 		.unacknowledged = psn,
-		.work_index = qp->send_queue.next,
+		.wqe_index = qp->send_queue.next,
 	};
 }
 
-void requester_leave_line(struct engine *engine, struct qp *qp)
+void requester_cancel_window_wait(struct engine *engine, struct qp *qp)
 {
 	if (!qp_is_reliable(qp)) {
 		pace_leave(engine, qp);
-	} else if (qp->path != NULL) {
-		path_leave(qp->path, qp);
-		retry_leave_line(engine, qp);
+	} else if (qp->peer_window != NULL) {
+		peer_window_leave(qp->peer_window, qp);
+		retry_cancel_window_wait(engine, qp);
 	}
 }
 
@@ -620,7 +621,7 @@ void requester_reset(struct engine *engine, struct qp *qp)
 {
 	retry_stop(engine, qp);
 	requester_release_share(qp);
-	requester_leave_line(engine, qp);
+	requester_cancel_window_wait(engine, qp);
 	requester_start(qp, qp->requester.psn);
 }
 
@@ -648,9 +649,9 @@ void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
 	    rnic_psn_distance(psn, requester->highest) >= 0)
 		return;
 	while (index != qp->send_queue.next) {
-		const struct work *work = send_queue_at(&qp->send_queue, index);
+		const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 
-		if (work_packet_index(work, psn) < work->packets)
+		if (wqe_packet_index(wqe, psn) < wqe->packets)
 			break;
 		index++;
 	}
@@ -675,6 +676,6 @@ void requester_write_failed(struct engine *engine, struct qp *qp, bool is_report
 	if (is_reported)
 		qp_enter_error(qp, VERDICT_LOCAL_MEMORY_GONE);
 	else if (queue->retired != queue->next &&
-		 work_kind(send_queue_at(queue, queue->retired))->has_response)
+		 wqe_kind(send_queue_at(queue, queue->retired))->has_response)
 		requester_fail(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
 }

@@ -22,13 +22,13 @@ struct engine;
 struct packet_builder;
 struct payload_piece;
 struct qp;
-struct work;
+struct send_wqe;
 
 struct requester {
 	struct rnic_psn psn;		/* of the next packet to build */
 	struct rnic_psn highest;	/* one past the highest PSN ever built */
 	struct rnic_psn unacknowledged; /* the oldest PSN that is not acknowledged */
-	uint32_t work_index;	    /* the entry that `psn` belongs to: send_queue.next, or less */
+	uint32_t wqe_index;	    /* the entry that `psn` belongs to: send_queue.next, or less */
 	uint32_t reads_outstanding; /* READ requests and atomics in [unacknowledged, psn) */
 	uint32_t in_flight_bytes;   /* reserved with the path for [unacknowledged, psn) */
 	uint32_t packets_since_ack_request;
@@ -61,7 +61,7 @@ void requester_start(struct qp *qp, struct rnic_psn psn);
 
 /* `qp` has nothing to send now: it waits no more for room on its path, or for its turn in the pace.
  */
-void requester_leave_line(struct engine *engine, struct qp *qp);
+void requester_cancel_window_wait(struct engine *engine, struct qp *qp);
 
 /* Gives back what is reserved with the path and its turn there; QP to RESET or ERR. */
 void requester_reset(struct engine *engine, struct qp *qp);
@@ -90,15 +90,15 @@ enum verdict requester_gather(struct engine *engine, struct qp *qp, uint32_t ind
 			      uint32_t length, struct payload_piece *pieces, uint32_t *piece_count);
 
 /* READ responses up to the end of the request that packet `packet_index` of `work` belongs to. */
-uint32_t requester_read_packets(const struct qp *qp, const struct work *work,
+uint32_t requester_read_packets(const struct qp *qp, const struct send_wqe *wqe,
 				uint32_t packet_index);
 
 /* What packets [first, end) of `work` count towards the path's window. */
-uint32_t requester_cost_bytes(const struct qp *qp, const struct work *work, uint32_t first,
+uint32_t requester_cost_bytes(const struct qp *qp, const struct send_wqe *wqe, uint32_t first,
 			      uint32_t end);
 
 /* READ requests or atomics that packets [first, end) of `work` are answers to. */
-uint32_t requester_count_reads(const struct qp *qp, const struct work *work, uint32_t first,
+uint32_t requester_count_reads(const struct qp *qp, const struct send_wqe *wqe, uint32_t first,
 			       uint32_t end);
 
 #endif

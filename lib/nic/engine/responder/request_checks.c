@@ -114,10 +114,10 @@ const struct pd *request_remote_pd(const struct request *request)
 	return request->qp->xrcd != NULL ? request->srq->pd : request->qp->pd;
 }
 
-static enum verdict check_receive_sges(struct request *request, const struct recv_work *work,
+static enum verdict check_receive_sges(struct request *request, const struct recv_wqe *wqe,
 				       const struct rnic_sge *sges)
 {
-	for (uint32_t i = 0; i < work->sge_count; i++) {
+	for (uint32_t i = 0; i < wqe->sge_count; i++) {
 		uint64_t offset;
 
 		if (sges[i].length > 0 &&
@@ -132,16 +132,16 @@ static enum verdict check_receive_sges(struct request *request, const struct rec
 enum verdict request_check_receive(struct request *request)
 {
 	const struct rnic_sge *sges;
-	const struct recv_work *work = responder_peek_receive(request, &sges);
+	const struct recv_wqe *wqe = responder_peek_receive(request, &sges);
 
-	if (work == NULL)
+	if (wqe == NULL)
 		return VERDICT_NO_RECEIVE;
-	if (work->invalid)
+	if (wqe->invalid)
 		return VERDICT_BAD_RECEIVE;
 	/* The immediate of a WRITE goes into the completion; the entry's SGEs are not used. */
 	if (request->packet->row->operation != RNIC_OPERATION_SEND)
 		return VERDICT_PASS;
-	return check_receive_sges(request, work, sges);
+	return check_receive_sges(request, wqe, sges);
 }
 
 static enum verdict check_resources(struct request *request)
@@ -152,7 +152,7 @@ static enum verdict check_resources(struct request *request)
 	case RNIC_OPERATION_FETCH_ADD:
 	case RNIC_OPERATION_FLUSH:
 	case RNIC_OPERATION_ATOMIC_WRITE:
-		if (!replay_has_space(&request->qp->responder.replays))
+		if (!responder_resources_has_space(&request->qp->responder.resources))
 			return VERDICT_TOO_MANY_READS;
 		return VERDICT_PASS;
 	default:
@@ -184,17 +184,17 @@ static bool is_payload_right(const struct rnic_packet *packet, uint32_t path_mtu
 static enum verdict check_send_length(struct request *request)
 {
 	const struct responder *responder = &request->qp->responder;
-	const struct recv_work *work = &responder->receive;
+	const struct recv_wqe *wqe = &responder->receive;
 	uint64_t bytes = request->packet->payload_bytes;
 	const struct rnic_sge *sges;
 
 	if (request_is_first(request->packet))
-		work = responder_peek_receive(request, &sges);
+		wqe = responder_peek_receive(request, &sges);
 	else
 		bytes += responder->message_bytes;
 	if (bytes > RNIC_MESSAGE_BYTES_MAX)
 		return VERDICT_BAD_LENGTH;
-	return bytes <= work->length ? VERDICT_PASS : VERDICT_RECEIVE_TOO_SHORT;
+	return bytes <= wqe->length ? VERDICT_PASS : VERDICT_RECEIVE_TOO_SHORT;
 }
 
 /* The packets of a WRITE carry exactly as many bytes as its RETH says. */
@@ -238,8 +238,8 @@ static enum verdict check_length(struct request *request)
 	}
 }
 
-static enum verdict find_region(struct request *request, uint32_t rkey, uint64_t address,
-				uint64_t length)
+static enum verdict request_checks_find_region(struct request *request, uint32_t rkey,
+					       uint64_t address, uint64_t length)
 {
 	request->mr = mr_find_remote(request->engine, rkey, request->qp, request_remote_pd(request),
 				     access_of(request->packet), address, length,
@@ -252,7 +252,7 @@ static enum verdict find_flushed(struct request *request)
 	const struct rnic_reth *reth = &request->packet->reth;
 
 	if (!(request->packet->flush_type & RNIC_FLUSH_WHOLE_REGION))
-		return find_region(request, reth->rkey, reth->address, reth->length);
+		return request_checks_find_region(request, reth->rkey, reth->address, reth->length);
 	request->mr = mr_find_remote_whole(request->engine, reth->rkey, request->qp,
 					   request_remote_pd(request), access_of(request->packet));
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
@@ -270,19 +270,22 @@ static enum verdict check_key(struct request *request)
 	switch (packet->row->operation) {
 	case RNIC_OPERATION_WRITE:
 		if (!request_is_first(packet))
-			return find_region(request, responder->write_rkey, responder->write_address,
-					   packet->payload_bytes);
+			return request_checks_find_region(request, responder->write_rkey,
+							  responder->write_address,
+							  packet->payload_bytes);
 		/* fall through */
 	case RNIC_OPERATION_READ_REQUEST:
 		if (packet->reth.length == 0)
 			return VERDICT_PASS;
-		return find_region(request, packet->reth.rkey, packet->reth.address,
-				   packet->reth.length);
+		return request_checks_find_region(request, packet->reth.rkey, packet->reth.address,
+						  packet->reth.length);
 	case RNIC_OPERATION_COMPARE_SWAP:
 	case RNIC_OPERATION_FETCH_ADD:
-		return find_region(request, packet->atomic.rkey, packet->atomic.address, 8);
+		return request_checks_find_region(request, packet->atomic.rkey,
+						  packet->atomic.address, 8);
 	case RNIC_OPERATION_ATOMIC_WRITE:
-		return find_region(request, packet->reth.rkey, packet->reth.address, 8);
+		return request_checks_find_region(request, packet->reth.rkey, packet->reth.address,
+						  8);
 	case RNIC_OPERATION_FLUSH:
 		return find_flushed(request);
 	default:

@@ -25,7 +25,7 @@ static void check_invariants(const struct qp *qp)
 		assert(responder->has_receive || responder->open_operation != RNIC_OPERATION_SEND);
 	assert(responder->open_operation != RNIC_OPERATION_WRITE ||
 	       responder->message_bytes < responder->write_length);
-	replay_check_invariants(&responder->replays);
+	responder_resources_check_invariants(&responder->resources);
 }
 
 int responder_init(struct responder *responder, uint32_t recv_sge_max)
@@ -40,7 +40,7 @@ int responder_init(struct responder *responder, uint32_t recv_sge_max)
 
 void responder_fini(struct responder *responder)
 {
-	replay_fini(&responder->replays);
+	responder_resources_fini(&responder->resources);
 	free(responder->receive_sges);
 	*responder = (struct responder){0};
 }
@@ -48,17 +48,17 @@ void responder_fini(struct responder *responder)
 int responder_start(struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
-	struct replay_ring replays;
-	int ret = replay_init(&replays, qp->attributes.max_dest_rd_atomic);
+	struct responder_resources resources;
+	int ret = responder_resources_init(&resources, qp->attributes.max_dest_rd_atomic);
 
 	if (ret < 0)
 		return ret;
-	replay_fini(&responder->replays);
+	responder_resources_fini(&responder->resources);
 	*responder = (struct responder){
 		.expected_psn = rnic_psn(qp->attributes.rq_psn),
 		.gap_end = rnic_psn(qp->attributes.rq_psn),
 		.receive_sges = responder->receive_sges,
-		.replays = replays,
+		.resources = resources,
 	};
 	return 0;
 }
@@ -68,18 +68,18 @@ void responder_reset(struct engine *engine, struct qp *qp)
 	struct responder *responder = &qp->responder;
 
 	(void)engine;
-	replay_clear(&responder->replays);
+	responder_resources_clear(&responder->resources);
 	recv_queue_clear(&qp->recv_queue);
 	*responder = (struct responder){
 		.receive_sges = responder->receive_sges,
-		.replays = responder->replays,
+		.resources = responder->resources,
 	};
 }
 
 /* --- receive entries ------------------------------------------------------------------------- */
 
-const struct recv_work *responder_peek_receive(const struct request *request,
-					       const struct rnic_sge **sges)
+const struct recv_wqe *responder_peek_receive(const struct request *request,
+					      const struct rnic_sge **sges)
 {
 	struct qp *qp = request->qp;
 
@@ -91,7 +91,7 @@ const struct recv_work *responder_peek_receive(const struct request *request,
 	return &qp->responder.receive;
 }
 
-static bool try_take(struct engine *engine, struct qp *qp, struct srq *srq)
+static bool responder_try_take(struct engine *engine, struct qp *qp, struct srq *srq)
 {
 	struct responder *responder = &qp->responder;
 
@@ -109,7 +109,7 @@ static bool try_take(struct engine *engine, struct qp *qp, struct srq *srq)
 
 bool responder_try_take_receive(const struct request *request)
 {
-	return try_take(request->engine, request->qp, request->srq);
+	return responder_try_take(request->engine, request->qp, request->srq);
 }
 
 void responder_give_back(struct qp *qp)
@@ -132,35 +132,35 @@ static struct cq *receive_cq(const struct qp *qp)
 	return srq != NULL && srq->cq != NULL ? srq->cq : qp->recv_cq;
 }
 
-void responder_complete_receive(struct engine *engine, struct qp *qp, struct completion *completion)
+void responder_complete_receive(struct engine *engine, struct qp *qp, struct cqe *cqe)
 {
 	struct responder *responder = &qp->responder;
 
 	assert(responder->has_receive);
 	responder->has_receive = false;
-	completion->wr_id = responder->receive.wr_id;
-	completion->qp = qp;
+	cqe->wr_id = responder->receive.wr_id;
+	cqe->qp = qp;
 	if (qp->type != RNIC_QP_TYPE_UD) {
-		completion->source_qpn = qp->attributes.dest_qpn;
-		completion->source_gid_index = qp->attributes.path.source_gid_index;
+		cqe->source_qpn = qp->attributes.dest_qpn;
+		cqe->source_gid_index = qp->attributes.path.source_gid_index;
 	}
-	completion->is_recv = true;
-	completion->srq = responder->receive_srq;
-	if (completion->srq == NULL)
-		completion->retired = ++qp->recv_queue.retired;
-	settle_completion(engine, receive_cq(qp), completion);
+	cqe->is_recv = true;
+	cqe->srq = responder->receive_srq;
+	if (cqe->srq == NULL)
+		cqe->retired = ++qp->recv_queue.retired;
+	placement_cqe(engine, receive_cq(qp), cqe);
 }
 
 static void complete_receive_in_error(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
-	struct completion completion = {
+	struct cqe cqe = {
 		.vendor_error = verdict,
 		.status = verdict_row(verdict)->receive_status,
 		.opcode = RNIC_WC_RECV,
 		.is_solicited = true, /* errors wake whoever waits for solicited ones */
 	};
 
-	responder_complete_receive(engine, qp, &completion);
+	responder_complete_receive(engine, qp, &cqe);
 }
 
 /* --- what is owed ---------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static bool owes_nak(const struct responder *responder)
 	       rnic_syndrome_kind(responder->syndrome) != RNIC_SYNDROME_ACK;
 }
 
-void responder_owe_acknowledge(struct qp *qp, struct rnic_psn psn)
+void responder_queue_ack(struct qp *qp, struct rnic_psn psn)
 {
 	const struct responder *responder = &qp->responder;
 	bool owes_more = responder->has_acknowledge &&
@@ -218,7 +218,7 @@ static void fail_reliable(struct engine *engine, struct qp *qp, enum verdict ver
 	if (responder->has_fatal_nak ? rnic_psn_distance(psn, responder->acknowledge_psn) >= 0
 				     : qp->state == RNIC_QP_STATE_ERR)
 		return;
-	replay_cancel_from(&responder->replays, psn);
+	responder_resources_cancel_from(&responder->resources, psn);
 	owe(qp, row->syndrome, psn);
 	if (responder->has_fatal_nak)
 		return;
@@ -299,7 +299,7 @@ static void accept(struct request *request)
 	else if (has_stale_nak)
 		ask_for_missing(qp);
 	if (request_is_acknowledged(packet) && (packet->ack_request || has_stale_nak))
-		responder_owe_acknowledge(qp, packet->psn);
+		responder_queue_ack(qp, packet->psn);
 }
 
 /* Drops the packet, asks once for what is missing, and waits in silence for it. */
@@ -322,7 +322,8 @@ static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
 }
 
 /* UC: gets in step with the packet's PSN. False when it is late, or its message was dropped. */
-static bool fall_in_step(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
+static bool responder_uc_resync(struct engine *engine, struct qp *qp,
+				const struct rnic_packet *packet)
 {
 	struct responder *responder = &qp->responder;
 	int32_t ahead = rnic_psn_distance(packet->psn, responder->expected_psn);
@@ -345,7 +346,7 @@ static void receive_unreliable(struct request *request)
 {
 	enum verdict verdict;
 
-	if (!fall_in_step(request->engine, request->qp, request->packet))
+	if (!responder_uc_resync(request->engine, request->qp, request->packet))
 		return;
 	verdict = request_check(request);
 	if (verdict == VERDICT_PASS)
@@ -423,13 +424,13 @@ void responder_flush(struct engine *engine, struct qp *qp)
 	responder->has_nak_pending = false;
 	if (!responder->has_fatal_nak) {
 		responder->has_acknowledge = false;
-		replay_clear(&responder->replays);
+		responder_resources_clear(&responder->resources);
 	}
 	if (responder->has_receive)
 		complete_receive_in_error(engine, qp, VERDICT_FLUSHED);
 	if (!qp_has_recv_queue(qp))
 		return;
 	/* Bounded: a client that posts as fast as we flush is served by qp_flush_receives(). */
-	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && try_take(engine, qp, NULL); i++)
+	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && responder_try_take(engine, qp, NULL); i++)
 		complete_receive_in_error(engine, qp, VERDICT_FLUSHED);
 }

@@ -16,7 +16,7 @@
 #define NIC_ENGINE_RESPONDER_RESPONDER_H
 
 #include "engine/objects/recv_queue.h"
-#include "engine/responder/replay.h"
+#include "engine/responder/responder_resources.h"
 #include "engine/verdict.h"
 #include "wire/packet.h"
 #include "wire/syndrome.h"
@@ -27,7 +27,7 @@
 /* Of an ACK that is owed; credits_syndrome() gives it its credits when it leaves. */
 #define RESPONDER_ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
 
-struct completion;
+struct cqe;
 struct engine;
 struct mr;
 struct packet_builder;
@@ -47,7 +47,7 @@ struct responder {
 	uint32_t write_rkey;
 	uint64_t write_address; /* of the next byte */
 	bool has_receive;	/* `receive` is taken and not completed */
-	struct recv_work receive;
+	struct recv_wqe receive;
 	struct srq *receive_srq;       /* that it came from; NULL: the QP's own queue */
 	struct rnic_sge *receive_sges; /* recv sge_max */
 
@@ -60,7 +60,7 @@ struct responder {
 	bool has_fatal_nak;   /* nothing may follow this NAK */
 	bool has_told_no_credits; /* the peer's last word is that no receive is posted */
 
-	struct replay_ring replays;
+	struct responder_resources resources;
 };
 
 /* Room for receive entries of up to `recv_sge_max` SGEs. -ENOMEM. */
@@ -78,7 +78,7 @@ void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_p
 
 /*
  * Inbound payload of the packet `psn`, which came behind `msn` messages, did not reach memory; see
- * settle.h. `is_receive_at_fault`: it was meant for the receive entry under way.
+ * placement.h. `is_receive_at_fault`: it was meant for the receive entry under way.
  */
 void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, uint32_t msn,
 			    bool is_receive_at_fault);
@@ -90,8 +90,8 @@ void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
  * The receive entry that the message of `request` uses or will use, and its SGEs: one that a
  * dropped UC message has left, or the oldest that is posted. NULL when there is none.
  */
-const struct recv_work *responder_peek_receive(const struct request *request,
-					       const struct rnic_sge **sges);
+const struct recv_wqe *responder_peek_receive(const struct request *request,
+					      const struct rnic_sge **sges);
 
 /* Takes that entry, to be completed; false when there is none. */
 bool responder_try_take_receive(const struct request *request);
@@ -109,8 +109,7 @@ void responder_forget_srq(struct qp *qp, const struct srq *srq);
  * Delivers `completion` of the entry under way, with what all have in common filled in; of a
  * datagram source_qpn is given.
  */
-void responder_complete_receive(struct engine *engine, struct qp *qp,
-				struct completion *completion);
+void responder_complete_receive(struct engine *engine, struct qp *qp, struct cqe *cqe);
 
 /* What follows from `verdict` on a request: a NAK and the QP's error, or the message's end. */
 void responder_refuse(struct request *request, enum verdict verdict);
@@ -127,7 +126,7 @@ void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, 
  * Owes the peer an ACK of all up to `psn`. A NAK stands for an acknowledgement of all before it, so
  * one that is owed already is enough; and so is an ACK of more.
  */
-void responder_owe_acknowledge(struct qp *qp, struct rnic_psn psn);
+void responder_queue_ack(struct qp *qp, struct rnic_psn psn);
 
 /* Completes the receive entry under way and all that are posted to the QP itself with WR_FLUSH_ERR.
  */

@@ -14,21 +14,23 @@
  * A READ that was executed before is executed again from the PSN on that is asked for, which may
  * lie within the first one (IBTA 1.4, 9.7.5.1 and C9-110). What asks for anything else is dropped.
  */
-static void repeat_read(struct qp *qp, const struct rnic_packet *packet, struct replay *replay)
+static void repeat_read(struct qp *qp, const struct rnic_packet *packet,
+			struct responder_resource *responder_resource)
 {
-	uint32_t first_packet = (packet->psn.value - replay->psn.value) & RNIC_PSN_MASK;
+	uint32_t first_packet = (packet->psn.value - responder_resource->psn.value) & RNIC_PSN_MASK;
 	uint64_t skip_bytes = (uint64_t)first_packet * qp->path_mtu_bytes;
 	uint64_t end_bytes = skip_bytes + packet->reth.length;
-	bool is_first_answer = replay->is_pending && !replay->is_repeat;
+	bool is_first_answer = responder_resource->is_pending && !responder_resource->is_repeat;
 
-	if (packet->reth.rkey != replay->rkey || end_bytes > replay->length ||
-	    packet->reth.address != replay->address + skip_bytes)
+	if (packet->reth.rkey != responder_resource->rkey ||
+	    end_bytes > responder_resource->length ||
+	    packet->reth.address != responder_resource->address + skip_bytes)
 		return;
-	if (is_first_answer && replay->answer.next_packet <= first_packet)
+	if (is_first_answer && responder_resource->answer.next_packet <= first_packet)
 		return;
-	replay->is_repeat = !is_first_answer;
-	replay->is_pending = true;
-	replay->answer = (struct replay_answer){
+	responder_resource->is_repeat = !is_first_answer;
+	responder_resource->is_pending = true;
+	responder_resource->answer = (struct responder_resources_answer){
 		.first_packet = first_packet,
 		.next_packet = first_packet,
 		.end_packet = first_packet + qp_packets_for(qp, packet->reth.length),
@@ -38,13 +40,13 @@ static void repeat_read(struct qp *qp, const struct rnic_packet *packet, struct 
 }
 
 /* The operation is not executed again: what it found the first time is told again. */
-static void repeat_answer(struct qp *qp, struct replay *replay)
+static void repeat_answer(struct qp *qp, struct responder_resource *responder_resource)
 {
-	if (replay->is_pending)
+	if (responder_resource->is_pending)
 		return;
-	replay->is_repeat = true;
-	replay->is_pending = true;
-	replay->answer.next_packet = 0;
+	responder_resource->is_repeat = true;
+	responder_resource->is_pending = true;
+	responder_resource->answer.next_packet = 0;
 	qp_make_ready(qp);
 }
 
@@ -58,28 +60,29 @@ static void acknowledge_again(struct qp *qp, struct rnic_psn psn)
 {
 	struct responder *responder = &qp->responder;
 	struct rnic_psn end = responder->expected_psn;
-	const struct replay *answer = replay_find_between(&responder->replays, psn, end);
+	const struct responder_resource *answer =
+		responder_resources_find_between(&responder->resources, psn, end);
 
-	responder_owe_acknowledge(qp, rnic_psn_add(answer != NULL ? answer->psn : end, -1));
+	responder_queue_ack(qp, rnic_psn_add(answer != NULL ? answer->psn : end, -1));
 }
 
 void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct responder *responder = &qp->responder;
-	struct replay *replay;
+	struct responder_resource *responder_resource;
 
 	qp->counters.duplicates_received++;
 	if (request_is_acknowledged(packet)) {
 		acknowledge_again(qp, packet->psn);
 		return;
 	}
-	replay = replay_find(&responder->replays, packet->psn);
-	if (replay == NULL || replay->operation != packet->row->operation)
+	responder_resource = responder_resources_find(&responder->resources, packet->psn);
+	if (responder_resource == NULL || responder_resource->operation != packet->row->operation)
 		return;
-	if (replay->operation == RNIC_OPERATION_READ_REQUEST)
-		repeat_read(qp, packet, replay);
+	if (responder_resource->operation == RNIC_OPERATION_READ_REQUEST)
+		repeat_read(qp, packet, responder_resource);
 	else
-		repeat_answer(qp, replay);
+		repeat_answer(qp, responder_resource);
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -109,22 +112,24 @@ static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct pa
 }
 
 /* The others are answered like a READ, FLUSH and ATOMIC WRITE like one of no bytes. */
-static bool is_atomic(const struct replay *replay)
+static bool responder_answer_is_atomic(const struct responder_resource *responder_resource)
 {
-	return replay->operation == RNIC_OPERATION_COMPARE_SWAP ||
-	       replay->operation == RNIC_OPERATION_FETCH_ADD;
+	return responder_resource->operation == RNIC_OPERATION_COMPARE_SWAP ||
+	       responder_resource->operation == RNIC_OPERATION_FETCH_ADD;
 }
 
-static void transmit_atomic(struct engine *engine, struct qp *qp, struct replay *replay,
+static void transmit_atomic(struct engine *engine, struct qp *qp,
+			    struct responder_resource *responder_resource,
 			    struct packet_builder *out)
 {
 	engine_start_packet(qp, out, RNIC_OPERATION_ATOMIC_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
-			    replay->psn);
-	out->packet.aeth = (struct rnic_aeth){credits_syndrome(engine, qp), replay->msn};
-	out->packet.atomic_original = replay->original;
+			    responder_resource->psn);
+	out->packet.aeth =
+		(struct rnic_aeth){credits_syndrome(engine, qp), responder_resource->msn};
+	out->packet.atomic_original = responder_resource->original;
 }
 
-static enum rnic_position answer_position(const struct replay_answer *answer)
+static enum rnic_position answer_position(const struct responder_resources_answer *answer)
 {
 	bool is_first = answer->next_packet == answer->first_packet;
 
@@ -134,21 +139,23 @@ static enum rnic_position answer_position(const struct replay_answer *answer)
 }
 
 /* The protection domain of a READ's key; NULL when the XRC SRQ that it named is gone. */
-static const struct pd *remote_pd(const struct qp *qp, const struct replay *replay)
+static const struct pd *remote_pd(const struct qp *qp,
+				  const struct responder_resource *responder_resource)
 {
 	const struct srq *srq;
 
 	if (qp->xrcd == NULL)
 		return qp->pd;
-	srq = xrcd_find_srq(qp->engine, qp->xrcd, replay->srqn);
+	srq = xrcd_find_srq(qp->engine, qp->xrcd, responder_resource->srqn);
 	return srq != NULL ? srq->pd : NULL;
 }
 
 /* The next packet of a READ's answer. False when the region is there no more. */
-static bool transmit_read(struct engine *engine, struct qp *qp, const struct replay *replay,
+static bool transmit_read(struct engine *engine, struct qp *qp,
+			  const struct responder_resource *responder_resource,
 			  struct packet_builder *out)
 {
-	const struct replay_answer *answer = &replay->answer;
+	const struct responder_resources_answer *answer = &responder_resource->answer;
 	uint32_t skip_bytes = answer->next_packet * qp->path_mtu_bytes;
 	uint32_t left_bytes = answer->end_bytes - skip_bytes;
 	uint32_t bytes = left_bytes < qp->path_mtu_bytes ? left_bytes : qp->path_mtu_bytes;
@@ -156,16 +163,17 @@ static bool transmit_read(struct engine *engine, struct qp *qp, const struct rep
 	struct mr *mr = NULL;
 
 	if (bytes > 0) {
-		mr = mr_find_remote(engine, replay->rkey, qp, remote_pd(qp, replay),
-				    RNIC_ACCESS_REMOTE_READ, replay->address + skip_bytes, bytes,
-				    &offset);
+		mr = mr_find_remote(engine, responder_resource->rkey, qp,
+				    remote_pd(qp, responder_resource), RNIC_ACCESS_REMOTE_READ,
+				    responder_resource->address + skip_bytes, bytes, &offset);
 		if (mr == NULL)
 			return false;
 	}
 	engine_start_packet(qp, out, RNIC_OPERATION_READ_RESPONSE, answer_position(answer), 0,
-			    rnic_psn_add(replay->psn, (int32_t)answer->next_packet));
+			    rnic_psn_add(responder_resource->psn, (int32_t)answer->next_packet));
 	if (out->packet.row->headers & RNIC_HEADER_AETH)
-		out->packet.aeth = (struct rnic_aeth){credits_syndrome(engine, qp), replay->msn};
+		out->packet.aeth =
+			(struct rnic_aeth){credits_syndrome(engine, qp), responder_resource->msn};
 	if (bytes > 0) {
 		out->pieces[0] = (struct payload_piece){
 			.region = mr->region,
@@ -183,55 +191,59 @@ static bool transmit_read(struct engine *engine, struct qp *qp, const struct rep
  * because the network made a copy of it: then the peer passes over the NAK, and we over its
  * reason. Otherwise it breaks the connection.
  */
-static void refuse_read(struct engine *engine, struct qp *qp, struct replay *replay,
-			struct packet_builder *out)
+static void refuse_read(struct engine *engine, struct qp *qp,
+			struct responder_resource *responder_resource, struct packet_builder *out)
 {
-	struct rnic_psn psn = rnic_psn_add(replay->psn, (int32_t)replay->answer.next_packet);
+	struct rnic_psn psn = rnic_psn_add(responder_resource->psn,
+					   (int32_t)responder_resource->answer.next_packet);
 
 	engine->counters[COUNTER_ACCESS_ERRORS]++;
-	if (!replay->is_repeat) {
+	if (!responder_resource->is_repeat) {
 		responder_fail(engine, qp, VERDICT_BAD_RKEY, psn, false);
 		transmit_acknowledge(engine, qp, out);
 		return;
 	}
-	replay->is_pending = false;
+	responder_resource->is_pending = false;
 	engine_start_packet(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0, psn);
 	out->packet.aeth = (struct rnic_aeth){
 		.syndrome = verdict_row(VERDICT_BAD_RKEY)->syndrome,
-		.msn = replay->msn,
+		.msn = responder_resource->msn,
 	};
 	engine->counters[COUNTER_SENT_NAKS]++;
 }
 
-static void transmit_replay(struct engine *engine, struct qp *qp, struct replay *replay,
-			    struct packet_builder *out)
+static void responder_transmit_resource(struct engine *engine, struct qp *qp,
+					struct responder_resource *responder_resource,
+					struct packet_builder *out)
 {
-	if (is_atomic(replay)) {
-		transmit_atomic(engine, qp, replay, out);
-	} else if (!transmit_read(engine, qp, replay, out)) {
-		refuse_read(engine, qp, replay, out);
+	if (responder_answer_is_atomic(responder_resource)) {
+		transmit_atomic(engine, qp, responder_resource, out);
+	} else if (!transmit_read(engine, qp, responder_resource, out)) {
+		refuse_read(engine, qp, responder_resource, out);
 		return;
 	}
-	replay->answer.next_packet++;
-	replay->is_pending = replay->answer.next_packet < replay->answer.end_packet;
+	responder_resource->answer.next_packet++;
+	responder_resource->is_pending =
+		responder_resource->answer.next_packet < responder_resource->answer.end_packet;
 }
 
 bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
 	struct responder *responder = &qp->responder;
-	struct replay *replay;
+	struct responder_resource *responder_resource;
 
 	/* Nothing is acknowledged before it is in place, nor read before what was written. */
-	settle_run(engine);
+	placement_run(engine);
 	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_fatal_nak)
 		return false;
-	replay = replay_next_pending(&responder->replays);
-	if (replay != NULL && (!responder->has_acknowledge ||
-			       rnic_psn_distance(responder->acknowledge_psn, replay->psn) >= 0)) {
-		if (replay->operation == RNIC_OPERATION_READ_REQUEST &&
+	responder_resource = responder_resources_next_pending(&responder->resources);
+	if (responder_resource != NULL &&
+	    (!responder->has_acknowledge ||
+	     rnic_psn_distance(responder->acknowledge_psn, responder_resource->psn) >= 0)) {
+		if (responder_resource->operation == RNIC_OPERATION_READ_REQUEST &&
 		    !congestion_try_send(engine, qp))
 			return false;
-		transmit_replay(engine, qp, replay, out);
+		responder_transmit_resource(engine, qp, responder_resource, out);
 		congestion_sent(engine, qp, out->packet.payload_bytes);
 		return true;
 	}

@@ -18,10 +18,11 @@ static enum verdict write_payload(struct request *request, struct client_region 
 		.bytes = (uint8_t *)(uintptr_t)bytes, /* only read: engine->writes writes regions */
 		.length = length,
 	};
-	enum settle_origin origin =
-		request->packet->row->operation == RNIC_OPERATION_SEND ? SETTLE_SEND : SETTLE_WRITE;
-	int ret =
-		settle_write(request->engine, request->qp, &transfer, origin, request->packet->psn);
+	enum placement_origin origin = request->packet->row->operation == RNIC_OPERATION_SEND
+					       ? PLACEMENT_SEND
+					       : PLACEMENT_WRITE;
+	int ret = placement_write(request->engine, request->qp, &transfer, origin,
+				  request->packet->psn);
 
 	return ret < 0 ? VERDICT_MEMORY_GONE : VERDICT_PASS;
 }
@@ -67,7 +68,7 @@ static void complete_message(struct engine *engine, struct qp *qp, const struct 
 	bool is_send = packet->row->operation == RNIC_OPERATION_SEND;
 	bool has_immediate = (packet->row->headers & RNIC_HEADER_IMMEDIATE) != 0;
 	bool has_invalidate = (packet->row->headers & RNIC_HEADER_INVALIDATE) != 0;
-	struct completion completion = {
+	struct cqe cqe = {
 		.byte_count = qp->responder.message_bytes,
 		.immediate = has_invalidate ? packet->invalidate_rkey : packet->immediate,
 		.status = RNIC_WC_SUCCESS,
@@ -78,7 +79,7 @@ static void complete_message(struct engine *engine, struct qp *qp, const struct 
 		.is_solicited = packet->solicited,
 	};
 
-	responder_complete_receive(engine, qp, &completion);
+	responder_complete_receive(engine, qp, &cqe);
 }
 
 /* Closes the message of `packet`. */
@@ -100,11 +101,11 @@ static void finish_message(struct request *request)
 }
 
 /* Invalidates what the SEND names, if anything, once its payload is in place. */
-static void invalidate(struct request *request)
+static void responder_execute_invalidate(struct request *request)
 {
 	if ((request->packet->row->headers & RNIC_HEADER_INVALIDATE) == 0)
 		return;
-	settle_run(request->engine);
+	placement_run(request->engine);
 	if (request->qp->state != RNIC_QP_STATE_ERR)
 		mw_invalidate(request->qp, request->packet->invalidate_rkey);
 }
@@ -129,7 +130,7 @@ static enum verdict execute_send(struct request *request)
 	responder->message_bytes += packet->payload_bytes;
 	if (!request_is_last(packet))
 		return VERDICT_PASS;
-	invalidate(request);
+	responder_execute_invalidate(request);
 	if (request->qp->state == RNIC_QP_STATE_ERR)
 		return VERDICT_PASS;
 	request->engine->counters[COUNTER_SEND_REQUESTS]++;
@@ -168,33 +169,34 @@ static enum verdict execute_write(struct request *request)
 }
 
 /* Remembers a request that is not merely acknowledged; its answer is owed from now on. */
-static struct replay *remember(struct request *request, uint32_t packets)
+static struct responder_resource *remember(struct request *request, uint32_t packets)
 {
 	struct responder *responder = &request->qp->responder;
-	struct replay *replay = replay_add(&responder->replays);
+	struct responder_resource *responder_resource =
+		responder_resources_add(&responder->resources);
 
 	responder->msn = (responder->msn + 1) & RNIC_PSN_MASK;
-	replay->operation = request->packet->row->operation;
-	replay->psn = request->packet->psn;
-	replay->packets = packets;
-	replay->msn = responder->msn;
-	replay->is_pending = true;
-	replay->answer.end_packet = packets;
+	responder_resource->operation = request->packet->row->operation;
+	responder_resource->psn = request->packet->psn;
+	responder_resource->packets = packets;
+	responder_resource->msn = responder->msn;
+	responder_resource->is_pending = true;
+	responder_resource->answer.end_packet = packets;
 	qp_make_ready(request->qp);
-	return replay;
+	return responder_resource;
 }
 
 static enum verdict execute_read(struct request *request)
 {
 	const struct rnic_reth *reth = &request->packet->reth;
 	uint32_t packets = qp_packets_for(request->qp, reth->length);
-	struct replay *replay = remember(request, packets);
+	struct responder_resource *responder_resource = remember(request, packets);
 
-	replay->rkey = reth->rkey;
-	replay->srqn = request->packet->xrc_srqn;
-	replay->address = reth->address;
-	replay->length = reth->length;
-	replay->answer.end_bytes = reth->length;
+	responder_resource->rkey = reth->rkey;
+	responder_resource->srqn = request->packet->xrc_srqn;
+	responder_resource->address = reth->address;
+	responder_resource->length = reth->length;
+	responder_resource->answer.end_bytes = reth->length;
 	request->qp->responder.expected_psn = rnic_psn_add(request->packet->psn, (int32_t)packets);
 	request->engine->counters[COUNTER_READ_REQUESTS]++;
 	return VERDICT_PASS;
@@ -205,11 +207,11 @@ static enum verdict execute_atomic(struct request *request)
 {
 	const struct rnic_atomic_header *atomic = &request->packet->atomic;
 	struct client_region *region = request->mr->region;
-	struct replay *replay;
+	struct responder_resource *responder_resource;
 	uint64_t original;
 	int ret;
 
-	settle_run(request->engine);
+	placement_run(request->engine);
 	if (request->qp->state == RNIC_QP_STATE_ERR)
 		return VERDICT_PASS;
 	if (request->packet->row->operation == RNIC_OPERATION_COMPARE_SWAP)
@@ -221,8 +223,8 @@ static enum verdict execute_atomic(struct request *request)
 	if (ret < 0)
 		return VERDICT_MEMORY_GONE;
 	request->engine->counters[COUNTER_ATOMIC_REQUESTS]++;
-	replay = remember(request, 1);
-	replay->original = original;
+	responder_resource = remember(request, 1);
+	responder_resource->original = original;
 	return VERDICT_PASS;
 }
 
@@ -232,7 +234,7 @@ static enum verdict execute_atomic_write(struct request *request)
 	struct client_region *region = request->mr->region;
 	uint64_t value;
 
-	settle_run(request->engine);
+	placement_run(request->engine);
 	if (request->qp->state == RNIC_QP_STATE_ERR)
 		return VERDICT_PASS;
 	memcpy(&value, request->packet->payload, sizeof(value));
@@ -246,7 +248,7 @@ static enum verdict execute_atomic_write(struct request *request)
 /* What was put in place is visible to all; no region claims that it survives a loss of power. */
 static enum verdict execute_flush(struct request *request)
 {
-	settle_run(request->engine);
+	placement_run(request->engine);
 	if (request->qp->state == RNIC_QP_STATE_ERR)
 		return VERDICT_PASS;
 	request->engine->counters[COUNTER_FLUSH_REQUESTS]++;

@@ -29,7 +29,7 @@ struct capture {
 	struct pcapng file;
 };
 
-static struct capture *from_port(struct port *port)
+static struct capture *capture_from_port(struct port *port)
 {
 	return RNIC_CONTAINER_OF(port, struct capture, port);
 }
@@ -111,7 +111,7 @@ static void flush_when_due(struct capture *capture, uint64_t now_ns)
 static uint32_t capture_receive(struct port *port, struct datagram *into, uint32_t max,
 				uint64_t now_ns)
 {
-	struct capture *capture = from_port(port);
+	struct capture *capture = capture_from_port(port);
 	uint32_t count = capture->next->ops->receive(capture->next, into, max, now_ns);
 
 	for (uint32_t i = 0; i < count && !capture->is_failed; i++)
@@ -123,7 +123,7 @@ static uint32_t capture_receive(struct port *port, struct datagram *into, uint32
 static uint32_t capture_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
 				 uint64_t now_ns)
 {
-	struct capture *capture = from_port(port);
+	struct capture *capture = capture_from_port(port);
 
 	return capture->next->ops->transmit(capture->next, datagrams, count, now_ns);
 }
@@ -139,7 +139,7 @@ static uint64_t capture_next_deadline_ns(const struct port *port)
 static void capture_watch(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
 			  void *context)
 {
-	struct capture *capture = from_port(port);
+	struct capture *capture = capture_from_port(port);
 
 	capture->next->ops->watch(capture->next, watch, context);
 }
@@ -147,14 +147,14 @@ static void capture_watch(struct port *port, void (*watch)(void *context, int fd
 static int capture_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
 			   char text[PORT_TEXT_BYTES])
 {
-	struct port *next = from_port(port)->next;
+	struct port *next = capture_from_port(port)->next;
 
 	return next->ops->set_gid(next, index, gid, text);
 }
 
 static void capture_close_port(struct port *port)
 {
-	struct capture *capture = from_port(port);
+	struct capture *capture = capture_from_port(port);
 
 	capture->next->ops->close(capture->next);
 	capture_close(capture);

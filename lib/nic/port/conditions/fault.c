@@ -118,8 +118,8 @@ static uint64_t lane_deadline_ns(const struct lane *lane)
 	return deadline_ns;
 }
 
-static void hold(struct fault *fault, struct lane *lane, const struct datagram *datagram,
-		 uint64_t delay_ns, uint32_t behind, uint64_t now_ns)
+static void fault_hold(struct fault *fault, struct lane *lane, const struct datagram *datagram,
+		       uint64_t delay_ns, uint32_t behind, uint64_t now_ns)
 {
 	struct held *held = datagram->length <= RNIC_PACKET_BYTES_MAX ? pool_take(fault) : NULL;
 
@@ -148,10 +148,10 @@ static bool apply(struct fault *fault, struct lane *lane, const struct datagram 
 	if (verdict->drop)
 		return false;
 	if (verdict->duplicate)
-		hold(fault, lane, datagram, verdict->delay_ns, 0, now_ns);
+		fault_hold(fault, lane, datagram, verdict->delay_ns, 0, now_ns);
 	if (verdict->delay_ns == 0 && verdict->behind == 0)
 		return true;
-	hold(fault, lane, datagram, verdict->delay_ns, verdict->behind, now_ns);
+	fault_hold(fault, lane, datagram, verdict->delay_ns, verdict->behind, now_ns);
 	return false;
 }
 
@@ -213,7 +213,7 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 	if (verdict->mark)
 		mark_congestion(&damaged);
 	if (apply(fault, &fault->transmit, &damaged, verdict, now_ns))
-		hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
+		fault_hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
 }
 
 static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, uint32_t count,

@@ -25,7 +25,7 @@ static const char *const action_names[FAULT_ACTION_COUNT] = {
 	[FAULT_CORRUPT] = "corrupt", [FAULT_DELAY] = "delay",	      [FAULT_MARK] = "mark",
 };
 
-static int refuse(const struct reader *reader, const char *wanted)
+static int fault_rule_refuse(const struct reader *reader, const char *wanted)
 {
 	int rest = (int)(reader->end - reader->at);
 
@@ -48,7 +48,7 @@ static bool skip(struct reader *reader, const char *text)
 }
 
 /* A decimal number of at most 18 digits, which cannot overflow. */
-static bool read_number(struct reader *reader, uint64_t *value)
+static bool fault_rule_read_number(struct reader *reader, uint64_t *value)
 {
 	const char *at = reader->at;
 	uint64_t number = 0;
@@ -69,8 +69,8 @@ static int read_chance(struct reader *reader, struct fault_rule *rule)
 	uint64_t whole, unit = ALWAYS_PPM / 100;
 	uint64_t ppm;
 
-	if (!read_number(reader, &whole) || whole > 100)
-		return refuse(&start, wanted);
+	if (!fault_rule_read_number(reader, &whole) || whole > 100)
+		return fault_rule_refuse(&start, wanted);
 	ppm = whole * unit;
 	if (skip(reader, ".")) {
 		while (reader->at < reader->end && isdigit((unsigned char)*reader->at) &&
@@ -80,7 +80,7 @@ static int read_chance(struct reader *reader, struct fault_rule *rule)
 		}
 	}
 	if (!skip(reader, "%") || ppm > ALWAYS_PPM)
-		return refuse(&start, wanted);
+		return fault_rule_refuse(&start, wanted);
 	rule->chance_ppm = (uint32_t)ppm;
 	return 0;
 }
@@ -95,17 +95,17 @@ static int read_time(struct reader *reader, uint64_t *time_ns)
 	struct reader start = *reader;
 	uint64_t number;
 
-	if (!read_number(reader, &number))
-		return refuse(&start, "a time such as 10ms");
+	if (!fault_rule_read_number(reader, &number))
+		return fault_rule_refuse(&start, "a time such as 10ms");
 	for (size_t i = 0; i < RNIC_COUNT_OF(units); i++) {
 		if (!skip(reader, units[i].name))
 			continue;
 		if (number > most_ns / units[i].ns)
-			return refuse(&start, "a time of at most 60s");
+			return fault_rule_refuse(&start, "a time of at most 60s");
 		*time_ns = number * units[i].ns;
 		return 0;
 	}
-	return refuse(&start, "a time such as 10ms");
+	return fault_rule_refuse(&start, "a time such as 10ms");
 }
 
 /* Whether `name` begins with the words of `wanted`, in the spelling of rules. */
@@ -120,7 +120,7 @@ static bool name_matches(const char *name, const char *wanted, size_t length)
 	return name[length] == '\0' || name[length] == ' ';
 }
 
-static int read_opcode(struct reader *reader, struct fault_rule *rule)
+static int fault_rule_read_opcode(struct reader *reader, struct fault_rule *rule)
 {
 	struct reader start = *reader;
 	size_t length = 0;
@@ -139,7 +139,7 @@ static int read_opcode(struct reader *reader, struct fault_rule *rule)
 		found = true;
 	}
 	if (length == 0 || !found)
-		return refuse(&start, "an opcode such as rc-send or rc-acknowledge");
+		return fault_rule_refuse(&start, "an opcode such as rc-send or rc-acknowledge");
 	reader->at += length;
 	return 0;
 }
@@ -159,9 +159,10 @@ static int read_option(struct reader *reader, struct fault_rule *rule)
 	else if (rule->action == FAULT_REORDER && skip(reader, "behind="))
 		number = &behind;
 	if (number == NULL)
-		return refuse(&start, "first=N, every=N, count=N, or for reorder behind=N");
-	if (!read_number(reader, number) || *number == 0 || behind > UINT16_MAX)
-		return refuse(&start, "a number from 1 on");
+		return fault_rule_refuse(&start,
+					 "first=N, every=N, count=N, or for reorder behind=N");
+	if (!fault_rule_read_number(reader, number) || *number == 0 || behind > UINT16_MAX)
+		return fault_rule_refuse(&start, "a number from 1 on");
 	if (behind != 0)
 		rule->behind = (uint32_t)behind;
 	return 0;
@@ -175,18 +176,19 @@ static int read_action(struct reader *reader, struct fault_rule *rule)
 	while (action < FAULT_ACTION_COUNT && !skip(reader, action_names[action]))
 		action++;
 	if (action == FAULT_ACTION_COUNT)
-		return refuse(reader, "drop, duplicate, reorder, corrupt, delay, mark or seed");
+		return fault_rule_refuse(reader,
+					 "drop, duplicate, reorder, corrupt, delay, mark or seed");
 	rule->action = (enum fault_action)action;
 	if (rule->action != FAULT_DELAY)
 		return skip(reader, "=") ? read_chance(reader, rule) : 0;
 	if (!skip(reader, "="))
-		return refuse(reader, "=TIME");
+		return fault_rule_refuse(reader, "=TIME");
 	error = read_time(reader, &rule->delay_ns);
 	if (error != 0 || !skip(reader, "+-"))
 		return error;
 	error = read_time(reader, &rule->jitter_ns);
 	if (error == 0 && rule->jitter_ns > rule->delay_ns)
-		return refuse(reader, "a jitter of at most the delay");
+		return fault_rule_refuse(reader, "a jitter of at most the delay");
 	return error;
 }
 
@@ -198,18 +200,18 @@ static int read_rule(struct reader *reader, struct fault_rule *rule)
 	*rule = (struct fault_rule){.chance_ppm = ALWAYS_PPM, .behind = DEFAULT_BEHIND, .every = 1};
 	memset(rule->opcodes, 0xff, sizeof(rule->opcodes));
 	if (length >= sizeof(rule->text))
-		return refuse(reader, "a shorter rule");
+		return fault_rule_refuse(reader, "a shorter rule");
 	memcpy(rule->text, reader->at, length);
 	rule->is_receive = skip(reader, "rx:");
 	if (!rule->is_receive)
 		skip(reader, "tx:");
 	error = read_action(reader, rule);
 	if (error == 0 && skip(reader, "@"))
-		error = read_opcode(reader, rule);
+		error = fault_rule_read_opcode(reader, rule);
 	while (error == 0 && skip(reader, "/"))
 		error = read_option(reader, rule);
 	if (error == 0 && reader->at != reader->end)
-		error = refuse(reader, "@OPCODE, /OPTION or a comma");
+		error = fault_rule_refuse(reader, "@OPCODE, /OPTION or a comma");
 	return error;
 }
 
@@ -218,12 +220,12 @@ static int read_item(struct reader *reader, struct fault_plan *plan)
 	int error;
 
 	if (skip(reader, "seed=")) {
-		if (!read_number(reader, &plan->seed) || reader->at != reader->end)
-			return refuse(reader, "a number");
+		if (!fault_rule_read_number(reader, &plan->seed) || reader->at != reader->end)
+			return fault_rule_refuse(reader, "a number");
 		return 0;
 	}
 	if (plan->rule_count == FAULT_RULES_MAX)
-		return refuse(reader, "no more than 16 rules");
+		return fault_rule_refuse(reader, "no more than 16 rules");
 	error = read_rule(reader, &plan->rules[plan->rule_count]);
 	if (error == 0)
 		plan->rule_count++;

@@ -36,7 +36,7 @@ enum option_code {
 
 _Static_assert(BLOCK_BYTES_MAX <= PCAPNG_BUFFER_BYTES, "a block fits the buffer");
 
-static void put(struct pcapng *file, const void *bytes, size_t length)
+static void pcapng_put(struct pcapng *file, const void *bytes, size_t length)
 {
 	assert(length <= PCAPNG_BUFFER_BYTES - file->used);
 	memcpy(file->buffer + file->used, bytes, length);
@@ -45,12 +45,12 @@ static void put(struct pcapng *file, const void *bytes, size_t length)
 
 static void put_u16(struct pcapng *file, uint16_t value)
 {
-	put(file, &value, sizeof(value));
+	pcapng_put(file, &value, sizeof(value));
 }
 
 static void put_u32(struct pcapng *file, uint32_t value)
 {
-	put(file, &value, sizeof(value));
+	pcapng_put(file, &value, sizeof(value));
 }
 
 /* Everything in a block begins at a multiple of 4 bytes. */
@@ -58,14 +58,14 @@ static void put_padding(struct pcapng *file, size_t length)
 {
 	static const uint8_t zeros[4];
 
-	put(file, zeros, -length & 3);
+	pcapng_put(file, zeros, -length & 3);
 }
 
 static void put_option(struct pcapng *file, enum option_code code, const void *value, size_t length)
 {
 	put_u16(file, (uint16_t)code);
 	put_u16(file, (uint16_t)length);
-	put(file, value, length);
+	pcapng_put(file, value, length);
 	put_padding(file, length);
 }
 
@@ -147,8 +147,8 @@ int pcapng_write(struct pcapng *file, const struct pcapng_packet *packet)
 	put_u32(file, (uint32_t)packet->time_ns);
 	put_u32(file, (uint32_t)length); /* captured */
 	put_u32(file, (uint32_t)length); /* on the wire */
-	put(file, packet->pieces[0], packet->piece_bytes[0]);
-	put(file, packet->pieces[1], packet->piece_bytes[1]);
+	pcapng_put(file, packet->pieces[0], packet->piece_bytes[0]);
+	pcapng_put(file, packet->pieces[1], packet->piece_bytes[1]);
 	put_padding(file, length);
 	put_option(file, OPTION_PACKET_FLAGS, &flags, sizeof(flags));
 	if (packet->comment != NULL)

@@ -28,12 +28,12 @@ struct loopback {
 
 _Static_assert((LOOPBACK_QUEUE_MAX & (LOOPBACK_QUEUE_MAX - 1)) == 0, "counters wrap");
 
-static struct loopback *from_port(struct port *port)
+static struct loopback *loopback_from_port(struct port *port)
 {
 	return RNIC_CONTAINER_OF(port, struct loopback, port);
 }
 
-static bool is_own(const struct loopback *self, const struct rnic_gid *gid)
+static bool loopback_is_own(const struct loopback *self, const struct rnic_gid *gid)
 {
 	if (rnic_gid_is_zero(gid))
 		return false;
@@ -63,7 +63,7 @@ static uint32_t queue_take(struct loopback *self, struct datagram *into, uint32_
 static uint32_t loopback_receive(struct port *port, struct datagram *into, uint32_t max,
 				 uint64_t now_ns)
 {
-	struct loopback *self = from_port(port);
+	struct loopback *self = loopback_from_port(port);
 	uint32_t count;
 
 	self->free_from = self->tail;
@@ -101,7 +101,7 @@ static uint32_t pass_on(struct loopback *self, struct datagram *datagrams, uint3
 {
 	uint32_t length = 1;
 
-	while (length < count && !is_own(self, &datagrams[length].addresses.dest))
+	while (length < count && !loopback_is_own(self, &datagrams[length].addresses.dest))
 		length++;
 	*run_length = length;
 	if (self->next != NULL)
@@ -113,13 +113,13 @@ static uint32_t pass_on(struct loopback *self, struct datagram *datagrams, uint3
 static uint32_t loopback_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
 				  uint64_t now_ns)
 {
-	struct loopback *self = from_port(port);
+	struct loopback *self = loopback_from_port(port);
 	uint32_t taken = 0;
 
 	while (taken < count) {
 		uint32_t run_length, passed;
 
-		if (is_own(self, &datagrams[taken].addresses.dest)) {
+		if (loopback_is_own(self, &datagrams[taken].addresses.dest)) {
 			if (!try_enqueue(self, &datagrams[taken]))
 				break;
 			taken++;
@@ -145,7 +145,7 @@ static uint64_t loopback_next_deadline_ns(const struct port *port)
 static void loopback_watch(struct port *port,
 			   void (*watch)(void *context, int fd, bool for_writing), void *context)
 {
-	struct loopback *self = from_port(port);
+	struct loopback *self = loopback_from_port(port);
 
 	if (self->next != NULL)
 		self->next->ops->watch(self->next, watch, context);
@@ -155,7 +155,7 @@ static int loopback_set_gid(struct port *port, uint32_t index, const struct rnic
 			    char text[PORT_TEXT_BYTES])
 {
 	static const struct rnic_gid none;
-	struct loopback *self = from_port(port);
+	struct loopback *self = loopback_from_port(port);
 	int result =
 		self->next != NULL ? self->next->ops->set_gid(self->next, index, gid, text) : 0;
 
@@ -166,7 +166,7 @@ static int loopback_set_gid(struct port *port, uint32_t index, const struct rnic
 
 static void loopback_close(struct port *port)
 {
-	struct loopback *self = from_port(port);
+	struct loopback *self = loopback_from_port(port);
 
 	if (self->next != NULL)
 		self->next->ops->close(self->next);

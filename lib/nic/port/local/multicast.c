@@ -28,14 +28,14 @@ struct multicast {
 	uint8_t buffers[ARRIVALS_MAX][BUFFER_BYTES];
 };
 
-static struct multicast *from_port(struct port *port)
+static struct multicast *multicast_from_port(struct port *port)
 {
 	return RNIC_CONTAINER_OF(port, struct multicast, port);
 }
 
 /* Receives one datagram of `sock`; false when there is none, or none that can be used. */
-static bool receive_one(struct multicast *self, const struct udp_socket *sock, uint8_t *buffer,
-			struct datagram *into, uint64_t now_ns)
+static bool multicast_receive_one(struct multicast *self, const struct udp_socket *sock,
+				  uint8_t *buffer, struct datagram *into, uint64_t now_ns)
 {
 	uint8_t control[UDP_CONTROL_BYTES] __attribute__((aligned(__alignof__(struct cmsghdr))));
 	union udp_address name;
@@ -86,7 +86,7 @@ static uint32_t receive_groups(struct multicast *self, struct datagram *into, ui
 		struct epoll_event *event = &ready[self->rotation++ % (uint32_t)count];
 		const struct udp_socket *sock = event->data.ptr;
 
-		if (receive_one(self, sock, self->buffers[taken], &into[taken], now_ns)) {
+		if (multicast_receive_one(self, sock, self->buffers[taken], &into[taken], now_ns)) {
 			copies += self->copies.count(self->copies.context, &sock->gid);
 			taken++;
 		} else {
@@ -99,7 +99,7 @@ static uint32_t receive_groups(struct multicast *self, struct datagram *into, ui
 static uint32_t multicast_receive(struct port *port, struct datagram *into, uint32_t max,
 				  uint64_t now_ns)
 {
-	struct multicast *self = from_port(port);
+	struct multicast *self = multicast_from_port(port);
 	uint32_t count = receive_groups(self, into, max, now_ns);
 
 	return count + self->next->ops->receive(self->next, into + count, max - count, now_ns);
@@ -108,7 +108,7 @@ static uint32_t multicast_receive(struct port *port, struct datagram *into, uint
 static uint32_t multicast_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
 				   uint64_t now_ns)
 {
-	struct multicast *self = from_port(port);
+	struct multicast *self = multicast_from_port(port);
 
 	return self->next->ops->transmit(self->next, datagrams, count, now_ns);
 }
@@ -123,7 +123,7 @@ static uint64_t multicast_next_deadline_ns(const struct port *port)
 static void multicast_watch(struct port *port,
 			    void (*watch)(void *context, int fd, bool for_writing), void *context)
 {
-	struct multicast *self = from_port(port);
+	struct multicast *self = multicast_from_port(port);
 
 	watch(context, self->epoll_fd, false);
 	self->next->ops->watch(self->next, watch, context);
@@ -132,14 +132,14 @@ static void multicast_watch(struct port *port,
 static int multicast_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
 			     char text[PORT_TEXT_BYTES])
 {
-	struct multicast *self = from_port(port);
+	struct multicast *self = multicast_from_port(port);
 
 	return self->next->ops->set_gid(self->next, index, gid, text);
 }
 
 static void multicast_close(struct port *port)
 {
-	struct multicast *self = from_port(port);
+	struct multicast *self = multicast_from_port(port);
 
 	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++)
 		if (self->groups[i].fd >= 0)
@@ -185,7 +185,7 @@ int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
 }
 
 /* The slot of `group`, or a free one for NULL; NULL when there is none. */
-static struct udp_socket *find_slot(struct multicast *self, const struct rnic_gid *group)
+static struct udp_socket *multicast_find_slot(struct multicast *self, const struct rnic_gid *group)
 {
 	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++) {
 		struct udp_socket *slot = &self->groups[i];
@@ -199,8 +199,8 @@ static struct udp_socket *find_slot(struct multicast *self, const struct rnic_gi
 
 int multicast_join(struct port *port, const struct rnic_gid *group)
 {
-	struct multicast *self = from_port(port);
-	struct udp_socket *slot = find_slot(self, NULL);
+	struct multicast *self = multicast_from_port(port);
+	struct udp_socket *slot = multicast_find_slot(self, NULL);
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
 	int result;
 
@@ -221,8 +221,8 @@ int multicast_join(struct port *port, const struct rnic_gid *group)
 
 int multicast_leave(struct port *port, const struct rnic_gid *group)
 {
-	struct multicast *self = from_port(port);
-	struct udp_socket *slot = find_slot(self, group);
+	struct multicast *self = multicast_from_port(port);
+	struct udp_socket *slot = multicast_find_slot(self, group);
 
 	if (slot == NULL)
 		return -EINVAL;

@@ -18,7 +18,7 @@ void neighbours_init(struct neighbours *neighbours, uint32_t netdev_index)
 	*neighbours = (struct neighbours){.netdev_index = netdev_index};
 }
 
-static int find(const struct neighbours *neighbours, const struct rnic_gid *gid)
+static int neighbours_find(const struct neighbours *neighbours, const struct rnic_gid *gid)
 {
 	for (uint32_t i = 0; i < neighbours->count; i++)
 		if (rnic_gid_equal(&neighbours->silent[i].gid, gid))
@@ -31,7 +31,7 @@ void neighbours_apply(struct neighbours *neighbours, const struct netlink_fact *
 {
 	if (fact->kind != NETLINK_NEIGHBOUR || fact->netdev_index != neighbours->netdev_index ||
 	    !fact->is_silent || neighbours->count == NEIGHBOURS_MAX ||
-	    find(neighbours, &fact->gid) >= 0)
+	    neighbours_find(neighbours, &fact->gid) >= 0)
 		return;
 	neighbours->silent[neighbours->count].gid = fact->gid;
 	neighbours->silent[neighbours->count].try_at_ns = now_ns + NEIGHBOURS_TRY_NS;
@@ -89,7 +89,7 @@ void neighbours_look(struct neighbours *neighbours, uint64_t now_ns)
 		take_answers(neighbours, fd, now_ns);
 	close(fd);
 	for (uint32_t i = 0; i < neighbours->count; i++) {
-		known = find(&before, &neighbours->silent[i].gid);
+		known = neighbours_find(&before, &neighbours->silent[i].gid);
 		if (known >= 0)
 			neighbours->silent[i].try_at_ns = before.silent[known].try_at_ns;
 	}
@@ -97,12 +97,12 @@ void neighbours_look(struct neighbours *neighbours, uint64_t now_ns)
 
 bool neighbours_has(const struct neighbours *neighbours, const struct rnic_gid *gid)
 {
-	return find(neighbours, gid) >= 0;
+	return neighbours_find(neighbours, gid) >= 0;
 }
 
 bool neighbours_try_hold(struct neighbours *neighbours, const struct rnic_gid *gid, uint64_t now_ns)
 {
-	int i = find(neighbours, gid);
+	int i = neighbours_find(neighbours, gid);
 
 	if (i < 0)
 		return false;

@@ -24,7 +24,7 @@ void netlink_reader_init(struct netlink_reader *reader, const void *bytes, size_
 }
 
 /* Takes `length` bytes, and what aligns the next ones, off the front. */
-static void advance(const uint8_t **bytes, size_t *left, size_t length)
+static void netlink_message_advance(const uint8_t **bytes, size_t *left, size_t length)
 {
 	size_t aligned = NLMSG_ALIGN(length);
 
@@ -48,7 +48,7 @@ static bool next_attribute(const uint8_t **bytes, size_t *left, struct attribute
 		.value = *bytes + sizeof(header),
 		.length = header.rta_len - sizeof(header),
 	};
-	advance(bytes, left, header.rta_len);
+	netlink_message_advance(bytes, left, header.rta_len);
 	return true;
 }
 
@@ -75,14 +75,15 @@ static bool read_link(const uint8_t *bytes, size_t length, struct netlink_fact *
 		return false;
 	fact->netdev_index = (uint32_t)header.ifi_index;
 	fact->is_running = (header.ifi_flags & running) == running;
-	advance(&bytes, &length, sizeof(header));
+	netlink_message_advance(&bytes, &length, sizeof(header));
 	while (next_attribute(&bytes, &length, &attribute))
 		if (attribute.type == IFLA_MTU)
 			fact->mtu_bytes = value_u32(&attribute, 0);
 	return true;
 }
 
-static bool read_gid(int family, const struct attribute *attribute, struct rnic_gid *gid)
+static bool netlink_message_read_gid(int family, const struct attribute *attribute,
+				     struct rnic_gid *gid)
 {
 	if (family == AF_INET && attribute->length == 4)
 		*gid = rnic_gid_from_ipv4(attribute->value);
@@ -106,12 +107,14 @@ static bool read_address(const uint8_t *bytes, size_t length, struct netlink_fac
 	memcpy(&header, bytes, sizeof(header));
 	flags = header.ifa_flags;
 	fact->netdev_index = header.ifa_index;
-	advance(&bytes, &length, sizeof(header));
+	netlink_message_advance(&bytes, &length, sizeof(header));
 	while (next_attribute(&bytes, &length, &attribute)) {
 		if (attribute.type == IFA_LOCAL)
-			has_local = read_gid(header.ifa_family, &attribute, &fact->gid);
+			has_local =
+				netlink_message_read_gid(header.ifa_family, &attribute, &fact->gid);
 		else if (attribute.type == IFA_ADDRESS && !has_local)
-			has_address = read_gid(header.ifa_family, &attribute, &fact->gid);
+			has_address =
+				netlink_message_read_gid(header.ifa_family, &attribute, &fact->gid);
 		else if (attribute.type == IFA_FLAGS)
 			flags = value_u32(&attribute, flags);
 	}
@@ -131,10 +134,11 @@ static bool read_neighbour(const uint8_t *bytes, size_t length, struct netlink_f
 	memcpy(&header, bytes, sizeof(header));
 	fact->netdev_index = (uint32_t)header.ndm_ifindex;
 	fact->is_silent = (header.ndm_state & (NUD_INCOMPLETE | NUD_FAILED)) != 0;
-	advance(&bytes, &length, sizeof(header));
+	netlink_message_advance(&bytes, &length, sizeof(header));
 	while (next_attribute(&bytes, &length, &attribute))
 		if (attribute.type == NDA_DST)
-			has_address = read_gid(header.ndm_family, &attribute, &fact->gid);
+			has_address =
+				netlink_message_read_gid(header.ndm_family, &attribute, &fact->gid);
 	return has_address;
 }
 
@@ -142,17 +146,18 @@ static bool read_neighbour(const uint8_t *bytes, size_t length, struct netlink_f
  * Error 0 is an acknowledgement. Behind any other comes the request that failed; one for a link
  * names an interface that is not there.
  */
-static bool read_error(const uint8_t *bytes, size_t length, struct netlink_fact *fact)
+static bool netlink_message_read_error(const uint8_t *bytes, size_t length,
+				       struct netlink_fact *fact)
 {
 	struct nlmsghdr request = {.nlmsg_type = 0};
 	int32_t error = -1;
 
 	if (length >= sizeof(error))
 		memcpy(&error, bytes, sizeof(error));
-	advance(&bytes, &length, sizeof(error));
+	netlink_message_advance(&bytes, &length, sizeof(error));
 	if (error != 0 && length >= sizeof(request))
 		memcpy(&request, bytes, sizeof(request));
-	advance(&bytes, &length, sizeof(request));
+	netlink_message_advance(&bytes, &length, sizeof(request));
 	if (request.nlmsg_type != RTM_GETLINK)
 		return error != 0;
 	fact->kind = NETLINK_LINK_GONE;
@@ -183,7 +188,7 @@ static bool read_message(uint16_t type, const uint8_t *bytes, size_t length,
 		return true;
 	case NLMSG_ERROR:
 		fact->kind = NETLINK_DUMP_FAILED;
-		return read_error(bytes, length, fact);
+		return netlink_message_read_error(bytes, length, fact);
 	default:
 		return false;
 	}
@@ -198,7 +203,7 @@ bool netlink_next(struct netlink_reader *reader, struct netlink_fact *fact)
 		memcpy(&header, bytes, sizeof(header));
 		if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > reader->length)
 			break;
-		advance(&reader->bytes, &reader->length, header.nlmsg_len);
+		netlink_message_advance(&reader->bytes, &reader->length, header.nlmsg_len);
 		reader->was_interrupted |= (header.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
 		if (!read_message(header.nlmsg_type, bytes + sizeof(header),
 				  header.nlmsg_len - sizeof(header), fact))

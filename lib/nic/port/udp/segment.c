@@ -12,22 +12,22 @@ static bool is_same_way(const struct rnic_addresses *a, const struct rnic_addres
 	       a->traffic_class == b->traffic_class && a->hop_limit == b->hop_limit;
 }
 
-uint32_t segment_train_length(const struct datagram *datagrams, uint32_t count)
+uint32_t segment_gso_batch_length(const struct datagram *datagrams, uint32_t count)
 {
 	uint32_t segment_bytes = datagrams[0].length + RNIC_ICRC_BYTES;
-	uint32_t train_bytes = segment_bytes;
+	uint32_t gso_batch_bytes = segment_bytes;
 	uint32_t length = 1;
 
 	assert(count > 0);
-	while (length < count && length < SEGMENT_TRAIN_DATAGRAMS_MAX) {
+	while (length < count && length < SEGMENT_GSO_BATCH_DATAGRAMS_MAX) {
 		const struct datagram *next = &datagrams[length];
 		uint32_t next_bytes = next->length + RNIC_ICRC_BYTES;
 
 		if (next_bytes > segment_bytes ||
-		    train_bytes + next_bytes > SEGMENT_TRAIN_BYTES_MAX ||
+		    gso_batch_bytes + next_bytes > SEGMENT_GSO_BATCH_BYTES_MAX ||
 		    !is_same_way(&next->addresses, &datagrams[0].addresses))
 			break;
-		train_bytes += next_bytes;
+		gso_batch_bytes += next_bytes;
 		length++;
 		if (next_bytes < segment_bytes)
 			break;
@@ -47,7 +47,7 @@ static void flip_damaged_bit(struct datagram *datagram)
 
 void segment_seal(struct datagram *datagrams, uint32_t count, uint16_t source_port)
 {
-	assert(count <= SEGMENT_TRAIN_DATAGRAMS_MAX);
+	assert(count <= SEGMENT_GSO_BATCH_DATAGRAMS_MAX);
 	for (uint32_t i = 0; i < count; i++) {
 		struct datagram *datagram = &datagrams[i];
 		struct rnic_addresses *addresses = &datagram->addresses;

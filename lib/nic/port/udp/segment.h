@@ -16,8 +16,8 @@
 #include "port/port.h"
 
 /* Of one UDP_SEGMENT send. The kernel permits 64 segments, and 65,535 bytes less its headers. */
-#define SEGMENT_TRAIN_DATAGRAMS_MAX 64
-#define SEGMENT_TRAIN_BYTES_MAX	    65000
+#define SEGMENT_GSO_BATCH_DATAGRAMS_MAX 64
+#define SEGMENT_GSO_BATCH_BYTES_MAX	65000
 
 /* The hop limit of a datagram that leaves its own at 0. */
 #define SEGMENT_HOP_LIMIT_DEFAULT 64
@@ -34,7 +34,7 @@ struct segment_sink {
  * destination, traffic class and hop limit, equal lengths but for a shorter last one. `count` is at
  * least 1.
  */
-uint32_t segment_train_length(const struct datagram *datagrams, uint32_t count);
+uint32_t segment_gso_batch_length(const struct datagram *datagrams, uint32_t count);
 
 /*
  * Makes the train what will be on the wire: source port, hop limit, ICRC behind each datagram's

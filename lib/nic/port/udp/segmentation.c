@@ -29,7 +29,7 @@ bool segmentation_is_captured(const char *text)
 	return false;
 }
 
-static void look(struct segmentation *segmentation, uint64_t now_ns)
+static void segmentation_look(struct segmentation *segmentation, uint64_t now_ns)
 {
 	char text[SOCKETS_TEXT_MAX];
 	ssize_t length = pread(segmentation->packet_sockets_fd, text, sizeof(text) - 1, 0);
@@ -50,7 +50,7 @@ void segmentation_open(struct segmentation *segmentation, enum segmentation_mode
 		return;
 	segmentation->packet_sockets_fd = open("/proc/net/packet", O_RDONLY | O_CLOEXEC);
 	if (segmentation->packet_sockets_fd >= 0)
-		look(segmentation, now_ns);
+		segmentation_look(segmentation, now_ns);
 }
 
 void segmentation_close(struct segmentation *segmentation)
@@ -63,7 +63,7 @@ void segmentation_close(struct segmentation *segmentation)
 bool segmentation_is_on(struct segmentation *segmentation, uint64_t now_ns)
 {
 	if (segmentation->packet_sockets_fd >= 0 && now_ns >= segmentation->look_again_ns)
-		look(segmentation, now_ns);
+		segmentation_look(segmentation, now_ns);
 	return segmentation->is_on;
 }
 

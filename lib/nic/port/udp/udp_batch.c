@@ -33,15 +33,15 @@ static void message_build(struct udp_message *message, struct msghdr *header,
 }
 
 /* How many of the first of `count` datagrams, at least one, are to be one message. */
-static uint32_t batch_train_length(const struct udp_sockets *sockets, uint64_t now_ns,
-				   const struct datagram *datagrams, uint32_t count)
+static uint32_t batch_gso_batch_length(const struct udp_sockets *sockets, uint64_t now_ns,
+				       const struct datagram *datagrams, uint32_t count)
 {
 	const struct segmentation *segmentation = &sockets->segmentation;
 
 	if (!segmentation->is_on ||
 	    segmentation_is_avoided(segmentation, &datagrams[0].addresses.dest, now_ns))
 		return 1;
-	return segment_train_length(datagrams, count);
+	return segment_gso_batch_length(datagrams, count);
 }
 
 /*
@@ -69,8 +69,8 @@ static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, uin
 		message->datagram_count =
 			offset < single_count
 				? 1
-				: batch_train_length(sockets, now_ns, datagrams + offset,
-						     count - offset);
+				: batch_gso_batch_length(sockets, now_ns, datagrams + offset,
+							 count - offset);
 		segment_seal(message->datagrams, message->datagram_count, sockets->udp_port);
 		message_build(message, &batch->headers[batch->count].msg_hdr, sockets);
 		offset += message->datagram_count;
@@ -134,7 +134,8 @@ static bool may_be_taken_apart(int error, const struct udp_message *message)
 }
 
 /* `count` datagrams from `first` on will never be sent. */
-static void refuse(struct port *port, const struct datagram *first, uint32_t count, int error)
+static void udp_batch_refuse(struct port *port, const struct datagram *first, uint32_t count,
+			     int error)
 {
 	port->counters.send_refused += count;
 	port->refusal = (struct port_refusal){
@@ -193,7 +194,7 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 		batch_fill(batch, sockets, now_ns, datagrams + taken, count - taken,
 			   single_end > taken ? single_end - taken : 0);
 		if (batch->count == 0) {
-			refuse(port, datagrams + taken, 1, -EADDRNOTAVAIL);
+			udp_batch_refuse(port, datagrams + taken, 1, -EADDRNOTAVAIL);
 			taken++;
 			continue;
 		}
@@ -222,7 +223,8 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 			is_trial = true;
 			continue;
 		}
-		refuse(port, datagrams + taken, batch->messages[sent].datagram_count, error);
+		udp_batch_refuse(port, datagrams + taken, batch->messages[sent].datagram_count,
+				 error);
 		taken += batch->messages[sent].datagram_count;
 		failures = 0;
 	}

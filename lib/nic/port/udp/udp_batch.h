@@ -18,7 +18,7 @@ struct udp_message {
 	uint32_t datagram_count;
 	union udp_address address;
 	uint8_t control[UDP_CONTROL_BYTES] __attribute__((aligned(__alignof__(struct cmsghdr))));
-	struct iovec pieces[SEGMENT_TRAIN_DATAGRAMS_MAX];
+	struct iovec pieces[SEGMENT_GSO_BATCH_DATAGRAMS_MAX];
 };
 
 struct udp_batch {

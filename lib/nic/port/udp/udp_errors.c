@@ -97,8 +97,8 @@ void udp_errors_report(struct port *port, const struct port_report *report)
 }
 
 /* What the kernel itself refused has no origin in the network: whoever sent it was told. */
-static void read_error(struct port *port, const union udp_address *dest,
-		       const struct cmsghdr *control)
+static void udp_errors_read_error(struct port *port, const union udp_address *dest,
+				  const struct cmsghdr *control)
 {
 	struct sock_extended_err extended;
 	union udp_address from = {.any = {.sa_family = AF_UNSPEC}};
@@ -141,7 +141,7 @@ static bool take_one(const struct udp_socket *sock, struct port *port)
 	     control = CMSG_NXTHDR(&header, control))
 		if ((control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_RECVERR) ||
 		    (control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_RECVERR))
-			read_error(port, &dest, control);
+			udp_errors_read_error(port, &dest, control);
 	return true;
 }
 

@@ -36,7 +36,7 @@ struct udp_socket_port {
 	struct udp_batch batch;
 };
 
-static struct udp_socket_port *from_port(struct port *port)
+static struct udp_socket_port *udp_socket_from_port(struct port *port)
 {
 	return RNIC_CONTAINER_OF(port, struct udp_socket_port, port);
 }
@@ -124,7 +124,7 @@ static void arrivals_fetch(struct udp_socket_port *self)
 static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uint32_t max,
 				   uint64_t now_ns)
 {
-	struct udp_socket_port *self = from_port(port);
+	struct udp_socket_port *self = udp_socket_from_port(port);
 
 	udp_sockets_segmentation(&self->sockets, now_ns);
 	udp_errors_look(&self->sockets, port, now_ns);
@@ -137,7 +137,7 @@ static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uin
 static uint32_t udp_socket_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
 				    uint64_t now_ns)
 {
-	struct udp_socket_port *self = from_port(port);
+	struct udp_socket_port *self = udp_socket_from_port(port);
 	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port, udp_batch_sendmmsg,
 					    datagrams, count, now_ns);
 
@@ -157,13 +157,13 @@ static uint64_t udp_socket_next_deadline_ns(const struct port *port)
 static void udp_socket_watch(struct port *port,
 			     void (*watch)(void *context, int fd, bool for_writing), void *context)
 {
-	watch(context, from_port(port)->epoll_fd, false);
+	watch(context, udp_socket_from_port(port)->epoll_fd, false);
 }
 
 static int udp_socket_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
 			      char text[PORT_TEXT_BYTES])
 {
-	struct udp_socket_port *self = from_port(port);
+	struct udp_socket_port *self = udp_socket_from_port(port);
 	struct udp_sockets *sockets = &self->sockets;
 	int result;
 
@@ -186,7 +186,7 @@ static int udp_socket_set_gid(struct port *port, uint32_t index, const struct rn
 
 static void udp_socket_close(struct port *port)
 {
-	struct udp_socket_port *self = from_port(port);
+	struct udp_socket_port *self = udp_socket_from_port(port);
 
 	udp_sockets_close(&self->sockets);
 	close(self->epoll_fd);

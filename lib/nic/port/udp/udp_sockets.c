@@ -62,7 +62,7 @@ static const struct socket_option buffer_options[] = {
 	{SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BUFFER_BYTES, false},
 };
 
-static int set_options(int fd, const struct socket_option *options, size_t count)
+static int udp_sockets_set_options(int fd, const struct socket_option *options, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (setsockopt(fd, options[i].level, options[i].name, &options[i].value,
@@ -126,11 +126,11 @@ int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32
 
 	if (fd < 0)
 		return -errno;
-	result = is_ipv4 ? set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
-			 : set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
+	result = is_ipv4 ? udp_sockets_set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
+			 : udp_sockets_set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
 	if (result == 0)
-		result = set_options(fd, &shared, 1);
-	set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
+		result = udp_sockets_set_options(fd, &shared, 1);
+	udp_sockets_set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
 	if (result == 0 && bind(fd, &address.any, address_bytes) != 0)
 		result = -errno;
 	if (result == 0)
@@ -173,14 +173,14 @@ static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
 	if (fd < 0)
 		return port_text_error(text, -errno, "cannot open a UDP socket: %s",
 				       strerror(errno));
-	result = is_ipv4 ? set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
-			 : set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
+	result = is_ipv4 ? udp_sockets_set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
+			 : udp_sockets_set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
 	if (result < 0) {
 		port_text_error(text, result, "this kernel's UDP sockets lack an option: %s",
 				strerror(-result));
 		goto close_fd;
 	}
-	set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
+	udp_sockets_set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
 	set_multicast_interface(fd, is_ipv4, sockets->netdev_index);
 	if (bind(fd, &address.any, address_bytes) != 0) {
 		result = bind_error(text, errno, gid, sockets->udp_port);
@@ -199,7 +199,7 @@ static void set_gro(int fd, bool is_on)
 {
 	const struct socket_option gro = {IPPROTO_UDP, UDP_GRO, is_on, false};
 
-	set_options(fd, &gro, 1);
+	udp_sockets_set_options(fd, &gro, 1);
 }
 
 int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
@@ -380,7 +380,7 @@ bool udp_arrival_next(struct udp_arrival *arrival, struct datagram *out, uint64_
 		.addresses = arrival->addresses,
 		.bytes = arrival->bytes + arrival->offset,
 		.length = left < arrival->segment_bytes ? left : arrival->segment_bytes,
-		.train_position = (uint16_t)(arrival->offset / arrival->segment_bytes),
+		.gso_batch_position = (uint16_t)(arrival->offset / arrival->segment_bytes),
 		.received_ns = now_ns,
 	};
 	arrival->offset += out->length;

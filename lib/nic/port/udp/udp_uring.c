@@ -69,7 +69,7 @@ struct udp_uring_port {
 	struct udp_batch batch;
 };
 
-static struct udp_uring_port *from_port(struct port *port)
+static struct udp_uring_port *udp_uring_from_port(struct port *port)
 {
 	return RNIC_CONTAINER_OF(port, struct udp_uring_port, port);
 }
@@ -218,7 +218,7 @@ static void receives_start(struct udp_uring_port *self)
 static uint32_t udp_uring_receive(struct port *port, struct datagram *into, uint32_t max,
 				  uint64_t now_ns)
 {
-	struct udp_uring_port *self = from_port(port);
+	struct udp_uring_port *self = udp_uring_from_port(port);
 	unsigned int flags;
 
 	udp_sockets_segmentation(&self->sockets, now_ns);
@@ -254,7 +254,7 @@ static void room_wait(struct udp_uring_port *self, struct udp_socket *sock)
 static uint32_t udp_uring_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
 				   uint64_t now_ns)
 {
-	struct udp_uring_port *self = from_port(port);
+	struct udp_uring_port *self = udp_uring_from_port(port);
 	uint32_t taken = udp_batch_transmit(&self->batch, &self->sockets, port, udp_batch_sendmmsg,
 					    datagrams, count, now_ns);
 
@@ -280,7 +280,7 @@ static uint64_t udp_uring_next_deadline_ns(const struct port *port)
 static void udp_uring_watch(struct port *port,
 			    void (*watch)(void *context, int fd, bool for_writing), void *context)
 {
-	watch(context, from_port(port)->ring.ring_fd, false);
+	watch(context, udp_uring_from_port(port)->ring.ring_fd, false);
 }
 
 /* Until a request has ended it holds its socket open and may write to its buffer. */
@@ -319,7 +319,7 @@ static void socket_cancel(struct udp_uring_port *self, uint32_t index)
 static int udp_uring_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
 			     char text[PORT_TEXT_BYTES])
 {
-	struct udp_uring_port *self = from_port(port);
+	struct udp_uring_port *self = udp_uring_from_port(port);
 
 	/* The next receive starts to receive by it. */
 	if (gid != NULL)
@@ -333,7 +333,7 @@ static int udp_uring_set_gid(struct port *port, uint32_t index, const struct rni
 
 static void udp_uring_close(struct port *port)
 {
-	struct udp_uring_port *self = from_port(port);
+	struct udp_uring_port *self = udp_uring_from_port(port);
 
 	requests_cancel(self);
 	io_uring_queue_exit(&self->ring);

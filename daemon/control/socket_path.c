@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/socket_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SOCKET_BACKLOG	      128
+#define SOCKET_LOCK_ATTEMPTS  200
+#define SOCKET_LOCK_PAUSE_NS  10000000
+#define SOCKET_DIRECTORY_ROOT "/run/rnicd"
+
+__attribute__((format(printf, 3, 4))) static int socket_path_fail(char *reason, int error,
+								  const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(reason, SOCKET_PATH_REASON_BYTES, format, arguments);
+	va_end(arguments);
+	return error;
+}
+
+/* Makes `directory`, or accepts one that is there, belongs to us and that nobody else can write to.
+ */
+static int socket_path_make_directory(const char *directory, mode_t mode, char *reason)
+{
+	struct stat status;
+
+	if (mkdir(directory, mode) != 0 && errno != EEXIST)
+		return socket_path_fail(reason, -errno, "cannot make the directory %s: %s",
+					directory, strerror(errno));
+	if (lstat(directory, &status) != 0)
+		return socket_path_fail(reason, -errno, "cannot use the directory %s: %s",
+					directory, strerror(errno));
+	if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
+	    (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		return socket_path_fail(
+			reason, -EPERM,
+			"%s is not a directory of ours alone; remove it or use --socket",
+			directory);
+	return 0;
+}
+
+static int socket_path_print(char path[SOCKET_PATH_PATH_BYTES], char *reason, const char *directory,
+			     const char *name)
+{
+	if (snprintf(path, SOCKET_PATH_PATH_BYTES, "%s%s", directory, name) >=
+	    SOCKET_PATH_PATH_BYTES)
+		return socket_path_fail(reason, -ENAMETOOLONG,
+					"the socket path %s%s is longer than %d bytes", directory,
+					name, SOCKET_PATH_PATH_BYTES - 1);
+	return 0;
+}
+
+int socket_path_default(char path[SOCKET_PATH_PATH_BYTES], char reason[SOCKET_PATH_REASON_BYTES])
+{
+	const char *chosen = getenv("RNIC_SOCKET");
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char directory[64];
+	int result;
+
+	if (chosen != NULL && chosen[0] != '\0')
+		return socket_path_print(path, reason, chosen, "");
+	if (geteuid() == 0) {
+		result = socket_path_make_directory(SOCKET_DIRECTORY_ROOT, 0755, reason);
+		return result != 0 ? result
+				   : socket_path_print(path, reason, SOCKET_DIRECTORY_ROOT,
+						       "/rnicd.sock");
+	}
+	if (runtime != NULL && runtime[0] != '\0')
+		return socket_path_print(path, reason, runtime, "/rnicd.sock");
+	snprintf(directory, sizeof(directory), "/tmp/rnicd-%u", (unsigned)geteuid());
+	result = socket_path_make_directory(directory, 0700, reason);
+	return result != 0 ? result : socket_path_print(path, reason, directory, "/rnicd.sock");
+}
+
+/*
+ * Locks the directory of `path`, so that of two daemons that start at once one sees the other's
+ * socket. Returns the descriptor to close, or a negative errno.
+ */
+static int socket_path_lock(const char *path, char *reason)
+{
+	const struct timespec pause = {.tv_nsec = SOCKET_LOCK_PAUSE_NS};
+	char copy[SOCKET_PATH_PATH_BYTES];
+	const char *directory;
+	int fd;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	directory = dirname(copy);
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return socket_path_fail(reason, -errno, "cannot open the directory %s: %s",
+					directory, strerror(errno));
+	for (int i = 0; i < SOCKET_LOCK_ATTEMPTS; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return fd;
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+	return socket_path_fail(reason, -EBUSY, "the directory %s is locked by another program",
+				directory);
+}
+
+/* Whether nobody serves the socket at `address`, which exists. */
+static bool socket_path_is_stale(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool is_stale;
+
+	if (fd < 0)
+		return false;
+	is_stale = connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 &&
+		   errno == ECONNREFUSED;
+	close(fd);
+	return is_stale;
+}
+
+/* Clears the way for bind(): nothing is there, or a socket that nobody serves and that is removed.
+ */
+static int socket_path_clear(const struct sockaddr_un *address, char *reason)
+{
+	struct stat status;
+
+	if (lstat(address->sun_path, &status) != 0)
+		return errno == ENOENT ? 0
+				       : socket_path_fail(reason, -errno, "cannot look at %s: %s",
+							  address->sun_path, strerror(errno));
+	if (!S_ISSOCK(status.st_mode))
+		return socket_path_fail(reason, -EADDRINUSE, "%s exists and is not a socket",
+					address->sun_path);
+	if (!socket_path_is_stale(address))
+		return socket_path_fail(
+			reason, -EADDRINUSE,
+			"another program already serves on %s; stop it or use --socket",
+			address->sun_path);
+	if (unlink(address->sun_path) != 0)
+		return socket_path_fail(reason, -errno, "cannot remove the stale socket %s: %s",
+					address->sun_path, strerror(errno));
+	return 0;
+}
+
+static int socket_path_bind(const struct sockaddr_un *address, struct socket_path *place,
+			    char *reason)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct stat status;
+	int result;
+
+	if (fd < 0)
+		return socket_path_fail(reason, -errno, "cannot make a socket: %s",
+					strerror(errno));
+	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 ||
+	    chmod(address->sun_path, geteuid() == 0 ? 0666 : 0600) != 0 ||
+	    listen(fd, SOCKET_BACKLOG) != 0 || lstat(address->sun_path, &status) != 0) {
+		result = socket_path_fail(reason, -errno, "cannot listen on %s: %s",
+					  address->sun_path, strerror(errno));
+		close(fd);
+		return result;
+	}
+	memcpy(place->path, address->sun_path, sizeof(place->path));
+	place->device = status.st_dev;
+	place->inode = status.st_ino;
+	return fd;
+}
+
+int socket_path_listen(const char *path, struct socket_path *place,
+		       char reason[SOCKET_PATH_REASON_BYTES])
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int lock, result;
+
+	result = socket_path_print(address.sun_path, reason, path, "");
+	if (result != 0)
+		return result;
+	lock = socket_path_lock(path, reason);
+	if (lock < 0)
+		return lock;
+	result = socket_path_clear(&address, reason);
+	if (result == 0)
+		result = socket_path_bind(&address, place, reason);
+	close(lock);
+	return result;
+}
+
+void socket_path_remove(const struct socket_path *place)
+{
+	struct stat status;
+
+	if (lstat(place->path, &status) == 0 && status.st_dev == place->device &&
+	    status.st_ino == place->inode)
+		unlink(place->path);
+}

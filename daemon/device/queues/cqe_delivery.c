@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/queues/cqe_delivery.h"
+
+#include "engine/engine.h"
+#include "engine/objects/qp.h"
+#include "engine/objects/srq.h"
+#include "device/queues/wqe_fetch.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "shm/cqe.h"
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int64_t cqe_delivery_used(struct session_cq *cq)
+{
+	const struct rnic_cq_control *control = &session_region(cq->session)->cqs[cq->handle.slot];
+	uint32_t consumer = atomic_load_explicit(&control->consumer, memory_order_acquire);
+	int64_t used = rnic_ring_pending(cq->producer, consumer, cq->slots);
+
+	if (used < 0) {
+		session_break(cq->session, "its consumer index of CQ %u is not within the ring",
+			      cq->handle.slot);
+		return -EPROTO;
+	}
+	cq->consumer = consumer;
+	return used;
+}
+
+uint32_t cqe_delivery_peek(const struct session_cq *cq, uint32_t *armed)
+{
+	const struct rnic_cq_control *control = &session_region(cq->session)->cqs[cq->handle.slot];
+	uint32_t consumer = atomic_load_explicit(&control->consumer, memory_order_relaxed);
+	int64_t used = rnic_ring_pending(cq->producer, consumer, cq->slots);
+
+	*armed = atomic_load_explicit(&control->armed, memory_order_relaxed);
+	return used < 0 ? 0 : (uint32_t)used;
+}
+
+/* Whether one more entry fits; asks the client's index only when the one last seen leaves no room.
+ */
+static bool cqe_delivery_has_room(struct session_cq *cq)
+{
+	if (cq->producer - cq->consumer < cq->slots)
+		return true;
+	return cqe_delivery_used(cq) >= 0 && cq->producer - cq->consumer < cq->slots;
+}
+
+/* The QP of a receive of XRC may have handles in any number of sessions; its SRQ is of this one. */
+static bool cqe_delivery_is_xrc(const struct cqe *cqe)
+{
+	return cqe->srq != NULL && cqe->srq->xrcd != NULL;
+}
+
+static uint8_t cqe_delivery_flags(const struct cqe *cqe)
+{
+	return (uint8_t)((cqe->is_recv ? RNIC_COMPLETION_RECV : 0) |
+			 (cqe->srq != NULL ? RNIC_COMPLETION_SRQ : 0) |
+			 (cqe_delivery_is_xrc(cqe) ? RNIC_COMPLETION_XRC : 0) |
+			 (cqe->is_solicited ? RNIC_COMPLETION_SOLICITED : 0));
+}
+
+/* As the client counts, over RESETs; entries of an SRQ are not given back by completions. */
+static uint32_t cqe_delivery_retired(const struct cqe *cqe)
+{
+	const struct session_qp *qp = cqe->qp->user;
+
+	if (cqe->srq != NULL)
+		return 0;
+	return cqe->retired + (cqe->is_recv ? qp->recv_base : qp->send_base);
+}
+
+/* What the client finds the completion's owner by: its QP, or its SRQ of XRC. */
+static uint32_t cqe_delivery_slot(const struct cqe *cqe)
+{
+	if (cqe_delivery_is_xrc(cqe))
+		return ((const struct session_srq *)cqe->srq->user)->handle.slot;
+	return ((const struct session_qp *)cqe->qp->user)->handle.slot;
+}
+
+/* The QP may have gone to ERR. Nothing is posted to a target of XRC, so it needs no flushing. */
+static void cqe_delivery_review(const struct qp *qp)
+{
+	if (qp->xrcd == NULL)
+		wqe_fetch_review(qp->user);
+}
+
+static void cqe_delivery_write(struct session_set *set, struct session_cq *cq,
+			       const struct cqe *cqe)
+{
+	struct rnic_cq_region *region = cq->region.address;
+	struct rnic_cqe *entries = (void *)((uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
+
+	entries[cq->producer & (cq->slots - 1)] = (struct rnic_cqe){
+		.wr_id = cqe->wr_id,
+		.timestamp_ns = set->now_ns,
+		.byte_count = cqe->byte_count,
+		.qpn = cqe->qp->qpn,
+		.immediate = cqe->immediate,
+		.source_qpn = cqe->source_qpn,
+		.vendor_error = cqe->vendor_error,
+		.status = cqe->status,
+		.opcode = cqe->opcode,
+		.wc_flags = cqe->wc_flags,
+		.flags = cqe_delivery_flags(cqe),
+		.qp_slot = cqe_delivery_slot(cqe),
+		.retired = cqe_delivery_retired(cqe),
+		.source_gid_index = cqe->source_gid_index,
+		.service_level = cqe->service_level,
+		.srqn = cqe_delivery_is_xrc(cqe) ? cqe->srq->number : 0,
+	};
+	rnic_index_publish(&region->producer, ++cq->producer);
+	if (!list_is_linked(&cq->session->unwoken_node)) {
+		list_add_tail(&set->unwoken, &cq->session->unwoken_node);
+		cq->session->unwoken_since_ns = set->now_ns;
+	}
+}
+
+bool cqe_delivery_cqe(void *context, struct cq *engine_cq, const struct cqe *cqe)
+{
+	struct session_set *set = context;
+	struct session_cq *cq = engine_cq->user;
+	bool is_error = cqe->status != RNIC_WC_SUCCESS;
+
+	/* Nobody will look; the session ends with this turn. */
+	if (cq->session->is_broken)
+		return true;
+	if (is_error)
+		cqe_delivery_review(cqe->qp);
+	if (!cqe_delivery_has_room(cq)) {
+		cqe_delivery_review(cqe->qp);
+		return cq->session->is_broken;
+	}
+	cqe_delivery_write(set, cq, cqe);
+	cq->has_solicited |= is_error || cqe->is_solicited;
+	if (cq->channel != NULL && !list_is_linked(&cq->dirty_node))
+		list_add_tail(&set->dirty_cqs, &cq->dirty_node);
+	return true;
+}
+
+static void cqe_delivery_raise(struct session *session, struct event_source *source,
+			       enum rnic_async_event_type type)
+{
+	if (session->is_broken)
+		return;
+	event_pipe_raise(&session->async_pipe, source, (uint32_t)type);
+	if (!list_is_linked(&session->event_pending_node))
+		list_add_tail(&session->set->event_pending, &session->event_pending_node);
+}
+
+/* A target of XRC has a handle, and so a source, in each session that knows it. */
+static void cqe_delivery_raise_qp(struct qp *qp, enum rnic_async_event_type type)
+{
+	struct session_qp *session_qp = qp->user;
+	struct shared_target *target = qp->user;
+	struct list *node;
+
+	if (qp->xrcd == NULL) {
+		cqe_delivery_raise(session_qp->session, &session_qp->async, type);
+		wqe_fetch_review(session_qp);
+		return;
+	}
+	list_for_each (node, &target->handles) {
+		session_qp = list_entry(node, struct session_qp, target_node);
+		cqe_delivery_raise(session_qp->session, &session_qp->async, type);
+	}
+}
+
+void cqe_delivery_async_event(void *context, enum rnic_async_event_type type, void *object)
+{
+	(void)context;
+	if (type == RNIC_EVENT_CQ_ERR) {
+		struct session_cq *cq = ((struct cq *)object)->user;
+
+		cqe_delivery_raise(cq->session, &cq->async, type);
+	} else if (type == RNIC_EVENT_SRQ_LIMIT_REACHED || type == RNIC_EVENT_SRQ_ERR) {
+		struct session_srq *srq = ((struct srq *)object)->user;
+
+		cqe_delivery_raise(srq->session, &srq->async, type);
+	} else {
+		cqe_delivery_raise_qp(object, type);
+	}
+}
+
+/*
+ * Takes the arming of `cq` when what was written satisfies it. To look is to add nothing: the
+ * client exchanges the word before its last look at the ring, and of two who both change a word one
+ * comes behind the other and sees what that did before (ring.h).
+ */
+static bool cqe_delivery_take_arming(struct session_cq *cq)
+{
+	struct rnic_cq_control *control = &session_region(cq->session)->cqs[cq->handle.slot];
+	uint32_t armed = atomic_fetch_add_explicit(&control->armed, 0, memory_order_acq_rel);
+
+	if (armed == RNIC_CQ_UNARMED || (armed == RNIC_CQ_ARMED_SOLICITED && !cq->has_solicited))
+		return false;
+	return atomic_exchange_explicit(&control->armed, RNIC_CQ_UNARMED, memory_order_acq_rel) !=
+	       RNIC_CQ_UNARMED;
+}
+
+/*
+ * Writes what waits in `pipe`. While the client leaves it full the set's epoll instance watches for
+ * room, once and edge-triggered; that a removal fails only means that it was not watched.
+ */
+static void cqe_delivery_flush_pipe(struct session *session, struct event_pipe *pipe)
+{
+	struct epoll_event event = {
+		.events = EPOLLOUT | EPOLLET,
+		.data.ptr = &session->pipe_watch,
+	};
+	bool was_full = pipe->is_full;
+	bool is_empty = event_pipe_flush(pipe);
+
+	if (!is_empty && !was_full) {
+		epoll_ctl(session->set->epoll_fd, EPOLL_CTL_ADD, pipe->write_fd, &event);
+		/* Room that appeared before we watched would not be reported. */
+		is_empty = event_pipe_flush(pipe);
+		was_full = true;
+	}
+	if (is_empty && was_full)
+		epoll_ctl(session->set->epoll_fd, EPOLL_CTL_DEL, pipe->write_fd, NULL);
+}
+
+/* What is no longer so when `type` happens. */
+static uint32_t cqe_delivery_outdated(enum rnic_async_event_type type)
+{
+	switch (type) {
+	case RNIC_EVENT_PORT_ACTIVE:
+		return UINT32_C(1) << RNIC_EVENT_PORT_ERR;
+	case RNIC_EVENT_PORT_ERR:
+		return UINT32_C(1) << RNIC_EVENT_PORT_ACTIVE;
+	default:
+		return 0;
+	}
+}
+
+void cqe_delivery_port_event(struct session_set *set, enum rnic_async_event_type type)
+{
+	struct list *node;
+
+	list_for_each (node, &set->sessions) {
+		struct session *session = list_entry(node, struct session, node);
+		struct event_pipe *pipe = &session->async_pipe;
+
+		if (pipe->write_fd < 0 || session->is_broken)
+			continue;
+		session->port_events.pending_types &= ~cqe_delivery_outdated(type);
+		event_pipe_raise(pipe, &session->port_events, (uint32_t)type);
+		/* At once, so that the next one is another record. */
+		if (!pipe->is_full)
+			cqe_delivery_flush_pipe(session, pipe);
+	}
+}
+
+/* Has those look whose CQs were armed, and written to. */
+static void cqe_delivery_notify(struct session_set *set)
+{
+	while (!list_is_empty(&set->dirty_cqs)) {
+		struct session_cq *cq =
+			list_first_entry(&set->dirty_cqs, struct session_cq, dirty_node);
+
+		list_remove(&cq->dirty_node);
+		if (!cq->session->is_broken && cqe_delivery_take_arming(cq)) {
+			event_pipe_raise(&cq->channel->pipe, &cq->event, 0);
+			if (!cq->channel->pipe.is_full)
+				cqe_delivery_flush_pipe(cq->session, &cq->channel->pipe);
+		}
+		cq->has_solicited = false;
+	}
+}
+
+/* Wakes those who sleep in a poll of an empty queue, now or in a later turn. */
+static void cqe_delivery_wake_pollers(struct session_set *set, bool is_busy)
+{
+	struct list *node, *following;
+
+	list_for_each_safe (node, following, &set->unwoken) {
+		struct session *session = list_entry(node, struct session, unwoken_node);
+		struct rnic_shared_index *poll_waits = &session_region(session)->poll_waits;
+
+		if (is_busy && set->now_ns - session->unwoken_since_ns < LIMIT_POLL_WAKE_NS)
+			continue;
+		list_remove(&session->unwoken_node);
+		if (!session->is_broken && rnic_wake_take(poll_waits))
+			syscall(SYS_futex, &poll_waits->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	}
+}
+
+static void cqe_delivery_flush_events(struct session_set *set)
+{
+	while (!list_is_empty(&set->event_pending)) {
+		struct session *session =
+			list_first_entry(&set->event_pending, struct session, event_pending_node);
+
+		list_remove(&session->event_pending_node);
+		if (!session->is_broken && !session->async_pipe.is_full)
+			cqe_delivery_flush_pipe(session, &session->async_pipe);
+	}
+}
+
+/* Says in the clients' status regions whether traffic is bulk, a few in a turn when it changed. */
+static void cqe_delivery_tell_bulk(struct session_set *set)
+{
+	if (set->is_told_bulk != set->is_bulk) {
+		set->is_told_bulk = set->is_bulk;
+		set->bulk_notify_pending = set->client_count;
+	}
+	for (unsigned i = 0; i < LIMIT_TURN_TOLD && set->bulk_notify_pending > 0;
+	     i++, set->bulk_notify_pending--) {
+		struct session *session =
+			list_first_entry(&set->clients, struct session, client_node);
+
+		list_remove(&session->client_node);
+		list_add_tail(&set->clients, &session->client_node);
+		atomic_store_explicit(&session_status(session)->is_bulk.value, set->is_told_bulk,
+				      memory_order_relaxed);
+	}
+}
+
+void cqe_delivery_run(struct session_set *set, bool is_busy)
+{
+	cqe_delivery_notify(set);
+	cqe_delivery_wake_pollers(set, is_busy);
+	cqe_delivery_flush_events(set);
+	cqe_delivery_tell_bulk(set);
+}
+
+void cqe_delivery_retry(struct session *session)
+{
+	struct session_channel *channel;
+	uint32_t slot = 0;
+
+	while ((channel = handle_table_next(&session->channels, &slot)) != NULL) {
+		if (channel->pipe.is_full)
+			cqe_delivery_flush_pipe(session, &channel->pipe);
+	}
+	if (session->async_pipe.is_full)
+		cqe_delivery_flush_pipe(session, &session->async_pipe);
+}

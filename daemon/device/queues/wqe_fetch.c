@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/queues/wqe_fetch.h"
+
+#include "base/bits.h"
+#include "base/checked.h"
+#include "engine/limits.h"
+#include "engine/objects/qp.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "shm/ring.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define WQE_FETCH_SEND_FLAGS                                                                       \
+	(RNIC_SEND_FENCE | RNIC_SEND_SIGNALED | RNIC_SEND_SOLICITED | RNIC_SEND_INLINE)
+
+/* What entries of an opcode may carry. */
+static const struct {
+	bool may_be_inline;
+	bool is_atomic;
+	bool has_no_sges;
+} wqe_fetch_opcodes[RNIC_WR_OPCODE_COUNT] = {
+	[RNIC_WR_RDMA_WRITE] = {.may_be_inline = true},
+	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.may_be_inline = true},
+	[RNIC_WR_SEND] = {.may_be_inline = true},
+	[RNIC_WR_SEND_WITH_IMM] = {.may_be_inline = true},
+	[RNIC_WR_SEND_WITH_INVALIDATE] = {.may_be_inline = true},
+	[RNIC_WR_LOCAL_INVALIDATE] = {.has_no_sges = true},
+	[RNIC_WR_BIND_MW] = {.has_no_sges = true},
+	[RNIC_WR_FLUSH] = {.has_no_sges = true},
+	[RNIC_WR_ATOMIC_WRITE] = {.may_be_inline = true},
+	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.is_atomic = true},
+	[RNIC_WR_ATOMIC_FETCH_ADD] = {.is_atomic = true},
+};
+
+/*
+ * Copies bytes that the client may be changing at this moment. The barrier keeps the compiler from
+ * reading the original again where the copy is used.
+ */
+static void wqe_fetch_copy(void *copy, const void *shared, size_t bytes)
+{
+	memcpy(copy, shared, bytes);
+	__asm__ volatile("" ::: "memory");
+}
+
+static bool wqe_fetch_entry_is_sound(const struct rnic_send_wqe *entry, uint8_t type,
+				     const struct rnic_qp_capacities *capacities)
+{
+	bool is_inline = (entry->flags & RNIC_SEND_INLINE) != 0;
+
+	if (!rnic_wqe_is_of_type(entry->opcode, type))
+		return false;
+	if ((entry->flags & ~WQE_FETCH_SEND_FLAGS) != 0 || entry->reserved != 0)
+		return false;
+	if (is_inline)
+		return wqe_fetch_opcodes[entry->opcode].may_be_inline && entry->sge_count == 0 &&
+		       entry->inline_bytes <= capacities->max_inline_bytes;
+	if (entry->opcode == RNIC_WR_BIND_MW && entry->bind.reserved != 0)
+		return false;
+	if (entry->opcode == RNIC_WR_FLUSH &&
+	    (entry->flush.reserved[0] != 0 || entry->flush.reserved[1] != 0))
+		return false;
+	return entry->inline_bytes == 0 &&
+	       entry->sge_count <= (wqe_fetch_opcodes[entry->opcode].has_no_sges
+					    ? 0
+					    : capacities->max_send_sge);
+}
+
+void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
+			  const struct rnic_qp_capacities *capacities, struct send_wqe *wqe)
+{
+	*wqe = (struct send_wqe){
+		.wr_id = entry->wr_id,
+		.opcode = WQE_FETCH_BAD_OPCODE,
+		.flags = entry->flags & RNIC_SEND_SIGNALED,
+	};
+	if (!wqe_fetch_entry_is_sound(entry, type, capacities))
+		return;
+	wqe->opcode = entry->opcode;
+	wqe->flags = entry->flags;
+	wqe->sge_count = entry->sge_count;
+	wqe->length = entry->inline_bytes;
+	wqe->immediate = entry->immediate;
+	wqe->remote_address = entry->remote_address;
+	wqe->rkey = entry->rkey;
+	if (wqe_fetch_opcodes[entry->opcode].is_atomic) {
+		wqe->compare = entry->atomic.compare;
+		wqe->swap_or_add = entry->atomic.swap_or_add;
+	} else if (entry->opcode == RNIC_WR_BIND_MW) {
+		wqe->bind.length = entry->bind.length;
+		wqe->bind.access = entry->bind.access;
+	} else if (entry->opcode == RNIC_WR_FLUSH) {
+		wqe->flush.length = entry->flush.length;
+		wqe->flush.type = entry->flush.type;
+	}
+	if (type == RNIC_QP_TYPE_XRC_INITIATOR)
+		wqe->srqn =
+			rnic_wqe_has_operands(entry->opcode) ? entry->immediate : entry->xrc.srqn;
+}
+
+uint32_t wqe_fetch_message_bytes(const struct rnic_sge *sges, uint32_t sge_count)
+{
+	uint64_t sum = 0;
+
+	assert(sge_count <= RNIC_SGE_COUNT_MAX);
+	for (uint32_t i = 0; i < sge_count; i++)
+		sum += sges[i].length;
+	return sum <= UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
+void wqe_fetch_check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max, struct recv_wqe *wqe)
+{
+	*wqe = (struct recv_wqe){.wr_id = entry->wr_id};
+	if (entry->sge_count > sge_max || entry->reserved != 0)
+		wqe->invalid = true;
+	else
+		wqe->sge_count = entry->sge_count;
+}
+
+/* The SGEs of the entry in ring slot `slot`: the one within the copied entry, or those beside it.
+ */
+static void wqe_fetch_copy_sges(const struct shared_region *region,
+				const struct rnic_queue_plan *plan, uint32_t slot,
+				const struct rnic_sge *first, uint32_t sge_count,
+				struct rnic_sge *sges)
+{
+	const uint8_t *side = (const uint8_t *)region->address + plan->side_offset +
+			      (uint64_t)slot * plan->side_stride_bytes;
+
+	assert(sge_count <= 1 || sge_count * sizeof(*sges) <= plan->side_stride_bytes);
+	if (sge_count == 1)
+		sges[0] = *first;
+	else if (sge_count > 1)
+		wqe_fetch_copy(sges, side, sge_count * sizeof(*sges));
+}
+
+/* The handle that a datagram names, which the client may have destroyed: then there is none. */
+static void wqe_fetch_find_ah(struct session_qp *qp, const struct rnic_send_wqe *entry,
+			      struct send_wqe *wqe)
+{
+	const struct rnic_handle handle = {entry->datagram.ah_slot, entry->datagram.ah_generation};
+	const struct session_ah *ah = handle_table_get(&qp->session->ahs, handle);
+
+	wqe->datagram.ah = ah != NULL ? &ah->ah : NULL;
+	wqe->datagram.remote_qpn = entry->datagram.remote_qpn;
+	wqe->datagram.remote_qkey = entry->datagram.remote_qkey;
+}
+
+static void wqe_fetch_take_send(struct session_qp *qp)
+{
+	const struct rnic_queue_plan *plan = &qp->send_plan;
+	uint32_t slot = qp->send_consumer & (plan->slots - 1);
+	const uint8_t *base = qp->region.address;
+	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
+	struct rnic_send_wqe entry;
+	struct send_wqe wqe;
+
+	wqe_fetch_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
+		       sizeof(entry));
+	wqe_fetch_check_send(&entry, qp->qp->type, &qp->qp->capacities, &wqe);
+	if (qp->qp->type == RNIC_QP_TYPE_UD)
+		wqe_fetch_find_ah(qp, &entry, &wqe);
+	wqe_fetch_copy_sges(&qp->region, plan, slot, &entry.sge, wqe.sge_count, sges);
+	if ((wqe.flags & RNIC_SEND_INLINE) == 0)
+		wqe.length = wqe_fetch_message_bytes(sges, wqe.sge_count);
+	qp->send_consumer++;
+	qp_post_send(qp->qp, &wqe, sges,
+		     base + plan->side_offset + (uint64_t)slot * plan->side_stride_bytes);
+}
+
+void wqe_fetch_schedule(struct session_qp *qp)
+{
+	if (qp->target == NULL && !list_is_linked(&qp->wqe_fetch_node))
+		list_add_tail(&qp->session->set->wqe_fetch, &qp->wqe_fetch_node);
+}
+
+void wqe_fetch_review(struct session_qp *qp)
+{
+	if (qp->target == NULL && !list_is_linked(&qp->review_node))
+		list_add_tail(&qp->session->set->reviews, &qp->review_node);
+}
+
+/* Entries in the send ring of `qp`, or -1 after breaking the session. */
+static int64_t wqe_fetch_pending_sends(struct session_qp *qp)
+{
+	const struct rnic_queues_region *region = qp->region.address;
+	int64_t pending = rnic_ring_pending(rnic_index_load(&region->send_producer),
+					    qp->send_consumer, qp->send_plan.slots);
+
+	if (pending < 0)
+		session_break(qp->session, "the send queue of QP %#x claims more than it can hold",
+			      qp->qp->qpn);
+	return pending;
+}
+
+uint32_t wqe_fetch_take_sends(struct session_qp *qp, uint32_t budget)
+{
+	int64_t pending = qp->session->is_broken ? -1 : wqe_fetch_pending_sends(qp);
+	uint32_t taken = 0;
+
+	if (pending > 0 && qp->qp->state == RNIC_QP_STATE_RESET)
+		pending = 0; /* a QP in RESET accepts no work; its rings begin anew with it */
+	while (taken < budget && taken < pending && send_queue_space(&qp->qp->send_queue) > 0) {
+		wqe_fetch_take_send(qp);
+		taken++;
+	}
+	if (pending <= (int64_t)taken)
+		list_remove(&qp->wqe_fetch_node);
+	return taken;
+}
+
+bool wqe_fetch_is_possible(const struct session_qp *qp)
+{
+	return send_queue_space(&qp->qp->send_queue) > 0 && qp->qp->state != RNIC_QP_STATE_RESET;
+}
+
+/* Entries in the ring; negative when the client's index lies. */
+static int64_t wqe_fetch_peek_recvs(const struct receive_ring *ring)
+{
+	const struct rnic_queues_region *region = ring->region->address;
+
+	return rnic_ring_pending(rnic_index_load(&region->recv_producer), ring->consumer,
+				 ring->plan.slots);
+}
+
+/* Entries in the ring, or -1 after breaking the session. */
+static int64_t wqe_fetch_pending_recvs(const struct receive_ring *ring)
+{
+	int64_t pending = wqe_fetch_peek_recvs(ring);
+
+	if (pending < 0)
+		session_break(ring->session,
+			      "the receive queue of %s %#x claims more than it can hold",
+			      ring->qp != NULL ? "QP" : "SRQ", ring->number);
+	return pending;
+}
+
+uint32_t wqe_fetch_waiting_recvs(const struct receive_ring *ring)
+{
+	int64_t pending = wqe_fetch_peek_recvs(ring);
+
+	return pending < 0 ? 0 : (uint32_t)pending;
+}
+
+static void wqe_fetch_take_recv(struct receive_ring *ring, struct recv_queue *queue)
+{
+	const struct rnic_queue_plan *plan = &ring->plan;
+	uint32_t slot = ring->consumer & (plan->slots - 1);
+	const uint8_t *base = ring->region->address;
+	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
+	struct rnic_recv_wqe entry;
+	struct recv_wqe wqe;
+
+	wqe_fetch_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
+		       sizeof(entry));
+	wqe_fetch_check_recv(&entry, ring->sge_max, &wqe);
+	wqe_fetch_copy_sges(ring->region, plan, slot, &entry.sge, wqe.sge_count, sges);
+	wqe.length = wqe_fetch_message_bytes(sges, wqe.sge_count);
+	ring->consumer++;
+	recv_queue_push(queue, &wqe, sges);
+}
+
+/*
+ * In ERR entries are flushed. Clients that post as fast as we flush, to however many queue pairs,
+ * must not hold the device: what a turn leaves is for the next.
+ */
+static bool wqe_fetch_may_flush(struct session_qp *qp)
+{
+	uint32_t *budget = &qp->session->set->flush_budget;
+
+	if (qp->qp->state != RNIC_QP_STATE_ERR)
+		return true;
+	if (*budget == 0) {
+		wqe_fetch_review(qp);
+		return false;
+	}
+	--*budget;
+	return true;
+}
+
+bool wqe_fetch_refill(void *context, struct recv_queue *queue)
+{
+	struct receive_ring *ring = queue->user;
+	bool has_pushed = false;
+	int64_t pending;
+
+	(void)context;
+	if (ring == NULL || ring->session->is_broken)
+		return false;
+	pending = wqe_fetch_pending_recvs(ring);
+	while (pending > 0 && recv_queue_has_space(queue) &&
+	       (ring->qp == NULL || wqe_fetch_may_flush(ring->qp))) {
+		wqe_fetch_take_recv(ring, queue);
+		has_pushed = true;
+		pending--;
+	}
+	/* Before any completion of these entries, so that who polls one finds room to post. */
+	if (has_pushed && ring->qp == NULL) {
+		struct rnic_queues_region *region = ring->region->address;
+
+		rnic_index_publish(&region->srq_consumer, ring->consumer);
+	}
+	return has_pushed;
+}
+
+uint32_t wqe_fetch_posted(void *context, const struct recv_queue *queue)
+{
+	(void)context;
+	return queue->user == NULL ? 0 : wqe_fetch_waiting_recvs(queue->user);
+}
+
+void wqe_fetch_watch(void *context, struct recv_queue *queue)
+{
+	struct receive_ring *ring = queue->user;
+
+	(void)context;
+	if (ring != NULL && !ring->session->is_broken)
+		wqe_fetch_review(ring->qp);
+}
+
+static void wqe_fetch_review_one(struct session_qp *qp)
+{
+	struct rnic_status_region *status = session_status(qp->session);
+	_Atomic uint8_t *is_wanted = &status->recv_doorbell_wanted[qp->handle.slot];
+
+	if (qp->session->is_broken)
+		return;
+	/* Either the client sees that its doorbell is wanted, or we see its index. */
+	atomic_store_explicit(is_wanted, 1, memory_order_seq_cst);
+	if (qp->qp->state != RNIC_QP_STATE_ERR) {
+		if (credits_posted(qp->qp->engine, qp->qp))
+			atomic_store_explicit(is_wanted, 0, memory_order_relaxed);
+		return;
+	}
+	if (wqe_fetch_pending_recvs(&qp->recv) > 0)
+		qp_flush_receives(qp->qp);
+}
+
+void wqe_fetch_run_reviews(struct session_set *set)
+{
+	struct list end;
+
+	/* Those that are noted again meanwhile come behind it, and wait for the next turn. */
+	list_init(&end);
+	list_add_tail(&set->reviews, &end);
+	set->flush_budget = LIMIT_TURN_FLUSHES;
+	while (set->reviews.next != &end && set->flush_budget > 0) {
+		struct session_qp *qp =
+			list_first_entry(&set->reviews, struct session_qp, review_node);
+
+		list_remove(&qp->review_node);
+		wqe_fetch_review_one(qp);
+	}
+	list_remove(&end);
+	set->flush_budget = 0;
+}
+
+void wqe_fetch_reset(struct session_qp *qp)
+{
+	struct rnic_status_region *status = session_status(qp->session);
+	int64_t pending_sends, pending_recvs;
+
+	if (qp->target != NULL)
+		return;
+	pending_sends = wqe_fetch_pending_sends(qp);
+	pending_recvs = wqe_fetch_pending_recvs(&qp->recv);
+	if (pending_sends < 0 || pending_recvs < 0)
+		return;
+	qp->send_consumer += (uint32_t)pending_sends;
+	qp->recv.consumer += (uint32_t)pending_recvs;
+	qp->send_base = qp->send_consumer;
+	qp->recv_base = qp->recv.consumer;
+	list_remove(&qp->wqe_fetch_node);
+	atomic_store_explicit(&status->recv_doorbell_wanted[qp->handle.slot], 0,
+			      memory_order_relaxed);
+}

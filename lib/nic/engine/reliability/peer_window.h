@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the engine knows of the way to one destination address: how many bytes of requests are under
+ * way there that nobody acknowledged, over all RC QPs, and how many may be. UC and UD are not
+ * acknowledged and take no part: see pace.h.
+ *
+ * Packets wait in the peer's socket buffer of a few megabytes until its daemon runs. Were every QP
+ * to keep a window of its own, many QPs together would overrun it, and go-back-N would send
+ * everything twice. So the window belongs to the destination: it halves when a loss is noticed (at
+ * most once a round trip), and grows by one packet for each window's worth of acknowledgements.
+ *
+ * Those that wait are served in order, one at a time. Invariant: while QPs wait, either one has the
+ * turn, or the window has no room for the first.
+ */
+#ifndef LIB_NIC_ENGINE_RELIABILITY_PEER_WINDOW_H
+#define LIB_NIC_ENGINE_RELIABILITY_PEER_WINDOW_H
+
+#include "base/list.h"
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct qp;
+
+struct peer_window {
+	struct list node; /* of engine->paths */
+	struct rnic_gid dest;
+	uint32_t references;
+	uint32_t in_flight_bytes;
+	uint32_t window_bytes;
+	uint32_t credit_bytes;	/* acknowledged since the window last grew */
+	uint64_t reduced_at_ns; /* when it was last halved */
+	struct list waiting;	/* QPs that found the window full, oldest first */
+	struct qp *turn;	/* taken from `waiting`, in the ready list and not yet served */
+};
+
+/* The path to `dest`, made when there is none yet; give back with path_put(). NULL: no memory. */
+struct peer_window *peer_window_get(struct engine *engine, const struct rnic_gid *dest);
+void peer_window_put(struct peer_window *window); /* NULL is allowed */
+
+/*
+ * Whether `qp` may send `bytes` more now: there is room, which an empty path always has, and no
+ * other QP waits for it.
+ */
+bool peer_window_has_room(const struct peer_window *window, const struct qp *qp, uint32_t bytes);
+
+/* `qp` sends `bytes`, there being room for them or not. It waits no more. */
+void peer_window_reserve(struct peer_window *window, struct qp *qp, uint32_t bytes);
+
+/* `qp` wants to send `bytes`: it gets in line, and is made ready when its turn comes. */
+void peer_window_wait(struct peer_window *window, struct qp *qp, uint32_t bytes);
+
+/* `qp` has nothing to send now: it leaves the queue and passes its turn on. */
+void peer_window_leave(struct peer_window *window, struct qp *qp);
+
+/* `bytes` reserved earlier are no longer under way; `acknowledged` when the peer said so. */
+void peer_window_release(struct peer_window *window, uint32_t bytes, bool acknowledged);
+
+/* A loss was noticed at engine->now_ns. */
+void peer_window_reduce(struct engine *engine, struct peer_window *window);
+
+#endif

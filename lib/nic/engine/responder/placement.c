@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/responder/placement.h"
+
+#include "engine/engine.h"
+#include "engine/objects/qp.h"
+#include "engine/objects/srq.h"
+
+#include <assert.h>
+
+/*
+ * Tag of a transfer in engine->writes: the PSN of its packet, the messages that its QP had received
+ * by then (24 bits each), its origin, and how many completions had been queued by then (modulo
+ * 2^14), since those that follow depend on it. The owner is the role of the QP, so that requests
+ * and responses fail apart from each other.
+ */
+#define TAG_MSN_SHIFT	 24
+#define TAG_ORIGIN_SHIFT 48
+#define TAG_ORIGIN_MASK	 3
+#define TAG_QUEUED_SHIFT 50
+#define TAG_QUEUED_MASK	 0x3fff
+
+_Static_assert(PLACEMENT_COMPLETIONS_MAX <= TAG_QUEUED_MASK, "what waits can be told apart");
+
+static uint64_t tag_make(enum placement_origin origin, struct rnic_psn psn, uint32_t msn,
+			 uint32_t queued)
+{
+	return (uint64_t)(queued & TAG_QUEUED_MASK) << TAG_QUEUED_SHIFT |
+	       (uint64_t)origin << TAG_ORIGIN_SHIFT | (uint64_t)msn << TAG_MSN_SHIFT | psn.value;
+}
+
+static enum placement_origin tag_origin(uint64_t tag)
+{
+	return (enum placement_origin)(tag >> TAG_ORIGIN_SHIFT & TAG_ORIGIN_MASK);
+}
+
+static uint32_t tag_msn(uint64_t tag)
+{
+	return (uint32_t)(tag >> TAG_MSN_SHIFT) & RNIC_PSN_MASK;
+}
+
+/* The number of the first completion that depends on it; `queued` completions there are now. */
+static uint32_t tag_first(uint64_t tag, uint32_t queued)
+{
+	return queued - ((queued - (uint32_t)(tag >> TAG_QUEUED_SHIFT)) & TAG_QUEUED_MASK);
+}
+
+static void turn_into_error(struct cqe *cqe, enum verdict verdict)
+{
+	const struct verdict_row *row = verdict_row(verdict);
+
+	cqe->byte_count = 0;
+	cqe->vendor_error = verdict;
+	cqe->wc_flags = 0;
+	cqe->is_solicited = true;
+	cqe->is_silent = false;
+	cqe->status = cqe->is_recv ? row->receive_status : row->send_status;
+	if (cqe->is_recv)
+		cqe->opcode = RNIC_WC_RECV;
+}
+
+/*
+ * Makes errors of the completions that wait for one work queue of `qp`, from number `first` on: of
+ * the first one for `verdict`, the others are flushed. Returns whether there was a first one.
+ */
+static bool fail_waiting(struct placement *placement, const struct qp *qp, bool is_recv,
+			 uint32_t first, enum verdict verdict)
+{
+	bool was_found = false;
+
+	assert(placement->queued - first <= placement->queued - placement->delivered);
+	for (uint32_t i = first; i != placement->queued; i++) {
+		struct cqe *cqe = &placement->waiting[i % PLACEMENT_COMPLETIONS_MAX].cqe;
+
+		if (cqe->qp != qp || cqe->is_recv != is_recv)
+			continue;
+		/* One that is an error already told of a failure that came to light earlier. */
+		if (was_found || cqe->status == RNIC_WC_SUCCESS)
+			turn_into_error(cqe, was_found ? VERDICT_FLUSHED : verdict);
+		was_found = true;
+	}
+	return was_found;
+}
+
+static void note_failing(struct placement *placement, struct qp *qp)
+{
+	if (!list_is_linked(&qp->failures.node))
+		list_add_tail(&placement->failing, &qp->failures.node);
+}
+
+/*
+ * The memory batch's word that bytes did not reach client memory. The rest of the batch is still
+ * under way, so the QP has to wait for its error.
+ */
+static void write_failed(void *context, void *owner, uint64_t tag, int error)
+{
+	struct engine *engine = context;
+	struct placement *placement = &engine->placement;
+	uint32_t first = tag_first(tag, placement->queued);
+	bool was_found;
+	struct qp *qp;
+
+	(void)error; /* unmapped or gone: the same follows */
+	engine->counters[COUNTER_MEMORY_ERRORS]++;
+	if (tag_origin(tag) == PLACEMENT_RESPONSE) {
+		qp = RNIC_CONTAINER_OF(owner, struct qp, requester);
+		qp->failures.is_response_reported =
+			fail_waiting(placement, qp, false, first, VERDICT_LOCAL_MEMORY_GONE);
+		qp->failures.has_response = true;
+	} else {
+		bool is_send = tag_origin(tag) == PLACEMENT_SEND;
+
+		qp = RNIC_CONTAINER_OF(owner, struct qp, responder);
+		was_found = fail_waiting(placement, qp, true, first,
+					 is_send ? VERDICT_MEMORY_GONE : VERDICT_FLUSHED);
+		qp->failures.is_receive_at_fault = is_send && !was_found;
+		qp->failures.request_psn = rnic_psn((uint32_t)tag);
+		qp->failures.request_msn = tag_msn(tag);
+		qp->failures.has_request = true;
+	}
+	note_failing(placement, qp);
+}
+
+void placement_init(struct engine *engine)
+{
+	struct placement *placement = &engine->placement;
+
+	placement->queued = 0;
+	placement->delivered = 0;
+	placement->is_running = false;
+	list_init(&placement->failing);
+	memory_batch_init(&engine->writes, MEMORY_WRITE, write_failed, engine);
+}
+
+/* What is queued while this runs is delivered too: all payload is in place. */
+static void placement_deliver(struct engine *engine)
+{
+	struct placement *placement = &engine->placement;
+
+	while (placement->delivered != placement->queued) {
+		uint32_t i = placement->delivered++ % PLACEMENT_COMPLETIONS_MAX;
+		const struct cqe *cqe = &placement->waiting[i].cqe;
+
+		if (cqe->is_silent || cq_deliver(engine, placement->waiting[i].cq, cqe))
+			continue;
+		if (cqe->srq != NULL)
+			srq_completion_lost(cqe->srq);
+		cqe->qp->failures.is_overrun = true;
+		note_failing(placement, cqe->qp);
+	}
+}
+
+static void act_on_failures(struct engine *engine, struct qp *qp)
+{
+	struct placement_failures failures = qp->failures;
+
+	list_remove(&qp->failures.node);
+	qp->failures = (struct placement_failures){0};
+	list_init(&qp->failures.node);
+	if (failures.is_last_received)
+		engine->config.sink->async_event(engine->config.sink_context,
+						 RNIC_EVENT_QP_LAST_WQE_REACHED, qp);
+	if (failures.has_request)
+		responder_write_failed(engine, qp, failures.request_psn, failures.request_msn,
+				       failures.is_receive_at_fault);
+	if (failures.has_response)
+		requester_write_failed(engine, qp, failures.is_response_reported);
+	if (failures.is_overrun && qp->state != RNIC_QP_STATE_ERR) {
+		engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_QP_FATAL,
+						 qp);
+		qp_enter_error(qp, VERDICT_CQ_OVERRUN);
+	}
+}
+
+void placement_run(struct engine *engine)
+{
+	struct placement *placement = &engine->placement;
+
+	if (placement->is_running)
+		return;
+	placement->is_running = true;
+	memory_batch_flush(&engine->writes);
+	placement_deliver(engine);
+	while (!list_is_empty(&placement->failing)) {
+		struct qp *qp = list_first_entry(&placement->failing, struct qp, failures.node);
+
+		act_on_failures(engine, qp);
+		placement_deliver(engine);
+	}
+	placement->is_running = false;
+}
+
+void placement_cqe(struct engine *engine, struct cq *cq, const struct cqe *cqe)
+{
+	struct placement *placement = &engine->placement;
+	uint32_t i = placement->queued++ % PLACEMENT_COMPLETIONS_MAX;
+	bool is_full = placement->queued - placement->delivered == PLACEMENT_COMPLETIONS_MAX;
+
+	placement->waiting[i].cq = cq;
+	placement->waiting[i].cqe = *cqe;
+	if (placement->is_running && is_full)
+		placement_deliver(engine);
+	else if (is_full || memory_batch_is_empty(&engine->writes))
+		placement_run(engine);
+}
+
+void placement_last_receive(struct engine *engine, struct qp *qp)
+{
+	qp->failures.is_last_received = true;
+	note_failing(&engine->placement, qp);
+	if (memory_batch_is_empty(&engine->writes))
+		placement_run(engine);
+}
+
+/*
+ * Bytes of a QP must not be seen before those that came earlier: programs poll the last byte of a
+ * WRITE, or a flag written behind it, which may lie in memory of another kind.
+ */
+static bool must_place_first(const struct engine *engine, const struct memory_transfer *transfer,
+			     const void *owner)
+{
+	return memory_batch_is_full(&engine->writes) ||
+	       (transfer->region->direct && memory_batch_has(&engine->writes, owner));
+}
+
+int placement_write(struct engine *engine, struct qp *qp, const struct memory_transfer *transfer,
+		    enum placement_origin origin, struct rnic_psn psn)
+{
+	void *owner =
+		origin == PLACEMENT_RESPONSE ? (void *)&qp->requester : (void *)&qp->responder;
+
+	if (must_place_first(engine, transfer, owner))
+		placement_run(engine);
+	if (qp->state == RNIC_QP_STATE_ERR)
+		return 0;
+	return memory_batch_add(&engine->writes, transfer, owner,
+				tag_make(origin, psn, qp->responder.msn, engine->placement.queued));
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Datagrams of sessions over connections of RC queue pairs, one connection for a session. All share
+ * one completion queue, one shared receive queue and one block of registered memory, so that a
+ * connection costs a queue pair and no more. The queue has an entry for all that can be under way.
+ *
+ * A connection is in the carrier's list from its beginning until its queue pair is destroyed, which
+ * waits for its completions. In between it is a way (transport.h) of whoever called seek() or, of
+ * one that was accepted, open_way().
+ *
+ * A peer that acknowledges nothing keeps what was sent to it under way until the retries end. So
+ * each connection has a send and a write that no other can take, and of those that all share no
+ * more than it leaves for the others.
+ */
+#ifndef LIB_RPC_TRANSPORT_RC_TRANSPORT_H
+#define LIB_RPC_TRANSPORT_RC_TRANSPORT_H
+
+#include "rpc/transport/transport.h"
+#include "rpc/transport/transport_slots.h"
+
+#define RC_DATAGRAM_BYTES 4096u
+/* Sends and writes of one connection that have not completed. */
+#define RC_SENDS_MAX 32u
+
+struct rc_connection;
+
+/* Sends, or writes, that can still be begun. */
+struct rc_budget {
+	uint32_t left;
+	uint32_t left_to_share; /* beyond the one that each connection has for itself */
+};
+
+struct rc_transport {
+	struct transport base;
+	struct transport_device *device;
+	struct transport_slots slots;
+	struct transport_completions completions;
+	struct rnic_srq *srq;
+	struct rc_budget sends;		   /* that have not completed */
+	struct rc_budget writes;	   /* as many as sends */
+	struct rc_connection *connections; /* a list, the newest first */
+	struct transport_ring *rings;	   /* a list */
+	uint32_t connection_count;
+	uint32_t connections_max;
+	uint32_t lost_count;   /* whose owners were not told yet */
+	uint32_t ending_count; /* that wait for their completions */
+	int64_t lent;	       /* the slot that the caller reads; -1: none */
+};
+
+/*
+ * With room for so many connections, fewer than sends. Errors of the objects that it makes. On
+ * failure nothing is left.
+ */
+int rc_transport_open(struct rc_transport *transport, struct transport_device *device,
+		      uint32_t connections_max, uint32_t receive_slots, uint32_t send_slots);
+
+/* Ends all connections. */
+void rc_transport_close(struct rc_transport *transport);
+
+/* Answers a request for a connection; `event` is acknowledged. What goes wrong refuses it. */
+int rc_transport_accept(struct rc_transport *transport, const struct rnic_cm_event *event);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Work entries: what a client writes into the queues of a QP or an SRQ, and where they lie.
+ *
+ * A queue is a ring of fixed entries and a side area with one stride per slot. One scatter-gather
+ * element fits into the entry itself; two or more lie in the slot's part of the side area, as does
+ * inline data. So the usual entry is one cache line (half of one for a receive), and pages of the
+ * side area are only touched by who needs them. The daemon copies an entry once, then validates the
+ * copy.
+ */
+#ifndef PROTO_SHM_WQE_H
+#define PROTO_SHM_WQE_H
+
+#include "base/verbs_types.h"
+#include "shm/region.h"
+
+#include <stdbool.h>
+
+#define RNIC_WR_DEPTH_MAX	    32768
+#define RNIC_SGE_COUNT_MAX	    32
+#define RNIC_INLINE_BYTES_MAX	    1024
+#define RNIC_QUEUE_REGION_BYTES_MAX (UINT64_C(1) << 30)
+
+struct rnic_send_wqe {
+	uint64_t wr_id;
+	uint8_t opcode; /* enum rnic_wr_opcode */
+	uint8_t flags;	/* enum rnic_send_flag */
+	uint8_t sge_count;
+	uint8_t reserved;
+	/*
+	 * Host order; or the rkey to invalidate; bind: the MR's lkey; XRC, when the opcode has
+	 * operands: the SRQ's number
+	 */
+	uint32_t immediate;
+	uint64_t remote_address; /* bind: the window's address */
+	uint32_t rkey;		 /* bind: the window's new rkey, whose upper 24 bits name it */
+	uint32_t inline_bytes;	 /* with RNIC_SEND_INLINE: bytes in the side area; sge_count is 0 */
+	union {
+		struct {
+			uint64_t compare;
+			uint64_t swap_or_add;
+		} atomic;
+		struct {
+			uint32_t ah_slot;
+			uint32_t ah_generation;
+			uint32_t remote_qpn;
+			uint32_t remote_qkey;
+		} datagram;
+		struct {
+			uint64_t length;
+			uint32_t access; /* enum rnic_access */
+			uint32_t reserved;
+		} bind;
+		struct {
+			uint32_t length;
+			uint32_t type; /* enum rnic_flush_type */
+			uint32_t reserved[2];
+		} flush;
+		struct {
+			uint32_t srqn;
+			uint32_t reserved[3];
+		} xrc;
+	};
+	struct rnic_sge sge; /* with sge_count 1 */
+};
+
+/* Whether there is such an opcode, and whether a QP of the type carries it out. */
+bool rnic_wqe_is_known(uint8_t opcode);
+bool rnic_wqe_is_of_type(uint8_t opcode, uint8_t qp_type);
+
+/* Whether it takes `atomic` or `flush` of its entry, where others of XRC have the SRQ's number. */
+bool rnic_wqe_has_operands(uint8_t opcode);
+
+struct rnic_recv_wqe {
+	uint64_t wr_id;
+	uint32_t sge_count;
+	uint32_t reserved;
+	struct rnic_sge sge; /* with sge_count 1 */
+};
+
+/*
+ * The head of a region of kind RNIC_REGION_QUEUES. An SRQ has only the receive half, and its
+ * entries complete in any order, or never when a QP that took one is destroyed. So it is not
+ * completions that give them back: the daemon copies entries in order and says how many it has
+ * copied.
+ *
+ * Indices start at 0 and are never set back. A QP that goes to RESET forgets what was posted: the
+ * daemon takes both producer indices as they stand as its own consumer and retired counts, and the
+ * client, which posts nothing between request and reply, does the same.
+ */
+struct rnic_queues_region {
+	struct rnic_region_header header;
+	union {
+		struct rnic_shared_index send_producer; /* of a QP: client writes */
+		struct rnic_shared_index srq_consumer;	/* of an SRQ: daemon writes, never reads */
+	};
+	struct rnic_shared_index recv_producer; /* client writes */
+};
+
+/* Where one queue lies in its region. Offsets are from the start of the region. */
+struct rnic_queue_plan {
+	uint32_t slots; /* a power of two, at least the depth asked for; 0 when there is no queue */
+	uint32_t side_stride_bytes;
+	uint64_t entries_offset;
+	uint64_t side_offset;
+};
+
+struct rnic_queues_plan {
+	struct rnic_queue_plan send;
+	struct rnic_queue_plan recv;
+	uint64_t region_bytes;
+};
+
+/*
+ * Computes the layout for granted capacities; both sides call it and get the same. Returns -EINVAL
+ * when a capacity is beyond the maxima above (the daemon checked before granting; the library
+ * treats it as a broken daemon).
+ */
+int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan);
+
+/* The same for the region of an SRQ, whose ring is plan->recv. */
+int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_queues_plan *plan);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine_fixture.h"
+
+#include "wire/gid.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_shared_by_destination(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct rnic_gid other_gid = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 9});
+	struct peer_window *same = peer_window_get(&fixture->engine, &fixture->peer_gid);
+	struct peer_window *other = peer_window_get(&fixture->engine, &other_gid);
+
+	(void)state;
+	assert_ptr_equal(same, fixture->qp->peer_window);
+	assert_ptr_not_equal(other, same);
+	peer_window_put(same);
+	peer_window_put(other);
+	fixture_destroy(fixture);
+}
+
+static void test_empty_path_always_has_room(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct peer_window *window = fixture->qp->peer_window;
+
+	(void)state;
+	assert_true(peer_window_has_room(window, fixture->qp, 4 * LIMIT_PATH_WINDOW_BYTES));
+	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES - 1);
+	assert_true(peer_window_has_room(window, fixture->qp, 1));
+	assert_false(peer_window_has_room(window, fixture->qp, 2));
+	peer_window_release(window, LIMIT_PATH_WINDOW_BYTES - 1, true);
+	fixture_destroy(fixture);
+}
+
+/* Those that wait are served one by one in order, and nobody overtakes them. */
+static void test_order_of_waiting(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct peer_window *window = fixture->qp->peer_window;
+	struct qp *first = fixture_create_qp(fixture, &fixture_defaults);
+	struct qp *second = fixture_create_qp(fixture, &fixture_defaults);
+
+	(void)state;
+	assert_int_equal(fixture_transmit_all(fixture), 0); /* nobody is ready any more */
+	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES);
+	peer_window_wait(window, first, 5000);
+	peer_window_wait(window, second, 1000);
+	peer_window_release(window, 2000, true);
+	assert_null(window->turn); /* the first needs more, and the second does not overtake */
+	assert_false(peer_window_has_room(window, second, 1000));
+	assert_false(peer_window_has_room(window, fixture->qp, 100));
+	peer_window_release(window, 3000, true);
+	assert_ptr_equal(window->turn, first);
+	assert_true(list_is_linked(&first->ready_node));
+	assert_true(peer_window_has_room(window, first, 5000));
+	peer_window_reserve(window, first, 4000);
+	peer_window_leave(window, first); /* it had no more to send */
+	assert_ptr_equal(window->turn, second);
+	peer_window_leave(window, second);
+	assert_null(window->turn);
+	peer_window_release(window, window->in_flight_bytes, false);
+	qp_destroy(first);
+	qp_destroy(second);
+	fixture_destroy(fixture);
+}
+
+static void test_destroyed_while_waiting(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct peer_window *window = fixture->qp->peer_window;
+	struct qp *first = fixture_create_qp(fixture, &fixture_defaults);
+	struct qp *second = fixture_create_qp(fixture, &fixture_defaults);
+
+	(void)state;
+	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES);
+	peer_window_wait(window, first, LIMIT_PATH_WINDOW_BYTES);
+	peer_window_wait(window, second, 1000);
+	peer_window_release(window, 1000, true);
+	assert_null(window->turn);
+	qp_destroy(first);
+	assert_ptr_equal(window->turn, second);
+	qp_destroy(second);
+	assert_null(window->turn);
+	peer_window_release(window, window->in_flight_bytes, false);
+	fixture_destroy(fixture);
+}
+
+static void test_reduce_and_grow(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct peer_window *window = fixture->qp->peer_window;
+	uint32_t whole_bytes = LIMIT_PATH_WINDOW_BYTES;
+
+	(void)state;
+	fixture->engine.now_ns = fixture->now_ns;
+	peer_window_reduce(&fixture->engine, window);
+	assert_int_equal(window->window_bytes, whole_bytes / 2);
+	peer_window_reduce(&fixture->engine, window); /* the same round trip */
+	assert_int_equal(window->window_bytes, whole_bytes / 2);
+	for (uint32_t i = 0; i < 20; i++) {
+		fixture->engine.now_ns += 10000000;
+		peer_window_reduce(&fixture->engine, window);
+	}
+	assert_int_equal(window->window_bytes, LIMIT_PATH_WINDOW_BYTES_LEAST);
+	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES_LEAST);
+	peer_window_release(window, LIMIT_PATH_WINDOW_BYTES_LEAST,
+			    false); /* lost: no reason to grow */
+	assert_int_equal(window->window_bytes, LIMIT_PATH_WINDOW_BYTES_LEAST);
+	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES_LEAST);
+	peer_window_release(window, LIMIT_PATH_WINDOW_BYTES_LEAST, true);
+	assert_true(window->window_bytes > LIMIT_PATH_WINDOW_BYTES_LEAST);
+	for (uint32_t i = 0; i < 100000; i++) {
+		peer_window_reserve(window, fixture->qp, 16384);
+		peer_window_release(window, 16384, true);
+	}
+	assert_int_equal(window->window_bytes, whole_bytes);
+	fixture_destroy(fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shared_by_destination),
+		cmocka_unit_test(test_empty_path_always_has_room),
+		cmocka_unit_test(test_order_of_waiting),
+		cmocka_unit_test(test_destroyed_while_waiting),
+		cmocka_unit_test(test_reduce_and_grow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/queues/cqe_delivery.h"
+
+#include "client_fixture.h"
+
+#include "engine/engine.h"
+#include "engine/limits.h"
+#include "engine/objects/qp.h"
+#include "control/ctl_handlers.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "shm/cqe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ENTRIES 4
+
+/* A session with one CQ and its channel, and a queue pair that only completions speak of. */
+struct fixture {
+	struct device_facts facts;
+	struct session_set set;
+	struct session *session;
+	struct session_cq *cq;
+	struct rnic_cq_control *control;
+	const struct rnic_cq_region *region;
+	const struct rnic_cqe *entries;
+	struct session_qp session_qp;
+	struct qp qp;
+	int peer_fd;
+	int channel_fd;
+	int async_fd;
+};
+
+static struct fixture fixture;
+
+static void create_cq(struct fixture *f)
+{
+	static struct ctl_call call;
+	struct rnic_ctl_create_cq *request = (void *)call.request.payload;
+	struct rnic_ctl_channel_reply channel;
+	struct rnic_ctl_cq_reply reply;
+
+	call.session = f->session;
+	assert_int_equal(ctl_create_channel(&call), 0);
+	memcpy(&channel, call.reply.payload, sizeof(channel));
+	f->channel_fd = call.reply_fds[0];
+	assert_int_equal(fcntl(f->channel_fd, F_SETFL, O_NONBLOCK), 0);
+	*request = (struct rnic_ctl_create_cq){.entries = ENTRIES, .channel = channel.channel};
+	assert_int_equal(ctl_create_cq(&call), 0);
+	memcpy(&reply, call.reply.payload, sizeof(reply));
+	close(call.reply_fds[0]);
+	assert_int_equal(reply.slots, ENTRIES);
+	f->cq = handle_table_get(&f->session->cqs, reply.cq);
+	f->control = &session_region(f->session)->cqs[reply.cq.slot];
+	f->region = f->cq->region.address;
+	f->entries = (const void *)((const uint8_t *)f->region + RNIC_CQ_ENTRIES_OFFSET);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = &fixture;
+
+	memset(f, 0, sizeof(*f));
+	f->facts.device.max_cqe = 1024;
+	f->facts.device.completion_vectors = 1;
+	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
+	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
+	client_fixture_open_regions(f->session, NULL, &f->async_fd);
+	assert_int_equal(fcntl(f->async_fd, F_SETFL, O_NONBLOCK), 0);
+	create_cq(f);
+	f->session_qp.session = f->session;
+	f->session_qp.handle = (struct rnic_handle){5, 1};
+	f->qp.user = &f->session_qp;
+	f->qp.qpn = 0x1234;
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	list_remove(&f->session_qp.review_node);
+	session_set_fini(&f->set);
+	close(f->peer_fd);
+	close(f->channel_fd);
+	close(f->async_fd);
+	return 0;
+}
+
+static bool complete(struct fixture *f, uint64_t wr_id, bool is_solicited, uint8_t status)
+{
+	const struct cqe cqe = {
+		.wr_id = wr_id,
+		.qp = &f->qp,
+		.byte_count = 10,
+		.retired = 3,
+		.status = status,
+		.is_recv = true,
+		.is_solicited = is_solicited,
+	};
+
+	return cqe_delivery_cqe(&f->set, &f->cq->cq, &cqe);
+}
+
+static uint32_t events_read(struct fixture *f)
+{
+	struct rnic_event_record record;
+	uint32_t count = 0;
+
+	while (read(f->channel_fd, &record, sizeof(record)) == sizeof(record)) {
+		assert_int_equal(record.slot, f->cq->handle.slot);
+		assert_int_equal(record.generation, f->cq->handle.generation);
+		count++;
+	}
+	return count;
+}
+
+static void test_completion_reaches_the_ring(void **state)
+{
+	struct fixture *f = *state;
+
+	f->set.now_ns = 77;
+	f->session_qp.recv_base = 100;
+	assert_true(complete(f, 42, true, RNIC_WC_SUCCESS));
+	assert_int_equal(f->region->producer.value, 1);
+	assert_int_equal(f->entries[0].wr_id, 42);
+	assert_int_equal(f->entries[0].timestamp_ns, 77);
+	assert_int_equal(f->entries[0].qpn, 0x1234);
+	assert_int_equal(f->entries[0].qp_slot, 5);
+	assert_int_equal(f->entries[0].retired, 103);
+	assert_int_equal(f->entries[0].flags, RNIC_COMPLETION_RECV | RNIC_COMPLETION_SOLICITED);
+}
+
+static void test_full_ring_refuses_until_polled(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+	assert_false(complete(f, ENTRIES, false, RNIC_WC_SUCCESS));
+	assert_int_equal(f->region->producer.value, ENTRIES);
+	assert_false(f->session->is_broken);
+	f->control->consumer = 1;
+	assert_true(complete(f, ENTRIES, false, RNIC_WC_SUCCESS));
+	assert_int_equal(f->entries[0].wr_id, ENTRIES);
+}
+
+static void test_lying_consumer_breaks_the_session(void **state)
+{
+	static const uint32_t lies[] = {ENTRIES + 1, 0x80000000, UINT32_MAX};
+	struct fixture *f = *state;
+
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+	for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		uint32_t armed;
+
+		f->control->consumer = lies[i];
+		assert_int_equal(cqe_delivery_peek(f->cq, &armed), 0);
+	}
+	assert_true(complete(f, 9, false, RNIC_WC_SUCCESS));
+	assert_true(f->session->is_broken);
+	assert_int_equal(f->region->producer.value, ENTRIES);
+}
+
+static void test_arming(void **state)
+{
+	static const struct {
+		uint32_t armed;
+		bool is_solicited;
+		uint8_t status;
+		uint32_t events;
+	} cases[] = {
+		{RNIC_CQ_UNARMED, true, RNIC_WC_SUCCESS, 0},
+		{RNIC_CQ_ARMED_ANY, false, RNIC_WC_SUCCESS, 1},
+		{RNIC_CQ_ARMED_ANY, true, RNIC_WC_SUCCESS, 1},
+		{RNIC_CQ_ARMED_SOLICITED, false, RNIC_WC_SUCCESS, 0},
+		{RNIC_CQ_ARMED_SOLICITED, true, RNIC_WC_SUCCESS, 1},
+		{RNIC_CQ_ARMED_SOLICITED, false, RNIC_WC_WR_FLUSH_ERR, 1},
+		{0xdeadbeef, false, RNIC_WC_SUCCESS, 1},
+	};
+	struct fixture *f = *state;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		f->control->armed = cases[i].armed;
+		assert_true(complete(f, i, cases[i].is_solicited, cases[i].status));
+		cqe_delivery_run(&f->set, false);
+		assert_int_equal(events_read(f), cases[i].events);
+		if (cases[i].events != 0)
+			assert_int_equal(f->control->armed, RNIC_CQ_UNARMED);
+		else
+			assert_int_equal(f->control->armed, cases[i].armed);
+		f->control->consumer = i + 1;
+	}
+}
+
+/* One arming is one event, however many completions follow. */
+static void test_one_event_for_many_completions(void **state)
+{
+	struct fixture *f = *state;
+
+	f->control->armed = RNIC_CQ_ARMED_ANY;
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+	cqe_delivery_run(&f->set, false);
+	cqe_delivery_run(&f->set, false);
+	assert_int_equal(events_read(f), 1);
+}
+
+/* Who sleeps in a poll is woken once, and not for each completion while the loop is busy. */
+static void test_waking_of_a_sleeping_poller(void **state)
+{
+	static const struct {
+		bool completes;
+		bool is_busy;
+		uint64_t now_ns;
+		bool is_taken;
+	} steps[] = {
+		{false, false, 0, false}, /* for nothing */
+		{true, true, 0, false},
+		{true, true, LIMIT_POLL_WAKE_NS - 1, false}, /* the first one counts */
+		{false, true, LIMIT_POLL_WAKE_NS, true},
+		{false, false, 0, false}, /* woken for both */
+		{true, false, 0, true},
+	};
+	struct fixture *f = *state;
+	_Atomic uint32_t *poll_waits = &session_region(f->session)->poll_waits.value;
+
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		f->set.now_ns = steps[i].now_ns;
+		*poll_waits = 1;
+		if (steps[i].completes)
+			assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+		cqe_delivery_run(&f->set, steps[i].is_busy);
+		assert_int_equal(*poll_waits, steps[i].is_taken ? 0 : 1);
+	}
+}
+
+/* The client's status region follows the set's word, both ways. */
+static void test_clients_are_told_of_bulk_traffic(void **state)
+{
+	static const bool steps[] = {false, true, true, false, true};
+	struct fixture *f = *state;
+
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		f->set.is_bulk = steps[i];
+		cqe_delivery_run(&f->set, !steps[i]);
+		assert_int_equal(session_status(f->session)->is_bulk.value, steps[i]);
+	}
+}
+
+/* A few in a turn, so that no turn is long for there being many. */
+static void test_many_clients_are_told_by_and_by(void **state)
+{
+	struct fixture *f = *state;
+	const unsigned count = 3 * LIMIT_TURN_TOLD;
+	struct list *node;
+	unsigned told = 0;
+
+	for (unsigned i = 1; i < count; i++)
+		client_fixture_open_regions(client_fixture_connect(&f->set, 1, NULL), NULL, NULL);
+	f->set.is_bulk = true;
+	cqe_delivery_run(&f->set, false);
+	list_for_each (node, &f->set.sessions)
+		told += session_status(list_entry(node, struct session, node))->is_bulk.value;
+	assert_int_equal(told, LIMIT_TURN_TOLD);
+	for (unsigned i = 1; i < 3; i++)
+		cqe_delivery_run(&f->set, false);
+	list_for_each (node, &f->set.sessions)
+		assert_int_equal(
+			session_status(list_entry(node, struct session, node))->is_bulk.value, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+/* Port events reach whoever has a pipe; of a full one it is the last state that is told. */
+static void test_port_events(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_event_record record;
+	uint32_t written = 0;
+
+	cqe_delivery_port_event(&f->set, RNIC_EVENT_PORT_ERR);
+	assert_int_equal(read(f->async_fd, &record, sizeof(record)), sizeof(record));
+	assert_int_equal(record.type, RNIC_EVENT_PORT_ERR);
+	assert_int_equal(record.slot, 1);
+	while (!f->session->async_pipe.is_full && written++ < 100000)
+		cqe_delivery_port_event(&f->set, RNIC_EVENT_GID_CHANGE);
+	assert_true(f->session->async_pipe.is_full);
+	cqe_delivery_port_event(&f->set, RNIC_EVENT_PORT_ACTIVE);
+	cqe_delivery_port_event(&f->set, RNIC_EVENT_PORT_ERR);
+	while (read(f->async_fd, &record, sizeof(record)) == sizeof(record))
+		assert_int_equal(record.type, RNIC_EVENT_GID_CHANGE);
+	cqe_delivery_retry(f->session);
+	assert_int_equal(read(f->async_fd, &record, sizeof(record)), sizeof(record));
+	assert_int_equal(record.type, RNIC_EVENT_PORT_ERR);
+	assert_int_equal(read(f->async_fd, &record, sizeof(record)), sizeof(record));
+	assert_int_equal(record.type, RNIC_EVENT_GID_CHANGE);
+	assert_true(read(f->async_fd, &record, sizeof(record)) < 0);
+}
+
+/* Nobody waits while millions of completions are moved. */
+static void test_resizing_with_many_entries(void **state)
+{
+	static struct ctl_call call;
+	struct rnic_ctl_resize_cq *request = (void *)call.request.payload;
+	struct fixture *f = *state;
+
+	f->facts.device.max_cqe = 4 * LIMIT_RESIZE_CQ_ENTRIES;
+	call.session = f->session;
+	*request = (struct rnic_ctl_resize_cq){
+		.cq = f->cq->handle,
+		.entries = 2 * LIMIT_RESIZE_CQ_ENTRIES,
+	};
+	assert_int_equal(ctl_resize_cq(&call), 0);
+	close(call.reply_fds[0]);
+	for (uint32_t i = 0; i <= LIMIT_RESIZE_CQ_ENTRIES; i++)
+		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+	assert_int_equal(ctl_resize_cq(&call), -EBUSY);
+	atomic_store(&f->control->consumer, 1);
+	assert_int_equal(ctl_resize_cq(&call), 0);
+	close(call.reply_fds[0]);
+}
+
+/* A connection that says nothing is ended in time, and one that said HELLO is not. */
+static void test_silent_connections_end(void **state)
+{
+	struct fixture *f = *state;
+	int sockets[2];
+	char byte;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+	f->session->has_greeted = true;
+	list_remove(&f->session->pre_hello_node);
+	f->set.now_ns = 1000;
+	assert_int_equal(session_set_next_deadline_ns(&f->set), UINT64_MAX);
+	assert_non_null(session_create(&f->set, sockets[0], 1, 1));
+	f->set.now_ns = session_set_next_deadline_ns(&f->set) - 1;
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.session_count, 2);
+	f->set.now_ns++;
+	session_set_reap(&f->set);
+	assert_int_equal(f->set.session_count, 1);
+	assert_int_equal(session_set_next_deadline_ns(&f->set), UINT64_MAX);
+	assert_int_equal(read(sockets[1], &byte, 1), 0);
+	close(sockets[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_completion_reaches_the_ring),
+		TEST(test_full_ring_refuses_until_polled),
+		TEST(test_port_events),
+		TEST(test_resizing_with_many_entries),
+		TEST(test_silent_connections_end),
+		TEST(test_lying_consumer_breaks_the_session),
+		TEST(test_arming),
+		TEST(test_one_event_for_many_completions),
+		TEST(test_waking_of_a_sleeping_poller),
+		TEST(test_clients_are_told_of_bulk_traffic),
+		TEST(test_many_clients_are_told_by_and_by),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/queues/wqe_fetch.h"
+
+#include "client_fixture.h"
+
+#include "engine/engine.h"
+#include "engine/objects/qp.h"
+#include "control/ctl_handlers.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "shm/ring.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define QPS 3
+
+/* A session with queue pairs of the deepest receive rings, and a CQ for all their entries. */
+struct fixture {
+	struct device_facts facts;
+	struct engine engine;
+	struct session_set set;
+	struct session *session;
+	struct session_qp *qps[QPS];
+	int peer_fd;
+	struct ctl_call call;
+};
+
+static struct fixture fixture;
+
+static void close_fds(const int *fds, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+static struct session_qp *create_qp(struct fixture *f, struct rnic_handle pd, struct rnic_handle cq)
+{
+	const struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_INIT, .port = 1};
+	struct rnic_ctl_create_qp *request = (void *)f->call.request.payload;
+	struct rnic_ctl_create_qp_reply reply;
+	struct session_qp *qp;
+
+	*request = (struct rnic_ctl_create_qp){
+		.pd = pd,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.type = RNIC_QP_TYPE_RC,
+		.capacities = {.max_recv_wr = LIMIT_WR_DEPTH, .max_recv_sge = 1},
+	};
+	assert_int_equal(ctl_create_qp(&f->call), 0);
+	close_fds(f->call.reply_fds, f->call.reply_fd_count);
+	memcpy(&reply, f->call.reply.payload, sizeof(reply));
+	qp = handle_table_get(&f->session->qps, reply.qp);
+	assert_int_equal(qp_modify(qp->qp, &attributes,
+				   RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PKEY_INDEX |
+					   RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS),
+			 0);
+	return qp;
+}
+
+static void create_objects(struct fixture *f)
+{
+	struct rnic_ctl_create_cq *request = (void *)f->call.request.payload;
+	struct rnic_ctl_pd_reply pd;
+	struct rnic_ctl_cq_reply cq;
+
+	f->call.session = f->session;
+	assert_int_equal(ctl_alloc_pd(&f->call), 0);
+	memcpy(&pd, f->call.reply.payload, sizeof(pd));
+	*request = (struct rnic_ctl_create_cq){.entries = QPS * LIMIT_WR_DEPTH};
+	assert_int_equal(ctl_create_cq(&f->call), 0);
+	close_fds(f->call.reply_fds, f->call.reply_fd_count);
+	memcpy(&cq, f->call.reply.payload, sizeof(cq));
+	for (unsigned i = 0; i < QPS; i++)
+		f->qps[i] = create_qp(f, pd.pd, cq.cq);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = &fixture;
+	const struct engine_config config = {
+		.sink = &session_set_sink,
+		.sink_context = &f->set,
+		.seed = 1,
+		.max_qps = QPS,
+		.max_mrs = 1,
+	};
+
+	memset(f, 0, sizeof(*f));
+	f->facts.device = (struct rnic_device_attributes){
+		.max_cqe = LIMIT_CQ_ENTRIES,
+		.completion_vectors = 1,
+		.max_qp_wr = LIMIT_WR_DEPTH,
+		.max_sge = LIMIT_SGES,
+		.max_inline_bytes = LIMIT_INLINE_BYTES,
+	};
+	assert_int_equal(engine_init(&f->engine, &config), 0);
+	assert_int_equal(session_set_init(&f->set, &f->engine, NULL, &f->facts), 0);
+	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
+	client_fixture_open_regions(f->session, NULL, NULL);
+	create_objects(f);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	session_set_fini(&f->set);
+	engine_fini(&f->engine);
+	close(f->peer_fd);
+	return 0;
+}
+
+static uint32_t entries_flushed(const struct fixture *f)
+{
+	return (uint32_t)f->engine.counters[COUNTER_FLUSHED_COMPLETIONS];
+}
+
+/* However many queue pairs are in error, a turn is short, and each has its share of the next. */
+static void test_turns_are_short(void **state)
+{
+	const struct rnic_qp_attributes error = {.state = RNIC_QP_STATE_ERR};
+	struct fixture *f = *state;
+
+	for (unsigned i = 0; i < QPS; i++) {
+		struct rnic_queues_region *region = f->qps[i]->region.address;
+
+		assert_int_equal(qp_modify(f->qps[i]->qp, &error, RNIC_QP_ATTR_STATE), 0);
+		rnic_index_publish(&region->recv_producer, LIMIT_WR_DEPTH);
+		wqe_fetch_review(f->qps[i]);
+	}
+	for (uint32_t turn = 1; entries_flushed(f) < QPS * LIMIT_WR_DEPTH; turn++) {
+		const uint32_t before = entries_flushed(f);
+
+		assert_true(session_set_has_work(&f->set));
+		session_set_deliver(&f->set, false);
+		assert_in_range(entries_flushed(f) - before, 1, LIMIT_TURN_FLUSHES);
+		if (turn == QPS)
+			for (unsigned i = 0; i < QPS; i++)
+				assert_true(f->qps[i]->recv.consumer > 0);
+	}
+	assert_false(f->session->is_broken);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_turns_are_short, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/session/deferred_close.h"
+
+#include "lingering_socket.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define WAIT_MS		10000
+
+/* A pipe ends when the last descriptor of its other end is closed. */
+static void expect_end(int read_fd)
+{
+	struct pollfd end = {.fd = read_fd, .events = POLLIN};
+
+	assert_int_equal(poll(&end, 1, WAIT_MS), 1);
+	assert_true((end.revents & POLLHUP) != 0);
+	close(read_fd);
+}
+
+static void what_is_taken_is_closed(void **state)
+{
+	struct deferred_close deferred_close = {0};
+	int first[2], second[2];
+
+	(void)state;
+	assert_int_equal(pipe(first), 0);
+	assert_int_equal(pipe(second), 0);
+	deferred_close_take(&deferred_close, first[1]);
+	expect_end(first[0]);
+	/* What was taken before the end is closed as well. */
+	deferred_close_take(&deferred_close, second[1]);
+	deferred_close_close(&deferred_close);
+	expect_end(second[0]);
+}
+
+static void mappings_go(void **state)
+{
+	const size_t bytes = (8 << 20) + 4096;
+	struct deferred_close deferred_close = {0};
+	uint8_t *address =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned char present[1];
+
+	(void)state;
+	assert_ptr_not_equal(address, MAP_FAILED);
+	memset(address, 1, bytes);
+	deferred_close_unmap(&deferred_close, address, bytes);
+	while (deferred_close_pending(&deferred_close) > 0)
+		sched_yield();
+	for (size_t offset = 0; offset < bytes; offset += 4096)
+		assert_int_equal(mincore(address + offset, 1, present), -1);
+	deferred_close_close(&deferred_close);
+}
+
+static void nobody_holds_the_others_up(void **state)
+{
+	struct deferred_close deferred_close = {0};
+	int peers[8], ends[2];
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(peers); i++)
+		deferred_close_take(&deferred_close, make_lingering_socket(&peers[i]));
+	assert_int_equal(pipe(ends), 0);
+	deferred_close_take(&deferred_close, ends[1]);
+	expect_end(ends[0]);
+	while (deferred_close_pending(&deferred_close) > 0)
+		sched_yield();
+	for (unsigned i = 0; i < COUNT_OF(peers); i++)
+		close(peers[i]);
+	deferred_close_close(&deferred_close);
+	assert_int_equal(deferred_close_pending(&deferred_close), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_taken_is_closed),
+		cmocka_unit_test(mappings_go),
+		cmocka_unit_test(nobody_holds_the_others_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
