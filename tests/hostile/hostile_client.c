@@ -10,34 +10,26 @@
 
 #include "base/prng.h"
 #include "shm/ring.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static struct hostile_client witness;
 
-static int start(void **state)
+static int set_up(void **state)
 {
 	hostile_start(state);
 	hostile_client_open(&witness, &rnicd, HOSTILE_STEPS);
 	return 0;
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	hostile_client_close(&witness);
 	return hostile_stop(state);
@@ -672,5 +664,5 @@ int main(int argc, char **argv)
 
 	if (!hostile_arguments(argc, argv))
 		return 2;
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -8,15 +8,10 @@
 #include "hostile_link.h"
 
 #include "ctl/ctl_cm.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PORT	  7471
 #define WAIT_MS	  20000

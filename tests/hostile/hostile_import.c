@@ -6,17 +6,12 @@
  * usage: hostile_import RNICD
  */
 #include "hostile_link.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define WITH_PD	    2 /* steps of a client that has a PD */
 #define WITH_ALL    HOSTILE_STEPS

@@ -7,21 +7,15 @@
  */
 #include "hostile_link.h"
 #include "lingering_socket.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define DESCRIPTORS	1024 /* of the daemon, as on many a machine */
+#define DESCRIPTORS 1024 /* of the daemon, as on many a machine */
 
 static void test_quotas(void **state)
 {

@@ -9,17 +9,12 @@
 
 #include "base/prng.h"
 #include "shm/ring.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SRQ_WR	   8
 #define SEND_BYTES 8

@@ -8,15 +8,7 @@
 #include "hostile_link.h"
 
 #include "shm/ring.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 /* A client with a region that windows can be bound to, and one of type 2. */
 struct owner {

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lingering_socket.h"
+#include "unit_test.h"
 
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 int make_lingering_socket(int *peer_fd)
 {

@@ -6,14 +6,9 @@
 #ifndef TESTS_INTEROP_CM_ENDS_H
 #define TESTS_INTEROP_CM_ENDS_H
 
+#include "unit_test.h"
+
 #include <rdma/rdma_cma.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define CM_ENDS_DEPTH 16 /* of send queues */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What sockets promise and the distribution's programs do not ask for: sockets_calls ADDRESS */
+#include "unit_test.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -9,18 +10,11 @@
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rsocket.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MANY_BYTES (1u << 20)
 #define ROUNDS	   100

@@ -4,18 +4,14 @@
  * somebody else: sockets_stranger ADDRESS
  */
 #include "rsockets/rsocket_wire.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
 #include <linux/sock_diag.h>
 #include <rdma/rdma_verbs.h>
 #include <rdma/rsocket.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define TIMEOUT_MS    2000
 #define STRANGER_PORT 4242

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs_bench.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void make_qp(struct bench *bench, enum ibv_qp_type type)
 {

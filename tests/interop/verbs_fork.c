@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs that fork with a device open: run under rnic-run, on a device with one address. */
 #include "verbs_bench.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HALF (BENCH_BYTES / 2)
 

@@ -4,18 +4,10 @@
  * run under rnic-run, on a device with one address.
  */
 #include "verbs_bench.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define FILE_PAGE 4096
 

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared receive queues that change their size: under rnic-run, on a device with one address. */
 #include "verbs_bench.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define DEPTH  4
 #define HEADER 16 /* bytes of a message that go to the first element of its receive */

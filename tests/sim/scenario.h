@@ -7,11 +7,7 @@
 #include "sim.h"
 
 #include "base/bits.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* Ends the simulation; fails the test with the oracle's sentence when something was wrong. */
 #define assert_sim_is_right(sim)                                                                   \

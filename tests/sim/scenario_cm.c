@@ -3,13 +3,7 @@
 #include "cm_world.h"
 
 #include "base/bits.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define assert_world_is_right(world)                                                               \
 	do {                                                                                       \

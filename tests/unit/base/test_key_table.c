@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/key_table.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <stdbool.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void test_insert_find_remove(void **state)
 {

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/list.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 struct item {
 	int value;

@@ -2,12 +2,7 @@
 #include "base/number_list.h"
 
 #include "base/bits.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MAX 3
 

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/prng.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* What the published definitions of both generators give for seed 0. */
 static void test_known_values(void **state)

@@ -2,15 +2,7 @@
 #include "base/timer_heap.h"
 
 #include "base/prng.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define TIMERS 200
 

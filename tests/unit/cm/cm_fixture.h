@@ -11,12 +11,7 @@
 #include "cm/cm_connection.h"
 #include "mad/cm_message.h"
 #include "mad/ip_cm.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define FIXTURE_EVENTS	     64
 #define FIXTURE_PORT	     7174

@@ -2,11 +2,7 @@
 #include "cm/peer_table.h"
 
 #include "wire/gid.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define NODES 10000
 

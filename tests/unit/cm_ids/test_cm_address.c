@@ -2,15 +2,9 @@
 #include "cm_ids/cm_address.h"
 
 #include "wire/gid.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static struct rnic_gid gid(const char *text)
 {

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the context API says without a context, and where there is no daemon. */
-#include <rnic/connection.h>
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include <rnic/connection.h>
 
 static int no_daemon(void **state)
 {

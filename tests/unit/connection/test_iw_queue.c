@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/iw_queue.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define DEPTH 4
 

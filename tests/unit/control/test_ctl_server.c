@@ -7,15 +7,10 @@
 #include "ctl/ctl_message.h"
 #include "engine/limits.h"
 #include "device/session/session_set.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define REQUESTS (LIMIT_TURN_REQUESTS + 4)
 #define CLIENTS	 5

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/socket_path.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char directory[] = "/tmp/rnic-place-XXXXXX";
 static char path[64];

@@ -2,13 +2,7 @@
 #include "ctl/ctl_message.h"
 
 #include "base/bits.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 struct message {
 	struct rnic_ctl_header header;

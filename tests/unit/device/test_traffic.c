@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/traffic.h"
 #include "engine/limits.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_what_is_bulk(void **state)
 {

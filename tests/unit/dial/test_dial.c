@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Connecting to a host that has several addresses, over a connection manager that is a fake. */
 #include "dial/dial.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
 
 /* A device that has IPv4 addresses only, and hosts that answer at them. */
 static struct {

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "dial/dial.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
 
 static const struct {
 	const char *host;

@@ -4,14 +4,7 @@
 #include "invariants.h"
 #include "wire/gid.h"
 #include "wire/syndrome.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 const struct fixture_options fixture_defaults = {
 	.path_mtu = 3,

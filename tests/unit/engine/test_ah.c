@@ -3,16 +3,7 @@
 
 #include "engine_fixture.h"
 #include "wire/gid.h"
-
-#include <errno.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void paths_are_judged(void **state)
 {

@@ -2,11 +2,7 @@
 #include "engine/reliability/cc_dcqcn.h"
 
 #include "engine/limits.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define LINE_RATE UINT64_C(1000000000) /* a byte in a nanosecond */
 #define START_NS  UINT64_C(5000000000)

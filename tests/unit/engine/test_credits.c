@@ -5,11 +5,7 @@
 #include "engine/objects/qp.h"
 #include "engine_fixture.h"
 #include "wire/syndrome.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define CREDITS(code) rnic_syndrome_make(RNIC_SYNDROME_ACK, code)
 

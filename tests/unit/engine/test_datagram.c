@@ -4,14 +4,7 @@
 #include "engine_fixture.h"
 #include "engine/objects/ah.h"
 #include "wire/gid.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define HEADER_BYTES 40
 

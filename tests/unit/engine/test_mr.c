@@ -3,12 +3,7 @@
 
 #include "base/bits.h"
 #include "engine_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define NEW_IOVA UINT64_C(0x5000)
 

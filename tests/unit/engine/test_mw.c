@@ -3,13 +3,7 @@
 
 #include "engine/requester/local_operation.h"
 #include "engine_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define WINDOW_ADDRESS (FIXTURE_IOVA + 256)
 #define WINDOW_BYTES   128

@@ -4,14 +4,7 @@
 #include "engine/limits.h"
 #include "engine/objects/qp.h"
 #include "engine_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MS UINT64_C(1000000)
 

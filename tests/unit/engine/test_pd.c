@@ -4,14 +4,7 @@
 
 #include "engine/objects/xrcd.h"
 #include "engine_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static uint64_t dropped(const struct engine_fixture *fixture)
 {

@@ -2,15 +2,7 @@
 #include "engine_fixture.h"
 
 #include "wire/gid.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_shared_by_destination(void **state)
 {

@@ -4,12 +4,7 @@
 #include "base/bits.h"
 #include "engine/objects/qp.h"
 #include "engine_fixture.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_matches(void **state)
 {

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine_fixture.h"
 #include "responder_bench.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define PSN	   100
 #define GOOD_AT	   0
@@ -17,7 +12,7 @@
 
 static struct responder_bench bench;
 
-static int start(void **state)
+static int set_up(void **state)
 {
 	(void)state;
 	bench_start(&bench, PSN, false);
@@ -25,7 +20,7 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	(void)state;
 	bench_stop(&bench);
@@ -116,8 +111,8 @@ static void completions_tell_of_payload_that_failed(void **state)
 		expect_no_completion(&bench);
 		assert_int_equal(bench.qp->state, RNIC_QP_STATE_ERR);
 		assert_int_equal(bench.engine.counters[COUNTER_MEMORY_ERRORS], 1);
-		stop(state);
-		start(state);
+		tear_down(state);
+		set_up(state);
 	}
 }
 
@@ -132,8 +127,8 @@ static void the_peer_is_told_of_the_packet_that_failed(void **state)
 		assert_int_equal(out.packet.psn.value, PSN + batches[i].answer);
 		assert_int_equal(out.packet.aeth.msn, batches[i].answer);
 		expect_silence(&bench);
-		stop(state);
-		start(state);
+		tear_down(state);
+		set_up(state);
 	}
 }
 
@@ -335,16 +330,17 @@ static void bytes_behind_a_failure_are_not_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest received[] = {
-		cmocka_unit_test_setup_teardown(completions_tell_of_payload_that_failed, start,
-						stop),
-		cmocka_unit_test_setup_teardown(the_peer_is_told_of_the_packet_that_failed, start,
-						stop),
-		cmocka_unit_test_setup_teardown(an_entry_under_way_fails_itself, start, stop),
+		cmocka_unit_test_setup_teardown(completions_tell_of_payload_that_failed, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_peer_is_told_of_the_packet_that_failed, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(an_entry_under_way_fails_itself, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_entry_under_way_is_flushed_for_an_earlier_one,
-						start, stop),
-		cmocka_unit_test_setup_teardown(a_deregistration_settles_first, start, stop),
-		cmocka_unit_test_setup_teardown(bytes_are_seen_in_order, start, stop),
-		cmocka_unit_test_setup_teardown(bytes_behind_a_failure_are_not_seen, start, stop),
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_deregistration_settles_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(bytes_are_seen_in_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(bytes_behind_a_failure_are_not_seen, set_up,
+						tear_down),
 	};
 	const struct CMUnitTest answered[] = {
 		cmocka_unit_test(an_unsignaled_read_stays_silent),

@@ -8,14 +8,7 @@
 
 #include "base/bits.h"
 #include "device/session/session.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define QPS	       64
 #define DEPTH	       128

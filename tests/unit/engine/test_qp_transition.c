@@ -2,15 +2,7 @@
 #include "engine/objects/qp_transition.h"
 
 #include "base/bits.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define A(name) RNIC_QP_ATTR_##name
 

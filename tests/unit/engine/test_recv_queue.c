@@ -2,11 +2,7 @@
 #include "engine/objects/recv_queue.h"
 
 #include "engine/engine.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* A client's ring that holds `posted` entries, numbered from 1. */
 struct ring {

@@ -5,12 +5,7 @@
 #include "base/bits.h"
 #include "engine/objects/mr.h"
 #include "engine/objects/qp.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MTU	     1024
 #define IOVA	     UINT64_C(0x10000)
@@ -47,7 +42,7 @@ static bool refill(void *context, struct recv_queue *queue)
 
 static const struct engine_sink sink = {.refill = refill};
 
-static void start(struct bench *bench)
+static void bench_start(struct bench *bench)
 {
 	memset(bench, 0, sizeof(*bench));
 	bench->engine.config =
@@ -81,7 +76,7 @@ static void start(struct bench *bench)
 		bench->posted_sges[i] = (struct rnic_sge){IOVA + i * 2000, 2000, bench->mr.key};
 }
 
-static void stop(struct bench *bench)
+static void bench_stop(struct bench *bench)
 {
 	key_table_remove(&bench->engine.mrs, bench->mr.key >> 8);
 	key_table_fini(&bench->engine.mrs);
@@ -505,7 +500,7 @@ static void each_case_is_found(void **state)
 		struct request request;
 		enum verdict verdict;
 
-		start(&bench);
+		bench_start(&bench);
 		cases[i].good(&bench);
 		if (cases[i].spoil != NULL)
 			cases[i].spoil(&bench);
@@ -514,7 +509,7 @@ static void each_case_is_found(void **state)
 		if (verdict != cases[i].verdict)
 			fail_msg("%s: verdict %d, not %d", cases[i].what, verdict,
 				 cases[i].verdict);
-		stop(&bench);
+		bench_stop(&bench);
 	}
 }
 
@@ -539,13 +534,13 @@ static void earlier_checks_win(void **state)
 		struct bench bench;
 		struct request request;
 
-		start(&bench);
+		bench_start(&bench);
 		pairs[i].good(&bench);
 		pairs[i].spoil[0](&bench);
 		pairs[i].spoil[1](&bench);
 		request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, NULL, 0};
 		assert_int_equal(request_check(&request), pairs[i].verdict);
-		stop(&bench);
+		bench_stop(&bench);
 	}
 }
 
@@ -555,14 +550,14 @@ static void the_place_in_the_region_is_found(void **state)
 	struct request request;
 
 	(void)state;
-	start(&bench);
+	bench_start(&bench);
 	bench.mr.region_offset = 4096;
 	write_middle(&bench);
 	request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, NULL, 0};
 	assert_int_equal(request_check(&request), VERDICT_PASS);
 	assert_ptr_equal(request.mr, &bench.mr);
 	assert_int_equal(request.region_offset, 4096 + MTU);
-	stop(&bench);
+	bench_stop(&bench);
 }
 
 /* Looking at an entry does not use it up. */
@@ -572,7 +567,7 @@ static void checking_twice_is_the_same(void **state)
 	struct request request;
 
 	(void)state;
-	start(&bench);
+	bench_start(&bench);
 	send_only(&bench);
 	for (int i = 0; i < 2; i++) {
 		request = (struct request){&bench.engine, &bench.qp, &bench.packet, NULL, NULL, 0};
@@ -580,7 +575,7 @@ static void checking_twice_is_the_same(void **state)
 	}
 	assert_int_equal(bench.qp.recv_queue.taken, 0);
 	assert_false(bench.qp.responder.has_receive);
-	stop(&bench);
+	bench_stop(&bench);
 }
 
 int main(void)

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "responder_bench.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MTU	  BENCH_MTU
 #define PSN	  100
@@ -28,7 +22,7 @@
 
 static struct responder_bench bench;
 
-static int start(void **state)
+static int set_up(void **state)
 {
 	(void)state;
 	bench_start(&bench, PSN, true);
@@ -42,7 +36,7 @@ static int start_deferred(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	(void)state;
 	bench_stop(&bench);
@@ -701,8 +695,8 @@ static void reset_forgets_everything(void **state)
 	assert_int_equal(bench.qp->recv_queue.pushed, 0);
 }
 
-#define TEST(name)	    cmocka_unit_test_setup_teardown(name, start, stop)
-#define DEFERRED_TEST(name) cmocka_unit_test_setup_teardown(name, start_deferred, stop)
+#define TEST(name)	    cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define DEFERRED_TEST(name) cmocka_unit_test_setup_teardown(name, start_deferred, tear_down)
 
 int main(void)
 {

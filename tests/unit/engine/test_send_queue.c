@@ -2,15 +2,7 @@
 #include "engine/objects/send_queue.h"
 
 #include "wire/opcode.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_space_and_order(void **state)
 {

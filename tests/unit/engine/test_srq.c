@@ -3,15 +3,7 @@
 
 #include "engine_fixture.h"
 #include "wire/syndrome.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MTU	 1024
 #define MANY	 20

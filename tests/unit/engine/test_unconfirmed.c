@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* UC: what requester and responder do when nothing is acknowledged. */
 #include "engine_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MTU    1024
 #define FIRST  RNIC_POSITION_FIRST

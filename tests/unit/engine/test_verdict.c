@@ -3,13 +3,9 @@
 
 #include "base/verbs_types.h"
 #include "wire/syndrome.h"
+#include "unit_test.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
 
 static void every_row_is_complete(void **state)
 {

@@ -2,12 +2,7 @@
 #include "link/byte_range.h"
 
 #include "base/bits.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_ranges(void **state)
 {

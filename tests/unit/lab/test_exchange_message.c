@@ -2,13 +2,9 @@
 #include "exchange/exchange_message.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
 static struct lab_message hello(void)
 {

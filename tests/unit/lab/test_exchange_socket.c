@@ -3,15 +3,10 @@
 #include "exchange/exchange_socket.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 struct fixture {
 	struct lab_watch watch;

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Who keeps a place, and who gives way, when there are more clients than places. */
 #include "exchange/lab_clients.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* A process that serves a client until it is ended. */
 static pid_t begin(struct lab_clients *clients)

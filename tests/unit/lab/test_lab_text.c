@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab_text.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* What lab_print_text() puts out for these bytes, without the end of the line. */
 static void assert_printed(const char *text, size_t bytes, const char *expected)

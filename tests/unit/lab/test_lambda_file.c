@@ -2,14 +2,9 @@
 #include "lambda/lambda_file.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 enum { CODE_BYTES = 40, FILE_BYTES = LAMBDA_HEADER_BYTES + CODE_BYTES };
 

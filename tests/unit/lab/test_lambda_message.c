@@ -2,12 +2,7 @@
 #include "lambda/lambda_message.h"
 
 #include "base/bits.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 enum { FILE_BYTES = 70, INPUT_BYTES = 5, WHOLE = LAMBDA_REQUEST_BYTES + FILE_BYTES + INPUT_BYTES };
 

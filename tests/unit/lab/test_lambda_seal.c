@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lambda/lambda_seal.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static const struct lambda_secret secret = {20, "a secret of 20 bytes"};
 static const struct lambda_secret other_secret = {20, "another of 20 bytes!"};

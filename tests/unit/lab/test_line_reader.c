@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "exchange/line_reader.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { ROOM = 8 };
 

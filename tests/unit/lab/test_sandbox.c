@@ -5,20 +5,15 @@
 #include "base/bits.h"
 #include "lambda/file_bytes.h"
 #include "lambda/lambda_file.h"
+#include "unit_test.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* Ends where its alignment does, so that the next byte is none. */
 enum { ROOM = 112 };
@@ -44,7 +39,7 @@ static int make_table(const char *text)
 	return fd;
 }
 
-static struct fixture *start(const struct sandbox_limits *own_limits)
+static struct fixture *fixture_start(const struct sandbox_limits *own_limits)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	int table = make_table("TABLE");
@@ -59,7 +54,7 @@ static struct fixture *start(const struct sandbox_limits *own_limits)
 	return fixture;
 }
 
-static void stop(struct fixture *fixture)
+static void fixture_stop(struct fixture *fixture)
 {
 	sandbox_stop(&fixture->sandbox);
 	lab_watch_fini(&fixture->watch);
@@ -69,13 +64,13 @@ static void stop(struct fixture *fixture)
 
 static int set_up(void **state)
 {
-	*state = start(&limits);
+	*state = fixture_start(&limits);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	stop(*state);
+	fixture_stop(*state);
 	return 0;
 }
 
@@ -232,11 +227,11 @@ static void test_who_is_late_is_ended(void **state)
 {
 	static const struct sandbox_limits short_limits = {
 		.cpu_seconds = 3600, .wall_ms = 100, .stack_bytes = 256 << 10};
-	struct fixture *fixture = start(&short_limits);
+	struct fixture *fixture = fixture_start(&short_limits);
 
 	(void)state;
 	expect(fixture, "loop", LAMBDA_LATE);
-	stop(fixture);
+	fixture_stop(fixture);
 }
 
 static void test_a_signal_ends_the_wait(void **state)

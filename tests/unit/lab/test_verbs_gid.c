@@ -2,13 +2,9 @@
 #include "link/verbs_gid.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
 
 static union ibv_gid gid(const char *text)
 {

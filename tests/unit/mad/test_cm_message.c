@@ -3,13 +3,7 @@
 #include "mad/cm_message.h"
 
 #include "base/bits.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define DATA_BITS (8 * RNIC_MAD_DATA_BYTES)
 

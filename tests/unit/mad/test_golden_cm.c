@@ -8,12 +8,9 @@
 #include "wire/gid.h"
 #include "wire/ip_header.h"
 #include "wire/packet.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define MESSAGES_MAX 8
 

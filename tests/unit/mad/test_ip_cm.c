@@ -3,13 +3,7 @@
 
 #include "base/bits.h"
 #include "wire/gid.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static const uint8_t ipv4_bytes[RNIC_IP_CM_BYTES] = {
 	0, 0x40, 0xb6, 0x07, [16] = 192, 0, 2, 2, [32] = 192, 0, 2, 3,

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "mad/mad.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_every_field_has_its_bytes(void **state)
 {

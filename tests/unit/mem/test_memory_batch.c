@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "mem/memory_batch.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* A region that counts calls and fails at one offset. */
 struct fake_region {

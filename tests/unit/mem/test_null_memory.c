@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "mem/null_memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void reads_are_zero_and_writes_are_gone(void **state)
 {

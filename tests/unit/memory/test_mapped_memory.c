@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/memory/mapped_memory.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define FILE_BYTES 16384
 

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* A child process lends its memory. All tests run once for each way of reaching it. */
 #include "device/memory/remote_memory.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGE	   UINT64_C(4096)
 #define PAGES	   64
@@ -122,7 +115,7 @@ static void end_child(struct child *child)
 	child->has_ended = true;
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	struct child *child = *state;
 
@@ -445,9 +438,9 @@ static void a_range_that_wraps_is_refused(void **state)
 }
 
 #define EACH_WAY(test)                                                                             \
-	cmocka_unit_test_setup_teardown(test, start_both, stop),                                   \
-		cmocka_unit_test_setup_teardown(test, start_descriptor, stop),                     \
-		cmocka_unit_test_setup_teardown(test, start_process_vm, stop)
+	cmocka_unit_test_setup_teardown(test, start_both, tear_down),                              \
+		cmocka_unit_test_setup_teardown(test, start_descriptor, tear_down),                \
+		cmocka_unit_test_setup_teardown(test, start_process_vm, tear_down)
 
 int main(void)
 {

@@ -3,22 +3,16 @@
 #include "native/daemon_link.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
 #include <rnic/rnic.h>
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum answer {
 	ANSWER_SUCCESS,

@@ -2,15 +2,10 @@
 #include "native/populate.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* Four pages: writable, read-only, not accessible, not there. */
 static void test_what_may_be_used(void **state)

@@ -3,13 +3,10 @@
 #include "fake_session.h"
 
 #include "native/rnic_cm_objects.h"
+#include "unit_test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 4,

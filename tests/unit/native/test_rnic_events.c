@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects whose events are still out: who waits for them to come back. */
 #include "fake_session.h"
+#include "unit_test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 4,

@@ -2,13 +2,9 @@
 #include "fake_session.h"
 
 #include "shm/ring.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define CQ_ENTRIES 8
 

@@ -3,13 +3,7 @@
 
 #include "base/bits.h"
 #include "shm/ring.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 6,

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit_test.h"
+
 #include <rnic/rnic.h>
 
-#include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <time.h>
-
-#include <setjmp.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define US UINT64_C(1000)
 #define MS (1000 * US)

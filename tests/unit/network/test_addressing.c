@@ -3,15 +3,10 @@
 
 #include "base/bits.h"
 #include "wire/gid.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
-#include <string.h>
 
 static struct rnic_gid gid_of(const char *address)
 {

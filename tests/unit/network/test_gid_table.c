@@ -4,13 +4,9 @@
 #include "base/bits.h"
 #include "port_fixture.h"
 #include "wire/gid.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
-#include <string.h>
 
 /* `context` is a mask of slots. */
 static bool is_used(void *context, uint32_t index)

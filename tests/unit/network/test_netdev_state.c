@@ -4,11 +4,7 @@
 #include "base/bits.h"
 #include "port_fixture.h"
 #include "wire/gid.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static struct netlink_fact link_fact(uint32_t netdev_index, bool is_running, uint32_t mtu_bytes)
 {

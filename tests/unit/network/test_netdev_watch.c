@@ -4,15 +4,10 @@
 
 #include "port_fixture.h"
 #include "wire/gid.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <string.h>
 #include <unistd.h>
 
 static void test_first_state(void **state)

@@ -12,15 +12,10 @@
 #include "device/session/session_set.h"
 #include "shm/ring.h"
 #include "wire/gid.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define QPS   2
 #define DEPTH (LIMIT_TURN_DESTROY_AH_ENTRIES * 2)

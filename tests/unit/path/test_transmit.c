@@ -2,15 +2,7 @@
 #include "path/transmit.h"
 #include "engine_fixture.h"
 #include "mad/cm_message.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define PAYLOAD_BYTES 64
 

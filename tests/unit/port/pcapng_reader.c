@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pcapng_reader.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <string.h>
 #include <unistd.h>
 
 static uint32_t u32_at(const uint8_t *bytes)

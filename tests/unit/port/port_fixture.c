@@ -2,13 +2,10 @@
 #include "port_fixture.h"
 
 #include "wire/gid.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -7,16 +7,10 @@
 #include "port_fixture.h"
 #include "wire/icrc.h"
 #include "wire/ip_header.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -2,12 +2,7 @@
 #include "port/conditions/fault.h"
 
 #include "base/bits.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define RECORDED_MAX   8192
 #define DATAGRAM_BYTES 32

@@ -2,13 +2,7 @@
 #include "port/conditions/fault_rule.h"
 
 #include "base/bits.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void wrong_specifications_name_the_piece(void **state)
 {

@@ -5,12 +5,7 @@
 #include "port_fixture.h"
 #include "wire/gid.h"
 #include "wire/icrc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <stdlib.h>
+#include "unit_test.h"
 
 /* A port below that takes `room` datagrams, remembers their lengths, and has one to receive. */
 struct below {

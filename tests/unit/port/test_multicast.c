@@ -7,15 +7,10 @@
 #include "port_fixture.h"
 #include "wire/gid.h"
 #include "wire/icrc.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <poll.h>
-#include <string.h>
 
 #define WAIT_MS	    5000
 #define WATCHES_MAX 4

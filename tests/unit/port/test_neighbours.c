@@ -5,12 +5,9 @@
 #include "port/udp/netlink_message.h"
 #include "port_fixture.h"
 #include "wire/gid.h"
+#include "unit_test.h"
 
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define NETDEV 7
 

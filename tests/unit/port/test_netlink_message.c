@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "port_fixture.h"
 #include "wire/gid.h"
+#include "unit_test.h"
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
@@ -11,12 +12,6 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A datagram under construction. */
 struct datagram_maker {

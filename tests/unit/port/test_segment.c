@@ -4,12 +4,7 @@
 #include "base/bits.h"
 #include "wire/gid.h"
 #include "wire/icrc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <string.h>
+#include "unit_test.h"
 
 #define COUNT 80
 

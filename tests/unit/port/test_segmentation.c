@@ -2,13 +2,10 @@
 #include "port/udp/segmentation.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

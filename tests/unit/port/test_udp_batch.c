@@ -7,13 +7,7 @@
 #include "port_fixture.h"
 #include "wire/icrc.h"
 #include "wire/gid.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <stdlib.h>
+#include "unit_test.h"
 
 #define COUNT 6
 

@@ -4,14 +4,9 @@
 #include "base/bits.h"
 #include "port_fixture.h"
 #include "wire/gid.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <netinet/udp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <string.h>
 
 static void test_address(void **state)
 {

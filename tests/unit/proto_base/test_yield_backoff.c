@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/yield_backoff.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_it_is_returned_at_first(void **state)
 {

@@ -10,17 +10,11 @@
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "shm/cqe.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ENTRIES 4
 

@@ -8,15 +8,10 @@
 #include "control/ctl_server.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define START_NS UINT64_C(1000000000)
 

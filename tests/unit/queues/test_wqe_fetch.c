@@ -2,15 +2,7 @@
 #include "device/queues/wqe_fetch.h"
 
 #include "engine/objects/recv_queue.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 16,

@@ -9,14 +9,9 @@
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define QPS 3
 

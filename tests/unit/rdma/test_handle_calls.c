@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the handle API says where there is no daemon: an error from every call, and its reason. */
-#include <rnic/rdma.h>
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include <rnic/rdma.h>
 
 static char memory[64];
 static struct rdma_wc wc;

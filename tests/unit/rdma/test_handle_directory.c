@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "rdma/handle_directory.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MANY 5000
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that are cancelled while they wait for a queue pair: the others go on. */
 #include "rdma/handle_objects.h"
+#include "unit_test.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
 #define NUMBER 5
 

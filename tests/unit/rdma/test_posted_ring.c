@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rdma/posted_ring.h"
+#include "unit_test.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define DEPTH 4
 

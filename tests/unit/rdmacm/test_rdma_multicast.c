@@ -4,13 +4,9 @@
  * libibverbs are played; what another thread does meanwhile happens while the daemon is asked.
  */
 #include "rdmacm/rdma_translate.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define ROUNDS 2000
 

@@ -2,13 +2,7 @@
 #include "row_kinds.h"
 
 #include "ctl/ctl_message.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* The text of these rows, to be freed. */
 static char *text_of(uint32_t kind, const void *rows, size_t count)

@@ -3,15 +3,7 @@
 #include "rpc/client/client_bodies.h"
 
 #include "dial/dial.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define NOW UINT64_C(1000000000)
 

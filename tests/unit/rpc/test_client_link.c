@@ -5,14 +5,7 @@
 
 #include "dial/dial.h"
 #include "rpc/client/client_bodies.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MS  UINT64_C(1000000)
 #define NOW (1000 * MS)

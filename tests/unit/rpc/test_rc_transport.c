@@ -3,13 +3,7 @@
 #include "rpc/transport/rc_transport.h"
 
 #include "dial/dial.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 enum { CONNECTIONS = 4, RECEIVE_SLOTS = 4, SEND_SLOTS = 12, FIRST_RECEIVE = 1 << 16 };
 

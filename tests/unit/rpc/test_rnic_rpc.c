@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the RPC says to options that cannot be, and where there is no daemon. */
-#include <rnic/rpc.h>
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include <rnic/rpc.h>
 
 #define GIB (UINT64_C(1) << 30)
 

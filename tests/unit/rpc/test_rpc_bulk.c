@@ -2,12 +2,7 @@
 #include "rpc/wire/rpc_bulk.h"
 
 #include "rpc/wire/rpc_bytes.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 struct two_ends {
 	struct rpc_bulk_sender sender;

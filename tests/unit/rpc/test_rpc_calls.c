@@ -2,11 +2,7 @@
 #include "rpc/wire/rpc_calls.h"
 #include "rpc/wire/rpc_history.h"
 #include "rpc/wire/rpc_sender.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static const uint8_t first[RPC_IDENTITY_BYTES] = "first";
 static const uint8_t second[RPC_IDENTITY_BYTES] = "second";

@@ -3,12 +3,7 @@
 #include "rpc/wire/rpc_sender.h"
 
 #include "base/prng.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define ITEMS 64
 

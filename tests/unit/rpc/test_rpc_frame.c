@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/wire/rpc_frame.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define BYTES (RPC_FRAME_BYTES + 4 + 3)
 

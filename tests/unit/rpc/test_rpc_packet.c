@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/wire/rpc_packet.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static const struct rpc_packet data = {
 	.kind = RPC_PACKET_DATA,

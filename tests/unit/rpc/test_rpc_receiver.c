@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/wire/rpc_receiver.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define FIRST	0xfffffffeu /* the sequence wraps soon */
 #define WINDOW	8

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/wire/rpc_sender.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MS    UINT64_C(1000000)
 #define FIRST 0xfffffffau /* the sequence wraps soon */

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/wire/rpc_session.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MS    UINT64_C(1000000)
 #define START (1000 * MS)

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/server/server_clients.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static int set_up(void **state)
 {

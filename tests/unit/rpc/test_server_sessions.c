@@ -2,14 +2,7 @@
 #include "fake_transport.h"
 
 #include "rpc/server/server_sessions.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MS  UINT64_C(1000000)
 #define NOW (1000 * MS)

@@ -4,13 +4,7 @@
 
 #include "dial/dial.h"
 #include "rpc/server/server_bodies.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define NOW UINT64_C(1000000000)
 

@@ -2,17 +2,11 @@
 #include "rpc/transport/transport_device.h"
 
 #include "rpc/wire/rpc_sender.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Since the machine started it is not that long ago. */
 #define FAR_NS (UINT64_C(1) << 60)

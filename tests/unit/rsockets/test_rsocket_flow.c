@@ -3,14 +3,7 @@
 #include "rsockets/rsocket_flow.h"
 
 #include "base/prng.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define RING_BYTES  8192u
 #define REQUESTS    8u

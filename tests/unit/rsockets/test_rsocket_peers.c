@@ -4,16 +4,10 @@
  * thread does meanwhile happens while the daemon looks for the way.
  */
 #include "rsockets/rsocket_datagram.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static struct {
 	int resolve_error;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that are cancelled while they wait for an rsocket: the others go on. */
 #include "rsockets/rsocket_objects.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 int64_t rnic_rsocket_polling_ns(void)
 {

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rsockets/rsocket_wire.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* Version 1, map, 384 credits, 5 entries of the map; list of 2; buffer of 64 KiB. */
 static const uint8_t greeting_bytes[RNIC_RSOCKET_GREETING_BYTES] = {

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "private_data.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static const struct private_data offer = {
 	.sample = SAMPLE_IMMEDIATE,

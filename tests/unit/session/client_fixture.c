@@ -2,14 +2,10 @@
 #include "client_fixture.h"
 
 #include "base/list.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void keep_or_close(int fd, int *kept)
 {

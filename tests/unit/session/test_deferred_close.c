@@ -2,23 +2,16 @@
 #include "device/session/deferred_close.h"
 
 #include "lingering_socket.h"
+#include "unit_test.h"
 
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define WAIT_MS		10000
+#define WAIT_MS 10000
 
 /* A pipe ends when the last descriptor of its other end is closed. */
 static void expect_end(int read_fd)

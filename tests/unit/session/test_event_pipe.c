@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/session/event_pipe.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SOURCES 10000 /* more records than a pipe of 64 KiB holds */
 

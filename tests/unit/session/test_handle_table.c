@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/session/handle_table.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define MAX 40
 

@@ -7,14 +7,9 @@
 #include "device/session/user_quota.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct device_facts facts;
 

@@ -5,18 +5,13 @@
 #include "client_fixture.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
+#include "unit_test.h"
 
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define LARGE_BYTES (UINT64_C(64) << 20)
 

@@ -9,18 +9,12 @@
 #include "control/ctl_handlers.h"
 #include "control/ctl_server.h"
 #include "device/session/session_set.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CLIENTS 2
 #define PDS	(LIMIT_TURN_TEARDOWN * 3 / 2) /* more than a turn frees */

@@ -8,13 +8,7 @@
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "wire/gid.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* The engine's and the session's objects as far as troubles look at them. */
 struct fixture {

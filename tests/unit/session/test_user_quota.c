@@ -5,14 +5,9 @@
 
 #include "engine/limits.h"
 #include "device/session/session_set.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Of each user as many clients as could take all. */
 #define CLIENTS (LIMIT_PDS / LIMIT_SESSION_PDS)

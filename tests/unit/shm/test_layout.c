@@ -3,12 +3,7 @@
 #include "shm/wqe.h"
 
 #include "base/bits.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_plans(void **state)
 {

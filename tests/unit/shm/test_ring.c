@@ -2,16 +2,12 @@
 #include "shm/ring.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static void test_pending(void **state)
 {

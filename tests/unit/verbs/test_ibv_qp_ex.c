@@ -4,15 +4,9 @@
 #include "base/bits.h"
 #include "shm/ring.h"
 #include "verbs/ibv_objects.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define INLINE_BYTES 64
 #define DEPTH	     4

@@ -4,26 +4,18 @@
  * the library. The copy at hand has content of its own, so that what was reached can be told.
  */
 #include "base/bits.h"
+#include "unit_test.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define DEVICE	"/sys/class/infiniband/rnic-test"
 #define FILE_AT DEVICE "/number"

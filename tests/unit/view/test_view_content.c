@@ -2,16 +2,9 @@
 #include "view/view_content.h"
 
 #include "wire/gid.h"
+#include "unit_test.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define D "sys/class/infiniband/rnic7"
 #define P D "/ports/1"

@@ -2,14 +2,7 @@
 #include "view/view_path.h"
 
 #include "base/bits.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define TREE "/run/r.view"
 

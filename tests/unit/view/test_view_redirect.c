@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/view_redirect.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define COPY "/tmp/r.sock.view/sys/class/infiniband/rnic0"
 

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/view_tree.h"
+#include "unit_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/rnic-tree-XXXXXX";
 static char path[64], victim[64];

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "pcap_reader.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #define PCAP_MAGIC	    0xa1b2c3d4u
 #define FILE_HEADER_BYTES   24

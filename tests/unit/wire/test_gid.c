@@ -2,12 +2,9 @@
 #include "wire/gid.h"
 
 #include "base/bits.h"
+#include "unit_test.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 static void test_kinds_and_text(void **state)
 {

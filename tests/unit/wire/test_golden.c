@@ -5,12 +5,9 @@
 #include "base/bits.h"
 #include "wire/icrc.h"
 #include "wire/ip_header.h"
+#include "unit_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
 static const struct golden_file {
 	const char *name;

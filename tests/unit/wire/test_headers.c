@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each header against bytes written out by hand. */
 #include "wire/headers.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_bth(void **state)
 {

@@ -4,10 +4,7 @@
 #include "base/bits.h"
 #include "packet_maker.h"
 #include "wire/gid.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* Writes the ICRC for `identification` behind a packet of `length` bytes, ICRC included. */
 static void seal(const struct rnic_addresses *addresses, uint16_t identification, uint8_t *bytes,

@@ -3,13 +3,7 @@
 
 #include "base/bits.h"
 #include "wire/gid.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static const uint8_t payload[16] = {0x04, 0x00, 0xff, 0xff, 0, 0, 0, 0x11,
 				    0x80, 0,	0,    1,    1, 2, 3, 4};

@@ -2,11 +2,7 @@
 #include "wire/opcode.h"
 
 #include "base/bits.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 /* The lengths are sums of the header sizes in IBTA 1.4, 9.2 and 9.3, spelled out. */
 static const struct {

@@ -2,13 +2,7 @@
 #include "wire/packet.h"
 
 #include "packet_maker.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define ROUNDS 200
 

@@ -2,11 +2,7 @@
 #include "wire/syndrome.h"
 
 #include "base/bits.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_parts(void **state)
 {

@@ -2,11 +2,7 @@
 #include "wire/timeout.h"
 
 #include "base/bits.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 static void test_ack_timeout(void **state)
 {
