@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 #
-# The four kinds of target of this tree, so that a folder's CMakeLists.txt is a list of files.
+# The kinds of target of this tree, so that a folder's CMakeLists.txt is a list of files.
 #
 #   rnic_static_library(NAME FILES... [USES LIBRARY...])   one folder, one static library; includes
 #                                                          start at RNIC_INCLUDE_ROOT, or else at
 #                                                          the folder's parent
+#   rnic_shared_library(NAME MAP FILES... [USES LIBRARY...] [SHOWS LIBRARY...])
+#                                                          a library with the version script MAP; a
+#                                                          program that links the library links what
+#                                                          the library SHOWS as well
 #   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
@@ -33,6 +37,23 @@ function(rnic_static_library name)
   endif()
   target_include_directories(${name} PUBLIC ${RNIC_INCLUDE_ROOT})
   target_link_libraries(${name} PUBLIC rnic_options ${arg_USES})
+endfunction()
+
+# The version script names all symbols that the library shows. clang leaves a sanitizer's runtime to
+# the program, so then some symbols of a library stay open.
+function(rnic_shared_library name map)
+  cmake_parse_arguments(arg "" "" "USES;SHOWS" ${ARGN})
+  add_library(${name} SHARED ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE rnic_options ${arg_USES} PUBLIC ${arg_SHOWS})
+  if(RNIC_INCLUDE_ROOT)
+    target_include_directories(${name} PRIVATE ${RNIC_INCLUDE_ROOT})
+  endif()
+  target_link_options(${name} PRIVATE
+    -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${map} -Wl,-z,now)
+  if(NOT RNIC_SANITIZE AND NOT RNIC_FUZZ)
+    target_link_options(${name} PRIVATE -Wl,--no-undefined)
+  endif()
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${map})
 endfunction()
 
 function(rnic_program name)
