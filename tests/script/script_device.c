@@ -2,7 +2,6 @@
 #include "script_device.h"
 
 #include "base/bits.h"
-#include "base/checked.h"
 #include "script_names.h"
 #include "wire/gid.h"
 #include "wire/icrc.h"
@@ -211,90 +210,6 @@ static const struct engine_sink sink = {
 
 /* --- client memory --------------------------------------------------------------------------- */
 
-static struct script_memory_region *memory_of(struct client_region *region, uint64_t offset,
-					      uint64_t length)
-{
-	assert(rnic_range_within(offset, length, region->bytes));
-	return RNIC_CONTAINER_OF(region, struct script_memory_region, region);
-}
-
-static uint32_t memory_read(const struct memory_transfer *transfers, uint32_t count, int *error)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		const struct memory_transfer *transfer = &transfers[i];
-		struct script_memory_region *memory =
-			memory_of(transfer->region, transfer->offset, transfer->length);
-
-		if (memory->is_gone) {
-			*error = -EFAULT;
-			return i;
-		}
-		memcpy(transfer->bytes, memory->bytes + transfer->offset, transfer->length);
-	}
-	return count;
-}
-
-static uint32_t memory_write(const struct memory_transfer *transfers, uint32_t count, int *error)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		const struct memory_transfer *transfer = &transfers[i];
-		struct script_memory_region *memory =
-			memory_of(transfer->region, transfer->offset, transfer->length);
-
-		if (memory->is_gone) {
-			*error = -EFAULT;
-			return i;
-		}
-		memcpy(memory->bytes + transfer->offset, transfer->bytes, transfer->length);
-	}
-	return count;
-}
-
-static int memory_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
-			       uint64_t swap, uint64_t *original)
-{
-	struct script_memory_region *memory = memory_of(region, offset, 8);
-
-	if (memory->is_gone)
-		return -EFAULT;
-	memcpy(original, memory->bytes + offset, 8);
-	if (*original == compare)
-		memcpy(memory->bytes + offset, &swap, 8);
-	return 0;
-}
-
-static int memory_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
-			    uint64_t *original)
-{
-	struct script_memory_region *memory = memory_of(region, offset, 8);
-	uint64_t sum;
-
-	if (memory->is_gone)
-		return -EFAULT;
-	memcpy(original, memory->bytes + offset, 8);
-	sum = *original + add;
-	memcpy(memory->bytes + offset, &sum, 8);
-	return 0;
-}
-
-static int memory_store(struct client_region *region, uint64_t offset, uint64_t value)
-{
-	struct script_memory_region *memory = memory_of(region, offset, 8);
-
-	if (memory->is_gone)
-		return -EFAULT;
-	memcpy(memory->bytes + offset, &value, 8);
-	return 0;
-}
-
-static const struct client_memory_ops memory_ops = {
-	.read = memory_read,
-	.write = memory_write,
-	.compare_swap = memory_compare_swap,
-	.fetch_add = memory_fetch_add,
-	.store = memory_store,
-};
-
 static bool alloc_window(struct script_device *device, uint32_t index)
 {
 	const struct script_region *given = &device->script->regions[index];
@@ -319,14 +234,10 @@ static bool register_region(struct script_device *device, uint32_t index)
 	memory->bytes = calloc(1, given->length);
 	if (memory->bytes == NULL)
 		return false;
-	memory->region = (struct client_region){
-		.ops = &memory_ops,
-		.space = memory,
-		.bytes = given->length,
-	};
+	model_memory_init(&memory->model, memory->bytes, given->length, false);
 	memory->mr = (struct mr){
 		.pd = given->is_of_other_pd ? &device->other_pd : &device->pd,
-		.region = &memory->region,
+		.region = &memory->model.region,
 		.iova = given->address,
 		.length = given->length,
 		.access = given->access,
@@ -349,7 +260,7 @@ uint8_t *script_device_bytes(struct script_device *device, uint64_t address)
 
 void script_device_unmap(struct script_device *device, uint32_t region)
 {
-	device->regions[region].is_gone = true;
+	device->regions[region].model.error = -EFAULT;
 }
 
 void script_device_deregister(struct script_device *device, uint32_t region)
@@ -712,7 +623,7 @@ static int encode(const struct packet_builder *builder, uint8_t *bytes)
 		assert(length + piece->length <= RNIC_PACKET_BYTES_MAX - RNIC_ICRC_BYTES);
 		if (piece->region == NULL)
 			memcpy(bytes + length, piece->inline_bytes, piece->length);
-		else if (memory_read(&transfer, 1, &error) != 1)
+		else if (transfer.region->ops->read(&transfer, 1, &error) != 1)
 			return error;
 		length += piece->length;
 	}

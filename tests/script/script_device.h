@@ -19,6 +19,7 @@
 #include "engine/objects/qp.h"
 #include "engine/objects/srq.h"
 #include "engine/objects/xrcd.h"
+#include "model_memory.h"
 #include "script.h"
 
 enum seen_kind { SEEN_PACKET, SEEN_COMPLETION, SEEN_EVENT, SEEN_COUNT };
@@ -39,11 +40,10 @@ struct script_seen_list {
 };
 
 struct script_memory_region {
-	struct client_region region;
+	struct model_memory model;
 	struct mr mr;
 	struct mw mw; /* of a window, instead */
 	uint8_t *bytes;
-	bool is_gone;
 	bool is_registered;
 };
 

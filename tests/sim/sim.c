@@ -4,6 +4,7 @@
 #include "port/conditions/fault.h"
 #include "sim_srq.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static void allow_memory_errors(struct sim *sim, uint32_t host)
 
 void sim_take_memory(struct sim *sim, uint32_t host)
 {
-	sim->hosts[host].arena.is_gone = true;
+	sim->hosts[host].arena.error = -EFAULT;
 	allow_memory_errors(sim, host);
 }
 

@@ -154,14 +154,15 @@ static int register_keys(struct sim_host *host)
 
 	for (uint32_t key = 0; key < SIM_KEY_COUNT; key++) {
 		struct mr *mr = &host->mrs[key];
-		struct sim_region *region = key == SIM_KEY_PATTERN ? &host->pattern : &host->arena;
+		struct model_memory *memory =
+			key == SIM_KEY_PATTERN ? &host->pattern : &host->arena;
 		int error;
 
 		*mr = (struct mr){
 			.pd = key == SIM_KEY_OTHER_PD ? &host->other_pd : &host->pd,
-			.region = &region->region,
+			.region = &memory->region,
 			.iova = UINT64_C(0x7f0000000000) + ((uint64_t)key << 33),
-			.length = region->region.bytes,
+			.length = memory->region.bytes,
 			.access = rights[key],
 		};
 		error = mr_register(&host->engine, mr);
@@ -201,9 +202,10 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 	host->batch = config->batch;
 	if (!sim_memory_init(&host->memory, config->arena_bytes))
 		return -ENOMEM;
-	sim_region_init(&host->arena, &host->memory, config->arena_bytes, false, config->is_direct);
-	sim_region_init(&host->pattern, &host->memory, config->pattern_bytes, true,
-			config->is_direct);
+	model_memory_init(&host->arena, host->memory.arena, config->arena_bytes, config->is_direct);
+	model_memory_init(&host->pattern, NULL, config->pattern_bytes, config->is_direct);
+	host->arena.region.space = &host->memory;
+	host->pattern.region.space = &host->memory;
 	host->engine_config = (struct engine_config){
 		.sink = config->has_no_credits ? &sink_without_credits : &sink,
 		.sink_context = host,

@@ -18,6 +18,7 @@
 #include "engine/objects/qp.h"
 #include "engine/objects/srq.h"
 #include "engine/objects/xrcd.h"
+#include "model_memory.h"
 #include "oracle.h"
 #include "sim_memory.h"
 #include "sim_net.h"
@@ -133,8 +134,8 @@ struct sim_host {
 	struct engine engine;
 	struct port *port; /* the stack's top */
 	struct sim_memory memory;
-	struct sim_region arena;
-	struct sim_region pattern;
+	struct model_memory arena;
+	struct model_memory pattern;
 	struct pd pd;
 	struct pd other_pd;
 	struct mr mrs[SIM_KEY_COUNT];

@@ -145,7 +145,7 @@ static void bytes_missing_without_acknowledgements_are_found(void **state)
 	struct sim_qp *qp = sim_connect(sim, 0, 1, .type = RNIC_QP_TYPE_UC);
 
 	(void)state;
-	sim->hosts[1].memory.skip_bytes = 1;
+	sim->hosts[1].arena.skip_bytes = 1;
 	sim_receive(qp->peer, .bytes = 3000);
 	sim_post(qp, .opcode = RNIC_WR_SEND, .bytes = 1500);
 	sim_run(sim, 10 * SIM_MS);
@@ -175,8 +175,8 @@ static void skipped_bytes_are_found(void **state)
 		struct sim *sim = sim_create(.seed = i);
 		struct sim_qp *qp = sim_connect(sim, 0, 1);
 
-		sim->hosts[0].memory.skip_bytes = 1;
-		sim->hosts[1].memory.skip_bytes = 1;
+		sim->hosts[0].arena.skip_bytes = 1;
+		sim->hosts[1].arena.skip_bytes = 1;
 		sim_receive(qp->peer, .bytes = 5000);
 		sim_post(qp, .opcode = opcodes[i], .bytes = 5000);
 		sim_run(sim, 10 * SIM_MS);
@@ -190,7 +190,7 @@ static void an_atomic_done_twice_is_found(void **state)
 	struct sim_qp *qp = sim_connect(sim, 0, 1);
 
 	(void)state;
-	sim->hosts[1].memory.atomic_executions = 2;
+	sim->hosts[1].arena.atomic_executions = 2;
 	sim_post(qp, .opcode = RNIC_WR_ATOMIC_FETCH_ADD);
 	sim_run(sim, 10 * SIM_MS);
 	assert_found(sim, "has no legal value");

@@ -17,85 +17,6 @@ const struct fixture_options fixture_defaults = {
 	.rq_psn = 100,
 };
 
-/* --- memory ---------------------------------------------------------------------------------- */
-
-static struct flat_memory *flat_of(struct client_region *region)
-{
-	return RNIC_CONTAINER_OF(region, struct flat_memory, region);
-}
-
-static uint32_t flat_move(const struct memory_transfer *transfers, uint32_t count, int *error,
-			  bool is_write)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		struct flat_memory *memory = flat_of(transfers[i].region);
-		uint8_t *at = memory->bytes + transfers[i].offset;
-
-		assert_true(transfers[i].offset + transfers[i].length <= sizeof(memory->bytes));
-		if (memory->error != 0) {
-			*error = memory->error;
-			return i;
-		}
-		memcpy(is_write ? at : transfers[i].bytes, is_write ? transfers[i].bytes : at,
-		       transfers[i].length);
-	}
-	return count;
-}
-
-static uint32_t flat_read(const struct memory_transfer *transfers, uint32_t count, int *error)
-{
-	return flat_move(transfers, count, error, false);
-}
-
-static uint32_t flat_write(const struct memory_transfer *transfers, uint32_t count, int *error)
-{
-	return flat_move(transfers, count, error, true);
-}
-
-static int flat_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
-			     uint64_t swap, uint64_t *original)
-{
-	struct flat_memory *memory = flat_of(region);
-
-	if (memory->error != 0)
-		return memory->error;
-	memcpy(original, memory->bytes + offset, sizeof(*original));
-	if (*original == compare)
-		memcpy(memory->bytes + offset, &swap, sizeof(swap));
-	return 0;
-}
-
-static int flat_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
-			  uint64_t *original)
-{
-	struct flat_memory *memory = flat_of(region);
-	uint64_t sum;
-
-	if (memory->error != 0)
-		return memory->error;
-	memcpy(original, memory->bytes + offset, sizeof(*original));
-	sum = *original + add;
-	memcpy(memory->bytes + offset, &sum, sizeof(sum));
-	return 0;
-}
-
-static int flat_store(struct client_region *region, uint64_t offset, uint64_t value)
-{
-	struct flat_memory *memory = flat_of(region);
-
-	if (memory->error == 0)
-		memcpy(memory->bytes + offset, &value, sizeof(value));
-	return memory->error;
-}
-
-static const struct client_memory_ops flat_ops = {
-	.read = flat_read,
-	.write = flat_write,
-	.compare_swap = flat_compare_swap,
-	.fetch_add = flat_fetch_add,
-	.store = flat_store,
-};
-
 /* --- sink ------------------------------------------------------------------------------------ */
 
 static bool record_completion(void *context, struct cq *cq, const struct cqe *cqe)
@@ -252,6 +173,7 @@ struct engine_fixture *fixture_create(const struct fixture_options *options)
 		.max_qps = 1024,
 		.max_mrs = 1024,
 	};
+	uint8_t *bytes;
 
 	assert_non_null(fixture);
 	assert_int_equal(engine_init(&fixture->engine, &config), 0);
@@ -260,14 +182,11 @@ struct engine_fixture *fixture_create(const struct fixture_options *options)
 	engine_set_gid(&fixture->engine, 0, &fixture->own_gid);
 	fixture->now_ns = 1000000000;
 	fixture->completion_room = FIXTURE_RECORDS;
+	bytes = malloc(FIXTURE_MEMORY_BYTES);
+	assert_non_null(bytes);
+	model_memory_init(&fixture->memory, bytes, FIXTURE_MEMORY_BYTES, !options->is_batched);
 	for (uint32_t i = 0; i < FIXTURE_MEMORY_BYTES; i++)
 		fixture->memory.bytes[i] = (uint8_t)(i * 7 + (i >> 8));
-	fixture->memory.region = (struct client_region){
-		.ops = &flat_ops,
-		.space = fixture,
-		.bytes = FIXTURE_MEMORY_BYTES,
-		.direct = !options->is_batched,
-	};
 	fixture->mr = (struct mr){
 		.pd = &fixture->pd,
 		.region = &fixture->memory.region,
@@ -291,6 +210,7 @@ void fixture_destroy(struct engine_fixture *fixture)
 	assert_int_equal(fixture->send_cq.references, 0);
 	assert_int_equal(fixture->recv_cq.references, 0);
 	engine_fini(&fixture->engine);
+	free(fixture->memory.bytes);
 	free(fixture);
 }
 
@@ -302,9 +222,8 @@ static void copy_payload(struct engine_fixture *fixture)
 
 	for (uint32_t i = 0; i < fixture->sent.piece_count; i++) {
 		const struct payload_piece *piece = &fixture->sent.pieces[i];
-		const uint8_t *from = piece->region == NULL
-					      ? piece->inline_bytes
-					      : flat_of(piece->region)->bytes + piece->offset;
+		const uint8_t *from = piece->region == NULL ? piece->inline_bytes
+							    : fixture->memory.bytes + piece->offset;
 
 		assert_true(filled + piece->length <= sizeof(fixture->payload));
 		memcpy(fixture->payload + filled, from, piece->length);

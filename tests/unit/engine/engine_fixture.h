@@ -10,19 +10,13 @@
 #include "engine/engine.h"
 #include "engine/objects/mr.h"
 #include "engine/objects/qp.h"
+#include "model_memory.h"
 
 #define FIXTURE_MEMORY_BYTES (1 << 20)
 #define FIXTURE_IOVA	     UINT64_C(0x10000000)
 #define FIXTURE_RECORDS	     1024
 #define FIXTURE_DEST_QPN     0x123456
 #define FIXTURE_QKEY	     0x11223344 /* of UD */
-
-/* Memory behind a client region; accesses fail with `error` when it is not 0. */
-struct flat_memory {
-	struct client_region region;
-	int error;
-	uint8_t bytes[FIXTURE_MEMORY_BYTES];
-};
 
 struct fixture_options {
 	uint8_t type;	  /* enum rnic_qp_type; 0: RC */
@@ -48,7 +42,7 @@ struct fixture_receive {
 
 struct engine_fixture {
 	struct engine engine;
-	struct flat_memory memory;
+	struct model_memory memory;
 	struct pd pd;
 	struct mr mr;
 	struct cq send_cq;

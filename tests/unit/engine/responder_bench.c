@@ -5,78 +5,6 @@
 static const struct rnic_gid our_gid = {{[10] = 0xff, 0xff, 192, 0, 2, 1}};
 static const struct rnic_gid peer_gid = {{[10] = 0xff, 0xff, 192, 0, 2, 2}};
 
-/* --- client memory --------------------------------------------------------------------------- */
-
-static struct responder_bench *bench_of(struct client_region *region)
-{
-	return RNIC_CONTAINER_OF(region, struct responder_bench, region);
-}
-
-static uint32_t memory_write(const struct memory_transfer *transfers, uint32_t count, int *error)
-{
-	struct responder_bench *bench = bench_of(transfers[0].region);
-
-	for (uint32_t i = 0; i < count; i++) {
-		assert_true(transfers[i].offset + transfers[i].length <= BENCH_BYTES);
-		if (bench->is_memory_gone || transfers[i].offset >= bench->gone_from) {
-			*error = -EFAULT;
-			return i;
-		}
-		memcpy(bench->memory + transfers[i].offset, transfers[i].bytes,
-		       transfers[i].length);
-	}
-	return count;
-}
-
-static int memory_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
-			       uint64_t swap, uint64_t *original)
-{
-	struct responder_bench *bench = bench_of(region);
-	uint8_t *word = bench->memory + offset;
-
-	if (bench->is_memory_gone)
-		return -EFAULT;
-	bench->atomics++;
-	memcpy(original, word, sizeof(*original));
-	if (*original == compare)
-		memcpy(word, &swap, sizeof(swap));
-	return 0;
-}
-
-static int memory_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
-			    uint64_t *original)
-{
-	struct responder_bench *bench = bench_of(region);
-	uint8_t *word = bench->memory + offset;
-	uint64_t sum;
-
-	if (bench->is_memory_gone)
-		return -EFAULT;
-	bench->atomics++;
-	memcpy(original, word, sizeof(*original));
-	sum = *original + add;
-	memcpy(word, &sum, sizeof(sum));
-	return 0;
-}
-
-static int memory_store(struct client_region *region, uint64_t offset, uint64_t value)
-{
-	struct responder_bench *bench = bench_of(region);
-
-	if (bench->is_memory_gone)
-		return -EFAULT;
-	bench->atomics++;
-	memcpy(bench->memory + offset, &value, sizeof(value));
-	return 0;
-}
-
-static const struct client_memory_ops memory_ops = {
-	.write = memory_write,
-	.compare_swap = memory_compare_swap,
-	.fetch_add = memory_fetch_add,
-	.store = memory_store,
-};
-
 /* --- sink ------------------------------------------------------------------------------------ */
 
 static bool take_completion(void *context, struct cq *cq, const struct cqe *cqe)
@@ -165,16 +93,14 @@ void bench_start(struct responder_bench *bench, uint32_t psn, bool direct)
 
 	memset(bench, 0, sizeof(*bench));
 	bench->completion_limit = BENCH_COMPLETIONS;
-	bench->gone_from = BENCH_BYTES;
 	for (uint32_t i = 0; i < sizeof(bench->payload); i++)
 		bench->payload[i] = (uint8_t)(i + 1);
 	assert_int_equal(engine_init(&bench->engine, &config), 0);
 	engine_set_gid(&bench->engine, 0, &our_gid);
-	bench->region = (struct client_region){
-		.ops = &memory_ops, .space = bench, .bytes = BENCH_BYTES, .direct = direct};
+	model_memory_init(&bench->model, bench->memory, BENCH_BYTES, direct);
 	bench->mr = (struct mr){
 		.pd = &bench->pd,
-		.region = &bench->region,
+		.region = &bench->model.region,
 		.iova = BENCH_IOVA,
 		.length = BENCH_BYTES,
 		.access = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_READ |
@@ -323,7 +249,7 @@ void expect_response(struct responder_bench *bench, enum rnic_position position,
 	assert_int_equal(out.packet.payload_bytes, bytes);
 	assert_int_equal(out.piece_count, bytes > 0 ? 1 : 0);
 	if (bytes > 0) {
-		assert_ptr_equal(out.pieces[0].region, &bench->region);
+		assert_ptr_equal(out.pieces[0].region, &bench->model.region);
 		assert_int_equal(out.pieces[0].offset, offset);
 		assert_int_equal(out.pieces[0].length, bytes);
 	}

@@ -8,6 +8,7 @@
 
 #include "engine/objects/mr.h"
 #include "engine/objects/qp.h"
+#include "model_memory.h"
 
 #define BENCH_MTU	  1024
 #define BENCH_IOVA	  UINT64_C(0x70000000)
@@ -25,11 +26,8 @@ struct responder_bench {
 	struct qp *qp;
 	struct mr mr;
 
-	struct client_region region;
+	struct model_memory model;
 	uint8_t memory[BENCH_BYTES];
-	bool is_memory_gone;
-	uint64_t gone_from; /* writes at this offset and behind it fail */
-	uint32_t atomics;
 
 	struct cqe completions[BENCH_COMPLETIONS];
 	uint32_t completion_count;

@@ -16,7 +16,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	bench_start(&bench, PSN, false);
-	bench.gone_from = GONE_AT;
+	bench.model.gone_from = GONE_AT;
 	return 0;
 }
 
@@ -307,7 +307,7 @@ static void bytes_are_seen_in_order(void **state)
 	(void)state;
 	bench_receive(&bench, bench_write(&bench, PSN, GOOD_AT, SEND_BYTES));
 	assert_memory_equal(bench.memory + GOOD_AT, untouched, SEND_BYTES);
-	bench.region.direct = true;
+	bench.model.region.direct = true;
 	bench_receive(&bench, bench_write(&bench, PSN + 1, GOOD_AT + SEND_BYTES, SEND_BYTES));
 	assert_memory_equal(bench.memory + GOOD_AT, bench.payload, SEND_BYTES);
 	assert_memory_equal(bench.memory + GOOD_AT + SEND_BYTES, bench.payload, SEND_BYTES);
@@ -320,7 +320,7 @@ static void bytes_behind_a_failure_are_not_seen(void **state)
 
 	(void)state;
 	bench_receive(&bench, bench_write(&bench, PSN, GONE_AT, SEND_BYTES));
-	bench.region.direct = true;
+	bench.model.region.direct = true;
 	bench_receive(&bench, bench_write(&bench, PSN + 1, GOOD_AT, SEND_BYTES));
 	bench_flush(&bench);
 	assert_memory_equal(bench.memory + GOOD_AT, untouched, SEND_BYTES);

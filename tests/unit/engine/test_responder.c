@@ -311,19 +311,19 @@ static struct rnic_packet forbidden_read(void)
 
 static struct rnic_packet write_to_gone_memory(void)
 {
-	bench.is_memory_gone = true;
+	bench.model.error = -EFAULT;
 	return bench_write(&bench, PSN, 0, 1);
 }
 
 static struct rnic_packet atomic_on_gone_memory(void)
 {
-	bench.is_memory_gone = true;
+	bench.model.error = -EFAULT;
 	return bench_atomic(&bench, FETCH_ADD, PSN, 0, 1, 0);
 }
 
 static struct rnic_packet send_to_gone_memory(void)
 {
-	bench.is_memory_gone = true;
+	bench.model.error = -EFAULT;
 	return bench_send(&bench, PSN, 10);
 }
 
@@ -415,7 +415,7 @@ static void more_reads_than_agreed_are_refused(void **state)
 static void a_late_failure_takes_back_what_followed(void **state)
 {
 	(void)state;
-	bench.is_memory_gone = true;
+	bench.model.error = -EFAULT;
 	bench_receive(&bench, bench_write(&bench, PSN, 0, 10));
 	bench_receive(&bench, bench_read(&bench, PSN + 1, 0, 10));
 	bench_receive(&bench, bench_write(&bench, PSN + 2, 0, 10));
@@ -551,7 +551,7 @@ static void a_repetition_of_something_else_is_dropped(void **state)
 	bench_receive(&bench, packet);
 	expect_silence(&bench);
 	assert_int_equal(bench.qp->state, RNIC_QP_STATE_RTR);
-	assert_int_equal(bench.atomics, 0);
+	assert_int_equal(bench.model.atomics, 0);
 }
 
 /* A peer that timed out too early, has its answer by now, and goes on, is within its rights. */
@@ -635,10 +635,10 @@ static void an_atomic_executes_once(void **state)
 	expect_atomic(&bench, PSN + 2, 3, 9);
 	memcpy(&word, bench.memory + 8, sizeof(word));
 	assert_int_equal(word, 9);
-	assert_int_equal(bench.atomics, 3);
+	assert_int_equal(bench.model.atomics, 3);
 	bench_receive(&bench, bench_atomic(&bench, FETCH_ADD, PSN, 8, 5, 0)); /* forgotten by now */
 	expect_silence(&bench);
-	assert_int_equal(bench.atomics, 3);
+	assert_int_equal(bench.model.atomics, 3);
 }
 
 static void an_atomic_sees_what_was_written_before(void **state)
