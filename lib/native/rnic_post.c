@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/rnic_post.h"
-#include "base/bits.h"
+#include "base/operation.h"
 #include "native/rnic_objects.h"
 #include "shm/ring.h"
 
@@ -72,40 +72,8 @@ int rnic_srq_recv_begin(struct rnic_srq *srq)
 	return error;
 }
 
-enum payload_rule {
-	PAYLOAD_OUT, /* the elements are read, or copied when inline */
-	PAYLOAD_IN,  /* the elements are written */
-	PAYLOAD_NONE,
-};
-
-static const enum payload_rule payload_rules[RNIC_WR_OPCODE_COUNT] = {
-	[RNIC_WR_RDMA_WRITE] = PAYLOAD_OUT,
-	[RNIC_WR_RDMA_WRITE_WITH_IMM] = PAYLOAD_OUT,
-	[RNIC_WR_SEND] = PAYLOAD_OUT,
-	[RNIC_WR_SEND_WITH_IMM] = PAYLOAD_OUT,
-	[RNIC_WR_SEND_WITH_INVALIDATE] = PAYLOAD_OUT,
-	[RNIC_WR_RDMA_READ] = PAYLOAD_IN,
-	[RNIC_WR_ATOMIC_COMPARE_SWAP] = PAYLOAD_IN,
-	[RNIC_WR_ATOMIC_FETCH_ADD] = PAYLOAD_IN,
-	[RNIC_WR_LOCAL_INVALIDATE] = PAYLOAD_NONE,
-	[RNIC_WR_BIND_MW] = PAYLOAD_NONE,
-	[RNIC_WR_FLUSH] = PAYLOAD_NONE,
-	[RNIC_WR_ATOMIC_WRITE] = PAYLOAD_OUT,
-};
-
-static uint64_t post_total_bytes(const struct rnic_sge *list, uint32_t count)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		bytes += list[i].length;
-	return bytes;
-}
-
 /* Keys are 24 bits that name an object, and a tag that the owner of a window chooses. */
 #define KEY_TAG_BITS 8
-
-#define ATOMIC_WRITE_BYTES 8
 
 static bool is_bind_whole(const struct rnic_send_wr *wr)
 {
@@ -115,25 +83,36 @@ static bool is_bind_whole(const struct rnic_send_wr *wr)
 	       (wr->bind.mr != NULL || wr->bind.length == 0);
 }
 
-static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr, uint64_t *bytes)
+/*
+ * Whether the SGEs are right for the operation. Where the answer is written to the SGEs, this is
+ * the device's to judge, with the rest of the SGEs' rights: the request completes with an error.
+ */
+static bool post_is_length_right(const struct rnic_wr_operation *operation, uint64_t bytes)
+{
+	uint32_t length;
+
+	return operation->payload != RNIC_WR_PAYLOAD_OUT ||
+	       rnic_wr_message_length(operation, bytes, &length);
+}
+
+static int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *operation,
+		      const struct rnic_send_wr *wr, uint64_t *bytes)
 {
 	const bool is_inline = (wr->flags & RNIC_SEND_INLINE) != 0;
-	enum payload_rule rule;
 
-	if (!rnic_wqe_is_known(wr->opcode))
+	if (operation->services == 0)
 		return -EOPNOTSUPP;
-	if (!rnic_wqe_is_of_type(wr->opcode, (uint8_t)qp->type))
+	if (!rnic_wr_is_of_type(operation, qp->type))
 		return -EINVAL;
-	rule = payload_rules[wr->opcode];
-	if (wr->sge_count > qp->send.max_sge || (rule == PAYLOAD_NONE && wr->sge_count != 0) ||
-	    (is_inline && rule != PAYLOAD_OUT))
+	if (wr->sge_count > qp->send.max_sge ||
+	    (operation->payload == RNIC_WR_PAYLOAD_NONE && wr->sge_count != 0) ||
+	    (is_inline && operation->payload != RNIC_WR_PAYLOAD_OUT))
 		return -EINVAL;
-	if (wr->opcode == RNIC_WR_BIND_MW && !is_bind_whole(wr))
+	if (operation->operands == RNIC_WR_OPERANDS_BIND && !is_bind_whole(wr))
 		return -EINVAL;
-	*bytes = post_total_bytes(wr->sge_list, wr->sge_count);
-	if (*bytes > (is_inline ? qp->max_inline_bytes : qp->context->device.max_message_bytes))
-		return -EINVAL;
-	if (wr->opcode == RNIC_WR_ATOMIC_WRITE && *bytes != ATOMIC_WRITE_BYTES)
+	*bytes = rnic_sges_bytes(wr->sge_list, wr->sge_count);
+	if (*bytes > (is_inline ? qp->max_inline_bytes : qp->context->device.max_message_bytes) ||
+	    !post_is_length_right(operation, *bytes))
 		return -EINVAL;
 	return post_is_full(&qp->send) ? -ENOMEM : 0;
 }
@@ -149,12 +128,6 @@ static void copy_inline(uint8_t *side, const struct rnic_send_wr *wr)
 	}
 }
 
-static void set_atomic(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
-{
-	entry->atomic.compare = wr->atomic.compare;
-	entry->atomic.swap_or_add = wr->atomic.swap_or_add;
-}
-
 static void set_datagram(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
 {
 	if (wr->datagram.ah == NULL)
@@ -165,22 +138,34 @@ static void set_datagram(struct rnic_send_wqe *entry, const struct rnic_send_wr 
 	entry->datagram.remote_qkey = wr->datagram.remote_qkey;
 }
 
-static void set_bind(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
+/* Fills the union of the WQE, and what an operation keeps elsewhere because of the union. */
+static void set_operands(struct rnic_send_wqe *entry, const struct rnic_qp *qp,
+			 const struct rnic_wr_operation *operation, const struct rnic_send_wr *wr)
 {
-	entry->immediate = wr->bind.mr != NULL ? wr->bind.mr->lkey : 0;
-	entry->bind.length = wr->bind.length;
-	entry->bind.access = wr->bind.access;
-}
-
-static void set_flush(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
-{
-	entry->flush.length = wr->flush.length;
-	entry->flush.type = wr->flush.type;
-}
-
-static void set_srqn(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
-{
-	if (rnic_wqe_has_operands(wr->opcode))
+	switch ((enum rnic_wr_operands)operation->operands) {
+	case RNIC_WR_OPERANDS_SWAP:
+	case RNIC_WR_OPERANDS_ADD:
+		entry->atomic.compare = wr->atomic.compare;
+		entry->atomic.swap_or_add = wr->atomic.swap_or_add;
+		break;
+	case RNIC_WR_OPERANDS_BIND:
+		entry->immediate = wr->bind.mr != NULL ? wr->bind.mr->lkey : 0;
+		entry->bind.length = wr->bind.length;
+		entry->bind.access = wr->bind.access;
+		break;
+	case RNIC_WR_OPERANDS_FLUSH:
+		entry->flush.length = wr->flush.length;
+		entry->flush.type = wr->flush.type;
+		break;
+	case RNIC_WR_OPERANDS_NONE:
+	case RNIC_WR_OPERANDS_REMOTE:
+		if (qp->type == RNIC_QP_TYPE_UD)
+			set_datagram(entry, wr);
+		break;
+	}
+	if (qp->type != RNIC_QP_TYPE_XRC_INITIATOR)
+		return;
+	if (rnic_wr_fills_union(operation))
 		entry->immediate = wr->srqn;
 	else
 		entry->xrc.srqn = wr->srqn;
@@ -197,22 +182,13 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 		.remote_address = wr->remote_address,
 		.rkey = wr->rkey,
 	};
+	const struct rnic_wr_operation *operation = rnic_wr_operation(wr->opcode);
 	uint64_t bytes;
-	int error = check_send(qp, wr, &bytes);
+	int error = check_send(qp, operation, wr, &bytes);
 
 	if (error != 0)
 		return error;
-	if (wr->opcode == RNIC_WR_ATOMIC_COMPARE_SWAP || wr->opcode == RNIC_WR_ATOMIC_FETCH_ADD)
-		set_atomic(&entry, wr);
-	else if (wr->opcode == RNIC_WR_BIND_MW)
-		set_bind(&entry, wr);
-	else if (wr->opcode == RNIC_WR_FLUSH)
-		set_flush(&entry, wr);
-	else if (qp->type == RNIC_QP_TYPE_UD)
-		set_datagram(&entry, wr);
-	if (qp->type == RNIC_QP_TYPE_XRC_INITIATOR)
-		set_srqn(&entry, wr);
-
+	set_operands(&entry, qp, operation, wr);
 	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
 		copy_inline(side_of(queue), wr);
 		entry.inline_bytes = (uint32_t)bytes;

@@ -14,8 +14,6 @@
 #include "base/verbs_types.h"
 #include "shm/region.h"
 
-#include <stdbool.h>
-
 #define RNIC_WR_DEPTH_MAX	    32768
 #define RNIC_SGE_COUNT_MAX	    32
 #define RNIC_INLINE_BYTES_MAX	    1024
@@ -63,13 +61,6 @@ struct rnic_send_wqe {
 	};
 	struct rnic_sge sge; /* with sge_count 1 */
 };
-
-/* Whether there is such an opcode, and whether a QP of the type carries it out. */
-bool rnic_wqe_is_known(uint8_t opcode);
-bool rnic_wqe_is_of_type(uint8_t opcode, uint8_t qp_type);
-
-/* Whether it takes `atomic` or `flush` of its entry, where others of XRC have the SRQ's number. */
-bool rnic_wqe_has_operands(uint8_t opcode);
 
 struct rnic_recv_wqe {
 	uint64_t wr_id;

@@ -8,6 +8,8 @@
 #ifndef RNIC_PROTO_WIRE_OPCODE_H
 #define RNIC_PROTO_WIRE_OPCODE_H
 
+#include "base/operation.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,22 +20,6 @@ enum rnic_service {
 	RNIC_SERVICE_UD = 3,
 	RNIC_SERVICE_CNP = 4,
 	RNIC_SERVICE_XRC = 5,
-};
-
-enum rnic_operation {
-	RNIC_OPERATION_NONE, /* the opcode is not defined */
-	RNIC_OPERATION_SEND,
-	RNIC_OPERATION_WRITE,
-	RNIC_OPERATION_READ_REQUEST,
-	RNIC_OPERATION_READ_RESPONSE,
-	RNIC_OPERATION_ACKNOWLEDGE,
-	RNIC_OPERATION_ATOMIC_ACKNOWLEDGE,
-	RNIC_OPERATION_COMPARE_SWAP,
-	RNIC_OPERATION_FETCH_ADD,
-	RNIC_OPERATION_FLUSH,
-	RNIC_OPERATION_ATOMIC_WRITE,
-	RNIC_OPERATION_CONGESTION,
-	RNIC_OPERATION_COUNT,
 };
 
 enum rnic_position {
@@ -56,6 +42,14 @@ enum rnic_header {
 	RNIC_HEADER_INVALIDATE = 1 << 8,
 	RNIC_HEADER_CONGESTION = 1 << 9, /* the 16 reserved bytes of a CNP */
 };
+
+/* The header of a message's last packet that carries the immediate of its work request. */
+static inline uint16_t rnic_immediate_header(uint8_t immediate)
+{
+	return immediate == RNIC_WR_IMMEDIATE_DATA  ? RNIC_HEADER_IMMEDIATE
+	       : immediate == RNIC_WR_IMMEDIATE_KEY ? RNIC_HEADER_INVALIDATE
+						    : 0;
+}
 
 enum rnic_payload_rule {
 	RNIC_PAYLOAD_NONE,

@@ -6,6 +6,7 @@
  */
 #include "device/queues/wqe_fetch.h"
 
+#include "base/operation.h"
 #include "engine/objects/recv_queue.h"
 
 #include <assert.h>
@@ -71,6 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint8_t type = RNIC_QP_TYPE_RC; type <= RNIC_QP_TYPE_XRC_TARGET; type++)
 		check_send(&send, type, &capacities);
 	check_recv(&recv, capacities.max_recv_sge);
-	assert(wqe_fetch_message_bytes(sges, RNIC_SGE_COUNT_MAX) >= sges[0].length);
+	assert(rnic_sges_bytes_saturated(sges, RNIC_SGE_COUNT_MAX) >= sges[0].length);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/queues/wqe_fetch.h"
 
-#include "base/bits.h"
 #include "base/checked.h"
+#include "base/operation.h"
 #include "engine/limits.h"
 #include "engine/objects/qp.h"
 #include "device/session/session.h"
@@ -15,25 +15,6 @@
 #define WQE_FETCH_SEND_FLAGS                                                                       \
 	(RNIC_SEND_FENCE | RNIC_SEND_SIGNALED | RNIC_SEND_SOLICITED | RNIC_SEND_INLINE)
 
-/* What entries of an opcode may carry. */
-static const struct {
-	bool may_be_inline;
-	bool is_atomic;
-	bool has_no_sges;
-} wqe_fetch_opcodes[RNIC_WR_OPCODE_COUNT] = {
-	[RNIC_WR_RDMA_WRITE] = {.may_be_inline = true},
-	[RNIC_WR_RDMA_WRITE_WITH_IMM] = {.may_be_inline = true},
-	[RNIC_WR_SEND] = {.may_be_inline = true},
-	[RNIC_WR_SEND_WITH_IMM] = {.may_be_inline = true},
-	[RNIC_WR_SEND_WITH_INVALIDATE] = {.may_be_inline = true},
-	[RNIC_WR_LOCAL_INVALIDATE] = {.has_no_sges = true},
-	[RNIC_WR_BIND_MW] = {.has_no_sges = true},
-	[RNIC_WR_FLUSH] = {.has_no_sges = true},
-	[RNIC_WR_ATOMIC_WRITE] = {.may_be_inline = true},
-	[RNIC_WR_ATOMIC_COMPARE_SWAP] = {.is_atomic = true},
-	[RNIC_WR_ATOMIC_FETCH_ADD] = {.is_atomic = true},
-};
-
 /*
  * Copies bytes that the client may be changing at this moment. The barrier keeps the compiler from
  * reading the original again where the copy is used.
@@ -44,38 +25,68 @@ static void wqe_fetch_copy(void *copy, const void *shared, size_t bytes)
 	__asm__ volatile("" ::: "memory");
 }
 
-static bool wqe_fetch_entry_is_sound(const struct rnic_send_wqe *entry, uint8_t type,
+/* Whether the members of the union that the operation does not use are zero. */
+static bool wqe_fetch_is_reserved_zero(const struct rnic_send_wqe *entry, uint8_t operands)
+{
+	if (operands == RNIC_WR_OPERANDS_BIND)
+		return entry->bind.reserved == 0;
+	if (operands == RNIC_WR_OPERANDS_FLUSH)
+		return entry->flush.reserved[0] == 0 && entry->flush.reserved[1] == 0;
+	return true;
+}
+
+static bool wqe_fetch_entry_is_sound(const struct rnic_send_wqe *entry,
+				     const struct rnic_wr_operation *operation, uint8_t type,
 				     const struct rnic_qp_capacities *capacities)
 {
-	bool is_inline = (entry->flags & RNIC_SEND_INLINE) != 0;
+	uint32_t sge_max =
+		operation->payload == RNIC_WR_PAYLOAD_NONE ? 0 : capacities->max_send_sge;
 
-	if (!rnic_wqe_is_of_type(entry->opcode, type))
+	if (!rnic_wr_is_of_type(operation, type))
 		return false;
 	if ((entry->flags & ~WQE_FETCH_SEND_FLAGS) != 0 || entry->reserved != 0)
 		return false;
-	if (is_inline)
-		return wqe_fetch_opcodes[entry->opcode].may_be_inline && entry->sge_count == 0 &&
+	if ((entry->flags & RNIC_SEND_INLINE) != 0)
+		return operation->payload == RNIC_WR_PAYLOAD_OUT && entry->sge_count == 0 &&
 		       entry->inline_bytes <= capacities->max_inline_bytes;
-	if (entry->opcode == RNIC_WR_BIND_MW && entry->bind.reserved != 0)
-		return false;
-	if (entry->opcode == RNIC_WR_FLUSH &&
-	    (entry->flush.reserved[0] != 0 || entry->flush.reserved[1] != 0))
-		return false;
-	return entry->inline_bytes == 0 &&
-	       entry->sge_count <= (wqe_fetch_opcodes[entry->opcode].has_no_sges
-					    ? 0
-					    : capacities->max_send_sge);
+	return entry->inline_bytes == 0 && entry->sge_count <= sge_max &&
+	       wqe_fetch_is_reserved_zero(entry, operation->operands);
+}
+
+static void wqe_fetch_copy_operands(const struct rnic_send_wqe *entry, uint8_t operands,
+				    struct send_wqe *wqe)
+{
+	switch ((enum rnic_wr_operands)operands) {
+	case RNIC_WR_OPERANDS_SWAP:
+	case RNIC_WR_OPERANDS_ADD:
+		wqe->compare = entry->atomic.compare;
+		wqe->swap_or_add = entry->atomic.swap_or_add;
+		break;
+	case RNIC_WR_OPERANDS_BIND:
+		wqe->bind.length = entry->bind.length;
+		wqe->bind.access = entry->bind.access;
+		break;
+	case RNIC_WR_OPERANDS_FLUSH:
+		wqe->flush.length = entry->flush.length;
+		wqe->flush.type = entry->flush.type;
+		break;
+	case RNIC_WR_OPERANDS_NONE:
+	case RNIC_WR_OPERANDS_REMOTE:
+		break;
+	}
 }
 
 void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
 			  const struct rnic_qp_capacities *capacities, struct send_wqe *wqe)
 {
+	const struct rnic_wr_operation *operation = rnic_wr_operation(entry->opcode);
+
 	*wqe = (struct send_wqe){
 		.wr_id = entry->wr_id,
 		.opcode = WQE_FETCH_BAD_OPCODE,
 		.flags = entry->flags & RNIC_SEND_SIGNALED,
 	};
-	if (!wqe_fetch_entry_is_sound(entry, type, capacities))
+	if (!wqe_fetch_entry_is_sound(entry, operation, type, capacities))
 		return;
 	wqe->opcode = entry->opcode;
 	wqe->flags = entry->flags;
@@ -84,29 +95,9 @@ void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
 	wqe->immediate = entry->immediate;
 	wqe->remote_address = entry->remote_address;
 	wqe->rkey = entry->rkey;
-	if (wqe_fetch_opcodes[entry->opcode].is_atomic) {
-		wqe->compare = entry->atomic.compare;
-		wqe->swap_or_add = entry->atomic.swap_or_add;
-	} else if (entry->opcode == RNIC_WR_BIND_MW) {
-		wqe->bind.length = entry->bind.length;
-		wqe->bind.access = entry->bind.access;
-	} else if (entry->opcode == RNIC_WR_FLUSH) {
-		wqe->flush.length = entry->flush.length;
-		wqe->flush.type = entry->flush.type;
-	}
+	wqe_fetch_copy_operands(entry, operation->operands, wqe);
 	if (type == RNIC_QP_TYPE_XRC_INITIATOR)
-		wqe->srqn =
-			rnic_wqe_has_operands(entry->opcode) ? entry->immediate : entry->xrc.srqn;
-}
-
-uint32_t wqe_fetch_message_bytes(const struct rnic_sge *sges, uint32_t sge_count)
-{
-	uint64_t sum = 0;
-
-	assert(sge_count <= RNIC_SGE_COUNT_MAX);
-	for (uint32_t i = 0; i < sge_count; i++)
-		sum += sges[i].length;
-	return sum <= UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+		wqe->srqn = rnic_wr_fills_union(operation) ? entry->immediate : entry->xrc.srqn;
 }
 
 void wqe_fetch_check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max, struct recv_wqe *wqe)
@@ -163,7 +154,7 @@ static void wqe_fetch_take_send(struct session_qp *qp)
 		wqe_fetch_find_ah(qp, &entry, &wqe);
 	wqe_fetch_copy_sges(&qp->region, plan, slot, &entry.sge, wqe.sge_count, sges);
 	if ((wqe.flags & RNIC_SEND_INLINE) == 0)
-		wqe.length = wqe_fetch_message_bytes(sges, wqe.sge_count);
+		wqe.length = rnic_sges_bytes_saturated(sges, wqe.sge_count);
 	qp->send_consumer++;
 	qp_post_send(qp->qp, &wqe, sges,
 		     base + plan->side_offset + (uint64_t)slot * plan->side_stride_bytes);
@@ -256,7 +247,7 @@ static void wqe_fetch_take_recv(struct receive_ring *ring, struct recv_queue *qu
 		       sizeof(entry));
 	wqe_fetch_check_recv(&entry, ring->sge_max, &wqe);
 	wqe_fetch_copy_sges(ring->region, plan, slot, &entry.sge, wqe.sge_count, sges);
-	wqe.length = wqe_fetch_message_bytes(sges, wqe.sge_count);
+	wqe.length = rnic_sges_bytes_saturated(sges, wqe.sge_count);
 	ring->consumer++;
 	recv_queue_push(queue, &wqe, sges);
 }

@@ -34,12 +34,6 @@ void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
 			  const struct rnic_qp_capacities *capacities, struct send_wqe *wqe);
 
 /*
- * The length of a message with these SGEs. A sum that does not fit is 2^32 - 1, which is longer
- * than any message may be, so that the engine refuses it.
- */
-uint32_t wqe_fetch_message_bytes(const struct rnic_sge *sges, uint32_t sge_count);
-
-/*
  * Makes `work` from a copied receive entry of a queue whose entries have at most `sge_max` SGEs.
  * Malformed entries become `invalid`.
  */

@@ -111,7 +111,7 @@ static void test_kinds(void **state)
 		const struct send_wqe wqe = {.opcode = rows[i].opcode};
 
 		assert_int_equal(wqe_kind(&wqe)->operation, rows[i].operation);
-		assert_int_equal(wqe_kind(&wqe)->cqe, rows[i].cqe);
+		assert_int_equal(wqe_kind(&wqe)->completion, rows[i].cqe);
 		assert_int_equal(wqe_kind(&wqe)->has_response, rows[i].has_response);
 	}
 }

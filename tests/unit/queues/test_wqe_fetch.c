@@ -180,25 +180,6 @@ static void test_services(void **state)
 	}
 }
 
-static void test_message_bytes_saturate(void **state)
-{
-	struct rnic_sge sges[RNIC_SGE_COUNT_MAX] = {0};
-
-	(void)state;
-	assert_int_equal(wqe_fetch_message_bytes(sges, 0), 0);
-	for (unsigned i = 0; i < RNIC_SGE_COUNT_MAX; i++)
-		sges[i] = (struct rnic_sge){.length = UINT32_MAX};
-	assert_int_equal(wqe_fetch_message_bytes(sges, 1), UINT32_MAX);
-	assert_int_equal(wqe_fetch_message_bytes(sges, RNIC_SGE_COUNT_MAX), UINT32_MAX);
-	sges[0].length = 0x80000000;
-	sges[1].length = 0x7fffffff;
-	assert_int_equal(wqe_fetch_message_bytes(sges, 2), UINT32_MAX);
-	sges[1].length = 0x80000000;
-	assert_int_equal(wqe_fetch_message_bytes(sges, 2), UINT32_MAX);
-	sges[1].length = 2;
-	assert_int_equal(wqe_fetch_message_bytes(sges, 2), 0x80000002);
-}
-
 static void test_receive_entries(void **state)
 {
 	static const struct {
@@ -232,7 +213,6 @@ int main(void)
 		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_malformed_entries),
 		cmocka_unit_test(test_services),
-		cmocka_unit_test(test_message_bytes_saturate),
 		cmocka_unit_test(test_receive_entries),
 	};
 

@@ -4,7 +4,6 @@
 #include "base/bits.h"
 #include "engine/objects/ah.h"
 #include "engine/limits.h"
-#include "wire/opcode.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,52 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IMMEDIATE  RNIC_HEADER_IMMEDIATE
-#define INVALIDATE RNIC_HEADER_INVALIDATE
-
-/* clang-format off */
-#define MESSAGE(operation_, completion_, headers_, may_solicit_)                                   \
-	{                                                                                          \
-		.operation = RNIC_OPERATION_##operation_, .cqe = RNIC_WC_##completion_,     \
-		.last_headers = (headers_), .may_solicit = (may_solicit_),                         \
-	}
-#define QUERY(operation_, completion_)                                                             \
-	{                                                                                          \
-		.operation = RNIC_OPERATION_##operation_, .cqe = RNIC_WC_##completion_,     \
-		.sge_access = RNIC_ACCESS_LOCAL_WRITE, .has_response = true, .has_result = true,   \
-	}
-#define CONFIRMED(operation_, completion_)                                                         \
-	{                                                                                          \
-		.operation = RNIC_OPERATION_##operation_, .cqe = RNIC_WC_##completion_,     \
-		.has_response = true,                                                              \
-	}
-
-static const struct wqe_kind wqe_kinds[RNIC_WR_OPCODE_COUNT + 1] = {
-	[RNIC_WR_RDMA_WRITE] = MESSAGE(WRITE, RDMA_WRITE, 0, false),
-	[RNIC_WR_RDMA_WRITE_WITH_IMM] = MESSAGE(WRITE, RDMA_WRITE, IMMEDIATE, true),
-	[RNIC_WR_SEND] = MESSAGE(SEND, SEND, 0, true),
-	[RNIC_WR_SEND_WITH_IMM] = MESSAGE(SEND, SEND, IMMEDIATE, true),
-	[RNIC_WR_SEND_WITH_INVALIDATE] = MESSAGE(SEND, SEND, INVALIDATE, true),
-	[RNIC_WR_RDMA_READ] = QUERY(READ_REQUEST, RDMA_READ),
-	[RNIC_WR_ATOMIC_COMPARE_SWAP] = QUERY(COMPARE_SWAP, COMPARE_SWAP),
-	[RNIC_WR_ATOMIC_FETCH_ADD] = QUERY(FETCH_ADD, FETCH_ADD),
-	[RNIC_WR_LOCAL_INVALIDATE] = {.cqe = RNIC_WC_LOCAL_INVALIDATE, .is_local = true},
-	[RNIC_WR_BIND_MW] = {.cqe = RNIC_WC_BIND_MW, .is_local = true},
-	[RNIC_WR_FLUSH] = CONFIRMED(FLUSH, FLUSH),
-	[RNIC_WR_ATOMIC_WRITE] = CONFIRMED(ATOMIC_WRITE, ATOMIC_WRITE),
-};
-/* clang-format on */
-
 _Static_assert(sizeof(struct send_wqe) == 64, "an entry fills a cache line");
 _Static_assert(offsetof(struct send_wqe, inline_bytes) == offsetof(struct send_wqe, datagram.ah) &&
 		       sizeof(((struct send_wqe *)0)->inline_bytes) <=
 			       sizeof(((struct send_wqe *)0)->datagram.ah),
 	       "inline data leaves a datagram's addressee alone");
-
-const struct wqe_kind *wqe_kind(const struct send_wqe *wqe)
-{
-	return &wqe_kinds[wqe->opcode < RNIC_WR_OPCODE_COUNT ? wqe->opcode : RNIC_WR_OPCODE_COUNT];
-}
 
 int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, uint32_t inline_max)
 {

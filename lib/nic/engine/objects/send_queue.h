@@ -12,6 +12,7 @@
 #ifndef NIC_ENGINE_OBJECTS_SEND_QUEUE_H
 #define NIC_ENGINE_OBJECTS_SEND_QUEUE_H
 
+#include "base/operation.h"
 #include "base/verbs_types.h"
 #include "wire/psn.h"
 
@@ -61,19 +62,6 @@ struct send_wqe {
 	uint32_t reserved_word;
 };
 
-/* What an opcode of a work entry means on the wire and in its completion. */
-struct wqe_kind {
-	uint8_t operation;     /* enum rnic_operation; NONE when it cannot be sent */
-	bool is_local;	       /* nothing is sent: it is carried out here (local_operation.h) */
-	uint8_t cqe;	       /* enum rnic_wc_opcode */
-	uint16_t last_headers; /* immediate or invalidate header of its last packet */
-	uint32_t sge_access;   /* rights that its SGEs must grant */
-	bool has_response; /* READ, atomic, FLUSH, ATOMIC WRITE: done when the response is there,
-			      not when acknowledged */
-	bool has_result;   /* the response carries data for the SGEs: READ, atomic */
-	bool may_solicit;  /* it completes a receive entry at the peer */
-};
-
 struct send_queue {
 	struct send_wqe *wqes;
 	struct rnic_sge *sges;	 /* slots * sge_stride */
@@ -86,8 +74,11 @@ struct send_queue {
 	uint32_t retired;
 };
 
-/* The kind of `work`; one whose operation is NONE for opcodes that do not exist. Never NULL. */
-const struct wqe_kind *wqe_kind(const struct send_wqe *wqe);
+/* The operation of `wqe`; one of no service when the opcode is none. Never NULL. */
+static inline const struct rnic_wr_operation *wqe_kind(const struct send_wqe *wqe)
+{
+	return rnic_wr_operation(wqe->opcode);
+}
 
 /* How many packets `psn` lies behind the first of `work`, which is started: 0 .. 2^24 - 1. */
 static inline uint32_t wqe_packet_index(const struct send_wqe *wqe, struct rnic_psn psn)

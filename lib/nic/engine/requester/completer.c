@@ -15,7 +15,7 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 {
 	struct send_queue *queue = &qp->send_queue;
 	const struct send_wqe *wqe = send_queue_at(queue, queue->retired);
-	const struct wqe_kind *kind = wqe_kind(wqe);
+	const struct rnic_wr_operation *kind = wqe_kind(wqe);
 	struct cqe cqe = {
 		.wr_id = wqe->wr_id,
 		.qp = qp,
@@ -23,7 +23,7 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 		.vendor_error = status == RNIC_WC_SUCCESS ? 0 : verdict,
 		.retired = queue->retired + 1,
 		.status = (uint8_t)status,
-		.opcode = kind->cqe,
+		.opcode = kind->completion,
 		.is_solicited = status != RNIC_WC_SUCCESS,
 		.is_silent = status == RNIC_WC_SUCCESS && !(wqe->flags & RNIC_SEND_SIGNALED),
 	};
@@ -252,7 +252,7 @@ static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe
 }
 
 /* Whether it is answered by an atomic acknowledgement, not by READ responses. */
-static bool completer_is_atomic(const struct wqe_kind *kind)
+static bool completer_is_atomic(const struct rnic_wr_operation *kind)
 {
 	return kind->operation == RNIC_OPERATION_COMPARE_SWAP ||
 	       kind->operation == RNIC_OPERATION_FETCH_ADD;
@@ -265,7 +265,7 @@ static bool completer_is_atomic(const struct wqe_kind *kind)
 static bool reach_response(struct engine *engine, struct qp *qp, const struct rnic_packet *packet,
 			   bool is_read)
 {
-	const struct wqe_kind *kind;
+	const struct rnic_wr_operation *kind;
 
 	if (!acknowledge_before(engine, qp, packet->psn)) {
 		go_back(engine, qp);

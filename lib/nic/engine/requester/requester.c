@@ -10,8 +10,6 @@
 
 #include <assert.h>
 
-#define ATOMIC_BYTES 8
-
 /* --- arithmetic over an entry's packets ------------------------------------------------------ */
 
 /* Where in the message packet `index` begins; the end of the message for indices behind it. */
@@ -134,50 +132,33 @@ static enum verdict check_sges(struct engine *engine, struct qp *qp, uint32_t in
 	return VERDICT_PASS;
 }
 
-/* Whether the QP's service has the operation. */
-static bool requester_is_of_service(const struct qp *qp, const struct wqe_kind *kind)
-{
-	return kind->operation != RNIC_OPERATION_NONE &&
-	       rnic_opcode_find(qp_service(qp), (enum rnic_operation)kind->operation,
-				RNIC_POSITION_ONLY, kind->last_headers) >= 0;
-}
-
 /* The length of the message, `bytes` of data being there; what it must be. */
-static enum verdict placement_length(struct send_wqe *wqe, uint64_t bytes)
+static enum verdict requester_set_length(struct send_wqe *wqe, uint64_t bytes)
 {
-	if (bytes > RNIC_MESSAGE_BYTES_MAX)
-		return VERDICT_LOCAL_LENGTH;
-	wqe->length = (uint32_t)bytes;
-	switch (wqe_kind(wqe)->operation) {
-	case RNIC_OPERATION_COMPARE_SWAP:
-	case RNIC_OPERATION_FETCH_ADD:
-		wqe->length = ATOMIC_BYTES;
-		return bytes >= ATOMIC_BYTES ? VERDICT_PASS : VERDICT_LOCAL_LENGTH;
-	case RNIC_OPERATION_ATOMIC_WRITE:
-		return bytes == ATOMIC_BYTES ? VERDICT_PASS : VERDICT_LOCAL_LENGTH;
-	case RNIC_OPERATION_FLUSH:
-		return bytes == 0 ? VERDICT_PASS : VERDICT_LOCAL_OPERATION;
-	default:
+	const struct rnic_wr_operation *kind = wqe_kind(wqe);
+
+	if (rnic_wr_message_length(kind, bytes, &wqe->length))
 		return VERDICT_PASS;
-	}
+	return kind->payload == RNIC_WR_PAYLOAD_NONE ? VERDICT_LOCAL_OPERATION
+						     : VERDICT_LOCAL_LENGTH;
 }
 
 /* Whether entry `index` can be carried out; settles its length. */
 static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t index)
 {
 	struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
-	const struct wqe_kind *kind = wqe_kind(wqe);
+	const struct rnic_wr_operation *kind = wqe_kind(wqe);
 	enum verdict verdict;
 	uint64_t sum;
 
-	if (!requester_is_of_service(qp, kind) ||
+	if (!rnic_wr_is_of_type(kind, qp->type) || kind->is_local ||
 	    (kind->has_response && qp->attributes.max_rd_atomic == 0))
 		return VERDICT_LOCAL_OPERATION;
 	if (wqe->flags & RNIC_SEND_INLINE)
 		return kind->has_result ? VERDICT_LOCAL_OPERATION
-					: placement_length(wqe, wqe->length);
+					: requester_set_length(wqe, wqe->length);
 	verdict = check_sges(engine, qp, index, &sum);
-	return verdict == VERDICT_PASS ? placement_length(wqe, sum) : verdict;
+	return verdict == VERDICT_PASS ? requester_set_length(wqe, sum) : verdict;
 }
 
 /* Gives the entry at the send position its PSNs. */
@@ -349,19 +330,20 @@ static uint32_t reth_length(const struct qp *qp, const struct plan *plan, uint32
 
 	if (is_read(wqe))
 		return packet_offset(qp, wqe, plan->index + plan->packets) - offset;
-	return wqe->opcode == RNIC_WR_FLUSH ? wqe->flush.length : wqe->length;
+	return wqe_kind(wqe)->operands == RNIC_WR_OPERANDS_FLUSH ? wqe->flush.length : wqe->length;
 }
 
 /* All of the planned packet but its payload and the wish for an acknowledgement. */
 static void build_headers(struct qp *qp, const struct plan *plan, struct packet_builder *out)
 {
 	const struct send_wqe *wqe = plan->wqe;
-	const struct wqe_kind *kind = wqe_kind(wqe);
+	const struct rnic_wr_operation *kind = wqe_kind(wqe);
 	uint32_t offset = packet_offset(qp, wqe, plan->index);
 	struct rnic_packet *packet = &out->packet;
 
 	engine_start_packet(qp, out, (enum rnic_operation)kind->operation, plan_position(plan),
-			    plan->ends_message ? kind->last_headers : 0, qp->requester.psn);
+			    plan->ends_message ? rnic_immediate_header(kind->immediate) : 0,
+			    qp->requester.psn);
 	if (qp->type == RNIC_QP_TYPE_UD)
 		datagram_address(qp, qp->requester.wqe_index, packet);
 	packet->solicited =
