@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "native/fork_list.h"
 #include "native/rnic_objects.h"
 #include "shm/ring.h"
 
@@ -17,14 +18,13 @@
  */
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_context *contexts;
-static pthread_once_t fork_handlers_once = PTHREAD_ONCE_INIT;
 
-static void before_fork(void)
+static void contexts_before_fork(void)
 {
 	pthread_mutex_lock(&contexts_lock);
 }
 
-static void after_fork_in_parent(void)
+static void contexts_after_fork_in_parent(void)
 {
 	pthread_mutex_unlock(&contexts_lock);
 }
@@ -49,7 +49,7 @@ static void forget_locks(struct rnic_context *context)
 			rnic_spinlock_init(&context->srqs[slot]->recv.lock);
 }
 
-static void context_after_fork_in_child(void)
+static void contexts_after_fork_in_child(void)
 {
 	for (struct rnic_context *context = contexts; context != NULL; context = context->next) {
 		rnic_link_forked(&context->link);
@@ -59,10 +59,11 @@ static void context_after_fork_in_child(void)
 	pthread_mutex_unlock(&contexts_lock);
 }
 
-static void context_install_fork_handlers(void)
-{
-	pthread_atfork(before_fork, after_fork_in_parent, context_after_fork_in_child);
-}
+static struct rnic_fork_entry contexts_fork_entry = {
+	.before = contexts_before_fork,
+	.in_parent = contexts_after_fork_in_parent,
+	.in_child = contexts_after_fork_in_child,
+};
 
 static void contexts_add(struct rnic_context *context)
 {
@@ -255,7 +256,7 @@ int rnic_open(const char *socket_path, struct rnic_context **opened)
 
 	if (context == NULL)
 		return -ENOMEM;
-	pthread_once(&fork_handlers_once, context_install_fork_handlers);
+	rnic_fork_list_add(&contexts_fork_entry);
 	error = rnic_link_open(&context->link, socket_path);
 	if (error != 0)
 		goto free_context;

@@ -18,7 +18,7 @@ int rdma_bind_addr(struct rdma_cm_id *public, struct sockaddr *addr)
 		return rnic_cma_result(-EINVAL);
 	error = rnic_cma_endpoint(addr, &local);
 	if (error == 0)
-		error = rnic_cm_bind(id->native, &local, &where);
+		error = rnic_native.cm_bind(id->native, &local, &where);
 	if (error == 0)
 		error = rnic_cma_take_place(id, &where);
 	return rnic_cma_result(error);
@@ -33,8 +33,8 @@ static int rdmacm_address_resolve(struct rnic_cma_id *id, const struct sockaddr 
 	if (error == 0 && source != NULL)
 		error = rnic_cma_endpoint(source, &from);
 	if (error == 0)
-		error = rnic_cm_resolve_address(id->native, source != NULL ? &from : NULL, &to,
-						timeout_ms);
+		error = rnic_native.cm_resolve_address(id->native, source != NULL ? &from : NULL,
+						       &to, timeout_ms);
 	if (error != 0)
 		return error;
 	memcpy(&id->public.route.addr.dst_storage, destination,
@@ -54,8 +54,8 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr, struct s
 int rdma_resolve_route(struct rdma_cm_id *public, int timeout_ms)
 {
 	struct rnic_cma_id *id = rnic_cma_id(public);
-	int error =
-		timeout_ms < 0 ? -EINVAL : rnic_cm_resolve_route(id->native, (uint32_t)timeout_ms);
+	int error = timeout_ms < 0 ? -EINVAL
+				   : rnic_native.cm_resolve_route(id->native, (uint32_t)timeout_ms);
 
 	if (error == 0)
 		error = rnic_cma_complete(id);

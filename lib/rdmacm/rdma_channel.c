@@ -14,7 +14,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 		return NULL;
 	error = rnic_cma_device_get(&channel->device);
 	if (error == 0)
-		error = rnic_cm_create_channel(channel->device->native, &channel->native);
+		error = rnic_native.cm_create_channel(channel->device->native, &channel->native);
 	if (error != 0) {
 		free(channel);
 		errno = -error;
@@ -22,7 +22,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	}
 	pthread_mutex_init(&channel->lock, NULL);
 	pthread_cond_init(&channel->changed, NULL);
-	channel->public.fd = rnic_cm_channel_fd(channel->native);
+	channel->public.fd = rnic_native.cm_channel_fd(channel->native);
 	return &channel->public;
 }
 
@@ -31,7 +31,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *public)
 {
 	struct rnic_cma_channel *channel = rnic_cma_channel(public);
 
-	if (rnic_cm_destroy_channel(channel->native) != 0)
+	if (rnic_native.cm_destroy_channel(channel->native) != 0)
 		return;
 	pthread_cond_destroy(&channel->changed);
 	pthread_mutex_destroy(&channel->lock);
@@ -134,7 +134,7 @@ static void rdmacm_channel_on_address_resolved(struct rnic_cma_event *event, str
 static void rdmacm_channel_on_connect_request(struct rnic_cma_event *event,
 					      struct rnic_cma_id *listener)
 {
-	struct rnic_cma_id *id = rnic_cm_user(event->native.id);
+	struct rnic_cma_id *id = rnic_native.cm_user(event->native.id);
 
 	event->public.id = &id->public;
 	event->public.listen_id = &listener->public;
@@ -161,12 +161,12 @@ static void on_connect_response(struct rnic_cma_event *event, struct rnic_cma_id
 		return;
 	error = rnic_cma_qp_to_rts(id);
 	if (error == 0)
-		error = rnic_cm_establish(id->native);
+		error = rnic_native.cm_establish(id->native);
 	if (error == 0) {
 		event->public.event = RDMA_CM_EVENT_ESTABLISHED;
 		return;
 	}
-	rnic_cm_reject(id->native, 0, NULL, 0);
+	rnic_native.cm_reject(id->native, 0, NULL, 0);
 	id->has_failed = true;
 	rnic_cma_qp_to_error(id);
 	rdmacm_channel_fail(event, RDMA_CM_EVENT_CONNECT_ERROR, error);
@@ -230,7 +230,7 @@ static void set_user(struct rnic_cma_channel *channel, struct rnic_cm_id *native
 		     struct rnic_cma_id *id)
 {
 	pthread_mutex_lock(&channel->lock);
-	rnic_cm_set_user(native, id);
+	rnic_native.cm_set_user(native, id);
 	pthread_cond_broadcast(&channel->changed);
 	pthread_mutex_unlock(&channel->lock);
 }
@@ -246,7 +246,7 @@ static struct rnic_cma_id *user_of(struct rnic_cma_channel *channel, struct rnic
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	pthread_mutex_lock(&channel->lock);
-	while ((id = rnic_cm_user(native)) == NULL)
+	while ((id = rnic_native.cm_user(native)) == NULL)
 		pthread_cond_wait(&channel->changed, &channel->lock);
 	pthread_mutex_unlock(&channel->lock);
 	pthread_setcancelstate(cancellation, NULL);
@@ -258,12 +258,13 @@ static int adopt_request(struct rnic_cma_channel *channel, struct rnic_cma_event
 {
 	struct rnic_cm_event *native = &event->native;
 	struct rnic_cma_id *id;
-	int error = rnic_cma_adopt_request(rnic_cm_user(native->listener), channel, native, &id);
+	int error =
+		rnic_cma_adopt_request(rnic_native.cm_user(native->listener), channel, native, &id);
 
 	set_user(channel, native->id, error == 0 ? id : &refused);
 	if (error != 0) {
-		rnic_cm_ack_event(native);
-		rnic_cm_destroy_id(native->id);
+		rnic_native.cm_ack_event(native);
+		rnic_native.cm_destroy_id(native->id);
 	}
 	return error;
 }
@@ -281,7 +282,7 @@ static bool interpret(struct rnic_cma_channel *channel, struct rnic_cma_event *e
 	event->public.status = native->status;
 	/* Who was told that there is no connection is not told of its end. */
 	if (id == &refused || (native->type == RNIC_CM_DISCONNECTED && id->has_failed)) {
-		rnic_cm_ack_event(native);
+		rnic_native.cm_ack_event(native);
 		return false;
 	}
 	if (native->listener == NULL) {
@@ -301,7 +302,7 @@ static int rdmacm_channel_get_event(struct rnic_cma_channel *channel, struct rni
 
 	for (;;) {
 		*event = (struct rnic_cma_event){0};
-		error = rnic_cm_get_event(channel->native, &event->native);
+		error = rnic_native.cm_get_event(channel->native, &event->native);
 		if (error == -ENODEV || error == -EIO)
 			return report_removal(channel, event);
 		if (error == 0 && event->native.type == RNIC_CM_CONNECT_REQUEST)
@@ -339,7 +340,7 @@ int rdma_ack_cm_event(struct rdma_cm_event *public)
 	if (public == NULL)
 		return rnic_cma_result(-EINVAL);
 	if (event->is_native)
-		rnic_cm_ack_event(&event->native);
+		rnic_native.cm_ack_event(&event->native);
 	else
 		acknowledge_removal(rnic_cma_id(public->id));
 	free(event);

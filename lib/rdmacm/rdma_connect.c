@@ -11,7 +11,7 @@ int rdma_listen(struct rdma_cm_id *public, int backlog)
 {
 	struct rnic_cma_id *id = rnic_cma_id(public);
 	struct rnic_cm_endpoints where;
-	int error = rnic_cm_listen(id->native, backlog > 0 ? (uint32_t)backlog : 0, &where);
+	int error = rnic_native.cm_listen(id->native, backlog > 0 ? (uint32_t)backlog : 0, &where);
 
 	if (error == 0)
 		error = rnic_cma_take_place(id, &where);
@@ -107,7 +107,7 @@ int rdma_connect(struct rdma_cm_id *public, struct rdma_conn_param *conn_param)
 	make_parameters(id, conn_param, &parameters);
 	error = prepend_connect_data(id, &parameters);
 	if (error == 0)
-		error = rnic_cm_connect(id->native, &parameters);
+		error = rnic_native.cm_connect(id->native, &parameters);
 	if (error == 0)
 		error = rnic_cma_complete(id);
 	return rnic_cma_result(error);
@@ -119,7 +119,7 @@ int rdma_establish(struct rdma_cm_id *public)
 
 	if (public->qp != NULL)
 		return rnic_cma_result(-EINVAL);
-	return rnic_cma_result(rnic_cm_establish(id->native));
+	return rnic_cma_result(rnic_native.cm_establish(id->native));
 }
 
 /* Answers no more than the peer asked for when the caller leaves the depths open. */
@@ -153,7 +153,7 @@ int rdma_accept(struct rdma_cm_id *public, struct rdma_conn_param *conn_param)
 		error = rnic_cma_qp_to_rts(id);
 	if (error == 0) {
 		make_parameters(id, conn_param, &parameters);
-		error = rnic_cm_accept(id->native, &parameters);
+		error = rnic_native.cm_accept(id->native, &parameters);
 	}
 	if (error != 0) {
 		rnic_cma_qp_to_error(id);
@@ -165,21 +165,22 @@ int rdma_accept(struct rdma_cm_id *public, struct rdma_conn_param *conn_param)
 int rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len)
 {
 	return rnic_cma_result(
-		rnic_cm_reject(rnic_cma_id(id)->native, 0, private_data, private_data_len));
+		rnic_native.cm_reject(rnic_cma_id(id)->native, 0, private_data, private_data_len));
 }
 
 int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len)
 {
 	const uint32_t vendor_option_not_supported = 35; /* IBTA 1.4, table 108 */
 
-	return rnic_cma_result(rnic_cm_reject(rnic_cma_id(id)->native, vendor_option_not_supported,
-					      private_data, private_data_len));
+	return rnic_cma_result(rnic_native.cm_reject(rnic_cma_id(id)->native,
+						     vendor_option_not_supported, private_data,
+						     private_data_len));
 }
 
 int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 {
 	return rnic_cma_result(
-		rnic_cm_notify(rnic_cma_id(id)->native, (enum rnic_async_event_type)event));
+		rnic_native.cm_notify(rnic_cma_id(id)->native, (enum rnic_async_event_type)event));
 }
 
 int rdma_disconnect(struct rdma_cm_id *public)
@@ -188,7 +189,7 @@ int rdma_disconnect(struct rdma_cm_id *public)
 	int error;
 
 	rnic_cma_qp_to_error(id);
-	error = rnic_cm_disconnect(id->native);
+	error = rnic_native.cm_disconnect(id->native);
 	if (error == 0)
 		error = rnic_cma_complete(id);
 	return rnic_cma_result(error);

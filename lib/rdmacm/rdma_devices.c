@@ -2,12 +2,30 @@
 #include "rdmacm/rdma_objects.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_cma_device *current_device;
-static pid_t current_owner; /* the process that opened it: a child of fork() opens its own */
+
+/* A child of fork() opens its own, and another thread of the parent may have held the lock. */
+static void rdmacm_devices_forget(void)
+{
+	pthread_mutex_init(&device_lock, NULL);
+	current_device = NULL;
+}
+
+static struct rnic_fork_entry fork_entry = {.in_child = rdmacm_devices_forget};
+
+/* -ELIBBAD: libibverbs is of another build, so its functions are not those that are called here. */
+static int check_native(void)
+{
+	if (rnic_native.bytes == sizeof(rnic_native))
+		return 0;
+	fprintf(stderr, "librdmacm.so.1 and libibverbs.so.1 are not of one build: "
+			"use both from one installation of rnicd\n");
+	return -ELIBBAD;
+}
 
 /* Opens the first device of the list. Negative errno. */
 static int open_verbs(struct ibv_context **opened)
@@ -41,9 +59,7 @@ static int rdmacm_devices_open_device(struct rnic_cma_device **opened)
 	error = -ibv_query_device(device->verbs, &device->attributes);
 	if (error != 0)
 		goto close_verbs;
-	error = rnic_open(NULL, &device->native);
-	if (error != 0)
-		goto close_verbs;
+	device->native = rnic_native.context(device->verbs);
 	pthread_mutex_init(&device->lock, NULL);
 	*opened = device;
 	return 0;
@@ -60,22 +76,22 @@ static bool rdmacm_devices_is_alive(struct rnic_cma_device *device)
 {
 	struct rnic_port_attributes port;
 
-	return rnic_query_port(device->native, &port) == 0;
+	return rnic_native.query_port(device->native, &port) == 0;
 }
 
 int rnic_cma_device_get(struct rnic_cma_device **device)
 {
-	int error = 0;
+	int error = check_native();
 
+	if (error != 0)
+		return error;
+	rnic_native.fork_list_add(&fork_entry);
 	pthread_mutex_lock(&device_lock);
 	/* One that died is left as it is: the program may still hold what it made there. */
-	if (current_device == NULL || current_owner != getpid() ||
-	    !rdmacm_devices_is_alive(current_device)) {
+	if (current_device == NULL || !rdmacm_devices_is_alive(current_device)) {
 		error = rdmacm_devices_open_device(device);
-		if (error == 0) {
+		if (error == 0)
 			current_device = *device;
-			current_owner = getpid();
-		}
 	} else {
 		*device = current_device;
 	}

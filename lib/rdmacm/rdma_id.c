@@ -44,8 +44,9 @@ int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **c
 		goto destroy_channel;
 	}
 	id->is_synchronous = channel == NULL;
-	error = rnic_cm_create_id(rnic_cma_channel(used)->native, (enum rnic_port_space)port_space,
-				  (enum rnic_qp_type)qp_type, id, &id->native);
+	error = rnic_native.cm_create_id(rnic_cma_channel(used)->native,
+					 (enum rnic_port_space)port_space,
+					 (enum rnic_qp_type)qp_type, id, &id->native);
 	if (error != 0)
 		goto free_id;
 	rnic_cma_channel_enter(id);
@@ -132,7 +133,7 @@ int rdma_destroy_id(struct rdma_cm_id *public)
 		rdma_ack_cm_event(public->event);
 		public->event = NULL;
 	}
-	error = rnic_cm_destroy_id(id->native);
+	error = rnic_native.cm_destroy_id(id->native);
 	if (error != 0)
 		return rnic_cma_result(error);
 	rnic_cma_channel_leave(id);
@@ -152,7 +153,7 @@ int rdma_migrate_id(struct rdma_cm_id *public, struct rdma_event_channel *channe
 
 	if (used == NULL)
 		return -1;
-	error = rnic_cm_migrate(id->native, rnic_cma_channel(used)->native);
+	error = rnic_native.cm_migrate(id->native, rnic_cma_channel(used)->native);
 	if (error != 0) {
 		if (channel == NULL)
 			rdma_destroy_event_channel(used);
@@ -194,7 +195,7 @@ static int set_id_option(struct rnic_cma_id *id, int name, const void *value, si
 		if (bytes != options[i].bytes)
 			return -EINVAL;
 		number = bytes == 1 ? *(const uint8_t *)value : *(const int *)value != 0;
-		return rnic_cm_set_option(id->native, options[i].option, number);
+		return rnic_native.cm_set_option(id->native, options[i].option, number);
 	}
 	return -ENOSYS;
 }

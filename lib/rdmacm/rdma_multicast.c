@@ -122,14 +122,14 @@ static int rdmacm_multicast_join(struct rnic_cma_id *id, const struct sockaddr *
 	group->is_send_only = is_send_only;
 	/* Known before the event can come, in another thread. */
 	enlist(id, group);
-	error = rnic_cm_join_mcast(id->native, &endpoint, is_send_only);
+	error = rnic_native.cm_join_mcast(id->native, &endpoint, is_send_only);
 	if (error != 0) {
 		if (delist(id, group))
 			free(group);
 		return error;
 	}
 	if (id->public.verbs == NULL) {
-		error = rnic_cm_query(id->native, &where);
+		error = rnic_native.cm_query(id->native, &where);
 		if (error == 0)
 			error = rnic_cma_take_place(id, &where);
 		if (error != 0)
@@ -181,5 +181,5 @@ int rdma_leave_multicast(struct rdma_cm_id *public, struct sockaddr *addr)
 	if (group == NULL)
 		return rnic_cma_result(-EADDRNOTAVAIL);
 	free(group);
-	return rnic_cma_result(rnic_cm_leave_mcast(id->native, &endpoint));
+	return rnic_cma_result(rnic_native.cm_leave_mcast(id->native, &endpoint));
 }

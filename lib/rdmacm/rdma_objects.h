@@ -11,22 +11,21 @@
 #define LIB_RDMACM_RDMA_OBJECTS_H
 
 #include "rdmacm/rdma_interface.h"
-
-#include <rnic/rnic_cm.h>
+#include "verbs/ibv_native.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 /*
- * The device as this process uses it for connections: a session with the daemon for the connection
- * manager, and a context of libibverbs with what is made in it by default. It is opened with the
- * first channel. Contexts stay open to the end of the process, as programs keep using what they
- * made in one after its identifier is gone.
+ * The device as this process uses it for connections: a context of libibverbs, with what librdmacm
+ * makes in it by default. Identifiers and queue pairs share the context's session with the daemon.
+ * The first channel opens the device. Contexts stay open to the end of the process, as programs
+ * keep using what they made in one after its identifier is gone.
  */
 struct rnic_cma_device {
-	struct rnic_context *native;
 	struct ibv_context *verbs;
+	struct rnic_context *native; /* of that context */
 	struct ibv_device_attr attributes;
 	pthread_mutex_t lock; /* guards what follows */
 	struct ibv_pd *pd;    /* NULL before it is first needed */

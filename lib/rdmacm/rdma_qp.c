@@ -2,8 +2,6 @@
 /* Queue pairs of identifiers, with completion queues when the application brings none. */
 #include "rdmacm/rdma_objects.h"
 
-#include "verbs/ibv_translate.h"
-
 #include <errno.h>
 
 /* --- where the connection is ----------------------------------------------------------------- */
@@ -13,12 +11,12 @@ static int query_attributes(struct rnic_cma_id *id, enum ibv_qp_state state,
 {
 	struct rnic_qp_attributes native;
 	uint32_t native_mask;
-	int error =
-		rnic_cm_qp_attributes(id->native, (enum rnic_qp_state)state, &native, &native_mask);
+	int error = rnic_native.cm_qp_attributes(id->native, (enum rnic_qp_state)state, &native,
+						 &native_mask);
 
 	if (error != 0)
 		return error;
-	rnic_verbs_qp_attr(&native, attributes);
+	rnic_native.qp_attr(&native, attributes);
 	*mask = (int)native_mask;
 	return 0;
 }
@@ -38,10 +36,11 @@ int rnic_cma_qp_to_rts(struct rnic_cma_id *id)
 
 	if (id->public.qp == NULL)
 		return 0;
-	error = rnic_cm_connection_attributes(id->native, &native, &receive_mask, &send_mask);
+	error = rnic_native.cm_connection_attributes(id->native, &native, &receive_mask,
+						     &send_mask);
 	if (error != 0)
 		return error;
-	rnic_verbs_qp_attr(&native, &attributes);
+	rnic_native.qp_attr(&native, &attributes);
 	if (receive_mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC)
 		attributes.max_dest_rd_atomic = id->responder_resources;
 	if (send_mask & RNIC_QP_ATTR_MAX_RD_ATOMIC)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rdmacm/rdma_translate.h"
 
-#include "verbs/ibv_translate.h"
 #include "wire/gid.h"
 
 #include <endian.h>
@@ -155,5 +154,5 @@ void rnic_cma_ud_param(const struct rnic_cm_event *from, struct rdma_ud_param *t
 		.qp_num = from->parameters.qpn,
 		.qkey = from->parameters.qkey,
 	};
-	rnic_verbs_ah_attr(&from->path, &to->ah_attr);
+	rnic_native.ah_attr(&from->path, &to->ah_attr);
 }

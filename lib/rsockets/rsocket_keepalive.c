@@ -5,6 +5,7 @@
  * there is such a stream; it holds a reference to each.
  */
 #include "rsockets/rsocket_stream.h"
+#include "verbs/ibv_native.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -97,10 +98,12 @@ static void rsocket_keepalive_forget(void)
 	is_running = false;
 }
 
+static struct rnic_fork_entry keepalive_fork_entry = {.in_child = rsocket_keepalive_forget};
+
 static void rsocket_keepalive_prepare(void)
 {
 	init_condition();
-	pthread_atfork(NULL, NULL, rsocket_keepalive_forget);
+	rnic_native.fork_list_add(&keepalive_fork_entry);
 }
 
 /* Under the lock. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rsockets/rsocket_objects.h"
+#include "verbs/ibv_native.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -70,10 +71,11 @@ static void mark_inherited(void)
 	pthread_mutex_init(&table_lock, NULL);
 }
 
-static void rsocket_table_install_fork_handlers(void)
-{
-	pthread_atfork(lock_table, unlock_table, mark_inherited);
-}
+static struct rnic_fork_entry table_fork_entry = {
+	.before = lock_table,
+	.in_parent = unlock_table,
+	.in_child = mark_inherited,
+};
 
 /* --- objects --------------------------------------------------------------------------------- */
 
@@ -149,10 +151,9 @@ static int rsocket_table_make_room(size_t fd)
 
 int rnic_rsocket_enter(struct rnic_rsocket *rs)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int error;
 
-	pthread_once(&once, rsocket_table_install_fork_handlers);
+	rnic_native.fork_list_add(&table_fork_entry);
 	rnic_rsocket_locks_begin();
 	pthread_mutex_lock(&table_lock);
 	error = rsocket_table_make_room((size_t)rs->fd);

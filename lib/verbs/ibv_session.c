@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/ibv_session.h"
 
+#include "native/fork_list.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -23,7 +25,6 @@ struct rnic_verbs_session {
 /* Guards the list and everything in it that changes. Never held during a call into the daemon. */
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_verbs_session *sessions;
-static pthread_once_t fork_handlers_once = PTHREAD_ONCE_INIT;
 
 static void lock_sessions(void)
 {
@@ -35,10 +36,11 @@ static void unlock_sessions(void)
 	pthread_mutex_unlock(&sessions_lock);
 }
 
-static void verbs_session_install_fork_handlers(void)
-{
-	pthread_atfork(lock_sessions, unlock_sessions, unlock_sessions);
-}
+static struct rnic_fork_entry sessions_fork_entry = {
+	.before = lock_sessions,
+	.in_parent = unlock_sessions,
+	.in_child = unlock_sessions,
+};
 
 /*
  * An empty file that only says, by being the same one, that descriptors mean the same session: to
@@ -90,7 +92,7 @@ static int session_enlist(struct rnic_verbs_session *session, int cmd_fd)
 		return -errno;
 	session->file_device = status.st_dev;
 	session->file_inode = status.st_ino;
-	pthread_once(&fork_handlers_once, verbs_session_install_fork_handlers);
+	rnic_fork_list_add(&sessions_fork_entry);
 	lock_sessions();
 	session->next = sessions;
 	sessions = session;

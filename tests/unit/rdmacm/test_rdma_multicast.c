@@ -19,7 +19,8 @@ static struct {
 
 /* --- what is played -------------------------------------------------------------------------- */
 
-int rnic_cm_join_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group, bool is_send_only)
+static int play_join_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group,
+			   bool is_send_only)
 {
 	const int result = world.join_result;
 	void (*meanwhile)(struct rnic_cma_id *) = world.meanwhile;
@@ -35,19 +36,25 @@ int rnic_cm_join_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group,
 	return result;
 }
 
-int rnic_cm_leave_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group)
+static int play_leave_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group)
 {
 	(void)id;
 	(void)group;
 	return 0;
 }
 
-int rnic_cm_query(struct rnic_cm_id *id, struct rnic_cm_endpoints *endpoints)
+static int play_query(struct rnic_cm_id *id, struct rnic_cm_endpoints *endpoints)
 {
 	(void)id;
 	(void)endpoints;
 	return -ENODEV;
 }
+
+const struct rnic_native_table rnic_native = {
+	.cm_join_mcast = play_join_mcast,
+	.cm_leave_mcast = play_leave_mcast,
+	.cm_query = play_query,
+};
 
 int rnic_cma_take_place(struct rnic_cma_id *id, const struct rnic_cm_endpoints *where)
 {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What libibverbs.so.1 hands to librdmacm.so.1, so that a process holds the native code once: the
+ * functions of this table are all that librdmacm calls of it, on the native context of a context of
+ * libibverbs.
+ *
+ * The symbol's version node is RNIC_PRIVATE_1. The number rises with every change of the table. The
+ * loader then refuses a pair of libraries that do not belong together and names the node, also
+ * where it finds another vendor's libibverbs. `bytes` is for builds in between.
+ */
+#ifndef LIB_VERBS_IBV_NATIVE_H
+#define LIB_VERBS_IBV_NATIVE_H
+
+#include "native/fork_list.h"
+
+#include <rnic/rnic_cm.h>
+
+#include <stdint.h>
+
+struct ibv_ah_attr;
+struct ibv_context;
+struct ibv_qp_attr;
+
+/* Functions of the native code under their own names, without the prefix. */
+#define RNIC_NATIVE_FUNCTIONS(X)                                                                   \
+	X(cm_accept)                                                                               \
+	X(cm_ack_event)                                                                            \
+	X(cm_bind)                                                                                 \
+	X(cm_channel_fd)                                                                           \
+	X(cm_connect)                                                                              \
+	X(cm_connection_attributes)                                                                \
+	X(cm_create_channel)                                                                       \
+	X(cm_create_id)                                                                            \
+	X(cm_destroy_channel)                                                                      \
+	X(cm_destroy_id)                                                                           \
+	X(cm_disconnect)                                                                           \
+	X(cm_establish)                                                                            \
+	X(cm_get_event)                                                                            \
+	X(cm_join_mcast)                                                                           \
+	X(cm_leave_mcast)                                                                          \
+	X(cm_listen)                                                                               \
+	X(cm_migrate)                                                                              \
+	X(cm_notify)                                                                               \
+	X(cm_qp_attributes)                                                                        \
+	X(cm_query)                                                                                \
+	X(cm_reject)                                                                               \
+	X(cm_resolve_address)                                                                      \
+	X(cm_resolve_route)                                                                        \
+	X(cm_set_option)                                                                           \
+	X(cm_set_user)                                                                             \
+	X(cm_user)                                                                                 \
+	X(fork_list_add)                                                                           \
+	X(query_port)
+
+struct rnic_native_table {
+	uint64_t bytes; /* of the table, as libibverbs was built */
+	/* The connection to the daemon that the context uses; it lives as long as the context. */
+	struct rnic_context *(*context)(struct ibv_context *verbs);
+	void (*ah_attr)(const struct rnic_path *from, struct ibv_ah_attr *to);
+	void (*qp_attr)(const struct rnic_qp_attributes *from, struct ibv_qp_attr *to);
+#define RNIC_NATIVE_MEMBER(name) __typeof__(&rnic_##name) name;
+	RNIC_NATIVE_FUNCTIONS(RNIC_NATIVE_MEMBER)
+#undef RNIC_NATIVE_MEMBER
+};
+
+RNIC_API extern const struct rnic_native_table rnic_native;
+
+#endif
