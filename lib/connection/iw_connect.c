@@ -25,20 +25,32 @@ static int open_events(struct iw_ctx_conn *ctx, struct iw_pd *pd)
 	return error;
 }
 
+static struct rnic_dial_attempt iw_connect_attempt(struct iw_ctx_conn *ctx,
+						   const struct rnic_cm_parameters *parameters)
+{
+	return (struct rnic_dial_attempt){
+		.channel = ctx->cm_channel,
+		.qp = ctx->qp,
+		.parameters = parameters,
+		.deadline_ns = rnic_iw_deadline_ns(ctx),
+	};
+}
+
 static int iw_connect_dial(struct iw_ctx_conn *ctx, const void *priv_data, size_t priv_data_len)
 {
 	struct rnic_cm_parameters parameters;
+	struct rnic_dial_attempt attempt;
 	int error = rnic_iw_make_ready(ctx);
 
 	if (error == 0)
 		error = rnic_dial_parameters(ctx->qp, priv_data, priv_data_len, &parameters);
 	if (error == 0)
 		error = open_events(ctx, ctx->pd);
-	if (error == 0)
-		error = rnic_dial_connect(ctx->cm_channel, ctx->qp, ctx->remote_addr,
-					  ctx->remote_port, &parameters, rnic_iw_deadline_ns(ctx),
-					  &ctx->cm_id, &ctx->peer);
-	return error;
+	if (error != 0)
+		return error;
+	attempt = iw_connect_attempt(ctx, &parameters);
+	return rnic_dial_connect(&attempt, ctx->remote_addr, ctx->remote_port, &ctx->cm_id,
+				 &ctx->peer);
 }
 
 /* Gives up what was begun. Receives that are posted stay, for the next try, where they can. */
@@ -196,9 +208,11 @@ int rnic_iw_accept(const void *priv_data, size_t priv_data_len, struct iw_ctx_co
 	if (ctx->state != RNIC_IW_REQUESTED)
 		return -ENOTCONN;
 	error = rnic_dial_parameters(ctx->qp, priv_data, priv_data_len, &parameters);
-	if (error == 0)
-		error = rnic_dial_accept(ctx->cm_id, ctx->cm_channel, ctx->qp, &parameters,
-					 &ctx->peer, rnic_iw_deadline_ns(ctx));
+	if (error == 0) {
+		const struct rnic_dial_attempt attempt = iw_connect_attempt(ctx, &parameters);
+
+		error = rnic_dial_accept(&attempt, ctx->cm_id, &ctx->peer);
+	}
 	if (error != 0) {
 		rnic_iw_reset(ctx);
 		return error;

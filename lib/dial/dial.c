@@ -70,12 +70,12 @@ static int error_of(const struct rnic_cm_event *event)
 	}
 }
 
-/* Waits until `id` has come to `type`, or what was to lead there has failed. */
-static int await(struct rnic_cm_channel *channel, enum rnic_cm_event_type type,
-		 uint64_t deadline_ns, struct rnic_cm_parameters *peer)
+/* Waits until the connection has come to `type`, or a step on the way there has failed. */
+static int await(const struct rnic_dial_attempt *attempt, enum rnic_cm_event_type type,
+		 struct rnic_cm_parameters *peer)
 {
 	struct rnic_cm_event event;
-	int error = rnic_dial_wait(channel, deadline_ns, &event);
+	int error = rnic_dial_wait(attempt->channel, attempt->deadline_ns, &event);
 
 	if (error != 0)
 		return error;
@@ -160,22 +160,21 @@ int rnic_dial_finish(struct rnic_cm_id *id, struct rnic_qp *qp)
 	return error != 0 ? error : rnic_cm_establish(id);
 }
 
-static int walk(struct rnic_cm_channel *channel, struct rnic_cm_id *id,
-		const struct rnic_endpoint *to, const struct rnic_cm_parameters *parameters,
-		uint64_t deadline_ns, struct rnic_cm_parameters *answer)
+static int dial_walk(const struct rnic_dial_attempt *attempt, struct rnic_cm_id *id,
+		     const struct rnic_endpoint *to, struct rnic_cm_parameters *answer)
 {
 	int error = rnic_cm_resolve_address(id, NULL, to, RESOLVE_TIMEOUT_MS);
 
 	if (error == 0)
-		error = await(channel, RNIC_CM_ADDR_RESOLVED, deadline_ns, answer);
+		error = await(attempt, RNIC_CM_ADDR_RESOLVED, answer);
 	if (error == 0)
 		error = rnic_cm_resolve_route(id, RESOLVE_TIMEOUT_MS);
 	if (error == 0)
-		error = await(channel, RNIC_CM_ROUTE_RESOLVED, deadline_ns, answer);
+		error = await(attempt, RNIC_CM_ROUTE_RESOLVED, answer);
 	if (error == 0)
-		error = rnic_cm_connect(id, parameters);
+		error = rnic_cm_connect(id, attempt->parameters);
 	if (error == 0)
-		error = await(channel, RNIC_CM_CONNECT_RESPONSE, deadline_ns, answer);
+		error = await(attempt, RNIC_CM_CONNECT_RESPONSE, answer);
 	return error;
 }
 
@@ -184,17 +183,17 @@ static void destroy_id(void *id)
 	rnic_cm_destroy_id(id);
 }
 
-static int dial_connect_to(struct rnic_cm_channel *channel, const struct rnic_endpoint *to,
-			   const struct rnic_cm_parameters *parameters, uint64_t deadline_ns,
+static int dial_connect_to(const struct rnic_dial_attempt *attempt, const struct rnic_endpoint *to,
 			   struct rnic_cm_id **connected, struct rnic_cm_parameters *answer)
 {
 	struct rnic_cm_id *id;
-	int error = rnic_cm_create_id(channel, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC, NULL, &id);
+	int error = rnic_cm_create_id(attempt->channel, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC, NULL,
+				      &id);
 
 	if (error != 0)
 		return error;
 	pthread_cleanup_push(destroy_id, id);
-	error = walk(channel, id, to, parameters, deadline_ns, answer);
+	error = dial_walk(attempt, id, to, answer);
 	pthread_cleanup_pop(false);
 	if (error != 0)
 		rnic_cm_destroy_id(id);
@@ -203,10 +202,8 @@ static int dial_connect_to(struct rnic_cm_channel *channel, const struct rnic_en
 	return error;
 }
 
-int rnic_dial_connect(struct rnic_cm_channel *channel, struct rnic_qp *qp, const char *host,
-		      uint16_t port, const struct rnic_cm_parameters *parameters,
-		      uint64_t deadline_ns, struct rnic_cm_id **connected,
-		      struct rnic_cm_parameters *answer)
+int rnic_dial_connect(const struct rnic_dial_attempt *attempt, const char *host, uint16_t port,
+		      struct rnic_cm_id **connected, struct rnic_cm_parameters *answer)
 {
 	struct rnic_endpoint endpoints[ADDRESSES_MAX];
 	int count = rnic_dial_resolve(host, port, ADDRESSES_MAX, endpoints);
@@ -215,15 +212,14 @@ int rnic_dial_connect(struct rnic_cm_channel *channel, struct rnic_qp *qp, const
 	int error = count;
 
 	for (int i = 0; i < count; i++) {
-		error = dial_connect_to(channel, &endpoints[i], parameters, deadline_ns, &id,
-					&said);
+		error = dial_connect_to(attempt, &endpoints[i], &id, &said);
 		if (error == 0 || error == -EINTR || error == -ENODEV || error == -EIO ||
-		    rnic_dial_now_ns() >= deadline_ns)
+		    rnic_dial_now_ns() >= attempt->deadline_ns)
 			break;
 	}
 	if (error != 0)
 		return error;
-	error = rnic_dial_finish(id, qp);
+	error = rnic_dial_finish(id, attempt->qp);
 	if (error != 0) {
 		rnic_cm_destroy_id(id);
 		return error;
@@ -309,15 +305,14 @@ static int reason_not_to_accept(struct rnic_cm_channel *channel, int error)
 	return -ECONNABORTED;
 }
 
-int rnic_dial_accept(struct rnic_cm_id *id, struct rnic_cm_channel *channel, struct rnic_qp *qp,
-		     const struct rnic_cm_parameters *parameters,
-		     const struct rnic_cm_parameters *request, uint64_t deadline_ns)
+int rnic_dial_accept(const struct rnic_dial_attempt *attempt, struct rnic_cm_id *id,
+		     const struct rnic_cm_parameters *request)
 {
 	struct rnic_cm_parameters confirmed;
-	int error = rnic_dial_begin_accept(id, qp, parameters, request);
+	int error = rnic_dial_begin_accept(id, attempt->qp, attempt->parameters, request);
 
 	if (error != 0)
-		return reason_not_to_accept(channel, error);
-	error = await(channel, RNIC_CM_ESTABLISHED, deadline_ns, &confirmed);
+		return reason_not_to_accept(attempt->channel, error);
+	error = await(attempt, RNIC_CM_ESTABLISHED, &confirmed);
 	return error == -ECONNREFUSED ? -ECONNABORTED : error;
 }

@@ -53,15 +53,21 @@ int rnic_dial_prepare(struct rnic_qp *qp);
 int rnic_dial_parameters(const struct rnic_qp *qp, const void *private_data,
 			 size_t private_data_bytes, struct rnic_cm_parameters *parameters);
 
+/* How a connection is to come about: this side's part of it, until when. */
+struct rnic_dial_attempt {
+	struct rnic_cm_channel *channel; /* where the connection's identifier reports */
+	struct rnic_qp *qp;
+	const struct rnic_cm_parameters *parameters;
+	uint64_t deadline_ns;
+};
+
 /*
- * Connects `qp` to whoever listens at `host` and `port`, trying all addresses of the host. `answer`
- * is what the peer said. -ECONNREFUSED: nobody listens there, or the peer refused. -ETIMEDOUT,
+ * Connects to whoever listens at `host` and `port`, trying all addresses of the host. `answer` is
+ * what the peer said. -ECONNREFUSED: nobody listens there, or the peer refused. -ETIMEDOUT,
  * -EHOSTUNREACH, -ENETUNREACH: no answer, or no way there.
  */
-int rnic_dial_connect(struct rnic_cm_channel *channel, struct rnic_qp *qp, const char *host,
-		      uint16_t port, const struct rnic_cm_parameters *parameters,
-		      uint64_t deadline_ns, struct rnic_cm_id **id,
-		      struct rnic_cm_parameters *answer);
+int rnic_dial_connect(const struct rnic_dial_attempt *attempt, const char *host, uint16_t port,
+		      struct rnic_cm_id **id, struct rnic_cm_parameters *answer);
 
 /* Listens at `host` (NULL: all addresses) and `port` (0: a free one); *bound_port is where then. */
 int rnic_dial_listen(struct rnic_cm_channel *channel, const char *host, uint16_t port,
@@ -72,12 +78,11 @@ int rnic_dial_next_request(struct rnic_cm_channel *channel, uint64_t deadline_ns
 			   struct rnic_cm_id **id, struct rnic_cm_parameters *request);
 
 /*
- * Accepts `id`, which reports to `channel`, with `qp` and waits until the peer confirms.
- * -ECONNABORTED, -ENOTCONN: it has given up.
+ * Accepts `request`, with which `id` came, and waits until the peer confirms. -ECONNABORTED,
+ * -ENOTCONN: the peer has given up.
  */
-int rnic_dial_accept(struct rnic_cm_id *id, struct rnic_cm_channel *channel, struct rnic_qp *qp,
-		     const struct rnic_cm_parameters *parameters,
-		     const struct rnic_cm_parameters *request, uint64_t deadline_ns);
+int rnic_dial_accept(const struct rnic_dial_attempt *attempt, struct rnic_cm_id *id,
+		     const struct rnic_cm_parameters *request);
 
 /*
  * The steps of the two above for those who take events themselves: after CONNECT_RESPONSE, and for

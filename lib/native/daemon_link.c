@@ -386,19 +386,21 @@ int rnic_link_call(struct rnic_link *link, const struct rnic_call *call)
 	return error;
 }
 
-int rnic_link_call_for_fd(struct rnic_link *link, enum rnic_ctl_operation operation,
-			  const void *request, size_t request_bytes, void *reply,
-			  size_t reply_bytes, int *reply_fd)
+int rnic_link_call_for_fd(struct rnic_link *link, struct rnic_call call, int *reply_fd)
+{
+	call.reply_fds = reply_fd;
+	call.reply_fd_count = 1;
+	return rnic_link_call(link, &call);
+}
+
+int rnic_link_tell(struct rnic_link *link, enum rnic_ctl_operation operation, const void *request,
+		   size_t request_bytes)
 {
 	const struct rnic_call call = {
 		.operation = operation,
 		.request = request,
 		.request_bytes = request_bytes,
 		.request_fd = -1,
-		.reply = reply,
-		.reply_bytes = reply_bytes,
-		.reply_fds = reply_fd,
-		.reply_fd_count = 1,
 	};
 
 	return rnic_link_call(link, &call);
@@ -408,12 +410,6 @@ int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operat
 			  struct rnic_handle handle)
 {
 	const struct rnic_ctl_object object = {.handle = handle};
-	const struct rnic_call call = {
-		.operation = operation,
-		.request = &object,
-		.request_bytes = sizeof(object),
-		.request_fd = -1,
-	};
 
-	return rnic_link_call(link, &call);
+	return rnic_link_tell(link, operation, &object, sizeof(object));
 }

@@ -44,6 +44,26 @@ struct rnic_call {
 	unsigned reply_fd_count;
 };
 
+/* A call whose payloads are these two objects. */
+#define RNIC_CALL(code, request_object, reply_object)                                              \
+	((struct rnic_call){                                                                       \
+		.operation = (code),                                                               \
+		.request = &(request_object),                                                      \
+		.request_bytes = sizeof(request_object),                                           \
+		.request_fd = -1,                                                                  \
+		.reply = &(reply_object),                                                          \
+		.reply_bytes = sizeof(reply_object),                                               \
+	})
+
+/* A call whose request has no payload. */
+#define RNIC_CALL_TO_ASK(code, reply_object)                                                       \
+	((struct rnic_call){                                                                       \
+		.operation = (code),                                                               \
+		.request_fd = -1,                                                                  \
+		.reply = &(reply_object),                                                          \
+		.reply_bytes = sizeof(reply_object),                                               \
+	})
+
 /* A link that is not connected counts as lost. */
 void rnic_link_init(struct rnic_link *link);
 void rnic_link_fini(struct rnic_link *link);
@@ -65,12 +85,14 @@ void rnic_link_close(struct rnic_link *link);
  */
 int rnic_link_call(struct rnic_link *link, const struct rnic_call *call);
 
-/* Requests that are answered with one descriptor, the caller's, at `reply_fd`. */
-int rnic_link_call_for_fd(struct rnic_link *link, enum rnic_ctl_operation operation,
-			  const void *request, size_t request_bytes, void *reply,
-			  size_t reply_bytes, int *reply_fd);
+/* Makes a call whose reply brings one descriptor, the caller's then. */
+int rnic_link_call_for_fd(struct rnic_link *link, struct rnic_call call, int *reply_fd);
 
-/* Requests whose payload is one handle and whose reply is empty. */
+/* Requests whose reply is empty. */
+int rnic_link_tell(struct rnic_link *link, enum rnic_ctl_operation operation, const void *request,
+		   size_t request_bytes);
+
+/* The same, whose payload is one handle. */
 int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operation,
 			  struct rnic_handle handle);
 

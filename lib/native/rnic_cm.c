@@ -10,14 +10,7 @@
 static int request(struct rnic_cm_id *id, enum rnic_ctl_operation operation, const void *payload,
 		   size_t bytes)
 {
-	const struct rnic_call call = {
-		.operation = operation,
-		.request = payload,
-		.request_bytes = bytes,
-		.request_fd = -1,
-	};
-
-	return rnic_link_call(&id->context->link, &call);
+	return rnic_link_tell(&id->context->link, operation, payload, bytes);
 }
 
 /* A request that is answered with where the identifier is; `endpoints` may be NULL. */
@@ -100,14 +93,7 @@ int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port
 		.qp_type = qp_type,
 	};
 	struct rnic_ctl_cm_id_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CM_CREATE_ID,
-		.request = &wanted,
-		.request_bytes = sizeof(wanted),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CM_CREATE_ID, wanted, reply);
 	int error = rnic_link_call(&channel->context->link, &call);
 
 	if (error != 0)
@@ -296,14 +282,7 @@ static int ask_attributes(struct rnic_cm_id *id, uint32_t state, uint32_t next_s
 		.next_state = next_state,
 	};
 	struct rnic_ctl_cm_qp_attributes_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CM_QP_ATTRIBUTES,
-		.request = &wanted,
-		.request_bytes = sizeof(wanted),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CM_QP_ATTRIBUTES, wanted, reply);
 	int error = rnic_link_call(&id->context->link, &call);
 
 	if (error != 0)

@@ -11,25 +11,15 @@
 int rnic_cm_create_channel(struct rnic_context *context, struct rnic_cm_channel **created)
 {
 	struct rnic_ctl_cm_channel_reply reply;
-	int fd;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CM_CREATE_CHANNEL,
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-		.reply_fds = &fd,
-		.reply_fd_count = 1,
-	};
-	struct rnic_cm_channel *channel = malloc(sizeof(*channel));
-	int error;
+	struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_CM_CREATE_CHANNEL, reply);
+	struct rnic_cm_channel *channel;
+	int fd, error;
 
+	call.reply_fds = &fd;
+	call.reply_fd_count = 1;
+	channel = rnic_object_create(context, &call, sizeof(*channel), &error);
 	if (channel == NULL)
-		return -ENOMEM;
-	error = rnic_link_call(&context->link, &call);
-	if (error != 0) {
-		free(channel);
 		return error;
-	}
 	*channel = (struct rnic_cm_channel){
 		.context = context,
 		.handle = reply.channel,
@@ -37,7 +27,6 @@ int rnic_cm_create_channel(struct rnic_context *context, struct rnic_cm_channel 
 		.references = 1,
 	};
 	pthread_mutex_init(&channel->fetching, NULL);
-	rnic_context_hold(context);
 	*created = channel;
 	return 0;
 }
@@ -165,14 +154,7 @@ static int fetch(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 	struct rnic_context *context = channel->context;
 	const struct rnic_ctl_object request = {channel->handle};
 	struct rnic_ctl_cm_event_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CM_GET_EVENT,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CM_GET_EVENT, request, reply);
 	struct rnic_cm_event fetched;
 	int error = rnic_link_call(&context->link, &call);
 

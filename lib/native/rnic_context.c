@@ -303,6 +303,32 @@ void rnic_context_release(struct rnic_context *context)
 		context_free(context);
 }
 
+void *rnic_object_create(struct rnic_context *context, const struct rnic_call *call, size_t bytes,
+			 int *error)
+{
+	void *object = malloc(bytes);
+
+	*error = object == NULL ? -ENOMEM : rnic_link_call(&context->link, call);
+	if (*error != 0) {
+		free(object);
+		return NULL;
+	}
+	rnic_context_hold(context);
+	return object;
+}
+
+int rnic_object_destroy(struct rnic_context *context, enum rnic_ctl_operation operation,
+			struct rnic_handle handle, void *object)
+{
+	int error = rnic_link_call_object(&context->link, operation, handle);
+
+	if (error != 0 && rnic_context_lost(context) == 0)
+		return error;
+	rnic_context_release(context);
+	free(object);
+	return 0;
+}
+
 const struct rnic_device_attributes *rnic_get_device_attributes(const struct rnic_context *context)
 {
 	return &context->device;

@@ -10,35 +10,29 @@
 int rnic_create_channel(struct rnic_context *context, struct rnic_channel **created)
 {
 	struct rnic_ctl_channel_reply reply;
-	int fd;
-	struct rnic_channel *channel = malloc(sizeof(*channel));
-	int error;
+	struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_CREATE_CHANNEL, reply);
+	struct rnic_channel *channel;
+	int fd, error;
 
+	call.reply_fds = &fd;
+	call.reply_fd_count = 1;
+	channel = rnic_object_create(context, &call, sizeof(*channel), &error);
 	if (channel == NULL)
-		return -ENOMEM;
-	error = rnic_link_call_for_fd(&context->link, RNIC_CTL_CREATE_CHANNEL, NULL, 0, &reply,
-				      sizeof(reply), &fd);
-	if (error != 0) {
-		free(channel);
 		return error;
-	}
 	*channel = (struct rnic_channel){.context = context, .handle = reply.channel, .fd = fd};
-	rnic_context_hold(context);
 	*created = channel;
 	return 0;
 }
 
 int rnic_destroy_channel(struct rnic_channel *channel)
 {
-	int error = rnic_link_call_object(&channel->context->link, RNIC_CTL_DESTROY_CHANNEL,
-					  channel->handle);
+	const int fd = channel->fd;
+	int error = rnic_object_destroy(channel->context, RNIC_CTL_DESTROY_CHANNEL, channel->handle,
+					channel);
 
-	if (error != 0 && rnic_context_lost(channel->context) == 0)
-		return error;
-	close(channel->fd);
-	rnic_context_release(channel->context);
-	free(channel);
-	return 0;
+	if (error == 0)
+		close(fd);
+	return error;
 }
 
 int rnic_channel_fd(const struct rnic_channel *channel)
@@ -76,8 +70,8 @@ static int request_cq(struct rnic_cq *cq, uint32_t entries, uint32_t completion_
 	};
 	struct rnic_ctl_cq_reply reply;
 	int fd;
-	int error = rnic_link_call_for_fd(&cq->context->link, RNIC_CTL_CREATE_CQ, &request,
-					  sizeof(request), &reply, sizeof(reply), &fd);
+	int error = rnic_link_call_for_fd(&cq->context->link,
+					  RNIC_CALL(RNIC_CTL_CREATE_CQ, request, reply), &fd);
 
 	if (error != 0)
 		return error;
@@ -136,8 +130,8 @@ int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries)
 	if (entries == 0 || entries > cq->context->device.max_cqe)
 		return -EINVAL;
 	rnic_spinlock_lock(&cq->lock);
-	error = rnic_link_call_for_fd(&cq->context->link, RNIC_CTL_RESIZE_CQ, &request,
-				      sizeof(request), &reply, sizeof(reply), &fd);
+	error = rnic_link_call_for_fd(&cq->context->link,
+				      RNIC_CALL(RNIC_CTL_RESIZE_CQ, request, reply), &fd);
 	if (error == 0) {
 		error = adopt_region(cq, &reply, fd);
 		close(fd);

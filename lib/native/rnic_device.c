@@ -7,12 +7,7 @@
 int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *attributes)
 {
 	struct rnic_ctl_port_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_QUERY_PORT,
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_QUERY_PORT, reply);
 	int error = rnic_link_call(&context->link, &call);
 
 	if (error != 0)
@@ -33,12 +28,7 @@ int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid
 		   uint32_t *netdev_index)
 {
 	struct rnic_ctl_gids_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_QUERY_GIDS,
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_QUERY_GIDS, reply);
 	int error;
 
 	if (index >= context->device.gid_count)
@@ -61,12 +51,7 @@ int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid
 int rnic_query_pkey(struct rnic_context *context, uint32_t index, uint16_t *pkey)
 {
 	struct rnic_ctl_pkeys_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_QUERY_PKEYS,
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_QUERY_PKEYS, reply);
 	int error;
 
 	if (index >= context->device.pkey_count || index >= RNIC_PKEYS_MAX)
@@ -89,18 +74,12 @@ int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operati
 		.reply = &reply,
 		.reply_bytes = sizeof(reply),
 	};
-	struct rnic_pd *pd = malloc(sizeof(*pd));
 	int error;
+	struct rnic_pd *pd = rnic_object_create(context, &call, sizeof(*pd), &error);
 
 	if (pd == NULL)
-		return -ENOMEM;
-	error = rnic_link_call(&context->link, &call);
-	if (error != 0) {
-		free(pd);
 		return error;
-	}
 	*pd = (struct rnic_pd){.context = context, .handle = reply.pd};
-	rnic_context_hold(context);
 	*obtained = pd;
 	return 0;
 }
@@ -112,65 +91,34 @@ int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **allocated)
 
 int rnic_dealloc_pd(struct rnic_pd *pd)
 {
-	int error = rnic_link_call_object(&pd->context->link, RNIC_CTL_DEALLOC_PD, pd->handle);
-
-	if (error != 0 && rnic_context_lost(pd->context) == 0)
-		return error;
-	rnic_context_release(pd->context);
-	free(pd);
-	return 0;
+	return rnic_object_destroy(pd->context, RNIC_CTL_DEALLOC_PD, pd->handle, pd);
 }
 
 int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic_ah **created)
 {
 	const struct rnic_ctl_create_ah request = {.pd = pd->handle, .path = *path};
 	struct rnic_ctl_ah_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_CREATE_AH,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
-	struct rnic_ah *ah = malloc(sizeof(*ah));
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CREATE_AH, request, reply);
 	int error;
+	struct rnic_ah *ah = rnic_object_create(pd->context, &call, sizeof(*ah), &error);
 
 	if (ah == NULL)
-		return -ENOMEM;
-	error = rnic_link_call(&pd->context->link, &call);
-	if (error != 0) {
-		free(ah);
 		return error;
-	}
 	*ah = (struct rnic_ah){.context = pd->context, .handle = reply.ah};
-	rnic_context_hold(ah->context);
 	*created = ah;
 	return 0;
 }
 
 int rnic_destroy_ah(struct rnic_ah *ah)
 {
-	int error = rnic_link_call_object(&ah->context->link, RNIC_CTL_DESTROY_AH, ah->handle);
-
-	if (error != 0 && rnic_context_lost(ah->context) == 0)
-		return error;
-	rnic_context_release(ah->context);
-	free(ah);
-	return 0;
+	return rnic_object_destroy(ah->context, RNIC_CTL_DESTROY_AH, ah->handle, ah);
 }
 
 static int change_group(struct rnic_qp *qp, const struct rnic_gid *group, uint32_t operation)
 {
 	const struct rnic_ctl_mcast request = {.qp = qp->handle, .group = *group};
-	const struct rnic_call call = {
-		.operation = operation,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-	};
 
-	return rnic_link_call(&qp->context->link, &call);
+	return rnic_link_tell(&qp->context->link, operation, &request, sizeof(request));
 }
 
 int rnic_attach_mcast(struct rnic_qp *qp, const struct rnic_gid *group)

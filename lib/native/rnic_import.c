@@ -51,27 +51,14 @@ int rnic_import_mr(struct rnic_pd *pd, uint32_t name, struct rnic_mr **imported,
 {
 	const struct rnic_ctl_import_mr request = {.pd = pd->handle, .name = name};
 	struct rnic_ctl_import_mr_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_IMPORT_MR,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
-	struct rnic_mr *mr = malloc(sizeof(*mr));
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_IMPORT_MR, request, reply);
 	int error;
+	struct rnic_mr *mr = rnic_object_create(pd->context, &call, sizeof(*mr), &error);
 
 	if (mr == NULL)
-		return -ENOMEM;
-	error = rnic_link_call(&pd->context->link, &call);
-	if (error != 0) {
-		free(mr);
 		return error;
-	}
 	/* Without a handle: what would change the region is refused by the daemon. */
 	*mr = (struct rnic_mr){.context = pd->context, .lkey = reply.lkey, .rkey = reply.rkey};
-	rnic_context_hold(mr->context);
 	*length = reply.length;
 	*imported = mr;
 	return 0;

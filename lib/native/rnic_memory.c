@@ -225,27 +225,14 @@ int rnic_alloc_null_mr(struct rnic_pd *pd, struct rnic_mr **allocated)
 		.length = UINT64_MAX,
 	};
 	struct rnic_ctl_register_mr_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_REGISTER_MR,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
-	struct rnic_mr *mr = malloc(sizeof(*mr));
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_REGISTER_MR, request, reply);
 	int error;
+	struct rnic_mr *mr = rnic_object_create(context, &call, sizeof(*mr), &error);
 
 	if (mr == NULL)
-		return -ENOMEM;
-	error = rnic_link_call(&context->link, &call);
-	if (error != 0) {
-		free(mr);
 		return error;
-	}
 	*mr = (struct rnic_mr){
 		.context = context, .handle = reply.mr, .lkey = reply.lkey, .rkey = reply.rkey};
-	rnic_context_hold(context);
 	*allocated = mr;
 	return 0;
 }
@@ -276,13 +263,7 @@ int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t 
 
 int rnic_dereg_mr(struct rnic_mr *mr)
 {
-	int error = rnic_link_call_object(&mr->context->link, RNIC_CTL_DEREGISTER_MR, mr->handle);
-
-	if (error != 0 && rnic_context_lost(mr->context) == 0)
-		return error;
-	rnic_context_release(mr->context);
-	free(mr);
-	return 0;
+	return rnic_object_destroy(mr->context, RNIC_CTL_DEREGISTER_MR, mr->handle, mr);
 }
 
 uint32_t rnic_mr_lkey(const struct rnic_mr *mr)

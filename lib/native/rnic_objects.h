@@ -166,12 +166,10 @@ struct rnic_qp {
 	struct rnic_event_count async_events;
 };
 
-/* Sets up an empty queue in a mapped region; `producer` is its word there. */
-void rnic_work_queue_init(struct rnic_work_queue *queue, void *region,
-			  const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
-			  uint32_t depth, uint32_t max_sge);
+/* Makes an empty queue, which lies nowhere yet. */
+void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge);
 
-/* Says where an existing queue lies. Under its lock. */
+/* Says where the queue lies in a mapped region; `producer` is its word there. Under its lock. */
 void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
 			   const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
 			   uint32_t depth);
@@ -184,6 +182,17 @@ static inline int rnic_context_lost(const struct rnic_context *context)
 /* References of objects to their context. */
 void rnic_context_hold(struct rnic_context *context);
 void rnic_context_release(struct rnic_context *context);
+
+/*
+ * Makes the call that creates an object, which has `bytes` here and a reference to the context. The
+ * caller fills in the object. NULL: -ENOMEM, or the error of the call.
+ */
+void *rnic_object_create(struct rnic_context *context, const struct rnic_call *call, size_t bytes,
+			 int *error);
+
+/* Ends the object at the daemon, unless that is gone, and then here. Or: the daemon's refusal. */
+int rnic_object_destroy(struct rnic_context *context, enum rnic_ctl_operation operation,
+			struct rnic_handle handle, void *object);
 
 /* Makes the request that is answered with a protection domain, and the domain's object. */
 int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operation,

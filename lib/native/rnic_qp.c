@@ -19,12 +19,9 @@ void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
 	queue->depth = depth;
 }
 
-void rnic_work_queue_init(struct rnic_work_queue *queue, void *region,
-			  const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
-			  uint32_t depth, uint32_t max_sge)
+void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge)
 {
 	rnic_spinlock_init(&queue->lock);
-	rnic_work_queue_place(queue, region, plan, producer, depth);
 	queue->max_sge = max_sge;
 	queue->producer = 0;
 	atomic_init(&queue->retired, 0);
@@ -46,10 +43,12 @@ static int adopt_queues(struct rnic_qp *qp, const struct rnic_qp_capacities *gra
 	qp->region = region;
 	qp->region_bytes = plan.region_bytes;
 	qp->max_inline_bytes = granted->max_inline_bytes;
-	rnic_work_queue_init(&qp->send, region, &plan.send, &qp->region->send_producer,
-			     granted->max_send_wr, granted->max_send_sge);
-	rnic_work_queue_init(&qp->recv, region, &plan.recv, &qp->region->recv_producer,
-			     granted->max_recv_wr, granted->max_recv_sge);
+	rnic_work_queue_init(&qp->send, granted->max_send_sge);
+	rnic_work_queue_place(&qp->send, region, &plan.send, &qp->region->send_producer,
+			      granted->max_send_wr);
+	rnic_work_queue_init(&qp->recv, granted->max_recv_sge);
+	rnic_work_queue_place(&qp->recv, region, &plan.recv, &qp->region->recv_producer,
+			      granted->max_recv_wr);
 	return 0;
 }
 
@@ -68,8 +67,8 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_
 	};
 	struct rnic_ctl_create_qp_reply reply;
 	int fd;
-	int error = rnic_link_call_for_fd(&qp->context->link, RNIC_CTL_CREATE_QP, &request,
-					  sizeof(request), &reply, sizeof(reply), &fd);
+	int error = rnic_link_call_for_fd(&qp->context->link,
+					  RNIC_CALL(RNIC_CTL_CREATE_QP, request, reply), &fd);
 
 	if (error != 0)
 		return error;
@@ -183,14 +182,7 @@ int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_q
 	struct rnic_context *context = xrcd->context;
 	const struct rnic_ctl_open_qp request = {.xrcd = xrcd->handle, .qpn = qpn};
 	struct rnic_ctl_open_qp_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_OPEN_QP,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_OPEN_QP, request, reply);
 	struct rnic_qp *qp = qp_new(context, RNIC_QP_TYPE_XRC_TARGET, user);
 	int error;
 
@@ -229,12 +221,6 @@ int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attribut
 {
 	const struct rnic_ctl_modify_qp request = {
 		.qp = qp->handle, .mask = mask, .attributes = *attributes};
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_MODIFY_QP,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-	};
 	const bool to_state = (mask & RNIC_QP_ATTR_STATE) != 0;
 	int error;
 
@@ -243,7 +229,7 @@ int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attribut
 	 */
 	rnic_spinlock_lock(&qp->send.lock);
 	rnic_spinlock_lock(&qp->recv.lock);
-	error = rnic_link_call(&qp->context->link, &call);
+	error = rnic_link_tell(&qp->context->link, RNIC_CTL_MODIFY_QP, &request, sizeof(request));
 	if (error == 0 && to_state) {
 		atomic_store_explicit(&qp->state, attributes->state, memory_order_relaxed);
 		if (attributes->state == RNIC_QP_STATE_RESET) {
@@ -261,14 +247,7 @@ int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,
 {
 	const struct rnic_ctl_object request = {.handle = qp->handle};
 	struct rnic_ctl_query_qp_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_QUERY_QP,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_QUERY_QP, request, reply);
 	int error = rnic_link_call(&qp->context->link, &call);
 
 	if (error != 0)

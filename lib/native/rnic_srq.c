@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Maps the ring that the daemon granted. */
-static int adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes *granted, int fd)
+/*
+ * Maps the ring that the daemon granted, or has moved the entries to. Then under the queue's lock.
+ */
+static int srq_adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes *granted, int fd)
 {
 	struct rnic_queues_plan plan;
 	void *region;
@@ -18,10 +20,11 @@ static int adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes *gr
 	error = rnic_region_map(fd, RNIC_REGION_QUEUES, plan.region_bytes, &region);
 	if (error != 0)
 		return error;
+	rnic_region_unmap(srq->region, srq->region_bytes);
 	srq->region = region;
 	srq->region_bytes = plan.region_bytes;
-	rnic_work_queue_init(&srq->recv, region, &plan.recv, &srq->region->recv_producer,
-			     granted->max_wr, granted->max_sge);
+	rnic_work_queue_place(&srq->recv, region, &plan.recv, &srq->region->recv_producer,
+			      granted->max_wr);
 	srq->recv.consumer = &srq->region->srq_consumer;
 	return 0;
 }
@@ -38,14 +41,16 @@ static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
 	};
 	struct rnic_ctl_create_srq_reply reply;
 	int fd;
-	int error = rnic_link_call_for_fd(&srq->context->link, RNIC_CTL_CREATE_SRQ, &request,
-					  sizeof(request), &reply, sizeof(reply), &fd);
+	int error = rnic_link_call_for_fd(&srq->context->link,
+					  RNIC_CALL(RNIC_CTL_CREATE_SRQ, request, reply), &fd);
 
 	if (error != 0)
 		return error;
 	srq->handle = reply.srq;
 	srq->number = reply.number;
-	error = reply.srq.slot < RNIC_SESSION_SRQS_MAX ? adopt_ring(srq, &reply.granted, fd) : -EIO;
+	rnic_work_queue_init(&srq->recv, reply.granted.max_sge);
+	error = reply.srq.slot < RNIC_SESSION_SRQS_MAX ? srq_adopt_ring(srq, &reply.granted, fd)
+						       : -EIO;
 	close(fd);
 	if (error != 0) {
 		rnic_link_call_object(&srq->context->link, RNIC_CTL_DESTROY_SRQ, reply.srq);
@@ -104,27 +109,6 @@ int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options, struct
 	return 0;
 }
 
-/* Goes over to the ring that the daemon has moved the entries to. Under the queue's lock. */
-static int adopt_resized(struct rnic_srq *srq, const struct rnic_srq_attributes *granted, int fd)
-{
-	struct rnic_queues_plan plan;
-	void *region;
-	int error;
-
-	if (rnic_srq_plan(granted, &plan) != 0)
-		return -EIO;
-	error = rnic_region_map(fd, RNIC_REGION_QUEUES, plan.region_bytes, &region);
-	if (error != 0)
-		return error;
-	rnic_region_unmap(srq->region, srq->region_bytes);
-	srq->region = region;
-	srq->region_bytes = plan.region_bytes;
-	rnic_work_queue_place(&srq->recv, region, &plan.recv, &srq->region->recv_producer,
-			      granted->max_wr);
-	srq->recv.consumer = &srq->region->srq_consumer;
-	return 0;
-}
-
 /* Nobody posts meanwhile: an entry that is written to the old ring now would be lost. */
 static int resize(struct rnic_srq *srq, const struct rnic_ctl_modify_srq *request)
 {
@@ -132,10 +116,10 @@ static int resize(struct rnic_srq *srq, const struct rnic_ctl_modify_srq *reques
 	int fd, error;
 
 	rnic_spinlock_lock(&srq->recv.lock);
-	error = rnic_link_call_for_fd(&srq->context->link, RNIC_CTL_RESIZE_SRQ, request,
-				      sizeof(*request), &reply, sizeof(reply), &fd);
+	error = rnic_link_call_for_fd(&srq->context->link,
+				      RNIC_CALL(RNIC_CTL_RESIZE_SRQ, *request, reply), &fd);
 	if (error == 0) {
-		error = adopt_resized(srq, &reply.granted, fd);
+		error = srq_adopt_ring(srq, &reply.granted, fd);
 		close(fd);
 		/* The daemon looks at a ring that cannot be seen: nothing could be posted. */
 		if (error != 0)
@@ -150,30 +134,17 @@ int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attr
 {
 	const struct rnic_ctl_modify_srq request = {
 		.srq = srq->handle, .mask = mask, .attributes = *attributes};
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_MODIFY_SRQ,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-	};
 
 	if ((mask & RNIC_SRQ_ATTR_MAX_WR) != 0)
 		return resize(srq, &request);
-	return rnic_link_call(&srq->context->link, &call);
+	return rnic_link_tell(&srq->context->link, RNIC_CTL_MODIFY_SRQ, &request, sizeof(request));
 }
 
 int rnic_query_srq(struct rnic_srq *srq, struct rnic_srq_attributes *attributes)
 {
 	const struct rnic_ctl_object request = {.handle = srq->handle};
 	struct rnic_ctl_query_srq_reply reply;
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_QUERY_SRQ,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = -1,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-	};
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_QUERY_SRQ, request, reply);
 	int error = rnic_link_call(&srq->context->link, &call);
 
 	if (error == 0)

@@ -25,29 +25,17 @@ int rnic_open_xrcd(struct rnic_context *context, const struct rnic_xrcd_options 
 		.reply = &reply,
 		.reply_bytes = sizeof(reply),
 	};
-	struct rnic_xrcd *xrcd = malloc(sizeof(*xrcd));
 	int error;
+	struct rnic_xrcd *xrcd = rnic_object_create(context, &call, sizeof(*xrcd), &error);
 
 	if (xrcd == NULL)
-		return -ENOMEM;
-	error = rnic_link_call(&context->link, &call);
-	if (error != 0) {
-		free(xrcd);
 		return error;
-	}
 	*xrcd = (struct rnic_xrcd){.context = context, .handle = reply.xrcd};
-	rnic_context_hold(context);
 	*opened = xrcd;
 	return 0;
 }
 
 int rnic_close_xrcd(struct rnic_xrcd *xrcd)
 {
-	int error = rnic_link_call_object(&xrcd->context->link, RNIC_CTL_CLOSE_XRCD, xrcd->handle);
-
-	if (error != 0 && rnic_context_lost(xrcd->context) == 0)
-		return error;
-	rnic_context_release(xrcd->context);
-	free(xrcd);
-	return 0;
+	return rnic_object_destroy(xrcd->context, RNIC_CTL_CLOSE_XRCD, xrcd->handle, xrcd);
 }

@@ -94,22 +94,33 @@ static void abandon(void *attempt)
 	handle_connect_release(attempt);
 }
 
+static struct rnic_dial_attempt handle_connect_terms(const struct attempt *attempt,
+						     const struct rnic_cm_parameters *parameters,
+						     uint64_t deadline_ns)
+{
+	return (struct rnic_dial_attempt){
+		.channel = attempt->channel,
+		.qp = attempt->qp->native,
+		.parameters = parameters,
+		.deadline_ns = deadline_ns,
+	};
+}
+
 /* --- initiator ------------------------------------------------------------------------------- */
 
 static int handle_connect_dial(struct attempt *attempt, const char *host, uint16_t port,
 			       int timeout_ms, int cancellation)
 {
-	struct rnic_handle_qp *qp = attempt->qp;
-	struct rnic_cm_parameters parameters, handle_connect_answer;
-	int error = handle_connect_prepare(qp, &attempt->channel, &parameters);
+	struct rnic_cm_parameters parameters, answer;
+	struct rnic_dial_attempt dial;
+	int error = handle_connect_prepare(attempt->qp, &attempt->channel, &parameters);
 
 	if (error != 0)
 		return error;
+	dial = handle_connect_terms(attempt, &parameters, rnic_dial_deadline_ns(timeout_ms));
 	pthread_cleanup_push(abandon, attempt);
 	pthread_setcancelstate(cancellation, NULL);
-	error = rnic_dial_connect(attempt->channel, qp->native, host, port, &parameters,
-				  rnic_dial_deadline_ns(timeout_ms), &attempt->id,
-				  &handle_connect_answer);
+	error = rnic_dial_connect(&dial, host, port, &attempt->id, &answer);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(false);
 	return error;
@@ -238,18 +249,19 @@ static int handle_connect_answer(struct attempt *attempt, int timeout_ms, int ca
 {
 	const uint64_t deadline_ns = rnic_dial_deadline_ns(timeout_ms);
 	struct rnic_cm_parameters parameters, request;
+	struct rnic_dial_attempt dial;
 	int error = handle_connect_prepare(attempt->qp, &attempt->channel, &parameters);
 
 	if (error != 0)
 		return error;
+	dial = handle_connect_terms(attempt, &parameters, deadline_ns);
 	pthread_cleanup_push(abandon, attempt);
 	pthread_setcancelstate(cancellation, NULL);
 	error = await_request(attempt->listener, deadline_ns, &attempt->id, &request);
 	if (error == 0)
 		error = rnic_cm_migrate(attempt->id, attempt->channel);
 	if (error == 0)
-		error = rnic_dial_accept(attempt->id, attempt->channel, attempt->qp->native,
-					 &parameters, &request, deadline_ns);
+		error = rnic_dial_accept(&dial, attempt->id, &request);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(false);
 	return error;

@@ -68,20 +68,19 @@ int rnic_rsocket_post_write(struct rnic_rsocket_stream *stream,
 	return rsocket_work_post(stream, &request);
 }
 
-/* A message with an entry of the peer's memory, which is small enough to go inline. */
+/* A message with an entry for the peer's memory, `to`, which is small enough to go inline. */
 static int post_entry(struct rnic_rsocket_stream *stream, enum rnic_rsocket_work work,
-		      uint32_t message, const uint8_t *entry, uint32_t bytes, uint64_t address,
-		      uint32_t key)
+		      uint32_t message, const uint8_t *entry, const struct rnic_rsocket_target *to)
 {
-	struct ibv_sge piece = {.addr = (uintptr_t)entry, .length = bytes};
+	struct ibv_sge piece = {.addr = (uintptr_t)entry, .length = to->length};
 	struct ibv_send_wr request = {
 		.wr_id = work_id(work, 0),
 		.sg_list = &piece,
-		.num_sge = bytes > 0 ? 1 : 0,
+		.num_sge = to->length > 0 ? 1 : 0,
 		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
-		.send_flags = bytes > 0 ? IBV_SEND_INLINE : 0,
+		.send_flags = to->length > 0 ? IBV_SEND_INLINE : 0,
 		.imm_data = htonl(message),
-		.wr.rdma = {.remote_addr = address, .rkey = key},
+		.wr.rdma = {.remote_addr = to->address, .rkey = to->key},
 	};
 
 	return rsocket_work_post(stream, &request);
@@ -99,16 +98,19 @@ int rnic_rsocket_post_mapping(struct rnic_rsocket_stream *stream,
 				.length = (uint32_t)region->mr->length,
 			},
 	};
+	const struct rnic_rsocket_target to = {
+		.address = stream->peer_iomap.address +
+			   (uint64_t)region->index * RNIC_RSOCKET_MAPPING_BYTES,
+		.key = stream->peer_iomap.key,
+		.length = RNIC_RSOCKET_MAPPING_BYTES,
+	};
 	uint8_t entry[RNIC_RSOCKET_MAPPING_BYTES];
 
 	rnic_rsocket_mapping_encode(&mapping, stream->flow.is_swapped, entry);
 	rnic_rsocket_flow_write_mapping(&stream->flow);
 	return post_entry(stream, RNIC_RSOCKET_WORK_MAPPING,
 			  rnic_rsocket_message(RNIC_RSOCKET_IOMAP, (uint32_t)region->index), entry,
-			  sizeof(entry),
-			  stream->peer_iomap.address +
-				  (uint64_t)region->index * RNIC_RSOCKET_MAPPING_BYTES,
-			  stream->peer_iomap.key);
+			  &to);
 }
 
 /* The caller has taken the request for it. A keepalive is a WRITE that the peer does not notice. */
@@ -130,11 +132,15 @@ void rnic_rsocket_tell_peer(struct rnic_rsocket_stream *stream)
 
 	while (stream->state == RNIC_RSOCKET_CONNECTED &&
 	       rnic_rsocket_flow_take_update(&stream->flow, &update)) {
+		const struct rnic_rsocket_target to = {
+			.address = update.address,
+			.key = update.key,
+			.length = update.has_target ? RNIC_RSOCKET_TARGET_BYTES : 0,
+		};
 		uint8_t entry[RNIC_RSOCKET_TARGET_BYTES];
 
 		rnic_rsocket_target_encode(&update.target, stream->flow.is_swapped, entry);
-		post_entry(stream, RNIC_RSOCKET_WORK_CONTROL, update.message, entry,
-			   update.has_target ? sizeof(entry) : 0, update.address, update.key);
+		post_entry(stream, RNIC_RSOCKET_WORK_CONTROL, update.message, entry, &to);
 	}
 }
 

@@ -154,13 +154,13 @@ int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attribut
 static int dial(const uint8_t *families)
 {
 	const struct rnic_cm_parameters parameters = {.qpn = 1};
+	const struct rnic_dial_attempt attempt = {a_channel, a_qp, &parameters, RNIC_DIAL_FOREVER};
 	struct rnic_cm_parameters answer;
 	struct rnic_cm_id *id;
 
 	memset(&world, 0, sizeof(world));
 	world.families = families;
-	return rnic_dial_connect(a_channel, a_qp, "host", 7000, &parameters, RNIC_DIAL_FOREVER, &id,
-				 &answer);
+	return rnic_dial_connect(&attempt, "host", 7000, &id, &answer);
 }
 
 static void test_the_address_that_can_be_reached_is_found(void **state)

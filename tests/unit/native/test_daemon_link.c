@@ -192,16 +192,16 @@ static void test_lacking_descriptors(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = (struct rlimit){.rlim_cur = (rlim_t)free_fd, .rlim_max = limit.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(rnic_link_call_for_fd(&link, RNIC_CTL_CREATE_CHANNEL, NULL, 0, &reply,
-					       sizeof(reply), &fd),
-			 -EMFILE);
+	assert_int_equal(
+		rnic_link_call_for_fd(&link, RNIC_CALL_TO_ASK(RNIC_CTL_CREATE_CHANNEL, reply), &fd),
+		-EMFILE);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_int_equal(rnic_link_lost(&link), 0);
 
 	assert_int_equal(pthread_create(&server, NULL, serve_one, &daemon), 0);
-	assert_int_equal(rnic_link_call_for_fd(&link, RNIC_CTL_CREATE_CHANNEL, NULL, 0, &reply,
-					       sizeof(reply), &fd),
-			 0);
+	assert_int_equal(
+		rnic_link_call_for_fd(&link, RNIC_CALL_TO_ASK(RNIC_CTL_CREATE_CHANNEL, reply), &fd),
+		0);
 	assert_int_equal(pthread_join(server, NULL), 0);
 	assert_int_equal(fd, free_fd);
 	close(fd);
