@@ -44,7 +44,7 @@ LAYERS = [
     ("daemon/view/", {"base", "wire", "ctl", "view"}),
     ("lib/include/", {"rnic"}),
     ("lib/native/", {"base", "shm", "ctl", "wire", "native", "rnic"}),
-    ("lib/verbs/", {"base", "shm", "ctl", "wire", "native", "rnic", "verbs"}),
+    ("lib/verbs/", {"base", "wire", "native", "verbs"}),
     ("lib/rdmacm/", {"base", "wire", "native/refuse.h", "verbs/ibv_native.h", "rdmacm"}),
     ("lib/rsockets/", {"base", "wire", "verbs/ibv_native.h", "rdmacm/rdma_interface.h",
                        "rdmacm/rdma_translate.h", "rsockets"}),
