@@ -16,7 +16,7 @@
 #include "cm/request.h"
 
 struct pending_listens {
-	struct pending_listen *all; /* LIMIT_CM_EARLY_REQUESTS of them */
+	struct pending_listen *all; /* LIMIT_CM_PENDING_LISTENS of them */
 	struct list waiting;	    /* oldest first */
 	struct list unused;
 };
@@ -35,7 +35,7 @@ bool pending_listen_keep(const struct request_origin *origin, const struct rnic_
 /* The peer no longer wants what it asked under that identifier. */
 void pending_listen_forget(const struct request_origin *origin, uint32_t peer_comm_id);
 
-/* When early_requests_tick() is due; UINT64_MAX when never. */
+/* When pending_listens_tick() is due; UINT64_MAX when never. */
 uint64_t pending_listens_deadline_ns(const struct cm *cm);
 
 /* Hands over those that have a listener now, and refuses those that have waited long enough. */
