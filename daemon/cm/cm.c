@@ -4,8 +4,8 @@
 #include "cm/cm_state.h"
 #include "cm/cm_connection.h"
 #include "cm/request.h"
-#include "engine/engine.h"
 #include "wire/gid.h"
+#include "wire/packet.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -194,13 +194,13 @@ bool cm_has_ready(const struct cm *cm)
 }
 
 static void build(struct cm *cm, const struct rnic_cm_message *message,
-		  const struct rnic_addresses *addresses, struct packet_builder *out)
+		  const struct rnic_addresses *addresses, struct rnic_packet *out)
 {
 	int opcode = rnic_opcode_find(RNIC_SERVICE_UD, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY, 0);
 
 	assert(opcode >= 0);
 	rnic_cm_encode(message, cm->mad);
-	out->packet = (struct rnic_packet){
+	*out = (struct rnic_packet){
 		.addresses = *addresses,
 		.row = rnic_opcode_row((uint8_t)opcode),
 		.opcode = (uint8_t)opcode,
@@ -210,20 +210,15 @@ static void build(struct cm *cm, const struct rnic_cm_message *message,
 		.psn = rnic_psn(cm->psn++),
 		.qkey = RNIC_MAD_QKEY,
 		.source_qpn = CM_QPN,
+		.payload = cm->mad,
 		.payload_bytes = RNIC_MAD_BYTES,
-	};
-	out->qp = NULL;
-	out->piece_count = 1;
-	out->pieces[0] = (struct payload_piece){
-		.inline_bytes = cm->mad,
-		.length = RNIC_MAD_BYTES,
 	};
 	cm->counters[CM_COUNTER_SENT]++;
 	if (message->kind == RNIC_CM_REJ)
 		cm->counters[CM_COUNTER_REJECTS_SENT]++;
 }
 
-static void build_reply(struct cm *cm, struct packet_builder *out)
+static void build_reply(struct cm *cm, struct rnic_packet *out)
 {
 	const struct reply *reply = reply_take(&cm->replies);
 	const struct rnic_addresses addresses = {
@@ -237,7 +232,7 @@ static void build_reply(struct cm *cm, struct packet_builder *out)
 }
 
 /* The first kind that it owes: a REJ goes before the DREQ that repeats it, an RTU as well. */
-static void build_owed(struct cm *cm, struct packet_builder *out)
+static void build_owed(struct cm *cm, struct rnic_packet *out)
 {
 	struct cm_connection *connection =
 		list_first_entry(&cm->ready, struct cm_connection, ready_node);
@@ -259,7 +254,7 @@ static void build_owed(struct cm *cm, struct packet_builder *out)
 	build(cm, &message, &addresses, out);
 }
 
-bool cm_transmit(struct cm *cm, struct packet_builder *out)
+bool cm_transmit(struct cm *cm, struct rnic_packet *out)
 {
 	if (cm->replies.count > 0)
 		build_reply(cm, out);

@@ -24,7 +24,6 @@
 struct cm;
 struct cm_binding;
 struct cm_connection;
-struct packet_builder;
 struct rnic_packet;
 
 /* Codes of 4.096 us * 2^n that fit a network of software RNICs; see struct cm_connect. */
@@ -172,10 +171,10 @@ void cm_set_path_mtu(struct cm *cm, uint8_t path_mtu);
 void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns);
 
 /*
- * Builds at most one datagram; false when there is none. Its payload is inline, good until the next
- * call of any cm function, and belongs to no QP.
+ * Builds at most one datagram; false when there is none. Its payload is good until the next call of
+ * any cm function.
  */
-bool cm_transmit(struct cm *cm, struct packet_builder *out);
+bool cm_transmit(struct cm *cm, struct rnic_packet *out);
 
 /* Whether cm_transmit() has something to build. */
 bool cm_has_ready(const struct cm *cm);
@@ -290,6 +289,11 @@ int cm_disconnect(struct cm_connection *connection, uint64_t now_ns);
  * to be repeated or waited for goes on without the holder. NULL is allowed.
  */
 void cm_destroy(struct cm_connection *connection, uint64_t now_ns);
+
+/*
+ * A random PSN for the peer to begin with (cm_qp_parameters.psn): one that a stranger cannot guess.
+ */
+uint32_t cm_choose_psn(struct cm *cm);
 
 /* The cookie of the events that follow. */
 void cm_set_user(struct cm_connection *connection, void *user);

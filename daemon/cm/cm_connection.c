@@ -3,7 +3,6 @@
 
 #include "base/be.h"
 #include "cm/cm_state.h"
-#include "engine/limits.h"
 #include "wire/timeout.h"
 
 #include <assert.h>

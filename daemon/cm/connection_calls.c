@@ -6,6 +6,7 @@
 #include "cm/cm_state.h"
 #include "mad/ip_cm.h"
 #include "wire/gid.h"
+#include "wire/psn.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -285,6 +286,11 @@ int action_take_back(struct cm_connection *connection, const struct connection_i
 	action_disconnect(connection, input);
 	connection_queue_message(connection, RNIC_CM_REJ);
 	return 0;
+}
+
+uint32_t cm_choose_psn(struct cm *cm)
+{
+	return (uint32_t)prng_next(&cm->prng) & RNIC_PSN_MASK;
 }
 
 /* --- the queue pair --------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include "cm/cm_connection.h"
 #include "cm/cm_state.h"
-#include "engine/limits.h"
+#include "cm/cm_limits.h"
 #include "wire/gid.h"
 
 #include <errno.h>

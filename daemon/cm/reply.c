@@ -2,7 +2,7 @@
 #include "cm/reply.h"
 
 #include "cm/cm_state.h"
-#include "engine/limits.h"
+#include "cm/cm_limits.h"
 
 #include <errno.h>
 #include <stdlib.h>

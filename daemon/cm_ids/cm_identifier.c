@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cm_ids/cm_identifier.h"
 
-#include "base/prng.h"
-#include "engine/limits.h"
-#include "engine/datagrams/mcast.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "device/session/trouble_log.h"
 #include "wire/gid.h"
-#include "wire/psn.h"
+#include "wire/packet.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,7 +13,10 @@
 #include <string.h>
 
 #define GROUPS_OF_ID_MAX 64
-#define EVENTS_ASKED_MAX 256 /* one for each group, and plenty for whoever resolves in vain */
+#define EVENTS_ASKED_MAX 256 /* one for each group, and plenty for addresses resolved in vain */
+
+/* Waiting events of one session from which on the client can ask for nothing that makes more. */
+#define SESSION_EVENTS_MAX 32768
 
 struct cm_waiting_event {
 	struct list channel_node;
@@ -249,7 +249,7 @@ static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm
 int cm_identifier_check_room(const struct session_cm_id *id)
 {
 	return id->event_count < EVENTS_ASKED_MAX &&
-			       id->session->cm_event_count < LIMIT_SESSION_CM_EVENTS
+			       id->session->cm_event_count < SESSION_EVENTS_MAX
 		       ? 0
 		       : -ENOSPC;
 }
@@ -277,7 +277,7 @@ void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type
 		path.dest = group->gid;
 		event->event.peer = endpoint_of(group, true);
 		event->event.path = verbs_path(id->session->set, &path);
-		event->event.parameters.qpn = MCAST_QPN;
+		event->event.parameters.qpn = RNIC_MULTICAST_QPN;
 		event->event.parameters.qkey = CM_UDP_QKEY;
 	}
 	cm_identifier_enqueue(id, event);
@@ -324,7 +324,7 @@ int cm_identifier_create(struct session *session, struct session_cm_channel *cha
 	id->channel = channel;
 	id->port_space = port_space;
 	id->qp_type = qp_type;
-	id->starting_psn = (uint32_t)prng_next(&session->set->engine->prng) & RNIC_PSN_MASK;
+	id->starting_psn = cm_choose_psn(session->set->cm);
 	list_init(&id->events);
 	list_init(&id->groups);
 	channel->references++;

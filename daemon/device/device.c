@@ -2,6 +2,7 @@
 #include "device/device.h"
 
 #include "base/log.h"
+#include "cm/cm_limits.h"
 #include "device/device_counters.h"
 #include "engine/datagrams/mcast.h"
 #include "port/conditions/fault.h"

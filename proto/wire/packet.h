@@ -27,6 +27,9 @@
 #define RNIC_HEADER_BYTES_MAX  44 /* BTH, XRCETH, AtomicETH: the longest chain */
 #define RNIC_PACKET_BYTES_MAX  (RNIC_HEADER_BYTES_MAX + RNIC_PAYLOAD_BYTES_MAX + RNIC_ICRC_BYTES)
 
+/* The destination QPN of packets to a multicast group (IBTA 1.4, 9.6.1.4). */
+#define RNIC_MULTICAST_QPN 0xffffff
+
 /* RDMA extended transport header. */
 struct rnic_reth {
 	uint64_t address;

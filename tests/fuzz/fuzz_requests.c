@@ -11,6 +11,7 @@
  * byte chooses.
  */
 #include "cm/cm.h"
+#include "cm/cm_limits.h"
 #include "engine/limits.h"
 #include "cm_ids/cm_identifier.h"
 #include "control/ctl_dispatch.h"
@@ -259,13 +260,13 @@ static void post(struct run *run, uint8_t what)
 /* A turn of the device, on a network that loses everything. */
 static void turn(void)
 {
-	static struct packet_builder builder;
+	static struct rnic_packet packet;
 
 	session_set_take_work(&device.set);
-	for (uint32_t i = 0; i < 64 && engine_transmit(&device.engine, &builder, device.set.now_ns);
+	for (uint32_t i = 0; i < 64 && engine_transmit(&device.engine, &packet, device.set.now_ns);
 	     i++)
 		engine_packets_read(&device.engine, device.set.now_ns);
-	for (uint32_t i = 0; i < 64 && cm_transmit(device.cm, &builder); i++)
+	for (uint32_t i = 0; i < 64 && cm_transmit(device.cm, &packet); i++)
 		;
 	device.set.now_ns += 300000000;
 	engine_tick(&device.engine, device.set.now_ns);

@@ -2,8 +2,8 @@
 #include "cm_world.h"
 
 #include "base/bits.h"
-#include "engine/engine.h"
 #include "wire/gid.h"
+#include "wire/packet.h"
 #include "wire/icrc.h"
 
 #include <inttypes.h>
@@ -424,7 +424,7 @@ static void host_end(struct cm_host *host)
 
 void cm_world_restart(struct cm_world *world, uint32_t host)
 {
-	struct packet_builder built;
+	struct rnic_packet built;
 
 	world->has_restarted = true;
 	for (struct cm_end *end = world->ends; end != NULL; end = end->next)
@@ -457,13 +457,13 @@ static void host_receive(struct cm_host *host)
 }
 
 /* Whether a message gets onto the wire at all. */
-static bool is_sent(struct cm_host *host, const struct packet_builder *built)
+static bool is_sent(struct cm_host *host, const struct rnic_packet *built)
 {
 	struct cm_world *world = host->world;
 	struct rnic_cm_message message;
 	bool is_lost;
 
-	if (rnic_cm_decode(&message, built->pieces[0].inline_bytes, RNIC_MAD_BYTES) != 0) {
+	if (rnic_cm_decode(&message, built->payload, RNIC_MAD_BYTES) != 0) {
 		cm_world_fail(world, "host %u: a message of ours cannot be decoded", host->index);
 		return false;
 	}
@@ -479,18 +479,18 @@ static bool is_sent(struct cm_host *host, const struct packet_builder *built)
 static void host_transmit(struct cm_host *host)
 {
 	struct port *port = &host->nic->port;
-	struct packet_builder built;
+	struct rnic_packet built;
 
 	while (cm_transmit(host->cm, &built)) {
 		uint8_t bytes[RNIC_PACKET_BYTES_MAX];
-		size_t header_bytes = rnic_packet_encode_headers(&built.packet, bytes);
+		size_t header_bytes = rnic_packet_encode_headers(&built, bytes);
 		struct datagram datagram = {
-			.addresses = built.packet.addresses,
+			.addresses = built.addresses,
 			.bytes = bytes,
-			.length = rnic_packet_bytes(&built.packet),
+			.length = rnic_packet_bytes(&built),
 		};
 
-		memcpy(bytes + header_bytes, built.pieces[0].inline_bytes, RNIC_MAD_BYTES);
+		memcpy(bytes + header_bytes, built.payload, RNIC_MAD_BYTES);
 		if (is_sent(host, &built))
 			port->ops->transmit(port, &datagram, 1, host->world->net.now_ns);
 	}

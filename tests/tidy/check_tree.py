@@ -39,7 +39,7 @@ LAYERS = [
     ("lib/nic/mem/", {"base", "mem"}),
     ("lib/nic/path/", {"base", "wire", "engine", "port", "mem", "path", "cm/cm.h"}),
     ("daemon/base/", {"base"}),
-    ("daemon/cm/", {"base", "wire", "mad", "cm", "engine", "mem/client_memory.h"}),
+    ("daemon/cm/", {"base", "wire", "mad", "cm"}),
     ("daemon/device/memory/", {"base", "mem", "device"}),
     ("daemon/view/", {"base", "wire", "ctl", "view"}),
     ("lib/include/", {"rnic"}),

@@ -217,7 +217,7 @@ void engine_receive(struct engine *engine, const struct rnic_packet *packet, uin
 	engine->now_ns = now_ns;
 	engine->counters[COUNTER_RECEIVED_PACKETS]++;
 	engine->counters[COUNTER_RECEIVED_BYTES] += packet->payload_bytes;
-	if (is_multicast && packet->dest_qpn == MCAST_QPN) {
+	if (is_multicast && packet->dest_qpn == RNIC_MULTICAST_QPN) {
 		deliver_multicast(engine, packet);
 		return;
 	}

@@ -91,11 +91,6 @@ enum {
 	LIMIT_MCAST_GROUPS = 64,
 	LIMIT_MCAST_MEMBERS = 256, /* RNIC_MCAST_MEMBERS_MAX */
 
-	LIMIT_CM_CONNECTIONS = 65536,
-	LIMIT_CM_BINDINGS = 65536,
-	LIMIT_CM_REPLIES = 256,	       /* answers to strangers that wait to be sent */
-	LIMIT_CM_PENDING_LISTENS = 64, /* that wait for somebody to listen */
-
 	/* Receive entries that the engine holds of a QP or SRQ before it asks the client's ring
 	 * again. */
 	LIMIT_RECV_PREFETCH = 8,
@@ -157,7 +152,6 @@ enum {
 	LIMIT_XRCD_PAIRS = 1 << 20,   /* of a target QP and an SRQ: room for one entry each */
 	LIMIT_SESSION_CM_IDS = 16384, /* RNIC_CM_IDS_MAX of the library */
 	LIMIT_CM_IDS = 65536,
-	LIMIT_SESSION_CM_EVENTS = 32768, /* from which on nothing can be asked that makes more */
 	LIMIT_AHS = 1 << 20,
 	LIMIT_SESSION_MAPPED_FILES = 4096, /* of memory that it lends */
 	LIMIT_MAPPED_FILES = 32768,

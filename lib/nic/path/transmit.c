@@ -133,6 +133,20 @@ static uint32_t transmit_compact(struct transmit *transmit, uint32_t count)
 	return kept;
 }
 
+/* A datagram of the connection manager brings its payload along and belongs to no queue pair. */
+static bool transmit_take_mad(struct transmit *transmit, struct packet_builder *built)
+{
+	if (!cm_transmit(transmit->cm, &built->packet))
+		return false;
+	built->qp = NULL;
+	built->piece_count = 1;
+	built->pieces[0] = (struct payload_piece){
+		.inline_bytes = built->packet.payload,
+		.length = built->packet.payload_bytes,
+	};
+	return true;
+}
+
 static void transmit_fill(struct transmit *transmit, uint64_t now_ns)
 {
 	struct packet_builder built;
@@ -140,7 +154,7 @@ static void transmit_fill(struct transmit *transmit, uint64_t now_ns)
 	uint32_t count = 0;
 
 	/* They keep others waiting. */
-	while (count < LIMIT_TURN_CM_TRANSMITS && cm_transmit(transmit->cm, &built))
+	while (count < LIMIT_TURN_CM_TRANSMITS && transmit_take_mad(transmit, &built))
 		transmit_build(transmit, &built, count++);
 	while (count < LIMIT_TURN_TRANSMITS && engine_transmit(transmit->engine, &built, now_ns))
 		transmit_build(transmit, &built, count++);

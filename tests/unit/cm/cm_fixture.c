@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cm_fixture.h"
 
-#include "engine/engine.h"
 #include "wire/gid.h"
+#include "wire/packet.h"
 
 static bool note_event(void *context, const struct cm_event *event)
 {
@@ -77,27 +77,24 @@ void fixture_push(struct cm_fixture *fixture, const struct rnic_cm_message *mess
 struct rnic_cm_message fixture_pull(struct cm_fixture *fixture, enum rnic_cm_kind kind)
 {
 	struct rnic_cm_message message;
-	struct packet_builder built;
+	struct rnic_packet built;
 
 	assert_true(cm_has_ready(fixture->cm));
 	assert_true(cm_transmit(fixture->cm, &built));
-	assert_int_equal(built.piece_count, 1);
-	assert_null(built.pieces[0].region);
-	assert_int_equal(built.packet.payload_bytes, RNIC_MAD_BYTES);
-	assert_int_equal(built.packet.dest_qpn, CM_QPN);
-	assert_int_equal(built.packet.source_qpn, CM_QPN);
-	assert_int_equal(built.packet.qkey, 0x80010000);
-	assert_true(rnic_gid_equal(&built.packet.addresses.source, &fixture->local));
-	assert_true(rnic_gid_equal(&built.packet.addresses.dest, &fixture->peer));
-	assert_int_equal(
-		rnic_cm_decode(&message, built.pieces[0].inline_bytes, built.pieces[0].length), 0);
+	assert_int_equal(built.payload_bytes, RNIC_MAD_BYTES);
+	assert_int_equal(built.dest_qpn, CM_QPN);
+	assert_int_equal(built.source_qpn, CM_QPN);
+	assert_int_equal(built.qkey, 0x80010000);
+	assert_true(rnic_gid_equal(&built.addresses.source, &fixture->local));
+	assert_true(rnic_gid_equal(&built.addresses.dest, &fixture->peer));
+	assert_int_equal(rnic_cm_decode(&message, built.payload, built.payload_bytes), 0);
 	assert_string_equal(rnic_cm_kind_text(message.kind), rnic_cm_kind_text(kind));
 	return message;
 }
 
 void fixture_expect_silence(struct cm_fixture *fixture)
 {
-	struct packet_builder built;
+	struct rnic_packet built;
 
 	assert_false(cm_has_ready(fixture->cm));
 	assert_false(cm_transmit(fixture->cm, &built));

@@ -35,11 +35,11 @@ static void read_golden(const char *name, struct rnic_datagram *datagram,
 }
 
 /* BTH to the end of the MAD, as the device puts it on the wire. */
-static void encode(const struct packet_builder *built, uint8_t *bytes)
+static void encode(const struct rnic_packet *built, uint8_t *bytes)
 {
-	size_t header_bytes = rnic_packet_encode_headers(&built->packet, bytes);
+	size_t header_bytes = rnic_packet_encode_headers(built, bytes);
 
-	memcpy(bytes + header_bytes, built->pieces[0].inline_bytes, built->pieces[0].length);
+	memcpy(bytes + header_bytes, built->payload, built->payload_bytes);
 }
 
 /* Told to ask for what Linux asked for, it says the same, but for what each draws at random. */
@@ -49,7 +49,7 @@ static void test_our_request_is_that_of_linux(void **state)
 	struct cm_connection *connection;
 	struct rnic_cm_message linux_req, our_req;
 	struct rnic_datagram datagram;
-	struct packet_builder built;
+	struct rnic_packet built;
 	struct rnic_packet packet;
 	struct cm_connect connect;
 	struct cm_fixture fixture;
@@ -80,7 +80,7 @@ static void test_our_request_is_that_of_linux(void **state)
 	};
 	assert_int_equal(cm_connect(fixture.cm, &connect, fixture.now_ns, &connection), 0);
 	assert_true(cm_transmit(fixture.cm, &built));
-	assert_int_equal(rnic_cm_decode(&our_req, built.pieces[0].inline_bytes, RNIC_MAD_BYTES), 0);
+	assert_int_equal(rnic_cm_decode(&our_req, built.payload, RNIC_MAD_BYTES), 0);
 	our_req.transaction_id = linux_req.transaction_id;
 	our_req.req.local_comm_id = linux_req.req.local_comm_id;
 	our_req.req.local_ca_guid = linux_req.req.local_ca_guid;
@@ -88,7 +88,7 @@ static void test_our_request_is_that_of_linux(void **state)
 
 	/* The headers too, but for the PSN, and two bits that mean nothing here. */
 	encode(&built, ours);
-	length = rnic_packet_bytes(&built.packet);
+	length = rnic_packet_bytes(&built);
 	assert_int_equal(length + RNIC_ICRC_BYTES, datagram.payload_bytes);
 	ours[1] = golden[1];
 	memcpy(ours + 8, golden + 8, 4);
@@ -176,7 +176,7 @@ static void test_garbage(void **state)
 	for (int i = 0; i < MESSAGES; i++) {
 		const struct cm_connection *connection = cm_next_connection(fixture.cm, NULL);
 		struct rnic_cm_message message = fixture_req(&fixture);
-		struct packet_builder built;
+		struct rnic_packet built;
 
 		message.req.local_comm_id = (uint32_t)prng_below(&prng, 8);
 		message.req.local_qpn = (uint32_t)prng_below(&prng, 8);

@@ -87,7 +87,7 @@ static void packets_go_to_all_members(void **state)
 	packet.addresses.dest = group;
 	fixture_receive(fixture, &packet); /* names the QP */
 	assert_int_equal(fixture->completion_count, 0);
-	packet.dest_qpn = MCAST_QPN;
+	packet.dest_qpn = RNIC_MULTICAST_QPN;
 	fixture_receive(fixture, &packet);
 	/* The fixture hands all its receives to the first QP that asks. */
 	assert_int_equal(fixture->completion_count, 1);

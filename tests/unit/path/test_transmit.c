@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "path/transmit.h"
 #include "engine_fixture.h"
+#include "cm/cm_limits.h"
 #include "mad/cm_message.h"
 #include "unit_test.h"
 

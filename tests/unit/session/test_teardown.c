@@ -21,7 +21,8 @@
 
 /* Clients, whose ends of the connection are the test's. */
 struct fixture {
-	struct engine engine; /* only its random numbers */
+	struct engine engine;
+	struct cm *cm;
 	struct device_facts facts;
 	struct session_set set;
 	struct ctl_server server;
@@ -49,10 +50,13 @@ static void create_pds(struct session *session, unsigned count)
 
 static int set_up(void **state)
 {
+	static const struct cm_config cm_config = {.max_connections = 1, .max_bindings = 1};
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(session_set_init(&f->set, &f->engine, NULL, &f->facts), 0);
+	f->cm = cm_create(&cm_config);
+	assert_non_null(f->cm);
+	assert_int_equal(session_set_init(&f->set, &f->engine, f->cm, &f->facts), 0);
 	f->server.set = &f->set;
 	for (unsigned i = 0; i < CLIENTS; i++)
 		create_client(f, i);
@@ -65,6 +69,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	session_set_fini(&f->set);
+	cm_free(f->cm);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		close(f->peer_fds[i]);
 		close(f->doorbell_fds[i]);

@@ -18,9 +18,6 @@ struct engine;
 struct qp;
 struct rnic_packet;
 
-/* The QP number that packets to a group carry (IBTA 1.4, 9.6.1.4). */
-#define MCAST_QPN 0xffffff
-
 struct mcast_group {
 	struct list node; /* of engine->mcast_groups */
 	struct rnic_gid gid;

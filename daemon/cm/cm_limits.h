@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* How much the connection manager keeps. */
+#ifndef DAEMON_CM_CM_LIMITS_H
+#define DAEMON_CM_CM_LIMITS_H
+
+enum cm_limit {
+	LIMIT_CM_CONNECTIONS = 65536,
+	LIMIT_CM_BINDINGS = 65536,
+	LIMIT_CM_REPLIES = 256,	       /* replies without a connection that wait to be sent */
+	LIMIT_CM_PENDING_LISTENS = 64, /* requests that wait for a listener */
+};
+
+#endif
