@@ -39,7 +39,7 @@ static const struct argp_option options_table[] = {
 };
 
 /* The C library looks this name up, so it must be seen. */
-__attribute__((visibility("default"))) const char *argp_program_version = "rnicd 0.1.0";
+__attribute__((visibility("default"))) const char *argp_program_version = "rnicd " RNIC_VERSION;
 
 /* In the order of the enumerations that the words stand for. */
 static const char *const options_ports[] = {"auto", "uring", "socket"};

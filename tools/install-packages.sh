@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# install-packages.sh GROUP...: installs the Debian packages of these groups of packages.txt that
-# are missing. As root with apt-get, else with sudo when it needs no password, else says what to
-# install and fails.
+# install-packages.sh GROUP...: installs the missing Debian packages of these groups of
+# packages.txt; build stands for the groups core, verbs, apis and lab. As root with apt-get, else
+# with sudo when sudo needs no password, else prints the missing packages and fails.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,8 +12,20 @@ is_installed() {
 	dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
 }
 
-missing=()
+groups=()
 for group in "$@"; do
+	case $group in
+	build) groups+=(core verbs apis lab) ;;
+	*) groups+=("$group") ;;
+	esac
+done
+
+missing=()
+for group in "${groups[@]}"; do
+	grep -q "^$group " "$here/packages.txt" || {
+		echo "packages.txt has no group $group" >&2
+		exit 1
+	}
 	while read -r package; do
 		is_installed "$package" || missing+=("$package")
 	done < <(awk -v group="$group" '$1 == group { print $2 }' "$here/packages.txt")

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEVICE_FIRMWARE	      "0.1.0"
 #define DEVICE_VENDOR_ID      0x726e69 /* "rni", nobody's OUI */
 #define DEVICE_VENDOR_PART_ID 1
 #define DEVICE_PAGE_SIZES     UINT64_C(0xfffffffffffff000)
@@ -85,7 +84,7 @@ static void device_fill_attributes(struct rnic_device_attributes *attributes,
 	};
 	device_copy_name(attributes->name, name);
 	device_copy_name(attributes->netdev, addressing->netdev);
-	device_copy_name(attributes->firmware, DEVICE_FIRMWARE);
+	device_copy_name(attributes->firmware, RNIC_VERSION);
 }
 
 static void device_fill_facts(struct device *device, const struct device_config *config)

@@ -59,7 +59,7 @@ the_tree() {
 	expect "$way" 'character special' stat -L -c %F /dev/infiniband/uverbs0
 	expect "$way" "^$netdev\$" sh -c "cd $device/device && ls net"
 	for shell in dash bash; do
-		expect "$way" '^/sys/class/infiniband/rnic0/ports/1/gids/0 0.1.0 yes$' $shell -c "
+		expect "$way" '^/sys/class/infiniband/rnic0/ports/1/gids/0 0.2.0 yes$' $shell -c "
 			read version <$device/fw_ver
 			[ -c /dev/infiniband/uverbs0 ] && [ -w /dev/infiniband/uverbs0 ] && is=yes
 			echo /sys/class/infiniband/*/ports/*/gids/0 \$version \$is"
