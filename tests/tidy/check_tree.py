@@ -9,20 +9,24 @@ also looks at the engine's archive. test_check_tree.py proves that each rule can
 """
 
 import argparse
+import collections
 import pathlib
 import re
 import subprocess
 import sys
 
+from function_names import check_repeated_names
+from include_circles import check_circles
+from tree_files import Tree, without_comments_and_strings
+
 LINE_COLUMNS = 100
 FILE_LINES = 800
 FUNCTION_LINES = 70
+FOLDER_FILES = 40
 TAB_COLUMNS = 8
 
 # Names that a folder may hold whatever the others hold.
 COMMON_NAMES = {"CMakeLists.txt", "README.md", "run.sh"}
-
-TEXT_SUFFIXES = {".c", ".h", ".def", ".py", ".sh", ".cmake", ".map"}
 
 # Where a file is -> first parts of "..." includes that it may use. A folder may always include its
 # own files, with or without the folder's name.
@@ -100,42 +104,6 @@ ENGINE_SYMBOLS = re.compile(
     r"__(asan|ubsan|tsan|sanitizer|gcov|llvm)_\w+)$")
 
 
-class Tree:
-    """The files under a root, and what is wrong with them."""
-
-    def __init__(self, root):
-        self.root = pathlib.Path(root).resolve()
-        self.complaints = []
-        self.files = [path for path in sorted(self.root.rglob("*")) if self.is_ours(path)]
-
-    def is_ours(self, path):
-        parts = path.relative_to(self.root).parts
-        hidden = any(part == ".git" or part.startswith("build") or part == "__pycache__"
-                     for part in parts)
-        return path.is_file() and not hidden
-
-    def name(self, path):
-        return path.relative_to(self.root).as_posix()
-
-    def complain(self, path, line, what):
-        self.complaints.append(f"{self.name(path)}:{line}: {what}")
-
-    def texts(self, suffixes=frozenset(TEXT_SUFFIXES)):
-        for path in self.files:
-            if path.suffix in suffixes or (path.name == "CMakeLists.txt" and ".cmake" in suffixes):
-                yield path, path.read_text(errors="replace")
-
-
-def without_comments_and_strings(text):
-    """C text with comments and literals blanked, line by line as before."""
-
-    def blank(match):
-        return re.sub(r"[^\n]", " ", match.group())
-
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text,
-                  flags=re.S)
-
-
 def check_first_line(tree):
     for path, text in tree.texts():
         head = "\n".join(text.splitlines()[:2])
@@ -178,6 +146,14 @@ def check_functions(tree):
                     tree.complain(path, start, f"a function of {length} lines, at most "
                                                f"{FUNCTION_LINES}")
                 start = None
+
+
+def check_folders(tree):
+    """No folder of the product is too large for one look."""
+    folders = collections.Counter(path.parent for path in tree.product_sources())
+    for folder, count in folders.items():
+        if count > FOLDER_FILES:
+            tree.complain(folder, 1, f"{count} source files, at most {FOLDER_FILES}")
 
 
 def layer_of(name):
@@ -302,8 +278,9 @@ def check_engine_archive(tree, build):
                 tree.complaints.append(f"{archive.name}: the engine must not use {symbol}()")
 
 
-RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_includes,
-         check_calls, check_shell_sleeps, check_readme_commands]
+RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_folders,
+         check_includes, check_circles, check_repeated_names, check_calls, check_shell_sleeps,
+         check_readme_commands]
 
 
 def main():

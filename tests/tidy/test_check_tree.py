@@ -10,6 +10,8 @@ import tempfile
 import unittest
 
 import check_tree
+import function_names
+import include_circles
 
 SPDX = "/* SPDX-License-Identifier: MIT */\n"
 
@@ -55,6 +57,39 @@ class Rules(unittest.TestCase):
         self.expect(check_tree.check_functions, {"a.c": function(71)}, {"a.c": function(70)})
         table = "static const int t[] = {\n" + "\t1,\n" * 200 + "};\n"
         self.assertEqual(self.complaints(check_tree.check_functions, {"a.c": table}), [])
+
+    def test_folder_size(self):
+        def folder(count):
+            return {f"lib/x/f{i}.c": "" for i in range(count)}
+
+        self.expect(check_tree.check_folders, folder(41), folder(40))
+        self.assertEqual(self.complaints(check_tree.check_folders,
+                                         {f"tests/f{i}.c": "" for i in range(41)}), [])
+
+    def test_circles(self):
+        def rule(tree):
+            include_circles.check_circles(tree, exceptions)
+
+        exceptions = []
+        circle = {"lib/a.h": "", "lib/a.c": '#include "a.h"\n#include "x/b.h"\n',
+                  "lib/b.h": '#include "c.h"\n', "lib/b.c": "", "lib/c.h": "",
+                  "lib/c.c": '#include "a.h"\n'}
+        chain = {**circle, "lib/c.c": '#include "c.h"\n'}
+        self.expect(rule, circle, chain)
+        exceptions = [("a reason", ["lib/a", "lib/b", "lib/c"])]
+        self.expect(rule, chain, circle)
+        exceptions = [("a reason", ["lib/a", "lib/b"]), ("another", ["lib/c"])]
+        self.assertTrue(self.complaints(rule, circle))
+
+    def test_repeated_names(self):
+        def files(count):
+            text = "".join(f"static int f{i}(int a,\n\t\tint b)\n{{\n}}\n" for i in range(count))
+            return {"lib/a.c": text, "daemon/b.c": text}
+
+        limit = function_names.REPEATED_NAMES
+        self.expect(function_names.check_repeated_names, files(limit), files(limit - 1))
+        attribute = '__attribute__((format(printf, 1, 2))) static void f(void)\n{\n}\n'
+        self.assertEqual(list(function_names.function_names(attribute)), ["f"])
 
     def test_layers(self):
         for name, include in [
