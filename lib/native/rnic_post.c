@@ -55,18 +55,16 @@ int rnic_send_begin(struct rnic_qp *qp)
 						   : -EINVAL;
 }
 
-int rnic_recv_begin(struct rnic_qp *qp)
+int rnic_recv_begin(struct rnic_qp *qp, struct rnic_srq *srq)
 {
-	if (qp->srq != NULL || qp->type == RNIC_QP_TYPE_XRC_INITIATOR ||
-	    qp->type == RNIC_QP_TYPE_XRC_TARGET)
-		return -EINVAL;
-	return post_begin(qp, &qp->recv, STATES_THAT_RECEIVE);
-}
+	int error;
 
-int rnic_srq_recv_begin(struct rnic_srq *srq)
-{
-	int error = rnic_context_lost(srq->context);
-
+	if (srq == NULL)
+		return qp->srq == NULL && qp->type != RNIC_QP_TYPE_XRC_INITIATOR &&
+				       qp->type != RNIC_QP_TYPE_XRC_TARGET
+			       ? post_begin(qp, &qp->recv, STATES_THAT_RECEIVE)
+			       : -EINVAL;
+	error = rnic_context_lost(srq->context);
 	if (error == 0)
 		rnic_spinlock_lock(&srq->recv.lock);
 	return error;
@@ -205,7 +203,7 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 	return 0;
 }
 
-static int append_receive(struct rnic_work_queue *queue, const struct rnic_recv_wr *wr)
+int rnic_recv_append(struct rnic_work_queue *queue, const struct rnic_recv_wr *wr)
 {
 	struct rnic_recv_wqe entry = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
 
@@ -221,16 +219,6 @@ static int append_receive(struct rnic_work_queue *queue, const struct rnic_recv_
 	       sizeof(entry));
 	queue->producer++;
 	return 0;
-}
-
-int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
-{
-	return append_receive(&qp->recv, wr);
-}
-
-int rnic_srq_recv_append(struct rnic_srq *srq, const struct rnic_recv_wr *wr)
-{
-	return append_receive(&srq->recv, wr);
 }
 
 void rnic_send_end(struct rnic_qp *qp)
@@ -250,7 +238,7 @@ void rnic_send_abort(struct rnic_qp *qp)
 	rnic_spinlock_unlock(&qp->send.lock);
 }
 
-void rnic_recv_end(struct rnic_qp *qp)
+static void post_end_receives(struct rnic_qp *qp)
 {
 	const bool any = qp->recv.producer != published(&qp->recv);
 
@@ -266,8 +254,12 @@ void rnic_recv_end(struct rnic_qp *qp)
 		rnic_context_ring(qp->context, RNIC_DOORBELL_RECV, qp->handle.slot);
 }
 
-void rnic_srq_recv_end(struct rnic_srq *srq)
+void rnic_recv_end(struct rnic_qp *qp, struct rnic_srq *srq)
 {
+	if (srq == NULL) {
+		post_end_receives(qp);
+		return;
+	}
 	if (srq->recv.producer != published(&srq->recv))
 		rnic_index_publish(srq->recv.shared_producer, srq->recv.producer);
 	rnic_spinlock_unlock(&srq->recv.lock);
@@ -289,34 +281,31 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 	return error;
 }
 
-int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
-		   const struct rnic_recv_wr **bad)
+static int post_receives(struct rnic_qp *qp, struct rnic_srq *srq, const struct rnic_recv_wr *wr,
+			 const struct rnic_recv_wr **bad)
 {
-	const struct rnic_recv_wr *wr = list;
-	int error = rnic_recv_begin(qp);
+	int error = rnic_recv_begin(qp, srq);
 
 	if (error == 0) {
-		while (wr != NULL && (error = rnic_recv_append(qp, wr)) == 0)
+		struct rnic_work_queue *queue = rnic_recv_queue(qp, srq);
+
+		while (wr != NULL && (error = rnic_recv_append(queue, wr)) == 0)
 			wr = wr->next;
-		rnic_recv_end(qp);
+		rnic_recv_end(qp, srq);
 	}
 	if (error != 0)
 		*bad = wr;
 	return error;
 }
 
+int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
+		   const struct rnic_recv_wr **bad)
+{
+	return post_receives(qp, NULL, list, bad);
+}
+
 int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *list,
 		       const struct rnic_recv_wr **bad)
 {
-	const struct rnic_recv_wr *wr = list;
-	int error = rnic_srq_recv_begin(srq);
-
-	if (error == 0) {
-		while (wr != NULL && (error = rnic_srq_recv_append(srq, wr)) == 0)
-			wr = wr->next;
-		rnic_srq_recv_end(srq);
-	}
-	if (error != 0)
-		*bad = wr;
-	return error;
+	return post_receives(NULL, srq, list, bad);
 }

@@ -6,7 +6,7 @@
 #ifndef LIB_NATIVE_RNIC_POST_H
 #define LIB_NATIVE_RNIC_POST_H
 
-#include <rnic/rnic.h>
+#include "native/rnic_objects.h"
 
 /*
  * Takes the send queue. Returns 0, or a negative errno when nothing may be posted; then do not end.
@@ -22,14 +22,15 @@ void rnic_send_end(struct rnic_qp *qp);
 /* Gives the queue back as rnic_send_begin() found it; instead of rnic_send_end(). */
 void rnic_send_abort(struct rnic_qp *qp);
 
-/* The same for receives, without a way back. */
-int rnic_recv_begin(struct rnic_qp *qp);
-int rnic_recv_append(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
-void rnic_recv_end(struct rnic_qp *qp);
+/* The receive queue of `qp` or of `srq`: one of both is given, the other is NULL. */
+static inline struct rnic_work_queue *rnic_recv_queue(struct rnic_qp *qp, struct rnic_srq *srq)
+{
+	return srq != NULL ? &srq->recv : &qp->recv;
+}
 
-/* And for those of a shared receive queue. */
-int rnic_srq_recv_begin(struct rnic_srq *srq);
-int rnic_srq_recv_append(struct rnic_srq *srq, const struct rnic_recv_wr *wr);
-void rnic_srq_recv_end(struct rnic_srq *srq);
+/* The same for receives, without a way back. `queue` is rnic_recv_queue(). */
+int rnic_recv_begin(struct rnic_qp *qp, struct rnic_srq *srq);
+int rnic_recv_append(struct rnic_work_queue *queue, const struct rnic_recv_wr *wr);
+void rnic_recv_end(struct rnic_qp *qp, struct rnic_srq *srq);
 
 #endif

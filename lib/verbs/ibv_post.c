@@ -32,50 +32,36 @@ static int verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct 
 	return rnic_verbs_errno(error);
 }
 
-static int verbs_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
+static int post_receives(struct rnic_qp *qp, struct rnic_srq *srq, struct ibv_recv_wr *wr,
+			 struct ibv_recv_wr **bad)
 {
-	struct rnic_qp *qp = rnic_verbs_qp(ibv)->native;
 	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
-	struct ibv_recv_wr *wr = list;
 	struct rnic_recv_wr native;
-	int error = rnic_recv_begin(qp);
+	int error = rnic_recv_begin(qp, srq);
 
 	if (error == 0) {
 		for (; wr != NULL; wr = wr->next) {
 			error = rnic_verbs_recv_wr(wr, elements, &native);
 			if (error == 0)
-				error = rnic_recv_append(qp, &native);
+				error = rnic_recv_append(rnic_recv_queue(qp, srq), &native);
 			if (error != 0)
 				break;
 		}
-		rnic_recv_end(qp);
+		rnic_recv_end(qp, srq);
 	}
 	if (error != 0)
 		*bad = wr;
 	return rnic_verbs_errno(error);
 }
 
-static int post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
 {
-	struct rnic_srq *srq = rnic_verbs_srq(ibv)->native;
-	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
-	struct ibv_recv_wr *wr = list;
-	struct rnic_recv_wr native;
-	int error = rnic_srq_recv_begin(srq);
+	return post_receives(rnic_verbs_qp(qp)->native, NULL, list, bad);
+}
 
-	if (error == 0) {
-		for (; wr != NULL; wr = wr->next) {
-			error = rnic_verbs_recv_wr(wr, elements, &native);
-			if (error == 0)
-				error = rnic_srq_recv_append(srq, &native);
-			if (error != 0)
-				break;
-		}
-		rnic_srq_recv_end(srq);
-	}
-	if (error != 0)
-		*bad = wr;
-	return rnic_verbs_errno(error);
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *list, struct ibv_recv_wr **bad)
+{
+	return post_receives(NULL, rnic_verbs_srq(srq)->native, list, bad);
 }
 
 /* Returns what was taken even when the device dies on the way; the next poll says so. */
@@ -107,7 +93,7 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 void rnic_verbs_fill_data_path(struct ibv_context_ops *ops)
 {
 	ops->post_send = verbs_post_send;
-	ops->post_recv = verbs_post_recv;
+	ops->post_recv = post_recv;
 	ops->post_srq_recv = post_srq_recv;
 	ops->poll_cq = poll_cq;
 	ops->req_notify_cq = req_notify_cq;
