@@ -8,6 +8,8 @@
  * comes after it is ignored, and complete rolls back and returns it. The caller holds the queue
  * pair's mutex from start to the end.
  */
+#include "base/bits.h"
+#include "base/operation.h"
 #include "native/rnic_post.h"
 #include "verbs/ibv_objects.h"
 #include "verbs/ibv_translate.h"
@@ -275,29 +277,32 @@ static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addres
 
 /* ---- the face ---- */
 
+/* The operations that the extended face can name, and the flag of each. */
+static const struct {
+	uint64_t flag;
+	uint8_t opcode;
+} named_operations[] = {
+	{IBV_QP_EX_WITH_RDMA_WRITE, RNIC_WR_RDMA_WRITE},
+	{IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, RNIC_WR_RDMA_WRITE_WITH_IMM},
+	{IBV_QP_EX_WITH_SEND, RNIC_WR_SEND},
+	{IBV_QP_EX_WITH_SEND_WITH_IMM, RNIC_WR_SEND_WITH_IMM},
+	{IBV_QP_EX_WITH_RDMA_READ, RNIC_WR_RDMA_READ},
+	{IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, RNIC_WR_ATOMIC_COMPARE_SWAP},
+	{IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, RNIC_WR_ATOMIC_FETCH_ADD},
+	{IBV_QP_EX_WITH_LOCAL_INV, RNIC_WR_LOCAL_INVALIDATE},
+	{IBV_QP_EX_WITH_BIND_MW, RNIC_WR_BIND_MW},
+	{IBV_QP_EX_WITH_SEND_WITH_INV, RNIC_WR_SEND_WITH_INVALIDATE},
+	{IBV_QP_EX_WITH_ATOMIC_WRITE, RNIC_WR_ATOMIC_WRITE},
+};
+
 uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type)
 {
-	const uint64_t datagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
-	const uint64_t unreliable = datagram | IBV_QP_EX_WITH_RDMA_WRITE |
-				    IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW |
-				    IBV_QP_EX_WITH_LOCAL_INV;
+	uint64_t served = 0;
 
-	switch (type) {
-	case IBV_QPT_RC:
-		return unreliable | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV |
-		       IBV_QP_EX_WITH_ATOMIC_WRITE;
-	case IBV_QPT_XRC_SEND:
-		return datagram | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
-		       IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
-	case IBV_QPT_UC:
-		return unreliable;
-	case IBV_QPT_UD:
-		return datagram;
-	default:
-		return 0;
-	}
+	for (size_t i = 0; i < RNIC_COUNT_OF(named_operations); i++)
+		if (rnic_wr_is_of_type(rnic_wr_operation(named_operations[i].opcode), type))
+			served |= named_operations[i].flag;
+	return served;
 }
 
 static void fill_operations(struct ibv_qp_ex *qp, uint64_t operations)

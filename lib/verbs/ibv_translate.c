@@ -2,6 +2,7 @@
 #include "verbs/ibv_translate.h"
 
 #include "base/link_rate.h"
+#include "base/operation.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -375,7 +376,8 @@ void rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_
 }
 
 /* The parts of a request that only some opcodes have, and that share their place. */
-static void set_operands(const struct ibv_send_wr *from, bool is_datagram, struct rnic_send_wr *to)
+static void set_operands(const struct ibv_send_wr *from, uint8_t operands, bool is_datagram,
+			 struct rnic_send_wr *to)
 {
 	const struct ibv_ah *ah = from->wr.ud.ah;
 
@@ -385,29 +387,27 @@ static void set_operands(const struct ibv_send_wr *from, bool is_datagram, struc
 		to->datagram.remote_qkey = from->wr.ud.remote_qkey;
 		return;
 	}
-	switch (from->opcode) {
-	case IBV_WR_RDMA_WRITE:
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-	case IBV_WR_RDMA_READ:
-	case IBV_WR_ATOMIC_WRITE:
+	switch ((enum rnic_wr_operands)operands) {
+	case RNIC_WR_OPERANDS_REMOTE:
 		to->remote_address = from->wr.rdma.remote_addr;
 		to->rkey = from->wr.rdma.rkey;
 		break;
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case RNIC_WR_OPERANDS_SWAP:
 		to->remote_address = from->wr.atomic.remote_addr;
 		to->rkey = from->wr.atomic.rkey;
 		to->atomic.compare = from->wr.atomic.compare_add;
 		to->atomic.swap_or_add = from->wr.atomic.swap;
 		break;
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+	case RNIC_WR_OPERANDS_ADD:
 		to->remote_address = from->wr.atomic.remote_addr;
 		to->rkey = from->wr.atomic.rkey;
 		to->atomic.swap_or_add = from->wr.atomic.compare_add;
 		break;
-	case IBV_WR_BIND_MW:
+	case RNIC_WR_OPERANDS_BIND:
 		rnic_verbs_bind(from->bind_mw.mw, from->bind_mw.rkey, &from->bind_mw.bind_info, to);
 		break;
-	default:
+	case RNIC_WR_OPERANDS_FLUSH:
+	case RNIC_WR_OPERANDS_NONE:
 		break;
 	}
 }
@@ -415,17 +415,18 @@ static void set_operands(const struct ibv_send_wr *from, bool is_datagram, struc
 int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct rnic_sge *list,
 		       struct rnic_send_wr *to)
 {
-	const bool invalidates =
-		from->opcode == IBV_WR_LOCAL_INV || from->opcode == IBV_WR_SEND_WITH_INV;
+	const struct rnic_wr_operation *operation;
 	int error = copy_elements(from->sg_list, from->num_sge, list);
 
 	if (error != 0)
 		return error;
-	/* struct ibv_send_wr has no place for what a FLUSH needs. */
-	if ((unsigned)from->opcode >= RNIC_WR_OPCODE_COUNT ||
-	    (unsigned)from->opcode == RNIC_WR_FLUSH)
+	if ((unsigned)from->opcode >= RNIC_WR_OPCODE_COUNT)
 		return -EOPNOTSUPP;
-	if (from->opcode == IBV_WR_BIND_MW &&
+	operation = rnic_wr_operation((uint8_t)from->opcode);
+	/* struct ibv_send_wr has no place for what a FLUSH needs. */
+	if (operation->operands == RNIC_WR_OPERANDS_FLUSH)
+		return -EOPNOTSUPP;
+	if (operation->operands == RNIC_WR_OPERANDS_BIND &&
 	    (from->bind_mw.mw == NULL || from->bind_mw.mw->type != IBV_MW_TYPE_2))
 		return -EINVAL;
 	*to = (struct rnic_send_wr){
@@ -434,10 +435,11 @@ int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct 
 		.sge_count = (uint32_t)from->num_sge,
 		.opcode = (uint8_t)from->opcode,
 		.flags = rnic_verbs_send_flags(from->send_flags),
-		.immediate = invalidates ? from->invalidate_rkey : ntohl(from->imm_data),
+		.immediate = operation->immediate == RNIC_WR_IMMEDIATE_KEY ? from->invalidate_rkey
+									   : ntohl(from->imm_data),
 	};
 	to->srqn = from->qp_type.xrc.remote_srqn;
-	set_operands(from, is_datagram, to);
+	set_operands(from, operation->operands, is_datagram, to);
 	return 0;
 }
 
