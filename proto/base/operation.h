@@ -99,7 +99,7 @@ static inline const struct rnic_wr_operation *rnic_wr_operation(uint8_t wr_opcod
 /* Whether a queue pair of the type carries the operation out. */
 static inline bool rnic_wr_is_of_type(const struct rnic_wr_operation *operation, uint32_t qp_type)
 {
-	return (operation->services & 1U << qp_type) != 0;
+	return qp_type < 16 && (operation->services >> qp_type & 1) != 0;
 }
 
 /* Whether the operation fills the union of the WQE, so that XRC has its SRQ elsewhere. */

@@ -42,11 +42,6 @@
 	ROW(service, operation, position, payload, headers, true, #service " " text)
 #define RESPONSE(service, operation, position, payload, headers, text)                             \
 	ROW(service, operation, position, payload, headers, false, #service " " text)
-#define RESERVED                                                                                   \
-	{                                                                                          \
-		.name = "reserved"                                                                 \
-	}
-
 /* SEND and RDMA WRITE, which RC, UC and XRC share. `extra` precedes all other extended headers. */
 #define MESSAGE_ROWS(base, service, extra)                                                         \
 	[(base) + 0x00] = REQUEST(service, SEND, FIRST, FULL, extra, "SEND FIRST"),                \
@@ -63,10 +58,8 @@
 	[(base) + 0x0b] = REQUEST(service, WRITE, ONLY, ONLY, (extra) | RETH | IMMDT,              \
 				  "WRITE ONLY IMM")
 
-/* What only the reliable services have. Responses never carry `extra`. */
+/* What only the reliable services have, but single packets. Responses never carry `extra`. */
 #define RELIABLE_ROWS(base, service, extra)                                                        \
-	[(base) + 0x0c] =                                                                          \
-		REQUEST(service, READ_REQUEST, ONLY, NONE, (extra) | RETH, "READ REQUEST"),        \
 	[(base) + 0x0d] =                                                                          \
 		RESPONSE(service, READ_RESPONSE, FIRST, FULL, AETH, "READ RESPONSE FIRST"),        \
 	[(base) + 0x0e] =                                                                          \
@@ -78,38 +71,40 @@
 	[(base) + 0x11] = RESPONSE(service, ACKNOWLEDGE, ONLY, NONE, AETH, "ACKNOWLEDGE"),         \
 	[(base) + 0x12] = RESPONSE(service, ATOMIC_ACKNOWLEDGE, ONLY, NONE, AETH | ATOMACK,        \
 				   "ATOMIC ACKNOWLEDGE"),                                          \
-	[(base) + 0x13] =                                                                          \
-		REQUEST(service, COMPARE_SWAP, ONLY, NONE, (extra) | ATOMIC, "COMPARE SWAP"),      \
-	[(base) + 0x14] =                                                                          \
-		REQUEST(service, FETCH_ADD, ONLY, NONE, (extra) | ATOMIC, "FETCH ADD"),            \
-	[(base) + 0x15] = RESERVED,                                                                \
 	[(base) + 0x16] =                                                                          \
 		REQUEST(service, SEND, LAST, LAST, (extra) | IETH, "SEND LAST INVALIDATE"),        \
 	[(base) + 0x17] =                                                                          \
-		REQUEST(service, SEND, ONLY, ONLY, (extra) | IETH, "SEND ONLY INVALIDATE"),        \
-	[(base) + 0x18 ...(base) + 0x1b] = RESERVED,                                               \
-	[(base) + 0x1c] = REQUEST(service, FLUSH, ONLY, NONE, (extra) | FETH | RETH, "FLUSH"),     \
-	[(base) + 0x1d] =                                                                          \
-		REQUEST(service, ATOMIC_WRITE, ONLY, EIGHT, (extra) | RETH, "ATOMIC WRITE"),       \
-	[(base) + 0x1e ...(base) + 0x1f] = RESERVED
+		REQUEST(service, SEND, ONLY, ONLY, (extra) | IETH, "SEND ONLY INVALIDATE")
 
+/* A request of one packet: a row of base/operations.def. */
+#define SINGLE_ROW(base, service, extra, operation, opcode, payload, headers, text)                \
+	[(base) + (opcode)] = REQUEST(service, operation, ONLY, payload, (extra) | (headers), text)
+
+/* The first row stands for all opcodes that no other row names. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
 static const struct rnic_opcode opcode_rows[256] = {
+	[0 ... 255] = {.name = "reserved"},
 	MESSAGE_ROWS(0x00, RC, 0),
 	RELIABLE_ROWS(0x00, RC, 0),
+#define RNIC_REQUEST_OPCODE(...) SINGLE_ROW(0x00, RC, 0, __VA_ARGS__),
+#include "base/operations.def"
 	MESSAGE_ROWS(0x20, UC, 0),
-	[0x2c ... 0x63] = RESERVED,
 	[0x64] = REQUEST(UD, SEND, ONLY, ONLY, DETH, "SEND ONLY"),
 	[0x65] = REQUEST(UD, SEND, ONLY, ONLY, DETH | IMMDT, "SEND ONLY IMM"),
-	[0x66 ... 0x80] = RESERVED,
 	[0x81] = ROW(CNP, CONGESTION, ONLY, NONE, CNP_ZEROS, false, "CNP"),
-	[0x82 ... 0x9f] = RESERVED,
 	MESSAGE_ROWS(0xa0, XRC, XRCETH),
 	RELIABLE_ROWS(0xa0, XRC, XRCETH),
-	[0xc0 ... 0xff] = RESERVED,
+#define RNIC_REQUEST_OPCODE(...) SINGLE_ROW(0xa0, XRC, XRCETH, __VA_ARGS__),
+#include "base/operations.def"
 };
+#pragma GCC diagnostic pop
 /* clang-format on */
 
 _Static_assert(HEADER_BYTES(XRCETH | ATOMIC) == RNIC_HEADER_BYTES_MAX, "the longest header chain");
+#define RNIC_REQUEST_OPCODE(operation, opcode, payload, headers, text)                             \
+	_Static_assert(HEADER_BYTES(XRCETH | (headers)) <= RNIC_HEADER_BYTES_MAX, text);
+#include "base/operations.def"
 
 const struct rnic_opcode *rnic_opcode_row(uint8_t opcode)
 {
@@ -124,15 +119,13 @@ const struct rnic_opcode *rnic_opcode_row(uint8_t opcode)
 static const uint8_t opcode_offsets[RNIC_OPERATION_COUNT][RNIC_POSITION_ONLY + 1] = {
 	[RNIC_OPERATION_SEND] = {0x00, 0x01, 0x02, 0x04},
 	[RNIC_OPERATION_WRITE] = {0x06, 0x07, 0x08, 0x0a},
-	[RNIC_OPERATION_READ_REQUEST][RNIC_POSITION_ONLY] = 0x0c,
 	[RNIC_OPERATION_READ_RESPONSE] = {0x0d, 0x0e, 0x0f, 0x10},
 	[RNIC_OPERATION_ACKNOWLEDGE][RNIC_POSITION_ONLY] = 0x11,
 	[RNIC_OPERATION_ATOMIC_ACKNOWLEDGE][RNIC_POSITION_ONLY] = 0x12,
-	[RNIC_OPERATION_COMPARE_SWAP][RNIC_POSITION_ONLY] = 0x13,
-	[RNIC_OPERATION_FETCH_ADD][RNIC_POSITION_ONLY] = 0x14,
-	[RNIC_OPERATION_FLUSH][RNIC_POSITION_ONLY] = 0x1c,
-	[RNIC_OPERATION_ATOMIC_WRITE][RNIC_POSITION_ONLY] = 0x1d,
 	[RNIC_OPERATION_CONGESTION][RNIC_POSITION_ONLY] = 0x01,
+#define RNIC_REQUEST_OPCODE(operation, opcode, ...)                                                \
+	[RNIC_OPERATION_##operation][RNIC_POSITION_ONLY] = (opcode),
+#include "base/operations.def"
 };
 
 #define SEND_LAST_INVALIDATE_OFFSET 0x16

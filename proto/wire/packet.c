@@ -12,7 +12,7 @@ static bool is_payload_allowed(const struct rnic_opcode *row, size_t payload_byt
 	case RNIC_PAYLOAD_NONE:
 		return payload_bytes == 0;
 	case RNIC_PAYLOAD_EIGHT:
-		return payload_bytes == 8;
+		return payload_bytes == RNIC_ATOMIC_WORD_BYTES;
 	case RNIC_PAYLOAD_FULL:
 	case RNIC_PAYLOAD_LAST:
 	case RNIC_PAYLOAD_ONLY:

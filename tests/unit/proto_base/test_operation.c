@@ -120,6 +120,32 @@ static void test_rows_agree_with_their_packets(void **state)
 	}
 }
 
+/* No two requests of one packet have an opcode in common, nor with a row of wire/opcode.c. */
+static void test_opcodes_are_their_own(void **state)
+{
+	static const struct {
+		uint8_t operation;
+		uint8_t opcode;
+	} requests[] = {
+#define RNIC_REQUEST_OPCODE(operation_, opcode_, ...) {RNIC_OPERATION_##operation_, opcode_},
+#include "base/operations.def"
+	};
+	unsigned rows = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		for (unsigned base = 0; base <= 0xa0; base += 0xa0) {
+			uint8_t opcode = (uint8_t)(base + requests[i].opcode);
+
+			assert_int_equal(rnic_opcode_row(opcode)->operation, requests[i].operation);
+		}
+	}
+	for (unsigned opcode = 0; opcode <= UINT8_MAX; opcode++)
+		rows += rnic_opcode_row((uint8_t)opcode)->operation != RNIC_OPERATION_NONE;
+	/* RC and XRC: 20 in wire/opcode.c; then UC, UD and the congestion notification. */
+	assert_int_equal(rows, 2 * (20 + sizeof(requests) / sizeof(requests[0])) + 12 + 2 + 1);
+}
+
 static void test_answers(void **state)
 {
 	(void)state;
@@ -198,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_every_opcode_has_one_row),
 		cmocka_unit_test(test_services_agree_with_the_wire),
 		cmocka_unit_test(test_rows_agree_with_their_packets),
+		cmocka_unit_test(test_opcodes_are_their_own),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_message_lengths),
 		cmocka_unit_test(test_sums_of_sges_saturate),

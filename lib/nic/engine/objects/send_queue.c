@@ -63,6 +63,15 @@ static bool send_queue_fits(const struct send_queue *queue, const struct send_wq
 					     : wqe->sge_count <= queue->sge_stride;
 }
 
+static void send_queue_copy_sges(struct send_queue *queue, struct send_wqe *slot,
+				 const struct rnic_sge *sges)
+{
+	slot->length = rnic_sges_bytes_saturated(sges, slot->sge_count);
+	if (slot->sge_count > 0)
+		memcpy(send_queue_sges(queue, queue->posted), sges,
+		       slot->sge_count * sizeof(*sges));
+}
+
 void send_queue_push(struct send_queue *queue, const struct send_wqe *wqe,
 		     const struct rnic_sge *sges, const uint8_t *inline_bytes)
 {
@@ -72,8 +81,8 @@ void send_queue_push(struct send_queue *queue, const struct send_wqe *wqe,
 	*slot = *wqe;
 	if (!send_queue_fits(queue, wqe))
 		slot->opcode = RNIC_WR_OPCODE_COUNT;
-	else if (!(wqe->flags & RNIC_SEND_INLINE) && wqe->sge_count > 0)
-		memcpy(send_queue_sges(queue, queue->posted), sges, wqe->sge_count * sizeof(*sges));
+	else if (!(wqe->flags & RNIC_SEND_INLINE))
+		send_queue_copy_sges(queue, slot, sges);
 	if (queue->paths != NULL && wqe->datagram.ah != NULL)
 		*send_queue_path(queue, queue->posted) = wqe->datagram.ah->path;
 	if (wqe->flags & RNIC_SEND_INLINE)

@@ -50,7 +50,7 @@ struct send_wqe {
 	};
 	uint32_t rkey;
 	uint32_t immediate; /* host order, or the rkey to invalidate */
-	uint32_t length;    /* bytes of the message: sum of the SGEs, or inline bytes */
+	uint32_t length;    /* bytes inline, or of the SGEs; of the message once it is started */
 	uint8_t opcode;	    /* enum rnic_wr_opcode */
 	uint8_t flags;	    /* enum rnic_send_flag; SIGNALED is set when the QP signals all */
 	uint8_t sge_count;

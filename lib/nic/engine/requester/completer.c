@@ -254,8 +254,7 @@ static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe
 /* Whether it is answered by an atomic acknowledgement, not by READ responses. */
 static bool completer_is_atomic(const struct rnic_wr_operation *kind)
 {
-	return kind->operation == RNIC_OPERATION_COMPARE_SWAP ||
-	       kind->operation == RNIC_OPERATION_FETCH_ADD;
+	return rnic_request_operations[kind->operation].answer == RNIC_ANSWER_ATOMIC_ACKNOWLEDGE;
 }
 
 /*

@@ -18,26 +18,37 @@ bool local_operation_is_due(const struct qp *qp)
 	       queue->next != queue->posted && wqe_kind(oldest(qp))->is_local;
 }
 
-static enum verdict local_operation_invalidate(struct qp *qp, uint32_t key)
+static enum verdict local_operation_invalidate(struct qp *qp, const struct send_wqe *wqe)
 {
-	if (!mw_can_invalidate(qp, key))
+	if (!mw_can_invalidate(qp, wqe->immediate))
 		return VERDICT_INVALIDATE_REFUSED;
-	mw_invalidate(qp, key);
+	mw_invalidate(qp, wqe->immediate);
 	return VERDICT_PASS;
 }
 
-static enum verdict carry_out(struct qp *qp, const struct send_wqe *wqe)
+static enum verdict local_operation_bind(struct qp *qp, const struct send_wqe *wqe)
 {
-	if (qp->type == RNIC_QP_TYPE_UD) /* IBTA 1.4, table 37 */
+	return mw_bind(qp, wqe);
+}
+
+static enum verdict (*const local_operations[RNIC_WR_OPCODE_COUNT])(struct qp *qp,
+								    const struct send_wqe *wqe) = {
+#define RNIC_WR_LOCAL(opcode_, services_, operands_, immediate_, completion_, execution_)          \
+	[RNIC_WR_##opcode_] = local_operation_##execution_,
+#include "base/operations.def"
+};
+
+static enum verdict local_operation_execute(struct qp *qp, const struct send_wqe *wqe)
+{
+	if (!rnic_wr_is_of_type(wqe_kind(wqe), qp->type))
 		return VERDICT_LOCAL_OPERATION;
-	return wqe->opcode == RNIC_WR_BIND_MW ? mw_bind(qp, wqe)
-					      : local_operation_invalidate(qp, wqe->immediate);
+	return local_operations[wqe->opcode](qp, wqe);
 }
 
 void local_operation_run(struct engine *engine, struct qp *qp)
 {
 	while (local_operation_is_due(qp)) {
-		enum verdict verdict = carry_out(qp, oldest(qp));
+		enum verdict verdict = local_operation_execute(qp, oldest(qp));
 
 		if (verdict != VERDICT_PASS) {
 			/* Putting payload in place may have ended the QP meanwhile. */

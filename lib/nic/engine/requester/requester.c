@@ -112,32 +112,29 @@ enum verdict requester_gather(struct engine *engine, struct qp *qp, uint32_t ind
 
 /* --- starting an entry ----------------------------------------------------------------------- */
 
-/* Checks all SGEs of an entry and sums them up; IBTA 1.4, 10.6.3 and 11.4.1.1. */
-static enum verdict check_sges(struct engine *engine, struct qp *qp, uint32_t index, uint64_t *sum)
+/* Checks all SGEs of an entry; IBTA 1.4, 10.6.3 and 11.4.1.1. */
+static enum verdict check_sges(struct engine *engine, struct qp *qp, uint32_t index)
 {
 	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 	const struct rnic_sge *sges = send_queue_sges(&qp->send_queue, index);
-	uint64_t total = 0;
 
 	for (uint32_t i = 0; i < wqe->sge_count; i++) {
 		uint64_t offset;
 
-		total += sges[i].length;
 		if (sges[i].length > 0 &&
 		    mr_find(engine, sges[i].lkey, qp->pd, wqe_kind(wqe)->sge_access,
 			    sges[i].address, sges[i].length, &offset) == NULL)
 			return VERDICT_LOCAL_PROTECTION;
 	}
-	*sum = total;
 	return VERDICT_PASS;
 }
 
-/* The length of the message, `bytes` of data being there; what it must be. */
-static enum verdict requester_set_length(struct send_wqe *wqe, uint64_t bytes)
+/* Makes the length of the data that of the message. */
+static enum verdict requester_set_length(struct send_wqe *wqe)
 {
 	const struct rnic_wr_operation *kind = wqe_kind(wqe);
 
-	if (rnic_wr_message_length(kind, bytes, &wqe->length))
+	if (rnic_wr_message_length(kind, wqe->length, &wqe->length))
 		return VERDICT_PASS;
 	return kind->payload == RNIC_WR_PAYLOAD_NONE ? VERDICT_LOCAL_OPERATION
 						     : VERDICT_LOCAL_LENGTH;
@@ -148,17 +145,16 @@ static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t ind
 {
 	struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 	const struct rnic_wr_operation *kind = wqe_kind(wqe);
-	enum verdict verdict;
-	uint64_t sum;
+	enum verdict verdict = VERDICT_PASS;
 
 	if (!rnic_wr_is_of_type(kind, qp->type) || kind->is_local ||
 	    (kind->has_response && qp->attributes.max_rd_atomic == 0))
 		return VERDICT_LOCAL_OPERATION;
-	if (wqe->flags & RNIC_SEND_INLINE)
-		return kind->has_result ? VERDICT_LOCAL_OPERATION
-					: requester_set_length(wqe, wqe->length);
-	verdict = check_sges(engine, qp, index, &sum);
-	return verdict == VERDICT_PASS ? requester_set_length(wqe, sum) : verdict;
+	if (!(wqe->flags & RNIC_SEND_INLINE))
+		verdict = check_sges(engine, qp, index);
+	else if (kind->has_result)
+		verdict = VERDICT_LOCAL_OPERATION;
+	return verdict == VERDICT_PASS ? requester_set_length(wqe) : verdict;
 }
 
 /* Gives the entry at the send position its PSNs. */

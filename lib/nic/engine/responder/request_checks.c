@@ -8,26 +8,12 @@
 #include "engine/objects/srq.h"
 #include "engine/objects/xrcd.h"
 
-/* What a QP must allow, and a region must grant, for each operation of the wire. */
-static const struct {
-	bool is_built;
-	uint32_t access;
-} operations[RNIC_OPERATION_COUNT] = {
-	[RNIC_OPERATION_SEND] = {true, 0},
-	[RNIC_OPERATION_WRITE] = {true, RNIC_ACCESS_REMOTE_WRITE},
-	[RNIC_OPERATION_READ_REQUEST] = {true, RNIC_ACCESS_REMOTE_READ},
-	[RNIC_OPERATION_COMPARE_SWAP] = {true, RNIC_ACCESS_REMOTE_ATOMIC},
-	[RNIC_OPERATION_FETCH_ADD] = {true, RNIC_ACCESS_REMOTE_ATOMIC},
-	[RNIC_OPERATION_FLUSH] = {true, 0}, /* depends on its type, see access_of() */
-	[RNIC_OPERATION_ATOMIC_WRITE] = {true, RNIC_ACCESS_REMOTE_WRITE},
-};
-
 /* The rights that the request needs, of the QP and of the region. */
 static uint32_t access_of(const struct rnic_packet *packet)
 {
-	uint32_t access = operations[packet->row->operation].access;
+	uint32_t access = rnic_request_operations[packet->row->operation].access;
 
-	if (packet->row->operation != RNIC_OPERATION_FLUSH)
+	if (!(packet->row->headers & RNIC_HEADER_FETH))
 		return access;
 	if (packet->flush_type & RNIC_FLUSH_GLOBAL)
 		access |= RNIC_ACCESS_FLUSH_GLOBAL;
@@ -92,12 +78,12 @@ static enum verdict check_srq(struct request *request)
 
 static enum verdict check_operation(struct request *request)
 {
-	uint8_t operation = request->packet->row->operation;
-	uint32_t access = access_of(request->packet);
+	const struct rnic_packet *packet = request->packet;
+	uint32_t access = access_of(packet);
 
-	if (!operations[operation].is_built)
+	if (rnic_request_operations[packet->row->operation].answer == RNIC_ANSWER_NONE)
 		return VERDICT_BAD_OPERATION;
-	if (operation == RNIC_OPERATION_FLUSH && !is_flush_known(request->packet))
+	if ((packet->row->headers & RNIC_HEADER_FETH) && !is_flush_known(packet))
 		return VERDICT_BAD_OPERATION;
 	if ((request->qp->attributes.access_flags & access) != access)
 		return VERDICT_BAD_OPERATION;
@@ -146,18 +132,10 @@ enum verdict request_check_receive(struct request *request)
 
 static enum verdict check_resources(struct request *request)
 {
-	switch (request->packet->row->operation) {
-	case RNIC_OPERATION_READ_REQUEST:
-	case RNIC_OPERATION_COMPARE_SWAP:
-	case RNIC_OPERATION_FETCH_ADD:
-	case RNIC_OPERATION_FLUSH:
-	case RNIC_OPERATION_ATOMIC_WRITE:
-		if (!responder_resources_has_space(&request->qp->responder.resources))
-			return VERDICT_TOO_MANY_READS;
-		return VERDICT_PASS;
-	default:
-		break;
-	}
+	if (!request_is_acknowledged(request->packet))
+		return responder_resources_has_space(&request->qp->responder.resources)
+			       ? VERDICT_PASS
+			       : VERDICT_TOO_MANY_READS;
 	return request_needs_receive(request->packet) ? request_check_receive(request)
 						      : VERDICT_PASS;
 }
@@ -176,12 +154,12 @@ static bool is_payload_right(const struct rnic_packet *packet, uint32_t path_mtu
 	case RNIC_PAYLOAD_ONLY:
 		return bytes <= path_mtu_bytes;
 	case RNIC_PAYLOAD_EIGHT:
-		return bytes == 8;
+		return bytes == RNIC_ATOMIC_WORD_BYTES;
 	}
 	return false;
 }
 
-static enum verdict check_send_length(struct request *request)
+static enum verdict check_length_received(struct request *request)
 {
 	const struct responder *responder = &request->qp->responder;
 	const struct recv_wqe *wqe = &responder->receive;
@@ -198,7 +176,7 @@ static enum verdict check_send_length(struct request *request)
 }
 
 /* The packets of a WRITE carry exactly as many bytes as its RETH says. */
-static enum verdict check_write_length(struct request *request)
+static enum verdict check_length_announced(struct request *request)
 {
 	const struct responder *responder = &request->qp->responder;
 	const struct rnic_packet *packet = request->packet;
@@ -216,26 +194,24 @@ static enum verdict check_write_length(struct request *request)
 	return bytes < announced ? VERDICT_PASS : VERDICT_BAD_LENGTH;
 }
 
-static enum verdict check_length(struct request *request)
+static enum verdict check_length_asked(struct request *request)
+{
+	return request->packet->reth.length <= RNIC_MESSAGE_BYTES_MAX ? VERDICT_PASS
+								      : VERDICT_BAD_LENGTH;
+}
+
+/* The one packet carries all that its RETH announces. */
+static enum verdict check_length_whole(struct request *request)
 {
 	const struct rnic_packet *packet = request->packet;
 
-	if (!is_payload_right(packet, request->qp->path_mtu_bytes))
-		return VERDICT_BAD_LENGTH;
-	switch (packet->row->operation) {
-	case RNIC_OPERATION_SEND:
-		return check_send_length(request);
-	case RNIC_OPERATION_WRITE:
-		return check_write_length(request);
-	case RNIC_OPERATION_READ_REQUEST:
-		return packet->reth.length <= RNIC_MESSAGE_BYTES_MAX ? VERDICT_PASS
-								     : VERDICT_BAD_LENGTH;
-	case RNIC_OPERATION_ATOMIC_WRITE:
-		return packet->reth.length == packet->payload_bytes ? VERDICT_PASS
-								    : VERDICT_BAD_LENGTH;
-	default:
-		return VERDICT_PASS;
-	}
+	return packet->reth.length == packet->payload_bytes ? VERDICT_PASS : VERDICT_BAD_LENGTH;
+}
+
+static enum verdict check_length_none(struct request *request)
+{
+	(void)request;
+	return VERDICT_PASS;
 }
 
 static enum verdict request_checks_find_region(struct request *request, uint32_t rkey,
@@ -247,7 +223,43 @@ static enum verdict request_checks_find_region(struct request *request, uint32_t
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
 }
 
-static enum verdict find_flushed(struct request *request)
+static enum verdict check_key_none(struct request *request)
+{
+	(void)request;
+	return VERDICT_PASS;
+}
+
+/* A READ or WRITE of no bytes does not look at its key at all (IBTA 1.4, C9-88). */
+static enum verdict check_key_range(struct request *request)
+{
+	const struct responder *responder = &request->qp->responder;
+	const struct rnic_packet *packet = request->packet;
+
+	if (!request_is_first(packet))
+		return request_checks_find_region(request, responder->write_rkey,
+						  responder->write_address, packet->payload_bytes);
+	if (packet->reth.length == 0)
+		return VERDICT_PASS;
+	return request_checks_find_region(request, packet->reth.rkey, packet->reth.address,
+					  packet->reth.length);
+}
+
+/* The word of an atomic operation. A word that is not aligned is refused after a bad key. */
+static enum verdict check_key_word(struct request *request)
+{
+	const struct rnic_packet *packet = request->packet;
+	const bool is_atomic = (packet->row->headers & RNIC_HEADER_ATOMIC) != 0;
+	uint64_t address = is_atomic ? packet->atomic.address : packet->reth.address;
+	enum verdict verdict = request_checks_find_region(
+		request, is_atomic ? packet->atomic.rkey : packet->reth.rkey, address,
+		RNIC_ATOMIC_WORD_BYTES);
+
+	if (verdict != VERDICT_PASS)
+		return verdict;
+	return address % RNIC_ATOMIC_WORD_BYTES == 0 ? VERDICT_PASS : VERDICT_MISALIGNED_ATOMIC;
+}
+
+static enum verdict check_key_flushed(struct request *request)
 {
 	const struct rnic_reth *reth = &request->packet->reth;
 
@@ -258,53 +270,29 @@ static enum verdict find_flushed(struct request *request)
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
 }
 
-/*
- * The key is looked up for every packet: it may be deregistered in the middle of a message. A READ
- * or WRITE of no bytes does not look at its key at all (IBTA 1.4, C9-88).
- */
-static enum verdict check_key(struct request *request)
+/* What is checked in another way for each operation: the columns of base/operations.def. */
+static const struct {
+	enum verdict (*check_length)(struct request *request);
+	enum verdict (*check_key)(struct request *request);
+} operation_checks[RNIC_OPERATION_COUNT] = {
+#define RNIC_REQUEST(operation_, rights_, length_, key_, ...)                                      \
+	[RNIC_OPERATION_##operation_] = {check_length_##length_, check_key_##key_},
+#include "base/operations.def"
+};
+
+static enum verdict check_length(struct request *request)
 {
-	const struct responder *responder = &request->qp->responder;
 	const struct rnic_packet *packet = request->packet;
 
-	switch (packet->row->operation) {
-	case RNIC_OPERATION_WRITE:
-		if (!request_is_first(packet))
-			return request_checks_find_region(request, responder->write_rkey,
-							  responder->write_address,
-							  packet->payload_bytes);
-		/* fall through */
-	case RNIC_OPERATION_READ_REQUEST:
-		if (packet->reth.length == 0)
-			return VERDICT_PASS;
-		return request_checks_find_region(request, packet->reth.rkey, packet->reth.address,
-						  packet->reth.length);
-	case RNIC_OPERATION_COMPARE_SWAP:
-	case RNIC_OPERATION_FETCH_ADD:
-		return request_checks_find_region(request, packet->atomic.rkey,
-						  packet->atomic.address, 8);
-	case RNIC_OPERATION_ATOMIC_WRITE:
-		return request_checks_find_region(request, packet->reth.rkey, packet->reth.address,
-						  8);
-	case RNIC_OPERATION_FLUSH:
-		return find_flushed(request);
-	default:
-		return VERDICT_PASS;
-	}
+	if (!is_payload_right(packet, request->qp->path_mtu_bytes))
+		return VERDICT_BAD_LENGTH;
+	return operation_checks[packet->row->operation].check_length(request);
 }
 
-static enum verdict check_alignment(struct request *request)
+/* Every packet looks the key up: the region may be deregistered in the middle of a message. */
+static enum verdict check_key(struct request *request)
 {
-	const struct rnic_packet *packet = request->packet;
-	uint64_t address;
-
-	if (packet->row->headers & RNIC_HEADER_ATOMIC)
-		address = packet->atomic.address;
-	else if (packet->row->operation == RNIC_OPERATION_ATOMIC_WRITE)
-		address = packet->reth.address;
-	else
-		return VERDICT_PASS;
-	return address % 8 == 0 ? VERDICT_PASS : VERDICT_MISALIGNED_ATOMIC;
+	return operation_checks[request->packet->row->operation].check_key(request);
 }
 
 static enum verdict check_invalidate(struct request *request)
@@ -317,8 +305,8 @@ static enum verdict check_invalidate(struct request *request)
 }
 
 static enum verdict (*const checks[])(struct request *) = {
-	check_psn,    check_sequence, check_srq,       check_operation,	 check_resources,
-	check_length, check_key,      check_alignment, check_invalidate,
+	check_psn,	 check_sequence, check_srq, check_operation,
+	check_resources, check_length,	 check_key, check_invalidate,
 };
 
 enum verdict request_check(struct request *request)

@@ -51,8 +51,7 @@ bool request_needs_receive(const struct rnic_packet *packet);
 /* Of all others the answer is the acknowledgement. */
 static inline bool request_is_acknowledged(const struct rnic_packet *packet)
 {
-	return packet->row->operation == RNIC_OPERATION_SEND ||
-	       packet->row->operation == RNIC_OPERATION_WRITE;
+	return rnic_request_operations[packet->row->operation].answer == RNIC_ANSWER_ACKNOWLEDGE;
 }
 
 static inline bool request_is_first(const struct rnic_packet *packet)

@@ -111,11 +111,11 @@ static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct pa
 	engine->counters[acknowledge_counter(responder->syndrome)]++;
 }
 
-/* The others are answered like a READ, FLUSH and ATOMIC WRITE like one of no bytes. */
+/* All others get READ responses, be it one of no bytes. */
 static bool responder_answer_is_atomic(const struct responder_resource *responder_resource)
 {
-	return responder_resource->operation == RNIC_OPERATION_COMPARE_SWAP ||
-	       responder_resource->operation == RNIC_OPERATION_FETCH_ADD;
+	return rnic_request_operations[responder_resource->operation].answer ==
+	       RNIC_ANSWER_ATOMIC_ACKNOWLEDGE;
 }
 
 static void transmit_atomic(struct engine *engine, struct qp *qp,

@@ -256,20 +256,13 @@ static enum verdict execute_flush(struct request *request)
 	return VERDICT_PASS;
 }
 
+static enum verdict (*const executions[RNIC_OPERATION_COUNT])(struct request *request) = {
+#define RNIC_REQUEST(operation_, rights_, length_, key_, answer_, execution_)                      \
+	[RNIC_OPERATION_##operation_] = execute_##execution_,
+#include "base/operations.def"
+};
+
 enum verdict responder_execute(struct request *request)
 {
-	switch (request->packet->row->operation) {
-	case RNIC_OPERATION_SEND:
-		return execute_send(request);
-	case RNIC_OPERATION_WRITE:
-		return execute_write(request);
-	case RNIC_OPERATION_READ_REQUEST:
-		return execute_read(request);
-	case RNIC_OPERATION_FLUSH:
-		return execute_flush(request);
-	case RNIC_OPERATION_ATOMIC_WRITE:
-		return execute_atomic_write(request);
-	default:
-		return execute_atomic(request);
-	}
+	return executions[request->packet->row->operation](request);
 }
