@@ -50,7 +50,7 @@ int rnic_dial_wait(struct rnic_cm_channel *channel, uint64_t deadline_ns,
 	}
 }
 
-/* Why a connection did not come about. */
+/* The errno for a connection that did not come about. */
 static int error_of(const struct rnic_cm_event *event)
 {
 	switch (event->type) {
@@ -60,7 +60,9 @@ static int error_of(const struct rnic_cm_event *event)
 		return event->status < 0 ? event->status : -ETIMEDOUT;
 	case RNIC_CM_ADDR_ERROR:
 	case RNIC_CM_ROUTE_ERROR:
-		/* The device has no address of that family; of a call it would be the daemon's end.
+		/*
+		 * The device has no address of that family. From a call -ENODEV would mean the
+		 * daemon's end.
 		 */
 		if (event->status == -ENODEV)
 			return -ENETUNREACH;
@@ -234,7 +236,7 @@ int rnic_dial_connect(const struct rnic_dial_attempt *attempt, const char *host,
 int rnic_dial_listen(struct rnic_cm_channel *channel, const char *host, uint16_t port,
 		     uint32_t backlog, struct rnic_cm_id **listener, uint16_t *bound_port)
 {
-	/* Any IPv6 address is any IPv4 address too. */
+	/* A listener on any IPv6 address listens on any IPv4 address too. */
 	struct rnic_endpoint endpoint = {.family = 6, .port = port};
 	struct rnic_cm_endpoints where;
 	struct rnic_cm_id *id;
@@ -287,14 +289,14 @@ int rnic_dial_begin_accept(struct rnic_cm_id *id, struct rnic_qp *qp,
 	struct rnic_cm_parameters answer = *parameters;
 	int error;
 
-	/* No more than was asked for. */
+	/* No more than the peer asked for. */
 	answer.responder_resources = bounded_depth(request->responder_resources);
 	answer.initiator_depth = bounded_depth(request->initiator_depth);
 	error = dial_bring_up(id, qp);
 	return error != 0 ? error : rnic_cm_accept(id, &answer);
 }
 
-/* The daemon refuses to accept who has gone; whether that is why, an event tells. */
+/* The daemon refuses to accept a peer that has gone; an event tells whether that is the reason. */
 static int reason_not_to_accept(struct rnic_cm_channel *channel, int error)
 {
 	struct rnic_cm_event event;

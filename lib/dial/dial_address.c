@@ -53,7 +53,7 @@ static int dial_address_errno_of_eai(int error)
 	}
 }
 
-/* A thread that is cancelled in there would leave the resolver's locks behind. */
+/* A thread that is cancelled in the resolver would leave the resolver's locks behind. */
 static int dial_address_find(const char *host, uint16_t port, struct addrinfo **found)
 {
 	const struct addrinfo wanted = {
@@ -70,7 +70,7 @@ static int dial_address_find(const char *host, uint16_t port, struct addrinfo **
 	return error != 0 ? dial_address_errno_of_eai(error) : 0;
 }
 
-/* False: a family that RoCE has no addresses for. */
+/* False: RoCE has no addresses of that family. */
 static bool dial_address_try_take(const struct sockaddr *address, uint16_t port,
 				  struct rnic_endpoint *endpoint)
 {

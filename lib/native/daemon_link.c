@@ -41,7 +41,7 @@ const char *rnic_refusal_reason(void)
 
 /*
  * The last of the default paths lies where every user may create files, so the path alone does not
- * say who listens: only the user itself and root are believed there.
+ * say who listens. There the library believes only the user itself and root.
  */
 static int check_peer(int fd, const char *path)
 {
@@ -55,8 +55,9 @@ static int check_peer(int fd, const char *path)
 	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EACCES;
 }
 
-/* Connecting and sending wait for room in the daemon's queues, which one that is stopped never
- * makes.
+/*
+ * Connecting and sending wait for room in the daemon's queues. A daemon that is stopped never makes
+ * room.
  */
 static int set_send_timeout(int fd, uint32_t ms)
 {
@@ -246,7 +247,7 @@ static int wait_for_reply(const struct rnic_link *link)
 	return ready > 0 ? 0 : -ETIMEDOUT;
 }
 
-/* Places for the descriptors of a reply, which could not be asked for again. */
+/* Places for the descriptors of a reply: the library could not ask for lost ones again. */
 struct places {
 	int fds[RNIC_CTL_FDS_MAX];
 	unsigned count;
@@ -303,11 +304,13 @@ static int receive_reply(struct rnic_link *link, struct places *places, struct m
 		return -ENODEV;
 	message->received = (size_t)received;
 	collect_fds(&header, message);
-	/* Descriptors are cut off when another thread has taken the places that were kept. */
+	/*
+	 * The kernel cuts descriptors off when another thread has taken the places that were kept.
+	 */
 	return (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ? -EIO : 0;
 }
 
-/* Hands a well-formed reply to the caller; false when it is not what was asked for. */
+/* Hands a well-formed reply to the caller; false when the reply is not the one to the call. */
 static bool try_accept(struct rnic_link *link, const struct rnic_call *call,
 		       struct message *message, int *result)
 {
@@ -347,7 +350,7 @@ static int daemon_link_exchange(struct rnic_link *link, const struct rnic_call *
 	error = daemon_link_send_request(link, call, request_id);
 	if (error != 0)
 		give_back(&places);
-	/* Nothing was sent, for a reason of this process: the daemon is there. */
+	/* The request was not sent, for a reason of this process: the daemon is there. */
 	if (error != 0 && error != -ENODEV && error != -ETIMEDOUT)
 		return error;
 	if (error != 0)

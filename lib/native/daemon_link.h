@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control connection to the daemon: one request, one reply, under a lock. Owned by a context.
+ * The control connection to the daemon: one request, one reply, under a lock. A context owns the
+ * link.
  *
  * The link is alive or lost, and once lost it stays lost: `lost` then holds the negative errno of
- * every further call. The daemon's end of the socket closing, a reply that breaks the protocol, no
- * reply for RNIC_LINK_ANSWER_MS, and fork() in the child lose it.
+ * every further call. These lose it: the daemon closes its end of the socket, a reply breaks the
+ * protocol, no reply comes for RNIC_LINK_ANSWER_MS, and fork() in the child.
  */
 #ifndef RNIC_NATIVE_DAEMON_LINK_H
 #define RNIC_NATIVE_DAEMON_LINK_H
@@ -15,8 +16,8 @@
 #include <stdatomic.h>
 
 /*
- * A daemon answers within milliseconds. One that is stopped, or hangs, is given up after so long:
- * its late answer could not be told from that to a later request.
+ * A daemon answers within milliseconds. The library gives up one that is stopped or hangs after so
+ * long, because it could not tell the late answer from the answer to a later request.
  */
 #define RNIC_LINK_ANSWER_MS 30000
 
@@ -30,8 +31,9 @@ struct rnic_link {
 };
 
 /*
- * One request. Payloads are copied; `request` may be NULL with 0 bytes, `reply` is filled on
- * success only. `reply_fds` gets exactly `reply_fd_count` descriptors, which are then the caller's.
+ * One request. The link copies payloads. `request` may be NULL with 0 bytes. A successful call
+ * fills `reply`, and `reply_fds` with exactly `reply_fd_count` descriptors, which are then the
+ * caller's.
  */
 struct rnic_call {
 	enum rnic_ctl_operation operation;
@@ -70,7 +72,7 @@ void rnic_link_fini(struct rnic_link *link);
 
 /*
  * Connects to the daemon at `socket_path`, NULL for the default. Returns 0 or a negative errno;
- * -ETIMEDOUT: it has accepted no connection for as long as an answer may take.
+ * -ETIMEDOUT: the daemon has accepted no connection for as long as an answer may take.
  */
 int rnic_link_open(struct rnic_link *link, const char *socket_path);
 
@@ -78,10 +80,10 @@ int rnic_link_open(struct rnic_link *link, const char *socket_path);
 void rnic_link_close(struct rnic_link *link);
 
 /*
- * Sends a request and waits for its reply. Returns 0, the daemon's refusal (its reason is kept for
- * rnic_refusal_reason()), or the errno of a lost link: -ETIMEDOUT when the daemon has not answered
- * in time, which also loses it. -EMFILE, -ENFILE, -ENOMEM, -EBADF: nothing was asked, for want of
- * descriptors to answer with, or because of `request_fd`.
+ * Sends a request and waits for its reply. Returns 0, the daemon's refusal (rnic_refusal_reason()
+ * tells its reason), or the errno of a lost link: -ETIMEDOUT when the daemon has not answered in
+ * time, which also loses the link. -EMFILE, -ENFILE, -ENOMEM, -EBADF: the link sent nothing, for
+ * want of descriptors to answer with, or because of `request_fd`.
  */
 int rnic_link_call(struct rnic_link *link, const struct rnic_call *call);
 
@@ -96,7 +98,9 @@ int rnic_link_tell(struct rnic_link *link, enum rnic_ctl_operation operation, co
 int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operation,
 			  struct rnic_handle handle);
 
-/* Declares the link lost with `error` and wakes whoever waits in it. The first error stays. */
+/*
+ * Declares the link lost with `error` and wakes the threads that wait in it. The first error stays.
+ */
 void rnic_link_lose(struct rnic_link *link, int error);
 
 /* In the child after fork(): drops the descriptor so that the parent's death stays visible. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Brings pages of this process into being, and so proves that the process itself may use them. The
- * daemon must not be the one to find out: through /proc/self/mem it could write even where the
- * process cannot.
+ * daemon could not prove that: through /proc/self/mem it can write even where the process cannot.
  */
 #ifndef RNIC_NATIVE_POPULATE_H
 #define RNIC_NATIVE_POPULATE_H

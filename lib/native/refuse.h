@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bodies for functions of a foreign interface that are not served. They give the answer that
- * programs know how to take, EOPNOTSUPP, in the convention of the function: as the result, as -1
- * with errno, or as NULL with errno.
+ * Bodies for functions of a foreign interface that this one does not serve. They give the answer
+ * that programs know how to take, EOPNOTSUPP, in the convention of the function: as the result, as
+ * -1 with errno, or as NULL with errno.
  */
 #ifndef RNIC_NATIVE_REFUSE_H
 #define RNIC_NATIVE_REFUSE_H
@@ -22,7 +22,7 @@
 #define REFUSES_WITH_MINUS_ONE(...) RNIC_REFUSES_WITH(-1, __VA_ARGS__)
 #define REFUSES_WITH_NULL(...)	    RNIC_REFUSES_WITH(NULL, __VA_ARGS__)
 
-/* Undoes what can never have been done. */
+/* Undoes an action that can never have been done. */
 #define HAS_NOTHING_TO_DO(...)                                                                     \
 	__VA_ARGS__                                                                                \
 	{                                                                                          \

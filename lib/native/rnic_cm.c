@@ -109,7 +109,7 @@ static void cm_leave(struct rnic_cm_id *id)
 	struct rnic_context *context = id->context;
 
 	pthread_mutex_lock(&context->objects_lock);
-	/* The daemon may have given the slot to another one meanwhile. */
+	/* The daemon may have given the slot to another identifier meanwhile. */
 	if (context->cm_ids[id->handle.slot] == id)
 		context->cm_ids[id->handle.slot] = NULL;
 	rnic_event_count_wait(context, &id->events);
@@ -122,7 +122,7 @@ int rnic_cm_destroy_id(struct rnic_cm_id *id)
 	struct rnic_context *context = id->context;
 	int error;
 
-	/* Nothing else keeps it from here on. */
+	/* From here on nothing else keeps the channel. */
 	rnic_cm_channel_hold(channel);
 	error = rnic_link_call_object(&context->link, RNIC_CTL_CM_DESTROY_ID, id->handle);
 	if (error == 0)

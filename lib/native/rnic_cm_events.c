@@ -92,8 +92,9 @@ int rnic_cm_channel_fd(const struct rnic_cm_channel *channel)
 }
 
 /*
- * Takes the record that what is gone may have left; another thread may take it first, and the
- * application decides whether reading blocks, so neither read() nor a look before it will do.
+ * Takes the record that a destroyed identifier or event may have left. Another thread may take the
+ * record first, and the application decides whether reading blocks, so neither read() nor a look
+ * before it will do.
  */
 void rnic_cm_channel_settle(struct rnic_cm_channel *channel)
 {
@@ -105,7 +106,7 @@ void rnic_cm_channel_settle(struct rnic_cm_channel *channel)
 		rnic_link_call_object(&channel->context->link, RNIC_CTL_CM_RAISE, channel->handle);
 }
 
-/* Under objects_lock. NULL when there is no such identifier (any more). */
+/* Under objects_lock. NULL when there is no such identifier, or no longer. */
 static struct rnic_cm_id *find_id(const struct rnic_context *context, struct rnic_handle handle)
 {
 	struct rnic_cm_id *id;
@@ -117,8 +118,8 @@ static struct rnic_cm_id *find_id(const struct rnic_context *context, struct rni
 }
 
 /*
- * Finds whom the event is about and counts it against them. -ESTALE: an identifier that another
- * thread has destroyed meanwhile.
+ * Finds the identifier that the event is about and counts the event. -ESTALE: another thread has
+ * destroyed the identifier meanwhile.
  */
 static int cm_events_deliver(struct rnic_context *context,
 			     const struct rnic_ctl_cm_event_reply *reply,
@@ -176,8 +177,9 @@ static int fetch(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 }
 
 /*
- * Programs destroy a channel while another thread still waits there, and end. A thread that waits
- * in the kernel goes on waiting; one that came back with an error would end the program badly.
+ * Programs destroy a channel while another thread still waits there, and then exit. With a kernel's
+ * channel the thread goes on waiting; a thread that came back with an error would end the program
+ * badly.
  */
 static void wait_for_end_of_process(void)
 {
@@ -203,7 +205,7 @@ static int cm_events_get_event(struct rnic_cm_channel *channel, struct rnic_cm_e
 		pthread_mutex_lock(&channel->fetching);
 		error = fetch(channel, event);
 		pthread_mutex_unlock(&channel->fetching);
-		/* What waited was destroyed, or moved to another channel. */
+		/* The event was destroyed, or moved to another channel. */
 		if (error != -ESTALE && error != -EAGAIN)
 			return error;
 	}
@@ -214,7 +216,10 @@ static void cm_events_release(void *channel)
 	rnic_cm_channel_release(channel);
 }
 
-/* A thread may be cancelled while it waits; an event that it has taken it gives to the caller. */
+/*
+ * A thread may be cancelled while it waits; once it has taken an event, it gives the event to the
+ * caller.
+ */
 int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 {
 	int error;

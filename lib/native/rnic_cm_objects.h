@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands behind the handles of <rnic/rnic_cm.h>.
+ * The objects behind the handles of <rnic/rnic_cm.h>.
  *
  * An identifier is in its context's table from the moment that its handle is known until its
- * destruction at the daemon; the table and the event counts are under objects_lock. Whoever holds a
- * channel's `fetching` may take objects_lock, not the other way round.
+ * destruction at the daemon. objects_lock guards the table and the event counts. A thread that
+ * holds a channel's `fetching` may take objects_lock, not the other way round.
  */
 #ifndef LIB_NATIVE_RNIC_CM_OBJECTS_H
 #define LIB_NATIVE_RNIC_CM_OBJECTS_H
@@ -33,7 +33,7 @@ struct rnic_cm_id {
 	struct rnic_event_count events;
 };
 
-/* Makes the identifier that `handle` names. -EIO: no handle of a sound daemon. -ENOMEM. */
+/* Makes the identifier that `handle` names. -EIO: no sound daemon gives such a handle. -ENOMEM. */
 int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle, void *user,
 		     struct rnic_cm_id **id);
 
@@ -41,7 +41,7 @@ int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle,
 void rnic_cm_channel_hold(struct rnic_cm_channel *channel);
 void rnic_cm_channel_release(struct rnic_cm_channel *channel);
 
-/* Events of the held channel were dropped or moved: it is to look empty if it is. */
+/* For a held channel whose events were dropped or moved: makes it look empty if it is. */
 void rnic_cm_channel_settle(struct rnic_cm_channel *channel);
 
 #endif

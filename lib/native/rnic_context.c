@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /*
- * All contexts of the process, so that a child of fork() can let go of its parent's connections:
- * while it held a copy, the daemon would not see the parent die.
+ * All contexts of the process, so that a child of fork() can close its copies of the parent's
+ * connections: with a copy left open, the daemon would not see the parent die.
  */
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_context *contexts;
@@ -29,7 +29,9 @@ static void contexts_after_fork_in_parent(void)
 	pthread_mutex_unlock(&contexts_lock);
 }
 
-/* Threads that held a lock did not survive into the child, so nobody would ever release it. */
+/*
+ * A thread that held a lock did not survive into the child, so nobody would ever release the lock.
+ */
 static void forget_locks(struct rnic_context *context)
 {
 	pthread_mutex_init(&context->objects_lock, NULL);
@@ -164,8 +166,8 @@ int rnic_query_device_at(const char *socket_path, struct rnic_device_attributes 
 }
 
 /*
- * Introduces the process. Its memory travels as a descriptor, which needs no right to trace it;
- * where the file cannot be opened the daemon tries process_vm_readv(2).
+ * Introduces the process. Its memory travels as a descriptor, which needs no right to trace the
+ * process; where the file cannot be opened the daemon tries process_vm_readv(2).
  */
 static int introduce(struct rnic_context *context, int fds[4])
 {
@@ -335,8 +337,8 @@ const struct rnic_device_attributes *rnic_get_device_attributes(const struct rni
 }
 
 /*
- * A full counter already wakes the daemon, so EAGAIN needs no second try. Whoever took the wish to
- * be woken must not end here: nobody else would fulfil it.
+ * A full counter already wakes the daemon, so EAGAIN needs no second try. A thread that took the
+ * daemon's wish to be woken must not end here: no other thread would fulfil the wish.
  */
 static void wake_daemon(const struct rnic_context *context)
 {

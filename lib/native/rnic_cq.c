@@ -135,7 +135,10 @@ int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries)
 	if (error == 0) {
 		error = adopt_region(cq, &reply, fd);
 		close(fd);
-		/* The daemon writes to a region that cannot be seen: completions would be lost. */
+		/*
+		 * The daemon writes to a region that this side cannot see: completions would be
+		 * lost.
+		 */
 		if (error != 0)
 			rnic_link_lose(&cq->context->link, -EIO);
 	}
@@ -148,8 +151,10 @@ int rnic_destroy_cq(struct rnic_cq *cq)
 	struct rnic_context *context = cq->context;
 	int error = -EBUSY;
 
-	/* The slot is emptied in the same breath, for the daemon may give it to the next queue at
-	 * once. */
+	/*
+	 * The call and the emptying of the slot are one step: the daemon may give the slot to the
+	 * next queue at once.
+	 */
 	pthread_mutex_lock(&context->objects_lock);
 	if (cq->references == 0)
 		error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_CQ, cq->handle);
@@ -186,14 +191,17 @@ int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
 		return error;
 	if (cq->channel == NULL)
 		return -EINVAL;
-	/* Who is about to sleep polls once more before that, and is not to be slowed down. */
+	/*
+	 * A caller that is about to sleep polls once more before that; nothing must slow that poll
+	 * down.
+	 */
 	rnic_spinlock_lock(&cq->lock);
 	cq->empty_polls = 0;
 	rnic_spinlock_unlock(&cq->lock);
 	/*
-	 * Armed for any entry covers solicited ones, so it is never weakened. Against the daemon,
-	 * which publishes an entry and then takes `armed`, both exchange: one of both sees the
-	 * other.
+	 * Armed for any entry covers solicited ones, so this side never weakens it. The daemon
+	 * publishes an entry and then takes `armed`; this side arms and then polls. Both exchange,
+	 * so one of them sees the other.
 	 */
 	if (solicited_only)
 		atomic_compare_exchange_strong(&cq->control->armed, &unarmed,

@@ -39,7 +39,7 @@ int rnic_import_pd(struct rnic_context *context, uint32_t name, struct rnic_pd *
 	return rnic_obtain_pd(context, RNIC_CTL_IMPORT_PD, &request, sizeof(request), imported);
 }
 
-/* A domain that is in use stays the daemon's until the context is closed. */
+/* A domain that is in use stays with the daemon until the context is closed. */
 void rnic_unimport_pd(struct rnic_pd *pd)
 {
 	rnic_link_call_object(&pd->context->link, RNIC_CTL_DEALLOC_PD, pd->handle);
@@ -57,7 +57,7 @@ int rnic_import_mr(struct rnic_pd *pd, uint32_t name, struct rnic_mr **imported,
 
 	if (mr == NULL)
 		return error;
-	/* Without a handle: what would change the region is refused by the daemon. */
+	/* Without a handle: the daemon refuses every change of the region. */
 	*mr = (struct rnic_mr){.context = pd->context, .lkey = reply.lkey, .rkey = reply.rkey};
 	*length = reply.length;
 	*imported = mr;

@@ -158,8 +158,8 @@ static struct rnic_ctl_register_mr register_request(const struct rnic_pd *pd, co
 }
 
 /*
- * Adds to `wanted`, which `call` carries, how the daemon is to reach the memory, and calls. The
- * lock keeps rnic_free() from closing the block's descriptor meanwhile.
+ * Adds to `wanted`, which `call` carries, how the daemon is to reach the memory, and makes the
+ * call. The lock keeps rnic_free() from closing the block's descriptor meanwhile.
  */
 static int call_with_memory(struct rnic_context *context, struct rnic_ctl_register_mr *wanted,
 			    struct rnic_call *call)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands behind the handles of <rnic/rnic.h>.
+ * The objects behind the handles of <rnic/rnic.h>.
  *
  * Every object holds a reference to its context, and the context's memory goes with the last one.
- * The mappings of shared regions belong to the object that they serve. Nothing here is shared with
- * the daemon but through pointers to those mappings.
+ * The mapping of a shared region belongs to the object that the region serves. Library and daemon
+ * share nothing but those mappings.
  */
 #ifndef LIB_NATIVE_RNIC_OBJECTS_H
 #define LIB_NATIVE_RNIC_OBJECTS_H
@@ -80,7 +80,7 @@ struct rnic_ah {
 };
 
 /*
- * Events that were handed out and those of them that came back; the object goes when they are
+ * Events that the library handed out and those that came back; the object may go when the two are
  * equal.
  */
 struct rnic_event_count {
@@ -184,17 +184,20 @@ void rnic_context_hold(struct rnic_context *context);
 void rnic_context_release(struct rnic_context *context);
 
 /*
- * Makes the call that creates an object, which has `bytes` here and a reference to the context. The
- * caller fills in the object. NULL: -ENOMEM, or the error of the call.
+ * Makes the call that creates an object. The object has `bytes` on this side, and a reference to
+ * the context; the caller fills it in. NULL: -ENOMEM, or the error of the call.
  */
 void *rnic_object_create(struct rnic_context *context, const struct rnic_call *call, size_t bytes,
 			 int *error);
 
-/* Ends the object at the daemon, unless that is gone, and then here. Or: the daemon's refusal. */
+/*
+ * Ends the object at the daemon, unless the daemon is gone, and then on this side. Or returns the
+ * daemon's refusal.
+ */
 int rnic_object_destroy(struct rnic_context *context, enum rnic_ctl_operation operation,
 			struct rnic_handle handle, void *object);
 
-/* Makes the request that is answered with a protection domain, and the domain's object. */
+/* Makes a request that the daemon answers with a protection domain, and the domain's object. */
 int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operation,
 		   const void *request, size_t request_bytes, struct rnic_pd **obtained);
 
@@ -219,7 +222,7 @@ void rnic_blocks_release(struct rnic_context *context);
  */
 int rnic_event_record_take(int fd, struct rnic_event_record *record);
 
-/* What a pipe that ended (-EPIPE) or broke (-EIO) means: the link is lost. Returns its errno. */
+/* A pipe ended (-EPIPE) or broke (-EIO), so the link is lost. Returns its errno. */
 int rnic_event_pipe_lost(struct rnic_context *context, int error);
 
 /*

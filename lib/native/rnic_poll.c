@@ -11,14 +11,16 @@
 #include <unistd.h>
 
 /*
- * A caller that polls an empty queue may hold the processor that the daemon or the peer needs. From
- * the first of these counts on it yields at every poll; from the second on, and from the first on
- * while the daemon moves much data, it naps until the daemon wakes it, as it does for a while after
- * a yield that cost a time slice (base/yield_backoff.h). Behind bulk traffic it is in the way, for
- * a core that looks idle is where the scheduler puts a daemon, which a core full of yields is not;
- * the answer to a small message is better met awake. At every multiple of the third it looks
- * whether the daemon still lives, which costs a system call. A nap is short enough for callers that
- * have other things to do between two polls.
+ * A caller that polls an empty queue may hold the processor that the daemon or the peer needs.
+ *
+ * From the first of these counts on it yields at every poll. It naps until the daemon wakes it from
+ * the second count on, and from the first count on while the daemon moves much data. It also naps
+ * for a while after a yield that cost a time slice (base/yield_backoff.h). Behind bulk traffic a
+ * polling caller is in the way: the scheduler puts a daemon on a core that looks idle, and a core
+ * full of yields does not look idle. The answer to a small message is better met awake.
+ *
+ * At every multiple of the third count it looks whether the daemon still lives, which costs a
+ * system call. A nap is short enough for callers that have other things to do between two polls.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
 #define EMPTY_POLLS_BEFORE_WAIT	     4096
@@ -26,7 +28,7 @@
 #define FUTEX_WAIT_NS		     20000
 #define NS_PER_SECOND		     UINT64_C(1000000000)
 
-/* The region is the queue's own only under its lock: resizing replaces it. */
+/* The region is the queue's own only under its lock, because resizing replaces the region. */
 static bool poll_is_empty(struct rnic_cq *cq)
 {
 	bool result;
@@ -38,7 +40,7 @@ static bool poll_is_empty(struct rnic_cq *cq)
 }
 
 /*
- * Other threads that nap share the flag: withdrawing it may cost them the rest of their nap, and
+ * Other threads that nap share the flag. Withdrawing it may cost them the rest of their nap;
  * leaving it would cost the daemon a system call for nobody.
  */
 static void futex_wait(struct rnic_cq *cq)
@@ -60,7 +62,10 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* A nap instead, after a yield that took long: whoever computes gives the core to who is woken. */
+/*
+ * A nap instead, after a yield that took long: a thread that computes gives the core to a thread
+ * that is woken.
+ */
 static void yield_or_wait(struct rnic_cq *cq)
 {
 	uint64_t began_ns = now_ns(), ended_ns;
@@ -93,8 +98,8 @@ static void let_others_run(struct rnic_cq *cq, uint32_t empty_polls)
 }
 
 /*
- * The queue pair that an entry speaks of, or NULL when it was destroyed. A slot that was given to a
- * new queue pair is told apart by the number.
+ * The queue pair that an entry speaks of, or NULL when it was destroyed. The number tells whether
+ * the slot belongs to a new queue pair by now.
  */
 static struct rnic_qp *poll_find_qp(const struct rnic_cq *cq, const struct rnic_cqe *entry)
 {
@@ -107,8 +112,8 @@ static struct rnic_qp *poll_find_qp(const struct rnic_cq *cq, const struct rnic_
 }
 
 /*
- * Gives entries back. False: there is none to give, for the completion is from before a RESET,
- * which gave back all; nobody waits for it any more.
+ * Gives entries back. False: there is none to give. The completion is then from before a RESET,
+ * which gave back all entries, and nobody waits for it any more.
  */
 static bool try_retire(struct rnic_work_queue *queue, uint32_t retired)
 {
@@ -120,7 +125,7 @@ static bool try_retire(struct rnic_work_queue *queue, uint32_t retired)
 	return true;
 }
 
-/* Whose SRQ of XRC an entry speaks of, or NULL when it was destroyed. */
+/* The XRC shared receive queue that an entry speaks of, or NULL when it was destroyed. */
 static struct rnic_srq *poll_find_srq(const struct rnic_cq *cq, const struct rnic_cqe *entry)
 {
 	struct rnic_srq *srq;
@@ -162,7 +167,7 @@ static void translate(struct rnic_completion *completion, const struct rnic_cqe 
 	};
 }
 
-/* Whose work the entry was, and whether that is still of interest. */
+/* Finds the queue whose work the entry was, and whether the application still wants to know. */
 static bool try_find_owner(const struct rnic_cq *cq, const struct rnic_cqe *entry,
 			   struct rnic_qp **qp, struct rnic_srq **srq)
 {
@@ -177,8 +182,8 @@ static bool try_find_owner(const struct rnic_cq *cq, const struct rnic_cqe *entr
 }
 
 /*
- * Under the queue's lock. Returns how many were taken, or -EIO when the daemon's index makes no
- * sense.
+ * Under the queue's lock. Returns how many entries it took, or -EIO when the daemon's index makes
+ * no sense.
  */
 static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 			    struct rnic_completion *completions)

@@ -124,7 +124,7 @@ static void qp_count_references(struct rnic_qp *qp, int32_t change)
 		qp->recv_cq->references += (uint32_t)change;
 }
 
-/* Whether what the type needs is given. */
+/* Whether the options hold what the type needs. */
 static bool are_options_complete(const struct rnic_pd *pd, const struct rnic_qp_options *options)
 {
 	if (options->type == RNIC_QP_TYPE_XRC_TARGET)
@@ -211,7 +211,7 @@ int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_q
 	return 0;
 }
 
-/* All that was posted is forgotten, on both sides alike (shm/wqe.h). */
+/* Both sides forget all posted work alike (shm/wqe.h). */
 static void forget_posted(struct rnic_work_queue *queue)
 {
 	atomic_store_explicit(&queue->retired, queue->producer, memory_order_release);
@@ -224,9 +224,7 @@ int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attribut
 	const bool to_state = (mask & RNIC_QP_ATTR_STATE) != 0;
 	int error;
 
-	/*
-	 * Nothing is posted while the state changes: the daemon and this side must count the same.
-	 */
+	/* No thread posts while the state changes: the daemon and this side must count the same. */
 	rnic_spinlock_lock(&qp->send.lock);
 	rnic_spinlock_lock(&qp->recv.lock);
 	error = rnic_link_tell(&qp->context->link, RNIC_CTL_MODIFY_QP, &request, sizeof(request));
@@ -265,8 +263,8 @@ int rnic_destroy_qp(struct rnic_qp *qp)
 	int error;
 
 	/*
-	 * The slot is emptied in the same breath, for the daemon may give it to the next one at
-	 * once.
+	 * The call and the emptying of the slot are one step: the daemon may give the slot to the
+	 * next queue pair at once.
 	 */
 	pthread_mutex_lock(&context->objects_lock);
 	error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_QP, qp->handle);

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 /*
- * Maps the ring that the daemon granted, or has moved the entries to. Then under the queue's lock.
+ * Maps the ring that the daemon granted, or to which it has moved the entries. Then under the
+ * queue's lock.
  */
 static int srq_adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes *granted, int fd)
 {
@@ -109,7 +110,7 @@ int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options, struct
 	return 0;
 }
 
-/* Nobody posts meanwhile: an entry that is written to the old ring now would be lost. */
+/* No thread posts meanwhile: an entry that is written to the old ring now would be lost. */
 static int resize(struct rnic_srq *srq, const struct rnic_ctl_modify_srq *request)
 {
 	struct rnic_ctl_resize_srq_reply reply;
@@ -121,7 +122,9 @@ static int resize(struct rnic_srq *srq, const struct rnic_ctl_modify_srq *reques
 	if (error == 0) {
 		error = srq_adopt_ring(srq, &reply.granted, fd);
 		close(fd);
-		/* The daemon looks at a ring that cannot be seen: nothing could be posted. */
+		/*
+		 * The daemon looks at a ring that this side cannot see, so nothing could be posted.
+		 */
 		if (error != 0)
 			rnic_link_lose(&srq->context->link, -EIO);
 	}

@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <time.h>
 
-#define AWAKE_NS      UINT64_C(50000)  /* most answers come before; the others need a wake-up */
-#define SHORT_NS      UINT64_C(500000) /* after such a wait one of them may be in vain */
+#define AWAKE_NS      UINT64_C(50000) /* most answers come before that; the others need a wake-up */
+#define SHORT_NS      UINT64_C(500000) /* after such a wait one look may be in vain */
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 static _Thread_local struct rnic_yield_backoff backoff;

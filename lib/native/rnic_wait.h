@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting awake for what the daemon is about to do, by turns with it (base/yield_backoff.h): waking
- * a thread costs more than most of its answers. The courtesy is the thread's own, for it is about
- * how that thread's yields fare.
+ * Waiting awake for the daemon's next action, by turns with the daemon (base/yield_backoff.h):
+ * waking a thread costs more than most of the daemon's answers. Each thread keeps its own courtesy,
+ * because it depends on how that thread's yields fare.
  */
 #ifndef RNIC_NATIVE_RNIC_WAIT_H
 #define RNIC_NATIVE_RNIC_WAIT_H
@@ -14,7 +14,7 @@
 uint64_t rnic_wait_now_ns(void);
 
 /*
- * Looks at the descriptors for some microseconds, as poll(2) does; returns what that returns, 0
+ * Looks at the descriptors for some microseconds, as poll(2) does. Returns what poll(2) returns, 0
  * also when it is better to sleep at once.
  */
 int rnic_wait_awake(struct pollfd *descriptors, unsigned count);

@@ -91,7 +91,7 @@ static struct sockaddr *copy_sockaddr(const struct sockaddr *address, socklen_t 
 	return copy;
 }
 
-/* What kind of queue pair and which port space the caller means by what it left open. */
+/* Completes the type of queue pair and the port space where the caller left one of them open. */
 static void choose_service(const struct rdma_addrinfo *hints, struct rdma_addrinfo *info)
 {
 	info->ai_qp_type = hints != NULL ? hints->ai_qp_type : 0;
@@ -105,7 +105,7 @@ static void choose_service(const struct rdma_addrinfo *hints, struct rdma_addrin
 		info->ai_port_space = info->ai_qp_type == IBV_QPT_UD ? RDMA_PS_UDP : RDMA_PS_TCP;
 }
 
-/* Puts a found address where the flags want it: what to listen on, or whom to connect to. */
+/* Puts a found address where the flags want it: the address to listen on, or to connect to. */
 static int take_found(const struct addrinfo *found, struct rdma_addrinfo *info)
 {
 	struct sockaddr *address = copy_sockaddr(found->ai_addr, found->ai_addrlen);
@@ -143,8 +143,10 @@ static int rdmacm_address_look_up(const char *node, const char *service,
 	if (hints != NULL && (info->ai_flags & RAI_FAMILY))
 		wanted.ai_family = hints->ai_family;
 	else if (node == NULL && (info->ai_flags & RAI_PASSIVE))
-		/* What comes first of both, but for the routes and files that are read to sort
-		 * them. */
+		/*
+		 * The first address that the look-up would give, without the routes and files that
+		 * sort addresses.
+		 */
 		wanted.ai_family = AF_INET;
 	error = getaddrinfo(node, service, &wanted, &found);
 	if (error != 0)
@@ -154,7 +156,7 @@ static int rdmacm_address_look_up(const char *node, const char *service,
 	return error;
 }
 
-/* Addresses that the caller gave itself, where the look-up gave none. */
+/* The caller's own addresses, where the look-up gave none. */
 static int take_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *info)
 {
 	if (hints == NULL)
@@ -178,7 +180,7 @@ static int take_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *i
 	return 0;
 }
 
-/* Errors of getaddrinfo() as an errno, which is how this interface tells of them. */
+/* The errno for an error of getaddrinfo(): this interface tells errors so. */
 static int rdmacm_address_errno_of_eai(int error)
 {
 	switch (error) {

@@ -26,7 +26,9 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	return &channel->public;
 }
 
-/* Events that nobody took go with it; identifiers must have been destroyed by now. */
+/*
+ * Events that nobody took go with the channel; the application must have destroyed all identifiers.
+ */
 void rdma_destroy_event_channel(struct rdma_event_channel *public)
 {
 	struct rnic_cma_channel *channel = rnic_cma_channel(public);
@@ -79,7 +81,7 @@ void rnic_cma_channel_leave(struct rnic_cma_id *id)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* The daemon is gone: each identifier of the channel is told once. -ENODEV when all were. */
+/* The daemon is gone: tells each identifier of the channel once. -ENODEV when all were told. */
 static int report_removal(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
 {
 	struct rnic_cma_id *id;
@@ -141,7 +143,9 @@ static void rdmacm_channel_on_connect_request(struct rnic_cma_event *event,
 	take_parameters(event);
 }
 
-/* The peer may serve, and begin, fewer READs at a time than was asked (rdma_accept(3)). */
+/*
+ * The peer may serve, and begin, fewer READs at a time than this side asked for (rdma_accept(3)).
+ */
 static void agree_on_depths(struct rnic_cma_id *id, const struct rnic_cm_parameters *answer)
 {
 	if (id->responder_resources > answer->responder_resources)
@@ -150,7 +154,7 @@ static void agree_on_depths(struct rnic_cma_id *id, const struct rnic_cm_paramet
 		id->initiator_depth = answer->initiator_depth;
 }
 
-/* With a queue pair of its own the identifier finishes the connection; else its owner does. */
+/* An identifier with a queue pair finishes the connection; without one the application does. */
 static void on_connect_response(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
 	int error;
@@ -208,7 +212,7 @@ static void on_multicast_error(struct rnic_cma_event *event, struct rnic_cma_id 
 		rnic_cma_multicast_context(id, &event->native.path.dest_gid);
 }
 
-/* What an event of the daemon means to this side; nothing more where the entry is empty. */
+/* Reactions of this side to the daemon's events; an empty entry means that there is none. */
 static void (*const reactions[RNIC_CM_EVENT_COUNT])(struct rnic_cma_event *,
 						    struct rnic_cma_id *) = {
 	[RNIC_CM_ADDR_RESOLVED] = rdmacm_channel_on_address_resolved,
@@ -223,7 +227,7 @@ static void (*const reactions[RNIC_CM_EVENT_COUNT])(struct rnic_cma_event *,
 	[RNIC_CM_MULTICAST_ERROR] = on_multicast_error,
 };
 
-/* The user of a native identifier that is being refused. */
+/* The user of a native identifier that this side refuses. */
 static struct rnic_cma_id refused;
 
 static void set_user(struct rnic_cma_channel *channel, struct rnic_cm_id *native,
@@ -236,8 +240,8 @@ static void set_user(struct rnic_cma_channel *channel, struct rnic_cm_id *native
 }
 
 /*
- * Another thread may have taken the request that a native identifier came with, only just. A thread
- * that was cancelled for this moment would lose its event.
+ * Another thread may just have taken the request that a native identifier came with. A thread that
+ * was cancelled while it waits here would lose its event.
  */
 static struct rnic_cma_id *user_of(struct rnic_cma_channel *channel, struct rnic_cm_id *native)
 {
@@ -253,7 +257,7 @@ static struct rnic_cma_id *user_of(struct rnic_cma_channel *channel, struct rnic
 	return id;
 }
 
-/* Makes the identifier of a request; without memory for it, it is refused. */
+/* Makes the identifier of a request; without memory for it, refuses the request. */
 static int adopt_request(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
 {
 	struct rnic_cm_event *native = &event->native;
@@ -280,7 +284,10 @@ static bool interpret(struct rnic_cma_channel *channel, struct rnic_cma_event *e
 	event->public.id = &id->public;
 	event->public.event = (enum rdma_cm_event_type)native->type;
 	event->public.status = native->status;
-	/* Who was told that there is no connection is not told of its end. */
+	/*
+	 * An identifier that was told that there is no connection is not told of the connection's
+	 * end.
+	 */
 	if (id == &refused || (native->type == RNIC_CM_DISCONNECTED && id->has_failed)) {
 		rnic_native.cm_ack_event(native);
 		return false;

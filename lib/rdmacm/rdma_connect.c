@@ -18,7 +18,7 @@ int rdma_listen(struct rdma_cm_id *public, int backlog)
 	return rnic_cma_result(error);
 }
 
-/* A depth of RDMA_MAX_INIT_DEPTH (or RESP_RES) asks for as much as there is. */
+/* A depth of RDMA_MAX_INIT_DEPTH (or RESP_RES) asks for as much as the device has. */
 static int take_depth(uint8_t wanted, uint32_t most, uint8_t *depth)
 {
 	if (most > UINT8_MAX)
@@ -32,7 +32,7 @@ static int take_depth(uint8_t wanted, uint32_t most, uint8_t *depth)
 	return 0;
 }
 
-/* Depths of `from`, or of the device when nothing is said, within what the device has. */
+/* Depths of `from`, or of the device when the caller says nothing, within the device's limits. */
 static int take_depths(struct rnic_cma_id *id, const struct rdma_conn_param *from)
 {
 	const struct ibv_device_attr *device = &id->device->attributes;
@@ -50,7 +50,7 @@ static int take_depths(struct rnic_cma_id *id, const struct rdma_conn_param *fro
 	return 0;
 }
 
-/* What goes onto the wire: of a queue pair of the identifier its facts, else the caller's. */
+/* The facts for the wire: of the identifier's queue pair if it has one, else the caller's. */
 static void make_parameters(const struct rnic_cma_id *id, const struct rdma_conn_param *from,
 			    struct rnic_cm_parameters *to)
 {
@@ -122,7 +122,7 @@ int rdma_establish(struct rdma_cm_id *public)
 	return rnic_cma_result(rnic_native.cm_establish(id->native));
 }
 
-/* Answers no more than the peer asked for when the caller leaves the depths open. */
+/* When the caller leaves the depths open, answers no more than the peer asked for. */
 static int take_answer_depths(struct rnic_cma_id *id, const struct rdma_conn_param *from)
 {
 	const uint8_t asked_resources = id->responder_resources;

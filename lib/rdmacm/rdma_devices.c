@@ -8,7 +8,9 @@
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_cma_device *current_device;
 
-/* A child of fork() opens its own, and another thread of the parent may have held the lock. */
+/*
+ * A child of fork() opens a device of its own. Another thread of the parent may have held the lock.
+ */
 static void rdmacm_devices_forget(void)
 {
 	pthread_mutex_init(&device_lock, NULL);
@@ -17,7 +19,10 @@ static void rdmacm_devices_forget(void)
 
 static struct rnic_fork_entry fork_entry = {.in_child = rdmacm_devices_forget};
 
-/* -ELIBBAD: libibverbs is of another build, so its functions are not those that are called here. */
+/*
+ * -ELIBBAD: libibverbs is of another build, and its table has other functions than this library
+ * calls.
+ */
 static int check_native(void)
 {
 	if (rnic_native.bytes == sizeof(rnic_native))
@@ -87,7 +92,9 @@ int rnic_cma_device_get(struct rnic_cma_device **device)
 		return error;
 	rnic_native.fork_list_add(&fork_entry);
 	pthread_mutex_lock(&device_lock);
-	/* One that died is left as it is: the program may still hold what it made there. */
+	/*
+	 * A device that died stays as it is: the program may still hold objects that it made there.
+	 */
 	if (current_device == NULL || !rdmacm_devices_is_alive(current_device)) {
 		error = rdmacm_devices_open_device(device);
 		if (error == 0)
@@ -127,7 +134,10 @@ struct ibv_xrcd *rnic_cma_device_xrcd(struct rnic_cma_device *device)
 	return xrcd;
 }
 
-/* The same contexts for every caller, and for identifiers: programs compare them (rdma_cma.h). */
+/*
+ * Every caller and every identifier gets the same contexts, because programs compare them
+ * (rdma_cma.h).
+ */
 struct ibv_context **rdma_get_devices(int *num_devices)
 {
 	struct rnic_cma_device *device;

@@ -84,7 +84,7 @@ void rdma_destroy_ep(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* Makes the request's identifier what the listener's endpoint says. */
+/* Gives the request's identifier the queue pair that the listener's endpoint describes. */
 static int equip(struct rnic_cma_id *listener, struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attributes = listener->template;

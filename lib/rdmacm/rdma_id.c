@@ -200,7 +200,7 @@ static int set_id_option(struct rnic_cma_id *id, int name, const void *value, si
 	return -ENOSYS;
 }
 
-/* A path given by the application (RDMA_OPTION_IB_PATH) is the one that there is. */
+/* The device has one path, so a path of the application (RDMA_OPTION_IB_PATH) is that one. */
 int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen)
 {
 	if (level == RDMA_OPTION_ID && optval != NULL)
@@ -208,7 +208,9 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval,
 	return rnic_cma_result(level == RDMA_OPTION_ID ? -EINVAL : -ENOSYS);
 }
 
-/* Without a vendor it is what ibv_query_ece() says of our queue pairs: nothing to agree on. */
+/*
+ * ECE without a vendor is the answer of ibv_query_ece() for our queue pairs: nothing to agree on.
+ */
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
 	if (id == NULL || id->qp != NULL || ece == NULL || ece->comp_mask != 0 ||

@@ -15,7 +15,7 @@ static void enlist(struct rnic_cma_id *id, struct rnic_cma_multicast *group)
 	pthread_mutex_unlock(&id->groups_lock);
 }
 
-/* False: another thread has left it, and freed it. */
+/* False: another thread has left the group, and freed it. */
 static bool delist(struct rnic_cma_id *id, const struct rnic_cma_multicast *group)
 {
 	struct rnic_cma_multicast **link = &id->groups;
@@ -120,7 +120,7 @@ static int rdmacm_multicast_join(struct rnic_cma_id *id, const struct sockaddr *
 	memcpy(&group->group, endpoint.address.bytes, sizeof(group->group));
 	group->context = context;
 	group->is_send_only = is_send_only;
-	/* Known before the event can come, in another thread. */
+	/* The list holds the group before the event can come, in another thread. */
 	enlist(id, group);
 	error = rnic_native.cm_join_mcast(id->native, &endpoint, is_send_only);
 	if (error != 0) {

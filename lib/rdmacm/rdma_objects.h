@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands behind the handles of <rdma/rdma_cma.h>: an identifier of librdmacm is one of the
- * native connection manager (<rnic/rnic_cm.h>) and, once an address of the device is chosen, a
- * context of libibverbs to make its queue pair with.
+ * The objects behind the handles of <rdma/rdma_cma.h>: an identifier of librdmacm is an identifier
+ * of the native connection manager (<rnic/rnic_cm.h>) and, once an address of the device is chosen,
+ * a context of libibverbs to make the queue pair with.
  *
- * The first member of each is the public struct, which the application reads and partly writes.
- * All functions of the interface return 0, or -1 with errno (or NULL with errno).
+ * The first member of each object is the public struct, which the application reads and partly
+ * writes. All functions of the interface return 0, or -1 with errno (or NULL with errno).
  */
 #ifndef LIB_RDMACM_RDMA_OBJECTS_H
 #define LIB_RDMACM_RDMA_OBJECTS_H
@@ -18,10 +18,10 @@
 #include <stdbool.h>
 
 /*
- * The device as this process uses it for connections: a context of libibverbs, with what librdmacm
- * makes in it by default. Identifiers and queue pairs share the context's session with the daemon.
- * The first channel opens the device. Contexts stay open to the end of the process, as programs
- * keep using what they made in one after its identifier is gone.
+ * The device as this process uses it for connections: a context of libibverbs, with the objects
+ * that librdmacm makes in it by default. Identifiers and queue pairs share the context's session
+ * with the daemon. The first channel opens the device. Contexts stay open to the end of the
+ * process, because programs keep using objects of a context after its identifier is gone.
  */
 struct rnic_cma_device {
 	struct ibv_context *verbs;
@@ -98,24 +98,22 @@ int rnic_cma_result(int error);
 
 /* ---- rdma_devices.c ---- */
 
-/* The process's device, opened if need be, and anew after the daemon or a fork() took it away. */
+/* The process's device. Opens it if need be, and anew after the daemon or a fork() took it away. */
 int rnic_cma_device_get(struct rnic_cma_device **device);
 
-/* The protection domain and XRC domain that are used when the application names none. NULL, errno.
- */
+/* The protection domain and the XRC domain for applications that name none. NULL, errno. */
 struct ibv_pd *rnic_cma_device_pd(struct rnic_cma_device *device);
 struct ibv_xrcd *rnic_cma_device_xrcd(struct rnic_cma_device *device);
 
 /* ---- rdma_channel.c ---- */
 
-/*
- * Puts the identifier on its channel's list, and takes it off, when it has no removal to
- * acknowledge.
- */
+/* Puts the identifier on its channel's list; takes it off once it has no removal to acknowledge. */
 void rnic_cma_channel_enter(struct rnic_cma_id *id);
 void rnic_cma_channel_leave(struct rnic_cma_id *id);
 
-/* Of a synchronous identifier: waits for the end of what was begun. 0 at once for others. */
+/*
+ * For a synchronous identifier: waits for the end of the step that was begun. 0 at once for others.
+ */
 int rnic_cma_complete(struct rnic_cma_id *id);
 
 /* ---- rdma_id.c ---- */
@@ -128,8 +126,8 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel
 			   const struct rnic_cm_event *event, struct rnic_cma_id **id);
 
 /*
- * Takes over where the native identifier is (addresses, path, device), as it or an event says.
- * -ENOMEM and others: there is no protection domain to be had.
+ * Takes over the native identifier's place (addresses, path, device), as the daemon or an event
+ * tells it. -ENOMEM and others: there is no protection domain to be had.
  */
 int rnic_cma_take_place(struct rnic_cma_id *id, const struct rnic_cm_endpoints *where);
 int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event *event);
@@ -137,26 +135,32 @@ int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event
 /* ---- rdma_multicast.c ---- */
 
 /*
- * The daemon has joined the group: the identifier's queue pair, if it has one and is to receive, is
- * attached. -EINVAL: another thread has left the group meanwhile. Or an errno of attaching.
+ * The daemon has joined the group: attaches the identifier's queue pair, if it has one and is to
+ * receive. -EINVAL: another thread has left the group meanwhile. Or an errno of attaching.
  */
 int rnic_cma_multicast_attach(struct rnic_cma_id *id, const struct rnic_gid *group);
 
-/* What the application gave when it joined the group; NULL also when it has left. */
+/* The context that the application gave when it joined the group; NULL also when it has left. */
 void *rnic_cma_multicast_context(struct rnic_cma_id *id, const struct rnic_gid *group);
 
-/* Takes the queue pair from the identifier and out of its groups, so that it can be destroyed. */
+/*
+ * Takes the queue pair from the identifier and out of its groups, so that the caller can destroy
+ * it.
+ */
 struct ibv_qp *rnic_cma_multicast_take_qp(struct rnic_cma_id *id);
 
 /*
- * Forgets all groups. A queue pair that is still attached is the application's: it may have
+ * Forgets all groups. A queue pair that is still attached is the application's, which may have
  * destroyed it by itself.
  */
 void rnic_cma_multicast_forget(struct rnic_cma_id *id);
 
 /* ---- rdma_qp.c ---- */
 
-/* Brings the identifier's queue pair, if it has one, where the connection is. Negative errno. */
+/*
+ * Brings the identifier's queue pair, if there is one, to the state of the connection. Negative
+ * errno.
+ */
 int rnic_cma_qp_to_rts(struct rnic_cma_id *id);
 void rnic_cma_qp_to_error(struct rnic_cma_id *id);
 

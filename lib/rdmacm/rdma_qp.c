@@ -26,7 +26,7 @@ static int modify(struct rnic_cma_id *id, struct ibv_qp_attr *attributes, int ma
 	return -ibv_modify_qp(id->public.qp, attributes, mask);
 }
 
-/* The depths are those that this side has agreed to. */
+/* This side has agreed to these depths. */
 int rnic_cma_qp_to_rts(struct rnic_cma_id *id)
 {
 	struct rnic_qp_attributes native;
@@ -54,8 +54,8 @@ int rnic_cma_qp_to_rts(struct rnic_cma_id *id)
 }
 
 /*
- * Work that is posted ends with the connection. Once: who has called rdma_disconnect() may have
- * destroyed the queue pair when another thread takes the event that follows.
+ * Posted work ends with the connection. Once only: an application that has called rdma_disconnect()
+ * may have destroyed the queue pair when another thread takes the event that follows.
  */
 void rnic_cma_qp_to_error(struct rnic_cma_id *id)
 {
@@ -100,7 +100,10 @@ static int create_queue(struct rdma_cm_id *id, uint32_t entries, struct ibv_cq *
 	return 0;
 }
 
-/* Those that the application did not bring. A shared receive queue may have brought one. */
+/*
+ * Completion queues that the application did not bring. A shared receive queue may have brought
+ * one.
+ */
 static int rdmacm_qp_create_queues(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)
 {
 	struct rdma_cm_id *public = &id->public;
@@ -166,7 +169,10 @@ static int complete_attributes(struct rnic_cma_id *id, struct ibv_qp_init_attr_e
 	return 0;
 }
 
-/* As the daemon would say it, who is asked where it depends on the peer. */
+/*
+ * The state as the daemon would give it; the daemon itself is asked where the state depends on the
+ * peer.
+ */
 static int rdmacm_qp_to_init(struct rnic_cma_id *id)
 {
 	const bool is_datagram = id->public.qp_type == IBV_QPT_UD;
@@ -183,7 +189,7 @@ static int rdmacm_qp_to_init(struct rnic_cma_id *id)
 			      (is_datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
 }
 
-/* Datagram services need no peer to be ready; connections wait in INIT. */
+/* A datagram queue pair needs no peer to be ready; one of a connection waits in INIT. */
 static int rdmacm_qp_bring_up(struct rnic_cma_id *id)
 {
 	struct ibv_qp_attr to_receive = {.qp_state = IBV_QPS_RTR};

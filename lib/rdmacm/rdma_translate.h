@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Between the structs of librdmacm and those of <rnic/rnic_cm.h>. Values never differ, only byte
- * order, names and widths; addresses are sockaddrs on one side and mapped GIDs on the other.
+ * order, names and widths. Addresses are sockaddrs on one side and mapped GIDs on the other.
  */
 #ifndef LIB_RDMACM_RDMA_TRANSLATE_H
 #define LIB_RDMACM_RDMA_TRANSLATE_H
@@ -17,11 +17,10 @@ void rnic_cma_sockaddr(const struct rnic_endpoint *endpoint, struct sockaddr *ad
 /* Bytes of a sockaddr of that family; 0 for other families. */
 socklen_t rnic_cma_sockaddr_bytes(const struct sockaddr *address);
 
-/* The part of the route that is about addresses of the wire, and the path record that it points to.
- */
+/* The part of the route with addresses of the wire, and the path record that it points to. */
 void rnic_cma_route(const struct rnic_cm_endpoints *where, struct rnic_cma_id *id);
 
-/* What an event says of the peer, for connected and for datagram identifiers. */
+/* The facts of an event about the peer, for connected and for datagram identifiers. */
 void rnic_cma_conn_param(const struct rnic_cm_parameters *from, struct rdma_conn_param *to);
 void rnic_cma_ud_param(const struct rnic_cm_event *from, struct rdma_ud_param *to);
 

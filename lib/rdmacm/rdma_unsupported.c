@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of releases of rdma-core later than the headers that this is built with. */
+/* Functions of releases of rdma-core later than the headers of this build. */
 #include "native/refuse.h"
 #include "rdmacm/rdma_interface.h"
 

@@ -20,7 +20,7 @@ static int rsocket_calls_result_of(int error)
 	return error == 0 ? 0 : rsocket_calls_refuse(error);
 }
 
-/* Finds it and takes its lock. NULL: errno says why. */
+/* Finds the rsocket and takes its lock. NULL: errno says why. */
 static struct rnic_rsocket *lock(int socket)
 {
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
@@ -55,7 +55,7 @@ static int rsocket_calls_create(int domain, int type, int protocol, struct rnic_
 	return -EPROTONOSUPPORT;
 }
 
-/* Lets the application have it. */
+/* Gives the rsocket to the application. */
 static int publish(struct rnic_rsocket *rs)
 {
 	const int fd = rs->fd;
@@ -129,7 +129,9 @@ int rshutdown(int socket, int how)
 	return rs == NULL ? -1 : rsocket_calls_unlock(rs, rs->kind->shut_down(rs, how));
 }
 
-/* As accept() does: as much of the address as there is room for, and how long it is. */
+/*
+ * As accept() does: copies as much of the address as there is room for, and says its full length.
+ */
 static void give_address(const struct sockaddr_storage *address, struct sockaddr *to,
 			 socklen_t *bytes)
 {

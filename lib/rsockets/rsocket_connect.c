@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How streams come to be and end: the events of their identifiers, as states. */
+/* The beginning and the end of streams: the events of their identifiers, as states. */
 #include "rdmacm/rdma_translate.h"
 #include "rsockets/rsocket_stream.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define RESOLVE_TIMEOUT_MS 10000
-#define RETRIES		   7 /* of RNR: without end; the peer may be slow to read */
+#define RETRIES		   7 /* of RNR: without end, because the peer may be slow to read */
 
 void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error)
 {
@@ -114,7 +114,7 @@ static int on_rejected(struct rnic_rsocket_stream *stream, struct rdma_cm_event 
 	return -ECONNREFUSED;
 }
 
-/* A peer that closes says goodbye first, and what it said is in the completion queue by now. */
+/* A peer that closes says goodbye first. Its last messages are in the completion queue by now. */
 static int rsocket_connect_on_disconnected(struct rnic_rsocket_stream *stream,
 					   struct rdma_cm_event *event)
 {
@@ -137,7 +137,7 @@ static int on_removal(struct rnic_rsocket_stream *stream, struct rdma_cm_event *
 	return -ENETDOWN;
 }
 
-/* What an event means; an error is the end. Others mean nothing. */
+/* The reactions to events; an error ends the connection. Other events mean nothing. */
 static int (*const reactions[])(struct rnic_rsocket_stream *, struct rdma_cm_event *) = {
 	[RDMA_CM_EVENT_ADDR_RESOLVED] = rsocket_connect_on_address_resolved,
 	[RDMA_CM_EVENT_ADDR_ERROR] = on_address_error,
@@ -157,7 +157,10 @@ void rnic_rsocket_take_events(struct rnic_rsocket_stream *stream)
 {
 	struct rdma_cm_event *event;
 
-	/* A listener takes one request at a time; the others wait where the backlog is counted. */
+	/*
+	 * A listener takes one request at a time; the other requests wait where the backlog is
+	 * counted.
+	 */
 	while (stream->request == NULL && rdma_get_cm_event(stream->channel, &event) == 0) {
 		int error = 0;
 
@@ -274,7 +277,7 @@ static int rsocket_connect_answer(struct rnic_rsocket_stream *stream, const uint
 	return rdma_accept(stream->id, &parameters) == 0 ? 0 : -errno;
 }
 
-/* Takes the request over into a new rsocket. Who asks in vain is refused. */
+/* Takes the request over into a new rsocket, or refuses it. */
 static int adopt(struct rnic_rsocket *listener, struct rdma_cm_event *event,
 		 struct rnic_rsocket **accepted)
 {
@@ -327,7 +330,7 @@ int rnic_rsocket_stream_accept(struct rnic_rsocket *rs, struct rnic_rsocket **ac
 	const int64_t deadline = rnic_rsocket_deadline(rs, 0, rs->options.receive_timeout_ns);
 	int error;
 
-	/* Who asks in another language is none of the application's business. */
+	/* The application does not hear of a request in another version of the protocol. */
 	do {
 		struct rdma_cm_event *request;
 

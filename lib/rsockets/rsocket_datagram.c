@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Datagram sockets as a kind of rsocket: making and ending them, and what their poll() looks at. */
+/*
+ * Datagram sockets as a kind of rsocket: making and ending them, and the descriptors for their
+ * poll().
+ */
 #include "rsockets/rsocket_datagram.h"
 
 #include "rdmacm/rdma_translate.h"
@@ -9,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sends are done when they have left; nobody confirms them. */
+/* Sends are complete when they have left; no peer confirms them. */
 #define CLOSE_NS ((int64_t)1000000000)
 
 /* --- what there is to wait for --------------------------------------------------------------- */
@@ -19,7 +22,10 @@ static void rsocket_datagram_progress(struct rnic_rsocket *rs)
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 
 	rnic_rsocket_ud_progress(datagram);
-	/* Looking for envelopes costs a system call each time: not while packets come in. */
+	/*
+	 * Looking for envelopes costs a system call each time, so the socket does not look while
+	 * packets come in.
+	 */
 	if (!datagram->has_news && datagram->is_bound)
 		datagram->has_news = rnic_rsocket_take_envelopes(datagram);
 	if (datagram->has_news)
@@ -68,7 +74,7 @@ static void rsocket_datagram_woke(struct rnic_rsocket *rs)
 	if (ibv_get_cq_event(datagram->completions, &cq, &context) == 0) {
 		ibv_ack_cq_events(cq, 1);
 		datagram->is_armed = false;
-		rnic_rsocket_ring(rs); /* whom it was for too, and who has to arm it anew */
+		rnic_rsocket_ring(rs); /* others wait for it too, and one arms anew */
 	} else if (errno != EAGAIN && errno != EINTR) {
 		rs->error = ENETDOWN;
 	}
@@ -84,7 +90,10 @@ static int bind_to(struct rnic_rsocket *rs, const struct sockaddr *address, sock
 	return 0;
 }
 
-/* The kernel is not told: it would choose a source address that is none of the device's. */
+/*
+ * The kernel does not learn of the connection: it would choose a source address that the device
+ * does not have.
+ */
 static int rsocket_datagram_connect_to(struct rnic_rsocket *rs, const struct sockaddr *address,
 				       socklen_t bytes)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A datagram socket: a UDP socket, whose descriptor is its number, and a UD queue pair, which comes
- * to be with the first peer. Datagrams go from queue pair to queue pair. Only the UDP socket knows
- * where a peer is to be found: what is sent before the peer's queue pair is known goes through it,
- * in an envelope that tells the number of ours, and the answer tells that of the peer's. So does
- * what is too long for a packet.
+ * A datagram socket: a UDP socket, whose descriptor is the rsocket's number, and a UD queue pair,
+ * which the first peer brings into being. Datagrams go from queue pair to queue pair. Only the UDP
+ * socket knows the addresses of peers. While the peer's queue pair is not known, datagrams go
+ * through the UDP socket, in an envelope that tells the number of our queue pair; the answer tells
+ * that of the peer's. Datagrams that are too long for a packet go the same way.
  *
- * Everything is guarded by the lock of the rsocket, and done by the calls of the application: there
- * is no thread that would answer for it. Only a new peer is looked for without the lock.
+ * The lock of the rsocket guards everything, and calls of the application do all work: no thread
+ * would answer for the application. Only the look-up of a new peer runs without the lock.
  */
 #ifndef LIB_RSOCKETS_RSOCKET_DATAGRAM_H
 #define LIB_RSOCKETS_RSOCKET_DATAGRAM_H
@@ -17,26 +17,26 @@
 
 #include <rnic/rnic_cm.h>
 
-/* Of a datagram with its header, on either way: what every receiver has room for. */
+/* Bytes of a datagram with its header, on either way. Every receiver has room for so many. */
 #define RNIC_RSOCKET_DATAGRAM_BYTES 2048u
 
-/* Whom this socket speaks to. */
+/* A peer of this socket. */
 struct rnic_rsocket_peer {
 	struct rnic_rsocket_peer *next;
 	struct sockaddr_storage address;
-	struct sockaddr_storage source; /* this side's address towards it */
-	struct rnic_gid gid;		/* where the way to it leads */
+	struct sockaddr_storage source; /* this side's address towards the peer */
+	struct rnic_gid gid;		/* the end of the way to the peer */
 	struct ibv_ah *ah;
 	uint32_t qpn;
-	int64_t heard_ns; /* when it last told this number; 0: never */
+	int64_t heard_ns; /* when the peer last told its number; 0: never */
 };
 
-/* A datagram that waits to be received. */
+/* A received datagram that waits for the application. */
 struct rnic_rsocket_parcel {
 	struct sockaddr_storage from;
 	uint8_t *payload;
 	uint32_t bytes;
-	int64_t slot; /* of the receive buffers that it lies in; negative: allocated */
+	int64_t slot; /* of the receive buffers that the datagram lies in; negative: allocated */
 	uint8_t *allocated;
 };
 
@@ -45,10 +45,10 @@ struct rnic_rsocket_datagram {
 	bool is_bound;
 	bool has_news;			   /* that no bell was rung for yet */
 	struct sockaddr_storage connected; /* AF_UNSPEC: to nobody */
-	struct rnic_rsocket_peer *peers;   /* the one used last first */
+	struct rnic_rsocket_peer *peers;   /* the peer used last comes first */
 	uint32_t peer_count;
 
-	/* The queue pair and what is behind it: none before there is a peer. */
+	/* The queue pair and the objects behind it: none before there is a peer. */
 	struct rdma_cm_id *id;
 	struct ibv_comp_channel *completions;
 	struct ibv_cq *cq;
@@ -77,36 +77,39 @@ static inline struct rnic_rsocket_datagram *rnic_rsocket_datagram(const struct r
 
 /* ---- rsocket_peers.c ---- */
 
-/* IPv4 addresses of IPv6 sockets as what they are, and back as the application knows them. */
+/*
+ * Turns IPv4 addresses of IPv6 sockets into IPv4 addresses, and back into those that the
+ * application knows.
+ */
 void rnic_rsocket_unmap(struct sockaddr_storage *address);
 void rnic_rsocket_map(struct sockaddr_storage *address, int domain);
 bool rnic_rsocket_is_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
-/* Between sockaddrs and what headers carry; the port is apart. */
+/* Between sockaddrs and the addresses in headers; the port is apart. */
 struct rnic_rsocket_address rnic_rsocket_address_of(const struct sockaddr_storage *address);
 void rnic_rsocket_address_to(const struct rnic_rsocket_address *from, uint16_t port,
 			     struct sockaddr_storage *address);
 uint16_t rnic_rsocket_port_of(const struct sockaddr_storage *address);
 
 /*
- * Who has this address, found anew if need be, and with it the queue pair. The oldest of too many
- * is forgotten. The lock is given up while the daemon looks for the way, so that others send and
- * receive: what was true of the socket before need not be after. -EHOSTUNREACH and others: there is
- * no way to it.
+ * Finds the peer with this address, anew if need be, and with the peer the queue pair. Forgets the
+ * oldest of too many peers. Gives up the lock while the daemon looks for the way, so that others
+ * send and receive: facts about the socket from before need not hold after. -EHOSTUNREACH and
+ * others: there is no way to the peer.
  */
 int rnic_rsocket_find_peer(struct rnic_rsocket_datagram *datagram,
 			   const struct sockaddr_storage *address,
 			   struct rnic_rsocket_peer **found);
 /*
- * Whether what came from `source` may be said to be from `address`: it is that address, or the way
- * to it leads there, as that to an address of loopback leads to the device's own.
+ * Whether a datagram from `source` may claim to be from `address`: it is that address, or the way
+ * to `address` leads there, as the way to an address of loopback leads to the device's own.
  */
 bool rnic_rsocket_is_from(const struct rnic_rsocket_datagram *datagram,
 			  const struct sockaddr_storage *address, const struct rnic_gid *source);
 
 void rnic_rsocket_forget_peers(struct rnic_rsocket_datagram *datagram);
 
-/* The socket's own address; bound to a free port if it was not bound. */
+/* The socket's own address. Binds the socket to a free port if it was not bound. */
 int rnic_rsocket_own_address(struct rnic_rsocket_datagram *datagram,
 			     struct sockaddr_storage *address);
 
@@ -116,7 +119,7 @@ int rnic_rsocket_own_address(struct rnic_rsocket_datagram *datagram,
 int rnic_rsocket_ud_create(struct rnic_rsocket_datagram *datagram, struct rdma_cm_id *id);
 void rnic_rsocket_ud_destroy(struct rnic_rsocket_datagram *datagram);
 
-/* Takes in what completed. */
+/* Takes in completions. */
 void rnic_rsocket_ud_progress(struct rnic_rsocket_datagram *datagram);
 int rnic_rsocket_ud_post_receive(struct rnic_rsocket_datagram *datagram, uint32_t slot);
 int rnic_rsocket_ud_send(struct rnic_rsocket_datagram *datagram,
@@ -128,10 +131,13 @@ ssize_t rnic_rsocket_datagram_send(struct rnic_rsocket *rs, const struct msghdr 
 				   int flags);
 ssize_t rnic_rsocket_datagram_receive(struct rnic_rsocket *rs, struct msghdr *message, int flags);
 
-/* Takes in what came by UDP. True: there was something. */
+/* Takes in envelopes from UDP. True: there was one. */
 bool rnic_rsocket_take_envelopes(struct rnic_rsocket_datagram *datagram);
 
-/* Puts a datagram where it is received. False: nobody wants it, or there is no room. */
+/*
+ * Queues a datagram for the application. False: the socket is connected to another peer, or there is
+ * no room.
+ */
 bool rnic_rsocket_store(struct rnic_rsocket_datagram *datagram,
 			const struct rnic_rsocket_parcel *parcel);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Defaults of rsockets: ours, unless a file in /etc/rdma/rsocket says a number (rsocket(7)). */
+/* Defaults of rsockets: ours, unless a file in /etc/rdma/rsocket gives a number (rsocket(7)). */
 #include "rsockets/rsocket_flow.h"
 #include "rsockets/rsocket_objects.h"
 

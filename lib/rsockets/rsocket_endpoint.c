@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a connection is made of: the queue pair, its completions, and the memory behind it. */
+/* The parts of a connection: the queue pair, its completions, and the memory behind it. */
 #include "rsockets/rsocket_stream.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define REQUESTS_MIN   16u
-#define REQUESTS_MAX   65534u /* what the peer is told has 16 bits */
+#define REQUESTS_MAX   65534u /* the peer learns of it in 16 bits */
 #define RING_MAX_BYTES (1u << 28)
 
 static uint32_t clamp(uint32_t value, uint32_t least, uint32_t most)
@@ -53,7 +53,7 @@ static int register_memory(struct ibv_pd *pd, const volatile void *memory, size_
 	return *mr != NULL ? 0 : -errno;
 }
 
-/* What the peer writes to is apart from what only this side does. */
+/* Memory that the peer writes to is apart from memory that only this side writes to. */
 static int create_buffers(struct rnic_rsocket_stream *stream)
 {
 	struct rnic_rsocket_buffers *buffers = &stream->buffers;

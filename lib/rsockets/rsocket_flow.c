@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 
-/* The peer learns of bytes when all of a write is there: long ones would make it wait. */
+/* The peer learns of bytes once the whole write is there: long writes would make it wait. */
 #define WRITE_MAX_BYTES (64u << 10)
 
 static uint32_t rsocket_flow_least(uint32_t a, uint32_t b)
@@ -197,7 +197,7 @@ void rnic_rsocket_flow_consume(struct rnic_rsocket_flow *flow, uint32_t bytes)
 	flow->read_at = (flow->read_at + bytes) % flow->limits.receive_bytes;
 }
 
-/* A half may go into an entry of the peer's list that it has filled up, or one that is new. */
+/* A half may go into an entry of the peer's list that the peer has filled up, or into a new one. */
 static bool can_publish(const struct rnic_rsocket_flow *flow)
 {
 	return flow->freed >= half(flow) && (flow->peer_list.length > 1 || flow->open == 0);

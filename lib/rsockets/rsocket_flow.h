@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The flow of bytes through one end of a stream, as a machine without I/O: where in the peer's
- * memory the next bytes go, how many messages it can take, which of our memory it may write to, and
- * when to tell it so. The owner copies bytes, posts work requests and reports what completes.
+ * memory the next bytes go, how many messages the peer can take, which of our memory the peer may
+ * write to, and when to tell it so. The owner copies bytes, posts work requests and reports
+ * completions.
  *
  * Both directions have a ring. Bytes to send lie in the sending ring from rnic_rsocket_flow_write()
- * until their request completes. The receiving ring is two halves: each is published to the peer as
- * a whole, filled by it, read here, and published again.
+ * until their request completes. The receiving ring is two halves: this side publishes each half as
+ * a whole, the peer fills it, this side reads it and publishes it again.
  *
- * Invariants: the peer never has more than the ring to write to; a message that claims more than
- * it was given is refused. Messages of data and mappings are counted (modulo 2^16) and limited by
- * the receiver; the others have receives in reserve and rely on the RNR retry.
+ * Invariants: the peer never has more than the ring to write to, and this side refuses a message
+ * that claims more bytes than the peer was given. The receiver counts (modulo 2^16) and limits
+ * messages of data and mappings; the others have receives in reserve and rely on the RNR retry.
  */
 #ifndef LIB_RSOCKETS_RSOCKET_FLOW_H
 #define LIB_RSOCKETS_RSOCKET_FLOW_H
@@ -23,7 +24,7 @@
 /* Work requests for messages that carry no data, beside those for data. */
 #define RNIC_RSOCKET_CONTROL_REQUESTS 4u
 
-/* Room below which nothing is sent, so that a full ring does not lead to a trickle. */
+/* Room below which this side sends nothing, so that a full ring does not lead to a trickle. */
 #define RNIC_RSOCKET_LOW_WATER_BYTES 2048u
 
 struct rnic_rsocket_flow_limits {
@@ -71,7 +72,7 @@ struct rnic_rsocket_write {
 	uint32_t bytes[2];
 };
 
-/* What to tell the peer: a message, and with `has_target` an entry of its list. */
+/* A message to the peer, and with `has_target` an entry of its list. */
 struct rnic_rsocket_update {
 	uint32_t message;
 	bool has_target;
@@ -80,7 +81,7 @@ struct rnic_rsocket_update {
 	struct rnic_rsocket_target target;
 };
 
-/* What completed. */
+/* The kind of a completed request. */
 enum rnic_rsocket_request {
 	RNIC_RSOCKET_REQUEST_DATA, /* bytes of the ring, also those that go into a mapping */
 	RNIC_RSOCKET_REQUEST_MAPPING,
@@ -90,17 +91,17 @@ enum rnic_rsocket_request {
 void rnic_rsocket_flow_init(struct rnic_rsocket_flow *flow,
 			    const struct rnic_rsocket_flow_limits *limits);
 
-/* What the peer is told of this end; the caller adds its list and its map. */
+/* The facts for the peer about this end; the caller adds its list and its map. */
 void rnic_rsocket_flow_greet(const struct rnic_rsocket_flow *flow,
 			     struct rnic_rsocket_greeting *greeting);
 
-/* Begins with what the peer said. */
+/* Begins with the facts that the peer told. */
 void rnic_rsocket_flow_begin(struct rnic_rsocket_flow *flow,
 			     const struct rnic_rsocket_greeting *peer);
 
 /* ---- sending ---- */
 
-/* Bytes that the next write may carry; 0: not now. Grows only, until the next write. */
+/* Bytes that the next write may carry; 0: not now. The number only grows until the next write. */
 uint32_t rnic_rsocket_flow_room(const struct rnic_rsocket_flow *flow);
 
 /* The same for bytes that go into a mapping, and whether an entry of the map can be written. */
@@ -121,29 +122,29 @@ void rnic_rsocket_flow_write_mapping(struct rnic_rsocket_flow *flow);
 /* Takes a request for a message without data. False: all are under way. */
 bool rnic_rsocket_flow_take_control(struct rnic_rsocket_flow *flow);
 
-/* A request is done; `bytes` of the ring are free again. */
+/* A request is complete; `bytes` of the ring are free again. */
 void rnic_rsocket_flow_sent(struct rnic_rsocket_flow *flow, enum rnic_rsocket_request request,
 			    uint32_t bytes);
 
-/* Nothing is under way. */
+/* Whether no request is under way. */
 bool rnic_rsocket_flow_is_idle(const struct rnic_rsocket_flow *flow);
 
 /* ---- receiving ---- */
 
-/* A message came. -EPROTO: no such message, or more data than there was room for. */
+/* Takes a message. -EPROTO: no such message, or more data than there was room for. */
 int rnic_rsocket_flow_receive(struct rnic_rsocket_flow *flow, uint32_t message);
 
 /*
- * After a CREDIT message: what entry `next_entry` of our list holds. True: it was new and is taken,
- * and the caller sets its length in memory to 0 and looks at the next.
+ * After a CREDIT message: takes entry `next_entry` of our list as the caller read it. True: the
+ * entry was new. The caller then sets its length in memory to 0 and looks at the next.
  */
 bool rnic_rsocket_flow_take_buffer(struct rnic_rsocket_flow *flow,
 				   const struct rnic_rsocket_target *entry);
 
-/* `bytes` of what is readable, from `read_at` on, were read. */
+/* The application has read `bytes` of the readable bytes, from `read_at` on. */
 void rnic_rsocket_flow_consume(struct rnic_rsocket_flow *flow, uint32_t bytes);
 
-/* Takes what is due to be told, and the request for it. */
+/* Takes the next update that is due, and the request for it. */
 bool rnic_rsocket_flow_take_update(struct rnic_rsocket_flow *flow,
 				   struct rnic_rsocket_update *update);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A stream by its number, held. NULL: errno says why. */
+/* Holds the stream of that number. NULL: errno says why. */
 static struct rnic_rsocket_stream *get_stream(int socket)
 {
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
@@ -92,7 +92,7 @@ off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offse
 
 int rnic_rsocket_tell_mappings(struct rnic_rsocket_stream *stream, int64_t deadline_ns)
 {
-	/* A mapping may go while this waits for room. */
+	/* A mapping may go while this call waits for room. */
 	while (stream->regions_untold > 0) {
 		struct rnic_rsocket_region *region = stream->regions;
 		int error = rnic_rsocket_await_room(stream, deadline_ns);
@@ -179,7 +179,7 @@ static bool rsocket_iomap_can_write(const struct rnic_rsocket *rs)
 	return !stream->is_writable || rnic_rsocket_flow_direct_room(&stream->flow) > 0;
 }
 
-/* As much as goes into one write. -EFAULT: the peer has mapped nothing there. */
+/* Bytes for one write. -EFAULT: the peer has mapped nothing there. */
 static ssize_t write_some(struct rnic_rsocket_stream *stream, const uint8_t *from, size_t left,
 			  uint64_t offset, int64_t deadline_ns)
 {

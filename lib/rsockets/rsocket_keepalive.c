@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread sends for all streams that are to be kept alive. A peer that is gone does not
- * acknowledge, which ends the connection and wakes who waits for it. The thread is there as long as
- * there is such a stream; it holds a reference to each.
+ * One thread sends for all streams with keepalive. A peer that is gone does not acknowledge. That
+ * ends the connection and wakes the threads that wait for it. The thread runs as long as there is
+ * such a stream, and holds a reference to each.
  */
 #include "rsockets/rsocket_stream.h"
 #include "verbs/ibv_native.h"
@@ -35,7 +35,10 @@ static void send_keepalive(struct rnic_rsocket *rs)
 	rnic_rsocket_unlock(rs);
 }
 
-/* Under the lock. One that is due, put off by its interval; or NULL, and when the next will be. */
+/*
+ * Under the lock. A stream that is due, put off by its interval; or NULL, and the time when the
+ * next one will be due.
+ */
 static struct rnic_rsocket *next_due(int64_t *wake_ns)
 {
 	const int64_t now = rnic_rsocket_now_ns();
@@ -87,8 +90,8 @@ static void init_condition(void)
 }
 
 /*
- * A child of fork() has none of the parent's streams, and not its thread, for whose leave of the
- * condition a signal would wait.
+ * A child of fork() has none of the parent's streams and not its thread. A signal of the old
+ * condition would wait for that thread to leave.
  */
 static void rsocket_keepalive_forget(void)
 {
@@ -153,7 +156,7 @@ static int keep(struct rnic_rsocket *rs, int64_t interval_ns)
 	return rsocket_keepalive_start();
 }
 
-/* Its reference to the stream is the caller's to give back, without the lock. */
+/* Without the lock, the caller gives back the list's reference to the stream. */
 static struct rnic_rsocket *rsocket_keepalive_drop(const struct rnic_rsocket *rs)
 {
 	struct kept **link = rsocket_keepalive_find(rs);

@@ -12,12 +12,12 @@
 #define ENVELOPES_AT_ONCE 16
 
 /*
- * After so long the peer is asked again for its number: another program may have its address by
- * now, and whoever sends to the old number would never know.
+ * After so long this side asks the peer again for its number. Another program may have the peer's
+ * address by now, and a sender to the old number would never know.
  */
 #define QPN_VALID_NS ((int64_t)5 * 1000000000)
 
-/* Room for the one control message that says from which address a datagram goes. */
+/* Room for the one control message that names the address which a datagram goes from. */
 union control {
 	struct cmsghdr header;
 	uint8_t bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
@@ -58,7 +58,7 @@ static void rsocket_mailbox_scatter(const uint8_t *from, size_t bytes, const str
 
 /* --- UDP ------------------------------------------------------------------------------------- */
 
-/* The peer answers to the address that a datagram comes from: it must be that of our device. */
+/* The peer answers to the source address of a datagram, so that address must be our device's. */
 static void set_source(struct msghdr *message, union control *control,
 		       const struct sockaddr_storage *source)
 {
@@ -133,7 +133,7 @@ static void store_copy(struct rnic_rsocket_datagram *datagram, const struct sock
 	}
 }
 
-/* Who sends an envelope does not know our queue pair, and tells us of its own. */
+/* A sender of envelopes does not know our queue pair, and tells us of its own. */
 static void take_envelope(struct rnic_rsocket_datagram *datagram, struct sockaddr_storage *from,
 			  const uint8_t *data, uint32_t bytes)
 {
@@ -148,7 +148,7 @@ static void take_envelope(struct rnic_rsocket_datagram *datagram, struct sockadd
 	peer->heard_ns = rnic_rsocket_now_ns();
 	if (envelope.kind != RNIC_RSOCKET_ENVELOPE_DATA)
 		return;
-	/* If it is lost, the next envelope is answered. */
+	/* If the answer is lost, the next envelope brings another one. */
 	send_envelope(datagram, peer, RNIC_RSOCKET_ENVELOPE_REPLY, NULL, 0, MSG_DONTWAIT);
 	store_copy(datagram, from, data + header, bytes - (uint32_t)header);
 }
@@ -210,7 +210,7 @@ static bool fits_packet(const struct rnic_rsocket_datagram *datagram, size_t byt
 	return bytes + RNIC_RSOCKET_LABEL_MAX_BYTES <= datagram->packet_bytes;
 }
 
-/* -EAGAIN, -EINTR: the packet has no room yet. */
+/* -EAGAIN, -EINTR: there is no room for the packet yet. */
 static int send_to(struct rnic_rsocket_datagram *datagram, const struct sockaddr_storage *to,
 		   const struct msghdr *message, size_t bytes, int flags)
 {
@@ -224,7 +224,7 @@ static int send_to(struct rnic_rsocket_datagram *datagram, const struct sockaddr
 		rs->kind->progress(rs);
 		error = rnic_rsocket_find_peer(datagram, to, &peer);
 	}
-	/* While it waits, and finds the peer anew, others send and come to be peers. */
+	/* While this call waits, and finds the peer anew, others send, and others become peers. */
 	while (error == 0 && is_known(peer) && fits_packet(datagram, bytes)) {
 		error = rnic_rsocket_await(rs, rsocket_mailbox_can_send, deadline);
 		if (error == 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of rsocket.h that send and receive: all of them are a message to one of two. */
+/*
+ * The calls of rsocket.h that send and receive: all of them pass a message to one of two functions.
+ */
 #include "rsockets/rsocket_objects.h"
 
 #include <errno.h>

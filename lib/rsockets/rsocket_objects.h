@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets over RDMA (rsocket(7)): what is common to the kinds, and how threads share one.
+ * Sockets over RDMA (rsocket(7)): the common part of the kinds, and how threads share an rsocket.
  *
- * The number of an rsocket is that of a descriptor which it owns, so that it never is a file's too.
- * The table holds a reference to each open one, and a call holds one while it runs: what rclose()
- * takes out of the table goes away when the last call in another thread has returned.
+ * The number of an rsocket is that of a descriptor which it owns, so the number is never a file's
+ * too. The table holds a reference to each open rsocket, and a call holds one while it runs: an
+ * rsocket that rclose() takes out of the table goes away when the last call in another thread has
+ * returned.
  *
- * `lock` guards an rsocket's state. A thread that waits sleeps in poll() on what its kind watches
- * and on a bell of its own, without the lock; whoever takes in news under the lock rings the bells
- * of the others, because the descriptors that told of it do so once only.
+ * `lock` guards an rsocket's state. A thread that waits sleeps in poll() without the lock, on the
+ * descriptors that the kind watches and on a bell of its own. A thread that takes in news under the
+ * lock rings the bells of the others, because the descriptors tell of the news once only.
  *
  * All functions but those of <rdma/rsocket.h> return 0 or a negative errno.
  */
@@ -31,7 +32,7 @@
 
 struct rnic_rsocket;
 
-/* What makes a stream or a datagram socket of an rsocket. NULL: it refuses with EOPNOTSUPP. */
+/* The functions of streams or of datagram sockets. NULL: the rsocket refuses with EOPNOTSUPP. */
 struct rnic_rsocket_kind {
 	int (*bind)(struct rnic_rsocket *rs, const struct sockaddr *address, socklen_t bytes);
 	int (*listen)(struct rnic_rsocket *rs, int backlog);
@@ -44,23 +45,26 @@ struct rnic_rsocket_kind {
 	int (*name)(struct rnic_rsocket *rs, bool is_peer, struct sockaddr_storage *address);
 	/* How packets go to the peer. -ENOTCONN. */
 	int (*path)(const struct rnic_rsocket *rs, struct ibv_path_data *path);
-	/* Says an option to what is below; -ENOPROTOOPT: it says nothing there. */
+	/* Sets the option on the object below; -ENOPROTOOPT: it does not apply there. */
 	int (*tell_option)(struct rnic_rsocket *rs, int level, int name, const void *value,
 			   socklen_t bytes);
-	/* Ends it: without the lock, when no new call can find it. */
+	/* Ends the rsocket: without the lock, when no new call can find it. */
 	void (*close)(struct rnic_rsocket *rs);
-	/* Frees it, when no call uses it any more. */
+	/* Frees the rsocket, when no call uses it any more. */
 	void (*destroy)(struct rnic_rsocket *rs);
 
 	/* All under the lock, which progress() and woke() may give up in between. */
-	void (*progress)(struct rnic_rsocket *rs);	/* takes in what arrived */
-	short (*events)(const struct rnic_rsocket *rs); /* what poll() would say of it */
-	/* How many descriptors; as long as there is no news, they are those that tell of it. */
+	void (*progress)(struct rnic_rsocket *rs);	/* takes in events and data */
+	short (*events)(const struct rnic_rsocket *rs); /* the events that poll() would report */
+	/*
+	 * Returns the number of descriptors; as long as there is no news, they are those that tell
+	 * of it.
+	 */
 	int (*watch)(struct rnic_rsocket *rs, struct pollfd *watched);
-	void (*woke)(struct rnic_rsocket *rs); /* what it watches told of news */
+	void (*woke)(struct rnic_rsocket *rs); /* a watched descriptor told of news */
 };
 
-/* Set by rsetsockopt(), told to an accepted rsocket by the one that listens. */
+/* rsetsockopt() sets these. A listener tells them to the rsockets that it accepts. */
 struct rnic_rsocket_options {
 	uint32_t send_bytes;
 	uint32_t receive_bytes;
@@ -78,7 +82,7 @@ struct rnic_rsocket_options {
 	bool has_oob_inline;
 	bool has_no_delay;
 	bool is_v6_only;
-	void *route; /* RDMA_ROUTE as it was given, or NULL */
+	void *route; /* RDMA_ROUTE as the application gave it, or NULL */
 	socklen_t route_bytes;
 };
 
@@ -89,7 +93,7 @@ struct rnic_rsocket_sleeper {
 
 struct rnic_rsocket {
 	const struct rnic_rsocket_kind *kind;
-	int fd; /* its number, known when it is made */
+	int fd; /* its number, known once it is made */
 	int domain;
 	atomic_uint references;
 	bool is_inherited; /* fork() left it to the parent */
@@ -101,11 +105,11 @@ struct rnic_rsocket {
 	struct rnic_rsocket_options options;
 	bool is_closed;
 	bool is_listening;
-	bool has_queues;      /* whose sizes cannot be chosen any more */
+	bool has_queues;      /* the application can no longer choose their sizes */
 	int status_flags;     /* of F_SETFL */
 	int descriptor_flags; /* of F_SETFD */
 	int error;	      /* positive, for SO_ERROR or the next call */
-	uint32_t drops;	      /* datagrams that came and were not kept, for SO_MEMINFO */
+	uint32_t drops;	      /* datagrams that came and found no room, for SO_MEMINFO */
 };
 
 /* ---- rsocket_table.c ---- */
@@ -115,31 +119,39 @@ void rnic_rsocket_init(struct rnic_rsocket *rs, const struct rnic_rsocket_kind *
 		       const struct rnic_rsocket_options *options);
 void rnic_rsocket_fini(struct rnic_rsocket *rs);
 
-/* The lock. Who has it cannot be cancelled, and does not wait for signal handlers' calls. */
+/*
+ * The lock. A thread that has it cannot be cancelled, and does not wait for signal handlers' calls.
+ */
 void rnic_rsocket_lock(struct rnic_rsocket *rs);
 void rnic_rsocket_unlock(struct rnic_rsocket *rs);
 
 /*
- * Between them this thread may have a lock, one of ours or that of malloc(). They nest. All of
+ * Between the two this thread may have a lock, one of ours or that of malloc(). Calls nest. All of
  * rnic_rsocket_lock() to rnic_rsocket_unlock() is between them.
  */
 void rnic_rsocket_locks_begin(void);
 void rnic_rsocket_locks_end(void);
 
-/* Whether the caller is a signal handler that came between them. It must take no lock. */
+/*
+ * Whether the caller is a signal handler that interrupted a thread between them. It must take no
+ * lock.
+ */
 bool rnic_rsocket_is_interrupted(void);
 
-/* By its number; the reference of the caller becomes the table's. -ENOMEM. */
+/* Enters the rsocket under its number; the caller's reference becomes the table's. -ENOMEM. */
 int rnic_rsocket_enter(struct rnic_rsocket *rs);
 
-/* Ends with rnic_rsocket_put(). NULL: errno is EBADF, none has this number, or EDEADLK. */
+/*
+ * Holds the rsocket until rnic_rsocket_put(). NULL: errno is EBADF, none has this number, or
+ * EDEADLK.
+ */
 struct rnic_rsocket *rnic_rsocket_get(int fd);
 void rnic_rsocket_hold(struct rnic_rsocket *rs);
 void rnic_rsocket_put(struct rnic_rsocket *rs);
 
 /*
- * Takes it out of the table and ends it; from a signal handler that interrupted a call, once that
- * call has no lock. -EBADF. -EDEADLK: too many wait for that.
+ * Takes the rsocket out of the table and ends it; from a signal handler that interrupted a call,
+ * once that call has no lock. -EBADF. -EDEADLK: too many wait for that.
  */
 int rnic_rsocket_close(int fd);
 
@@ -151,36 +163,36 @@ int64_t rnic_rsocket_now_ns(void);
 int64_t rnic_rsocket_deadline(const struct rnic_rsocket *rs, int flags, int64_t timeout_ns);
 
 /*
- * With the lock held, which it gives up while it sleeps: waits until `is_done`. -EAGAIN: not by the
- * deadline. -EINTR: a signal. -EBADF: closed meanwhile. A thread may be cancelled while it sleeps,
- * when it has not the lock; what else it has is its callers' to clean up.
+ * With the lock held, which the call gives up while it sleeps: waits until `is_done`. -EAGAIN: not
+ * by the deadline. -EINTR: a signal. -EBADF: closed meanwhile. A thread may be cancelled while it
+ * sleeps without the lock; the callers clean up all else that it has.
  */
 int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *),
 		       int64_t deadline_ns);
 
-/* Under the lock: enters and leaves the list of those who are rung. */
+/* Under the lock: enters and leaves the list of sleepers whose bells ring. */
 void rnic_rsocket_enlist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);
 void rnic_rsocket_delist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);
 
-/* Under the lock: there is news. */
+/* Under the lock: tells the sleepers that there is news. */
 void rnic_rsocket_ring(struct rnic_rsocket *rs);
 
 /* ---- rsocket_defaults.c ---- */
 
-/* What the administrator says, or we do. */
+/* The administrator's defaults, or ours. */
 const struct rnic_rsocket_options *rnic_rsocket_default_options(void);
 int64_t rnic_rsocket_polling_ns(void);
 
 /* ---- rsocket_options.c ---- */
 
-/* After how long a silence it sends, if it is to be kept alive. */
+/* The silence after which an rsocket with keepalive sends. */
 uint32_t rnic_rsocket_keepalive_seconds(const struct rnic_rsocket *rs);
 
 /* ---- rsocket_keepalive.c ---- */
 
 /*
- * From now on `rs` sends something every so many seconds, or with 0 no more. -EAGAIN: no thread to
- * be had.
+ * From now on `rs` sends a keepalive every so many seconds, or with 0 no more. -EAGAIN: no thread
+ * to be had.
  */
 int rnic_rsocket_keep_alive(struct rnic_rsocket *rs, uint32_t seconds);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rsetsockopt() and rgetsockopt(): what each option is, as a table. */
+/* rsetsockopt() and rgetsockopt(): each option, as a row of a table. */
 #include "rsockets/rsocket_flow.h"
 #include "rsockets/rsocket_objects.h"
 
@@ -21,7 +21,7 @@
 
 struct option {
 	int level, name;
-	/* NULL: it has the one meaning only, setting or getting. */
+	/* NULL: the option can only be set, or only be got */
 	int (*set)(struct rnic_rsocket *rs, size_t field, const void *value, socklen_t bytes);
 	int (*get)(const struct rnic_rsocket *rs, size_t field, void *value, socklen_t *bytes);
 	size_t field; /* of the options */
@@ -42,7 +42,7 @@ static int read_int(const void *value, socklen_t bytes, int *number)
 	return 0;
 }
 
-/* As getsockopt() does: what there is no room for is cut off. */
+/* As getsockopt() does: cuts off the part of the value that there is no room for. */
 static int rsocket_options_give(void *value, socklen_t *bytes, const void *answer, size_t length)
 {
 	if (*bytes > length)
@@ -80,7 +80,10 @@ static int get_number(const struct rnic_rsocket *rs, size_t field, void *value, 
 	return give_int(value, bytes, *(const int *)field_of(rs, field));
 }
 
-/* Twice what was asked for, as socket(7) has it: a ring of which one half is in use. */
+/*
+ * Twice the size that the application asked for, as socket(7) has it: a ring of which one half is
+ * in use.
+ */
 static int set_buffer(struct rnic_rsocket *rs, size_t field, const void *value, socklen_t bytes)
 {
 	int number, error = read_int(value, bytes, &number);
@@ -158,7 +161,7 @@ static int get_accepts(const struct rnic_rsocket *rs, size_t field, void *value,
 	return give_int(value, bytes, rs->is_listening);
 }
 
-/* Of datagrams: what the kernel says of the UDP socket, and what was dropped behind it. */
+/* Of datagrams: the kernel's numbers about the UDP socket, and the datagrams dropped behind it. */
 static int get_memory(const struct rnic_rsocket *rs, size_t field, void *value, socklen_t *bytes)
 {
 	uint32_t memory[SK_MEMINFO_VARS] = {0};
@@ -232,7 +235,7 @@ static int get_keepalive_time(const struct rnic_rsocket *rs, size_t field, void 
 	return give_int(value, bytes, (int)rnic_rsocket_keepalive_seconds(rs));
 }
 
-/* The wire does this by itself: taken, and without effect. */
+/* The wire does this by itself, so the option has no effect. */
 static int set_nothing(struct rnic_rsocket *rs, size_t field, const void *value, socklen_t bytes)
 {
 	(void)rs;
@@ -305,7 +308,7 @@ static int set_iomap(struct rnic_rsocket *rs, size_t field, const void *value, s
 	return error;
 }
 
-/* There is one path between two of our addresses: what is said here is only remembered. */
+/* There is one path between two of our addresses, so the rsocket only remembers the option. */
 static int set_route(struct rnic_rsocket *rs, size_t field, const void *value, socklen_t bytes)
 {
 	void *copy;

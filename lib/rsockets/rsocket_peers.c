@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom a datagram socket speaks to, and the way there. */
+/* The peers of a datagram socket, and the way to each. */
 #include "rdmacm/rdma_translate.h"
 #include "rsockets/rsocket_datagram.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whoever sends us something becomes a peer: there must be an end to it. */
+/* Every sender becomes a peer, so their number needs a limit. */
 #define PEERS_MAX 1024u
 
 #define RESOLVE_TIMEOUT_MS 2000
@@ -193,8 +193,9 @@ static int describe_way(const struct rdma_cm_id *id, struct ibv_ah_attr *attribu
 }
 
 /*
- * From the address that the socket is bound to. Bound to any, or to one of loopback that the device
- * does not have, the device's address is taken. The daemon may take long: without the lock.
+ * Resolves from the address that the socket is bound to. A socket bound to any address, or to one
+ * of loopback that the device does not have, uses the device's address. The daemon may take long,
+ * so the call runs without the lock.
  */
 static int rsocket_peers_resolve(const struct sockaddr_storage *own,
 				 const struct sockaddr_storage *peer, struct route *route)
@@ -253,7 +254,7 @@ static struct rnic_rsocket_peer *rsocket_peers_take(struct rnic_rsocket_datagram
 	return NULL;
 }
 
-/* Adds the peer at the end of the route. The identifier that came first keeps the queue pair. */
+/* Adds the peer at the end of the route. The first identifier keeps the queue pair. */
 static int rsocket_peers_admit(struct rnic_rsocket_datagram *datagram,
 			       const struct sockaddr_storage *address, struct route *route,
 			       struct rnic_rsocket_peer **admitted)
@@ -283,7 +284,7 @@ static int rsocket_peers_admit(struct rnic_rsocket_datagram *datagram,
 	return 0;
 }
 
-/* Gives up the lock meanwhile: another thread may come to know the same peer. */
+/* Gives up the lock meanwhile: another thread may get to know the same peer. */
 static int discover(struct rnic_rsocket_datagram *datagram, const struct sockaddr_storage *address,
 		    struct rnic_rsocket_peer **discovered)
 {
@@ -312,7 +313,10 @@ static int discover(struct rnic_rsocket_datagram *datagram, const struct sockadd
 int rnic_rsocket_find_peer(struct rnic_rsocket_datagram *datagram,
 			   const struct sockaddr_storage *address, struct rnic_rsocket_peer **found)
 {
-	/* The caller's may be a member of the socket, which changes while the lock is given up. */
+	/*
+	 * The caller's address may be a member of the socket, which changes while the lock is given
+	 * up.
+	 */
 	const struct sockaddr_storage wanted = *address;
 	struct rnic_rsocket_peer *peer = rsocket_peers_take(datagram, &wanted);
 	int error = peer != NULL ? 0 : discover(datagram, &wanted, &peer);

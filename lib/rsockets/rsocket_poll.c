@@ -9,14 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What poll() reports whether it was asked for or not. */
+/* Events that poll() reports whether the caller asked for them or not. */
 #define ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
 /* One entry of the caller's list. */
 struct waiter {
 	struct rnic_rsocket *rs; /* NULL: an ordinary descriptor */
 	struct rnic_rsocket_sleeper sleeper;
-	nfds_t watched_at; /* among what the kernel is asked */
+	nfds_t watched_at; /* its place among the kernel's entries */
 	int watched;
 };
 
@@ -25,7 +25,8 @@ struct round {
 	nfds_t count;
 	bool has_any; /* one of them is an rsocket */
 	struct waiter *waiters;
-	struct pollfd *asked; /* of the kernel: the bell, then what is watched for each waiter */
+	struct pollfd *asked; /* the kernel's entries: the bell, then the watched descriptors of
+				 each waiter */
 	nfds_t asked_count;
 	int bell;
 };
@@ -75,7 +76,7 @@ static short events_of(struct rnic_rsocket *rs, short wanted)
 	return rs->kind->events(rs) & (wanted | ALWAYS);
 }
 
-/* What the kernel says of an ordinary descriptor, asked now. */
+/* The kernel's events of an ordinary descriptor, asked for now. */
 static short rsocket_poll_ask(int fd, short events)
 {
 	struct pollfd one = {.fd = fd, .events = events};
@@ -83,7 +84,7 @@ static short rsocket_poll_ask(int fd, short events)
 	return poll(&one, 1, 0) > 0 ? one.revents : 0;
 }
 
-/* Fills in `revents`; how many have any. */
+/* Fills in `revents`; returns the number of entries that have any. */
 static int rsocket_poll_look(struct round *round)
 {
 	int ready = 0;
@@ -107,7 +108,7 @@ static int rsocket_poll_look(struct round *round)
 
 /* --- sleeping -------------------------------------------------------------------------------- */
 
-/* Adds what to ask the kernel for an rsocket. True: look again before sleeping. */
+/* Adds the entries to ask the kernel about an rsocket. True: look again before sleeping. */
 static bool rsocket_poll_arm(struct round *round, struct waiter *waiter, short wanted)
 {
 	struct rnic_rsocket *rs = waiter->rs;
@@ -121,7 +122,10 @@ static bool rsocket_poll_arm(struct round *round, struct waiter *waiter, short w
 	waiter->watched_at = round->asked_count;
 	waiter->watched = rs->kind->watch(rs, &round->asked[round->asked_count]);
 	round->asked_count += (nfds_t)waiter->watched;
-	/* What came before it was armed tells nobody, and may mean more to watch. */
+	/*
+	 * Events from before the queue was armed wake nobody, and may change the descriptors to
+	 * watch.
+	 */
 	rs->kind->progress(rs);
 	looks_again = rs->news != news || events_of(rs, wanted) != 0;
 	rnic_rsocket_unlock(rs);
@@ -182,7 +186,7 @@ static int ask_kernel(struct round *round, int64_t deadline_ns)
 		       : 0;
 }
 
-/* Until something may be ready. -EINTR and others of poll(). */
+/* Waits until an entry may be ready. -EINTR and others of poll(). */
 static int sleep_until(struct round *round, int64_t deadline_ns)
 {
 	int error;
@@ -245,7 +249,7 @@ int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
 
 /* --- rselect() ------------------------------------------------------------------------------- */
 
-/* What select() calls ready, as the kernel sees it. */
+/* The events that select() calls ready, as the kernel sees them. */
 static const struct {
 	short asked, ready;
 } sets[] = {
@@ -272,7 +276,7 @@ static nfds_t list_sets(int nfds, fd_set *const given[SETS], struct pollfd *fds)
 	return count;
 }
 
-/* How many bits it sets. -EBADF: one was no descriptor. */
+/* Returns the number of bits that it sets. -EBADF: one was no descriptor. */
 static int fill_sets(fd_set *const given[SETS], const struct pollfd *fds, nfds_t count)
 {
 	int bits = 0;

@@ -73,7 +73,7 @@ static void end_nap(struct nap *nap)
 	close(nap->sleeper.bell);
 }
 
-/* Of a thread that is cancelled. */
+/* For a thread that is cancelled. */
 static void rsocket_sleep_give_up(void *argument)
 {
 	struct nap *nap = argument;
@@ -82,7 +82,7 @@ static void rsocket_sleep_give_up(void *argument)
 	rnic_rsocket_unlock(nap->rs);
 }
 
-/* Asks the kernel for news of what is watched, and of the bell that comes behind it. */
+/* Asks the kernel for news of the watched descriptors, and of the bell behind them. */
 static int nap(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
 {
 	struct nap nap = {.rs = rs, .sleeper.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -104,7 +104,10 @@ static int nap(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64
 	return error;
 }
 
-/* Under the lock, gone while it sleeps. What is watched is armed, and nothing is done yet. */
+/*
+ * Under the lock, which it gives up while it sleeps. The watched descriptors are armed, and the
+ * wait is not over yet.
+ */
 static int sleep_on(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
 {
 	int error = nap(rs, watched, count, deadline_ns);
@@ -155,7 +158,10 @@ int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rni
 		if (deadline_ns != RNIC_RSOCKET_FOREVER && rnic_rsocket_now_ns() >= deadline_ns)
 			return -EAGAIN;
 		count = rs->kind->watch(rs, watched);
-		/* What came before it was armed tells nobody, and may mean more to watch. */
+		/*
+		 * Events from before the queue was armed wake nobody, and may change the
+		 * descriptors to watch.
+		 */
 		is_over = has_come(rs, is_done);
 		if (!is_over && rs->news == news) {
 			error = sleep_on(rs, watched, count, deadline_ns);

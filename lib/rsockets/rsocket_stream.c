@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams as a kind of rsocket: making and ending them, and what their poll() looks at. */
+/* Streams as a kind of rsocket: making and ending them, and the descriptors for their poll(). */
 #include "rsockets/rsocket_stream.h"
 
 #include <arpa/inet.h>
@@ -18,7 +18,10 @@ static void rsocket_stream_progress(struct rnic_rsocket *rs)
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
 	rnic_rsocket_take_completions(stream);
-	/* Looking for events costs a system call each time: not while data comes in. */
+	/*
+	 * Looking for events costs a system call each time, so the stream does not look while data
+	 * comes in.
+	 */
 	if (!stream->has_news && stream->state != RNIC_RSOCKET_IDLE)
 		rnic_rsocket_take_events(stream);
 	if (stream->has_news)
@@ -48,7 +51,7 @@ static short rsocket_stream_events(const struct rnic_rsocket *rs)
 		events |= POLLRDHUP;
 	if (!stream->is_writable || rnic_rsocket_flow_room(&stream->flow) > 0)
 		events |= POLLOUT | POLLWRNORM;
-	/* Not before the last byte was read: programs take it for the end. */
+	/* Only after the last byte was read: programs take POLLHUP for the end. */
 	if (stream->state == RNIC_RSOCKET_ENDED && stream->flow.readable == 0)
 		events |= POLLHUP;
 	if (rs->error != 0)
@@ -83,7 +86,7 @@ static void rsocket_stream_woke(struct rnic_rsocket *rs)
 		return;
 	ibv_ack_cq_events(cq, 1);
 	stream->is_armed = false;
-	rnic_rsocket_ring(rs); /* whom it was for too, and who has to arm it anew */
+	rnic_rsocket_ring(rs); /* others wait for it too, and one arms anew */
 }
 
 /* --- ending ---------------------------------------------------------------------------------- */
@@ -102,7 +105,7 @@ static bool rsocket_stream_is_sent(const struct rnic_rsocket *rs)
 	return stream->state != RNIC_RSOCKET_CONNECTED || rnic_rsocket_flow_is_idle(&stream->flow);
 }
 
-/* Says it to the peer, after all that was sent before. */
+/* Tells the peer, after all bytes that were sent before. */
 static int rsocket_stream_tell(struct rnic_rsocket_stream *stream,
 			       enum rnic_rsocket_control control, int64_t deadline_ns)
 {
@@ -123,13 +126,13 @@ static int64_t linger_deadline(const struct rnic_rsocket *rs)
 	return rnic_rsocket_now_ns() + (seconds < 0 ? LINGER_NS : (int64_t)seconds * 1000000000);
 }
 
-/* Both directions are shut, or will not be any more: the end. */
+/* Both directions are shut, or the connection cannot use them any more: the end. */
 static int disconnect(struct rnic_rsocket_stream *stream)
 {
 	const int64_t deadline = linger_deadline(&stream->rs);
 	int error = rsocket_stream_tell(stream, RNIC_RSOCKET_DISCONNECT, deadline);
 
-	/* With the queue pair goes what has not arrived. */
+	/* Bytes that have not arrived go with the queue pair. */
 	if (error == 0)
 		error = rnic_rsocket_await(&stream->rs, rsocket_stream_is_sent, deadline);
 	rnic_rsocket_end(stream, 0);
@@ -301,7 +304,10 @@ static const struct rnic_rsocket_kind stream_kind = {
 	.woke = rsocket_stream_woke,
 };
 
-/* A signal handler that sends while its thread does is told, and does not wait for itself. */
+/*
+ * A signal handler that sends while its own thread sends gets an error, and does not wait for
+ * itself.
+ */
 static void init_turns(struct rnic_rsocket_stream *stream)
 {
 	pthread_mutexattr_t attributes;

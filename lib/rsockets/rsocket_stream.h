@@ -2,13 +2,14 @@
 /*
  * A stream: an RC connection of rdma_cm, and the flow of bytes through it (rsocket_flow.h).
  *
- * `state` is where the connection is. Two more words say which directions are left of one that
- * stands: is_readable until the peer has said that it sends no more, is_writable until this side
- * has said so or the connection ended. What arrived can be read at any time.
+ * `state` is the state of the connection. Two more words say which directions are left of a
+ * connection that stands: is_readable until the peer has said that it sends no more, is_writable
+ * until this side has said so or the connection ended. The application can read arrived bytes at
+ * any time.
  *
  * A thread that sends holds `sending`, one that receives `receiving`, for as long as the call
- * takes, and takes the lock of the rsocket for each step after that: so that a reader and a writer
- * never wait for each other, and bytes are copied without the lock.
+ * takes, and takes the lock of the rsocket for each step after that. So a reader and a writer never
+ * wait for each other, and bytes are copied without the lock.
  */
 #ifndef LIB_RSOCKETS_RSOCKET_STREAM_H
 #define LIB_RSOCKETS_RSOCKET_STREAM_H
@@ -27,7 +28,7 @@ enum rnic_rsocket_stream_state {
 	RNIC_RSOCKET_ENDED, /* also when it never came to be */
 };
 
-/* What a connection has memory for. */
+/* The memory of a connection. */
 struct rnic_rsocket_buffers {
 	void *block; /* all of it */
 	size_t block_bytes;
@@ -39,7 +40,7 @@ struct rnic_rsocket_buffers {
 	struct ibv_mr *list_mr;
 };
 
-/* Memory of this side that the peer writes to directly, or is to be told of. */
+/* Memory of this side that the peer writes to directly, or will be told of. */
 struct rnic_rsocket_region {
 	struct rnic_rsocket_region *next;
 	struct ibv_mr *mr;
@@ -59,7 +60,7 @@ struct rnic_rsocket_stream {
 	bool is_readable;
 	bool is_writable;
 	bool has_news;		       /* that no bell was rung for yet */
-	struct rdma_cm_event *request; /* of a listener: whom to accept next */
+	struct rdma_cm_event *request; /* of a listener: the next request to accept */
 	struct ibv_comp_channel *completions;
 	struct ibv_cq *cq;
 	bool is_armed; /* an event of the completion queue is to come */
@@ -78,7 +79,7 @@ static inline struct rnic_rsocket_stream *rnic_rsocket_stream(const struct rnic_
 	return (struct rnic_rsocket_stream *)rs;
 }
 
-/* How the work requests of a stream are told apart when they complete: kind and bytes. */
+/* The work requests of a stream differ by kind and bytes when they complete. */
 enum rnic_rsocket_work {
 	RNIC_RSOCKET_WORK_RECEIVE,
 	RNIC_RSOCKET_WORK_DATA,
@@ -88,17 +89,19 @@ enum rnic_rsocket_work {
 
 /* ---- rsocket_stream.c ---- */
 
-/* For a request to `listener`, whose options it has; without an identifier. */
+/*
+ * Makes a stream for a request to `listener`, with the listener's options; without an identifier.
+ */
 int rnic_rsocket_create_accepted(const struct rnic_rsocket *listener,
 				 struct rnic_rsocket **created);
 
 /* ---- rsocket_endpoint.c ---- */
 
-/* Makes queue pair and buffers on the device of the identifier, receives posted. */
+/* Makes queue pair and buffers on the device of the identifier, and posts receives. */
 int rnic_rsocket_endpoint_create(struct rnic_rsocket_stream *stream);
 void rnic_rsocket_endpoint_destroy(struct rnic_rsocket_stream *stream);
 
-/* What to tell the peer, and what it says. -EPROTO, -ENOTSUP. */
+/* The facts for the peer, and the peer's. -EPROTO, -ENOTSUP. */
 void rnic_rsocket_endpoint_greet(const struct rnic_rsocket_stream *stream,
 				 uint8_t greeting[static RNIC_RSOCKET_GREETING_BYTES]);
 int rnic_rsocket_endpoint_begin(struct rnic_rsocket_stream *stream, const void *greeting,
@@ -109,7 +112,9 @@ int rnic_rsocket_endpoint_begin(struct rnic_rsocket_stream *stream, const void *
 /* Under the lock: takes in the events of the connection manager. */
 void rnic_rsocket_take_events(struct rnic_rsocket_stream *stream);
 
-/* Under the lock: it is over, `error` (positive) for the application, 0 when that is as it should.
+/*
+ * Under the lock: ends the connection, with `error` (positive) for the application, 0 for an
+ * orderly end.
  */
 void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error);
 
@@ -128,10 +133,10 @@ int rnic_rsocket_stream_connect(struct rnic_rsocket *rs, const struct sockaddr *
 
 /* ---- rsocket_work.c: all under the lock ---- */
 
-/* Takes in what completed, and tells the peer what is due. */
+/* Takes in completions, and tells the peer all that is due. */
 void rnic_rsocket_take_completions(struct rnic_rsocket_stream *stream);
 
-/* Tells the peer of room that it does not know of. */
+/* Tells the peer of room that the peer does not know of. */
 void rnic_rsocket_tell_peer(struct rnic_rsocket_stream *stream);
 
 /* All return 0 or a negative errno, which ends the connection too. */
@@ -148,7 +153,7 @@ int rnic_rsocket_post_control(struct rnic_rsocket_stream *stream,
 ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *message, int flags);
 ssize_t rnic_rsocket_stream_receive(struct rnic_rsocket *rs, struct msghdr *message, int flags);
 
-/* With the lock held: waits for a connection that is being made. -ENOTCONN: none is. */
+/* With the lock held: waits for a connection on its way. -ENOTCONN: there is none. */
 int rnic_rsocket_await_connection(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
 
 /* With `sending` and the lock held: waits for room to send. -EPIPE and others: never again. */
@@ -156,7 +161,7 @@ int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline
 
 /* ---- rsocket_iomap.c ---- */
 
-/* With `sending` and the lock held: tells the peer of mappings that it does not know yet. */
+/* With `sending` and the lock held: tells the peer of mappings that the peer does not know yet. */
 int rnic_rsocket_tell_mappings(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
 void rnic_rsocket_release_regions(struct rnic_rsocket_stream *stream);
 

@@ -19,11 +19,12 @@ static size_t table_size;
 
 /*
  * A signal handler runs while the call that it interrupted may have a lock, one of ours or that of
- * malloc(), which nobody can wait for then. close() is what handlers are allowed and wont to call,
- * so it is done once the call has no lock any more; all else is refused.
+ * malloc(), and nobody can wait for that lock then. Handlers may call close(), and do. The table
+ * therefore closes the rsocket once the call has no lock any more, and refuses all else.
  */
 static _Thread_local struct {
-	volatile sig_atomic_t locks; /* that this thread has, or is about to take or give back */
+	volatile sig_atomic_t
+		locks; /* locks that this thread has, or is about to take or give back */
 	volatile sig_atomic_t late_count;
 	volatile int late[LATE_MAX]; /* descriptors to close */
 } here;
@@ -50,8 +51,8 @@ bool rnic_rsocket_is_interrupted(void)
 /* --- fork ------------------------------------------------------------------------------------ */
 
 /*
- * Queue pairs do not go along into a child. What is in the table there has numbers that the child
- * may close, and nothing else.
+ * Queue pairs do not go along into a child. The table there holds numbers that the child may close,
+ * and nothing else.
  */
 static void lock_table(void)
 {
@@ -191,7 +192,9 @@ struct rnic_rsocket *rnic_rsocket_get(int fd)
 	return rs;
 }
 
-/* Takes it out of the table; the table's reference becomes the caller's. NULL: not there. */
+/*
+ * Takes the rsocket out of the table; the table's reference becomes the caller's. NULL: not there.
+ */
 static struct rnic_rsocket *rsocket_table_leave(int fd)
 {
 	struct rnic_rsocket *rs;
@@ -228,7 +231,7 @@ int rnic_rsocket_close(int fd)
 	rs = rsocket_table_leave(fd);
 	if (rs == NULL)
 		return -EBADF;
-	/* What it is made of is the parent's; only the descriptor is here too. */
+	/* The objects behind it are the parent's; only the descriptor is here too. */
 	if (rs->is_inherited)
 		return close(fd) == 0 ? 0 : -errno;
 	pthread_cleanup_push(rsocket_table_put, rs);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-/* How far a list of pieces of the application's memory is done with. */
+/* The place up to which a list of pieces of the application's memory is used. */
 struct cursor {
 	const struct iovec *pieces;
 	size_t count;
@@ -59,7 +59,7 @@ int rnic_rsocket_await_connection(struct rnic_rsocket_stream *stream, int64_t de
 	return 0;
 }
 
-/* What ended the connection is told once. */
+/* The stream tells the application once why the connection ended. */
 static int take_error(struct rnic_rsocket *rs, int otherwise)
 {
 	const int error = rs->error;
@@ -88,7 +88,7 @@ int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline
 	return error;
 }
 
-/* As much as goes into one write. */
+/* Sends the bytes of one write. */
 static int send_some(struct rnic_rsocket_stream *stream, struct cursor *cursor, int64_t deadline_ns)
 {
 	struct rnic_rsocket_write write;
@@ -162,7 +162,7 @@ static bool rsocket_transfer_can_receive(const struct rnic_rsocket *rs)
 	return stream->flow.readable > 0 || !stream->is_readable;
 }
 
-/* As much as lies in one piece of the ring. 0: the end. */
+/* Reads the bytes of one piece of the ring. 0: the end. */
 static ssize_t receive_some(struct rnic_rsocket_stream *stream, struct cursor *cursor,
 			    uint32_t skipped, int64_t deadline_ns)
 {
@@ -185,7 +185,7 @@ static ssize_t receive_some(struct rnic_rsocket_stream *stream, struct cursor *c
 	return bytes;
 }
 
-/* Reads what there is, and with MSG_WAITALL all that was asked for. */
+/* Reads the bytes that are there, and with MSG_WAITALL all that the application asked for. */
 static ssize_t receive_all(struct rnic_rsocket_stream *stream, struct cursor *cursor, int flags)
 {
 	struct rnic_rsocket *rs = &stream->rs;

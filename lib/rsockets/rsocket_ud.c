@@ -12,7 +12,7 @@
 #define SLOTS_MIN	   2u
 #define RECEIVE_SLOT_BYTES (RNIC_GRH_BYTES + RNIC_RSOCKET_DATAGRAM_BYTES)
 #define BATCH		   16
-#define SMALLEST_MTU_BYTES 128u /* what the codes of path MTUs double, from 1 on */
+#define SMALLEST_MTU_BYTES 128u /* the codes of path MTUs double this, from 1 on */
 
 #define WORK_RECEIVE                                                                               \
 	(UINT64_C(1) << 32) /* in the number of a work request, above that of a slot               \
@@ -200,8 +200,9 @@ int rnic_rsocket_ud_send(struct rnic_rsocket_datagram *datagram,
 }
 
 /*
- * True: somebody will read it there. Whoever knows the number of the queue pair can send to it, and
- * write any address into the label: only that of the packet is to be believed.
+ * True: the application will read it there. Every program that knows the number of the queue pair
+ * can send to it, and write any address into the label; only the packet's address is to be
+ * believed.
  */
 static bool take_received(struct rnic_rsocket_datagram *datagram, uint32_t slot, uint32_t bytes)
 {

@@ -11,7 +11,7 @@
 #define FLAG_BIG_ENDIAN 0x01u
 #define FLAG_IOMAP	0x02u
 
-/* Numbers above this are carried as multiples of 256, marked by this bit. */
+/* Numbers above this travel as multiples of 256, marked by this bit. */
 #define COARSE 0x80u
 
 #define ENVELOPE_TAG 0x55555555u

@@ -3,7 +3,7 @@
  * The bytes that two ends of an rsocket exchange, as rdma-core's docs/rsocket describes them: the
  * private data of a connection, the immediate values of its RDMA WRITEs, the entries that these put
  * into the peer's memory, and the headers of datagrams. Functions here neither keep nor do
- * anything; what they decode is validated.
+ * anything; they validate all that they decode.
  *
  * The private data and the headers are big-endian. Entries in memory are in the byte order of the
  * host whose memory it is.
@@ -26,7 +26,7 @@ struct rnic_rsocket_target {
 
 #define RNIC_RSOCKET_GREETING_BYTES 40u
 
-/* What each side tells the other in the private data of REQ and REP. */
+/* The facts that each side tells the other in the private data of REQ and REP. */
 struct rnic_rsocket_greeting {
 	bool is_big_endian;
 	uint16_t credits;	/* receives that are posted */
@@ -42,7 +42,7 @@ void rnic_rsocket_greeting_encode(const struct rnic_rsocket_greeting *greeting,
 int rnic_rsocket_greeting_decode(const void *data, size_t length,
 				 struct rnic_rsocket_greeting *greeting);
 
-/* How many entries a map has that is asked to have `wanted`: eight bits carry the number. */
+/* The number of entries of a map for a wish of `wanted`: eight bits carry the number. */
 uint32_t rnic_rsocket_iomap_entries(uint32_t wanted);
 
 /* ---- messages: the immediate value of a WRITE ---- */
@@ -94,8 +94,8 @@ void rnic_rsocket_mapping_encode(const struct rnic_rsocket_mapping *mapping, boo
 				 uint8_t bytes[static RNIC_RSOCKET_MAPPING_BYTES]);
 
 /*
- * From this host's memory, where the peer may be writing: the length, which a writer that goes
- * upwards writes last, is read first. Length 0 is an entry that nobody has written.
+ * Reads from this host's memory, where the peer may be writing: first the length, which a writer
+ * that goes upwards writes last. An entry of length 0 is one that nobody has written.
  */
 struct rnic_rsocket_target rnic_rsocket_target_read(const volatile void *entry);
 struct rnic_rsocket_mapping rnic_rsocket_mapping_read(const volatile void *entry);
@@ -135,7 +135,7 @@ size_t rnic_rsocket_envelope_encode(const struct rnic_rsocket_envelope *envelope
 size_t rnic_rsocket_label_encode(const struct rnic_rsocket_label *label,
 				 uint8_t bytes[static RNIC_RSOCKET_LABEL_MAX_BYTES]);
 
-/* Both return the header's bytes, or -EPROTO for what is no such header. */
+/* Both return the header's bytes, or -EPROTO for bytes that are no such header. */
 int rnic_rsocket_envelope_decode(const uint8_t *data, size_t length,
 				 struct rnic_rsocket_envelope *envelope);
 int rnic_rsocket_label_decode(const uint8_t *data, size_t length, struct rnic_rsocket_label *label);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The work requests of a stream: posting them, and what their completions mean. */
+/* The work requests of a stream: posting them, and the meaning of their completions. */
 #include "rsockets/rsocket_stream.h"
 
 #include <arpa/inet.h>
@@ -155,7 +155,10 @@ static void take_buffers(struct rnic_rsocket_stream *stream)
 
 		if (!rnic_rsocket_flow_take_buffer(&stream->flow, &entry))
 			return;
-		/* Before the first byte goes there: only then the peer may write it anew. */
+		/*
+		 * Before the first byte goes there, because after it the peer may write the entry
+		 * anew.
+		 */
 		((volatile uint32_t *)(volatile void *)at)[3] = 0;
 	}
 }
@@ -184,7 +187,10 @@ static void rsocket_work_take_message(struct rnic_rsocket_stream *stream, uint32
 {
 	const uint32_t value = rnic_rsocket_message_value(message);
 
-	/* Who sends has got the answer, though what confirms that may still be on its way. */
+	/*
+	 * A peer that sends has got the answer, though the confirmation of that may still be on its
+	 * way.
+	 */
 	if (stream->state == RNIC_RSOCKET_ACCEPTING) {
 		stream->state = RNIC_RSOCKET_CONNECTED;
 		stream->is_readable = stream->is_writable = true;
@@ -222,7 +228,7 @@ static void take_sent(struct rnic_rsocket_stream *stream, enum rnic_rsocket_work
 	rnic_rsocket_flow_sent(&stream->flow, requests[work], bytes);
 }
 
-/* True: a receive was used up and is to be posted again. */
+/* True: the completion used a receive up, and the caller posts it again. */
 static bool take_completion(struct rnic_rsocket_stream *stream, const struct ibv_wc *completion)
 {
 	const enum rnic_rsocket_work work = (enum rnic_rsocket_work)(completion->wr_id >> 32);

@@ -156,7 +156,7 @@ void ibv_copy_path_rec_to_kern(struct ib_user_path_rec *to, struct ibv_sa_path_r
 
 /*
  * Registered memory needs no protection from fork(): the daemon reads and writes the parent's pages
- * through its address space, which copying on write does not take away from it.
+ * through the parent's address space, which copying on write does not change.
  */
 int ibv_fork_init(void)
 {

@@ -60,7 +60,7 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 	return 0;
 }
 
-/* The clock that stamps completions, in its ticks: all of it in the nanoseconds. */
+/* The clock that stamps completions, in its ticks, all of them in the nanoseconds. */
 int rnic_verbs_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
 {
 	struct timespec now;
@@ -109,7 +109,7 @@ static bool gid_is_empty(const struct rnic_gid *gid)
 	return memcmp(gid, &empty, sizeof(empty)) == 0;
 }
 
-/* An empty slot is a GID of zeros here, unlike in the extended query. */
+/* Here an empty slot is a GID of zeros, unlike in the extended query. */
 int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
 	struct rnic_gid native;

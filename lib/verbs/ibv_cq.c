@@ -27,7 +27,10 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 	return &channel->channel;
 }
 
-/* `refcnt` is public, so it is kept: the number of completion queues that use the channel. */
+/*
+ * `refcnt` is public, so the library keeps it: the number of completion queues that use the
+ * channel.
+ */
 static void channel_count(struct ibv_comp_channel *channel, int change)
 {
 	if (channel == NULL)

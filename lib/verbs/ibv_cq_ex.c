@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The extended face of a completion queue: one completion at a time, read by functions. Between
- * start and end the caller holds the queue, because the completion that is read lies in it.
+ * The extended face of a completion queue: one completion at a time, which functions read. Between
+ * start and end the caller holds the queue, because the completion lies in the queue's object.
  */
 #include "verbs/ibv_objects.h"
 #include "verbs/ibv_translate.h"
@@ -33,7 +33,7 @@ static int take_next(struct rnic_verbs_cq *cq)
 	return 0;
 }
 
-/* Who promised to use the queue from one thread gets it without a lock. */
+/* A program that promised to use the queue from one thread takes no lock. */
 static void verbs_cq_ex_hold(struct rnic_verbs_cq *cq)
 {
 	if (!cq->is_single_threaded)
@@ -46,7 +46,7 @@ static void verbs_cq_ex_let_go(struct rnic_verbs_cq *cq)
 		pthread_mutex_unlock(&cq->cq_ex.mutex);
 }
 
-/* A start that fails is not followed by an end. */
+/* No end follows a start that fails. */
 static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attributes)
 {
 	struct rnic_verbs_cq *cq = verbs_cq_ex_from_ex(ibv);
@@ -141,7 +141,10 @@ static int64_t clock_ns(clockid_t clock)
 	return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
-/* The wall clock may have been set since; what it would have shown then is what counts. */
+/*
+ * The system may have set the wall clock since. What counts is the time that the clock would have
+ * shown then.
+ */
 static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *cq)
 {
 	const int64_t difference = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
@@ -149,7 +152,7 @@ static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *cq)
 	return verbs_cq_ex_from_ex(cq)->current.timestamp_ns + (uint64_t)difference;
 }
 
-/* What is never there: VLANs, flow tags and tag matching. Nothing says so to who asks anyway. */
+/* VLANs, flow tags and tag matching are never there. A program that asks anyway gets nothing. */
 static uint16_t read_cvlan(struct ibv_cq_ex *cq)
 {
 	(void)cq;
@@ -191,8 +194,8 @@ static void fill_face(struct ibv_cq_ex *cq)
 }
 
 /*
- * IGNORE_OVERRUN is refused: an entry beyond the end of a full queue is an error here, never one
- * written over another.
+ * The device refuses IGNORE_OVERRUN: here an entry beyond the end of a full queue is an error and
+ * never overwrites another entry.
  */
 struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 					  struct ibv_cq_init_attr_ex *attributes)

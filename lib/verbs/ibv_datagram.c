@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What datagrams need beside queue pairs: the way back to a sender, and multicast groups. */
+/* Calls for datagrams beside queue pairs: the way back to a sender, and multicast groups. */
 #include "verbs/ibv_objects.h"
 #include "verbs/ibv_translate.h"
 
@@ -30,7 +30,9 @@ static int verbs_datagram_find_gid(struct ibv_context *context, const struct rni
 	return -EINVAL;
 }
 
-/* RoCE has no way back without the header. One to a multicast group came to no GID of ours. */
+/*
+ * Without the header RoCE has no way back. A datagram to a multicast group came to no GID of ours.
+ */
 int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
 			struct ibv_grh *grh, struct ibv_ah_attr *attributes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device memory: memory that the daemon maps as well, so that it is the nearest to the device that
- * there is. Its addresses are offsets; programs reach it by copying, as they must on hardware.
+ * Device memory: memory that the daemon maps as well, and so the nearest to the device that there
+ * is. Its addresses are offsets; programs reach it by copying, as they must on hardware.
  */
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
@@ -154,7 +154,7 @@ void rnic_verbs_dm_region_gone(struct ibv_context *context, struct rnic_verbs_dm
 	memory_release(context, memory);
 }
 
-/* The memory is mapped by its own process only. */
+/* Only the memory's own process has mapped it. */
 struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
 {
 	struct rnic_verbs_export *export =
@@ -175,7 +175,7 @@ struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
 	return &dm->dm;
 }
 
-/* Its regions go on: they hold the memory themselves. */
+/* The regions go on, because they hold the memory themselves. */
 void ibv_unimport_dm(struct ibv_dm *ibv)
 {
 	struct rnic_verbs_dm *dm = from_ibv(ibv);

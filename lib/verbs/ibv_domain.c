@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Protection domains, thread domains, and parent domains, which are a protection domain in other
- * clothes.
+ * Protection domains, thread domains, and parent domains, which extend a protection domain.
  *
- * A thread domain promises that its objects are used by one thread, so that locks could be left
- * out; ours cost next to nothing when nobody else wants them, so they stay. The memory of queues is
- * made by the daemon, so a parent domain's allocator has nothing to allocate and is never called.
+ * A thread domain promises that one thread uses its objects, so that a library may leave locks out.
+ * Our locks cost next to nothing without a second thread, so they stay. The daemon makes the memory
+ * of queues, so the library has nothing to allocate from a parent domain's allocator and never
+ * calls it.
  */
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"

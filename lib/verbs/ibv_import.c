@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Importing: a second context, and objects of the first one in it. Within a process it is of the
- * same session, so that an imported object is another name for the same thing. In another process
- * it is of a session of that process's own, to which the daemon lends the exporter's protection
- * domains and tells the keys of its regions. Either way un-importing forgets the name.
+ * Importing: a second context, and objects of the first one in it.
+ *
+ * Within a process the second context is of the same session, so that an imported object is another
+ * name for the same thing. In another process it is of a session of that process. The daemon lends
+ * to that session the exporter's protection domains and tells it the keys of the exporter's
+ * regions. Either way un-importing forgets the name.
  */
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
@@ -11,8 +13,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A session that this process has and that is alive. After a fork() the parent's are still listed,
- * but dead: the child is another process. */
+/*
+ * A session that this process has and that is alive. After a fork() the list still holds the
+ * parent's sessions, but they are dead: the child is another process.
+ */
 static int find_alive(int cmd_fd, struct rnic_verbs_session **session)
 {
 	struct rnic_port_attributes port;
@@ -66,7 +70,7 @@ struct ibv_context *ibv_import_device(int cmd_fd)
 	return rnic_verbs_null(-error);
 }
 
-/* The domain of `handle`, to which *native leads; 0 or a negative errno. */
+/* The domain of `handle`, in *native; 0 or a negative errno. */
 static int pd_of_handle(struct ibv_context *context, uint32_t handle, struct rnic_pd **native)
 {
 	struct rnic_verbs_export *export;
@@ -104,7 +108,7 @@ void ibv_unimport_pd(struct ibv_pd *pd)
 	free(rnic_verbs_pd(pd));
 }
 
-/* What the importer learns of the region of `handle`; 0 or a negative errno. */
+/* The facts that the importer learns of the region of `handle`; 0 or a negative errno. */
 static int mr_of_handle(struct ibv_pd *pd, uint32_t handle, struct rnic_verbs_mr *mr)
 {
 	const struct rnic_verbs_mr *source;
@@ -130,7 +134,10 @@ static int mr_of_handle(struct ibv_pd *pd, uint32_t handle, struct rnic_verbs_mr
 	return 0;
 }
 
-/* The importer learns keys and length; the address is the exporter's own affair, so it is NULL. */
+/*
+ * The importer learns keys and length. The address is NULL: it means something in the exporter
+ * only.
+ */
 struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
 	struct rnic_verbs_mr *mr = calloc(1, sizeof(*mr));

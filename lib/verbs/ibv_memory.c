@@ -25,7 +25,9 @@ static void mr_set_up(struct rnic_verbs_mr *mr, struct ibv_pd *pd, void *address
 	};
 }
 
-/* Registrations of memory come here. With ZERO_BASED addresses count from 0, whatever `iova` says.
+/*
+ * All registrations of memory come here. With ZERO_BASED addresses count from 0, whatever `iova`
+ * says.
  */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
 				unsigned access)
@@ -67,9 +69,9 @@ struct ibv_mr *rnic_verbs_alloc_null_mr(struct ibv_pd *pd)
 }
 
 /*
- * Maps `bytes` of the descriptor at `offset`, which begins a page. What cannot be mapped cannot be
- * registered: there is no device that would reach it otherwise. A file that is shorter would make
- * the mapping fault.
+ * Maps `bytes` of the descriptor at `offset`, which begins a page. A buffer that cannot be mapped
+ * cannot be registered: there is no device that would reach it otherwise. A file that is shorter
+ * would make the mapping fault.
  */
 static int map_dmabuf(int fd, uint64_t offset, size_t bytes, unsigned access, void **mapping)
 {
@@ -87,8 +89,8 @@ static int map_dmabuf(int fd, uint64_t offset, size_t bytes, unsigned access, vo
 
 /*
  * A buffer of another device. Where its pages can be mapped they are memory of this process like
- * any other; where not, for want of pages behind it or of a descriptor at all, the answer is
- * EOPNOTSUPP, which is what programs that only try look for.
+ * any other. Without pages behind the buffer, or without a descriptor at all, the answer is
+ * EOPNOTSUPP: programs that only probe look for it.
  */
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 				 int fd, int access)
@@ -159,8 +161,8 @@ static int check_rereg(const struct rnic_verbs_mr *mr, int flags, const struct i
 }
 
 /*
- * The daemon changes all or nothing, so an error leaves the region as it was, which is what
- * ERR_INPUT says; the other codes are of no use here. The keys stay.
+ * The daemon changes all or nothing, so an error leaves the region as it was. ERR_INPUT says so;
+ * the other codes do not apply here. The keys stay.
  */
 int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *address, size_t length,
 		 int access)
@@ -214,8 +216,8 @@ static int prefetch(struct ibv_pd *pd, const struct ibv_sge *element, bool for_w
 }
 
 /*
- * Prefetching is done at once, with or without FLUSH. NO_FAULT asks for pages that are there
- * already to be made ready, and they are.
+ * The library prefetches at once, with or without FLUSH. NO_FAULT asks to make pages ready that are
+ * there already, and they are.
  */
 int rnic_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 			 struct ibv_sge *elements, uint32_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libibverbs.so.1 hands to librdmacm.so.1, so that a process holds the native code once: the
- * functions of this table are all that librdmacm calls of it, on the native context of a context of
+ * The functions that libibverbs.so.1 hands to librdmacm.so.1, so that a process holds the native
+ * code once. librdmacm calls nothing else of that code, and uses the native context of a context of
  * libibverbs.
  *
  * The symbol's version node is RNIC_PRIVATE_1. The number rises with every change of the table. The

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands behind the structs of <infiniband/verbs.h> when our libibverbs.so.1 made them.
+ * The objects behind the structs of <infiniband/verbs.h> that our libibverbs.so.1 makes.
  *
  * Each object embeds the public struct and points to the native object that does the work; programs
  * see the embedded struct only. Public structs that grow between releases of rdma-core lie in
@@ -10,7 +10,7 @@
 #ifndef LIB_VERBS_IBV_OBJECTS_H
 #define LIB_VERBS_IBV_OBJECTS_H
 
-/* Hidden is the default here; what the public header declares is what this library exports. */
+/* Hidden visibility is the default here; this library exports what the public header declares. */
 #pragma GCC visibility push(default)
 #include <infiniband/verbs.h>
 #pragma GCC visibility pop
@@ -30,8 +30,8 @@
 #define RNIC_VERBS_DM_BYTES_MAX (UINT32_C(16) << 20) /* of one session */
 
 /*
- * Providers of rdma-core that a program links compare a pointer which lies right behind struct
- * ibv_device with their own; in this zeroed block they find NULL.
+ * Providers of rdma-core that a program links compare a pointer right behind struct ibv_device with
+ * their own; in this zeroed block they find NULL.
  */
 #define RNIC_VERBS_DEVICE_VIEW_BYTES 1024
 #define RNIC_VERBS_QP_VIEW_BYTES     512
@@ -57,7 +57,7 @@ struct rnic_verbs_context {
 	struct verbs_context verbs; /* last: programs find members counting from its end */
 };
 
-/* What a program that imports the context can find by the object's handle. */
+/* Names an object for a program that imports its context. */
 struct rnic_verbs_export {
 	struct rnic_verbs_export *next;
 	uint32_t kind; /* enum rnic_verbs_export_kind */
@@ -79,7 +79,7 @@ struct rnic_verbs_pd {
 	struct rnic_verbs_td *td;     /* of a parent domain, or NULL */
 };
 
-/* What an allocated device memory and its imports share; goes with the last reference. */
+/* The part that device memory and its imports share. It goes with the last reference. */
 struct rnic_verbs_dm_memory {
 	struct rnic_context *native;
 	uint8_t *bytes;
@@ -217,22 +217,25 @@ static inline struct rnic_verbs_ah *rnic_verbs_ah(const struct ibv_ah *ah)
 }
 
 /*
- * Makes a context of `session`, whose reference and `cmd_fd` become the context's. NULL with errno:
- * no memory; both stay the caller's. In ibv_device.c.
+ * Makes a context of `session`. The caller's reference and `cmd_fd` become the context's. NULL with
+ * errno: no memory; both stay the caller's. In ibv_device.c.
  */
 struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session, int cmd_fd);
 
 /*
- * Asks the daemon for its device, of which the caller gets a reference. NULL with errno: no memory;
- * with errno 0: there is no daemon, which is no error. In ibv_device.c, as is giving it back.
+ * Asks the daemon for its device; the caller gets a reference. NULL with errno: no memory; with
+ * errno 0: there is no daemon, which is no error. In ibv_device.c, as is giving the reference back.
  */
 struct rnic_verbs_device *rnic_verbs_device_find(void);
 void rnic_verbs_device_release(struct rnic_verbs_device *device);
 
-/* What the extended face can offer, a mask of enum ibv_qp_create_send_ops_flags. ibv_qp_ex.c */
+/*
+ * The operations that the extended face offers, a mask of enum ibv_qp_create_send_ops_flags.
+ * ibv_qp_ex.c
+ */
 uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type);
 
-/* Gives a queue pair the extended face with some of these. -ENOMEM. In ibv_qp_ex.c. */
+/* Gives a queue pair the extended face with some of these operations. -ENOMEM. In ibv_qp_ex.c. */
 int rnic_verbs_add_send_batch(struct rnic_verbs_qp *qp, uint64_t send_operations,
 			      uint32_t max_inline_bytes);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The symbols through which rdma-core's library and its providers talk to each other. Programs link
- * providers (perftest and UCX link libmlx5), so these must be found, in the version node of each
- * release's private interface; but no provider ever serves our device. ibv_query_gid_type is
- * different: programs call it, and it answers.
+ * providers (perftest and UCX link libmlx5), so the loader must find these symbols, in the version
+ * node of each release's private interface; but no provider ever serves our device.
+ * ibv_query_gid_type is different: programs call it, and it answers.
  */
 #include "verbs/ibv_objects.h"
 #include "verbs/ibv_translate.h"
@@ -40,7 +40,7 @@ __attribute__((used)) void *rnic_private_null(void)
 	return rnic_verbs_null(EOPNOTSUPP);
 }
 
-/* Takes any arguments, so a log message with many of them too. */
+/* Takes any arguments, and so also a log message with many of them. */
 __attribute__((used)) void rnic_private_ignore(void)
 {
 }

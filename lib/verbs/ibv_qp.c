@@ -21,7 +21,7 @@ static int check_type(enum ibv_qp_type type)
 	}
 }
 
-/* What the native queue pair is made of; what its type does not have is ignored there. */
+/* The parts of the native queue pair. The native code ignores parts that the type does not have. */
 static void verbs_qp_set_options(const struct ibv_qp_init_attr *from, struct ibv_xrcd *xrcd,
 				 struct rnic_qp_options *to)
 {
@@ -60,7 +60,7 @@ static void qp_free(struct rnic_verbs_qp *qp)
 	free(qp);
 }
 
-/* A queue pair in `pd` or, of a target, in `xrcd`. */
+/* A queue pair in `pd`; a target is in `xrcd`. */
 static struct ibv_qp *verbs_qp_create(struct ibv_context *context, struct ibv_pd *pd,
 				      struct ibv_xrcd *xrcd, struct ibv_qp_init_attr *attributes)
 {
@@ -168,7 +168,7 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 	return qp;
 }
 
-/* Programs give both ends of XRC what only the other end has; kernels take no notice of it. */
+/* Programs give both ends of XRC options that only the other end has; kernels ignore them. */
 static int without_other_side(enum ibv_qp_type type, int mask)
 {
 	switch (type) {
@@ -237,7 +237,7 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 	return rnic_verbs_qp(qp)->batch == NULL ? NULL : &rnic_verbs_qp(qp)->qp_ex;
 }
 
-/* The device has no options of its own to offer to a peer; those of others are not known to it. */
+/* The device has no options of its own to offer to a peer, and knows none of other devices. */
 int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp;
@@ -255,7 +255,7 @@ int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 	return rnic_verbs_errno(ece->vendor_id == 0 && ece->options == 0 ? 0 : -EOPNOTSUPP);
 }
 
-/* Never promised: the daemon copies packets in order, but each as its system call likes. */
+/* The device never promises an order: each packet is copied as the system call likes. */
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode opcode, uint32_t flags)
 {
 	(void)qp;

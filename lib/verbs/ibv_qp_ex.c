@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The extended face of a queue pair: requests are put together call by call between start and
- * complete, which then makes them all visible, or none.
+ * The extended face of a queue pair: the program puts requests together call by call between start
+ * and complete, which then makes all of them visible, or none.
  *
  * A request goes into the native queue when the next one begins or the batch ends, for only then is
- * it known to be whole; until the end the daemon sees nothing of it. The first error is kept, what
- * comes after it is ignored, and complete rolls back and returns it. The caller holds the queue
- * pair's mutex from start to the end.
+ * it known to be whole; the daemon sees nothing of it until the end. The batch keeps the first
+ * error and ignores all that follows; complete then rolls back and returns the error. The caller
+ * holds the queue pair's mutex from start to the end.
  */
 #include "base/bits.h"
 #include "base/operation.h"
@@ -40,7 +40,7 @@ static void batch_fail(struct rnic_verbs_send_batch *batch, int error)
 		batch->error = error;
 }
 
-/* Moves the request that was put together into the queue. */
+/* Moves the finished request into the queue. */
 static void batch_close_request(struct rnic_verbs_qp *qp)
 {
 	struct rnic_verbs_send_batch *batch = qp->batch;
@@ -188,8 +188,8 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t ad
 }
 
 /*
- * Stands for every operation, known and later, that the queue pair was not created with; further
- * arguments are of no interest, which the calling conventions of all supported machines allow.
+ * Stands for every operation, known and later, that the program did not create the queue pair with.
+ * It ignores further arguments, which the calling conventions of all supported machines allow.
  */
 static void wr_not_served(struct ibv_qp_ex *qp)
 {
@@ -234,7 +234,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv
 	batch->request.sge_count = (uint32_t)count;
 }
 
-/* The caller may reuse the data at once, so it is copied here and not when the request is whole. */
+/* The caller may reuse the data at once, so this call copies it, and not the end of the request. */
 static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t count,
 				    const struct ibv_data_buf *list)
 {

@@ -22,7 +22,10 @@ struct rnic_verbs_session {
 	struct rnic_verbs_export *exports;
 };
 
-/* Guards the list and everything in it that changes. Never held during a call into the daemon. */
+/*
+ * Guards the list and all that changes in it. No thread holds the lock during a call into the
+ * daemon.
+ */
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_verbs_session *sessions;
 
@@ -43,8 +46,8 @@ static struct rnic_fork_entry sessions_fork_entry = {
 };
 
 /*
- * An empty file that only says, by being the same one, that descriptors mean the same session: to
- * this process, and to the daemon.
+ * An empty file. Descriptors of the same file mean the same session, to this process and to the
+ * daemon.
  */
 static int create_cmd_file(struct rnic_context *native, int *cmd_fd)
 {
@@ -54,7 +57,7 @@ static int create_cmd_file(struct rnic_context *native, int *cmd_fd)
 	if (fd < 0)
 		return -errno;
 	error = rnic_share(native, fd);
-	/* A daemon that serves no imports serves all else. */
+	/* A daemon that serves no imports still serves all else. */
 	if (error != 0 && error != -EOPNOTSUPP) {
 		close(fd);
 		return error;
@@ -83,7 +86,7 @@ static int verbs_session_create(struct rnic_verbs_device *device,
 	return 0;
 }
 
-/* Makes the session the one that cmd_fd means in this process. */
+/* Makes `session` the one that cmd_fd means in this process. */
 static int session_enlist(struct rnic_verbs_session *session, int cmd_fd)
 {
 	struct stat status;

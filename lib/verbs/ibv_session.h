@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What contexts share that came from one ibv_open_device(): the connection to the daemon, and the
- * objects that the others can import by their handles.
+ * The part that contexts of one ibv_open_device() share: the connection to the daemon, and the
+ * objects that other contexts can import by their handles.
  *
- * A session is known by the file behind cmd_fd, so a duplicate of the descriptor finds it too. It
- * lives as long as a context that uses it. Sessions belong to their process, since the daemon knows
- * its clients by their connections and reaches the memory of one process through each. Another
- * process that has got cmd_fd makes a session of its own that imports from this one: what its
- * programs import by handle are the exporter's objects, and its own can be imported by nobody.
+ * The file behind cmd_fd names a session, so a duplicate of the descriptor finds the session too. A
+ * session lives as long as a context that uses it. Sessions belong to their process: the daemon
+ * knows its clients by their connections and reaches the memory of one process through each.
+ * Another process that has got cmd_fd makes a session of its own that imports from this one. By
+ * handle its programs import the exporter's objects; nobody can import theirs.
  */
 #ifndef LIB_VERBS_IBV_SESSION_H
 #define LIB_VERBS_IBV_SESSION_H
@@ -21,16 +21,16 @@ enum rnic_verbs_export_kind {
 };
 
 /*
- * Connects to the daemon. The session has one reference, the caller's; so is *cmd_fd. Errors are
- * those of rnic_open() and memfd_create().
+ * Connects to the daemon. The caller owns the session's one reference and *cmd_fd. Errors are those
+ * of rnic_open() and memfd_create().
  */
 int rnic_verbs_session_open(struct rnic_verbs_device *device, struct rnic_verbs_session **session,
 			    int *cmd_fd);
 
 /*
- * Connects to the daemon for what the session of another process has, whose cmd_fd this is and
- * stays the caller's. The session has one reference, the caller's. -EOPNOTSUPP: there is no such
- * session, or no more. Or errors of rnic_open().
+ * Connects to the daemon to import from the session of another process. `cmd_fd` is of that session
+ * and stays the caller's. The caller owns the session's one reference. -EOPNOTSUPP: there is no
+ * such session, or no longer. Or errors of rnic_open().
  */
 int rnic_verbs_session_import(struct rnic_verbs_device *device, int cmd_fd,
 			      struct rnic_verbs_session **session);
@@ -51,8 +51,8 @@ struct rnic_context *rnic_verbs_session_native(const struct rnic_verbs_session *
 struct rnic_verbs_device *rnic_verbs_session_device(const struct rnic_verbs_session *session);
 
 /*
- * Makes an object known by its handle, and the other way round. Device memory, which the daemon
- * does not know of, is given one. `key` is an MR's lkey.
+ * Makes an object known by its handle, and unknown again. The daemon does not know device memory,
+ * so the session gives it a handle. `key` is an MR's lkey.
  */
 void rnic_verbs_export_add(struct ibv_context *context, struct rnic_verbs_export *export,
 			   enum rnic_verbs_export_kind kind, uint32_t handle, uint32_t key);

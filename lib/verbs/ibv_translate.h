@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the structs of libibverbs and ours, and between their return conventions and ours. The
- * one place where byte order, names and widths differ is here; values never do (asserted in the .c
- * file).
+ * Between the structs of libibverbs and ours, and between their return conventions and ours. Byte
+ * order, names and widths differ, and only here; values never do (asserted in the .c file).
  */
 #ifndef LIB_VERBS_IBV_TRANSLATE_H
 #define LIB_VERBS_IBV_TRANSLATE_H
@@ -30,7 +29,7 @@ void rnic_verbs_qp_cap(const struct rnic_qp_capacities *from, struct ibv_qp_cap 
 void rnic_verbs_qp_attributes(const struct ibv_qp_attr *from, struct rnic_qp_attributes *to);
 void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_attr *to);
 
-/* Those that the device knows; the rest ask for nothing on RoCE. */
+/* The flags that the device knows; the rest ask for nothing on RoCE. */
 uint8_t rnic_verbs_send_flags(unsigned flags);
 
 /* The part of a BIND_MW request that says what is bound, and the window's new key. */

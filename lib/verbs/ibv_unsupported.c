@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything of the interface that the device does not do. Programs ask for it and take EOPNOTSUPP
- * as the answer; a missing symbol would keep them from starting, and a missing inline target would
- * crash them.
+ * All functions of the interface that the device does not serve. Programs call them and take
+ * EOPNOTSUPP as the answer. A missing symbol would keep programs from starting, and a missing
+ * inline target would crash them.
  */
 #include "native/refuse.h"
 #include "verbs/ibv_objects.h"
@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-/* Of releases of rdma-core later than the headers that this is built with. */
+/* Functions of releases of rdma-core later than the headers of this build. */
 struct ibv_dmah;
 struct ibv_dmah_init_attr;
 struct ibv_mr_init_attr;

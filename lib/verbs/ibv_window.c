@@ -37,7 +37,10 @@ static int dealloc_mw(struct ibv_mw *ibv)
 	return rnic_verbs_errno(error);
 }
 
-/* Of type 1, which ibv_bind_mw() has checked: the key is ours to choose, and good at once. */
+/*
+ * A window of type 1, which ibv_bind_mw() has checked: this library chooses the key, which is good
+ * at once.
+ */
 static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
 	const struct rnic_send_wr *bad;
