@@ -238,32 +238,15 @@ static void test_descriptors_slow_to_close(void **state)
 static void test_registering_files_that_may_shrink(void **state)
 {
 	struct hostile_client client;
-	struct hostile_reply reply;
-	struct {
-		struct rnic_ctl_header header;
-		struct rnic_ctl_register_mr request;
-	} message = {
-		.header = {.magic = RNIC_CTL_MAGIC,
-			   .version = 1,
-			   .operation = RNIC_CTL_REGISTER_MR,
-			   .bytes = sizeof(message)},
-		.request = {.access = 1, .mode = RNIC_MEMORY_MAPPED, .length = 4096},
-	};
 	int memfd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	(void)state;
 	assert_int_equal(ftruncate(memfd, 4096), 0);
 	hostile_client_open(&client, &rnicd, 2);
-	message.request.pd = client.pd;
-	assert_true(hostile_send(client.fd, &message, sizeof(message), &memfd, 1));
-	assert_true(hostile_receive(client.fd, &reply));
-	assert_int_equal(reply.header.status, -EPERM);
+	assert_int_equal(hostile_register(&client, memfd, 0, 4096), -EPERM);
 	/* A range beyond the file, once it is sealed. */
 	assert_int_equal(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-	message.request.memfd_offset = 4096;
-	assert_true(hostile_send(client.fd, &message, sizeof(message), &memfd, 1));
-	assert_true(hostile_receive(client.fd, &reply));
-	assert_int_equal(reply.header.status, -EINVAL);
+	assert_int_equal(hostile_register(&client, memfd, 4096, 4096), -EINVAL);
 	close(memfd);
 	hostile_client_close(&client);
 	expect_unharmed();

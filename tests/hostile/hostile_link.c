@@ -438,3 +438,38 @@ void hostile_expect_owned(const struct hostile_daemon *daemon, uint32_t clients,
 	assert_int_equal(row.mw_count, 0);
 	close(fd);
 }
+
+void hostile_ask_to_register(const struct hostile_client *client, int file, uint64_t offset,
+			     uint64_t bytes)
+{
+	const struct {
+		struct rnic_ctl_header header;
+		struct rnic_ctl_register_mr request;
+	} message = {
+		.header = {.magic = RNIC_CTL_MAGIC,
+			   .version = 1,
+			   .operation = RNIC_CTL_REGISTER_MR,
+			   .bytes = sizeof(message)},
+		.request = {.pd = client->pd,
+			    .access = 1,
+			    .mode = RNIC_MEMORY_MAPPED,
+			    .length = bytes,
+			    .memfd_offset = offset},
+	};
+
+	assert_true(hostile_send(client->fd, &message, sizeof(message), &file, 1));
+}
+
+int hostile_receive_status(const struct hostile_client *client)
+{
+	struct hostile_reply reply;
+
+	assert_true(hostile_receive(client->fd, &reply));
+	return reply.header.status;
+}
+
+int hostile_register(const struct hostile_client *client, int file, uint64_t offset, uint64_t bytes)
+{
+	hostile_ask_to_register(client, file, offset, bytes);
+	return hostile_receive_status(client);
+}

@@ -99,6 +99,15 @@ void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned
 
 void hostile_client_close(struct hostile_client *client);
 
+/* Asks to register `bytes` of a file as mapped memory; the reply is to be received. */
+void hostile_ask_to_register(const struct hostile_client *client, int file, uint64_t offset,
+			     uint64_t bytes);
+/* The same; returns the status of the reply. */
+int hostile_register(const struct hostile_client *client, int file, uint64_t offset,
+		     uint64_t bytes);
+/* The status of the next reply. */
+int hostile_receive_status(const struct hostile_client *client);
+
 /* Rings a doorbell as the protocol wants it. */
 void hostile_ring(struct hostile_client *client, uint32_t doorbell);
 

@@ -49,40 +49,17 @@ static int make_sealed_memfd(size_t bytes)
 	return fd;
 }
 
-/* Asks to register so many bytes of a file, whose descriptor is the daemon's from then on. */
+/* The file's descriptor is the daemon's from then on. */
 static void ask_to_register(const struct hostile_client *client, int file, size_t bytes)
 {
-	const struct {
-		struct rnic_ctl_header header;
-		struct rnic_ctl_register_mr request;
-	} message = {
-		.header = {.magic = RNIC_CTL_MAGIC,
-			   .version = 1,
-			   .operation = RNIC_CTL_REGISTER_MR,
-			   .bytes = sizeof(message)},
-		.request = {.pd = client->pd,
-			    .access = 1,
-			    .mode = RNIC_MEMORY_MAPPED,
-			    .length = bytes},
-	};
-
-	assert_true(hostile_send(client->fd, &message, sizeof(message), &file, 1));
+	hostile_ask_to_register(client, file, 0, bytes);
 	close(file);
-}
-
-/* The status of the reply to that. */
-static int receive_status(const struct hostile_client *client)
-{
-	struct hostile_reply reply;
-
-	assert_true(hostile_receive(client->fd, &reply));
-	return reply.header.status;
 }
 
 static int register_file(const struct hostile_client *client, int file, size_t bytes)
 {
 	ask_to_register(client, file, bytes);
-	return receive_status(client);
+	return hostile_receive_status(client);
 }
 
 /* Neither many memfds nor long ones take all of the daemon's address space. */
@@ -229,7 +206,7 @@ static void test_slow_descriptors_leave_room(void **state)
 		ask_to_register(&slow, make_lingering_socket(&peers[i]), 1);
 	assert_int_equal(kill(rnicd.pid, SIGCONT), 0);
 	for (unsigned i = 0; i < COUNT_OF(peers); i++)
-		assert_int_equal(receive_status(&slow), -EPERM);
+		assert_int_equal(hostile_receive_status(&slow), -EPERM);
 	for (unsigned i = 0; i < 2 * DESCRIPTORS; i++)
 		assert_int_equal(register_file(&slow, dup(STDERR_FILENO), 1), -EPERM);
 	hostile_client_open(&other, &rnicd, HOSTILE_STEPS);

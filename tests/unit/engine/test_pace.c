@@ -83,15 +83,12 @@ static void send_on(struct engine_fixture *fixture, struct qp *const *qps, uint6
 	}
 }
 
-/* QPs that never run out of work get the same, however many there are. */
-static void everybody_has_a_turn(void **state)
+/* A fixture with QPS unreliable QPs that all have work. */
+static struct engine_fixture *create_busy_qps(struct qp **qps)
 {
 	struct fixture_options options = fixture_defaults;
 	struct engine_fixture *fixture;
-	uint64_t packets[QPS] = {0};
-	struct qp *qps[QPS];
 
-	(void)state;
 	options.type = RNIC_QP_TYPE_UC;
 	fixture = fixture_create(&options);
 	qps[0] = fixture->qp;
@@ -99,6 +96,25 @@ static void everybody_has_a_turn(void **state)
 		qps[i] = fixture_create_qp(fixture, &options);
 	for (uint32_t i = 0; i < QPS; i++)
 		post_all(fixture, qps[i]);
+	return fixture;
+}
+
+static void destroy_qps(struct engine_fixture *fixture, struct qp **qps)
+{
+	for (uint32_t i = 1; i < QPS; i++)
+		qp_destroy(qps[i]);
+	fixture_destroy(fixture);
+}
+
+/* QPs that never run out of work get the same, however many there are. */
+static void everybody_has_a_turn(void **state)
+{
+	struct engine_fixture *fixture;
+	uint64_t packets[QPS] = {0};
+	struct qp *qps[QPS];
+
+	(void)state;
+	fixture = create_busy_qps(qps);
 	for (uint32_t round = 0; round < 1000; round++) {
 		send_on(fixture, qps, packets);
 		fixture_tick(fixture, 50000);
@@ -108,28 +124,19 @@ static void everybody_has_a_turn(void **state)
 		assert_in_range(packets[i], packets[0] - packets[0] / 10,
 				packets[0] + packets[0] / 10);
 	}
-	for (uint32_t i = 1; i < QPS; i++)
-		qp_destroy(qps[i]);
-	fixture_destroy(fixture);
+	destroy_qps(fixture, qps);
 }
 
 /* One that goes while it is first does not take the turn of the others with it. */
 static void the_first_may_go(void **state)
 {
-	struct fixture_options options = fixture_defaults;
 	struct engine_fixture *fixture;
 	uint64_t packets[QPS] = {0};
 	struct qp *qps[QPS];
 	struct qp *first;
 
 	(void)state;
-	options.type = RNIC_QP_TYPE_UC;
-	fixture = fixture_create(&options);
-	qps[0] = fixture->qp;
-	for (uint32_t i = 1; i < QPS; i++)
-		qps[i] = fixture_create_qp(fixture, &options);
-	for (uint32_t i = 0; i < QPS; i++)
-		post_all(fixture, qps[i]);
+	fixture = create_busy_qps(qps);
 	send_on(fixture, qps, packets);
 	first = list_first_entry(&fixture->engine.pace.waiting, struct qp, path_node);
 	qp_enter_error(first, VERDICT_FLUSHED);
@@ -140,9 +147,7 @@ static void the_first_may_go(void **state)
 	}
 	for (uint32_t i = 0; i < QPS; i++)
 		assert_true((packets[i] > 0) == (qps[i] != first));
-	for (uint32_t i = 1; i < QPS; i++)
-		qp_destroy(qps[i]);
-	fixture_destroy(fixture);
+	destroy_qps(fixture, qps);
 }
 
 int main(void)

@@ -72,6 +72,42 @@ static int send_datagram(struct transport_route *route, uint32_t bytes)
 	return 0;
 }
 
+static int open_ring(struct transport *transport, size_t bytes, bool is_for_peers,
+		     struct transport_ring **ring)
+{
+	struct fake_transport *fake = fake_of(transport);
+	struct transport_ring *made = calloc(1, sizeof(*made));
+
+	(void)is_for_peers;
+	assert(made != NULL);
+	made->transport = transport;
+	made->memory = calloc(1, bytes);
+	assert(made->memory != NULL);
+	fake->last_ring = made->memory;
+	fake->rings++;
+	*ring = made;
+	return 0;
+}
+
+static void close_ring(struct transport_ring *ring)
+{
+	fake_of(ring->transport)->rings--;
+	free(ring->memory);
+	free(ring);
+}
+
+static bool can_write(struct transport_route *route)
+{
+	(void)route;
+	return false;
+}
+
+uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
+{
+	(void)mr;
+	return 1;
+}
+
 void fake_transport_init(struct fake_transport *transport)
 {
 	static const struct transport_calls calls = {
@@ -86,6 +122,18 @@ void fake_transport_init(struct fake_transport *transport)
 	memset(transport, 0, sizeof(*transport));
 	transport->base.calls = &calls;
 	transport->room = UINT32_MAX;
+}
+
+void fake_transport_init_with_rings(struct fake_transport *transport)
+{
+	static struct transport_calls calls;
+
+	fake_transport_init(transport);
+	calls = *transport->base.calls;
+	calls.open_ring = open_ring;
+	calls.close_ring = close_ring;
+	calls.can_write = can_write;
+	transport->base.calls = &calls;
 }
 
 struct transport_datagram fake_datagram(struct fake_transport *transport, uint32_t peer,

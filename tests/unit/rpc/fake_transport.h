@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A carrier that keeps what is sent, for tests of those who hold sessions. Peers are numbers, which
- * datagrams have as source_qpn.
+ * A transport that keeps the packets that sessions send. Peers are numbers, which datagrams have as
+ * source_qpn.
  */
 #ifndef TESTS_UNIT_RPC_FAKE_TRANSPORT_H
 #define TESTS_UNIT_RPC_FAKE_TRANSPORT_H
@@ -17,8 +17,10 @@ struct fake_sent {
 
 struct fake_transport {
 	struct transport base;
-	uint32_t room;	 /* datagrams that may still be sent */
-	uint32_t routes; /* that are open */
+	uint32_t room;	    /* datagrams that may still be sent */
+	uint32_t routes;    /* that are open */
+	uint32_t rings;	    /* that are open */
+	uint8_t *last_ring; /* memory of the ring that was opened last */
 	uint8_t bytes[RPC_DATAGRAM_MAX_BYTES];
 	struct fake_sent sent[FAKE_SENT_MAX];
 	uint32_t sent_count;
@@ -26,11 +28,14 @@ struct fake_transport {
 
 void fake_transport_init(struct fake_transport *transport);
 
+/* The same, with rings for bulk transfers. No route can write. */
+void fake_transport_init_with_rings(struct fake_transport *transport);
+
 /* The packet as a datagram of that peer, valid until the next call. */
 struct transport_datagram fake_datagram(struct fake_transport *transport, uint32_t peer,
 					const struct rpc_packet *packet);
 
-/* That peer's way is lost, as `way` was once opened for it. */
+/* The loss of a peer's route. */
 struct transport_datagram fake_loss(struct fake_transport *transport,
 				    struct transport_route *route);
 

@@ -3,6 +3,7 @@
 #include "rpc/client/client_bodies.h"
 
 #include "dial/dial.h"
+#include "fake_transport.h"
 #include "unit_test.h"
 
 #define NOW UINT64_C(1000000000)
@@ -10,11 +11,8 @@
 enum { CALL = 7, CHUNK_BYTES = 100 };
 
 static struct {
-	struct transport_calls calls;
-	struct transport transport;
+	struct fake_transport transport;
 	struct client_link link;
-	uint8_t *written; /* the ring made last */
-	uint32_t rings;
 } world;
 
 /* --- what is not there ------------------------------------------------------------------------ */
@@ -24,36 +22,11 @@ uint64_t rnic_dial_now_ns(void)
 	return NOW;
 }
 
-uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
-{
-	(void)mr;
-	return 1;
-}
-
 int client_link_send(struct client_link *link, const struct rpc_frame *frame)
 {
 	(void)link;
 	(void)frame;
 	return 0;
-}
-
-static int open_ring(struct transport *transport, size_t bytes, bool is_for_peers,
-		     struct transport_ring **ring)
-{
-	(void)is_for_peers;
-	*ring = calloc(1, sizeof(**ring));
-	(*ring)->transport = transport;
-	(*ring)->memory = calloc(1, bytes);
-	world.written = (*ring)->memory;
-	world.rings++;
-	return 0;
-}
-
-static void close_ring(struct transport_ring *ring)
-{
-	world.rings--;
-	free(ring->memory);
-	free(ring);
 }
 
 /* --- scenarios -------------------------------------------------------------------------------- */
@@ -62,13 +35,8 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
-	world.calls = (struct transport_calls){
-		.config = &rpc_session_defaults,
-		.open_ring = open_ring,
-		.close_ring = close_ring,
-	};
-	world.transport.calls = &world.calls;
-	world.link.transport = &world.transport;
+	fake_transport_init_with_rings(&world.transport);
+	world.link.transport = &world.transport.base;
 	return 0;
 }
 
@@ -77,7 +45,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	client_bodies_free_orphans(&world.link);
-	assert_int_equal(world.rings, 0);
+	assert_int_equal(world.transport.rings, 0);
 	assert_true(client_bodies_next_deadline_ns(&world.link) == RPC_NEVER);
 	return 0;
 }
@@ -104,10 +72,10 @@ static void a_chunk_stays_what_it_was_when_it_came(void **state)
 
 	(void)state;
 	assert_int_equal(client_body_expect(&body, &world.link, CALL, 0), 0);
-	memset(world.written, 'x', CHUNK_BYTES);
+	memset(world.transport.last_ring, 'x', CHUNK_BYTES);
 	take_chunk(&body, &chunk);
 	assert_int_equal(chunk.bytes, CHUNK_BYTES);
-	memset(world.written, 'y', CHUNK_BYTES);
+	memset(world.transport.last_ring, 'y', CHUNK_BYTES);
 	assert_int_equal(chunk.data[0], 'x');
 	assert_int_equal(chunk.data[CHUNK_BYTES - 1], 'x');
 	assert_false(client_body_end(&body, &world.link, CALL, false));
@@ -134,9 +102,9 @@ static void the_servers_word_brings_memory_back(void **state)
 
 	(void)state;
 	cut_off(CALL);
-	assert_int_equal(world.rings, 1);
+	assert_int_equal(world.transport.rings, 1);
 	client_bodies_note_stray(&world.link, &word);
-	assert_int_equal(world.rings, 0);
+	assert_int_equal(world.transport.rings, 0);
 	assert_false(client_bodies_are_kept(&world.link, UINT64_MAX - 1));
 }
 

@@ -21,12 +21,10 @@ enum {
 };
 
 static struct {
-	struct transport_calls transport_calls;
 	struct fake_transport transport;
 	struct server_sessions sessions;
 	struct server_calls calls;
 	struct rnic_rpc_options options;
-	uint32_t rings;	  /* that are open */
 	uint32_t stopped; /* streams that were told so */
 	bool is_generous; /* they fill all chunks that they are asked for */
 	bool outlives;	  /* the service's call, its server */
@@ -44,36 +42,6 @@ void transport_device_wake(struct transport_device *device)
 uint64_t rnic_dial_now_ns(void)
 {
 	return NOW;
-}
-
-uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
-{
-	(void)mr;
-	return 1;
-}
-
-static int open_ring(struct transport *transport, size_t bytes, bool is_for_peers,
-		     struct transport_ring **ring)
-{
-	(void)is_for_peers;
-	*ring = calloc(1, sizeof(**ring));
-	(*ring)->transport = transport;
-	(*ring)->memory = calloc(1, bytes);
-	world.rings++;
-	return 0;
-}
-
-static void close_ring(struct transport_ring *ring)
-{
-	world.rings--;
-	free(ring->memory);
-	free(ring);
-}
-
-static bool can_write(struct transport_route *route)
-{
-	(void)route;
-	return false;
 }
 
 /* --- a service that streams ------------------------------------------------------------------- */
@@ -278,7 +246,7 @@ static void acknowledge(uint32_t peer)
 static void send_grant(uint32_t peer)
 {
 	offer_memory(peer);
-	assert_int_equal(world.rings, 1);
+	assert_int_equal(world.transport.rings, 1);
 }
 
 static void lose_session(uint32_t peer)
@@ -302,12 +270,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
-	fake_transport_init(&world.transport);
-	world.transport_calls = *world.transport.base.calls;
-	world.transport_calls.open_ring = open_ring;
-	world.transport_calls.close_ring = close_ring;
-	world.transport_calls.can_write = can_write;
-	world.transport.base.calls = &world.transport_calls;
+	fake_transport_init_with_rings(&world.transport);
 	world.sessions.clients.client_quota_bytes = QUOTA_BYTES;
 	world.sessions.clients.quota_bytes = 2 * QUOTA_BYTES;
 	world.sessions.ended = note_ended;
@@ -330,7 +293,7 @@ static int tear_down(void **state)
 	assert_true(world.sessions.clients.held_bytes == 0);
 	if (world.outlives)
 		world.finish(NULL, world.closure_data);
-	assert_int_equal(world.rings, 0);
+	assert_int_equal(world.transport.rings, 0);
 	return 0;
 }
 
@@ -344,7 +307,7 @@ static void a_stream_stops_when_another_session_asks(void **state)
 	open_session(SECOND);
 	send_request(SECOND);
 	assert_int_equal(world.stopped, 1);
-	assert_int_equal(world.rings, 0);
+	assert_int_equal(world.transport.rings, 0);
 	assert_null(world.calls.works->stream.out.route);
 }
 
@@ -355,7 +318,7 @@ static void a_grant_ends_with_its_session(void **state)
 	send_request(FIRST);
 	send_grant(FIRST);
 	lose_session(FIRST);
-	assert_int_equal(world.rings, 0);
+	assert_int_equal(world.transport.rings, 0);
 	open_session(SECOND);
 	send_request(SECOND);
 	begin_stream();
@@ -376,7 +339,7 @@ static void a_grant_beyond_the_quota_ends_its_session(void **state)
 	held_bytes = clients->held_bytes;
 	clients->client_quota_bytes = held_bytes + GRANTED_BYTES - 1;
 	offer_memory(FIRST);
-	assert_int_equal(world.rings, 0);
+	assert_int_equal(world.transport.rings, 0);
 	assert_true(clients->held_bytes == held_bytes);
 	assert_int_equal(world.sessions.places[1]->session.state, RPC_SESSION_CLOSED);
 }
@@ -449,7 +412,7 @@ static void a_large_body_gets_a_ring(void **state)
 	open_session(FIRST);
 	send_large_request(FIRST, RPC_BODY_INLINE_BYTES + 1);
 	assert_non_null(world.calls.works);
-	assert_int_equal(world.rings, 1);
+	assert_int_equal(world.transport.rings, 1);
 }
 
 static void a_body_that_a_message_has_room_for_gets_none(void **state)
@@ -458,7 +421,7 @@ static void a_body_that_a_message_has_room_for_gets_none(void **state)
 	open_session(FIRST);
 	send_large_request(FIRST, 1);
 	assert_null(world.calls.works);
-	assert_int_equal(world.rings, 0);
+	assert_int_equal(world.transport.rings, 0);
 }
 
 /* Chunks that a client grants and does not acknowledge wait for it, up to what it may have. */
