@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as what an rnic-lab says: what is accepted encodes to the same bytes again. */
+/* Any bytes as a message of rnic-lab: an accepted message encodes to the same bytes again. */
 #include "exchange/exchange_message.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a lambda file: what is accepted has its code and entry within, and encodes again. */
+/* Any bytes as a lambda file: an accepted file has its code and entry within, and encodes again. */
 #include "lambda/lambda_file.h"
 
 #include <assert.h>

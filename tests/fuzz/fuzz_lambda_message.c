@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as what lies in the regions of lambda mode: requests, and results. */
+/* Any bytes as the contents of lambda mode's regions: requests, and results. */
 #include "lambda/lambda_message.h"
 
 #include <assert.h>

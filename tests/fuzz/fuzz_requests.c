@@ -211,7 +211,7 @@ static void ask(struct run *run, struct ctl_call *call, uint16_t operation)
 	request(run, call, operation, (kind & 0x80) != 0);
 }
 
-/* What a client may do to a queue: any bytes as an entry, and any step of the producer's index. */
+/* A client's acts on a queue: any bytes as an entry, and any step of the producer's index. */
 static void scribble(struct run *run, const struct shared_region *region,
 		     const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
 		     size_t entry_bytes)

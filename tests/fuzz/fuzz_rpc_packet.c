@@ -22,7 +22,7 @@ static void require(bool condition)
 		abort();
 }
 
-/* What is granted is at most what there are slots for, and a chunk fits its slot. */
+/* Grants never exceed the slots, and a chunk fits its slot. */
 static void check_bulk(const struct rpc_frame *frame)
 {
 	static const struct rpc_grant memory = {.slots = 4, .slot_bytes = 64};

@@ -203,7 +203,7 @@ static void test_descriptors_of_empty_messages_are_closed(void **state)
 	hostile_expect_hang_up(fd);
 	close(fd);
 	close(pipes[1]);
-	/* The pipe ends when nobody holds its other end any more. */
+	/* The pipe ends when no process holds its other end any more. */
 	end.fd = pipes[0];
 	assert_int_equal(poll(&end, 1, 20000), 1);
 	assert_true((end.revents & POLLHUP) != 0);
@@ -273,7 +273,7 @@ static void test_stale_and_invented_handles(void **state)
 						 sizeof(handles[j]), &reply));
 			assert_int_equal(reply.header.status, -EINVAL);
 		}
-	/* What is in use stays; what is gone is gone. */
+	/* Objects in use stay; destroyed objects are gone. */
 	assert_true(hostile_call(client.fd, RNIC_CTL_DEALLOC_PD, &client.pd, 8, &reply));
 	assert_int_equal(reply.header.status, -EBUSY);
 	assert_true(hostile_call(client.fd, RNIC_CTL_DESTROY_CQ, &client.cq, 8, &reply));
@@ -564,7 +564,7 @@ static void test_work_in_every_state(void **state)
 	}
 }
 
-/* The doorbell's file description is shared: whatever is done to it must not hold the daemon. */
+/* The doorbell's file description is shared: no setting of it may hold the daemon. */
 static void test_doorbell_made_blocking_and_full(void **state)
 {
 	const uint64_t most = UINT64_MAX - 1;

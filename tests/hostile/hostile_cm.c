@@ -108,7 +108,7 @@ static void connect_to_listener(const struct cm_client *client)
 	assert_int_equal(ask(client, RNIC_CTL_CM_CONNECT, &connect, sizeof(connect)), 0);
 }
 
-/* Waits until something happened that nobody fetched. */
+/* Waits for an event that no client fetched. */
 static void wait_for_event(const struct cm_client *client)
 {
 	struct pollfd event = {.fd = client->channel_fd, .events = POLLIN};
@@ -160,7 +160,10 @@ static void test_end_with_a_request(void **state)
 	expect_service();
 }
 
-/* What it was not told of yet it may guess, and destroy before the listener that has it. */
+/*
+ * A client may guess an identifier that it was not told of yet, and destroy it before the listener
+ * that has it.
+ */
 static void test_guessed_identifier(void **state)
 {
 	struct cm_client server, peer;
@@ -179,7 +182,7 @@ static void test_guessed_identifier(void **state)
 	expect_service();
 }
 
-/* Events that nobody fetches are bounded, whatever asks for them. */
+/* Events that no client fetches are bounded, whichever requests cause them. */
 static void test_events_are_bounded(void **state)
 {
 	struct cm_client client;

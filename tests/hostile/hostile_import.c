@@ -188,7 +188,7 @@ static void test_names_of_nothing(void **state)
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
-/* The exporter ends, by a lie of its own, while others have what was its. */
+/* The exporter ends, by a lie of its own, while importers hold its memory. */
 static void test_exporter_ends_first(void **state)
 {
 	struct hostile_client exporter, importers[IMPORTERS];
@@ -220,7 +220,7 @@ static void test_exporter_ends_first(void **state)
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
-/* Two that import from each other, and one that imports what was imported. */
+/* Two clients that import from each other, and one that imports an import. */
 static void test_imports_in_a_circle(void **state)
 {
 	struct hostile_client clients[3];

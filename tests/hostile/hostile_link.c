@@ -40,7 +40,10 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Of this process alone, and beside those of the interop tests, whose second byte is below. */
+/*
+ * An address of this process alone, and beside those of the interop tests, whose second byte is
+ * below.
+ */
 static void own_address(char text[INET_ADDRSTRLEN])
 {
 	const unsigned pid = (unsigned)getpid();
@@ -229,7 +232,7 @@ static void step_hello(struct hostile_client *client, struct hostile_reply *repl
 	hostile_must(client->fd, RNIC_CTL_HELLO, &hello, sizeof(hello), reply);
 	assert_int_equal(reply->fd_count, 4);
 	client->session = map_fd(reply->fds[0], sizeof(*client->session), PROT_READ | PROT_WRITE);
-	/* What only the daemon writes cannot be mapped for writing. */
+	/* Memory that only the daemon writes cannot be mapped for writing. */
 	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, reply->fds[1], 0),
 			 MAP_FAILED);
 	close(reply->fds[1]);

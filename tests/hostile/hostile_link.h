@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hostile tests share: a daemon of their own on a private socket, and the control protocol
- * spoken by hand, so that any of its rules can be broken. Nothing of the library is used.
+ * Helpers of the hostile tests: a daemon of their own on a private socket, and the control protocol
+ * spoken by hand, so that a test can break any of its rules. The tests use nothing of the library.
  */
 #ifndef TESTS_HOSTILE_LINK_H
 #define TESTS_HOSTILE_LINK_H

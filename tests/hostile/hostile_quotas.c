@@ -192,7 +192,10 @@ static void test_channels_leave_descriptors_to_others(void **state)
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
-/* What is sent is closed, however long its owner wants that to take, and not by those who serve. */
+/*
+ * The daemon closes sent descriptors, however long their owner delays that, and not in the thread
+ * that serves.
+ */
 static void test_slow_descriptors_leave_room(void **state)
 {
 	struct hostile_client slow, other;
@@ -223,7 +226,7 @@ static void test_multicast_groups_are_bounded(void **state)
 
 	(void)state;
 	hostile_client_open(&client, &rnicd, 4);
-	/* Half of what the device has: enough is left for others. */
+	/* Half of the device's objects: enough is left for others. */
 	assert_int_equal(attach_to_all(&client, 1), 32);
 	hostile_client_close(&client);
 	hostile_expect_owned(&rnicd, 0, 0);

@@ -318,7 +318,7 @@ static void test_domains_are_named_by_files(void **state)
 	close(files[1]);
 }
 
-/* Who may not open a file must not get into the domain of those who may. */
+/* A client that may not open a file must not get into the domain of clients that may. */
 static void test_names_alone_open_no_domain(void **state)
 {
 	char path[32];
@@ -339,7 +339,7 @@ static void test_names_alone_open_no_domain(void **state)
 	close(file);
 }
 
-/* Rings and indices of a target are nobody's, whatever is written there. */
+/* The daemon ignores rings and indices of a target, whatever a client writes there. */
 static void test_target_outlives_its_creator(void **state)
 {
 	const int file = make_file();

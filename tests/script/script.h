@@ -45,7 +45,7 @@ enum script_setting {
 	SETTING_COUNT,
 };
 
-/* What the queue pair under test is. */
+/* The queue pair under test. */
 enum script_qp {
 	SCRIPT_QP_RC,
 	SCRIPT_QP_RC_SRQ,     /* RC whose receives come from an SRQ */

@@ -15,7 +15,7 @@
 #define SCRIPT_QPN  0x11
 #define PORT	    1
 #define HOP_LIMIT   64
-#define PACKETS_MAX 10000 /* of one turn: more is a loop */
+#define PACKETS_MAX 10000 /* of one turn: more packets mean a loop */
 #define START_NS    UINT64_C(1000000000)
 #define SOURCE_PORT 49152
 
@@ -525,7 +525,7 @@ static void log_post(struct script_device *device, const char *queue,
 	fprintf(device->log, "  post %s wr %" PRIu64 "\n", queue, post->wr_id);
 }
 
-/* What opcodes and services of their own kind have beside, or instead of, the usual. */
+/* Fields that opcodes and services of their own kind have beside, or instead of, the usual. */
 static void set_operands(const struct script_device *device, const struct script_post *post,
 			 struct send_wqe *wqe, const struct rnic_sge *sges)
 {
@@ -633,7 +633,7 @@ static int encode(const struct packet_builder *builder, uint8_t *bytes)
 	return (int)length + RNIC_ICRC_BYTES;
 }
 
-/* What the engine sent is read again from its bytes. */
+/* Decodes the engine's packet again from its bytes. */
 static void see_packet(struct script_device *device, const struct packet_builder *builder)
 {
 	const struct rnic_addresses *addresses = &builder->packet.addresses;

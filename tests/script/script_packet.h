@@ -112,7 +112,7 @@ uint32_t script_packet_encode(const struct script_packet *packet,
 			      const struct script_resolver *resolver,
 			      const struct rnic_addresses *addresses, uint8_t *bytes);
 
-/* Whether `got` is what was expected; else the first difference in `why`. */
+/* Whether `got` equals the expected packet; else the first difference in `why`. */
 bool script_packet_matches(const struct script_packet *expected,
 			   const struct script_resolver *resolver, const struct rnic_packet *got,
 			   char *why, size_t why_bytes);

@@ -12,7 +12,7 @@
 
 #define REGION_BYTES_MAX (1 << 20)
 
-/* What a script has without saying so. */
+/* The defaults of a script. */
 #define MEM_NAME    "mem"
 #define MEM_ADDRESS 0x1000
 #define MEM_BYTES   0x10000
@@ -601,7 +601,7 @@ void script_fini(struct script *script)
 	*script = (struct script){0};
 }
 
-/* Copies the next line; returns what follows it. */
+/* Copies the next line; returns the text behind it. */
 static const char *take_line(struct parser *parser, const char *text, const char *end)
 {
 	const char *newline = memchr(text, '\n', (size_t)(end - text));

@@ -67,7 +67,7 @@ static bool complain_seen(struct run *run, enum seen_kind kind, const char *why)
 	return false;
 }
 
-/* Whatever is seen and not taken was not expected. */
+/* Anything seen and not taken was not expected. */
 static bool check_nothing_seen(struct run *run)
 {
 	for (uint32_t kind = 0; kind < SEEN_COUNT; kind++) {
@@ -143,7 +143,7 @@ static bool expect_packet(struct run *run)
 	return true;
 }
 
-/* What of a completion is not as expected; "" when all is. */
+/* The first difference between a completion and the expected one; "" when there is none. */
 static const char *completion_difference(const struct script_completion *expected,
 					 const uint32_t *region_keys, const struct cqe *got)
 {

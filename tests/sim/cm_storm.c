@@ -88,7 +88,7 @@ static void connect(struct storm *storm)
 					RNIC_QP_TYPE_UD};
 	uint32_t hosts = storm->world->net.host_count;
 	uint8_t type = types[storm_below(&storm->prng, RNIC_COUNT_OF(types))];
-	/* Who asks for a datagram service cannot be told to wait. */
+	/* A requester of a datagram service cannot be told to wait. */
 	uint32_t most_ns = type == RNIC_QP_TYPE_UD ? 20000000 : 200000000;
 	const struct cm_plan plan = {
 		.from = storm_below(&storm->prng, hosts),
@@ -166,7 +166,7 @@ static void check_datagram(struct cm_end *active, struct cm_end *passive)
 	require(passive, "Q", 0);
 }
 
-/* It stood. Who destroys it is told no more; the other is told all. */
+/* The connection stood. The end that destroys it hears no more; the other end hears all. */
 static void check_standing(struct cm_end *end)
 {
 	bool is_closed = end->plan->hold_ns != CM_NEVER;

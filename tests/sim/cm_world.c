@@ -61,7 +61,7 @@ static bool is_datagram(const struct cm_end *end)
 	return end->plan->qp_type == RNIC_QP_TYPE_UD;
 }
 
-/* What may follow what, whatever the network does. */
+/* The events that may follow each event, whatever the network does. */
 static bool may_follow(const struct cm_end *end, char letter)
 {
 	static const struct {

@@ -57,7 +57,7 @@ static void check_spans(const struct qp *qp)
 		assert(rnic_psn_equal(requester->psn, expected));
 }
 
-/* What is reserved, and the READs that count, are those of [unacknowledged, psn). */
+/* The reserved PSNs, and the READs that count, are those of [unacknowledged, psn). */
 static void check_accounts(const struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;

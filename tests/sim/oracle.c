@@ -105,7 +105,7 @@ static bool is_overtaken(const struct oracle_end *end, const struct model_work *
 	       wqe->window_generation != end->peer->window.generation;
 }
 
-/* The program uses the memory for something else, which nobody may see or touch. */
+/* The program uses the memory for something else, which no access may see or touch. */
 static void close_window(struct oracle_end *end)
 {
 	struct model_window *window = &end->window;
@@ -215,7 +215,7 @@ static bool pieces_equal(const struct sim_memory *memory, const struct span *pie
 	return length == 0;
 }
 
-/* Whatever `pieces` hold is right from now on. */
+/* All bytes of `pieces` are right from now on. */
 void oracle_adopt(struct sim_memory *memory, const struct span *pieces, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)

@@ -137,13 +137,13 @@ void oracle_end_fini(struct oracle_end *end);
 struct model_work *oracle_add_work(struct oracle_end *end);
 struct model_receive *oracle_add_receive(struct oracle_end *end);
 
-/* What lies in front of a message in its receive. */
+/* The bytes in front of a message in its receive. */
 uint32_t oracle_header_bytes(const struct oracle_end *end);
 
 /* A completion of this end's QP; wr_id is the index of the work or receive. */
 void oracle_complete(struct oracle_end *end, const struct cqe *cqe);
 
-/* Whatever lies in these pieces may lie there. */
+/* Any bytes may lie in these pieces. */
 void oracle_adopt(struct sim_memory *memory, const struct span *pieces, uint32_t count);
 
 /* The engine has retired works [0, retired): those without completion must have been unsignaled. */

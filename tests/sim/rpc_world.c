@@ -14,7 +14,7 @@
 
 static const char service[] = "storm";
 
-/* A message on the heap: what is released is freed. */
+/* A message on the heap: a released message is freed. */
 struct heap_message {
 	struct rpc_outgoing outgoing;
 	uint8_t bytes[];
@@ -324,7 +324,7 @@ static void begin_work(struct rpc_world *world, uint32_t end, const struct rpc_f
 	rpc_world_execute(world, work);
 }
 
-/* The call is known; the session that asked now is the one to answer. */
+/* The call is known; the session that asked last is the one to answer. */
 static void follow(struct rpc_world *world, uint32_t end, uint64_t call)
 {
 	struct rpc_world_work *work = &world->works[call % RPC_CALLS_MAX];

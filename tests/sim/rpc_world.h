@@ -138,7 +138,7 @@ void rpc_world_run(struct rpc_world *world, uint64_t until_ns);
 
 bool rpc_world_is_quiet(const struct rpc_world *world);
 
-/* At the end: what is wrong with the calls, or NULL. */
+/* At the end: the fault of the calls, or NULL. */
 const char *rpc_world_judge(const struct rpc_world *world);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What every scenario file starts with: cmocka, the simulation's words, and the checks between
- * them. */
+/*
+ * The common header of all scenario files: cmocka, the simulation's words, and the checks between
+ * them.
+ */
 #ifndef TESTS_SIM_SCENARIO_H
 #define TESTS_SIM_SCENARIO_H
 

@@ -28,7 +28,7 @@ static uint64_t count_all(const struct cm_world *world, enum cm_counter counter)
 	return sum;
 }
 
-/* Whoever closes, and however: both learn of both. */
+/* Either end closes, in every way: both ends learn of both. */
 static void test_connect_and_part(void **state)
 {
 	(void)state;
@@ -127,7 +127,7 @@ static void test_other_types(void **state)
 	assert_world_is_right(world);
 }
 
-/* Any one message lost, or all of them twice and out of order: nobody sees a difference. */
+/* Any one message is lost, or all arrive twice and out of order: no program sees a difference. */
 static void test_one_loss(void **state)
 {
 	static const enum rnic_cm_kind kinds[] = {RNIC_CM_REQ, RNIC_CM_REP, RNIC_CM_RTU,

@@ -73,7 +73,7 @@ static void a_lost_word_of_credits_costs_a_probe(void **state)
 	assert_sim_is_right(sim);
 }
 
-/* A new receive is told of unasked, and what waits for it goes out a trip later. */
+/* The responder tells of a new receive unasked, and the waiting request goes out a trip later. */
 static void new_credits_are_told_unasked(void **state)
 {
 	struct sim *sim = sim_create(.seed = 1);

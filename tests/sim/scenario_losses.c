@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What networks do to packets, and that programs do not notice. */
+/* Faults of networks that programs do not notice. */
 #include "scenario.h"
 
 #include "port/conditions/fault.h"

@@ -49,7 +49,7 @@ static void a_restarted_host_connects_again(void **state)
 	assert_sim_is_right(sim);
 }
 
-/* Late packets of the old life arrive in the new one, by the same number or to nobody. */
+/* Late packets of the old life arrive in the new life, at the same number or at none. */
 static void late_packets_find_another_life(void **state)
 {
 	(void)state;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Several QPs with one receive queue: who gets which entry, limits, and QPs that go while they hold
- * one. */
+/*
+ * Several QPs with one receive queue: the distribution of entries, limits, and QPs that go while
+ * they hold an entry.
+ */
 #include "scenario.h"
 
 #define SENDERS	 4

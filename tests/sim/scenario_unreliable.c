@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UC and UD: what is lost stays lost, and what arrives is whole. */
+/* UC and UD: lost messages stay lost, and messages that arrive are whole. */
 #include "scenario.h"
 
 static void every_operation_arrives_on_a_good_network(void **state)

@@ -79,8 +79,8 @@ static void closing_races_with_accesses(void **state)
 }
 
 /*
- * What lets the window be closed arrives together with a READ through it. The answer is built, and
- * its bytes are read, before the program hears that the window is closed.
+ * The message that lets the window be closed arrives together with a READ through the window. The
+ * answer is built, and its bytes are read, before the program hears that the window is closed.
  */
 static void answers_under_way_are_read_first(void **state)
 {

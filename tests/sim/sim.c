@@ -96,7 +96,7 @@ void sim_may_lose_all(struct sim *sim)
 		sim_may_fail(sim->qps[i], RNIC_WC_RETRY_EXC_ERR);
 }
 
-/* What is under way at `host` may find that its memory is not its own any more. */
+/* Work outstanding at `host` may find that its memory is gone. */
 static void allow_memory_errors(struct sim *sim, uint32_t host)
 {
 	for (uint32_t i = 0; i < sim->qp_count; i++) {
@@ -265,7 +265,7 @@ void sim_run_for(struct sim *sim, uint64_t duration_ns)
 	retire_all(sim);
 }
 
-/* What nothing was done to must still be in RTS. */
+/* QPs without a fault must still be in RTS. */
 static void check_states(struct sim *sim)
 {
 	for (uint32_t i = 0; i < sim->qp_count; i++) {

@@ -56,7 +56,7 @@ static void modify(struct sim_qp *qp, struct rnic_qp_attributes *attributes,
 			    error);
 }
 
-/* What each step must be given, by type: RC, UC, UD. */
+/* The attributes that each step demands, by type: RC, UC, UD. */
 struct steps {
 	uint32_t init;
 	uint32_t rtr;
@@ -262,14 +262,14 @@ static void reset(struct sim_qp *qp)
 	modify(qp, &attributes, RNIC_QP_STATE_RESET, 0);
 }
 
-/* Ends both lives of a connection; what they left in memory is judged. */
+/* Ends both lives of a connection, and judges the memory that they leave. */
 static void end_lives(struct sim_qp *qp)
 {
 	sim_enter_error(qp);
 	sim_enter_error(qp->peer);
 	oracle_finish(&qp->end);
 	oracle_finish(&qp->peer->end);
-	/* Whatever is still under way is far behind what the next life expects. */
+	/* Packets still in flight are far behind the PSN that the next life expects. */
 	qp->connection.psn = (qp->connection.psn + 0x155555) & RNIC_PSN_MASK;
 }
 
@@ -313,7 +313,7 @@ void sim_restart(struct sim *sim, uint32_t host)
 
 		if (qp->host->index != host)
 			continue;
-		/* Its program is gone: what it had posted is flushed as far as the model goes. */
+		/* Its program is gone: the model flushes all posted work. */
 		sim_enter_error(qp);
 		qp->is_dead = true;
 		qp_destroy(qp->qp);

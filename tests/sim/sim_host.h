@@ -111,7 +111,7 @@ struct sim_qp {
  */
 typedef uint32_t sim_sabotage(struct cqe *cqe);
 
-/* What passed, by what the packets themselves say. */
+/* Traffic, counted from the packets themselves. */
 struct sim_packet_log {
 	uint64_t built;
 	uint64_t built_bytes;
@@ -190,7 +190,7 @@ uint64_t sim_host_next_ns(const struct sim_host *host);
 /* One turn of the loop: receive, put in place, tick, transmit. */
 void sim_host_turn(struct sim_host *host);
 
-/* Complains when a counter of the engine differs from what was seen of packets. */
+/* Complains when a counter of the engine differs from the packets seen. */
 void sim_host_check_counters(struct sim_host *host);
 
 #endif

@@ -128,7 +128,8 @@ static uint32_t legal_statuses(const struct sim_post *post, uint8_t type)
 	if (post->bytes > 0 && !post->inlined && !local_key_grants(post))
 		return STATUS_BIT(RNIC_WC_LOC_PROT_ERR);
 	if (type != RNIC_QP_TYPE_RC && type != RNIC_QP_TYPE_XRC_INITIATOR)
-		return STATUS_BIT(RNIC_WC_SUCCESS); /* what the peer refuses is dropped there */
+		return STATUS_BIT(
+			RNIC_WC_SUCCESS); /* dropped at the peer when the peer refuses it */
 	if (has_remote(post->opcode) && (post->beyond_end || !remote_key_grants(post)))
 		legal |= STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
 	if ((is_atomic(post->opcode) || post->opcode == RNIC_WR_ATOMIC_WRITE) && post->misaligned)

@@ -19,7 +19,7 @@ struct sim_srq *sim_srq_of(struct sim_host *host, const struct recv_queue *queue
 bool sim_srq_refill(struct sim_srq *shared);
 void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct cqe *cqe);
 
-/* What receive `number` holds, of which the oracle has seen the message, is as it should be. */
+/* Receive `number`, whose message the oracle has seen, holds the expected bytes. */
 void sim_srq_adopt(struct sim_host *host, const struct sim_srq *shared, uint32_t number);
 
 /* The same for all that never completed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory windows: opened, used by the peer, closed by either side, and what the oracle is told. */
+/* Memory windows: opened, used by the peer, closed by either side, and the oracle's part in it. */
 #include "sim.h"
 
 #include <stdlib.h>

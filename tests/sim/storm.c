@@ -203,7 +203,7 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 		.sges = (uint8_t)(1 + storm_below(&storm->prng, qp->connection.sges)),
 	};
 
-	/* Whoever takes it must find it long enough. */
+	/* Each QP that takes it must find it long enough. */
 	if (qp->connection.type == RNIC_QP_TYPE_XRC_TARGET) {
 		sim_receive_xrc(storm->sim, qp->host->index, storm->bytes_max);
 		return;
@@ -224,7 +224,7 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 	sim_receive_with(qp, &post);
 }
 
-/* UC and UD: what they have of operations, and nothing that is an error at the sender. */
+/* The operations of UC and UD, without those that are an error at the sender. */
 static void post_lossy(struct storm *storm, struct sim_qp *qp)
 {
 	static const uint8_t opcodes[] = {RNIC_WR_SEND, RNIC_WR_SEND_WITH_IMM, RNIC_WR_RDMA_WRITE,
@@ -366,7 +366,7 @@ static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 			    opcode == RNIC_WR_SEND_WITH_INVALIDATE ||
 			    opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
 	}
-	/* Shared ones count when they complete: others may take what was posted before. */
+	/* Shared receives count when they complete: other QPs may take those posted before. */
 	for (; messages > done && has_room(storm); done++)
 		post_receive(storm, qp);
 	if (messages > done)

@@ -106,7 +106,7 @@ static void wrong_completions_are_found(void **state)
 	}
 }
 
-/* Losses are forgiven with UC and UD; messages that nobody sent, or sent once, are not. */
+/* The oracle forgives losses with UC and UD, but not messages never sent, or received twice. */
 static void wrong_receives_without_acknowledgements_are_found(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every test program includes: cmocka, the headers that cmocka needs before itself, and the
- * differences between cmocka 1 and cmocka 2.
+ * The common header of all test programs: cmocka, the headers that cmocka needs before itself, and
+ * the differences between cmocka 1 and cmocka 2.
  */
 #ifndef UNIT_TEST_H
 #define UNIT_TEST_H

@@ -118,7 +118,7 @@ static void test_quota(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Ports that are chosen are of the ephemeral range, and nobody else's, whatever the address. */
+/* The manager chooses ephemeral ports that no other binding holds at any address. */
 static void test_port_0(void **state)
 {
 	struct cm_binding *bindings[16];
@@ -141,7 +141,7 @@ static void test_port_0(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Of those that share an address one listens. */
+/* Only one of the bindings that share an address listens. */
 static void test_listening(void **state)
 {
 	struct cm_binding *first, *second;
@@ -200,7 +200,7 @@ static void test_the_most_specific_listens(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Whatever order ports go in, each is given once, and the only free one is found. */
+/* In any order of release, the manager gives each port once and finds the only free port. */
 static void test_all_ports(void **state)
 {
 	static struct cm_binding *bindings[EPHEMERAL_COUNT];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The connection manager towards the wire: what it puts there, and what it does not take from it.
+/*
+ * The connection manager towards the wire: the datagrams that it sends, and those that it refuses.
  */
 #include "cm_fixture.h"
 
@@ -42,7 +43,10 @@ static void encode(const struct rnic_packet *built, uint8_t *bytes)
 	memcpy(bytes + header_bytes, built->payload, built->payload_bytes);
 }
 
-/* Told to ask for what Linux asked for, it says the same, but for what each draws at random. */
+/*
+ * Asked for the connection that Linux asked for, the manager sends the same REQ, except for random
+ * fields.
+ */
 static void test_our_request_is_that_of_linux(void **state)
 {
 	uint8_t golden[RNIC_PACKET_BYTES_MAX], ours[RNIC_PACKET_BYTES_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What connections say, how long they wait, and what they tell their holder. */
+/* The messages of connections, their timeouts, and the events that their holder gets. */
 #include "cm_fixture.h"
 
 #include "base/bits.h"
@@ -68,7 +68,9 @@ static void test_what_a_req_says(void **state)
 	cm_destroy(connection, fixture->now_ns);
 }
 
-/* The kernel's place for it: a vendor's number in what was reserved, its options in the header. */
+/*
+ * The kernel's layout of private data: a vendor's number in reserved bytes, options in the header.
+ */
 static void test_extensions(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -207,7 +209,7 @@ static void test_quota(void **state)
 		cm_destroy(connections[i], fixture->now_ns);
 }
 
-/* Each try waits the whole time, not less; then the peer hears that nobody waits any more. */
+/* Each try waits for the whole time; then the peer hears that the wait is over. */
 static void expect_tries(struct cm_fixture *fixture, enum rnic_cm_kind kind, uint32_t tries)
 {
 	for (uint32_t i = 0; i < tries; i++) {
@@ -266,7 +268,7 @@ static void test_nobody_answers_a_dreq(void **state)
 	cm_destroy(connection, fixture->now_ns);
 }
 
-/* An MRA gives the peer more time, once for each time that it is asked. */
+/* Each MRA gives the peer more time once. */
 static void test_mra(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -291,7 +293,7 @@ static void test_mra(void **state)
 	fixture_pull(fixture, RNIC_CM_REJ);
 }
 
-/* A peer may ask for what it likes, but for no longer than this. */
+/* A peer may ask for any delay; the manager waits no longer than this. */
 static void test_hostile_timeouts(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -334,7 +336,7 @@ static void test_what_a_rep_says_and_means(void **state)
 	assert_int_equal(event->event.peer.initiator_depth, 2);
 	assert_int_equal(cm_qp_attributes(connection, RNIC_QP_STATE_RTR, &attributes, &mask), 0);
 	assert_int_equal(attributes.dest_qpn, FIXTURE_PEER_QPN);
-	/* Each side says with what the other is to begin: the golden captures show it. */
+	/* Each side states its first PSN: the golden captures show it. */
 	assert_int_equal(attributes.rq_psn, 0xabcdef);
 	assert_int_equal(attributes.path_mtu, 3);
 	assert_int_equal(attributes.max_dest_rd_atomic, 5);
@@ -414,7 +416,7 @@ static void test_rejecting(void **state)
 	cm_destroy(connection, fixture->now_ns);
 }
 
-/* A peer that was asked for time is silent for long: nobody waits for it to try again. */
+/* A peer that got an MRA is silent for long: the manager does not expect another try. */
 static void test_rejecting_after_an_mra(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -527,7 +529,7 @@ static void test_description(void **state)
 	assert_true(info.is_abandoned);
 }
 
-/* When there are many, one that its holder has left ends as soon as it has said so. */
+/* Among many connections, one that its holder has left ends as soon as its last message is sent. */
 static void test_left_behind_among_many(void **state)
 {
 	static const enum connection_state states[] = {STATE_ESTABLISHED, STATE_DREQ_SENT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every message, and every call of the holder, in every state: what is listed here happens, and
- * nothing else does.
+ * Every message and every call of the holder, in every state: each row's outcome happens, and
+ * nothing else.
  */
 #include "cm_fixture.h"
 
@@ -98,7 +98,7 @@ static bool can_be_passive(enum connection_state state)
 	return state != STATE_REQ_SENT && state != STATE_REP_RECEIVED && state != STATE_SIDR_SENT;
 }
 
-/* What a message is answered with that belongs to no connection; nobody listens. */
+/* The answer to a message that belongs to no connection, without a listener. */
 static uint32_t answer_of_nobody(enum rnic_cm_kind kind)
 {
 	switch (kind) {
@@ -272,7 +272,10 @@ static void test_calls(void **state)
 	}
 }
 
-/* What the peer hears when the holder goes away, and how the connection ends without anybody. */
+/*
+ * The message to the peer when the holder goes away, and the end of the connection without a
+ * holder.
+ */
 static const struct {
 	enum connection_state state;
 	bool is_active;

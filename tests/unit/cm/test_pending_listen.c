@@ -14,7 +14,7 @@ static void end_request(struct cm_fixture *fixture, struct cm_binding *binding)
 	cm_unbind(fixture->cm, binding);
 }
 
-/* It is offered as soon as somebody listens, with its repetitions, once. */
+/* The manager offers a request once, with its repetitions, as soon as a listener exists. */
 static void expect_patience(struct rnic_cm_message (*make)(const struct cm_fixture *fixture))
 {
 	struct rnic_cm_message message;
@@ -99,7 +99,7 @@ static void test_peer_gives_up(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Who must be answered sooner is, and so is what is no request for a port. */
+/* Requests that need an earlier answer get one, and so do those that name no port. */
 static void test_refused_at_once(void **state)
 {
 	struct cm_fixture fixture;
@@ -119,7 +119,7 @@ static void test_refused_at_once(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Strangers can make us remember, but not without end: what is too much is refused at once. */
+/* The manager remembers a bounded number of strangers' requests and refuses the rest at once. */
 static void test_flood(void **state)
 {
 	struct rnic_cm_message req;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests of strangers: what is refused, and why; what is forgotten; what is offered. */
+/* Requests of strangers: the refused with the reason, the forgotten, the offered. */
 #include "cm_fixture.h"
 
 static void test_what_the_holder_learns(void **state)
@@ -35,7 +35,7 @@ static void test_what_the_holder_learns(void **state)
 	fixture_fini(&fixture);
 }
 
-/* One refusal: what is wrong with the request, and what its sender hears. */
+/* One refusal: the fault in the request, and the answer to its sender. */
 static void expect_refusal(void (*spoil)(struct rnic_cm_req *), bool is_listening, uint16_t reason)
 {
 	struct cm_binding *binding = NULL;
@@ -142,7 +142,7 @@ static void test_refusals(void **state)
 	expect_refusal(spoil_mtu, true, RNIC_CM_REJECT_INVALID_MTU);
 }
 
-/* Whoever has a smaller MTU says which; whoever asks for that is welcome. */
+/* The side with the smaller MTU names that MTU and accepts a request for it. */
 static void test_smaller_mtu(void **state)
 {
 	struct rnic_cm_message req, rej;
@@ -168,7 +168,10 @@ static void test_smaller_mtu(void **state)
 	fixture_fini(&fixture);
 }
 
-/* The QP has a connection that its owner has forgotten: the old one ends, the next try is new. */
+/*
+ * The QP has a connection that its owner has forgotten: the old connection ends, the next try is
+ * new.
+ */
 static void test_stale_connection(void **state)
 {
 	struct cm_connection *connection;
@@ -226,7 +229,10 @@ static void test_stale_response(void **state)
 	fixture_fini(&fixture);
 }
 
-/* A refusal is remembered for seconds, but one who asks to be refused is not to lock others out. */
+/*
+ * The manager remembers a refusal for seconds, and a peer that provokes refusals locks out no other
+ * peer.
+ */
 static void test_refusals_leave_room(void **state)
 {
 	struct cm_binding *binding;

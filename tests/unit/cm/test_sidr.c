@@ -138,7 +138,7 @@ static void test_rejecting(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Answers that are remembered do not take the room of those who come to ask. */
+/* Remembered answers do not take the room of new requests. */
 static void test_answering_many(void **state)
 {
 	struct cm_connection *connection;

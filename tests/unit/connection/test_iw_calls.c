@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the context API says without a context, and where there is no daemon. */
+/* The context API without a context, and without a daemon. */
 #include "unit_test.h"
 
 #include <rnic/connection.h>

@@ -58,7 +58,7 @@ static void test_probes_have_room_of_their_own(void **state)
 	assert_int_equal(rnic_iw_queue_pending(queue), 0);
 }
 
-/* A completion speaks for all before it; what it does not speak of is refused. */
+/* A completion covers all requests before it; the library refuses a completion of any other. */
 static void test_retiring(void **state)
 {
 	struct rnic_iw_queue *queue = *state;

@@ -16,9 +16,9 @@
 #define CLIENTS	 5
 
 static uint64_t now_ns;
-static uint64_t request_ns; /* how long each look at the clock lies behind the one before */
+static uint64_t request_ns; /* time between two readings of the clock */
 
-/* The linker puts this before the real one. */
+/* The linker puts this function before the real clock. */
 uint64_t __wrap_clock_now_ns(void);
 
 uint64_t __wrap_clock_now_ns(void)
@@ -132,7 +132,10 @@ static void test_long_requests(void **state)
 		assert_int_equal(replies_of_a_turn(*state), 1);
 }
 
-/* Those of all clients together are bounded, and each client gets its turn. */
+/*
+ * A turn serves a bounded number of requests of all clients together, and each client gets its
+ * turn.
+ */
 static void test_long_requests_of_many(void **state)
 {
 	struct fixture *f = *state;

@@ -37,7 +37,7 @@ static void test_stale_socket_is_replaced(void **state)
 	close(fd);
 	fd = socket_path_listen(path, &second, reason);
 	assert_true(fd >= 0);
-	/* The first one's end does not take away the second one's socket. */
+	/* The end of the first daemon does not remove the socket of the second. */
 	if (first.inode != second.inode) {
 		socket_path_remove(&first);
 		assert_int_equal(access(path, F_OK), 0);

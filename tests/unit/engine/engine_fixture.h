@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine with one queue pair in RTS, for unit tests: one flat region of memory registered
- * with all rights, a sink that records what it is told, a ring of receive entries. Nothing answers:
- * a test takes packets out and forges the peer's.
+ * An engine with one queue pair in RTS, for unit tests: one flat region of memory registered with
+ * all rights, a sink that records events, a ring of receive entries. No peer answers: a test takes
+ * packets out and forges the peer's.
  */
 #ifndef TESTS_UNIT_ENGINE_FIXTURE_H
 #define TESTS_UNIT_ENGINE_FIXTURE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One RC QP in RTR whose peer is the test: request packets are forged one by one, and the answers
- * inspected one by one. Client memory is an array that can be made to fail.
+ * One RC QP in RTR whose peer is the test: the test forges request packets one by one, and inspects
+ * the answers one by one. Client memory is an array that can fail.
  */
 #ifndef TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
 #define TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
@@ -66,7 +66,10 @@ struct rnic_packet bench_atomic(struct responder_bench *bench, enum rnic_operati
 void bench_receive(struct responder_bench *bench, struct rnic_packet packet);
 void bench_flush(struct responder_bench *bench);
 
-/* The next answer is an ACK or NAK; it is no packet at all; it is this part of a READ's answer. */
+/*
+ * The next answer is an ACK or NAK; there is no next answer; the next answer is this part of a READ
+ * response.
+ */
 void expect_acknowledge(struct responder_bench *bench, uint8_t syndrome, uint32_t psn,
 			uint32_t msn);
 void expect_silence(struct responder_bench *bench);

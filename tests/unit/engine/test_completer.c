@@ -196,7 +196,7 @@ static void test_empty_read(void **state)
 	fixture_destroy(fixture);
 }
 
-/* One response is lost: what follows it is dropped, and the READ goes on from there. */
+/* One response is lost: the requester drops those behind it and continues the READ at the gap. */
 static void lost_read_response(enum rnic_position restart)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
@@ -250,7 +250,7 @@ static void test_late_read_response(void **state)
 	fixture_destroy(fixture);
 }
 
-/* An acknowledgement of what follows a READ proves that its answer was lost. */
+/* An acknowledgement of a request behind a READ proves that the READ's response was lost. */
 static void test_ack_behind_a_read(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
@@ -333,7 +333,7 @@ static void test_bad_responses(void **state)
 	}
 }
 
-/* The memory that a READ goes to is gone: an error completion, never a good one. */
+/* The destination of a READ is gone: an error completion, never a good one. */
 static void memory_gone(bool is_batched)
 {
 	struct fixture_options options = fixture_defaults;

@@ -62,7 +62,7 @@ static void test_counters_wrap(void **state)
 	fixture_destroy(fixture);
 }
 
-/* What was sent beyond the limit before it was known goes again within it. */
+/* Packets sent beyond the limit before the limit was known go again within the limit. */
 static void test_rewind_counts_again(void **state)
 {
 	struct engine_fixture *fixture = create(5);
@@ -76,7 +76,7 @@ static void test_rewind_counts_again(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Local operations and WRITEs need no credit, but wait behind what does. */
+/* Local operations and WRITEs need no credit, but wait behind requests that do. */
 static void test_only_receives_count(void **state)
 {
 	struct engine_fixture *fixture = create(1);

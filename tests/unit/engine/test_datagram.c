@@ -84,7 +84,7 @@ static void the_controlled_qkey_is_the_qps(void **state)
 	bench_stop(&bench);
 }
 
-/* What is wrong with a send stops the sends, until the QP is brought back to RTS. */
+/* A faulty send stops the sends until the QP is brought back to RTS. */
 static void wrong_sends_lead_into_sqe(void **state)
 {
 	struct bench bench = bench_start();
@@ -123,7 +123,7 @@ static void wrong_sends_lead_into_sqe(void **state)
 	bench_stop(&bench);
 }
 
-/* Those built before are done; the QP sends nothing that could not be read. */
+/* Packets built before are done; the QP sends no packet whose payload could not be read. */
 static void payload_that_cannot_be_read_stops_the_sends(void **state)
 {
 	struct bench bench = bench_start();

@@ -68,7 +68,10 @@ static void what_cannot_be_joined_is_refused(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Every member gets a copy; others, and packets to the group that are not for all, get none. */
+/*
+ * Every member gets a copy; other QPs get none, and packets to the group that name a single QP
+ * reach no QP.
+ */
 static void packets_go_to_all_members(void **state)
 {
 	const struct fixture_options options = datagram_options();

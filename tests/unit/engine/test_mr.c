@@ -85,8 +85,8 @@ static void test_keys_of_a_shared_domain(void **state)
 }
 
 /*
- * Each thing that can be wrong with an access, one by one, is called by its name; but whether
- * another domain has such a key is nobody's business.
+ * Each fault of an access has its own verdict; but a requester learns nothing about the keys of
+ * another protection domain.
  */
 static void test_what_is_wrong_with_an_access(void **state)
 {

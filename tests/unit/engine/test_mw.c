@@ -488,7 +488,7 @@ static void test_waits_for_what_is_being_read(void **state)
 	engine_packets_read(&fixture->engine, fixture->now_ns);
 	assert_int_equal(fixture->completion_count, 2);
 
-	/* A copy of the request comes late: a NAK that nobody heeds, and the connection lives. */
+	/* A copy of the request comes late: the peer ignores the NAK, and the connection lives. */
 	fixture_receive(fixture, &read);
 	assert_int_equal(fixture_transmit_all(fixture), 1);
 	assert_int_equal(fixture->sent.packet.row->operation, RNIC_OPERATION_ACKNOWLEDGE);
@@ -514,7 +514,10 @@ static void test_not_in_sqd(void **state)
 	assert_int_equal(fixture->completion_count, 1);
 }
 
-/* UC, whose requests nobody acknowledges: what is read is done, and the bind's turn has come. */
+/*
+ * UC, whose requests get no acknowledgement: a request is done once its payload is read, and then
+ * the bind runs.
+ */
 static void test_in_order_on_uc(void **state)
 {
 	struct fixture_options options = fixture_defaults;
@@ -541,7 +544,7 @@ static void test_in_order_on_uc(void **state)
 	engine_packets_read(&fixture->engine, fixture->now_ns);
 	assert_int_equal(fixture->completion_count, 3);
 
-	/* A failure stops what is sent, not what is received. */
+	/* A failure stops sends, not receives. */
 	bind.rkey ^= 0x100;
 	assert_int_equal(run(&bench, &bind), RNIC_WC_MW_BIND_ERR);
 	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_SQE);

@@ -21,7 +21,7 @@ static void a_burst_goes_at_once_and_no_more(void **state)
 	assert_true(ready_ns > 5 * MS);
 }
 
-/* At the instant that was named there is half a burst, and just before there is not. */
+/* At the instant that the pace named there is half a burst, and just before there is not. */
 static void the_instant_named_is_right(void **state)
 {
 	struct pace pace;
@@ -36,7 +36,7 @@ static void the_instant_named_is_right(void **state)
 	assert_false(pace_try_take(&pace, 4096, ready_ns, &later_ns));
 }
 
-/* Over a second of taking whatever is there, however often it is asked. */
+/* A second of taking all bytes there are, however often the test asks. */
 static void the_rate_is_kept(void **state)
 {
 	static const uint64_t steps_ns[] = {700, 3333, 100000, 400000};
@@ -71,7 +71,7 @@ static void post_all(struct engine_fixture *fixture, struct qp *qp)
 	}
 }
 
-/* All that may leave now, counted by QP; those that are done get more to do. */
+/* All packets that may leave now, counted by QP; QPs that are done get more work. */
 static void send_on(struct engine_fixture *fixture, struct qp *const *qps, uint64_t *packets)
 {
 	while (fixture_transmit(fixture)) {
@@ -106,7 +106,7 @@ static void destroy_qps(struct engine_fixture *fixture, struct qp **qps)
 	fixture_destroy(fixture);
 }
 
-/* QPs that never run out of work get the same, however many there are. */
+/* QPs that never run out of work get equal shares, however many there are. */
 static void everybody_has_a_turn(void **state)
 {
 	struct engine_fixture *fixture;
@@ -127,7 +127,7 @@ static void everybody_has_a_turn(void **state)
 	destroy_qps(fixture, qps);
 }
 
-/* One that goes while it is first does not take the turn of the others with it. */
+/* A QP that goes while first in line does not take the turn of the others with it. */
 static void the_first_may_go(void **state)
 {
 	struct engine_fixture *fixture;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is out of reach once the owner of a protection domain, or of an XRC domain, has gone. */
+/* Objects out of reach once the owner of a protection domain, or of an XRC domain, has gone. */
 #include "engine/objects/pd.h"
 
 #include "engine/objects/xrcd.h"
@@ -60,7 +60,7 @@ static void test_a_closed_qp_sends_nothing(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Whoever shares a domain has a part of it, and the others' parts end on their own. */
+/* Each client that shares a domain holds a part of it, and the parts end on their own. */
 static void test_regions_of_a_closed_part(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);

@@ -33,7 +33,7 @@ static void test_empty_path_always_has_room(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Those that wait are served one by one in order, and nobody overtakes them. */
+/* Waiting QPs are served one by one in order, and no QP overtakes them. */
 static void test_order_of_waiting(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);

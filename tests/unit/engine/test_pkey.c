@@ -26,7 +26,7 @@ static void test_matches(void **state)
 	}
 }
 
-/* The key at the QP's index goes out, and only what matches it comes in. */
+/* The key at the QP's index goes out, and only packets with a matching key come in. */
 static void test_index(uint8_t type)
 {
 	struct fixture_options options = fixture_defaults;

@@ -313,7 +313,7 @@ static void bytes_are_seen_in_order(void **state)
 	assert_memory_equal(bench.memory + GOOD_AT + SEND_BYTES, bench.payload, SEND_BYTES);
 }
 
-/* Nor is it written when what comes before it could not be. */
+/* Nor is it written when the payload before it could not be written. */
 static void bytes_behind_a_failure_are_not_seen(void **state)
 {
 	const uint8_t untouched[SEND_BYTES] = {0};

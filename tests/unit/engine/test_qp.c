@@ -123,7 +123,7 @@ static void test_drain(void **state)
 	fixture_destroy(fixture);
 }
 
-/* A READ that was started goes out again, although none may be started any more. */
+/* A READ that was started goes out again, although no further READ may start. */
 static void test_drain_without_depth(void **state)
 {
 	const struct rnic_qp_attributes none = {.state = RNIC_QP_STATE_SQD};
@@ -178,7 +178,7 @@ static void test_reset_forgets(void **state)
 	fixture_destroy(fixture);
 }
 
-/* What may not concern the QP is dropped and counted. */
+/* Packets that may not concern the QP are dropped and counted. */
 static void test_packets_that_are_dropped(void **state)
 {
 	enum { UNKNOWN, PKEY, PEER, OWN, SERVICE, ROWS };
@@ -214,7 +214,9 @@ static void test_packets_that_are_dropped(void **state)
 	}
 }
 
-/* Once for each thing that goes wrong, however often it does; not for what the application wants.
+/*
+ * One event for each kind of fault, however often it occurs; none for faults that the application
+ * asks for.
  */
 static void test_trouble_is_told_once(void **state)
 {
@@ -333,7 +335,7 @@ static void test_waiting_for_the_peer(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Of a QP in RTS, what is wrong with each of these; the first that is found is said. */
+/* Each faulty change of a QP in RTS gets the text of its first fault. */
 static void test_modify_refusal(void **state)
 {
 	static const struct {

@@ -77,7 +77,7 @@ static uint64_t engine_bytes_per_qp(const struct fixture_options *options)
 	return bytes;
 }
 
-/* Pages of the rings; those of the side areas are touched by who has inline data or many SGEs. */
+/* Pages of the rings; a client touches the side areas only with inline data or many SGEs. */
 static uint64_t ring_bytes(const struct rnic_qp_capacities *capacities)
 {
 	struct rnic_queues_plan plan;
@@ -98,7 +98,7 @@ static void test_a_qp_is_small(void **state)
 	assert_in_range(bytes, 1, BYTES_PER_QP);
 }
 
-/* What is remembered of READs is sized by how many there may be, which RTR says. */
+/* The responder resources are sized by the number of READs that RTR allows. */
 static void test_reads_cost_what_was_agreed(void **state)
 {
 	const struct fixture_options few = options_for(1), many = options_for(LIMIT_RD_ATOMIC);

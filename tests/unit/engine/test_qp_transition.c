@@ -120,7 +120,7 @@ static bool is_in_rows(enum rnic_qp_type type, enum rnic_qp_state from, enum rni
 	return to == RESET || (to == ERR && from != RESET);
 }
 
-/* What is in no row does not exist, with the most generous mask of any row. */
+/* A transition without a row does not exist, even with the most generous mask of any row. */
 static void test_nothing_else(void **state)
 {
 	(void)state;

@@ -71,7 +71,7 @@ static void a_look_takes_nothing(void **state)
 	recv_queue_fini(&queue);
 }
 
-/* An empty queue asks each time: what the client has posted meanwhile is found. */
+/* An empty queue asks each time and finds entries that the client has posted meanwhile. */
 static void an_entry_posted_late_is_found(void **state)
 {
 	struct ring ring = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each case takes a request that passes, spoils one thing, and says what must be found. */
+/* Each case takes a request that passes, spoils one thing, and names the verdict. */
 #include "engine/responder/request_checks.h"
 
 #include "base/bits.h"
@@ -513,7 +513,7 @@ static void each_case_is_found(void **state)
 	}
 }
 
-/* Of two faults the one that IBTA checks first is told. */
+/* Of two faults the verdict names the one that IBTA checks first. */
 static void earlier_checks_win(void **state)
 {
 	static const struct {

@@ -6,7 +6,7 @@
 
 #define ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
 
-/* Takes all packets of one message out and compares them with what segmentation must give. */
+/* Takes all packets of one message out and compares them with the expected segmentation. */
 static void expect_message(struct engine_fixture *fixture, enum rnic_operation operation,
 			   uint32_t psn, const uint8_t *bytes, uint32_t length, uint32_t mtu)
 {
@@ -314,7 +314,7 @@ static void test_a_run_of_writes_is_cut(void **state)
 	fixture_destroy(fixture);
 }
 
-/* The window closes, and the last packet before it asks for what opens it again. */
+/* The window closes, and the last packet before it asks for the acknowledgement that reopens it. */
 static void test_window_closes_with_an_ack_request(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
@@ -341,7 +341,7 @@ enum spoiled {
 	ROWS
 };
 
-/* Makes a good entry of one SGE one that cannot be carried out. */
+/* Turns a good entry of one SGE into one that fails. */
 static void spoil(enum spoiled row, struct send_wqe *wqe, struct rnic_sge *sges, uint32_t huge_key,
 		  uint32_t other_key)
 {

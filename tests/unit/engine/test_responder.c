@@ -192,7 +192,7 @@ static void a_gap_is_told_once(void **state)
 	assert_int_equal(bench.memory[0], 1);
 }
 
-/* The NAK had not left yet, and what came behind the gap was dropped. */
+/* The NAK had not left yet, and the packets behind the gap were dropped. */
 static void a_gap_that_closes_in_time_is_told_for_what_was_dropped(void **state)
 {
 	(void)state;
@@ -411,7 +411,9 @@ static void more_reads_than_agreed_are_refused(void **state)
 	assert_int_equal(bench.qp->last_error, VERDICT_TOO_MANY_READS);
 }
 
-/* Bytes that wait for the flush, and fail there, are not acknowledged, nor what came after them. */
+/*
+ * Bytes that wait for the flush, and fail there, get no acknowledgement, nor do those behind them.
+ */
 static void a_late_failure_takes_back_what_followed(void **state)
 {
 	(void)state;

@@ -176,7 +176,7 @@ static uint32_t crowd_exchange(struct crowd *crowd)
 	return answers;
 }
 
-/* However many QPs have no peer any more, those that have one wait for a timeout or two. */
+/* However many QPs have lost their peer, the others wait for a timeout or two. */
 static void test_dead_peers_hold_up_nobody(void **state)
 {
 	static const struct {
@@ -211,7 +211,9 @@ static void test_dead_peers_hold_up_nobody(void **state)
 	}
 }
 
-/* They do not wait for each other either: all fail when one alone would, or a wait in line later.
+/*
+ * QPs without a peer do not wait for each other: all fail when one alone would, or a wait in line
+ * later.
  */
 static void test_dead_peers_are_found_at_once(void **state)
 {
@@ -231,7 +233,7 @@ static void test_dead_peers_are_found_at_once(void **state)
 	crowd_destroy(&crowd);
 }
 
-/* Who waits in line with nothing under way asks whether its peer is there, and keeps its place. */
+/* A QP that waits in line with nothing outstanding probes its peer and keeps its place. */
 static void test_waiting_in_line(void **state)
 {
 	struct fixture_options options = fixture_defaults;
@@ -306,7 +308,7 @@ static void test_rnr_without_end(void **state)
 	fixture_destroy(fixture);
 }
 
-/* An RNR NAK acknowledges what came before, and only the rest goes out again. */
+/* An RNR NAK acknowledges the packets before it, and only the rest goes out again. */
 static void test_rnr_in_the_middle(void **state)
 {
 	struct engine_fixture *fixture = create(14, 7, 7);

@@ -124,7 +124,7 @@ static void entries_go_to_whoever_comes_first(void **state)
 	bench_stop(&bench);
 }
 
-/* IBTA 1.4, 9.7.7.2: the entries are promised to nobody, so no credits are told. */
+/* IBTA 1.4, 9.7.7.2: the entries are promised to no QP, so the responder tells no credits. */
 static void without_an_entry_the_sender_waits(void **state)
 {
 	const uint8_t not_carried = rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED);
@@ -206,7 +206,7 @@ static void a_limit_that_is_reached_is_told_at_once(void **state)
 	bench_stop(&bench);
 }
 
-/* What a QP in error holds is flushed, and what it does not hold is none of its business. */
+/* A QP in error flushes the entries that it holds, and no others. */
 static void an_error_flushes_only_what_is_taken(void **state)
 {
 	struct bench bench;
@@ -288,7 +288,10 @@ static void what_a_destruction_interrupts_is_used_again(void **state)
 	bench_stop(&bench);
 }
 
-/* IBTA 1.4, 9.8.2: UC drops what misses a packet. Others need not wait for its next message. */
+/*
+ * IBTA 1.4, 9.8.2: UC drops a message that misses a packet. Other QPs need not wait for its next
+ * message.
+ */
 static void what_a_dropped_message_took_is_used_again(void **state)
 {
 	struct bench bench;

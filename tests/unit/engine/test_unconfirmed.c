@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UC: what requester and responder do when nothing is acknowledged. */
+/* UC: requester and responder without acknowledgements. */
 #include "engine_fixture.h"
 #include "unit_test.h"
 
@@ -100,7 +100,7 @@ static void messages_are_received_whole_or_not_at_all(void **state)
 		if (fixture->completion_count != exchanges[i].received ||
 		    fixture->engine.counters[COUNTER_DROPPED_MESSAGES] != exchanges[i].dropped)
 			fail_msg("%s: %u received", exchanges[i].name, fixture->completion_count);
-		/* Receives are used in order, whatever was dropped. */
+		/* Receives are used in order, whichever messages were dropped. */
 		for (uint32_t j = 0; j < fixture->completion_count; j++)
 			assert_int_equal(fixture->completions[j].wr_id, j);
 		fixture_destroy(fixture);

@@ -52,7 +52,7 @@ static void completions_in_error_are_fatal(void **state)
 	}
 }
 
-/* UC and UD answer nothing: only what is wrong on our own side ends the QP. */
+/* UC and UD answer nothing: only faults on our own side end the QP. */
 static void only_our_own_faults_end_an_unreliable_qp(void **state)
 {
 	(void)state;

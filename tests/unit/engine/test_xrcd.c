@@ -182,7 +182,7 @@ static void a_stranger_is_refused(void **state)
 	bench_stop(&bench);
 }
 
-/* Its client has gone, and it waits to be freed: nobody would get what it took. */
+/* Its client has gone, and the SRQ waits to be freed: no process would get the messages. */
 static void an_srq_of_a_closed_domain_is_gone(void **state)
 {
 	struct bench bench;
@@ -214,7 +214,7 @@ static void a_message_cannot_change_its_srq(void **state)
 	bench_stop(&bench);
 }
 
-/* A target has no protection domain: the SRQ says whose memory is meant. */
+/* A target has no protection domain: the SRQ's domain counts. */
 static void keys_are_of_the_srqs_domain(void **state)
 {
 	struct bench bench;

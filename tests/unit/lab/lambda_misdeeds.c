@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lambda: everything that a function must not do, by the first word of the input. */
+/* Lambda: every forbidden act of a function, chosen by the first word of the input. */
 #include <rnic/lambda.h>
 
 static long system_call(long number, long first)
@@ -55,7 +55,7 @@ static int is(const struct rnic_lambda_call *call, const char *word)
 	return !word[i] && i == call->input_bytes;
 }
 
-/* An address that no compiler has an opinion of. */
+/* An address that the compiler cannot judge. */
 static volatile uint8_t *at(uint64_t address)
 {
 	__asm__("" : "+r"(address));
@@ -140,7 +140,7 @@ static uint64_t stack_guard(void)
 	return guard;
 }
 
-/* Without a misdeed: the input, and what the table begins with. */
+/* Without a misdeed: the input, and the first bytes of the table. */
 int64_t rnic_lambda(const struct rnic_lambda_call *call)
 {
 	const uint8_t *input = call->input, *table = call->table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cannot be a lambda, one reason at a time. */
+/* Files that cannot be a lambda, one reason at a time. */
 #include <rnic/lambda.h>
 
 #if defined(VARIABLE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whatever a peer does over TCP, a wait for its message ends, and for the reason. */
+/* A wait for a peer's message ends with the right reason, whatever the peer does over TCP. */
 #include "exchange/exchange_socket.h"
 
 #include "base/bits.h"
@@ -74,7 +74,7 @@ static void test_messages_behind_each_other(void **state)
 	expect(*state, -ETIMEDOUT);
 }
 
-/* What comes late is put to what came before. */
+/* Late bytes are appended to the earlier ones. */
 static void test_a_message_in_two_parts(void **state)
 {
 	uint8_t bytes[LAB_MESSAGE_BYTES_MAX];

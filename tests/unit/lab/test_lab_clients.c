@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who keeps a place, and who gives way, when there are more clients than places. */
+/* With more clients than places: which clients keep a place, and which give way. */
 #include "exchange/lab_clients.h"
 #include "unit_test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a function may not do ends it with the verdict that fits, and the next one runs. */
+/* A forbidden act of a function ends it with the fitting verdict, and the next function runs. */
 #include "lambda/sandbox.h"
 
 #include "base/bits.h"
@@ -142,7 +142,7 @@ static void test_misdeeds(void **state)
 	}
 }
 
-/* Who looks for the reason finds it. */
+/* The search for the reason finds it. */
 static void test_details(void **state)
 {
 	struct fixture *fixture = *state;
@@ -272,7 +272,7 @@ static void test_the_helper_has_its_socket_and_the_table(void **state)
 	struct fixture *fixture = *state;
 	char process[16];
 
-	/* After its first order it has certainly closed what it does not need. */
+	/* After its first order the process has closed all descriptors that it does not need. */
 	expect_output(fixture, "on", "onTABL");
 	snprintf(process, sizeof(process), "%d", fixture->sandbox.helper);
 	assert_int_equal(count_descriptors(process), 2);

@@ -49,7 +49,7 @@ static void test_ipv6(void **state)
 	expect_order((struct sockaddr *)&local, best_first, RNIC_COUNT_OF(best_first));
 }
 
-/* RoCEv1 reaches nobody whom RoCEv2 does not. */
+/* RoCEv1 reaches no host that RoCEv2 does not reach. */
 static void test_types(void **state)
 {
 	union ibv_gid candidate = gid("fd77::1");

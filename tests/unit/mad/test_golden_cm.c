@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Linux says on queue pair 1 decodes, means what it should, and encodes byte for byte. */
+/* Linux' messages on queue pair 1 decode, mean what tshark says, and encode byte for byte. */
 #include "pcap_reader.h"
 
 #include "base/bits.h"
@@ -72,7 +72,7 @@ static void test_conversations(void **state)
 	}
 }
 
-/* Against what tshark says of the same packets. */
+/* Compared with tshark's reading of the same packets. */
 static void test_meaning(void **state)
 {
 	struct rnic_cm_message messages[MESSAGES_MAX];

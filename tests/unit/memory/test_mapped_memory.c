@@ -91,7 +91,7 @@ static void huge_pages_are_refused(void **state)
 	close(fd);
 }
 
-/* Our mapping is older than the seal, but whoever comes after it gets no use of that. */
+/* Our mapping is older than the seal, but later openers of the file cannot use that. */
 static void a_seal_against_writing_holds_for_us_too(void **state)
 {
 	struct mapped_files files = {0};
@@ -179,7 +179,7 @@ static void atomics_change_the_word(void **state)
 	close(fd);
 }
 
-/* Of a file without bounds only what its regions need is mapped, and it is counted. */
+/* Of a file without bounds only the pages of its regions are mapped, and they count. */
 static void a_long_file_is_mapped_in_part(void **state)
 {
 	const uint64_t gib = UINT64_C(1) << 30;

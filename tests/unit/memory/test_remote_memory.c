@@ -182,14 +182,14 @@ static void a_failure_names_its_transfer(void **state)
 	struct memory_transfer transfers[BATCH];
 	int error = 0;
 
-	/* Adjacent ones, so that those before the hole are merged with the one in it. */
+	/* Adjacent transfers, so that those before the hole are merged with the one in it. */
 	make_transfers(transfers, BATCH, child, (HOLE - 4) * PAGE, PAGE, bytes, 4096);
 	assert_int_equal(ops->write(transfers, BATCH, &error), 4);
 	assert_int_equal(error, -EFAULT);
 	error = 0;
 	assert_int_equal(ops->read(transfers + 4, BATCH - 4, &error), 0);
 	assert_int_equal(error, -EFAULT);
-	/* Scattered and small ones, of which the third lies across the border. */
+	/* Scattered and small transfers, the third of which lies across the border. */
 	make_transfers(transfers, 4, child, (HOLE - 2) * PAGE - 50, PAGE, bytes, 100);
 	error = 0;
 	assert_int_equal(ops->write(transfers, 4, &error), 2);
@@ -336,7 +336,7 @@ static void what_is_no_process_memory_is_refused(void **state)
 	close(read_only);
 }
 
-/* What nobody proved to be writable is not written to by force. */
+/* Memory that was never proven writable is not written by force. */
 static void on_demand_asks_the_pages(void **state)
 {
 	struct child *child = *state;
@@ -386,7 +386,7 @@ static void a_number_used_again_is_not_believed(void **state)
 	assert_int_equal(area[0], 0x77);
 }
 
-/* Has the kernel ask somebody, who never answers, for the page at `address` of this process. */
+/* Has the kernel ask a thread that never answers for the page at `address` of this process. */
 static bool withhold(void *address)
 {
 	struct uffdio_api api = {.api = UFFD_API};
@@ -398,7 +398,7 @@ static bool withhold(void *address)
 	       ioctl(fd, UFFDIO_REGISTER, &range) == 0;
 }
 
-/* A client of another user, who is reached by its descriptor only, cannot withhold its pages. */
+/* A client of another user, reached by its descriptor only, cannot withhold its pages. */
 static void withheld_pages_are_not_waited_for(void **state)
 {
 	uint8_t *page =

@@ -175,7 +175,7 @@ static void test_answers(void **state)
 	}
 }
 
-/* What this process lacks is no reason to take the daemon for dead: the next call goes well. */
+/* A shortage in this process does not count as the daemon's death: the next call goes well. */
 static void test_lacking_descriptors(void **state)
 {
 	struct daemon daemon = {.answer = ANSWER_DESCRIPTOR};

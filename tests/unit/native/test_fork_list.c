@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What fork() does with the entries of the list. */
+/* The effect of fork() on the entries of the list. */
 #include "native/fork_list.h"
 
 #include "unit_test.h"

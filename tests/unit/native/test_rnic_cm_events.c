@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Channels of the connection manager: who waits there for events. */
+/* Channels of the connection manager: threads that wait there for events. */
 #include "fake_session.h"
 
 #include "native/rnic_cm_objects.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects whose events are still out: who waits for them to come back. */
+/* Objects whose events are outstanding: threads that wait for the acknowledgement. */
 #include "fake_session.h"
 #include "unit_test.h"
 
@@ -25,7 +25,7 @@ __attribute__((no_sanitize("address"))) static void *wait_when_cancelled(void *a
 	return NULL;
 }
 
-/* The lock is for the others, and what is acknowledged late does no harm. */
+/* The lock is for the other threads, and a late acknowledgement does no harm. */
 static void test_cancelled_while_waiting(void **state)
 {
 	struct fake_session *fake = fake_session_create(&capacities, 4);

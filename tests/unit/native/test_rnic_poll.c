@@ -98,7 +98,7 @@ static void test_credits(void **state)
 	assert_int_equal(fake->qp.send.retired, 1);
 }
 
-/* Of XRC the SRQ is what the completion belongs to; the QP may be another process's. */
+/* A completion of XRC belongs to the SRQ; the QP may be another process's. */
 static void test_xrc(void **state)
 {
 	struct fake_session *fake = *state;
@@ -126,7 +126,7 @@ static void test_xrc(void **state)
 	fake->context.srqs = NULL;
 }
 
-/* Who asks to be woken polls once more and then sleeps: that look is to cost nothing. */
+/* A client that asks to be woken polls once more and then sleeps: that poll must not yield. */
 static void test_armed_queue_is_polled_at_once(void **state)
 {
 	struct fake_session *fake = *state;

@@ -132,7 +132,9 @@ static void test_refusals(void **state)
 		const struct rnic_send_wr *bad = NULL;
 		uint32_t before = published(&fake->qp.send);
 
-		/* The one before the bad one is posted, and the daemon hears of it. */
+		/*
+		 * The library posts the requests before the bad one, and the daemon hears of them.
+		 */
 		assert_int_equal(rnic_post_send(&fake->qp, &good, &bad), cases[i].error);
 		assert_ptr_equal(bad, &cases[i].wr);
 		assert_int_equal(published(&fake->qp.send), before + 1);
@@ -141,7 +143,7 @@ static void test_refusals(void **state)
 	}
 }
 
-/* A QP refuses at once what its type does not have. */
+/* A QP refuses at once the operations that its type lacks. */
 static void test_types(void **state)
 {
 	static const struct {
@@ -326,7 +328,7 @@ static void *ring_when_cancelled(void *context)
 	return NULL;
 }
 
-/* Who took the daemon's wish to be woken must wake it: nobody else will. */
+/* The thread that took the daemon's wish to be woken must wake it: no other thread will. */
 static void test_cancelled_thread_wakes(void **state)
 {
 	struct fake_session *fake = *state;

@@ -57,7 +57,7 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms)
 
 /* --- scenarios -------------------------------------------------------------------------------- */
 
-/* A wait for what comes after `after_ns`. */
+/* A wait for an event after `after_ns`. */
 static int wait_for(uint64_t after_ns, int timeout_ms)
 {
 	struct pollfd descriptor = {.events = POLLIN};
@@ -108,7 +108,7 @@ static void test_later_is_slept_for(void **state)
 	assert_int_equal(world.sleeps, 1);
 }
 
-/* Who waits long sleeps at once the next time, until a wait turns out to have been short. */
+/* A thread that waited long sleeps at once the next time, until a wait turns out to be short. */
 static void test_the_last_wait_is_what_to_expect(void **state)
 {
 	(void)state;
@@ -121,7 +121,7 @@ static void test_the_last_wait_is_what_to_expect(void **state)
 	assert_int_equal(world.sleeps, 0);
 }
 
-/* A yield to somebody who computes is not made twice (base/yield_backoff.h). */
+/* A thread does not yield twice to a thread that computes (base/yield_backoff.h). */
 static void test_a_dear_yield_ends_it(void **state)
 {
 	(void)state;

@@ -63,12 +63,12 @@ static void test_follow(void **state)
 	} steps[] = {
 		{"192.0.2.1 2001:db8::1 fe80::1", 0, "fe80::1 192.0.2.1 2001:db8::1", 7},
 		{"192.0.2.1 2001:db8::1 fe80::1", 0, "fe80::1 192.0.2.1 2001:db8::1", 0},
-		/* A slot stays empty, and what follows it stays where it is. */
+		/* A slot stays empty, and the entries behind it stay in place. */
 		{"2001:db8::1 fe80::1", 0, "fe80::1 - 2001:db8::1", 2},
 		/* The first free slots, in the fixed order, one link-local address only. */
 		{"2001:db8::1 fe80::1 2001:db8::2 192.0.2.2 fe80::2", 0,
 		 "fe80::1 192.0.2.2 2001:db8::1 2001:db8::2", 10},
-		/* One that is used keeps its slot, which no other takes. */
+		/* A GID in use keeps its slot, and no other GID takes that slot. */
 		{"fe80::1 192.0.2.9", 2, "fe80::1 (192.0.2.2) 192.0.2.9", 14},
 		{"fe80::1 192.0.2.9 192.0.2.2", 2, "fe80::1 192.0.2.2 192.0.2.9", 2},
 		{"fe80::1 192.0.2.9", 2, "fe80::1 (192.0.2.2) 192.0.2.9", 2},
@@ -129,7 +129,7 @@ static void test_own(void **state)
 		const char *own;
 	} steps[] = {
 		{"", "::"},
-		/* Whatever comes, the one that is usable first stays. */
+		/* The address that was usable first stays, whatever follows. */
 		{"fe80::1? 2001:db8::1?", "::"},
 		{"fe80::1? 2001:db8::1", "2001:db8::1"},
 		{"fe80::1 2001:db8::1", "2001:db8::1"},

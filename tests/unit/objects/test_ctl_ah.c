@@ -20,7 +20,7 @@
 #define QPS   2
 #define DEPTH (LIMIT_TURN_DESTROY_AH_ENTRIES * 2)
 
-/* A client with an address handle, and a server that its requests come to. */
+/* A client with an address handle, and the server of its requests. */
 struct fixture {
 	struct device_facts facts;
 	struct engine engine;

@@ -7,7 +7,7 @@
 
 #define PAYLOAD_BYTES 64
 
-/* A port that keeps what it is to send. */
+/* A port that keeps outgoing packets. */
 struct bench {
 	struct port port;
 	uint32_t sent;
@@ -115,7 +115,7 @@ static void test_answer_without_bytes(void **state)
 	bench_destroy(bench);
 }
 
-/* Requests for connections to nobody, each of which is refused. */
+/* Requests for connections without a listener, each of which is refused. */
 static void receive_cm_requests(struct bench *bench, uint32_t count)
 {
 	struct rnic_cm_message message = {.kind = RNIC_CM_REQ};

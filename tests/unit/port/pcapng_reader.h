@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads back what pcapng.c writes, by the specification, and fails the test where it is not so. */
+/* Reads back the files of pcapng.c by the specification, and fails the test at any difference. */
 #ifndef RNIC_TESTS_PCAPNG_READER_H
 #define RNIC_TESTS_PCAPNG_READER_H
 

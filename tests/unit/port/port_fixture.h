@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of ports share: datagrams to send, addresses that no other test run uses, waiting.
- */
+/* Helpers of the tests of ports: datagrams to send, addresses of this test run alone, waiting. */
 #ifndef RNIC_TESTS_PORT_FIXTURE_H
 #define RNIC_TESTS_PORT_FIXTURE_H
 
@@ -23,7 +22,7 @@ uint16_t fixture_udp_port(void);
 struct datagram fixture_datagram(uint32_t i, const struct rnic_gid *source,
 				 const struct rnic_gid *dest, uint32_t length);
 
-/* Whether `received` is what fixture_datagram(i, ..., length) sent, ICRC aside. */
+/* Whether `received` equals the datagram of fixture_datagram(i, ..., length), ICRC aside. */
 bool fixture_is_datagram(const struct datagram *received, uint32_t i, uint32_t length);
 
 /* A copy of received datagrams that outlives the next receive. */

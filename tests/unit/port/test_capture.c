@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* An end of a real wire whose traffic is captured: all it sends, it also receives. */
+/* An end of a real wire whose traffic is captured: this end also receives all that it sends. */
 struct world {
 	char path[64];
 	int fd;
@@ -137,7 +137,7 @@ static void test_ipv6(void **state)
 	world_destroy(world);
 }
 
-/* What was captured can be read in the file after 100 ms, without more traffic. */
+/* Captured packets are in the file after 100 ms, without more traffic. */
 static void test_flush(void **state)
 {
 	struct world *world = world_create(fixture_own_gid(52), 0);

@@ -57,7 +57,7 @@ static struct port *open_port(const struct rnic_gid *own)
 	return port;
 }
 
-/* What arrives when the port's descriptors say so, within `wait_ms`. */
+/* The datagrams that arrive within `wait_ms`, once the port's descriptors are ready. */
 static uint32_t receive(struct port *port, struct datagram *into, uint32_t max, int wait_ms)
 {
 	struct watches watches = {0};
@@ -79,7 +79,7 @@ static struct rnic_gid own_group(uint8_t number)
 	return group;
 }
 
-/* Every member hears what is sent, the sender's device too; nobody does after leaving. */
+/* Every member receives a datagram, the sender's device too; a member that left receives none. */
 static void members_hear_what_is_sent_to_their_group(void **state)
 {
 	const struct rnic_gid group = own_group(200);

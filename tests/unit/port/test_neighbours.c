@@ -68,7 +68,7 @@ static void test_who_is_held(void **state)
 	}
 }
 
-/* The loopback interface has no neighbours: who was thought to be silent is so no more. */
+/* The loopback interface has no neighbours: a neighbour thought silent is silent no more. */
 static void test_look(void **state)
 {
 	struct netlink_fact fact;

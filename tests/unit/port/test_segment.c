@@ -123,7 +123,7 @@ static void test_seal_and_unseal(void **state)
 				 i == 1 ? 3 : SEGMENT_HOP_LIMIT_DEFAULT);
 	}
 
-	/* Unsealed and sealed again, it is the same; damage does not undo itself. */
+	/* Unsealed and sealed again, the datagram is the same; damage does not undo itself. */
 	memcpy(once, bytes, sizeof(once));
 	segment_unseal(datagrams, 3);
 	segment_seal(datagrams, 3, 4791);

@@ -12,8 +12,8 @@
 #define COUNT 6
 
 /*
- * What the fake does: takes messages until it has taken `take`, then says `error`. Says
- * `way_error` whenever a message does not fit the way to its destination.
+ * The fake of sendmmsg(): takes messages until it has taken `take`, then returns `error`. Returns
+ * `way_error` whenever a message does not fit the route to its destination.
  */
 struct fake {
 	struct port port;
@@ -141,7 +141,7 @@ static void test_all_taken(void **state)
 	world_destroy(world);
 }
 
-/* Stops at a full socket, and what is offered again is whole, damage included. */
+/* Stops at a full socket, and datagrams offered again are whole, damage included. */
 static void test_told_to_wait(void **state)
 {
 	struct world *world = world_create(1, -EAGAIN);
@@ -157,7 +157,7 @@ static void test_told_to_wait(void **state)
 	world_destroy(world);
 }
 
-/* What the network never takes is lost; the rest goes. */
+/* Datagrams that the network never takes are lost; the rest goes. */
 static void test_refused(void **state)
 {
 	static const int errors[] = {-ENETUNREACH, -EHOSTUNREACH, -ECONNREFUSED,
@@ -183,8 +183,10 @@ static void test_refused(void **state)
 	}
 }
 
-/* An error of datagrams sent before, of which the socket tells by failing this call, costs nothing,
- * and neither does one that follows at once. */
+/*
+ * An error of earlier datagrams, which the socket reports by failing this call, costs nothing, and
+ * neither does an error right behind it.
+ */
 static void test_error_of_others(void **state)
 {
 	static const int errors[] = {-ECONNREFUSED, -EHOSTUNREACH, -ENETUNREACH, -EMSGSIZE,
@@ -280,7 +282,7 @@ static void test_way_narrow(void **state)
 	}
 }
 
-/* A socket that is full just then leaves the question open, and the datagrams whole. */
+/* A socket that is full at that moment leaves the question open, and the datagrams whole. */
 static void test_trial_told_to_wait(void **state)
 {
 	struct world *world = world_create(0, 0);
@@ -298,7 +300,7 @@ static void test_trial_told_to_wait(void **state)
 	world_destroy(world);
 }
 
-/* Packets to a neighbour that does not answer are lost, and somebody is told; others leave. */
+/* Packets to a neighbour that does not answer are lost and reported; others leave. */
 static void test_silent_neighbour(void **state)
 {
 	struct rnic_gid silent = fixture_own_gid(33);
@@ -322,7 +324,9 @@ static void test_silent_neighbour(void **state)
 	world_destroy(world);
 }
 
-/* A socket that stays full has us ask for such neighbours, one that is full for a moment does not.
+/*
+ * A socket that stays full makes us ask for such neighbours; a socket that is full for a moment
+ * does not.
  */
 static void test_full_for_long(void **state)
 {

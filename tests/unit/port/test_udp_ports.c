@@ -265,7 +265,7 @@ static void test_damage(void **state)
 	pair_close(pair);
 }
 
-/* What can never be sent is lost; what stands around it is sent. */
+/* Datagrams that can never be sent are lost; those around them leave. */
 static void test_refused(void **state)
 {
 	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
@@ -325,7 +325,10 @@ static struct port_report wait_for_report(struct port *port, const struct rnic_g
 	}
 }
 
-/* A host says that nobody listens: that is reported once, and costs other datagrams nothing. */
+/*
+ * A host reports that no socket listens: the port reports it once, and other datagrams lose
+ * nothing.
+ */
 static void nobody_listens_test(void **state, enum segmentation_mode segmentation)
 {
 	struct pair *pair = pair_open(state, segmentation, true);
@@ -335,7 +338,7 @@ static void nobody_listens_test(void **state, enum segmentation_mode segmentatio
 
 	if (pair == NULL)
 		skip();
-	/* It wakes who sleeps. */
+	/* The report wakes a sleeper. */
 	datagrams[0] = pair_datagram(pair, 400, 64);
 	datagrams[0].addresses.dest = nobody[0];
 	fixture_transmit(pair->ports[0], datagrams, 1);
@@ -415,7 +418,10 @@ static void test_garbage(void **state)
 	pair_close(pair);
 }
 
-/* What arrived after the last look ends the sleep, even if the kernel has it in its hands. */
+/*
+ * A datagram that arrives after the last look ends the sleep, even while the kernel still processes
+ * it.
+ */
 static void test_arrival_before_sleep(void **state)
 {
 	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
@@ -434,7 +440,10 @@ static void test_arrival_before_sleep(void **state)
 	pair_close(pair);
 }
 
-/* Several addresses: what goes to each arrives with it, what leaves from each comes from it. */
+/*
+ * Several addresses: each datagram arrives with its destination address, and leaves from its source
+ * address.
+ */
 static void test_many_addresses(void **state)
 {
 	struct rnic_gid gids[3] = {fixture_own_gid(11), fixture_own_gid(12), fixture_own_gid(13)};
@@ -502,7 +511,7 @@ static void test_addresses_change(void **state)
 		assert_int_equal(inbox->count, 1);
 		assert_true(rnic_gid_equal(&inbox->datagrams[0].addresses.dest, moving));
 		inbox->count = 0;
-		/* What arrives at the last moment is not taken for what the next address gets. */
+		/* A datagram of the last moment is not mistaken for one to the next address. */
 		fixture_transmit(port, &datagram, 1);
 		assert_int_equal(port->ops->set_gid(port, 1, NULL, text), 0);
 		lost = fixture_datagram(i, moving, &first, 64);
@@ -523,7 +532,10 @@ static void test_addresses_change(void **state)
 	free(inbox);
 }
 
-/* One address is flooded faster than anybody receives: the other one is heard all the same. */
+/*
+ * One address is flooded faster than the port receives: datagrams to the other address arrive all
+ * the same.
+ */
 static void test_flooded_neighbour(void **state)
 {
 	static uint8_t bytes[64];

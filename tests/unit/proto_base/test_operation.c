@@ -25,7 +25,7 @@ static bool has_row(uint8_t opcode)
 	return rows == 1;
 }
 
-/* The numbers 10 to 13 are libibverbs' names for what this device has not. */
+/* The numbers 10 to 13 are libibverbs' names for operations that this device lacks. */
 static void test_every_opcode_has_one_row(void **state)
 {
 	(void)state;

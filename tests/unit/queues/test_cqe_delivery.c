@@ -198,7 +198,7 @@ static void test_arming(void **state)
 	}
 }
 
-/* One arming is one event, however many completions follow. */
+/* One arming gives one event, however many completions follow. */
 static void test_one_event_for_many_completions(void **state)
 {
 	struct fixture *f = *state;
@@ -211,7 +211,9 @@ static void test_one_event_for_many_completions(void **state)
 	assert_int_equal(events_read(f), 1);
 }
 
-/* Who sleeps in a poll is woken once, and not for each completion while the loop is busy. */
+/*
+ * A client that sleeps in a poll is woken once, and not for each completion while the loop is busy.
+ */
 static void test_waking_of_a_sleeping_poller(void **state)
 {
 	static const struct {
@@ -277,7 +279,7 @@ static void test_many_clients_are_told_by_and_by(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* Port events reach whoever has a pipe; of a full one it is the last state that is told. */
+/* Port events reach every session with a pipe; a full pipe gets the last state. */
 static void test_port_events(void **state)
 {
 	struct fixture *f = *state;
@@ -326,7 +328,7 @@ static void test_resizing_with_many_entries(void **state)
 	close(call.reply_fds[0]);
 }
 
-/* A connection that says nothing is ended in time, and one that said HELLO is not. */
+/* A silent connection is ended in time; a connection that said HELLO is not. */
 static void test_silent_connections_end(void **state)
 {
 	struct fixture *f = *state;

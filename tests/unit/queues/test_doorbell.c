@@ -15,7 +15,7 @@
 
 #define START_NS UINT64_C(1000000000)
 
-/* A server and a client, whose side of the rings and of the connection is the test's. */
+/* A server and a client; the test plays the client's side of the rings and of the connection. */
 struct fixture {
 	struct device_facts facts;
 	struct session_set set;
@@ -53,7 +53,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* As a client does it; returns whether the daemon was to be woken. */
+/* Rings as a client does; returns whether the daemon wanted to be woken. */
 static bool ring(struct fixture *f)
 {
 	const uint64_t one = 1;
@@ -142,7 +142,10 @@ static void test_sleep_of_the_loop(void **state)
 	assert_int_equal(f->region->need_wakeup.value, 1);
 }
 
-/* What a client posted before it asked is taken before it is answered, also when it dozed. */
+/*
+ * The daemon takes entries posted before a request before it answers the request, also of an idle
+ * session.
+ */
 static void test_requests_come_after_doorbells(void **state)
 {
 	struct fixture *f = *state;

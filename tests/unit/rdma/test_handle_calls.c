@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the handle API says where there is no daemon: an error from every call, and its reason. */
+/* The handle API without a daemon: every call returns an error and its reason. */
 #include "unit_test.h"
 
 #include <rnic/rdma.h>

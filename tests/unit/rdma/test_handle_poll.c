@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that are cancelled while they wait for a queue pair: the others go on. */
+/* Threads cancelled while they wait for a queue pair: the others go on. */
 #include "rdma/handle_objects.h"
 #include "unit_test.h"
 

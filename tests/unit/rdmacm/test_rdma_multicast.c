@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The groups of an identifier when several threads join, leave and take events. The daemon and
- * libibverbs are played; what another thread does meanwhile happens while the daemon is asked.
+ * The groups of an identifier when several threads join, leave and take events. The test plays the
+ * daemon and libibverbs; the acts of another thread happen while the daemon is asked.
  */
 #include "rdmacm/rdma_translate.h"
 #include "unit_test.h"

@@ -12,7 +12,7 @@ struct fake_route {
 	uint32_t peer;
 };
 
-/* Stands for the kernel's: numbers that differ are all that matters here. */
+/* Stands for the kernel's random numbers: here it suffices that numbers differ. */
 void transport_random(void *bytes, size_t count)
 {
 	static uint8_t next = 1;

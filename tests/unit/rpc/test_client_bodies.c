@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a server that is not to be trusted does to the memory that a client offers it. */
+/* The memory that a client offers to a server, against a server that lies. */
 #include "rpc/client/client_bodies.h"
 
 #include "dial/dial.h"

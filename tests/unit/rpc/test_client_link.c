@@ -407,7 +407,7 @@ static void test_way_is_lost(void **state)
 	assert_int_equal(fake.sent_count, sent); /* nobody to tell */
 }
 
-/* What comes from elsewhere is nobody's. */
+/* A datagram from elsewhere belongs to no session. */
 static void test_stranger(void **state)
 {
 	struct client_link *link = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections of peers that do what no session does, over a device that is a fake. */
+/* Connections of peers that break the session's rules, over a fake device. */
 #include "rpc/transport/rc_transport.h"
 
 #include "dial/dial.h"
@@ -314,7 +314,7 @@ static uint32_t send_all_it_can(struct transport_route *route)
 	return count;
 }
 
-/* Nobody acknowledges anything, and still each who comes later can be answered. */
+/* No peer acknowledges anything, and still each later peer can be answered. */
 static void silent_peers_leave_sends_for_others(void **state)
 {
 	uint32_t first, last = 0;

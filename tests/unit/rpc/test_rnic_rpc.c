@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the RPC says to options that cannot be, and where there is no daemon. */
+/* The RPC with impossible options, and without a daemon. */
 #include "unit_test.h"
 
 #include <rnic/rpc.h>

@@ -120,7 +120,7 @@ static void test_grants_that_make_no_sense(void **state)
 	}
 }
 
-/* Memory does not change, and what was granted is not taken back. */
+/* Memory does not change, and a grant is not taken back. */
 static void test_grants_that_change(void **state)
 {
 	struct two_ends ends = {0};

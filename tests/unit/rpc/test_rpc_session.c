@@ -142,7 +142,9 @@ static void test_large_message(void **state)
 	assert_int_equal(pair->client.sender.retransmissions, 0);
 }
 
-/* Who does not take messages stops the sender after a window, and the sender goes on asking. */
+/*
+ * A receiver that takes no messages stops the sender after a window, and the sender goes on asking.
+ */
 static void test_slow_reader(void **state)
 {
 	struct pair *pair = *state;
@@ -267,7 +269,7 @@ static void test_unknown_session(void **state)
 	assert_int_equal(pair->client.error, -ECONNRESET);
 }
 
-/* What a peer says that keeps the header's rules and breaks the session's, and what is left. */
+/* Packets that keep the header's rules and break the session's, and the state that they leave. */
 static const struct {
 	struct rpc_packet packet;
 	enum rpc_session_state state;

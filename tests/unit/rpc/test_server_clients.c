@@ -13,7 +13,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Whatever was kept is freed, and counted as such. */
+/* All kept answers are freed, and counted as freed. */
 static int tear_down(void **state)
 {
 	struct server_clients *clients = *state;
@@ -77,7 +77,7 @@ static void test_quota_of_a_client(void **state)
 	assert_true(server_clients_have_room(*state, client, 60));
 }
 
-/* A message counts once, for as long as somebody has it. */
+/* A message counts once, for as long as a session holds it. */
 static void test_messages_count_until_they_are_gone(void **state)
 {
 	struct server_clients *clients = *state;
@@ -95,7 +95,10 @@ static void test_messages_count_until_they_are_gone(void **state)
 	assert_true(client->held_bytes == 0 && clients->held_bytes == 0);
 }
 
-/* Who has used up its quota, or finds that of all used up, can still be told so. */
+/*
+ * A client that has used up its quota, or finds the quota of all used up, can still get that
+ * answer.
+ */
 static void test_what_is_told_beyond_a_quota(void **state)
 {
 	struct server_clients *clients = *state;
@@ -111,7 +114,7 @@ static void test_what_is_told_beyond_a_quota(void **state)
 	server_clients_hold(clients, first, 100 - 2 * (int64_t)SERVER_TOLD_BYTES);
 }
 
-/* Clients that have gone make room; those that are there do not. */
+/* Clients that have gone make room; connected clients do not. */
 static void test_quota_of_all(void **state)
 {
 	struct server_clients *clients = *state;

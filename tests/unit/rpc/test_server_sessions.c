@@ -35,7 +35,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Whatever happened, closing leaves no way open. */
+/* In every case, closing leaves no route open. */
 static int tear_down(void **state)
 {
 	struct world *world = *state;
@@ -151,7 +151,7 @@ static void test_loss_of_the_route(void **state)
 	assert_int_equal(world->sessions.clients.count, 1); /* the client may come back */
 }
 
-/* A turn looks at those that something happened to, however many there are. */
+/* A turn looks only at the sessions with news, however many sessions there are. */
 static void test_idle_sessions_cost_nothing(void **state)
 {
 	struct world *world = *state;
@@ -221,7 +221,7 @@ static uint32_t count_sent_to(const struct world *world, uint32_t from, uint32_t
 	return count;
 }
 
-/* One with much to say does not keep another waiting for longer than a round. */
+/* A session with much to send does not delay another for longer than a round. */
 static void test_fairness(void **state)
 {
 	struct world *world = *state;
@@ -245,7 +245,7 @@ static void test_fairness(void **state)
 	shared_message_release(message);
 }
 
-/* Without room it stays in the queue, and the owner sleeps until there is some. */
+/* Without room the session stays in the queue, and the owner sleeps until there is room. */
 static void test_no_room(void **state)
 {
 	struct world *world = *state;

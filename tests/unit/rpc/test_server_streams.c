@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Clients whose streams outlive their sessions, or that ask for much by little; over a fake. */
+/*
+ * Clients whose streams outlive their sessions, or that demand much at little cost, over a fake
+ * transport.
+ */
 #include "fake_transport.h"
 
 #include "dial/dial.h"
@@ -16,7 +19,7 @@ enum {
 	GRANTED_BYTES = 400,
 	CHUNK_BYTES = 64 << 10,
 	QUOTA_BYTES = 1 << 20,
-	/* What a client is told however much is held for it. */
+	/* The bytes that a client may always be told, beyond its quota. */
 	TOLD_BYTES = 32 << 10,
 };
 
@@ -215,7 +218,7 @@ static void grant_frames(uint32_t peer)
 	      world.calls.works->stream.out.sender.next);
 }
 
-/* What waits in a session until its client has it. */
+/* The bytes that wait in a session until its client has them. */
 static uint64_t queued_bytes(uint32_t peer)
 {
 	uint64_t bytes = 0;
@@ -280,7 +283,7 @@ static int set_up(void **state)
 	       server_calls_add(&world.calls, &service) != 0;
 }
 
-/* Whatever happened, nothing is left when the service has ended its call. */
+/* In every case, nothing is left when the service has ended its call. */
 static int tear_down(void **state)
 {
 	(void)state;
@@ -327,7 +330,7 @@ static void a_grant_ends_with_its_session(void **state)
 	assert_int_equal(world.stopped, 0);
 }
 
-/* What the server registers for its client is counted before it is there. */
+/* Memory that the server registers for its client counts before it exists. */
 static void a_grant_beyond_the_quota_ends_its_session(void **state)
 {
 	struct server_clients *clients = &world.sessions.clients;
@@ -368,7 +371,7 @@ static void a_stream_that_nobody_is_left_for_is_stopped(void **state)
 	assert_int_equal(world.stopped, 1);
 }
 
-/* What a request says may take many times the memory of its bytes, until it is answered. */
+/* A request may take many times its bytes in memory until it is answered. */
 static void a_request_counts_while_it_is_worked_at(void **state)
 {
 	struct server_clients *clients = &world.sessions.clients;
@@ -424,7 +427,7 @@ static void a_body_that_a_message_has_room_for_gets_none(void **state)
 	assert_int_equal(world.transport.rings, 0);
 }
 
-/* Chunks that a client grants and does not acknowledge wait for it, up to what it may have. */
+/* Chunks that a client grants and does not acknowledge wait for it, up to its quota. */
 static void chunks_that_nobody_takes_stop_at_the_quota(void **state)
 {
 	uint64_t held_bytes;
@@ -448,7 +451,7 @@ static void chunks_that_nobody_takes_stop_at_the_quota(void **state)
 	assert_true(world.sessions.clients.held_bytes == held_bytes);
 }
 
-/* For whom no more may be held, chunks go one by one: the stream does not hang. */
+/* A client whose quota is used up gets chunks one by one: the stream does not hang. */
 static void a_stream_goes_on_without_room(void **state)
 {
 	uint64_t sent = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a datagram socket comes to know its peers. The daemon and libibverbs are played; what another
- * thread does meanwhile happens while the daemon looks for the way.
+ * How a datagram socket learns its peers. The test plays the daemon and libibverbs; the acts of
+ * another thread happen while the daemon resolves the route.
  */
 #include "rsockets/rsocket_datagram.h"
 #include "unit_test.h"
@@ -166,7 +166,7 @@ static struct rnic_rsocket_peer *find(struct rnic_rsocket_datagram *datagram, co
 	return peer;
 }
 
-/* One that takes long to find holds nobody else. */
+/* A peer that takes long to resolve delays no other. */
 static void test_found_without_the_lock(void **state)
 {
 	struct rnic_rsocket_datagram *datagram = *state;

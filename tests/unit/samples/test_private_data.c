@@ -46,7 +46,7 @@ static void decodes_what_was_encoded(void **state)
 	assert_is_offer(&data);
 }
 
-/* A REQ carries 56 bytes for the application, a REP 196, whatever was given. */
+/* A REQ carries 56 bytes for the application, a REP 196, however many were given. */
 static void ignores_what_the_transport_appends(void **state)
 {
 	uint8_t padded[196] = {0};

@@ -8,15 +8,15 @@
 #include <sys/types.h>
 
 /*
- * A client of `uid` that has connected and said nothing yet. Its end of the connection, which does
+ * A client of `uid` that has connected and sent nothing yet. Its end of the connection, which does
  * not block, is at `*peer_fd` for the test to close; NULL: closed at once.
  */
 struct session *client_fixture_connect(struct session_set *set, uid_t uid, int *peer_fd);
 
-/* Gives it its regions. The descriptors are for the test to close; NULL: closed at once. */
+/* Gives the client its regions. The descriptors are for the test to close; NULL: closed at once. */
 void client_fixture_open_regions(struct session *session, int *doorbell_fd, int *async_fd);
 
-/* It counts as one whose HELLO was accepted. */
+/* The client counts as one whose HELLO was accepted. */
 void client_fixture_greet(struct session *session);
 
 #endif

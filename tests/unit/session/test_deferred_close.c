@@ -33,7 +33,7 @@ static void what_is_taken_is_closed(void **state)
 	assert_int_equal(pipe(second), 0);
 	deferred_close_take(&deferred_close, first[1]);
 	expect_end(first[0]);
-	/* What was taken before the end is closed as well. */
+	/* Descriptors taken before the end are closed as well. */
 	deferred_close_take(&deferred_close, second[1]);
 	deferred_close_close(&deferred_close);
 	expect_end(second[0]);

@@ -74,7 +74,7 @@ int __wrap_close(int fd)
 	return __real_close(fd);
 }
 
-/* What is not closed yet counts, also when the client is gone that sent it. */
+/* A descriptor that is not closed yet counts, also when the client that sent it is gone. */
 static void test_what_is_being_closed_counts(void **state)
 {
 	const uid_t stranger = geteuid() + 1;
@@ -104,7 +104,7 @@ static void test_what_is_being_closed_counts(void **state)
 	session_set_fini(&set);
 }
 
-/* Nor does one client take all, whoever it is. */
+/* Nor does one client of any user take all. */
 static void test_no_client_takes_all_mappings(void **state)
 {
 	struct session_set set;

@@ -97,7 +97,7 @@ static void test_rings(void **state)
 	expect_unmapped(f);
 }
 
-/* What is quick is done at once. */
+/* Quick unmappings happen at once. */
 static void test_small_rings(void **state)
 {
 	struct fixture *f = *state;

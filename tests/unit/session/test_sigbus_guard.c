@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages that cannot be had are stood in for by mappings of a file that has become too short. */
+/* Mappings of a file that has become too short stand in for pages that the kernel cannot give. */
 #include "device/session/sigbus_guard.h"
 
 #include "client_fixture.h"
@@ -62,7 +62,7 @@ static struct fixture *watch(void **state)
 	return f;
 }
 
-/* Whoever touches these bytes from now on finds nothing there. */
+/* An access to these bytes finds nothing there from now on. */
 static void lose(void *address, size_t bytes)
 {
 	int memfd = memfd_create("lost", MFD_CLOEXEC);
@@ -96,7 +96,7 @@ static void test_session_region(void **state)
 	expect_its_end(f);
 }
 
-/* Read and written across pages; what was written can be read until the turn ends. */
+/* Read and written across pages; written bytes can be read until the turn ends. */
 static void test_memory_of_a_client(void **state)
 {
 	static uint8_t bytes[MEMORY_BYTES];
@@ -144,7 +144,7 @@ static void test_region_that_is_new(void **state)
 	expect_its_end(f);
 }
 
-/* What one client's page held is not for another. */
+/* The bytes of one client's page do not reach another client. */
 static void test_no_bytes_of_others(void **state)
 {
 	struct fixture *f = watch(state);
@@ -162,7 +162,7 @@ static void test_no_bytes_of_others(void **state)
 		session_set_reap(&f->set);
 }
 
-/* Elsewhere it is a fault of ours, and the end. */
+/* Elsewhere the signal is a fault of ours, and ends the daemon. */
 static void test_memory_of_nobody(void **state)
 {
 	const struct rlimit no_core = {0, 0};

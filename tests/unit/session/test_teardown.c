@@ -19,7 +19,7 @@
 #define CLIENTS 2
 #define PDS	(LIMIT_TURN_TEARDOWN * 3 / 2) /* more than a turn frees */
 
-/* Clients, whose ends of the connection are the test's. */
+/* Clients; the test holds their ends of the connections. */
 struct fixture {
 	struct engine engine;
 	struct cm *cm;
@@ -111,7 +111,7 @@ static void test_freed_by_and_by(void **state)
 	assert_false(session_set_has_work(&f->set));
 }
 
-/* What is left can be told apart from what is there, and does nothing any more. */
+/* Objects left over can be told apart from live ones, and do nothing any more. */
 static void test_what_is_left_is_dead(void **state)
 {
 	const uint64_t one = 1;
@@ -124,7 +124,10 @@ static void test_what_is_left_is_dead(void **state)
 	pd = handle_table_at(&f->sessions[0]->pds, PDS - 1);
 	assert_non_null(pd);
 	assert_true(pd->pd.is_closed);
-	/* Its doorbell wakes nobody, and it is neither told nor looked at. */
+	/*
+	 * The session's doorbell wakes no thread, and the session is neither notified nor looked
+	 * at.
+	 */
 	assert_int_equal(write(f->doorbell_fds[0], &one, sizeof(one)), sizeof(one));
 	ctl_server_poll(&f->server);
 	assert_false(list_is_linked(&f->sessions[0]->awake_node));
@@ -145,7 +148,7 @@ static void test_end_of_the_set(void **state)
 	assert_int_equal(f->set.session_count, CLIENTS);
 }
 
-/* However fast clients end: there is nobody left to be told what traffic is like. */
+/* However fast clients end: no client is left to notify of traffic. */
 static void test_nobody_left_to_tell(void **state)
 {
 	struct fixture *f = *state;
@@ -185,7 +188,7 @@ static int reply_status(const struct fixture *f, unsigned i)
 	return recv(f->peer_fds[i], message, sizeof(message), MSG_DONTWAIT) > 0 ? reply->status : 1;
 }
 
-/* Whoever is started again gets what was its own, but waits for nobody who lives. */
+/* A restarted client gets its own objects back, but waits for no live client. */
 static void test_what_is_freed_is_waited_for(void **state)
 {
 	struct fixture *f = *state;
@@ -209,7 +212,7 @@ static void test_what_is_freed_is_waited_for(void **state)
 	assert_true(turns > 0);
 }
 
-/* Nor for those who end later, of whom there may always be more. */
+/* Nor for clients that end later, of which there may always be more. */
 static void test_who_ends_later_is_not_waited_for(void **state)
 {
 	struct fixture *f = *state;
@@ -226,7 +229,7 @@ static void test_who_ends_later_is_not_waited_for(void **state)
 	f->set.ended_count--;
 }
 
-/* Who waits may end itself, and so may the daemon. */
+/* A waiting client may end, and so may the daemon. */
 static void test_who_waits_may_end(void **state)
 {
 	struct fixture *f = *state;
@@ -258,7 +261,10 @@ static void create_identifiers(struct session *session, unsigned count)
 				 0);
 }
 
-/* Nobody's connections and ports wait for what others owned: peers and successors want them. */
+/*
+ * Connections and ports of a client wait for no other client's objects: peers and successors want
+ * them.
+ */
 static void test_connections_end_first(void **state)
 {
 	struct fixture *f = *state;

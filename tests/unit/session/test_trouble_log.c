@@ -208,7 +208,7 @@ static void test_what_the_network_says(void **state)
 	tear_down_peer();
 }
 
-/* Whoever invents messages of the network fills neither log nor list with them. */
+/* A sender of invented messages fills neither log nor list with them. */
 static void test_what_is_invented(void **state)
 {
 	const struct rnic_gid dest = ipv4(7);
@@ -295,7 +295,7 @@ static void test_the_oldest_gives_way(void **state)
 	assert_null(nth(TROUBLE_LOG_MAX));
 }
 
-/* What one program has many of does not hide the trouble of another, which may be their cause. */
+/* The many troubles of one program do not hide the trouble of another, which may be their cause. */
 static void test_many_of_one_program(void **state)
 {
 	uint32_t of_many = 0;

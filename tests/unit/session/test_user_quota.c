@@ -14,7 +14,7 @@
 
 static struct device_facts facts;
 
-/* How many PDs the clients of `uid` get when each takes all that it can. */
+/* The number of PDs for the clients of `uid` when each takes all that it can. */
 static uint64_t take_all(struct session_set *set, uid_t uid, struct session *clients[CLIENTS])
 {
 	uint64_t taken = 0;
@@ -33,7 +33,7 @@ static void give_all(struct session *clients[CLIENTS])
 		session_discharge(clients[i], RESOURCE_PD, clients[i]->usage[RESOURCE_PD]);
 }
 
-/* Nobody but root and ourselves takes it all, by however many connections. */
+/* Only root and the daemon's own user can take it all, by however many connections. */
 static void test_others_find_something(void **state)
 {
 	const uid_t stranger = geteuid() + 1;

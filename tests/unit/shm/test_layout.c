@@ -46,9 +46,7 @@ struct span {
 	uint64_t start, end;
 };
 
-/*
- * Whatever the capacities: nothing overlaps, everything lies in the region, elements are aligned.
- */
+/* For all capacities: nothing overlaps, everything lies in the region, elements are aligned. */
 static void check_plan(const struct rnic_qp_capacities *capacities)
 {
 	struct rnic_queues_plan plan;

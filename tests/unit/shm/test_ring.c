@@ -86,7 +86,7 @@ static void *produce(void *argument)
 	return NULL;
 }
 
-/* False when nobody woke us in time. */
+/* False when no wake-up came in time. */
 static bool sleep_until_pending(struct channel *channel, uint32_t consumer, uint32_t *sleeps)
 {
 	struct pollfd wake = {.fd = channel->wake_fd, .events = POLLIN};

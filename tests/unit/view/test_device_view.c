@@ -115,7 +115,9 @@ static void test_counters_follow(void **state)
 	assert_counter("hw_counters/second", "18446744073709551615\n");
 	assert_int_equal(view.due_ns, UINT64_MAX);
 
-	/* A reader that keeps the file sees it too, and no rest of a longer number. */
+	/*
+	 * A reader that keeps the file open sees the new number too, and no rest of a longer one.
+	 */
 	assert_reads(kept, "10\n");
 	values[0] = 7;
 	device_view_hasten(&view, NOW_NS);
@@ -164,7 +166,7 @@ static void test_mode(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-/* What fails half way leaves nothing, neither files nor descriptors. */
+/* A write that fails half way leaves nothing, neither files nor descriptors. */
 static void test_too_many_counters(void **state)
 {
 	struct device_view view;

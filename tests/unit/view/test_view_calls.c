@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each function that librnic-view.so stands before, called as a program calls it: ctest preloads
- * the library. The copy at hand has content of its own, so that what was reached can be told.
+ * Each function that librnic-view.so replaces, called as a program calls it: ctest preloads the
+ * library. The copy at hand has content of its own, so that a test can tell which file was reached.
  */
 #include "base/bits.h"
 #include "unit_test.h"

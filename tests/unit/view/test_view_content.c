@@ -35,7 +35,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* What one path is to be, and whether it was met. */
+/* The expected content of one path, and whether the walk met it. */
 struct expectation {
 	enum view_entry entry;
 	const char *path;

@@ -45,7 +45,7 @@ static const struct {
 	{"/sys/class/../class/infiniband", NULL},
 	{"/sys/class/infiniband/./..", NULL},
 
-	/* Not for us to know what these are relative to. */
+	/* The base of these relative paths is unknown to the view. */
 	{"sys/class/infiniband", NULL},
 	{"infiniband", NULL},
 };

@@ -70,7 +70,7 @@ static void test_entries(void **state)
 	assert_int_equal(view_tree_add_text(&tree, "missing/text", ""), -ENOENT);
 	assert_int_equal(faccessat(tree.fd, ".new", F_OK, 0), -1);
 
-	/* Whatever the mask, others can read and nobody can write. */
+	/* Under any mask, others can read and nobody can write. */
 	assert_int_equal(fstatat(tree.fd, "a/text", &status, 0), 0);
 	assert_int_equal(status.st_mode & 0777, 0444);
 	assert_int_equal(fstatat(tree.fd, "a", &status, 0), 0);
@@ -82,7 +82,7 @@ static void test_entries(void **state)
 	umask(mask);
 }
 
-/* One of ours that is left over is replaced, links in it are removed and not followed. */
+/* A leftover tree of ours is replaced; links in it are removed and not followed. */
 static void test_leftover(void **state)
 {
 	struct view_tree first, second;
@@ -95,7 +95,7 @@ static void test_leftover(void **state)
 	assert_int_equal(view_tree_create(&second, path, 0700, reason), 0);
 	assert_int_equal(faccessat(second.fd, "old", F_OK, 0), -1);
 	assert_int_equal(access(victim, F_OK), 0);
-	/* The first one's end does not take the second one away. */
+	/* The end of the first daemon does not remove the tree of the second. */
 	view_tree_remove(&first);
 	assert_int_equal(access(path, F_OK), 0);
 	view_tree_remove(&second);

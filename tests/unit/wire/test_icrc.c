@@ -89,7 +89,7 @@ static void test_every_identification(void **state)
 	}
 }
 
-/* What is expected only makes it cheaper: a packet with another identification is good as well. */
+/* An expected value only saves work: a packet with another identification is good as well. */
 static void test_expected_identification(void **state)
 {
 	static const uint16_t identifications[] = {0, 1, 2, 0x00ff, 0x0100, 0x1234, 0xffff};
@@ -117,7 +117,9 @@ static void test_expected_identification(void **state)
 				 RNIC_ICRC_BAD);
 }
 
-/* A single flipped bit, in the packet or its ICRC, never passes, whatever is known of the sender.
+/*
+ * A single flipped bit, in the packet or its ICRC, never passes, with or without knowledge of the
+ * sender.
  */
 static void test_flipped_bits(void **state)
 {

@@ -126,7 +126,7 @@ static void check_decode(const uint8_t *image, size_t image_bytes,
 
 	memcpy(bytes, image, image_bytes);
 	memcpy(bytes + image_bytes, payload, sizeof(payload));
-	/* Ethernet pads short frames: what follows the IP packet is no part of it. */
+	/* Ethernet pads short frames: bytes behind the IP packet are no part of it. */
 	assert_int_equal(rnic_datagram_decode(&datagram, bytes, image_bytes + sizeof(payload) + 6),
 			 0);
 	assert_memory_equal(&datagram.addresses, addresses, sizeof(*addresses));
