@@ -215,9 +215,9 @@ void cm_channel_free(struct session *session, struct session_cm_channel *channel
 	assert(channel->references == 0 && list_is_empty(&channel->waiting));
 	event_source_forget(&channel->source);
 	event_pipe_close(&channel->pipe);
-	session_discharge(session, RESOURCE_DESCRIPTORS, 1);
+	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, 1);
 	handle_table_remove(&session->cm_channels, channel->handle);
-	session_discharge(session, RESOURCE_CM_CHANNEL, 1);
+	quota_discharge(&session->account, RESOURCE_CM_CHANNEL, 1);
 	free(channel);
 }
 
@@ -308,7 +308,7 @@ int cm_identifier_create(struct session *session, struct session_cm_channel *cha
 			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **created)
 {
 	struct session_cm_id *id;
-	int result = session_charge(session, RESOURCE_CM_ID, 1);
+	int result = quota_charge(&session->account, RESOURCE_CM_ID, 1);
 
 	if (result != 0)
 		return result;
@@ -334,7 +334,7 @@ int cm_identifier_create(struct session *session, struct session_cm_channel *cha
 free_id:
 	free(id);
 discharge:
-	session_discharge(session, RESOURCE_CM_ID, 1);
+	quota_discharge(&session->account, RESOURCE_CM_ID, 1);
 	return result;
 }
 
@@ -362,7 +362,7 @@ void cm_identifier_free(struct session_cm_id *id)
 			id, &list_first_entry(&id->groups, struct cm_joined_group, node)->address);
 	id->channel->references--;
 	handle_table_remove(&session->cm_ids, id->handle);
-	session_discharge(session, RESOURCE_CM_ID, 1);
+	quota_discharge(&session->account, RESOURCE_CM_ID, 1);
 	free(id);
 }
 

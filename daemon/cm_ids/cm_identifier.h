@@ -17,7 +17,7 @@
 #include "base/list.h"
 #include "cm/cm.h"
 #include "ctl/ctl_cm.h"
-#include "device/session/event_pipe.h"
+#include "common/event_pipe.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/limits.h"
-#include "device/session/user_quota.h"
 #include "control/ctl_dispatch.h"
 #include "device/queues/cqe_delivery.h"
 #include "device/queues/doorbell.h"
@@ -114,10 +113,8 @@ static void ctl_server_drop_request_fds(const struct ctl_call *call)
 {
 	for (unsigned i = 0; i < call->fd_count; i++)
 		if (call->fds[i] >= 0)
-			deferred_close_take(&call->session->user->deferred_close, call->fds[i]);
-	if (call->fd_count > 0 &&
-	    !user_quota_may_have(call->session->user, RESOURCE_DESCRIPTORS, 0,
-				 call->session->set->limits[RESOURCE_DESCRIPTORS]))
+			quota_defer_close(&call->session->account, call->fds[i]);
+	if (call->fd_count > 0 && !quota_descriptors_are_within(&call->session->account))
 		session_break(call->session, "closing what it sent takes too long");
 }
 

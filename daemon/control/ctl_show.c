@@ -71,12 +71,12 @@ static void show_device(struct show_walk *walk)
 	memcpy(row->segmentation, facts->segmentation, sizeof(row->segmentation));
 	row->pid = (uint32_t)getpid();
 	row->client_count = set->client_count;
-	row->qp_count = (uint32_t)set->usage[RESOURCE_QP];
-	row->mr_count = (uint32_t)set->usage[RESOURCE_MR];
-	row->mw_count = (uint32_t)set->usage[RESOURCE_MW];
-	row->cq_count = (uint32_t)set->usage[RESOURCE_CQ];
-	row->pd_count = (uint32_t)set->usage[RESOURCE_PD];
-	row->srq_count = (uint32_t)set->usage[RESOURCE_SRQ];
+	row->qp_count = (uint32_t)set->quotas.usage[RESOURCE_QP];
+	row->mr_count = (uint32_t)set->quotas.usage[RESOURCE_MR];
+	row->mw_count = (uint32_t)set->quotas.usage[RESOURCE_MW];
+	row->cq_count = (uint32_t)set->quotas.usage[RESOURCE_CQ];
+	row->pd_count = (uint32_t)set->quotas.usage[RESOURCE_PD];
+	row->srq_count = (uint32_t)set->quotas.usage[RESOURCE_SRQ];
 	row->gids = facts->gids;
 	memcpy(row->ecn, facts->ecn, sizeof(row->ecn));
 	show_pkeys(&facts->pkeys, row->pkeys);

@@ -415,6 +415,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		session_set_reap(&device.set);
 	close(sockets[1]);
 	for (uint32_t i = 0; i < RESOURCE_COUNT; i++)
-		assert(device.set.usage[i] == 0);
+		assert(device.set.quotas.usage[i] == 0);
 	return 0;
 }

@@ -39,13 +39,11 @@ CIRCLES = [
         "daemon/device/queues/cqe_delivery",
         "daemon/device/queues/doorbell",
         "daemon/device/queues/wqe_fetch",
-        "daemon/device/session/quota",
         "daemon/device/session/session",
         "daemon/device/session/session_set",
         "daemon/device/session/sigbus_guard",
         "daemon/device/session/teardown",
         "daemon/device/session/trouble_log",
-        "daemon/device/session/user_quota",
     ]),
     (TO_GO, [
         "daemon/cm/binding",

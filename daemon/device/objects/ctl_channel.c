@@ -9,11 +9,11 @@ int ctl_channel_open(struct ctl_call *call, enum session_resource resource,
 		     struct handle_table *table, void *channel, struct event_pipe *pipe,
 		     struct rnic_handle *handle, const char *what)
 {
-	int result = session_charge(call->session, resource, 1);
+	int result = quota_charge(&call->session->account, resource, 1);
 
 	if (result != 0)
 		return ctl_refuse(call, result, "no more %s are to be had", what);
-	result = session_charge(call->session, RESOURCE_DESCRIPTORS, 1);
+	result = quota_charge(&call->session->account, RESOURCE_DESCRIPTORS, 1);
 	if (result != 0) {
 		ctl_refuse(call, result, "no more file descriptors are to be had");
 		goto discharge;
@@ -31,8 +31,8 @@ close_pipe:
 	close(call->reply_fds[0]);
 	event_pipe_close(pipe);
 discharge_descriptor:
-	session_discharge(call->session, RESOURCE_DESCRIPTORS, 1);
+	quota_discharge(&call->session->account, RESOURCE_DESCRIPTORS, 1);
 discharge:
-	session_discharge(call->session, resource, 1);
+	quota_discharge(&call->session->account, resource, 1);
 	return result;
 }

@@ -81,7 +81,7 @@ int ctl_create_cq(struct ctl_call *call)
 	if (request->completion_vector >= session->set->facts->device.completion_vectors)
 		return ctl_refuse(call, -EINVAL, "there is no completion vector %u",
 				  request->completion_vector);
-	result = session_charge(session, RESOURCE_CQ, 1);
+	result = quota_charge(&session->account, RESOURCE_CQ, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more completion queues are to be had");
 	cq = calloc(1, sizeof(*cq));
@@ -111,7 +111,7 @@ remove_handle:
 free_cq:
 	free(cq);
 discharge:
-	session_discharge(session, RESOURCE_CQ, 1);
+	quota_discharge(&session->account, RESOURCE_CQ, 1);
 	return result;
 }
 

@@ -60,7 +60,7 @@ int ctl_share(struct ctl_call *call)
 		return ctl_refuse(call, -EINVAL, "the file is not open, or cannot be looked at");
 	if (find_sharing(session->set, &file) != NULL)
 		return ctl_refuse(call, -EEXIST, "another client has shared this file");
-	if (session_charge(session, RESOURCE_DESCRIPTORS, 1) != 0)
+	if (quota_charge(&session->account, RESOURCE_DESCRIPTORS, 1) != 0)
 		return ctl_refuse(call, -ENOSPC, "no more file descriptors are to be had");
 	session->share_fd = call->fds[0];
 	session->share_file = file;

@@ -206,7 +206,7 @@ int ctl_register_mr(struct ctl_call *call)
 	result = memory_check(call, request);
 	if (result != 0)
 		return result;
-	result = session_charge(session, RESOURCE_MR, 1);
+	result = quota_charge(&session->account, RESOURCE_MR, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more memory regions are to be had");
 	mr = calloc(1, sizeof(*mr));
@@ -225,7 +225,7 @@ int ctl_register_mr(struct ctl_call *call)
 free_mr:
 	free(mr);
 discharge:
-	session_discharge(session, RESOURCE_MR, 1);
+	quota_discharge(&session->account, RESOURCE_MR, 1);
 	return result;
 }
 

@@ -190,7 +190,7 @@ int ctl_create_qp(struct ctl_call *call)
 	result = qp_grant(call, request, &capacities);
 	if (result != 0)
 		return result;
-	result = session_charge(session, RESOURCE_QP, 1);
+	result = quota_charge(&session->account, RESOURCE_QP, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more queue pairs are to be had");
 	qp = calloc(1, sizeof(*qp));
@@ -209,7 +209,7 @@ int ctl_create_qp(struct ctl_call *call)
 free_qp:
 	free(qp);
 discharge:
-	session_discharge(session, RESOURCE_QP, 1);
+	quota_discharge(&session->account, RESOURCE_QP, 1);
 	return result;
 }
 

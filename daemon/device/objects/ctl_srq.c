@@ -142,7 +142,7 @@ int ctl_create_srq(struct ctl_call *call)
 	result = srq_grant(call, &request->wanted, &granted);
 	if (result != 0)
 		return result;
-	result = session_charge(session, RESOURCE_SRQ, 1);
+	result = quota_charge(&session->account, RESOURCE_SRQ, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more shared receive queues are to be had");
 	srq = calloc(1, sizeof(*srq));
@@ -160,7 +160,7 @@ int ctl_create_srq(struct ctl_call *call)
 free_srq:
 	free(srq);
 discharge:
-	session_discharge(session, RESOURCE_SRQ, 1);
+	quota_discharge(&session->account, RESOURCE_SRQ, 1);
 	return result;
 }
 

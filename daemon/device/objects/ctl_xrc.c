@@ -65,7 +65,7 @@ int ctl_open_xrcd(struct ctl_call *call)
 	if ((request->flags & ~(uint32_t)RNIC_XRCD_ALL_FLAGS) != 0 || request->reserved != 0)
 		return ctl_refuse(call, -EINVAL, "unknown flags %#x of an XRC domain",
 				  request->flags);
-	result = session_charge(session, RESOURCE_XRCD, 1);
+	result = quota_charge(&session->account, RESOURCE_XRCD, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more XRC domains are to be had");
 	xrcd = calloc(1, sizeof(*xrcd));
@@ -76,7 +76,7 @@ int ctl_open_xrcd(struct ctl_call *call)
 	result = handle_table_add(&session->xrcds, xrcd, &xrcd->handle);
 	if (result != 0)
 		goto free_xrcd;
-	result = session_charge(session, RESOURCE_DESCRIPTORS, has_file);
+	result = quota_charge(&session->account, RESOURCE_DESCRIPTORS, has_file);
 	if (result != 0) {
 		ctl_refuse(call, result, "no more file descriptors are to be had");
 		goto remove_handle;
@@ -90,13 +90,13 @@ int ctl_open_xrcd(struct ctl_call *call)
 	return 0;
 
 discharge_descriptor:
-	session_discharge(session, RESOURCE_DESCRIPTORS, has_file);
+	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, has_file);
 remove_handle:
 	handle_table_remove(&session->xrcds, xrcd->handle);
 free_xrcd:
 	free(xrcd);
 discharge:
-	session_discharge(session, RESOURCE_XRCD, 1);
+	quota_discharge(&session->account, RESOURCE_XRCD, 1);
 	return result;
 }
 
@@ -139,7 +139,7 @@ int ctl_open_qp(struct ctl_call *call)
 	if (target == NULL)
 		return ctl_refuse(call, -EINVAL, "the XRC domain has no target queue pair %#x",
 				  request->qpn);
-	result = session_charge(session, RESOURCE_QP, 1);
+	result = quota_charge(&session->account, RESOURCE_QP, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more queue pairs are to be had");
 	qp = calloc(1, sizeof(*qp));
@@ -160,6 +160,6 @@ int ctl_open_qp(struct ctl_call *call)
 free_qp:
 	free(qp);
 discharge:
-	session_discharge(session, RESOURCE_QP, 1);
+	quota_discharge(&session->account, RESOURCE_QP, 1);
 	return result;
 }

@@ -5,7 +5,6 @@
 #include "engine/limits.h"
 #include "engine/objects/qp.h"
 #include "engine/objects/srq.h"
-#include "device/session/user_quota.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/queues/doorbell.h"
 #include "device/session/session_set.h"
@@ -61,11 +60,10 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	handle_table_init(&session->cm_channels, LIMIT_SESSION_CHANNELS);
 	handle_table_init(&session->cm_ids, LIMIT_SESSION_CM_IDS);
 
-	session->user = user_quota_join(set, uid);
-	if (session->user == NULL)
+	if (quota_open(&session->account, &set->quotas, uid) != 0)
 		goto free_session;
-	if (session_charge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS) != 0)
-		goto leave_user;
+	if (quota_charge(&session->account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS) != 0)
+		goto close_account;
 	event.data.ptr = &session->socket_watch;
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0)
 		goto discharge;
@@ -77,9 +75,9 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	return session;
 
 discharge:
-	session_discharge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
-leave_user:
-	user_quota_leave(session->user);
+	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
+close_account:
+	quota_close(&session->account);
 free_session:
 	free(session);
 	return NULL;
@@ -129,7 +127,7 @@ static void session_close_doorbell(struct session *session)
 
 int session_open_regions(struct session *session, int fds[4])
 {
-	int result = session_charge(session, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
+	int result = quota_charge(&session->account, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
 
 	if (result != 0)
 		return result;
@@ -165,7 +163,7 @@ close_region:
 	close(fds[0]);
 	session_close_shared(session, &session->region);
 discharge:
-	session_discharge(session, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
+	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
 	return result;
 }
 
@@ -181,14 +179,14 @@ static void session_close_regions(struct session *session)
 	session_close_doorbell(session);
 	session_close_shared(session, &session->status);
 	session_close_shared(session, &session->region);
-	session_discharge(session, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
+	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
 }
 
 void session_free_ah(struct session *session, struct session_ah *ah)
 {
 	handle_table_remove(&session->ahs, ah->handle);
 	ah_fini(&ah->ah);
-	session_discharge(session, RESOURCE_AH, 1);
+	quota_discharge(&session->account, RESOURCE_AH, 1);
 	free(ah);
 }
 
@@ -227,7 +225,7 @@ void session_free_qp(struct session *session, struct session_qp *qp)
 	list_remove(&qp->review_node);
 	event_source_forget(&qp->async);
 	handle_table_remove(&session->qps, qp->handle);
-	session_discharge(session, RESOURCE_QP, 1);
+	quota_discharge(&session->account, RESOURCE_QP, 1);
 	session_close_shared(session, &qp->region);
 	free(qp);
 }
@@ -239,7 +237,7 @@ void session_free_srq(struct session *session, struct session_srq *srq)
 		srq->xrcd->references--;
 	event_source_forget(&srq->async);
 	handle_table_remove(&session->srqs, srq->handle);
-	session_discharge(session, RESOURCE_SRQ, 1);
+	quota_discharge(&session->account, RESOURCE_SRQ, 1);
 	session_close_shared(session, &srq->region);
 	free(srq);
 }
@@ -276,16 +274,16 @@ void session_free_xrcd(struct session *session, struct session_xrcd *xrcd)
 
 	assert(xrcd->references == 0);
 	session_leave_domain(xrcd);
-	session_discharge(session, RESOURCE_DESCRIPTORS, domain->file_fd >= 0);
+	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, domain->file_fd >= 0);
 	if (--domain->openers == 0) {
 		xrcd_fini(&domain->xrcd);
 		if (domain->file_fd >= 0)
-			deferred_close_take(&session->user->deferred_close, domain->file_fd);
+			quota_defer_close(&session->account, domain->file_fd);
 		list_remove(&domain->node);
 		free(domain);
 	}
 	handle_table_remove(&session->xrcds, xrcd->handle);
-	session_discharge(session, RESOURCE_XRCD, 1);
+	quota_discharge(&session->account, RESOURCE_XRCD, 1);
 	free(xrcd);
 }
 
@@ -298,7 +296,7 @@ void session_free_cq(struct session *session, struct session_cq *cq)
 	if (cq->channel != NULL)
 		cq->channel->references--;
 	handle_table_remove(&session->cqs, cq->handle);
-	session_discharge(session, RESOURCE_CQ, 1);
+	quota_discharge(&session->account, RESOURCE_CQ, 1);
 	session_close_shared(session, &cq->region);
 	free(cq);
 }
@@ -307,9 +305,9 @@ void session_free_channel(struct session *session, struct session_channel *chann
 {
 	assert(channel->references == 0);
 	event_pipe_close(&channel->pipe);
-	session_discharge(session, RESOURCE_DESCRIPTORS, 1);
+	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, 1);
 	handle_table_remove(&session->channels, channel->handle);
-	session_discharge(session, RESOURCE_CHANNEL, 1);
+	quota_discharge(&session->account, RESOURCE_CHANNEL, 1);
 	free(channel);
 }
 
@@ -320,7 +318,7 @@ void session_free_mr(struct session *session, struct session_mr *mr)
 		session_close_mapping(session, &mr->memory.mapped);
 	session->registered_bytes -= session_mr_bytes(mr);
 	handle_table_remove(&session->mrs, mr->handle);
-	session_discharge(session, RESOURCE_MR, 1);
+	quota_discharge(&session->account, RESOURCE_MR, 1);
 	free(mr);
 }
 
@@ -328,14 +326,14 @@ void session_free_mw(struct session *session, struct session_mw *mw)
 {
 	mw_dealloc(session->set->engine, &mw->mw);
 	handle_table_remove(&session->mws, mw->handle);
-	session_discharge(session, RESOURCE_MW, 1);
+	quota_discharge(&session->account, RESOURCE_MW, 1);
 	free(mw);
 }
 
 int session_make_pd(struct session *session, struct pd_share *share, struct session_pd **made)
 {
 	struct session_pd *pd;
-	int result = session_charge(session, RESOURCE_PD, 1);
+	int result = quota_charge(&session->account, RESOURCE_PD, 1);
 
 	if (result != 0)
 		return result;
@@ -343,7 +341,7 @@ int session_make_pd(struct session *session, struct pd_share *share, struct sess
 	result = pd == NULL ? -ENOMEM : handle_table_add(&session->pds, pd, &pd->handle);
 	if (result != 0) {
 		free(pd);
-		session_discharge(session, RESOURCE_PD, 1);
+		quota_discharge(&session->account, RESOURCE_PD, 1);
 		return result;
 	}
 	pd->pd.share = share;
@@ -359,7 +357,7 @@ void session_free_pd(struct session *session, struct session_pd *pd)
 	if (pd->pd.share != NULL && --pd->pd.share->holders == 0)
 		free(pd->pd.share);
 	handle_table_remove(&session->pds, pd->handle);
-	session_discharge(session, RESOURCE_PD, 1);
+	quota_discharge(&session->account, RESOURCE_PD, 1);
 	free(pd);
 }
 
@@ -380,7 +378,7 @@ void session_cut(struct session *session)
 	shutdown(session->socket_fd, SHUT_RDWR);
 	deferred_close_take(&set->deferred_close, session->socket_fd);
 	session->socket_fd = -1;
-	session_discharge(session, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
+	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 }
 
 void session_destroy(struct session *session)
@@ -391,13 +389,11 @@ void session_destroy(struct session *session)
 	if (session->has_process)
 		remote_process_fini(&session->process);
 	if (session->share_fd >= 0) {
-		deferred_close_take(&session->user->deferred_close, session->share_fd);
-		session_discharge(session, RESOURCE_DESCRIPTORS, 1);
+		quota_defer_close(&session->account, session->share_fd);
+		quota_discharge(&session->account, RESOURCE_DESCRIPTORS, 1);
 	}
 	session_close_regions(session);
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert(session->usage[i] == 0);
-	user_quota_leave(session->user);
+	quota_close(&session->account);
 	list_remove(&session->broken_node);
 	list_remove(&session->node);
 	set->session_count--;

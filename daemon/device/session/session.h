@@ -7,8 +7,6 @@
  * memory is read by wqe_fetch.c, cqe_delivery.c (its consumer index) and doorbell.c, and by nobody
  * else. Wrong structure breaks the session: session_break() notes it, and session_set_reap() ends
  * the session where no caller still holds a pointer into it.
- *
- * Invariant: `usage` (quota.h) ends at 0; session_destroy() asserts it.
  */
 #ifndef DAEMON_DEVICE_SESSION_SESSION_H
 #define DAEMON_DEVICE_SESSION_SESSION_H
@@ -23,10 +21,10 @@
 #include "engine/objects/xrcd.h"
 #include "device/memory/mapped_memory.h"
 #include "device/memory/remote_memory.h"
-#include "device/session/event_pipe.h"
+#include "common/event_pipe.h"
 #include "device/session/inode_id.h"
-#include "device/session/handle_table.h"
-#include "device/session/quota.h"
+#include "common/handle_table.h"
+#include "common/quota.h"
 #include "device/session/shared_region.h"
 #include "shm/wqe.h"
 
@@ -34,7 +32,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct user_quota;
 struct ctl_call;
 struct qp;
 struct session;
@@ -185,7 +182,7 @@ struct session {
 	uint32_t client_id;
 	pid_t pid;
 	uid_t uid;
-	struct user_quota *user; /* what all clients of `uid` have */
+	struct quota_account account;
 	char program[RNIC_CTL_NAME_BYTES];
 	bool has_greeted;     /* HELLO was accepted */
 	uint64_t hello_by_ns; /* until then it has to be */
@@ -222,7 +219,6 @@ struct session {
 	struct handle_table cm_channels; /* struct session_cm_channel */
 	struct handle_table cm_ids;	 /* struct session_cm_id */
 	uint32_t cm_event_count;	 /* that wait in all cm_channels */
-	uint64_t usage[RESOURCE_COUNT];
 	uint64_t registered_bytes;
 
 	struct ctl_call *call; /* a request that goes on in a later turn; NULL: none */

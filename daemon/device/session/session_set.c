@@ -4,7 +4,7 @@
 #include "engine/limits.h"
 #include "engine/objects/qp.h"
 #include "cm_ids/cm_identifier.h"
-#include "device/session/user_quota.h"
+#include "common/user_quota.h"
 #include "device/queues/cqe_delivery.h"
 #include "device/queues/doorbell.h"
 #include "device/queues/wqe_fetch.h"
@@ -53,7 +53,7 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 		.next_client_id = 1,
 		.epoll_fd = epoll_fd,
 	};
-	quota_init(set->limits);
+	quota_pool_init(&set->quotas);
 	list_init(&set->sessions);
 	list_init(&set->pre_hello);
 	list_init(&set->clients);
@@ -68,7 +68,6 @@ int session_set_init(struct session_set *set, struct engine *engine, struct cm *
 	list_init(&set->reviews);
 	list_init(&set->dirty_cqs);
 	list_init(&set->domains);
-	list_init(&set->users);
 	return 0;
 }
 
@@ -76,11 +75,10 @@ void session_set_fini(struct session_set *set)
 {
 	while (!list_is_empty(&set->sessions))
 		teardown_at_once(list_first_entry(&set->sessions, struct session, node));
-	user_quota_sweep(set, true);
+	user_quota_sweep(&set->quotas, true);
 	assert(list_is_empty(&set->wqe_fetch) && list_is_empty(&set->reviews) &&
-	       list_is_empty(&set->dirty_cqs) && list_is_empty(&set->users));
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert(set->usage[i] == 0);
+	       list_is_empty(&set->dirty_cqs));
+	quota_pool_fini(&set->quotas);
 	deferred_close_close(&set->deferred_close);
 	close(set->epoll_fd);
 }

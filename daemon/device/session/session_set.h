@@ -19,7 +19,7 @@
 #include "base/list.h"
 #include "ctl/ctl_message.h"
 #include "engine/engine.h"
-#include "device/session/deferred_close.h"
+#include "common/deferred_close.h"
 #include "device/session/session.h"
 #include "device/session/trouble_log.h"
 
@@ -67,7 +67,6 @@ struct session_set {
 	struct list reviews;   /* struct session_qp.review_node */
 	struct list dirty_cqs; /* struct session_cq.dirty_node */
 	struct list domains;   /* struct shared_domain */
-	struct list users;     /* struct client_user */
 	uint32_t session_count;
 	uint64_t ended_count; /* sessions ever ended, and ever freed; in the same order */
 	uint64_t freed_count;
@@ -80,8 +79,7 @@ struct session_set {
 	bool is_bulk;	      /* whether much data goes through the device: clients are told */
 	bool is_told_bulk;    /* what new clients are told, and all others by and by */
 	uint32_t bulk_notify_pending; /* of `clients`, those at the front may not know it yet */
-	uint64_t usage[RESOURCE_COUNT];
-	uint64_t limits[RESOURCE_COUNT]; /* of `usage` */
+	struct quota_pool quotas;
 	struct trouble_log trouble_log;
 };
 

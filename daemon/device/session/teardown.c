@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/session/teardown.h"
 
-#include "device/session/user_quota.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

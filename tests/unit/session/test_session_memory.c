@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Large mappings take long to be undone: not in the thread that serves clients. */
-#include "device/session/user_quota.h"
+#include "common/user_quota.h"
 
 #include "client_fixture.h"
 #include "device/session/session.h"
@@ -61,11 +61,11 @@ static int tear_down(void **state)
 static void expect_unmapped(const struct fixture *f)
 {
 	assert_int_equal(unmapped_bytes, 0);
-	while (deferred_close_pending(&f->session->user->deferred_close) > 0)
+	while (deferred_close_pending(&f->session->account.user->deferred_close) > 0)
 		sched_yield();
 	assert_int_equal(unmapped_by_all_bytes, LARGE_BYTES);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->session->usage[i], i == RESOURCE_DESCRIPTORS);
+		assert_int_equal(f->session->account.usage[i], i == RESOURCE_DESCRIPTORS);
 }
 
 static void test_memory_of_clients(void **state)
@@ -108,7 +108,7 @@ static void test_small_rings(void **state)
 	close(fd);
 	session_close_shared(f->session, &region);
 	assert_int_equal(unmapped_bytes, 4096);
-	assert_int_equal(deferred_close_pending(&f->session->user->deferred_close), 0);
+	assert_int_equal(deferred_close_pending(&f->session->account.user->deferred_close), 0);
 }
 
 int main(void)

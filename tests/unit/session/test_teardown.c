@@ -95,18 +95,18 @@ static void test_freed_by_and_by(void **state)
 	for (unsigned i = 0; i < CLIENTS; i++)
 		session_end(f->sessions[i]);
 	while (f->set.session_count > 0) {
-		const uint64_t before = f->set.usage[RESOURCE_PD];
+		const uint64_t before = f->set.quotas.usage[RESOURCE_PD];
 
 		assert_true(session_set_has_work(&f->set));
 		session_set_reap(&f->set);
 		for (unsigned i = 0; i < CLIENTS; i++)
 			assert_true(is_hung_up(f->peer_fds[i]));
-		assert_true(before - f->set.usage[RESOURCE_PD] <= LIMIT_TURN_TEARDOWN);
+		assert_true(before - f->set.quotas.usage[RESOURCE_PD] <= LIMIT_TURN_TEARDOWN);
 		turns++;
 	}
 	assert_true(turns >= CLIENTS * PDS / LIMIT_TURN_TEARDOWN);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->set.usage[i], 0);
+		assert_int_equal(f->set.quotas.usage[i], 0);
 	assert_int_equal(f->set.client_count, 0);
 	assert_false(session_set_has_work(&f->set));
 }
@@ -196,7 +196,7 @@ static void test_what_is_freed_is_waited_for(void **state)
 	int status;
 
 	create_pds(f->sessions[0], PDS);
-	f->set.limits[RESOURCE_PD] = PDS;
+	f->set.quotas.limits[RESOURCE_PD] = PDS;
 	ask_for_pd(f, 1);
 	assert_int_equal(reply_status(f, 1), -ENOSPC);
 
@@ -217,7 +217,7 @@ static void test_who_ends_later_is_not_waited_for(void **state)
 {
 	struct fixture *f = *state;
 
-	f->set.limits[RESOURCE_PD] = 0;
+	f->set.quotas.limits[RESOURCE_PD] = 0;
 	session_end(f->sessions[0]);
 	ask_for_pd(f, 1);
 	assert_int_equal(reply_status(f, 1), 1);
@@ -234,7 +234,7 @@ static void test_who_waits_may_end(void **state)
 {
 	struct fixture *f = *state;
 
-	f->set.limits[RESOURCE_PD] = 0;
+	f->set.quotas.limits[RESOURCE_PD] = 0;
 	session_end(f->sessions[0]);
 	ask_for_pd(f, 1);
 	assert_true(ctl_server_has_resumes(&f->server));
@@ -275,8 +275,8 @@ static void test_connections_end_first(void **state)
 	create_identifiers(f->sessions[1], LIMIT_TURN_TEARDOWN / 2);
 	session_end(f->sessions[1]);
 	session_set_reap(&f->set);
-	assert_int_equal(f->set.usage[RESOURCE_CM_ID], 0);
-	assert_true(f->set.usage[RESOURCE_PD] > 0);
+	assert_int_equal(f->set.quotas.usage[RESOURCE_CM_ID], 0);
+	assert_true(f->set.quotas.usage[RESOURCE_PD] > 0);
 	while (f->set.session_count > 0)
 		session_set_reap(&f->set);
 	assert_false(session_set_has_work(&f->set));
@@ -311,7 +311,7 @@ static void test_domains_end_with_their_clients(void **state)
 	}
 	session_end(f->sessions[0]);
 	session_set_reap(&f->set);
-	assert_int_equal(f->set.usage[RESOURCE_XRCD], 1);
+	assert_int_equal(f->set.quotas.usage[RESOURCE_XRCD], 1);
 	assert_int_equal(open_xrcd(f->sessions[1], file, RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE),
 			 0);
 	while (f->set.session_count == CLIENTS)

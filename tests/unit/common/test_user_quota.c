@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/user_quota.h"
+#include "common/user_quota.h"
 
 #include "client_fixture.h"
 
@@ -21,7 +21,7 @@ static uint64_t take_all(struct session_set *set, uid_t uid, struct session *cli
 
 	for (int i = 0; i < CLIENTS; i++) {
 		clients[i] = client_fixture_connect(set, uid, NULL);
-		while (session_charge(clients[i], RESOURCE_PD, 1) == 0)
+		while (quota_charge(&clients[i]->account, RESOURCE_PD, 1) == 0)
 			taken++;
 	}
 	return taken;
@@ -30,7 +30,8 @@ static uint64_t take_all(struct session_set *set, uid_t uid, struct session *cli
 static void give_all(struct session *clients[CLIENTS])
 {
 	for (int i = 0; i < CLIENTS; i++)
-		session_discharge(clients[i], RESOURCE_PD, clients[i]->usage[RESOURCE_PD]);
+		quota_discharge(&clients[i]->account, RESOURCE_PD,
+				clients[i]->account.usage[RESOURCE_PD]);
 }
 
 /* Only root and the daemon's own user can take it all, by however many connections. */
@@ -60,12 +61,12 @@ static void test_too_many_clients(void **state)
 	(void)state;
 	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
 	for (int i = 0; i < LIMIT_SESSIONS / LIMIT_USER_PART; i++) {
-		user = user_quota_join(&set, stranger);
+		user = user_quota_join(&set.quotas, stranger);
 		assert_non_null(user);
 	}
-	assert_null(user_quota_join(&set, stranger));
+	assert_null(user_quota_join(&set.quotas, stranger));
 	user_quota_leave(user);
-	assert_ptr_equal(user_quota_join(&set, stranger), user);
+	assert_ptr_equal(user_quota_join(&set.quotas, stranger), user);
 	while (user->session_count > 1)
 		user_quota_leave(user);
 	user_quota_leave(user);

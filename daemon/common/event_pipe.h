@@ -7,8 +7,8 @@
  * has one source, which keeps a bit for each type that is still to be written. An event raised
  * again before the client took the first one is the same event. Writing never blocks.
  */
-#ifndef DAEMON_DEVICE_SESSION_EVENT_PIPE_H
-#define DAEMON_DEVICE_SESSION_EVENT_PIPE_H
+#ifndef DAEMON_COMMON_EVENT_PIPE_H
+#define DAEMON_COMMON_EVENT_PIPE_H
 
 #include "base/list.h"
 #include "shm/region.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/deferred_close.h"
+#include "common/deferred_close.h"
 
 #include <pthread.h>
 #include <signal.h>

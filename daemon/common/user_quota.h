@@ -4,24 +4,22 @@
  * connections, a user has no more than a part of what the device has (LIMIT_USER_PART), so that
  * others find something left. Root and who runs the daemon may have all: they can end it as well.
  *
- * Owned by the session set, from the first client of a user to the last, and until what that one
+ * Owned by the pool, from the first client of a user to the last, and until what that one
  * had is closed: descriptors count as long as they are open, whoever has them.
  */
-#ifndef DAEMON_DEVICE_SESSION_USER_QUOTA_H
-#define DAEMON_DEVICE_SESSION_USER_QUOTA_H
+#ifndef DAEMON_COMMON_USER_QUOTA_H
+#define DAEMON_COMMON_USER_QUOTA_H
 
 #include "base/list.h"
-#include "device/session/deferred_close.h"
-#include "device/session/quota.h"
+#include "common/deferred_close.h"
+#include "common/quota_pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct session_set;
-
 struct user_quota {
-	struct list node; /* of session_set.users */
+	struct list node; /* of quota_pool.users */
 	uid_t uid;
 	uint32_t session_count;		      /* 0: of what it had, something is not closed yet */
 	struct deferred_close deferred_close; /* of what its clients sent */
@@ -29,13 +27,13 @@ struct user_quota {
 };
 
 /* The user, with one client more. NULL: out of memory, or there are too many clients already. */
-struct user_quota *user_quota_join(struct session_set *set, uid_t uid);
+struct user_quota *user_quota_join(struct quota_pool *pool, uid_t uid);
 
 /* One client less, which has given back all that it had. */
 void user_quota_leave(struct user_quota *user);
 
 /* Forgets users that have no clients: those who have nothing left, or (`all`) all of them. */
-void user_quota_sweep(struct session_set *set, bool all);
+void user_quota_sweep(struct quota_pool *pool, bool all);
 
 /* How much the user may have of what the device has `of_device` of. */
 uint64_t user_quota_part(const struct user_quota *user, uint64_t of_device);

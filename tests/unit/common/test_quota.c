@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/quota.h"
+#include "common/quota.h"
 
 #include "client_fixture.h"
 
 #include "engine/limits.h"
-#include "device/session/user_quota.h"
+#include "common/user_quota.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "unit_test.h"
@@ -15,13 +15,13 @@ static struct device_facts facts;
 
 static void test_what_a_process_can_spare(void **state)
 {
-	uint64_t limits[RESOURCE_COUNT];
+	struct quota_pool pool;
 
 	(void)state;
-	quota_init(limits);
+	quota_pool_init(&pool);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_true(limits[i] > 0);
-	assert_int_equal(limits[RESOURCE_QP], LIMIT_QPS);
+		assert_true(pool.limits[i] > 0);
+	assert_int_equal(pool.limits[RESOURCE_QP], LIMIT_QPS);
 }
 
 #define MAPPINGS 16
@@ -37,7 +37,7 @@ static void test_regions_are_mappings(void **state)
 
 	(void)state;
 	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
-	set.limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	set.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
 	stranger = client_fixture_connect(&set, geteuid() + 1, NULL);
 	own = client_fixture_connect(&set, geteuid(), NULL);
 	while (session_open_shared(stranger, &regions[made], RNIC_REGION_CQ, 1, &fd) == 0) {
@@ -45,14 +45,14 @@ static void test_regions_are_mappings(void **state)
 		made++;
 	}
 	assert_int_equal(made, MAPPINGS / LIMIT_USER_PART);
-	assert_int_equal(set.usage[RESOURCE_MAPPINGS], made);
+	assert_int_equal(set.quotas.usage[RESOURCE_MAPPINGS], made);
 	assert_int_equal(session_open_shared(own, &regions[made], RNIC_REGION_CQ, 1, &fd), 0);
 	close(fd);
 	session_close_shared(own, &regions[made]);
 	while (made > 0)
 		session_close_shared(stranger, &regions[--made]);
-	assert_int_equal(set.usage[RESOURCE_MAPPINGS], 0);
-	assert_int_equal(set.usage[RESOURCE_SHARED_BYTES], 0);
+	assert_int_equal(set.quotas.usage[RESOURCE_MAPPINGS], 0);
+	assert_int_equal(set.quotas.usage[RESOURCE_SHARED_BYTES], 0);
 	session_set_fini(&set);
 }
 
@@ -87,19 +87,19 @@ static void test_what_is_being_closed_counts(void **state)
 	assert_int_equal(pipe(gate), 0);
 	gate_fd = gate[0];
 	slow_fd = dup(STDERR_FILENO);
-	user = user_quota_join(&set, stranger);
+	user = user_quota_join(&set.quotas, stranger);
 	assert_non_null(user);
 	assert_true(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 4, 8));
 	deferred_close_take(&user->deferred_close, slow_fd);
 	deferred_close_take(&user->deferred_close, dup(STDERR_FILENO));
 	assert_false(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
 	user_quota_leave(user);
-	assert_ptr_equal(user_quota_join(&set, stranger), user);
+	assert_ptr_equal(user_quota_join(&set.quotas, stranger), user);
 	assert_false(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
 	user_quota_leave(user);
 	close(gate[1]);
-	while (!list_is_empty(&set.users))
-		user_quota_sweep(&set, false);
+	while (!list_is_empty(&set.quotas.users))
+		user_quota_sweep(&set.quotas, false);
 	close(gate[0]);
 	session_set_fini(&set);
 }
@@ -112,12 +112,12 @@ static void test_no_client_takes_all_mappings(void **state)
 
 	(void)state;
 	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
-	set.limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	set.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
 	own = client_fixture_connect(&set, geteuid(), NULL);
-	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, MAPPINGS), -ENOSPC);
-	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3), 0);
-	assert_int_equal(session_charge(own, RESOURCE_MAPPINGS, 1), -ENOSPC);
-	session_discharge(own, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3);
+	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, MAPPINGS), -ENOSPC);
+	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3), 0);
+	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, 1), -ENOSPC);
+	quota_discharge(&own->account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3);
 	session_set_fini(&set);
 }
 

@@ -6,8 +6,8 @@
  * Invariant: a handle that was removed never names anything again, until its slot was reused 2^32 -
  * 1 times. Generations begin at 1, so that no handle is all zero (rnic_handle_is_none).
  */
-#ifndef DAEMON_DEVICE_SESSION_HANDLE_TABLE_H
-#define DAEMON_DEVICE_SESSION_HANDLE_TABLE_H
+#ifndef DAEMON_COMMON_HANDLE_TABLE_H
+#define DAEMON_COMMON_HANDLE_TABLE_H
 
 #include "ctl/ctl_message.h"
 

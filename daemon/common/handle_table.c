@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/handle_table.h"
+#include "common/handle_table.h"
 
 #include <assert.h>
 #include <errno.h>

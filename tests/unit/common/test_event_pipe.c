@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/event_pipe.h"
+#include "common/event_pipe.h"
 #include "unit_test.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/event_pipe.h"
+#include "common/event_pipe.h"
 
 #include <assert.h>
 #include <errno.h>

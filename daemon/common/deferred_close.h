@@ -10,8 +10,8 @@
  * The thread shares nothing with the device but the queue. Nobody waits for it: it ends
  * with the process, or when it has closed all that was given away before closer_close().
  */
-#ifndef DAEMON_DEVICE_SESSION_DEFERRED_CLOSE_H
-#define DAEMON_DEVICE_SESSION_DEFERRED_CLOSE_H
+#ifndef DAEMON_COMMON_DEFERRED_CLOSE_H
+#define DAEMON_COMMON_DEFERRED_CLOSE_H
 
 #include <stdint.h>
 

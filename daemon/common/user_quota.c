@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/user_quota.h"
+#include "common/user_quota.h"
 
 #include "engine/limits.h"
-#include "device/session/session_set.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,11 +12,11 @@ static bool may_have_all(uid_t uid)
 	return uid == 0 || uid == geteuid();
 }
 
-static struct user_quota *user_quota_find(const struct session_set *set, uid_t uid)
+static struct user_quota *user_quota_find(const struct quota_pool *pool, uid_t uid)
 {
 	struct list *node;
 
-	list_for_each (node, &set->users) {
+	list_for_each (node, &pool->users) {
 		struct user_quota *user = list_entry(node, struct user_quota, node);
 
 		if (user->uid == uid)
@@ -26,25 +25,25 @@ static struct user_quota *user_quota_find(const struct session_set *set, uid_t u
 	return NULL;
 }
 
-static struct user_quota *user_quota_create(struct session_set *set, uid_t uid)
+static struct user_quota *user_quota_create(struct quota_pool *pool, uid_t uid)
 {
 	struct user_quota *user = calloc(1, sizeof(*user));
 
 	if (user == NULL)
 		return NULL;
 	user->uid = uid;
-	list_add_tail(&set->users, &user->node);
+	list_add_tail(&pool->users, &user->node);
 	return user;
 }
 
-struct user_quota *user_quota_join(struct session_set *set, uid_t uid)
+struct user_quota *user_quota_join(struct quota_pool *pool, uid_t uid)
 {
 	struct user_quota *user;
 
-	user_quota_sweep(set, false);
-	user = user_quota_find(set, uid);
+	user_quota_sweep(pool, false);
+	user = user_quota_find(pool, uid);
 	if (user == NULL)
-		user = user_quota_create(set, uid);
+		user = user_quota_create(pool, uid);
 	if (user == NULL ||
 	    (user->session_count >= LIMIT_SESSIONS / LIMIT_USER_PART && !may_have_all(uid)))
 		return NULL;
@@ -68,11 +67,11 @@ void user_quota_leave(struct user_quota *user)
 		user_quota_destroy(user);
 }
 
-void user_quota_sweep(struct session_set *set, bool all)
+void user_quota_sweep(struct quota_pool *pool, bool all)
 {
 	struct list *node, *following;
 
-	list_for_each_safe (node, following, &set->users) {
+	list_for_each_safe (node, following, &pool->users) {
 		struct user_quota *user = list_entry(node, struct user_quota, node);
 
 		if (user->session_count == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/deferred_close.h"
+#include "common/deferred_close.h"
 
 #include "lingering_socket.h"
 #include "unit_test.h"

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/quota.h"
+
+#include "common/user_quota.h"
+#include "engine/limits.h"
+#include "shm/region.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#define QUOTA_MIB (UINT64_C(1) << 20)
+
+/* What one client may have; 0: all but a quarter of what there is. */
+static const uint64_t quota_of_client[RESOURCE_COUNT] = {
+	[RESOURCE_PD] = LIMIT_SESSION_PDS,
+	[RESOURCE_MR] = LIMIT_SESSION_MRS,
+	[RESOURCE_MW] = LIMIT_SESSION_MWS,
+	[RESOURCE_CHANNEL] = LIMIT_SESSION_CHANNELS,
+	[RESOURCE_CQ] = RNIC_SESSION_CQS_MAX,
+	[RESOURCE_QP] = RNIC_SESSION_QPS_MAX,
+	[RESOURCE_AH] = LIMIT_SESSION_AHS,
+	[RESOURCE_SRQ] = RNIC_SESSION_SRQS_MAX,
+	[RESOURCE_XRCD] = LIMIT_SESSION_XRCDS,
+	[RESOURCE_CM_CHANNEL] = LIMIT_SESSION_CHANNELS,
+	[RESOURCE_CM_ID] = LIMIT_SESSION_CM_IDS,
+	[RESOURCE_SHARED_BYTES] = LIMIT_SESSION_SHARED_MIB * QUOTA_MIB,
+	[RESOURCE_MAPPED_FILES] = LIMIT_SESSION_MAPPED_FILES,
+	[RESOURCE_MAPPED_BYTES] = LIMIT_SESSION_MAPPED_MIB * QUOTA_MIB,
+	[RESOURCE_MAPPINGS] = 0,
+	[RESOURCE_DESCRIPTORS] = 0,
+};
+
+int quota_open(struct quota_account *account, struct quota_pool *pool, uid_t uid)
+{
+	memset(account, 0, sizeof(*account));
+	account->pool = pool;
+	account->user = user_quota_join(pool, uid);
+	return account->user != NULL ? 0 : -ENOMEM;
+}
+
+void quota_close(struct quota_account *account)
+{
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert(account->usage[i] == 0);
+	user_quota_leave(account->user);
+	account->user = NULL;
+}
+
+int quota_charge(struct quota_account *account, enum session_resource resource, uint64_t amount)
+{
+	struct quota_pool *pool = account->pool;
+	const uint64_t of_device = pool->limits[resource];
+	uint64_t of_client = quota_of_client[resource];
+
+	if (of_client == 0)
+		of_client = of_device - of_device / 4;
+	if (amount > of_client - account->usage[resource] ||
+	    amount > of_device - pool->usage[resource] ||
+	    !user_quota_may_have(account->user, resource, amount, of_device))
+		return -ENOSPC;
+	account->usage[resource] += amount;
+	pool->usage[resource] += amount;
+	account->user->usage[resource] += amount;
+	return 0;
+}
+
+void quota_discharge(struct quota_account *account, enum session_resource resource, uint64_t amount)
+{
+	assert(account->usage[resource] >= amount);
+	account->usage[resource] -= amount;
+	account->pool->usage[resource] -= amount;
+	account->user->usage[resource] -= amount;
+}
+
+void quota_defer_close(struct quota_account *account, int fd)
+{
+	deferred_close_take(&account->user->deferred_close, fd);
+}
+
+void quota_defer_unmap(struct quota_account *account, void *address, uint64_t bytes)
+{
+	deferred_close_unmap(&account->user->deferred_close, address, bytes);
+}
+
+bool quota_descriptors_are_within(const struct quota_account *account)
+{
+	return user_quota_may_have(account->user, RESOURCE_DESCRIPTORS, 0,
+				   account->pool->limits[RESOURCE_DESCRIPTORS]);
+}
+
+uint64_t quota_user_part(const struct quota_account *account, uint64_t of_device)
+{
+	return user_quota_part(account->user, of_device);
+}
