@@ -135,8 +135,8 @@ ssize_t rnic_rsocket_datagram_receive(struct rnic_rsocket *rs, struct msghdr *me
 bool rnic_rsocket_take_envelopes(struct rnic_rsocket_datagram *datagram);
 
 /*
- * Queues a datagram for the application. False: the socket is connected to another peer, or there is
- * no room.
+ * Queues a datagram for the application. False: the socket is connected to another peer, or there
+ * is no room.
  */
 bool rnic_rsocket_store(struct rnic_rsocket_datagram *datagram,
 			const struct rnic_rsocket_parcel *parcel);
