@@ -25,18 +25,9 @@ const char *const script_qp_names[SCRIPT_QP_COUNT] = {
 };
 
 const char *const script_wr_opcode_names[RNIC_WR_OPCODE_COUNT] = {
-	WR(RDMA_WRITE),
-	WR(RDMA_WRITE_WITH_IMM),
-	WR(SEND),
-	WR(SEND_WITH_IMM),
-	WR(RDMA_READ),
-	WR(ATOMIC_COMPARE_SWAP),
-	WR(ATOMIC_FETCH_ADD),
-	WR(LOCAL_INVALIDATE),
-	WR(BIND_MW),
-	WR(SEND_WITH_INVALIDATE),
-	WR(FLUSH),
-	WR(ATOMIC_WRITE),
+#define RNIC_WR(opcode_, ...)	    WR(opcode_),
+#define RNIC_WR_LOCAL(opcode_, ...) WR(opcode_),
+#include "base/operations.def"
 };
 
 const char *const script_wc_status_names[RNIC_WC_STATUS_COUNT] = {
