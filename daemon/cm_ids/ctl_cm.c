@@ -2,6 +2,7 @@
 /* Control requests about channels and identifiers of the connection manager. */
 #include "control/ctl_handlers.h"
 
+#include "ctl/ctl_check.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/objects/ctl_channel.h"
 #include "cm_ids/ctl_cm_common.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_dispatch.h"
 
+#include "ctl/ctl_check.h"
 #include "ctl/ctl_cm.h"
 #include "control/ctl_handlers.h"
 #include "device/session/session.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/daemon_link.h"
 
+#include "ctl/ctl_check.h"
 #include "native/rnic_wait.h"
 
 #include <rnic/rnic.h>

@@ -11,8 +11,12 @@
 #ifndef RNIC_PROTO_WIRE_HEADERS_H
 #define RNIC_PROTO_WIRE_HEADERS_H
 
-#include "wire/packet.h"
+#include "wire/psn.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RNIC_BTH_BYTES	      12
 #define RNIC_DETH_BYTES	      8
 #define RNIC_XRCETH_BYTES     4
 #define RNIC_FETH_BYTES	      4
@@ -23,6 +27,7 @@
 #define RNIC_IMMEDIATE_BYTES  4
 #define RNIC_INVALIDATE_BYTES 4
 #define RNIC_CONGESTION_BYTES 16
+#define RNIC_HEADER_BYTES_MAX 44 /* BTH, XRCETH, AtomicETH: the longest chain */
 
 /* Base transport header. */
 struct rnic_bth {
@@ -43,6 +48,26 @@ struct rnic_bth {
 struct rnic_deth {
 	uint32_t qkey;
 	uint32_t source_qpn; /* 24 bits */
+};
+
+/* RDMA extended transport header. */
+struct rnic_reth {
+	uint64_t address;
+	uint32_t rkey;
+	uint32_t length; /* bytes of the whole message, 0 .. 2^31 */
+};
+
+struct rnic_atomic_header {
+	uint64_t address;
+	uint32_t rkey;
+	uint64_t swap_or_add;
+	uint64_t compare;
+};
+
+/* ACK extended transport header. */
+struct rnic_aeth {
+	uint8_t syndrome; /* see syndrome.h */
+	uint32_t msn;	  /* 24 bits */
 };
 
 uint8_t *rnic_bth_encode(const struct rnic_bth *bth, uint8_t *out);

@@ -13,6 +13,7 @@
 #define RNIC_PROTO_WIRE_PACKET_H
 
 #include "base/verbs_types.h"
+#include "wire/headers.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
@@ -21,34 +22,12 @@
 #include <stdint.h>
 
 #define RNIC_UDP_PORT	       4791
-#define RNIC_BTH_BYTES	       12
 #define RNIC_ICRC_BYTES	       4
 #define RNIC_PAYLOAD_BYTES_MAX 4096
-#define RNIC_HEADER_BYTES_MAX  44 /* BTH, XRCETH, AtomicETH: the longest chain */
 #define RNIC_PACKET_BYTES_MAX  (RNIC_HEADER_BYTES_MAX + RNIC_PAYLOAD_BYTES_MAX + RNIC_ICRC_BYTES)
 
 /* The destination QPN of packets to a multicast group (IBTA 1.4, 9.6.1.4). */
 #define RNIC_MULTICAST_QPN 0xffffff
-
-/* RDMA extended transport header. */
-struct rnic_reth {
-	uint64_t address;
-	uint32_t rkey;
-	uint32_t length; /* bytes of the whole message, 0 .. 2^31 */
-};
-
-struct rnic_atomic_header {
-	uint64_t address;
-	uint32_t rkey;
-	uint64_t swap_or_add;
-	uint64_t compare;
-};
-
-/* ACK extended transport header. */
-struct rnic_aeth {
-	uint8_t syndrome; /* see syndrome.h */
-	uint32_t msn;	  /* 24 bits */
-};
 
 /* Where a packet comes from and goes to: what IP and UDP carry. */
 struct rnic_addresses {

@@ -11,6 +11,7 @@
  * byte chooses.
  */
 #include "cm/cm.h"
+#include "ctl/ctl_check.h"
 #include "cm/cm_limits.h"
 #include "engine/limits.h"
 #include "cm_ids/cm_identifier.h"

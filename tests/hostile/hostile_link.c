@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "hostile_link.h"
 
+#include "ctl/ctl_check.h"
 #include "shm/ring.h"
 #include "unit_test.h"
 

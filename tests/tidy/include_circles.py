@@ -60,11 +60,6 @@ CIRCLES = [
         "daemon/network/device_network",
     ]),
     (TO_GO, [
-        "proto/wire/headers",
-        "proto/wire/opcode",
-        "proto/wire/packet",
-    ]),
-    (TO_GO, [
         "daemon/control/ctl_dispatch",
         "daemon/control/ctl_handlers",
     ]),
@@ -79,10 +74,6 @@ CIRCLES = [
     (TO_GO, [
         "lib/rpc/server/server_bodies",
         "lib/rpc/server/server_calls",
-    ]),
-    (TO_GO, [
-        "proto/ctl/ctl_cm",
-        "proto/ctl/ctl_message",
     ]),
     (TO_GO, [
         "tools/rnic-lab/lambda/sandbox",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/admin_link.h"
 
+#include "ctl/ctl_check.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/session/trouble_log.h"
 
+#include "ctl/ctl_check.h"
 #include "base/log.h"
 #include "engine/objects/qp.h"
 #include "cm_ids/cm_identifier.h"

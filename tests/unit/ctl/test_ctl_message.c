@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "ctl/ctl_check.h"
 #include "ctl/ctl_message.h"
 
 #include "base/bits.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/ctl_message.h"
+#include "ctl/ctl_check.h"
 
 #include "base/bits.h"
 #include "ctl/ctl_cm.h"
+#include "ctl/ctl_message.h"
 
 #include <errno.h>
 #include <string.h>
@@ -122,8 +123,7 @@ const char *rnic_ctl_operation_name(uint32_t operation)
 }
 
 /* Reads the header and checks what requests and replies have in common. */
-static int ctl_message_check_header(const void *message, size_t received,
-				    struct rnic_ctl_header *header)
+static int ctl_check_header(const void *message, size_t received, struct rnic_ctl_header *header)
 {
 	if (received < sizeof(*header) || received > RNIC_CTL_MESSAGE_BYTES)
 		return -EPROTO;
@@ -169,7 +169,7 @@ int rnic_ctl_check_request(const void *message, size_t received, unsigned fd_cou
 {
 	struct rnic_ctl_header header;
 	const struct operation *operation;
-	int error = ctl_message_check_header(message, received, &header);
+	int error = ctl_check_header(message, received, &header);
 
 	if (error != 0)
 		return error;
@@ -227,7 +227,7 @@ int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count
 {
 	const struct operation *found = operation_find(operation);
 	struct rnic_ctl_header header;
-	int error = ctl_message_check_header(message, received, &header);
+	int error = ctl_check_header(message, received, &header);
 
 	if (error != 0)
 		return error;
