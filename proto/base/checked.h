@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arithmetic on numbers that a client or the wire chose. Every such addition and range check goes
- * through here, so that none can wrap.
+ * Arithmetic on numbers that a client or the wire chose. Every such addition and range check uses
+ * these functions, so that none can wrap.
  */
 #ifndef RNIC_PROTO_BASE_CHECKED_H
 #define RNIC_PROTO_BASE_CHECKED_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection manager's words, shared by the control protocol and the native library: endpoints,
- * port spaces, what two ends tell each other, and what can happen to an identifier. Fixed width and
- * without padding, as these lie in messages.
+ * The connection manager's terms, which the control protocol and the native library share:
+ * endpoints, port spaces, connection parameters, events. The structs have fixed widths and no
+ * padding, because they lie in messages.
  */
 #ifndef RNIC_PROTO_CM_TYPES_H
 #define RNIC_PROTO_CM_TYPES_H
@@ -31,10 +31,10 @@ enum rnic_port_space {
 };
 
 /*
- * What two ends tell each other of their queue pairs. In requests the sender's, in events the
- * peer's, but for the two depths, which are turned round there: what the receiver of the event is
- * asked to answer, and may have under way. Of a datagram service only qpn, qkey and private data
- * have a meaning.
+ * What two ends tell each other of their queue pairs: requests have the sender's parameters, events
+ * the peer's. Events swap the two depths: they say how many READs and atomics the receiver of the
+ * event shall answer, and may have under way. For a datagram service only qpn, qkey and private
+ * data have a meaning.
  */
 struct rnic_cm_parameters {
 	uint32_t qpn;
@@ -50,7 +50,7 @@ struct rnic_cm_parameters {
 	uint8_t private_data_bytes;
 	uint32_t ece_vendor_id;
 	uint32_t ece_options;
-	/* In events all that the message has room for: the sender's bytes, and then zeros. */
+	/* In events all bytes of the message's private data: the sender's, then zeros. */
 	uint8_t private_data[RNIC_CM_PRIVATE_DATA_BYTES];
 };
 
@@ -63,26 +63,26 @@ enum rnic_cm_option {
 };
 
 /*
- * What happens to an identifier, and what comes next. With the numbers of librdmacm's enum
- * rdma_cm_event_type; those without a comment do not come.
+ * An event of an identifier, and the next step. The numbers are those of librdmacm's enum
+ * rdma_cm_event_type; the daemon does not raise events without a comment.
  */
 enum rnic_cm_event_type {
 	RNIC_CM_ADDR_RESOLVED,	/* resolve the route */
-	RNIC_CM_ADDR_ERROR,	/* no way there, see the status; another address may be tried */
+	RNIC_CM_ADDR_ERROR,	/* no route, see the status; another address may be tried */
 	RNIC_CM_ROUTE_RESOLVED, /* make the queue pair, connect */
 	RNIC_CM_ROUTE_ERROR,
 	RNIC_CM_CONNECT_REQUEST,  /* of a listener: accept or reject the new identifier */
 	RNIC_CM_CONNECT_RESPONSE, /* the peer accepts: queue pair to RTS, then establish */
 	RNIC_CM_CONNECT_ERROR,
-	RNIC_CM_UNREACHABLE,  /* nobody answers; over, destroy the identifier */
-	RNIC_CM_REJECTED,     /* the peer refuses, the status is its reason; likewise */
-	RNIC_CM_ESTABLISHED,  /* of who accepted: it stands; of a datagram service: it is known */
-	RNIC_CM_DISCONNECTED, /* it has ended, whoever ended it */
+	RNIC_CM_UNREACHABLE,  /* no answer: destroy the identifier */
+	RNIC_CM_REJECTED,     /* the peer refuses, the status is the reason; likewise */
+	RNIC_CM_ESTABLISHED,  /* accepting end: connected; datagram service: known */
+	RNIC_CM_DISCONNECTED, /* either end, or the daemon, has ended the connection */
 	RNIC_CM_DEVICE_REMOVAL,
 	RNIC_CM_MULTICAST_JOIN, /* see rnic_cm_join_mcast() */
 	RNIC_CM_MULTICAST_ERROR,
 	RNIC_CM_ADDR_CHANGE,
-	RNIC_CM_TIMEWAIT_EXIT, /* after it: no old packet is under way any more */
+	RNIC_CM_TIMEWAIT_EXIT, /* no old packet is under way any more */
 	RNIC_CM_EVENT_COUNT,
 };
 

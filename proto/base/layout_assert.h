@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compile-time proof that a struct which two processes share lies as its contract says. */
+/* Compile-time proof that a shared struct has the layout of its contract. */
 #ifndef RNIC_PROTO_BASE_LAYOUT_ASSERT_H
 #define RNIC_PROTO_BASE_LAYOUT_ASSERT_H
 

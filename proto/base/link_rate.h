@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the speed of a network interface is told in the terms of InfiniBand: the codes of width and
- * speed (IBTA 1.4, 14.2.5.6) and the line of sysfs that says the same. One table for both, since
- * programs compare them.
+ * The speed of a network interface in the terms of InfiniBand: the codes of width and speed (IBTA
+ * 1.4, 14.2.5.6), and the line of sysfs. Programs compare both, so that one table has both.
  */
 #ifndef RNIC_PROTO_BASE_LINK_RATE_H
 #define RNIC_PROTO_BASE_LINK_RATE_H
@@ -16,7 +15,7 @@ struct rnic_link_rate {
 	const char *text; /* of ports/1/rate in sysfs */
 };
 
-/* The rate that comes closest from below; the lowest for 0, an unknown speed. */
+/* The largest rate that is not above the speed; the lowest for 0, an unknown speed. */
 static inline struct rnic_link_rate rnic_link_rate(uint32_t mbps)
 {
 	static const struct rnic_link_rate rates[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the path view lies. The daemon writes copies of what the kernel would show of its device
- * below SOCKET.view, each at its own path: SOCKET.view/sys/class/infiniband, and so on. rnic-run
- * lets programs see them at the real paths.
+ * Where the path view lies. Below SOCKET.view the daemon writes the files that the kernel would
+ * show of a device, each at its own path: SOCKET.view/sys/class/infiniband, and so on. rnic-run
+ * shows these files to programs at the real paths.
  *
- * Invariant: while a daemon serves SOCKET, SOCKET.view is its own directory, in which nobody else
- * can write.
+ * Invariant: while a daemon serves SOCKET, SOCKET.view is a directory of the daemon's, and no other
+ * user can write there.
  */
 #ifndef RNIC_PROTO_BASE_PATH_VIEW_H
 #define RNIC_PROTO_BASE_PATH_VIEW_H
@@ -19,7 +19,7 @@
 /* The directories that programs see, for an array of them. */
 #define RNIC_VIEW_ROOTS RNIC_VIEW_INFINIBAND, RNIC_VIEW_INFINIBAND_VERBS, RNIC_VIEW_DEV
 
-/* In every path that can lie in the view, so that others are told apart by one search. */
+/* Part of every path that can lie in the view: one search rules other paths out. */
 #define RNIC_VIEW_MARK "infiniband"
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers of the verbs world that applications, library, daemon and engine all speak: states,
- * opcodes, statuses, access rights, attribute masks. Installed as <rnic/verbs_types.h>.
+ * The numbers of the verbs, which applications, library, daemon and engine share: states, opcodes,
+ * statuses, access rights, attribute masks. Installed as <rnic/verbs_types.h>.
  *
- * Where libibverbs has the same notion, the value is the same (asserted in lib/verbs), so that
- * translation is a check of range, never a table.
+ * Where libibverbs has the same notion, the value is the same (lib/verbs asserts this), so that a
+ * translation checks the range and needs no table.
  */
 #ifndef RNIC_VERBS_TYPES_H
 #define RNIC_VERBS_TYPES_H
@@ -148,7 +148,7 @@ struct rnic_sge {
 /* The longest message, 2 GiB (IBTA 1.4, 9.4.3 and 9.7.4.1). */
 #define RNIC_MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
 
-/* A region can always be read locally. */
+/* Local reads need no right. */
 enum rnic_access {
 	RNIC_ACCESS_LOCAL_WRITE = 1 << 0,
 	RNIC_ACCESS_REMOTE_WRITE = 1 << 1,
@@ -156,26 +156,26 @@ enum rnic_access {
 	RNIC_ACCESS_REMOTE_ATOMIC = 1 << 3,
 	RNIC_ACCESS_MW_BIND = 1 << 4,	 /* windows can be bound to it */
 	RNIC_ACCESS_ZERO_BASED = 1 << 5, /* of windows: addresses count from 0 */
-	RNIC_ACCESS_ON_DEMAND = 1 << 6,	 /* pages are looked for when they are needed */
-	RNIC_ACCESS_HUGETLB = 1 << 7,	 /* a promise that nobody needs */
+	RNIC_ACCESS_ON_DEMAND = 1 << 6,	 /* the device looks for a page when it needs the page */
+	RNIC_ACCESS_HUGETLB = 1 << 7,	 /* a promise of the application, without effect */
 	RNIC_ACCESS_FLUSH_GLOBAL = 1 << 8,
-	RNIC_ACCESS_FLUSH_PERSISTENT = 1 << 9, /* not to be had */
+	RNIC_ACCESS_FLUSH_PERSISTENT = 1 << 9, /* this device does not have it */
 	RNIC_ACCESS_RELAXED_ORDERING = 1 << 20,
 	/* Hints a device may ignore: bits 20 to 29. */
 	RNIC_ACCESS_OPTIONAL_RANGE = 0x3ff00000,
 };
 
-/* Memory windows, IBTA 1.4, 10.6.7. Type 2 is what that calls 2B. */
+/* Memory windows, IBTA 1.4, 10.6.7. Type 2 is the type 2B of that clause. */
 enum rnic_mw_type {
 	RNIC_MW_TYPE_1 = 1,
 	RNIC_MW_TYPE_2 = 2,
 };
 
-/* What a FLUSH is to bring about, and for what: the FETH of IBTA 1.6, annex A19. */
+/* The effect of a FLUSH, and its range: the FETH of IBTA 1.6, annex A19. */
 enum rnic_flush_type {
 	RNIC_FLUSH_GLOBAL = 1 << 0,	  /* visible to all processors and devices */
 	RNIC_FLUSH_PERSISTENT = 1 << 1,	  /* safe from loss of power */
-	RNIC_FLUSH_WHOLE_REGION = 1 << 4, /* not only the range that is given */
+	RNIC_FLUSH_WHOLE_REGION = 1 << 4, /* not only the given range */
 };
 
 enum rnic_wr_opcode {
@@ -202,8 +202,8 @@ enum rnic_send_flag {
 };
 
 /*
- * How a request ended. One that fails brings its queue pair into ERR, or a send of UC and UD into
- * SQE, and so ends a connection. Those without a comment are not this device's.
+ * How a request ended. A failed request brings its queue pair into ERR, or, a send of UC and UD,
+ * into SQE, and so ends a connection. This device does not use a status without a comment.
  */
 enum rnic_wc_status {
 	RNIC_WC_SUCCESS,
@@ -260,7 +260,7 @@ enum rnic_wc_service_level {
 	RNIC_WC_SL_IPV4 = 10,
 };
 
-/* Those without a comment are not this device's. */
+/* This device does not raise an event without a comment. */
 enum rnic_async_event_type {
 	RNIC_EVENT_CQ_ERR,   /* a completion found the queue full and is lost; destroy the queue */
 	RNIC_EVENT_QP_FATAL, /* in ERR, for a reason that no completion tells */
@@ -285,8 +285,8 @@ enum rnic_async_event_type {
 };
 
 /*
- * What a device is and what it can do: limits are those of one client, which the clients of others
- * can keep it from reaching.
+ * Identity and limits of a device. The limits are those of one client; other clients may use up
+ * what the client needs to reach them.
  */
 struct rnic_device_attributes {
 	char name[RNIC_DEVICE_NAME_BYTES];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a thread that polls may do so by turns: it yields its core after a look in vain, to
- * whoever waits for it. Where those poll and yield as well, as the daemon and programs do, each
- * gets its turn within microseconds, and no message needs a wake-up, the dearest part of its way. A
- * program that computes instead keeps the core for milliseconds; then it is better to sleep, for
- * whoever is woken runs at once.
+ * Whether a polling thread yields its core after a poll in vain, or sleeps. Where all threads of a
+ * core poll and yield, as the daemon and programs do, each thread runs again within microseconds,
+ * and no message needs a wake-up, the dearest part of its way. A thread that computes keeps the
+ * core for milliseconds; then the polling thread should sleep, because a woken thread runs at once.
  *
- * So a yield that took long is paid for by sleeping: the time that is lost is a bounded share.
+ * So the thread pays for a long yield by sleeping: the lost time is a bounded share.
  */
 #ifndef PROTO_BASE_YIELD_BACKOFF_H
 #define PROTO_BASE_YIELD_BACKOFF_H
@@ -14,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RNIC_YIELD_BACKOFF_LONG_NS UINT64_C(500000) /* longer than turns of others that poll */
-#define RNIC_YIELD_BACKOFF_SHARE   8		    /* of the time, at most 1 in so many is lost */
+#define RNIC_YIELD_BACKOFF_LONG_NS UINT64_C(500000) /* longer than a polling thread's turn */
+#define RNIC_YIELD_BACKOFF_SHARE   8		    /* at most 1 part of the time in so many */
 
 /* Zero at first. */
 struct rnic_yield_backoff {
@@ -32,7 +31,7 @@ static inline void rnic_yield_backoff_note(struct rnic_yield_backoff *backoff, u
 		backoff->sleep_until_ns = ended_ns + lost_ns * RNIC_YIELD_BACKOFF_SHARE;
 }
 
-/* False: better sleep than yield at `now_ns`. */
+/* False: the thread should sleep at `now_ns`, not yield. */
 static inline bool rnic_yield_backoff_is_returned(const struct rnic_yield_backoff *backoff,
 						  uint64_t now_ns)
 {

@@ -100,12 +100,12 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 				sizeof(struct rnic_ctl_pd_reply), 0},
 	[RNIC_CTL_IMPORT_MR] = {"IMPORT_MR", sizeof(struct rnic_ctl_import_mr),
 				sizeof(struct rnic_ctl_import_mr_reply), 0},
-	/* The rows of the reply are checked by check_rows(). */
+	/* check_rows() checks the rows of the reply. */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},
 };
 
-/* No errno is larger: what the kernel itself takes for one. */
+/* The kernel takes no larger number for an errno. */
 #define ERRNO_MAX 4095
 
 static const struct operation *operation_find(uint32_t number)
@@ -138,8 +138,7 @@ static bool version_is_known(uint16_t version)
 	return version >= RNIC_CTL_VERSION_MIN && version <= RNIC_CTL_VERSION_MAX;
 }
 
-/* The number of descriptors that a request must bring, which some operations let the client choose.
- */
+/* The number of descriptors that a request must bring. For some operations the client chooses. */
 static unsigned request_fd_count(uint16_t operation, const void *payload)
 {
 	struct rnic_ctl_hello hello;
@@ -217,7 +216,7 @@ static int check_rows(const void *message, size_t received)
 static bool reply_fd_count_fits(const struct rnic_ctl_header *header,
 				const struct operation *operation, unsigned fd_count)
 {
-	/* A HELLO of an administrator is answered without regions; who asked knows which it was. */
+	/* An administrator's HELLO gets no regions; only the client knows which HELLO it sent. */
 	return fd_count == operation->reply_fd_count ||
 	       (header->operation == RNIC_CTL_HELLO && fd_count == 0);
 }
@@ -233,8 +232,7 @@ int rnic_ctl_check_reply(const void *message, size_t received, unsigned fd_count
 		return error;
 	if (found == NULL || header.operation != operation || header.request_id != request_id)
 		return -EPROTO;
-	/* A refused HELLO may come from a daemon of another version: its reason must be readable.
-	 */
+	/* A daemon of another version may refuse a HELLO: its reason must be readable. */
 	if (header.status != 0)
 		return check_refusal(message, &header, fd_count);
 	if (!version_is_known(header.version) || !reply_fd_count_fits(&header, found, fd_count))

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control messages of the connection manager: what rdma_cm asks of a kernel, asked of the daemon.
+ * Control messages of the connection manager: the client asks the daemon what a program of rdma_cm
+ * asks the kernel.
  *
  * A session has event channels and identifiers. An identifier stands for a listener, a connection
- * or a datagram service, and reports to one channel. What happened to it waits in the daemon until
- * CM_GET_EVENT fetches it; while anything waits, a record of zeroes lies in the channel's pipe, so
- * that the pipe can be polled, and reading it is the right to one CM_GET_EVENT. The daemon speaks
- * the protocol (daemon/cm); the client keeps its queue pair and brings it into the states that
- * CM_QP_ATTRIBUTES describes.
+ * or a datagram service, and reports to one channel. Its events wait in the daemon until
+ * CM_GET_EVENT fetches them. While events wait, a record of zeroes lies in the channel's pipe, so
+ * that the client can poll the pipe; whoever reads the record may send one CM_GET_EVENT. The daemon
+ * speaks the protocol (daemon/cm); the client keeps its queue pair and brings the queue pair into
+ * the states that CM_QP_ATTRIBUTES describes.
  *
- * An identifier is the session's until it destroys it, also one that came with CONNECT_REQUEST.
- * What is left when a session ends is disconnected or rejected at once.
+ * An identifier, also that of a CONNECT_REQUEST, belongs to the session until the session destroys
+ * it. When a session ends, the daemon disconnects or rejects all that is left.
  */
 #ifndef RNIC_PROTO_CTL_CM_H
 #define RNIC_PROTO_CTL_CM_H
@@ -37,7 +38,7 @@ struct rnic_ctl_cm_id_reply {
 	struct rnic_handle id;
 };
 
-/* The identifier reports to `channel` from now on, with what was not fetched yet. */
+/* The identifier reports to `channel` from now on; events that wait move there too. */
 struct rnic_ctl_cm_migrate {
 	struct rnic_handle id;
 	struct rnic_handle channel;
@@ -57,7 +58,7 @@ struct rnic_ctl_cm_bind {
 	struct rnic_endpoint local;
 };
 
-/* CM_BIND, CM_LISTEN and CM_QUERY answer where the identifier is now. */
+/* The reply of CM_BIND, CM_LISTEN and CM_QUERY: the identifier's addresses now. */
 struct rnic_ctl_cm_endpoints_reply {
 	struct rnic_endpoint local;
 	struct rnic_endpoint peer;
@@ -107,13 +108,14 @@ struct rnic_ctl_cm_notify {
 };
 
 /*
- * What the queue pair of the identifier is to be given on its way into `state`, and from there on
- * into `next_state`: one struct says both, for the ways have no member but the state in common.
+ * The attributes that the client gives the identifier's queue pair on the transition to `state`,
+ * and to `next_state` after that. One struct holds both: only the state is part of both
+ * transitions.
  */
 struct rnic_ctl_cm_qp_attributes {
 	struct rnic_handle id;
 	uint32_t state;	     /* INIT, RTR or RTS */
-	uint32_t next_state; /* RTS when that is RTR; or 0: none */
+	uint32_t next_state; /* RTS when `state` is RTR; or 0: none */
 };
 
 struct rnic_ctl_cm_qp_attributes_reply {
@@ -133,7 +135,7 @@ struct rnic_ctl_cm_multicast {
 
 /* An identifier of the connection manager. */
 struct rnic_show_cm {
-	uint32_t client_id; /* 0: its client is gone, and the peer is still being told */
+	uint32_t client_id; /* 0: the client is gone, and the daemon still tells the peer */
 	uint32_t slot;
 	uint32_t port_space;
 	uint32_t qp_type;
@@ -146,7 +148,7 @@ struct rnic_show_cm {
 	char state[RNIC_CTL_NAME_BYTES];
 	char message_state[RNIC_CTL_NAME_BYTES]; /* "req-sent": of the protocol, empty before it */
 	char last_error[RNIC_CTL_TEXT_BYTES];	 /* a sentence, empty when nothing went wrong */
-	char waiting_for[RNIC_CTL_TEXT_BYTES];	 /* empty when for nothing */
+	char waiting_for[RNIC_CTL_TEXT_BYTES];	 /* empty when idle */
 };
 
 /* ---- events ---- */
@@ -156,10 +158,10 @@ struct rnic_ctl_cm_event_reply {
 	uint32_t type;		     /* enum rnic_cm_event_type */
 	int32_t status;		     /* negative errno; REJECTED: the reason on the wire */
 	struct rnic_handle id;	     /* CONNECT_REQUEST: a new one */
-	struct rnic_handle listener; /* CONNECT_REQUEST: the one that it came to */
+	struct rnic_handle listener; /* CONNECT_REQUEST: the listener that got the request */
 	struct rnic_endpoint local;
 	struct rnic_endpoint peer; /* MULTICAST_*: the group */
-	struct rnic_path path;	   /* to the peer or group, as far as it is known */
+	struct rnic_path path;	   /* to the peer or group, as far as the daemon knows */
 	uint32_t path_mtu;	   /* 1..5 */
 	uint32_t port_space;
 	struct rnic_cm_parameters parameters;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The control protocol between the library (or rnicctl) and the daemon, over a SOCK_SEQPACKET unix
- * socket: one message a request, one message a reply, in order. Descriptors travel with the message
- * they belong to (SCM_RIGHTS).
+ * socket: one message a request, one message a reply, in order. Descriptors travel with their
+ * message (SCM_RIGHTS).
  *
  * A message is a struct rnic_ctl_header and the payload of its operation. A reply repeats operation
  * and request_id and carries a status: 0, or a negative errno with a struct rnic_ctl_refusal as
@@ -103,14 +103,14 @@ struct rnic_ctl_header {
 	uint32_t reserved;
 };
 
-/* The payload of a refusal: why, as a sentence for people, with a final zero. */
+/* The payload of a refusal: the reason, a sentence for people with a final zero. */
 struct rnic_ctl_refusal {
 	char reason[RNIC_CTL_TEXT_BYTES];
 };
 
 /*
- * A name for an object of a session: the slot of its table and how often that slot was used before,
- * so that a stale handle is refused. Slot and generation are never both 0.
+ * A name for an object of a session: a slot of the object's table, and how often the slot was used
+ * before, so that the daemon refuses a stale handle. Slot and generation are never both 0.
  */
 struct rnic_handle {
 	uint32_t slot;
@@ -158,7 +158,7 @@ struct rnic_ctl_port_reply {
 	uint32_t state;	       /* enum rnic_port_state */
 	uint8_t max_mtu;       /* 1..5 */
 	uint8_t active_mtu;    /* 1..5 */
-	uint8_t own_gid_index; /* by which processes of this host meet; stays while its GID does */
+	uint8_t own_gid_index; /* for connections within the host; stays while its GID does */
 	uint8_t reserved;
 	uint32_t max_message_bytes;
 	uint32_t gid_count;
@@ -206,7 +206,7 @@ struct rnic_ctl_register_mr {
 	uint64_t memfd_offset; /* MAPPED: where `address` lies in the memfd */
 };
 
-/* The region becomes what REGISTER_MR would make, with the handle and the keys that it has. */
+/* The region becomes what REGISTER_MR would make, but keeps its handle and keys. */
 struct rnic_ctl_reregister_mr {
 	struct rnic_ctl_register_mr wanted;
 	struct rnic_handle mr;
@@ -233,8 +233,8 @@ struct rnic_ctl_alloc_mw_reply {
 /* ---- imports ---- */
 
 /*
- * A handle in 32 bits, for programs that hand it to another process as a number: the slot and, for
- * what it is worth, the lower bits of the generation.
+ * A handle in 32 bits, for programs that hand a number to another process: the slot and the lower
+ * bits of the generation.
  */
 #define RNIC_NAME_SLOT_BITS 18
 
@@ -249,8 +249,8 @@ static inline uint32_t rnic_name_slot(uint32_t name)
 }
 
 /*
- * The request of SHARE, and then that of IMPORT, consists of descriptor 0: a file that the client
- * gives to those who may import what it has.
+ * Descriptor 0 is the request of SHARE, and then of IMPORT: a file that the client gives to the
+ * processes that may import its objects.
  */
 
 struct rnic_ctl_import_pd {
@@ -259,12 +259,12 @@ struct rnic_ctl_import_pd {
 };
 
 struct rnic_ctl_import_mr {
-	struct rnic_handle pd; /* an imported one, which the region is of */
+	struct rnic_handle pd; /* an imported PD; the region belongs to it */
 	uint32_t name;
 	uint32_t reserved;
 };
 
-/* No handle: the region stays its owner's. */
+/* There is no handle: the region stays the exporter's. */
 struct rnic_ctl_import_mr_reply {
 	uint64_t length;
 	uint32_t lkey;
@@ -287,7 +287,7 @@ struct rnic_ctl_create_cq {
 /* The reply's descriptor 0 is the CQ's region; also that of RESIZE_CQ. */
 struct rnic_ctl_cq_reply {
 	struct rnic_handle cq;
-	uint32_t entries; /* granted, at least those asked for */
+	uint32_t entries; /* granted: at least as many as the client asked for */
 	uint32_t slots;
 };
 
@@ -336,7 +336,7 @@ struct rnic_ctl_query_qp_reply {
 struct rnic_ctl_create_srq {
 	struct rnic_handle pd;
 	struct rnic_handle xrcd; /* none: not of XRC */
-	struct rnic_handle cq;	 /* with xrcd: where its receives complete; else none */
+	struct rnic_handle cq;	 /* with xrcd: the SRQ's receives complete there; else none */
 	struct rnic_srq_attributes wanted;
 	uint32_t reserved;
 };
@@ -356,9 +356,9 @@ struct rnic_ctl_modify_srq {
 };
 
 /*
- * Descriptor 0 is the SRQ's new region, laid out by rnic_srq_plan(granted). What waits in the old
- * one was moved to it, and its indices go on: the client, which posts nothing between request and
- * reply, uses the old one no more.
+ * Descriptor 0 is the SRQ's new region, laid out by rnic_srq_plan(granted). The daemon has moved
+ * the waiting entries to the new region, and the indices go on. The client posts nothing between
+ * request and reply, and does not use the old region any more.
  */
 struct rnic_ctl_resize_srq_reply {
 	struct rnic_srq_attributes granted;
@@ -372,7 +372,7 @@ struct rnic_ctl_query_srq_reply {
 
 enum rnic_ctl_xrcd_flag {
 	RNIC_XRCD_FILE = 1 << 0,      /* descriptor 0 is the file that names the domain */
-	RNIC_XRCD_CREATE = 1 << 1,    /* make it when there is none */
+	RNIC_XRCD_CREATE = 1 << 1,    /* make the domain when there is none */
 	RNIC_XRCD_EXCLUSIVE = 1 << 2, /* refuse when there is one */
 	RNIC_XRCD_ALL_FLAGS = RNIC_XRCD_FILE | RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE,
 };
@@ -386,7 +386,7 @@ struct rnic_ctl_xrcd_reply {
 	struct rnic_handle xrcd;
 };
 
-/* One more handle for a target QP of the domain, whichever session made it. */
+/* One more handle for a target QP of the domain. Any session may have made the QP. */
 struct rnic_ctl_open_qp {
 	struct rnic_handle xrcd;
 	uint32_t qpn;
@@ -524,8 +524,8 @@ struct rnic_show_mw {
 	uint32_t rkey;
 	uint32_t is_bound; /* the rest is 0 unless it is */
 	uint32_t access;
-	uint32_t lkey; /* of the region that it is bound to */
-	uint32_t qpn;  /* type 2: the queue pair that bound it */
+	uint32_t lkey; /* of the region to which the window is bound */
+	uint32_t qpn;  /* type 2: the queue pair that bound the window */
 	uint32_t reserved;
 	uint64_t iova;
 	uint64_t length;
@@ -557,7 +557,7 @@ struct rnic_show_counter {
 	uint64_t value;
 };
 
-/* What went wrong for a program, whether it still runs or not; the latest first. */
+/* An error that a program met, whether the program still runs or not; the latest first. */
 struct rnic_show_trouble {
 	uint64_t age_ms;
 	uint32_t pid;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Communication management messages between bytes and meaning (IBTA 1.4, 12.6). What the fields are
- * and where they lie is cm_fields.def, and nowhere else.
+ * Communication management messages between bytes and meaning (IBTA 1.4, 12.6). Only cm_fields.def
+ * says which fields there are and where they lie.
  *
- * rnic_cm_decode() promises that the bytes are a message of the kind it says, nothing about its
- * values: a field holds what its bits can hold.
+ * rnic_cm_decode() promises that the bytes are a message of the kind that it returns. It promises
+ * nothing about values: a field holds whatever its bits can hold.
  */
 #ifndef RNIC_PROTO_MAD_CM_MESSAGE_H
 #define RNIC_PROTO_MAD_CM_MESSAGE_H
@@ -30,10 +30,10 @@ enum rnic_cm_kind {
 	RNIC_CM_APR,
 };
 
-/* What an MRA or a REJ speaks of. */
+/* The message to which an MRA or a REJ refers. */
 enum rnic_cm_subject { RNIC_CM_ABOUT_REQ, RNIC_CM_ABOUT_REP, RNIC_CM_ABOUT_OTHER };
 
-/* REQ's transport service; the last one means: see extended_transport. */
+/* REQ's transport service; the last value refers to extended_transport. */
 enum rnic_cm_transport {
 	RNIC_CM_TRANSPORT_RC,
 	RNIC_CM_TRANSPORT_UC,
@@ -41,7 +41,7 @@ enum rnic_cm_transport {
 };
 #define RNIC_CM_EXTENDED_TRANSPORT_XRC 1
 
-/* Of REJ, 12.6.7.2: those that are sent or explained here. */
+/* Reasons of a REJ, 12.6.7.2: the ones that this tree sends or explains. */
 enum rnic_cm_reject_reason {
 	RNIC_CM_REJECT_NO_QP = 1,
 	RNIC_CM_REJECT_NO_RESOURCES = 3,
@@ -57,7 +57,7 @@ enum rnic_cm_reject_reason {
 	RNIC_CM_REJECT_DUPLICATE_COMM_ID = 30,
 };
 
-/* Of SIDR_REP, 12.11.1.2. */
+/* Status of a SIDR_REP, 12.11.1.2. */
 enum rnic_cm_sidr_status {
 	RNIC_CM_SIDR_SUCCESS,
 	RNIC_CM_SIDR_UNSUPPORTED,
@@ -65,7 +65,7 @@ enum rnic_cm_sidr_status {
 	RNIC_CM_SIDR_NO_QP,
 };
 
-/* Of APR, 12.8.2.1. */
+/* Status of an APR, 12.8.2.1. */
 enum rnic_cm_apr_status { RNIC_CM_APR_UNSUPPORTED = 2 };
 
 /* The smallest type that holds a field of so many bits. */
@@ -149,7 +149,7 @@ struct rnic_cm_message {
  */
 int rnic_cm_decode(struct rnic_cm_message *out, const uint8_t *bytes, size_t length);
 
-/* Writes a whole MAD, reserved bits zero. What a field has beyond its width is lost. */
+/* Writes a whole MAD, reserved bits zero. A value loses the bits beyond the field's width. */
 void rnic_cm_encode(const struct rnic_cm_message *message, uint8_t out[RNIC_MAD_BYTES]);
 
 /* "REQ"; NULL for a number that is no message. */

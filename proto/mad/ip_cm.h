@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * IP addresses and ports in connection management (IBTA 1.4, annex A11): the service identifier is
- * a port space and a port, and REQ and SIDR_REQ begin their private data with 36 bytes that say who
- * talks to whom. What is left behind them is the program's.
+ * a port space and a port, and the private data of REQ and SIDR_REQ begins with 36 bytes: the
+ * addresses of both ends and the source port. The rest of the private data is the program's.
  */
 #ifndef RNIC_PROTO_MAD_IP_CM_H
 #define RNIC_PROTO_MAD_IP_CM_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header that every management datagram begins with (IBTA 1.4, 13.4.2), of which this tree
- * speaks one class: communication management (chapter 12), carried by UD datagrams of exactly 256
- * bytes between queue pairs 1.
+ * The header of every management datagram (IBTA 1.4, 13.4.2). This tree speaks one management
+ * class: communication management (chapter 12), in UD datagrams of exactly 256 bytes between queue
+ * pairs 1.
  */
 #ifndef RNIC_PROTO_MAD_MAD_H
 #define RNIC_PROTO_MAD_MAD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completion entries, and the region of a completion queue: written by the daemon only, read-only
- * for the client, whose consumer index lies in its session region (struct rnic_cq_control).
+ * Completion entries, and the region of a completion queue. Only the daemon writes the region; the
+ * client's consumer index lies in the session region (struct rnic_cq_control).
  */
 #ifndef PROTO_SHM_CQE_H
 #define PROTO_SHM_CQE_H
@@ -25,15 +25,15 @@ struct rnic_cqe {
 	uint32_t qpn;
 	uint32_t immediate; /* host order, or the rkey that was invalidated */
 	uint32_t source_qpn;
-	uint32_t vendor_error; /* the verdict's number (daemon/engine/verdict.h), for diagnosis */
+	uint32_t vendor_error; /* the verdict's number (lib/nic/engine/verdict.h), for diagnosis */
 	uint8_t status;	       /* enum rnic_wc_status */
 	uint8_t opcode;	       /* enum rnic_wc_opcode; not meaningful unless SUCCESS */
 	uint8_t wc_flags;      /* enum rnic_wc_flag */
 	uint8_t flags;	       /* enum rnic_completion_flag */
 	uint32_t qp_slot;      /* of the QP in its session; of XRC that of the SRQ */
 	/*
-	 * Entries of the work queue that are free again once this completion was polled: the count
-	 * of entries ever retired from that queue, this one included.
+	 * How many entries of the work queue were ever retired, this one included: these entries
+	 * are free again once the client has polled this completion.
 	 */
 	uint32_t retired;
 	uint32_t source_gid_index; /* of a receive: that of the GID to answer from, else 0 */
@@ -46,9 +46,9 @@ struct rnic_cqe {
 /*
  * The head of a region of kind RNIC_REGION_CQ; entries follow at RNIC_CQ_ENTRIES_OFFSET.
  *
- * RESIZE_CQ makes a new region, in which the index goes on counting and every entry that the client
- * has not taken yet lies at index & (new slots - 1); the daemon writes to the old region no more
- * once it has answered. The client polls nothing between request and reply.
+ * RESIZE_CQ makes a new region. Its index goes on counting, and every entry that the client has not
+ * taken yet lies at index & (new slots - 1). After its answer the daemon does not write to the old
+ * region any more. The client polls nothing between request and reply.
  */
 struct rnic_cq_region {
 	struct rnic_region_header header;

@@ -113,8 +113,7 @@ _Static_assert((RNIC_DOORBELL_SLOTS & (RNIC_DOORBELL_SLOTS - 1)) == 0,
 	       "the doorbell index wraps at 2^32");
 _Static_assert(sizeof(struct rnic_cq_region) == RNIC_CQ_ENTRIES_OFFSET, "entries follow the head");
 
-/* What is rarely touched starts on a page of its own, so that it costs no memory until it is used.
- */
+/* A side area starts on a page of its own, so that it costs no memory until it is used. */
 #define SIDE_ALIGNMENT_BYTES 4096
 
 /* Two senders that fill neighbouring slots must not share a cache line. */

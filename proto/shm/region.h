@@ -2,12 +2,11 @@
 /*
  * What every shared region begins with, and the two regions that each session has.
  *
- * All regions are memfds that the daemon creates, sizes and seals (SHRINK, GROW, SEAL). Those that
- * only the daemon writes carry F_SEAL_FUTURE_WRITE as well, so that a client can map them read-only
- * only. Every shared word has exactly one writer, named beside it; the one exception is a wake
- * flag, which the sleeper sets and the producer takes by exchange (ring.h). The daemon trusts
- * nothing that it reads from a client-written region: it keeps geometry and cursors in memory of
- * its own.
+ * All regions are memfds that the daemon creates, sizes and seals (SHRINK, GROW, SEAL). A region
+ * that only the daemon writes carries F_SEAL_FUTURE_WRITE as well, so that a client can map it only
+ * for reading. Every shared word has exactly one writer, named beside it; the one exception is a
+ * wake flag: the sleeper sets the flag and the producer takes it by exchange (ring.h). The daemon
+ * trusts nothing in a region that a client writes: geometry and cursors lie in private memory.
  */
 #ifndef RNIC_PROTO_SHM_REGION_H
 #define RNIC_PROTO_SHM_REGION_H
@@ -30,7 +29,7 @@ enum rnic_region_kind {
 	RNIC_REGION_CQ = 4,	 /* daemon writes */
 };
 
-/* Written once by the daemon; lets a wrong descriptor or a core dump be recognised. */
+/* The daemon writes the header once. It shows a wrong descriptor, and helps with a core dump. */
 struct rnic_region_header {
 	uint32_t magic;
 	uint16_t version;
@@ -39,7 +38,7 @@ struct rnic_region_header {
 	uint8_t reserved[48];
 };
 
-/* An index that only ever grows (and wraps at 2^32), alone on its cache line. */
+/* An index that only grows, and wraps at 2^32; alone on its cache line. */
 struct rnic_shared_index {
 	_Atomic uint32_t value;
 	uint8_t reserved[RNIC_CACHE_LINE_BYTES - 4];
@@ -85,15 +84,15 @@ struct rnic_status_region {
 	struct rnic_shared_index is_bulk;	    /* daemon writes: 1 while much data moves */
 	/*
 	 * Daemon writes, indexed by the slot of a QP (and of an SRQ): 1 when the client must ring
-	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because they are to be
-	 * flushed. Checked by the client after it published its producer index. Entries of an SRQ
-	 * are never flushed, so its byte is 0.
+	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because the daemon flushes
+	 * them. The client looks at the byte after it published its producer index. The daemon
+	 * never flushes entries of an SRQ, so that the SRQ's byte is 0.
 	 */
 	_Atomic uint8_t recv_doorbell_wanted[RNIC_SESSION_QPS_MAX];
 	_Atomic uint8_t srq_doorbell_wanted[RNIC_SESSION_SRQS_MAX];
 };
 
-/* What arrives on a completion channel's or the asynchronous events' descriptor, a pipe. */
+/* A record in the pipe of a completion channel, or of the asynchronous events. */
 struct rnic_event_record {
 	uint32_t type; /* enum rnic_async_event_type; 0 on a completion channel */
 	uint32_t slot; /* of the CQ, QP, SRQ or port */

@@ -14,17 +14,17 @@
  *        if (exchange(need_wakeup, 0))   (C)   exchange(need_wakeup, 1)        (E)
  *                write(eventfd)                if (load(producer) == c) sleep
  *
- * (A) with (B): whoever sees the index sees the entry. (D), loaded with acquire by the producer: a
- * slot is written again only after it was read. (C) with (E): of two exchanges of one word either
- * comes first. If it is (E), the producer finds the flag; if it is (C), (E) reads what (C) wrote,
- * and all that the producer did before that, (A) above all, is seen by the sleeper. With plain
- * loads and stores both could miss each other, and the sleeper would sleep for ever. So whoever
- * touches the flag exchanges it, each time: one that merely looked would have to order the look
- * behind (A) by a fence, which costs as much, and which thread sanitizers do not know. One sleep
- * costs one wake-up, however many entries follow.
+ * (A) with (B): a consumer that sees the index sees the entry. (D), which the producer loads with
+ * acquire: the producer writes a slot again only after the consumer has read it. (C) with (E): of
+ * two exchanges of one word, one comes first. If (E) comes first, the producer finds the flag. If
+ * (C) comes first, (E) reads what (C) wrote, and the sleeper sees all that the producer did before
+ * (C), above all (A). With plain loads and stores both could miss each other, and the sleeper would
+ * sleep for ever. So both sides exchange the flag each time: a side that only loads the flag would
+ * need a fence between (A) and the load, which costs as much, and which thread sanitizers do not
+ * know. One sleep costs one wake-up, however many entries follow.
  *
- * A peer's index is loaded once per batch. It is the peer's claim: rnic_ring_pending() refuses one
- * that is further ahead than the ring is long.
+ * A side loads the peer's index once per batch. The index is the peer's claim: rnic_ring_pending()
+ * refuses an index that is further ahead than the ring is long.
  */
 #ifndef RNIC_PROTO_SHM_RING_H
 #define RNIC_PROTO_SHM_RING_H
@@ -39,8 +39,8 @@ static inline void rnic_index_publish(struct rnic_shared_index *index, uint32_t 
 }
 
 /*
- * The same for who then looks at a word that the other side sets before it loads this index, and
- * that is not the caller's to exchange: if both are sequentially consistent, one sees the other.
+ * The same for a caller that then loads a word of the other side, which sets the word before it
+ * loads this index. All four accesses are sequentially consistent, so that one side sees the other.
  */
 static inline void rnic_index_publish_then_look(struct rnic_shared_index *index, uint32_t value)
 {
@@ -63,7 +63,7 @@ static inline int64_t rnic_ring_pending(uint32_t producer, uint32_t consumer, ui
 	return pending <= slots ? (int64_t)pending : -1;
 }
 
-/* Before sleeping: announces it. The caller looks at the ring again and sleeps if it is empty. */
+/* Announces that the caller will sleep. The caller looks at the ring again, and sleeps if empty. */
 static inline void rnic_wake_announce(struct rnic_shared_index *need_wakeup)
 {
 	atomic_exchange_explicit(&need_wakeup->value, 1, memory_order_acq_rel);
@@ -75,8 +75,7 @@ static inline void rnic_wake_withdraw(struct rnic_shared_index *need_wakeup)
 	atomic_exchange_explicit(&need_wakeup->value, 0, memory_order_acq_rel);
 }
 
-/* After publishing: true when the other side sleeps and it is for the caller to write its eventfd.
- */
+/* After publishing: true when the other side sleeps, and the caller must write its eventfd. */
 static inline bool rnic_wake_take(struct rnic_shared_index *need_wakeup)
 {
 	return atomic_exchange_explicit(&need_wakeup->value, 0, memory_order_acq_rel) != 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work entries: what a client writes into the queues of a QP or an SRQ, and where they lie.
+ * Work entries: a client writes them into the queues of a QP or an SRQ.
  *
- * A queue is a ring of fixed entries and a side area with one stride per slot. One scatter-gather
- * element fits into the entry itself; two or more lie in the slot's part of the side area, as does
- * inline data. So the usual entry is one cache line (half of one for a receive), and pages of the
- * side area are only touched by who needs them. The daemon copies an entry once, then validates the
- * copy.
+ * A queue is a ring of fixed entries and a side area with one stride per slot. One SGE fits into
+ * the entry itself; two or more lie in the slot's part of the side area, as does inline data. So
+ * the usual entry is one cache line (half of one for a receive), and a client that needs no side
+ * area touches none of its pages. The daemon copies an entry once, then validates the copy.
  */
 #ifndef PROTO_SHM_WQE_H
 #define PROTO_SHM_WQE_H
@@ -26,8 +25,8 @@ struct rnic_send_wqe {
 	uint8_t sge_count;
 	uint8_t reserved;
 	/*
-	 * Host order; or the rkey to invalidate; bind: the MR's lkey; XRC, when the opcode has
-	 * operands: the SRQ's number
+	 * Host order; or the rkey to invalidate; bind: the MR's lkey; XRC, when the operands fill
+	 * the union: the SRQ's number
 	 */
 	uint32_t immediate;
 	uint64_t remote_address; /* bind: the window's address */
@@ -70,14 +69,13 @@ struct rnic_recv_wqe {
 };
 
 /*
- * The head of a region of kind RNIC_REGION_QUEUES. An SRQ has only the receive half, and its
- * entries complete in any order, or never when a QP that took one is destroyed. So it is not
- * completions that give them back: the daemon copies entries in order and says how many it has
- * copied.
+ * The head of a region of kind RNIC_REGION_QUEUES. An SRQ has only the receive half. Its entries
+ * complete in any order, or never when a QP that took one is destroyed. So completions cannot give
+ * the slots back: the daemon copies entries in order and says how many it has copied.
  *
- * Indices start at 0 and are never set back. A QP that goes to RESET forgets what was posted: the
- * daemon takes both producer indices as they stand as its own consumer and retired counts, and the
- * client, which posts nothing between request and reply, does the same.
+ * Indices start at 0 and never go back. A QP that goes to RESET forgets all posted entries: the
+ * daemon takes both producer indices as its own consumer and retired counts, and the client, which
+ * posts nothing between request and reply, does the same.
  */
 struct rnic_queues_region {
 	struct rnic_region_header header;
@@ -103,9 +101,9 @@ struct rnic_queues_plan {
 };
 
 /*
- * Computes the layout for granted capacities; both sides call it and get the same. Returns -EINVAL
- * when a capacity is beyond the maxima above (the daemon checked before granting; the library
- * treats it as a broken daemon).
+ * Computes the layout for granted capacities; both sides call this function and get the same
+ * layout. Returns -EINVAL when a capacity is beyond the maxima above: the daemon checks before it
+ * grants, and the library treats the error as a broken daemon.
  */
 int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan);
 

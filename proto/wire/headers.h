@@ -3,10 +3,10 @@
  * The headers of IBTA 1.4, chapter 9.2 to 9.3 (FETH: its annex A19; the zeros of a congestion
  * packet: A17.9), one by one, between bytes and host integers.
  *
- * Every encode writes exactly the header's *_BYTES and returns the byte after it; every decode
- * reads exactly as many and returns the byte after them. The caller has made sure that they are
- * there, which rnic_packet_decode() does once for the whole chain. Reserved bits are written as
- * zero and ignored when read.
+ * Every encoder writes exactly the header's *_BYTES and returns the byte after the header; every
+ * decoder reads exactly as many. The caller has made sure that the bytes are there:
+ * rnic_packet_decode() does so once for the whole chain. Encoders write reserved bits as zero,
+ * decoders ignore them.
  */
 #ifndef RNIC_PROTO_WIRE_HEADERS_H
 #define RNIC_PROTO_WIRE_HEADERS_H
@@ -93,7 +93,7 @@ const uint8_t *rnic_atomic_header_decode(struct rnic_atomic_header *out, const u
 uint8_t *rnic_aeth_encode(const struct rnic_aeth *aeth, uint8_t *out);
 const uint8_t *rnic_aeth_decode(struct rnic_aeth *out, const uint8_t *bytes);
 
-/* AtomicAckETH: what the memory held before the operation. */
+/* AtomicAckETH: the value in memory before the operation. */
 uint8_t *rnic_atomic_ack_encode(uint64_t original, uint8_t *out);
 const uint8_t *rnic_atomic_ack_decode(uint64_t *original, const uint8_t *bytes);
 

@@ -128,9 +128,9 @@ static uint32_t polynomial_multiply(uint32_t a, uint32_t b)
 }
 
 /*
- * What `difference` of two ICRCs was before the CRC shifted it by all that follows the IPv4
- * identification: if only the identification differs, its two bytes, the first in bits 7:0, the
- * second in bits 15:8, and zeros above.
+ * The `difference` of two ICRCs before the CRC shifted it by all that follows the IPv4
+ * identification. If the packets differ in the identification only, the result is its two bytes:
+ * the first in bits 7:0, the second in bits 15:8, zeros above.
  */
 static uint32_t difference_at_identification(uint32_t difference, size_t length)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The invariant CRC (IBTA 1.4, 7.8.1; A17.3.3 for the fields that are masked): which bytes it
- * covers and how a receiver checks it that cannot see the IPv4 identification.
+ * The invariant CRC (IBTA 1.4, 7.8.1; A17.3.3 for the masked fields): the bytes that it covers, and
+ * how a receiver that cannot see the IPv4 identification checks it.
  *
  * A UDP socket does not show the identification, but the ICRC covers it. The CRC is linear: the
  * difference between the ICRC found and the one computed for some identification is x^(8n) times
  * the 16 bits in which the identifications differ, n being the bytes from that field to the end.
- * Dividing that by x^(8n) and looking whether only those 16 bits remain checks the packet with 16
- * bits of strength.
+ * The receiver divides the difference by x^(8n): if only these 16 bits remain, the packet is right,
+ * with 16 bits of strength.
  */
 #ifndef RNIC_PROTO_WIRE_ICRC_H
 #define RNIC_PROTO_WIRE_ICRC_H
@@ -43,7 +43,7 @@ enum rnic_icrc_verdict rnic_icrc_check_expecting(const struct rnic_addresses *ad
 						 uint16_t expected, const uint8_t *bytes,
 						 size_t length, uint16_t *ipv4_identification);
 
-/* The same for a packet that came alone, whose identification most likely is 0. */
+/* The same for a packet that came alone: its identification most likely is 0. */
 static inline enum rnic_icrc_verdict rnic_icrc_check(const struct rnic_addresses *addresses,
 						     const uint8_t *bytes, size_t length,
 						     uint16_t *ipv4_identification)

@@ -139,7 +139,7 @@ void rnic_grh_read(const uint8_t grh[RNIC_GRH_BYTES], struct rnic_addresses *add
 		};
 }
 
-/* Each of the two returns the header's length, stores where the IP packet ends, or an error. */
+/* Both functions return the header's length, or an error, and store where the IP packet ends. */
 static int ipv4_header_decode(struct rnic_datagram *out, const uint8_t *bytes, size_t length,
 			      size_t *end)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The IPv4, IPv6 and UDP headers around a RoCEv2 packet (IBTA A17.3), as images in memory. Nobody
- * sends them: sockets do that. They are needed for what covers or shows them: the ICRC, capture
- * files, and the first 40 bytes of a UD receive.
+ * The IPv4, IPv6 and UDP headers around a RoCEv2 packet (IBTA A17.3), as images in memory. Sockets
+ * send the real headers; the ICRC covers the images, and capture files and the first 40 bytes of a
+ * UD receive show them.
  *
  * IPv4 headers have no options, the don't-fragment bit is set; IPv6 headers have flow label 0 and
- * no extension headers. Whether an image is IPv4 or IPv6 follows from the addresses: both GIDs are
- * IPv4-mapped, or it is IPv6.
+ * no extension headers. An image is IPv4 if both GIDs are IPv4-mapped, else IPv6.
  */
 #ifndef RNIC_PROTO_WIRE_IP_HEADER_H
 #define RNIC_PROTO_WIRE_IP_HEADER_H
@@ -47,7 +46,7 @@ uint16_t rnic_udp_checksum(const struct rnic_addresses *addresses, const uint8_t
 void rnic_grh_write(const struct rnic_addresses *addresses, size_t payload_bytes,
 		    uint8_t out[RNIC_GRH_BYTES]);
 
-/* Reads back what rnic_grh_write() wrote; it tells no source port, which becomes 0. */
+/* Reads what rnic_grh_write() wrote. The source port is not in there, and becomes 0. */
 void rnic_grh_read(const uint8_t grh[RNIC_GRH_BYTES], struct rnic_addresses *addresses);
 
 /* A UDP datagram found in raw bytes. */

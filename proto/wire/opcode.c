@@ -112,9 +112,9 @@ const struct rnic_opcode *rnic_opcode_row(uint8_t opcode)
 }
 
 /*
- * Where in the 32 opcodes of a service an operation at a position lies, if the service has it; with
- * an immediate it is the opcode behind. Positions that an operation does not have lead to a row of
- * another, which tells.
+ * Where in the 32 opcodes of a service an operation at a position lies, if the service has the
+ * operation. The variant with an immediate is the next opcode. A position that the operation does
+ * not have leads to another operation's row; rnic_opcode_find() compares.
  */
 static const uint8_t opcode_offsets[RNIC_OPERATION_COUNT][RNIC_POSITION_ONLY + 1] = {
 	[RNIC_OPERATION_SEND] = {0x00, 0x01, 0x02, 0x04},

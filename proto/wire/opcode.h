@@ -3,7 +3,8 @@
  * What each of the 256 BTH opcodes means (IBTA 1.4, table 35; A17 for the congestion packet):
  * service, operation, position in its message, headers that follow and what payload it may carry.
  *
- * All knowledge of opcodes is in this table; code asks the row instead of switching over numbers.
+ * All knowledge of opcodes is in this table: code asks the row, and has no switch over numbers.
+ * Requests of one packet come from base/operations.def.
  */
 #ifndef RNIC_PROTO_WIRE_OPCODE_H
 #define RNIC_PROTO_WIRE_OPCODE_H
@@ -59,7 +60,7 @@ enum rnic_payload_rule {
 	RNIC_PAYLOAD_EIGHT, /* exactly the 8 bytes of an ATOMIC WRITE */
 };
 
-/* Of a row whose operation is NONE only the name means something. */
+/* In a row whose operation is NONE, only the name has a meaning. */
 struct rnic_opcode {
 	const char *name; /* "RC SEND FIRST"; "reserved" when operation is NONE */
 	uint8_t service;  /* enum rnic_service */
@@ -75,9 +76,9 @@ struct rnic_opcode {
 const struct rnic_opcode *rnic_opcode_row(uint8_t opcode);
 
 /*
- * The opcode for an operation at a position, with `headers` picking between variants (an immediate
- * or an invalidate header; other bits are ignored). Returns -1 when no such opcode exists, which a
- * caller who takes its arguments from a validated work entry may assert.
+ * The opcode for an operation at a position. `headers` picks between variants: an immediate or an
+ * invalidate header; other bits do not matter. Returns -1 when there is no such opcode. A caller
+ * may assert that there is one if the arguments are those of a validated work entry.
  */
 int rnic_opcode_find(enum rnic_service service, enum rnic_operation operation,
 		     enum rnic_position position, uint16_t headers);

@@ -21,7 +21,7 @@ static bool is_payload_allowed(const struct rnic_opcode *row, size_t payload_byt
 	return payload_bytes <= RNIC_PAYLOAD_BYTES_MAX;
 }
 
-/* Reads the headers that follow the BTH, which the caller knows to be there; returns their end. */
+/* Reads the headers after the BTH and returns their end. The caller has checked the length. */
 static const uint8_t *decode_extended_headers(struct rnic_packet *packet, const uint8_t *at)
 {
 	uint16_t headers = packet->row->headers;

@@ -2,12 +2,11 @@
 /*
  * One RoCEv2 packet between bytes and meaning.
  *
- * rnic_packet_decode() is the only producer of a struct rnic_packet from bytes. Whoever holds one
- * may rely on it: the opcode is defined, all headers it names were present, the pad count agrees
- * with the length, a payload is there only where the opcode allows one, and it is at most
- * RNIC_PAYLOAD_BYTES_MAX, or 8 bytes where the opcode says so. What needs a QP to judge (payload
- * against the path MTU, P_Key, PSN) is not judged here. Whether the ICRC was right is the caller's
- * business (icrc.h).
+ * Only rnic_packet_decode() makes a struct rnic_packet from bytes. Its promises: the opcode is
+ * defined, all headers of the opcode were present, the pad count agrees with the length, there is
+ * payload only where the opcode allows payload, at most RNIC_PAYLOAD_BYTES_MAX, and 8 bytes where
+ * the opcode says so. The engine judges what needs a QP: payload against the path MTU, P_Key, PSN.
+ * The caller checks the ICRC (icrc.h).
  */
 #ifndef RNIC_PROTO_WIRE_PACKET_H
 #define RNIC_PROTO_WIRE_PACKET_H
@@ -29,7 +28,7 @@
 /* The destination QPN of packets to a multicast group (IBTA 1.4, 9.6.1.4). */
 #define RNIC_MULTICAST_QPN 0xffffff
 
-/* Where a packet comes from and goes to: what IP and UDP carry. */
+/* The ends of a packet's way, and what else IP and UDP carry. */
 struct rnic_addresses {
 	struct rnic_gid source;
 	struct rnic_gid dest;
@@ -78,8 +77,7 @@ int rnic_packet_decode(struct rnic_packet *out, const struct rnic_addresses *add
 
 /*
  * Writes BTH and extended headers of `packet` to `out` (room for RNIC_HEADER_BYTES_MAX) and returns
- * their length. The pad count follows from payload_bytes; payload and pad are the caller's to
- * append.
+ * their length. The pad count follows from payload_bytes; the caller appends payload and pad.
  */
 size_t rnic_packet_encode_headers(const struct rnic_packet *packet, uint8_t *out);
 

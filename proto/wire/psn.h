@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packet sequence numbers: 24 bits that wrap (IBTA 1.4, 9.7.2). A struct of its own, so that no one
- * compares two of them with `<`: these functions are the only legal comparisons.
+ * Packet sequence numbers: 24 bits that wrap (IBTA 1.4, 9.7.2). A PSN is a struct, so that no code
+ * compares two PSNs with `<`: the functions below are the only legal comparisons.
  */
 #ifndef RNIC_PROTO_WIRE_PSN_H
 #define RNIC_PROTO_WIRE_PSN_H

@@ -26,9 +26,9 @@ struct session_set;
 #define WQE_FETCH_BAD_OPCODE RNIC_WR_OPCODE_COUNT
 
 /*
- * Makes `work` from a copied entry of a QP of `type` with `capacities`. The sum of the SGE lengths
- * is not known yet: work->length is that of inline data, else 0; nor is the address handle of a
- * datagram. Malformed entries get INTAKE_BAD_OPCODE and no SGEs.
+ * Makes `wqe` from a copied entry of a QP of `type` with `capacities`. wqe->length is that of
+ * inline data; the engine sums the SGEs. The address handle of a datagram is not known yet. A
+ * malformed entry gets WQE_FETCH_BAD_OPCODE and no SGEs.
  */
 void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
 			  const struct rnic_qp_capacities *capacities, struct send_wqe *wqe);
