@@ -101,29 +101,14 @@ void client_body_release_chunk(struct client_body *body, struct client_link *lin
 		client_bodies_send_grant(body, link, call);
 }
 
-/* Whether the memory was put aside; not so without memory for that, when it must be let go. */
-static bool try_orphan(struct client_body *body, struct client_link *link, uint64_t call)
-{
-	const struct rpc_session_config *config = link->transport->calls->config;
-	struct client_orphan *orphan = malloc(sizeof(*orphan));
-	struct client_orphan **at = &link->orphans;
-
-	if (orphan == NULL)
-		return false;
-	*orphan = (struct client_orphan){
-		.call = call, .until_ns = rnic_dial_now_ns() + config->dead_ns, .in = body->in};
-	while (*at != NULL)
-		at = &(*at)->next;
-	*at = orphan; /* the oldest stands first */
-	link->orphan_count++;
-	return true;
-}
-
 bool client_body_end(struct client_body *body, struct client_link *link, uint64_t call,
 		     bool is_cut_off)
 {
+	const struct rpc_session_config *config = link->transport->calls->config;
+	/* Without memory for the note the client must let the body's memory go. */
 	bool is_orphan = is_cut_off && body->is_receiving && body->in.ring != NULL &&
-			 try_orphan(body, link, call);
+			 client_orphans_add(&link->orphans, call, &body->in,
+					    rnic_dial_now_ns() + config->dead_ns);
 
 	if (body->is_receiving && !is_orphan)
 		bulk_in_end(&body->in);
@@ -132,45 +117,4 @@ bool client_body_end(struct client_body *body, struct client_link *link, uint64_
 	free(body->chunk);
 	*body = (struct client_body){0};
 	return is_orphan;
-}
-
-static void free_orphan(struct client_link *link, struct client_orphan **at)
-{
-	struct client_orphan *orphan = *at;
-
-	*at = orphan->next;
-	link->orphan_count--;
-	bulk_in_end(&orphan->in);
-	free(orphan);
-}
-
-void client_bodies_note_stray(struct client_link *link, const struct rpc_frame *frame)
-{
-	struct client_orphan **at = &link->orphans;
-	static const uint8_t nothing[RPC_CHUNK_HEAD_BYTES];
-
-	if (frame->payload_bytes != RPC_CHUNK_HEAD_BYTES ||
-	    memcmp(frame->payload, nothing, sizeof(nothing)) != 0)
-		return;
-	while (*at != NULL && (*at)->call != frame->call)
-		at = &(*at)->next;
-	if (*at != NULL)
-		free_orphan(link, at);
-}
-
-bool client_bodies_are_kept(const struct client_link *link, uint64_t now_ns)
-{
-	return link->orphan_count > CLIENT_ORPHANS_MAX ||
-	       now_ns >= client_bodies_next_deadline_ns(link);
-}
-
-uint64_t client_bodies_next_deadline_ns(const struct client_link *link)
-{
-	return link->orphans == NULL ? RPC_NEVER : link->orphans->until_ns;
-}
-
-void client_bodies_free_orphans(struct client_link *link)
-{
-	while (link->orphans != NULL)
-		free_orphan(link, &link->orphans);
 }

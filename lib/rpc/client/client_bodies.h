@@ -4,11 +4,6 @@
  * for a message, or a stream. It lasts as long as the session; in the next one the call begins
  * again.
  *
- * When a call ends while the server may still write into the memory that was offered for it, that
- * memory is an orphan until the server says that it writes no more, or the session ends. A server
- * that does not say so for as long as one may be silent, or lets too many of them come together,
- * loses the session.
- *
  * What a server can write to is copied once, then used.
  */
 #ifndef LIB_RPC_CLIENT_CLIENT_BODIES_H
@@ -16,7 +11,6 @@
 
 #include "rpc/transport/bulk_transfer.h"
 #include "rpc/client/client_link.h"
-#include "rpc/wire/rpc_calls.h"
 
 struct client_body {
 	struct bulk_out out; /* of the request */
@@ -27,16 +21,6 @@ struct client_body {
 	uint8_t *chunk; /* of a stream, as the caller gets it; NULL: the session has it already */
 	uint64_t total;
 	uint64_t received;
-};
-
-/* As many as a client can cut off at once. */
-#define CLIENT_ORPHANS_MAX RPC_CALLS_MAX
-
-struct client_orphan {
-	uint64_t call;
-	uint64_t until_ns; /* the server is to have said that it writes no more */
-	struct bulk_in in;
-	struct client_orphan *next;
 };
 
 /*
@@ -67,17 +51,5 @@ void client_body_release_chunk(struct client_body *body, struct client_link *lin
  */
 bool client_body_end(struct client_body *body, struct client_link *link, uint64_t call,
 		     bool is_cut_off);
-
-/* A CHUNK for a call that has ended. */
-void client_bodies_note_stray(struct client_link *link, const struct rpc_frame *frame);
-
-/* Whether the server keeps memory too long: nothing but the session's end brings it back. */
-bool client_bodies_are_kept(const struct client_link *link, uint64_t now_ns);
-
-/* When that may be so next; RPC_NEVER: there are no orphans. */
-uint64_t client_bodies_next_deadline_ns(const struct client_link *link);
-
-/* The session has ended, and with it all that the server could write. */
-void client_bodies_free_orphans(struct client_link *link);
 
 #endif

@@ -2,7 +2,6 @@
 #include "rpc/client/client_link.h"
 
 #include "dial/dial.h"
-#include "rpc/client/client_bodies.h"
 #include "rpc/log_line.h"
 
 #include <errno.h>
@@ -95,7 +94,7 @@ void client_link_drop(struct client_link *link, uint64_t now_ns)
 	if (link->route != NULL)
 		transport_close_route(link->route);
 	link->route = NULL;
-	client_bodies_free_orphans(link);
+	client_orphans_free(&link->orphans);
 	link->state = LINK_IDLE;
 	link->begin_ns = now_ns + REST_MS * MS;
 	if (link->search_ns == RPC_NEVER)
@@ -301,7 +300,7 @@ uint64_t client_link_next_deadline_ns(const struct client_link *link)
 		deadline = link->begin_ns;
 	if (link->state == LINK_SESSION && rpc_session_next_deadline_ns(&link->session) < deadline)
 		deadline = rpc_session_next_deadline_ns(&link->session);
-	if (client_bodies_next_deadline_ns(link) < deadline)
-		deadline = client_bodies_next_deadline_ns(link);
+	if (client_orphans_next_deadline_ns(&link->orphans) < deadline)
+		deadline = client_orphans_next_deadline_ns(&link->orphans);
 	return deadline;
 }

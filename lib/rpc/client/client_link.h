@@ -7,6 +7,7 @@
 #ifndef LIB_RPC_CLIENT_CLIENT_LINK_H
 #define LIB_RPC_CLIENT_CLIENT_LINK_H
 
+#include "rpc/client/client_orphans.h"
 #include "rpc/transport/rc_transport.h"
 #include "rpc/wire/rpc_frame.h"
 #include "rpc/transport/ud_transport.h"
@@ -48,8 +49,7 @@ struct client_link {
 	uint8_t identity[RPC_IDENTITY_BYTES];
 	struct rpc_session session; /* of SESSION */
 	void *session_memory;
-	struct client_orphan *orphans; /* client_bodies.h; the oldest first */
-	uint32_t orphan_count;
+	struct client_orphans orphans;
 };
 
 /* `host` as rnic_rpc_create_client() has it. On failure nothing is left. */

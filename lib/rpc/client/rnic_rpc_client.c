@@ -192,7 +192,7 @@ static void rpc_client_take_chunk(struct rnic_rpc_client *client, const struct r
 	struct rpc_chunk chunk;
 
 	if (call == NULL) {
-		client_bodies_note_stray(&client->link, frame);
+		client_orphans_note_stray(&client->link.orphans, frame);
 		return;
 	}
 	pending = call->user;
@@ -296,7 +296,7 @@ static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
 	}
 	if (link->state == LINK_SESSION) {
 		take_messages(client);
-		if (client_bodies_are_kept(link, now_ns)) {
+		if (client_orphans_are_kept(&link->orphans, now_ns)) {
 			log_line(&link->options, "the server does not say that it writes no more");
 			rpc_session_close(&link->session);
 		}

@@ -3,7 +3,7 @@
 #include "dial/dial.h"
 #include "rpc/log_line.h"
 #include "rpc/transport/rc_transport.h"
-#include "rpc/server/server_bodies.h"
+#include "rpc/server/server_calls.h"
 #include "rpc/transport/ud_transport.h"
 
 #include <rnic/rpc.h>
@@ -264,7 +264,7 @@ static int rpc_server_work(struct rnic_rpc_server *server)
 	server_sessions_tick(&server->sessions, now_ns);
 	for (struct server_session *at = server->sessions.first; at != NULL; at = at->next)
 		server_calls_take(&server->calls, at);
-	server_bodies_pump(&server->calls);
+	server_calls_pump(&server->calls);
 	server_sessions_serve(&server->sessions, now_ns);
 	transport_device_set_timer(&server->device,
 				   server_sessions_next_deadline_ns(&server->sessions));

@@ -35,7 +35,7 @@ void server_body_announce(struct server_calls *calls, struct server_session *ses
 	};
 
 	rpc_bulk_write_total(total, body_bytes(answer));
-	server_calls_send(calls, session, &frame);
+	server_sessions_send_frame(calls->sessions, session, &frame);
 }
 
 static struct server_transfer *find_transfer(const struct server_calls *calls,
@@ -141,7 +141,7 @@ static void pump_transfer(struct server_calls *calls, struct server_transfer *tr
 		transfer->sent += bytes;
 		if (bulk_out_send(&transfer->out, transfer->call, bytes, &frame) != 0)
 			rpc_session_lose(&session->session);
-		server_calls_send(calls, session, &frame);
+		server_sessions_send_frame(calls->sessions, session, &frame);
 	}
 	bulk_out_rest(&transfer->out);
 	if (session == NULL || transfer->sent == total)
@@ -161,18 +161,6 @@ static size_t server_bodies_ask(struct server_work *work, uint8_t *room, uint32_
 	return made;
 }
 
-/* Whether the service has ended the call, and with it the work. */
-static bool try_complete(struct server_work *work)
-{
-	struct shared_message *answer = work->answer;
-
-	if (answer == NULL)
-		return false;
-	work->answer = NULL;
-	server_work_complete(work, answer);
-	return true;
-}
-
 void server_stream_stop(struct server_work *work)
 {
 	struct server_stream *stream = &work->stream;
@@ -182,7 +170,6 @@ void server_stream_stop(struct server_work *work)
 	stream->is_over = true;
 	end_out(work->calls, work->client, &stream->out);
 	server_bodies_ask(work, NULL, 0);
-	try_complete(work);
 }
 
 void server_stream_leave(struct server_work *work)
@@ -193,8 +180,9 @@ void server_stream_leave(struct server_work *work)
 		server_stream_stop(work);
 }
 
-static void pump_stream(struct server_calls *calls, struct server_work *work)
+void server_stream_pump(struct server_work *work)
 {
+	struct server_calls *calls = work->calls;
 	struct server_session *session = server_sessions_find(calls->sessions, work->connection);
 	struct server_stream *stream = &work->stream;
 	struct rpc_frame frame;
@@ -214,9 +202,9 @@ static void pump_stream(struct server_calls *calls, struct server_work *work)
 		if (!stream->is_stalled) {
 			if (bulk_out_send(&stream->out, work->call, (uint32_t)made, &frame) != 0)
 				rpc_session_lose(&session->session);
-			server_calls_send(calls, session, &frame);
+			server_sessions_send_frame(calls->sessions, session, &frame);
 		}
-		if (try_complete(work))
+		if (work->answer != NULL)
 			return;
 	}
 	bulk_out_rest(&stream->out);
@@ -250,7 +238,7 @@ static void server_bodies_send_grant(struct server_work *work, struct server_ses
 	struct rpc_frame frame;
 
 	bulk_in_grant(&work->body.in, work->call, &frame);
-	server_calls_send(work->calls, session, &frame);
+	server_sessions_send_frame(work->calls->sessions, session, &frame);
 }
 
 int server_body_expect(struct server_work *work, struct server_session *session, uint64_t total)
@@ -278,41 +266,42 @@ int server_body_expect(struct server_work *work, struct server_session *session,
 	return 0;
 }
 
-static void execute_body(struct server_work *work)
+uint8_t *server_body_detach(struct server_work *work, uint64_t *total)
 {
 	uint8_t *bytes = work->body.bytes;
-	uint64_t total = work->body.total;
 
-	work->body.bytes = NULL; /* stays until the method has it */
+	*total = work->body.total;
+	work->body.bytes = NULL;
 	end_receiving(work);
-	server_work_execute(work, bytes, total);
-	free(bytes);
+	return bytes;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-void server_body_take_chunk(struct server_calls *calls, struct server_session *session,
-			    const struct rpc_frame *frame)
+struct server_work *server_body_take_chunk(struct server_calls *calls,
+					   struct server_session *session,
+					   const struct rpc_frame *frame)
 {
-	struct server_work *work = server_calls_find(calls, session->client, frame->call);
+	struct server_work *work = server_work_find(calls, session->client, frame->call);
 	struct server_body *body;
 	struct rpc_chunk chunk;
 
 	if (work == NULL || !work->body.is_coming ||
 	    work->connection != session->session.self.connection)
-		return; /* it was given up */
+		return NULL; /* it was given up */
 	body = &work->body;
 	if (bulk_in_take(&body->in, frame, &chunk) != 0 ||
 	    chunk.bytes > body->total - body->received) {
 		rpc_session_close(&session->session);
-		return;
+		return NULL;
 	}
 	memcpy(body->bytes + body->received, chunk.data, chunk.bytes);
 	body->received += chunk.bytes;
 	if (body->received == body->total)
-		execute_body(work);
-	else if (rpc_bulk_receiver_owes_grant(&body->in.receiver, body->total - body->received))
+		return work;
+	if (rpc_bulk_receiver_owes_grant(&body->in.receiver, body->total - body->received))
 		server_bodies_send_grant(work, session);
+	return NULL;
 }
 
 /* What the first grant makes this side register counts for its client, who must have room. */
@@ -334,7 +323,7 @@ static bool server_bodies_take_grant(struct server_calls *calls, struct server_s
 void server_body_take_grant(struct server_calls *calls, struct server_session *session,
 			    const struct rpc_frame *frame)
 {
-	struct server_work *work = server_calls_find(calls, session->client, frame->call);
+	struct server_work *work = server_work_find(calls, session->client, frame->call);
 	struct server_transfer *transfer;
 	struct bulk_out *out;
 	int error = 0;
@@ -371,21 +360,15 @@ void server_body_cancel(struct server_calls *calls, struct server_session *sessi
 	if (transfer != NULL)
 		end_transfer(calls, transfer);
 	if (wants_word)
-		server_calls_send(calls, session, &word);
+		server_sessions_send_frame(calls->sessions, session, &word);
 }
 
-void server_bodies_pump(struct server_calls *calls)
+void server_body_pump_transfers(struct server_calls *calls)
 {
-	struct server_transfer *transfer, *next_transfer;
-	struct server_work *work, *next;
+	struct server_transfer *transfer, *next;
 
-	for (transfer = calls->transfers; transfer != NULL; transfer = next_transfer) {
-		next_transfer = transfer->next;
+	for (transfer = calls->transfers; transfer != NULL; transfer = next) {
+		next = transfer->next;
 		pump_transfer(calls, transfer);
-	}
-	for (work = calls->works; work != NULL && calls->stream_count > 0; work = next) {
-		next = work->next;
-		if (work->stream.produce != NULL)
-			pump_stream(calls, work);
 	}
 }

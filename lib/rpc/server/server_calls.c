@@ -43,45 +43,6 @@ int server_calls_add(struct server_calls *calls, ProtobufCService *service)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Room for a message; NULL: no memory. */
-static struct shared_message *allocate_message(size_t bytes)
-{
-	struct shared_message *message = malloc(sizeof(*message) + bytes);
-
-	if (message != NULL)
-		*message = (struct shared_message){.references = 1, .bytes = (uint32_t)bytes};
-	return message;
-}
-
-static struct shared_message *make_message(const struct rpc_frame *frame)
-{
-	struct shared_message *message = allocate_message(rpc_frame_bytes(frame));
-
-	if (message != NULL)
-		rpc_frame_encode(frame, message->data);
-	return message;
-}
-
-static struct shared_message *make_refusal(uint64_t call, uint32_t status)
-{
-	struct rpc_frame frame = {.kind = RPC_FRAME_ANSWER, .call = call, .status = status};
-
-	return make_message(&frame);
-}
-
-void server_calls_send(struct server_calls *calls, struct server_session *session,
-		       const struct rpc_frame *frame)
-{
-	struct shared_message *message = make_message(frame);
-
-	if (message == NULL) {
-		rpc_session_close(&session->session); /* the client comes back and asks again */
-		return;
-	}
-	server_sessions_send(calls->sessions, session, message);
-	shared_message_release(message);
-}
-
 static struct shared_message *make_answer(const struct server_work *work,
 					  const ProtobufCMessage *output)
 {
@@ -91,8 +52,8 @@ static struct shared_message *make_answer(const struct server_work *work,
 
 	if (bytes > RPC_MESSAGE_LIMIT_BYTES ||
 	    !server_clients_have_room(&work->calls->sessions->clients, work->client, bytes))
-		return make_refusal(work->call, RNIC_RPC_TOO_LARGE);
-	message = allocate_message(RPC_FRAME_BYTES + bytes);
+		return shared_message_refuse(work->call, RNIC_RPC_TOO_LARGE);
+	message = shared_message_allocate(RPC_FRAME_BYTES + bytes);
 	if (message == NULL)
 		return NULL;
 	if (bytes > 0)
@@ -167,76 +128,17 @@ static void unpack_input(struct server_work *work, const ProtobufCMethodDescript
 
 /* --- works ------------------------------------------------------------------------------------ */
 
-struct server_work *server_calls_find(const struct server_calls *calls,
-				      const struct server_client *client, uint64_t call)
-{
-	for (struct server_work *work = calls->works; work != NULL; work = work->next)
-		if (work->client == client && work->call == call)
-			return work;
-	return NULL;
-}
-
-/* All memory that a call cannot do without, before it is noted as begun. */
-static struct server_work *make_work(struct server_calls *calls, struct server_session *session,
-				     const struct rpc_frame *request)
-{
-	struct server_work *work = calloc(1, sizeof(*work));
-
-	if (work == NULL)
-		return NULL;
-	work->fallback = make_refusal(request->call, RNIC_RPC_INTERNAL);
-	if (work->fallback == NULL) {
-		free(work);
-		return NULL;
-	}
-	work->calls = calls;
-	work->client = session->client;
-	work->connection = session->session.self.connection;
-	work->call = request->call;
-	work->deadline_ns = request->timeout_ms == 0
-				    ? RPC_NEVER
-				    : rnic_dial_now_ns() + request->timeout_ms * MS;
-	work->stream.is_accepted = (request->flags & RPC_FRAME_STREAM) != 0;
-	return work;
-}
-
-static void free_work(struct server_work *work)
-{
-	if (work->fallback != NULL)
-		shared_message_release(work->fallback);
-	if (work->answer != NULL)
-		shared_message_release(work->answer);
-	if (work->input != NULL)
-		protobuf_c_message_free_unpacked(work->input, &work->allocator);
-	free(work);
-}
-
-static void begin_work(struct server_work *work)
-{
-	struct server_calls *calls = work->calls;
-
-	work->next = calls->works;
-	work->link = &calls->works;
-	if (work->next != NULL)
-		work->next->link = &work->next;
-	calls->works = work;
-	work->client->working_count++;
-}
-
 static void end_work(struct server_work *work)
 {
 	server_body_end(work);
-	*work->link = work->next;
-	if (work->next != NULL)
-		work->next->link = work->link;
-	work->client->working_count--;
-	free_work(work);
+	server_work_unlink(work);
+	server_work_free(work);
 }
 
 /*
  * The answer goes to the session that asked last, and into the history for those who ask again.
  */
-void server_work_complete(struct server_work *work, struct shared_message *answer)
+static void server_calls_complete(struct server_work *work, struct shared_message *answer)
 {
 	struct server_calls *calls = work->calls;
 	struct server_session *session = server_sessions_find(calls->sessions, work->connection);
@@ -253,10 +155,34 @@ void server_work_complete(struct server_work *work, struct shared_message *answe
 	transport_device_wake(calls->device); /* a turn sends it */
 }
 
-void server_work_drop(struct server_work *work)
+static void server_calls_drop(struct server_work *work)
 {
 	rpc_history_forget(&work->client->history, work->call);
 	end_work(work);
+}
+
+/* Ends the work if the service has ended the call while it was asked for a chunk. */
+static void try_complete(struct server_work *work)
+{
+	struct shared_message *answer = work->answer;
+
+	if (answer == NULL || work->stream.is_asked)
+		return;
+	work->answer = NULL;
+	server_calls_complete(work, answer);
+}
+
+/* With its stream the work may end. */
+static void stop_stream(struct server_work *work)
+{
+	server_stream_stop(work);
+	try_complete(work);
+}
+
+static void leave_stream(struct server_work *work)
+{
+	server_stream_leave(work);
+	try_complete(work);
 }
 
 static void server_calls_finish(const ProtobufCMessage *output, void *user)
@@ -265,13 +191,13 @@ static void server_calls_finish(const ProtobufCMessage *output, void *user)
 	struct shared_message *answer = NULL;
 
 	if (work->calls == NULL) {
-		free_work(work);
+		server_work_free(work);
 		return;
 	}
 	if (output != NULL)
 		answer = make_answer(work, output);
 	if (!work->stream.is_asked) {
-		server_work_complete(work, answer);
+		server_calls_complete(work, answer);
 		return;
 	}
 	if (answer == NULL) {
@@ -281,15 +207,16 @@ static void server_calls_finish(const ProtobufCMessage *output, void *user)
 	work->answer = answer;
 }
 
-void server_work_execute(struct server_work *work, const uint8_t *input, size_t bytes)
+static void server_calls_execute(struct server_work *work, const uint8_t *input, size_t bytes)
 {
 	const ProtobufCMethodDescriptor *method = &work->service->descriptor->methods[work->method];
 
 	unpack_input(work, method, input, bytes);
 	if (work->input == NULL)
-		server_work_complete(
-			work, make_refusal(work->call, work->lacks_room ? RNIC_RPC_OVERLOADED
-									: RNIC_RPC_BAD_REQUEST));
+		server_calls_complete(
+			work,
+			shared_message_refuse(work->call, work->lacks_room ? RNIC_RPC_OVERLOADED
+									   : RNIC_RPC_BAD_REQUEST));
 	else
 		work->service->invoke(work->service, work->method, work->input, server_calls_finish,
 				      work);
@@ -363,22 +290,32 @@ static void begin_call(struct server_work *work, struct server_session *session,
 {
 	uint32_t status = check_request(work, request);
 
-	begin_work(work);
+	server_work_link(work);
 	if (status == RNIC_RPC_OK && (request->flags & RPC_FRAME_LARGE) == 0) {
-		server_work_execute(work, request->payload, request->payload_bytes);
+		server_calls_execute(work, request->payload, request->payload_bytes);
 		return;
 	}
 	if (status == RNIC_RPC_OK &&
 	    server_body_expect(work, session, rpc_bulk_total(request)) != 0)
 		status = RNIC_RPC_OVERLOADED;
 	if (status != RNIC_RPC_OK)
-		server_work_complete(work, make_refusal(work->call, status));
+		server_calls_complete(work, shared_message_refuse(work->call, status));
+}
+
+/* The body of a request is there, whole. */
+static void execute_body(struct server_work *work)
+{
+	uint64_t total;
+	uint8_t *bytes = server_body_detach(work, &total);
+
+	server_calls_execute(work, bytes, total);
+	free(bytes);
 }
 
 /* The call is known already; the session that asked now is the one to answer. */
 static void follow(struct server_calls *calls, struct server_session *session, uint64_t call)
 {
-	struct server_work *work = server_calls_find(calls, session->client, call);
+	struct server_work *work = server_work_find(calls, session->client, call);
 	bool is_other, is_coming;
 
 	if (work == NULL)
@@ -387,9 +324,9 @@ static void follow(struct server_calls *calls, struct server_session *session, u
 	is_other = work->connection != session->session.self.connection;
 	work->connection = session->session.self.connection;
 	if (is_other && work->stream.out.route != NULL)
-		server_stream_leave(work);
+		leave_stream(work);
 	if (is_coming && server_body_expect(work, session, work->body.total) != 0)
-		server_work_complete(work, make_refusal(call, RNIC_RPC_OVERLOADED));
+		server_calls_complete(work, shared_message_refuse(call, RNIC_RPC_OVERLOADED));
 }
 
 /* A call that is new is not begun while there is no room for its answer. */
@@ -405,7 +342,7 @@ static enum rpc_verdict server_calls_judge(struct server_calls *calls, struct se
 static void server_calls_take_request(struct server_calls *calls, struct server_session *session,
 				      const struct rpc_frame *request)
 {
-	struct server_work *work = make_work(calls, session, request);
+	struct server_work *work = server_work_create(calls, session, request);
 	struct rpc_frame refusal = {
 		.kind = RPC_FRAME_ANSWER, .call = request->call, .status = RNIC_RPC_OVERLOADED};
 	void *repeated = NULL;
@@ -428,24 +365,33 @@ static void server_calls_take_request(struct server_calls *calls, struct server_
 	case RPC_STALE:
 		break;
 	case RPC_REFUSE:
-		server_calls_send(calls, session, &refusal);
+		server_sessions_send_frame(calls->sessions, session, &refusal);
 		break;
 	}
-	free_work(work);
+	server_work_free(work);
 }
 
 static void take_cancel(struct server_calls *calls, struct server_session *session,
 			const struct rpc_frame *frame)
 {
-	struct server_work *work = server_calls_find(calls, session->client, frame->call);
+	struct server_work *work = server_work_find(calls, session->client, frame->call);
 
 	rpc_history_cancel(&session->client->history, frame->call);
 	server_clients_settle(session->client, frame->settled);
 	if (work != NULL && work->body.is_coming)
 		end_work(work);
 	else if (work != NULL)
-		server_stream_stop(work);
+		stop_stream(work);
 	server_body_cancel(calls, session, frame->call, (frame->flags & RPC_FRAME_LARGE) != 0);
+}
+
+static void server_calls_take_chunk(struct server_calls *calls, struct server_session *session,
+				    const struct rpc_frame *frame)
+{
+	struct server_work *work = server_body_take_chunk(calls, session, frame);
+
+	if (work != NULL)
+		execute_body(work);
 }
 
 void server_calls_take(struct server_calls *calls, struct server_session *session)
@@ -464,7 +410,21 @@ void server_calls_take(struct server_calls *calls, struct server_session *sessio
 		else if (frame.kind == RPC_FRAME_GRANT)
 			server_body_take_grant(calls, session, &frame);
 		else if (frame.kind == RPC_FRAME_CHUNK)
-			server_body_take_chunk(calls, session, &frame);
+			server_calls_take_chunk(calls, session, &frame);
+	}
+}
+
+void server_calls_pump(struct server_calls *calls)
+{
+	struct server_work *work, *next;
+
+	server_body_pump_transfers(calls);
+	for (work = calls->works; work != NULL && calls->stream_count > 0; work = next) {
+		next = work->next;
+		if (work->stream.produce == NULL)
+			continue;
+		server_stream_pump(work);
+		try_complete(work);
 	}
 }
 
@@ -477,9 +437,9 @@ void server_calls_session_ended(struct server_calls *calls, const struct server_
 		if (work->connection != session->session.self.connection)
 			continue;
 		if (work->body.is_coming)
-			server_work_drop(work);
+			server_calls_drop(work);
 		else
-			server_stream_leave(work);
+			leave_stream(work);
 	}
 	server_body_end_transfers(calls, session);
 }
@@ -491,9 +451,9 @@ void server_calls_close(struct server_calls *calls)
 	for (work = calls->works; work != NULL; work = next) {
 		next = work->next;
 		if (work->body.is_coming)
-			server_work_drop(work);
+			server_calls_drop(work);
 		else
-			server_stream_stop(work);
+			stop_stream(work);
 	}
 	for (work = calls->works; work != NULL; work = next) {
 		next = work->next;

@@ -21,6 +21,31 @@ void server_clients_count(struct server_clients *clients, struct server_client *
 	server_clients_hold(clients, client, message->bytes);
 }
 
+struct shared_message *shared_message_allocate(size_t bytes)
+{
+	struct shared_message *message = malloc(sizeof(*message) + bytes);
+
+	if (message != NULL)
+		*message = (struct shared_message){.references = 1, .bytes = (uint32_t)bytes};
+	return message;
+}
+
+struct shared_message *shared_message_encode(const struct rpc_frame *frame)
+{
+	struct shared_message *message = shared_message_allocate(rpc_frame_bytes(frame));
+
+	if (message != NULL)
+		rpc_frame_encode(frame, message->data);
+	return message;
+}
+
+struct shared_message *shared_message_refuse(uint64_t call, uint32_t status)
+{
+	struct rpc_frame frame = {.kind = RPC_FRAME_ANSWER, .call = call, .status = status};
+
+	return shared_message_encode(&frame);
+}
+
 void shared_message_release(struct shared_message *message)
 {
 	if (--message->references > 0)

@@ -80,6 +80,10 @@ bool server_clients_keep(struct server_clients *clients, struct server_client *c
 /* Forgets the answers to calls before `settled`. */
 void server_clients_settle(struct server_client *client, uint64_t settled);
 
+/* A message with one reference: room for `bytes`, a frame, a refusal. NULL: no memory. */
+struct shared_message *shared_message_allocate(size_t bytes);
+struct shared_message *shared_message_encode(const struct rpc_frame *frame);
+struct shared_message *shared_message_refuse(uint64_t call, uint32_t status);
 void shared_message_release(struct shared_message *message);
 
 #endif

@@ -89,6 +89,19 @@ void server_sessions_send(struct server_sessions *sessions, struct server_sessio
 	server_clients_hold(clients, session->client, sizeof(*sending));
 }
 
+void server_sessions_send_frame(struct server_sessions *sessions, struct server_session *session,
+				const struct rpc_frame *frame)
+{
+	struct shared_message *message = shared_message_encode(frame);
+
+	if (message == NULL) {
+		rpc_session_close(&session->session); /* the client comes back and asks again */
+		return;
+	}
+	server_sessions_send(sessions, session, message);
+	shared_message_release(message);
+}
+
 /* Gives back what the client has. */
 static void server_sessions_reap(struct server_sessions *sessions, struct server_session *session)
 {

@@ -79,4 +79,8 @@ uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions
 void server_sessions_send(struct server_sessions *sessions, struct server_session *session,
 			  struct shared_message *message);
 
+/* Sends a copy of the frame, as above. */
+void server_sessions_send_frame(struct server_sessions *sessions, struct server_session *session,
+				const struct rpc_frame *frame);
+
 #endif

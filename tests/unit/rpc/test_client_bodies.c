@@ -44,9 +44,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	client_bodies_free_orphans(&world.link);
+	client_orphans_free(&world.link.orphans);
 	assert_int_equal(world.transport.rings, 0);
-	assert_true(client_bodies_next_deadline_ns(&world.link) == RPC_NEVER);
+	assert_true(client_orphans_next_deadline_ns(&world.link.orphans) == RPC_NEVER);
 	return 0;
 }
 
@@ -103,9 +103,9 @@ static void the_servers_word_brings_memory_back(void **state)
 	(void)state;
 	cut_off(CALL);
 	assert_int_equal(world.transport.rings, 1);
-	client_bodies_note_stray(&world.link, &word);
+	client_orphans_note_stray(&world.link.orphans, &word);
 	assert_int_equal(world.transport.rings, 0);
-	assert_false(client_bodies_are_kept(&world.link, UINT64_MAX - 1));
+	assert_false(client_orphans_are_kept(&world.link.orphans, UINT64_MAX - 1));
 }
 
 static void a_server_that_says_nothing_is_given_up(void **state)
@@ -114,9 +114,9 @@ static void a_server_that_says_nothing_is_given_up(void **state)
 
 	(void)state;
 	cut_off(CALL);
-	assert_true(client_bodies_next_deadline_ns(&world.link) == deadline_ns);
-	assert_false(client_bodies_are_kept(&world.link, deadline_ns - 1));
-	assert_true(client_bodies_are_kept(&world.link, deadline_ns));
+	assert_true(client_orphans_next_deadline_ns(&world.link.orphans) == deadline_ns);
+	assert_false(client_orphans_are_kept(&world.link.orphans, deadline_ns - 1));
+	assert_true(client_orphans_are_kept(&world.link.orphans, deadline_ns));
 }
 
 static void so_is_one_that_keeps_too_much(void **state)
@@ -124,9 +124,9 @@ static void so_is_one_that_keeps_too_much(void **state)
 	(void)state;
 	for (uint64_t call = 1; call <= CLIENT_ORPHANS_MAX; call++)
 		cut_off(call);
-	assert_false(client_bodies_are_kept(&world.link, NOW));
+	assert_false(client_orphans_are_kept(&world.link.orphans, NOW));
 	cut_off(CLIENT_ORPHANS_MAX + 1);
-	assert_true(client_bodies_are_kept(&world.link, NOW));
+	assert_true(client_orphans_are_kept(&world.link.orphans, NOW));
 }
 
 int main(void)

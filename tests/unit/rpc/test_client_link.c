@@ -4,7 +4,7 @@
 #include "rpc/client/client_link.h"
 
 #include "dial/dial.h"
-#include "rpc/client/client_bodies.h"
+#include "rpc/client/client_link.h"
 #include "unit_test.h"
 
 #define MS  UINT64_C(1000000)
@@ -150,15 +150,15 @@ void transport_random(void *bytes, size_t count)
 	memset(bytes, 0x5a, count);
 }
 
-uint64_t client_bodies_next_deadline_ns(const struct client_link *link)
+uint64_t client_orphans_next_deadline_ns(const struct client_orphans *orphans)
 {
-	(void)link;
+	(void)orphans;
 	return RPC_NEVER;
 }
 
-void client_bodies_free_orphans(struct client_link *link)
+void client_orphans_free(struct client_orphans *orphans)
 {
-	assert_null(link->orphans);
+	assert_null(orphans->oldest);
 }
 
 uint64_t rnic_dial_now_ns(void)

@@ -6,7 +6,7 @@
 #include "fake_transport.h"
 
 #include "dial/dial.h"
-#include "rpc/server/server_bodies.h"
+#include "rpc/server/server_calls.h"
 #include "unit_test.h"
 
 #define NOW UINT64_C(1000000000)
@@ -287,7 +287,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	server_bodies_pump(&world.calls);
+	server_calls_pump(&world.calls);
 	if (world.finish != NULL && !world.outlives)
 		world.finish(NULL, world.closure_data);
 	world.sessions.ended = NULL;
@@ -367,7 +367,7 @@ static void a_stream_that_nobody_is_left_for_is_stopped(void **state)
 	send_request(FIRST);
 	lose_session(FIRST);
 	begin_stream();
-	server_bodies_pump(&world.calls);
+	server_calls_pump(&world.calls);
 	assert_int_equal(world.stopped, 1);
 }
 
@@ -440,14 +440,14 @@ static void chunks_that_nobody_takes_stop_at_the_quota(void **state)
 	held_bytes = world.sessions.clients.held_bytes;
 	for (int i = 0; i < 100; i++) {
 		grant_frames(FIRST);
-		server_bodies_pump(&world.calls);
+		server_calls_pump(&world.calls);
 		assert_true(queued_bytes(FIRST) <= QUOTA_BYTES);
 		assert_true(world.sessions.clients.held_bytes >= queued_bytes(FIRST));
 	}
 	assert_true(queued_bytes(FIRST) > QUOTA_BYTES / 2);
 	assert_true(is_open(FIRST));
 	lose_session(FIRST);
-	server_bodies_pump(&world.calls);
+	server_calls_pump(&world.calls);
 	assert_true(world.sessions.clients.held_bytes == held_bytes);
 }
 
@@ -465,7 +465,7 @@ static void a_stream_goes_on_without_room(void **state)
 	for (int i = 0; i < 10; i++) {
 		if (i % GRANTED_SLOTS == 0)
 			grant_frames(FIRST);
-		server_bodies_pump(&world.calls);
+		server_calls_pump(&world.calls);
 		assert_in_range(queued_bytes(FIRST), 1, TOLD_BYTES);
 		while (session_of(FIRST)->session.sender.cutting != NULL ||
 		       session_of(FIRST)->session.sender.base !=

@@ -21,16 +21,11 @@
 
 #include "exchange/lab_watch.h"
 #include "lambda_message.h"
+#include "sandbox_limits.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-struct sandbox_limits {
-	uint32_t cpu_seconds;
-	uint32_t wall_ms;
-	uint32_t stack_bytes; /* all the memory there is beside the output */
-};
 
 struct sandbox {
 	int fd; /* to the helper */

@@ -3,9 +3,11 @@
 #ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_PARTS_H
 #define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_PARTS_H
 
-#include "sandbox.h"
+#include "lambda_message.h"
+#include "sandbox_limits.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Where something lies in a file in memory that is `file_bytes` long, a number of pages. */
 struct sandbox_file {

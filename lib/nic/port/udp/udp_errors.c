@@ -15,29 +15,13 @@
 /* Errors that processors may have been about to tell a socket when it went deaf. */
 #define STRAYS_MAX 8
 
-static void set_hearing(struct udp_socket *sock, bool is_on)
-{
-	const bool is_ipv4 = rnic_gid_is_ipv4(&sock->gid);
-	const int value = is_on;
-
-	sock->hears = setsockopt(sock->fd, is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6,
-				 is_ipv4 ? IP_RECVERR : IPV6_RECVERR, &value, sizeof(value)) == 0 &&
-		      is_on;
-}
-
-void udp_errors_hear(struct udp_socket *sock)
-{
-	sock->heard = 0;
-	set_hearing(sock, true);
-}
-
 /* The queue goes with the hearing, the error that the next call would fail with does not. */
 static void deafen(struct udp_socket *sock)
 {
 	int error;
 	socklen_t error_bytes = sizeof(error);
 
-	set_hearing(sock, false);
+	udp_socket_hear(sock, false);
 	getsockopt(sock->fd, SOL_SOCKET, SO_ERROR, &error, &error_bytes);
 	sock->strays = STRAYS_MAX;
 }
@@ -165,7 +149,7 @@ void udp_errors_look(struct udp_sockets *sockets, struct port *port, uint64_t no
 		if (sock->fd < 0)
 			continue;
 		if (is_time && !sock->hears)
-			set_hearing(sock, true);
+			udp_socket_hear(sock, true);
 		if (is_time)
 			sock->heard = 0;
 		take_all(sock, port);

@@ -17,9 +17,6 @@
 #define UDP_ERRORS_MAX	   8
 #define UDP_ERRORS_LOOK_NS UINT64_C(100000000)
 
-/* Has `sock`, which was just opened, hear of errors. On systems that cannot it stays deaf. */
-void udp_errors_hear(struct udp_socket *sock);
-
 /*
  * Takes errors from the queues of all sockets to the reports of `port`, and has those that went
  * deaf hear again: every UDP_ERRORS_LOOK_NS, or when udp_errors_note() was called. To be called

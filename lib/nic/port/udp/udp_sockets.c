@@ -3,7 +3,6 @@
 
 #include "base/bits.h"
 #include "port/port_text.h"
-#include "port/udp/udp_errors.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -160,6 +159,16 @@ static int bind_error(char text[PORT_TEXT_BYTES], int error, const struct rnic_g
 			       strerror(error));
 }
 
+void udp_socket_hear(struct udp_socket *sock, bool is_on)
+{
+	const bool is_ipv4 = rnic_gid_is_ipv4(&sock->gid);
+	const int value = is_on;
+
+	sock->hears = setsockopt(sock->fd, is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6,
+				 is_ipv4 ? IP_RECVERR : IPV6_RECVERR, &value, sizeof(value)) == 0 &&
+		      is_on;
+}
+
 static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
 		       const struct udp_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
@@ -187,7 +196,7 @@ static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
 		goto close_fd;
 	}
 	*sock = (struct udp_socket){.gid = *gid, .fd = fd};
-	udp_errors_hear(sock);
+	udp_socket_hear(sock, true);
 	return 0;
 
 close_fd:

@@ -81,6 +81,12 @@ void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index);
  */
 int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32_t netdev_index);
 
+/*
+ * Switches the error queue of `sock` (udp_errors.h). On a system without error queues the socket
+ * stays deaf.
+ */
+void udp_socket_hear(struct udp_socket *sock, bool is_on);
+
 /* The socket bound to `source`, or NULL. */
 struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source);
 
