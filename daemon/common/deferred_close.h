@@ -8,7 +8,7 @@
  * ends that wait. And of large mappings, where the pages of each GiB take 0.2 s to be freed.
  *
  * The thread shares nothing with the device but the queue. Nobody waits for it: it ends
- * with the process, or when it has closed all that was given away before closer_close().
+ * with the process, or when it has closed all that was given away before deferred_close_close().
  */
 #ifndef DAEMON_COMMON_DEFERRED_CLOSE_H
 #define DAEMON_COMMON_DEFERRED_CLOSE_H
@@ -22,7 +22,7 @@ struct deferred_close {
 	struct deferred_close_queue *queue;
 };
 
-/* The closer can be used again. */
+/* It can be used again. */
 void deferred_close_close(struct deferred_close *deferred_close);
 
 /* Gives `fd` away; it is closed soon. Blocks only where there is no memory or no thread for it. */

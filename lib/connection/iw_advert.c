@@ -62,7 +62,7 @@ void rnic_iw_take_advert(struct iw_ctx_conn *ctx, uint64_t sequence,
 int rnic_iw_post_send_adv(const struct iw_lmr *lmr, struct iw_ctx_conn *ctx)
 {
 	struct advert_message message;
-	struct iw_lmr carrier;
+	struct iw_lmr body;
 
 	if (lmr == NULL || ctx == NULL || lmr->pd != ctx->pd)
 		return -EINVAL;
@@ -73,10 +73,10 @@ int rnic_iw_post_send_adv(const struct iw_lmr *lmr, struct iw_ctx_conn *ctx)
 		.length = htobe64(lmr->length),
 	};
 	/* Inline data needs no region of its own. */
-	carrier = *lmr;
-	carrier.address = &message;
-	carrier.length = sizeof(message);
-	return rnic_iw_post_send_lmr(&carrier, 0, sizeof(message), IW_SEND_INLINE, ctx);
+	body = *lmr;
+	body.address = &message;
+	body.length = sizeof(message);
+	return rnic_iw_post_send_lmr(&body, 0, sizeof(message), IW_SEND_INLINE, ctx);
 }
 
 int rnic_iw_post_recv_adv(struct iw_ctx_conn *ctx)

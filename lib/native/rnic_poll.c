@@ -13,14 +13,15 @@
 /*
  * A caller that polls an empty queue may hold the processor that the daemon or the peer needs.
  *
- * From the first of these counts on it yields at every poll. It naps until the daemon wakes it from
- * the second count on, and from the first count on while the daemon moves much data. It also naps
- * for a while after a yield that cost a time slice (base/yield_backoff.h). Behind bulk traffic a
- * polling caller is in the way: the scheduler puts a daemon on a core that looks idle, and a core
- * full of yields does not look idle. The answer to a small message is better met awake.
+ * From the first of these counts on it yields at every poll. It sleeps on a futex until the daemon
+ * wakes it, from the second count on, and from the first count on while the daemon moves much data.
+ * It also sleeps for a while after a yield that cost a time slice (base/yield_backoff.h). Behind
+ * bulk traffic a polling caller is in the way: the scheduler puts a daemon on a core that looks
+ * idle, and a core full of yields does not look idle. The answer to a small message is better met
+ * awake.
  *
  * At every multiple of the third count it looks whether the daemon still lives, which costs a
- * system call. A nap is short enough for callers that have other things to do between two polls.
+ * system call. A wait is short enough for callers that have other things to do between two polls.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
 #define EMPTY_POLLS_BEFORE_WAIT	     4096
@@ -40,7 +41,7 @@ static bool poll_is_empty(struct rnic_cq *cq)
 }
 
 /*
- * Other threads that nap share the flag. Withdrawing it may cost them the rest of their nap;
+ * Other threads that wait share the flag. Withdrawing it may cost them the rest of their wait;
  * leaving it would cost the daemon a system call for nobody.
  */
 static void futex_wait(struct rnic_cq *cq)
@@ -63,8 +64,8 @@ static uint64_t now_ns(void)
 }
 
 /*
- * A nap instead, after a yield that took long: a thread that computes gives the core to a thread
- * that is woken.
+ * A futex wait instead, after a yield that took long: a thread that computes gives the core to a
+ * thread that is woken.
  */
 static void yield_or_wait(struct rnic_cq *cq)
 {

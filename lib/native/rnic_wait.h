@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Waiting awake for the daemon's next action, by turns with the daemon (base/yield_backoff.h):
- * waking a thread costs more than most of the daemon's answers. Each thread keeps its own courtesy,
+ * waking a thread costs more than most of the daemon's answers. Each thread keeps its own backoff,
  * because it depends on how that thread's yields fare.
  */
 #ifndef RNIC_NATIVE_RNIC_WAIT_H

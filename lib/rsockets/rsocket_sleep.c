@@ -60,47 +60,48 @@ static struct timespec remaining(int64_t deadline_ns)
 	return (struct timespec){.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
 }
 
-struct nap {
+struct bell_wait {
 	struct rnic_rsocket *rs;
 	struct rnic_rsocket_sleeper sleeper;
 };
 
 /* Takes the lock again. */
-static void end_nap(struct nap *nap)
+static void bell_wait_end(struct bell_wait *wait)
 {
-	rnic_rsocket_lock(nap->rs);
-	rnic_rsocket_delist(nap->rs, &nap->sleeper);
-	close(nap->sleeper.bell);
+	rnic_rsocket_lock(wait->rs);
+	rnic_rsocket_delist(wait->rs, &wait->sleeper);
+	close(wait->sleeper.bell);
 }
 
 /* For a thread that is cancelled. */
 static void rsocket_sleep_give_up(void *argument)
 {
-	struct nap *nap = argument;
+	struct bell_wait *wait = argument;
 
-	end_nap(nap);
-	rnic_rsocket_unlock(nap->rs);
+	bell_wait_end(wait);
+	rnic_rsocket_unlock(wait->rs);
 }
 
 /* Asks the kernel for news of the watched descriptors, and of the bell behind them. */
-static int nap(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
+static int bell_wait(struct rnic_rsocket *rs, struct pollfd *watched, int count,
+		     int64_t deadline_ns)
 {
-	struct nap nap = {.rs = rs, .sleeper.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	struct bell_wait wait = {.rs = rs, .sleeper.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	const struct timespec left = remaining(deadline_ns);
 	int error;
 
-	if (nap.sleeper.bell < 0)
+	if (wait.sleeper.bell < 0)
 		return -errno;
-	watched[count] = (struct pollfd){.fd = nap.sleeper.bell, .events = POLLIN};
-	rnic_rsocket_enlist(rs, &nap.sleeper);
+	watched[count] = (struct pollfd){.fd = wait.sleeper.bell, .events = POLLIN};
+	rnic_rsocket_enlist(rs, &wait.sleeper);
 	rnic_rsocket_unlock(rs);
-	pthread_cleanup_push(rsocket_sleep_give_up, &nap);
+	pthread_cleanup_push(rsocket_sleep_give_up, &wait);
 	error = ppoll(watched, (nfds_t)count + 1,
 		      deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
 			? -errno
 			: 0;
 	pthread_cleanup_pop(false);
-	end_nap(&nap);
+	bell_wait_end(&wait);
 	return error;
 }
 
@@ -110,7 +111,7 @@ static int nap(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64
  */
 static int sleep_on(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
 {
-	int error = nap(rs, watched, count, deadline_ns);
+	int error = bell_wait(rs, watched, count, deadline_ns);
 	bool has_news = false;
 
 	if (error != 0)

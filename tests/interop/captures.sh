@@ -5,7 +5,7 @@
 #
 #   built-in   the files that rnicd --capture writes
 #   wire       a plain tcpdump beside the sender, without any switch
-#   segments   trains of segments, cut as a device without offload cuts them, seen by the receiver
+#   segments   GSO batches, cut as a device without offload cuts them, seen by the receiver
 #
 # tshark must read every packet as RoCEv2 without a malformed one or an expert error, and
 # icrc_check.py, which shares no code with the project, must find every ICRC valid.

@@ -5,7 +5,7 @@
     icrc_check.py [--segments] FILE...
 
 Reads pcap and pcapng. Prints one line a file; exits 1 when a packet is wrong, cut or missing. With
---segments a file must hold packets whose IPv4 identification is not 0, as trains of segments have.
+--segments a file must hold packets whose IPv4 identification is not 0, as GSO batches have.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def check_file(name, wants_segments):
         else:
             bad += 1
         segments += packet[0] >> 4 == 4 and packet[4:6] != b"\0\0"
-    print(f"{name}: {good} good, {bad} bad, {cut} cut, {segments} later segments of a train")
+    print(f"{name}: {good} good, {bad} bad, {cut} cut, {segments} later segments of a GSO batch")
     return good > 0 and bad == 0 and cut == 0 and (segments > 0 or not wants_segments)
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Remote procedure calls between two hosts, or on one: rpc.sh TOPOLOGY PORT FAMILY [FAULTS]
 #
-# By either carrier: whatever the network does, calls succeed and none is executed twice; what
+# By either transport: whatever the network does, calls succeed and none is executed twice; what
 # cannot succeed (no answer, no service, a server, a client or a daemon that dies or is not there)
 # ends with its own status and in time.
 . "$(dirname "$0")/lib.sh"
@@ -16,12 +16,12 @@ port=7791
 declare -A many
 count=2000
 large=5000000
-# By carrier: takes seconds, so that the network goes in the middle of it. With faults, a connection
+# By transport: takes seconds, so that the network goes meanwhile. With faults, a connection
 # rests for an ACK timeout now and then.
 many=([--ud]=1000000 [--rc]=1000000)
 [ -z "${4:-}" ] || many=([--ud]=100000 [--rc]=20000) large=500000
 [ -z "$SLOW" ] || many=([--ud]=100000 [--rc]=20000) count=300
-carrier=() # an option of the client
+transport=() # an option of the client
 
 ok=0 cancelled=1 deadline_exceeded=2 no_service=3 unavailable=8 outcome_unknown=9 internal=10
 too_large=11
@@ -50,7 +50,7 @@ server_kill() {
 # client WHAT NUMBER: replaces the shell.
 client() {
 	RNIC_SOCKET=${side_socket[1]} exec_on 1 \
-		"$BIN/rpc_echo" "${carrier[@]}" "$1" "$host" $port "$2"
+		"$BIN/rpc_echo" "${transport[@]}" "$1" "$host" $port "$2"
 }
 
 # client_begin WHAT NUMBER: in the background. Output in $WORK/rpc-begun.out.
@@ -129,7 +129,7 @@ judge_client_death() {
 judge_lost_session() {
 	server_kill
 	server_start
-	client_begin add "${many[${carrier[0]:---ud}]}"
+	client_begin add "${many[${transport[0]:---ud}]}"
 	check "the client calls" \
 		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
 	kill -STOP "${side_pid[0]}"
@@ -158,9 +158,9 @@ judge_daemon_death() {
 
 server_start
 for option in "" --rc; do
-	echo "# carrier ${option:---ud}"
-	carrier=()
-	[ -z "$option" ] || carrier=("$option")
+	echo "# transport ${option:---ud}"
+	transport=()
+	[ -z "$option" ] || transport=("$option")
 	judge_calls
 	judge_client_death
 	judge_server_death

@@ -366,12 +366,12 @@ static void test_signal_handlers_close(void **state)
 static void test_closing_wakes_who_reads(void **state)
 {
 	struct ends *ends = *state;
-	pthread_t reader, closer;
+	pthread_t reader, closing;
 	void *result;
 
 	pthread_create(&reader, NULL, read_one, &ends->server);
-	pthread_create(&closer, NULL, close_it, &ends->server);
-	pthread_join(closer, &result);
+	pthread_create(&closing, NULL, close_it, &ends->server);
+	pthread_join(closing, &result);
 	assert_null(result);
 	pthread_join(reader, &result);
 	assert_true((intptr_t)result <= 1);

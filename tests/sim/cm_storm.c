@@ -107,7 +107,7 @@ static void connect(struct storm *storm)
 					    : 0,
 		.take_back_after_ns =
 			storm_one_in(&storm->prng, 8) ? 1 + storm_below(&storm->prng, 20000000) : 0,
-		.deferred_close = (enum cm_closer)storm_below(&storm->prng, 3),
+		.closing_end = (enum cm_closing_end)storm_below(&storm->prng, 3),
 		.closes_by_destroying = storm_one_in(&storm->prng, 3),
 		.hold_ns =
 			storm_one_in(&storm->prng, 8) ? CM_NEVER : random_pause(storm, 500000000),

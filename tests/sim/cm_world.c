@@ -183,15 +183,15 @@ static uint64_t after(const struct cm_world *world, uint64_t duration_ns)
 	return duration_ns == CM_NEVER ? CM_NEVER : world->net.now_ns + duration_ns;
 }
 
-static bool is_closer(const struct cm_end *end)
+static bool is_closing_end(const struct cm_end *end)
 {
-	return end->plan->deferred_close == CM_BOTH_CLOSE ||
-	       (end->plan->deferred_close == CM_ACTIVE_CLOSES) == end->is_active;
+	return end->plan->closing_end == CM_BOTH_CLOSE ||
+	       (end->plan->closing_end == CM_ACTIVE_CLOSES) == end->is_active;
 }
 
 static void plan_close(struct cm_end *end)
 {
-	if (is_closer(end))
+	if (is_closing_end(end))
 		end->act_at_ns = after(end->world, end->plan->hold_ns);
 }
 

@@ -27,7 +27,7 @@
 #define CM_BIT(kind) (1u << ((kind)-RNIC_CM_REQ))
 
 enum cm_answer { CM_ACCEPT, CM_REJECT, CM_DESTROY, CM_IGNORE };
-enum cm_closer { CM_ACTIVE_CLOSES, CM_PASSIVE_CLOSES, CM_BOTH_CLOSE };
+enum cm_closing_end { CM_ACTIVE_CLOSES, CM_PASSIVE_CLOSES, CM_BOTH_CLOSE };
 
 struct cm_plan {
 	uint32_t from;
@@ -44,7 +44,7 @@ struct cm_plan {
 	uint64_t give_up_after_ns;   /* the active end is destroyed; 0: never */
 	uint64_t take_back_after_ns; /* the passive one, having accepted, if it does not stand by
 					then */
-	enum cm_closer deferred_close;
+	enum cm_closing_end closing_end;
 	bool closes_by_destroying;
 	uint32_t qpn;	  /* of the active end; 0: any */
 	uint64_t hold_ns; /* from when an end stands until it closes; CM_NEVER */

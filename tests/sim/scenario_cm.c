@@ -32,10 +32,10 @@ static uint64_t count_all(const struct cm_world *world, enum cm_counter counter)
 static void test_connect_and_part(void **state)
 {
 	(void)state;
-	for (enum cm_closer deferred_close = CM_ACTIVE_CLOSES; deferred_close <= CM_BOTH_CLOSE;
-	     deferred_close++) {
+	for (enum cm_closing_end closing_end = CM_ACTIVE_CLOSES; closing_end <= CM_BOTH_CLOSE;
+	     closing_end++) {
 		const struct cm_plan plan = {
-			.to = 1, .deferred_close = deferred_close, .hold_ns = CM_WORLD_MS};
+			.to = 1, .closing_end = closing_end, .hold_ns = CM_WORLD_MS};
 		struct cm_world *world = cm_world_create(2, 1, NULL);
 		struct cm_end *end = cm_world_connect(world, &plan);
 
@@ -51,17 +51,17 @@ static void test_connect_and_part(void **state)
 static void test_destroyed(void **state)
 {
 	(void)state;
-	for (enum cm_closer deferred_close = CM_ACTIVE_CLOSES; deferred_close <= CM_PASSIVE_CLOSES;
-	     deferred_close++) {
+	for (enum cm_closing_end closing_end = CM_ACTIVE_CLOSES; closing_end <= CM_PASSIVE_CLOSES;
+	     closing_end++) {
 		const struct cm_plan plan = {
-			.to = 1, .deferred_close = deferred_close, .closes_by_destroying = true};
+			.to = 1, .closing_end = closing_end, .closes_by_destroying = true};
 		struct cm_world *world = cm_world_create(2, 1, NULL);
 		struct cm_end *end = cm_world_connect(world, &plan);
 
 		cm_world_run(world, 50 * CM_WORLD_MS);
-		assert_string_equal(end->log, deferred_close == CM_ACTIVE_CLOSES ? "R" : "RDT");
+		assert_string_equal(end->log, closing_end == CM_ACTIVE_CLOSES ? "R" : "RDT");
 		assert_string_equal(peer_log(world, end),
-				    deferred_close == CM_ACTIVE_CLOSES ? "QEDT" : "QE");
+				    closing_end == CM_ACTIVE_CLOSES ? "QEDT" : "QE");
 		assert_world_is_right(world);
 	}
 }
@@ -190,7 +190,7 @@ static void test_everything_twice(void **state)
 	cm_world_links(world, &link);
 	for (size_t i = 0; i < RNIC_COUNT_OF(ends); i++) {
 		const struct cm_plan plan = {.to = 1,
-					     .deferred_close = (enum cm_closer)(i % 3),
+					     .closing_end = (enum cm_closing_end)(i % 3),
 					     .hold_ns = 3 * CM_WORLD_MS};
 
 		ends[i] = cm_world_connect(world, &plan);
@@ -216,7 +216,7 @@ static void test_crossed_and_own(void **state)
 		const struct cm_plan plan = {.from = i / 2,
 					     .to = i % 2,
 					     .hold_ns = CM_WORLD_MS,
-					     .deferred_close = CM_BOTH_CLOSE};
+					     .closing_end = CM_BOTH_CLOSE};
 
 		ends[i] = cm_world_connect(world, &plan);
 	}

@@ -17,6 +17,7 @@ import sys
 
 from function_names import check_repeated_names
 from include_circles import check_circles
+from out_words import check_words
 from tree_files import Tree, without_comments_and_strings
 
 LINE_COLUMNS = 100
@@ -281,7 +282,7 @@ def check_engine_archive(tree, build):
 
 RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_folders,
          check_includes, check_circles, check_repeated_names, check_calls, check_shell_sleeps,
-         check_readme_commands]
+         check_readme_commands, check_words]
 
 
 def main():

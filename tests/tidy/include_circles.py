@@ -63,22 +63,6 @@ CIRCLES = [
         "daemon/control/ctl_dispatch",
         "daemon/control/ctl_handlers",
     ]),
-    (TO_GO, [
-        "lib/nic/port/udp/udp_errors",
-        "lib/nic/port/udp/udp_sockets",
-    ]),
-    (TO_GO, [
-        "lib/rpc/client/client_bodies",
-        "lib/rpc/client/client_link",
-    ]),
-    (TO_GO, [
-        "lib/rpc/server/server_bodies",
-        "lib/rpc/server/server_calls",
-    ]),
-    (TO_GO, [
-        "tools/rnic-lab/lambda/sandbox",
-        "tools/rnic-lab/lambda/sandbox_parts",
-    ]),
 ]
 
 

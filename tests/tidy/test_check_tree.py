@@ -12,6 +12,7 @@ import unittest
 import check_tree
 import function_names
 import include_circles
+import out_words
 
 SPDX = "/* SPDX-License-Identifier: MIT */\n"
 
@@ -90,6 +91,14 @@ class Rules(unittest.TestCase):
         self.expect(function_names.check_repeated_names, files(limit), files(limit - 1))
         attribute = '__attribute__((format(printf, 1, 2))) static void f(void)\n{\n}\n'
         self.assertEqual(list(function_names.function_names(attribute)), ["f"])
+
+    def test_words(self):
+        self.expect(out_words.check_words, {"lib/a.c": "/* A nap. */\n"},
+                    {"lib/a.c": "int snapshot, kidnaps;\n"})
+        self.expect(out_words.check_words, {"README.md": "Datagrams leave in Trains.\n"},
+                    {"README.md": "The restrained constraints.\n"})
+        self.expect(out_words.check_words, {"lib/nic/a.c": "int end_nap;\n"},
+                    {"lib/rpc/a.c": "int settled;\n"})
 
     def test_layers(self):
         for name, include in [

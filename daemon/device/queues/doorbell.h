@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Taking a client's doorbells. A doorbell is a hint: it puts a queue on the list of those that
- * intake looks at, and the queue's producer index says what there is. This file is the only reader
- * of the doorbell ring.
+ * WQE fetch looks at, and the queue's producer index says what there is. This file is the only
+ * reader of the doorbell ring.
  */
 #ifndef DAEMON_DEVICE_QUEUES_DOORBELL_H
 #define DAEMON_DEVICE_QUEUES_DOORBELL_H
@@ -22,13 +22,14 @@ struct session_set;
 uint32_t doorbell_take(struct session *session);
 
 /*
- * Takes the doorbells of all sessions that are awake. One that has not rung for LIMIT_DOZE_NS is
- * asked to wake us, and not looked at until doorbell_wake(). Returns how many were taken.
+ * Takes the doorbells of all sessions that are awake. One that has not rung for
+ * LIMIT_DOORBELL_IDLE_NS is asked to wake us, and not looked at until doorbell_wake(). Returns how
+ * many were taken.
  */
 uint32_t doorbell_take_all(struct session_set *set);
 
-/* The session, which has regions, is looked at from now on, and for LIMIT_DOZE_NS at least. Returns
- * whether it was not before. */
+/* The session, which has regions, is looked at from now on, and for LIMIT_DOORBELL_IDLE_NS at
+ * least. Returns whether it was not before. */
 bool doorbell_wake(struct session *session);
 
 /* Asks the client to wake us when it rings, or no longer. */

@@ -69,8 +69,8 @@ bool wqe_fetch_refill(void *context, struct recv_queue *queue);
 uint32_t wqe_fetch_posted(void *context, const struct recv_queue *queue);
 void wqe_fetch_watch(void *context, struct recv_queue *queue);
 
-/* Looks at the QPs noted by intake_review(), flushes receive entries of those in ERR, and has peers
- * told of receive entries that they wait for. */
+/* Looks at the QPs noted by wqe_fetch_review(), flushes receive entries of those in ERR, and has
+ * peers told of receive entries that they wait for. */
 void wqe_fetch_run_reviews(struct session_set *set);
 
 /*

@@ -150,7 +150,7 @@ struct session_qp {
 	uint32_t send_consumer;	  /* send entries ever copied */
 	uint32_t send_base; /* of those, before the last RESET: the engine counts from there */
 	uint32_t recv_base;
-	struct list wqe_fetch_node; /* of session_set.intake: its ring may hold send entries */
+	struct list wqe_fetch_node; /* of session_set.wqe_fetch: its ring may hold send entries */
 	struct list review_node;    /* of session_set.reviews: it may have gone to ERR */
 	struct event_source async;
 };
@@ -195,7 +195,7 @@ struct session {
 	struct shared_region region; /* struct rnic_session_region */
 	struct shared_region status; /* struct rnic_status_region */
 	struct shared_region newest; /* the last one that was opened, of whatever it is */
-	bool has_lost_memory;	     /* of that, or of its memfds */
+	bool has_sigbus;	     /* of that, or of its memfds */
 	struct event_pipe async_pipe;
 	struct event_source port_events;
 	uint32_t doorbell_consumer;

@@ -63,7 +63,7 @@ struct session_set {
 	struct list broken;	   /* struct session.broken_node */
 	struct list leaving;   /* struct session.broken_node: cut off, but maybe still connected */
 	struct list ending;    /* struct session.broken_node: not even that, and being freed */
-	struct list wqe_fetch; /* struct session_qp.intake_node, in order of service */
+	struct list wqe_fetch; /* struct session_qp.wqe_fetch_node, in order of service */
 	struct list reviews;   /* struct session_qp.review_node */
 	struct list dirty_cqs; /* struct session_cq.dirty_node */
 	struct list domains;   /* struct shared_domain */
@@ -74,10 +74,10 @@ struct session_set {
 	uint32_t next_client_id;
 	uint32_t flush_budget; /* receive entries that may still be flushed; 0 out of reviews */
 	int epoll_fd;
-	uint64_t now_ns;      /* of the turn under way */
-	bool has_lost_memory; /* a session has */
-	bool is_bulk;	      /* whether much data goes through the device: clients are told */
-	bool is_told_bulk;    /* what new clients are told, and all others by and by */
+	uint64_t now_ns;   /* of the turn under way */
+	bool has_sigbus;   /* a session has */
+	bool is_bulk;	   /* whether much data goes through the device: clients are told */
+	bool is_told_bulk; /* what new clients are told, and all others by and by */
 	uint32_t bulk_notify_pending; /* of `clients`, those at the front may not know it yet */
 	struct quota_pool quotas;
 	struct trouble_log trouble_log;

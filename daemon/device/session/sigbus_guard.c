@@ -74,8 +74,8 @@ static void handle(int number, siginfo_t *info, void *context)
 	}
 	/* It may hold what another client was to get. */
 	memset(page, 0, PAGE_BYTES);
-	holder->has_lost_memory = true;
-	watched.set->has_lost_memory = true;
+	holder->has_sigbus = true;
+	watched.set->has_sigbus = true;
 	errno = error;
 }
 
@@ -118,15 +118,15 @@ void sigbus_guard_break(struct session_set *set)
 {
 	struct list *node;
 
-	if (!set->has_lost_memory)
+	if (!set->has_sigbus)
 		return;
-	set->has_lost_memory = false;
+	set->has_sigbus = false;
 	list_for_each (node, &set->sessions) {
 		struct session *session = list_entry(node, struct session, node);
 
-		if (session->has_lost_memory)
+		if (session->has_sigbus)
 			session_break(session, "memory that it shares with us cannot be had; is "
 					       "vm.overcommit_memory 2?");
-		session->has_lost_memory = false;
+		session->has_sigbus = false;
 	}
 }

@@ -277,8 +277,8 @@ struct rnic_completion {
  * Takes up to `max_count` completions; returns how many, 0 when there are none. Polling gives the
  * work queue's entries back (IBTA 1.4, 11.4.2.1): a queue pair whose completions are not polled
  * fills up. An empty queue polled again and again lets other threads run first, and in the end
- * naps for some microseconds each time. Completions of queue pairs that were destroyed are dropped,
- * and with the daemon's end (-ENODEV) all that were not polled.
+ * sleeps for some microseconds each time. Completions of queue pairs that were destroyed are
+ * dropped, and with the daemon's end (-ENODEV) all that were not polled.
  */
 RNIC_API int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count,
 			  struct rnic_completion *completions);

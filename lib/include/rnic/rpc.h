@@ -67,7 +67,7 @@ struct rnic_rpc_options {
 /*
  * Makes a client of the server at `host` (a name or an address) and `port`. The server is looked
  * for when there are calls, and again after it was lost. `options` may be NULL, and is copied.
- * -EINVAL: no host or port, no such carrier, or more than 1 GiB. -EHOSTUNREACH: the name has no
+ * -EINVAL: no host or port, no such transport, or more than 1 GiB. -EHOSTUNREACH: the name has no
  * address; -EAGAIN: the name service does not answer. Errors of rnic_open(): -ENOENT, -ECONNREFUSED
  * and -EACCES say that there is no daemon to begin with. -ENOSPC, -ENOMEM, -EMFILE: no more is to
  * be had of the daemon, or of this process.

@@ -15,7 +15,7 @@ enum {
 	REST_MS = 100,	  /* between two searches */
 	SEARCH_MS = 5000, /* in vain: give up */
 	CONNECTIONS = 4,  /* one, and those before it that have not ended */
-	/* Of a carrier that serves one session: what its peer may send, and acknowledgements. */
+	/* Of a transport that serves one session: what its peer may send, and acknowledgements. */
 	RECEIVE_SLOTS = 256,
 	SEND_SLOTS = 64,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A client's way to its server: looks for the server by address and port, opens a session with it
- * on whichever carrier it was given, and does both again when the session was lost. It searches
+ * on whichever transport it was given, and does both again when the session was lost. It searches
  * only while it is wanted, and says when it has searched in vain for too long.
  */
 #ifndef LIB_RPC_CLIENT_CLIENT_LINK_H
@@ -34,7 +34,7 @@ struct heap_message {
 struct client_link {
 	struct rnic_rpc_options options;
 	struct transport_device device;
-	struct ud_transport ud; /* one of the two is open: `carrier` */
+	struct ud_transport ud; /* one of the two is open: `transport` */
 	struct rc_transport rc;
 	struct transport *transport;
 	struct rnic_endpoint servers[LINK_ADDRESSES_MAX]; /* of the host's name */
@@ -72,7 +72,7 @@ void client_link_drop(struct client_link *link, uint64_t now_ns);
 /* A frame as a message to the server. -ENOMEM, -ECONNRESET. */
 int client_link_send(struct client_link *link, const struct rpc_frame *frame);
 
-/* Gives the carrier what the session has to send, and frees what has arrived. */
+/* Gives the transport what the session has to send, and frees what has arrived. */
 void client_link_transmit(struct client_link *link, uint64_t now_ns);
 
 uint64_t client_link_next_deadline_ns(const struct client_link *link);

@@ -69,7 +69,7 @@ static void stop_listening(struct rnic_rpc_server *server)
 	server->connection_listener = NULL;
 }
 
-/* Both carriers at one number: of a free one that is not free for both, the next is tried. */
+/* Both transports at one number: of a free one that is not free for both, the next is tried. */
 static int rpc_server_listen_at(struct rnic_rpc_server *server, uint16_t wanted)
 {
 	int error = -EADDRINUSE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sessions of a server, on whatever carriers. A session's connection identifier holds its place
- * in the low bits, so that a datagram finds it at once, and chance in the high ones.
+ * The sessions of a server, on whatever transports. A session's connection identifier holds its
+ * place in the low bits, so that a datagram finds it at once, and chance in the high ones.
  *
  * What a turn costs depends on the sessions that something happens to, not on those that are there:
  * those with something to do stand in a queue, and the times of all in a heap.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks on a carrier: the machines of rpc_bulk.h with the memory behind them. On a connection the
- * side that receives offers a ring of registered memory and the other writes into it by RDMA; on
- * datagrams chunks are in the frames. Whoever owns a transfer sends the frames that it gives.
+ * Chunks on a transport: the machines of rpc_bulk.h with the memory behind them. On a connection
+ * the side that receives offers a ring of registered memory and the other writes into it by RDMA;
+ * on datagrams chunks are in the frames. Whoever owns a transfer sends the frames that it gives.
  */
 #ifndef LIB_RPC_TRANSPORT_BULK_TRANSFER_H
 #define LIB_RPC_TRANSPORT_BULK_TRANSFER_H
@@ -51,8 +51,8 @@ uint64_t bulk_out_stage_bytes(const struct bulk_out *out);
 void bulk_out_end(struct bulk_out *out);
 
 /*
- * Makes room on the carrier for chunks of `total` bytes (0: of no known number). The first grant is
- * due. Errors of registering memory; -ENOMEM.
+ * Makes room on the transport for chunks of `total` bytes (0: of no known number). The first grant
+ * is due. Errors of registering memory; -ENOMEM.
  */
 int bulk_in_begin(struct bulk_in *in, struct transport *transport, uint64_t total);
 

@@ -26,7 +26,7 @@ struct rc_connection {
 	struct rc_connection **link; /* what points to this one */
 };
 
-/* The carrier neither loses nor reorders: what is sent again is what the peer did not take. */
+/* The transport neither loses nor reorders: what is sent again is what the peer did not take. */
 static const struct rpc_session_config rc_config = {
 	.datagram_bytes = RC_DATAGRAM_BYTES,
 	.window_packets = RPC_WINDOW_PACKETS,

@@ -4,9 +4,9 @@
  * one completion queue, one shared receive queue and one block of registered memory, so that a
  * connection costs a queue pair and no more. The queue has an entry for all that can be under way.
  *
- * A connection is in the carrier's list from its beginning until its queue pair is destroyed, which
- * waits for its completions. In between it is a way (transport.h) of whoever called seek() or, of
- * one that was accepted, open_way().
+ * A connection is in the transport's list from its beginning until its queue pair is destroyed,
+ * which waits for its completions. In between it is a way (transport.h) of whoever called seek()
+ * or, of one that was accepted, open_way().
  *
  * A peer that acknowledges nothing keeps what was sent to it under way until the retries end. So
  * each connection has a send and a write that no other can take, and of those that all share no

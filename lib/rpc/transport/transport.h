@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session's datagrams travel on, as sessions see it: a carrier, and for each peer a way to
- * it. Two carriers stand behind these calls, datagrams of a UD queue pair (ud_transport.h) and
+ * What a session's datagrams travel on, as sessions see it: a transport, and for each peer a way to
+ * it. Two transports stand behind these calls, datagrams of a UD queue pair (ud_transport.h) and
  * connections of RC queue pairs (rc_transport.h); who holds sessions does not know which.
  *
  * A way is made by seek(), on the client's side, or by open_way(), for one who sent a datagram. It
@@ -24,7 +24,7 @@ struct transport_route {
 /* Without bytes: `way` is lost. Of UD, `way` is NULL and the source is given. */
 struct transport_datagram {
 	struct transport *transport;
-	const uint8_t *bytes; /* until the carrier is asked for the next one */
+	const uint8_t *bytes; /* until the transport is asked for the next one */
 	uint32_t length;
 	struct transport_route *route;
 	struct rnic_path source; /* to answer to */
@@ -73,7 +73,7 @@ struct transport_calls {
 	/* Sends the first `bytes` bytes of that room. */
 	int (*send)(struct transport_route *route, uint32_t bytes);
 
-	/* RDMA, of carriers that have it, else NULL. A way that is closed writes no more; a ring
+	/* RDMA, of transports that have it, else NULL. A way that is closed writes no more; a ring
 	 * can be closed at any time, but peers must have stopped writing to it. */
 	int (*open_ring)(struct transport *transport, size_t bytes, bool is_for_peers,
 			 struct transport_ring **ring);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the carriers of one client or server share: the session with the daemon, and a descriptor to
- * sleep on, which completions, events of the connection manager and a timer make readable.
+ * What the transports of one client or server share: the session with the daemon, and a descriptor
+ * to sleep on, which completions, events of the connection manager and a timer make readable.
  */
 #ifndef LIB_RPC_TRANSPORT_TRANSPORT_DEVICE_H
 #define LIB_RPC_TRANSPORT_TRANSPORT_DEVICE_H
@@ -28,7 +28,7 @@ extern const struct transport_device transport_device_none;
 /* Errors of rnic_open() and of the objects. On failure nothing is left. */
 int transport_device_open(struct transport_device *device, const char *socket_path);
 
-/* After the carriers. */
+/* After the transports. */
 void transport_device_close(struct transport_device *device);
 
 /* Waits until there is something to do, `timeout_ms` at most, and clears what woke it. */

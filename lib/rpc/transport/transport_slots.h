@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registered memory that a carrier's datagrams are received into and sent from, in slots of one
- * size for each, and the completions that tell which of them are done.
+ * The registered memory that a transport's datagrams are received into and sent from, in slots of
+ * one size for each, and the completions that tell which of them are done.
  */
 #ifndef LIB_RPC_TRANSPORT_TRANSPORT_SLOTS_H
 #define LIB_RPC_TRANSPORT_TRANSPORT_SLOTS_H
@@ -17,7 +17,7 @@ struct transport_slots {
 	uint8_t *memory;
 	uint32_t receive_count;
 	uint32_t receive_bytes; /* of a slot */
-	uint32_t send_count;	/* at most CARRIER_RECEIVE_ID */
+	uint32_t send_count;	/* at most TRANSPORT_RECEIVE_ID */
 	uint32_t send_bytes;
 	uint16_t *free; /* slots of sends that nobody uses; the last one is the next */
 	uint32_t free_count;
@@ -25,7 +25,7 @@ struct transport_slots {
 
 /*
  * Makes the memory for the counts and sizes that `slots` has. Errors of rnic_alloc() and
- * rnic_reg_mr(). carrier_slots_close() in any case.
+ * rnic_reg_mr(). transport_slots_close() in any case.
  */
 int transport_slots_open(struct transport_slots *slots, struct transport_device *device);
 void transport_slots_close(struct transport_slots *slots);

@@ -6,7 +6,7 @@
  * A machine without I/O, clock, or allocation: it is pushed datagrams, told the time, and pulled
  * for datagrams. After each call the owner transmits until rpc_session_transmit() says there is no
  * more, then sleeps until rpc_session_next_deadline_ns(). Memory is the caller's, its size fixed at
- * the beginning. Whoever owns the carrier checks that datagrams come from the peer's address.
+ * the beginning. Whoever owns the transport checks that datagrams come from the peer's address.
  *
  * It ends when either side closes it, when the peer says that it knows no such session, or when
  * the peer is silent for `dead_ns` although asked each `keepalive_ns`: no wait is without an end.

@@ -165,7 +165,7 @@ static void an_entry_under_way_is_flushed_for_an_earlier_one(void **state)
 	expect_no_completion(&bench);
 }
 
-static void a_deregistration_settles_first(void **state)
+static void a_deregistration_places_payload_first(void **state)
 {
 	struct mr other = bench.mr;
 
@@ -337,7 +337,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_entry_under_way_fails_itself, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_entry_under_way_is_flushed_for_an_earlier_one,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_deregistration_settles_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_deregistration_places_payload_first, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(bytes_are_seen_in_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bytes_behind_a_failure_are_not_seen, set_up,
 						tear_down),

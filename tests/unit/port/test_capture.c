@@ -67,7 +67,7 @@ static uint16_t udp_sum_as_found(const struct rnic_datagram *datagram)
 	return rnic_udp_checksum(&datagram->addresses, datagram->payload, datagram->payload_bytes);
 }
 
-/* Both directions of a train, as packets with their identification and a right ICRC. */
+/* Both directions of a GSO batch, as packets with their identification and a right ICRC. */
 static void capture_test(struct world *world)
 {
 	static const char *const comments[2] = {"the ICRC is wrong", "damaged on purpose"};

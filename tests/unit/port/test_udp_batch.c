@@ -89,7 +89,7 @@ struct world {
 	struct datagram datagrams[COUNT];
 };
 
-/* Six datagrams in three trains of two; the fourth is to be damaged. */
+/* Six datagrams in three GSO batches of two; the fourth is to be damaged. */
 static struct world *world_create(uint32_t take, int error)
 {
 	struct rnic_gid source = fixture_own_gid(31), dest = fixture_own_gid(32);
@@ -209,7 +209,8 @@ static void test_error_of_others(void **state)
 
 static const int gso_batch_errors[] = {-EIO, -EINVAL, -EOPNOTSUPP, -EMSGSIZE};
 
-/* Where trains are refused the same datagrams leave one by one, from then on; elsewhere trains. */
+/* Where GSO batches are refused the same datagrams leave one by one, from then on; elsewhere GSO
+ * batches. */
 static void test_gso_batches_refused(void **state)
 {
 	struct rnic_gid elsewhere = fixture_own_gid(33);
@@ -239,7 +240,7 @@ static void test_gso_batches_refused(void **state)
 	}
 }
 
-/* A way that nothing can take says nothing about trains, there or elsewhere. */
+/* A way that nothing can take says nothing about GSO batches, there or elsewhere. */
 static void test_way_refused(void **state)
 {
 	struct rnic_gid nowhere = fixture_own_gid(33);
@@ -263,7 +264,7 @@ static void test_way_refused(void **state)
 	}
 }
 
-/* Of a train that is too long for the way, the shorter end is not. */
+/* Of a GSO batch that is too long for the way, the shorter end is not. */
 static void test_way_narrow(void **state)
 {
 	static const int errors[] = {-EINVAL, -EMSGSIZE};

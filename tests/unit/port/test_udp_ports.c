@@ -129,7 +129,7 @@ static void test_single_ipv6(void **state)
 	single_test(state, false);
 }
 
-/* A FIRST with its RETH, MIDDLEs and a short LAST: two trains over IPv4, and in order. */
+/* A FIRST with its RETH, MIDDLEs and a short LAST: two GSO batches over IPv4, and in order. */
 static void gso_batches_test(void **state, bool ipv4, enum segmentation_mode segmentation)
 {
 	static const uint32_t lengths[] = {4124, 4108, 4108, 4108, 4108, 4108, 4108, 4108, 400, 16};
@@ -145,7 +145,7 @@ static void gso_batches_test(void **state, bool ipv4, enum segmentation_mode seg
 	fixture_receive(pair->ports[1], &pair->inbox, count, 64);
 	assert_int_equal(pair->inbox.count, count);
 	for (uint32_t i = 0; i < count; i++) {
-		/* The first train is FIRST and one MIDDLE, which is shorter and so ends it. */
+		/* The first batch is FIRST and one MIDDLE, which is shorter and so ends it. */
 		static const uint16_t in_gso_batch[] = {0, 1, 0, 1, 2, 3, 4, 5, 6, 0};
 
 		assert_true(fixture_is_datagram(&pair->inbox.datagrams[i], i, lengths[i]));
@@ -239,7 +239,7 @@ static void test_overload(void **state)
 	pair_close(pair);
 }
 
-/* A damaged packet arrives as one whose ICRC is wrong; those beside it in the train are right. */
+/* A damaged packet arrives as one whose ICRC is wrong; others of its GSO batch are right. */
 static void test_damage(void **state)
 {
 	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
@@ -290,7 +290,7 @@ static void test_refused(void **state)
 	pair_close(pair);
 }
 
-/* A train that finds no way is lost alone: others leave as trains, after it as before. */
+/* A GSO batch that finds no way is lost alone: others leave as GSO batches, after it as before. */
 static void test_gso_batch_refused(void **state)
 {
 	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);

@@ -112,7 +112,7 @@ static void test_who_rings_stays_awake(void **state)
 	assert_false(ring(f));
 }
 
-static void test_who_dozes_rings_by_the_descriptor(void **state)
+static void test_an_idle_session_rings_by_the_descriptor(void **state)
 {
 	struct fixture *f = *state;
 
@@ -127,7 +127,7 @@ static void test_who_dozes_rings_by_the_descriptor(void **state)
 	}
 }
 
-/* The loop's own sleep is no client's: who dozes is asked to ring all along. */
+/* The loop's own sleep is no client's: an idle session rings all along. */
 static void test_sleep_of_the_loop(void **state)
 {
 	struct fixture *f = *state;
@@ -164,8 +164,8 @@ static void test_requests_come_after_doorbells(void **state)
 		assert_true(ctl_server_poll(&f->server));
 }
 
-/* A lie is found out in the look that comes after dozing. */
-static void test_lies_of_who_dozed(void **state)
+/* The look after idling finds the lie. */
+static void test_lies_of_an_idle_session(void **state)
 {
 	const uint64_t one = 1;
 	struct fixture *f = *state;
@@ -185,9 +185,11 @@ static void test_lies_of_who_dozed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_who_rings_stays_awake), TEST(test_who_dozes_rings_by_the_descriptor),
-		TEST(test_sleep_of_the_loop),	  TEST(test_requests_come_after_doorbells),
-		TEST(test_lies_of_who_dozed),
+		TEST(test_who_rings_stays_awake),
+		TEST(test_an_idle_session_rings_by_the_descriptor),
+		TEST(test_sleep_of_the_loop),
+		TEST(test_requests_come_after_doorbells),
+		TEST(test_lies_of_an_idle_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

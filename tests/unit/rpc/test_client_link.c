@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for a server and its session, with a connection manager and a carrier that are fakes.
+/* The search for a server and its session, with a connection manager and a transport that are
+ * fakes.
  */
 #include "rpc/client/client_link.h"
 

@@ -208,7 +208,7 @@ void rnic_dial_fail_qp(struct rnic_qp *qp)
 	(void)qp;
 }
 
-/* --- a server's carrier ----------------------------------------------------------------------- */
+/* --- a server's transport --------------------------------------------------------------------- */
 
 static struct transport_device device;
 static struct rc_transport transport;
@@ -236,7 +236,7 @@ static struct rnic_qp *connect_peer(void)
 	return fake.last_qp;
 }
 
-/* What a peer did takes a receive. Returns what the carrier makes of it. */
+/* What a peer did takes a receive. Returns what the transport makes of it. */
 static int take(struct rnic_qp *qp, uint8_t opcode, struct transport_datagram *datagram)
 {
 	fake.receives--;

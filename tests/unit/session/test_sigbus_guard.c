@@ -83,7 +83,7 @@ static void expect_its_end(struct fixture *f)
 		session_set_reap(&f->set);
 	assert_ptr_equal(list_first_entry(&f->set.sessions, struct session, node), f->sessions[0]);
 	assert_false(f->sessions[0]->is_broken);
-	assert_false(f->set.has_lost_memory);
+	assert_false(f->set.has_sigbus);
 }
 
 static void test_session_region(void **state)

@@ -22,7 +22,7 @@ struct recv_wqe {
 	uint64_t wr_id;
 	uint32_t sge_count;
 	uint32_t length; /* sum of the SGEs, saturated at 2^32 - 1 */
-	bool invalid; /* intake found it wrong: whoever takes it completes it with LOC_QP_OP_ERR */
+	bool invalid;	 /* WQE fetch found it wrong: it completes with LOC_QP_OP_ERR */
 };
 
 struct recv_queue {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The private send queue of a QP: validated copies of the client's work entries from intake to
+ * The private send queue of a QP: validated copies of the client's work entries from WQE fetch to
  * completion. Three cursors over one array, which only grow (entry i lies in slot i & mask):
  *
  *     retired <= next <= posted        posted - retired <= slots
@@ -21,7 +21,7 @@
 
 struct ah;
 
-/* What intake hands over, and what the requester keeps. One cache line. */
+/* What WQE fetch hands over, and what the requester keeps. One cache line. */
 struct send_wqe {
 	uint64_t wr_id;
 	uint64_t remote_address;
@@ -58,7 +58,7 @@ struct send_wqe {
 	/* The engine's from here on, good once the entry is started. */
 	struct rnic_psn psn; /* of its first packet */
 	uint32_t packets;    /* PSNs it takes, READ responses included */
-	uint32_t srqn;	     /* XRC: the peer's SRQ; intake's too */
+	uint32_t srqn;	     /* XRC: the peer's SRQ; WQE fetch's too */
 	uint32_t reserved_word;
 };
 

@@ -140,7 +140,7 @@ static enum verdict requester_set_length(struct send_wqe *wqe)
 						     : VERDICT_LOCAL_LENGTH;
 }
 
-/* Whether entry `index` can be carried out; settles its length. */
+/* Whether entry `index` can be carried out; computes its length. */
 static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t index)
 {
 	struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);

@@ -5,8 +5,8 @@
  * before them is in place, and the failures of QPs that then turn out.
  *
  * Owned by the engine. Whoever changes what waiting things refer to (QPs, regions, a peer's view of
- * memory) calls settle_run() first. A completion waits only while payload does, so that one which
- * comes about outside a batch of received packets is delivered at once.
+ * memory) calls placement_run() first. A completion waits only while payload does, so that one
+ * which comes about outside a batch of received packets is delivered at once.
  */
 #ifndef LIB_NIC_ENGINE_RESPONDER_PLACEMENT_H
 #define LIB_NIC_ENGINE_RESPONDER_PLACEMENT_H
@@ -65,9 +65,9 @@ struct placement {
 	bool is_running;
 };
 
-/* What befell a QP while things settled. All zero but for the node: nothing. */
+/* What befell a QP while payload was placed. All zero but for the node: nothing. */
 struct placement_failures {
-	struct list node; /* in settle->failing, or unlinked */
+	struct list node; /* in placement->failing, or unlinked */
 	bool is_overrun;
 	bool is_last_received; /* it went into error: its last receive from an SRQ is completed */
 	bool has_request;      /* payload of a request was not put in place, or of a response */
@@ -78,7 +78,7 @@ struct placement_failures {
 	uint32_t request_msn;	     /* messages received before it */
 };
 
-/* Sets up engine->settle and engine->writes. */
+/* Sets up engine->placement and engine->writes. */
 void placement_init(struct engine *engine);
 
 /*

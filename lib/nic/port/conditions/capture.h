@@ -4,8 +4,8 @@
  * everything to the port below it, which it owns.
  *
  * Inbound it sees datagrams pass. Outbound they have no ICRC yet when they pass, and nobody knows
- * their trains, so the port below reports what it sent, after sealing, to capture_sink(). What a
- * fault above dropped is therefore not in the file, and what it damaged is there as damaged. A
+ * their GSO batches, so the port below reports what it sent, after sealing, to capture_sink(). What
+ * a fault above dropped is therefore not in the file, and what it damaged is there as damaged. A
  * packet whose ICRC is wrong has a comment that says so.
  *
  * A write that fails ends the capture, never the device. On a pipe nothing waits for the reader:

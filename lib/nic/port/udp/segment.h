@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outbound datagrams become trains, each one UDP_SEGMENT send, and get their ICRC.
+ * Outbound datagrams become GSO batches, each one UDP_SEGMENT send, and get their ICRC.
  *
  * The kernel numbers the IPv4 packets that it cuts from one such send 0, 1, 2, ... and gives a
  * datagram sent alone, from an unconnected socket that never fragments, the number 0. The ICRC
- * covers the number, so whoever sends decides on the train first and seals it then. Over IPv6 there
- * is no number.
+ * covers the number, so whoever sends decides on the GSO batch first and seals it then. Over IPv6
+ * there is no number.
  *
  * A sealed datagram that was not sent must be unsealed before it is offered again. Only what was
  * sent is reported to the sink, which is how a capture comes to see packets as the network does.
@@ -30,14 +30,14 @@ struct segment_sink {
 };
 
 /*
- * How many of the first of `count` datagrams, at least one, can be one train: same source,
+ * How many of the first of `count` datagrams, at least one, can be one GSO batch: same source,
  * destination, traffic class and hop limit, equal lengths but for a shorter last one. `count` is at
  * least 1.
  */
 uint32_t segment_gso_batch_length(const struct datagram *datagrams, uint32_t count);
 
 /*
- * Makes the train what will be on the wire: source port, hop limit, ICRC behind each datagram's
+ * Makes the GSO batch what will be on the wire: source port, hop limit, ICRC behind each datagram's
  * bytes, and then the damage. The identification of datagrams[i] is i.
  */
 void segment_seal(struct datagram *datagrams, uint32_t count, uint16_t source_port);
@@ -45,7 +45,7 @@ void segment_seal(struct datagram *datagrams, uint32_t count, uint16_t source_po
 /* Takes the damage back, so that the datagrams can be sealed again. */
 void segment_unseal(struct datagram *datagrams, uint32_t count);
 
-/* Tells `sink`, which may be NULL, of a train that was sent. */
+/* Tells `sink`, which may be NULL, of a GSO batch that was sent. */
 void segment_report(const struct segment_sink *sink, const struct datagram *datagrams,
 		    uint32_t count, uint64_t now_ns);
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether to send trains (segment.h) or packets one by one.
+ * Whether to send GSO batches (segment.h) or packets one by one.
  *
- * A train crosses a veth or loopback device uncut, and a program that captures there sees one
+ * A GSO batch crosses a veth or loopback device uncut, and a program that captures there sees one
  * datagram of 60 KB that no dissector reads. So in mode auto, /proc/net/packet is looked at now and
- * then, and while anybody in this network namespace captures, trains are off. A DHCP client that
- * keeps a raw socket for all protocols cannot be told from a capture; mode on is for such a host.
+ * then, and while anybody in this network namespace captures, GSO batches are off. A DHCP client
+ * that keeps a raw socket for all protocols cannot be told from a capture; mode on is for such a
+ * host.
  *
- * The way to one destination may be one that trains cannot take (IPsec; on some kernels a device
- * without checksum offload). They are then not sent there for a while, and elsewhere as before.
+ * The way to one destination may be one that GSO batches cannot take (IPsec; on some kernels a
+ * device without checksum offload). They are then not sent there for a while, and elsewhere as
+ * before.
  */
 #ifndef NIC_PORT_UDP_SEGMENTATION_H
 #define NIC_PORT_UDP_SEGMENTATION_H
@@ -44,11 +46,12 @@ void segmentation_close(struct segmentation *segmentation);
 /* Looks again when the last look was 200 ms ago. */
 bool segmentation_is_on(struct segmentation *segmentation, uint64_t now_ns);
 
-/* The kernel took a packet to `dest` that it had refused in a train: no trains there for 10 s. */
+/* The kernel took a packet to `dest` that it had refused in a GSO batch: no GSO batches there for
+ * 10 s. */
 void segmentation_avoid(struct segmentation *segmentation, const struct rnic_gid *dest,
 			uint64_t now_ns);
 
-/* Whether no train may go to `dest` now, as far as the way there is concerned. */
+/* Whether no GSO batch may go to `dest` now, as far as the way there is concerned. */
 bool segmentation_is_avoided(const struct segmentation *segmentation, const struct rnic_gid *dest,
 			     uint64_t now_ns);
 

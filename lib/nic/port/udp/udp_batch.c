@@ -175,10 +175,10 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 			    udp_batch_send *send, struct datagram *datagrams, uint32_t count,
 			    uint64_t now_ns)
 {
-	uint32_t single_end = 0; /* up to there datagrams go one by one: their train was refused */
+	uint32_t single_end = 0; /* up to there datagrams go one by one: GSO was refused */
 	uint32_t taken = 0;
 	uint32_t failures = 0; /* in a row, to send the next datagram */
-	bool is_trial = false; /* it is the first of such a train */
+	bool is_trial = false; /* it is the first of such a GSO batch */
 
 	udp_sockets_segmentation(sockets, now_ns);
 	if (sockets->neighbours.count > 0)

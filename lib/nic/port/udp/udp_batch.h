@@ -4,7 +4,7 @@
  * and settling what the network took, refused, or could not take now. How a batch of headers is
  * handed to the kernel is a parameter, for tests; both ports use sendmmsg(2).
  *
- * A batch belongs to one socket; its messages are consecutive trains of the datagrams offered.
+ * A batch belongs to one socket; its messages are consecutive GSO batches of the datagrams offered.
  */
 #ifndef NIC_PORT_UDP_UDP_BATCH_H
 #define NIC_PORT_UDP_UDP_BATCH_H

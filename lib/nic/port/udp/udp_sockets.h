@@ -20,7 +20,7 @@
 
 #define UDP_SOCKETS_MAX 32
 
-/* The longest UDP payload, and so the longest train that UDP_GRO can hand over. */
+/* The longest UDP payload, and so the longest GSO batch that UDP_GRO can hand over. */
 #define UDP_ARRIVAL_BYTES_MAX 65536
 
 /* Room for three control messages of one int each. */
@@ -91,8 +91,8 @@ void udp_socket_hear(struct udp_socket *sock, bool is_on);
 struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source);
 
 /*
- * Whether to send trains now; receives them whole, or not, accordingly. To be called before each
- * receive and transmit.
+ * Whether to send GSO batches now; receives them whole, or not, accordingly. To be called before
+ * each receive and transmit.
  */
 bool udp_sockets_segmentation(struct udp_sockets *sockets, uint64_t now_ns);
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Words that are out: old names whose things have the field's term now."""
+
+import re
+
+# Word -> the term in its place. A word also stands for its parts in names: "nap" for end_nap().
+OUT = {
+    "courtesy": "yield_backoff",
+    "replay ring": "responder resources",
+    "replay_ring": "responder_resources",
+    "intake": "wqe_fetch",
+    "closer": "deferred_close",
+    "file_number": "inode_id",
+    "client_user": "user_quota",
+    "socket_place": "socket_path",
+    "train": "GSO batch",
+    "trains": "GSO batches",
+    "settle": "placement",
+    "settled": "placed",
+    "settles": "places",
+    "doze": "idle",
+    "dozes": "is idle",
+    "dozed": "was idle",
+    "dozing": "idle",
+    "nap": "futex_wait, or sleep",
+    "naps": "sleeps",
+    "carrier": "transport",
+    "carriers": "transports",
+    "early_request": "pending_listen",
+    "lost_memory": "sigbus",
+    "fall_in_step": "uc_resync",
+    "give_way": "yield_window",
+    "leave_line": "cancel_window_wait",
+}
+
+# Where a word means something else, and what.
+RPC_CALLS = "a settled call of RPC needs no answer any more"
+ALLOWED = [
+    ("settle", "lib/rpc/", RPC_CALLS),
+    ("settle", "tests/sim/rpc_", RPC_CALLS),
+    ("settle", "tests/unit/rpc/", RPC_CALLS),
+    ("settled", "lib/rpc/", RPC_CALLS),
+    ("settled", "tests/sim/rpc_", RPC_CALLS),
+    ("settled", "tests/unit/rpc/", RPC_CALLS),
+    ("settle", "lib/native/rnic_cm", "an event is settled when its channel has changed"),
+    ("settle", "lib/nic/port/udp/udp_batch.c", "the outcome of a batch is settled"),
+    ("carrier", "daemon/network/", "the carrier of a network interface"),
+    ("carrier", "lib/nic/port/", "the carrier of a network interface"),
+    ("carrier", "tests/interop/bad_start.sh", "a pigeon"),
+    ("give_way", "daemon/cm/", "a connection gives way to others when there are many"),
+]
+
+SUFFIXES = {".c", ".h", ".def", ".py", ".sh", ".cmake", ".map", ".md", ".rnic", ".1", ".8"}
+
+# The rule itself, its test, and the history of names.
+EXEMPT = {"tests/tidy/out_words.py", "tests/tidy/test_check_tree.py", "CHANGELOG.md"}
+
+
+def is_allowed(name, word):
+    return any(word == allowed and name.startswith(prefix) for allowed, prefix, _ in ALLOWED)
+
+
+def check_words(tree):
+    words = "|".join(re.escape(word) for word in OUT)
+    pattern = re.compile(rf"(?<![A-Za-z])({words})(?![A-Za-z])", re.I)
+    for path, text in tree.texts(SUFFIXES):
+        if tree.name(path) in EXEMPT:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            for match in pattern.finditer(line):
+                word = match.group(1).lower()
+                if not is_allowed(tree.name(path), word):
+                    tree.complain(path, number, f'"{word}" is out: {OUT[word]}')
