@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a connection management message. What decodes is encoded again: reserved bits may
- * differ from the input, never from the second encoding; the addresses in its private data survive
- * likewise.
+ * Any bytes as a connection management message. A message that decodes is encoded again: reserved
+ * bits may differ from the input, never from the second encoding; the addresses in its private data
+ * survive likewise.
  */
 #include "mad/cm_message.h"
 #include "mad/ip_cm.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a control message, from a client and from a daemon: the first byte is the number of
- * descriptors, the second the operation that a reply is expected for. What passes must have the
+ * descriptors, the second the operation whose reply is expected. An accepted message must have the
  * length that it claims and an operation with a name. The message is copied to memory of exactly
  * its size, so that the sanitizer sees any read beyond it.
  */

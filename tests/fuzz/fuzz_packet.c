@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a RoCEv2 packet: the first chooses the addresses' family, the rest starts at the
- * BTH. What decodes is encoded again and must decode to the same headers; the ICRC check and the
- * decoder of IP datagrams must survive whatever comes.
+ * BTH. A packet that decodes is encoded again and must decode to the same headers; the ICRC check
+ * and the decoder of IP datagrams must survive any input.
  */
 #include "wire/gid.h"
 #include "wire/icrc.h"

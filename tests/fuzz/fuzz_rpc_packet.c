@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as datagrams of an RPC session, each after two bytes that say how long it is, and what
- * the session makes of them as calls. A datagram that decodes is encoded to the same bytes again.
+ * Any bytes as datagrams of an RPC session, each after two bytes with its length, and the calls
+ * that the session reads from them. A datagram that decodes is encoded to the same bytes again.
  */
 #include "rpc/wire/rpc_bulk.h"
 #include "rpc/wire/rpc_frame.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a test script. What the parser takes keeps the promises that the runner builds on:
+ * Any bytes as a test script. An accepted script keeps the promises that the runner builds on:
  * lengths within their arrays, ranges of memory within a region.
  */
 #include "script_parser.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Work entries as a client may write them, for QPs of all types and for receive queues, shared or
- * not: whatever the bytes, what comes out is sound or marked as malformed. The first four bytes
+ * not: of any bytes WQE fetch makes a sound entry or one marked as malformed. The first four bytes
  * choose the capacities.
  */
 #include "device/queues/wqe_fetch.h"

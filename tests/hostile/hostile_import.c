@@ -250,7 +250,7 @@ static void test_imports_in_a_circle(void **state)
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
-/* Imports count as what they are. */
+/* Imports count as imports. */
 static void test_imports_are_charged(void **state)
 {
 	struct hostile_client exporter, importer;

@@ -94,7 +94,7 @@ void hostile_client_open(struct hostile_client *client, const struct hostile_dae
 			 unsigned steps);
 /* The same for a connection that there is, and that becomes the client's. */
 void hostile_client_adopt(struct hostile_client *client, int fd, unsigned steps);
-/* Builds what is missing of the first `steps` of a client that has `done` of them. */
+/* Builds the missing part of the first `steps` of a client that has `done` of them. */
 void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned steps);
 
 void hostile_client_close(struct hostile_client *client);

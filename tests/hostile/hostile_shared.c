@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients that lie about what they share: receive queues, XRC domains and target queue pairs. After
+ * Clients that lie about shared objects: receive queues, XRC domains and target queue pairs. After
  * each the daemon owns nothing of them and serves the next.
  *
  * usage: hostile_shared RNICD
@@ -194,7 +194,7 @@ static void test_impossible_srqs(void **state)
 	close_and_expect_nothing(&client);
 }
 
-/* Whatever the producer's index says and however often the size changes. */
+/* Any producer's index, and any number of changes of the size. */
 static void test_resized_while_it_lies(void **state)
 {
 	static const uint32_t sizes[] = {1, 2, 3, 64, 1000, 8, 32768, 1};
@@ -339,7 +339,7 @@ static void test_names_alone_open_no_domain(void **state)
 	close(file);
 }
 
-/* The daemon ignores rings and indices of a target, whatever a client writes there. */
+/* The daemon ignores rings and indices of a target, with any contents. */
 static void test_target_outlives_its_creator(void **state)
 {
 	const int file = make_file();

@@ -3,7 +3,7 @@
  * A script as the parser leaves it: settings of the queue pair under test, memory regions, and one
  * step for each line that does or expects something. Grammar: README.md.
  *
- * Whoever calls script_parse() owns the script and gives it to script_fini(). Every number in it
+ * The caller of script_parse() owns the script and gives it to script_fini(). Every number in it
  * fits the field it is for, and every region that a step names exists; a runner checks nothing of
  * that again.
  */
@@ -87,7 +87,7 @@ struct script_post {
 	uint32_t srqn; /* XRC */
 	uint32_t qkey; /* UD */
 	struct script_key inv;
-	uint32_t access;       /* BIND_MW; what is bound is the SGE */
+	uint32_t access;       /* BIND_MW; the SGE is the bound range */
 	uint32_t flush_length; /* FLUSH */
 	uint32_t flush_type;
 };

@@ -73,11 +73,11 @@ struct script_device {
 	uint64_t start_ns;
 	struct script_seen_list seen[SEEN_COUNT];
 	struct script_seen_list inbound; /* of the turn that is not over */
-	const char *fault;		 /* what the engine must never do, and did; NULL */
+	const char *fault;		 /* the engine's forbidden act; NULL */
 	FILE *log;
 };
 
-/* Brings the queue pair up as the script's settings say; prints what happens to `log`. */
+/* Brings the queue pair up by the script's settings; prints the exchange to `log`. */
 bool script_device_init(struct script_device *device, const struct script *script, FILE *log);
 void script_device_fini(struct script_device *device);
 
@@ -95,7 +95,7 @@ void script_device_deregister(struct script_device *device, uint32_t region);
 /* The client's bytes at an address that a region covers. */
 uint8_t *script_device_bytes(struct script_device *device, uint64_t address);
 
-/* Ends the turn: what is due is done, and the engine sends all it has. */
+/* Ends the turn: due work is done, and the engine sends all it has. */
 void script_device_turn(struct script_device *device);
 
 /* Moves the clock to the engine's next deadline, at most to `until_ns`, and runs a turn there. */

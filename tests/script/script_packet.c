@@ -145,7 +145,7 @@ static bool carries(const struct rnic_opcode *row, enum script_field field)
 	return true;
 }
 
-/* The opcode whose name has the most words of those that come next. */
+/* The opcode whose name has the most words of the next ones. */
 static bool parse_opcode(struct script_line *line, struct script_packet *out)
 {
 	uint32_t longest = 0;

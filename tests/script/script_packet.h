@@ -97,7 +97,9 @@ bool script_packet_parse(struct script_line *line, const struct script *script, 
 bool script_key_parse(struct script_line *line, const struct script *script,
 		      struct script_key *out);
 
-/* The number that it stands for; `region_keys` are those of regions and windows, by index. */
+/*
+ * The number that the key stands for; `region_keys` are the keys of regions and windows, by index.
+ */
 uint32_t script_key_resolve(const struct script_key *key, const uint32_t *region_keys);
 
 /* "0x11", "0x11..", "word 7". */

@@ -10,7 +10,7 @@
 
 struct script_error {
 	uint32_t line;
-	char text[SCRIPT_ERROR_BYTES]; /* what was expected */
+	char text[SCRIPT_ERROR_BYTES]; /* the expected word */
 };
 
 /*

@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 /*
- * True when everything happened as the script says and nothing else did. Otherwise prints what was
- * expected, what was got and the whole exchange to `out`. With `is_verbose` the exchange is printed
- * always.
+ * True when the exchange is the script's and nothing else happened. Otherwise prints the expected
+ * and the actual event and the whole exchange to `out`. With `is_verbose` always prints the
+ * exchange.
  */
 bool script_run(const struct script *script, bool is_verbose, FILE *out);
 

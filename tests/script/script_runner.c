@@ -56,7 +56,9 @@ static bool run_text(const char *name, const char *text, size_t length, bool is_
 	return is_right;
 }
 
-/* Whether `output` holds what every "# complains:" line of the script says; there is one at least.
+/*
+ * Whether `output` holds the text of every "# complains:" line of the script; there is at least
+ * one.
  */
 static bool has_complaints(const char *name, const char *text, const char *output)
 {

@@ -9,7 +9,7 @@
 /* Longer times than any timer of the transport; their sums stay far from overflow. */
 #define TIME_NS_MAX UINT64_C(1000000000000000)
 
-/* What the digits of a time may say, so that they fit 64 bits in nanoseconds of any unit. */
+/* The digits of a time, limited so that they fit 64 bits in nanoseconds of any unit. */
 #define DIGITS_MAX   UINT64_C(10000000000)
 #define FRACTION_MAX UINT64_C(1000000000)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A line of a script as words, and the readers of single words. A reader takes its words and
- * returns true, or writes what it expected into the line's error and returns false; the first error
+ * returns true, or writes the expectation into the line's error and returns false; the first error
  * stays.
  */
 #ifndef TESTS_SCRIPT_SCRIPT_TEXT_H

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define CONNECTIONS_MAX 60
-#define RUN_NS		(90 * CM_WORLD_S) /* beyond what any end may have to wait */
+#define RUN_NS		(90 * CM_WORLD_S) /* longer than any end may have to wait */
 
 struct storm {
 	struct cm_world *world;
@@ -136,8 +136,9 @@ static void play(struct storm *storm)
 /* --- what must have come of it ---------------------------------------------------------------- */
 
 /*
- * `status`: what it must have been rejected for, if it was. When so much is lost that the peer did
- * not hear us for a while, it has forgotten why, and says that it knows nothing of us.
+ * `status`: the expected reason of a rejection, if there was one. When so much is lost that the
+ * peer did not hear us for a while, the peer has forgotten the reason, and answers that it knows
+ * nothing of us.
  */
 static void require(struct cm_end *end, const char *words, int status)
 {

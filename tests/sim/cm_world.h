@@ -53,14 +53,14 @@ struct cm_plan {
 struct cm_end {
 	struct cm_world *world;
 	struct cm_end *next;
-	struct cm_end *active; /* of a passive end: who asked; of an active one: itself */
+	struct cm_end *active; /* of a passive end: the asking end; of an active end: itself */
 	const struct cm_plan *plan;
 	uint32_t token;
 	uint32_t host;
 	uint32_t incarnation; /* of the host */
 	bool is_active;
 	struct cm_connection *connection; /* NULL: destroyed */
-	struct cm_qp_parameters qp;	  /* what it says of its QP */
+	struct cm_qp_parameters qp;	  /* the QP attributes that it sends */
 	char log[8];
 	int status; /* of J or U */
 	uint64_t act_at_ns;
@@ -68,7 +68,7 @@ struct cm_end {
 	bool has_confirmed; /* the active end has called cm_establish() */
 	bool has_closed;    /* disconnected or destroyed it */
 	uint32_t requests;  /* of an active end: how often the peer's program saw it */
-	uint32_t stood;	    /* of an active end: how many of those were told E */
+	uint32_t stood;	    /* of an active end: how many passive ends were told E */
 };
 
 struct cm_host {
@@ -98,15 +98,15 @@ struct cm_world {
 struct cm_world *cm_world_create(uint32_t hosts, uint64_t seed, FILE *trace);
 
 /*
- * Destroys what is left of connections, waits until nothing moves, checks that nothing is owned any
- * more, and frees it. NULL, or what was wrong first, in a static buffer.
+ * Destroys the remaining connections, waits until nothing moves, checks that nothing is owned any
+ * more, and frees it. NULL, or the first fault, in a static buffer.
  */
 const char *cm_world_finish(struct cm_world *world);
 
 /* Starts a connection; `plan` is copied. The active end. */
 struct cm_end *cm_world_connect(struct cm_world *world, const struct cm_plan *plan);
 
-/* For this long, whatever happens. */
+/* Runs for this long. */
 void cm_world_run(struct cm_world *world, uint64_t duration_ns);
 
 /* Gives all links these properties. */

@@ -35,7 +35,10 @@ static void check_sequence(const struct qp *qp)
 	assert(requester->reads_outstanding <= LIMIT_RD_ATOMIC); /* the QP's own may be less now */
 }
 
-/* Each entry's PSNs follow those of the one before, and the oldest holds the unacknowledged one. */
+/*
+ * Each entry's PSNs follow those of the entry before, and the oldest entry holds the unacknowledged
+ * PSN.
+ */
 static void check_spans(const struct qp *qp)
 {
 	const struct send_queue *queue = &qp->send_queue;
@@ -57,7 +60,7 @@ static void check_spans(const struct qp *qp)
 		assert(rnic_psn_equal(requester->psn, expected));
 }
 
-/* The reserved PSNs, and the READs that count, are those of [unacknowledged, psn). */
+/* The reserved PSNs, and the READs that count, lie in [unacknowledged, psn). */
 static void check_accounts(const struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;
@@ -82,7 +85,10 @@ static void check_accounts(const struct qp *qp)
 	assert(requester->in_flight_bytes <= bytes);
 }
 
-/* Messages that take a receive: those that count as started have a packet before the position. */
+/*
+ * Messages that take a receive: a message counts as started when it has a packet before the
+ * position.
+ */
 static void check_credits(const struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;
@@ -109,7 +115,7 @@ static void check_timer(const struct qp *qp)
 	bool has_unacknowledged = !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
 
 	if (!qp_is_reliable(qp)) {
-		/* The timer is its pace's, and what was built is known to the engine. */
+		/* The timer is its pace's, and the engine knows the built packets. */
 		assert(!retry->is_rnr_wait && qp->requester.in_flight_bytes == 0);
 		assert(!has_unacknowledged || list_is_linked(&qp->built_node));
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must hold of our own state between any two calls of the engine, asserted in one place. Cheap
- * enough for a simulator to ask after every step, too dear for a data path. The responder asserts
+ * The invariants of our own state between any two calls of the engine, asserted in one place. Cheap
+ * enough for a simulator to check after every step, too dear for a data path. The responder asserts
  * its own part as it goes.
  */
 #ifndef TESTS_SIM_INVARIANTS_H

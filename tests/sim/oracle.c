@@ -158,8 +158,8 @@ static const uint8_t *expected_bytes(struct oracle_end *end, const struct model_
 }
 
 /*
- * Compares `bytes` with consecutive `pieces` of the arena. With `may_be_old`, bytes that the shadow
- * has will do too. What was found becomes the shadow.
+ * Compares `bytes` with consecutive `pieces` of the arena. With `may_be_old`, the shadow's bytes
+ * will do too. The bytes found become the shadow.
  */
 static bool pieces_hold(struct sim_memory *memory, const struct span *pieces, uint32_t count,
 			const uint8_t *bytes, uint32_t length, bool may_be_old)
@@ -196,7 +196,7 @@ uint32_t oracle_header_bytes(const struct oracle_end *end)
 	return end->type == RNIC_QP_TYPE_UD ? 40 : 0;
 }
 
-/* Whether the arena holds `bytes` in `pieces`, behind the first `skip` bytes of those. */
+/* Whether the arena holds `bytes` in `pieces`, behind the first `skip` bytes of the pieces. */
 static bool pieces_equal(const struct sim_memory *memory, const struct span *pieces, uint32_t count,
 			 uint32_t skip, const uint8_t *bytes, uint32_t length)
 {
@@ -398,7 +398,7 @@ static struct model_work *next_message(struct oracle_end *end)
 	return end->next_message < peer->work_count ? &peer->wqes[end->next_message] : NULL;
 }
 
-/* What comes with a message beside its bytes. */
+/* The parts of a message beside its bytes. */
 static uint8_t extra_of(const struct model_work *message)
 {
 	switch (message->opcode) {

@@ -10,9 +10,9 @@
  *   - an atomic was carried out once: its original value and the final word follow from the others
  *   - an error is one that the work itself or its surroundings explain; after it all is flushed
  *   - UC: a message may be lost, but one that is received is whole, in order, and received once;
- *     UD: what is received is a datagram that was sent, behind a header of 40 bytes
+ *     UD: a received message is a datagram that was sent, behind a header of 40 bytes
  *   - once a memory window is closed nothing is read or written through it any more
- *   - what did not succeed has left each byte old or new, and nothing else in memory has changed
+ *   - failed work has left each byte old or new, and nothing else in memory has changed
  *
  * It knows nothing of packets or time. The first violation is kept as a sentence; later ones are
  * not.
@@ -29,7 +29,7 @@
 #define ORACLE_FAILURE_BYTES 400
 #define STATUS_BIT(status)   (UINT32_C(1) << (status))
 
-/* What all ends of one simulation share. */
+/* State that all ends of one simulation share. */
 struct oracle {
 	char failure[ORACLE_FAILURE_BYTES]; /* "" while all is well */
 	uint64_t now_ns;
@@ -41,7 +41,7 @@ enum window_state {
 	WINDOW_FREE,
 	WINDOW_OPENING, /* a bind is posted */
 	WINDOW_OPEN,
-	WINDOW_CLOSING,	 /* its own end has posted what closes it: accesses race with that */
+	WINDOW_CLOSING,	 /* its own end has posted the closing work: accesses race with that */
 	WINDOW_GIVEN_UP, /* the peer has posted a SEND that invalidates it: nothing may follow */
 };
 
@@ -72,14 +72,14 @@ struct model_work {
 	uint32_t legal; /* bits of statuses that the work itself explains */
 	uint32_t bytes;
 	uint32_t immediate;
-	struct span *pieces; /* of the poster's arena; owned by whoever posts */
+	struct span *pieces; /* of the poster's arena; the poster owns them */
 	const uint8_t *inline_bytes;
 	const uint8_t *window_bytes; /* that a READ through the peer's window must return */
 	uint32_t window_generation;
-	uint32_t window_key;	  /* BIND_MW: what it gives its own window */
+	uint32_t window_key;	  /* BIND_MW: the key of its own window */
 	struct span remote;	  /* of the peer's arena */
-	uint64_t atomic_original; /* what it must return */
-	uint64_t atomic_result;	  /* what it leaves */
+	uint64_t atomic_original; /* the expected original value */
+	uint64_t atomic_result;	  /* the final word */
 };
 
 struct model_receive {
@@ -146,12 +146,12 @@ void oracle_complete(struct oracle_end *end, const struct cqe *cqe);
 /* Any bytes may lie in these pieces. */
 void oracle_adopt(struct sim_memory *memory, const struct span *pieces, uint32_t count);
 
-/* The engine has retired works [0, retired): those without completion must have been unsignaled. */
+/* The engine has retired works [0, retired): works without completion must have been unsignaled. */
 void oracle_retire(struct oracle_end *end, uint32_t retired);
 
 /*
- * Both QPs have been brought into error and flushed: nothing may be left, and what did not succeed
- * is judged byte by byte. Call for both ends, then compare arena and shadow.
+ * Both QPs have been brought into error and flushed: nothing may be left, and failed work is judged
+ * byte by byte. Call for both ends, then compare arena and shadow.
  */
 void oracle_finish(struct oracle_end *end);
 

@@ -17,7 +17,7 @@
 static struct {
 	uint64_t calls;
 	uint64_t answered;
-	uint64_t large; /* of these, what did not fit a message, or was a stream */
+	uint64_t large; /* of these, calls that did not fit a message, or were a stream */
 	uint64_t datagrams;
 	uint64_t sessions;
 } totals;

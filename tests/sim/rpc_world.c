@@ -271,7 +271,7 @@ static void send_answer(struct rpc_world *world, uint32_t end, uint64_t call, ui
 		rpc_world_send(world, &world->ends[end].session, &frame);
 }
 
-/* Of what is too large for a message it says so first. */
+/* Announces a body that is too large for a message. */
 static void send_good_answer(struct rpc_world *world, uint32_t end, uint64_t call, uint32_t bytes)
 {
 	if (bytes > RPC_WORLD_MESSAGE_BYTES)

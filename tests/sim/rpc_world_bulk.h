@@ -13,7 +13,7 @@ void rpc_world_fail(struct rpc_world *world, const char *what);
 void rpc_world_send(struct rpc_world *world, struct rpc_session *session,
 		    const struct rpc_frame *frame);
 
-/* What byte `i` of a request, or with `is_answer` its answer, is. */
+/* Byte `i` of a request, or with `is_answer` of its answer. */
 uint8_t rpc_world_pattern(uint64_t call, uint32_t i, bool is_answer);
 
 /* The request is there, whole. */
@@ -42,7 +42,7 @@ bool rpc_world_server_takes_bulk(struct rpc_world *world, uint32_t end,
 				 const struct rpc_frame *frame);
 void rpc_world_server_cancels(struct rpc_world *world, uint64_t call);
 
-/* Sends of the stream what may be sent; true: it is over. */
+/* Sends the stream's bytes as far as grants allow; true: the stream is over. */
 bool rpc_world_server_streams(struct rpc_world *world, struct rpc_world_work *work);
 void rpc_world_server_pumps(struct rpc_world *world);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What scenarios and storms say: hosts, connections, posts, faults, and "run until all is done".
+ * The vocabulary of scenarios and storms: hosts, connections, posts, faults, and "run until all is
+ * done".
  *
- * Whatever is posted through here is also told to the oracle, with buffers chosen and filled at
+ * All posts through here also reach the oracle, with buffers chosen and filled at
  * random, so a scenario states what happens on the network and the oracle checks what the programs
  * see. The functions whose names end in _with take a struct; the macros above them let it be
  * written in place:
@@ -87,8 +88,8 @@ struct sim *sim_create_with(const struct sim_config *config);
 
 /*
  * Ends the run: lets the network fall silent, brings every QP into error, checks that all is
- * flushed, the memory as the model has it, the counters right and nothing owned, and frees it.
- * Returns NULL, or what was wrong first, in a static buffer.
+ * flushed, memory equals the model, the counters are right and nothing is owned, and frees it.
+ * Returns NULL, or the first fault, in a static buffer.
  */
 const char *sim_finish(struct sim *sim);
 
@@ -106,8 +107,8 @@ void sim_reconnect(struct sim_qp *qp);
 void sim_recreate(struct sim_qp *qp, bool has_same_qpn);
 
 /*
- * The host loses all it knows but its memory. Its QPs are dead until sim_reconnect(): they refuse
- * what is posted to them, and their peers find out by running out of retries.
+ * The host loses all state but its memory. Its QPs are dead until sim_reconnect(): they refuse
+ * posts, and their peers notice by running out of retries.
  */
 void sim_restart(struct sim *sim, uint32_t host);
 
@@ -126,13 +127,14 @@ void sim_receive_xrc(struct sim *sim, uint32_t host, uint32_t bytes);
 struct span *sim_allocate_pieces(struct sim *sim, struct sim_host *host, uint32_t bytes,
 				 uint32_t count, uint32_t align);
 
-/* Frees what posts have allocated; sim_finish() does. */
+/* Frees the memory of posts; sim_finish() does. */
 void sim_posts_free(struct sim *sim);
 
 /*
- * The window through which the peer reaches some of this end's memory. Posts a bind, when that is
- * in order, and what closes it: LOCAL_INVALIDATE, or of type 1 a bind to nothing or (`reopens`)
- * anew. The number of the work, or SIM_REFUSED. The peer closes it by SEND_WITH_INVALIDATE.
+ * The window through which the peer reaches some of this end's memory. Posts a valid bind, and the
+ * work that closes the window: LOCAL_INVALIDATE, or of type 1 a bind to nothing or (`reopens`)
+ * anew. Returns the number of the work, or SIM_REFUSED. The peer closes the window by
+ * SEND_WITH_INVALIDATE.
  */
 uint32_t sim_window_open(struct sim_qp *qp);
 uint32_t sim_window_close(struct sim_qp *qp, bool reopens);
@@ -147,7 +149,7 @@ void sim_window_drop(struct sim_qp *qp);
 /* Memory that lives as long as the simulation. */
 void *sim_keep(struct sim *sim, size_t bytes);
 
-/* Puts rules of port/fault.h in front of a host's card, on top of those that are there. */
+/* Puts rules of port/fault.h in front of a host's card, on top of the rules there. */
 struct port *sim_fault(struct sim *sim, uint32_t host, const char *spec);
 
 /* The link's properties, to be changed at will. */
@@ -157,15 +159,15 @@ struct sim_link *sim_link(struct sim *sim, uint32_t from, uint32_t to);
 void sim_all_links(struct sim *sim, const struct sim_link *link);
 
 /*
- * Until every work posted has completed. Too much virtual time, or nothing left that could happen,
- * is a violation that says what the QP waits for. Returns the time that it took.
+ * Runs until every posted work has completed. Too much virtual time, or an idle simulation, is a
+ * violation that names the QP's wait. Returns the time that it took.
  */
 uint64_t sim_run(struct sim *sim, uint64_t budget_ns);
 
-/* For this long, whatever happens. */
+/* Runs for this long. */
 void sim_run_for(struct sim *sim, uint64_t duration_ns);
 
-/* An error that this end's works may have, because of what the scenario does to it. */
+/* An error that this end's works may have, because of the scenario's acts. */
 void sim_may_fail(struct sim_qp *qp, enum rnic_wc_status status);
 
 /* Every work of every QP may run out of retries. */

@@ -37,7 +37,7 @@ enum sim_key {
 	SIM_KEY_OTHER_PD,
 	SIM_KEY_STALE,	 /* was deregistered */
 	SIM_KEY_PATTERN, /* a pattern region instead of the arena */
-	SIM_KEY_WINDOWS, /* no remote rights: what windows are bound to */
+	SIM_KEY_WINDOWS, /* no remote rights: windows are bound to it */
 	SIM_KEY_COUNT,
 };
 
@@ -68,13 +68,13 @@ struct sim_receive {
 	uint32_t sge_count;
 };
 
-/* A receive of a host's SRQ, and what it is to hold; `pieces` live as long as the simulation. */
+/* A receive of a host's SRQ, and its expected contents; `pieces` live as long as the simulation. */
 struct sim_shared_receive {
 	struct sim_receive receive;
 	struct model_receive model;
 };
 
-/* The SRQ of a host. A restart forgets what was posted. */
+/* The SRQ of a host. A restart forgets the posted receives. */
 struct sim_srq {
 	struct srq *srq;
 	struct sim_shared_receive *receives;

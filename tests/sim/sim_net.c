@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IP_AND_UDP_BYTES 46 /* with the Ethernet frame's share: what a datagram adds to a rate */
+#define IP_AND_UDP_BYTES 46 /* with the Ethernet frame's share: what a datagram adds */
 
 static bool event_before(const struct sim_event *a, const struct sim_event *b)
 {
@@ -104,7 +104,7 @@ static void flip_bit(struct sim_packet *packet, uint64_t bit)
 	packet->datagram.damage = 1 + (uint32_t)bit;
 }
 
-/* What waits in a queue of that rate that is busy until then. */
+/* The bytes that wait in a queue of that rate that is busy until then. */
 static uint32_t waiting_bytes(uint64_t now_ns, uint64_t bits_per_second, uint64_t busy_until_ns)
 {
 	uint64_t wait_ns = busy_until_ns > now_ns ? busy_until_ns - now_ns : 0;

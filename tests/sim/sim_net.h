@@ -22,9 +22,9 @@ struct sim_link {
 	uint64_t delay_ns;
 	uint64_t jitter_ns;	  /* added, uniform from 0: datagrams overtake each other */
 	uint64_t bits_per_second; /* 0: no limit */
-	uint32_t queue_bytes; /* waiting for the rate; what finds it full is lost. 0: no limit */
-	uint32_t mark_bytes;  /* what finds more than that waiting gets an ECN mark. 0: none does */
-	uint32_t mtu_bytes;   /* longer datagrams are lost. 0: no limit */
+	uint32_t queue_bytes;	  /* for the rate; more are lost. 0: no limit */
+	uint32_t mark_bytes;	  /* more waiting bytes bring ECN marks. 0: none */
+	uint32_t mtu_bytes;	  /* longer datagrams are lost. 0: no limit */
 	uint32_t loss_ppm;
 	uint32_t burst_ppm;	/* a burst of losses begins */
 	uint32_t burst_packets; /* and has this length */
@@ -102,7 +102,7 @@ struct sim_link *sim_net_link(struct sim_net *net, uint32_t from, uint32_t to);
 /* When the next datagram moves; UINT64_MAX when none is under way. */
 uint64_t sim_net_next_ns(const struct sim_net *net);
 
-/* Moves what is due at net->now_ns to ingress queues and inboxes. */
+/* Moves datagrams due at net->now_ns to ingress queues and inboxes. */
 void sim_net_advance(struct sim_net *net);
 
 static inline bool sim_nic_has_arrivals(const struct sim_nic *nic)

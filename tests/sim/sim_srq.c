@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define SGES	     2
-#define HEADER_BYTES 40 /* room for what UD puts before a message */
+#define HEADER_BYTES 40 /* room for the header that UD puts before a message */
 
 static int create(struct sim_host *host, bool is_xrc, struct sim_srq *shared)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A host's SRQs, one of them of XRC. Their receives become part of a QP's model when that QP
- * completes one, each at most once; what a receive that was given back holds is nobody's business.
+ * completes one, each at most once; the contents of a returned receive are not checked.
  */
 #ifndef TESTS_SIM_SIM_SRQ_H
 #define TESTS_SIM_SIM_SRQ_H

@@ -224,7 +224,7 @@ static void post_receive(struct storm *storm, struct sim_qp *qp)
 	sim_receive_with(qp, &post);
 }
 
-/* The operations of UC and UD, without those that are an error at the sender. */
+/* The operations of UC and UD, without the operations that are an error at the sender. */
 static void post_lossy(struct storm *storm, struct sim_qp *qp)
 {
 	static const uint8_t opcodes[] = {RNIC_WR_SEND, RNIC_WR_SEND_WITH_IMM, RNIC_WR_RDMA_WRITE,
@@ -337,8 +337,8 @@ static bool has_room(const struct storm *storm)
 }
 
 /*
- * There is no memory for what `qp` has to receive. Who shares its queue gives up too: messages that
- * are under way to it may take what was posted for theirs.
+ * There is no memory for the receives of `qp`. Every QP that shares its queue gives up too:
+ * messages under way to `qp` may take receives posted for theirs.
  */
 static void give_up_receiving(struct storm *storm, struct sim_qp *qp)
 {
@@ -366,7 +366,7 @@ static void top_up_receives(struct storm *storm, struct sim_qp *qp)
 			    opcode == RNIC_WR_SEND_WITH_INVALIDATE ||
 			    opcode == RNIC_WR_RDMA_WRITE_WITH_IMM;
 	}
-	/* Shared receives count when they complete: other QPs may take those posted before. */
+	/* Shared receives count when they complete: other QPs may take earlier ones. */
 	for (; messages > done && has_room(storm); done++)
 		post_receive(storm, qp);
 	if (messages > done)
@@ -476,7 +476,7 @@ static void count(struct storm *storm)
 	totals.virtual_ns += storm->sim->net.now_ns;
 }
 
-/* Runs one seed; NULL, or what was wrong. */
+/* Runs one seed; NULL, or the fault. */
 static const char *storm_run(uint64_t seed, FILE *trace)
 {
 	struct storm storm;

@@ -46,7 +46,7 @@ static void explain(const struct storm_kind *kind, uint64_t seed)
 	fclose(trace);
 }
 
-/* An assertion of the code under test: the seed is what is needed to see it again. */
+/* An assertion of the code under test: the seed repeats it. */
 static void on_abort(int number)
 {
 	char text[64];

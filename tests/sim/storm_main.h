@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every storm program is around its storms: seeds one after another, each wholly determined by
+ * The frame of every storm program: seeds one after another, each wholly determined by
  * its number, and the first that fails run again for the sake of its last lines.
  *
  *     PROGRAM [--count N] [--start S]     runs N seeds from S on; N is $RNIC_STORM_SEEDS or 1000
@@ -17,13 +17,13 @@
 
 struct storm_kind {
 	const char *name; /* of the program, before every line */
-	/* Runs one seed; `trace` may be NULL. NULL, or what was wrong. */
+	/* Runs one seed; `trace` may be NULL. Returns NULL, or the fault. */
 	const char *(*run)(uint64_t seed, FILE *trace);
-	/* Prints what all seeds so far did, without the end of the line. */
+	/* Prints the totals of all seeds so far, without the end of the line. */
 	void (*print_totals)(void);
 };
 
-/* What a storm does at random: a number below `bound`, and whether one in `times` has come. */
+/* A storm's dice: a number below `bound`, and whether one in `times` has come. */
 static inline uint32_t storm_below(struct prng *prng, uint32_t bound)
 {
 	return (uint32_t)prng_below(prng, bound);

@@ -2,7 +2,7 @@
 #include "base/prng.h"
 #include "unit_test.h"
 
-/* What the published definitions of both generators give for seed 0. */
+/* The published results of both generators for seed 0. */
 static void test_known_values(void **state)
 {
 	struct prng prng;

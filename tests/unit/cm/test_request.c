@@ -211,7 +211,8 @@ static void test_stale_response(void **state)
 	fixture_init(&fixture, 4);
 	old = fixture_reach(&fixture, STATE_ESTABLISHED, true);
 	connection = fixture_reach(&fixture, STATE_REQ_SENT, true);
-	memset(connection->private_data, 0x5a, CM_CONNECT_PRIVATE_BYTES); /* what the REQ said */
+	memset(connection->private_data, 0x5a,
+	       CM_CONNECT_PRIVATE_BYTES); /* the REQ's private data */
 	rep = fixture_rep(connection->comm_id);
 	rep.rep.local_comm_id++;
 	fixture_push(&fixture, &rep);

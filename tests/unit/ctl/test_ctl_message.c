@@ -81,7 +81,7 @@ static const struct {
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");
 
-/* What a request brings that is all zeroes. */
+/* The fields of a request that is all zeroes. */
 static unsigned request_fds(size_t i)
 {
 	return operations[i].operation == RNIC_CTL_SHARE ||

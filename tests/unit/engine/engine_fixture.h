@@ -60,7 +60,7 @@ struct engine_fixture {
 
 	uint32_t trouble_log;	/* that the sink was told of */
 	uint32_t groups_wanted; /* multicast groups that the engine has asked for */
-	int group_error;	/* what it is told of the next */
+	int group_error;	/* the error for the next group */
 
 	struct fixture_receive receives[16];
 	uint32_t receives_posted;

@@ -109,7 +109,7 @@ static void test_never_below_the_least(void **state)
 	assert_true(cc.alpha <= CC_DCQCN_ONE);
 }
 
-/* Packets leave at the rate, after a burst of what was not used. */
+/* Packets leave at the rate, after a burst of the unused allowance. */
 static void test_pace(void **state)
 {
 	struct cc_dcqcn cc;

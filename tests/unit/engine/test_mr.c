@@ -64,7 +64,7 @@ static void test_region_of_no_bytes(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Each counts its own objects, and the keys are those of both. */
+/* Each share counts its own objects, and all shares have the keys in common. */
 static void test_keys_of_a_shared_domain(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);

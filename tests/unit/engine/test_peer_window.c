@@ -42,7 +42,7 @@ static void test_order_of_waiting(void **state)
 	struct qp *second = fixture_create_qp(fixture, &fixture_defaults);
 
 	(void)state;
-	assert_int_equal(fixture_transmit_all(fixture), 0); /* nobody is ready any more */
+	assert_int_equal(fixture_transmit_all(fixture), 0); /* no QP is ready any more */
 	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES);
 	peer_window_wait(window, first, 5000);
 	peer_window_wait(window, second, 1000);

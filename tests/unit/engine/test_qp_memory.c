@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a daemon holds for a queue pair, counted as it is asked for: the bytes of every allocation,
- * tables that grow with the number of QPs included, and the pages of its rings. Resident memory,
- * which tests/bench measures, is this and what the allocator makes of it.
+ * The daemon's memory for a queue pair, counted as the daemon allocates it: the bytes of every
+ * allocation, tables that grow with the number of QPs included, and the pages of its rings.
+ * Resident memory, which tests/bench measures, is this and the allocator's share.
  */
 #include "engine_fixture.h"
 

@@ -24,7 +24,7 @@ struct bench {
 	struct mr mr;
 	struct qp qp;
 	struct rnic_sge receive_sges[2];
-	struct recv_wqe posted; /* what the client's ring holds */
+	struct recv_wqe posted; /* entries of the client's ring */
 	struct rnic_sge posted_sges[2];
 	bool is_posted;
 	struct rnic_packet packet;

@@ -249,7 +249,7 @@ static void test_ack_requests_within_a_message(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Sends the packets from `psn` on, of which those in `asking` (bits, the first the lowest) ask. */
+/* Sends the packets from `psn` on; the packets in `asking` (bits, the first the lowest) ask. */
 static void expect_asking(struct engine_fixture *fixture, uint32_t psn, uint32_t count,
 			  uint32_t asking)
 {
@@ -260,7 +260,7 @@ static void expect_asking(struct engine_fixture *fixture, uint32_t psn, uint32_t
 	}
 }
 
-/* The last of a run of long WRITEs asks for all; whatever else follows, each asks for itself. */
+/* The last of a run of long WRITEs asks for all; each other request asks for itself. */
 static void test_a_run_of_writes_asks_once(void **state)
 {
 	static const struct {

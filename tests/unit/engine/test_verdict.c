@@ -18,7 +18,7 @@ static void every_row_is_complete(void **state)
 		assert_non_null(row->clause);
 		length = strlen(row->sentence);
 		assert_true(length > 20);
-		assert_true(length < 160); /* what rnicctl shows */
+		assert_true(length < 160); /* as rnicctl shows it */
 		assert_true(isupper((unsigned char)row->sentence[0]));
 		assert_int_equal(row->sentence[length - 1], '.');
 		assert_true(isdigit((unsigned char)row->clause[0]));

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* What lab_print_text() puts out for these bytes, without the end of the line. */
+/* The output of lab_print_text() for these bytes, without the end of the line. */
 static void assert_printed(const char *text, size_t bytes, const char *expected)
 {
 	char printed[256] = {0};

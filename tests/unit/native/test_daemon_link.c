@@ -232,9 +232,8 @@ static void test_passing_a_descriptor_that_is_none(void **state)
 }
 
 /*
- * As programs do that cancel a thread of theirs: it may be anywhere. AddressSanitizer does not see
- * that cancelling leaves this function, and would take its variables for those of the next thread
- * on this stack.
+ * As programs do that cancel a thread anywhere. AddressSanitizer does not see that cancelling
+ * leaves this function, and would take its variables for those of the next thread on this stack.
  */
 __attribute__((no_sanitize("address"))) static void *call_when_cancelled(void *link)
 {

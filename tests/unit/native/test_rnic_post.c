@@ -283,7 +283,7 @@ static void test_doorbells(void **state)
 	assert_int_equal(rnic_index_load(&fake->session.doorbells_lost), 1);
 }
 
-/* Entries of an SRQ are given back as the daemon copies them, whatever completes. */
+/* The library gets entries of an SRQ back as the daemon copies them, not as receives complete. */
 static void test_srq(void **state)
 {
 	struct fake_session *fake = *state;

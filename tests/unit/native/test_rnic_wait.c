@@ -15,7 +15,7 @@
 static struct {
 	uint64_t now_ns;
 	uint64_t ready_ns;
-	uint64_t yield_ns; /* what one takes */
+	uint64_t yield_ns; /* of one yield */
 	int yields;
 	int sleeps;
 	int poll_errno;

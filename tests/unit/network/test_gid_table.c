@@ -114,7 +114,7 @@ static void test_full(void **state)
 	assert_int_equal(
 		gid_table_follow(&table, addresses, RNIC_COUNT_OF(addresses), is_used, &used),
 		UINT32_MAX);
-	/* Room for one of those that were left out. */
+	/* Room for one of the addresses left out. */
 	assert_int_equal(gid_table_follow(&table, addresses + 1, RNIC_COUNT_OF(addresses) - 1,
 					  is_used, &used),
 			 1);
@@ -129,7 +129,7 @@ static void test_own(void **state)
 		const char *own;
 	} steps[] = {
 		{"", "::"},
-		/* The address that was usable first stays, whatever follows. */
+		/* The address that was usable first stays. */
 		{"fe80::1? 2001:db8::1?", "::"},
 		{"fe80::1? 2001:db8::1", "2001:db8::1"},
 		{"fe80::1 2001:db8::1", "2001:db8::1"},

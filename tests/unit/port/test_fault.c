@@ -10,7 +10,8 @@
 #define RC_SEND_ONLY   0x04
 #define MS	       UINT64_C(1000000)
 
-/* A network that remembers what was sent, refuses beyond `room`, and delivers `inbound` datagrams.
+/*
+ * A network that remembers sent datagrams, refuses beyond `room`, and delivers `inbound` datagrams.
  */
 struct recorder {
 	struct port port;
@@ -20,7 +21,7 @@ struct recorder {
 	uint32_t damaged;
 	uint32_t last_damage;
 	uint32_t inbound;
-	uint8_t traffic_class; /* of what comes in */
+	uint8_t traffic_class; /* of inbound datagrams */
 	uint32_t delivered;
 	uint8_t bytes[64][DATAGRAM_BYTES];
 	bool is_closed;

@@ -140,7 +140,7 @@ static void send_to_groups(struct port *witness, const struct rnic_gid *own,
 	}
 }
 
-/* Takes what was sent to the groups, which have `members` each, by calls for 64 at a time. */
+/* Takes the datagrams sent to the groups, which have `members` each, by calls for 64 at a time. */
 static void take_in_portions(struct port *port, const struct rnic_gid groups[2], uint32_t members,
 			     uint32_t portion)
 {

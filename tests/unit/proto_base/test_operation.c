@@ -57,7 +57,10 @@ static int wire_service(uint32_t qp_type)
 	}
 }
 
-/* What a queue pair may send has an opcode of its service, with the header of its immediate. */
+/*
+ * Each operation that a queue pair may send has an opcode of its service, with the header of its
+ * immediate.
+ */
 static void test_services_agree_with_the_wire(void **state)
 {
 	(void)state;

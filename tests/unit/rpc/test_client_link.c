@@ -249,7 +249,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Whatever happened, closing leaves nothing. */
+/* In every case, closing leaves nothing. */
 static int tear_down(void **state)
 {
 	client_link_close(*state);
@@ -405,7 +405,7 @@ static void test_way_is_lost(void **state)
 	assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
 	assert_int_equal(link->session.error, -ECONNRESET);
 	client_link_drop(link, NOW);
-	assert_int_equal(fake.sent_count, sent); /* nobody to tell */
+	assert_int_equal(fake.sent_count, sent); /* no peer to tell */
 }
 
 /* A datagram from elsewhere belongs to no session. */

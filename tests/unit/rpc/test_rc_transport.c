@@ -236,7 +236,7 @@ static struct rnic_qp *connect_peer(void)
 	return fake.last_qp;
 }
 
-/* What a peer did takes a receive. Returns what the transport makes of it. */
+/* A peer's message takes a receive. Returns the transport's result. */
 static int take(struct rnic_qp *qp, uint8_t opcode, struct transport_datagram *datagram)
 {
 	fake.receives--;

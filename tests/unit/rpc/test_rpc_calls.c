@@ -41,7 +41,7 @@ static void test_answered(void **state)
 
 	(void)state;
 	assert_null(rpc_calls_take_waiting(&calls));	/* no session */
-	assert_null(rpc_calls_answer(&calls, &answer)); /* an answer to what was not asked */
+	assert_null(rpc_calls_answer(&calls, &answer)); /* an answer without a question */
 	rpc_calls_session_opened(&calls, first);
 	assert_ptr_equal(rpc_calls_take_waiting(&calls), call);
 	assert_null(rpc_calls_take_waiting(&calls));

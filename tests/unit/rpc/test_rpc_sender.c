@@ -151,7 +151,7 @@ static void test_lost_by_time(void **state)
 	assert_true(sender.rto_ns == limits.rto_max_ns);
 }
 
-/* RFC 6298: what was sent again tells nothing about the round trip. */
+/* RFC 6298: a retransmitted packet tells nothing about the round trip. */
 static void test_round_trip(void **state)
 {
 	struct rpc_outgoing message;

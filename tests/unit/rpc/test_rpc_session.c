@@ -264,7 +264,7 @@ static void test_unknown_session(void **state)
 	length = rpc_session_refuse(&packet, RPC_CLOSE_NO_SESSION, bytes, sizeof(bytes));
 	assert_int_equal(rpc_packet_decode(&packet, bytes, length), 0);
 	assert_int_equal(rpc_session_refuse(&packet, RPC_CLOSE_NO_SESSION, bytes, sizeof(bytes)),
-			 0); /* nobody answers an answer */
+			 0); /* no answer to an answer */
 	rpc_session_receive(&pair->client, &packet, pair->now_ns);
 	assert_int_equal(pair->client.error, -ECONNRESET);
 }
@@ -274,9 +274,9 @@ static const struct {
 	struct rpc_packet packet;
 	enum rpc_session_state state;
 } lies[] = {
-	/* acknowledges what was never sent */
+	/* acknowledges a packet never sent */
 	{{.kind = RPC_PACKET_ACK, .to = 22, .from = 11, .cumulative = 100}, RPC_SESSION_OPEN},
-	/* somebody else's */
+	/* of another session */
 	{{.kind = RPC_PACKET_CLOSE, .to = 22, .from = 12, .code = 1}, RPC_SESSION_OPEN},
 	{{.kind = RPC_PACKET_CLOSE, .to = 21, .from = 11, .code = 1}, RPC_SESSION_OPEN},
 	/* answers a server */

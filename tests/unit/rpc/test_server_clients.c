@@ -59,7 +59,7 @@ static void test_a_client_is_found_again(void **state)
 
 	assert_ptr_not_equal(first, second);
 	assert_ptr_equal(find(*state, 1), first);
-	assert_int_equal(first->incarnation[0], 1); /* what it was told first */
+	assert_int_equal(first->incarnation[0], 1); /* from its first session */
 }
 
 static void test_quota_of_a_client(void **state)

@@ -147,7 +147,7 @@ static void test_loss_of_the_route(void **state)
 	server_sessions_serve(&world->sessions, NOW);
 	assert_int_equal(world->ended, 1);
 	assert_int_equal(world->transport.routes, 0);
-	assert_int_equal(world->transport.sent_count, 0);   /* nobody to tell */
+	assert_int_equal(world->transport.sent_count, 0);   /* no peer to tell */
 	assert_int_equal(world->sessions.clients.count, 1); /* the client may come back */
 }
 

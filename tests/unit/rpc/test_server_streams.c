@@ -211,7 +211,7 @@ static void offer_memory(uint32_t peer)
 	      0);
 }
 
-/* Chunks are to be in frames. Those of the stream that were sent are taken. */
+/* Chunks are to be in frames. Takes the sent chunks of the stream. */
 static void grant_frames(uint32_t peer)
 {
 	grant(peer, &(struct rpc_grant){.slots = GRANTED_SLOTS, .slot_bytes = CHUNK_BYTES},

@@ -10,7 +10,7 @@
 #define WIRE_DEPTH  64u
 #define TOTAL_BYTES (1u << 20)
 
-/* A message under way, and what its completion frees. */
+/* A message under way, and the space that its completion frees. */
 struct flight {
 	uint32_t message;
 	enum rnic_rsocket_request request;
@@ -75,7 +75,7 @@ static void launch(struct end *end, struct flight flight)
 	end->wire[(end->wire_head + end->wire_count++) % WIRE_DEPTH] = flight;
 }
 
-/* Sends as much as `wanted` of what there is room for. */
+/* Sends as much of `wanted` as there is room for. */
 static void send_some(struct end *end, struct end *peer, uint32_t wanted)
 {
 	const uint32_t room = rnic_rsocket_flow_room(&end->flow);

@@ -15,7 +15,7 @@ static void nothing(struct rnic_rsocket *rs)
 	(void)rs;
 }
 
-/* As kinds do, who look for news in descriptors. */
+/* As kinds do that look for news in descriptors. */
 static void pass_cancellation_point(struct rnic_rsocket *rs)
 {
 	(void)rs;

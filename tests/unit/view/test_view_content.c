@@ -133,7 +133,7 @@ static void test_gids(void **state)
 	expect(expected);
 }
 
-/* A directory comes before what lies in it. */
+/* A directory comes before its entries. */
 struct order {
 	char directories[64][192];
 	size_t count;
