@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_handlers.h"
 
-#include "engine/objects/qp.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/qp.h"
+#include "engine/verbs/srq.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/queues/cqe_delivery.h"
 #include "device/queues/wqe_fetch.h"

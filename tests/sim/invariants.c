@@ -3,7 +3,7 @@
 
 #include "engine/engine.h"
 #include "engine/objects/mw.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 #include <assert.h>
 

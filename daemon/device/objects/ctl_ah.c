@@ -2,7 +2,7 @@
 #include "control/ctl_handlers.h"
 
 #include "engine/limits.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

@@ -2,7 +2,7 @@
 #include "control/ctl_handlers.h"
 
 #include "engine/datagrams/mcast.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "wire/gid.h"

@@ -2,7 +2,7 @@
 #include "control/ctl_handlers.h"
 
 #include "base/bits.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "device/objects/ctl_region.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_handlers.h"
 
-#include "engine/objects/srq.h"
+#include "engine/verbs/srq.h"
 #include "device/objects/ctl_region.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"

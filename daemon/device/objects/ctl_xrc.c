@@ -6,7 +6,7 @@
  */
 #include "control/ctl_handlers.h"
 
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 

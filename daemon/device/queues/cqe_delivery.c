@@ -2,8 +2,8 @@
 #include "device/queues/cqe_delivery.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/qp.h"
+#include "engine/verbs/srq.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

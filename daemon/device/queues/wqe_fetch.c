@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/operation.h"
 #include "engine/limits.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"

@@ -3,8 +3,8 @@
 
 #include "base/log.h"
 #include "engine/limits.h"
-#include "engine/objects/qp.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/qp.h"
+#include "engine/verbs/srq.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/queues/doorbell.h"
 #include "device/session/session_set.h"

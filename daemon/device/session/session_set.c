@@ -2,7 +2,7 @@
 #include "device/session/session_set.h"
 
 #include "engine/limits.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "cm_ids/cm_identifier.h"
 #include "common/user_quota.h"
 #include "device/queues/cqe_delivery.h"

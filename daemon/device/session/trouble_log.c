@@ -3,7 +3,7 @@
 
 #include "ctl/ctl_check.h"
 #include "base/log.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

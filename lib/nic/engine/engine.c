@@ -6,7 +6,7 @@
 #include "engine/datagrams/datagram.h"
 #include "engine/requester/local_operation.h"
 #include "engine/datagrams/mcast.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "engine/responder/responder_answer.h"
 #include "wire/gid.h"
 

@@ -23,7 +23,7 @@
 #include "engine/objects/mr.h"
 #include "engine/reliability/pace.h"
 #include "engine/objects/pkey.h"
-#include "engine/responder/placement.h"
+#include "engine/objects/placement.h"
 #include "mem/memory_batch.h"
 #include "wire/packet.h"
 

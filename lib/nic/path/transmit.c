@@ -2,7 +2,7 @@
 #include "path/transmit.h"
 
 #include "base/bits.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/objects/mr.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "model_memory.h"
 
 #define FIXTURE_MEMORY_BYTES (1 << 20)

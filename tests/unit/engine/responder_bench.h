@@ -7,7 +7,7 @@
 #define TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
 
 #include "engine/objects/mr.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "model_memory.h"
 
 #define BENCH_MTU	  1024

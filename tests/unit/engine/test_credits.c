@@ -2,7 +2,7 @@
 #include "engine/reliability/credits.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "engine_fixture.h"
 #include "wire/syndrome.h"
 #include "unit_test.h"

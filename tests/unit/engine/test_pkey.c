@@ -2,7 +2,7 @@
 #include "engine/objects/pkey.h"
 
 #include "base/bits.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "engine_fixture.h"
 #include "unit_test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/qp_transition.h"
+#include "engine/verbs/qp_transition.h"
 
 #include "base/bits.h"
 #include "unit_test.h"

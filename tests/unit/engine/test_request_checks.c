@@ -4,7 +4,7 @@
 
 #include "base/bits.h"
 #include "engine/objects/mr.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "unit_test.h"
 
 #define MTU	     1024

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/srq.h"
+#include "engine/verbs/srq.h"
 
 #include "engine_fixture.h"
 #include "wire/syndrome.h"

@@ -2,7 +2,7 @@
 #include "engine/objects/xrcd.h"
 
 #include "engine_fixture.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/srq.h"
 #include "wire/syndrome.h"
 #include "unit_test.h"
 

@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/limits.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "control/ctl_server.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

@@ -4,7 +4,7 @@
 #include "client_fixture.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "control/ctl_handlers.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

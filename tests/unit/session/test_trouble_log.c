@@ -3,7 +3,7 @@
 
 #include "base/bits.h"
 #include "engine/reliability/peer_window.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/datagrams/datagram.h"
 
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "engine/responder/request_checks.h"
 #include "engine/responder/responder_execute.h"
 #include "wire/ip_header.h"

@@ -2,7 +2,7 @@
 #include "engine/datagrams/mcast.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "wire/gid.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "engine/objects/cq.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 static enum counter completion_counter(const struct cqe *cqe)
 {

@@ -2,7 +2,7 @@
 #include "engine/objects/mw.h"
 
 #include "base/checked.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 #include <assert.h>
 

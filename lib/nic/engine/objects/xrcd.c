@@ -2,8 +2,8 @@
 #include "engine/objects/xrcd.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/qp.h"
+#include "engine/verbs/srq.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "engine/reliability/congestion.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 /* Of the traffic class: RFC 3168, 5. */
 #define ECN_MASK       UINT8_C(3)

@@ -2,7 +2,7 @@
 #include "engine/reliability/peer_window.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "wire/gid.h"
 
 #include <assert.h>

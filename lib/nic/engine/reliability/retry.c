@@ -2,7 +2,7 @@
 #include "engine/reliability/retry.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "wire/timeout.h"
 
 /* 4.096 us * 2^LIMIT_LOCAL_ACK_DELAY: an answer of a device like this one can take as long. */

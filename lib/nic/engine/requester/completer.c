@@ -2,7 +2,7 @@
 #include "engine/requester/completer.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "wire/syndrome.h"
 
 #include <assert.h>

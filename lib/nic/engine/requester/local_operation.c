@@ -3,7 +3,7 @@
 
 #include "engine/requester/completer.h"
 #include "engine/objects/mw.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 static struct send_wqe *oldest(const struct qp *qp)
 {

@@ -8,8 +8,8 @@
  * It happens in engine_packets_read(), when no packet refers to client memory by what it was: once
  * the completion is there, no byte is read through the key before.
  */
-#ifndef LIB_NIC_ENGINE_REQUESTER_LOCAL_OPERATION_H
-#define LIB_NIC_ENGINE_REQUESTER_LOCAL_OPERATION_H
+#ifndef NIC_ENGINE_REQUESTER_LOCAL_OPERATION_H
+#define NIC_ENGINE_REQUESTER_LOCAL_OPERATION_H
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 #include "engine/requester/local_operation.h"
 #include "engine/objects/mr.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 #include <assert.h>
 

@@ -4,8 +4,8 @@
 #include "base/bits.h"
 #include "engine/objects/mr.h"
 #include "engine/objects/mw.h"
-#include "engine/objects/qp.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/qp.h"
+#include "engine/verbs/srq.h"
 #include "engine/objects/xrcd.h"
 
 /* The rights that the request needs, of the QP and of the region. */

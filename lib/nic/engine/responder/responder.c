@@ -2,11 +2,11 @@
 #include "engine/responder/responder.h"
 
 #include "engine/objects/mr.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "engine/responder/request_checks.h"
 #include "engine/responder/responder_answer.h"
 #include "engine/responder/responder_execute.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/srq.h"
 #include "wire/syndrome.h"
 
 #include <assert.h>

@@ -2,9 +2,9 @@
 #include "engine/responder/responder_answer.h"
 
 #include "engine/objects/mr.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "engine/responder/request_checks.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/srq.h"
 #include "engine/objects/xrcd.h"
 #include "wire/syndrome.h"
 

@@ -3,7 +3,7 @@
 
 #include "engine/objects/mr.h"
 #include "engine/objects/mw.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "engine/responder/request_checks.h"
 
 #include <assert.h>

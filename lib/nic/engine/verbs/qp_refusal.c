@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/bits.h"
 #include "engine/objects/ah.h"
-#include "engine/objects/qp.h"
-#include "engine/objects/qp_transition.h"
+#include "engine/verbs/qp.h"
+#include "engine/verbs/qp_transition.h"
 
 #include <inttypes.h>
 #include <stdio.h>

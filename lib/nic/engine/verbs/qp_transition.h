@@ -3,8 +3,8 @@
  * The state diagram of queue pairs as data: [from][to] -> allowed, and by service the attributes
  * that must and that may be given (IBTA 1.4, 10.3.1 and 11.2.5.2).
  */
-#ifndef NIC_ENGINE_OBJECTS_QP_TRANSITION_H
-#define NIC_ENGINE_OBJECTS_QP_TRANSITION_H
+#ifndef NIC_ENGINE_VERBS_QP_TRANSITION_H
+#define NIC_ENGINE_VERBS_QP_TRANSITION_H
 
 #include "base/verbs_types.h"
 

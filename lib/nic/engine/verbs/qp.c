@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 #include "engine/objects/ah.h"
 #include "engine/requester/completer.h"
 #include "engine/datagrams/mcast.h"
 #include "engine/objects/mw.h"
-#include "engine/objects/qp_transition.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/qp_transition.h"
+#include "engine/verbs/srq.h"
 #include "engine/objects/xrcd.h"
 #include "wire/gid.h"
 

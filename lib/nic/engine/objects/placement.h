@@ -8,8 +8,8 @@
  * memory) calls placement_run() first. A completion waits only while payload does, so that one
  * which comes about outside a batch of received packets is delivered at once.
  */
-#ifndef LIB_NIC_ENGINE_RESPONDER_PLACEMENT_H
-#define LIB_NIC_ENGINE_RESPONDER_PLACEMENT_H
+#ifndef NIC_ENGINE_OBJECTS_PLACEMENT_H
+#define NIC_ENGINE_OBJECTS_PLACEMENT_H
 
 #include "base/list.h"
 #include "base/verbs_types.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/responder/placement.h"
+#include "engine/objects/placement.h"
 
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
-#include "engine/objects/srq.h"
+#include "engine/verbs/qp.h"
+#include "engine/verbs/srq.h"
 
 #include <assert.h>
 

@@ -4,8 +4,8 @@
  * and retry) owns the send side, the responder the receive side; this file owns creation,
  * transitions and what leads into error.
  */
-#ifndef NIC_ENGINE_OBJECTS_QP_H
-#define NIC_ENGINE_OBJECTS_QP_H
+#ifndef NIC_ENGINE_VERBS_QP_H
+#define NIC_ENGINE_VERBS_QP_H
 
 #include "base/list.h"
 #include "engine/reliability/congestion.h"

@@ -13,8 +13,8 @@
  * Owned by whoever created it. Invariant: each of its QPs, or target QPs of its domain, may hold
  * one entry, and the queue has room for all of them to come back.
  */
-#ifndef NIC_ENGINE_OBJECTS_SRQ_H
-#define NIC_ENGINE_OBJECTS_SRQ_H
+#ifndef NIC_ENGINE_VERBS_SRQ_H
+#define NIC_ENGINE_VERBS_SRQ_H
 
 #include "base/list.h"
 #include "engine/objects/pd.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/srq.h"
+#include "engine/verbs/srq.h"
 
 #include "engine/objects/cq.h"
 #include "engine/engine.h"
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 #include "engine/objects/xrcd.h"
 
 #include <assert.h>

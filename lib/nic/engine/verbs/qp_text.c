@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/qp.h"
+#include "engine/verbs/qp.h"
 
 #include "wire/gid.h"
 #include "wire/syndrome.h"
