@@ -176,7 +176,7 @@ static void show_mw(struct show_walk *walk, const struct session *session, void 
 		return;
 	row->access = mw->range.access;
 	row->lkey = mw->bound_to->key;
-	row->qpn = mw->qp != NULL ? mw->qp->qpn : 0;
+	row->qpn = mw->range.window_qp != NULL ? mw->range.window_qp->qpn : 0;
 	row->iova = mw->range.iova;
 	row->length = mw->range.length;
 }

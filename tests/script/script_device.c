@@ -2,6 +2,7 @@
 #include "script_device.h"
 
 #include "base/bits.h"
+#include "engine/reliability/credits.h"
 #include "script_names.h"
 #include "wire/gid.h"
 #include "wire/icrc.h"

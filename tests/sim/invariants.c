@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "invariants.h"
 
+#include "engine/reliability/peer_window.h"
+#include "engine/progress/send_position.h"
 #include "engine/engine.h"
 #include "engine/objects/mw.h"
 #include "engine/verbs/qp.h"
@@ -74,8 +76,8 @@ static void check_accounts(const struct qp *qp)
 		uint32_t end = i == requester->wqe_index ? wqe_packet_index(wqe, requester->psn)
 							 : wqe->packets;
 
-		reads += requester_count_reads(qp, wqe, first, end);
-		bytes += requester_cost_bytes(qp, wqe, first, end);
+		reads += send_position_count_reads(qp, wqe, first, end);
+		bytes += send_position_cost_bytes(qp, wqe, first, end);
 		if (i == requester->wqe_index)
 			break;
 		from = rnic_psn_add(wqe->psn, (int32_t)wqe->packets);
@@ -116,12 +118,13 @@ static void check_timer(const struct qp *qp)
 
 	if (!qp_is_reliable(qp)) {
 		/* The timer is its pace's, and the engine knows the built packets. */
-		assert(!retry->is_rnr_wait && qp->requester.in_flight_bytes == 0);
+		assert(retry->running != RETRY_TIMER_RNR && qp->requester.in_flight_bytes == 0);
 		assert(!has_unacknowledged || list_is_linked(&qp->built_node));
 		return;
 	}
-	assert(retry->is_rnr_wait + retry->is_probe_wait + retry->is_line_wait <= 1);
-	if (retry->is_rnr_wait || retry->is_probe_wait || retry->is_line_wait)
+	assert((retry->running != RETRY_TIMER_NONE) == timer_is_armed(&retry->timer));
+	assert(retry->running != RETRY_TIMER_PACE);
+	if (retry->running != RETRY_TIMER_NONE && retry->running != RETRY_TIMER_ACK)
 		assert(timer_is_armed(&retry->timer) && !has_unacknowledged);
 	else if (has_unacknowledged)
 		assert(timer_is_armed(&retry->timer) || qp->attributes.timeout == 0);
@@ -179,8 +182,9 @@ static void check_windows(const struct engine *engine)
 			continue;
 		assert(mr == &mw->range && mr->bound_windows == 0);
 		assert((mw->bound_to != NULL) == (mr->region != NULL));
-		assert((mw->qp != NULL) == (mw->bound_to != NULL && mw->type == RNIC_MW_TYPE_2));
-		assert((mw->qp != NULL) == list_is_linked(&mw->qp_node));
+		assert((mw->range.window_qp != NULL) ==
+		       (mw->bound_to != NULL && mw->type == RNIC_MW_TYPE_2));
+		assert((mw->range.window_qp != NULL) == list_is_linked(&mw->qp_node));
 		bound += mw->bound_to != NULL;
 	}
 	assert(bound == counted);

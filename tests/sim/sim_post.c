@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Posts: buffers filled at random, a work entry for the engine, a model for the oracle. */
+#include "engine/reliability/credits.h"
 #include "sim.h"
 
 #include <stdlib.h>

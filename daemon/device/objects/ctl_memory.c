@@ -2,6 +2,7 @@
 #include "control/ctl_handlers.h"
 
 #include "base/checked.h"
+#include "engine/objects/placement.h"
 #include "mem/null_memory.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/operation.h"
 #include "engine/limits.h"
+#include "engine/reliability/credits.h"
 #include "engine/verbs/qp.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

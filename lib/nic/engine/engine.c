@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
 
-#include "engine/requester/completer.h"
-#include "engine/reliability/congestion.h"
 #include "engine/datagrams/datagram.h"
-#include "engine/requester/local_operation.h"
 #include "engine/datagrams/mcast.h"
-#include "engine/verbs/qp.h"
+#include "engine/objects/placement.h"
+#include "engine/progress/qp_error.h"
+#include "engine/progress/send_position.h"
+#include "engine/ready_list.h"
+#include "engine/reliability/congestion.h"
+#include "engine/requester/completer.h"
+#include "engine/requester/local_operation.h"
+#include "engine/requester/requester.h"
+#include "engine/requester/retry.h"
+#include "engine/responder/responder.h"
 #include "engine/responder/responder_answer.h"
+#include "engine/verbs/qp.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -18,6 +25,25 @@
 #define QPN_BITS       24
 #define LEAST_QPN      2
 #define SRQN_BITS      24
+
+/* Placement found what befell `qp`: the roles act on it. */
+static void engine_act_on_failures(struct engine *engine, struct qp *qp,
+				   const struct placement_failures *failures)
+{
+	if (failures->is_last_received)
+		engine->config.sink->async_event(engine->config.sink_context,
+						 RNIC_EVENT_QP_LAST_WQE_REACHED, qp);
+	if (failures->has_request)
+		responder_write_failed(engine, qp, failures->request_psn, failures->request_msn,
+				       failures->is_receive_at_fault);
+	if (failures->has_response)
+		requester_write_failed(engine, qp, failures->is_response_reported);
+	if (failures->is_overrun && qp->state != RNIC_QP_STATE_ERR) {
+		engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_QP_FATAL,
+						 qp);
+		qp_enter_error(qp, VERDICT_CQ_OVERRUN);
+	}
+}
 
 int engine_init(struct engine *engine, const struct engine_config *config)
 {
@@ -40,7 +66,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	list_init(&engine->built);
 	list_init(&engine->mcast_groups);
 	pace_init(&engine->pace);
-	placement_init(engine);
+	placement_init(engine, engine_act_on_failures);
 	return 0;
 }
 
@@ -64,21 +90,6 @@ void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid
 	engine->gids[index] = *gid;
 }
 
-uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *dest)
-{
-	const bool is_group = rnic_gid_is_multicast(dest);
-
-	for (uint32_t i = 0; i < RNIC_ENGINE_GIDS; i++) {
-		const struct rnic_gid *gid = &engine->gids[i];
-
-		if (is_group ? !rnic_gid_is_zero(gid) &&
-				       rnic_gid_is_ipv4(gid) == rnic_gid_is_ipv4(dest)
-			     : rnic_gid_equal(gid, dest))
-			return i;
-	}
-	return 0;
-}
-
 void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey)
 {
 	assert(index < LIMIT_PKEYS);
@@ -91,11 +102,6 @@ void engine_set_port_mtu(struct engine *engine, uint32_t port_mtu_bytes)
 }
 
 /* --- packets in ------------------------------------------------------------------------------ */
-
-static uint16_t pkey_of(const struct qp *qp)
-{
-	return qp->engine->pkeys[qp->attributes.pkey_index];
-}
 
 static bool engine_is_from_peer(const struct engine *engine, const struct qp *qp,
 				const struct rnic_addresses *addresses)
@@ -141,7 +147,7 @@ static enum verdict engine_check_packet(const struct engine *engine, const struc
 		return VERDICT_BAD_STATE;
 	if (!engine_is_of_service(qp, packet) && !is_notification(qp, packet))
 		return VERDICT_BAD_SERVICE;
-	if (!pkey_matches(pkey_of(qp), packet->pkey))
+	if (!pkey_matches(qp_pkey(qp), packet->pkey))
 		return VERDICT_BAD_PKEY;
 	if (qp->type == RNIC_QP_TYPE_UD)
 		return packet->qkey == qp->attributes.qkey ? VERDICT_PASS : VERDICT_BAD_QKEY;
@@ -236,65 +242,19 @@ void engine_flush(struct engine *engine, uint64_t now_ns)
 
 /* --- packets out ----------------------------------------------------------------------------- */
 
-struct rnic_addresses engine_addresses(const struct engine *engine, const struct rnic_path *path)
-{
-	return (struct rnic_addresses){
-		.source = engine->gids[path->source_gid_index],
-		.dest = path->dest_gid,
-		.source_port = RNIC_UDP_PORT,
-		.traffic_class = path->traffic_class,
-		.hop_limit = path->hop_limit,
-	};
-}
-
-void engine_start_packet(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
-			 enum rnic_position position, uint16_t headers, struct rnic_psn psn)
-{
-	enum rnic_service service =
-		operation == RNIC_OPERATION_CONGESTION ? RNIC_SERVICE_CNP : qp_service(qp);
-	int opcode = rnic_opcode_find(service, operation, position, headers);
-
-	assert(opcode >= 0);
-	out->packet = (struct rnic_packet){
-		.addresses = engine_addresses(qp->engine, &qp->attributes.path),
-		.row = rnic_opcode_row((uint8_t)opcode),
-		.opcode = (uint8_t)opcode,
-		.migrated = true,
-		.pkey = pkey_of(qp),
-		.dest_qpn = qp->attributes.dest_qpn,
-		.psn = psn,
-	};
-	congestion_allow_marks(qp->engine, qp, &out->packet.addresses);
-	out->piece_count = 0;
-	out->qp = qp;
-}
-
 /* A QP that nobody has any more holds nothing that others wait for. */
 static void qp_yield_turn(struct engine *engine, struct qp *qp)
 {
-	requester_rewind(engine, qp);
-	requester_cancel_window_wait(engine, qp);
+	send_position_rewind(engine, qp);
+	send_position_cancel_window_wait(engine, qp);
 	list_remove(&qp->ready_node);
-}
-
-/* The QP whose turn it is; one that has used up its quantum goes behind the others. */
-static struct qp *next_ready(struct engine *engine)
-{
-	struct qp *qp = list_first_entry(&engine->ready, struct qp, ready_node);
-
-	if (engine->quantum < LIMIT_QP_QUANTUM)
-		return qp;
-	engine->quantum = 0;
-	list_remove(&qp->ready_node);
-	list_add_tail(&engine->ready, &qp->ready_node);
-	return list_first_entry(&engine->ready, struct qp, ready_node);
 }
 
 bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t now_ns)
 {
 	engine->now_ns = now_ns;
 	while (!list_is_empty(&engine->ready)) {
-		struct qp *qp = next_ready(engine);
+		struct qp *qp = ready_list_next(engine);
 
 		if (qp_is_closed(qp)) {
 			qp_yield_turn(engine, qp);

@@ -8,6 +8,8 @@
 #define TESTS_UNIT_ENGINE_FIXTURE_H
 
 #include "engine/engine.h"
+#include "engine/reliability/acknowledgement.h"
+#include "engine/reliability/peer_window.h"
 #include "engine/objects/mr.h"
 #include "engine/verbs/qp.h"
 #include "model_memory.h"

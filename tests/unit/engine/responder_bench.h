@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
 #define TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
 
+#include "engine/engine.h"
 #include "engine/objects/mr.h"
 #include "engine/verbs/qp.h"
 #include "model_memory.h"

@@ -108,7 +108,7 @@ static void test_the_wait_ends_with_the_qp(void **state)
 		fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
 		fixture_receive_acknowledge(fixture, 100, CREDITS(0));
 		assert_int_equal(fixture_transmit_all(fixture), 0);
-		assert_true(fixture->qp->retry.is_probe_wait);
+		assert_true(fixture->qp->retry.running == RETRY_TIMER_CREDIT);
 		assert_string_equal(
 			qp_waiting_for(fixture->qp, fixture->now_ns, text, sizeof(text)),
 			"a receive to be posted by the peer (no credit)");

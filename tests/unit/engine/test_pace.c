@@ -2,6 +2,7 @@
 #include "engine/reliability/pace.h"
 
 #include "engine/limits.h"
+#include "engine/progress/qp_error.h"
 #include "engine/verbs/qp.h"
 #include "engine_fixture.h"
 #include "unit_test.h"

@@ -3,6 +3,7 @@
 #include "engine/objects/pd.h"
 
 #include "engine/objects/xrcd.h"
+#include "engine/ready_list.h"
 #include "engine_fixture.h"
 #include "unit_test.h"
 
@@ -49,7 +50,7 @@ static void test_a_closed_qp_sends_nothing(void **state)
 	/* The same when a timer expires. */
 	fixture->pd.is_closed = false;
 	other = fixture_create_qp(fixture, &fixture_defaults);
-	qp_make_ready(fixture->qp);
+	ready_list_add(fixture->qp);
 	assert_true(fixture_transmit_all(fixture) > 0);
 	fixture->pd.is_closed = true;
 	fixture_tick(fixture, engine_next_deadline_ns(&fixture->engine) - fixture->now_ns);

@@ -2,6 +2,7 @@
 #include "engine/verbs/srq.h"
 
 #include "engine_fixture.h"
+#include "engine/reliability/acknowledgement.h"
 #include "wire/syndrome.h"
 #include "unit_test.h"
 
@@ -139,7 +140,7 @@ static void without_an_entry_the_sender_waits(void **state)
 	fixture_post_receive(bench.fixture, 5, RECEIVED, 64);
 	send_to(&bench, bench.first, RQ_PSN);
 	expect_completion(&bench, 0, bench.first, 5, RNIC_WC_SUCCESS);
-	responder_queue_ack(bench.first, rnic_psn(RQ_PSN));
+	acknowledgement_queue(bench.first, rnic_psn(RQ_PSN));
 	assert_true(fixture_transmit(bench.fixture));
 	assert_int_equal(bench.fixture->sent.packet.aeth.syndrome, not_carried);
 	bench_stop(&bench);

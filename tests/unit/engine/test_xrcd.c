@@ -146,7 +146,7 @@ static void each_message_names_its_srq(void **state)
 	bench_start(&bench);
 	send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN, bench.srqs[1]->number, 9);
 	send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN + 1, bench.srqs[0]->number, 9);
-	expect_answer(&bench, RESPONDER_ACK_SYNDROME);
+	expect_answer(&bench, ACKNOWLEDGEMENT_SYNDROME);
 	assert_int_equal(bench.fixture->completion_count, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct cqe *cqe = &bench.fixture->completions[i];
@@ -192,7 +192,7 @@ static void an_srq_of_a_closed_domain_is_gone(void **state)
 	bench.pds[1].is_closed = true;
 	send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN, bench.srqs[0]->number, 9);
 	assert_int_equal(bench.fixture->completion_count, 1);
-	expect_answer(&bench, RESPONDER_ACK_SYNDROME);
+	expect_answer(&bench, ACKNOWLEDGEMENT_SYNDROME);
 	send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN + 1, bench.srqs[1]->number, 0);
 	expect_refusal(&bench);
 	assert_int_equal(bench.fixture->completion_count, 1);
@@ -223,7 +223,7 @@ static void keys_are_of_the_srqs_domain(void **state)
 	bench_start(&bench);
 	write_to(&bench, PSN, bench.srqs[0]->number, bench.mrs[0].key);
 	write_to(&bench, PSN + 1, bench.srqs[1]->number, bench.mrs[1].key);
-	expect_answer(&bench, RESPONDER_ACK_SYNDROME);
+	expect_answer(&bench, ACKNOWLEDGEMENT_SYNDROME);
 	write_to(&bench, PSN + 2, bench.srqs[1]->number, bench.mrs[0].key);
 	expect_answer(&bench, rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_REMOTE_ACCESS_ERROR));
 	bench_stop(&bench);

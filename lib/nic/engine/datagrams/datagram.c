@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/datagrams/datagram.h"
 
-#include "engine/verbs/qp.h"
+#include "engine/engine_addresses.h"
+#include "engine/objects/placement.h"
+#include "engine/progress/receive_entry.h"
+#include "engine/qp_state.h"
 #include "engine/responder/request_checks.h"
 #include "engine/responder/responder_execute.h"
+#include "engine/responder/responder_fail.h"
 #include "wire/ip_header.h"
 
 #include <assert.h>
-
-#define CONTROLLED_QKEY_BIT UINT32_C(0x80000000)
-#define QPN_MASK	    0xffffff
-
-void datagram_address(const struct qp *qp, uint32_t index, struct rnic_packet *packet)
-{
-	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
-	const struct rnic_path *path = send_queue_path(&qp->send_queue, index);
-	uint32_t qkey = wqe->datagram.remote_qkey;
-
-	packet->addresses = engine_addresses(qp->engine, path);
-	packet->dest_qpn = wqe->datagram.remote_qpn & QPN_MASK;
-	packet->qkey = (qkey & CONTROLLED_QKEY_BIT) != 0 ? qp->attributes.qkey : qkey;
-	packet->source_qpn = qp->qpn;
-}
 
 static enum verdict datagram_check(struct request *request)
 {
@@ -31,7 +20,7 @@ static enum verdict datagram_check(struct request *request)
 
 	if (verdict != VERDICT_PASS)
 		return verdict;
-	wqe = responder_peek_receive(request, &sges);
+	wqe = receive_entry_peek(request->qp, request->srq, &sges);
 	return (uint64_t)RNIC_GRH_BYTES + request->packet->payload_bytes <= wqe->length
 		       ? VERDICT_PASS
 		       : VERDICT_RECEIVE_TOO_SHORT;
@@ -71,7 +60,7 @@ static void complete(struct engine *engine, struct qp *qp, const struct rnic_pac
 	};
 
 	engine->counters[COUNTER_SEND_REQUESTS]++;
-	responder_complete_receive(engine, qp, &cqe);
+	receive_entry_complete(engine, qp, &cqe);
 }
 
 void datagram_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
@@ -81,7 +70,7 @@ void datagram_receive(struct engine *engine, struct qp *qp, const struct rnic_pa
 	bool is_taken;
 
 	if (verdict == VERDICT_PASS) {
-		is_taken = responder_try_take_receive(&request);
+		is_taken = receive_entry_try_take(qp, qp->srq);
 		assert(is_taken);
 		verdict = datagram_place(&request);
 	}

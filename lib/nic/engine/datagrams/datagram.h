@@ -15,12 +15,6 @@ struct engine;
 struct qp;
 
 /*
- * Fills in where the datagram of send entry `index` goes, and from whom: addresses, QP numbers and
- * Q_Key. One with the highest bit set stands for the QP's own (IBTA 1.4, 10.2.5).
- */
-void datagram_address(const struct qp *qp, uint32_t index, struct rnic_packet *packet);
-
-/*
  * A datagram for `qp` whose Q_Key is right. Takes a receive entry, puts 40 bytes of header and the
  * payload there; one that finds no entry, or one too short, is dropped.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/datagrams/mcast.h"
 
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
+#include "engine/engine_state.h"
+#include "engine/qp_state.h"
 #include "wire/gid.h"
 
 #include <errno.h>

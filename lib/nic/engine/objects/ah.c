@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/objects/ah.h"
 
-#include "engine/engine.h"
+#include "engine/engine_state.h"
 #include "wire/gid.h"
 
 #include <errno.h>

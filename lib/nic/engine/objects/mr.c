@@ -2,8 +2,8 @@
 #include "engine/objects/mr.h"
 
 #include "base/checked.h"
-#include "engine/objects/mw.h"
-#include "engine/verbs/qp.h"
+#include "engine/engine_state.h"
+#include "engine/objects/placement.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -99,12 +99,18 @@ struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uin
 	return within(engine, mr, address, length, offset);
 }
 
+/* Whether the peer of `qp`, which is of its PD, may use the window whose range `mr` is. */
+static bool mr_window_is_open_to(const struct mr *mr, const struct qp *qp)
+{
+	return mr->region != NULL && (mr->window_qp == NULL || mr->window_qp == qp);
+}
+
 struct mr *mr_find_remote_whole(struct engine *engine, uint32_t key, const struct qp *qp,
 				const struct pd *pd, uint32_t access)
 {
 	struct mr *mr = find(engine, key, pd, access);
 
-	if (mr != NULL && mr->window != NULL && !mw_is_open_to(mr->window, qp))
+	if (mr != NULL && mr->window != NULL && !mr_window_is_open_to(mr, qp))
 		return mr_refuse(engine, MR_FAULT_WINDOW, key);
 	return mr;
 }

@@ -9,36 +9,16 @@
 #ifndef NIC_ENGINE_OBJECTS_MR_H
 #define NIC_ENGINE_OBJECTS_MR_H
 
+#include "engine/objects/mr_refusal.h"
 #include "engine/objects/pd.h"
 #include "mem/client_memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct engine;
 struct mw;
 struct qp;
-
-/* Why a key did not grant an access; of all members only those that the fault is about are set. */
-enum mr_fault {
-	MR_FAULT_KEY = 1, /* names nothing in the protection domain */
-	MR_FAULT_RIGHTS,
-	MR_FAULT_WINDOW, /* used as an lkey, or of type 2 and bound through another QP */
-	MR_FAULT_RANGE,
-};
-
-struct mr_refusal {
-	enum mr_fault fault;
-	uint32_t key;
-	uint32_t missing_access; /* of RIGHTS */
-	uint64_t address;	 /* of RANGE: what was wanted, and what there is */
-	uint64_t length;
-	uint64_t region_address;
-	uint64_t region_length;
-};
-
-/* Writes it as a sentence for people; `key_name` is "rkey" or "lkey". */
-void mr_refusal_text(const struct mr_refusal *refusal, const char *key_name, char *text,
-		     uint32_t text_bytes);
 
 struct mr {
 	struct pd *pd;
@@ -50,7 +30,8 @@ struct mr {
 	uint32_t key;		 /* lkey and rkey */
 	uint32_t bound_windows;	 /* windows bound to it: while there are any it must not change */
 	const struct mw *window; /* NULL: a region */
-	void *user;		 /* the owner's */
+	const struct qp *window_qp; /* a window of type 2B, while bound: the QP that bound it */
+	void *user;		    /* the owner's */
 };
 
 /*

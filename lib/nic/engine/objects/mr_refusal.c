@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/objects/mr_refusal.h"
+
 #include "base/bits.h"
 #include "base/verbs_types.h"
-#include "engine/objects/mr.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,9 @@
 #include "engine/objects/mw.h"
 
 #include "base/checked.h"
-#include "engine/verbs/qp.h"
+#include "engine/engine_state.h"
+#include "engine/objects/placement.h"
+#include "engine/qp_state.h"
 
 #include <assert.h>
 
@@ -30,7 +32,7 @@ static void unbind(struct mw *mw)
 	assert(mw->bound_to->bound_windows > 0);
 	mw->bound_to->bound_windows--;
 	mw->bound_to = NULL;
-	mw->qp = NULL;
+	mw->range.window_qp = NULL;
 	list_remove(&mw->qp_node);
 	mw->range.region = NULL;
 	mw->range.length = 0;
@@ -118,7 +120,7 @@ enum verdict mw_bind(struct qp *qp, const struct send_wqe *wqe)
 	mw->range.region_offset = offset;
 	mw->range.access = wqe->bind.access & ~(uint32_t)RNIC_ACCESS_LOCAL_WRITE;
 	if (is_type_2(mw)) {
-		mw->qp = qp;
+		mw->range.window_qp = qp;
 		list_add_tail(&qp->windows, &mw->qp_node);
 	}
 	return VERDICT_PASS;
@@ -129,7 +131,7 @@ bool mw_can_invalidate(const struct qp *qp, uint32_t key)
 	const struct mw *mw = mw_find(qp, key);
 
 	return mw != NULL && is_type_2(mw) && mw->range.key == key &&
-	       (mw->qp == NULL || mw->qp == qp);
+	       (mw->range.window_qp == NULL || mw->range.window_qp == qp);
 }
 
 void mw_invalidate(struct qp *qp, uint32_t key)

@@ -8,7 +8,8 @@
  * The caller of mw_alloc() owns struct mw until mw_dealloc().
  *
  * Invariant: a window is bound exactly when bound_to is set; then it counts in
- * bound_to->bound_windows, and (type 2B) is in the list of `qp`. Unbound it grants nothing.
+ * bound_to->bound_windows, and (type 2B) is in the list of
+ * range.window_qp. Unbound it grants nothing.
  */
 #ifndef NIC_ENGINE_OBJECTS_MW_H
 #define NIC_ENGINE_OBJECTS_MW_H
@@ -27,7 +28,6 @@ struct send_wqe;
 struct mw {
 	struct mr range;     /* what its key names: the part of the region that it is bound to */
 	struct mr *bound_to; /* NULL: it is not bound */
-	struct qp *qp;	     /* type 2B, while bound: the QP that bound it */
 	struct list qp_node; /* in qp->windows, or unlinked */
 	uint8_t type;	     /* enum rnic_mw_type */
 };
@@ -57,11 +57,5 @@ void mw_invalidate(struct qp *qp, uint32_t key);
 
 /* Unbinds all windows that are bound through `qp`, which is to be destroyed. */
 void mw_forget_qp(struct qp *qp);
-
-/* Whether the peer of `qp`, which is of its PD, may use the window. */
-static inline bool mw_is_open_to(const struct mw *mw, const struct qp *qp)
-{
-	return mw->bound_to != NULL && (mw->qp == NULL || mw->qp == qp);
-}
 
 #endif

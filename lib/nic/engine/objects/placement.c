@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/objects/placement.h"
 
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/srq.h"
+#include "engine/objects/cq.h"
+#include "engine/objects/srq_queue.h"
+#include "engine/qp_state.h"
 
 #include <assert.h>
 
@@ -120,13 +120,14 @@ static void write_failed(void *context, void *owner, uint64_t tag, int error)
 	note_failing(placement, qp);
 }
 
-void placement_init(struct engine *engine)
+void placement_init(struct engine *engine, placement_failed_function *failed)
 {
 	struct placement *placement = &engine->placement;
 
 	placement->queued = 0;
 	placement->delivered = 0;
 	placement->is_running = false;
+	placement->failed = failed;
 	list_init(&placement->failing);
 	memory_batch_init(&engine->writes, MEMORY_WRITE, write_failed, engine);
 }
@@ -149,26 +150,14 @@ static void placement_deliver(struct engine *engine)
 	}
 }
 
-static void act_on_failures(struct engine *engine, struct qp *qp)
+static void placement_take_failures(struct engine *engine, struct qp *qp)
 {
 	struct placement_failures failures = qp->failures;
 
 	list_remove(&qp->failures.node);
 	qp->failures = (struct placement_failures){0};
 	list_init(&qp->failures.node);
-	if (failures.is_last_received)
-		engine->config.sink->async_event(engine->config.sink_context,
-						 RNIC_EVENT_QP_LAST_WQE_REACHED, qp);
-	if (failures.has_request)
-		responder_write_failed(engine, qp, failures.request_psn, failures.request_msn,
-				       failures.is_receive_at_fault);
-	if (failures.has_response)
-		requester_write_failed(engine, qp, failures.is_response_reported);
-	if (failures.is_overrun && qp->state != RNIC_QP_STATE_ERR) {
-		engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_QP_FATAL,
-						 qp);
-		qp_enter_error(qp, VERDICT_CQ_OVERRUN);
-	}
+	engine->placement.failed(engine, qp, &failures);
 }
 
 void placement_run(struct engine *engine)
@@ -183,7 +172,7 @@ void placement_run(struct engine *engine)
 	while (!list_is_empty(&placement->failing)) {
 		struct qp *qp = list_first_entry(&placement->failing, struct qp, failures.node);
 
-		act_on_failures(engine, qp);
+		placement_take_failures(engine, qp);
 		placement_deliver(engine);
 	}
 	placement->is_running = false;

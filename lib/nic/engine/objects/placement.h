@@ -11,41 +11,14 @@
 #ifndef NIC_ENGINE_OBJECTS_PLACEMENT_H
 #define NIC_ENGINE_OBJECTS_PLACEMENT_H
 
-#include "base/list.h"
-#include "base/verbs_types.h"
+#include "engine/objects/placement_state.h"
 #include "wire/psn.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-#define PLACEMENT_COMPLETIONS_MAX 256 /* a power of two */
 
 struct cq;
 struct engine;
 struct memory_transfer;
 struct qp;
 struct srq;
-
-/* A completed work entry, before it becomes an entry of the client's ring. */
-struct cqe {
-	uint64_t wr_id;
-	struct qp *qp;
-	struct srq *srq; /* that the receive came from; NULL: the QP's own queue */
-	uint32_t byte_count;
-	uint32_t immediate; /* or the invalidated rkey */
-	uint32_t source_qpn;
-	uint32_t vendor_error; /* enum verdict, 0 on success */
-	uint32_t retired;      /* entries ever retired from the work queue, this one included */
-	uint8_t status;	       /* enum rnic_wc_status */
-	uint8_t opcode;	       /* enum rnic_wc_opcode */
-	uint8_t wc_flags;      /* enum rnic_wc_flag */
-	bool is_recv;
-	bool is_solicited;
-	bool is_silent; /* of an unsignaled entry: not to be delivered, unless it becomes an error
-			 */
-	uint8_t service_level;
-	uint32_t source_gid_index;
-};
 
 /* What a payload on its way to client memory is part of. */
 enum placement_origin {
@@ -54,32 +27,8 @@ enum placement_origin {
 	PLACEMENT_RESPONSE, /* the answer to the oldest entry of the send queue */
 };
 
-struct placement {
-	struct {
-		struct cq *cq;
-		struct cqe cqe;
-	} waiting[PLACEMENT_COMPLETIONS_MAX]; /* number i at i modulo its size */
-	uint32_t queued;		      /* completions ever queued, and ever delivered */
-	uint32_t delivered;
-	struct list failing; /* struct qp with failures not acted upon */
-	bool is_running;
-};
-
-/* What befell a QP while payload was placed. All zero but for the node: nothing. */
-struct placement_failures {
-	struct list node; /* in placement->failing, or unlinked */
-	bool is_overrun;
-	bool is_last_received; /* it went into error: its last receive from an SRQ is completed */
-	bool has_request;      /* payload of a request was not put in place, or of a response */
-	bool has_response;
-	bool is_receive_at_fault; /* the receive entry under way is the one that failed */
-	bool is_response_reported;
-	struct rnic_psn request_psn; /* of the first such request */
-	uint32_t request_msn;	     /* messages received before it */
-};
-
-/* Sets up engine->placement and engine->writes. */
-void placement_init(struct engine *engine);
+/* Sets up engine->placement and engine->writes; `failed` acts on the failures of a QP. */
+void placement_init(struct engine *engine, placement_failed_function *failed);
 
 /*
  * Delivers a completion through the sink, once all payload received so far is in place. When it is

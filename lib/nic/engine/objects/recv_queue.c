@@ -2,7 +2,7 @@
 #include "engine/objects/recv_queue.h"
 
 #include "base/bits.h"
-#include "engine/engine.h"
+#include "engine/engine_state.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/objects/xrcd.h"
 
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/srq.h"
+#include "engine/engine_state.h"
+#include "engine/limits.h"
+#include "engine/objects/pd.h"
+#include "engine/objects/srq_queue.h"
+#include "engine/qp_state.h"
 
 #include <assert.h>
 #include <errno.h>

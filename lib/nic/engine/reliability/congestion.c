@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/reliability/congestion.h"
 
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-
-/* Of the traffic class: RFC 3168, 5. */
-#define ECN_MASK       UINT8_C(3)
-#define ECN_CAPABLE    UINT8_C(2) /* ECT(0) */
-#define ECN_CONGESTION UINT8_C(3) /* CE */
+#include "engine/ecn.h"
+#include "engine/packet_builder.h"
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
 
 /* CNPs have a class of their own, which switches serve first: DSCP 48, as adapters send them. */
 #define CNP_TRAFFIC_CLASS (48 << 2)
@@ -22,19 +19,11 @@ void congestion_reset(struct engine *engine, struct qp *qp)
 	cc_dcqcn_init(&qp->congestion.rate, engine->config.line_rate);
 }
 
-void congestion_allow_marks(const struct engine *engine, const struct qp *qp,
-			    struct rnic_addresses *addresses)
-{
-	if (engine->config.has_ecn && qp->type != RNIC_QP_TYPE_UD)
-		addresses->traffic_class =
-			(uint8_t)((addresses->traffic_class & ~ECN_MASK) | ECN_CAPABLE);
-}
-
 void congestion_look(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
 {
 	struct congestion *congestion = &qp->congestion;
 
-	if ((packet->addresses.traffic_class & ECN_MASK) != ECN_CONGESTION)
+	if (!ecn_is_marked(packet->addresses.traffic_class))
 		return;
 	engine->counters[COUNTER_ECN_MARKED]++;
 	if (!engine->config.has_ecn || qp->type == RNIC_QP_TYPE_UD ||
@@ -42,7 +31,7 @@ void congestion_look(struct engine *engine, struct qp *qp, const struct rnic_pac
 		return;
 	congestion->next_notification_ns = engine->now_ns + LIMIT_CNP_INTERVAL_NS;
 	congestion->owes_notification = true;
-	qp_make_ready(qp);
+	ready_list_add(qp);
 }
 
 void congestion_notified(struct engine *engine, struct qp *qp)
@@ -57,7 +46,8 @@ bool congestion_transmit(struct engine *engine, struct qp *qp, struct packet_bui
 	if (!qp->congestion.owes_notification)
 		return false;
 	qp->congestion.owes_notification = false;
-	engine_start_packet(qp, out, RNIC_OPERATION_CONGESTION, RNIC_POSITION_ONLY, 0, rnic_psn(0));
+	packet_builder_start(qp, out, RNIC_OPERATION_CONGESTION, RNIC_POSITION_ONLY, 0,
+			     rnic_psn(0));
 	out->packet.addresses.traffic_class = CNP_TRAFFIC_CLASS;
 	out->packet.becn = true;
 	engine->counters[COUNTER_CNPS_SENT]++;
@@ -81,5 +71,5 @@ void congestion_sent(struct engine *engine, struct qp *qp, uint32_t payload_byte
 
 void congestion_expired(struct qp *qp)
 {
-	qp_make_ready(qp);
+	ready_list_add(qp);
 }

@@ -11,28 +11,16 @@
 #ifndef NIC_ENGINE_RELIABILITY_CONGESTION_H
 #define NIC_ENGINE_RELIABILITY_CONGESTION_H
 
-#include "base/timer_heap.h"
-#include "engine/reliability/cc_dcqcn.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct engine;
 struct packet_builder;
 struct qp;
-struct rnic_addresses;
 struct rnic_packet;
-
-struct congestion {
-	struct cc_dcqcn rate;
-	struct timer timer; /* in engine->pace_timers: until the rate lets the next leave */
-	uint64_t next_notification_ns; /* the next CNP may be sent from then on */
-	bool owes_notification;
-};
 
 /* A new connection begins at full speed, and an old one waits for nothing more. */
 void congestion_reset(struct engine *engine, struct qp *qp);
-
-/* Makes packets that leave with `addresses` markable. */
-void congestion_allow_marks(const struct engine *engine, const struct qp *qp,
-			    struct rnic_addresses *addresses);
 
 /* A packet of the peer arrived, marked or not. */
 void congestion_look(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/reliability/credits.h"
 
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
+#include "engine/reliability/acknowledgement.h"
+#include "engine/reliability/retry_timer.h"
 #include "wire/syndrome.h"
 
 /* --- requester ------------------------------------------------------------------------------- */
@@ -40,7 +42,7 @@ bool credits_try_start(struct engine *engine, struct qp *qp, const struct send_w
 	if (!rnic_psn_equal(requester->psn, requester->unacknowledged))
 		return false;
 	if (!requester->credits.may_probe)
-		retry_probe(engine, qp);
+		retry_timer_wait_for_credit(engine, qp);
 	return requester->credits.may_probe;
 }
 
@@ -99,9 +101,9 @@ void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome)
 	} else {
 		return;
 	}
-	if (qp->retry.is_probe_wait)
-		retry_stop(engine, qp);
-	qp_make_ready(qp);
+	if (qp->retry.running == RETRY_TIMER_CREDIT)
+		retry_timer_stop(engine, qp);
+	ready_list_add(qp);
 }
 
 void credits_refused(struct qp *qp)
@@ -135,7 +137,7 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 
 	/* Those of an SRQ are for whoever comes first (IBTA 1.4, 9.7.7.2). */
 	if (sink->posted == NULL || qp_shares_receives(qp))
-		return RESPONDER_ACK_SYNDROME;
+		return ACKNOWLEDGEMENT_SYNDROME;
 	code = rnic_credits_to_code(entries_posted(engine, qp));
 	qp->responder.has_told_no_credits = code == 0;
 	if (code == 0 && !was_none)
@@ -159,6 +161,6 @@ bool credits_posted(struct engine *engine, struct qp *qp)
 	 */
 	if (qp->state != RNIC_QP_STATE_ERR && !responder->has_nak_pending &&
 	    responder_resources_find(&responder->resources, last) == NULL)
-		responder_queue_ack(qp, last);
+		acknowledgement_queue(qp, last);
 	return true;
 }

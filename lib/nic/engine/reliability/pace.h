@@ -4,10 +4,6 @@
  * burst of it would overrun the peer's socket buffer and its receive queue while its daemon or its
  * program waits for a processor. All of a device's unacknowledged traffic shares one allowance,
  * which grows with time up to a burst (LIMIT_PACE_BYTES_PER_MS, LIMIT_PACE_BURST_BYTES).
- *
- * QPs that find it used up are served in turn: the first has it to itself from when half a burst is
- * there until it is used up again, and then goes behind the others. Invariant: while QPs wait, the
- * first is in the ready list or its timer is armed.
  */
 #ifndef NIC_ENGINE_RELIABILITY_PACE_H
 #define NIC_ENGINE_RELIABILITY_PACE_H
@@ -16,9 +12,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct engine;
-struct qp;
 
 struct pace {
 	uint64_t allowance_bytes;
@@ -37,13 +30,7 @@ void pace_init(struct pace *pace);
  */
 bool pace_try_take(struct pace *pace, uint32_t bytes, uint64_t now_ns, uint64_t *ready_ns);
 
-/*
- * `qp` sends `bytes` at engine->now_ns, if it is its turn or nobody waits, and they are there. Else
- * it gets in line, and is made ready when its turn comes.
- */
-bool pace_try_send(struct engine *engine, struct qp *qp, uint32_t bytes);
-
-/* `qp` has nothing to send now: it leaves the line, and passes its turn on. */
-void pace_leave(struct engine *engine, struct qp *qp);
+/* When half a burst will be there, of which there is less now. */
+uint64_t pace_half_burst_at_ns(const struct pace *pace);
 
 #endif

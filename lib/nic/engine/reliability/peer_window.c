@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/reliability/peer_window.h"
 
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
 #include "wire/gid.h"
+#include "wire/packet.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static void peer_window_pass_turn(struct peer_window *window)
 		return;
 	list_remove(&first->path_node);
 	window->turn = first;
-	qp_make_ready(first);
+	ready_list_add(first);
 }
 
 bool peer_window_has_room(const struct peer_window *window, const struct qp *qp, uint32_t bytes)

@@ -1,54 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/requester/completer.h"
 
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
+#include "engine/objects/placement.h"
+#include "engine/packet_builder.h"
+#include "engine/progress/qp_error.h"
+#include "engine/progress/send_completion.h"
+#include "engine/progress/send_position.h"
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
+#include "engine/reliability/credits.h"
+#include "engine/reliability/retry_timer.h"
+#include "engine/requester/gather.h"
+#include "engine/requester/retry.h"
 #include "wire/syndrome.h"
 
 #include <assert.h>
-
-/* --- completions ----------------------------------------------------------------------------- */
-
-/* Takes the oldest entry off the queue and reports it, unless it is good and nobody asked. */
-static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
-			  enum verdict verdict)
-{
-	struct send_queue *queue = &qp->send_queue;
-	const struct send_wqe *wqe = send_queue_at(queue, queue->retired);
-	const struct rnic_wr_operation *kind = wqe_kind(wqe);
-	struct cqe cqe = {
-		.wr_id = wqe->wr_id,
-		.qp = qp,
-		.byte_count = kind->has_result && status == RNIC_WC_SUCCESS ? wqe->length : 0,
-		.vendor_error = status == RNIC_WC_SUCCESS ? 0 : verdict,
-		.retired = queue->retired + 1,
-		.status = (uint8_t)status,
-		.opcode = kind->completion,
-		.is_solicited = status != RNIC_WC_SUCCESS,
-		.is_silent = status == RNIC_WC_SUCCESS && !(wqe->flags & RNIC_SEND_SIGNALED),
-	};
-
-	assert(queue->retired != queue->posted);
-	/* It may end before it was started. */
-	if (queue->next == queue->retired)
-		queue->next++;
-	queue->retired++;
-	placement_cqe(engine, qp->send_cq, &cqe);
-}
-
-void completer_complete_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
-			       enum verdict verdict)
-{
-	if (qp->state != RNIC_QP_STATE_ERR)
-		retire_oldest(engine, qp, status, verdict);
-}
-
-void completer_flush(struct engine *engine, struct qp *qp)
-{
-	while (qp->send_queue.retired != qp->send_queue.posted)
-		retire_oldest(engine, qp, RNIC_WC_WR_FLUSH_ERR, VERDICT_FLUSHED);
-	qp->requester.wqe_index = qp->send_queue.next;
-}
 
 /* --- the acknowledged end -------------------------------------------------------------------- */
 
@@ -65,10 +31,10 @@ static bool completer_is_alive(const struct qp *qp)
 /* The next `packets` of the oldest entry are done; completes it when they are its last. */
 static void completer_advance(struct engine *engine, struct qp *qp, uint32_t packets)
 {
-	requester_advance(engine, qp, packets);
+	send_position_advance(engine, qp, packets);
 	if (wqe_packet_index(oldest_wqe(qp), qp->requester.unacknowledged) ==
 	    oldest_wqe(qp)->packets)
-		completer_complete_oldest(engine, qp, RNIC_WC_SUCCESS, VERDICT_PASS);
+		send_completion_complete_oldest(engine, qp, RNIC_WC_SUCCESS, VERDICT_PASS);
 }
 
 static void note_progress(struct engine *engine, struct qp *qp)
@@ -76,9 +42,9 @@ static void note_progress(struct engine *engine, struct qp *qp)
 	if (!completer_is_alive(qp))
 		return;
 	if (qp_is_reliable(qp))
-		retry_progress(engine, qp);
-	qp_make_ready(qp);
-	qp_check_drained(qp);
+		retry_timer_progress(engine, qp);
+	ready_list_add(qp);
+	send_completion_check_drained(qp);
 }
 
 /*
@@ -111,7 +77,8 @@ static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic
  */
 static void go_back(struct engine *engine, struct qp *qp)
 {
-	if (!completer_is_alive(qp) || qp->requester.has_gone_back || qp->retry.is_rnr_wait)
+	if (!completer_is_alive(qp) || qp->requester.has_gone_back ||
+	    qp->retry.running == RETRY_TIMER_RNR)
 		return;
 	retry_sequence_error(engine, qp);
 	qp->requester.has_gone_back = completer_is_alive(qp);
@@ -186,7 +153,7 @@ static void receive_negative(struct engine *engine, struct qp *qp, struct rnic_p
 		go_back(engine, qp);
 	} else {
 		engine->counters[COUNTER_RECEIVED_NAKS]++;
-		requester_fail(engine, qp, nak_verdict(value));
+		qp_fail_send(engine, qp, nak_verdict(value));
 	}
 }
 
@@ -213,8 +180,8 @@ static enum verdict completer_scatter(struct engine *engine, struct qp *qp, uint
 {
 	struct payload_piece pieces[LIMIT_SGES];
 	uint32_t piece_count = 0;
-	enum verdict verdict = requester_gather(engine, qp, qp->send_queue.retired, offset, length,
-						pieces, &piece_count);
+	enum verdict verdict = gather_bytes(engine, qp, qp->send_queue.retired, offset, length,
+					    pieces, &piece_count);
 
 	for (uint32_t i = 0; verdict == VERDICT_PASS && i < piece_count; i++) {
 		const struct memory_transfer transfer = {
@@ -240,7 +207,7 @@ static enum verdict completer_scatter(struct engine *engine, struct qp *qp, uint
 static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe, uint32_t index,
 				 const struct rnic_packet *packet)
 {
-	bool is_end = requester_read_packets(qp, wqe, index) == 1;
+	bool is_end = send_position_read_packets(qp, wqe, index) == 1;
 	bool claims_end = packet->row->position == RNIC_POSITION_LAST ||
 			  packet->row->position == RNIC_POSITION_ONLY;
 	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1;
@@ -275,7 +242,7 @@ static bool reach_response(struct engine *engine, struct qp *qp, const struct rn
 	kind = wqe_kind(oldest_wqe(qp));
 	if (kind->has_response && is_read != completer_is_atomic(kind))
 		return true;
-	requester_fail(engine, qp, VERDICT_BAD_RESPONSE);
+	qp_fail_send(engine, qp, VERDICT_BAD_RESPONSE);
 	return false;
 }
 
@@ -300,7 +267,7 @@ static void receive_read_response(struct engine *engine, struct qp *qp,
 	if (!completer_is_alive(qp))
 		return;
 	if (verdict != VERDICT_PASS) {
-		requester_fail(engine, qp, verdict);
+		qp_fail_send(engine, qp, verdict);
 		return;
 	}
 	completer_advance(engine, qp, 1);
@@ -321,7 +288,7 @@ static void receive_atomic_acknowledge(struct engine *engine, struct qp *qp,
 	if (!completer_is_alive(qp))
 		return;
 	if (verdict != VERDICT_PASS) {
-		requester_fail(engine, qp, verdict);
+		qp_fail_send(engine, qp, verdict);
 		return;
 	}
 	completer_advance(engine, qp, 1);

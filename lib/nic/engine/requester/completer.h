@@ -16,11 +16,6 @@ struct qp;
 /* One response packet (ACK, NAK, READ response, atomic ACK) for `qp`. */
 void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
 
-/* Completes the oldest entry with `status` and frees its slot. Does nothing in ERR, where it was
- * flushed. */
-void completer_complete_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
-			       enum verdict verdict);
-
 /*
  * UC and UD: the payload of all packets built so far was read. What was built is done, since nobody
  * will acknowledge it.
@@ -29,8 +24,5 @@ void completer_packets_read(struct engine *engine, struct qp *qp);
 
 /* The same for the packets before `end`, which was built. False when the QP stopped over it. */
 bool completer_packets_read_before(struct engine *engine, struct qp *qp, struct rnic_psn end);
-
-/* Completes all entries of the send queue with WR_FLUSH_ERR, oldest first. */
-void completer_flush(struct engine *engine, struct qp *qp);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/requester/local_operation.h"
 
-#include "engine/requester/completer.h"
 #include "engine/objects/mw.h"
-#include "engine/verbs/qp.h"
+#include "engine/progress/qp_error.h"
+#include "engine/progress/send_completion.h"
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
 
 static struct send_wqe *oldest(const struct qp *qp)
 {
@@ -53,13 +55,13 @@ void local_operation_run(struct engine *engine, struct qp *qp)
 		if (verdict != VERDICT_PASS) {
 			/* Putting payload in place may have ended the QP meanwhile. */
 			if (local_operation_is_due(qp))
-				requester_fail(engine, qp, verdict);
+				qp_fail_send(engine, qp, verdict);
 			return;
 		}
 		if (!local_operation_is_due(qp))
 			return;
-		completer_complete_oldest(engine, qp, RNIC_WC_SUCCESS, VERDICT_PASS);
+		send_completion_complete_oldest(engine, qp, RNIC_WC_SUCCESS, VERDICT_PASS);
 		qp->requester.wqe_index = qp->send_queue.next;
-		qp_make_ready(qp);
+		ready_list_add(qp);
 	}
 }

@@ -1,133 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/requester/requester.h"
 
-#include "engine/requester/completer.h"
-#include "engine/datagrams/datagram.h"
-#include "engine/engine.h"
-#include "engine/requester/local_operation.h"
 #include "engine/objects/mr.h"
-#include "engine/verbs/qp.h"
+#include "engine/packet_builder.h"
+#include "engine/progress/qp_error.h"
+#include "engine/progress/send_position.h"
+#include "engine/qp_state.h"
+#include "engine/reliability/congestion.h"
+#include "engine/reliability/credits.h"
+#include "engine/reliability/pace_line.h"
+#include "engine/reliability/peer_window.h"
+#include "engine/reliability/retry_timer.h"
+#include "engine/requester/completer.h"
+#include "engine/requester/gather.h"
+#include "engine/requester/local_operation.h"
 
 #include <assert.h>
 
-/* --- arithmetic over an entry's packets ------------------------------------------------------ */
-
-/* Where in the message packet `index` begins; the end of the message for indices behind it. */
-static uint32_t packet_offset(const struct qp *qp, const struct send_wqe *wqe, uint32_t index)
-{
-	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
-
-	return offset < wqe->length ? (uint32_t)offset : wqe->length;
-}
-
-static bool is_read(const struct send_wqe *wqe)
-{
-	return wqe_kind(wqe)->operation == RNIC_OPERATION_READ_REQUEST;
-}
-
-static uint32_t chunk_packets(const struct qp *qp)
-{
-	return LIMIT_READ_CHUNK_BYTES / qp->path_mtu_bytes;
-}
-
-uint32_t requester_read_packets(const struct qp *qp, const struct send_wqe *wqe,
-				uint32_t packet_index)
-{
-	uint32_t in_chunk = chunk_packets(qp) - packet_index % chunk_packets(qp);
-	uint32_t in_wqe = wqe->packets - packet_index;
-
-	return in_chunk < in_wqe ? in_chunk : in_wqe;
-}
-
-uint32_t requester_cost_bytes(const struct qp *qp, const struct send_wqe *wqe, uint32_t first,
-			      uint32_t end)
-{
-	return (end - first) * LIMIT_PACKET_OVERHEAD_BYTES + packet_offset(qp, wqe, end) -
-	       packet_offset(qp, wqe, first);
-}
-
-uint32_t requester_count_reads(const struct qp *qp, const struct send_wqe *wqe, uint32_t first,
-			       uint32_t end)
-{
-	uint32_t chunk = chunk_packets(qp);
-
-	if (first == end || !wqe_kind(wqe)->has_response)
-		return 0;
-	return is_read(wqe) ? (end - 1) / chunk - first / chunk + 1 : 1;
-}
-
-/* --- payload --------------------------------------------------------------------------------- */
-
-static enum verdict gather_sges(struct engine *engine, struct qp *qp, uint32_t index,
-				uint32_t offset, uint32_t length, struct payload_piece *pieces,
-				uint32_t *piece_count)
-{
-	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
-	const struct rnic_sge *sges = send_queue_sges(&qp->send_queue, index);
-	uint32_t access = wqe_kind(wqe)->sge_access;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < wqe->sge_count && length > 0; i++) {
-		uint64_t region_offset;
-		uint32_t bytes;
-		struct mr *mr;
-
-		if (offset >= sges[i].length) {
-			offset -= sges[i].length;
-			continue;
-		}
-		bytes = sges[i].length - offset < length ? sges[i].length - offset : length;
-		mr = mr_find(engine, sges[i].lkey, qp->pd, access, sges[i].address + offset, bytes,
-			     &region_offset);
-		if (mr == NULL)
-			return VERDICT_LOCAL_PROTECTION;
-		pieces[count++] = (struct payload_piece){
-			.region = mr->region,
-			.offset = region_offset,
-			.length = bytes,
-		};
-		length -= bytes;
-		offset = 0;
-	}
-	assert(length == 0);
-	*piece_count = count;
-	return VERDICT_PASS;
-}
-
-enum verdict requester_gather(struct engine *engine, struct qp *qp, uint32_t index, uint32_t offset,
-			      uint32_t length, struct payload_piece *pieces, uint32_t *piece_count)
-{
-	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
-
-	if (!(wqe->flags & RNIC_SEND_INLINE))
-		return gather_sges(engine, qp, index, offset, length, pieces, piece_count);
-	*piece_count = length == 0 ? 0 : 1;
-	if (length > 0)
-		pieces[0] = (struct payload_piece){
-			.inline_bytes = wqe->inline_bytes + offset,
-			.length = length,
-		};
-	return VERDICT_PASS;
-}
-
 /* --- starting an entry ----------------------------------------------------------------------- */
-
-/* Checks all SGEs of an entry; IBTA 1.4, 10.6.3 and 11.4.1.1. */
-static enum verdict check_sges(struct engine *engine, struct qp *qp, uint32_t index)
-{
-	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
-	const struct rnic_sge *sges = send_queue_sges(&qp->send_queue, index);
-
-	for (uint32_t i = 0; i < wqe->sge_count; i++) {
-		uint64_t offset;
-
-		if (sges[i].length > 0 &&
-		    mr_find(engine, sges[i].lkey, qp->pd, wqe_kind(wqe)->sge_access,
-			    sges[i].address, sges[i].length, &offset) == NULL)
-			return VERDICT_LOCAL_PROTECTION;
-	}
-	return VERDICT_PASS;
-}
 
 /* Makes the length of the data that of the message. */
 static enum verdict requester_set_length(struct send_wqe *wqe)
@@ -151,7 +41,7 @@ static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t ind
 	    (kind->has_response && qp->attributes.max_rd_atomic == 0))
 		return VERDICT_LOCAL_OPERATION;
 	if (!(wqe->flags & RNIC_SEND_INLINE))
-		verdict = check_sges(engine, qp, index);
+		verdict = gather_check_sges(engine, qp, index);
 	else if (kind->has_result)
 		verdict = VERDICT_LOCAL_OPERATION;
 	return verdict == VERDICT_PASS ? requester_set_length(wqe) : verdict;
@@ -189,7 +79,7 @@ struct plan {
 
 static uint32_t plan_cost_bytes(const struct qp *qp, const struct plan *plan)
 {
-	return requester_cost_bytes(qp, plan->wqe, plan->index, plan->index + plan->packets);
+	return send_position_cost_bytes(qp, plan->wqe, plan->index, plan->index + plan->packets);
 }
 
 static struct plan make_plan(const struct qp *qp, struct send_wqe *wqe)
@@ -200,9 +90,11 @@ static struct plan make_plan(const struct qp *qp, struct send_wqe *wqe)
 		.is_probe = qp->retry.is_silent || qp->retry.may_probe,
 	};
 
-	plan.packets = is_read(wqe) ? requester_read_packets(qp, wqe, plan.index) : 1;
+	plan.packets =
+		send_position_is_read(wqe) ? send_position_read_packets(qp, wqe, plan.index) : 1;
 	plan.cost_bytes = plan_cost_bytes(qp, &plan);
-	plan.is_part = is_read(wqe) && plan.index % chunk_packets(qp) != 0;
+	plan.is_part =
+		send_position_is_read(wqe) && plan.index % send_position_chunk_packets(qp) != 0;
 	if (plan.is_probe && plan.packets > 1 && plan.cost_bytes > LIMIT_SILENT_PEER_BYTES) {
 		plan.is_part = true;
 		plan.packets = 1;
@@ -281,14 +173,14 @@ static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 
 	if (plan->is_probe) {
 		plan->is_ack_wanted = true;
-		retry_probe_sent(qp, plan->cost_bytes);
+		retry_timer_probe_sent(qp, plan->cost_bytes);
 		return true;
 	}
 	if (!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes) &&
 	    requester->packets_since_ack_request == 0) {
 		peer_window_wait(qp->peer_window, qp, plan->cost_bytes);
 		if (packets_under_way(qp) == 0)
-			retry_wait_in_line(engine, qp);
+			retry_timer_wait_for_window(engine, qp);
 		return false;
 	}
 	peer_window_reserve(qp->peer_window, qp, plan->cost_bytes);
@@ -307,7 +199,7 @@ static bool try_pace(struct engine *engine, struct qp *qp, const struct plan *pl
 {
 	uint32_t bytes = plan->cost_bytes + (plan->ends_message ? LIMIT_PACE_MESSAGE_BYTES : 0);
 
-	return pace_try_send(engine, qp, bytes);
+	return pace_line_try_send(engine, qp, bytes);
 }
 
 static enum rnic_position plan_position(const struct plan *plan)
@@ -324,8 +216,8 @@ static uint32_t reth_length(const struct qp *qp, const struct plan *plan, uint32
 {
 	const struct send_wqe *wqe = plan->wqe;
 
-	if (is_read(wqe))
-		return packet_offset(qp, wqe, plan->index + plan->packets) - offset;
+	if (send_position_is_read(wqe))
+		return send_position_packet_offset(qp, wqe, plan->index + plan->packets) - offset;
 	return wqe_kind(wqe)->operands == RNIC_WR_OPERANDS_FLUSH ? wqe->flush.length : wqe->length;
 }
 
@@ -334,14 +226,14 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 {
 	const struct send_wqe *wqe = plan->wqe;
 	const struct rnic_wr_operation *kind = wqe_kind(wqe);
-	uint32_t offset = packet_offset(qp, wqe, plan->index);
+	uint32_t offset = send_position_packet_offset(qp, wqe, plan->index);
 	struct rnic_packet *packet = &out->packet;
 
-	engine_start_packet(qp, out, (enum rnic_operation)kind->operation, plan_position(plan),
-			    plan->ends_message ? rnic_immediate_header(kind->immediate) : 0,
-			    qp->requester.psn);
+	packet_builder_start(qp, out, (enum rnic_operation)kind->operation, plan_position(plan),
+			     plan->ends_message ? rnic_immediate_header(kind->immediate) : 0,
+			     qp->requester.psn);
 	if (qp->type == RNIC_QP_TYPE_UD)
-		datagram_address(qp, qp->requester.wqe_index, packet);
+		packet_builder_address_datagram(qp, qp->requester.wqe_index, packet);
 	packet->solicited =
 		plan->ends_message && kind->may_solicit && (wqe->flags & RNIC_SEND_SOLICITED);
 	if (packet->row->headers & RNIC_HEADER_RETH)
@@ -401,14 +293,14 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 		plan->is_ack_wanted ? 0 : requester->packets_since_ack_request + 1;
 	requester->has_unasked_end =
 		!plan->is_ack_wanted && (requester->has_unasked_end || plan->ends_message);
-	retry_packet_sent(engine, qp);
+	retry_timer_packet_sent(engine, qp);
 }
 
 /* The entry at the send position cannot be carried out; those before it are completed first. */
 static void fail_in_turn(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
 	if (qp->requester.wqe_index == qp->send_queue.retired)
-		requester_fail(engine, qp, verdict);
+		qp_fail_send(engine, qp, verdict);
 }
 
 /* Whether there is an entry to send from, old or new, and the QP's state lets it. */
@@ -418,7 +310,7 @@ static bool has_work(const struct qp *qp)
 	const struct send_wqe *wqe;
 
 	if ((qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD) ||
-	    qp->retry.is_rnr_wait)
+	    qp->retry.running == RETRY_TIMER_RNR)
 		return false;
 	if (requester->wqe_index != qp->send_queue.next)
 		return true;
@@ -443,13 +335,14 @@ static enum verdict enter_work(struct engine *engine, struct qp *qp)
 static enum verdict gather_payload(struct engine *engine, struct qp *qp, const struct plan *plan,
 				   struct packet_builder *out)
 {
-	uint32_t offset = packet_offset(qp, plan->wqe, plan->index);
+	uint32_t offset = send_position_packet_offset(qp, plan->wqe, plan->index);
 
 	if (wqe_kind(plan->wqe)->has_result)
 		return VERDICT_PASS;
-	out->packet.payload_bytes = packet_offset(qp, plan->wqe, plan->index + 1) - offset;
-	return requester_gather(engine, qp, qp->requester.wqe_index, offset,
-				out->packet.payload_bytes, out->pieces, &out->piece_count);
+	out->packet.payload_bytes =
+		send_position_packet_offset(qp, plan->wqe, plan->index + 1) - offset;
+	return gather_bytes(engine, qp, qp->requester.wqe_index, offset, out->packet.payload_bytes,
+			    out->pieces, &out->piece_count);
 }
 
 /* Builds the next packet up to its share of the path; false when there is none to send now. */
@@ -483,10 +376,10 @@ failed:
  */
 static bool resume_unasked(struct engine *engine, struct qp *qp)
 {
-	if (!qp->requester.has_unasked_end || qp->retry.is_rnr_wait ||
+	if (!qp->requester.has_unasked_end || qp->retry.running == RETRY_TIMER_RNR ||
 	    (qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD))
 		return false;
-	requester_rewind(engine, qp);
+	send_position_rewind(engine, qp);
 	return true;
 }
 
@@ -500,7 +393,7 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	if (!is_built && local_operation_is_due(qp))
 		await_reading(engine, qp);
 	if (!is_built || !congestion_try_send(engine, qp)) {
-		requester_cancel_window_wait(engine, qp);
+		send_position_cancel_window_wait(engine, qp);
 		return false;
 	}
 	if (qp_is_reliable(qp) ? !try_reserve(engine, qp, &plan) : !try_pace(engine, qp, &plan))
@@ -511,112 +404,7 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	return true;
 }
 
-/* --- moving the two ends --------------------------------------------------------------------- */
-
-/* Packets of the oldest entry that are sent: all of them when the position is behind it. */
-static uint32_t sent_of_oldest(const struct qp *qp, const struct send_wqe *oldest)
-{
-	return qp->requester.wqe_index == qp->send_queue.retired
-		       ? wqe_packet_index(oldest, qp->requester.psn)
-		       : oldest->packets;
-}
-
-void requester_advance(struct engine *engine, struct qp *qp, uint32_t packets)
-{
-	struct requester *requester = &qp->requester;
-	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, qp->send_queue.retired);
-	uint32_t first = wqe_packet_index(wqe, requester->unacknowledged);
-	uint32_t end = first + packets;
-	uint32_t sent = sent_of_oldest(qp, wqe);
-	uint32_t acknowledged = end < sent ? end : sent;
-	uint32_t bytes = requester_cost_bytes(qp, wqe, first, acknowledged);
-
-	assert(qp->send_queue.retired != qp->send_queue.next && end <= wqe->packets);
-	assert(engine == qp->engine);
-	if (bytes > requester->in_flight_bytes)
-		bytes = requester->in_flight_bytes; /* its share was released before */
-	requester->in_flight_bytes -= bytes;
-	if (qp->peer_window != NULL)
-		peer_window_release(qp->peer_window, bytes, true);
-	requester->reads_outstanding -= requester_count_reads(qp, wqe, first, sent) -
-					requester_count_reads(qp, wqe, acknowledged, sent);
-	requester->unacknowledged = rnic_psn_add(requester->unacknowledged, (int32_t)packets);
-	requester->has_gone_back = false;
-	credits_acknowledged(qp, wqe, end, sent);
-	if (end > sent) {
-		requester->psn = requester->unacknowledged;
-		requester->packets_since_ack_request = 0;
-		requester->has_unasked_end = false;
-		if (end == wqe->packets)
-			requester->wqe_index++;
-	}
-}
-
-void requester_release_share(struct qp *qp)
-{
-	if (qp->peer_window != NULL)
-		peer_window_release(qp->peer_window, qp->requester.in_flight_bytes, false);
-	qp->requester.in_flight_bytes = 0;
-}
-
-void requester_rewind(struct engine *engine, struct qp *qp)
-{
-	struct requester *requester = &qp->requester;
-
-	retry_stop(engine, qp);
-	requester_release_share(qp);
-	requester->psn = requester->unacknowledged;
-	requester->wqe_index = qp->send_queue.retired;
-	requester->reads_outstanding = 0;
-	requester->packets_since_ack_request = 0;
-	requester->has_unasked_end = false;
-	requester->has_gone_back = false;
-	credits_rewound(qp);
-	qp_make_ready(qp);
-}
-
-void requester_start(struct qp *qp, struct rnic_psn psn)
-{
-	qp->requester = (struct requester){
-		.psn = psn,
-		.highest = psn,
-		.unacknowledged = psn,
-		.wqe_index = qp->send_queue.next,
-	};
-}
-
-void requester_cancel_window_wait(struct engine *engine, struct qp *qp)
-{
-	if (!qp_is_reliable(qp)) {
-		pace_leave(engine, qp);
-	} else if (qp->peer_window != NULL) {
-		peer_window_leave(qp->peer_window, qp);
-		retry_cancel_window_wait(engine, qp);
-	}
-}
-
-void requester_reset(struct engine *engine, struct qp *qp)
-{
-	retry_stop(engine, qp);
-	requester_release_share(qp);
-	requester_cancel_window_wait(engine, qp);
-	requester_start(qp, qp->requester.psn);
-}
-
 /* --- failures -------------------------------------------------------------------------------- */
-
-void requester_fail(struct engine *engine, struct qp *qp, enum verdict verdict)
-{
-	const struct verdict_row *row = verdict_row(verdict);
-
-	assert(qp->send_queue.retired != qp->send_queue.posted);
-	engine->counters[row->counter]++;
-	completer_complete_oldest(engine, qp, (enum rnic_wc_status)row->send_status, verdict);
-	if (qp_is_reliable(qp))
-		qp_enter_error(qp, verdict);
-	else
-		qp_enter_send_error(qp, verdict);
-}
 
 void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn)
 {
@@ -639,12 +427,12 @@ void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
 		if (index == qp->send_queue.retired ||
 		    completer_packets_read_before(engine, qp,
 						  send_queue_at(&qp->send_queue, index)->psn))
-			requester_fail(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
+			qp_fail_send(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
 		return;
 	}
 	requester->has_failed_payload = true;
 	requester->failed_index = index;
-	requester_rewind(engine, qp);
+	send_position_rewind(engine, qp);
 }
 
 void requester_write_failed(struct engine *engine, struct qp *qp, bool is_reported)
@@ -655,5 +443,5 @@ void requester_write_failed(struct engine *engine, struct qp *qp, bool is_report
 		qp_enter_error(qp, VERDICT_LOCAL_MEMORY_GONE);
 	else if (queue->retired != queue->next &&
 		 wqe_kind(send_queue_at(queue, queue->retired))->has_response)
-		requester_fail(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
+		qp_fail_send(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
 }

@@ -4,9 +4,10 @@
 #include "base/bits.h"
 #include "engine/objects/mr.h"
 #include "engine/objects/mw.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/srq.h"
+#include "engine/objects/srq_queue.h"
 #include "engine/objects/xrcd.h"
+#include "engine/progress/receive_entry.h"
+#include "engine/qp_state.h"
 
 /* The rights that the request needs, of the QP and of the region. */
 static uint32_t access_of(const struct rnic_packet *packet)
@@ -118,7 +119,7 @@ static enum verdict check_receive_sges(struct request *request, const struct rec
 enum verdict request_check_receive(struct request *request)
 {
 	const struct rnic_sge *sges;
-	const struct recv_wqe *wqe = responder_peek_receive(request, &sges);
+	const struct recv_wqe *wqe = receive_entry_peek(request->qp, request->srq, &sges);
 
 	if (wqe == NULL)
 		return VERDICT_NO_RECEIVE;
@@ -167,7 +168,7 @@ static enum verdict check_length_received(struct request *request)
 	const struct rnic_sge *sges;
 
 	if (request_is_first(request->packet))
-		wqe = responder_peek_receive(request, &sges);
+		wqe = receive_entry_peek(request->qp, request->srq, &sges);
 	else
 		bytes += responder->message_bytes;
 	if (bytes > RNIC_MESSAGE_BYTES_MAX)

@@ -2,10 +2,18 @@
 #include "engine/responder/responder_answer.h"
 
 #include "engine/objects/mr.h"
-#include "engine/verbs/qp.h"
-#include "engine/responder/request_checks.h"
-#include "engine/verbs/srq.h"
+#include "engine/objects/pd.h"
+#include "engine/objects/placement.h"
+#include "engine/objects/srq_queue.h"
 #include "engine/objects/xrcd.h"
+#include "engine/packet_builder.h"
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
+#include "engine/reliability/acknowledgement.h"
+#include "engine/reliability/congestion.h"
+#include "engine/reliability/credits.h"
+#include "engine/responder/request_checks.h"
+#include "engine/responder/responder_fail.h"
 #include "wire/syndrome.h"
 
 /* --- duplicates ------------------------------------------------------------------------------ */
@@ -36,7 +44,7 @@ static void repeat_read(struct qp *qp, const struct rnic_packet *packet,
 		.end_packet = first_packet + qp_packets_for(qp, packet->reth.length),
 		.end_bytes = (uint32_t)end_bytes,
 	};
-	qp_make_ready(qp);
+	ready_list_add(qp);
 }
 
 /* The operation is not executed again: what it found the first time is told again. */
@@ -47,7 +55,7 @@ static void repeat_answer(struct qp *qp, struct responder_resource *responder_re
 	responder_resource->is_repeat = true;
 	responder_resource->is_pending = true;
 	responder_resource->answer.next_packet = 0;
-	qp_make_ready(qp);
+	ready_list_add(qp);
 }
 
 /*
@@ -63,7 +71,7 @@ static void acknowledge_again(struct qp *qp, struct rnic_psn psn)
 	const struct responder_resource *answer =
 		responder_resources_find_between(&responder->resources, psn, end);
 
-	responder_queue_ack(qp, rnic_psn_add(answer != NULL ? answer->psn : end, -1));
+	acknowledgement_queue(qp, rnic_psn_add(answer != NULL ? answer->psn : end, -1));
 }
 
 void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
@@ -102,10 +110,10 @@ static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct pa
 {
 	struct responder *responder = &qp->responder;
 
-	if (responder->syndrome == RESPONDER_ACK_SYNDROME)
+	if (responder->syndrome == ACKNOWLEDGEMENT_SYNDROME)
 		responder->syndrome = credits_syndrome(engine, qp);
-	engine_start_packet(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
-			    responder->acknowledge_psn);
+	packet_builder_start(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
+			     responder->acknowledge_psn);
 	out->packet.aeth = (struct rnic_aeth){responder->syndrome, responder->acknowledge_msn};
 	responder->has_acknowledge = false;
 	engine->counters[acknowledge_counter(responder->syndrome)]++;
@@ -122,8 +130,8 @@ static void transmit_atomic(struct engine *engine, struct qp *qp,
 			    struct responder_resource *responder_resource,
 			    struct packet_builder *out)
 {
-	engine_start_packet(qp, out, RNIC_OPERATION_ATOMIC_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
-			    responder_resource->psn);
+	packet_builder_start(qp, out, RNIC_OPERATION_ATOMIC_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
+			     responder_resource->psn);
 	out->packet.aeth =
 		(struct rnic_aeth){credits_syndrome(engine, qp), responder_resource->msn};
 	out->packet.atomic_original = responder_resource->original;
@@ -169,8 +177,8 @@ static bool transmit_read(struct engine *engine, struct qp *qp,
 		if (mr == NULL)
 			return false;
 	}
-	engine_start_packet(qp, out, RNIC_OPERATION_READ_RESPONSE, answer_position(answer), 0,
-			    rnic_psn_add(responder_resource->psn, (int32_t)answer->next_packet));
+	packet_builder_start(qp, out, RNIC_OPERATION_READ_RESPONSE, answer_position(answer), 0,
+			     rnic_psn_add(responder_resource->psn, (int32_t)answer->next_packet));
 	if (out->packet.row->headers & RNIC_HEADER_AETH)
 		out->packet.aeth =
 			(struct rnic_aeth){credits_syndrome(engine, qp), responder_resource->msn};
@@ -204,7 +212,7 @@ static void refuse_read(struct engine *engine, struct qp *qp,
 		return;
 	}
 	responder_resource->is_pending = false;
-	engine_start_packet(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0, psn);
+	packet_builder_start(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0, psn);
 	out->packet.aeth = (struct rnic_aeth){
 		.syndrome = verdict_row(VERDICT_BAD_RKEY)->syndrome,
 		.msn = responder_resource->msn,

@@ -3,7 +3,10 @@
 
 #include "engine/objects/mr.h"
 #include "engine/objects/mw.h"
-#include "engine/verbs/qp.h"
+#include "engine/objects/placement.h"
+#include "engine/progress/receive_entry.h"
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
 #include "engine/responder/request_checks.h"
 
 #include <assert.h>
@@ -79,7 +82,7 @@ static void complete_message(struct engine *engine, struct qp *qp, const struct 
 		.is_solicited = packet->solicited,
 	};
 
-	responder_complete_receive(engine, qp, &cqe);
+	receive_entry_complete(engine, qp, &cqe);
 }
 
 /* Closes the message of `packet`. */
@@ -95,7 +98,7 @@ static void finish_message(struct request *request)
 	qp->responder.open_operation = RNIC_OPERATION_NONE;
 	if (!has_completion)
 		return;
-	is_taken = responder_try_take_receive(request);
+	is_taken = receive_entry_try_take(request->qp, request->srq);
 	assert(is_taken);
 	complete_message(engine, qp, request->packet);
 }
@@ -117,7 +120,7 @@ static enum verdict execute_send(struct request *request)
 	enum verdict verdict;
 
 	if (request_is_first(packet)) {
-		bool is_taken = responder_try_take_receive(request);
+		bool is_taken = receive_entry_try_take(request->qp, request->srq);
 
 		assert(is_taken);
 		responder->open_operation = RNIC_OPERATION_SEND;
@@ -182,7 +185,7 @@ static struct responder_resource *remember(struct request *request, uint32_t pac
 	responder_resource->msn = responder->msn;
 	responder_resource->is_pending = true;
 	responder_resource->answer.end_packet = packets;
-	qp_make_ready(request->qp);
+	ready_list_add(request->qp);
 	return responder_resource;
 }
 

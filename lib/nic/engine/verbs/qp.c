@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/verbs/qp.h"
 
-#include "engine/objects/ah.h"
-#include "engine/requester/completer.h"
 #include "engine/datagrams/mcast.h"
+#include "engine/objects/ah.h"
+#include "engine/objects/cq.h"
 #include "engine/objects/mw.h"
+#include "engine/objects/placement.h"
+#include "engine/progress/qp_error.h"
+#include "engine/progress/receive_entry.h"
+#include "engine/progress/send_completion.h"
+#include "engine/progress/send_position.h"
+#include "engine/ready_list.h"
+#include "engine/reliability/congestion.h"
+#include "engine/reliability/peer_window.h"
+#include "engine/reliability/retry_timer.h"
+#include "engine/responder/responder.h"
 #include "engine/verbs/qp_transition.h"
 #include "engine/verbs/srq.h"
-#include "engine/objects/xrcd.h"
 #include "wire/gid.h"
 
 #include <assert.h>
@@ -121,7 +130,7 @@ static struct qp *qp_allocate(struct engine *engine, const struct qp_config *con
 	list_init(&qp->domain_node);
 	list_init(&qp->windows);
 	list_init(&qp->failures.node);
-	retry_init(qp);
+	retry_timer_init(qp);
 	congestion_reset(engine, qp);
 	return qp;
 }
@@ -183,14 +192,12 @@ static void qp_forget(struct qp *qp)
 	/* What was received belongs to the client; the QP may fall into error over it, no matter.
 	 */
 	placement_run(engine);
-	requester_reset(engine, qp);
-	responder_give_back(qp);
+	send_position_reset(engine, qp);
+	receive_entry_give_back(qp);
 	congestion_reset(engine, qp);
 	peer_window_put(qp->peer_window);
 	qp->peer_window = NULL;
-	if (list_is_linked(&qp->ready_node) && engine->ready.next == &qp->ready_node)
-		engine->quantum = 0;
-	list_remove(&qp->ready_node);
+	ready_list_remove(qp);
 	list_remove(&qp->built_node);
 }
 
@@ -330,47 +337,6 @@ static void enter_reset(struct qp *qp)
 	qp->last_received_ns = 0;
 }
 
-_Static_assert(VERDICT_COUNT <= 64, "each has a bit of qp->troubles_told");
-
-/* Strangers may send packets of which each is wrong in another way than the one before. */
-void qp_note_trouble(struct qp *qp, enum verdict verdict)
-{
-	const struct engine_config *config = &qp->engine->config;
-	const uint64_t bit = UINT64_C(1) << verdict;
-	bool is_new = (qp->trouble_log_told & bit) == 0;
-
-	qp->last_error = verdict;
-	qp->refusal = qp->engine->refusal;
-	qp->trouble_log_told |= bit;
-	/* Flushed without an error before it: the application wanted it. */
-	if (is_new && verdict != VERDICT_FLUSHED && config->sink->trouble != NULL)
-		config->sink->trouble(config->sink_context, qp);
-}
-
-void qp_enter_error(struct qp *qp, enum verdict verdict)
-{
-	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_RESET)
-		return;
-	qp->state = RNIC_QP_STATE_ERR;
-	qp_note_trouble(qp, verdict);
-	requester_reset(qp->engine, qp);
-	completer_flush(qp->engine, qp);
-	responder_flush(qp->engine, qp);
-	if (qp_shares_receives(qp))
-		placement_last_receive(qp->engine, qp);
-}
-
-void qp_enter_send_error(struct qp *qp, enum verdict verdict)
-{
-	if (qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD)
-		return;
-	qp->state = RNIC_QP_STATE_SQE;
-	qp_note_trouble(qp, verdict);
-	qp->attributes.sq_draining = 0;
-	requester_reset(qp->engine, qp);
-	completer_flush(qp->engine, qp);
-}
-
 /* What follows once the attributes of a transition are in force. */
 static void enter_state(struct qp *qp, enum rnic_qp_state to)
 {
@@ -381,14 +347,14 @@ static void enter_state(struct qp *qp, enum rnic_qp_state to)
 		qp->is_established = false;
 	} else if (to == RNIC_QP_STATE_RTS) {
 		if (from == RNIC_QP_STATE_RTR) {
-			requester_start(qp, rnic_psn(qp->attributes.sq_psn));
-			retry_progress(qp->engine, qp);
+			send_position_start(qp, rnic_psn(qp->attributes.sq_psn));
+			retry_timer_progress(qp->engine, qp);
 		}
 		qp->attributes.sq_draining = 0;
-		qp_make_ready(qp);
+		ready_list_add(qp);
 	} else if (to == RNIC_QP_STATE_SQD && from == RNIC_QP_STATE_RTS) {
 		qp->attributes.sq_draining = 1;
-		qp_check_drained(qp);
+		send_completion_check_drained(qp);
 	}
 }
 
@@ -396,8 +362,8 @@ static void enter_state(struct qp *qp, enum rnic_qp_state to)
 static void change_path(struct qp *qp, struct peer_window *path)
 {
 	if (qp->peer_window != NULL) {
-		requester_rewind(qp->engine, qp);
-		requester_cancel_window_wait(qp->engine, qp);
+		send_position_rewind(qp->engine, qp);
+		send_position_cancel_window_wait(qp->engine, qp);
 		peer_window_put(qp->peer_window);
 	}
 	qp->peer_window = path;
@@ -483,32 +449,13 @@ void qp_post_send(struct qp *qp, const struct send_wqe *wqe, const struct rnic_s
 	    (wqe->datagram.ah == NULL || !pd_is_same(wqe->datagram.ah->pd, qp->pd)))
 		posted->opcode = RNIC_WR_OPCODE_COUNT;
 	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_SQE)
-		completer_flush(qp->engine, qp);
+		send_completion_flush(qp->engine, qp);
 	else if (qp->state == RNIC_QP_STATE_RTS)
-		qp_make_ready(qp);
+		ready_list_add(qp);
 }
 
 void qp_flush_receives(struct qp *qp)
 {
 	if (qp->state == RNIC_QP_STATE_ERR && qp_has_recv_queue(qp))
-		responder_flush(qp->engine, qp);
-}
-
-void qp_check_drained(struct qp *qp)
-{
-	struct engine *engine = qp->engine;
-
-	if (qp->state != RNIC_QP_STATE_SQD || !qp->attributes.sq_draining ||
-	    qp->send_queue.retired != qp->send_queue.next)
-		return;
-	qp->attributes.sq_draining = 0;
-	if (qp->attributes.en_sqd_async_notify)
-		engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_SQ_DRAINED,
-						 qp);
-}
-
-void qp_make_ready(struct qp *qp)
-{
-	if (!list_is_linked(&qp->ready_node))
-		list_add_tail(&qp->engine->ready, &qp->ready_node);
+		receive_entry_flush(qp->engine, qp);
 }

@@ -12,8 +12,8 @@
 /* Milliseconds until the QP's timer expires, rounded up. */
 static uint64_t timer_ms(const struct qp *qp, uint64_t now_ns)
 {
-	uint64_t deadline_ns =
-		qp->retry.is_rnr_wait ? qp->retry.timer.deadline_ns : qp->retry.timeout_at_ns;
+	uint64_t deadline_ns = qp->retry.running == RETRY_TIMER_RNR ? qp->retry.timer.deadline_ns
+								    : qp->retry.timeout_at_ns;
 
 	return deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
 }
@@ -99,11 +99,11 @@ static void write_sending(const struct qp *qp, uint64_t now_ns, const char *peer
 
 	if (qp->state < RNIC_QP_STATE_RTS)
 		snprintf(text, text_bytes, "the transition to RTS");
-	else if (qp->retry.is_rnr_wait)
+	else if (qp->retry.running == RETRY_TIMER_RNR)
 		write_rnr(qp, now_ns, text, text_bytes);
 	else if (timer_is_armed(&qp->congestion.timer))
 		snprintf(text, text_bytes, "the rate that congestion leaves it");
-	else if (qp->retry.is_probe_wait)
+	else if (qp->retry.running == RETRY_TIMER_CREDIT)
 		snprintf(text, text_bytes, "a receive to be posted by the peer (no credit)");
 	else if (!qp_is_reliable(qp) && list_is_linked(&qp->path_node))
 		snprintf(text, text_bytes, "the pace of traffic that nobody acknowledges");

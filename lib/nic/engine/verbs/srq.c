@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/verbs/srq.h"
 
+#include "engine/engine_state.h"
 #include "engine/objects/cq.h"
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
+#include "engine/objects/pd.h"
+#include "engine/objects/placement.h"
 #include "engine/objects/xrcd.h"
+#include "engine/qp_state.h"
+#include "engine/responder/responder.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -82,40 +85,6 @@ void srq_destroy(struct srq *srq)
 	free(srq);
 }
 
-int srq_attach(struct srq *srq)
-{
-	int error = recv_queue_reserve(&srq->queue, srq->references + 1);
-
-	if (error != 0)
-		return error;
-	srq->references++;
-	return 0;
-}
-
-void srq_detach(struct srq *srq)
-{
-	assert(srq->references > 0);
-	srq->references--;
-}
-
-uint32_t srq_waiting(const struct srq *srq)
-{
-	const struct engine_config *config = &srq->engine->config;
-
-	return srq->queue.pushed - srq->queue.taken +
-	       config->sink->posted(config->sink_context, &srq->queue);
-}
-
-static void check_limit(struct srq *srq)
-{
-	const struct engine_config *config = &srq->engine->config;
-
-	if (srq->limit == 0 || srq_waiting(srq) >= srq->limit)
-		return;
-	srq->limit = 0;
-	config->sink->async_event(config->sink_context, RNIC_EVENT_SRQ_LIMIT_REACHED, srq);
-}
-
 int srq_check_size(const struct srq *srq, uint32_t max_wr, uint32_t limit)
 {
 	if (max_wr == 0 || max_wr > LIMIT_WR_DEPTH || limit > max_wr)
@@ -126,31 +95,4 @@ int srq_check_size(const struct srq *srq, uint32_t max_wr, uint32_t limit)
 void srq_set_size(struct srq *srq, uint32_t max_wr)
 {
 	srq->max_wr = max_wr;
-}
-
-int srq_set_limit(struct srq *srq, uint32_t limit)
-{
-	if (limit > srq->max_wr)
-		return -EINVAL;
-	srq->limit = limit;
-	check_limit(srq);
-	return 0;
-}
-
-void srq_completion_lost(struct srq *srq)
-{
-	const struct engine_config *config = &srq->engine->config;
-
-	if (srq->xrcd == NULL || srq->has_failed)
-		return;
-	srq->has_failed = true;
-	config->sink->async_event(config->sink_context, RNIC_EVENT_SRQ_ERR, srq);
-}
-
-bool srq_try_take(struct srq *srq, struct recv_wqe *wqe, struct rnic_sge *sges)
-{
-	if (!recv_queue_take(srq->engine, &srq->queue, wqe, sges))
-		return false;
-	check_limit(srq);
-	return true;
 }

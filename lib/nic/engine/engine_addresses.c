@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/engine_addresses.h"
+
+#include "engine/engine_state.h"
+#include "wire/gid.h"
+
+uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *dest)
+{
+	const bool is_group = rnic_gid_is_multicast(dest);
+
+	for (uint32_t i = 0; i < RNIC_ENGINE_GIDS; i++) {
+		const struct rnic_gid *gid = &engine->gids[i];
+
+		if (is_group ? !rnic_gid_is_zero(gid) &&
+				       rnic_gid_is_ipv4(gid) == rnic_gid_is_ipv4(dest)
+			     : rnic_gid_equal(gid, dest))
+			return i;
+	}
+	return 0;
+}
+
+struct rnic_addresses engine_addresses(const struct engine *engine, const struct rnic_path *path)
+{
+	return (struct rnic_addresses){
+		.source = engine->gids[path->source_gid_index],
+		.dest = path->dest_gid,
+		.source_port = RNIC_UDP_PORT,
+		.traffic_class = path->traffic_class,
+		.hop_limit = path->hop_limit,
+	};
+}

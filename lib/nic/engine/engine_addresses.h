@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's own addresses: where packets come from and are answered from. */
+#ifndef NIC_ENGINE_ENGINE_ADDRESSES_H
+#define NIC_ENGINE_ENGINE_ADDRESSES_H
+
+#include "base/verbs_types.h"
+#include "wire/packet.h"
+
+#include <stdint.h>
+
+struct engine;
+
+/*
+ * The index of the address from which what came to `dest` is answered: its own, or for a multicast
+ * group's the first of its family. 0 when there is none.
+ */
+uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *dest);
+
+/* The addresses of a packet that leaves by `path`. */
+struct rnic_addresses engine_addresses(const struct engine *engine, const struct rnic_path *path);
+
+#endif

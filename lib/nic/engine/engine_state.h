@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine's own fields. The parts of the engine share them; an owner includes engine.h and uses
+ * its functions.
+ */
+#ifndef NIC_ENGINE_ENGINE_STATE_H
+#define NIC_ENGINE_ENGINE_STATE_H
+
+#include "base/key_table.h"
+#include "base/list.h"
+#include "base/prng.h"
+#include "base/timer_heap.h"
+#include "engine/counters.h"
+#include "engine/engine_config.h"
+#include "engine/limits.h"
+#include "engine/objects/mr_refusal.h"
+#include "engine/objects/pkey.h"
+#include "engine/objects/placement_state.h"
+#include "engine/reliability/pace.h"
+#include "mem/memory_batch.h"
+
+#define RNIC_ENGINE_GIDS 32 /* RNIC_GIDS_MAX of the control protocol */
+
+struct engine {
+	struct engine_config config;
+	struct prng prng;
+	struct key_table qps;	       /* QPN -> struct qp */
+	struct key_table mrs;	       /* key >> 8 -> struct mr, of regions and windows */
+	struct key_table srqs;	       /* number -> struct srq */
+	struct timer_heap timers;      /* struct qp.retry */
+	struct timer_heap pace_timers; /* struct qp.congestion */
+	struct list ready;	       /* QPs that may have a packet to send, in order of service */
+	struct list windows;	       /* struct peer_window */
+	struct list built;	       /* QPs that engine_packets_read() is to see */
+	struct list mcast_groups;      /* struct mcast_group */
+	uint32_t mcast_group_count;
+	struct pace pace;
+	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
+	struct memory_batch writes; /* inbound payload on its way to client memory */
+	struct placement placement; /* and what waits for it */
+	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
+	uint16_t pkeys[LIMIT_PKEYS];		/* by P_Key index; 0 is empty */
+	uint64_t counters[COUNTER_COUNT];
+	struct mr_refusal refusal; /* the last one */
+	uint64_t now_ns;	   /* of the call under way */
+};
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What waits for inbound payload to be put in place (placement.h). */
+#ifndef NIC_ENGINE_OBJECTS_PLACEMENT_STATE_H
+#define NIC_ENGINE_OBJECTS_PLACEMENT_STATE_H
+
+#include "base/list.h"
+#include "engine/objects/engine_cqe.h"
+#include "wire/psn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PLACEMENT_COMPLETIONS_MAX 256 /* a power of two */
+
+struct cq;
+struct engine;
+struct placement_failures;
+struct qp;
+
+/* What `failures` demand of `qp`: the roles' part in them, which lies above placement. */
+typedef void placement_failed_function(struct engine *engine, struct qp *qp,
+				       const struct placement_failures *failures);
+
+struct placement {
+	struct {
+		struct cq *cq;
+		struct cqe cqe;
+	} waiting[PLACEMENT_COMPLETIONS_MAX]; /* number i at i modulo its size */
+	uint32_t queued;		      /* completions ever queued, and ever delivered */
+	uint32_t delivered;
+	struct list failing; /* struct qp with failures not acted upon */
+	bool is_running;
+	placement_failed_function *failed;
+};
+
+/* What befell a QP while payload was placed. All zero but for the node: nothing. */
+struct placement_failures {
+	struct list node; /* in placement->failing, or unlinked */
+	bool is_overrun;
+	bool is_last_received; /* it went into error: its last receive from an SRQ is completed */
+	bool has_request;      /* payload of a request was not put in place, or of a response */
+	bool has_response;
+	bool is_receive_at_fault; /* the receive entry under way is the one that failed */
+	bool is_response_reported;
+	struct rnic_psn request_psn; /* of the first such request */
+	uint32_t request_msn;	     /* messages received before it */
+};
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/progress/qp_error.h"
+
+#include "engine/objects/placement.h"
+#include "engine/progress/receive_entry.h"
+#include "engine/progress/send_completion.h"
+#include "engine/progress/send_position.h"
+#include "engine/qp_state.h"
+
+#include <assert.h>
+
+_Static_assert(VERDICT_COUNT <= 64, "each has a bit of qp->trouble_log_told");
+
+/* Strangers may send packets of which each is wrong in another way than the one before. */
+void qp_note_trouble(struct qp *qp, enum verdict verdict)
+{
+	const struct engine_config *config = &qp->engine->config;
+	const uint64_t bit = UINT64_C(1) << verdict;
+	bool is_new = (qp->trouble_log_told & bit) == 0;
+
+	qp->last_error = verdict;
+	qp->refusal = qp->engine->refusal;
+	qp->trouble_log_told |= bit;
+	/* Flushed without an error before it: the application wanted it. */
+	if (is_new && verdict != VERDICT_FLUSHED && config->sink->trouble != NULL)
+		config->sink->trouble(config->sink_context, qp);
+}
+
+/* Forgets the answers that are owed, but for a fatal NAK and what leaves before it. */
+static void qp_error_stop_responder(struct qp *qp)
+{
+	struct responder *responder = &qp->responder;
+
+	responder->open_operation = RNIC_OPERATION_NONE;
+	responder->has_nak_pending = false;
+	if (responder->has_fatal_nak)
+		return;
+	responder->has_acknowledge = false;
+	responder_resources_clear(&responder->resources);
+}
+
+void qp_enter_error(struct qp *qp, enum verdict verdict)
+{
+	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_RESET)
+		return;
+	qp->state = RNIC_QP_STATE_ERR;
+	qp_note_trouble(qp, verdict);
+	send_position_reset(qp->engine, qp);
+	send_completion_flush(qp->engine, qp);
+	qp_error_stop_responder(qp);
+	receive_entry_flush(qp->engine, qp);
+	if (qp_shares_receives(qp))
+		placement_last_receive(qp->engine, qp);
+}
+
+void qp_enter_send_error(struct qp *qp, enum verdict verdict)
+{
+	if (qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD)
+		return;
+	qp->state = RNIC_QP_STATE_SQE;
+	qp_note_trouble(qp, verdict);
+	qp->attributes.sq_draining = 0;
+	send_position_reset(qp->engine, qp);
+	send_completion_flush(qp->engine, qp);
+}
+
+void qp_fail_send(struct engine *engine, struct qp *qp, enum verdict verdict)
+{
+	const struct verdict_row *row = verdict_row(verdict);
+
+	assert(qp->send_queue.retired != qp->send_queue.posted);
+	engine->counters[row->counter]++;
+	send_completion_complete_oldest(engine, qp, (enum rnic_wc_status)row->send_status, verdict);
+	if (qp_is_reliable(qp))
+		qp_enter_error(qp, verdict);
+	else
+		qp_enter_send_error(qp, verdict);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What brings a QP into error, and what is wrong with it: the one way for both roles. */
+#ifndef NIC_ENGINE_PROGRESS_QP_ERROR_H
+#define NIC_ENGINE_PROGRESS_QP_ERROR_H
+
+#include "engine/verdict.h"
+
+struct engine;
+struct qp;
+
+/* `verdict` is the last error from now on; the sink hears of each once until the QP's RESET. */
+void qp_note_trouble(struct qp *qp, enum verdict verdict);
+
+/*
+ * Into ERR for `verdict`: flushes both queues, the send queue first. What the responder still has
+ * to say (a fatal NAK) is sent. With an SRQ the event LAST_WQE_REACHED follows the last receive
+ * (IBTA 1.4, 11.6.3.2). The caller raises the asynchronous event of `verdict`, if any. Does nothing
+ * in ERR and RESET.
+ */
+void qp_enter_error(struct qp *qp, enum verdict verdict);
+
+/*
+ * A send of a UC or UD QP failed for `verdict`: into SQE, where receives go on and sends are
+ * flushed until the QP is modified to RTS (IBTA 1.4, 10.3.1.6).
+ */
+void qp_enter_send_error(struct qp *qp, enum verdict verdict);
+
+/*
+ * The oldest entry cannot be carried out: completes it with the verdict's status; QP to ERR, UC and
+ * UD to SQE.
+ */
+void qp_fail_send(struct engine *engine, struct qp *qp, enum verdict verdict);
+
+#endif

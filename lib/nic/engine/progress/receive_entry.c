@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/progress/receive_entry.h"
+
+#include "engine/objects/placement.h"
+#include "engine/objects/srq_queue.h"
+#include "engine/qp_state.h"
+
+#include <assert.h>
+
+const struct recv_wqe *receive_entry_peek(struct qp *qp, struct srq *srq,
+					  const struct rnic_sge **sges)
+{
+	if (!qp->responder.has_receive)
+		return recv_queue_peek(qp->engine, srq != NULL ? &srq->queue : &qp->recv_queue,
+				       sges);
+	*sges = qp->responder.receive_sges;
+	return &qp->responder.receive;
+}
+
+bool receive_entry_try_take(struct qp *qp, struct srq *srq)
+{
+	struct responder *responder = &qp->responder;
+
+	if (responder->has_receive)
+		return true;
+	if (srq != NULL)
+		responder->has_receive =
+			srq_try_take(srq, &responder->receive, responder->receive_sges);
+	else
+		responder->has_receive = recv_queue_take(
+			qp->engine, &qp->recv_queue, &responder->receive, responder->receive_sges);
+	responder->receive_srq = srq;
+	return responder->has_receive;
+}
+
+void receive_entry_give_back(struct qp *qp)
+{
+	struct responder *responder = &qp->responder;
+
+	if (!responder->has_receive || responder->receive_srq == NULL)
+		return;
+	responder->has_receive = false;
+	responder->open_operation = RNIC_OPERATION_NONE;
+	recv_queue_give_back(&responder->receive_srq->queue, &responder->receive,
+			     responder->receive_sges);
+}
+
+/* Where the entry under way completes: of XRC it is its SRQ that says so (annex A14). */
+static struct cq *receive_cq(const struct qp *qp)
+{
+	const struct srq *srq = qp->responder.receive_srq;
+
+	return srq != NULL && srq->cq != NULL ? srq->cq : qp->recv_cq;
+}
+
+void receive_entry_complete(struct engine *engine, struct qp *qp, struct cqe *cqe)
+{
+	struct responder *responder = &qp->responder;
+
+	assert(responder->has_receive);
+	responder->has_receive = false;
+	cqe->wr_id = responder->receive.wr_id;
+	cqe->qp = qp;
+	if (qp->type != RNIC_QP_TYPE_UD) {
+		cqe->source_qpn = qp->attributes.dest_qpn;
+		cqe->source_gid_index = qp->attributes.path.source_gid_index;
+	}
+	cqe->is_recv = true;
+	cqe->srq = responder->receive_srq;
+	if (cqe->srq == NULL)
+		cqe->retired = ++qp->recv_queue.retired;
+	placement_cqe(engine, receive_cq(qp), cqe);
+}
+
+void receive_entry_complete_in_error(struct engine *engine, struct qp *qp, enum verdict verdict)
+{
+	struct cqe cqe = {
+		.vendor_error = verdict,
+		.status = verdict_row(verdict)->receive_status,
+		.opcode = RNIC_WC_RECV,
+		.is_solicited = true, /* errors wake whoever waits for solicited ones */
+	};
+
+	receive_entry_complete(engine, qp, &cqe);
+}
+
+void receive_entry_flush(struct engine *engine, struct qp *qp)
+{
+	if (qp->responder.has_receive)
+		receive_entry_complete_in_error(engine, qp, VERDICT_FLUSHED);
+	if (!qp_has_recv_queue(qp))
+		return;
+	/* Bounded: a client that posts as fast as we flush is served by qp_flush_receives(). */
+	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && receive_entry_try_take(qp, NULL); i++)
+		receive_entry_complete_in_error(engine, qp, VERDICT_FLUSHED);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The send position of a QP and the acknowledged end behind it: arithmetic over the packets of
+ * entries, and how both ends move.
+ *
+ *     unacknowledged <= psn <= highest      (PSN order; at most LIMIT_QP_WINDOW_PACKETS apart)
+ */
+#ifndef NIC_ENGINE_PROGRESS_SEND_POSITION_H
+#define NIC_ENGINE_PROGRESS_SEND_POSITION_H
+
+#include "engine/qp_state.h"
+
+/*
+ * The first `packets` unacknowledged packets, all of the oldest entry, are acknowledged or
+ * answered: gives their share back to the path, and moves the send position when it lies behind
+ * them (after a rewind).
+ */
+void send_position_advance(struct engine *engine, struct qp *qp, uint32_t packets);
+
+/* Back to the oldest unacknowledged packet: all after it goes out again. Stops the timer. */
+void send_position_rewind(struct engine *engine, struct qp *qp);
+
+/* Its unacknowledged packets count no more towards the path's window. */
+void send_position_release_share(struct qp *qp);
+
+/* Starts at `psn` with an empty queue; entering RTS. */
+void send_position_start(struct qp *qp, struct rnic_psn psn);
+
+/* `qp` has nothing to send now: it waits no more for room on its path, or for its turn in the pace.
+ */
+void send_position_cancel_window_wait(struct engine *engine, struct qp *qp);
+
+/* Gives back what is reserved with the path and its turn there; QP to RESET or ERR. */
+void send_position_reset(struct engine *engine, struct qp *qp);
+
+/* --- arithmetic over an entry's packets ------------------------------------------------------ */
+
+/* Where in the message packet `index` begins; the end of the message for indices behind it. */
+static inline uint32_t send_position_packet_offset(const struct qp *qp, const struct send_wqe *wqe,
+						   uint32_t index)
+{
+	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
+
+	return offset < wqe->length ? (uint32_t)offset : wqe->length;
+}
+
+static inline bool send_position_is_read(const struct send_wqe *wqe)
+{
+	return wqe_kind(wqe)->operation == RNIC_OPERATION_READ_REQUEST;
+}
+
+static inline uint32_t send_position_chunk_packets(const struct qp *qp)
+{
+	return LIMIT_READ_CHUNK_BYTES / qp->path_mtu_bytes;
+}
+
+/* READ responses up to the end of the request that packet `packet_index` of `wqe` belongs to. */
+static inline uint32_t send_position_read_packets(const struct qp *qp, const struct send_wqe *wqe,
+						  uint32_t packet_index)
+{
+	uint32_t in_chunk =
+		send_position_chunk_packets(qp) - packet_index % send_position_chunk_packets(qp);
+	uint32_t in_wqe = wqe->packets - packet_index;
+
+	return in_chunk < in_wqe ? in_chunk : in_wqe;
+}
+
+/* What packets [first, end) of `wqe` count towards the path's window. */
+static inline uint32_t send_position_cost_bytes(const struct qp *qp, const struct send_wqe *wqe,
+						uint32_t first, uint32_t end)
+{
+	return (end - first) * LIMIT_PACKET_OVERHEAD_BYTES +
+	       send_position_packet_offset(qp, wqe, end) -
+	       send_position_packet_offset(qp, wqe, first);
+}
+
+/* READ requests or atomics that packets [first, end) of `wqe` are answers to. */
+static inline uint32_t send_position_count_reads(const struct qp *qp, const struct send_wqe *wqe,
+						 uint32_t first, uint32_t end)
+{
+	uint32_t chunk = send_position_chunk_packets(qp);
+
+	if (first == end || !wqe_kind(wqe)->has_response)
+		return 0;
+	return send_position_is_read(wqe) ? (end - 1) / chunk - first / chunk + 1 : 1;
+}
+
+#endif

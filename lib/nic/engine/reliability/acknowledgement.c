@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/reliability/acknowledgement.h"
+
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
+
+void acknowledgement_owe(struct qp *qp, uint8_t syndrome, struct rnic_psn psn)
+{
+	struct responder *responder = &qp->responder;
+
+	responder->has_acknowledge = true;
+	responder->syndrome = syndrome;
+	responder->acknowledge_psn = psn;
+	responder->acknowledge_msn = responder->msn;
+	ready_list_add(qp);
+}
+
+bool acknowledgement_owes_nak(const struct responder *responder)
+{
+	return responder->has_acknowledge &&
+	       rnic_syndrome_kind(responder->syndrome) != RNIC_SYNDROME_ACK;
+}
+
+void acknowledgement_queue(struct qp *qp, struct rnic_psn psn)
+{
+	const struct responder *responder = &qp->responder;
+	bool owes_more = responder->has_acknowledge &&
+			 rnic_psn_distance(responder->acknowledge_psn, psn) > 0;
+
+	if (!acknowledgement_owes_nak(responder) && !owes_more)
+		acknowledgement_owe(qp, ACKNOWLEDGEMENT_SYNDROME, psn);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What a QP keeps for its reliability: the retry timer, credits, congestion. */
+#ifndef NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
+#define NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
+
+#include "base/timer_heap.h"
+#include "engine/reliability/cc_dcqcn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the one timer of a requester stands for; see retry_timer.h. */
+enum retry_timer {
+	RETRY_TIMER_NONE,   /* the timer does not run */
+	RETRY_TIMER_ACK,    /* local ACK timeout, or the share of the window before that */
+	RETRY_TIMER_RNR,    /* the time that an RNR NAK carries */
+	RETRY_TIMER_CREDIT, /* nothing is under way, and there is no credit */
+	RETRY_TIMER_WINDOW, /* nothing is under way, and others have the path's window */
+	RETRY_TIMER_PACE,   /* UC and UD: until the pace lets the QP go on */
+	RETRY_TIMER_COUNT,
+};
+
+struct retry {
+	struct timer timer; /* in engine->timers; armed unless `running` is NONE */
+	uint8_t running;    /* enum retry_timer */
+	uint8_t retries_left;
+	uint8_t rnr_retries_left;
+	uint8_t timeouts_in_a_row;
+	bool may_probe;		/* WINDOW expired: the next packet is a probe */
+	bool is_silent;		/* no progress since a timeout, or since the share was given back */
+	uint32_t probe_bytes;	/* that may go to a silent peer beside those under way */
+	uint64_t timeout_at_ns; /* end of the ACK timeout; UINT64_MAX: never */
+};
+
+/* The requester's credits; all zero at the start of a connection. */
+struct credits {
+	uint32_t acknowledged; /* messages that took a receive and are acknowledged */
+	uint32_t started;      /* the same, whose first packet lies before the send position */
+	uint32_t limit;	       /* of `started`, while is_limited */
+	bool is_known;	       /* an acknowledgement has told whether the peer sends credits */
+	bool is_limited;       /* it does, or it had no receive and is_known is not set */
+	bool may_probe;	       /* the time for new credits to come is over */
+	bool is_probing;       /* the first packet of the last message started is a probe */
+};
+
+struct congestion {
+	struct cc_dcqcn rate;
+	struct timer timer; /* in engine->pace_timers: until the rate lets the next leave */
+	uint64_t next_notification_ns; /* the next CNP may be sent from then on */
+	bool owes_notification;
+};
+
+#endif

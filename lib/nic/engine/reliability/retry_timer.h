@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The timer of a requester, one for whatever it waits for (enum retry_timer). With RC and XRC it is
+ * one of the first four, with UC and UD, which send nothing twice, the last. What follows when it
+ * expires: retry.h.
+ *
+ * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last
+ * progress or the last transmission of the oldest packet. When it expires, everything
+ * unacknowledged goes out again; each expiry without progress uses up one retry. The encoded
+ * timeout is a least value, and counts the answer delay of the peer: ours is that value, but not
+ * less than the delay a device like this one announces (LIMIT_LOCAL_ACK_DELAY), doubled for each
+ * expiry in a row up to eight times. Code 0 means no timeout; then, and whenever the timeout is
+ * longer, the share of the path's window is given back after LIMIT_SHARE_NS without progress. From
+ * then on, and after any expiry, the peer counts as silent until there is progress: only probes go
+ * to it, packets that ask for an acknowledgement and neither take part of the window nor wait for
+ * it, LIMIT_SILENT_PEER_BYTES each time, and its silence says nothing more of the path. So the QPs
+ * of a program that has ended hold up no others to the same host, nor each other.
+ *
+ * Window: runs while nothing is under way because others have the path's window, as long as the ACK
+ * timeout or LIMIT_SHARE_NS; one probe may go then. So whoever waits behind such QPs hears of its
+ * peer, or finds it silent too.
+ *
+ * RNR timer (IBTA 1.4, 9.7.5.2.8): runs after an RNR NAK for the time that the NAK carries; nothing
+ * is sent before. Uses up RNR retries, of which 7 means without end, and gives the other retries
+ * back, since the peer is there. Progress gives all retries back.
+ *
+ * Credits: runs while nothing is under way and the next message needs a credit that the peer has
+ * not given, for LIMIT_CREDIT_PROBE_NS; a probe is sent then (credits.h).
+ *
+ * Pace: runs until unacknowledged traffic may go on (pace.h).
+ */
+#ifndef NIC_ENGINE_RELIABILITY_RETRY_TIMER_H
+#define NIC_ENGINE_RELIABILITY_RETRY_TIMER_H
+
+#include "engine/reliability/reliability_state.h"
+
+#include <stdint.h>
+
+struct engine;
+struct qp;
+
+void retry_timer_init(struct qp *qp);
+
+/* All retries again; called on entering RTS and on progress. */
+void retry_timer_progress(struct engine *engine, struct qp *qp);
+
+/* A packet was sent: the ACK timer starts unless another runs that does not give way. */
+void retry_timer_packet_sent(struct engine *engine, struct qp *qp);
+
+/* The packet is a probe, of `bytes` as they count towards a window. */
+void retry_timer_probe_sent(struct qp *qp, uint32_t bytes);
+
+/*
+ * Starts `timer` to expire at `deadline_ns`, in place of what runs; a timer that the table says is
+ * kept runs on to the deadline that it has.
+ */
+void retry_timer_start(struct engine *engine, struct qp *qp, enum retry_timer timer,
+		       uint64_t deadline_ns);
+
+/* UC and UD, which have neither timeout: sends on at `ready_ns` (pace_line.h). */
+void retry_timer_pace(struct engine *engine, struct qp *qp, uint64_t ready_ns);
+
+/* Nothing is under way, and there is no credit: allows a probe after a while. */
+void retry_timer_wait_for_credit(struct engine *engine, struct qp *qp);
+
+/* Nothing is under way, and the path's window is in use: allows a probe after a while. */
+void retry_timer_wait_for_window(struct engine *engine, struct qp *qp);
+
+/* `qp` waits for the window no more. */
+void retry_timer_cancel_window_wait(struct engine *engine, struct qp *qp);
+
+void retry_timer_stop(struct engine *engine, struct qp *qp);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The SGEs of send entries as pieces of client memory. */
+#ifndef NIC_ENGINE_REQUESTER_GATHER_H
+#define NIC_ENGINE_REQUESTER_GATHER_H
+
+#include "engine/verdict.h"
+
+#include <stdint.h>
+
+struct engine;
+struct payload_piece;
+struct qp;
+
+/*
+ * The bytes [offset, offset + length) of the message of entry `index` as pieces of its SGEs (or of
+ * its inline data). `pieces` has room for LIMIT_SGES. PASS, or LOCAL_PROTECTION when an SGE's
+ * region is not, or no longer, what the entry's kind needs.
+ */
+enum verdict gather_bytes(struct engine *engine, struct qp *qp, uint32_t index, uint32_t offset,
+			  uint32_t length, struct payload_piece *pieces, uint32_t *piece_count);
+
+/* Checks all SGEs of entry `index`; IBTA 1.4, 10.6.3 and 11.4.1.1. */
+enum verdict gather_check_sges(struct engine *engine, struct qp *qp, uint32_t index);
+
+#endif

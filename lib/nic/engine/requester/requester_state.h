@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The requester's fields of a QP. */
+#ifndef NIC_ENGINE_REQUESTER_REQUESTER_STATE_H
+#define NIC_ENGINE_REQUESTER_REQUESTER_STATE_H
+
+#include "engine/reliability/reliability_state.h"
+#include "wire/psn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct requester {
+	struct rnic_psn psn;		/* of the next packet to build */
+	struct rnic_psn highest;	/* one past the highest PSN ever built */
+	struct rnic_psn unacknowledged; /* the oldest PSN that is not acknowledged */
+	uint32_t wqe_index;	    /* the entry that `psn` belongs to: send_queue.next, or less */
+	uint32_t reads_outstanding; /* READ requests and atomics in [unacknowledged, psn) */
+	uint32_t in_flight_bytes;   /* reserved with the path for [unacknowledged, psn) */
+	uint32_t packets_since_ack_request;
+	bool has_unasked_end; /* a message ended without asking, and nothing behind it asked yet */
+	uint32_t path_wait_bytes; /* what it waits for, while in a line of path_node */
+	uint32_t failed_index; /* with has_failed_payload: the entry that cannot be carried out */
+	bool has_failed_payload;
+	struct credits credits;
+	bool has_gone_back; /* a gap made it go back, and no progress was made since */
+};
+
+#endif

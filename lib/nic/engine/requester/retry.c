@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/requester/retry.h"
+
+#include "engine/progress/qp_error.h"
+#include "engine/progress/send_position.h"
+#include "engine/qp_state.h"
+#include "engine/ready_list.h"
+#include "engine/reliability/peer_window.h"
+#include "engine/reliability/retry_timer.h"
+#include "wire/timeout.h"
+
+#include <assert.h>
+
+#define RNR_RETRY_WITHOUT_END 7
+
+void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code)
+{
+	struct retry *retry = &qp->retry;
+
+	/* A second NAK while waiting is a copy of the first: nothing was sent in between. */
+	if (retry->running == RETRY_TIMER_RNR)
+		return;
+	if (retry->rnr_retries_left == 0) {
+		qp_fail_send(engine, qp, VERDICT_RNR_RETRY_EXCEEDED);
+		return;
+	}
+	if (qp->attributes.rnr_retry != RNR_RETRY_WITHOUT_END)
+		retry->rnr_retries_left--;
+	retry->retries_left = qp->attributes.retry_count;
+	retry->timeouts_in_a_row = 0;
+	retry->is_silent = false;
+	send_position_rewind(engine, qp);
+	retry_timer_start(engine, qp, RETRY_TIMER_RNR, engine->now_ns + rnic_rnr_timer_ns(code));
+}
+
+void retry_sequence_error(struct engine *engine, struct qp *qp)
+{
+	if (qp->retry.retries_left == 0) {
+		qp_fail_send(engine, qp, VERDICT_RETRY_EXCEEDED);
+		return;
+	}
+	qp->retry.retries_left--;
+	if (!qp->retry.is_silent)
+		peer_window_reduce(engine, qp->peer_window);
+	send_position_rewind(engine, qp);
+}
+
+/* --- expiry ---------------------------------------------------------------------------------- */
+
+static void retry_ack_expired(struct engine *engine, struct qp *qp)
+{
+	struct retry *retry = &qp->retry;
+
+	if (!retry->is_silent)
+		peer_window_reduce(engine, qp->peer_window);
+	retry->is_silent = true;
+	retry->probe_bytes = LIMIT_SILENT_PEER_BYTES;
+	if (engine->now_ns < retry->timeout_at_ns) {
+		send_position_release_share(qp);
+		if (retry->timeout_at_ns != UINT64_MAX)
+			retry_timer_start(engine, qp, RETRY_TIMER_ACK, retry->timeout_at_ns);
+		ready_list_add(qp);
+		return;
+	}
+	engine->counters[COUNTER_ACK_TIMEOUTS]++;
+	qp->counters.timeouts++;
+	retry->timeouts_in_a_row++;
+	retry_sequence_error(engine, qp);
+}
+
+static void retry_credit_expired(struct engine *engine, struct qp *qp)
+{
+	(void)engine;
+	qp->requester.credits.may_probe = true;
+	ready_list_add(qp);
+}
+
+static void retry_window_expired(struct engine *engine, struct qp *qp)
+{
+	(void)engine;
+	qp->retry.may_probe = true;
+	ready_list_add(qp);
+}
+
+static void retry_goes_on(struct engine *engine, struct qp *qp)
+{
+	(void)engine;
+	ready_list_add(qp);
+}
+
+static void (*const expiries[RETRY_TIMER_COUNT])(struct engine *, struct qp *) = {
+	[RETRY_TIMER_ACK] = retry_ack_expired,	     [RETRY_TIMER_RNR] = retry_goes_on,
+	[RETRY_TIMER_CREDIT] = retry_credit_expired, [RETRY_TIMER_WINDOW] = retry_window_expired,
+	[RETRY_TIMER_PACE] = retry_goes_on,
+};
+
+void retry_expired(struct engine *engine, struct qp *qp)
+{
+	uint8_t expired = qp->retry.running;
+
+	assert(expired != RETRY_TIMER_NONE);
+	qp->retry.running = RETRY_TIMER_NONE;
+	expiries[expired](engine, qp);
+}

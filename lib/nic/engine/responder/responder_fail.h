@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What follows from a request that cannot be executed. */
+#ifndef NIC_ENGINE_RESPONDER_RESPONDER_FAIL_H
+#define NIC_ENGINE_RESPONDER_RESPONDER_FAIL_H
+
+#include "engine/verdict.h"
+#include "wire/psn.h"
+
+#include <stdbool.h>
+
+struct engine;
+struct qp;
+struct request;
+
+/* What follows from `verdict` on a request: a NAK and the QP's error, or the message's end. */
+void responder_refuse(struct request *request, enum verdict verdict);
+
+/*
+ * Ends the message and, but for a dropped UC or UD message, the connection over the packet `psn`:
+ * the answers to what came before it still leave, then the NAK, then nothing (IBTA 1.4, 9.9.3). The
+ * receive entry under way fails with it or, unless `is_receive_at_fault`, is flushed.
+ */
+void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, struct rnic_psn psn,
+		    bool is_receive_at_fault);
+
+/*
+ * UC and UD: forgets the message under way. Its receive entry is used by the next one, or goes back
+ * to its SRQ, where others wait for it.
+ */
+void responder_drop_message(struct engine *engine, struct qp *qp);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The responder's fields of a QP. */
+#ifndef NIC_ENGINE_RESPONDER_RESPONDER_STATE_H
+#define NIC_ENGINE_RESPONDER_RESPONDER_STATE_H
+
+#include "engine/objects/recv_queue.h"
+#include "engine/responder/responder_resources.h"
+#include "wire/psn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct srq;
+
+struct responder {
+	struct rnic_psn expected_psn;
+	struct rnic_psn gap_end; /* one past the furthest packet that was dropped behind a gap */
+	uint32_t msn;
+
+	/* The message under way. */
+	uint8_t open_operation; /* enum rnic_operation; NONE when no message is open */
+	uint32_t message_bytes; /* placed so far */
+	uint32_t write_length;	/* of the RETH */
+	uint32_t write_rkey;
+	uint64_t write_address; /* of the next byte */
+	bool has_receive;	/* `receive` is taken and not completed */
+	struct recv_wqe receive;
+	struct srq *receive_srq;       /* that it came from; NULL: the QP's own queue */
+	struct rnic_sge *receive_sges; /* recv sge_max */
+
+	/* The answer that is owed. */
+	bool has_acknowledge; /* an ACK or NAK is owed */
+	uint8_t syndrome;
+	struct rnic_psn acknowledge_psn;
+	uint32_t acknowledge_msn;
+	bool has_nak_pending; /* a sequence or RNR NAK was sent: stay silent until the gap closes */
+	bool has_fatal_nak;   /* nothing may follow this NAK */
+	bool has_told_no_credits; /* the peer's last word is that no receive is posted */
+
+	struct responder_resources resources;
+};
+
+#endif
