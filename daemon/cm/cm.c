@@ -159,8 +159,9 @@ static void cm_deliver(const struct request_origin *origin, const struct rnic_cm
 static bool is_for_us(const struct rnic_packet *packet)
 {
 	return packet->row->service == RNIC_SERVICE_UD &&
-	       (packet->row->headers & RNIC_HEADER_IMMEDIATE) == 0 && packet->dest_qpn == CM_QPN &&
-	       packet->source_qpn == CM_QPN && packet->qkey == RNIC_MAD_QKEY &&
+	       (packet->row->headers & RNIC_HEADER_IMMEDIATE) == 0 &&
+	       packet->dest_qpn == RNIC_GENERAL_SERVICES_QPN &&
+	       packet->source_qpn == RNIC_GENERAL_SERVICES_QPN && packet->qkey == RNIC_MAD_QKEY &&
 	       (packet->pkey & PKEY_MEMBER_BITS) == (DEFAULT_PKEY & PKEY_MEMBER_BITS) &&
 	       !rnic_gid_is_multicast(&packet->addresses.dest) &&
 	       !rnic_gid_is_multicast(&packet->addresses.source) &&
@@ -206,10 +207,10 @@ static void build(struct cm *cm, const struct rnic_cm_message *message,
 		.opcode = (uint8_t)opcode,
 		.migrated = true,
 		.pkey = DEFAULT_PKEY,
-		.dest_qpn = CM_QPN,
+		.dest_qpn = RNIC_GENERAL_SERVICES_QPN,
 		.psn = rnic_psn(cm->psn++),
 		.qkey = RNIC_MAD_QKEY,
-		.source_qpn = CM_QPN,
+		.source_qpn = RNIC_GENERAL_SERVICES_QPN,
 		.payload = cm->mad,
 		.payload_bytes = RNIC_MAD_BYTES,
 	};

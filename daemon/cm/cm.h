@@ -164,10 +164,7 @@ void cm_set_path_mtu(struct cm *cm, uint8_t path_mtu);
 
 /* --- the wire ------------------------------------------------------------------------------- */
 
-#define CM_QPN 1 /* the general services QP, where all of this travels (IBTA 1.4, 13.5.1) */
-
-/* One datagram for CM_QPN, its ICRC found right. Whatever is wrong with it is counted and dropped.
- */
+/* One datagram for QP 1, its ICRC found right. Whatever is wrong with it is counted and dropped. */
 void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns);
 
 /*

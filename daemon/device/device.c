@@ -186,6 +186,31 @@ close_capture:
 	return result;
 }
 
+static void device_cm_receive(void *context, const struct rnic_packet *packet, uint64_t now_ns)
+{
+	cm_receive(context, packet, now_ns);
+}
+
+static bool device_cm_transmit(void *context, struct rnic_packet *out)
+{
+	return cm_transmit(context, out);
+}
+
+static bool device_cm_has_ready(const void *context)
+{
+	return cm_has_ready(context);
+}
+
+static uint64_t device_cm_next_deadline_ns(const void *context)
+{
+	return cm_next_deadline_ns(context);
+}
+
+static void device_cm_tick(void *context, uint64_t now_ns)
+{
+	cm_tick(context, now_ns);
+}
+
 static int device_open_engine(struct device *device, const struct device_config *config,
 			      char *reason)
 {
@@ -201,6 +226,14 @@ static int device_open_engine(struct device *device, const struct device_config 
 		.line_rate = (uint64_t)device->addressing.speed_mbps * 1000000 / 8,
 		.has_ecn = config->has_ecn,
 	};
+	const struct general_services services = {
+		.receive = device_cm_receive,
+		.transmit = device_cm_transmit,
+		.has_ready = device_cm_has_ready,
+		.next_deadline_ns = device_cm_next_deadline_ns,
+		.tick = device_cm_tick,
+		.context = device->cm,
+	};
 	int result = engine_init(&device->engine, &engine_config);
 
 	if (result != 0) {
@@ -212,8 +245,7 @@ static int device_open_engine(struct device *device, const struct device_config 
 		engine_set_gid(&device->engine, i, &gids[i]);
 	for (uint32_t i = 0; i < config->pkey_count; i++)
 		engine_set_pkey(&device->engine, i, config->pkeys[i]);
-	receive_init(&device->receive, &device->engine, device->cm, device->port);
-	result = transmit_init(&device->transmit, &device->engine, device->cm, device->port);
+	result = data_path_init(&device->path, &device->engine, device->port, &services);
 	if (result != 0) {
 		engine_fini(&device->engine);
 		snprintf(reason, DEVICE_REASON_BYTES, "no memory for datagrams");
@@ -327,7 +359,7 @@ close_sessions:
 	session_set_fini(&device->sessions);
 	sigbus_guard_unwatch();
 close_engine:
-	transmit_fini(&device->transmit);
+	data_path_fini(&device->path);
 	engine_fini(&device->engine);
 close_cm:
 	cm_free(device->cm);
@@ -346,9 +378,9 @@ void device_close(struct device *device)
 	sigbus_guard_unwatch();
 	/* The peers of connections that end with us hear of it. */
 	while (cm_has_ready(device->cm) &&
-	       transmit_run(&device->transmit, device->sessions.now_ns) > 0)
+	       data_path_transmit(&device->path, device->sessions.now_ns) > 0)
 		;
-	transmit_fini(&device->transmit);
+	data_path_fini(&device->path);
 	engine_fini(&device->engine);
 	cm_free(device->cm);
 	device->port->ops->close(device->port);
@@ -365,21 +397,21 @@ static uint64_t device_moved_bytes(const struct device *device)
 		       (counters[COUNTER_SENT_PACKETS] + counters[COUNTER_RECEIVED_PACKETS]);
 }
 
+static uint32_t device_take_work(void *context)
+{
+	struct device *device = context;
+
+	return session_set_take_work(&device->sessions);
+}
+
 bool device_turn(struct device *device, uint64_t now_ns)
 {
 	uint32_t session_count = device->sessions.session_count;
-	uint32_t done = 0;
-	bool has_packets;
+	uint32_t done;
 
 	device->sessions.now_ns = now_ns;
 	device->loop_counters.turns++;
-	done += receive_run(&device->receive, now_ns);
-	if (engine_next_deadline_ns(&device->engine) <= now_ns)
-		engine_tick(&device->engine, now_ns);
-	if (cm_next_deadline_ns(device->cm) <= now_ns)
-		cm_tick(device->cm, now_ns);
-	done += session_set_take_work(&device->sessions);
-	done += transmit_run(&device->transmit, now_ns);
+	done = data_path_turn(&device->path, device_take_work, device, now_ns);
 	device->sessions.is_bulk =
 		traffic_note(&device->traffic, device_moved_bytes(device), now_ns);
 	session_set_deliver(&device->sessions, done > 0);
@@ -387,9 +419,8 @@ bool device_turn(struct device *device, uint64_t now_ns)
 	if (device->sessions.session_count < session_count)
 		device_view_hasten(&device->view, now_ns);
 	/* What ended in an error was not sent, but may have left answers to give. */
-	has_packets = engine_has_ready(&device->engine) || cm_has_ready(device->cm);
 	return done > 0 || session_set_has_work(&device->sessions) ||
-	       (has_packets && !transmit_is_blocked(&device->transmit));
+	       data_path_has_work(&device->path);
 }
 
 void device_note_activity(struct device *device, uint64_t now_ns)
@@ -434,9 +465,7 @@ void device_report(struct device *device, uint64_t now_ns)
 uint64_t device_next_deadline_ns(const struct device *device)
 {
 	const uint64_t deadlines_ns[] = {
-		engine_next_deadline_ns(&device->engine),
-		cm_next_deadline_ns(device->cm),
-		device->port->ops->next_deadline_ns(device->port),
+		data_path_next_deadline_ns(&device->path),
 		session_set_next_deadline_ns(&device->sessions),
 		device->view.due_ns,
 	};

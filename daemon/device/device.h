@@ -10,9 +10,8 @@
 
 #include "cm/cm.h"
 #include "network/device_network.h"
-#include "path/receive.h"
+#include "path/data_path.h"
 #include "device/traffic.h"
-#include "path/transmit.h"
 #include "engine/engine.h"
 #include "network/addressing.h"
 #include "port/conditions/capture.h"
@@ -60,8 +59,7 @@ struct device {
 	struct port *port;		 /* top of the stack, owns all below */
 	struct capture *capture;	 /* in the stack; NULL: none */
 	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
-	struct receive receive;
-	struct transmit transmit;
+	struct data_path path;
 	struct traffic traffic;
 	struct device_view view;
 	struct device_loop_counters loop_counters;

@@ -21,8 +21,8 @@ static const struct {
 	{                                                                                          \
 		name, offsetof(struct port_counters, member), offsetof(struct device, port)        \
 	}
-	OF_DEVICE("icrc_errors", receive.bad_icrc),
-	OF_DEVICE("undecodable_pkts", receive.undecodable),
+	OF_DEVICE("icrc_errors", path.receive.bad_icrc),
+	OF_DEVICE("undecodable_pkts", path.receive.undecodable),
 	OF_PORT("udp_sent_datagrams", udp, sent_datagrams),
 	OF_PORT("udp_sent_bytes", udp, sent_bytes),
 	OF_PORT("udp_received_datagrams", udp, received_datagrams),
@@ -128,7 +128,7 @@ static uint64_t received_data(const struct device *device)
 
 static uint64_t received_errors(const struct device *device)
 {
-	return device->receive.bad_icrc + device->receive.undecodable +
+	return device->path.receive.bad_icrc + device->path.receive.undecodable +
 	       device->udp->counters.truncated + device->multicast->counters.truncated;
 }
 

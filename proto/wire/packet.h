@@ -28,6 +28,9 @@
 /* The destination QPN of packets to a multicast group (IBTA 1.4, 9.6.1.4). */
 #define RNIC_MULTICAST_QPN 0xffffff
 
+/* The general services QP, where the connection manager's datagrams travel (IBTA 1.4, 13.5.1). */
+#define RNIC_GENERAL_SERVICES_QPN 1
+
 /* The ends of a packet's way, and what else IP and UDP carry. */
 struct rnic_addresses {
 	struct rnic_gid source;

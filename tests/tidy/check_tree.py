@@ -42,7 +42,7 @@ LAYERS = [
                          "mem/memory_batch.h"}),
     ("lib/nic/port/", {"base", "wire", "port"}),
     ("lib/nic/mem/", {"base", "mem"}),
-    ("lib/nic/path/", {"base", "wire", "engine", "port", "mem", "path", "cm/cm.h"}),
+    ("lib/nic/path/", {"base", "wire", "engine", "port", "mem", "path"}),
     ("daemon/base/", {"base"}),
     ("daemon/common/", {"base", "shm", "ctl", "common", "engine/limits.h"}),
     ("daemon/cm/", {"base", "wire", "mad", "cm"}),

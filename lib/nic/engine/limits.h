@@ -101,10 +101,11 @@ enum {
 	LIMIT_TURN_QUEUES = 256,
 	LIMIT_TURN_QUEUE_ENTRIES = 64,
 	LIMIT_TURN_TRANSMITS = 256,
-	LIMIT_TURN_CM_TRANSMITS = 64, /* of them, so that no flood of questions leaves no room */
-	LIMIT_TURN_FLUSHES = 16384,   /* receive entries of queue pairs in error, of all clients */
-	LIMIT_TURN_TEARDOWN = 1024,   /* of what ended clients owned, as teardown.c counts */
-	LIMIT_TURN_REQUESTS = 16,     /* control requests, but one of each connection at least */
+	LIMIT_TURN_SERVICE_TRANSMITS =
+		64, /* of them for QP 1, so that no flood of questions leaves no room */
+	LIMIT_TURN_FLUSHES = 16384, /* receive entries of queue pairs in error, of all clients */
+	LIMIT_TURN_TEARDOWN = 1024, /* of what ended clients owned, as teardown.c counts */
+	LIMIT_TURN_REQUESTS = 16,   /* control requests, but one of each connection at least */
 	LIMIT_TURN_REQUESTS_NS = 1000000, /* no more of any once they took so long */
 
 	/* Completions that move to the new ring of a CQ that is resized: 4 MiB, and milliseconds.

@@ -4,10 +4,11 @@
 #include "wire/icrc.h"
 #include "wire/packet.h"
 
-void receive_init(struct receive *receive, struct engine *engine, struct cm *cm, struct port *port)
+void receive_init(struct receive *receive, struct engine *engine,
+		  const struct general_services *services, struct port *port)
 {
 	receive->engine = engine;
-	receive->cm = cm;
+	receive->services = services;
 	receive->port = port;
 	receive->is_counting_up = false;
 	receive->bad_icrc = 0;
@@ -44,8 +45,8 @@ static void receive_one(struct receive *receive, const struct datagram *datagram
 		receive->undecodable++;
 		return;
 	}
-	if (packet.dest_qpn == CM_QPN)
-		cm_receive(receive->cm, &packet, now_ns);
+	if (packet.dest_qpn == RNIC_GENERAL_SERVICES_QPN)
+		receive->services->receive(receive->services->context, &packet, now_ns);
 	else
 		engine_receive(receive->engine, &packet, now_ns);
 }

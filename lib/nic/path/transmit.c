@@ -22,8 +22,8 @@ static void transmit_read_failed(void *context, void *owner, uint64_t tag, int e
 		transmit->origins[tag].error = error;
 }
 
-int transmit_init(struct transmit *transmit, struct engine *engine, struct cm *cm,
-		  struct port *port)
+int transmit_init(struct transmit *transmit, struct engine *engine,
+		  const struct general_services *services, struct port *port)
 {
 	/* Mapped, so that slots that are never used cost nothing. */
 	void *slab = mmap(NULL, TRANSMIT_SLAB_BYTES, PROT_READ | PROT_WRITE,
@@ -32,7 +32,7 @@ int transmit_init(struct transmit *transmit, struct engine *engine, struct cm *c
 	if (slab == MAP_FAILED)
 		return -ENOMEM;
 	transmit->engine = engine;
-	transmit->cm = cm;
+	transmit->services = services;
 	transmit->port = port;
 	transmit->slab = slab;
 	transmit->first = 0;
@@ -133,10 +133,10 @@ static uint32_t transmit_compact(struct transmit *transmit, uint32_t count)
 	return kept;
 }
 
-/* A datagram of the connection manager brings its payload along and belongs to no queue pair. */
-static bool transmit_take_mad(struct transmit *transmit, struct packet_builder *built)
+/* A packet of QP 1 brings its payload along and belongs to no queue pair of the engine. */
+static bool transmit_take_service(struct transmit *transmit, struct packet_builder *built)
 {
-	if (!cm_transmit(transmit->cm, &built->packet))
+	if (!transmit->services->transmit(transmit->services->context, &built->packet))
 		return false;
 	built->qp = NULL;
 	built->piece_count = 1;
@@ -154,7 +154,7 @@ static void transmit_fill(struct transmit *transmit, uint64_t now_ns)
 	uint32_t count = 0;
 
 	/* They keep others waiting. */
-	while (count < LIMIT_TURN_CM_TRANSMITS && transmit_take_mad(transmit, &built))
+	while (count < LIMIT_TURN_SERVICE_TRANSMITS && transmit_take_service(transmit, &built))
 		transmit_build(transmit, &built, count++);
 	while (count < LIMIT_TURN_TRANSMITS && engine_transmit(transmit->engine, &built, now_ns))
 		transmit_build(transmit, &built, count++);
@@ -194,7 +194,8 @@ uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns)
 		/* A port that holds datagrams back sends those that are due. */
 		port->ops->transmit(port, transmit->datagrams, 0, now_ns);
 	}
-	if (engine_has_ready(transmit->engine) || cm_has_ready(transmit->cm)) {
+	if (engine_has_ready(transmit->engine) ||
+	    transmit->services->has_ready(transmit->services->context)) {
 		transmit_fill(transmit, now_ns);
 		if (transmit_is_blocked(transmit))
 			taken += transmit_offer(transmit, now_ns);

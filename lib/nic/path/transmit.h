@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the packets of engine and connection manager to the port's datagrams. Headers are encoded
+ * From the packets of the engine and of QP 1 to the port's datagrams. Headers are encoded
  * into a slab of slots, and client memory is read right behind them, many reads in one system call;
  * so a byte that goes out is copied once by us.
  *
@@ -10,9 +10,9 @@
 #ifndef NIC_PATH_TRANSMIT_H
 #define NIC_PATH_TRANSMIT_H
 
-#include "cm/cm.h"
 #include "engine/engine.h"
 #include "engine/limits.h"
+#include "path/general_services.h"
 #include "port/port.h"
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 /* Which packet a slot holds, for the case that its payload cannot be read. */
 struct transmit_origin {
-	struct qp *qp; /* NULL: the connection manager's, whose payload is ours */
+	struct qp *qp; /* NULL: QP 1, whose payload is ours */
 	struct rnic_psn psn;
 	bool is_response;
 	bool is_dropped;
@@ -29,7 +29,7 @@ struct transmit_origin {
 
 struct transmit {
 	struct engine *engine;
-	struct cm *cm;
+	const struct general_services *services;
 	struct port *port;
 	uint8_t *slab;
 	uint32_t first; /* datagrams [first, count) wait to be taken by the port */
@@ -39,14 +39,14 @@ struct transmit {
 	struct memory_batch reads;
 };
 
-/* -ENOMEM. `engine`, `cm` and `port` outlive it. */
-int transmit_init(struct transmit *transmit, struct engine *engine, struct cm *cm,
-		  struct port *port);
+/* -ENOMEM. `engine`, `services` and `port` outlive it. */
+int transmit_init(struct transmit *transmit, struct engine *engine,
+		  const struct general_services *services, struct port *port);
 void transmit_fini(struct transmit *transmit);
 
 /*
- * Sends what waits, and then what cm and engine have, up to a slab full. Returns how many datagrams
- * the port took.
+ * Sends what waits, and then what QP 1 and the engine have, up to a slab full. Returns how many
+ * datagrams the port took.
  */
 uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns);
 

@@ -63,8 +63,8 @@ void fixture_push(struct cm_fixture *fixture, const struct rnic_cm_message *mess
 		.row = rnic_opcode_row((uint8_t)opcode),
 		.opcode = (uint8_t)opcode,
 		.pkey = 0xffff,
-		.dest_qpn = CM_QPN,
-		.source_qpn = CM_QPN,
+		.dest_qpn = RNIC_GENERAL_SERVICES_QPN,
+		.source_qpn = RNIC_GENERAL_SERVICES_QPN,
 		.qkey = RNIC_MAD_QKEY,
 		.payload = bytes,
 		.payload_bytes = sizeof(bytes),
@@ -82,8 +82,8 @@ struct rnic_cm_message fixture_pull(struct cm_fixture *fixture, enum rnic_cm_kin
 	assert_true(cm_has_ready(fixture->cm));
 	assert_true(cm_transmit(fixture->cm, &built));
 	assert_int_equal(built.payload_bytes, RNIC_MAD_BYTES);
-	assert_int_equal(built.dest_qpn, CM_QPN);
-	assert_int_equal(built.source_qpn, CM_QPN);
+	assert_int_equal(built.dest_qpn, RNIC_GENERAL_SERVICES_QPN);
+	assert_int_equal(built.source_qpn, RNIC_GENERAL_SERVICES_QPN);
 	assert_int_equal(built.qkey, 0x80010000);
 	assert_true(rnic_gid_equal(&built.addresses.source, &fixture->local));
 	assert_true(rnic_gid_equal(&built.addresses.dest, &fixture->peer));

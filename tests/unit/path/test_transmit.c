@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "path/transmit.h"
 #include "engine_fixture.h"
+#include "cm/cm.h"
 #include "cm/cm_limits.h"
 #include "mad/cm_message.h"
 #include "unit_test.h"
@@ -14,6 +15,7 @@ struct bench {
 	uint8_t opcodes[LIMIT_TURN_TRANSMITS];
 	uint8_t payloads[LIMIT_TURN_TRANSMITS][PAYLOAD_BYTES];
 	struct transmit transmit;
+	struct general_services services;
 	struct engine_fixture *fixture;
 	struct cm *cm;
 	struct client_region lost; /* memory that is gone */
@@ -55,6 +57,16 @@ static uint32_t read_nothing(const struct memory_transfer *transfers, uint32_t c
 static const struct port_ops keeping_ops = {.transmit = keep, .next_deadline_ns = never};
 static const struct client_memory_ops lost_ops = {.read = read_nothing};
 
+static bool cm_services_transmit(void *context, struct rnic_packet *out)
+{
+	return cm_transmit(context, out);
+}
+
+static bool cm_services_have_ready(const void *context)
+{
+	return cm_has_ready(context);
+}
+
 static struct bench *bench_create(void)
 {
 	static const struct cm_config cm_config = {.max_connections = 1, .max_bindings = 1};
@@ -66,10 +78,15 @@ static struct bench *bench_create(void)
 	bench->fixture = fixture_create(&options);
 	bench->cm = cm_create(&cm_config);
 	assert_non_null(bench->cm);
+	bench->services = (struct general_services){
+		.transmit = cm_services_transmit,
+		.has_ready = cm_services_have_ready,
+		.context = bench->cm,
+	};
 	bench->port.ops = &keeping_ops;
-	assert_int_equal(
-		transmit_init(&bench->transmit, &bench->fixture->engine, bench->cm, &bench->port),
-		0);
+	assert_int_equal(transmit_init(&bench->transmit, &bench->fixture->engine, &bench->services,
+				       &bench->port),
+			 0);
 	bench->lost = (struct client_region){
 		.ops = &lost_ops, .space = bench, .bytes = FIXTURE_MEMORY_BYTES};
 	bench->lost_mr = bench->fixture->mr;
@@ -125,8 +142,8 @@ static void receive_cm_requests(struct bench *bench, uint32_t count)
 		.row = rnic_opcode_row(0x64),
 		.opcode = 0x64,
 		.pkey = 0xffff,
-		.dest_qpn = CM_QPN,
-		.source_qpn = CM_QPN,
+		.dest_qpn = RNIC_GENERAL_SERVICES_QPN,
+		.source_qpn = RNIC_GENERAL_SERVICES_QPN,
 		.qkey = RNIC_MAD_QKEY,
 		.payload = mad,
 		.payload_bytes = sizeof(mad),
