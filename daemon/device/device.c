@@ -5,6 +5,7 @@
 #include "cm/cm_limits.h"
 #include "device/device_counters.h"
 #include "engine/datagrams/mcast.h"
+#include "network/silent_neighbours.h"
 #include "port/conditions/fault.h"
 #include "port/local/loopback.h"
 #include "port/local/multicast.h"
@@ -123,6 +124,7 @@ static int device_open_udp(struct device *device, const struct device_config *co
 		.netdev_index = device->addressing.netdev_index,
 		.segmentation = config->segmentation,
 		.sink = device->capture != NULL ? capture_sink(device->capture) : NULL,
+		.ask_neighbours = silent_neighbours_ask,
 	};
 	int result = port_open_udp(&device->udp, config->port, &options, now_ns, reason);
 

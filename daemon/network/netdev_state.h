@@ -10,7 +10,7 @@
 #define DAEMON_NETWORK_NETDEV_STATE_H
 
 #include "network/gid_table.h"
-#include "port/udp/netlink_message.h"
+#include "network/netlink_message.h"
 
 #define NETDEV_ADDRESSES_MAX 256 /* further ones are not noticed */
 

@@ -14,42 +14,16 @@
 #define FAILED_DUMPS_MAX 8
 #define ANSWER_MS	 5000
 
-static int request_link(const struct netdev_watch *watch)
-{
-	const struct {
-		struct nlmsghdr header;
-		struct ifinfomsg link;
-	} request = {
-		.header = {.nlmsg_len = sizeof(request),
-			   .nlmsg_type = RTM_GETLINK,
-			   .nlmsg_flags = NLM_F_REQUEST},
-		.link = {.ifi_index = (int)watch->state.netdev_index},
-	};
-
-	return send(watch->fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
-}
-
-static int request_addresses(const struct netdev_watch *watch)
-{
-	const struct {
-		struct nlmsghdr header;
-		struct ifaddrmsg address;
-	} request = {
-		.header = {.nlmsg_len = sizeof(request),
-			   .nlmsg_type = RTM_GETADDR,
-			   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-	};
-
-	return send(watch->fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
-}
-
 /* Asks for all there is to know; NETLINK_DUMP_END tells that it was said. */
 static int dump_begin(struct netdev_watch *watch)
 {
-	int result = request_link(watch);
+	const struct ifinfomsg link = {.ifi_index = (int)watch->state.netdev_index};
+	const struct ifaddrmsg addresses = {.ifa_family = AF_UNSPEC};
+	int result = netlink_request(watch->fd, RTM_GETLINK, NLM_F_REQUEST, &link, sizeof(link));
 
 	if (result == 0)
-		result = request_addresses(watch);
+		result = netlink_request(watch->fd, RTM_GETADDR, NLM_F_REQUEST | NLM_F_DUMP,
+					 &addresses, sizeof(addresses));
 	watch->is_dumping = result == 0;
 	watch->is_stale = false;
 	if (result == 0)

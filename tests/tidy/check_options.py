@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-CORE = {"libisal", "jansson"}
+CORE = {"libisal", "jansson", "libmnl"}
 URING = {"liburing"}
 APIS = {"libprotobuf-c"}
 LAB = {"libseccomp", "libcrypto"}

@@ -3,7 +3,6 @@
 #include "port/udp/udp_batch.h"
 
 #include "base/bits.h"
-#include "port/udp/netlink_message.h"
 #include "port_fixture.h"
 #include "wire/icrc.h"
 #include "wire/gid.h"
@@ -89,12 +88,24 @@ struct world {
 	struct datagram datagrams[COUNT];
 };
 
+static uint32_t no_neighbours(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
+{
+	(void)netdev_index;
+	(void)silent;
+	(void)max;
+	return 0;
+}
+
 /* Six datagrams in three GSO batches of two; the fourth is to be damaged. */
 static struct world *world_create(uint32_t take, int error)
 {
 	struct rnic_gid source = fixture_own_gid(31), dest = fixture_own_gid(32);
 	struct udp_options options = {
-		.gids = &source, .gid_count = 1, .segmentation = SEGMENTATION_ON};
+		.gids = &source,
+		.gid_count = 1,
+		.segmentation = SEGMENTATION_ON,
+		.ask_neighbours = no_neighbours,
+	};
 	struct world *world = calloc(1, sizeof(*world));
 	char text[PORT_TEXT_BYTES];
 
@@ -305,15 +316,13 @@ static void test_trial_told_to_wait(void **state)
 static void test_silent_neighbour(void **state)
 {
 	struct rnic_gid silent = fixture_own_gid(33);
-	const struct netlink_fact fact = {
-		.kind = NETLINK_NEIGHBOUR, .gid = silent, .is_silent = true};
 	struct world *world = world_create(0, 0);
 	const struct port *port = &world->fake.port;
 
 	(void)state;
 	world->datagrams[2].addresses.dest = silent;
 	world->datagrams[3].addresses.dest = silent;
-	neighbours_apply(&world->sockets.neighbours, &fact, 0);
+	neighbours_add(&world->sockets.neighbours, &silent, 0);
 	world->sockets.neighbours.look_at_ns = UINT64_MAX; /* we know better than the kernel */
 	assert_int_equal(transmit(world, 0), COUNT);
 	assert_int_equal(world->fake.datagrams_reported, COUNT - 2);

@@ -2,11 +2,13 @@
 /*
  * Neighbours on the link that do not answer (ARP, neighbour discovery). The kernel keeps packets to
  * a neighbour that it is looking for, hundreds of kilobytes for three seconds, in the send buffer
- * of the socket that sent them: a few such neighbours fill it, and nothing goes to anybody. So who
- * finds a socket full for long asks the kernel for them, and holds back packets to them: they are
- * lost, as they would be. One goes now and then, or the kernel would look for them no more.
+ * of the socket that sent them. A few such neighbours fill the buffer, and nothing goes to anybody.
+ * So a port whose socket is full for long has the kernel asked for the silent neighbours, and holds
+ * back packets to them: the packets are lost, as they would be anyway. One packet goes now and
+ * then, or the kernel would stop looking for the neighbour.
  *
- * Owned by the UDP sockets. What is behind a router is not known here: the router is one neighbour.
+ * Owned by the UDP sockets. The list knows nothing of what is behind a router: the router is one
+ * neighbour. The port makes no call to the kernel about neighbours; `neighbours_ask` does.
  */
 #ifndef NIC_PORT_UDP_NEIGHBOURS_H
 #define NIC_PORT_UDP_NEIGHBOURS_H
@@ -20,9 +22,14 @@
 #define NEIGHBOURS_LOOK_NS UINT64_C(200000000) /* no sooner again */
 #define NEIGHBOURS_TRY_NS  UINT64_C(500000000) /* between packets to one of them */
 
-struct netlink_fact;
+/*
+ * Writes the GIDs of up to `max` silent neighbours on that interface, and returns their number.
+ * Does not wait.
+ */
+typedef uint32_t neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max);
 
 struct neighbours {
+	neighbours_ask *ask; /* NULL: nobody can be asked, and nothing is held back */
 	uint32_t netdev_index;
 	uint32_t count;
 	uint64_t look_at_ns;
@@ -32,14 +39,13 @@ struct neighbours {
 	} silent[NEIGHBOURS_MAX];
 };
 
-void neighbours_init(struct neighbours *neighbours, uint32_t netdev_index);
+void neighbours_init(struct neighbours *neighbours, neighbours_ask *ask, uint32_t netdev_index);
 
-/* Asks the kernel who does not answer, unless that was done a short while ago. Does not wait. */
+/* Has the kernel asked for silent neighbours, unless that was done a short while ago. */
 void neighbours_look(struct neighbours *neighbours, uint64_t now_ns);
 
-/* Takes one of the answers: adds who does not answer on this interface. */
-void neighbours_apply(struct neighbours *neighbours, const struct netlink_fact *fact,
-		      uint64_t now_ns);
+/* Adds a neighbour that does not answer. */
+void neighbours_add(struct neighbours *neighbours, const struct rnic_gid *gid, uint64_t now_ns);
 
 /* Whether `gid` does not answer, as far as is known. */
 bool neighbours_has(const struct neighbours *neighbours, const struct rnic_gid *gid);

@@ -247,7 +247,7 @@ int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *opti
 	};
 	for (uint32_t i = 0; i < UDP_SOCKETS_MAX; i++)
 		sockets->sockets[i].fd = -1;
-	neighbours_init(&sockets->neighbours, options->netdev_index);
+	neighbours_init(&sockets->neighbours, options->ask_neighbours, options->netdev_index);
 	segmentation_open(&sockets->segmentation, options->segmentation, now_ns);
 	for (uint32_t i = 0; i < options->gid_count; i++) {
 		if (rnic_gid_is_zero(&options->gids[i]))

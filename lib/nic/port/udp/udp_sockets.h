@@ -33,6 +33,7 @@ struct udp_options {
 	uint16_t udp_port;	     /* 0: RNIC_UDP_PORT; another one serves tests only */
 	enum segmentation_mode segmentation;
 	const struct segment_sink *sink; /* may be NULL; outlives the port */
+	neighbours_ask *ask_neighbours;
 };
 
 struct udp_socket {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel says about interfaces, addresses and neighbours, read out of the bytes of a
- * NETLINK_ROUTE datagram (rtnetlink(7)). Pure, and suspicious: lengths that do not add up end the
- * datagram, and nothing is read beyond it.
+ * Reads facts about interfaces, addresses and neighbours out of the bytes of a NETLINK_ROUTE
+ * datagram (rtnetlink(7)), and asks for such facts. The reader is pure, and suspicious: lengths
+ * that do not add up end the datagram, and the reader reads nothing beyond the datagram.
  */
-#ifndef NIC_PORT_UDP_NETLINK_MESSAGE_H
-#define NIC_PORT_UDP_NETLINK_MESSAGE_H
+#ifndef DAEMON_NETWORK_NETLINK_MESSAGE_H
+#define DAEMON_NETWORK_NETLINK_MESSAGE_H
 
 #include "base/verbs_types.h"
 
@@ -33,17 +33,25 @@ struct netlink_fact {
 	bool is_silent;	     /* NEIGHBOUR: it has not answered who asks for its link address */
 };
 
+struct nlmsghdr;
+
 struct netlink_reader {
-	const uint8_t *bytes;
-	size_t length;
-	bool was_interrupted; /* what was dumped changed meanwhile: the dump is not whole */
+	const struct nlmsghdr *message; /* the next one */
+	int left_bytes;
+	bool was_interrupted; /* the facts changed during the dump: the dump is not whole */
 };
 
-/* Reads a datagram, which stays the caller's. */
+/* Reads a datagram, which stays the caller's and begins at a multiple of 4 bytes. */
 void netlink_reader_init(struct netlink_reader *reader, const void *bytes, size_t length);
 
 /* The next fact that the datagram states; false when there is none left. Messages about other
  * things, and addresses of other families, are passed over. */
 bool netlink_next(struct netlink_reader *reader, struct netlink_fact *fact);
+
+/*
+ * Sends a request of that type, with `header` of the type's family behind the message's own header,
+ * by the NETLINK_ROUTE socket `fd`. Negative errno of send(2).
+ */
+int netlink_request(int fd, uint16_t type, uint16_t flags, const void *header, size_t header_bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/netlink_message.h"
+#include "network/netlink_message.h"
 
 #include "base/bits.h"
 #include "port_fixture.h"

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "network/silent_neighbours.h"
+
+#include "network/netlink_message.h"
+
+#include <linux/neighbour.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ANSWER_BYTES 32768
+#define ANSWERS_MAX  64 /* some thousands of neighbours */
+
+bool silent_neighbours_match(const struct netlink_fact *fact, uint32_t netdev_index)
+{
+	return fact->kind == NETLINK_NEIGHBOUR && fact->netdev_index == netdev_index &&
+	       fact->is_silent;
+}
+
+/* The kernel answers while it is asked for more, so there is nothing to wait for. */
+static uint32_t take_answers(int fd, uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
+{
+	_Alignas(8) uint8_t bytes[ANSWER_BYTES];
+	struct netlink_reader reader;
+	struct netlink_fact fact;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ANSWERS_MAX; i++) {
+		ssize_t length = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+		if (length <= 0)
+			break;
+		netlink_reader_init(&reader, bytes, (size_t)length);
+		while (count < max && netlink_next(&reader, &fact)) {
+			if (fact.kind == NETLINK_DUMP_END || fact.kind == NETLINK_DUMP_FAILED)
+				return count;
+			if (silent_neighbours_match(&fact, netdev_index))
+				silent[count++] = fact.gid;
+		}
+	}
+	return count;
+}
+
+uint32_t silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
+{
+	const struct ndmsg all = {.ndm_family = AF_UNSPEC};
+	uint32_t count = 0;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (fd < 0)
+		return 0;
+	if (netlink_request(fd, RTM_GETNEIGH, NLM_F_REQUEST | NLM_F_DUMP, &all, sizeof(all)) == 0)
+		count = take_answers(fd, netdev_index, silent, max);
+	close(fd);
+	return count;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks the kernel for the neighbours on a link that do not answer (ARP, neighbour discovery). */
+#ifndef DAEMON_NETWORK_SILENT_NEIGHBOURS_H
+#define DAEMON_NETWORK_SILENT_NEIGHBOURS_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct netlink_fact;
+
+/* Writes the GIDs of up to `max` of them on that interface, and returns their number. Does not
+ * wait. Fits neighbours_ask (port/udp/neighbours.h). */
+uint32_t silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max);
+
+/* Whether the fact says that a neighbour on that interface does not answer. */
+bool silent_neighbours_match(const struct netlink_fact *fact, uint32_t netdev_index);
+
+#endif
