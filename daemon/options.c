@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/number_list.h"
+#include "base/time_units.h"
 #include "ctl/ctl_message.h"
 #include "engine/objects/pkey.h"
 
@@ -11,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS_NS_PER_SECOND UINT64_C(1000000000)
-#define OPTIONS_SECONDS_MAX   1000000
+#define OPTIONS_SECONDS_MAX 1000000
 
 enum {
 	OPTION_NETDEV = 256,
@@ -146,7 +146,7 @@ static error_t options_parse_one(int key, char *argument, struct argp_state *sta
 		options->exit_when_idle_ns =
 			(uint64_t)options_number(state, "exit-when-idle", argument,
 						 OPTIONS_SECONDS_MAX) *
-			OPTIONS_NS_PER_SECOND;
+			RNIC_NS_PER_SECOND;
 		break;
 	case OPTION_READY_FD:
 		options->ready_fd = options_number(state, "ready-fd", argument, INT32_MAX);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_handlers.h"
 
+#include "base/time_units.h"
 #include "engine/verbs/qp.h"
 #include "engine/verbs/srq.h"
 #include "cm_ids/cm_identifier.h"
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define NS_PER_MS 1000000
 
 /*
  * Rows are numbered over all sessions; the cursor is the number of the next row. A row that comes
@@ -285,7 +284,7 @@ static void show_troubles(struct show_walk *walk)
 
 		if (row == NULL)
 			continue;
-		row->age_ms = (set->now_ns - trouble->at_ns) / NS_PER_MS;
+		row->age_ms = (set->now_ns - trouble->at_ns) / RNIC_NS_PER_MS;
 		row->pid = (uint32_t)trouble->pid;
 		row->uid = trouble->uid;
 		memcpy(row->program, trouble->program, sizeof(row->program));

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/yield_backoff.h"
 #include "base/log.h"
+#include "base/time_units.h"
 #include "device/device.h"
 
 #include <ev.h>
@@ -13,12 +14,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define LOOP_WATCHES_MAX   64
-#define LOOP_SPIN_NS	   UINT64_C(200000) /* polled after the last activity */
-#define LOOP_NEAR_NS	   UINT64_C(20000)  /* a deadline so near is not worth going to sleep */
-#define LOOP_LOOK_NS	   UINT64_C(50000)  /* between looks at descriptors while awake */
-#define LOOP_SOON_LOOK_NS  UINT64_C(1000)   /* and after a request: they come in a row */
-#define LOOP_NS_PER_SECOND UINT64_C(1000000000)
+#define LOOP_WATCHES_MAX  64
+#define LOOP_SPIN_NS	  UINT64_C(200000) /* polled after the last activity */
+#define LOOP_NEAR_NS	  UINT64_C(20000)  /* a deadline so near is not worth going to sleep */
+#define LOOP_LOOK_NS	  UINT64_C(50000)  /* between looks at descriptors while awake */
+#define LOOP_SOON_LOOK_NS UINT64_C(1000)   /* and after a request: they come in a row */
 
 struct device_loop {
 	struct device *device;
@@ -179,8 +179,8 @@ static void loop_arm_timer(struct device_loop *loop, uint64_t deadline_ns, uint6
 	if (deadline_ns == UINT64_MAX ||
 	    (loop->timer_armed_ns <= deadline_ns && loop->timer_armed_ns > now_ns))
 		return;
-	when.it_value.tv_sec = (time_t)(deadline_ns / LOOP_NS_PER_SECOND);
-	when.it_value.tv_nsec = (long)(deadline_ns % LOOP_NS_PER_SECOND);
+	when.it_value.tv_sec = (time_t)(deadline_ns / RNIC_NS_PER_SECOND);
+	when.it_value.tv_nsec = (long)(deadline_ns % RNIC_NS_PER_SECOND);
 	if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
 		loop->timer_armed_ns = deadline_ns;
 }

@@ -2,6 +2,7 @@
 #include "view/device_view.h"
 
 #include "base/path_view.h"
+#include "base/time_units.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VIEW_NS_PER_MS	  UINT64_C(1000000)
 #define VIEW_NUMBER_BYTES 24
 #define VIEW_ROOT_MODE	  0755 /* of a daemon of root, whose socket is for everybody */
 #define VIEW_OWN_MODE	  0700
@@ -70,7 +70,7 @@ static int view_add_counters(struct device_view *view)
 		}
 	}
 	view_counter_path(config->facts.device, folders[VIEW_HW_COUNTERS], "lifespan", path);
-	snprintf(text, sizeof(text), "%" PRIu64 "\n", VIEW_PERIOD_NS / VIEW_NS_PER_MS);
+	snprintf(text, sizeof(text), "%" PRIu64 "\n", VIEW_PERIOD_NS / RNIC_NS_PER_MS);
 	return view_tree_add_text(&view->tree, path, text);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/daemon_link.h"
 
+#include "base/time_units.h"
 #include "ctl/ctl_check.h"
 #include "native/rnic_wait.h"
 
@@ -19,7 +20,6 @@
 #include <unistd.h>
 
 #define SHARED_FOLDER "/tmp/rnicd-"
-#define NS_PER_MS     UINT64_C(1000000)
 
 union control_buffer {
 	struct cmsghdr header;
@@ -235,13 +235,13 @@ static void collect_fds(struct msghdr *header, struct message *message)
 static int wait_for_reply(const struct rnic_link *link)
 {
 	struct pollfd reply = {.fd = atomic_load(&link->fd), .events = POLLIN};
-	uint64_t deadline_ms = rnic_wait_now_ns() / NS_PER_MS + link->answer_ms;
+	uint64_t deadline_ms = rnic_wait_now_ns() / RNIC_NS_PER_MS + link->answer_ms;
 	int ready;
 
 	if (rnic_wait_awake(&reply, 1) > 0)
 		return 0;
 	do {
-		uint64_t at_ms = rnic_wait_now_ns() / NS_PER_MS;
+		uint64_t at_ms = rnic_wait_now_ns() / RNIC_NS_PER_MS;
 
 		ready = at_ms < deadline_ms ? poll(&reply, 1, (int)(deadline_ms - at_ms)) : 0;
 	} while (ready < 0 && errno == EINTR);

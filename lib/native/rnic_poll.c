@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/rnic_objects.h"
+#include "base/time_units.h"
 #include "shm/ring.h"
 
 #include <errno.h>
@@ -27,7 +28,6 @@
 #define EMPTY_POLLS_BEFORE_WAIT	     4096
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 #define FUTEX_WAIT_NS		     20000
-#define NS_PER_SECOND		     UINT64_C(1000000000)
 
 /* The region is the queue's own only under its lock, because resizing replaces the region. */
 static bool poll_is_empty(struct rnic_cq *cq)
@@ -60,7 +60,7 @@ static uint64_t now_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * RNIC_NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
 /*

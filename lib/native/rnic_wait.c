@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/rnic_wait.h"
 
+#include "base/time_units.h"
 #include "base/yield_backoff.h"
 
 #include <rnic/rnic.h>
@@ -9,9 +10,8 @@
 #include <sched.h>
 #include <time.h>
 
-#define AWAKE_NS      UINT64_C(50000) /* most answers come before that; the others need a wake-up */
-#define SHORT_NS      UINT64_C(500000) /* after such a wait one look may be in vain */
-#define NS_PER_SECOND UINT64_C(1000000000)
+#define AWAKE_NS UINT64_C(50000)  /* most answers come before that; the others need a wake-up */
+#define SHORT_NS UINT64_C(500000) /* after such a wait one look may be in vain */
 
 static _Thread_local struct rnic_yield_backoff backoff;
 static _Thread_local uint64_t last_wait_ns;
@@ -21,7 +21,7 @@ uint64_t rnic_wait_now_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * RNIC_NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
 int rnic_wait_awake(struct pollfd *descriptors, unsigned count)

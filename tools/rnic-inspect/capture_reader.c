@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture_reader.h"
 
+#include "base/time_units.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -26,7 +28,6 @@
 #define PCAPNG_OPTION_TSRESOL	9
 
 #define INTERFACES_MAX 256
-#define NS_PER_SECOND  UINT64_C(1000000000)
 
 struct capture_interface {
 	uint32_t link_type;
@@ -65,7 +66,8 @@ static uint64_t to_ns(uint64_t time, uint64_t units_per_second)
 	uint64_t seconds = time / units_per_second;
 	unsigned __int128 rest = time % units_per_second;
 
-	return seconds * NS_PER_SECOND + (uint64_t)(rest * NS_PER_SECOND / units_per_second);
+	return seconds * RNIC_NS_PER_SECOND +
+	       (uint64_t)(rest * RNIC_NS_PER_SECOND / units_per_second);
 }
 
 static bool try_pcap(struct capture_reader *reader)
@@ -80,7 +82,7 @@ static bool try_pcap(struct capture_reader *reader)
 		if (magic != PCAP_MAGIC_US && magic != PCAP_MAGIC_NS)
 			continue;
 		reader->interfaces[0].units_per_second =
-			magic == PCAP_MAGIC_NS ? NS_PER_SECOND : 1000000;
+			magic == PCAP_MAGIC_NS ? RNIC_NS_PER_SECOND : 1000000;
 		reader->interfaces[0].link_type =
 			read_u32(reader, reader->bytes + 20) & PCAP_LINK_TYPE_MASK;
 		reader->at = PCAP_HEADER_BYTES;
@@ -167,7 +169,7 @@ static int pcap_next(struct capture_reader *reader, struct capture_frame *frame)
 	if (captured_bytes > left - PCAP_RECORD_BYTES)
 		return -EBADMSG;
 	*frame = (struct capture_frame){
-		.time_ns = read_u32(reader, record) * NS_PER_SECOND +
+		.time_ns = read_u32(reader, record) * RNIC_NS_PER_SECOND +
 			   to_ns(read_u32(reader, record + 4), interface->units_per_second),
 		.link_type = interface->link_type,
 		.bytes = record + PCAP_RECORD_BYTES,

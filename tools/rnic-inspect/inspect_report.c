@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect_report.h"
 
+#include "base/time_units.h"
 #include "wire/gid.h"
 #include "wire/syndrome.h"
 
@@ -8,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <jansson.h>
-
-#define NS_PER_SECOND 1000000000
 
 static const char *const verdict_names[VERDICT_COUNT] = {
 	[VERDICT_OTHER] = "other",	   [VERDICT_GOOD] = "good",
@@ -36,7 +35,8 @@ void inspect_report_text(const struct judgement *judgement, uint64_t time_ns)
 	const struct rnic_packet *packet = &judgement->packet;
 	char source[RNIC_GID_TEXT_BYTES], dest[RNIC_GID_TEXT_BYTES];
 
-	printf("%" PRIu64 ".%06" PRIu64, time_ns / NS_PER_SECOND, time_ns % NS_PER_SECOND / 1000);
+	printf("%" PRIu64 ".%06" PRIu64, time_ns / RNIC_NS_PER_SECOND,
+	       time_ns % RNIC_NS_PER_SECOND / 1000);
 	if (judgement->has_datagram)
 		printf(" %s > %s", rnic_gid_text(&judgement->datagram.addresses.source, source),
 		       rnic_gid_text(&judgement->datagram.addresses.dest, dest));

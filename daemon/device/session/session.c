@@ -2,6 +2,7 @@
 #include "device/session/session.h"
 
 #include "base/log.h"
+#include "base/time_units.h"
 #include "engine/limits.h"
 #include "engine/verbs/qp.h"
 #include "engine/verbs/srq.h"
@@ -22,8 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SESSION_NS_PER_MS UINT64_C(1000000)
-#define SESSION_PORT	  1 /* the device's one port, as its events name it */
+#define SESSION_PORT 1 /* the device's one port, as its events name it */
 
 /* The connection is one; HELLO makes a doorbell and a pipe, and may bring two ways to memory. */
 #define SOCKET_DESCRIPTORS 1
@@ -68,7 +68,7 @@ struct session *session_create(struct session_set *set, int socket_fd, pid_t pid
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0)
 		goto discharge;
 	session->client_id = set->next_client_id++;
-	session->hello_by_ns = set->now_ns + LIMIT_HELLO_MS * SESSION_NS_PER_MS;
+	session->hello_by_ns = set->now_ns + LIMIT_HELLO_MS * RNIC_NS_PER_MS;
 	list_add_tail(&set->pre_hello, &session->pre_hello_node);
 	list_add_tail(&set->sessions, &session->node);
 	set->session_count++;

@@ -3,6 +3,7 @@
 
 #include "ctl/ctl_check.h"
 #include "base/log.h"
+#include "base/time_units.h"
 #include "engine/verbs/qp.h"
 #include "cm_ids/cm_identifier.h"
 #include "device/session/session.h"
@@ -15,8 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NS_PER_MINUTE UINT64_C(60000000000)
-#define LOG_AGAIN_NS  (10 * NS_PER_MINUTE)
+#define LOG_AGAIN_NS (10 * RNIC_NS_PER_MINUTE)
 
 const struct trouble *trouble_nth(const struct trouble_log *trouble_log, uint32_t n)
 {
@@ -275,7 +275,7 @@ static bool may_note_delivery(struct session_set *set, const struct trouble *tro
 	if (find_same(trouble_log, trouble) != NULL)
 		return true;
 	if (trouble_log->cqe_delivery_count >= TROUBLE_LOG_DELIVERIES_MAX &&
-	    set->now_ns - *noted_ns < NS_PER_MINUTE)
+	    set->now_ns - *noted_ns < RNIC_NS_PER_MINUTE)
 		return false;
 	*noted_ns = set->now_ns;
 	trouble_log->cqe_delivery_count++;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/reliability/cc_dcqcn.h"
 
+#include "base/time_units.h"
 #include "engine/limits.h"
 
 #include <assert.h>
-
-#define NS_PER_SECOND UINT64_C(1000000000)
 
 /* Steps of each kind that go half way back before the target grows. */
 #define FAST_STEPS 5
@@ -96,7 +95,7 @@ void cc_dcqcn_sent(struct cc_dcqcn *cc, uint32_t bytes, uint64_t now_ns)
 	/* Time that was not used is good for a burst, and no more. */
 	if (cc->free_ns + LIMIT_CC_BURST_NS < now_ns)
 		cc->free_ns = now_ns - LIMIT_CC_BURST_NS;
-	cc->free_ns += bytes * NS_PER_SECOND / cc->rate;
+	cc->free_ns += bytes * RNIC_NS_PER_SECOND / cc->rate;
 	cc->step_bytes += bytes;
 	while (cc->is_limiting && cc->step_bytes >= LIMIT_CC_INCREASE_BYTES) {
 		cc->step_bytes -= LIMIT_CC_INCREASE_BYTES;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/reliability/pace.h"
 
+#include "base/time_units.h"
 #include "engine/limits.h"
 
 #include <assert.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-
 /* What fills an empty allowance. */
-#define BURST_NS (LIMIT_PACE_BURST_BYTES * NS_PER_MS / LIMIT_PACE_BYTES_PER_MS)
+#define BURST_NS (LIMIT_PACE_BURST_BYTES * RNIC_NS_PER_MS / LIMIT_PACE_BYTES_PER_MS)
 
 void pace_init(struct pace *pace)
 {
@@ -27,9 +26,9 @@ static void grow(struct pace *pace, uint64_t now_ns)
 		return;
 	}
 	/* Time that is too short for a byte is counted with the next. */
-	bytes = elapsed_ns * LIMIT_PACE_BYTES_PER_MS / NS_PER_MS;
+	bytes = elapsed_ns * LIMIT_PACE_BYTES_PER_MS / RNIC_NS_PER_MS;
 	pace->counted_ns +=
-		(bytes * NS_PER_MS + LIMIT_PACE_BYTES_PER_MS - 1) / LIMIT_PACE_BYTES_PER_MS;
+		(bytes * RNIC_NS_PER_MS + LIMIT_PACE_BYTES_PER_MS - 1) / LIMIT_PACE_BYTES_PER_MS;
 	pace->allowance_bytes += bytes;
 	if (pace->allowance_bytes > LIMIT_PACE_BURST_BYTES)
 		pace->allowance_bytes = LIMIT_PACE_BURST_BYTES;
@@ -39,7 +38,7 @@ uint64_t pace_half_burst_at_ns(const struct pace *pace)
 {
 	uint64_t missing_bytes = LIMIT_PACE_BURST_BYTES / 2 - pace->allowance_bytes;
 
-	return pace->counted_ns + missing_bytes * NS_PER_MS / LIMIT_PACE_BYTES_PER_MS + 1;
+	return pace->counted_ns + missing_bytes * RNIC_NS_PER_MS / LIMIT_PACE_BYTES_PER_MS + 1;
 }
 
 bool pace_try_take(struct pace *pace, uint32_t bytes, uint64_t now_ns, uint64_t *ready_ns)

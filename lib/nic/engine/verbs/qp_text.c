@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/verbs/qp.h"
 
+#include "base/time_units.h"
 #include "wire/gid.h"
 #include "wire/syndrome.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-#define NS_PER_MS 1000000
 
 /* Milliseconds until the QP's timer expires, rounded up. */
 static uint64_t timer_ms(const struct qp *qp, uint64_t now_ns)
@@ -15,7 +14,8 @@ static uint64_t timer_ms(const struct qp *qp, uint64_t now_ns)
 	uint64_t deadline_ns = qp->retry.running == RETRY_TIMER_RNR ? qp->retry.timer.deadline_ns
 								    : qp->retry.timeout_at_ns;
 
-	return deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	return deadline_ns <= now_ns ? 0
+				     : (deadline_ns - now_ns + RNIC_NS_PER_MS - 1) / RNIC_NS_PER_MS;
 }
 
 static void write_rnr(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)
@@ -76,7 +76,7 @@ static void write_idle(const struct qp *qp, uint64_t now_ns, const char *peer, c
 {
 	const struct responder *responder = &qp->responder;
 	const char *who = qp->type == RNIC_QP_TYPE_UD ? "a datagram" : peer;
-	uint64_t silent_ms = (now_ns - qp->last_received_ns) / NS_PER_MS;
+	uint64_t silent_ms = (now_ns - qp->last_received_ns) / RNIC_NS_PER_MS;
 
 	if (responder->has_nak_pending &&
 	    rnic_syndrome_kind(responder->syndrome) == RNIC_SYNDROME_RNR_NAK)
