@@ -306,6 +306,20 @@ int cm_qp_attributes(const struct cm_connection *connection, enum rnic_qp_state 
 
 /* --- looking at it -------------------------------------------------------------------------- */
 
+/* How far a connection is, as its holder's program sees it. */
+enum cm_phase {
+	CM_PHASE_CONNECTING, /* active: the peer has not answered */
+	CM_PHASE_ANSWERED,   /* active: the peer agreed (CONNECT_RESPONSE) */
+	CM_PHASE_REQUESTED,  /* passive: came with CONNECT_REQUEST */
+	CM_PHASE_ACCEPTED,   /* passive: the holder agreed */
+	CM_PHASE_CONNECTED,  /* the holder said cm_establish(), or was told ESTABLISHED */
+	CM_PHASE_CLOSED,     /* rejected, unreachable or disconnected */
+	CM_PHASE_COUNT,
+};
+
+/* A cm_sink callback that asks may hear the phase before its event. */
+enum cm_phase cm_connection_phase(const struct cm_connection *connection);
+
 struct cm_connection_info {
 	struct cm_address local;
 	struct cm_address peer;

@@ -342,6 +342,49 @@ const struct cm_connection *cm_next_connection(const struct cm *cm,
 	return next == &cm->connections ? NULL : list_entry(next, struct cm_connection, node);
 }
 
+/* A datagram service that ended: resolved, accepted, or neither. */
+static enum cm_phase connection_datagram_result(const struct cm_connection *connection)
+{
+	if (connection->is_active)
+		return connection->is_established ? CM_PHASE_CONNECTED : CM_PHASE_CLOSED;
+	return connection->reason == RNIC_CM_SIDR_SUCCESS ? CM_PHASE_ACCEPTED : CM_PHASE_CLOSED;
+}
+
+/* The holder of a passive connection has not heard yet that it stands: cm_note_traffic(). */
+static enum cm_phase connection_standing_phase(const struct cm_connection *connection)
+{
+	return connection->must_tell_established ? CM_PHASE_ACCEPTED : CM_PHASE_CONNECTED;
+}
+
+enum cm_phase cm_connection_phase(const struct cm_connection *connection)
+{
+	switch ((enum connection_state)connection->state) {
+	case STATE_REQ_SENT:
+	case STATE_SIDR_SENT:
+		return CM_PHASE_CONNECTING;
+	case STATE_REP_RECEIVED:
+		return CM_PHASE_ANSWERED;
+	case STATE_REQ_RECEIVED:
+	case STATE_SIDR_RECEIVED:
+		return CM_PHASE_REQUESTED;
+	case STATE_REP_SENT:
+		return CM_PHASE_ACCEPTED;
+	case STATE_ESTABLISHED:
+	case STATE_DREQ_SENT:
+		return connection_standing_phase(connection);
+	case STATE_SIDR_ANSWERED:
+		return connection_datagram_result(connection);
+	case STATE_ENDED:
+		return connection->is_datagram ? connection_datagram_result(connection)
+					       : CM_PHASE_CLOSED;
+	case STATE_TIMEWAIT:
+	case STATE_REJECTED:
+	case STATE_COUNT:
+		break;
+	}
+	return CM_PHASE_CLOSED;
+}
+
 void cm_describe(const struct cm_connection *connection, struct cm_connection_info *info)
 {
 	*info = (struct cm_connection_info){

@@ -53,9 +53,22 @@ static const uint32_t operation_states[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_CM_SET_OPTION] = ANYWHERE,
 };
 
+enum cm_id_state cm_identifier_state(const struct session_cm_id *id)
+{
+	static const uint8_t phase_states[CM_PHASE_COUNT] = {
+		[CM_PHASE_CONNECTING] = CM_ID_CONNECTING, [CM_PHASE_ANSWERED] = CM_ID_ANSWERED,
+		[CM_PHASE_REQUESTED] = CM_ID_REQUESTED,	  [CM_PHASE_ACCEPTED] = CM_ID_ACCEPTED,
+		[CM_PHASE_CONNECTED] = CM_ID_CONNECTED,	  [CM_PHASE_CLOSED] = CM_ID_CLOSED,
+	};
+
+	if (id->connection == NULL)
+		return (enum cm_id_state)id->setup;
+	return (enum cm_id_state)phase_states[cm_connection_phase(id->connection)];
+}
+
 bool cm_identifier_allows(const struct session_cm_id *id, uint32_t operation)
 {
-	return (operation_states[operation] & 1u << id->state) != 0;
+	return (operation_states[operation] & 1u << cm_identifier_state(id)) != 0;
 }
 
 const char *cm_identifier_state_name(const struct session_cm_id *id)
@@ -74,7 +87,7 @@ const char *cm_identifier_state_name(const struct session_cm_id *id)
 		[CM_ID_CLOSED] = "closed",
 	};
 
-	return names[id->state];
+	return names[cm_identifier_state(id)];
 }
 
 /* --- where an identifier is ------------------------------------------------------------------ */
@@ -135,7 +148,7 @@ void cm_identifier_describe(const struct session_cm_id *id,
 	struct cm_path path;
 
 	*reply = (struct rnic_ctl_cm_endpoints_reply){
-		.local = endpoint_of(&id->local, id->state != CM_ID_IDLE),
+		.local = endpoint_of(&id->local, cm_identifier_state(id) != CM_ID_IDLE),
 		.peer = endpoint_of(&id->peer, id->has_peer),
 		.path_mtu = id->session->set->facts->port.active_mtu,
 	};
@@ -413,18 +426,15 @@ int cm_identifier_leave(struct session_cm_id *id, const struct cm_address *group
 
 /* --- what the connection manager tells ------------------------------------------------------- */
 
-/* What an event of a connection is to the client, and where it leaves the identifier. */
-static const struct {
-	uint8_t type;  /* enum rnic_cm_event_type */
-	uint8_t state; /* enum cm_id_state; STATE_COUNT: as it was */
-} connection_events[CM_EVENT_COUNT] = {
-	[CM_EVENT_CONNECT_REQUEST] = {RNIC_CM_CONNECT_REQUEST, CM_ID_STATE_COUNT},
-	[CM_EVENT_CONNECT_RESPONSE] = {RNIC_CM_CONNECT_RESPONSE, CM_ID_ANSWERED},
-	[CM_EVENT_UNREACHABLE] = {RNIC_CM_UNREACHABLE, CM_ID_CLOSED},
-	[CM_EVENT_REJECTED] = {RNIC_CM_REJECTED, CM_ID_CLOSED},
-	[CM_EVENT_ESTABLISHED] = {RNIC_CM_ESTABLISHED, CM_ID_CONNECTED},
-	[CM_EVENT_DISCONNECTED] = {RNIC_CM_DISCONNECTED, CM_ID_CLOSED},
-	[CM_EVENT_TIMEWAIT_EXIT] = {RNIC_CM_TIMEWAIT_EXIT, CM_ID_STATE_COUNT},
+/* What an event of a connection is to the client. */
+static const uint8_t client_events[CM_EVENT_COUNT] = {
+	[CM_EVENT_CONNECT_REQUEST] = RNIC_CM_CONNECT_REQUEST,
+	[CM_EVENT_CONNECT_RESPONSE] = RNIC_CM_CONNECT_RESPONSE,
+	[CM_EVENT_UNREACHABLE] = RNIC_CM_UNREACHABLE,
+	[CM_EVENT_REJECTED] = RNIC_CM_REJECTED,
+	[CM_EVENT_ESTABLISHED] = RNIC_CM_ESTABLISHED,
+	[CM_EVENT_DISCONNECTED] = RNIC_CM_DISCONNECTED,
+	[CM_EVENT_TIMEWAIT_EXIT] = RNIC_CM_TIMEWAIT_EXIT,
 };
 
 /* Puts into the client's event what the message brought. */
@@ -482,7 +492,6 @@ static bool request_arrived(struct session_set *set, const struct cm_event *even
 		cm_identifier_free(id);
 		return false;
 	}
-	id->state = CM_ID_REQUESTED;
 	id->connection = event->connection;
 	id->asked = event->peer;
 	id->local = info.local;
@@ -510,12 +519,10 @@ static bool cm_identifier_event(void *context, const struct cm_event *event)
 		return request_arrived(context, event);
 	if (id->session->is_broken)
 		return false;
-	waiting = new_event(id, connection_events[event->type].type, event->status);
+	waiting = new_event(id, client_events[event->type], event->status);
 	if (waiting == NULL)
 		return false;
-	if (connection_events[event->type].state != CM_ID_STATE_COUNT)
-		id->state = connection_events[event->type].state;
-	note_failure(id, connection_events[event->type].type, event->status);
+	note_failure(id, client_events[event->type], event->status);
 	fill_event(&waiting->event, context, event);
 	cm_identifier_enqueue(id, waiting);
 	return true;

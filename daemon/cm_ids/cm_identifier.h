@@ -25,7 +25,10 @@
 struct cm_waiting_event;
 struct session;
 
-/* As the application sees it; which requests are allowed when is a table in cm_identifier.c. */
+/*
+ * As the application sees it. An identifier keeps those up to LISTENING itself; the others are the
+ * phase of its connection. Which requests a state allows is a table in cm_identifier.c.
+ */
 enum cm_id_state {
 	CM_ID_IDLE,
 	CM_ID_BOUND,
@@ -56,7 +59,7 @@ struct session_cm_id {
 	struct rnic_handle handle;
 	uint16_t port_space; /* enum rnic_port_space */
 	uint8_t qp_type;     /* enum rnic_qp_type */
-	uint8_t state;	     /* enum cm_id_state */
+	uint8_t setup;	     /* enum cm_id_state, IDLE to LISTENING: while it has no connection */
 	struct cm_binding *binding;
 	struct cm_connection *connection;
 	struct cm_address local;
@@ -103,6 +106,8 @@ void cm_channel_free(struct session *session, struct session_cm_channel *channel
 
 /* Whether `operation` (enum rnic_ctl_operation) may be asked of the identifier now. */
 bool cm_identifier_allows(const struct session_cm_id *id, uint32_t operation);
+
+enum cm_id_state cm_identifier_state(const struct session_cm_id *id);
 
 /* "addr resolved", for refusals and listings. */
 const char *cm_identifier_state_name(const struct session_cm_id *id);

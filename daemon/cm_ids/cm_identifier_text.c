@@ -53,7 +53,7 @@ void cm_identifier_waiting_for(const struct session_cm_id *id, char *text, uint3
 		snprintf(text, text_bytes, "its program, to take %u events", id->event_count);
 	else if (id->connection != NULL)
 		cm_waiting_for(id->connection, text, text_bytes);
-	else if (id->state == CM_ID_LISTENING)
+	else if (cm_identifier_state(id) == CM_ID_LISTENING)
 		write_requests(id, text, text_bytes);
 	else
 		snprintf(text, text_bytes, "%s", "");

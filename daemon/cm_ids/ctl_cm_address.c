@@ -56,7 +56,7 @@ int ctl_cm_bind(struct ctl_call *call)
 	if (result != 0)
 		return result;
 	id->has_local = !cm_address_is_any(&local);
-	id->state = CM_ID_BOUND;
+	id->setup = CM_ID_BOUND;
 	cm_identifier_describe(id, (void *)call->reply.payload);
 	return 0;
 }
@@ -73,12 +73,12 @@ int ctl_cm_listen(struct ctl_call *call)
 		result = take_address(call, id, &(struct cm_address){.gid = cm_address_any_ipv4()});
 		if (result != 0)
 			return result;
-		id->state = CM_ID_BOUND;
+		id->setup = CM_ID_BOUND;
 	}
 	result = cm_listen(id->binding, request->backlog);
 	if (result != 0)
 		return ctl_refuse(call, result, "somebody listens at that address already");
-	id->state = CM_ID_LISTENING;
+	id->setup = CM_ID_LISTENING;
 	cm_identifier_describe(id, (void *)call->reply.payload);
 	return 0;
 }
@@ -147,7 +147,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 	id->peer = peer;
 	id->has_local = true;
 	id->has_peer = true;
-	id->state = CM_ID_ADDRESS_RESOLVED;
+	id->setup = CM_ID_ADDRESS_RESOLVED;
 	cm_identifier_report(id, RNIC_CM_ADDR_RESOLVED, 0, NULL);
 	return 0;
 }
@@ -161,7 +161,7 @@ int ctl_cm_resolve_route(struct ctl_call *call)
 
 	if (id == NULL)
 		return result;
-	id->state = CM_ID_ROUTE_RESOLVED;
+	id->setup = CM_ID_ROUTE_RESOLVED;
 	cm_identifier_report(id, RNIC_CM_ROUTE_RESOLVED, 0, NULL);
 	return 0;
 }

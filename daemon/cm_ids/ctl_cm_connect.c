@@ -66,7 +66,6 @@ int ctl_cm_connect(struct ctl_call *call)
 				  connect.private_bytes);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more connections are to be had");
-	id->state = CM_ID_CONNECTING;
 	return 0;
 }
 
@@ -95,7 +94,6 @@ int ctl_cm_accept(struct ctl_call *call)
 	result = cm_accept(id->connection, &accept, call->session->set->now_ns);
 	if (result != 0)
 		return refuse_result(call, result);
-	id->state = CM_ID_ACCEPTED;
 	return 0;
 }
 
@@ -115,7 +113,6 @@ int ctl_cm_reject(struct ctl_call *call)
 			   request->parameters.private_data_bytes, call->session->set->now_ns);
 	if (result != 0)
 		return refuse_result(call, result);
-	id->state = CM_ID_CLOSED;
 	return 0;
 }
 
@@ -130,7 +127,6 @@ int ctl_cm_establish(struct ctl_call *call)
 	result = cm_establish(id->connection, call->session->set->now_ns);
 	if (result != 0)
 		return refuse_result(call, result);
-	id->state = CM_ID_CONNECTED;
 	return 0;
 }
 
@@ -240,7 +236,7 @@ int ctl_cm_qp_attributes(struct ctl_call *call)
 	if (result != 0)
 		return ctl_refuse(call, result, "an identifier in the state \"%s\" knows no peer",
 				  cm_identifier_state_name(id));
-	if (id->state == CM_ID_REQUESTED)
+	if (cm_identifier_state(id) == CM_ID_REQUESTED)
 		assume_agreement(id, &reply->attributes);
 	cm_identifier_describe(id, &where);
 	reply->attributes.rq_psn = id->starting_psn;

@@ -84,6 +84,28 @@ static bool may_follow(const struct cm_end *end, char letter)
 	return false;
 }
 
+static enum cm_phase phase_after(enum cm_event_type type, enum cm_phase before)
+{
+	switch (type) {
+	case CM_EVENT_CONNECT_REQUEST:
+		return CM_PHASE_REQUESTED;
+	case CM_EVENT_CONNECT_RESPONSE:
+		return CM_PHASE_ANSWERED;
+	case CM_EVENT_ESTABLISHED:
+		return CM_PHASE_CONNECTED;
+	case CM_EVENT_TIMEWAIT_EXIT:
+		return before;
+	default:
+		return CM_PHASE_CLOSED;
+	}
+}
+
+static void check_phase(struct cm_end *end)
+{
+	if (end->connection != NULL && cm_connection_phase(end->connection) != end->phase)
+		end_fail(end, "its phase is not what its holder did and was told");
+}
+
 static void note(struct cm_end *end, const struct cm_event *event)
 {
 	char letter = letter_of(event->type);
@@ -99,6 +121,7 @@ static void note(struct cm_end *end, const struct cm_event *event)
 		return;
 	}
 	end->log[length] = letter;
+	end->phase = phase_after(event->type, end->phase);
 	if (letter == 'J' || letter == 'U')
 		end->status = event->status;
 }
@@ -296,9 +319,11 @@ static void answer(struct cm_end *end, enum cm_answer what)
 		if (end->is_active) {
 			end->has_confirmed = true;
 			expect(end, cm_establish(end->connection, now_ns), "cannot establish");
+			end->phase = CM_PHASE_CONNECTED;
 			plan_close(end);
 		} else {
 			expect(end, cm_accept(end->connection, &accept, now_ns), "cannot accept");
+			end->phase = CM_PHASE_ACCEPTED;
 			if (end->plan->take_back_after_ns != 0)
 				end->give_up_at_ns =
 					after(end->world, end->plan->take_back_after_ns);
@@ -307,6 +332,7 @@ static void answer(struct cm_end *end, enum cm_answer what)
 	case CM_REJECT:
 		expect(end, cm_reject(end->connection, reason, private_data, 4, now_ns),
 		       "cannot reject");
+		end->phase = CM_PHASE_CLOSED;
 		break;
 	case CM_DESTROY:
 		end_destroy(end);
@@ -536,6 +562,7 @@ static void turn(struct cm_world *world)
 			end_destroy(end);
 		else if (end->act_at_ns <= world->net.now_ns)
 			end_act(end);
+		check_phase(end);
 	}
 	for (uint32_t i = 0; i < world->net.host_count; i++)
 		host_transmit(&world->hosts[i]);

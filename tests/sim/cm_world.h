@@ -62,7 +62,8 @@ struct cm_end {
 	struct cm_connection *connection; /* NULL: destroyed */
 	struct cm_qp_parameters qp;	  /* the QP attributes that it sends */
 	char log[8];
-	int status; /* of J or U */
+	enum cm_phase phase; /* as its calls and events have it */
+	int status;	     /* of J or U */
 	uint64_t act_at_ns;
 	uint64_t give_up_at_ns;
 	bool has_confirmed; /* the active end has called cm_establish() */
