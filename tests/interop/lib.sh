@@ -23,6 +23,7 @@
 set -u
 
 SKIP=77
+INTEROP=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD=${RNIC_BUILD:?RNIC_BUILD names the build tree}
 BIN=$BUILD/bin
 LONG=${RNIC_TEST_LONG:-}

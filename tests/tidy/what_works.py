@@ -42,7 +42,7 @@ def count_cases(table):
 def read_rows():
     """The rows, and what is wrong with the file."""
     rows = tomllib.loads((HERE / "what_works.toml").read_text())["row"]
-    counts = count_cases((TREE / "tests/interop/pyverbs_expected.txt").read_text())
+    counts = count_cases((TREE / "tests/interop/verbs/pyverbs_expected.txt").read_text())
     for row in rows:
         row["works"] = row["works"].format(**counts)
     return rows, [f"\"{name_of(row)}\" has no proof" for row in rows if not row.get("proof")]

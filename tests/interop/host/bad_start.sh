@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT Bad input at the start and on the wire: one readable line and exit
+# status 1, or a documented fallback.
+. "$(dirname "$0")/../lib.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+
+# refuses WHAT PATTERN COMMAND...: exit status 1 and exactly one line, which matches the pattern.
+refuses() {
+	local what=$1 pattern=$2 status
+	shift 2
+	timeout 20 "$@" >"$WORK/refusal" 2>&1 </dev/null
+	status=$?
+	if [ $status -eq 1 ] && [ "$(wc -l <"$WORK/refusal")" -eq 1 ] &&
+		grep -Eqi -- "$pattern" "$WORK/refusal"; then
+		pass "$what: $(cat "$WORK/refusal")"
+	else
+		fail "$what: status $status, wanted 1 and one line with \"$pattern\"" \
+			"$WORK/refusal"
+	fi
+}
+
+# ends_with WHAT STATUS COMMAND...
+ends_with() {
+	local what=$1 wanted=$2 status
+	shift 2
+	"$@" >"$WORK/ended" 2>&1
+	status=$?
+	if [ $status -eq "$wanted" ]; then
+		pass "$what: exit status $wanted"
+	else
+		fail "$what: exit status $status, not $wanted" "$WORK/ended"
+	fi
+}
+
+echo "# no daemon"
+mkdir "$WORK/none"
+nobody_home=$WORK/none/rnicd.sock
+touch "$WORK/gone.sock.log"
+refuses "rnicctl names the log of who was there" "in $WORK/gone.sock.log" \
+	"$BIN/rnicctl" show --socket "$WORK/gone.sock"
+refuses "rnic-run says what to start" "start one.*rnicd --socket" \
+	"$BIN/rnic-run" --no-daemon --socket "$nobody_home" ibv_devices
+refuses "rnicctl says what to start" "start rnicd" "$BIN/rnicctl" show --socket "$nobody_home"
+bare() {
+	env RNIC_SOCKET="$nobody_home" LD_LIBRARY_PATH="$BUILD/lib/verbs" "$@"
+}
+ends_with "ibv_devices without a daemon" 0 bare ibv_devices
+check "its list is empty" test "$(bare ibv_devices | wc -l)" -eq 2
+check "ibv_devinfo says so in its own words" grep -q "No IB devices found" <(bare ibv_devinfo 2>&1)
+
+topology_start pair socket 4
+address=${side_address[0]}
+
+echo "# daemons that cannot start"
+refuses "the address is taken" "taken by another program; ss -lnup shows" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$address"
+refuses "the socket is taken" "already|in use|taken" \
+	"$BIN/rnicd" --socket "${side_socket[0]}" --address "$loopback.99"
+refuses "no such interface" "nosuchif0" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --netdev nosuchif0
+refuses "no such address" "203\.0\.113\.9" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address 203.0.113.9
+refuses "not an address" "kitchen" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address kitchen
+refuses "no such directory" "nosuchdir" \
+	"$BIN/rnicd" --socket "$WORK/nosuchdir/rnicd.sock" --address "$loopback.99"
+refuses "no right to the path" "/proc/rnicd.sock" \
+	"$BIN/rnicd" --socket /proc/rnicd.sock --address "$loopback.99"
+refuses "not a port" "carrier-pigeon" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --port carrier-pigeon
+refuses "not a fault" "often.*percentage" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --fault drop=often
+refuses "no right to the capture" "/proc/x" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --capture /proc/x
+check "none of them left a file" test ! -e "$WORK/other.sock"
+
+echo "# io_uring refused"
+refuses "--port uring" "io_uring" python3 "$here/refuse_uring.py" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --port uring
+python3 "$here/refuse_uring.py" "$BIN/rnicd" --socket "$WORK/fallback.sock" \
+	--address "$loopback.98" --port auto >"$WORK/fallback.log" 2>&1 &
+fallback=$!
+processes+=($fallback)
+check "--port auto starts" wait_for 20 "$BIN/rnicctl" show device --socket "$WORK/fallback.sock"
+check "rnicctl takes its options in front, too" \
+	"$BIN/rnicctl" --socket "$WORK/fallback.sock" show device
+check "it uses sockets" grep -Eq '"udp_port": "socket"' \
+	<("$BIN/rnicctl" show device --json --socket "$WORK/fallback.sock")
+check "it says so" grep -Eqi "io_uring" "$WORK/fallback.log"
+end_process $fallback
+check "its log says what ended it" grep -q "ending on SIGTERM; programs .*: 0" "$WORK/fallback.log"
+
+echo "# rnic-run"
+refuses "another address than the running daemon's" "another address" \
+	"$BIN/rnic-run" --socket "${side_socket[0]}" --address "$loopback.99" true
+refuses "another interface" "not nosuchif0" \
+	"$BIN/rnic-run" --socket "${side_socket[0]}" --netdev nosuchif0 true
+refuses "a captive daemon that cannot start" "rnicd did not start.*203\.0\.113\.9" \
+	"$BIN/rnic-run" --socket "$WORK/none/captive.sock" --address 203.0.113.9 true
+ends_with "its own address" 0 "$BIN/rnic-run" --socket "${side_socket[0]}" --address "$address" true
+ends_with "command not found" 127 "$BIN/rnic-run" --socket "${side_socket[0]}" nosuchcommand
+ends_with "command not executable" 126 "$BIN/rnic-run" --socket "${side_socket[0]}" /etc/passwd
+ends_with "status of the command" 42 "$BIN/rnic-run" --socket "${side_socket[0]}" sh -c 'exit 42'
+ends_with "signal of the command" 143 "$BIN/rnic-run" --socket "${side_socket[0]}" \
+	sh -c 'kill -TERM $$'
+check "RNIC_DISABLE=1 hides the device" grep -q "No IB devices found" \
+	<(RNIC_DISABLE=1 "$BIN/rnic-run" --socket "${side_socket[0]}" ibv_devinfo 2>&1)
+
+echo "# garbage on the wire while a program runs"
+pair_start ibv_rc_pingpong -c -n 20000
+for round in 1 2 3 4 5; do
+	check "round $round is sent" python3 "$here/garbage_sender.py" "$address"
+done
+pair_wait 60
+check "the client goes on" test "$client_status" -eq 0
+check "the server goes on" test "$server_status" -eq 0
+check "it was counted" holds 0 counters "sum(v for k, v in rows.items() if
+	'drop' in k or 'icrc' in k or 'trunc' in k or 'malformed' in k) >= 1000"
+check "rnicctl shows it unasked" grep -Eq "^  (icrc_errors|undecodable_pkts) +[1-9]" <(control 0)
+
+topology_finish

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs that fail, and whether the cause can be found afterwards: causes.sh TOPOLOGY PORT FAMILY
+. "$(dirname "$0")/../lib.sh"
+
+topology_start "$@"
+
+# blames SIDE PROGRAM WHAT WHY: among the troubles there is one of this program that says this.
+blames() {
+	control "$1" troubles >"$WORK/troubles"
+	if holds "$1" troubles "any(r['program'] == '$2' and '$3' in r['subject'] and
+			'$4' in r['reason'] for r in rows)"; then
+		pass "side $1 blames $2: $3: $4"
+	else
+		fail "side $1 blames $2: $3: $4" "$WORK/troubles"
+	fi
+	check "side $1: its log says so, too" grep -q -- "$4" "$WORK/daemon$1.log"
+}
+
+sends_packets() {
+	holds 1 qps "any(row['sent_packets'] > 100 for row in rows)"
+}
+
+# Of two options -g the program takes the second.
+pair_start ibv_rc_pingpong -g 9
+pair_wait 30
+check "a GID index that there is not: both fail" \
+	test "$client_status" -ne 0 -a "$server_status" -ne 0
+blames 0 ibv_rc_pingpong "MODIFY_QP refused" "no GID"
+
+# The same index need not mean the same on both hosts.
+if [[ $1 == netns-* ]]; then
+	find_gid 1 fd77::2
+	pair_start ibv_rc_pingpong
+	pair_wait 30
+	check "addresses of IPv4 and of IPv6: both fail" \
+		test "$client_status" -ne 0 -a "$server_status" -ne 0
+	blames 0 ibv_rc_pingpong "MODIFY_QP refused" "an IPv6 address, and that with index"
+	find_gid 1 "${side_address[1]}"
+fi
+
+pair_start ib_write_bw -F -c RC -D 600
+wait_for 20 sends_packets
+kill -KILL "$server_pid"
+pair_wait 30
+check "a peer that is killed: both fail" \
+	test "$client_status" -ne 0 -a "$server_status" -ne 0
+blames 1 ib_write_bw "queue pair 0x" "The peer"
+
+rnic 1 timeout 30 rping -c -a "${side_address[0]}" -C 1 >"$WORK/client.out" 2>&1
+check "rping where nobody listens fails" test $? -ne 124
+blames 1 rping "connection to ${side_address[0]} port 7174" "nobody listens at that port"
+
+# calls_in_vain ADDRESS WHY: what the network says of a connection request there.
+calls_in_vain() {
+	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" \
+		rping -c -a "$1" -C 1 >"$WORK/client.out" 2>&1 &
+	client_pid=$!
+	processes+=("$client_pid")
+	wait_for 20 holds 1 troubles "any('packets to $1' == r['subject'] for r in rows)"
+	check "the request to $1 goes on" is_running "$client_pid"
+	end_process "$client_pid"
+	blames 1 rnicd "packets to $1" "$2"
+}
+
+# An address that is there, and no daemon on it; and one that nobody has.
+if [[ $1 == netns-* ]]; then
+	nobody=10.78.0.9
+	on 0 ip addr add $nobody/32 dev lo
+	on 1 ip route add $nobody/32 via "${side_address[0]}"
+	calls_in_vain 10.77.0.99 "nobody on the network answers for that address"
+else
+	nobody=$loopback.99
+fi
+calls_in_vain "$nobody" "the host answers that nothing listens on UDP port 4791"
+
+# A route that carries less than its interface: packets leave neither whole nor in fragments.
+if [[ $1 == netns-* ]]; then
+	on 1 ip route add "${side_address[0]}/32" dev veth1 mtu 600
+	pair_start ib_write_bw -F -c RC -n 100
+	wait_for 30 has_ended "$client_pid"
+	end_process "$server_pid"
+	pair_wait 10
+	check "a path with a smaller MTU: the client fails" test "$client_status" -ne 0
+	blames 1 rnicd "packets to ${side_address[0]}" "Message too long"
+fi
+
+topology_finish

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The calls of rsocket.h on one RNIC: sockets_calls.sh one PORT FAMILY
+. "$(dirname "$0")/../lib.sh"
+
+topology_start "$@"
+
+check "sockets_calls" rnic 0 timeout 100 "$BUILD/tests/sockets_calls" "${side_address[0]}"
+cat "$WORK/check.out"
+check "sockets_stranger" rnic 0 timeout 100 "$BUILD/tests/sockets_stranger" "${side_address[0]}"
+cat "$WORK/check.out"
+
+topology_finish

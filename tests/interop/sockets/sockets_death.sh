@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs with rsockets that die: sockets_death.sh TOPOLOGY PORT FAMILY
+. "$(dirname "$0")/../lib.sh"
+
+topology_start "$@"
+
+server=${side_address[0]}
+port=7800
+
+# transfer_start OPTION...: one that would go on for minutes, and is under way.
+transfer_start() {
+	port=$((port + 1))
+	cm_start listening rstream "$@" -I 10000000 -C 1 -S 65536 -b "$server" -p $port -- \
+		rstream "$@" -I 10000000 -C 1 -S 65536 -s "$server" -p $port
+	wait_for 20 holds 0 qps "any(r['state'] == 'RTS' for r in rows)"
+}
+
+# ends_in_error PID WHAT: soon, and not as if all had been well.
+ends_in_error() {
+	check "$2 ends" wait_for 5 has_ended "$1"
+	end_process "$1"
+	wait "$1"
+	check "and with an error" test $? -ne 0
+}
+
+for variant in "-T b" "-T a" "-T n" "-T a -T n"; do
+	# shellcheck disable=SC2086 # words
+	transfer_start $variant
+	kill -KILL "$client_pid"
+	ends_in_error "$server_pid" "the client is killed: the server ($variant)"
+	wait "$client_pid"
+	# shellcheck disable=SC2086 # words
+	transfer_start $variant
+	kill -KILL "$server_pid"
+	ends_in_error "$client_pid" "the server is killed: the client ($variant)"
+	wait "$server_pid"
+done
+
+# is_refused SAYS OPTION...: by what the client says.
+is_refused() {
+	local says=$1
+	shift
+	rnic 1 timeout 5 rstream -s "$server" -p $port -S 64 -I 1 "$@" >"$WORK/refused.out" 2>&1
+	[ $? -ne 124 ] && grep -q "$says" "$WORK/refused.out"
+}
+
+check "where it listened, whoever comes is refused" \
+	is_refused "rconnect: Connection refused" -T b
+# It prints no more of POLLERR than that there was something.
+check "and who does not wait is told" is_refused "rpoll: " -T n
+
+# A daemon that dies takes its connections along.
+side=1
+[ -n "${side_pid[1]}" ] || side=0
+transfer_start -T b
+kill -KILL "${side_pid[$side]}"
+ends_in_error "$client_pid" "the client's daemon is killed: the client"
+wait "${side_pid[$side]}" 2>/dev/null
+daemon_restart $side
+end_process "$server_pid"
+wait "$server_pid"
+
+topology_finish

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A test that calls libibverbs itself, on a device with one address: verbs_program.sh PROGRAM PORT
+. "$(dirname "$0")/../lib.sh"
+
+program=$1
+topology_start one "$2" 4
+
+timeout 60 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "$BUILD/tests/$program" \
+	>"$WORK/$program" 2>&1
+status=$?
+grep -E "^\[ +(OK|FAILED)" "$WORK/$program"
+if [ $status -eq 0 ]; then pass "$program"; else fail "$program" "$WORK/$program"; fi
+
+topology_finish
