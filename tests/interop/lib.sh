@@ -18,25 +18,25 @@
 #
 # Environment: RNIC_BUILD (the build tree), RNIC_TEST_LONG=1 (the long variants),
 # RNIC_TEST_SANITIZE=1 (a build with sanitizers: more time and memory), RNIC_TEST_KEEP=1 (keep
-# logs).
+# logs). contain.sh adds RNIC_TEST_WORK and RNIC_TEST_ID.
 
 set -u
 
 SKIP=77
 INTEROP=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+[ -n "${RNIC_TEST_WORK:-}" ] || exec "$INTEROP/contain.sh" "$0" "$@"
 BUILD=${RNIC_BUILD:?RNIC_BUILD names the build tree}
 BIN=$BUILD/bin
 LONG=${RNIC_TEST_LONG:-}
 SLOW=${RNIC_TEST_SANITIZE:+1}
-RUN_ID=$$
-WORK=$(mktemp -d "${TMPDIR:-/tmp}/rnic-test-XXXXXX")
-chmod 755 "$WORK"
+RUN_ID=$RNIC_TEST_ID
+WORK=$RNIC_TEST_WORK
 PATH=$PATH:/usr/sbin:/sbin
 
 failures=0
 checks=0
 processes=()   # all that this test started and that may still run
-namespaces=()
+declare -A starts # when each of them began: the kernel gives the number of one to another later
 side_namespace=("" "")
 side_socket=("" "")
 side_address=("" "")
@@ -48,6 +48,7 @@ server_address=127.0.0.1
 run_options=() # of rnic-run, for pairs of programs
 client_input=/dev/null # of the client that cm_start begins
 loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run's own
+multicast_number=$((RUN_ID / 250 % 250)).$((RUN_ID % 250 + 1)) # the end of a group of its own
 next_port=$((20000 + RUN_ID % 120 * 100)) # below those that the kernel gives to clients
 
 if [ -n "$SLOW" ]; then
@@ -78,8 +79,14 @@ check() {
 	if "$@" >"$WORK/check.out" 2>&1; then pass "$what"; else fail "$what" "$WORK/check.out"; fi
 }
 
+# say_end WORD...: how the test ended; after that it may end.
+say_end() {
+	echo "$*"
+	: >"$WORK/.ended"
+}
+
 skip_test() {
-	echo "skipped: $1"
+	say_end "skipped: $1"
 	exit $SKIP
 }
 
@@ -95,19 +102,45 @@ wait_for() {
 
 # ---- processes ----
 
+# read_process PID: sets process_state, and process_start, by which it is no other with that number.
+read_process() {
+	local stat
+	{ read -r stat <"/proc/${1:-none}/stat"; } 2>/dev/null || return 1
+	# Behind the name, which may hold anything.
+	read -r process_state _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ process_start _ <<<"${stat##*) }"
+}
+
+# own PID: a process that this test started.
+own() {
+	processes+=("$1")
+	read_process "$1" || process_start=gone
+	starts[$1]=$process_start
+}
+
+# is_running PID: one that this test started, or any other number.
 is_running() {
-	kill -0 "$1" 2>/dev/null && [ "$(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null)" != Z ]
+	read_process "$1" && [ "$process_state" != Z ] &&
+		[ "$process_start" = "${starts[$1]:-$process_start}" ]
 }
 
 has_ended() {
 	! is_running "$1"
 }
 
+# signal_process SIGNAL PID...: to those of them that run, and to nobody who has the number now.
+signal_process() {
+	local signal=$1 process
+	shift
+	for process in "$@"; do
+		if is_running "$process"; then kill -"$signal" "$process" 2>/dev/null; fi
+	done
+}
+
 # end_process PID: TERM, and KILL for one that does not listen.
 end_process() {
 	is_running "$1" || return 0
-	kill -TERM "$1" 2>/dev/null
-	wait_for 5 has_ended "$1" || kill -KILL "$1" 2>/dev/null
+	signal_process TERM "$1"
+	wait_for 5 has_ended "$1" || signal_process KILL "$1"
 }
 
 # expect_end SECONDS PID STATUS WHAT FILE: a child ends so within SECONDS; FILE holds its output.
@@ -124,25 +157,38 @@ expect_end() {
 	fi
 }
 
-# A number may have come to mean another process since ours ended.
-is_ours() {
-	grep -q "^PPid:[[:space:]]*$$\$" "/proc/$1/status" 2>/dev/null ||
-		grep -q "$WORK" "/proc/$1/cmdline" 2>/dev/null
+# whereabouts: the line of the script and the functions that it was in. Call it in a trap.
+whereabouts() {
+	local frame
+	echo -n "at line $script_line"
+	for ((frame = 2; frame < ${#FUNCNAME[@]} - 1; frame++)); do
+		echo -n ", in ${FUNCNAME[frame]} from line ${BASH_LINENO[frame]}"
+	done
 }
 
-cleanup() {
-	local status=$? process namespace
-	trap - EXIT
-	for process in "${processes[@]}"; do
-		if is_ours "$process"; then end_process "$process"; fi
-	done
-	for namespace in "${namespaces[@]}"; do ip netns delete "$namespace" 2>/dev/null; done
-	if [ -n "${RNIC_TEST_KEEP:-}" ]; then echo "logs: $WORK"; else rm -rf "$WORK"; fi
-	exit $status
+# end_by_signal SIGNAL STATUS COMMAND
+end_by_signal() {
+	say_end "FAIL  SIG$1 ended the test $(whereabouts), at: $3"
+	exit "$2"
 }
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+
+# contain.sh ends what is left, and removes $WORK.
+cleanup() {
+	local status=$1 process
+	trap - EXIT
+	if [ ! -e "$WORK/.ended" ]; then
+		say_end "FAIL  the test ended with status $status $(whereabouts), at: $2"
+		[ "$status" -ne 0 ] || status=1
+	fi
+	for process in "${processes[@]}"; do end_process "$process"; done
+	exit "$status"
+}
+script_line=0
+trap '[ $LINENO -eq 1 ] || script_line=$LINENO' DEBUG # of the script, not of functions or traps
+trap 'cleanup $? "$BASH_COMMAND"' EXIT
+trap 'end_by_signal HUP 129 "$BASH_COMMAND"' HUP
+trap 'end_by_signal INT 130 "$BASH_COMMAND"' INT
+trap 'end_by_signal TERM 143 "$BASH_COMMAND"' TERM
 
 # ---- topology ----
 
@@ -195,7 +241,6 @@ make_namespaces() {
 	for side in 0 1; do
 		side_namespace[side]=rnic-$RUN_ID-$side
 		ip netns add "${side_namespace[$side]}" || skip_test "no network namespaces here"
-		namespaces+=("${side_namespace[$side]}")
 		on $side ip link set lo up
 	done
 	ip link add veth0 netns "${side_namespace[0]}" mtu "$mtu" type veth \
@@ -221,7 +266,7 @@ daemon_start() {
 	ASAN_OPTIONS=detect_leaks=1 exec_on "$side" "$BIN/rnicd" \
 		--socket "${side_socket[$side]}" "$@" >"$WORK/daemon$side.log" 2>&1 &
 	side_pid[side]=$!
-	processes+=($!)
+	own $!
 	wait_for 20 daemon_answers_or_ended "$side"
 	if ! control "$side" device >/dev/null; then
 		fail "rnicd starts: $*" "$WORK/daemon$side.log"
@@ -268,6 +313,15 @@ find_gid() {
 	}
 }
 
+# Loopback has one IPv6 address, which is that of another test, too, where contain.sh cannot give
+# each its own loopback.
+take_loopback6() {
+	local lock
+	side_address[0]=::1
+	exec {lock}>"${TMPDIR:-/tmp}/rnic-test-loopback6-$(id -u)"
+	flock --timeout 600 "$lock" || fail "no other test has ::1"
+}
+
 # topology_start TOPOLOGY uring|socket 4|6 [OPTION...]: the options go to every daemon. "@SIDE" in
 # an option is replaced by the side's number.
 topology_start() {
@@ -294,7 +348,7 @@ topology_start() {
 	one)
 		sides=0
 		side_address[0]=$loopback.2
-		[ "$family" = 4 ] || side_address[0]=::1
+		[ "$family" = 4 ] || take_loopback6
 		daemon_start 0 --address "${side_address[0]}" --port "$port" "${@//@SIDE/0}"
 		;;
 	esac
@@ -334,8 +388,8 @@ daemon_finish() {
 	fi
 	check "side $side: resident memory below $limit KiB" \
 		test "$(resident_kib "$pid")" -lt $limit
-	kill -TERM "$pid"
-	wait_for 10 has_ended "$pid" || kill -KILL "$pid"
+	signal_process TERM "$pid"
+	wait_for 10 has_ended "$pid" || signal_process KILL "$pid"
 	wait "$pid"
 	status=$?
 	[ $status -eq 0 ] || fail "side $side: exit status $status on SIGTERM" \
@@ -346,7 +400,7 @@ daemon_finish() {
 all_have_ended() {
 	local process left=""
 	for process in "${processes[@]}"; do
-		if is_ours "$process" && is_running "$process"; then left+=" $process"; fi
+		if is_running "$process"; then left+=" $process"; fi
 	done
 	# shellcheck disable=SC2086 # numbers
 	[ -z "$left" ] || { ps -o pid,args $left; return 1; }
@@ -363,7 +417,7 @@ topology_finish() {
 
 test_finish() {
 	check "no process is left" all_have_ended
-	echo "# $checks checks, $failures failed"
+	say_end "# $checks checks, $failures failed"
 	[ $failures -eq 0 ]
 	exit
 }
@@ -390,13 +444,13 @@ pair_start() {
 	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${run_options[@]}" \
 		"$program" -p $port $gid "${side_gid[0]}" "$@" >"$WORK/server.out" 2>&1 &
 	server_pid=$!
-	processes+=($!)
+	own $!
 	wait_for 20 server_listens_or_ended $server_pid $port
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "${run_options[@]}" \
 		"$program" -p $port $gid "${side_gid[1]}" "$@" "$server_address" \
 		>"$WORK/client.out" 2>&1 &
 	client_pid=$!
-	processes+=($!)
+	own $!
 }
 
 # Whether an identifier of the connection manager waits for somebody on the server's side.
@@ -421,12 +475,12 @@ cm_start() {
 	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${server[@]}" \
 		>"$WORK/server.out" 2>&1 &
 	server_pid=$!
-	processes+=($!)
+	own $!
 	wait_for 20 cm_is_ready_or_ended "$ready"
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$@" \
 		<"$client_input" >"$WORK/client.out" 2>&1 &
 	client_pid=$!
-	processes+=($!)
+	own $!
 }
 
 # cm_run SERVER -- CLIENT: both must end well in time.

@@ -37,13 +37,13 @@ server_start() {
 	RNIC_SOCKET=${side_socket[0]} exec_on 0 "$BIN/rpc_echo" serve $port \
 		>"$WORK/rpc-server.out" 2>&1 &
 	server_pid=$!
-	processes+=($!)
+	own $!
 	wait_for 20 server_is_ready_or_ended
 	is_running "$server_pid" || fail "the server starts" "$WORK/rpc-server.out"
 }
 
 server_kill() {
-	kill -KILL "$server_pid"
+	signal_process KILL "$server_pid"
 	wait "$server_pid" 2>/dev/null
 }
 
@@ -58,7 +58,7 @@ client_begin() {
 	rm -f "$WORK/rpc-begun.out"
 	client "$@" >"$WORK/rpc-begun.out" 2>&1 &
 	client_pid=$!
-	processes+=($!)
+	own $!
 }
 
 client_begin_held() {
@@ -76,7 +76,7 @@ client_ends() {
 expect() {
 	(client "$2" "$3") >"$WORK/rpc-client.out" 2>&1 &
 	client_pid=$!
-	processes+=($!)
+	own $!
 	expect_end 60 "$client_pid" "$1" "$2 $3" "$WORK/rpc-client.out"
 }
 
@@ -114,12 +114,12 @@ judge_server_death() {
 # A client that dies leaves its place to others.
 judge_client_death() {
 	client_begin_held
-	kill -KILL "$client_pid"
+	signal_process KILL "$client_pid"
 	wait "$client_pid" 2>/dev/null
 	client_begin pour 100000000000
 	check "a stream flows" \
 		wait_for 20 grep -q "the first bytes have come" "$WORK/rpc-begun.out"
-	kill -KILL "$client_pid"
+	signal_process KILL "$client_pid"
 	wait "$client_pid" 2>/dev/null
 	expect $ok echo 100
 }
@@ -132,10 +132,10 @@ judge_lost_session() {
 	client_begin add "${many[${transport[0]:---ud}]}"
 	check "the client calls" \
 		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
-	kill -STOP "${side_pid[0]}"
+	signal_process STOP "${side_pid[0]}"
 	check "the client loses its session" \
 		wait_for 30 grep -q "the session has ended" "$WORK/rpc-begun.out"
-	kill -CONT "${side_pid[0]}"
+	signal_process CONT "${side_pid[0]}"
 	client_ends $ok "calls over two sessions"
 	server_kill
 	server_start
@@ -144,7 +144,7 @@ judge_lost_session() {
 # judge_daemon_death SIDE: of the server's daemon, or of the client's.
 judge_daemon_death() {
 	client_begin_held
-	kill -KILL "${side_pid[$1]}"
+	signal_process KILL "${side_pid[$1]}"
 	wait "${side_pid[$1]}" 2>/dev/null
 	client_ends $outcome_unknown "the call over side $1's daemon, which died,"
 	daemon_restart "$1"

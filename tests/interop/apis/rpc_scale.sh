@@ -14,7 +14,7 @@ calls=20
 
 RNIC_SOCKET=${side_socket[0]} exec_on 0 "$BIN/rpc_echo" serve $port >"$WORK/server.out" 2>&1 &
 server_pid=$!
-processes+=($!)
+own $!
 wait_for 20 grep -q "^port" "$WORK/server.out"
 
 all_stand() {
@@ -39,7 +39,7 @@ run() {
 			$((clients / processes_of_clients)) $calls \
 			<"$WORK/hold-$i" >"$WORK/load-$i.out" 2>&1 &
 		load_pids+=($!)
-		processes+=($!)
+		own $!
 	done
 	check "$clients clients stand (${*:---ud})" wait_for 90 all_stand
 	for ((i = 0; i < processes_of_clients; i++)); do

@@ -22,7 +22,7 @@ start() {
 	RNIC_SOCKET=${side_socket[$1]} exec_on "$1" "$program" "$3" "${side_address[0]}" $service \
 		>"$WORK/$2" 2>&1 &
 	pid=$!
-	processes+=($!)
+	own $!
 }
 
 start_server() {
@@ -77,7 +77,7 @@ expect_survival() {
 # A client in the midst of a transfer ends with an error, not a hang.
 lose_server() {
 	start_survivor write-until-lost
-	kill -KILL "$server_pid"
+	signal_process KILL "$server_pid"
 	wait_for $seconds has_ended "$client_pid"
 	end_process "$client_pid"
 	check "a writer whose server is killed ends" wait "$client_pid"
@@ -88,7 +88,7 @@ lose_server() {
 # survive_server SCENARIO, and so on: who was connected loses the peer, and finds it again.
 survive_server() {
 	start_survivor "$1"
-	kill -KILL "$server_pid"
+	signal_process KILL "$server_pid"
 	wait_for 10 has_ended "$server_pid"
 	await_silence
 	run_client refused
@@ -98,7 +98,7 @@ survive_server() {
 
 survive_peers_daemon() {
 	start_survivor "$1"
-	kill -KILL "${side_pid[0]}"
+	signal_process KILL "${side_pid[0]}"
 	wait "${side_pid[0]}" 2>/dev/null
 	wait_for 20 has_ended "$server_pid"
 	check "its daemon killed, the server ends with an error" \
@@ -111,7 +111,7 @@ survive_peers_daemon() {
 
 survive_own_daemon() {
 	start_survivor "$1"
-	kill -KILL "${side_pid[1]}"
+	signal_process KILL "${side_pid[1]}"
 	wait "${side_pid[1]}" 2>/dev/null
 	wait_for 20 grep -q lost "$WORK/survivor"
 	daemon_restart 1
@@ -121,9 +121,9 @@ survive_own_daemon() {
 # A host that no longer answers says no good-bye.
 survive_silence() {
 	start_survivor "$1"
-	kill -STOP "${side_pid[0]}"
+	signal_process STOP "${side_pid[0]}"
 	wait_for $seconds grep -q lost "$WORK/survivor"
-	kill -CONT "${side_pid[0]}"
+	signal_process CONT "${side_pid[0]}"
 	expect_survival "$1: the server's host is silent for a while"
 }
 

@@ -23,7 +23,7 @@ check "all of it is counted" holds 0 counters \
 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "$BUILD/tests/connection_load" \
 	serve "${side_address[0]}" 7174 1 >"$WORK/server.out" 2>&1 &
 server_pid=$!
-processes+=($server_pid)
+own $server_pid
 check "a program listens" wait_for 20 cm_is_ready
 check "a stranger connects" python3 "$here/cm_stranger.py" "$loopback.3" "${side_address[0]}" \
 	$server_pid

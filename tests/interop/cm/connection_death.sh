@@ -32,18 +32,27 @@ ended_within() {
 	check "$3" wait_for "$1" has_ended "$2"
 }
 
+# ended_well STATUS server|client
+ended_well() {
+	if [ "$1" -eq 0 ]; then
+		pass "and ends well"
+	else
+		fail "and ends well, not with $1" "$WORK/$2.out"
+	fi
+}
+
 # Nobody waits for a timeout: the daemon says goodbye for who died.
 load_stands
-kill -KILL "$client_pid"
+signal_process KILL "$client_pid"
 ended_within 3 "$server_pid" "the client is killed: the server hears of all ends at once"
 pair_wait 5
-check "and ends well" test "$server_status" -eq 0
+ended_well "$server_status" server
 
 load_stands
-kill -KILL "$server_pid"
+signal_process KILL "$server_pid"
 ended_within 3 "$client_pid" "the server is killed: the client hears of all ends at once"
 pair_wait 5
-check "and ends well" test "$client_status" -eq 0
+ended_well "$client_status" client
 
 is_refused_at_once() {
 	rnic 1 timeout 3 "$load" connect "$server" $port 1 1 >"$WORK/refused.out" 2>&1
@@ -56,7 +65,7 @@ check "where it listened, whoever comes is refused at once" is_refused_at_once
 load_stands
 side=1
 [ -n "${side_pid[1]}" ] || side=0
-kill -KILL "${side_pid[$side]}"
+signal_process KILL "${side_pid[$side]}"
 ended_within 5 "$client_pid" "the daemon is killed: its program ends"
 wait "${side_pid[$side]}" 2>/dev/null
 daemon_restart $side
@@ -69,7 +78,7 @@ kill_at_random() {
 	local victims=("$server_pid" "$client_pid") who=$((RANDOM % 3)) looks=$((RANDOM % 10))
 	for (( ; looks > 0; looks--)); do control 0 cm >/dev/null; done
 	[ $who -eq 2 ] || victims=("${victims[$who]}")
-	kill -KILL "${victims[@]}" 2>/dev/null
+	signal_process KILL "${victims[@]}"
 	# A server waits for more clients; a client must notice.
 	if [ $who -ne 0 ]; then end_process "$server_pid"; fi
 	pair_wait 10

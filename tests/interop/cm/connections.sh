@@ -17,13 +17,13 @@ connections=100
 
 # Two programs of side 0 receive what one of side 1 sends.
 multicast() {
-	local receivers=() group=239.9.8.7 program
-	[ "$family" = 4 ] || group=ff15::7
+	local receivers=() group=239.9.$multicast_number program
+	[ "$family" = 4 ] || group=ff15::$RUN_ID
 	for program in 1 2; do
 		exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
 			stdbuf -oL mckey -m $group -b "$server" >"$WORK/receiver$program.out" 2>&1 &
 		receivers+=($!)
-		processes+=($!)
+		own $!
 		wait_for 20 grep -q "joined dgid" "$WORK/receiver$program.out"
 	done
 	check "mckey -s $group" \
@@ -124,7 +124,7 @@ hanging() {
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" \
 		rping -c -a "${server%.*}.77" -C 1 >"$WORK/hanging.out" 2>&1 &
 	hanging=$!
-	processes+=($hanging)
+	own $hanging
 	check "rnicctl says what who hangs waits for" wait_for 10 holds 1 cm \
 		"any('answer to the request (try' in r['waiting_for'] for r in rows)"
 	end_process $hanging

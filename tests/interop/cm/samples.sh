@@ -58,7 +58,7 @@ start() {
 	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
 		"$scripts/run_server$suffix.sh" -t $patience "$@" $port >"$WORK/server.out" 2>&1 &
 	server_pid=$!
-	processes+=($!)
+	own $!
 	wait_for 20 cm_is_ready_or_ended listening
 }
 
@@ -100,7 +100,7 @@ with_environment() {
 check "a client by RDMA_RUN" with_environment
 check "and RDMA_LOG" wait_for 10 grep -q "4 times: verified" "$WORK/log"
 says server "queue pair .*: INIT, 8 sends, 8 receives"
-kill -TERM "$server_pid"
+signal_process TERM "$server_pid"
 ends_with 0 "$server_pid" "a server on SIGTERM"
 says server "clients served: 4"
 

@@ -14,7 +14,7 @@ captures=() # processes
 capture_start() {
 	exec_on "$1" "$scripts/capture.sh" "veth$1" "$2" 2>"$2.log" &
 	captures+=($!)
-	processes+=($!)
+	own $!
 	check "capture.sh starts" wait_for 20 grep -q "listening on" "$2.log"
 }
 

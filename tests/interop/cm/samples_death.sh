@@ -45,7 +45,7 @@ said_failed() {
 for suffix in "" _imm; do
 	client_patience=300
 	begin "$suffix" -t 300
-	kill -KILL "$server_pid"
+	signal_process KILL "$server_pid"
 	ends_with 1 client "$client_pid"
 	wait "$server_pid" 2>/dev/null
 	check "and is refused where the server was" bash -c '! "$@"' - \
@@ -55,19 +55,19 @@ for suffix in "" _imm; do
 	# Another server at the same port serves again, also after a client that died.
 	port=$((port - 1))
 	begin "$suffix" -n 2 -t 300
-	kill -KILL "$client_pid"
+	signal_process KILL "$client_pid"
 	wait "$client_pid" 2>/dev/null
 	check "the client is killed: its server says so" wait_for 15 said_failed 1
 	check "and serves the next one" serves "$suffix"
 	ends_with 1 server "$server_pid"
 
 	begin "$suffix" -t 300
-	kill -TERM "$server_pid"
+	signal_process TERM "$server_pid"
 	ends_with 1 server "$server_pid"
 	ends_with 1 client "$client_pid"
 
 	begin "$suffix" -n 1 -t 300
-	kill -INT "$client_pid"
+	signal_process INT "$client_pid"
 	ends_with 1 client "$client_pid"
 	ends_with 1 server "$server_pid"
 done
@@ -75,27 +75,27 @@ done
 # A peer that neither answers nor dies.
 client_patience=2
 begin _imm -n 2 -t 2
-kill -STOP "$server_pid"
+signal_process STOP "$server_pid"
 ends_with 1 client "$client_pid"
 check "it says that nothing came" grep -q "nothing came for 2000 ms" "$WORK/client.out"
-kill -CONT "$server_pid"
+signal_process CONT "$server_pid"
 check "the server that was stopped goes on" serves _imm
 ends_with 1 server "$server_pid"
 
 client_patience=300
 begin _imm -n 2 -t 2
-kill -STOP "$client_pid"
+signal_process STOP "$client_pid"
 check "a client that is silent fails" wait_for 20 said_failed 1
 check "and the next one is served" serves _imm
 ends_with 1 server "$server_pid"
-kill -CONT "$client_pid"
+signal_process CONT "$client_pid"
 ends_with 1 client "$client_pid"
 
 # The daemon of one end.
 begin "" -t 300
 side=1
 [ -n "${side_pid[1]}" ] || side=0
-kill -KILL "${side_pid[$side]}"
+signal_process KILL "${side_pid[$side]}"
 ends_with 1 client "$client_pid"
 wait "${side_pid[$side]}" 2>/dev/null
 daemon_restart $side

@@ -81,7 +81,7 @@ refuses "--port uring" "io_uring" python3 "$here/refuse_uring.py" \
 python3 "$here/refuse_uring.py" "$BIN/rnicd" --socket "$WORK/fallback.sock" \
 	--address "$loopback.98" --port auto >"$WORK/fallback.log" 2>&1 &
 fallback=$!
-processes+=($fallback)
+own $fallback
 check "--port auto starts" wait_for 20 "$BIN/rnicctl" show device --socket "$WORK/fallback.sock"
 check "rnicctl takes its options in front, too" \
 	"$BIN/rnicctl" --socket "$WORK/fallback.sock" show device

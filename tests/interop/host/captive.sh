@@ -24,7 +24,7 @@ done
 
 daemon=$("$BIN/rnicctl" show device --json --socket "$socket" |
 	python3 -c 'import json, sys; print(json.load(sys.stdin)["device"]["pid"])')
-processes+=("$daemon")
+own "$daemon"
 check "one daemon serves them" test "$(pgrep -f "^$BIN/rnicd --socket $socket ")" = "$daemon"
 
 echo "# a server and a client on it, as two terminals would"
@@ -38,6 +38,6 @@ check "its socket is gone" test ! -e "$socket"
 check "the next rnic-run starts another" grep -q rnic0 <(run_captive ibv_devices)
 daemon=$("$BIN/rnicctl" show device --json --socket "$socket" |
 	python3 -c 'import json, sys; print(json.load(sys.stdin)["device"]["pid"])')
-processes+=("$daemon")
+own "$daemon"
 check "and that one ends too" wait_for 20 has_ended "$daemon"
 test_finish

@@ -41,7 +41,7 @@ fi
 
 pair_start ib_write_bw -F -c RC -D 600
 wait_for 20 sends_packets
-kill -KILL "$server_pid"
+signal_process KILL "$server_pid"
 pair_wait 30
 check "a peer that is killed: both fail" \
 	test "$client_status" -ne 0 -a "$server_status" -ne 0
@@ -56,7 +56,7 @@ calls_in_vain() {
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" \
 		rping -c -a "$1" -C 1 >"$WORK/client.out" 2>&1 &
 	client_pid=$!
-	processes+=("$client_pid")
+	own "$client_pid"
 	wait_for 20 holds 1 troubles "any('packets to $1' == r['subject'] for r in rows)"
 	check "the request to $1 goes on" is_running "$client_pid"
 	end_process "$client_pid"

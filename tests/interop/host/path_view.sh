@@ -244,7 +244,7 @@ port_is_free() {
 }
 
 leftover() {
-	kill -KILL "${side_pid[0]}"
+	signal_process KILL "${side_pid[0]}"
 	wait "${side_pid[0]}" 2>/dev/null
 	check "a killed daemon leaves its view" test -d "${side_socket[0]}.view"
 	check "its port is free" wait_for 10 port_is_free

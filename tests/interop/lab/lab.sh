@@ -53,7 +53,7 @@ second_client() {
 	echo meanwhile | rnic 1 timeout 60 "$BIN/rnic-lab" send -p $next_port "$host"
 }
 check "a second client does not wait for the first" second_client
-kill -KILL "$client_pid"
+signal_process KILL "$client_pid"
 wait "$client_pid" 2>/dev/null
 exec {typing}>&-
 echo still there | client send
@@ -62,7 +62,7 @@ check "a client that was killed does not stop the server" test $? -eq 0
 client_start send
 echo first >&$typing
 wait_for 20 grep -q acknowledged "$WORK/client.out"
-kill -KILL "$server_pid"
+signal_process KILL "$server_pid"
 wait "$server_pid" 2>/dev/null
 client_fails "the server was killed" "the server is gone"
 
@@ -78,10 +78,10 @@ client_start send --timeout 2
 echo hello >&$typing
 wait_for 20 grep -q acknowledged "$WORK/client.out"
 stopped=$(pgrep -P "$server_pid")
-kill -STOP $stopped
+signal_process STOP $stopped
 echo hello >&$typing
 client_fails "the server stopped" "the peer does not answer"
-kill -CONT $stopped
+signal_process CONT $stopped
 server_stop
 echo nobody | client send --tries 2
 check "no server" grep -q "cannot reach.*tried 2 times" "$WORK/client.err"

@@ -137,7 +137,7 @@ client_start lambda --secret "$secret" --code "$misdeeds"
 echo loop >&$typing
 check "a function runs" wait_for 20 running_function
 function_pid=$(running_function)
-kill -KILL "$client_pid"
+signal_process KILL "$client_pid"
 wait "$client_pid" 2>/dev/null
 exec {typing}>&-
 check "it ends with its client" wait_for 20 has_ended "$function_pid"
@@ -152,7 +152,7 @@ client_start lambda --secret "$secret" --code "$misdeeds" --timeout 100
 echo loop >&$typing
 wait_for 20 running_function
 function_pid=$(running_function)
-kill -KILL "$server_pid"
+signal_process KILL "$server_pid"
 wait "$server_pid" 2>/dev/null
 client_fails "the server was killed" "the peer is gone"
 check "and the function ends with it" wait_for 20 has_ended "$function_pid"

@@ -24,14 +24,14 @@ server_start_again() {
 			"$@" -p $next_port
 	) <<<"$input" >"$WORK/server.out" 2>"$WORK/server.err" &
 	server_pid=$!
-	processes+=($!)
+	own $!
 	wait_for 20 server_listens_or_ended $server_pid $next_port
 }
 
 # server_stop: it goes on until it is told to end, and ends well.
 server_stop() {
-	kill -TERM "$server_pid"
-	wait_for 10 has_ended "$server_pid" || kill -KILL "$server_pid"
+	signal_process TERM "$server_pid"
+	wait_for 10 has_ended "$server_pid" || signal_process KILL "$server_pid"
 	wait "$server_pid"
 	check "the server ends on SIGTERM" test $? -eq 0
 }
@@ -53,7 +53,7 @@ client_start() {
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$BIN/rnic-lab" "$mode" \
 		-p $next_port "$@" "$host" <"$WORK/typed" >"$WORK/client.out" 2>"$WORK/client.err" &
 	client_pid=$!
-	processes+=($!)
+	own $!
 	exec {typing}>"$WORK/typed"
 }
 
@@ -100,6 +100,6 @@ ${2:-}
 print('connected', flush=True)
 signal.pause()" >"$WORK/silent.out" &
 	silent_pid=$!
-	processes+=($!)
+	own $!
 	wait_for 20 grep -q connected "$WORK/silent.out"
 }

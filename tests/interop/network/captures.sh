@@ -48,14 +48,14 @@ capture_start() {
 	# The buffer holds all packets of the test, each in a slot of the size of -s.
 	exec_on "$1" tcpdump -i "veth$1" -U -s 9200 -B 131072 --immediate-mode -w "$2" \
 		udp port 4791 >"$WORK/tcpdump.log" 2>&1 &
-	processes+=($!)
+	own $!
 	capture_pid=$!
 	wait_for 10 is_capturing "$1" "$3" || fail "tcpdump starts" "$WORK/tcpdump.log"
 }
 
 # Everything that was sent is in the file when the daemons are silent and tcpdump has ended.
 capture_stop() {
-	kill -INT "$1"
+	signal_process INT "$1"
 	wait_for 10 has_ended "$1"
 	check "tcpdump lost nothing" grep -q '^0 packets dropped by kernel' "$WORK/tcpdump.log"
 }

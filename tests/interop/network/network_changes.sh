@@ -42,7 +42,7 @@ exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" stdbuf -oL \
 	ibv_asyncwatch -d rnic0 \
 	>"$WORK/events" 2>&1 &
 watcher=$!
-processes+=($!)
+own $!
 check "ibv_asyncwatch runs" wait_for 20 holds 0 clients "len(rows) == 1"
 
 events() {

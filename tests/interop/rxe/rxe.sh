@@ -10,6 +10,7 @@
 #
 # Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
 # to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
+[ -n "${RNIC_TEST_WORK:-}" ] || "$(dirname "$0")/rxe_fetch.sh" "${RNIC_BUILD:?}/rxe-guest/package"
 . "$(dirname "$0")/../lib.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,7 +43,7 @@ run_stage() {
 		${RNIC_RXE_CASES:+--only "$RNIC_RXE_CASES"} -- \
 		ip netns exec "${side_namespace[0]}" "$BIN/rnic-run" --no-daemon \
 		--socket "${side_socket[0]}" "$BUILD/tests/verbs_puppet" 2>"$WORK/errors" &
-	processes+=($!)
+	own $!
 	if wait $!; then
 		pass "$name ($((SECONDS - start)) s)"
 	else
@@ -58,7 +59,6 @@ guest_build "$BUILD/rxe-guest" || skip_test "no emulated machine: $guest_problem
 
 side_namespace[0]=rnic-$RUN_ID-0
 ip netns add "${side_namespace[0]}" || skip_test "no network namespaces here"
-namespaces+=("${side_namespace[0]}")
 on 0 ip link set lo up
 guest_start "$BUILD/rxe-guest" || skip_test "no emulated machine: $guest_problem"
 

@@ -6,8 +6,8 @@
 # verbs_puppet. Nothing is written outside the directory that guest_build is given.
 #
 #   guest_refusal               why there can be no guest here; nothing when there can
-#   guest_build DIRECTORY       fetches and packs what is missing there; sets guest_problem if it
-#                               cannot
+#   guest_build DIRECTORY       packs what is missing there, with the package that rxe_fetch.sh left
+#                               in DIRECTORY/package; sets guest_problem if it cannot
 #   guest_start DIRECTORY       starts it on tap0 of side 0's network namespace; its serial line is
 #                               $WORK/console, and what is written to the socket $WORK/agent goes
 #                               to verbs_puppet in it; sets guest_problem if there can be no tap0
@@ -36,16 +36,10 @@ guest_refusal() {
 }
 
 # Sets guest_package. What was fetched before does while the archive cannot be reached.
-guest_fetch_kernel() {
-	local name
-	name=$(apt-cache depends linux-image-amd64 |
-		awk '/Depends: linux-image-/ { print $2; exit }')
-	[ -n "$name" ] || { guest_problem="apt knows no linux-image-amd64"; return 1; }
-	mkdir -p "$1/package"
-	(cd "$1/package" && apt-get download -qq "$name") >"$WORK/apt" 2>&1
-	guest_package=$(ls -t "$1/package/$name"_*.deb 2>/dev/null | head -n 1)
+guest_find_kernel() {
+	guest_package=$(ls -t "$1"/package/linux-image-*.deb 2>/dev/null | head -n 1)
 	[ -n "$guest_package" ] || {
-		guest_problem="$name cannot be fetched: $(tail -n 1 "$WORK/apt")"
+		guest_problem="no kernel can be fetched: $(tail -n 1 "$1/package/apt")"
 		return 1
 	}
 }
@@ -157,7 +151,7 @@ guest_pack() {
 
 guest_build() {
 	mkdir -p "$1"
-	guest_fetch_kernel "$1" && guest_unpack "$1" && guest_build_samples "$1/samples" &&
+	guest_find_kernel "$1" && guest_unpack "$1" && guest_build_samples "$1/samples" &&
 		guest_pack "$1"
 }
 
@@ -184,5 +178,5 @@ guest_start() {
 		-device virtio-serial-pci -device virtserialport,chardev=agent,nr=1 \
 		>"$WORK/qemu.log" 2>&1 &
 	guest_pid=$!
-	processes+=($!)
+	own $!
 }

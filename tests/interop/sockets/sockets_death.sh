@@ -27,12 +27,12 @@ ends_in_error() {
 for variant in "-T b" "-T a" "-T n" "-T a -T n"; do
 	# shellcheck disable=SC2086 # words
 	transfer_start $variant
-	kill -KILL "$client_pid"
+	signal_process KILL "$client_pid"
 	ends_in_error "$server_pid" "the client is killed: the server ($variant)"
 	wait "$client_pid"
 	# shellcheck disable=SC2086 # words
 	transfer_start $variant
-	kill -KILL "$server_pid"
+	signal_process KILL "$server_pid"
 	ends_in_error "$client_pid" "the server is killed: the client ($variant)"
 	wait "$server_pid"
 done
@@ -54,7 +54,7 @@ check "and who does not wait is told" is_refused "rpoll: " -T n
 side=1
 [ -n "${side_pid[1]}" ] || side=0
 transfer_start -T b
-kill -KILL "${side_pid[$side]}"
+signal_process KILL "${side_pid[$side]}"
 ends_in_error "$client_pid" "the client's daemon is killed: the client"
 wait "${side_pid[$side]}" 2>/dev/null
 daemon_restart $side

@@ -31,7 +31,7 @@ for program in "ib_write_bw -F -c RC -D 600" "ib_send_bw -F -c RC -e -n 10000000
 	"ibv_srq_pingpong -q 8 -n 100000000" "ib_send_bw -F -c XRC -n 100000000"; do
 	# shellcheck disable=SC2086 # words
 	start_endless $program
-	kill -KILL "$client_pid" "$server_pid"
+	signal_process KILL "$client_pid" "$server_pid"
 	pair_wait 30
 	check "$program, killed: side 0 frees all" wait_for 10 is_empty 0
 	check "$program, killed: side 1 frees all" wait_for 10 is_empty 1
@@ -41,7 +41,7 @@ pair_run ibv_rc_pingpong -c
 
 # A peer that vanishes is an error of the survivor's work, within its retries, and never a hang.
 start_endless ib_write_bw -F -c RC -D 600
-kill -KILL "$server_pid"
+signal_process KILL "$server_pid"
 pair_wait 30
 check "the server is killed: the client ends with an error" \
 	test "$client_status" -ne 0 -a "$client_status" -ne 124
@@ -53,7 +53,7 @@ for program in "ib_write_bw -F -c RC -D 600" "ibv_rc_pingpong -e -n 100000000" \
 	"ibv_rc_pingpong -n 100000000"; do
 	# shellcheck disable=SC2086 # words
 	start_endless $program
-	kill -KILL "${side_pid[0]}" ${side_pid[1]:+"${side_pid[1]}"}
+	signal_process KILL "${side_pid[0]}" ${side_pid[1]:+"${side_pid[1]}"}
 	expect_end "$program, daemons killed"
 	for side in 0 1; do
 		[ -n "${side_pid[$side]}" ] || continue

@@ -26,12 +26,12 @@ middleware() {
 	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
 		"${server[@]}" $port_of_server $next_port >"$WORK/server.out" 2>&1 &
 	server_pid=$!
-	processes+=($!)
+	own $!
 	wait_for 20 server_listens_or_ended $server_pid $next_port
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" \
 		"$@" $port_of_client $next_port "$meeting_point" >"$WORK/client.out" 2>&1 &
 	client_pid=$!
-	processes+=($!)
+	own $!
 	pair_wait $((PAIR_SECONDS * (${SLOW:-0} * 3 + 1)))
 	pair_judge "$what ($((SECONDS - start)) s)"
 }

@@ -38,8 +38,8 @@ done
 pair_run ib_send_bw -F -c UC -t 16 -r 1024 -s 1024 -n $iterations
 pair_run ib_send_bw -F -c UD -t 16 -r 1024 -s 1024 -n $iterations
 
-group=0:0:0:0:0:0:0:0:0:0:255:255:239:9:8:7
-[ "$3" = 4 ] || group=255:21:0:0:0:0:0:0:0:0:0:0:0:0:0:7
+group=0:0:0:0:0:0:0:0:0:0:255:255:239:9:${multicast_number/./:}
+[ "$3" = 4 ] || group=255:21:0:0:0:0:0:0:0:0:0:0:0:0:${multicast_number/./:}
 pair_run ib_send_bw -F -c UD -g -M $group -s 1024 -n $iterations
 pair_run ib_send_bw -F -c UD -g -M $group -s 64 --use_old_post_send -n $iterations
 pair_run ib_send_lat -F -c UD -g -M $group -s 64 -n 100

@@ -9,7 +9,7 @@ mkfifo "$WORK/hold"
 exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
 	"$BUILD/tests/verbs_refusals" <"$WORK/hold" >"$WORK/refusals" 2>&1 &
 program=$!
-processes+=($program)
+own $program
 exec {hold}>"$WORK/hold"
 
 is_done() {

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# contain.sh SCRIPT [ARGUMENT...]: runs an interop test apart from all others on the machine, and
+# leaves nothing of it, however it ends. lib.sh calls it: a test is started by its own name.
+#
+# As root, the test has network, process, mount and IPC namespaces of its own. Its ports, addresses,
+# process numbers and named namespaces are nobody else's, and the kernel ends all of that together
+# with the first process in there. An ordinary user's processes are known by their environment.
+#
+# ctest ends a test by SIGKILL, with all of its children. The watcher is not among them: its parent
+# is init. It sees the end of this process by a FIFO, and removes what is left.
+#
+# The test gets RNIC_TEST_WORK, a directory, and RNIC_TEST_ID, a number that no other running test
+# on this machine has. It writes to $RNIC_TEST_WORK/.ended when it has said how it ended.
+set -u
+
+self=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/contain.sh
+GRACE_SECONDS=5 # for a test that was asked to end
+UNSHARE=(unshare --net --ipc --mount --pid --fork --kill-child --mount-proc)
+
+# run SCRIPT [ARGUMENT...]: its status, also when it is ended by a signal that comes meanwhile. What
+# a shell starts in the background would ignore two signals.
+run() {
+	local status signal signalled
+	env --default-signal=INT,QUIT "$@" {alive}>&- &
+	child=$!
+	for signal in HUP INT TERM; do
+		# shellcheck disable=SC2064 # the signal of this turn
+		trap "signalled=1; end_child $signal" $signal
+	done
+	while signalled="" && wait $child; status=$? && [ -n "$signalled" ]; do :; done
+	return $status
+}
+
+# inside SCRIPT [ARGUMENT...]: the first process of the namespaces, which lack something at first.
+inside() {
+	mount -t sysfs sysfs /sys && mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns &&
+		mount -t tmpfs tmpfs /dev/shm && ip link set lo up || exit 1
+	end_child() { kill -"$1" "$child"; }
+	run "$@"
+}
+
+# processes_of DIRECTORY: those that carry it in their environment.
+processes_of() {
+	grep -lsz "^RNIC_TEST_WORK=$1\$" /proc/[0-9]*/environ | cut -d/ -f3
+}
+
+# remove_rest DIRECTORY ID
+remove_rest() {
+	local pids namespace
+	unset RNIC_TEST_WORK
+	while pids=$(processes_of "$1") && [ -n "$pids" ]; do
+		# shellcheck disable=SC2086 # numbers
+		kill -KILL $pids 2>/dev/null
+	done
+	if [ "$(id -u)" -eq 0 ]; then
+		for namespace in /run/netns/rnic-"$2"-*; do
+			[ ! -e "$namespace" ] || ip netns delete "${namespace##*/}"
+		done
+	fi
+	[ -n "${RNIC_TEST_KEEP:-}" ] || rm -rf "$1"
+}
+
+PATH=$PATH:/usr/sbin:/sbin
+case $1 in
+--inside)
+	shift
+	alive=9 # none
+	inside "$@"
+	exit
+	;;
+--watch)
+	read -r _ # until the other end is closed
+	remove_rest "$2" "$3"
+	exit
+	;;
+esac
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/rnic-test-XXXXXX") || exit 1
+chmod 755 "$work"
+mkfifo "$work/.alive"
+exec {alive}<>"$work/.alive" {watched}<"$work/.alive"
+start_watcher() {
+	exec <&$watched >/dev/null 2>&1 {watched}<&- {alive}>&-
+	cd / && exec setsid "$BASH" "$self" --watch "$work" $$
+}
+(start_watcher &) # in a subshell that ends, so that init becomes its parent
+exec {watched}<&-
+
+isolation=()
+if [ "$(id -u)" -eq 0 ] &&
+	"${UNSHARE[@]}" "$BASH" "$self" --inside true {alive}>&- 2>/dev/null; then
+	isolation=("${UNSHARE[@]}" "$BASH" "$self" --inside)
+fi
+
+# end_child SIGNAL: the script may say what it was doing. It is a child of unshare's.
+end_child() {
+	local script=$child deadline=$((SECONDS + GRACE_SECONDS))
+	[ ${#isolation[@]} -eq 0 ] || script=$(pgrep -P "$child")
+	kill -"$1" "$script" 2>/dev/null
+	while kill -0 "$script" 2>/dev/null && [ $SECONDS -lt $deadline ]; do
+		sleep 0.05 # between two polls
+	done
+	kill -KILL "$script" 2>/dev/null
+}
+
+export RNIC_TEST_WORK=$work RNIC_TEST_ID=$$
+run "${isolation[@]}" "$BASH" "$@"
+status=$?
+if [ ! -e "$work/.ended" ]; then
+	reason="status $status"
+	[ $status -le 128 ] || reason="SIG$(kill -l $((status - 128)))"
+	echo "FAIL  the test ended before its end: $reason: $*"
+	[ $status -ne 0 ] || status=1
+fi
+[ -z "${RNIC_TEST_KEEP:-}" ] || echo "logs: $work"
+remove_rest "$work" $$
+exit $status
