@@ -5,27 +5,53 @@
 # interop on clang, and unit, sim, hostile, script and an interop pass under AddressSanitizer and
 # UBSan.
 #
+#   --quick                     unit, sim, script, hostile, abi and tidy of one build, and nothing
+#                               else: under 6 minutes with the build
 #   --compiler gcc|clang|both   all suites on these, and nothing else unless asked for
 #   --sanitize                  the pass with sanitizers
 #   --rxe                       the cases against Linux rdma_rxe in an emulated machine alone; they
 #                               are part of interop too
 #   --bench                     tests/bench/run.sh as well, in build/
-#   --long                      perftest with all its iterations, storms and fuzzing at length
+#   --long=PART                 one part of what takes long, and nothing else; at most 150 minutes:
+#       fuzz                    every fuzzer for ten minutes, under sanitizers
+#       hostile                 the hostile clients under sanitizers, again and again for an hour
+#       interop                 more topologies, ports and families, and long amounts
+#       storm                   50,000 seeds of each storm
+#       debian, arm64           not there yet: status 2
 #
 # Runs as root, and as an ordinary user without the tests that need network namespaces, which say
-# so. Exits 1 when anything failed. The last lines are the summary of ctest: of the first stage that
-# failed, else of the main one.
+# so. Prints the ten slowest tests of each stage. Exits 1 when anything failed. The last lines are
+# the summary of ctest: of the first stage that failed, else of the main one.
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 compilers=()
+quick=""
+long=""
+long_parts="fuzz hostile interop storm debian arm64"
 sanitize=""
 rxe=""
 bench=""
 is_default=1
 
 usage() {
-	sed -n '4,14s/^# \{0,1\}//p' "$0"
+	sed -n '4,25s/^# \{0,1\}//p' "$0"
+}
+
+# choose_part NAME
+choose_part() {
+	case $1 in
+	fuzz | hostile | interop | storm) long=$1; is_default="" ;;
+	debian | arm64)
+		echo "--long=$1: there is no such part yet; it has run nothing" >&2
+		exit 2
+		;;
+	*)
+		[ -z "$1" ] || echo "there is no part \"$1\"" >&2
+		echo "the parts of --long=PART: ${long_parts// /, }" >&2
+		exit 1
+		;;
+	esac
 }
 
 while [ $# -gt 0 ]; do
@@ -42,7 +68,9 @@ while [ $# -gt 0 ]; do
 	--sanitize) sanitize=1; is_default="" ;;
 	--rxe) rxe=1; is_default="" ;;
 	--bench) bench=1 ;;
-	--long) export RNIC_TEST_LONG=1 ;;
+	--quick) quick=1; is_default="" ;;
+	--long=*) choose_part "${1#--long=}" ;;
+	--long) choose_part "" ;;
 	--help | -h) usage; exit 0 ;;
 	*) usage >&2; exit 1 ;;
 	esac
@@ -60,6 +88,7 @@ logs=$(mktemp -d "${TMPDIR:-/tmp}/rnic-run-XXXXXX")
 trap 'rm -rf "$logs"' EXIT
 stages=()
 failed_stage=""
+limit=() # a command that ends ctest in time
 
 # build STAGE DIRECTORY COMPILER [CMAKE OPTION...]
 build() {
@@ -84,13 +113,28 @@ run_suites() {
 	shift 2
 	echo "== $stage: ctest $*"
 	stages+=("$stage")
-	ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$(nproc)" \
-		--output-junit "$logs/$stage.xml" --test-output-size-passed 100000 "$@" 2>&1 |
+	"${limit[@]}" ctest --test-dir "$directory" --output-on-failure --no-tests=error \
+		-j "$(nproc)" --output-junit "$logs/$stage.xml" \
+		--test-output-size-passed 100000 "$@" 2>&1 |
 		tee "$logs/$stage"
 	[ "${PIPESTATUS[0]}" -eq 0 ] || failed_stage=${failed_stage:-$stage}
 	grep -ahE '^skipped: ' "$directory/Testing/Temporary/LastTest.log" 2>/dev/null |
 		sort | uniq -c |
 		sed 's/^ *\([0-9]*\) skipped: /\1 tests skipped: /' >>"$logs/skipped"
+	print_slowest "$stage"
+}
+
+# print_slowest STAGE: by what ctest wrote for other programs.
+print_slowest() {
+	[ -e "$logs/$1.xml" ] || return 0
+	echo "== $1: the ten slowest"
+	python3 - "$logs/$1.xml" <<-'END'
+		import sys, xml.etree.ElementTree as tree
+		cases = tree.parse(sys.argv[1]).iter("testcase")
+		times = sorted((-float(case.get("time")), case.get("name")) for case in cases)
+		for seconds, name in times[:10]:
+		    print(f"{-seconds:8.1f} s  {name}")
+	END
 }
 
 # judge_readme STAGE: holds the README's table of what works against the results of all suites.
@@ -112,6 +156,7 @@ run_sanitizers() {
 		-R '^interop_(pingpong|perftest)_pair_uring_4$'
 }
 
+# run_fuzzers SECONDS: each for so long.
 run_fuzzers() {
 	local target
 	build fuzz "$top/build-fuzz" clang -DRNIC_FUZZ=ON \
@@ -119,8 +164,8 @@ run_fuzzers() {
 	stages+=(fuzz)
 	for target in "$top"/build-fuzz/fuzz/*; do
 		[ -x "$target" ] && [ -f "$target" ] || continue
-		echo "== fuzz: $(basename "$target") for 60 s"
-		if "$target" -max_total_time=60 -verbosity=0 >>"$logs/fuzz-output" 2>&1; then
+		echo "== fuzz: $(basename "$target") for $1 s"
+		if "$target" -max_total_time="$1" -verbosity=0 >>"$logs/fuzz-output" 2>&1; then
 			echo "$(basename "$target"): no finding" >>"$logs/fuzz"
 		else
 			echo "$(basename "$target"): finding" >>"$logs/fuzz"
@@ -128,6 +173,62 @@ run_fuzzers() {
 			failed_stage=${failed_stage:-fuzz}
 		fi
 	done
+}
+
+# repeat_hostile SECONDS: ctest has an end for one test, not for all.
+repeat_hostile() {
+	local end=$((SECONDS + $1)) round=0
+	build hostile "$top/build-sanitize" gcc "-DRNIC_SANITIZE=address;undefined" || return
+	while [ $SECONDS -lt $end ] && [ -z "$failed_stage" ]; do
+		round=$((round + 1))
+		echo "== hostile: round $round"
+		stages=()
+		run_suites hostile "$top/build-sanitize" -L hostile
+	done
+	echo "hostile: $round rounds"
+}
+
+# run_storms SEEDS SECONDS: without ctest, whose limit is for fewer.
+run_storms() {
+	local storm
+	build storm "$top/build" gcc || return
+	stages+=(storm)
+	for storm in storm cm_storm rpc_storm; do
+		echo "== storm: $storm"
+		if timeout "$2" "$top/build/tests/$storm" --count "$1" \
+			>"$logs/storm-output" 2>&1; then
+			echo "$storm: $1 seeds, no finding" >>"$logs/storm"
+		else
+			echo "$storm: finding, or not done in $2 s" >>"$logs/storm"
+			tail -n 40 "$logs/storm-output"
+			failed_stage=${failed_stage:-storm}
+		fi
+	done
+}
+
+run_long() {
+	main=$1
+	limit=(timeout $((140 * 60)))
+	case $1 in
+	fuzz)
+		echo "== fuzz: every decoder of what a stranger wrote, ten minutes each"
+		run_fuzzers 600
+		;;
+	hostile)
+		echo "== hostile: clients that lie, under sanitizers, for an hour"
+		repeat_hostile 3600
+		;;
+	interop)
+		echo "== interop: more topologies, ports and families, and long amounts"
+		export RNIC_TEST_LONG=1
+		build interop "$top/build-long" gcc &&
+			run_suites interop "$top/build-long" -L interop
+		;;
+	storm)
+		echo "== storm: 50,000 seeds of each, from 0 on, in 45 minutes each at most"
+		run_storms 50000 $((45 * 60))
+		;;
+	esac
 }
 
 # The two lines with which ctest sums up a stage; of a stage without ctest its last lines.
@@ -147,8 +248,14 @@ if [ -n "$is_default" ]; then
 	compilers=(gcc)
 fi
 [ -z "$sanitize" ] || run_sanitizers
-[ -z "${RNIC_TEST_LONG:-}" ] || [ -n "$rxe" ] || run_fuzzers
 main=${stages[0]:-}
+[ -z "$long" ] || run_long "$long"
+if [ -n "$quick" ]; then
+	main=quick
+	if build quick "$top/build" gcc; then
+		run_suites quick "$top/build" -L 'unit|sim|script|hostile|abi|tidy'
+	fi
+fi
 for compiler in "${compilers[@]}"; do
 	main=$compiler
 	directory=$top/build

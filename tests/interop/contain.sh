@@ -106,7 +106,8 @@ end_child() {
 }
 
 export RNIC_TEST_WORK=$work RNIC_TEST_ID=$$
-run "${isolation[@]}" "$BASH" "$@"
+TIMEFORMAT="# took %R s, of processors %U s and of the kernel %S s"
+time run "${isolation[@]}" "$BASH" "$@"
 status=$?
 if [ ! -e "$work/.ended" ]; then
 	reason="status $status"

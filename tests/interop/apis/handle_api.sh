@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The handle API between two programs, and in one: handle_api.sh TOPOLOGY PORT FAMILY [FAULTS]
+# The handle API between two programs, and in one:
 #
-# With faults only what takes part in them is run: transfers, not the failures.
+#     handle_api.sh TOPOLOGY PORT FAMILY [FAULTS|none [SURVIVAL]]
+#
+# With faults only what takes part in them is run: transfers, not the failures. SURVIVAL is one of
+# the ways to survive (survive, survive-polling), each of which takes half a minute; else both.
 . "$(dirname "$0")/../lib.sh"
+[ "${4:-}" != none ] || set -- "${@:1:3}" "" "${@:5}"
 . "$(dirname "$0")/survival.sh"
 
 survival_start "$1" "$2" "$3" handle_program 7690 "${4:-}"
@@ -32,7 +36,7 @@ if [ -z "$faults" ]; then
 	run_example
 	run_alone handle_beside_rdmacm "$ipv4_address"
 	lose_server
-	for scenario in survive survive-polling; do survive_all $scenario; done
+	for scenario in ${5:-survive survive-polling}; do survive_all "$scenario"; done
 	run_client transfer
 fi
 survival_finish

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Remote procedure calls between two hosts, or on one: rpc.sh TOPOLOGY PORT FAMILY [FAULTS]
+# Remote procedure calls between two hosts, or on one:
 #
-# By either transport: whatever the network does, calls succeed and none is executed twice; what
-# cannot succeed (no answer, no service, a server, a client or a daemon that dies or is not there)
-# ends with its own status and in time.
+#     rpc.sh TOPOLOGY PORT FAMILY [FAULTS|none [--ud|--rc]]
+#
+# By this transport or by both: whatever the network does, calls succeed and none is executed twice;
+# what cannot succeed (no answer, no service, a server, a client or a daemon that dies or is not
+# there) ends with its own status and in time.
 . "$(dirname "$0")/../lib.sh"
+[ "${4:-}" != none ] || set -- "${@:1:3}" "" "${@:5}"
 
 options=()
 [ -z "${4:-}" ] || options=(--fault "$4")
@@ -157,16 +160,16 @@ judge_daemon_death() {
 }
 
 server_start
-for option in "" --rc; do
-	echo "# transport ${option:---ud}"
+for option in ${5:---ud --rc}; do
+	echo "# transport $option"
 	transport=()
-	[ -z "$option" ] || transport=("$option")
+	[ "$option" = --ud ] || transport=("$option") # it is the default
 	judge_calls
 	judge_client_death
 	judge_server_death
 	[ "$1" = one ] || judge_lost_session
 done
-if [ "$1" != one ] && [ -z "${4:-}" ]; then
+if [ "$1" != one ] && [ -z "${4:-}" ] && [ "${5:-}" != --ud ]; then
 	judge_daemon_death 1
 	judge_daemon_death 0
 fi

@@ -29,6 +29,7 @@ for verb in write read send; do
 	for size in "${sizes[@]}"; do pair_run ib_${verb}_bw -F -c RC $size; done
 	for size in "${lat_sizes[@]}"; do pair_run ib_${verb}_lat -F -c RC $size; done
 done
+[ "${4:-}" != all-sizes ] || topology_finish
 for verb in write read send atomic; do
 	pair_run ib_${verb}_bw -F -c RC -q 16 -n 1000
 	pair_run ib_${verb}_bw -F -c RC -b -n 1000
