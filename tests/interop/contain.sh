@@ -12,7 +12,8 @@
 # is init. It sees the end of this process by a FIFO, and removes what is left.
 #
 # The test gets RNIC_TEST_WORK, a directory, and RNIC_TEST_ID, a number that no other running test
-# on this machine has. It writes to $RNIC_TEST_WORK/.ended when it has said how it ended.
+# on this machine has, and RNIC_TEST_ISOLATED=1 when it has the namespaces. It makes
+# $RNIC_TEST_WORK/.ended when it has said how it ended.
 set -u
 
 self=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/contain.sh
@@ -91,6 +92,7 @@ exec {watched}<&-
 isolation=()
 if [ "$(id -u)" -eq 0 ] &&
 	"${UNSHARE[@]}" "$BASH" "$self" --inside true {alive}>&- 2>/dev/null; then
+	export RNIC_TEST_ISOLATED=1
 	isolation=("${UNSHARE[@]}" "$BASH" "$self" --inside)
 fi
 

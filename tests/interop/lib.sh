@@ -18,7 +18,7 @@
 #
 # Environment: RNIC_BUILD (the build tree), RNIC_TEST_LONG=1 (the long variants),
 # RNIC_TEST_SANITIZE=1 (a build with sanitizers: more time and memory), RNIC_TEST_KEEP=1 (keep
-# logs). contain.sh adds RNIC_TEST_WORK and RNIC_TEST_ID.
+# logs). contain.sh adds RNIC_TEST_WORK, RNIC_TEST_ID and RNIC_TEST_ISOLATED.
 
 set -u
 
@@ -318,7 +318,8 @@ find_gid() {
 take_loopback6() {
 	local lock
 	side_address[0]=::1
-	exec {lock}>"${TMPDIR:-/tmp}/rnic-test-loopback6-$(id -u)"
+	[ -z "${RNIC_TEST_ISOLATED:-}" ] || return 0
+	exec {lock}<"${TMPDIR:-/tmp}"
 	flock --timeout 600 "$lock" || fail "no other test has ::1"
 }
 
