@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The perftest programs of the distribution over RC: perftest.sh TOPOLOGY PORT FAMILY [all-sizes]
+#
+# The perftest programs of the distribution over RC:
+#
+#     perftest.sh TOPOLOGY PORT FAMILY [all-sizes VERB]
 . "$(dirname "$0")/../lib.sh"
 
 topology_start "$1" "$2" "$3"
@@ -25,7 +28,7 @@ elif [ "${4:-}" = all-sizes ]; then
 fi
 
 # shellcheck disable=SC2086 # words
-for verb in write read send; do
+for verb in ${5:-write read send}; do
 	for size in "${sizes[@]}"; do pair_run ib_${verb}_bw -F -c RC $size; done
 	for size in "${lat_sizes[@]}"; do pair_run ib_${verb}_lat -F -c RC $size; done
 done
