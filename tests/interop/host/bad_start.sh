@@ -67,8 +67,8 @@ refuses "no such directory" "nosuchdir" \
 	"$BIN/rnicd" --socket "$WORK/nosuchdir/rnicd.sock" --address "$loopback.99"
 refuses "no right to the path" "/proc/rnicd.sock" \
 	"$BIN/rnicd" --socket /proc/rnicd.sock --address "$loopback.99"
-refuses "not a port" "carrier-pigeon" \
-	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --port carrier-pigeon
+refuses "not a port" "pigeon-post" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --port pigeon-post
 refuses "not a fault" "often.*percentage" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --fault drop=often
 refuses "no right to the capture" "/proc/x" \
