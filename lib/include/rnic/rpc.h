@@ -103,7 +103,7 @@ struct rnic_rpc_call_options {
  * Begins a call of a method; `input` may be reused at once, `options` may be NULL. On success
  * `closure` runs exactly once, later, and *call names the call until then. -EINVAL: no such method,
  * or a name of a service that is empty or beyond 255 bytes. -EMSGSIZE: beyond 1 GiB. -EAGAIN: 256
- * calls are under way; turn until one ends. -ENODEV, -EIO, -ETIMEDOUT: see rnic_rpc_client_turn().
+ * calls are in flight; turn until one ends. -ENODEV, -EIO, -ETIMEDOUT: see rnic_rpc_client_turn().
  * -ENOMEM.
  */
 RNIC_API int rnic_rpc_begin(struct rnic_rpc_client *client,

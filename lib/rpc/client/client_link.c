@@ -112,7 +112,7 @@ void client_link_close(struct client_link *link)
 	free(link->session_memory);
 }
 
-/* What goes wrong on the way is tried again; only the daemon's end is not. */
+/* The link tries again after every error but the daemon's end. */
 static int search_failed(struct client_link *link, const char *what, int error, uint64_t now_ns)
 {
 	if (error == -ENODEV || error == -EIO || error == -ETIMEDOUT)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's way to its server: looks for the server by address and port, opens a session with it
- * on whichever transport it was given, and does both again when the session was lost. It searches
- * only while it is wanted, and says when it has searched in vain for too long.
+ * A client's link to its server: finds the server by address and port, opens a session with the
+ * server on the transport of the options, and does both again when the session was lost. The link
+ * searches only while the caller wants a session, and says when the search takes too long.
  */
 #ifndef LIB_RPC_CLIENT_CLIENT_LINK_H
 #define LIB_RPC_CLIENT_CLIENT_LINK_H

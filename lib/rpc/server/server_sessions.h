@@ -51,7 +51,7 @@ struct server_sessions {
 int server_sessions_open(struct server_sessions *sessions, const struct rnic_rpc_options *options);
 void server_sessions_close(struct server_sessions *sessions, uint64_t now_ns);
 
-/* A datagram for one of them, or that begins one; or the loss of a way. */
+/* A datagram for one of them, or that begins one; or the loss of a route. */
 void server_sessions_receive(struct server_sessions *sessions,
 			     const struct transport_datagram *datagram, uint64_t now_ns);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks on a transport: the machines of rpc_bulk.h with the memory behind them. On a connection
- * the side that receives offers a ring of registered memory and the other writes into it by RDMA;
- * on datagrams chunks are in the frames. Whoever owns a transfer sends the frames that it gives.
+ * Chunks on a transport: the state machines of rpc_bulk.h with the memory behind them. On a
+ * connection the receiving side offers a ring of registered memory and the other side writes into
+ * the ring by RDMA; on datagrams chunks are in the frames. The owner of a transfer sends the frames
+ * that the transfer makes.
  */
 #ifndef LIB_RPC_TRANSPORT_BULK_TRANSFER_H
 #define LIB_RPC_TRANSPORT_BULK_TRANSFER_H
@@ -24,8 +25,8 @@ struct bulk_in {
 };
 
 /*
- * Takes a GRANT for chunks that go by `way`, the same as before. -EPROTO: see rpc_bulk.h. -ENOMEM:
- * the transfer cannot be made. Errors of registering memory.
+ * Takes a GRANT for chunks that go by `route`, which is the same as before. -EPROTO: see
+ * rpc_bulk.h. -ENOMEM: the transfer cannot be made. Errors of registering memory.
  */
 int bulk_out_grant(struct bulk_out *out, struct transport_route *route,
 		   const struct rpc_frame *frame);
@@ -65,7 +66,7 @@ void bulk_in_grant(struct bulk_in *in, uint64_t call, struct rpc_frame *frame);
  */
 int bulk_in_take(struct bulk_in *in, const struct rpc_frame *frame, struct rpc_chunk *chunk);
 
-/* The peer must not write any more: it said so, or the way is closed. */
+/* The peer must not write any more: the peer said so, or the route is closed. */
 void bulk_in_end(struct bulk_in *in);
 
 #endif

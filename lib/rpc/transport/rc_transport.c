@@ -136,7 +136,7 @@ static void rc_transport_destroy(struct rc_transport *transport, struct rc_conne
 	free(connection);
 }
 
-/* From now on nothing is sent or received; what is under way completes as flushed. */
+/* From now on nothing is sent or received; requests in flight complete as flushed. */
 static void rc_transport_end(struct rc_connection *connection)
 {
 	struct rc_transport *transport = rc_of(connection->base.transport);
@@ -213,7 +213,7 @@ int rc_transport_accept(struct rc_transport *transport, const struct rnic_cm_eve
 	return error;
 }
 
-/* --- ways ------------------------------------------------------------------------------------- */
+/* --- routes ----------------------------------------------------------------------------------- */
 
 static int rc_transport_seek(struct transport *base, struct rnic_cm_id *id,
 			     struct transport_route **route)
@@ -362,7 +362,7 @@ static void free_ring(struct transport_ring *ring)
 static void close_ring(struct transport_ring *ring)
 {
 	ring->is_closed = true;
-	if (ring->under_route == 0)
+	if (ring->in_flight == 0)
 		free_ring(ring);
 }
 
@@ -400,7 +400,7 @@ static int write_ring(struct transport_route *route, struct transport_ring *ring
 	if (error != 0)
 		return error;
 	take_share(&rc_of(route->transport)->writes, &connection->writes);
-	ring->under_route++;
+	ring->in_flight++;
 	return 0;
 }
 
@@ -408,8 +408,8 @@ static void note_written(const struct rnic_completion *completion)
 {
 	struct transport_ring *ring = (struct transport_ring *)(uintptr_t)completion->wr_id;
 
-	ring->under_route--;
-	if (ring->is_closed && ring->under_route == 0)
+	ring->in_flight--;
+	if (ring->is_closed && ring->in_flight == 0)
 		free_ring(ring);
 }
 

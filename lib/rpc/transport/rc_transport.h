@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Datagrams of sessions over connections of RC queue pairs, one connection for a session. All share
- * one completion queue, one shared receive queue and one block of registered memory, so that a
- * connection costs a queue pair and no more. The queue has an entry for all that can be under way.
+ * Datagrams of sessions over connections of RC queue pairs, one connection for a session. All
+ * connections share one completion queue, one shared receive queue and one block of registered
+ * memory, so that a connection costs a queue pair and no more. The completion queue has an entry
+ * for every request that can be in flight.
  *
  * A connection is in the transport's list from its beginning until its queue pair is destroyed,
- * which waits for its completions. In between it is a way (transport.h) of whoever called seek()
- * or, of one that was accepted, open_way().
+ * which waits for the completions. In between the connection is a route (transport.h) of the caller
+ * of seek() or, for an accepted connection, of open_route().
  *
- * A peer that acknowledges nothing keeps what was sent to it under way until the retries end. So
- * each connection has a send and a write that no other can take, and of those that all share no
- * more than it leaves for the others.
+ * Requests to a peer that acknowledges nothing stay in flight until the retries end. So each
+ * connection has a send and a write that no other connection can take, and takes of the shared ones
+ * no more than it leaves for the others.
  */
 #ifndef LIB_RPC_TRANSPORT_RC_TRANSPORT_H
 #define LIB_RPC_TRANSPORT_RC_TRANSPORT_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session's datagrams travel on, as sessions see it: a transport, and for each peer a way to
- * it. Two transports stand behind these calls, datagrams of a UD queue pair (ud_transport.h) and
- * connections of RC queue pairs (rc_transport.h); who holds sessions does not know which.
+ * Datagrams of sessions travel on a transport, with a route for each peer. Two transports stand
+ * behind these calls: datagrams of a UD queue pair (ud_transport.h) and connections of RC queue
+ * pairs (rc_transport.h). The owner of a session does not know which of the two it uses.
  *
- * A way is made by seek(), on the client's side, or by open_way(), for one who sent a datagram. It
- * is its owner's until close_way(), also after it was lost.
+ * seek() makes a route on the client's side; open_route() makes a route to the sender of a
+ * datagram. The route is its owner's until close_route(), also after the route was lost.
  */
 #ifndef LIB_RPC_TRANSPORT_TRANSPORT_H
 #define LIB_RPC_TRANSPORT_TRANSPORT_H
@@ -21,7 +21,7 @@ struct transport_route {
 	void *user; /* the owner's */
 };
 
-/* Without bytes: `way` is lost. Of UD, `way` is NULL and the source is given. */
+/* Without bytes: the route is lost. On UD `route` is NULL and the source is given. */
 struct transport_datagram {
 	struct transport *transport;
 	const uint8_t *bytes; /* until the transport is asked for the next one */
@@ -36,8 +36,8 @@ struct transport_ring {
 	struct transport *transport;
 	uint8_t *memory;
 	struct rnic_mr *mr;
-	uint32_t under_route; /* writes that have not completed */
-	bool is_closed;	      /* and goes with the last of them */
+	uint32_t in_flight; /* writes that have not completed */
+	bool is_closed;	    /* and goes with the last pending write */
 	struct transport_ring *next;
 	struct transport_ring **link; /* what points to this one */
 };
@@ -51,7 +51,7 @@ struct transport_calls {
 	/* Asks the server that `id` has a route to, and takes `id` over, on failure too. */
 	int (*seek)(struct transport *transport, struct rnic_cm_id *id,
 		    struct transport_route **route);
-	/* The way that was sought, when `found_event` came: it can be used. */
+	/* The route that seek() made can be used: `found_event` came. */
 	int (*found)(struct transport_route *route, const struct rnic_cm_event *event);
 
 	int (*open_route)(struct transport *transport, const struct transport_datagram *datagram,
@@ -60,7 +60,8 @@ struct transport_calls {
 	bool (*is_source)(const struct transport_route *route,
 			  const struct transport_datagram *datagram);
 
-	/* What the connection manager says of a way that was found; the event is acknowledged. */
+	/* An event of the connection manager about a route that was found; the event is
+	 * acknowledged. */
 	void (*note)(struct transport_route *route, const struct rnic_cm_event *event);
 
 	/* 1 and a datagram, valid until the next call; 0: none. An error is the daemon's end. */
@@ -73,7 +74,7 @@ struct transport_calls {
 	/* Sends the first `bytes` bytes of that room. */
 	int (*send)(struct transport_route *route, uint32_t bytes);
 
-	/* RDMA, of transports that have it, else NULL. A way that is closed writes no more; a ring
+	/* RDMA; NULL on a transport without RDMA. A route that is closed writes no more; a ring
 	 * can be closed at any time, but peers must have stopped writing to it. */
 	int (*open_ring)(struct transport *transport, size_t bytes, bool is_for_peers,
 			 struct transport_ring **ring);

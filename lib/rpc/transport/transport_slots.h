@@ -8,7 +8,7 @@
 
 #include "rpc/transport/transport_device.h"
 
-/* Work requests of sends are their slots; those of receives are RECEIVE_ID and theirs. */
+/* The identifier of a send's work request is its slot; of a receive's, this and its slot. */
 #define TRANSPORT_RECEIVE_ID (1u << 16)
 
 struct transport_slots {

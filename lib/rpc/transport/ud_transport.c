@@ -193,7 +193,7 @@ static int ud_transport_receive(struct transport *base, struct transport_datagra
 	return error;
 }
 
-/* --- ways ------------------------------------------------------------------------------------- */
+/* --- routes ----------------------------------------------------------------------------------- */
 
 static void ud_transport_close_route(struct transport_route *base)
 {

@@ -27,7 +27,7 @@ struct ud_transport {
 int ud_transport_open(struct ud_transport *transport, struct transport_device *device,
 		      uint32_t receive_slots, uint32_t send_slots);
 
-/* After its ways. */
+/* After the routes. */
 void ud_transport_close(struct ud_transport *transport);
 
 /* Takes datagrams with this key, of the peers that know it; also when it had another one. */

@@ -53,7 +53,7 @@ struct rpc_calls {
 void rpc_calls_init(struct rpc_calls *calls);
 
 /*
- * Adds a call. The result is valid until it is taken as ended. NULL: RPC_CALLS_MAX are under way;
+ * Adds a call. The result is valid until it is taken as ended. NULL: RPC_CALLS_MAX are in flight;
  * wait for one to end.
  */
 struct rpc_call *rpc_calls_begin(struct rpc_calls *calls, bool is_idempotent, uint64_t deadline_ns,

@@ -75,7 +75,7 @@ static void rpc_sender_note_sent(struct rpc_sender *sender, struct rpc_flight *f
 				 uint64_t now_ns)
 {
 	flight->sent_ns = now_ns;
-	sender->under_route++;
+	sender->in_flight++;
 	if (sender->timer_ns == RPC_NEVER)
 		sender->timer_ns = now_ns + sender->rto_ns;
 }
@@ -127,7 +127,7 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 
 bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
 {
-	if (sender->under_route >= sender->allowance)
+	if (sender->in_flight >= sender->allowance)
 		return false;
 	return transmit_lost(sender, packet, now_ns) || transmit_new(sender, packet, now_ns);
 }
@@ -158,7 +158,7 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 		return;
 	flight->is_acknowledged = true;
 	if (!flight->is_lost)
-		sender->under_route--;
+		sender->in_flight--;
 	flight->is_lost = false;
 	if (!flight->is_again)
 		rpc_sender_measure(sender, now_ns - flight->sent_ns);
@@ -172,7 +172,7 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 static void note_lost(struct rpc_sender *sender, struct rpc_flight *flight)
 {
 	flight->is_lost = true;
-	sender->under_route--;
+	sender->in_flight--;
 }
 
 static void shrink_allowance(struct rpc_sender *sender, uint32_t sequence)
@@ -259,7 +259,7 @@ void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns)
 		if (!flight->is_acknowledged && !flight->is_lost)
 			note_lost(sender, flight);
 	}
-	assert(sender->under_route == 0);
+	assert(sender->in_flight == 0);
 	sender->recovery = sender->next;
 	sender->allowance = SMALLEST_ALLOWANCE;
 	sender->rto_ns = sender->rto_ns * 2 > sender->limits.rto_max_ns ? sender->limits.rto_max_ns

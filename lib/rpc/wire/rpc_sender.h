@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sending half of an RPC session: cuts messages into fragments, keeps those under way until
+ * The sending half of an RPC session: cuts messages into fragments, keeps those in flight until
  * they are acknowledged, and says which datagram goes next.
  *
  * Messages are the caller's, referenced and never copied, from rpc_sender_push() until
  * rpc_sender_take_released() gives them back. A fragment is sent again when three later ones have
  * arrived and it has not (once), or when the retransmission timer runs out, which doubles with each
- * time (RFC 6298). How many are under way at once is bounded by the peer's credit, by the window,
+ * time (RFC 6298). How many are in flight at once is bounded by the peer's credit, by the window,
  * and by an allowance that grows by one a round trip and halves with each loss.
  */
 #ifndef LIB_RPC_WIRE_RPC_SENDER_H
@@ -53,7 +53,7 @@ struct rpc_sender {
 	uint32_t base;				       /* the oldest not acknowledged */
 	uint32_t next;				       /* the next new one */
 	uint32_t credit;
-	uint32_t under_route; /* sent, neither acknowledged nor lost */
+	uint32_t in_flight; /* sent, neither acknowledged nor lost */
 	uint32_t allowance;
 	uint32_t allowance_progress; /* acknowledged since it grew */
 	uint32_t recovery; /* losses before it are of the loss that halved the allowance */

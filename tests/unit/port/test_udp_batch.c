@@ -12,14 +12,14 @@
 
 /*
  * The fake of sendmmsg(): takes messages until it has taken `take`, then returns `error`. Returns
- * `way_error` whenever a message does not fit the route to its destination.
+ * `route_error` whenever a message does not fit the route to its destination.
  */
 struct fake {
 	struct port port;
 	uint32_t take;
 	int error;
 	uint32_t error_times; /* that it says so; 0 is 1 */
-	int way_error;
+	int route_error;
 	uint32_t way_datagrams_max; /* of a message; 0: any number */
 	uint32_t way_bytes_max;	    /* of a datagram */
 	const struct rnic_gid *way; /* NULL: to all destinations */
@@ -31,7 +31,7 @@ struct fake {
 
 static bool fits_way(const struct fake *fake, const struct udp_message *message)
 {
-	if (fake->way_error == 0 ||
+	if (fake->route_error == 0 ||
 	    (fake->way != NULL &&
 	     !rnic_gid_equal(fake->way, &message->datagrams[0].addresses.dest)))
 		return true;
@@ -54,7 +54,7 @@ static uint32_t fake_send(struct port *port, struct udp_batch *batch, int *error
 			return i;
 		}
 		if (!fits_way(fake, &batch->messages[i])) {
-			*error = fake->way_error;
+			*error = fake->route_error;
 			fake->refusals++;
 			return i;
 		}
@@ -179,7 +179,7 @@ static void test_refused(void **state)
 	for (size_t i = 0; i < RNIC_COUNT_OF(errors); i++) {
 		struct world *world = world_create(0, 0);
 
-		world->fake.way_error = errors[i];
+		world->fake.route_error = errors[i];
 		world->fake.way = &nowhere;
 		world->datagrams[2].addresses.dest = nowhere;
 		world->datagrams[3].addresses.dest = nowhere;
@@ -230,7 +230,7 @@ static void test_gso_batches_refused(void **state)
 	for (size_t i = 0; i < RNIC_COUNT_OF(gso_batch_errors); i++) {
 		struct world *world = world_create(0, 0);
 
-		world->fake.way_error = gso_batch_errors[i];
+		world->fake.route_error = gso_batch_errors[i];
 		world->fake.way_datagrams_max = 1;
 		world->fake.way_bytes_max = RNIC_PACKET_BYTES_MAX;
 		world->fake.way = &world->datagrams[0].addresses.dest;
@@ -260,7 +260,7 @@ static void test_way_refused(void **state)
 	for (size_t i = 0; i < RNIC_COUNT_OF(gso_batch_errors); i++) {
 		struct world *world = world_create(0, 0);
 
-		world->fake.way_error = gso_batch_errors[i];
+		world->fake.route_error = gso_batch_errors[i];
 		world->fake.way = &nowhere;
 		world->datagrams[2].addresses.dest = nowhere;
 		world->datagrams[3].addresses.dest = nowhere;
@@ -284,7 +284,7 @@ static void test_way_narrow(void **state)
 	for (size_t i = 0; i < RNIC_COUNT_OF(errors); i++) {
 		struct world *world = world_create(0, 0);
 
-		world->fake.way_error = errors[i];
+		world->fake.route_error = errors[i];
 		world->fake.way_bytes_max = 80;
 		assert_int_equal(transmit(world, 0), COUNT);
 		assert_int_equal(world->fake.datagrams_reported, COUNT / 2);
@@ -300,7 +300,7 @@ static void test_trial_told_to_wait(void **state)
 	struct world *world = world_create(0, 0);
 
 	(void)state;
-	world->fake.way_error = -EIO;
+	world->fake.route_error = -EIO;
 	world->fake.way_datagrams_max = 1;
 	world->fake.way_bytes_max = RNIC_PACKET_BYTES_MAX;
 	world->fake.take = 1;

@@ -192,7 +192,7 @@ static void test_overtaken(void **state)
 	acknowledge(&sender, 4, 0, 1);
 	acknowledge(&sender, 1, 0, 2);
 	assert_int_equal(sender.base, FIRST + 4);
-	assert_int_equal(sender.under_route, 1);
+	assert_int_equal(sender.in_flight, 1);
 }
 
 int main(void)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether to send GSO batches (segment.h) or packets one by one.
+ * Decides whether to send GSO batches (segment.h) or packets one by one.
  *
  * A GSO batch crosses a veth or loopback device uncut, and a program that captures there sees one
- * datagram of 60 KB that no dissector reads. So in mode auto, /proc/net/packet is looked at now and
- * then, and while anybody in this network namespace captures, GSO batches are off. A DHCP client
- * that keeps a raw socket for all protocols cannot be told from a capture; mode on is for such a
- * host.
+ * datagram of 60 KB that no dissector reads. So mode auto reads /proc/net/packet now and then, and
+ * sends no GSO batches while anybody in this network namespace captures. A DHCP client that keeps a
+ * raw socket for all protocols looks like a capture; mode on is for such a host.
  *
- * The way to one destination may be one that GSO batches cannot take (IPsec; on some kernels a
- * device without checksum offload). They are then not sent there for a while, and elsewhere as
- * before.
+ * The route to one destination may refuse GSO batches (IPsec; on some kernels a device without
+ * checksum offload). For a while none goes to that destination; others go as before.
  */
 #ifndef NIC_PORT_UDP_SEGMENTATION_H
 #define NIC_PORT_UDP_SEGMENTATION_H
