@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Advertisement of buffers: small messages that say where a region is and by which key. */
+/* Advertisement of buffers: small messages with the address, length and key of a region. */
 #include "connection/iw_objects.h"
 
 #include <endian.h>
@@ -9,7 +9,7 @@
 
 #define ADVERT_MAGIC UINT32_C(0x52574956) /* "RWIV" */
 
-/* As it travels: big-endian. */
+/* The wire format: big-endian. */
 struct advert_message {
 	uint32_t magic;
 	uint32_t rkey;
@@ -31,7 +31,7 @@ int rnic_iw_make_advert_memory(struct iw_ctx_conn *ctx)
 			   (uintptr_t)ctx->advert_memory, RNIC_ACCESS_LOCAL_WRITE, &ctx->advert_mr);
 }
 
-/* The place of a receive. Requests that are under way have different ones. */
+/* The place of a receive. Requests under way have different places. */
 static uint8_t *place_of(const struct iw_ctx_conn *ctx, uint64_t sequence)
 {
 	return ctx->advert_memory + sequence % ctx->recv.slots * sizeof(struct advert_message);

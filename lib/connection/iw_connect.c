@@ -15,7 +15,7 @@ static bool is_unused(const struct iw_ctx_conn *ctx)
 	return ctx->state == RNIC_IW_IDLE;
 }
 
-/* What is needed for events of the context's own session. */
+/* Opens a channel and holds the session, for events of the connection. */
 static int open_events(struct iw_ctx_conn *ctx, struct iw_pd *pd)
 {
 	int error = rnic_dial_create_channel(pd->context, &ctx->cm_channel);
@@ -53,7 +53,7 @@ static int iw_connect_dial(struct iw_ctx_conn *ctx, const void *priv_data, size_
 				 &ctx->peer);
 }
 
-/* Gives up what was begun. Receives that are posted stay, for the next try, where they can. */
+/* Releases a failed attempt. Posted receives stay for the next attempt, where they can. */
 static void undo_dial(struct iw_ctx_conn *ctx, int error)
 {
 	struct rnic_qp_attributes attributes;
@@ -249,8 +249,8 @@ static bool has_unheard_failure(const struct iw_ctx_conn *ctx)
 }
 
 /*
- * Waits until nothing is left in the send queue. A request at its end, the probe, tells so where
- * the last ones are silent.
+ * Waits until the send queue is empty. Silent requests at its end report nothing, so a probe behind
+ * them completes instead.
  */
 static int drain(struct iw_ctx_conn *ctx)
 {

@@ -172,7 +172,10 @@ static void iw_context_end_qp(struct iw_ctx_conn *ctx)
 
 	if (ctx->qp != NULL) {
 		rnic_destroy_qp(ctx->qp);
-		/* Drops what it left, which would take the next one's room. */
+		/*
+		 * Drops the completions of the destroyed queue pair, which would take the next
+		 * one's room.
+		 */
 		rnic_poll_cq(ctx->send_cq, 1, &none);
 		rnic_poll_cq(ctx->recv_cq, 1, &none);
 	}

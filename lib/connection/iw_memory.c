@@ -7,7 +7,7 @@
 
 #define ALL_RIGHTS (IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ)
 
-/* A region of the context's domain. */
+/* Registers a region in the context's domain. */
 static int register_in(struct iw_ctx_conn *ctx, void *addr, size_t length, uint32_t access_flags,
 		       struct iw_lmr **registered)
 {

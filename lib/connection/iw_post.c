@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Posting: from regions and lists of them to work requests. */
+/* Posting: turns regions and lists of regions into work requests. */
 #include "connection/iw_objects.h"
 
 #include <errno.h>
 
-#define ELEMENTS_MAX 32 /* what any context may have; the device has no more */
+#define ELEMENTS_MAX 32 /* the most that any context may have; the device has no more */
 #define ALL_FLAGS    (IW_SEND_FENCE | IW_SEND_SIGNALED | IW_SEND_SOLICITED | IW_SEND_INLINE)
 
 /* --- room ------------------------------------------------------------------------------------ */
@@ -17,7 +17,7 @@ int rnic_iw_await_room(struct iw_ctx_conn *ctx, struct rnic_iw_queue *queue, enu
 	if (!rnic_iw_queue_has_room(queue, kind))
 		error = rnic_iw_collect(ctx);
 	while (error >= 0 && !rnic_iw_queue_has_room(queue, kind)) {
-		/* What the caller can await is the caller's to make room with. */
+		/* The caller makes room by awaiting the requests that it can await. */
 		if (queue != &ctx->send || queue->told + queue->ready_count > 0)
 			return -ENOMEM;
 		error = rnic_iw_wait(ctx, deadline_ns);
@@ -43,7 +43,7 @@ static int iw_post_send(struct iw_ctx_conn *ctx, struct rnic_send_wr *wr, enum r
 
 int rnic_iw_post_probe(struct iw_ctx_conn *ctx)
 {
-	/* Without data the key is not looked at (IBTA 1.4, 9.7.4.1.5). */
+	/* The device ignores the key of a request without data (IBTA 1.4, 9.7.4.1.5). */
 	struct rnic_send_wr wr = {.opcode = RNIC_WR_RDMA_WRITE};
 	int error;
 
@@ -57,7 +57,7 @@ int rnic_iw_post_probe(struct iw_ctx_conn *ctx)
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-/* Checks `sgl` and writes it as work requests have it, and its length. */
+/* Checks `sgl`, and writes it in the form of work requests, and its length. */
 static int take_sgl(const struct iw_ctx_conn *ctx, const struct iw_sgl *sgl, uint32_t max_count,
 		    bool is_written_to, struct rnic_sge list[ELEMENTS_MAX], uint64_t *length)
 {

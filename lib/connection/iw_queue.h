@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a context remembers of one work queue: which requests are under way, of what kind, and what
- * waits to be awaited. Bookkeeping only: posting and polling is done by others.
+ * The record of one work queue: the requests under way, their kinds, and the completions that the
+ * caller has not awaited. Bookkeeping only: other files post and poll.
  *
- * Invariant: a request holds a place from being posted until it is retired and, when there is
- * something to tell, awaited; there are never more than `depth` besides probes, so that nothing
- * that is pushed here can lack room.
+ * Invariant: a request holds a place from posting until it is retired and, if it is reportable,
+ * awaited. There are never more than `depth` requests besides probes, so that every pushed entry
+ * has room.
  */
 #ifndef RNIC_IW_QUEUE_H
 #define RNIC_IW_QUEUE_H
@@ -16,18 +16,18 @@
 #define RNIC_IW_QUEUE_PROBES 2
 
 enum rnic_iw_kind {
-	RNIC_IW_TOLD,	/* awaited by the caller, well or ill */
-	RNIC_IW_SILENT, /* told of only when it fails */
+	RNIC_IW_TOLD,	/* the caller awaits it, in success and failure */
+	RNIC_IW_SILENT, /* reported only when it fails */
 	RNIC_IW_ADVERT, /* a receive for an advertisement */
-	RNIC_IW_PROBE,	/* nobody's */
+	RNIC_IW_PROBE,	/* not the caller's */
 };
 
 struct rnic_iw_request {
-	uint64_t number; /* among the caller's */
+	uint64_t number; /* among the caller's requests */
 	enum rnic_iw_kind kind;
 };
 
-/* An advertisement that has arrived, or why it did not. */
+/* An advertisement that has arrived, or the reason why none did. */
 struct rnic_iw_advert {
 	struct iw_rmr rmr;
 	int error;
@@ -36,11 +36,11 @@ struct rnic_iw_advert {
 struct rnic_iw_queue {
 	uint32_t depth;
 	uint32_t slots;
-	uint64_t posted; /* requests since the queue was reset; the next one's sequence number */
+	uint64_t posted; /* requests since the reset of the queue; the next one's sequence number */
 	uint64_t retired;
-	uint64_t signaled; /* up to here some request raises a completion */
+	uint64_t signaled; /* some request raises a completion up to this number */
 	uint64_t numbered; /* the caller's requests */
-	uint32_t told;	   /* of kind TOLD, under way */
+	uint32_t told;	   /* requests of kind TOLD that are under way */
 	uint32_t adverts_awaited;
 	struct rnic_iw_request *requests; /* by sequence number, modulo slots */
 	struct iw_wc *ready;
@@ -67,15 +67,17 @@ static inline uint32_t rnic_iw_queue_pending(const struct rnic_iw_queue *queue)
 /* Whether one more request of this kind has a place. */
 bool rnic_iw_queue_has_room(const struct rnic_iw_queue *queue, enum rnic_iw_kind kind);
 
-/* Whether the next request must raise a completion, so that the silent ones before it retire. */
+/*
+ * Whether the next request must raise a completion, so that the silent requests before it retire.
+ */
 bool rnic_iw_queue_wants_signal(const struct rnic_iw_queue *queue);
 
-/* The request with the sequence number queue->posted was posted; there was room. */
+/* Records that the request with the sequence number queue->posted was posted; there was room. */
 void rnic_iw_queue_add(struct rnic_iw_queue *queue, enum rnic_iw_kind kind, bool is_signaled);
 
 /*
- * The request `sequence` has completed, and with it all before. False: there is none such under
- * way, which no daemon in its right mind says.
+ * Records that the request `sequence` and all before it have completed. False: no such request is
+ * under way, which a correct daemon never reports.
  */
 bool rnic_iw_queue_retire(struct rnic_iw_queue *queue, uint64_t sequence,
 			  struct rnic_iw_request *request);

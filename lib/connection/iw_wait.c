@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting, and what can happen meanwhile: completions, and events of the connection manager. A wait
+ * Waiting, and the events meanwhile: completions, and events of the connection manager. A wait
  * sleeps on the descriptors of both, and probes an idle connection now and then, because a peer
  * whose machine or daemon is gone says nothing.
  */
@@ -145,7 +145,7 @@ static int iw_wait_take_connection_events(struct iw_ctx_conn *ctx)
 	return error == -EAGAIN ? 0 : error;
 }
 
-/* Returns how many entries came, having asked for an event at the next one. */
+/* Asks for an event at the next entry, then collects. Returns the number of entries that came. */
 static int iw_wait_arm(struct iw_ctx_conn *ctx)
 {
 	int error;

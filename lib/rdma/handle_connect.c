@@ -7,19 +7,19 @@
 
 #define PORT_MAX 65535
 
-/* How soon a wait notices that its handle is gone. */
+/* The time within which a wait notices that its handle is gone. */
 #define NOTICE_NS UINT64_C(500000000)
 
 /* --- what connecting does to a queue pair ---------------------------------------------------- */
 
 struct attempt {
 	struct rnic_handle_qp *qp;
-	struct rnic_handle_listener *listener; /* NULL: it is not about accepting */
-	struct rnic_cm_channel *channel;       /* NULL: none yet, as the next */
+	struct rnic_handle_listener *listener; /* NULL: not an accept */
+	struct rnic_cm_channel *channel;       /* NULL: not made yet; so the next member */
 	struct rnic_cm_id *id;
 };
 
-/* From now on it is this thread's to connect. */
+/* Reserves the queue pair for this thread, which connects it. */
 static int handle_connect_begin(struct rnic_handle_qp *qp)
 {
 	int error = 0;
@@ -41,8 +41,10 @@ static bool can_be_tried_again(const struct rnic_handle_qp *qp)
 	       attributes.state == RNIC_QP_STATE_INIT;
 }
 
-/* What both sides need before they turn to each other. An error leaves *channel for
- * handle_connect_finish(). */
+/*
+ * Makes the objects that both sides need first. An error leaves *channel for
+ * handle_connect_finish().
+ */
 static int handle_connect_prepare(const struct rnic_handle_qp *qp, struct rnic_cm_channel **channel,
 				  struct rnic_cm_parameters *parameters)
 {
@@ -51,7 +53,7 @@ static int handle_connect_prepare(const struct rnic_handle_qp *qp, struct rnic_c
 	return error != 0 ? error : rnic_dial_parameters(qp->native, NULL, 0, parameters);
 }
 
-/* The queue pair takes over channel and identifier, unless they have become useless. */
+/* Gives channel and identifier to the queue pair, unless they have become useless. */
 static int handle_connect_finish(const struct attempt *attempt, int error)
 {
 	struct rnic_handle_qp *qp = attempt->qp;
@@ -87,7 +89,7 @@ static void handle_connect_release(const struct attempt *attempt)
 		rnic_handle_release(&attempt->listener->handle);
 }
 
-/* Of a thread that is cancelled. */
+/* Ends the attempt of a cancelled thread. */
 static void abandon(void *attempt)
 {
 	handle_connect_finish(attempt, -ECANCELED);

@@ -18,8 +18,8 @@ static struct {
 static pthread_once_t fork_handler_once = PTHREAD_ONCE_INIT;
 
 /*
- * Another thread of the parent may have been in the midst of a change: nothing of it is used. The
- * parent's objects stay as they are, for their insides may be so too.
+ * Another thread of the parent may have been in the midst of a change: the child uses nothing of
+ * the table. It leaves the parent's objects as they are, because these may be half changed, too.
  */
 static void handle_directory_after_fork_in_child(void)
 {
@@ -33,7 +33,7 @@ static void handle_directory_install_fork_handler(void)
 	pthread_atfork(NULL, NULL, handle_directory_after_fork_in_child);
 }
 
-/* The link that leads to it, or that ends its bucket. Under the lock. */
+/* The link that leads to the handle, or the end of its bucket. Under the lock. */
 static struct rnic_handle **handle_directory_find(enum rnic_handle_kind kind, int number)
 {
 	struct rnic_handle **link = &table.buckets[(unsigned)number % BUCKETS];
@@ -43,7 +43,7 @@ static struct rnic_handle **handle_directory_find(enum rnic_handle_kind kind, in
 	return link;
 }
 
-/* One that is not in use. There are more than memory can hold objects. */
+/* Draws an unused number. There are more numbers than memory can hold objects. */
 static int draw(enum rnic_handle_kind kind)
 {
 	int *next = &table.next_numbers[kind];

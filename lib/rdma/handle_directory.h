@@ -2,9 +2,9 @@
 /*
  * The handles of this process: numbers of three kinds, and the objects behind them.
  *
- * The table holds one reference to each object that it knows, and whoever works with an object
- * holds another, so that an object that is destroyed meanwhile ends with its last user. A child of
- * fork() begins with an empty table.
+ * The table holds one reference to each object that it knows. A function that works with an object
+ * holds another, so that a destroyed object ends with its last user. A child of fork() begins with
+ * an empty table.
  */
 #ifndef RNIC_HANDLE_DIRECTORY_H
 #define RNIC_HANDLE_DIRECTORY_H
@@ -18,22 +18,25 @@ struct rnic_handle {
 	enum rnic_handle_kind kind;
 	int number;
 	atomic_uint references;
-	void (*end)(struct rnic_handle *handle); /* without its last reference */
+	void (*end)(struct rnic_handle *handle); /* called without a reference left */
 	struct rnic_handle *next;
 };
 
 /*
- * Makes a new object known as `number`, -1: as the kind's next one; numbers go round before one
- * comes again. The table has its first reference then. Returns the number, or -EEXIST: it is in
- * use.
+ * Makes a new object known as `number`; -1: as the kind's next number. A number comes again only
+ * after all others. The table then holds the first reference. Returns the number, or -EEXIST: the
+ * number is in use.
  */
 int rnic_handle_add(struct rnic_handle *handle, enum rnic_handle_kind kind, int number,
 		    void (*end)(struct rnic_handle *handle));
 
-/* One more reference, to be released; NULL: there is none of that number. */
+/* Takes one more reference, which the caller releases; NULL: no object has that number. */
 struct rnic_handle *rnic_handle_hold(enum rnic_handle_kind kind, int number);
 
-/* Likewise, but the table forgets it and the reference is the table's. */
+/*
+ * Removes the object from the table and gives the table's reference to the caller; NULL: no object
+ * has that number.
+ */
 struct rnic_handle *rnic_handle_remove(enum rnic_handle_kind kind, int number);
 
 /* NULL is allowed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections within a host, without the connection manager: both ends know all there is to know,
- * for the daemon is one, and the first packet numbers are the numbers of the queue pairs.
+ * Connections within a host, without the connection manager: both ends share one daemon, so they
+ * know all there is to know. The first packet numbers are the numbers of the queue pairs.
  */
 #include "dial/dial.h"
 #include "rdma/handle_objects.h"
@@ -10,7 +10,7 @@
 
 #define ACK_TIMEOUT_CODE 15 /* 134 ms, as the connection manager chooses (IBTA 1.4, 9.7.6.1.3) */
 #define RNR_TIMER_CODE	 12 /* 0.64 ms */
-#define MOST_RETRIES	 7  /* of RNR: without end */
+#define MOST_RETRIES	 7  /* for RNR: without end */
 #define QP_NUMBER_MAX	 0xffffff
 #define HOP_LIMIT	 64
 
@@ -28,7 +28,10 @@ static bool handle_link_is_empty(const struct rnic_gid *gid)
 	return memcmp(gid, &empty, sizeof(empty)) == 0;
 }
 
-/* The device's own address, the same for both ends. -EADDRNOTAVAIL: it has none, or none yet. */
+/*
+ * Finds the device's own address, the same for both ends. -EADDRNOTAVAIL: the device has none
+ * (yet).
+ */
 static int find_own_address(struct rnic_context *context, const struct rnic_port_attributes *port,
 			    struct rnic_path *path)
 {
@@ -149,7 +152,10 @@ static int link_one(struct rnic_handle_qp *qp, int peer_number)
 	return link_to(qp, peer_number);
 }
 
-/* Both are of this process, and different: the one with the lower address is locked first. */
+/*
+ * Connects two different queue pairs of this process. The one with the lower address is locked
+ * first.
+ */
 static int link_both(struct rnic_handle_qp *qp, struct rnic_handle_qp *peer)
 {
 	struct rnic_handle_qp *first = qp < peer ? qp : peer;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands behind the handles of <rnic/rdma.h>, and what its files do for each other.
+ * The objects behind the handles of <rnic/rdma.h>, and the functions that their files share.
  *
- * A queue pair is `native`, whose number is the handle. Connected to itself it has a second one
- * that sends to the first: were it one for both roles, a request that the receiving side refuses
- * would be flushed there before the sending side could hear why. Sends go to `sender`, receives to
- * `native`, always.
+ * The handle of a queue pair is the number of `native`. A queue pair that is connected to itself
+ * has a second one that sends to the first. With one queue pair for both roles, a request that the
+ * receiving side refuses would be flushed before the sending side could learn the reason. Sends
+ * always go to `sender`, receives to `native`.
  *
- * Each has a lock of its own, which nobody holds while waiting. The locks of two are taken in the
- * order of their addresses, and the table's after those.
+ * Each object has a lock of its own, which no thread holds while it waits. A thread takes the locks
+ * of two objects in the order of their addresses, and the table's lock after those.
  */
 #ifndef RNIC_HANDLE_OBJECTS_H
 #define RNIC_HANDLE_OBJECTS_H
@@ -26,7 +26,7 @@
 struct rnic_handle_region {
 	struct rnic_handle handle;
 	struct rnic_handle_session *session;
-	struct rnic_mr *mr; /* not to be used by who merely holds it: it ends with the handle */
+	struct rnic_mr *mr; /* ends with the handle: a holder of a reference must not use it */
 	uint64_t address;
 	uint64_t length;
 	int access_flags;
@@ -36,7 +36,7 @@ struct rnic_handle_region {
 
 enum rnic_handle_link {
 	RNIC_HANDLE_UNCONNECTED,
-	RNIC_HANDLE_CONNECTING, /* some thread is at it */
+	RNIC_HANDLE_CONNECTING, /* a thread connects it */
 	RNIC_HANDLE_OWN_PEER,	/* connected to itself */
 	RNIC_HANDLE_PEER,
 	RNIC_HANDLE_FAILED,
@@ -50,21 +50,21 @@ struct rnic_handle_qp {
 	struct rnic_cq *recv_cq;
 	struct rnic_qp *native;
 
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* for all members that follow */
 	enum rnic_handle_link link;
-	int peer_number;		    /* of PEER on this host, else -1 */
+	int peer_number;		    /* for PEER on this host, else -1 */
 	struct rnic_qp *sender;		    /* NULL: not connected */
-	struct rnic_cm_channel *cm_channel; /* NULL: not connected by the connection manager */
+	struct rnic_cm_channel *cm_channel; /* NULL: the connection manager did not connect it */
 	struct rnic_cm_id *cm_id;
 	struct rnic_posted_ring sends;
 	struct rnic_posted_ring receives;
 	int next_wr_id;
-	bool is_receives_turn; /* to be polled first */
-	bool is_peer_heard;    /* something has come of it, so that silence means something */
-	uint64_t looked_ns;    /* when events were looked for last */
+	bool is_receives_turn; /* the receive queue is polled first */
+	bool is_peer_heard;    /* the peer has sent something, so that silence means something */
+	uint64_t looked_ns;    /* time of the last look at the events */
 	uint64_t probed_ns;
-	bool is_destroyed;	/* the table has forgotten it */
-	bool is_someone_asleep; /* who wakes and tells the others by `woken` */
+	bool is_destroyed;	/* the table has forgotten the handle */
+	bool is_someone_asleep; /* a thread sleeps, and wakes the others by `woken` */
 	pthread_cond_t woken;	/* on the monotonic clock */
 };
 
@@ -74,10 +74,10 @@ struct rnic_handle_listener {
 	struct rnic_cm_channel *channel;
 	struct rnic_cm_id *id;
 	uint16_t port;
-	atomic_bool is_closed; /* the table has forgotten it */
+	atomic_bool is_closed; /* the table has forgotten the handle */
 };
 
-/* What a function of the interface returns for a result that is negative with an errno. */
+/* The return value of an interface function for a result that is a number or a negative errno. */
 static inline int rnic_handle_result(int result)
 {
 	if (result >= 0)
@@ -87,9 +87,10 @@ static inline int rnic_handle_result(int result)
 }
 
 /*
- * Between these two a function of the interface does what could end with its thread half done:
- * cancelled, the thread would keep a lock, a reference or a completion. Who waits lets it be
- * cancelled meanwhile, as the caller has it: so rnic_handle_enter() returns it.
+ * rnic_handle_enter() and rnic_handle_leave() enclose the part of an interface function that its
+ * thread must not leave half done: a thread cancelled there would keep a lock, a reference or a
+ * completion. A wait allows cancellation meanwhile if the caller had it enabled, so
+ * rnic_handle_enter() returns the caller's setting.
  */
 static inline int rnic_handle_enter(void)
 {
@@ -99,14 +100,14 @@ static inline int rnic_handle_enter(void)
 	return cancellation;
 }
 
-/* Returns what the function does. */
+/* Returns the return value of the interface function. */
 static inline int rnic_handle_leave(int cancellation, int result)
 {
 	pthread_setcancelstate(cancellation, NULL);
 	return rnic_handle_result(result);
 }
 
-/* The queue pair `number`, to be released; NULL: none. */
+/* Holds the queue pair `number`, which the caller releases; NULL: none. */
 static inline struct rnic_handle_qp *rnic_handle_hold_qp(int number)
 {
 	return (struct rnic_handle_qp *)rnic_handle_hold(RNIC_HANDLE_QP, number);
@@ -114,17 +115,17 @@ static inline struct rnic_handle_qp *rnic_handle_hold_qp(int number)
 
 /* ---- handle_link.c: under the lock of the queue pair ---- */
 
-/* Connects it, which is UNCONNECTED, to itself. */
+/* Connects an UNCONNECTED queue pair to itself. */
 int rnic_handle_link_to_itself(struct rnic_handle_qp *qp);
 
-/* It is of no use any more; everything posted completes as flushed. */
+/* Fails the queue pair: everything posted completes as flushed. */
 void rnic_handle_fail(struct rnic_handle_qp *qp);
 
 /* ---- handle_post.c ---- */
 
 /*
- * Under the lock: writes nothing to the peer, whose RNIC acknowledges that, or does not. Nothing
- * happens while one is under way.
+ * Under the lock: posts an empty WRITE, which a living peer's RNIC acknowledges. Does nothing while
+ * a probe is under way.
  */
 int rnic_handle_probe(struct rnic_handle_qp *qp);
 

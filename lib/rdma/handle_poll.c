@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Polling and waiting. One thread at a time sleeps for a queue pair, on the descriptors of its
- * completion queues and of its connection; others who wait sleep until that one wakes. Whoever
- * finds nothing looks now and then whether the peer is still there.
+ * completion queues and of its connection; other waiting threads sleep until that one wakes. A
+ * thread that finds no completion checks now and then that the peer is still there.
  */
 #include "dial/dial.h"
 #include "rdma/handle_objects.h"
@@ -14,7 +14,7 @@
 #define LOOK_INTERVAL_NS    UINT64_C(10000000)
 #define PROBE_INTERVAL_NS   UINT64_C(1000000000)
 
-/* The longest sleep: probes are due then, and who waits sees that its handle is gone. */
+/* The longest sleep: after it probes are due, and a waiting thread sees that its handle is gone. */
 #define SLEEP_NS UINT64_C(500000000)
 
 /* --- completions ----------------------------------------------------------------------------- */
@@ -35,15 +35,17 @@ static int status_of(uint8_t status)
 }
 
 /*
- * What fails a receive of one that is its own peer fails what it has sent too, and says why there:
- * unless that is flushed before.
+ * A failed message between a queue pair and itself fails both its receive and its send. The send
+ * reports the cause, so the receive must not flush the send first.
  */
 static bool is_told_by_a_send(const struct rnic_handle_qp *qp, const struct rnic_posted *failed)
 {
 	return failed->opcode == RDMA_WC_RECV && qp->link == RNIC_HANDLE_OWN_PEER;
 }
 
-/* Writes it to `wc` and returns 1; 0 for a probe, which is nobody's. */
+/*
+ * Writes a completion to `wc` and returns 1; returns 0 for a probe, which the caller did not post.
+ */
 static int handle_poll_take(struct rnic_handle_qp *qp, struct rnic_posted_ring *ring,
 			    const struct rnic_completion *completion, struct rdma_wc *wc)
 {
@@ -69,7 +71,7 @@ static int handle_poll_take(struct rnic_handle_qp *qp, struct rnic_posted_ring *
 	return 1;
 }
 
-/* Takes at most `room` of one queue; returns how many. */
+/* Takes at most `room` completions of one queue; returns their number. */
 static int collect_from(struct rnic_handle_qp *qp, bool is_receiving, struct rdma_wc *wc, int room)
 {
 	struct rnic_posted_ring *ring = is_receiving ? &qp->receives : &qp->sends;
@@ -92,7 +94,7 @@ static int collect_from(struct rnic_handle_qp *qp, bool is_receiving, struct rdm
 	return count < 0 && taken == 0 ? count : taken;
 }
 
-/* The queues take turns at being first, so that neither is starved by who polls for little. */
+/* The queues take turns at being first, so that a caller with little room starves neither. */
 static int handle_poll_collect(struct rnic_handle_qp *qp, struct rdma_wc *wc, int room)
 {
 	const bool is_receives_turn = qp->is_receives_turn;
@@ -140,7 +142,7 @@ static int handle_poll_take_connection_events(struct rnic_handle_qp *qp)
 	return error == -EAGAIN ? 0 : error;
 }
 
-/* What there is to do when no completion has come. */
+/* Handles events and probes the peer when no completion has come. */
 static int look_after(struct rnic_handle_qp *qp)
 {
 	const uint64_t now_ns = rnic_dial_now_ns();
@@ -177,7 +179,7 @@ static int handle_poll_take_completion_events(struct rnic_handle_qp *qp)
 	return error == -EAGAIN ? 0 : error;
 }
 
-/* Who is cancelled there has the lock again. */
+/* A thread that is cancelled here has the lock again. */
 static void sleep_behind_another(struct rnic_handle_qp *qp, uint64_t until_ns, int cancellation)
 {
 	const struct timespec until = {
@@ -224,7 +226,7 @@ static int handle_poll_sleep_for_events(struct rnic_handle_qp *qp, uint64_t unti
 	return error;
 }
 
-/* Until something may have changed. -EINTR, -EBADF. */
+/* Sleeps until something may have changed. -EINTR, -EBADF. */
 static int sleep_once(struct rnic_handle_qp *qp, uint64_t deadline_ns, int cancellation)
 {
 	const uint64_t longest_ns = rnic_dial_now_ns() + SLEEP_NS;
@@ -256,7 +258,9 @@ static int wait_for(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entri
 		result = rnic_req_notify_cq(qp->send_cq, false);
 		if (result == 0)
 			result = rnic_req_notify_cq(qp->recv_cq, false);
-		/* What came before that raises no event (IBTA 1.4, 11.4.2.2). */
+		/*
+		 * Completions before the request for an event raise no event (IBTA 1.4, 11.4.2.2).
+		 */
 		if (result == 0)
 			result = handle_poll_collect(qp, wc, max_entries);
 		if (result == 0 && rnic_dial_now_ns() >= deadline_ns)
@@ -274,7 +278,9 @@ static bool is_room(const struct rdma_wc *wc, int max_entries)
 	return wc != NULL && max_entries > 0;
 }
 
-/* The queue pair, to be left with handle_poll_leave(); NULL: none of that number. */
+/*
+ * Enters the queue pair, which the caller leaves by handle_poll_leave(); NULL: none of that number.
+ */
 static struct rnic_handle_qp *handle_poll_enter(int qp_num)
 {
 	struct rnic_handle_qp *qp = rnic_handle_hold_qp(qp_num);

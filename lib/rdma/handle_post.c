@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rdma/handle_objects.h"
 
-/* Where a request's data is, and for WRITE and READ where else. */
+/* The local place of a request's data, and for WRITE and READ the remote one. */
 struct transfer {
 	enum rdma_wc_opcode opcode;
 	int local_mr;
@@ -84,7 +84,7 @@ static int handle_post_post(struct rnic_handle_qp *qp, const struct transfer *tr
 
 int rnic_handle_probe(struct rnic_handle_qp *qp)
 {
-	/* Without data the key is not looked at (IBTA 1.4, 9.7.4.1.5). */
+	/* The device ignores the key of a request without data (IBTA 1.4, 9.7.4.1.5). */
 	static const struct transfer nothing = {.opcode = RDMA_WC_WRITE};
 	const struct rnic_posted probe = {.wr_id = RNIC_PROBE_WR_ID, .opcode = RDMA_WC_WRITE};
 	int error;

@@ -30,7 +30,10 @@ destroy_lock:
 	return -error;
 }
 
-/* What comes first ends last: the queue pairs before what they use. */
+/*
+ * Objects end in the reverse order of their making: the queue pairs before the objects that they
+ * use.
+ */
 static void handle_qp_end_qp(struct rnic_handle *handle)
 {
 	struct rnic_handle_qp *qp = (struct rnic_handle_qp *)handle;
@@ -138,7 +141,7 @@ int rnic_rdma_create_qp(int send_cq_size, int recv_cq_size)
 	if (send_cq_size <= 0 || recv_cq_size <= 0)
 		return rnic_handle_result(-EINVAL);
 	cancellation = rnic_handle_enter();
-	/* A daemon that came after the one of an older handle may draw a number once more. */
+	/* A daemon that replaced the one of an older handle may draw a number once more. */
 	do
 		result = handle_qp_create((uint32_t)send_cq_size, (uint32_t)recv_cq_size);
 	while (result == -EEXIST);

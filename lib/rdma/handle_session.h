@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session with the daemon and a protection domain in it. All handles of the process share one,
- * from the first that is made to the last that is destroyed; after the daemon's death those that
- * are made next share another.
+ * A session with the daemon and a protection domain in it. All handles of the process share one
+ * session, from the first handle that is made to the last that is destroyed. After the daemon's
+ * death the next handles share another.
  */
 #ifndef RNIC_HANDLE_SESSION_H
 #define RNIC_HANDLE_SESSION_H
@@ -15,7 +15,10 @@ struct rnic_handle_session {
 	struct rnic_pd *pd;
 };
 
-/* Gives a reference to the one whose daemon lives, and makes it first if there is none. */
+/*
+ * Takes a reference to the session whose daemon lives, and opens that session first if there is
+ * none.
+ */
 int rnic_handle_session_hold(struct rnic_handle_session **session);
 
 /* NULL is allowed. */

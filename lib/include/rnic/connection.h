@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The context API: everything that one connection needs (queue pair, completion queues, protection
- * domain, events) is one context, struct iw_ctx_conn. Link with -lrnic-connection -lrnic.
+ * The context API: one context, struct iw_ctx_conn, holds everything that one connection needs
+ * (queue pair, completion queues, protection domain, events). Link with -lrnic-connection -lrnic.
  *
  * Initiator: iw_ctx_alloc, iw_connect. Responder: iw_open, then for each connection iw_listen and
- * iw_accept. Both then create or register regions, post requests, await completions, and end with
- * iw_disconnect or iw_await_disconnect, after which a context is as new and can be used again. What
- * iw_ctx_alloc, iw_open and iw_listen made is freed with iw_ctx_free.
+ * iw_accept. Both sides then create or register regions, post requests, await completions, and end
+ * with iw_disconnect or iw_await_disconnect. After that the context is as new and can be used
+ * again. iw_ctx_free frees a context that iw_ctx_alloc, iw_open or iw_listen made.
  *
  * Every function returns 0 or a negative errno, and sets its outputs only on success. Lengths and
- * offsets are bytes. Errors that several functions have, and what to do:
+ * offsets are bytes. Several functions return these errors:
  *
- * - -EINVAL: an argument that cannot be: a range outside a region, a region of another protection
+ * - -EINVAL: an argument is impossible: a range outside a region, a region of another protection
  *   domain, no context, more elements or private data than there is room for.
- * - -ENOTCONN: the context is not connected, or its connection has failed or was ended by the peer;
- *   iw_disconnect makes it usable again.
- * - -ENOMEM: no memory; of posting: the queue is full, await completions. -EMFILE, -ENFILE: no
- *   descriptors. -ENOSPC: the daemon gives this process, or its user's, no more; free some.
+ * - -ENOTCONN: the context is not connected, its connection has failed, or the peer has ended it;
+ *   iw_disconnect makes the context usable again.
+ * - -ENOMEM: no memory; from posting: the queue is full, await completions. -EMFILE, -ENFILE: no
+ *   descriptors. -ENOSPC: the daemon gives this process, or its user's processes, no more; free
+ *   some objects.
  * - -ENODEV, -EIO, and for a daemon that hangs -ETIMEDOUT: the RNIC's daemon is gone. iw_disconnect
- *   the context and destroy its regions; a context without shared PD finds the next daemon by
- *   itself, a shared PD must be replaced with all contexts that use it. -ENOENT, -ECONNREFUSED,
- *   -EACCES, of what makes a context or PD: there is no daemon to begin with; start one, or set
- *   RNIC_SOCKET (see rnic-run(1)).
- * - -ETIMEDOUT: what was waited for did not come within iw_ctx_set_timeout(); nothing is lost, and
- *   one may wait again. -EINTR: a signal came; likewise.
+ *   the context and destroy its regions. A context without shared PD finds the next daemon by
+ *   itself; a shared PD must be replaced with all contexts that use it. -ENOENT, -ECONNREFUSED,
+ *   -EACCES, from calls that make a context or PD: no daemon runs; start one, or set RNIC_SOCKET
+ *   (see rnic-run(1)).
+ * - -ETIMEDOUT: the awaited event did not come within iw_ctx_set_timeout(); nothing is lost, and
+ *   the caller may wait again. -EINTR: a signal came; likewise.
  *
- * For what the daemon has refused <rnic/rnic.h> has a sentence, by rnic_refusal_reason.
+ * rnic_refusal_reason() of <rnic/rnic.h> gives a sentence for each refusal of the daemon.
  *
- * A connection whose peer ends, crashes or becomes unreachable fails: the requests that are posted
- * complete with RNIC_WC_WR_FLUSH_ERR, so that no wait lasts for ever. While a wait is idle the
- * connection is probed once a second, which finds peers that could not say good-bye.
+ * A connection whose peer ends, crashes or becomes unreachable fails: the posted requests complete
+ * with RNIC_WC_WR_FLUSH_ERR, so that no wait lasts for ever. During an idle wait the library probes
+ * the connection once a second, which finds peers that could not say good-bye.
  *
- * Threads: a context is used by one thread at a time, different contexts by different ones, also
- * when they share a PD. There is no thread inside. After fork() a child uses none of them.
+ * Threads: one thread at a time uses a context. Different threads may use different contexts, also
+ * when these share a PD. The library starts no thread. After fork() a child uses none of its
+ * parent's contexts.
  *
- * The functions are named rnic_iw_*, so that they clash with nobody's; the macros at the end give
- * them their usual names unless RNIC_CONNECTION_PREFIXED_NAMES is defined.
+ * The functions are named rnic_iw_*, so that they clash with no other library; the macros at the
+ * end give them their usual names unless RNIC_CONNECTION_PREFIXED_NAMES is defined.
  */
 #ifndef RNIC_CONNECTION_H
 #define RNIC_CONNECTION_H
@@ -48,7 +50,7 @@ extern "C" {
 
 struct iw_ctx_conn;
 
-/* Private data that iw_connect and iw_accept have room for. */
+/* The room for private data in iw_connect and iw_accept. */
 #define IW_CONNECT_PRIVATE_DATA_MAX 56
 #define IW_ACCEPT_PRIVATE_DATA_MAX  196
 
@@ -57,18 +59,21 @@ struct iw_ctx_conn;
 struct iw_pd;
 
 /*
- * Makes a protection domain for several contexts: a region made through one of them can be used
- * with all. The caller's reference is given back with iw_pd_free(); the domain goes with the last
- * context and region that use it.
+ * Makes a protection domain for several contexts: all of them can use a region that one of them
+ * made. iw_pd_free() gives the caller's reference back; the domain ends with the last context and
+ * region that use it.
  */
 RNIC_API int rnic_iw_pd_alloc(struct iw_pd **pd);
 
-/* Gives it back; NULL is allowed. */
+/* Gives the caller's reference back; NULL is allowed. */
 RNIC_API void rnic_iw_pd_free(struct iw_pd *pd);
 
 /* ---- contexts ---- */
 
-/* How many requests can be under way (and not awaited yet), and elements in an SGL; none is 0. */
+/*
+ * The largest numbers of requests under way (and not awaited yet), and of elements in an SGL. No
+ * member is 0.
+ */
 struct iw_qp_capacity {
 	uint32_t max_send_wr;
 	uint32_t max_recv_wr;
@@ -78,21 +83,24 @@ struct iw_qp_capacity {
 
 /*
  * Allocates a context to connect to `remote_addr` (name or address) and `remote_port`; NULL and 0
- * for one to give to iw_listen() or iw_open(). `qp_capacity` NULL: 64 requests of 4 elements.
- * `shared_pd` NULL: a domain of its own. The name is copied, and looked up when connecting.
- * -EINVAL: a capacity of 0, or more than the device has.
+ * for a context that iw_listen() or iw_open() will take. `qp_capacity` NULL: 64 requests of 4
+ * elements. `shared_pd` NULL: the context has a domain of its own. The call copies the name;
+ * iw_connect() looks it up. -EINVAL: a capacity of 0, or more than the device has.
  */
 RNIC_API int rnic_iw_ctx_alloc(const char *remote_addr, uint16_t remote_port,
 			       const struct iw_qp_capacity *qp_capacity, struct iw_pd *shared_pd,
 			       struct iw_ctx_conn **iw_ctx);
 
-/* Ends its connection, at once and whatever it does, and the context. NULL is allowed. */
+/* Ends the context and its connection, at once and in any state. NULL is allowed. */
 RNIC_API void rnic_iw_ctx_free(struct iw_ctx_conn *iw_ctx);
 
-/* How long each call that waits does so at most, in ms; negative, as at first: without end. */
+/* Sets the longest wait of each call, in ms; negative, as at first: without end. */
 RNIC_API void rnic_iw_ctx_set_timeout(struct iw_ctx_conn *iw_ctx, int timeout_ms);
 
-/* What a context stands on, for all that <rnic/rnic.h> has and this interface has not. */
+/*
+ * The native objects of a context, for the functions of <rnic/rnic.h> that this interface does not
+ * have.
+ */
 struct iw_natives {
 	struct rnic_context *context;
 	struct rnic_pd *pd;
@@ -100,9 +108,9 @@ struct iw_natives {
 };
 
 /*
- * They stay the context's, and may be others after its next connection. Make more objects from them
- * (and destroy these before the context), query and tune them; post by this interface only. Fails
- * with -EINVAL only.
+ * Returns the native objects. The context keeps them, and may have others after its next
+ * connection. Make more objects from them (and destroy these before the context), query and tune
+ * them; post by this interface only. Fails with -EINVAL only.
  */
 RNIC_API int rnic_iw_ctx_natives(const struct iw_ctx_conn *iw_ctx, struct iw_natives *natives);
 
@@ -111,17 +119,18 @@ RNIC_API int rnic_iw_ctx_natives(const struct iw_ctx_conn *iw_ctx, struct iw_nat
 /*
  * Connects to the remote address of the context; the peer gets `priv_data_len` bytes of private
  * data with the request. -ECONNREFUSED: nobody listens there, or the peer refused. -ETIMEDOUT,
- * -EHOSTUNREACH, -ENETUNREACH: no answer, or no way there. -ENOENT: no such host; -EAGAIN: the name
- * service does not answer. -ECONNABORTED: it came to nothing midway. -EISCONN: it is connected, or
- * listens. -EDESTADDRREQ: it has no remote address. It may be tried again.
+ * -EHOSTUNREACH, -ENETUNREACH: no answer, or no route there. -ENOENT: no such host; -EAGAIN: the
+ * name service does not answer. -ECONNABORTED: the attempt ended midway. -EISCONN: the context is
+ * connected, or listens. -EDESTADDRREQ: the context has no remote address. The caller may try
+ * again.
  */
 RNIC_API int rnic_iw_connect(const void *priv_data, size_t priv_data_len,
 			     struct iw_ctx_conn *iw_ctx);
 
 /*
  * Listens at `listen_addr` (NULL: all addresses) and `listen_port` (0: a free one, see
- * iw_ctx_port()) with up to `backlog` requests (0: as many as there can be) waiting for
- * iw_listen(). Makes *listen_iw_ctx when it is NULL, else it is a context that is not in use, or
+ * iw_ctx_port()). Up to `backlog` requests (0: as many as there can be) wait for iw_listen(). A
+ * *listen_iw_ctx of NULL gets a new context; any other must be unused, or the call fails with
  * -EISCONN. -EADDRINUSE: the port is taken. -EADDRNOTAVAIL: not an address of the device. -EACCES,
  * also: a port below 1024, which is root's. -ENOENT, also: no such host; -EAGAIN: the name service
  * does not answer.
@@ -129,34 +138,35 @@ RNIC_API int rnic_iw_connect(const void *priv_data, size_t priv_data_len,
 RNIC_API int rnic_iw_open(const char *listen_addr, uint16_t listen_port, uint32_t backlog,
 			  struct iw_ctx_conn **listen_iw_ctx);
 
-/* The port that it listens on, or 0. */
+/* The port that the context listens on, or 0. */
 RNIC_API uint16_t rnic_iw_ctx_port(const struct iw_ctx_conn *iw_ctx);
 
 /*
- * Waits for an inbound connection request and makes *cli_iw_ctx the context for it: a new one with
- * the listener's capacity and PD when it is NULL, else one that is not in use. Receives may be
- * posted before iw_accept(). -EISCONN: *cli_iw_ctx is in use. -ENOTCONN: this context does not
- * listen.
+ * Waits for an inbound connection request and gives it to *cli_iw_ctx: a new context with the
+ * listener's capacity and PD when that is NULL, else an unused context. Receives may be posted
+ * before iw_accept(). -EISCONN: *cli_iw_ctx is in use. -ENOTCONN: `listen_iw_ctx` does not listen.
  */
 RNIC_API int rnic_iw_listen(struct iw_ctx_conn *listen_iw_ctx, struct iw_ctx_conn **cli_iw_ctx);
 
 /*
- * Accepts the request and waits until the initiator confirms, who gets `priv_data_len` bytes of
- * private data. -ENOTCONN, -ECONNABORTED: it has given up meanwhile. After any failure but -EINVAL
- * the request is gone, also when it was slow, and the context can be given to iw_listen() again.
+ * Accepts the request and waits until the initiator confirms. The initiator gets `priv_data_len`
+ * bytes of private data. -ENOTCONN, -ECONNABORTED: the initiator has given up meanwhile. After any
+ * failure but -EINVAL, also after a timeout, the request is gone and iw_listen() can take the
+ * context again.
  */
 RNIC_API int rnic_iw_accept(const void *priv_data, size_t priv_data_len,
 			    struct iw_ctx_conn *cli_iw_ctx);
 
 /*
- * Refuses the request: the initiator's iw_connect fails with -ECONNREFUSED. The context can be
- * given to iw_listen() again then. -ENOTCONN: there is no request, or not any more.
+ * Refuses the request: the initiator's iw_connect fails with -ECONNREFUSED. iw_listen() can then
+ * take the context again. -ENOTCONN: there is no request, or not any more.
  */
 RNIC_API int rnic_iw_reject(struct iw_ctx_conn *cli_iw_ctx);
 
 /*
- * The private data that the peer sent, good until the context connects again, and its length: all
- * that the message has room for, the peer's data and then zeros. NULL and 0 before.
+ * The private data of the peer and its length, valid until the context connects again. The length
+ * is that of the whole field in the message: the peer's data and then zeros. NULL and 0 before a
+ * connection.
  */
 RNIC_API const void *rnic_iw_peer_data(const struct iw_ctx_conn *iw_ctx, size_t *length);
 
@@ -164,12 +174,13 @@ RNIC_API const void *rnic_iw_peer_data(const struct iw_ctx_conn *iw_ctx, size_t 
 
 /* Access flags. A region is always readable locally. */
 enum iw_access {
-	IW_ACCESS_LOCAL_WRITE = RNIC_ACCESS_LOCAL_WRITE,   /* receives and READs land in it */
+	IW_ACCESS_LOCAL_WRITE =
+		RNIC_ACCESS_LOCAL_WRITE, /* receives and READs write into the region */
 	IW_ACCESS_REMOTE_WRITE = RNIC_ACCESS_REMOTE_WRITE, /* needs LOCAL_WRITE too */
 	IW_ACCESS_REMOTE_READ = RNIC_ACCESS_REMOTE_READ,
 };
 
-/* A local region. To be read only. */
+/* A local region, for reading only. */
 struct iw_lmr {
 	void *address;
 	size_t length;
@@ -186,43 +197,43 @@ struct iw_rmr {
 };
 
 /*
- * Allocates a zeroed buffer of `length` bytes (the fastest kind there is) and registers it.
+ * Allocates a zeroed buffer of `length` bytes (of the fastest kind) and registers it.
  * `access_flags` is of enum iw_access. Errors as below, but for the first two.
  */
 RNIC_API int rnic_iw_lmr_create(size_t length, uint32_t access_flags, struct iw_lmr **iw_lmr_out,
 				struct iw_ctx_conn *iw_ctx);
 
 /*
- * Registers a buffer of the caller's, which stays mapped until the region is destroyed. -EFAULT:
- * part of it is not there, or not writable. -EPERM: the daemon cannot reach this process's memory,
- * use iw_lmr_create. -EINVAL: no bytes, or REMOTE_WRITE without LOCAL_WRITE. -ENOSPC: too many
- * regions.
+ * Registers a buffer of the caller. The buffer stays mapped until the region is destroyed. -EFAULT:
+ * part of the buffer is not there, or not writable. -EPERM: the daemon cannot reach this process's
+ * memory, use iw_lmr_create. -EINVAL: no bytes, or REMOTE_WRITE without LOCAL_WRITE. -ENOSPC: too
+ * many regions.
  */
 RNIC_API int rnic_iw_lmr_register(void *addr, size_t length, uint32_t access_flags,
 				  struct iw_lmr **iw_lmr_out, struct iw_ctx_conn *iw_ctx);
 
 /*
- * Deregisters; what is posted with it fails. With `free_buf` the buffer is freed too: one of
- * iw_lmr_create, or one that came from malloc() and its kin. A created buffer that is kept stays
- * usable, and can be registered again, until its PD goes. On failure the region stays.
+ * Deregisters the region; posted requests that use it fail. With `free_buf` the call also frees the
+ * buffer: one from iw_lmr_create, or one from malloc() and its kin. A created buffer that is kept
+ * stays usable, and can be registered again, until its PD ends. On failure the region stays.
  */
 RNIC_API int rnic_iw_lmr_destroy(struct iw_lmr *iw_lmr, bool free_buf);
 
 /*
- * Sends the peer address, length and key of a region. Takes one entry of the send queue; a failure
- * shows as a completion.
+ * Sends the address, length and key of a region to the peer. The message takes one entry of the
+ * send queue; a failure shows as a completion.
  */
 RNIC_API int rnic_iw_post_send_adv(const struct iw_lmr *iw_lmr, struct iw_ctx_conn *iw_ctx);
 
 /*
- * Posts a receive for one advertisement; before connecting, too. The peer's messages take the
- * receives in the order in which these were posted, so both sides must agree on it.
+ * Posts a receive for one advertisement, also before connecting. The peer's messages take the
+ * receives in the order of posting, so both sides must agree on that order.
  */
 RNIC_API int rnic_iw_post_recv_adv(struct iw_ctx_conn *iw_ctx);
 
 /*
- * Waits for the next advertisement. -EINVAL: no receive for one is posted. -EPROTO: another message
- * came in its place. -ENOTCONN: the connection ended first.
+ * Waits for the next advertisement. -EINVAL: no receive for an advertisement is posted. -EPROTO:
+ * another message came in its place. -ENOTCONN: the connection ended first.
  */
 RNIC_API int rnic_iw_wait_recv_adv(struct iw_rmr *iw_rmr_out, struct iw_ctx_conn *iw_ctx);
 
@@ -242,20 +253,21 @@ struct iw_sgl {
 
 enum iw_send_flag {
 	IW_SEND_FENCE = RNIC_SEND_FENCE,	 /* begins after all READs before it */
-	IW_SEND_SIGNALED = RNIC_SEND_SIGNALED,	 /* await_completions(IW_SCQ) tells of it */
+	IW_SEND_SIGNALED = RNIC_SEND_SIGNALED,	 /* await_completions(IW_SCQ) reports it */
 	IW_SEND_SOLICITED = RNIC_SEND_SOLICITED, /* wakes a peer that waits for solicited ones */
-	IW_SEND_INLINE = RNIC_SEND_INLINE, /* of SENDs and WRITEs up to 64 bytes: copied at once */
+	IW_SEND_INLINE = RNIC_SEND_INLINE,	 /* for SENDs and WRITEs up to 64 bytes: the data is
+						    copied at once */
 };
 
 /*
- * All return as soon as the request is posted; only a send queue that is full of requests without
- * IW_SEND_SIGNALED, which cannot be awaited, makes them wait for one. The memory belongs to the
- * RNIC until the request completes: until await_completions has told so, or told so of a later
- * request of the same queue. A request without that flag is told of only when it fails. -EMSGSIZE:
- * more than 2 GiB. -EACCES: a receive or READ into a region without IW_ACCESS_LOCAL_WRITE.
+ * All return as soon as the request is posted. They wait in one case only: the send queue is full
+ * of requests without IW_SEND_SIGNALED, which cannot be awaited. The memory belongs to the RNIC
+ * until the request completes: until await_completions has reported it, or a later request of the
+ * same queue. A request without that flag is reported only when it fails. -EMSGSIZE: more than 2
+ * GiB. -EACCES: a receive or READ into a region without IW_ACCESS_LOCAL_WRITE.
  *
- * A message that finds no receive posted waits until there is one; one that is longer than the
- * receive fails both, and the connection.
+ * A message waits until the peer has posted a receive for it. A message longer than its receive
+ * fails both requests and the connection.
  */
 RNIC_API int rnic_iw_post_recv_sgl(const struct iw_sgl *iw_sgl_dst, struct iw_ctx_conn *iw_ctx);
 RNIC_API int rnic_iw_post_recv_lmr(const struct iw_lmr *iw_lmr_dst, size_t offset, size_t length,
@@ -288,18 +300,17 @@ enum iw_cq_type {
 
 /* A completion. Requests of a queue complete in the order in which they were posted. */
 struct iw_wc {
-	uint64_t wr_id;	   /* the request's number in its queue since the context was new, from 0;
+	uint64_t wr_id;	   /* the request's number in its queue, from 0 since the context was new;
 			      advertisements do not count */
-	uint32_t byte_len; /* received or read; else 0 */
+	uint32_t byte_len; /* bytes received or read; else 0 */
 	uint8_t status;	   /* enum rnic_wc_status */
-	uint8_t opcode;	   /* enum rnic_wc_opcode; holds only with RNIC_WC_SUCCESS */
+	uint8_t opcode;	   /* enum rnic_wc_opcode; valid only with RNIC_WC_SUCCESS */
 };
 
 /*
- * Waits until `num_wcs` requests have completed and writes them to `wc_list_out`. -EREMOTEIO: so
- * they have, and the list is filled in, but at least one failed (see `status`): the connection is
- * of no use any more. -EINVAL: fewer requests are posted that would be told of, so that the wait
- * would have no end.
+ * Waits until `num_wcs` requests have completed and writes them to `wc_list_out`. -EREMOTEIO: the
+ * list is complete, but at least one request failed (see `status`), and the connection is unusable.
+ * -EINVAL: fewer reportable requests are posted, so that the wait would never end.
  */
 RNIC_API int rnic_iw_await_completions(enum iw_cq_type cq_type, uint32_t num_wcs,
 				       struct iw_wc *wc_list_out, struct iw_ctx_conn *iw_ctx);
@@ -307,18 +318,18 @@ RNIC_API int rnic_iw_await_completions(enum iw_cq_type cq_type, uint32_t num_wcs
 /* ---- teardown ---- */
 
 /*
- * Active teardown: lets what was posted to the send queue complete, ends the connection, drops
- * receives and completions that nobody awaited. The context is as new then, whatever is returned.
- * Also closes a context that listens. -EREMOTEIO: a send, WRITE or READ failed, and nothing that
- * was awaited has told of it. -ETIMEDOUT: the peer takes no messages within iw_ctx_set_timeout(),
- * and ten seconds; they are lost. -ENOTCONN: there was nothing to end.
+ * Active teardown: lets the posted sends, WRITEs and READs complete, ends the connection, and drops
+ * receives and completions that nobody awaited. The context is as new then, whatever the call
+ * returns. The call also closes a context that listens. -EREMOTEIO: a send, WRITE or READ failed,
+ * and no awaited completion has reported it. -ETIMEDOUT: the peer took no messages within
+ * iw_ctx_set_timeout() and ten seconds; they are lost. -ENOTCONN: there was nothing to end.
  */
 RNIC_API int rnic_iw_disconnect(struct iw_ctx_conn *iw_ctx);
 
 /*
  * Passive teardown: waits until the peer disconnects; the context is as new then. -ECONNRESET: the
- * connection failed instead, likewise. -ETIMEDOUT, -EINTR: it stands as before. -ENOTCONN: there is
- * none.
+ * connection failed instead; the context is as new, too. -ETIMEDOUT, -EINTR: the connection stands
+ * as before. -ENOTCONN: there is no connection.
  */
 RNIC_API int rnic_iw_await_disconnect(struct iw_ctx_conn *iw_ctx);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lambda: one C function that an rnic-lab server runs for a client that carried it there by RDMA.
+ * A lambda: one C function that a client carries to an rnic-lab server by RDMA, and that the server
+ * runs.
  *
  *   #include <rnic/lambda.h>
  *
@@ -12,10 +13,11 @@
  *   rnic-lambda-cc count.c -o count.lambda
  *   rnic-lab lambda SERVER --code count.lambda --input FILE
  *
- * The function and what it calls are one piece of position-independent machine code without a C
- * library, writable globals, or tables of pointers; memcpy, memmove, memset and memcmp are there.
- * It runs in a process that may do nothing but compute: each system call, each access outside what
- * `call` names, too much time and too deep a stack end it, and the client is told which.
+ * The function and the functions that it calls are one piece of position-independent machine code
+ * without a C library, writable globals, or tables of pointers; memcpy, memmove, memset and memcmp
+ * are there. It runs in a process that may do nothing but compute. A system call, an access outside
+ * the memory that `call` names, too much time or too deep a stack ends it, and the server tells the
+ * client the cause.
  */
 #ifndef RNIC_LAMBDA_H
 #define RNIC_LAMBDA_H
@@ -24,22 +26,22 @@
 #include <stdint.h>
 
 struct rnic_lambda_call {
-	const void *input; /* what the client carried along; read-only */
+	const void *input; /* the data from the client; read-only */
 	uint64_t input_bytes;
-	const void *table; /* a file in the server's memory, NULL without; read-only */
+	const void *table; /* a file in the server's memory, or NULL; read-only */
 	uint64_t table_bytes;
-	void *output; /* what goes back to the client, zero at first */
+	void *output; /* the data for the client, zero at first */
 	uint64_t output_room;
 };
 
 /*
- * The entry, which a lambda defines. Returns how many bytes of the output are to go back, or a
- * negative number of its own to say that it failed.
+ * The entry, which a lambda defines. It returns the number of output bytes for the client, or a
+ * negative number of its own to report a failure.
  */
 int64_t rnic_lambda(const struct rnic_lambda_call *call);
 
 /*
- * Puts text, or a number in decimal, at position `at` of the output, as far as there is room;
+ * Writes text, or a number in decimal, at position `at` of the output, as far as there is room;
  * returns the position behind it.
  */
 static inline int64_t rnic_lambda_put_text(const struct rnic_lambda_call *call, int64_t at,
