@@ -32,7 +32,7 @@ static int fail_protocol(struct admin_link *link)
 	return -EPROTO;
 }
 
-/* Sends one request and leaves its reply in `message`, checked; a refusal is an error here. */
+/* Sends one request and leaves its checked reply in `message`; a refusal is an error here. */
 static int admin_link_exchange(struct admin_link *link, uint32_t operation, const void *payload,
 			       size_t payload_bytes, union message *message)
 {
@@ -121,7 +121,7 @@ void admin_link_close(struct admin_link *link)
 	link->fd = -1;
 }
 
-/* Appends the rows of one page; the reply's own numbers are checked against its length. */
+/* Appends the rows of one page, after checking the reply's own numbers against its length. */
 static int append_page(struct admin_link *link, const union message *message, size_t row_bytes,
 		       uint8_t **rows, size_t *count)
 {

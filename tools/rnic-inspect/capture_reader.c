@@ -40,7 +40,7 @@ struct capture_reader {
 	size_t at;
 	bool is_swapped; /* the file's byte order is not the machine's */
 	bool is_pcapng;
-	/* pcap has one interface, a pcapng section any number */
+	/* A pcap file has one interface, a pcapng section any number. */
 	struct capture_interface interfaces[INTERFACES_MAX];
 	uint32_t interface_count;
 };
@@ -180,7 +180,9 @@ static int pcap_next(struct capture_reader *reader, struct capture_frame *frame)
 	return 1;
 }
 
-/* The resolution byte: a power of 2 when its high bit is set, else of 10. 0 when we cannot use it.
+/*
+ * Decodes the resolution byte: a power of 2 when its high bit is set, else of 10. 0: the reader
+ * cannot use it.
  */
 static uint64_t units_from_resolution(uint8_t resolution)
 {
@@ -244,7 +246,7 @@ static int enhanced_packet_read(const struct capture_reader *reader, const uint8
 	return 1;
 }
 
-/* A simple packet has no captured length: as many bytes as its block has room for. */
+/* A simple packet has no captured length: its bytes fill its block. */
 static int simple_packet_read(const struct capture_reader *reader, const uint8_t *body,
 			      size_t length, struct capture_frame *frame)
 {
@@ -262,7 +264,7 @@ static int simple_packet_read(const struct capture_reader *reader, const uint8_t
 	return 1;
 }
 
-/* A section header tells the byte order of itself, and of all up to the next one. */
+/* A section header defines the byte order of itself, and of all blocks up to the next one. */
 static int section_read(struct capture_reader *reader, const uint8_t *block)
 {
 	reader->is_swapped = false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads capture files frame by frame: pcap (both byte orders, micro- and nanoseconds) and pcapng
- * (sections, interfaces, enhanced and simple packet blocks; other blocks are skipped).
+ * (sections, interfaces, enhanced and simple packet blocks; the reader skips other blocks).
  *
- * The file is mapped, frames point into the mapping. It is not trusted: every length is checked
- * against the bytes there are.
+ * The reader maps the file, and frames point into the mapping. It does not trust the file: it
+ * checks every length against the bytes of the file.
  */
 #ifndef RNIC_INSPECT_CAPTURE_READER_H
 #define RNIC_INSPECT_CAPTURE_READER_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct capture_frame {
-	uint64_t time_ns;     /* since the epoch; 0 where the file does not tell */
+	uint64_t time_ns;     /* since the epoch; 0 when the file has no time */
 	uint32_t link_type;   /* LINKTYPE_ number of the tcpdump registry */
 	const uint8_t *bytes; /* valid until capture_reader_close() */
 	size_t captured_bytes;
@@ -23,8 +23,8 @@ struct capture_frame {
 struct capture_reader;
 
 /*
- * Opens `path`. Returns 0; -EBADMSG when it is no capture file; or the error of opening or mapping
- * it. The caller closes the reader.
+ * Opens `path`. Returns 0; -EBADMSG when the file is no capture; or the error of opening or mapping
+ * the file. The caller closes the reader.
  */
 int capture_reader_open(struct capture_reader **out, const char *path);
 

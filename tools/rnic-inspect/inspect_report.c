@@ -52,7 +52,7 @@ void inspect_report_text(const struct judgement *judgement, uint64_t time_ns)
 	printf(": %s\n", judgement->reason != NULL ? judgement->reason : "ICRC ok");
 }
 
-/* Prints and releases `object`, which is NULL when memory ran out while it was made. */
+/* Prints and releases `object`, which is NULL when there was no memory to make it. */
 static void print_json(json_t *object)
 {
 	if (object == NULL || json_dumpf(object, stdout, JSON_COMPACT) != 0) {

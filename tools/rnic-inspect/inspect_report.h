@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says on standard output what was found: a line a packet and a summary, as text or as JSON lines.
- */
+/* Prints the result on standard output: a line a packet and a summary, as text or as JSON lines. */
 #ifndef RNIC_INSPECT_REPORT_H
 #define RNIC_INSPECT_REPORT_H
 
@@ -8,8 +7,8 @@
 
 struct inspect_summary {
 	uint64_t verdict_counts[VERDICT_COUNT];
-	uint64_t unknown_link_count; /* of VERDICT_OTHER: frames of a link type that we cannot read
-				      */
+	uint64_t unknown_link_count; /* of VERDICT_OTHER: frames of a link type that the reader does
+					not know */
 };
 
 /* `time_ns` counts from the first frame of the capture. Not for VERDICT_OTHER. */

@@ -22,7 +22,7 @@ static const char *decode_error_text(int error)
 	}
 }
 
-/* Whether an IP packet that could not be read as a datagram is at least addressed to RoCEv2. */
+/* Whether an IP packet that does not decode as a datagram is at least addressed to RoCEv2. */
 static bool is_meant_for_roce(const uint8_t *ip, size_t ip_bytes)
 {
 	size_t header_bytes = ip[0] >> 4 == 4 ? RNIC_IPV4_HEADER_BYTES : RNIC_IPV6_HEADER_BYTES;
@@ -31,7 +31,7 @@ static bool is_meant_for_roce(const uint8_t *ip, size_t ip_bytes)
 	       rnic_be16_read(ip + header_bytes + 2) == RNIC_UDP_PORT;
 }
 
-/* The ICRC with the identification that the frame shows: all 32 bits count. */
+/* Whether the ICRC is right, with the identification that the frame shows: all 32 bits count. */
 static bool is_icrc_right(const struct rnic_datagram *datagram, size_t length)
 {
 	uint16_t identification = 0;
@@ -42,9 +42,9 @@ static bool is_icrc_right(const struct rnic_datagram *datagram, size_t length)
 }
 
 /*
- * Senders hand the device several packets at once; captured before the device has cut them, they
- * look like one datagram. It is one when it is longer than any packet, or when a packet of a path
- * MTU fits at its front so well that the ICRC is right.
+ * Senders give the device several packets at once. A capture before the device has cut them shows
+ * one datagram. A frame is such a datagram when it is longer than any packet, or when its front is
+ * a packet of a path MTU with a right ICRC.
  */
 static bool is_segmented(const struct rnic_datagram *datagram)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be said about one captured frame. Pure. */
+/* The judgement about one captured frame. Pure. */
 #ifndef RNIC_INSPECT_JUDGEMENT_H
 #define RNIC_INSPECT_JUDGEMENT_H
 
@@ -10,8 +10,8 @@
 enum verdict {
 	VERDICT_OTHER,	     /* not RoCEv2 */
 	VERDICT_GOOD,	     /* decodes and its ICRC is right */
-	VERDICT_BAD_ICRC,    /* decodes, or not; the ICRC is wrong */
-	VERDICT_UNDECODABLE, /* the ICRC is right or out of reach, the packet is not valid */
+	VERDICT_BAD_ICRC,    /* decodes or not; the ICRC is wrong */
+	VERDICT_UNDECODABLE, /* the ICRC is right or out of reach; the packet is not valid */
 	VERDICT_SEGMENTED,   /* a segmented send before it was cut into packets: not judged */
 	VERDICT_COUNT,
 };
@@ -19,8 +19,8 @@ enum verdict {
 struct judgement {
 	enum verdict verdict;
 	const char *reason;	       /* a sentence fragment for people; NULL when GOOD or OTHER */
-	bool has_datagram;	       /* `datagram` is there */
-	bool has_packet;	       /* `packet` is there */
+	bool has_datagram;	       /* `datagram` is valid */
+	bool has_packet;	       /* `packet` is valid */
 	struct rnic_datagram datagram; /* points into the frame */
 	struct rnic_packet packet;     /* points into the frame */
 };

@@ -14,7 +14,7 @@
 static const struct link_layer {
 	uint32_t link_type;
 	size_t header_bytes;
-	size_t ethertype_at; /* NO_ETHERTYPE: the IP version tells */
+	size_t ethertype_at; /* NO_ETHERTYPE: the IP version decides */
 } link_layers[] = {
 	{0, 4, NO_ETHERTYPE},	/* null: address family in the byte order of the capturing host */
 	{1, 14, 12},		/* Ethernet */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether frames of this LINKTYPE_ number can be read at all. */
+/* Whether the reader knows frames of this LINKTYPE_ number. */
 bool link_layer_is_known(uint32_t link_type);
 
 /* Points `ip` at the IP packet within `bytes`; false when the frame carries none. */

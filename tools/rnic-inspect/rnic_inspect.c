@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rnic-inspect: judges the RoCEv2 packets in a capture file, among them those that no dissector
- * judges: whether the ICRC is right.
+ * rnic-inspect: judges the RoCEv2 packets in a capture file. No dissector judges the ICRC; this
+ * program does.
  *
  * Exit status: 0 all are good, 1 some packet has a bad ICRC or does not decode, 2 the file cannot
  * be read.
@@ -26,7 +26,7 @@ struct options {
 };
 
 static const struct argp_option option_list[] = {
-	{"quiet", 'q', NULL, 0, "Print nothing; the exit status tells", 0},
+	{"quiet", 'q', NULL, 0, "Print nothing; the exit status has the result", 0},
 	{"summary", 's', NULL, 0, "Print the summary only", 0},
 	{"json", 'j', NULL, 0, "Print JSON, one object a line", 0},
 	{0},
@@ -82,7 +82,9 @@ static void report(const struct options *options, const struct judgement *judgem
 		inspect_report_text(judgement, time_ns);
 }
 
-/* Returns 0, or -EBADMSG when the file is damaged; what came before has been reported. */
+/*
+ * Returns 0, or -EBADMSG when the file is damaged; the frames before the damage have been reported.
+ */
 static int inspect(const struct options *options, struct capture_reader *reader,
 		   struct inspect_summary *summary)
 {

@@ -60,16 +60,15 @@ static bool has_gid(const struct rnic_ctl_gids_reply *gids, const struct rnic_gi
 	return false;
 }
 
-/* Does the running daemon have what the options ask for? */
+/* Checks that the running daemon has what the options ask for. */
 static int check_running(const struct captive_options *options,
 			 const struct rnic_show_device *device)
 {
 	struct rnic_gid wanted;
 
 	if (options->fault) {
-		complain("a daemon already runs on %s, and --fault is for one that starts now; "
-			 "stop it, "
-			 "or give another --socket",
+		complain("a daemon already runs on %s, and --fault is for a new one; stop it, or "
+			 "give another --socket",
 			 options->socket);
 		return -EBUSY;
 	}
@@ -98,7 +97,7 @@ static int check_running(const struct captive_options *options,
 }
 
 /*
- * Returns 0 when a daemon answers and fits, -ENOENT (silently) when none answers, else a negative
+ * Returns 0 when a fitting daemon answers, -ENOENT (silently) when none answers, else a negative
  * errno after a complaint.
  */
 static int find_running(const struct captive_options *options)
@@ -132,8 +131,8 @@ close_link:
 
 /*
  * Makes the socket's directory when it is missing, for this user alone (/run/rnicd, which root
- * makes, is for all). One that another user made where everybody may write is not to be trusted
- * with a socket.
+ * makes, is for all). Refuses a directory of another user in a place where everybody may write: no
+ * socket is safe there.
  */
 static int prepare_directory(const char *socket)
 {
@@ -172,7 +171,7 @@ static int open_beside(const char *socket, const char *suffix, int flags)
 	return fd;
 }
 
-/* The last line that the daemon wrote: it says why it ended. */
+/* Prints the last line that the daemon wrote: it gives the reason for the daemon's end. */
 static void complain_with_log(const struct captive_options *options, int log_fd, const char *what)
 {
 	char text[512] = "";
@@ -220,7 +219,7 @@ static void captive_fill_arguments(const struct captive_options *options, char *
 	arguments[count] = NULL;
 }
 
-/* In the grandchild: becomes the daemon, apart from our terminal and process group. */
+/* In the grandchild: becomes the daemon, apart from the terminal and process group of rnic-run. */
 static _Noreturn void become_daemon(const char *program, const char *const *arguments, int log_fd,
 				    int ready_fd)
 {
@@ -240,8 +239,8 @@ static _Noreturn void become_daemon(const char *program, const char *const *argu
 }
 
 /*
- * Forks twice, so that the daemon is nobody's child: the command that replaces us must not meet a
- * child that it never made.
+ * Forks twice, so that the daemon is not a child of this process: the command that replaces
+ * rnic-run must not find a child that it never made.
  */
 static int spawn(const char *program, const char *const *arguments, int log_fd, int ready_fd)
 {
@@ -260,7 +259,7 @@ static int spawn(const char *program, const char *const *arguments, int log_fd, 
 	return 0;
 }
 
-/* The daemon writes to its end of the pipe when it is ready, and its end closes when it ends. */
+/* A ready daemon writes to its end of the pipe. The end closes when the daemon ends. */
 static int wait_until_ready(const struct captive_options *options, int ready_fd, int log_fd)
 {
 	struct pollfd ready = {.fd = ready_fd, .events = POLLIN};
@@ -271,7 +270,7 @@ static int wait_until_ready(const struct captive_options *options, int ready_fd,
 		count = poll(&ready, 1, START_TIMEOUT_MS);
 	while (count < 0 && errno == EINTR);
 	if (count == 0) {
-		complain_with_log(options, log_fd, "rnicd does not get ready");
+		complain_with_log(options, log_fd, "rnicd did not become ready");
 		return -ETIMEDOUT;
 	}
 	if (count < 0 || read(ready_fd, &byte, 1) != 1) {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Writes the real path of `relative`, seen from the directory of this program. */
+/* Writes the real path of `relative`, a path from the directory of this program. */
 static int install_tree_resolve(const char *relative, char path[PATH_MAX])
 {
 	char program[PATH_MAX], joined[2 * PATH_MAX];
@@ -30,7 +30,10 @@ int install_tree_daemon(char path[PATH_MAX])
 	return access(path, X_OK) == 0 ? 0 : -errno;
 }
 
-/* Writes the directory that `file` is in: of the candidates, relative to this program, or none. */
+/*
+ * Writes the directory that holds `file`: the first of the candidates, which are relative to this
+ * program, or none.
+ */
 static int find_directory(const char *folder, const char *file, char path[PATH_MAX])
 {
 	static const char *const candidates[] = {"../lib", "../" INSTALLED_LIBRARIES};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rnic-run: runs a program with our verbs libraries before the system's and the path view at the
- * kernel's places, on a daemon that it starts when none answers. It becomes the program, so that
- * pid, signals and exit status are the program's own.
+ * rnic-run: runs a program with our verbs libraries before the system's, and with the path view at
+ * the kernel's places, on a daemon that it starts when none answers. rnic-run becomes the program,
+ * so that pid, signals and exit status are the program's own.
  */
 #include "admin/socket_option.h"
 #include "base/path_view.h"
@@ -30,9 +30,9 @@ enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE };
 
 static const struct argp_option argp_options[] = {
 	{"socket", 's', "PATH", 0, "The daemon's socket", 0},
-	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a daemon that is started", 0},
-	{"address", KEY_ADDRESS, "IP", 0, "Address of a daemon that is started", 0},
-	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a daemon that is started injects", 0},
+	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a new daemon", 0},
+	{"address", KEY_ADDRESS, "IP", 0, "Address of a new daemon", 0},
+	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a new daemon injects", 0},
 	{"ns", KEY_NAMESPACE, NULL, 0,
 	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
 	{"no-daemon", KEY_NO_DAEMON, NULL, 0, "Start no daemon", 0},
@@ -74,7 +74,7 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* Puts `first` before what the variable holds. */
+/* Puts `first` before the present value of the variable. */
 static int prepend(const char *variable, const char *first)
 {
 	const char *rest = getenv(variable);
@@ -91,8 +91,9 @@ static int prepend(const char *variable, const char *first)
 }
 
 /*
- * LD_LIBRARY_PATH serves dlopen() and programs that link the libraries; LD_PRELOAD also those whose
- * own RPATH names the system's directory. `view_directory` is that of the shim; NULL for none.
+ * LD_LIBRARY_PATH serves dlopen() and programs that link the libraries; LD_PRELOAD also serves
+ * programs whose own RPATH names the system's directory. `view_directory` is the shim's; NULL for
+ * none.
  */
 static int set_variables(const char *socket, const char *verbs_directory,
 			 const char *view_directory)
@@ -129,7 +130,7 @@ static int prepare_environment(const char *socket, bool with_shim)
 	return 0;
 }
 
-/* A daemon in another container may have given us its socket alone. That is enough for verbs. */
+/* A daemon in another container may have shared its socket alone. That is enough for verbs. */
 static int find_view(const char *socket, bool in_namespace, bool *is_there)
 {
 	char tree[VIEW_TREE_BYTES];

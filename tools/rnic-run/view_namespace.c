@@ -106,8 +106,8 @@ static int mirror_entry(int from, const char *name, const char *target)
 }
 
 /*
- * Covers the directory `path`, of a file system in which nobody can make an entry, by one in which
- * that is possible and where all that it had still is.
+ * Covers the directory `path`, of a file system in which nobody can make an entry, by a directory
+ * that takes new entries and still shows all old ones.
  */
 static int cover_directory(const char *path)
 {
@@ -126,7 +126,7 @@ static int cover_directory(const char *path)
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		snprintf(target, sizeof(target), "%.255s/%.255s", path, entry->d_name);
-		/* An entry that went away meanwhile is none. */
+		/* Ignores an entry that went away meanwhile. */
 		if (mirror_entry(dirfd(below), entry->d_name, target) < 0 && errno != ENOENT)
 			result = view_namespace_refuse("keep", target);
 	}
@@ -161,7 +161,7 @@ int view_namespace_enter(const char *tree)
 
 	if (enter_namespaces() < 0)
 		return -1;
-	/* What is mounted here stays here; what others unmount goes here too. */
+	/* Mounts made here stay here; unmounts elsewhere take effect here too. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return view_namespace_refuse("make mounts private", "");
 	mask = umask(022);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rnicctl: looks into a running rnicd. One row of a table per subcommand. */
+/* rnicctl: shows the state of a running rnicd. One row of a table per subcommand. */
 #include "show.h"
 
 #include <argp.h>

@@ -35,7 +35,7 @@ static uint64_t cell_u64(const struct column *column, const void *row)
 	return value;
 }
 
-/* Bytes that are no printable ASCII come from a client's program name: never to a terminal. */
+/* Bytes other than printable ASCII come from a client's program name and never reach a terminal. */
 static void cell_characters(const struct column *column, const void *row, char text[CELL_BYTES])
 {
 	const char *from = cell_at(column, row);
@@ -54,7 +54,7 @@ static void cell_gid(const struct rnic_gid *gid, char text[CELL_BYTES])
 		rnic_gid_text(gid, text);
 }
 
-/* "local_write,remote_read"; "-" for none, and what has no name in hexadecimal. */
+/* "local_write,remote_read"; "-" for none, and hexadecimal for flags without a name. */
 static void cell_access(uint32_t access, char text[CELL_BYTES])
 {
 	static const char *const names[] = {

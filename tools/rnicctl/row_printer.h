@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of the control protocol as text or JSON. A kind of row is described once, by a table of
- * columns that point into its struct; text, JSON and their agreement follow from that.
+ * Prints rows of the control protocol as text or JSON. One table of columns describes a kind of
+ * row; the columns point into the row's struct. Text and JSON both come from that table, so they
+ * agree.
  */
 #ifndef TOOLS_RNICCTL_ROW_PRINTER_H
 #define TOOLS_RNICCTL_ROW_PRINTER_H
@@ -35,8 +36,8 @@ struct column {
 
 enum row_layout {
 	ROW_LAYOUT_TABLE,  /* one line a row under a heading; a JSON array of objects */
-	ROW_LAYOUT_RECORD, /* one row, one line a column; a JSON object */
-	ROW_LAYOUT_PAIRS,  /* column 0 names, column 1 counts; a JSON object */
+	ROW_LAYOUT_RECORD, /* one row, one line per column; a JSON object */
+	ROW_LAYOUT_PAIRS,  /* column 0 has the name, column 1 the count; a JSON object */
 };
 
 struct row_kind {
@@ -51,7 +52,7 @@ struct row_kind {
 /* Prints `count` rows of `kind`; "no qps" and the like when there are none. */
 void row_print_text(FILE *to, const struct row_kind *kind, const void *rows, size_t count);
 
-/* The same as a new JSON value, owned by the caller; NULL when memory is short. */
+/* Returns the rows as a new JSON value, which the caller owns; NULL when memory is short. */
 json_t *row_json(const struct row_kind *kind, const void *rows, size_t count);
 
 #endif

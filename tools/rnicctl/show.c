@@ -13,7 +13,7 @@
 
 struct show_options {
 	const char *socket;
-	const char *what; /* a kind's name, "all", or NULL: all but the counters */
+	const char *what; /* a kind's name, "all", or NULL: all without the counters */
 	bool json;
 };
 
@@ -35,7 +35,7 @@ static error_t show_parse(int key, char *argument, struct argp_state *state)
 		options->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		/* Behind options, where no subcommand was looked for. */
+		/* The word stands behind options, where main() does not look for a subcommand. */
 		if (state->arg_num == 0 && strcmp(argument, "show") == 0)
 			return 0;
 		if (options->what)
@@ -71,7 +71,7 @@ static int show_kind(struct admin_link *link, const struct show_options *options
 	return 0;
 }
 
-/* Counters that are not 0 only when packets were lost, and nobody else tells of them. */
+/* Counters that are not 0 only when packets were lost, and that alone report the loss. */
 static bool tells_of_loss(const struct rnic_show_counter *counter)
 {
 	static const char *const names[] = {
@@ -85,7 +85,7 @@ static bool tells_of_loss(const struct rnic_show_counter *counter)
 	return is_loss && counter->value != 0;
 }
 
-/* Among what is shown without being asked for, the counters that a person should see. */
+/* A show without a kind adds the counters of losses, which a person should see. */
 static int show_losses(struct admin_link *link)
 {
 	struct row_kind kind = *row_kind_of(RNIC_SHOW_COUNTERS);
@@ -135,7 +135,7 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	return error;
 }
 
-/* One that rnic-run started has ended with its last client, and left its log. */
+/* A daemon that rnic-run started has ended with its last client, and left its log. */
 static void complain_of_silence(const char *path)
 {
 	char log[RNIC_SOCKET_PATH_BYTES + sizeof(".log")];
@@ -143,7 +143,7 @@ static void complain_of_silence(const char *path)
 	snprintf(log, sizeof(log), "%s.log", path);
 	fprintf(stderr, "rnicctl: no rnicd answers at %s; start rnicd, or give --socket", path);
 	if (access(log, R_OK) == 0)
-		fprintf(stderr, "; what the last one had to say is in %s", log);
+		fprintf(stderr, "; the log of the last one is %s", log);
 	fprintf(stderr, "\n");
 }
 
@@ -153,8 +153,8 @@ int show_main(int argc, char **argv)
 		.options = argp_options,
 		.parser = show_parse,
 		.args_doc = "[device|clients|qps|mrs|mws|cqs|srqs|cm|troubles|counters|all]",
-		.doc = "Show what a running rnicd holds; without an argument all, but of the "
-		       "counters only those of losses.",
+		.doc = "Show the state of a running rnicd; without an argument everything, but of "
+		       "the counters only those of losses.",
 	};
 	struct show_options options = {0};
 	char path[RNIC_SOCKET_PATH_BYTES];
