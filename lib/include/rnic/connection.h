@@ -26,7 +26,7 @@
  * - -ETIMEDOUT: the awaited event did not come within iw_ctx_set_timeout(); nothing is lost, and
  *   the caller may wait again. -EINTR: a signal came; likewise.
  *
- * rnic_refusal_reason() of <rnic/rnic.h> gives a sentence for each refusal of the daemon.
+ * rnic_refusal_reason of <rnic/rnic.h> gives a sentence for each refusal of the daemon.
  *
  * A connection whose peer ends, crashes or becomes unreachable fails: the posted requests complete
  * with RNIC_WC_WR_FLUSH_ERR, so that no wait lasts for ever. During an idle wait the library probes

@@ -27,7 +27,7 @@
  * - ENOSPC: the daemon gives this process, or its user's processes, no more; destroy some objects.
  *   ENOMEM, EMFILE, ENFILE: no memory or descriptors; try again later.
  *
- * rnic_refusal_reason() of <rnic/rnic.h> gives a sentence for each refusal of the daemon.
+ * rnic_refusal_reason of <rnic/rnic.h> gives a sentence for each refusal of the daemon.
  *
  * A queue pair fails for good when its peer ends, crashes or becomes unreachable, or when a request
  * fails: all posted requests, and all that are posted later, complete with an error status. Destroy
