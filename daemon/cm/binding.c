@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cm/binding.h"
 
-#include "cm/cm_state.h"
-#include "cm/cm_connection.h"
 #include "mad/ip_cm.h"
 #include "wire/gid.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 void binding_table_init(struct binding_table *table)
 {
@@ -72,7 +70,7 @@ static int fitness(const struct cm_binding *binding, const struct rnic_gid *gid)
 
 /* --- taking an address ------------------------------------------------------------------------ */
 
-static bool is_taken(struct binding_table *table, const struct cm_binding *wanted)
+bool binding_is_taken(struct binding_table *table, const struct cm_binding *wanted)
 {
 	struct list *node;
 
@@ -107,11 +105,9 @@ static uint32_t *find_uses(struct binding_table *table, uint16_t port_space, uin
 	return place < EPHEMERAL_COUNT ? &uses_of(table, port_space)[place] : NULL;
 }
 
-/* A port that nobody has with any address; 0 when all are taken. */
-static uint16_t choose_port(struct cm *cm, uint16_t port_space)
+uint16_t binding_choose_port(struct binding_table *table, uint16_t port_space, uint32_t start)
 {
-	const uint32_t *uses = uses_of(&cm->bindings, port_space);
-	uint32_t start = (uint32_t)prng_below(&cm->prng, EPHEMERAL_COUNT);
+	const uint32_t *uses = uses_of(table, port_space);
 
 	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
 		uint32_t place = (start + i) % EPHEMERAL_COUNT;
@@ -122,7 +118,7 @@ static uint16_t choose_port(struct cm *cm, uint16_t port_space)
 	return 0;
 }
 
-static void binding_enter(struct binding_table *table, struct cm_binding *binding)
+void binding_insert(struct binding_table *table, struct cm_binding *binding)
 {
 	uint32_t *uses = find_uses(table, binding->port_space, binding->address.port);
 
@@ -133,7 +129,7 @@ static void binding_enter(struct binding_table *table, struct cm_binding *bindin
 		(*uses)++;
 }
 
-static void binding_leave(struct binding_table *table, struct cm_binding *binding)
+void binding_remove(struct binding_table *table, struct cm_binding *binding)
 {
 	uint32_t *uses = find_uses(table, binding->port_space, binding->address.port);
 
@@ -144,57 +140,9 @@ static void binding_leave(struct binding_table *table, struct cm_binding *bindin
 		(*uses)--;
 }
 
-int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
-{
-	struct cm_binding wanted = {
-		.table = &cm->bindings,
-		.address = bind->address,
-		.port_space = bind->port_space,
-		.may_reuse = bind->may_reuse,
-		.is_ipv6_only = bind->is_ipv6_only,
-		.user = bind->user,
-	};
-	struct cm_binding *binding;
-
-	if (!rnic_port_space_exists(bind->port_space))
-		return -EINVAL;
-	if (cm->bindings.count >= cm->config.max_bindings)
-		return -ENOSPC;
-	if (wanted.address.port == 0)
-		wanted.address.port = choose_port(cm, bind->port_space);
-	else if (is_taken(&cm->bindings, &wanted))
-		return -EADDRINUSE;
-	if (wanted.address.port == 0)
-		return -EADDRNOTAVAIL;
-	binding = malloc(sizeof(*binding));
-	if (binding == NULL)
-		return -ENOMEM;
-	*binding = wanted;
-	list_init(&binding->pending);
-	binding_enter(&cm->bindings, binding);
-	*out = binding;
-	return 0;
-}
-
-const struct cm_address *cm_binding_address(const struct cm_binding *binding)
-{
-	return &binding->address;
-}
-
-void cm_unbind(struct cm *cm, struct cm_binding *binding)
-{
-	if (binding == NULL)
-		return;
-	while (!list_is_empty(&binding->pending))
-		connection_answered(
-			list_first_entry(&binding->pending, struct cm_connection, pending_node));
-	binding_leave(&cm->bindings, binding);
-	free(binding);
-}
-
 /* --- listening -------------------------------------------------------------------------------- */
 
-int cm_listen(struct cm_binding *binding, uint32_t backlog)
+int binding_listen(struct cm_binding *binding, uint32_t backlog)
 {
 	struct list *node;
 
@@ -208,8 +156,7 @@ int cm_listen(struct cm_binding *binding, uint32_t backlog)
 	}
 	binding->is_listening = true;
 	binding->table->has_new_listener = true;
-	binding->backlog =
-		backlog == 0 || backlog > CM_DEFAULT_BACKLOG ? CM_DEFAULT_BACKLOG : backlog;
+	binding->backlog = backlog;
 	return 0;
 }
 
@@ -231,24 +178,4 @@ struct cm_binding *binding_find_listener(struct binding_table *table, uint16_t p
 		}
 	}
 	return best;
-}
-
-/* --- looking at it ---------------------------------------------------------------------------- */
-
-const struct cm_binding *cm_next_binding(const struct cm *cm, const struct cm_binding *binding)
-{
-	const struct list *next = binding == NULL ? cm->bindings.all.next : binding->node.next;
-
-	return next == &cm->bindings.all ? NULL : list_entry(next, struct cm_binding, node);
-}
-
-void cm_describe_binding(const struct cm_binding *binding, struct cm_binding_info *info)
-{
-	*info = (struct cm_binding_info){
-		.address = binding->address,
-		.port_space = binding->port_space,
-		.is_listening = binding->is_listening,
-		.backlog = binding->backlog,
-		.pending_count = binding->pending_count,
-	};
 }

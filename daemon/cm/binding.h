@@ -46,6 +46,21 @@ struct binding_table {
 
 void binding_table_init(struct binding_table *table);
 
+/* Whether the address of `wanted`, which is on no table, excludes it from this one. */
+bool binding_is_taken(struct binding_table *table, const struct cm_binding *wanted);
+
+/*
+ * A port that no binding of `port_space` has with any address, searched from the `start`th of
+ * EPHEMERAL_COUNT ports on; 0 when all are taken.
+ */
+uint16_t binding_choose_port(struct binding_table *table, uint16_t port_space, uint32_t start);
+
+void binding_insert(struct binding_table *table, struct cm_binding *binding);
+void binding_remove(struct binding_table *table, struct cm_binding *binding);
+
+/* -EINVAL: it listens already. -EADDRINUSE: another one listens at an address of it. */
+int binding_listen(struct cm_binding *binding, uint32_t backlog);
+
 /* The most specific binding that listens for `port` of `port_space` at `gid`; NULL: nobody does. */
 struct cm_binding *binding_find_listener(struct binding_table *table, uint16_t port_space,
 					 uint16_t port, const struct rnic_gid *gid);

@@ -310,7 +310,7 @@ void connection_say_timeout(const struct cm_connection *connection)
 {
 	struct cm *cm = connection->cm;
 	struct rnic_cm_message *message =
-		reply_add(cm, &connection->path.source, &connection->path.dest);
+		cm_add_reply(cm, &connection->path.source, &connection->path.dest);
 
 	if (message == NULL)
 		return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of this folder share: the connection manager's own state. Nobody else includes
- * this.
+ * The connection manager's own state, private to this folder. The tables in it know nothing of it:
+ * includes run down from cm_dispatch.c over requests, actions and connections to here, and from
+ * here to the tables and the facade cm.h, which no file of its own implements.
  */
 #ifndef DAEMON_CM_CM_STATE_H
 #define DAEMON_CM_CM_STATE_H
@@ -29,11 +30,15 @@ struct cm {
 	struct list ready; /* connections with something to say */
 	struct reply_ring replies;
 	struct binding_table bindings;
-	struct pending_listens early;
+	struct pending_listens pending_listens;
 	uint64_t counters[CM_COUNTER_COUNT];
 	uint64_t now_ns;	     /* of the call under way */
 	uint32_t psn;		     /* of the next datagram */
 	uint8_t mad[RNIC_MAD_BYTES]; /* the payload of the datagram built last */
 };
+
+/* Room for a reply from `source` to `dest`, zeroed; NULL, and counted, when there is none. */
+struct rnic_cm_message *cm_add_reply(struct cm *cm, const struct rnic_gid *source,
+				     const struct rnic_gid *dest);
 
 #endif

@@ -13,7 +13,22 @@
 #define DAEMON_CM_PENDING_LISTEN_H
 
 #include "base/list.h"
-#include "cm/request.h"
+#include "base/verbs_types.h"
+#include "mad/cm_message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pending_listen {
+	struct list node;
+	struct rnic_gid peer;
+	struct rnic_gid local;
+	struct rnic_cm_message message; /* a REQ or SIDR_REQ */
+	uint32_t peer_comm_id;
+	uint64_t refuse_ns;
+	uint16_t port_space;
+	uint16_t port;
+};
 
 struct pending_listens {
 	struct pending_listen *all; /* LIMIT_CM_PENDING_LISTENS of them */
@@ -25,20 +40,17 @@ struct pending_listens {
 int pending_listens_init(struct pending_listens *requests);
 void pending_listens_fini(struct pending_listens *requests);
 
-/*
- * Keeps a REQ or SIDR_REQ for the listener of that port; one that is kept already is as good. False
- * when it is not to wait: refuse it.
- */
-bool pending_listen_keep(const struct request_origin *origin, const struct rnic_cm_message *message,
-			 uint16_t port_space, uint16_t port);
+/* The request that `peer` made under that identifier; NULL: it does not wait. */
+struct pending_listen *pending_listen_find(const struct pending_listens *requests,
+					   const struct rnic_gid *peer, uint32_t peer_comm_id,
+					   enum rnic_cm_kind kind);
 
-/* The peer no longer wants what it asked under that identifier. */
-void pending_listen_forget(const struct request_origin *origin, uint32_t peer_comm_id);
+/* Keeps a copy of `request`. False: too many wait. */
+bool pending_listen_add(struct pending_listens *requests, const struct pending_listen *request);
 
-/* When pending_listens_tick() is due; UINT64_MAX when never. */
-uint64_t pending_listens_deadline_ns(const struct cm *cm);
+void pending_listen_remove(struct pending_listens *requests, struct pending_listen *request);
 
-/* Hands over those that have a listener now, and refuses those that have waited long enough. */
-void pending_listens_tick(struct cm *cm);
+/* NULL: none waits. */
+const struct pending_listen *pending_listen_oldest(const struct pending_listens *requests);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cm/reply.h"
 
-#include "cm/cm_state.h"
 #include "cm/cm_limits.h"
 
 #include <errno.h>
@@ -20,16 +19,13 @@ void reply_ring_fini(struct reply_ring *ring)
 	ring->replies = NULL;
 }
 
-struct rnic_cm_message *reply_add(struct cm *cm, const struct rnic_gid *source,
+struct rnic_cm_message *reply_add(struct reply_ring *ring, const struct rnic_gid *source,
 				  const struct rnic_gid *dest)
 {
-	struct reply_ring *ring = &cm->replies;
 	struct reply *reply;
 
-	if (ring->count == LIMIT_CM_REPLIES) {
-		cm->counters[CM_COUNTER_REPLIES_DROPPED]++;
+	if (ring->count == LIMIT_CM_REPLIES)
 		return NULL;
-	}
 	reply = &ring->replies[(ring->first + ring->count++) % LIMIT_CM_REPLIES];
 	*reply = (struct reply){.source = *source, .dest = *dest};
 	return &reply->message;

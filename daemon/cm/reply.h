@@ -12,8 +12,6 @@
 
 #include <stdbool.h>
 
-struct cm;
-
 struct reply {
 	struct rnic_gid source; /* ours */
 	struct rnic_gid dest;
@@ -30,9 +28,8 @@ struct reply_ring {
 int reply_ring_init(struct reply_ring *ring);
 void reply_ring_fini(struct reply_ring *ring);
 
-/* Room for one more answer from `source` to `dest`, zeroed; NULL (and counted) when there is none.
- */
-struct rnic_cm_message *reply_add(struct cm *cm, const struct rnic_gid *source,
+/* Room for one more answer from `source` to `dest`, zeroed; NULL when the ring is full. */
+struct rnic_cm_message *reply_add(struct reply_ring *ring, const struct rnic_gid *source,
 				  const struct rnic_gid *dest);
 
 /* Takes the oldest; good until the next reply_add(). NULL when there is none. */

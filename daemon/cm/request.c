@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cm/request.h"
 
-#include "cm/cm_state.h"
 #include "cm/cm_connection.h"
-#include "cm/pending_listen.h"
+#include "cm/cm_state.h"
 #include "mad/ip_cm.h"
 #include "wire/gid.h"
 
@@ -28,7 +27,7 @@ static uint8_t max_mtu(const struct cm *cm)
 static void refuse(const struct request_origin *origin, const struct rnic_cm_message *message,
 		   uint16_t reason)
 {
-	struct rnic_cm_message *answer = reply_add(origin->cm, &origin->local, &origin->peer);
+	struct rnic_cm_message *answer = cm_add_reply(origin->cm, &origin->local, &origin->peer);
 	bool is_req = message->kind == RNIC_CM_REQ;
 
 	if (answer == NULL)
@@ -51,7 +50,7 @@ static void refuse(const struct request_origin *origin, const struct rnic_cm_mes
 static void refuse_datagram(const struct request_origin *origin,
 			    const struct rnic_cm_message *message)
 {
-	struct rnic_cm_message *answer = reply_add(origin->cm, &origin->local, &origin->peer);
+	struct rnic_cm_message *answer = cm_add_reply(origin->cm, &origin->local, &origin->peer);
 
 	if (answer == NULL)
 		return;
@@ -64,8 +63,9 @@ static void refuse_datagram(const struct request_origin *origin,
 	};
 }
 
-void request_refuse(const struct request_origin *origin, const struct rnic_cm_message *message,
-		    uint16_t reason)
+/* Answers a REQ, REP or SIDR_REQ that led to no connection; of a SIDR_REQ the reason is fixed. */
+static void request_refuse(const struct request_origin *origin,
+			   const struct rnic_cm_message *message, uint16_t reason)
 {
 	if (message->kind == RNIC_CM_SIDR_REQ)
 		refuse_datagram(origin, message);
@@ -207,6 +207,62 @@ static void offer(struct cm_connection *connection, const struct target *target,
 	}
 }
 
+/* --- waiting for a listener ------------------------------------------------------------------- */
+
+static uint32_t comm_id_of(const struct rnic_cm_message *message)
+{
+	return message->kind == RNIC_CM_REQ ? message->req.local_comm_id
+					    : message->sidr_req.request_id;
+}
+
+/* Whether the peer gives us time to wait, and to answer after it. A SIDR_REQ does not say. */
+static bool is_patient(const struct cm *cm, const struct rnic_cm_message *message)
+{
+	return cm->config.listener_wait_ns > 0 &&
+	       (message->kind != RNIC_CM_REQ ||
+		connection_timeout_ns(message->req.remote_response_timeout) >=
+			2 * cm->config.listener_wait_ns);
+}
+
+/* Lets the request wait, if it does not yet; false when it is not to wait: refuse it. */
+static bool request_keep(const struct request_origin *origin, const struct rnic_cm_message *message,
+			 const struct target *target)
+{
+	struct cm *cm = origin->cm;
+	const struct pending_listen request = {
+		.peer = origin->peer,
+		.local = origin->local,
+		.message = *message,
+		.peer_comm_id = comm_id_of(message),
+		.refuse_ns = cm->now_ns + cm->config.listener_wait_ns,
+		.port_space = target->port_space,
+		.port = target->port,
+	};
+
+	if (!is_patient(cm, message))
+		return false;
+	if (pending_listen_find(&cm->pending_listens, &origin->peer, request.peer_comm_id,
+				message->kind) != NULL) {
+		cm->counters[CM_COUNTER_DUPLICATES]++;
+		return true;
+	}
+	if (!pending_listen_add(&cm->pending_listens, &request))
+		return false;
+	cm->counters[CM_COUNTER_PENDING_LISTENS]++;
+	return true;
+}
+
+/* The peer no longer wants what it asked under that identifier. */
+static void request_forget(const struct request_origin *origin, uint32_t peer_comm_id)
+{
+	struct pending_listens *pending = &origin->cm->pending_listens;
+	struct pending_listen *request =
+		pending_listen_find(pending, &origin->peer, peer_comm_id, RNIC_CM_REQ);
+
+	if (request != NULL)
+		pending_listen_remove(pending, request);
+}
+
 /* Refuses what may not wait for somebody to listen there. */
 static void refuse_or_keep(const struct request_origin *origin,
 			   const struct rnic_cm_message *message, const struct target *target,
@@ -214,7 +270,7 @@ static void refuse_or_keep(const struct request_origin *origin,
 {
 	const bool may_wait = target->port_space != 0 && target->binding == NULL;
 
-	if (!may_wait || !pending_listen_keep(origin, message, target->port_space, target->port))
+	if (!may_wait || !request_keep(origin, message, target))
 		request_refuse(origin, message, reason);
 }
 
@@ -272,6 +328,48 @@ void request_receive_datagram(const struct request_origin *origin,
 	offer(connection, &target, req->private_data, sizeof(req->private_data));
 }
 
+uint64_t request_pending_deadline_ns(const struct cm *cm)
+{
+	const struct pending_listen *oldest = pending_listen_oldest(&cm->pending_listens);
+
+	if (oldest == NULL)
+		return UINT64_MAX;
+	return cm->bindings.has_new_listener ? 0 : oldest->refuse_ns;
+}
+
+static void request_hand_over(const struct request_origin *origin, struct pending_listen *request)
+{
+	const struct rnic_cm_message message = request->message;
+
+	pending_listen_remove(&origin->cm->pending_listens, request);
+	if (message.kind == RNIC_CM_REQ)
+		request_receive(origin, &message);
+	else
+		request_receive_datagram(origin, &message);
+}
+
+void request_pending_tick(struct cm *cm)
+{
+	struct list *node, *following;
+
+	if (request_pending_deadline_ns(cm) > cm->now_ns)
+		return;
+	list_for_each_safe (node, following, &cm->pending_listens.waiting) {
+		struct pending_listen *request = list_entry(node, struct pending_listen, node);
+		const struct request_origin origin = {cm, request->peer, request->local};
+
+		if (binding_find_listener(&cm->bindings, request->port_space, request->port,
+					  &origin.local) != NULL) {
+			request_hand_over(&origin, request);
+		} else if (request->refuse_ns <= cm->now_ns) {
+			request_refuse(&origin, &request->message,
+				       RNIC_CM_REJECT_INVALID_SERVICE_ID);
+			pending_listen_remove(&cm->pending_listens, request);
+		}
+	}
+	cm->bindings.has_new_listener = false;
+}
+
 void request_answer_unknown(const struct request_origin *origin,
 			    const struct rnic_cm_message *message)
 {
@@ -284,7 +382,7 @@ void request_answer_unknown(const struct request_origin *origin,
 		refuse(origin, message, RNIC_CM_REJECT_INVALID_COMM_ID);
 		break;
 	case RNIC_CM_DREQ:
-		answer = reply_add(origin->cm, &origin->local, &origin->peer);
+		answer = cm_add_reply(origin->cm, &origin->local, &origin->peer);
 		if (answer == NULL)
 			return;
 		answer->kind = RNIC_CM_DREP;
@@ -293,7 +391,7 @@ void request_answer_unknown(const struct request_origin *origin,
 		answer->drep.remote_comm_id = message->dreq.local_comm_id;
 		break;
 	case RNIC_CM_REJ:
-		pending_listen_forget(origin, message->rej.local_comm_id);
+		request_forget(origin, message->rej.local_comm_id);
 		break;
 	default:
 		break;

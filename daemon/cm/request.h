@@ -25,9 +25,11 @@ void request_receive(const struct request_origin *origin, const struct rnic_cm_m
 void request_receive_datagram(const struct request_origin *origin,
 			      const struct rnic_cm_message *message);
 
-/* Answers a REQ, REP or SIDR_REQ that led to no connection; of a SIDR_REQ the reason is fixed. */
-void request_refuse(const struct request_origin *origin, const struct rnic_cm_message *message,
-		    uint16_t reason);
+/* When request_pending_tick() is due; UINT64_MAX when never. */
+uint64_t request_pending_deadline_ns(const struct cm *cm);
+
+/* Hands over waiting requests that have a listener now; refuses those that waited long enough. */
+void request_pending_tick(struct cm *cm);
 
 /* A message about a connection that there is not. Says so to whom it helps, and counts it. */
 void request_answer_unknown(const struct request_origin *origin,

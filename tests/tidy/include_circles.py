@@ -19,15 +19,6 @@ CIRCLES = [
         "daemon/device/session/trouble_log",
     ]),
     (TO_GO, [
-        "daemon/cm/binding",
-        "daemon/cm/cm",
-        "daemon/cm/cm_connection",
-        "daemon/cm/cm_state",
-        "daemon/cm/pending_listen",
-        "daemon/cm/reply",
-        "daemon/cm/request",
-    ]),
-    (TO_GO, [
         "daemon/device/device",
         "daemon/device/device_counters",
         "daemon/network/device_network",

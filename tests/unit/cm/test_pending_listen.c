@@ -31,7 +31,7 @@ static void expect_patience(struct rnic_cm_message (*make)(const struct cm_fixtu
 	assert_true(cm_next_deadline_ns(fixture.cm) <= fixture.now_ns);
 	fixture_wait(&fixture, 0);
 	end_request(&fixture, binding);
-	assert_int_equal(cm_counter(fixture.cm, CM_COUNTER_EARLY), 1);
+	assert_int_equal(cm_counter(fixture.cm, CM_COUNTER_PENDING_LISTENS), 1);
 	fixture_wait(&fixture, 10000 * MS);
 	fixture_fini(&fixture);
 }
@@ -115,7 +115,7 @@ static void test_refused_at_once(void **state)
 	req.req.service_id |= UINT64_C(1) << 40;
 	fixture_push(&fixture, &req);
 	fixture_pull(&fixture, RNIC_CM_REJ);
-	assert_int_equal(cm_counter(fixture.cm, CM_COUNTER_EARLY), 0);
+	assert_int_equal(cm_counter(fixture.cm, CM_COUNTER_PENDING_LISTENS), 0);
 	fixture_fini(&fixture);
 }
 

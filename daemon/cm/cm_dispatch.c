@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The connection manager as its owner drives it: made and freed, datagrams in and out, time. From
+ * here messages and deadlines go to connections and requests.
+ */
 #include "cm/cm.h"
 
-#include "cm/cm_state.h"
 #include "cm/cm_connection.h"
+#include "cm/cm_state.h"
 #include "cm/request.h"
 #include "wire/gid.h"
 #include "wire/packet.h"
@@ -31,7 +35,7 @@ struct cm *cm_create(const struct cm_config *config)
 	binding_table_init(&cm->bindings);
 	if (peer_table_init(&cm->by_peer, prng_next(&cm->prng)) == 0 &&
 	    peer_table_init(&cm->by_peer_qpn, prng_next(&cm->prng)) == 0 &&
-	    reply_ring_init(&cm->replies) == 0 && pending_listens_init(&cm->early) == 0)
+	    reply_ring_init(&cm->replies) == 0 && pending_listens_init(&cm->pending_listens) == 0)
 		return cm;
 	cm_free(cm);
 	return NULL;
@@ -47,7 +51,7 @@ void cm_free(struct cm *cm)
 		connection_free(connection);
 	}
 	assert(list_is_empty(&cm->bindings.all));
-	pending_listens_fini(&cm->early);
+	pending_listens_fini(&cm->pending_listens);
 	reply_ring_fini(&cm->replies);
 	peer_table_fini(&cm->by_peer_qpn);
 	peer_table_fini(&cm->by_peer);
@@ -271,9 +275,9 @@ bool cm_transmit(struct cm *cm, struct rnic_packet *out)
 uint64_t cm_next_deadline_ns(const struct cm *cm)
 {
 	const uint64_t timer_ns = timer_heap_earliest_ns(&cm->timers);
-	const uint64_t early_ns = pending_listens_deadline_ns(cm);
+	const uint64_t pending_ns = request_pending_deadline_ns(cm);
 
-	return early_ns < timer_ns ? early_ns : timer_ns;
+	return pending_ns < timer_ns ? pending_ns : timer_ns;
 }
 
 void cm_tick(struct cm *cm, uint64_t now_ns)
@@ -284,25 +288,5 @@ void cm_tick(struct cm *cm, uint64_t now_ns)
 	while ((timer = timer_heap_pop_expired(&cm->timers, now_ns)) != NULL)
 		connection_step(RNIC_CONTAINER_OF(timer, struct cm_connection, timer),
 				EVENT_TIMEOUT, &(struct connection_input){0});
-	pending_listens_tick(cm);
-}
-
-/* --- counters --------------------------------------------------------------------------------- */
-
-uint64_t cm_counter(const struct cm *cm, enum cm_counter counter)
-{
-	assert(counter < CM_COUNTER_COUNT);
-	return cm->counters[counter];
-}
-
-const char *cm_counter_name(enum cm_counter counter)
-{
-	static const char *const names[CM_COUNTER_COUNT] = {
-#define COUNTER(identifier, name, help) [CM_COUNTER_##identifier] = name,
-#include "cm/cm_counters.def"
-#undef COUNTER
-	};
-
-	assert(counter < CM_COUNTER_COUNT);
-	return names[counter];
+	request_pending_tick(cm);
 }
