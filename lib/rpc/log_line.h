@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sentences for the log of whoever uses the RPC library, made only when there is one.
- */
+/* Sentences for the log of the RPC library's user, made only when there is a log. */
 #ifndef LIB_RPC_LOG_LINE_H
 #define LIB_RPC_LOG_LINE_H
 

@@ -66,7 +66,7 @@ static void add(Rnic__Example__Echo_Service *service, const Rnic__Example__Amoun
 	closure(&output, user);
 }
 
-/* What is held is answered, to no effect, when nobody waits for it any more. */
+/* The server answers a held call, to no effect, when nobody waits for it any more. */
 #define HELD_MAX 64
 static struct {
 	Rnic__Example__Text_Closure closure;
@@ -100,7 +100,9 @@ static void rpc_echo_let_go(void)
 	held_count = kept;
 }
 
-/* A stream: byte i is what pattern() says. Now and then it has nothing until the next turn. */
+/*
+ * A stream: byte i comes from pattern(). Now and then the stream has no bytes until the next turn.
+ */
 #define FLOW_REST_CHUNKS 8
 struct flow {
 	int64_t chunks;
@@ -261,7 +263,7 @@ static void note_total(const Rnic__Example__Amount *output, void *user)
 		largest = output->amount;
 }
 
-/* By the generated function, as many at once as there may be. */
+/* Calls through the generated function, with the largest number in flight. */
 static uint32_t call_add(struct rnic_rpc_client *client, long count)
 {
 	const struct rnic_rpc_call_options options = {.timeout_ms = 30000};
@@ -326,7 +328,7 @@ struct drain {
 	struct rnic_rpc_client *client;
 	uint64_t call;
 	int64_t come;
-	int64_t enough; /* gives up then */
+	int64_t enough; /* the size at which the client gives up */
 	bool is_spoilt;
 	bool has_ended;
 	uint32_t status;
@@ -373,7 +375,7 @@ static uint32_t call_pour(struct rnic_rpc_client *client, int64_t bytes, int64_t
 	return drain.is_spoilt ? (uint32_t)error_exit("the stream", -EBADMSG) : drain.status;
 }
 
-/* What is given up leaves nothing in the way of what comes after it. */
+/* A stream that is given up must not disturb the next one. */
 static uint32_t call_spill(struct rnic_rpc_client *client, int64_t bytes)
 {
 	uint32_t status = call_pour(client, bytes, bytes / 2);

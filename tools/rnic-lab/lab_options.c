@@ -33,32 +33,32 @@ enum { BUFFER_BYTES = 4096, LAMBDA_BUFFER_BYTES = 1 << 20, LAMBDA_BUFFER_BYTES_M
 static const struct argp_option argp_options[] = {
 	{NULL, 0, NULL, 0, "Meeting the peer:", 1},
 	{"port", 'p', "PORT", 0, "TCP port of the server (7471)", 1},
-	{"bind", OPTION_BIND, "ADDRESS", 0, "where the server listens (everywhere)", 1},
-	{"timeout", OPTION_TIMEOUT, "SECONDS", 0, "that the peer may take to answer (10)", 1},
-	{"tries", OPTION_TRIES, "N", 0, "to reach the server (5)", 1},
-	{"once", OPTION_ONCE, NULL, 0,
-	 "end with the first client that is served, and with its status", 1},
+	{"bind", OPTION_BIND, "ADDRESS", 0, "address of the server (all)", 1},
+	{"timeout", OPTION_TIMEOUT, "SECONDS", 0, "longest time for an answer of the peer (10)", 1},
+	{"tries", OPTION_TRIES, "N", 0, "attempts to reach the server (5)", 1},
+	{"once", OPTION_ONCE, NULL, 0, "end with the first served client, and with its status", 1},
 	{NULL, 0, NULL, 0, "The RNIC:", 2},
 	{"device", 'd', "NAME", 0, "RDMA device (the first)", 2},
-	{"gid-index", 'g', "N", 0, "address to use (the one that fits that of the peer)", 2},
-	{"mtu", OPTION_MTU, "BYTES", 0, "of a packet: 256 to 4096 (the port's)", 2},
-	{"ack-timeout", OPTION_ACK_TIMEOUT, "N", 0, "4.096 us * 2^N to a retry: 1 to 31 (14)", 2},
-	{"retry-count", OPTION_RETRY_COUNT, "N", 0, "before the peer counts as gone: 0 to 7 (7)",
+	{"gid-index", 'g', "N", 0, "address to use (the best match for the peer's)", 2},
+	{"mtu", OPTION_MTU, "BYTES", 0, "largest payload of a packet: 256 to 4096 (the port's)", 2},
+	{"ack-timeout", OPTION_ACK_TIMEOUT, "N", 0, "4.096 us * 2^N before a retry: 1 to 31 (14)",
 	 2},
-	{"buffer-size", 'b', "BYTES", 0, "the longest message (4096, of lambda 1048576)", 2},
-	{"segments", OPTION_SEGMENTS, "N", 0, "pieces of memory that a message is in: 1 to 32 (1)",
-	 2},
+	{"retry-count", OPTION_RETRY_COUNT, "N", 0,
+	 "retries before the peer counts as gone: 0 to 7 (7)", 2},
+	{"buffer-size", 'b', "BYTES", 0, "the longest message (4096, for lambda 1048576)", 2},
+	{"segments", OPTION_SEGMENTS, "N", 0, "memory pieces of a message: 1 to 32 (1)", 2},
 	{NULL, 0, NULL, 0, "Lambda, both sides:", 3},
-	{"secret", OPTION_SECRET, "FILE", 0, "what server and clients know, at least 16 bytes", 3},
+	{"secret", OPTION_SECRET, "FILE", 0, "the secret of server and clients, at least 16 bytes",
+	 3},
 	{NULL, 0, NULL, 0, "Lambda, the server:", 4},
 	{"allow-lambda", OPTION_ALLOW_LAMBDA, NULL, 0, "run the code of clients, confined", 4},
-	{"table", OPTION_TABLE, "FILE", 0, "that functions may read", 4},
-	{"cpu-limit", OPTION_CPU_LIMIT, "SECONDS", 0, "of CPU time for a function (1)", 4},
-	{"wall-limit", OPTION_WALL_LIMIT, "SECONDS", 0, "until it must be done (5)", 4},
-	{"memory-limit", OPTION_MEMORY_LIMIT, "BYTES", 0, "of its own, its stack (1048576)", 4},
+	{"table", OPTION_TABLE, "FILE", 0, "a file that functions may read", 4},
+	{"cpu-limit", OPTION_CPU_LIMIT, "SECONDS", 0, "CPU time of a function (1)", 4},
+	{"wall-limit", OPTION_WALL_LIMIT, "SECONDS", 0, "real time of a function (5)", 4},
+	{"memory-limit", OPTION_MEMORY_LIMIT, "BYTES", 0, "stack of a function (1048576)", 4},
 	{NULL, 0, NULL, 0, "Lambda, the client:", 5},
 	{"code", OPTION_CODE, "FILE", 0, "the function, of rnic-lambda-cc (a word count)", 5},
-	{"input", OPTION_INPUT, "FILE", 0, "what it works on (each line of the standard input)", 5},
+	{"input", OPTION_INPUT, "FILE", 0, "the input (each line of the standard input)", 5},
 	{0},
 };
 
@@ -120,7 +120,7 @@ static void lab_options_check(struct lab_options *options, struct argp_state *st
 			   LAMBDA_BUFFER_BYTES_MIN);
 }
 
-/* What both sides and all modes have. */
+/* The options of both sides and all modes. */
 static error_t parse_link(int key, char *text, struct argp_state *state)
 {
 	struct lab_options *options = state->input;
@@ -233,9 +233,8 @@ void lab_options_read(struct lab_options *options, int argc, char **argv)
 		.options = argp_options,
 		.parser = lab_options_parse,
 		.args_doc = "send|write|read|lambda [SERVER]",
-		.doc = "The operations of an RDMA network interface, one at a time: a server "
-		       "without "
-		       "SERVER, its client with the server's name or address.",
+		.doc = "The operations of an RDMA network interface, one at a time. Without SERVER "
+		       "this is a server, with a server's name or address its client.",
 	};
 
 	*options = (struct lab_options){

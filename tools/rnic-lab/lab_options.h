@@ -11,16 +11,16 @@ enum { LAB_DEFAULT_PORT = 7471, LAB_GID_BY_ADDRESS = -1 };
 
 struct lab_options {
 	enum lab_mode_id mode;
-	const char *server; /* NULL: to be one */
+	const char *server; /* NULL: this process is the server */
 
 	const char *bind_address; /* NULL: all */
 	uint16_t port;		  /* TCP */
-	uint32_t timeout_s;	  /* that the peer may take to answer */
-	uint32_t tries;		  /* to reach the server */
+	uint32_t timeout_s;	  /* the longest time for an answer of the peer */
+	uint32_t tries;		  /* to connect to the server */
 	bool is_once;		  /* the server ends with the first client that it serves */
 
 	const char *device;  /* NULL: the first */
-	int gid_index;	     /* LAB_GID_BY_ADDRESS: the one that fits */
+	int gid_index;	     /* LAB_GID_BY_ADDRESS: the best match */
 	uint32_t mtu_bytes;  /* 0: the port's */
 	uint8_t ack_timeout; /* 4.096 us * 2^this */
 	uint8_t retry_count;
@@ -38,7 +38,7 @@ struct lab_options {
 	uint32_t memory_limit_bytes;
 };
 
-/* Reads the arguments; explains and exits when they are wrong. Pointers into argv. */
+/* Reads the arguments; prints the usage and exits when they are wrong. Pointers into argv. */
 void lab_options_read(struct lab_options *options, int argc, char **argv);
 
 #endif

@@ -27,7 +27,7 @@ static size_t sequence_bytes(uint8_t first)
 	return first < 0xf5 ? 4 : 0;
 }
 
-/* How many bytes the character takes that the text begins with; 0: it is none to be shown. */
+/* The bytes of the character at the beginning of the text; 0: the character must not be printed. */
 static size_t plain_bytes(const uint8_t *text, size_t bytes)
 {
 	size_t count = sequence_bytes(text[0]);
@@ -40,7 +40,7 @@ static size_t plain_bytes(const uint8_t *text, size_t bytes)
 	}
 	if (count == 1)
 		return (text[0] >= ' ' && text[0] != 0x7f) || text[0] == '\t';
-	/* U+0080 to U+009F are controls, too: terminals take U+009B for ESC [. */
+	/* U+0080 to U+009F are control characters, too: terminals take U+009B for ESC [. */
 	return text[0] == 0xc2 && text[1] < 0xa0 ? 0 : count;
 }
 

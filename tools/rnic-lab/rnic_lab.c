@@ -34,6 +34,6 @@ int main(int argc, char **argv)
 	lab_watch_fini(&watch);
 	if (result != -EINTR)
 		return result ? EXIT_FAILURE : EXIT_SUCCESS;
-	/* A server is meant to be ended so; a client has not come to the end of its input. */
+	/* A signal is the normal end of a server; a client has not reached the end of its input. */
 	return options.server ? 128 + watch.signal : EXIT_SUCCESS;
 }

@@ -16,7 +16,10 @@ static void client_bodies_send_grant(struct client_body *body, struct client_lin
 	client_link_send(link, &frame);
 }
 
-/* Where what comes is the client's alone: the whole answer, or the chunk of a stream. */
+/*
+ * Makes private memory of the client for incoming bytes: the whole answer, or the chunk of a
+ * stream.
+ */
 static int make_private(struct client_body *body, uint64_t total)
 {
 	if (total > 0)
@@ -105,7 +108,7 @@ bool client_body_end(struct client_body *body, struct client_link *link, uint64_
 		     bool is_cut_off)
 {
 	const struct rpc_session_config *config = link->transport->calls->config;
-	/* Without memory for the note the client must let the body's memory go. */
+	/* Without memory for an orphan's record the client must release the body's memory. */
 	bool is_orphan = is_cut_off && body->is_receiving && body->in.ring != NULL &&
 			 client_orphans_add(&link->orphans, call, &body->in,
 					    rnic_dial_now_ns() + config->dead_ns);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a call of a client sends and receives in chunks: a request or an answer that is too large
- * for a message, or a stream. It lasts as long as the session; in the next one the call begins
- * again.
+ * The chunks that a call of a client sends and receives: a request or an answer that is too large
+ * for a message, or a stream. A body lasts as long as the session; in the next session the call
+ * begins again.
  *
- * What a server can write to is copied once, then used.
+ * The client copies memory that a server can write to once, then uses the copy.
  */
 #ifndef LIB_RPC_CLIENT_CLIENT_BODIES_H
 #define LIB_RPC_CLIENT_CLIENT_BODIES_H
@@ -30,24 +30,24 @@ struct client_body {
 int client_body_expect(struct client_body *body, struct client_link *link, uint64_t call,
 		       uint64_t total);
 
-/* A GRANT for the request. -EPROTO: end the session. Other errors: the call cannot go on. */
+/* Takes a GRANT for the request. -EPROTO: end the session. Other errors: the call cannot go on. */
 int client_body_take_grant(struct client_body *body, struct client_link *link,
 			   const struct rpc_frame *frame);
 
-/* Sends what was granted of the request. */
+/* Sends the granted chunks of the request. */
 void client_body_pump(struct client_body *body, struct client_link *link, uint64_t call,
 		      const uint8_t *input, uint64_t input_bytes);
 
-/* A CHUNK of the answer or the stream. -EPROTO: end the session. */
+/* Takes a CHUNK of the answer or the stream. -EPROTO: end the session. */
 int client_body_take_chunk(struct client_body *body, const struct rpc_frame *frame,
 			   struct rpc_chunk *chunk);
 
-/* The chunk was used: grants more when it is time. */
+/* Releases a used chunk, and grants more when a grant is due. */
 void client_body_release_chunk(struct client_body *body, struct client_link *link, uint64_t call);
 
 /*
- * Forgets all. With `is_cut_off` the server may still write: true when it has to be asked to say
- * when it does no more (RPC_FRAME_LARGE of a CANCEL).
+ * Forgets everything. With `is_cut_off` the server may still write. Returns true when the client
+ * must ask the server to say when it writes no more (RPC_FRAME_LARGE of a CANCEL).
  */
 bool client_body_end(struct client_body *body, struct client_link *link, uint64_t call,
 		     bool is_cut_off);

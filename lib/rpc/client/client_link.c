@@ -13,9 +13,12 @@
 enum {
 	RESOLVE_MS = 2000,
 	REST_MS = 100,	  /* between two searches */
-	SEARCH_MS = 5000, /* in vain: give up */
-	CONNECTIONS = 4,  /* one, and those before it that have not ended */
-	/* Of a transport that serves one session: what its peer may send, and acknowledgements. */
+	SEARCH_MS = 5000, /* unsuccessfully: give up */
+	CONNECTIONS = 4,  /* one, and earlier ones that have not ended */
+	/*
+	 * For a transport that serves one session: room for the peer's datagrams, and
+	 * acknowledgements.
+	 */
 	RECEIVE_SLOTS = 256,
 	SEND_SLOTS = 64,
 };
@@ -164,7 +167,7 @@ static int client_link_begin_session(struct client_link *link, const struct rnic
 	return 0;
 }
 
-/* The event that each state of the search waits for, and what follows. */
+/* The event that each state of the search awaits, and the next step. */
 static int client_link_handle_event(struct client_link *link, const struct rnic_cm_event *event,
 				    uint64_t now_ns)
 {
@@ -286,7 +289,7 @@ void client_link_transmit(struct client_link *link, uint64_t now_ns)
 	while ((room = transport_room(link->route)) != NULL &&
 	       (bytes = rpc_session_transmit(&link->session, room, now_ns)) > 0)
 		if (transport_send(link->route, bytes) != 0)
-			break; /* as if it were lost; a daemon's end shows when receiving */
+			break; /* counts as lost; receiving shows a daemon's end */
 	client_link_reap(link);
 }
 

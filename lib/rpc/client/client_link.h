@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's link to its server: finds the server by address and port, opens a session with the
- * server on the transport of the options, and does both again when the session was lost. The link
- * searches only while the caller wants a session, and says when the search takes too long.
+ * A client's link to its server. The link finds the server by address and port, opens a session on
+ * the transport of the options, and does both again when the session is lost. The link searches
+ * only while the caller wants a session, and reports a search that takes too long.
  */
 #ifndef LIB_RPC_CLIENT_CLIENT_LINK_H
 #define LIB_RPC_CLIENT_CLIENT_LINK_H
@@ -14,7 +14,7 @@
 
 #include <rnic/rpc.h>
 
-/* Of a host's name, so many are tried one after another. */
+/* The most addresses of a host's name that the link tries, one after another. */
 #define LINK_ADDRESSES_MAX 8u
 
 enum link_state {
@@ -25,7 +25,7 @@ enum link_state {
 	LINK_SESSION,
 };
 
-/* A message on the heap, from rpc_session_send() until it is released. */
+/* A message on the heap, from rpc_session_send() until its release. */
 struct heap_message {
 	struct rpc_outgoing outgoing;
 	uint8_t bytes[];
@@ -39,40 +39,40 @@ struct client_link {
 	struct transport *transport;
 	struct rnic_endpoint servers[LINK_ADDRESSES_MAX]; /* of the host's name */
 	uint32_t server_count;
-	uint32_t server_next; /* to be tried */
+	uint32_t server_next; /* the next address to try */
 	enum link_state state;
-	struct rnic_cm_id *id;	       /* of ADDRESS and ROUTE */
-	struct transport_route *route; /* of SERVICE and SESSION */
-	uint64_t begin_ns;	       /* of IDLE: not before */
-	uint64_t search_ns; /* since when there was no session; RPC_NEVER: there is one, or none is
-			       wanted */
+	struct rnic_cm_id *id;	       /* in ADDRESS and ROUTE */
+	struct transport_route *route; /* in SERVICE and SESSION */
+	uint64_t begin_ns;	       /* in IDLE: not before */
+	uint64_t search_ns; /* begin of the time without a session; RPC_NEVER: there is one, or none
+			       is wanted */
 	uint8_t identity[RPC_IDENTITY_BYTES];
-	struct rpc_session session; /* of SESSION */
+	struct rpc_session session; /* in SESSION */
 	void *session_memory;
 	struct client_orphans orphans;
 };
 
-/* `host` as rnic_rpc_create_client() has it. On failure nothing is left. */
+/* Opens the link to `host`, as rnic_rpc_create_client() has it. On failure nothing is left. */
 int client_link_open(struct client_link *link, const struct rnic_rpc_options *options,
 		     const char *host, uint16_t port);
 void client_link_close(struct client_link *link);
 
-/* Takes events and datagrams and does what the time demands. An error is the daemon's end. */
+/* Takes events and datagrams and handles the timers. An error is the daemon's end. */
 int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_ns);
 
 /* Whether the session is open: calls may be sent. */
 bool client_link_is_open(const struct client_link *link);
 
-/* Whether it has searched for too long; asked once, it begins to count again. */
+/* Whether the link has searched for too long; a call starts the count anew. */
 bool client_link_gives_up(struct client_link *link, uint64_t now_ns);
 
-/* The session has ended: forgets it, to search again soon. */
+/* Forgets the ended session, to search again soon. */
 void client_link_drop(struct client_link *link, uint64_t now_ns);
 
-/* A frame as a message to the server. -ENOMEM, -ECONNRESET. */
+/* Sends a frame as a message to the server. -ENOMEM, -ECONNRESET. */
 int client_link_send(struct client_link *link, const struct rpc_frame *frame);
 
-/* Gives the transport what the session has to send, and frees what has arrived. */
+/* Gives the session's datagrams to the transport, and frees the delivered messages. */
 void client_link_transmit(struct client_link *link, uint64_t now_ns);
 
 uint64_t client_link_next_deadline_ns(const struct client_link *link);

@@ -16,7 +16,7 @@
 
 struct client_orphan {
 	uint64_t call;
-	uint64_t until_ns; /* the server is to have said that it writes no more */
+	uint64_t until_ns; /* the server must have said by then that it writes no more */
 	struct bulk_in in;
 	struct client_orphan *next;
 };
@@ -26,20 +26,26 @@ struct client_orphans {
 	uint32_t count;
 };
 
-/* Takes over the memory of a call. False without memory for the note; nothing is taken then. */
+/*
+ * Takes over the memory of a call. False: there is no memory for the record, and the call took
+ * nothing.
+ */
 bool client_orphans_add(struct client_orphans *orphans, uint64_t call, const struct bulk_in *in,
 			uint64_t until_ns);
 
-/* A CHUNK for a call that has ended. */
+/* Takes a CHUNK for a call that has ended. */
 void client_orphans_note_stray(struct client_orphans *orphans, const struct rpc_frame *frame);
 
 /* Whether the server keeps memory too long: only the end of the session brings the memory back. */
 bool client_orphans_are_kept(const struct client_orphans *orphans, uint64_t now_ns);
 
-/* When client_orphans_are_kept() may be true next; RPC_NEVER: there are no orphans. */
+/*
+ * The earliest time at which client_orphans_are_kept() may be true; RPC_NEVER: there are no
+ * orphans.
+ */
 uint64_t client_orphans_next_deadline_ns(const struct client_orphans *orphans);
 
-/* The session has ended, and with it all that the server could write. */
+/* Frees the orphans: the session has ended, and the server can write no more. */
 void client_orphans_free(struct client_orphans *orphans);
 
 #endif

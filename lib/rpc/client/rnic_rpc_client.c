@@ -19,18 +19,18 @@ struct rnic_rpc_client {
 	struct rpc_calls calls;
 	int error;	       /* the daemon's end */
 	bool has_ended_calls;  /* since it was last cleared */
-	bool has_large_answer; /* the server is to hear that it came */
+	bool has_large_answer; /* the server must learn that the answer arrived */
 	uint64_t max_answer_bytes;
 };
 
-/* The rest of a call: kept until its closure has run. */
+/* The other part of a call: kept until its closure has run. */
 struct pending {
 	const ProtobufCServiceDescriptor *service;
 	unsigned method;
 	rnic_rpc_closure *closure;
 	void *user;
 	ProtobufCMessage *output;
-	rnic_rpc_chunk *chunk; /* of a stream */
+	rnic_rpc_chunk *chunk; /* for a stream */
 	struct client_body body;
 	uint32_t input_bytes;
 	uint8_t input[];
@@ -146,7 +146,7 @@ static void take_large_answer(struct rnic_rpc_client *client, const struct rpc_f
 	if (call == NULL)
 		return;
 	pending = call->user;
-	/* A stream is over when the answer comes, and its room with it. */
+	/* The answer ends a stream, and the stream's room. */
 	client_body_end(&pending->body, &client->link, call->id, false);
 	if (total > client->max_answer_bytes)
 		rpc_calls_end(call, RNIC_RPC_TOO_LARGE);
@@ -175,7 +175,7 @@ static void rpc_client_take_grant(struct rnic_rpc_client *client, const struct r
 	int error;
 
 	if (call == NULL || !is_large(call->user))
-		return; /* it was given up */
+		return; /* the caller gave it up */
 	pending = call->user;
 	error = client_body_take_grant(&pending->body, &client->link, frame);
 	if (error == -EPROTO)
@@ -231,7 +231,7 @@ static void take_messages(struct rnic_rpc_client *client)
 
 /* --- ending ----------------------------------------------------------------------------------- */
 
-/* Spares the server the rest of the work, or, of a large answer, keeping it. */
+/* Saves the server the rest of the work, or the keeping of a large answer. */
 static void send_cancel(struct rnic_rpc_client *client, uint64_t call, bool wants_word)
 {
 	const struct rpc_frame cancel = {
@@ -255,7 +255,7 @@ static void end_body(struct rnic_rpc_client *client, const struct rpc_call *ende
 		send_cancel(client, ended->id, wants_word);
 }
 
-/* In the next session the calls begin again. */
+/* Ends all bodies: the calls begin again in the next session. */
 static void end_bodies(struct rnic_rpc_client *client)
 {
 	for (uint64_t id = client->calls.oldest; id != client->calls.next; id++) {
@@ -297,7 +297,8 @@ static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
 	if (link->state == LINK_SESSION) {
 		take_messages(client);
 		if (client_orphans_are_kept(&link->orphans, now_ns)) {
-			log_line(&link->options, "the server does not say that it writes no more");
+			log_line(&link->options,
+				 "the server does not confirm that it writes no more");
 			rpc_session_close(&link->session);
 		}
 		if (link->session.state == RPC_SESSION_CLOSED) {
@@ -321,7 +322,7 @@ static bool rpc_client_is_wanted(const struct rnic_rpc_client *client)
 	return client->calls.oldest != client->calls.next;
 }
 
-/* Nothing works any more: what waits must not wait for ever. */
+/* Ends everything for good: no call may wait for ever. */
 static int rpc_client_fail(struct rnic_rpc_client *client, int error)
 {
 	if (error == 0 || error == -EINTR)
@@ -393,7 +394,7 @@ void rnic_rpc_destroy_client(struct rnic_rpc_client *client)
 {
 	for (uint64_t id = client->calls.oldest; id != client->calls.next; id++)
 		rpc_calls_end(&client->calls.slots[id % RPC_CALLS_MAX], RNIC_RPC_CANCELLED);
-	client->error = -ENODEV; /* a closure can begin no more */
+	client->error = -ENODEV; /* so that a closure cannot begin a call */
 	run_closures(client);
 	client_link_close(&client->link);
 	free(client);
@@ -401,7 +402,7 @@ void rnic_rpc_destroy_client(struct rnic_rpc_client *client)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* The pending call, packed; `chunk` of a stream. */
+/* Makes the pending call, packed; `chunk` for a stream. */
 static int make_pending(const ProtobufCServiceDescriptor *service, unsigned method,
 			const ProtobufCMessage *input, rnic_rpc_chunk *chunk,
 			rnic_rpc_closure *closure, void *user, struct pending **made)
@@ -524,7 +525,10 @@ int rnic_rpc_call(struct rnic_rpc_client *client, const ProtobufCServiceDescript
 		return error;
 	while (!waiting.is_over) {
 		error = rnic_rpc_client_turn(client, -1);
-		/* A call ends with the daemon, so that nothing refers to `waiting` any more. */
+		/*
+		 * The daemon's end also ends the call, so that nothing refers to `waiting` any
+		 * more.
+		 */
 		assert(error == 0 || error == -EINTR || waiting.is_over);
 	}
 	*status = waiting.status;
@@ -535,7 +539,7 @@ int rnic_rpc_call(struct rnic_rpc_client *client, const ProtobufCServiceDescript
 /* --- protobuf-c's interface ------------------------------------------------------------------- */
 
 struct stub {
-	ProtobufCService base; /* first: protobuf-c knows only this */
+	ProtobufCService base; /* the first member: protobuf-c knows only this one */
 	struct rnic_rpc_client *client;
 	struct rnic_rpc_call_options options;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Servers: where they listen, and their turns. */
+/* Servers: listening, and turns. */
 #include "dial/dial.h"
 #include "rpc/log_line.h"
 #include "rpc/transport/rc_transport.h"
@@ -15,7 +15,7 @@
 enum {
 	TRANSPORT_COUNT = 2,
 	FREE_PORT_TRIES = 16,
-	/* Slots for all clients together: who finds none waits, or sends again. */
+	/* Slots for all clients together: a client without a slot waits, or sends again. */
 	UD_RECEIVE_SLOTS = 4096,
 	UD_SEND_SLOTS = 512,
 	RC_RECEIVE_SLOTS = 2048,
@@ -32,7 +32,7 @@ struct rnic_rpc_server {
 	struct rc_transport rc;
 	struct transport *transports[TRANSPORT_COUNT];
 	struct rnic_rpc_options options;
-	struct rnic_cm_id *listener; /* for who wants to send datagrams */
+	struct rnic_cm_id *listener; /* for clients that want to send datagrams */
 	struct rnic_cm_id *connection_listener;
 	uint16_t port;
 	uint32_t qkey;
@@ -69,7 +69,10 @@ static void stop_listening(struct rnic_rpc_server *server)
 	server->connection_listener = NULL;
 }
 
-/* Both transports at one number: of a free one that is not free for both, the next is tried. */
+/*
+ * Listens with both transports at one number. A free number must be free for both; otherwise the
+ * server tries the next.
+ */
 static int rpc_server_listen_at(struct rnic_rpc_server *server, uint16_t wanted)
 {
 	int error = -EADDRINUSE;
@@ -191,7 +194,7 @@ int rnic_rpc_server_add(struct rnic_rpc_server *server, ProtobufCService *servic
 
 /* --- turning ---------------------------------------------------------------------------------- */
 
-/* Who wants to send datagrams is told the queue pair (SIDR, IBTA 1.4, 12.11). */
+/* Tells the queue pair to a client that wants to send datagrams (SIDR, IBTA 1.4, 12.11). */
 static int tell_queue_pair(struct rnic_rpc_server *server, const struct rnic_cm_event *event)
 {
 	const struct rnic_cm_parameters parameters = {.qpn = rnic_qp_number(server->ud.qp),
@@ -218,7 +221,7 @@ static void rpc_server_handle_event(struct rnic_rpc_server *server,
 	else
 		error = rc_transport_accept(&server->rc, event);
 	if (error != 0)
-		log_line(&server->options, "answering a client that is new: %s", strerror(-error));
+		log_line(&server->options, "answering a new client: %s", strerror(-error));
 }
 
 static int rpc_server_take_events(struct rnic_rpc_server *server)

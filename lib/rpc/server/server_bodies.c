@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	FRAME_BYTES = 128, /* what a chunk costs beside its bytes, or less */
+	FRAME_BYTES = 128, /* the cost of a chunk beside its bytes, or less */
 	SPARE_CHUNK_BYTES = 4096,
 };
 
@@ -47,7 +47,7 @@ static struct server_transfer *find_transfer(const struct server_calls *calls,
 	return NULL;
 }
 
-/* -ENOENT: there is no answer that is kept and large. -ENOMEM: nor may more be held for it. */
+/* -ENOENT: no large answer is kept. -ENOMEM: the client's quota has no room for the transfer. */
 static int begin_transfer(struct server_calls *calls, const struct server_session *session,
 			  uint64_t call, struct server_transfer **begun)
 {
@@ -106,9 +106,9 @@ void server_body_end_transfers(struct server_calls *calls, const struct server_s
 }
 
 /*
- * So much of a chunk of up to `bytes` bytes may be sent now. What its client does not take is held
- * for it, and when there is no room for more, it gets a little at a time. 0: none before it has
- * taken what it was sent.
+ * The part of a chunk of up to `bytes` bytes that may be sent now. The server holds bytes for a
+ * client until the client takes them; when the quota is full, the client gets a little at a time.
+ * 0: none before the client has taken the earlier bytes.
  */
 static uint32_t allowed_bytes(struct server_calls *calls, const struct server_session *session,
 			      const struct bulk_out *out, uint32_t bytes)
@@ -150,7 +150,7 @@ static void pump_transfer(struct server_calls *calls, struct server_transfer *tr
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
-/* Asks the service, which may end the call. Returns the bytes of its chunk. */
+/* Asks the service for a chunk; the service may end the call. Returns the bytes of the chunk. */
 static size_t server_bodies_ask(struct server_work *work, uint8_t *room, uint32_t bytes)
 {
 	size_t made;
@@ -288,7 +288,7 @@ struct server_work *server_body_take_chunk(struct server_calls *calls,
 
 	if (work == NULL || !work->body.is_coming ||
 	    work->connection != session->session.self.connection)
-		return NULL; /* it was given up */
+		return NULL; /* the service gave it up */
 	body = &work->body;
 	if (bulk_in_take(&body->in, frame, &chunk) != 0 ||
 	    chunk.bytes > body->total - body->received) {
@@ -304,7 +304,10 @@ struct server_work *server_body_take_chunk(struct server_calls *calls,
 	return NULL;
 }
 
-/* What the first grant makes this side register counts for its client, who must have room. */
+/*
+ * The first grant makes this side register memory, which counts against the client's quota: there
+ * must be room.
+ */
 static bool server_bodies_take_grant(struct server_calls *calls, struct server_session *session,
 				     struct bulk_out *out, const struct rpc_frame *frame)
 {
@@ -338,7 +341,7 @@ void server_body_take_grant(struct server_calls *calls, struct server_session *s
 		if (transfer == NULL)
 			error = begin_transfer(calls, session, frame->call, &transfer);
 		if (error == -ENOENT)
-			return; /* the rest of one that is over */
+			return; /* a late frame of a finished transfer */
 		out = error == 0 ? &transfer->out : NULL;
 	}
 	if (out == NULL || !server_bodies_take_grant(calls, session, out, frame))

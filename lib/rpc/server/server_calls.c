@@ -75,9 +75,9 @@ static void send_answer(struct server_calls *calls, struct server_session *sessi
 
 /* --- requests as services see them ------------------------------------------------------------ */
 
-/* In front of each piece of memory that an input takes. */
+/* The head of each piece of memory that an input takes. */
 union input_block {
-	size_t bytes; /* with this */
+	size_t bytes; /* with this head */
 	max_align_t alignment;
 };
 
@@ -88,7 +88,7 @@ static void count_input(struct server_work *work, int64_t bytes)
 		server_clients_hold(&work->calls->sessions->clients, work->client, bytes);
 }
 
-/* Fields that are empty or unknown take many times a request's own bytes. */
+/* Empty or unknown fields take many times a request's own bytes. */
 static void *allocate_input(void *user, size_t bytes)
 {
 	struct server_work *work = user;
@@ -136,7 +136,8 @@ static void end_work(struct server_work *work)
 }
 
 /*
- * The answer goes to the session that asked last, and into the history for those who ask again.
+ * Sends the answer to the session that asked last, and puts it into the history for repeated
+ * requests.
  */
 static void server_calls_complete(struct server_work *work, struct shared_message *answer)
 {
@@ -172,7 +173,7 @@ static void try_complete(struct server_work *work)
 	server_calls_complete(work, answer);
 }
 
-/* With its stream the work may end. */
+/* Stops the stream; the work may end with it. */
 static void stop_stream(struct server_work *work)
 {
 	server_stream_stop(work);
@@ -266,7 +267,7 @@ void rnic_rpc_wake_stream(void *closure_data)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* What is wrong with a request before its body is looked at. Finds the service. */
+/* Checks a request before its body is read, and finds the service. Returns the status. */
 static uint32_t check_request(struct server_work *work, const struct rpc_frame *request)
 {
 	bool is_large = (request->flags & RPC_FRAME_LARGE) != 0;
@@ -278,7 +279,7 @@ static uint32_t check_request(struct server_work *work, const struct rpc_frame *
 		return RNIC_RPC_NO_SERVICE;
 	if (request->method >= work->service->descriptor->n_methods)
 		return RNIC_RPC_NO_METHOD;
-	/* A small body, for which little is counted, is not worth a ring. */
+	/* A small body, which counts little, is not worth a ring. */
 	if (is_large && total <= RPC_BODY_INLINE_BYTES)
 		return RNIC_RPC_BAD_REQUEST;
 	return total > work->calls->max_request_bytes ? RNIC_RPC_TOO_LARGE : RNIC_RPC_OK;
@@ -302,7 +303,7 @@ static void begin_call(struct server_work *work, struct server_session *session,
 		server_calls_complete(work, shared_message_refuse(work->call, status));
 }
 
-/* The body of a request is there, whole. */
+/* Runs the method of a request whose body is complete. */
 static void execute_body(struct server_work *work)
 {
 	uint64_t total;
@@ -312,7 +313,7 @@ static void execute_body(struct server_work *work)
 	free(bytes);
 }
 
-/* The call is known already; the session that asked now is the one to answer. */
+/* The call is known already; the answer goes to the session that asked now. */
 static void follow(struct server_calls *calls, struct server_session *session, uint64_t call)
 {
 	struct server_work *work = server_work_find(calls, session->client, call);
@@ -329,7 +330,7 @@ static void follow(struct server_calls *calls, struct server_session *session, u
 		server_calls_complete(work, shared_message_refuse(call, RNIC_RPC_OVERLOADED));
 }
 
-/* A call that is new is not begun while there is no room for its answer. */
+/* The server begins a new call only when there is room for its answer. */
 static enum rpc_verdict server_calls_judge(struct server_calls *calls, struct server_client *client,
 					   const struct rpc_frame *request, void **answer)
 {

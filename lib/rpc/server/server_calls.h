@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of a server: requests become works of the services, answers go into the history and
- * back. Bodies that are too large for a message come and go in chunks (server_bodies.h).
+ * back. Bodies that are too large for a message travel in chunks (server_bodies.h).
  */
 #ifndef LIB_RPC_SERVER_SERVER_CALLS_H
 #define LIB_RPC_SERVER_SERVER_CALLS_H
@@ -11,10 +11,10 @@
 /* Takes the messages of the session. */
 void server_calls_take(struct server_calls *calls, struct server_session *session);
 
-/* Gives up what only that session could bring or take. */
+/* Drops everything that only that session could bring or take. */
 void server_calls_session_ended(struct server_calls *calls, const struct server_session *session);
 
-/* The server ends: what the services still have answers nobody. */
+/* Ends the server's side: later answers of the services go nowhere. */
 void server_calls_close(struct server_calls *calls);
 
 /* Sends chunks where there are grants and room for them. */

@@ -79,7 +79,7 @@ void server_clients_close(struct server_clients *clients)
 		server_clients_forget(clients, clients->count - 1);
 }
 
-/* Forgets the client without a session that was seen longest ago; false: all are in use. */
+/* Forgets the client without a session that was seen longest ago; false: all have sessions. */
 static bool server_clients_forget_oldest(struct server_clients *clients)
 {
 	uint32_t oldest = SERVER_CLIENTS_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server knows of its clients. A client outlives its sessions, for the sake of its history;
- * of those without one, the one that was seen longest ago goes when there are too many, or when the
- * answers that are kept take too much memory.
+ * The clients that a server knows. A client outlives its sessions because of its history. When
+ * there are too many clients, or the kept answers take too much memory, the server forgets the
+ * client without a session that was seen longest ago.
  */
 #ifndef LIB_RPC_SERVER_SERVER_CLIENTS_H
 #define LIB_RPC_SERVER_SERVER_CLIENTS_H
@@ -11,7 +11,7 @@
 
 #define SERVER_CLIENTS_MAX 8192u
 
-/* What may be held beyond its quota for a client that must be told something. */
+/* The bytes beyond its quota that the server may hold for a client that must be told something. */
 #define SERVER_TOLD_BYTES (32u << 10)
 
 struct server_client {
@@ -25,8 +25,8 @@ struct server_client {
 };
 
 /*
- * A message on the heap; it is shared by the history and by the sessions that it is sent in, and
- * counted for its client from when it is in one of them until it is gone.
+ * A message on the heap. The history and the sessions that send it share it. It counts for its
+ * client from the first of these until it is freed.
  */
 struct shared_message {
 	uint32_t references;
@@ -47,33 +47,36 @@ struct server_clients {
 void server_clients_close(struct server_clients *clients);
 
 /*
- * The client of that identity, whose session_count is the caller's to change; made when it is new,
- * with `incarnation`, which nobody can guess. NULL: no room, or no memory.
+ * Returns the client of that identity, and makes a new one with `incarnation`, which nobody can
+ * guess. The caller changes session_count. NULL: no room, or no memory.
  */
 struct server_client *server_clients_find(struct server_clients *clients,
 					  const uint8_t identity[RPC_IDENTITY_BYTES],
 					  const uint8_t incarnation[RPC_IDENTITY_BYTES]);
 
-/* Whether so many bytes more may be held for the client; 0: whether anything may. */
+/* Whether the server may hold so many more bytes for the client; 0: whether it may hold any. */
 bool server_clients_have_room(struct server_clients *clients, const struct server_client *client,
 			      uint64_t bytes);
 
 /*
- * Whether so many bytes more may be held to tell the client something that it cannot do without:
- * that a call is refused, or a part of what it waits for.
+ * Whether the server may hold so many more bytes for an indispensable message to the client: a
+ * refusal of a call, or a part of the answer that the client waits for.
  */
 bool server_clients_may_tell(const struct server_clients *clients,
 			     const struct server_client *client, uint64_t bytes);
 
-/* Notes that so many bytes are held for the client, or, negative, no longer. */
+/* Adds to the bytes that the server holds for the client; a negative number subtracts. */
 void server_clients_hold(struct server_clients *clients, struct server_client *client,
 			 int64_t bytes);
 
-/* Counts the message for the client, if it is not counted already. */
+/* Counts the message for the client, unless it is counted already. */
 void server_clients_count(struct server_clients *clients, struct server_client *client,
 			  struct shared_message *message);
 
-/* Keeps an answer, with the caller's reference. False: nobody wants it, and that stays. */
+/*
+ * Keeps an answer, taking over the caller's reference. False: nobody wants the answer; the
+ * reference stays the caller's.
+ */
 bool server_clients_keep(struct server_clients *clients, struct server_client *client,
 			 uint64_t call, struct shared_message *message);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUANTUM = 16 }; /* datagrams of one session before others have their turn */
+enum { QUANTUM = 16 }; /* datagrams of one session before the others' turn */
 
 /* One sending of a shared message. */
 struct sending {
@@ -102,7 +102,7 @@ void server_sessions_send_frame(struct server_sessions *sessions, struct server_
 	shared_message_release(message);
 }
 
-/* Gives back what the client has. */
+/* Releases everything that the client has taken. */
 static void server_sessions_reap(struct server_sessions *sessions, struct server_session *session)
 {
 	struct rpc_outgoing *outgoing;
@@ -117,7 +117,7 @@ static void server_sessions_reap(struct server_sessions *sessions, struct server
 	}
 }
 
-/* What it acknowledges makes room for what it asks for. */
+/* An acknowledgement makes room for the answers that the client asks for. */
 static void receive_packet(struct server_sessions *sessions, struct server_session *session,
 			   const struct rpc_packet *packet, uint64_t now_ns)
 {
@@ -138,7 +138,7 @@ static enum sent transmit(struct server_session *session, uint64_t now_ns)
 			return LACKED_ROOM;
 		bytes = rpc_session_transmit(&session->session, room, now_ns);
 		if (bytes == 0 || transport_send(session->route, bytes) != 0)
-			return SENT_ALL; /* what could not be sent is as if it were lost */
+			return SENT_ALL; /* an unsent datagram counts as lost */
 	}
 	return SENT_QUANTUM;
 }
@@ -198,7 +198,7 @@ static void serve(struct server_sessions *sessions, struct server_session *sessi
 
 void server_sessions_serve(struct server_sessions *sessions, uint64_t now_ns)
 {
-	/* Who has more to do waits for the next turn. */
+	/* A session with more to send waits for the next turn. */
 	for (uint32_t left = sessions->queue_length; left > 0; left--)
 		serve(sessions, dequeue(sessions), now_ns);
 }
@@ -245,7 +245,7 @@ static struct server_session *make_session(struct server_sessions *sessions,
 	return session;
 }
 
-/* A place that is free; SERVER_SESSIONS_MAX: none is. An identifier is not 0. */
+/* Finds a free place; SERVER_SESSIONS_MAX: none. An identifier is never 0. */
 static uint32_t find_place(struct server_sessions *sessions)
 {
 	for (uint32_t i = 0; i < SERVER_SESSIONS_MAX; i++) {

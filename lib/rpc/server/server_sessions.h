@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sessions of a server, on whatever transports. A session's connection identifier holds its
- * place in the low bits, so that a datagram finds it at once, and chance in the high ones.
+ * The sessions of a server, on both transports. The low bits of a session's connection identifier
+ * are its place, so that a datagram finds it at once; the high bits are random.
  *
- * What a turn costs depends on the sessions that something happens to, not on those that are there:
- * those with something to do stand in a queue, and the times of all in a heap.
+ * The cost of a turn depends on the sessions with events, not on the number of sessions: a queue
+ * holds the sessions with work, and a heap the deadlines of all.
  */
 #ifndef LIB_RPC_SERVER_SERVER_SESSIONS_H
 #define LIB_RPC_SERVER_SERVER_SESSIONS_H
@@ -28,7 +28,7 @@ struct server_session {
 	struct server_session *next; /* in the queue */
 };
 
-/* A session ends: nothing can be sent in it any more. */
+/* Reports that a session has ended: nothing can be sent in it any more. */
 typedef void server_session_ended(void *user, const struct server_session *session);
 
 struct server_sessions {
@@ -37,44 +37,46 @@ struct server_sessions {
 	void *ended_user;
 	struct server_clients clients;
 	struct server_session *places[SERVER_SESSIONS_MAX];
-	uint32_t place_count;		/* all in use lie before it */
-	uint32_t place_next;		/* where to look for a free one */
+	uint32_t place_count;		/* all places in use are below */
+	uint32_t place_next;		/* begin of the search for a free place */
 	struct rpc_deadlines deadlines; /* by place */
 	void *deadlines_memory;
 	struct server_session *first; /* of the queue */
 	struct server_session *last;
 	uint32_t queue_length;
-	bool is_starved; /* in this turn one found no room to send: completions will make some */
+	bool is_starved; /* a session found no room to send in this turn: completions will make some
+			  */
 };
 
 /* `options` are the owner's. -ENOMEM. */
 int server_sessions_open(struct server_sessions *sessions, const struct rnic_rpc_options *options);
 void server_sessions_close(struct server_sessions *sessions, uint64_t now_ns);
 
-/* A datagram for one of them, or that begins one; or the loss of a route. */
+/* Takes a datagram for a session, or for a new one; or the loss of a route. */
 void server_sessions_receive(struct server_sessions *sessions,
 			     const struct transport_datagram *datagram, uint64_t now_ns);
 
-/* The session with this identifier, or NULL: it has ended. */
+/* The session with this identifier; NULL: it has ended. */
 struct server_session *server_sessions_find(struct server_sessions *sessions, uint32_t connection);
 
-/* Puts those in the queue whose time has come. */
+/* Queues the sessions whose deadline has come. */
 void server_sessions_tick(struct server_sessions *sessions, uint64_t now_ns);
 
 /*
- * Serves each that is in the queue once: sends what it has to send, a bounded number of datagrams,
- * after which it queues again behind the others; and forgets it if it has ended. The caller takes
- * the messages of those in the queue before.
+ * Serves each queued session once: sends a bounded number of its datagrams, then queues it again
+ * behind the others if it has more; and forgets an ended session. Before that, the caller takes the
+ * messages of the queued sessions.
  */
 void server_sessions_serve(struct server_sessions *sessions, uint64_t now_ns);
 
-/* RPC_NEVER, or when there is something to do; 0: now. */
+/* The next deadline; RPC_NEVER: none; 0: now. */
 uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions);
 
 /*
- * Sends it in that session, with a reference of its own. Without memory for that the session ends,
- * and the client asks again in another one, as it does when the session has ended. So it does when
- * the client takes so little of what it asks for that no more may be held for it.
+ * Sends the message in that session, with a reference of its own. Without memory for that the
+ * session ends, and the client asks again in another one, as after any end of a session. The
+ * session also ends when the client takes so little of its answers that its quota has no room for
+ * more.
  */
 void server_sessions_send(struct server_sessions *sessions, struct server_session *session,
 			  struct shared_message *message);

@@ -38,9 +38,9 @@ struct server_body {
 /* Chunks that the service makes before its answer. */
 struct server_stream {
 	bool is_accepted; /* by the caller */
-	bool is_stalled;  /* it has nothing at present */
+	bool is_stalled;  /* the service has no bytes at present */
 	bool is_over;	  /* nobody wants more, and the service knows */
-	bool is_asked;	  /* runs now: what it ends must wait */
+	bool is_asked;	  /* produce() runs now: the end of the work must wait */
 	struct bulk_out out;
 	rnic_rpc_produce *produce;
 	void *user;
@@ -55,23 +55,25 @@ struct server_work {
 	ProtobufCService *service;
 	unsigned method;
 	ProtobufCMessage *input;
-	ProtobufCAllocator allocator;	 /* of the input */
-	uint64_t input_bytes;		 /* that it has taken, counted for the client */
-	bool lacks_room;		 /* for the input */
-	struct shared_message *fallback; /* INTERNAL, when there is no memory for an answer */
-	struct shared_message *answer;	 /* of one that ended while it was asked for a chunk */
+	ProtobufCAllocator allocator; /* of the input */
+	uint64_t input_bytes;	      /* that the input has taken, counted for the client */
+	bool lacks_room;	      /* for the input */
+	struct shared_message
+		*fallback; /* INTERNAL, for the case that there is no memory for an answer */
+	struct shared_message
+		*answer; /* of a work that ended while the server asked it for a chunk */
 	struct server_body body;
 	struct server_stream stream;
 	struct server_work *next;
-	struct server_work **link; /* what points to this one */
+	struct server_work **link; /* the pointer to this one */
 };
 
-/* All memory that a call cannot do without, before the call is noted as begun; NULL: no memory. */
+/* Allocates all memory that a call needs, before the call is noted as begun; NULL: no memory. */
 struct server_work *server_work_create(struct server_calls *calls, struct server_session *session,
 				       const struct rpc_frame *request);
 void server_work_free(struct server_work *work);
 
-/* Among the works of its server, and no more. */
+/* Puts the work into its server's list, and nothing else. */
 void server_work_link(struct server_work *work);
 void server_work_unlink(struct server_work *work);
 

@@ -7,7 +7,7 @@
 enum {
 	SLOTS = 4,
 	WRITTEN_SLOT_BYTES = 256 << 10,
-	/* With its head it fits into a session's message. */
+	/* Frame and head together fit into a session's message. */
 	FRAME_SLOT_BYTES = 64 << 10,
 };
 

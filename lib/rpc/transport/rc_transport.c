@@ -9,24 +9,27 @@
 
 #define MS UINT64_C(1000000)
 
-/* Work requests of writes are their rings' addresses, which are beyond those of the slots. */
+/* The wr_id of a write is its ring's address, which is beyond the wr_ids of the slots. */
 #define WRITE_ID (2 * TRANSPORT_RECEIVE_ID)
 
 struct rc_connection {
 	struct transport_route base;
 	struct rnic_cm_id *id;
 	struct rnic_qp *qp;
-	uint32_t sends;	 /* that have not completed */
-	uint32_t writes; /* likewise */
+	uint32_t sends;	 /* not completed */
+	uint32_t writes; /* not completed */
 	bool is_owned;
 	bool is_lost;
 	bool is_told; /* the owner knows that it is lost */
 	bool is_ending;
 	struct rc_connection *next;
-	struct rc_connection **link; /* what points to this one */
+	struct rc_connection **link; /* the pointer to this one */
 };
 
-/* The transport neither loses nor reorders: what is sent again is what the peer did not take. */
+/*
+ * The transport neither loses nor reorders datagrams: the peer has not taken the ones that are sent
+ * again.
+ */
 static const struct rpc_session_config rc_config = {
 	.datagram_bytes = RC_DATAGRAM_BYTES,
 	.window_packets = RPC_WINDOW_PACKETS,
@@ -84,7 +87,7 @@ static int rc_transport_post_receive(struct rc_transport *transport, uint32_t sl
 	return rnic_post_srq_recv(transport->srq, &wr, &bad);
 }
 
-/* Makes one with a queue pair in INIT. It takes `id` over when it succeeds. */
+/* Makes a connection with a queue pair in INIT. A successful call takes over `id`. */
 static int make_connection(struct rc_transport *transport, struct rnic_cm_id *id,
 			   struct rc_connection **made)
 {
@@ -136,7 +139,7 @@ static void rc_transport_destroy(struct rc_transport *transport, struct rc_conne
 	free(connection);
 }
 
-/* From now on nothing is sent or received; requests in flight complete as flushed. */
+/* Stops sending and receiving; posted requests complete as flushed. */
 static void rc_transport_end(struct rc_connection *connection)
 {
 	struct rc_transport *transport = rc_of(connection->base.transport);
@@ -176,7 +179,7 @@ static void destroy_ended(struct rc_transport *transport)
 	}
 }
 
-/* Who connects and then opens no session makes room for others. */
+/* Ends a connection without a session to make room for others. */
 static bool rc_transport_make_room(struct rc_transport *transport)
 {
 	struct rc_connection *oldest = NULL;
@@ -446,14 +449,14 @@ static void rc_transport_note_sent(struct rc_transport *transport,
 		lose(connection);
 }
 
-/* Whether a receive that completed is for somebody. */
+/* Whether a completed receive has a recipient. */
 static bool rc_transport_take(struct rc_transport *transport,
 			      const struct rnic_completion *completion,
 			      struct transport_datagram *datagram)
 {
 	struct rc_connection *connection = rnic_qp_user(completion->qp);
 	uint32_t slot = (uint32_t)completion->wr_id - TRANSPORT_RECEIVE_ID;
-	/* A WRITE with immediate leaves in the slot what somebody else sent before. */
+	/* A WRITE with immediate leaves an earlier datagram of another peer in the slot. */
 	bool is_sent = completion->status == RNIC_WC_SUCCESS && completion->opcode == RNIC_WC_RECV;
 
 	if (!is_sent)
@@ -495,7 +498,7 @@ static int rc_transport_receive(struct transport *base, struct transport_datagra
 	}
 	if (error != 0)
 		return error;
-	/* All completions were taken, so that none names what goes now. */
+	/* All completions were taken, so that none refers to the objects freed below. */
 	if (transport->ending_count > 0)
 		destroy_ended(transport);
 	return tell_lost(transport, datagram) ? 1 : 0;
@@ -535,7 +538,9 @@ static const struct transport_calls rc_calls = {
 static int open_queues(struct rc_transport *transport)
 {
 	struct rnic_srq_options options = {.max_wr = transport->slots.receive_count, .max_sge = 1};
-	/* For all that can complete before anybody looks: one that overflows is dead. */
+	/*
+	 * Room for all completions that can come before the next poll: a CQ that overflows is dead.
+	 */
 	uint32_t entries = transport->slots.receive_count + 2 * transport->slots.send_count;
 	int error = rnic_create_cq(transport->device->context, entries, transport->device->channel,
 				   0, NULL, &transport->completions.cq);

@@ -22,7 +22,7 @@ void transport_random(void *bytes, size_t count)
 {
 	ssize_t got = getrandom(bytes, count, 0);
 
-	assert(got == (ssize_t)count); /* of up to 256 bytes, always */
+	assert(got == (ssize_t)count); /* always complete up to 256 bytes */
 }
 
 static int transport_device_watch(struct transport_device *device, int fd)
@@ -138,7 +138,7 @@ int transport_device_wait(struct transport_device *device, int timeout_ms)
 	return error;
 }
 
-/* A timer that is over when it is set costs more than all else that a call needs. */
+/* A timer that has expired when it is set costs more than everything else that a call needs. */
 static void wake(struct transport_device *device)
 {
 	const uint64_t one = 1;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Slots of sends lie behind those of receives. */
+/* The slots of sends lie behind the slots of receives. */
 static uint8_t *send_slot(const struct transport_slots *slots, uint32_t slot)
 {
 	return slots->memory + (size_t)slots->receive_count * slots->receive_bytes +

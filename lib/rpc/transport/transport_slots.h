@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registered memory that a transport's datagrams are received into and sent from, in slots of
- * one size for each, and the completions that tell which of them are done.
+ * The registered memory for a transport's datagrams, in slots of one size for sends and one for
+ * receives, and the completions that report which slots are done.
  */
 #ifndef LIB_RPC_TRANSPORT_TRANSPORT_SLOTS_H
 #define LIB_RPC_TRANSPORT_TRANSPORT_SLOTS_H
 
 #include "rpc/transport/transport_device.h"
 
-/* The identifier of a send's work request is its slot; of a receive's, this and its slot. */
+/* The wr_id of a send is its slot; the wr_id of a receive is this number plus its slot. */
 #define TRANSPORT_RECEIVE_ID (1u << 16)
 
 struct transport_slots {
@@ -19,27 +19,27 @@ struct transport_slots {
 	uint32_t receive_bytes; /* of a slot */
 	uint32_t send_count;	/* at most TRANSPORT_RECEIVE_ID */
 	uint32_t send_bytes;
-	uint16_t *free; /* slots of sends that nobody uses; the last one is the next */
+	uint16_t *free; /* unused slots of sends; the last one is the next */
 	uint32_t free_count;
 };
 
 /*
- * Makes the memory for the counts and sizes that `slots` has. Errors of rnic_alloc() and
- * rnic_reg_mr(). transport_slots_close() in any case.
+ * Allocates the memory for the counts and sizes in `slots`. Errors of rnic_alloc() and
+ * rnic_reg_mr(). Call transport_slots_close() in any case.
  */
 int transport_slots_open(struct transport_slots *slots, struct transport_device *device);
 void transport_slots_close(struct transport_slots *slots);
 
-/* What is received in a slot, and the memory to post for it. */
+/* The datagram in a receive slot, and the memory to post for it. */
 uint8_t *transport_slots_received(const struct transport_slots *slots, uint32_t slot);
 struct rnic_sge transport_slots_receive_sge(const struct transport_slots *slots, uint32_t slot);
 
-/* The slot that is sent next, of which there must be one, and the memory to post for it. */
+/* The next free send slot, which must exist, and the memory to post for it. */
 uint8_t *transport_slots_room(const struct transport_slots *slots);
 uint16_t transport_slots_next(const struct transport_slots *slots);
 struct rnic_sge transport_slots_send_sge(const struct transport_slots *slots, uint32_t bytes);
 
-/* That one was posted; and one has completed. */
+/* Notes that this slot was posted; and that a send has completed. */
 void transport_slots_take(struct transport_slots *slots);
 void transport_slots_give(struct transport_slots *slots, uint16_t slot);
 
@@ -52,7 +52,7 @@ struct transport_completions {
 	uint32_t next;
 };
 
-/* The next completion, until it is asked for again; NULL: none, or *error is not 0. */
+/* The next completion, valid until the next call; NULL: none, or *error is not 0. */
 const struct rnic_completion *transport_completions_next(struct transport_completions *completions,
 							 int *error);
 

@@ -8,7 +8,9 @@
 enum {
 	GRH_BYTES = 40,
 	RECEIVE_BYTES = GRH_BYTES + UD_DATAGRAM_BYTES,
-	/* Where a received packet's network header is within those 40 bytes (IBTA A17.4.5.1). */
+	/*
+	 * The offsets of a received packet's network header within those 40 bytes (IBTA A17.4.5.1).
+	 */
 	IPV4_SOURCE = 20 + 12,
 	IPV6_SOURCE = 8,
 	HOP_LIMIT = 64,
@@ -16,7 +18,7 @@ enum {
 
 struct ud_route {
 	struct transport_route base;
-	struct rnic_cm_id *id; /* while it is sought */
+	struct rnic_cm_id *id; /* during the search */
 	struct rnic_ah *ah;
 	uint32_t qpn;
 	struct rnic_gid gid;
@@ -113,7 +115,7 @@ int ud_transport_use_qkey(struct ud_transport *transport, uint32_t qkey)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* The sender's, which stands in the header before the payload. */
+/* Reads the sender's GID from the header before the payload. */
 static void ud_transport_read_gid(struct rnic_gid *gid, const uint8_t *grh, bool is_ipv4)
 {
 	*gid = (struct rnic_gid){{0}};
@@ -131,7 +133,7 @@ static bool ud_transport_is_same(const struct rnic_gid *a, const struct rnic_gid
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* The answer leaves from the address that was asked. */
+/* The answer leaves from the address that the request came to. */
 static struct rnic_path describe_source(const struct rnic_completion *completion,
 					const uint8_t *grh)
 {
@@ -146,7 +148,7 @@ static struct rnic_path describe_source(const struct rnic_completion *completion
 	return source;
 }
 
-/* A datagram that could not be sent counts as lost; the queue goes on (IBTA 1.4, 10.3.1.6). */
+/* An unsent datagram counts as lost; the queue goes on (IBTA 1.4, 10.3.1.6). */
 static void ud_transport_note_sent(struct ud_transport *transport,
 				   const struct rnic_completion *completion)
 {
@@ -202,11 +204,11 @@ static void ud_transport_close_route(struct transport_route *base)
 	if (route->id != NULL)
 		rnic_cm_destroy_id(route->id);
 	if (route->ah != NULL)
-		rnic_destroy_ah(route->ah); /* what is posted keeps its path */
+		rnic_destroy_ah(route->ah); /* posted sends keep their path */
 	free(route);
 }
 
-/* Who serves the port answers with its queue pair (SIDR, IBTA 1.4, 12.11). */
+/* The server of the port answers with its queue pair (SIDR, IBTA 1.4, 12.11). */
 static int ud_transport_seek(struct transport *transport, struct rnic_cm_id *id,
 			     struct transport_route **sought)
 {
@@ -269,7 +271,7 @@ static bool ud_transport_is_source(const struct transport_route *base,
 	       ud_transport_is_same(&route->gid, &datagram->source.dest_gid);
 }
 
-/* Who found the queue pair has nothing more to hear. */
+/* Once the queue pair is found, no more events follow. */
 static void ud_transport_note(struct transport_route *route, const struct rnic_cm_event *event)
 {
 	(void)route;

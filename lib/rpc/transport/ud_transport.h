@@ -2,8 +2,8 @@
 /*
  * Datagrams of sessions over one UD queue pair.
  *
- * Sending copies into a slot of registered memory, which is free again when its completion was
- * polled; receiving lends a slot until the next call. What finds no slot waits in its session.
+ * Sending copies into a slot of registered memory; polling its completion frees the slot. Receiving
+ * lends a slot until the next call. A datagram without a slot waits in its session.
  */
 #ifndef LIB_RPC_TRANSPORT_UD_TRANSPORT_H
 #define LIB_RPC_TRANSPORT_UD_TRANSPORT_H
@@ -27,10 +27,10 @@ struct ud_transport {
 int ud_transport_open(struct ud_transport *transport, struct transport_device *device,
 		      uint32_t receive_slots, uint32_t send_slots);
 
-/* After the routes. */
+/* Closes the transport, after its routes. */
 void ud_transport_close(struct ud_transport *transport);
 
-/* Takes datagrams with this key, of the peers that know it; also when it had another one. */
+/* Takes datagrams with this key, which the peers know; it may replace an earlier key. */
 int ud_transport_use_qkey(struct ud_transport *transport, uint32_t qkey);
 
 #endif

@@ -58,7 +58,7 @@ int rpc_bulk_sender_grant(struct rpc_bulk_sender *sender, const struct rpc_frame
 	grant = read_grant(frame->payload);
 	if (!check_grant(&grant) || (!is_first && !is_same_memory(&grant, &sender->grant)))
 		return -EPROTO;
-	/* All that was sent, and at most what there are slots for. */
+	/* The limit is not below the chunks that were sent, and at most the slots beyond them. */
 	if (grant.limit - sender->next > grant.slots)
 		return -EPROTO;
 	sender->grant = grant;

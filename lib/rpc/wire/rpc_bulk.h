@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bodies that are too large for a message, and streams: what travels in chunks, under grants. The
- * side that receives grants so many chunks that it has room for, and grants more as it takes them;
- * the side that sends numbers chunks from 0 and waits when it has no grant. A machine without I/O;
- * chunks and grants are frames of the session, which puts them into order.
+ * Bodies that are too large for a message, and streams: both travel in chunks, under grants. The
+ * receiving side grants as many chunks as it has room for, and grants more as it takes them. The
+ * sending side numbers chunks from 0 and waits when it has no grant. A machine without I/O; chunks
+ * and grants are frames of the session, which puts them into order.
  *
- * A grant may offer memory: chunk n is then written into its slot n % slots by RDMA, before the
- * frame that tells of it, and is there when the frame is. Without memory, chunks are in the frames.
+ * A grant may offer memory. The sender then writes chunk n into the slot n % slots by RDMA before
+ * the frame for it, so that the chunk is there when the frame arrives. Without memory the frames
+ * hold the chunks.
  *
  * Payload of a GRANT: 0 limit, 4 slots, 8 bytes of a slot, 12 rkey, 16 address. Of a CHUNK: 0
- * number, 4 bytes, 8 the chunk, unless it was written. A CHUNK of no bytes says that there will be
- * none any more: the answer to a CANCEL that asks for it.
+ * number, 4 bytes, 8 the chunk, unless RDMA wrote it. A CHUNK of no bytes says that no more chunks
+ * come: the answer to a CANCEL that asks for it.
  */
 #ifndef LIB_RPC_WIRE_RPC_BULK_H
 #define LIB_RPC_WIRE_RPC_BULK_H
@@ -33,7 +34,7 @@ struct rpc_grant {
 	uint32_t slots;
 	uint32_t slot_bytes;
 	uint32_t rkey;
-	uint64_t address; /* 0: no memory is offered */
+	uint64_t address; /* 0: the grant offers no memory */
 };
 
 struct rpc_bulk_sender {
@@ -42,7 +43,7 @@ struct rpc_bulk_sender {
 };
 
 struct rpc_bulk_receiver {
-	struct rpc_grant grant; /* as told last */
+	struct rpc_grant grant; /* the last one sent */
 	uint32_t next;
 };
 
@@ -52,44 +53,44 @@ struct rpc_chunk {
 	const uint8_t *data; /* NULL: in the slot */
 };
 
-/* How large the body is that the payload of a LARGE frame announces; 0: it makes no sense. */
+/* The size of the body that the payload of a LARGE frame announces; 0: the payload is invalid. */
 uint64_t rpc_bulk_total(const struct rpc_frame *frame);
 void rpc_bulk_write_total(uint8_t payload[RPC_TOTAL_BYTES], uint64_t total);
 
 /*
- * Takes a GRANT, the first or a later one. -EPROTO: it makes no sense, takes something back, or
- * offers other memory than before; the session is to be ended.
+ * Takes a GRANT, the first or a later one. -EPROTO: the grant is invalid, takes something back, or
+ * offers other memory than before; the caller must end the session.
  */
 int rpc_bulk_sender_grant(struct rpc_bulk_sender *sender, const struct rpc_frame *frame);
 
 /*
- * How much memory a GRANT offers, in bytes, for who needs as much to write from; 0: none, or it
- * makes no sense.
+ * The bytes of memory that a GRANT offers, for a sender that needs as much to write from; 0: none,
+ * or the grant is invalid.
  */
 uint64_t rpc_bulk_offered_bytes(const struct rpc_frame *frame);
 
 /* Whether the next chunk may be sent. */
 bool rpc_bulk_sender_may_send(const struct rpc_bulk_sender *sender);
 
-/* Notes the next chunk as sent and writes the head of its frame's payload; its number. */
+/* Notes the next chunk as sent and writes the head of its frame's payload; returns its number. */
 uint32_t rpc_bulk_sender_chunk(struct rpc_bulk_sender *sender, uint32_t bytes,
 			       uint8_t head[RPC_CHUNK_HEAD_BYTES]);
 
-/* Begins with this memory (limit is ignored), for which the first grant is due. */
+/* Begins with this memory (limit is ignored); the first grant is due. */
 void rpc_bulk_receiver_init(struct rpc_bulk_receiver *receiver, const struct rpc_grant *memory);
 
-/* Writes the grant of all that there is room for. */
+/* Writes the grant of all free room. */
 void rpc_bulk_receiver_grant(struct rpc_bulk_receiver *receiver, uint8_t payload[RPC_GRANT_BYTES]);
 
 /*
- * Whether enough was taken since the last grant that the peer should have another, who has so many
- * bytes left to send; UINT64_MAX: nobody knows. Who needs no more is granted none.
+ * Whether enough was taken since the last grant to give the peer another. The peer has `left_bytes`
+ * left to send; UINT64_MAX: unknown. A peer that needs no more gets none.
  */
 bool rpc_bulk_receiver_owes_grant(const struct rpc_bulk_receiver *receiver, uint64_t left_bytes);
 
 /*
- * Takes a CHUNK, the next one. -EPROTO: it is not the next, was not granted, or is longer than a
- * slot; the session is to be ended.
+ * Takes the next CHUNK. -EPROTO: the chunk is not the next one, was not granted, or is longer than
+ * a slot; the caller must end the session.
  */
 int rpc_bulk_receiver_take(struct rpc_bulk_receiver *receiver, const struct rpc_frame *frame,
 			   struct rpc_chunk *chunk);

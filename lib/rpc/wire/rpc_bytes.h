@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Big-endian integers in the messages of the RPC library, which stands on public headers only.
- */
+/* Big-endian integers in the messages of the RPC library, which uses public headers only. */
 #ifndef LIB_RPC_WIRE_RPC_BYTES_H
 #define LIB_RPC_WIRE_RPC_BYTES_H
 

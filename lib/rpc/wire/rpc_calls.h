@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of a client: which are to be sent, which wait, and how each ends. A machine without
- * I/O, clock or allocation, above whatever session there is at the time.
+ * The calls of a client: the calls to send, the calls that wait, and the end of each. A machine
+ * without I/O, clock or allocation, above the session of the moment.
  *
  * Every call ends exactly once, with an answer or an error. When a session is lost, its calls wait
- * for the next one. If that reaches the same incarnation of the server, they are sent again under
- * their numbers, and the server's history (rpc_history.h) keeps them from being executed twice. If
- * it is another incarnation, only those that are idempotent, or were never sent, are sent; the
- * others end with RNIC_RPC_OUTCOME_UNKNOWN.
+ * for the next one. If that reaches the same incarnation of the server, the client sends them again
+ * under their numbers, and the server's history (rpc_history.h) prevents a second execution. If it
+ * is another incarnation, the client sends only the calls that are idempotent, or were never sent;
+ * the others end with RNIC_RPC_OUTCOME_UNKNOWN.
  */
 #ifndef LIB_RPC_WIRE_RPC_CALLS_H
 #define LIB_RPC_WIRE_RPC_CALLS_H
@@ -18,7 +18,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Calls between the oldest that has not ended and the newest; the server's history is as long. */
+/*
+ * The most calls between the oldest that has not ended and the newest; the server's history has the
+ * same length.
+ */
 #define RPC_CALLS_MAX 256u
 
 enum rpc_call_state {
@@ -32,10 +35,11 @@ struct rpc_call {
 	uint64_t id;
 	enum rpc_call_state state;
 	bool is_idempotent;
-	bool is_stream; /* its caller has seen part of the answer: it is not sent again */
+	bool is_stream; /* the caller has seen part of the answer: the client does not send the call
+			   again */
 	bool was_sent;	/* to the incarnation of `calls`, or to one before it */
 	bool owes_cancel;
-	uint32_t status; /* of ENDED, as the server sent it, or enum rnic_rpc_status */
+	uint32_t status; /* of ENDED: the server's number, or enum rnic_rpc_status */
 	uint32_t sends;
 	uint64_t deadline_ns; /* RPC_NEVER: none */
 	void *user;
@@ -53,46 +57,52 @@ struct rpc_calls {
 void rpc_calls_init(struct rpc_calls *calls);
 
 /*
- * Adds a call. The result is valid until it is taken as ended. NULL: RPC_CALLS_MAX are in flight;
- * wait for one to end.
+ * Adds a call. The result is valid until the call is taken as ended. NULL: RPC_CALLS_MAX calls are
+ * in flight; wait for one to end.
  */
 struct rpc_call *rpc_calls_begin(struct rpc_calls *calls, bool is_idempotent, uint64_t deadline_ns,
 				 void *user);
 
-/* A session with this incarnation of the server is open. */
+/* Notes an open session with this incarnation of the server. */
 void rpc_calls_session_opened(struct rpc_calls *calls,
 			      const uint8_t incarnation[RPC_IDENTITY_BYTES]);
 
-/* The session has ended; another one may follow. Streams end with RNIC_RPC_OUTCOME_UNKNOWN. */
+/*
+ * Notes the end of the session; another one may follow. Streams end with RNIC_RPC_OUTCOME_UNKNOWN.
+ */
 void rpc_calls_session_lost(struct rpc_calls *calls);
 
-/* No session will follow: all calls end, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN. */
+/* Ends all calls, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN: no session will follow. */
 void rpc_calls_give_up(struct rpc_calls *calls);
 
-/* A call to send on the session that is open, and noted as sent; NULL: none. */
+/* Returns a call to send in the open session, and notes it as sent; NULL: none. */
 struct rpc_call *rpc_calls_take_waiting(struct rpc_calls *calls);
 
-/* Fills in what the frame of a call to send says about it: call, settled, timeout, flags. */
+/* Fills in the call's fields of its frame: call, settled, timeout, flags. */
 void rpc_calls_describe(const struct rpc_calls *calls, const struct rpc_call *call,
 			struct rpc_frame *frame, uint64_t now_ns);
 
 /* The call of that number, if it was sent and has not ended, or NULL. */
 struct rpc_call *rpc_calls_find(struct rpc_calls *calls, uint64_t id);
 
-/* An answer came. The call that it ends, or NULL: that call has ended already, or never was. */
+/*
+ * Takes an answer. Returns the call that it ends; NULL: that call has ended already, or never was.
+ */
 struct rpc_call *rpc_calls_answer(struct rpc_calls *calls, const struct rpc_frame *answer);
 
-/* Ends a call from this side, for one with RNIC_RPC_CANCELLED; nothing if it has ended. */
+/*
+ * Ends a call from this side, for example with RNIC_RPC_CANCELLED; does nothing for an ended call.
+ */
 void rpc_calls_end(struct rpc_call *call, uint32_t status);
 
 uint64_t rpc_calls_next_deadline_ns(const struct rpc_calls *calls);
 
-/* Ends those whose deadline has come. */
+/* Ends the calls whose deadline has come. */
 void rpc_calls_tick(struct rpc_calls *calls, uint64_t now_ns);
 
 /*
- * Copies out one call that has ended and forgets it; false: none. With `owes_cancel` set, a CANCEL
- * frame spares the server the rest of the work.
+ * Copies out one ended call and forgets it; false: none. With `owes_cancel` set, a CANCEL frame
+ * saves the server the rest of the work.
  */
 bool rpc_calls_take_ended(struct rpc_calls *calls, struct rpc_call *ended);
 

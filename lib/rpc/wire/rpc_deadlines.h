@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of many items is due next: a heap, so that what costs time is what happens and not what
- * exists. Items are numbers below a bound; each has one deadline, or none.
+ * Finds the next due one of many items: a heap, so that the cost grows with the events and not with
+ * the items. Items are numbers below a bound; each has one deadline, or none.
  */
 #ifndef LIB_RPC_WIRE_RPC_DEADLINES_H
 #define LIB_RPC_WIRE_RPC_DEADLINES_H
@@ -17,7 +17,7 @@ struct rpc_deadline {
 
 struct rpc_deadlines {
 	struct rpc_deadline *heap; /* no entry is due before heap[(its index - 1) / 2] */
-	uint32_t *positions;	   /* by item: its index, plus one; 0: it has none */
+	uint32_t *positions;	   /* by item: its index, plus one; 0: no deadline */
 	uint32_t count;
 	uint32_t capacity;
 };
@@ -27,13 +27,13 @@ size_t rpc_deadlines_memory_bytes(uint32_t capacity);
 
 void rpc_deadlines_init(struct rpc_deadlines *deadlines, uint32_t capacity, void *memory);
 
-/* The item's deadline from now on; RPC_NEVER: none. */
+/* Sets the item's deadline; RPC_NEVER: none. */
 void rpc_deadlines_set(struct rpc_deadlines *deadlines, uint32_t item, uint64_t at_ns);
 
-/* RPC_NEVER when no item has one. */
+/* The earliest deadline; RPC_NEVER: no item has one. */
 uint64_t rpc_deadlines_next_ns(const struct rpc_deadlines *deadlines);
 
-/* An item that is due, which has no deadline then; false: none is. */
+/* Takes a due item, which then has no deadline; false: none is due. */
 bool rpc_deadlines_take(struct rpc_deadlines *deadlines, uint64_t now_ns, uint32_t *item);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The message of a call: a header of 32 bytes, big-endian, the service's name, and the protocol
- * buffer, which this layer does not look into.
+ * buffer, which this layer does not read.
  *
  *	0  kind        1  flags     2  bytes of the name   4  method
  *	8  call        16 settled   24 timeout in ms       28 status
  *
- * The decoder checks all that can be checked without knowing the services. The status of an answer
- * is kept as it came: one that this side does not know is still an error.
+ * The decoder makes all checks that need no knowledge of the services. It keeps the status of an
+ * answer as received: a status unknown to this side is still an error.
  */
 #ifndef LIB_RPC_WIRE_RPC_FRAME_H
 #define LIB_RPC_WIRE_RPC_FRAME_H
@@ -30,9 +30,11 @@ enum rpc_frame_kind {
 };
 
 enum rpc_frame_flag {
-	RPC_FRAME_IDEMPOTENT = 1 << 0, /* executing it twice does no harm */
-	/* Request and answer: the payload is the length of a body that comes in chunks. CANCEL: a
-	 * CHUNK without bytes is to say that no more comes. */
+	RPC_FRAME_IDEMPOTENT = 1 << 0, /* a second execution does no harm */
+	/*
+	 * Request and answer: the payload is the length of a body that comes in chunks. CANCEL:
+	 * asks for a CHUNK without bytes, which says that no more come.
+	 */
 	RPC_FRAME_LARGE = 1 << 1,
 	RPC_FRAME_STREAM = 1 << 2, /* the caller takes chunks before the answer */
 	RPC_FRAME_FLAGS = RPC_FRAME_IDEMPOTENT | RPC_FRAME_LARGE | RPC_FRAME_STREAM,
@@ -44,10 +46,10 @@ struct rpc_frame {
 	uint16_t service_bytes;
 	uint32_t method;
 	uint64_t call;
-	uint64_t settled;    /* of a client: all calls before it need no answer any more */
-	uint32_t timeout_ms; /* left when it was sent; 0: none */
+	uint64_t settled;    /* from a client: no call before it needs an answer any more */
+	uint32_t timeout_ms; /* at the time of sending; 0: none */
 	uint32_t status;     /* enum rnic_rpc_status, of ANSWER */
-	const char *service; /* not terminated; the caller's bytes, as is the payload */
+	const char *service; /* not terminated; the caller's bytes, like the payload */
 	const uint8_t *payload;
 	uint32_t payload_bytes;
 };
@@ -55,7 +57,7 @@ struct rpc_frame {
 /* -EBADMSG: not a frame. */
 int rpc_frame_decode(struct rpc_frame *frame, const void *message, size_t bytes);
 
-/* The bytes that the frame takes as a message. */
+/* The size of the frame as a message. */
 size_t rpc_frame_bytes(const struct rpc_frame *frame);
 
 /* Writes rpc_frame_bytes() bytes. The payload may lie in its place already. */

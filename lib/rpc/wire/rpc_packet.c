@@ -24,12 +24,12 @@ enum {
 	AT_CODE = 46,
 };
 
-/* What each kind must and may have. */
+/* The fields that each kind must and may have. */
 static const struct {
 	bool has_to;
 	bool is_fragment;
 	bool has_code;
-	uint16_t payload_bytes; /* of those that are no fragments */
+	uint16_t payload_bytes; /* of kinds other than fragments */
 } rules[RPC_PACKET_KINDS] = {
 	[RPC_PACKET_OPEN] = {.payload_bytes = RPC_IDENTITY_BYTES},
 	[RPC_PACKET_OPENED] = {.has_to = true, .payload_bytes = RPC_IDENTITY_BYTES},

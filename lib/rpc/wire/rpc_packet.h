@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The datagram of an RPC session: a fixed header of 48 bytes, big-endian, and a payload. Every
- * datagram acknowledges, whatever else it is for.
+ * datagram of any kind acknowledges.
  *
  *	0  magic 0x5250       2  version        3  kind
  *	4  to (connection)    8  from (connection)
@@ -9,8 +9,8 @@
  *	28 credit             32 message        36 offset       40 total
  *	44 payload bytes      46 code
  *
- * The decoder believes nothing: what it returns is consistent in itself, and `payload` lies within
- * the bytes that were given to it. Damage on the way is the ICRC's business, not this header's.
+ * The decoder trusts nothing: its result is consistent in itself, and `payload` lies within the
+ * given bytes. The ICRC detects damage on the network, not this header.
  */
 #ifndef LIB_RPC_WIRE_RPC_PACKET_H
 #define LIB_RPC_WIRE_RPC_PACKET_H
@@ -26,18 +26,18 @@
 
 enum rpc_packet_kind {
 	RPC_PACKET_OPEN = 1, /* `sequence` is the first; payload: the client's identity */
-	RPC_PACKET_OPENED,   /* likewise of the server, whose payload names its incarnation */
+	RPC_PACKET_OPENED,   /* likewise from the server; the payload is its incarnation */
 	RPC_PACKET_DATA,     /* a fragment */
 	RPC_PACKET_ACK,
 	RPC_PACKET_PING,  /* asks for an ACK */
-	RPC_PACKET_CLOSE, /* `code` says why; ends the session at once */
+	RPC_PACKET_CLOSE, /* `code` has the reason; ends the session at once */
 	RPC_PACKET_KINDS,
 };
 
 struct rpc_packet {
 	enum rpc_packet_kind kind;
-	uint32_t to;   /* the receiver's connection identifier; 0 in OPEN, where it is not known */
-	uint32_t from; /* the sender's; 0 only in a CLOSE for a session that is not there */
+	uint32_t to;   /* the receiver's connection identifier; 0 in OPEN, where it is unknown */
+	uint32_t from; /* the sender's; 0 only in a CLOSE for an unknown session */
 	uint32_t sequence;
 	uint32_t cumulative; /* all before it have arrived */
 	uint64_t selective;  /* bit i: cumulative + 1 + i has arrived */
@@ -57,8 +57,8 @@ static inline int rpc_before(uint32_t a, uint32_t b)
 }
 
 /*
- * Reads `bytes` bytes. -EBADMSG: not a datagram of ours. -EPROTONOSUPPORT: of another version.
- * Either way the caller drops it.
+ * Reads `bytes` bytes. -EBADMSG: not a datagram of ours. -EPROTONOSUPPORT: another version. Either
+ * way the caller drops the datagram.
  */
 int rpc_packet_decode(struct rpc_packet *packet, const void *datagram, size_t bytes);
 

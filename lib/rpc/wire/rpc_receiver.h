@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The receiving half of an RPC session: puts fragments into order, drops what comes twice, and
- * joins them into messages.
+ * The receiving half of an RPC session: puts fragments into order, drops duplicates, and joins
+ * fragments into messages.
  *
- * Memory is bounded and the caller's: a window of fragments and one message. A fragment is accepted
- * only within the credit that was granted, and credit comes back only as messages are taken, so a
- * reader that is slow stops the sender and not this host.
+ * Memory is bounded and the caller's: a window of fragments and one message. The receiver accepts a
+ * fragment only within the granted credit, and grants more only as the caller takes messages. A
+ * slow reader therefore stops the sender and not this host.
  */
 #ifndef LIB_RPC_WIRE_RPC_RECEIVER_H
 #define LIB_RPC_WIRE_RPC_RECEIVER_H
@@ -31,10 +31,10 @@ struct rpc_receiver {
 	uint32_t window_packets; /* a power of two, at most 64 */
 	uint32_t payload_bytes;
 	uint32_t max_message_bytes;
-	uint32_t taken;	     /* the next to go into a message */
+	uint32_t taken;	     /* the next fragment to join into a message */
 	uint32_t cumulative; /* the next that has not arrived */
-	uint32_t told;	     /* `taken` as last granted to the peer */
-	uint32_t message;    /* the one being joined */
+	uint32_t told;	     /* the `taken` that was last granted to the peer */
+	uint32_t message;    /* the one in the making */
 	uint32_t total;
 	uint32_t joined_bytes;
 	bool is_joining;
@@ -47,22 +47,23 @@ size_t rpc_receiver_memory_bytes(uint32_t window_packets, uint32_t payload_bytes
 void rpc_receiver_init(struct rpc_receiver *receiver, uint32_t window_packets,
 		       uint32_t payload_bytes, uint32_t max_message_bytes, void *memory);
 
-/* The peer's first sequence, once it is known. */
+/* Sets the peer's first sequence, once it is known. */
 void rpc_receiver_start(struct rpc_receiver *receiver, uint32_t first_sequence);
 
-/* A fragment; what is there already or beyond the credit is dropped. -EPROTO: too long. */
+/* Accepts a fragment; drops duplicates and fragments beyond the credit. -EPROTO: too long. */
 int rpc_receiver_accept(struct rpc_receiver *receiver, const struct rpc_packet *packet);
 
 /*
- * The next whole message, 1, or 0 when there is none. Its bytes stay until the next call. -EPROTO:
- * the fragments are not of one message. -EMSGSIZE: it is larger than this side takes.
+ * Returns 1 and the next whole message, or 0 when there is none. Its bytes stay until the next
+ * call. -EPROTO: the fragments are not of one message. -EMSGSIZE: the message is larger than this
+ * side takes.
  */
 int rpc_receiver_take(struct rpc_receiver *receiver, const uint8_t **bytes, uint32_t *length);
 
-/* Writes what has arrived and what may be sent into a datagram. */
+/* Writes the received sequences and the credit into a datagram. */
 void rpc_receiver_report(struct rpc_receiver *receiver, struct rpc_packet *packet);
 
-/* Whether so much credit came back that the peer should hear of it. */
+/* Whether so much credit came back that the peer should learn of it. */
 bool rpc_receiver_has_news(const struct rpc_receiver *receiver);
 
 #endif

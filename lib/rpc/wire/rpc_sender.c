@@ -6,7 +6,7 @@
 enum {
 	FIRST_ALLOWANCE = 16,
 	SMALLEST_ALLOWANCE = 2,
-	REORDER_PACKETS = 3, /* so many later arrivals make a fragment lost */
+	REORDER_PACKETS = 3, /* a fragment is lost after so many later arrivals */
 };
 
 static struct rpc_flight *flight_of(struct rpc_sender *sender, uint32_t sequence)
@@ -198,7 +198,7 @@ static void rpc_sender_advance(struct rpc_sender *sender, uint32_t cumulative, u
 	}
 }
 
-/* What later arrivals show to be lost is sent again without waiting for the timer. */
+/* A fragment that later arrivals show to be lost is sent again without waiting for the timer. */
 static void find_lost(struct rpc_sender *sender, uint32_t highest)
 {
 	for (uint32_t sequence = sender->base; rpc_before(sequence + REORDER_PACKETS - 1, highest);
@@ -220,7 +220,7 @@ bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *
 	if (rpc_before(sender->next, packet->cumulative))
 		return false;
 	if (rpc_before(packet->cumulative, base))
-		return true; /* overtaken by a later one */
+		return true; /* a later one has overtaken it */
 	rpc_sender_advance(sender, packet->cumulative, now_ns);
 	for (uint32_t bit = 0; bit < RPC_WINDOW_PACKETS; bit++) {
 		uint32_t sequence = packet->cumulative + 1 + bit;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sending half of an RPC session: cuts messages into fragments, keeps those in flight until
- * they are acknowledged, and says which datagram goes next.
+ * The sending half of an RPC session: cuts messages into fragments, keeps fragments in flight until
+ * they are acknowledged, and chooses the next datagram.
  *
- * Messages are the caller's, referenced and never copied, from rpc_sender_push() until
- * rpc_sender_take_released() gives them back. A fragment is sent again when three later ones have
- * arrived and it has not (once), or when the retransmission timer runs out, which doubles with each
- * time (RFC 6298). How many are in flight at once is bounded by the peer's credit, by the window,
- * and by an allowance that grows by one a round trip and halves with each loss.
+ * The sender refers to the caller's messages and never copies them, from rpc_sender_push() until
+ * rpc_sender_take_released() gives them back. It sends a fragment again when three later ones have
+ * arrived without it (once), or when the retransmission timer expires, which doubles each time (RFC
+ * 6298). Three bounds hold for the fragments in flight: the peer's credit, the window, and an
+ * allowance that grows by one a round trip and halves with each loss.
  */
 #ifndef LIB_RPC_WIRE_RPC_SENDER_H
 #define LIB_RPC_WIRE_RPC_SENDER_H
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As many as `selective` can tell of. */
+/* The number that `selective` can report. */
 #define RPC_WINDOW_PACKETS 64u
 
 #define RPC_NEVER UINT64_MAX
@@ -43,7 +43,7 @@ struct rpc_flight {
 	uint16_t bytes;
 	bool is_acknowledged;
 	bool is_lost;  /* to be sent again */
-	bool is_again; /* was sent again: tells nothing about the round trip */
+	bool is_again; /* sent again: says nothing about the round trip */
 	uint64_t sent_ns;
 };
 
@@ -56,13 +56,13 @@ struct rpc_sender {
 	uint32_t in_flight; /* sent, neither acknowledged nor lost */
 	uint32_t allowance;
 	uint32_t allowance_progress; /* acknowledged since it grew */
-	uint32_t recovery; /* losses before it are of the loss that halved the allowance */
+	uint32_t recovery; /* a loss before it belongs to the loss that halved the allowance */
 	uint64_t rto_ns;
 	uint64_t smoothed_ns; /* 0: no round trip measured */
 	uint64_t variation_ns;
 	uint64_t timer_ns; /* RPC_NEVER: not running */
 	uint32_t next_message;
-	struct rpc_outgoing *oldest; /* not taken back */
+	struct rpc_outgoing *oldest; /* not given back */
 	struct rpc_outgoing *newest;
 	struct rpc_outgoing *cutting; /* NULL: all are cut */
 	uint32_t cut_bytes;
@@ -72,23 +72,26 @@ struct rpc_sender {
 void rpc_sender_init(struct rpc_sender *sender, const struct rpc_sender_limits *limits,
 		     uint32_t first_sequence);
 
-/* Queues the message; `bytes` and `length` are set, the rest is the sender's. */
+/* Queues the message. The caller sets `bytes` and `length`, the sender the rest. */
 void rpc_sender_push(struct rpc_sender *sender, struct rpc_outgoing *message);
 
-/* A message that arrived, or with `is_over` any; NULL when there is none. In order. */
+/* Gives back a message that arrived, or with `is_over` any, in order; NULL: none. */
 struct rpc_outgoing *rpc_sender_take_released(struct rpc_sender *sender, bool is_over);
 
 /* Fills in the fragment to send now, and notes it as sent. False: there is none. */
 bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns);
 
-/* Takes what a datagram acknowledges and grants. False: it acknowledges what was never sent. */
+/*
+ * Takes the acknowledgement and the credit of a datagram. False: it acknowledges a fragment that
+ * was never sent.
+ */
 bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *packet,
 			    uint64_t now_ns);
 
-/* Whether it has something to send and only the peer's credit is missing. */
+/* Whether a fragment waits only for the peer's credit. */
 bool rpc_sender_is_blocked(const struct rpc_sender *sender);
 
-/* The retransmission timer: RPC_NEVER, or when to call rpc_sender_tick(). */
+/* The retransmission timer: RPC_NEVER, or the time for rpc_sender_tick(). */
 void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns);
 
 #endif

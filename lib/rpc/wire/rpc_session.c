@@ -20,14 +20,14 @@ const struct rpc_session_config rpc_session_defaults = {
 	.dead_ns = 5000 * MS,
 };
 
-/* What a datagram does to a session. */
+/* The effect of a datagram on a session. */
 enum action {
 	DROP,
 	ENTER,	       /* the server has answered: open */
 	REPEAT_OPENED, /* the answer was lost */
-	CONFIRM,       /* an answer that came twice: an ACK lets it rest */
+	CONFIRM,       /* a second answer: an ACK stops its repetition */
 	ACCEPT,	       /* a fragment */
-	NOTE,	       /* an acknowledgement and no more */
+	NOTE,	       /* only an acknowledgement */
 	ANSWER,	       /* a PING */
 	END,
 };
@@ -218,7 +218,7 @@ void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *p
 	act(session, action, packet);
 }
 
-/* The kind that is due now and whose fields are set beside those of every datagram. */
+/* Chooses the kind of the due datagram and sets the fields that only this kind has. */
 static bool choose(struct rpc_session *session, struct rpc_packet *packet, uint64_t now_ns)
 {
 	if (session->owes_close != 0) {
@@ -267,7 +267,7 @@ uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint6
 	return (uint32_t)bytes;
 }
 
-/* When to ask the peer whether it is there, or whether it has credit again. */
+/* The time to ask the peer whether it is there, or whether it has credit again. */
 static uint64_t ask_ns(const struct rpc_session *session)
 {
 	uint64_t since =

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session: messages both ways between a client and a server over datagrams that may be lost,
- * doubled, reordered or made up. Each message arrives once and in order, or the session ends.
+ * doubled, reordered or forged. Each message arrives once and in order, or the session ends.
  *
- * A machine without I/O, clock, or allocation: it is pushed datagrams, told the time, and pulled
- * for datagrams. After each call the owner transmits until rpc_session_transmit() says there is no
- * more, then sleeps until rpc_session_next_deadline_ns(). Memory is the caller's, its size fixed at
- * the beginning. Whoever owns the transport checks that datagrams come from the peer's address.
+ * A machine without I/O, clock, or allocation. The owner gives it datagrams and the time, and
+ * fetches its datagrams. After each call the owner transmits until rpc_session_transmit() returns
+ * 0, then sleeps until rpc_session_next_deadline_ns(). Memory is the caller's, its size fixed at
+ * the beginning. The owner of the transport checks that datagrams come from the peer's address.
  *
- * It ends when either side closes it, when the peer says that it knows no such session, or when
- * the peer is silent for `dead_ns` although asked each `keepalive_ns`: no wait is without an end.
+ * A session ends when either side closes it, when the peer says that it knows no such session, or
+ * when the peer is silent for `dead_ns` although asked each `keepalive_ns`: every wait ends.
  */
 #ifndef LIB_RPC_WIRE_RPC_SESSION_H
 #define LIB_RPC_WIRE_RPC_SESSION_H
@@ -22,14 +22,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A call's body up to this is in its message; with frame and service's name that fits what a
- * session takes by default. */
+/*
+ * A message holds a call's body up to this size; with frame and service's name that fits the
+ * default message limit of a session.
+ */
 #define RPC_BODY_INLINE_BYTES (128u << 10)
 
 /* `code` of a CLOSE. */
 enum rpc_close {
 	RPC_CLOSE_DONE = 1,
-	RPC_CLOSE_NO_SESSION, /* sent by one who does not know the session */
+	RPC_CLOSE_NO_SESSION, /* from a peer that does not know the session */
 	RPC_CLOSE_PROTOCOL,
 	RPC_CLOSE_TOO_LARGE, /* a message larger than the receiver takes */
 	RPC_CLOSE_REFUSED,   /* the server takes no more sessions */
@@ -57,7 +59,7 @@ struct rpc_session_config {
 /* For networks of a data centre: 1 KiB datagrams, 20 ms, dead after 5 s. */
 extern const struct rpc_session_config rpc_session_defaults;
 
-/* Who this side is; both numbers random, so that a stranger cannot guess them. */
+/* The identity of this side; both numbers are random, so that a stranger cannot guess them. */
 struct rpc_session_self {
 	uint32_t connection; /* not 0; unique among this side's sessions */
 	uint32_t first_sequence;
@@ -68,8 +70,8 @@ struct rpc_session {
 	struct rpc_session_config config;
 	struct rpc_session_self self;
 	enum rpc_session_state state;
-	int error; /* why it is CLOSED: -ECONNRESET, -ETIMEDOUT, -EPROTO, -EMSGSIZE, -ECONNREFUSED,
-		      -ESHUTDOWN when a side closed it */
+	int error; /* the reason for CLOSED: -ECONNRESET, -ETIMEDOUT, -EPROTO, -EMSGSIZE,
+		      -ECONNREFUSED, -ESHUTDOWN when a side closed it */
 	bool is_client;
 	uint32_t peer; /* 0: not known yet */
 	uint8_t peer_identity[RPC_IDENTITY_BYTES];
@@ -80,66 +82,68 @@ struct rpc_session {
 	uint64_t open_timer_ns;
 	uint64_t open_interval_ns;
 	uint64_t heard_ns;
-	uint64_t asked_ns; /* the last PING */
+	uint64_t asked_ns; /* time of the last PING */
 	struct rpc_sender sender;
 	struct rpc_receiver receiver;
 	uint64_t received;
-	uint64_t refused; /* datagrams that made no sense here */
+	uint64_t refused; /* datagrams that did not fit the session's state */
 };
 
-/* -EINVAL: a value beyond what its comment says. */
+/* -EINVAL: a value outside the range in its comment. */
 int rpc_session_check_config(const struct rpc_session_config *config);
 
-/* The bytes of memory that a session with this (checked) configuration needs, aligned as malloc()
- * does. */
+/* The bytes of memory for a session with this (checked) configuration, aligned as malloc() does. */
 size_t rpc_session_memory_bytes(const struct rpc_session_config *config);
 
 /* Begins a session of a client. */
 void rpc_session_open(struct rpc_session *session, const struct rpc_session_config *config,
 		      const struct rpc_session_self *self, void *memory, uint64_t now_ns);
 
-/* Begins a server's end, from the OPEN that asks for it. */
+/* Begins a server's end, from the client's OPEN. */
 void rpc_session_accept(struct rpc_session *session, const struct rpc_session_config *config,
 			const struct rpc_session_self *self, const struct rpc_packet *open,
 			void *memory, uint64_t now_ns);
 
-/* A decoded datagram whose `to` is this session's, or an OPEN of its peer. */
+/* Takes a decoded datagram whose `to` is this session's, or an OPEN of its peer. */
 void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *packet,
 			 uint64_t now_ns);
 
-/* Writes the next datagram into config.datagram_bytes bytes; its length, or 0: none now. */
+/* Writes the next datagram into config.datagram_bytes bytes; returns its length, or 0: none now. */
 uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint64_t now_ns);
 
-/* When to call rpc_session_tick() at the latest; RPC_NEVER of a closed one. */
+/* The latest time for the next rpc_session_tick(); RPC_NEVER for a closed session. */
 uint64_t rpc_session_next_deadline_ns(const struct rpc_session *session);
 void rpc_session_tick(struct rpc_session *session, uint64_t now_ns);
 
 /*
- * Sends a message, before it is open too. The message and its bytes are the session's until
- * rpc_session_take_released() returns them. -ECONNRESET: it is closed; nothing was taken.
- * -EMSGSIZE: empty, or beyond RPC_MESSAGE_LIMIT_BYTES.
+ * Sends a message, also before the session is open. The message and its bytes are the session's
+ * until rpc_session_take_released() returns them. -ECONNRESET: the session is closed and took
+ * nothing. -EMSGSIZE: empty, or beyond RPC_MESSAGE_LIMIT_BYTES.
  */
 int rpc_session_send(struct rpc_session *session, struct rpc_outgoing *message);
 
-/* A message that the peer's session has, or of a closed session any; NULL: none. */
+/* Gives back a message that has arrived, or in a closed session any; NULL: none. */
 struct rpc_outgoing *rpc_session_take_released(struct rpc_session *session);
 
-/* Whether nothing waits for the peer, sent or not: all has been taken back. */
+/* Whether the peer has all messages, and the caller has taken all back. */
 static inline bool rpc_session_is_drained(const struct rpc_session *session)
 {
 	return session->sender.oldest == NULL;
 }
 
-/* The next message, true; its bytes stay until the next call. */
+/* Returns true and the next message, whose bytes stay until the next call. */
 bool rpc_session_take(struct rpc_session *session, const uint8_t **bytes, uint32_t *length);
 
-/* Ends it and tells the peer once. What was not acknowledged may or may not have arrived. */
+/*
+ * Closes the session and tells the peer once. Messages without an acknowledgement may or may not
+ * have arrived.
+ */
 void rpc_session_close(struct rpc_session *session);
 
-/* What carried it is gone, and the peer cannot be told. */
+/* Ends the session without a transport: the peer cannot be told. */
 void rpc_session_lose(struct rpc_session *session);
 
-/* The answer to a datagram for a session that is not there; its length, or 0: none is due. */
+/* Makes the answer to a datagram for an unknown session; returns its length, or 0: none is due. */
 uint32_t rpc_session_refuse(const struct rpc_packet *packet, enum rpc_close code, void *datagram,
 			    size_t room);
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* magic 4, version 2, type 2, size of what follows 4 */
+/* magic 4, version 2, type 2, size of the rest 4 */
 enum { HEADER_BYTES = 12, MAGIC = 0x524c4142 /* "RLAB" */ };
 
 enum { ENDPOINT_BYTES = 28 + 16 + LAB_NONCE_BYTES };
@@ -17,7 +17,7 @@ enum { PROOF_BYTES = 4 + LAB_PROOF_BYTES };
 
 _Static_assert(HEADER_BYTES + LAB_REASON_BYTES <= LAB_MESSAGE_BYTES_MAX, "the longest body fits");
 
-/* Text fills its field with zeros behind it, and has at least one. */
+/* Text has at least one zero behind it, which fill its field. */
 static bool is_text(const uint8_t *bytes, size_t room)
 {
 	size_t length = strnlen((const char *)bytes, room);

@@ -28,7 +28,7 @@ enum {
 	LAB_PLACE_BYTES = 64, /* name of a Unix socket, with the zero at its end */
 };
 
-/* No region is larger: 1 GiB. */
+/* The largest region: 1 GiB. */
 #define LAB_REGION_BYTES_MAX (UINT32_C(1) << 30)
 
 enum lab_message_type {
@@ -42,7 +42,7 @@ enum lab_message_type {
 
 enum lab_mode_id { LAB_SEND = 1, LAB_WRITE, LAB_READ, LAB_LAMBDA };
 
-/* How a client may show that its code is to be run. */
+/* The ways for a client to prove that the server may run its code. */
 enum lab_proof_method { LAB_BY_SECRET = 1 << 0, LAB_BY_LOCAL_USER = 1 << 1 };
 
 /* One end of the connection: HELLO and ANSWER. */
@@ -61,7 +61,7 @@ struct lab_endpoint {
 
 struct lab_challenge {
 	uint8_t methods;	     /* of enum lab_proof_method, at least one */
-	char place[LAB_PLACE_BYTES]; /* where a local user shows up; printable, "" without */
+	char place[LAB_PLACE_BYTES]; /* the place for a local user's proof; printable, "" without */
 	uint8_t nonce[LAB_NONCE_BYTES];
 };
 
@@ -84,9 +84,9 @@ struct lab_message {
 size_t lab_message_encode(const struct lab_message *message, uint8_t bytes[LAB_MESSAGE_BYTES_MAX]);
 
 /*
- * Reads the message that `bytes` begin with. Returns its size, 0 when more bytes are needed (never
- * more than LAB_MESSAGE_BYTES_MAX in all), -EPROTONOSUPPORT for one of another version, and
- * -EBADMSG for what is no message of ours.
+ * Decodes the message at the beginning of `bytes`. Returns its size, 0 when more bytes are needed
+ * (never more than LAB_MESSAGE_BYTES_MAX in all), -EPROTONOSUPPORT for another version, and
+ * -EBADMSG for bytes of another protocol.
  */
 int lab_message_decode(const uint8_t *bytes, size_t count, struct lab_message *message);
 

@@ -15,12 +15,12 @@
 
 enum { BACKLOG = 64, FIRST_PAUSE_MS = 100, NS_PER_MS = 1000000 };
 
-/* A peer whose machine is gone is noticed after 10 + 3 * 5 s, and one that takes nothing. */
+/* These find a peer whose machine is gone, and one that takes nothing, after 10 + 3 * 5 s. */
 enum { KEEPALIVE_IDLE_S = 10, KEEPALIVE_INTERVAL_S = 5, KEEPALIVE_COUNT = 3 };
 
 static void exchange_socket_set_option(int fd, int level, int option, int value)
 {
-	/* Without it things are noticed later. */
+	/* Without this option the end of a peer shows later. */
 	(void)setsockopt(fd, level, option, &value, sizeof(value));
 }
 
@@ -87,7 +87,7 @@ static uint16_t bound_port(int fd)
 
 int exchange_listen(const struct lab_options *options, int *fd)
 {
-	/* "::" takes IPv4 as well; a host without IPv6 has the other one. */
+	/* "::" takes IPv4 as well; a host without IPv6 uses the second address. */
 	const char *const everywhere[] = {"::", "0.0.0.0"};
 	struct addrinfo *addresses;
 	int listener = -EADDRNOTAVAIL;
@@ -211,7 +211,7 @@ void exchange_refuse(struct exchange_socket *exchange, struct lab_watch *watch, 
 	(void)exchange_send(exchange, watch, &message, lab_deadline_ns(1));
 }
 
-/* Takes the first message out of what has arrived. As lab_message_decode(). */
+/* Takes the first message out of the received bytes. As lab_message_decode(). */
 static int exchange_socket_take(struct exchange_socket *exchange, struct lab_message *message)
 {
 	int size = lab_message_decode(exchange->bytes, exchange->filled, message);
@@ -275,6 +275,6 @@ int exchange_receive(struct exchange_socket *exchange, struct lab_watch *watch,
 		lab_say("the server refuses: %s", message->reason);
 		return -EACCES;
 	}
-	lab_say("the peer says something that is not its turn to say");
+	lab_say("the peer sent an unexpected message");
 	return -EPROTO;
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The others keep their order. */
+/* Removes an entry; the others keep their order. */
 static void take_out(struct lab_clients *clients, uint32_t index)
 {
 	struct lab_client_process *place = &clients->processes[index];
@@ -72,7 +72,7 @@ bool lab_clients_make_room(struct lab_clients *clients)
 
 		if (has_met(&clients->processes[i]))
 			continue;
-		lab_say("a client that has not made itself known gives way to another");
+		lab_say("dropped a client that stayed unknown, to make room for another");
 		kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) != pid)
 			;

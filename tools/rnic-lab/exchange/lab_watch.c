@@ -35,7 +35,7 @@ static int timeout_ms(uint64_t deadline_ns)
 	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
-/* Blocks the signals and has *fd, -1 for a new one, tell of them. */
+/* Blocks the signals and directs them to *fd, -1 for a new one. */
 static int take_signals(int *fd, bool has_children)
 {
 	sigset_t signals;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting. Every wait of rnic-lab is here, and ends with what was waited for, with the peer (its
- * TCP connection closes when it does), with a signal, or in time.
+ * Waiting. Every wait of rnic-lab is here, and ends with the awaited event, with the peer (whose
+ * TCP connection then closes), with a signal, or in time.
  */
 #ifndef TOOLS_RNIC_LAB_EXCHANGE_LAB_WATCH_H
 #define TOOLS_RNIC_LAB_EXCHANGE_LAB_WATCH_H
@@ -10,13 +10,13 @@
 
 struct lab_watch {
 	int signal_fd; /* signalfd of SIGINT and SIGTERM, which are blocked */
-	int peer_fd;   /* TCP to the peer, which has nothing more to say; -1 while it has */
+	int peer_fd;   /* TCP to the peer after the exchange, when no more bytes come; -1 before */
 	int signal;    /* the signal that ended a wait; 0 before */
 };
 
 #define LAB_FOREVER UINT64_MAX
 
-/* The monotonic clock, and the time in so many seconds. */
+/* The monotonic clock, now and in so many seconds. */
 uint64_t lab_now_ns(void);
 uint64_t lab_deadline_ns(uint32_t seconds);
 
@@ -24,7 +24,7 @@ uint64_t lab_deadline_ns(uint32_t seconds);
 int lab_watch_init(struct lab_watch *watch);
 void lab_watch_fini(struct lab_watch *watch);
 
-/* From now on the end of a child is a signal, SIGCHLD, too. Negative errno. */
+/* Adds SIGCHLD, the end of a child, to the signals. Negative errno. */
 int lab_watch_children(struct lab_watch *watch);
 
 /*

@@ -18,7 +18,7 @@ void line_reader_fini(struct line_reader *reader)
 	free(reader->bytes);
 }
 
-/* Adds what there is. The buffer has room. */
+/* Adds the available bytes. The buffer has room. */
 static int line_reader_fill(struct line_reader *reader, struct lab_watch *watch)
 {
 	int error = lab_wait(watch, reader->fd, POLLIN, LAB_FOREVER);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Reads to the end, as a pipe does not know its size. */
+/* Reads to the end, because a pipe does not know its size. */
 static int read_all(FILE *file, size_t max_bytes, uint8_t **bytes, size_t *count)
 {
 	size_t room = 4096, filled = 0;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * All of a file, which the caller frees; not NULL for an empty one. -EFBIG: it has more than
- * `max_bytes` bytes. Else the errno of what fails.
+ * Returns all bytes of a file, which the caller frees; not NULL for an empty file. -EFBIG: the file
+ * has more than `max_bytes` bytes. Else the errno of the failed call.
  */
 int file_bytes_read(const char *path, size_t max_bytes, uint8_t **bytes, size_t *count);
 

@@ -29,23 +29,22 @@ struct lambda_file {
 	uint16_t machine;    /* one that lambda_machine_name() knows */
 	uint32_t entry;	     /* below code_bytes, aligned as the machine wants it */
 	uint32_t code_bytes; /* 1 to LAMBDA_CODE_BYTES_MAX */
-	const uint8_t *code; /* in the bytes that were decoded */
+	const uint8_t *code; /* in the decoded bytes */
 	char name[LAMBDA_NAME_BYTES];
 };
 
-/* What programs on this machine are made for. */
+/* The machine of this program. */
 uint16_t lambda_machine_here(void);
 
-/* Its name, NULL for one that no lambda can be for. */
+/* The name of a machine; NULL: no lambda can be for it. */
 const char *lambda_machine_name(uint16_t machine);
 
-/* Writes the header of a file that is within bounds; the code follows it. */
+/* Writes the header of a valid file; the code follows it. */
 void lambda_file_encode(const struct lambda_file *file, uint8_t header[LAMBDA_HEADER_BYTES]);
 
 /*
- * Reads a file, which is all of `bytes`. -EBADMSG: that is no lambda file, or a damaged one.
- * -EPROTONOSUPPORT: it is one of another version. -ENOEXEC: its code is for no machine that is
- * known.
+ * Decodes a file, which is all of `bytes`. -EBADMSG: the bytes are no lambda file, or a damaged
+ * one. -EPROTONOSUPPORT: another version. -ENOEXEC: the code is for an unknown machine.
  */
 int lambda_file_decode(const uint8_t *bytes, size_t count, struct lambda_file *file);
 

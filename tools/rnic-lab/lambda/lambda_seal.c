@@ -17,7 +17,7 @@ int lambda_secret_read(const char *path, struct lambda_secret *secret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	uint8_t bytes[LAMBDA_SECRET_BYTES_MAX +
-		      2]; /* a newline, and one to see that it is longer */
+		      2]; /* a newline, and one byte to detect that the file is longer */
 	struct stat status;
 	ssize_t count;
 	int error = 0;

@@ -24,15 +24,15 @@ struct lambda_secret {
 	uint8_t bytes[LAMBDA_SECRET_BYTES_MAX];
 };
 
-/* Of a session. */
+/* A session's key. */
 struct lambda_key {
 	uint8_t bytes[LAB_PROOF_BYTES];
 };
 
 /*
  * Reads the secret from a file without the newline at its end. -EPERM: others than its owner may
- * read the file, or it is no file. -EINVAL: it has fewer bytes than the least, or more than the
- * most.
+ * read the file, or it is no regular file. -EINVAL: the secret is shorter than the least, or longer
+ * than the most.
  */
 int lambda_secret_read(const char *path, struct lambda_secret *secret);
 void lambda_secret_forget(struct lambda_secret *secret);
@@ -43,10 +43,11 @@ int lambda_proof_make(const struct lambda_secret *secret, const struct lab_messa
 int lambda_key_make(const struct lambda_secret *secret, const struct lab_message *hello,
 		    const uint8_t nonce[LAB_NONCE_BYTES], struct lambda_key *key);
 
-/* In a time that does not tell where they differ. */
+/* Compares in a time that does not depend on the first difference. */
 bool lambda_proof_equal(const uint8_t one[LAB_PROOF_BYTES], const uint8_t other[LAB_PROOF_BYTES]);
 
-/* Puts a seal at `offset` of `bytes`, where zeros are; or looks whether it is there, and zeroes it.
+/*
+ * Writes a seal at `offset` of `bytes`, where zeros are; or checks the seal there, and zeroes it.
  */
 int lambda_seal_put(const struct lambda_key *key, uint8_t *bytes, size_t count, size_t offset);
 bool lambda_seal_check(const struct lambda_key *key, uint8_t *bytes, size_t count, size_t offset);

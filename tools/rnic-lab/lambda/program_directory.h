@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Where this program is, and beside it what was built or installed with it. */
+/* The place of this program, and beside it the files that were built or installed with it. */
 #ifndef TOOLS_RNIC_LAB_LAMBDA_PROGRAM_DIRECTORY_H
 #define TOOLS_RNIC_LAB_LAMBDA_PROGRAM_DIRECTORY_H
 
 #include <limits.h>
 
-/* With so much less than PATH_MAX there is room for a name behind it. */
+/* The difference to PATH_MAX leaves room for a name behind the path. */
 enum { PROGRAM_DIRECTORY_BYTES = PATH_MAX - 64 };
 
-/* The absolute path of the directory that this program is in. Negative errno. */
+/* The absolute path of this program's directory. Negative errno. */
 int program_directory(char path[PROGRAM_DIRECTORY_BYTES]);
 
 #endif

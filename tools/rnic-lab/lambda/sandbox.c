@@ -18,14 +18,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The stack of a function wants this, and so do vectors in what it is given. */
+/* The stack of a function needs this alignment, and so do vectors in its input. */
 enum { ALIGNMENT = 16 };
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U
 #endif
 
-/* Starts the helper with two descriptors and no environment; posix_spawn(3) as to errors. */
+/* Starts the helper with two descriptors and no environment; errors as of posix_spawn(3). */
 static int spawn_helper(pid_t *helper, const char *path, int fd, int table_fd)
 {
 	char socket_text[12], table_text[12];
@@ -38,7 +38,7 @@ static int spawn_helper(pid_t *helper, const char *path, int fd, int table_fd)
 		return error;
 	snprintf(socket_text, sizeof(socket_text), "%d", fd);
 	snprintf(table_text, sizeof(table_text), "%d", table_fd);
-	/* On itself, which leaves it open in the new program. */
+	/* A dup2 of a descriptor to itself leaves it open in the new program. */
 	error = posix_spawn_file_actions_adddup2(&actions, fd, fd);
 	if (error == 0 && table_fd >= 0)
 		error = posix_spawn_file_actions_adddup2(&actions, table_fd, table_fd);
@@ -79,7 +79,7 @@ void sandbox_stop(struct sandbox *sandbox)
 
 /* ---- files in memory ---- */
 
-/* Kernels from 6.3 on may want to be told that a file is for code; earlier ones refuse the flag. */
+/* Kernels from 6.3 on may demand the flag that a file is for code; earlier ones refuse the flag. */
 static int create_file(bool is_code)
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -108,8 +108,8 @@ static int fill_file(int fd, const struct sandbox_file *file, const uint8_t *con
 }
 
 /*
- * Makes a file of `content`, or of zeros that may be written. Data ends where its last page does,
- * so that what is beyond it does not exist; code begins at the file's beginning.
+ * Makes a file of `content`, or of zeros that may be written. Data ends at the end of its last
+ * page, so that a read beyond it faults; code begins at the file's beginning.
  */
 static int make_file(struct sandbox_file *file, enum sandbox_descriptor what,
 		     const uint8_t *content, uint32_t bytes)
@@ -133,7 +133,7 @@ static int make_file(struct sandbox_file *file, enum sandbox_descriptor what,
 	return error;
 }
 
-/* Makes all of them; returns how many there are then, or a negative errno with none. */
+/* Makes all files; returns their number, or a negative errno with none. */
 static int make_files(const struct sandbox_job *job, struct sandbox_order *order,
 		      int descriptors[SANDBOX_DESCRIPTORS])
 {

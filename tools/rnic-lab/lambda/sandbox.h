@@ -33,31 +33,31 @@ struct sandbox {
 	struct sandbox_limits limits;
 };
 
-/* What to run. The pointers are the caller's. */
+/* A function to run. The pointers are the caller's. */
 struct sandbox_job {
 	const uint8_t *code;
 	uint32_t code_bytes;
 	uint32_t entry;
 	const uint8_t *input;
 	uint32_t input_bytes;
-	uint8_t *output; /* is filled with what the function returned */
+	uint8_t *output; /* gets the function's output */
 	uint32_t output_room;
 };
 
 /*
  * Starts the helper, libexec/rnic/rnic-lab-sandbox beside the directory of this program, with the
- * table that `table_fd` is open for, -1 for none. Negative errno, -ENOENT when it is not there.
+ * table that `table_fd` is open for, -1 for none. Negative errno, -ENOENT when the helper is
+ * missing.
  */
 int sandbox_start(struct sandbox *sandbox, const struct sandbox_limits *limits, int table_fd);
 
-/* Ends the helper and what it runs. */
+/* Ends the helper and its children. */
 void sandbox_stop(struct sandbox *sandbox);
 
 /*
- * Runs a function and waits for its end. *result says how it ended, LAMBDA_REFUSED when this
- * machine cannot run it so confined. -EINTR, -ECONNRESET: the wait ended first (see lab_wait());
- * stop the sandbox then. -EIO: the helper is gone. -EMFILE, -ENOMEM, ...: there are no files in
- * memory.
+ * Runs a function and waits for its end. *result has the end, LAMBDA_REFUSED when this machine
+ * cannot confine the function. -EINTR, -ECONNRESET: the wait ended first (see lab_wait()); stop the
+ * sandbox then. -EIO: the helper is gone. -EMFILE, -ENOMEM, ...: there are no files in memory.
  */
 int sandbox_run(struct sandbox *sandbox, struct lab_watch *watch, const struct sandbox_job *job,
 		struct lambda_result *result);

@@ -19,6 +19,6 @@ int sandbox_forbid_calls(void)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(exit), 0);
 	if (error == 0)
 		error = seccomp_load(filter);
-	/* Nothing is released: giving memory back could take a call. */
+	/* The code releases nothing: freeing memory could need a system call. */
 	return error;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The child: maps, gives up, runs, reports. From sandbox_forbid_calls() on it computes only. */
+/*
+ * The child: maps, drops its rights, runs the function, reports. From sandbox_forbid_calls() on it
+ * only computes.
+ */
 #include "sandbox_parts.h"
 
 #include "base/bits.h"
@@ -16,7 +19,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* AddressSanitizer calls the system before it calls what does not return. */
+/* AddressSanitizer makes system calls before a call that does not return. */
 #define CALLS_NO_SYSTEM __attribute__((no_sanitize("address")))
 
 enum { GUARD_BYTES = 1 << 20, SIGNAL_STACK_BYTES = 64 << 10 };
@@ -26,7 +29,7 @@ struct span {
 	size_t bytes;
 };
 
-/* What the function has, and where to report. Of the process, which has one function. */
+/* The function's memory, and the place of the report. One per process, which runs one function. */
 static struct {
 	struct span code;
 	struct span input;
@@ -130,7 +133,7 @@ static int catch_faults(void)
 
 /* ---- memory ---- */
 
-/* Reserves addresses with a guard on both sides, which nothing else will be at. */
+/* Reserves addresses with a guard on both sides, where no other mapping will be. */
 static uint8_t *reserve(size_t bytes)
 {
 	uint8_t *start = mmap(NULL, bytes + 2 * (size_t)GUARD_BYTES, PROT_NONE,
@@ -141,7 +144,7 @@ static uint8_t *reserve(size_t bytes)
 	return start + GUARD_BYTES;
 }
 
-/* Only what may be written is shared with the server. */
+/* Only the writable memory is shared with the server. */
 static struct span sandbox_child_map_file(const struct sandbox_file *file, int fd, int protection)
 {
 	struct span span = {reserve(file->file_bytes), file->file_bytes};
@@ -222,13 +225,13 @@ static void sandbox_child_give_up(const struct sandbox_limits *limits)
 	limit(RLIMIT_NPROC, 0, 0);
 	limit(RLIMIT_FSIZE, 0, 0);
 	limit(RLIMIT_NOFILE, 0, 0);
-	/* No call to allocate memory is left to it; and the stack it came from is not to grow. */
+	/* The child has no call left to allocate memory, and its own stack must not grow. */
 	limit(RLIMIT_STACK, 0, 0);
-	/* After one more second the kernel does not ask any more. */
+	/* After one more second the kernel kills without a signal to catch. */
 	limit(RLIMIT_CPU, limits->cpu_seconds, limits->cpu_seconds + 1);
 }
 
-/* On the function's stack. The filter is made here, as changing stacks takes a system call. */
+/* On the function's stack. The filter is made here, because changing stacks takes a system call. */
 CALLS_NO_SYSTEM static void run_confined(void)
 {
 	int error = sandbox_forbid_calls();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The helper: a child for each order, its end in time, and what to make of it. */
+/* The helper: a child for each order, its end in time, and the judgement of that end. */
 #include "sandbox_parts.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Keeps two descriptors of all. */
+/* Closes all descriptors but two. */
 static void close_others(int first, int second)
 {
 	int low = first < second ? first : second, high = first < second ? second : first;
@@ -69,7 +69,7 @@ static bool await_child(pid_t child, uint32_t wall_ms, int *status)
 	return is_late;
 }
 
-/* The report is a stranger's: it is believed as far as it concerns that stranger alone. */
+/* The report is a stranger's: the helper believes it only where it concerns that stranger alone. */
 static void judge_report(const struct sandbox_report *report, uint64_t output_room,
 			 struct lambda_result *result)
 {
@@ -99,8 +99,7 @@ static struct lambda_result sandbox_helper_judge(const struct sandbox_order *ord
 	} else if (WIFEXITED(status) && report.is_complete) {
 		judge_report(&report, order->files[SANDBOX_OUTPUT].bytes, &result);
 	} else if (WIFEXITED(status)) {
-		/* exit() is no call of the function's to make, and the only one that gets through.
-		 */
+		/* The function must not call exit(), the only call that gets through. */
 		result.verdict = LAMBDA_CALLED_SYSTEM;
 		result.detail = SYS_exit_group;
 	} else if (WTERMSIG(status) == SIGSYS) {
@@ -128,7 +127,7 @@ static struct lambda_result run(const struct sandbox_order *order,
 	if (child < 0)
 		return refusal;
 	if (child == 0) {
-		/* It ends with the helper, also with one that is gone already. */
+		/* The child ends with the helper, also with one that is gone already. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != helper)
 			_exit(EXIT_FAILURE);

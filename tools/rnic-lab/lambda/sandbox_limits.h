@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a function in the sandbox may use. */
+/* The limits of a function in the sandbox. */
 #ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_LIMITS_H
 #define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_LIMITS_H
 
@@ -8,7 +8,7 @@
 struct sandbox_limits {
 	uint32_t cpu_seconds;
 	uint32_t wall_ms;
-	uint32_t stack_bytes; /* all the memory there is beside the output */
+	uint32_t stack_bytes; /* all memory of the function beside the output */
 };
 
 #endif

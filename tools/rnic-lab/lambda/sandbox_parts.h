@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the processes of the sandbox tell each other. They were built as one: nothing is checked. */
+/*
+ * The messages between the processes of the sandbox, which were built together: nobody checks them.
+ */
 #ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_PARTS_H
 #define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_PARTS_H
 
@@ -9,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where something lies in a file in memory that is `file_bytes` long, a number of pages. */
+/* A place in a file in memory of `file_bytes` bytes, a number of pages. */
 struct sandbox_file {
 	uint64_t file_bytes;
 	uint64_t offset;
@@ -18,7 +20,7 @@ struct sandbox_file {
 
 enum sandbox_descriptor { SANDBOX_CODE, SANDBOX_INPUT, SANDBOX_OUTPUT, SANDBOX_DESCRIPTORS };
 
-/* Asks the helper, with a descriptor for each file. */
+/* An order to the helper, with a descriptor for each file. */
 struct sandbox_order {
 	struct sandbox_file files[SANDBOX_DESCRIPTORS];
 	uint64_t entry;
@@ -26,8 +28,8 @@ struct sandbox_order {
 };
 
 /*
- * What a child says of itself in memory that it shares with the helper; all zero when it could not
- * say anything. Written by a process that runs a stranger's code.
+ * A child's report, in memory that it shares with the helper; all zero when the child could not
+ * report. A process that runs a stranger's code writes it.
  */
 struct sandbox_report {
 	uint32_t is_complete;
@@ -37,15 +39,15 @@ struct sandbox_report {
 	int64_t value;
 };
 
-/* The life of the helper, and of a child. `descriptors` are those of the order. */
+/* The main functions of the helper, and of a child. `descriptors` are those of the order. */
 _Noreturn void sandbox_helper_run(int fd, int table_fd);
 _Noreturn void sandbox_child_run(const struct sandbox_order *order,
 				 const int descriptors[SANDBOX_DESCRIPTORS], int table_fd,
 				 struct sandbox_report *report);
 
 /*
- * In the child, at last: no system call but exit and exit_group; others raise SIGSYS. -ENOSYS, or
- * what the kernel has against it.
+ * The child's last step: forbids all system calls but exit and exit_group; others raise SIGSYS.
+ * -ENOSYS, or the kernel's error.
  */
 int sandbox_forbid_calls(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The helper is a program of its own, and not rnic-lab once more, for a function that it forks a
- * child for can read whatever the child has in memory: the addresses and the stack guard in there
- * are no other program's, and there is little else.
+ * The helper is a program of its own, and not rnic-lab once more: a function can read all memory of
+ * the child in which it runs. The addresses and the stack guard there are no other program's, and
+ * there is little else.
  */
 #include "sandbox_parts.h"
 

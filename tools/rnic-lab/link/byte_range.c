@@ -10,7 +10,7 @@ static const char *skip_blanks(const char *text)
 	return text;
 }
 
-/* Returns where the number ends. *error keeps the first thing that is wrong. */
+/* Returns the end of the number. *error keeps the first error. */
 static const char *byte_range_read_number(const char *text, uint32_t *number, int *error)
 {
 	uint64_t value = 0;

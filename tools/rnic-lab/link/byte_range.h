@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A range of positions as a user types it: "start end", both of which are meant. Pure. */
+/* A range of positions as a user types it: "start end", both inclusive. Pure. */
 #ifndef TOOLS_RNIC_LAB_LINK_BYTE_RANGE_H
 #define TOOLS_RNIC_LAB_LINK_BYTE_RANGE_H
 
@@ -12,12 +12,12 @@ struct byte_range {
 };
 
 /*
- * Reads two decimal numbers with blanks around them. -EINVAL: that is not what `text` is, or the
+ * Reads two decimal numbers with blanks around them. -EINVAL: `text` is something else, or the
  * first number is larger than the second. -ERANGE: a position has more than 32 bits.
  */
 int byte_range_parse(const char *text, struct byte_range *range);
 
-/* Whether all of it is among `bytes` bytes. */
+/* Whether the whole range is within `bytes` bytes. */
 static inline int byte_range_is_within(const struct byte_range *range, uint32_t bytes)
 {
 	return range->last < bytes;

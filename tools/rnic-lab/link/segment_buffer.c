@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Between two pieces, so that they are no single one by accident. */
+/* The gap between two pieces, so that they are never one piece by accident. */
 enum { GAP_BYTES = 64 };
 
 static uint32_t segment_bytes(uint32_t bytes, uint32_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message in several pieces of memory that do not touch, as scatter and gather elements see it.
- * The pieces lie in one block of the caller's, which may be registered as a whole. Pure.
+ * A message in several pieces of memory that do not touch, for scatter and gather elements. The
+ * pieces lie in one block of the caller's, which may be registered as a whole. Pure.
  */
 #ifndef TOOLS_RNIC_LAB_LINK_SEGMENT_BUFFER_H
 #define TOOLS_RNIC_LAB_LINK_SEGMENT_BUFFER_H
@@ -18,24 +18,24 @@ struct segment_buffer {
 	uint32_t stride;	/* from one piece to the next */
 };
 
-/* How large the block is that holds `bytes` bytes in `count` pieces, 1 to SEGMENTS_MAX. */
+/* The size of the block that holds `bytes` bytes in `count` pieces, 1 to SEGMENTS_MAX. */
 size_t segment_buffer_block_bytes(uint32_t bytes, uint32_t count);
 
 /* Lays the pieces out in `block`, which stays the caller's. */
 void segment_buffer_init(struct segment_buffer *buffer, uint8_t *block, uint32_t bytes,
 			 uint32_t count);
 
-/* One piece that `bytes` bytes of a message are in: its offset in the block, and how many. */
+/* One piece with bytes of a message: its offset in the block, and the number of bytes. */
 struct segment {
 	size_t offset;
 	uint32_t bytes;
 };
 
-/* The pieces that a message of `bytes` bytes takes, none for none; returns how many. */
+/* Lists the pieces of a message of `bytes` bytes, none for 0 bytes; returns their number. */
 uint32_t segment_buffer_list(const struct segment_buffer *buffer, uint32_t bytes,
 			     struct segment segments[SEGMENTS_MAX]);
 
-/* Copies a message in, or out. `bytes` is at most what the buffer was made for. */
+/* Copies a message in, or out. `bytes` is at most the buffer's size. */
 void segment_buffer_put(struct segment_buffer *buffer, const void *message, uint32_t bytes);
 void segment_buffer_get(const struct segment_buffer *buffer, void *message, uint32_t bytes);
 

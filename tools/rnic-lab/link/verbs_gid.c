@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What is better, from nothing to the very address. */
+/* The grades of a GID, from unusable to the very address. */
 enum { UNUSABLE, USABLE, ROCE_V2, SAME_FAMILY, SAME_ADDRESS };
 
 static bool is_ipv4(const uint8_t address[16])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of a port's addresses to use. */
+/* Chooses among the addresses of a port. */
 #ifndef TOOLS_RNIC_LAB_LINK_VERBS_GID_H
 #define TOOLS_RNIC_LAB_LINK_VERBS_GID_H
 
@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* How well a GID of type `type` fits a connection whose end here is `local`, NULL for unknown. */
+/*
+ * How well a GID of type `type` fits a connection with the local address `local`, NULL for unknown.
+ */
 int verbs_gid_score(const union ibv_gid *gid, uint32_t type, const struct sockaddr *local);
 
 /* Finds the best GID of the port; returns its index. -ENOENT: the port has none. */

@@ -12,10 +12,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Lambda mode sends three pieces whatever the user wants of others. */
+/* Lambda mode sends three pieces, whatever the options say for other modes. */
 enum { SEGMENTS_MIN = 3 };
 
-/* A mode has at most so many requests under way in one direction; twice that many completions. */
+/*
+ * A mode has at most so many requests in flight in one direction, and twice that many completions.
+ */
 enum { QUEUE_DEPTH = 16, READS = 1, RNR_TIMER_0_64_MS = 12, RNR_RETRY_FOREVER = 7 };
 enum { PKEY_INDEX = 0, HOP_LIMIT = 64 };
 
@@ -193,12 +195,12 @@ int verbs_link_connect(struct verbs_link *link, const struct lab_endpoint *peer)
 	int error = to_rtr(link, peer);
 
 	if (error) {
-		lab_say("the queue pair does not get ready to receive: %s", strerror(-error));
+		lab_say("cannot bring the queue pair into RTR: %s", strerror(-error));
 		return error;
 	}
 	error = to_rts(link);
 	if (error)
-		lab_say("the queue pair does not get ready to send: %s", strerror(-error));
+		lab_say("cannot bring the queue pair into RTS: %s", strerror(-error));
 	return error;
 }
 
@@ -341,7 +343,7 @@ int verbs_link_post(struct verbs_link *link, struct ibv_send_wr *request, struct
 	return -error;
 }
 
-/* Waits for the event that the queue is armed for. */
+/* Waits for the event of the armed queue. */
 static int wait_for_event(struct verbs_link *link, struct lab_watch *watch, uint64_t deadline_ns)
 {
 	struct ibv_cq *cq;
@@ -373,8 +375,7 @@ int verbs_link_next(struct verbs_link *link, struct lab_watch *watch, uint64_t d
 			link->is_armed = true;
 			continue;
 		}
-		/* A peer that did its work and left at once has completed something all the same.
-		 */
+		/* A peer that did its work and left at once may still have caused a completion. */
 		waited = wait_for_event(link, watch, deadline_ns);
 	}
 	if (count < 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One reliable connection, by hand: a device, a protection domain, a completion queue with its
- * channel, and a queue pair that goes through INIT, RTR and RTS with what the exchange over TCP
- * brought. What the modes of rnic-lab have in common.
+ * One reliable connection, step by step: a device, a protection domain, a completion queue with its
+ * channel, and a queue pair that goes through INIT, RTR and RTS with the parameters from the
+ * exchange over TCP. The common part of rnic-lab's modes.
  *
- * Functions complain themselves and return a negative errno.
+ * Functions print their own errors and return a negative errno.
  */
 #ifndef TOOLS_RNIC_LAB_LINK_VERBS_LINK_H
 #define TOOLS_RNIC_LAB_LINK_VERBS_LINK_H
@@ -24,8 +24,8 @@ struct verbs_link {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
-	unsigned int events; /* of the channel that are not acknowledged */
-	bool is_armed;	     /* the next completion is an event */
+	unsigned int events; /* of the channel, not acknowledged */
+	bool is_armed;	     /* the next completion raises an event */
 
 	uint8_t port;
 	int gid_index;
@@ -37,7 +37,7 @@ struct verbs_link {
 	uint8_t retry_count;
 };
 
-/* Registered memory, zero at first and again when it is given back. */
+/* Registered memory, zeroed when it is allocated and when it is released. */
 struct verbs_region {
 	uint8_t *memory;
 	size_t bytes;
@@ -45,38 +45,38 @@ struct verbs_region {
 };
 
 /*
- * Opens the device of the options and brings a queue pair into INIT, where the peer may do what
- * `access` (enum ibv_access_flags) says. `local` is our end of the TCP connection, or NULL: the GID
- * that is most like it is taken when the options name none.
+ * Opens the device of the options and brings a queue pair into INIT, with the peer's rights
+ * `access` (enum ibv_access_flags). `local` is this end of the TCP connection, or NULL: unless the
+ * options name a GID, the call takes the one most like `local`.
  */
 int verbs_link_open(struct verbs_link *link, const struct lab_options *options, unsigned int access,
 		    const struct sockaddr *local);
 void verbs_link_close(struct verbs_link *link);
 
-/* What the peer has to know of the queue pair. */
+/* The facts of the queue pair for the peer. */
 void verbs_link_describe(const struct verbs_link *link, struct lab_endpoint *endpoint);
 
-/* RTR and RTS, towards the peer. */
+/* Brings the queue pair into RTR and RTS, towards the peer. */
 int verbs_link_connect(struct verbs_link *link, const struct lab_endpoint *peer);
 
 int verbs_region_create(struct verbs_link *link, size_t bytes, unsigned int access,
 			struct verbs_region *region);
 void verbs_region_destroy(struct verbs_region *region);
 
-/* The elements of a message in a buffer whose block is a region; returns how many. */
+/* Lists the elements of a message in a buffer whose block is a region; returns their number. */
 int verbs_region_elements(const struct verbs_region *region, const struct segment_buffer *buffer,
 			  uint32_t bytes, struct ibv_sge elements[SEGMENTS_MAX]);
 
 /* Posts a receive with these elements. */
 int verbs_link_receive(struct verbs_link *link, struct ibv_sge *elements, int count);
 
-/* Posts a request that completes with an entry: its addresses and immediate are the caller's. */
+/* Posts a request that raises a completion; its addresses and immediate are the caller's. */
 int verbs_link_post(struct verbs_link *link, struct ibv_send_wr *request, struct ibv_sge *elements,
 		    int count);
 
 /*
- * Waits for the next completion. -EIO: it is an error, which is said. Otherwise silent, as
- * lab_wait().
+ * Waits for the next completion. -EIO: it is an error, and printed. Otherwise prints nothing;
+ * errors as of lab_wait().
  */
 int verbs_link_next(struct verbs_link *link, struct lab_watch *watch, uint64_t deadline_ns,
 		    struct ibv_wc *completion);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lambda mode: a function that travels to where its data is. See lab_modes.h. */
+/* Lambda mode: a function that travels to its data. See lab_modes.h. */
 #ifndef TOOLS_RNIC_LAB_MODES_LAB_LAMBDA_H
 #define TOOLS_RNIC_LAB_MODES_LAB_LAMBDA_H
 
@@ -10,7 +10,7 @@ int lab_lambda_prepare(const struct lab_options *options, struct lab_watch *watc
 int lab_lambda_serve(struct lab_session *session);
 int lab_lambda_use(struct lab_session *session);
 
-/* As lambda_secret_read(), and says what is wrong. */
+/* As lambda_secret_read(), and prints errors. */
 int lambda_secret_load(const char *path, struct lambda_secret *secret);
 
 #endif

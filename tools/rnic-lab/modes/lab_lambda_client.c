@@ -28,12 +28,12 @@ struct lambda_client {
 	struct verbs_region result;
 	uint8_t *copy; /* of a result */
 	uint32_t number;
-	bool is_raw; /* the output goes out as it is, and not as a line of text */
+	bool is_raw; /* the output is written unchanged, and not as a line of text */
 };
 
 /* ---- the function ---- */
 
-/* The function that is used when the user names none: it was compiled with this program. */
+/* The default function, which was compiled with this program. */
 static int find_example(char path[PATH_MAX])
 {
 	char directory[PROGRAM_DIRECTORY_BYTES];
@@ -95,7 +95,7 @@ static int lab_lambda_client_show(const struct lambda_client *client,
 	return -EIO;
 }
 
-/* The header, the file and the input, each an element; they lie behind each other. */
+/* The header, the file and the input, one element each; they lie behind each other. */
 static int lab_lambda_client_send_request(struct lab_session *session, struct lambda_client *client,
 					  uint32_t bytes)
 {
@@ -158,7 +158,7 @@ static int lab_lambda_client_deliver(struct lab_session *session, void *context,
 
 	if (before + bytes > session->theirs.region_bytes ||
 	    before + bytes > client->request.bytes) {
-		lab_say("function and input have %zu bytes together; see --buffer-size of both "
+		lab_say("function and input together have %zu bytes; see --buffer-size of both "
 			"sides",
 			before + bytes);
 		return 1;

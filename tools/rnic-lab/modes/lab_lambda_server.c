@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server of lambda mode. The client WRITEs a request (header, lambda file, input) into a
- * region, and the immediate tells how long it is. It is copied out once; what is judged and run is
- * the copy, whatever the client does to the region meanwhile. The result goes the same way back.
+ * region, and the immediate has its length. The server copies the request once, then checks and
+ * runs the copy, whatever the client does to the region meanwhile. The result goes back the same
+ * way.
  */
 #include "modes/lab_lambda.h"
 
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The table, open; of the process, which has one at most. */
+/* The descriptor of the table, at most one per process. */
 static int table_fd = -1;
 
 struct lambda_server {
@@ -47,7 +48,7 @@ int lab_lambda_prepare(const struct lab_options *options, struct lab_watch *watc
 {
 	(void)watch;
 	if (!options->is_lambda_allowed) {
-		lab_say("this server would run the code of its clients: say --allow-lambda");
+		lab_say("this server would run the code of its clients: give --allow-lambda");
 		return -EPERM;
 	}
 	if (options->table) {
@@ -68,7 +69,7 @@ static struct lambda_result refusal(int error)
 		.verdict = LAMBDA_REFUSED, .detail = -error, .value = lambda_machine_here()};
 }
 
-/* Takes a request of `bytes` bytes apart: -EACCES, -EBADMSG, -EPROTONOSUPPORT, -ENOEXEC. */
+/* Decodes a request of `bytes` bytes: -EACCES, -EBADMSG, -EPROTONOSUPPORT, -ENOEXEC. */
 static int open_request(struct lambda_server *server, uint32_t bytes,
 			struct lambda_request *request, struct lambda_file *file)
 {
@@ -89,7 +90,9 @@ static int open_request(struct lambda_server *server, uint32_t bytes,
 	return file->machine == lambda_machine_here() ? 0 : -ENOEXEC;
 }
 
-/* What there is room for in the client's region, as far as we can send it and it wants it. */
+/*
+ * The room for output: the least of the client's region, the server's memory and the client's wish.
+ */
 static uint32_t output_room(const struct lambda_server *server,
 			    const struct lambda_request *request)
 {
@@ -112,7 +115,7 @@ static void lab_lambda_server_tell(const struct lambda_file *file,
 		request->input_bytes, text);
 }
 
-/* Runs what was asked for; its output is in the region of results then. */
+/* Runs the request; its output is in the region of results then. */
 static int lab_lambda_server_run(struct lambda_server *server, uint32_t bytes,
 				 struct lambda_result *result)
 {
@@ -124,7 +127,7 @@ static int lab_lambda_server_run(struct lambda_server *server, uint32_t bytes,
 	if (error) {
 		*result = refusal(error);
 		result->number = server->next_number;
-		lab_say("refused to run something: %s", strerror(-error));
+		lab_say("refused a request: %s", strerror(-error));
 		return 0;
 	}
 	job = (struct sandbox_job){
@@ -169,7 +172,7 @@ static int send_result(struct lambda_server *server, const struct lambda_result 
 	return lab_session_reply(session, &request, &element, 1);
 }
 
-/* Serves one request, told by its immediate. Returns 1, or 0 when the client has left. */
+/* Serves one request, whose length is the immediate. Returns 1, or 0 when the client has left. */
 static int serve_request(struct lambda_server *server, const struct ibv_wc *message)
 {
 	uint32_t bytes = ntohl(message->imm_data);
@@ -177,7 +180,7 @@ static int serve_request(struct lambda_server *server, const struct ibv_wc *mess
 	int error;
 
 	if (message->opcode != IBV_WC_RECV_RDMA_WITH_IMM || bytes > server->requests.bytes) {
-		lab_say("the client tells of more than it may write");
+		lab_say("the client announces more than it may write");
 		return -EPROTO;
 	}
 	memcpy(server->copy, server->requests.memory, bytes);

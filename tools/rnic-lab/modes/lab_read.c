@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server has a text, registers exactly its bytes and is out of it; the client READs the range
- * that the user asks for. Positions count from 0 and both ends belong to the range.
+ * The server has a text, registers exactly its bytes and takes no further part; the client READs
+ * the user's range. Positions count from 0 and both ends belong to the range.
  */
 #include "modes/lab_modes.h"
 
@@ -16,7 +16,7 @@
 
 /* ---- server ---- */
 
-/* The text that is served; of the process, which has one. */
+/* The served text, one per process. */
 static char *stored_text;
 static uint32_t stored_bytes;
 
@@ -56,7 +56,7 @@ static int lab_read_serve(struct lab_session *session)
 	if (error == 0)
 		error = lab_session_next(session, &message);
 	if (error > 0) {
-		lab_say("the client sends something, which it has no reason to");
+		lab_say("the client sent an unexpected message");
 		error = -EPROTO;
 	}
 	verbs_region_destroy(&region);
@@ -74,7 +74,7 @@ struct excerpt {
 	char *text;
 };
 
-/* Whether this can be read; says why not. */
+/* Whether this range is readable; prints the reason otherwise. */
 static bool is_readable(const struct lab_session *session, const struct excerpt *excerpt,
 			const char *line, struct byte_range *range)
 {

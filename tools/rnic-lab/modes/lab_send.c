@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Both sides take part: the client SENDs what the user types, the server receives it into memory of
- * its own choice and SENDs back how many bytes it got.
+ * Both sides take part: the client SENDs the user's lines, the server receives them into memory of
+ * its own choice and SENDs back the number of bytes.
  */
 #include "modes/lab_modes.h"
 
@@ -133,7 +133,7 @@ static int lab_send_deliver(struct lab_session *session, void *context, char *li
 	if (error)
 		return error;
 	if (answer.byte_len != RECEIPT_BYTES || rnic_be32_read(mailbox->receipt.memory) != bytes) {
-		lab_say("the server acknowledges something else");
+		lab_say("the server acknowledged another message");
 		return -EPROTO;
 	}
 	puts("Server acknowledged");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server listens and does nothing else: each client is served by a process that is made for it
- * and opens the device itself, so that no client waits for another one, and what one of them does
- * to its process is over with it.
+ * The server only listens. Each client gets a process of its own, which opens the device itself. So
+ * no client waits for another, and damage by a client ends with its process.
  */
 #include "modes/lab_modes.h"
 
@@ -60,7 +59,10 @@ static _Noreturn void be_client_process(const struct server *server, int fd, int
 
 	close(server->listener);
 	lab_watch_fini(server->watch);
-	/* What ends the server ends its clients, too, also when it is gone already. */
+	/*
+	 * A signal that ends the server ends this process, too, also when the server is gone
+	 * already.
+	 */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	error = lab_watch_init(&watch);
 	if (error || getppid() != server->pid)
@@ -74,7 +76,7 @@ static _Noreturn void be_client_process(const struct server *server, int fd, int
 
 /* ---- in the server ---- */
 
-/* Has a process serve the client, if there is room for one and a process to be had. */
+/* Starts a process for the client, if there is room and the kernel gives one. */
 static bool start_client_process(struct server *server, int fd)
 {
 	int met_fd;
@@ -109,7 +111,7 @@ static void accept_client(struct server *server)
 	close(fd);
 }
 
-/* Who merely connects is nobody yet: the one client is the first that has met its process. */
+/* A connection alone does not count: the one client is the first that becomes known. */
 static bool has_its_client(const struct server *server)
 {
 	return server->options->is_once &&
@@ -132,7 +134,10 @@ static int serve_all(struct server *server)
 	}
 }
 
-/* A server without a device is told now, not by its first client. In a process of its own, too. */
+/*
+ * A missing device shows now, and not at the first client. The test runs in a process of its own,
+ * too.
+ */
 static int try_device(struct server *server)
 {
 	pid_t child = fork();

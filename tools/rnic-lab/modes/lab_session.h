@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One client and one server that have found each other: the exchange over TCP, the connection over
- * RDMA that comes of it, and requests on it. A side has one receive posted at a time.
+ * A client and a server that have found each other: the exchange over TCP, the RDMA connection made
+ * from it, and requests on that. A side has one receive posted at a time.
  *
- * Functions complain themselves and return a negative errno; -EINTR (a signal) is never said.
+ * Functions print their own errors and return a negative errno; they print nothing for -EINTR (a
+ * signal).
  */
 #ifndef TOOLS_RNIC_LAB_MODES_LAB_SESSION_H
 #define TOOLS_RNIC_LAB_MODES_LAB_SESSION_H
@@ -17,29 +18,29 @@ struct lab_session {
 	const struct lab_options *options;
 	struct lab_watch *watch;
 	struct exchange_socket exchange;
-	int met_fd; /* of a server: eventfd, to be written to when it has met its client */
+	int met_fd; /* of a server: eventfd, to write to when the client is known */
 	struct verbs_link link;
 	struct lab_endpoint ours;
 	struct lab_endpoint theirs;
 	bool has_early;
-	struct ibv_wc early; /* a message that came before what was waited for */
+	struct ibv_wc early; /* a message that came before the awaited completion */
 };
 
-/* Opens the device for a peer that may do what `access` (enum ibv_access_flags) says. */
+/* Opens the device, with the peer's rights `access` (enum ibv_access_flags). */
 int lab_session_open(struct lab_session *session, unsigned int access);
 void lab_session_close(struct lab_session *session);
 
-/* Offers the first `bytes` bytes of a region to the peer. Before the next three. */
+/* Offers the first `bytes` bytes of a region to the peer. Call it before the next three. */
 void lab_session_offer(struct lab_session *session, const struct verbs_region *region,
 		       uint32_t bytes);
 
-/* The client's part: says HELLO; then takes the ANSWER and connects. */
+/* The client's part: sends HELLO; then takes the ANSWER and connects. */
 int lab_session_greet(struct lab_session *session);
 int lab_session_meet(struct lab_session *session);
 
 /*
- * The server's part, after HELLO: connects, sends the ANSWER and waits until the client is READY;
- * then they have met.
+ * The server's part, after HELLO: connects, sends the ANSWER and waits until the client is READY.
+ * Then the client is known.
  */
 int lab_session_answer(struct lab_session *session);
 
@@ -47,15 +48,17 @@ int lab_session_answer(struct lab_session *session);
 int lab_session_request(struct lab_session *session, struct ibv_send_wr *request,
 			struct ibv_sge *elements, int count);
 
-/* The same of a server that answers. Returns 1, or 0 when the client has left: it has what it
- * wants. */
+/*
+ * Posts a server's answer and waits until it is complete. Returns 1, or 0 when the client has left:
+ * it has what it wants.
+ */
 int lab_session_reply(struct lab_session *session, struct ibv_send_wr *reply,
 		      struct ibv_sge *elements, int count);
 
 /* Waits for the message that answers a request, at most as long as the options say. */
 int lab_session_expect(struct lab_session *session, struct ibv_wc *message);
 
-/* Waits for the next message, however long it takes. Returns 1, or 0 when the peer has left. */
+/* Waits for the next message, without end. Returns 1, or 0 when the peer has left. */
 int lab_session_next(struct lab_session *session, struct ibv_wc *message);
 
 #endif

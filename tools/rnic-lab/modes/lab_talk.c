@@ -18,7 +18,7 @@ static void lab_talk_show(const char *text)
 	fflush(stdout);
 }
 
-/* Delivers one line, as lab_deliver does. *is_at_end: there is none. */
+/* Delivers one line, as lab_deliver does. *is_at_end: there is no line left. */
 static int serve_line(struct lab_session *session, struct line_reader *reader, lab_deliver *deliver,
 		      void *context, bool *is_at_end)
 {
@@ -33,7 +33,7 @@ static int serve_line(struct lab_session *session, struct line_reader *reader, l
 		*is_at_end = true;
 		return 0;
 	case -EMSGSIZE:
-		lab_say("this line has more than %zu bytes and was left out", reader->room);
+		lab_say("this line has more than %zu bytes and was skipped", reader->room);
 		return 1;
 	case -ECONNRESET:
 		lab_say("the server is gone");

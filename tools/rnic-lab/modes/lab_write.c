@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client WRITEs what the user types straight into the server's memory. The immediate tells the
- * server how much it is; when the server has read it, it says so by an empty message, and the
- * memory is the client's again.
+ * The client WRITEs the user's lines straight into the server's memory. The immediate has the
+ * length; after reading the line, the server sends an empty message, and the memory is the client's
+ * again.
  */
 #include "modes/lab_modes.h"
 
@@ -25,7 +25,7 @@ static int serve_writes(struct lab_session *session, const struct verbs_region *
 	while ((result = lab_session_next(session, &message)) == 1) {
 		bytes = ntohl(message.imm_data);
 		if (message.opcode != IBV_WC_RECV_RDMA_WITH_IMM || bytes > region->bytes) {
-			lab_say("the client tells of more than it may write");
+			lab_say("the client announces more than it may write");
 			return -EPROTO;
 		}
 		lab_print_text("Received: ", region->memory, bytes);

@@ -12,10 +12,10 @@
 
 enum { WITNESS_BACKLOG = 16, OVERFLOW_UID = 65534 };
 
-/* What the client says at the Unix socket: the server's nonce, its own HELLO, and a key. */
+/* The client's words at the Unix socket: the server's nonce, its own HELLO, and a key. */
 enum { WITNESS_BYTES_MAX = LAB_NONCE_BYTES + LAB_MESSAGE_BYTES_MAX + LAB_PROOF_BYTES };
 
-/* All but the key; returns where that belongs. */
+/* Writes all but the key; returns the key's place. */
 static size_t make_witness(const struct lab_endpoint *hello, const uint8_t *nonce,
 			   uint8_t witness[WITNESS_BYTES_MAX])
 {
@@ -25,7 +25,7 @@ static size_t make_witness(const struct lab_endpoint *hello, const uint8_t *nonc
 	return LAB_NONCE_BYTES + lab_message_encode(&message, witness + LAB_NONCE_BYTES);
 }
 
-/* A name of the abstract namespace: a zero and the text, without one behind it. */
+/* A name of the abstract namespace: a zero and the text, without a zero behind it. */
 static socklen_t fill_address(struct sockaddr_un *address, const char *place)
 {
 	size_t length = strlen(place);
@@ -35,20 +35,22 @@ static socklen_t fill_address(struct sockaddr_un *address, const char *place)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
 }
 
-/* Whether the process at the other end is of our user, as the kernel says. */
+/* Whether the process at the other end is of our user; the kernel tells. */
 static bool is_own_user(int fd)
 {
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
 
-	/* This one stands for all users that another user namespace has and ours has not. */
+	/*
+	 * This user number stands for all users of another user namespace that ours does not have.
+	 */
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
 	       peer.uid == geteuid() && peer.uid != OVERFLOW_UID;
 }
 
 /* ---- server ---- */
 
-/* Returns the socket where a local user may show up, with its name. */
+/* Opens the socket for a local user's proof and returns it, with its name. */
 static int open_place(char place[LAB_PLACE_BYTES])
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
@@ -70,7 +72,7 @@ static int open_place(char place[LAB_PLACE_BYTES])
 	return error;
 }
 
-/* Takes what one who came to the place says, if it is our user and speaks of this client. */
+/* Takes the words of a caller at the place, if the caller is our user and speaks of this client. */
 static bool take_witness(int fd, const struct lab_endpoint *hello, const uint8_t *nonce,
 			 struct lambda_key *key)
 {
@@ -85,7 +87,7 @@ static bool take_witness(int fd, const struct lab_endpoint *hello, const uint8_t
 	return true;
 }
 
-/* Whether our user came to the place. What a client does there it does before its PROOF. */
+/* Whether our user came to the place. A client goes there before its PROOF. */
 static bool has_witness(int place_fd, const struct lab_endpoint *hello, const uint8_t *nonce,
 			struct lambda_key *key)
 {
@@ -108,7 +110,7 @@ static bool knows_secret(const struct lambda_secret *secret, const struct lab_me
 	       lambda_proof_equal(wanted, proof->code);
 }
 
-/* Returns why the client is not trusted, NULL when it is. */
+/* Returns the reason not to trust the client, NULL for trust. */
 static const char *lambda_trust_judge(const struct lab_session *session,
 				      const struct lambda_secret *secret, int place_fd,
 				      const uint8_t *nonce, const struct lab_proof *proof,
@@ -161,7 +163,7 @@ close_place:
 
 /* ---- client ---- */
 
-/* Shows up where the server says, with a key. *fd is open until the server has seen it. */
+/* Connects to the server's place and gives a key. *fd is open until the server has seen it. */
 static int show_up(const struct lab_session *session, const struct lab_challenge *challenge,
 		   struct lambda_key *key, int *fd)
 {
@@ -178,8 +180,8 @@ static int show_up(const struct lab_session *session, const struct lab_challenge
 	if (*fd >= 0 && connect(*fd, (struct sockaddr *)&address, bytes) == 0 && is_own_user(*fd) &&
 	    send(*fd, witness, size, MSG_NOSIGNAL) == (ssize_t)size)
 		return 0;
-	lab_say("the server runs code of its own user on its own host, and of who knows its "
-		"secret: --secret FILE");
+	lab_say("the server runs only code of its own user on its own host, or of clients "
+		"that know its secret: --secret FILE");
 	return -EACCES;
 }
 
@@ -220,7 +222,7 @@ int lambda_trust_show(struct lab_session *session, const struct lambda_secret *s
 		error = show_up(session, &message.challenge, key, &fd);
 	if (error == 0)
 		error = exchange_send(&session->exchange, session->watch, &answer, deadline_ns);
-	/* What was sent stays in the server's hands. */
+	/* The sent bytes stay in the server's socket. */
 	if (fd >= 0)
 		close(fd);
 	return error;

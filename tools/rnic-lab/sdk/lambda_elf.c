@@ -47,7 +47,7 @@ static bool read_section(const struct elf *elf, uint32_t index, Elf64_Shdr *sect
 	return true;
 }
 
-/* The text at an offset of a section of texts; "?" where there is none. */
+/* The text at an offset of a section of texts; "?" when there is none. */
 static const char *text_of(const struct elf *elf, uint32_t index, uint32_t offset)
 {
 	Elf64_Shdr section;
@@ -63,7 +63,7 @@ static const char *text_of(const struct elf *elf, uint32_t index, uint32_t offse
 
 /* ---- sections ---- */
 
-/* What the loader of a program would still have to do or to provide. */
+/* Refuses a section that a program's loader would still have to fill or provide. */
 static int check_section(const struct elf *elf, const Elf64_Shdr *section, const char *name)
 {
 	bool is_loaded = section->sh_flags & SHF_ALLOC;
@@ -72,7 +72,7 @@ static int check_section(const struct elf *elf, const Elf64_Shdr *section, const
 		return 0;
 	if (section->sh_type == SHT_RELA || section->sh_type == SHT_REL)
 		return refuse(elf, "relocations are left: a pointer in a constant table?");
-	/* Without relocations nothing is in .got but what linkers always put there. */
+	/* Without relocations .got holds only the entries that linkers always make. */
 	if (strcmp(name, ".got") == 0 || strcmp(name, ".lambda") == 0)
 		return 0;
 	if (section->sh_flags & SHF_WRITE)
@@ -104,7 +104,10 @@ static int find_code(const struct elf *elf, uint32_t *index, Elf64_Shdr *code)
 			*code = section;
 		}
 	}
-	/* The linker leaves out what the entry does not need: everything, when there is none. */
+	/*
+	 * The linker drops everything that the entry does not need: all code, when there is no
+	 * entry.
+	 */
 	if (!is_found || code->sh_size == 0 || code->sh_type != SHT_PROGBITS)
 		return refuse(elf, NO_ENTRY);
 	if (code->sh_addr != 0 || !lambda_elf_at(elf, code->sh_offset, code->sh_size))
@@ -184,7 +187,7 @@ int lambda_elf_extract(const uint8_t *bytes, size_t count, struct lambda_file *f
 		return refuse(&elf, "the linker made no ELF file of 64 bits");
 	memcpy(&elf.header, bytes, sizeof(elf.header));
 	if (!lambda_machine_name(elf.header.e_machine))
-		return refuse(&elf, "it is for a machine that no server can be");
+		return refuse(&elf, "it is for a machine without servers");
 	error = find_code(&elf, &code_index, &code);
 	if (error)
 		return error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes a lambda's code out of what the linker made, if it is one. */
+/* Extracts a lambda's code from the linker's output. */
 #ifndef TOOLS_RNIC_LAB_SDK_LAMBDA_ELF_H
 #define TOOLS_RNIC_LAB_SDK_LAMBDA_ELF_H
 
@@ -9,8 +9,8 @@ enum { LAMBDA_COMPLAINT_BYTES = 256 };
 
 /*
  * Finds the code of an ELF file of 64 bits that was linked with lambda.ld; the file's code points
- * into `bytes`, its name is not set. -EINVAL, with a sentence: it is not what runs anywhere by
- * itself: it has relocations, undefined symbols, writable data, or no entry.
+ * into `bytes`, its name is not set. -EINVAL, with a sentence: the code does not stand alone: it
+ * has relocations, undefined symbols, writable data, or no entry.
  */
 int lambda_elf_extract(const uint8_t *bytes, size_t count, struct lambda_file *file,
 		       char complaint[LAMBDA_COMPLAINT_BYTES]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What compilers call though a program does not: linked into a lambda when it is needed. */
+/* The functions that compilers call by themselves: linked into a lambda that needs them. */
 #include <stddef.h>
 #include <stdint.h>
 
-/* A compiler must not find these loops to be calls of themselves. */
+/* A compiler must not turn these loops into calls of the functions themselves. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rnic-lambda-cc: a C function to a lambda file. Has the compiler make position-independent code
- * that needs no library and the linker put it into one section, looks whether it stands alone, and
- * writes it behind a header.
+ * rnic-lambda-cc: compiles a C function to a lambda file. The compiler makes position-independent
+ * code that needs no library, and the linker puts it into one section. The program checks that the
+ * code stands alone, and writes it behind a header.
  */
 #include "lambda/file_bytes.h"
 #include "lambda/lambda_file.h"
@@ -30,7 +30,7 @@ struct options {
 	int extra_count;
 };
 
-/* Where this program's files are. */
+/* The places of this program's files. */
 struct places {
 	char include[PATH_MAX + 64];
 	char script[PATH_MAX + 64];
@@ -40,7 +40,7 @@ struct places {
 static const struct argp_option argp_options[] = {
 	{"output", 'o', "FILE", 0, "the lambda file", 0},
 	{"compiler", OPTION_COMPILER, "CC", 0,
-	 "the compiler ($CC, else cc); that of another machine makes lambdas for servers there", 0},
+	 "the compiler ($CC, else cc); a compiler for another machine makes lambdas for it", 0},
 	{NULL, 'I', "DIRECTORY", 0, "for the compiler", 0},
 	{NULL, 'D', "NAME[=VALUE]", 0, "for the compiler", 0},
 	{0},
@@ -141,7 +141,7 @@ static void lambda_cc_fill_arguments(struct options *options, struct places *pla
 	arguments[count] = NULL;
 }
 
-/* Has the compiler make `program`, a file. It says itself what it has against the source. */
+/* Runs the compiler to make `program`, a file. The compiler prints its own errors. */
 static int compile(struct options *options, struct places *places, char *program)
 {
 	char *arguments[ARGUMENTS_MAX];
@@ -202,7 +202,7 @@ static int make_lambda(struct options *options, const char *program)
 	int error = file_bytes_read(program, PROGRAM_BYTES_MAX, &bytes, &count);
 
 	if (error) {
-		fprintf(stderr, "rnic-lambda-cc: cannot read what the compiler made: %s\n",
+		fprintf(stderr, "rnic-lambda-cc: cannot read the output of the compiler: %s\n",
 			strerror(-error));
 		return error;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lambda: reduces the table in the server's memory, decimal numbers with anything between them, to
- * their count, sum, smallest and largest. The table stays where it is; four numbers travel.
+ * their count, sum, smallest and largest. The table stays in its place; four numbers travel.
  */
 #include <rnic/lambda.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Example 2, the client: each WRITE with immediate puts a message into the server's buffer and
- * tells its number; the server's reply says whether it was found there as it should be.
+ * carries its number; the server's reply says whether the message was complete there.
  */
 #include "client_run.h"
 #include "common.h"

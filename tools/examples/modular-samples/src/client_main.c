@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Example 1, the client: READs what the server has, WRITEs what is its own, and READs that back.
- * Each pattern must be there, byte for byte.
+ * Example 1, the client: READs the server's bytes, WRITEs its own, and READs these back. Each
+ * pattern must be there, byte for byte.
  */
 #include "client_run.h"
 #include "common.h"

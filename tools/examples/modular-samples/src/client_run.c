@@ -7,7 +7,7 @@
 #include "rdma_mem.h"
 #include "sample_wait.h"
 
-/* Each of the messages that may be under way has its place in the server's buffer. */
+/* Each message in flight has its own place in the server's buffer. */
 static bool is_enough(const struct private_data *hello, const struct private_data *offer)
 {
 	if (offer->sample == hello->sample &&

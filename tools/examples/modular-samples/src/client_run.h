@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What both clients do: connect, use the connection, end it. */
+/* The common part of both clients: connect, use the connection, end it. */
 #ifndef CLIENT_RUN_H
 #define CLIENT_RUN_H
 
@@ -7,9 +7,9 @@
 #include "sample_options.h"
 
 /*
- * Uses a connection to a server that runs the same sample and has room for a message. It
- * disconnects, and releases its buffers. Returns 0 when everything was verified, or -1 after saying
- * why.
+ * Uses a connection to a server that runs the same sample and has room for a message. The function
+ * disconnects, and releases its buffers. Returns 0 when it verified everything, or -1 after a line
+ * with the reason.
  */
 typedef int use_connection(struct rdma_ctx *ctx, const struct private_data *hello,
 			   const struct private_data *offer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every module of the samples uses: LOG says something, CHECK says what went wrong.
+ * For every module of the samples: LOG prints a line, CHECK prints an error.
  *
  * Both write one line to standard error, with the program's name before it.
  */
@@ -21,8 +21,8 @@
 		fprintf(stderr, __VA_ARGS__), fprintf(stderr, ": %m\n")))
 
 /*
- * CHECK(condition, format, ...): true when the condition holds. Else it says what was tried, and
- * errno's text, and is false: what follows from it is the caller's to decide.
+ * CHECK(condition, format, ...): true when the condition holds. Else it prints the attempt and
+ * errno's text, and is false; the caller decides what follows.
  */
 #define CHECK(condition, ...) ((condition) || (LOG_ERRNO(__VA_ARGS__), false))
 

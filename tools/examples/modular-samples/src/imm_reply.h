@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the server of example 2 SENDs about each message: its number, and whether it is verified. */
+/*
+ * The server's SEND about each message in example 2: the message's number, and whether it is
+ * verified.
+ */
 #ifndef IMM_REPLY_H
 #define IMM_REPLY_H
 
@@ -7,7 +10,7 @@
 #include <stdint.h>
 
 struct imm_reply {
-	uint32_t number;      /* big-endian, as the immediate data was */
+	uint32_t number;      /* big-endian, like the immediate data */
 	uint32_t is_verified; /* big-endian, 0 or 1 */
 };
 

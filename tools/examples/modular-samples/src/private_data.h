@@ -27,9 +27,9 @@ enum sample {
 };
 
 /*
- * From a client: the bytes of each message, how many messages, and the seed of the first one's
+ * From a client: the bytes of each message, the number of messages, and the seed of the first one's
  * pattern; it offers no buffer, address and key are 0. From a server: its buffer, all bytes of it,
- * how many messages fit at a time, and the seed of what is in it now.
+ * the number of messages that fit at a time, and the seed of its present content.
  */
 struct private_data {
 	enum sample sample;
@@ -44,11 +44,12 @@ struct private_data {
 void private_data_encode(const struct private_data *data, uint8_t *out);
 
 /*
- * Reads what a stranger sent. Sets `data` on success only.
+ * Decodes a stranger's bytes. Sets `data` on success only.
  *
- * Returns 0, -EMSGSIZE for too few bytes or a length that is none of this version, -EPROTO for
- * what is none of ours, -EPROTONOSUPPORT for another version, or -EINVAL for an unknown sample,
- * for no bytes or messages, or for a buffer that would go beyond the end of the address space.
+ * Returns 0, -EMSGSIZE for too few bytes or a length that does not belong to this version, -EPROTO
+ * for bytes of another protocol, -EPROTONOSUPPORT for another version, or -EINVAL for an unknown
+ * sample, for no bytes or messages, or for a buffer that would go beyond the end of the address
+ * space.
  */
 int private_data_decode(const uint8_t *in, size_t length, struct private_data *data);
 

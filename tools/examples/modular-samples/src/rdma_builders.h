@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds what a connection needs on the device that its identifier was given, and shows it.
+ * Builds the objects of a connection on the device of its identifier, and shows them.
  *
- * All take a context whose identifier has a device, return 0, or -1 after saying why, and leave
- * what was built before to build_release().
+ * All functions take a context whose identifier has a device. They return 0, or -1 after a line
+ * with the reason; build_release() then destroys the objects that were built before.
  */
 #ifndef RDMA_BUILDERS_H
 #define RDMA_BUILDERS_H
 
 #include "rdma_ctx.h"
 
-/* Work requests of a queue pair, and as many places in its completion queue as both need. */
+/* Work requests of a queue pair. Its completion queue has as many entries as both need. */
 #define SEND_DEPTH 8
 #define RECV_DEPTH 8
 
@@ -18,10 +18,10 @@ int build_pd(struct rdma_ctx *ctx);
 int build_cq(struct rdma_ctx *ctx);
 int build_qp(struct rdma_ctx *ctx);
 
-/* All three. */
+/* Builds all three. */
 int build_all(struct rdma_ctx *ctx);
 
-/* Destroys whatever has been built. Regions of the protection domain must be gone. */
+/* Destroys all objects that were built. Regions of the protection domain must be gone. */
 void build_release(struct rdma_ctx *ctx);
 
 /* One line each about an object, for people. */

@@ -9,8 +9,8 @@
 #include "sample_wait.h"
 
 #define BACKLOG	    64
-#define RETRIES	    7 /* the most that there are */
-#define RNR_RETRIES 6 /* 7 would be for ever */
+#define RETRIES	    7 /* the largest value */
+#define RNR_RETRIES 6 /* 7 would mean for ever */
 
 /* Reasons of a REJ (IBTA 1.4, table 108). */
 #define REASON_OF_PORT 8
@@ -60,7 +60,7 @@ static int take_notice(struct rdma_ctx *ctx, struct cm_notice *notice)
 	return 1;
 }
 
-/* Nothing good comes after these. */
+/* These events end every attempt. */
 static bool ends_hope(enum rdma_cm_event_type type)
 {
 	switch (type) {
@@ -85,11 +85,11 @@ static const char *reason_text(int reason)
 	case REASON_OF_MTU:
 		return "the path MTU is too large for the peer";
 	default:
-		return "the peer knows why";
+		return "the program of the peer refused";
 	}
 }
 
-/* A status is an errno, but of a rejection the reason that the wire has. */
+/* A status is an errno; that of a rejection is the reason on the wire. */
 static void explain(const struct cm_notice *notice)
 {
 	struct private_data limits;
@@ -118,14 +118,14 @@ int cm_wait(struct rdma_ctx *ctx, enum rdma_cm_event_type type, struct cm_notice
 		if (count == 0) {
 			if (wait_ready(ctx, READY_EVENT, deadline_ms) >= 0)
 				continue;
-			LOG("%s was awaited", rdma_event_str(type));
+			LOG("the wait for %s failed", rdma_event_str(type));
 			return -1;
 		}
 		if (notice->type == RDMA_CM_EVENT_DISCONNECTED)
 			ctx->is_disconnected = true;
 		if (notice->type == type)
 			return 0;
-		/* A listener's channel also tells of requests that it has not taken yet. */
+		/* A listener's channel also reports requests that it has not taken yet. */
 		if (notice->id == ctx->id && ends_hope(notice->type)) {
 			explain(notice);
 			return -1;
@@ -163,7 +163,7 @@ static int resolve(struct rdma_ctx *ctx, struct sockaddr *address)
 	return cm_wait(ctx, RDMA_CM_EVENT_ROUTE_RESOLVED, &notice);
 }
 
-/* No more READs at a time than the device does, and the peer wants. */
+/* No more READs at a time than the device has and the peer wants. */
 static uint8_t at_most(int device, uint8_t wanted)
 {
 	return device < wanted ? (uint8_t)device : wanted;
@@ -247,7 +247,7 @@ static int listen_at(struct rdma_ctx *listener, struct sockaddr *address)
 	return 0;
 }
 
-/* The unspecified IPv6 address stands for those of IPv4, too. */
+/* The unspecified IPv6 address includes the IPv4 addresses. */
 int cm_listen(struct rdma_ctx *listener, const char *host, const char *port)
 {
 	const int families[] = {host == NULL ? AF_INET6 : AF_UNSPEC, AF_INET};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection, or one listener: what was made for it, in the order in which it was made.
+ * One connection, or one listener: its objects, in the order in which they are made.
  *
  * rdma_cm_helpers make and end the channel and the identifier, rdma_builders the rest; members are
- * NULL until then, and NULL again after. A listener has a channel and an identifier only.
+ * NULL before and after. A listener has a channel and an identifier only.
  */
 #ifndef RDMA_CTX_H
 #define RDMA_CTX_H
@@ -13,9 +13,9 @@
 #include <rdma/rdma_cma.h>
 
 struct rdma_ctx {
-	int stop;	/* readable once a signal wants the program to end */
+	int stop;	/* readable once a signal has asked the program to end */
 	int timeout_ms; /* of every single wait; negative: none */
-	bool dump;	/* builders show what they have made */
+	bool dump;	/* builders show the objects that they make */
 
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *id;

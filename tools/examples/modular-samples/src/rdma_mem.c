@@ -39,7 +39,7 @@ void mem_release(struct rdma_buffer *buffer)
 	*buffer = (struct rdma_buffer){0};
 }
 
-/* Differs from byte to byte, from block to block and from seed to seed. */
+/* A byte that differs from its neighbours, from block to block and from seed to seed. */
 static uint8_t pattern_at(size_t index, uint32_t seed)
 {
 	return (uint8_t)(((uint32_t)index + seed) * 2654435761u >> 24);

@@ -119,7 +119,10 @@ static void take_notification(const struct rdma_ctx *ctx)
 		ibv_ack_cq_events(cq, 1);
 }
 
-/* Something may have come between the last look and the request: the caller looks once more. */
+/*
+ * A completion may have come between the last poll and the request for an event: the caller polls
+ * once more.
+ */
 static int sleep_until_something(struct rdma_ctx *ctx, int64_t deadline_ms)
 {
 	const int ready = wait_ready(ctx, READY_EVENT | READY_COMPLETION, deadline_ms);
@@ -167,6 +170,6 @@ int wait_completion_of(struct rdma_ctx *ctx, enum ibv_wc_opcode opcode, struct i
 		return -1;
 	if (completion->opcode == opcode)
 		return 0;
-	LOG("a completion of operation %d came where one of %d should", completion->opcode, opcode);
+	LOG("a completion of operation %d came instead of %d", completion->opcode, opcode);
 	return -1;
 }

@@ -2,7 +2,8 @@
 /*
  * Posts work requests, each signaled, and waits for their completions.
  *
- * `at` and `length` are a range of the local buffer. All return 0, or -1 after saying why.
+ * `at` and `length` are a range of the local buffer. All functions return 0, or -1 after a line
+ * with the reason.
  */
 #ifndef RDMA_OPS_H
 #define RDMA_OPS_H
@@ -10,7 +11,7 @@
 #include "rdma_ctx.h"
 #include "rdma_mem.h"
 
-/* Where one-sided operations go. */
+/* The target of one-sided operations. */
 struct remote_range {
 	uint64_t address;
 	uint32_t key;
@@ -19,7 +20,7 @@ struct remote_range {
 int post_write(const struct rdma_ctx *ctx, uint64_t wr_id, const struct rdma_buffer *from,
 	       size_t at, uint32_t length, struct remote_range to);
 
-/* As post_write(), and takes a receive of the peer, which is told the number. */
+/* As post_write(), and consumes a receive of the peer, whose completion has the number. */
 int post_write_imm(const struct rdma_ctx *ctx, uint64_t wr_id, const struct rdma_buffer *from,
 		   size_t at, uint32_t length, struct remote_range to, uint32_t number);
 
@@ -34,12 +35,12 @@ int post_recv(const struct rdma_ctx *ctx, uint64_t wr_id, const struct rdma_buff
 	      uint32_t length);
 
 /*
- * Waits for the next completion, whatever it is of. -1 also when it is not a success, when the
- * peer is gone and nothing is left to come, when time is up, or on a signal.
+ * Waits for the next completion of any request. -1 also for an error status, for a peer that is
+ * gone with no completion left, at the deadline, and on a signal.
  */
 int wait_completion(struct rdma_ctx *ctx, struct ibv_wc *completion);
 
-/* The same, and it must be of this operation. */
+/* Waits likewise; the completion must be of this operation. */
 int wait_completion_of(struct rdma_ctx *ctx, enum ibv_wc_opcode opcode, struct ibv_wc *completion);
 
 #endif

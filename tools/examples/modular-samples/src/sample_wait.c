@@ -37,7 +37,7 @@ int64_t deadline_from_now(const struct rdma_ctx *ctx)
 	return ctx->timeout_ms < 0 ? INT64_MAX : now_ms() + ctx->timeout_ms;
 }
 
-/* What poll(2) is to wait; it counts in an int, and an early end of it is only another turn. */
+/* The timeout for poll(2), which counts in an int. An early timeout costs only another turn. */
 static int remaining_ms(int64_t deadline_ms)
 {
 	int64_t remaining;

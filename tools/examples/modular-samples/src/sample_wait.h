@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting: for events and completions together, no longer than a deadline, and not past a signal.
+ * Waiting: for events and completions together, until a deadline or a signal at the latest.
  *
- * Both channels are nonblocking, so that what is readable but already taken costs another turn
+ * Both channels are nonblocking: a readable channel whose event is already taken costs another turn
  * and not a hang.
  */
 #ifndef SAMPLE_WAIT_H
@@ -18,26 +18,26 @@ enum ready {
 };
 
 /*
- * Has SIGINT and SIGTERM arrive at a descriptor instead of ending the program. To be called before
- * the first thread starts. Returns the descriptor, or -1 after saying why.
+ * Directs SIGINT and SIGTERM to a descriptor instead of ending the program. Call it before the
+ * first thread starts. Returns the descriptor, or -1 after a line with the reason.
  */
 int stop_on_signals(void);
 
-/* The time, in milliseconds, at which a wait of the context's timeout that begins now is over. */
+/* The time, in milliseconds, at which a wait that begins now reaches the context's timeout. */
 int64_t deadline_from_now(const struct rdma_ctx *ctx);
 
 /*
- * Waits until one of the channels has something; `wanted` is a set of enum ready.
+ * Waits until one of the channels is ready; `wanted` is a set of enum ready.
  *
- * Returns the set of what is ready, or -1 after saying why: the deadline has passed, or a signal
- * wants the program to end.
+ * Returns the set of ready channels, or -1 after a line with the reason: the deadline has passed,
+ * or a signal asks the program to end.
  */
 int wait_ready(const struct rdma_ctx *ctx, int wanted, int64_t deadline_ms);
 
-/* Whether a signal wants the program to end; it stays so. */
+/* Whether a signal has asked the program to end; this stays true. */
 bool is_stopping(const struct rdma_ctx *ctx);
 
-/* Makes a descriptor nonblocking. Returns 0, or -1 after saying why. */
+/* Makes a descriptor nonblocking. Returns 0, or -1 after a line with the reason. */
 int make_nonblocking(int fd);
 
 #endif

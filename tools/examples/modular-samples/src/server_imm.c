@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Example 2, the server: a WRITE with immediate takes one of its receives, whose completion tells
- * that message so-and-so is in the buffer. It looks, and SENDs back what it saw.
+ * Example 2, the server: a WRITE with immediate consumes one of its receives, whose completion has
+ * the number of the message in the buffer. The server verifies the message, and SENDs back the
+ * result.
  */
 #include <arpa/inet.h>
 
@@ -37,7 +38,10 @@ static int prepare(struct session *session, uint32_t bytes)
 			 &session->buffer) != 0 ||
 	    mem_register(ctx, sizeof(struct imm_reply), 0, &session->reply) != 0)
 		return -1;
-	/* Before the client can send: a message without a receive would have to be sent again. */
+	/*
+	 * Post receives before the client can send: the client would have to send a message without
+	 * a receive again.
+	 */
 	for (uint32_t i = 0; i < session->places; i++) {
 		if (post_recv(ctx, i, NULL, 0, 0) != 0)
 			return -1;
@@ -52,7 +56,7 @@ static bool is_message(const struct session *session, const struct ibv_wc *compl
 	    (completion->wc_flags & IBV_WC_WITH_IMM) && ntohl(completion->imm_data) == number &&
 	    completion->byte_len == session->hello->bytes)
 		return true;
-	LOG("message %u should come, but operation %d, %u bytes, immediate %u did", number,
+	LOG("message %u did not come, but operation %d, %u bytes, immediate %u", number,
 	    completion->opcode, completion->byte_len, ntohl(completion->imm_data));
 	return false;
 }
@@ -102,7 +106,10 @@ static int converse(struct session *session)
 	}
 	LOG("%u messages of %u bytes, told by their immediate data: verified", hello->messages,
 	    hello->bytes);
-	/* It has all replies when it disconnects, which is more than the last SEND could tell. */
+	/*
+	 * A client that disconnects has all replies, which the last SEND's completion could not
+	 * prove.
+	 */
 	return cm_wait(session->ctx, RDMA_CM_EVENT_DISCONNECTED, &notice);
 }
 

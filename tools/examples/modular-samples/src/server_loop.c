@@ -22,7 +22,7 @@ static bool is_welcome(const struct cm_notice *request, enum sample sample, uint
 	return false;
 }
 
-/* Whether the client was served well; `clients` counts those that were served. */
+/* Whether serving the client succeeded; `clients` counts the served ones. */
 static bool take_client(const struct cm_notice *request, const struct sample_options *options,
 			int stop, enum sample sample, serve_client *serve, uint32_t *clients)
 {

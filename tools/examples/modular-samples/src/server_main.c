@@ -2,7 +2,7 @@
 /*
  * Example 1, the server: offers a buffer for WRITE and READ, and takes no part in either.
  *
- * When the client has disconnected, what it wrote last must be in the buffer.
+ * When the client has disconnected, the buffer must hold its last WRITE.
  */
 #include "common.h"
 #include "rdma_builders.h"
