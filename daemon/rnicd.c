@@ -2,6 +2,7 @@
 /* The daemon: options, one device, its loop, and an orderly end. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/system_random.h"
 #include "device/device.h"
 #include "device/device_loop.h"
 #include "engine/limits.h"
@@ -12,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 {
 	struct rnicd_options options;
 	struct device_config config;
+	struct system_random random;
 	char reason[DEVICE_REASON_BYTES];
 	struct device *device;
 	int status;
@@ -90,10 +91,15 @@ int main(int argc, char **argv)
 	config.has_ecn = options.has_ecn;
 	config.pkey_count = options.pkey_count;
 	memcpy(config.pkeys, options.pkeys, sizeof(config.pkeys));
+	config.random = system_random_source(&random);
+	status = system_random_init(&random);
+	if (status != 0) {
+		log_error("the kernel gives no random numbers: %s", strerror(-status));
+		return 1;
+	}
 	device = calloc(1, sizeof(*device));
-	if (device == NULL || getrandom(&config.seed, sizeof(config.seed), 0) < 0) {
+	if (device == NULL) {
 		log_error("cannot start: %s", strerror(errno));
-		free(device);
 		return 1;
 	}
 	if (device_open(device, &config, clock_now_ns(), reason) != 0) {

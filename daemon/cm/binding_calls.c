@@ -11,8 +11,9 @@
 
 static uint16_t choose_port(struct cm *cm, uint16_t port_space)
 {
-	return binding_choose_port(&cm->bindings, port_space,
-				   (uint32_t)prng_below(&cm->prng, EPHEMERAL_COUNT));
+	return binding_choose_port(
+		&cm->bindings, port_space,
+		(uint32_t)random_source_below(&cm->config.random, EPHEMERAL_COUNT));
 }
 
 int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)

@@ -16,6 +16,7 @@
 #ifndef DAEMON_CM_CM_H
 #define DAEMON_CM_CM_H
 
+#include "base/random_source.h"
 #include "base/verbs_types.h"
 
 #include <stdbool.h>
@@ -137,9 +138,9 @@ struct cm_sink {
 struct cm_config {
 	const struct cm_sink *sink;
 	void *sink_context;
-	uint64_t seed;		  /* of identifiers; unpredictable in production */
-	uint64_t ca_guid;	  /* the device's, host order */
-	uint32_t max_connections; /* of all states, abandoned ones included */
+	struct random_source random; /* of identifiers, PSNs and hashes */
+	uint64_t ca_guid;	     /* the device's, host order */
+	uint32_t max_connections;    /* of all states, abandoned ones included */
 	uint32_t max_bindings;
 	/* How long a request for a port where nobody listens waits for a listener before it is
 	 * refused, if the peer waits twice as long; 0: not at all. */

@@ -76,14 +76,15 @@ int connection_create(struct cm *cm, struct cm_connection **out)
 	connection = calloc(1, sizeof(*connection));
 	if (connection == NULL)
 		return -ENOMEM;
-	result = key_table_insert_random(&cm->by_comm_id, &cm->prng, connection, &key);
+	result = key_table_insert_random(&cm->by_comm_id, &cm->config.random, connection, &key);
 	if (result != 0) {
 		free(connection);
 		return result;
 	}
 	connection->cm = cm;
 	connection->state = STATE_ENDED;
-	connection->comm_id = key << TAG_BITS | (uint32_t)prng_below(&cm->prng, 1u << TAG_BITS);
+	connection->comm_id =
+		key << TAG_BITS | (uint32_t)random_source_below(&cm->config.random, 1u << TAG_BITS);
 	list_add_tail(&cm->connections, &connection->node);
 	cm->connection_count++;
 	*out = connection;

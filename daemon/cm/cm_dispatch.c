@@ -27,14 +27,13 @@ struct cm *cm_create(const struct cm_config *config)
 	if (cm == NULL)
 		return NULL;
 	cm->config = *config;
-	prng_init(&cm->prng, config->seed);
 	key_table_init(&cm->by_comm_id, COMM_ID_KEY_BITS, 1);
 	timer_heap_init(&cm->timers);
 	list_init(&cm->connections);
 	list_init(&cm->ready);
 	binding_table_init(&cm->bindings);
-	if (peer_table_init(&cm->by_peer, prng_next(&cm->prng)) == 0 &&
-	    peer_table_init(&cm->by_peer_qpn, prng_next(&cm->prng)) == 0 &&
+	if (peer_table_init(&cm->by_peer, random_source_next(&cm->config.random)) == 0 &&
+	    peer_table_init(&cm->by_peer_qpn, random_source_next(&cm->config.random)) == 0 &&
 	    reply_ring_init(&cm->replies) == 0 && pending_listens_init(&cm->pending_listens) == 0)
 		return cm;
 	cm_free(cm);

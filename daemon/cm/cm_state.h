@@ -9,7 +9,6 @@
 
 #include "base/key_table.h"
 #include "base/list.h"
-#include "base/prng.h"
 #include "base/timer_heap.h"
 #include "cm/binding.h"
 #include "cm/cm.h"
@@ -20,7 +19,6 @@
 
 struct cm {
 	struct cm_config config;
-	struct prng prng;
 	struct key_table by_comm_id;   /* its upper 24 bits -> struct cm_connection */
 	struct peer_table by_peer;     /* the peer's address and identifier -> connection */
 	struct peer_table by_peer_qpn; /* the peer's address and QPN -> connection */

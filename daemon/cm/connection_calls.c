@@ -80,7 +80,7 @@ static void connection_calls_fill(struct cm_connection *connection,
 	if (connection->path.hop_limit == 0)
 		connection->path.hop_limit = CONNECTION_HOP_LIMIT;
 	connection->local = connect->qp;
-	connection->transaction_id = prng_next(&connection->cm->prng);
+	connection->transaction_id = random_source_next(&connection->cm->config.random);
 	connection->response_timeout = connect->response_timeout;
 	connection->max_retries = connect->max_retries;
 	connection->ack_timeout = (uint8_t)(connect->path.packet_lifetime + 1);
@@ -290,7 +290,7 @@ int action_take_back(struct cm_connection *connection, const struct connection_i
 
 uint32_t cm_choose_psn(struct cm *cm)
 {
-	return (uint32_t)prng_next(&cm->prng) & RNIC_PSN_MASK;
+	return (uint32_t)random_source_next(&cm->config.random) & RNIC_PSN_MASK;
 }
 
 /* --- the queue pair --------------------------------------------------------------------------- */

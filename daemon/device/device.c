@@ -221,7 +221,7 @@ static int device_open_engine(struct device *device, const struct device_config 
 	const struct engine_config engine_config = {
 		.sink = &session_set_sink,
 		.sink_context = &device->sessions,
-		.seed = config->seed,
+		.random = config->random,
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS + LIMIT_MWS,
 		.port_mtu_bytes = device->addressing.path_mtu_bytes,
@@ -255,12 +255,12 @@ static int device_open_engine(struct device *device, const struct device_config 
 	return result;
 }
 
-static int device_open_cm(struct device *device, uint64_t seed, char *reason)
+static int device_open_cm(struct device *device, const struct random_source *random, char *reason)
 {
 	const struct cm_config config = {
 		.sink = &cm_identifier_sink,
 		.sink_context = &device->sessions,
-		.seed = seed,
+		.random = *random,
 		.ca_guid = device->addressing.node_guid,
 		.max_connections = LIMIT_CM_CONNECTIONS,
 		.max_bindings = LIMIT_CM_BINDINGS,
@@ -339,7 +339,7 @@ int device_open(struct device *device, const struct device_config *config, uint6
 	result = device_open_ports(device, config, now_ns, reason);
 	if (result != 0)
 		goto close_network;
-	result = device_open_cm(device, ~config->seed, reason);
+	result = device_open_cm(device, &config->random, reason);
 	if (result != 0)
 		goto close_ports;
 	result = device_open_engine(device, config, reason);

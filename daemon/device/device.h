@@ -8,6 +8,7 @@
 #ifndef DAEMON_DEVICE_DEVICE_H
 #define DAEMON_DEVICE_DEVICE_H
 
+#include "base/random_source.h"
 #include "cm/cm.h"
 #include "network/device_network.h"
 #include "path/data_path.h"
@@ -36,7 +37,7 @@ struct device_config {
 	bool has_ecn;
 	uint16_t pkeys[LIMIT_PKEYS]; /* by index */
 	uint32_t pkey_count;	     /* 0: the default key alone */
-	uint64_t seed;		     /* unpredictable: of QPNs and keys */
+	struct random_source random; /* of QPNs, keys and the CM's identifiers */
 };
 
 /* How often the loop did what, for the table of wake-ups per operation. */

@@ -10,6 +10,7 @@
  * with an object of each kind, and a queue pair that is ready to send, of the type that the first
  * byte chooses.
  */
+#include "base/prng.h"
 #include "cm/cm.h"
 #include "ctl/ctl_check.h"
 #include "cm/cm_limits.h"
@@ -49,6 +50,7 @@ struct input {
 
 static struct {
 	struct engine engine;
+	struct prng random; /* of engine and CM */
 	struct cm *cm;
 	struct device_facts facts;
 	struct session_set set;
@@ -131,18 +133,21 @@ static void start_device(void)
 	const struct cm_config cm_config = {
 		.sink = &cm_identifier_sink,
 		.sink_context = &device.set,
+		.random = prng_source(&device.random),
 		.max_connections = LIMIT_CM_CONNECTIONS,
 		.max_bindings = LIMIT_CM_BINDINGS,
 	};
 	const struct engine_config config = {
 		.sink = &session_set_sink,
 		.sink_context = &device.set,
+		.random = prng_source(&device.random),
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS + LIMIT_MWS,
 	};
 
 	log_set_level(LOG_LEVEL_ERROR);
 	fill_facts(&device.facts, &gid);
+	prng_init(&device.random, 0);
 	device.cm = cm_create(&cm_config);
 	assert(device.cm != NULL);
 	assert(session_set_init(&device.set, &device.engine, device.cm, &device.facts) == 0);

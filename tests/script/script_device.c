@@ -418,7 +418,7 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 	const struct engine_config config = {
 		.sink = &sink,
 		.sink_context = device,
-		.seed = 1,
+		.random = prng_source(&device->random),
 		.max_qps = 1,
 		.max_mrs = SCRIPT_REGIONS_MAX,
 		.has_ecn = script->settings[SETTING_ECN] != 0,
@@ -436,6 +436,7 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 	for (uint32_t kind = 0; kind < SEEN_COUNT; kind++)
 		list_start(&device->seen[kind]);
 	list_start(&device->inbound);
+	prng_init(&device->random, 1);
 	if (engine_init(&device->engine, &config) != 0)
 		return false;
 	device->engine.now_ns = device->now_ns;

@@ -10,6 +10,7 @@
 #ifndef TESTS_SCRIPT_SCRIPT_DEVICE_H
 #define TESTS_SCRIPT_SCRIPT_DEVICE_H
 
+#include "base/prng.h"
 #include "engine/objects/ah.h"
 #include "engine/objects/cq.h"
 #include "engine/engine.h"
@@ -50,6 +51,7 @@ struct script_memory_region {
 struct script_device {
 	const struct script *script;
 	struct engine engine;
+	struct prng random; /* of the engine */
 	struct pd pd;
 	struct pd other_pd;
 	struct cq send_cq;

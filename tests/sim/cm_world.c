@@ -429,13 +429,14 @@ static void host_begin(struct cm_host *host)
 	const struct cm_config config = {
 		.sink = &sink,
 		.sink_context = host,
-		.seed = prng_next(&host->world->prng),
+		.random = prng_source(&host->random),
 		.ca_guid = host->index,
 		.max_connections = 65536,
 		.max_bindings = 16,
 		.listener_wait_ns = LISTENER_WAIT_NS,
 	};
 
+	prng_init(&host->random, prng_next(&host->world->prng));
 	host->incarnation++;
 	host->cm = must(cm_create(&config));
 	host_listen(host);

@@ -77,6 +77,7 @@ struct cm_host {
 	uint32_t index;
 	uint32_t incarnation;
 	struct cm *cm;
+	struct prng random; /* of the CM */
 	struct sim_nic *nic;
 	struct cm_binding *listeners[2]; /* TCP, UDP */
 	bool is_dead;			 /* hears nothing and says nothing */

@@ -175,8 +175,10 @@ static int register_keys(struct sim_host *host)
 
 static int start_engine(struct sim_host *host)
 {
-	int error = engine_init(&host->engine, &host->engine_config);
+	int error;
 
+	prng_init(&host->random, host->seed);
+	error = engine_init(&host->engine, &host->engine_config);
 	if (error != 0)
 		return error;
 	engine_set_gid(&host->engine, 0, &host->nic->gid);
@@ -200,6 +202,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 	host->port = &host->nic->port;
 	host->oracle = oracle;
 	host->batch = config->batch;
+	host->seed = config->seed;
 	if (!sim_memory_init(&host->memory, config->arena_bytes))
 		return -ENOMEM;
 	model_memory_init(&host->arena, host->memory.arena, config->arena_bytes, config->is_direct);
@@ -209,7 +212,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 	host->engine_config = (struct engine_config){
 		.sink = config->has_no_credits ? &sink_without_credits : &sink,
 		.sink_context = host,
-		.seed = config->seed,
+		.random = prng_source(&host->random),
 		.max_qps = config->max_qps,
 		.max_mrs = SIM_KEY_COUNT + config->max_qps, /* a window each */
 		.line_rate = config->line_rate,
@@ -243,7 +246,7 @@ void sim_host_restart(struct sim_host *host)
 	sim_host_check_counters(host);
 	host->log = (struct sim_packet_log){0};
 	host->pending_count = 0;
-	host->engine_config.seed++;
+	host->seed++;
 	if (start_engine(host) != 0)
 		abort();
 }

@@ -9,6 +9,7 @@
 #ifndef TESTS_SIM_HOST_H
 #define TESTS_SIM_HOST_H
 
+#include "base/prng.h"
 #include "engine/objects/ah.h"
 #include "engine/objects/cq.h"
 #include "engine/engine.h"
@@ -131,6 +132,8 @@ struct sim_host {
 	struct sim_nic *nic;
 	struct oracle *oracle;
 	struct engine_config engine_config;
+	uint64_t seed;	    /* of the engine's random numbers; another one after a restart */
+	struct prng random; /* of the engine */
 	struct engine engine;
 	struct port *port; /* the stack's top */
 	struct sim_memory memory;

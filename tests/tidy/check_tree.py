@@ -85,9 +85,9 @@ BANNED_CALLS = {
     "sprintf": "sprintf() does not know its room: use snprintf()",
     "vsprintf": "vsprintf() does not know its room: use vsnprintf()",
     "gets": "gets() does not know its room",
-    "rand": "rand() is shared state: use base/prng.h",
-    "random": "random() is shared state: use base/prng.h",
-    "srand": "srand() is shared state: use base/prng.h",
+    "rand": "rand() is shared state: use base/random_source.h",
+    "random": "random() is shared state: use base/random_source.h",
+    "srand": "srand() is shared state: use base/random_source.h",
     "alloca": "alloca() has no limit",
     "setjmp": "setjmp() hides control flow",
 }

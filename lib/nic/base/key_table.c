@@ -72,7 +72,8 @@ int key_table_insert(struct key_table *table, uint32_t key, void *object)
 	return 0;
 }
 
-int key_table_insert_random(struct key_table *table, struct prng *prng, void *object, uint32_t *key)
+int key_table_insert_random(struct key_table *table, const struct random_source *random,
+			    void *object, uint32_t *key)
 {
 	uint32_t span = table->key_limit - table->least_key;
 	uint32_t drawn;
@@ -81,7 +82,7 @@ int key_table_insert_random(struct key_table *table, struct prng *prng, void *ob
 	if (table->count >= (span + 1) / 2)
 		return -ENOSPC;
 	do {
-		drawn = table->least_key + (uint32_t)prng_below(prng, span);
+		drawn = table->least_key + (uint32_t)random_source_below(random, span);
 		error = key_table_insert(table, drawn, object);
 	} while (error == -EEXIST);
 	if (error == 0)

@@ -9,7 +9,7 @@
 #ifndef NIC_BASE_KEY_TABLE_H
 #define NIC_BASE_KEY_TABLE_H
 
-#include "base/prng.h"
+#include "base/random_source.h"
 
 #include <stdint.h>
 
@@ -36,8 +36,8 @@ void key_table_fini(struct key_table *table);
  * Names `object` (not NULL) by a random key that is not in use, stored at *key. -ENOMEM; -ENOSPC
  * when half of all keys are taken.
  */
-int key_table_insert_random(struct key_table *table, struct prng *prng, void *object,
-			    uint32_t *key);
+int key_table_insert_random(struct key_table *table, const struct random_source *random,
+			    void *object, uint32_t *key);
 
 /* Names `object` by a key of the caller's choice, which may be below least_key. -EEXIST, -ENOMEM.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/prng.h"
 
-#include <assert.h>
+#include <string.h>
 
 static uint64_t splitmix64_next(uint64_t *state)
 {
@@ -40,13 +40,26 @@ uint64_t prng_next(struct prng *prng)
 
 uint64_t prng_below(struct prng *prng, uint64_t bound)
 {
-	uint64_t value, excess;
+	const struct random_source source = prng_source(prng);
 
-	assert(bound != 0);
-	/* The first 2^64 mod bound values would make small results more likely. */
-	excess = -bound % bound;
-	do {
-		value = prng_next(prng);
-	} while (value < excess);
-	return value % bound;
+	return random_source_below(&source, bound);
+}
+
+static void prng_fill(void *context, void *bytes, size_t count)
+{
+	uint8_t *out = bytes;
+
+	while (count > 0) {
+		const uint64_t value = prng_next(context);
+		const size_t piece = count < sizeof(value) ? count : sizeof(value);
+
+		memcpy(out, &value, piece);
+		out += piece;
+		count -= piece;
+	}
+}
+
+struct random_source prng_source(struct prng *prng)
+{
+	return (struct random_source){.fill = prng_fill, .context = prng};
 }

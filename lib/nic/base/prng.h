@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A seeded generator of pseudo-random numbers: xoshiro256** of Blackman and Vigna, its state spread
- * from the seed by splitmix64. The same seed gives the same sequence on every machine, which is
- * what lets a simulation replay; production seeds it from the system's entropy.
- *
- * It makes numbers hard to guess, not secret: nothing that must be a secret may come from it.
+ * from the seed by splitmix64. The same seed gives the same sequence on every machine, so that a
+ * simulation can replay. The numbers can be guessed: in production QPNs, keys and PSNs come from
+ * another random_source.
  */
 #ifndef NIC_BASE_PRNG_H
 #define NIC_BASE_PRNG_H
+
+#include "base/random_source.h"
 
 #include <stdint.h>
 
@@ -22,5 +23,8 @@ uint64_t prng_next(struct prng *prng);
 
 /* Uniform in [0, bound); `bound` must not be 0. */
 uint64_t prng_below(struct prng *prng, uint64_t bound);
+
+/* A source that draws from `prng`, which must stay in place: 64 bits for each 8 bytes begun. */
+struct random_source prng_source(struct prng *prng);
 
 #endif

@@ -53,7 +53,6 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	if (config->port_mtu_bytes == 0)
 		engine->config.port_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX;
 	engine->pkeys[0] = PKEY_DEFAULT;
-	prng_init(&engine->prng, config->seed);
 	key_table_init(&engine->qps, QPN_BITS, LEAST_QPN);
 	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1);
 	key_table_init(&engine->srqs, SRQN_BITS, 1);

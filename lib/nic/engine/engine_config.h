@@ -3,6 +3,7 @@
 #ifndef NIC_ENGINE_ENGINE_CONFIG_H
 #define NIC_ENGINE_ENGINE_CONFIG_H
 
+#include "base/random_source.h"
 #include "base/verbs_types.h"
 
 #include <stdbool.h>
@@ -43,7 +44,7 @@ struct engine_sink {
 struct engine_config {
 	const struct engine_sink *sink;
 	void *sink_context;
-	uint64_t seed; /* of QPNs, keys and PSNs: unpredictable in production, chosen in tests */
+	struct random_source random; /* of QPNs and keys */
 	uint32_t max_qps;
 	uint32_t max_mrs;	 /* regions and windows together */
 	uint32_t port_mtu_bytes; /* the longest payload of a datagram; 0: 4096 */

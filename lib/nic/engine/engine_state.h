@@ -8,7 +8,6 @@
 
 #include "base/key_table.h"
 #include "base/list.h"
-#include "base/prng.h"
 #include "base/timer_heap.h"
 #include "engine/counters.h"
 #include "engine/engine_config.h"
@@ -23,7 +22,6 @@
 
 struct engine {
 	struct engine_config config;
-	struct prng prng;
 	struct key_table qps;	       /* QPN -> struct qp */
 	struct key_table mrs;	       /* key >> 8 -> struct mr, of regions and windows */
 	struct key_table srqs;	       /* number -> struct srq */

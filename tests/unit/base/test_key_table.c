@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/key_table.h"
+#include "base/prng.h"
 #include "unit_test.h"
 
 #include <stdbool.h>
@@ -30,6 +31,7 @@ static void test_random_keys_are_in_range(void **state)
 {
 	struct key_table table;
 	struct prng prng;
+	const struct random_source random = prng_source(&prng);
 	uint32_t keys[30];
 	int object;
 
@@ -37,12 +39,12 @@ static void test_random_keys_are_in_range(void **state)
 	prng_init(&prng, 1);
 	key_table_init(&table, 6, 4); /* 60 keys, of which half may be taken */
 	for (uint32_t i = 0; i < 30; i++) {
-		assert_int_equal(key_table_insert_random(&table, &prng, &object, &keys[i]), 0);
+		assert_int_equal(key_table_insert_random(&table, &random, &object, &keys[i]), 0);
 		assert_in_range(keys[i], 4, 63);
 		for (uint32_t j = 0; j < i; j++)
 			assert_int_not_equal(keys[i], keys[j]);
 	}
-	assert_int_equal(key_table_insert_random(&table, &prng, &object, &keys[0]), -ENOSPC);
+	assert_int_equal(key_table_insert_random(&table, &random, &object, &keys[0]), -ENOSPC);
 	for (uint32_t i = 0; i < 30; i++)
 		key_table_remove(&table, keys[i]);
 	key_table_fini(&table);

@@ -59,13 +59,33 @@ static void test_uniform(void **state)
 		assert_in_range(counts[i], 10000 - 474, 10000 + 474);
 }
 
+/* One draw for each 8 bytes begun: QPNs and keys of a seed stay what they are. */
+static void test_source(void **state)
+{
+	struct prng prng, drawn;
+	const struct random_source source = prng_source(&drawn);
+	uint64_t value;
+	uint8_t bytes[12];
+
+	(void)state;
+	prng_init(&prng, 5);
+	prng_init(&drawn, 5);
+	assert_true(random_source_next(&source) == prng_next(&prng));
+	assert_true(random_source_below(&source, 1000) == prng_below(&prng, 1000));
+	source.fill(source.context, bytes, sizeof(bytes));
+	value = prng_next(&prng);
+	assert_memory_equal(bytes, &value, 8);
+	value = prng_next(&prng);
+	assert_memory_equal(bytes + 8, &value, 4);
+	assert_true(prng_next(&drawn) == prng_next(&prng));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_values),
-		cmocka_unit_test(test_same_seed_same_sequence),
-		cmocka_unit_test(test_below),
-		cmocka_unit_test(test_uniform),
+		cmocka_unit_test(test_known_values), cmocka_unit_test(test_same_seed_same_sequence),
+		cmocka_unit_test(test_below),	     cmocka_unit_test(test_uniform),
+		cmocka_unit_test(test_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

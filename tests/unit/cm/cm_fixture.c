@@ -27,7 +27,7 @@ void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
 	const struct cm_config config = {
 		.sink = &sink,
 		.sink_context = fixture,
-		.seed = 1,
+		.random = prng_source(&fixture->random),
 		.ca_guid = FIXTURE_GUID,
 		.max_connections = max_connections,
 		.max_bindings = 16,
@@ -39,6 +39,7 @@ void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
 		.local = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 1}),
 		.peer = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 2}),
 	};
+	prng_init(&fixture->random, 1);
 	fixture->cm = cm_create(&config);
 	assert_non_null(fixture->cm);
 }

@@ -7,6 +7,7 @@
 #define TESTS_UNIT_CM_FIXTURE_H
 
 #include "base/bits.h"
+#include "base/prng.h"
 #include "cm/cm.h"
 #include "cm/cm_connection.h"
 #include "mad/cm_message.h"
@@ -33,6 +34,7 @@ struct fixture_event {
 
 struct cm_fixture {
 	struct cm *cm;
+	struct prng random; /* of the CM */
 	uint64_t now_ns;
 	struct rnic_gid local;
 	struct rnic_gid peer;

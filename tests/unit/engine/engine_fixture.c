@@ -169,13 +169,14 @@ struct engine_fixture *fixture_create(const struct fixture_options *options)
 	const struct engine_config config = {
 		.sink = &recording_sink,
 		.sink_context = fixture,
-		.seed = 1,
+		.random = prng_source(&fixture->random),
 		.max_qps = 1024,
 		.max_mrs = 1024,
 	};
 	uint8_t *bytes;
 
 	assert_non_null(fixture);
+	prng_init(&fixture->random, 1);
 	assert_int_equal(engine_init(&fixture->engine, &config), 0);
 	fixture->own_gid = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 1});
 	fixture->peer_gid = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 2});

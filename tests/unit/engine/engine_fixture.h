@@ -7,6 +7,7 @@
 #ifndef TESTS_UNIT_ENGINE_FIXTURE_H
 #define TESTS_UNIT_ENGINE_FIXTURE_H
 
+#include "base/prng.h"
 #include "engine/engine.h"
 #include "engine/reliability/acknowledgement.h"
 #include "engine/reliability/peer_window.h"
@@ -44,6 +45,7 @@ struct fixture_receive {
 
 struct engine_fixture {
 	struct engine engine;
+	struct prng random; /* of the engine */
 	struct model_memory memory;
 	struct pd pd;
 	struct mr mr;

@@ -82,7 +82,12 @@ static void connect(struct responder_bench *bench, uint32_t psn)
 void bench_start(struct responder_bench *bench, uint32_t psn, bool direct)
 {
 	const struct engine_config config = {
-		.sink = &sink, .sink_context = bench, .seed = 7, .max_qps = 4, .max_mrs = 4};
+		.sink = &sink,
+		.sink_context = bench,
+		.random = prng_source(&bench->random),
+		.max_qps = 4,
+		.max_mrs = 4,
+	};
 	const struct qp_config qp_config = {
 		.type = RNIC_QP_TYPE_RC,
 		.pd = &bench->pd,
@@ -92,6 +97,7 @@ void bench_start(struct responder_bench *bench, uint32_t psn, bool direct)
 	};
 
 	memset(bench, 0, sizeof(*bench));
+	prng_init(&bench->random, 7);
 	bench->completion_limit = BENCH_COMPLETIONS;
 	for (uint32_t i = 0; i < sizeof(bench->payload); i++)
 		bench->payload[i] = (uint8_t)(i + 1);

@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
 #define TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
 
+#include "base/prng.h"
 #include "engine/engine.h"
 #include "engine/objects/mr.h"
 #include "engine/verbs/qp.h"
@@ -22,6 +23,7 @@
 
 struct responder_bench {
 	struct engine engine;
+	struct prng random; /* of the engine */
 	struct pd pd;
 	struct cq cq;
 	struct qp *qp;

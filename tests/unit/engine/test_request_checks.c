@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each case takes a request that passes, spoils one thing, and names the verdict. */
+#include "base/prng.h"
 #include "engine/responder/request_checks.h"
 
 #include "base/bits.h"
@@ -18,6 +19,7 @@
 
 struct bench {
 	struct engine engine;
+	struct prng random; /* of the engine */
 	struct pd pd;
 	struct pd other_pd;
 	struct client_region region;
@@ -45,9 +47,11 @@ static const struct engine_sink sink = {.refill = refill};
 static void bench_start(struct bench *bench)
 {
 	memset(bench, 0, sizeof(*bench));
-	bench->engine.config =
-		(struct engine_config){.sink = &sink, .sink_context = bench, .max_mrs = 8};
-	prng_init(&bench->engine.prng, 1);
+	bench->engine.config = (struct engine_config){.sink = &sink,
+						      .sink_context = bench,
+						      .random = prng_source(&bench->random),
+						      .max_mrs = 8};
+	prng_init(&bench->random, 1);
 	key_table_init(&bench->engine.mrs, 24, 1);
 	bench->region.bytes = REGION_BYTES;
 	bench->mr = (struct mr){

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Destroying an address handle that many datagrams name takes many turns, and the answer waits. */
+#include "base/prng.h"
 #include "control/ctl_handlers.h"
 
 #include "client_fixture.h"
@@ -24,6 +25,7 @@
 struct fixture {
 	struct device_facts facts;
 	struct engine engine;
+	struct prng random; /* of the engine */
 	struct session_set set;
 	struct ctl_server server;
 	struct session *session;
@@ -78,12 +80,13 @@ static int set_up(void **state)
 	const struct engine_config config = {
 		.sink = &session_set_sink,
 		.sink_context = &f->set,
-		.seed = 1,
+		.random = prng_source(&f->random),
 		.max_qps = QPS,
 		.max_mrs = 1,
 	};
 
 	memset(f, 0, sizeof(*f));
+	prng_init(&f->random, 1);
 	f->facts.device = (struct rnic_device_attributes){
 		.max_cqe = 1,
 		.completion_vectors = 1,

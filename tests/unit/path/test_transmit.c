@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/prng.h"
 #include "path/transmit.h"
 #include "engine_fixture.h"
 #include "cm/cm.h"
@@ -10,6 +11,7 @@
 
 /* A port that keeps outgoing packets. */
 struct bench {
+	struct prng random; /* of the CM */
 	struct port port;
 	uint32_t sent;
 	uint8_t opcodes[LIMIT_TURN_TRANSMITS];
@@ -69,13 +71,18 @@ static bool cm_services_have_ready(const void *context)
 
 static struct bench *bench_create(void)
 {
-	static const struct cm_config cm_config = {.max_connections = 1, .max_bindings = 1};
 	struct fixture_options options = fixture_defaults;
 	struct bench *bench = calloc(1, sizeof(*bench));
+	const struct cm_config cm_config = {
+		.random = prng_source(&bench->random),
+		.max_connections = 1,
+		.max_bindings = 1,
+	};
 
 	assert_non_null(bench);
 	options.is_batched = true;
 	bench->fixture = fixture_create(&options);
+	prng_init(&bench->random, 0);
 	bench->cm = cm_create(&cm_config);
 	assert_non_null(bench->cm);
 	bench->services = (struct general_services){

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/prng.h"
 #include "device/queues/wqe_fetch.h"
 
 #include "client_fixture.h"
@@ -19,6 +20,7 @@
 struct fixture {
 	struct device_facts facts;
 	struct engine engine;
+	struct prng random; /* of the engine */
 	struct session_set set;
 	struct session *session;
 	struct session_qp *qps[QPS];
@@ -82,12 +84,13 @@ static int set_up(void **state)
 	const struct engine_config config = {
 		.sink = &session_set_sink,
 		.sink_context = &f->set,
-		.seed = 1,
+		.random = prng_source(&f->random),
 		.max_qps = QPS,
 		.max_mrs = 1,
 	};
 
 	memset(f, 0, sizeof(*f));
+	prng_init(&f->random, 1);
 	f->facts.device = (struct rnic_device_attributes){
 		.max_cqe = LIMIT_CQ_ENTRIES,
 		.completion_vectors = 1,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/prng.h"
 #include "device/session/teardown.h"
 
 #include "client_fixture.h"
@@ -23,6 +24,7 @@
 struct fixture {
 	struct engine engine;
 	struct cm *cm;
+	struct prng random; /* of the CM */
 	struct device_facts facts;
 	struct session_set set;
 	struct ctl_server server;
@@ -50,10 +52,15 @@ static void create_pds(struct session *session, unsigned count)
 
 static int set_up(void **state)
 {
-	static const struct cm_config cm_config = {.max_connections = 1, .max_bindings = 1};
 	struct fixture *f = &fixture;
+	const struct cm_config cm_config = {
+		.random = prng_source(&f->random),
+		.max_connections = 1,
+		.max_bindings = 1,
+	};
 
 	memset(f, 0, sizeof(*f));
+	prng_init(&f->random, 0);
 	f->cm = cm_create(&cm_config);
 	assert_non_null(f->cm);
 	assert_int_equal(session_set_init(&f->set, &f->engine, f->cm, &f->facts), 0);

@@ -17,10 +17,10 @@ int mr_register(struct engine *engine, struct mr *mr)
 	assert(mr->bound_windows == 0);
 	if (engine->mrs.count >= engine->config.max_mrs)
 		return -ENOSPC;
-	error = key_table_insert_random(&engine->mrs, &engine->prng, mr, &index);
+	error = key_table_insert_random(&engine->mrs, &engine->config.random, mr, &index);
 	if (error != 0)
 		return error;
-	mr->key = index << 8 | (uint32_t)prng_below(&engine->prng, 256);
+	mr->key = index << 8 | (uint32_t)random_source_below(&engine->config.random, 256);
 	mr->pd->references++;
 	return 0;
 }

@@ -170,7 +170,7 @@ int qp_create(struct engine *engine, const struct qp_config *config, struct qp *
 	error = init_queues(made);
 	if (error != 0)
 		goto free_made;
-	error = key_table_insert_random(&engine->qps, &engine->prng, made, &made->qpn);
+	error = key_table_insert_random(&engine->qps, &engine->config.random, made, &made->qpn);
 	if (error != 0)
 		goto fini_made_queues;
 	count_references(made, 1);

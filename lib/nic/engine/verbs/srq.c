@@ -52,7 +52,7 @@ int srq_create(struct engine *engine, const struct srq_config *config, struct sr
 	error = recv_queue_init(&made->queue, config->max_sge);
 	if (error != 0)
 		goto free_made;
-	error = key_table_insert_random(&engine->srqs, &engine->prng, made, &made->number);
+	error = key_table_insert_random(&engine->srqs, &engine->config.random, made, &made->number);
 	if (error != 0)
 		goto fini_queue;
 	if (made->xrcd != NULL)
