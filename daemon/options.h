@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "device/device_loop.h"
-#include "engine/limits.h"
+#include "engine/engine_limits.h"
 #include "port/udp/segmentation.h"
 #include "port/udp/udp_port.h"
 

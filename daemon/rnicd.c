@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/system_random.h"
+#include "common/client_limits.h"
 #include "device/device.h"
 #include "device/device_loop.h"
-#include "engine/limits.h"
 #include "options.h"
 
 #include <errno.h>

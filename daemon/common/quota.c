@@ -2,7 +2,7 @@
 #include "common/quota.h"
 
 #include "common/user_quota.h"
-#include "engine/limits.h"
+#include "common/client_limits.h"
 #include "shm/region.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 #include "common/quota_pool.h"
 
 #include "base/bits.h"
-#include "engine/limits.h"
+#include "common/client_limits.h"
 #include "shm/region.h"
 
 #include <assert.h>

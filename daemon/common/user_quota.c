@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/user_quota.h"
 
-#include "engine/limits.h"
+#include "common/client_limits.h"
 
 #include <assert.h>
 #include <stdlib.h>

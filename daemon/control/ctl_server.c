@@ -3,7 +3,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/limits.h"
+#include "common/client_limits.h"
+#include "control/control_limits.h"
 #include "control/ctl_dispatch.h"
 #include "device/queues/cqe_delivery.h"
 #include "device/queues/doorbell.h"

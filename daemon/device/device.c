@@ -3,7 +3,9 @@
 
 #include "base/log.h"
 #include "cm/cm_limits.h"
+#include "common/client_limits.h"
 #include "device/device_counters.h"
+#include "device/device_limits.h"
 #include "engine/datagrams/mcast.h"
 #include "network/silent_neighbours.h"
 #include "port/conditions/fault.h"
@@ -25,7 +27,6 @@
 #define DEVICE_MR_BYTES_MAX   (UINT64_C(1) << 46)
 #define DEVICE_RNIC_MTU_MAX   5
 
-_Static_assert(LIMIT_PKEYS == RNIC_PKEYS_MAX, "clients see the whole table");
 _Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES &&
 		       DEVICE_REASON_BYTES >= SOCKET_PATH_REASON_BYTES &&
 		       DEVICE_REASON_BYTES >= VIEW_TREE_REASON_BYTES,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/traffic.h"
 
-#include "engine/limits.h"
+#include "device/device_limits.h"
 
 bool traffic_note(struct traffic *traffic, uint64_t moved_bytes, uint64_t now_ns)
 {

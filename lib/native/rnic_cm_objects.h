@@ -9,12 +9,11 @@
 #ifndef LIB_NATIVE_RNIC_CM_OBJECTS_H
 #define LIB_NATIVE_RNIC_CM_OBJECTS_H
 
+#include "base/maxima.h"
 #include "ctl/ctl_cm.h"
 #include "native/rnic_objects.h"
 
 #include <rnic/rnic_cm.h>
-
-#define RNIC_CM_IDS_MAX 16384 /* a daemon that names a higher slot is broken */
 
 struct rnic_cm_channel {
 	struct rnic_context *context;

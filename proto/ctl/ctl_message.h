@@ -12,6 +12,7 @@
 #ifndef RNIC_PROTO_CTL_MESSAGE_H
 #define RNIC_PROTO_CTL_MESSAGE_H
 
+#include "base/maxima.h"
 #include "base/verbs_types.h"
 
 #include <stdbool.h>
@@ -26,8 +27,6 @@
 #define RNIC_CTL_TEXT_BYTES	   160
 #define RNIC_TROUBLE_SUBJECT_BYTES 96
 #define RNIC_CTL_NAME_BYTES	   RNIC_DEVICE_NAME_BYTES
-#define RNIC_GIDS_MAX		   32
-#define RNIC_PKEYS_MAX		   16
 #define RNIC_CTL_PKEYS_TEXT_BYTES  (7 * RNIC_PKEYS_MAX)
 
 enum rnic_ctl_operation {

@@ -6,10 +6,9 @@
 #ifndef PROTO_SHM_CQE_H
 #define PROTO_SHM_CQE_H
 
+#include "base/maxima.h"
 #include "base/verbs_types.h"
 #include "shm/region.h"
-
-#define RNIC_CQ_ENTRIES_MAX (UINT32_C(1) << 22)
 
 enum rnic_completion_flag {
 	RNIC_COMPLETION_RECV = 1 << 0, /* of a receive, else of a send entry */

@@ -10,11 +10,10 @@
 #ifndef PROTO_SHM_WQE_H
 #define PROTO_SHM_WQE_H
 
+#include "base/maxima.h"
 #include "base/verbs_types.h"
 #include "shm/region.h"
 
-#define RNIC_WR_DEPTH_MAX	    32768
-#define RNIC_SGE_COUNT_MAX	    32
 #define RNIC_INLINE_BYTES_MAX	    1024
 #define RNIC_QUEUE_REGION_BYTES_MAX (UINT64_C(1) << 30)
 

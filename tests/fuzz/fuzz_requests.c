@@ -12,9 +12,9 @@
  */
 #include "base/prng.h"
 #include "cm/cm.h"
+#include "common/client_limits.h"
 #include "ctl/ctl_check.h"
 #include "cm/cm_limits.h"
-#include "engine/limits.h"
 #include "cm_ids/cm_identifier.h"
 #include "control/ctl_dispatch.h"
 #include "device/queues/wqe_fetch.h"
@@ -22,6 +22,7 @@
 #include "device/session/session_set.h"
 #include "base/bits.h"
 #include "base/log.h"
+#include "engine/engine_limits.h"
 #include "shm/ring.h"
 
 #include <assert.h>

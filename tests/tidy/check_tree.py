@@ -44,7 +44,7 @@ LAYERS = [
     ("lib/nic/mem/", {"base", "mem"}),
     ("lib/nic/path/", {"base", "wire", "engine", "port", "mem", "path"}),
     ("daemon/base/", {"base"}),
-    ("daemon/common/", {"base", "shm", "ctl", "common", "engine/limits.h"}),
+    ("daemon/common/", {"base", "shm", "ctl", "common"}),
     ("daemon/cm/", {"base", "wire", "mad", "cm"}),
     ("daemon/device/memory/", {"base", "mem", "device"}),
     ("daemon/view/", {"base", "wire", "ctl", "view"}),

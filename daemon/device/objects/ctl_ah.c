@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_handlers.h"
 
-#include "engine/limits.h"
+#include "device/objects/object_limits.h"
 #include "engine/verbs/qp.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"

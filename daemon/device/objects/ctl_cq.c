@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_handlers.h"
 
-#include "engine/limits.h"
 #include "device/objects/ctl_channel.h"
 #include "device/objects/ctl_region.h"
+#include "device/objects/object_limits.h"
 #include "device/queues/cqe_delivery.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

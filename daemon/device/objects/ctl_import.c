@@ -7,9 +7,9 @@
  * An importer owns its share of a domain and nothing of the exporter, whom it knows by its number:
  * either may end at any time, and neither keeps the other from it.
  */
+#include "common/client_limits.h"
 #include "control/ctl_handlers.h"
 
-#include "engine/limits.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "common/client_limits.h"
 #include "control/ctl_handlers.h"
 
 #include "engine/datagrams/mcast.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/queues/cqe_delivery.h"
 
+#include "device/queues/queue_limits.h"
 #include "engine/engine.h"
 #include "engine/verbs/qp.h"
 #include "engine/verbs/srq.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/queues/doorbell.h"
 
-#include "engine/limits.h"
+#include "device/queues/queue_limits.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

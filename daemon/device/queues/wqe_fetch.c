@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "base/operation.h"
-#include "engine/limits.h"
+#include "device/queues/queue_limits.h"
 #include "engine/reliability/credits.h"
 #include "engine/verbs/qp.h"
 #include "device/session/session.h"

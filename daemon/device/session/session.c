@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/time_units.h"
-#include "engine/limits.h"
+#include "common/client_limits.h"
 #include "engine/verbs/qp.h"
 #include "engine/verbs/srq.h"
 #include "cm_ids/cm_identifier.h"

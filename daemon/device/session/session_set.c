@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/session/session_set.h"
 
-#include "engine/limits.h"
+#include "common/client_limits.h"
+#include "device/queues/queue_limits.h"
 #include "engine/verbs/qp.h"
 #include "cm_ids/cm_identifier.h"
 #include "common/user_quota.h"

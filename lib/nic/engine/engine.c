@@ -85,7 +85,7 @@ void engine_fini(struct engine *engine)
 
 void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid)
 {
-	assert(index < RNIC_ENGINE_GIDS);
+	assert(index < RNIC_GIDS_MAX);
 	engine->gids[index] = *gid;
 }
 

@@ -8,7 +8,7 @@ uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *de
 {
 	const bool is_group = rnic_gid_is_multicast(dest);
 
-	for (uint32_t i = 0; i < RNIC_ENGINE_GIDS; i++) {
+	for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++) {
 		const struct rnic_gid *gid = &engine->gids[i];
 
 		if (is_group ? !rnic_gid_is_zero(gid) &&

@@ -11,14 +11,12 @@
 #include "base/timer_heap.h"
 #include "engine/counters.h"
 #include "engine/engine_config.h"
-#include "engine/limits.h"
+#include "engine/engine_limits.h"
 #include "engine/objects/mr_refusal.h"
 #include "engine/objects/pkey.h"
 #include "engine/objects/placement_state.h"
 #include "engine/reliability/pace.h"
 #include "mem/memory_batch.h"
-
-#define RNIC_ENGINE_GIDS 32 /* RNIC_GIDS_MAX of the control protocol */
 
 struct engine {
 	struct engine_config config;
@@ -36,8 +34,8 @@ struct engine {
 	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
 	struct memory_batch writes; /* inbound payload on its way to client memory */
 	struct placement placement; /* and what waits for it */
-	struct rnic_gid gids[RNIC_ENGINE_GIDS]; /* our own addresses, by GID index; zero is empty */
-	uint16_t pkeys[LIMIT_PKEYS];		/* by P_Key index; 0 is empty */
+	struct rnic_gid gids[RNIC_GIDS_MAX]; /* our own addresses, by GID index; zero is empty */
+	uint16_t pkeys[LIMIT_PKEYS];	     /* by P_Key index; 0 is empty */
 	uint64_t counters[COUNTER_COUNT];
 	struct mr_refusal refusal; /* the last one */
 	uint64_t now_ns;	   /* of the call under way */

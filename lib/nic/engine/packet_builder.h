@@ -3,7 +3,7 @@
 #ifndef NIC_ENGINE_PACKET_BUILDER_H
 #define NIC_ENGINE_PACKET_BUILDER_H
 
-#include "engine/limits.h"
+#include "engine/engine_limits.h"
 #include "wire/packet.h"
 
 #include <stdint.h>

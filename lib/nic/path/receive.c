@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "path/receive.h"
 
+#include "path/path_limits.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "engine/verbs/qp.h"
+#include "path/path_limits.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -11,8 +11,8 @@
 #define NIC_PATH_TRANSMIT_H
 
 #include "engine/engine.h"
-#include "engine/limits.h"
 #include "path/general_services.h"
+#include "path/path_limits.h"
 #include "port/port.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "common/client_limits.h"
 #include "common/quota.h"
 
 #include "client_fixture.h"
 
-#include "engine/limits.h"
 #include "common/user_quota.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"

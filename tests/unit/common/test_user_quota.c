@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "common/client_limits.h"
 #include "common/user_quota.h"
 
 #include "client_fixture.h"
 
-#include "engine/limits.h"
 #include "device/session/session_set.h"
 #include "unit_test.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "control/control_limits.h"
 #include "control/ctl_server.h"
 
 #include "client_fixture.h"
 
 #include "base/clock.h"
 #include "ctl/ctl_message.h"
-#include "engine/limits.h"
 #include "device/session/session_set.h"
 #include "unit_test.h"
 

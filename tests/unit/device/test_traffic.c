@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "device/device_limits.h"
 #include "device/traffic.h"
-#include "engine/limits.h"
 #include "unit_test.h"
 
 static void test_what_is_bulk(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/engine_limits.h"
 #include "engine/reliability/cc_dcqcn.h"
 
-#include "engine/limits.h"
 #include "unit_test.h"
 
 #define LINE_RATE UINT64_C(1000000000) /* a byte in a nanosecond */

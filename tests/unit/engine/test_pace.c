@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/engine_limits.h"
 #include "engine/reliability/pace.h"
 
-#include "engine/limits.h"
 #include "engine/progress/qp_error.h"
 #include "engine/verbs/qp.h"
 #include "engine_fixture.h"

@@ -5,8 +5,9 @@
 
 #include "client_fixture.h"
 
+#include "device/objects/object_limits.h"
 #include "engine/engine.h"
-#include "engine/limits.h"
+#include "engine/engine_limits.h"
 #include "engine/verbs/qp.h"
 #include "control/ctl_server.h"
 #include "device/session/session.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/prng.h"
+#include "path/path_limits.h"
 #include "path/transmit.h"
 #include "engine_fixture.h"
 #include "cm/cm.h"

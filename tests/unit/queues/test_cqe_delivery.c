@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "device/objects/object_limits.h"
 #include "device/queues/cqe_delivery.h"
 
 #include "client_fixture.h"
 
+#include "device/queues/queue_limits.h"
 #include "engine/engine.h"
-#include "engine/limits.h"
 #include "engine/verbs/qp.h"
 #include "control/ctl_handlers.h"
 #include "device/session/session.h"

@@ -4,8 +4,8 @@
 #include "client_fixture.h"
 
 #include "ctl/ctl_message.h"
-#include "engine/limits.h"
 #include "control/ctl_server.h"
+#include "device/queues/queue_limits.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"
 #include "unit_test.h"

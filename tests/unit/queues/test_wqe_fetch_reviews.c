@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/prng.h"
+#include "common/client_limits.h"
+#include "device/queues/queue_limits.h"
 #include "device/queues/wqe_fetch.h"
 
 #include "client_fixture.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/prng.h"
+#include "common/client_limits.h"
 #include "device/session/teardown.h"
 
 #include "client_fixture.h"
 
 #include "engine/engine.h"
-#include "engine/limits.h"
 #include "cm_ids/cm_identifier.h"
 #include "control/ctl_handlers.h"
 #include "control/ctl_server.h"

@@ -10,7 +10,7 @@
 /* The address that `path` comes from; NULL: there is none with that index. */
 static const struct rnic_gid *source_of(const struct engine *engine, const struct rnic_path *path)
 {
-	if (path->source_gid_index >= RNIC_ENGINE_GIDS ||
+	if (path->source_gid_index >= RNIC_GIDS_MAX ||
 	    rnic_gid_is_zero(&engine->gids[path->source_gid_index]))
 		return NULL;
 	return &engine->gids[path->source_gid_index];

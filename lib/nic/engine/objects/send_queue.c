@@ -3,7 +3,6 @@
 
 #include "base/bits.h"
 #include "engine/objects/ah.h"
-#include "engine/limits.h"
 
 #include <assert.h>
 #include <errno.h>

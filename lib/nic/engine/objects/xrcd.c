@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/objects/xrcd.h"
 
+#include "engine/engine_limits.h"
 #include "engine/engine_state.h"
-#include "engine/limits.h"
 #include "engine/objects/pd.h"
 #include "engine/objects/srq_queue.h"
 #include "engine/qp_state.h"

@@ -2,7 +2,7 @@
 #include "engine/reliability/cc_dcqcn.h"
 
 #include "base/time_units.h"
-#include "engine/limits.h"
+#include "engine/engine_limits.h"
 
 #include <assert.h>
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Every capacity, default and bound of the engine. */
+#ifndef NIC_ENGINE_ENGINE_LIMITS_H
+#define NIC_ENGINE_ENGINE_LIMITS_H
+
+#include "base/maxima.h"
+#include "base/verbs_types.h"
+
+enum {
+	LIMIT_WR_DEPTH = RNIC_WR_DEPTH_MAX,
+	LIMIT_SGES = RNIC_SGE_COUNT_MAX,
+	LIMIT_INLINE_BYTES = 512,
+	LIMIT_RD_ATOMIC = 128, /* outstanding READs and atomics of a QP, either side */
+	LIMIT_LOCAL_ACK_DELAY =
+		10, /* 4.096 us * 2^10 = 4.2 ms: an upper bound of our answers' delay */
+
+	/* Packets of one QP that engine_transmit() builds before it turns to the next QP. */
+	LIMIT_QP_QUANTUM = 32,
+
+	/*
+	 * Bytes under way to one destination that nobody acknowledged yet, over all RC QPs. Bounded
+	 * so that they fit a peer's socket buffer even when its daemon does not run for a while;
+	 * see peer_window.h.
+	 */
+	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
+	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
+
+	/* After so long without progress a QP's packets count as gone from the path, for its peer
+	 * may be gone while its host is not. What goes to it then: as much as the greatest packet.
+	 */
+	LIMIT_SHARE_NS = 100000000,
+	LIMIT_SILENT_PEER_BYTES = 4608,
+
+	/* What a packet counts towards the window beside its payload: headers, and what a socket
+	 * buffer charges for a packet of any size. */
+	LIMIT_PACKET_OVERHEAD_BYTES = 512,
+
+	/*
+	 * A READ longer than this goes out as several READ requests, which bounds what a responder
+	 * may send at once as the window bounds what we send. Where the window is smaller, one goes
+	 * when nothing else is under way. With LIMIT_QP_WINDOW_PACKETS it also keeps a READ of any
+	 * length from having more PSNs under way than can be told apart.
+	 */
+	LIMIT_READ_CHUNK_BYTES = 256 * 1024,
+
+	/* Unacknowledged packets of a requester: PSNs of half the space must never be under way. */
+	LIMIT_QP_WINDOW_PACKETS = 4096,
+
+	/* So long a requester without credits waits for the peer to tell of some; see credits.h. */
+	LIMIT_CREDIT_PROBE_NS = 1000000,
+
+	/* A requester asks for an acknowledgement at least every this many packets. */
+	LIMIT_PACKETS_PER_ACK_REQUEST = 32,
+
+	/*
+	 * UC and UD traffic of all QPs together, which nobody acknowledges: what may leave in a
+	 * millisecond and at once, counted like the window. A message counts more, for what it
+	 * costs the receiving program, which loses those that find no receive entry.
+	 */
+	LIMIT_PACE_BYTES_PER_MS = 1 << 19,
+	LIMIT_PACE_BURST_BYTES = 1 << 18,
+	LIMIT_PACE_MESSAGE_BYTES = 2048,
+
+	/* UC has no replies that tell a copy or a late packet from a new beginning; packets so far
+	 * behind at most are taken for the former. */
+	LIMIT_UC_LATE_PACKETS = 4096,
+
+	/*
+	 * Congestion control (congestion.h, cc_dcqcn.h), made for round trips of tens of
+	 * microseconds: CNPs of a QP, decay and steps by time; rates in bytes a second. A sender
+	 * that nobody notified for LIMIT_CC_FORGET_NS goes back to full speed.
+	 */
+	LIMIT_CNP_INTERVAL_NS = 50000,
+	LIMIT_CC_ALPHA_NS = 55000,
+	LIMIT_CC_ALPHA_DIVISOR = 16,
+	LIMIT_CC_INCREASE_NS = 300000,
+	LIMIT_CC_INCREASE_BYTES = 10000000,
+	LIMIT_CC_ADDITIVE_INCREASE = 5000000,
+	LIMIT_CC_HYPER_INCREASE = 50000000,
+	LIMIT_CC_LEAST_RATE = 1000000,
+	LIMIT_CC_LINE_RATE = 1250000000, /* where the interface tells of none */
+	LIMIT_CC_BURST_NS = 50000,
+	LIMIT_CC_FORGET_NS = 1000000000,
+
+	LIMIT_PKEYS = RNIC_PKEYS_MAX,
+
+	LIMIT_MCAST_GROUPS = 64,
+	LIMIT_MCAST_MEMBERS = RNIC_MCAST_MEMBERS_MAX,
+
+	/* Receive entries that the engine holds of a QP or SRQ before it asks the client's ring
+	 * again. */
+	LIMIT_RECV_PREFETCH = 8,
+
+	LIMIT_XRCD_PAIRS = 1 << 20, /* of a target QP and an SRQ: room for one entry each */
+};
+
+#endif
