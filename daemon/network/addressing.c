@@ -113,7 +113,7 @@ uint64_t addressing_guid_from_gid(const struct rnic_gid *gid)
 	return folded | UINT64_C(0x0200000000000000);
 }
 
-/* The kernel writes all numbers with eight digits at most: none is too large for its variable. */
+/* The kernel writes all numbers with eight digits at most: each fits its variable. */
 /* NOLINTBEGIN(cert-err34-c) */
 
 /* Lines of interface, destination, gateway, flags, three counts and the mask, in hexadecimal. */
@@ -210,7 +210,7 @@ static int addresses_list(struct interface_address *out, uint32_t *count,
 	return 0;
 }
 
-/* Empty when the file cannot be read: then there is no such route. */
+/* Leaves `text` empty when the file cannot be read: there is no such route then. */
 static void route_text_read(const char *path, char text[ROUTE_TEXT_MAX])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -235,7 +235,7 @@ static void default_route_find(char netdev[IF_NAMESIZE])
 	addressing_default_route_ipv6(text, netdev);
 }
 
-/* Reads MTU, MAC and speed of out->netdev; needs its address. */
+/* Reads MTU, MAC and speed of out->netdev; needs the address in `out`. */
 static int netdev_read(struct addressing *out, char text[PORT_TEXT_BYTES])
 {
 	static const uint8_t no_mac[6];
@@ -284,7 +284,7 @@ static bool address_parse(struct rnic_gid *out, const char *address)
 	return true;
 }
 
-/* --address: sets out->netdev and the one address. */
+/* --address: sets out->netdev and the only address. */
 static int choose_by_address(struct addressing *out, const struct interface_address *addresses,
 			     uint32_t count, const char *netdev, const char *address,
 			     char text[PORT_TEXT_BYTES])

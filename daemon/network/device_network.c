@@ -75,7 +75,7 @@ static uint8_t network_mtu_code(uint32_t bytes)
 	return (uint8_t)(__builtin_ctz(bytes) - 7);
 }
 
-/* An interface that is too narrow for any packet has the least path MTU, and loses them. */
+/* An interface that is too narrow for any packet has the least path MTU, and loses the packets. */
 static uint32_t network_path_mtu(const struct device *device)
 {
 	uint32_t bytes = addressing_path_mtu(device->network.watch.state.mtu_bytes);
@@ -104,7 +104,7 @@ void device_network_fill_facts(struct device *device)
 		cm_set_path_mtu(device->cm, (uint8_t)facts->port.active_mtu);
 }
 
-/* A slot that is usable, or has lost its address for good, is so in ports and engine. */
+/* Copies a slot to ports and engine, when it is usable or has lost its address for good. */
 static void network_update_slot(struct device *device, uint32_t index)
 {
 	struct gid_slot *slot = &device->network.gids.slots[index];

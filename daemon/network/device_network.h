@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows the device's network interface: GID table, path MTU and port state become those of the
- * interface, in the ports, in the engine and in what clients are told, and clients get the events
- * (IBTA 1.4, 11.6.3). Owned by the device.
+ * Follows the device's network interface. GID table, path MTU and port state become those of the
+ * interface, in the ports, in the engine and in the facts for clients, and clients get the events
+ * (IBTA 1.4, 11.6.3). The device owns this object.
  *
- * Invariant: engine and ports know an address at the same index as the GID table, and keep it while
- * a queue pair or an address handle sends from it, also when the interface has it no longer: what
- * is sent then is lost, until the address is back.
+ * Invariant: engine and ports know an address at the same index as the GID table. They keep it
+ * while a queue pair or an address handle sends from it, also when the interface has lost it:
+ * packets are then lost until the address is back.
  */
 #ifndef DAEMON_NETWORK_DEVICE_NETWORK_H
 #define DAEMON_NETWORK_DEVICE_NETWORK_H
@@ -23,19 +23,19 @@ struct device_network {
 };
 
 /*
- * Begins to follow the interface that device->addressing names, and makes the GID table, of which
- * ports and engine are not told yet. Negative errno with a sentence in `reason`.
+ * Begins to follow the interface in device->addressing, and makes the GID table; ports and engine
+ * do not know the table yet. Negative errno with a sentence in `reason`.
  */
 int device_network_open(struct device *device, char *reason);
 void device_network_close(struct device *device);
 
-/* The usable GIDs by index, zero where there is none. Returns how many slots to look at. */
+/* The usable GIDs by index, zero where there is none. Returns the number of slots to look at. */
 uint32_t device_network_gids(const struct device *device, struct rnic_gid gids[GID_TABLE_SLOTS]);
 
-/* Brings what clients are told, device->facts, up to date. */
+/* Updates device->facts, which clients get. */
 void device_network_fill_facts(struct device *device);
 
-/* Takes note of all that has changed. */
+/* Processes all changes of the interface. */
 void device_network_follow(struct device *device);
 
 #endif

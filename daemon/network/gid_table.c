@@ -23,7 +23,7 @@ static const struct gid_address *gid_table_find_address(const struct gid_address
 	return NULL;
 }
 
-/* The slot of `gid`; of the zero GID, the first free one. NULL when there is none. */
+/* The slot of `gid`; for the zero GID the first free one. NULL when there is none. */
 static struct gid_slot *gid_table_find_slot(struct gid_table *table, const struct rnic_gid *gid)
 {
 	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
@@ -40,7 +40,7 @@ static bool has_link_local(const struct gid_table *table)
 	return false;
 }
 
-/* Brings a slot that is taken up to date with the address that it stands for, NULL: gone. */
+/* Updates a taken slot from its address, NULL: gone. */
 static bool update_slot(struct gid_slot *slot, const struct gid_address *address, bool is_used)
 {
 	bool was_usable = slot->is_usable;

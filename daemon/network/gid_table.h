@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The GID table of a device as the addresses of its interface come and go. Pure: the device owns a
- * table, tells it what addresses there are, and is told which slots to look at.
+ * The GID table of a device, which follows the addresses of its interface. Pure: the device owns a
+ * table, gives it the present addresses, and gets the slots that changed.
  *
  * Invariant: a slot means one address for as long as somebody refers to it by its index. An address
- * that went while it was referred to keeps its slot, out of use, and finds it again when it comes
+ * that goes while it is in use keeps its slot, unusable, and gets the slot again when it comes
  * back, as in the kernel's table.
  */
 #ifndef DAEMON_NETWORK_GID_TABLE_H
@@ -19,7 +19,7 @@
 
 struct gid_slot {
 	struct rnic_gid gid; /* zero: the slot is free */
-	bool is_usable;	     /* the interface has the address, and it was found to be unique */
+	bool is_usable;	     /* the interface has the address, and the address is unique */
 };
 
 struct gid_table {
@@ -37,19 +37,20 @@ struct gid_address {
 typedef bool gid_is_used(void *context, uint32_t index);
 
 /*
- * Makes the table that of `addresses`. Gone addresses leave their slots, unless those are used; new
- * ones take the first that are free, the first link-local IPv6 address before all IPv4 addresses,
- * and these before all other IPv6 addresses, each kind in the order given. A tentative address has
- * its slot already, so that the order does not depend on how long the probing takes, and becomes
- * usable later. Addresses that find no slot are left out. Returns a mask of the slots that changed.
+ * Makes the table that of `addresses`. Gone addresses leave their slots, unless the slots are in
+ * use. New addresses take the first free slots: the first link-local IPv6 address before all IPv4
+ * addresses, and these before all other IPv6 addresses, each kind in the order given. A tentative
+ * address has its slot already and becomes usable later, so that the order does not depend on the
+ * time of the probing. The table drops addresses without a slot. Returns a mask of the slots that
+ * changed.
  */
 uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *addresses,
 			  uint32_t count, gid_is_used *is_used, void *context);
 
 /*
- * The slot of the address by which the host reaches itself: the first of IPv4, which outlives a
- * link that goes down, else the first. It is chosen anew only when it is not usable any more, so
- * that those who ask before and after another address came are told the same. 0: none is usable.
+ * The slot of the address by which the host reaches itself: the first of IPv4, which survives a
+ * link that goes down, else the first. The table chooses anew only when that address is unusable,
+ * so that callers before and after a new address get the same answer. 0: none is usable.
  */
 uint32_t gid_table_own(struct gid_table *table);
 

@@ -29,7 +29,7 @@ static bool apply_link_gone(struct netdev_state *state)
 	return true;
 }
 
-/* Its place, or that behind the last one. */
+/* The index of the address, or the index behind the last one. */
 static uint32_t netdev_state_find_address(const struct netdev_state *state,
 					  const struct rnic_gid *gid)
 {

@@ -14,7 +14,7 @@
 #define FAILED_DUMPS_MAX 8
 #define ANSWER_MS	 5000
 
-/* Asks for all there is to know; NETLINK_DUMP_END tells that it was said. */
+/* Asks for all addresses and links; NETLINK_DUMP_END ends the answer. */
 static int dump_begin(struct netdev_watch *watch)
 {
 	const struct ifinfomsg link = {.ifi_index = (int)watch->state.netdev_index};
@@ -40,7 +40,7 @@ static bool dump_end(struct netdev_watch *watch, bool is_whole)
 		watch->failed_dumps = 0;
 		return netdev_state_end_dump(&watch->state);
 	}
-	/* An interface that is gone is no reason to ask for it again and again. */
+	/* The watch does not ask for a gone interface again and again. */
 	if (++watch->failed_dumps < FAILED_DUMPS_MAX)
 		dump_begin(watch);
 	return false;
@@ -65,7 +65,7 @@ static bool netdev_watch_receive(struct netdev_watch *watch)
 	if (length < 0 && errno != ENOBUFS)
 		return false;
 	if (length < 0 || (size_t)length > sizeof(watch->buffer)) {
-		/* The kernel dropped messages, or had one that is longer than any should be. */
+		/* The kernel dropped messages, or sent one beyond the largest expected size. */
 		watch->is_stale = true;
 		if (!watch->is_dumping)
 			dump_begin(watch);

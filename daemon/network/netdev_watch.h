@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows one network interface by a NETLINK_ROUTE socket: carrier, MTU, addresses, its end. Owns
- * the socket, which is to be watched for reading.
+ * Follows one network interface by a NETLINK_ROUTE socket: carrier, MTU, addresses, its end. The
+ * watch owns the socket; the caller polls the socket for reading.
  *
- * Nothing is missed for long: when the kernel had to drop messages, all addresses are asked for
+ * The watch misses nothing for long: after the kernel dropped messages, it asks for all addresses
  * again, and the answer comes by the same socket.
  */
 #ifndef DAEMON_NETWORK_NETDEV_WATCH_H
@@ -25,17 +25,17 @@ struct netdev_watch {
 };
 
 /*
- * Begins to follow the interface; watch->state is that of now on return. Errors, with a sentence in
- * `text`: -ETIMEDOUT the kernel does not answer; -ENODEV the interface is gone; any other of
- * socket(2), bind(2), send(2).
+ * Begins to follow the interface; on return watch->state is the present state. Errors, with a
+ * sentence in `text`: -ETIMEDOUT the kernel does not answer; -ENODEV the interface is gone; any
+ * other of socket(2), bind(2), send(2).
  */
 int netdev_watch_open(struct netdev_watch *watch, uint32_t netdev_index,
 		      char text[PORT_TEXT_BYTES]);
 void netdev_watch_close(struct netdev_watch *watch);
 
 /*
- * Reads on, without waiting, until something about the interface has changed: true, watch->state
- * says what it is like now. False when there is nothing left to read.
+ * Reads, without waiting, until the interface has changed. True: watch->state is the new state.
+ * False: there is nothing left to read.
  */
 bool netdev_watch_next(struct netdev_watch *watch);
 

@@ -36,7 +36,10 @@ static bool read_link(const struct ifinfomsg *header, size_t length, struct netl
 	const uint8_t *end = (const uint8_t *)header + length;
 	const struct nlattr *attribute;
 
-	/* A message of a family speaks of the interface's part in, say, a bridge that it leaves. */
+	/*
+	 * A link message of a family describes the interface's part in that family, as in a bridge
+	 * that it leaves.
+	 */
 	if (length < sizeof(*header) || header->ifi_family != AF_UNSPEC || header->ifi_index <= 0)
 		return false;
 	fact->netdev_index = (uint32_t)header->ifi_index;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads facts about interfaces, addresses and neighbours out of the bytes of a NETLINK_ROUTE
- * datagram (rtnetlink(7)), and asks for such facts. The reader is pure, and suspicious: lengths
- * that do not add up end the datagram, and the reader reads nothing beyond the datagram.
+ * datagram (rtnetlink(7)), and asks for such facts. The reader is pure, and suspicious: wrong
+ * lengths end the datagram, and the reader never reads beyond it.
  */
 #ifndef DAEMON_NETWORK_NETLINK_MESSAGE_H
 #define DAEMON_NETWORK_NETLINK_MESSAGE_H
@@ -19,7 +19,7 @@ enum netlink_fact_kind {
 	NETLINK_ADDRESS, /* an interface has an address, or the address has changed */
 	NETLINK_ADDRESS_GONE,
 	NETLINK_NEIGHBOUR,   /* the kernel knows of a neighbour of an interface */
-	NETLINK_DUMP_END,    /* of what was asked for */
+	NETLINK_DUMP_END,    /* the end of the requested dump */
 	NETLINK_DUMP_FAILED, /* ask again */
 };
 
@@ -27,10 +27,10 @@ struct netlink_fact {
 	enum netlink_fact_kind kind;
 	uint32_t netdev_index;
 	bool is_running;     /* LINK: up, and with a carrier */
-	uint32_t mtu_bytes;  /* LINK; 0: not said */
+	uint32_t mtu_bytes;  /* LINK; 0: unknown */
 	struct rnic_gid gid; /* ADDRESS, ADDRESS_GONE and NEIGHBOUR */
-	bool is_tentative;   /* ADDRESS: being probed for duplicates, or found to be one */
-	bool is_silent;	     /* NEIGHBOUR: it has not answered who asks for its link address */
+	bool is_tentative;   /* ADDRESS: being probed for duplicates, or a duplicate */
+	bool is_silent;	     /* NEIGHBOUR: it has not answered requests for its link address */
 };
 
 struct nlmsghdr;
@@ -38,14 +38,16 @@ struct nlmsghdr;
 struct netlink_reader {
 	const struct nlmsghdr *message; /* the next one */
 	int left_bytes;
-	bool was_interrupted; /* the facts changed during the dump: the dump is not whole */
+	bool was_interrupted; /* the facts changed during the dump: the dump is incomplete */
 };
 
-/* Reads a datagram, which stays the caller's and begins at a multiple of 4 bytes. */
+/* Begins to read a datagram, which stays the caller's and begins at a multiple of 4 bytes. */
 void netlink_reader_init(struct netlink_reader *reader, const void *bytes, size_t length);
 
-/* The next fact that the datagram states; false when there is none left. Messages about other
- * things, and addresses of other families, are passed over. */
+/*
+ * The next fact of the datagram; false when there is none left. Skips messages about other things,
+ * and addresses of other families.
+ */
 bool netlink_next(struct netlink_reader *reader, struct netlink_fact *fact);
 
 /*

@@ -10,8 +10,10 @@
 
 struct netlink_fact;
 
-/* Writes the GIDs of up to `max` of them on that interface, and returns their number. Does not
- * wait. Fits neighbours_ask (port/udp/neighbours.h). */
+/*
+ * Writes the GIDs of up to `max` silent neighbours on that interface, and returns their number.
+ * Does not wait. Fits neighbours_ask (port/udp/neighbours.h).
+ */
 uint32_t silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max);
 
 /* Whether the fact says that a neighbour on that interface does not answer. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define VIEW_NUMBER_BYTES 24
-#define VIEW_ROOT_MODE	  0755 /* of a daemon of root, whose socket is for everybody */
+#define VIEW_ROOT_MODE	  0755 /* of root's daemon, whose socket is for everybody */
 #define VIEW_OWN_MODE	  0700
 
 static const char *const folders[VIEW_COUNTER_FOLDERS] = {
@@ -109,7 +109,7 @@ void device_view_close(struct device_view *view)
 	view_tree_remove(&view->tree);
 }
 
-/* A failed write, of a full file system for instance, is tried again the next time. */
+/* The next refresh repeats a failed write, for example on a full file system. */
 static void view_write_counter(struct device_view *view, uint32_t index, uint64_t value)
 {
 	char text[VIEW_NUMBER_BYTES];

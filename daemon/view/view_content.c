@@ -11,10 +11,13 @@
 #define VIEW_PATH_BYTES 192
 #define VIEW_TEXT_BYTES 128
 
-/* Paths in the view are relative to it. */
+/* Paths in the view are relative to its directory. */
 #define RELATIVE(path) (&(path)[1])
 
-/* What an unprivileged process may have at /dev: a character device that can be opened. */
+/*
+ * The device file that an unprivileged process may have at /dev: a character device that it can
+ * open.
+ */
 #define VIEW_NULL_DEVICE "/dev/null"
 #define VIEW_NULL_NUMBER "1:3"
 
@@ -22,11 +25,11 @@
 #define VIEW_PORT_CAPABILITIES 0x04010000u
 #define VIEW_UVERBS_ABI	       6
 
-/* Entries under construction. After an error nothing more is added. */
+/* Entries under construction. An error stops the construction. */
 struct view_builder {
 	view_visit *visit;
 	void *context;
-	char base[VIEW_PATH_BYTES]; /* directory of what is added */
+	char base[VIEW_PATH_BYTES]; /* directory of new entries */
 	int error;
 };
 
@@ -55,7 +58,7 @@ __attribute__((format(printf, 4, 5))) static void view_add(struct view_builder *
 	view_visit_one(builder, entry, name, text);
 }
 
-/* Makes a directory, in which the next entries lie. */
+/* Makes a directory for the next entries. */
 __attribute__((format(printf, 2, 3))) static void view_enter(struct view_builder *builder,
 							     const char *format, ...)
 {

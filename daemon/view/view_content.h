@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the path view says about a device: the files, links and directories that the kernel shows of
- * an RNIC, with the kernel's own wording (Documentation/ABI/stable/sysfs-class-infiniband). Pure:
- * from facts to paths and texts. The counters are the business of device_view.h.
+ * The content of the path view of a device: the files, links and directories that the kernel shows
+ * of an RNIC, with the kernel's own wording (Documentation/ABI/stable/sysfs-class-infiniband).
+ * Pure: from facts to paths and texts. device_view.h writes the counters.
  */
 #ifndef DAEMON_VIEW_CONTENT_H
 #define DAEMON_VIEW_CONTENT_H
@@ -17,16 +17,16 @@ struct view_facts {
 };
 
 enum view_entry {
-	VIEW_DIRECTORY, /* `text` is NULL; comes before what is in it */
+	VIEW_DIRECTORY, /* `text` is NULL; comes before its content */
 	VIEW_TEXT,
 	VIEW_LINK,   /* `text` is the target */
-	VIEW_ABSENT, /* a file that other facts would give; `text` is NULL */
+	VIEW_ABSENT, /* a file that exists only with other facts; `text` is NULL */
 };
 
 /* `path` is relative to the view's directory. A result other than 0 ends the listing. */
 typedef int view_visit(void *context, enum view_entry entry, const char *path, const char *text);
 
-/* Calls `visit` for each entry; returns 0 or what `visit` returned. */
+/* Calls `visit` for each entry; returns 0 or the result of `visit` that ended the listing. */
 int view_content(const struct view_facts *facts, view_visit *visit, void *context);
 
 /* The directory of the port's counters, `folder` being "counters" or "hw_counters". */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define VIEW_TREE_DEPTH_MAX  16
-#define VIEW_TREE_TEXT_BYTES 256    /* longer ones are always written */
+#define VIEW_TREE_TEXT_BYTES 256    /* longer texts are always written */
 #define VIEW_TREE_NEW	     ".new" /* in the directory itself, where no program looks */
 
 static int view_tree_fail(char *reason, int error, const char *path)
@@ -26,7 +26,7 @@ static bool is_dot_name(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Removes what is in the directory `fd`, which is closed. */
+/* Removes the content of the directory `fd`, and closes `fd`. */
 static void view_tree_empty(int fd, unsigned depth)
 {
 	DIR *directory = fdopendir(fd);
@@ -67,7 +67,10 @@ static int view_tree_open_own(const char *path, struct stat *status)
 	return -EEXIST;
 }
 
-/* Removes what a daemon left at `path`. Only the socket's owner comes here, so it is dead. */
+/*
+ * Removes a dead daemon's directory at `path`. Only the socket's owner calls this, so that daemon
+ * is dead.
+ */
 static int view_tree_clear(const char *path)
 {
 	struct stat status;
@@ -125,7 +128,8 @@ int view_tree_add_directory(const struct view_tree *tree, const char *path)
 	return fchmodat(tree->fd, path, 0755, 0) == 0 ? 0 : -errno;
 }
 
-/* Lets the finished file or link VIEW_TREE_NEW take its place, so that no reader sees half of it.
+/*
+ * Renames the finished file or link VIEW_TREE_NEW to its place, so that no reader sees half of it.
  */
 static int view_tree_publish(const struct view_tree *tree, const char *path)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory of ours with files that others read: made, filled and removed without ever following
- * a symbolic link that somebody else put in its way. Its owner holds it open; all paths are
- * relative to it and are our own.
+ * A directory of ours with files for other readers. Making, filling and removing it never follow a
+ * symbolic link that somebody else put in its way. Its owner holds it open; all paths are relative
+ * to it and are our own.
  *
- * Invariant: nobody but its owner can write in it, so what is below it is what was put there.
+ * Invariant: nobody but its owner can write in it, so its content is the owner's.
  */
 #ifndef DAEMON_VIEW_TREE_H
 #define DAEMON_VIEW_TREE_H
@@ -22,25 +22,31 @@ struct view_tree {
 };
 
 /*
- * Makes the directory at `path` with `mode`, and first removes one of ours that a daemon left
+ * Makes the directory at `path` with `mode`, and first removes one that a daemon of ours left
  * behind. -EEXIST when something else is there, -ENAMETOOLONG, other negative errno; with a
  * sentence in `reason`.
  */
 int view_tree_create(struct view_tree *tree, const char *path, mode_t mode,
 		     char reason[VIEW_TREE_REASON_BYTES]);
 
-/* Removes everything, if what lies at its path is still ours, and closes it. */
+/* Removes the directory with its content, if the entry at its path is still ours, and closes it. */
 void view_tree_remove(struct view_tree *tree);
 
-/* Each returns 0 or a negative errno. What exists already is replaced; directories are kept. */
+/*
+ * Each returns 0 or a negative errno. The call replaces an existing file or link and keeps a
+ * directory.
+ */
 int view_tree_add_directory(const struct view_tree *tree, const char *path);
 int view_tree_add_link(const struct view_tree *tree, const char *path, const char *target);
 int view_tree_add_text(const struct view_tree *tree, const char *path, const char *text);
 
-/* As view_tree_add_text(); returns a descriptor for writing to the file, which nobody else can. */
+/*
+ * As view_tree_add_text(); returns a descriptor for writing to the file, which nobody else can
+ * write.
+ */
 int view_tree_add_open(const struct view_tree *tree, const char *path, const char *text);
 
-/* Removes a file or link; that there is none is no error. */
+/* Removes a file or link; a missing one is no error. */
 int view_tree_drop(const struct view_tree *tree, const char *path);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * librnic-view.so: the C library's functions that take a path, each with the path replaced by that
- * of its copy when the view covers it, and then done by whoever has the function next. No state but
- * the addresses of those, no constructor, no allocation, no lock.
+ * librnic-view.so: the C library's functions that take a path. Each replaces a path that the view
+ * covers by that of its copy, and calls the next library's function. No state but the addresses of
+ * those functions, no constructor, no allocation, no lock.
  *
- * Functions of the C library call each other inside without coming here, so that whatever opens by
- * name is listed for itself: scandir() as well as opendir().
+ * Functions of the C library call each other inside without coming here, so each function that
+ * opens by name has its own entry: scandir() as well as opendir().
  */
 #include "view/view_redirect.h"
 
@@ -26,8 +26,8 @@
 _Static_assert(sizeof(off_t) == 8 && sizeof(ino_t) == 8, "one struct stat for all of stat's names");
 
 /*
- * The function that this library stands before. Without it nothing can be answered: the C library
- * that is too old lacks it, and the loader would have refused a program that calls it.
+ * The function that this library stands before. Without it there is no answer: an old C library
+ * lacks the function, and the loader would have refused a program that calls it.
  */
 static void *find_next(_Atomic(void *) *cache, const char *name)
 {
@@ -49,8 +49,8 @@ static void *find_next(_Atomic(void *) *cache, const char *name)
 	})
 
 /*
- * TAKES_PATH(name, result, parameters, directory, path, arguments): a function whose arguments
- * mention `path`, which is relative to `directory`. Inside them PATH is what to use instead.
+ * TAKES_PATH(name, result, parameters, directory, path, arguments): a function with `path`, which
+ * is relative to `directory`, among its arguments. `arguments` contain PATH in its place.
  */
 #define TAKES_PATH(name, result, parameters, directory, path, ...)                                 \
 	VIEW_API result name parameters                                                            \
@@ -63,7 +63,7 @@ static void *find_next(_Atomic(void *) *cache, const char *name)
 
 /* ---- open ---- */
 
-/* The third argument of open() is there only when a file may be made. */
+/* open() has its third argument only when it may make a file. */
 static mode_t creation_mode(int flags, va_list arguments)
 {
 	if ((flags & O_CREAT) == 0 && (flags & O_TMPFILE) != O_TMPFILE)
@@ -102,7 +102,7 @@ OPENS(open64)
 OPENS_AT(openat)
 OPENS_AT(openat64)
 
-/* What programs built with _FORTIFY_SOURCE call; no header declares them. */
+/* The functions that programs built with _FORTIFY_SOURCE call; no header declares them. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int fd, const char *path, int flags);
@@ -161,8 +161,8 @@ TAKES_PATH(statx, int, (int fd, const char *path, int flags, unsigned mask, stru
 	   fd, path, fd, PATH, flags, mask, status)
 
 /*
- * The names of stat() in programs that were built before glibc 2.33. Where a struct stat has one
- * layout, the version that they pass says nothing.
+ * The names of stat() in programs that were built before glibc 2.33. On machines with one layout of
+ * struct stat the version that they pass says nothing.
  */
 #define OLD_STAT(name, now, stat)                                                                  \
 	int name(int version, const char *path, struct stat *status);                              \
@@ -243,7 +243,7 @@ static struct dirent64 *glob_readdir64(void *directory)
 	return readdir64(directory);
 }
 
-/* glob() can be told which functions to look with: those above. */
+/* glob() takes the functions that it looks with: those above. */
 #define GLOBS(name, type, suffix)                                                                  \
 	VIEW_API int name(const char *pattern, int flags, int (*failed)(const char *, int),        \
 			  type *found)                                                             \

@@ -21,7 +21,7 @@ static size_t next_component(const char **path)
 	}
 }
 
-/* What of `path` comes after the directory `root`; NULL when it is not in there. */
+/* The part of `path` behind the directory `root`; NULL when the path is not in there. */
 static const char *skip_root(const char *path, const char *root)
 {
 	for (;;) {
@@ -38,7 +38,7 @@ static const char *skip_root(const char *path, const char *root)
 	}
 }
 
-/* Whether following `path` never leads above where it starts. */
+/* Whether `path` never leads above its start. */
 static bool stays_below(const char *path)
 {
 	unsigned depth = 0;

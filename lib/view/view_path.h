@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which paths the view covers, and where their copies are. Pure functions over strings, without
- * allocation: they run inside any program's open(), in signal handlers and after vfork() too.
+ * Decides which paths the view covers, and where their copies are. Pure functions over strings,
+ * without allocation: they run inside any program's open(), in signal handlers and after vfork()
+ * too.
  */
 #ifndef RNIC_VIEW_PATH_H
 #define RNIC_VIEW_PATH_H
@@ -9,13 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Longer paths than that exist neither in the view nor near it. */
+/* The view and its surroundings have no longer paths. */
 #define RNIC_VIEW_PATH_BYTES 512
 
 /*
- * If the absolute `path` is one of the view's directories or lies below one, writes where its copy
- * is below the directory `tree`. Repeated slashes and "." count for nothing; with ".." a path is
- * covered when that stays below the view's directory. False leaves `mapped` undefined.
+ * If the absolute `path` is one of the view's directories or lies below one, writes the place of
+ * its copy below the directory `tree`. Repeated slashes and "." count for nothing; a path with ".."
+ * is covered when it stays below the view's directory. False leaves `mapped` undefined.
  */
 bool rnic_view_map(const char *tree, const char *path, char mapped[RNIC_VIEW_PATH_BYTES]);
 

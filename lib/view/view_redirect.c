@@ -27,7 +27,7 @@ static void descriptor_path(int fd, char path[32])
 	path[used] = '\0';
 }
 
-/* Makes a relative path absolute, by asking the kernel where the directory is. */
+/* Makes a relative path absolute: asks the kernel for the directory's path. */
 static bool make_absolute(int directory_fd, const char *path, char absolute[RNIC_VIEW_PATH_BYTES])
 {
 	char link[32] = "/proc/self/cwd", directory[RNIC_VIEW_PATH_BYTES];

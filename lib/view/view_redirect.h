@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* From a path that a program names to the one that is used: its copy in the view, or itself. */
+/* Turns a path of a program into the path to use: its copy in the view, or itself. */
 #ifndef RNIC_VIEW_REDIRECT_H
 #define RNIC_VIEW_REDIRECT_H
 
 #include "view/view_path.h"
 
 /*
- * `directory_fd` is what relative paths are relative to, AT_FDCWD included. Returns `path`, which
- * may be NULL, or `buffer` with the path of the copy below $RNIC_SOCKET.view. Keeps errno. A path
- * without the view's mark, and so nearly every path, costs one search through it.
+ * Relative paths are relative to `directory_fd`, AT_FDCWD included. Returns `path`, which may be
+ * NULL, or `buffer` with the path of the copy below $RNIC_SOCKET.view. Keeps errno. A path without
+ * the view's mark, and so nearly every path, costs one search through it.
  */
 const char *rnic_view_redirect(int directory_fd, const char *path,
 			       char buffer[RNIC_VIEW_PATH_BYTES]);

@@ -4,9 +4,9 @@
  * sockets, or back to ourselves. Ports stack: fault, capture, loopback and multicast are ports that
  * hold the next one.
  *
- * A datagram is one RoCEv2 packet from the BTH on. On its way out it has no ICRC yet: the port that
- * puts it on the wire knows the IPv4 identification and writes it (segment.h). On its way in the
- * ICRC is its last four bytes, not yet checked.
+ * A datagram is one RoCEv2 packet from the BTH on. Outbound it has no ICRC yet: the port that puts
+ * it on the wire knows the IPv4 identification and writes the ICRC (segment.h). Inbound the ICRC is
+ * its last four bytes, not yet checked.
  */
 #ifndef NIC_PORT_PORT_H
 #define NIC_PORT_PORT_H
@@ -16,16 +16,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Room for the sentence, for people, with which opening a port says why it failed. */
+/* Room for a sentence for people: the reason why opening a port failed. */
 #define PORT_TEXT_BYTES 256
 
 struct datagram {
 	struct rnic_addresses addresses;
 	uint8_t *bytes;	 /* outbound: room for RNIC_ICRC_BYTES behind `length` */
 	uint32_t length; /* outbound: without ICRC; inbound: with it */
-	uint32_t damage; /* outbound: number of the bit to flip after the ICRC was written, plus 1;
-			    0 none */
-	uint16_t gso_batch_position; /* inbound: how many came before it in one buffer of UDP_GRO */
+	uint32_t damage; /* outbound: number of the bit to flip after the ICRC is written, plus 1; 0
+			    none */
+	uint16_t gso_batch_position; /* inbound: the number of datagrams before it in one buffer of
+					UDP_GRO */
 	uint64_t received_ns;	     /* inbound */
 };
 
@@ -38,44 +39,47 @@ struct port_counters {
 	uint64_t received_bytes;
 	uint64_t send_calls; /* system calls, for the copies-and-wakeups table */
 	uint64_t receive_calls;
-	uint64_t send_refused; /* the network said no for good (unreachable, too long): lost, as on
-				  a wire */
+	uint64_t send_refused; /* the network refused it for good (unreachable, too long): lost, as
+				  on a wire */
 	uint64_t truncated;
 };
 
 struct port_ops {
 	const char *name; /* "uring", "socket", "multicast", "loopback", "capture", "fault" */
 	/*
-	 * Fetches up to `max` datagrams that have arrived and returns how many. Their bytes are
-	 * valid until the next receive. Never blocks.
+	 * Fetches up to `max` received datagrams and returns their number. Their bytes are valid
+	 * until the next receive. Never blocks.
 	 */
 	uint32_t (*receive)(struct port *port, struct datagram *into, uint32_t max,
 			    uint64_t now_ns);
 	/*
-	 * Sends in order and returns how many were taken; the rest is to be offered again when the
-	 * port is writable. Bytes are free again on return. A datagram that can never be sent
-	 * counts as taken and in send_refused.
+	 * Sends in order and returns the number of taken datagrams; the caller offers the rest
+	 * again when the port is writable. Bytes are free again on return. A datagram that can
+	 * never be sent counts as taken and in send_refused.
 	 */
 	uint32_t (*transmit)(struct port *port, struct datagram *datagrams, uint32_t count,
 			     uint64_t now_ns);
-	/* Instant at which receive or transmit has something to do without any arrival (a delayed
-	 * datagram); UINT64_MAX when none. */
+	/*
+	 * The time at which receive or transmit has work without any arrival (a delayed datagram);
+	 * UINT64_MAX when none.
+	 */
 	uint64_t (*next_deadline_ns)(const struct port *port);
-	/* Descriptors to watch: calls `watch` for each with whether it is watched for writing too.
+	/*
+	 * Calls `watch` for each descriptor to poll, and says whether to poll it for writing too.
 	 */
 	void (*watch)(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
 		      void *context);
 	/*
-	 * The device's addresses have changed: has `gid` at `index` of the GID table from now on,
-	 * where nothing was, or (NULL) nothing any more. Negative errno with a sentence in `text`
-	 * when the address cannot be had: the index stays empty.
+	 * Notes a change of the device's addresses: `gid` is at `index` of the GID table from now
+	 * on, where no address was, or (NULL) no address is there any more. Negative errno with a
+	 * sentence in `text` when the address is not available: the index stays empty.
 	 */
 	int (*set_gid)(struct port *port, uint32_t index, const struct rnic_gid *gid,
 		       char text[PORT_TEXT_BYTES]);
 	void (*close)(struct port *port);
 };
 
-/* The last datagram that counted in send_refused; whoever has told of it sets `error` to 0. */
+/* The last datagram that counted in send_refused; the caller that reports it sets `error` to 0. */
 struct port_refusal {
 	int error; /* negative errno; 0: none */
 	uint32_t bytes;
@@ -83,25 +87,25 @@ struct port_refusal {
 };
 
 /*
- * What the network has said, by ICMP, of datagrams to `dest`: -ECONNREFUSED nobody has that UDP
- * port; -EHOSTUNREACH, -ENETUNREACH there is no way; -EMSGSIZE there is none for more than
- * `mtu_bytes`; -EACCES it is forbidden; -ETIME it is too long; or another errno. `from` says so, or
- * pretends to be who says so; zero when that is unknown.
+ * A report of the network, by ICMP, about datagrams to `dest`: -ECONNREFUSED nobody has that UDP
+ * port; -EHOSTUNREACH, -ENETUNREACH there is no route; -EMSGSIZE there is none for more than
+ * `mtu_bytes`; -EACCES it is forbidden; -ETIME the route is too long; or another errno. `from` is
+ * the reporter, or the claimed one; zero when unknown.
  */
 struct port_report {
 	int error;
-	uint32_t mtu_bytes; /* of IP packets; 0: not told */
+	uint32_t mtu_bytes; /* of IP packets; 0: unknown */
 	struct rnic_gid dest;
 	struct rnic_gid from;
 };
 
 #define PORT_REPORTS_MAX 8
 
-/* Embedded first in each port's own struct. */
+/* The first member of each port's own struct. */
 struct port {
 	const struct port_ops *ops;
 	struct port_counters counters;
-	/* Of ports that send by UDP. Whoever tells of the reports sets their number to 0. */
+	/* For ports that send by UDP. The caller that reports them sets their number to 0. */
 	struct port_refusal refusal;
 	struct port_report reports[PORT_REPORTS_MAX];
 	uint32_t report_count;

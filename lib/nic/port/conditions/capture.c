@@ -15,14 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a packet may wait in the buffer before a reader of the file can see it. */
+/* The longest time that a packet waits in the buffer before a reader of the file can see it. */
 #define FLUSH_AFTER_NS UINT64_C(100000000)
 
 struct capture {
 	struct port port;
 	struct port *next;
 	struct segment_sink sink;
-	uint64_t epoch_offset_ns; /* to be added to the port's clock, gives the time since 1970 */
+	uint64_t epoch_offset_ns; /* the port's clock plus this is the time since 1970 */
 	uint64_t flush_at_ns;	  /* UINT64_MAX: the buffer is empty */
 	bool is_failed;
 	bool is_failure_taken;
@@ -34,15 +34,17 @@ static struct capture *capture_from_port(struct port *port)
 	return RNIC_CONTAINER_OF(port, struct capture, port);
 }
 
-/* Nothing more is written, and nothing was lost to the device. */
+/* Stops writing; the device loses nothing. */
 static void capture_end(struct capture *capture)
 {
 	capture->is_failed = true;
 	capture->flush_at_ns = UINT64_MAX;
 }
 
-/* Writes `packet`, whose second piece is the bytes from the BTH to the ICRC, with headers before
- * it. */
+/*
+ * Writes `packet`, whose second piece is the bytes from the BTH to the ICRC, with headers before
+ * it.
+ */
 static void packet_write(struct capture *capture, struct pcapng_packet *packet,
 			 const struct rnic_addresses *addresses, uint16_t ipv4_identification,
 			 uint64_t now_ns)
@@ -79,8 +81,8 @@ static void capture_sent(void *context, const struct datagram *datagram,
 }
 
 /*
- * A socket does not show the identification, but the ICRC gives it away (icrc.h). What is longer
- * than any packet is no RoCEv2 and left out.
+ * A socket does not show the identification, but the ICRC determines it (icrc.h). A datagram longer
+ * than any packet is not RoCEv2; the capture skips it.
  */
 static void received_write(struct capture *capture, const struct datagram *datagram,
 			   uint64_t now_ns)

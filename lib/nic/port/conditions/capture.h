@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A port that writes every datagram to a pcapng file as the IP packet it is, and otherwise leaves
- * everything to the port below it, which it owns.
+ * A port that writes every datagram to a pcapng file as the IP packet that it is. The capture owns
+ * the port below, which does everything else.
  *
- * Inbound it sees datagrams pass. Outbound they have no ICRC yet when they pass, and nobody knows
- * their GSO batches, so the port below reports what it sent, after sealing, to capture_sink(). What
- * a fault above dropped is therefore not in the file, and what it damaged is there as damaged. A
- * packet whose ICRC is wrong has a comment that says so.
+ * Inbound the capture sees datagrams pass. Outbound they pass without ICRC and before the GSO
+ * batches are formed, so the port below reports its sent packets, after sealing, to capture_sink().
+ * The file therefore has no packets that a fault above dropped, and has damaged packets as damaged.
+ * A packet with a wrong ICRC has a comment about it.
  *
- * A write that fails ends the capture, never the device. On a pipe nothing waits for the reader:
- * one that falls behind ends the capture too. The program ignores SIGPIPE.
+ * A failed write ends the capture, never the device. On a pipe nothing waits for the reader: a slow
+ * reader ends the capture too. The program ignores SIGPIPE.
  */
 #ifndef NIC_PORT_CONDITIONS_CAPTURE_H
 #define NIC_PORT_CONDITIONS_CAPTURE_H
@@ -20,17 +20,17 @@
 struct capture;
 
 /*
- * Creates or empties the file `path`. `interface` is the name shown in it; `now_ns` is the clock
- * that the port will be called with, read just now. Errors, with a sentence in `text`: those of
+ * Creates or empties the file `path`. The file shows `interface` as its name; `now_ns` is the
+ * present time of the clock of the port's calls. Errors, with a sentence in `text`: those of
  * open(2), -ENOMEM.
  */
 int capture_open(struct capture **out, const char *path, const char *interface, uint64_t now_ns,
 		 char text[PORT_TEXT_BYTES]);
 
-/* For a capture that was not stacked yet; once it is, port_ops.close does it. */
+/* Closes a capture that is not stacked yet; port_ops.close closes a stacked one. */
 void capture_close(struct capture *capture);
 
-/* To be given to the port that will be below; lives as long as `capture`. */
+/* The sink for the port that will be below; valid as long as `capture`. */
 const struct segment_sink *capture_sink(const struct capture *capture);
 
 /* Puts the capture on top of `next`. */

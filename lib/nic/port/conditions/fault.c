@@ -14,14 +14,14 @@
 
 struct held {
 	struct list node;
-	struct datagram datagram; /* its bytes are those below */
+	struct datagram datagram; /* its bytes are those in the next member */
 	uint64_t due_ns;
-	uint64_t delay_ns; /* still to come once enough others have overtaken it */
+	uint64_t delay_ns; /* applied once enough others have overtaken the datagram */
 	uint32_t behind;
 	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
 };
 
-/* What is held back of one direction. */
+/* The held datagrams of one direction. */
 struct lane {
 	struct list due;       /* by due_ns, equal ones in order of arrival */
 	struct list overtaken; /* waiting for others to pass, by due_ns too */
@@ -34,13 +34,13 @@ struct fault {
 	struct prng prng;
 	struct lane receive;
 	struct lane transmit;
-	struct list lent; /* given out by the last receive */
+	struct list lent; /* given to the caller by the last receive */
 	struct list free;
 	struct held *pool;
-	uint32_t pool_used; /* slots that were ever used: the others' memory is untouched */
+	uint32_t pool_used; /* slots that were ever used: the memory of the others is untouched */
 	uint64_t lost_datagrams;
 	uint64_t refused_until_ns;
-	/* Judged, then refused by the next port: what was found for those to be offered again. */
+	/* The verdict on datagrams that the next port refused: the caller will offer them again. */
 	uint32_t judged_passes;
 	bool has_judged_verdict;
 	struct fault_verdict judged_verdict;
@@ -76,7 +76,10 @@ static void lane_insert_due(struct lane *lane, struct held *held)
 	list_add(before, &held->node);
 }
 
-/* `passed` more datagrams have gone by (or time has): those that waited for it become due. */
+/*
+ * Notes that `passed` more datagrams, or time, have gone by: datagrams that waited for it become
+ * due.
+ */
 static void lane_advance(struct lane *lane, uint32_t passed, uint64_t now_ns)
 {
 	struct list *node, *following;
@@ -141,7 +144,7 @@ static void fault_hold(struct fault *fault, struct lane *lane, const struct data
 	}
 }
 
-/* Whether the datagram goes on at once; otherwise it is dropped, or held with its duplicate. */
+/* Returns whether the datagram goes on at once; else it is dropped, or held with its duplicate. */
 static bool apply(struct fault *fault, struct lane *lane, const struct datagram *datagram,
 		  const struct fault_verdict *verdict, uint64_t now_ns)
 {
@@ -174,7 +177,7 @@ static bool is_untouched(const struct fault_verdict *verdict)
 	       verdict->behind == 0 && verdict->delay_ns == 0;
 }
 
-/* Sends what is due; false when the next port takes no more. */
+/* Sends the due datagrams; false when the next port takes no more. */
 static bool transmit_due(struct fault *fault, uint64_t now_ns)
 {
 	struct held *held;
@@ -191,15 +194,17 @@ static bool transmit_due(struct fault *fault, uint64_t now_ns)
 	return true;
 }
 
-/* As a switch does whose queue is long: only what says that it understands (RFC 3168, 5). */
+/* Marks like a switch with a long queue: only packets that allow it (RFC 3168, 5). */
 static void mark_congestion(struct datagram *datagram)
 {
 	if ((datagram->addresses.traffic_class & 3) != 0)
 		datagram->addresses.traffic_class |= 3;
 }
 
-/* A datagram with a verdict of its own. All but a drop goes through the pool, which keeps the
- * order. */
+/*
+ * Transmits a datagram with a verdict of its own. All but a dropped one go through the pool, which
+ * keeps the order.
+ */
 static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 			    const struct fault_verdict *verdict, uint64_t now_ns)
 {

@@ -12,7 +12,7 @@
 #define ALWAYS_PPM     1000000
 #define DEFAULT_BEHIND 3
 
-/* What is left of one item, and where to say what is wrong with it. */
+/* The rest of one item, and the place for an error message. */
 struct reader {
 	const char *at;
 	const char *end;

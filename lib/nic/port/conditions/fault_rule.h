@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The language of fault rules, and which packets a rule hits. Pure: no memory but the caller's.
+ * The language of fault rules, and the packets that a rule hits. Pure: no memory but the caller's.
  *
  *     SPEC    = ITEM {"," ITEM}
  *     ITEM    = "seed=" N | [ "rx:" | "tx:" ] ACTION [ "@" OPCODE ] { "/" OPTION }
@@ -10,11 +10,11 @@
  *     OPTION  = "first=" N | "every=" N | "count=" N | "behind=" N
  *
  * OPCODE is a name of wire/opcode.h in lower case with "-" for blanks, or its first words:
- * "rc-write" is every RC write, "rc-acknowledge" every RC acknowledgement. Without it a rule speaks
- * of all packets. A percentage may have up to four decimals; without one the action happens always.
- * "mark" sets the mark of congestion in the IP header of packets that allow it (RFC 3168).
- * Of the packets that a rule speaks of, "first" looks at the first N only and "every" at each Nth;
- * "count" bounds the hits; "behind" (of reorder, default 3) is how many later packets overtake.
+ * "rc-write" is every RC write, "rc-acknowledge" every RC acknowledgement. A rule without OPCODE
+ * applies to all packets. A percentage may have up to four decimals; without one the action always
+ * happens. "mark" sets the mark of congestion in the IP header of packets that allow it (RFC 3168).
+ * Of the packets that a rule applies to, "first" selects the first N and "every" each Nth; "count"
+ * limits the hits; "behind" (for reorder, default 3) is the number of later packets that overtake.
  * Examples:
  *
  *     drop=1%                        duplicate=1%,reorder=1%,corrupt=1%,seed=7
@@ -43,7 +43,7 @@ enum fault_action {
 };
 
 struct fault_rule {
-	char text[FAULT_RULE_TEXT_BYTES]; /* as it was written */
+	char text[FAULT_RULE_TEXT_BYTES]; /* the text of the rule */
 	enum fault_action action;
 	bool is_receive;
 	uint32_t chance_ppm; /* 1,000,000 is always */
@@ -53,9 +53,9 @@ struct fault_rule {
 	uint64_t first;		    /* 0: no bound */
 	uint64_t every;		    /* 1: each */
 	uint64_t count;		    /* 0: no bound */
-	uint64_t opcodes[256 / 64]; /* bit set: the rule speaks of this opcode */
-	uint64_t seen;		    /* packets that it spoke of */
-	uint64_t hits;		    /* packets that it acted on */
+	uint64_t opcodes[256 / 64]; /* bit set: the rule applies to this opcode */
+	uint64_t seen;		    /* packets that the rule applied to */
+	uint64_t hits;		    /* packets that the rule acted on */
 };
 
 struct fault_plan {
@@ -64,7 +64,7 @@ struct fault_plan {
 	uint64_t seed;
 };
 
-/* What all rules together do to one packet. */
+/* The effect of all rules together on one packet. */
 struct fault_verdict {
 	bool drop;
 	bool duplicate;
@@ -75,9 +75,8 @@ struct fault_verdict {
 };
 
 /*
- * Reads `spec`. -EINVAL with a sentence that names the offending piece in `message` when it is
- * none; `plan` is untouched then. An empty specification is wrong too: whoever writes one means
- * something.
+ * Reads `spec`. -EINVAL with a sentence in `message` that names the wrong piece; `plan` is
+ * untouched then. An empty specification is an error too.
  */
 int fault_plan_parse(struct fault_plan *plan, const char *spec, char *message,
 		     size_t message_bytes);

@@ -53,7 +53,7 @@ static void put_u32(struct pcapng *file, uint32_t value)
 	pcapng_put(file, &value, sizeof(value));
 }
 
-/* Everything in a block begins at a multiple of 4 bytes. */
+/* Every field of a block begins at a multiple of 4 bytes. */
 static void put_padding(struct pcapng *file, size_t length)
 {
 	static const uint8_t zeros[4];
@@ -69,7 +69,7 @@ static void put_option(struct pcapng *file, enum option_code code, const void *v
 	put_padding(file, length);
 }
 
-/* A block's length stands at both of its ends; block_end() knows it. */
+/* A block's length stands at both of its ends; block_end() writes it. */
 static size_t block_begin(struct pcapng *file, enum block_type type)
 {
 	size_t start = file->used;

@@ -4,8 +4,8 @@
  * and enhanced packet blocks, in this machine's byte order. (draft-ietf-opsawg-pcapng, sections 4.1
  * to 4.3.)
  *
- * Blocks gather in a buffer and reach the file when it is full or the caller flushes. The first
- * write that fails ends the file; it never holds half a block in the middle.
+ * A buffer collects blocks and goes to the file when it is full or the caller flushes. The first
+ * failed write ends the file; the file never has half a block in its middle.
  */
 #ifndef NIC_PORT_CONDITIONS_PCAPNG_H
 #define NIC_PORT_CONDITIONS_PCAPNG_H
@@ -16,7 +16,7 @@
 
 #define PCAPNG_BUFFER_BYTES 65536
 
-/* A packet and its comment fit the buffer together; a longer comment is cut. */
+/* A packet and its comment fit the buffer together; the writer cuts a longer comment. */
 #define PCAPNG_PACKET_BYTES_MAX	 16384
 #define PCAPNG_COMMENT_BYTES_MAX 1024
 
@@ -35,11 +35,16 @@ struct pcapng_packet {
 	size_t piece_bytes[2];
 };
 
-/* Begins a file on `fd`, which stays the caller's. `interface` is the name shown for its packets.
+/*
+ * Begins a file on `fd`, which stays the caller's. The file shows `interface` as the name for its
+ * packets.
  */
 void pcapng_init(struct pcapng *file, int fd, const char *interface);
 
-/* Both return 0 or, from the first failed write on, its negative errno: stop writing, say so. */
+/*
+ * Both return 0 or, from the first failed write on, its negative errno: the caller then stops and
+ * reports it.
+ */
 int pcapng_write(struct pcapng *file, const struct pcapng_packet *packet);
 int pcapng_flush(struct pcapng *file);
 

@@ -13,16 +13,15 @@
 #define SLOT_BYTES  ((RNIC_PACKET_BYTES_MAX + 63) & ~63) /* whole cache lines */
 #define SLOTS_BYTES ((size_t)LOOPBACK_QUEUE_MAX * SLOT_BYTES)
 
-/* head <= free_from + LOOPBACK_QUEUE_MAX; slots [free_from, tail) are in the hands of the receiver.
- */
+/* head <= free_from + LOOPBACK_QUEUE_MAX; the receiver holds the slots [free_from, tail). */
 struct loopback {
 	struct port port;
 	struct port *next;
 	struct rnic_gid gids[LOOPBACK_GIDS_MAX]; /* zero: none */
 	uint32_t head;				 /* slots filled so far */
 	uint32_t tail;				 /* slots received so far */
-	uint32_t free_from;			 /* slots whose bytes are no longer valid so far */
-	uint8_t *slots; /* SLOTS_BYTES, of which only what was used is touched */
+	uint32_t free_from;			 /* slots given back so far */
+	uint8_t *slots; /* SLOTS_BYTES, of which only the used ones are touched */
 	struct datagram queue[LOOPBACK_QUEUE_MAX];
 };
 
@@ -59,7 +58,10 @@ static uint32_t queue_take(struct loopback *self, struct datagram *into, uint32_
 	return count;
 }
 
-/* Half of `max` is for the port below if it can fill it, however much we send to ourselves. */
+/*
+ * Half of `max` is for the port below if it can fill that, whatever the number of our own
+ * datagrams.
+ */
 static uint32_t loopback_receive(struct port *port, struct datagram *into, uint32_t max,
 				 uint64_t now_ns)
 {
@@ -95,7 +97,7 @@ static bool try_enqueue(struct loopback *self, struct datagram *datagram)
 	return true;
 }
 
-/* Passes on the datagrams that are not for us from the front of `datagrams`. */
+/* Passes the datagrams for others from the front of `datagrams` on to the next port. */
 static uint32_t pass_on(struct loopback *self, struct datagram *datagrams, uint32_t count,
 			uint64_t now_ns, uint32_t *run_length)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The same-host path: a port that keeps datagrams to our own addresses in a queue until the next
- * receive, and passes all others on to the port below it. What comes out looks as if it had crossed
- * a wire, ICRC included, so nothing above can tell. A capture above it records them once, as
- * received.
+ * receive, and passes all others on to the port below. A datagram from the queue looks as if it had
+ * crossed a wire, ICRC included, so that no port above sees a difference. A capture above records
+ * these datagrams once, as received.
  */
 #ifndef NIC_PORT_LOCAL_LOOPBACK_H
 #define NIC_PORT_LOCAL_LOOPBACK_H
@@ -12,13 +12,13 @@
 
 #define LOOPBACK_GIDS_MAX 32
 
-/* Datagrams that wait; further ones are not taken until a receive has made room. */
+/* The longest queue; the port takes no further datagrams until a receive has made room. */
 #define LOOPBACK_QUEUE_MAX 128
 
 /*
  * `next` may be NULL: then datagrams to other addresses count as send_refused. The port owns `next`
- * from here on and closes it with itself. `gids`, up to LOOPBACK_GIDS_MAX of them and some
- * perhaps zero, are copied. NULL: out of memory; `next` is still the caller's.
+ * from here on and closes it with itself. The call copies `gids`, up to LOOPBACK_GIDS_MAX of them,
+ * of which some may be zero. NULL: out of memory; `next` is still the caller's.
  */
 struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uint32_t gid_count);
 

@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Datagrams received at once, of all groups. */
+/* The most datagrams that one receive takes, of all groups. */
 #define ARRIVALS_MAX 16
 #define BUFFER_BYTES ((RNIC_PACKET_BYTES_MAX + 63) & ~63)
 
@@ -33,7 +33,7 @@ static struct multicast *multicast_from_port(struct port *port)
 	return RNIC_CONTAINER_OF(port, struct multicast, port);
 }
 
-/* Receives one datagram of `sock`; false when there is none, or none that can be used. */
+/* Receives one datagram of `sock`; false when there is none, or none that is usable. */
 static bool multicast_receive_one(struct multicast *self, const struct udp_socket *sock,
 				  uint8_t *buffer, struct datagram *into, uint64_t now_ns)
 {
@@ -66,8 +66,9 @@ static bool multicast_receive_one(struct multicast *self, const struct udp_socke
 }
 
 /*
- * Receives of the groups in turn. Members are served one by one, and who else sends to this device
- * must not wait for all of them: the copies of all datagrams are half of `max`, or one datagram's.
+ * Receives from the groups in turn. Every member gets a copy, and other senders to this device must
+ * not wait for all copies: the copies of all datagrams are at most half of `max`, or one
+ * datagram's.
  */
 static uint32_t receive_groups(struct multicast *self, struct datagram *into, uint32_t max,
 			       uint64_t now_ns)
@@ -226,7 +227,7 @@ int multicast_leave(struct port *port, const struct rnic_gid *group)
 
 	if (slot == NULL)
 		return -EINVAL;
-	/* Closing takes the socket out of the group and off the watch. */
+	/* Closing the socket leaves the group and ends its watch. */
 	close(slot->fd);
 	slot->fd = -1;
 	self->group_count--;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A port that adds the datagrams of multicast groups to those of the port below it. Each group has
- * a socket of its own, bound to the group's address: the sockets below are bound to ours and see
- * nothing else. Sending is the port below's business, as a group is a destination like any other.
+ * A port that adds the datagrams of multicast groups to those of the port below. Each group has a
+ * socket of its own, bound to the group's address: the sockets below are bound to our addresses and
+ * receive nothing else. The port below sends, because a group is a destination like any other.
  *
- * Devices on one machine may join the same group: each gets its copy, and so does the sender's own.
+ * Devices on one machine may join the same group: each gets its copy, the sender's own device too.
  */
 #ifndef NIC_PORT_LOCAL_MULTICAST_H
 #define NIC_PORT_LOCAL_MULTICAST_H
@@ -13,23 +13,23 @@
 
 #define MULTICAST_GROUPS_MAX 64
 
-/* Who knows how often a datagram to `group`, which is joined, will be delivered. */
+/* Tells how often a datagram to `group`, which is joined, will be delivered. */
 struct multicast_copies {
 	uint32_t (*count)(void *context, const struct rnic_gid *group);
 	void *context;
 };
 
 /*
- * Puts the port on top of `next`, which it owns from then on. -ENOMEM, or of epoll_create1(2), with
- * a sentence in `text`; `next` is then still the caller's.
+ * Puts the port on top of `next`, which it owns from then on. -ENOMEM, or an error of
+ * epoll_create1(2), with a sentence in `text`; `next` is then still the caller's.
  */
 int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
 		   const struct multicast_copies *copies, char text[PORT_TEXT_BYTES]);
 
-/* Joins a group that is not joined. -ENOSPC: too many; or the errno of the system. */
+/* Joins a group that is not joined. -ENOSPC: too many groups; or the errno of the system. */
 int multicast_join(struct port *port, const struct rnic_gid *group);
 
-/* Leaves it again. -EINVAL: it was not joined. */
+/* Leaves a group. -EINVAL: it was not joined. */
 int multicast_leave(struct port *port, const struct rnic_gid *group);
 
 #endif

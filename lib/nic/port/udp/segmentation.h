@@ -3,12 +3,13 @@
  * Decides whether to send GSO batches (segment.h) or packets one by one.
  *
  * A GSO batch crosses a veth or loopback device uncut, and a program that captures there sees one
- * datagram of 60 KB that no dissector reads. So mode auto reads /proc/net/packet now and then, and
- * sends no GSO batches while anybody in this network namespace captures. A DHCP client that keeps a
- * raw socket for all protocols looks like a capture; mode on is for such a host.
+ * datagram of 60 KB that no dissector reads. So in mode auto the port reads /proc/net/packet now
+ * and then, and sends no GSO batches while anybody in this network namespace captures. A DHCP
+ * client that keeps a raw socket for all protocols looks the same as a capture; mode on is for such
+ * a host.
  *
- * The route to one destination may refuse GSO batches (IPsec; on some kernels a device without
- * checksum offload). For a while none goes to that destination; others go as before.
+ * The route to one destination may not support GSO batches (IPsec; on some kernels a device without
+ * checksum offload). The port then sends none there for a while, and elsewhere as before.
  */
 #ifndef NIC_PORT_UDP_SEGMENTATION_H
 #define NIC_PORT_UDP_SEGMENTATION_H
@@ -18,7 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The oldest gives way to one more, and its destination is tried again. */
+/*
+ * The most destinations without GSO batches. One more replaces the oldest, whose destination is
+ * tried again.
+ */
 #define SEGMENTATION_DETOURS_MAX 16
 
 enum segmentation_mode { SEGMENTATION_AUTO, SEGMENTATION_ON, SEGMENTATION_OFF };
@@ -33,7 +37,7 @@ struct segmentation {
 	int packet_sockets_fd; /* /proc/net/packet in mode auto; -1 when there is none */
 	uint64_t look_again_ns;
 	struct segmentation_detour detours[SEGMENTATION_DETOURS_MAX];
-	uint32_t detour_count; /* ever noted */
+	uint32_t detour_count; /* all destinations so far */
 };
 
 /* Looks for captures at once. A system without /proc/net/packet has none. */
@@ -44,12 +48,14 @@ void segmentation_close(struct segmentation *segmentation);
 /* Looks again when the last look was 200 ms ago. */
 bool segmentation_is_on(struct segmentation *segmentation, uint64_t now_ns);
 
-/* The kernel took a packet to `dest` that it had refused in a GSO batch: no GSO batches there for
- * 10 s. */
+/*
+ * The kernel took a packet to `dest` that it had refused in a GSO batch: sends no GSO batches there
+ * for 10 s.
+ */
 void segmentation_avoid(struct segmentation *segmentation, const struct rnic_gid *dest,
 			uint64_t now_ns);
 
-/* Whether no GSO batch may go to `dest` now, as far as the way there is concerned. */
+/* Whether the route to `dest` rules out GSO batches now. */
 bool segmentation_is_avoided(const struct segmentation *segmentation, const struct rnic_gid *dest,
 			     uint64_t now_ns);
 

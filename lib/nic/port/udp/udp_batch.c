@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* So long a socket is full before it is asked why. */
+/* The time that a socket is full before the port looks for the cause. */
 #define FULL_NS UINT64_C(10000000)
 
 static void message_build(struct udp_message *message, struct msghdr *header,
@@ -32,7 +32,7 @@ static void message_build(struct udp_message *message, struct msghdr *header,
 	};
 }
 
-/* How many of the first of `count` datagrams, at least one, are to be one message. */
+/* The number of the first of `count` datagrams, at least one, for one message. */
 static uint32_t batch_gso_batch_length(const struct udp_sockets *sockets, uint64_t now_ns,
 				       const struct datagram *datagrams, uint32_t count)
 {
@@ -46,7 +46,7 @@ static uint32_t batch_gso_batch_length(const struct udp_sockets *sockets, uint64
 
 /*
  * Fills the batch from the front of `datagrams`, of which the first `single_count` go one by one;
- * empty when nothing can ever send the first one.
+ * the batch stays empty when the first one can never be sent.
  */
 static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, uint64_t now_ns,
 		       struct datagram *datagrams, uint32_t count, uint32_t single_count)
@@ -78,7 +78,7 @@ static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, uin
 	}
 }
 
-/* Counts and reports the first `sent` messages and returns how many datagrams they are. */
+/* Counts and reports the first `sent` messages and returns the number of their datagrams. */
 static uint32_t batch_settle(struct udp_batch *batch, uint32_t sent, struct udp_sockets *sockets,
 			     struct port_counters *counters, uint64_t now_ns)
 {
@@ -123,9 +123,9 @@ uint32_t udp_batch_sendmmsg(struct port *port, struct udp_batch *batch, int *err
 }
 
 /*
- * Whether the packets of `message`, or some, may be taken one by one. EIO: the way leads through
- * IPsec or a device without checksum offload, and the kernel will not cut. EINVAL and EMSGSIZE are
- * also what it says of ways that no packet, or none of this length, can take.
+ * Whether the kernel may take the packets of `message`, or some, one by one. EIO: the route leads
+ * through IPsec or a device without checksum offload, and the kernel will not cut. EINVAL and
+ * EMSGSIZE also come for routes that take no packet, or none of this length.
  */
 static bool may_be_taken_apart(int error, const struct udp_message *message)
 {
@@ -133,7 +133,7 @@ static bool may_be_taken_apart(int error, const struct udp_message *message)
 	       (error == -EIO || error == -EINVAL || error == -EOPNOTSUPP || error == -EMSGSIZE);
 }
 
-/* `count` datagrams from `first` on will never be sent. */
+/* Counts `count` datagrams from `first` on, which can never be sent. */
 static void udp_batch_refuse(struct port *port, const struct datagram *first, uint32_t count,
 			     int error)
 {
@@ -145,7 +145,7 @@ static void udp_batch_refuse(struct port *port, const struct datagram *first, ui
 	};
 }
 
-/* Whether the datagram is lost since the neighbour that it is for does not answer. */
+/* Whether the datagram is lost because its neighbour does not answer. */
 static bool is_held_back(struct udp_sockets *sockets, struct port *port,
 			 const struct datagram *datagram, uint64_t now_ns)
 {
@@ -161,7 +161,9 @@ static bool is_held_back(struct udp_sockets *sockets, struct port *port,
 	return true;
 }
 
-/* A device sends what fills a buffer within moments, so that one which stays full has a cause. */
+/*
+ * A device sends the content of a buffer within moments, so a buffer that stays full has a cause.
+ */
 static void note_full(struct udp_sockets *sockets, struct udp_socket *sock, uint64_t now_ns)
 {
 	sock->is_blocked = true;
@@ -175,7 +177,8 @@ uint32_t udp_batch_transmit(struct udp_batch *batch, struct udp_sockets *sockets
 			    udp_batch_send *send, struct datagram *datagrams, uint32_t count,
 			    uint64_t now_ns)
 {
-	uint32_t single_end = 0; /* up to there datagrams go one by one: GSO was refused */
+	uint32_t single_end =
+		0; /* datagrams up to here go one by one: the kernel refused their GSO batch */
 	uint32_t taken = 0;
 	uint32_t failures = 0; /* in a row, to send the next datagram */
 	bool is_trial = false; /* it is the first of such a GSO batch */

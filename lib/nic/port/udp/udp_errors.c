@@ -12,10 +12,10 @@
 /* Room for struct sock_extended_err and an address behind it, and for a TTL or the like. */
 #define CONTROL_BYTES 256
 
-/* Errors that processors may have been about to tell a socket when it went deaf. */
+/* Errors that other processors may still have added when the socket stopped collecting them. */
 #define STRAYS_MAX 8
 
-/* The queue goes with the hearing, the error that the next call would fail with does not. */
+/* Stopping clears the queue, but not the error that the next call would fail with. */
 static void deafen(struct udp_socket *sock)
 {
 	int error;
@@ -26,7 +26,7 @@ static void deafen(struct udp_socket *sock)
 	sock->strays = STRAYS_MAX;
 }
 
-/* RFC 792 and RFC 1812, 5.2.7.1; what else there is says as much as the kernel makes of it. */
+/* RFC 792 and RFC 1812, 5.2.7.1; for other codes the kernel's errno says as much. */
 static int error_of_ipv4(const struct sock_extended_err *extended)
 {
 	if (extended->ee_type == ICMP_TIME_EXCEEDED)
@@ -80,7 +80,9 @@ void udp_errors_report(struct port *port, const struct port_report *report)
 		port->reports[port->report_count++] = *report;
 }
 
-/* What the kernel itself refused has no origin in the network: whoever sent it was told. */
+/*
+ * A refusal by the kernel itself has no origin in the network: the sender got it as its own error.
+ */
 static void udp_errors_read_error(struct port *port, const union udp_address *dest,
 				  const struct cmsghdr *control)
 {
@@ -163,7 +165,7 @@ void udp_errors_note(struct udp_sockets *sockets)
 	sockets->has_errors = true;
 }
 
-/* What the kernel makes of ICMP (its tables icmp_err_convert and the like for IPv6). */
+/* The kernel's errno for ICMP (its tables icmp_err_convert and the like for IPv6). */
 static bool is_from_network(int error)
 {
 	switch (error) {

@@ -17,7 +17,7 @@ int udp_uring_open(struct port **out, const struct udp_options *options, uint64_
 }
 #endif
 
-/* Whether it is io_uring that failed, and not an address or the UDP port. */
+/* Whether io_uring failed, and not an address or the UDP port. */
 static bool is_uring_missing(int error)
 {
 	return error == -ENOSYS || error == -EPERM || error == -EOPNOTSUPP || error == -ENOMEM;

@@ -20,7 +20,7 @@ struct udp_socket_port {
 	struct port port;
 	struct udp_sockets sockets;
 	int epoll_fd;
-	uint8_t *buffers;  /* BUFFERS_BYTES, of which only what was used is touched */
+	uint8_t *buffers;  /* BUFFERS_BYTES, of which only the used ones are touched */
 	uint32_t rotation; /* moves on with each fetch: the first socket may fill all buffers */
 
 	/* arrivals[i] is what headers[i] received into buffer i. */
@@ -41,7 +41,7 @@ static struct udp_socket_port *udp_socket_from_port(struct port *port)
 	return RNIC_CONTAINER_OF(port, struct udp_socket_port, port);
 }
 
-/* Watches for room too where a send was told to wait. */
+/* Also waits for room where a send had none. */
 static int socket_watch(struct udp_socket_port *self, int operation, struct udp_socket *sock)
 {
 	struct epoll_event event = {
@@ -53,8 +53,8 @@ static int socket_watch(struct udp_socket_port *self, int operation, struct udp_
 }
 
 /*
- * Receives by one socket into the buffers from arrival_count on. No datagram is lost by an error of
- * the network (udp_errors.h) that the call returns instead, and the socket stays readable.
+ * Receives by one socket into the buffers from arrival_count on. An error of the network
+ * (udp_errors.h) that the call returns instead loses no datagram, and the socket stays readable.
  */
 static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock)
 {
@@ -88,7 +88,7 @@ static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock
 	}
 }
 
-/* Receives by every socket that has something, and notes which ones have room again. */
+/* Receives by every readable socket, and notes the sockets that have room again. */
 static void arrivals_fetch(struct udp_socket_port *self)
 {
 	struct epoll_event events[UDP_SOCKETS_MAX];

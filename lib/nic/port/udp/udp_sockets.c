@@ -21,7 +21,7 @@
 #define UDP_GRO 104
 #endif
 
-/* As much as a peer sends before it waits for an acknowledgement, many times over. */
+/* Many times the amount that a peer sends before it waits for an acknowledgement. */
 #define SOCKET_BUFFER_BYTES (8 << 20)
 
 struct socket_option {
@@ -31,7 +31,9 @@ struct socket_option {
 	bool is_required;
 };
 
-/* MULTICAST_ALL off: of a group only what came over the interface on which the socket joined it. */
+/*
+ * MULTICAST_ALL off: a socket gets only the group datagrams from the interface on which it joined.
+ */
 static const struct socket_option ipv4_options[] = {
 	{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO, true},
 	{IPPROTO_IP, IP_RECVTOS, 1, true},
@@ -40,8 +42,8 @@ static const struct socket_option ipv4_options[] = {
 };
 
 /*
- * Linux rxe sends no UDP checksum over IPv6, hence NO_CHECK6_RX. An address that is still being
- * probed for duplicates cannot be bound but with FREEBIND.
+ * Linux rxe sends no UDP checksum over IPv6, hence NO_CHECK6_RX. Only FREEBIND can bind an address
+ * that the kernel still probes for duplicates.
  */
 static const struct socket_option ipv6_options[] = {
 	{IPPROTO_IPV6, IPV6_V6ONLY, 1, true},
@@ -53,7 +55,10 @@ static const struct socket_option ipv6_options[] = {
 	{IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0, false},
 };
 
-/* The FORCE options need a privilege and pass the system's limit; the others are cut to it. */
+/*
+ * The FORCE options need a privilege and may exceed the system's limit; the kernel cuts the others
+ * to it.
+ */
 static const struct socket_option buffer_options[] = {
 	{SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER_BYTES, false},
 	{SOL_SOCKET, SO_SNDBUF, SOCKET_BUFFER_BYTES, false},
@@ -410,7 +415,7 @@ uint32_t udp_arrivals_take(struct udp_arrival *arrivals, uint32_t *next, uint32_
 		counters->received_bytes += into[taken++].length;
 	}
 	counters->received_datagrams += taken;
-	/* An exhausted buffer is not left behind: its owner would take it for pending work. */
+	/* Skips exhausted buffers: the owner would take one for pending work. */
 	while (*next < count && arrivals[*next].offset == arrivals[*next].length)
 		++*next;
 	return taken;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What both UDP ports share: the sockets, their options, the control messages of a send, and how a
- * received buffer is taken apart.
+ * The common part of both UDP ports: the sockets, their options, the control messages of a send,
+ * and the splitting of a received buffer.
  *
- * One unconnected socket per GID, bound to that address and the RoCEv2 port. Bound, because several
- * devices share a machine by address; unconnected and never fragmenting, because only then the
- * kernel numbers IPv4 packets in a way that the ICRC can know in advance (segment.h).
+ * One unconnected socket per GID, bound to that address and the RoCEv2 port. It is bound because
+ * several devices share a machine by address. It is unconnected and never fragments because only
+ * then the kernel numbers IPv4 packets predictably for the ICRC (segment.h).
  */
 #ifndef NIC_PORT_UDP_UDP_SOCKETS_H
 #define NIC_PORT_UDP_UDP_SOCKETS_H
@@ -20,30 +20,30 @@
 
 #define UDP_SOCKETS_MAX 32
 
-/* The longest UDP payload, and so the longest GSO batch that UDP_GRO can hand over. */
+/* The longest UDP payload, and so the longest GSO batch that UDP_GRO can return. */
 #define UDP_ARRIVAL_BYTES_MAX 65536
 
 /* Room for three control messages of one int each. */
 #define UDP_CONTROL_BYTES 80
 
 struct udp_options {
-	const struct rnic_gid *gids; /* used while opening only; a zero one leaves its slot empty */
+	const struct rnic_gid *gids; /* for opening only; a zero GID leaves its slot empty */
 	uint32_t gid_count;	     /* up to UDP_SOCKETS_MAX */
 	uint32_t netdev_index;	     /* scope of link-local addresses */
-	uint16_t udp_port;	     /* 0: RNIC_UDP_PORT; another one serves tests only */
+	uint16_t udp_port;	     /* 0: RNIC_UDP_PORT; tests use another one */
 	enum segmentation_mode segmentation;
-	const struct segment_sink *sink; /* may be NULL; outlives the port */
+	const struct segment_sink *sink; /* may be NULL; must stay valid longer than the port */
 	neighbours_ask *ask_neighbours;
 };
 
 struct udp_socket {
 	struct rnic_gid gid;
 	int fd;			/* -1: the slot is empty */
-	bool is_blocked;	/* the last send was told to wait */
-	uint64_t full_since_ns; /* as have been all since then; 0: it was not */
-	bool hears;		/* of what the network says of datagrams sent: udp_errors.h */
-	uint8_t heard;		/* errors since the last look */
-	uint8_t strays;		/* that may still come since it does not hear any more */
+	bool is_blocked;	/* the last send found no room */
+	uint64_t full_since_ns; /* all sends since then found no room; 0: the last one did */
+	bool hears;	/* collects the network's errors about sent datagrams: udp_errors.h */
+	uint8_t heard;	/* errors since the last look */
+	uint8_t strays; /* errors that may still come after it stopped */
 };
 
 struct udp_sockets {
@@ -53,22 +53,24 @@ struct udp_sockets {
 	uint16_t udp_port;
 	bool is_gro_on;
 	bool has_errors;	 /* maybe: look at once */
-	uint64_t errors_look_ns; /* when to look the next time */
+	uint64_t errors_look_ns; /* the time of the next look */
 	struct segmentation segmentation;
 	struct neighbours neighbours;
 	const struct segment_sink *sink;
 };
 
 /*
- * Opens and binds all sockets. Errors, with a sentence in `text`: -EADDRINUSE somebody else has the
- * UDP port; -EADDRNOTAVAIL not an address of this machine; any other of socket(2), bind(2). Nothing
- * stays open then.
+ * Opens and binds all sockets. Errors, with a sentence in `text`: -EADDRINUSE another socket has
+ * the UDP port; -EADDRNOTAVAIL not an address of this machine; any other of socket(2), bind(2). No
+ * socket stays open then.
  */
 int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *options,
 		     uint64_t now_ns, char text[PORT_TEXT_BYTES]);
 void udp_sockets_close(struct udp_sockets *sockets);
 
-/* Opens the socket of `gid` in the empty slot `index`. Errors as above; it stays empty then. */
+/*
+ * Opens the socket of `gid` in the empty slot `index`. Errors as above; the slot stays empty then.
+ */
 int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
 		    char text[PORT_TEXT_BYTES]);
 
@@ -76,7 +78,7 @@ int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rn
 void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index);
 
 /*
- * Opens a socket that receives what is sent to the multicast group `group` by way of the interface
+ * Opens a socket that receives the datagrams to the multicast group `group` from the interface
  * `netdev_index`, beside those of other devices on this machine. Negative errno of socket(2),
  * bind(2), setsockopt(2).
  */
@@ -92,8 +94,8 @@ void udp_socket_hear(struct udp_socket *sock, bool is_on);
 struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source);
 
 /*
- * Whether to send GSO batches now; receives them whole, or not, accordingly. To be called before
- * each receive and transmit.
+ * Whether to send GSO batches now; switches UDP_GRO of all sockets to match. Call it before each
+ * receive and transmit.
  */
 bool udp_sockets_segmentation(struct udp_sockets *sockets, uint64_t now_ns);
 
@@ -114,18 +116,18 @@ socklen_t udp_address_write(union udp_address *address, const struct rnic_gid *g
 size_t udp_control_write(uint8_t control[UDP_CONTROL_BYTES], const struct rnic_addresses *addresses,
 			 uint16_t segment_bytes);
 
-/* A buffer received, one datagram or several of equal length. */
+/* A received buffer, with one datagram or several of equal length. */
 struct udp_arrival {
 	struct rnic_addresses addresses;
 	uint8_t *bytes;
 	uint32_t length;
 	uint32_t segment_bytes;
-	uint32_t offset; /* of what was not taken yet */
+	uint32_t offset; /* of the bytes that are not taken yet */
 };
 
 /*
  * Reads name, flags and control messages of `header`, the result of receiving `length` bytes at
- * `bytes` by `socket`. Errors: -EMSGSIZE the kernel cut it to the buffer, drop it.
+ * `bytes` by `socket`. Errors: -EMSGSIZE the kernel cut the datagram to the buffer: drop it.
  */
 int udp_arrival_read(struct udp_arrival *arrival, const struct udp_socket *socket,
 		     struct msghdr *header, uint8_t *bytes, size_t length);
@@ -133,7 +135,10 @@ int udp_arrival_read(struct udp_arrival *arrival, const struct udp_socket *socke
 /* Takes the next datagram from `arrival`; false when there is none left. */
 bool udp_arrival_next(struct udp_arrival *arrival, struct datagram *out, uint64_t now_ns);
 
-/* Takes up to `max` datagrams from `arrivals[*next .. count)`, moves *next on and counts them. */
+/*
+ * Takes up to `max` datagrams from `arrivals[*next .. count)`, moves *next on and counts the
+ * datagrams.
+ */
 uint32_t udp_arrivals_take(struct udp_arrival *arrivals, uint32_t *next, uint32_t count,
 			   struct datagram *into, uint32_t max, struct port_counters *counters,
 			   uint64_t now_ns);

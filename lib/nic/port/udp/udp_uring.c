@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receiving is one multishot recvmsg per socket, all drawing on one ring of provided buffers: no
- * system call while nothing arrives. Whoever sleeps watches the ring and not the sockets: any
- * system call or interrupt may let the kernel take a datagram off its socket, after which only the
- * ring tells of it. Completions that still wait for their thread to make them end its wait with
- * EINTR.
+ * Receives by one multishot recvmsg per socket; all share one ring of provided buffers: no system
+ * call while nothing arrives. A sleeping thread polls the ring and not the sockets: any system call
+ * or interrupt may let the kernel take a datagram off its socket, and then only the ring shows it.
+ * Completions that wait for their thread end its sleep with EINTR.
  *
- * Sending is by sendmmsg(2): a chain of linked requests needs one system call too, and the ring's
- * own work for each request comes on top.
+ * Sends by sendmmsg(2): a chain of linked requests needs one system call too, and the ring's own
+ * work for each request on top.
  */
 #include "port/port_text.h"
 #include "port/udp/udp_batch.h"
@@ -26,9 +25,9 @@
 
 #define BUFFER_COUNT 32 /* a power of two */
 #define BUFFER_GROUP 0
-#define NAME_BYTES   32 /* a socket address, and what follows it aligned */
+#define NAME_BYTES   32 /* a socket address, with alignment for the bytes behind it */
 
-/* What the kernel writes before the datagram: lengths, name, control messages. */
+/* The kernel's header before the datagram: lengths, name, control messages. */
 #define BUFFER_HEADER_BYTES (sizeof(struct io_uring_recvmsg_out) + NAME_BYTES + UDP_CONTROL_BYTES)
 #define BUFFER_BYTES	    (BUFFER_HEADER_BYTES + UDP_ARRIVAL_BYTES_MAX)
 #define BUFFER_RING_BYTES   (BUFFER_COUNT * sizeof(struct io_uring_buf))
@@ -50,14 +49,14 @@ struct udp_uring_port {
 	struct port port;
 	struct udp_sockets sockets;
 	struct io_uring ring;
-	struct msghdr receive_header; /* the shape of what multishot recvmsg writes */
+	struct msghdr receive_header; /* the layout of the header that multishot recvmsg writes */
 	bool is_receiving[UDP_SOCKETS_MAX];
 	uint32_t rotation; /* moves on with each start: the first socket may fill all buffers */
 	bool is_waiting_for_room[UDP_SOCKETS_MAX];
-	bool is_submitting; /* requests are queued that the kernel did not take yet */
+	bool is_submitting; /* the kernel did not take all queued requests yet */
 	int receive_error;  /* of the last receive that ended */
 
-	/* The buffer ring, and behind it the buffers, of which only what was used is touched. */
+	/* The buffer ring, and behind it the buffers, of which only the used ones are touched. */
 	struct io_uring_buf_ring *buffer_ring;
 
 	/* arrivals[i] lies in buffer arrival_buffers[i]; all go back to the ring together. */
@@ -93,8 +92,8 @@ static void sqe_set_request(struct io_uring_sqe *sqe, enum request_kind kind, ui
 }
 
 /*
- * What fails here and now (no memory, completions to be reaped first) stays queued and goes with
- * the next submission.
+ * A request that fails here and now (no memory, completions to be reaped first) stays queued and
+ * goes with the next submission.
  */
 static void ring_submit(struct udp_uring_port *self)
 {
@@ -172,7 +171,7 @@ static void completions_reap(struct udp_uring_port *self)
 	io_uring_cq_advance(&self->ring, count);
 }
 
-/* Gives the buffers of all arrivals, which were taken, back to the kernel. */
+/* Gives the buffers of all arrivals, whose datagrams were taken, back to the kernel. */
 static void buffers_return(struct udp_uring_port *self)
 {
 	int mask = io_uring_buf_ring_mask(BUFFER_COUNT);
@@ -188,7 +187,7 @@ static void buffers_return(struct udp_uring_port *self)
 	self->arrival_next = 0;
 }
 
-/* Starts the receives that are not under way: at first all, later those that ran out of buffers. */
+/* Starts the receives that do not run: at first all, later those that ran out of buffers. */
 static void receives_start(struct udp_uring_port *self)
 {
 	bool must_submit = self->is_submitting;
@@ -263,7 +262,9 @@ static uint32_t udp_uring_transmit(struct port *port, struct datagram *datagrams
 	return taken;
 }
 
-/* Work that the ring does not show: what was reaped, what to submit, receives to start again. */
+/*
+ * Work that the ring does not show: reaped arrivals, requests to submit, receives to start again.
+ */
 static uint64_t udp_uring_next_deadline_ns(const struct port *port)
 {
 	const struct udp_uring_port *self =
@@ -295,8 +296,8 @@ static void requests_cancel(struct udp_uring_port *self)
 }
 
 /*
- * Ends the requests of one socket. Their last completions are reaped here, while they can still be
- * told from those of a socket that comes into the same slot.
+ * Ends the requests of one socket, and reaps their last completions here: later they would look
+ * like those of a new socket in the same slot.
  */
 static void socket_cancel(struct udp_uring_port *self, uint32_t index)
 {
@@ -321,7 +322,7 @@ static int udp_uring_set_gid(struct port *port, uint32_t index, const struct rni
 {
 	struct udp_uring_port *self = udp_uring_from_port(port);
 
-	/* The next receive starts to receive by it. */
+	/* The next receive() starts a receive on the socket. */
 	if (gid != NULL)
 		return udp_sockets_add(&self->sockets, index, gid, text);
 	if (self->sockets.sockets[index].fd >= 0) {
@@ -353,9 +354,9 @@ static const struct port_ops udp_uring_ops = {
 };
 
 /*
- * Completions are made when this thread enters the kernel, not by interrupting it. (DEFER_TASKRUN
- * would go further, but with it Linux 6.18 loses the wake-up of a multishot receive when datagrams
- * arrive faster than they are taken, and the socket stays full for ever.)
+ * The kernel makes completions when this thread enters it, without interrupting the thread.
+ * (DEFER_TASKRUN would go further, but with it Linux 6.18 loses the wake-up of a multishot receive
+ * when datagrams arrive faster than they are taken, and the socket stays full for ever.)
  */
 static int ring_open(struct io_uring *ring, char text[PORT_TEXT_BYTES])
 {
