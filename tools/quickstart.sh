@@ -3,7 +3,7 @@
 #
 # From nothing to RDMA in a minute: installs what is missing, builds, starts two RNICs on 127.0.0.2
 # and 127.0.0.3 and runs the distribution's own ibv_rc_pingpong and ib_write_bw from one to the
-# other. Needs no privileges once the packages are there. All that it starts ends with it.
+# other. Needs no privileges once the packages are there. Every program that it starts ends with it.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)

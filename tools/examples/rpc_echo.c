@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An RPC server and client in one program, and how <rnic/rpc.h> is used:
+ * An RPC server and client in one program, an example of <rnic/rpc.h>:
  *
- *     rpc_echo serve PORT [SECONDS]       serves until it is ended, or for so long
- *     rpc_echo echo HOST PORT BYTES       one call with so much text, and waits for it
- *     rpc_echo add HOST PORT COUNT        adds 1 so many times, all calls under way at once; the
+ *     rpc_echo serve PORT [SECONDS]       serves until a signal, or for so long
+ *     rpc_echo echo HOST PORT BYTES       calls once with so much text, and waits for the answer
+ *     rpc_echo add HOST PORT COUNT        adds 1 so many times, all calls in flight at once; the
  *                                         last total must be COUNT: none was lost, none done twice
- *     rpc_echo hold HOST PORT TIMEOUT_MS  a call that is never answered; 0: without a deadline
- *     rpc_echo cancel HOST PORT 0         likewise, and given up by its caller
- *     rpc_echo stranger HOST PORT 0       a service that the server does not have
- *     rpc_echo pour HOST PORT BYTES       a stream of so many bytes; of a negative number the
+ *     rpc_echo hold HOST PORT TIMEOUT_MS  a call without an answer; 0: without a deadline
+ *     rpc_echo cancel HOST PORT 0         likewise, and the caller gives it up
+ *     rpc_echo stranger HOST PORT 0       calls a service that the server does not have
+ *     rpc_echo pour HOST PORT BYTES       a stream of so many bytes; with a negative number the
  *                                         server fails at their end
  *     rpc_echo spill HOST PORT BYTES      gives the stream up when half of it has come, and then
  *                                         calls pour
  *
- * With "--rc" first, the client goes by a connection instead of datagrams. The exit status is that
- * of the call (enum rnic_rpc_status), or 100 when nothing could be called.
+ * With "--rc" first, the client uses a connection instead of datagrams. The exit status is that of
+ * the call (enum rnic_rpc_status), or 100 when the program could not call.
  */
 #include "rpc_echo.pb-c.h"
 

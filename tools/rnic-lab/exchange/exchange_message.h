@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What two rnic-labs tell each other over TCP before they meet over RDMA: messages of a fixed size
- * for each type, in network byte order, behind a header of magic, version, type and size.
+ * The messages that two rnic-labs exchange over TCP before they connect over RDMA. Each type has a
+ * fixed size, in network byte order, behind a header of magic, version, type and size.
  *
  *   client                                   server
- *   HELLO (what it wants, its queue pair) ->
+ *   HELLO (its mode, its queue pair)      ->
  *                                         <- CHALLENGE            lambda only
  *   PROOF                                 ->                      lambda only
  *                                         <- ANSWER (its queue pair and region), or REFUSAL
  *   READY                                 ->
  *
- * Everything that was decoded is within the bounds stated here; a peer is never believed more.
- * Pure: no I/O, no allocation.
+ * Decoded values are within the bounds stated here; nobody may trust a peer beyond that. Pure: no
+ * I/O, no allocation.
  */
 #ifndef TOOLS_RNIC_LAB_EXCHANGE_EXCHANGE_MESSAGE_H
 #define TOOLS_RNIC_LAB_EXCHANGE_EXCHANGE_MESSAGE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lambda file, as rnic-lambda-cc writes it and a client carries it to a server: a header of
+ * The lambda file, which rnic-lambda-cc writes and a client carries to a server: a header of
  * LAMBDA_HEADER_BYTES in network byte order, and position-independent machine code behind it.
  *
  *    0  magic "RNICLAMB"
@@ -10,7 +10,7 @@
  *   20  zero 12
  *   32  name 32, printable, zeros behind it
  *
- * Whoever wrote the file is a stranger; what was decoded is within the bounds stated here. Pure.
+ * The author of a file is a stranger; decoded values are within the bounds stated here. Pure.
  */
 #ifndef TOOLS_RNIC_LAB_LAMBDA_LAMBDA_FILE_H
 #define TOOLS_RNIC_LAB_LAMBDA_LAMBDA_FILE_H

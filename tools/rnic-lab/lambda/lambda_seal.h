@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What proves that both ends know the secret, which never travels. All of it is HMAC-SHA256:
+ * The proofs that both ends know the secret, which never travels. All are HMAC-SHA256:
  *
  *   proof  with the secret, over a label, the server's nonce and the client's HELLO (which has a
- *          nonce and the queue pair, so that it cannot be used from anywhere else)
- *   key    of the session, likewise with another label (or random, and told where nobody listens)
- *   seal   with the key, over each request and each result as they lie in memory: code that
- * somebody slipped into the region is not run, and a result that is not the server's is not
- * believed
+ *          nonce and the queue pair, so that the proof is useless for any other connection)
+ *   key    of the session, likewise with another label (or random, and sent where nobody listens)
+ *   seal   with the key, over each request and each result as they lie in memory: the server does
+ *          not run code that somebody else wrote into the region, and the client does not believe
+ *          a result that is not the server's
  */
 #ifndef TOOLS_RNIC_LAB_LAMBDA_LAMBDA_SEAL_H
 #define TOOLS_RNIC_LAB_LAMBDA_LAMBDA_SEAL_H

@@ -3,18 +3,17 @@
  * Runs a stranger's machine code. Three processes:
  *
  *   server     makes files in memory of code, input and output, and asks the helper by a socket
- *   helper     a program of its own, which has nothing of the server's in memory; has no
+ *   helper     a program of its own, with nothing of the server's in its memory; has no
  *              descriptor but its socket and the table, and no environment; forks a child for each
- *              run, ends it when it is late, and reports how it ended
+ *              run, ends a late child, and reports the end of each
  *   child      maps the files (code: readable and executable, sealed against writing; input and
- *              table: readable; output: writable; nothing next to any of them), closes every
- *              descriptor, gives up memory, files, processes and all but some seconds of CPU time,
- *              and every system call but exit, and only then calls the function on a stack of its
- *              own
+ *              table: readable; output: writable; no other mapping next to any of them), closes
+ *              every descriptor, limits its memory, files, processes and CPU time, forbids every
+ *              system call but exit, and only then calls the function on a stack of its own
  *
- * What a function can still do is read the helper's program and libraries, which are public, learn
- * where they lie and what their stack guard is, which are those of no other process than the helper
- * and its children, and lie about how itself ended.
+ * A function can still read the helper's program and libraries, which are public. It can learn
+ * their addresses and stack guard, which only the helper and its children share. And it can lie
+ * about its own end.
  */
 #ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
 #define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H

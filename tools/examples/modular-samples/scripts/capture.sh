@@ -3,7 +3,7 @@
 #
 # Captures RoCE of both versions: capture.sh [INTERFACE [FILE]]
 #
-# INTERFACE is that of the default route when left out, or the first one that is not loopback.
+# Without INTERFACE it captures on that of the default route, or on the first that is not loopback.
 set -eu
 
 default_interface() {

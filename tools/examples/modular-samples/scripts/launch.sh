@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What the four run scripts share. They take the program's arguments, and its place of execution:
+# The common part of the four run scripts. They take the program's arguments, and from the
+# environment:
 #
 #   RDMA_BIN    folder of the programs (this one's parent)
 #   RDMA_RUN    a command before each, such as "rnic-run" where no kernel knows an RDMA device
-#   RDMA_LOG    also append what the program says to this file
+#   RDMA_LOG    also append the output of the program to this file
 
 set -eu
 

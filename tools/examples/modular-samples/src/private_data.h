@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What client and server tell each other while they connect, in the connection's private data.
+ * The private data that client and server exchange while they connect.
  *
- * Only the bytes below are agreed upon, never a struct of C. Numbers are big-endian:
+ * The format is the bytes below, never a struct of C. Numbers are big-endian:
  *
  *      0   magic "rdms"          12..19  address of the buffer
  *      4   version, 1            20..23  its remote key
@@ -10,7 +10,7 @@
  *   6..7   length of all, 32     28..31  count of messages
  *   8..11  seed of the pattern
  *
- * A transport may append zeros: what follows after the length is ignored.
+ * A transport may append zeros: the decoder ignores bytes beyond the length.
  */
 #ifndef PRIVATE_DATA_H
 #define PRIVATE_DATA_H
