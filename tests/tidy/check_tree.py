@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 
+from folder_order import check_folder_order
 from function_names import check_repeated_names
 from include_circles import check_circles
 from out_words import check_words
@@ -281,8 +282,8 @@ def check_engine_archive(tree, build):
 
 
 RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_folders,
-         check_includes, check_circles, check_repeated_names, check_calls, check_shell_sleeps,
-         check_readme_commands, check_words]
+         check_includes, check_folder_order, check_circles, check_repeated_names, check_calls,
+         check_shell_sleeps, check_readme_commands, check_words]
 
 
 def main():

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import check_tree
+import folder_order
 import function_names
 import include_circles
 import out_words
@@ -81,6 +82,36 @@ class Rules(unittest.TestCase):
         self.expect(rule, chain, circle)
         exceptions = [("a reason", ["lib/a", "lib/b"]), ("another", ["lib/c"])]
         self.assertTrue(self.complaints(rule, circle))
+
+    def test_folder_order(self):
+        room = "lib/nic/engine/"
+        files = {room + name: "" for name in [
+            "objects/mr.h", "reliability/pace.h", "progress/qp_error.h", "responder/responder.h",
+            "requester/retry.h", "datagrams/datagram.h", "verbs/qp.h", "engine.h",
+            "engine_state.h"]}
+        for user, used in [
+                ("objects/mr.c", "reliability/pace.h"),
+                ("reliability/pace.h", "progress/qp_error.h"),
+                ("progress/qp_error.c", "responder/responder.h"),
+                ("responder/responder.c", "requester/retry.h"),
+                ("requester/retry.c", "responder/responder.h"),
+                ("requester/retry.c", "datagrams/datagram.h"),
+                ("datagrams/datagram.c", "verbs/qp.h"),
+                ("verbs/qp.c", "engine.h"),
+                ("engine_addresses.c", "objects/mr.h")]:
+            for path in ["engine/" + used, "../" * user.count("/") + used]:
+                self.expect(folder_order.check_folder_order,
+                            {**files, room + user: f'#include "{path}"\n'},
+                            {**files, room + user: '#include "engine/engine_state.h"\n'})
+        for user, used in [
+                ("verbs/qp.c", "datagrams/datagram.h"),
+                ("requester/retry.c", "progress/qp_error.h"),
+                ("engine.c", "engine.h"),
+                ("engine.c", "verbs/qp.h"),
+                ("engine_state.h", "reliability/pace.h"),
+                ("verbs/qp.c", "verbs/qp.h")]:
+            self.assertEqual(self.complaints(folder_order.check_folder_order, {
+                **files, room + user: f'#include "engine/{used}"\n'}), [])
 
     def test_repeated_names(self):
         def files(count):
