@@ -226,17 +226,19 @@ class Peer:
 class Endpoint:
     """One queue pair and its buffer. Makes everything anew, so that no case sees another.
 
-    With `shared` the receives are those of a shared receive queue.
+    With `shared` the receives are those of a shared receive queue. With `beside` the peer keeps the
+    objects that it has.
     """
 
     def __init__(self, peer, service, family, *, mr_access=ALL_ACCESS, qp_access=ALL_ACCESS,
-                 depth=128, shared=False):
+                 depth=128, shared=False, beside=False):
         self.peer = peer
         self.service = service
         self.family = family
         self.sgid_index, self.gid = peer.gids[family]
         self.ah = 0
-        peer.ask("reset")
+        if not beside:
+            peer.ask("reset")
         self.pd = peer.ask("pd")["number"]
         windows = Access.MW_BIND if peer.has_windows else 0
         self.buffer = peer.ask("mr", pd=self.pd, bytes=BUFFER_BYTES, access=mr_access | windows)

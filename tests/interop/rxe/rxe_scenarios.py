@@ -223,10 +223,16 @@ def wrong_qkey(requester, responder, family):
 def datagram_without_receive(requester, responder, family):
     """Dropped, and no error anywhere."""
     first, second = datagram_pair(requester, responder, family)
+    witness = Endpoint(responder, Service.UD, family, beside=True)
+    witness.connect_to(first.gid, first.qpn, {})
+    receive(witness, 200)
     datagram(first, second, 10)
-    wrong = unless("send", statuses(first, "send", 1), [Status.SUCCESS])
+    datagram(first, witness, 20, wr_id=1)
+    wrong = unless("send", statuses(first, "send", 2), [Status.SUCCESS] * 2)
+    # Datagrams of one queue pair stay in order: the first one has come, too.
+    wrong += unless("witness", received(witness), [(Status.SUCCESS, 20 + GRH_BYTES)])
     receive(second, 200)
-    datagram(first, second, 30, wr_id=1)
+    datagram(first, second, 30, wr_id=2)
     return wrong + unless("receive", received(second), [(Status.SUCCESS, 30 + GRH_BYTES)])
 
 
