@@ -83,7 +83,6 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)
 LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
-LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
 
 void log_from_client(const char *format, ...)
 {

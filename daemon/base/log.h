@@ -22,7 +22,6 @@ bool log_parse_level(const char *name, enum log_level *level);
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A warning that a client caused: at most 20 a second are written, the rest is counted and summed
  * up. */

@@ -69,9 +69,8 @@ static inline void list_remove(struct list *node)
 /* The struct of type `type` whose node `member` is at `node`. */
 #define list_entry(node, type, member) RNIC_CONTAINER_OF(node, type, member)
 
-/* The first or last entry of a list that is not empty. */
+/* The first entry of a list that is not empty. */
 #define list_first_entry(head, type, member) list_entry((head)->next, type, member)
-#define list_last_entry(head, type, member)  list_entry((head)->prev, type, member)
 
 /* Visits each node; the body must not take the visited one off the list. */
 #define list_for_each(node, head)                                                                  \

@@ -34,7 +34,7 @@ static void test_order(void **state)
 	assert_false(list_is_empty(&head));
 	expect(&head, (const int[]){3, 1, 2}, 3);
 	assert_int_equal(list_first_entry(&head, struct item, node)->value, 3);
-	assert_int_equal(list_last_entry(&head, struct item, node)->value, 2);
+	assert_int_equal(list_entry(head.prev, struct item, node)->value, 2);
 	list_remove(&items[0].node);
 	expect(&head, (const int[]){3, 2}, 2);
 }

@@ -53,7 +53,11 @@ void qp_enter_error(struct qp *qp, enum verdict verdict)
 		placement_last_receive(qp->engine, qp);
 }
 
-void qp_enter_send_error(struct qp *qp, enum verdict verdict)
+/*
+ * A send of a UC or UD QP failed for `verdict`: into SQE, where receives go on and sends are
+ * flushed until the QP is modified to RTS (IBTA 1.4, 10.3.1.6).
+ */
+static void qp_enter_send_error(struct qp *qp, enum verdict verdict)
 {
 	if (qp->state != RNIC_QP_STATE_RTS && qp->state != RNIC_QP_STATE_SQD)
 		return;

@@ -20,12 +20,6 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict);
 void qp_enter_error(struct qp *qp, enum verdict verdict);
 
 /*
- * A send of a UC or UD QP failed for `verdict`: into SQE, where receives go on and sends are
- * flushed until the QP is modified to RTS (IBTA 1.4, 10.3.1.6).
- */
-void qp_enter_send_error(struct qp *qp, enum verdict verdict);
-
-/*
  * The oldest entry cannot be carried out: completes it with the verdict's status; QP to ERR, UC and
  * UD to SQE.
  */

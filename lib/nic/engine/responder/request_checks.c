@@ -96,7 +96,8 @@ const struct pd *request_receive_pd(const struct request *request)
 	return request->srq != NULL ? request->srq->pd : request->qp->pd;
 }
 
-const struct pd *request_remote_pd(const struct request *request)
+/* The protection domain of the request's remote keys: the QP's or, of XRC, the SRQ's. */
+static const struct pd *request_remote_pd(const struct request *request)
 {
 	return request->qp->xrcd != NULL ? request->srq->pd : request->qp->pd;
 }

@@ -38,12 +38,8 @@ enum verdict request_check(struct request *request);
 /* Whether a receive entry is there for the packet's message, and its SGEs grant writing. */
 enum verdict request_check_receive(struct request *request);
 
-/*
- * The protection domain that the SGEs of its message's receive entry are checked in, and the one
- * for its remote keys, which is the QP's or, of XRC, the SRQ's.
- */
+/* The protection domain of the SGEs of the receive WQE that the request's message takes. */
 const struct pd *request_receive_pd(const struct request *request);
-const struct pd *request_remote_pd(const struct request *request);
 
 /* Whether this is the packet of its message that takes a receive entry. */
 bool request_needs_receive(const struct rnic_packet *packet);
