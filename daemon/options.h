@@ -5,8 +5,8 @@
 #define DAEMON_OPTIONS_H
 
 #include "base/log.h"
-#include "device/device_loop.h"
 #include "engine/engine_limits.h"
+#include "event_loop.h"
 #include "port/udp/segmentation.h"
 #include "port/udp/udp_port.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon: options, one device, its loop, and an orderly end. */
+/* The daemon: options, one control, its loop, and an orderly end. */
 #include "base/clock.h"
+#include "common/client_limits.h"
 #include "base/log.h"
 #include "base/system_random.h"
-#include "common/client_limits.h"
-#include "device/device.h"
-#include "device/device_loop.h"
+#include "control/control_plane.h"
+#include "event_loop.h"
 #include "options.h"
 
 #include <errno.h>
@@ -33,10 +33,10 @@ static void rnicd_raise_limits(void)
 	setpriority(PRIO_PROCESS, 0, RNICD_NICE);
 }
 
-static void rnicd_announce(const struct rnicd_options *options, const struct device *device)
+static void rnicd_announce(const struct rnicd_options *options, const struct control_plane *control)
 {
-	log_info("%s on %s serves at %s (port %s)", options->name, device->addressing.netdev,
-		 device->server.place.path, device->facts.udp_port);
+	log_info("%s on %s serves at %s (port %s)", options->name, control->addressing.netdev,
+		 control->server.place.path, control->facts.udp_port);
 	if (options->ready_fd < 0)
 		return;
 	if (write(options->ready_fd, "\n", 1) != 1)
@@ -44,31 +44,31 @@ static void rnicd_announce(const struct rnicd_options *options, const struct dev
 	close(options->ready_fd);
 }
 
-static int rnicd_run(const struct rnicd_options *options, struct device *device)
+static int rnicd_run(const struct rnicd_options *options, struct control_plane *control)
 {
-	const struct device_loop_config loop_config = {
+	const struct event_loop_config loop_config = {
 		.poll = options->poll,
 		.exit_when_idle_ns = options->exit_when_idle_ns,
 	};
-	struct device_loop *loop = device_loop_create(device, &loop_config);
+	struct event_loop *loop = event_loop_create(control, &loop_config);
 
 	if (loop == NULL) {
 		log_error("cannot make the event loop");
 		return 1;
 	}
-	rnicd_announce(options, device);
-	device_loop_run(loop);
-	device_loop_destroy(loop);
+	rnicd_announce(options, control);
+	event_loop_run(loop);
+	event_loop_destroy(loop);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct rnicd_options options;
-	struct device_config config;
+	struct control_config config;
 	struct system_random random;
-	char reason[DEVICE_REASON_BYTES];
-	struct device *device;
+	char reason[CONTROL_REASON_BYTES];
+	struct control_plane *control;
 	int status;
 
 	options_parse(&options, argc, argv);
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	rnicd_raise_limits();
 
-	config = (struct device_config){
+	config = (struct control_config){
 		.netdev = options.netdev,
 		.address = options.address,
 		.name = options.name,
@@ -97,18 +97,18 @@ int main(int argc, char **argv)
 		log_error("the kernel gives no random numbers: %s", strerror(-status));
 		return 1;
 	}
-	device = calloc(1, sizeof(*device));
-	if (device == NULL) {
+	control = calloc(1, sizeof(*control));
+	if (control == NULL) {
 		log_error("cannot start: %s", strerror(errno));
 		return 1;
 	}
-	if (device_open(device, &config, clock_now_ns(), reason) != 0) {
+	if (control_plane_open(control, &config, clock_now_ns(), reason) != 0) {
 		log_error("%s", reason);
-		free(device);
+		free(control);
 		return 1;
 	}
-	status = rnicd_run(&options, device);
-	device_close(device);
-	free(device);
+	status = rnicd_run(&options, control);
+	control_plane_close(control);
+	free(control);
 	return status;
 }

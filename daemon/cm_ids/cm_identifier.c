@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "cm_ids/cm_identifier.h"
 
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "device/session/trouble_log.h"
+#include "client/client.h"
+#include "client/client_set.h"
 #include "wire/gid.h"
 #include "wire/packet.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GROUPS_OF_ID_MAX 64
 #define EVENTS_ASKED_MAX 256 /* one for each group, and plenty for addresses resolved in vain */
 
-/* Waiting events of one session from which on the client can ask for nothing that makes more. */
+/* Waiting events of one client from which on the client can ask for nothing that makes more. */
 #define SESSION_EVENTS_MAX 32768
 
 struct cm_waiting_event {
@@ -105,7 +105,7 @@ static struct rnic_endpoint endpoint_of(const struct cm_address *address, bool i
 	};
 }
 
-static uint8_t gid_index(const struct session_set *set, const struct rnic_gid *gid)
+static uint8_t gid_index(const struct client_set *set, const struct rnic_gid *gid)
 {
 	const struct rnic_ctl_gids_reply *gids = &set->facts->gids;
 
@@ -115,7 +115,7 @@ static uint8_t gid_index(const struct session_set *set, const struct rnic_gid *g
 	return 0;
 }
 
-static struct rnic_path verbs_path(const struct session_set *set, const struct cm_path *path)
+static struct rnic_path verbs_path(const struct client_set *set, const struct cm_path *path)
 {
 	return (struct rnic_path){
 		.dest_gid = path->dest,
@@ -136,7 +136,7 @@ void cm_identifier_path(const struct session_cm_id *id, struct cm_path *path)
 		.dest = id->peer.gid,
 		.traffic_class = id->traffic_class,
 		.hop_limit = 64,
-		.mtu = id->session->set->facts->port.active_mtu,
+		.mtu = id->client->set->facts->port.active_mtu,
 		.packet_lifetime =
 			id->ack_timeout > 0 ? id->ack_timeout - 1 : CM_DEFAULT_PACKET_LIFETIME,
 	};
@@ -150,12 +150,12 @@ void cm_identifier_describe(const struct session_cm_id *id,
 	*reply = (struct rnic_ctl_cm_endpoints_reply){
 		.local = endpoint_of(&id->local, cm_identifier_state(id) != CM_ID_IDLE),
 		.peer = endpoint_of(&id->peer, id->has_peer),
-		.path_mtu = id->session->set->facts->port.active_mtu,
+		.path_mtu = id->client->set->facts->port.active_mtu,
 	};
 	if (!id->has_local)
 		return;
 	cm_identifier_path(id, &path);
-	reply->path = verbs_path(id->session->set, &path);
+	reply->path = verbs_path(id->client->set, &path);
 }
 
 /* --- channels and events --------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_ev
 	list_add_tail(&id->channel->waiting, &event->channel_node);
 	list_add_tail(&id->events, &event->id_node);
 	id->event_count++;
-	id->session->cm_event_count++;
+	id->client->cm_event_count++;
 	event->id = id;
 	channel_signal(id->channel);
 }
@@ -189,7 +189,7 @@ static void forget_event(struct cm_waiting_event *event)
 	list_remove(&event->channel_node);
 	list_remove(&event->id_node);
 	event->id->event_count--;
-	event->id->session->cm_event_count--;
+	event->id->client->cm_event_count--;
 	free(event);
 }
 
@@ -223,18 +223,18 @@ void cm_channel_raise(struct session_cm_channel *channel)
 	channel_signal(channel);
 }
 
-void cm_channel_free(struct session *session, struct session_cm_channel *channel)
+void cm_channel_free(struct client *client, struct session_cm_channel *channel)
 {
 	assert(channel->references == 0 && list_is_empty(&channel->waiting));
 	event_source_forget(&channel->source);
 	event_pipe_close(&channel->pipe);
-	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, 1);
-	handle_table_remove(&session->cm_channels, channel->handle);
-	quota_discharge(&session->account, RESOURCE_CM_CHANNEL, 1);
+	quota_discharge(&client->account, RESOURCE_DESCRIPTORS, 1);
+	handle_table_remove(&client->cm_channels, channel->handle);
+	quota_discharge(&client->account, RESOURCE_CM_CHANNEL, 1);
 	free(channel);
 }
 
-/* An event about `id` with what is known of it; NULL, and the session broken: no memory. */
+/* An event about `id` with what is known of it; NULL, and the client broken: no memory. */
 static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm_event_type type,
 					  int status)
 {
@@ -242,7 +242,7 @@ static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm
 	struct rnic_ctl_cm_endpoints_reply where;
 
 	if (event == NULL) {
-		session_break(id->session, "no memory is left for what happens to its connections");
+		client_break(id->client, "no memory is left for what happens to its connections");
 		return NULL;
 	}
 	cm_identifier_describe(id, &where);
@@ -261,10 +261,22 @@ static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm
 
 int cm_identifier_check_room(const struct session_cm_id *id)
 {
-	return id->event_count < EVENTS_ASKED_MAX &&
-			       id->session->cm_event_count < SESSION_EVENTS_MAX
+	return id->event_count < EVENTS_ASKED_MAX && id->client->cm_event_count < SESSION_EVENTS_MAX
 		       ? 0
 		       : -ENOSPC;
+}
+
+void cm_identifier_note_trouble(const struct session_cm_id *id)
+{
+	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
+	char reason[RNIC_CTL_TEXT_BYTES];
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	rnic_gid_text(&id->peer.gid, peer);
+	snprintf(subject, sizeof(subject), "connection to %s port %u", peer, id->peer.port);
+	cm_identifier_last_error(id, reason, sizeof(reason));
+	if (reason[0] != '\0')
+		client_note_trouble(id->client, subject, reason);
 }
 
 static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status)
@@ -273,7 +285,7 @@ static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type,
 		return;
 	id->failure = (uint8_t)type;
 	id->failure_status = status;
-	trouble_of_connection(id);
+	cm_identifier_note_trouble(id);
 }
 
 void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
@@ -289,7 +301,7 @@ void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type
 		cm_identifier_path(id, &path);
 		path.dest = group->gid;
 		event->event.peer = endpoint_of(group, true);
-		event->event.path = verbs_path(id->session->set, &path);
+		event->event.path = verbs_path(id->client->set, &path);
 		event->event.parameters.qpn = RNIC_MULTICAST_QPN;
 		event->event.parameters.qkey = CM_UDP_QKEY;
 	}
@@ -317,11 +329,11 @@ void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *
 
 /* --- being and not being --------------------------------------------------------------------- */
 
-int cm_identifier_create(struct session *session, struct session_cm_channel *channel,
+int cm_identifier_create(struct client *client, struct session_cm_channel *channel,
 			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **created)
 {
 	struct session_cm_id *id;
-	int result = quota_charge(&session->account, RESOURCE_CM_ID, 1);
+	int result = quota_charge(&client->account, RESOURCE_CM_ID, 1);
 
 	if (result != 0)
 		return result;
@@ -330,14 +342,14 @@ int cm_identifier_create(struct session *session, struct session_cm_channel *cha
 		result = -ENOMEM;
 		goto discharge;
 	}
-	result = handle_table_add(&session->cm_ids, id, &id->handle);
+	result = handle_table_add(&client->cm_ids, id, &id->handle);
 	if (result != 0)
 		goto free_id;
-	id->session = session;
+	id->client = client;
 	id->channel = channel;
 	id->port_space = port_space;
 	id->qp_type = qp_type;
-	id->starting_psn = cm_choose_psn(session->set->cm);
+	id->starting_psn = cm_choose_psn(client->set->cm);
 	list_init(&id->events);
 	list_init(&id->groups);
 	channel->references++;
@@ -347,7 +359,7 @@ int cm_identifier_create(struct session *session, struct session_cm_channel *cha
 free_id:
 	free(id);
 discharge:
-	quota_discharge(&session->account, RESOURCE_CM_ID, 1);
+	quota_discharge(&client->account, RESOURCE_CM_ID, 1);
 	return result;
 }
 
@@ -361,8 +373,8 @@ bool cm_identifier_drop_event(struct session_cm_id *id)
 
 void cm_identifier_free(struct session_cm_id *id)
 {
-	struct session *session = id->session;
-	struct session_set *set = session->set;
+	struct client *client = id->client;
+	struct client_set *set = client->set;
 
 	cm_unbind(set->cm, id->binding);
 	cm_destroy(id->connection, set->now_ns);
@@ -374,9 +386,19 @@ void cm_identifier_free(struct session_cm_id *id)
 		cm_identifier_leave(
 			id, &list_first_entry(&id->groups, struct cm_joined_group, node)->address);
 	id->channel->references--;
-	handle_table_remove(&session->cm_ids, id->handle);
-	quota_discharge(&session->account, RESOURCE_CM_ID, 1);
+	handle_table_remove(&client->cm_ids, id->handle);
+	quota_discharge(&client->account, RESOURCE_CM_ID, 1);
 	free(id);
+}
+
+bool cm_identifier_any_to(const struct client *client, const struct rnic_gid *dest)
+{
+	const struct session_cm_id *id;
+
+	for (uint32_t slot = 0; (id = handle_table_next(&client->cm_ids, &slot)) != NULL;)
+		if (id->has_peer && rnic_gid_equal(&id->peer.gid, dest))
+			return true;
+	return false;
 }
 
 /* --- multicast ------------------------------------------------------------------------------- */
@@ -438,7 +460,7 @@ static const uint8_t client_events[CM_EVENT_COUNT] = {
 };
 
 /* Puts into the client's event what the message brought. */
-static void fill_event(struct rnic_ctl_cm_event_reply *reply, const struct session_set *set,
+static void fill_event(struct rnic_ctl_cm_event_reply *reply, const struct client_set *set,
 		       const struct cm_event *event)
 {
 	struct rnic_cm_parameters *parameters = &reply->parameters;
@@ -474,17 +496,17 @@ static void fill_event(struct rnic_ctl_cm_event_reply *reply, const struct sessi
 }
 
 /* False when the client cannot have one more: the peer asks again, and may find it less busy. */
-static bool request_arrived(struct session_set *set, const struct cm_event *event)
+static bool request_arrived(struct client_set *set, const struct cm_event *event)
 {
 	struct session_cm_id *listener = event->user;
 	struct cm_waiting_event *waiting;
 	struct cm_connection_info info;
 	struct session_cm_id *id;
 
-	if (listener->session->is_broken)
+	if (listener->client->is_broken)
 		return false;
 	cm_describe(event->connection, &info);
-	if (cm_identifier_create(listener->session, listener->channel, listener->port_space,
+	if (cm_identifier_create(listener->client, listener->channel, listener->port_space,
 				 info.qp_type, &id) != 0)
 		return false;
 	waiting = new_event(listener, RNIC_CM_CONNECT_REQUEST, 0);
@@ -517,7 +539,7 @@ static bool cm_identifier_event(void *context, const struct cm_event *event)
 
 	if (event->type == CM_EVENT_CONNECT_REQUEST)
 		return request_arrived(context, event);
-	if (id->session->is_broken)
+	if (id->client->is_broken)
 		return false;
 	waiting = new_event(id, client_events[event->type], event->status);
 	if (waiting == NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Channels and identifiers of the connection manager, as a session owns them: between the control
+ * Channels and identifiers of the connection manager, as a client owns them: between the control
  * requests of a client (ctl_cm*.c) and the connections of the device (cm/cm.h).
  *
  * What happens to an identifier is kept as a whole event until the client fetches it. Of what a
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 struct cm_waiting_event;
-struct session;
+struct client;
 
 /*
  * As the application sees it. An identifier keeps those up to LISTENING itself; the others are the
@@ -54,7 +54,7 @@ struct session_cm_channel {
 };
 
 struct session_cm_id {
-	struct session *session;
+	struct client *client;
 	struct session_cm_channel *channel;
 	struct rnic_handle handle;
 	uint16_t port_space; /* enum rnic_port_space */
@@ -84,13 +84,13 @@ struct session_cm_id {
 
 #define CM_UDP_QKEY UINT32_C(0x01234567) /* of the port spaces UDP and IPOIB */
 
-/* What the device's connection manager is to be made with; the context is a struct session_set. */
+/* What the device's connection manager is to be made with; the context is a struct client_set. */
 extern const struct cm_sink cm_identifier_sink;
 
 /*
- * Makes an identifier in the IDLE state, against the session's quota. -ENOSPC, -ENOMEM.
+ * Makes an identifier in the IDLE state, against the client's quota. -ENOSPC, -ENOMEM.
  */
-int cm_identifier_create(struct session *session, struct session_cm_channel *channel,
+int cm_identifier_create(struct client *client, struct session_cm_channel *channel,
 			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **id);
 
 /* Drops the oldest event that nobody fetched, with the identifier that it made; false: there is
@@ -101,8 +101,14 @@ bool cm_identifier_drop_event(struct session_cm_id *id);
 /* Ends connection, listener and memberships, drops its events, and frees it. */
 void cm_identifier_free(struct session_cm_id *id);
 
+/* Notes what cm_identifier_last_error() says as a trouble that has just happened. */
+void cm_identifier_note_trouble(const struct session_cm_id *id);
+
+/* Whether an identifier of the client has its peer at `dest`. */
+bool cm_identifier_any_to(const struct client *client, const struct rnic_gid *dest);
+
 /* Ends a channel without identifiers (asserted). */
-void cm_channel_free(struct session *session, struct session_cm_channel *channel);
+void cm_channel_free(struct client *client, struct session_cm_channel *channel);
 
 /* Whether `operation` (enum rnic_ctl_operation) may be asked of the identifier now. */
 bool cm_identifier_allows(const struct session_cm_id *id, uint32_t operation);
@@ -117,7 +123,7 @@ int cm_identifier_check_room(const struct session_cm_id *id);
 
 /*
  * Lets the client know of an event that did not come from a connection. `group` is NULL but for
- * those of multicast. A session for which no memory is left is broken: it would wait in vain.
+ * those of multicast. A client for which no memory is left is broken: it would wait in vain.
  */
 void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group);
@@ -133,7 +139,7 @@ void cm_channel_raise(struct session_cm_channel *channel);
 
 /*
  * The identifier, what waits of it, and those that its unfetched requests made go to another
- * channel of the same session.
+ * channel of the same client.
  */
 void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel);
 

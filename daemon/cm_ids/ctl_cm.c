@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Control requests about channels and identifiers of the connection manager. */
-#include "control/ctl_handlers.h"
+#include "cm_ids/ctl_cm_handlers.h"
 
 #include "ctl/ctl_check.h"
 #include "cm_ids/cm_identifier.h"
-#include "device/objects/ctl_channel.h"
+#include "common/ctl_channel.h"
 #include "cm_ids/ctl_cm_common.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "client/client.h"
+#include "client/client_set.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 struct session_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle handle, int *refusal)
 {
-	struct session_cm_id *id = handle_table_get(&call->session->cm_ids, handle);
+	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, handle);
 	const uint32_t operation = call->request.header.operation;
 
 	if (id == NULL) {
@@ -38,15 +38,22 @@ struct session_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle hand
 int ctl_cm_create_channel(struct ctl_call *call)
 {
 	struct rnic_ctl_cm_channel_reply *reply = (void *)call->reply.payload;
-	struct session *session = call->session;
+	struct client *client = call->client;
 	struct session_cm_channel *channel = calloc(1, sizeof(*channel));
 	int result;
 
 	if (channel == NULL)
 		return -ENOMEM;
 	list_init(&channel->waiting);
-	result = ctl_channel_open(call, RESOURCE_CM_CHANNEL, &session->cm_channels, channel,
-				  &channel->pipe, &channel->handle, "event channels");
+	result = ctl_channel_open(call, &(struct ctl_channel){
+						.account = &client->account,
+						.resource = RESOURCE_CM_CHANNEL,
+						.table = &client->cm_channels,
+						.object = channel,
+						.pipe = &channel->pipe,
+						.handle = &channel->handle,
+						.plural = "event channels",
+					});
 	if (result != 0) {
 		free(channel);
 		return result;
@@ -59,14 +66,14 @@ int ctl_cm_destroy_channel(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
 	struct session_cm_channel *channel =
-		handle_table_get(&call->session->cm_channels, request->handle);
+		handle_table_get(&call->client->cm_channels, request->handle);
 
 	if (channel == NULL)
 		return ctl_refuse(call, -EINVAL, "no such event channel");
 	if (channel->references != 0)
 		return ctl_refuse(call, -EBUSY, "%u identifiers still report to this channel",
 				  channel->references);
-	cm_channel_free(call->session, channel);
+	cm_channel_free(call->client, channel);
 	return 0;
 }
 
@@ -74,7 +81,7 @@ int ctl_cm_get_event(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
 	struct session_cm_channel *channel =
-		handle_table_get(&call->session->cm_channels, request->handle);
+		handle_table_get(&call->client->cm_channels, request->handle);
 
 	if (channel == NULL)
 		return ctl_refuse(call, -EINVAL, "no such event channel");
@@ -85,7 +92,7 @@ int ctl_cm_raise(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
 	struct session_cm_channel *channel =
-		handle_table_get(&call->session->cm_channels, request->handle);
+		handle_table_get(&call->client->cm_channels, request->handle);
 
 	if (channel == NULL)
 		return ctl_refuse(call, -EINVAL, "no such event channel");
@@ -120,7 +127,7 @@ int ctl_cm_create_id(struct ctl_call *call)
 	const struct rnic_ctl_cm_create_id *request = (const void *)call->request.payload;
 	struct rnic_ctl_cm_id_reply *reply = (void *)call->reply.payload;
 	struct session_cm_channel *channel =
-		handle_table_get(&call->session->cm_channels, request->channel);
+		handle_table_get(&call->client->cm_channels, request->channel);
 	struct session_cm_id *id;
 	int result;
 
@@ -129,7 +136,7 @@ int ctl_cm_create_id(struct ctl_call *call)
 	if (!port_space_has(request->port_space, request->qp_type))
 		return ctl_refuse(call, -EINVAL,
 				  "no such port space, or no such queue pairs in it");
-	result = cm_identifier_create(call->session, channel, (uint16_t)request->port_space,
+	result = cm_identifier_create(call->client, channel, (uint16_t)request->port_space,
 				      (uint8_t)request->qp_type, &id);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more identifiers are to be had");
@@ -140,7 +147,7 @@ int ctl_cm_create_id(struct ctl_call *call)
 int ctl_cm_destroy_id(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->session->cm_ids, request->handle);
+	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->handle);
 
 	if (id == NULL)
 		return ctl_refuse(call, -EINVAL, "no such identifier");
@@ -151,9 +158,9 @@ int ctl_cm_destroy_id(struct ctl_call *call)
 int ctl_cm_migrate(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_migrate *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->session->cm_ids, request->id);
+	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
 	struct session_cm_channel *channel =
-		handle_table_get(&call->session->cm_channels, request->channel);
+		handle_table_get(&call->client->cm_channels, request->channel);
 
 	if (id == NULL || channel == NULL)
 		return ctl_refuse(call, -EINVAL, "no such identifier or event channel");
@@ -204,7 +211,7 @@ int ctl_cm_set_option(struct ctl_call *call)
 int ctl_cm_query(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->session->cm_ids, request->handle);
+	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->handle);
 
 	if (id == NULL)
 		return ctl_refuse(call, -EINVAL, "no such identifier");

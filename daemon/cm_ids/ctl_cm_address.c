@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Control requests that give an identifier its addresses: binding, resolving, multicast. */
-#include "control/ctl_handlers.h"
+#include "cm_ids/ctl_cm_handlers.h"
 
 #include "cm_ids/cm_address.h"
 #include "cm_ids/cm_identifier.h"
 #include "cm_ids/ctl_cm_common.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "client/client.h"
+#include "client/client_set.h"
 #include "wire/gid.h"
 
 #include <errno.h>
@@ -27,9 +27,9 @@ static int take_address(struct ctl_call *call, struct session_cm_id *id,
 	};
 	int result;
 
-	if (address->port != 0 && address->port < PRIVILEGED_PORTS && call->session->uid != 0)
+	if (address->port != 0 && address->port < PRIVILEGED_PORTS && call->client->uid != 0)
 		return ctl_refuse(call, -EACCES, "ports below %u are root's", PRIVILEGED_PORTS);
-	result = cm_bind(call->session->set->cm, &bind, &id->binding);
+	result = cm_bind(call->client->set->cm, &bind, &id->binding);
 	if (result == -EADDRINUSE)
 		return ctl_refuse(call, result, "port %u is in use", address->port);
 	if (result != 0)
@@ -41,7 +41,7 @@ static int take_address(struct ctl_call *call, struct session_cm_id *id,
 int ctl_cm_bind(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_bind *request = (const void *)call->request.payload;
-	const struct rnic_ctl_gids_reply *gids = &call->session->set->facts->gids;
+	const struct rnic_ctl_gids_reply *gids = &call->client->set->facts->gids;
 	struct cm_address local;
 	int result;
 	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
@@ -97,7 +97,7 @@ static int check_room(struct ctl_call *call, const struct session_cm_id *id)
 static int choose_source(const struct session_cm_id *id, const struct rnic_endpoint *source,
 			 const struct cm_address *peer, struct cm_address *local)
 {
-	const struct rnic_ctl_gids_reply *gids = &id->session->set->facts->gids;
+	const struct rnic_ctl_gids_reply *gids = &id->client->set->facts->gids;
 	struct cm_address wanted = id->local;
 
 	if (!id->has_local && source->family != 0) {
@@ -128,7 +128,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 	result = check_room(call, id);
 	if (result != 0)
 		return result;
-	cm_address_to_own(&call->session->set->facts->gids, &peer);
+	cm_address_to_own(&call->client->set->facts->gids, &peer);
 	result = choose_source(id, &request->source, &peer, &local);
 	if (result == -EADDRNOTAVAIL)
 		return ctl_refuse(call, result, "the source is not an address of the device");
@@ -194,7 +194,7 @@ int ctl_cm_join_mcast(struct ctl_call *call)
 	if (result != 0)
 		return result;
 	if (!id->has_local) {
-		result = cm_address_choose_source(&call->session->set->facts->gids, &group.gid,
+		result = cm_address_choose_source(&call->client->set->facts->gids, &group.gid,
 						  &id->local.gid);
 		if (result != 0)
 			return ctl_refuse(call, -EADDRNOTAVAIL,

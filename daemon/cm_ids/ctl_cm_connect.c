@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Control requests that make, keep and end connections. */
-#include "control/ctl_handlers.h"
+#include "cm_ids/ctl_cm_handlers.h"
 
 #include "mad/cm_message.h"
 #include "cm_ids/cm_identifier.h"
 #include "cm_ids/ctl_cm_common.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "client/client.h"
+#include "client/client_set.h"
 
 #include <errno.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static struct cm_qp_parameters ctl_cm_connect_parameters_of(struct session_cm_id
 int ctl_cm_connect(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_connect *request = (const void *)call->request.payload;
-	struct session_set *set = call->session->set;
+	struct client_set *set = call->client->set;
 	struct cm_connect connect;
 	int result;
 	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
@@ -91,7 +91,7 @@ int ctl_cm_accept(struct ctl_call *call)
 		.private_data = request->parameters.private_data,
 		.private_bytes = request->parameters.private_data_bytes,
 	};
-	result = cm_accept(id->connection, &accept, call->session->set->now_ns);
+	result = cm_accept(id->connection, &accept, call->client->set->now_ns);
 	if (result != 0)
 		return refuse_result(call, result);
 	return 0;
@@ -110,7 +110,7 @@ int ctl_cm_reject(struct ctl_call *call)
 		reason = id->qp_type == RNIC_QP_TYPE_UD ? RNIC_CM_SIDR_REJECT
 							: RNIC_CM_REJECT_CONSUMER;
 	result = cm_reject(id->connection, (uint16_t)reason, request->parameters.private_data,
-			   request->parameters.private_data_bytes, call->session->set->now_ns);
+			   request->parameters.private_data_bytes, call->client->set->now_ns);
 	if (result != 0)
 		return refuse_result(call, result);
 	return 0;
@@ -124,7 +124,7 @@ int ctl_cm_establish(struct ctl_call *call)
 
 	if (id == NULL)
 		return result;
-	result = cm_establish(id->connection, call->session->set->now_ns);
+	result = cm_establish(id->connection, call->client->set->now_ns);
 	if (result != 0)
 		return refuse_result(call, result);
 	return 0;
@@ -140,7 +140,7 @@ int ctl_cm_disconnect(struct ctl_call *call)
 		return result;
 	if (id->connection == NULL || id->qp_type == RNIC_QP_TYPE_UD)
 		return ctl_refuse(call, -EINVAL, "there is no connection to end");
-	result = cm_disconnect(id->connection, call->session->set->now_ns);
+	result = cm_disconnect(id->connection, call->client->set->now_ns);
 	if (result != 0)
 		return ctl_refuse(call, result, "the connection was never established");
 	return 0;
@@ -149,13 +149,13 @@ int ctl_cm_disconnect(struct ctl_call *call)
 int ctl_cm_notify(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_notify *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->session->cm_ids, request->id);
+	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
 
 	if (id == NULL || id->connection == NULL)
 		return ctl_refuse(call, -EINVAL, "no such connection");
 	if (request->event != RNIC_EVENT_COMM_EST)
 		return ctl_refuse(call, -EINVAL, "that event says nothing about a connection");
-	cm_note_traffic(id->connection, call->session->set->now_ns);
+	cm_note_traffic(id->connection, call->client->set->now_ns);
 	return 0;
 }
 
@@ -220,7 +220,7 @@ int ctl_cm_qp_attributes(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_qp_attributes *request = (const void *)call->request.payload;
 	struct rnic_ctl_cm_qp_attributes_reply *reply = (void *)call->reply.payload;
-	struct session_cm_id *id = handle_table_get(&call->session->cm_ids, request->id);
+	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
 	struct rnic_ctl_cm_endpoints_reply where;
 	int result;
 

@@ -4,18 +4,19 @@
 #include "ctl/ctl_check.h"
 #include "ctl/ctl_cm.h"
 #include "control/ctl_handlers.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "device/session/trouble_log.h"
+#include "client/client.h"
+#include "client/client_set.h"
+#include "cm_ids/ctl_cm_handlers.h"
+#include "control/troubles.h"
+#include "device/device_half.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NO_PAYLOAD 0
 
-/* When in the life of a session an operation may come. */
+/* When in the life of a client an operation may come. */
 enum ctl_phase {
 	CTL_FIRST,  /* only as the first request */
 	CTL_CLIENT, /* after HELLO, not in an admin session */
@@ -31,65 +32,65 @@ static const struct ctl_operation {
 } ctl_operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_HELLO] = {ctl_hello, sizeof(struct rnic_ctl_hello),
 			    sizeof(struct rnic_ctl_hello_reply), 1, CTL_FIRST},
-	[RNIC_CTL_QUERY_PORT] = {ctl_query_port, NO_PAYLOAD, sizeof(struct rnic_ctl_port_reply), 0,
-				 CTL_CLIENT},
-	[RNIC_CTL_QUERY_GIDS] = {ctl_query_gids, NO_PAYLOAD, sizeof(struct rnic_ctl_gids_reply), 0,
-				 CTL_CLIENT},
-	[RNIC_CTL_QUERY_PKEYS] = {ctl_query_pkeys, NO_PAYLOAD, sizeof(struct rnic_ctl_pkeys_reply),
-				  0, CTL_CLIENT},
-	[RNIC_CTL_ALLOC_PD] = {ctl_alloc_pd, NO_PAYLOAD, sizeof(struct rnic_ctl_pd_reply), 0,
+	[RNIC_CTL_QUERY_PORT] = {device_half_request, NO_PAYLOAD,
+				 sizeof(struct rnic_ctl_port_reply), 0, CTL_CLIENT},
+	[RNIC_CTL_QUERY_GIDS] = {device_half_request, NO_PAYLOAD,
+				 sizeof(struct rnic_ctl_gids_reply), 0, CTL_CLIENT},
+	[RNIC_CTL_QUERY_PKEYS] = {device_half_request, NO_PAYLOAD,
+				  sizeof(struct rnic_ctl_pkeys_reply), 0, CTL_CLIENT},
+	[RNIC_CTL_ALLOC_PD] = {device_half_request, NO_PAYLOAD, sizeof(struct rnic_ctl_pd_reply), 0,
 			       CTL_CLIENT},
-	[RNIC_CTL_DEALLOC_PD] = {ctl_dealloc_pd, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
+	[RNIC_CTL_DEALLOC_PD] = {device_half_request, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 				 CTL_CLIENT},
-	[RNIC_CTL_REGISTER_MR] = {ctl_register_mr, sizeof(struct rnic_ctl_register_mr),
+	[RNIC_CTL_REGISTER_MR] = {device_half_request, sizeof(struct rnic_ctl_register_mr),
 				  sizeof(struct rnic_ctl_register_mr_reply), 1, CTL_CLIENT},
-	[RNIC_CTL_REREGISTER_MR] = {ctl_reregister_mr, sizeof(struct rnic_ctl_reregister_mr),
+	[RNIC_CTL_REREGISTER_MR] = {device_half_request, sizeof(struct rnic_ctl_reregister_mr),
 				    NO_PAYLOAD, 1, CTL_CLIENT},
-	[RNIC_CTL_DEREGISTER_MR] = {ctl_deregister_mr, sizeof(struct rnic_ctl_object), NO_PAYLOAD,
+	[RNIC_CTL_DEREGISTER_MR] = {device_half_request, sizeof(struct rnic_ctl_object), NO_PAYLOAD,
 				    0, CTL_CLIENT},
-	[RNIC_CTL_ALLOC_MW] = {ctl_alloc_mw, sizeof(struct rnic_ctl_alloc_mw),
+	[RNIC_CTL_ALLOC_MW] = {device_half_request, sizeof(struct rnic_ctl_alloc_mw),
 			       sizeof(struct rnic_ctl_alloc_mw_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_DEALLOC_MW] = {ctl_dealloc_mw, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
+	[RNIC_CTL_DEALLOC_MW] = {device_half_request, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 				 CTL_CLIENT},
-	[RNIC_CTL_CREATE_CHANNEL] = {ctl_create_channel, NO_PAYLOAD,
+	[RNIC_CTL_CREATE_CHANNEL] = {device_half_request, NO_PAYLOAD,
 				     sizeof(struct rnic_ctl_channel_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_DESTROY_CHANNEL] = {ctl_destroy_channel, sizeof(struct rnic_ctl_object),
+	[RNIC_CTL_DESTROY_CHANNEL] = {device_half_request, sizeof(struct rnic_ctl_object),
 				      NO_PAYLOAD, 0, CTL_CLIENT},
-	[RNIC_CTL_CREATE_CQ] = {ctl_create_cq, sizeof(struct rnic_ctl_create_cq),
+	[RNIC_CTL_CREATE_CQ] = {device_half_request, sizeof(struct rnic_ctl_create_cq),
 				sizeof(struct rnic_ctl_cq_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_RESIZE_CQ] = {ctl_resize_cq, sizeof(struct rnic_ctl_resize_cq),
+	[RNIC_CTL_RESIZE_CQ] = {device_half_request, sizeof(struct rnic_ctl_resize_cq),
 				sizeof(struct rnic_ctl_cq_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_DESTROY_CQ] = {ctl_destroy_cq, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
+	[RNIC_CTL_DESTROY_CQ] = {device_half_request, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 				 CTL_CLIENT},
-	[RNIC_CTL_CREATE_QP] = {ctl_create_qp, sizeof(struct rnic_ctl_create_qp),
+	[RNIC_CTL_CREATE_QP] = {device_half_request, sizeof(struct rnic_ctl_create_qp),
 				sizeof(struct rnic_ctl_create_qp_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_MODIFY_QP] = {ctl_modify_qp, sizeof(struct rnic_ctl_modify_qp), NO_PAYLOAD, 0,
-				CTL_CLIENT},
-	[RNIC_CTL_QUERY_QP] = {ctl_query_qp, sizeof(struct rnic_ctl_object),
+	[RNIC_CTL_MODIFY_QP] = {device_half_request, sizeof(struct rnic_ctl_modify_qp), NO_PAYLOAD,
+				0, CTL_CLIENT},
+	[RNIC_CTL_QUERY_QP] = {device_half_request, sizeof(struct rnic_ctl_object),
 			       sizeof(struct rnic_ctl_query_qp_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_DESTROY_QP] = {ctl_destroy_qp, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
+	[RNIC_CTL_DESTROY_QP] = {device_half_request, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 				 CTL_CLIENT},
-	[RNIC_CTL_CREATE_AH] = {ctl_create_ah, sizeof(struct rnic_ctl_create_ah),
+	[RNIC_CTL_CREATE_AH] = {device_half_request, sizeof(struct rnic_ctl_create_ah),
 				sizeof(struct rnic_ctl_ah_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_DESTROY_AH] = {ctl_destroy_ah, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
+	[RNIC_CTL_DESTROY_AH] = {device_half_request, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 				 CTL_CLIENT},
-	[RNIC_CTL_ATTACH_MCAST] = {ctl_attach_mcast, sizeof(struct rnic_ctl_mcast), NO_PAYLOAD, 0,
-				   CTL_CLIENT},
-	[RNIC_CTL_DETACH_MCAST] = {ctl_detach_mcast, sizeof(struct rnic_ctl_mcast), NO_PAYLOAD, 0,
-				   CTL_CLIENT},
-	[RNIC_CTL_CREATE_SRQ] = {ctl_create_srq, sizeof(struct rnic_ctl_create_srq),
+	[RNIC_CTL_ATTACH_MCAST] = {device_half_request, sizeof(struct rnic_ctl_mcast), NO_PAYLOAD,
+				   0, CTL_CLIENT},
+	[RNIC_CTL_DETACH_MCAST] = {device_half_request, sizeof(struct rnic_ctl_mcast), NO_PAYLOAD,
+				   0, CTL_CLIENT},
+	[RNIC_CTL_CREATE_SRQ] = {device_half_request, sizeof(struct rnic_ctl_create_srq),
 				 sizeof(struct rnic_ctl_create_srq_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_MODIFY_SRQ] = {ctl_modify_srq, sizeof(struct rnic_ctl_modify_srq), NO_PAYLOAD, 0,
-				 CTL_CLIENT},
-	[RNIC_CTL_QUERY_SRQ] = {ctl_query_srq, sizeof(struct rnic_ctl_object),
+	[RNIC_CTL_MODIFY_SRQ] = {device_half_request, sizeof(struct rnic_ctl_modify_srq),
+				 NO_PAYLOAD, 0, CTL_CLIENT},
+	[RNIC_CTL_QUERY_SRQ] = {device_half_request, sizeof(struct rnic_ctl_object),
 				sizeof(struct rnic_ctl_query_srq_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_DESTROY_SRQ] = {ctl_destroy_srq, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
-				  CTL_CLIENT},
-	[RNIC_CTL_OPEN_XRCD] = {ctl_open_xrcd, sizeof(struct rnic_ctl_open_xrcd),
+	[RNIC_CTL_DESTROY_SRQ] = {device_half_request, sizeof(struct rnic_ctl_object), NO_PAYLOAD,
+				  0, CTL_CLIENT},
+	[RNIC_CTL_OPEN_XRCD] = {device_half_request, sizeof(struct rnic_ctl_open_xrcd),
 				sizeof(struct rnic_ctl_xrcd_reply), 1, CTL_CLIENT},
-	[RNIC_CTL_CLOSE_XRCD] = {ctl_close_xrcd, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
+	[RNIC_CTL_CLOSE_XRCD] = {device_half_request, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 				 CTL_CLIENT},
-	[RNIC_CTL_OPEN_QP] = {ctl_open_qp, sizeof(struct rnic_ctl_open_qp),
+	[RNIC_CTL_OPEN_QP] = {device_half_request, sizeof(struct rnic_ctl_open_qp),
 			      sizeof(struct rnic_ctl_open_qp_reply), 0, CTL_CLIENT},
 	[RNIC_CTL_CM_CREATE_CHANNEL] = {ctl_cm_create_channel, NO_PAYLOAD,
 					sizeof(struct rnic_ctl_cm_channel_reply), 0, CTL_CLIENT},
@@ -137,15 +138,15 @@ static const struct ctl_operation {
 				    NO_PAYLOAD, 0, CTL_CLIENT},
 	[RNIC_CTL_CM_LEAVE_MCAST] = {ctl_cm_leave_mcast, sizeof(struct rnic_ctl_cm_multicast),
 				     NO_PAYLOAD, 0, CTL_CLIENT},
-	[RNIC_CTL_RESIZE_SRQ] = {ctl_resize_srq, sizeof(struct rnic_ctl_modify_srq),
+	[RNIC_CTL_RESIZE_SRQ] = {device_half_request, sizeof(struct rnic_ctl_modify_srq),
 				 sizeof(struct rnic_ctl_resize_srq_reply), 0, CTL_CLIENT},
 	[RNIC_CTL_CM_RAISE] = {ctl_cm_raise, sizeof(struct rnic_ctl_object), NO_PAYLOAD, 0,
 			       CTL_CLIENT},
-	[RNIC_CTL_SHARE] = {ctl_share, NO_PAYLOAD, NO_PAYLOAD, 1, CTL_CLIENT},
-	[RNIC_CTL_IMPORT] = {ctl_import, NO_PAYLOAD, NO_PAYLOAD, 1, CTL_CLIENT},
-	[RNIC_CTL_IMPORT_PD] = {ctl_import_pd, sizeof(struct rnic_ctl_import_pd),
+	[RNIC_CTL_SHARE] = {device_half_request, NO_PAYLOAD, NO_PAYLOAD, 1, CTL_CLIENT},
+	[RNIC_CTL_IMPORT] = {device_half_request, NO_PAYLOAD, NO_PAYLOAD, 1, CTL_CLIENT},
+	[RNIC_CTL_IMPORT_PD] = {device_half_request, sizeof(struct rnic_ctl_import_pd),
 				sizeof(struct rnic_ctl_pd_reply), 0, CTL_CLIENT},
-	[RNIC_CTL_IMPORT_MR] = {ctl_import_mr, sizeof(struct rnic_ctl_import_mr),
+	[RNIC_CTL_IMPORT_MR] = {device_half_request, sizeof(struct rnic_ctl_import_mr),
 				sizeof(struct rnic_ctl_import_mr_reply), 0, CTL_CLIENT},
 	[RNIC_CTL_SHOW] = {ctl_show, sizeof(struct rnic_ctl_show),
 			   sizeof(struct rnic_ctl_show_reply), 0, CTL_ANY},
@@ -156,34 +157,24 @@ uint32_t ctl_request_bytes(uint16_t operation)
 	return ctl_operations[operation].request_bytes;
 }
 
-int ctl_refuse(struct ctl_call *call, int error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(call->reason, sizeof(call->reason), format, arguments);
-	va_end(arguments);
-	return error;
-}
-
 /* 0 when the operation may come now and in this form. */
 static int ctl_check(struct ctl_call *call, const struct ctl_operation *operation)
 {
-	const struct session *session = call->session;
+	const struct client *client = call->client;
 	const struct rnic_ctl_header *header = &call->request.header;
 
 	if (header->bytes - sizeof(*header) != operation->request_bytes ||
 	    call->fd_count > operation->fds_max)
 		return ctl_refuse(call, -EPROTO, "%s has a wrong length or too many descriptors",
 				  rnic_ctl_operation_name(header->operation));
-	if ((operation->phase == CTL_FIRST) == session->has_greeted)
+	if ((operation->phase == CTL_FIRST) == client->has_greeted)
 		return ctl_refuse(call, -EPROTO,
-				  session->has_greeted ? "HELLO came twice"
-						       : "a connection begins with HELLO");
+				  client->has_greeted ? "HELLO came twice"
+						      : "a connection begins with HELLO");
 	if (operation->phase != CTL_FIRST &&
 	    (header->version < RNIC_CTL_VERSION_MIN || header->version > RNIC_CTL_VERSION_MAX))
 		return ctl_refuse(call, -EPROTO, "version %u was not agreed on", header->version);
-	if (operation->phase == CTL_CLIENT && session->is_admin)
+	if (operation->phase == CTL_CLIENT && client->is_admin)
 		return ctl_refuse(call, -EPERM, "an admin connection can only ask for SHOW");
 	return 0;
 }
@@ -191,7 +182,7 @@ static int ctl_check(struct ctl_call *call, const struct ctl_operation *operatio
 /* Whether clients that had ended when `call` first found too little left are still to be freed. */
 static bool ctl_may_wait(struct ctl_call *call)
 {
-	const struct session_set *set = call->session->set;
+	const struct client_set *set = call->client->set;
 
 	if (call->waits_for == 0)
 		call->waits_for = set->ended_count;
@@ -228,7 +219,7 @@ int ctl_dispatch(struct ctl_call *call, size_t received)
 	call->reason[0] = '\0';
 	call->reply_fd_count = 0;
 	if (status == -EPROTO) {
-		session_break(call->session, "it sent something that is no control request");
+		client_break(call->client, "it sent something that is no control request");
 		return -EPROTO;
 	}
 	if (status == 0) {
@@ -245,11 +236,11 @@ int ctl_dispatch(struct ctl_call *call, size_t received)
 	if (status == -EINPROGRESS)
 		return status;
 	if (status == -EPROTO) {
-		session_break(call->session, "%s", call->reason);
+		client_break(call->client, "%s", call->reason);
 		return -EPROTO;
 	}
 	if (status != 0)
-		trouble_of_request(call->session, call->request.header.operation, status,
+		trouble_of_request(call->client, call->request.header.operation, status,
 				   call->reason);
 	ctl_make_reply(call, status);
 	return 0;

@@ -6,9 +6,9 @@
 #include "common/client_limits.h"
 #include "control/control_limits.h"
 #include "control/ctl_dispatch.h"
-#include "device/queues/cqe_delivery.h"
-#include "device/queues/doorbell.h"
-#include "device/session/session_set.h"
+#include "client/client.h"
+#include "client/client_set.h"
+#include "device/device_half.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 
 #define SERVER_EVENTS 64
 
-int ctl_server_open(struct ctl_server *server, struct session_set *set, const char *path,
+int ctl_server_open(struct ctl_server *server, struct client_set *set, const char *path,
 		    char reason[SOCKET_PATH_REASON_BYTES])
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &server->watch};
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
 	int listen_fd = socket_path_listen(path, &server->place, reason);
 	int result;
 
@@ -34,7 +34,6 @@ int ctl_server_open(struct ctl_server *server, struct session_set *set, const ch
 	server->listen_fd = listen_fd;
 	server->first = 0;
 	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	server->watch = (struct watch){WATCH_LISTENER, NULL};
 	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
 		result = -errno;
 		snprintf(reason, SOCKET_PATH_REASON_BYTES, "cannot watch the control socket");
@@ -78,14 +77,14 @@ static void ctl_server_accept(struct ctl_server *server)
 			ctl_server_turn_away(server);
 		return;
 	}
-	if (server->set->session_count >= LIMIT_SESSIONS) {
+	if (server->set->client_count >= LIMIT_SESSIONS) {
 		log_from_client("a connection was turned away: there are %d clients",
 				LIMIT_SESSIONS);
 		deferred_close_take(&server->set->deferred_close, fd);
 		return;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0 ||
-	    session_create(server->set, fd, credentials.pid, credentials.uid) == NULL) {
+	    client_create(server->set, fd, credentials.pid, credentials.uid) == NULL) {
 		log_from_client(
 			"a connection was turned away: no memory, or its user has too much");
 		deferred_close_take(&server->set->deferred_close, fd);
@@ -114,9 +113,9 @@ static void ctl_server_drop_request_fds(const struct ctl_call *call)
 {
 	for (unsigned i = 0; i < call->fd_count; i++)
 		if (call->fds[i] >= 0)
-			quota_defer_close(&call->session->account, call->fds[i]);
-	if (call->fd_count > 0 && !quota_descriptors_are_within(&call->session->account))
-		session_break(call->session, "closing what it sent takes too long");
+			quota_defer_close(&call->client->account, call->fds[i]);
+	if (call->fd_count > 0 && !quota_descriptors_are_within(&call->client->account))
+		client_break(call->client, "closing what it sent takes too long");
 }
 
 static void ctl_server_send(struct ctl_call *call)
@@ -139,12 +138,12 @@ static void ctl_server_send(struct ctl_call *call)
 		};
 		memcpy(CMSG_DATA(&control.header), call->reply_fds, fds_bytes);
 	}
-	if (sendmsg(call->session->socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+	if (sendmsg(call->client->socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 		if (errno == EPIPE || errno == ECONNRESET)
-			session_end(call->session);
+			client_end(call->client);
 		else
-			session_break(call->session, "it does not take its replies (%s)",
-				      strerror(errno));
+			client_break(call->client, "it does not take its replies (%s)",
+				     strerror(errno));
 	}
 	for (unsigned i = 0; i < call->reply_fd_count; i++)
 		close(call->reply_fds[i]);
@@ -153,15 +152,15 @@ static void ctl_server_send(struct ctl_call *call)
 /* Keeps a request that goes on in a later turn; until then its client is not asked for others. */
 static void ctl_server_defer(struct ctl_call *call)
 {
-	struct session *session = call->session;
+	struct client *client = call->client;
 
-	session->call = malloc(sizeof(*call));
-	if (session->call == NULL) {
-		session_break(session, "there is no memory for its request");
+	client->call = malloc(sizeof(*call));
+	if (client->call == NULL) {
+		client_break(client, "there is no memory for its request");
 		return;
 	}
-	memcpy(session->call, call, sizeof(*call));
-	list_add_tail(&session->set->resumes, &session->resume_node);
+	memcpy(client->call, call, sizeof(*call));
+	list_add_tail(&client->set->resumes, &client->resume_node);
 }
 
 static void ctl_server_carry_out(struct ctl_call *call, size_t received)
@@ -176,7 +175,7 @@ static void ctl_server_carry_out(struct ctl_call *call, size_t received)
 		ctl_server_defer(call);
 }
 
-static void ctl_server_resume(struct session_set *set)
+static void ctl_server_resume(struct client_set *set)
 {
 	const struct list *node;
 	unsigned count = 0;
@@ -186,13 +185,12 @@ static void ctl_server_resume(struct session_set *set)
 			break;
 	/* Those that are deferred again come behind the others. */
 	while (count-- > 0) {
-		struct session *session =
-			list_first_entry(&set->resumes, struct session, resume_node);
-		struct ctl_call *call = session->call;
+		struct client *client = list_first_entry(&set->resumes, struct client, resume_node);
+		struct ctl_call *call = client->call;
 
-		list_remove(&session->resume_node);
-		session->call = NULL;
-		if (!session->is_broken)
+		list_remove(&client->resume_node);
+		client->call = NULL;
+		if (!client->is_broken)
 			ctl_server_carry_out(call, call->request.header.bytes);
 		free(call);
 	}
@@ -200,7 +198,7 @@ static void ctl_server_resume(struct session_set *set)
 
 /* Receives and answers one request; false when there is none left, or no session to serve any more.
  */
-static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
+static bool ctl_server_serve_one(struct client *client, struct ctl_call *call)
 {
 	union {
 		struct cmsghdr header;
@@ -213,41 +211,42 @@ static bool ctl_server_serve_one(struct session *session, struct ctl_call *call)
 		.msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes),
 	};
-	ssize_t received = recvmsg(session->socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t received = recvmsg(client->socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	if (received < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (received < 0) {
-		session_end(session);
+		client_end(client);
 		return false;
 	}
-	call->session = session;
+	call->client = client;
+	call->session = client->session;
 	memset(call->progress, 0, sizeof(call->progress));
 	call->waits_for = 0;
 	/* An empty message is like the end of the connection, but may have brought descriptors. */
 	if (!ctl_server_take_fds(&message, call))
-		session_break(session, "its message is too long or has too many descriptors");
+		client_break(client, "its message is too long or has too many descriptors");
 	else if (received == 0)
-		session_end(session);
-	if (session->is_broken)
+		client_end(client);
+	if (client->is_broken)
 		ctl_server_drop_request_fds(call);
 	else
 		ctl_server_carry_out(call, (size_t)received);
-	return !session->is_broken && session->call == NULL;
+	return !client->is_broken && client->call == NULL;
 }
 
 /*
  * Serves so many requests at most. Some take as long as their client has made large what they are
  * about: one is enough when that lasts until `end_ns`. Returns whether it did.
  */
-static bool ctl_server_serve(struct session *session, unsigned requests, uint64_t end_ns)
+static bool ctl_server_serve(struct client *client, unsigned requests, uint64_t end_ns)
 {
 	struct ctl_call call;
 
-	if (session->call != NULL)
+	if (client->call != NULL)
 		return false;
-	for (unsigned i = 0; i < requests && !session->is_broken; i++) {
-		bool is_last = !ctl_server_serve_one(session, &call);
+	for (unsigned i = 0; i < requests && !client->is_broken; i++) {
+		bool is_last = !ctl_server_serve_one(client, &call);
 
 		if (clock_now_ns() >= end_ns)
 			return true;
@@ -258,9 +257,9 @@ static bool ctl_server_serve(struct session *session, unsigned requests, uint64_
 }
 
 /* Whether the client was not looked at in each turn, and is from now on. */
-static bool ctl_server_wake(struct session *session)
+static bool ctl_server_wake(struct client *client)
 {
-	return session->region.address != NULL && doorbell_wake(session);
+	return client->session != NULL && device_half_wake_session(client->session);
 }
 
 bool ctl_server_has_resumes(const struct ctl_server *server)
@@ -284,26 +283,14 @@ bool ctl_server_poll(struct ctl_server *server)
 	server->first++;
 	for (int i = 0; i < count; i++) {
 		/* Each comes first by turns: those that it is too late for are reported again. */
-		const struct watch *watch =
+		struct client *client =
 			events[(server->first + (uint32_t)i) % (uint32_t)count].data.ptr;
 
-		switch (watch->kind) {
-		case WATCH_LISTENER:
+		if (client == NULL)
 			ctl_server_accept(server);
-			break;
-		case WATCH_SOCKET:
-			/* What it posted before it asked is taken first, in the next turn. */
-			if (!is_late && !ctl_server_wake(watch->session))
-				is_late = ctl_server_serve(watch->session, requests, end_ns);
-			break;
-		case WATCH_PIPE:
-			if (!watch->session->is_broken)
-				cqe_delivery_retry(watch->session);
-			break;
-		case WATCH_DOORBELL:
-			ctl_server_wake(watch->session); /* doorbells are taken in every turn */
-			break;
-		}
+		/* What the client posted before it asked is taken first, in the next turn. */
+		else if (!is_late && !ctl_server_wake(client))
+			is_late = ctl_server_serve(client, requests, end_ns);
 	}
 	return has_resumes || count > 0;
 }

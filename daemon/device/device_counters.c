@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/device_counters.h"
+#include "device/device_half.h"
 
-#include "device/device.h"
+#include "base/bits.h"
+#include "device/device_state.h"
 #include "port/conditions/fault.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Counters beside those of the engine, each a member of struct device. */
+/* Counters beside those of the engine, each a member of struct device_half. */
 static const struct {
 	const char *name;
-	size_t offset; /* in struct device, or in the counters of the port at `port` */
+	size_t offset; /* in struct device_half, or in the counters of the port at `port` */
 	size_t port;   /* offset of a struct port pointer; 0: none */
 } device_counters[] = {
 #define OF_DEVICE(name, member)                                                                    \
 	{                                                                                          \
-		name, offsetof(struct device, member), 0                                           \
+		name, offsetof(struct device_half, member), 0                                      \
 	}
 #define OF_PORT(name, port, member)                                                                \
 	{                                                                                          \
-		name, offsetof(struct port_counters, member), offsetof(struct device, port)        \
+		name, offsetof(struct port_counters, member), offsetof(struct device_half, port)   \
 	}
 	OF_DEVICE("icrc_errors", path.receive.bad_icrc),
 	OF_DEVICE("undecodable_pkts", path.receive.undecodable),
@@ -39,114 +40,95 @@ static const struct {
 #undef OF_PORT
 };
 
-static bool device_counters_of_cm(const struct device *device, uint32_t index,
-				  struct view_counter *counter)
+bool device_half_counter(const struct device_half *half, uint32_t index, const char **name,
+			 uint64_t *value)
 {
-	if (index >= CM_COUNTER_COUNT)
-		return false;
-	counter->name = cm_counter_name((enum cm_counter)index);
-	counter->value = cm_counter(device->cm, (enum cm_counter)index);
-	return true;
-}
-
-static bool device_counters_read(const struct device *device, uint32_t index,
-				 struct view_counter *counter)
-{
-	const uint8_t *base = (const uint8_t *)device;
+	const uint8_t *base = (const uint8_t *)half;
 	uint32_t other = index - COUNTER_COUNT;
 
 	if (index < COUNTER_COUNT) {
-		*counter =
-			(struct view_counter){counter_name(index), device->engine.counters[index]};
+		*name = counter_name(index);
+		*value = half->engine.counters[index];
 		return true;
 	}
 	if (other >= RNIC_COUNT_OF(device_counters))
-		return device_counters_of_cm(
-			device, other - (uint32_t)RNIC_COUNT_OF(device_counters), counter);
-	counter->name = device_counters[other].name;
+		return false;
+	*name = device_counters[other].name;
 	if (device_counters[other].port != 0) {
 		struct port *const *port = (const void *)(base + device_counters[other].port);
 
 		base = (const uint8_t *)&(*port)->counters;
 	}
-	memcpy(&counter->value, base + device_counters[other].offset, sizeof(counter->value));
+	memcpy(value, base + device_counters[other].offset, sizeof(*value));
 	return true;
 }
 
-/* One counter for each rule of --fault: the packets it acted on. */
-static bool device_counters_fault(const struct device *device, size_t rule,
-				  struct rnic_show_counter *counter)
+uint32_t device_half_counter_count(const struct device_half *half)
 {
-	if (device->faults == NULL || rule >= device->faults->rule_count)
+	(void)half;
+	return COUNTER_COUNT + (uint32_t)RNIC_COUNT_OF(device_counters);
+}
+
+/* One counter for each rule of --fault: the packets that the rule acted on. */
+bool device_half_fault_counter(const struct device_half *half, uint32_t index,
+			       struct rnic_show_counter *counter)
+{
+	if (half->faults == NULL || index >= half->faults->rule_count)
 		return false;
 	snprintf(counter->name, sizeof(counter->name), "fault %.40s",
-		 device->faults->rules[rule].text);
-	counter->value = device->faults->rules[rule].hits;
-	return true;
-}
-
-bool device_counters_show(void *context, uint32_t index, struct rnic_show_counter *counter)
-{
-	const uint32_t first_fault =
-		COUNTER_COUNT + (uint32_t)RNIC_COUNT_OF(device_counters) + CM_COUNTER_COUNT;
-	struct view_counter found;
-
-	memset(counter, 0, sizeof(*counter));
-	if (!device_counters_read(context, index, &found))
-		return device_counters_fault(context, index - first_fault, counter);
-	snprintf(counter->name, sizeof(counter->name), "%s", found.name);
-	counter->value = found.value;
+		 half->faults->rules[index].text);
+	counter->value = half->faults->rules[index].hits;
 	return true;
 }
 
 /* ---- the port's, as the IBTA defines them ---- */
 
-static uint64_t sent_packets(const struct device *device)
+static uint64_t sent_packets(const struct device_half *half)
 {
-	return device->udp->counters.sent_datagrams + device->loopback->counters.sent_datagrams;
+	return half->udp->counters.sent_datagrams + half->loopback->counters.sent_datagrams;
 }
 
-static uint64_t received_packets(const struct device *device)
+static uint64_t received_packets(const struct device_half *half)
 {
-	return device->udp->counters.received_datagrams +
-	       device->multicast->counters.received_datagrams +
-	       device->loopback->counters.received_datagrams;
+	return half->udp->counters.received_datagrams +
+	       half->multicast->counters.received_datagrams +
+	       half->loopback->counters.received_datagrams;
 }
 
 /* In words of 4 bytes. Packets are multiples of that, from the base header to the ICRC. */
-static uint64_t sent_data(const struct device *device)
+static uint64_t sent_data(const struct device_half *half)
 {
-	return (device->udp->counters.sent_bytes + device->loopback->counters.sent_bytes) / 4;
+	return (half->udp->counters.sent_bytes + half->loopback->counters.sent_bytes) / 4;
 }
 
-static uint64_t received_data(const struct device *device)
+static uint64_t received_data(const struct device_half *half)
 {
-	return (device->udp->counters.received_bytes + device->multicast->counters.received_bytes +
-		device->loopback->counters.received_bytes) /
+	return (half->udp->counters.received_bytes + half->multicast->counters.received_bytes +
+		half->loopback->counters.received_bytes) /
 	       4;
 }
 
-static uint64_t received_errors(const struct device *device)
+static uint64_t received_errors(const struct device_half *half)
 {
-	return device->path.receive.bad_icrc + device->path.receive.undecodable +
-	       device->udp->counters.truncated + device->multicast->counters.truncated;
+	return half->path.receive.bad_icrc + half->path.receive.undecodable +
+	       half->udp->counters.truncated + half->multicast->counters.truncated;
 }
 
-static uint64_t sent_discards(const struct device *device)
+static uint64_t sent_discards(const struct device_half *half)
 {
-	return device->udp->counters.send_refused + device->loopback->counters.send_refused;
+	return half->udp->counters.send_refused + half->loopback->counters.send_refused;
 }
 
 /* What a link of Ethernet frames does not have, or the kernel below does not let through. */
-static uint64_t never(const struct device *device)
+static uint64_t never(const struct device_half *half)
 {
-	(void)device;
+	(void)half;
 	return 0;
 }
 
 static const struct {
 	const char *name;
-	uint64_t (*read)(const struct device *device);
+	uint64_t (*read)(const struct device_half *half);
 } port_counters[] = {
 	{"port_xmit_packets", sent_packets},
 	{"port_xmit_data", sent_data},
@@ -165,16 +147,12 @@ static const struct {
 	{"symbol_error", never},
 };
 
-bool device_counters_view(const void *context, enum view_counter_folder folder, uint32_t index,
-			  struct view_counter *counter)
+bool device_half_port_counter(const struct device_half *half, uint32_t index, const char **name,
+			      uint64_t *value)
 {
-	const struct device *device = context;
-
-	if (folder == VIEW_HW_COUNTERS)
-		return device_counters_read(device, index, counter);
 	if (index >= RNIC_COUNT_OF(port_counters))
 		return false;
-	*counter =
-		(struct view_counter){port_counters[index].name, port_counters[index].read(device)};
+	*name = port_counters[index].name;
+	*value = port_counters[index].read(half);
 	return true;
 }

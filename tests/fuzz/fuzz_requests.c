@@ -18,8 +18,14 @@
 #include "cm_ids/cm_identifier.h"
 #include "control/ctl_dispatch.h"
 #include "device/queues/wqe_fetch.h"
+#include "client/client.h"
+#include "client/client_set.h"
+#include "control/client_teardown.h"
+#include "device/device_half.h"
+#include "device/device_state.h"
+#include "device/queues/session_queues.h"
 #include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "device/session_turn.h"
 #include "base/bits.h"
 #include "base/log.h"
 #include "engine/engine_limits.h"
@@ -50,18 +56,18 @@ struct input {
 };
 
 static struct {
-	struct engine engine;
-	struct prng random; /* of engine and CM */
-	struct cm *cm;
+	struct device_half half; /* without ports */
+	struct client_set clients;
 	struct device_facts facts;
-	struct session_set set;
+	struct cm *cm;
+	struct prng random; /* of engine and CM */
 	int memfd;
 } device;
 
 /* One session. */
 struct run {
 	struct input input;
-	struct session *session;
+	struct client *client;
 	uint8_t replies[REPLIES][REPLY_BYTES];
 	uint32_t reply_count;
 };
@@ -84,20 +90,17 @@ static uint8_t take_byte(struct input *input)
 	return byte;
 }
 
-static int join(void *context, const struct rnic_gid *group, bool is_member)
+static int join(void *context, const struct rnic_gid *group, bool is_wanted)
 {
 	(void)context;
 	(void)group;
-	(void)is_member;
+	(void)is_wanted;
 	return 0;
 }
 
-static bool counter(void *context, uint32_t index, struct rnic_show_counter *out)
+static void break_client(struct client *client, const char *reason)
 {
-	(void)context;
-	(void)index;
-	(void)out;
-	return false;
+	client_break(client, "%s", reason);
 }
 
 static void fill_facts(struct device_facts *facts, const struct rnic_gid *gid)
@@ -124,8 +127,6 @@ static void fill_facts(struct device_facts *facts, const struct rnic_gid *gid)
 	facts->gids.count = RNIC_GIDS_MAX;
 	facts->gids.entries[0].gid = *gid;
 	facts->pkeys.pkeys[0] = 0xffff;
-	facts->counter = counter;
-	facts->join = join;
 }
 
 static void start_device(void)
@@ -133,14 +134,19 @@ static void start_device(void)
 	static const struct rnic_gid gid = {{[10] = 0xff, 0xff, 127, 0, 0, 1}};
 	const struct cm_config cm_config = {
 		.sink = &cm_identifier_sink,
-		.sink_context = &device.set,
+		.sink_context = &device.clients,
 		.random = prng_source(&device.random),
 		.max_connections = LIMIT_CM_CONNECTIONS,
 		.max_bindings = LIMIT_CM_BINDINGS,
 	};
+	static const struct device_host host = {
+		.break_client = break_client,
+		.note_fault = client_note_trouble,
+	};
+	static struct engine_sink sink;
 	const struct engine_config config = {
-		.sink = &session_set_sink,
-		.sink_context = &device.set,
+		.sink = &sink,
+		.sink_context = &device.half.sessions,
 		.random = prng_source(&device.random),
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS + LIMIT_MWS,
@@ -151,9 +157,17 @@ static void start_device(void)
 	prng_init(&device.random, 0);
 	device.cm = cm_create(&cm_config);
 	assert(device.cm != NULL);
-	assert(session_set_init(&device.set, &device.engine, device.cm, &device.facts) == 0);
-	assert(engine_init(&device.engine, &config) == 0);
-	engine_set_gid(&device.engine, 0, &gid);
+	sink = device_half_sink;
+	sink.multicast = join;
+	assert(session_set_init(&device.half.sessions, &device.half.engine, &device.facts, &host) ==
+	       0);
+	assert(client_set_init(&device.clients, &(struct client_set_config){
+							.device = &device.half,
+							.cm = device.cm,
+							.facts = &device.facts,
+						}) == 0);
+	assert(engine_init(&device.half.engine, &config) == 0);
+	engine_set_gid(&device.half.engine, 0, &gid);
 	device.memfd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert(device.memfd >= 0 && ftruncate(device.memfd, MEMORY_BYTES) == 0);
 	assert(fcntl(device.memfd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
@@ -174,7 +188,8 @@ static void request(struct run *run, struct ctl_call *call, uint16_t operation, 
 	uint32_t bytes = ctl_request_bytes(operation);
 	int result;
 
-	call->session = run->session;
+	call->client = run->client;
+	call->session = run->client->session;
 	call->request.header = (struct rnic_ctl_header){
 		.magic = RNIC_CTL_MAGIC,
 		.version = operation == RNIC_CTL_HELLO ? 0 : RNIC_CTL_VERSION_MAX,
@@ -187,7 +202,7 @@ static void request(struct run *run, struct ctl_call *call, uint16_t operation, 
 	call->waits_for = 0;
 	do
 		result = ctl_dispatch(call, call->request.header.bytes);
-	while (result == -EINPROGRESS && !run->session->is_broken);
+	while (result == -EINPROGRESS && !run->client->is_broken);
 	if (result == 0) {
 		memcpy(next_reply(run), call->reply.payload, REPLY_BYTES);
 		for (unsigned i = 0; i < call->reply_fd_count; i++)
@@ -246,8 +261,8 @@ static void scribble_receive(struct run *run, const struct receive_ring *ring)
 
 static void post(struct run *run, uint8_t what)
 {
-	struct session_srq *srq = handle_table_at(&run->session->srqs, what >> 2 & 3);
-	struct session_qp *qp = handle_table_at(&run->session->qps, what >> 2 & 3);
+	struct session_srq *srq = handle_table_at(&run->client->session->srqs, what >> 2 & 3);
+	struct session_qp *qp = handle_table_at(&run->client->session->qps, what >> 2 & 3);
 
 	if ((what & 3) == 0 && srq != NULL) {
 		scribble_receive(run, &srq->recv);
@@ -267,18 +282,21 @@ static void post(struct run *run, uint8_t what)
 /* A turn of the device, on a network that loses everything. */
 static void turn(void)
 {
+	static struct packet_builder builder;
 	static struct rnic_packet packet;
 
-	session_set_take_work(&device.set);
-	for (uint32_t i = 0; i < 64 && engine_transmit(&device.engine, &packet, device.set.now_ns);
+	session_turn_take_work(&device.half.sessions);
+	for (uint32_t i = 0;
+	     i < 64 && engine_transmit(&device.half.engine, &builder, device.half.sessions.now_ns);
 	     i++)
-		engine_packets_read(&device.engine, device.set.now_ns);
+		engine_packets_read(&device.half.engine, device.half.sessions.now_ns);
 	for (uint32_t i = 0; i < 64 && cm_transmit(device.cm, &packet); i++)
 		;
-	device.set.now_ns += 300000000;
-	engine_tick(&device.engine, device.set.now_ns);
-	cm_tick(device.cm, device.set.now_ns);
-	session_set_deliver(&device.set, false);
+	device.half.sessions.now_ns += 300000000;
+	device.clients.now_ns = device.half.sessions.now_ns;
+	engine_tick(&device.half.engine, device.half.sessions.now_ns);
+	cm_tick(device.cm, device.half.sessions.now_ns);
+	session_turn_deliver(&device.half.sessions, false);
 }
 
 /* A request that is in order. */
@@ -392,7 +410,7 @@ static void play(struct run *run)
 	static struct ctl_call call;
 
 	make_objects(run, &call);
-	for (uint32_t i = 0; i < REQUESTS_MAX && run->input.left > 0 && !run->session->is_broken;
+	for (uint32_t i = 0; i < REQUESTS_MAX && run->input.left > 0 && !run->client->is_broken;
 	     i++) {
 		uint8_t operation = take_byte(&run->input);
 
@@ -413,15 +431,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (device.cm == NULL)
 		start_device();
 	assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
-	run.session = session_create(&device.set, sockets[0], getpid(), getuid());
-	assert(run.session != NULL);
+	run.client = client_create(&device.clients, sockets[0], getpid(), getuid());
+	assert(run.client != NULL);
 	play(&run);
 	turn();
-	session_end(run.session);
-	while (device.set.session_count > 0)
-		session_set_reap(&device.set);
+	client_end(run.client);
+	while (device.clients.client_count > 0)
+		client_teardown_run(&device.clients);
 	close(sockets[1]);
 	for (uint32_t i = 0; i < RESOURCE_COUNT; i++)
-		assert(device.set.quotas.usage[i] == 0);
+		assert(device.clients.quotas.usage[i] == 0);
 	return 0;
 }

@@ -5,29 +5,7 @@ import re
 
 # The circles that exist, each with its reason. A file that is in no circle any more leaves the
 # list.
-TO_GO = "to go: the circle is older than the rule"
-CIRCLES = [
-    (TO_GO, [
-        "daemon/cm_ids/cm_identifier",
-        "daemon/device/queues/cqe_delivery",
-        "daemon/device/queues/doorbell",
-        "daemon/device/queues/wqe_fetch",
-        "daemon/device/session/session",
-        "daemon/device/session/session_set",
-        "daemon/device/session/sigbus_guard",
-        "daemon/device/session/teardown",
-        "daemon/device/session/trouble_log",
-    ]),
-    (TO_GO, [
-        "daemon/device/device",
-        "daemon/device/device_counters",
-        "daemon/network/device_network",
-    ]),
-    (TO_GO, [
-        "daemon/control/ctl_dispatch",
-        "daemon/control/ctl_handlers",
-    ]),
-]
+CIRCLES = []
 
 
 def unit_of(tree, path):

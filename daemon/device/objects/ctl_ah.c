@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
 
 #include "device/objects/object_limits.h"
 #include "engine/verbs/qp.h"
 #include "device/queues/wqe_fetch.h"
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -24,7 +25,7 @@ int ctl_create_ah(struct ctl_call *call)
 	if (!device_facts_has_gid(session->set->facts, request->path.source_gid_index))
 		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
 				  request->path.source_gid_index);
-	result = quota_charge(&session->account, RESOURCE_AH, 1);
+	result = quota_charge(session->account, RESOURCE_AH, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more address handles are to be had");
 	ah = calloc(1, sizeof(*ah));
@@ -49,7 +50,7 @@ fini_ah:
 free_ah:
 	free(ah);
 discharge:
-	quota_discharge(&session->account, RESOURCE_AH, 1);
+	quota_discharge(session->account, RESOURCE_AH, 1);
 	return result;
 }
 

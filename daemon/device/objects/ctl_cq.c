@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_handlers.h"
-
-#include "device/objects/ctl_channel.h"
-#include "device/objects/ctl_region.h"
+#include "device/objects/object_requests.h"
 #include "device/objects/object_limits.h"
+
+#include "common/ctl_channel.h"
+#include "device/objects/ctl_region.h"
 #include "device/queues/cqe_delivery.h"
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "shm/cqe.h"
@@ -22,8 +23,15 @@ int ctl_create_channel(struct ctl_call *call)
 
 	if (channel == NULL)
 		return -ENOMEM;
-	result = ctl_channel_open(call, RESOURCE_CHANNEL, &session->channels, channel,
-				  &channel->pipe, &channel->handle, "completion channels");
+	result = ctl_channel_open(call, &(struct ctl_channel){
+						.account = session->account,
+						.resource = RESOURCE_CHANNEL,
+						.table = &session->channels,
+						.object = channel,
+						.pipe = &channel->pipe,
+						.handle = &channel->handle,
+						.plural = "completion channels",
+					});
 	if (result != 0) {
 		free(channel);
 		return result;
@@ -81,7 +89,7 @@ int ctl_create_cq(struct ctl_call *call)
 	if (request->completion_vector >= session->set->facts->device.completion_vectors)
 		return ctl_refuse(call, -EINVAL, "there is no completion vector %u",
 				  request->completion_vector);
-	result = quota_charge(&session->account, RESOURCE_CQ, 1);
+	result = quota_charge(session->account, RESOURCE_CQ, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more completion queues are to be had");
 	cq = calloc(1, sizeof(*cq));
@@ -111,7 +119,7 @@ remove_handle:
 free_cq:
 	free(cq);
 discharge:
-	quota_discharge(&session->account, RESOURCE_CQ, 1);
+	quota_discharge(session->account, RESOURCE_CQ, 1);
 	return result;
 }
 

@@ -7,9 +7,10 @@
  * An importer owns its share of a domain and nothing of the exporter, whom it knows by its number:
  * either may end at any time, and neither keeps the other from it.
  */
+#include "device/objects/object_requests.h"
 #include "common/client_limits.h"
-#include "control/ctl_handlers.h"
 
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -60,7 +61,7 @@ int ctl_share(struct ctl_call *call)
 		return ctl_refuse(call, -EINVAL, "the file is not open, or cannot be looked at");
 	if (find_sharing(session->set, &file) != NULL)
 		return ctl_refuse(call, -EEXIST, "another client has shared this file");
-	if (quota_charge(&session->account, RESOURCE_DESCRIPTORS, 1) != 0)
+	if (quota_charge(session->account, RESOURCE_DESCRIPTORS, 1) != 0)
 		return ctl_refuse(call, -ENOSPC, "no more file descriptors are to be had");
 	session->share_fd = call->fds[0];
 	session->share_file = file;

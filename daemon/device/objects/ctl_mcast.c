@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "device/objects/object_requests.h"
 #include "common/client_limits.h"
-#include "control/ctl_handlers.h"
+#include "engine/engine_limits.h"
 
 #include "engine/datagrams/mcast.h"
 #include "engine/verbs/qp.h"
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "wire/gid.h"
@@ -27,7 +29,7 @@ static struct mcast_share mcast_members_of(const struct mcast_group *group,
 		const struct session_qp *qp = mcast_member_qp(node)->user;
 
 		members.of_session += qp->session == session;
-		members.of_user += qp->session->account.user == session->account.user;
+		members.of_user += qp->session->account->user == session->account->user;
 	}
 	return members;
 }
@@ -56,10 +58,10 @@ static int mcast_check_quota(struct ctl_call *call, const struct rnic_gid *gid)
 		return ctl_refuse(call, -ENOSPC, "a client can be in %d multicast groups",
 				  LIMIT_SESSION_MCAST_GROUPS);
 	if (here.of_user == 0 &&
-	    groups.of_user >= quota_user_part(&session->account, LIMIT_MCAST_GROUPS))
+	    groups.of_user >= quota_user_part(session->account, LIMIT_MCAST_GROUPS))
 		return ctl_refuse(call, -ENOSPC, "the clients of this user are in %u groups",
 				  groups.of_user);
-	if (here.of_user >= quota_user_part(&session->account, LIMIT_MCAST_MEMBERS))
+	if (here.of_user >= quota_user_part(session->account, LIMIT_MCAST_MEMBERS))
 		return ctl_refuse(call, -ENOSPC,
 				  "the clients of this user have %u queue pairs in the group",
 				  here.of_user);

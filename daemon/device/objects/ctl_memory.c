@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
 
 #include "base/checked.h"
 #include "engine/objects/placement.h"
 #include "mem/null_memory.h"
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -207,7 +208,7 @@ int ctl_register_mr(struct ctl_call *call)
 	result = memory_check(call, request);
 	if (result != 0)
 		return result;
-	result = quota_charge(&session->account, RESOURCE_MR, 1);
+	result = quota_charge(session->account, RESOURCE_MR, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more memory regions are to be had");
 	mr = calloc(1, sizeof(*mr));
@@ -226,7 +227,7 @@ int ctl_register_mr(struct ctl_call *call)
 free_mr:
 	free(mr);
 discharge:
-	quota_discharge(&session->account, RESOURCE_MR, 1);
+	quota_discharge(session->account, RESOURCE_MR, 1);
 	return result;
 }
 

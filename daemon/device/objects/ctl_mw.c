@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
 
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -21,7 +22,7 @@ int ctl_alloc_mw(struct ctl_call *call)
 	if (request->type != RNIC_MW_TYPE_1 && request->type != RNIC_MW_TYPE_2)
 		return ctl_refuse(call, -EINVAL, "there are no memory windows of type %u",
 				  request->type);
-	result = quota_charge(&session->account, RESOURCE_MW, 1);
+	result = quota_charge(session->account, RESOURCE_MW, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more memory windows are to be had");
 	mw = calloc(1, sizeof(*mw));
@@ -43,7 +44,7 @@ dealloc:
 free_mw:
 	free(mw);
 discharge:
-	quota_discharge(&session->account, RESOURCE_MW, 1);
+	quota_discharge(session->account, RESOURCE_MW, 1);
 	return result;
 }
 

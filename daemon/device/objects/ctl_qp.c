@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
 
 #include "base/bits.h"
 #include "engine/verbs/qp.h"
 #include "device/objects/ctl_region.h"
 #include "device/queues/wqe_fetch.h"
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -190,7 +191,7 @@ int ctl_create_qp(struct ctl_call *call)
 	result = qp_grant(call, request, &capacities);
 	if (result != 0)
 		return result;
-	result = quota_charge(&session->account, RESOURCE_QP, 1);
+	result = quota_charge(session->account, RESOURCE_QP, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more queue pairs are to be had");
 	qp = calloc(1, sizeof(*qp));
@@ -209,7 +210,7 @@ int ctl_create_qp(struct ctl_call *call)
 free_qp:
 	free(qp);
 discharge:
-	quota_discharge(&session->account, RESOURCE_QP, 1);
+	quota_discharge(session->account, RESOURCE_QP, 1);
 	return result;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/objects/ctl_region.h"
 
-#include "control/ctl_dispatch.h"
+#include "common/ctl_call.h"
 #include "device/session/session.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
 
 #include "engine/verbs/srq.h"
 #include "device/objects/ctl_region.h"
 #include "device/queues/wqe_fetch.h"
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"
@@ -142,7 +143,7 @@ int ctl_create_srq(struct ctl_call *call)
 	result = srq_grant(call, &request->wanted, &granted);
 	if (result != 0)
 		return result;
-	result = quota_charge(&session->account, RESOURCE_SRQ, 1);
+	result = quota_charge(session->account, RESOURCE_SRQ, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more shared receive queues are to be had");
 	srq = calloc(1, sizeof(*srq));
@@ -160,7 +161,7 @@ int ctl_create_srq(struct ctl_call *call)
 free_srq:
 	free(srq);
 discharge:
-	quota_discharge(&session->account, RESOURCE_SRQ, 1);
+	quota_discharge(session->account, RESOURCE_SRQ, 1);
 	return result;
 }
 

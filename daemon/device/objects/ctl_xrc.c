@@ -4,9 +4,10 @@
  * session's; one that a file names is shared by all that show the same file, which is how a program
  * says who its peers are.
  */
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
 
 #include "engine/verbs/qp.h"
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 
@@ -65,7 +66,7 @@ int ctl_open_xrcd(struct ctl_call *call)
 	if ((request->flags & ~(uint32_t)RNIC_XRCD_ALL_FLAGS) != 0 || request->reserved != 0)
 		return ctl_refuse(call, -EINVAL, "unknown flags %#x of an XRC domain",
 				  request->flags);
-	result = quota_charge(&session->account, RESOURCE_XRCD, 1);
+	result = quota_charge(session->account, RESOURCE_XRCD, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more XRC domains are to be had");
 	xrcd = calloc(1, sizeof(*xrcd));
@@ -76,7 +77,7 @@ int ctl_open_xrcd(struct ctl_call *call)
 	result = handle_table_add(&session->xrcds, xrcd, &xrcd->handle);
 	if (result != 0)
 		goto free_xrcd;
-	result = quota_charge(&session->account, RESOURCE_DESCRIPTORS, has_file);
+	result = quota_charge(session->account, RESOURCE_DESCRIPTORS, has_file);
 	if (result != 0) {
 		ctl_refuse(call, result, "no more file descriptors are to be had");
 		goto remove_handle;
@@ -90,13 +91,13 @@ int ctl_open_xrcd(struct ctl_call *call)
 	return 0;
 
 discharge_descriptor:
-	quota_discharge(&session->account, RESOURCE_DESCRIPTORS, has_file);
+	quota_discharge(session->account, RESOURCE_DESCRIPTORS, has_file);
 remove_handle:
 	handle_table_remove(&session->xrcds, xrcd->handle);
 free_xrcd:
 	free(xrcd);
 discharge:
-	quota_discharge(&session->account, RESOURCE_XRCD, 1);
+	quota_discharge(session->account, RESOURCE_XRCD, 1);
 	return result;
 }
 
@@ -139,7 +140,7 @@ int ctl_open_qp(struct ctl_call *call)
 	if (target == NULL)
 		return ctl_refuse(call, -EINVAL, "the XRC domain has no target queue pair %#x",
 				  request->qpn);
-	result = quota_charge(&session->account, RESOURCE_QP, 1);
+	result = quota_charge(session->account, RESOURCE_QP, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more queue pairs are to be had");
 	qp = calloc(1, sizeof(*qp));
@@ -160,6 +161,6 @@ int ctl_open_qp(struct ctl_call *call)
 free_qp:
 	free(qp);
 discharge:
-	quota_discharge(&session->account, RESOURCE_QP, 1);
+	quota_discharge(session->account, RESOURCE_QP, 1);
 	return result;
 }

@@ -6,6 +6,7 @@
 #include "engine/verbs/qp.h"
 #include "engine/verbs/srq.h"
 #include "device/queues/wqe_fetch.h"
+#include "device/queues/session_queues.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 #include "shm/cqe.h"
@@ -310,15 +311,14 @@ static void cqe_delivery_tell_bulk(struct session_set *set)
 {
 	if (set->is_told_bulk != set->is_bulk) {
 		set->is_told_bulk = set->is_bulk;
-		set->bulk_notify_pending = set->client_count;
+		set->bulk_notify_pending = set->session_count;
 	}
 	for (unsigned i = 0; i < LIMIT_TURN_TOLD && set->bulk_notify_pending > 0;
 	     i++, set->bulk_notify_pending--) {
-		struct session *session =
-			list_first_entry(&set->clients, struct session, client_node);
+		struct session *session = list_first_entry(&set->sessions, struct session, node);
 
-		list_remove(&session->client_node);
-		list_add_tail(&set->clients, &session->client_node);
+		list_remove(&session->node);
+		list_add_tail(&set->sessions, &session->node);
 		atomic_store_explicit(&session_status(session)->is_bulk.value, set->is_told_bulk,
 				      memory_order_relaxed);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/queues/doorbell.h"
-
 #include "device/queues/queue_limits.h"
+
+#include "device/queues/session_queues.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
@@ -71,35 +72,15 @@ uint32_t doorbell_take(struct session *session)
 	return (uint32_t)pending;
 }
 
-void doorbell_announce_sleep(struct session *session)
-{
-	rnic_wake_announce(&session_region(session)->need_wakeup);
-}
-
-void doorbell_withdraw_sleep(struct session *session)
-{
-	rnic_wake_withdraw(&session_region(session)->need_wakeup);
-}
-
-bool doorbell_wake(struct session *session)
-{
-	session->rung_ns = session->set->now_ns;
-	if (list_is_linked(&session->awake_node))
-		return false;
-	doorbell_withdraw_sleep(session);
-	list_add_tail(&session->set->awake, &session->awake_node);
-	return true;
-}
-
 /* Looks once more after the client was asked to ring: it may just have done so without. */
 static uint32_t doorbell_go_idle(struct session *session)
 {
 	uint32_t taken;
 
-	doorbell_announce_sleep(session);
+	session_announce_sleep(session);
 	taken = doorbell_take(session);
 	if (taken > 0)
-		doorbell_withdraw_sleep(session);
+		session_withdraw_sleep(session);
 	else
 		list_remove(&session->awake_node);
 	return taken;

@@ -7,7 +7,6 @@
 #ifndef DAEMON_DEVICE_QUEUES_DOORBELL_H
 #define DAEMON_DEVICE_QUEUES_DOORBELL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct session;
@@ -23,17 +22,9 @@ uint32_t doorbell_take(struct session *session);
 
 /*
  * Takes the doorbells of all sessions that are awake. One that has not rung for
- * LIMIT_DOORBELL_IDLE_NS is asked to wake us, and not looked at until doorbell_wake(). Returns how
+ * LIMIT_DOORBELL_IDLE_NS is asked to wake us, and not looked at until session_wake(). Returns how
  * many were taken.
  */
 uint32_t doorbell_take_all(struct session_set *set);
-
-/* The session, which has regions, is looked at from now on, and for LIMIT_DOORBELL_IDLE_NS at
- * least. Returns whether it was not before. */
-bool doorbell_wake(struct session *session);
-
-/* Asks the client to wake us when it rings, or no longer. */
-void doorbell_announce_sleep(struct session *session);
-void doorbell_withdraw_sleep(struct session *session);
 
 #endif

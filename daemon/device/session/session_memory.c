@@ -18,7 +18,7 @@ void session_unmap(void *context, void *address, uint64_t bytes)
 	if (bytes <= FEW_BYTES)
 		munmap(address, bytes);
 	else
-		quota_defer_unmap(&session->account, address, bytes);
+		quota_defer_unmap(session->account, address, bytes);
 }
 
 int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
@@ -31,21 +31,21 @@ int session_open_mapping(struct session *session, struct mapped_region *region, 
 
 	if (result != 0)
 		return result;
-	result = quota_charge(&session->account, RESOURCE_MAPPED_FILES, files);
+	result = quota_charge(session->account, RESOURCE_MAPPED_FILES, files);
 	if (result != 0)
 		goto close_region;
-	result = quota_charge(&session->account, RESOURCE_MAPPINGS, files);
+	result = quota_charge(session->account, RESOURCE_MAPPINGS, files);
 	if (result != 0)
 		goto discharge_files;
-	result = quota_charge(&session->account, RESOURCE_MAPPED_BYTES, mapped_bytes);
+	result = quota_charge(session->account, RESOURCE_MAPPED_BYTES, mapped_bytes);
 	if (result != 0)
 		goto discharge_mappings;
 	return 0;
 
 discharge_mappings:
-	quota_discharge(&session->account, RESOURCE_MAPPINGS, files);
+	quota_discharge(session->account, RESOURCE_MAPPINGS, files);
 discharge_files:
-	quota_discharge(&session->account, RESOURCE_MAPPED_FILES, files);
+	quota_discharge(session->account, RESOURCE_MAPPED_FILES, files);
 close_region:
 	mapped_region_close(region);
 	return result;
@@ -56,10 +56,10 @@ void session_close_mapping(struct session *session, struct mapped_region *region
 	const struct mapped_files before = session->files;
 
 	mapped_region_close(region);
-	quota_discharge(&session->account, RESOURCE_MAPPED_BYTES,
+	quota_discharge(session->account, RESOURCE_MAPPED_BYTES,
 			before.bytes - session->files.bytes);
-	quota_discharge(&session->account, RESOURCE_MAPPINGS, before.count - session->files.count);
-	quota_discharge(&session->account, RESOURCE_MAPPED_FILES,
+	quota_discharge(session->account, RESOURCE_MAPPINGS, before.count - session->files.count);
+	quota_discharge(session->account, RESOURCE_MAPPED_FILES,
 			before.count - session->files.count);
 }
 
@@ -70,17 +70,17 @@ int session_open_shared(struct session *session, struct shared_region *region,
 
 	if (result != 0)
 		return result;
-	result = quota_charge(&session->account, RESOURCE_SHARED_BYTES, region->bytes);
+	result = quota_charge(session->account, RESOURCE_SHARED_BYTES, region->bytes);
 	if (result != 0)
 		goto close_region;
-	result = quota_charge(&session->account, RESOURCE_MAPPINGS, 1);
+	result = quota_charge(session->account, RESOURCE_MAPPINGS, 1);
 	if (result != 0)
 		goto discharge_bytes;
 	session->newest = *region;
 	return 0;
 
 discharge_bytes:
-	quota_discharge(&session->account, RESOURCE_SHARED_BYTES, region->bytes);
+	quota_discharge(session->account, RESOURCE_SHARED_BYTES, region->bytes);
 close_region:
 	close(*fd);
 	shared_region_close(region);
@@ -91,8 +91,8 @@ void session_close_shared(struct session *session, struct shared_region *region)
 {
 	if (region->address == NULL)
 		return;
-	quota_discharge(&session->account, RESOURCE_MAPPINGS, 1);
-	quota_discharge(&session->account, RESOURCE_SHARED_BYTES, region->bytes);
+	quota_discharge(session->account, RESOURCE_MAPPINGS, 1);
+	quota_discharge(session->account, RESOURCE_SHARED_BYTES, region->bytes);
 	session_unmap(session, region->address, region->bytes);
 	if (session->newest.address == region->address)
 		session->newest = (struct shared_region){0};

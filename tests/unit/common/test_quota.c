@@ -6,12 +6,9 @@
 
 #include "common/user_quota.h"
 #include "device/session/session.h"
-#include "device/session/session_set.h"
 #include "unit_test.h"
 
 #include <unistd.h>
-
-static struct device_facts facts;
 
 static void test_what_a_process_can_spare(void **state)
 {
@@ -31,29 +28,34 @@ static void test_regions_are_mappings(void **state)
 {
 	struct shared_region regions[MAPPINGS + 1];
 	struct session *stranger, *own;
-	struct session_set set;
+	struct halves halves = {0};
+	uint64_t mappings, shared_bytes; /* of the sessions themselves */
 	unsigned made = 0;
 	int fd;
 
 	(void)state;
-	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
-	set.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
-	stranger = client_fixture_connect(&set, geteuid() + 1, NULL);
-	own = client_fixture_connect(&set, geteuid(), NULL);
+	halves_init(&halves, NULL, NULL);
+	halves.clients.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	stranger = client_fixture_greet(client_fixture_connect(&halves, geteuid() + 1, NULL), NULL,
+					NULL);
+	own = client_fixture_greet(client_fixture_connect(&halves, geteuid(), NULL), NULL, NULL);
+	mappings = halves.clients.quotas.usage[RESOURCE_MAPPINGS];
+	shared_bytes = halves.clients.quotas.usage[RESOURCE_SHARED_BYTES];
 	while (session_open_shared(stranger, &regions[made], RNIC_REGION_CQ, 1, &fd) == 0) {
 		close(fd);
 		made++;
 	}
-	assert_int_equal(made, MAPPINGS / LIMIT_USER_PART);
-	assert_int_equal(set.quotas.usage[RESOURCE_MAPPINGS], made);
+	assert_true(made > 0);
+	assert_int_equal(stranger->account->usage[RESOURCE_MAPPINGS], MAPPINGS / LIMIT_USER_PART);
+	assert_int_equal(halves.clients.quotas.usage[RESOURCE_MAPPINGS], mappings + made);
 	assert_int_equal(session_open_shared(own, &regions[made], RNIC_REGION_CQ, 1, &fd), 0);
 	close(fd);
 	session_close_shared(own, &regions[made]);
 	while (made > 0)
 		session_close_shared(stranger, &regions[--made]);
-	assert_int_equal(set.quotas.usage[RESOURCE_MAPPINGS], 0);
-	assert_int_equal(set.quotas.usage[RESOURCE_SHARED_BYTES], 0);
-	session_set_fini(&set);
+	assert_int_equal(halves.clients.quotas.usage[RESOURCE_MAPPINGS], mappings);
+	assert_int_equal(halves.clients.quotas.usage[RESOURCE_SHARED_BYTES], shared_bytes);
+	halves_fini(&halves);
 }
 
 static int slow_fd = -1, gate_fd;
@@ -79,46 +81,46 @@ static void test_what_is_being_closed_counts(void **state)
 {
 	const uid_t stranger = geteuid() + 1;
 	struct user_quota *user;
-	struct session_set set;
+	struct halves halves = {0};
 	int gate[2];
 
 	(void)state;
-	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
+	halves_init(&halves, NULL, NULL);
 	assert_int_equal(pipe(gate), 0);
 	gate_fd = gate[0];
 	slow_fd = dup(STDERR_FILENO);
-	user = user_quota_join(&set.quotas, stranger);
+	user = user_quota_join(&halves.clients.quotas, stranger);
 	assert_non_null(user);
 	assert_true(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 4, 8));
 	deferred_close_take(&user->deferred_close, slow_fd);
 	deferred_close_take(&user->deferred_close, dup(STDERR_FILENO));
 	assert_false(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
 	user_quota_leave(user);
-	assert_ptr_equal(user_quota_join(&set.quotas, stranger), user);
+	assert_ptr_equal(user_quota_join(&halves.clients.quotas, stranger), user);
 	assert_false(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
 	user_quota_leave(user);
 	close(gate[1]);
-	while (!list_is_empty(&set.quotas.users))
-		user_quota_sweep(&set.quotas, false);
+	while (!list_is_empty(&halves.clients.quotas.users))
+		user_quota_sweep(&halves.clients.quotas, false);
 	close(gate[0]);
-	session_set_fini(&set);
+	halves_fini(&halves);
 }
 
 /* Nor does one client of any user take all. */
 static void test_no_client_takes_all_mappings(void **state)
 {
-	struct session_set set;
-	struct session *own;
+	struct halves halves = {0};
+	struct client *own;
 
 	(void)state;
-	assert_int_equal(session_set_init(&set, NULL, NULL, &facts), 0);
-	set.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
-	own = client_fixture_connect(&set, geteuid(), NULL);
+	halves_init(&halves, NULL, NULL);
+	halves.clients.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	own = client_fixture_connect(&halves, geteuid(), NULL);
 	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, MAPPINGS), -ENOSPC);
 	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3), 0);
 	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, 1), -ENOSPC);
 	quota_discharge(&own->account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3);
-	session_set_fini(&set);
+	halves_fini(&halves);
 }
 
 int main(void)

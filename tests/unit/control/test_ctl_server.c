@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/control_limits.h"
 #include "control/ctl_server.h"
+#include "control/control_limits.h"
 
 #include "client_fixture.h"
 
 #include "base/clock.h"
 #include "ctl/ctl_message.h"
-#include "device/session/session_set.h"
 #include "unit_test.h"
 
 #include <sys/socket.h>
@@ -28,8 +27,7 @@ uint64_t __wrap_clock_now_ns(void)
 
 /* A server, and clients that have said HELLO; at first there is one. */
 struct fixture {
-	struct device_facts facts;
-	struct session_set set;
+	struct halves halves;
 	struct ctl_server server;
 	int peer_fds[CLIENTS];
 	unsigned client_count;
@@ -79,7 +77,7 @@ static void create_client(struct fixture *f)
 	};
 	const unsigned client = f->client_count++;
 
-	client_fixture_connect(&f->set, 1, &f->peer_fds[client]);
+	client_fixture_connect(&f->halves, 1, &f->peer_fds[client]);
 	ask(f->peer_fds[client], RNIC_CTL_HELLO, &hello, sizeof(hello));
 	while (replies_received(f, client) == 0)
 		ctl_server_poll(&f->server);
@@ -99,8 +97,8 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
-	f->server.set = &f->set;
+	halves_init(&f->halves, NULL, NULL);
+	f->server.set = &f->halves.clients;
 	request_ns = 0;
 	create_client(f);
 	*state = f;
@@ -111,7 +109,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	session_set_fini(&f->set);
+	halves_fini(&f->halves);
 	for (unsigned i = 0; i < f->client_count; i++)
 		close(f->peer_fds[i]);
 	return 0;

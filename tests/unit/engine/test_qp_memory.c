@@ -7,7 +7,7 @@
 #include "engine_fixture.h"
 
 #include "base/bits.h"
-#include "device/session/session.h"
+#include "device/queues/session_queues.h"
 #include "unit_test.h"
 
 #define QPS	       64

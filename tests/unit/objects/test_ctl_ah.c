@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Destroying an address handle that many datagrams name takes many turns, and the answer waits. */
-#include "base/prng.h"
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
+#include "device/objects/object_limits.h"
+#include "engine/engine_limits.h"
 
 #include "client_fixture.h"
 
-#include "device/objects/object_limits.h"
+#include "base/prng.h"
 #include "engine/engine.h"
-#include "engine/engine_limits.h"
 #include "engine/verbs/qp.h"
 #include "control/ctl_server.h"
 #include "device/session/session.h"
+#include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"
 #include "wire/gid.h"
@@ -24,10 +25,9 @@
 
 /* A client with an address handle, and the server of its requests. */
 struct fixture {
-	struct device_facts facts;
 	struct engine engine;
 	struct prng random; /* of the engine */
-	struct session_set set;
+	struct halves halves;
 	struct ctl_server server;
 	struct session *session;
 	struct session_qp *qps[QPS];
@@ -60,7 +60,7 @@ static void create_objects(struct fixture *f)
 
 	call(f, ctl_alloc_pd, "", 0);
 	memcpy(&ah.pd, f->call.reply.payload, sizeof(ah.pd));
-	ah.path.dest_gid = f->facts.gids.entries[0].gid;
+	ah.path.dest_gid = f->halves.facts.gids.entries[0].gid;
 	call(f, ctl_create_ah, &ah, sizeof(ah));
 	memcpy(&f->ah, f->call.reply.payload, sizeof(f->ah));
 	call(f, ctl_create_cq, &cq, sizeof(cq));
@@ -79,8 +79,8 @@ static int set_up(void **state)
 {
 	struct fixture *f = &fixture;
 	const struct engine_config config = {
-		.sink = &session_set_sink,
-		.sink_context = &f->set,
+		.sink = &device_half_sink,
+		.sink_context = &f->halves.device.sessions,
 		.random = prng_source(&f->random),
 		.max_qps = QPS,
 		.max_mrs = 1,
@@ -88,22 +88,21 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	prng_init(&f->random, 1);
-	f->facts.device = (struct rnic_device_attributes){
+	f->halves.facts.device = (struct rnic_device_attributes){
 		.max_cqe = 1,
 		.completion_vectors = 1,
 		.max_qp_wr = DEPTH,
 		.max_sge = 1,
 		.max_inline_bytes = LIMIT_INLINE_BYTES,
 	};
-	f->facts.gids.count = 1;
-	f->facts.gids.entries[0].gid = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 1});
+	f->halves.facts.gids.count = 1;
+	f->halves.facts.gids.entries[0].gid = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 1});
 	assert_int_equal(engine_init(&f->engine, &config), 0);
-	engine_set_gid(&f->engine, 0, &f->facts.gids.entries[0].gid);
-	assert_int_equal(session_set_init(&f->set, &f->engine, NULL, &f->facts), 0);
-	f->server.set = &f->set;
-	f->session = client_fixture_connect(&f->set, geteuid(), &f->peer_fd);
-	client_fixture_open_regions(f->session, NULL, NULL);
-	client_fixture_greet(f->session);
+	engine_set_gid(&f->engine, 0, &f->halves.facts.gids.entries[0].gid);
+	halves_init(&f->halves, &f->engine, NULL);
+	f->server.set = &f->halves.clients;
+	f->session = client_fixture_greet(
+		client_fixture_connect(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
 	f->call.session = f->session;
 	create_objects(f);
 	*state = f;
@@ -114,7 +113,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	session_set_fini(&f->set);
+	halves_fini(&f->halves);
 	engine_fini(&f->engine);
 	close(f->peer_fd);
 	return 0;
@@ -189,9 +188,9 @@ static void test_datagrams_are_taken_first(void **state)
 		before = taken(f);
 		assert_true(ctl_server_poll(&f->server));
 		assert_true(taken(f) - before <= LIMIT_TURN_DESTROY_AH_ENTRIES);
-		assert_int_equal(session_set_has_work(&f->set), f->session->call != NULL);
+		assert_int_equal(halves_have_work(&f->halves), f->session->client->call != NULL);
 		turns++;
-	} while (f->session->call != NULL);
+	} while (f->session->client->call != NULL);
 	assert_int_equal(taken(f), QPS * DEPTH);
 	assert_true(turns >= QPS * DEPTH / LIMIT_TURN_DESTROY_AH_ENTRIES);
 	assert_int_equal(answered(f), RNIC_CTL_DESTROY_AH);
@@ -213,11 +212,11 @@ static void test_who_leaves_in_between(void **state)
 	ask(f, RNIC_CTL_DESTROY_AH, &f->ah, sizeof(f->ah));
 	assert_true(ctl_server_poll(&f->server));
 	assert_true(ctl_server_has_resumes(&f->server));
-	session_end(f->session);
+	client_end(f->session->client);
 	ctl_server_poll(&f->server);
-	while (f->set.session_count > 0)
-		session_set_reap(&f->set);
-	assert_false(session_set_has_work(&f->set));
+	while (f->halves.clients.client_count > 0)
+		halves_reap(&f->halves);
+	assert_false(halves_have_work(&f->halves));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -7,8 +7,9 @@
 #include "device/queues/queue_limits.h"
 #include "engine/engine.h"
 #include "engine/verbs/qp.h"
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
 #include "device/session/session.h"
+#include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
 #include "shm/cqe.h"
 #include "unit_test.h"
@@ -21,8 +22,7 @@
 
 /* A session with one CQ and its channel, and a queue pair that only completions speak of. */
 struct fixture {
-	struct device_facts facts;
-	struct session_set set;
+	struct halves halves;
 	struct session *session;
 	struct session_cq *cq;
 	struct rnic_cq_control *control;
@@ -65,11 +65,11 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	f->facts.device.max_cqe = 1024;
-	f->facts.device.completion_vectors = 1;
-	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
-	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
-	client_fixture_open_regions(f->session, NULL, &f->async_fd);
+	f->halves.facts.device.max_cqe = 1024;
+	f->halves.facts.device.completion_vectors = 1;
+	halves_init(&f->halves, NULL, NULL);
+	f->session = client_fixture_greet(client_fixture_connect(&f->halves, 1, &f->peer_fd), NULL,
+					  &f->async_fd);
 	assert_int_equal(fcntl(f->async_fd, F_SETFL, O_NONBLOCK), 0);
 	create_cq(f);
 	f->session_qp.session = f->session;
@@ -85,7 +85,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	list_remove(&f->session_qp.review_node);
-	session_set_fini(&f->set);
+	halves_fini(&f->halves);
 	close(f->peer_fd);
 	close(f->channel_fd);
 	close(f->async_fd);
@@ -104,7 +104,7 @@ static bool complete(struct fixture *f, uint64_t wr_id, bool is_solicited, uint8
 		.is_solicited = is_solicited,
 	};
 
-	return cqe_delivery_cqe(&f->set, &f->cq->cq, &cqe);
+	return cqe_delivery_cqe(&f->halves.device.sessions, &f->cq->cq, &cqe);
 }
 
 static uint32_t events_read(struct fixture *f)
@@ -124,7 +124,7 @@ static void test_completion_reaches_the_ring(void **state)
 {
 	struct fixture *f = *state;
 
-	f->set.now_ns = 77;
+	f->halves.device.sessions.now_ns = 77;
 	f->session_qp.recv_base = 100;
 	assert_true(complete(f, 42, true, RNIC_WC_SUCCESS));
 	assert_int_equal(f->region->producer.value, 1);
@@ -189,7 +189,7 @@ static void test_arming(void **state)
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		f->control->armed = cases[i].armed;
 		assert_true(complete(f, i, cases[i].is_solicited, cases[i].status));
-		cqe_delivery_run(&f->set, false);
+		cqe_delivery_run(&f->halves.device.sessions, false);
 		assert_int_equal(events_read(f), cases[i].events);
 		if (cases[i].events != 0)
 			assert_int_equal(f->control->armed, RNIC_CQ_UNARMED);
@@ -199,7 +199,7 @@ static void test_arming(void **state)
 	}
 }
 
-/* One arming gives one event, however many completions follow. */
+/* One arming is one event, however many completions follow. */
 static void test_one_event_for_many_completions(void **state)
 {
 	struct fixture *f = *state;
@@ -207,14 +207,12 @@ static void test_one_event_for_many_completions(void **state)
 	f->control->armed = RNIC_CQ_ARMED_ANY;
 	for (uint64_t i = 0; i < ENTRIES; i++)
 		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
-	cqe_delivery_run(&f->set, false);
-	cqe_delivery_run(&f->set, false);
+	cqe_delivery_run(&f->halves.device.sessions, false);
+	cqe_delivery_run(&f->halves.device.sessions, false);
 	assert_int_equal(events_read(f), 1);
 }
 
-/*
- * A client that sleeps in a poll is woken once, and not for each completion while the loop is busy.
- */
+/* Who sleeps in a poll is woken once, and not for each completion while the loop is busy. */
 static void test_waking_of_a_sleeping_poller(void **state)
 {
 	static const struct {
@@ -234,11 +232,11 @@ static void test_waking_of_a_sleeping_poller(void **state)
 	_Atomic uint32_t *poll_waits = &session_region(f->session)->poll_waits.value;
 
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		f->set.now_ns = steps[i].now_ns;
+		f->halves.device.sessions.now_ns = steps[i].now_ns;
 		*poll_waits = 1;
 		if (steps[i].completes)
 			assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
-		cqe_delivery_run(&f->set, steps[i].is_busy);
+		cqe_delivery_run(&f->halves.device.sessions, steps[i].is_busy);
 		assert_int_equal(*poll_waits, steps[i].is_taken ? 0 : 1);
 	}
 }
@@ -250,8 +248,8 @@ static void test_clients_are_told_of_bulk_traffic(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		f->set.is_bulk = steps[i];
-		cqe_delivery_run(&f->set, !steps[i]);
+		f->halves.device.sessions.is_bulk = steps[i];
+		cqe_delivery_run(&f->halves.device.sessions, !steps[i]);
 		assert_int_equal(session_status(f->session)->is_bulk.value, steps[i]);
 	}
 }
@@ -265,37 +263,37 @@ static void test_many_clients_are_told_by_and_by(void **state)
 	unsigned told = 0;
 
 	for (unsigned i = 1; i < count; i++)
-		client_fixture_open_regions(client_fixture_connect(&f->set, 1, NULL), NULL, NULL);
-	f->set.is_bulk = true;
-	cqe_delivery_run(&f->set, false);
-	list_for_each (node, &f->set.sessions)
+		client_fixture_greet(client_fixture_connect(&f->halves, 1, NULL), NULL, NULL);
+	f->halves.device.sessions.is_bulk = true;
+	cqe_delivery_run(&f->halves.device.sessions, false);
+	list_for_each (node, &f->halves.device.sessions.sessions)
 		told += session_status(list_entry(node, struct session, node))->is_bulk.value;
 	assert_int_equal(told, LIMIT_TURN_TOLD);
 	for (unsigned i = 1; i < 3; i++)
-		cqe_delivery_run(&f->set, false);
-	list_for_each (node, &f->set.sessions)
+		cqe_delivery_run(&f->halves.device.sessions, false);
+	list_for_each (node, &f->halves.device.sessions.sessions)
 		assert_int_equal(
 			session_status(list_entry(node, struct session, node))->is_bulk.value, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* Port events reach every session with a pipe; a full pipe gets the last state. */
+/* Port events reach whoever has a pipe; of a full one it is the last state that is told. */
 static void test_port_events(void **state)
 {
 	struct fixture *f = *state;
 	struct rnic_event_record record;
 	uint32_t written = 0;
 
-	cqe_delivery_port_event(&f->set, RNIC_EVENT_PORT_ERR);
+	cqe_delivery_port_event(&f->halves.device.sessions, RNIC_EVENT_PORT_ERR);
 	assert_int_equal(read(f->async_fd, &record, sizeof(record)), sizeof(record));
 	assert_int_equal(record.type, RNIC_EVENT_PORT_ERR);
 	assert_int_equal(record.slot, 1);
 	while (!f->session->async_pipe.is_full && written++ < 100000)
-		cqe_delivery_port_event(&f->set, RNIC_EVENT_GID_CHANGE);
+		cqe_delivery_port_event(&f->halves.device.sessions, RNIC_EVENT_GID_CHANGE);
 	assert_true(f->session->async_pipe.is_full);
-	cqe_delivery_port_event(&f->set, RNIC_EVENT_PORT_ACTIVE);
-	cqe_delivery_port_event(&f->set, RNIC_EVENT_PORT_ERR);
+	cqe_delivery_port_event(&f->halves.device.sessions, RNIC_EVENT_PORT_ACTIVE);
+	cqe_delivery_port_event(&f->halves.device.sessions, RNIC_EVENT_PORT_ERR);
 	while (read(f->async_fd, &record, sizeof(record)) == sizeof(record))
 		assert_int_equal(record.type, RNIC_EVENT_GID_CHANGE);
 	cqe_delivery_retry(f->session);
@@ -313,7 +311,7 @@ static void test_resizing_with_many_entries(void **state)
 	struct rnic_ctl_resize_cq *request = (void *)call.request.payload;
 	struct fixture *f = *state;
 
-	f->facts.device.max_cqe = 4 * LIMIT_RESIZE_CQ_ENTRIES;
+	f->halves.facts.device.max_cqe = 4 * LIMIT_RESIZE_CQ_ENTRIES;
 	call.session = f->session;
 	*request = (struct rnic_ctl_resize_cq){
 		.cq = f->cq->handle,
@@ -329,7 +327,7 @@ static void test_resizing_with_many_entries(void **state)
 	close(call.reply_fds[0]);
 }
 
-/* A silent connection is ended in time; a connection that said HELLO is not. */
+/* A connection that says nothing is ended in time, and one that said HELLO is not. */
 static void test_silent_connections_end(void **state)
 {
 	struct fixture *f = *state;
@@ -337,18 +335,16 @@ static void test_silent_connections_end(void **state)
 	char byte;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	f->session->has_greeted = true;
-	list_remove(&f->session->pre_hello_node);
-	f->set.now_ns = 1000;
-	assert_int_equal(session_set_next_deadline_ns(&f->set), UINT64_MAX);
-	assert_non_null(session_create(&f->set, sockets[0], 1, 1));
-	f->set.now_ns = session_set_next_deadline_ns(&f->set) - 1;
-	session_set_reap(&f->set);
-	assert_int_equal(f->set.session_count, 2);
-	f->set.now_ns++;
-	session_set_reap(&f->set);
-	assert_int_equal(f->set.session_count, 1);
-	assert_int_equal(session_set_next_deadline_ns(&f->set), UINT64_MAX);
+	f->halves.clients.now_ns = 1000;
+	assert_int_equal(client_next_hello_ns(&f->halves.clients), UINT64_MAX);
+	assert_non_null(client_create(&f->halves.clients, sockets[0], 1, 1));
+	f->halves.clients.now_ns = client_next_hello_ns(&f->halves.clients) - 1;
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.client_count, 2);
+	f->halves.clients.now_ns++;
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.client_count, 1);
+	assert_int_equal(client_next_hello_ns(&f->halves.clients), UINT64_MAX);
 	assert_int_equal(read(sockets[1], &byte, 1), 0);
 	close(sockets[1]);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/queues/doorbell.h"
+#include "device/queues/queue_limits.h"
 
 #include "client_fixture.h"
 
 #include "ctl/ctl_message.h"
 #include "control/ctl_server.h"
-#include "device/queues/queue_limits.h"
+#include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
+#include "device/session_turn.h"
 #include "shm/ring.h"
 #include "unit_test.h"
 
@@ -17,8 +19,7 @@
 
 /* A server and a client; the test plays the client's side of the rings and of the connection. */
 struct fixture {
-	struct device_facts facts;
-	struct session_set set;
+	struct halves halves;
 	struct ctl_server server;
 	struct session *session;
 	struct rnic_session_region *region;
@@ -32,12 +33,11 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
-	f->server.set = &f->set;
-	f->set.now_ns = START_NS;
-	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
-	client_fixture_open_regions(f->session, &f->doorbell_fd, NULL);
-	client_fixture_greet(f->session);
+	halves_init(&f->halves, NULL, NULL);
+	f->server.set = &f->halves.clients;
+	f->halves.device.sessions.now_ns = START_NS;
+	f->session = client_fixture_greet(client_fixture_connect(&f->halves, 1, &f->peer_fd),
+					  &f->doorbell_fd, NULL);
 	f->region = session_region(f->session);
 	*state = f;
 	return 0;
@@ -47,7 +47,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	session_set_fini(&f->set);
+	halves_fini(&f->halves);
 	close(f->doorbell_fd);
 	close(f->peer_fd);
 	return 0;
@@ -89,9 +89,9 @@ static bool is_answered(const struct fixture *f)
 
 static void fall_asleep(struct fixture *f)
 {
-	f->set.now_ns += LIMIT_DOORBELL_IDLE_NS;
-	assert_int_equal(doorbell_take_all(&f->set), 0);
-	assert_true(list_is_empty(&f->set.awake));
+	f->halves.device.sessions.now_ns += LIMIT_DOORBELL_IDLE_NS;
+	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
+	assert_true(list_is_empty(&f->halves.device.sessions.awake));
 }
 
 static void test_who_rings_stays_awake(void **state)
@@ -99,16 +99,16 @@ static void test_who_rings_stays_awake(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned i = 0; i < 4; i++) {
-		f->set.now_ns += LIMIT_DOORBELL_IDLE_NS - 1;
+		f->halves.device.sessions.now_ns += LIMIT_DOORBELL_IDLE_NS - 1;
 		assert_false(ring(f));
-		assert_int_equal(doorbell_take_all(&f->set), 1);
-		assert_int_equal(doorbell_take_all(&f->set), 0);
-		assert_false(list_is_empty(&f->set.awake));
+		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
+		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
+		assert_false(list_is_empty(&f->halves.device.sessions.awake));
 	}
 	/* Late, but before it was looked at. */
-	f->set.now_ns += 2 * LIMIT_DOORBELL_IDLE_NS;
+	f->halves.device.sessions.now_ns += 2 * LIMIT_DOORBELL_IDLE_NS;
 	assert_false(ring(f));
-	assert_int_equal(doorbell_take_all(&f->set), 1);
+	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
 	assert_false(ring(f));
 }
 
@@ -120,10 +120,10 @@ static void test_an_idle_session_rings_by_the_descriptor(void **state)
 		fall_asleep(f);
 		assert_true(ring(f));
 		assert_false(ring(f));
-		assert_true(ctl_server_poll(&f->server));
-		assert_int_equal(doorbell_take_all(&f->set), 2);
+		assert_true(device_half_poll(&f->halves.device));
+		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 2);
 		assert_false(ring(f));
-		assert_int_equal(doorbell_take_all(&f->set), 1);
+		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
 	}
 }
 
@@ -132,13 +132,13 @@ static void test_sleep_of_the_loop(void **state)
 {
 	struct fixture *f = *state;
 
-	session_set_announce_sleep(&f->set);
+	session_turn_announce_sleep(&f->halves.device.sessions);
 	assert_int_equal(f->region->need_wakeup.value, 1);
-	session_set_withdraw_sleep(&f->set);
+	session_turn_withdraw_sleep(&f->halves.device.sessions);
 	assert_int_equal(f->region->need_wakeup.value, 0);
 	fall_asleep(f);
-	session_set_announce_sleep(&f->set);
-	session_set_withdraw_sleep(&f->set);
+	session_turn_announce_sleep(&f->halves.device.sessions);
+	session_turn_withdraw_sleep(&f->halves.device.sessions);
 	assert_int_equal(f->region->need_wakeup.value, 1);
 }
 
@@ -159,7 +159,7 @@ static void test_requests_come_after_doorbells(void **state)
 	while (!list_is_linked(&f->session->awake_node))
 		assert_true(ctl_server_poll(&f->server));
 	assert_false(is_answered(f));
-	assert_int_equal(doorbell_take_all(&f->set), 1);
+	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
 	while (!is_answered(f))
 		assert_true(ctl_server_poll(&f->server));
 }
@@ -173,11 +173,11 @@ static void test_lies_of_an_idle_session(void **state)
 	fall_asleep(f);
 	rnic_index_publish(&f->region->doorbell_producer, 2 * RNIC_DOORBELL_SLOTS);
 	assert_int_equal(write(f->doorbell_fd, &one, sizeof(one)), sizeof(one));
-	assert_true(ctl_server_poll(&f->server));
-	assert_int_equal(doorbell_take_all(&f->set), 0);
-	assert_true(session_set_has_work(&f->set));
-	session_set_reap(&f->set);
-	assert_int_equal(f->set.session_count, 0);
+	assert_true(device_half_poll(&f->halves.device));
+	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
+	assert_true(halves_have_work(&f->halves));
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.client_count, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

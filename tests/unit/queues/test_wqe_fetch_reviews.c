@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/prng.h"
+#include "device/queues/wqe_fetch.h"
 #include "common/client_limits.h"
 #include "device/queues/queue_limits.h"
-#include "device/queues/wqe_fetch.h"
+#include "engine/engine_limits.h"
 
 #include "client_fixture.h"
 
+#include "base/prng.h"
 #include "engine/engine.h"
 #include "engine/verbs/qp.h"
-#include "control/ctl_handlers.h"
+#include "device/objects/object_requests.h"
 #include "device/session/session.h"
+#include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
+#include "device/session_turn.h"
 #include "shm/ring.h"
 #include "unit_test.h"
 
@@ -20,10 +23,9 @@
 
 /* A session with queue pairs of the deepest receive rings, and a CQ for all their entries. */
 struct fixture {
-	struct device_facts facts;
 	struct engine engine;
 	struct prng random; /* of the engine */
-	struct session_set set;
+	struct halves halves;
 	struct session *session;
 	struct session_qp *qps[QPS];
 	int peer_fd;
@@ -84,8 +86,8 @@ static int set_up(void **state)
 {
 	struct fixture *f = &fixture;
 	const struct engine_config config = {
-		.sink = &session_set_sink,
-		.sink_context = &f->set,
+		.sink = &device_half_sink,
+		.sink_context = &f->halves.device.sessions,
 		.random = prng_source(&f->random),
 		.max_qps = QPS,
 		.max_mrs = 1,
@@ -93,7 +95,7 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	prng_init(&f->random, 1);
-	f->facts.device = (struct rnic_device_attributes){
+	f->halves.facts.device = (struct rnic_device_attributes){
 		.max_cqe = LIMIT_CQ_ENTRIES,
 		.completion_vectors = 1,
 		.max_qp_wr = LIMIT_WR_DEPTH,
@@ -101,9 +103,9 @@ static int set_up(void **state)
 		.max_inline_bytes = LIMIT_INLINE_BYTES,
 	};
 	assert_int_equal(engine_init(&f->engine, &config), 0);
-	assert_int_equal(session_set_init(&f->set, &f->engine, NULL, &f->facts), 0);
-	f->session = client_fixture_connect(&f->set, 1, &f->peer_fd);
-	client_fixture_open_regions(f->session, NULL, NULL);
+	halves_init(&f->halves, &f->engine, NULL);
+	f->session = client_fixture_greet(client_fixture_connect(&f->halves, 1, &f->peer_fd), NULL,
+					  NULL);
 	create_objects(f);
 	*state = f;
 	return 0;
@@ -113,7 +115,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	session_set_fini(&f->set);
+	halves_fini(&f->halves);
 	engine_fini(&f->engine);
 	close(f->peer_fd);
 	return 0;
@@ -140,8 +142,8 @@ static void test_turns_are_short(void **state)
 	for (uint32_t turn = 1; entries_flushed(f) < QPS * LIMIT_WR_DEPTH; turn++) {
 		const uint32_t before = entries_flushed(f);
 
-		assert_true(session_set_has_work(&f->set));
-		session_set_deliver(&f->set, false);
+		assert_true(halves_have_work(&f->halves));
+		session_turn_deliver(&f->halves.device.sessions, false);
 		assert_in_range(entries_flushed(f) - before, 1, LIMIT_TURN_FLUSHES);
 		if (turn == QPS)
 			for (unsigned i = 0; i < QPS; i++)

@@ -1,11 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_fixture.h"
 
-#include "base/list.h"
+#include "control/client_teardown.h"
+#include "device/session_turn.h"
+#include "device/sigbus_guard.h"
 #include "unit_test.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
+
+static void fixture_break_client(struct client *client, const char *reason)
+{
+	client_break(client, "%s", reason);
+}
+
+void halves_init(struct halves *halves, struct engine *engine, struct cm *cm)
+{
+	const struct client_set_config config = {
+		.device = &halves->device,
+		.cm = cm,
+		.facts = &halves->facts,
+	};
+
+	halves->host = (struct device_host){
+		.break_client = fixture_break_client,
+		.note_fault = client_note_trouble,
+	};
+	assert_int_equal(
+		session_set_init(&halves->device.sessions, engine, &halves->facts, &halves->host),
+		0);
+	assert_int_equal(client_set_init(&halves->clients, &config), 0);
+}
+
+void halves_fini(struct halves *halves)
+{
+	client_teardown_all(&halves->clients);
+	client_set_fini(&halves->clients);
+	session_set_fini(&halves->device.sessions);
+}
+
+void halves_reap(struct halves *halves)
+{
+	sigbus_guard_break(&halves->device.sessions);
+	client_teardown_run(&halves->clients);
+}
+
+bool halves_have_work(const struct halves *halves)
+{
+	return client_set_has_work(&halves->clients) ||
+	       session_turn_has_work(&halves->device.sessions);
+}
 
 static void keep_or_close(int fd, int *kept)
 {
@@ -15,31 +59,37 @@ static void keep_or_close(int fd, int *kept)
 		close(fd);
 }
 
-struct session *client_fixture_connect(struct session_set *set, uid_t uid, int *peer_fd)
+struct client *client_fixture_connect(struct halves *halves, uid_t uid, int *peer_fd)
 {
-	struct session *session;
+	struct client *client;
 	int sockets[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sockets), 0);
 	keep_or_close(sockets[1], peer_fd);
-	session = session_create(set, sockets[0], 1, uid);
-	assert_non_null(session);
-	return session;
+	client = client_create(&halves->clients, sockets[0], 1, uid);
+	assert_non_null(client);
+	return client;
 }
 
-void client_fixture_open_regions(struct session *session, int *doorbell_fd, int *async_fd)
+struct session *client_fixture_greet(struct client *client, int *doorbell_fd, int *async_fd)
 {
+	const struct session_config config = {
+		.client = client,
+		.account = &client->account,
+		.client_id = client->client_id,
+		.pid = client->pid,
+		.pid_fd = -1,
+		.memory_fd = -1,
+	};
 	int fds[4];
 
-	assert_int_equal(session_open_regions(session, fds), 0);
+	assert_int_equal(
+		device_half_open_session(client->set->device, &config, fds, &client->session), 0);
 	keep_or_close(fds[0], NULL);
 	keep_or_close(fds[1], NULL);
 	keep_or_close(fds[2], doorbell_fd);
 	keep_or_close(fds[3], async_fd);
-}
-
-void client_fixture_greet(struct session *session)
-{
-	session->has_greeted = true;
-	list_remove(&session->pre_hello_node);
+	client->has_greeted = true;
+	list_remove(&client->pre_hello_node);
+	return client->session;
 }

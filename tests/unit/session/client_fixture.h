@@ -1,22 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* Clients for the tests of a session set, which play their part themselves. */
+/* Both halves of the daemon without network, and clients, which the tests play themselves. */
 #ifndef TESTS_UNIT_SESSION_CLIENT_FIXTURE_H
 #define TESTS_UNIT_SESSION_CLIENT_FIXTURE_H
 
+#include "client/client.h"
+#include "client/client_set.h"
+#include "device/device_half.h"
+#include "device/device_state.h"
 #include "device/session/session.h"
 
 #include <sys/types.h>
 
+struct halves {
+	struct device_facts facts; /* the test's to fill in */
+	struct device_host host;
+	struct device_half device; /* of which there are sessions only */
+	struct client_set clients;
+};
+
+/* `engine` and `cm` may be NULL where nobody asks them; the engine may be made later. */
+void halves_init(struct halves *halves, struct engine *engine, struct cm *cm);
+
+/* Ends all clients. */
+void halves_fini(struct halves *halves);
+
+/* Ends clients as a turn does. */
+void halves_reap(struct halves *halves);
+
+/* Whether another turn has anything to do. */
+bool halves_have_work(const struct halves *halves);
+
 /*
- * A client of `uid` that has connected and sent nothing yet. Its end of the connection, which does
- * not block, is at `*peer_fd` for the test to close; NULL: closed at once.
+ * A client of `uid` that has connected and said nothing yet. The client's end of the connection,
+ * which does not block, is at `*peer_fd` for the test to close; NULL: closed at once.
  */
-struct session *client_fixture_connect(struct session_set *set, uid_t uid, int *peer_fd);
+struct client *client_fixture_connect(struct halves *halves, uid_t uid, int *peer_fd);
 
-/* Gives the client its regions. The descriptors are for the test to close; NULL: closed at once. */
-void client_fixture_open_regions(struct session *session, int *doorbell_fd, int *async_fd);
-
-/* The client counts as one whose HELLO was accepted. */
-void client_fixture_greet(struct session *session);
+/* The session of a client whose HELLO is accepted. The descriptors are for the test to close; NULL:
+ * closed at once. */
+struct session *client_fixture_greet(struct client *client, int *doorbell_fd, int *async_fd);
 
 #endif

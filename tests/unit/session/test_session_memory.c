@@ -29,9 +29,9 @@ int __wrap_munmap(void *address, size_t bytes)
 }
 
 struct fixture {
-	struct device_facts facts;
-	struct session_set set;
+	struct halves halves;
 	struct session *session;
+	uint64_t usage[RESOURCE_COUNT]; /* before the test */
 	int peer_fd;
 };
 
@@ -41,8 +41,10 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
-	f->session = client_fixture_connect(&f->set, geteuid(), &f->peer_fd);
+	halves_init(&f->halves, NULL, NULL);
+	f->session = client_fixture_greet(
+		client_fixture_connect(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
+	memcpy(f->usage, f->session->account->usage, sizeof(f->usage));
 	unmapped_bytes = 0;
 	unmapped_by_all_bytes = 0;
 	*state = f;
@@ -53,7 +55,13 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	session_set_fini(&f->set);
+	/* What is unmapped in the background is no other test's. */
+	client_end(f->session->client);
+	while (f->halves.clients.client_count > 0)
+		halves_reap(&f->halves);
+	while (!list_is_empty(&f->halves.clients.quotas.users))
+		user_quota_sweep(&f->halves.clients.quotas, false);
+	halves_fini(&f->halves);
 	close(f->peer_fd);
 	return 0;
 }
@@ -61,11 +69,11 @@ static int tear_down(void **state)
 static void expect_unmapped(const struct fixture *f)
 {
 	assert_int_equal(unmapped_bytes, 0);
-	while (deferred_close_pending(&f->session->account.user->deferred_close) > 0)
+	while (deferred_close_pending(&f->session->account->user->deferred_close) > 0)
 		sched_yield();
 	assert_int_equal(unmapped_by_all_bytes, LARGE_BYTES);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->session->account.usage[i], i == RESOURCE_DESCRIPTORS);
+		assert_int_equal(f->session->account->usage[i], f->usage[i]);
 }
 
 static void test_memory_of_clients(void **state)
@@ -108,7 +116,7 @@ static void test_small_rings(void **state)
 	close(fd);
 	session_close_shared(f->session, &region);
 	assert_int_equal(unmapped_bytes, 4096);
-	assert_int_equal(deferred_close_pending(&f->session->account.user->deferred_close), 0);
+	assert_int_equal(deferred_close_pending(&f->session->account->user->deferred_close), 0);
 }
 
 int main(void)

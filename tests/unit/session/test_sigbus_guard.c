@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Mappings of a file that has become too short stand in for pages that the kernel cannot give. */
-#include "device/session/sigbus_guard.h"
+/* Pages that cannot be had are stood in for by mappings of a file that has become too short. */
+#include "device/sigbus_guard.h"
 
 #include "client_fixture.h"
 
 #include "device/session/session.h"
+#include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
+#include "device/session_turn.h"
 #include "shm/ring.h"
 #include "unit_test.h"
 
@@ -21,8 +23,7 @@
 #define MEMORY_BYTES 65536
 
 struct fixture {
-	struct device_facts facts;
-	struct session_set set;
+	struct halves halves;
 	struct session *sessions[CLIENTS];
 	int peer_fds[CLIENTS];
 };
@@ -33,10 +34,10 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(session_set_init(&f->set, NULL, NULL, &f->facts), 0);
+	halves_init(&f->halves, NULL, NULL);
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		f->sessions[i] = client_fixture_connect(&f->set, geteuid(), &f->peer_fds[i]);
-		client_fixture_open_regions(f->sessions[i], NULL, NULL);
+		f->sessions[i] = client_fixture_greet(
+			client_fixture_connect(&f->halves, geteuid(), &f->peer_fds[i]), NULL, NULL);
 	}
 	*state = f;
 	return 0;
@@ -47,7 +48,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	sigbus_guard_unwatch();
-	session_set_fini(&f->set);
+	halves_fini(&f->halves);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		close(f->peer_fds[i]);
 	return 0;
@@ -58,11 +59,11 @@ static struct fixture *watch(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(sigbus_guard_watch(&f->set), 0);
+	assert_int_equal(sigbus_guard_watch(&f->halves.device.sessions), 0);
 	return f;
 }
 
-/* An access to these bytes finds nothing there from now on. */
+/* Whoever touches these bytes from now on finds nothing there. */
 static void lose(void *address, size_t bytes)
 {
 	int memfd = memfd_create("lost", MFD_CLOEXEC);
@@ -78,12 +79,14 @@ static void lose(void *address, size_t bytes)
 static void expect_its_end(struct fixture *f)
 {
 	assert_false(f->sessions[1]->is_broken);
-	session_set_reap(&f->set);
-	while (f->set.session_count > 1)
-		session_set_reap(&f->set);
-	assert_ptr_equal(list_first_entry(&f->set.sessions, struct session, node), f->sessions[0]);
+	halves_reap(&f->halves);
+	while (f->halves.clients.client_count > 1)
+		halves_reap(&f->halves);
+	assert_ptr_equal(
+		list_first_entry(&f->halves.device.sessions.sessions, struct session, node),
+		f->sessions[0]);
 	assert_false(f->sessions[0]->is_broken);
-	assert_false(f->set.has_sigbus);
+	assert_false(f->halves.device.sessions.has_sigbus);
 }
 
 static void test_session_region(void **state)
@@ -91,12 +94,12 @@ static void test_session_region(void **state)
 	struct fixture *f = watch(state);
 
 	lose(f->sessions[1]->region.address, f->sessions[1]->region.bytes);
-	session_set_announce_sleep(&f->set);
-	session_set_take_work(&f->set);
+	session_turn_announce_sleep(&f->halves.device.sessions);
+	session_turn_take_work(&f->halves.device.sessions);
 	expect_its_end(f);
 }
 
-/* Read and written across pages; written bytes can be read until the turn ends. */
+/* Read and written across pages; what was written can be read until the turn ends. */
 static void test_memory_of_a_client(void **state)
 {
 	static uint8_t bytes[MEMORY_BYTES];
@@ -144,7 +147,7 @@ static void test_region_that_is_new(void **state)
 	expect_its_end(f);
 }
 
-/* The bytes of one client's page do not reach another client. */
+/* What one client's page held is not for another. */
 static void test_no_bytes_of_others(void **state)
 {
 	struct fixture *f = watch(state);
@@ -157,12 +160,12 @@ static void test_no_bytes_of_others(void **state)
 	pages[0][7] = 1;
 	assert_int_equal(pages[1][7], 0);
 	lose(f->sessions[0]->region.address, 4096);
-	session_set_reap(&f->set);
-	while (f->set.session_count > 0)
-		session_set_reap(&f->set);
+	halves_reap(&f->halves);
+	while (f->halves.clients.client_count > 0)
+		halves_reap(&f->halves);
 }
 
-/* Elsewhere the signal is a fault of ours, and ends the daemon. */
+/* Elsewhere it is a fault of ours, and the end. */
 static void test_memory_of_nobody(void **state)
 {
 	const struct rlimit no_core = {0, 0};

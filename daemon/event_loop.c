@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/device_loop.h"
+#include "event_loop.h"
 
 #include "base/clock.h"
 #include "base/yield_backoff.h"
 #include "base/log.h"
 #include "base/time_units.h"
-#include "device/device.h"
+#include "control/control_plane.h"
+#include "device/device_half.h"
 
 #include <ev.h>
 #include <sched.h>
@@ -20,11 +21,12 @@
 #define LOOP_LOOK_NS	  UINT64_C(50000)  /* between looks at descriptors while awake */
 #define LOOP_SOON_LOOK_NS UINT64_C(1000)   /* and after a request: they come in a row */
 
-struct device_loop {
-	struct device *device;
-	struct device_loop_config config;
+struct event_loop {
+	struct control_plane *control;
+	struct event_loop_config config;
 	struct ev_loop *events;
-	ev_io sessions;
+	ev_io clients;	 /* of the control plane */
+	ev_io doorbells; /* and what else the device half has of clients */
 	ev_io timer;
 	ev_io network;
 	ev_io ports[LOOP_WATCHES_MAX];
@@ -39,17 +41,28 @@ struct device_loop {
 	uint64_t asked_ns;	 /* when a client last had a request */
 	uint64_t idle_since_ns;	 /* when there was last a client */
 	bool has_requests;	 /* of clients, maybe */
+	bool has_doorbells;	 /* or room in pipes, maybe */
 	bool is_stopping;
 };
 
 /* They are served after the next turn: see loop_serve(). */
-static void loop_on_sessions(struct ev_loop *events, ev_io *watcher, int revents)
+static void loop_on_clients(struct ev_loop *events, ev_io *watcher, int revents)
 {
-	struct device_loop *loop = watcher->data;
+	struct event_loop *loop = watcher->data;
 
 	(void)events;
 	(void)revents;
 	loop->has_requests = true;
+}
+
+/* They are served after the next turn, too. */
+static void loop_on_doorbells(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct event_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	loop->has_doorbells = true;
 }
 
 /* The next turn receives; a watcher exists so that arrival ends the sleep. */
@@ -63,16 +76,16 @@ static void loop_on_port(struct ev_loop *events, ev_io *watcher, int revents)
 /* The interface has changed. What clients ask next is answered by what it is like now. */
 static void loop_on_network(struct ev_loop *events, ev_io *watcher, int revents)
 {
-	struct device_loop *loop = watcher->data;
+	struct event_loop *loop = watcher->data;
 
 	(void)events;
 	(void)revents;
-	device_network_follow(loop->device);
+	device_network_follow(&loop->control->network);
 }
 
 static void loop_on_timer(struct ev_loop *events, ev_io *watcher, int revents)
 {
-	struct device_loop *loop = watcher->data;
+	struct event_loop *loop = watcher->data;
 	uint64_t expirations;
 
 	(void)events;
@@ -83,20 +96,20 @@ static void loop_on_timer(struct ev_loop *events, ev_io *watcher, int revents)
 
 static void loop_on_signal(struct ev_loop *events, ev_signal *watcher, int revents)
 {
-	struct device_loop *loop = watcher->data;
+	struct event_loop *loop = watcher->data;
 
 	(void)events;
 	(void)revents;
 	if (!loop->is_stopping)
 		log_info("ending on %s; programs that lose their device: %u",
 			 watcher->signum == SIGTERM ? "SIGTERM" : "SIGINT",
-			 loop->device->sessions.client_count);
+			 device_half_session_count(loop->control->device));
 	loop->is_stopping = true;
 }
 
 static void loop_watch_port(void *context, int fd, bool for_writing)
 {
-	struct device_loop *loop = context;
+	struct event_loop *loop = context;
 	ev_io *watcher = &loop->ports[loop->port_count];
 
 	if (loop->port_count == LOOP_WATCHES_MAX)
@@ -106,36 +119,38 @@ static void loop_watch_port(void *context, int fd, bool for_writing)
 	ev_io_start(loop->events, watcher);
 }
 
-static void loop_watch_all(struct device_loop *loop)
+static void loop_watch_all(struct event_loop *loop)
 {
-	struct port *port = loop->device->port;
-
-	ev_io_init(&loop->sessions, loop_on_sessions, loop->device->sessions.epoll_fd, EV_READ);
+	ev_io_init(&loop->clients, loop_on_clients, loop->control->clients.epoll_fd, EV_READ);
+	ev_io_init(&loop->doorbells, loop_on_doorbells,
+		   device_half_clients_fd(loop->control->device), EV_READ);
 	ev_io_init(&loop->timer, loop_on_timer, loop->timer_fd, EV_READ);
-	ev_io_init(&loop->network, loop_on_network, loop->device->network.watch.fd, EV_READ);
+	ev_io_init(&loop->network, loop_on_network, loop->control->network.watch.fd, EV_READ);
 	ev_signal_init(&loop->terminate, loop_on_signal, SIGTERM);
 	ev_signal_init(&loop->interrupt, loop_on_signal, SIGINT);
-	loop->sessions.data = loop;
+	loop->clients.data = loop;
+	loop->doorbells.data = loop;
 	loop->timer.data = loop;
 	loop->network.data = loop;
 	loop->terminate.data = loop;
 	loop->interrupt.data = loop;
-	ev_io_start(loop->events, &loop->sessions);
+	ev_io_start(loop->events, &loop->clients);
+	ev_io_start(loop->events, &loop->doorbells);
 	ev_io_start(loop->events, &loop->timer);
 	ev_io_start(loop->events, &loop->network);
 	ev_signal_start(loop->events, &loop->terminate);
 	ev_signal_start(loop->events, &loop->interrupt);
-	port->ops->watch(port, loop_watch_port, loop);
+	device_half_watch(loop->control->device, loop_watch_port, loop);
 }
 
-struct device_loop *device_loop_create(struct device *device,
-				       const struct device_loop_config *config)
+struct event_loop *event_loop_create(struct control_plane *control,
+				     const struct event_loop_config *config)
 {
-	struct device_loop *loop = calloc(1, sizeof(*loop));
+	struct event_loop *loop = calloc(1, sizeof(*loop));
 
 	if (loop == NULL)
 		return NULL;
-	loop->device = device;
+	loop->control = control;
 	loop->config = *config;
 	loop->timer_armed_ns = UINT64_MAX;
 	loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -154,9 +169,10 @@ free_loop:
 	return NULL;
 }
 
-void device_loop_destroy(struct device_loop *loop)
+void event_loop_destroy(struct event_loop *loop)
 {
-	ev_io_stop(loop->events, &loop->sessions);
+	ev_io_stop(loop->events, &loop->clients);
+	ev_io_stop(loop->events, &loop->doorbells);
 	ev_io_stop(loop->events, &loop->timer);
 	ev_io_stop(loop->events, &loop->network);
 	for (uint32_t i = 0; i < loop->port_count; i++)
@@ -172,7 +188,7 @@ void device_loop_destroy(struct device_loop *loop)
  * Lets the timer fire at `deadline_ns`, or before: one that fires early costs an empty turn, while
  * setting it anew for each packet that moves a deadline would cost a system call each.
  */
-static void loop_arm_timer(struct device_loop *loop, uint64_t deadline_ns, uint64_t now_ns)
+static void loop_arm_timer(struct event_loop *loop, uint64_t deadline_ns, uint64_t now_ns)
 {
 	struct itimerspec when = {0};
 
@@ -189,11 +205,11 @@ static void loop_arm_timer(struct device_loop *loop, uint64_t deadline_ns, uint6
  * Notes how long there was no client; stops the loop when that is long enough. Whoever asks for a
  * listing counts too: rnic-run does so to see that we are there, for a client that it starts next.
  */
-static uint64_t loop_idle_deadline_ns(struct device_loop *loop, uint64_t now_ns)
+static uint64_t loop_idle_deadline_ns(struct event_loop *loop, uint64_t now_ns)
 {
 	if (loop->config.exit_when_idle_ns == UINT64_MAX)
 		return UINT64_MAX;
-	if (loop->device->sessions.session_count > 0) {
+	if (loop->control->clients.client_count > 0) {
 		loop->idle_since_ns = now_ns;
 		return UINT64_MAX;
 	}
@@ -204,7 +220,7 @@ static uint64_t loop_idle_deadline_ns(struct device_loop *loop, uint64_t now_ns)
 	return loop->idle_since_ns + loop->config.exit_when_idle_ns;
 }
 
-static bool loop_may_poll(struct device_loop *loop, uint64_t now_ns)
+static bool loop_may_poll(struct event_loop *loop, uint64_t now_ns)
 {
 	switch (loop->config.poll) {
 	case POLL_BUSY:
@@ -219,7 +235,7 @@ static bool loop_may_poll(struct device_loop *loop, uint64_t now_ns)
 }
 
 /* Between two looks while there is nothing to do: others may be ready to run on this core. */
-static void loop_yield(struct device_loop *loop)
+static void loop_yield(struct event_loop *loop)
 {
 	uint64_t began_ns;
 
@@ -231,7 +247,7 @@ static void loop_yield(struct device_loop *loop)
 }
 
 /* Looks at descriptors without waiting, now and then. */
-static void loop_look(struct device_loop *loop, uint64_t now_ns)
+static void loop_look(struct event_loop *loop, uint64_t now_ns)
 {
 	const bool is_asked = now_ns - loop->asked_ns < LOOP_SPIN_NS;
 
@@ -239,19 +255,18 @@ static void loop_look(struct device_loop *loop, uint64_t now_ns)
 		return;
 	loop->looked_ns = now_ns;
 	loop_idle_deadline_ns(loop, now_ns);
-	device_report(loop->device, now_ns);
+	control_plane_report(loop->control, now_ns);
 	ev_run(loop->events, EVRUN_NOWAIT);
 }
 
 /* Sleeps until something arrives or is due, unless a client turns out to have rung meanwhile. */
-static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
+static void loop_sleep(struct event_loop *loop, uint64_t now_ns)
 {
-	struct session_set *sessions = &loop->device->sessions;
 	uint64_t idle_ns = loop_idle_deadline_ns(loop, now_ns);
 	uint64_t deadline_ns;
 
-	device_report(loop->device, now_ns);
-	deadline_ns = device_next_deadline_ns(loop->device);
+	control_plane_report(loop->control, now_ns);
+	deadline_ns = control_plane_next_deadline_ns(loop->control);
 	if (idle_ns < deadline_ns)
 		deadline_ns = idle_ns;
 	if (loop->is_stopping)
@@ -260,41 +275,48 @@ static void loop_sleep(struct device_loop *loop, uint64_t now_ns)
 		loop_look(loop, now_ns);
 		return;
 	}
-	session_set_announce_sleep(sessions);
-	if (session_set_take_work(sessions) == 0 && !session_set_has_work(sessions)) {
+	if (control_plane_prepare_sleep(loop->control)) {
 		loop_arm_timer(loop, deadline_ns, now_ns);
-		loop->device->loop_counters.sleeps++;
+		device_half_note_sleep(loop->control->device);
 		ev_run(loop->events, EVRUN_ONCE);
 		loop->looked_ns = now_ns;
 	}
-	session_set_withdraw_sleep(sessions);
+	device_half_withdraw_sleep(loop->control->device);
 }
 
 /*
  * Serves requests. A turn lies between their arrival and this, so that what a client posted before
  * it asked is on its way before it is answered. Returns whether there was anything to do.
  */
-static bool loop_serve(struct device_loop *loop)
+static bool loop_serve(struct event_loop *loop)
 {
-	if (!loop->has_requests && !ctl_server_has_resumes(&loop->device->server))
-		return false;
+	const bool has_requests =
+		loop->has_requests || ctl_server_has_resumes(&loop->control->server);
+	const bool has_doorbells = loop->has_doorbells;
+
+	/* A client that is woken by a request, and not by a doorbell, is answered after the next
+	 * turn. */
+	if (has_requests)
+		ctl_server_poll(&loop->control->server);
+	if (has_doorbells)
+		device_half_poll(loop->control->device);
 	loop->has_requests = false;
-	ctl_server_poll(&loop->device->server);
-	return true;
+	loop->has_doorbells = false;
+	return has_requests || has_doorbells;
 }
 
-void device_loop_run(struct device_loop *loop)
+void event_loop_run(struct event_loop *loop)
 {
 	loop->idle_since_ns = clock_now_ns();
 	while (!loop->is_stopping) {
 		uint64_t now_ns = clock_now_ns();
 
-		if (device_turn(loop->device, now_ns))
+		if (control_plane_turn(loop->control, now_ns))
 			loop->active_ns = now_ns;
 		if (loop_serve(loop))
 			loop->active_ns = loop->asked_ns = now_ns;
 		if (now_ns == loop->active_ns) {
-			device_note_activity(loop->device, now_ns);
+			control_plane_note_activity(loop->control, now_ns);
 			loop_look(loop, now_ns);
 		} else if (loop_may_poll(loop, now_ns)) {
 			loop_look(loop, now_ns);

@@ -9,8 +9,8 @@
  * on, and notes whose it is. It is for the thread that serves the one set of the process, which
  * touches shared memory only where no list or table of sessions is being changed.
  */
-#ifndef DAEMON_DEVICE_SESSION_SIGBUS_GUARD_H
-#define DAEMON_DEVICE_SESSION_SIGBUS_GUARD_H
+#ifndef DAEMON_DEVICE_SIGBUS_GUARD_H
+#define DAEMON_DEVICE_SIGBUS_GUARD_H
 
 struct session_set;
 

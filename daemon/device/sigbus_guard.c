@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/sigbus_guard.h"
+#include "device/sigbus_guard.h"
 
+#include "device/queues/session_queues.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
 

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/prng.h"
+#include "control/client_teardown.h"
 #include "common/client_limits.h"
-#include "device/session/teardown.h"
 
 #include "client_fixture.h"
 
+#include "base/prng.h"
 #include "engine/engine.h"
 #include "cm_ids/cm_identifier.h"
-#include "control/ctl_handlers.h"
+#include "cm_ids/ctl_cm_handlers.h"
+#include "device/objects/object_requests.h"
+#include "device/objects/session_objects.h"
 #include "control/ctl_server.h"
+#include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
+#include "device/session_turn.h"
 #include "unit_test.h"
 
 #include <poll.h>
@@ -25,8 +29,7 @@ struct fixture {
 	struct engine engine;
 	struct cm *cm;
 	struct prng random; /* of the CM */
-	struct device_facts facts;
-	struct session_set set;
+	struct halves halves;
 	struct ctl_server server;
 	struct session *sessions[CLIENTS];
 	int peer_fds[CLIENTS];
@@ -37,9 +40,9 @@ static struct fixture fixture;
 
 static void create_client(struct fixture *f, unsigned i)
 {
-	f->sessions[i] = client_fixture_connect(&f->set, geteuid(), &f->peer_fds[i]);
-	client_fixture_open_regions(f->sessions[i], &f->doorbell_fds[i], NULL);
-	client_fixture_greet(f->sessions[i]);
+	f->sessions[i] =
+		client_fixture_greet(client_fixture_connect(&f->halves, geteuid(), &f->peer_fds[i]),
+				     &f->doorbell_fds[i], NULL);
 }
 
 static void create_pds(struct session *session, unsigned count)
@@ -63,8 +66,8 @@ static int set_up(void **state)
 	prng_init(&f->random, 0);
 	f->cm = cm_create(&cm_config);
 	assert_non_null(f->cm);
-	assert_int_equal(session_set_init(&f->set, &f->engine, f->cm, &f->facts), 0);
-	f->server.set = &f->set;
+	halves_init(&f->halves, &f->engine, f->cm);
+	f->server.set = &f->halves.clients;
 	for (unsigned i = 0; i < CLIENTS; i++)
 		create_client(f, i);
 	*state = f;
@@ -75,7 +78,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	session_set_fini(&f->set);
+	halves_fini(&f->halves);
 	cm_free(f->cm);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		close(f->peer_fds[i]);
@@ -100,22 +103,23 @@ static void test_freed_by_and_by(void **state)
 	for (unsigned i = 0; i < CLIENTS; i++)
 		create_pds(f->sessions[i], PDS);
 	for (unsigned i = 0; i < CLIENTS; i++)
-		session_end(f->sessions[i]);
-	while (f->set.session_count > 0) {
-		const uint64_t before = f->set.quotas.usage[RESOURCE_PD];
+		client_end(f->sessions[i]->client);
+	while (f->halves.clients.client_count > 0) {
+		const uint64_t before = f->halves.clients.quotas.usage[RESOURCE_PD];
 
-		assert_true(session_set_has_work(&f->set));
-		session_set_reap(&f->set);
+		assert_true(halves_have_work(&f->halves));
+		halves_reap(&f->halves);
 		for (unsigned i = 0; i < CLIENTS; i++)
 			assert_true(is_hung_up(f->peer_fds[i]));
-		assert_true(before - f->set.quotas.usage[RESOURCE_PD] <= LIMIT_TURN_TEARDOWN);
+		assert_true(before - f->halves.clients.quotas.usage[RESOURCE_PD] <=
+			    LIMIT_TURN_TEARDOWN);
 		turns++;
 	}
 	assert_true(turns >= CLIENTS * PDS / LIMIT_TURN_TEARDOWN);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->set.quotas.usage[i], 0);
-	assert_int_equal(f->set.client_count, 0);
-	assert_false(session_set_has_work(&f->set));
+		assert_int_equal(f->halves.clients.quotas.usage[i], 0);
+	assert_int_equal(f->halves.device.sessions.session_count, 0);
+	assert_false(halves_have_work(&f->halves));
 }
 
 /* Objects left over can be told apart from live ones, and do nothing any more. */
@@ -126,8 +130,8 @@ static void test_what_is_left_is_dead(void **state)
 	struct session_pd *pd;
 
 	create_pds(f->sessions[0], PDS);
-	session_end(f->sessions[0]);
-	session_set_reap(&f->set);
+	client_end(f->sessions[0]->client);
+	halves_reap(&f->halves);
 	pd = handle_table_at(&f->sessions[0]->pds, PDS - 1);
 	assert_non_null(pd);
 	assert_true(pd->pd.is_closed);
@@ -138,9 +142,9 @@ static void test_what_is_left_is_dead(void **state)
 	assert_int_equal(write(f->doorbell_fds[0], &one, sizeof(one)), sizeof(one));
 	ctl_server_poll(&f->server);
 	assert_false(list_is_linked(&f->sessions[0]->awake_node));
-	f->set.is_bulk = true;
-	session_set_take_work(&f->set);
-	session_set_deliver(&f->set, false);
+	f->halves.device.sessions.is_bulk = true;
+	session_turn_take_work(&f->halves.device.sessions);
+	session_turn_deliver(&f->halves.device.sessions, false);
 	assert_int_equal(session_status(f->sessions[1])->is_bulk.value, 1);
 }
 
@@ -150,9 +154,9 @@ static void test_end_of_the_set(void **state)
 	struct fixture *f = *state;
 
 	create_pds(f->sessions[0], PDS);
-	session_end(f->sessions[0]);
-	session_set_reap(&f->set);
-	assert_int_equal(f->set.session_count, CLIENTS);
+	client_end(f->sessions[0]->client);
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.client_count, CLIENTS);
 }
 
 /* However fast clients end: no client is left to notify of traffic. */
@@ -160,16 +164,19 @@ static void test_nobody_left_to_tell(void **state)
 {
 	struct fixture *f = *state;
 
-	f->set.is_bulk = true;
-	session_set_deliver(&f->set, false);
-	assert_int_equal(f->set.bulk_notify_pending, 0);
-	f->set.bulk_notify_pending = f->set.client_count;
+	f->halves.device.sessions.is_bulk = true;
+	session_turn_deliver(&f->halves.device.sessions, false);
+	assert_int_equal(f->halves.device.sessions.bulk_notify_pending, 0);
+	f->halves.device.sessions.bulk_notify_pending = f->halves.device.sessions.session_count;
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		teardown_at_once(f->sessions[i]);
-		assert_int_equal(f->set.bulk_notify_pending, f->set.client_count);
+		client_end(f->sessions[i]->client);
+		while (f->halves.clients.client_count == CLIENTS - i)
+			halves_reap(&f->halves);
+		assert_int_equal(f->halves.device.sessions.bulk_notify_pending,
+				 f->halves.device.sessions.session_count);
 	}
-	session_set_deliver(&f->set, false);
-	assert_true(list_is_empty(&f->set.clients));
+	session_turn_deliver(&f->halves.device.sessions, false);
+	assert_true(list_is_empty(&f->halves.device.sessions.sessions));
 }
 
 /* Session `i` asks for a PD, in a turn of its own. */
@@ -203,16 +210,16 @@ static void test_what_is_freed_is_waited_for(void **state)
 	int status;
 
 	create_pds(f->sessions[0], PDS);
-	f->set.quotas.limits[RESOURCE_PD] = PDS;
+	f->halves.clients.quotas.limits[RESOURCE_PD] = PDS;
 	ask_for_pd(f, 1);
 	assert_int_equal(reply_status(f, 1), -ENOSPC);
 
-	session_end(f->sessions[0]);
+	client_end(f->sessions[0]->client);
 	ask_for_pd(f, 1);
 	while ((status = reply_status(f, 1)) == 1) {
 		assert_true(turns++ <= PDS);
-		assert_true(session_set_has_work(&f->set) && ctl_server_has_resumes(&f->server));
-		session_set_reap(&f->set);
+		assert_true(halves_have_work(&f->halves) && ctl_server_has_resumes(&f->server));
+		halves_reap(&f->halves);
 		ctl_server_poll(&f->server);
 	}
 	assert_int_equal(status, 0);
@@ -224,16 +231,16 @@ static void test_who_ends_later_is_not_waited_for(void **state)
 {
 	struct fixture *f = *state;
 
-	f->set.quotas.limits[RESOURCE_PD] = 0;
-	session_end(f->sessions[0]);
+	f->halves.clients.quotas.limits[RESOURCE_PD] = 0;
+	client_end(f->sessions[0]->client);
 	ask_for_pd(f, 1);
 	assert_int_equal(reply_status(f, 1), 1);
-	f->set.ended_count++;
-	session_set_reap(&f->set);
-	assert_int_equal(f->set.session_count, 1);
+	f->halves.clients.ended_count++;
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.client_count, 1);
 	ctl_server_poll(&f->server);
 	assert_int_equal(reply_status(f, 1), -ENOSPC);
-	f->set.ended_count--;
+	f->halves.clients.ended_count--;
 }
 
 /* A waiting client may end, and so may the daemon. */
@@ -241,29 +248,29 @@ static void test_who_waits_may_end(void **state)
 {
 	struct fixture *f = *state;
 
-	f->set.quotas.limits[RESOURCE_PD] = 0;
-	session_end(f->sessions[0]);
+	f->halves.clients.quotas.limits[RESOURCE_PD] = 0;
+	client_end(f->sessions[0]->client);
 	ask_for_pd(f, 1);
 	assert_true(ctl_server_has_resumes(&f->server));
-	session_end(f->sessions[1]);
-	while (f->set.session_count > 0)
-		session_set_reap(&f->set);
+	client_end(f->sessions[1]->client);
+	while (f->halves.clients.client_count > 0)
+		halves_reap(&f->halves);
 	assert_false(ctl_server_has_resumes(&f->server));
 }
 
-static void create_identifiers(struct session *session, unsigned count)
+static void create_identifiers(struct client *client, unsigned count)
 {
 	static struct ctl_call call;
 	const struct rnic_ctl_cm_channel_reply *reply = (void *)call.reply.payload;
 	struct session_cm_channel *channel;
 	struct session_cm_id *id;
 
-	call.session = session;
+	call.client = client;
 	assert_int_equal(ctl_cm_create_channel(&call), 0);
 	close(call.reply_fds[0]);
-	channel = handle_table_get(&session->cm_channels, reply->channel);
+	channel = handle_table_get(&client->cm_channels, reply->channel);
 	while (count-- > 0)
-		assert_int_equal(cm_identifier_create(session, channel, RNIC_PORT_SPACE_TCP,
+		assert_int_equal(cm_identifier_create(client, channel, RNIC_PORT_SPACE_TCP,
 						      RNIC_QP_TYPE_RC, &id),
 				 0);
 }
@@ -277,16 +284,16 @@ static void test_connections_end_first(void **state)
 	struct fixture *f = *state;
 
 	create_pds(f->sessions[0], 2 * LIMIT_TURN_TEARDOWN);
-	session_end(f->sessions[0]);
-	session_set_reap(&f->set);
-	create_identifiers(f->sessions[1], LIMIT_TURN_TEARDOWN / 2);
-	session_end(f->sessions[1]);
-	session_set_reap(&f->set);
-	assert_int_equal(f->set.quotas.usage[RESOURCE_CM_ID], 0);
-	assert_true(f->set.quotas.usage[RESOURCE_PD] > 0);
-	while (f->set.session_count > 0)
-		session_set_reap(&f->set);
-	assert_false(session_set_has_work(&f->set));
+	client_end(f->sessions[0]->client);
+	halves_reap(&f->halves);
+	create_identifiers(f->sessions[1]->client, LIMIT_TURN_TEARDOWN / 2);
+	client_end(f->sessions[1]->client);
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.quotas.usage[RESOURCE_CM_ID], 0);
+	assert_true(f->halves.clients.quotas.usage[RESOURCE_PD] > 0);
+	while (f->halves.clients.client_count > 0)
+		halves_reap(&f->halves);
+	assert_false(halves_have_work(&f->halves));
 }
 
 static int open_xrcd(struct session *session, int file, uint32_t flags)
@@ -311,18 +318,18 @@ static void test_domains_end_with_their_clients(void **state)
 	assert_true(file >= 0);
 	assert_int_equal(open_xrcd(f->sessions[0], file, RNIC_XRCD_CREATE), 0);
 	/* These are freed before domains. */
-	call.session = f->sessions[0];
+	call.client = f->sessions[0]->client;
 	for (unsigned i = 0; i < 128; i++) {
 		assert_int_equal(ctl_cm_create_channel(&call), 0);
 		close(call.reply_fds[0]);
 	}
-	session_end(f->sessions[0]);
-	session_set_reap(&f->set);
-	assert_int_equal(f->set.quotas.usage[RESOURCE_XRCD], 1);
+	client_end(f->sessions[0]->client);
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.quotas.usage[RESOURCE_XRCD], 1);
 	assert_int_equal(open_xrcd(f->sessions[1], file, RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE),
 			 0);
-	while (f->set.session_count == CLIENTS)
-		session_set_reap(&f->set);
+	while (f->halves.clients.client_count == CLIENTS)
+		halves_reap(&f->halves);
 	assert_int_equal(open_xrcd(f->sessions[1], file, 0), 0);
 	close(file);
 }

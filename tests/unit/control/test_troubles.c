@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/trouble_log.h"
+#include "control/troubles.h"
+
+#include "client_fixture.h"
 
 #include "base/bits.h"
 #include "engine/reliability/peer_window.h"
 #include "engine/verbs/qp.h"
 #include "cm_ids/cm_identifier.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "device/queues/qp_fault.h"
+#include "device/queues/session_queues.h"
 #include "wire/gid.h"
 #include "unit_test.h"
 
 /* The engine's and the session's objects as far as troubles look at them. */
 struct fixture {
-	struct session_set set;
+	struct halves halves;
+	struct client client;
 	struct session session;
 	struct session_qp session_qp;
 	struct qp qp;
@@ -23,9 +26,16 @@ static struct fixture fixture;
 static int set_up(void **state)
 {
 	memset(&fixture, 0, sizeof(fixture));
-	fixture.set.now_ns = 5;
-	fixture.session = (struct session){
-		.set = &fixture.set, .pid = 77, .uid = 1000, .program = "ib_write_bw"};
+	halves_init(&fixture.halves, NULL, NULL);
+	fixture.halves.clients.now_ns = 5;
+	fixture.client = (struct client){
+		.set = &fixture.halves.clients,
+		.pid = 77,
+		.uid = 1000,
+		.program = "ib_write_bw",
+	};
+	fixture.session.set = &fixture.halves.device.sessions;
+	fixture.session.client = &fixture.client;
 	fixture.session_qp.session = &fixture.session;
 	fixture.qp.user = &fixture.session_qp;
 	fixture.qp.qpn = 0x1234;
@@ -33,9 +43,16 @@ static int set_up(void **state)
 	return 0;
 }
 
+static int tear_down(void **state)
+{
+	(void)state;
+	halves_fini(&fixture.halves);
+	return 0;
+}
+
 static const struct trouble *nth(uint32_t n)
 {
-	return trouble_nth(&fixture.set.trouble_log, n);
+	return trouble_nth(&fixture.halves.clients.trouble_log, n);
 }
 
 static void test_a_queue_pair(void **state)
@@ -45,7 +62,7 @@ static void test_a_queue_pair(void **state)
 	(void)state;
 	assert_null(nth(0));
 	qp->last_error = VERDICT_BAD_QKEY;
-	trouble_of_qp(&fixture.set, qp);
+	qp_fault_note(&fixture.halves.device.sessions, qp);
 	assert_string_equal(nth(0)->subject, "queue pair 0x001234");
 	assert_string_equal(nth(0)->program, "ib_write_bw");
 	assert_int_equal(nth(0)->pid, 77);
@@ -56,7 +73,7 @@ static void test_a_queue_pair(void **state)
 	qp->attributes.dest_qpn = 0x56;
 	qp->attributes.path.dest_gid =
 		(struct rnic_gid){{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}};
-	trouble_of_qp(&fixture.set, qp);
+	qp_fault_note(&fixture.halves.device.sessions, qp);
 	assert_string_equal(nth(0)->subject, "queue pair 0x001234 to 0x000056 of 192.0.2.7");
 	assert_non_null(strstr(nth(0)->reason, "did not answer"));
 	assert_non_null(strstr(nth(1)->reason, "Q_Key"));
@@ -73,33 +90,33 @@ static void test_a_queue_pair_of_nobody(void **state)
 	fixture.qp.user = &target;
 	fixture.qp.xrcd = &xrcd;
 	fixture.qp.last_error = VERDICT_BAD_RKEY;
-	trouble_of_qp(&fixture.set, &fixture.qp);
+	qp_fault_note(&fixture.halves.device.sessions, &fixture.qp);
 	assert_null(nth(0));
 }
 
 static void test_a_request(void **state)
 {
 	(void)state;
-	trouble_of_request(&fixture.session, RNIC_CTL_MODIFY_QP, -EINVAL, "there is no such GID");
+	trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "there is no such GID");
 	assert_string_equal(nth(0)->subject, "MODIFY_QP refused");
 	assert_string_equal(nth(0)->reason, "there is no such GID");
-	trouble_of_request(&fixture.session, RNIC_CTL_REGISTER_MR, -ENOMEM, "");
+	trouble_of_request(&fixture.client, RNIC_CTL_REGISTER_MR, -ENOMEM, "");
 	assert_string_equal(nth(0)->reason, strerror(ENOMEM));
 }
 
 static void test_what_is_no_fault(void **state)
 {
 	(void)state;
-	trouble_of_request(&fixture.session, RNIC_CTL_CM_GET_EVENT, -EAGAIN, "");
-	fixture.session.is_admin = true;
-	trouble_of_request(&fixture.session, RNIC_CTL_SHOW, -EINVAL, "there is no listing 99");
+	trouble_of_request(&fixture.client, RNIC_CTL_CM_GET_EVENT, -EAGAIN, "");
+	fixture.client.is_admin = true;
+	trouble_of_request(&fixture.client, RNIC_CTL_SHOW, -EINVAL, "there is no listing 99");
 	assert_null(nth(0));
 }
 
 static void test_a_connection(void **state)
 {
 	struct session_cm_id id = {
-		.session = &fixture.session,
+		.client = &fixture.client,
 		.peer = {.gid = {{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}},
 			 .port = 7174},
 		.failure = RNIC_CM_REJECTED,
@@ -107,11 +124,11 @@ static void test_a_connection(void **state)
 	};
 
 	(void)state;
-	trouble_of_connection(&id);
+	cm_identifier_note_trouble(&id);
 	assert_string_equal(nth(0)->subject, "connection to 192.0.2.7 port 7174");
 	assert_non_null(strstr(nth(0)->reason, "nobody listens at that port of the peer"));
 	id.failure = RNIC_CM_DISCONNECTED;
-	trouble_of_connection(&id);
+	cm_identifier_note_trouble(&id);
 	assert_null(nth(1));
 }
 
@@ -120,7 +137,7 @@ static void test_the_network(void **state)
 	const struct rnic_gid dest = {{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}};
 
 	(void)state;
-	trouble_of_network(&fixture.set, &dest, 4164, -EMSGSIZE);
+	trouble_of_network(&fixture.halves.clients, &dest, 4164, -EMSGSIZE);
 	assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
 	assert_non_null(
 		strstr(nth(0)->reason, "4164 bytes: Message too long; the path carries less"));
@@ -133,7 +150,7 @@ static struct rnic_gid ipv4(uint8_t host)
 }
 
 /* The session's queue pair has its peer at 192.0.2.7, we are 192.0.2.1. */
-static void set_up_peer(struct device_facts *facts)
+static void set_up_peer(void)
 {
 	struct fixture *f = &fixture;
 	static struct peer_window window;
@@ -143,13 +160,15 @@ static void set_up_peer(struct device_facts *facts)
 	f->session_qp.qp = &f->qp;
 	handle_table_init(&f->session.qps, 8);
 	handle_table_init(&f->session.ahs, 8);
-	handle_table_init(&f->session.cm_ids, 8);
+	handle_table_init(&f->client.cm_ids, 8);
 	assert_int_equal(handle_table_add(&f->session.qps, &f->session_qp, &f->session_qp.handle),
 			 0);
-	list_init(&f->set.sessions);
-	list_add_tail(&f->set.sessions, &f->session.node);
-	*facts = (struct device_facts){.gids = {.count = 1, .entries = {{.gid = ipv4(1)}}}};
-	f->set.facts = facts;
+	list_add_tail(&f->halves.device.sessions.sessions, &f->session.node);
+	list_add_tail(&f->halves.clients.clients, &f->client.node);
+	f->halves.facts.gids = (struct rnic_ctl_gids_reply){
+		.count = 1,
+		.entries = {{.gid = ipv4(1)}},
+	};
 }
 
 static void tear_down_peer(void)
@@ -157,7 +176,9 @@ static void tear_down_peer(void)
 	handle_table_remove(&fixture.session.qps, fixture.session_qp.handle);
 	handle_table_fini(&fixture.session.qps);
 	handle_table_fini(&fixture.session.ahs);
-	handle_table_fini(&fixture.session.cm_ids);
+	handle_table_fini(&fixture.client.cm_ids);
+	list_remove(&fixture.session.node);
+	list_remove(&fixture.client.node);
 }
 
 static void test_what_the_network_says(void **state)
@@ -185,22 +206,21 @@ static void test_what_the_network_says(void **state)
 		{-EPROTO, 9, "192.0.2.9 says: Protocol error"},
 	};
 	const struct rnic_gid dest = ipv4(7), stranger = ipv4(8);
-	struct device_facts facts;
 
 	(void)state;
-	set_up_peer(&facts);
+	set_up_peer();
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
 		const struct rnic_gid from = ipv4(cases[i].from);
 
-		trouble_of_delivery(&fixture.set, &dest, &from, cases[i].error, 1400);
+		trouble_of_delivery(&fixture.halves.clients, &dest, &from, cases[i].error, 1400);
 		assert_int_equal(nth(0)->cqe_delivery_error, cases[i].error);
 		assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
 		assert_string_equal(nth(0)->reason, cases[i].reason);
 		assert_true(nth(0)->is_of_all);
 	}
 	/* Nothing of ours goes there. */
-	fixture.set.now_ns = 6;
-	trouble_of_delivery(&fixture.set, &stranger, &stranger, -ECONNREFUSED, 0);
+	fixture.halves.clients.now_ns = 6;
+	trouble_of_delivery(&fixture.halves.clients, &stranger, &stranger, -ECONNREFUSED, 0);
 	assert_int_equal(nth(0)->at_ns, 5);
 	/* Of one kind the latest counts. */
 	assert_non_null(nth(6));
@@ -213,24 +233,32 @@ static void test_what_is_invented(void **state)
 {
 	const struct rnic_gid dest = ipv4(7);
 	struct rnic_gid from = ipv4(9);
-	struct device_facts facts;
 
 	(void)state;
-	set_up_peer(&facts);
+	set_up_peer();
 	for (uint32_t i = 0; i < 1000; i++) {
 		from.bytes[13] = (uint8_t)i;
-		trouble_of_delivery(&fixture.set, &dest, &from, -EMSGSIZE, 600 + i);
+		trouble_of_delivery(&fixture.halves.clients, &dest, &from, -EMSGSIZE, 600 + i);
 	}
 	assert_non_null(strstr(nth(0)->reason, "no more than 1599 bytes"));
 	assert_null(nth(1));
 	for (int error = 1; error <= 100; error++)
-		trouble_of_delivery(&fixture.set, &dest, &from, -error, 0);
+		trouble_of_delivery(&fixture.halves.clients, &dest, &from, -error, 0);
 	assert_non_null(nth(TROUBLE_LOG_DELIVERIES_MAX - 1));
 	assert_null(nth(TROUBLE_LOG_DELIVERIES_MAX));
-	fixture.set.now_ns += UINT64_C(60000000000);
-	trouble_of_delivery(&fixture.set, &dest, &from, -100, 0);
+	fixture.halves.clients.now_ns += UINT64_C(60000000000);
+	trouble_of_delivery(&fixture.halves.clients, &dest, &from, -100, 0);
 	assert_non_null(nth(TROUBLE_LOG_DELIVERIES_MAX));
 	tear_down_peer();
+}
+
+/* Whether a message about packets to `dest` is noted. */
+static bool is_believed(const struct rnic_gid *dest)
+{
+	const uint32_t before = fixture.halves.clients.trouble_log.count;
+
+	trouble_of_delivery(&fixture.halves.clients, dest, dest, -ECONNREFUSED, 0);
+	return fixture.halves.clients.trouble_log.count > before;
 }
 
 /* An address handle and a connection are peers, too. */
@@ -239,18 +267,17 @@ static void test_whose_peers_are_believed(void **state)
 	struct session_ah ah = {.ah.path.dest_gid = ipv4(20)};
 	struct session_cm_id id = {.peer.gid = ipv4(21)};
 	const struct rnic_gid ah_dest = ipv4(20), id_dest = ipv4(21);
-	struct device_facts facts;
 
 	(void)state;
-	set_up_peer(&facts);
+	set_up_peer();
 	assert_int_equal(handle_table_add(&fixture.session.ahs, &ah, &ah.handle), 0);
-	assert_int_equal(handle_table_add(&fixture.session.cm_ids, &id, &id.handle), 0);
-	assert_true(session_set_uses_dest(&fixture.set, &ah_dest));
-	assert_false(session_set_uses_dest(&fixture.set, &id_dest));
+	assert_int_equal(handle_table_add(&fixture.client.cm_ids, &id, &id.handle), 0);
+	assert_true(is_believed(&ah_dest));
+	assert_false(is_believed(&id_dest));
 	id.has_peer = true;
-	assert_true(session_set_uses_dest(&fixture.set, &id_dest));
+	assert_true(is_believed(&id_dest));
 	handle_table_remove(&fixture.session.ahs, ah.handle);
-	handle_table_remove(&fixture.session.cm_ids, id.handle);
+	handle_table_remove(&fixture.client.cm_ids, id.handle);
 	tear_down_peer();
 }
 
@@ -258,8 +285,8 @@ static void test_the_same_again_is_one(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 3; i++) {
-		fixture.set.now_ns = 10 + i;
-		trouble_of_request(&fixture.session, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
+		fixture.halves.clients.now_ns = 10 + i;
+		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
 	assert_int_equal(nth(0)->at_ns, 12);
 	assert_null(nth(1));
@@ -270,9 +297,9 @@ static void test_the_same_again_after_others(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 30; i++) {
-		fixture.set.now_ns = 10 + i;
-		fixture.session.pid = (pid_t)(i % 3);
-		trouble_of_request(&fixture.session, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
+		fixture.halves.clients.now_ns = 10 + i;
+		fixture.client.pid = (pid_t)(i % 3);
+		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(nth(i)->pid, 2 - i);
@@ -287,8 +314,8 @@ static void test_the_oldest_gives_way(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < count; i++) {
-		fixture.session.pid = (pid_t)i;
-		trouble_of_request(&fixture.session, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
+		fixture.client.pid = (pid_t)i;
+		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
 	for (uint32_t i = 0; i < TROUBLE_LOG_MAX; i++)
 		assert_int_equal(nth(i)->pid, count - 1 - i);
@@ -302,14 +329,14 @@ static void test_many_of_one_program(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++) {
-		fixture.session.pid = (pid_t)i;
-		trouble_of_request(&fixture.session, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
+		fixture.client.pid = (pid_t)i;
+		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
-	fixture.session.pid = 77;
+	fixture.client.pid = 77;
 	for (uint32_t i = 0; i < 100; i++) {
 		fixture.qp.qpn = i;
 		fixture.qp.last_error = VERDICT_RETRY_EXCEEDED;
-		trouble_of_qp(&fixture.set, &fixture.qp);
+		qp_fault_note(&fixture.halves.device.sessions, &fixture.qp);
 	}
 	assert_string_equal(nth(0)->subject, "queue pair 0x000063");
 	assert_string_equal(nth(1)->subject, "queue pair 0x000062");
@@ -323,19 +350,20 @@ static void test_many_of_one_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_a_queue_pair, set_up),
-		cmocka_unit_test_setup(test_a_queue_pair_of_nobody, set_up),
-		cmocka_unit_test_setup(test_a_request, set_up),
-		cmocka_unit_test_setup(test_what_is_no_fault, set_up),
-		cmocka_unit_test_setup(test_a_connection, set_up),
-		cmocka_unit_test_setup(test_the_network, set_up),
-		cmocka_unit_test_setup(test_what_the_network_says, set_up),
-		cmocka_unit_test_setup(test_what_is_invented, set_up),
-		cmocka_unit_test_setup(test_whose_peers_are_believed, set_up),
-		cmocka_unit_test_setup(test_the_same_again_is_one, set_up),
-		cmocka_unit_test_setup(test_the_same_again_after_others, set_up),
-		cmocka_unit_test_setup(test_the_oldest_gives_way, set_up),
-		cmocka_unit_test_setup(test_many_of_one_program, set_up),
+		cmocka_unit_test_setup_teardown(test_a_queue_pair, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_queue_pair_of_nobody, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_request, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_no_fault, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_connection, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_network, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_the_network_says, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_invented, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_whose_peers_are_believed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_same_again_is_one, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_same_again_after_others, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_the_oldest_gives_way, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_of_one_program, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

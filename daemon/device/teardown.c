@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/teardown.h"
+#include "device/teardown.h"
 
-#include "cm_ids/cm_identifier.h"
+#include "base/bits.h"
+#include "device/objects/session_objects.h"
 #include "device/session/session.h"
-#include "device/session/session_set.h"
 
-#include <assert.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
 /* A microsecond is about 4. */
 #define COST_MAPPING 32
 #define COST_BYTES   8192 /* of a mapping, for each 1 more */
 #define COST_PIPE    16
-#define COST_SESSION 128
 
 static uint32_t cost_of_mapping(uint64_t bytes)
 {
@@ -66,21 +61,6 @@ static uint32_t end_channel(struct session *session, void *object)
 	return COST_PIPE;
 }
 
-static uint32_t end_cm_channel(struct session *session, void *object)
-{
-	cm_channel_free(session, object);
-	return COST_PIPE;
-}
-
-/* A listener takes the requests that nobody fetched with it, each an identifier: one by one. */
-static uint32_t end_cm_id(struct session *session, void *object)
-{
-	(void)session;
-	if (!cm_identifier_drop_event(object))
-		cm_identifier_free(object);
-	return 1;
-}
-
 static uint32_t end_xrcd(struct session *session, void *object)
 {
 	session_free_xrcd(session, object);
@@ -106,17 +86,14 @@ static uint32_t end_pd(struct session *session, void *object)
 }
 
 /*
- * What others wait for first: connections, whose peers are to be told, and ports. Users before what
- * they use: QPs name SRQs, XRCDs, CQs and PDs, SRQs name XRCDs, CQs and PDs, MWs
- * name QPs and MRs, MRs, MWs and AHs name PDs, CQs and identifiers name channels. `end` frees the
- * object, or a part of it, and tells the cost.
+ * Users before what they use: QPs name SRQs, XRCDs, CQs and PDs, SRQs name XRCDs, CQs and PDs, MWs
+ * name QPs and MRs, MRs, MWs and AHs name PDs, CQs name channels. `end` frees the object and tells
+ * the cost.
  */
 static const struct {
 	size_t table; /* offset of a struct handle_table */
 	uint32_t (*end)(struct session *session, void *object);
 } teardown_stages[] = {
-	{offsetof(struct session, cm_ids), end_cm_id},
-	{offsetof(struct session, cm_channels), end_cm_channel},
 	{offsetof(struct session, mws), end_mw},
 	{offsetof(struct session, qps), teardown_end_qp},
 	{offsetof(struct session, srqs), end_srq},
@@ -128,35 +105,29 @@ static const struct {
 	{offsetof(struct session, pds), end_pd},
 };
 
-#define CONNECTION_STAGES 1
-
 void teardown_begin(struct session *session)
 {
-	struct session_set *set = session->set;
 	struct session_xrcd *xrcd;
 	struct session_pd *pd;
 
-	assert(session->is_broken);
+	session->is_broken = true;
 	for (uint32_t slot = 0; (pd = handle_table_next(&session->pds, &slot)) != NULL;)
 		pd->pd.is_closed = true;
 	for (uint32_t slot = 0; (xrcd = handle_table_next(&session->xrcds, &slot)) != NULL;)
 		session_leave_domain(xrcd);
 	session_cut(session);
-	list_remove(&session->broken_node);
-	list_add_tail(&set->leaving, &session->broken_node);
 }
 
-/* Frees objects of the first `stages` stages; returns whether that was all of them. */
-static bool end_objects(struct session *session, uint32_t stages, uint32_t *budget)
+/* Frees objects; returns whether that was all of them. */
+static bool teardown_end_objects(struct session *session, uint32_t *budget)
 {
 	struct teardown *teardown = &session->teardown;
 
-	while (*budget > 0 && teardown->stage < stages) {
+	while (*budget > 0 && teardown->stage < RNIC_COUNT_OF(teardown_stages)) {
 		const struct handle_table *table =
 			(const void *)((const uint8_t *)session +
 				       teardown_stages[teardown->stage].table);
-		uint32_t next = teardown->slot;
-		void *object = handle_table_next(table, &next);
+		void *object = handle_table_next(table, &teardown->slot);
 		uint32_t cost;
 
 		if (object == NULL) {
@@ -164,45 +135,18 @@ static bool end_objects(struct session *session, uint32_t stages, uint32_t *budg
 			teardown->slot = 0;
 			continue;
 		}
-		teardown->slot = next - 1; /* it may not be all of it */
 		cost = teardown_stages[teardown->stage].end(session, object);
 		*budget -= cost < *budget ? cost : *budget;
 	}
-	return teardown->stage >= stages;
-}
-
-static void teardown_finish(struct session *session)
-{
-	for (unsigned i = 0; i < RNIC_COUNT_OF(teardown_stages); i++)
-		handle_table_fini((void *)((uint8_t *)session + teardown_stages[i].table));
-	session_destroy(session);
-}
-
-void teardown_disconnect(struct session *session, uint32_t *budget)
-{
-	if (!end_objects(session, CONNECTION_STAGES, budget))
-		return;
-	list_remove(&session->broken_node);
-	list_add_tail(&session->set->ending, &session->broken_node);
+	return teardown->stage == RNIC_COUNT_OF(teardown_stages);
 }
 
 bool teardown_run(struct session *session, uint32_t *budget)
 {
-	if (!end_objects(session, RNIC_COUNT_OF(teardown_stages), budget))
+	if (!teardown_end_objects(session, budget))
 		return false;
-	*budget -= COST_SESSION < *budget ? COST_SESSION : *budget;
-	teardown_finish(session);
+	for (unsigned i = 0; i < RNIC_COUNT_OF(teardown_stages); i++)
+		handle_table_fini((void *)((uint8_t *)session + teardown_stages[i].table));
+	session_destroy(session);
 	return true;
-}
-
-void teardown_at_once(struct session *session)
-{
-	uint32_t budget;
-
-	session_end(session);
-	if (session->socket_fd >= 0)
-		teardown_begin(session);
-	do
-		budget = UINT32_MAX;
-	while (!teardown_run(session, &budget));
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the control plane knows of the device and its network. The control plane owns the facts and
+ * changes them; the device half reads them.
+ */
+#ifndef DAEMON_COMMON_DEVICE_FACTS_H
+#define DAEMON_COMMON_DEVICE_FACTS_H
+
+#include "ctl/ctl_message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct device_facts {
+	struct rnic_device_attributes device;
+	struct rnic_ctl_port_reply port;
+	struct rnic_ctl_gids_reply gids;
+	struct rnic_ctl_pkeys_reply pkeys;
+	char udp_port[RNIC_CTL_NAME_BYTES];
+	char poll[RNIC_CTL_NAME_BYTES];
+	char segmentation[RNIC_CTL_NAME_BYTES];
+	char ecn[RNIC_CTL_NAME_BYTES];
+};
+
+/* Whether the GID table has an address at `index` that can be used now. */
+bool device_facts_has_gid(const struct device_facts *facts, uint32_t index);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of one reply to SHOW, which both halves fill in turn. Rows are numbered over all
+ * clients; the request's cursor is the number of the next row. A row that comes or goes between two
+ * requests may be missed or seen twice, which a listing can live with.
+ */
+#ifndef DAEMON_COMMON_SHOW_ROWS_H
+#define DAEMON_COMMON_SHOW_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct show_rows {
+	uint32_t skip;	/* rows before the next one that is wanted */
+	uint32_t count; /* written */
+	uint32_t max;
+	uint32_t row_bytes;
+	uint8_t *rows;
+	bool has_more;
+};
+
+/* Room for the next row, zeroed. NULL: the row is before the cursor, or the reply is full. */
+void *show_rows_add(struct show_rows *rows);
+
+#endif

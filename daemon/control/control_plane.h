@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control plane of one emulated RNIC: the network interface that it follows, the connection
+ * manager, the clients with their control socket, the path view; and the device half, which it
+ * opens and drives. Everything in it belongs to one thread.
+ */
+#ifndef DAEMON_CONTROL_CONTROL_PLANE_H
+#define DAEMON_CONTROL_CONTROL_PLANE_H
+
+#include "base/random_source.h"
+#include "engine/engine_limits.h"
+#include "client/client_set.h"
+#include "common/device_facts.h"
+#include "control/ctl_server.h"
+#include "device/device_half.h"
+#include "network/addressing.h"
+#include "network/device_network.h"
+#include "view/device_view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CONTROL_REASON_BYTES 256
+
+struct control_config {
+	const char *netdev;  /* NULL: found by address, or chosen */
+	const char *address; /* NULL: all of the netdev */
+	const char *name;
+	const char *socket_path; /* NULL: the default, see socket_path.h */
+	const char *fault;	 /* NULL: none */
+	const char *capture;	 /* NULL: none */
+	enum udp_port_kind port;
+	enum segmentation_mode segmentation;
+	const char *segmentation_name; /* as given, for listings */
+	const char *poll_name;
+	bool has_ecn;
+	uint16_t pkeys[LIMIT_PKEYS]; /* by index */
+	uint32_t pkey_count;	     /* 0: the default key alone */
+	struct random_source random; /* of QPNs, keys and the CM's identifiers */
+};
+
+struct control_plane {
+	struct addressing addressing;
+	struct device_network network;
+	struct device_facts facts;
+	struct cm *cm;
+	struct device_host host;
+	struct device_half *device;
+	struct client_set clients;
+	struct ctl_server server;
+	struct device_view view;
+};
+
+/*
+ * Opens everything; clients can connect on return. Negative errno with a sentence for people in
+ * `reason`; nothing is left open then.
+ */
+int control_plane_open(struct control_plane *control, const struct control_config *config,
+		       uint64_t now_ns, char reason[CONTROL_REASON_BYTES]);
+
+/* Ends all clients and closes everything. */
+void control_plane_close(struct control_plane *control);
+
+/*
+ * One bounded turn of both halves: receive, timers, client work, transmit, deliver, the ends of
+ * clients. Returns whether there was anything to do, in which case another turn is worth its while.
+ */
+bool control_plane_turn(struct control_plane *control, uint64_t now_ns);
+
+/*
+ * Before sleeping: asks all clients to ring, and looks at them once more. True: nothing came. The
+ * caller withdraws (device_half_withdraw_sleep) afterwards in any case.
+ */
+bool control_plane_prepare_sleep(struct control_plane *control);
+
+/* A turn had something to do, or a client's request was served. */
+void control_plane_note_activity(struct control_plane *control, uint64_t now_ns);
+
+/* Tells people what happened meanwhile: troubles, a capture whose file cannot be written, and the
+ * path view's counters when they are due. */
+void control_plane_report(struct control_plane *control, uint64_t now_ns);
+
+/* When the next turn is due even if nothing arrives; UINT64_MAX when never. */
+uint64_t control_plane_next_deadline_ns(const struct control_plane *control);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of a session for SHOW. */
+#include "device/device_half.h"
+
+#include "base/bits.h"
+#include "common/show_rows.h"
+#include "device/objects/session_objects.h"
+#include "device/queues/cqe_delivery.h"
+#include "device/queues/wqe_fetch.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "engine/verbs/qp.h"
+#include "engine/verbs/srq.h"
+
+#include <stddef.h>
+
+static void show_qp_counters(struct rnic_show_qp *row, const struct qp_counters *counters)
+{
+	row->sent_packets = counters->sent_packets;
+	row->received_packets = counters->received_packets;
+	row->sent_bytes = counters->sent_bytes;
+	row->received_bytes = counters->received_bytes;
+	row->retransmitted_packets = counters->retransmitted_packets;
+	row->timeouts = counters->timeouts;
+	row->rnr_naks_received = counters->rnr_naks_received;
+	row->sequence_naks_received = counters->sequence_naks_received;
+	row->duplicates_received = counters->duplicates_received;
+	row->completions = counters->completions;
+}
+
+static void show_qp(struct show_rows *rows, const struct session *session, void *object)
+{
+	const struct session_qp *session_qp = object;
+	const struct qp *qp = session_qp->qp;
+	struct rnic_show_qp *row = show_rows_add(rows);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->qpn = qp->qpn;
+	row->type = qp->type;
+	row->state = qp->state;
+	row->peer_qpn = qp->attributes.dest_qpn;
+	row->path_mtu_bytes = qp->path_mtu_bytes;
+	row->peer_gid = qp->attributes.path.dest_gid;
+	row->send_posted = qp->send_queue.posted - qp->send_queue.retired;
+	row->recv_posted = qp_has_recv_queue(qp)
+				   ? qp->recv_queue.pushed - qp->recv_queue.retired +
+					     wqe_fetch_waiting_recvs(&session_qp->recv)
+				   : 0;
+	row->send_psn = qp->requester.psn.value;
+	row->unacknowledged_psn = qp->requester.unacknowledged.value;
+	row->expected_psn = qp->responder.expected_psn.value;
+	row->packets_in_flight =
+		(uint32_t)rnic_psn_distance(qp->requester.psn, qp->requester.unacknowledged);
+	show_qp_counters(row, &qp->counters);
+	qp_last_error_text(qp, row->last_error, sizeof(row->last_error));
+	qp_waiting_for(qp, session->set->now_ns, row->waiting_for, sizeof(row->waiting_for));
+}
+
+static void show_mr(struct show_rows *rows, const struct session *session, void *object)
+{
+	const struct session_mr *mr = object;
+	struct rnic_show_mr *row = show_rows_add(rows);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->lkey = mr->mr.key;
+	row->rkey = mr->mr.key;
+	row->access = mr->mr.access;
+	row->iova = mr->mr.iova;
+	row->length = mr->mr.length;
+	row->mode = mr->mode;
+}
+
+static void show_mw(struct show_rows *rows, const struct session *session, void *object)
+{
+	const struct mw *mw = &((const struct session_mw *)object)->mw;
+	struct rnic_show_mw *row = show_rows_add(rows);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->type = mw->type;
+	row->rkey = mw->range.key;
+	row->is_bound = mw->bound_to != NULL;
+	if (mw->bound_to == NULL)
+		return;
+	row->access = mw->range.access;
+	row->lkey = mw->bound_to->key;
+	row->qpn = mw->range.window_qp != NULL ? mw->range.window_qp->qpn : 0;
+	row->iova = mw->range.iova;
+	row->length = mw->range.length;
+}
+
+static void show_cq(struct show_rows *rows, const struct session *session, void *object)
+{
+	const struct session_cq *cq = object;
+	struct rnic_show_cq *row = show_rows_add(rows);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->slot = cq->handle.slot;
+	row->entries = cq->slots;
+	row->used = cqe_delivery_peek(cq, &row->armed);
+	row->overrun = cq->cq.overrun;
+	row->completions = cq->producer;
+}
+
+static void show_srq(struct show_rows *rows, const struct session *session, void *object)
+{
+	const struct session_srq *session_srq = object;
+	const struct srq *srq = session_srq->srq;
+	struct rnic_show_srq *row = show_rows_add(rows);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->number = srq->number;
+	row->qp_count = srq->references;
+	row->max_wr = srq->max_wr;
+	row->max_sge = srq->max_sge;
+	row->limit = srq->limit;
+	row->posted = srq_waiting(srq);
+}
+
+/* What of a session a listing shows, object by object. */
+static const struct {
+	size_t table; /* offset of a struct handle_table in struct session */
+	void (*show)(struct show_rows *rows, const struct session *session, void *object);
+} device_show_kinds[] = {
+	[RNIC_SHOW_QPS] = {offsetof(struct session, qps), show_qp},
+	[RNIC_SHOW_MRS] = {offsetof(struct session, mrs), show_mr},
+	[RNIC_SHOW_CQS] = {offsetof(struct session, cqs), show_cq},
+	[RNIC_SHOW_MWS] = {offsetof(struct session, mws), show_mw},
+	[RNIC_SHOW_SRQS] = {offsetof(struct session, srqs), show_srq},
+};
+
+void device_half_show(const struct session *session, uint32_t kind, struct show_rows *rows)
+{
+	const struct handle_table *table;
+	uint32_t slot = 0;
+	void *object;
+
+	if (kind >= RNIC_COUNT_OF(device_show_kinds) || device_show_kinds[kind].show == NULL)
+		return;
+	table = (const void *)((const uint8_t *)session + device_show_kinds[kind].table);
+	while (!rows->has_more && (object = handle_table_next(table, &slot)) != NULL)
+		device_show_kinds[kind].show(rows, session, object);
+}
+
+void device_half_show_client(const struct session *session, struct rnic_show_client *row)
+{
+	row->qp_count = session->qps.count;
+	row->mr_count = session->mrs.count;
+	row->mw_count = session->mws.count;
+	row->cq_count = session->cqs.count;
+	row->pd_count = session->pds.count;
+	row->srq_count = session->srqs.count;
+	row->registered_bytes = session->registered_bytes;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The objects that a session owns, and their ends. An object that is freed has no user (asserted).
+ */
+#ifndef DAEMON_DEVICE_OBJECTS_SESSION_OBJECTS_H
+#define DAEMON_DEVICE_OBJECTS_SESSION_OBJECTS_H
+
+#include "base/list.h"
+#include "ctl/ctl_message.h"
+#include "device/memory/mapped_memory.h"
+#include "device/memory/remote_memory.h"
+#include "device/queues/session_queues.h"
+#include "device/session/inode_id.h"
+#include "engine/objects/mr.h"
+#include "engine/objects/mw.h"
+#include "engine/objects/pd.h"
+#include "engine/objects/xrcd.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session_set;
+
+struct session_pd {
+	struct pd pd;
+	struct rnic_handle handle;
+};
+
+struct session_mr {
+	struct mr mr; /* mr.region is that of `memory` */
+	struct rnic_handle handle;
+	uint32_t mode; /* enum rnic_memory_mode of a row; MAPPED names memory.mapped, NULL
+			  memory.null, all others remote */
+	union {
+		struct client_region null;
+		struct mapped_region mapped;
+		struct remote_region remote;
+	} memory;
+};
+
+struct session_mw {
+	struct mw mw;
+	struct rnic_handle handle;
+};
+
+/* An XRC domain, which sessions share when they name it by the same file. */
+struct shared_domain {
+	struct xrcd xrcd;
+	struct list node; /* of session_set.domains */
+	uint32_t openers; /* struct session_xrcd */
+	uint32_t members; /* those of sessions that are not ending */
+	int file_fd;	  /* keeps the file's number from being given to another; -1: none */
+	struct inode_id file;
+};
+
+struct session_xrcd {
+	struct shared_domain *domain;
+	struct rnic_handle handle;
+	uint32_t references; /* SRQs and QPs of this session */
+	bool has_left;	     /* it is no member of the domain any more */
+};
+
+/* What counts as registered: nothing of a range that may be all of memory. */
+static inline uint64_t session_mr_bytes(const struct session_mr *mr)
+{
+	return (mr->mr.access & RNIC_ACCESS_ON_DEMAND) != 0 || mr->mode == RNIC_MEMORY_NULL
+		       ? 0
+		       : mr->mr.length;
+}
+
+/*
+ * Makes a PD, of `share` unless that is NULL. -ENOSPC, -ENOMEM.
+ */
+int session_make_pd(struct session *session, struct pd_share *share, struct session_pd **made);
+
+/* Releases one object that nothing refers to (asserted) and takes it out of its table. */
+void session_free_pd(struct session *session, struct session_pd *pd);
+void session_free_mr(struct session *session, struct session_mr *mr);
+void session_free_mw(struct session *session, struct session_mw *mw);
+void session_free_channel(struct session *session, struct session_channel *channel);
+void session_free_cq(struct session *session, struct session_cq *cq);
+void session_free_qp(struct session *session, struct session_qp *qp);
+void session_free_ah(struct session *session, struct session_ah *ah);
+void session_free_srq(struct session *session, struct session_srq *srq);
+/* Makes `qp` a handle of the target, which is in the domain of `xrcd`. */
+void session_join_target(struct session_qp *qp, struct session_xrcd *xrcd,
+			 struct shared_target *target);
+
+void session_free_xrcd(struct session *session, struct session_xrcd *xrcd);
+
+/* The session's is no member of the domain any more, which is closed with the last one. */
+void session_leave_domain(struct session_xrcd *xrcd);
+
+/* The domain that is named by a file of this number; NULL when there is none. */
+struct shared_domain *session_find_domain(const struct session_set *set,
+					  const struct inode_id *file);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/queues/qp_fault.h"
+
+#include "ctl/ctl_message.h"
+#include "device/device_host.h"
+#include "device/queues/session_queues.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "engine/verbs/qp.h"
+#include "wire/gid.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A target of XRC belongs to all that have opened it; the first one stands for them. */
+static const struct session *qp_fault_owner(const struct qp *qp)
+{
+	const struct shared_target *target = qp->user;
+	const struct session_qp *session_qp = qp->user;
+
+	if (qp->xrcd == NULL)
+		return session_qp->session;
+	if (list_is_empty(&target->handles))
+		return NULL;
+	return list_first_entry(&target->handles, struct session_qp, target_node)->session;
+}
+
+void qp_fault_note(void *context, const struct qp *qp)
+{
+	const struct session_set *set = context;
+	const struct session *session = qp_fault_owner(qp);
+	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
+	char reason[RNIC_CTL_TEXT_BYTES];
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	if (session == NULL)
+		return;
+	rnic_gid_text(&qp->attributes.path.dest_gid, peer);
+	if (rnic_gid_is_zero(&qp->attributes.path.dest_gid))
+		snprintf(subject, sizeof(subject), "queue pair 0x%06" PRIx32, qp->qpn);
+	else
+		snprintf(subject, sizeof(subject),
+			 "queue pair 0x%06" PRIx32 " to 0x%06" PRIx32 " of %s", qp->qpn,
+			 qp->attributes.dest_qpn, peer);
+	qp_last_error_text(qp, reason, sizeof(reason));
+	set->host->note_fault(session->client, subject, reason);
+}

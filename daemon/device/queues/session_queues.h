@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a session has in shared memory or on the way to it: queues, the channels that tell of them,
+ * and the address handles that send entries name. objects/session_objects.h makes and frees them.
+ */
+#ifndef DAEMON_DEVICE_QUEUES_SESSION_QUEUES_H
+#define DAEMON_DEVICE_QUEUES_SESSION_QUEUES_H
+
+#include "base/list.h"
+#include "common/event_pipe.h"
+#include "ctl/ctl_message.h"
+#include "device/session/shared_region.h"
+#include "engine/objects/ah.h"
+#include "engine/objects/cq.h"
+#include "shm/wqe.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct qp;
+struct session;
+struct session_pd;
+struct session_qp;
+struct session_xrcd;
+struct srq;
+
+struct session_channel {
+	struct event_pipe pipe;
+	struct rnic_handle handle;
+	uint32_t references; /* CQs */
+};
+
+struct session_cq {
+	struct cq cq; /* cq.user is this struct */
+	struct session *session;
+	struct session_channel *channel; /* NULL: no completion events */
+	struct rnic_handle handle;
+	struct shared_region region;
+	uint32_t slots;
+	uint32_t producer;	/* completions ever written */
+	uint32_t consumer;	/* the client's index when it was last looked at and found valid */
+	bool has_solicited;	/* among those written since the last look at `armed` */
+	struct list dirty_node; /* of session_set.dirty_cqs: written to since then */
+	struct event_source event;
+	struct event_source async;
+};
+
+/* A ring of receive entries that a client writes, and how far it was read; see wqe_fetch.h. */
+struct receive_ring {
+	struct session *session;
+	struct session_qp *qp; /* whose it is; NULL: an SRQ's */
+	const struct shared_region *region;
+	struct rnic_queue_plan plan;
+	uint32_t sge_max;
+	uint32_t number;   /* of the QP or SRQ */
+	uint32_t consumer; /* entries ever copied */
+};
+
+/* A target QP, which lives as long as any session has a handle for it. */
+struct shared_target {
+	struct qp *qp;	     /* qp->user is this struct */
+	struct list handles; /* struct session_qp.target_node */
+};
+
+struct session_srq {
+	struct srq *srq; /* srq->user is this struct */
+	struct session *session;
+	struct session_xrcd *xrcd; /* NULL: not of XRC */
+	struct rnic_handle handle;
+	struct shared_region region;
+	struct receive_ring recv;
+	struct event_source async;
+};
+
+struct session_qp {
+	struct qp *qp; /* qp->user is this struct, or `target` */
+	struct session *session;
+	struct session_pd *pd;	    /* XRC target: NULL */
+	struct session_cq *send_cq; /* XRC target: NULL */
+	struct session_cq *recv_cq; /* XRC: NULL */
+	struct session_srq *srq;    /* NULL: none */
+	struct session_xrcd *xrcd;  /* XRC target, else NULL */
+	struct shared_target *target;
+	struct list target_node; /* of target->handles */
+	struct rnic_handle handle;
+	struct shared_region region;
+	struct rnic_queue_plan send_plan;
+	struct receive_ring recv; /* of no slots with an SRQ */
+	uint32_t send_consumer;	  /* send entries ever copied */
+	uint32_t send_base; /* of those, before the last RESET: the engine counts from there */
+	uint32_t recv_base;
+	struct list wqe_fetch_node; /* of session_set.wqe_fetch: its ring may hold send entries */
+	struct list review_node;    /* of session_set.reviews: it may have gone to ERR */
+	struct event_source async;
+};
+
+struct session_ah {
+	struct ah ah;
+	struct rnic_handle handle;
+};
+
+#endif

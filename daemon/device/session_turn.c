@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/session_turn.h"
+#include "device/queues/queue_limits.h"
+
+#include "device/queues/cqe_delivery.h"
+#include "device/queues/doorbell.h"
+#include "device/queues/qp_fault.h"
+#include "device/queues/session_queues.h"
+#include "device/queues/wqe_fetch.h"
+#include "device/session/session.h"
+#include "device/session/session_set.h"
+#include "engine/verbs/qp.h"
+#include "wire/gid.h"
+
+uint32_t session_turn_take_work(struct session_set *set)
+{
+	uint32_t rung = doorbell_take_all(set);
+	uint32_t taken = 0, visits = 0;
+	struct list *node, visited;
+
+	/* Each queue is served at most once a turn; those that have more go to the end of the list.
+	 */
+	list_init(&visited);
+	while (!list_is_empty(&set->wqe_fetch) && visits++ < LIMIT_TURN_QUEUES) {
+		struct session_qp *qp =
+			list_first_entry(&set->wqe_fetch, struct session_qp, wqe_fetch_node);
+
+		list_remove(&qp->wqe_fetch_node);
+		list_add_tail(&visited, &qp->wqe_fetch_node);
+		taken += wqe_fetch_take_sends(qp, LIMIT_TURN_QUEUE_ENTRIES);
+	}
+	while (!list_is_empty(&visited)) {
+		node = visited.next;
+		list_remove(node);
+		list_add_tail(&set->wqe_fetch, node);
+	}
+	return taken != 0 ? taken : rung != 0;
+}
+
+bool session_turn_has_work(const struct session_set *set)
+{
+	const struct list *node;
+
+	if (!list_is_empty(&set->reviews))
+		return true;
+	list_for_each (node, &set->wqe_fetch) {
+		const struct session_qp *qp = list_entry(node, struct session_qp, wqe_fetch_node);
+
+		if (wqe_fetch_is_possible(qp))
+			return true;
+	}
+	return false;
+}
+
+void session_turn_deliver(struct session_set *set, bool is_busy)
+{
+	wqe_fetch_run_reviews(set);
+	cqe_delivery_run(set, is_busy);
+}
+
+void session_turn_announce_sleep(struct session_set *set)
+{
+	struct list *node;
+
+	list_for_each (node, &set->awake)
+		session_announce_sleep(list_entry(node, struct session, awake_node));
+}
+
+void session_turn_withdraw_sleep(struct session_set *set)
+{
+	struct list *node;
+
+	list_for_each (node, &set->awake)
+		session_withdraw_sleep(list_entry(node, struct session, awake_node));
+}
+
+static bool session_uses_gid(const struct session *session, uint32_t index)
+{
+	const struct session_qp *qp;
+	const struct session_ah *ah;
+
+	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
+		if (qp->qp->peer_window != NULL &&
+		    qp->qp->attributes.path.source_gid_index == index)
+			return true;
+	for (uint32_t slot = 0; (ah = handle_table_next(&session->ahs, &slot)) != NULL;)
+		if (ah->ah.path.source_gid_index == index)
+			return true;
+	return false;
+}
+
+bool session_turn_uses_gid(const struct session_set *set, uint32_t index)
+{
+	const struct list *node;
+
+	list_for_each (node, &set->sessions)
+		if (session_uses_gid(list_entry(node, struct session, node), index))
+			return true;
+	return false;
+}
+
+static bool session_uses_dest(const struct session *session, const struct rnic_gid *dest)
+{
+	const struct session_qp *qp;
+	const struct session_ah *ah;
+
+	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
+		if (qp->qp->peer_window != NULL &&
+		    rnic_gid_equal(&qp->qp->attributes.path.dest_gid, dest))
+			return true;
+	for (uint32_t slot = 0; (ah = handle_table_next(&session->ahs, &slot)) != NULL;)
+		if (rnic_gid_equal(&ah->ah.path.dest_gid, dest))
+			return true;
+	return false;
+}
+
+bool session_turn_uses_dest(const struct session_set *set, const struct rnic_gid *dest)
+{
+	const struct list *node;
+
+	list_for_each (node, &set->sessions)
+		if (session_uses_dest(list_entry(node, struct session, node), dest))
+			return true;
+	return false;
+}
