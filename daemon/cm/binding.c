@@ -21,7 +21,7 @@ static struct list *binding_chain_of(struct binding_table *table, uint16_t port)
 	return &table->chains[port % BINDING_CHAINS];
 }
 
-/* --- which addresses a binding covers --------------------------------------------------------- */
+/* --- addresses of a binding ------------------------------------------------------------------- */
 
 static bool is_any_ipv4(const struct rnic_gid *gid)
 {
@@ -46,7 +46,7 @@ static bool covers_ipv6(const struct cm_binding *binding)
 	return !rnic_gid_is_ipv4(&binding->address.gid);
 }
 
-/* Whether some address belongs to both. */
+/* Whether an address belongs to both bindings. */
 static bool overlap(const struct cm_binding *a, const struct cm_binding *b)
 {
 	if (a->port_space != b->port_space || a->address.port != b->address.port)
@@ -56,7 +56,7 @@ static bool overlap(const struct cm_binding *a, const struct cm_binding *b)
 	return (covers_ipv4(a) && covers_ipv4(b)) || (covers_ipv6(a) && covers_ipv6(b));
 }
 
-/* How well `binding` fits `gid`: 0 not at all, else the larger the more specific. */
+/* How well `binding` fits `gid`. 0: not at all. A more specific binding has a larger fitness. */
 static int fitness(const struct cm_binding *binding, const struct rnic_gid *gid)
 {
 	bool is_ipv4 = rnic_gid_is_ipv4(gid);
@@ -97,7 +97,7 @@ static uint32_t *uses_of(struct binding_table *table, uint16_t port_space)
 	}
 }
 
-/* Where bindings of the port are counted; NULL when nobody is ever given that port. */
+/* The count of the port's bindings; NULL when the port is not ephemeral. */
 static uint32_t *find_uses(struct binding_table *table, uint16_t port_space, uint16_t port)
 {
 	const uint32_t place = (uint32_t)port - EPHEMERAL_FIRST;

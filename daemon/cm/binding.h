@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who has which port of which port space, and who listens there. All processes of a host share one
- * table, as they share the ports of TCP. Rules of librdmacm: two bindings that cover an address in
- * common exclude each other, unless both said that they may share; of those only one listens.
+ * The bindings: the ports in use of each port space, and their listeners. All processes of a host
+ * share one table, as they share the ports of TCP. The table follows librdmacm's rules: two
+ * bindings exclude each other if an address belongs to both, unless both allow sharing. Only one of
+ * the bindings that share an address listens.
  *
- * Invariant: pending_count is the number of connections whose `binding` this is.
+ * Invariant: pending_count is the number of connections whose `binding` is this binding.
  */
 #ifndef DAEMON_CM_BINDING_H
 #define DAEMON_CM_BINDING_H
@@ -15,13 +16,13 @@
 #define BINDING_CHAINS	    1024
 #define BINDING_PORT_SPACES 4
 
-/* Ports for those who ask for any: what Linux gives. */
+/* The ephemeral ports, as in Linux. */
 #define EPHEMERAL_FIRST 32768
 #define EPHEMERAL_COUNT 28232
 
 struct cm_binding {
 	struct list node;  /* of binding_table.all */
-	struct list chain; /* of those of the same port */
+	struct list chain; /* of the bindings of the same port */
 	struct binding_table *table;
 	struct cm_address address;
 	uint16_t port_space;
@@ -29,7 +30,7 @@ struct cm_binding {
 	bool is_ipv6_only;
 	bool is_listening;
 	uint32_t backlog;
-	struct list pending; /* connections that wait for their holder's answer */
+	struct list pending; /* connections that wait for the holder's answer */
 	uint32_t pending_count;
 	void *user;
 };
@@ -38,30 +39,35 @@ struct cm_binding {
 struct binding_table {
 	struct list all; /* oldest first */
 	uint32_t count;
-	bool has_new_listener; /* since the requests that wait for one were looked at */
+	bool has_new_listener; /* since the last look at the requests that wait for a listener */
 	struct list chains[BINDING_CHAINS]; /* by port */
-	/* Bindings of each port, so that the search for a free one is short when few are left. */
+	/* The number of bindings of each port: a short search for a free port when few are free. */
 	uint32_t uses[BINDING_PORT_SPACES][EPHEMERAL_COUNT];
 };
 
 void binding_table_init(struct binding_table *table);
 
-/* Whether the address of `wanted`, which is on no table, excludes it from this one. */
+/* Whether a binding of the table excludes `wanted`. `wanted` is on no table. */
 bool binding_is_taken(struct binding_table *table, const struct cm_binding *wanted);
 
 /*
- * A port that no binding of `port_space` has with any address, searched from the `start`th of
- * EPHEMERAL_COUNT ports on; 0 when all are taken.
+ * A port that no binding of `port_space` has at any address. The search begins at number `start` of
+ * the EPHEMERAL_COUNT ports. 0: all ports are taken.
  */
 uint16_t binding_choose_port(struct binding_table *table, uint16_t port_space, uint32_t start);
 
 void binding_insert(struct binding_table *table, struct cm_binding *binding);
 void binding_remove(struct binding_table *table, struct cm_binding *binding);
 
-/* -EINVAL: it listens already. -EADDRINUSE: another one listens at an address of it. */
+/*
+ * -EINVAL: the binding listens already. -EADDRINUSE: another binding that shares an address
+ * listens.
+ */
 int binding_listen(struct cm_binding *binding, uint32_t backlog);
 
-/* The most specific binding that listens for `port` of `port_space` at `gid`; NULL: nobody does. */
+/*
+ * The most specific binding that listens for `port` of `port_space` at `gid`; NULL: there is none.
+ */
 struct cm_binding *binding_find_listener(struct binding_table *table, uint16_t port_space,
 					 uint16_t port, const struct rnic_gid *gid);
 

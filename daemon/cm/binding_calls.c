@@ -71,7 +71,7 @@ int cm_listen(struct cm_binding *binding, uint32_t backlog)
 	return binding_listen(binding, backlog);
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- description ------------------------------------------------------------------------------ */
 
 const struct cm_binding *cm_next_binding(const struct cm *cm, const struct cm_binding *binding)
 {

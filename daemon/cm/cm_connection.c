@@ -10,19 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Identifiers are 24 bits of key and 8 of tag, so that neither can be guessed. */
+/* An identifier is 24 bits of key and 8 bits of tag, both random: a stranger cannot guess it. */
 #define TAG_BITS 8
 
-/* 1 ms and 69 s: what a code may make us wait. */
+/* 1 ms and 69 s: the bounds of a time that a peer's code asks for. */
 #define LEAST_TIMEOUT_CODE 8
 #define MOST_TIMEOUT_CODE  24
 
-/* A SIDR_REQ carries no time after which it is repeated; Linux asks again after 4.1 s. */
+/* A SIDR_REQ names no time between tries; Linux tries again after 4.1 s. */
 #define SIDR_LINGER_CODE 20
 
 #define QUEUED(kind) (1u << (RNIC_CM_##kind - RNIC_CM_REQ))
 
-/* What is still worth saying in a state. */
+/* The kinds of messages that a state may queue. */
 static const uint16_t may_queue[STATE_COUNT] = {
 	[STATE_REQ_SENT] = QUEUED(REQ),
 	[STATE_REP_RECEIVED] = QUEUED(MRA),
@@ -91,7 +91,7 @@ int connection_create(struct cm *cm, struct cm_connection **out)
 	return 0;
 }
 
-/* Takes it off everything by which the wire or the clock could find it. */
+/* Removes the connection from every table that the wire or the clock can find it by. */
 static void cm_connection_detach(struct cm_connection *connection)
 {
 	struct cm *cm = connection->cm;
@@ -173,7 +173,7 @@ void connection_list_peer(struct cm_connection *connection)
 				  connection->peer.qpn);
 }
 
-/* --- what actions are made of ----------------------------------------------------------------- */
+/* --- building blocks of the actions ----------------------------------------------------------- */
 
 void connection_enter(struct cm_connection *connection, enum connection_state state)
 {
@@ -201,7 +201,7 @@ void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kin
 	connection_arm(connection, connection->retry_timeout_ns);
 }
 
-/* Half of all connections are in use: what nobody holds is not to take the room of the others. */
+/* Half of all connections are in use: a connection without a holder must not take more room. */
 static bool is_crowded(const struct cm *cm)
 {
 	return cm->connection_count > cm->config.max_connections / 2;
@@ -303,7 +303,7 @@ uint64_t connection_linger_ns(const struct cm_connection *connection)
 		return connection_timeout_ns(LEAST_TIMEOUT_CODE);
 	if (connection->is_datagram)
 		return connection_timeout_ns(SIDR_LINGER_CODE);
-	/* Two of the peer's tries, so that one may be lost. */
+	/* Two of the peer's tries: one of them may be lost. */
 	return 2 * try_ns;
 }
 
@@ -324,11 +324,11 @@ void connection_say_timeout(const struct cm_connection *connection)
 		.info_bytes = sizeof(uint64_t),
 		.reason = RNIC_CM_REJECT_TIMEOUT,
 	};
-	/* Linux finds the connection by this (IBTA 1.4, table 109). */
+	/* Linux finds the connection by this GUID (IBTA 1.4, table 109). */
 	rnic_be64_write(message->rej.info, cm->config.ca_guid);
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- description ------------------------------------------------------------------------------ */
 
 void cm_set_user(struct cm_connection *connection, void *user)
 {
@@ -343,7 +343,7 @@ const struct cm_connection *cm_next_connection(const struct cm *cm,
 	return next == &cm->connections ? NULL : list_entry(next, struct cm_connection, node);
 }
 
-/* A datagram service that ended: resolved, accepted, or neither. */
+/* The phase of a datagram service that has ended. */
 static enum cm_phase connection_datagram_result(const struct cm_connection *connection)
 {
 	if (connection->is_active)
@@ -351,7 +351,7 @@ static enum cm_phase connection_datagram_result(const struct cm_connection *conn
 	return connection->reason == RNIC_CM_SIDR_SUCCESS ? CM_PHASE_ACCEPTED : CM_PHASE_CLOSED;
 }
 
-/* The holder of a passive connection has not heard yet that it stands: cm_note_traffic(). */
+/* The holder of a passive connection may not have got ESTABLISHED yet: cm_note_traffic(). */
 static enum cm_phase connection_standing_phase(const struct cm_connection *connection)
 {
 	return connection->must_tell_established ? CM_PHASE_ACCEPTED : CM_PHASE_CONNECTED;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection, of either side, or one resolution of a datagram service, as a machine of states
- * and events (IBTA 1.4, 12.9 and 12.11.1). Which action an event has in which state is the table in
- * connection_table.c; the actions are in connection_action.c and sidr.c, and what they are made of
- * is here.
+ * One connection of either side, or one resolution of a datagram service: a state machine (IBTA
+ * 1.4, 12.9 and 12.11.1). The table in connection_table.c names the action for each event in each
+ * state. The actions are in connection_action.c, connection_calls.c and sidr.c; this file has their
+ * building blocks.
  *
- * Messages are not queued but owed: a bit of `owed` for each kind, composed when the wire asks, so
- * that nothing is said that is no longer true. What a state may owe is a table too.
+ * A connection queues kinds of messages, not finished messages: `queued` has a bit for each kind.
+ * The manager composes a message when the wire takes it, so no message is out of date. Another
+ * table says which kinds a state may queue.
  *
- * Invariants: in STATE_ENDED a connection is on no table but the list of all, owes nothing and has
- * no timer; an abandoned one does not stay in it. In a state that waits for the peer the timer is
- * armed.
+ * Invariants: a connection in STATE_ENDED is on the list of all connections and on no other table,
+ * has nothing queued and no timer armed. An abandoned connection does not stay in STATE_ENDED. The
+ * timer is armed in each state that waits for the peer.
  */
 #ifndef DAEMON_CM_CM_CONNECTION_H
 #define DAEMON_CM_CM_CONNECTION_H
@@ -21,25 +22,28 @@
 #include "cm/peer_table.h"
 #include "mad/cm_message.h"
 
-#define CONNECTION_HOP_LIMIT 64 /* where nobody says another */
+#define CONNECTION_HOP_LIMIT 64 /* unless the path names another */
 
-/* What an MRA asks for: 17 s for our holder to think, and again each time that it is asked for. */
+/*
+ * The service timeout in an MRA: 17 s for our holder to answer. Each further MRA asks for 17 s
+ * again.
+ */
 #define CONNECTION_SERVICE_TIMEOUT 22
 
 enum connection_state {
-	STATE_REQ_SENT,	    /* active: waits for REP */
-	STATE_REP_RECEIVED, /* active: waits for its holder */
-	STATE_REQ_RECEIVED, /* passive: waits for its holder */
-	STATE_REP_SENT,	    /* passive: waits for RTU, or traffic */
+	STATE_REQ_SENT,	    /* active: waits for the REP */
+	STATE_REP_RECEIVED, /* active: waits for the holder */
+	STATE_REQ_RECEIVED, /* passive: waits for the holder */
+	STATE_REP_SENT,	    /* passive: waits for the RTU, or traffic */
 	STATE_ESTABLISHED,
-	STATE_DREQ_SENT, /* waits for DREP */
-	STATE_TIMEWAIT,	 /* waits until old packets have died */
-	STATE_REJECTED,	 /* has refused or was refused, and stays to recognise copies */
-	STATE_ENDED,	 /* waits to be destroyed */
-	/* Of datagram services. */
-	STATE_SIDR_SENT,     /* active: waits for SIDR_REP */
-	STATE_SIDR_RECEIVED, /* passive: waits for its holder */
-	STATE_SIDR_ANSWERED, /* passive: stays to say it again */
+	STATE_DREQ_SENT, /* waits for the DREP */
+	STATE_TIMEWAIT,	 /* waits until the old packets have died */
+	STATE_REJECTED,	 /* after a refusal: recognises repeated messages */
+	STATE_ENDED,	 /* waits until the holder destroys it */
+	/* Datagram services. */
+	STATE_SIDR_SENT,     /* active: waits for the SIDR_REP */
+	STATE_SIDR_RECEIVED, /* passive: waits for the holder */
+	STATE_SIDR_ANSWERED, /* passive: repeats its answer on request */
 	STATE_COUNT,
 };
 
@@ -67,7 +71,7 @@ enum connection_event {
 	EVENT_COUNT,
 };
 
-/* What comes with an event. */
+/* The input of an event. */
 struct connection_input {
 	const struct rnic_cm_message *message;
 	const struct cm_accept *accept;
@@ -79,90 +83,101 @@ struct connection_input {
 struct cm_connection {
 	struct cm *cm;
 	struct list node;	  /* of cm->connections */
-	struct list ready_node;	  /* of cm->ready, while it owes something */
+	struct list ready_node;	  /* of cm->ready, while a message is queued */
 	struct list pending_node; /* of binding->pending */
 	struct peer_node by_peer;
 	struct peer_node by_peer_qpn;
 	struct timer timer;
-	struct cm_binding *binding; /* whose backlog it counts towards; NULL: none */
+	struct cm_binding *binding; /* its backlog counts this connection; NULL: no backlog does */
 	void *user;
 	uint8_t state;
 	uint8_t qp_type;
 	bool is_active;
 	bool is_abandoned;
 	bool is_datagram;
-	bool is_established;	    /* at some time */
-	bool must_tell_established; /* the holder, before anything else */
-	bool is_extended;	    /* by an MRA, since the message was last sent */
+	bool is_established;	    /* now or earlier */
+	bool must_tell_established; /* the holder, before any other event */
+	bool is_extended;	    /* an MRA came since the message was last sent */
 	uint16_t port_space;
 	uint16_t local_port;
 	uint16_t peer_port;
-	uint16_t queued; /* bits of kinds of messages: see connection_owe() */
+	uint16_t queued; /* a bit for each kind of message: see connection_queue_message() */
 	struct cm_path path;
 	struct cm_qp_parameters local;
 	struct cm_qp_parameters peer;
 	uint32_t comm_id;
-	uint32_t peer_comm_id;		    /* 0: not known yet */
-	uint64_t transaction_id;	    /* of what we say first, or of what we answer */
-	uint64_t disconnect_transaction_id; /* of the peer's DREQ, or LAP */
+	uint32_t peer_comm_id;	 /* 0: not known yet */
+	uint64_t transaction_id; /* of our first message, or of the message that we answer */
+	uint64_t disconnect_transaction_id; /* of the peer's DREQ or LAP */
 	uint64_t retry_timeout_ns;
-	uint8_t response_timeout; /* code; of the active side, for the REQ */
+	uint8_t response_timeout; /* code; from the active side's REQ */
 	uint8_t max_retries;
 	uint8_t retries_left;
-	uint8_t ack_timeout; /* code: of QPs, and of timewait */
-	/* What REJ or SIDR_REP says. */
+	uint8_t ack_timeout; /* code: for QPs and for timewait */
+	/* The content of a REJ or SIDR_REP. */
 	uint8_t subject; /* enum rnic_cm_subject */
 	uint16_t reason;
-	uint32_t private_bytes; /* of the message of ours that has any */
+	uint32_t private_bytes; /* of our message with private data */
 	uint8_t private_data[CM_PRIVATE_BYTES_MAX];
 };
 
 /*
- * A new connection with an identifier and room for a timer, on the list of all, in STATE_ENDED; the
- * caller fills it in and lists it with its peer. -ENOSPC, -ENOMEM.
+ * Creates a connection in STATE_ENDED, with an identifier and room for a timer, and adds it to the
+ * list of all connections. The caller fills in the connection and calls connection_list_peer().
+ * -ENOSPC, -ENOMEM.
  */
 int connection_create(struct cm *cm, struct cm_connection **connection);
 
-/* Brings it to STATE_ENDED, or frees it when it is abandoned: the caller returns. */
+/*
+ * Brings the connection to STATE_ENDED, or frees an abandoned connection. The caller must not use
+ * the connection afterwards.
+ */
 void connection_end(struct cm_connection *connection);
 
-/* Frees it, whatever its state. */
+/* Frees the connection in any state. */
 void connection_free(struct cm_connection *connection);
 
-/* Its own identifier, and the peer's as far as known: how messages find it. */
+/* Find the connection of a message by our own identifier, or by the peer's. */
 struct cm_connection *connection_find(const struct cm *cm, uint32_t comm_id);
 struct cm_connection *connection_find_by_peer(const struct cm *cm, const struct rnic_gid *gid,
 					      uint32_t peer_comm_id, bool is_datagram);
 
-/* Another live connection with that QP of that peer; NULL when there is none. */
+/* A live connection with that QP of that peer; NULL when there is none. */
 struct cm_connection *connection_find_stale(const struct cm *cm, const struct rnic_gid *gid,
 					    uint32_t peer_qpn);
 
-/* Lists it under the peer's identifier and (unless a datagram service) QPN, both now known. */
+/*
+ * Lists the connection under the peer's identifier and QPN (a datagram service: identifier only).
+ * Both must be known.
+ */
 void connection_list_peer(struct cm_connection *connection);
 
-/* The table: does what `event` means in the connection's state. The connection may be gone after.
+/*
+ * Runs the table's action for `event` in the connection's state. The action may free the
+ * connection.
  */
 int connection_step(struct cm_connection *connection, enum connection_event event,
 		    const struct connection_input *input);
 
-/* The name of a state, for people. */
+/* The name of a state, for display. */
 const char *connection_state_text(enum connection_state state);
 
-/* --- what actions are made of ----------------------------------------------------------------- */
+/* --- building blocks of the actions ----------------------------------------------------------- */
 
-/* Enters `state` and forgets what it may not owe; its timer is the caller's to set. */
+/*
+ * Enters `state` and drops queued messages that the state may not queue. The caller sets the timer.
+ */
 void connection_enter(struct cm_connection *connection, enum connection_state state);
 
-/* A message of `kind` is to be sent; the state must allow it (asserted). */
+/* Queues a message of `kind`; the state must allow that kind (asserted). */
 void connection_queue_message(struct cm_connection *connection, enum rnic_cm_kind kind);
 
-/* Owes `kind`, and again and again: EVENT_TIMEOUT comes when the peer is late. */
+/* Queues `kind` and begins its retries: EVENT_TIMEOUT comes when the peer is late. */
 void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kind kind);
 
 /*
- * At EVENT_TIMEOUT: says `kind` again; false when all tries are used up, or the connection gives
- * way.
+ * Queues `kind` again at EVENT_TIMEOUT. False: no tries are left, or the connection is abandoned
+ * and half of all connections are in use.
  */
 bool connection_retry(struct cm_connection *connection, enum rnic_cm_kind kind);
 
@@ -170,42 +185,47 @@ void connection_arm(struct cm_connection *connection, uint64_t delay_ns);
 void connection_disarm(struct cm_connection *connection);
 
 /*
- * Its timer, which runs, expires at once when its holder has gone and half of all connections are
- * in use: a client that leaves many behind does not take the room of those who come to connect.
+ * Makes the running timer expire at once when the connection is abandoned and half of all
+ * connections are in use: a client that leaves many connections behind does not block new
+ * connections.
  */
 void connection_give_way(struct cm_connection *connection);
 
-/* Tells the holder, if there is one; `event` has what connection_event() and the caller put in. */
+/*
+ * Gives `event` to the holder, if there is one. The caller sets the members of `event`, except
+ * `connection` and `user`.
+ */
 bool connection_tell(struct cm_connection *connection, struct cm_event *event);
 void connection_tell_simply(struct cm_connection *connection, enum cm_event_type type, int status);
 
-/* Its holder has answered: it counts towards no backlog any more. */
+/* The holder has answered: the connection leaves its binding's backlog. */
 void connection_answered(struct cm_connection *connection);
 
-/* Keeps what a message of ours will carry. -EINVAL when it is more than `limit`. */
+/* Keeps private data for our next message. -EINVAL: more than `limit` bytes. */
 int connection_keep_private(struct cm_connection *connection, const uint8_t *data, uint32_t bytes,
 			    uint32_t limit);
 
-/* Puts what it owes of `kind` into `message` (zeroed). */
+/* Composes the connection's message of `kind` into `message` (zeroed). */
 void connection_compose(const struct cm_connection *connection, enum rnic_cm_kind kind,
 			struct rnic_cm_message *message);
 
-/* What a REQ or REP says of its sender's QP, the depths turned round. */
+/* The sender's QP parameters in a REQ or REP, with the depths swapped. */
 struct cm_qp_parameters connection_peer_of_req(const struct rnic_cm_message *message);
 struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_message *message);
 
 /*
- * How long a refusal, or the answer to a SIDR_REQ, is remembered, lest the peer's next try look
- * like a new request: until it is sent, when half of all connections are in use. A peer that has
- * heard our MRA tries much later, and only if it has missed our REJ: then it is heard anew, as
- * there is no state after a refusal (IBTA 1.4, 12.9.7.2).
+ * How long the connection remembers a refusal or the answer to a SIDR_REQ, so that the peer's next
+ * try does not look like a new request. Once half of all connections are in use, the answer is
+ * forgotten soon after it is sent. A peer that got our MRA tries again much later, and only if the
+ * REJ was lost: that try is a new request, as there is no state after a refusal (IBTA 1.4,
+ * 12.9.7.2).
  */
 uint64_t connection_linger_ns(const struct cm_connection *connection);
 
-/* Tells the peer, once and without a state, that we do not wait for it any more. */
+/* Tells the peer that we do not wait any more: one REJ, without a state behind it. */
 void connection_say_timeout(const struct cm_connection *connection);
 
-/* 4.096 us * 2^code, kept within what a hostile peer may make us wait. */
+/* 4.096 us * 2^code, within bounds: a hostile peer cannot make us wait longer. */
 uint64_t connection_timeout_ns(uint8_t code);
 
 #endif

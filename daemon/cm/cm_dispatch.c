@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection manager as its owner drives it: made and freed, datagrams in and out, time. From
- * here messages and deadlines go to connections and requests.
+ * The owner's calls of the connection manager: creation, release, datagrams in and out, time. This
+ * file passes messages and deadlines to connections and requests.
  */
 #include "cm/cm.h"
 
@@ -64,12 +64,12 @@ void cm_set_path_mtu(struct cm *cm, uint8_t path_mtu)
 	cm->config.path_mtu = path_mtu;
 }
 
-/* --- messages in ------------------------------------------------------------------------------ */
+/* --- received messages ------------------------------------------------------------------------ */
 
-/* How a message says whom it concerns. */
+/* The connection identifiers in a message. */
 struct address {
-	uint32_t sender;   /* the identifier of who sent it */
-	uint32_t receiver; /* ours; 0: not said */
+	uint32_t sender;   /* the sender's identifier */
+	uint32_t receiver; /* our identifier; 0: not stated */
 };
 
 static struct address cm_address_of(const struct rnic_cm_message *message)
@@ -102,8 +102,9 @@ static struct address cm_address_of(const struct rnic_cm_message *message)
 }
 
 /*
- * Whether a message between these two may concern `connection`: it comes from its peer, who gives
- * its own name as we know it. A REJ need not: nobody that would have one may be there.
+ * Whether the message may belong to `connection`: its addresses are those of the connection, and
+ * its sender's identifier is the one that we know. A REJ may lack the sender's identifier: the peer
+ * may have no connection.
  */
 static bool cm_is_from_peer(const struct cm_connection *connection,
 			    const struct request_origin *origin,
@@ -135,7 +136,10 @@ static struct cm_connection *cm_find(const struct request_origin *origin,
 	return connection;
 }
 
-/* To us a peer's identifier of 0 is one that is not known yet: any message would be its. */
+/*
+ * Zero stands for a peer's identifier that is not known yet. Such a connection would accept any
+ * message.
+ */
 static bool has_identifier(const struct rnic_cm_message *message)
 {
 	return message->kind != RNIC_CM_REQ || message->req.local_comm_id != 0;
@@ -158,7 +162,7 @@ static void cm_deliver(const struct request_origin *origin, const struct rnic_cm
 		request_answer_unknown(origin, message);
 }
 
-/* IBTA 1.4, 13.5.1: the general services queue pair and its Q_Key. */
+/* IBTA 1.4, 13.5.1: the general services QP and its Q_Key. */
 static bool is_for_us(const struct rnic_packet *packet)
 {
 	return packet->row->service == RNIC_SERVICE_UD &&
@@ -190,7 +194,7 @@ void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns
 		cm_deliver(&origin, &message);
 }
 
-/* --- messages out ----------------------------------------------------------------------------- */
+/* --- messages to send ------------------------------------------------------------------------- */
 
 bool cm_has_ready(const struct cm *cm)
 {
@@ -235,7 +239,7 @@ static void build_reply(struct cm *cm, struct rnic_packet *out)
 	build(cm, &reply->message, &addresses, out);
 }
 
-/* The first kind that it owes: a REJ goes before the DREQ that repeats it, an RTU as well. */
+/* Takes the connection's first queued kind: a REJ or an RTU goes before the DREQ. */
 static void build_owed(struct cm *cm, struct rnic_packet *out)
 {
 	struct cm_connection *connection =

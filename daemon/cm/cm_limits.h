@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much the connection manager keeps. */
+/* The bounds of the connection manager's tables. */
 #ifndef DAEMON_CM_CM_LIMITS_H
 #define DAEMON_CM_CM_LIMITS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection manager's own state, private to this folder. The tables in it know nothing of it:
- * includes run down from cm_dispatch.c over requests, actions and connections to here, and from
- * here to the tables and the facade cm.h, which no file of its own implements.
+ * The connection manager's own state, private to this folder. The manager's tables do not know this
+ * state. Includes run one way: from cm_dispatch.c over requests, actions and connections to this
+ * file, and from this file to the tables and the facade cm.h. Several files implement cm.h.
  */
 #ifndef DAEMON_CM_CM_STATE_H
 #define DAEMON_CM_CM_STATE_H
@@ -23,19 +23,22 @@ struct cm {
 	struct peer_table by_peer;     /* the peer's address and identifier -> connection */
 	struct peer_table by_peer_qpn; /* the peer's address and QPN -> connection */
 	struct timer_heap timers;
-	struct list connections; /* all of them, oldest first */
+	struct list connections; /* all connections, oldest first */
 	uint32_t connection_count;
-	struct list ready; /* connections with something to say */
+	struct list ready; /* connections with queued messages */
 	struct reply_ring replies;
 	struct binding_table bindings;
 	struct pending_listens pending_listens;
 	uint64_t counters[CM_COUNTER_COUNT];
-	uint64_t now_ns;	     /* of the call under way */
-	uint32_t psn;		     /* of the next datagram */
-	uint8_t mad[RNIC_MAD_BYTES]; /* the payload of the datagram built last */
+	uint64_t now_ns;	     /* the time of the current call */
+	uint32_t psn;		     /* the PSN of the next datagram */
+	uint8_t mad[RNIC_MAD_BYTES]; /* the payload of the last datagram */
 };
 
-/* Room for a reply from `source` to `dest`, zeroed; NULL, and counted, when there is none. */
+/*
+ * Room for a reply from `source` to `dest`, zeroed. NULL: no room; the manager counts the lost
+ * reply.
+ */
 struct rnic_cm_message *cm_add_reply(struct cm *cm, const struct rnic_gid *source,
 				     const struct rnic_gid *dest);
 

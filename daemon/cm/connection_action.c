@@ -40,11 +40,11 @@ int action_impossible(struct cm_connection *connection, const struct connection_
 {
 	(void)connection;
 	(void)input;
-	assert(false); /* it cannot come in this state */
+	assert(false); /* the event cannot come in this state */
 	return 0;
 }
 
-/* --- the same again --------------------------------------------------------------------------- */
+/* --- repeated messages ------------------------------------------------------------------------ */
 
 static int repeat(struct cm_connection *connection, enum rnic_cm_kind kind)
 {
@@ -85,8 +85,8 @@ int action_repeat_rej(struct cm_connection *connection, const struct connection_
 }
 
 /*
- * The peer speaks of a connection that we never had or have no more: it has missed what we said. It
- * hears what it would hear of a connection that nobody knows.
+ * The peer's message belongs to a state that this connection never had or has left: the peer has
+ * missed our message. The answer is that for an unknown connection.
  */
 int action_too_late(struct cm_connection *connection, const struct connection_input *input)
 {
@@ -100,9 +100,9 @@ int action_too_late(struct cm_connection *connection, const struct connection_in
 	return 0;
 }
 
-/* --- before it stands ------------------------------------------------------------------------- */
+/* --- before the connection is established ----------------------------------------------------- */
 
-/* One MRA for each time that we ask: a peer must not keep us waiting without end. */
+/* Accepts one MRA for each try: a peer must not keep us waiting without end. */
 int action_extend(struct cm_connection *connection, const struct connection_input *input)
 {
 	const struct rnic_cm_mra *mra = &input->message->mra;
@@ -119,8 +119,8 @@ int action_extend(struct cm_connection *connection, const struct connection_inpu
 }
 
 /*
- * The peer takes back what it asked. Copies of its REQ may still be under way, and must not look
- * like another one: they meet a refusal.
+ * The peer withdraws its REQ. Copies of the REQ may still be under way. They must not look like a
+ * new REQ, so a refusal answers them.
  */
 static void remember_refused(struct cm_connection *connection)
 {
@@ -157,8 +157,8 @@ static uint8_t connection_action_least(uint8_t a, uint8_t b)
 }
 
 /*
- * IBTA 1.4, 12.7.34: a QP waits for the way there and back and for the peer's delay. A sum of two
- * powers of two, rounded up to one.
+ * IBTA 1.4, 12.7.34: a QP's ACK timeout covers the round trip and the peer's delay. The function
+ * adds two powers of two and rounds up to a power of two.
  */
 static uint8_t add_delay(uint8_t ack_timeout, uint8_t delay)
 {
@@ -182,7 +182,10 @@ static void tell_response(struct cm_connection *connection, const struct rnic_cm
 	connection_tell(connection, &event);
 }
 
-/* IBTA 1.4, 12.9.8.3.1: a QP that we think connected is offered anew. Its peer has forgotten us. */
+/*
+ * IBTA 1.4, 12.9.8.3.1: the REP names a QP that already has a connection here. The peer has
+ * forgotten the old connection.
+ */
 static int refuse_stale(struct cm_connection *connection, struct cm_connection *stale)
 {
 	const struct connection_input none = {0};
@@ -222,7 +225,7 @@ int action_response(struct cm_connection *connection, const struct connection_in
 	return 0;
 }
 
-/* --- it stands -------------------------------------------------------------------------------- */
+/* --- the connection is established ------------------------------------------------------------ */
 
 int action_ready(struct cm_connection *connection, const struct connection_input *input)
 {
@@ -250,7 +253,7 @@ int action_no_path(struct cm_connection *connection, const struct connection_inp
 	return 0;
 }
 
-/* --- it ends ---------------------------------------------------------------------------------- */
+/* --- the connection ends ---------------------------------------------------------------------- */
 
 static void enter_timewait(struct cm_connection *connection)
 {
@@ -274,8 +277,8 @@ int action_ended_here(struct cm_connection *connection, const struct connection_
 }
 
 /*
- * DREQ, which may cross ours. One that comes in REP_SENT says that an RTU went before it: the
- * holder learns of both.
+ * A DREQ, which may cross our own DREQ. A DREQ in REP_SENT means that the peer sent an RTU before:
+ * the holder gets both events.
  */
 int action_dreq_rcvd(struct cm_connection *connection, const struct connection_input *input)
 {
@@ -306,7 +309,7 @@ int action_end(struct cm_connection *connection, const struct connection_input *
 	return 0;
 }
 
-/* --- nobody answers --------------------------------------------------------------------------- */
+/* --- no answer comes -------------------------------------------------------------------------- */
 
 static int connection_action_give_up(struct cm_connection *connection)
 {

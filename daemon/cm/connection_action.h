@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can happen to a connection: the cells of the table in connection_table.c. Each is called in
- * the states that the table says, and may free the connection. The result is the holder's, for its
- * own calls; what comes from the wire or the clock is answered by 0.
+ * The actions on a connection: the cells of the table in connection_table.c. The table calls an
+ * action only in the states of its cells. An action may free the connection. The result of an
+ * action on a holder's call goes to the holder; an action on the wire or the clock returns 0.
  */
 #ifndef DAEMON_CM_CONNECTION_ACTION_H
 #define DAEMON_CM_CONNECTION_ACTION_H
@@ -12,25 +12,24 @@
 typedef int connection_action(struct cm_connection *connection,
 			      const struct connection_input *input);
 
-/* In connection_action.c: what the peer and the clock do. */
-connection_action action_unexpected; /* a message that means nothing here */
-connection_action action_duplicate;  /* one that has done its work before */
+/* In connection_action.c: events of the peer and the clock. */
+connection_action action_unexpected; /* a message that does not fit the state */
+connection_action action_duplicate;  /* a message that was handled before */
 connection_action action_nothing;
-connection_action
-	action_impossible; /* what cannot come: it is on no table, or its timer is not armed */
-connection_action action_extend; /* MRA: the peer needs more time */
-connection_action action_think;	 /* asked again while our holder thinks: MRA */
+connection_action action_impossible; /* cannot come: no table or timer leads here */
+connection_action action_extend;     /* MRA: the peer needs more time */
+connection_action action_think;	     /* REQ or REP again before our holder answers: MRA */
 connection_action action_repeat_rep;
 connection_action action_repeat_rtu;
 connection_action action_repeat_drep;
 connection_action action_repeat_rej;
-connection_action action_refused;    /* REJ before the connection stands */
-connection_action action_ended_here; /* REJ of one that stands: the peer does not know it */
+connection_action action_refused;    /* REJ before the connection is established */
+connection_action action_ended_here; /* REJ once established: the peer does not know it */
 connection_action action_response;   /* REP */
 connection_action action_ready;	     /* RTU */
 connection_action action_dreq_rcvd;  /* DREQ */
 connection_action action_drep_rcvd;  /* DREP */
-connection_action action_too_late;   /* one that belongs to another time of the connection */
+connection_action action_too_late;   /* a message of an earlier or later state */
 connection_action action_no_path;    /* LAP */
 connection_action action_retry_req;
 connection_action action_retry_rep;
@@ -39,18 +38,18 @@ connection_action action_tell_established;
 connection_action action_timewait_over;
 connection_action action_end;
 
-/* In connection_calls.c: what the holder does. */
+/* In connection_calls.c: calls of the holder. */
 connection_action action_not_connected;
-connection_action action_not_standing; /* disconnected after the end */
+connection_action action_not_standing; /* disconnect after the end */
 connection_action action_accept;
 connection_action action_reject;
 connection_action action_establish;
 connection_action action_traffic;
 connection_action action_disconnect;
-connection_action action_give_up;   /* destroyed while waiting for REP */
-connection_action action_decline;   /* destroyed instead of answered */
-connection_action action_take_back; /* destroyed after REP */
-connection_action action_leave;	    /* destroyed while it ends by itself */
+connection_action action_give_up;   /* destroyed while waiting for the REP */
+connection_action action_decline;   /* destroyed before the holder answered */
+connection_action action_take_back; /* destroyed after the REP */
+connection_action action_leave;	    /* destroyed while the connection ends */
 connection_action action_free;
 
 /* In sidr.c. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the holder of a connection asks for: the calls of cm.h, and the actions behind them. */
+/* The holder's calls of cm.h, and their actions. */
 #include "cm/connection_action.h"
 
 #include "base/bits.h"
@@ -84,7 +84,7 @@ static void connection_calls_fill(struct cm_connection *connection,
 	connection->response_timeout = connect->response_timeout;
 	connection->max_retries = connect->max_retries;
 	connection->ack_timeout = (uint8_t)(connect->path.packet_lifetime + 1);
-	/* The answer's time, and that of two packets. */
+	/* The time for the answer and for two packets. */
 	connection->retry_timeout_ns = connection_timeout_ns(connect->response_timeout) +
 				       connection_timeout_ns(connection->ack_timeout);
 }
@@ -135,7 +135,7 @@ int action_accept(struct cm_connection *connection, const struct connection_inpu
 	if (result != 0)
 		return result;
 	connection->local = input->accept->qp;
-	/* The active side says how often a QP tries again, for both (IBTA 1.4, 12.7.29). */
+	/* The active side sets the retry count of both QPs (IBTA 1.4, 12.7.29). */
 	connection->local.retry_count = connection->peer.retry_count;
 	connection_answered(connection);
 	connection_enter(connection, STATE_REP_SENT);
@@ -275,8 +275,8 @@ int action_decline(struct cm_connection *connection, const struct connection_inp
 }
 
 /*
- * The peer may not have seen our REP yet, or may stand already: REJ is for the former, DREQ for the
- * latter, and the one that does not apply is ignored.
+ * The peer may have missed our REP, or may be established already. The REJ serves the first case,
+ * the DREQ the second; the peer ignores the other message.
  */
 int action_take_back(struct cm_connection *connection, const struct connection_input *input)
 {

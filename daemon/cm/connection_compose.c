@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a connection to the messages that it owes. */
+/* Composes a connection's queued messages. */
 #include "cm/cm_connection.h"
 
 #include "cm/cm_state.h"
@@ -165,7 +165,7 @@ void connection_compose(const struct cm_connection *connection, enum rnic_cm_kin
 		compose_sidr_rep(connection, &message->sidr_rep);
 		break;
 	case RNIC_CM_LAP:
-		assert(false); /* alternate paths are never offered */
+		assert(false); /* the manager never offers alternate paths */
 		break;
 	case RNIC_CM_APR:
 		message->transaction_id = connection->disconnect_transaction_id;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Every event in every state (IBTA 1.4, 12.9.5 to 12.9.8; for holders' calls: librdmacm). */
+/*
+ * The action for every event in every state (IBTA 1.4, 12.9.5 to 12.9.8; holders' calls: as
+ * librdmacm).
+ */
 #include "cm/connection_action.h"
 
 #include <assert.h>
 
 /* clang-format off */
-/* Words for the cells; what each does is in connection_action.h. */
+/* Short names for the cells; connection_action.h describes the actions. */
 #define UNEXP   action_unexpected
 #define AGAIN   action_duplicate
 #define NONE    action_nothing

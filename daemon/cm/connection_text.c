@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a connection waits for and why it failed, as sentences for people. */
+/* Sentences for display: what a connection waits for, and why a connection failed. */
 #include "cm/cm_connection.h"
 
 #include "base/bits.h"
@@ -8,7 +8,7 @@
 
 static const char *const awaited[STATE_COUNT] = {
 	[STATE_REQ_SENT] = "the peer's answer to the request",
-	[STATE_REP_RECEIVED] = "its program, to go on after the peer's yes",
+	[STATE_REP_RECEIVED] = "its program, to continue after the peer's agreement",
 	[STATE_REQ_RECEIVED] = "its program, to accept or refuse",
 	[STATE_REP_SENT] = "the peer, to confirm the answer",
 	[STATE_DREQ_SENT] = "the peer, to confirm the end",
@@ -32,7 +32,7 @@ void cm_waiting_for(const struct cm_connection *connection, char *text, uint32_t
 	else if (!is_repeating(connection))
 		snprintf(text, text_bytes, "%s", what);
 	else if (connection->is_extended)
-		snprintf(text, text_bytes, "%s, for which it has asked for time", what);
+		snprintf(text, text_bytes, "%s; the peer has asked for time", what);
 	else
 		snprintf(text, text_bytes, "%s (try %u of %u)", what,
 			 connection->max_retries - connection->retries_left + 1U,
@@ -44,22 +44,22 @@ struct refusal {
 	const char *sentence;
 };
 
-/* Of REJ (IBTA 1.4, table 108): those that RNICs give. */
+/* The reasons of a REJ (IBTA 1.4, table 108) that RNICs give. */
 static const struct refusal refusals[] = {
 	{RNIC_CM_REJECT_NO_QP, "the peer has no queue pair left"},
 	{RNIC_CM_REJECT_NO_RESOURCES, "the peer has no room left"},
-	{RNIC_CM_REJECT_TIMEOUT, "the peer has waited in vain for what we say"},
+	{RNIC_CM_REJECT_TIMEOUT, "the peer has waited in vain for our message"},
 	{RNIC_CM_REJECT_UNSUPPORTED, "the peer does not understand the request"},
-	{RNIC_CM_REJECT_INVALID_COMM_ID, "the peer knows nothing of this connection"},
+	{RNIC_CM_REJECT_INVALID_COMM_ID, "the peer does not know this connection"},
 	{RNIC_CM_REJECT_INVALID_SERVICE_ID, "nobody listens at that port of the peer"},
 	{RNIC_CM_REJECT_INVALID_TRANSPORT, "the peer has no queue pairs of that type"},
 	{RNIC_CM_REJECT_STALE_CONNECTION, "a queue pair still had an old connection"},
 	{RNIC_CM_REJECT_INVALID_GID, "the addresses in the request are not those of its packet"},
-	{RNIC_CM_REJECT_INVALID_MTU, "the peer does not take that path MTU"},
+	{RNIC_CM_REJECT_INVALID_MTU, "the peer does not accept that path MTU"},
 	{RNIC_CM_REJECT_CONSUMER, "the peer's program has refused"},
 };
 
-/* Of SIDR_REP (12.11.1.2). */
+/* The statuses of a SIDR_REP (12.11.1.2). */
 static const struct refusal datagram_refusals[] = {
 	{RNIC_CM_SIDR_UNSUPPORTED, "nobody offers that service at the peer"},
 	{RNIC_CM_SIDR_REJECT, "the peer's program has refused"},

@@ -27,7 +27,7 @@ void peer_table_fini(struct peer_table *table)
 	table->chains = NULL;
 }
 
-/* Rounds of the finisher of splitmix64 over the seed and the words of the key. */
+/* The finisher of splitmix64, run over the seed and each word of the key. */
 static uint64_t mix(uint64_t state, uint64_t word)
 {
 	state ^= word;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests that came before their listener. Programs agree over another connection that the server
- * is about to listen, and the client's request often overtakes it; hardware is slow enough to hide
- * that. So a request for a port where nobody listens waits a moment before it is refused, and goes
- * to whoever listens there meanwhile. The peer asked us to answer within a time that is longer
- * (IBTA 1.4, 12.7.18), and its repetitions change nothing.
+ * is about to listen, and the client's request often comes before the listener. Hardware is slow
+ * enough to hide that race. So the manager keeps a request for a port without a listener for a
+ * moment, and hands the request to a listener that comes meanwhile. The peer allows more time than
+ * that for the answer (IBTA 1.4, 12.7.18). Repeated requests change nothing.
  *
- * All wait equally long, so the oldest is the first to be refused. They are few, since anybody can
- * send them; beyond that, requests are refused at once.
+ * All requests wait equally long, so the oldest is the first to be refused. Anybody can send
+ * requests, so their number is bounded; the manager refuses further requests at once.
  */
 #ifndef DAEMON_CM_PENDING_LISTEN_H
 #define DAEMON_CM_PENDING_LISTEN_H
@@ -31,7 +31,7 @@ struct pending_listen {
 };
 
 struct pending_listens {
-	struct pending_listen *all; /* LIMIT_CM_PENDING_LISTENS of them */
+	struct pending_listen *all; /* LIMIT_CM_PENDING_LISTENS elements */
 	struct list waiting;	    /* oldest first */
 	struct list unused;
 };
@@ -40,17 +40,17 @@ struct pending_listens {
 int pending_listens_init(struct pending_listens *requests);
 void pending_listens_fini(struct pending_listens *requests);
 
-/* The request that `peer` made under that identifier; NULL: it does not wait. */
+/* The waiting request of `peer` with that identifier; NULL: none. */
 struct pending_listen *pending_listen_find(const struct pending_listens *requests,
 					   const struct rnic_gid *peer, uint32_t peer_comm_id,
 					   enum rnic_cm_kind kind);
 
-/* Keeps a copy of `request`. False: too many wait. */
+/* Keeps a copy of `request`. False: too many requests wait. */
 bool pending_listen_add(struct pending_listens *requests, const struct pending_listen *request);
 
 void pending_listen_remove(struct pending_listens *requests, struct pending_listen *request);
 
-/* NULL: none waits. */
+/* NULL: no request waits. */
 const struct pending_listen *pending_listen_oldest(const struct pending_listens *requests);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers that need no connection: refusals of requests that never became one, and goodbyes of
- * connections that are gone. Each is said once; a peer that misses it asks again. The ring has a
- * fixed length, since anybody can make us answer.
+ * Answers that need no connection: refusals of requests without a connection, and DREPs and REJs of
+ * connections that are gone. The manager sends each answer once; a peer that misses the answer asks
+ * again. The ring has a fixed length, since anybody can make us answer.
  */
 #ifndef DAEMON_CM_REPLY_H
 #define DAEMON_CM_REPLY_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 struct reply {
-	struct rnic_gid source; /* ours */
+	struct rnic_gid source; /* our address */
 	struct rnic_gid dest;
 	struct rnic_cm_message message;
 };
@@ -32,7 +32,7 @@ void reply_ring_fini(struct reply_ring *ring);
 struct rnic_cm_message *reply_add(struct reply_ring *ring, const struct rnic_gid *source,
 				  const struct rnic_gid *dest);
 
-/* Takes the oldest; good until the next reply_add(). NULL when there is none. */
+/* Takes the oldest answer; valid until the next reply_add(). NULL when there is none. */
 const struct reply *reply_take(struct reply_ring *ring);
 
 #endif

@@ -10,9 +10,9 @@
 
 #define MTU_CODE_MAX 5
 
-/* What a request asks for, once it is understood. */
+/* The target of a request. */
 struct target {
-	uint16_t port_space; /* 0: it is not */
+	uint16_t port_space; /* 0: the service ID is not understood */
 	uint16_t port;
 	uint16_t source_port;
 	struct cm_binding *binding;
@@ -23,7 +23,10 @@ static uint8_t max_mtu(const struct cm *cm)
 	return cm->config.path_mtu == 0 ? MTU_CODE_MAX : cm->config.path_mtu;
 }
 
-/* IBTA 1.4, 12.6.7. Of a REQ or REP: what we would call the connection has no number. */
+/*
+ * Answers a REQ or REP with a REJ (IBTA 1.4, 12.6.7). A refused REQ has no connection here, so our
+ * identifier is 0.
+ */
 static void refuse(const struct request_origin *origin, const struct rnic_cm_message *message,
 		   uint16_t reason)
 {
@@ -40,7 +43,7 @@ static void refuse(const struct request_origin *origin, const struct rnic_cm_mes
 		.message = is_req ? RNIC_CM_ABOUT_REQ : RNIC_CM_ABOUT_REP,
 		.reason = reason,
 	};
-	/* Of an MTU: which one would do (IBTA 1.4, table 109). */
+	/* For an MTU: the largest that we accept (IBTA 1.4, table 109). */
 	if (reason == RNIC_CM_REJECT_INVALID_MTU) {
 		answer->rej.info_bytes = 1;
 		answer->rej.info[0] = (uint8_t)(max_mtu(origin->cm) << 4);
@@ -63,7 +66,7 @@ static void refuse_datagram(const struct request_origin *origin,
 	};
 }
 
-/* Answers a REQ, REP or SIDR_REQ that led to no connection; of a SIDR_REQ the reason is fixed. */
+/* Refuses a REQ, REP or SIDR_REQ without a connection. The status for a SIDR_REQ is fixed. */
 static void request_refuse(const struct request_origin *origin,
 			   const struct rnic_cm_message *message, uint16_t reason)
 {
@@ -73,7 +76,7 @@ static void request_refuse(const struct request_origin *origin,
 		refuse(origin, message, reason);
 }
 
-/* Who listens there, and who asks; 0, or the reason to refuse. */
+/* Finds the listener and the sender's port. 0, or the reason to refuse. */
 static uint16_t find_target(const struct request_origin *origin, uint64_t service_id,
 			    const uint8_t *private_data, struct target *target)
 {
@@ -88,7 +91,7 @@ static uint16_t find_target(const struct request_origin *origin, uint64_t servic
 		return RNIC_CM_REJECT_INVALID_SERVICE_ID;
 	if (rnic_ip_cm_decode(&addresses, private_data) != 0)
 		return RNIC_CM_REJECT_UNSUPPORTED;
-	/* On RoCE a GID is an IP address, and answers go to where the question came from. */
+	/* On RoCE a GID is an IP address, and an answer goes to the packet's source. */
 	if (!rnic_gid_equal(&addresses.source, &origin->peer) ||
 	    !rnic_gid_equal(&addresses.dest, &origin->local))
 		return RNIC_CM_REJECT_INVALID_GID;
@@ -96,7 +99,7 @@ static uint16_t find_target(const struct request_origin *origin, uint64_t servic
 	return 0;
 }
 
-/* IBTA 1.4, 12.7.12, and its annex A14: what kind of QP answers that kind. */
+/* The type of QP that answers the REQ's transport (IBTA 1.4, 12.7.12 and annex A14). */
 static bool find_type(const struct rnic_cm_req *req, uint8_t *qp_type)
 {
 	switch (req->transport) {
@@ -138,7 +141,7 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 		return RNIC_CM_REJECT_INVALID_GID;
 	if (req->path_mtu < 1 || req->path_mtu > max_mtu(origin->cm))
 		return RNIC_CM_REJECT_INVALID_MTU;
-	/* IBTA 1.4, 12.9.8.3.1: the peer has forgotten the connection that its QP had. */
+	/* IBTA 1.4, 12.9.8.3.1: the peer has forgotten the old connection of its QP. */
 	stale = connection_find_stale(origin->cm, &origin->peer, req->local_qpn);
 	if (stale != NULL) {
 		connection_step(stale, EVENT_DISCONNECT, &(struct connection_input){0});
@@ -147,7 +150,7 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 	return 0;
 }
 
-/* A connection for the request, which counts towards the backlog; NULL: forget the request. */
+/* Creates a connection for the request and counts it in the backlog. NULL: forget the request. */
 static struct cm_connection *request_admit(const struct request_origin *origin,
 					   const struct target *target)
 {
@@ -188,7 +191,7 @@ static void fill_path(struct cm_path *path, const struct rnic_cm_req *req)
 		(uint8_t)(req->primary_ack_timeout == 0 ? 0 : req->primary_ack_timeout - 1);
 }
 
-/* Offers it to whoever listens. */
+/* Offers the connection to the listener. */
 static void offer(struct cm_connection *connection, const struct target *target,
 		  const uint8_t *private_data, uint32_t private_bytes)
 {
@@ -215,7 +218,7 @@ static uint32_t comm_id_of(const struct rnic_cm_message *message)
 					    : message->sidr_req.request_id;
 }
 
-/* Whether the peer gives us time to wait, and to answer after it. A SIDR_REQ does not say. */
+/* Whether the peer gives us time to wait, and to answer afterwards. A SIDR_REQ states no time. */
 static bool is_patient(const struct cm *cm, const struct rnic_cm_message *message)
 {
 	return cm->config.listener_wait_ns > 0 &&
@@ -224,7 +227,7 @@ static bool is_patient(const struct cm *cm, const struct rnic_cm_message *messag
 			2 * cm->config.listener_wait_ns);
 }
 
-/* Lets the request wait, if it does not yet; false when it is not to wait: refuse it. */
+/* Keeps the request, unless it is kept already. False: the request may not wait; refuse it. */
 static bool request_keep(const struct request_origin *origin, const struct rnic_cm_message *message,
 			 const struct target *target)
 {
@@ -252,7 +255,7 @@ static bool request_keep(const struct request_origin *origin, const struct rnic_
 	return true;
 }
 
-/* The peer no longer wants what it asked under that identifier. */
+/* The peer withdraws its request of that identifier. */
 static void request_forget(const struct request_origin *origin, uint32_t peer_comm_id)
 {
 	struct pending_listens *pending = &origin->cm->pending_listens;
@@ -263,7 +266,7 @@ static void request_forget(const struct request_origin *origin, uint32_t peer_co
 		pending_listen_remove(pending, request);
 }
 
-/* Refuses what may not wait for somebody to listen there. */
+/* Keeps a request that may wait for a listener, and refuses any other. */
 static void refuse_or_keep(const struct request_origin *origin,
 			   const struct rnic_cm_message *message, const struct target *target,
 			   uint16_t reason)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests from strangers: from a REQ or SIDR_REQ to a connection that somebody holds, or to a
- * refusal; and answers to whoever speaks of connections that are not there.
+ * Requests from strangers. A REQ or SIDR_REQ becomes a connection with a holder, or is refused.
+ * This file also answers messages about connections that do not exist.
  */
 #ifndef DAEMON_CM_REQUEST_H
 #define DAEMON_CM_REQUEST_H
@@ -11,27 +11,32 @@
 
 struct cm;
 
-/* Between whom a message travelled, by its IP header. */
+/* The two ends of a message, from its IP header. */
 struct request_origin {
 	struct cm *cm;
 	struct rnic_gid peer;
 	struct rnic_gid local;
 };
 
-/* A REQ that belongs to no connection yet. */
+/* Handles a REQ that belongs to no connection yet. */
 void request_receive(const struct request_origin *origin, const struct rnic_cm_message *message);
 
-/* A SIDR_REQ that was not seen before. */
+/* Handles a SIDR_REQ that was not seen before. */
 void request_receive_datagram(const struct request_origin *origin,
 			      const struct rnic_cm_message *message);
 
 /* When request_pending_tick() is due; UINT64_MAX when never. */
 uint64_t request_pending_deadline_ns(const struct cm *cm);
 
-/* Hands over waiting requests that have a listener now; refuses those that waited long enough. */
+/*
+ * Hands over waiting requests that have a listener now; refuses those that have waited long enough.
+ */
 void request_pending_tick(struct cm *cm);
 
-/* A message about a connection that there is not. Says so to whom it helps, and counts it. */
+/*
+ * Counts a message about a connection that does not exist, and answers it where an answer helps the
+ * peer.
+ */
 void request_answer_unknown(const struct request_origin *origin,
 			    const struct rnic_cm_message *message);
 

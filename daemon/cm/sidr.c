@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resolving datagram services (IBTA 1.4, 12.11.1): one question, one answer, no state behind it.
- * The answering side remembers its answer for a while, so that a question that was asked twice does
- * not become two requests.
+ * Resolution of datagram services (IBTA 1.4, 12.11.1): one question, one answer, no state
+ * afterwards. The answering side remembers its answer for a while, so that a repeated question does
+ * not become a second request.
  */
 #include "cm/connection_action.h"
 

@@ -19,7 +19,8 @@ static void test_waiting(void **state)
 {
 	(void)state;
 	expect_waiting(STATE_REQ_SENT, true, "the peer's answer to the request (try 1 of 4)");
-	expect_waiting(STATE_REP_RECEIVED, true, "its program, to go on after the peer's yes");
+	expect_waiting(STATE_REP_RECEIVED, true,
+		       "its program, to continue after the peer's agreement");
 	expect_waiting(STATE_REQ_RECEIVED, false, "its program, to accept or refuse");
 	expect_waiting(STATE_REP_SENT, false, "the peer, to confirm the answer (try 1 of 4)");
 	expect_waiting(STATE_ESTABLISHED, true, "");
