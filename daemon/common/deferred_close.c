@@ -15,19 +15,21 @@
 #define DEFERRED_CLOSE_PATIENCE_NS 100000
 #define DEFERRED_CLOSE_PIECE_BYTES (UINT64_C(1) << 21)
 
-/* Older C libraries know it by its place only. */
+/* Older C libraries have only the member, not its name. */
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* A mapping, or (address NULL) a descriptor. */
+/* A mapping, or a descriptor if `address` is NULL. */
 struct deferred_close_item {
 	void *address;
 	uint64_t bytes;
 	int fd;
 };
 
-/* The thread's and the device's; the thread frees it when the device has let go of it. */
+/*
+ * Shared by the thread and the device. The thread frees the queue after the device has closed it.
+ */
 struct deferred_close_queue {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -35,7 +37,7 @@ struct deferred_close_queue {
 	uint32_t count;
 	uint32_t capacity;
 	bool is_ending;
-	_Atomic uint32_t pending; /* those that the thread has taken, too */
+	_Atomic uint32_t pending; /* includes the items that the thread has taken */
 };
 
 static void deferred_close_interrupt(int number)
@@ -43,7 +45,7 @@ static void deferred_close_interrupt(int number)
 	(void)number;
 }
 
-/* A timer that interrupts this thread again and again while it is set. False: there is none. */
+/* Creates a timer that interrupts this thread repeatedly while it is set. False: there is none. */
 static bool deferred_close_create_timer(timer_t *timer)
 {
 	struct sigaction action = {.sa_handler = deferred_close_interrupt};
@@ -72,7 +74,7 @@ static void deferred_close_set_timer(const timer_t *timer, uint64_t interval_ns)
 		timer_settime(*timer, 0, &when, NULL);
 }
 
-/* Piece by piece: whoever maps something has to wait until a piece is done. */
+/* Unmaps piece by piece: another thread's mmap() waits for one piece at most. */
 static void deferred_close_unmap_all(uint8_t *address, uint64_t bytes)
 {
 	for (uint64_t done = 0; done < bytes; done += DEFERRED_CLOSE_PIECE_BYTES)
@@ -98,7 +100,7 @@ static void deferred_close_do_all(struct deferred_close_queue *queue,
 	deferred_close_set_timer(timer, 0);
 }
 
-/* Takes all that wait, waiting for some; 0: there are none, and will be none. */
+/* Waits for items and takes all of them. 0: the queue is empty and ends. */
 static uint32_t deferred_close_wait(struct deferred_close_queue *queue,
 				    struct deferred_close_item **items)
 {
@@ -142,7 +144,7 @@ static void *deferred_close_run(void *argument)
 	return NULL;
 }
 
-/* Signals are for the device's thread, whose loop waits for them. */
+/* The device's thread alone takes signals: its loop waits for them. */
 static bool deferred_close_start(struct deferred_close_queue *queue)
 {
 	sigset_t all, before;
@@ -158,7 +160,7 @@ static bool deferred_close_start(struct deferred_close_queue *queue)
 	return error == 0;
 }
 
-/* The queue, with a thread that serves it. NULL: there is no memory, or no thread. */
+/* The queue with its thread. NULL: no memory, or no thread. */
 static struct deferred_close_queue *deferred_close_queue_of(struct deferred_close *deferred_close)
 {
 	struct deferred_close_queue *queue;
@@ -210,7 +212,7 @@ static bool deferred_close_push(struct deferred_close_queue *queue,
 	return true;
 }
 
-/* False: there is no memory, or no thread. */
+/* False: no memory, or no thread. */
 static bool deferred_close_give(struct deferred_close *deferred_close,
 				const struct deferred_close_item *item)
 {

@@ -12,7 +12,10 @@ int event_pipe_open(struct event_pipe *pipe, int *read_fd)
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return -errno;
-	/* Only our end: the client reads its own as it likes. The two ends share no flags. */
+	/*
+	 * Only our end is non-blocking: the client chooses for its own end. The two ends share no
+	 * flags.
+	 */
 	if (fcntl(fds[1], F_SETFL, O_NONBLOCK) != 0) {
 		result = -errno;
 		close(fds[0]);
@@ -52,7 +55,7 @@ static bool event_pipe_write(struct event_pipe *pipe, struct event_source *sourc
 			.slot = source->slot,
 			.generation = source->generation,
 		};
-		/* Smaller than PIPE_BUF, so written whole or not at all. */
+		/* A record is smaller than PIPE_BUF: the kernel writes all of it or nothing. */
 		ssize_t written = write(pipe->write_fd, &record, sizeof(record));
 
 		if (written < 0 && errno == EINTR)

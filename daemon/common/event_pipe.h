@@ -3,9 +3,9 @@
  * The daemon's end of a pipe on which a client reads event records: a completion channel, or the
  * asynchronous events of a session.
  *
- * No event is lost, and memory is bounded whatever the client does: each object that raises events
- * has one source, which keeps a bit for each type that is still to be written. An event raised
- * again before the client took the first one is the same event. Writing never blocks.
+ * No event is lost, and memory is bounded whatever the client does. Each object that raises events
+ * has one source with a bit for each type that is still to be written. An event that is raised
+ * again before its record is written gives one record. Writing never blocks.
  */
 #ifndef DAEMON_COMMON_EVENT_PIPE_H
 #define DAEMON_COMMON_EVENT_PIPE_H
@@ -18,8 +18,8 @@
 
 struct event_pipe {
 	int write_fd;	     /* -1: not open */
-	bool is_full;	     /* the last write was refused: wait until it is writable */
-	struct list waiting; /* struct event_source with something to write */
+	bool is_full;	     /* the pipe refused the last write: wait until it is writable */
+	struct list waiting; /* struct event_source.node, with something to write */
 };
 
 struct event_source {
@@ -29,23 +29,28 @@ struct event_source {
 	uint32_t generation;
 };
 
-/* Opens the pipe; the client's end is stored at `read_fd`, the caller's to pass on and close.
- * Negative errno: -EMFILE, -ENFILE. */
+/*
+ * Opens the pipe and stores the client's end at `read_fd`. The caller passes that end on and closes
+ * it. Negative errno: -EMFILE, -ENFILE.
+ */
 int event_pipe_open(struct event_pipe *pipe, int *read_fd);
 
-/* Closes it; sources must have been forgotten (asserted). Nothing happens when it is not open. */
+/*
+ * Closes the pipe, after its sources were forgotten (asserted). Does nothing when the pipe is not
+ * open.
+ */
 void event_pipe_close(struct event_pipe *pipe);
 
-/* Notes that `source` has an event of `type` (below 32) to write; written by event_pipe_flush(). */
+/* Notes an event of `type` (below 32) of `source`; event_pipe_flush() writes it. */
 void event_pipe_raise(struct event_pipe *pipe, struct event_source *source, uint32_t type);
 
 /*
- * Writes what is noted until the pipe is full. Returns true when all is written (or the client
- * closed its end, which drops them), false when the rest waits for the pipe to become writable.
+ * Writes noted events until the pipe is full. True: all events are written, or the client closed
+ * its end and the events are dropped. False: the rest waits until the pipe is writable.
  */
 bool event_pipe_flush(struct event_pipe *pipe);
 
-/* The object of `source` is about to go: its events are no longer of interest. */
+/* Drops the events of `source`: its object is about to go. */
 void event_source_forget(struct event_source *source);
 
 #endif

@@ -32,7 +32,7 @@ static int handle_table_grow(struct handle_table *table)
 	slots = realloc(table->slots, capacity * sizeof(*slots));
 	if (slots == NULL)
 		return -ENOMEM;
-	/* Lowest slots are taken first: they share cache lines in the regions indexed by slot. */
+	/* The lowest slots come first: they share cache lines in the regions indexed by slot. */
 	for (uint32_t slot = capacity; slot-- > table->capacity;) {
 		slots[slot] = (struct handle_table_slot){
 			.generation = 1,

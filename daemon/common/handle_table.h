@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects of one kind in one session, by slot and generation. The session owns the table, the table
- * does not own the objects.
+ * The objects of one kind in one session, by slot and generation. The session owns the table; the
+ * table does not own the objects.
  *
- * Invariant: a handle that was removed never names anything again, until its slot was reused 2^32 -
- * 1 times. Generations begin at 1, so that no handle is all zero (rnic_handle_is_none).
+ * Invariant: a removed handle never names an object again, until its slot was reused 2^32 - 1
+ * times. Generations begin at 1, so no handle is all zero (rnic_handle_is_none).
  */
 #ifndef DAEMON_COMMON_HANDLE_TABLE_H
 #define DAEMON_COMMON_HANDLE_TABLE_H
@@ -28,7 +28,7 @@ struct handle_table {
 	uint32_t first_free; /* slot plus 1; 0: none */
 };
 
-/* An empty table for up to `max` objects; memory grows with use. */
+/* An empty table for up to `max` objects; its memory grows with use. */
 void handle_table_init(struct handle_table *table, uint32_t max);
 
 /* The table must be empty (asserted). */
@@ -37,17 +37,22 @@ void handle_table_fini(struct handle_table *table);
 /* Gives `object` a handle. -ENOSPC when `max` are in use, -ENOMEM. */
 int handle_table_add(struct handle_table *table, void *object, struct rnic_handle *handle);
 
-/* Frees the slot of `handle`, which must name an object (asserted: handles are checked by get). */
+/*
+ * Frees the slot of `handle`, which must name an object (asserted; callers check client handles by
+ * handle_table_get()).
+ */
 void handle_table_remove(struct handle_table *table, struct rnic_handle handle);
 
-/* The object that `handle`, which a client chose, names; NULL when it names none. */
+/* The object that a client's `handle` names; NULL when there is none. */
 void *handle_table_get(const struct handle_table *table, struct rnic_handle handle);
 
-/* The object in `slot`, whatever its generation; NULL when free or beyond the table. */
+/* The object in `slot`, of any generation; NULL when the slot is free or beyond the table. */
 void *handle_table_at(const struct handle_table *table, uint32_t slot);
 
-/* For loops: the first object in a slot at or after `*slot`, which is then one past it; NULL at the
- * end. */
+/*
+ * For loops: returns the first object in a slot at or after `*slot`, and sets `*slot` to the slot
+ * after it. NULL at the end.
+ */
 void *handle_table_next(const struct handle_table *table, uint32_t *slot);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define QUOTA_MIB (UINT64_C(1) << 20)
 
-/* What one client may have; 0: all but a quarter of what there is. */
+/* The bounds of one client; 0: all but a quarter of the process's. */
 static const uint64_t quota_of_client[RESOURCE_COUNT] = {
 	[RESOURCE_PD] = LIMIT_SESSION_PDS,
 	[RESOURCE_MR] = LIMIT_SESSION_MRS,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The account of a client: what the client has of each resource, and whether the client may have
- * more. A client is bounded by what one client may have, by what a user may have (user_quota.h) and
- * by what the process has (quota_pool.h). Both halves of the daemon charge every creation here.
+ * The account of a client: its use of each resource, against three bounds: of one client, of a user
+ * (user_quota.h) and of the process (quota_pool.h). Both halves of the daemon charge every creation
+ * here.
  *
- * Invariant: an account, its user and its pool are charged with what the client's tables hold.
+ * Invariant: an account, its user and its pool are charged with the content of the client's tables.
  */
 #ifndef DAEMON_COMMON_QUOTA_H
 #define DAEMON_COMMON_QUOTA_H
@@ -30,22 +30,23 @@ int quota_open(struct quota_account *account, struct quota_pool *pool, uid_t uid
 void quota_close(struct quota_account *account);
 
 /*
- * Charges `amount` of `resource` to the client. -ENOSPC when client, user or process would have too
- * much; nothing is charged then.
+ * Charges `amount` of `resource` to the client. -ENOSPC when client, user or process would exceed a
+ * bound; nothing is charged then.
  */
 int quota_charge(struct quota_account *account, enum session_resource resource, uint64_t amount);
 void quota_discharge(struct quota_account *account, enum session_resource resource,
 		     uint64_t amount);
 
-/* Closes soon what the client has sent or shared; until then it counts as the user's. */
+/* Close or unmap soon what the client has sent or shared. Until then the user's quota counts it. */
 void quota_defer_close(struct quota_account *account, int fd);
 void quota_defer_unmap(struct quota_account *account, void *address, uint64_t bytes);
 
-/* Whether the user has no more descriptors than it may have, with those that are still to be
- * closed. */
+/*
+ * Whether the user's descriptors are within the bound, including those that are still to be closed.
+ */
 bool quota_descriptors_are_within(const struct quota_account *account);
 
-/* How much the user may have of something of which there is `of_device`. */
+/* The user's part of something of which the device has `of_device`. */
 uint64_t quota_user_part(const struct quota_account *account, uint64_t of_device);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define POOL_MIB (UINT64_C(1) << 20)
 
-/* What is not here is what the process can spare. */
+/* A resource without an entry is bounded by what the process can spare. */
 static const uint64_t quota_pool_limits[RESOURCE_COUNT] = {
 	[RESOURCE_PD] = LIMIT_PDS,
 	[RESOURCE_MR] = LIMIT_MRS,
@@ -30,7 +30,7 @@ static const uint64_t quota_pool_limits[RESOURCE_COUNT] = {
 	[RESOURCE_MAPPED_BYTES] = LIMIT_MAPPED_MIB * POOL_MIB,
 };
 
-/* All of `all` but a reserve of `own`, or half of `all` when that is more. */
+/* `all` less a reserve of `own`, or half of `all` when that is more. */
 static uint64_t quota_pool_spare(uint64_t all, uint64_t own)
 {
 	return all > 2 * own ? all - own : all / 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process has of everything that clients can create, and how much of it is in use. Of
- * descriptors and mappings a process has what the kernel allows, less a reserve of its own; of the
- * other resources a process has the bounds of limits.h.
+ * The bounds and the use of every resource that clients can create, for the process. For
+ * descriptors and mappings the bound is the kernel's limit less a reserve for the process. For
+ * other resources limits.h has the bound.
  */
 #ifndef DAEMON_COMMON_QUOTA_POOL_H
 #define DAEMON_COMMON_QUOTA_POOL_H
@@ -23,11 +23,11 @@ enum session_resource {
 	RESOURCE_XRCD,
 	RESOURCE_CM_CHANNEL,
 	RESOURCE_CM_ID,
-	RESOURCE_SHARED_BYTES, /* of shared regions */
+	RESOURCE_SHARED_BYTES, /* in shared regions */
 	RESOURCE_MAPPED_FILES, /* mappings of the clients' memfds */
 	RESOURCE_MAPPED_BYTES,
 	RESOURCE_MAPPINGS,    /* of memfds and shared regions, in our address space */
-	RESOURCE_DESCRIPTORS, /* that we keep open */
+	RESOURCE_DESCRIPTORS, /* that the daemon keeps open */
 	RESOURCE_COUNT,
 };
 
@@ -37,7 +37,7 @@ struct quota_pool {
 	struct list users;		 /* struct user_quota.node */
 };
 
-/* A pool of all that the process can spare, without users. */
+/* A pool of all resources that the process can spare, without users. */
 void quota_pool_init(struct quota_pool *pool);
 
 /* Asserts that nothing is in use and that no user is left. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A user of the machine, and what all clients of that user have together. By however many
- * connections, a user has no more than a part of what the device has (LIMIT_USER_PART), so that
- * others find something left. Root and who runs the daemon may have all: they can end it as well.
+ * A user of the machine, and the resources of all clients of that user. A user has no more than a
+ * part of the device's resources (LIMIT_USER_PART), over any number of connections, so that others
+ * find something left. Root and the user who runs the daemon may have all: they can end the daemon
+ * as well.
  *
- * Owned by the pool, from the first client of a user to the last, and until what that one
- * had is closed: descriptors count as long as they are open, whoever has them.
+ * The pool owns a user from the first client to the last, and until the last client's descriptors
+ * are closed: a descriptor counts as long as it is open.
  */
 #ifndef DAEMON_COMMON_USER_QUOTA_H
 #define DAEMON_COMMON_USER_QUOTA_H
@@ -21,21 +22,23 @@
 struct user_quota {
 	struct list node; /* of quota_pool.users */
 	uid_t uid;
-	uint32_t session_count;		      /* 0: of what it had, something is not closed yet */
-	struct deferred_close deferred_close; /* of what its clients sent */
+	uint32_t session_count; /* 0: some descriptors or mappings are not closed yet */
+	struct deferred_close deferred_close; /* for the descriptors and mappings of its clients */
 	uint64_t usage[RESOURCE_COUNT];
 };
 
-/* The user, with one client more. NULL: out of memory, or there are too many clients already. */
+/* Adds a client to the user of `uid`. NULL: out of memory, or too many clients. */
 struct user_quota *user_quota_join(struct quota_pool *pool, uid_t uid);
 
-/* One client less, which has given back all that it had. */
+/* Removes a client that has given back all its resources. */
 void user_quota_leave(struct user_quota *user);
 
-/* Forgets users that have no clients: those who have nothing left, or (`all`) all of them. */
+/*
+ * Frees users without clients and with nothing left to close; if `all`, every user without clients.
+ */
 void user_quota_sweep(struct quota_pool *pool, bool all);
 
-/* How much the user may have of what the device has `of_device` of. */
+/* The user's part of `of_device`, the device's amount of a resource. */
 uint64_t user_quota_part(const struct user_quota *user, uint64_t of_device);
 
 /* Whether the user may have `amount` more of a resource of which the device has `of_device`. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define ANSWER_BYTES 32768
-#define ANSWERS_MAX  64 /* some thousands of neighbours */
+#define ANSWERS_MAX  64 /* room for some thousands of neighbours */
 
 bool silent_neighbours_match(const struct netlink_fact *fact, uint32_t netdev_index)
 {
@@ -18,7 +18,7 @@ bool silent_neighbours_match(const struct netlink_fact *fact, uint32_t netdev_in
 	       fact->is_silent;
 }
 
-/* The kernel answers while it is asked for more, so there is nothing to wait for. */
+/* The kernel answers during the request, so no wait is necessary. */
 static uint32_t take_answers(int fd, uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
 {
 	_Alignas(8) uint8_t bytes[ANSWER_BYTES];
