@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the device has for all clients together, and what one client may have. All clients of one
- * user have at most one part in LIMIT_USER_PART of what the device has.
+ * The device's resources for all clients together, and the bounds of one client. All clients of one
+ * user have at most one part in LIMIT_USER_PART of the device's resources.
  */
 #ifndef DAEMON_COMMON_CLIENT_LIMITS_H
 #define DAEMON_COMMON_CLIENT_LIMITS_H
@@ -12,8 +12,10 @@ enum {
 	LIMIT_USER_PART = 2,
 	LIMIT_SESSIONS = 4096,
 
-	/* A connection that has not said HELLO by then is ended: the connection holds one of
-	 * LIMIT_SESSIONS. */
+	/*
+	 * The time for HELLO. The daemon ends a connection without HELLO: it holds one of
+	 * LIMIT_SESSIONS.
+	 */
 	LIMIT_HELLO_MS = 10000,
 
 	LIMIT_QPS = 65536,
@@ -39,27 +41,31 @@ enum {
 	LIMIT_CM_IDS = 65536,
 	LIMIT_SESSION_CM_IDS = RNIC_CM_IDS_MAX,
 
-	/* Files of memory that clients lend. */
+	/* Memory files that clients share with the daemon. */
 	LIMIT_MAPPED_FILES = 32768,
 	LIMIT_SESSION_MAPPED_FILES = 4096,
 	LIMIT_MAPPED_MIB = 1 << 24,
 	LIMIT_SESSION_MAPPED_MIB = 1 << 20,
 
-	/* Ring memory, which costs nothing until it is used. */
+	/* Ring memory: pages cost nothing until their first use. */
 	LIMIT_SHARED_MIB = 65536,
 	LIMIT_SESSION_SHARED_MIB = 8192,
 
-	/* Mappings that a process may have where the kernel does not tell (vm.max_map_count), and
-	 * those of them that are no client's: of libraries, threads and the heap. */
+	/*
+	 * The mappings of a process where the kernel does not state them (vm.max_map_count), and
+	 * the daemon's own part of them: libraries, threads and the heap.
+	 */
 	LIMIT_PROCESS_MAPPINGS = 65530,
 	LIMIT_HEAP_MAPPINGS = 4096,
 	LIMIT_OWN_MAPPINGS = LIMIT_HEAP_MAPPINGS + 1024,
 
-	/* Descriptors (RLIMIT_NOFILE) that are no client's: of ports, of LIMIT_MCAST_GROUPS, and of
-	 * a message that is looked at. */
+	/*
+	 * The daemon's own descriptors (RLIMIT_NOFILE): ports, LIMIT_MCAST_GROUPS, and the message
+	 * under inspection.
+	 */
 	LIMIT_OWN_DESCRIPTORS = 448,
 
-	/* Objects of ended clients that a turn frees, as the teardown counts. */
+	/* The number of objects of ended clients that a turn frees, as the teardown counts. */
 	LIMIT_TURN_TEARDOWN = 1024,
 };
 

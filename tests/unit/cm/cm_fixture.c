@@ -225,7 +225,7 @@ struct rnic_cm_message fixture_about(enum rnic_cm_kind kind, uint32_t comm_id)
 {
 	struct rnic_cm_message message = {.kind = kind, .transaction_id = 2000};
 
-	/* All of these begin with the two identifiers. */
+	/* All these messages begin with the two identifiers. */
 	message.rtu.local_comm_id = FIXTURE_PEER_COMM_ID;
 	message.rtu.remote_comm_id = comm_id;
 	if (kind == RNIC_CM_DREQ)
@@ -280,7 +280,7 @@ static struct cm_connection *begin_active(struct cm_fixture *fixture, uint8_t qp
 	return connection;
 }
 
-/* The listener is gone on return: it is needed no longer. */
+/* The listener is gone on return: the connection does not need it. */
 static struct cm_connection *begin_passive(struct cm_fixture *fixture, bool is_datagram)
 {
 	struct cm_binding *binding = fixture_listen(fixture, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection manager with a hand-written peer: messages are pushed to it and pulled from it as
- * datagrams, and its events are kept. Anything unexpected fails the test.
+ * One connection manager with a hand-written peer. The fixture exchanges datagrams with the manager
+ * and keeps the manager's events. Anything unexpected fails the test.
  */
 #ifndef TESTS_UNIT_CM_FIXTURE_H
 #define TESTS_UNIT_CM_FIXTURE_H
@@ -23,12 +23,12 @@
 #define FIXTURE_GUID	     UINT64_C(0x1122334455667788)
 #define MS		     UINT64_C(1000000)
 
-/* CM_DEFAULT_RESPONSE_TIMEOUT and CM_DEFAULT_PACKET_LIFETIME together: one try. */
+/* The time of one try: CM_DEFAULT_RESPONSE_TIMEOUT and CM_DEFAULT_PACKET_LIFETIME together. */
 #define FIXTURE_TRY_NS	    ((UINT64_C(4096) << 17) + (UINT64_C(4096) << 15))
 #define FIXTURE_TIMEWAIT_NS (UINT64_C(4096) << 15)
 
 struct fixture_event {
-	struct cm_event event; /* but for `private_data` */
+	struct cm_event event; /* without `private_data` */
 	uint8_t private_data[CM_PRIVATE_BYTES_MAX];
 };
 
@@ -41,46 +41,46 @@ struct cm_fixture {
 	struct fixture_event events[FIXTURE_EVENTS];
 	uint32_t event_count;
 	uint32_t event_read;
-	bool is_refusing; /* requests are not taken */
+	bool is_refusing; /* the holder takes no requests */
 };
 
 void fixture_init(struct cm_fixture *fixture, uint32_t max_connections);
 
-/* One that lets requests wait for a listener. */
+/* A fixture whose manager keeps requests for a listener. */
 void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
 			  uint64_t listener_wait_ns);
 
-/* Everything must have been destroyed, and all events read. */
+/* The test must have destroyed all objects and read all events. */
 void fixture_fini(struct cm_fixture *fixture);
 
-/* A datagram from the peer. */
+/* Pushes a datagram from the peer. */
 void fixture_push(struct cm_fixture *fixture, const struct rnic_cm_message *message);
 
-/* The next datagram for the peer; fails when there is none, or of another kind. */
+/* Takes the next datagram for the peer; fails when there is none, or one of another kind. */
 struct rnic_cm_message fixture_pull(struct cm_fixture *fixture, enum rnic_cm_kind kind);
 void fixture_expect_silence(struct cm_fixture *fixture);
 
-/* The next event; fails when there is none, or of another type. */
+/* Takes the next event; fails when there is none, or one of another type. */
 const struct fixture_event *fixture_expect_event(struct cm_fixture *fixture,
 						 enum cm_event_type type);
 void fixture_expect_no_event(const struct cm_fixture *fixture);
 
-/* Lets time pass, with ticks exactly when they are due. */
+/* Lets time pass, with ticks at the deadlines. */
 void fixture_wait(struct cm_fixture *fixture, uint64_t duration_ns);
 
 /* A listener at FIXTURE_PORT of the TCP port space. */
 struct cm_binding *fixture_listen(struct cm_fixture *fixture, uint32_t backlog);
 
-/* Messages of the peer that are all right, to be changed by the test. */
+/* Valid messages of the peer, for changes by the test. */
 struct rnic_cm_message fixture_req(const struct cm_fixture *fixture);
 struct rnic_cm_message fixture_sidr_req(const struct cm_fixture *fixture);
 struct rnic_cm_message fixture_rep(uint32_t comm_id);
 struct rnic_cm_message fixture_about(enum rnic_cm_kind kind, uint32_t comm_id);
 
-/* Parameters that are all right. */
+/* Valid parameters. */
 struct cm_connect fixture_connect_parameters(const struct cm_fixture *fixture);
 
-/* A connection in that state, all messages and events on the way there taken. */
+/* A connection in that state, with all earlier messages and events taken. */
 struct cm_connection *fixture_reach(struct cm_fixture *fixture, enum connection_state state,
 				    bool is_active);
 

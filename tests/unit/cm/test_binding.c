@@ -173,7 +173,7 @@ static void test_the_most_specific_listens(void **state)
 	static const enum where wheres[] = {ANY, ANY4, A};
 	static const struct {
 		enum where asked;
-		int found[3]; /* with the first so many bindings; -1: no binding */
+		int found[3]; /* the result with one, two and three bindings; -1: no binding */
 	} cases[] = {{A, {0, 1, 2}}, {B, {0, 1, 1}}, {SIX, {0, 0, 0}}};
 	struct cm_binding *bindings[3];
 	struct cm_fixture fixture;

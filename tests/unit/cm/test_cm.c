@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The connection manager towards the wire: the datagrams that it sends, and those that it refuses.
- */
+/* The connection manager on the wire: its datagrams, and the datagrams that it refuses. */
 #include "cm_fixture.h"
 
 #include "base/be.h"
@@ -15,7 +13,7 @@
 
 #include <stdio.h>
 
-/* The first packet of a recorded conversation: Linux's request. */
+/* Reads the first packet of a recording: Linux's request. */
 static void read_golden(const char *name, struct rnic_datagram *datagram,
 			struct rnic_packet *packet, uint8_t bytes[RNIC_PACKET_BYTES_MAX])
 {
@@ -35,7 +33,7 @@ static void read_golden(const char *name, struct rnic_datagram *datagram,
 	pcap_reader_close(&reader);
 }
 
-/* BTH to the end of the MAD, as the device puts it on the wire. */
+/* Encodes BTH to the end of the MAD, as on the wire. */
 static void encode(const struct rnic_packet *built, uint8_t *bytes)
 {
 	size_t header_bytes = rnic_packet_encode_headers(built, bytes);
@@ -44,7 +42,7 @@ static void encode(const struct rnic_packet *built, uint8_t *bytes)
 }
 
 /*
- * Asked for the connection that Linux asked for, the manager sends the same REQ, except for random
+ * For the connection of Linux's recording, the manager sends the same REQ, except for random
  * fields.
  */
 static void test_our_request_is_that_of_linux(void **state)
@@ -90,7 +88,7 @@ static void test_our_request_is_that_of_linux(void **state)
 	our_req.req.local_ca_guid = linux_req.req.local_ca_guid;
 	assert_memory_equal(&our_req.req, &linux_req.req, sizeof(our_req.req));
 
-	/* The headers too, but for the PSN, and two bits that mean nothing here. */
+	/* The headers are equal too, except the PSN and two bits without meaning here. */
 	encode(&built, ours);
 	length = rnic_packet_bytes(&built);
 	assert_int_equal(length + RNIC_ICRC_BYTES, datagram.payload_bytes);
@@ -101,7 +99,7 @@ static void test_our_request_is_that_of_linux(void **state)
 	fixture_fini(&fixture);
 }
 
-/* And understands Linux's own, ports and all. */
+/* The manager understands Linux's request, including the ports. */
 static void test_the_request_of_linux(void **state)
 {
 	uint8_t golden[RNIC_PACKET_BYTES_MAX];
@@ -165,7 +163,7 @@ static void test_what_is_not_for_us(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Random fields in messages of every kind, with the right names now and then. */
+/* Messages of every kind with random fields, and sometimes with valid identifiers. */
 static void test_garbage(void **state)
 {
 	enum { MESSAGES = 100000 };

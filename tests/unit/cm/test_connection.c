@@ -69,7 +69,7 @@ static void test_what_a_req_says(void **state)
 }
 
 /*
- * The kernel's layout of private data: a vendor's number in reserved bytes, options in the header.
+ * The extensions' place in the kernel: the vendor ID in reserved bytes, the options in the header.
  */
 static void test_extensions(void **state)
 {
@@ -209,7 +209,7 @@ static void test_quota(void **state)
 		cm_destroy(connections[i], fixture->now_ns);
 }
 
-/* Each try waits for the whole time; then the peer hears that the wait is over. */
+/* Each try takes its whole time; then the peer gets a REJ for the timeout. */
 static void expect_tries(struct cm_fixture *fixture, enum rnic_cm_kind kind, uint32_t tries)
 {
 	for (uint32_t i = 0; i < tries; i++) {
@@ -293,7 +293,7 @@ static void test_mra(void **state)
 	fixture_pull(fixture, RNIC_CM_REJ);
 }
 
-/* A peer may ask for any delay; the manager waits no longer than this. */
+/* A peer may ask for any delay; the manager bounds the wait. */
 static void test_hostile_timeouts(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -347,7 +347,7 @@ static void test_what_a_rep_says_and_means(void **state)
 	assert_int_equal(attributes.max_rd_atomic, 2);
 	assert_int_equal(attributes.retry_count, 7);
 	assert_int_equal(attributes.rnr_retry, 4);
-	/* Two times 134 ms, one for the way and one for the peer's delay. */
+	/* Two times 134 ms: one for the path, one for the peer's delay. */
 	assert_int_equal(attributes.timeout, CM_DEFAULT_PACKET_LIFETIME + 2);
 	assert_int_equal(cm_qp_attributes(connection, RNIC_QP_STATE_ERR, &attributes, &mask),
 			 -EINVAL);
@@ -416,7 +416,7 @@ static void test_rejecting(void **state)
 	cm_destroy(connection, fixture->now_ns);
 }
 
-/* A peer that got an MRA is silent for long: the manager does not expect another try. */
+/* A peer that got an MRA is silent for a long time: the manager expects no further try. */
 static void test_rejecting_after_an_mra(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -435,7 +435,7 @@ static void test_rejecting_after_an_mra(void **state)
 	assert_null(cm_next_connection(fixture->cm, NULL));
 }
 
-/* The peer sends before its RTU comes: the holder learns it from cm_tick(), once. */
+/* The peer sends data before its RTU comes: the holder gets ESTABLISHED from cm_tick(), once. */
 static void test_traffic_before_the_rtu(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -454,7 +454,7 @@ static void test_traffic_before_the_rtu(void **state)
 	cm_destroy(connection, fixture->now_ns);
 }
 
-/* All of it in one instant, in the order in which it happened. */
+/* Traffic and DREQ in one instant: the events keep their order. */
 static void test_traffic_and_goodbye(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -481,7 +481,7 @@ static void test_dreq_of_another_qp(void **state)
 	cm_destroy(connection, fixture->now_ns);
 }
 
-/* Names of others are not names of ours: neither the identifier nor the address may differ. */
+/* A message is ours only if both identifier and address match. */
 static void test_messages_of_others(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -529,7 +529,7 @@ static void test_description(void **state)
 	assert_true(info.is_abandoned);
 }
 
-/* Among many connections, one that its holder has left ends as soon as its last message is sent. */
+/* Among many connections, an abandoned connection ends as soon as its last message is sent. */
 static void test_left_behind_among_many(void **state)
 {
 	static const enum connection_state states[] = {STATE_ESTABLISHED, STATE_DREQ_SENT,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every message and every call of the holder, in every state: each row's outcome happens, and
+ * Every message and every call of the holder, in every state: the outcome of each row happens, and
  * nothing else.
  */
 #include "cm_fixture.h"
@@ -14,9 +14,9 @@ struct outcome {
 	enum connection_state state;
 	bool is_active;
 	enum rnic_cm_kind kind;
-	enum connection_state next; /* SAME */
+	enum connection_state next; /* or SAME */
 	uint32_t answer;	    /* enum rnic_cm_kind; 0: silence */
-	enum cm_event_type event;   /* NO_EVENT */
+	enum cm_event_type event;   /* or NO_EVENT */
 };
 
 #define ACTIVE	true
@@ -114,7 +114,7 @@ static uint32_t answer_of_nobody(enum rnic_cm_kind kind)
 	}
 }
 
-/* Whether a message of that kind finds a connection in that state at all. */
+/* Whether a message of that kind finds a connection in that state. */
 static bool finds(enum connection_state state, bool is_active, enum rnic_cm_kind kind)
 {
 	if (state == STATE_ENDED)
@@ -169,7 +169,7 @@ static void check_message(enum connection_state state, bool is_active, enum rnic
 		fixture_pull(&fixture, (enum rnic_cm_kind)expected.answer);
 	if (expected.event != NO_EVENT)
 		fixture_expect_event(&fixture, expected.event);
-	/* The peer stood, and parted. */
+	/* The peer was established, and disconnected. */
 	if (expected.event == CM_EVENT_ESTABLISHED && kind == RNIC_CM_DREQ)
 		fixture_expect_event(&fixture, CM_EVENT_DISCONNECTED);
 	fixture_expect_silence(&fixture);
@@ -273,15 +273,15 @@ static void test_calls(void **state)
 }
 
 /*
- * The message to the peer when the holder goes away, and the end of the connection without a
- * holder.
+ * The message to the peer when the holder destroys the connection, and the end of a connection
+ * without a holder.
  */
 static const struct {
 	enum connection_state state;
 	bool is_active;
 	uint32_t says[2];
-	uint16_t reason; /* of a REJ */
-	bool is_gone;	 /* at once */
+	uint16_t reason; /* the reason of the REJ */
+	bool is_gone;	 /* the connection is freed at once */
 } farewells[] = {
 	{STATE_REQ_SENT, ACTIVE, {RNIC_CM_REJ}, RNIC_CM_REJECT_TIMEOUT, true},
 	{STATE_REP_RECEIVED, ACTIVE, {RNIC_CM_REJ}, RNIC_CM_REJECT_CONSUMER, false},

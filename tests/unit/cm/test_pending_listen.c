@@ -99,7 +99,9 @@ static void test_peer_gives_up(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Requests that need an earlier answer get one, and so do those that name no port. */
+/*
+ * Requests that need an earlier answer get that answer at once, and so do requests without a port.
+ */
 static void test_refused_at_once(void **state)
 {
 	struct cm_fixture fixture;

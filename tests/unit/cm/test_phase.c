@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the holder's program sees of a connection, state by state. */
+/* The phase that the holder's program sees in each state. */
 #include "cm_fixture.h"
 
 static void expect_phase(enum connection_state state, bool is_active, enum cm_phase expected)
@@ -33,7 +33,7 @@ static void test_states(void **state)
 	expect_phase(STATE_SIDR_RECEIVED, false, CM_PHASE_REQUESTED);
 }
 
-/* Traffic makes a connection stand, but its holder hears of that at the next tick. */
+/* Traffic establishes a connection, but its holder gets the event at the next tick. */
 static void test_traffic(void **state)
 {
 	struct cm_connection *connection;
@@ -75,7 +75,7 @@ static void test_resolving(void **state)
 	expect_resolution(RNIC_CM_SIDR_UNSUPPORTED, CM_EVENT_REJECTED, CM_PHASE_CLOSED);
 }
 
-/* The answer stays what it was when it is no longer remembered for the peer. */
+/* The phase keeps the answer after the manager has forgotten the answer for the peer. */
 static void expect_answer(bool is_accepted, enum cm_phase expected)
 {
 	const struct cm_accept accept = {.qp = {.qpn = FIXTURE_QPN}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests of strangers: the refused with the reason, the forgotten, the offered. */
+/* Requests of strangers: the manager refuses them with a reason, forgets them, or offers them. */
 #include "cm_fixture.h"
 
 static void test_what_the_holder_learns(void **state)
@@ -169,8 +169,8 @@ static void test_smaller_mtu(void **state)
 }
 
 /*
- * The QP has a connection that its owner has forgotten: the old connection ends, the next try is
- * new.
+ * The QP has a connection that its owner has forgotten: the old connection ends, and the next try
+ * is a new request.
  */
 static void test_stale_connection(void **state)
 {
@@ -200,7 +200,7 @@ static void test_stale_connection(void **state)
 	fixture_fini(&fixture);
 }
 
-/* The same from the other side: the QP in a REP has a connection of ours already. */
+/* The other side: the QP in a REP already has a connection with us. */
 static void test_stale_response(void **state)
 {
 	struct cm_connection *old, *connection;
@@ -261,7 +261,7 @@ static void test_refusals_leave_room(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Beyond the backlog requests are forgotten, until an answer makes room. */
+/* The manager forgets requests beyond the backlog until an answer makes room. */
 static void test_backlog(void **state)
 {
 	struct cm_connection *connections[3];
@@ -293,7 +293,7 @@ static void test_backlog(void **state)
 	fixture_pull(&fixture, RNIC_CM_REJ);
 	fixture_push(&fixture, &req);
 	connections[2] = fixture_expect_event(&fixture, CM_EVENT_CONNECT_REQUEST)->event.connection;
-	/* They outlive their listener. */
+	/* The requests outlive their listener. */
 	cm_unbind(fixture.cm, binding);
 	for (int i = 0; i < 3; i++)
 		cm_destroy(connections[i], fixture.now_ns);
@@ -330,7 +330,7 @@ static void test_nobody_takes_it(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Strangers can make us answer, but not without end. */
+/* The manager answers only a bounded number of strangers' requests. */
 static void test_flood(void **state)
 {
 	struct rnic_cm_message req;

@@ -82,7 +82,7 @@ static void test_nobody_answers(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Asked again, the same answer, and no second request. */
+/* A repeated question gets the same answer and makes no second request. */
 static void test_answering(void **state)
 {
 	struct cm_accept accept = {
@@ -138,7 +138,7 @@ static void test_rejecting(void **state)
 	fixture_fini(&fixture);
 }
 
-/* Remembered answers do not take the room of new requests. */
+/* Remembered answers leave room for new requests. */
 static void test_answering_many(void **state)
 {
 	struct cm_connection *connection;
