@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DISCARD_PORT 9 /* of the socket that asks for a route; nothing is sent to it */
+#define DISCARD_PORT 9 /* for the socket that asks for a route; the socket sends nothing */
 
 bool cm_address_from_endpoint(const struct rnic_endpoint *endpoint, struct cm_address *address)
 {
@@ -58,7 +58,7 @@ static bool is_loopback(const struct rnic_gid *gid)
 	return rnic_gid_equal(gid, &loopback_ipv6);
 }
 
-/* The first address of the family, and scope, of `gid`; else of the family. NULL: none. */
+/* The first address of the same family and scope as `gid`, else of the same family. NULL: none. */
 static const struct rnic_gid *first_alike(const struct rnic_ctl_gids_reply *gids,
 					  const struct rnic_gid *gid)
 {
@@ -146,8 +146,10 @@ int cm_address_choose_source(const struct rnic_ctl_gids_reply *gids, const struc
 	result = ask_route(peer, &routed);
 	if (result == 0 && cm_address_is_own(gids, &routed))
 		own = &routed;
-	/* A group is reached through the device's interface whatever the routes say; a link-local
-	 * address names no interface, and can only be meant on this one. */
+	/*
+	 * A multicast group is reached through the device's interface with any routes. A link-local
+	 * address names no interface, so it must be on this one.
+	 */
 	if (result != 0 && !rnic_gid_is_multicast(peer) && !rnic_gid_is_link_local(peer))
 		return result;
 	*source = *own;

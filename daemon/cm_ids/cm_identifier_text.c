@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an identifier waits for and what went wrong, as sentences for people. */
+/* Sentences for display: what an identifier waits for, and what went wrong. */
 #include "cm_ids/cm_identifier.h"
 
 #include "wire/gid.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the handlers of the connection manager's requests share. The name of the operation under way
- * and its place in an identifier's life are looked up in tables, so that a handler finds an
- * identifier of which this can be asked.
+ * Shared by the handlers of the connection manager's requests. Tables give the name of the current
+ * operation and the identifier states that allow it, so that a handler gets an identifier in a
+ * suitable state.
  */
 #ifndef DAEMON_CM_IDS_CTL_CM_COMMON_H
 #define DAEMON_CM_IDS_CTL_CM_COMMON_H
@@ -13,8 +13,8 @@ struct ctl_call;
 struct session_cm_id;
 
 /*
- * The identifier that `handle` names, which allows the operation of `call`. NULL, and the refusal
- * made and stored at `refusal`: there is none, or not in its state.
+ * The identifier of `handle`, in a state that allows the operation of `call`. NULL: there is none,
+ * or its state does not allow the operation; the refusal is made and stored at `refusal`.
  */
 struct session_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle handle, int *refusal);
 
