@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only reading of a clock in the daemon. Everything else is told the time, so that it can be
- * tested with a time of the test's choosing.
+ * The only reading of a clock in the daemon. All other code gets the time from its caller, so that
+ * a test can choose the time.
  */
 #ifndef DAEMON_BASE_CLOCK_H
 #define DAEMON_BASE_CLOCK_H

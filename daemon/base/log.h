@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One readable line to standard error, "rnicd: ..." at every level. Engine and ports never log; the
- * session layer logs one line for each client that it throws out, and since clients choose how
- * often that happens, such lines are limited in rate (log_from_client).
+ * session layer logs one line for each client that it throws out. Clients choose how often that
+ * happens, so such lines are limited in rate (log_from_client).
  */
 #ifndef DAEMON_BASE_LOG_H
 #define DAEMON_BASE_LOG_H
@@ -23,8 +23,8 @@ void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A warning that a client caused: at most 20 a second are written, the rest is counted and summed
- * up. */
+/* A warning that a client caused: at most 20 lines a second are written, the rest is counted and
+ * summed up. */
 void log_from_client(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

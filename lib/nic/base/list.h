@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intrusive doubly linked lists: a head and its nodes are the same struct, embedded in what is
- * listed. The list owns nothing; whoever frees an object takes it off its lists first.
+ * Intrusive doubly linked lists: a head and its nodes are the same struct, embedded in the listed
+ * objects. The list owns nothing; the owner of an object takes the object off its lists before
+ * freeing it.
  *
- * A node is linked or points to itself; one of zeroed memory counts as not linked. So a node can be
- * asked, and taken off its list, without knowing which list that is.
+ * A node is linked or points to itself; a node of zeroed memory counts as not linked. So a caller
+ * can ask a node, and take it off its list, without knowing the list.
  */
 #ifndef NIC_BASE_LIST_H
 #define NIC_BASE_LIST_H
@@ -19,7 +20,7 @@ struct list {
 	struct list *prev;
 };
 
-/* Makes an empty list, or a node that is on none. */
+/* Makes an empty list, or a node that is on no list. */
 static inline void list_init(struct list *list)
 {
 	list->next = list;
@@ -56,7 +57,7 @@ static inline void list_add_tail(struct list *head, struct list *node)
 	list_insert_between(node, head->prev, head);
 }
 
-/* Takes `node` off the list it is on, if any. */
+/* Takes `node` off its list, if any. */
 static inline void list_remove(struct list *node)
 {
 	if (list_is_linked(node)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers in a binary heap by deadline. The heap holds pointers to timers that are embedded in what
- * they belong to; room for all of them is made beforehand, so that arming never allocates or fails.
+ * Timers in a binary heap by deadline. The heap holds pointers to timers that are embedded in their
+ * objects; the owner makes room for all of them beforehand, so that arming never allocates or
+ * fails.
  *
  * Invariant: heap_index is the timer's place in the heap, counted from 1, and 0 exactly when the
  * timer is not armed (as in zeroed memory).
@@ -31,10 +32,10 @@ void timer_heap_fini(struct timer_heap *heap);
 /* Makes room for `capacity` armed timers at once. -ENOMEM, and the heap stays as it was. */
 int timer_heap_reserve(struct timer_heap *heap, uint32_t capacity);
 
-/* Arms `timer`, or moves it when it is armed. Room must have been reserved. */
+/* Arms `timer`, or moves an armed timer. Room must have been reserved. */
 void timer_heap_arm(struct timer_heap *heap, struct timer *timer, uint64_t deadline_ns);
 
-/* Does nothing when it is not armed. */
+/* Does nothing when the timer is not armed. */
 void timer_heap_disarm(struct timer_heap *heap, struct timer *timer);
 
 /* Disarms and returns the earliest timer whose deadline is at or before `now_ns`; NULL when none.

@@ -26,7 +26,7 @@
 #define LEAST_QPN      2
 #define SRQN_BITS      24
 
-/* Placement found what befell `qp`: the roles act on it. */
+/* Placement found failures of `qp`: requester and responder act on them. */
 static void engine_act_on_failures(struct engine *engine, struct qp *qp,
 				   const struct placement_failures *failures)
 {
@@ -125,7 +125,7 @@ static bool engine_can_receive(const struct qp *qp, bool is_request)
 	}
 }
 
-/* CNPs have a service of their own, and go to whoever has a peer. */
+/* CNPs have a service of their own, and go to every QP that has a peer. */
 static bool is_notification(const struct qp *qp, const struct rnic_packet *packet)
 {
 	return packet->row->service == RNIC_SERVICE_CNP && qp->type != RNIC_QP_TYPE_UD;
@@ -154,7 +154,7 @@ static enum verdict engine_check_packet(const struct engine *engine, const struc
 								   : VERDICT_BAD_PEER;
 }
 
-/* Drops a packet in silence; whoever looks at the QP is told why. */
+/* Drops a packet without an answer; `last_error` of the QP says why. */
 static void engine_drop(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
 	engine->counters[verdict_row(verdict)->counter]++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The RNIC as a machine without I/O, clock, threads or allocation on the data path. It is pushed
- * packets, pulled for packets, and told the time; whoever drives it owns it and calls it from one
- * thread. Nothing in it is global, so a process can hold many.
+ * The RNIC as a machine without I/O, clock, threads or allocation on the data path. The owner
+ * pushes packets in, pulls packets out, tells the time, and makes all calls from one thread.
+ * Nothing in the engine is global, so a process can hold many.
  *
  *     engine_receive() ...   engine_flush()          a batch in, then its payload and completions
  *     engine_transmit() ...  engine_packets_read()   a batch out, once its payload was read
@@ -55,15 +55,15 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
 /*
  * The payload of a packet from engine_transmit() could not be read from client memory (-EFAULT,
  * -ESRCH). The packet must not be sent, nor any of the same QP that was built after it. A request's
- * work entry completes in error, a READ response turns into a NAK.
+ * WQE completes in error, a READ response turns into a NAK.
  */
 void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn,
 			   bool is_response, int error, uint64_t now_ns);
 
 /*
- * The payload of all packets from engine_transmit() was read, and failures were reported: messages
- * that nobody acknowledges (UC, UD) are done now, and their buffers the client's again; windows are
- * bound and keys invalidated whose turn has come. To be called after each batch of
+ * The payload of all packets from engine_transmit() was read, and failures were reported. Messages
+ * that nobody acknowledges (UC, UD) are done now, and their buffers belong to the client again;
+ * binds and invalidations whose turn has come are executed. To be called after each batch of
  * engine_transmit(), also when that built nothing.
  */
 void engine_packets_read(struct engine *engine, uint64_t now_ns);

@@ -11,8 +11,8 @@
 struct engine;
 
 /*
- * The index of the address from which what came to `dest` is answered: its own, or for a multicast
- * group's the first of its family. 0 when there is none.
+ * The index of the address that answers packets to `dest`: the index of `dest`, or for a multicast
+ * group the first of its family. 0 when there is none.
  */
 uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *dest);
 

@@ -16,28 +16,29 @@ struct recv_queue;
 
 /* What the engine tells its owner. Callbacks must not call the engine, except as noted. */
 struct engine_sink {
-	/* A completion for `cq`. All bytes that it speaks of are in place. Returns false when the
-	 * CQ is full: the completion is lost, and the engine brings CQ and QPs into error
-	 * (IBTA 1.4, C11-39). */
+	/* A completion for `cq`. All its payload is placed. Returns false when the CQ is full: the
+	 * completion is lost, and the engine brings CQ and QPs into error (IBTA 1.4, C11-39). */
 	bool (*cqe)(void *context, struct cq *cq, const struct cqe *cqe);
 	/* An asynchronous event about `object`: a struct qp, cq or srq, by the event's type. */
 	void (*async_event)(void *context, enum rnic_async_event_type type, void *object);
 	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for
-	 * each new entry while it accepts. Returns false when the ring was empty too. */
+	 * each new WQE while there is room. Returns false when the ring was empty too. */
 	bool (*refill)(void *context, struct recv_queue *queue);
-	/* How many entries the client's ring holds for `queue` that were not pushed yet. NULL when
-	 * the owner cannot tell: no credits are sent then, watch() is not called, and SRQs have no
-	 * limit. */
+	/*
+	 * How many WQEs the client's ring holds for `queue` that were not pushed yet. NULL when the
+	 * owner cannot tell: no credits are sent then, watch() is not called, and SRQs have no
+	 * limit.
+	 */
 	uint32_t (*posted)(void *context, const struct recv_queue *queue);
 	/* The peer was told that `queue` and the ring are empty: call credits_posted() once the
-	 * ring holds an entry, which it may do already. */
+	 * ring holds a WQE, which may be so already. */
 	void (*watch)(void *context, struct recv_queue *queue);
 	/* The first QP was attached to the multicast group `group`, whose datagrams are wanted from
 	 * now on, or (`is_wanted` false, the result is ignored) the last one has left it. A
 	 * negative errno when they cannot be had: the QP is not attached then. */
 	int (*multicast)(void *context, const struct rnic_gid *group, bool is_wanted);
-	/* Something is wrong with `qp` that was not before, as its `last_error` says: it is in
-	 * error, or a packet for it was dropped. NULL when the owner does not want to know. */
+	/* Something new is wrong with `qp`, as its `last_error` says: the QP is in error, or a
+	 * packet for it was dropped. NULL when the owner does not want to know. */
 	void (*trouble)(void *context, const struct qp *qp);
 };
 

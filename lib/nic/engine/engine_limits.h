@@ -18,15 +18,17 @@ enum {
 	LIMIT_QP_QUANTUM = 32,
 
 	/*
-	 * Bytes under way to one destination that nobody acknowledged yet, over all RC QPs. Bounded
-	 * so that they fit a peer's socket buffer even when its daemon does not run for a while;
-	 * see peer_window.h.
+	 * Bytes under way to one destination that nobody acknowledged yet, over all RC QPs. The
+	 * bound makes them fit a peer's socket buffer even when its daemon does not run for a
+	 * while; see peer_window.h.
 	 */
 	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
 
-	/* After so long without progress a QP's packets count as gone from the path, for its peer
-	 * may be gone while its host is not. What goes to it then: as much as the greatest packet.
+	/*
+	 * After so long without progress a QP's packets no longer count in the peer window, for its
+	 * peer may be gone while the host is not. Then no more bytes go to the peer at a time than
+	 * the greatest packet has.
 	 */
 	LIMIT_SHARE_NS = 100000000,
 	LIMIT_SILENT_PEER_BYTES = 4608,
@@ -37,9 +39,9 @@ enum {
 
 	/*
 	 * A READ longer than this goes out as several READ requests, which bounds what a responder
-	 * may send at once as the window bounds what we send. Where the window is smaller, one goes
-	 * when nothing else is under way. With LIMIT_QP_WINDOW_PACKETS it also keeps a READ of any
-	 * length from having more PSNs under way than can be told apart.
+	 * may send at once as the window bounds what we send. Where the window is smaller, a READ
+	 * request goes when nothing else is under way. With LIMIT_QP_WINDOW_PACKETS this limit also
+	 * keeps a READ of any length from having more PSNs under way than can be told apart.
 	 */
 	LIMIT_READ_CHUNK_BYTES = 256 * 1024,
 
@@ -54,15 +56,15 @@ enum {
 
 	/*
 	 * UC and UD traffic of all QPs together, which nobody acknowledges: what may leave in a
-	 * millisecond and at once, counted like the window. A message counts more, for what it
-	 * costs the receiving program, which loses those that find no receive entry.
+	 * millisecond and at once, counted like the window. A message counts more, for its cost in
+	 * the receiving program, which loses messages that find no receive WQE.
 	 */
 	LIMIT_PACE_BYTES_PER_MS = 1 << 19,
 	LIMIT_PACE_BURST_BYTES = 1 << 18,
 	LIMIT_PACE_MESSAGE_BYTES = 2048,
 
-	/* UC has no replies that tell a copy or a late packet from a new beginning; packets so far
-	 * behind at most are taken for the former. */
+	/* UC has no replies that tell a copy or a late packet from a new beginning; packets at most
+	 * so far behind count as copies or late packets. */
 	LIMIT_UC_LATE_PACKETS = 4096,
 
 	/*
@@ -87,8 +89,8 @@ enum {
 	LIMIT_MCAST_GROUPS = 64,
 	LIMIT_MCAST_MEMBERS = RNIC_MCAST_MEMBERS_MAX,
 
-	/* Receive entries that the engine holds of a QP or SRQ before it asks the client's ring
-	 * again. */
+	/* Receive WQEs that the engine holds of a QP or SRQ before the engine asks the client's
+	 * ring again. */
 	LIMIT_RECV_PREFETCH = 8,
 
 	LIMIT_XRCD_PAIRS = 1 << 20, /* of a target QP and an SRQ: room for one entry each */

@@ -41,7 +41,7 @@ void packet_builder_start(struct qp *qp, struct packet_builder *out, enum rnic_o
 			  enum rnic_position position, uint16_t headers, struct rnic_psn psn);
 
 /*
- * Fills in where the datagram of send entry `index` goes, and from whom: addresses, QP numbers and
+ * Fills in where the datagram of send WQE `index` goes, and from whom: addresses, QP numbers and
  * Q_Key. One with the highest bit set stands for the QP's own (IBTA 1.4, 10.2.5).
  */
 void packet_builder_address_datagram(const struct qp *qp, uint32_t index,

@@ -70,7 +70,7 @@ struct qp {
 	struct responder responder;
 
 	struct placement_failures failures;
-	enum verdict last_error;   /* why it went to ERR, or what it last complained of */
+	enum verdict last_error;   /* why the QP went to ERR, or its last complaint */
 	uint64_t trouble_log_told; /* bits of verdicts that the sink has heard of */
 	struct mr_refusal refusal; /* of a key, when `last_error` is about one */
 	struct qp_counters counters;

@@ -24,7 +24,7 @@
 		.sentence = (sentence_),                                                           \
 	}
 
-/* What breaks the connection at the responder, and what its receive entry under way ends with. */
+/* What breaks the connection at the responder, and the status of its receive WQE under way. */
 #define REFUSE(syndrome_, receive_status_, takes_receive_, event_, counter_, clause_, sentence_)   \
 	{                                                                                          \
 		.syndrome = (syndrome_), .receive_status = STATUS(receive_status_),                \
@@ -34,7 +34,7 @@
 		.sentence = (sentence_),                                                           \
 	}
 
-/* The same for what is wrong with our own receive entry or memory: class A of every service. */
+/* The same for what is wrong with our own receive WQE or memory: class A of every service. */
 #define REFUSE_LOCAL(receive_status_, takes_receive_, event_, counter_, clause_, sentence_)        \
 	{                                                                                          \
 		.syndrome = NAK(REMOTE_OPERATIONAL_ERROR),                                         \
@@ -45,7 +45,7 @@
 		.sentence = (sentence_),                                                           \
 	}
 
-/* What breaks it at the requester, and what its work entry ends with. */
+/* What breaks the connection at the requester, and the status of its WQE. */
 #define GIVE_UP(send_status_, counter_, clause_, sentence_)                                        \
 	{                                                                                          \
 		.syndrome = NO_NAK, .receive_status = NONE, .send_status = STATUS(send_status_),   \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that can be found wrong with a request or a response, and what follows from it, as one
- * table: verdict x service -> reply, completion, effect on the QP, counter, and a sentence for
- * people.
+ * Everything that can be wrong with a request or a response, and what follows, as one table:
+ * verdict x service -> reply, completion, effect on the QP, counter, and a sentence for people.
  *
  * Checks return a verdict and do nothing; only the table's readers act. IBTA 1.4, 9.9 and tables
  * 60, 61.
@@ -25,10 +24,10 @@ enum verdict {
 	VERDICT_BAD_OPERATION,	    /* the service or the QP's access flags do not allow it */
 	VERDICT_BAD_SRQ,	    /* XRC: the SRQ is none of the QP's domain */
 	VERDICT_TOO_MANY_READS,	    /* more READs and atomics than max_dest_rd_atomic */
-	VERDICT_NO_RECEIVE,	    /* no receive entry is posted: RNR */
-	VERDICT_BAD_RECEIVE,	    /* the receive entry is malformed */
-	VERDICT_RECEIVE_PROTECTION, /* lkey, range, rights or PD of a receive entry's SGE */
-	VERDICT_RECEIVE_TOO_SHORT,  /* the message is longer than the receive entry */
+	VERDICT_NO_RECEIVE,	    /* no receive WQE is posted: RNR */
+	VERDICT_BAD_RECEIVE,	    /* the receive WQE is malformed */
+	VERDICT_RECEIVE_PROTECTION, /* lkey, range, rights or PD of a receive WQE's SGE */
+	VERDICT_RECEIVE_TOO_SHORT,  /* the message is longer than the receive WQE */
 	VERDICT_BAD_LENGTH, /* packet payload against path MTU, or message against RETH length */
 	VERDICT_BAD_RKEY,   /* key, range, rights or protection domain */
 	VERDICT_MISALIGNED_ATOMIC,
@@ -42,9 +41,9 @@ enum verdict {
 	VERDICT_BAD_QKEY,
 	VERDICT_BAD_PEER, /* from an address that is not the QP's peer */
 
-	/* The requester on its own work entry. */
+	/* The requester on its own WQE. */
 	VERDICT_LOCAL_LENGTH,	  /* longer than a message may be */
-	VERDICT_LOCAL_OPERATION,  /* malformed entry: opcode, SGE count, inline */
+	VERDICT_LOCAL_OPERATION,  /* malformed WQE: opcode, SGE count, inline */
 	VERDICT_LOCAL_PROTECTION, /* lkey, range, rights or protection domain of an SGE */
 	VERDICT_LOCAL_MEMORY_GONE,
 	VERDICT_BIND_REFUSED,	    /* the window cannot be bound so */
@@ -70,15 +69,17 @@ enum verdict {
 /* Members that are not there are VERDICT_NO_SYNDROME or VERDICT_NO_STATUS. */
 struct verdict_row {
 	uint8_t syndrome;	/* AETH syndrome that answers an RC request */
-	uint8_t receive_status; /* enum rnic_wc_status of the receive entry under way */
-	uint8_t send_status;	/* enum rnic_wc_status of the send entry */
-	bool takes_receive;	/* uses up the receive entry it is about, under way or not */
+	uint8_t receive_status; /* enum rnic_wc_status of the receive WQE under way */
+	uint8_t send_status;	/* enum rnic_wc_status of the send WQE */
+	bool takes_receive;	/* uses up the receive WQE it is about, under way or not */
 	bool is_fatal;		/* the QP goes to ERR (RC); UC and UD: see below */
 	uint8_t async_event;	/* enum rnic_async_event_type raised with it */
 	uint8_t counter;	/* enum counter */
-	/* UC and UD, where nothing is answered and most of what is wrong with a message only makes
-	 * the responder drop it (classes D of the tables): what brings the QP into ERR all the same
-	 * because it is wrong on our side, and what is counted. */
+	/*
+	 * UC and UD, where nothing is answered, and where the responder only drops most wrong
+	 * messages (classes D of the tables): which faults, on our side, bring the QP into ERR all
+	 * the same, and which counter counts them.
+	 */
 	bool is_fatal_unreliable;
 	uint8_t unreliable_counter;
 	const char *clause;   /* of IBTA 1.4 */

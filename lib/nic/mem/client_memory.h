@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Access to client memory, as the engine sees it: regions of bytes that can be read, written and
- * changed atomically at an offset. How the bytes are reached (a mapping, /proc/PID/mem,
- * process_vm_readv) is the business of whoever made the region.
+ * changed atomically at an offset. The maker of the region knows how to reach the bytes (a mapping,
+ * /proc/PID/mem, process_vm_readv).
  *
  * The caller has checked every range against the region; an access can still fail, because the
  * memory belongs to a process that may unmap it or die.

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transfers collected so that many go in one system call. Pure: it only calls the regions' ops.
+ * Transfers collected so that many go in one system call. Pure: the batch only calls the regions'
+ * ops.
  *
  * Order is kept among the transfers that wait. Regions that are `direct` are moved at once: a
- * caller to whom the order matters flushes first what waits of the same owner (memory_batch_has()).
+ * caller that needs the order first flushes what waits of the same owner (memory_batch_has()).
  * `bytes` of a waiting transfer must stay valid until the flush. A waiting transfer carries an
- * owner and a tag, by which the caller finds out whom a failure concerns.
+ * owner and a tag, by which the caller finds the object that a failure concerns.
  */
 #ifndef NIC_MEM_MEMORY_BATCH_H
 #define NIC_MEM_MEMORY_BATCH_H
@@ -16,7 +17,8 @@
 
 enum memory_direction { MEMORY_READ, MEMORY_WRITE };
 
-/* Told of a transfer that failed at a flush. Those that follow of the same owner are not moved. */
+/* The batch calls this for a transfer that failed at a flush. Later transfers of the same owner are
+ * not moved. */
 typedef void memory_batch_failed(void *context, void *owner, uint64_t tag, int error);
 
 struct memory_batch {

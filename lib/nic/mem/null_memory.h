@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that is not there: what is read from it is zero, and what is written to it is gone. Every
- * offset exists, so it stands for all addresses at once.
+ * Memory that is not there: reads give zeros, and writes are lost. Every offset exists, so the
+ * memory stands for all addresses at once.
  */
 #ifndef NIC_MEM_NULL_MEMORY_H
 #define NIC_MEM_NULL_MEMORY_H

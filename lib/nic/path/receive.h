@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the port's datagrams to the engine, and to QP 1 those for QP 1:
- * the ICRC is checked, the packet decoded, and what is wrong with either is counted and dropped.
- * Nothing here trusts a byte that came from the network.
+ * From the port's datagrams to the engine, and to QP 1 those for QP 1: the ICRC is checked, the
+ * packet decoded, and a packet that fails is counted and dropped. Nothing here trusts a byte that
+ * came from the network.
  */
 #ifndef NIC_PATH_RECEIVE_H
 #define NIC_PATH_RECEIVE_H

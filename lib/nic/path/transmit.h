@@ -4,8 +4,8 @@
  * into a slab of slots, and client memory is read right behind them, many reads in one system call;
  * so a byte that goes out is copied once by us.
  *
- * Invariant: what the port did not take is kept, in order, and offered again before anything new is
- * built.
+ * Invariant: datagrams that the port did not take are kept, in order, and offered again before
+ * anything new is built.
  */
 #ifndef NIC_PATH_TRANSMIT_H
 #define NIC_PATH_TRANSMIT_H
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which packet a slot holds, for the case that its payload cannot be read. */
+/* Which packet a slot holds, for the case of a payload that cannot be read. */
 struct transmit_origin {
 	struct qp *qp; /* NULL: QP 1, whose payload is ours */
 	struct rnic_psn psn;
@@ -45,8 +45,8 @@ int transmit_init(struct transmit *transmit, struct engine *engine,
 void transmit_fini(struct transmit *transmit);
 
 /*
- * Sends what waits, and then what QP 1 and the engine have, up to a slab full. Returns how many
- * datagrams the port took.
+ * Sends the datagrams that wait, and then those of QP 1 and the engine, up to a slab full. Returns
+ * how many datagrams the port took.
  */
 uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns);
 

@@ -26,7 +26,7 @@ static enum verdict datagram_check(struct request *request)
 		       : VERDICT_RECEIVE_TOO_SHORT;
 }
 
-/* Header and payload into the receive entry, which is taken. */
+/* Header and payload into the receive WQE, which is taken. */
 static enum verdict datagram_place(struct request *request)
 {
 	const struct rnic_packet *packet = request->packet;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Multicast groups: which UD QPs a datagram to a group is delivered to (IBTA 1.4, 10.5). The engine
- * owns groups and memberships; a group is there while it has a member, and its owner is told when
- * it begins and ends (engine_sink.multicast).
+ * owns groups and memberships; a group exists while it has a member, and the engine tells its owner
+ * when the group begins and ends (engine_sink.multicast).
  *
  * Invariant: a QP is in a group at most once.
  */
@@ -32,13 +32,13 @@ struct mcast_group {
  */
 int mcast_attach(struct engine *engine, struct qp *qp, const struct rnic_gid *gid);
 
-/* Takes it out again. -EINVAL: it is not in that group. */
+/* Takes the QP out of the group. -EINVAL: the QP is not in that group. */
 int mcast_detach(struct engine *engine, struct qp *qp, const struct rnic_gid *gid);
 
-/* Takes it out of all groups. */
+/* Takes the QP out of all groups. */
 void mcast_detach_all(struct engine *engine, struct qp *qp);
 
-/* The group `gid`, or NULL when it has no member. */
+/* The group `gid`, or NULL when the group has no member. */
 struct mcast_group *mcast_find(const struct engine *engine, const struct rnic_gid *gid);
 
 /* The QP behind a node of mcast_group.members. */

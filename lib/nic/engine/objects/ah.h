@@ -2,8 +2,8 @@
 /*
  * Address handles: where a datagram goes, bound to a protection domain (IBTA 1.4, 11.2.2).
  *
- * The caller of ah_init() owns the struct. A work entry copies the path when it is posted, so that
- * a handle may go while entries that were posted with it are still waiting.
+ * The caller of ah_init() owns the struct. A WQE copies the path when the WQE is posted: a handle
+ * may go while WQEs that were posted with the handle still wait.
  */
 #ifndef NIC_ENGINE_OBJECTS_AH_H
 #define NIC_ENGINE_OBJECTS_AH_H
@@ -22,8 +22,8 @@ struct ah {
 };
 
 /*
- * Whether packets can be sent along `path`: a global address, one of our own to send from, our one
- * port, and a destination of the same IP version, which may be a multicast group when
+ * Whether packets can be sent along `path`: a global address, a source address of ours, our one
+ * port, and a destination of the same IP version. The destination may be a multicast group when
  * `may_be_multicast` is set.
  */
 bool ah_path_is_usable(const struct engine *engine, const struct rnic_path *path,

@@ -17,7 +17,7 @@ struct cq {
 
 /*
  * Delivers a completion through the sink; only placement.h calls this, since payload may have to be
- * put in place first. False when it did not fit, or one before it did not: the caller brings the
+ * placed first. False when the completion, or an earlier one, did not fit: the caller brings the
  * completion's QP into error. The first time raises RNIC_EVENT_CQ_ERR.
  */
 bool cq_deliver(struct engine *engine, struct cq *cq, const struct cqe *cqe);

@@ -8,7 +8,7 @@
 struct qp;
 struct srq;
 
-/* A completed work entry, before it becomes an entry of the client's ring. */
+/* A completed WQE, before the completion becomes a CQE of the client's ring. */
 struct cqe {
 	uint64_t wr_id;
 	struct qp *qp;
@@ -17,14 +17,13 @@ struct cqe {
 	uint32_t immediate; /* or the invalidated rkey */
 	uint32_t source_qpn;
 	uint32_t vendor_error; /* enum verdict, 0 on success */
-	uint32_t retired;      /* entries ever retired from the work queue, this one included */
+	uint32_t retired;      /* WQEs ever retired from the work queue, this WQE included */
 	uint8_t status;	       /* enum rnic_wc_status */
 	uint8_t opcode;	       /* enum rnic_wc_opcode */
 	uint8_t wc_flags;      /* enum rnic_wc_flag */
 	bool is_recv;
 	bool is_solicited;
-	bool is_silent; /* of an unsignaled entry: not to be delivered, unless it becomes an error
-			 */
+	bool is_silent; /* of an unsignaled WQE: not to be delivered, unless it becomes an error */
 	uint8_t service_level;
 	uint32_t source_gid_index;
 };

@@ -23,7 +23,7 @@ struct mr_refusal {
 	uint64_t region_length;
 };
 
-/* Writes it as a sentence for people; `key_name` is "rkey" or "lkey". */
+/* Writes the refusal as a sentence for people; `key_name` is "rkey" or "lkey". */
 void mr_refusal_text(const struct mr_refusal *refusal, const char *key_name, char *text,
 		     uint32_t text_bytes);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory windows (IBTA 1.4, 10.6.7): a key for part of a region, with rights of its own, that comes
- * and goes in the order of a QP's work. Type 1 is bound and bound anew as often as one likes and is
- * open to all QPs of its PD. Type 2B is open to the QP that bound it, and has to be invalidated by
- * that QP or its peer before it is bound again.
+ * and goes in the order of a QP's work. A window of type 1 may be bound anew at any time and is
+ * open to all QPs of its PD. A window of type 2B is open to the QP that bound the window, and that
+ * QP or its peer must invalidate the window before it is bound again.
  *
  * The caller of mw_alloc() owns struct mw until mw_dealloc().
  *
- * Invariant: a window is bound exactly when bound_to is set; then it counts in
- * bound_to->bound_windows, and (type 2B) is in the list of
- * range.window_qp. Unbound it grants nothing.
+ * Invariant: a window is bound exactly when bound_to is set; then the window counts in
+ * bound_to->bound_windows, and (type 2B) is in the list of range.window_qp. An unbound window
+ * grants nothing.
  */
 #ifndef NIC_ENGINE_OBJECTS_MW_H
 #define NIC_ENGINE_OBJECTS_MW_H
@@ -26,7 +26,7 @@ struct qp;
 struct send_wqe;
 
 struct mw {
-	struct mr range;     /* what its key names: the part of the region that it is bound to */
+	struct mr range;     /* what the key names: the bound part of the region */
 	struct mr *bound_to; /* NULL: it is not bound */
 	struct list qp_node; /* in qp->windows, or unlinked */
 	uint8_t type;	     /* enum rnic_mw_type */
@@ -35,7 +35,7 @@ struct mw {
 /* Makes `mw` a window of `type` in `pd`, not bound, with a key. -ENOSPC, -ENOMEM. */
 int mw_alloc(struct engine *engine, struct mw *mw, struct pd *pd, enum rnic_mw_type type);
 
-/* Unbinds it and forgets its key. Payload on its way is put in place first. */
+/* Unbinds the window and forgets its key. Payload on its way is placed first. */
 void mw_dealloc(struct engine *engine, struct mw *mw);
 
 /*
@@ -47,8 +47,8 @@ void mw_dealloc(struct engine *engine, struct mw *mw);
 enum verdict mw_bind(struct qp *qp, const struct send_wqe *wqe);
 
 /*
- * Whether `qp` or its peer may invalidate `key` (IBTA 1.4, 10.6.7.2.4): only that of a window of
- * type 2B of the QP's PD, which is bound through it or not bound at all.
+ * Whether `qp` or its peer may invalidate `key` (IBTA 1.4, 10.6.7.2.4): only the key of a window of
+ * type 2B of the QP's PD, which is bound through `qp` or not bound at all.
  */
 bool mw_can_invalidate(const struct qp *qp, uint32_t key);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Protection domains: an identity that MRs, MWs, QPs and AHs share, and a count of who uses it.
+ * Protection domains: an identity that MRs, MWs, QPs and AHs share, and a count of those objects.
  *
- * Clients that share a domain have a struct pd each, so that none can keep the objects of another
- * from ending, and none depends on another that ends: their keys and queue pairs go together as if
- * it were one. Only memory windows stay within one struct pd, since what they are bound to could
- * not end before them.
+ * Clients that share a domain have a struct pd each, so that no client can keep the objects of
+ * another from ending, and none depends on another that ends. Their keys and queue pairs go
+ * together as if the domain were one. Only memory windows stay within one struct pd, since a region
+ * cannot end before the windows bound to it.
  */
 #ifndef NIC_ENGINE_OBJECTS_PD_H
 #define NIC_ENGINE_OBJECTS_PD_H
@@ -14,14 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What those have in common that are one domain; the owner's of the last of them. */
+/* What the struct pds of one domain have in common; the owner of the last of them owns this too. */
 struct pd_share {
 	uint32_t holders;
 };
 
 struct pd {
-	uint32_t references;	/* MRs, MWs, QPs and AHs that name it */
-	bool is_closed;		/* its owner has gone: nobody reaches what is in it any more */
+	uint32_t references; /* MRs, MWs, QPs and AHs that name it */
+	bool is_closed;	     /* the owner has gone: nobody reaches the domain's objects any more */
 	struct pd_share *share; /* NULL: with nobody */
 };
 

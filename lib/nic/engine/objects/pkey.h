@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Partition keys (IBTA 1.4, 10.9): 15 bits name a partition, and bit 15 tells its full members from
- * its limited ones, who may not talk to each other. The table of the port is the engine's; a QP
- * sends with the key at its pkey_index and takes what matches it.
+ * Partition keys (IBTA 1.4, 10.9): 15 bits name a partition, and bit 15 tells full members from
+ * limited members, which may not talk to each other. The engine owns the port's table. A QP sends
+ * with the key at its pkey_index and takes packets whose key matches.
  */
 #ifndef NIC_ENGINE_OBJECTS_PKEY_H
 #define NIC_ENGINE_OBJECTS_PKEY_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inbound payload goes to client memory in batches, many packets in one system call. What depends
- * on it waits here: completions, in the order in which they came about, until all payload received
- * before them is in place, and the failures of QPs that then turn out.
+ * Inbound payload goes to client memory in batches, many packets in one system call. Here
+ * completions wait, in order, until all payload received before them is placed. So do the failures
+ * of QPs that placement finds.
  *
- * Owned by the engine. Whoever changes what waiting things refer to (QPs, regions, a peer's view of
- * memory) calls placement_run() first. A completion waits only while payload does, so that one
- * which comes about outside a batch of received packets is delivered at once.
+ * The engine owns the placement. A function that changes what waiting completions refer to (QPs,
+ * regions, a peer's view of memory) calls placement_run() first. A completion waits only while
+ * payload waits: outside a batch of received packets, completions are delivered at once.
  */
 #ifndef NIC_ENGINE_OBJECTS_PLACEMENT_H
 #define NIC_ENGINE_OBJECTS_PLACEMENT_H
@@ -22,19 +22,19 @@ struct srq;
 
 /* What a payload on its way to client memory is part of. */
 enum placement_origin {
-	PLACEMENT_SEND,	    /* a request that holds the receive entry under way */
+	PLACEMENT_SEND,	    /* a request that holds the receive WQE under way */
 	PLACEMENT_WRITE,    /* a request that holds none */
-	PLACEMENT_RESPONSE, /* the answer to the oldest entry of the send queue */
+	PLACEMENT_RESPONSE, /* the answer to the oldest WQE of the send queue */
 };
 
 /* Sets up engine->placement and engine->writes; `failed` acts on the failures of a QP. */
 void placement_init(struct engine *engine, placement_failed_function *failed);
 
 /*
- * Delivers a completion through the sink, once all payload received so far is in place. When it is
- * not to be delivered after all because its CQ has overflowed, the QP goes into error. If payload
- * that it speaks of, or earlier payload of the same work queue, cannot be put in place, it is
- * delivered as an error.
+ * Delivers a completion through the sink, once all payload received so far is placed. If the CQ has
+ * overflowed, the completion is lost and the QP goes into error. If the completion's payload, or
+ * earlier payload of the same work queue, cannot be placed, the completion is delivered as an
+ * error.
  */
 void placement_cqe(struct engine *engine, struct cq *cq, const struct cqe *cqe);
 
@@ -49,8 +49,8 @@ int placement_write(struct engine *engine, struct qp *qp, const struct memory_tr
 /* Raises RNIC_EVENT_QP_LAST_WQE_REACHED for `qp` once all its completions so far are delivered. */
 void placement_last_receive(struct engine *engine, struct qp *qp);
 
-/* Puts all payload in place, delivers what waits for it, and brings QPs whose payload could not be
- * put in place into error. */
+/* Places all payload, delivers the completions that wait, and brings the QPs whose payload could
+ * not be placed into error. */
 void placement_run(struct engine *engine);
 
 #endif

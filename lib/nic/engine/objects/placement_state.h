@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What waits for inbound payload to be put in place (placement.h). */
+/* What waits for the placement of inbound payload (placement.h). */
 #ifndef NIC_ENGINE_OBJECTS_PLACEMENT_STATE_H
 #define NIC_ENGINE_OBJECTS_PLACEMENT_STATE_H
 
@@ -33,14 +33,14 @@ struct placement {
 	placement_failed_function *failed;
 };
 
-/* What befell a QP while payload was placed. All zero but for the node: nothing. */
+/* What went wrong for a QP during placement. All zero but for the node: nothing. */
 struct placement_failures {
 	struct list node; /* in placement->failing, or unlinked */
 	bool is_overrun;
-	bool is_last_received; /* it went into error: its last receive from an SRQ is completed */
+	bool is_last_received; /* in ERR: its last receive from an SRQ is completed */
 	bool has_request;      /* payload of a request was not put in place, or of a response */
 	bool has_response;
-	bool is_receive_at_fault; /* the receive entry under way is the one that failed */
+	bool is_receive_at_fault; /* the receive WQE under way has failed */
 	bool is_response_reported;
 	struct rnic_psn request_psn; /* of the first such request */
 	uint32_t request_msn;	     /* messages received before it */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receive entries that the engine holds of a QP or an SRQ: a short private queue in front of the
- * client's ring. When it runs empty the sink is asked to refill it, so that no RNR NAK is sent, and
- * no UC or UD message dropped, while the client's ring holds an entry that was visible when the
- * packet came.
+ * Receive WQEs that the engine holds of a QP or an SRQ: a short private queue in front of the
+ * client's ring. When the queue runs empty, the engine asks the sink for a refill. So the engine
+ * sends no RNR NAK, and drops no UC or UD message, while the client's ring holds a WQE that was
+ * visible when the packet came.
  *
- * The QPs of an SRQ give entries back that they took and did not use. They come first again. So the
- * queue has room for LIMIT_RECV_PREFETCH entries and one for each such QP.
+ * The QPs of an SRQ give back WQEs that they took and did not use. Those WQEs come first again. So
+ * the queue has room for LIMIT_RECV_PREFETCH WQEs and for one of each such QP.
  */
 #ifndef NIC_ENGINE_OBJECTS_RECV_QUEUE_H
 #define NIC_ENGINE_OBJECTS_RECV_QUEUE_H
@@ -22,7 +22,7 @@ struct recv_wqe {
 	uint64_t wr_id;
 	uint32_t sge_count;
 	uint32_t length; /* sum of the SGEs, saturated at 2^32 - 1 */
-	bool invalid;	 /* WQE fetch found it wrong: it completes with LOC_QP_OP_ERR */
+	bool invalid;	 /* WQE fetch found the WQE malformed: completes with LOC_QP_OP_ERR */
 };
 
 struct recv_queue {
@@ -40,29 +40,31 @@ int recv_queue_init(struct recv_queue *queue, uint32_t sge_max); /* -ENOMEM */
 void recv_queue_fini(struct recv_queue *queue);
 void recv_queue_clear(struct recv_queue *queue);
 
-/* Makes room for what up to `holders` QPs may give back. -ENOMEM, and nothing is changed. */
+/* Makes room for the WQEs that up to `holders` QPs may give back. -ENOMEM, and nothing is changed.
+ */
 int recv_queue_reserve(struct recv_queue *queue, uint32_t holders);
 
-/* For the sink's refill: whether one more fits, and adding it. `sges` are copied. */
+/* For the sink's refill: whether one more WQE fits, and the call that adds it. `sges` are copied.
+ */
 bool recv_queue_has_space(const struct recv_queue *queue);
 void recv_queue_push(struct recv_queue *queue, const struct recv_wqe *wqe,
 		     const struct rnic_sge *sges);
 
 /*
- * The oldest entry and its SGEs, without taking it; the sink is asked for a refill when there is
- * none. NULL when the client has posted none. Good until the queue is next changed.
+ * The oldest WQE and its SGEs; the WQE stays. Asks the sink for a refill when the queue is empty.
+ * NULL when the client has posted no WQE. Good until the next change of the queue.
  */
 const struct recv_wqe *recv_queue_peek(struct engine *engine, struct recv_queue *queue,
 				       const struct rnic_sge **sges);
 
 /*
- * Takes the oldest entry, asking the sink for a refill when there is none. Copies it to `work` and
- * its SGEs to `sges` (room for sge_stride). False when the client has posted none.
+ * Takes the oldest WQE, and asks the sink for a refill when the queue is empty. Copies the WQE to
+ * `work` and its SGEs to `sges` (room for sge_stride). False when the client has posted no WQE.
  */
 bool recv_queue_take(struct engine *engine, struct recv_queue *queue, struct recv_wqe *wqe,
 		     struct rnic_sge *sges);
 
-/* Puts an entry that was taken before the oldest; room for it was reserved. `sges` are copied. */
+/* Puts back a WQE that was taken, before the oldest; its room was reserved. `sges` are copied. */
 void recv_queue_give_back(struct recv_queue *queue, const struct recv_wqe *wqe,
 			  const struct rnic_sge *sges);
 

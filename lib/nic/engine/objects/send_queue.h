@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The private send queue of a QP: validated copies of the client's work entries from WQE fetch to
- * completion. Three cursors over one array, which only grow (entry i lies in slot i & mask):
+ * The private send queue of a QP: validated copies of the client's WQEs from WQE fetch to
+ * completion. Three cursors over one array, which only grow (WQE i lies in slot i & mask):
  *
  *     retired <= next <= posted        posted - retired <= slots
  *
  * [retired, next): started, on the wire; [next, posted): waiting. An acknowledgement stands for all
- * before it, so that the oldest entry is always the next to be done. Entries leave in order, each
- * with exactly one completion (or silently, when unsignaled and good).
+ * packets before it, so that the oldest WQE is always the next to complete. WQEs leave in order,
+ * each with exactly one completion (or none, when unsignaled and successful).
  */
 #ifndef NIC_ENGINE_OBJECTS_SEND_QUEUE_H
 #define NIC_ENGINE_OBJECTS_SEND_QUEUE_H
@@ -44,8 +44,8 @@ struct send_wqe {
 			uint32_t remote_qpn;
 			uint32_t remote_qkey;
 		} datagram;
-		/* With RNIC_SEND_INLINE, once it is pushed: in the place of `ah`, which was copied.
-		 */
+		/* With RNIC_SEND_INLINE, once the WQE is pushed: in the place of `ah`, which was
+		 * copied. */
 		const uint8_t *inline_bytes;
 	};
 	uint32_t rkey;
@@ -74,7 +74,7 @@ struct send_queue {
 	uint32_t retired;
 };
 
-/* The operation of `wqe`; one of no service when the opcode is none. Never NULL. */
+/* The operation of `wqe`; an operation of no service when the opcode is unknown. Never NULL. */
 static inline const struct rnic_wr_operation *wqe_kind(const struct send_wqe *wqe)
 {
 	return rnic_wr_operation(wqe->opcode);
@@ -86,7 +86,7 @@ static inline uint32_t wqe_packet_index(const struct send_wqe *wqe, struct rnic_
 	return (psn.value - wqe->psn.value) & RNIC_PSN_MASK;
 }
 
-/* Room for `depth` entries. Memory is touched only as entries use it. -ENOMEM. */
+/* Makes room for `depth` WQEs. WQEs touch the memory as they come. -ENOMEM. */
 int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max,
 		    uint32_t inline_max);
 void send_queue_fini(struct send_queue *queue);
@@ -94,14 +94,14 @@ void send_queue_fini(struct send_queue *queue);
 /* Makes room for the path of each entry's address handle: UD. -ENOMEM; fini frees it. */
 int send_queue_init_paths(struct send_queue *queue);
 
-/* Forgets all entries without completing them: the QP goes to RESET. */
+/* Forgets all WQEs without completions: the QP goes to RESET. */
 void send_queue_clear(struct send_queue *queue);
 
 /*
- * Adds an entry; the caller has checked send_queue_space(). `inline_bytes` is used with
- * RNIC_SEND_INLINE and stays where it is until the entry is retired; `sges` are used without, and
- * copied. One that has more than the queue was made for becomes an entry of no operation, which
- * fails when its turn comes.
+ * Adds a WQE; the caller has checked send_queue_space(). With RNIC_SEND_INLINE `inline_bytes` is
+ * used and must stay in place until the WQE is retired; without the flag `sges` are used and
+ * copied. A WQE with more SGEs than the queue was made for becomes a WQE of no operation, which
+ * fails in its turn.
  */
 void send_queue_push(struct send_queue *queue, const struct send_wqe *wqe,
 		     const struct rnic_sge *sges, const uint8_t *inline_bytes);

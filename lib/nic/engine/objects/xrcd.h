@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * XRC domains (IBTA annex A14): the target QPs and the SRQs that go together. Each request to a
- * target QP names an SRQ, which must be of the QP's domain. The SRQ, not the QP, says where receive
- * entries come from, where they complete, and in whose protection domain the keys of the request
- * are looked up: a target QP has none, as it serves several processes.
+ * target QP names an SRQ, which must be of the QP's domain. The SRQ, not the QP, gives the receive
+ * WQEs, their completion queue, and the protection domain for the keys of the request: a target QP
+ * has none of these, as it serves several processes.
  *
- * In the owner's memory. Invariant: every SRQ of the domain has room for the entries that
- * `target_count` QPs may give back.
+ * The struct lies in the owner's memory. Invariant: every SRQ of the domain has room for the WQEs
+ * that `target_count` QPs may give back.
  */
 #ifndef NIC_ENGINE_OBJECTS_XRCD_H
 #define NIC_ENGINE_OBJECTS_XRCD_H
@@ -37,11 +37,12 @@ void xrcd_fini(struct xrcd *xrcd);
 int xrcd_add_target(struct xrcd *xrcd, struct qp *qp);
 void xrcd_remove_target(struct xrcd *xrcd, struct qp *qp);
 
-/* So does an SRQ, which makes room for the entries of all targets. The same errors. */
+/* An SRQ enters its domain, or leaves it, and makes room for the WQEs of all targets. The same
+ * errors. */
 int xrcd_add_srq(struct xrcd *xrcd, struct srq *srq);
 void xrcd_remove_srq(struct xrcd *xrcd, struct srq *srq);
 
-/* The SRQ with that number, if it is of this domain and its owner has not gone; else NULL. */
+/* The SRQ with that number, if the SRQ is of this domain and its owner has not gone; else NULL. */
 struct srq *xrcd_find_srq(const struct engine *engine, const struct xrcd *xrcd, uint32_t srqn);
 
 #endif

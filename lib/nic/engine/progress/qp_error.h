@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What brings a QP into error, and what is wrong with it: the one way for both roles. */
+/* How a QP goes into error: the one way for requester and responder. */
 #ifndef NIC_ENGINE_PROGRESS_QP_ERROR_H
 #define NIC_ENGINE_PROGRESS_QP_ERROR_H
 
@@ -20,7 +20,7 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict);
 void qp_enter_error(struct qp *qp, enum verdict verdict);
 
 /*
- * The oldest entry cannot be carried out: completes it with the verdict's status; QP to ERR, UC and
+ * The oldest WQE cannot be executed: completes the WQE with the verdict's status; QP to ERR, UC and
  * UD to SQE.
  */
 void qp_fail_send(struct engine *engine, struct qp *qp, enum verdict verdict);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The receive entry of the message under way: taken once, and completed once or given back to the
- * SRQ that it came from.
+ * The receive WQE of the message under way: the responder takes the WQE once, and completes it once
+ * or gives it back to its SRQ.
  */
 #ifndef NIC_ENGINE_PROGRESS_RECEIVE_ENTRY_H
 #define NIC_ENGINE_PROGRESS_RECEIVE_ENTRY_H
@@ -17,32 +17,33 @@ struct qp;
 struct srq;
 
 /*
- * The receive entry that a message for `qp` uses or will use, and its SGEs: one that a dropped UC
- * message has left, or the oldest that is posted to `srq` (NULL: to the QP itself). NULL when there
- * is none.
+ * The receive WQE that a message for `qp` uses or will use, and its SGEs: the WQE that a dropped UC
+ * message has left, or the oldest that is posted to `srq` (NULL: to the QP itself). NULL when no
+ * WQE is posted.
  */
 const struct recv_wqe *receive_entry_peek(struct qp *qp, struct srq *srq,
 					  const struct rnic_sge **sges);
 
-/* Takes that entry, to be completed; false when there is none. */
+/* Takes that WQE, to be completed; false when no WQE is posted. */
 bool receive_entry_try_take(struct qp *qp, struct srq *srq);
 
 /*
- * The message under way ends without a trace: an entry that it took from an SRQ is the SRQ's again,
- * for the next message of any of its QPs.
+ * The message under way ends without a completion: a WQE that the message took from an SRQ goes
+ * back to the SRQ, for the next message of any of its QPs.
  */
 void receive_entry_give_back(struct qp *qp);
 
 /*
- * Delivers `completion` of the entry under way, with what all have in common filled in; of a
- * datagram source_qpn is given.
+ * Delivers `completion` of the WQE under way, with what all have in common filled in; of a datagram
+ * source_qpn is given.
  */
 void receive_entry_complete(struct engine *engine, struct qp *qp, struct cqe *cqe);
 
-/* Completes the entry under way with the receive status of `verdict`. */
+/* Completes the WQE under way with the receive status of `verdict`. */
 void receive_entry_complete_in_error(struct engine *engine, struct qp *qp, enum verdict verdict);
 
-/* Completes the entry under way and all that are posted to the QP itself with WR_FLUSH_ERR. */
+/* Flushes the WQE under way and all WQEs that are posted to the QP itself: completes them with
+ * WR_FLUSH_ERR. */
 void receive_entry_flush(struct engine *engine, struct qp *qp);
 
 #endif

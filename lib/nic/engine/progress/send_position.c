@@ -9,7 +9,7 @@
 
 #include <assert.h>
 
-/* Packets of the oldest entry that are sent: all of them when the position is behind it. */
+/* Packets of the oldest WQE that are sent: all of them when the position is behind it. */
 static uint32_t sent_of_oldest(const struct qp *qp, const struct send_wqe *oldest)
 {
 	return qp->requester.wqe_index == qp->send_queue.retired

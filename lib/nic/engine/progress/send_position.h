@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The send position of a QP and the acknowledged end behind it: arithmetic over the packets of
- * entries, and how both ends move.
+ * WQEs, and how both ends move.
  *
  *     unacknowledged <= psn <= highest      (PSN order; at most LIMIT_QP_WINDOW_PACKETS apart)
  */
@@ -11,13 +11,14 @@
 #include "engine/qp_state.h"
 
 /*
- * The first `packets` unacknowledged packets, all of the oldest entry, are acknowledged or
- * answered: gives their share back to the path, and moves the send position when it lies behind
- * them (after a rewind).
+ * The first `packets` unacknowledged packets, all of the oldest WQE, are acknowledged or answered:
+ * gives their share back to the peer window, and moves the send position when it lies behind them
+ * (after a rewind).
  */
 void send_position_advance(struct engine *engine, struct qp *qp, uint32_t packets);
 
-/* Back to the oldest unacknowledged packet: all after it goes out again. Stops the timer. */
+/* Takes the send position back to the oldest unacknowledged packet: all packets from there go out
+ * again. Stops the timer. */
 void send_position_rewind(struct engine *engine, struct qp *qp);
 
 /* Its unacknowledged packets count no more towards the path's window. */
@@ -26,14 +27,14 @@ void send_position_release_share(struct qp *qp);
 /* Starts at `psn` with an empty queue; entering RTS. */
 void send_position_start(struct qp *qp, struct rnic_psn psn);
 
-/* `qp` has nothing to send now: it waits no more for room on its path, or for its turn in the pace.
- */
+/* `qp` has nothing to send now: the QP waits no more for room in the peer window, or for its turn
+ * in the pace. */
 void send_position_cancel_window_wait(struct engine *engine, struct qp *qp);
 
-/* Gives back what is reserved with the path and its turn there; QP to RESET or ERR. */
+/* Gives back the QP's share of the peer window and its turn there; QP to RESET or ERR. */
 void send_position_reset(struct engine *engine, struct qp *qp);
 
-/* --- arithmetic over an entry's packets ------------------------------------------------------ */
+/* --- arithmetic over a WQE's packets ------------------------------------------------------ */
 
 /* Where in the message packet `index` begins; the end of the message for indices behind it. */
 static inline uint32_t send_position_packet_offset(const struct qp *qp, const struct send_wqe *wqe,
@@ -65,7 +66,7 @@ static inline uint32_t send_position_read_packets(const struct qp *qp, const str
 	return in_chunk < in_wqe ? in_chunk : in_wqe;
 }
 
-/* What packets [first, end) of `wqe` count towards the path's window. */
+/* What packets [first, end) of `wqe` count towards the peer window. */
 static inline uint32_t send_position_cost_bytes(const struct qp *qp, const struct send_wqe *wqe,
 						uint32_t first, uint32_t end)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * DCQCN, the congestion control of RoCEv2 (Zhu et al., SIGCOMM 2015, section 3.1): the reaction of
- * one sender to congestion notifications. A pure state machine that is told the time; timers are
- * worked off when somebody looks. Parameters: LIMIT_CC_* in limits.h.
+ * one sender to congestion notifications. A pure state machine that is told the time; a caller that
+ * looks runs the timers that are due. Parameters: LIMIT_CC_* in engine_limits.h.
  *
  * A notification cuts the rate by alpha / 2, where alpha estimates how much of the traffic was
  * marked. Then the rate recovers in steps, one for each LIMIT_CC_INCREASE_NS and one for each

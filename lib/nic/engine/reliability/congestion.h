@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Congestion management of RoCEv2 (IBTA 1.4, A17.9): with engine_config.has_ecn the packets of RC
- * and UC QPs say in their IP header that they may be marked instead of dropped. A mark that arrives
- * is answered with a congestion notification packet (CNP), at most one in LIMIT_CNP_INTERVAL_NS for
- * a QP, and a CNP slows down what the QP sends: requests with all their packets, and READ responses
- * (cc_dcqcn.h). Acknowledgements and CNPs are never held back.
+ * and UC QPs say in their IP header that switches may mark them instead of dropping them. The
+ * engine answers a mark with a congestion notification packet (CNP), at most one in
+ * LIMIT_CNP_INTERVAL_NS for a QP, and a CNP slows down what the QP sends: requests with all their
+ * packets, and READ responses (cc_dcqcn.h). Acknowledgements and CNPs are never held back.
  *
- * Without it nothing is marked, notified or slowed down; what arrives is counted.
+ * Without has_ecn nothing is marked, notified or slowed down; marks and CNPs that arrive are
+ * counted.
  */
 #ifndef NIC_ENGINE_RELIABILITY_CONGESTION_H
 #define NIC_ENGINE_RELIABILITY_CONGESTION_H
@@ -19,7 +20,7 @@ struct packet_builder;
 struct qp;
 struct rnic_packet;
 
-/* A new connection begins at full speed, and an old one waits for nothing more. */
+/* A new connection begins at full speed, and the timer of an old connection stops. */
 void congestion_reset(struct engine *engine, struct qp *qp);
 
 /* A packet of the peer arrived, marked or not. */
@@ -31,7 +32,7 @@ void congestion_notified(struct engine *engine, struct qp *qp);
 /* Builds the CNP that is owed; false when none is. */
 bool congestion_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
 
-/* Whether the rate lets a packet leave now. When not, the QP is made ready once it does. */
+/* Whether the rate lets a packet leave now. When not, the QP becomes ready once the rate does. */
 bool congestion_try_send(struct engine *engine, struct qp *qp);
 
 /* The packet leaves. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * End-to-end credits (IBTA 1.4, 9.7.7.2): the responder of an RC QP with a receive queue of its own
- * says in its acknowledgements how many receive entries are posted, and the requester starts no
- * more messages that need one. So a sender that is faster than its receiver waits for entries
+ * says in its acknowledgements how many receive WQEs are posted, and the requester starts no more
+ * messages that need one. This backpressure makes a sender that is faster than its receiver wait,
  * instead of running into RNR NAKs.
  *
- * Requester: it counts the messages that take a receive entry. `limit` is how many of them may be
+ * Requester: it counts the messages that take a receive WQE. `limit` is how many of them may be
  * started, by the latest acknowledgement: those acknowledged and the credits. It only grows. Peers
  * that carry no credits (code 31) set no limit, and neither do those that have acknowledged nothing
  * yet, until they send an RNR NAK, which carries none and stands for acknowledgements. Without a
@@ -13,8 +13,8 @@
  * probe; that is done when no acknowledgement is under way that could bring credits, and after
  * LIMIT_CREDIT_PROBE_NS, within which the peer is expected to tell of new entries unasked.
  *
- * Responder: whoever was told of no credits is told when there are some, unasked, by the last ACK
- * once more, unless the last request is a READ or atomic, for which no ACK may stand.
+ * Responder: a peer that was told of no credits is told when there are some, unasked, by the last
+ * ACK once more, unless the last request is a READ or atomic, which an ACK cannot answer.
  */
 #ifndef NIC_ENGINE_RELIABILITY_CREDITS_H
 #define NIC_ENGINE_RELIABILITY_CREDITS_H
@@ -26,7 +26,7 @@ struct engine;
 struct qp;
 struct send_wqe;
 
-/* Whether packet `index` of the started entry `work` goes out beyond the limit, as a probe. */
+/* Whether packet `index` of the started WQE `work` goes out beyond the limit, as a probe. */
 bool credits_is_probe(const struct qp *qp, const struct send_wqe *wqe, uint32_t index);
 
 /* Whether credits let the packet go now. When not, the QP is made ready once they may. */
@@ -37,7 +37,7 @@ bool credits_try_start(struct engine *engine, struct qp *qp, const struct send_w
 void credits_sent(struct qp *qp, const struct send_wqe *wqe, uint32_t index);
 
 /*
- * Packets of the oldest entry up to `end` are acknowledged, of which `sent` lie before the send
+ * Packets of the oldest WQE up to `end` are acknowledged, of which `sent` lie before the send
  * position.
  */
 void credits_acknowledged(struct qp *qp, const struct send_wqe *wqe, uint32_t end, uint32_t sent);
@@ -45,7 +45,7 @@ void credits_acknowledged(struct qp *qp, const struct send_wqe *wqe, uint32_t en
 /* The send position went back to the oldest unacknowledged packet. */
 void credits_rewound(struct qp *qp);
 
-/* What answers the packets up to the oldest unacknowledged one carried `syndrome`. */
+/* The response to the packets up to the oldest unacknowledged packet carried `syndrome`. */
 void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome);
 
 /* An RNR NAK came for the oldest unacknowledged packet: one message goes out again, as a probe. */
@@ -55,8 +55,8 @@ void credits_refused(struct qp *qp);
 uint8_t credits_syndrome(struct engine *engine, struct qp *qp);
 
 /*
- * The client's ring holds receive entries of `qp`, as the sink's watch() wanted to know: tells the
- * peer. True when nobody waits for entries any more.
+ * The client's ring holds receive WQEs of `qp`, which the sink's watch() asked for: tells the peer.
+ * True when no peer waits for WQEs any more.
  */
 bool credits_posted(struct engine *engine, struct qp *qp);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pace of UC and UD traffic. Nobody acknowledges it, so that no window can hold it back, and a
- * burst of it would overrun the peer's socket buffer and its receive queue while its daemon or its
+ * The pace of UC and UD traffic. Nobody acknowledges this traffic, so no window can hold it back: a
+ * burst would overrun the peer's socket buffer and its receive queue while the peer's daemon or
  * program waits for a processor. All of a device's unacknowledged traffic shares one allowance,
  * which grows with time up to a burst (LIMIT_PACE_BYTES_PER_MS, LIMIT_PACE_BURST_BYTES).
  */
@@ -25,8 +25,9 @@ void pace_init(struct pace *pace);
 
 /*
  * Takes `bytes`, at most half a burst, off the allowance at `now_ns`. When they are not there,
- * takes nothing and sets `*ready_ns` to the instant at which half a burst will be there: whoever
- * has used up its share sleeps for a while, instead of keeping the processor from the receiver.
+ * takes nothing and sets `*ready_ns` to the instant at which half a burst will be there: a sender
+ * that has used up its share sleeps for a while, instead of keeping the processor from the
+ * receiver.
  */
 bool pace_try_take(struct pace *pace, uint32_t bytes, uint64_t now_ns, uint64_t *ready_ns);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the engine knows of the way to one destination address: how many bytes of requests are under
- * way there that nobody acknowledged, over all RC QPs, and how many may be. UC and UD are not
- * acknowledged and take no part: see pace.h.
+ * The peer window: for one destination address, the bytes of requests of all RC QPs that are under
+ * way without an acknowledgement, and how many may be. UC and UD are not acknowledged and take no
+ * part: see pace.h.
  *
- * Packets wait in the peer's socket buffer of a few megabytes until its daemon runs. Were every QP
- * to keep a window of its own, many QPs together would overrun it, and go-back-N would send
+ * Packets wait in the peer's socket buffer of a few megabytes until its daemon runs. If every QP
+ * had a window of its own, many QPs together would overrun the buffer, and go-back-N would send
  * everything twice. So the window belongs to the destination: it halves when a loss is noticed (at
  * most once a round trip), and grows by one packet for each window's worth of acknowledgements.
  *
- * Those that wait are served in order, one at a time. Invariant: while QPs wait, either one has the
+ * QPs that wait are served in order, one at a time. Invariant: while QPs wait, either one has the
  * turn, or the window has no room for the first.
  */
 #ifndef NIC_ENGINE_RELIABILITY_PEER_WINDOW_H
@@ -41,18 +41,18 @@ struct peer_window *peer_window_get(struct engine *engine, const struct rnic_gid
 void peer_window_put(struct peer_window *window); /* NULL is allowed */
 
 /*
- * Whether `qp` may send `bytes` more now: there is room, which an empty path always has, and no
- * other QP waits for it.
+ * Whether `qp` may send `bytes` more now: there is room, which an empty window always has, and no
+ * other QP waits for room.
  */
 bool peer_window_has_room(const struct peer_window *window, const struct qp *qp, uint32_t bytes);
 
-/* `qp` sends `bytes`, there being room for them or not. It waits no more. */
+/* `qp` sends `bytes`, whether there is room or not. The QP waits no more. */
 void peer_window_reserve(struct peer_window *window, struct qp *qp, uint32_t bytes);
 
-/* `qp` wants to send `bytes`: it gets in line, and is made ready when its turn comes. */
+/* `qp` wants to send `bytes`: the QP gets in line, and becomes ready when its turn comes. */
 void peer_window_wait(struct peer_window *window, struct qp *qp, uint32_t bytes);
 
-/* `qp` has nothing to send now: it leaves the queue and passes its turn on. */
+/* `qp` has nothing to send now: the QP leaves the queue and passes its turn on. */
 void peer_window_leave(struct peer_window *window, struct qp *qp);
 
 /* `bytes` reserved earlier are no longer under way; `acknowledged` when the peer said so. */

@@ -37,7 +37,7 @@ struct credits {
 	uint32_t acknowledged; /* messages that took a receive and are acknowledged */
 	uint32_t started;      /* the same, whose first packet lies before the send position */
 	uint32_t limit;	       /* of `started`, while is_limited */
-	bool is_known;	       /* an acknowledgement has told whether the peer sends credits */
+	bool is_known;	       /* an acknowledgement has shown whether the peer sends credits */
 	bool is_limited;       /* it does, or it had no receive and is_known is not set */
 	bool may_probe;	       /* the time for new credits to come is over */
 	bool is_probing;       /* the first packet of the last message started is a probe */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The timer of a requester, one for whatever it waits for (enum retry_timer). With RC and XRC it is
- * one of the first four, with UC and UD, which send nothing twice, the last. What follows when it
- * expires: retry.h.
+ * The timer of a requester, one timer for whatever the requester waits for (enum retry_timer). With
+ * RC and XRC the timer stands for one of the first four, with UC and UD, which send nothing twice,
+ * for the last. What follows when it expires: retry.h.
  *
  * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last
  * progress or the last transmission of the oldest packet. When it expires, everything
@@ -17,8 +17,8 @@
  * of a program that has ended hold up no others to the same host, nor each other.
  *
  * Window: runs while nothing is under way because others have the path's window, as long as the ACK
- * timeout or LIMIT_SHARE_NS; one probe may go then. So whoever waits behind such QPs hears of its
- * peer, or finds it silent too.
+ * timeout or LIMIT_SHARE_NS; one probe may go then. So a QP that waits behind such QPs hears of its
+ * peer, or finds the peer silent too.
  *
  * RNR timer (IBTA 1.4, 9.7.5.2.8): runs after an RNR NAK for the time that the NAK carries; nothing
  * is sent before. Uses up RNR retries, of which 7 means without end, and gives the other retries
@@ -51,8 +51,8 @@ void retry_timer_packet_sent(struct engine *engine, struct qp *qp);
 void retry_timer_probe_sent(struct qp *qp, uint32_t bytes);
 
 /*
- * Starts `timer` to expire at `deadline_ns`, in place of what runs; a timer that the table says is
- * kept runs on to the deadline that it has.
+ * Starts `timer` to expire at `deadline_ns`, in place of what runs; a timer that the table keeps
+ * runs on to its own deadline.
  */
 void retry_timer_start(struct engine *engine, struct qp *qp, enum retry_timer timer,
 		       uint64_t deadline_ns);

@@ -28,7 +28,7 @@ static bool completer_is_alive(const struct qp *qp)
 	return qp->state == RNIC_QP_STATE_RTS || qp->state == RNIC_QP_STATE_SQD;
 }
 
-/* The next `packets` of the oldest entry are done; completes it when they are its last. */
+/* The next `packets` of the oldest WQE are done; completes it when they are its last. */
 static void completer_advance(struct engine *engine, struct qp *qp, uint32_t packets)
 {
 	send_position_advance(engine, qp, packets);
@@ -174,7 +174,7 @@ static void receive_acknowledge(struct engine *engine, struct qp *qp,
 	}
 }
 
-/* Puts `length` bytes of a response at `offset` of the oldest entry's SGEs. */
+/* Puts `length` bytes of a response at `offset` of the oldest WQE's SGEs. */
 static enum verdict completer_scatter(struct engine *engine, struct qp *qp, uint32_t offset,
 				      const uint8_t *bytes, uint32_t length)
 {
@@ -226,7 +226,7 @@ static bool completer_is_atomic(const struct rnic_wr_operation *kind)
 
 /*
  * Brings the acknowledged end to the PSN of a response, and learns of credits. True when the oldest
- * entry is of its kind; otherwise what follows from it was done.
+ * WQE is of its kind; otherwise what follows from it was done.
  */
 static bool reach_response(struct engine *engine, struct qp *qp, const struct rnic_packet *packet,
 			   bool is_read)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The completer: responses become progress and completions (IBTA 1.4, 9.7.5.1.2, 9.7.5.2).
- * Acknowledgements are cumulative: one for a PSN stands for all before it, except for what is
- * answered otherwise (READ, atomic, FLUSH, ATOMIC WRITE): that answer must itself arrive.
+ * Acknowledgements are cumulative: an acknowledgement of a PSN stands for all packets before it,
+ * except for requests with a response of their own (READ, atomic, FLUSH, ATOMIC WRITE): that
+ * response must arrive.
  */
 #ifndef NIC_ENGINE_REQUESTER_COMPLETER_H
 #define NIC_ENGINE_REQUESTER_COMPLETER_H
@@ -17,12 +18,12 @@ struct qp;
 void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
 
 /*
- * UC and UD: the payload of all packets built so far was read. What was built is done, since nobody
- * will acknowledge it.
+ * UC and UD: the payload of all packets built so far was read. Those packets are done, since nobody
+ * will acknowledge them.
  */
 void completer_packets_read(struct engine *engine, struct qp *qp);
 
-/* The same for the packets before `end`, which was built. False when the QP stopped over it. */
+/* The same for the packets before `end`. False when the QP stopped over them. */
 bool completer_packets_read_before(struct engine *engine, struct qp *qp, struct rnic_psn end);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The requester: work entries become request packets (IBTA 1.4, 9.7.2 to 9.7.5). It owns the send
- * position `psn`; the completer moves the acknowledged end, retry.h takes the position back.
+ * The requester: WQEs become request packets (IBTA 1.4, 9.7.2 to 9.7.5). The requester owns the
+ * send position `psn`; the completer moves the acknowledged end, retry.h takes the position back.
  *
  *     unacknowledged <= psn <= highest      (PSN order; at most LIMIT_QP_WINDOW_PACKETS apart)
  *
- * UC and UD are not acknowledged: there `unacknowledged` is where the payload of what was built is
- * not known to be read yet (engine_packets_read()), and nothing is sent twice.
+ * UC and UD are not acknowledged: there `unacknowledged` is the first packet whose payload may not
+ * have been read yet (engine_packets_read()), and nothing is sent twice.
  */
 #ifndef NIC_ENGINE_REQUESTER_REQUESTER_H
 #define NIC_ENGINE_REQUESTER_REQUESTER_H
@@ -24,12 +24,12 @@ struct qp;
 /* Builds the next request packet of `qp` into `out`; false when there is none to send now. */
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
 
-/* The payload of packet `psn` could not be read: its entry fails once those before it are done. */
+/* The payload of packet `psn` could not be read: its WQE fails once the WQEs before it are done. */
 void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn);
 
 /*
- * Response data could not be written to client memory. `is_reported`: the completion of its entry
- * tells so, else the entry is still the oldest.
+ * Response data could not be written to client memory. `is_reported`: the completion of the WQE
+ * tells so, else the WQE is still the oldest.
  */
 void requester_write_failed(struct engine *engine, struct qp *qp, bool is_reported);
 

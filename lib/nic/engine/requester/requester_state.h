@@ -13,16 +13,16 @@ struct requester {
 	struct rnic_psn psn;		/* of the next packet to build */
 	struct rnic_psn highest;	/* one past the highest PSN ever built */
 	struct rnic_psn unacknowledged; /* the oldest PSN that is not acknowledged */
-	uint32_t wqe_index;	    /* the entry that `psn` belongs to: send_queue.next, or less */
+	uint32_t wqe_index;	    /* the WQE that `psn` belongs to: send_queue.next, or less */
 	uint32_t reads_outstanding; /* READ requests and atomics in [unacknowledged, psn) */
 	uint32_t in_flight_bytes;   /* reserved with the path for [unacknowledged, psn) */
 	uint32_t packets_since_ack_request;
 	bool has_unasked_end; /* a message ended without asking, and nothing behind it asked yet */
-	uint32_t path_wait_bytes; /* what it waits for, while in a line of path_node */
-	uint32_t failed_index; /* with has_failed_payload: the entry that cannot be carried out */
+	uint32_t path_wait_bytes; /* what the QP waits for, while in a line of path_node */
+	uint32_t failed_index;	  /* with has_failed_payload: the WQE that cannot be executed */
 	bool has_failed_payload;
 	struct credits credits;
-	bool has_gone_back; /* a gap made it go back, and no progress was made since */
+	bool has_gone_back; /* a gap took the send position back, and no progress was made since */
 };
 
 #endif

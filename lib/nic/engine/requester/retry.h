@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a requester sends again, and when it gives up: the timer's expiry (retry_timer.h), NAKs. */
+/* What a requester sends again, and when the requester gives up: the timer's expiry
+ * (retry_timer.h), NAKs. */
 #ifndef NIC_ENGINE_REQUESTER_RETRY_H
 #define NIC_ENGINE_REQUESTER_RETRY_H
 
@@ -11,7 +12,7 @@ struct qp;
 /* An RNR NAK with timer code `code` came for the oldest unacknowledged packet. */
 void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code);
 
-/* A sequence NAK came, or a response was found missing: go back at the cost of one retry. */
+/* A sequence NAK came, or a response is missing: goes back at the cost of one retry. */
 void retry_sequence_error(struct engine *engine, struct qp *qp);
 
 /* The timer of `qp` expired. */

@@ -19,7 +19,7 @@ static void check_invariants(const struct qp *qp)
 {
 	const struct responder *responder = &qp->responder;
 
-	/* A SEND holds a receive entry from its first packet to its last; UC keeps it longer. */
+	/* A SEND holds a receive WQE from its first packet to its last; UC keeps it longer. */
 	if (qp_is_reliable(qp))
 		assert(responder->has_receive ==
 		       (responder->open_operation == RNIC_OPERATION_SEND));

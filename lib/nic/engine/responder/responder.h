@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The responder: requests are checked in the order of IBTA 1.4, 9.7.4 and figure 104
- * (request_checks.h), executed, and answered. It owes at most one acknowledgement at a time: a
- * later one stands for all before it, so that a burst of requests is answered once.
+ * (request_checks.h), executed, and answered. The responder queues at most one acknowledgement at a
+ * time: a later one stands for all before it, so that a burst of requests is answered once.
  *
- * UC (IBTA 1.4, 9.8.2): a message is received whole or not at all, and nothing is answered. One
- * that misses a packet, or is wrong, is dropped up to the next FIRST or ONLY; the receive entry
- * that it took is used by the next message.
+ * UC (IBTA 1.4, 9.8.2): a message is received whole or not at all, and nothing is answered. A
+ * message that misses a packet, or is wrong, is dropped up to the next FIRST or ONLY; the next
+ * message uses its receive WQE.
  *
  * Invariant: expected_psn only grows (modulo 2^24; not with UC); a message is open exactly when the
- * last accepted packet was FIRST or MIDDLE; a receive entry is taken once and completed once, or
+ * last accepted packet was FIRST or MIDDLE; a receive WQE is taken once and completed once, or
  * given back to the SRQ that it came from.
  */
 #ifndef NIC_ENGINE_RESPONDER_RESPONDER_H
@@ -26,7 +26,7 @@ struct responder;
 struct rnic_packet;
 struct srq;
 
-/* Room for receive entries of up to `recv_sge_max` SGEs. -ENOMEM. */
+/* Room for receive WQEs of up to `recv_sge_max` SGEs. -ENOMEM. */
 int responder_init(struct responder *responder, uint32_t recv_sge_max);
 void responder_fini(struct responder *responder);
 
@@ -41,7 +41,7 @@ void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_p
 
 /*
  * Inbound payload of the packet `psn`, which came behind `msn` messages, did not reach memory; see
- * placement.h. `is_receive_at_fault`: it was meant for the receive entry under way.
+ * placement.h. `is_receive_at_fault`: the payload was meant for the receive WQE under way.
  */
 void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, uint32_t msn,
 			    bool is_receive_at_fault);
@@ -49,7 +49,7 @@ void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_ps
 /* The bytes of a READ response could not be read. */
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
 
-/* The SRQ of an XRC domain is about to go: a message that took an entry of it cannot end. */
+/* The SRQ of an XRC domain is about to go: a message that took a WQE of the SRQ cannot end. */
 void responder_forget_srq(struct qp *qp, const struct srq *srq);
 
 /* Forgets everything; QP to RESET. */

@@ -3,8 +3,8 @@
  * What the responder sends: READ responses packet by packet, atomic acknowledgements, ACKs and
  * NAKs; and what a duplicate request makes it send again.
  *
- * Invariant: answers leave in the order of their requests' PSNs, and none before the bytes that it
- * acknowledges are in place.
+ * Invariant: answers leave in the order of their requests' PSNs, and none before the placement of
+ * the bytes that it acknowledges.
  */
 #ifndef NIC_ENGINE_RESPONDER_RESPONDER_ANSWER_H
 #define NIC_ENGINE_RESPONDER_RESPONDER_ANSWER_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The responder's execution of a request whose checks all passed: bytes into memory, receive
- * entries taken and completed, READs and atomics remembered until they are answered.
+ * The responder's execution of a request whose checks all passed: bytes go into memory, receive
+ * WQEs are taken and completed, READs and atomics take responder resources until they are answered.
  *
- * Invariant: what is refused here was found wrong only by trying (memory that is gone); nothing of
- * the message is told to the client then.
+ * Invariant: only the attempt finds what is refused here (memory that is gone); the client hears
+ * nothing of such a message.
  */
 #ifndef NIC_ENGINE_RESPONDER_RESPONDER_EXECUTE_H
 #define NIC_ENGINE_RESPONDER_RESPONDER_EXECUTE_H
@@ -19,7 +19,7 @@ struct request;
 enum verdict responder_execute(struct request *request);
 
 /*
- * Puts `length` bytes of the request's packet behind the first `skip` bytes of the receive entry
+ * Puts `length` bytes of the request's packet behind the first `skip` bytes of the receive WQE
  * under way, which has room for them. `bytes` stays good until engine->writes is flushed.
  */
 enum verdict responder_scatter(struct request *request, uint32_t skip, const uint8_t *bytes,

@@ -18,14 +18,14 @@ void responder_refuse(struct request *request, enum verdict verdict);
 /*
  * Ends the message and, but for a dropped UC or UD message, the connection over the packet `psn`:
  * the answers to what came before it still leave, then the NAK, then nothing (IBTA 1.4, 9.9.3). The
- * receive entry under way fails with it or, unless `is_receive_at_fault`, is flushed.
+ * receive WQE under way fails with the message or, unless `is_receive_at_fault`, is flushed.
  */
 void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, struct rnic_psn psn,
 		    bool is_receive_at_fault);
 
 /*
- * UC and UD: forgets the message under way. Its receive entry is used by the next one, or goes back
- * to its SRQ, where others wait for it.
+ * UC and UD: forgets the message under way. The next message uses its receive WQE, or the WQE goes
+ * back to its SRQ, where other QPs wait for it.
  */
 void responder_drop_message(struct engine *engine, struct qp *qp);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The responder's memory of READs, atomics, FLUSHes and ATOMIC WRITEs: those still to be answered,
- * and those answered, kept so that a duplicate gets the same answer (IBTA 1.4, 9.4.5 and 9.7.5.1:
- * an atomic executes once).
+ * The responder's memory of READs, atomics, FLUSHes and ATOMIC WRITEs: requests still to be
+ * answered, and answered requests, kept so that a duplicate gets the same answer (IBTA 1.4, 9.4.5
+ * and 9.7.5.1: an atomic executes once).
  *
  * A ring of max_dest_rd_atomic slots ordered by PSN; a new request evicts the oldest, if it was
  * answered.
@@ -53,7 +53,7 @@ int responder_resources_init(struct responder_resources *ring,
 void responder_resources_fini(struct responder_resources *ring);
 void responder_resources_clear(struct responder_resources *ring);
 
-/* Whether replay_add() has a slot: one is free, or the oldest was answered. */
+/* Whether replay_add() has a slot: a slot is free, or the oldest request was answered. */
 bool responder_resources_has_space(const struct responder_resources *ring);
 
 /* A zeroed slot for a new request, behind all others; replay_has_space() must hold. */

@@ -53,7 +53,7 @@ static int init_receives(struct qp *qp)
 	return recv_queue_init(&qp->recv_queue, qp->capacities.max_recv_sge);
 }
 
-/* The most SGEs that a receive entry of the QP may have. */
+/* The most SGEs that a receive WQE of the QP may have. */
 static uint32_t receive_sges(const struct qp *qp)
 {
 	if (qp->xrcd != NULL)

@@ -2,7 +2,7 @@
 /*
  * Queue pairs: attributes, state, and the two roles that share them. The requester (with completer
  * and retry) owns the send side, the responder the receive side; this file owns creation,
- * transitions and what leads into error.
+ * transitions and the way into error.
  */
 #ifndef NIC_ENGINE_VERBS_QP_H
 #define NIC_ENGINE_VERBS_QP_H
@@ -12,7 +12,8 @@
 #include "engine/objects/xrcd.h"
 #include "engine/qp_state.h"
 
-/* Whether nobody has it any more, so that it neither takes nor sends anything until it is freed. */
+/* Whether nobody has the QP any more: the QP then neither takes nor sends anything until it is
+ * freed. */
 static inline bool qp_is_closed(const struct qp *qp)
 {
 	return qp->pd != NULL ? qp->pd->is_closed : qp->xrcd->is_closed;
@@ -26,18 +27,18 @@ struct qp_config {
 	struct cq *recv_cq;
 	struct srq *srq;		      /* NULL: receives are posted to the QP itself */
 	struct xrcd *xrcd;		      /* of an XRC target; the others are NULL then */
-	struct rnic_qp_capacities capacities; /* as granted: within limits.h */
+	struct rnic_qp_capacities capacities; /* as granted: within engine_limits.h */
 	void *user;
 };
 
 /*
  * Makes a QP in RESET with a random QPN. References PD, CQs, SRQ and domain, as far as its type has
- * them. -EOPNOTSUPP for an unknown type, -EINVAL for capacities beyond limits.h, -ENOMEM, -ENOSPC
- * when all QPs are in use.
+ * them. -EOPNOTSUPP for an unknown type, -EINVAL for capacities beyond engine_limits.h, -ENOMEM,
+ * -ENOSPC when all QPs are in use.
  */
 int qp_create(struct engine *engine, const struct qp_config *config, struct qp **qp);
 
-/* Frees it, without completions for what is still posted. */
+/* Frees the QP, without completions for what is still posted. */
 void qp_destroy(struct qp *qp);
 
 /*
@@ -51,16 +52,16 @@ int qp_modify(struct qp *qp, const struct rnic_qp_attributes *attributes, uint32
 void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
 
 /*
- * Takes over one validated work entry. The caller has checked send_queue_space(). `inline_bytes` is
- * used with RNIC_SEND_INLINE and stays where it is until the entry has completed, or the QP went to
- * RESET; `sges` are used without, and copied, as is the path of a datagram's address handle. In
- * ERR (and SQE) it is flushed at once. An entry found malformed is handed over with opcode
- * RNIC_WR_OPCODE_COUNT, and completes with LOC_QP_OP_ERR in its turn.
+ * Takes over one validated WQE. The caller has checked send_queue_space(). With RNIC_SEND_INLINE
+ * `inline_bytes` is used and must stay in place until the WQE has completed, or the QP went to
+ * RESET; without the flag `sges` are used and copied. The path of a datagram's address handle is
+ * copied too. In ERR (and SQE) the WQE is flushed at once. The caller hands over a malformed WQE
+ * with opcode RNIC_WR_OPCODE_COUNT, which completes with LOC_QP_OP_ERR in its turn.
  */
 void qp_post_send(struct qp *qp, const struct send_wqe *wqe, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes);
 
-/* New receive entries are in the client's ring while the QP is in ERR: flush them. Those of an SRQ
+/* New receive WQEs are in the client's ring while the QP is in ERR: flushes them. WQEs of an SRQ
  * are for its other QPs. */
 void qp_flush_receives(struct qp *qp);
 
@@ -71,8 +72,8 @@ uint32_t qp_out_of_range(const struct rnic_qp_attributes *attributes, uint32_t m
 void qp_modify_refusal(const struct qp *qp, const struct rnic_qp_attributes *attributes,
 		       uint32_t mask, char *text, uint32_t text_bytes);
 
-/* Writes `last_error` as a sentence for people, with the cause as exact as it is known; "" when
- * nothing went wrong. */
+/* Writes `last_error` as a sentence for people, with the cause as exact as the engine knows; ""
+ * when nothing went wrong. */
 void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes);
 
 /* Writes what the QP waits for, as a sentence ("" when nothing), for rnicctl. Returns `text`. */

@@ -91,7 +91,7 @@ static void write_idle(const struct qp *qp, uint64_t now_ns, const char *peer, c
 			 who, silent_ms / 1000, silent_ms % 1000 / 100);
 }
 
-/* Why the oldest entry of the send queue is not done. */
+/* Why the oldest WQE of the send queue is not done. */
 static void write_sending(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
 			  uint32_t text_bytes)
 {

@@ -22,13 +22,14 @@ struct srq_config {
 
 /*
  * Makes an SRQ with a random number, its limit not armed. References PD, domain and CQ. -EINVAL for
- * sizes beyond limits.h, -ENOMEM, -ENOSPC when all numbers are in use, or by the domain's limit.
+ * sizes beyond engine_limits.h, -ENOMEM, -ENOSPC when all numbers are in use, or by the domain's
+ * limit.
  */
 int srq_create(struct engine *engine, const struct srq_config *config, struct srq **srq);
 
 /*
- * Frees it; no QP refers to it (asserted). Its entries are forgotten. A target QP that holds one
- * goes into error, as the rest of the message has nowhere to go.
+ * Frees the SRQ; no QP refers to the SRQ (asserted). Its WQEs are forgotten. A target QP that holds
+ * a WQE goes into error, as the rest of the message has nowhere to go.
  */
 void srq_destroy(struct srq *srq);
 
