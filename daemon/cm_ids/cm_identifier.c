@@ -13,16 +13,16 @@
 #include <string.h>
 
 #define GROUPS_OF_ID_MAX 64
-#define EVENTS_ASKED_MAX 256 /* one for each group, and plenty for addresses resolved in vain */
+#define EVENTS_ASKED_MAX 256 /* one for each group, and many for failed address resolutions */
 
-/* Waiting events of one client from which on the client can ask for nothing that makes more. */
+/* With so many waiting events a client can begin no operation that makes further events. */
 #define SESSION_EVENTS_MAX 32768
 
 struct cm_waiting_event {
 	struct list channel_node;
 	struct list id_node;
-	struct session_cm_id *id;	 /* that reports it */
-	struct session_cm_id *requester; /* of a CONNECT_REQUEST: the identifier that it made */
+	struct session_cm_id *id;	 /* the identifier that reports the event */
+	struct session_cm_id *requester; /* made by a CONNECT_REQUEST: the new identifier */
 	struct rnic_ctl_cm_event_reply event;
 };
 
@@ -37,7 +37,7 @@ struct cm_joined_group {
 #define ANYWHERE  ((1u << CM_ID_STATE_COUNT) - 1)
 #define JOINABLE  (IN(BOUND) | IN(ADDRESS_RESOLVED) | IN(ROUTE_RESOLVED) | IN(CONNECTED))
 
-/* Where in its life an identifier can be asked what; what is not here needs no state. */
+/* The states that allow an operation. An operation without an entry needs no state. */
 static const uint32_t operation_states[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_CM_BIND] = IN(IDLE),
 	[RNIC_CTL_CM_RESOLVE_ADDRESS] = IN(IDLE) | IN(BOUND) | IN(ADDRESS_RESOLVED),
@@ -90,7 +90,7 @@ const char *cm_identifier_state_name(const struct session_cm_id *id)
 	return names[cm_identifier_state(id)];
 }
 
-/* --- where an identifier is ------------------------------------------------------------------ */
+/* --- addresses and path ---------------------------------------------------------------------- */
 
 static struct rnic_endpoint endpoint_of(const struct cm_address *address, bool is_known)
 {
@@ -160,7 +160,7 @@ void cm_identifier_describe(const struct session_cm_id *id,
 
 /* --- channels and events --------------------------------------------------------------------- */
 
-/* Makes the pipe readable. One that is full is readable, so a refused write is as good. */
+/* Makes the pipe readable. A full pipe is readable already, so a refused write does no harm. */
 static void channel_signal(struct session_cm_channel *channel)
 {
 	if (channel->is_signaled || list_is_empty(&channel->waiting))
@@ -181,7 +181,7 @@ static void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_ev
 	channel_signal(id->channel);
 }
 
-/* Forgets an event; the identifier that a request made, if any, stays. */
+/* Frees an event, but not the identifier that a request made. */
 static void forget_event(struct cm_waiting_event *event)
 {
 	if (event->requester != NULL)
@@ -193,7 +193,7 @@ static void forget_event(struct cm_waiting_event *event)
 	free(event);
 }
 
-/* Nobody will fetch the event. */
+/* Frees an event that no client will fetch, and the identifier that a request made. */
 static void drop_event(struct cm_waiting_event *event)
 {
 	struct session_cm_id *requester = event->requester;
@@ -234,7 +234,7 @@ void cm_channel_free(struct client *client, struct session_cm_channel *channel)
 	free(channel);
 }
 
-/* An event about `id` with what is known of it; NULL, and the client broken: no memory. */
+/* Makes an event about `id` with all known facts. NULL, and the client is broken: no memory. */
 static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm_event_type type,
 					  int status)
 {
@@ -242,7 +242,7 @@ static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm
 	struct rnic_ctl_cm_endpoints_reply where;
 
 	if (event == NULL) {
-		client_break(id->client, "no memory is left for what happens to its connections");
+		client_break(id->client, "no memory is left for the events of its connections");
 		return NULL;
 	}
 	cm_identifier_describe(id, &where);
@@ -320,14 +320,17 @@ void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *
 
 		list_remove(&event->channel_node);
 		list_add_tail(&channel->waiting, &event->channel_node);
-		/* Nobody knows it yet: it reports where its request does. */
+		/*
+		 * The client does not know the new identifier yet: its events go to the channel of
+		 * its request.
+		 */
 		if (event->requester != NULL)
 			cm_identifier_migrate(event->requester, channel);
 	}
 	channel_signal(channel);
 }
 
-/* --- being and not being --------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 int cm_identifier_create(struct client *client, struct session_cm_channel *channel,
 			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **created)
@@ -446,9 +449,9 @@ int cm_identifier_leave(struct session_cm_id *id, const struct cm_address *group
 	return 0;
 }
 
-/* --- what the connection manager tells ------------------------------------------------------- */
+/* --- events of the connection manager -------------------------------------------------------- */
 
-/* What an event of a connection is to the client. */
+/* The client's event for each event of a connection. */
 static const uint8_t client_events[CM_EVENT_COUNT] = {
 	[CM_EVENT_CONNECT_REQUEST] = RNIC_CM_CONNECT_REQUEST,
 	[CM_EVENT_CONNECT_RESPONSE] = RNIC_CM_CONNECT_RESPONSE,
@@ -459,7 +462,7 @@ static const uint8_t client_events[CM_EVENT_COUNT] = {
 	[CM_EVENT_TIMEWAIT_EXIT] = RNIC_CM_TIMEWAIT_EXIT,
 };
 
-/* Puts into the client's event what the message brought. */
+/* Fills the client's event with the content of the message. */
 static void fill_event(struct rnic_ctl_cm_event_reply *reply, const struct client_set *set,
 		       const struct cm_event *event)
 {
@@ -495,7 +498,7 @@ static void fill_event(struct rnic_ctl_cm_event_reply *reply, const struct clien
 		memcpy(parameters->private_data, event->private_data, private_bytes);
 }
 
-/* False when the client cannot have one more: the peer asks again, and may find it less busy. */
+/* Takes a connection request. False: the client has no room; the peer tries again later. */
 static bool request_arrived(struct client_set *set, const struct cm_event *event)
 {
 	struct session_cm_id *listener = event->user;

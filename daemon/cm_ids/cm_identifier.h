@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Channels and identifiers of the connection manager, as a client owns them: between the control
- * requests of a client (ctl_cm*.c) and the connections of the device (cm/cm.h).
+ * The channels and identifiers of a client, between the client's control requests (ctl_cm*.c) and
+ * the device's connections (cm/cm.h).
  *
- * What happens to an identifier is kept as a whole event until the client fetches it. Of what a
- * client can ask for again and again only so many wait for one identifier, and for one client; the
- * rest is bounded by what the protocol can do to a connection, and requests by the quota of
- * identifiers, as each makes one, and by the listener's backlog.
+ * Each event of an identifier is kept as a whole until the client fetches it. Some events follow
+ * requests that the client can repeat without end: their number is bounded for one identifier and
+ * for one client. The protocol bounds the other events of a connection. The quota of identifiers
+ * and the listener's backlog bound connection requests, as each request makes an identifier.
  *
- * Invariant: an event waits in the channel of its identifier, and is dropped with it. A connection
- * request that is dropped takes the identifier that it made with it, and so the other way round.
+ * Invariant: an event waits in the channel of its identifier and is dropped with the identifier. A
+ * dropped connection request drops the identifier that it made, and the other way round.
  */
 #ifndef DAEMON_CM_IDS_CM_IDENTIFIER_H
 #define DAEMON_CM_IDS_CM_IDENTIFIER_H
@@ -26,8 +26,9 @@ struct cm_waiting_event;
 struct client;
 
 /*
- * As the application sees it. An identifier keeps those up to LISTENING itself; the others are the
- * phase of its connection. Which requests a state allows is a table in cm_identifier.c.
+ * The state of an identifier, as the application sees it. The identifier keeps the states up to
+ * LISTENING itself; the other states are the phase of its connection. A table in cm_identifier.c
+ * says which requests a state allows.
  */
 enum cm_id_state {
 	CM_ID_IDLE,
@@ -35,9 +36,9 @@ enum cm_id_state {
 	CM_ID_ADDRESS_RESOLVED,
 	CM_ID_ROUTE_RESOLVED,
 	CM_ID_LISTENING,
-	CM_ID_CONNECTING, /* asked the peer */
-	CM_ID_ANSWERED,	  /* the peer agreed: CONNECT_RESPONSE */
-	CM_ID_REQUESTED,  /* came with CONNECT_REQUEST */
+	CM_ID_CONNECTING, /* a request went to the peer */
+	CM_ID_ANSWERED,	  /* the peer accepted: CONNECT_RESPONSE */
+	CM_ID_REQUESTED,  /* a CONNECT_REQUEST made it */
 	CM_ID_ACCEPTED,
 	CM_ID_CONNECTED,
 	CM_ID_CLOSED, /* refused, unreachable or disconnected */
@@ -47,10 +48,10 @@ enum cm_id_state {
 struct session_cm_channel {
 	struct event_pipe pipe;
 	struct event_source source;
-	bool is_signaled;    /* a record was written that CM_GET_EVENT has not taken up */
+	bool is_signaled;    /* a record is in the pipe, and no CM_GET_EVENT followed yet */
 	struct list waiting; /* struct cm_waiting_event.channel_node, oldest first */
 	struct rnic_handle handle;
-	uint32_t references; /* identifiers */
+	uint32_t references; /* the number of identifiers */
 };
 
 struct session_cm_id {
@@ -59,32 +60,32 @@ struct session_cm_id {
 	struct rnic_handle handle;
 	uint16_t port_space; /* enum rnic_port_space */
 	uint8_t qp_type;     /* enum rnic_qp_type */
-	uint8_t setup;	     /* enum cm_id_state, IDLE to LISTENING: while it has no connection */
+	uint8_t setup; /* enum cm_id_state, IDLE to LISTENING: the state without a connection */
 	struct cm_binding *binding;
 	struct cm_connection *connection;
 	struct cm_address local;
 	struct cm_address peer;
-	bool has_local; /* `local` is an address of the device, not any */
+	bool has_local; /* `local` is an address of the device, not a wildcard */
 	bool has_peer;
 	bool may_reuse;
 	bool is_ipv6_only;
 	uint8_t traffic_class;
-	uint8_t ack_timeout; /* 0: what the connection manager chooses */
+	uint8_t ack_timeout; /* 0: the connection manager's default */
 	uint8_t min_rnr_timer;
-	uint8_t failure; /* enum rnic_cm_event_type: that told of the last failure; 0: of none */
+	uint8_t failure; /* enum rnic_cm_event_type: the event of the last failure; 0: none */
 	int failure_status;
-	struct cm_qp_parameters asked; /* of REQUESTED: what the peer said of its queue pair */
-	uint32_t starting_psn; /* the peer's first; the QP may expect it before the peer knows */
+	struct cm_qp_parameters asked; /* in REQUESTED: the QP parameters of the peer's request */
+	uint32_t starting_psn; /* the peer's first PSN; the QP may know it before the peer */
 	struct list events;    /* struct cm_waiting_event.id_node */
 	uint32_t event_count;
-	struct cm_waiting_event *request; /* that made it, until that is fetched; else NULL */
+	struct cm_waiting_event *request; /* its CONNECT_REQUEST until fetched; else NULL */
 	struct list groups;		  /* struct cm_joined_group.node */
 	uint32_t group_count;
 };
 
-#define CM_UDP_QKEY UINT32_C(0x01234567) /* of the port spaces UDP and IPOIB */
+#define CM_UDP_QKEY UINT32_C(0x01234567) /* for the port spaces UDP and IPOIB */
 
-/* What the device's connection manager is to be made with; the context is a struct client_set. */
+/* The sink of the device's connection manager; its context is the set of clients. */
 extern const struct cm_sink cm_identifier_sink;
 
 /*
@@ -93,12 +94,13 @@ extern const struct cm_sink cm_identifier_sink;
 int cm_identifier_create(struct client *client, struct session_cm_channel *channel,
 			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **id);
 
-/* Drops the oldest event that nobody fetched, with the identifier that it made; false: there is
- * none.
- */
+/* Drops the oldest waiting event, and the identifier that the event made. False: no event waits. */
 bool cm_identifier_drop_event(struct session_cm_id *id);
 
-/* Ends connection, listener and memberships, drops its events, and frees it. */
+/*
+ * Ends connection, listener and memberships, drops the identifier's events, and frees the
+ * identifier.
+ */
 void cm_identifier_free(struct session_cm_id *id);
 
 /* Notes what cm_identifier_last_error() says as a trouble that has just happened. */
@@ -110,53 +112,56 @@ bool cm_identifier_any_to(const struct client *client, const struct rnic_gid *de
 /* Ends a channel without identifiers (asserted). */
 void cm_channel_free(struct client *client, struct session_cm_channel *channel);
 
-/* Whether `operation` (enum rnic_ctl_operation) may be asked of the identifier now. */
+/* Whether the identifier's state allows `operation` (enum rnic_ctl_operation). */
 bool cm_identifier_allows(const struct session_cm_id *id, uint32_t operation);
 
 enum cm_id_state cm_identifier_state(const struct session_cm_id *id);
 
-/* "addr resolved", for refusals and listings. */
+/* The name of the state, for example "addr resolved", for refusals and listings. */
 const char *cm_identifier_state_name(const struct session_cm_id *id);
 
-/* Whether something may be begun that ends with an event; -ENOSPC: fetch some first. */
+/*
+ * Whether an operation that ends with an event may begin. -ENOSPC: the client must fetch events
+ * first.
+ */
 int cm_identifier_check_room(const struct session_cm_id *id);
 
 /*
- * Lets the client know of an event that did not come from a connection. `group` is NULL but for
- * those of multicast. A client for which no memory is left is broken: it would wait in vain.
+ * Tells the client about an event that did not come from a connection. `group` is NULL except for
+ * multicast events. A client without memory for the event is broken, because it would wait in vain.
  */
 void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group);
 
-/*
- * Takes the oldest event of the channel. -EAGAIN: nothing waits.
- */
+/* Takes the oldest event of the channel. -EAGAIN: no event waits. */
 int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_event_reply *event);
 
-/* The client has taken the record of what waited without fetching it: writes another one when
- * anything still waits. */
+/*
+ * The client has read a record without fetching its event: writes another record if an event still
+ * waits.
+ */
 void cm_channel_raise(struct session_cm_channel *channel);
 
 /*
- * The identifier, what waits of it, and those that its unfetched requests made go to another
- * channel of the same client.
+ * Moves the identifier, its waiting events, and the identifiers of its unfetched requests to
+ * another channel of the same client.
  */
 void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel);
 
-/* What went wrong last, and what it waits for now: sentences, or nothing. */
+/* The last failure, and what the identifier waits for now: sentences, or empty. */
 void cm_identifier_last_error(const struct session_cm_id *id, char *text, uint32_t text_bytes);
 void cm_identifier_waiting_for(const struct session_cm_id *id, char *text, uint32_t text_bytes);
 
-/* Where the identifier is, for a reply. */
+/* Writes the identifier's addresses and path to a reply. */
 void cm_identifier_describe(const struct session_cm_id *id,
 			    struct rnic_ctl_cm_endpoints_reply *reply);
 
-/* The path from `source` to `dest` as this host's queue pairs and the peer are to use it. */
+/* Writes the path from the local address to the peer, for both ends' queue pairs. */
 void cm_identifier_path(const struct session_cm_id *id, struct cm_path *path);
 
 /*
- * A multicast membership of the identifier; what it keeps is for CM_LEAVE_MCAST. -EADDRINUSE: it
- * has it already. -ENOSPC, -ENOMEM. And its end; -EINVAL: there is none.
+ * Adds or removes a multicast membership of the identifier. Join: -EADDRINUSE the identifier has
+ * joined already; -ENOSPC, -ENOMEM. Leave: -EINVAL there is no such membership.
  */
 int cm_identifier_join(struct session_cm_id *id, const struct cm_address *group);
 int cm_identifier_leave(struct session_cm_id *id, const struct cm_address *group);

@@ -26,7 +26,7 @@ struct session_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle hand
 	}
 	if (!cm_identifier_allows(id, operation)) {
 		*refusal = ctl_refuse(
-			call, -EINVAL, "an identifier in the state \"%s\" takes no %s",
+			call, -EINVAL, "an identifier in the state \"%s\" does not allow %s",
 			cm_identifier_state_name(id), rnic_ctl_operation_name(operation));
 		return NULL;
 	}
@@ -102,7 +102,7 @@ int ctl_cm_raise(struct ctl_call *call)
 
 /* --- identifiers ----------------------------------------------------------------------------- */
 
-/* Which queue pairs can be had in which port space. */
+/* Whether the port space has queue pairs of the type. */
 static bool port_space_has(uint32_t port_space, uint32_t qp_type)
 {
 	const bool is_connected = qp_type == RNIC_QP_TYPE_RC || qp_type == RNIC_QP_TYPE_UC ||
@@ -135,11 +135,11 @@ int ctl_cm_create_id(struct ctl_call *call)
 		return ctl_refuse(call, -EINVAL, "no such event channel");
 	if (!port_space_has(request->port_space, request->qp_type))
 		return ctl_refuse(call, -EINVAL,
-				  "no such port space, or no such queue pairs in it");
+				  "no such port space, or no queue pairs of that type in it");
 	result = cm_identifier_create(call->client, channel, (uint16_t)request->port_space,
 				      (uint8_t)request->qp_type, &id);
 	if (result != 0)
-		return ctl_refuse(call, result, "no more identifiers are to be had");
+		return ctl_refuse(call, result, "no more identifiers are available");
 	reply->id = id->handle;
 	return 0;
 }

@@ -14,7 +14,7 @@
 
 #define PRIVILEGED_PORTS 1024
 
-/* Takes `address` for the identifier, with a port of its own when it is 0. */
+/* Binds the identifier to `address`; port 0: the manager chooses a port. */
 static int take_address(struct ctl_call *call, struct session_cm_id *id,
 			const struct cm_address *address)
 {
@@ -28,12 +28,13 @@ static int take_address(struct ctl_call *call, struct session_cm_id *id,
 	int result;
 
 	if (address->port != 0 && address->port < PRIVILEGED_PORTS && call->client->uid != 0)
-		return ctl_refuse(call, -EACCES, "ports below %u are root's", PRIVILEGED_PORTS);
+		return ctl_refuse(call, -EACCES, "only root may use ports below %u",
+				  PRIVILEGED_PORTS);
 	result = cm_bind(call->client->set->cm, &bind, &id->binding);
 	if (result == -EADDRINUSE)
 		return ctl_refuse(call, result, "port %u is in use", address->port);
 	if (result != 0)
-		return ctl_refuse(call, result, "no port is to be had: %s", strerror(-result));
+		return ctl_refuse(call, result, "no port is available: %s", strerror(-result));
 	id->local = *cm_binding_address(id->binding);
 	return 0;
 }
@@ -51,7 +52,8 @@ int ctl_cm_bind(struct ctl_call *call)
 	if (!cm_address_from_endpoint(&request->local, &local))
 		return ctl_refuse(call, -EINVAL, "the address to bind to is neither IPv4 nor IPv6");
 	if (!cm_address_is_any(&local) && !cm_address_to_own(gids, &local))
-		return ctl_refuse(call, -EADDRNOTAVAIL, "that address is not the device's");
+		return ctl_refuse(call, -EADDRNOTAVAIL,
+				  "that address is not an address of the device");
 	result = take_address(call, id, &local);
 	if (result != 0)
 		return result;
@@ -77,7 +79,7 @@ int ctl_cm_listen(struct ctl_call *call)
 	}
 	result = cm_listen(id->binding, request->backlog);
 	if (result != 0)
-		return ctl_refuse(call, result, "somebody listens at that address already");
+		return ctl_refuse(call, result, "another listener has that address already");
 	id->setup = CM_ID_LISTENING;
 	cm_identifier_describe(id, (void *)call->reply.payload);
 	return 0;
@@ -87,12 +89,13 @@ static int check_room(struct ctl_call *call, const struct session_cm_id *id)
 {
 	int result = cm_identifier_check_room(id);
 
-	return result == 0 ? 0 : ctl_refuse(call, result, "too many of its events wait");
+	return result == 0 ? 0 : ctl_refuse(call, result, "too many events of the identifier wait");
 }
 
 /*
- * Chooses the device's address to reach `peer` from. 0; -EADDRNOTAVAIL the one asked for is not the
- * device's; -EINVAL it is no address, or of another family; else why `peer` cannot be reached.
+ * Chooses the device's address for `peer`. 0; -EADDRNOTAVAIL the requested source is not the
+ * device's; -EINVAL the requested source is not an address, or is of another family; else the
+ * reason why `peer` is unreachable.
  */
 static int choose_source(const struct session_cm_id *id, const struct rnic_endpoint *source,
 			 const struct cm_address *peer, struct cm_address *local)
@@ -124,7 +127,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 	if (id == NULL)
 		return result;
 	if (!cm_address_from_endpoint(&request->destination, &peer) || cm_address_is_any(&peer))
-		return ctl_refuse(call, -EINVAL, "the destination is no address");
+		return ctl_refuse(call, -EINVAL, "the destination is not an address");
 	result = check_room(call, id);
 	if (result != 0)
 		return result;
@@ -152,7 +155,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 	return 0;
 }
 
-/* There is one way through the device's interface, and it was found with the address. */
+/* The device's interface has one route, and the address resolution has found it. */
 int ctl_cm_resolve_route(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_resolve_route *request = (const void *)call->request.payload;
@@ -172,7 +175,7 @@ static int ctl_cm_address_find_group(struct ctl_call *call, struct cm_address *g
 
 	if (!cm_address_from_endpoint(&request->group, group) ||
 	    !rnic_gid_is_multicast(&group->gid))
-		return ctl_refuse(call, -EINVAL, "that is no multicast address");
+		return ctl_refuse(call, -EINVAL, "that is not a multicast address");
 	return 0;
 }
 
@@ -203,7 +206,8 @@ int ctl_cm_join_mcast(struct ctl_call *call)
 	}
 	result = cm_identifier_join(id, &group);
 	if (result != 0)
-		return ctl_refuse(call, result, "it cannot join: %s", strerror(-result));
+		return ctl_refuse(call, result, "the identifier cannot join: %s",
+				  strerror(-result));
 	cm_identifier_report(id, RNIC_CM_MULTICAST_JOIN, 0, &group);
 	return 0;
 }
@@ -221,6 +225,6 @@ int ctl_cm_leave_mcast(struct ctl_call *call)
 	if (result != 0)
 		return result;
 	if (cm_identifier_leave(id, &group) != 0)
-		return ctl_refuse(call, -EINVAL, "it has not joined that group");
+		return ctl_refuse(call, -EINVAL, "the identifier has not joined that group");
 	return 0;
 }

@@ -11,11 +11,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* What the peer of a connection may do to memory, of what its regions' keys allow. */
+/* The peer's access to memory, within the rights of the regions' keys. */
 #define CONNECTED_ACCESS                                                                           \
 	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC)
 
-/* The client's words for the connection manager; what it left open is chosen here. */
+/* Converts the client's parameters for the connection manager, and chooses the missing ones. */
 static struct cm_qp_parameters ctl_cm_connect_parameters_of(struct session_cm_id *id,
 							    const struct rnic_cm_parameters *wanted)
 {
@@ -62,14 +62,14 @@ int ctl_cm_connect(struct ctl_call *call)
 	result = cm_connect(set->cm, &connect, set->now_ns, &id->connection);
 	if (result == -EINVAL)
 		return ctl_refuse(call, result,
-				  "a number is too large, or %u bytes of private data too many",
+				  "a number is too large, or %u bytes of private data are too many",
 				  connect.private_bytes);
 	if (result != 0)
-		return ctl_refuse(call, result, "no more connections are to be had");
+		return ctl_refuse(call, result, "no more connections are available");
 	return 0;
 }
 
-/* A connection that its peer gave up meanwhile. */
+/* Refuses a request about a connection that the peer has given up meanwhile. */
 static int refuse_result(struct ctl_call *call, int result)
 {
 	if (result == -ENOTCONN)
@@ -154,12 +154,14 @@ int ctl_cm_notify(struct ctl_call *call)
 	if (id == NULL || id->connection == NULL)
 		return ctl_refuse(call, -EINVAL, "no such connection");
 	if (request->event != RNIC_EVENT_COMM_EST)
-		return ctl_refuse(call, -EINVAL, "that event says nothing about a connection");
+		return ctl_refuse(call, -EINVAL, "that event does not concern a connection");
 	cm_note_traffic(id->connection, call->client->set->now_ns);
 	return 0;
 }
 
-/* What no peer has a say in: the way into INIT, and of datagram services all of it. */
+/*
+ * The attributes that do not depend on a peer: those for INIT, and all those of datagram services.
+ */
 static int initial_attributes(const struct session_cm_id *id, uint32_t state,
 			      struct rnic_ctl_cm_qp_attributes_reply *reply)
 {
@@ -191,7 +193,7 @@ static bool is_way_told(const struct rnic_ctl_cm_qp_attributes *request)
 	       request->state == RNIC_QP_STATE_RTS;
 }
 
-/* Adds what belongs to the way into `state`. */
+/* Adds the attributes for the transition to `state`. */
 static int add_attributes(const struct session_cm_id *id, uint32_t state,
 			  struct rnic_ctl_cm_qp_attributes_reply *reply)
 {
@@ -207,7 +209,9 @@ static int add_attributes(const struct session_cm_id *id, uint32_t state,
 	return result;
 }
 
-/* Whoever answers only after its queue pair stands is to agree to what was asked. */
+/*
+ * The client has not answered yet but readies its QP: assume that its answer agrees to the request.
+ */
 static void assume_agreement(const struct session_cm_id *id, struct rnic_qp_attributes *attributes)
 {
 	attributes->max_dest_rd_atomic = id->asked.responder_resources;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The handlers of the connection manager's requests; ctl_call.h says what a handler does. */
+/* The handlers of the connection manager's requests; ctl_call.h describes a handler. */
 #ifndef DAEMON_CM_IDS_CTL_CM_HANDLERS_H
 #define DAEMON_CM_IDS_CTL_CM_HANDLERS_H
 

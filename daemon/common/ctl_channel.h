@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes a channel, of completions or of the connection manager: a pipe to its client. */
+/* Opens a channel, for completions or for the connection manager: a pipe to its client. */
 #ifndef DAEMON_COMMON_CTL_CHANNEL_H
 #define DAEMON_COMMON_CTL_CHANNEL_H
 
@@ -9,20 +9,20 @@
 
 struct ctl_call;
 
-/* A channel to open, which is the caller's and holds pipe and handle. */
+/* A channel to open. The caller owns the channel's object, which holds pipe and handle. */
 struct ctl_channel {
 	struct quota_account *account;
-	enum session_resource resource; /* that the channel costs one of */
+	enum session_resource resource; /* the channel takes one unit of this resource */
 	struct handle_table *table;
 	void *object;
 	struct event_pipe *pipe;
 	struct rnic_handle *handle;
-	const char *plural; /* as refusals name such channels */
+	const char *plural; /* the plural noun in refusals */
 };
 
 /*
- * Opens the pipe with the client's end in the reply, and gives the object a handle of the table. A
- * refusal, -ENOMEM, -EMFILE, -ENFILE: nothing has happened.
+ * Opens the pipe, puts the client's end into the reply, and gives the object a handle of the table.
+ * A refusal, -ENOMEM, -EMFILE, -ENFILE: nothing has changed.
  */
 int ctl_channel_open(struct ctl_call *call, const struct ctl_channel *channel);
 

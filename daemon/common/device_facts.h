@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the control plane knows of the device and its network. The control plane owns the facts and
- * changes them; the device half reads them.
+ * The facts about the device and its network. The control plane owns and changes the facts; the
+ * device half reads them.
  */
 #ifndef DAEMON_COMMON_DEVICE_FACTS_H
 #define DAEMON_COMMON_DEVICE_FACTS_H
@@ -22,7 +22,7 @@ struct device_facts {
 	char ecn[RNIC_CTL_NAME_BYTES];
 };
 
-/* Whether the GID table has an address at `index` that can be used now. */
+/* Whether the GID table has a usable address at `index`. */
 bool device_facts_has_gid(const struct device_facts *facts, uint32_t index);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of one reply to SHOW, which both halves fill in turn. Rows are numbered over all
- * clients; the request's cursor is the number of the next row. A row that comes or goes between two
- * requests may be missed or seen twice, which a listing can live with.
+ * The rows of one reply to SHOW; both halves add rows in turn. Rows are numbered over all clients;
+ * the request's cursor is the number of the next row. A reader may miss a row that comes or goes
+ * between two requests, or see it twice; a listing allows that.
  */
 #ifndef DAEMON_COMMON_SHOW_ROWS_H
 #define DAEMON_COMMON_SHOW_ROWS_H
@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 struct show_rows {
-	uint32_t skip;	/* rows before the next one that is wanted */
-	uint32_t count; /* written */
+	uint32_t skip;	/* rows before the next requested row */
+	uint32_t count; /* rows in the reply */
 	uint32_t max;
 	uint32_t row_bytes;
 	uint8_t *rows;
