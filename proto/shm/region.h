@@ -61,7 +61,6 @@ enum rnic_cq_arm { RNIC_CQ_UNARMED, RNIC_CQ_ARMED_SOLICITED, RNIC_CQ_ARMED_ANY }
 enum rnic_doorbell_kind {
 	RNIC_DOORBELL_SEND = 0,
 	RNIC_DOORBELL_RECV = 1,
-	RNIC_DOORBELL_SRQ = 2,
 };
 
 #define RNIC_DOORBELL(kind, slot) ((uint32_t)(kind) << 30 | (uint32_t)(slot))
@@ -83,13 +82,12 @@ struct rnic_status_region {
 	struct rnic_shared_index doorbell_consumer; /* daemon writes */
 	struct rnic_shared_index is_bulk;	    /* daemon writes: 1 while much data moves */
 	/*
-	 * Daemon writes, indexed by the slot of a QP (and of an SRQ): 1 when the client must ring
-	 * RNIC_DOORBELL_RECV (RNIC_DOORBELL_SRQ) after posting receives, because the daemon flushes
-	 * them. The client looks at the byte after it published its producer index. The daemon
-	 * never flushes entries of an SRQ, so that the SRQ's byte is 0.
+	 * Daemon writes, indexed by the slot of a QP: 1 when the client must ring
+	 * RNIC_DOORBELL_RECV after posting receives, because the daemon flushes them. The client
+	 * looks at the byte after it published its producer index. Nothing waits for the entries of
+	 * an SRQ, which has no doorbell.
 	 */
 	_Atomic uint8_t recv_doorbell_wanted[RNIC_SESSION_QPS_MAX];
-	_Atomic uint8_t srq_doorbell_wanted[RNIC_SESSION_SRQS_MAX];
 };
 
 /* A record in the pipe of a completion channel, or of the asynchronous events. */

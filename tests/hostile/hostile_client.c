@@ -452,6 +452,11 @@ static void lie_doorbell_slot(struct hostile_client *client)
 
 static void lie_doorbell_kind(struct hostile_client *client)
 {
+	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_RECV + 1, 0));
+}
+
+static void lie_last_doorbell_kind(struct hostile_client *client)
+{
 	hostile_ring(client, RNIC_DOORBELL(3, 0));
 }
 
@@ -472,8 +477,8 @@ static void lie_consumer(struct hostile_client *client)
 static void test_wrong_structure_disconnects(void **state)
 {
 	static void (*const lies[])(struct hostile_client * client) = {
-		lie_send_producer, lie_recv_producer, lie_doorbell_producer,
-		lie_doorbell_slot, lie_doorbell_kind, lie_consumer,
+		lie_send_producer, lie_recv_producer,	   lie_doorbell_producer, lie_doorbell_slot,
+		lie_doorbell_kind, lie_last_doorbell_kind, lie_consumer,
 	};
 
 	(void)state;

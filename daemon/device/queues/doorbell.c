@@ -13,9 +13,6 @@ static void doorbell_take_one(struct session *session, uint32_t value)
 	uint32_t slot = RNIC_DOORBELL_SLOT(value);
 	struct session_qp *qp;
 
-	/* Nothing waits for the entries of an SRQ. */
-	if (RNIC_DOORBELL_KIND(value) == RNIC_DOORBELL_SRQ && slot < RNIC_SESSION_SRQS_MAX)
-		return;
 	if (RNIC_DOORBELL_KIND(value) > RNIC_DOORBELL_RECV || slot >= RNIC_SESSION_QPS_MAX) {
 		session_break(session, "it rang doorbell %#x, which no queue can have", value);
 		return;

@@ -140,7 +140,6 @@ static void test_doorbells(void **state)
 	} cases[] = {
 		{RNIC_DOORBELL_SEND, 0},
 		{RNIC_DOORBELL_RECV, RNIC_SESSION_QPS_MAX - 1},
-		{RNIC_DOORBELL_SRQ, RNIC_SESSION_SRQS_MAX - 1},
 	};
 
 	(void)state;
