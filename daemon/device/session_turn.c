@@ -16,24 +16,17 @@ uint32_t session_turn_take_work(struct session_set *set)
 {
 	uint32_t rung = doorbell_take_all(set);
 	uint32_t taken = 0, visits = 0;
-	struct list *node, visited;
+	struct wait_batch batch;
+	struct list *node;
 
-	/* Each queue is served at most once a turn; those that have more go to the end of the list.
-	 */
-	list_init(&visited);
-	while (!list_is_empty(&set->wqe_fetch) && visits++ < LIMIT_TURN_QUEUES) {
-		struct session_qp *qp =
-			list_first_entry(&set->wqe_fetch, struct session_qp, wqe_fetch_node);
-
-		list_remove(&qp->wqe_fetch_node);
-		list_add_tail(&visited, &qp->wqe_fetch_node);
-		taken += wqe_fetch_take_sends(qp, LIMIT_TURN_QUEUE_ENTRIES);
+	/* Each queue is served at most once a turn; one that has more goes to the end. */
+	scheduler_begin(&set->scheduler, WAIT_SEND_FETCH, &batch);
+	while (visits++ < LIMIT_TURN_QUEUES && (node = scheduler_next(&batch)) != NULL) {
+		scheduler_add(&set->scheduler, WAIT_SEND_FETCH, node);
+		taken += wqe_fetch_take_sends(list_entry(node, struct session_qp, fetch_node),
+					      LIMIT_TURN_QUEUE_ENTRIES);
 	}
-	while (!list_is_empty(&visited)) {
-		node = visited.next;
-		list_remove(node);
-		list_add_tail(&set->wqe_fetch, node);
-	}
+	scheduler_end(&set->scheduler, WAIT_SEND_FETCH, &batch);
 	return taken != 0 ? taken : rung != 0;
 }
 
@@ -41,10 +34,10 @@ bool session_turn_has_work(const struct session_set *set)
 {
 	const struct list *node;
 
-	if (!list_is_empty(&set->reviews))
+	if (scheduler_has(&set->scheduler, WAIT_REVIEW))
 		return true;
-	list_for_each (node, &set->wqe_fetch) {
-		const struct session_qp *qp = list_entry(node, struct session_qp, wqe_fetch_node);
+	scheduler_for_each (node, &set->scheduler, WAIT_SEND_FETCH) {
+		const struct session_qp *qp = list_entry(node, struct session_qp, fetch_node);
 
 		if (wqe_fetch_is_possible(qp))
 			return true;
@@ -62,16 +55,16 @@ void session_turn_announce_sleep(struct session_set *set)
 {
 	struct list *node;
 
-	list_for_each (node, &set->awake)
-		session_announce_sleep(list_entry(node, struct session, awake_node));
+	scheduler_for_each (node, &set->scheduler, WAIT_DOORBELL_LOOK)
+		session_announce_sleep(list_entry(node, struct session, look_node));
 }
 
 void session_turn_withdraw_sleep(struct session_set *set)
 {
 	struct list *node;
 
-	list_for_each (node, &set->awake)
-		session_withdraw_sleep(list_entry(node, struct session, awake_node));
+	scheduler_for_each (node, &set->scheduler, WAIT_DOORBELL_LOOK)
+		session_withdraw_sleep(list_entry(node, struct session, look_node));
 }
 
 static bool session_uses_gid(const struct session *session, uint32_t index)

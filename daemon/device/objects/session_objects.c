@@ -49,8 +49,8 @@ void session_free_qp(struct session *session, struct session_qp *qp)
 	session_release_qp(qp);
 	atomic_store_explicit(&status->recv_doorbell_wanted[qp->handle.slot], 0,
 			      memory_order_relaxed);
-	list_remove(&qp->wqe_fetch_node);
-	list_remove(&qp->review_node);
+	scheduler_remove(&qp->fetch_node);
+	scheduler_remove(&qp->review_node);
 	event_source_forget(&qp->async);
 	handle_table_remove(&session->qps, qp->handle);
 	quota_discharge(session->account, RESOURCE_QP, 1);
@@ -118,7 +118,7 @@ void session_free_xrcd(struct session *session, struct session_xrcd *xrcd)
 void session_free_cq(struct session *session, struct session_cq *cq)
 {
 	assert(cq->cq.references == 0);
-	list_remove(&cq->dirty_node);
+	scheduler_remove(&cq->notice_node);
 	event_source_forget(&cq->event);
 	event_source_forget(&cq->async);
 	if (cq->channel != NULL)

@@ -118,10 +118,8 @@ static void cqe_delivery_write(struct session_set *set, struct session_cq *cq,
 		.srqn = cqe_delivery_is_xrc(cqe) ? cqe->srq->number : 0,
 	};
 	rnic_index_publish(&region->producer, ++cq->producer);
-	if (!list_is_linked(&cq->session->unwoken_node)) {
-		list_add_tail(&set->unwoken, &cq->session->unwoken_node);
+	if (scheduler_add(&set->scheduler, WAIT_POLLER_WAKE, &cq->session->poller_node))
 		cq->session->unwoken_since_ns = set->now_ns;
-	}
 }
 
 bool cqe_delivery_cqe(void *context, struct cq *engine_cq, const struct cqe *cqe)
@@ -141,8 +139,8 @@ bool cqe_delivery_cqe(void *context, struct cq *engine_cq, const struct cqe *cqe
 	}
 	cqe_delivery_write(set, cq, cqe);
 	cq->has_solicited |= is_error || cqe->is_solicited;
-	if (cq->channel != NULL && !list_is_linked(&cq->dirty_node))
-		list_add_tail(&set->dirty_cqs, &cq->dirty_node);
+	if (cq->channel != NULL)
+		scheduler_add(&set->scheduler, WAIT_CQ_NOTICE, &cq->notice_node);
 	return true;
 }
 
@@ -152,8 +150,7 @@ static void cqe_delivery_raise(struct session *session, struct event_source *sou
 	if (session->is_broken)
 		return;
 	event_pipe_raise(&session->async_pipe, source, (uint32_t)type);
-	if (!list_is_linked(&session->event_pending_node))
-		list_add_tail(&session->set->event_pending, &session->event_pending_node);
+	scheduler_add(&session->set->scheduler, WAIT_EVENT_WRITE, &session->event_node);
 }
 
 /* A target of XRC has a handle, and so a source, in each session that knows it. */
@@ -263,11 +260,13 @@ void cqe_delivery_port_event(struct session_set *set, enum rnic_async_event_type
 /* Has those look whose CQs were armed, and written to. */
 static void cqe_delivery_notify(struct session_set *set)
 {
-	while (!list_is_empty(&set->dirty_cqs)) {
-		struct session_cq *cq =
-			list_first_entry(&set->dirty_cqs, struct session_cq, dirty_node);
+	struct wait_batch batch;
+	struct list *node;
 
-		list_remove(&cq->dirty_node);
+	scheduler_begin(&set->scheduler, WAIT_CQ_NOTICE, &batch);
+	while ((node = scheduler_next(&batch)) != NULL) {
+		struct session_cq *cq = list_entry(node, struct session_cq, notice_node);
+
 		if (!cq->session->is_broken && cqe_delivery_take_arming(cq)) {
 			event_pipe_raise(&cq->channel->pipe, &cq->event, 0);
 			if (!cq->channel->pipe.is_full)
@@ -280,27 +279,30 @@ static void cqe_delivery_notify(struct session_set *set)
 /* Wakes those who sleep in a poll of an empty queue, now or in a later turn. */
 static void cqe_delivery_wake_pollers(struct session_set *set, bool is_busy)
 {
-	struct list *node, *following;
+	struct wait_batch batch;
+	struct list *node;
 
-	list_for_each_safe (node, following, &set->unwoken) {
-		struct session *session = list_entry(node, struct session, unwoken_node);
+	scheduler_begin(&set->scheduler, WAIT_POLLER_WAKE, &batch);
+	while ((node = scheduler_next(&batch)) != NULL) {
+		struct session *session = list_entry(node, struct session, poller_node);
 		struct rnic_shared_index *poll_waits = &session_region(session)->poll_waits;
 
 		if (is_busy && set->now_ns - session->unwoken_since_ns < LIMIT_POLL_WAKE_NS)
-			continue;
-		list_remove(&session->unwoken_node);
-		if (!session->is_broken && rnic_wake_take(poll_waits))
+			scheduler_add(&set->scheduler, WAIT_POLLER_WAKE, node);
+		else if (!session->is_broken && rnic_wake_take(poll_waits))
 			syscall(SYS_futex, &poll_waits->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	}
 }
 
 static void cqe_delivery_flush_events(struct session_set *set)
 {
-	while (!list_is_empty(&set->event_pending)) {
-		struct session *session =
-			list_first_entry(&set->event_pending, struct session, event_pending_node);
+	struct wait_batch batch;
+	struct list *node;
 
-		list_remove(&session->event_pending_node);
+	scheduler_begin(&set->scheduler, WAIT_EVENT_WRITE, &batch);
+	while ((node = scheduler_next(&batch)) != NULL) {
+		struct session *session = list_entry(node, struct session, event_node);
+
 		if (!session->is_broken && !session->async_pipe.is_full)
 			cqe_delivery_flush_pipe(session, &session->async_pipe);
 	}

@@ -79,19 +79,22 @@ static uint32_t doorbell_go_idle(struct session *session)
 	if (taken > 0)
 		session_withdraw_sleep(session);
 	else
-		list_remove(&session->awake_node);
+		scheduler_remove(&session->look_node);
 	return taken;
 }
 
 uint32_t doorbell_take_all(struct session_set *set)
 {
-	struct list *node, *following;
+	struct wait_batch batch;
+	struct list *node;
 	uint32_t all = 0;
 
-	list_for_each_safe (node, following, &set->awake) {
-		struct session *session = list_entry(node, struct session, awake_node);
+	scheduler_begin(&set->scheduler, WAIT_DOORBELL_LOOK, &batch);
+	while ((node = scheduler_next(&batch)) != NULL) {
+		struct session *session = list_entry(node, struct session, look_node);
 		uint32_t taken;
 
+		scheduler_add(&set->scheduler, WAIT_DOORBELL_LOOK, node);
 		if (session->is_broken)
 			continue;
 		taken = doorbell_take(session);

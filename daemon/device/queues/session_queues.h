@@ -37,10 +37,10 @@ struct session_cq {
 	struct rnic_handle handle;
 	struct shared_region region;
 	uint32_t slots;
-	uint32_t producer;	/* completions ever written */
-	uint32_t consumer;	/* the client's index when it was last looked at and found valid */
-	bool has_solicited;	/* among those written since the last look at `armed` */
-	struct list dirty_node; /* of session_set.dirty_cqs: written to since then */
+	uint32_t producer;	 /* completions ever written */
+	uint32_t consumer;	 /* the client's index when it was last looked at and found valid */
+	bool has_solicited;	 /* among those written since the last look at `armed` */
+	struct list notice_node; /* WAIT_CQ_NOTICE: written to since then */
 	struct event_source event;
 	struct event_source async;
 };
@@ -89,8 +89,8 @@ struct session_qp {
 	uint32_t send_consumer;	  /* send entries ever copied */
 	uint32_t send_base; /* of those, before the last RESET: the engine counts from there */
 	uint32_t recv_base;
-	struct list wqe_fetch_node; /* of session_set.wqe_fetch: its ring may hold send entries */
-	struct list review_node;    /* of session_set.reviews: it may have gone to ERR */
+	struct list fetch_node;	 /* WAIT_SEND_FETCH */
+	struct list review_node; /* WAIT_REVIEW */
 	struct event_source async;
 };
 

@@ -164,14 +164,14 @@ static void wqe_fetch_take_send(struct session_qp *qp)
 
 void wqe_fetch_schedule(struct session_qp *qp)
 {
-	if (qp->target == NULL && !list_is_linked(&qp->wqe_fetch_node))
-		list_add_tail(&qp->session->set->wqe_fetch, &qp->wqe_fetch_node);
+	if (qp->target == NULL)
+		scheduler_add(&qp->session->set->scheduler, WAIT_SEND_FETCH, &qp->fetch_node);
 }
 
 void wqe_fetch_review(struct session_qp *qp)
 {
-	if (qp->target == NULL && !list_is_linked(&qp->review_node))
-		list_add_tail(&qp->session->set->reviews, &qp->review_node);
+	if (qp->target == NULL)
+		scheduler_add(&qp->session->set->scheduler, WAIT_REVIEW, &qp->review_node);
 }
 
 /* Entries in the send ring of `qp`, or -1 after breaking the session. */
@@ -199,7 +199,7 @@ uint32_t wqe_fetch_take_sends(struct session_qp *qp, uint32_t budget)
 		taken++;
 	}
 	if (pending <= (int64_t)taken)
-		list_remove(&qp->wqe_fetch_node);
+		scheduler_remove(&qp->fetch_node);
 	return taken;
 }
 
@@ -332,20 +332,14 @@ static void wqe_fetch_review_one(struct session_qp *qp)
 
 void wqe_fetch_run_reviews(struct session_set *set)
 {
-	struct list end;
+	struct wait_batch batch;
+	struct list *node;
 
-	/* Those that are noted again meanwhile come behind it, and wait for the next turn. */
-	list_init(&end);
-	list_add_tail(&set->reviews, &end);
+	scheduler_begin(&set->scheduler, WAIT_REVIEW, &batch);
 	set->flush_budget = LIMIT_TURN_FLUSHES;
-	while (set->reviews.next != &end && set->flush_budget > 0) {
-		struct session_qp *qp =
-			list_first_entry(&set->reviews, struct session_qp, review_node);
-
-		list_remove(&qp->review_node);
-		wqe_fetch_review_one(qp);
-	}
-	list_remove(&end);
+	while (set->flush_budget > 0 && (node = scheduler_next(&batch)) != NULL)
+		wqe_fetch_review_one(list_entry(node, struct session_qp, review_node));
+	scheduler_end(&set->scheduler, WAIT_REVIEW, &batch);
 	set->flush_budget = 0;
 }
 
@@ -364,7 +358,7 @@ void wqe_fetch_reset(struct session_qp *qp)
 	qp->recv.consumer += (uint32_t)pending_recvs;
 	qp->send_base = qp->send_consumer;
 	qp->recv_base = qp->recv.consumer;
-	list_remove(&qp->wqe_fetch_node);
+	scheduler_remove(&qp->fetch_node);
 	atomic_store_explicit(&status->recv_doorbell_wanted[qp->handle.slot], 0,
 			      memory_order_relaxed);
 }

@@ -193,7 +193,7 @@ int session_create(struct session_set *set, const struct session_config *config,
 
 remove_session:
 	set->session_count--;
-	list_remove(&session->awake_node);
+	scheduler_remove(&session->look_node);
 	list_remove(&session->node);
 	session_close_process(session);
 free_session:
@@ -203,9 +203,9 @@ free_session:
 
 void session_cut(struct session *session)
 {
-	list_remove(&session->awake_node);
-	list_remove(&session->unwoken_node);
-	list_remove(&session->event_pending_node);
+	scheduler_remove(&session->look_node);
+	scheduler_remove(&session->poller_node);
+	scheduler_remove(&session->event_node);
 	session_close_doorbell(session);
 }
 
@@ -239,10 +239,9 @@ void session_withdraw_sleep(struct session *session)
 bool session_wake(struct session *session)
 {
 	session->rung_ns = session->set->now_ns;
-	if (list_is_linked(&session->awake_node))
+	if (!scheduler_add(&session->set->scheduler, WAIT_DOORBELL_LOOK, &session->look_node))
 		return false;
 	session_withdraw_sleep(session);
-	list_add_tail(&session->set->awake, &session->awake_node);
 	return true;
 }
 

@@ -46,10 +46,10 @@ struct teardown {
 };
 
 struct session {
-	struct list node;		/* of session_set.sessions */
-	struct list awake_node;		/* of session_set.awake */
-	struct list unwoken_node;	/* of session_set.unwoken */
-	struct list event_pending_node; /* of session_set.event_pending */
+	struct list node;	 /* of session_set.sessions */
+	struct list look_node;	 /* WAIT_DOORBELL_LOOK */
+	struct list poller_node; /* WAIT_POLLER_WAKE */
+	struct list event_node;	 /* WAIT_EVENT_WRITE */
 	struct session_set *set;
 	struct client *client;	       /* as the host knows the session */
 	struct quota_account *account; /* the client's */

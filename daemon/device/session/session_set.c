@@ -20,19 +20,13 @@ int session_set_init(struct session_set *set, struct engine *engine,
 		.epoll_fd = epoll_fd,
 	};
 	list_init(&set->sessions);
-	list_init(&set->awake);
-	list_init(&set->unwoken);
-	list_init(&set->event_pending);
-	list_init(&set->wqe_fetch);
-	list_init(&set->reviews);
-	list_init(&set->dirty_cqs);
+	scheduler_init(&set->scheduler);
 	list_init(&set->domains);
 	return 0;
 }
 
 void session_set_fini(struct session_set *set)
 {
-	assert(list_is_empty(&set->sessions) && list_is_empty(&set->wqe_fetch) &&
-	       list_is_empty(&set->reviews) && list_is_empty(&set->dirty_cqs));
+	assert(list_is_empty(&set->sessions) && scheduler_is_empty(&set->scheduler));
 	close(set->epoll_fd);
 }

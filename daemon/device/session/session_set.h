@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All sessions of a device, and which of them wait for what.
- *
- * A turn costs as much as there is to do, not as there are clients: a session or a queue is on a
- * list below while there is something to do for it. A session that is not awake was asked to ring,
- * like all sessions before the loop sleeps.
+ * All sessions of a device, and the scheduler of what they wait for. A session that does not wait
+ * for a look at its doorbells was asked to ring, like all sessions before the loop sleeps.
  *
  * One epoll instance holds the doorbells and full pipes, edge-triggered and never read: clients
  * share those file descriptions and could make a read block.
@@ -14,6 +11,7 @@
 
 #include "base/list.h"
 #include "common/device_facts.h"
+#include "device/session/scheduler.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,13 +24,8 @@ struct session_set {
 	const struct device_facts *facts;
 	const struct device_host *host;
 	struct list sessions; /* struct session.node, the next to learn of bulk traffic first */
-	struct list awake;    /* struct session.awake_node: to be asked for doorbells */
-	struct list unwoken;  /* struct session.unwoken_node: a sleeping poller waits for it */
-	struct list event_pending; /* struct session.event_pending_node: for room in async_pipe */
-	struct list wqe_fetch;	   /* struct session_qp.wqe_fetch_node: may hold send entries */
-	struct list reviews;	   /* struct session_qp.review_node: may have gone to ERR */
-	struct list dirty_cqs;	   /* struct session_cq.dirty_node: written to in this turn */
-	struct list domains;	   /* struct shared_domain.node */
+	struct scheduler scheduler;
+	struct list domains; /* struct shared_domain.node */
 	uint32_t session_count;
 	uint32_t flush_budget; /* receive entries that may still be flushed; 0 out of reviews */
 	int epoll_fd;

@@ -141,7 +141,7 @@ static void test_what_is_left_is_dead(void **state)
 	 */
 	assert_int_equal(write(f->doorbell_fds[0], &one, sizeof(one)), sizeof(one));
 	ctl_server_poll(&f->server);
-	assert_false(list_is_linked(&f->sessions[0]->awake_node));
+	assert_false(list_is_linked(&f->sessions[0]->look_node));
 	f->halves.device.sessions.is_bulk = true;
 	session_turn_take_work(&f->halves.device.sessions);
 	session_turn_deliver(&f->halves.device.sessions, false);

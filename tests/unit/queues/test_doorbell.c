@@ -91,7 +91,7 @@ static void fall_asleep(struct fixture *f)
 {
 	f->halves.device.sessions.now_ns += LIMIT_DOORBELL_IDLE_NS;
 	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
-	assert_true(list_is_empty(&f->halves.device.sessions.awake));
+	assert_false(scheduler_has(&f->halves.device.sessions.scheduler, WAIT_DOORBELL_LOOK));
 }
 
 static void test_who_rings_stays_awake(void **state)
@@ -103,7 +103,8 @@ static void test_who_rings_stays_awake(void **state)
 		assert_false(ring(f));
 		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
 		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
-		assert_false(list_is_empty(&f->halves.device.sessions.awake));
+		assert_true(
+			scheduler_has(&f->halves.device.sessions.scheduler, WAIT_DOORBELL_LOOK));
 	}
 	/* Late, but before it was looked at. */
 	f->halves.device.sessions.now_ns += 2 * LIMIT_DOORBELL_IDLE_NS;
@@ -156,7 +157,7 @@ static void test_requests_come_after_doorbells(void **state)
 	fall_asleep(f);
 	ring(f);
 	ask(f);
-	while (!list_is_linked(&f->session->awake_node))
+	while (!list_is_linked(&f->session->look_node))
 		assert_true(ctl_server_poll(&f->server));
 	assert_false(is_answered(f));
 	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
