@@ -21,8 +21,8 @@ void key_table_fini(struct key_table *table)
 	table->slot_count = 0;
 }
 
-/* The slot that holds `key`, or the free one where it belongs. Keys are random: they need no hash.
- */
+/* The slot that holds `key`, or the free slot where `key` belongs. Keys are random and need no
+ * hash. */
 static uint32_t slot_of(const struct key_slot *slots, uint32_t slot_count, uint32_t key)
 {
 	uint32_t slot = key & (slot_count - 1);
@@ -105,7 +105,7 @@ void key_table_remove(struct key_table *table, uint32_t key)
 	assert(table->slot_count != 0);
 	hole = slot_of(table->slots, table->slot_count, key);
 	assert(table->slots[hole].object != NULL);
-	/* Moves back what would no longer be found with the slot free. */
+	/* Moves back the keys that a look-up would no longer find with the slot free. */
 	for (slot = (hole + 1) & mask; table->slots[slot].object != NULL;
 	     slot = (slot + 1) & mask) {
 		uint32_t home = table->slots[slot].key & mask;

@@ -171,7 +171,7 @@ static void note_established(struct engine *engine, struct qp *qp)
 	engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_COMM_EST, qp);
 }
 
-/* A packet for `qp`, which takes it or drops it. */
+/* A packet for `qp`: the QP takes the packet or drops it. */
 static void engine_deliver(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct engine *engine = qp->engine;

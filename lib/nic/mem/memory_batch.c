@@ -59,7 +59,7 @@ static uint32_t run_length(const struct memory_batch *batch, uint32_t first, uin
 	return next - first;
 }
 
-/* Takes out what follows `failed` of the same owner; returns the new count. */
+/* Takes out the later transfers of the owner of `failed`; returns the new count. */
 static uint32_t skip_owner(struct memory_batch *batch, uint32_t failed, uint32_t count,
 			   const void *owner)
 {

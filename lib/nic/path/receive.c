@@ -18,7 +18,7 @@ void receive_init(struct receive *receive, struct engine *engine,
 
 /*
  * Packets that one segmented send became count up from 0, those that were sent one by one are all
- * 0; a buffer of UDP_GRO may hold either, and what came last tells what to expect.
+ * 0; a buffer of UDP_GRO may hold either, and the last packet tells what to expect.
  */
 static enum rnic_icrc_verdict receive_check(struct receive *receive,
 					    const struct datagram *datagram)

@@ -47,7 +47,8 @@ void transmit_fini(struct transmit *transmit)
 	munmap(transmit->slab, TRANSMIT_SLAB_BYTES);
 }
 
-/* Whose reads are not carried out once one of them failed: just those that will be dropped. */
+/* The owner of a packet's reads: once one read of an owner failed, the batch skips the owner's
+ * later reads, whose packets will be dropped. */
 static void *transmit_owner(const struct packet_builder *built)
 {
 	struct qp *qp = built->qp;
@@ -106,7 +107,7 @@ static void transmit_build(struct transmit *transmit, const struct packet_builde
 /*
  * Reports packets whose payload could not be read, the first of each role of each QP, and drops
  * them and what was built after them for the same role: the engine goes back to the failed packet.
- * The other role has nothing to do with it: its acknowledgements are owed to the peer.
+ * The QP's other role goes on: the peer must get its acknowledgements.
  */
 static void transmit_drop_failed(struct transmit *transmit, uint32_t count, uint64_t now_ns)
 {

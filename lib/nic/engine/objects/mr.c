@@ -52,8 +52,9 @@ static struct mr *mr_refuse(struct engine *engine, enum mr_fault fault, uint32_t
 }
 
 /*
- * What `key` names, if it is of `pd` and grants every right in `access`. A key of another domain is
- * no key here: to tell them apart would tell which keys other clients have.
+ * The region or window that `key` names, if it belongs to `pd` and grants every right in `access`.
+ * A key of another domain counts as unknown: another refusal would tell which keys other clients
+ * have.
  */
 static struct mr *find(struct engine *engine, uint32_t key, const struct pd *pd, uint32_t access)
 {
@@ -99,7 +100,7 @@ struct mr *mr_find(struct engine *engine, uint32_t key, const struct pd *pd, uin
 	return within(engine, mr, address, length, offset);
 }
 
-/* Whether the peer of `qp`, which is of its PD, may use the window whose range `mr` is. */
+/* Whether the peer of `qp`, a QP of the window's PD, may use the window with the range `mr`. */
 static bool mr_window_is_open_to(const struct mr *mr, const struct qp *qp)
 {
 	return mr->region != NULL && (mr->window_qp == NULL || mr->window_qp == qp);

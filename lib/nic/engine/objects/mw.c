@@ -10,7 +10,7 @@
 
 #define RIGHTS_THAT_WRITE (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
 
-/* LOCAL_WRITE is of no use to a window, which is for peers only; hardware ignores it too. */
+/* A window is for peers only and has no use for LOCAL_WRITE; hardware ignores the right too. */
 #define RIGHTS_KNOWN                                                                               \
 	(RIGHTS_THAT_WRITE | RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_LOCAL_WRITE |                   \
 	 RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_OPTIONAL_RANGE)
@@ -78,9 +78,9 @@ static bool is_kind_allowed(const struct mw *mw, const struct send_wqe *wqe)
 }
 
 /*
- * The region to bind to, and where in it: it must allow binding, and writing when the window does
- * (C10-73 to C10-75). It is of the QP's very PD: no window keeps another client's region from
- * ending.
+ * The region to bind to, and the place in it: the region must allow binding, and writing when the
+ * window does (C10-73 to C10-75). The region must have the QP's very struct pd: no window keeps
+ * another client's region from ending.
  */
 static struct mr *mw_find_region(const struct qp *qp, const struct send_wqe *wqe, uint64_t *offset)
 {

@@ -10,8 +10,8 @@
 /*
  * Tag of a transfer in engine->writes: the PSN of its packet, the messages that its QP had received
  * by then (24 bits each), its origin, and how many completions had been queued by then (modulo
- * 2^14), since those that follow depend on it. The owner is the role of the QP, so that requests
- * and responses fail apart from each other.
+ * 2^14), since later completions depend on the transfer. The owner is the role of the QP, so that
+ * requests and responses fail apart from each other.
  */
 #define TAG_MSN_SHIFT	 24
 #define TAG_ORIGIN_SHIFT 48
@@ -38,7 +38,8 @@ static uint32_t tag_msn(uint64_t tag)
 	return (uint32_t)(tag >> TAG_MSN_SHIFT) & RNIC_PSN_MASK;
 }
 
-/* The number of the first completion that depends on it; `queued` completions there are now. */
+/* The number of the first completion that depends on the transfer; there are `queued` completions
+ * now. */
 static uint32_t tag_first(uint64_t tag, uint32_t queued)
 {
 	return queued - ((queued - (uint32_t)(tag >> TAG_QUEUED_SHIFT)) & TAG_QUEUED_MASK);
@@ -73,7 +74,8 @@ static bool fail_waiting(struct placement *placement, const struct qp *qp, bool 
 
 		if (cqe->qp != qp || cqe->is_recv != is_recv)
 			continue;
-		/* One that is an error already told of a failure that came to light earlier. */
+		/* A completion that is an error already reports a failure that was found earlier.
+		 */
 		if (was_found || cqe->status == RNIC_WC_SUCCESS)
 			turn_into_error(cqe, was_found ? VERDICT_FLUSHED : verdict);
 		was_found = true;
@@ -132,7 +134,7 @@ void placement_init(struct engine *engine, placement_failed_function *failed)
 	memory_batch_init(&engine->writes, MEMORY_WRITE, write_failed, engine);
 }
 
-/* What is queued while this runs is delivered too: all payload is in place. */
+/* Completions that are queued while this runs are delivered too: all payload is placed. */
 static void placement_deliver(struct engine *engine)
 {
 	struct placement *placement = &engine->placement;
@@ -201,8 +203,8 @@ void placement_last_receive(struct engine *engine, struct qp *qp)
 }
 
 /*
- * Bytes of a QP must not be seen before those that came earlier: programs poll the last byte of a
- * WRITE, or a flag written behind it, which may lie in memory of another kind.
+ * Bytes of a QP must not become visible before those that came earlier: programs poll the last byte
+ * of a WRITE, or a flag written behind it, which may lie in memory of another kind.
  */
 static bool must_place_first(const struct engine *engine, const struct memory_transfer *transfer,
 			     const void *owner)

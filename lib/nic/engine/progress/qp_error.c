@@ -11,7 +11,7 @@
 
 _Static_assert(VERDICT_COUNT <= 64, "each has a bit of qp->trouble_log_told");
 
-/* Strangers may send packets of which each is wrong in another way than the one before. */
+/* Strangers may send packets, each wrong in another way than the packet before. */
 void qp_note_trouble(struct qp *qp, enum verdict verdict)
 {
 	const struct engine_config *config = &qp->engine->config;
@@ -21,12 +21,12 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict)
 	qp->last_error = verdict;
 	qp->refusal = qp->engine->refusal;
 	qp->trouble_log_told |= bit;
-	/* Flushed without an error before it: the application wanted it. */
+	/* Flushed without an error before: the application asked for ERR. */
 	if (is_new && verdict != VERDICT_FLUSHED && config->sink->trouble != NULL)
 		config->sink->trouble(config->sink_context, qp);
 }
 
-/* Forgets the answers that are owed, but for a fatal NAK and what leaves before it. */
+/* Forgets the queued answers, but for a fatal NAK and the answers that leave before it. */
 static void qp_error_stop_responder(struct qp *qp)
 {
 	struct responder *responder = &qp->responder;

@@ -45,7 +45,7 @@ void receive_entry_give_back(struct qp *qp)
 			     responder->receive_sges);
 }
 
-/* Where the WQE under way completes: of XRC it is its SRQ that says so (annex A14). */
+/* The CQ of the WQE under way: with XRC the SRQ names it (annex A14). */
 static struct cq *receive_cq(const struct qp *qp)
 {
 	const struct srq *srq = qp->responder.receive_srq;

@@ -6,7 +6,8 @@
 
 #include <assert.h>
 
-/* Takes the oldest WQE off the queue and reports it, unless it is good and nobody asked. */
+/* Takes the oldest WQE off the queue and reports a completion, unless the WQE succeeded unsignaled.
+ */
 static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
 			  enum verdict verdict)
 {

@@ -119,8 +119,8 @@ void credits_refused(struct qp *qp)
 
 /* --- responder ------------------------------------------------------------------------------- */
 
-/* Entries posted and not used up; the one that the message under way has taken still counts, as
- * its message is not yet counted as received. */
+/* WQEs posted and not used up; the WQE of the message under way still counts, as that message is
+ * not yet counted as received. */
 static uint32_t entries_posted(const struct engine *engine, const struct qp *qp)
 {
 	const struct recv_queue *queue = &qp->recv_queue;
@@ -135,7 +135,7 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 	bool was_none = qp->responder.has_told_no_credits;
 	uint8_t code;
 
-	/* Those of an SRQ are for whoever comes first (IBTA 1.4, 9.7.7.2). */
+	/* WQEs of an SRQ are for the QP that comes first (IBTA 1.4, 9.7.7.2). */
 	if (sink->posted == NULL || qp_shares_receives(qp))
 		return ACKNOWLEDGEMENT_SYNDROME;
 	code = rnic_credits_to_code(entries_posted(engine, qp));
@@ -156,8 +156,8 @@ bool credits_posted(struct engine *engine, struct qp *qp)
 		return false;
 	responder->has_told_no_credits = false;
 	/*
-	 * Whoever was sent a NAK since asks again by itself. No ACK may have the PSN of a READ or
-	 * atomic, whose answer may be lost: Linux rxe takes the operation for done.
+	 * A peer that got a NAK since then asks again by itself. No ACK may have the PSN of a READ
+	 * or atomic, whose answer may be lost: Linux rxe takes the operation for done.
 	 */
 	if (qp->state != RNIC_QP_STATE_ERR && !responder->has_nak_pending &&
 	    responder_resources_find(&responder->resources, last) == NULL)

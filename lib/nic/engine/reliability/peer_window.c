@@ -9,7 +9,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A round trip while the window is full: losses that are noticed within it have one cause. */
+/* A round trip while the window is full: losses that are noticed within a round trip have one
+ * cause. */
 #define REDUCE_INTERVAL_NS UINT64_C(1000000)
 
 /* What an acknowledged window's worth of packets adds. */
@@ -53,7 +54,7 @@ static bool peer_window_fits(const struct peer_window *window, uint32_t bytes)
 	       (uint64_t)window->in_flight_bytes + bytes <= window->window_bytes;
 }
 
-/* Gives the turn to the first that waits, when it can use it. */
+/* Gives the turn to the first QP that waits, when that QP can use it. */
 static void peer_window_pass_turn(struct peer_window *window)
 {
 	struct qp *first;

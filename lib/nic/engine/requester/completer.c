@@ -28,7 +28,7 @@ static bool completer_is_alive(const struct qp *qp)
 	return qp->state == RNIC_QP_STATE_RTS || qp->state == RNIC_QP_STATE_SQD;
 }
 
-/* The next `packets` of the oldest WQE are done; completes it when they are its last. */
+/* The next `packets` of the oldest WQE are done; completes the WQE when they are its last. */
 static void completer_advance(struct engine *engine, struct qp *qp, uint32_t packets)
 {
 	send_position_advance(engine, qp, packets);
@@ -48,9 +48,9 @@ static void note_progress(struct engine *engine, struct qp *qp)
 }
 
 /*
- * All before `end` is acknowledged, which completes SENDs and WRITEs. True when it reaches `end`;
- * false when a READ or atomic comes before that, whose answer has not arrived, or the QP went into
- * error.
+ * All packets before `end` are acknowledged, which completes SENDs and WRITEs. True when the
+ * acknowledged end reaches `end`; false when a READ or atomic without its response comes before, or
+ * the QP went into error.
  */
 static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic_psn end)
 {
@@ -72,8 +72,8 @@ static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic
 }
 
 /*
- * Something arrived that proves a gap at the oldest unacknowledged packet. Goes back once: what is
- * still under way behind the same gap says nothing new.
+ * Something arrived that proves a gap at the oldest unacknowledged packet. Goes back once: packets
+ * still under way behind the same gap say nothing new.
  */
 static void go_back(struct engine *engine, struct qp *qp)
 {
@@ -218,15 +218,15 @@ static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe
 	       packet->payload_bytes == (left < qp->path_mtu_bytes ? left : qp->path_mtu_bytes);
 }
 
-/* Whether it is answered by an atomic acknowledgement, not by READ responses. */
+/* Whether an atomic acknowledgement answers the WQE, not READ responses. */
 static bool completer_is_atomic(const struct rnic_wr_operation *kind)
 {
 	return rnic_request_operations[kind->operation].answer == RNIC_ANSWER_ATOMIC_ACKNOWLEDGE;
 }
 
 /*
- * Brings the acknowledged end to the PSN of a response, and learns of credits. True when the oldest
- * WQE is of its kind; otherwise what follows from it was done.
+ * Brings the acknowledged end to the PSN of a response, and learns of credits. True when the
+ * response fits the oldest WQE; otherwise the consequences were carried out.
  */
 static bool reach_response(struct engine *engine, struct qp *qp, const struct rnic_packet *packet,
 			   bool is_read)
@@ -307,7 +307,8 @@ void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_p
 {
 	const struct requester *requester = &qp->requester;
 
-	/* Copies of old responses are ordinary; one for what was never sent is not. */
+	/* Copies of old responses are ordinary; a response to a packet that was never sent is not.
+	 */
 	if (rnic_psn_distance(packet->psn, requester->unacknowledged) < 0) {
 		if (is_word_of_credits(requester, packet))
 			credits_learn(engine, qp, packet->aeth.syndrome);

@@ -17,7 +17,7 @@
 
 #include <assert.h>
 
-/* --- starting an entry ----------------------------------------------------------------------- */
+/* --- starting a WQE -------------------------------------------------------------------------- */
 
 /* Makes the length of the data that of the message. */
 static enum verdict requester_set_length(struct send_wqe *wqe)
@@ -30,7 +30,7 @@ static enum verdict requester_set_length(struct send_wqe *wqe)
 						     : VERDICT_LOCAL_LENGTH;
 }
 
-/* Whether entry `index` can be carried out; computes its length. */
+/* Whether WQE `index` can be executed; computes its length. */
 static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t index)
 {
 	struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
@@ -47,7 +47,7 @@ static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t ind
 	return verdict == VERDICT_PASS ? requester_set_length(wqe) : verdict;
 }
 
-/* Gives the entry at the send position its PSNs. */
+/* Gives the WQE at the send position its PSNs. */
 static enum verdict start_wqe(struct engine *engine, struct qp *qp)
 {
 	struct send_wqe *wqe = send_queue_at(&qp->send_queue, qp->requester.wqe_index);
@@ -69,7 +69,7 @@ static enum verdict start_wqe(struct engine *engine, struct qp *qp)
 struct plan {
 	struct send_wqe *wqe;
 	uint32_t index;	     /* in the entry */
-	uint32_t packets;    /* PSNs that it takes: those of its answer for a READ */
+	uint32_t packets;    /* PSNs that the packet takes: for a READ those of the response */
 	uint32_t cost_bytes; /* of the path's window */
 	bool ends_message;
 	bool is_ack_wanted;
@@ -110,8 +110,8 @@ static uint32_t packets_under_way(const struct qp *qp)
 }
 
 /*
- * Whether the packet waits for an answer to what is under way: little goes to a silent peer, but
- * something always, and the parts of a READ for which one request could go come one by one.
+ * Whether the packet waits for an answer to the packets under way: little goes to a silent peer,
+ * but something always, and the parts of a READ that could be one request go one by one.
  */
 static bool must_wait_for_answer(const struct qp *qp, const struct plan *plan)
 {
@@ -122,7 +122,7 @@ static bool must_wait_for_answer(const struct qp *qp, const struct plan *plan)
 
 /*
  * Whether the QP's own limits let the packet go: unacknowledged packets, outstanding READs. One
- * READ always may, since the limit may have been taken back to 0 after it was started.
+ * READ always may go, since the limit may have gone back to 0 after the start of the READ.
  */
 static bool is_within_limits(const struct qp *qp, const struct plan *plan)
 {
@@ -141,9 +141,9 @@ static bool is_long_write(const struct send_wqe *wqe)
 }
 
 /*
- * Whether the end of a long WRITE may leave the asking to the WRITE behind it, which follows at
- * once: so the peer acknowledges a run of them together. Should it not follow after all, all are
- * sent again (resume_unasked()), for which this is decided anew.
+ * Whether the end of a long WRITE may leave the acknowledgement request to the WRITE behind it,
+ * which follows at once: so the peer acknowledges a run of WRITEs together. If that WRITE does not
+ * follow after all, all are sent again (resume_unasked()), and this is decided anew.
  */
 static bool is_asked_for_later(struct engine *engine, struct qp *qp, const struct plan *plan)
 {
@@ -162,10 +162,10 @@ static bool is_asked_for_later(struct engine *engine, struct qp *qp, const struc
 }
 
 /*
- * Reserves the packet's share of the path, or gets in line for it. Decides whether the packet asks
- * for an acknowledgement: at the end of a message, now and then within a long one, when nothing may
- * follow until one comes, and always when it is a probe, which takes no share. A packet that asks
- * on behalf of others before it goes without room: there would never be any.
+ * Reserves the packet's share of the peer window, or gets in line for it. Decides whether the
+ * packet asks for an acknowledgement: at the end of a message, now and then within a long one, when
+ * nothing may follow until one comes, and always when it is a probe, which takes no share. A packet
+ * that asks on behalf of others before it goes without room: there would never be any.
  */
 static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 {
@@ -194,7 +194,7 @@ static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 	return true;
 }
 
-/* Takes the packet's share of what may leave unacknowledged, or has the QP wait for it. */
+/* Takes the packet's share of the pace, or makes the QP wait for it. */
 static bool try_pace(struct engine *engine, struct qp *qp, const struct plan *plan)
 {
 	uint32_t bytes = plan->cost_bytes + (plan->ends_message ? LIMIT_PACE_MESSAGE_BYTES : 0);
@@ -211,7 +211,7 @@ static enum rnic_position plan_position(const struct plan *plan)
 	return plan->ends_message ? RNIC_POSITION_LAST : RNIC_POSITION_MIDDLE;
 }
 
-/* What its RETH says; `offset` is where in the message it begins. */
+/* What the packet's RETH says; the packet begins at `offset` of the message. */
 static uint32_t reth_length(const struct qp *qp, const struct plan *plan, uint32_t offset)
 {
 	const struct send_wqe *wqe = plan->wqe;
@@ -296,14 +296,14 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 	retry_timer_packet_sent(engine, qp);
 }
 
-/* The entry at the send position cannot be carried out; those before it are completed first. */
+/* The WQE at the send position cannot be executed; the WQEs before it are completed first. */
 static void fail_in_turn(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
 	if (qp->requester.wqe_index == qp->send_queue.retired)
 		qp_fail_send(engine, qp, verdict);
 }
 
-/* Whether there is an entry to send from, old or new, and the QP's state lets it. */
+/* Whether there is a WQE to send from, started or new, and the QP's state allows sending. */
 static bool has_work(const struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;
@@ -322,7 +322,7 @@ static bool has_work(const struct qp *qp)
 	return !(wqe->flags & RNIC_SEND_FENCE) || requester->reads_outstanding == 0;
 }
 
-/* Readies the entry at the send position, which may be new. */
+/* Readies the WQE at the send position, which may be new. */
 static enum verdict enter_work(struct engine *engine, struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;

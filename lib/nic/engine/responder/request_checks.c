@@ -126,7 +126,7 @@ enum verdict request_check_receive(struct request *request)
 		return VERDICT_NO_RECEIVE;
 	if (wqe->invalid)
 		return VERDICT_BAD_RECEIVE;
-	/* The immediate of a WRITE goes into the completion; the entry's SGEs are not used. */
+	/* The immediate of a WRITE goes into the completion; the WQE's SGEs are not used. */
 	if (request->packet->row->operation != RNIC_OPERATION_SEND)
 		return VERDICT_PASS;
 	return check_receive_sges(request, wqe, sges);

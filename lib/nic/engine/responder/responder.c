@@ -96,7 +96,7 @@ static void accept(struct request *request)
 	const struct rnic_packet *packet = request->packet;
 	struct qp *qp = request->qp;
 	struct responder *responder = &qp->responder;
-	/* A NAK that has not left yet asks for too much now, but it stood for acknowledgements. */
+	/* A NAK that has not left yet asks for too much now, but stood for acknowledgements. */
 	bool has_stale_nak = acknowledgement_owes_nak(responder);
 	enum verdict verdict;
 
@@ -117,7 +117,7 @@ static void accept(struct request *request)
 		acknowledgement_queue(qp, packet->psn);
 }
 
-/* Drops the packet, asks once for what is missing, and waits in silence for it. */
+/* Drops the packet, asks once for the missing packets, and waits in silence for them. */
 static void receive_after_gap(struct qp *qp, struct rnic_psn psn)
 {
 	struct responder *responder = &qp->responder;
@@ -128,7 +128,7 @@ static void receive_after_gap(struct qp *qp, struct rnic_psn psn)
 		ask_for_missing(qp);
 }
 
-/* Asks for the same packet again later; what follows it is a gap by then, and ignored. */
+/* Asks for the same packet again later; the packets behind it are a gap by then, and ignored. */
 static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
 {
 	qp->responder.has_nak_pending = true;
@@ -137,7 +137,8 @@ static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
 			    packet->psn);
 }
 
-/* UC: gets in step with the packet's PSN. False when it is late, or its message was dropped. */
+/* UC: resynchronises with the packet's PSN. False when the packet is late, or its message was
+ * dropped. */
 static bool responder_uc_resync(struct engine *engine, struct qp *qp,
 				const struct rnic_packet *packet)
 {

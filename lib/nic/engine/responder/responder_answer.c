@@ -19,8 +19,8 @@
 /* --- duplicates ------------------------------------------------------------------------------ */
 
 /*
- * A READ that was executed before is executed again from the PSN on that is asked for, which may
- * lie within the first one (IBTA 1.4, 9.7.5.1 and C9-110). What asks for anything else is dropped.
+ * A duplicate READ is executed again from its PSN on, which may lie within the first READ (IBTA
+ * 1.4, 9.7.5.1 and C9-110). A duplicate that asks for anything else is dropped.
  */
 static void repeat_read(struct qp *qp, const struct rnic_packet *packet,
 			struct responder_resource *responder_resource)
@@ -47,7 +47,7 @@ static void repeat_read(struct qp *qp, const struct rnic_packet *packet,
 	ready_list_add(qp);
 }
 
-/* The operation is not executed again: what it found the first time is told again. */
+/* The operation is not executed again: the first result is sent again. */
 static void repeat_answer(struct qp *qp, struct responder_resource *responder_resource)
 {
 	if (responder_resource->is_pending)
@@ -59,10 +59,10 @@ static void repeat_answer(struct qp *qp, struct responder_resource *responder_re
 }
 
 /*
- * Acknowledges the SEND or WRITE that came again and all behind it, up to the next READ or atomic.
- * Going further would be as right (IBTA 1.4, 9.7.5.1.1): a requester that lacks an answer asks for
- * it again. But Linux rxe takes an ACK with the PSN of a READ or atomic for its answer, and the
- * request then succeeds there without data.
+ * Acknowledges the duplicate SEND or WRITE and all requests behind it, up to the next READ or
+ * atomic. Going further would be as right (IBTA 1.4, 9.7.5.1.1): a requester that lacks an answer
+ * asks for it again. But Linux rxe takes an ACK with the PSN of a READ or atomic for its answer,
+ * and the request then succeeds there without data.
  */
 static void acknowledge_again(struct qp *qp, struct rnic_psn psn)
 {
@@ -240,7 +240,8 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	struct responder *responder = &qp->responder;
 	struct responder_resource *responder_resource;
 
-	/* Nothing is acknowledged before it is in place, nor read before what was written. */
+	/* Nothing is acknowledged before its placement, nor read before earlier writes are placed.
+	 */
 	placement_run(engine);
 	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_fatal_nak)
 		return false;

@@ -9,7 +9,7 @@
 
 #include <assert.h>
 
-/* Ends the message under way in error, and the QP's work with it. */
+/* Ends the message under way in error, and with it the QP's work. */
 static void responder_fail_stop(struct engine *engine, struct qp *qp, enum verdict verdict,
 				bool is_receive_at_fault)
 {
@@ -31,7 +31,7 @@ static void fail_reliable(struct engine *engine, struct qp *qp, enum verdict ver
 	struct responder *responder = &qp->responder;
 
 	assert(row->is_fatal && row->syndrome != VERDICT_NO_SYNDROME);
-	/* Of two failures the earlier is told; after an error of our own side nothing is. */
+	/* Of two failures the earlier is reported; after an error of our own side none is. */
 	if (responder->has_fatal_nak ? rnic_psn_distance(psn, responder->acknowledge_psn) >= 0
 				     : qp->state == RNIC_QP_STATE_ERR)
 		return;

@@ -189,8 +189,8 @@ static void qp_forget(struct qp *qp)
 {
 	struct engine *engine = qp->engine;
 
-	/* What was received belongs to the client; the QP may fall into error over it, no matter.
-	 */
+	/* Received payload belongs to the client; the QP may fall into error over its placement, no
+	 * matter. */
 	placement_run(engine);
 	send_position_reset(engine, qp);
 	receive_entry_give_back(qp);
@@ -303,7 +303,7 @@ static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes
 	if ((mask & RNIC_QP_ATTR_PKEY_INDEX) &&
 	    !pkey_is_valid(qp->engine->pkeys[attributes->pkey_index]))
 		return false;
-	/* What the responder remembers was sized when the QP went to RTR. */
+	/* The responder resources were sized when the QP went to RTR. */
 	if ((mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC) && qp->state == RNIC_QP_STATE_SQD &&
 	    attributes->max_dest_rd_atomic > qp->responder.resources.count)
 		return false;
@@ -358,7 +358,7 @@ static void enter_state(struct qp *qp, enum rnic_qp_state to)
 	}
 }
 
-/* Takes `path` in place of the one there is; what is under way on that goes out again. */
+/* Takes `path` in place of the present path; packets under way on that path go out again. */
 static void change_path(struct qp *qp, struct peer_window *path)
 {
 	if (qp->peer_window != NULL) {

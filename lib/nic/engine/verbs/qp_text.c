@@ -70,7 +70,7 @@ static void write_window(const struct qp *qp, uint64_t now_ns, const char *peer,
 	snprintf(text, text_bytes, "room in the window to %s%s", peer, retry);
 }
 
-/* Nothing is posted that could be sent: what happens next is up to its program and the peer. */
+/* Nothing is posted that could be sent: the next step is up to the QP's program and the peer. */
 static void write_idle(const struct qp *qp, uint64_t now_ns, const char *peer, char *text,
 		       uint32_t text_bytes)
 {
