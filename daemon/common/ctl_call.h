@@ -35,8 +35,9 @@ struct ctl_call {
 	struct ctl_buffer request;
 	int fds[CTL_RECEIVED_FDS_MAX]; /* the request's; a handler that keeps one sets it to -1 */
 	unsigned fd_count;
-	uint32_t progress[2]; /* for a handler with several turns: its own, 0 at first */
-	uint64_t waits_for;   /* client_set.ended_count of then; 0: was not refused for want yet */
+	uint32_t progress[2];  /* for a handler with several turns: its own, 0 at first */
+	uint64_t waits_for;    /* client_set.ended_count of then; 0: was not refused for want yet */
+	uint64_t closed_by_ns; /* answered, and waits until then for closes; 0: does not wait */
 
 	struct ctl_buffer reply;	 /* the payload is zeroed before the handler runs */
 	uint32_t reply_bytes;		 /* length of the payload; the handler of SHOW changes it */

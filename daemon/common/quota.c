@@ -83,10 +83,13 @@ void quota_defer_unmap(struct quota_account *account, void *address, uint64_t by
 	deferred_close_unmap(&account->user->deferred_close, address, bytes);
 }
 
-bool quota_descriptors_are_within(const struct quota_account *account)
+bool quota_closes_are_behind(const struct quota_account *account)
 {
-	return user_quota_may_have(account->user, RESOURCE_DESCRIPTORS, 0,
-				   account->pool->limits[RESOURCE_DESCRIPTORS]);
+	const struct user_quota *user = account->user;
+	const uint64_t most = user_quota_part(user, account->pool->limits[RESOURCE_DESCRIPTORS]);
+	const uint64_t used = user->usage[RESOURCE_DESCRIPTORS];
+
+	return deferred_close_pending(&user->deferred_close) > (used < most ? most - used : 0) / 2;
 }
 
 uint64_t quota_user_part(const struct quota_account *account, uint64_t of_device)

@@ -41,10 +41,9 @@ void quota_discharge(struct quota_account *account, enum session_resource resour
 void quota_defer_close(struct quota_account *account, int fd);
 void quota_defer_unmap(struct quota_account *account, void *address, uint64_t bytes);
 
-/*
- * Whether the user's descriptors are within the bound, including those that are still to be closed.
- */
-bool quota_descriptors_are_within(const struct quota_account *account);
+/* Whether what waits to be closed takes more than half of the descriptors that the user has left:
+ * the other half is for new clients of the user. */
+bool quota_closes_are_behind(const struct quota_account *account);
 
 /* The user's part of something of which the device has `of_device`. */
 uint64_t quota_user_part(const struct quota_account *account, uint64_t of_device);

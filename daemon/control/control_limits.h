@@ -6,7 +6,8 @@
 enum {
 	LIMIT_TURN_REQUESTS = 16,	  /* but one of each connection at least */
 	LIMIT_TURN_REQUESTS_NS = 1000000, /* no more of any once they took so long */
-	LIMIT_TURN_RESUMED = 4,		  /* clients whose requests take more than one turn */
+	LIMIT_CLOSES_MS = 10000, /* a client whose descriptors are not closed by then is ended */
+	LIMIT_TURN_RESUMED = 4,	 /* clients whose requests take more than one turn */
 };
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/time_units.h"
 #include "common/client_limits.h"
 #include "control/control_limits.h"
 #include "control/ctl_dispatch.h"
@@ -107,15 +108,12 @@ static bool ctl_server_take_fds(struct msghdr *message, struct ctl_call *call)
 	return (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
 }
 
-/* Lets go of what a request brought and no handler kept. Who sends more than can be closed is done
- * with. */
+/* Lets go of what a request brought and no handler kept. */
 static void ctl_server_drop_request_fds(const struct ctl_call *call)
 {
 	for (unsigned i = 0; i < call->fd_count; i++)
 		if (call->fds[i] >= 0)
 			quota_defer_close(&call->client->account, call->fds[i]);
-	if (call->fd_count > 0 && !quota_descriptors_are_within(&call->client->account))
-		client_break(call->client, "closing what it sent takes too long");
 }
 
 static void ctl_server_send(struct ctl_call *call)
@@ -149,7 +147,8 @@ static void ctl_server_send(struct ctl_call *call)
 		close(call->reply_fds[i]);
 }
 
-/* Keeps a request that goes on in a later turn; until then its client is not asked for others. */
+/* Keeps a request that goes on, or waits, in a later turn; until then its client is not asked for
+ * others. */
 static void ctl_server_defer(struct ctl_call *call)
 {
 	struct client *client = call->client;
@@ -165,14 +164,34 @@ static void ctl_server_defer(struct ctl_call *call)
 
 static void ctl_server_carry_out(struct ctl_call *call, size_t received)
 {
+	struct client *client = call->client;
 	int result = ctl_dispatch(call, received);
+	bool brought_fds = call->fd_count > 0;
 
 	if (result == 0)
 		ctl_server_send(call);
 	ctl_server_drop_request_fds(call);
 	call->fd_count = 0;
-	if (result == -EINPROGRESS)
+	if (result == -EINPROGRESS) {
 		ctl_server_defer(call);
+	} else if (brought_fds && !client->is_broken && quota_closes_are_behind(&client->account)) {
+		call->closed_by_ns = clock_now_ns() + LIMIT_CLOSES_MS * RNIC_NS_PER_MS;
+		ctl_server_defer(call);
+	}
+}
+
+/*
+ * The request is answered. Its client is not asked for others until the closing of what the client
+ * sent catches up: a busy machine closes late, and a hostile file system never.
+ */
+static void ctl_server_await_closes(struct ctl_call *call)
+{
+	if (!quota_closes_are_behind(&call->client->account))
+		return;
+	if (clock_now_ns() < call->closed_by_ns)
+		ctl_server_defer(call);
+	else
+		client_break(call->client, "closing what it sent takes too long");
 }
 
 static void ctl_server_resume(struct client_set *set)
@@ -190,7 +209,9 @@ static void ctl_server_resume(struct client_set *set)
 
 		list_remove(&client->resume_node);
 		client->call = NULL;
-		if (!client->is_broken)
+		if (!client->is_broken && call->closed_by_ns != 0)
+			ctl_server_await_closes(call);
+		else if (!client->is_broken)
 			ctl_server_carry_out(call, call->request.header.bytes);
 		free(call);
 	}
@@ -223,6 +244,7 @@ static bool ctl_server_serve_one(struct client *client, struct ctl_call *call)
 	call->session = client->session;
 	memset(call->progress, 0, sizeof(call->progress));
 	call->waits_for = 0;
+	call->closed_by_ns = 0;
 	/* An empty message is like the end of the connection, but may have brought descriptors. */
 	if (!ctl_server_take_fds(&message, call))
 		client_break(client, "its message is too long or has too many descriptors");

@@ -5,6 +5,7 @@
 #include "client_fixture.h"
 
 #include "base/clock.h"
+#include "base/time_units.h"
 #include "ctl/ctl_message.h"
 #include "unit_test.h"
 
@@ -160,12 +161,107 @@ static void test_long_requests_of_many(void **state)
 		assert_true(replies[i] >= 1);
 }
 
+static int slow_fd = -1, gate_fd;
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+
+/* As slow as a busy machine, or a file system that a user serves. */
+int __wrap_close(int fd)
+{
+	char byte;
+
+	if (fd == slow_fd) {
+		slow_fd = -1;
+		while (read(gate_fd, &byte, 1) < 0)
+			continue;
+	}
+	return __real_close(fd);
+}
+
+/*
+ * A client brings descriptors while the closing of others lags behind; returns the end of the gate
+ * that lets the closing go on. The client has the reply, and has asked again.
+ */
+static int bring_too_many(struct fixture *f)
+{
+	static const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
+	struct list *node = f->halves.clients.clients.next;
+	struct client *client = list_entry(node, struct client, node);
+	const struct rnic_ctl_header request = {
+		.magic = RNIC_CTL_MAGIC,
+		.version = RNIC_CTL_VERSION_MAX,
+		.operation = RNIC_CTL_SHARE,
+		.bytes = sizeof(request),
+	};
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS}};
+	struct iovec part = {(void *)&request, sizeof(request)};
+	const struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	int gate[2], brought = STDERR_FILENO;
+
+	assert_int_equal(pipe(gate), 0);
+	gate_fd = gate[0];
+	slow_fd = dup(STDERR_FILENO);
+	f->halves.clients.quotas.limits[RESOURCE_DESCRIPTORS] = 4;
+	quota_defer_close(&client->account, slow_fd);
+	quota_defer_close(&client->account, dup(STDERR_FILENO));
+	memcpy(CMSG_DATA(&control.header), &brought, sizeof(brought));
+	assert_int_equal(sendmsg(f->peer_fds[0], &message, 0), sizeof(request));
+	assert_int_equal(replies_of_a_turn(f), 1);
+	ask(f->peer_fds[0], RNIC_CTL_SHOW, &show, sizeof(show));
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(replies_of_a_turn(f), 0);
+	assert_false(client->is_broken);
+	return gate[1];
+}
+
+/* Closing is late on a busy machine: a client that is in order waits, and is served then. */
+static void test_client_waits_for_closes(void **state)
+{
+	struct fixture *f = *state;
+
+	close(bring_too_many(f));
+	while (replies_of_a_turn(f) == 0)
+		continue;
+	close(gate_fd);
+}
+
+/* Closing may also never end. */
+static void test_client_does_not_wait_for_ever(void **state)
+{
+	struct fixture *f = *state;
+	int gate = bring_too_many(f);
+	const struct client *client =
+		list_entry(f->halves.clients.clients.next, struct client, node);
+
+	now_ns += LIMIT_CLOSES_MS * RNIC_NS_PER_MS;
+	ctl_server_poll(&f->server);
+	assert_true(client->is_broken);
+	close(gate);
+	while (quota_closes_are_behind(&client->account))
+		continue;
+	close(gate_fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_many_requests, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_requests, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_requests_of_many, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_client_waits_for_closes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_client_does_not_wait_for_ever, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
