@@ -48,6 +48,7 @@ void rnic_cm_channel_release(struct rnic_cm_channel *channel)
 	pthread_mutex_unlock(&context->objects_lock);
 	if (!is_last)
 		return;
+	close(channel->fd); /* while a thread reads there, no other file must get the number */
 	pthread_mutex_destroy(&channel->fetching);
 	rnic_context_release(context);
 	free(channel);
@@ -81,7 +82,6 @@ int rnic_cm_destroy_channel(struct rnic_cm_channel *channel)
 		mark_destroyed(channel, false);
 		return error;
 	}
-	close(channel->fd);
 	rnic_cm_channel_release(channel);
 	return 0;
 }
@@ -196,7 +196,7 @@ static int cm_events_get_event(struct rnic_cm_channel *channel, struct rnic_cm_e
 		error = rnic_context_lost(channel->context);
 		if (error == 0)
 			error = rnic_event_record_take(channel->fd, &right_to_fetch);
-		if (error == -EPIPE && was_destroyed(channel))
+		if (error != 0 && error != -EAGAIN && was_destroyed(channel))
 			wait_for_end_of_process();
 		if (error == -EPIPE || error == -EIO)
 			error = rnic_event_pipe_lost(channel->context, error);
@@ -205,8 +205,8 @@ static int cm_events_get_event(struct rnic_cm_channel *channel, struct rnic_cm_e
 		pthread_mutex_lock(&channel->fetching);
 		error = fetch(channel, event);
 		pthread_mutex_unlock(&channel->fetching);
-		/* The event was destroyed, or moved to another channel. */
-		if (error != -ESTALE && error != -EAGAIN)
+		/* The event was destroyed, moved to another channel, or went with this one. */
+		if (error == 0 || (error != -ESTALE && error != -EAGAIN && !was_destroyed(channel)))
 			return error;
 	}
 }

@@ -58,8 +58,14 @@ rping_run() {
 }
 
 rping_beside() {
-	rnic 1 timeout 60 rping -c -a "$server" -p 7180 -C 10 -S 1000 -V >"$WORK/beside.out" 2>&1 &&
-		went_well "$WORK/beside.out"
+	rnic 1 timeout 60 rping -c -a "$server" -p 7180 -C 10 -S 1000 -V >"$WORK/beside.out" 2>&1
+	local status=$?
+	if [ $status -ne 0 ]; then
+		echo "its status is $status"
+		cat "$WORK/beside.out"
+		return 1
+	fi
+	went_well "$WORK/beside.out"
 }
 
 # One server, and clients that come and go, two of them at a time.
