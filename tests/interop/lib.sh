@@ -433,6 +433,12 @@ server_listens_or_ended() {
 	has_ended "$1" || is_listening 0 "$2"
 }
 
+# forget_output: of the pair before. The shell in the background empties the files some time later;
+# until then a look at the files would take the old words for those of the next pair.
+forget_output() {
+	rm -f "$WORK/server.out" "$WORK/client.out"
+}
+
 # pair_start PROGRAM OPTION...: starts it on both sides, client once the server listens. Sets
 # server_pid and client_pid; output in $WORK/server.out and $WORK/client.out.
 pair_start() {
@@ -442,6 +448,7 @@ pair_start() {
 	while is_listening 0 $next_port; do next_port=$((next_port + 1)); done
 	port=$next_port
 	case $program in ibv_*) gid=-g ;; esac
+	forget_output
 	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${run_options[@]}" \
 		"$program" -p $port $gid "${side_gid[0]}" "$@" >"$WORK/server.out" 2>&1 &
 	server_pid=$!
@@ -473,6 +480,7 @@ cm_start() {
 		shift
 	done
 	shift
+	forget_output
 	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${server[@]}" \
 		>"$WORK/server.out" 2>&1 &
 	server_pid=$!
