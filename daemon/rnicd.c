@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon: options, one control, its loop, and an orderly end. */
+/* The daemon: options, one control plane, its loop, and an orderly end. */
 #include "base/clock.h"
 #include "common/client_limits.h"
 #include "base/log.h"

@@ -18,8 +18,8 @@ const struct trouble *trouble_nth(const struct trouble_log *trouble_log, uint32_
 static bool trouble_log_is_same(const struct trouble *one, const struct trouble *other)
 {
 	return one->pid == other->pid && strcmp(one->subject, other->subject) == 0 &&
-	       one->cqe_delivery_error == other->cqe_delivery_error &&
-	       (one->cqe_delivery_error != 0 || strcmp(one->reason, other->reason) == 0);
+	       one->undelivered_error == other->undelivered_error &&
+	       (one->undelivered_error != 0 || strcmp(one->reason, other->reason) == 0);
 }
 
 static struct trouble *trouble_log_at(struct trouble_log *trouble_log, uint32_t n)
@@ -98,15 +98,15 @@ void trouble_log_note(struct trouble_log *trouble_log, const struct trouble *tro
 /* Whether it is one of those that a minute may bring, or noted already. */
 bool trouble_log_may_note(struct trouble_log *trouble_log, const struct trouble *trouble)
 {
-	uint64_t *noted_ns = &trouble_log->cqe_delivery_ns[trouble_log->cqe_delivery_count %
-							   TROUBLE_LOG_DELIVERIES_MAX];
+	uint64_t *noted_ns = &trouble_log->undelivered_ns[trouble_log->undelivered_count %
+							  TROUBLE_LOG_DELIVERIES_MAX];
 
 	if (trouble_log_find(trouble_log, trouble) != NULL)
 		return true;
-	if (trouble_log->cqe_delivery_count >= TROUBLE_LOG_DELIVERIES_MAX &&
+	if (trouble_log->undelivered_count >= TROUBLE_LOG_DELIVERIES_MAX &&
 	    trouble->at_ns - *noted_ns < RNIC_NS_PER_MINUTE)
 		return false;
 	*noted_ns = trouble->at_ns;
-	trouble_log->cqe_delivery_count++;
+	trouble_log->undelivered_count++;
 	return true;
 }

@@ -25,8 +25,8 @@ struct trouble {
 	uint64_t logged_ns;
 	pid_t pid;
 	uid_t uid;
-	bool is_of_all;		/* of the device: everybody may know */
-	int cqe_delivery_error; /* what the network says of the subject; 0: it is something else */
+	bool is_of_all;	       /* of the device: everybody may know */
+	int undelivered_error; /* what the network says of the subject; 0: it is something else */
 	char program[RNIC_CTL_NAME_BYTES];
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
@@ -34,9 +34,9 @@ struct trouble {
 
 struct trouble_log {
 	struct trouble entries[TROUBLE_LOG_MAX];
-	uint32_t count;					      /* ever noted */
-	uint64_t cqe_delivery_ns[TROUBLE_LOG_DELIVERIES_MAX]; /* when the last of them were noted */
-	uint32_t cqe_delivery_count;			      /* ever noted */
+	uint32_t count;					     /* ever noted */
+	uint64_t undelivered_ns[TROUBLE_LOG_DELIVERIES_MAX]; /* when the last of them were noted */
+	uint32_t undelivered_count;			     /* ever noted */
 };
 
 /*

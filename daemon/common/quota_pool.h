@@ -2,7 +2,7 @@
 /*
  * The bounds and the use of every resource that clients can create, for the process. For
  * descriptors and mappings the bound is the kernel's limit less a reserve for the process. For
- * other resources limits.h has the bound.
+ * other resources client_limits.h has the bound.
  */
 #ifndef DAEMON_COMMON_QUOTA_POOL_H
 #define DAEMON_COMMON_QUOTA_POOL_H

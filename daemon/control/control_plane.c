@@ -214,7 +214,7 @@ static int control_open_device(struct control_plane *control, const struct contr
 	device_network_gids(&control->network, control->network.known);
 	control->host = (struct device_host){
 		.break_client = control_break_client,
-		.note_fault = client_note_trouble,
+		.note_trouble = client_note_trouble,
 		.send_refused = control_send_refused,
 		.undelivered = control_undelivered,
 		.context = control,

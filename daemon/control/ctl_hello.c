@@ -58,15 +58,17 @@ static int hello_open_session(struct ctl_call *call, uint32_t flags)
 		.account = &client->account,
 		.client_id = client->client_id,
 		.pid = client->pid,
-		.memory_fd = has_fd ? call->fds[0] : -1,
+		.memory_fd = -1,
 	};
 	int result;
 
 	if (has_fd != (call->fd_count == 1))
 		return ctl_refuse(call, -EINVAL, "HELLO's flags and descriptors disagree");
 	config.pid_fd = client->uid == geteuid() ? hello_hold_process(client) : -1;
-	if (has_fd)
+	if (has_fd) {
+		config.memory_fd = call->fds[0];
 		call->fds[0] = -1;
+	}
 	result = device_half_open_session(client->set->device, &config, call->reply_fds,
 					  &client->session);
 	if (result == -EINVAL)

@@ -217,7 +217,7 @@ static void ctl_server_resume(struct client_set *set)
 	}
 }
 
-/* Receives and answers one request; false when there is none left, or no session to serve any more.
+/* Receives and answers one request; false when no request is left, or the client has ended.
  */
 static bool ctl_server_serve_one(struct client *client, struct ctl_call *call)
 {

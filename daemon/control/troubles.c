@@ -132,7 +132,7 @@ void trouble_of_delivery(struct client_set *set, const struct rnic_gid *dest,
 	struct trouble trouble = troubles_of_packets(set, dest);
 	char router[RNIC_GID_TEXT_BYTES];
 
-	trouble.cqe_delivery_error = error;
+	trouble.undelivered_error = error;
 	if (!troubles_concern(set, dest) || !trouble_log_may_note(&set->trouble_log, &trouble))
 		return;
 	rnic_gid_text(from, router);

@@ -10,7 +10,7 @@
 #include "device/device_state.h"
 #include "device/objects/object_requests.h"
 #include "device/queues/cqe_delivery.h"
-#include "device/queues/qp_fault.h"
+#include "device/queues/qp_trouble.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
 #include "device/session_turn.h"
@@ -42,7 +42,7 @@ const struct engine_sink device_half_sink = {
 	.posted = wqe_fetch_posted,
 	.watch = wqe_fetch_watch,
 	.multicast = device_half_multicast,
-	.trouble = qp_fault_note,
+	.trouble = qp_trouble_note,
 };
 
 static int device_half_open_engine(struct device_half *half,

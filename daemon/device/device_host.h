@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the device half asks of its host, the control plane. The host owns the clients' connections
- * and the list of faults; the device half names a client by the pointer that the host gave to
- * device_half_open_session(). No callback calls the device half back, but to break the session.
+ * and the list of troubles; the device half names a client by the pointer that the host gave to
+ * device_half_open_session(). No callback calls the device half
+ * back, but for `undelivered`, which asks device_half_uses_dest().
  */
 #ifndef DAEMON_DEVICE_DEVICE_HOST_H
 #define DAEMON_DEVICE_DEVICE_HOST_H
@@ -19,7 +20,7 @@ struct device_host {
 	void (*break_client)(struct client *client, const char *reason);
 
 	/* Notes what went wrong for the client's queue pair `subject`. */
-	void (*note_fault)(struct client *client, const char *subject, const char *reason);
+	void (*note_trouble)(struct client *client, const char *subject, const char *reason);
 
 	/* The kernel refuses for good to send `bytes` bytes to `dest`; negative errno. */
 	void (*send_refused)(void *context, const struct rnic_gid *dest, uint32_t bytes, int error);

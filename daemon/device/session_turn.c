@@ -4,7 +4,6 @@
 
 #include "device/queues/cqe_delivery.h"
 #include "device/queues/doorbell.h"
-#include "device/queues/qp_fault.h"
 #include "device/queues/session_queues.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"

@@ -138,7 +138,6 @@ static void network_update_gids(struct device_network *network)
 
 static void network_log_end(struct device_network *network)
 {
-
 	if (!network->watch.state.is_gone || network->is_end_logged)
 		return;
 	network->is_end_logged = true;

@@ -20,7 +20,8 @@ struct device_facts;
 struct device_half;
 struct device_view;
 
-/* The first five are set before device_network_open(), or NULL as long as there is none. */
+/* The owner sets `addressing`, `facts` and `view` before device_network_open(), and `device` and
+ * `cm` before the first device_network_follow(). */
 struct device_network {
 	const struct addressing *addressing; /* that names the interface */
 	struct device_facts *facts;	     /* for clients */

@@ -10,12 +10,13 @@
 #ifndef DAEMON_NETWORK_GID_TABLE_H
 #define DAEMON_NETWORK_GID_TABLE_H
 
+#include "base/maxima.h"
 #include "base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GID_TABLE_SLOTS 32
+#define GID_TABLE_SLOTS RNIC_GIDS_MAX
 
 struct gid_slot {
 	struct rnic_gid gid; /* zero: the slot is free */

@@ -3,6 +3,7 @@
 
 #include "network/netlink_message.h"
 
+#include <errno.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -42,16 +43,17 @@ static uint32_t take_answers(int fd, uint32_t netdev_index, struct rnic_gid *sil
 	return count;
 }
 
-uint32_t silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
+int silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
 {
 	const struct ndmsg all = {.ndm_family = AF_UNSPEC};
-	uint32_t count = 0;
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	int result;
 
 	if (fd < 0)
-		return 0;
-	if (netlink_request(fd, RTM_GETNEIGH, NLM_F_REQUEST | NLM_F_DUMP, &all, sizeof(all)) == 0)
-		count = take_answers(fd, netdev_index, silent, max);
+		return -errno;
+	result = netlink_request(fd, RTM_GETNEIGH, NLM_F_REQUEST | NLM_F_DUMP, &all, sizeof(all));
+	if (result == 0)
+		result = (int)take_answers(fd, netdev_index, silent, max);
 	close(fd);
-	return count;
+	return result;
 }

@@ -12,9 +12,10 @@ struct netlink_fact;
 
 /*
  * Writes the GIDs of up to `max` silent neighbours on that interface, and returns their number.
- * Does not wait. Fits neighbours_ask (port/udp/neighbours.h).
+ * Negative errno of socket(2) or sendto(2). Does not wait. Fits neighbours_ask
+ * (port/udp/neighbours.h).
  */
-uint32_t silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max);
+int silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max);
 
 /* Whether the fact says that a neighbour on that interface does not answer. */
 bool silent_neighbours_match(const struct netlink_fact *fact, uint32_t netdev_index);

@@ -154,8 +154,8 @@ int rnic_rsocket_enter(struct rnic_rsocket *rs)
 {
 	int error;
 
-	rnic_native.fork_list_add(&table_fork_entry);
 	rnic_rsocket_locks_begin();
+	rnic_native.fork_list_add(&table_fork_entry);
 	pthread_mutex_lock(&table_lock);
 	error = rsocket_table_make_room((size_t)rs->fd);
 	if (error == 0)

@@ -141,7 +141,7 @@ static void start_device(void)
 	};
 	static const struct device_host host = {
 		.break_client = break_client,
-		.note_fault = client_note_trouble,
+		.note_trouble = client_note_trouble,
 	};
 	static struct engine_sink sink;
 	const struct engine_config config = {

@@ -155,8 +155,6 @@ static void wqe_fetch_take_send(struct session_qp *qp)
 	if (qp->qp->type == RNIC_QP_TYPE_UD)
 		wqe_fetch_find_ah(qp, &entry, &wqe);
 	wqe_fetch_copy_sges(&qp->region, plan, slot, &entry.sge, wqe.sge_count, sges);
-	if ((wqe.flags & RNIC_SEND_INLINE) == 0)
-		wqe.length = rnic_sges_bytes_saturated(sges, wqe.sge_count);
 	qp->send_consumer++;
 	qp_post_send(qp->qp, &wqe, sges,
 		     base + plan->side_offset + (uint64_t)slot * plan->side_stride_bytes);

@@ -7,7 +7,7 @@
 #include "engine/reliability/peer_window.h"
 #include "engine/verbs/qp.h"
 #include "cm_ids/cm_identifier.h"
-#include "device/queues/qp_fault.h"
+#include "device/queues/qp_trouble.h"
 #include "device/queues/session_queues.h"
 #include "wire/gid.h"
 #include "unit_test.h"
@@ -62,7 +62,7 @@ static void test_a_queue_pair(void **state)
 	(void)state;
 	assert_null(nth(0));
 	qp->last_error = VERDICT_BAD_QKEY;
-	qp_fault_note(&fixture.halves.device.sessions, qp);
+	qp_trouble_note(&fixture.halves.device.sessions, qp);
 	assert_string_equal(nth(0)->subject, "queue pair 0x001234");
 	assert_string_equal(nth(0)->program, "ib_write_bw");
 	assert_int_equal(nth(0)->pid, 77);
@@ -73,7 +73,7 @@ static void test_a_queue_pair(void **state)
 	qp->attributes.dest_qpn = 0x56;
 	qp->attributes.path.dest_gid =
 		(struct rnic_gid){{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}};
-	qp_fault_note(&fixture.halves.device.sessions, qp);
+	qp_trouble_note(&fixture.halves.device.sessions, qp);
 	assert_string_equal(nth(0)->subject, "queue pair 0x001234 to 0x000056 of 192.0.2.7");
 	assert_non_null(strstr(nth(0)->reason, "did not answer"));
 	assert_non_null(strstr(nth(1)->reason, "Q_Key"));
@@ -90,7 +90,7 @@ static void test_a_queue_pair_of_nobody(void **state)
 	fixture.qp.user = &target;
 	fixture.qp.xrcd = &xrcd;
 	fixture.qp.last_error = VERDICT_BAD_RKEY;
-	qp_fault_note(&fixture.halves.device.sessions, &fixture.qp);
+	qp_trouble_note(&fixture.halves.device.sessions, &fixture.qp);
 	assert_null(nth(0));
 }
 
@@ -213,7 +213,7 @@ static void test_what_the_network_says(void **state)
 		const struct rnic_gid from = ipv4(cases[i].from);
 
 		trouble_of_delivery(&fixture.halves.clients, &dest, &from, cases[i].error, 1400);
-		assert_int_equal(nth(0)->cqe_delivery_error, cases[i].error);
+		assert_int_equal(nth(0)->undelivered_error, cases[i].error);
 		assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
 		assert_string_equal(nth(0)->reason, cases[i].reason);
 		assert_true(nth(0)->is_of_all);
@@ -336,7 +336,7 @@ static void test_many_of_one_program(void **state)
 	for (uint32_t i = 0; i < 100; i++) {
 		fixture.qp.qpn = i;
 		fixture.qp.last_error = VERDICT_RETRY_EXCEEDED;
-		qp_fault_note(&fixture.halves.device.sessions, &fixture.qp);
+		qp_trouble_note(&fixture.halves.device.sessions, &fixture.qp);
 	}
 	assert_string_equal(nth(0)->subject, "queue pair 0x000063");
 	assert_string_equal(nth(1)->subject, "queue pair 0x000062");

@@ -4,6 +4,8 @@
 #include "wire/gid.h"
 #include "unit_test.h"
 
+#include <errno.h>
+
 #define NETDEV 7
 
 static struct rnic_gid neighbour(uint8_t host)
@@ -13,14 +15,15 @@ static struct rnic_gid neighbour(uint8_t host)
 
 /* The fake of a kernel: neighbours 1 to `fake_silent` do not answer. */
 static uint32_t fake_silent;
+static int fake_error; /* negative: the kernel cannot be asked */
 
-static uint32_t fake_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
+static int fake_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
 {
 	assert_int_equal(netdev_index, NETDEV);
 	assert_true(fake_silent <= max);
 	for (uint32_t i = 0; i < fake_silent; i++)
 		silent[i] = neighbour((uint8_t)(i + 1));
-	return fake_silent;
+	return fake_error != 0 ? fake_error : (int)fake_silent;
 }
 
 static void test_who_is_known(void **state)
@@ -94,6 +97,21 @@ static void test_look_again(void **state)
 	assert_true(neighbours_try_hold(&neighbours, &new, NEIGHBOURS_TRY_NS));
 }
 
+/* Without a descriptor for the question, packets to silent neighbours stay held. */
+static void test_kernel_cannot_be_asked(void **state)
+{
+	const struct rnic_gid gid = neighbour(1);
+	struct neighbours neighbours;
+
+	(void)state;
+	neighbours_init(&neighbours, fake_ask, NETDEV);
+	neighbours_add(&neighbours, &gid, 0);
+	fake_error = -EMFILE;
+	neighbours_look(&neighbours, 0);
+	fake_error = 0;
+	assert_true(neighbours_has(&neighbours, &gid));
+}
+
 static void test_nobody_to_ask(void **state)
 {
 	const struct rnic_gid gid = neighbour(1);
@@ -108,8 +126,11 @@ static void test_nobody_to_ask(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_is_known),  cmocka_unit_test(test_who_is_held),
-		cmocka_unit_test(test_look),	      cmocka_unit_test(test_look_again),
+		cmocka_unit_test(test_who_is_known),
+		cmocka_unit_test(test_who_is_held),
+		cmocka_unit_test(test_look),
+		cmocka_unit_test(test_look_again),
+		cmocka_unit_test(test_kernel_cannot_be_asked),
 		cmocka_unit_test(test_nobody_to_ask),
 	};
 

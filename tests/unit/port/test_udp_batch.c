@@ -88,7 +88,7 @@ struct world {
 	struct datagram datagrams[COUNT];
 };
 
-static uint32_t no_neighbours(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
+static int no_neighbours(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
 {
 	(void)netdev_index;
 	(void)silent;

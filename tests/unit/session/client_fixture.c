@@ -24,7 +24,7 @@ void halves_init(struct halves *halves, struct engine *engine, struct cm *cm)
 
 	halves->host = (struct device_host){
 		.break_client = fixture_break_client,
-		.note_fault = client_note_trouble,
+		.note_trouble = client_note_trouble,
 	};
 	assert_int_equal(
 		session_set_init(&halves->device.sessions, engine, &halves->facts, &halves->host),

@@ -31,15 +31,17 @@ void neighbours_look(struct neighbours *neighbours, uint64_t now_ns)
 {
 	const struct neighbours before = *neighbours;
 	struct rnic_gid silent[NEIGHBOURS_MAX];
-	uint32_t count;
+	int count;
 	int known;
 
 	if (neighbours->ask == NULL || now_ns < neighbours->look_at_ns)
 		return;
 	neighbours->look_at_ns = now_ns + NEIGHBOURS_LOOK_NS;
 	count = neighbours->ask(neighbours->netdev_index, silent, NEIGHBOURS_MAX);
+	if (count < 0)
+		return;
 	neighbours->count = 0;
-	for (uint32_t i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		neighbours_add(neighbours, &silent[i], now_ns);
 	for (uint32_t i = 0; i < neighbours->count; i++) {
 		known = neighbours_find(&before, &neighbours->silent[i].gid);

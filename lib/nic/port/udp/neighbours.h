@@ -24,9 +24,10 @@
 
 /*
  * Writes the GIDs of up to `max` silent neighbours on that interface, and returns their number.
- * Does not wait.
+ * Negative errno: the kernel could not be asked, and the neighbours known before stay. Does not
+ * wait.
  */
-typedef uint32_t neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max);
+typedef int neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max);
 
 struct neighbours {
 	neighbours_ask *ask; /* NULL: the port asks nobody and holds nothing back */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/queues/qp_fault.h"
+#include "device/queues/qp_trouble.h"
 
 #include "ctl/ctl_message.h"
 #include "device/device_host.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 /* A target of XRC belongs to all that have opened it; the first one stands for them. */
-static const struct session *qp_fault_owner(const struct qp *qp)
+static const struct session *qp_trouble_owner(const struct qp *qp)
 {
 	const struct shared_target *target = qp->user;
 	const struct session_qp *session_qp = qp->user;
@@ -25,10 +25,10 @@ static const struct session *qp_fault_owner(const struct qp *qp)
 	return list_first_entry(&target->handles, struct session_qp, target_node)->session;
 }
 
-void qp_fault_note(void *context, const struct qp *qp)
+void qp_trouble_note(void *context, const struct qp *qp)
 {
 	const struct session_set *set = context;
-	const struct session *session = qp_fault_owner(qp);
+	const struct session *session = qp_trouble_owner(qp);
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
 	char peer[RNIC_GID_TEXT_BYTES];
@@ -43,5 +43,5 @@ void qp_fault_note(void *context, const struct qp *qp)
 			 "queue pair 0x%06" PRIx32 " to 0x%06" PRIx32 " of %s", qp->qpn,
 			 qp->attributes.dest_qpn, peer);
 	qp_last_error_text(qp, reason, sizeof(reason));
-	set->host->note_fault(session->client, subject, reason);
+	set->host->note_trouble(session->client, subject, reason);
 }
