@@ -38,7 +38,7 @@ const struct rnic_wr_operation rnic_wr_operations[RNIC_WR_OPCODE_COUNT + 1] = {
 		.payload = RNIC_WR_PAYLOAD_##payload_,                                             \
 		.operands = RNIC_WR_OPERANDS_##operands_,                                          \
 		.immediate = RNIC_WR_IMMEDIATE_##immediate_,                                       \
-		.operation = RNIC_OPERATION_##operation_,                                          \
+		.request = RNIC_OPERATION_##operation_,                                            \
 		.completion = RNIC_WC_##completion_,                                               \
 		.has_response = (int)ANSWER_TO_##operation_ != RNIC_ANSWER_ACKNOWLEDGE,            \
 		.has_result = RNIC_WR_PAYLOAD_##payload_ == RNIC_WR_PAYLOAD_IN,                    \

@@ -75,7 +75,7 @@ struct rnic_wr_operation {
 	uint8_t payload;	/* enum rnic_wr_payload */
 	uint8_t operands;	/* enum rnic_wr_operands */
 	uint8_t immediate;	/* enum rnic_wr_immediate */
-	uint8_t operation;	/* enum rnic_operation; NONE when nothing is sent */
+	uint8_t request;	/* enum rnic_operation; NONE when nothing is sent */
 	uint8_t completion;	/* enum rnic_wc_opcode */
 	bool is_local;		/* nothing is sent: the requester's device executes it */
 	bool has_response;	/* done when its own answer is there, not when acknowledged */

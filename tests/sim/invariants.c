@@ -103,7 +103,7 @@ static void check_credits(const struct qp *qp)
 
 		if (is_position && wqe_packet_index(wqe, requester->psn) == 0)
 			break;
-		started += wqe_kind(wqe)->may_solicit;
+		started += wqe_operation(wqe)->may_solicit;
 		if (is_position)
 			break;
 	}

@@ -213,7 +213,7 @@ static void test_dead_peers_hold_up_nobody(void **state)
 }
 
 /*
- * QPs without a peer do not wait for each other: all fail when one alone would, or a wait in line
+ * QPs without a peer do not wait for each other: all fail when one alone would, or the WINDOW timer
  * later.
  */
 static void test_dead_peers_are_found_at_once(void **state)
@@ -234,7 +234,8 @@ static void test_dead_peers_are_found_at_once(void **state)
 	crowd_destroy(&crowd);
 }
 
-/* A QP that waits in line with nothing outstanding probes its peer and keeps its place. */
+/* A QP that waits for its peer window with nothing outstanding probes its peer and keeps its place.
+ */
 static void test_waiting_in_line(void **state)
 {
 	struct fixture_options options = fixture_defaults;

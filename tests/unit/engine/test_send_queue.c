@@ -66,7 +66,7 @@ static void test_what_does_not_fit_has_no_operation(void **state)
 	send_queue_push(&queue, &inline_work, NULL, (const uint8_t *)"abcdef");
 	send_queue_push(&queue, &sge_work, sges, NULL);
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(wqe_kind(send_queue_at(&queue, i))->operation,
+		assert_int_equal(wqe_operation(send_queue_at(&queue, i))->request,
 				 RNIC_OPERATION_NONE);
 	send_queue_fini(&queue);
 }
@@ -110,9 +110,9 @@ static void test_kinds(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct send_wqe wqe = {.opcode = rows[i].opcode};
 
-		assert_int_equal(wqe_kind(&wqe)->operation, rows[i].operation);
-		assert_int_equal(wqe_kind(&wqe)->completion, rows[i].cqe);
-		assert_int_equal(wqe_kind(&wqe)->has_response, rows[i].has_response);
+		assert_int_equal(wqe_operation(&wqe)->request, rows[i].operation);
+		assert_int_equal(wqe_operation(&wqe)->completion, rows[i].cqe);
+		assert_int_equal(wqe_operation(&wqe)->has_response, rows[i].has_response);
 	}
 }
 

@@ -37,7 +37,7 @@ static void test_every_opcode_has_one_row(void **state)
 		assert_int_equal(has_row((uint8_t)opcode), is_known);
 		assert_int_equal(row->services != 0, is_known);
 		if (!is_known)
-			assert_true(row->operation == RNIC_OPERATION_NONE && !row->is_local);
+			assert_true(row->request == RNIC_OPERATION_NONE && !row->is_local);
 	}
 }
 
@@ -75,9 +75,9 @@ static void test_services_agree_with_the_wire(void **state)
 			assert_int_not_equal(service, -1);
 			if (row->is_local)
 				continue;
-			if (rnic_opcode_find(
-				    (enum rnic_service)service, (enum rnic_operation)row->operation,
-				    RNIC_POSITION_ONLY, rnic_immediate_header(row->immediate)) < 0)
+			if (rnic_opcode_find((enum rnic_service)service,
+					     (enum rnic_operation)row->request, RNIC_POSITION_ONLY,
+					     rnic_immediate_header(row->immediate)) < 0)
 				fail_msg("%s has no opcode for queue pairs of type %u",
 					 opcodes[i].name, type);
 		}
@@ -86,7 +86,7 @@ static void test_services_agree_with_the_wire(void **state)
 
 static const struct rnic_opcode *wire_row(const struct rnic_wr_operation *row)
 {
-	int opcode = rnic_opcode_find(RNIC_SERVICE_RC, (enum rnic_operation)row->operation,
+	int opcode = rnic_opcode_find(RNIC_SERVICE_RC, (enum rnic_operation)row->request,
 				      RNIC_POSITION_ONLY, rnic_immediate_header(row->immediate));
 
 	assert_true(opcode >= 0);
@@ -105,7 +105,7 @@ static void test_rows_agree_with_their_packets(void **state)
 		bool has_remote = row->operands == RNIC_WR_OPERANDS_REMOTE ||
 				  row->operands == RNIC_WR_OPERANDS_FLUSH;
 
-		assert_int_equal(row->is_local, row->operation == RNIC_OPERATION_NONE);
+		assert_int_equal(row->is_local, row->request == RNIC_OPERATION_NONE);
 		if (row->is_local) {
 			assert_int_equal(row->payload, RNIC_WR_PAYLOAD_NONE);
 			continue;
@@ -154,7 +154,7 @@ static void test_answers(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
 		const struct rnic_wr_operation *row = rnic_wr_operation(opcodes[i].opcode);
-		uint8_t answer = rnic_request_operations[row->operation].answer;
+		uint8_t answer = rnic_request_operations[row->request].answer;
 
 		assert_int_equal(answer == RNIC_ANSWER_NONE, row->is_local);
 		assert_int_equal(row->has_response, answer > RNIC_ANSWER_ACKNOWLEDGE);

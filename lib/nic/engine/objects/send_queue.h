@@ -75,7 +75,7 @@ struct send_queue {
 };
 
 /* The operation of `wqe`; an operation of no service when the opcode is unknown. Never NULL. */
-static inline const struct rnic_wr_operation *wqe_kind(const struct send_wqe *wqe)
+static inline const struct rnic_wr_operation *wqe_operation(const struct send_wqe *wqe)
 {
 	return rnic_wr_operation(wqe->opcode);
 }

@@ -13,15 +13,15 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 {
 	struct send_queue *queue = &qp->send_queue;
 	const struct send_wqe *wqe = send_queue_at(queue, queue->retired);
-	const struct rnic_wr_operation *kind = wqe_kind(wqe);
+	const struct rnic_wr_operation *operation = wqe_operation(wqe);
 	struct cqe cqe = {
 		.wr_id = wqe->wr_id,
 		.qp = qp,
-		.byte_count = kind->has_result && status == RNIC_WC_SUCCESS ? wqe->length : 0,
+		.byte_count = operation->has_result && status == RNIC_WC_SUCCESS ? wqe->length : 0,
 		.vendor_error = status == RNIC_WC_SUCCESS ? 0 : verdict,
 		.retired = queue->retired + 1,
 		.status = (uint8_t)status,
-		.opcode = kind->completion,
+		.opcode = operation->completion,
 		.is_solicited = status != RNIC_WC_SUCCESS,
 		.is_silent = status == RNIC_WC_SUCCESS && !(wqe->flags & RNIC_SEND_SIGNALED),
 	};

@@ -47,7 +47,7 @@ static inline uint32_t send_position_packet_offset(const struct qp *qp, const st
 
 static inline bool send_position_is_read(const struct send_wqe *wqe)
 {
-	return wqe_kind(wqe)->operation == RNIC_OPERATION_READ_REQUEST;
+	return wqe_operation(wqe)->request == RNIC_OPERATION_READ_REQUEST;
 }
 
 static inline uint32_t send_position_chunk_packets(const struct qp *qp)
@@ -81,7 +81,7 @@ static inline uint32_t send_position_count_reads(const struct qp *qp, const stru
 {
 	uint32_t chunk = send_position_chunk_packets(qp);
 
-	if (first == end || !wqe_kind(wqe)->has_response)
+	if (first == end || !wqe_operation(wqe)->has_response)
 		return 0;
 	return send_position_is_read(wqe) ? (end - 1) / chunk - first / chunk + 1 : 1;
 }

@@ -11,7 +11,7 @@
 
 static bool takes_receive(const struct send_wqe *wqe)
 {
-	return wqe_kind(wqe)->may_solicit;
+	return wqe_operation(wqe)->may_solicit;
 }
 
 /* Whether the limit lets `started` messages be started. Counters wrap. */

@@ -14,7 +14,8 @@
  * timer  | starts when                          | runs for                    | expiry (retry.c)
  * -------+--------------------------------------+-----------------------------+------------------
  * ACK    | progress, with packets under way;    | LIMIT_SHARE_NS, then up to  | share given back;
- *        | a packet leaves while none runs      | the timeout                 | then all again
+ *        | a packet leaves, and no timer or     | the timeout                 | then all again
+ *        | WINDOW runs                          |                             |
  * RNR    | an RNR NAK comes                     | what the NAK says           | all again
  * CREDIT | a message needs a credit, nothing is | LIMIT_CREDIT_PROBE_NS       | a probe
  *        | under way                            |                             |

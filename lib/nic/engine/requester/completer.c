@@ -62,7 +62,7 @@ static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic
 		uint32_t wanted = (uint32_t)rnic_psn_distance(end, requester->unacknowledged);
 		uint32_t left = wqe->packets - wqe_packet_index(wqe, requester->unacknowledged);
 
-		if (wqe_kind(wqe)->has_response)
+		if (wqe_operation(wqe)->has_response)
 			break;
 		completer_advance(engine, qp, wanted < left ? wanted : left);
 	}
@@ -212,16 +212,16 @@ static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe
 			  packet->row->position == RNIC_POSITION_ONLY;
 	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1;
 	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
-	uint64_t left = wqe_kind(wqe)->has_result ? wqe->length - offset : 0;
+	uint64_t left = wqe_operation(wqe)->has_result ? wqe->length - offset : 0;
 
 	return (claims_end ? is_end || may_be_end : !is_end) &&
 	       packet->payload_bytes == (left < qp->path_mtu_bytes ? left : qp->path_mtu_bytes);
 }
 
 /* Whether an atomic acknowledgement answers the WQE, not READ responses. */
-static bool completer_is_atomic(const struct rnic_wr_operation *kind)
+static bool completer_is_atomic(const struct rnic_wr_operation *operation)
 {
-	return rnic_request_operations[kind->operation].answer == RNIC_ANSWER_ATOMIC_ACKNOWLEDGE;
+	return rnic_request_operations[operation->request].answer == RNIC_ANSWER_ATOMIC_ACKNOWLEDGE;
 }
 
 /*
@@ -231,7 +231,7 @@ static bool completer_is_atomic(const struct rnic_wr_operation *kind)
 static bool reach_response(struct engine *engine, struct qp *qp, const struct rnic_packet *packet,
 			   bool is_read)
 {
-	const struct rnic_wr_operation *kind;
+	const struct rnic_wr_operation *operation;
 
 	if (!acknowledge_before(engine, qp, packet->psn)) {
 		go_back(engine, qp);
@@ -239,8 +239,8 @@ static bool reach_response(struct engine *engine, struct qp *qp, const struct rn
 	}
 	if (packet->row->headers & RNIC_HEADER_AETH)
 		credits_learn(engine, qp, packet->aeth.syndrome);
-	kind = wqe_kind(oldest_wqe(qp));
-	if (kind->has_response && is_read != completer_is_atomic(kind))
+	operation = wqe_operation(oldest_wqe(qp));
+	if (operation->has_response && is_read != completer_is_atomic(operation))
 		return true;
 	qp_fail_send(engine, qp, VERDICT_BAD_RESPONSE);
 	return false;

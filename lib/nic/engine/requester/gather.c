@@ -13,7 +13,7 @@ static enum verdict gather_sges(struct engine *engine, struct qp *qp, uint32_t i
 {
 	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 	const struct rnic_sge *sges = send_queue_sges(&qp->send_queue, index);
-	uint32_t access = wqe_kind(wqe)->sge_access;
+	uint32_t access = wqe_operation(wqe)->sge_access;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < wqe->sge_count && length > 0; i++) {
@@ -68,7 +68,7 @@ enum verdict gather_check_sges(struct engine *engine, struct qp *qp, uint32_t in
 		uint64_t offset;
 
 		if (sges[i].length > 0 &&
-		    mr_find(engine, sges[i].lkey, qp->pd, wqe_kind(wqe)->sge_access,
+		    mr_find(engine, sges[i].lkey, qp->pd, wqe_operation(wqe)->sge_access,
 			    sges[i].address, sges[i].length, &offset) == NULL)
 			return VERDICT_LOCAL_PROTECTION;
 	}

@@ -17,7 +17,7 @@ bool local_operation_is_due(const struct qp *qp)
 	const struct send_queue *queue = &qp->send_queue;
 
 	return qp->state == RNIC_QP_STATE_RTS && queue->retired == queue->next &&
-	       queue->next != queue->posted && wqe_kind(oldest(qp))->is_local;
+	       queue->next != queue->posted && wqe_operation(oldest(qp))->is_local;
 }
 
 static enum verdict local_operation_invalidate(struct qp *qp, const struct send_wqe *wqe)
@@ -42,7 +42,7 @@ static enum verdict (*const local_operations[RNIC_WR_OPCODE_COUNT])(struct qp *q
 
 static enum verdict local_operation_execute(struct qp *qp, const struct send_wqe *wqe)
 {
-	if (!rnic_wr_is_of_type(wqe_kind(wqe), qp->type))
+	if (!rnic_wr_is_of_type(wqe_operation(wqe), qp->type))
 		return VERDICT_LOCAL_OPERATION;
 	return local_operations[wqe->opcode](qp, wqe);
 }

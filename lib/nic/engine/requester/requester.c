@@ -22,27 +22,27 @@
 /* Makes the length of the data that of the message. */
 static enum verdict requester_set_length(struct send_wqe *wqe)
 {
-	const struct rnic_wr_operation *kind = wqe_kind(wqe);
+	const struct rnic_wr_operation *operation = wqe_operation(wqe);
 
-	if (rnic_wr_message_length(kind, wqe->length, &wqe->length))
+	if (rnic_wr_message_length(operation, wqe->length, &wqe->length))
 		return VERDICT_PASS;
-	return kind->payload == RNIC_WR_PAYLOAD_NONE ? VERDICT_LOCAL_OPERATION
-						     : VERDICT_LOCAL_LENGTH;
+	return operation->payload == RNIC_WR_PAYLOAD_NONE ? VERDICT_LOCAL_OPERATION
+							  : VERDICT_LOCAL_LENGTH;
 }
 
 /* Whether WQE `index` can be executed; computes its length. */
 static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t index)
 {
 	struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
-	const struct rnic_wr_operation *kind = wqe_kind(wqe);
+	const struct rnic_wr_operation *operation = wqe_operation(wqe);
 	enum verdict verdict = VERDICT_PASS;
 
-	if (!rnic_wr_is_of_type(kind, qp->type) || kind->is_local ||
-	    (kind->has_response && qp->attributes.max_rd_atomic == 0))
+	if (!rnic_wr_is_of_type(operation, qp->type) || operation->is_local ||
+	    (operation->has_response && qp->attributes.max_rd_atomic == 0))
 		return VERDICT_LOCAL_OPERATION;
 	if (!(wqe->flags & RNIC_SEND_INLINE))
 		verdict = gather_check_sges(engine, qp, index);
-	else if (kind->has_result)
+	else if (operation->has_result)
 		verdict = VERDICT_LOCAL_OPERATION;
 	return verdict == VERDICT_PASS ? requester_set_length(wqe) : verdict;
 }
@@ -68,7 +68,7 @@ static enum verdict start_wqe(struct engine *engine, struct qp *qp)
 /* The packet at the send position, before it is built. */
 struct plan {
 	struct send_wqe *wqe;
-	uint32_t index;	     /* in the entry */
+	uint32_t index;	     /* in the WQE */
 	uint32_t packets;    /* PSNs that the packet takes: for a READ those of the response */
 	uint32_t cost_bytes; /* of the path's window */
 	bool ends_message;
@@ -131,7 +131,7 @@ static bool is_within_limits(const struct qp *qp, const struct plan *plan)
 	if (packets_under_way(qp) + plan->packets > LIMIT_QP_WINDOW_PACKETS ||
 	    must_wait_for_answer(qp, plan))
 		return false;
-	return !wqe_kind(plan->wqe)->has_response || reads == 0 ||
+	return !wqe_operation(plan->wqe)->has_response || reads == 0 ||
 	       reads < qp->attributes.max_rd_atomic;
 }
 
@@ -187,7 +187,8 @@ static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 	requester->in_flight_bytes += plan->cost_bytes;
 	plan->is_ack_wanted =
 		(plan->ends_message && !is_asked_for_later(engine, qp, plan)) ||
-		wqe_kind(plan->wqe)->has_response || credits_is_probe(qp, plan->wqe, plan->index) ||
+		wqe_operation(plan->wqe)->has_response ||
+		credits_is_probe(qp, plan->wqe, plan->index) ||
 		requester->packets_since_ack_request + 1 >= LIMIT_PACKETS_PER_ACK_REQUEST ||
 		packets_under_way(qp) + 1 >= LIMIT_QP_WINDOW_PACKETS ||
 		!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes);
@@ -204,7 +205,7 @@ static bool try_pace(struct engine *engine, struct qp *qp, const struct plan *pl
 
 static enum rnic_position plan_position(const struct plan *plan)
 {
-	if (wqe_kind(plan->wqe)->has_response)
+	if (wqe_operation(plan->wqe)->has_response)
 		return RNIC_POSITION_ONLY;
 	if (plan->index == 0)
 		return plan->ends_message ? RNIC_POSITION_ONLY : RNIC_POSITION_FIRST;
@@ -218,24 +219,25 @@ static uint32_t reth_length(const struct qp *qp, const struct plan *plan, uint32
 
 	if (send_position_is_read(wqe))
 		return send_position_packet_offset(qp, wqe, plan->index + plan->packets) - offset;
-	return wqe_kind(wqe)->operands == RNIC_WR_OPERANDS_FLUSH ? wqe->flush.length : wqe->length;
+	return wqe_operation(wqe)->operands == RNIC_WR_OPERANDS_FLUSH ? wqe->flush.length
+								      : wqe->length;
 }
 
 /* All of the planned packet but its payload and the wish for an acknowledgement. */
 static void build_headers(struct qp *qp, const struct plan *plan, struct packet_builder *out)
 {
 	const struct send_wqe *wqe = plan->wqe;
-	const struct rnic_wr_operation *kind = wqe_kind(wqe);
+	const struct rnic_wr_operation *operation = wqe_operation(wqe);
 	uint32_t offset = send_position_packet_offset(qp, wqe, plan->index);
 	struct rnic_packet *packet = &out->packet;
 
-	packet_builder_start(qp, out, (enum rnic_operation)kind->operation, plan_position(plan),
-			     plan->ends_message ? rnic_immediate_header(kind->immediate) : 0,
+	packet_builder_start(qp, out, (enum rnic_operation)operation->request, plan_position(plan),
+			     plan->ends_message ? rnic_immediate_header(operation->immediate) : 0,
 			     qp->requester.psn);
 	if (qp->type == RNIC_QP_TYPE_UD)
 		packet_builder_address_datagram(qp, qp->requester.wqe_index, packet);
 	packet->solicited =
-		plan->ends_message && kind->may_solicit && (wqe->flags & RNIC_SEND_SOLICITED);
+		plan->ends_message && operation->may_solicit && (wqe->flags & RNIC_SEND_SOLICITED);
 	if (packet->row->headers & RNIC_HEADER_RETH)
 		packet->reth = (struct rnic_reth){
 			.address = wqe->remote_address + offset,
@@ -287,7 +289,7 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 		await_reading(engine, qp);
 		return;
 	}
-	if (wqe_kind(plan->wqe)->has_response)
+	if (wqe_operation(plan->wqe)->has_response)
 		requester->reads_outstanding++;
 	requester->packets_since_ack_request =
 		plan->is_ack_wanted ? 0 : requester->packets_since_ack_request + 1;
@@ -317,7 +319,7 @@ static bool has_work(const struct qp *qp)
 	if (requester->wqe_index == qp->send_queue.posted || qp->state == RNIC_QP_STATE_SQD)
 		return false;
 	wqe = send_queue_at(&qp->send_queue, requester->wqe_index);
-	if (wqe_kind(wqe)->is_local)
+	if (wqe_operation(wqe)->is_local)
 		return false;
 	return !(wqe->flags & RNIC_SEND_FENCE) || requester->reads_outstanding == 0;
 }
@@ -337,7 +339,7 @@ static enum verdict gather_payload(struct engine *engine, struct qp *qp, const s
 {
 	uint32_t offset = send_position_packet_offset(qp, plan->wqe, plan->index);
 
-	if (wqe_kind(plan->wqe)->has_result)
+	if (wqe_operation(plan->wqe)->has_result)
 		return VERDICT_PASS;
 	out->packet.payload_bytes =
 		send_position_packet_offset(qp, plan->wqe, plan->index + 1) - offset;
@@ -442,6 +444,6 @@ void requester_write_failed(struct engine *engine, struct qp *qp, bool is_report
 	if (is_reported)
 		qp_enter_error(qp, VERDICT_LOCAL_MEMORY_GONE);
 	else if (queue->retired != queue->next &&
-		 wqe_kind(send_queue_at(queue, queue->retired))->has_response)
+		 wqe_operation(send_queue_at(queue, queue->retired))->has_response)
 		qp_fail_send(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
 }

@@ -53,7 +53,7 @@ static void write_unacknowledged(const struct qp *qp, uint64_t now_ns, const cha
 	char retry[64];
 
 	write_retry(qp, now_ns, retry, sizeof(retry));
-	if (wqe_kind(oldest)->has_response)
+	if (wqe_operation(oldest)->has_response)
 		snprintf(text, text_bytes, "responses of %" PRIu32 " READs or atomics from %s%s",
 			 qp->requester.reads_outstanding, peer, retry);
 	else
