@@ -18,7 +18,7 @@ connections=100
 # Two programs of side 0 receive what one of side 1 sends.
 multicast() {
 	local receivers=() group=239.9.$multicast_number program
-	[ "$family" = 4 ] || group=ff15::$RUN_ID
+	[ "$family" = 4 ] || group=$(printf "ff15::%x:%x" $((RUN_ID >> 16)) $((RUN_ID & 65535)))
 	for program in 1 2; do
 		exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
 			stdbuf -oL mckey -m $group -b "$server" >"$WORK/receiver$program.out" 2>&1 &
