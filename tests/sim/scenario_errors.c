@@ -134,6 +134,59 @@ static void memory_that_vanishes_is_an_error_at_either_end(void **state)
 	}
 }
 
+/*
+ * What reaches host 0 in one batch: the answer to its READ or WRITE and a SEND from its peer, the
+ * SEND before or behind the answer.
+ */
+static const struct {
+	uint8_t opcode;
+	uint32_t send_bytes;
+	bool is_send_first;
+	enum rnic_wc_status work_status;
+	enum rnic_wc_status receive_status;
+} batches[] = {
+	{RNIC_WR_RDMA_READ, 100, false, RNIC_WC_LOC_PROT_ERR, RNIC_WC_WR_FLUSH_ERR},
+	{RNIC_WR_RDMA_READ, 5000, false, RNIC_WC_LOC_PROT_ERR, RNIC_WC_WR_FLUSH_ERR},
+	{RNIC_WR_RDMA_READ, 0, false, RNIC_WC_LOC_PROT_ERR, RNIC_WC_WR_FLUSH_ERR},
+	{RNIC_WR_RDMA_READ, 100, true, RNIC_WC_WR_FLUSH_ERR, RNIC_WC_LOC_PROT_ERR},
+	{RNIC_WR_RDMA_READ, 0, true, RNIC_WC_LOC_PROT_ERR, RNIC_WC_SUCCESS},
+	{RNIC_WR_RDMA_WRITE, 100, false, RNIC_WC_SUCCESS, RNIC_WC_LOC_PROT_ERR},
+	{RNIC_WR_RDMA_WRITE, 100, true, RNIC_WC_WR_FLUSH_ERR, RNIC_WC_LOC_PROT_ERR},
+	{RNIC_WR_RDMA_WRITE, 0, true, RNIC_WC_SUCCESS, RNIC_WC_SUCCESS},
+};
+
+static void only_the_first_failure_of_a_batch_has_a_status_of_its_own(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * RNIC_COUNT_OF(batches); i++) {
+		bool is_send_first = batches[i / 2].is_send_first;
+		uint32_t send_bytes = batches[i / 2].send_bytes;
+		struct sim *sim = sim_create(.seed = i, .is_direct = i % 2 != 0);
+		struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+		sim_receive(qp, .bytes = send_bytes);
+		sim_receive(qp, .bytes = send_bytes);
+		sim_post(qp, .opcode = batches[i / 2].opcode, .bytes = 100);
+		if (is_send_first) {
+			sim_run_for(sim, 5 * SIM_US);
+			sim_link(sim, 1, 0)->delay_ns = 15 * SIM_US;
+			sim_post(qp->peer, .opcode = RNIC_WR_SEND, .bytes = send_bytes);
+			sim_run_for(sim, 2 * SIM_US);
+			sim_link(sim, 1, 0)->delay_ns = 10 * SIM_US;
+			sim_run_for(sim, 3 * SIM_US);
+		} else {
+			sim_run_for(sim, 10 * SIM_US);
+			sim_post(qp->peer, .opcode = RNIC_WR_SEND, .bytes = send_bytes);
+		}
+		sim_take_memory(sim, 0);
+		sim_run(sim, SIM_S);
+		assert_status(qp, 0, batches[i / 2].work_status);
+		assert_int_equal(qp->end.received > 0 ? qp->end.receives[0].status : UINT8_MAX,
+				 batches[i / 2].receive_status);
+		assert_sim_is_right(sim);
+	}
+}
+
 static void a_completion_queue_that_is_full_stops_its_qp(void **state)
 {
 	struct sim *sim = sim_create(.seed = 1);
@@ -234,6 +287,7 @@ int main(void)
 		cmocka_unit_test(wrong_requests_have_their_own_statuses),
 		cmocka_unit_test(the_qps_access_flags_decide_before_the_key),
 		cmocka_unit_test(memory_that_vanishes_is_an_error_at_either_end),
+		cmocka_unit_test(only_the_first_failure_of_a_batch_has_a_status_of_its_own),
 		cmocka_unit_test(a_completion_queue_that_is_full_stops_its_qp),
 		cmocka_unit_test(a_peer_that_has_forgotten_the_connection_is_noticed),
 		cmocka_unit_test(a_peer_that_restarts_can_be_connected_again),

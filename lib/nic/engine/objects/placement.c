@@ -60,25 +60,29 @@ static void turn_into_error(struct cqe *cqe, enum verdict verdict)
 }
 
 /*
- * Makes errors of the completions that wait for one work queue of `qp`, from number `first` on: of
- * the first one for `verdict`, the others are flushed. Returns whether there was a first one.
+ * Makes errors of the completions that wait for `qp`, from number `first` on, since the QP is in
+ * error from the failed packet on: of the first one of the work queue at fault for `verdict`; the
+ * others are flushed. Returns whether there was a first one.
  */
 static bool fail_waiting(struct placement *placement, const struct qp *qp, bool is_recv,
 			 uint32_t first, enum verdict verdict)
 {
 	bool was_found = false;
+	bool is_told = false; /* a completion names the QP's error */
 
 	assert(placement->queued - first <= placement->queued - placement->delivered);
 	for (uint32_t i = first; i != placement->queued; i++) {
 		struct cqe *cqe = &placement->waiting[i % PLACEMENT_COMPLETIONS_MAX].cqe;
+		bool is_at_fault = cqe->is_recv == is_recv;
+		bool is_first = is_at_fault && !was_found;
 
-		if (cqe->qp != qp || cqe->is_recv != is_recv)
+		if (cqe->qp != qp)
 			continue;
-		/* A completion that is an error already reports a failure that was found earlier.
-		 */
-		if (was_found || cqe->status == RNIC_WC_SUCCESS)
-			turn_into_error(cqe, was_found ? VERDICT_FLUSHED : verdict);
-		was_found = true;
+		/* An error that waits already reports a failure that was found earlier. */
+		if (cqe->status == RNIC_WC_SUCCESS || (is_at_fault ? was_found : is_told))
+			turn_into_error(cqe, is_first ? verdict : VERDICT_FLUSHED);
+		was_found = was_found || is_first;
+		is_told = is_told || (is_first && cqe->status != RNIC_WC_WR_FLUSH_ERR);
 	}
 	return was_found;
 }
@@ -89,36 +93,49 @@ static void note_failing(struct placement *placement, struct qp *qp)
 		list_add_tail(&placement->failing, &qp->failures.node);
 }
 
+/* Payload of an answer to `qp` was not placed. */
+static void response_failed(struct placement *placement, struct qp *qp, uint64_t tag)
+{
+	qp->failures.is_response_reported = fail_waiting(
+		placement, qp, false, tag_first(tag, placement->queued), VERDICT_LOCAL_MEMORY_GONE);
+	qp->failures.has_response = true;
+}
+
+/* Payload of a request to `qp` was not placed. */
+static void request_failed(struct placement *placement, struct qp *qp, uint64_t tag)
+{
+	bool is_send = tag_origin(tag) == PLACEMENT_SEND;
+	bool was_found = fail_waiting(placement, qp, true, tag_first(tag, placement->queued),
+				      is_send ? VERDICT_MEMORY_GONE : VERDICT_FLUSHED);
+
+	qp->failures.is_receive_at_fault = is_send && !was_found;
+	qp->failures.request_psn = rnic_psn((uint32_t)tag);
+	qp->failures.request_msn = tag_msn(tag);
+	qp->failures.has_request = true;
+}
+
 /*
  * The memory batch's word that bytes did not reach client memory. The rest of the batch is still
- * under way, so the QP has to wait for its error.
+ * under way, so the QP has to wait for its error. The batch tells of failures in the order of the
+ * packets: of a request and a response that fail, the earlier decides, as when it is placed at
+ * once.
  */
 static void write_failed(void *context, void *owner, uint64_t tag, int error)
 {
 	struct engine *engine = context;
 	struct placement *placement = &engine->placement;
-	uint32_t first = tag_first(tag, placement->queued);
-	bool was_found;
-	struct qp *qp;
+	bool is_response = tag_origin(tag) == PLACEMENT_RESPONSE;
+	struct qp *qp = is_response ? RNIC_CONTAINER_OF(owner, struct qp, requester)
+				    : RNIC_CONTAINER_OF(owner, struct qp, responder);
 
 	(void)error; /* unmapped or gone: the same follows */
 	engine->counters[COUNTER_MEMORY_ERRORS]++;
-	if (tag_origin(tag) == PLACEMENT_RESPONSE) {
-		qp = RNIC_CONTAINER_OF(owner, struct qp, requester);
-		qp->failures.is_response_reported =
-			fail_waiting(placement, qp, false, first, VERDICT_LOCAL_MEMORY_GONE);
-		qp->failures.has_response = true;
-	} else {
-		bool is_send = tag_origin(tag) == PLACEMENT_SEND;
-
-		qp = RNIC_CONTAINER_OF(owner, struct qp, responder);
-		was_found = fail_waiting(placement, qp, true, first,
-					 is_send ? VERDICT_MEMORY_GONE : VERDICT_FLUSHED);
-		qp->failures.is_receive_at_fault = is_send && !was_found;
-		qp->failures.request_psn = rnic_psn((uint32_t)tag);
-		qp->failures.request_msn = tag_msn(tag);
-		qp->failures.has_request = true;
-	}
+	if (qp->failures.has_request || qp->failures.has_response)
+		return;
+	if (is_response)
+		response_failed(placement, qp, tag);
+	else
+		request_failed(placement, qp, tag);
 	note_failing(placement, qp);
 }
 

@@ -33,8 +33,7 @@ void placement_init(struct engine *engine, placement_failed_function *failed);
 /*
  * Delivers a completion through the sink, once all payload received so far is placed. If the CQ has
  * overflowed, the completion is lost and the QP goes into error. If the completion's payload, or
- * earlier payload of the same work queue, cannot be placed, the completion is delivered as an
- * error.
+ * earlier payload of the same QP, cannot be placed, the completion is delivered as an error.
  */
 void placement_cqe(struct engine *engine, struct cq *cq, const struct cqe *cqe);
 
