@@ -539,16 +539,25 @@ void oracle_complete(struct oracle_end *end, const struct cqe *cqe)
 			    end->name, cqe->is_recv ? "receive" : "work", cqe->wr_id, cqe->retired);
 }
 
-/* A work without success: its bytes may be old, new or part of both. */
+/*
+ * A work without success: its bytes may be old, new or part of both. A READ may go as several
+ * requests, each of which is checked by itself: what one of them may see comes although another is
+ * refused.
+ */
 static void judge_unfinished(struct oracle_end *end, uint32_t index)
 {
 	struct model_work *wqe = &end->wqes[index];
+	bool may_succeed = (wqe->legal & STATUS_BIT(RNIC_WC_SUCCESS)) != 0;
 	bool explained = true;
 
 	if (wqe->is_pattern || wqe->is_hot || is_send(wqe) || is_empty(wqe) ||
-	    is_overtaken(end, wqe) || (wqe->legal & STATUS_BIT(RNIC_WC_SUCCESS)) == 0)
+	    is_overtaken(end, wqe) || (!may_succeed && wqe->granted.length == 0))
 		return;
-	if (wqe->opcode == RNIC_WR_RDMA_READ || is_atomic(wqe))
+	if (!may_succeed)
+		explained = pieces_hold(end->memory, wqe->pieces, wqe->piece_count,
+					end->peer->memory->arena + wqe->granted.offset,
+					wqe->granted.length, true);
+	else if (wqe->opcode == RNIC_WR_RDMA_READ || is_atomic(wqe))
 		explained = pieces_hold(end->memory, wqe->pieces, wqe->piece_count,
 					expected_bytes(end, wqe), wqe->bytes, true);
 	else

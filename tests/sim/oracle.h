@@ -12,7 +12,8 @@
  *   - UC: a message may be lost, but one that is received is whole, in order, and received once;
  *     UD: a received message is a datagram that was sent, behind a header of 40 bytes
  *   - once a memory window is closed nothing is read or written through it any more
- *   - failed work has left each byte old or new, and nothing else in memory has changed
+ *   - failed work has left each byte old or new, and nothing else in memory has changed; of a READ
+ *     beyond the end of its region, only whole packets from within the region may have come
  *
  * It knows nothing of packets or time. The first violation is kept as a sentence; later ones are
  * not.
@@ -78,6 +79,7 @@ struct model_work {
 	uint32_t window_generation;
 	uint32_t window_key;	  /* BIND_MW: the key of its own window */
 	struct span remote;	  /* of the peer's arena */
+	struct span granted;	  /* of the peer's arena: what a refused READ may bring of it */
 	uint64_t atomic_original; /* the expected original value */
 	uint64_t atomic_result;	  /* the final word */
 };

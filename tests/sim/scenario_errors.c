@@ -187,6 +187,24 @@ static void only_the_first_failure_of_a_batch_has_a_status_of_its_own(void **sta
 	}
 }
 
+/*
+ * A READ whose request was lost is asked for packet by packet, and packets that lie within the
+ * region are answered before the request that reaches beyond its end is refused.
+ */
+static void a_read_beyond_the_end_may_leave_bytes_of_its_region(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1, .path_mtu = 1, .timeout = 8);
+
+	(void)state;
+	sim_fault(sim, 0, "drop@rc-read-request/first=2");
+	sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = 6449, .beyond_end = true);
+	sim_run(sim, SIM_S);
+	assert_status(qp, 0, RNIC_WC_REM_ACCESS_ERR);
+	assert_int_equal(sim_counter(sim, 1, COUNTER_READ_REQUESTS), 1);
+	assert_sim_is_right(sim);
+}
+
 static void a_completion_queue_that_is_full_stops_its_qp(void **state)
 {
 	struct sim *sim = sim_create(.seed = 1);
@@ -288,6 +306,7 @@ int main(void)
 		cmocka_unit_test(the_qps_access_flags_decide_before_the_key),
 		cmocka_unit_test(memory_that_vanishes_is_an_error_at_either_end),
 		cmocka_unit_test(only_the_first_failure_of_a_batch_has_a_status_of_its_own),
+		cmocka_unit_test(a_read_beyond_the_end_may_leave_bytes_of_its_region),
 		cmocka_unit_test(a_completion_queue_that_is_full_stops_its_qp),
 		cmocka_unit_test(a_peer_that_has_forgotten_the_connection_is_noticed),
 		cmocka_unit_test(a_peer_that_restarts_can_be_connected_again),

@@ -52,6 +52,17 @@ struct span sim_memory_allocate(struct sim_memory *memory, struct prng *prng, ui
 	return (struct span){offset, length};
 }
 
+struct span sim_memory_end(struct sim_memory *memory, uint32_t length)
+{
+	uint64_t offset = memory->bytes - length;
+
+	if (length > memory->bytes || offset < memory->used)
+		return (struct span){UINT64_MAX, 0};
+	for (uint64_t i = offset; i < memory->bytes; i++)
+		memory->arena[i] = memory->shadow[i] = (uint8_t)(i * 167 >> 3);
+	return (struct span){offset, length};
+}
+
 uint64_t sim_memory_difference(const struct sim_memory *memory)
 {
 	if (memcmp(memory->arena, memory->shadow, memory->used) == 0)

@@ -35,6 +35,12 @@ void sim_memory_fini(struct sim_memory *memory);
 struct span sim_memory_allocate(struct sim_memory *memory, struct prng *prng, uint32_t length,
 				uint32_t align);
 
+/*
+ * The last `length` bytes, which must not be allocated: the same offset always gets the same byte.
+ * Offset UINT64_MAX when some are.
+ */
+struct span sim_memory_end(struct sim_memory *memory, uint32_t length);
+
 /* The first offset at which arena and shadow differ; UINT64_MAX when they are equal. */
 uint64_t sim_memory_difference(const struct sim_memory *memory);
 

@@ -191,6 +191,25 @@ static void model_remote(struct sim *sim, struct sim_qp *qp, const struct sim_po
 					      post->opcode == RNIC_WR_ATOMIC_WRITE ? 8 : 1);
 }
 
+/*
+ * What a READ beyond the end of its region may bring when it goes as one request for each packet:
+ * all packets before the one with the byte beyond the end. Programs leave the end of the arena
+ * free, so its bytes stay as they are.
+ */
+static struct span granted_range(const struct sim_qp *qp, const struct sim_post *post)
+{
+	struct span range;
+
+	if (post->opcode != RNIC_WR_RDMA_READ || !post->beyond_end || post->pattern ||
+	    post->window || post->bytes == 0 || !remote_key_grants(post) || !local_key_grants(post))
+		return (struct span){0};
+	range = sim_memory_end(&qp->peer->host->memory, post->bytes - 1);
+	if (range.offset == UINT64_MAX)
+		abort();
+	range.length -= range.length % qp->qp->path_mtu_bytes;
+	return range;
+}
+
 static uint8_t flags_of(const struct sim_post *post, bool signal_all)
 {
 	return (uint8_t)((post->unsignaled && !signal_all ? 0 : RNIC_SEND_SIGNALED) |
@@ -255,6 +274,7 @@ uint32_t sim_post_with(struct sim_qp *qp, const struct sim_post *given)
 	is_right = (model->legal & STATUS_BIT(RNIC_WC_SUCCESS)) != 0;
 	model_local(sim, qp, &post, model);
 	model_remote(sim, qp, &post, model);
+	model->granted = granted_range(qp, &post);
 	if (is_atomic(post.opcode))
 		model_atomic(sim, qp, model, &wqe, is_right);
 	if (!is_right)
