@@ -1,27 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Installs what is missing, builds, runs every suite. Without options: all suites on gcc, all but
-# interop on clang, and unit, sim, hostile, script and an interop pass under AddressSanitizer and
-# UBSan.
+# run.sh installs missing packages, builds, and runs every suite. Without options it runs all suites
+# with gcc, all suites but interop with clang, and unit, sim, hostile, script and an interop pass
+# under AddressSanitizer and UBSan.
 #
-#   --quick                     unit, sim, script, hostile, abi and tidy of one build, and nothing
-#                               else: under 6 minutes with the build
-#   --compiler gcc|clang|both   all suites on these, and nothing else unless asked for
-#   --sanitize                  the pass with sanitizers
-#   --rxe                       the cases against Linux rdma_rxe in an emulated machine alone; they
-#                               are part of interop too
-#   --bench                     tests/bench/run.sh as well, in build/
-#   --long=PART                 one part of what takes long, and nothing else; at most 150 minutes:
+#   --quick                     run only unit, sim, script, hostile, abi and tidy of one build:
+#                               under 6 minutes with the build
+#   --compiler gcc|clang|both   run all suites with these compilers; other stages run only when
+#                               other options ask for them
+#   --sanitize                  run the pass with sanitizers
+#   --rxe                       run only the cases against Linux rdma_rxe in an emulated machine;
+#                               the suite interop has them too
+#   --bench                     run tests/bench/run.sh as well, in build/
+#   --long=PART                 run only one long part, for at most 150 minutes:
 #       fuzz                    every fuzzer for ten minutes, under sanitizers
 #       hostile                 the hostile clients under sanitizers, again and again for an hour
 #       interop                 more topologies, ports and families, and long amounts
 #       storm                   50,000 seeds of each storm
-#       debian, arm64           not there yet: status 2
+#       debian, arm64           do not exist yet: status 2
 #
-# Runs as root, and as an ordinary user without the tests that need network namespaces, which say
-# so. Prints the ten slowest tests of each stage. Exits 1 when anything failed. The last lines are
-# the summary of ctest: of the first stage that failed, else of the main one.
+# run.sh runs as root or as an ordinary user. As an ordinary user it skips the tests that need
+# network namespaces, and these tests say so. run.sh prints the ten slowest tests of each stage. It
+# exits 1 when anything failed. The last lines are the summary of ctest: the summary of the first
+# stage that failed, or of the main stage when none failed.
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -35,7 +37,7 @@ bench=""
 is_default=1
 
 usage() {
-	sed -n '4,25s/^# \{0,1\}//p' "$0"
+	sed -n '4,26s/^# \{0,1\}//p' "$0"
 }
 
 # choose_part NAME
@@ -43,7 +45,7 @@ choose_part() {
 	case $1 in
 	fuzz | hostile | interop | storm) long=$1; is_default="" ;;
 	debian | arm64)
-		echo "--long=$1: there is no such part yet; it has run nothing" >&2
+		echo "--long=$1: this part does not exist yet; nothing has run" >&2
 		exit 2
 		;;
 	*)

@@ -1,28 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# contain.sh SCRIPT [ARGUMENT...]: runs an interop test apart from all others on the machine, and
-# leaves nothing of it, however it ends. lib.sh calls it: a test is started by its own name.
+# contain.sh SCRIPT [ARGUMENT...]: runs an interop test apart from all other tests on the machine,
+# and leaves nothing of the test behind, however the test ends. lib.sh calls contain.sh, so the user
+# starts a test by the test's own name.
 #
-# As root, the test has network, process, mount and IPC namespaces of its own. Its ports, addresses,
-# process numbers and named namespaces are nobody else's, and the kernel ends all of that together
-# with the first process in there. An ordinary user's processes are known by their environment.
+# As root, the test has network, process, mount and IPC namespaces of its own. No other test shares
+# its ports, addresses, process numbers and named namespaces. When the first process in the
+# namespaces ends, the kernel ends everything in them. Without root, contain.sh finds the processes
+# of the test by their environment.
 #
-# ctest ends a test by SIGKILL, with all of its children. The watcher is not among them: its parent
-# is init. It sees the end of this process by a FIFO, and removes what is left.
+# ctest ends a test with all of its children by SIGKILL. The watcher is none of these children: its
+# parent is init. The watcher sees the end of this process by a FIFO, and removes the rest.
 #
-# The test gets RNIC_TEST_WORK, a directory, and RNIC_TEST_ID, a number that no other running test
-# on this machine has, and RNIC_TEST_ISOLATED=1 when it has the namespaces. It makes
-# $RNIC_TEST_WORK/.ended when it has said how it ended.
+# The test gets RNIC_TEST_WORK, a directory; RNIC_TEST_ID, a number that no other running test on
+# this machine has; and RNIC_TEST_ISOLATED=1 when the test has the namespaces. The test makes
+# $RNIC_TEST_WORK/.ended when it has reported how it ended.
 set -u
 
 self=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/contain.sh
-GRACE_SECONDS=5 # for a test that was asked to end
-KILL_SECONDS=30 # for processes that were killed
+GRACE_SECONDS=5 # until a test that got a signal must have ended
+KILL_SECONDS=30 # until processes that got SIGKILL must have ended
 UNSHARE=(unshare --net --ipc --mount --pid --fork --kill-child --mount-proc)
 
-# run SCRIPT [ARGUMENT...]: its status, also when it is ended by a signal that comes meanwhile. What
-# a shell starts in the background would ignore two signals.
+# run SCRIPT [ARGUMENT...]: returns the script's status, also when a signal ends the script
+# meanwhile. A shell makes its background processes ignore INT and QUIT; env undoes that.
 run() {
 	local status signal signalled
 	env --default-signal=INT,QUIT "$@" {alive}>&- &
@@ -36,7 +38,8 @@ run() {
 	return $status
 }
 
-# inside SCRIPT [ARGUMENT...]: the first process of the namespaces, which lack something at first.
+# inside SCRIPT [ARGUMENT...]: the first process of the namespaces. It mounts the file systems that
+# new namespaces lack, and then runs the script.
 inside() {
 	mount -t sysfs sysfs /sys && mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns &&
 		mount -t tmpfs tmpfs /dev/shm && ip link set lo up || exit 1
@@ -44,12 +47,13 @@ inside() {
 	run "$@"
 }
 
-# processes_of DIRECTORY: those that carry it in their environment.
+# processes_of DIRECTORY: prints the processes that carry the directory in their environment.
 processes_of() {
 	grep -lszxF "RNIC_TEST_WORK=$1" /proc/[0-9]*/environ | cut -d/ -f3
 }
 
-# remove_rest DIRECTORY ID
+# remove_rest DIRECTORY ID: ends the processes of a test and removes its namespaces and its
+# directory.
 remove_rest() {
 	local pids namespace deadline=$((SECONDS + KILL_SECONDS))
 	unset RNIC_TEST_WORK
@@ -79,7 +83,7 @@ case $1 in
 	exit
 	;;
 --watch)
-	read -r _ # until the other end is closed
+	read -r _ # until the contained test closes the other end
 	remove_rest "$2" "$3"
 	exit
 	;;
@@ -104,7 +108,8 @@ if [ "$(id -u)" -eq 0 ] &&
 	isolation=("${UNSHARE[@]}" "$BASH" "$self" --inside)
 fi
 
-# end_child SIGNAL: the script may say what it was doing. It is a child of unshare's.
+# end_child SIGNAL: gives the script time to report where the signal came. The script is a child of
+# unshare.
 end_child() {
 	local script=$child deadline=$((SECONDS + GRACE_SECONDS))
 	[ ${#isolation[@]} -eq 0 ] || script=$(pgrep -P "$child")

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What the interop tests share: two RNICs (or one), programs on them, and a clean end.
+# The interop tests share these functions: they start two RNICs (or one), run programs on them, and
+# check that the end is clean.
 #
-#   netns-1500, netns-9000     two network namespaces and a veth of that MTU (root)
+#   netns-1500, netns-9000     two network namespaces, and a veth with the MTU in the name (root)
 #
 #       namespace 0                        namespace 1
 #       rnicd 10.77.0.1   veth0 ---- veth1   rnicd 10.77.0.2
 #             fd77::1                              fd77::2
 #
 #   pair                       two daemons on two loopback addresses, no privileges
-#   one                        one daemon, both programs on it
+#   one                        one daemon that serves both programs
 #
 # A test sources this file, calls topology_start, runs programs on side 0 (server) and side 1
-# (client) and ends with topology_finish, which checks that nothing is left: no object in a daemon,
-# no memory, descriptor, process or file.
+# (client) and ends with topology_finish. topology_finish checks that the test leaves nothing: no
+# object in a daemon, no memory, descriptor, process or file.
 #
 # Environment: RNIC_BUILD (the build tree), RNIC_TEST_LONG=1 (the long variants),
 # RNIC_TEST_SANITIZE=1 (a build with sanitizers: more time and memory), RNIC_TEST_KEEP=1 (keep
@@ -35,8 +36,8 @@ PATH=$PATH:/usr/sbin:/sbin
 
 failures=0
 checks=0
-processes=()   # all that this test started and that may still run
-declare -A starts # when each of them began: the kernel gives the number of one to another later
+processes=()   # processes that this test started and that may still run
+declare -A starts # start time of each: the kernel may give its number to another process later
 side_namespace=("" "")
 side_socket=("" "")
 side_address=("" "")
@@ -47,13 +48,13 @@ side_gid=(0 0)
 server_address=127.0.0.1
 run_options=() # of rnic-run, for pairs of programs
 client_input=/dev/null # of the client that cm_start begins
-loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run's own
-multicast_number=$((RUN_ID / 250 % 250)).$((RUN_ID % 250 + 1)) # the end of a group of its own
-next_port=$((20000 + RUN_ID % 120 * 100)) # below those that the kernel gives to clients
+loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run alone
+multicast_number=$((RUN_ID / 250 % 250)).$((RUN_ID % 250 + 1)) # end of a group of this run alone
+next_port=$((20000 + RUN_ID % 120 * 100)) # below the ports that the kernel gives to clients
 
 if [ -n "$SLOW" ]; then
-	# Programs of the distribution are not built with the sanitizer that our libraries bring
-	# along.
+	# The distribution builds its programs without a sanitizer; the libraries of this tree bring
+	# the sanitizer along.
 	export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 	export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 fi
@@ -79,7 +80,7 @@ check() {
 	if "$@" >"$WORK/check.out" 2>&1; then pass "$what"; else fail "$what" "$WORK/check.out"; fi
 }
 
-# say_end WORD...: how the test ended; after that it may end.
+# say_end WORD...: prints how the test ended. After that the test may end.
 say_end() {
 	echo "$*"
 	: >"$WORK/.ended"
@@ -102,22 +103,23 @@ wait_for() {
 
 # ---- processes ----
 
-# read_process PID: sets process_state, and process_start, by which it is no other with that number.
+# read_process PID: sets process_state and process_start. The start time tells apart two processes
+# that have the same number one after the other.
 read_process() {
 	local stat
 	{ read -r stat <"/proc/${1:-none}/stat"; } 2>/dev/null || return 1
-	# Behind the name, which may hold anything.
+	# The name comes first and may hold any character: read the fields after the name.
 	read -r process_state _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ process_start _ <<<"${stat##*) }"
 }
 
-# own PID: a process that this test started.
+# own PID: notes a process that this test started.
 own() {
 	processes+=("$1")
 	read_process "$1" || process_start=gone
 	starts[$1]=$process_start
 }
 
-# is_running PID: one that this test started, or any other number.
+# is_running PID: PID may be a process that this test started, or any other process.
 is_running() {
 	read_process "$1" && [ "$process_state" != Z ] &&
 		[ "$process_start" = "${starts[$1]:-$process_start}" ]
@@ -127,7 +129,8 @@ has_ended() {
 	! is_running "$1"
 }
 
-# signal_process SIGNAL PID...: to those of them that run, and to nobody who has the number now.
+# signal_process SIGNAL PID...: signals the processes that still run, and no other process that has
+# one of the numbers now.
 signal_process() {
 	local signal=$1 process
 	shift
@@ -136,14 +139,15 @@ signal_process() {
 	done
 }
 
-# end_process PID: TERM, and KILL for one that does not listen.
+# end_process PID: sends TERM, and KILL to a process that does not end.
 end_process() {
 	is_running "$1" || return 0
 	signal_process TERM "$1"
 	wait_for 5 has_ended "$1" || signal_process KILL "$1"
 }
 
-# expect_end SECONDS PID STATUS WHAT FILE: a child ends so within SECONDS; FILE holds its output.
+# expect_end SECONDS PID STATUS WHAT FILE: a child must end with STATUS within SECONDS; FILE holds
+# its output.
 expect_end() {
 	local status
 	wait_for "$1" has_ended "$2"
@@ -157,7 +161,7 @@ expect_end() {
 	fi
 }
 
-# whereabouts: the line of the script and the functions that it was in. Call it in a trap.
+# whereabouts: prints the line of the script and its functions. Call it in a trap.
 whereabouts() {
 	local frame
 	echo -n "at line $script_line"
@@ -172,7 +176,7 @@ end_by_signal() {
 	exit "$2"
 }
 
-# contain.sh ends what is left, and removes $WORK.
+# contain.sh ends the processes that are left, and removes $WORK.
 cleanup() {
 	local status=$1 process
 	trap - EXIT
@@ -192,8 +196,8 @@ trap 'end_by_signal TERM 143 "$BASH_COMMAND"' TERM
 
 # ---- topology ----
 
-# on SIDE COMMAND...: runs it in the side's network namespace. Replaces the shell that calls it in
-# the background, so that $! is the command.
+# on SIDE COMMAND...: runs the command in the side's network namespace. In the background the
+# command replaces the shell, so that $! is the command.
 on() {
 	local namespace=${side_namespace[$1]}
 	shift
@@ -222,7 +226,7 @@ control() {
 	on "$side" "$BIN/rnicctl" show --socket "${side_socket[$side]}" "$@"
 }
 
-# query SIDE KIND EXPRESSION: a Python expression over `rows`, what rnicctl shows of that kind.
+# query SIDE KIND EXPRESSION: prints a Python expression over `rows`, the rows of KIND from rnicctl.
 query() {
 	control "$1" --json "$2" | python3 -c "
 import json, sys
@@ -230,7 +234,7 @@ rows = json.load(sys.stdin)['$2']
 print($3)"
 }
 
-# holds SIDE KIND EXPRESSION: is it true?
+# holds SIDE KIND EXPRESSION: succeeds when the expression is true.
 holds() {
 	[ "$(query "$1" "$2" "bool($3)")" = True ]
 }
@@ -247,7 +251,7 @@ make_namespaces() {
 		peer name veth1 netns "${side_namespace[1]}" mtu "$mtu" || exit 1
 	for side in 0 1; do
 		on $side ip link set veth$side mtu "$mtu"
-		# An address that the kernel still doubts is no GID yet.
+		# A tentative address is no GID yet.
 		on $side sysctl -q -w net.ipv6.conf.veth$side.accept_dad=0
 		on $side ip address add "10.77.0.$((side + 1))/24" dev veth$side
 		on $side ip -6 address add "fd77::$((side + 1))/64" dev veth$side nodad
@@ -256,7 +260,7 @@ make_namespaces() {
 	server_address=10.77.0.1
 }
 
-# daemon_start SIDE OPTION...: starts rnicd on the side's socket and waits until it answers.
+# daemon_start SIDE OPTION...: starts rnicd on the side's socket and waits until rnicd answers.
 daemon_start() {
 	local side=$1
 	shift
@@ -275,7 +279,7 @@ daemon_start() {
 	side_held[side]=$(held_by "${side_pid[$side]}" | wc -l)
 }
 
-# held_by PID: the descriptors and mappings of a daemon that come with a client.
+# held_by PID: prints the descriptors and mappings that a daemon has for its clients.
 held_by() {
 	{
 		readlink "/proc/$1"/fd/* 2>/dev/null
@@ -291,14 +295,14 @@ daemon_answers_or_ended() {
 	has_ended "${side_pid[$1]}" || control "$1" device
 }
 
-# The kernel ends an io_uring, and the sockets that it uses, some time after their process.
+# The kernel ends an io_uring and the sockets of the io_uring some time after their process.
 port_is_free() {
 	local filter="sport = :4791"
 	[ -n "${side_namespace[$1]}" ] || filter="$filter and src = ${side_address[$1]}"
 	[ -z "$(on "$1" ss -Huan "$filter")" ]
 }
 
-# daemon_restart SIDE: as it was started, after its end.
+# daemon_restart SIDE: starts an ended daemon again with the same options.
 daemon_restart() {
 	wait_for 20 port_is_free "$1"
 	eval "daemon_start $1 ${side_options[$1]}"
@@ -313,8 +317,8 @@ find_gid() {
 	}
 }
 
-# Loopback has one IPv6 address, which is that of another test, too, where contain.sh cannot give
-# each its own loopback.
+# Loopback has one IPv6 address. Where contain.sh cannot give each test a loopback of its own, all
+# tests share this address.
 take_loopback6() {
 	local lock
 	side_address[0]=::1
@@ -323,8 +327,8 @@ take_loopback6() {
 	flock --timeout 120 "$lock" || fail "no other test has ::1"
 }
 
-# topology_start TOPOLOGY uring|socket 4|6 [OPTION...]: the options go to every daemon. "@SIDE" in
-# an option is replaced by the side's number.
+# topology_start TOPOLOGY uring|socket 4|6 [OPTION...]: starts the daemons with the options. The
+# side's number replaces "@SIDE" in an option.
 topology_start() {
 	local topology=$1 port=$2 family=$3 side sides="0 1"
 	shift 3
@@ -371,7 +375,7 @@ resident_kib() {
 	awk '/^VmRSS/ { print $2 }' "/proc/$1/status"
 }
 
-# daemon_finish SIDE: nothing is left of its clients, and it ends as it should.
+# daemon_finish SIDE: checks that the daemon holds nothing of its clients and ends with status 0.
 daemon_finish() {
 	local side=$1 pid=${side_pid[$1]} limit=$((32 * 1024)) status
 	[ -z "$SLOW" ] || limit=$((512 * 1024))
@@ -407,7 +411,7 @@ all_have_ended() {
 	[ -z "$left" ] || { ps -o pid,args $left; return 1; }
 }
 
-# topology_finish: also prints the sum and exits.
+# topology_finish: ends and checks the daemons, prints the number of failures, and exits.
 topology_finish() {
 	local side
 	for side in 0 1; do
@@ -433,14 +437,14 @@ server_listens_or_ended() {
 	has_ended "$1" || is_listening 0 "$2"
 }
 
-# forget_output: of the pair before. The shell in the background empties the files some time later;
-# until then a look at the files would take the old words for those of the next pair.
+# forget_output: removes the output of the pair before. The shell in the background empties the
+# files some time later; until then the old output would look like the output of the next pair.
 forget_output() {
 	rm -f "$WORK/server.out" "$WORK/client.out"
 }
 
-# pair_start PROGRAM OPTION...: starts it on both sides, client once the server listens. Sets
-# server_pid and client_pid; output in $WORK/server.out and $WORK/client.out.
+# pair_start PROGRAM OPTION...: starts the program on both sides, the client once the server
+# listens. Sets server_pid and client_pid. The output goes to $WORK/server.out and $WORK/client.out.
 pair_start() {
 	local program=$1 port gid=-x
 	shift
@@ -461,7 +465,7 @@ pair_start() {
 	own $!
 }
 
-# Whether an identifier of the connection manager waits for somebody on the server's side.
+# cm_is_ready [STATE]: succeeds when a CM identifier on the server's side listens or is in STATE.
 cm_is_ready() {
 	holds 0 cm "any(r['state'] in ('listening', '${1:-listening}') for r in rows)"
 }
@@ -492,7 +496,7 @@ cm_start() {
 	own $!
 }
 
-# cm_run SERVER -- CLIENT: both must end well in time.
+# cm_run SERVER -- CLIENT: both programs must end with status 0 in time.
 cm_run() {
 	local start=$SECONDS
 	cm_start listening "$@"
@@ -500,7 +504,8 @@ cm_run() {
 	pair_judge "${*/#--/, client} ($((SECONDS - start)) s)"
 }
 
-# cm_serve SERVER -- CLIENT: the client must end well in time; its server never ends by itself.
+# cm_serve SERVER -- CLIENT: the client must end with status 0 in time; the server never ends by
+# itself.
 cm_serve() {
 	local start=$SECONDS
 	cm_start listening "$@"
@@ -519,7 +524,7 @@ pair_has_ended() {
 	has_ended "$server_pid" && has_ended "$client_pid"
 }
 
-# pair_wait SECONDS: sets server_status and client_status; 124 for one that had to be killed.
+# pair_wait SECONDS: sets server_status and client_status; 124 is the status of a killed program.
 pair_wait() {
 	local hung=""
 	wait_for "$1" pair_has_ended || hung=1
@@ -532,7 +537,7 @@ pair_wait() {
 	[ -z "$hung" ] || client_status=124
 }
 
-# pair_run PROGRAM OPTION...: both must end well in time.
+# pair_run PROGRAM OPTION...: both programs must end with status 0 in time.
 PAIR_SECONDS=${PAIR_SECONDS:-60}
 pair_run() {
 	local start=$SECONDS
@@ -541,7 +546,7 @@ pair_run() {
 	pair_judge "$* ($((SECONDS - start)) s)"
 }
 
-# pair_judge WHAT: both ended well.
+# pair_judge WHAT: checks that both programs ended with status 0.
 pair_judge() {
 	if [ "$client_status" -eq 0 ] && [ "$server_status" -eq 0 ]; then
 		pass "$1"
@@ -552,12 +557,13 @@ pair_judge() {
 	fi
 }
 
-# dissect OPTION...: tshark. Small SEND payloads look like these two protocols to it, which guesses.
+# dissect OPTION...: runs tshark without two protocols: tshark guesses, and takes small SEND
+# payloads for packets of these protocols.
 dissect() {
 	tshark --disable-protocol rpcordma --disable-protocol infiniband.eoib "$@" 2>/dev/null
 }
 
-# count_packets FILE FILTER: how many fit it.
+# count_packets FILE FILTER: prints the number of packets that match the filter.
 count_packets() {
 	dissect -r "$1" -Y "$2" -T fields -e frame.number | wc -l
 }
