@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completion entries, and the region of a completion queue. Only the daemon writes the region; the
- * client's consumer index lies in the session region (struct rnic_cq_control).
+ * Completion queue elements (CQEs), and the region of a completion queue. Only the daemon writes
+ * the region; the client's consumer index lies in the session region (struct rnic_cq_control).
  */
 #ifndef PROTO_SHM_CQE_H
 #define PROTO_SHM_CQE_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work entries: a client writes them into the queues of a QP or an SRQ.
+ * Work queue elements (WQEs): a client writes them into the queues of a QP or an SRQ.
  *
- * A queue is a ring of fixed entries and a side area with one stride per slot. One SGE fits into
- * the entry itself; two or more lie in the slot's part of the side area, as does inline data. So
- * the usual entry is one cache line (half of one for a receive), and a client that needs no side
- * area touches none of its pages. The daemon copies an entry once, then validates the copy.
+ * A queue is a ring of WQEs of fixed size and a side area with one stride per slot. One SGE fits
+ * into the WQE itself; two or more lie in the slot's part of the side area, as does inline data. So
+ * the usual WQE is one cache line (half of one for a receive), and a client that needs no side area
+ * touches none of its pages. The daemon copies a WQE once, then validates the copy.
  */
 #ifndef PROTO_SHM_WQE_H
 #define PROTO_SHM_WQE_H

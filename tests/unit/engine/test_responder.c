@@ -213,7 +213,7 @@ static void a_gap_whose_packets_all_came_again_is_not_told(void **state)
 	expect_silence(&bench);
 }
 
-static void no_receive_entry_means_later(void **state)
+static void no_receive_wqe_means_later(void **state)
 {
 	(void)state;
 	bench_receive(&bench, bench_send(&bench, PSN, 10));
@@ -715,7 +715,7 @@ int main(void)
 		TEST(a_gap_is_told_once),
 		TEST(a_gap_that_closes_in_time_is_told_for_what_was_dropped),
 		TEST(a_gap_whose_packets_all_came_again_is_not_told),
-		TEST(no_receive_entry_means_later),
+		TEST(no_receive_wqe_means_later),
 		TEST(an_immediate_without_entry_waits_for_its_last_packet),
 		cmocka_unit_test(each_refusal_is_told_and_is_the_end),
 		TEST(an_open_message_ends_with_the_error),

@@ -3,7 +3,7 @@
 
 #include "engine/engine_addresses.h"
 #include "engine/objects/placement.h"
-#include "engine/progress/receive_entry.h"
+#include "engine/progress/receive_wqe.h"
 #include "engine/qp_state.h"
 #include "engine/responder/request_checks.h"
 #include "engine/responder/responder_execute.h"
@@ -20,7 +20,7 @@ static enum verdict datagram_check(struct request *request)
 
 	if (verdict != VERDICT_PASS)
 		return verdict;
-	wqe = receive_entry_peek(request->qp, request->srq, &sges);
+	wqe = receive_wqe_peek(request->qp, request->srq, &sges);
 	return (uint64_t)RNIC_GRH_BYTES + request->packet->payload_bytes <= wqe->length
 		       ? VERDICT_PASS
 		       : VERDICT_RECEIVE_TOO_SHORT;
@@ -60,7 +60,7 @@ static void complete(struct engine *engine, struct qp *qp, const struct rnic_pac
 	};
 
 	engine->counters[COUNTER_SEND_REQUESTS]++;
-	receive_entry_complete(engine, qp, &cqe);
+	receive_wqe_complete(engine, qp, &cqe);
 }
 
 void datagram_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
@@ -70,7 +70,7 @@ void datagram_receive(struct engine *engine, struct qp *qp, const struct rnic_pa
 	bool is_taken;
 
 	if (verdict == VERDICT_PASS) {
-		is_taken = receive_entry_try_take(qp, qp->srq);
+		is_taken = receive_wqe_try_take(qp, qp->srq);
 		assert(is_taken);
 		verdict = datagram_place(&request);
 	}

@@ -2,7 +2,7 @@
 #include "engine/progress/qp_error.h"
 
 #include "engine/objects/placement.h"
-#include "engine/progress/receive_entry.h"
+#include "engine/progress/receive_wqe.h"
 #include "engine/progress/send_completion.h"
 #include "engine/progress/send_position.h"
 #include "engine/qp_state.h"
@@ -48,7 +48,7 @@ void qp_enter_error(struct qp *qp, enum verdict verdict)
 	send_position_reset(qp->engine, qp);
 	send_completion_flush(qp->engine, qp);
 	qp_error_stop_responder(qp);
-	receive_entry_flush(qp->engine, qp);
+	receive_wqe_flush(qp->engine, qp);
 	if (qp_shares_receives(qp))
 		placement_last_receive(qp->engine, qp);
 }

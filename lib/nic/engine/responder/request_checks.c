@@ -6,7 +6,7 @@
 #include "engine/objects/mw.h"
 #include "engine/objects/srq_queue.h"
 #include "engine/objects/xrcd.h"
-#include "engine/progress/receive_entry.h"
+#include "engine/progress/receive_wqe.h"
 #include "engine/qp_state.h"
 
 /* The rights that the request needs, of the QP and of the region. */
@@ -120,7 +120,7 @@ static enum verdict check_receive_sges(struct request *request, const struct rec
 enum verdict request_check_receive(struct request *request)
 {
 	const struct rnic_sge *sges;
-	const struct recv_wqe *wqe = receive_entry_peek(request->qp, request->srq, &sges);
+	const struct recv_wqe *wqe = receive_wqe_peek(request->qp, request->srq, &sges);
 
 	if (wqe == NULL)
 		return VERDICT_NO_RECEIVE;
@@ -169,7 +169,7 @@ static enum verdict check_length_received(struct request *request)
 	const struct rnic_sge *sges;
 
 	if (request_is_first(request->packet))
-		wqe = receive_entry_peek(request->qp, request->srq, &sges);
+		wqe = receive_wqe_peek(request->qp, request->srq, &sges);
 	else
 		bytes += responder->message_bytes;
 	if (bytes > RNIC_MESSAGE_BYTES_MAX)

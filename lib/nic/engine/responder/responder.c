@@ -2,7 +2,7 @@
 #include "engine/responder/responder.h"
 
 #include "engine/objects/placement.h"
-#include "engine/progress/receive_entry.h"
+#include "engine/progress/receive_wqe.h"
 #include "engine/qp_state.h"
 #include "engine/reliability/acknowledgement.h"
 #include "engine/responder/request_checks.h"

@@ -4,7 +4,7 @@
 #include "engine/objects/mr.h"
 #include "engine/objects/mw.h"
 #include "engine/objects/placement.h"
-#include "engine/progress/receive_entry.h"
+#include "engine/progress/receive_wqe.h"
 #include "engine/qp_state.h"
 #include "engine/ready_list.h"
 #include "engine/responder/request_checks.h"
@@ -82,7 +82,7 @@ static void complete_message(struct engine *engine, struct qp *qp, const struct 
 		.is_solicited = packet->solicited,
 	};
 
-	receive_entry_complete(engine, qp, &cqe);
+	receive_wqe_complete(engine, qp, &cqe);
 }
 
 /* Closes the message of `packet`. */
@@ -98,7 +98,7 @@ static void finish_message(struct request *request)
 	qp->responder.open_operation = RNIC_OPERATION_NONE;
 	if (!has_completion)
 		return;
-	is_taken = receive_entry_try_take(request->qp, request->srq);
+	is_taken = receive_wqe_try_take(request->qp, request->srq);
 	assert(is_taken);
 	complete_message(engine, qp, request->packet);
 }
@@ -120,7 +120,7 @@ static enum verdict execute_send(struct request *request)
 	enum verdict verdict;
 
 	if (request_is_first(packet)) {
-		bool is_taken = receive_entry_try_take(request->qp, request->srq);
+		bool is_taken = receive_wqe_try_take(request->qp, request->srq);
 
 		assert(is_taken);
 		responder->open_operation = RNIC_OPERATION_SEND;

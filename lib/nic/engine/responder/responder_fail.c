@@ -2,7 +2,7 @@
 #include "engine/responder/responder_fail.h"
 
 #include "engine/progress/qp_error.h"
-#include "engine/progress/receive_entry.h"
+#include "engine/progress/receive_wqe.h"
 #include "engine/qp_state.h"
 #include "engine/reliability/acknowledgement.h"
 #include "engine/responder/request_checks.h"
@@ -17,7 +17,7 @@ static void responder_fail_stop(struct engine *engine, struct qp *qp, enum verdi
 
 	qp->responder.open_operation = RNIC_OPERATION_NONE;
 	if (is_receive_at_fault && qp->responder.has_receive)
-		receive_entry_complete_in_error(engine, qp, verdict);
+		receive_wqe_complete_in_error(engine, qp, verdict);
 	if (row->async_event != VERDICT_NO_STATUS)
 		engine->config.sink->async_event(engine->config.sink_context,
 						 (enum rnic_async_event_type)row->async_event, qp);
@@ -56,7 +56,7 @@ void responder_drop_message(struct engine *engine, struct qp *qp)
 {
 	engine->counters[COUNTER_DROPPED_MESSAGES]++;
 	qp->responder.open_operation = RNIC_OPERATION_NONE;
-	receive_entry_give_back(qp);
+	receive_wqe_give_back(qp);
 }
 
 void responder_refuse(struct request *request, enum verdict verdict)
@@ -73,6 +73,6 @@ void responder_refuse(struct request *request, enum verdict verdict)
 		return;
 	}
 	if (row->takes_receive)
-		receive_entry_try_take(request->qp, request->srq);
+		receive_wqe_try_take(request->qp, request->srq);
 	responder_fail(engine, qp, verdict, request->packet->psn, true);
 }

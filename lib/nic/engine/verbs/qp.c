@@ -7,7 +7,7 @@
 #include "engine/objects/mw.h"
 #include "engine/objects/placement.h"
 #include "engine/progress/qp_error.h"
-#include "engine/progress/receive_entry.h"
+#include "engine/progress/receive_wqe.h"
 #include "engine/progress/send_completion.h"
 #include "engine/progress/send_position.h"
 #include "engine/ready_list.h"
@@ -193,7 +193,7 @@ static void qp_forget(struct qp *qp)
 	 * matter. */
 	placement_run(engine);
 	send_position_reset(engine, qp);
-	receive_entry_give_back(qp);
+	receive_wqe_give_back(qp);
 	congestion_reset(engine, qp);
 	peer_window_put(qp->peer_window);
 	qp->peer_window = NULL;
@@ -457,5 +457,5 @@ void qp_post_send(struct qp *qp, const struct send_wqe *wqe, const struct rnic_s
 void qp_flush_receives(struct qp *qp)
 {
 	if (qp->state == RNIC_QP_STATE_ERR && qp_has_recv_queue(qp))
-		receive_entry_flush(qp->engine, qp);
+		receive_wqe_flush(qp->engine, qp);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/progress/receive_entry.h"
+#include "engine/progress/receive_wqe.h"
 
 #include "engine/objects/placement.h"
 #include "engine/objects/srq_queue.h"
@@ -7,8 +7,8 @@
 
 #include <assert.h>
 
-const struct recv_wqe *receive_entry_peek(struct qp *qp, struct srq *srq,
-					  const struct rnic_sge **sges)
+const struct recv_wqe *receive_wqe_peek(struct qp *qp, struct srq *srq,
+					const struct rnic_sge **sges)
 {
 	if (!qp->responder.has_receive)
 		return recv_queue_peek(qp->engine, srq != NULL ? &srq->queue : &qp->recv_queue,
@@ -17,7 +17,7 @@ const struct recv_wqe *receive_entry_peek(struct qp *qp, struct srq *srq,
 	return &qp->responder.receive;
 }
 
-bool receive_entry_try_take(struct qp *qp, struct srq *srq)
+bool receive_wqe_try_take(struct qp *qp, struct srq *srq)
 {
 	struct responder *responder = &qp->responder;
 
@@ -33,7 +33,7 @@ bool receive_entry_try_take(struct qp *qp, struct srq *srq)
 	return responder->has_receive;
 }
 
-void receive_entry_give_back(struct qp *qp)
+void receive_wqe_give_back(struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
 
@@ -53,7 +53,7 @@ static struct cq *receive_cq(const struct qp *qp)
 	return srq != NULL && srq->cq != NULL ? srq->cq : qp->recv_cq;
 }
 
-void receive_entry_complete(struct engine *engine, struct qp *qp, struct cqe *cqe)
+void receive_wqe_complete(struct engine *engine, struct qp *qp, struct cqe *cqe)
 {
 	struct responder *responder = &qp->responder;
 
@@ -72,7 +72,7 @@ void receive_entry_complete(struct engine *engine, struct qp *qp, struct cqe *cq
 	placement_cqe(engine, receive_cq(qp), cqe);
 }
 
-void receive_entry_complete_in_error(struct engine *engine, struct qp *qp, enum verdict verdict)
+void receive_wqe_complete_in_error(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
 	struct cqe cqe = {
 		.vendor_error = verdict,
@@ -81,16 +81,16 @@ void receive_entry_complete_in_error(struct engine *engine, struct qp *qp, enum 
 		.is_solicited = true, /* errors wake whoever waits for solicited ones */
 	};
 
-	receive_entry_complete(engine, qp, &cqe);
+	receive_wqe_complete(engine, qp, &cqe);
 }
 
-void receive_entry_flush(struct engine *engine, struct qp *qp)
+void receive_wqe_flush(struct engine *engine, struct qp *qp)
 {
 	if (qp->responder.has_receive)
-		receive_entry_complete_in_error(engine, qp, VERDICT_FLUSHED);
+		receive_wqe_complete_in_error(engine, qp, VERDICT_FLUSHED);
 	if (!qp_has_recv_queue(qp))
 		return;
 	/* Bounded: a client that posts as fast as we flush is served by qp_flush_receives(). */
-	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && receive_entry_try_take(qp, NULL); i++)
-		receive_entry_complete_in_error(engine, qp, VERDICT_FLUSHED);
+	for (uint32_t i = 0; i < LIMIT_WR_DEPTH && receive_wqe_try_take(qp, NULL); i++)
+		receive_wqe_complete_in_error(engine, qp, VERDICT_FLUSHED);
 }
