@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the control plane says when it opens the device half, and a session in it. */
+/*
+ * The configuration that the control plane gives when it opens the device half, and when it opens a
+ * session.
+ */
 #ifndef DAEMON_DEVICE_DEVICE_CONFIG_H
 #define DAEMON_DEVICE_DEVICE_CONFIG_H
 
@@ -13,7 +16,7 @@
 #include <sys/types.h>
 
 #define DEVICE_GIDS	    RNIC_GIDS_MAX
-#define DEVICE_REASON_BYTES 256 /* of a sentence that says why the device cannot be opened */
+#define DEVICE_REASON_BYTES 256 /* of the sentence that says why the device half cannot open */
 
 struct client;
 struct device_facts;
@@ -21,7 +24,7 @@ struct device_host;
 struct quota_account;
 
 struct device_half_config {
-	const struct general_services *services; /* behind queue pair 1 */
+	const struct general_services *services; /* the services behind queue pair 1 */
 	const struct device_facts *facts;
 	const struct device_host *host;
 	const char *netdev;
@@ -30,7 +33,7 @@ struct device_half_config {
 	uint32_t speed_mbps;		/* 0: not known */
 	const char *fault;		/* NULL: none */
 	const char *capture;		/* NULL: none */
-	neighbours_ask *ask_neighbours; /* NULL: nobody knows */
+	neighbours_ask *ask_neighbours; /* NULL: no neighbour table to ask */
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	bool has_ecn;
@@ -40,14 +43,14 @@ struct device_half_config {
 	struct random_source random; /* of QPNs and keys */
 };
 
-/* What the control plane says of a client at HELLO. */
+/* The control plane's facts about a client at HELLO. */
 struct session_config {
 	struct client *client;
 	struct quota_account *account;
 	uint32_t client_id;
 	pid_t pid;
-	int pid_fd;    /* of the client's process; -1: not to be used */
-	int memory_fd; /* that the client sent as its /proc/self/mem; -1: none */
+	int pid_fd;    /* a PID descriptor of the client's process; -1: must not be used */
+	int memory_fd; /* the client's /proc/self/mem, as the client says; -1: none */
 };
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Counters beside those of the engine, each a member of struct device_half. */
+/* The counters besides the engine's counters. Each is a member of struct device_half. */
 static const struct {
 	const char *name;
 	size_t offset; /* in struct device_half, or in the counters of the port at `port` */
@@ -81,7 +81,7 @@ bool device_half_fault_counter(const struct device_half *half, uint32_t index,
 	return true;
 }
 
-/* ---- the port's, as the IBTA defines them ---- */
+/* ---- the port counters that the IBTA defines ---- */
 
 static uint64_t sent_packets(const struct device_half *half)
 {
@@ -95,7 +95,10 @@ static uint64_t received_packets(const struct device_half *half)
 	       half->loopback->counters.received_datagrams;
 }
 
-/* In words of 4 bytes. Packets are multiples of that, from the base header to the ICRC. */
+/*
+ * Counts words of 4 bytes. The length of a packet, from the base header to the ICRC, is a multiple
+ * of 4.
+ */
 static uint64_t sent_data(const struct device_half *half)
 {
 	return (half->udp->counters.sent_bytes + half->loopback->counters.sent_bytes) / 4;
@@ -119,7 +122,7 @@ static uint64_t sent_discards(const struct device_half *half)
 	return half->udp->counters.send_refused + half->loopback->counters.send_refused;
 }
 
-/* What a link of Ethernet frames does not have, or the kernel below does not let through. */
+/* Counts events that a link of Ethernet frames does not have, or that the kernel hides. */
 static uint64_t never(const struct device_half *half)
 {
 	(void)half;

@@ -140,7 +140,7 @@ void device_half_close(struct device_half *half)
 {
 	session_set_fini(&half->sessions);
 	sigbus_guard_unwatch();
-	/* The peers of connections that end with us hear of it. */
+	/* Send the packets that tell peers of the end of their connections. */
 	while (half->path.services.has_ready(half->path.services.context) &&
 	       data_path_transmit(&half->path, half->sessions.now_ns) > 0)
 		;
@@ -237,7 +237,7 @@ uint32_t device_half_session_count(const struct device_half *half)
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
-/* Payload, of any kind and both ways, and what packets cost beside it. */
+/* Counts the payload of all kinds in both directions, and a fixed cost for each packet. */
 static uint64_t device_half_moved_bytes(const struct device_half *half)
 {
 	const uint64_t *counters = half->engine.counters;
@@ -270,7 +270,9 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 
 bool device_half_has_work(const struct device_half *half)
 {
-	/* What ended in an error was not sent, but may have left answers to give. */
+	/*
+	 * WQEs that completed in error were not sent, but the completion may have left other work.
+	 */
 	return session_turn_has_work(&half->sessions) || data_path_has_work(&half->path);
 }
 
@@ -305,7 +307,7 @@ bool device_half_poll(struct device_half *half)
 				cqe_delivery_retry(watch->session);
 			break;
 		case WATCH_DOORBELL:
-			session_wake(watch->session); /* doorbells are taken in every turn */
+			session_wake(watch->session); /* each turn takes the doorbells */
 			break;
 		}
 	}

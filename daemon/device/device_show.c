@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of a session for SHOW. */
+/* Makes the rows of a session for SHOW. */
 #include "device/device_half.h"
 
 #include "base/bits.h"
@@ -126,7 +126,7 @@ static void show_srq(struct show_rows *rows, const struct session *session, void
 	row->posted = srq_waiting(srq);
 }
 
-/* What of a session a listing shows, object by object. */
+/* The objects of a session that a listing shows. */
 static const struct {
 	size_t table; /* offset of a struct handle_table in struct session */
 	void (*show)(struct show_rows *rows, const struct session *session, void *object);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of the device half: the engine, the stack of ports below it, the sessions above it.
- * Private to daemon/device; tests look here as well.
+ * The state of the device half: the engine, the stack of ports below the engine, and the sessions
+ * above it. Only daemon/device and the tests use this file.
  *
  *     fault -> capture -> loopback (packets to ourselves) -> multicast (of groups joined) -> UDP
  */
@@ -15,7 +15,7 @@
 #include "port/conditions/capture.h"
 #include "port/port.h"
 
-/* How often the loop did what, for the table of wake-ups per operation. */
+/* Counts of the loop, for the table of wake-ups per operation. */
 struct device_loop_counters {
 	uint64_t turns;
 	uint64_t sleeps;
@@ -27,7 +27,7 @@ struct device_half {
 	struct port *udp; /* bottom of the stack */
 	struct port *multicast;
 	struct port *loopback;
-	struct port *port;		 /* top of the stack, owns all below */
+	struct port *port;		 /* top of the stack; owns all ports below */
 	struct capture *capture;	 /* in the stack; NULL: none */
 	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
 	struct data_path path;
@@ -35,7 +35,7 @@ struct device_half {
 	struct device_loop_counters loop_counters;
 };
 
-/* The callbacks that the engine is made with; their context is the set of sessions. */
+/* The engine's callbacks. Their context is the set of sessions. */
 extern const struct engine_sink device_half_sink;
 
 #endif

@@ -18,7 +18,8 @@ uint32_t session_turn_take_work(struct session_set *set)
 	struct wait_batch batch;
 	struct list *node;
 
-	/* Each queue is served at most once a turn; one that has more goes to the end. */
+	/* A turn serves each queue at most once. A queue with more WQEs goes to the end of the
+	 * list. */
 	scheduler_begin(&set->scheduler, WAIT_SEND_FETCH, &batch);
 	while (visits++ < LIMIT_TURN_QUEUES && (node = scheduler_next(&batch)) != NULL) {
 		scheduler_add(&set->scheduler, WAIT_SEND_FETCH, node);

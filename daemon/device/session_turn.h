@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the device does with all sessions in a turn: takes doorbells and work, delivers completions
- * and events, announces sleep. */
+/*
+ * The work of a turn for all sessions: takes doorbells and WQEs, delivers completions and events,
+ * announces sleep.
+ */
 #ifndef DAEMON_DEVICE_SESSION_TURN_H
 #define DAEMON_DEVICE_SESSION_TURN_H
 
@@ -12,29 +14,33 @@
 struct session_set;
 
 /*
- * Takes doorbells and send entries of all sessions, a bounded number of each queue and of all
- * queues. Returns how many entries were taken, or 1 when doorbells were.
+ * Takes doorbells and send WQEs of all sessions: a bounded number from each queue, and from all
+ * queues together. Returns the number of WQEs taken, or 1 when it took only doorbells.
  */
 uint32_t session_turn_take_work(struct session_set *set);
 
-/* Whether a queue still holds entries that could be taken at once. */
+/* Returns whether a queue still holds WQEs that the engine has room for. */
 bool session_turn_has_work(const struct session_set *set);
 
-/* Lets clients know what completed in this turn: wakes those that asked for it. `is_busy` as for
- * cqe_delivery_run(). */
+/*
+ * Tells clients what completed in this turn: wakes the clients that asked for it. `is_busy` as for
+ * cqe_delivery_run().
+ */
 void session_turn_deliver(struct session_set *set, bool is_busy);
 
-/* Before sleeping: asks all clients that are awake to ring, as the others are already. The caller
- * takes work once more before it sleeps. */
+/*
+ * Before sleeping: asks all awake clients to wake the daemon; the other clients are asked already.
+ * The caller takes WQEs once more before it sleeps.
+ */
 void session_turn_announce_sleep(struct session_set *set);
 
-/* After sleeping, or when there was work after all. */
+/* Withdraws that request after sleeping, or when there was work after all. */
 void session_turn_withdraw_sleep(struct session_set *set);
 
-/* Whether a queue pair or an address handle of any client sends from the GID at `index`. */
+/* Returns whether a queue pair or an address handle of any client sends from the GID at `index`. */
 bool session_turn_uses_gid(const struct session_set *set, uint32_t index);
 
-/* Whether a queue pair or an address handle of any client has its peer at `dest`. */
+/* Returns whether a queue pair or an address handle of any client has its peer at `dest`. */
 bool session_turn_uses_dest(const struct session_set *set, const struct rnic_gid *dest);
 
 #endif

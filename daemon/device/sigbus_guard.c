@@ -16,7 +16,7 @@
 
 static struct {
 	struct session_set *set; /* NULL: SIGBUS is not handled */
-	int page_fd;		 /* of one page, which is there */
+	int page_fd;		 /* a memfd of one page, which is allocated */
 } watched;
 
 static bool region_holds(const struct shared_region *region, const uint8_t *address)
@@ -26,7 +26,10 @@ static bool region_holds(const struct shared_region *region, const uint8_t *addr
 	return start != NULL && address >= start && (uint64_t)(address - start) < region->bytes;
 }
 
-/* Whether an object of the table has the address in its region, `region_offset` into it. */
+/*
+ * Returns whether an object of the table has the address in its region. The region is at
+ * `region_offset` in the object.
+ */
 static bool table_holds(const struct handle_table *table, size_t region_offset,
 			const uint8_t *address)
 {
@@ -70,10 +73,10 @@ static void handle(int number, siginfo_t *info, void *context)
 	(void)context;
 	if (holder == NULL || mmap(page, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 				   watched.page_fd, 0) == MAP_FAILED) {
-		signal(number, SIG_DFL); /* the same access ends the process */
+		signal(number, SIG_DFL); /* the access repeats and ends the process */
 		return;
 	}
-	/* It may hold what another client was to get. */
+	/* The page may hold data that the daemon wrote into it for another client. */
 	memset(page, 0, PAGE_BYTES);
 	holder->has_sigbus = true;
 	watched.set->has_sigbus = true;

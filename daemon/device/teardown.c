@@ -7,9 +7,9 @@
 
 #include <stddef.h>
 
-/* A microsecond is about 4. */
+/* One microsecond is about 4 units of cost. */
 #define COST_MAPPING 32
-#define COST_BYTES   8192 /* of a mapping, for each 1 more */
+#define COST_BYTES   8192 /* bytes of a mapping that cost 1 more */
 #define COST_PIPE    16
 
 static uint32_t cost_of_mapping(uint64_t bytes)
@@ -86,9 +86,9 @@ static uint32_t end_pd(struct session *session, void *object)
 }
 
 /*
- * Users before what they use: QPs name SRQs, XRCDs, CQs and PDs, SRQs name XRCDs, CQs and PDs, MWs
- * name QPs and MRs, MRs, MWs and AHs name PDs, CQs name channels. `end` frees the object and tells
- * the cost.
+ * Ends users before the objects that they use: QPs name SRQs, XRCDs, CQs and PDs; SRQs name XRCDs,
+ * CQs and PDs; MWs name QPs and MRs; MRs, MWs and AHs name PDs; CQs name channels. `end` frees the
+ * object and returns the cost.
  */
 static const struct {
 	size_t table; /* offset of a struct handle_table */
@@ -118,7 +118,7 @@ void teardown_begin(struct session *session)
 	session_cut(session);
 }
 
-/* Frees objects; returns whether that was all of them. */
+/* Frees objects. Returns whether it has freed all of them. */
 static bool teardown_end_objects(struct session *session, uint32_t *budget)
 {
 	struct teardown *teardown = &session->teardown;

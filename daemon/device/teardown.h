@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session. At once the session can reach nothing and nobody can reach it: protection
- * domains and XRC domains are closed, the doorbell is gone. What the session owned is freed a
- * little in each turn, since there may be hundreds of thousands of objects, for which the other
- * clients must not wait.
+ * Ends a session. The first step cuts the session off at once: it closes protection domains, XRC
+ * domains and the doorbell, so that the session can reach nothing and nothing can reach the
+ * session. Each later turn frees a few of the session's objects: there may be hundreds of
+ * thousands, and the other clients must not wait for them.
  */
 #ifndef DAEMON_DEVICE_TEARDOWN_H
 #define DAEMON_DEVICE_TEARDOWN_H
@@ -17,9 +17,9 @@ struct session;
 void teardown_begin(struct session *session);
 
 /*
- * Frees what a session that was cut off owns, at a cost of about `budget`, from which the cost is
- * taken: 1 for a small object, more for a mapped one. Returns whether all is freed, and the session
- * is no more.
+ * Frees the objects of a session that was cut off, at a cost of about `budget`, and subtracts the
+ * cost from the budget: 1 for a small object, more for a mapped one. Returns true when it has freed
+ * everything, the session included.
  */
 bool teardown_run(struct session *session, uint32_t *budget);
 

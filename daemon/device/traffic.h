@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether much data goes through the device. Clients that wait behind bulk traffic had better give
- * their processor away, and those that exchange small messages had better not: so it is told by the
- * bytes that moved within the last millisecond, whichever way and packets counting as some, and not
- * by how busy the loop is.
+ * Decides whether traffic is bulk. Clients that wait behind bulk traffic should yield their
+ * processor; clients that exchange small messages should not. So the measure is the bytes moved
+ * within the last millisecond, in both directions and with a cost for each packet, and not how busy
+ * the loop is.
  */
 #ifndef DAEMON_DEVICE_TRAFFIC_H
 #define DAEMON_DEVICE_TRAFFIC_H
@@ -11,17 +11,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zero at first. */
+/* The caller starts it as zero. */
 struct traffic {
-	uint64_t since_ns; /* when the count under way began */
+	uint64_t since_ns; /* start of the current count */
 	uint64_t since_bytes;
 	bool is_bulk;
 };
 
 /*
- * Notes that at `now_ns` the device has moved `moved_bytes` of payload altogether, which only grow.
- * Returns whether that is bulk: at once when there were enough within a millisecond, and no longer
- * when one has passed with less.
+ * Notes that by `now_ns` the device has moved `moved_bytes` of payload in total; the total only
+ * grows. Returns whether that is bulk: traffic becomes bulk as soon as there were enough bytes
+ * within a millisecond, and stops being bulk when a millisecond has passed with fewer.
  */
 bool traffic_note(struct traffic *traffic, uint64_t moved_bytes, uint64_t now_ns);
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* Linux 5.1; absent from the headers of older C libraries. */
+/* Linux 5.1; headers of older C libraries lack the constant. */
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -24,7 +24,7 @@ struct mapped_file {
 	dev_t device;
 	ino_t inode;
 	uint32_t references;
-	uint64_t offset; /* in the file, of what is mapped */
+	uint64_t offset; /* of the mapping, in the file */
 	uint8_t *bytes;
 	uint64_t length;
 };
@@ -60,7 +60,7 @@ static uint32_t mapped_write(const struct memory_transfer *transfers, uint32_t c
 	return count;
 }
 
-/* NULL when the client registered memory so that aligned iovas lie at addresses that are not. */
+/* Returns NULL when the registration maps aligned iovas to unaligned addresses. */
 static uint64_t *word_at(const struct client_region *region, uint64_t offset)
 {
 	uint8_t *bytes = mapped_memory_at(region, offset, sizeof(uint64_t));
@@ -75,7 +75,8 @@ static int mapped_compare_swap(struct client_region *region, uint64_t offset, ui
 
 	if (word == NULL)
 		return -EFAULT;
-	/* On failure `compare` becomes what was found; on success it is what was found. */
+	/* The exchange leaves the original value in `compare`: on failure the found value, on
+	 * success the equal one. */
 	__atomic_compare_exchange_n(word, &compare, swap, false, __ATOMIC_SEQ_CST,
 				    __ATOMIC_SEQ_CST);
 	*original = compare;
@@ -111,7 +112,7 @@ static const struct client_memory_ops mapped_ops = {
 	.store = mapped_store,
 };
 
-/* Maps the chunks of the file that [offset, offset + bytes) lies in. */
+/* Maps the chunks of the file that contain [offset, offset + bytes). */
 static int file_open(struct mapped_files *files, int fd, const struct stat *status, uint64_t offset,
 		     uint64_t region_bytes, struct mapped_file **out)
 {
@@ -149,7 +150,10 @@ free_file:
 	return ret;
 }
 
-/* The file may have grown since it was mapped, so the mapping must also be long enough. */
+/*
+ * Finds a mapping of the file. The file may have grown since it was mapped, so the mapping must
+ * also be long enough.
+ */
 static struct mapped_file *file_find(const struct mapped_files *files, const struct stat *status,
 				     uint64_t offset, uint64_t bytes)
 {
@@ -190,9 +194,10 @@ static void file_close(struct mapped_files *files, struct mapped_file *file)
 }
 
 /*
- * Whether a mapping of `fd` is there to stay, and its owner did not forbid to write to it: a
- * mapping of ours may be older than that. Huge pages are not good enough: a hole that is punched
- * into them may find no page to fill it again, on any machine.
+ * Returns whether a mapping of `fd` cannot disappear, and whether the seals allow writing: an
+ * existing mapping of the daemon may be older than a seal against writing. Huge pages are not
+ * trustworthy: after a hole is punched into them, there may be no page to fill the hole again, on
+ * any machine.
  */
 static bool is_trustworthy(int fd)
 {

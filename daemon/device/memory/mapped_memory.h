@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Client memory that we have mapped: a region of a memfd that the client handed over. Access is a
+ * Client memory that the daemon has mapped: a region of a memfd from the client. An access is a
  * memcpy, and atomics are real ones, also against the client's own instructions.
  *
- * A memfd is mapped once, however many regions lie in it: struct mapped_files, one for each client,
- * finds the mapping by inode, and counts what there is for whoever bounds it. A file is mapped
- * whole up to MAPPED_CHUNK_BYTES, else the chunks that the region lies in. A mapping lives while a
- * region refers to it, which keeps the inode, so that its number cannot come to mean another file.
+ * A memfd is mapped once for all regions in it. struct mapped_files, one for each client, finds the
+ * mapping by inode, and counts mappings and bytes for the code that bounds them. A file of up to
+ * MAPPED_CHUNK_BYTES is mapped whole; of a larger file the chunks that contain the region are
+ * mapped. A mapping lives while a region refers to it. The mapping keeps the inode, so that the
+ * inode number cannot come to mean another file.
  *
- * Invariant: a mapped file cannot shrink under us, so that touching it raises SIGBUS only where the
- * machine has no page for a hole in it, which is for whoever owns the process to handle.
+ * Invariant: a mapped file cannot shrink. Touching it raises SIGBUS only where the machine has no
+ * page for a hole in the file; the owner of the process handles that signal.
  */
 #ifndef DAEMON_DEVICE_MEMORY_MAPPED_MEMORY_H
 #define DAEMON_DEVICE_MEMORY_MAPPED_MEMORY_H
@@ -25,8 +26,8 @@ struct mapped_file;
 struct mapped_files {
 	struct mapped_file *first;
 	uint64_t count; /* of mappings */
-	uint64_t bytes; /* of address space that they take */
-	/* Unmaps, now or later, what nothing refers to any more. NULL: munmap(2). */
+	uint64_t bytes; /* of address space in the mappings */
+	/* Unmaps a mapping without references, now or later. NULL: munmap(2). */
 	void (*unmap)(void *context, void *address, uint64_t bytes);
 	void *unmap_context;
 };
@@ -35,23 +36,22 @@ struct mapped_region {
 	struct client_region region;
 	struct mapped_files *files;
 	struct mapped_file *file;
-	uint8_t *bytes; /* of the region's first byte */
+	uint8_t *bytes; /* the region's first byte */
 };
 
 /*
- * Makes `region` of `bytes` bytes at `offset` of the memfd `fd`, which the caller may close
+ * Makes `region` of `bytes` bytes at `offset` of the memfd `fd`. The caller may close `fd`
  * afterwards.
  *
- * Errors: -EPERM the descriptor is no memfd of ordinary pages, is not sealed against shrinking, or
- * may not be written: use remote memory; -EINVAL the range is not within the file, or empty;
- * -ENOMEM.
+ * Errors: -EPERM the descriptor is no memfd of ordinary pages, has no seal against shrinking, or
+ * forbids writing: use remote memory; -EINVAL the range is empty or not within the file; -ENOMEM.
  */
 int mapped_region_open(struct mapped_region *region, struct mapped_files *files, int fd,
 		       uint64_t offset, uint64_t bytes);
 
 void mapped_region_close(struct mapped_region *region);
 
-/* Whether the address is of one of the mappings. */
+/* Returns whether the address is in one of the mappings. */
 bool mapped_files_hold(const struct mapped_files *files, const void *address);
 
 #endif

@@ -16,16 +16,18 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Pieces of one system call. Both arrays are on the stack. */
+/* The most pieces of one system call. Both arrays are on the stack. */
 #define IOVECS 256
 
 #define REMOTE_PAGE_BYTES 4096
 
-/* One contiguous access below this costs less through the descriptor. */
+/* A contiguous access below this size costs less through the descriptor. */
 #define SMALL_BYTES 16384
 
-/* Reads this close to each other cost less together than apart: the kernel looks up the page of
- * each piece. And how much is read so at once, gaps included; it is on the stack. */
+/*
+ * Reads within NEAR_BYTES of each other cost less together than apart: the kernel looks up the page
+ * of each piece. WINDOW_BYTES bounds one such read, gaps included; its buffer is on the stack.
+ */
 #define NEAR_BYTES   256
 #define WINDOW_BYTES 32768
 
@@ -47,7 +49,10 @@ static struct iovec local_piece(const struct memory_transfer *transfer)
 	return (struct iovec){transfer->bytes, transfer->length};
 }
 
-/* Appends a piece, or lengthens the last one where it continues it. Returns the new count. */
+/*
+ * Appends a piece, or lengthens the last piece when the new one continues it. Returns the new
+ * count.
+ */
 static uint32_t append(struct iovec *pieces, uint32_t count, struct iovec piece)
 {
 	struct iovec *last = count > 0 ? &pieces[count - 1] : NULL;
@@ -61,7 +66,10 @@ static uint32_t append(struct iovec *pieces, uint32_t count, struct iovec piece)
 	return count + 1;
 }
 
-/* How many transfers from the first on (at most IOVECS) lie one behind the other in the client. */
+/*
+ * Returns how many transfers from the first on (at most IOVECS) are contiguous in the client's
+ * memory.
+ */
 static uint32_t contiguous(const struct memory_transfer *transfers, uint32_t count)
 {
 	uint64_t end = remote_memory_address_of(&transfers[0]) + transfers[0].length;
@@ -81,7 +89,7 @@ static uint64_t remote_memory_total_bytes(const struct memory_transfer *transfer
 	return bytes;
 }
 
-/* Transfers that lie one behind the other, by one call. Returns bytes moved, or -EFAULT, -ESRCH. */
+/* Moves contiguous transfers by one call. Returns bytes moved, or -EFAULT, -ESRCH. */
 static ssize_t move_by_descriptor(int mem_fd, enum direction direction,
 				  const struct memory_transfer *transfers, uint32_t count)
 {
@@ -98,13 +106,13 @@ static ssize_t move_by_descriptor(int mem_fd, enum direction direction,
 		ret = pwritev(mem_fd, local, (int)pieces, address);
 	if (ret < 0)
 		return errno == ESRCH ? -ESRCH : -EFAULT;
-	/* The kernel reads and writes nothing in an address space that has ended. */
+	/* In an address space that has ended the kernel transfers 0 bytes. */
 	return ret == 0 && remote_memory_total_bytes(transfers, count) > 0 ? -ESRCH : ret;
 }
 
 /*
- * Whether the number still means the process that it was learnt from. While a process is there, and
- * until its parent has waited for it, nobody else gets its number.
+ * Returns whether the PID still means the same process. No other process gets the PID while the
+ * process exists and until its parent has waited for it.
  */
 static bool is_same_process(const struct remote_process *process)
 {
@@ -112,8 +120,8 @@ static bool is_same_process(const struct remote_process *process)
 }
 
 /*
- * Whether the window `piece` may be made longer up to a transfer at `address`: what lies between is
- * of a page that the window has bytes of, so that reading it cannot fail by itself.
+ * Returns whether the window `piece` may grow up to a transfer at `address`: the gap must lie in a
+ * page from which the window already reads bytes, so that reading the gap cannot fail by itself.
  */
 static bool is_near(const struct iovec *piece, uint64_t address)
 {
@@ -125,14 +133,15 @@ static bool is_near(const struct iovec *piece, uint64_t address)
 }
 
 /*
- * The windows that cover all transfers, in `windows`; position[i] is where transfer i begins in
- * them, laid one behind the other. Returns how many there are; 0: they would not fit WINDOW_BYTES.
+ * Stores in `windows` the windows that cover all transfers. position[i] is the start of transfer i
+ * when the windows lie one behind the other. Returns the number of windows; 0: the windows exceed
+ * WINDOW_BYTES.
  */
 static uint32_t plan_windows(const struct memory_transfer *transfers, uint32_t count,
 			     struct iovec *windows, uint32_t *position)
 {
 	struct iovec *last = NULL;
-	uint64_t before = 0; /* bytes of the windows before the last */
+	uint64_t before = 0; /* bytes of all windows before the last one */
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t address = remote_memory_address_of(&transfers[i]);
@@ -153,8 +162,9 @@ static uint32_t plan_windows(const struct memory_transfer *transfers, uint32_t c
 }
 
 /*
- * Reads transfers that lie close together by fewer pieces than there are transfers. False when that
- * gains nothing, or failed: each is to be read as it is, which tells the failed one.
+ * Reads transfers that lie close together with fewer pieces than transfers. Returns false when
+ * windows gain nothing or the read failed: the caller reads each transfer as it is, which finds the
+ * failed one.
  */
 static bool try_read_windows(const struct remote_process *process,
 			     const struct memory_transfer *transfers, uint32_t count)
@@ -177,7 +187,7 @@ static bool try_read_windows(const struct remote_process *process,
 	return true;
 }
 
-/* Any transfers, by one call. Returns bytes moved, or -EFAULT, -ESRCH, -EPERM. */
+/* Moves any transfers by one call. Returns bytes moved, or -EFAULT, -ESRCH, -EPERM. */
 static ssize_t move_by_process_vm(const struct remote_process *process, enum direction direction,
 				  const struct memory_transfer *transfers, uint32_t count)
 {
@@ -221,7 +231,7 @@ static ssize_t move_some(struct remote_process *process, enum direction directio
 		ret = move_by_process_vm(process, direction, transfers, *tried);
 		if (ret != -EPERM)
 			return ret;
-		/* The client changed its user: this way is closed for good. */
+		/* The client changed its user: process_vm is closed for good. */
 		process->has_process_vm = false;
 	}
 	*tried = run;
@@ -230,7 +240,7 @@ static ssize_t move_some(struct remote_process *process, enum direction directio
 	return move_by_descriptor(process->mem_fd, direction, transfers, run);
 }
 
-/* How many transfers `bytes` make up, counting whole ones. */
+/* Returns how many whole transfers `bytes` cover. */
 static uint32_t whole_transfers(const struct memory_transfer *transfers, uint32_t count,
 				ssize_t bytes)
 {
@@ -243,8 +253,9 @@ static uint32_t whole_transfers(const struct memory_transfer *transfers, uint32_
 }
 
 /*
- * Where a call stops short, the transfer at which it stopped is tried alone: that tells a failure
- * of its own from one of its neighbour in the same merged piece, and brings the reason.
+ * Moves all transfers. When a call stops short, the transfer at the stop is tried alone: that
+ * separates its own failure from a failure of its neighbour in the same merged piece, and gives the
+ * reason.
  */
 static uint32_t move_all(enum direction direction, const struct memory_transfer *transfers,
 			 uint32_t count, int *error)
@@ -337,9 +348,10 @@ static const struct client_memory_ops remote_ops = {
 };
 
 /*
- * Whether `fd` is what it should be. Reading any other file that a client hands us could block, or
- * do worse, so nothing is read before this; nor is its file system asked anything before the kernel
- * itself has said that the file may be one. A FUSE server of another user is not asked then either.
+ * Returns whether `fd` is a /proc/PID/mem. Reading any other file from a client could block, or do
+ * worse, so this check comes before any read. The check asks the file system nothing before the
+ * kernel itself has said that the file may be a /proc/PID/mem, so it never asks a FUSE server of
+ * another user either.
  */
 static bool is_process_memory(int fd)
 {
@@ -361,7 +373,10 @@ static bool is_process_memory(int fd)
 	       fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Permission is checked before the address is: where it is given, address 0 answers -EFAULT. */
+/*
+ * Probes for permission. The kernel checks permission before the address: with permission, address
+ * 0 gives -EFAULT.
+ */
 static int probe_process_vm(const struct remote_process *process)
 {
 	uint8_t byte;
@@ -427,7 +442,9 @@ int remote_region_init_on_demand(struct remote_region *region, struct remote_pro
 	if (ret < 0)
 		return ret;
 	region->is_on_demand = true;
-	/* A space of its own: transfers of one call are all of the same kind. */
+	/*
+	 * Give the region a space of its own: all transfers of one call must be of the same kind.
+	 */
 	region->region.space = &process->has_process_vm;
 	return 0;
 }

@@ -55,9 +55,9 @@ discharge:
 }
 
 /*
- * Takes over the datagrams that wait in the client's rings: those that name the handle were posted
- * while it was there, and copy its path here. A client that has more of them waiting than anybody
- * needs finds that the rest fail. False: that goes on in the next turn.
+ * Takes the datagrams that wait in the client's rings. The client posted those that name the handle
+ * while the handle existed, and the daemon copies the handle's path into their WQEs here. When more
+ * datagrams wait than any program needs, the rest fails. Returns false when the next turn goes on.
  */
 static bool ah_take_waiting(struct ctl_call *call)
 {
@@ -76,7 +76,7 @@ static bool ah_take_waiting(struct ctl_call *call)
 		*taken += count;
 		budget -= count;
 		if (budget == 0)
-			return false; /* it may hold more */
+			return false; /* the ring may hold more */
 		*slot = next;
 		budget--;
 	}

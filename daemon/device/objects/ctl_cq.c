@@ -55,7 +55,7 @@ int ctl_destroy_channel(struct ctl_call *call)
 	return 0;
 }
 
-/* Charges and makes a region with room for `entries` completions. */
+/* Makes a region with room for `entries` CQEs, and charges the client. */
 static int cq_open_region(struct ctl_call *call, uint32_t entries, struct shared_region *region,
 			  uint32_t *slots)
 {
@@ -123,7 +123,7 @@ discharge:
 	return result;
 }
 
-/* Moves what the client has not polled to the same indices of a ring of another size. */
+/* Moves the unpolled CQEs to the same indices of a ring of another size. */
 static void cq_move_entries(struct session_cq *cq, const struct shared_region *region,
 			    uint32_t slots)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one client lends to others. A client names itself by a file that it keeps to itself (SHARE);
- * who got a descriptor of it from that client may show it (IMPORT) and is from then on a client
- * that may have the same protection domains, and may ask for the keys of regions in them.
+ * One client lends protection domains to others. A client identifies itself by a private file
+ * (SHARE). Another client that got a descriptor of the file from the first may show it (IMPORT).
+ * From then on the importer may have the same protection domains, and may ask for the keys of
+ * regions in them.
  *
- * An importer owns its share of a domain and nothing of the exporter, whom it knows by its number:
- * either may end at any time, and neither keeps the other from it.
+ * An importer owns its share of a domain and nothing of the exporter. The importer knows the
+ * exporter by number: either may end at any time, and neither delays the end of the other.
  */
 #include "device/objects/object_requests.h"
 #include "common/client_limits.h"
@@ -20,7 +21,7 @@
 _Static_assert(LIMIT_SESSION_MRS <= 1 << RNIC_NAME_SLOT_BITS, "every region has a name");
 _Static_assert(LIMIT_SESSION_PDS <= 1 << RNIC_NAME_SLOT_BITS, "every domain has a name");
 
-/* The client that shared the file; NULL: none. */
+/* Returns the session of the client that shared the file; NULL: none. */
 static struct session *find_sharing(const struct session_set *set, const struct inode_id *file)
 {
 	const struct list *node;
@@ -35,7 +36,7 @@ static struct session *find_sharing(const struct session_set *set, const struct 
 	return NULL;
 }
 
-/* The client that `importer` imports from; NULL: it has ended, or there never was one. */
+/* Returns the session from which `importer` imports; NULL: it has ended, or there never was one. */
 static struct session *find_exporter(const struct session *importer)
 {
 	const struct list *node;
@@ -49,7 +50,7 @@ static struct session *find_exporter(const struct session *importer)
 	return NULL;
 }
 
-/* Keeps the file open, so that its number is given to no other. */
+/* Keeps the file open, so that the file system gives its inode number to no other file. */
 int ctl_share(struct ctl_call *call)
 {
 	struct session *session = call->session;
@@ -90,7 +91,7 @@ static int refuse_without_exporter(struct ctl_call *call)
 	return ctl_refuse(call, -ENODEV, "there is no client to import from, or no more");
 }
 
-/* The share that `pd` is of, which it may be the first to be. NULL: out of memory. */
+/* Returns the share of `pd`, and makes it when `pd` is the first member. NULL: out of memory. */
 static struct pd_share *share_of(struct pd *pd)
 {
 	if (pd->share == NULL) {

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What a client and all clients of its user have of a group, or of all groups. */
+/* What a client has, and what all clients of its user have: queue pairs in one group, or groups. */
 struct mcast_share {
 	uint32_t of_session;
 	uint32_t of_user;
@@ -35,8 +35,8 @@ static struct mcast_share mcast_members_of(const struct mcast_group *group,
 }
 
 /*
- * One client must not take all the groups that the device can join, nor one user all groups, or all
- * places in one.
+ * One client must not take all the groups that the device can join. One user must not take all
+ * groups, or all places in one group.
  */
 static int mcast_check_quota(struct ctl_call *call, const struct rnic_gid *gid)
 {

@@ -46,7 +46,7 @@ int ctl_dealloc_pd(struct ctl_call *call)
 	return 0;
 }
 
-/* What can be wrong with a registration whatever the memory is. */
+/* Checks everything in a registration that does not depend on the kind of memory. */
 static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr *request)
 {
 	const uint64_t max_bytes =
@@ -72,7 +72,7 @@ static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr
 static int memory_open_mapped(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
 			      struct session_mr *mr)
 {
-	/* A region of no bytes is one that no access with bytes is within. */
+	/* Map one byte for a region of length 0: no access with bytes is within such a region. */
 	const uint64_t bytes = request->length > 0 ? request->length : 1;
 	int result;
 
@@ -118,7 +118,7 @@ static int memory_open_remote(struct ctl_call *call, const struct rnic_ctl_regis
 	return 0;
 }
 
-/* What the engine is to reach the memory by. */
+/* Returns the region through which the engine reaches the memory. */
 static struct client_region *memory_region(struct session_mr *mr)
 {
 	switch (mr->mode) {
@@ -144,7 +144,7 @@ static void memory_close(struct session *session, struct session_mr *mr)
 		session_close_mapping(session, &mr->memory.mapped);
 }
 
-/* Opens the memory behind `mr` and fills in what the engine wants to know of it. */
+/* Opens the memory behind `mr` and fills in the engine's facts about it. */
 static int memory_open(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
 		       struct session_pd *pd, struct session_mr *mr)
 {
@@ -169,7 +169,7 @@ static int memory_open(struct ctl_call *call, const struct rnic_ctl_register_mr 
 	return 0;
 }
 
-/* Opens the memory behind `mr`, gives it keys and a handle. */
+/* Opens the memory behind `mr`, and gives it keys and a handle. */
 static int memory_register(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
 			   struct session_pd *pd, struct session_mr *mr)
 {
@@ -231,14 +231,14 @@ discharge:
 	return result;
 }
 
-/* Puts `fresh` in the place of `mr`, whose key, handle and address stay. */
+/* Puts `fresh` in the place of `mr`. The key, handle and address of `mr` stay. */
 static void memory_replace(struct session *session, struct session_mr *mr,
 			   const struct session_mr *fresh)
 {
 	struct session_mr old = *mr;
 	struct mr wanted = fresh->mr;
 
-	/* What waits for the region's memory as it was goes there first. */
+	/* Deferred placements into the old memory of the region go there first. */
 	placement_run(session->set->engine);
 	session->registered_bytes -= session_mr_bytes(mr);
 	mr->memory = fresh->memory;
@@ -250,7 +250,7 @@ static void memory_replace(struct session *session, struct session_mr *mr,
 	memory_close(session, &old);
 }
 
-/* IBTA 1.4, C10-71: what a window is bound to stays as it is. */
+/* Refuses to change a region with bound windows (IBTA 1.4, C10-71). */
 static int memory_refuse_bound(struct ctl_call *call, const struct session_mr *mr)
 {
 	if (mr->mr.bound_windows == 0)

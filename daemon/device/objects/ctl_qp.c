@@ -15,9 +15,9 @@
 #define QP_INLINE_BYTES_MIN 64
 
 /*
- * What is asked for is granted as it is, but for one SGE and some inline data at least: programs
- * that ask for none post with them all the same, as adapters grant them. With an SRQ there is no
- * receive side (IBTA 1.4, 11.2.4.1), nor has an XRC initiator one; an XRC target has neither side.
+ * Grants the requested capacities, but at least one SGE and some inline data: programs that request
+ * none post with them all the same, because adapters grant them. A QP with an SRQ has no receive
+ * side (IBTA 1.4, 11.2.4.1), and an XRC initiator has none. An XRC target has neither side.
  */
 static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 		    struct rnic_qp_capacities *granted)
@@ -52,7 +52,7 @@ static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *requ
 	return 0;
 }
 
-/* The same for an XRC target, which has a domain and nothing else. */
+/* Finds the objects of an XRC target: a domain and nothing else. */
 static int qp_find_domain(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 			  struct session_qp *qp)
 {
@@ -60,7 +60,7 @@ static int qp_find_domain(struct ctl_call *call, const struct rnic_ctl_create_qp
 	return qp->xrcd != NULL ? 0 : ctl_refuse(call, -EINVAL, "no such XRC domain");
 }
 
-/* Finds what the new QP refers to; PD and CQs must be given, an SRQ may be. */
+/* Finds the objects of the new QP. The PD and the CQs are required, an SRQ is optional. */
 static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 			   struct session_qp *qp)
 {
@@ -85,7 +85,7 @@ static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_q
 	return 0;
 }
 
-/* Charges and makes the region of the queues. */
+/* Makes the region of the queues, and charges the client. */
 static int qp_open_region(struct ctl_call *call, const struct rnic_qp_capacities *capacities,
 			  struct session_qp *qp)
 {
@@ -105,7 +105,7 @@ static int qp_open_region(struct ctl_call *call, const struct rnic_qp_capacities
 	return ctl_region_open(call, &qp->region, RNIC_REGION_QUEUES, plan.region_bytes);
 }
 
-/* Makes the engine's half of a QP whose objects are found and that has a handle. */
+/* Makes the engine's part of a QP that has its objects and a handle. */
 static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 			  const struct rnic_qp_capacities *capacities, struct session_qp *qp)
 {
@@ -132,7 +132,10 @@ static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp
 	return 0;
 }
 
-/* A target QP outlives this handle as long as there is another (OPEN_QP). */
+/*
+ * Makes a target QP shareable: the QP outlives this handle as long as another handle exists
+ * (OPEN_QP).
+ */
 static int qp_share(struct session_qp *qp)
 {
 	struct shared_target *target = calloc(1, sizeof(*target));
@@ -214,7 +217,10 @@ discharge:
 	return result;
 }
 
-/* What the engine cannot know: the path MTU of the interface and how many GIDs there are. */
+/*
+ * Checks the attributes that the engine cannot check: the path MTU against the interface, and the
+ * GID index.
+ */
 static int qp_check_attributes(struct ctl_call *call, const struct rnic_ctl_modify_qp *request)
 {
 	const struct device_facts *facts = call->session->set->facts;

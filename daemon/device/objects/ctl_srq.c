@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is asked for is granted as it is, but for one SGE at least. The limit is armed later. */
+/* Grants the requested sizes, but at least one SGE. MODIFY_SRQ arms the limit later. */
 static int srq_grant(struct ctl_call *call, const struct rnic_srq_attributes *wanted,
 		     struct rnic_srq_attributes *granted)
 {
@@ -33,7 +33,7 @@ static int srq_grant(struct ctl_call *call, const struct rnic_srq_attributes *wa
 	return 0;
 }
 
-/* Charges and makes the region of a ring, and plans the ring. */
+/* Makes the region of a ring, charges the client, and plans the ring. */
 static int srq_open_region(struct ctl_call *call, const struct rnic_srq_attributes *granted,
 			   struct shared_region *region, struct rnic_queue_plan *ring)
 {
@@ -49,10 +49,10 @@ static int srq_open_region(struct ctl_call *call, const struct rnic_srq_attribut
 	return 0;
 }
 
-/* What an SRQ refers to. */
+/* The objects that an SRQ refers to. */
 struct srq_objects {
 	struct session_pd *pd;
-	struct session_xrcd *xrcd; /* with `cq`, or both NULL */
+	struct session_xrcd *xrcd; /* set together with `cq`, else both are NULL */
 	struct session_cq *cq;
 };
 
@@ -182,7 +182,7 @@ int ctl_modify_srq(struct ctl_call *call)
 	return 0;
 }
 
-/* Moves the entries that wait in the ring to the same indices of one of another size. */
+/* Moves the WQEs that wait in the ring to the same indices of a ring of another size. */
 static void srq_move_entries(const struct receive_ring *from, const struct shared_region *region,
 			     const struct rnic_queue_plan *plan)
 {
@@ -207,7 +207,7 @@ static void srq_move_entries(const struct receive_ring *from, const struct share
 	rnic_index_publish(&head->srq_consumer, from->consumer);
 }
 
-/* The sizes that RESIZE_SRQ asks for, and the limit that it leaves. */
+/* Checks RESIZE_SRQ, and stores the sizes that it requests and the limit that it keeps. */
 static int srq_check_resize(struct ctl_call *call, const struct rnic_ctl_modify_srq *request,
 			    const struct session_srq *srq, struct rnic_srq_attributes *granted)
 {

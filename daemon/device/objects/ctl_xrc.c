@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * XRC domains, and handles for target QPs that another session made. A domain without a file is one
- * session's; one that a file names is shared by all that show the same file, which is how a program
- * says who its peers are.
+ * XRC domains, and handles for target QPs that another session made. A domain without a file
+ * belongs to one session. All sessions that show the same file share the domain that the file
+ * names: by the file a program says which programs are its peers.
  */
 #include "device/objects/object_requests.h"
 
@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A new domain; keeps the file's descriptor, if there is one. */
+/* Makes a domain. The domain keeps the file's descriptor, if there is a file. */
 static struct shared_domain *domain_create(struct ctl_call *call, const struct inode_id *file)
 {
 	struct shared_domain *domain = calloc(1, sizeof(*domain));
@@ -32,7 +32,7 @@ static struct shared_domain *domain_create(struct ctl_call *call, const struct i
 	return domain;
 }
 
-/* The domain that the request asks for, which may be new. */
+/* Finds or makes the domain that the request asks for. */
 static int domain_get(struct ctl_call *call, uint32_t flags, struct shared_domain **domain)
 {
 	struct shared_domain *found;
@@ -58,7 +58,8 @@ int ctl_open_xrcd(struct ctl_call *call)
 	const struct rnic_ctl_open_xrcd *request = (const void *)call->request.payload;
 	struct rnic_ctl_xrcd_reply *reply = (void *)call->reply.payload;
 	struct session *session = call->session;
-	/* Each opener may be the last, which keeps the descriptor. */
+	/* Charge a descriptor to each opener: any opener may be the last one, which keeps the
+	 * descriptor. */
 	const bool has_file = (request->flags & RNIC_XRCD_FILE) != 0;
 	struct session_xrcd *xrcd;
 	int result;
@@ -115,7 +116,7 @@ int ctl_close_xrcd(struct ctl_call *call)
 	return 0;
 }
 
-/* The target QP that `qpn` names, if it is of the domain. */
+/* Returns the target QP named by `qpn`, if the QP is in the domain. */
 static struct qp *target_find(struct session *session, const struct session_xrcd *xrcd,
 			      uint32_t qpn)
 {

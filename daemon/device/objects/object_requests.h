@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that the device half answers: about the port, and about objects, one family of objects a
- * file. ctl_call.h says what a handler does; call->session is the client's session.
+ * The requests that the device half answers, about the port and about objects, with one file for
+ * each family of objects. ctl_call.h says what a handler does; call->session is the client's
+ * session.
  */
 #ifndef DAEMON_DEVICE_OBJECTS_OBJECT_REQUESTS_H
 #define DAEMON_DEVICE_OBJECTS_OBJECT_REQUESTS_H
 
 #include "common/ctl_call.h"
 
-/* Carries out a request of an operation of the device, whose length and order are checked. */
+/*
+ * Carries out a request of a device operation. The caller has checked the length and the order of
+ * the request.
+ */
 int object_request(struct ctl_call *call);
 
 /* ctl_port.c */

@@ -29,7 +29,7 @@ void session_join_target(struct session_qp *qp, struct session_xrcd *xrcd,
 	xrcd->references++;
 }
 
-/* Ends the QP; a target only with the last of its handles. */
+/* Ends the QP. A target ends only with the last of its handles. */
 static void session_release_qp(struct session_qp *qp)
 {
 	if (qp->target != NULL) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The objects that a session owns, and their ends. An object that is freed has no user (asserted).
- */
+/* Makes and frees the objects that a session owns. A freed object has no user (asserted). */
 #ifndef DAEMON_DEVICE_OBJECTS_SESSION_OBJECTS_H
 #define DAEMON_DEVICE_OBJECTS_SESSION_OBJECTS_H
 
@@ -26,10 +25,10 @@ struct session_pd {
 };
 
 struct session_mr {
-	struct mr mr; /* mr.region is that of `memory` */
+	struct mr mr; /* mr.region is the region in `memory` */
 	struct rnic_handle handle;
-	uint32_t mode; /* enum rnic_memory_mode of a row; MAPPED names memory.mapped, NULL
-			  memory.null, all others remote */
+	uint32_t mode; /* enum rnic_memory_mode. MAPPED uses memory.mapped, NULL uses memory.null,
+			  all others use remote */
 	union {
 		struct client_region null;
 		struct mapped_region mapped;
@@ -42,13 +41,13 @@ struct session_mw {
 	struct rnic_handle handle;
 };
 
-/* An XRC domain, which sessions share when they name it by the same file. */
+/* An XRC domain. Sessions share the domain when they name it by the same file. */
 struct shared_domain {
 	struct xrcd xrcd;
 	struct list node; /* of session_set.domains */
 	uint32_t openers; /* struct session_xrcd */
-	uint32_t members; /* those of sessions that are not ending */
-	int file_fd;	  /* keeps the file's number from being given to another; -1: none */
+	uint32_t members; /* openers whose session is not ending */
+	int file_fd;	  /* keeps the inode number from being reused; -1: no file */
 	struct inode_id file;
 };
 
@@ -56,10 +55,10 @@ struct session_xrcd {
 	struct shared_domain *domain;
 	struct rnic_handle handle;
 	uint32_t references; /* SRQs and QPs of this session */
-	bool has_left;	     /* it is no member of the domain any more */
+	bool has_left;	     /* no member of the domain any more */
 };
 
-/* What counts as registered: nothing of a range that may be all of memory. */
+/* Returns how many bytes count as registered: none of a range that may be all of memory. */
 static inline uint64_t session_mr_bytes(const struct session_mr *mr)
 {
 	return (mr->mr.access & RNIC_ACCESS_ON_DEMAND) != 0 || mr->mode == RNIC_MEMORY_NULL
@@ -67,12 +66,10 @@ static inline uint64_t session_mr_bytes(const struct session_mr *mr)
 		       : mr->mr.length;
 }
 
-/*
- * Makes a PD, of `share` unless that is NULL. -ENOSPC, -ENOMEM.
- */
+/* Makes a PD in `share`, unless `share` is NULL. -ENOSPC, -ENOMEM. */
 int session_make_pd(struct session *session, struct pd_share *share, struct session_pd **made);
 
-/* Releases one object that nothing refers to (asserted) and takes it out of its table. */
+/* Each frees one object without references (asserted) and takes it out of its table. */
 void session_free_pd(struct session *session, struct session_pd *pd);
 void session_free_mr(struct session *session, struct session_mr *mr);
 void session_free_mw(struct session *session, struct session_mw *mw);
@@ -87,10 +84,10 @@ void session_join_target(struct session_qp *qp, struct session_xrcd *xrcd,
 
 void session_free_xrcd(struct session *session, struct session_xrcd *xrcd);
 
-/* The session's is no member of the domain any more, which is closed with the last one. */
+/* Ends the session's membership in the domain. The last member's leaving closes the domain. */
 void session_leave_domain(struct session_xrcd *xrcd);
 
-/* The domain that is named by a file of this number; NULL when there is none. */
+/* Returns the domain named by the file of this identity; NULL when there is none. */
 struct shared_domain *session_find_domain(const struct session_set *set,
 					  const struct inode_id *file);
 

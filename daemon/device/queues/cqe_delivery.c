@@ -45,7 +45,9 @@ uint32_t cqe_delivery_peek(const struct session_cq *cq, uint32_t *armed)
 	return used < 0 ? 0 : (uint32_t)used;
 }
 
-/* Whether one more entry fits; asks the client's index only when the one last seen leaves no room.
+/*
+ * Returns whether one more CQE fits. Reads the client's index only when the index last seen leaves
+ * no room.
  */
 static bool cqe_delivery_has_room(struct session_cq *cq)
 {
@@ -54,7 +56,10 @@ static bool cqe_delivery_has_room(struct session_cq *cq)
 	return cqe_delivery_used(cq) >= 0 && cq->producer - cq->consumer < cq->slots;
 }
 
-/* The QP of a receive of XRC may have handles in any number of sessions; its SRQ is of this one. */
+/*
+ * Several sessions may have handles for the QP of an XRC receive. The receive's SRQ belongs to this
+ * session.
+ */
 static bool cqe_delivery_is_xrc(const struct cqe *cqe)
 {
 	return cqe->srq != NULL && cqe->srq->xrcd != NULL;
@@ -68,7 +73,7 @@ static uint8_t cqe_delivery_flags(const struct cqe *cqe)
 			 (cqe->is_solicited ? RNIC_COMPLETION_SOLICITED : 0));
 }
 
-/* As the client counts, over RESETs; entries of an SRQ are not given back by completions. */
+/* Counts as the client counts, across RESETs. A CQE returns no slots of an SRQ. */
 static uint32_t cqe_delivery_retired(const struct cqe *cqe)
 {
 	const struct session_qp *qp = cqe->qp->user;
@@ -78,7 +83,7 @@ static uint32_t cqe_delivery_retired(const struct cqe *cqe)
 	return cqe->retired + (cqe->is_recv ? qp->recv_base : qp->send_base);
 }
 
-/* What the client finds the completion's owner by: its QP, or its SRQ of XRC. */
+/* Returns the slot by which the client finds the owner of the CQE: the QP, or the XRC SRQ. */
 static uint32_t cqe_delivery_slot(const struct cqe *cqe)
 {
 	if (cqe_delivery_is_xrc(cqe))
@@ -86,7 +91,7 @@ static uint32_t cqe_delivery_slot(const struct cqe *cqe)
 	return ((const struct session_qp *)cqe->qp->user)->handle.slot;
 }
 
-/* The QP may have gone to ERR. Nothing is posted to a target of XRC, so it needs no flushing. */
+/* The QP may have gone to ERR. An XRC target has no posted WQEs, so it needs no flush. */
 static void cqe_delivery_review(const struct qp *qp)
 {
 	if (qp->xrcd == NULL)
@@ -128,7 +133,7 @@ bool cqe_delivery_cqe(void *context, struct cq *engine_cq, const struct cqe *cqe
 	struct session_cq *cq = engine_cq->user;
 	bool is_error = cqe->status != RNIC_WC_SUCCESS;
 
-	/* Nobody will look; the session ends with this turn. */
+	/* Nobody polls this CQ any more: the session ends with this turn. */
 	if (cq->session->is_broken)
 		return true;
 	if (is_error)
@@ -153,7 +158,7 @@ static void cqe_delivery_raise(struct session *session, struct event_source *sou
 	scheduler_add(&session->set->scheduler, WAIT_EVENT_WRITE, &session->event_node);
 }
 
-/* A target of XRC has a handle, and so a source, in each session that knows it. */
+/* Each session that knows an XRC target has a handle for the target, and so an event source. */
 static void cqe_delivery_raise_qp(struct qp *qp, enum rnic_async_event_type type)
 {
 	struct session_qp *session_qp = qp->user;
@@ -188,9 +193,10 @@ void cqe_delivery_async_event(void *context, enum rnic_async_event_type type, vo
 }
 
 /*
- * Takes the arming of `cq` when what was written satisfies it. To look is to add nothing: the
- * client exchanges the word before its last look at the ring, and of two who both change a word one
- * comes behind the other and sees what that did before (ring.h).
+ * Disarms `cq` and returns true when the written CQEs satisfy its arming. The look is an addition
+ * of 0, not a load: the client exchanges the word before its last look at the ring. Of two
+ * read-modify-write operations on one word, the second sees everything that the first side wrote
+ * before (ring.h).
  */
 static bool cqe_delivery_take_arming(struct session_cq *cq)
 {
@@ -204,8 +210,8 @@ static bool cqe_delivery_take_arming(struct session_cq *cq)
 }
 
 /*
- * Writes what waits in `pipe`. While the client leaves it full the set's epoll instance watches for
- * room, once and edge-triggered; that a removal fails only means that it was not watched.
+ * Writes the waiting events into `pipe`. While the pipe is full, the set's epoll instance has one
+ * edge-triggered watch for room. A failed removal only means that the pipe was not watched.
  */
 static void cqe_delivery_flush_pipe(struct session *session, struct event_pipe *pipe)
 {
@@ -218,7 +224,7 @@ static void cqe_delivery_flush_pipe(struct session *session, struct event_pipe *
 
 	if (!is_empty && !was_full) {
 		epoll_ctl(session->set->epoll_fd, EPOLL_CTL_ADD, pipe->write_fd, &event);
-		/* Room that appeared before we watched would not be reported. */
+		/* epoll does not report room that appeared before the watch began. */
 		is_empty = event_pipe_flush(pipe);
 		was_full = true;
 	}
@@ -226,7 +232,7 @@ static void cqe_delivery_flush_pipe(struct session *session, struct event_pipe *
 		epoll_ctl(session->set->epoll_fd, EPOLL_CTL_DEL, pipe->write_fd, NULL);
 }
 
-/* What is no longer so when `type` happens. */
+/* Returns the pending types that an event of `type` makes obsolete. */
 static uint32_t cqe_delivery_outdated(enum rnic_async_event_type type)
 {
 	switch (type) {
@@ -251,13 +257,13 @@ void cqe_delivery_port_event(struct session_set *set, enum rnic_async_event_type
 			continue;
 		session->port_events.pending_types &= ~cqe_delivery_outdated(type);
 		event_pipe_raise(pipe, &session->port_events, (uint32_t)type);
-		/* At once, so that the next one is another record. */
+		/* Write now: the next event then becomes a record of its own. */
 		if (!pipe->is_full)
 			cqe_delivery_flush_pipe(session, pipe);
 	}
 }
 
-/* Has those look whose CQs were armed, and written to. */
+/* Raises a completion event for each CQ that is armed and has new CQEs. */
 static void cqe_delivery_notify(struct session_set *set)
 {
 	struct wait_batch batch;
@@ -276,7 +282,7 @@ static void cqe_delivery_notify(struct session_set *set)
 	}
 }
 
-/* Wakes those who sleep in a poll of an empty queue, now or in a later turn. */
+/* Wakes the clients that sleep in a poll of an empty CQ, in this turn or in a later one. */
 static void cqe_delivery_wake_pollers(struct session_set *set, bool is_busy)
 {
 	struct wait_batch batch;
@@ -308,7 +314,10 @@ static void cqe_delivery_flush_events(struct session_set *set)
 	}
 }
 
-/* Says in the clients' status regions whether traffic is bulk, a few in a turn when it changed. */
+/*
+ * Writes into the clients' status regions whether traffic is bulk. After a change each turn writes
+ * a few regions.
+ */
 static void cqe_delivery_tell_bulk(struct session_set *set)
 {
 	if (set->is_told_bulk != set->is_bulk) {

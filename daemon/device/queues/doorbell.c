@@ -26,7 +26,10 @@ static void doorbell_take_one(struct session *session, uint32_t value)
 		wqe_fetch_review(qp);
 }
 
-/* The client had no room to say which queues: any may have moved. */
+/*
+ * The doorbell ring had no room, so the client could not name the queues. Any queue may have new
+ * WQEs.
+ */
 static void doorbell_take_lost(struct session *session)
 {
 	struct session_qp *qp;
@@ -59,7 +62,8 @@ uint32_t doorbell_take(struct session *session)
 	if (pending > 0)
 		rnic_index_publish(&session_status(session)->doorbell_consumer,
 				   session->doorbell_consumer);
-	/* After the ring: a doorbell is counted as lost only while the ring is full. */
+	/* Read the counter after the ring: the client counts a doorbell as lost only while the ring
+	 * is full. */
 	lost = rnic_index_load(&region->doorbells_lost);
 	if (lost != session->doorbells_lost) {
 		session->doorbells_lost = lost;
@@ -69,7 +73,10 @@ uint32_t doorbell_take(struct session *session)
 	return (uint32_t)pending;
 }
 
-/* Looks once more after the client was asked to ring: it may just have done so without. */
+/*
+ * Asks the client to wake the daemon, then looks once more: the client may have rung just before
+ * without a wake-up.
+ */
 static uint32_t doorbell_go_idle(struct session *session)
 {
 	uint32_t taken;

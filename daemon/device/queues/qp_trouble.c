@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A target of XRC belongs to all that have opened it; the first one stands for them. */
+/* An XRC target belongs to all sessions that opened it. The first session represents them. */
 static const struct session *qp_trouble_owner(const struct qp *qp)
 {
 	const struct shared_target *target = qp->user;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What one turn does with clients' queues, and how long queues and sleepers wait. */
+/* How much work a turn does for clients' queues, and how long queues and clients wait. */
 #ifndef DAEMON_DEVICE_QUEUES_QUEUE_LIMITS_H
 #define DAEMON_DEVICE_QUEUES_QUEUE_LIMITS_H
 
 enum {
-	LIMIT_TURN_QUEUES = 256,       /* send queues visited */
-	LIMIT_TURN_QUEUE_ENTRIES = 64, /* send WQEs taken of each */
-	LIMIT_TURN_FLUSHES = 16384,    /* receive WQEs of queue pairs in error, of all clients */
+	LIMIT_TURN_QUEUES = 256,       /* send queues visited in a turn */
+	LIMIT_TURN_QUEUE_ENTRIES = 64, /* send WQEs taken from each in a turn */
+	LIMIT_TURN_FLUSHES = 16384,    /* receive WQEs flushed in a turn, for all clients */
 
-	/* A client that has not rung for so long is no longer looked at in each turn: the client
-	 * wakes us when it rings. */
+	/* After this time without a doorbell the turns skip a client: its next doorbell wakes the
+	 * daemon. */
 	LIMIT_DOORBELL_IDLE_NS = 10000000,
 
-	/* Clients that are told in a turn that traffic has become bulk, or is no longer. */
+	/* Clients told in one turn that traffic has become bulk, or is bulk no longer. */
 	LIMIT_TURN_TOLD = 16,
 
-	/* How long a busy loop lets completions wait for a client that sleeps for them: to wake the
-	 * client for each would take the time that the traffic needs. */
+	/* How long a busy loop lets completions wait for a client that sleeps in a poll: a wake-up
+	 * for each completion would take the time that the traffic needs. */
 	LIMIT_POLL_WAKE_NS = 100000,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session has in shared memory or on the way to it: queues, the channels that tell of them,
- * and the address handles that send entries name. objects/session_objects.h makes and frees them.
+ * The objects of a session that live in shared memory or name it: queues, their event channels, and
+ * the address handles that send WQEs name. objects/session_objects.h makes and frees these objects.
  */
 #ifndef DAEMON_DEVICE_QUEUES_SESSION_QUEUES_H
 #define DAEMON_DEVICE_QUEUES_SESSION_QUEUES_H
@@ -37,26 +37,30 @@ struct session_cq {
 	struct rnic_handle handle;
 	struct shared_region region;
 	uint32_t slots;
-	uint32_t producer;	 /* completions ever written */
-	uint32_t consumer;	 /* the client's index when it was last looked at and found valid */
-	bool has_solicited;	 /* among those written since the last look at `armed` */
-	struct list notice_node; /* WAIT_CQ_NOTICE: written to since then */
+	uint32_t producer;  /* CQEs ever written */
+	uint32_t consumer;  /* the client's index, as last read and found valid */
+	bool has_solicited; /* a CQE written since the last look at `armed` is solicited or in error
+			     */
+	struct list notice_node; /* WAIT_CQ_NOTICE: has CQEs written since that look */
 	struct event_source event;
 	struct event_source async;
 };
 
-/* A ring of receive entries that a client writes, and how far it was read; see wqe_fetch.h. */
+/*
+ * A ring of receive WQEs that a client writes, and the position up to which the daemon has read;
+ * see wqe_fetch.h.
+ */
 struct receive_ring {
 	struct session *session;
-	struct session_qp *qp; /* whose it is; NULL: an SRQ's */
+	struct session_qp *qp; /* the owner; NULL: an SRQ owns the ring */
 	const struct shared_region *region;
 	struct rnic_queue_plan plan;
 	uint32_t sge_max;
 	uint32_t number;   /* of the QP or SRQ */
-	uint32_t consumer; /* entries ever copied */
+	uint32_t consumer; /* WQEs ever copied */
 };
 
-/* A target QP, which lives as long as any session has a handle for it. */
+/* A target QP. It lives as long as any session has a handle for it. */
 struct shared_target {
 	struct qp *qp;	     /* qp->user is this struct */
 	struct list handles; /* struct session_qp.target_node */
@@ -65,7 +69,7 @@ struct shared_target {
 struct session_srq {
 	struct srq *srq; /* srq->user is this struct */
 	struct session *session;
-	struct session_xrcd *xrcd; /* NULL: not of XRC */
+	struct session_xrcd *xrcd; /* NULL: not an XRC SRQ */
 	struct rnic_handle handle;
 	struct shared_region region;
 	struct receive_ring recv;
@@ -85,9 +89,9 @@ struct session_qp {
 	struct rnic_handle handle;
 	struct shared_region region;
 	struct rnic_queue_plan send_plan;
-	struct receive_ring recv; /* of no slots with an SRQ */
-	uint32_t send_consumer;	  /* send entries ever copied */
-	uint32_t send_base; /* of those, before the last RESET: the engine counts from there */
+	struct receive_ring recv; /* has no slots when the QP uses an SRQ */
+	uint32_t send_consumer;	  /* send WQEs ever copied */
+	uint32_t send_base; /* send_consumer at the last RESET: the engine counts from there */
 	uint32_t recv_base;
 	struct list fetch_node;	 /* WAIT_SEND_FETCH */
 	struct list review_node; /* WAIT_REVIEW */

@@ -18,8 +18,8 @@
 	(RNIC_SEND_FENCE | RNIC_SEND_SIGNALED | RNIC_SEND_SOLICITED | RNIC_SEND_INLINE)
 
 /*
- * Copies bytes that the client may be changing at this moment. The barrier keeps the compiler from
- * reading the original again where the copy is used.
+ * Copies bytes that the client may be changing at this moment. The barrier stops the compiler from
+ * reading the original again where the code uses the copy.
  */
 static void wqe_fetch_copy(void *copy, const void *shared, size_t bytes)
 {
@@ -27,7 +27,7 @@ static void wqe_fetch_copy(void *copy, const void *shared, size_t bytes)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Whether the members of the union that the operation does not use are zero. */
+/* Returns whether the union members that the operation does not use are zero. */
 static bool wqe_fetch_is_reserved_zero(const struct rnic_send_wqe *entry, uint8_t operands)
 {
 	if (operands == RNIC_WR_OPERANDS_BIND)
@@ -111,7 +111,9 @@ void wqe_fetch_check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max, s
 		wqe->sge_count = entry->sge_count;
 }
 
-/* The SGEs of the entry in ring slot `slot`: the one within the copied entry, or those beside it.
+/*
+ * Copies the SGEs of the WQE in ring slot `slot`: the one SGE inside the copied WQE, or the SGEs
+ * beside the WQE.
  */
 static void wqe_fetch_copy_sges(const struct shared_region *region,
 				const struct rnic_queue_plan *plan, uint32_t slot,
@@ -128,7 +130,9 @@ static void wqe_fetch_copy_sges(const struct shared_region *region,
 		wqe_fetch_copy(sges, side, sge_count * sizeof(*sges));
 }
 
-/* The handle that a datagram names, which the client may have destroyed: then there is none. */
+/*
+ * Finds the address handle that a datagram names. There is none when the client has destroyed it.
+ */
 static void wqe_fetch_find_ah(struct session_qp *qp, const struct rnic_send_wqe *entry,
 			      struct send_wqe *wqe)
 {
@@ -172,7 +176,7 @@ void wqe_fetch_review(struct session_qp *qp)
 		scheduler_add(&qp->session->set->scheduler, WAIT_REVIEW, &qp->review_node);
 }
 
-/* Entries in the send ring of `qp`, or -1 after breaking the session. */
+/* Returns the number of WQEs in the send ring of `qp`, or -1 after breaking the session. */
 static int64_t wqe_fetch_pending_sends(struct session_qp *qp)
 {
 	const struct rnic_queues_region *region = qp->region.address;
@@ -191,7 +195,7 @@ uint32_t wqe_fetch_take_sends(struct session_qp *qp, uint32_t budget)
 	uint32_t taken = 0;
 
 	if (pending > 0 && qp->qp->state == RNIC_QP_STATE_RESET)
-		pending = 0; /* a QP in RESET accepts no work; its rings begin anew with it */
+		pending = 0; /* a QP in RESET accepts no WQEs; RESET empties its rings */
 	while (taken < budget && taken < pending && send_queue_space(&qp->qp->send_queue) > 0) {
 		wqe_fetch_take_send(qp);
 		taken++;
@@ -206,7 +210,7 @@ bool wqe_fetch_is_possible(const struct session_qp *qp)
 	return send_queue_space(&qp->qp->send_queue) > 0 && qp->qp->state != RNIC_QP_STATE_RESET;
 }
 
-/* Entries in the ring; negative when the client's index lies. */
+/* Returns the number of WQEs in the ring; negative when the client's index is invalid. */
 static int64_t wqe_fetch_peek_recvs(const struct receive_ring *ring)
 {
 	const struct rnic_queues_region *region = ring->region->address;
@@ -215,7 +219,7 @@ static int64_t wqe_fetch_peek_recvs(const struct receive_ring *ring)
 				 ring->plan.slots);
 }
 
-/* Entries in the ring, or -1 after breaking the session. */
+/* Returns the number of WQEs in the ring, or -1 after breaking the session. */
 static int64_t wqe_fetch_pending_recvs(const struct receive_ring *ring)
 {
 	int64_t pending = wqe_fetch_peek_recvs(ring);
@@ -253,8 +257,8 @@ static void wqe_fetch_take_recv(struct receive_ring *ring, struct recv_queue *qu
 }
 
 /*
- * In ERR entries are flushed. Clients that post as fast as we flush, to however many queue pairs,
- * must not hold the device: what a turn leaves is for the next.
+ * Receive WQEs of a QP in ERR are flushed. Clients may post as fast as the daemon flushes, to many
+ * queue pairs at once, and must not occupy the device: the next turn flushes the rest.
  */
 static bool wqe_fetch_may_flush(struct session_qp *qp)
 {
@@ -286,7 +290,8 @@ bool wqe_fetch_refill(void *context, struct recv_queue *queue)
 		has_pushed = true;
 		pending--;
 	}
-	/* Before any completion of these entries, so that who polls one finds room to post. */
+	/* Publish before any completion of these WQEs: a client that polls a CQE finds room to
+	 * post. */
 	if (has_pushed && ring->qp == NULL) {
 		struct rnic_queues_region *region = ring->region->address;
 
@@ -317,7 +322,8 @@ static void wqe_fetch_review_one(struct session_qp *qp)
 
 	if (qp->session->is_broken)
 		return;
-	/* Either the client sees that its doorbell is wanted, or we see its index. */
+	/* Either the client sees that its doorbell is wanted, or the daemon sees the client's
+	 * index. */
 	atomic_store_explicit(is_wanted, 1, memory_order_seq_cst);
 	if (qp->qp->state != RNIC_QP_STATE_ERR) {
 		if (credits_posted(qp->qp->engine, qp->qp))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only reader of work entries that clients write. An entry is copied once, the copy is checked,
- * and what the engine gets was made from the copy.
+ * WQE fetch: only this file reads the WQEs that clients write. It copies a WQE once, checks the
+ * copy, and makes the engine's WQE from the copy.
  *
- * Wrong values become a work entry that the engine completes in error, as hardware does. Wrong
- * structure, an index beyond the ring, breaks the session.
+ * A wrong value gives a WQE that the engine completes in error, as hardware does. A wrong
+ * structure, such as an index beyond the ring, breaks the session.
  */
 #ifndef DAEMON_DEVICE_QUEUES_WQE_FETCH_H
 #define DAEMON_DEVICE_QUEUES_WQE_FETCH_H
@@ -22,60 +22,70 @@ struct recv_wqe;
 struct session_qp;
 struct session_set;
 
-/* An opcode that no service has: the engine completes the entry with LOC_QP_OP_ERR. */
+/* An opcode that no service has: the engine completes the WQE with LOC_QP_OP_ERR. */
 #define WQE_FETCH_BAD_OPCODE RNIC_WR_OPCODE_COUNT
 
 /*
- * Makes `wqe` from a copied entry of a QP of `type` with `capacities`. wqe->length is that of
- * inline data; the engine sums the SGEs. The address handle of a datagram is not known yet. A
- * malformed entry gets WQE_FETCH_BAD_OPCODE and no SGEs.
+ * Makes `wqe` from a copied send WQE of a QP of `type` with `capacities`. wqe->length is the length
+ * of inline data; the engine sums the SGEs. The address handle of a datagram is not known yet. A
+ * malformed WQE gets WQE_FETCH_BAD_OPCODE and no SGEs.
  */
 void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
 			  const struct rnic_qp_capacities *capacities, struct send_wqe *wqe);
 
 /*
- * Makes `work` from a copied receive entry of a queue whose entries have at most `sge_max` SGEs.
- * Malformed entries become `invalid`.
+ * Makes `wqe` from a copied receive WQE of a queue whose WQEs have at most `sge_max` SGEs. A
+ * malformed WQE becomes `invalid`.
  */
 void wqe_fetch_check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max,
 			  struct recv_wqe *wqe);
 
-/* Puts `qp` on the list of those whose send ring is looked at. An XRC target has no rings: of those
- * nothing is scheduled, reviewed or forgotten. */
+/*
+ * Puts `qp` on the list of QPs whose send ring a turn visits. An XRC target has no rings: schedule,
+ * review and reset do nothing for it.
+ */
 void wqe_fetch_schedule(struct session_qp *qp);
 
-/* Notes that `qp` may be in ERR, where receive entries must be flushed as they are posted. */
+/* Notes that `qp` may be in ERR, where posted receive WQEs must be flushed. */
 void wqe_fetch_review(struct session_qp *qp);
 
 /*
- * Takes at most `budget` send entries of `qp`, as many as the engine has room for. Returns how
- * many; the QP leaves the list when its ring is empty.
+ * Takes at most `budget` send WQEs of `qp`, as many as the engine has room for. Returns the number
+ * taken. The QP leaves the list when its ring is empty.
  */
 uint32_t wqe_fetch_take_sends(struct session_qp *qp, uint32_t budget);
 
-/* Whether the engine has room for an entry of `qp`, which is on the list: those without wait for
- * it. */
+/*
+ * Returns whether the engine has room for a WQE of `qp`, which is on the list. A QP without room
+ * stays on the list.
+ */
 bool wqe_fetch_is_possible(const struct session_qp *qp);
 
-/* Receive entries in the client's ring that the engine has not asked for yet; 0 when its index
- * lies. */
+/*
+ * Returns the number of receive WQEs in the client's ring that the engine has not asked for yet; 0
+ * when the client's index is invalid.
+ */
 uint32_t wqe_fetch_waiting_recvs(const struct receive_ring *ring);
 
-/* The refill callback of struct engine_sink; `context` is the session_set, queue->user a
- * receive_ring. */
+/*
+ * The refill callback of struct engine_sink; `context` is the session_set, queue->user is a
+ * receive_ring.
+ */
 bool wqe_fetch_refill(void *context, struct recv_queue *queue);
 
-/* The posted and watch callbacks. */
+/* The posted and watch callbacks of struct engine_sink. */
 uint32_t wqe_fetch_posted(void *context, const struct recv_queue *queue);
 void wqe_fetch_watch(void *context, struct recv_queue *queue);
 
-/* Looks at the QPs noted by wqe_fetch_review(), flushes receive entries of those in ERR, and has
- * peers told of receive entries that they wait for. */
+/*
+ * Visits the QPs that wqe_fetch_review() noted: flushes receive WQEs of QPs in ERR, and tells peers
+ * of posted receive WQEs that they wait for.
+ */
 void wqe_fetch_run_reviews(struct session_set *set);
 
 /*
- * A QP went to RESET: what its rings hold is forgotten. The rings' indices go on counting, while
- * the engine begins at 0 again. Breaks the session when an index is beyond its ring.
+ * Forgets the contents of the rings after a QP went to RESET. The ring indices keep counting; the
+ * engine begins at 0 again. Breaks the session when an index is beyond its ring.
  */
 void wqe_fetch_reset(struct session_qp *qp);
 

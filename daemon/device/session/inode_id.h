@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What tells a file from all others, as long as somebody has it open: by showing the same one,
- * clients say that they belong together. */
+/*
+ * An identity that distinguishes a file from all others while somebody has the file open. Clients
+ * that show the same file say that they belong together.
+ */
 #ifndef DAEMON_DEVICE_SESSION_INODE_ID_H
 #define DAEMON_DEVICE_SESSION_INODE_ID_H
 
@@ -14,10 +16,10 @@ struct inode_id {
 };
 
 /*
- * The number of the file behind a client's descriptor, as far as the kernel knows by itself: who
- * serves the file may be the client, and not answer. -EBADF: the descriptor is of O_PATH, to which
- * any name leads; only one of a file that its opener may read or write tells that it is a peer. Or
- * an errno of statx().
+ * Stores the identity of the file behind a client's descriptor, as the kernel knows it without
+ * asking the file's server: the client may be that server, and not answer. -EBADF: the descriptor
+ * is an O_PATH descriptor. Any path name gives an O_PATH descriptor; only a descriptor of a file
+ * that its opener may read or write proves a peer. Else a negative errno of statx().
  */
 int inode_id_of(int fd, struct inode_id *number);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What has something to do, and for whom: one queue for each kind of work, first come, first
- * served. A turn costs as much as there is to do, not as there are clients. Each kind has a node of
- * its own in the session, queue pair or completion queue that waits.
+ * The scheduler of a device: one first-in, first-out queue for each kind of work. A turn costs as
+ * much as there is work, however many clients there are. A session, queue pair or completion queue
+ * that waits has one node for each kind.
  *
- * A batch bounds a turn: it holds what waited when the batch began, and what comes to wait
- * meanwhile is for the next one.
+ * A batch bounds a turn: it holds the nodes that waited when the batch began. A node that is added
+ * meanwhile waits for the next batch.
  */
 #ifndef DAEMON_DEVICE_SESSION_SCHEDULER_H
 #define DAEMON_DEVICE_SESSION_SCHEDULER_H
@@ -17,10 +17,10 @@
 enum wait_kind {
 	WAIT_DOORBELL_LOOK, /* struct session: the client may ring without waking the daemon */
 	WAIT_SEND_FETCH,    /* struct session_qp: the ring may hold send entries */
-	WAIT_REVIEW,	    /* struct session_qp: it may have gone to ERR, or the peer waits */
-	WAIT_CQ_NOTICE,	    /* struct session_cq: it was written to, and may be armed */
-	WAIT_POLLER_WAKE,   /* struct session: completions that a sleeping poller does not know */
-	WAIT_EVENT_WRITE,   /* struct session: asynchronous events to write into the pipe */
+	WAIT_REVIEW,	  /* struct session_qp: may be in ERR, or the peer waits for receive WQEs */
+	WAIT_CQ_NOTICE,	  /* struct session_cq: has new CQEs, and may be armed */
+	WAIT_POLLER_WAKE, /* struct session: has new CQEs that a sleeping poller does not know of */
+	WAIT_EVENT_WRITE, /* struct session: has asynchronous events to write into the pipe */
 	WAIT_KIND_COUNT,
 };
 
@@ -34,10 +34,10 @@ struct wait_batch {
 
 void scheduler_init(struct scheduler *scheduler);
 
-/* Whether nothing waits at all. */
+/* Returns whether no node waits. */
 bool scheduler_is_empty(const struct scheduler *scheduler);
 
-/* Puts `node` at the end of the queue; false: the node waits already. */
+/* Puts `node` at the end of the queue. Returns false when the node waits already. */
 static inline bool scheduler_add(struct scheduler *scheduler, enum wait_kind kind,
 				 struct list *node)
 {
@@ -47,7 +47,7 @@ static inline bool scheduler_add(struct scheduler *scheduler, enum wait_kind kin
 	return true;
 }
 
-/* The node waits no longer, if it did; also when it is in a batch. */
+/* Takes the node out of its queue or batch, if the node waits. */
 static inline void scheduler_remove(struct list *node)
 {
 	list_remove(node);
@@ -58,10 +58,10 @@ static inline bool scheduler_has(const struct scheduler *scheduler, enum wait_ki
 	return !list_is_empty(&scheduler->queues[kind]);
 }
 
-/* Takes all that waits. */
+/* Moves all waiting nodes of `kind` into the batch. */
 void scheduler_begin(struct scheduler *scheduler, enum wait_kind kind, struct wait_batch *batch);
 
-/* The oldest node of the batch, which waits no longer; NULL: there is none. */
+/* Removes and returns the oldest node of the batch; NULL: the batch is empty. */
 static inline struct list *scheduler_next(struct wait_batch *batch)
 {
 	struct list *node = batch->nodes.next;
@@ -72,10 +72,10 @@ static inline struct list *scheduler_next(struct wait_batch *batch)
 	return node;
 }
 
-/* What is left of the batch comes first next time. */
+/* Puts the rest of the batch at the front of the queue. */
 void scheduler_end(struct scheduler *scheduler, enum wait_kind kind, struct wait_batch *batch);
 
-/* Looks at all that waits, without change. */
+/* Visits all waiting nodes without change. */
 #define scheduler_for_each(node, scheduler, kind) list_for_each (node, &(scheduler)->queues[kind])
 
 #endif

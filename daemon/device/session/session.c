@@ -19,10 +19,13 @@
 
 #define SESSION_PORT 1 /* the device's one port, as its events name it */
 
-/* HELLO makes a doorbell and a pipe, and may bring two ways to memory. */
+/* HELLO makes a doorbell and a pipe; the client may bring two descriptors to reach its memory. */
 #define HELLO_DESCRIPTORS 4
 
-/* The doorbell as an eventfd that is watched and never read; `*passed_fd` is the client's. */
+/*
+ * Opens the doorbell, an eventfd that the set watches and never reads. `*passed_fd` is the client's
+ * descriptor.
+ */
 static int session_open_doorbell(struct session *session, int *passed_fd)
 {
 	struct epoll_event event = {
@@ -58,7 +61,7 @@ static void session_close_doorbell(struct session *session)
 {
 	if (session->doorbell_fd < 0)
 		return;
-	/* The client may hold the same file description: closing ours would leave the watch. */
+	/* The client may hold the same file description: close() alone would leave the watch. */
 	epoll_ctl(session->set->epoll_fd, EPOLL_CTL_DEL, session->doorbell_fd, NULL);
 	close(session->doorbell_fd);
 	session->doorbell_fd = -1;
@@ -128,9 +131,9 @@ static void session_init_tables(struct session *session)
 }
 
 /*
- * The way to the client's memory, by descriptors that are the session's from now on. That neither
- * way is open is no error until the client registers such memory. -EINVAL: the memory descriptor is
- * another file.
+ * Opens access to the client's memory. The session owns the descriptors from now on. It is no error
+ * when neither way is open, until the client registers memory of its own address space. -EINVAL:
+ * the memory descriptor is another file.
  */
 static int session_open_process(struct session *session, const struct session_config *config)
 {
@@ -182,7 +185,7 @@ int session_create(struct session_set *set, const struct session_config *config,
 	result = session_open_process(session, config);
 	if (result != 0)
 		goto free_session;
-	/* Before memory is shared: sigbus_guard.h looks for its owner here. */
+	/* Link before memory is shared: sigbus_guard.h searches this list for the owner. */
 	list_add_tail(&set->sessions, &session->node);
 	set->session_count++;
 	result = session_open_regions(session, fds);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client in the device half: the regions that the client shares with the daemon, and all objects
- * that the client has made. Objects belong to the session and end with it, in an order that leaves
- * no reference behind (device/teardown.h).
+ * What the device half holds for a client: the regions that the client shares with the daemon, and
+ * all objects that the client has made. The objects belong to the session and end with it, in an
+ * order that leaves no reference behind (device/teardown.h).
  *
- * The client is hostile until proven otherwise, and is never proven. What a client writes into
- * shared memory is read by wqe_fetch.c, cqe_delivery.c (the consumer index) and doorbell.c only.
- * Wrong structure breaks the session: session_break() tells the host, which ends the session where
- * no caller still holds a pointer into it.
+ * The client is hostile. Only wqe_fetch.c, cqe_delivery.c (the consumer index) and doorbell.c read
+ * shared memory that the client writes. A wrong structure breaks the session: session_break() tells
+ * the host, and the host ends the session where no caller still holds a pointer into it.
  */
 #ifndef DAEMON_DEVICE_SESSION_SESSION_H
 #define DAEMON_DEVICE_SESSION_SESSION_H
@@ -31,7 +30,7 @@ struct session;
 struct session_config; /* device/device_config.h */
 struct session_set;
 
-/* What a descriptor in the set's epoll instance belongs to. */
+/* The kinds of descriptors in the set's epoll instance. */
 enum watch_kind { WATCH_DOORBELL, WATCH_PIPE };
 
 struct watch {
@@ -39,7 +38,7 @@ struct watch {
 	struct session *session;
 };
 
-/* How far the freeing of what a session owns has got. */
+/* The progress of freeing the objects of a session. */
 struct teardown {
 	uint32_t stage;
 	uint32_t slot;
@@ -51,27 +50,27 @@ struct session {
 	struct list poller_node; /* WAIT_POLLER_WAKE */
 	struct list event_node;	 /* WAIT_EVENT_WRITE */
 	struct session_set *set;
-	struct client *client;	       /* as the host knows the session */
+	struct client *client;	       /* the host's name for the session */
 	struct quota_account *account; /* the client's */
 	uint32_t client_id;
-	bool is_broken;	 /* to end, or ending */
+	bool is_broken;	 /* the session is to end, or is ending */
 	int doorbell_fd; /* -1: cut off */
 	struct watch doorbell_watch;
-	struct watch pipe_watch; /* of all pipes of the session that are full */
+	struct watch pipe_watch; /* of all full pipes of the session */
 
 	struct shared_region region; /* struct rnic_session_region */
 	struct shared_region status; /* struct rnic_status_region */
-	struct shared_region newest; /* the region that was opened last */
-	bool has_sigbus;	     /* of these, of the objects' regions, or of the memfds */
+	struct shared_region newest; /* the region opened last */
+	bool has_sigbus; /* a page of these, the objects' regions or the memfds was missing */
 	struct event_pipe async_pipe;
 	struct event_source port_events;
 	uint32_t doorbell_consumer;
 	uint32_t doorbells_lost;   /* as last seen */
-	uint64_t rung_ns;	   /* when the client last rang, or asked for something */
-	uint64_t unwoken_since_ns; /* when the first completion was written that is not told yet */
+	uint64_t rung_ns;	   /* time of the client's last doorbell or request */
+	uint64_t unwoken_since_ns; /* time of the first CQE that no wake-up has announced yet */
 
 	struct mapped_files files; /* the client's memfds */
-	bool has_process;	   /* the client's own address space can be reached */
+	bool has_process;	   /* the daemon can reach the client's own address space */
 	struct remote_process process;
 	struct handle_table pds;
 	struct handle_table mrs;
@@ -85,51 +84,57 @@ struct session {
 	uint64_t registered_bytes;
 	struct teardown teardown;
 
-	int share_fd; /* a client that shows the same file may import from this one; -1: none may */
+	int share_fd; /* a client that shows the same file may import from this session; -1: no
+			 client may */
 	struct inode_id share_file;
-	uint32_t exporter_id; /* the client that this one imports from; 0: none */
+	uint32_t exporter_id; /* the client from which this session imports; 0: none */
 };
 
 /*
- * Makes a session with regions, doorbell and pipe of events, and puts the session into the set.
- * Descriptors for the client, which the caller passes on and closes, are stored at `fds` in the
- * order of struct rnic_ctl_hello_reply. Negative errno: nothing is made; -EINVAL when memory_fd is
- * another file. The descriptors of `config` belong to the set in any case.
+ * Makes a session with its regions, doorbell and event pipe, and puts the session into the set.
+ * Stores the client's descriptors at `fds` in the order of struct rnic_ctl_hello_reply; the caller
+ * passes them on and closes them. Negative errno: nothing is made; -EINVAL when memory_fd is
+ * another file. The set owns the descriptors of `config` in any case.
  */
 int session_create(struct session_set *set, const struct session_config *config, int fds[4],
 		   struct session **created);
 
-/* Lets no doorbell of the client through any more. */
+/* Closes the session's doorbell: no doorbell of the client wakes the daemon any more. */
 void session_cut(struct session *session);
 
-/* Frees the session, which owns no objects any more. */
+/* Frees the session, which must own no objects any more. */
 void session_destroy(struct session *session);
 
-/* The session's doorbells are looked at from now on, for LIMIT_DOORBELL_IDLE_NS at least. Returns
- * whether the session was asleep. */
+/*
+ * Makes the turns look at the session's doorbells, for LIMIT_DOORBELL_IDLE_NS at least. Returns
+ * whether the session was asleep.
+ */
 bool session_wake(struct session *session);
 
-/* Asks the client to wake the daemon with the next doorbell, or no longer. */
+/* Asks the client to wake the daemon with the next doorbell, or withdraws that request. */
 void session_announce_sleep(struct session *session);
 void session_withdraw_sleep(struct session *session);
 
-/* mapped_region_open() in the client's files, charged: also -ENOSPC. */
+/* Calls mapped_region_open() for the client's files and charges the client: also -ENOSPC. */
 int session_open_mapping(struct session *session, struct mapped_region *region, int fd,
 			 uint64_t offset, uint64_t bytes);
 void session_close_mapping(struct session *session, struct mapped_region *region);
 
-/* Unmaps memory that nothing refers to any more; a long unmapping is done in the background. For
- * mapped_files. */
+/*
+ * Unmaps memory without references; a background thread does a long unmapping. The callback of
+ * mapped_files.
+ */
 void session_unmap(void *context, void *address, uint64_t bytes);
 
-/* shared_region_create(), charged to the client: also -ENOSPC. */
+/* Calls shared_region_create() and charges the client: also -ENOSPC. */
 int session_open_shared(struct session *session, struct shared_region *region,
 			enum rnic_region_kind kind, uint64_t bytes, int *fd);
 void session_close_shared(struct session *session, struct shared_region *region);
 
 /*
- * The client broke the protocol: the host logs the sentence (the first one) and ends the client
- * with this turn. `format` completes "client 3 (program, pid 17) was disconnected: ".
+ * Notes that the client broke the protocol: the host logs the sentence (only the first one) and
+ * ends the client with this turn. `format` completes "client 3 (program, pid 17) was disconnected:
+ * ".
  */
 void session_break(struct session *session, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client has mapped in our address space, and is charged for: its memfds, and the regions
- * that we share with it. */
+/*
+ * The mappings in the daemon's address space for which a client is charged: the client's memfds,
+ * and the regions that the daemon shares with the client.
+ */
 #include "device/session/session.h"
 
 #include "common/quota.h"
@@ -8,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Unmapping more takes longer than to have it done elsewhere. */
+/* Unmapping more bytes takes longer than handing the job to another thread. */
 #define FEW_BYTES (UINT64_C(1) << 18)
 
 void session_unmap(void *context, void *address, uint64_t bytes)

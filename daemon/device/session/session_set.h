@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All sessions of a device, and the scheduler of what they wait for. A session that does not wait
- * for a look at its doorbells was asked to ring, like all sessions before the loop sleeps.
+ * All sessions of a device, and the scheduler of their work. A session that is not in
+ * WAIT_DOORBELL_LOOK was asked to wake the daemon; all sessions are asked before the loop sleeps.
  *
- * One epoll instance holds the doorbells and full pipes, edge-triggered and never read: clients
- * share those file descriptions and could make a read block.
+ * One epoll instance holds the doorbells and the full pipes. The watches are edge-triggered and the
+ * descriptors never read: clients share those file descriptions and could make a read block.
  */
 #ifndef DAEMON_DEVICE_SESSION_SESSION_SET_H
 #define DAEMON_DEVICE_SESSION_SESSION_SET_H
@@ -23,22 +23,23 @@ struct session_set {
 	struct engine *engine;
 	const struct device_facts *facts;
 	const struct device_host *host;
-	struct list sessions; /* struct session.node, the next to learn of bulk traffic first */
+	struct list
+		sessions; /* struct session.node; the first session learns next of bulk traffic */
 	struct scheduler scheduler;
 	struct list domains; /* struct shared_domain.node */
 	uint32_t session_count;
-	uint32_t flush_budget; /* receive entries that may still be flushed; 0 out of reviews */
+	uint32_t flush_budget; /* receive WQEs that this turn may still flush; 0 outside reviews */
 	int epoll_fd;
-	uint64_t now_ns;   /* of the turn under way */
-	bool has_sigbus;   /* a session has */
-	bool is_bulk;	   /* whether much data goes through the device: clients are told */
-	bool is_told_bulk; /* what new clients are told, and all others by and by */
-	uint32_t bulk_notify_pending; /* sessions at the front of the list that may not know it */
+	uint64_t now_ns;   /* time of the turn under way */
+	bool has_sigbus;   /* true for some session */
+	bool is_bulk;	   /* much data goes through the device: clients are told */
+	bool is_told_bulk; /* value for new clients; the other clients get it over several turns */
+	uint32_t bulk_notify_pending; /* sessions at the front of the list that may lack it */
 };
 
 /*
- * Makes an empty set. `engine`, `facts` and `host` outlive it; the engine may be initialised
- * afterwards, with device_half_sink. Negative errno of epoll_create1.
+ * Makes an empty set. `engine`, `facts` and `host` outlive the set; the caller may initialise the
+ * engine afterwards, with device_half_sink. Returns a negative errno of epoll_create1.
  */
 int session_set_init(struct session_set *set, struct engine *engine,
 		     const struct device_facts *facts, const struct device_host *host);

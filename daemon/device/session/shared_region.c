@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Linux 5.1; absent from the headers of older C libraries. */
+/* Linux 5.1; headers of older C libraries lack the constant. */
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -44,7 +44,8 @@ int shared_region_create(struct shared_region *region, enum rnic_region_kind kin
 	memfd = memfd_create(shared_region_kinds[kind].name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (memfd < 0)
 		return -errno;
-	/* Written and not stored, so that a machine without memory for it refuses it. */
+	/* Write with a system call, not through the mapping: a machine without memory then fails
+	 * the call. */
 	if (ftruncate(memfd, (off_t)bytes) != 0 ||
 	    pwrite(memfd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
 		goto close_memfd;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A region shared with a client: a memfd that we create, size, map and seal before anyone else
- * holds it. Its size can never change, so that no access of ours is beyond its end; what can still
- * happen is sigbus_guard.h's. Regions that only we write carry F_SEAL_FUTURE_WRITE: our mapping is
- * older than the seal, a client's is younger.
+ * A region shared with a client: a memfd that the daemon creates, sizes, maps and seals before any
+ * other process holds it. Its size can never change, so that no access of the daemon is beyond its
+ * end; sigbus_guard.h handles a missing page. Regions that only the daemon writes carry
+ * F_SEAL_FUTURE_WRITE: the daemon's mapping is older than the seal, a client's mapping is younger.
  */
 #ifndef DAEMON_DEVICE_SESSION_SHARED_REGION_H
 #define DAEMON_DEVICE_SESSION_SHARED_REGION_H
@@ -18,14 +18,14 @@ struct shared_region {
 };
 
 /*
- * Makes a zeroed region of at least `bytes` (rounded up to pages) with a header of `kind`. Its
- * descriptor, the caller's to pass on and close, is stored at `fd`. Negative errno of the system
- * call that failed: -EMFILE, -ENFILE, -ENOMEM; refuse the request.
+ * Makes a zeroed region of at least `bytes` (rounded up to pages) with a header of `kind`. Stores
+ * the region's descriptor at `fd`; the caller passes it on and closes it. Negative errno of the
+ * failed system call: -EMFILE, -ENFILE, -ENOMEM; the caller refuses the request.
  */
 int shared_region_create(struct shared_region *region, enum rnic_region_kind kind, uint64_t bytes,
 			 int *fd);
 
-/* Unmaps it. Nothing happens when it is not open. */
+/* Unmaps the region. Does nothing when the region is not open. */
 void shared_region_close(struct shared_region *region);
 
 #endif
