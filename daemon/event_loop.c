@@ -16,17 +16,17 @@
 #include <unistd.h>
 
 #define LOOP_WATCHES_MAX  64
-#define LOOP_SPIN_NS	  UINT64_C(200000) /* polled after the last activity */
-#define LOOP_NEAR_NS	  UINT64_C(20000)  /* a deadline so near is not worth going to sleep */
-#define LOOP_LOOK_NS	  UINT64_C(50000)  /* between looks at descriptors while awake */
-#define LOOP_SOON_LOOK_NS UINT64_C(1000)   /* and after a request: they come in a row */
+#define LOOP_SPIN_NS	  UINT64_C(200000) /* polling time after the last activity */
+#define LOOP_NEAR_NS	  UINT64_C(20000)  /* a nearer deadline is not worth a sleep */
+#define LOOP_LOOK_NS	  UINT64_C(50000)  /* between polls of the descriptors while awake */
+#define LOOP_SOON_LOOK_NS UINT64_C(1000)   /* the same after a request: requests come in a row */
 
 struct event_loop {
 	struct control_plane *control;
 	struct event_loop_config config;
 	struct ev_loop *events;
-	ev_io clients;	 /* of the control plane */
-	ev_io doorbells; /* and what else the device half has of clients */
+	ev_io clients;	 /* epoll instance of the control plane */
+	ev_io doorbells; /* epoll instance of the device half: doorbells, room in pipes */
 	ev_io timer;
 	ev_io network;
 	ev_io ports[LOOP_WATCHES_MAX];
@@ -35,17 +35,17 @@ struct event_loop {
 	ev_signal interrupt;
 	struct rnic_yield_backoff backoff;
 	int timer_fd;
-	uint64_t timer_armed_ns; /* when timer_fd fires; UINT64_MAX: not armed */
-	uint64_t active_ns;	 /* when there was last something to do */
-	uint64_t looked_ns;	 /* when descriptors were last looked at */
-	uint64_t asked_ns;	 /* when a client last had a request */
-	uint64_t idle_since_ns;	 /* when there was last a client */
-	bool has_requests;	 /* of clients, maybe */
-	bool has_doorbells;	 /* or room in pipes, maybe */
+	uint64_t timer_armed_ns; /* time when timer_fd fires; UINT64_MAX: not armed */
+	uint64_t active_ns;	 /* time of the last activity */
+	uint64_t looked_ns;	 /* time of the last poll of the descriptors */
+	uint64_t asked_ns;	 /* time of the last request of a client */
+	uint64_t idle_since_ns;	 /* time when a client last existed */
+	bool has_requests;	 /* clients may have requests */
+	bool has_doorbells;	 /* clients may have rung, or made room in pipes */
 	bool is_stopping;
 };
 
-/* They are served after the next turn: see loop_serve(). */
+/* loop_serve() serves the requests after the next turn. */
 static void loop_on_clients(struct ev_loop *events, ev_io *watcher, int revents)
 {
 	struct event_loop *loop = watcher->data;
@@ -55,7 +55,7 @@ static void loop_on_clients(struct ev_loop *events, ev_io *watcher, int revents)
 	loop->has_requests = true;
 }
 
-/* They are served after the next turn, too. */
+/* loop_serve() serves the doorbells after the next turn, too. */
 static void loop_on_doorbells(struct ev_loop *events, ev_io *watcher, int revents)
 {
 	struct event_loop *loop = watcher->data;
@@ -65,7 +65,7 @@ static void loop_on_doorbells(struct ev_loop *events, ev_io *watcher, int revent
 	loop->has_doorbells = true;
 }
 
-/* The next turn receives; a watcher exists so that arrival ends the sleep. */
+/* The next turn receives. The watcher exists so that an arrival ends the sleep. */
 static void loop_on_port(struct ev_loop *events, ev_io *watcher, int revents)
 {
 	(void)events;
@@ -73,7 +73,7 @@ static void loop_on_port(struct ev_loop *events, ev_io *watcher, int revents)
 	(void)revents;
 }
 
-/* The interface has changed. What clients ask next is answered by what it is like now. */
+/* Handles a change of the interface: the answers to later requests follow the new state. */
 static void loop_on_network(struct ev_loop *events, ev_io *watcher, int revents)
 {
 	struct event_loop *loop = watcher->data;
@@ -185,8 +185,8 @@ void event_loop_destroy(struct event_loop *loop)
 }
 
 /*
- * Lets the timer fire at `deadline_ns`, or before: one that fires early costs an empty turn, while
- * setting it anew for each packet that moves a deadline would cost a system call each.
+ * Arms the timer for `deadline_ns` or earlier. A timer that fires early costs an empty turn; arming
+ * it anew for each packet that moves a deadline would cost a system call each.
  */
 static void loop_arm_timer(struct event_loop *loop, uint64_t deadline_ns, uint64_t now_ns)
 {
@@ -202,8 +202,9 @@ static void loop_arm_timer(struct event_loop *loop, uint64_t deadline_ns, uint64
 }
 
 /*
- * Notes how long there was no client; stops the loop when that is long enough. Whoever asks for a
- * listing counts too: rnic-run does so to see that we are there, for a client that it starts next.
+ * Notes how long there was no client, and stops the loop after the configured time. A connection
+ * that only asks for a listing counts as a client: rnic-run asks so to see that the daemon is
+ * there, before it starts the real client.
  */
 static uint64_t loop_idle_deadline_ns(struct event_loop *loop, uint64_t now_ns)
 {
@@ -234,7 +235,10 @@ static bool loop_may_poll(struct event_loop *loop, uint64_t now_ns)
 	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns);
 }
 
-/* Between two looks while there is nothing to do: others may be ready to run on this core. */
+/*
+ * Yields between two turns while there is nothing to do: other threads may be ready to run on this
+ * core.
+ */
 static void loop_yield(struct event_loop *loop)
 {
 	uint64_t began_ns;
@@ -246,7 +250,7 @@ static void loop_yield(struct event_loop *loop)
 	rnic_yield_backoff_note(&loop->backoff, began_ns, clock_now_ns());
 }
 
-/* Looks at descriptors without waiting, now and then. */
+/* Polls the descriptors without waiting, now and then. */
 static void loop_look(struct event_loop *loop, uint64_t now_ns)
 {
 	const bool is_asked = now_ns - loop->asked_ns < LOOP_SPIN_NS;
@@ -259,7 +263,7 @@ static void loop_look(struct event_loop *loop, uint64_t now_ns)
 	ev_run(loop->events, EVRUN_NOWAIT);
 }
 
-/* Sleeps until something arrives or is due, unless a client turns out to have rung meanwhile. */
+/* Sleeps until something arrives or is due, unless a client has rung meanwhile. */
 static void loop_sleep(struct event_loop *loop, uint64_t now_ns)
 {
 	uint64_t idle_ns = loop_idle_deadline_ns(loop, now_ns);
@@ -285,8 +289,9 @@ static void loop_sleep(struct event_loop *loop, uint64_t now_ns)
 }
 
 /*
- * Serves requests. A turn lies between their arrival and this, so that what a client posted before
- * it asked is on its way before it is answered. Returns whether there was anything to do.
+ * Serves requests. One turn runs between the arrival of a request and this function, so that what a
+ * client posted before the request is on its way before the answer. Returns whether there was
+ * anything to do.
  */
 static bool loop_serve(struct event_loop *loop)
 {
@@ -294,8 +299,8 @@ static bool loop_serve(struct event_loop *loop)
 		loop->has_requests || ctl_server_has_resumes(&loop->control->server);
 	const bool has_doorbells = loop->has_doorbells;
 
-	/* A client that is woken by a request, and not by a doorbell, is answered after the next
-	 * turn. */
+	/* When a request, and not a doorbell, wakes a client's session, the answer comes after the
+	 * next turn. */
 	if (has_requests)
 		ctl_server_poll(&loop->control->server);
 	if (has_doorbells)

@@ -38,16 +38,18 @@ static const struct argp_option options_table[] = {
 	{0},
 };
 
-/* The C library looks this name up, so it must be seen. */
+/* The C library looks this name up, so the symbol must be visible. */
 __attribute__((visibility("default"))) const char *argp_program_version = "rnicd " RNIC_VERSION;
 
-/* In the order of the enumerations that the words stand for. */
+/* The words stand in the order of their enumerations. */
 static const char *const options_ports[] = {"auto", "uring", "socket"};
 static const char *const options_segmentations[] = {"auto", "on", "off"};
 static const char *const options_switches[] = {"off", "on"};
 static const char *const options_polls[] = {"adaptive", "busy", "sleep"};
 
-/* The index of `argument` among `words`; ends the program when it is none of them. */
+/*
+ * Returns the index of `argument` among `words`; ends the program when `argument` is none of them.
+ */
 static unsigned options_word(struct argp_state *state, const char *option, const char *argument,
 			     const char *const *words, unsigned count)
 {
@@ -182,7 +184,7 @@ void options_parse(struct rnicd_options *options, int argc, char **argv)
 		.ready_fd = -1,
 	};
 	argp_err_exit_status = 1;
-	argv[0] = program_invocation_short_name; /* begins the lines of getopt, too */
+	argv[0] = program_invocation_short_name; /* getopt begins its lines with this name, too */
 	if (argp_parse(&argp, argc, argv, 0, NULL, options) != 0)
 		exit(1);
 }

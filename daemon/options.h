@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of rnicd, checked for form. Whether an interface or a path exists is found out
- * later. */
+/*
+ * The command line of rnicd. options_parse() checks only the form; the daemon finds out later
+ * whether an interface or a path exists.
+ */
 #ifndef DAEMON_OPTIONS_H
 #define DAEMON_OPTIONS_H
 
@@ -13,7 +15,7 @@
 #include <stdint.h>
 
 struct rnicd_options {
-	const char *netdev; /* NULL: not given; so the next ones */
+	const char *netdev; /* NULL: not given; the same for the next ones */
 	const char *address;
 	const char *socket_path;
 	const char *fault;
@@ -32,8 +34,7 @@ struct rnicd_options {
 	int ready_fd;		    /* -1: none */
 };
 
-/* Reads the command line. Ends the program for --help, --version and for an option that is wrong.
- */
+/* Reads the command line. Ends the program for --help, for --version and for a wrong option. */
 void options_parse(struct rnicd_options *options, int argc, char **argv);
 
 #endif

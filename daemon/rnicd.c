@@ -18,8 +18,10 @@
 
 #define RNICD_NICE (-10)
 
-/* Every client costs descriptors. A higher priority shortens the answers' delay; not having it is
- * no failure. */
+/*
+ * Raises the limit of descriptors, because every client costs descriptors, and the priority, which
+ * shortens the delay of answers. A refused priority is no failure.
+ */
 static void rnicd_raise_limits(void)
 {
 	struct rlimit files;
@@ -28,7 +30,7 @@ static void rnicd_raise_limits(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	/* The heap's large pieces must not take the mappings that clients are charged for. */
+	/* Large pieces of the heap must not use the mappings that the limits count for clients. */
 	mallopt(M_MMAP_MAX, LIMIT_HEAP_MAPPINGS);
 	setpriority(PRIO_PROCESS, 0, RNICD_NICE);
 }

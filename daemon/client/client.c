@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define SOCKET_DESCRIPTORS 1 /* the connection is one */
+#define SOCKET_DESCRIPTORS 1 /* the connection uses one descriptor */
 
 struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid)
 {
@@ -62,7 +62,8 @@ void client_cut(struct client *client)
 	client->call = NULL;
 	if (client->session != NULL)
 		device_half_cut_session(client->session);
-	/* The client is to know at once; the requests that it left behind may hold descriptors. */
+	/* Shut down now, so that the client learns of the end at once. Close later: requests left
+	 * in the socket may hold descriptors. */
 	epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, client->socket_fd, NULL);
 	shutdown(client->socket_fd, SHUT_RDWR);
 	deferred_close_take(&set->deferred_close, client->socket_fd);

@@ -27,7 +27,7 @@ static struct trouble *trouble_log_at(struct trouble_log *trouble_log, uint32_t 
 	return &trouble_log->entries[(trouble_log->count - 1 - n) % TROUBLE_LOG_MAX];
 }
 
-/* Makes the trouble that `n` others came after the latest one. */
+/* Moves the trouble with `n` newer ones to the front: it becomes the latest. */
 static void trouble_log_move_to_front(struct trouble_log *trouble_log, uint32_t n)
 {
 	struct trouble moved = *trouble_log_at(trouble_log, n);
@@ -37,7 +37,7 @@ static void trouble_log_move_to_front(struct trouble_log *trouble_log, uint32_t 
 	*trouble_log_at(trouble_log, 0) = moved;
 }
 
-/* The same as `trouble`, which is the latest then, or NULL. */
+/* Finds the trouble equal to `trouble` and makes it the latest; NULL: there is none. */
 static struct trouble *trouble_log_find(struct trouble_log *trouble_log,
 					const struct trouble *trouble)
 {
@@ -51,9 +51,9 @@ static struct trouble *trouble_log_find(struct trouble_log *trouble_log,
 }
 
 /*
- * The place of a new trouble of `pid`, which is the latest then. The oldest gives way: of all, or
- * of this program when it has half of them, so that they do not hide what others tell, which may be
- * their cause.
+ * Returns the place of a new trouble of `pid`, which becomes the latest. The new trouble replaces
+ * the oldest one: the oldest of all, or the oldest of this program when the program has half of the
+ * list. So a program does not hide the troubles of others, which may be the cause.
  */
 static struct trouble *trouble_log_make_place(struct trouble_log *trouble_log, pid_t pid)
 {
@@ -75,8 +75,8 @@ static struct trouble *trouble_log_make_place(struct trouble_log *trouble_log, p
 }
 
 /*
- * The same again only counts as now, and is logged now and then: what is tried for ever, by however
- * many, fills neither log nor list.
+ * A repeated trouble only updates count and time, and appears in the log now and then: endless
+ * attempts, of any number of programs, fill neither log nor list.
  */
 void trouble_log_note(struct trouble_log *trouble_log, const struct trouble *trouble)
 {
@@ -95,7 +95,6 @@ void trouble_log_note(struct trouble_log *trouble_log, const struct trouble *tro
 			(int)trouble->pid, trouble->subject, trouble->reason);
 }
 
-/* Whether it is one of those that a minute may bring, or noted already. */
 bool trouble_log_may_note(struct trouble_log *trouble_log, const struct trouble *trouble)
 {
 	uint64_t *noted_ns = &trouble_log->undelivered_ns[trouble_log->undelivered_count %

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong for the programs of a device, for the person who looks for the cause: queue pairs
- * that failed or dropped something, requests, connections and packets that were refused. Each is a
- * line of the log, and the last ones are kept for rnicctl, since the program that they are about
- * has often ended.
+ * The troubles of the programs of a device, for the person who looks for a cause: queue pairs that
+ * failed or dropped something, and refused requests, connections and packets. Each trouble is a
+ * line of the log. The last ones are kept for rnicctl, because the program concerned has often
+ * ended.
  *
- * Owned by the set of clients. Bounded: the oldest gives way, and of a program with half of them
- * its own.
+ * The set of clients owns the list. The list is bounded: a new trouble replaces the oldest one, or
+ * the oldest one of the same program when that program has half of the list.
  */
 #ifndef DAEMON_CLIENT_TROUBLE_LOG_H
 #define DAEMON_CLIENT_TROUBLE_LOG_H
@@ -18,15 +18,15 @@
 #include <sys/types.h>
 
 #define TROUBLE_LOG_MAX		   32
-#define TROUBLE_LOG_DELIVERIES_MAX 16 /* new ones in a minute */
+#define TROUBLE_LOG_DELIVERIES_MAX 16 /* new troubles from the network in a minute */
 
 struct trouble {
 	uint64_t at_ns;
 	uint64_t logged_ns;
 	pid_t pid;
 	uid_t uid;
-	bool is_of_all;	       /* of the device: everybody may know */
-	int undelivered_error; /* what the network says of the subject; 0: it is something else */
+	bool is_of_all;	       /* concerns the device: every user may know */
+	int undelivered_error; /* the network's error for the subject; 0: another kind of trouble */
 	char program[RNIC_CTL_NAME_BYTES];
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
@@ -35,20 +35,24 @@ struct trouble {
 struct trouble_log {
 	struct trouble entries[TROUBLE_LOG_MAX];
 	uint32_t count;					     /* ever noted */
-	uint64_t undelivered_ns[TROUBLE_LOG_DELIVERIES_MAX]; /* when the last of them were noted */
+	uint64_t undelivered_ns[TROUBLE_LOG_DELIVERIES_MAX]; /* times of the last of them */
 	uint32_t undelivered_count;			     /* ever noted */
 };
 
 /*
- * Notes a trouble. The same again only counts as now, and is logged now and then.
+ * Notes a trouble. A repeated trouble only updates count and time, and appears in the log now and
+ * then.
  */
 void trouble_log_note(struct trouble_log *trouble_log, const struct trouble *trouble);
 
-/* Whether a trouble that the network tells of, which anybody can invent, is noted already or one of
- * the TROUBLE_LOG_DELIVERIES_MAX new ones of a minute, and counts it. */
+/*
+ * Returns whether the list may note a trouble that the network reports, which anybody can invent:
+ * the trouble is noted already, or is one of the TROUBLE_LOG_DELIVERIES_MAX new ones of a minute.
+ * Counts a new one.
+ */
 bool trouble_log_may_note(struct trouble_log *trouble_log, const struct trouble *trouble);
 
-/* The trouble that `n` others came after; NULL when there are not that many. */
+/* Returns the trouble with `n` newer ones; NULL when there are not that many. */
 const struct trouble *trouble_nth(const struct trouble_log *trouble_log, uint32_t n);
 
 #endif

@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* A microsecond is about 4. */
+/* One microsecond is about 4 units of cost. */
 #define COST_PIPE   16
 #define COST_CLIENT 128
 
@@ -21,7 +21,10 @@ static uint32_t client_teardown_end_channel(struct client *client, void *object)
 	return COST_PIPE;
 }
 
-/* A listener takes the requests that nobody fetched with it, each an identifier: one by one. */
+/*
+ * A listener ends together with the connection requests that nobody fetched. Each is an identifier,
+ * so this frees one at a time.
+ */
 static uint32_t client_teardown_end_id(struct client *client, void *object)
 {
 	(void)client;
@@ -31,8 +34,8 @@ static uint32_t client_teardown_end_id(struct client *client, void *object)
 }
 
 /*
- * What others wait for first: connections, whose peers are to be told, and ports. Identifiers name
- * channels. `end` frees the object, or a part of it, and tells the cost.
+ * Ends first what other programs wait for: connections, whose peers must be told, and ports.
+ * Identifiers name channels. `end` frees the object, or a part of it, and returns the cost.
  */
 static const struct {
 	size_t table; /* offset of a struct handle_table */
@@ -44,7 +47,7 @@ static const struct {
 
 #define CONNECTION_STAGES 1
 
-/* Frees objects of the first `stages` stages; returns whether that was all of them. */
+/* Frees objects of the first `stages` stages. Returns whether it has freed all of them. */
 static bool client_teardown_end_objects(struct client *client, uint32_t stages, uint32_t *budget)
 {
 	while (*budget > 0 && client->teardown.stage < stages) {
@@ -61,7 +64,7 @@ static bool client_teardown_end_objects(struct client *client, uint32_t stages, 
 			client->teardown.slot = 0;
 			continue;
 		}
-		client->teardown.slot = next - 1; /* it may not be all of it */
+		client->teardown.slot = next - 1; /* `end` may have freed only a part */
 		cost = client_teardown_stages[stage].end(client, object);
 		*budget -= cost < *budget ? cost : *budget;
 	}

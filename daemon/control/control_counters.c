@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* False when there are no more; the counter is number `*fault_index` of --fault then. */
+/* Returns false when there are no more: the counter is then number `*fault_index` of --fault. */
 static bool control_counters_read(const struct client_set *set, uint32_t index,
 				  struct view_counter *counter, uint32_t *fault_index)
 {

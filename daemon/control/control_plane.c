@@ -29,7 +29,7 @@ _Static_assert(CONTROL_REASON_BYTES >= PORT_TEXT_BYTES &&
 		       CONTROL_REASON_BYTES >= VIEW_TREE_REASON_BYTES,
 	       "every sentence fits");
 
-/* --- what the device half asks for ----------------------------------------------------------- */
+/* --- callbacks of the device half ------------------------------------------------------------ */
 
 static void control_break_client(struct client *client, const char *reason)
 {
@@ -113,7 +113,7 @@ static void control_fill_attributes(struct rnic_device_attributes *attributes,
 		.max_mcast_groups = LIMIT_SESSION_MCAST_GROUPS,
 		.max_qp_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
-		.gid_count = RNIC_GIDS_MAX, /* slots, of which some are empty */
+		.gid_count = RNIC_GIDS_MAX, /* slots; some are empty */
 		.completion_vectors = 1,
 		.local_ack_delay = LIMIT_LOCAL_ACK_DELAY,
 	};

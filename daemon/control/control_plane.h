@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control plane of one emulated RNIC: the network interface that it follows, the connection
- * manager, the clients with their control socket, the path view; and the device half, which it
- * opens and drives. Everything in it belongs to one thread.
+ * The control plane of one emulated RNIC: the network interface that the device follows, the
+ * connection manager, the clients with their control socket, and the path view. The control plane
+ * also opens and drives the device half. One thread uses everything here.
  */
 #ifndef DAEMON_CONTROL_CONTROL_PLANE_H
 #define DAEMON_CONTROL_CONTROL_PLANE_H
@@ -23,10 +23,10 @@
 #define CONTROL_REASON_BYTES 256
 
 struct control_config {
-	const char *netdev;  /* NULL: found by address, or chosen */
-	const char *address; /* NULL: all of the netdev */
+	const char *netdev;  /* NULL: found by address, or chosen by the daemon */
+	const char *address; /* NULL: all addresses of the netdev */
 	const char *name;
-	const char *socket_path; /* NULL: the default, see socket_path.h */
+	const char *socket_path; /* NULL: the default path, see socket_path.h */
 	const char *fault;	 /* NULL: none */
 	const char *capture;	 /* NULL: none */
 	enum udp_port_kind port;
@@ -52,8 +52,8 @@ struct control_plane {
 };
 
 /*
- * Opens everything; clients can connect on return. Negative errno with a sentence for people in
- * `reason`; nothing is left open then.
+ * Opens everything; clients can connect on return. On failure returns a negative errno with a
+ * sentence for people in `reason`, and leaves nothing open.
  */
 int control_plane_open(struct control_plane *control, const struct control_config *config,
 		       uint64_t now_ns, char reason[CONTROL_REASON_BYTES]);
@@ -62,25 +62,28 @@ int control_plane_open(struct control_plane *control, const struct control_confi
 void control_plane_close(struct control_plane *control);
 
 /*
- * One bounded turn of both halves: receive, timers, client work, transmit, deliver, the ends of
- * clients. Returns whether there was anything to do, in which case another turn is worth its while.
+ * Runs one bounded turn of both halves: receive, timers, client work, transmit, deliver, the ends
+ * of clients. Returns whether there was anything to do; then the caller runs another turn.
  */
 bool control_plane_turn(struct control_plane *control, uint64_t now_ns);
 
 /*
- * Before sleeping: asks all clients to ring, and looks at them once more. True: nothing came. The
- * caller withdraws (device_half_withdraw_sleep) afterwards in any case.
+ * Before sleeping: asks all clients to wake the daemon, and looks at their doorbells once more.
+ * Returns true when nothing came. The caller withdraws (device_half_withdraw_sleep) afterwards in
+ * any case.
  */
 bool control_plane_prepare_sleep(struct control_plane *control);
 
-/* A turn had something to do, or a client's request was served. */
+/* Notes that a turn had something to do, or that a client's request was served. */
 void control_plane_note_activity(struct control_plane *control, uint64_t now_ns);
 
-/* Tells people what happened meanwhile: troubles, a capture whose file cannot be written, and the
- * path view's counters when they are due. */
+/*
+ * Reports what happened meanwhile: troubles, a capture whose file cannot be written, and the path
+ * view's counters when they are due.
+ */
 void control_plane_report(struct control_plane *control, uint64_t now_ns);
 
-/* When the next turn is due even if nothing arrives; UINT64_MAX when never. */
+/* Returns the time of the next turn when nothing arrives before; UINT64_MAX: never. */
 uint64_t control_plane_next_deadline_ns(const struct control_plane *control);
 
 #endif

@@ -16,7 +16,7 @@
 
 #define NO_PAYLOAD 0
 
-/* When in the life of a client an operation may come. */
+/* The phase of a client's life in which an operation may come. */
 enum ctl_phase {
 	CTL_FIRST,  /* only as the first request */
 	CTL_CLIENT, /* after HELLO, not in an admin session */
@@ -157,7 +157,7 @@ uint32_t ctl_request_bytes(uint16_t operation)
 	return ctl_operations[operation].request_bytes;
 }
 
-/* 0 when the operation may come now and in this form. */
+/* Returns 0 when the operation may come now and in this form. */
 static int ctl_check(struct ctl_call *call, const struct ctl_operation *operation)
 {
 	const struct client *client = call->client;
@@ -179,7 +179,10 @@ static int ctl_check(struct ctl_call *call, const struct ctl_operation *operatio
 	return 0;
 }
 
-/* Whether clients that had ended when `call` first found too little left are still to be freed. */
+/*
+ * Returns whether some clients are still to be freed that had ended when `call` first found too few
+ * resources.
+ */
 static bool ctl_may_wait(struct ctl_call *call)
 {
 	const struct client_set *set = call->client->set;
@@ -230,7 +233,9 @@ int ctl_dispatch(struct ctl_call *call, size_t received)
 		if (status == 0)
 			status = operation->handle(call);
 	}
-	/* Descriptors of the request are not kept so long: whose would they be? */
+	/*
+	 * A request with descriptors does not wait: no account would own the descriptors meanwhile.
+	 */
 	if (status == -ENOSPC && call->fd_count == 0 && ctl_may_wait(call))
 		status = -EINPROGRESS;
 	if (status == -EINPROGRESS)

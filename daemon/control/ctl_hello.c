@@ -11,12 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Linux 6.5; absent from the headers of older C libraries. */
+/* Linux 6.5; headers of older C libraries lack the constant. */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
 
-/* A client's name for itself, fit for a log line or a terminal. */
+/* Copies the name that a client gives itself, made fit for a log line or a terminal. */
 static void hello_copy_program(char *program, const char *claimed)
 {
 	uint32_t length = 0;
@@ -30,8 +30,9 @@ static void hello_copy_program(char *program, const char *claimed)
 }
 
 /*
- * A descriptor of the process that connected, as the kernel knows it since then (Linux 6.5), else
- * of the one that has its number now. -1: it has ended, or the kernel has no such descriptors.
+ * Returns a PID descriptor of the process that connected, as the kernel recorded it at that time
+ * (Linux 6.5), else of the process that has its PID now. -1: the process has ended, or the kernel
+ * has no such descriptors.
  */
 static int hello_hold_process(const struct client *client)
 {
@@ -44,10 +45,10 @@ static int hello_hold_process(const struct client *client)
 }
 
 /*
- * Opens the session in the device half. A process number proves nothing: who connected may have
- * passed the socket on, and then have ended or executed a program of another user. So the process
- * is named to the device half for clients of our own user only, for whom the kernel checks our
- * rights as if they were theirs.
+ * Opens the session in the device half. A PID proves nothing: the process that connected may have
+ * passed the socket on, and then ended or executed a program of another user. So the device half
+ * gets the process only for clients of the daemon's own user, because for them the kernel checks
+ * the daemon's rights as it would check theirs.
  */
 static int hello_open_session(struct ctl_call *call, uint32_t flags)
 {

@@ -52,8 +52,11 @@ void ctl_server_close(struct ctl_server *server)
 		close(server->spare_fd);
 }
 
-/* No descriptor is left for a connection: takes it with the spare one and ends it, so that its
- * owner knows and the listening socket does not stay readable for ever. */
+/*
+ * Turns a connection away when no descriptor is left: accepts it with the spare descriptor and
+ * closes it. The client learns of the end, and the listening socket does not stay readable for
+ * ever.
+ */
 static void ctl_server_turn_away(struct ctl_server *server)
 {
 	int fd;
@@ -92,7 +95,7 @@ static void ctl_server_accept(struct ctl_server *server)
 	}
 }
 
-/* Takes the descriptors out of a received message; false when some did not fit. */
+/* Takes the descriptors out of a received message. Returns false when some did not fit. */
 static bool ctl_server_take_fds(struct msghdr *message, struct ctl_call *call)
 {
 	struct cmsghdr *control;
@@ -108,7 +111,7 @@ static bool ctl_server_take_fds(struct msghdr *message, struct ctl_call *call)
 	return (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
 }
 
-/* Lets go of what a request brought and no handler kept. */
+/* Closes the descriptors of a request that no handler kept. */
 static void ctl_server_drop_request_fds(const struct ctl_call *call)
 {
 	for (unsigned i = 0; i < call->fd_count; i++)
@@ -147,8 +150,10 @@ static void ctl_server_send(struct ctl_call *call)
 		close(call->reply_fds[i]);
 }
 
-/* Keeps a request that goes on, or waits, in a later turn; until then its client is not asked for
- * others. */
+/*
+ * Keeps a request that goes on, or waits, in a later turn. Until then the server receives no other
+ * request of the client.
+ */
 static void ctl_server_defer(struct ctl_call *call)
 {
 	struct client *client = call->client;
@@ -181,8 +186,9 @@ static void ctl_server_carry_out(struct ctl_call *call, size_t received)
 }
 
 /*
- * The request is answered. Its client is not asked for others until the closing of what the client
- * sent catches up: a busy machine closes late, and a hostile file system never.
+ * Holds an answered request until the closing of the client's descriptors catches up. Until then
+ * the server receives no other request of the client: a busy machine closes late, and a hostile
+ * file system never.
  */
 static void ctl_server_await_closes(struct ctl_call *call)
 {
@@ -202,7 +208,7 @@ static void ctl_server_resume(struct client_set *set)
 	list_for_each (node, &set->resumes)
 		if (++count == LIMIT_TURN_RESUMED)
 			break;
-	/* Those that are deferred again come behind the others. */
+	/* Calls that are deferred again go behind the others. */
 	while (count-- > 0) {
 		struct client *client = list_first_entry(&set->resumes, struct client, resume_node);
 		struct ctl_call *call = client->call;
@@ -217,7 +223,8 @@ static void ctl_server_resume(struct client_set *set)
 	}
 }
 
-/* Receives and answers one request; false when no request is left, or the client has ended.
+/*
+ * Receives and answers one request. Returns false when no request is left, or the client has ended.
  */
 static bool ctl_server_serve_one(struct client *client, struct ctl_call *call)
 {
@@ -245,7 +252,7 @@ static bool ctl_server_serve_one(struct client *client, struct ctl_call *call)
 	memset(call->progress, 0, sizeof(call->progress));
 	call->waits_for = 0;
 	call->closed_by_ns = 0;
-	/* An empty message is like the end of the connection, but may have brought descriptors. */
+	/* An empty message means the end of the connection, but may carry descriptors. */
 	if (!ctl_server_take_fds(&message, call))
 		client_break(client, "its message is too long or has too many descriptors");
 	else if (received == 0)
@@ -258,8 +265,9 @@ static bool ctl_server_serve_one(struct client *client, struct ctl_call *call)
 }
 
 /*
- * Serves so many requests at most. Some take as long as their client has made large what they are
- * about: one is enough when that lasts until `end_ns`. Returns whether it did.
+ * Serves at most `requests` requests. The duration of some requests grows with the client's
+ * objects: the server stops after the first request that ends at or after `end_ns`. Returns whether
+ * it stopped for that reason.
  */
 static bool ctl_server_serve(struct client *client, unsigned requests, uint64_t end_ns)
 {
@@ -278,7 +286,10 @@ static bool ctl_server_serve(struct client *client, unsigned requests, uint64_t 
 	return false;
 }
 
-/* Whether the client was not looked at in each turn, and is from now on. */
+/*
+ * Makes the turns look at the client's doorbells from now on. Returns whether the session was
+ * asleep.
+ */
 static bool ctl_server_wake(struct client *client)
 {
 	return client->session != NULL && device_half_wake_session(client->session);
@@ -295,7 +306,7 @@ bool ctl_server_poll(struct ctl_server *server)
 	const uint64_t end_ns = clock_now_ns() + LIMIT_TURN_REQUESTS_NS;
 	const bool has_resumes = ctl_server_has_resumes(server);
 	int count = epoll_wait(server->set->epoll_fd, events, SERVER_EVENTS, 0);
-	/* The more there are that ask, the shorter is the turn of each. */
+	/* The more clients ask, the fewer requests the server takes of each. */
 	unsigned requests = count < LIMIT_TURN_REQUESTS && count > 0
 				    ? LIMIT_TURN_REQUESTS / (unsigned)count
 				    : 1;
@@ -304,13 +315,14 @@ bool ctl_server_poll(struct ctl_server *server)
 	ctl_server_resume(server->set);
 	server->first++;
 	for (int i = 0; i < count; i++) {
-		/* Each comes first by turns: those that it is too late for are reported again. */
+		/* The clients come first in rotation. epoll reports again the clients that this
+		 * call serves no more. */
 		struct client *client =
 			events[(server->first + (uint32_t)i) % (uint32_t)count].data.ptr;
 
 		if (client == NULL)
 			ctl_server_accept(server);
-		/* What the client posted before it asked is taken first, in the next turn. */
+		/* The next turn first takes what the client posted before its request. */
 		else if (!is_late && !ctl_server_wake(client))
 			is_late = ctl_server_serve(client, requests, end_ns);
 	}

@@ -95,7 +95,10 @@ static void show_cm_id(struct show_walk *walk, const struct client *client,
 	cm_identifier_waiting_for(id, row->waiting_for, sizeof(row->waiting_for));
 }
 
-/* Connections whose client has gone while their peer is still being told, or in timewait. */
+/*
+ * Shows connections without a client: the peer is still being told of the end, or the connection is
+ * in timewait.
+ */
 static void show_abandoned(struct show_walk *walk)
 {
 	const struct cm *cm = walk->set->cm;
@@ -122,8 +125,8 @@ static void show_abandoned(struct show_walk *walk)
 }
 
 /*
- * Keys and packet numbers are all that it takes to forge a packet, so they are shown to their
- * owner, to root, and to who runs the daemon.
+ * Returns whether the viewer may see the owner's objects. Keys and packet numbers are enough to
+ * forge a packet, so only the owner, root and the daemon's user see them.
  */
 static bool show_is_permitted(const struct show_walk *walk, uid_t owner)
 {
@@ -164,7 +167,7 @@ static void show_counters(struct show_walk *walk)
 	}
 }
 
-/* Shows what each client has that the viewer may look into. */
+/* Shows the objects of each client that the viewer may see. */
 static void show_objects(struct show_walk *walk, uint32_t kind)
 {
 	const struct list *node;

@@ -32,7 +32,9 @@ __attribute__((format(printf, 3, 4))) static int socket_path_fail(char *reason, 
 	return error;
 }
 
-/* Makes `directory`, or accepts one that is there, belongs to us and that nobody else can write to.
+/*
+ * Makes `directory`, or accepts an existing one that belongs to us and that nobody else can write
+ * to.
  */
 static int socket_path_make_directory(const char *directory, mode_t mode, char *reason)
 {
@@ -87,8 +89,8 @@ int socket_path_default(char path[SOCKET_PATH_PATH_BYTES], char reason[SOCKET_PA
 }
 
 /*
- * Locks the directory of `path`, so that of two daemons that start at once one sees the other's
- * socket. Returns the descriptor to close, or a negative errno.
+ * Locks the directory of `path`: when two daemons start at once, one sees the other's socket.
+ * Returns the descriptor to close, or a negative errno.
  */
 static int socket_path_lock(const char *path, char *reason)
 {
@@ -113,7 +115,7 @@ static int socket_path_lock(const char *path, char *reason)
 				directory);
 }
 
-/* Whether nobody serves the socket at `address`, which exists. */
+/* Returns whether no program serves the existing socket at `address`. */
 static bool socket_path_is_stale(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -127,8 +129,7 @@ static bool socket_path_is_stale(const struct sockaddr_un *address)
 	return is_stale;
 }
 
-/* Clears the way for bind(): nothing is there, or a socket that nobody serves and that is removed.
- */
+/* Makes room for bind(): accepts a free path, and removes a socket that no program serves. */
 static int socket_path_clear(const struct sockaddr_un *address, char *reason)
 {
 	struct stat status;

@@ -24,7 +24,7 @@ void trouble_of_request(struct client *client, uint16_t operation, int error, co
 	client_note_trouble(client, subject, reason[0] != '\0' ? reason : strerror(-error));
 }
 
-/* What is likely when the network says this. */
+/* Returns the likely cause of this error from the network. */
 static const char *troubles_hint(int error)
 {
 	switch (error) {
@@ -76,7 +76,7 @@ static bool troubles_is_own(const struct client_set *set, const struct rnic_gid 
 	return false;
 }
 
-/* What `who`, a host or router, is said to have said. */
+/* Writes the reason that `who`, a host or router, is said to have reported. */
 static void troubles_write_delivery(struct trouble *trouble, const char *who, int error,
 				    uint32_t mtu_bytes)
 {
@@ -113,7 +113,10 @@ static void troubles_write_delivery(struct trouble *trouble, const char *who, in
 	}
 }
 
-/* Whether a queue pair, an address handle or a connection of any client has its peer at `dest`. */
+/*
+ * Returns whether a queue pair, an address handle or a connection of any client has its peer at
+ * `dest`.
+ */
 static bool troubles_concern(const struct client_set *set, const struct rnic_gid *dest)
 {
 	const struct list *node;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the control plane writes into the list of troubles: requests that are refused, and packets
- * that the kernel or the network does not carry. */
+/*
+ * The control plane's entries in the list of troubles: refused requests, and packets that the
+ * kernel or the network does not carry.
+ */
 #ifndef DAEMON_CONTROL_TROUBLES_H
 #define DAEMON_CONTROL_TROUBLES_H
 
@@ -12,19 +14,20 @@ struct client;
 struct client_set;
 
 /*
- * A request of `client` is answered with `error` (negative errno) and `reason` ("": the error's own
- * text). Notes nothing of what is no fault: -EAGAIN, and all that rnicctl asks.
+ * Notes that the answer to a request of `client` is `error` (negative errno) with `reason` ("": the
+ * error's own text). Ignores answers that are no fault: -EAGAIN, and all requests of rnicctl.
  */
 void trouble_of_request(struct client *client, uint16_t operation, int error, const char *reason);
 
-/* device_host.send_refused. */
+/* The callback device_host.send_refused. */
 void trouble_of_network(struct client_set *set, const struct rnic_gid *dest, uint32_t bytes,
 			int error);
 
 /*
- * device_host.undelivered. Anybody can send ICMP: it is told, and nothing else follows from it;
- * only when something of a client goes to `dest`, as one trouble for each `dest` and `error`, and
- * TROUBLE_LOG_DELIVERIES_MAX new ones in a minute.
+ * The callback device_host.undelivered. Anybody can send ICMP, so the daemon only notes the report
+ * and does nothing else. It notes a report only when an object of a client has its peer at `dest`,
+ * as one trouble for each `dest` and `error`, and at most TROUBLE_LOG_DELIVERIES_MAX new troubles
+ * in a minute.
  */
 void trouble_of_delivery(struct client_set *set, const struct rnic_gid *dest,
 			 const struct rnic_gid *from, int error, uint32_t mtu_bytes);

@@ -270,9 +270,7 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 
 bool device_half_has_work(const struct device_half *half)
 {
-	/*
-	 * WQEs that completed in error were not sent, but the completion may have left other work.
-	 */
+	/* WQEs that end in error send nothing, but may leave responses to send. */
 	return session_turn_has_work(&half->sessions) || data_path_has_work(&half->path);
 }
 

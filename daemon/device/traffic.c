@@ -12,9 +12,7 @@ bool traffic_note(struct traffic *traffic, uint64_t moved_bytes, uint64_t now_ns
 		traffic->is_bulk |= bytes >= LIMIT_BULK_BYTES;
 		return traffic->is_bulk;
 	}
-	/*
-	 * A turn after a long sleep may see one burst: the burst counts as spread over the sleep.
-	 */
+	/* After a long sleep a turn may see one burst: spread the burst over the sleep. */
 	traffic->is_bulk = bytes / LIMIT_BULK_BYTES >= elapsed_ns / LIMIT_BULK_NS;
 	traffic->since_ns = now_ns;
 	traffic->since_bytes = moved_bytes;

@@ -133,7 +133,7 @@ bool cqe_delivery_cqe(void *context, struct cq *engine_cq, const struct cqe *cqe
 	struct session_cq *cq = engine_cq->user;
 	bool is_error = cqe->status != RNIC_WC_SUCCESS;
 
-	/* Nobody polls this CQ any more: the session ends with this turn. */
+	/* A broken session gets no more CQEs: it ends with this turn. */
 	if (cq->session->is_broken)
 		return true;
 	if (is_error)

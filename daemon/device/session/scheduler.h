@@ -16,7 +16,7 @@
 
 enum wait_kind {
 	WAIT_DOORBELL_LOOK, /* struct session: the client may ring without waking the daemon */
-	WAIT_SEND_FETCH,    /* struct session_qp: the ring may hold send entries */
+	WAIT_SEND_FETCH,    /* struct session_qp: the ring may hold send WQEs */
 	WAIT_REVIEW,	  /* struct session_qp: may be in ERR, or the peer waits for receive WQEs */
 	WAIT_CQ_NOTICE,	  /* struct session_cq: has new CQEs, and may be armed */
 	WAIT_POLLER_WAKE, /* struct session: has new CQEs that a sleeping poller does not know of */

@@ -99,7 +99,10 @@ struct session {
 int session_create(struct session_set *set, const struct session_config *config, int fds[4],
 		   struct session **created);
 
-/* Closes the session's doorbell: no doorbell of the client wakes the daemon any more. */
+/*
+ * Takes the session out of the scheduler and closes its doorbell: no doorbell of the client wakes
+ * the daemon any more.
+ */
 void session_cut(struct session *session);
 
 /* Frees the session, which must own no objects any more. */
