@@ -37,7 +37,7 @@ echo "# no daemon"
 mkdir "$WORK/none"
 nobody_home=$WORK/none/rnicd.sock
 touch "$WORK/gone.sock.log"
-refuses "rnicctl names the log of who was there" "in $WORK/gone.sock.log" \
+refuses "rnicctl names the log of who was there" "the log of the last one is $WORK/gone.sock.log" \
 	"$BIN/rnicctl" show --socket "$WORK/gone.sock"
 refuses "rnic-run says what to start" "start one.*rnicd --socket" \
 	"$BIN/rnic-run" --no-daemon --socket "$nobody_home" ibv_devices
