@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/daemon_link.h"
 
+#include "base/bits.h"
 #include "base/time_units.h"
 #include "ctl/ctl_check.h"
 #include "native/rnic_wait.h"
+#include "native/socket_trust.h"
 
 #include <rnic/rnic.h>
 
@@ -18,8 +20,6 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#define SHARED_FOLDER "/tmp/rnicd-"
 
 union control_buffer {
 	struct cmsghdr header;
@@ -41,22 +41,6 @@ const char *rnic_refusal_reason(void)
 }
 
 /*
- * The last of the default paths lies where every user may create files, so the path alone does not
- * say who listens. There the library believes only the user itself and root.
- */
-static int check_peer(int fd, const char *path)
-{
-	struct ucred peer;
-	socklen_t length = sizeof(peer);
-
-	if (strncmp(path, SHARED_FOLDER, strlen(SHARED_FOLDER)) != 0)
-		return 0;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-		return -errno;
-	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EACCES;
-}
-
-/*
  * Connecting and sending wait for room in the daemon's queues. A daemon that is stopped never makes
  * room.
  */
@@ -67,31 +51,51 @@ static int set_send_timeout(int fd, uint32_t ms)
 	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 ? 0 : -errno;
 }
 
-static int daemon_link_connect_to(const char *path, uint32_t answer_ms)
+static void lock_fork(const struct rnic_link *link)
+{
+	if (link->fork_lock != NULL)
+		pthread_mutex_lock(link->fork_lock);
+}
+
+static void unlock_fork(const struct rnic_link *link)
+{
+	if (link->fork_lock != NULL)
+		pthread_mutex_unlock(link->fork_lock);
+}
+
+/* Makes the socket of the link. */
+static int daemon_link_make_socket(struct rnic_link *link)
+{
+	int error = 0;
+	int fd;
+
+	lock_fork(link);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		error = -errno;
+	atomic_store(&link->fd, fd);
+	unlock_fork(link);
+	return error == 0 ? set_send_timeout(fd, link->answer_ms) : error;
+}
+
+static int daemon_link_connect_to(struct rnic_link *link, const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int error;
-	int fd;
 
 	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
 	    (int)sizeof(address.sun_path))
 		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	error = set_send_timeout(fd, answer_ms);
+	error = daemon_link_make_socket(link);
 	if (error != 0)
-		goto close_socket;
-	while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		return error;
+	while (connect(atomic_load(&link->fd), (const struct sockaddr *)&address,
+		       sizeof(address)) != 0) {
 		error = errno == EAGAIN ? -ETIMEDOUT : -errno;
 		if (error != -EINTR)
-			goto close_socket;
+			return error;
 	}
-	return fd;
-
-close_socket:
-	close(fd);
-	return error;
+	return 0;
 }
 
 void rnic_link_init(struct rnic_link *link)
@@ -104,36 +108,54 @@ void rnic_link_init(struct rnic_link *link)
 
 int rnic_link_open(struct rnic_link *link, const char *socket_path)
 {
-	char path[RNIC_SOCKET_PATH_BYTES];
+	char usual[RNIC_SOCKET_PATH_BYTES];
 	int error;
-	int fd;
 
 	if (socket_path == NULL) {
-		error = rnic_default_socket_path(path);
+		error = rnic_default_socket_path(usual);
 		if (error != 0)
 			return error;
+		socket_path = usual;
 	}
-	fd = daemon_link_connect_to(socket_path == NULL ? path : socket_path, link->answer_ms);
-	if (fd < 0)
-		return fd;
-	error = socket_path == NULL ? check_peer(fd, path) : 0;
-	if (error != 0) {
-		close(fd);
+	error = daemon_link_connect_to(link, socket_path);
+	if (error == 0)
+		error = rnic_socket_check_peer(atomic_load(&link->fd), socket_path, NULL);
+	if (error == 0)
+		atomic_store(&link->lost, 0);
+	else
+		rnic_link_close(link);
+	return error;
+}
+
+int rnic_link_adopt(struct rnic_link *link, struct rnic_link *control)
+{
+	int error = set_send_timeout(atomic_load(&link->fd), link->answer_ms);
+
+	if (error != 0)
 		return error;
-	}
-	atomic_store(&link->fd, fd);
+	link->version = control->version;
+	link->twin = control;
+	control->twin = link;
+	control->answer_ms = RNIC_LINK_NO_LIMIT_MS;
 	atomic_store(&link->lost, 0);
 	return 0;
 }
 
-void rnic_link_lose(struct rnic_link *link, int error)
+static void lose_alone(struct rnic_link *link, int error)
 {
 	int alive = 0;
 	int fd = atomic_load(&link->fd);
 
-	assert(error < 0);
 	if (atomic_compare_exchange_strong(&link->lost, &alive, error) && fd >= 0)
 		shutdown(fd, SHUT_RDWR);
+}
+
+void rnic_link_lose(struct rnic_link *link, int error)
+{
+	assert(error < 0);
+	lose_alone(link, error);
+	if (link->twin != NULL)
+		lose_alone(link->twin, error);
 }
 
 void rnic_link_close(struct rnic_link *link)
@@ -166,10 +188,12 @@ void rnic_link_fini(struct rnic_link *link)
 
 int rnic_link_check(struct rnic_link *link)
 {
-	struct pollfd state = {.fd = atomic_load(&link->fd), .events = POLLRDHUP};
+	struct pollfd states[] = {
+		{.fd = atomic_load(&link->fd), .events = POLLRDHUP},
+		{.fd = link->twin != NULL ? atomic_load(&link->twin->fd) : -1, .events = POLLRDHUP},
+	};
 
-	if (rnic_link_lost(link) == 0 && poll(&state, 1, 0) > 0 &&
-	    (state.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0)
+	if (rnic_link_lost(link) == 0 && poll(states, RNIC_COUNT_OF(states), 0) > 0)
 		rnic_link_lose(link, -ENODEV);
 	return rnic_link_lost(link);
 }
@@ -189,7 +213,7 @@ static int daemon_link_send_request(struct rnic_link *link, const struct rnic_ca
 		{.iov_base = (void *)call->request, .iov_len = call->request_bytes},
 	};
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-	union control_buffer control;
+	union control_buffer control = {0}; /* the kernel reads the padding too */
 
 	if (call->request_fd >= 0) {
 		control.header = (struct cmsghdr){
@@ -231,6 +255,16 @@ static void collect_fds(struct msghdr *header, struct message *message)
 	}
 }
 
+/* The time until the deadline as poll(2) takes it; 0: it has passed. */
+static int until_ms(const struct rnic_link *link, uint64_t deadline_ms)
+{
+	uint64_t at_ms = rnic_wait_now_ns() / RNIC_NS_PER_MS;
+
+	if (link->answer_ms == RNIC_LINK_NO_LIMIT_MS)
+		return -1;
+	return at_ms < deadline_ms ? (int)(deadline_ms - at_ms) : 0;
+}
+
 /* Waits for the answer, or for the end of the connection. Signals do not prolong it. */
 static int wait_for_reply(const struct rnic_link *link)
 {
@@ -240,11 +274,9 @@ static int wait_for_reply(const struct rnic_link *link)
 
 	if (rnic_wait_awake(&reply, 1) > 0)
 		return 0;
-	do {
-		uint64_t at_ms = rnic_wait_now_ns() / RNIC_NS_PER_MS;
-
-		ready = at_ms < deadline_ms ? poll(&reply, 1, (int)(deadline_ms - at_ms)) : 0;
-	} while (ready < 0 && errno == EINTR);
+	do
+		ready = poll(&reply, 1, until_ms(link, deadline_ms));
+	while (ready < 0 && errno == EINTR);
 	return ready > 0 ? 0 : -ETIMEDOUT;
 }
 
@@ -279,7 +311,18 @@ static int keep_places(struct places *places, unsigned count)
 	return error;
 }
 
-static int receive_reply(struct rnic_link *link, struct places *places, struct message *message)
+static int await_reply(struct rnic_link *link, struct places *places)
+{
+	int error = wait_for_reply(link);
+
+	give_back(places);
+	if (error != 0)
+		snprintf(refusal_reason, sizeof(refusal_reason),
+			 "the daemon has not answered for %u seconds", link->answer_ms / 1000);
+	return error;
+}
+
+static int receive_reply(struct rnic_link *link, struct message *message)
 {
 	struct iovec part = {.iov_base = message->bytes, .iov_len = sizeof(message->bytes)};
 	union control_buffer control;
@@ -290,14 +333,7 @@ static int receive_reply(struct rnic_link *link, struct places *places, struct m
 		.msg_controllen = sizeof(control),
 	};
 	ssize_t received;
-	int error = wait_for_reply(link);
 
-	give_back(places);
-	if (error != 0) {
-		snprintf(refusal_reason, sizeof(refusal_reason),
-			 "the daemon has not answered for %u seconds", link->answer_ms / 1000);
-		return error;
-	}
 	do {
 		received = recvmsg(atomic_load(&link->fd), &header, MSG_CMSG_CLOEXEC);
 	} while (received < 0 && errno == EINTR);
@@ -328,17 +364,40 @@ static bool try_accept(struct rnic_link *link, const struct rnic_call *call,
 		return false;
 	if (call->reply_bytes > 0)
 		memcpy(call->reply, payload, call->reply_bytes);
-	for (unsigned i = 0; i < message->fd_count; i++)
-		call->reply_fds[i] = message->fds[i];
+	if (call->reply_link != NULL)
+		atomic_store(&call->reply_link->fd, message->fds[0]);
+	else
+		for (unsigned i = 0; i < message->fd_count; i++)
+			call->reply_fds[i] = message->fds[i];
 	message->fd_count = 0;
 	link->version = header.version;
 	return true;
 }
 
+/* Receives the reply, which has come, and hands it to the caller. A fork() finds it in a link. */
+static int take_reply(struct rnic_link *link, const struct rnic_call *call, uint32_t request_id,
+		      int *result)
+{
+	struct message message;
+	int error;
+
+	message.fd_count = 0;
+	if (call->reply_link != NULL)
+		lock_fork(link);
+	error = receive_reply(link, &message);
+	if (error == 0 && (rnic_ctl_check_reply(message.bytes, message.received, message.fd_count,
+						call->operation, request_id) != 0 ||
+			   !try_accept(link, call, &message, result)))
+		error = -EIO;
+	close_all(&message);
+	if (call->reply_link != NULL)
+		unlock_fork(link);
+	return error;
+}
+
 static int daemon_link_exchange(struct rnic_link *link, const struct rnic_call *call)
 {
 	uint32_t request_id = link->next_request_id++;
-	struct message message;
 	struct places places;
 	int result = 0;
 	int error = rnic_link_lost(link);
@@ -347,28 +406,19 @@ static int daemon_link_exchange(struct rnic_link *link, const struct rnic_call *
 		error = keep_places(&places, call->reply_fd_count);
 	if (error != 0)
 		return error;
-	message.fd_count = 0;
 	error = daemon_link_send_request(link, call, request_id);
 	if (error != 0)
 		give_back(&places);
 	/* The request was not sent, for a reason of this process: the daemon is there. */
 	if (error != 0 && error != -ENODEV && error != -ETIMEDOUT)
 		return error;
-	if (error != 0)
-		goto lose;
-	error = receive_reply(link, &places, &message);
-	if (error != 0)
-		goto lose;
-	error = -EIO;
-	if (rnic_ctl_check_reply(message.bytes, message.received, message.fd_count, call->operation,
-				 request_id) != 0 ||
-	    !try_accept(link, call, &message, &result))
-		goto lose;
-	return result;
-
-lose:
+	if (error == 0)
+		error = await_reply(link, &places);
+	if (error == 0)
+		error = take_reply(link, call, request_id, &result);
+	if (error == 0)
+		return result;
 	/* Request and reply are out of step from here on, or the other side is gone. */
-	close_all(&message);
 	rnic_link_lose(link, error);
 	return error;
 }

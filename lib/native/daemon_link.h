@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control connection to the daemon: one request, one reply, under a lock. A context owns the
- * link.
+ * A connection to the daemon: one request, one reply, under a lock. A context owns two such links:
+ * its control connection and its device connection, which are twins.
  *
- * The link is alive or lost, and once lost it stays lost: `lost` then holds the negative errno of
+ * A link is alive or lost, and once lost it stays lost: `lost` then holds the negative errno of
  * every further call. These lose it: the daemon closes its end of the socket, a reply breaks the
- * protocol, no reply comes for RNIC_LINK_ANSWER_MS, and fork() in the child.
+ * protocol, no reply comes in time, fork() in the child, and the loss of its twin, so that the
+ * process at the other end frees what it holds for the client.
  */
 #ifndef RNIC_NATIVE_DAEMON_LINK_H
 #define RNIC_NATIVE_DAEMON_LINK_H
@@ -17,17 +18,27 @@
 
 /*
  * A daemon answers within milliseconds. The library gives up one that is stopped or hangs after so
- * long, because it could not tell the late answer from the answer to a later request.
+ * long. A control connection that has brought a device connection has no such limit: to give up the
+ * control plane would be to give up a device that works, since the two are lost together. A call
+ * there waits until the control plane goes on or ends, or the link is lost.
  */
-#define RNIC_LINK_ANSWER_MS 30000
+#define RNIC_LINK_ANSWER_MS   30000
+#define RNIC_LINK_NO_LIMIT_MS UINT32_MAX
 
 struct rnic_link {
 	atomic_int lost; /* 0 while alive */
 	atomic_int fd;
+	struct rnic_link *twin; /* NULL: none */
+	/*
+	 * Held while a connection comes to be and its descriptor goes to `fd`: a fork() that takes
+	 * it leaves the child no descriptor that rnic_link_forked() does not find. NULL: the link
+	 * is not looked for in a child.
+	 */
+	pthread_mutex_t *fork_lock;
 	pthread_mutex_t lock; /* one request at a time; guards what follows */
 	uint16_t version;     /* agreed on; 0 before HELLO is answered */
 	uint32_t next_request_id;
-	uint32_t answer_ms; /* RNIC_LINK_ANSWER_MS, but in tests */
+	uint32_t answer_ms; /* RNIC_LINK_ANSWER_MS, but in tests; or RNIC_LINK_NO_LIMIT_MS */
 };
 
 /*
@@ -44,6 +55,7 @@ struct rnic_call {
 	size_t reply_bytes;
 	int *reply_fds;
 	unsigned reply_fd_count;
+	struct rnic_link *reply_link; /* gets the one descriptor of the reply; NULL: `reply_fds` */
 };
 
 /* A call whose payloads are these two objects. */
@@ -76,7 +88,14 @@ void rnic_link_fini(struct rnic_link *link);
  */
 int rnic_link_open(struct rnic_link *link, const char *socket_path);
 
-/* Closes the connection; the link is lost then. */
+/*
+ * Begins to use the connection that the link got as `reply_link` of HELLO, and makes `control`,
+ * which brought it, the link's twin; calls on `control` have no limit of time from then on. Returns
+ * 0 or a negative errno.
+ */
+int rnic_link_adopt(struct rnic_link *link, struct rnic_link *control);
+
+/* Closes the connection; the link and its twin are lost then. */
 void rnic_link_close(struct rnic_link *link);
 
 /*
@@ -99,14 +118,18 @@ int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operat
 			  struct rnic_handle handle);
 
 /*
- * Declares the link lost with `error` and wakes the threads that wait in it. The first error stays.
+ * Declares the link and its twin lost with `error` and wakes the threads that wait in them. The
+ * first error stays.
  */
 void rnic_link_lose(struct rnic_link *link, int error);
 
 /* In the child after fork(): drops the descriptor so that the parent's death stays visible. */
 void rnic_link_forked(struct rnic_link *link);
 
-/* Looks without waiting whether the daemon hung up, and if so loses the link. Returns `lost`. */
+/*
+ * Looks without waiting whether the daemon hung up on the link or its twin, and if so loses both.
+ * Returns `lost`.
+ */
 int rnic_link_check(struct rnic_link *link);
 
 /* 0 while the link is alive, else a negative errno. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/daemon_link.h"
+#include "native/refuse_null.h"
 
 #include <rnic/rnic.h>
 
@@ -38,6 +39,7 @@ static const char *environment(const char *name)
 
 int rnic_default_socket_path(char path[RNIC_SOCKET_PATH_BYTES])
 {
+	RNIC_REFUSE_NULL(path);
 	const char *named = environment("RNIC_SOCKET");
 	const char *runtime = environment("XDG_RUNTIME_DIR");
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifiers of the connection manager: every call is one request to the daemon. */
+#include "native/refuse_null.h"
 #include "native/rnic_cm_objects.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 static int request(struct rnic_cm_id *id, enum rnic_ctl_operation operation, const void *payload,
 		   size_t bytes)
 {
-	return rnic_link_tell(&id->context->link, operation, payload, bytes);
+	return rnic_link_tell(&id->context->control, operation, payload, bytes);
 }
 
 /* A request that is answered with where the identifier is; `endpoints` may be NULL. */
@@ -26,7 +27,7 @@ static int request_endpoints(struct rnic_cm_id *id, enum rnic_ctl_operation oper
 		.reply = &reply,
 		.reply_bytes = sizeof(reply),
 	};
-	int error = rnic_link_call(&id->context->link, &call);
+	int error = rnic_link_call(&id->context->control, &call);
 
 	if (error == 0 && endpoints != NULL)
 		*endpoints = (struct rnic_cm_endpoints){
@@ -87,6 +88,7 @@ int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle,
 int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port_space,
 		      enum rnic_qp_type qp_type, void *user, struct rnic_cm_id **id)
 {
+	RNIC_REFUSE_NULL(channel, id);
 	const struct rnic_ctl_cm_create_id wanted = {
 		.channel = channel->handle,
 		.port_space = port_space,
@@ -94,16 +96,20 @@ int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port
 	};
 	struct rnic_ctl_cm_id_reply reply;
 	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CM_CREATE_ID, wanted, reply);
-	int error = rnic_link_call(&channel->context->link, &call);
+	int cancellation, error = rnic_link_call(&channel->context->control, &call);
 
 	if (error != 0)
 		return error;
 	error = rnic_cm_adopt_id(channel, reply.id, user, id);
-	if (error != 0)
-		rnic_link_call_object(&channel->context->link, RNIC_CTL_CM_DESTROY_ID, reply.id);
+	if (error != 0) {
+		rnic_cm_channel_stop(channel, &cancellation);
+		rnic_cm_destroy_handle(channel, reply.id);
+		rnic_cm_channel_go_on(channel, cancellation);
+	}
 	return error;
 }
 
+/* Events about the identifier are void from here on. */
 static void cm_leave(struct rnic_cm_id *id)
 {
 	struct rnic_context *context = id->context;
@@ -112,26 +118,49 @@ static void cm_leave(struct rnic_cm_id *id)
 	/* The daemon may have given the slot to another identifier meanwhile. */
 	if (context->cm_ids[id->handle.slot] == id)
 		context->cm_ids[id->handle.slot] = NULL;
+	pthread_mutex_unlock(&context->objects_lock);
+}
+
+static void cm_await_acknowledgements(struct rnic_cm_id *id)
+{
+	struct rnic_context *context = id->context;
+
+	pthread_mutex_lock(&context->objects_lock);
 	rnic_event_count_wait(context, &id->events);
 	pthread_mutex_unlock(&context->objects_lock);
 }
 
+static int cm_destroy_at_daemon(struct rnic_cm_id *id)
+{
+	int cancellation, error;
+
+	rnic_cm_channel_stop(id->channel, &cancellation);
+	error = rnic_cm_destroy_handle(id->channel, id->handle);
+	if (error == 0)
+		cm_leave(id);
+	rnic_cm_channel_go_on(id->channel, cancellation);
+	return error;
+}
+
 int rnic_cm_destroy_id(struct rnic_cm_id *id)
 {
+	RNIC_REFUSE_NULL(id);
 	struct rnic_cm_channel *channel = id->channel;
 	struct rnic_context *context = id->context;
-	int error;
+	int error = rnic_context_lost(context);
 
 	/* From here on nothing else keeps the channel. */
 	rnic_cm_channel_hold(channel);
-	error = rnic_link_call_object(&context->link, RNIC_CTL_CM_DESTROY_ID, id->handle);
 	if (error == 0)
-		rnic_cm_channel_settle(channel);
-	if (error == 0 || rnic_context_lost(context) != 0) {
+		error = cm_destroy_at_daemon(id);
+	if (error != 0 && rnic_context_lost(context) != 0) {
 		cm_leave(id);
+		error = 0;
+	}
+	if (error == 0) {
+		cm_await_acknowledgements(id);
 		rnic_context_release(context);
 		free(id);
-		error = 0;
 	}
 	rnic_cm_channel_release(channel);
 	return error;
@@ -139,40 +168,69 @@ int rnic_cm_destroy_id(struct rnic_cm_id *id)
 
 void *rnic_cm_user(const struct rnic_cm_id *id)
 {
-	return id->user;
+	return id != NULL ? id->user : NULL;
 }
 
 void rnic_cm_set_user(struct rnic_cm_id *id, void *user)
 {
+	if (id == NULL)
+		return;
 	id->user = user;
+}
+
+static void cm_report_to(struct rnic_cm_id *id, struct rnic_cm_channel *channel, uint32_t moves)
+{
+	pthread_mutex_lock(&id->context->objects_lock);
+	id->channel = channel;
+	id->moves = moves;
+	pthread_mutex_unlock(&id->context->objects_lock);
 }
 
 int rnic_cm_migrate(struct rnic_cm_id *id, struct rnic_cm_channel *channel)
 {
-	const struct rnic_ctl_cm_migrate wanted = {id->handle, channel->handle};
+	RNIC_REFUSE_NULL(id, channel);
+	struct rnic_ctl_cm_migrate wanted = {.id = id->handle, .channel = channel->handle};
 	struct rnic_cm_channel *old = id->channel;
-	int error;
+	const uint32_t moves = id->moves;
+	int cancellation, error = rnic_context_lost(id->context);
 
 	if (id->context != channel->context)
 		return -EINVAL;
+	if (error != 0 || channel == old)
+		return error;
 	rnic_cm_channel_hold(old);
+	rnic_cm_channel_stop(old, &cancellation);
+	wanted.taken = old->taken;
+	/* Events come on the new channel before the daemon's reply comes. */
+	cm_report_to(id, channel, moves + 1);
 	error = request(id, RNIC_CTL_CM_MIGRATE, &wanted, sizeof(wanted));
-	if (error == 0) {
-		id->channel = channel;
-		rnic_cm_channel_settle(old);
-	}
+	if (error != 0)
+		cm_report_to(id, old, moves);
+	rnic_cm_channel_go_on(old, cancellation);
 	rnic_cm_channel_release(old);
 	return error;
 }
 
+/* Notes whether options change behind the request for a connection. */
+static void cm_note_options(struct rnic_cm_id *id, bool are_new)
+{
+	pthread_mutex_lock(&id->context->objects_lock);
+	id->attributes_mask = 0;
+	id->has_new_options = are_new;
+	pthread_mutex_unlock(&id->context->objects_lock);
+}
+
 int rnic_cm_set_option(struct rnic_cm_id *id, enum rnic_cm_option option, uint32_t value)
 {
+	RNIC_REFUSE_NULL(id);
 	const struct rnic_ctl_cm_set_option wanted = {
 		.id = id->handle,
 		.option = option,
 		.value = value,
 	};
 
+	/* What events tell holds no longer. */
+	cm_note_options(id, true);
 	return request(id, RNIC_CTL_CM_SET_OPTION, &wanted, sizeof(wanted));
 }
 
@@ -180,6 +238,7 @@ int rnic_cm_set_option(struct rnic_cm_id *id, enum rnic_cm_option option, uint32
 
 int rnic_cm_query(struct rnic_cm_id *id, struct rnic_cm_endpoints *endpoints)
 {
+	RNIC_REFUSE_NULL(id, endpoints);
 	const struct rnic_ctl_object wanted = {id->handle};
 
 	return request_endpoints(id, RNIC_CTL_CM_QUERY, &wanted, sizeof(wanted), endpoints);
@@ -188,6 +247,7 @@ int rnic_cm_query(struct rnic_cm_id *id, struct rnic_cm_endpoints *endpoints)
 int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *local,
 		 struct rnic_cm_endpoints *endpoints)
 {
+	RNIC_REFUSE_NULL(id, local);
 	const struct rnic_ctl_cm_bind wanted = {.id = id->handle, .local = *local};
 
 	return request_endpoints(id, RNIC_CTL_CM_BIND, &wanted, sizeof(wanted), endpoints);
@@ -196,6 +256,7 @@ int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *local,
 int rnic_cm_resolve_address(struct rnic_cm_id *id, const struct rnic_endpoint *source,
 			    const struct rnic_endpoint *destination, uint32_t timeout_ms)
 {
+	RNIC_REFUSE_NULL(id, destination);
 	struct rnic_ctl_cm_resolve_address wanted = {
 		.id = id->handle,
 		.destination = *destination,
@@ -209,6 +270,7 @@ int rnic_cm_resolve_address(struct rnic_cm_id *id, const struct rnic_endpoint *s
 
 int rnic_cm_resolve_route(struct rnic_cm_id *id, uint32_t timeout_ms)
 {
+	RNIC_REFUSE_NULL(id);
 	const struct rnic_ctl_cm_resolve_route wanted = {
 		.id = id->handle,
 		.timeout_ms = timeout_ms,
@@ -221,6 +283,7 @@ int rnic_cm_resolve_route(struct rnic_cm_id *id, uint32_t timeout_ms)
 
 int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog, struct rnic_cm_endpoints *endpoints)
 {
+	RNIC_REFUSE_NULL(id);
 	const struct rnic_ctl_cm_listen wanted = {.id = id->handle, .backlog = backlog};
 
 	return request_endpoints(id, RNIC_CTL_CM_LISTEN, &wanted, sizeof(wanted), endpoints);
@@ -228,18 +291,22 @@ int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog, struct rnic_cm_endpo
 
 int rnic_cm_connect(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters)
 {
+	RNIC_REFUSE_NULL(id, parameters);
 	const struct rnic_ctl_cm_connect wanted = {.id = id->handle, .parameters = *parameters};
 
+	cm_note_options(id, false);
 	return request(id, RNIC_CTL_CM_CONNECT, &wanted, sizeof(wanted));
 }
 
 int rnic_cm_establish(struct rnic_cm_id *id)
 {
-	return rnic_link_call_object(&id->context->link, RNIC_CTL_CM_ESTABLISH, id->handle);
+	RNIC_REFUSE_NULL(id);
+	return rnic_link_call_object(&id->context->control, RNIC_CTL_CM_ESTABLISH, id->handle);
 }
 
 int rnic_cm_accept(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters)
 {
+	RNIC_REFUSE_NULL(id, parameters);
 	const struct rnic_ctl_cm_connect wanted = {.id = id->handle, .parameters = *parameters};
 
 	return request(id, RNIC_CTL_CM_ACCEPT, &wanted, sizeof(wanted));
@@ -248,6 +315,8 @@ int rnic_cm_accept(struct rnic_cm_id *id, const struct rnic_cm_parameters *param
 int rnic_cm_reject(struct rnic_cm_id *id, uint32_t reason, const void *private_data,
 		   uint8_t private_data_bytes)
 {
+	if (id == NULL || (private_data == NULL && private_data_bytes > 0))
+		return -EINVAL;
 	struct rnic_ctl_cm_connect wanted = {.id = id->handle, .reject_reason = reason};
 
 	wanted.parameters.private_data_bytes = private_data_bytes;
@@ -258,11 +327,13 @@ int rnic_cm_reject(struct rnic_cm_id *id, uint32_t reason, const void *private_d
 
 int rnic_cm_disconnect(struct rnic_cm_id *id)
 {
-	return rnic_link_call_object(&id->context->link, RNIC_CTL_CM_DISCONNECT, id->handle);
+	RNIC_REFUSE_NULL(id);
+	return rnic_link_call_object(&id->context->control, RNIC_CTL_CM_DISCONNECT, id->handle);
 }
 
 int rnic_cm_notify(struct rnic_cm_id *id, enum rnic_async_event_type event)
 {
+	RNIC_REFUSE_NULL(id);
 	const struct rnic_ctl_cm_notify wanted = {.id = id->handle, .event = event};
 
 	return request(id, RNIC_CTL_CM_NOTIFY, &wanted, sizeof(wanted));
@@ -283,7 +354,7 @@ static int ask_attributes(struct rnic_cm_id *id, uint32_t state, uint32_t next_s
 	};
 	struct rnic_ctl_cm_qp_attributes_reply reply;
 	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CM_QP_ATTRIBUTES, wanted, reply);
-	int error = rnic_link_call(&id->context->link, &call);
+	int error = rnic_link_call(&id->context->control, &call);
 
 	if (error != 0)
 		return error;
@@ -295,15 +366,30 @@ static int ask_attributes(struct rnic_cm_id *id, uint32_t state, uint32_t next_s
 int rnic_cm_qp_attributes(struct rnic_cm_id *id, enum rnic_qp_state state,
 			  struct rnic_qp_attributes *attributes, uint32_t *mask)
 {
+	RNIC_REFUSE_NULL(id, attributes, mask);
 	return ask_attributes(id, state, 0, attributes, mask);
+}
+
+/* Returns whether an event has told the attributes. */
+static bool recall_attributes(struct rnic_cm_id *id, struct rnic_qp_attributes *attributes,
+			      uint32_t *mask)
+{
+	pthread_mutex_lock(&id->context->objects_lock);
+	*attributes = id->attributes;
+	*mask = id->attributes_mask;
+	pthread_mutex_unlock(&id->context->objects_lock);
+	return *mask != 0;
 }
 
 int rnic_cm_connection_attributes(struct rnic_cm_id *id, struct rnic_qp_attributes *attributes,
 				  uint32_t *receive_mask, uint32_t *send_mask)
 {
+	RNIC_REFUSE_NULL(id, attributes, receive_mask, send_mask);
 	uint32_t mask;
-	int error = ask_attributes(id, RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS, attributes, &mask);
+	int error = 0;
 
+	if (!recall_attributes(id, attributes, &mask))
+		error = ask_attributes(id, RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS, attributes, &mask);
 	if (error != 0)
 		return error;
 	*receive_mask = mask & ~(uint32_t)SEND_MEMBERS;
@@ -315,6 +401,7 @@ int rnic_cm_connection_attributes(struct rnic_cm_id *id, struct rnic_qp_attribut
 
 int rnic_cm_join_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group, bool is_send_only)
 {
+	RNIC_REFUSE_NULL(id, group);
 	const struct rnic_ctl_cm_multicast wanted = {
 		.id = id->handle,
 		.group = *group,
@@ -326,6 +413,7 @@ int rnic_cm_join_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group,
 
 int rnic_cm_leave_mcast(struct rnic_cm_id *id, const struct rnic_endpoint *group)
 {
+	RNIC_REFUSE_NULL(id, group);
 	const struct rnic_ctl_cm_multicast wanted = {.id = id->handle, .group = *group};
 
 	return request(id, RNIC_CTL_CM_LEAVE_MCAST, &wanted, sizeof(wanted));

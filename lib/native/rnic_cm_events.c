@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* Channels of the connection manager, and the events that wait behind them. */
+#include "native/refuse_null.h"
 #include "native/rnic_cm_objects.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/uio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 int rnic_cm_create_channel(struct rnic_context *context, struct rnic_cm_channel **created)
 {
+	RNIC_REFUSE_NULL(context, created);
 	struct rnic_ctl_cm_channel_reply reply;
-	struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_CM_CREATE_CHANNEL, reply);
-	struct rnic_cm_channel *channel;
+	struct rnic_cm_channel *channel = malloc(sizeof(*channel));
 	int fd, error;
 
-	call.reply_fds = &fd;
-	call.reply_fd_count = 1;
-	channel = rnic_object_create(context, &call, sizeof(*channel), &error);
 	if (channel == NULL)
+		return -ENOMEM;
+	error = rnic_link_call_for_fd(&context->control,
+				      RNIC_CALL_TO_ASK(RNIC_CTL_CM_CREATE_CHANNEL, reply), &fd);
+	if (error != 0) {
+		free(channel);
 		return error;
+	}
+	rnic_context_hold(context);
 	*channel = (struct rnic_cm_channel){
 		.context = context,
 		.handle = reply.channel,
 		.fd = fd,
 		.references = 1,
 	};
-	pthread_mutex_init(&channel->fetching, NULL);
+	pthread_mutex_init(&channel->taking, NULL);
 	*created = channel;
 	return 0;
 }
@@ -49,7 +53,7 @@ void rnic_cm_channel_release(struct rnic_cm_channel *channel)
 	if (!is_last)
 		return;
 	close(channel->fd); /* while a thread reads there, no other file must get the number */
-	pthread_mutex_destroy(&channel->fetching);
+	pthread_mutex_destroy(&channel->taking);
 	rnic_context_release(context);
 	free(channel);
 }
@@ -73,13 +77,16 @@ static bool was_destroyed(struct rnic_cm_channel *channel)
 
 int rnic_cm_destroy_channel(struct rnic_cm_channel *channel)
 {
-	int error;
+	RNIC_REFUSE_NULL(channel);
+	int cancellation, error;
 
 	mark_destroyed(channel, true);
-	error = rnic_link_call_object(&channel->context->link, RNIC_CTL_CM_DESTROY_CHANNEL,
+	error = rnic_link_call_object(&channel->context->control, RNIC_CTL_CM_DESTROY_CHANNEL,
 				      channel->handle);
 	if (error != 0 && rnic_context_lost(channel->context) == 0) {
 		mark_destroyed(channel, false);
+		rnic_cm_channel_stop(channel, &cancellation);
+		rnic_cm_channel_go_on(channel, cancellation);
 		return error;
 	}
 	rnic_cm_channel_release(channel);
@@ -88,22 +95,8 @@ int rnic_cm_destroy_channel(struct rnic_cm_channel *channel)
 
 int rnic_cm_channel_fd(const struct rnic_cm_channel *channel)
 {
+	RNIC_REFUSE_NULL(channel);
 	return channel->fd;
-}
-
-/*
- * Takes the record that a destroyed identifier or event may have left. Another thread may take the
- * record first, and the application decides whether reading blocks, so neither read() nor a look
- * before it will do.
- */
-void rnic_cm_channel_settle(struct rnic_cm_channel *channel)
-{
-	struct rnic_event_record stale;
-	const struct iovec part = {.iov_base = &stale, .iov_len = sizeof(stale)};
-
-	if (!was_destroyed(channel) &&
-	    vmsplice(channel->fd, &part, 1, SPLICE_F_NONBLOCK) == sizeof(stale))
-		rnic_link_call_object(&channel->context->link, RNIC_CTL_CM_RAISE, channel->handle);
 }
 
 /* Under objects_lock. NULL when there is no such identifier, or no longer. */
@@ -117,63 +110,176 @@ static struct rnic_cm_id *find_id(const struct rnic_context *context, struct rni
 	return id != NULL && id->handle.generation == handle.generation ? id : NULL;
 }
 
+/* Under objects_lock. The identifier that the event of the channel is about; NULL: the event is
+ * void.
+ */
+static struct rnic_cm_id *find_reporting(const struct rnic_cm_channel *channel,
+					 const struct rnic_ctl_cm_event *told)
+{
+	const bool is_request = told->type == RNIC_CM_CONNECT_REQUEST;
+	struct rnic_cm_id *id = find_id(channel->context, is_request ? told->listener : told->id);
+
+	return id != NULL && id->channel == channel && id->moves == told->moves ? id : NULL;
+}
+
 /*
  * Finds the identifier that the event is about and counts the event. -ESTALE: another thread has
- * destroyed the identifier meanwhile.
+ * destroyed the identifier meanwhile, or moved the identifier to another channel.
  */
-static int cm_events_deliver(struct rnic_context *context,
-			     const struct rnic_ctl_cm_event_reply *reply,
+static int cm_events_deliver(struct rnic_cm_channel *channel, const struct rnic_ctl_cm_event *told,
 			     struct rnic_cm_event *event)
 {
-	const bool is_request = reply->type == RNIC_CM_CONNECT_REQUEST;
+	const bool is_request = told->type == RNIC_CM_CONNECT_REQUEST;
+	struct rnic_context *context = channel->context;
 	struct rnic_cm_id *reporting;
 
 	pthread_mutex_lock(&context->objects_lock);
-	reporting = find_id(context, is_request ? reply->listener : reply->id);
+	reporting = find_reporting(channel, told);
 	if (reporting != NULL)
 		reporting->events.delivered++;
 	pthread_mutex_unlock(&context->objects_lock);
 	if (reporting == NULL)
 		return -ESTALE;
 	*event = (struct rnic_cm_event){
-		.type = reply->type,
-		.status = reply->status,
+		.type = told->type,
+		.status = told->status,
 		.id = is_request ? NULL : reporting,
 		.listener = is_request ? reporting : NULL,
-		.local = reply->local,
-		.peer = reply->peer,
-		.path = reply->path,
-		.path_mtu = reply->path_mtu,
-		.port_space = reply->port_space,
-		.parameters = reply->parameters,
+		.local = told->local,
+		.peer = told->peer,
+		.path = told->path,
+		.path_mtu = told->path_mtu,
+		.port_space = told->port_space,
+		.parameters = told->parameters,
 	};
 	return 0;
 }
 
-static int fetch(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
+static void keep_attributes(struct rnic_cm_id *id, const struct rnic_ctl_cm_event *told)
 {
-	struct rnic_context *context = channel->context;
-	const struct rnic_ctl_object request = {channel->handle};
-	struct rnic_ctl_cm_event_reply reply;
-	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CM_GET_EVENT, request, reply);
-	struct rnic_cm_event fetched;
-	int error = rnic_link_call(&context->link, &call);
+	pthread_mutex_lock(&id->context->objects_lock);
+	if (told->mask != 0 && !id->has_new_options) {
+		id->attributes = told->attributes;
+		id->attributes_mask = told->mask;
+	}
+	pthread_mutex_unlock(&id->context->objects_lock);
+}
+
+int rnic_cm_destroy_handle(struct rnic_cm_channel *channel, struct rnic_handle handle)
+{
+	const struct rnic_ctl_cm_destroy_id wanted = {.id = handle, .taken = channel->taken};
+
+	return rnic_link_tell(&channel->context->control, RNIC_CTL_CM_DESTROY_ID, &wanted,
+			      sizeof(wanted));
+}
+
+/* Under `taking`. Receives an event, or with MSG_PEEK only looks at the event. -EAGAIN: no event.
+ */
+static int receive(const struct rnic_cm_channel *channel, int flags, struct rnic_ctl_cm_event *told)
+{
+	const ssize_t bytes = recv(channel->fd, told, sizeof(*told), flags | MSG_DONTWAIT);
+
+	if (bytes < 0)
+		return -errno;
+	if (bytes == 0)
+		return -EPIPE;
+	return bytes == sizeof(*told) && told->type < RNIC_CM_EVENT_COUNT ? 0 : -EIO;
+}
+
+/* Under `taking`. Asks for the events behind the last one that was under way, if that was taken. */
+static int ask_for_more(struct rnic_cm_channel *channel)
+{
+	const struct rnic_ctl_cm_send_events wanted = {
+		.channel = channel->handle,
+		.taken = channel->taken,
+	};
+	int error = 0;
+
+	if (channel->must_ask)
+		error = rnic_link_tell(&channel->context->control, RNIC_CTL_CM_SEND_EVENTS, &wanted,
+				       sizeof(wanted));
+	if (error == 0)
+		channel->must_ask = false;
+	return error;
+}
+
+/* Under `taking`. An event whose request for more fails was taken all the same. */
+static int receive_next(struct rnic_cm_channel *channel, struct rnic_ctl_cm_event *told)
+{
+	int error = receive(channel, 0, told);
 
 	if (error != 0)
 		return error;
-	if (reply.type >= RNIC_CM_EVENT_COUNT)
-		return -EIO;
-	error = cm_events_deliver(context, &reply, &fetched);
-	if (error == 0 && reply.type == RNIC_CM_CONNECT_REQUEST) {
-		error = rnic_cm_adopt_id(channel, reply.id, NULL, &fetched.id);
-		if (error != 0)
-			rnic_cm_ack_event(&fetched);
+	channel->taken++;
+	channel->must_ask |= told->is_last != 0;
+	ask_for_more(channel);
+	return 0;
+}
+
+/* Under `taking`. Drops the void events before the first one that is not. */
+static void drop_void(struct rnic_cm_channel *channel)
+{
+	struct rnic_context *context = channel->context;
+	struct rnic_ctl_cm_event told;
+	bool is_void = true;
+
+	while (is_void && receive(channel, MSG_PEEK, &told) == 0) {
+		pthread_mutex_lock(&context->objects_lock);
+		is_void = find_reporting(channel, &told) == NULL;
+		pthread_mutex_unlock(&context->objects_lock);
+		if (is_void && receive_next(channel, &told) != 0)
+			break;
 	}
-	if (error != 0 && reply.type == RNIC_CM_CONNECT_REQUEST)
-		rnic_link_call_object(&context->link, RNIC_CTL_CM_DESTROY_ID, reply.id);
+}
+
+void rnic_cm_channel_stop(struct rnic_cm_channel *channel, int *cancellation)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancellation);
+	pthread_mutex_lock(&channel->taking);
+}
+
+void rnic_cm_channel_go_on(struct rnic_cm_channel *channel, int cancellation)
+{
+	if (!was_destroyed(channel) && rnic_context_lost(channel->context) == 0)
+		drop_void(channel);
+	pthread_mutex_unlock(&channel->taking);
+	pthread_setcancelstate(cancellation, NULL);
+}
+
+/* Under `taking`. -EAGAIN: no event is there. -ESTALE: the event was void. */
+static int take(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
+{
+	struct rnic_ctl_cm_event told;
+	struct rnic_cm_event taken;
+	int error = ask_for_more(channel); /* once more, if it was in vain */
+
 	if (error == 0)
-		*event = fetched;
-	return error;
+		error = receive_next(channel, &told);
+	if (error == 0)
+		error = cm_events_deliver(channel, &told, &taken);
+	if (error != 0)
+		return error;
+	if (told.type == RNIC_CM_CONNECT_REQUEST)
+		error = rnic_cm_adopt_id(channel, told.id, NULL, &taken.id);
+	if (error != 0) {
+		rnic_cm_ack_event(&taken);
+		rnic_cm_destroy_handle(channel, told.id);
+		return error;
+	}
+	keep_attributes(taken.id, &told);
+	*event = taken;
+	return 0;
+}
+
+/* Waits for an event, unless the program has made the descriptor non-blocking. */
+static int await_event(const struct rnic_cm_channel *channel)
+{
+	uint8_t byte;
+	const ssize_t bytes = recv(channel->fd, &byte, sizeof(byte), MSG_PEEK);
+
+	if (bytes < 0)
+		return -errno;
+	return bytes == 0 ? -EPIPE : 0;
 }
 
 /*
@@ -189,24 +295,25 @@ static void wait_for_end_of_process(void)
 
 static int cm_events_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 {
-	struct rnic_event_record right_to_fetch;
-	int error;
+	int error, cancellation;
 
 	for (;;) {
 		error = rnic_context_lost(channel->context);
+		if (error == 0) {
+			rnic_cm_channel_stop(channel, &cancellation);
+			error = take(channel, event);
+			rnic_cm_channel_go_on(channel, cancellation);
+		}
 		if (error == 0)
-			error = rnic_event_record_take(channel->fd, &right_to_fetch);
+			return 0;
+		if (error == -EAGAIN)
+			error = await_event(channel);
 		if (error != 0 && error != -EAGAIN && was_destroyed(channel))
 			wait_for_end_of_process();
 		if (error == -EPIPE || error == -EIO)
-			error = rnic_event_pipe_lost(channel->context, error);
-		if (error != 0)
-			return error;
-		pthread_mutex_lock(&channel->fetching);
-		error = fetch(channel, event);
-		pthread_mutex_unlock(&channel->fetching);
-		/* The event was destroyed, moved to another channel, or went with this one. */
-		if (error == 0 || (error != -ESTALE && error != -EAGAIN && !was_destroyed(channel)))
+			error = rnic_events_lost(channel->context, error);
+		/* The event was destroyed, or moved to another channel. */
+		if (error != 0 && error != -ESTALE)
 			return error;
 	}
 }
@@ -222,6 +329,7 @@ static void cm_events_release(void *channel)
  */
 int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 {
+	RNIC_REFUSE_NULL(channel, event);
 	int error;
 
 	rnic_cm_channel_hold(channel);
@@ -233,6 +341,8 @@ int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *eve
 
 void rnic_cm_ack_event(const struct rnic_cm_event *event)
 {
+	if (event == NULL)
+		return;
 	struct rnic_cm_id *reporting = event->listener != NULL ? event->listener : event->id;
 	struct rnic_context *context = reporting->context;
 

@@ -3,8 +3,9 @@
  * The objects behind the handles of <rnic/rnic_cm.h>.
  *
  * An identifier is in its context's table from the moment that its handle is known until its
- * destruction at the daemon. objects_lock guards the table and the event counts. A thread that
- * holds a channel's `fetching` may take objects_lock, not the other way round.
+ * destruction at the daemon. objects_lock guards the table, the event counts and where an
+ * identifier reports. A thread that holds a channel's `taking` may take objects_lock, not the other
+ * way round.
  */
 #ifndef LIB_NATIVE_RNIC_CM_OBJECTS_H
 #define LIB_NATIVE_RNIC_CM_OBJECTS_H
@@ -19,9 +20,11 @@ struct rnic_cm_channel {
 	struct rnic_context *context;
 	struct rnic_handle handle;
 	int fd;
-	pthread_mutex_t fetching; /* a request's identifier is known before its next event comes */
-	unsigned references; /* the owner's, and of threads that wait for events; objects_lock */
-	bool is_destroyed;   /* its pipe ends with it, not with the daemon; objects_lock */
+	pthread_mutex_t taking; /* a request's identifier is known before its next event comes */
+	uint32_t taken;		/* events taken, modulo 2^32; under `taking` */
+	bool must_ask;		/* the daemon sends more events when it is asked; under `taking` */
+	unsigned references;	/* the owner's, and of threads that wait for events; objects_lock */
+	bool is_destroyed;	/* its socket ends with it, not with the daemon; objects_lock */
 };
 
 struct rnic_cm_id {
@@ -30,6 +33,11 @@ struct rnic_cm_id {
 	struct rnic_handle handle;
 	void *user;
 	struct rnic_event_count events;
+	/* Under objects_lock. */
+	uint32_t moves;			      /* to another channel */
+	struct rnic_qp_attributes attributes; /* of the last event that told some */
+	uint32_t attributes_mask;	      /* 0: ask the daemon */
+	bool has_new_options; /* since the request for a connection: events tell old attributes */
 };
 
 /* Makes the identifier that `handle` names. -EIO: no sound daemon gives such a handle. -ENOMEM. */
@@ -40,7 +48,16 @@ int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle,
 void rnic_cm_channel_hold(struct rnic_cm_channel *channel);
 void rnic_cm_channel_release(struct rnic_cm_channel *channel);
 
-/* For a held channel whose events were dropped or moved: makes it look empty if it is. */
-void rnic_cm_channel_settle(struct rnic_cm_channel *channel);
+/*
+ * Between both calls no thread takes an event of the channel, so that channel->taken is the count
+ * for the daemon. The second drops events that have become void: the channel must look empty if it
+ * is. The thread is not cancelled between both; `cancellation` keeps its state. Not for a context
+ * that is lost, as after fork(): the lock may be held for ever, and the events are the parent's.
+ */
+void rnic_cm_channel_stop(struct rnic_cm_channel *channel, int *cancellation);
+void rnic_cm_channel_go_on(struct rnic_cm_channel *channel, int cancellation);
+
+/* Destroys an identifier at the daemon, under `taking` of its channel. */
+int rnic_cm_destroy_handle(struct rnic_cm_channel *channel, struct rnic_handle handle);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/fork_list.h"
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 #include "shm/ring.h"
 
@@ -54,7 +55,8 @@ static void forget_locks(struct rnic_context *context)
 static void contexts_after_fork_in_child(void)
 {
 	for (struct rnic_context *context = contexts; context != NULL; context = context->next) {
-		rnic_link_forked(&context->link);
+		rnic_link_forked(&context->control);
+		rnic_link_forked(&context->device);
 		forget_locks(context);
 	}
 	contexts = NULL;
@@ -118,66 +120,81 @@ void rnic_region_unmap(const void *region, uint64_t bytes)
 		munmap((void *)region, bytes);
 }
 
-static int hello(struct rnic_link *link, uint32_t flags, int memory_fd,
-		 struct rnic_device_attributes *device, int fds[4])
+/*
+ * Introduces the process. The reply brings the connection of `device`; NULL: as an administrator,
+ * who gets none.
+ */
+static int hello(struct rnic_link *control, struct rnic_device_attributes *attributes,
+		 struct rnic_link *device)
 {
-	const unsigned fd_count = (flags & RNIC_HELLO_ADMIN) != 0 ? 0 : 4;
 	struct rnic_ctl_hello_reply reply;
 	struct rnic_ctl_hello request = {
 		.version_min = RNIC_CTL_VERSION_MIN,
 		.version_max = RNIC_CTL_VERSION_MAX,
-		.flags = flags,
+		.flags = device == NULL ? RNIC_HELLO_ADMIN : 0,
 	};
-	const struct rnic_call call = {
-		.operation = RNIC_CTL_HELLO,
-		.request = &request,
-		.request_bytes = sizeof(request),
-		.request_fd = memory_fd,
-		.reply = &reply,
-		.reply_bytes = sizeof(reply),
-		.reply_fds = fds,
-		.reply_fd_count = fd_count,
-	};
+	struct rnic_call call = RNIC_CALL(RNIC_CTL_HELLO, request, reply);
 	int error;
 
+	call.reply_link = device;
+	call.reply_fd_count = device == NULL ? 0 : 1;
 	snprintf(request.program, sizeof(request.program), "%s", program_invocation_short_name);
-	error = rnic_link_call(link, &call);
+	error = rnic_link_call(control, &call);
 	if (error != 0)
 		return error;
-	*device = reply.device;
-	device->name[sizeof(device->name) - 1] = 0;
-	device->netdev[sizeof(device->netdev) - 1] = 0;
-	device->firmware[sizeof(device->firmware) - 1] = 0;
+	*attributes = reply.device;
+	attributes->name[sizeof(attributes->name) - 1] = 0;
+	attributes->netdev[sizeof(attributes->netdev) - 1] = 0;
+	attributes->firmware[sizeof(attributes->firmware) - 1] = 0;
 	return 0;
 }
 
 int rnic_query_device_at(const char *socket_path, struct rnic_device_attributes *attributes)
 {
+	RNIC_REFUSE_NULL(attributes);
 	struct rnic_link link;
 	int error;
 
 	rnic_link_init(&link);
 	error = rnic_link_open(&link, socket_path);
 	if (error == 0)
-		error = hello(&link, RNIC_HELLO_ADMIN, -1, attributes, NULL);
+		error = hello(&link, attributes, NULL);
 	rnic_link_close(&link);
 	rnic_link_fini(&link);
 	return error;
 }
 
 /*
- * Introduces the process. Its memory travels as a descriptor, which needs no right to trace the
+ * Opens the device. The process's memory travels as a descriptor, which needs no right to trace the
  * process; where the file cannot be opened the daemon tries process_vm_readv(2).
  */
-static int introduce(struct rnic_context *context, int fds[4])
+static int open_device(struct rnic_link *device, int fds[4])
 {
 	int memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	int error = hello(&context->link, memory_fd >= 0 ? RNIC_HELLO_MEMORY_FD : 0, memory_fd,
-			  &context->device, fds);
+	const struct rnic_ctl_open_device request = {
+		.flags = memory_fd >= 0 ? RNIC_OPEN_MEMORY_FD : 0,
+	};
+	struct rnic_ctl_open_device_reply reply;
+	struct rnic_call call = RNIC_CALL(RNIC_CTL_OPEN_DEVICE, request, reply);
+	int error;
 
+	call.request_fd = memory_fd;
+	call.reply_fds = fds;
+	call.reply_fd_count = 4;
+	error = rnic_link_call(device, &call);
 	if (memory_fd >= 0)
 		close(memory_fd);
 	return error;
+}
+
+/* Makes the process a client: the answer to HELLO brings the device connection. */
+static int introduce(struct rnic_context *context, int fds[4])
+{
+	int error = hello(&context->control, &context->attributes, &context->device);
+
+	if (error == 0)
+		error = rnic_link_adopt(&context->device, &context->control);
+	return error == 0 ? open_device(&context->device, fds) : error;
 }
 
 static bool tables_allocate(struct rnic_context *context)
@@ -204,7 +221,8 @@ static void context_free(struct rnic_context *context)
 		close(context->doorbell_fd);
 	if (context->async_fd >= 0)
 		close(context->async_fd);
-	rnic_link_fini(&context->link);
+	rnic_link_fini(&context->device);
+	rnic_link_fini(&context->control);
 	pthread_mutex_destroy(&context->objects_lock);
 	pthread_cond_destroy(&context->acknowledged);
 	tables_free(context);
@@ -240,7 +258,9 @@ static struct rnic_context *context_new(void)
 		free(context);
 		return NULL;
 	}
-	rnic_link_init(&context->link);
+	rnic_link_init(&context->control);
+	rnic_link_init(&context->device);
+	context->control.fork_lock = &contexts_lock;
 	atomic_init(&context->references, 1);
 	context->doorbell_fd = -1;
 	context->async_fd = -1;
@@ -250,7 +270,7 @@ static struct rnic_context *context_new(void)
 	return context;
 }
 
-int rnic_open(const char *socket_path, struct rnic_context **opened)
+static int open_once(const char *socket_path, struct rnic_context **opened)
 {
 	struct rnic_context *context = context_new();
 	int fds[4];
@@ -259,35 +279,51 @@ int rnic_open(const char *socket_path, struct rnic_context **opened)
 	if (context == NULL)
 		return -ENOMEM;
 	rnic_fork_list_add(&contexts_fork_entry);
-	error = rnic_link_open(&context->link, socket_path);
-	if (error != 0)
-		goto free_context;
 	contexts_add(context);
-	error = introduce(context, fds);
+	error = rnic_link_open(&context->control, socket_path);
+	if (error == 0)
+		error = introduce(context, fds);
 	if (error != 0)
-		goto close_link;
+		goto close_links;
 	context->doorbell_fd = fds[2];
 	context->async_fd = fds[3];
 	error = map_session(context, fds[0], fds[1]);
 	close(fds[0]);
 	close(fds[1]);
 	if (error != 0)
-		goto close_link;
+		goto close_links;
 	*opened = context;
 	return 0;
 
-close_link:
+close_links:
 	contexts_remove(context);
-	rnic_link_close(&context->link);
-free_context:
+	rnic_link_close(&context->control);
+	rnic_link_close(&context->device);
 	context_free(context);
+	return error;
+}
+
+/*
+ * The daemon may hand over a device process that is about to die, and has another one for whoever
+ * comes next.
+ */
+int rnic_open(const char *socket_path, struct rnic_context **opened)
+{
+	RNIC_REFUSE_NULL(opened);
+	int error = open_once(socket_path, opened);
+
+	if (error == -ENODEV && rnic_refusal_reason()[0] == '\0')
+		error = open_once(socket_path, opened);
 	return error;
 }
 
 void rnic_close(struct rnic_context *context)
 {
+	if (context == NULL)
+		return;
 	contexts_remove(context);
-	rnic_link_close(&context->link);
+	rnic_link_close(&context->control);
+	rnic_link_close(&context->device);
 	rnic_context_release(context);
 }
 
@@ -310,7 +346,7 @@ void *rnic_object_create(struct rnic_context *context, const struct rnic_call *c
 {
 	void *object = malloc(bytes);
 
-	*error = object == NULL ? -ENOMEM : rnic_link_call(&context->link, call);
+	*error = object == NULL ? -ENOMEM : rnic_link_call(&context->device, call);
 	if (*error != 0) {
 		free(object);
 		return NULL;
@@ -322,7 +358,7 @@ void *rnic_object_create(struct rnic_context *context, const struct rnic_call *c
 int rnic_object_destroy(struct rnic_context *context, enum rnic_ctl_operation operation,
 			struct rnic_handle handle, void *object)
 {
-	int error = rnic_link_call_object(&context->link, operation, handle);
+	int error = rnic_link_call_object(&context->device, operation, handle);
 
 	if (error != 0 && rnic_context_lost(context) == 0)
 		return error;
@@ -333,7 +369,7 @@ int rnic_object_destroy(struct rnic_context *context, enum rnic_ctl_operation op
 
 const struct rnic_device_attributes *rnic_get_device_attributes(const struct rnic_context *context)
 {
-	return &context->device;
+	return context != NULL ? &context->attributes : NULL;
 }
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion queues and their channels: everything but polling, which is in rnic_poll.c. */
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 #include "shm/ring.h"
 
@@ -9,6 +10,7 @@
 
 int rnic_create_channel(struct rnic_context *context, struct rnic_channel **created)
 {
+	RNIC_REFUSE_NULL(context, created);
 	struct rnic_ctl_channel_reply reply;
 	struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_CREATE_CHANNEL, reply);
 	struct rnic_channel *channel;
@@ -26,6 +28,7 @@ int rnic_create_channel(struct rnic_context *context, struct rnic_channel **crea
 
 int rnic_destroy_channel(struct rnic_channel *channel)
 {
+	RNIC_REFUSE_NULL(channel);
 	const int fd = channel->fd;
 	int error = rnic_object_destroy(channel->context, RNIC_CTL_DESTROY_CHANNEL, channel->handle,
 					channel);
@@ -37,6 +40,7 @@ int rnic_destroy_channel(struct rnic_channel *channel)
 
 int rnic_channel_fd(const struct rnic_channel *channel)
 {
+	RNIC_REFUSE_NULL(channel);
 	return channel->fd;
 }
 
@@ -70,7 +74,7 @@ static int request_cq(struct rnic_cq *cq, uint32_t entries, uint32_t completion_
 	};
 	struct rnic_ctl_cq_reply reply;
 	int fd;
-	int error = rnic_link_call_for_fd(&cq->context->link,
+	int error = rnic_link_call_for_fd(&cq->context->device,
 					  RNIC_CALL(RNIC_CTL_CREATE_CQ, request, reply), &fd);
 
 	if (error != 0)
@@ -79,18 +83,19 @@ static int request_cq(struct rnic_cq *cq, uint32_t entries, uint32_t completion_
 	error = reply.cq.slot < RNIC_SESSION_CQS_MAX ? adopt_region(cq, &reply, fd) : -EIO;
 	close(fd);
 	if (error != 0)
-		rnic_link_call_object(&cq->context->link, RNIC_CTL_DESTROY_CQ, reply.cq);
+		rnic_link_call_object(&cq->context->device, RNIC_CTL_DESTROY_CQ, reply.cq);
 	return error;
 }
 
 int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_channel *channel,
 		   uint32_t completion_vector, void *user, struct rnic_cq **created)
 {
+	RNIC_REFUSE_NULL(context, created);
 	struct rnic_cq *cq;
 	int error;
 
-	if (entries == 0 || entries > context->device.max_cqe ||
-	    completion_vector >= context->device.completion_vectors)
+	if (entries == 0 || entries > context->attributes.max_cqe ||
+	    completion_vector >= context->attributes.completion_vectors)
 		return -EINVAL;
 	cq = calloc(1, sizeof(*cq));
 	if (cq == NULL)
@@ -122,15 +127,16 @@ int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_c
 
 int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries)
 {
+	RNIC_REFUSE_NULL(cq);
 	const struct rnic_ctl_resize_cq request = {.cq = cq->handle, .entries = entries};
 	struct rnic_ctl_cq_reply reply;
 	int fd;
 	int error;
 
-	if (entries == 0 || entries > cq->context->device.max_cqe)
+	if (entries == 0 || entries > cq->context->attributes.max_cqe)
 		return -EINVAL;
 	rnic_spinlock_lock(&cq->lock);
-	error = rnic_link_call_for_fd(&cq->context->link,
+	error = rnic_link_call_for_fd(&cq->context->device,
 				      RNIC_CALL(RNIC_CTL_RESIZE_CQ, request, reply), &fd);
 	if (error == 0) {
 		error = adopt_region(cq, &reply, fd);
@@ -140,7 +146,7 @@ int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries)
 		 * lost.
 		 */
 		if (error != 0)
-			rnic_link_lose(&cq->context->link, -EIO);
+			rnic_link_lose(&cq->context->device, -EIO);
 	}
 	rnic_spinlock_unlock(&cq->lock);
 	return error;
@@ -148,6 +154,7 @@ int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries)
 
 int rnic_destroy_cq(struct rnic_cq *cq)
 {
+	RNIC_REFUSE_NULL(cq);
 	struct rnic_context *context = cq->context;
 	int error = -EBUSY;
 
@@ -157,7 +164,7 @@ int rnic_destroy_cq(struct rnic_cq *cq)
 	 */
 	pthread_mutex_lock(&context->objects_lock);
 	if (cq->references == 0)
-		error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_CQ, cq->handle);
+		error = rnic_link_call_object(&context->device, RNIC_CTL_DESTROY_CQ, cq->handle);
 	if (cq->references != 0 || (error != 0 && rnic_context_lost(context) == 0)) {
 		pthread_mutex_unlock(&context->objects_lock);
 		return error;
@@ -174,16 +181,17 @@ int rnic_destroy_cq(struct rnic_cq *cq)
 
 uint32_t rnic_cq_entries(const struct rnic_cq *cq)
 {
-	return cq->entry_count;
+	return cq != NULL ? cq->entry_count : 0;
 }
 
 void *rnic_cq_user(const struct rnic_cq *cq)
 {
-	return cq->user;
+	return cq != NULL ? cq->user : NULL;
 }
 
 int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
 {
+	RNIC_REFUSE_NULL(cq);
 	uint32_t unarmed = RNIC_CQ_UNARMED;
 	int error = rnic_context_lost(cq->context);
 
@@ -195,9 +203,7 @@ int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only)
 	 * A caller that is about to sleep polls once more before that; nothing must slow that poll
 	 * down.
 	 */
-	rnic_spinlock_lock(&cq->lock);
-	cq->empty_polls = 0;
-	rnic_spinlock_unlock(&cq->lock);
+	rnic_poll_begin_anew();
 	/*
 	 * Armed for any entry covers solicited ones, so this side never weakens it. The daemon
 	 * publishes an entry and then takes `armed`; this side arms and then polls. Both exchange,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 
 #include <errno.h>
@@ -6,10 +7,14 @@
 
 int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *attributes)
 {
+	RNIC_REFUSE_NULL(context, attributes);
 	struct rnic_ctl_port_reply reply;
 	const struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_QUERY_PORT, reply);
-	int error = rnic_link_call(&context->link, &call);
+	int error = rnic_link_check(&context->control);
 
+	/* Callers ask the port whether the device is alive, which takes both connections. */
+	if (error == 0)
+		error = rnic_link_call(&context->device, &call);
 	if (error != 0)
 		return error;
 	*attributes = (struct rnic_port_attributes){
@@ -27,13 +32,14 @@ int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *a
 int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid *gid,
 		   uint32_t *netdev_index)
 {
+	RNIC_REFUSE_NULL(context, gid);
 	struct rnic_ctl_gids_reply reply;
 	const struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_QUERY_GIDS, reply);
 	int error;
 
-	if (index >= context->device.gid_count)
+	if (index >= context->attributes.gid_count)
 		return -EINVAL;
-	error = rnic_link_call(&context->link, &call);
+	error = rnic_link_call(&context->device, &call);
 	if (error != 0)
 		return error;
 	if (reply.count > RNIC_GIDS_MAX)
@@ -50,13 +56,14 @@ int rnic_query_gid(struct rnic_context *context, uint32_t index, struct rnic_gid
 
 int rnic_query_pkey(struct rnic_context *context, uint32_t index, uint16_t *pkey)
 {
+	RNIC_REFUSE_NULL(context, pkey);
 	struct rnic_ctl_pkeys_reply reply;
 	const struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_QUERY_PKEYS, reply);
 	int error;
 
-	if (index >= context->device.pkey_count || index >= RNIC_PKEYS_MAX)
+	if (index >= context->attributes.pkey_count || index >= RNIC_PKEYS_MAX)
 		return -EINVAL;
-	error = rnic_link_call(&context->link, &call);
+	error = rnic_link_call(&context->device, &call);
 	if (error == 0)
 		*pkey = reply.pkeys[index];
 	return error;
@@ -86,16 +93,19 @@ int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operati
 
 int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **allocated)
 {
+	RNIC_REFUSE_NULL(context, allocated);
 	return rnic_obtain_pd(context, RNIC_CTL_ALLOC_PD, NULL, 0, allocated);
 }
 
 int rnic_dealloc_pd(struct rnic_pd *pd)
 {
+	RNIC_REFUSE_NULL(pd);
 	return rnic_object_destroy(pd->context, RNIC_CTL_DEALLOC_PD, pd->handle, pd);
 }
 
 int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic_ah **created)
 {
+	RNIC_REFUSE_NULL(pd, path, created);
 	const struct rnic_ctl_create_ah request = {.pd = pd->handle, .path = *path};
 	struct rnic_ctl_ah_reply reply;
 	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CREATE_AH, request, reply);
@@ -111,6 +121,7 @@ int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic
 
 int rnic_destroy_ah(struct rnic_ah *ah)
 {
+	RNIC_REFUSE_NULL(ah);
 	return rnic_object_destroy(ah->context, RNIC_CTL_DESTROY_AH, ah->handle, ah);
 }
 
@@ -118,15 +129,17 @@ static int change_group(struct rnic_qp *qp, const struct rnic_gid *group, uint32
 {
 	const struct rnic_ctl_mcast request = {.qp = qp->handle, .group = *group};
 
-	return rnic_link_tell(&qp->context->link, operation, &request, sizeof(request));
+	return rnic_link_tell(&qp->context->device, operation, &request, sizeof(request));
 }
 
 int rnic_attach_mcast(struct rnic_qp *qp, const struct rnic_gid *group)
 {
+	RNIC_REFUSE_NULL(qp, group);
 	return change_group(qp, group, RNIC_CTL_ATTACH_MCAST);
 }
 
 int rnic_detach_mcast(struct rnic_qp *qp, const struct rnic_gid *group)
 {
+	RNIC_REFUSE_NULL(qp, group);
 	return change_group(qp, group, RNIC_CTL_DETACH_MCAST);
 }

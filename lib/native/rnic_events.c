@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion events and asynchronous events, which arrive as records in pipes. */
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 
 #include <errno.h>
@@ -16,9 +17,9 @@ int rnic_event_record_take(int fd, struct rnic_event_record *record)
 	return bytes == sizeof(*record) ? 0 : -EIO;
 }
 
-int rnic_event_pipe_lost(struct rnic_context *context, int error)
+int rnic_events_lost(struct rnic_context *context, int error)
 {
-	rnic_link_lose(&context->link, error == -EPIPE ? -ENODEV : error);
+	rnic_link_lose(&context->device, error == -EPIPE ? -ENODEV : error);
 	return rnic_context_lost(context);
 }
 
@@ -27,7 +28,7 @@ static int read_record(struct rnic_context *context, int fd, struct rnic_event_r
 {
 	int error = rnic_event_record_take(fd, record);
 
-	return error == -EPIPE || error == -EIO ? rnic_event_pipe_lost(context, error) : error;
+	return error == -EPIPE || error == -EIO ? rnic_events_lost(context, error) : error;
 }
 
 static void events_unlock(void *lock)
@@ -79,6 +80,7 @@ static struct rnic_srq *events_find_srq(const struct rnic_context *context,
 
 int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq)
 {
+	RNIC_REFUSE_NULL(channel, cq);
 	struct rnic_context *context = channel->context;
 	struct rnic_event_record record;
 	struct rnic_cq *found;
@@ -102,6 +104,8 @@ int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq)
 
 void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count)
 {
+	if (cq == NULL)
+		return;
 	struct rnic_context *context = cq->context;
 
 	pthread_mutex_lock(&context->objects_lock);
@@ -112,6 +116,7 @@ void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count)
 
 int rnic_async_fd(const struct rnic_context *context)
 {
+	RNIC_REFUSE_NULL(context);
 	return context->async_fd;
 }
 
@@ -195,6 +200,7 @@ static int report_loss(struct rnic_context *context, int error, struct rnic_asyn
 
 int rnic_get_async_event(struct rnic_context *context, struct rnic_async_event *event)
 {
+	RNIC_REFUSE_NULL(context, event);
 	struct rnic_event_record record;
 	bool delivered;
 	int error;
@@ -224,6 +230,8 @@ static void acknowledge(struct rnic_context *context, struct rnic_event_count *c
 
 void rnic_ack_async_event(const struct rnic_async_event *event)
 {
+	if (event == NULL)
+		return;
 	if (event->cq != NULL)
 		acknowledge(event->cq->context, &event->cq->async_events);
 	if (event->qp != NULL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sharing a context, and importing what a context of another process has. */
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 
 #include <errno.h>
@@ -9,31 +10,34 @@ static int show_file(struct rnic_context *context, enum rnic_ctl_operation opera
 {
 	const struct rnic_call call = {.operation = operation, .request_fd = fd};
 
-	return rnic_link_call(&context->link, &call);
+	return rnic_link_call(&context->device, &call);
 }
 
 int rnic_share(struct rnic_context *context, int fd)
 {
+	RNIC_REFUSE_NULL(context);
 	return show_file(context, RNIC_CTL_SHARE, fd);
 }
 
 int rnic_import(struct rnic_context *context, int fd)
 {
+	RNIC_REFUSE_NULL(context);
 	return show_file(context, RNIC_CTL_IMPORT, fd);
 }
 
 uint32_t rnic_pd_name(const struct rnic_pd *pd)
 {
-	return rnic_handle_name(pd->handle);
+	return pd != NULL ? rnic_handle_name(pd->handle) : 0;
 }
 
 uint32_t rnic_mr_name(const struct rnic_mr *mr)
 {
-	return rnic_handle_name(mr->handle);
+	return mr != NULL ? rnic_handle_name(mr->handle) : 0;
 }
 
 int rnic_import_pd(struct rnic_context *context, uint32_t name, struct rnic_pd **imported)
 {
+	RNIC_REFUSE_NULL(context, imported);
 	const struct rnic_ctl_import_pd request = {.name = name};
 
 	return rnic_obtain_pd(context, RNIC_CTL_IMPORT_PD, &request, sizeof(request), imported);
@@ -42,13 +46,16 @@ int rnic_import_pd(struct rnic_context *context, uint32_t name, struct rnic_pd *
 /* A domain that is in use stays with the daemon until the context is closed. */
 void rnic_unimport_pd(struct rnic_pd *pd)
 {
-	rnic_link_call_object(&pd->context->link, RNIC_CTL_DEALLOC_PD, pd->handle);
+	if (pd == NULL)
+		return;
+	rnic_link_call_object(&pd->context->device, RNIC_CTL_DEALLOC_PD, pd->handle);
 	rnic_context_release(pd->context);
 	free(pd);
 }
 
 int rnic_import_mr(struct rnic_pd *pd, uint32_t name, struct rnic_mr **imported, uint64_t *length)
 {
+	RNIC_REFUSE_NULL(pd, imported, length);
 	const struct rnic_ctl_import_mr request = {.pd = pd->handle, .name = name};
 	struct rnic_ctl_import_mr_reply reply;
 	const struct rnic_call call = RNIC_CALL(RNIC_CTL_IMPORT_MR, request, reply);
@@ -66,6 +73,8 @@ int rnic_import_mr(struct rnic_pd *pd, uint32_t name, struct rnic_mr **imported,
 
 void rnic_unimport_mr(struct rnic_mr *mr)
 {
+	if (mr == NULL)
+		return;
 	rnic_context_release(mr->context);
 	free(mr);
 }

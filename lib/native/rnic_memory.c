@@ -4,6 +4,7 @@
  */
 #include "base/bits.h"
 #include "native/populate.h"
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ static int create_memfd(size_t bytes)
 
 int rnic_alloc(struct rnic_context *context, size_t bytes, void **memory)
 {
+	RNIC_REFUSE_NULL(context, memory);
 	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	struct rnic_block *block;
 	void *mapped;
@@ -77,6 +79,7 @@ static void block_release(struct rnic_block *block)
 
 int rnic_free(struct rnic_context *context, void *memory)
 {
+	RNIC_REFUSE_NULL(context);
 	struct rnic_block *block = NULL;
 
 	pthread_mutex_lock(&context->objects_lock);
@@ -140,7 +143,7 @@ static int check_range(const void *address, size_t length, uint64_t iova, uint32
 	if (length > 0 && __builtin_add_overflow(iova, (uint64_t)length - 1, &end))
 		return -EINVAL;
 	error = check_access(access);
-	if (error != 0 || (access & RNIC_ACCESS_ON_DEMAND) != 0)
+	if (error != 0 || length == 0 || (access & RNIC_ACCESS_ON_DEMAND) != 0)
 		return error;
 	return rnic_populate(address, length, (access & RNIC_ACCESS_LOCAL_WRITE) != 0);
 }
@@ -159,7 +162,8 @@ static struct rnic_ctl_register_mr register_request(const struct rnic_pd *pd, co
 
 /*
  * Adds to `wanted`, which `call` carries, how the daemon is to reach the memory, and makes the
- * call. The lock keeps rnic_free() from closing the block's descriptor meanwhile.
+ * call. The lock keeps rnic_free() from closing the block's descriptor meanwhile. A region without
+ * bytes has no memory to be reached.
  */
 static int call_with_memory(struct rnic_context *context, struct rnic_ctl_register_mr *wanted,
 			    struct rnic_call *call)
@@ -168,13 +172,15 @@ static int call_with_memory(struct rnic_context *context, struct rnic_ctl_regist
 	int error;
 
 	pthread_mutex_lock(&context->objects_lock);
-	block = rnic_block_find(context, (const void *)(uintptr_t)wanted->address, wanted->length);
+	block = wanted->length == 0
+			? NULL
+			: rnic_block_find(context, (const void *)(uintptr_t)wanted->address,
+					  wanted->length);
 	call->request_fd = block == NULL ? -1 : block->fd;
 	wanted->mode = block == NULL ? RNIC_MEMORY_REMOTE : RNIC_MEMORY_MAPPED;
 	if (block != NULL)
 		wanted->memfd_offset = wanted->address - (uintptr_t)block->memory;
-	error = wanted->length == 0 && block == NULL ? -EINVAL
-						     : rnic_link_call(&context->link, call);
+	error = rnic_link_call(&context->device, call);
 	pthread_mutex_unlock(&context->objects_lock);
 	return error;
 }
@@ -182,6 +188,7 @@ static int call_with_memory(struct rnic_context *context, struct rnic_ctl_regist
 int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova, uint32_t access,
 		struct rnic_mr **registered)
 {
+	RNIC_REFUSE_NULL(pd, registered);
 	struct rnic_context *context = pd->context;
 	struct rnic_ctl_register_mr request = register_request(pd, address, length, iova, access);
 	struct rnic_ctl_register_mr_reply reply;
@@ -217,6 +224,7 @@ int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 
 int rnic_alloc_null_mr(struct rnic_pd *pd, struct rnic_mr **allocated)
 {
+	RNIC_REFUSE_NULL(pd, allocated);
 	struct rnic_context *context = pd->context;
 	const struct rnic_ctl_register_mr request = {
 		.pd = pd->handle,
@@ -240,6 +248,7 @@ int rnic_alloc_null_mr(struct rnic_pd *pd, struct rnic_mr **allocated)
 int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t length,
 		  uint64_t iova, uint32_t access)
 {
+	RNIC_REFUSE_NULL(mr, pd);
 	struct rnic_ctl_reregister_mr request = {
 		.wanted = register_request(pd, address, length, iova, access),
 		.mr = mr->handle,
@@ -263,15 +272,16 @@ int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t 
 
 int rnic_dereg_mr(struct rnic_mr *mr)
 {
+	RNIC_REFUSE_NULL(mr);
 	return rnic_object_destroy(mr->context, RNIC_CTL_DEREGISTER_MR, mr->handle, mr);
 }
 
 uint32_t rnic_mr_lkey(const struct rnic_mr *mr)
 {
-	return mr->lkey;
+	return mr != NULL ? mr->lkey : 0;
 }
 
 uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
 {
-	return mr->rkey;
+	return mr != NULL ? mr->rkey : 0;
 }

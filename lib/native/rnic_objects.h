@@ -9,7 +9,6 @@
 #ifndef LIB_NATIVE_RNIC_OBJECTS_H
 #define LIB_NATIVE_RNIC_OBJECTS_H
 
-#include "base/yield_backoff.h"
 #include "native/daemon_link.h"
 #include "native/spinlock.h"
 #include "shm/cqe.h"
@@ -21,9 +20,10 @@
 struct rnic_cm_id;
 
 struct rnic_context {
-	struct rnic_link link;
+	struct rnic_link control; /* HELLO and the connection manager */
+	struct rnic_link device;  /* everything else; lost together with `control` */
 	atomic_uint references;
-	struct rnic_device_attributes device;
+	struct rnic_device_attributes attributes;
 
 	struct rnic_session_region *session;
 	const struct rnic_status_region *status;
@@ -111,7 +111,6 @@ struct rnic_cq {
 	uint32_t entry_count; /* as granted */
 	uint32_t consumer;
 	uint32_t empty_polls; /* since the last entry */
-	struct rnic_yield_backoff backoff;
 };
 
 /* The producing half of a work queue. */
@@ -174,10 +173,19 @@ void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
 			   const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
 			   uint32_t depth);
 
+/*
+ * 0 while both connections are alive, else a negative errno. The loss of the one link loses the
+ * other one a moment later, so both are looked at.
+ */
 static inline int rnic_context_lost(const struct rnic_context *context)
 {
-	return rnic_link_lost(&context->link);
+	const int lost = rnic_link_lost(&context->device);
+
+	return lost != 0 ? lost : rnic_link_lost(&context->control);
 }
+
+/* The calling thread's next polls that find nothing return at once, as its first did. */
+void rnic_poll_begin_anew(void);
 
 /* References of objects to their context. */
 void rnic_context_hold(struct rnic_context *context);
@@ -222,8 +230,8 @@ void rnic_blocks_release(struct rnic_context *context);
  */
 int rnic_event_record_take(int fd, struct rnic_event_record *record);
 
-/* A pipe ended (-EPIPE) or broke (-EIO), so the link is lost. Returns its errno. */
-int rnic_event_pipe_lost(struct rnic_context *context, int error);
+/* A source of events ended (-EPIPE) or broke (-EIO): the context is lost. Returns its errno. */
+int rnic_events_lost(struct rnic_context *context, int error);
 
 /*
  * Waits under objects_lock until all events handed out came back. A thread that is cancelled here

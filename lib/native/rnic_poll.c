@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/yield_backoff.h"
 #include "native/rnic_objects.h"
-#include "base/time_units.h"
+#include "native/rnic_wait.h"
 #include "shm/ring.h"
 
 #include <errno.h>
@@ -21,78 +22,90 @@
  * idle, and a core full of yields does not look idle. The answer to a small message is better met
  * awake.
  *
- * At every multiple of the third count it looks whether the daemon still lives, which costs a
- * system call. A wait is short enough for callers that have other things to do between two polls.
+ * At every multiple of the third count a queue looks whether the daemon still lives, which costs a
+ * system call. A sleep is short enough for callers that have other things to do between two polls.
  */
 #define EMPTY_POLLS_BEFORE_YIELD     4
 #define EMPTY_POLLS_BEFORE_WAIT	     4096
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 #define FUTEX_WAIT_NS		     20000
 
-/* The region is the queue's own only under its lock, because resizing replaces the region. */
-static bool poll_is_empty(struct rnic_cq *cq)
-{
-	bool result;
+/*
+ * What the calling thread found in its last polls, of whatever queues: a thread that polls a busy
+ * queue and an idle one in turn is busy.
+ */
+static _Thread_local struct {
+	uint32_t empty_polls; /* since the last entry */
+	struct rnic_yield_backoff backoff;
+	const struct rnic_cq *announced_at; /* the queue whose poll announced a sleep; NULL: none */
+	uint32_t polls_since_announcement;
+} poller;
 
-	rnic_spinlock_lock(&cq->lock);
-	result = rnic_index_load(&cq->region->producer) == cq->consumer;
-	rnic_spinlock_unlock(&cq->lock);
-	return result;
+void rnic_poll_begin_anew(void)
+{
+	poller.empty_polls = 0;
+	poller.announced_at = NULL;
 }
 
 /*
- * Other threads that wait share the flag. Withdrawing it may cost them the rest of their wait;
- * leaving it would cost the daemon a system call for nobody.
+ * True in the poll that announces a sleep, and in those of the other queues after that. The poll
+ * that comes back to the first queue has seen all queues of the thread empty since the
+ * announcement, so no entry is overslept. A queue to which the thread does not come back loses the
+ * part of the first.
  */
-static void futex_wait(struct rnic_cq *cq)
+static bool is_round_open(const struct rnic_cq *cq)
+{
+	if (poller.announced_at == cq)
+		return false;
+	if (poller.announced_at == NULL ||
+	    ++poller.polls_since_announcement >= EMPTY_POLLS_BEFORE_WAIT) {
+		poller.announced_at = cq;
+		poller.polls_since_announcement = 0;
+		rnic_wake_announce(&cq->context->session->poll_waits);
+	}
+	return true;
+}
+
+/*
+ * Other threads that sleep share the flag. Withdrawing it may cost them the rest of their sleep;
+ * leaving it would cost the daemon a system call for nobody. The daemon takes the flag at an entry
+ * of any queue of the context; then the futex does not wait.
+ */
+static void futex_wait(const struct rnic_cq *cq)
 {
 	const struct timespec longest = {.tv_nsec = FUTEX_WAIT_NS};
 	struct rnic_shared_index *poll_waits = &cq->context->session->poll_waits;
 
-	rnic_wake_announce(poll_waits);
-	if (poll_is_empty(cq))
-		syscall(SYS_futex, &poll_waits->value, FUTEX_WAIT, 1, &longest, NULL, 0);
+	if (is_round_open(cq))
+		return;
+	syscall(SYS_futex, &poll_waits->value, FUTEX_WAIT, 1, &longest, NULL, 0);
 	rnic_wake_withdraw(poll_waits);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * RNIC_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+	poller.announced_at = NULL;
 }
 
 /*
  * A futex wait instead, after a yield that took long: a thread that computes gives the core to a
  * thread that is woken.
  */
-static void yield_or_wait(struct rnic_cq *cq)
+static void yield_or_wait(const struct rnic_cq *cq)
 {
-	uint64_t began_ns = now_ns(), ended_ns;
-	bool is_returned;
+	const uint64_t began_ns = rnic_wait_now_ns();
 
-	rnic_spinlock_lock(&cq->lock);
-	is_returned = rnic_yield_backoff_is_returned(&cq->backoff, began_ns);
-	rnic_spinlock_unlock(&cq->lock);
-	if (!is_returned) {
+	if (!rnic_yield_backoff_is_returned(&poller.backoff, began_ns)) {
 		futex_wait(cq);
 		return;
 	}
 	sched_yield();
-	ended_ns = now_ns();
-	rnic_spinlock_lock(&cq->lock);
-	rnic_yield_backoff_note(&cq->backoff, began_ns, ended_ns);
-	rnic_spinlock_unlock(&cq->lock);
+	rnic_yield_backoff_note(&poller.backoff, began_ns, rnic_wait_now_ns());
 }
 
-static void let_others_run(struct rnic_cq *cq, uint32_t empty_polls)
+static void let_others_run(const struct rnic_cq *cq)
 {
 	const bool is_bulk = rnic_index_load(&cq->context->status->is_bulk) != 0;
 
-	if (empty_polls < EMPTY_POLLS_BEFORE_YIELD)
+	if (poller.empty_polls < EMPTY_POLLS_BEFORE_YIELD)
 		return;
-	if (is_bulk || empty_polls >= EMPTY_POLLS_BEFORE_WAIT)
+	if (is_bulk || poller.empty_polls >= EMPTY_POLLS_BEFORE_WAIT)
 		futex_wait(cq);
 	else
 		yield_or_wait(cq);
@@ -210,8 +223,21 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 	return (int)taken;
 }
 
+/* No entry came. A queue that a thread polls again and again has a daemon that lives. */
+static void poll_in_vain(struct rnic_cq *cq, uint32_t queue_empty_polls)
+{
+	if (poller.empty_polls < EMPTY_POLLS_BEFORE_WAIT)
+		poller.empty_polls++;
+	if (queue_empty_polls % EMPTY_POLLS_PER_HANGUP_CHECK == 0)
+		rnic_link_check(&cq->context->device);
+	else
+		let_others_run(cq);
+}
+
 int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion *completions)
 {
+	if (cq == NULL || (completions == NULL && max_count > 0))
+		return -EINVAL;
 	uint32_t empty_polls;
 	int taken = rnic_context_lost(cq->context);
 
@@ -225,13 +251,13 @@ int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion 
 	empty_polls = cq->empty_polls;
 	rnic_spinlock_unlock(&cq->lock);
 
-	if (taken > 0)
+	if (taken > 0) {
+		rnic_poll_begin_anew();
 		return taken;
+	}
 	if (taken < 0)
-		rnic_link_lose(&cq->context->link, taken);
-	else if (empty_polls % EMPTY_POLLS_PER_HANGUP_CHECK == 0)
-		rnic_link_check(&cq->context->link);
+		rnic_link_lose(&cq->context->device, taken);
 	else
-		let_others_run(cq, empty_polls);
+		poll_in_vain(cq, empty_polls);
 	return rnic_context_lost(cq->context);
 }

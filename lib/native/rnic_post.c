@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "native/refuse_null.h"
 #include "native/rnic_post.h"
 #include "base/operation.h"
 #include "native/rnic_objects.h"
@@ -70,15 +71,9 @@ int rnic_recv_begin(struct rnic_qp *qp, struct rnic_srq *srq)
 	return error;
 }
 
-/* Keys are 24 bits that name an object, and a tag that the owner of a window chooses. */
-#define KEY_TAG_BITS 8
-
 static bool is_bind_whole(const struct rnic_send_wr *wr)
 {
-	const struct rnic_mw *mw = wr->bind.mw;
-
-	return mw != NULL && (mw->rkey ^ wr->rkey) >> KEY_TAG_BITS == 0 &&
-	       (wr->bind.mr != NULL || wr->bind.length == 0);
+	return wr->bind.mw != NULL && (wr->bind.mr != NULL || wr->bind.length == 0);
 }
 
 /*
@@ -87,10 +82,8 @@ static bool is_bind_whole(const struct rnic_send_wr *wr)
  */
 static bool post_is_length_right(const struct rnic_wr_operation *operation, uint64_t bytes)
 {
-	uint32_t length;
-
 	return operation->payload != RNIC_WR_PAYLOAD_OUT ||
-	       rnic_wr_message_length(operation, bytes, &length);
+	       rnic_wr_is_length_right(operation, bytes);
 }
 
 static int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *operation,
@@ -100,16 +93,18 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *
 
 	if (operation->services == 0)
 		return -EOPNOTSUPP;
-	if (!rnic_wr_is_of_type(operation, qp->type))
+	/* The device refuses the other operations that its type does not have, in their turn. */
+	if (operation->is_local && !rnic_wr_is_of_type(operation, qp->type))
 		return -EINVAL;
-	if (wr->sge_count > qp->send.max_sge ||
+	if (wr->sge_count > qp->send.max_sge || (wr->sge_list == NULL && wr->sge_count > 0) ||
 	    (operation->payload == RNIC_WR_PAYLOAD_NONE && wr->sge_count != 0) ||
 	    (is_inline && operation->payload != RNIC_WR_PAYLOAD_OUT))
 		return -EINVAL;
 	if (operation->operands == RNIC_WR_OPERANDS_BIND && !is_bind_whole(wr))
 		return -EINVAL;
 	*bytes = rnic_sges_bytes(wr->sge_list, wr->sge_count);
-	if (*bytes > (is_inline ? qp->max_inline_bytes : qp->context->device.max_message_bytes) ||
+	if (*bytes > (is_inline ? qp->max_inline_bytes
+				: qp->context->attributes.max_message_bytes) ||
 	    !post_is_length_right(operation, *bytes))
 		return -EINVAL;
 	return post_is_full(&qp->send) ? -ENOMEM : 0;
@@ -147,6 +142,7 @@ static void set_operands(struct rnic_send_wqe *entry, const struct rnic_qp *qp,
 		entry->atomic.swap_or_add = wr->atomic.swap_or_add;
 		break;
 	case RNIC_WR_OPERANDS_BIND:
+		entry->rkey = rnic_mw_key(wr->bind.mw, wr->rkey);
 		entry->immediate = wr->bind.mr != NULL ? wr->bind.mr->lkey : 0;
 		entry->bind.length = wr->bind.length;
 		entry->bind.access = wr->bind.access;
@@ -186,7 +182,8 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 
 	if (error != 0)
 		return error;
-	set_operands(&entry, qp, operation, wr);
+	if (rnic_wr_is_of_type(operation, qp->type))
+		set_operands(&entry, qp, operation, wr);
 	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
 		copy_inline(side_of(queue), wr);
 		entry.inline_bytes = (uint32_t)bytes;
@@ -207,7 +204,7 @@ int rnic_recv_append(struct rnic_work_queue *queue, const struct rnic_recv_wr *w
 {
 	struct rnic_recv_wqe entry = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
 
-	if (wr->sge_count > queue->max_sge)
+	if (wr->sge_count > queue->max_sge || (wr->sge_list == NULL && wr->sge_count > 0))
 		return -EINVAL;
 	if (post_is_full(queue))
 		return -ENOMEM;
@@ -268,6 +265,7 @@ void rnic_recv_end(struct rnic_qp *qp, struct rnic_srq *srq)
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 		   const struct rnic_send_wr **bad)
 {
+	RNIC_REFUSE_NULL(qp, bad);
 	const struct rnic_send_wr *wr = list;
 	int error = rnic_send_begin(qp);
 
@@ -301,11 +299,13 @@ static int post_receives(struct rnic_qp *qp, struct rnic_srq *srq, const struct 
 int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *list,
 		   const struct rnic_recv_wr **bad)
 {
+	RNIC_REFUSE_NULL(qp, bad);
 	return post_receives(qp, NULL, list, bad);
 }
 
 int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *list,
 		       const struct rnic_recv_wr **bad)
 {
+	RNIC_REFUSE_NULL(srq, bad);
 	return post_receives(NULL, srq, list, bad);
 }

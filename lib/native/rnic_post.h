@@ -16,6 +16,10 @@ int rnic_send_begin(struct rnic_qp *qp);
 /* Writes one request into the queue; `next` is not looked at. Errors as of rnic_post_send(). */
 int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr);
 
+/* The key that a BIND_MW with the rkey `tag` gives to the window: its low 8 bits are those of
+ * `tag`. */
+uint32_t rnic_mw_key(const struct rnic_mw *mw, uint32_t tag);
+
 /* Publishes what was appended and gives the queue back. */
 void rnic_send_end(struct rnic_qp *qp);
 

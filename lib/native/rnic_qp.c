@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue pairs: everything but posting, which is in rnic_post.c. */
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 #include "shm/ring.h"
 
@@ -67,7 +68,7 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_
 	};
 	struct rnic_ctl_create_qp_reply reply;
 	int fd;
-	int error = rnic_link_call_for_fd(&qp->context->link,
+	int error = rnic_link_call_for_fd(&qp->context->device,
 					  RNIC_CALL(RNIC_CTL_CREATE_QP, request, reply), &fd);
 
 	if (error != 0)
@@ -78,7 +79,7 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_
 						     : -EIO;
 	close(fd);
 	if (error != 0)
-		rnic_link_call_object(&qp->context->link, RNIC_CTL_DESTROY_QP, reply.qp);
+		rnic_link_call_object(&qp->context->device, RNIC_CTL_DESTROY_QP, reply.qp);
 	else
 		options->capacities = reply.capacities;
 	return error;
@@ -136,6 +137,7 @@ static bool are_options_complete(const struct rnic_pd *pd, const struct rnic_qp_
 
 int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct rnic_qp **created)
 {
+	RNIC_REFUSE_NULL(options, created);
 	const bool is_target = options->type == RNIC_QP_TYPE_XRC_TARGET;
 	struct rnic_context *context;
 	struct rnic_qp *qp;
@@ -179,6 +181,7 @@ int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct r
 
 int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_qp **opened)
 {
+	RNIC_REFUSE_NULL(xrcd, opened);
 	struct rnic_context *context = xrcd->context;
 	const struct rnic_ctl_open_qp request = {.xrcd = xrcd->handle, .qpn = qpn};
 	struct rnic_ctl_open_qp_reply reply;
@@ -193,7 +196,7 @@ int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_q
 	rnic_spinlock_init(&qp->send.lock);
 	rnic_spinlock_init(&qp->recv.lock);
 	pthread_mutex_lock(&context->objects_lock);
-	error = rnic_link_call(&context->link, &call);
+	error = rnic_link_call(&context->device, &call);
 	if (error == 0 && reply.qp.slot >= RNIC_SESSION_QPS_MAX)
 		error = -EIO;
 	if (error == 0) {
@@ -219,6 +222,7 @@ static void forget_posted(struct rnic_work_queue *queue)
 
 int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask)
 {
+	RNIC_REFUSE_NULL(qp, attributes);
 	const struct rnic_ctl_modify_qp request = {
 		.qp = qp->handle, .mask = mask, .attributes = *attributes};
 	const bool to_state = (mask & RNIC_QP_ATTR_STATE) != 0;
@@ -227,7 +231,7 @@ int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attribut
 	/* No thread posts while the state changes: the daemon and this side must count the same. */
 	rnic_spinlock_lock(&qp->send.lock);
 	rnic_spinlock_lock(&qp->recv.lock);
-	error = rnic_link_tell(&qp->context->link, RNIC_CTL_MODIFY_QP, &request, sizeof(request));
+	error = rnic_link_tell(&qp->context->device, RNIC_CTL_MODIFY_QP, &request, sizeof(request));
 	if (error == 0 && to_state) {
 		atomic_store_explicit(&qp->state, attributes->state, memory_order_relaxed);
 		if (attributes->state == RNIC_QP_STATE_RESET) {
@@ -243,10 +247,11 @@ int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attribut
 int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,
 		  struct rnic_qp_capacities *capacities)
 {
+	RNIC_REFUSE_NULL(qp);
 	const struct rnic_ctl_object request = {.handle = qp->handle};
 	struct rnic_ctl_query_qp_reply reply;
 	const struct rnic_call call = RNIC_CALL(RNIC_CTL_QUERY_QP, request, reply);
-	int error = rnic_link_call(&qp->context->link, &call);
+	int error = rnic_link_call(&qp->context->device, &call);
 
 	if (error != 0)
 		return error;
@@ -259,6 +264,7 @@ int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,
 
 int rnic_destroy_qp(struct rnic_qp *qp)
 {
+	RNIC_REFUSE_NULL(qp);
 	struct rnic_context *context = qp->context;
 	int error;
 
@@ -267,7 +273,7 @@ int rnic_destroy_qp(struct rnic_qp *qp)
 	 * next queue pair at once.
 	 */
 	pthread_mutex_lock(&context->objects_lock);
-	error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_QP, qp->handle);
+	error = rnic_link_call_object(&context->device, RNIC_CTL_DESTROY_QP, qp->handle);
 	if (error != 0 && rnic_context_lost(context) == 0) {
 		pthread_mutex_unlock(&context->objects_lock);
 		return error;
@@ -284,10 +290,10 @@ int rnic_destroy_qp(struct rnic_qp *qp)
 
 uint32_t rnic_qp_number(const struct rnic_qp *qp)
 {
-	return qp->qpn;
+	return qp != NULL ? qp->qpn : 0;
 }
 
 void *rnic_qp_user(const struct rnic_qp *qp)
 {
-	return qp->user;
+	return qp != NULL ? qp->user : NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared receive queues: everything but posting, which is in rnic_post.c. */
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
 	};
 	struct rnic_ctl_create_srq_reply reply;
 	int fd;
-	int error = rnic_link_call_for_fd(&srq->context->link,
+	int error = rnic_link_call_for_fd(&srq->context->device,
 					  RNIC_CALL(RNIC_CTL_CREATE_SRQ, request, reply), &fd);
 
 	if (error != 0)
@@ -54,7 +55,7 @@ static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
 						       : -EIO;
 	close(fd);
 	if (error != 0) {
-		rnic_link_call_object(&srq->context->link, RNIC_CTL_DESTROY_SRQ, reply.srq);
+		rnic_link_call_object(&srq->context->device, RNIC_CTL_DESTROY_SRQ, reply.srq);
 		return error;
 	}
 	options->max_wr = reply.granted.max_wr;
@@ -81,6 +82,7 @@ static void srq_count_references(struct rnic_srq *srq, int32_t change)
 
 int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *options, struct rnic_srq **created)
 {
+	RNIC_REFUSE_NULL(pd, options, created);
 	struct rnic_context *context = pd->context;
 	struct rnic_srq *srq;
 	int error;
@@ -117,7 +119,7 @@ static int resize(struct rnic_srq *srq, const struct rnic_ctl_modify_srq *reques
 	int fd, error;
 
 	rnic_spinlock_lock(&srq->recv.lock);
-	error = rnic_link_call_for_fd(&srq->context->link,
+	error = rnic_link_call_for_fd(&srq->context->device,
 				      RNIC_CALL(RNIC_CTL_RESIZE_SRQ, *request, reply), &fd);
 	if (error == 0) {
 		error = srq_adopt_ring(srq, &reply.granted, fd);
@@ -126,7 +128,7 @@ static int resize(struct rnic_srq *srq, const struct rnic_ctl_modify_srq *reques
 		 * The daemon looks at a ring that this side cannot see, so nothing could be posted.
 		 */
 		if (error != 0)
-			rnic_link_lose(&srq->context->link, -EIO);
+			rnic_link_lose(&srq->context->device, -EIO);
 	}
 	rnic_spinlock_unlock(&srq->recv.lock);
 	return error;
@@ -135,20 +137,23 @@ static int resize(struct rnic_srq *srq, const struct rnic_ctl_modify_srq *reques
 int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attributes,
 		    uint32_t mask)
 {
+	RNIC_REFUSE_NULL(srq, attributes);
 	const struct rnic_ctl_modify_srq request = {
 		.srq = srq->handle, .mask = mask, .attributes = *attributes};
 
 	if ((mask & RNIC_SRQ_ATTR_MAX_WR) != 0)
 		return resize(srq, &request);
-	return rnic_link_tell(&srq->context->link, RNIC_CTL_MODIFY_SRQ, &request, sizeof(request));
+	return rnic_link_tell(&srq->context->device, RNIC_CTL_MODIFY_SRQ, &request,
+			      sizeof(request));
 }
 
 int rnic_query_srq(struct rnic_srq *srq, struct rnic_srq_attributes *attributes)
 {
+	RNIC_REFUSE_NULL(srq, attributes);
 	const struct rnic_ctl_object request = {.handle = srq->handle};
 	struct rnic_ctl_query_srq_reply reply;
 	const struct rnic_call call = RNIC_CALL(RNIC_CTL_QUERY_SRQ, request, reply);
-	int error = rnic_link_call(&srq->context->link, &call);
+	int error = rnic_link_call(&srq->context->device, &call);
 
 	if (error == 0)
 		*attributes = reply.attributes;
@@ -157,11 +162,12 @@ int rnic_query_srq(struct rnic_srq *srq, struct rnic_srq_attributes *attributes)
 
 int rnic_destroy_srq(struct rnic_srq *srq)
 {
+	RNIC_REFUSE_NULL(srq);
 	struct rnic_context *context = srq->context;
 	int error;
 
 	pthread_mutex_lock(&context->objects_lock);
-	error = rnic_link_call_object(&context->link, RNIC_CTL_DESTROY_SRQ, srq->handle);
+	error = rnic_link_call_object(&context->device, RNIC_CTL_DESTROY_SRQ, srq->handle);
 	if (error != 0 && rnic_context_lost(context) == 0) {
 		pthread_mutex_unlock(&context->objects_lock);
 		return error;
@@ -178,10 +184,10 @@ int rnic_destroy_srq(struct rnic_srq *srq)
 
 uint32_t rnic_srq_number(const struct rnic_srq *srq)
 {
-	return srq->number;
+	return srq != NULL ? srq->number : 0;
 }
 
 void *rnic_srq_user(const struct rnic_srq *srq)
 {
-	return srq->user;
+	return srq != NULL ? srq->user : NULL;
 }

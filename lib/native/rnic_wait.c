@@ -43,6 +43,8 @@ int rnic_wait_awake(struct pollfd *descriptors, unsigned count)
 
 int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms)
 {
+	if (descriptors == NULL && count > 0)
+		return -EINVAL;
 	const bool is_likely_short = last_wait_ns <= SHORT_NS;
 	const uint64_t began_ns = rnic_wait_now_ns();
 	int ready = poll(descriptors, count, 0);

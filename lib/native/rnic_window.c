@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory windows: their life. They are bound by a work request, see rnic_post.c. */
-#include "native/rnic_objects.h"
+#include "native/refuse_null.h"
+#include "native/rnic_post.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 int rnic_alloc_mw(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **allocated)
 {
+	RNIC_REFUSE_NULL(pd, allocated);
 	const struct rnic_ctl_alloc_mw request = {.pd = pd->handle, .type = type};
 	struct rnic_ctl_alloc_mw_reply reply;
 	const struct rnic_call call = RNIC_CALL(RNIC_CTL_ALLOC_MW, request, reply);
@@ -22,10 +24,17 @@ int rnic_alloc_mw(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **a
 
 int rnic_dealloc_mw(struct rnic_mw *mw)
 {
+	RNIC_REFUSE_NULL(mw);
 	return rnic_object_destroy(mw->context, RNIC_CTL_DEALLOC_MW, mw->handle, mw);
 }
 
 uint32_t rnic_mw_rkey(const struct rnic_mw *mw)
 {
-	return mw->rkey;
+	return mw != NULL ? mw->rkey : 0;
+}
+
+/* Keys are 24 bits that name an object, and a tag that the owner of a window chooses. */
+uint32_t rnic_mw_key(const struct rnic_mw *mw, uint32_t tag)
+{
+	return (mw->rkey & ~(uint32_t)UINT8_MAX) | (uint8_t)tag;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* XRC domains; their queues are in rnic_qp.c and rnic_srq.c. */
+#include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ static uint32_t flags_of(const struct rnic_xrcd_options *options)
 int rnic_open_xrcd(struct rnic_context *context, const struct rnic_xrcd_options *options,
 		   struct rnic_xrcd **opened)
 {
+	RNIC_REFUSE_NULL(context, options, opened);
 	const struct rnic_ctl_open_xrcd request = {.flags = flags_of(options)};
 	struct rnic_ctl_xrcd_reply reply;
 	const struct rnic_call call = {
@@ -37,5 +39,6 @@ int rnic_open_xrcd(struct rnic_context *context, const struct rnic_xrcd_options 
 
 int rnic_close_xrcd(struct rnic_xrcd *xrcd)
 {
+	RNIC_REFUSE_NULL(xrcd);
 	return rnic_object_destroy(xrcd->context, RNIC_CTL_CLOSE_XRCD, xrcd->handle, xrcd);
 }

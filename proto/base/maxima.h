@@ -10,6 +10,11 @@
 #define RNIC_CQ_ENTRIES_MAX (UINT32_C(1) << 22)
 #define RNIC_GIDS_MAX	    32
 #define RNIC_PKEYS_MAX	    16
-#define RNIC_CM_IDS_MAX	    16384 /* CM identifiers of one client; no handle names a higher slot */
+
+/* Objects of one client; no handle names a higher slot. */
+#define RNIC_SESSION_QPS_MAX  16384
+#define RNIC_SESSION_CQS_MAX  16384
+#define RNIC_SESSION_SRQS_MAX 4096
+#define RNIC_CM_IDS_MAX	      16384
 
 #endif

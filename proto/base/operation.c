@@ -21,14 +21,12 @@ enum {
 #define RELIABLE  (RC | XRC)
 #define CONNECTED (RELIABLE | UC)
 
-/* sge_bytes_min, sge_bytes_max, length_max */
-#define LENGTH_ANY    0, RNIC_MESSAGE_BYTES_MAX, RNIC_MESSAGE_BYTES_MAX
-#define LENGTH_NONE   0, 0, 0
-#define LENGTH_EIGHT  RNIC_ATOMIC_WORD_BYTES, RNIC_ATOMIC_WORD_BYTES, RNIC_ATOMIC_WORD_BYTES
-#define LENGTH_RESULT RNIC_ATOMIC_WORD_BYTES, RNIC_MESSAGE_BYTES_MAX, RNIC_ATOMIC_WORD_BYTES
-#define SET_LENGTHS(minimum_, maximum_, message_)                                                  \
-	.sge_bytes_min = (minimum_), .sge_bytes_max = (maximum_), .length_max = (message_)
-#define LENGTHS(...) SET_LENGTHS(__VA_ARGS__)
+/* sge_bytes_min, sge_bytes_max */
+#define LENGTH_ANY			0, RNIC_MESSAGE_BYTES_MAX
+#define LENGTH_NONE			0, 0
+#define LENGTH_EIGHT			RNIC_ATOMIC_WORD_BYTES, RNIC_ATOMIC_WORD_BYTES
+#define SET_LENGTHS(minimum_, maximum_) .sge_bytes_min = (minimum_), .sge_bytes_max = (maximum_)
+#define LENGTHS(...)			SET_LENGTHS(__VA_ARGS__)
 
 const struct rnic_wr_operation rnic_wr_operations[RNIC_WR_OPCODE_COUNT + 1] = {
 #define RNIC_WR(opcode_, services_, payload_, length_, operands_, immediate_, operation_,          \

@@ -84,7 +84,6 @@ struct rnic_wr_operation {
 	uint32_t sge_access;	/* rights that the SGEs must grant */
 	uint32_t sge_bytes_min; /* of all SGEs together, or inline */
 	uint32_t sge_bytes_max; /* likewise */
-	uint32_t length_max;	/* of the message: SGEs may have room for more */
 };
 
 /* One row for each opcode, and the row for all that is none. */
@@ -110,15 +109,12 @@ static inline bool rnic_wr_fills_union(const struct rnic_wr_operation *operation
 
 /*
  * The one rule for lengths: whether SGEs of `sge_bytes`, or so much inline data, are right for the
- * operation. `length` becomes that of the message, in bytes.
+ * operation. The message has that length.
  */
-static inline bool rnic_wr_message_length(const struct rnic_wr_operation *operation,
-					  uint64_t sge_bytes, uint32_t *length)
+static inline bool rnic_wr_is_length_right(const struct rnic_wr_operation *operation,
+					   uint64_t sge_bytes)
 {
-	if (sge_bytes < operation->sge_bytes_min || sge_bytes > operation->sge_bytes_max)
-		return false;
-	*length = sge_bytes < operation->length_max ? (uint32_t)sge_bytes : operation->length_max;
-	return true;
+	return sge_bytes >= operation->sge_bytes_min && sge_bytes <= operation->sge_bytes_max;
 }
 
 /* The one sum of SGEs: 2^32 of them, 4 GiB each, do not overflow it. */

@@ -18,7 +18,7 @@ struct operation {
 
 static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_HELLO] = {"HELLO", sizeof(struct rnic_ctl_hello),
-			    sizeof(struct rnic_ctl_hello_reply), 4},
+			    sizeof(struct rnic_ctl_hello_reply), 1},
 	[RNIC_CTL_QUERY_PORT] = {"QUERY_PORT", 0, sizeof(struct rnic_ctl_port_reply), 0},
 	[RNIC_CTL_QUERY_GIDS] = {"QUERY_GIDS", 0, sizeof(struct rnic_ctl_gids_reply), 0},
 	[RNIC_CTL_ALLOC_PD] = {"ALLOC_PD", 0, sizeof(struct rnic_ctl_pd_reply), 0},
@@ -64,11 +64,11 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 					sizeof(struct rnic_ctl_cm_channel_reply), 1},
 	[RNIC_CTL_CM_DESTROY_CHANNEL] = {"CM_DESTROY_CHANNEL", sizeof(struct rnic_ctl_object), 0,
 					 0},
-	[RNIC_CTL_CM_GET_EVENT] = {"CM_GET_EVENT", sizeof(struct rnic_ctl_object),
-				   sizeof(struct rnic_ctl_cm_event_reply), 0},
+	[RNIC_CTL_CM_SEND_EVENTS] = {"CM_SEND_EVENTS", sizeof(struct rnic_ctl_cm_send_events), 0,
+				     0},
 	[RNIC_CTL_CM_CREATE_ID] = {"CM_CREATE_ID", sizeof(struct rnic_ctl_cm_create_id),
 				   sizeof(struct rnic_ctl_cm_id_reply), 0},
-	[RNIC_CTL_CM_DESTROY_ID] = {"CM_DESTROY_ID", sizeof(struct rnic_ctl_object), 0, 0},
+	[RNIC_CTL_CM_DESTROY_ID] = {"CM_DESTROY_ID", sizeof(struct rnic_ctl_cm_destroy_id), 0, 0},
 	[RNIC_CTL_CM_MIGRATE] = {"CM_MIGRATE", sizeof(struct rnic_ctl_cm_migrate), 0, 0},
 	[RNIC_CTL_CM_SET_OPTION] = {"CM_SET_OPTION", sizeof(struct rnic_ctl_cm_set_option), 0, 0},
 	[RNIC_CTL_CM_QUERY] = {"CM_QUERY", sizeof(struct rnic_ctl_object),
@@ -93,13 +93,14 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_CM_LEAVE_MCAST] = {"CM_LEAVE_MCAST", sizeof(struct rnic_ctl_cm_multicast), 0, 0},
 	[RNIC_CTL_RESIZE_SRQ] = {"RESIZE_SRQ", sizeof(struct rnic_ctl_modify_srq),
 				 sizeof(struct rnic_ctl_resize_srq_reply), 1},
-	[RNIC_CTL_CM_RAISE] = {"CM_RAISE", sizeof(struct rnic_ctl_object), 0, 0},
 	[RNIC_CTL_SHARE] = {"SHARE", 0, 0, 0},
 	[RNIC_CTL_IMPORT] = {"IMPORT", 0, 0, 0},
 	[RNIC_CTL_IMPORT_PD] = {"IMPORT_PD", sizeof(struct rnic_ctl_import_pd),
 				sizeof(struct rnic_ctl_pd_reply), 0},
 	[RNIC_CTL_IMPORT_MR] = {"IMPORT_MR", sizeof(struct rnic_ctl_import_mr),
 				sizeof(struct rnic_ctl_import_mr_reply), 0},
+	[RNIC_CTL_OPEN_DEVICE] = {"OPEN_DEVICE", sizeof(struct rnic_ctl_open_device),
+				  sizeof(struct rnic_ctl_open_device_reply), 4},
 	/* check_rows() checks the rows of the reply. */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},
@@ -122,6 +123,34 @@ const char *rnic_ctl_operation_name(uint32_t operation)
 	return found == NULL ? "unknown" : found->name;
 }
 
+enum rnic_ctl_connection rnic_ctl_operation_connection(uint32_t operation)
+{
+	switch (operation) {
+	case RNIC_CTL_HELLO:
+	case RNIC_CTL_SHOW:
+		return RNIC_CTL_CONTROL_CONNECTION;
+	default:
+		return operation >= RNIC_CTL_CM_CREATE_CHANNEL &&
+				       operation <= RNIC_CTL_CM_LEAVE_MCAST
+			       ? RNIC_CTL_CONTROL_CONNECTION
+			       : RNIC_CTL_DEVICE_CONNECTION;
+	}
+}
+
+uint32_t rnic_ctl_request_bytes(uint32_t operation)
+{
+	const struct operation *found = operation_find(operation);
+
+	return found == NULL ? 0 : found->request_bytes;
+}
+
+uint32_t rnic_ctl_reply_bytes(uint32_t operation)
+{
+	const struct operation *found = operation_find(operation);
+
+	return found == NULL ? 0 : found->reply_bytes;
+}
+
 /* Reads the header and checks what requests and replies have in common. */
 static int ctl_check_header(const void *message, size_t received, struct rnic_ctl_header *header)
 {
@@ -141,14 +170,14 @@ static bool version_is_known(uint16_t version)
 /* The number of descriptors that a request must bring. For some operations the client chooses. */
 static unsigned request_fd_count(uint16_t operation, const void *payload)
 {
-	struct rnic_ctl_hello hello;
+	struct rnic_ctl_open_device open_device;
 	struct rnic_ctl_register_mr register_mr;
 	struct rnic_ctl_open_xrcd open_xrcd;
 
 	switch (operation) {
-	case RNIC_CTL_HELLO:
-		memcpy(&hello, payload, sizeof(hello));
-		return (hello.flags & RNIC_HELLO_MEMORY_FD) != 0;
+	case RNIC_CTL_OPEN_DEVICE:
+		memcpy(&open_device, payload, sizeof(open_device));
+		return (open_device.flags & RNIC_OPEN_MEMORY_FD) != 0;
 	case RNIC_CTL_REGISTER_MR:
 	case RNIC_CTL_REREGISTER_MR: /* begins with the same */
 		memcpy(&register_mr, payload, sizeof(register_mr));
@@ -216,7 +245,8 @@ static int check_rows(const void *message, size_t received)
 static bool reply_fd_count_fits(const struct rnic_ctl_header *header,
 				const struct operation *operation, unsigned fd_count)
 {
-	/* An administrator's HELLO gets no regions; only the client knows which HELLO it sent. */
+	/* An administrator's HELLO gets no connection; only the client knows which HELLO it sent.
+	 */
 	return fd_count == operation->reply_fd_count ||
 	       (header->operation == RNIC_CTL_HELLO && fd_count == 0);
 }

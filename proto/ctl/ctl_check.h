@@ -10,8 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What carries the requests of an operation. */
+enum rnic_ctl_connection {
+	RNIC_CTL_CONTROL_CONNECTION = 1,
+	RNIC_CTL_DEVICE_CONNECTION,
+};
+
 /* "CREATE_QP" for RNIC_CTL_CREATE_QP; "unknown" for a number that is no operation. */
 const char *rnic_ctl_operation_name(uint32_t operation);
+
+/* Returns the connection of an operation; the device connection for an unknown number. */
+enum rnic_ctl_connection rnic_ctl_operation_connection(uint32_t operation);
+
+/* Payload bytes of a request and of a reply; of SHOW without the rows; 0 for an unknown
+ * number. */
+uint32_t rnic_ctl_request_bytes(uint32_t operation);
+uint32_t rnic_ctl_reply_bytes(uint32_t operation);
 
 /*
  * Checks a client's request: the magic number, the number of descriptors, and whether `received`

@@ -4,11 +4,15 @@
  * asks the kernel.
  *
  * A session has event channels and identifiers. An identifier stands for a listener, a connection
- * or a datagram service, and reports to one channel. Its events wait in the daemon until
- * CM_GET_EVENT fetches them. While events wait, a record of zeroes lies in the channel's pipe, so
- * that the client can poll the pipe; whoever reads the record may send one CM_GET_EVENT. The daemon
- * speaks the protocol (daemon/cm); the client keeps its queue pair and brings the queue pair into
- * the states that CM_QP_ATTRIBUTES describes.
+ * or a datagram service, and reports to one channel. A channel is a socket on which the daemon
+ * sends events, one in a message, RNIC_CM_EVENTS_SENT_MAX at most that the client has not taken.
+ * The daemon speaks the protocol (daemon/cm); the client keeps its queue pair and brings the queue
+ * pair into the states that the events, or CM_QP_ATTRIBUTES, describe.
+ *
+ * The client counts the events that it has taken from a channel, modulo 2^32. The count in a
+ * request tells the daemon which events the client has not seen: those of a destroyed identifier
+ * are void, those of a moved identifier go to its new channel. The client drops what is void, which
+ * it sees by the handle and by `moves`.
  *
  * An identifier, also that of a CONNECT_REQUEST, belongs to the session until the session destroys
  * it. When a session ends, the daemon disconnects or rejects all that is left.
@@ -23,9 +27,17 @@
 
 /* ---- channels and identifiers ---- */
 
-/* The reply's descriptor 0 is the read end of the channel's pipe, of struct rnic_event_record. */
+/* The reply's descriptor 0 is the client's end of a SOCK_SEQPACKET pair: struct rnic_ctl_cm_event.
+ */
 struct rnic_ctl_cm_channel_reply {
 	struct rnic_handle channel;
+};
+
+/* Asks for the events that wait behind one with `is_last`. */
+struct rnic_ctl_cm_send_events {
+	struct rnic_handle channel;
+	uint32_t taken; /* events that the client has taken from the channel */
+	uint32_t reserved;
 };
 
 struct rnic_ctl_cm_create_id {
@@ -38,10 +50,18 @@ struct rnic_ctl_cm_id_reply {
 	struct rnic_handle id;
 };
 
-/* The identifier reports to `channel` from now on; events that wait move there too. */
+struct rnic_ctl_cm_destroy_id {
+	struct rnic_handle id;
+	uint32_t taken; /* events that the client has taken from the identifier's channel */
+	uint32_t reserved;
+};
+
+/* The identifier reports to `channel` from now on; events that were not taken move there too. */
 struct rnic_ctl_cm_migrate {
 	struct rnic_handle id;
 	struct rnic_handle channel;
+	uint32_t taken; /* events that the client has taken from the old channel */
+	uint32_t reserved;
 };
 
 struct rnic_ctl_cm_set_option {
@@ -143,7 +163,7 @@ struct rnic_show_cm {
 	struct rnic_gid peer;
 	uint32_t local_port;
 	uint32_t peer_port;
-	uint32_t waiting_events; /* that the client has not fetched */
+	uint32_t waiting_events; /* that the client has not taken */
 	uint32_t reserved;
 	char state[RNIC_CTL_NAME_BYTES];
 	char message_state[RNIC_CTL_NAME_BYTES]; /* "req-sent": of the protocol, empty before it */
@@ -153,8 +173,10 @@ struct rnic_show_cm {
 
 /* ---- events ---- */
 
-/* The reply of CM_GET_EVENT, whose request names the channel; -EAGAIN: nothing waits any more. */
-struct rnic_ctl_cm_event_reply {
+#define RNIC_CM_EVENTS_SENT_MAX 8
+
+/* A message on the socket of a channel. */
+struct rnic_ctl_cm_event {
 	uint32_t type;		     /* enum rnic_cm_event_type */
 	int32_t status;		     /* negative errno; REJECTED: the reason on the wire */
 	struct rnic_handle id;	     /* CONNECT_REQUEST: a new one */
@@ -165,6 +187,10 @@ struct rnic_ctl_cm_event_reply {
 	uint32_t path_mtu;	   /* 1..5 */
 	uint32_t port_space;
 	struct rnic_cm_parameters parameters;
+	struct rnic_qp_attributes attributes; /* for RTR and RTS, as CM_QP_ATTRIBUTES tells them */
+	uint32_t mask;	  /* enum rnic_qp_attribute; 0: the event tells no attributes */
+	uint32_t is_last; /* 1: the daemon sends no more until CM_SEND_EVENTS */
+	uint32_t moves;	  /* CM_MIGRATEs so far of the identifier (CONNECT_REQUEST: the listener) */
 };
 
 #endif

@@ -30,6 +30,11 @@ RNIC_AT(struct rnic_cm_parameters, private_data, 28);
 RNIC_SIZE(struct rnic_ctl_cm_channel_reply, 8);
 RNIC_AT(struct rnic_ctl_cm_channel_reply, channel, 0);
 
+RNIC_SIZE(struct rnic_ctl_cm_send_events, 16);
+RNIC_AT(struct rnic_ctl_cm_send_events, channel, 0);
+RNIC_AT(struct rnic_ctl_cm_send_events, taken, 8);
+RNIC_AT(struct rnic_ctl_cm_send_events, reserved, 12);
+
 RNIC_SIZE(struct rnic_ctl_cm_create_id, 16);
 RNIC_AT(struct rnic_ctl_cm_create_id, channel, 0);
 RNIC_AT(struct rnic_ctl_cm_create_id, port_space, 8);
@@ -38,9 +43,16 @@ RNIC_AT(struct rnic_ctl_cm_create_id, qp_type, 12);
 RNIC_SIZE(struct rnic_ctl_cm_id_reply, 8);
 RNIC_AT(struct rnic_ctl_cm_id_reply, id, 0);
 
-RNIC_SIZE(struct rnic_ctl_cm_migrate, 16);
+RNIC_SIZE(struct rnic_ctl_cm_destroy_id, 16);
+RNIC_AT(struct rnic_ctl_cm_destroy_id, id, 0);
+RNIC_AT(struct rnic_ctl_cm_destroy_id, taken, 8);
+RNIC_AT(struct rnic_ctl_cm_destroy_id, reserved, 12);
+
+RNIC_SIZE(struct rnic_ctl_cm_migrate, 24);
 RNIC_AT(struct rnic_ctl_cm_migrate, id, 0);
 RNIC_AT(struct rnic_ctl_cm_migrate, channel, 8);
+RNIC_AT(struct rnic_ctl_cm_migrate, taken, 16);
+RNIC_AT(struct rnic_ctl_cm_migrate, reserved, 20);
 
 RNIC_SIZE(struct rnic_ctl_cm_set_option, 16);
 RNIC_AT(struct rnic_ctl_cm_set_option, id, 0);
@@ -101,17 +113,21 @@ RNIC_AT(struct rnic_ctl_cm_multicast, group, 8);
 RNIC_AT(struct rnic_ctl_cm_multicast, is_send_only, 32);
 RNIC_AT(struct rnic_ctl_cm_multicast, reserved, 36);
 
-RNIC_SIZE(struct rnic_ctl_cm_event_reply, 396);
-RNIC_AT(struct rnic_ctl_cm_event_reply, type, 0);
-RNIC_AT(struct rnic_ctl_cm_event_reply, status, 4);
-RNIC_AT(struct rnic_ctl_cm_event_reply, id, 8);
-RNIC_AT(struct rnic_ctl_cm_event_reply, listener, 16);
-RNIC_AT(struct rnic_ctl_cm_event_reply, local, 24);
-RNIC_AT(struct rnic_ctl_cm_event_reply, peer, 48);
-RNIC_AT(struct rnic_ctl_cm_event_reply, path, 72);
-RNIC_AT(struct rnic_ctl_cm_event_reply, path_mtu, 104);
-RNIC_AT(struct rnic_ctl_cm_event_reply, port_space, 108);
-RNIC_AT(struct rnic_ctl_cm_event_reply, parameters, 112);
+RNIC_SIZE(struct rnic_ctl_cm_event, 524);
+RNIC_AT(struct rnic_ctl_cm_event, type, 0);
+RNIC_AT(struct rnic_ctl_cm_event, status, 4);
+RNIC_AT(struct rnic_ctl_cm_event, id, 8);
+RNIC_AT(struct rnic_ctl_cm_event, listener, 16);
+RNIC_AT(struct rnic_ctl_cm_event, local, 24);
+RNIC_AT(struct rnic_ctl_cm_event, peer, 48);
+RNIC_AT(struct rnic_ctl_cm_event, path, 72);
+RNIC_AT(struct rnic_ctl_cm_event, path_mtu, 104);
+RNIC_AT(struct rnic_ctl_cm_event, port_space, 108);
+RNIC_AT(struct rnic_ctl_cm_event, parameters, 112);
+RNIC_AT(struct rnic_ctl_cm_event, attributes, 396);
+RNIC_AT(struct rnic_ctl_cm_event, mask, 512);
+RNIC_AT(struct rnic_ctl_cm_event, is_last, 516);
+RNIC_AT(struct rnic_ctl_cm_event, moves, 520);
 
 RNIC_SIZE(struct rnic_show_cm, 416);
 RNIC_AT(struct rnic_show_cm, client_id, 0);

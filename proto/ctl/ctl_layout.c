@@ -123,6 +123,14 @@ RNIC_AT(struct rnic_ctl_hello_reply, client_id, 4);
 RNIC_AT(struct rnic_ctl_hello_reply, features, 8);
 RNIC_AT(struct rnic_ctl_hello_reply, device, 16);
 
+RNIC_SIZE(struct rnic_ctl_open_device, 8);
+RNIC_AT(struct rnic_ctl_open_device, flags, 0);
+RNIC_AT(struct rnic_ctl_open_device, reserved, 4);
+
+RNIC_SIZE(struct rnic_ctl_open_device_reply, 8);
+RNIC_AT(struct rnic_ctl_open_device_reply, client_id, 0);
+RNIC_AT(struct rnic_ctl_open_device_reply, reserved, 4);
+
 RNIC_SIZE(struct rnic_ctl_port_reply, 20);
 RNIC_AT(struct rnic_ctl_port_reply, state, 0);
 RNIC_AT(struct rnic_ctl_port_reply, max_mtu, 4);
@@ -302,7 +310,7 @@ RNIC_AT(struct rnic_ctl_show_reply, row_count, 4);
 RNIC_AT(struct rnic_ctl_show_reply, row_bytes, 8);
 RNIC_AT(struct rnic_ctl_show_reply, next, 12);
 
-RNIC_SIZE(struct rnic_show_device, 1184);
+RNIC_SIZE(struct rnic_show_device, 1248);
 RNIC_AT(struct rnic_show_device, device, 0);
 RNIC_AT(struct rnic_show_device, port, 176);
 RNIC_AT(struct rnic_show_device, udp_port, 196);
@@ -317,9 +325,10 @@ RNIC_AT(struct rnic_show_device, pd_count, 264);
 RNIC_AT(struct rnic_show_device, mw_count, 268);
 RNIC_AT(struct rnic_show_device, gids, 272);
 RNIC_AT(struct rnic_show_device, srq_count, 1048);
-RNIC_AT(struct rnic_show_device, reserved, 1052);
+RNIC_AT(struct rnic_show_device, lane_count, 1052);
 RNIC_AT(struct rnic_show_device, ecn, 1056);
 RNIC_AT(struct rnic_show_device, pkeys, 1072);
+RNIC_AT(struct rnic_show_device, lanes, 1184);
 
 RNIC_SIZE(struct rnic_show_client, 64);
 RNIC_AT(struct rnic_show_client, client_id, 0);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control protocol between the library (or rnicctl) and the daemon, over a SOCK_SEQPACKET unix
- * socket: one message a request, one message a reply, in order. Descriptors travel with their
- * message (SCM_RIGHTS).
+ * The control protocol between the library (or rnicctl) and the daemon, over SOCK_SEQPACKET unix
+ * sockets: one message a request, one message a reply, in order.
+ *
+ * A program has two connections. The control connection leads to the daemon's socket: HELLO first,
+ * then SHOW and CM_*. Its requests bring no descriptors. The reply to HELLO brings the client's end
+ * of the device connection: OPEN_DEVICE first, then all other operations. There descriptors travel
+ * with their message (SCM_RIGHTS). An operation on the wrong connection ends that connection.
  *
  * A message is a struct rnic_ctl_header and the payload of its operation. A reply repeats operation
  * and request_id and carries a status: 0, or a negative errno with a struct rnic_ctl_refusal as
- * payload. The first request of a connection is HELLO. Numbers are in host order: both ends are one
- * host.
+ * payload. Numbers are in host order: both ends are one host.
  */
 #ifndef RNIC_PROTO_CTL_MESSAGE_H
 #define RNIC_PROTO_CTL_MESSAGE_H
@@ -20,13 +23,14 @@
 #include <stdint.h>
 
 #define RNIC_CTL_MAGIC		   UINT32_C(0x6c746372) /* "rctl" in a hex dump */
-#define RNIC_CTL_VERSION_MIN	   1
-#define RNIC_CTL_VERSION_MAX	   1
+#define RNIC_CTL_VERSION_MIN	   2
+#define RNIC_CTL_VERSION_MAX	   2
 #define RNIC_CTL_MESSAGE_BYTES	   8192 /* no message is longer */
 #define RNIC_CTL_FDS_MAX	   4
 #define RNIC_CTL_TEXT_BYTES	   160
 #define RNIC_TROUBLE_SUBJECT_BYTES 96
 #define RNIC_CTL_NAME_BYTES	   RNIC_DEVICE_NAME_BYTES
+#define RNIC_CTL_LANES_BYTES	   64
 #define RNIC_CTL_PKEYS_TEXT_BYTES  (7 * RNIC_PKEYS_MAX)
 
 enum rnic_ctl_operation {
@@ -64,7 +68,7 @@ enum rnic_ctl_operation {
 	RNIC_CTL_OPEN_QP,
 	RNIC_CTL_CM_CREATE_CHANNEL, /* from here on: ctl_cm.h */
 	RNIC_CTL_CM_DESTROY_CHANNEL,
-	RNIC_CTL_CM_GET_EVENT,
+	RNIC_CTL_CM_SEND_EVENTS,
 	RNIC_CTL_CM_CREATE_ID,
 	RNIC_CTL_CM_DESTROY_ID,
 	RNIC_CTL_CM_MIGRATE,
@@ -84,11 +88,11 @@ enum rnic_ctl_operation {
 	RNIC_CTL_CM_JOIN_MCAST,
 	RNIC_CTL_CM_LEAVE_MCAST,
 	RNIC_CTL_RESIZE_SRQ,
-	RNIC_CTL_CM_RAISE,
 	RNIC_CTL_SHARE,
 	RNIC_CTL_IMPORT,
 	RNIC_CTL_IMPORT_PD,
 	RNIC_CTL_IMPORT_MR,
+	RNIC_CTL_OPEN_DEVICE,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -129,8 +133,7 @@ struct rnic_ctl_object {
 /* ---- HELLO ---- */
 
 enum rnic_ctl_hello_flag {
-	RNIC_HELLO_ADMIN = 1 << 0,     /* only SHOW will follow; no regions are made */
-	RNIC_HELLO_MEMORY_FD = 1 << 1, /* descriptor 0 is the client's /proc/self/mem */
+	RNIC_HELLO_ADMIN = 1 << 0, /* only SHOW will follow; no device connection is made */
 };
 
 struct rnic_ctl_hello {
@@ -141,14 +144,31 @@ struct rnic_ctl_hello {
 	char program[RNIC_CTL_NAME_BYTES];
 };
 
-/* Descriptors of the reply (not for ADMIN): session region, status region, doorbell eventfd, read
- * end of the pipe of asynchronous events. */
+/* The reply's descriptor 0 (not for ADMIN) is the client's end of the device connection. */
 struct rnic_ctl_hello_reply {
 	uint16_t version;
 	uint16_t reserved;
 	uint32_t client_id;
 	uint64_t features;
 	struct rnic_device_attributes device;
+};
+
+/* ---- OPEN_DEVICE: the first request of a device connection ---- */
+
+enum rnic_ctl_open_device_flag {
+	RNIC_OPEN_MEMORY_FD = 1 << 0, /* descriptor 0 is the client's /proc/self/mem */
+};
+
+struct rnic_ctl_open_device {
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+/* Descriptors of the reply: session region, status region, doorbell eventfd, read end of the pipe
+ * of asynchronous events. */
+struct rnic_ctl_open_device_reply {
+	uint32_t client_id;
+	uint32_t reserved;
 };
 
 /* ---- ports and GIDs ---- */
@@ -235,7 +255,7 @@ struct rnic_ctl_alloc_mw_reply {
  * A handle in 32 bits, for programs that hand a number to another process: the slot and the lower
  * bits of the generation.
  */
-#define RNIC_NAME_SLOT_BITS 18
+#define RNIC_NAME_SLOT_BITS 20
 
 static inline uint32_t rnic_handle_name(struct rnic_handle handle)
 {
@@ -458,9 +478,10 @@ struct rnic_show_device {
 	uint32_t mw_count;
 	struct rnic_ctl_gids_reply gids;
 	uint32_t srq_count;
-	uint32_t reserved;
+	uint32_t lane_count;		       /* device processes that can be at a time */
 	char ecn[RNIC_CTL_NAME_BYTES];	       /* "off" or "on" */
 	char pkeys[RNIC_CTL_PKEYS_TEXT_BYTES]; /* as rnicd takes them: "0xffff,0x8001" */
+	char lanes[RNIC_CTL_LANES_BYTES];      /* the number, or "one" and why */
 };
 
 struct rnic_show_client {

@@ -11,15 +11,14 @@
 #ifndef RNIC_PROTO_SHM_REGION_H
 #define RNIC_PROTO_SHM_REGION_H
 
+#include "base/maxima.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
 #define RNIC_REGION_MAGIC     UINT32_C(0x63696e72) /* "rnic" in a hex dump */
 #define RNIC_SHM_VERSION      1
 #define RNIC_CACHE_LINE_BYTES 64
-#define RNIC_SESSION_QPS_MAX  16384
-#define RNIC_SESSION_CQS_MAX  16384
-#define RNIC_SESSION_SRQS_MAX 4096
 #define RNIC_DOORBELL_SLOTS   4096 /* a power of two */
 
 enum rnic_region_kind {

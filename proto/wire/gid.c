@@ -6,6 +6,11 @@
 
 #define IPV4_OFFSET 12
 
+/* Of a multicast address, in its second byte. */
+#define SCOPE_MASK	0x0f
+#define SCOPE_INTERFACE 1
+#define SCOPE_LINK	2
+
 _Static_assert(RNIC_GID_TEXT_BYTES >= INET6_ADDRSTRLEN, "room for any address");
 
 static const uint8_t ipv4_mapped_prefix[IPV4_OFFSET] = {[10] = 0xff, [11] = 0xff};
@@ -49,6 +54,15 @@ bool rnic_gid_is_multicast(const struct rnic_gid *gid)
 	if (rnic_gid_is_ipv4(gid))
 		return (gid->bytes[IPV4_OFFSET] & 0xf0) == 0xe0;
 	return gid->bytes[0] == 0xff;
+}
+
+struct rnic_gid rnic_gid_on_wire(const struct rnic_gid *gid)
+{
+	struct rnic_gid out = *gid;
+
+	if (gid->bytes[0] == 0xff && (gid->bytes[1] & SCOPE_MASK) == SCOPE_INTERFACE)
+		out.bytes[1] = (gid->bytes[1] & (uint8_t)~SCOPE_MASK) | SCOPE_LINK;
+	return out;
 }
 
 const uint8_t *rnic_gid_ipv4(const struct rnic_gid *gid)

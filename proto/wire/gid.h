@@ -18,6 +18,13 @@ bool rnic_gid_is_zero(const struct rnic_gid *gid);
 bool rnic_gid_is_link_local(const struct rnic_gid *gid); /* fe80::/10 */
 bool rnic_gid_is_multicast(const struct rnic_gid *gid);	 /* ff00::/8, or 224.0.0.0/4 mapped */
 
+/*
+ * The GID that stands for `gid` on the wire. A group of interface-local scope (RFC 4291, 2.7)
+ * becomes the link-local one: kernels neither send the former over a link nor receive it, and
+ * RNICs, which know no scopes, do. Every other GID stands for itself.
+ */
+struct rnic_gid rnic_gid_on_wire(const struct rnic_gid *gid);
+
 /* The four bytes of the IPv4 address; only for a GID for which rnic_gid_is_ipv4() holds. */
 const uint8_t *rnic_gid_ipv4(const struct rnic_gid *gid);
 

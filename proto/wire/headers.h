@@ -73,6 +73,12 @@ struct rnic_aeth {
 uint8_t *rnic_bth_encode(const struct rnic_bth *bth, uint8_t *out);
 const uint8_t *rnic_bth_decode(struct rnic_bth *out, const uint8_t *bytes);
 
+/* The destination QPN alone, of a BTH at `bytes`. */
+static inline uint32_t rnic_bth_dest_qpn(const uint8_t *bytes)
+{
+	return (uint32_t)bytes[5] << 16 | (uint32_t)bytes[6] << 8 | bytes[7];
+}
+
 uint8_t *rnic_deth_encode(const struct rnic_deth *deth, uint8_t *out);
 const uint8_t *rnic_deth_decode(struct rnic_deth *out, const uint8_t *bytes);
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Proof that the messages of the process link, and the shared pages, lie as both programs expect.
+ */
+#include "ctl/process_message.h"
+
+#include "base/layout_assert.h"
+
+RNIC_SIZE(struct rnic_process_header, 16);
+RNIC_AT(struct rnic_process_header, magic, 0);
+RNIC_AT(struct rnic_process_header, version, 4);
+RNIC_AT(struct rnic_process_header, operation, 6);
+RNIC_AT(struct rnic_process_header, bytes, 8);
+RNIC_AT(struct rnic_process_header, reserved, 12);
+
+RNIC_SIZE(struct rnic_process_start, 1280);
+RNIC_AT(struct rnic_process_start, lane, 0);
+RNIC_AT(struct rnic_process_start, uid, 4);
+RNIC_AT(struct rnic_process_start, flags, 8);
+RNIC_AT(struct rnic_process_start, port, 12);
+RNIC_AT(struct rnic_process_start, segmentation, 16);
+RNIC_AT(struct rnic_process_start, poll, 20);
+RNIC_AT(struct rnic_process_start, log_level, 24);
+RNIC_AT(struct rnic_process_start, netdev_index, 28);
+RNIC_AT(struct rnic_process_start, speed_mbps, 32);
+RNIC_AT(struct rnic_process_start, peer_ports, 36);
+RNIC_AT(struct rnic_process_start, memory_bytes, 40);
+RNIC_AT(struct rnic_process_start, device, 48);
+RNIC_AT(struct rnic_process_start, pkeys, 224);
+RNIC_AT(struct rnic_process_start, fault, 256);
+
+RNIC_SIZE(struct rnic_process_ready, 280);
+RNIC_AT(struct rnic_process_ready, status, 0);
+RNIC_AT(struct rnic_process_ready, reserved, 4);
+RNIC_AT(struct rnic_process_ready, udp_port, 8);
+RNIC_AT(struct rnic_process_ready, reason, 24);
+
+RNIC_SIZE(struct rnic_process_gid, 24);
+RNIC_AT(struct rnic_process_gid, index, 0);
+RNIC_AT(struct rnic_process_gid, reserved, 4);
+RNIC_AT(struct rnic_process_gid, gid, 8);
+
+RNIC_SIZE(struct rnic_process_facts, 816);
+RNIC_AT(struct rnic_process_facts, sequence, 0);
+RNIC_AT(struct rnic_process_facts, path_mtu_bytes, 8);
+RNIC_AT(struct rnic_process_facts, reserved, 12);
+RNIC_AT(struct rnic_process_facts, port, 16);
+RNIC_AT(struct rnic_process_facts, gids, 36);
+
+RNIC_SIZE(struct rnic_process_client, 32);
+RNIC_AT(struct rnic_process_client, client_id, 0);
+RNIC_AT(struct rnic_process_client, uid, 4);
+RNIC_AT(struct rnic_process_client, pid, 8);
+RNIC_AT(struct rnic_process_client, reserved, 12);
+RNIC_AT(struct rnic_process_client, program, 16);
+
+RNIC_SIZE(struct rnic_process_rows, 16);
+RNIC_AT(struct rnic_process_rows, request_id, 0);
+RNIC_AT(struct rnic_process_rows, kind, 4);
+RNIC_AT(struct rnic_process_rows, cursor, 8);
+RNIC_AT(struct rnic_process_rows, reserved, 12);
+
+RNIC_SIZE(struct rnic_process_rows_reply, 24);
+RNIC_AT(struct rnic_process_rows_reply, request_id, 0);
+RNIC_AT(struct rnic_process_rows_reply, kind, 4);
+RNIC_AT(struct rnic_process_rows_reply, row_count, 8);
+RNIC_AT(struct rnic_process_rows_reply, row_bytes, 12);
+RNIC_AT(struct rnic_process_rows_reply, next, 16);
+RNIC_AT(struct rnic_process_rows_reply, reserved, 20);
+
+RNIC_SIZE(struct rnic_process_packet, 40);
+RNIC_AT(struct rnic_process_packet, source, 0);
+RNIC_AT(struct rnic_process_packet, dest, 16);
+RNIC_AT(struct rnic_process_packet, source_port, 32);
+RNIC_AT(struct rnic_process_packet, traffic_class, 34);
+RNIC_AT(struct rnic_process_packet, hop_limit, 35);
+RNIC_AT(struct rnic_process_packet, datagram_bytes, 36);
+
+RNIC_SIZE(struct rnic_process_group, 24);
+RNIC_AT(struct rnic_process_group, group, 0);
+RNIC_AT(struct rnic_process_group, status, 16);
+RNIC_AT(struct rnic_process_group, reserved, 20);
+
+RNIC_SIZE(struct rnic_process_trouble, 264);
+RNIC_AT(struct rnic_process_trouble, client_id, 0);
+RNIC_AT(struct rnic_process_trouble, undelivered_error, 4);
+RNIC_AT(struct rnic_process_trouble, subject, 8);
+RNIC_AT(struct rnic_process_trouble, reason, 104);
+
+RNIC_SIZE(struct rnic_process_client_gone, 8);
+RNIC_AT(struct rnic_process_client_gone, client_id, 0);
+RNIC_AT(struct rnic_process_client_gone, reserved, 4);
+
+RNIC_SIZE(struct rnic_facts_page, 16);
+RNIC_AT(struct rnic_facts_page, magic, 0);
+RNIC_AT(struct rnic_facts_page, reserved, 4);
+RNIC_AT(struct rnic_facts_page, sequence, 8);
+
+RNIC_SIZE(struct rnic_card_counter, 64);
+RNIC_AT(struct rnic_card_counter, value, 0);
+RNIC_AT(struct rnic_card_counter, kind, 8);
+RNIC_AT(struct rnic_card_counter, reserved, 12);
+RNIC_AT(struct rnic_card_counter, name, 16);
+
+RNIC_SIZE(struct rnic_card, 10296);
+RNIC_AT(struct rnic_card, magic, 0);
+RNIC_AT(struct rnic_card, bytes, 4);
+RNIC_AT(struct rnic_card, facts_sequence, 8);
+RNIC_AT(struct rnic_card, gids_used, 16);
+RNIC_AT(struct rnic_card, session_count, 20);
+RNIC_AT(struct rnic_card, pd_count, 24);
+RNIC_AT(struct rnic_card, mr_count, 28);
+RNIC_AT(struct rnic_card, mw_count, 32);
+RNIC_AT(struct rnic_card, cq_count, 36);
+RNIC_AT(struct rnic_card, qp_count, 40);
+RNIC_AT(struct rnic_card, srq_count, 44);
+RNIC_AT(struct rnic_card, counter_count, 48);
+RNIC_AT(struct rnic_card, reserved, 52);
+RNIC_AT(struct rnic_card, counters, 56);
+
+_Static_assert(sizeof(struct rnic_process_header) + sizeof(struct rnic_process_start) <=
+		       RNIC_PROCESS_MESSAGE_BYTES,
+	       "the longest message fits");
+_Static_assert(_Alignof(struct rnic_process_facts) <= sizeof(struct rnic_process_header),
+	       "a payload is aligned when its message is");

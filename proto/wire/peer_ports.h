@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The UDP source ports that a device takes a peer's packets from (rnicd's option --peer-ports).
+ * Anybody on the peer's host may send from the peer's address, but not from a port that another
+ * user's program holds. So the port tells the peer's packets from those that others there forge.
+ */
+#ifndef RNIC_PROTO_WIRE_PEER_PORTS_H
+#define RNIC_PROTO_WIRE_PEER_PORTS_H
+
+#include "base/lane.h"
+#include "wire/packet.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum rnic_peer_ports {
+	RNIC_PEER_PORTS_PINNED, /* that of the first good packet: hardware and Linux rxe keep one
+				   port */
+	RNIC_PEER_PORTS_ANY,
+	RNIC_PEER_PORTS_RNICD, /* that of rnicd for the peer's QPN */
+	RNIC_PEER_PORTS_COUNT,
+};
+
+/*
+ * Whether a packet from `port` may be the peer's. `pinned` is the port of the first good packet, 0
+ * before. An rnicd whose kernel refuses lanes sends from 4791, and holds that port in any case.
+ */
+static inline bool rnic_peer_ports_admit(enum rnic_peer_ports rule, uint16_t pinned, uint16_t port,
+					 uint32_t peer_qpn, uint32_t own_qpn)
+{
+	switch (rule) {
+	case RNIC_PEER_PORTS_ANY:
+		return true;
+	case RNIC_PEER_PORTS_RNICD:
+		return port == RNIC_UDP_PORT || port == rnic_lane_send_port(peer_qpn, own_qpn);
+	default:
+		return pinned == 0 || port == pinned;
+	}
+}
+
+#endif
