@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
 
+#include "base/lane.h"
 #include "engine/datagrams/datagram.h"
 #include "engine/datagrams/mcast.h"
 #include "engine/objects/placement.h"
+#include "engine/peer_port.h"
 #include "engine/progress/qp_error.h"
 #include "engine/progress/send_position.h"
 #include "engine/ready_list.h"
@@ -45,17 +47,31 @@ static void engine_act_on_failures(struct engine *engine, struct qp *qp,
 	}
 }
 
+static bool is_lane_good(uint8_t lane)
+{
+	return lane == RNIC_LANE_NONE || (lane >= RNIC_LANE_FIRST && lane <= RNIC_LANE_LAST);
+}
+
+static void engine_init_qps(struct engine *engine, uint32_t lane)
+{
+	if (lane == RNIC_LANE_NONE)
+		key_table_init(&engine->qps, QPN_BITS, LEAST_QPN, engine->config.table_seed);
+	else
+		key_table_init_range(&engine->qps, lane << RNIC_LANE_BITS,
+				     (lane + 1) << RNIC_LANE_BITS, engine->config.table_seed);
+}
+
 int engine_init(struct engine *engine, const struct engine_config *config)
 {
-	if (config->max_qps == 0 || config->max_mrs == 0)
+	if (config->max_qps == 0 || config->max_mrs == 0 || !is_lane_good(config->lane))
 		return -EINVAL;
 	*engine = (struct engine){.config = *config};
 	if (config->port_mtu_bytes == 0)
 		engine->config.port_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX;
 	engine->pkeys[0] = PKEY_DEFAULT;
-	key_table_init(&engine->qps, QPN_BITS, LEAST_QPN);
-	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1);
-	key_table_init(&engine->srqs, SRQN_BITS, 1);
+	engine_init_qps(engine, config->lane);
+	key_table_init(&engine->mrs, KEY_INDEX_BITS, 1, config->table_seed);
+	key_table_init(&engine->srqs, SRQN_BITS, 1, config->table_seed);
 	if (engine->config.line_rate < LIMIT_CC_LEAST_RATE)
 		engine->config.line_rate = LIMIT_CC_LINE_RATE;
 	timer_heap_init(&engine->timers);
@@ -150,8 +166,10 @@ static enum verdict engine_check_packet(const struct engine *engine, const struc
 		return VERDICT_BAD_PKEY;
 	if (qp->type == RNIC_QP_TYPE_UD)
 		return packet->qkey == qp->attributes.qkey ? VERDICT_PASS : VERDICT_BAD_QKEY;
-	return engine_is_from_peer(engine, qp, &packet->addresses) ? VERDICT_PASS
-								   : VERDICT_BAD_PEER;
+	if (!engine_is_from_peer(engine, qp, &packet->addresses))
+		return VERDICT_BAD_PEER;
+	return peer_port_admits(qp, packet->addresses.source_port) ? VERDICT_PASS
+								   : VERDICT_BAD_PORT;
 }
 
 /* Drops a packet without an answer; `last_error` of the QP says why. */
@@ -183,9 +201,12 @@ static void engine_deliver(struct qp *qp, const struct rnic_packet *packet)
 	}
 	verdict = engine_check_packet(engine, qp, packet);
 	if (verdict != VERDICT_PASS) {
+		if (verdict == VERDICT_BAD_PORT)
+			qp->refused_port = packet->addresses.source_port;
 		engine_drop(engine, qp, verdict);
 		return;
 	}
+	peer_port_learn(qp, packet);
 	qp->last_received_ns = engine->now_ns;
 	qp->counters.received_packets++;
 	qp->counters.received_bytes += packet->payload_bytes;

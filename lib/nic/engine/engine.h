@@ -20,7 +20,10 @@
 #include "engine/objects/engine_cqe.h"
 #include "engine/packet_builder.h"
 
-/* Sets up `engine`, in the caller's memory. -ENOMEM, -EINVAL for a zero maximum. */
+/*
+ * Sets up `engine`, in the caller's memory. -ENOMEM, -EINVAL for a zero maximum or a lane that no
+ * engine has.
+ */
 int engine_init(struct engine *engine, const struct engine_config *config);
 
 /* All objects must have been destroyed (asserted). */

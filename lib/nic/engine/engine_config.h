@@ -3,6 +3,7 @@
 #ifndef NIC_ENGINE_ENGINE_CONFIG_H
 #define NIC_ENGINE_ENGINE_CONFIG_H
 
+#include "wire/peer_ports.h"
 #include "base/random_source.h"
 #include "base/verbs_types.h"
 
@@ -46,11 +47,14 @@ struct engine_config {
 	const struct engine_sink *sink;
 	void *sink_context;
 	struct random_source random; /* of QPNs and keys */
+	uint64_t table_seed; /* of their tables; a secret number where clients are not trusted */
+	uint8_t lane;	     /* of all QPNs, RNIC_LANE_NONE or FIRST .. LAST: lane.h */
 	uint32_t max_qps;
 	uint32_t max_mrs;	 /* regions and windows together */
 	uint32_t port_mtu_bytes; /* the longest payload of a datagram; 0: 4096 */
 	uint64_t line_rate;	 /* bytes a second; 0: LIMIT_CC_LINE_RATE */
 	bool has_ecn;		 /* congestion.h */
+	enum rnic_peer_ports peer_ports;
 };
 
 #endif

@@ -58,6 +58,8 @@ struct qp {
 	struct rnic_qp_capacities capacities;
 	struct rnic_qp_attributes attributes;
 	uint32_t path_mtu_bytes;
+	uint16_t peer_port;    /* the UDP port of its peer's packets: peer_port.h; 0: not known */
+	uint16_t refused_port; /* of the packet that VERDICT_BAD_PORT is about */
 	struct peer_window *peer_window; /* from RTR on; UD: NULL */
 
 	struct send_queue send_queue;

@@ -117,7 +117,7 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		       "A packet's payload does not fit the path MTU, or the message its announced "
 		       "length; both ends must have the same path_mtu."),
 	[VERDICT_BAD_RKEY] =
-		REFUSE(NAK(REMOTE_ACCESS_ERROR), REM_ACCESS_ERR, false, EVENT(QP_ACCESS_ERR),
+		REFUSE(NAK(REMOTE_ACCESS_ERROR), LOC_ACCESS_ERR, true, EVENT(QP_ACCESS_ERR),
 		       ACCESS_ERRORS, "9.7.4.1, 9.9.3 class C",
 		       "The rkey does not grant this access: key, address range, access flags or "
 		       "protection domain of the region."),
@@ -126,9 +126,9 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		       BAD_REQUESTS, "9.4.5, 9.9.3 class C",
 		       "The address of an atomic operation is not a multiple of 8."),
 	[VERDICT_BAD_INVALIDATE] = REFUSE(
-		ACK_SYNDROME, REM_INV_REQ_ERR, true, NONE, ACCESS_ERRORS, "9.4.1.1, 9.9.3 class J",
+		NO_NAK, REM_INV_REQ_ERR, true, NONE, ACCESS_ERRORS, "9.4.1.1, 9.9.3 class J",
 		"A SEND with invalidate names no key of a window of type 2 that is free or bound "
-		"through this QP. The requester is not told."),
+		"through this QP. The requester gets no answer."),
 	[VERDICT_MEMORY_GONE] = REFUSE_LOCAL(
 		LOC_PROT_ERR, false, EVENT(QP_FATAL), MEMORY_ERRORS, "9.9.3 class A",
 		"Registered memory could not be reached: the application unmapped it, or "
@@ -144,6 +144,9 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 	[VERDICT_BAD_PEER] = ANSWER(NO_NAK, DROPPED_BAD_PEER, "9.6.1.2",
 				    "A packet from an address that is not the QP's peer was "
 				    "dropped. Look at the GID index on both ends."),
+	[VERDICT_BAD_PORT] = ANSWER(NO_NAK, DROPPED_BAD_PORT, "9.6.1.2, annex A17",
+				    "A packet from a UDP port that is not the peer's was dropped: "
+				    "it is forged, or the peer changes ports."),
 	[VERDICT_BAD_STATE] = ANSWER(NO_NAK, DROPPED_BAD_STATE, "10.3.1",
 				     "A packet came that the QP's state does not let it "
 				     "receive; it was dropped."),

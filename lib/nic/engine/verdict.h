@@ -40,6 +40,7 @@ enum verdict {
 	VERDICT_BAD_PKEY,    /* of another partition */
 	VERDICT_BAD_QKEY,
 	VERDICT_BAD_PEER, /* from an address that is not the QP's peer */
+	VERDICT_BAD_PORT, /* from a UDP port that is not the peer's */
 
 	/* The requester on its own WQE. */
 	VERDICT_LOCAL_LENGTH,	  /* longer than a message may be */
@@ -71,7 +72,7 @@ struct verdict_row {
 	uint8_t syndrome;	/* AETH syndrome that answers an RC request */
 	uint8_t receive_status; /* enum rnic_wc_status of the receive WQE under way */
 	uint8_t send_status;	/* enum rnic_wc_status of the send WQE */
-	bool takes_receive;	/* uses up the receive WQE it is about, under way or not */
+	bool takes_receive;	/* uses up the receive WQE under way, or that of a first packet */
 	bool is_fatal;		/* the QP goes to ERR (RC); UC and UD: see below */
 	uint8_t async_event;	/* enum rnic_async_event_type raised with it */
 	uint8_t counter;	/* enum counter */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "path/data_path.h"
 
-int data_path_init(struct data_path *path, struct engine *engine, struct port *port,
-		   const struct general_services *services)
+int data_path_init(struct data_path *path, struct engine *engine, struct port *port)
 {
 	path->engine = engine;
 	path->port = port;
-	path->services = *services;
-	receive_init(&path->receive, engine, &path->services, port);
-	return transmit_init(&path->transmit, engine, &path->services, port);
+	receive_init(&path->receive, engine, port);
+	return transmit_init(&path->transmit, engine, port);
 }
 
 void data_path_fini(struct data_path *path)
@@ -16,14 +14,15 @@ void data_path_fini(struct data_path *path)
 	transmit_fini(&path->transmit);
 }
 
-static void data_path_tick(struct data_path *path, uint64_t now_ns)
+void data_path_set_lane(struct data_path *path, uint8_t lane, receive_stray *stray, void *context)
 {
-	const struct general_services *services = &path->services;
+	receive_set_lane(&path->receive, lane, stray, context);
+}
 
-	if (engine_next_deadline_ns(path->engine) <= now_ns)
-		engine_tick(path->engine, now_ns);
-	if (services->next_deadline_ns(services->context) <= now_ns)
-		services->tick(services->context, now_ns);
+void data_path_deliver(struct data_path *path, const struct rnic_addresses *addresses,
+		       uint8_t *bytes, uint32_t length, uint64_t now_ns)
+{
+	receive_deliver(&path->receive, addresses, bytes, length, now_ns);
 }
 
 uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *context), void *context,
@@ -31,32 +30,21 @@ uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *cont
 {
 	uint32_t done = receive_run(&path->receive, now_ns);
 
-	data_path_tick(path, now_ns);
+	if (engine_next_deadline_ns(path->engine) <= now_ns)
+		engine_tick(path->engine, now_ns);
 	done += take_work(context);
 	return done + transmit_run(&path->transmit, now_ns);
 }
 
-uint32_t data_path_transmit(struct data_path *path, uint64_t now_ns)
-{
-	return transmit_run(&path->transmit, now_ns);
-}
-
 bool data_path_has_work(const struct data_path *path)
 {
-	const struct general_services *services = &path->services;
-
-	return !transmit_is_blocked(&path->transmit) &&
-	       (engine_has_ready(path->engine) || services->has_ready(services->context));
+	return !transmit_is_blocked(&path->transmit) && engine_has_ready(path->engine);
 }
 
 uint64_t data_path_next_deadline_ns(const struct data_path *path)
 {
-	const struct general_services *services = &path->services;
-	uint64_t earliest_ns = engine_next_deadline_ns(path->engine);
-	uint64_t services_ns = services->next_deadline_ns(services->context);
-	uint64_t port_ns = path->port->ops->next_deadline_ns(path->port);
+	const uint64_t engine_ns = engine_next_deadline_ns(path->engine);
+	const uint64_t port_ns = path->port->ops->next_deadline_ns(path->port);
 
-	if (services_ns < earliest_ns)
-		earliest_ns = services_ns;
-	return port_ns < earliest_ns ? port_ns : earliest_ns;
+	return port_ns < engine_ns ? port_ns : engine_ns;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data path of a device: the one thing that a driver of the engine needs. Packets go from the
- * port to the engine and to QP 1, expired timers run, and packets of both go to the port, all in
- * bounded turns.
+ * port to the engine, expired timers run, and the engine's packets go to the port, all in bounded
+ * turns.
  */
 #ifndef NIC_PATH_DATA_PATH_H
 #define NIC_PATH_DATA_PATH_H
 
-#include "path/general_services.h"
 #include "path/receive.h"
 #include "path/transmit.h"
 
@@ -17,15 +16,26 @@
 struct data_path {
 	struct engine *engine;
 	struct port *port;
-	struct general_services services;
 	struct receive receive;
 	struct transmit transmit;
 };
 
-/* -ENOMEM. `engine`, `port` and the context of `services` outlive `path`. */
-int data_path_init(struct data_path *path, struct engine *engine, struct port *port,
-		   const struct general_services *services);
+/* -ENOMEM. `engine` and `port` outlive `path`. */
+int data_path_init(struct data_path *path, struct engine *engine, struct port *port);
 void data_path_fini(struct data_path *path);
+
+/*
+ * The process has `lane` alone (RNIC_LANE_NONE: all of the device, as at first). `stray` gets the
+ * packets for other lanes that came here, while a turn runs; NULL: they are dropped.
+ */
+void data_path_set_lane(struct data_path *path, uint8_t lane, receive_stray *stray, void *context);
+
+/*
+ * Takes a packet for this lane that another process received: `length` bytes from the BTH
+ * to the ICRC, which is checked. Not within a turn.
+ */
+void data_path_deliver(struct data_path *path, const struct rnic_addresses *addresses,
+		       uint8_t *bytes, uint32_t length, uint64_t now_ns);
 
 /*
  * One bounded turn: receives a batch, runs the timers, has the owner post work requests
@@ -33,9 +43,6 @@ void data_path_fini(struct data_path *path);
  */
 uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *context), void *context,
 			uint64_t now_ns);
-
-/* The sending part of a turn alone. */
-uint32_t data_path_transmit(struct data_path *path, uint64_t now_ns);
 
 /* Whether packets are ready that the port would take: another turn has work at once. */
 bool data_path_has_work(const struct data_path *path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The general services queue pair (QP 1; IBTA 1.4, 13.5.1) as the data path sees it: the owner of
- * the data path fills the struct in, with a connection manager behind it.
+ * The general services queue pair (QP 1; IBTA 1.4, 13.5.1) as the holder of its packets sees it:
+ * whoever owns the packets fills the struct in, with a connection manager behind it.
  */
 #ifndef NIC_PATH_GENERAL_SERVICES_H
 #define NIC_PATH_GENERAL_SERVICES_H

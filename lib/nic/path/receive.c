@@ -1,55 +1,83 @@
 /* SPDX-License-Identifier: MIT */
 #include "path/receive.h"
 
+#include "base/lane.h"
 #include "path/path_limits.h"
-#include "wire/icrc.h"
+#include "wire/gid.h"
 #include "wire/packet.h"
 
-void receive_init(struct receive *receive, struct engine *engine,
-		  const struct general_services *services, struct port *port)
+void receive_init(struct receive *receive, struct engine *engine, struct port *port)
 {
 	receive->engine = engine;
-	receive->services = services;
 	receive->port = port;
-	receive->is_counting_up = false;
-	receive->bad_icrc = 0;
+	receive->icrc = (struct icrc_check){0};
+	receive->lane = RNIC_LANE_NONE;
+	receive->stray = NULL;
+	receive->stray_context = NULL;
+	receive->strays = 0;
+	receive->lost_strays = 0;
 	receive->undecodable = 0;
 }
 
-/*
- * Packets that one segmented send became count up from 0, those that were sent one by one are all
- * 0; a buffer of UDP_GRO may hold either, and the last packet tells what to expect.
- */
-static enum rnic_icrc_verdict receive_check(struct receive *receive,
-					    const struct datagram *datagram)
+void receive_set_lane(struct receive *receive, uint8_t lane, receive_stray *stray, void *context)
 {
-	uint16_t expected = receive->is_counting_up ? datagram->gso_batch_position : 0;
-	uint16_t identification = 0;
-	enum rnic_icrc_verdict verdict = rnic_icrc_check_expecting(
-		&datagram->addresses, expected, datagram->bytes, datagram->length, &identification);
+	receive->lane = lane;
+	receive->stray = stray;
+	receive->stray_context = context;
+}
 
-	if (verdict != RNIC_ICRC_BAD && datagram->gso_batch_position != 0)
-		receive->is_counting_up = identification != 0;
-	return verdict;
+/*
+ * Whether the datagram is for another lane that somebody has. Groups have no lane: each member got
+ * its copy.
+ */
+static bool is_stray(const struct receive *receive, const struct datagram *datagram)
+{
+	const uint32_t dest_qpn = rnic_bth_dest_qpn(datagram->bytes);
+
+	return !rnic_lane_has(receive->lane, dest_qpn) &&
+	       rnic_lane_of(dest_qpn) <= RNIC_LANE_LAST &&
+	       !rnic_gid_is_multicast(&datagram->addresses.dest);
+}
+
+static void receive_packet(struct receive *receive, const struct rnic_addresses *addresses,
+			   const uint8_t *bytes, uint32_t length, uint64_t now_ns)
+{
+	struct rnic_packet packet;
+
+	if (rnic_packet_decode(&packet, addresses, bytes, length) != 0) {
+		receive->undecodable++;
+		return;
+	}
+	engine_receive(receive->engine, &packet, now_ns);
 }
 
 static void receive_one(struct receive *receive, const struct datagram *datagram, uint64_t now_ns)
 {
-	struct rnic_packet packet;
+	if (!icrc_check_is_good(&receive->icrc, datagram))
+		return;
+	if (!is_stray(receive, datagram)) {
+		receive_packet(receive, &datagram->addresses, datagram->bytes, datagram->length,
+			       now_ns);
+		return;
+	}
+	receive->strays++;
+	if (receive->stray == NULL || !receive->stray(receive->stray_context, datagram))
+		receive->lost_strays++;
+}
 
-	if (receive_check(receive, datagram) == RNIC_ICRC_BAD) {
-		receive->bad_icrc++;
+void receive_deliver(struct receive *receive, const struct rnic_addresses *addresses,
+		     uint8_t *bytes, uint32_t length, uint64_t now_ns)
+{
+	const struct datagram datagram = {
+		.addresses = *addresses,
+		.bytes = bytes,
+		.length = length,
+	};
+
+	if (!icrc_check_is_good(&receive->icrc, &datagram))
 		return;
-	}
-	if (rnic_packet_decode(&packet, &datagram->addresses, datagram->bytes, datagram->length) !=
-	    0) {
-		receive->undecodable++;
-		return;
-	}
-	if (packet.dest_qpn == RNIC_GENERAL_SERVICES_QPN)
-		receive->services->receive(receive->services->context, &packet, now_ns);
-	else
-		engine_receive(receive->engine, &packet, now_ns);
+	receive_packet(receive, addresses, bytes, length, now_ns);
+	engine_flush(receive->engine, now_ns);
 }
 
 uint32_t receive_run(struct receive *receive, uint64_t now_ns)

@@ -23,8 +23,7 @@ static void transmit_read_failed(void *context, void *owner, uint64_t tag, int e
 		transmit->origins[tag].error = error;
 }
 
-int transmit_init(struct transmit *transmit, struct engine *engine,
-		  const struct general_services *services, struct port *port)
+int transmit_init(struct transmit *transmit, struct engine *engine, struct port *port)
 {
 	/* Mapped, so that slots that are never used cost nothing. */
 	void *slab = mmap(NULL, TRANSMIT_SLAB_BYTES, PROT_READ | PROT_WRITE,
@@ -33,7 +32,6 @@ int transmit_init(struct transmit *transmit, struct engine *engine,
 	if (slab == MAP_FAILED)
 		return -ENOMEM;
 	transmit->engine = engine;
-	transmit->services = services;
 	transmit->port = port;
 	transmit->slab = slab;
 	transmit->first = 0;
@@ -135,29 +133,12 @@ static uint32_t transmit_compact(struct transmit *transmit, uint32_t count)
 	return kept;
 }
 
-/* A packet of QP 1 brings its payload along and belongs to no queue pair of the engine. */
-static bool transmit_take_service(struct transmit *transmit, struct packet_builder *built)
-{
-	if (!transmit->services->transmit(transmit->services->context, &built->packet))
-		return false;
-	built->qp = NULL;
-	built->piece_count = 1;
-	built->pieces[0] = (struct payload_piece){
-		.inline_bytes = built->packet.payload,
-		.length = built->packet.payload_bytes,
-	};
-	return true;
-}
-
 static void transmit_fill(struct transmit *transmit, uint64_t now_ns)
 {
 	struct packet_builder built;
 	bool has_failed = false;
 	uint32_t count = 0;
 
-	/* They keep others waiting. */
-	while (count < LIMIT_TURN_SERVICE_TRANSMITS && transmit_take_service(transmit, &built))
-		transmit_build(transmit, &built, count++);
 	while (count < LIMIT_TURN_TRANSMITS && engine_transmit(transmit->engine, &built, now_ns))
 		transmit_build(transmit, &built, count++);
 	memory_batch_flush(&transmit->reads);
@@ -196,8 +177,7 @@ uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns)
 		/* A port that holds datagrams back sends those that are due. */
 		port->ops->transmit(port, transmit->datagrams, 0, now_ns);
 	}
-	if (engine_has_ready(transmit->engine) ||
-	    transmit->services->has_ready(transmit->services->context)) {
+	if (engine_has_ready(transmit->engine)) {
 		transmit_fill(transmit, now_ns);
 		if (transmit_is_blocked(transmit))
 			taken += transmit_offer(transmit, now_ns);

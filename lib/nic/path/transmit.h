@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the packets of the engine and of QP 1 to the port's datagrams. Headers are encoded
- * into a slab of slots, and client memory is read right behind them, many reads in one system call;
- * so a byte that goes out is copied once by us.
+ * From the packets of the engine to the port's datagrams. Headers are encoded into a slab of slots,
+ * and client memory is read right behind them, many reads in one system call; so a byte that goes
+ * out is copied once by us.
  *
  * Invariant: datagrams that the port did not take are kept, in order, and offered again before
  * anything new is built.
@@ -11,7 +11,6 @@
 #define NIC_PATH_TRANSMIT_H
 
 #include "engine/engine.h"
-#include "path/general_services.h"
 #include "path/path_limits.h"
 #include "port/port.h"
 
@@ -20,7 +19,7 @@
 
 /* Which packet a slot holds, for the case of a payload that cannot be read. */
 struct transmit_origin {
-	struct qp *qp; /* NULL: QP 1, whose payload is ours */
+	struct qp *qp;
 	struct rnic_psn psn;
 	bool is_response;
 	bool is_dropped;
@@ -29,7 +28,6 @@ struct transmit_origin {
 
 struct transmit {
 	struct engine *engine;
-	const struct general_services *services;
 	struct port *port;
 	uint8_t *slab;
 	uint32_t first; /* datagrams [first, count) wait to be taken by the port */
@@ -39,13 +37,12 @@ struct transmit {
 	struct memory_batch reads;
 };
 
-/* -ENOMEM. `engine`, `services` and `port` outlive it. */
-int transmit_init(struct transmit *transmit, struct engine *engine,
-		  const struct general_services *services, struct port *port);
+/* -ENOMEM. `engine` and `port` outlive it. */
+int transmit_init(struct transmit *transmit, struct engine *engine, struct port *port);
 void transmit_fini(struct transmit *transmit);
 
 /*
- * Sends the datagrams that wait, and then those of QP 1 and the engine, up to a slab full. Returns
+ * Sends the datagrams that wait, and then those of the engine, up to a slab full. Returns
  * how many datagrams the port took.
  */
 uint32_t transmit_run(struct transmit *transmit, uint64_t now_ns);

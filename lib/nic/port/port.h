@@ -31,6 +31,7 @@ struct datagram {
 };
 
 struct port;
+struct udp_lane_sockets;
 
 struct port_counters {
 	uint64_t sent_datagrams;
@@ -71,11 +72,13 @@ struct port_ops {
 		      void *context);
 	/*
 	 * Notes a change of the device's addresses: `gid` is at `index` of the GID table from now
-	 * on, where no address was, or (NULL) no address is there any more. Negative errno with a
-	 * sentence in `text` when the address is not available: the index stays empty.
+	 * on, where no address was, or (NULL) no address is there any more. `sockets` are the
+	 * address's sockets, which the port closes, also when it fails; NULL: the port opens one.
+	 * Negative errno with a sentence in `text` when the address is not available: the index
+	 * stays empty.
 	 */
 	int (*set_gid)(struct port *port, uint32_t index, const struct rnic_gid *gid,
-		       char text[PORT_TEXT_BYTES]);
+		       const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES]);
 	void (*close)(struct port *port);
 };
 

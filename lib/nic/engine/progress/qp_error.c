@@ -26,14 +26,14 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict)
 		config->sink->trouble(config->sink_context, qp);
 }
 
-/* Forgets the queued answers, but for a fatal NAK and the answers that leave before it. */
+/* Forgets the queued answers, but for the last one after a failed request, and those before it. */
 static void qp_error_stop_responder(struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
 
 	responder->open_operation = RNIC_OPERATION_NONE;
 	responder->has_nak_pending = false;
-	if (responder->has_fatal_nak)
+	if (responder->has_failed)
 		return;
 	responder->has_acknowledge = false;
 	responder_resources_clear(&responder->resources);

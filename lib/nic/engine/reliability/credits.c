@@ -135,8 +135,11 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 	bool was_none = qp->responder.has_told_no_credits;
 	uint8_t code;
 
-	/* WQEs of an SRQ are for the QP that comes first (IBTA 1.4, 9.7.7.2). */
-	if (sink->posted == NULL || qp_shares_receives(qp))
+	/*
+	 * WQEs of an SRQ are for the QP that comes first (IBTA 1.4, 9.7.7.2). A QP in error has
+	 * none to wait for.
+	 */
+	if (sink->posted == NULL || qp_shares_receives(qp) || qp->state == RNIC_QP_STATE_ERR)
 		return ACKNOWLEDGEMENT_SYNDROME;
 	code = rnic_credits_to_code(entries_posted(engine, qp));
 	qp->responder.has_told_no_credits = code == 0;

@@ -7,8 +7,11 @@
 /* 4.096 us * 2^LIMIT_LOCAL_ACK_DELAY: an answer of a device like this one can take as long. */
 #define LEAST_TIMEOUT_NS (UINT64_C(4096) << LIMIT_LOCAL_ACK_DELAY)
 
-/* Repeated expiries double the timeout up to this often. */
-#define DOUBLINGS_MAX 3
+/*
+ * Repeated expiries double the timeout up to this often: IBTA lets a timeout of T last up to 4 T
+ * (IBTA 1.4, 9.7.6.1.3).
+ */
+#define DOUBLINGS_MAX 2
 
 /*
  * timer  | starts when                          | runs for                    | expiry (retry.c)

@@ -9,12 +9,13 @@
  * unacknowledged goes out again; each expiry without progress uses up one retry. The encoded
  * timeout is a least value, and counts the answer delay of the peer: ours is that value, but not
  * less than the delay a device like this one announces (LIMIT_LOCAL_ACK_DELAY), doubled for each
- * expiry in a row up to eight times. Code 0 means no timeout; then, and whenever the timeout is
- * longer, the share of the path's window is given back after LIMIT_SHARE_NS without progress. From
- * then on, and after any expiry, the peer counts as silent until there is progress: only probes go
- * to it, packets that ask for an acknowledgement and neither take part of the window nor wait for
- * it, LIMIT_SILENT_PEER_BYTES each time, and its silence says nothing more of the path. So the QPs
- * of a program that has ended hold up no others to the same host, nor each other.
+ * expiry in a row up to four times, which is as long as it may last. Code 0 means no timeout; then,
+ * and whenever the timeout is longer, the share of the path's window is given back after
+ * LIMIT_SHARE_NS without progress. From then on, and after any expiry, the peer counts as silent
+ * until there is progress: only probes go to it, packets that ask for an acknowledgement and
+ * neither take part of the window nor wait for it, LIMIT_SILENT_PEER_BYTES each time, and its
+ * silence says nothing more of the path. So the QPs of a program that has ended hold up no others
+ * to the same host, nor each other.
  *
  * Window: runs while nothing is under way because others have the path's window, as long as the ACK
  * timeout or LIMIT_SHARE_NS; one probe may go then. So a QP that waits behind such QPs hears of its

@@ -19,21 +19,20 @@
 
 /* --- starting a WQE -------------------------------------------------------------------------- */
 
-/* Makes the length of the data that of the message. */
-static enum verdict requester_set_length(struct send_wqe *wqe)
+static enum verdict requester_check_length(const struct send_wqe *wqe)
 {
 	const struct rnic_wr_operation *operation = wqe_operation(wqe);
 
-	if (rnic_wr_message_length(operation, wqe->length, &wqe->length))
+	if (rnic_wr_is_length_right(operation, wqe->length))
 		return VERDICT_PASS;
 	return operation->payload == RNIC_WR_PAYLOAD_NONE ? VERDICT_LOCAL_OPERATION
 							  : VERDICT_LOCAL_LENGTH;
 }
 
-/* Whether WQE `index` can be executed; computes its length. */
+/* Whether WQE `index` can be executed. */
 static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t index)
 {
-	struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
+	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
 	const struct rnic_wr_operation *operation = wqe_operation(wqe);
 	enum verdict verdict = VERDICT_PASS;
 
@@ -44,7 +43,7 @@ static enum verdict check_wqe(struct engine *engine, struct qp *qp, uint32_t ind
 		verdict = gather_check_sges(engine, qp, index);
 	else if (operation->has_result)
 		verdict = VERDICT_LOCAL_OPERATION;
-	return verdict == VERDICT_PASS ? requester_set_length(wqe) : verdict;
+	return verdict == VERDICT_PASS ? requester_check_length(wqe) : verdict;
 }
 
 /* Gives the WQE at the send position its PSNs. */

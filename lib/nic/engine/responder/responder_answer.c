@@ -243,7 +243,7 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	/* Nothing is acknowledged before its placement, nor read before earlier writes are placed.
 	 */
 	placement_run(engine);
-	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_fatal_nak)
+	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_failed)
 		return false;
 	responder_resource = responder_resources_next_pending(&responder->resources);
 	if (responder_resource != NULL &&

@@ -24,22 +24,42 @@ static void responder_fail_stop(struct engine *engine, struct qp *qp, enum verdi
 	qp_enter_error(qp, verdict);
 }
 
+/*
+ * The last answer after a failed request. A request that is not refused on the wire is not answered
+ * at all, but the requests before it are acknowledged. No ACK may have the PSN of a READ or atomic,
+ * whose answer does the same: Linux rxe takes the operation for done.
+ */
+static void responder_fail_answer(struct qp *qp, const struct verdict_row *row, struct rnic_psn psn)
+{
+	struct responder *responder = &qp->responder;
+	struct rnic_psn last = rnic_psn_add(psn, -1);
+	bool is_first = responder->msn == 0 && rnic_psn_equal(psn, rnic_psn(qp->attributes.rq_psn));
+
+	responder->failed_psn = psn;
+	if (row->syndrome != VERDICT_NO_SYNDROME)
+		acknowledgement_owe(qp, row->syndrome, psn);
+	else if (!is_first && responder_resources_find(&responder->resources, last) == NULL)
+		acknowledgement_owe(qp, ACKNOWLEDGEMENT_SYNDROME, last);
+	else
+		responder->has_acknowledge = false;
+}
+
 static void fail_reliable(struct engine *engine, struct qp *qp, enum verdict verdict,
 			  struct rnic_psn psn, bool is_receive_at_fault)
 {
 	const struct verdict_row *row = verdict_row(verdict);
 	struct responder *responder = &qp->responder;
 
-	assert(row->is_fatal && row->syndrome != VERDICT_NO_SYNDROME);
+	assert(row->is_fatal);
 	/* Of two failures the earlier is reported; after an error of our own side none is. */
-	if (responder->has_fatal_nak ? rnic_psn_distance(psn, responder->acknowledge_psn) >= 0
-				     : qp->state == RNIC_QP_STATE_ERR)
+	if (responder->has_failed ? rnic_psn_distance(psn, responder->failed_psn) >= 0
+				  : qp->state == RNIC_QP_STATE_ERR)
 		return;
 	responder_resources_cancel_from(&responder->resources, psn);
-	acknowledgement_owe(qp, row->syndrome, psn);
-	if (responder->has_fatal_nak)
+	responder_fail_answer(qp, row, psn);
+	if (responder->has_failed)
 		return;
-	responder->has_fatal_nak = true;
+	responder->has_failed = true;
 	responder_fail_stop(engine, qp, verdict, is_receive_at_fault);
 }
 
@@ -72,7 +92,7 @@ void responder_refuse(struct request *request, enum verdict verdict)
 		responder_drop_message(engine, qp);
 		return;
 	}
-	if (row->takes_receive)
+	if (row->takes_receive && request_needs_receive(request->packet))
 		receive_wqe_try_take(request->qp, request->srq);
 	responder_fail(engine, qp, verdict, request->packet->psn, true);
 }

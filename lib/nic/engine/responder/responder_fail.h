@@ -17,8 +17,9 @@ void responder_refuse(struct request *request, enum verdict verdict);
 
 /*
  * Ends the message and, but for a dropped UC or UD message, the connection over the packet `psn`:
- * the answers to what came before it still leave, then the NAK, then nothing (IBTA 1.4, 9.9.3). The
- * receive WQE under way fails with the message or, unless `is_receive_at_fault`, is flushed.
+ * the answers to what came before it still leave, then the NAK, if the verdict has one, then
+ * nothing (IBTA 1.4, 9.9.3). The receive WQE under way fails with the message or, unless
+ * `is_receive_at_fault`, is flushed.
  */
 void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, struct rnic_psn psn,
 		    bool is_receive_at_fault);

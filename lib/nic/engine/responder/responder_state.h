@@ -34,7 +34,8 @@ struct responder {
 	struct rnic_psn acknowledge_psn;
 	uint32_t acknowledge_msn;
 	bool has_nak_pending; /* a sequence or RNR NAK was sent: stay silent until the gap closes */
-	bool has_fatal_nak;   /* nothing may follow this NAK */
+	bool has_failed; /* the request of failed_psn ended the QP: nothing may follow its answer */
+	struct rnic_psn failed_psn;
 	bool has_told_no_credits; /* the peer's last word is that no receive is posted */
 
 	struct responder_resources resources;

@@ -6,6 +6,7 @@
 #include "engine/objects/cq.h"
 #include "engine/objects/mw.h"
 #include "engine/objects/placement.h"
+#include "engine/peer_port.h"
 #include "engine/progress/qp_error.h"
 #include "engine/progress/receive_wqe.h"
 #include "engine/progress/send_completion.h"
@@ -344,6 +345,7 @@ static void enter_state(struct qp *qp, enum rnic_qp_state to)
 
 	qp->state = (uint8_t)to;
 	if (to == RNIC_QP_STATE_RTR) {
+		peer_port_forget(qp);
 		qp->is_established = false;
 	} else if (to == RNIC_QP_STATE_RTS) {
 		if (from == RNIC_QP_STATE_RTR) {
@@ -366,6 +368,7 @@ static void change_path(struct qp *qp, struct peer_window *path)
 		send_position_cancel_window_wait(qp->engine, qp);
 		peer_window_put(qp->peer_window);
 	}
+	peer_port_forget(qp);
 	qp->peer_window = path;
 }
 

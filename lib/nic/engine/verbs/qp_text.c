@@ -2,6 +2,7 @@
 #include "engine/verbs/qp.h"
 
 #include "base/time_units.h"
+#include "engine/peer_port.h"
 #include "wire/gid.h"
 #include "wire/syndrome.h"
 
@@ -123,6 +124,8 @@ void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes)
 
 	if (qp->last_error == VERDICT_PASS)
 		snprintf(text, text_bytes, "%s", "");
+	else if (qp->last_error == VERDICT_BAD_PORT)
+		peer_port_text(qp, text, text_bytes);
 	else if ((is_rkey || is_lkey) && qp->refusal.fault != 0)
 		mr_refusal_text(&qp->refusal, is_rkey ? "rkey" : "lkey", text, text_bytes);
 	else

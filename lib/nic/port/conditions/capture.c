@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -108,6 +109,8 @@ static void flush_when_due(struct capture *capture, uint64_t now_ns)
 	capture->flush_at_ns = UINT64_MAX;
 	if (pcapng_flush(&capture->file) < 0)
 		capture_end(capture);
+	else if (capture->file.used > 0) /* the reader of a pipe is behind */
+		capture->flush_at_ns = now_ns + FLUSH_AFTER_NS;
 }
 
 static uint32_t capture_receive(struct port *port, struct datagram *into, uint32_t max,
@@ -147,11 +150,11 @@ static void capture_watch(struct port *port, void (*watch)(void *context, int fd
 }
 
 static int capture_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
-			   char text[PORT_TEXT_BYTES])
+			   const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
 	struct port *next = capture_from_port(port)->next;
 
-	return next->ops->set_gid(next, index, gid, text);
+	return next->ops->set_gid(next, index, gid, sockets, text);
 }
 
 static void capture_close_port(struct port *port)
@@ -172,31 +175,106 @@ static const struct port_ops capture_ops = {
 	.close = capture_close_port,
 };
 
-int capture_open(struct capture **out, const char *path, const char *interface, uint64_t now_ns,
-		 char text[PORT_TEXT_BYTES])
+static struct capture *capture_allocate(uint64_t now_ns)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 	struct timespec now;
-	int fd;
 
 	if (capture == NULL)
-		return port_text_error(text, -ENOMEM, "no memory for a capture");
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		int error = errno;
-
-		free(capture);
-		return port_text_error(text, -error, "cannot write a capture to %s: %s", path,
-				       strerror(error));
-	}
-	fcntl(fd, F_SETFL, O_NONBLOCK);
+		return NULL;
 	clock_gettime(CLOCK_REALTIME, &now);
 	capture->port.ops = &capture_ops;
 	capture->sink = (struct segment_sink){.sent = capture_sent, .context = capture};
 	capture->epoch_offset_ns =
 		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - now_ns;
+	return capture;
+}
+
+/* Without waiting for the reader of a pipe. */
+static int file_open(const char *path, int flags, char text[PORT_TEXT_BYTES])
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return port_text_error(text, -errno, "cannot write a capture to %s: %s", path,
+				       strerror(errno));
+	fcntl(fd, F_SETFL, O_NONBLOCK | flags);
+	return fd;
+}
+
+int capture_open(struct capture **out, const char *path, const char *interface, uint64_t now_ns,
+		 char text[PORT_TEXT_BYTES])
+{
+	struct capture *capture = capture_allocate(now_ns);
+	int fd;
+
+	if (capture == NULL)
+		return port_text_error(text, -ENOMEM, "no memory for a capture");
+	fd = file_open(path, 0, text);
+	if (fd < 0) {
+		free(capture);
+		return fd;
+	}
 	capture->flush_at_ns = now_ns;
 	pcapng_init(&capture->file, fd, interface);
+	*out = capture;
+	return 0;
+}
+
+int capture_create_file(int *fd, const char *path, const char *interface,
+			char text[PORT_TEXT_BYTES])
+{
+	struct pcapng *file = malloc(sizeof(*file));
+	int result;
+
+	if (file == NULL)
+		return port_text_error(text, -ENOMEM, "no memory for a capture");
+	*fd = file_open(path, O_APPEND, text);
+	if (*fd < 0) {
+		result = *fd;
+		goto free_file;
+	}
+	pcapng_enlarge_pipe(*fd);
+	pcapng_init(file, *fd, interface);
+	result = pcapng_flush(file);
+	if (result < 0) {
+		port_text_error(text, result, "cannot write a capture to %s: %s", path,
+				strerror(-result));
+		close(*fd);
+	}
+free_file:
+	free(file);
+	return result;
+}
+
+/*
+ * Opens the file of `fd` anew and closes `fd`, or returns `fd` where that cannot be: another user's
+ * file, a pipe without a reader. Processes that share an open file share its flags, and whoever
+ * takes O_NONBLOCK away would let the others wait for the reader of a pipe.
+ */
+static int file_unshare(int fd)
+{
+	char path[32];
+	int own;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC);
+	if (own < 0)
+		return fd;
+	close(fd);
+	return own;
+}
+
+int capture_open_fd(struct capture **out, int fd, uint64_t now_ns, char text[PORT_TEXT_BYTES])
+{
+	struct capture *capture = capture_allocate(now_ns);
+
+	if (capture == NULL) {
+		close(fd);
+		return port_text_error(text, -ENOMEM, "no memory for a capture");
+	}
+	capture->flush_at_ns = UINT64_MAX;
+	pcapng_init_shared(&capture->file, file_unshare(fd));
 	*out = capture;
 	return 0;
 }

@@ -27,6 +27,22 @@ struct capture;
 int capture_open(struct capture **out, const char *path, const char *interface, uint64_t now_ns,
 		 char text[PORT_TEXT_BYTES]);
 
+/*
+ * Creates or empties the file `path` for several captures, writes what a file begins with, and
+ * stores a descriptor to give to them, which the caller closes. Errors, with a sentence in `text`:
+ * those of open(2) and write(2), -ENOMEM.
+ */
+int capture_create_file(int *fd, const char *path, const char *interface,
+			char text[PORT_TEXT_BYTES]);
+
+/*
+ * A capture that appends to a file of capture_create_file(), or writes to a pipe, by the descriptor
+ * `fd`, which it closes, also when it fails. Blocks of several captures stay whole: each write(2)
+ * has whole blocks. Where the file may be opened by its name, other holders of `fd` cannot change
+ * the flags of this capture's open file. -ENOMEM, with a sentence in `text`.
+ */
+int capture_open_fd(struct capture **out, int fd, uint64_t now_ns, char text[PORT_TEXT_BYTES]);
+
 /* Closes a capture that is not stacked yet; port_ops.close closes a stacked one. */
 void capture_close(struct capture *capture);
 

@@ -337,11 +337,11 @@ static void fault_watch(struct port *port, void (*watch)(void *context, int fd, 
 }
 
 static int fault_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
-			 char text[PORT_TEXT_BYTES])
+			 const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
 	struct port *next = fault_of(port)->next;
 
-	return next->ops->set_gid(next, index, gid, text);
+	return next->ops->set_gid(next, index, gid, sockets, text);
 }
 
 static void fault_close(struct port *port)
@@ -393,6 +393,12 @@ int fault_open(struct port *next, const char *spec, struct port **port, char *me
 free_fault:
 	free(fault);
 	return error;
+}
+
+void fault_offset_seed(struct port *port, uint64_t offset)
+{
+	assert(port->ops == &fault_ops);
+	prng_init(&fault_of(port)->prng, fault_of(port)->plan.seed + offset);
 }
 
 const struct fault_plan *fault_plan_of(const struct port *port)

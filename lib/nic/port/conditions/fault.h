@@ -28,6 +28,12 @@
 int fault_open(struct port *next, const char *spec, struct port **port, char *message,
 	       size_t message_bytes);
 
+/*
+ * Starts the random numbers again from the specification's seed plus `offset`, before the first
+ * datagram: processes that share a specification then lose different datagrams.
+ */
+void fault_offset_seed(struct port *port, uint64_t offset);
+
 /* The rules with their counts, for rnicctl. Valid until the port is closed. */
 const struct fault_plan *fault_plan_of(const struct port *port);
 

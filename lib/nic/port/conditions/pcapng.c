@@ -5,7 +5,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum block_type {
@@ -31,6 +33,8 @@ enum option_code {
 #define INTERFACE_NAME_BYTES_MAX 64
 /* More than all fixed fields and option headers of a packet. */
 #define BLOCK_OVERHEAD_BYTES 64
+
+#define PIPE_BYTES (1 << 20)
 
 #define BLOCK_BYTES_MAX (PCAPNG_PACKET_BYTES_MAX + PCAPNG_COMMENT_BYTES_MAX + BLOCK_OVERHEAD_BYTES)
 
@@ -87,14 +91,36 @@ static void block_end(struct pcapng *file, size_t start)
 	memcpy(file->buffer + start + sizeof(uint32_t), &length, sizeof(length));
 }
 
+static void pcapng_reset(struct pcapng *file, int fd, bool is_shared)
+{
+	file->fd = fd;
+	file->error = 0;
+	file->is_shared = is_shared;
+	file->pipe_bytes = 0;
+	file->used = 0;
+}
+
+void pcapng_enlarge_pipe(int fd)
+{
+	/* The size that every user may ask for. A smaller pipe ends a capture sooner. */
+	if (fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES) < 0)
+		errno = 0;
+}
+
+void pcapng_init_shared(struct pcapng *file, int fd)
+{
+	const int pipe_bytes = fcntl(fd, F_GETPIPE_SZ);
+
+	pcapng_reset(file, fd, true);
+	file->pipe_bytes = pipe_bytes > 0 ? (uint32_t)pipe_bytes : 0;
+}
+
 void pcapng_init(struct pcapng *file, int fd, const char *interface)
 {
 	static const uint8_t resolution = DECIMAL_NANOSECONDS;
 	size_t start;
 
-	file->fd = fd;
-	file->error = 0;
-	file->used = 0;
+	pcapng_reset(file, fd, false);
 
 	start = block_begin(file, BLOCK_SECTION_HEADER);
 	put_u32(file, BYTE_ORDER_MAGIC);
@@ -115,10 +141,30 @@ void pcapng_init(struct pcapng *file, int fd, const char *interface)
 	block_end(file, start);
 }
 
+/*
+ * Whether the file surely takes the buffer whole. A pipe's pages may be half empty, so a quarter of
+ * its bytes may be half of its pages; the other half is for us, and for others who write just now.
+ */
+static bool pcapng_has_room(const struct pcapng *file)
+{
+	int unread;
+
+	if (file->pipe_bytes == 0)
+		return true;
+	if (ioctl(file->fd, FIONREAD, &unread) != 0 || (uint32_t)unread > file->pipe_bytes / 4)
+		return false;
+	return unread == 0 || 2 * (size_t)unread + file->used <= file->pipe_bytes;
+}
+
 int pcapng_flush(struct pcapng *file)
 {
 	size_t written = 0;
 
+	if (!pcapng_has_room(file)) {
+		if (PCAPNG_BUFFER_BYTES - file->used < BLOCK_BYTES_MAX)
+			file->error = -EAGAIN;
+		return file->error;
+	}
 	while (file->error == 0 && written < file->used) {
 		ssize_t result = write(file->fd, file->buffer + written, file->used - written);
 
@@ -126,6 +172,8 @@ int pcapng_flush(struct pcapng *file)
 			written += (size_t)result;
 		else if (result == 0 || errno != EINTR)
 			file->error = result == 0 ? -ENOSPC : -errno;
+		if (file->is_shared && written > 0 && written < file->used)
+			file->error = -ENOSPC; /* the rest would follow another's block */
 	}
 	file->used = 0;
 	return file->error;

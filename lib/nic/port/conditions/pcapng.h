@@ -6,6 +6,11 @@
  *
  * A buffer collects blocks and goes to the file when it is full or the caller flushes. The first
  * failed write ends the file; the file never has half a block in its middle.
+ *
+ * Several processes may append to one file, of which one began it: whole blocks go in one write(2)
+ * each time, and a write that the system cuts short ends the writing. On a pipe that would leave
+ * half a block before the blocks of others, so a process writes only while the reader is near: the
+ * buffer fills meanwhile, and a full buffer ends the writing.
  */
 #ifndef NIC_PORT_CONDITIONS_PCAPNG_H
 #define NIC_PORT_CONDITIONS_PCAPNG_H
@@ -22,7 +27,9 @@
 
 struct pcapng {
 	int fd;
-	int error; /* negative errno of the write that ended the file */
+	int error;	     /* negative errno of the write that ended the file */
+	bool is_shared;	     /* by processes that append to it */
+	uint32_t pipe_bytes; /* of a shared pipe; 0: it is a file */
 	size_t used;
 	uint8_t buffer[PCAPNG_BUFFER_BYTES];
 };
@@ -40,6 +47,12 @@ struct pcapng_packet {
  * packets.
  */
 void pcapng_init(struct pcapng *file, int fd, const char *interface);
+
+/* Makes a pipe as large as pcapng_init_shared() needs it; does nothing to a file. */
+void pcapng_enlarge_pipe(int fd);
+
+/* Goes on with a file that others began and append to, opened with O_APPEND, or with a pipe. */
+void pcapng_init_shared(struct pcapng *file, int fd);
 
 /*
  * Both return 0 or, from the first failed write on, its negative errno: the caller then stops and

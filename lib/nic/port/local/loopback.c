@@ -2,6 +2,7 @@
 #include "port/local/loopback.h"
 
 #include "base/bits.h"
+#include "base/lane.h"
 #include "port/udp/segment.h"
 #include "wire/gid.h"
 
@@ -18,10 +19,11 @@ struct loopback {
 	struct port port;
 	struct port *next;
 	struct rnic_gid gids[LOOPBACK_GIDS_MAX]; /* zero: none */
-	uint32_t head;				 /* slots filled so far */
-	uint32_t tail;				 /* slots received so far */
-	uint32_t free_from;			 /* slots given back so far */
-	uint8_t *slots; /* SLOTS_BYTES, of which only the used ones are touched */
+	uint8_t lane;
+	uint32_t head;	    /* slots filled so far */
+	uint32_t tail;	    /* slots received so far */
+	uint32_t free_from; /* slots given back so far */
+	uint8_t *slots;	    /* SLOTS_BYTES, of which only the used ones are touched */
 	struct datagram queue[LOOPBACK_QUEUE_MAX];
 };
 
@@ -32,9 +34,11 @@ static struct loopback *loopback_from_port(struct port *port)
 	return RNIC_CONTAINER_OF(port, struct loopback, port);
 }
 
-static bool loopback_is_own(const struct loopback *self, const struct rnic_gid *gid)
+static bool loopback_is_own(const struct loopback *self, const struct datagram *datagram)
 {
-	if (rnic_gid_is_zero(gid))
+	const struct rnic_gid *gid = &datagram->addresses.dest;
+
+	if (rnic_gid_is_zero(gid) || !rnic_lane_has(self->lane, segment_dest_qpn(datagram)))
 		return false;
 	for (uint32_t i = 0; i < LOOPBACK_GIDS_MAX; i++)
 		if (rnic_gid_equal(&self->gids[i], gid))
@@ -103,7 +107,7 @@ static uint32_t pass_on(struct loopback *self, struct datagram *datagrams, uint3
 {
 	uint32_t length = 1;
 
-	while (length < count && !loopback_is_own(self, &datagrams[length].addresses.dest))
+	while (length < count && !loopback_is_own(self, &datagrams[length]))
 		length++;
 	*run_length = length;
 	if (self->next != NULL)
@@ -121,7 +125,7 @@ static uint32_t loopback_transmit(struct port *port, struct datagram *datagrams,
 	while (taken < count) {
 		uint32_t run_length, passed;
 
-		if (loopback_is_own(self, &datagrams[taken].addresses.dest)) {
+		if (loopback_is_own(self, &datagrams[taken])) {
 			if (!try_enqueue(self, &datagrams[taken]))
 				break;
 			taken++;
@@ -154,13 +158,15 @@ static void loopback_watch(struct port *port,
 }
 
 static int loopback_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
-			    char text[PORT_TEXT_BYTES])
+			    const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
 	static const struct rnic_gid none;
 	struct loopback *self = loopback_from_port(port);
-	int result =
-		self->next != NULL ? self->next->ops->set_gid(self->next, index, gid, text) : 0;
+	int result = 0;
 
+	assert(self->next != NULL || sockets == NULL);
+	if (self->next != NULL)
+		result = self->next->ops->set_gid(self->next, index, gid, sockets, text);
 	if (result == 0)
 		self->gids[index] = gid != NULL ? *gid : none;
 	return result;
@@ -186,7 +192,8 @@ static const struct port_ops loopback_ops = {
 	.close = loopback_close,
 };
 
-struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uint32_t gid_count)
+struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uint32_t gid_count,
+			     uint8_t lane)
 {
 	struct loopback *self = calloc(1, sizeof(*self));
 
@@ -201,6 +208,8 @@ struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uin
 	}
 	self->port.ops = &loopback_ops;
 	self->next = next;
-	memcpy(self->gids, gids, gid_count * sizeof(gids[0]));
+	self->lane = lane;
+	if (gid_count > 0)
+		memcpy(self->gids, gids, gid_count * sizeof(gids[0]));
 	return &self->port;
 }

@@ -20,7 +20,6 @@ struct multicast {
 	struct port port;
 	struct port *next;
 	struct multicast_copies copies;
-	uint32_t netdev_index;
 	int epoll_fd;
 	uint32_t group_count;
 	uint32_t rotation; /* moves on with each datagram: groups take turns */
@@ -131,11 +130,11 @@ static void multicast_watch(struct port *port,
 }
 
 static int multicast_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
-			     char text[PORT_TEXT_BYTES])
+			     const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
 	struct multicast *self = multicast_from_port(port);
 
-	return self->next->ops->set_gid(self->next, index, gid, text);
+	return self->next->ops->set_gid(self->next, index, gid, sockets, text);
 }
 
 static void multicast_close(struct port *port)
@@ -160,8 +159,8 @@ static const struct port_ops multicast_ops = {
 	.close = multicast_close,
 };
 
-int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
-		   const struct multicast_copies *copies, char text[PORT_TEXT_BYTES])
+int multicast_open(struct port **port, struct port *next, const struct multicast_copies *copies,
+		   char text[PORT_TEXT_BYTES])
 {
 	struct multicast *self = calloc(1, sizeof(*self));
 	int result;
@@ -178,7 +177,6 @@ int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
 	self->port.ops = &multicast_ops;
 	self->next = next;
 	self->copies = *copies;
-	self->netdev_index = netdev_index;
 	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++)
 		self->groups[i].fd = -1;
 	*port = &self->port;
@@ -198,26 +196,34 @@ static struct udp_socket *multicast_find_slot(struct multicast *self, const stru
 	return NULL;
 }
 
-int multicast_join(struct port *port, const struct rnic_gid *group)
+/* Adds the socket of a group, in an empty slot; closes the socket when that fails. */
+static int group_add(struct multicast *self, struct udp_socket *slot, const struct udp_socket *sock)
 {
-	struct multicast *self = multicast_from_port(port);
-	struct udp_socket *slot = multicast_find_slot(self, NULL);
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
 	int result;
 
-	if (slot == NULL)
-		return -ENOSPC;
-	result = udp_group_open(slot, group, self->netdev_index);
-	if (result != 0)
-		return result;
-	if (epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, slot->fd, &event) != 0) {
+	if (epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, sock->fd, &event) != 0) {
 		result = -errno;
-		close(slot->fd);
-		slot->fd = -1;
+		close(sock->fd);
 		return result;
 	}
+	*slot = *sock;
 	self->group_count++;
 	return 0;
+}
+
+int multicast_give(struct port *port, const struct rnic_gid *group, int fd)
+{
+	struct multicast *self = multicast_from_port(port);
+	struct udp_socket *slot = multicast_find_slot(self, NULL);
+	const struct udp_socket sock = {.gid = *group, .fd = fd};
+	const bool is_joined = multicast_find_slot(self, group) != NULL;
+
+	if (slot == NULL || is_joined) {
+		close(fd);
+		return is_joined ? -EEXIST : -ENOSPC;
+	}
+	return group_add(self, slot, &sock);
 }
 
 int multicast_leave(struct port *port, const struct rnic_gid *group)
@@ -227,7 +233,9 @@ int multicast_leave(struct port *port, const struct rnic_gid *group)
 
 	if (slot == NULL)
 		return -EINVAL;
-	/* Closing the socket leaves the group and ends its watch. */
+	/* Closing leaves the group and ends the watch only where no other process has the socket.
+	 */
+	epoll_ctl(self->epoll_fd, EPOLL_CTL_DEL, slot->fd, NULL);
 	close(slot->fd);
 	slot->fd = -1;
 	self->group_count--;

@@ -5,6 +5,8 @@
  * receive nothing else. The port below sends, because a group is a destination like any other.
  *
  * Devices on one machine may join the same group: each gets its copy, the sender's own device too.
+ * The kernel makes all copies. The port opens no socket: another process joins for the lane and
+ * gives the socket.
  */
 #ifndef NIC_PORT_LOCAL_MULTICAST_H
 #define NIC_PORT_LOCAL_MULTICAST_H
@@ -23,13 +25,17 @@ struct multicast_copies {
  * Puts the port on top of `next`, which it owns from then on. -ENOMEM, or an error of
  * epoll_create1(2), with a sentence in `text`; `next` is then still the caller's.
  */
-int multicast_open(struct port **port, struct port *next, uint32_t netdev_index,
-		   const struct multicast_copies *copies, char text[PORT_TEXT_BYTES]);
+int multicast_open(struct port **port, struct port *next, const struct multicast_copies *copies,
+		   char text[PORT_TEXT_BYTES]);
 
-/* Joins a group that is not joined. -ENOSPC: too many groups; or the errno of the system. */
-int multicast_join(struct port *port, const struct rnic_gid *group);
+/*
+ * Adds a group whose socket another process opened (udp_group_open()), and which the port closes,
+ * also when it fails. -EEXIST: the group is there; -ENOSPC: too many groups; or the errno of the
+ * system.
+ */
+int multicast_give(struct port *port, const struct rnic_gid *group, int fd);
 
-/* Leaves a group. -EINVAL: it was not joined. */
+/* Leaves a group, and closes its socket. -EINVAL: the group was not joined. */
 int multicast_leave(struct port *port, const struct rnic_gid *group);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "port/udp/segment.h"
 
+#include "base/lane.h"
 #include "wire/gid.h"
 #include "wire/icrc.h"
 
@@ -12,10 +13,16 @@ static bool is_same_way(const struct rnic_addresses *a, const struct rnic_addres
 	       a->traffic_class == b->traffic_class && a->hop_limit == b->hop_limit;
 }
 
+uint32_t segment_dest_qpn(const struct datagram *datagram)
+{
+	return datagram->length < RNIC_BTH_BYTES ? 0 : rnic_bth_dest_qpn(datagram->bytes);
+}
+
 uint32_t segment_gso_batch_length(const struct datagram *datagrams, uint32_t count)
 {
 	uint32_t segment_bytes = datagrams[0].length + RNIC_ICRC_BYTES;
 	uint32_t gso_batch_bytes = segment_bytes;
+	uint8_t lane = rnic_lane_of(segment_dest_qpn(&datagrams[0]));
 	uint32_t length = 1;
 
 	assert(count > 0);
@@ -25,7 +32,8 @@ uint32_t segment_gso_batch_length(const struct datagram *datagrams, uint32_t cou
 
 		if (next_bytes > segment_bytes ||
 		    gso_batch_bytes + next_bytes > SEGMENT_GSO_BATCH_BYTES_MAX ||
-		    !is_same_way(&next->addresses, &datagrams[0].addresses))
+		    !is_same_way(&next->addresses, &datagrams[0].addresses) ||
+		    rnic_lane_of(segment_dest_qpn(next)) != lane)
 			break;
 		gso_batch_bytes += next_bytes;
 		length++;

@@ -25,6 +25,9 @@
 /* The hop limit of a datagram that leaves its own at 0. */
 #define SEGMENT_HOP_LIMIT_DEFAULT 64
 
+/* The destination QPN of an outbound datagram; 0 when it is too short for one. */
+uint32_t segment_dest_qpn(const struct datagram *datagram);
+
 /* Gets every sent datagram. Its ICRC lies behind its `length`, its damage is done. */
 struct segment_sink {
 	void (*sent)(void *context, const struct datagram *datagram, uint16_t ipv4_identification,
@@ -34,8 +37,8 @@ struct segment_sink {
 
 /*
  * The number of the first of `count` datagrams, at least one, that can be one GSO batch: same
- * source, destination, traffic class and hop limit, equal lengths but for a shorter last one.
- * `count` is at least 1.
+ * source, destination, destination lane, traffic class and hop limit, equal lengths but for a
+ * shorter last one. `count` is at least 1.
  */
 uint32_t segment_gso_batch_length(const struct datagram *datagrams, uint32_t count);
 

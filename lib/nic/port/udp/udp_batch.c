@@ -54,7 +54,7 @@ static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, uin
 	uint32_t offset = 0;
 
 	batch->count = 0;
-	batch->socket = udp_sockets_find(sockets, &datagrams[0].addresses.source);
+	batch->socket = udp_sockets_find(sockets, &datagrams[0]);
 	if (batch->socket == NULL)
 		return;
 	while (offset < count && batch->count < UDP_BATCH_MESSAGES_MAX) {
@@ -62,7 +62,8 @@ static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, uin
 		const struct rnic_addresses *addresses = &datagrams[offset].addresses;
 
 		if ((offset > 0 && neighbours_has(&sockets->neighbours, &addresses->dest)) ||
-		    !rnic_gid_equal(&addresses->source, &batch->socket->gid) ||
+		    (offset > 0 &&
+		     udp_sockets_find(sockets, datagrams + offset) != batch->socket) ||
 		    rnic_gid_is_ipv4(&addresses->source) != rnic_gid_is_ipv4(&addresses->dest))
 			break;
 		message->datagrams = datagrams + offset;
@@ -71,7 +72,8 @@ static void batch_fill(struct udp_batch *batch, struct udp_sockets *sockets, uin
 				? 1
 				: batch_gso_batch_length(sockets, now_ns, datagrams + offset,
 							 count - offset);
-		segment_seal(message->datagrams, message->datagram_count, sockets->udp_port);
+		segment_seal(message->datagrams, message->datagram_count,
+			     batch->socket->source_port);
 		message_build(message, &batch->headers[batch->count].msg_hdr, sockets);
 		offset += message->datagram_count;
 		batch->count++;

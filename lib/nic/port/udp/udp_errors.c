@@ -138,6 +138,32 @@ static void take_all(struct udp_socket *sock, struct port *port)
 			deafen(sock);
 }
 
+static void socket_look(struct udp_socket *sock, struct port *port, bool is_time)
+{
+	if (is_time && !sock->hears)
+		udp_socket_hear(sock, true);
+	if (is_time)
+		sock->heard = 0;
+	take_all(sock, port);
+}
+
+/* Of a slot with send sockets, those hear; else the slot's one socket does. */
+static void slot_look(struct udp_sockets *sockets, uint32_t index, struct port *port, bool is_time)
+{
+	bool has_senders = false;
+
+	for (uint32_t i = 0; i < RNIC_LANE_SEND_SOCKETS; i++) {
+		struct udp_socket *sender = udp_sockets_sender(sockets, index, i);
+
+		if (sender->fd < 0)
+			continue;
+		has_senders = true;
+		socket_look(sender, port, is_time);
+	}
+	if (!has_senders && sockets->sockets[index].fd >= 0)
+		socket_look(&sockets->sockets[index], port, is_time);
+}
+
 void udp_errors_look(struct udp_sockets *sockets, struct port *port, uint64_t now_ns)
 {
 	bool is_time = now_ns >= sockets->errors_look_ns;
@@ -145,17 +171,8 @@ void udp_errors_look(struct udp_sockets *sockets, struct port *port, uint64_t no
 	if (!is_time && !sockets->has_errors)
 		return;
 	sockets->has_errors = false;
-	for (uint32_t i = 0; i < sockets->count; i++) {
-		struct udp_socket *sock = &sockets->sockets[i];
-
-		if (sock->fd < 0)
-			continue;
-		if (is_time && !sock->hears)
-			udp_socket_hear(sock, true);
-		if (is_time)
-			sock->heard = 0;
-		take_all(sock, port);
-	}
+	for (uint32_t i = 0; i < sockets->count; i++)
+		slot_look(sockets, i, port, is_time);
 	if (is_time)
 		sockets->errors_look_ns = now_ns + UDP_ERRORS_LOOK_NS;
 }

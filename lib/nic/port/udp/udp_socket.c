@@ -20,8 +20,9 @@ struct udp_socket_port {
 	struct port port;
 	struct udp_sockets sockets;
 	int epoll_fd;
-	uint8_t *buffers;  /* BUFFERS_BYTES, of which only the used ones are touched */
-	uint32_t rotation; /* moves on with each fetch: the first socket may fill all buffers */
+	uint32_t full_senders; /* send sockets that wait for room, and are watched */
+	uint8_t *buffers;      /* BUFFERS_BYTES, of which only the used ones are touched */
+	uint32_t rotation;     /* moves on with each fetch: the first socket may fill all buffers */
 
 	/* arrivals[i] is what headers[i] received into buffer i. */
 	struct udp_arrival arrivals[ARRIVALS_MAX];
@@ -50,6 +51,48 @@ static int socket_watch(struct udp_socket_port *self, int operation, struct udp_
 	};
 
 	return epoll_ctl(self->epoll_fd, operation, sock->fd, &event) == 0 ? 0 : -errno;
+}
+
+static bool is_sender(const struct udp_socket_port *self, const struct udp_socket *sock)
+{
+	return sock - self->sockets.sockets >= UDP_SOCKETS_MAX;
+}
+
+/* Nothing arrives at a send socket; the port watches one only while it is full. */
+static void sender_watch(struct udp_socket_port *self, struct udp_socket *sock)
+{
+	struct epoll_event event = {
+		.events = EPOLLOUT,
+		.data.u32 = (uint32_t)(sock - self->sockets.sockets),
+	};
+
+	if (epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, sock->fd, &event) == 0)
+		self->full_senders++;
+}
+
+static void sender_unwatch(struct udp_socket_port *self, struct udp_socket *sock)
+{
+	if (epoll_ctl(self->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL) == 0)
+		self->full_senders--;
+}
+
+/* The socket was found full. */
+static void room_wait(struct udp_socket_port *self, struct udp_socket *sock)
+{
+	if (is_sender(self, sock))
+		sender_watch(self, sock);
+	else
+		socket_watch(self, EPOLL_CTL_MOD, sock);
+}
+
+/* The socket has room again. */
+static void room_found(struct udp_socket_port *self, struct udp_socket *sock)
+{
+	sock->is_blocked = false;
+	if (is_sender(self, sock))
+		sender_unwatch(self, sock);
+	else
+		socket_watch(self, EPOLL_CTL_MOD, sock);
 }
 
 /*
@@ -97,7 +140,7 @@ static void arrivals_fetch(struct udp_socket_port *self)
 	self->arrival_count = 0;
 	self->arrival_next = 0;
 	if (self->sockets.count == 1 && self->sockets.sockets[0].fd >= 0 &&
-	    !self->sockets.sockets[0].is_blocked) {
+	    !self->sockets.sockets[0].is_blocked && self->full_senders == 0) {
 		socket_receive(self, &self->sockets.sockets[0]);
 		return;
 	}
@@ -111,11 +154,9 @@ static void arrivals_fetch(struct udp_socket_port *self)
 
 		if ((event->events & EPOLLERR) != 0)
 			udp_errors_note(&self->sockets);
-		if ((event->events & EPOLLOUT) != 0) {
-			sock->is_blocked = false;
-			socket_watch(self, EPOLL_CTL_MOD, sock);
-		}
-		if ((event->events & ~(uint32_t)EPOLLOUT) != 0 &&
+		if ((event->events & EPOLLOUT) != 0 || is_sender(self, sock))
+			room_found(self, sock);
+		if ((event->events & ~(uint32_t)EPOLLOUT) != 0 && !is_sender(self, sock) &&
 		    self->arrival_count < ARRIVALS_MAX)
 			socket_receive(self, sock);
 	}
@@ -142,7 +183,7 @@ static uint32_t udp_socket_transmit(struct port *port, struct datagram *datagram
 					    datagrams, count, now_ns);
 
 	if (taken < count)
-		socket_watch(self, EPOLL_CTL_MOD, self->batch.socket);
+		room_wait(self, self->batch.socket);
 	return taken;
 }
 
@@ -160,8 +201,20 @@ static void udp_socket_watch(struct port *port,
 	watch(context, udp_socket_from_port(port)->epoll_fd, false);
 }
 
+/* Closing ends no watch of a socket that another process has too. */
+static void slot_close(struct udp_socket_port *self, uint32_t index)
+{
+	struct udp_sockets *sockets = &self->sockets;
+
+	epoll_ctl(self->epoll_fd, EPOLL_CTL_DEL, sockets->sockets[index].fd, NULL);
+	for (uint32_t i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
+		if (udp_sockets_sender(sockets, index, i)->fd >= 0)
+			sender_unwatch(self, udp_sockets_sender(sockets, index, i));
+	udp_sockets_remove(sockets, index);
+}
+
 static int udp_socket_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
-			      char text[PORT_TEXT_BYTES])
+			      const struct udp_lane_sockets *given, char text[PORT_TEXT_BYTES])
 {
 	struct udp_socket_port *self = udp_socket_from_port(port);
 	struct udp_sockets *sockets = &self->sockets;
@@ -169,10 +222,10 @@ static int udp_socket_set_gid(struct port *port, uint32_t index, const struct rn
 
 	if (gid == NULL) {
 		if (sockets->sockets[index].fd >= 0)
-			udp_sockets_remove(sockets, index); /* and with it its watch */
+			slot_close(self, index);
 		return 0;
 	}
-	result = udp_sockets_add(sockets, index, gid, text);
+	result = udp_sockets_add(sockets, index, gid, given, text);
 	if (result < 0)
 		return result;
 	result = socket_watch(self, EPOLL_CTL_ADD, &sockets->sockets[index]);

@@ -32,10 +32,13 @@ struct socket_option {
 };
 
 /*
+ * With PMTUDISC_PROBE the socket never fragments, as with DO, but heeds the interface's MTU alone.
+ * Anybody can forge the message that lowers the kernel's path MTU for ten minutes.
+ *
  * MULTICAST_ALL off: a socket gets only the group datagrams from the interface on which it joined.
  */
 static const struct socket_option ipv4_options[] = {
-	{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO, true},
+	{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE, true},
 	{IPPROTO_IP, IP_RECVTOS, 1, true},
 	{IPPROTO_IP, IP_RECVTTL, 1, true},
 	{IPPROTO_IP, IP_MULTICAST_ALL, 0, true},
@@ -43,11 +46,12 @@ static const struct socket_option ipv4_options[] = {
 
 /*
  * Linux rxe sends no UDP checksum over IPv6, hence NO_CHECK6_RX. Only FREEBIND can bind an address
- * that the kernel still probes for duplicates.
+ * that the kernel still probes for duplicates. A bound socket, whose options are set anew, refuses
+ * V6ONLY and has it.
  */
 static const struct socket_option ipv6_options[] = {
-	{IPPROTO_IPV6, IPV6_V6ONLY, 1, true},
-	{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO, true},
+	{IPPROTO_IPV6, IPV6_V6ONLY, 1, false},
+	{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE, true},
 	{IPPROTO_IPV6, IPV6_RECVTCLASS, 1, true},
 	{IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1, true},
 	{IPPROTO_UDP, UDP_NO_CHECK6_RX, 1, true},
@@ -66,7 +70,7 @@ static const struct socket_option buffer_options[] = {
 	{SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BUFFER_BYTES, false},
 };
 
-static int udp_sockets_set_options(int fd, const struct socket_option *options, size_t count)
+static int set_each_option(int fd, const struct socket_option *options, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (setsockopt(fd, options[i].level, options[i].name, &options[i].value,
@@ -107,6 +111,19 @@ static void set_multicast_interface(int fd, bool is_ipv4, uint32_t netdev_index)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &ipv6, sizeof(ipv6));
 }
 
+int udp_socket_set_options(int fd, const struct rnic_gid *gid, uint32_t netdev_index)
+{
+	bool is_ipv4 = rnic_gid_is_ipv4(gid);
+	int result = is_ipv4 ? set_each_option(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
+			     : set_each_option(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
+
+	if (result < 0)
+		return result;
+	set_each_option(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
+	set_multicast_interface(fd, is_ipv4, netdev_index);
+	return 0;
+}
+
 static int join_group(int fd, const union udp_address *group, uint32_t netdev_index)
 {
 	struct group_req request = {.gr_interface = netdev_index};
@@ -119,9 +136,13 @@ static int join_group(int fd, const union udp_address *group, uint32_t netdev_in
 		       : -errno;
 }
 
+/*
+ * With SO_REUSEPORT the sockets of one user share the group, and each gets every datagram. With
+ * SO_REUSEADDR any user's program could join them and hear.
+ */
 int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32_t netdev_index)
 {
-	static const struct socket_option shared = {SOL_SOCKET, SO_REUSEADDR, 1, true};
+	static const struct socket_option shared = {SOL_SOCKET, SO_REUSEPORT, 1, true};
 	bool is_ipv4 = rnic_gid_is_ipv4(group);
 	union udp_address address;
 	socklen_t address_bytes = udp_address_write(&address, group, RNIC_UDP_PORT, netdev_index);
@@ -130,11 +151,11 @@ int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32
 
 	if (fd < 0)
 		return -errno;
-	result = is_ipv4 ? udp_sockets_set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
-			 : udp_sockets_set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
+	result = is_ipv4 ? set_each_option(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
+			 : set_each_option(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
 	if (result == 0)
-		result = udp_sockets_set_options(fd, &shared, 1);
-	udp_sockets_set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
+		result = set_each_option(fd, &shared, 1);
+	set_each_option(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
 	if (result == 0 && bind(fd, &address.any, address_bytes) != 0)
 		result = -errno;
 	if (result == 0)
@@ -147,8 +168,8 @@ int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32
 	return 0;
 }
 
-static int bind_error(char text[PORT_TEXT_BYTES], int error, const struct rnic_gid *gid,
-		      uint16_t udp_port)
+int udp_bind_error(char text[PORT_TEXT_BYTES], int error, const struct rnic_gid *gid,
+		   uint16_t udp_port)
 {
 	char name[RNIC_GID_TEXT_BYTES];
 
@@ -177,7 +198,6 @@ void udp_socket_hear(struct udp_socket *sock, bool is_on)
 static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
 		       const struct udp_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
-	bool is_ipv4 = rnic_gid_is_ipv4(gid);
 	union udp_address address;
 	socklen_t address_bytes =
 		udp_address_write(&address, gid, sockets->udp_port, sockets->netdev_index);
@@ -187,20 +207,17 @@ static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
 	if (fd < 0)
 		return port_text_error(text, -errno, "cannot open a UDP socket: %s",
 				       strerror(errno));
-	result = is_ipv4 ? udp_sockets_set_options(fd, ipv4_options, RNIC_COUNT_OF(ipv4_options))
-			 : udp_sockets_set_options(fd, ipv6_options, RNIC_COUNT_OF(ipv6_options));
+	result = udp_socket_set_options(fd, gid, sockets->netdev_index);
 	if (result < 0) {
 		port_text_error(text, result, "this kernel's UDP sockets lack an option: %s",
 				strerror(-result));
 		goto close_fd;
 	}
-	udp_sockets_set_options(fd, buffer_options, RNIC_COUNT_OF(buffer_options));
-	set_multicast_interface(fd, is_ipv4, sockets->netdev_index);
 	if (bind(fd, &address.any, address_bytes) != 0) {
-		result = bind_error(text, errno, gid, sockets->udp_port);
+		result = udp_bind_error(text, errno, gid, sockets->udp_port);
 		goto close_fd;
 	}
-	*sock = (struct udp_socket){.gid = *gid, .fd = fd};
+	*sock = (struct udp_socket){.gid = *gid, .fd = fd, .source_port = sockets->udp_port};
 	udp_socket_hear(sock, true);
 	return 0;
 
@@ -213,20 +230,77 @@ static void set_gro(int fd, bool is_on)
 {
 	const struct socket_option gro = {IPPROTO_UDP, UDP_GRO, is_on, false};
 
-	udp_sockets_set_options(fd, &gro, 1);
+	set_each_option(fd, &gro, 1);
+}
+
+static int socket_take(struct udp_socket *sock, const struct rnic_gid *gid, int fd)
+{
+	union udp_address address;
+	socklen_t address_bytes = sizeof(address);
+
+	if (getsockname(fd, &address.any, &address_bytes) != 0)
+		return -errno;
+	*sock = (struct udp_socket){
+		.gid = *gid,
+		.fd = fd,
+		.source_port = ntohs(rnic_gid_is_ipv4(gid) ? address.ipv4.sin_port
+							   : address.ipv6.sin6_port),
+	};
+	return 0;
+}
+
+static void slot_forget(struct udp_sockets *sockets, uint32_t index)
+{
+	sockets->sockets[index] = (struct udp_socket){.fd = -1};
+	for (uint32_t i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
+		*udp_sockets_sender(sockets, index, i) = (struct udp_socket){.fd = -1};
+}
+
+/*
+ * A receive socket of a group would hear the errors about any member's datagrams, so it is deaf
+ * unless it sends.
+ */
+static int slot_take(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
+		     const struct udp_lane_sockets *given, char text[PORT_TEXT_BYTES])
+{
+	bool has_senders = false;
+	int result = socket_take(&sockets->sockets[index], gid, given->receive_fd);
+
+	for (uint32_t i = 0; result == 0 && i < RNIC_LANE_SEND_SOCKETS; i++) {
+		if (given->send_fds[i] < 0)
+			continue;
+		result =
+			socket_take(udp_sockets_sender(sockets, index, i), gid, given->send_fds[i]);
+		has_senders = true;
+	}
+	if (result < 0) {
+		struct udp_lane_sockets unusable = *given;
+
+		udp_lane_sockets_close(&unusable);
+		slot_forget(sockets, index);
+		return port_text_error(text, result, "the UDP sockets given are unusable: %s",
+				       strerror(-result));
+	}
+	udp_socket_hear(&sockets->sockets[index], !has_senders);
+	for (uint32_t i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
+		if (given->send_fds[i] >= 0)
+			udp_socket_hear(udp_sockets_sender(sockets, index, i), true);
+	return 0;
 }
 
 int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
-		    char text[PORT_TEXT_BYTES])
+		    const struct udp_lane_sockets *given, char text[PORT_TEXT_BYTES])
 {
 	int result;
 
 	assert(index < UDP_SOCKETS_MAX && sockets->sockets[index].fd < 0);
-	result = socket_open(&sockets->sockets[index], gid, sockets, text);
+	if (given != NULL)
+		result = slot_take(sockets, index, gid, given, text);
+	else
+		result = socket_open(&sockets->sockets[index], gid, sockets, text);
 	if (result < 0)
 		return result;
-	if (sockets->is_gro_on)
-		set_gro(sockets->sockets[index].fd, true);
+	set_gro(sockets->sockets[index].fd, sockets->is_gro_on);
 	if (index >= sockets->count)
 		sockets->count = index + 1;
 	return 0;
@@ -236,7 +310,10 @@ void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index)
 {
 	assert(index < sockets->count && sockets->sockets[index].fd >= 0);
 	close(sockets->sockets[index].fd);
-	sockets->sockets[index] = (struct udp_socket){.fd = -1};
+	for (uint32_t i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
+		if (udp_sockets_sender(sockets, index, i)->fd >= 0)
+			close(udp_sockets_sender(sockets, index, i)->fd);
+	slot_forget(sockets, index);
 }
 
 int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *options,
@@ -250,14 +327,14 @@ int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *opti
 		.udp_port = options->udp_port == 0 ? RNIC_UDP_PORT : options->udp_port,
 		.sink = options->sink,
 	};
-	for (uint32_t i = 0; i < UDP_SOCKETS_MAX; i++)
+	for (uint32_t i = 0; i < UDP_DESCRIPTORS_MAX; i++)
 		sockets->sockets[i].fd = -1;
 	neighbours_init(&sockets->neighbours, options->ask_neighbours, options->netdev_index);
 	segmentation_open(&sockets->segmentation, options->segmentation, now_ns);
 	for (uint32_t i = 0; i < options->gid_count; i++) {
 		if (rnic_gid_is_zero(&options->gids[i]))
 			continue;
-		result = udp_sockets_add(sockets, i, &options->gids[i], text);
+		result = udp_sockets_add(sockets, i, &options->gids[i], NULL, text);
 		if (result < 0)
 			goto close_sockets;
 	}
@@ -278,11 +355,19 @@ void udp_sockets_close(struct udp_sockets *sockets)
 	segmentation_close(&sockets->segmentation);
 }
 
-struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source)
+struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct datagram *datagram)
 {
-	for (uint32_t i = 0; i < sockets->count; i++)
-		if (sockets->sockets[i].fd >= 0 && rnic_gid_equal(&sockets->sockets[i].gid, source))
-			return &sockets->sockets[i];
+	const struct rnic_gid *source = &datagram->addresses.source;
+
+	for (uint32_t i = 0; i < sockets->count; i++) {
+		struct udp_socket *sock = &sockets->sockets[i], *sender;
+
+		if (sock->fd < 0 || !rnic_gid_equal(&sock->gid, source))
+			continue;
+		sender = udp_sockets_sender(sockets, i,
+					    rnic_lane_send_socket(segment_dest_qpn(datagram)));
+		return sender->fd >= 0 ? sender : sock;
+	}
 	return NULL;
 }
 

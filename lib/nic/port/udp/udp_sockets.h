@@ -6,6 +6,10 @@
  * One unconnected socket per GID, bound to that address and the RoCEv2 port. It is bound because
  * several devices share a machine by address. It is unconnected and never fragments because only
  * then the kernel numbers IPv4 packets predictably for the ICRC (segment.h).
+ *
+ * A port of a lane opens nothing: it gets a socket to receive and several to send for each GID
+ * (udp_lane_sockets.h). While open, a port calls setsockopt for UDP_GRO, IP_RECVERR and
+ * IPV6_RECVERR only.
  */
 #ifndef NIC_PORT_UDP_UDP_SOCKETS_H
 #define NIC_PORT_UDP_UDP_SOCKETS_H
@@ -14,11 +18,15 @@
 #include "port/port.h"
 #include "port/udp/segment.h"
 #include "port/udp/segmentation.h"
+#include "port/udp/udp_lane_sockets.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #define UDP_SOCKETS_MAX 32
+
+/* A socket for each GID, and its send sockets where it has such. */
+#define UDP_DESCRIPTORS_MAX (UDP_SOCKETS_MAX * (1 + RNIC_LANE_SEND_SOCKETS))
 
 /* The longest UDP payload, and so the longest GSO batch that UDP_GRO can return. */
 #define UDP_ARRIVAL_BYTES_MAX 65536
@@ -39,6 +47,7 @@ struct udp_options {
 struct udp_socket {
 	struct rnic_gid gid;
 	int fd;			/* -1: the slot is empty */
+	uint16_t source_port;	/* of what the socket sends */
 	bool is_blocked;	/* the last send found no room */
 	uint64_t full_since_ns; /* all sends since then found no room; 0: the last one did */
 	bool hears;	/* collects the network's errors about sent datagrams: udp_errors.h */
@@ -47,7 +56,8 @@ struct udp_socket {
 };
 
 struct udp_sockets {
-	struct udp_socket sockets[UDP_SOCKETS_MAX]; /* by GID index */
+	/* By GID index, and from UDP_SOCKETS_MAX on the send sockets: udp_sockets_sender(). */
+	struct udp_socket sockets[UDP_DESCRIPTORS_MAX];
 	uint32_t count; /* of slots, up to the last one that was ever in use */
 	uint32_t netdev_index;
 	uint16_t udp_port;
@@ -69,18 +79,25 @@ int udp_sockets_open(struct udp_sockets *sockets, const struct udp_options *opti
 void udp_sockets_close(struct udp_sockets *sockets);
 
 /*
- * Opens the socket of `gid` in the empty slot `index`. Errors as above; the slot stays empty then.
+ * Opens the socket of `gid` in the empty slot `index`, or takes `given` for it. Errors as above;
+ * the slot stays empty then, and `given` is closed.
  */
 int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
-		    char text[PORT_TEXT_BYTES]);
+		    const struct udp_lane_sockets *given, char text[PORT_TEXT_BYTES]);
 
-/* Closes the socket in a slot. */
+/* Closes the sockets of a slot. */
 void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index);
 
 /*
+ * Sets the options that every socket of a port needs, before bind(2): `gid` is its address. -EINVAL
+ * or another errno of setsockopt(2): this system lacks one.
+ */
+int udp_socket_set_options(int fd, const struct rnic_gid *gid, uint32_t netdev_index);
+
+/*
  * Opens a socket that receives the datagrams to the multicast group `group` from the interface
- * `netdev_index`, beside those of other devices on this machine. Negative errno of socket(2),
- * bind(2), setsockopt(2).
+ * `netdev_index`, beside those of other devices of this user. Negative errno of socket(2), bind(2),
+ * setsockopt(2); -EADDRINUSE: another user's program has the group.
  */
 int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32_t netdev_index);
 
@@ -90,8 +107,15 @@ int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32
  */
 void udp_socket_hear(struct udp_socket *sock, bool is_on);
 
-/* The socket bound to `source`, or NULL. */
-struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct rnic_gid *source);
+/* The place of send socket `i` of the GID at `index`; its descriptor may be -1. */
+static inline struct udp_socket *udp_sockets_sender(struct udp_sockets *sockets, uint32_t index,
+						    uint32_t i)
+{
+	return &sockets->sockets[UDP_SOCKETS_MAX + index * RNIC_LANE_SEND_SOCKETS + i];
+}
+
+/* The socket that sends `datagram`: bound to its source, for its destination's lane. Or NULL. */
+struct udp_socket *udp_sockets_find(struct udp_sockets *sockets, const struct datagram *datagram);
 
 /*
  * Whether to send GSO batches now; switches UDP_GRO of all sockets to match. Call it before each
@@ -115,6 +139,10 @@ socklen_t udp_address_write(union udp_address *address, const struct rnic_gid *g
  */
 size_t udp_control_write(uint8_t control[UDP_CONTROL_BYTES], const struct rnic_addresses *addresses,
 			 uint16_t segment_bytes);
+
+/* Writes why bind(2) failed with `error`, an errno, and returns -`error`. */
+int udp_bind_error(char text[PORT_TEXT_BYTES], int error, const struct rnic_gid *gid,
+		   uint16_t udp_port);
 
 /* A received buffer, with one datagram or several of equal length. */
 struct udp_arrival {

@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define BUFFER_COUNT 32 /* a power of two */
 #define BUFFER_GROUP 0
@@ -36,11 +38,11 @@
 _Static_assert(BUFFER_HEADER_BYTES % 16 == 0, "datagrams are aligned");
 _Static_assert(BUFFER_RING_BYTES % 16 == 0, "buffers are aligned");
 
-/* For each socket a receive and a wait for room. */
-#define SUBMISSIONS_MAX 64
-#define COMPLETIONS_MAX 512
+/* A receive for each GID, and for each socket a wait for room. */
+#define SUBMISSIONS_MAX 512
+#define COMPLETIONS_MAX 1024
 
-_Static_assert(SUBMISSIONS_MAX >= 2 * UDP_SOCKETS_MAX, "they all fit");
+_Static_assert(SUBMISSIONS_MAX >= UDP_SOCKETS_MAX + UDP_DESCRIPTORS_MAX, "they all fit");
 
 /* In user_data: the kind above, the index of a socket below. */
 enum request_kind { REQUEST_RECEIVE, REQUEST_ROOM, REQUEST_KINDS };
@@ -52,7 +54,7 @@ struct udp_uring_port {
 	struct msghdr receive_header; /* the layout of the header that multishot recvmsg writes */
 	bool is_receiving[UDP_SOCKETS_MAX];
 	uint32_t rotation; /* moves on with each start: the first socket may fill all buffers */
-	bool is_waiting_for_room[UDP_SOCKETS_MAX];
+	bool is_waiting_for_room[UDP_DESCRIPTORS_MAX];
 	bool is_submitting; /* the kernel did not take all queued requests yet */
 	int receive_error;  /* of the last receive that ended */
 
@@ -295,19 +297,25 @@ static void requests_cancel(struct udp_uring_port *self)
 	io_uring_register_sync_cancel(&self->ring, &all);
 }
 
+static bool has_requests(const struct udp_uring_port *self, uint32_t number)
+{
+	return (number < UDP_SOCKETS_MAX && self->is_receiving[number]) ||
+	       self->is_waiting_for_room[number];
+}
+
 /*
  * Ends the requests of one socket, and reaps their last completions here: later they would look
- * like those of a new socket in the same slot.
+ * like those of a new socket in the same place.
  */
-static void socket_cancel(struct udp_uring_port *self, uint32_t index)
+static void socket_cancel(struct udp_uring_port *self, uint32_t number)
 {
 	struct io_uring_sync_cancel_reg requests = {
-		.fd = self->sockets.sockets[index].fd,
+		.fd = self->sockets.sockets[number].fd,
 		.flags = IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_ALL,
 		.timeout = {.tv_sec = -1, .tv_nsec = -1},
 	};
 
-	while (self->is_receiving[index] || self->is_waiting_for_room[index]) {
+	while (has_requests(self, number)) {
 		if (self->is_submitting)
 			ring_submit(self);
 		completions_reap(self);
@@ -317,16 +325,24 @@ static void socket_cancel(struct udp_uring_port *self, uint32_t index)
 	}
 }
 
+static void slot_cancel(struct udp_uring_port *self, uint32_t index)
+{
+	socket_cancel(self, index);
+	for (uint32_t i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
+		socket_cancel(self, (uint32_t)(udp_sockets_sender(&self->sockets, index, i) -
+					       self->sockets.sockets));
+}
+
 static int udp_uring_set_gid(struct port *port, uint32_t index, const struct rnic_gid *gid,
-			     char text[PORT_TEXT_BYTES])
+			     const struct udp_lane_sockets *given, char text[PORT_TEXT_BYTES])
 {
 	struct udp_uring_port *self = udp_uring_from_port(port);
 
 	/* The next receive() starts a receive on the socket. */
 	if (gid != NULL)
-		return udp_sockets_add(&self->sockets, index, gid, text);
+		return udp_sockets_add(&self->sockets, index, gid, given, text);
 	if (self->sockets.sockets[index].fd >= 0) {
-		socket_cancel(self, index);
+		slot_cancel(self, index);
 		udp_sockets_remove(&self->sockets, index);
 	}
 	return 0;
@@ -361,8 +377,8 @@ static const struct port_ops udp_uring_ops = {
 static int ring_open(struct io_uring *ring, char text[PORT_TEXT_BYTES])
 {
 	struct io_uring_params params = {
-		.flags =
-			IORING_SETUP_CQSIZE | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
+		.flags = IORING_SETUP_CQSIZE | IORING_SETUP_COOP_TASKRUN |
+			 IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED,
 		.cq_entries = COMPLETIONS_MAX,
 	};
 	int result = io_uring_queue_init_params(SUBMISSIONS_MAX, ring, &params);
@@ -395,12 +411,56 @@ static int buffers_register(struct udp_uring_port *self, char text[PORT_TEXT_BYT
 	return 0;
 }
 
-/* A kernel without multishot recvmsg ends the request at once. */
-static int receives_try(struct udp_uring_port *self, char text[PORT_TEXT_BYTES])
+/*
+ * Enables the ring for what the port does with it, and nothing else: a ring goes round the filters
+ * of system calls that a process may have.
+ */
+static int ring_enable(struct io_uring *ring, char text[PORT_TEXT_BYTES])
 {
+	struct io_uring_restriction restrictions[] = {
+		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_RECVMSG},
+		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_POLL_ADD},
+		{.opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED, .sqe_flags = IOSQE_BUFFER_SELECT},
+		{.opcode = IORING_RESTRICTION_REGISTER_OP,
+		 .register_op = IORING_REGISTER_SYNC_CANCEL},
+	};
+
+	/* liburing 2.3 declares functions for these, but does not have them. */
+	if (syscall(SYS_io_uring_register, ring->ring_fd, IORING_REGISTER_RESTRICTIONS,
+		    restrictions, RNIC_COUNT_OF(restrictions)) == 0 &&
+	    syscall(SYS_io_uring_register, ring->ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0) ==
+		    0)
+		return 0;
+	return port_text_error(text, -EOPNOTSUPP, "this kernel's io_uring cannot be restricted");
+}
+
+/* Starts receives, on a socket of no use while the port has none, and ends those again. */
+static void receives_probe(struct udp_uring_port *self)
+{
+	struct udp_sockets *sockets = &self->sockets;
+	const bool is_empty = sockets->count == 0;
+
+	if (is_empty) {
+		sockets->sockets[0].fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		sockets->count = 1;
+	}
 	receives_start(self);
 	io_uring_get_events(&self->ring);
 	completions_reap(self);
+	if (!is_empty)
+		return;
+	sockets->count = 0;
+	if (sockets->sockets[0].fd < 0)
+		return;
+	socket_cancel(self, 0);
+	close(sockets->sockets[0].fd);
+	sockets->sockets[0].fd = -1;
+}
+
+/* A kernel without multishot recvmsg ends the request at once. */
+static int receives_try(struct udp_uring_port *self, char text[PORT_TEXT_BYTES])
+{
+	receives_probe(self);
 	if (self->receive_error == -EINVAL)
 		return port_text_error(text, -EOPNOTSUPP,
 				       "this kernel's io_uring has no multishot recvmsg");
@@ -429,6 +489,8 @@ int udp_uring_open(struct port **out, const struct udp_options *options, uint64_
 	if (result < 0)
 		goto unmap_buffers;
 	result = buffers_register(self, text);
+	if (result == 0)
+		result = ring_enable(&self->ring, text);
 	if (result < 0)
 		goto close_ring;
 	result = udp_sockets_open(&self->sockets, options, now_ns, text);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Builds the stack of ports below a data path:
+ *
+ *     fault -> capture -> loopback (packets to ourselves) -> multicast (of groups joined) -> UDP
+ *
+ * A process of a lane has a stack like that of a whole device, but opens no socket and no file: its
+ * GIDs come later with their sockets (port_ops.set_gid), its groups too (multicast_give()), and its
+ * capture has a descriptor.
+ */
+#ifndef NIC_PATH_PORT_STACK_H
+#define NIC_PATH_PORT_STACK_H
+
+#include "port/conditions/capture.h"
+#include "port/local/multicast.h"
+#include "port/udp/udp_port.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fault_plan;
+
+struct port_stack_config {
+	const struct rnic_gid *gids; /* RNIC_GIDS_MAX by index, zero where none is; NULL: none */
+	const char *netdev;	     /* for the capture, which shows the name */
+	uint32_t netdev_index;
+	uint8_t lane; /* RNIC_LANE_NONE, RNIC_LANE_ZERO or a lane: lane.h */
+	enum udp_port_kind port;
+	enum segmentation_mode segmentation;
+	neighbours_ask *ask_neighbours; /* NULL: no neighbour table to ask */
+	const char *fault;		/* NULL: none */
+	const char *capture;		/* the path of a file; NULL: none, or the next */
+	bool has_capture_fd;		/* for capture_open_fd(), in place of `capture` */
+	int capture_fd;			/* the stack closes it, also when it cannot open */
+	struct multicast_copies copies; /* `count` NULL: a datagram to a group goes nowhere */
+};
+
+struct port_stack {
+	struct port *udp; /* bottom of the stack */
+	struct port *multicast;
+	struct port *loopback;
+	struct port *top;		 /* owns all ports below */
+	struct capture *capture;	 /* in the stack; NULL: none */
+	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
+};
+
+/*
+ * Returns a negative errno with a sentence in `text`; nothing is open then. On success `text` is
+ * empty, or says why io_uring is not used.
+ */
+int port_stack_open(struct port_stack *stack, const struct port_stack_config *config,
+		    uint64_t now_ns, char text[PORT_TEXT_BYTES]);
+void port_stack_close(struct port_stack *stack);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The counters of a stack of ports (port_stack.h) by number, with the names that listings show. All
+ * stacks have the same counters, so that those of several processes add up by name.
+ */
+#ifndef NIC_PATH_STACK_COUNTERS_H
+#define NIC_PATH_STACK_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct port_stack;
+
+#define STACK_COUNTER_COUNT    10
+#define STACK_FAULT_NAME_BYTES 48
+
+/* Reads the counter numbered `index` of the stack's ports; `name` is static. False: no more. */
+bool stack_counter_read(const struct port_stack *stack, uint32_t index, const char **name,
+			uint64_t *value);
+
+/*
+ * The same for the counters of a port that the IBTA defines (IBTA 1.4, 16.1.3.5). `errors` are the
+ * datagrams that the owner of the stack found damaged.
+ */
+bool stack_counter_read_port(const struct port_stack *stack, uint64_t errors, uint32_t index,
+			     const char **name, uint64_t *value);
+
+/* The same for the packets on which each rule of --fault acted. Writes the name. */
+bool stack_counter_read_fault(const struct port_stack *stack, uint32_t index,
+			      char name[STACK_FAULT_NAME_BYTES], uint64_t *value);
+
+#endif
