@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drives control plane and device half: runs turn after turn while there is something to do, and
- * sleeps otherwise. One libev loop watches all descriptors. While packets flow, the loop polls
- * libev only now and then, so that a busy turn costs no system call beyond those of the ports.
- *
- * Invariant: the loop sleeps only after it has asked every client to wake the daemon, and has
- * looked at every client's doorbells once more.
+ * Drives the control plane: runs turn after turn while there is something to do, and sleeps
+ * otherwise until a descriptor is ready or a deadline comes. One libev loop watches all
+ * descriptors. The control plane never polls: its packets are those of the connection manager, and
+ * the device processes need the processors.
  */
 #ifndef DAEMON_EVENT_LOOP_H
 #define DAEMON_EVENT_LOOP_H
@@ -15,21 +13,10 @@
 struct control_plane;
 struct event_loop;
 
-enum poll_mode {
-	POLL_ADAPTIVE, /* poll for a short time after activity, yielding to others, then sleep */
-	POLL_BUSY,     /* never sleep */
-	POLL_SLEEP,    /* sleep at once */
-};
-
-struct event_loop_config {
-	enum poll_mode poll;
-	uint64_t exit_when_idle_ns; /* time without a client after which the loop ends; UINT64_MAX:
-				       never */
-};
-
-/* Makes the loop of `control`, which outlives the loop. NULL: no memory, or no descriptors. */
-struct event_loop *event_loop_create(struct control_plane *control,
-				     const struct event_loop_config *config);
+/* Makes the loop of `control`, which outlives the loop. The loop ends after `exit_when_idle_ns`
+ * without a client and without a command of rnic-run; UINT64_MAX: never. NULL: no memory, or no
+ * descriptors. */
+struct event_loop *event_loop_create(struct control_plane *control, uint64_t exit_when_idle_ns);
 void event_loop_destroy(struct event_loop *loop);
 
 /* Runs until SIGTERM or SIGINT arrives, or there was no client for the configured time. */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define OPTIONS_SECONDS_MAX 1000000
 
@@ -19,13 +20,18 @@ enum {
 	OPTION_ADDRESS,
 	OPTION_NAME,
 	OPTION_SOCKET,
+	OPTION_SOCKET_MODE,
+	OPTION_USER,
+	OPTION_GROUP,
 	OPTION_PORT,
 	OPTION_SEGMENTATION,
 	OPTION_POLL,
 	OPTION_PKEYS,
+	OPTION_PEER_PORTS,
 	OPTION_ECN,
 	OPTION_FAULT,
 	OPTION_CAPTURE,
+	OPTION_ALLOW,
 	OPTION_EXIT_WHEN_IDLE,
 	OPTION_READY_FD,
 	OPTION_LOG_LEVEL,
@@ -38,11 +44,9 @@ static const struct argp_option options_table[] = {
 	{0},
 };
 
-/* The C library looks this name up, so the symbol must be visible. */
-__attribute__((visibility("default"))) const char *argp_program_version = "rnicd " RNIC_VERSION;
-
 /* The words stand in the order of their enumerations. */
 static const char *const options_ports[] = {"auto", "uring", "socket"};
+static const char *const options_peer_ports[] = {"pinned", "any", "rnicd"};
 static const char *const options_segmentations[] = {"auto", "on", "off"};
 static const char *const options_switches[] = {"off", "on"};
 static const char *const options_polls[] = {"adaptive", "busy", "sleep"};
@@ -103,22 +107,84 @@ static void options_set_pkeys(struct rnicd_options *options, struct argp_state *
 	options->pkey_count = (uint32_t)count;
 }
 
+static void options_set_allowed(struct rnicd_options *options, struct argp_state *state,
+				const char *argument)
+{
+	const char *next = argument;
+
+	options->allowed_count = 0;
+	for (;;) {
+		char *end;
+		unsigned long uid;
+
+		errno = 0;
+		uid = strtoul(next, &end, 10);
+		if (errno != 0 || end == next || *next < '0' || *next > '9' || uid >= UINT32_MAX ||
+		    (*end != '\0' && *end != ',') || options->allowed_count == OPTIONS_ALLOWED_MAX)
+			break;
+		options->allowed[options->allowed_count++] = (uid_t)uid;
+		if (*end == '\0')
+			return;
+		next = end + 1;
+	}
+	argp_failure(state, 1, 0, "--allow needs up to %d user numbers such as 1000,1001, not '%s'",
+		     OPTIONS_ALLOWED_MAX, argument);
+}
+
+/* Without write permission for the owner the daemon's own user could not connect. */
+static mode_t options_mode(struct argp_state *state, const char *argument)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(argument, &end, 8);
+	if (errno != 0 || end == argument || *end != '\0' || value < 0 || value > 0777 ||
+	    (value & S_IWUSR) == 0)
+		argp_failure(state, 1, 0,
+			     "--socket-mode needs permissions such as 0660 or 0600, not '%s'",
+			     argument);
+	return (mode_t)value;
+}
+
+/* Where an option that is a text as given is stored; NULL: it is none. */
+static const char **options_text(struct rnicd_options *options, int key)
+{
+	switch (key) {
+	case OPTION_NETDEV:
+		return &options->netdev;
+	case OPTION_ADDRESS:
+		return &options->address;
+	case OPTION_SOCKET:
+		return &options->socket_path;
+	case OPTION_USER:
+		return &options->user;
+	case OPTION_GROUP:
+		return &options->group;
+	case OPTION_FAULT:
+		return &options->fault;
+	case OPTION_CAPTURE:
+		return &options->capture;
+	default:
+		return NULL;
+	}
+}
+
 static error_t options_parse_one(int key, char *argument, struct argp_state *state)
 {
 	struct rnicd_options *options = state->input;
+	const char **text = options_text(options, key);
 
+	if (text != NULL) {
+		*text = argument;
+		return 0;
+	}
 	switch (key) {
-	case OPTION_NETDEV:
-		options->netdev = argument;
-		break;
-	case OPTION_ADDRESS:
-		options->address = argument;
-		break;
 	case OPTION_NAME:
 		options_set_name(options, state, argument);
 		break;
-	case OPTION_SOCKET:
-		options->socket_path = argument;
+	case OPTION_SOCKET_MODE:
+		options->socket_mode = options_mode(state, argument);
 		break;
 	case OPTION_PORT:
 		options->port = OPTIONS_WORD(state, "port", argument, options_ports);
@@ -135,14 +201,15 @@ static error_t options_parse_one(int key, char *argument, struct argp_state *sta
 	case OPTION_PKEYS:
 		options_set_pkeys(options, state, argument);
 		break;
+	case OPTION_PEER_PORTS:
+		options->peer_ports =
+			OPTIONS_WORD(state, "peer-ports", argument, options_peer_ports);
+		break;
 	case OPTION_ECN:
 		options->has_ecn = OPTIONS_WORD(state, "ecn", argument, options_switches) == 1;
 		break;
-	case OPTION_FAULT:
-		options->fault = argument;
-		break;
-	case OPTION_CAPTURE:
-		options->capture = argument;
+	case OPTION_ALLOW:
+		options_set_allowed(options, state, argument);
 		break;
 	case OPTION_EXIT_WHEN_IDLE:
 		options->exit_when_idle_ns =
@@ -182,6 +249,7 @@ void options_parse(struct rnicd_options *options, int argc, char **argv)
 		.log_level = LOG_LEVEL_INFO,
 		.exit_when_idle_ns = UINT64_MAX,
 		.ready_fd = -1,
+		.socket_mode = 0666,
 	};
 	argp_err_exit_status = 1;
 	argv[0] = program_invocation_short_name; /* getopt begins its lines with this name, too */

@@ -7,28 +7,38 @@
 #define DAEMON_OPTIONS_H
 
 #include "base/log.h"
+#include "wire/peer_ports.h"
 #include "engine/engine_limits.h"
-#include "event_loop.h"
+#include "common/poll_mode.h"
 #include "port/udp/segmentation.h"
 #include "port/udp/udp_port.h"
 
 #include <stdint.h>
+#include <sys/types.h>
+
+#define OPTIONS_ALLOWED_MAX 64
 
 struct rnicd_options {
 	const char *netdev; /* NULL: not given; the same for the next ones */
 	const char *address;
 	const char *socket_path;
+	const char *user;
+	const char *group;
 	const char *fault;
 	const char *capture;
 	const char *name;
 	const char *segmentation_name;
 	const char *poll_name;
+	mode_t socket_mode;
 	uint16_t pkeys[LIMIT_PKEYS];
 	uint32_t pkey_count; /* 0: not given */
+	uid_t allowed[OPTIONS_ALLOWED_MAX];
+	uint32_t allowed_count; /* 0: not given */
 	bool has_ecn;
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	enum poll_mode poll;
+	enum rnic_peer_ports peer_ports;
 	enum log_level log_level;
 	uint64_t exit_when_idle_ns; /* UINT64_MAX: never */
 	int ready_fd;		    /* -1: none */

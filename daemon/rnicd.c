@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /* The daemon: options, one control plane, its loop, and an orderly end. */
+#include "base/capabilities.h"
 #include "base/clock.h"
-#include "common/client_limits.h"
+#include "base/heap.h"
+#include "base/identity.h"
 #include "base/log.h"
 #include "base/system_random.h"
+#include "common/client_limits.h"
+#include "control/call_fence.h"
 #include "control/control_plane.h"
 #include "event_loop.h"
 #include "options.h"
 
 #include <errno.h>
-#include <malloc.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #define RNICD_NICE (-10)
+
+/*
+ * What a daemon of root needs after its start. CAP_NET_ADMIN: large buffers for the sockets of new
+ * addresses and lanes. CAP_KILL: to end device processes of other users, the kernel's signal at the
+ * daemon's own end included.
+ */
+#define RNICD_CAPABILITIES (CAPABILITIES_BIT(CAP_NET_ADMIN) | CAPABILITIES_BIT(CAP_KILL))
+
+/* What only device processes need: to become their user, and process_user.c for root's own. */
+#define RNICD_DEVICE_CAPABILITIES                                                                  \
+	(CAPABILITIES_BIT(CAP_SETUID) | CAPABILITIES_BIT(CAP_SETGID) |                             \
+	 CAPABILITIES_BIT(CAP_SYS_PTRACE))
 
 /*
  * Raises the limit of descriptors, because every client costs descriptors, and the priority, which
@@ -30,15 +48,37 @@ static void rnicd_raise_limits(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	/* Large pieces of the heap must not use the mappings that the limits count for clients. */
-	mallopt(M_MMAP_MAX, LIMIT_HEAP_MAPPINGS);
+	heap_limit_mappings(LIMIT_HEAP_MAPPINGS);
 	setpriority(PRIO_PROCESS, 0, RNICD_NICE);
+}
+
+/*
+ * A daemon of an ordinary user has no rights of root to give up, and gains none either by executing
+ * its device program. A kernel without filters of system calls runs the daemon without the fence.
+ */
+static int rnicd_drop_rights(const struct rnicd_options *options,
+			     const struct control_plane *control)
+{
+	int result = 0;
+
+	if (geteuid() == 0)
+		result = capabilities_keep(RNICD_CAPABILITIES, RNICD_DEVICE_CAPABILITIES);
+	if (result == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		result = -errno;
+	if (result != 0) {
+		log_error("cannot give up rights: %s", strerror(-result));
+		return result;
+	}
+	result = call_fence_install(control->backplane.program, options->port != UDP_PORT_SOCKET);
+	if (result != 0)
+		log_warning("no system calls are given up: %s", strerror(-result));
+	return 0;
 }
 
 static void rnicd_announce(const struct rnicd_options *options, const struct control_plane *control)
 {
 	log_info("%s on %s serves at %s (port %s)", options->name, control->addressing.netdev,
-		 control->server.place.path, control->facts.udp_port);
+		 control->server.place.path, control->settings.udp_port);
 	if (options->ready_fd < 0)
 		return;
 	if (write(options->ready_fd, "\n", 1) != 1)
@@ -48,11 +88,7 @@ static void rnicd_announce(const struct rnicd_options *options, const struct con
 
 static int rnicd_run(const struct rnicd_options *options, struct control_plane *control)
 {
-	const struct event_loop_config loop_config = {
-		.poll = options->poll,
-		.exit_when_idle_ns = options->exit_when_idle_ns,
-	};
-	struct event_loop *loop = event_loop_create(control, &loop_config);
+	struct event_loop *loop = event_loop_create(control, options->exit_when_idle_ns);
 
 	if (loop == NULL) {
 		log_error("cannot make the event loop");
@@ -64,9 +100,106 @@ static int rnicd_run(const struct rnicd_options *options, struct control_plane *
 	return 0;
 }
 
+/*
+ * Gives the descriptors 0 to 2 something to refer to where whoever started the daemon left them
+ * closed. Else the next socket would become the standard error, and log lines would go to peers.
+ */
+static int rnicd_fill_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/* Without this check the byte for whoever waits would go to a file or socket of the daemon. */
+static int rnicd_check_ready_fd(int fd)
+{
+	const int flags = fd < 0 ? O_WRONLY : fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+		return 0;
+	log_error("--ready-fd %d: %s", fd,
+		  flags < 0 ? "this descriptor is not open" : "this descriptor is not for writing");
+	return -EBADF;
+}
+
+/* Only root becomes somebody else. A user's group comes with the user. */
+static int rnicd_find_identity(const struct rnicd_options *options, struct identity *identity)
+{
+	const struct identity own = identity_own();
+
+	*identity = own;
+	if (options->user != NULL && identity_find_user(options->user, &identity->uid) != 0) {
+		log_error("--user: there is no user '%s'", options->user);
+		return -ENOENT;
+	}
+	if (identity->uid != own.uid)
+		identity->gid = identity_group_of(identity->uid);
+	if (options->group != NULL && identity_find_group(options->group, &identity->gid) != 0) {
+		log_error("--group: there is no group '%s'", options->group);
+		return -ENOENT;
+	}
+	if (own.uid == 0 || (identity->uid == own.uid && identity->gid == own.gid))
+		return 0;
+	log_error("only root can become another user or group (--user, --group)");
+	return -EPERM;
+}
+
+/* What must be in order before the daemon opens anything. */
+static int rnicd_begin(const struct rnicd_options *options, struct identity *identity)
+{
+	int result = rnicd_check_ready_fd(options->ready_fd);
+
+	if (result == 0)
+		result = rnicd_fill_descriptors();
+	if (result != 0)
+		return result;
+	signal(SIGPIPE, SIG_IGN);
+	rnicd_raise_limits();
+	return rnicd_find_identity(options, identity);
+}
+
+static struct control_config rnicd_configure(const struct rnicd_options *options,
+					     const struct identity *identity,
+					     struct system_random *random)
+{
+	struct control_config config = {
+		.netdev = options->netdev,
+		.address = options->address,
+		.name = options->name,
+		.socket_path = options->socket_path,
+		.socket_mode = options->socket_mode,
+		.user = *identity,
+		.fault = options->fault,
+		.capture = options->capture,
+		.port = options->port,
+		.segmentation = options->segmentation,
+		.segmentation_name = options->segmentation_name,
+		.poll_name = options->poll_name,
+		.poll = options->poll,
+		.log_level = options->log_level,
+		.allowed = options->allowed,
+		.allowed_count = options->allowed_count,
+		.has_ecn = options->has_ecn,
+		.peer_ports = options->peer_ports,
+		.pkey_count = options->pkey_count,
+		.random = system_random_source(random),
+	};
+
+	memcpy(config.pkeys, options->pkeys, sizeof(config.pkeys));
+	return config;
+}
+
 int main(int argc, char **argv)
 {
 	struct rnicd_options options;
+	struct identity identity;
 	struct control_config config;
 	struct system_random random;
 	char reason[CONTROL_REASON_BYTES];
@@ -75,25 +208,9 @@ int main(int argc, char **argv)
 
 	options_parse(&options, argc, argv);
 	log_set_level(options.log_level);
-	signal(SIGPIPE, SIG_IGN);
-	rnicd_raise_limits();
-
-	config = (struct control_config){
-		.netdev = options.netdev,
-		.address = options.address,
-		.name = options.name,
-		.socket_path = options.socket_path,
-		.fault = options.fault,
-		.capture = options.capture,
-		.port = options.port,
-		.segmentation = options.segmentation,
-		.segmentation_name = options.segmentation_name,
-		.poll_name = options.poll_name,
-	};
-	config.has_ecn = options.has_ecn;
-	config.pkey_count = options.pkey_count;
-	memcpy(config.pkeys, options.pkeys, sizeof(config.pkeys));
-	config.random = system_random_source(&random);
+	if (rnicd_begin(&options, &identity) != 0)
+		return 1;
+	config = rnicd_configure(&options, &identity, &random);
 	status = system_random_init(&random);
 	if (status != 0) {
 		log_error("the kernel gives no random numbers: %s", strerror(-status));
@@ -109,7 +226,7 @@ int main(int argc, char **argv)
 		free(control);
 		return 1;
 	}
-	status = rnicd_run(&options, control);
+	status = rnicd_drop_rights(&options, control) == 0 ? rnicd_run(&options, control) : 1;
 	control_plane_close(control);
 	free(control);
 	return status;

@@ -5,96 +5,123 @@
 #include "base/log.h"
 #include "base/time_units.h"
 #include "client/client_set.h"
-#include "device/device_half.h"
+#include "devices/device_set.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
+#include <string.h>
 
-#define SOCKET_DESCRIPTORS 1 /* the connection uses one descriptor */
+/*
+ * Draws a number that no client has, and that no device process still holds. The numbers wrap after
+ * 2^32 connections: only then a number may have been drawn before.
+ */
+static uint32_t client_draw_id(struct client_set *set)
+{
+	uint32_t client_id;
+
+	do {
+		client_id = set->next_client_id++;
+		set->has_wrapped |= client_id == 0;
+	} while (client_id == 0 ||
+		 (set->has_wrapped && (client_find(set, client_id) != NULL ||
+				       device_set_holds_client(set->devices, client_id))));
+	return client_id;
+}
 
 struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid)
 {
 	struct client *client = calloc(1, sizeof(*client));
-	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = client};
+	struct user_quota *user;
 
 	if (client == NULL)
 		return NULL;
+	user = user_quota_join(&set->users, uid);
+	if (user == NULL)
+		goto free_client;
+	if (quota_open(&client->account, &set->quotas, user) != 0)
+		goto leave_user;
+	if (request_connection_open(&client->requests, &set->server, &client->account, socket_fd) !=
+	    0)
+		goto close_account;
 	client->set = set;
-	client->socket_fd = socket_fd;
 	client->pid = pid;
 	client->uid = uid;
 	handle_table_init(&client->cm_channels, LIMIT_SESSION_CHANNELS);
 	handle_table_init(&client->cm_ids, LIMIT_SESSION_CM_IDS);
-
-	if (quota_open(&client->account, &set->quotas, uid) != 0)
-		goto free_client;
-	if (quota_charge(&client->account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS) != 0)
-		goto close_account;
-	if (epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, socket_fd, &event) != 0)
-		goto discharge;
-	client->client_id = set->next_client_id++;
-	client->hello_by_ns = set->now_ns + LIMIT_HELLO_MS * RNIC_NS_PER_MS;
-	list_add_tail(&set->pre_hello, &client->pre_hello_node);
+	client->client_id = client_draw_id(set);
+	client_expect_hello(client, &set->pre_hello);
 	list_add_tail(&set->clients, &client->node);
 	set->client_count++;
 	return client;
 
-discharge:
-	quota_discharge(&client->account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 close_account:
 	quota_close(&client->account);
+leave_user:
+	user_quota_leave(user);
 free_client:
 	free(client);
 	return NULL;
 }
 
-void client_cut(struct client *client)
+static void client_remember(const struct client *client)
 {
 	struct client_set *set = client->set;
+	struct gone_client *gone = &set->gone[set->gone_count++ % CLIENT_SET_GONE_MAX];
 
-	list_remove(&client->pre_hello_node);
-	list_remove(&client->resume_node);
-	free(client->call);
-	client->call = NULL;
-	if (client->session != NULL)
-		device_half_cut_session(client->session);
-	/* Shut down now, so that the client learns of the end at once. Close later: requests left
-	 * in the socket may hold descriptors. */
-	epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, client->socket_fd, NULL);
-	shutdown(client->socket_fd, SHUT_RDWR);
-	deferred_close_take(&set->deferred_close, client->socket_fd);
-	client->socket_fd = -1;
-	quota_discharge(&client->account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
+	*gone = (struct gone_client){
+		.client_id = client->client_id,
+		.pid = client->pid,
+		.uid = client->uid,
+		.device_pid = client->device->pid,
+	};
+	memcpy(gone->program, client->program, sizeof(gone->program));
+}
+
+void client_cut(struct client *client)
+{
+	list_remove(&client->hello_node);
+	request_connection_cut(&client->requests);
+	device_set_forget_viewer(client->set->devices, client->client_id);
+	if (client->device == NULL)
+		return;
+	client_remember(client);
+	device_set_end_client(client->device, client->client_id);
+	device_set_release(client->device);
+	client->device = NULL;
 }
 
 void client_destroy(struct client *client)
 {
 	struct client_set *set = client->set;
 
-	assert(client->session == NULL);
+	assert(client->requests.fd < 0);
 	handle_table_fini(&client->cm_ids);
 	handle_table_fini(&client->cm_channels);
 	quota_close(&client->account);
+	user_quota_leave(client->account.user);
 	list_remove(&client->broken_node);
 	list_remove(&client->node);
 	set->client_count--;
-	set->freed_count++;
+	set->server.freed_count++;
 	free(client);
 }
 
 void client_end(struct client *client)
 {
-	if (client->is_broken)
+	if (client->requests.is_broken)
 		return;
-	client->is_broken = true;
-	if (client->session != NULL)
-		device_half_stop_session(client->session);
-	client->set->ended_count++;
+	client->requests.is_broken = true;
+	client->set->server.ended_count++;
 	list_add_tail(&client->set->broken, &client->broken_node);
+}
+
+bool client_has_gone(struct client *client)
+{
+	if (!client->requests.is_broken && request_connection_is_hung_up(&client->requests))
+		client_end(client);
+	return client->requests.is_broken;
 }
 
 void client_break(struct client *client, const char *format, ...)
@@ -102,34 +129,79 @@ void client_break(struct client *client, const char *format, ...)
 	char reason[RNIC_CTL_TEXT_BYTES];
 	va_list arguments;
 
-	if (client->is_broken)
+	if (client->requests.is_broken)
 		return;
 	client_end(client);
 	va_start(arguments, format);
 	vsnprintf(reason, sizeof(reason), format, arguments);
 	va_end(arguments);
-	log_from_client("client %u (%s, pid %d) was disconnected: %s", client->client_id,
+	log_from_client("client %u (%s, pid %d, user %u) was disconnected: %s", client->client_id,
 			client->program[0] != '\0' ? client->program : "unnamed", (int)client->pid,
-			reason);
+			(unsigned)client->uid, reason);
+}
+
+void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,
+			      const char *subject, const char *reason)
+{
+	struct trouble trouble = {
+		.at_ns = set->now_ns,
+		.pid = gone->pid,
+		.uid = gone->uid,
+	};
+
+	snprintf(trouble.program, sizeof(trouble.program), "%s", gone->program);
+	snprintf(trouble.subject, sizeof(trouble.subject), "%s", subject);
+	snprintf(trouble.reason, sizeof(trouble.reason), "%s", reason);
+	trouble_log_note(&set->trouble_log, &trouble);
 }
 
 void client_note_trouble(struct client *client, const char *subject, const char *reason)
 {
-	struct trouble trouble = {
-		.at_ns = client->set->now_ns,
-		.pid = client->pid,
-		.uid = client->uid,
-	};
+	struct gone_client present = {.pid = client->pid, .uid = client->uid};
 
-	snprintf(trouble.program, sizeof(trouble.program), "%s", client->program);
-	snprintf(trouble.subject, sizeof(trouble.subject), "%s", subject);
-	snprintf(trouble.reason, sizeof(trouble.reason), "%s", reason);
-	trouble_log_note(&client->set->trouble_log, &trouble);
+	memcpy(present.program, client->program, sizeof(present.program));
+	client_note_late_trouble(client->set, &present, subject, reason);
+}
+
+const struct gone_client *client_find_gone(const struct client_set *set, uint32_t client_id)
+{
+	for (uint32_t i = 0; i < CLIENT_SET_GONE_MAX; i++)
+		if (set->gone[i].client_id == client_id && client_id != 0)
+			return &set->gone[i];
+	return NULL;
+}
+
+struct client *client_find(const struct client_set *set, uint32_t client_id)
+{
+	struct list *node;
+
+	list_for_each (node, &set->clients) {
+		struct client *client = list_entry(node, struct client, node);
+
+		if (client->client_id == client_id)
+			return client;
+	}
+	return NULL;
+}
+
+void client_expect_hello(struct client *client, struct list *list)
+{
+	list_remove(&client->hello_node);
+	client->hello_by_ns = client->set->now_ns + LIMIT_HELLO_MS * RNIC_NS_PER_MS;
+	list_add_tail(list, &client->hello_node);
+}
+
+uint64_t client_hello_deadline_ns(const struct list *list)
+{
+	if (list_is_empty(list))
+		return UINT64_MAX;
+	return list_first_entry(list, const struct client, hello_node)->hello_by_ns;
 }
 
 uint64_t client_next_hello_ns(const struct client_set *set)
 {
-	if (list_is_empty(&set->pre_hello))
-		return UINT64_MAX;
-	return list_first_entry(&set->pre_hello, const struct client, pre_hello_node)->hello_by_ns;
+	const uint64_t say_ns = client_hello_deadline_ns(&set->pre_hello);
+	const uint64_t wait_ns = client_hello_deadline_ns(&set->greeting);
+
+	return say_ns < wait_ns ? say_ns : wait_ns;
 }

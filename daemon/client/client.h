@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client: a connection of the control plane, the process behind it, the request under way, and
- * the client's objects of the connection manager. From HELLO on a client has a session in the
- * device half, unless the connection is an admin connection.
+ * A client: a control connection, the process behind it, and the client's objects of the connection
+ * manager. HELLO also makes a device connection, unless the client is an administrator; a device
+ * process serves that one. When one of the two ends, the process behind it tells the other, which
+ * ends too (RNIC_PROCESS_CLIENT_GONE).
  *
  * The client is hostile. client_break() notes what is wrong, and client_teardown_run() ends the
  * client where no caller still holds a pointer to the client.
@@ -15,6 +16,8 @@
 #include "base/list.h"
 #include "common/handle_table.h"
 #include "common/quota.h"
+#include "common/request_connection.h"
+#include "common/show_rows.h"
 #include "ctl/ctl_message.h"
 
 #include <stdbool.h>
@@ -22,28 +25,25 @@
 #include <sys/types.h>
 
 struct client_set;
-struct ctl_call;
-struct session;
+struct device_child;
+struct gone_client;
 
 struct client {
-	struct list node;	    /* of client_set.clients */
-	struct list pre_hello_node; /* of client_set.pre_hello, until HELLO was accepted */
-	struct list resume_node;    /* of client_set.resumes, while `call` is set */
-	struct list broken_node;    /* of client_set.broken, then leaving, then ending */
+	struct request_connection requests;
+	struct list node;	 /* of client_set.clients */
+	struct list hello_node;	 /* of client_set.pre_hello or greeting, until HELLO was accepted */
+	struct list broken_node; /* of client_set.broken, then leaving, then ending */
 	struct client_set *set;
-	struct session
-		*session; /* in the device half; NULL: before HELLO, and for an admin connection */
-	int socket_fd;	  /* -1: cut off */
 	uint32_t client_id;
 	pid_t pid;
 	uid_t uid;
 	struct quota_account account;
 	char program[RNIC_CTL_NAME_BYTES];
-	bool has_greeted;     /* HELLO was accepted */
-	uint64_t hello_by_ns; /* the deadline for HELLO */
+	struct device_child *device; /* that serves the client, or is to; NULL: none, or not yet */
+	bool has_greeted;	     /* HELLO was accepted */
+	uint64_t hello_by_ns;	     /* the deadline for HELLO */
+	struct show_patience patience; /* with the device process that SHOW lists */
 	bool is_admin;
-	bool is_broken;	       /* the client is to end, or is ending */
-	struct ctl_call *call; /* a request that goes on in a later turn; NULL: none */
 
 	struct handle_table cm_channels; /* struct session_cm_channel */
 	struct handle_table cm_ids;	 /* struct session_cm_id */
@@ -56,8 +56,8 @@ struct client {
 
 /*
  * Makes a client for an accepted connection and puts the client into the set. The client owns the
- * connection from then on. NULL: out of memory, or the user has too many clients; the caller closes
- * the connection.
+ * connection from then on. NULL: out of memory, or the user has as many clients as a user may have.
+ * The caller closes the connection then.
  */
 struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid);
 
@@ -71,7 +71,8 @@ void client_destroy(struct client *client);
 
 /*
  * Notes that the client broke the protocol: logs one line (the first time) and marks the client,
- * which ends with this turn. `format` completes "client 3 (program, pid 17) was disconnected: ".
+ * which ends with this turn. `format` completes "client 3 (program, pid 17, user 1000) was
+ * disconnected: ".
  */
 void client_break(struct client *client, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -80,9 +81,31 @@ void client_break(struct client *client, const char *format, ...)
 void client_end(struct client *client);
 
 /*
- * Returns the earliest deadline by which a connection of the set has to say HELLO; UINT64_MAX: all
- * have said HELLO.
+ * Whether the client ends, and with it all that it holds. A client whose hang-up nobody has seen
+ * yet ends with this turn.
  */
+bool client_has_gone(struct client *client);
+
+/* Notes the failure `subject` of a client that has gone. */
+void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,
+			      const char *subject, const char *reason);
+
+/* Returns what is left of the client numbered `client_id` that has gone; NULL: nothing. */
+const struct gone_client *client_find_gone(const struct client_set *set, uint32_t client_id);
+
+/* Returns the client numbered `client_id`; NULL: there is none, or no more. */
+struct client *client_find(const struct client_set *set, uint32_t client_id);
+
+/*
+ * Puts the client into `list`, which is pre_hello or greeting of its set, and gives it the whole
+ * time anew: to say HELLO, or to wait for the answer.
+ */
+void client_expect_hello(struct client *client, struct list *list);
+
+/* Returns the earliest deadline in such a list; UINT64_MAX: the list is empty. */
+uint64_t client_hello_deadline_ns(const struct list *list);
+
+/* Returns the earlier of the deadlines of both lists. */
 uint64_t client_next_hello_ns(const struct client_set *set);
 
 /* Notes a failure for the client, which rnicctl shows. */

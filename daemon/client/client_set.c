@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/client_set.h"
 
-#include "common/user_quota.h"
+#include "client/control_limits.h"
+#include "common/client_limits.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <sys/epoll.h>
-#include <unistd.h>
+
+static const uint64_t client_set_limits[RESOURCE_COUNT] = {
+	[RESOURCE_SESSION] = LIMIT_SESSIONS,
+	[RESOURCE_CM_CHANNEL] = LIMIT_CM_CHANNELS,
+	[RESOURCE_CM_ID] = LIMIT_CM_IDS,
+};
 
 int client_set_init(struct client_set *set, const struct client_set_config *config)
 {
-	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-
-	if (epoll_fd < 0)
-		return -errno;
 	*set = (struct client_set){
-		.device = config->device,
+		.devices = config->devices,
 		.cm = config->cm,
 		.facts = config->facts,
+		.settings = config->settings,
 		.next_client_id = 1,
-		.epoll_fd = epoll_fd,
 	};
-	quota_pool_init(&set->quotas);
+	quota_pool_init(&set->quotas, client_set_limits, config->own_descriptors);
+	user_quotas_init(&set->users, &set->quotas);
 	list_init(&set->clients);
 	list_init(&set->pre_hello);
-	list_init(&set->resumes);
+	list_init(&set->greeting);
 	list_init(&set->broken);
 	list_init(&set->leaving);
 	list_init(&set->ending);
-	return 0;
+	return request_server_init(&set->server, config->role);
 }
 
 void client_set_fini(struct client_set *set)
 {
 	assert(list_is_empty(&set->clients));
-	user_quota_sweep(&set->quotas, true);
+	user_quotas_fini(&set->users);
 	quota_pool_fini(&set->quotas);
-	deferred_close_close(&set->deferred_close);
-	close(set->epoll_fd);
+	request_server_fini(&set->server);
 }
 
 bool client_set_has_work(const struct client_set *set)
 {
 	return !list_is_empty(&set->broken) || !list_is_empty(&set->leaving) ||
-	       !list_is_empty(&set->ending) || !list_is_empty(&set->resumes);
+	       !list_is_empty(&set->ending) || request_server_has_resumes(&set->server);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All clients of the control plane, and lists of the clients that wait for something. One epoll
- * instance holds the listening socket and the connections.
+ * All clients of the control plane, and lists of the clients that wait for something. The server's
+ * epoll instance holds the listening socket and the connections.
  *
  * Invariant: clients end in client_teardown_run() only, which no handler calls.
  */
@@ -10,42 +10,69 @@
 
 #include "base/list.h"
 #include "client/trouble_log.h"
-#include "common/deferred_close.h"
 #include "common/device_facts.h"
 #include "common/quota_pool.h"
+#include "common/request_server.h"
+#include "common/user_quota.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#define CLIENT_SET_GONE_MAX 64
+
 struct cm;
-struct device_half;
+struct device_set;
+
+/* How the device was set up, as texts for listings. */
+struct device_settings {
+	char udp_port[RNIC_CTL_NAME_BYTES];
+	char poll[RNIC_CTL_NAME_BYTES];
+	char segmentation[RNIC_CTL_NAME_BYTES];
+	char ecn[RNIC_CTL_NAME_BYTES];
+	char lanes[RNIC_CTL_LANES_BYTES];
+	uint32_t lane_count;
+};
+
+/* A client that has gone, for troubles that its device process reports later. */
+struct gone_client {
+	uint32_t client_id; /* 0: none */
+	pid_t pid;
+	uid_t uid;
+	pid_t device_pid; /* of the device process that served the client */
+	char program[RNIC_CTL_NAME_BYTES];
+};
 
 struct client_set {
-	struct device_half *device;
-	struct cm *cm; /* the device's connection manager; its sink is cm_identifier_sink */
+	struct device_set *devices;
+	struct cm *cm; /* the device's connection manager; its sink is cm_ids/cm_sink.h's */
 	const struct device_facts *facts;
-	struct deferred_close deferred_close; /* of connections; they may hold descriptors */
-	struct list clients;		      /* struct client.node */
-	struct list pre_hello; /* struct client.pre_hello_node, in order of arrival */
-	struct list resumes;   /* struct client.resume_node, in order of service */
+	const struct device_settings *settings;
+	struct request_server server;
+	struct list clients;   /* struct client.node */
+	struct list pre_hello; /* struct client.hello_node, in order of hello_by_ns */
+	struct list greeting;  /* the same, of clients whose HELLO waits for a device process */
 	struct list broken;    /* struct client.broken_node: to be cut off */
 	struct list leaving;   /* struct client.broken_node: cut off, but maybe still connected */
 	struct list ending;    /* struct client.broken_node: without connections, being freed */
 	uint32_t client_count;
-	uint64_t ended_count; /* clients ever ended, and clients ever freed; in the same order */
-	uint64_t freed_count;
 	uint32_t next_client_id;
-	int epoll_fd;
-	uint64_t now_ns; /* time of the turn under way */
+	bool has_wrapped; /* all numbers of clients have been drawn once */
+	uint64_t now_ns;  /* time of the turn under way */
 	struct quota_pool quotas;
+	struct user_quotas users; /* of `quotas` */
 	struct trouble_log trouble_log;
+	struct gone_client gone[CLIENT_SET_GONE_MAX]; /* a ring */
+	uint32_t gone_count;			      /* ever gone */
 };
 
 /* The configuration of a set. Everything in it outlives the set. */
 struct client_set_config {
-	struct device_half *device;
+	const struct request_role *role; /* of the control connections */
+	struct device_set *devices;
 	struct cm *cm;
 	const struct device_facts *facts;
+	const struct device_settings *settings;
+	uint32_t own_descriptors; /* that the control plane needs for itself, at most */
 };
 
 /* Makes an empty set. Returns a negative errno of epoll_create1. */

@@ -70,17 +70,17 @@ static int fitness(const struct cm_binding *binding, const struct rnic_gid *gid)
 
 /* --- taking an address ------------------------------------------------------------------------ */
 
-bool binding_is_taken(struct binding_table *table, const struct cm_binding *wanted)
+struct cm_binding *binding_in_the_way(struct binding_table *table, const struct cm_binding *wanted)
 {
 	struct list *node;
 
 	list_for_each (node, binding_chain_of(table, wanted->address.port)) {
-		const struct cm_binding *other = list_entry(node, struct cm_binding, chain);
+		struct cm_binding *other = list_entry(node, struct cm_binding, chain);
 
 		if (overlap(other, wanted) && !(other->may_reuse && wanted->may_reuse))
-			return true;
+			return other;
 	}
-	return false;
+	return NULL;
 }
 
 static uint32_t *uses_of(struct binding_table *table, uint16_t port_space)
@@ -142,18 +142,25 @@ void binding_remove(struct binding_table *table, struct cm_binding *binding)
 
 /* --- listening -------------------------------------------------------------------------------- */
 
-int binding_listen(struct cm_binding *binding, uint32_t backlog)
+struct cm_binding *binding_other_listener(const struct cm_binding *binding)
 {
 	struct list *node;
 
+	list_for_each (node, binding_chain_of(binding->table, binding->address.port)) {
+		struct cm_binding *other = list_entry(node, struct cm_binding, chain);
+
+		if (other != binding && other->is_listening && overlap(other, binding))
+			return other;
+	}
+	return NULL;
+}
+
+int binding_listen(struct cm_binding *binding, uint32_t backlog)
+{
 	if (binding->is_listening)
 		return -EINVAL;
-	list_for_each (node, binding_chain_of(binding->table, binding->address.port)) {
-		const struct cm_binding *other = list_entry(node, struct cm_binding, chain);
-
-		if (other->is_listening && overlap(other, binding))
-			return -EADDRINUSE;
-	}
+	if (binding_other_listener(binding) != NULL)
+		return -EADDRINUSE;
 	binding->is_listening = true;
 	binding->table->has_new_listener = true;
 	binding->backlog = backlog;

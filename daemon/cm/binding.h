@@ -47,8 +47,8 @@ struct binding_table {
 
 void binding_table_init(struct binding_table *table);
 
-/* Whether a binding of the table excludes `wanted`. `wanted` is on no table. */
-bool binding_is_taken(struct binding_table *table, const struct cm_binding *wanted);
+/* A binding of the table that excludes `wanted`, which is on no table; NULL: there is none. */
+struct cm_binding *binding_in_the_way(struct binding_table *table, const struct cm_binding *wanted);
 
 /*
  * A port that no binding of `port_space` has at any address. The search begins at number `start` of
@@ -61,9 +61,10 @@ void binding_remove(struct binding_table *table, struct cm_binding *binding);
 
 /*
  * -EINVAL: the binding listens already. -EADDRINUSE: another binding that shares an address
- * listens.
+ * listens, which is binding_other_listener().
  */
 int binding_listen(struct cm_binding *binding, uint32_t backlog);
+struct cm_binding *binding_other_listener(const struct cm_binding *binding);
 
 /*
  * The most specific binding that listens for `port` of `port_space` at `gid`; NULL: there is none.

@@ -16,9 +16,9 @@ static uint16_t choose_port(struct cm *cm, uint16_t port_space)
 		(uint32_t)random_source_below(&cm->config.random, EPHEMERAL_COUNT));
 }
 
-int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
+static struct cm_binding binding_as_wanted(struct cm *cm, const struct cm_bind *bind)
 {
-	struct cm_binding wanted = {
+	return (struct cm_binding){
 		.table = &cm->bindings,
 		.address = bind->address,
 		.port_space = bind->port_space,
@@ -26,6 +26,11 @@ int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
 		.is_ipv6_only = bind->is_ipv6_only,
 		.user = bind->user,
 	};
+}
+
+int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
+{
+	struct cm_binding wanted = binding_as_wanted(cm, bind);
 	struct cm_binding *binding;
 
 	if (!rnic_port_space_exists(bind->port_space))
@@ -34,7 +39,7 @@ int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
 		return -ENOSPC;
 	if (wanted.address.port == 0)
 		wanted.address.port = choose_port(cm, bind->port_space);
-	else if (binding_is_taken(&cm->bindings, &wanted))
+	else if (binding_in_the_way(&cm->bindings, &wanted) != NULL)
 		return -EADDRINUSE;
 	if (wanted.address.port == 0)
 		return -EADDRNOTAVAIL;
@@ -46,6 +51,14 @@ int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
 	binding_insert(&cm->bindings, binding);
 	*out = binding;
 	return 0;
+}
+
+void *cm_bind_holder(struct cm *cm, const struct cm_bind *bind)
+{
+	const struct cm_binding wanted = binding_as_wanted(cm, bind);
+	const struct cm_binding *holder = binding_in_the_way(&cm->bindings, &wanted);
+
+	return holder != NULL ? holder->user : NULL;
 }
 
 const struct cm_address *cm_binding_address(const struct cm_binding *binding)
@@ -69,6 +82,13 @@ int cm_listen(struct cm_binding *binding, uint32_t backlog)
 	if (backlog == 0 || backlog > CM_DEFAULT_BACKLOG)
 		backlog = CM_DEFAULT_BACKLOG;
 	return binding_listen(binding, backlog);
+}
+
+void *cm_listen_holder(const struct cm_binding *binding)
+{
+	const struct cm_binding *holder = binding_other_listener(binding);
+
+	return holder != NULL ? holder->user : NULL;
 }
 
 /* --- description ------------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 #ifndef DAEMON_CM_CM_H
 #define DAEMON_CM_CM_H
 
+#include "wire/peer_ports.h"
 #include "base/random_source.h"
 #include "base/verbs_types.h"
 
@@ -135,6 +136,14 @@ struct cm_event {
 	uint32_t private_bytes;
 };
 
+/* A message from a UDP port that is not the peer's. */
+struct cm_strange_port {
+	struct rnic_gid peer;
+	uint16_t port;
+	uint16_t wanted; /* the port of the connection's first message; 0: that of an rnicd */
+	void *user;	 /* the connection's; NULL: no connection has a holder */
+};
+
 struct cm_sink {
 	/*
 	 * cm_receive() and cm_tick() alone call this function. The function must not call cm_*(),
@@ -142,6 +151,12 @@ struct cm_sink {
 	 * CM_EVENT_CONNECT_REQUEST only. A connection has no events after cm_destroy().
 	 */
 	bool (*event)(void *context, const struct cm_event *event);
+	/*
+	 * cm_receive() dropped a message, because it came from a UDP port that is not the peer's;
+	 * of a connection's, only the first one is told. As event(), this function must not call
+	 * cm_*(). NULL: the owner does not want to know.
+	 */
+	void (*strange_port)(void *context, const struct cm_strange_port *strange);
 };
 
 struct cm_config {
@@ -158,6 +173,7 @@ struct cm_config {
 	 */
 	uint64_t listener_wait_ns;
 	uint8_t path_mtu; /* see cm_set_path_mtu() */
+	enum rnic_peer_ports peer_ports;
 };
 
 /* NULL: out of memory. */
@@ -219,6 +235,9 @@ struct cm_bind {
  */
 int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **binding);
 
+/* The `user` of the oldest binding for which cm_bind() is -EADDRINUSE; NULL: there is none. */
+void *cm_bind_holder(struct cm *cm, const struct cm_bind *bind);
+
 /* The binding's address, with the chosen port. */
 const struct cm_address *cm_binding_address(const struct cm_binding *binding);
 
@@ -230,6 +249,9 @@ const struct cm_address *cm_binding_address(const struct cm_binding *binding);
  * -EINVAL the binding listens already; -EADDRINUSE another binding of the same address listens.
  */
 int cm_listen(struct cm_binding *binding, uint32_t backlog);
+
+/* The `user` of the binding for which cm_listen() is -EADDRINUSE; NULL: there is none. */
+void *cm_listen_holder(const struct cm_binding *binding);
 
 /* The holder keeps the requests of the binding. NULL is allowed. */
 void cm_unbind(struct cm *cm, struct cm_binding *binding);

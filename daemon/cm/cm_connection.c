@@ -162,6 +162,27 @@ struct cm_connection *connection_find_stale(const struct cm *cm, const struct rn
 	return NULL;
 }
 
+bool connection_takes_port(struct cm_connection *connection, uint16_t port)
+{
+	const struct cm_config *config = &connection->cm->config;
+	const struct cm_strange_port strange = {
+		.peer = connection->path.dest,
+		.port = port,
+		.wanted = connection->peer_udp_port,
+		.user = connection->is_abandoned ? NULL : connection->user,
+	};
+
+	if (connection->is_datagram ||
+	    rnic_peer_ports_admit(config->peer_ports, connection->peer_udp_port, port,
+				  RNIC_GENERAL_SERVICES_QPN, RNIC_GENERAL_SERVICES_QPN))
+		return true;
+	connection->cm->counters[CM_COUNTER_BAD_PORT]++;
+	if (config->sink->strange_port != NULL && !connection->has_told_port)
+		config->sink->strange_port(config->sink_context, &strange);
+	connection->has_told_port = true;
+	return false;
+}
+
 void connection_list_peer(struct cm_connection *connection)
 {
 	struct cm *cm = connection->cm;

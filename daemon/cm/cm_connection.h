@@ -97,11 +97,13 @@ struct cm_connection {
 	bool is_datagram;
 	bool is_established;	    /* now or earlier */
 	bool must_tell_established; /* the holder, before any other event */
+	bool has_told_port;	    /* the owner, of a strange one */
 	bool is_extended;	    /* an MRA came since the message was last sent */
 	uint16_t port_space;
 	uint16_t local_port;
 	uint16_t peer_port;
-	uint16_t queued; /* a bit for each kind of message: see connection_queue_message() */
+	uint16_t peer_udp_port; /* of the peer's first message; 0: none came yet */
+	uint16_t queued;	/* a bit for each kind of message: see connection_queue_message() */
 	struct cm_path path;
 	struct cm_qp_parameters local;
 	struct cm_qp_parameters peer;
@@ -145,6 +147,12 @@ struct cm_connection *connection_find_by_peer(const struct cm *cm, const struct 
 /* A live connection with that QP of that peer; NULL when there is none. */
 struct cm_connection *connection_find_stale(const struct cm *cm, const struct rnic_gid *gid,
 					    uint32_t peer_qpn);
+
+/*
+ * Whether messages from that UDP port may be the peer's (wire/peer_ports.h). When not, counts the
+ * message, and tells the owner of the first one.
+ */
+bool connection_takes_port(struct cm_connection *connection, uint16_t port);
 
 /*
  * Lists the connection under the peer's identifier and QPN (a datagram service: identifier only).

@@ -23,16 +23,18 @@
 struct cm *cm_create(const struct cm_config *config)
 {
 	struct cm *cm = calloc(1, sizeof(*cm));
+	uint64_t seed;
 
 	if (cm == NULL)
 		return NULL;
 	cm->config = *config;
-	key_table_init(&cm->by_comm_id, COMM_ID_KEY_BITS, 1);
 	timer_heap_init(&cm->timers);
 	list_init(&cm->connections);
 	list_init(&cm->ready);
 	binding_table_init(&cm->bindings);
-	if (peer_table_init(&cm->by_peer, random_source_next(&cm->config.random)) == 0 &&
+	seed = random_source_next(&cm->config.random);
+	key_table_init(&cm->by_comm_id, COMM_ID_KEY_BITS, 1, seed);
+	if (peer_table_init(&cm->by_peer, seed) == 0 &&
 	    peer_table_init(&cm->by_peer_qpn, random_source_next(&cm->config.random)) == 0 &&
 	    reply_ring_init(&cm->replies) == 0 && pending_listens_init(&cm->pending_listens) == 0)
 		return cm;
@@ -145,11 +147,29 @@ static bool has_identifier(const struct rnic_cm_message *message)
 	return message->kind != RNIC_CM_REQ || message->req.local_comm_id != 0;
 }
 
+/*
+ * Whether the message may be from the connection's peer, as far as its UDP source port tells. Some
+ * hardware repeats an RTU or MRA from another port than the message that it repeats; both end
+ * nothing.
+ */
+static bool cm_is_from_port(struct cm_connection *connection, const struct request_origin *origin,
+			    const struct rnic_cm_message *message)
+{
+	if (message->kind == RNIC_CM_RTU || message->kind == RNIC_CM_MRA)
+		return true;
+	if (!connection_takes_port(connection, origin->port))
+		return false;
+	connection->peer_udp_port = origin->port;
+	return true;
+}
+
 static void cm_deliver(const struct request_origin *origin, const struct rnic_cm_message *message)
 {
 	const struct connection_input input = {.message = message};
 	struct cm_connection *connection = cm_find(origin, message);
 
+	if (connection != NULL && !cm_is_from_port(connection, origin, message))
+		return;
 	if (connection != NULL)
 		connection_step(connection,
 				(enum connection_event)(EVENT_REQ + (message->kind - FIRST_KIND)),
@@ -175,12 +195,28 @@ static bool is_for_us(const struct rnic_packet *packet)
 	       !rnic_gid_is_zero(&packet->addresses.source);
 }
 
+/* Returns whether --peer-ports takes a message from this port, when no port is pinned yet. */
+static bool cm_takes_stranger(const struct request_origin *origin)
+{
+	const struct cm_config *config = &origin->cm->config;
+	const struct cm_strange_port strange = {.peer = origin->peer, .port = origin->port};
+
+	if (rnic_peer_ports_admit(config->peer_ports, 0, origin->port, RNIC_GENERAL_SERVICES_QPN,
+				  RNIC_GENERAL_SERVICES_QPN))
+		return true;
+	origin->cm->counters[CM_COUNTER_BAD_PORT]++;
+	if (config->sink->strange_port != NULL)
+		config->sink->strange_port(config->sink_context, &strange);
+	return false;
+}
+
 void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns)
 {
 	const struct request_origin origin = {
 		.cm = cm,
 		.peer = packet->addresses.source,
 		.local = packet->addresses.dest,
+		.port = packet->addresses.source_port,
 	};
 	struct rnic_cm_message message;
 
@@ -190,7 +226,7 @@ void cm_receive(struct cm *cm, const struct rnic_packet *packet, uint64_t now_ns
 	    rnic_cm_decode(&message, packet->payload, packet->payload_bytes) != 0 ||
 	    !has_identifier(&message))
 		cm->counters[CM_COUNTER_MALFORMED]++;
-	else
+	else if (cm_takes_stranger(&origin))
 		cm_deliver(&origin, &message);
 }
 

@@ -94,6 +94,7 @@ int action_too_late(struct cm_connection *connection, const struct connection_in
 		.cm = connection->cm,
 		.peer = connection->path.dest,
 		.local = connection->path.source,
+		.port = connection->peer_udp_port,
 	};
 
 	request_answer_unknown(&origin, input->message);
@@ -190,7 +191,8 @@ static int refuse_stale(struct cm_connection *connection, struct cm_connection *
 {
 	const struct connection_input none = {0};
 
-	connection_step(stale, EVENT_DISCONNECT, &none);
+	if (connection_takes_port(stale, connection->peer_udp_port))
+		connection_step(stale, EVENT_DISCONNECT, &none);
 	connection->subject = RNIC_CM_ABOUT_REP;
 	connection->reason = RNIC_CM_REJECT_STALE_CONNECTION;
 	memset(connection->private_data, 0, sizeof(connection->private_data));

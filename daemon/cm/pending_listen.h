@@ -28,6 +28,7 @@ struct pending_listen {
 	uint64_t refuse_ns;
 	uint16_t port_space;
 	uint16_t port;
+	uint16_t peer_udp_port;
 };
 
 struct pending_listens {

@@ -144,7 +144,9 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 	/* IBTA 1.4, 12.9.8.3.1: the peer has forgotten the old connection of its QP. */
 	stale = connection_find_stale(origin->cm, &origin->peer, req->local_qpn);
 	if (stale != NULL) {
-		connection_step(stale, EVENT_DISCONNECT, &(struct connection_input){0});
+		/* A stranger on the peer's host must not end the old connection. */
+		if (connection_takes_port(stale, origin->port))
+			connection_step(stale, EVENT_DISCONNECT, &(struct connection_input){0});
 		return RNIC_CM_REJECT_STALE_CONNECTION;
 	}
 	return 0;
@@ -172,6 +174,7 @@ static struct cm_connection *request_admit(const struct request_origin *origin,
 	connection->path.source = origin->local;
 	connection->path.dest = origin->peer;
 	connection->path.hop_limit = CONNECTION_HOP_LIMIT;
+	connection->peer_udp_port = origin->port;
 	connection->binding = binding;
 	list_add_tail(&binding->pending, &connection->pending_node);
 	binding->pending_count++;
@@ -240,6 +243,7 @@ static bool request_keep(const struct request_origin *origin, const struct rnic_
 		.refuse_ns = cm->now_ns + cm->config.listener_wait_ns,
 		.port_space = target->port_space,
 		.port = target->port,
+		.peer_udp_port = origin->port,
 	};
 
 	if (!is_patient(cm, message))
@@ -262,7 +266,10 @@ static void request_forget(const struct request_origin *origin, uint32_t peer_co
 	struct pending_listen *request =
 		pending_listen_find(pending, &origin->peer, peer_comm_id, RNIC_CM_REQ);
 
-	if (request != NULL)
+	if (request != NULL &&
+	    rnic_peer_ports_admit(origin->cm->config.peer_ports, request->peer_udp_port,
+				  origin->port, RNIC_GENERAL_SERVICES_QPN,
+				  RNIC_GENERAL_SERVICES_QPN))
 		pending_listen_remove(pending, request);
 }
 
@@ -359,7 +366,8 @@ void request_pending_tick(struct cm *cm)
 		return;
 	list_for_each_safe (node, following, &cm->pending_listens.waiting) {
 		struct pending_listen *request = list_entry(node, struct pending_listen, node);
-		const struct request_origin origin = {cm, request->peer, request->local};
+		const struct request_origin origin = {cm, request->peer, request->local,
+						      request->peer_udp_port};
 
 		if (binding_find_listener(&cm->bindings, request->port_space, request->port,
 					  &origin.local) != NULL) {

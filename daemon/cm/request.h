@@ -11,11 +11,12 @@
 
 struct cm;
 
-/* The two ends of a message, from its IP header. */
+/* The two ends of a message, from its IP and UDP headers. */
 struct request_origin {
 	struct cm *cm;
 	struct rnic_gid peer;
 	struct rnic_gid local;
+	uint16_t port; /* the UDP source port */
 };
 
 /* Handles a REQ that belongs to no connection yet. */

@@ -27,6 +27,19 @@ bool cm_address_from_endpoint(const struct rnic_endpoint *endpoint, struct cm_ad
 	return true;
 }
 
+struct rnic_endpoint cm_address_endpoint(const struct cm_address *address, bool is_known)
+{
+	const bool is_ipv4 = rnic_gid_is_ipv4(&address->gid);
+
+	if (!is_known && address->port == 0)
+		return (struct rnic_endpoint){0};
+	return (struct rnic_endpoint){
+		.address = address->gid,
+		.port = address->port,
+		.family = is_ipv4 ? 4 : 6,
+	};
+}
+
 struct rnic_gid cm_address_any_ipv4(void)
 {
 	static const uint8_t zero[4];

@@ -21,6 +21,9 @@
  */
 bool cm_address_from_endpoint(const struct rnic_endpoint *endpoint, struct cm_address *address);
 
+/* The way back. All zeroes: the address is not known, and has no port either. */
+struct rnic_endpoint cm_address_endpoint(const struct cm_address *address, bool is_known);
+
 struct rnic_gid cm_address_any_ipv4(void);
 bool cm_address_is_any(const struct cm_address *address);
 

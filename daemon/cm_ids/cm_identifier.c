@@ -3,6 +3,7 @@
 
 #include "client/client.h"
 #include "client/client_set.h"
+#include "cm_ids/cm_address.h"
 #include "wire/gid.h"
 #include "wire/packet.h"
 
@@ -11,20 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GROUPS_OF_ID_MAX 64
 #define EVENTS_ASKED_MAX 256 /* one for each group, and many for failed address resolutions */
 
 /* With so many waiting events a client can begin no operation that makes further events. */
 #define SESSION_EVENTS_MAX 32768
-
-struct cm_waiting_event {
-	struct list channel_node;
-	struct list id_node;
-	struct session_cm_id *id;	 /* the identifier that reports the event */
-	struct session_cm_id *requester; /* made by a CONNECT_REQUEST: the new identifier */
-	struct rnic_ctl_cm_event_reply event;
-};
 
 struct cm_joined_group {
 	struct list node;
@@ -92,19 +86,6 @@ const char *cm_identifier_state_name(const struct session_cm_id *id)
 
 /* --- addresses and path ---------------------------------------------------------------------- */
 
-static struct rnic_endpoint endpoint_of(const struct cm_address *address, bool is_known)
-{
-	const bool is_ipv4 = rnic_gid_is_ipv4(&address->gid);
-
-	if (!is_known && address->port == 0)
-		return (struct rnic_endpoint){0};
-	return (struct rnic_endpoint){
-		.address = address->gid,
-		.port = address->port,
-		.family = is_ipv4 ? 4 : 6,
-	};
-}
-
 static uint8_t gid_index(const struct client_set *set, const struct rnic_gid *gid)
 {
 	const struct rnic_ctl_gids_reply *gids = &set->facts->gids;
@@ -115,7 +96,7 @@ static uint8_t gid_index(const struct client_set *set, const struct rnic_gid *gi
 	return 0;
 }
 
-static struct rnic_path verbs_path(const struct client_set *set, const struct cm_path *path)
+struct rnic_path cm_identifier_verbs_path(const struct client_set *set, const struct cm_path *path)
 {
 	return (struct rnic_path){
 		.dest_gid = path->dest,
@@ -148,37 +129,37 @@ void cm_identifier_describe(const struct session_cm_id *id,
 	struct cm_path path;
 
 	*reply = (struct rnic_ctl_cm_endpoints_reply){
-		.local = endpoint_of(&id->local, cm_identifier_state(id) != CM_ID_IDLE),
-		.peer = endpoint_of(&id->peer, id->has_peer),
+		.local = cm_address_endpoint(&id->local, cm_identifier_state(id) != CM_ID_IDLE),
+		.peer = cm_address_endpoint(&id->peer, id->has_peer),
 		.path_mtu = id->client->set->facts->port.active_mtu,
 	};
 	if (!id->has_local)
 		return;
 	cm_identifier_path(id, &path);
-	reply->path = verbs_path(id->client->set, &path);
+	reply->path = cm_identifier_verbs_path(id->client->set, &path);
 }
 
 /* --- channels and events --------------------------------------------------------------------- */
 
-/* Makes the pipe readable. A full pipe is readable already, so a refused write does no harm. */
-static void channel_signal(struct session_cm_channel *channel)
+static void cm_identifier_send_events(struct client *client, struct session_cm_channel *channel)
 {
-	if (channel->is_signaled || list_is_empty(&channel->waiting))
-		return;
-	channel->is_signaled = true;
-	event_pipe_raise(&channel->pipe, &channel->source, 0);
-	if (!event_pipe_flush(&channel->pipe))
-		event_source_forget(&channel->source);
+	int result = cm_channel_send(channel);
+
+	if (result != 0)
+		client_break(client, "the events of its connections cannot be sent (%s)",
+			     strerror(-result));
 }
 
-static void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
+void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
 {
-	list_add_tail(&id->channel->waiting, &event->channel_node);
+	cm_channel_add(id->channel, event);
 	list_add_tail(&id->events, &event->id_node);
 	id->event_count++;
 	id->client->cm_event_count++;
 	event->id = id;
-	channel_signal(id->channel);
+	event->event.moves = id->moves;
+	/* The client is not asked for its count when it has obviously kept up. */
+	cm_identifier_look(id->client, id->channel);
 }
 
 /* Frees an event, but not the identifier that a request made. */
@@ -186,14 +167,14 @@ static void forget_event(struct cm_waiting_event *event)
 {
 	if (event->requester != NULL)
 		event->requester->request = NULL;
-	list_remove(&event->channel_node);
+	cm_channel_withdraw(event->id->channel, event);
 	list_remove(&event->id_node);
 	event->id->event_count--;
 	event->id->client->cm_event_count--;
 	free(event);
 }
 
-/* Frees an event that no client will fetch, and the identifier that a request made. */
+/* Frees an event that no client will take, and the identifier that a request made. */
 static void drop_event(struct cm_waiting_event *event)
 {
 	struct session_cm_id *requester = event->requester;
@@ -203,40 +184,33 @@ static void drop_event(struct cm_waiting_event *event)
 		cm_identifier_free(requester);
 }
 
-int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_event_reply *event)
+void cm_identifier_note_taken(struct client *client, struct session_cm_channel *channel,
+			      uint32_t taken)
 {
-	struct cm_waiting_event *oldest;
+	struct cm_waiting_event *event;
 
-	channel->is_signaled = false;
-	if (list_is_empty(&channel->waiting))
-		return -EAGAIN;
-	oldest = list_first_entry(&channel->waiting, struct cm_waiting_event, channel_node);
-	*event = oldest->event;
-	forget_event(oldest);
-	channel_signal(channel);
-	return 0;
+	while ((event = cm_channel_next_taken(channel, taken)) != NULL)
+		forget_event(event);
+	cm_identifier_send_events(client, channel);
 }
 
-void cm_channel_raise(struct session_cm_channel *channel)
+void cm_identifier_look(struct client *client, struct session_cm_channel *channel)
 {
-	channel->is_signaled = false;
-	channel_signal(channel);
+	cm_identifier_note_taken(client, channel, cm_channel_known_taken(channel));
 }
 
 void cm_channel_free(struct client *client, struct session_cm_channel *channel)
 {
-	assert(channel->references == 0 && list_is_empty(&channel->waiting));
-	event_source_forget(&channel->source);
-	event_pipe_close(&channel->pipe);
+	assert(channel->references == 0);
+	cm_channel_close(channel);
 	quota_discharge(&client->account, RESOURCE_DESCRIPTORS, 1);
 	handle_table_remove(&client->cm_channels, channel->handle);
 	quota_discharge(&client->account, RESOURCE_CM_CHANNEL, 1);
 	free(channel);
 }
 
-/* Makes an event about `id` with all known facts. NULL, and the client is broken: no memory. */
-static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm_event_type type,
-					  int status)
+struct cm_waiting_event *cm_identifier_new_event(struct session_cm_id *id,
+						 enum rnic_cm_event_type type, int status)
 {
 	struct cm_waiting_event *event = calloc(1, sizeof(*event));
 	struct rnic_ctl_cm_endpoints_reply where;
@@ -246,7 +220,7 @@ static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm
 		return NULL;
 	}
 	cm_identifier_describe(id, &where);
-	event->event = (struct rnic_ctl_cm_event_reply){
+	event->event = (struct rnic_ctl_cm_event){
 		.type = type,
 		.status = status,
 		.id = id->handle,
@@ -259,11 +233,24 @@ static struct cm_waiting_event *new_event(struct session_cm_id *id, enum rnic_cm
 	return event;
 }
 
-int cm_identifier_check_room(const struct session_cm_id *id)
+static bool has_room(const struct session_cm_id *id)
 {
-	return id->event_count < EVENTS_ASKED_MAX && id->client->cm_event_count < SESSION_EVENTS_MAX
-		       ? 0
-		       : -ENOSPC;
+	return id->event_count < EVENTS_ASKED_MAX &&
+	       id->client->cm_event_count < SESSION_EVENTS_MAX;
+}
+
+int cm_identifier_check_room(struct session_cm_id *id)
+{
+	struct client *client = id->client;
+	struct session_cm_channel *channel;
+
+	if (!has_room(id))
+		cm_identifier_look(client, id->channel);
+	if (client->cm_event_count < SESSION_EVENTS_MAX)
+		return has_room(id) ? 0 : -ENOSPC;
+	for (uint32_t slot = 0; (channel = handle_table_next(&client->cm_channels, &slot)) != NULL;)
+		cm_identifier_look(client, channel);
+	return has_room(id) ? 0 : -ENOSPC;
 }
 
 void cm_identifier_note_trouble(const struct session_cm_id *id)
@@ -279,7 +266,7 @@ void cm_identifier_note_trouble(const struct session_cm_id *id)
 		client_note_trouble(id->client, subject, reason);
 }
 
-static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status)
+void cm_identifier_note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status)
 {
 	if (status == 0)
 		return;
@@ -291,17 +278,17 @@ static void note_failure(struct session_cm_id *id, enum rnic_cm_event_type type,
 void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group)
 {
-	struct cm_waiting_event *event = new_event(id, type, status);
+	struct cm_waiting_event *event = cm_identifier_new_event(id, type, status);
 	struct cm_path path;
 
 	if (event == NULL)
 		return;
-	note_failure(id, type, status);
+	cm_identifier_note_failure(id, type, status);
 	if (group != NULL) {
 		cm_identifier_path(id, &path);
 		path.dest = group->gid;
-		event->event.peer = endpoint_of(group, true);
-		event->event.path = verbs_path(id->client->set, &path);
+		event->event.peer = cm_address_endpoint(group, true);
+		event->event.path = cm_identifier_verbs_path(id->client->set, &path);
 		event->event.parameters.qpn = RNIC_MULTICAST_QPN;
 		event->event.parameters.qkey = CM_UDP_QKEY;
 	}
@@ -310,16 +297,18 @@ void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type
 
 void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel)
 {
+	struct session_cm_channel *old = id->channel;
 	struct list *node;
 
-	id->channel->references--;
+	old->references--;
 	channel->references++;
 	id->channel = channel;
 	list_for_each (node, &id->events) {
 		struct cm_waiting_event *event = list_entry(node, struct cm_waiting_event, id_node);
 
-		list_remove(&event->channel_node);
-		list_add_tail(&channel->waiting, &event->channel_node);
+		cm_channel_withdraw(old, event);
+		event->event.moves = id->moves;
+		cm_channel_add(channel, event);
 		/*
 		 * The client does not know the new identifier yet: its events go to the channel of
 		 * its request.
@@ -327,7 +316,7 @@ void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *
 		if (event->requester != NULL)
 			cm_identifier_migrate(event->requester, channel);
 	}
-	channel_signal(channel);
+	cm_identifier_send_events(id->client, channel);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -448,111 +437,3 @@ int cm_identifier_leave(struct session_cm_id *id, const struct cm_address *group
 	free(joined);
 	return 0;
 }
-
-/* --- events of the connection manager -------------------------------------------------------- */
-
-/* The client's event for each event of a connection. */
-static const uint8_t client_events[CM_EVENT_COUNT] = {
-	[CM_EVENT_CONNECT_REQUEST] = RNIC_CM_CONNECT_REQUEST,
-	[CM_EVENT_CONNECT_RESPONSE] = RNIC_CM_CONNECT_RESPONSE,
-	[CM_EVENT_UNREACHABLE] = RNIC_CM_UNREACHABLE,
-	[CM_EVENT_REJECTED] = RNIC_CM_REJECTED,
-	[CM_EVENT_ESTABLISHED] = RNIC_CM_ESTABLISHED,
-	[CM_EVENT_DISCONNECTED] = RNIC_CM_DISCONNECTED,
-	[CM_EVENT_TIMEWAIT_EXIT] = RNIC_CM_TIMEWAIT_EXIT,
-};
-
-/* Fills the client's event with the content of the message. */
-static void fill_event(struct rnic_ctl_cm_event_reply *reply, const struct client_set *set,
-		       const struct cm_event *event)
-{
-	struct rnic_cm_parameters *parameters = &reply->parameters;
-	const struct cm_qp_parameters *peer = &event->peer;
-	uint32_t private_bytes = event->private_bytes;
-	struct cm_connection_info info;
-
-	cm_describe(event->connection, &info);
-	reply->local = endpoint_of(&info.local, true);
-	reply->peer = endpoint_of(&info.peer, true);
-	reply->path = verbs_path(set, &info.path);
-	reply->path_mtu = info.path.mtu;
-	reply->port_space = info.port_space;
-	if (private_bytes > RNIC_CM_PRIVATE_DATA_BYTES - 1)
-		private_bytes = RNIC_CM_PRIVATE_DATA_BYTES - 1;
-	*parameters = (struct rnic_cm_parameters){
-		.qpn = peer->qpn,
-		.qkey = peer->qkey,
-		.starting_psn = peer->psn,
-		.responder_resources = peer->responder_resources,
-		.initiator_depth = peer->initiator_depth,
-		.flow_control = peer->has_flow_control,
-		.retry_count = peer->retry_count,
-		.rnr_retry_count = peer->rnr_retry_count,
-		.has_srq = peer->has_srq,
-		.qp_type = info.qp_type,
-		.ece_vendor_id = peer->ece_vendor_id,
-		.ece_options = peer->ece_options,
-		.private_data_bytes = (uint8_t)private_bytes,
-	};
-	if (private_bytes > 0)
-		memcpy(parameters->private_data, event->private_data, private_bytes);
-}
-
-/* Takes a connection request. False: the client has no room; the peer tries again later. */
-static bool request_arrived(struct client_set *set, const struct cm_event *event)
-{
-	struct session_cm_id *listener = event->user;
-	struct cm_waiting_event *waiting;
-	struct cm_connection_info info;
-	struct session_cm_id *id;
-
-	if (listener->client->is_broken)
-		return false;
-	cm_describe(event->connection, &info);
-	if (cm_identifier_create(listener->client, listener->channel, listener->port_space,
-				 info.qp_type, &id) != 0)
-		return false;
-	waiting = new_event(listener, RNIC_CM_CONNECT_REQUEST, 0);
-	if (waiting == NULL) {
-		cm_identifier_free(id);
-		return false;
-	}
-	id->connection = event->connection;
-	id->asked = event->peer;
-	id->local = info.local;
-	id->peer = info.peer;
-	id->has_local = true;
-	id->has_peer = true;
-	id->traffic_class = info.path.traffic_class;
-	id->min_rnr_timer = listener->min_rnr_timer;
-	cm_set_user(event->connection, id);
-	fill_event(&waiting->event, set, event);
-	waiting->requester = id;
-	id->request = waiting;
-	waiting->event.id = id->handle;
-	waiting->event.listener = listener->handle;
-	cm_identifier_enqueue(listener, waiting);
-	return true;
-}
-
-static bool cm_identifier_event(void *context, const struct cm_event *event)
-{
-	struct session_cm_id *id = event->user;
-	struct cm_waiting_event *waiting;
-
-	if (event->type == CM_EVENT_CONNECT_REQUEST)
-		return request_arrived(context, event);
-	if (id->client->is_broken)
-		return false;
-	waiting = new_event(id, client_events[event->type], event->status);
-	if (waiting == NULL)
-		return false;
-	note_failure(id, client_events[event->type], event->status);
-	fill_event(&waiting->event, context, event);
-	cm_identifier_enqueue(id, waiting);
-	return true;
-}
-
-const struct cm_sink cm_identifier_sink = {
-	.event = cm_identifier_event,
-};

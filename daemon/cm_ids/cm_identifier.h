@@ -3,7 +3,7 @@
  * The channels and identifiers of a client, between the client's control requests (ctl_cm*.c) and
  * the device's connections (cm/cm.h).
  *
- * Each event of an identifier is kept as a whole until the client fetches it. Some events follow
+ * Each event of an identifier is kept as a whole until the client takes it. Some events follow
  * requests that the client can repeat without end: their number is bounded for one identifier and
  * for one client. The protocol bounds the other events of a connection. The quota of identifiers
  * and the listener's backlog bound connection requests, as each request makes an identifier.
@@ -16,14 +16,14 @@
 
 #include "base/list.h"
 #include "cm/cm.h"
+#include "cm_ids/cm_channel.h"
 #include "ctl/ctl_cm.h"
-#include "common/event_pipe.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cm_waiting_event;
 struct client;
+struct client_set;
 
 /*
  * The state of an identifier, as the application sees it. The identifier keeps the states up to
@@ -43,15 +43,6 @@ enum cm_id_state {
 	CM_ID_CONNECTED,
 	CM_ID_CLOSED, /* refused, unreachable or disconnected */
 	CM_ID_STATE_COUNT,
-};
-
-struct session_cm_channel {
-	struct event_pipe pipe;
-	struct event_source source;
-	bool is_signaled;    /* a record is in the pipe, and no CM_GET_EVENT followed yet */
-	struct list waiting; /* struct cm_waiting_event.channel_node, oldest first */
-	struct rnic_handle handle;
-	uint32_t references; /* the number of identifiers */
 };
 
 struct session_cm_id {
@@ -75,18 +66,16 @@ struct session_cm_id {
 	uint8_t failure; /* enum rnic_cm_event_type: the event of the last failure; 0: none */
 	int failure_status;
 	struct cm_qp_parameters asked; /* in REQUESTED: the QP parameters of the peer's request */
+	uint32_t moves;		       /* requests that moved it to another channel */
 	uint32_t starting_psn; /* the peer's first PSN; the QP may know it before the peer */
 	struct list events;    /* struct cm_waiting_event.id_node */
 	uint32_t event_count;
-	struct cm_waiting_event *request; /* its CONNECT_REQUEST until fetched; else NULL */
+	struct cm_waiting_event *request; /* its CONNECT_REQUEST until taken; else NULL */
 	struct list groups;		  /* struct cm_joined_group.node */
 	uint32_t group_count;
 };
 
 #define CM_UDP_QKEY UINT32_C(0x01234567) /* for the port spaces UDP and IPOIB */
-
-/* The sink of the device's connection manager; its context is the set of clients. */
-extern const struct cm_sink cm_identifier_sink;
 
 /*
  * Makes an identifier in the IDLE state, against the client's quota. -ENOSPC, -ENOMEM.
@@ -121,10 +110,21 @@ enum cm_id_state cm_identifier_state(const struct session_cm_id *id);
 const char *cm_identifier_state_name(const struct session_cm_id *id);
 
 /*
- * Whether an operation that ends with an event may begin. -ENOSPC: the client must fetch events
+ * Whether an operation that ends with an event may begin. -ENOSPC: the client must take events
  * first.
  */
-int cm_identifier_check_room(const struct session_cm_id *id);
+int cm_identifier_check_room(struct session_cm_id *id);
+
+/*
+ * Makes an event about `id` with all known facts, and lets it wait or sends it. The caller owns the
+ * event until then. NULL, and the client is broken: no memory.
+ */
+struct cm_waiting_event *cm_identifier_new_event(struct session_cm_id *id,
+						 enum rnic_cm_event_type type, int status);
+void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_event *event);
+
+/* Notes that the operation that ends with this event has failed with `status`; 0: it has not. */
+void cm_identifier_note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status);
 
 /*
  * Tells the client about an event that did not come from a connection. `group` is NULL except for
@@ -133,18 +133,17 @@ int cm_identifier_check_room(const struct session_cm_id *id);
 void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group);
 
-/* Takes the oldest event of the channel. -EAGAIN: no event waits. */
-int cm_channel_fetch(struct session_cm_channel *channel, struct rnic_ctl_cm_event_reply *event);
-
 /*
- * The client has read a record without fetching its event: writes another record if an event still
- * waits.
+ * Forgets the events that the client has taken from the channel by its count `taken`, and sends
+ * others. cm_identifier_look() asks the socket instead of the client.
  */
-void cm_channel_raise(struct session_cm_channel *channel);
+void cm_identifier_note_taken(struct client *client, struct session_cm_channel *channel,
+			      uint32_t taken);
+void cm_identifier_look(struct client *client, struct session_cm_channel *channel);
 
 /*
- * Moves the identifier, its waiting events, and the identifiers of its unfetched requests to
- * another channel of the same client.
+ * Moves the identifier, its events that were not taken, and the identifiers of its requests that
+ * were not taken to another channel of the same client.
  */
 void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel);
 
@@ -155,6 +154,9 @@ void cm_identifier_waiting_for(const struct session_cm_id *id, char *text, uint3
 /* Writes the identifier's addresses and path to a reply. */
 void cm_identifier_describe(const struct session_cm_id *id,
 			    struct rnic_ctl_cm_endpoints_reply *reply);
+
+/* The path as a queue pair of the client takes it. */
+struct rnic_path cm_identifier_verbs_path(const struct client_set *set, const struct cm_path *path);
 
 /* Writes the path from the local address to the peer, for both ends' queue pairs. */
 void cm_identifier_path(const struct session_cm_id *id, struct cm_path *path);

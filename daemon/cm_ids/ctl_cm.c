@@ -35,6 +35,16 @@ struct session_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle hand
 
 /* --- channels -------------------------------------------------------------------------------- */
 
+static int ctl_cm_open_channel(void *channel, int *client_fd)
+{
+	return cm_channel_open(channel, client_fd);
+}
+
+static void ctl_cm_close_channel(void *channel)
+{
+	cm_channel_close(channel);
+}
+
 int ctl_cm_create_channel(struct ctl_call *call)
 {
 	struct rnic_ctl_cm_channel_reply *reply = (void *)call->reply.payload;
@@ -44,13 +54,13 @@ int ctl_cm_create_channel(struct ctl_call *call)
 
 	if (channel == NULL)
 		return -ENOMEM;
-	list_init(&channel->waiting);
 	result = ctl_channel_open(call, &(struct ctl_channel){
 						.account = &client->account,
 						.resource = RESOURCE_CM_CHANNEL,
 						.table = &client->cm_channels,
 						.object = channel,
-						.pipe = &channel->pipe,
+						.open = ctl_cm_open_channel,
+						.close = ctl_cm_close_channel,
 						.handle = &channel->handle,
 						.plural = "event channels",
 					});
@@ -77,26 +87,15 @@ int ctl_cm_destroy_channel(struct ctl_call *call)
 	return 0;
 }
 
-int ctl_cm_get_event(struct ctl_call *call)
+int ctl_cm_send_events(struct ctl_call *call)
 {
-	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	const struct rnic_ctl_cm_send_events *request = (const void *)call->request.payload;
 	struct session_cm_channel *channel =
-		handle_table_get(&call->client->cm_channels, request->handle);
+		handle_table_get(&call->client->cm_channels, request->channel);
 
 	if (channel == NULL)
 		return ctl_refuse(call, -EINVAL, "no such event channel");
-	return cm_channel_fetch(channel, (void *)call->reply.payload);
-}
-
-int ctl_cm_raise(struct ctl_call *call)
-{
-	const struct rnic_ctl_object *request = (const void *)call->request.payload;
-	struct session_cm_channel *channel =
-		handle_table_get(&call->client->cm_channels, request->handle);
-
-	if (channel == NULL)
-		return ctl_refuse(call, -EINVAL, "no such event channel");
-	cm_channel_raise(channel);
+	cm_identifier_note_taken(call->client, channel, request->taken);
 	return 0;
 }
 
@@ -146,11 +145,12 @@ int ctl_cm_create_id(struct ctl_call *call)
 
 int ctl_cm_destroy_id(struct ctl_call *call)
 {
-	const struct rnic_ctl_object *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->handle);
+	const struct rnic_ctl_cm_destroy_id *request = (const void *)call->request.payload;
+	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
 
 	if (id == NULL)
 		return ctl_refuse(call, -EINVAL, "no such identifier");
+	cm_identifier_note_taken(call->client, id->channel, request->taken);
 	cm_identifier_free(id);
 	return 0;
 }
@@ -164,6 +164,10 @@ int ctl_cm_migrate(struct ctl_call *call)
 
 	if (id == NULL || channel == NULL)
 		return ctl_refuse(call, -EINVAL, "no such identifier or event channel");
+	cm_identifier_note_taken(call->client, id->channel, request->taken);
+	if (channel == id->channel)
+		return 0;
+	id->moves++;
 	cm_identifier_migrate(id, channel);
 	return 0;
 }

@@ -14,6 +14,15 @@
 
 #define PRIVILEGED_PORTS 1024
 
+/*
+ * Whether the identifier that has the wanted address is that of a program that has ended. The
+ * request is carried out again then, until the identifier is freed.
+ */
+static bool holder_has_gone(const struct session_cm_id *holder)
+{
+	return holder != NULL && client_has_gone(holder->client);
+}
+
 /* Binds the identifier to `address`; port 0: the manager chooses a port. */
 static int take_address(struct ctl_call *call, struct session_cm_id *id,
 			const struct cm_address *address)
@@ -31,6 +40,8 @@ static int take_address(struct ctl_call *call, struct session_cm_id *id,
 		return ctl_refuse(call, -EACCES, "only root may use ports below %u",
 				  PRIVILEGED_PORTS);
 	result = cm_bind(call->client->set->cm, &bind, &id->binding);
+	if (result == -EADDRINUSE && holder_has_gone(cm_bind_holder(call->client->set->cm, &bind)))
+		return -EINPROGRESS;
 	if (result == -EADDRINUSE)
 		return ctl_refuse(call, result, "port %u is in use", address->port);
 	if (result != 0)
@@ -78,6 +89,8 @@ int ctl_cm_listen(struct ctl_call *call)
 		id->setup = CM_ID_BOUND;
 	}
 	result = cm_listen(id->binding, request->backlog);
+	if (result == -EADDRINUSE && holder_has_gone(cm_listen_holder(id->binding)))
+		return -EINPROGRESS;
 	if (result != 0)
 		return ctl_refuse(call, result, "another listener has that address already");
 	id->setup = CM_ID_LISTENING;
@@ -85,7 +98,7 @@ int ctl_cm_listen(struct ctl_call *call)
 	return 0;
 }
 
-static int check_room(struct ctl_call *call, const struct session_cm_id *id)
+static int check_room(struct ctl_call *call, struct session_cm_id *id)
 {
 	int result = cm_identifier_check_room(id);
 

@@ -3,6 +3,7 @@
 #include "cm_ids/ctl_cm_handlers.h"
 
 #include "mad/cm_message.h"
+#include "cm_ids/cm_attributes.h"
 #include "cm_ids/cm_identifier.h"
 #include "cm_ids/ctl_cm_common.h"
 #include "client/client.h"
@@ -10,10 +11,6 @@
 
 #include <errno.h>
 #include <string.h>
-
-/* The peer's access to memory, within the rights of the regions' keys. */
-#define CONNECTED_ACCESS                                                                           \
-	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC)
 
 /* Converts the client's parameters for the connection manager, and chooses the missing ones. */
 static struct cm_qp_parameters ctl_cm_connect_parameters_of(struct session_cm_id *id,
@@ -159,31 +156,6 @@ int ctl_cm_notify(struct ctl_call *call)
 	return 0;
 }
 
-/*
- * The attributes that do not depend on a peer: those for INIT, and all those of datagram services.
- */
-static int initial_attributes(const struct session_cm_id *id, uint32_t state,
-			      struct rnic_ctl_cm_qp_attributes_reply *reply)
-{
-	const bool is_datagram = id->qp_type == RNIC_QP_TYPE_UD;
-
-	reply->attributes.state = state;
-	reply->mask |= RNIC_QP_ATTR_STATE;
-	if (state == RNIC_QP_STATE_INIT) {
-		reply->attributes.port = 1;
-		reply->attributes.qkey = is_datagram ? CM_UDP_QKEY : 0;
-		reply->attributes.access_flags = is_datagram ? 0 : CONNECTED_ACCESS;
-		reply->mask |= RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT |
-			       (is_datagram ? RNIC_QP_ATTR_QKEY : RNIC_QP_ATTR_ACCESS_FLAGS);
-		return 0;
-	}
-	if (!is_datagram)
-		return -EINVAL;
-	if (state == RNIC_QP_STATE_RTS)
-		reply->mask |= RNIC_QP_ATTR_SQ_PSN;
-	return 0;
-}
-
 static bool is_way_told(const struct rnic_ctl_cm_qp_attributes *request)
 {
 	if (request->next_state != 0)
@@ -193,39 +165,10 @@ static bool is_way_told(const struct rnic_ctl_cm_qp_attributes *request)
 	       request->state == RNIC_QP_STATE_RTS;
 }
 
-/* Adds the attributes for the transition to `state`. */
-static int add_attributes(const struct session_cm_id *id, uint32_t state,
-			  struct rnic_ctl_cm_qp_attributes_reply *reply)
-{
-	uint32_t mask;
-	int result;
-
-	if (id->connection == NULL || id->qp_type == RNIC_QP_TYPE_UD || state == RNIC_QP_STATE_INIT)
-		return initial_attributes(id, state, reply);
-	result = cm_qp_attributes(id->connection, (enum rnic_qp_state)state, &reply->attributes,
-				  &mask);
-	if (result == 0)
-		reply->mask |= mask;
-	return result;
-}
-
-/*
- * The client has not answered yet but readies its QP: assume that its answer agrees to the request.
- */
-static void assume_agreement(const struct session_cm_id *id, struct rnic_qp_attributes *attributes)
-{
-	attributes->max_dest_rd_atomic = id->asked.responder_resources;
-	attributes->max_rd_atomic = id->asked.initiator_depth;
-	attributes->retry_count = id->asked.retry_count;
-	attributes->rnr_retry = id->asked.rnr_retry_count;
-}
-
 int ctl_cm_qp_attributes(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_qp_attributes *request = (const void *)call->request.payload;
-	struct rnic_ctl_cm_qp_attributes_reply *reply = (void *)call->reply.payload;
 	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
-	struct rnic_ctl_cm_endpoints_reply where;
 	int result;
 
 	if (id == NULL)
@@ -234,18 +177,10 @@ int ctl_cm_qp_attributes(struct ctl_call *call)
 		return ctl_refuse(
 			call, -EINVAL,
 			"attributes are known for INIT, RTR and RTS, or RTR and then RTS");
-	result = add_attributes(id, request->state, reply);
-	if (result == 0 && request->next_state != 0)
-		result = add_attributes(id, request->next_state, reply);
+	result = cm_attributes_tell(id, request->state, request->next_state,
+				    (void *)call->reply.payload);
 	if (result != 0)
 		return ctl_refuse(call, result, "an identifier in the state \"%s\" knows no peer",
 				  cm_identifier_state_name(id));
-	if (cm_identifier_state(id) == CM_ID_REQUESTED)
-		assume_agreement(id, &reply->attributes);
-	cm_identifier_describe(id, &where);
-	reply->attributes.rq_psn = id->starting_psn;
-	reply->attributes.path.source_gid_index = where.path.source_gid_index;
-	if (id->min_rnr_timer != 0)
-		reply->attributes.min_rnr_timer = id->min_rnr_timer;
 	return 0;
 }

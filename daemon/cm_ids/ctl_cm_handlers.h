@@ -7,7 +7,7 @@
 
 int ctl_cm_create_channel(struct ctl_call *call);
 int ctl_cm_destroy_channel(struct ctl_call *call);
-int ctl_cm_get_event(struct ctl_call *call);
+int ctl_cm_send_events(struct ctl_call *call);
 int ctl_cm_create_id(struct ctl_call *call);
 int ctl_cm_destroy_id(struct ctl_call *call);
 int ctl_cm_migrate(struct ctl_call *call);
@@ -26,6 +26,5 @@ int ctl_cm_notify(struct ctl_call *call);
 int ctl_cm_qp_attributes(struct ctl_call *call);
 int ctl_cm_join_mcast(struct ctl_call *call);
 int ctl_cm_leave_mcast(struct ctl_call *call);
-int ctl_cm_raise(struct ctl_call *call);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device's resources for all clients together, and the bounds of one client. All clients of one
- * user have at most one part in LIMIT_USER_PART of the device's resources.
+ * The bounds of one client, and what both programs of the daemon keep for themselves. The bounds of
+ * all clients together are the programs': device_limits.h, control_limits.h.
  */
 #ifndef DAEMON_COMMON_CLIENT_LIMITS_H
 #define DAEMON_COMMON_CLIENT_LIMITS_H
@@ -9,8 +9,7 @@
 #include "base/maxima.h"
 
 enum {
-	LIMIT_USER_PART = 2,
-	LIMIT_SESSIONS = 4096,
+	LIMIT_SESSIONS = 4096, /* clients of a process */
 
 	/*
 	 * The time for HELLO. The daemon ends a connection without HELLO: it holds one of
@@ -18,37 +17,25 @@ enum {
 	 */
 	LIMIT_HELLO_MS = 10000,
 
-	LIMIT_QPS = 65536,
-	LIMIT_CQS = 65536,
 	LIMIT_CQ_ENTRIES = RNIC_CQ_ENTRIES_MAX,
-	LIMIT_SRQS = 65536,
+	LIMIT_COMPLETION_VECTORS = 8, /* programs spread their completion queues over them */
 
-	LIMIT_PDS = 65536,
 	LIMIT_SESSION_PDS = 4096,
-	LIMIT_MRS = 1 << 20,
-	LIMIT_SESSION_MRS = 1 << 18,
-	LIMIT_MWS = 1 << 20,
+	LIMIT_SESSION_MRS = 1 << 20,
 	LIMIT_SESSION_MWS = 1 << 18,
-	LIMIT_AHS = 1 << 20,
 	LIMIT_SESSION_AHS = 65536,
-	LIMIT_XRCDS = 4096,
 	LIMIT_SESSION_XRCDS = 256,
-	LIMIT_SESSION_MCAST_GROUPS = 32, /* of LIMIT_MCAST_GROUPS */
-
-	LIMIT_CHANNELS = 65536,
+	LIMIT_SESSION_MCAST_GROUPS = 32,   /* of LIMIT_MCAST_GROUPS */
+	LIMIT_SESSION_MCAST_MEMBERS = 256, /* of LIMIT_MCAST_MEMBERS: queue pairs in one group */
 	LIMIT_SESSION_CHANNELS =
 		4096, /* two for each of 1,000 identifiers of librdmacm, and more */
-	LIMIT_CM_IDS = 65536,
 	LIMIT_SESSION_CM_IDS = RNIC_CM_IDS_MAX,
 
-	/* Memory files that clients share with the daemon. */
-	LIMIT_MAPPED_FILES = 32768,
+	/* Memory files that a client shares with the daemon. */
 	LIMIT_SESSION_MAPPED_FILES = 4096,
-	LIMIT_MAPPED_MIB = 1 << 24,
 	LIMIT_SESSION_MAPPED_MIB = 1 << 20,
 
 	/* Ring memory: pages cost nothing until their first use. */
-	LIMIT_SHARED_MIB = 65536,
 	LIMIT_SESSION_SHARED_MIB = 8192,
 
 	/*
@@ -58,12 +45,6 @@ enum {
 	LIMIT_PROCESS_MAPPINGS = 65530,
 	LIMIT_HEAP_MAPPINGS = 4096,
 	LIMIT_OWN_MAPPINGS = LIMIT_HEAP_MAPPINGS + 1024,
-
-	/*
-	 * The daemon's own descriptors (RLIMIT_NOFILE): ports, LIMIT_MCAST_GROUPS, and the message
-	 * under inspection.
-	 */
-	LIMIT_OWN_DESCRIPTORS = 448,
 
 	/* The number of objects of ended clients that a turn frees, as the teardown counts. */
 	LIMIT_TURN_TEARDOWN = 1024,

@@ -12,10 +12,12 @@
 
 #include "ctl/ctl_message.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct client;
+struct request_connection;
 struct session;
 
 #define CTL_PAYLOAD_BYTES_MAX (RNIC_CTL_MESSAGE_BYTES - sizeof(struct rnic_ctl_header))
@@ -30,13 +32,16 @@ struct ctl_buffer {
 };
 
 struct ctl_call {
-	struct client *client;
-	struct session *session; /* in the device half; NULL: none, or none yet */
+	struct request_connection *connection;
+	struct client *client;	 /* of a control connection; else NULL */
+	struct session *session; /* of a device connection; NULL before OPEN_DEVICE */
 	struct ctl_buffer request;
 	int fds[CTL_RECEIVED_FDS_MAX]; /* the request's; a handler that keeps one sets it to -1 */
 	unsigned fd_count;
-	uint32_t progress[2];  /* for a handler with several turns: its own, 0 at first */
-	uint64_t waits_for;    /* client_set.ended_count of then; 0: was not refused for want yet */
+	bool has_foreign_fds; /* the message has some, and the server takes none */
+	uint32_t progress[2]; /* for a handler with several turns: its own, 0 at first */
+	bool awaits_news;   /* set with -EINPROGRESS: call again after request_server_wake() only */
+	uint64_t waits_for; /* request_server.ended_count of then; 0: lacked no resource yet */
 	uint64_t closed_by_ns; /* answered, and waits until then for closes; 0: does not wait */
 
 	struct ctl_buffer reply;	 /* the payload is zeroed before the handler runs */

@@ -16,18 +16,18 @@ int ctl_channel_open(struct ctl_call *call, const struct ctl_channel *channel)
 		ctl_refuse(call, result, "no more file descriptors are to be had");
 		goto discharge;
 	}
-	result = event_pipe_open(channel->pipe, &call->reply_fds[0]);
+	result = channel->open(channel->object, &call->reply_fds[0]);
 	if (result != 0)
 		goto discharge_descriptor;
 	result = handle_table_add(channel->table, channel->object, channel->handle);
 	if (result != 0)
-		goto close_pipe;
+		goto close_object;
 	call->reply_fd_count = 1;
 	return 0;
 
-close_pipe:
+close_object:
 	close(call->reply_fds[0]);
-	event_pipe_close(channel->pipe);
+	channel->close(channel->object);
 discharge_descriptor:
 	quota_discharge(channel->account, RESOURCE_DESCRIPTORS, 1);
 discharge:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The facts about the device and its network. The control plane owns and changes the facts; the
- * device half reads them.
+ * The facts about the device and its network. Each half of the daemon has its own: the control
+ * plane learns them, and the device half gets them as messages.
  */
 #ifndef DAEMON_COMMON_DEVICE_FACTS_H
 #define DAEMON_COMMON_DEVICE_FACTS_H
@@ -16,10 +16,6 @@ struct device_facts {
 	struct rnic_ctl_port_reply port;
 	struct rnic_ctl_gids_reply gids;
 	struct rnic_ctl_pkeys_reply pkeys;
-	char udp_port[RNIC_CTL_NAME_BYTES];
-	char poll[RNIC_CTL_NAME_BYTES];
-	char segmentation[RNIC_CTL_NAME_BYTES];
-	char ecn[RNIC_CTL_NAME_BYTES];
 };
 
 /* Whether the GID table has a usable address at `index`. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/quota.h"
 
-#include "common/user_quota.h"
 #include "common/client_limits.h"
+#include "common/user_quota.h"
 #include "shm/region.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 
 #define QUOTA_MIB (UINT64_C(1) << 20)
 
 /* The bounds of one client; 0: all but a quarter of the process's. */
 static const uint64_t quota_of_client[RESOURCE_COUNT] = {
+	[RESOURCE_SESSION] = 1,
 	[RESOURCE_PD] = LIMIT_SESSION_PDS,
 	[RESOURCE_MR] = LIMIT_SESSION_MRS,
 	[RESOURCE_MW] = LIMIT_SESSION_MWS,
@@ -31,37 +31,36 @@ static const uint64_t quota_of_client[RESOURCE_COUNT] = {
 	[RESOURCE_DESCRIPTORS] = 0,
 };
 
-int quota_open(struct quota_account *account, struct quota_pool *pool, uid_t uid)
+int quota_open(struct quota_account *account, struct quota_pool *pool, struct user_quota *user)
 {
-	memset(account, 0, sizeof(*account));
-	account->pool = pool;
-	account->user = user_quota_join(pool, uid);
-	return account->user != NULL ? 0 : -ENOMEM;
+	*account = (struct quota_account){.pool = pool, .user = user};
+	return quota_charge(account, RESOURCE_SESSION, 1);
 }
 
 void quota_close(struct quota_account *account)
 {
+	quota_discharge(account, RESOURCE_SESSION, 1);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(account->usage[i] == 0);
-	user_quota_leave(account->user);
-	account->user = NULL;
 }
 
 int quota_charge(struct quota_account *account, enum session_resource resource, uint64_t amount)
 {
 	struct quota_pool *pool = account->pool;
-	const uint64_t of_device = pool->limits[resource];
 	uint64_t of_client = quota_of_client[resource];
 
 	if (of_client == 0)
-		of_client = of_device - of_device / 4;
+		of_client = pool->limits[resource] - pool->limits[resource] / 4;
 	if (amount > of_client - account->usage[resource] ||
-	    amount > of_device - pool->usage[resource] ||
-	    !user_quota_may_have(account->user, resource, amount, of_device))
+	    amount > quota_pool_left(pool, resource))
 		return -ENOSPC;
+	if (account->user != NULL) {
+		if (!user_quota_may_have(account->user, resource, amount))
+			return -ENOSPC;
+		user_quota_take(account->user, resource, amount);
+	}
 	account->usage[resource] += amount;
 	pool->usage[resource] += amount;
-	account->user->usage[resource] += amount;
 	return 0;
 }
 
@@ -70,29 +69,32 @@ void quota_discharge(struct quota_account *account, enum session_resource resour
 	assert(account->usage[resource] >= amount);
 	account->usage[resource] -= amount;
 	account->pool->usage[resource] -= amount;
-	account->user->usage[resource] -= amount;
+	if (account->user != NULL)
+		user_quota_give_back(account->user, resource, amount);
+}
+
+/* Each user of the control plane has a thread of its own. */
+static struct deferred_close *quota_deferred_close(const struct quota_account *account)
+{
+	return account->user != NULL ? &account->user->deferred_close
+				     : &account->pool->deferred_close;
 }
 
 void quota_defer_close(struct quota_account *account, int fd)
 {
-	deferred_close_take(&account->user->deferred_close, fd);
+	deferred_close_take(quota_deferred_close(account), fd);
 }
 
 void quota_defer_unmap(struct quota_account *account, void *address, uint64_t bytes)
 {
-	deferred_close_unmap(&account->user->deferred_close, address, bytes);
+	deferred_close_unmap(quota_deferred_close(account), address, bytes);
 }
 
 bool quota_closes_are_behind(const struct quota_account *account)
 {
-	const struct user_quota *user = account->user;
-	const uint64_t most = user_quota_part(user, account->pool->limits[RESOURCE_DESCRIPTORS]);
-	const uint64_t used = user->usage[RESOURCE_DESCRIPTORS];
+	const struct quota_pool *pool = account->pool;
+	const uint64_t most = pool->limits[RESOURCE_DESCRIPTORS];
+	const uint64_t used = pool->usage[RESOURCE_DESCRIPTORS];
 
-	return deferred_close_pending(&user->deferred_close) > (used < most ? most - used : 0) / 2;
-}
-
-uint64_t quota_user_part(const struct quota_account *account, uint64_t of_device)
-{
-	return user_quota_part(account->user, of_device);
+	return deferred_close_pending(&pool->deferred_close) > (used < most ? most - used : 0) / 2;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The account of a client: its use of each resource, against three bounds: of one client, of a user
- * (user_quota.h) and of the process (quota_pool.h). Both halves of the daemon charge every creation
- * here.
+ * The account of a client: its use of each resource, against the bounds of one client and of the
+ * process (quota_pool.h), and in the control plane against the share of a user (user_quota.h). Both
+ * halves of the daemon charge every creation here.
  *
  * Invariant: an account, its user and its pool are charged with the content of the client's tables.
  */
@@ -13,18 +13,21 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct user_quota;
 
 struct quota_account {
 	struct quota_pool *pool;
-	struct user_quota *user; /* of all clients of the same uid */
+	struct user_quota
+		*user; /* of all clients of the same uid; NULL: users are not told apart */
 	uint64_t usage[RESOURCE_COUNT];
 };
 
-/* An account of `uid`, without usage. -ENOMEM: out of memory, or the user has too many clients. */
-int quota_open(struct quota_account *account, struct quota_pool *pool, uid_t uid);
+/*
+ * An account of a client of `user`, which may be NULL. The account's use is one session. -ENOSPC:
+ * the process, or the user, has too many clients.
+ */
+int quota_open(struct quota_account *account, struct quota_pool *pool, struct user_quota *user);
 
 /* Asserts that the client has given everything back. */
 void quota_close(struct quota_account *account);
@@ -37,15 +40,12 @@ int quota_charge(struct quota_account *account, enum session_resource resource, 
 void quota_discharge(struct quota_account *account, enum session_resource resource,
 		     uint64_t amount);
 
-/* Close or unmap soon what the client has sent or shared. Until then the user's quota counts it. */
+/* Close or unmap soon what the client has sent or shared. Until then the process counts it. */
 void quota_defer_close(struct quota_account *account, int fd);
 void quota_defer_unmap(struct quota_account *account, void *address, uint64_t bytes);
 
-/* Whether what waits to be closed takes more than half of the descriptors that the user has left:
- * the other half is for new clients of the user. */
+/* Whether what waits to be closed takes more than half of the descriptors that are left: the other
+ * half is for new clients. */
 bool quota_closes_are_behind(const struct quota_account *account);
-
-/* The user's part of something of which the device has `of_device`. */
-uint64_t quota_user_part(const struct quota_account *account, uint64_t of_device);
 
 #endif

@@ -1,39 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/quota_pool.h"
 
-#include "base/bits.h"
 #include "common/client_limits.h"
-#include "shm/region.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#define POOL_MIB (UINT64_C(1) << 20)
-
-/* A resource without an entry is bounded by what the process can spare. */
-static const uint64_t quota_pool_limits[RESOURCE_COUNT] = {
-	[RESOURCE_PD] = LIMIT_PDS,
-	[RESOURCE_MR] = LIMIT_MRS,
-	[RESOURCE_MW] = LIMIT_MWS,
-	[RESOURCE_CHANNEL] = LIMIT_CHANNELS,
-	[RESOURCE_CQ] = LIMIT_CQS,
-	[RESOURCE_QP] = LIMIT_QPS,
-	[RESOURCE_AH] = LIMIT_AHS,
-	[RESOURCE_SRQ] = LIMIT_SRQS,
-	[RESOURCE_XRCD] = LIMIT_XRCDS,
-	[RESOURCE_CM_CHANNEL] = LIMIT_CHANNELS,
-	[RESOURCE_CM_ID] = LIMIT_CM_IDS,
-	[RESOURCE_SHARED_BYTES] = LIMIT_SHARED_MIB * POOL_MIB,
-	[RESOURCE_MAPPED_FILES] = LIMIT_MAPPED_FILES,
-	[RESOURCE_MAPPED_BYTES] = LIMIT_MAPPED_MIB * POOL_MIB,
-};
-
-/* `all` less a reserve of `own`, or half of `all` when that is more. */
+/* `all` less what the process itself needs, or a quarter of `all` when that is more. */
 static uint64_t quota_pool_spare(uint64_t all, uint64_t own)
 {
-	return all > 2 * own ? all - own : all / 2;
+	return all > own + all / 4 ? all - own : all / 4;
 }
 
 static uint64_t quota_pool_spare_mappings(void)
@@ -49,26 +27,40 @@ static uint64_t quota_pool_spare_mappings(void)
 	return quota_pool_spare(all, LIMIT_OWN_MAPPINGS);
 }
 
-static uint64_t quota_pool_spare_descriptors(void)
+static uint64_t quota_pool_spare_descriptors(uint64_t own)
 {
 	struct rlimit files = {.rlim_cur = 0};
 
 	getrlimit(RLIMIT_NOFILE, &files);
-	return quota_pool_spare(files.rlim_cur, LIMIT_OWN_DESCRIPTORS);
+	return quota_pool_spare(files.rlim_cur, own);
 }
 
-void quota_pool_init(struct quota_pool *pool)
+void quota_pool_init(struct quota_pool *pool, const uint64_t limits[RESOURCE_COUNT],
+		     uint64_t own_descriptors)
 {
 	memset(pool, 0, sizeof(*pool));
-	memcpy(pool->limits, quota_pool_limits, sizeof(pool->limits));
+	memcpy(pool->limits, limits, sizeof(pool->limits));
 	pool->limits[RESOURCE_MAPPINGS] = quota_pool_spare_mappings();
-	pool->limits[RESOURCE_DESCRIPTORS] = quota_pool_spare_descriptors();
-	list_init(&pool->users);
+	pool->limits[RESOURCE_DESCRIPTORS] = quota_pool_spare_descriptors(own_descriptors);
 }
 
-void quota_pool_fini(const struct quota_pool *pool)
+void quota_pool_fini(struct quota_pool *pool)
 {
-	assert(list_is_empty(&pool->users));
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(pool->usage[i] == 0);
+	deferred_close_close(&pool->deferred_close);
+}
+
+bool quota_pool_is_closed_later(enum session_resource resource)
+{
+	return resource == RESOURCE_DESCRIPTORS || resource == RESOURCE_MAPPINGS;
+}
+
+uint64_t quota_pool_left(const struct quota_pool *pool, enum session_resource resource)
+{
+	uint64_t used = pool->usage[resource];
+
+	if (quota_pool_is_closed_later(resource))
+		used += deferred_close_pending(&pool->deferred_close);
+	return used < pool->limits[resource] ? pool->limits[resource] - used : 0;
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bounds and the use of every resource that clients can create, for the process. For
- * descriptors and mappings the bound is the kernel's limit less a reserve for the process. For
- * other resources client_limits.h has the bound.
+ * descriptors and mappings the bound is the kernel's limit less what the process needs itself. The
+ * program that has the pool chooses the other bounds: device_limits.h, control_limits.h.
  */
 #ifndef DAEMON_COMMON_QUOTA_POOL_H
 #define DAEMON_COMMON_QUOTA_POOL_H
 
-#include "base/list.h"
+#include "common/deferred_close.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum session_resource {
+	RESOURCE_SESSION, /* a client */
 	RESOURCE_PD,
 	RESOURCE_MR,
 	RESOURCE_MW,
@@ -34,13 +36,24 @@ enum session_resource {
 struct quota_pool {
 	uint64_t usage[RESOURCE_COUNT];
 	uint64_t limits[RESOURCE_COUNT]; /* of `usage` */
-	struct list users;		 /* struct user_quota.node */
+	/* Closes and unmaps what clients sent or shared. Until then it counts as in use. */
+	struct deferred_close deferred_close;
 };
 
-/* A pool of all resources that the process can spare, without users. */
-void quota_pool_init(struct quota_pool *pool);
+/*
+ * A pool without users. A process has one. `limits` are the bounds of what the process chooses
+ * itself (0: the process has none of it); `own_descriptors` is what it needs of RLIMIT_NOFILE.
+ */
+void quota_pool_init(struct quota_pool *pool, const uint64_t limits[RESOURCE_COUNT],
+		     uint64_t own_descriptors);
 
-/* Asserts that nothing is in use and that no user is left. */
-void quota_pool_fini(const struct quota_pool *pool);
+/* Asserts that nothing is in use. */
+void quota_pool_fini(struct quota_pool *pool);
+
+/* Whether the resource counts until a thread has closed it: descriptors and mappings. */
+bool quota_pool_is_closed_later(enum session_resource resource);
+
+/* How much is left of a resource. */
+uint64_t quota_pool_left(const struct quota_pool *pool, enum session_resource resource);
 
 #endif

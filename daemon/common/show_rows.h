@@ -19,6 +19,12 @@ struct show_rows {
 	bool has_more;
 };
 
+/* How long a viewer waits for the device process that it lists now. Zeroed: it lists none. */
+struct show_patience {
+	uint8_t lane;
+	uint64_t until_ns;
+};
+
 /* Room for the next row, zeroed. NULL: the row is before the cursor, or the reply is full. */
 void *show_rows_add(struct show_rows *rows);
 

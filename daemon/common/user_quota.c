@@ -1,22 +1,145 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/user_quota.h"
 
-#include "common/client_limits.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool may_have_all(uid_t uid)
+/* --- shares ---------------------------------------------------------------------------------- */
+
+static uint64_t share_reserve(uint64_t whole)
 {
-	return uid == 0 || uid == geteuid();
+	return whole / LIMIT_RESERVE_PARTS;
 }
 
-static struct user_quota *user_quota_find(const struct quota_pool *pool, uid_t uid)
+static uint64_t share_sure(uint64_t whole)
+{
+	return (whole - share_reserve(whole)) / LIMIT_USER_PARTS;
+}
+
+static uint64_t share_common(uint64_t whole)
+{
+	return whole - share_reserve(whole) - LIMIT_USER_PLACES * share_sure(whole);
+}
+
+/* What of `usage` the user has from the common half. */
+static uint64_t user_quota_common(const struct user_quota *user, enum session_resource resource,
+				  uint64_t usage)
+{
+	const uint64_t whole = user->all->pool->limits[resource];
+	uint64_t own = 0;
+
+	if (user->may_have_all)
+		own = share_reserve(whole);
+	else if (user->has_place)
+		own = share_sure(whole);
+	return usage > own ? usage - own : 0;
+}
+
+bool user_quota_may_have(const struct user_quota *user, enum session_resource resource,
+			 uint64_t amount)
+{
+	const struct user_quotas *all = user->all;
+	const uint64_t whole = all->pool->limits[resource];
+	const uint64_t left = quota_pool_left(all->pool, resource);
+	const uint64_t used = user->usage[resource];
+	uint64_t own_pending = 0, pending = 0, wanted, others;
+
+	/* What is not closed yet counts as in use, and comes from the common half. */
+	if (quota_pool_is_closed_later(resource)) {
+		own_pending = deferred_close_pending(&user->deferred_close);
+		pending = user_quotas_pending(all);
+	}
+	if (pending > left || amount > left - pending)
+		return false;
+	if (user->may_have_all)
+		return true;
+	wanted = user_quota_common(user, resource, used + amount + own_pending);
+	others = all->common_usage[resource] - user_quota_common(user, resource, used) + pending;
+	others -= own_pending < pending ? own_pending : pending;
+	if (wanted == 0)
+		return true;
+	return others < share_common(whole) && wanted <= (share_common(whole) - others) / 2;
+}
+
+static void user_quota_set(struct user_quota *user, enum session_resource resource, uint64_t usage)
+{
+	uint64_t *common = &user->all->common_usage[resource];
+
+	*common -= user_quota_common(user, resource, user->usage[resource]);
+	user->usage[resource] = usage;
+	*common += user_quota_common(user, resource, usage);
+}
+
+void user_quota_take(struct user_quota *user, enum session_resource resource, uint64_t amount)
+{
+	user_quota_set(user, resource, user->usage[resource] + amount);
+}
+
+void user_quota_give_back(struct user_quota *user, enum session_resource resource, uint64_t amount)
+{
+	assert(user->usage[resource] >= amount);
+	user_quota_set(user, resource, user->usage[resource] - amount);
+}
+
+/* --- users ----------------------------------------------------------------------------------- */
+
+void user_quotas_init(struct user_quotas *all, const struct quota_pool *pool)
+{
+	*all = (struct user_quotas){.pool = pool};
+	list_init(&all->users);
+}
+
+static void user_quota_destroy(struct user_quota *user)
+{
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert(user->usage[i] == 0);
+	user->all->place_count -= user->has_place;
+	deferred_close_close(&user->deferred_close);
+	list_remove(&user->node);
+	free(user);
+}
+
+void user_quotas_fini(struct user_quotas *all)
+{
+	while (!list_is_empty(&all->users)) {
+		struct user_quota *user = list_first_entry(&all->users, struct user_quota, node);
+
+		assert(user->client_count == 0);
+		user_quota_destroy(user);
+	}
+	assert(all->place_count == 0);
+}
+
+uint64_t user_quotas_pending(const struct user_quotas *all)
+{
+	const struct list *node;
+	uint64_t pending = 0;
+
+	list_for_each (node, &all->users)
+		pending += deferred_close_pending(
+			&list_entry(node, const struct user_quota, node)->deferred_close);
+	return pending;
+}
+
+/* Frees the users without clients for whom everything is closed. */
+static void user_quotas_sweep(struct user_quotas *all)
+{
+	struct list *node, *following;
+
+	list_for_each_safe (node, following, &all->users) {
+		struct user_quota *user = list_entry(node, struct user_quota, node);
+
+		if (user->client_count == 0 && deferred_close_pending(&user->deferred_close) == 0)
+			user_quota_destroy(user);
+	}
+}
+
+static struct user_quota *user_quota_find(const struct user_quotas *all, uid_t uid)
 {
 	struct list *node;
 
-	list_for_each (node, &pool->users) {
+	list_for_each (node, &all->users) {
 		struct user_quota *user = list_entry(node, struct user_quota, node);
 
 		if (user->uid == uid)
@@ -25,73 +148,52 @@ static struct user_quota *user_quota_find(const struct quota_pool *pool, uid_t u
 	return NULL;
 }
 
-static struct user_quota *user_quota_create(struct quota_pool *pool, uid_t uid)
+static struct user_quota *user_quota_create(struct user_quotas *all, uid_t uid)
 {
 	struct user_quota *user = calloc(1, sizeof(*user));
 
 	if (user == NULL)
 		return NULL;
+	user->all = all;
 	user->uid = uid;
-	list_add_tail(&pool->users, &user->node);
+	user->may_have_all = uid == 0 || uid == geteuid();
+	list_add_tail(&all->users, &user->node);
 	return user;
 }
 
-struct user_quota *user_quota_join(struct quota_pool *pool, uid_t uid)
+/* Gives the user a free place. What the user has already counts as its sure part first. */
+static void user_quota_seat(struct user_quota *user)
+{
+	struct user_quotas *all = user->all;
+
+	if (user->may_have_all || user->has_place || all->place_count == LIMIT_USER_PLACES)
+		return;
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		all->common_usage[i] -= user_quota_common(user, i, user->usage[i]);
+	user->has_place = true;
+	all->place_count++;
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		all->common_usage[i] += user_quota_common(user, i, user->usage[i]);
+}
+
+struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid)
 {
 	struct user_quota *user;
 
-	user_quota_sweep(pool, false);
-	user = user_quota_find(pool, uid);
+	user_quotas_sweep(all);
+	user = user_quota_find(all, uid);
 	if (user == NULL)
-		user = user_quota_create(pool, uid);
-	if (user == NULL ||
-	    (user->session_count >= LIMIT_SESSIONS / LIMIT_USER_PART && !may_have_all(uid)))
+		user = user_quota_create(all, uid);
+	if (user == NULL)
 		return NULL;
-	user->session_count++;
+	user_quota_seat(user);
+	user->client_count++;
 	return user;
-}
-
-static void user_quota_destroy(struct user_quota *user)
-{
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert(user->usage[i] == 0);
-	deferred_close_close(&user->deferred_close);
-	list_remove(&user->node);
-	free(user);
 }
 
 void user_quota_leave(struct user_quota *user)
 {
-	assert(user->session_count > 0);
-	if (--user->session_count == 0 && deferred_close_pending(&user->deferred_close) == 0)
+	assert(user->client_count > 0);
+	if (--user->client_count == 0 && deferred_close_pending(&user->deferred_close) == 0)
 		user_quota_destroy(user);
-}
-
-void user_quota_sweep(struct quota_pool *pool, bool all)
-{
-	struct list *node, *following;
-
-	list_for_each_safe (node, following, &pool->users) {
-		struct user_quota *user = list_entry(node, struct user_quota, node);
-
-		if (user->session_count == 0 &&
-		    (all || deferred_close_pending(&user->deferred_close) == 0))
-			user_quota_destroy(user);
-	}
-}
-
-uint64_t user_quota_part(const struct user_quota *user, uint64_t of_device)
-{
-	return may_have_all(user->uid) ? of_device : of_device / LIMIT_USER_PART;
-}
-
-bool user_quota_may_have(const struct user_quota *user, enum session_resource resource,
-			 uint64_t amount, uint64_t of_device)
-{
-	const uint64_t most = user_quota_part(user, of_device);
-	uint64_t used = user->usage[resource];
-
-	if (resource == RESOURCE_DESCRIPTORS || resource == RESOURCE_MAPPINGS)
-		used += deferred_close_pending(&user->deferred_close);
-	return used <= most && amount <= most - used;
 }

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A user of the machine, and the resources of all clients of that user. A user has no more than a
- * part of the device's resources (LIMIT_USER_PART), over any number of connections, so that others
- * find something left. Root and the user who runs the daemon may have all: they can end the daemon
- * as well.
+ * The users of the control plane, and how they share its resources. Half of each resource is dealt
+ * out in equal parts to LIMIT_USER_PLACES users: such a part is sure. The other half is for
+ * everybody, and a user takes at most half of what the others leave of it. So each user finds
+ * something, however many others hold all that they can, over any number of connections.
  *
- * The pool owns a user from the first client to the last, and until the last client's descriptors
- * are closed: a descriptor counts as long as it is open.
+ * A reserve is left over for root and for the user who runs the daemon. They may have all there is:
+ * they can end the daemon as well. A device process works for one user and has no such accounts.
+ *
+ * What a client sent is closed in its user's thread, and counts for the user until then: a file
+ * system of one user may hang, and holds up no other user's.
+ *
+ * Invariant: a user's usage is the sum of its clients' usage. A user lives while it has clients, or
+ * something is not closed yet.
  */
 #ifndef DAEMON_COMMON_USER_QUOTA_H
 #define DAEMON_COMMON_USER_QUOTA_H
@@ -19,30 +25,52 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum {
+	LIMIT_USER_PLACES = 32,	  /* users who have a sure part */
+	LIMIT_USER_PARTS = 64,	  /* such a part is one in so many */
+	LIMIT_RESERVE_PARTS = 16, /* of the whole, the reserve is one in so many */
+};
+
+/* All users of a pool. */
+struct user_quotas {
+	const struct quota_pool *pool;
+	struct list users; /* struct user_quota.node */
+	uint32_t place_count;
+	uint64_t common_usage[RESOURCE_COUNT]; /* beyond sure parts and reserve */
+};
+
 struct user_quota {
-	struct list node; /* of quota_pool.users */
+	struct list node; /* of user_quotas.users */
+	struct user_quotas *all;
 	uid_t uid;
-	uint32_t session_count; /* 0: some descriptors or mappings are not closed yet */
+	uint32_t client_count; /* 0: some descriptors or mappings are not closed yet */
+	bool has_place;	       /* among the LIMIT_USER_PLACES */
+	bool may_have_all;
 	struct deferred_close deferred_close; /* for the descriptors and mappings of its clients */
 	uint64_t usage[RESOURCE_COUNT];
 };
 
-/* Adds a client to the user of `uid`. NULL: out of memory, or too many clients. */
-struct user_quota *user_quota_join(struct quota_pool *pool, uid_t uid);
+/* No users yet. The pool outlives the object. */
+void user_quotas_init(struct user_quotas *all, const struct quota_pool *pool);
+
+/* Asserts that no client is left. What is not closed yet is closed later, and counts no more. */
+void user_quotas_fini(struct user_quotas *all);
+
+/* How many descriptors and mappings of all users are not closed yet. */
+uint64_t user_quotas_pending(const struct user_quotas *all);
+
+/* Adds a client to the user of `uid`. NULL: out of memory. */
+struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid);
 
 /* Removes a client that has given back all its resources. */
 void user_quota_leave(struct user_quota *user);
 
-/*
- * Frees users without clients and with nothing left to close; if `all`, every user without clients.
- */
-void user_quota_sweep(struct quota_pool *pool, bool all);
-
-/* The user's part of `of_device`, the device's amount of a resource. */
-uint64_t user_quota_part(const struct user_quota *user, uint64_t of_device);
-
-/* Whether the user may have `amount` more of a resource of which the device has `of_device`. */
+/* Whether the user may have `amount` more of a resource, and the pool has as much left. */
 bool user_quota_may_have(const struct user_quota *user, enum session_resource resource,
-			 uint64_t amount, uint64_t of_device);
+			 uint64_t amount);
+
+/* Count what a client of the user takes and gives back. */
+void user_quota_take(struct user_quota *user, enum session_resource resource, uint64_t amount);
+void user_quota_give_back(struct user_quota *user, enum session_resource resource, uint64_t amount);
 
 #endif

@@ -6,23 +6,23 @@
 #include "client/client.h"
 #include "client/client_set.h"
 #include "cm_ids/cm_identifier.h"
-#include "device/device_half.h"
+#include "devices/device_child.h"
 
 #include <assert.h>
 #include <stddef.h>
 
 /* One microsecond is about 4 units of cost. */
-#define COST_PIPE   16
+#define COST_SOCKET 16
 #define COST_CLIENT 128
 
 static uint32_t client_teardown_end_channel(struct client *client, void *object)
 {
 	cm_channel_free(client, object);
-	return COST_PIPE;
+	return COST_SOCKET;
 }
 
 /*
- * A listener ends together with the connection requests that nobody fetched. Each is an identifier,
+ * A listener ends together with the connection requests that nobody took. Each is an identifier,
  * so this frees one at a time.
  */
 static uint32_t client_teardown_end_id(struct client *client, void *object)
@@ -73,7 +73,7 @@ static bool client_teardown_end_objects(struct client *client, uint32_t stages, 
 
 static void client_teardown_begin(struct client *client)
 {
-	assert(client->is_broken);
+	assert(client->requests.is_broken);
 	client_cut(client);
 	list_remove(&client->broken_node);
 	list_add_tail(&client->set->leaving, &client->broken_node);
@@ -91,9 +91,6 @@ static bool client_teardown_finish(struct client *client, uint32_t *budget)
 {
 	if (!client_teardown_end_objects(client, RNIC_COUNT_OF(client_teardown_stages), budget))
 		return false;
-	if (client->session != NULL && !device_half_free_session(client->session, budget))
-		return false;
-	client->session = NULL;
 	*budget -= COST_CLIENT < *budget ? COST_CLIENT : *budget;
 	client_destroy(client);
 	return true;
@@ -101,12 +98,32 @@ static bool client_teardown_finish(struct client *client, uint32_t *budget)
 
 static void client_teardown_break_pre_hello(struct client_set *set)
 {
-	while (client_next_hello_ns(set) <= set->now_ns) {
+	while (client_hello_deadline_ns(&set->pre_hello) <= set->now_ns) {
 		struct client *client =
-			list_first_entry(&set->pre_hello, struct client, pre_hello_node);
+			list_first_entry(&set->pre_hello, struct client, hello_node);
 
-		list_remove(&client->pre_hello_node);
+		list_remove(&client->hello_node);
 		client_break(client, "it did not say HELLO");
+	}
+	/* A HELLO that has waited long enough goes on, to be refused. */
+	while (client_hello_deadline_ns(&set->greeting) <= set->now_ns) {
+		struct client *client = list_first_entry(&set->greeting, struct client, hello_node);
+
+		list_remove(&client->hello_node);
+		request_connection_hasten(&client->requests);
+	}
+}
+
+void client_teardown_break_orphans(struct client_set *set)
+{
+	struct list *node;
+
+	list_for_each (node, &set->clients) {
+		struct client *client = list_entry(node, struct client, node);
+
+		if (client->has_greeted && client->device != NULL &&
+		    !device_child_is_alive(client->device))
+			client_end(client);
 	}
 }
 
@@ -132,7 +149,7 @@ void client_teardown_all(struct client_set *set)
 		uint32_t budget;
 
 		client_end(client);
-		if (client->socket_fd >= 0)
+		if (client->requests.fd >= 0)
 			client_teardown_begin(client);
 		do
 			budget = UINT32_MAX;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends clients. The first step cuts a client off at once: it shuts the connection down, and the
- * session in the device half can reach nothing. Each later turn frees a few of the client's
- * objects: there may be hundreds of thousands, and the other clients must not wait for them. The
+ * Ends clients. The first step cuts a client off at once: it shuts the connection down. Each later
+ * turn frees a few of the client's objects, so that the other clients need not wait for them. The
  * connections of all clients end before anything else: peers wait to hear of the end, and a program
  * that is started again waits for its port.
  */
@@ -13,9 +12,15 @@ struct client_set;
 
 /*
  * Ends the clients that were broken, and the clients that did not say HELLO in time, in as many
- * calls as it takes. Call it where no pointer to a client or session is held.
+ * calls as it takes. Call it where no pointer to a client is held.
  */
 void client_teardown_run(struct client_set *set);
+
+/*
+ * Marks the clients whose device process serves no more: they end in the next
+ * client_teardown_run(). A program that waits for the connection manager so learns of the end, too.
+ */
+void client_teardown_break_orphans(struct client_set *set);
 
 /* Ends all clients, however long it takes. */
 void client_teardown_all(struct client_set *set);

@@ -3,20 +3,35 @@
 
 #include "client/client_set.h"
 #include "cm/cm.h"
-#include "device/device_half.h"
+#include "devices/device_set.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Returns false when there are no more: the counter is then number `*fault_index` of --fault. */
-static bool control_counters_read(const struct client_set *set, uint32_t index,
-				  struct view_counter *counter, uint32_t *fault_index)
+/* Reads the total numbered `index` of a kind, over all device processes and lane 0. */
+static bool control_counters_read(const struct client_set *set, uint32_t kind, uint32_t index,
+				  struct view_counter *counter)
 {
-	const uint32_t device_count = device_half_counter_count(set->device);
+	const struct card_total *total =
+		card_totals_at(device_set_totals(set->devices), kind, index);
 
-	if (device_half_counter(set->device, index, &counter->name, &counter->value))
+	if (total == NULL)
+		return false;
+	counter->name = total->name;
+	counter->value = total->value;
+	return true;
+}
+
+/* Reads the counter numbered `index` of devices and CM; else stores what is left of the index. */
+static bool control_counters_read_hw(const struct client_set *set, uint32_t index,
+				     struct view_counter *counter, uint32_t *left)
+{
+	const uint32_t device_count =
+		card_totals_count(device_set_totals(set->devices), RNIC_CARD_DEVICE);
+
+	if (control_counters_read(set, RNIC_CARD_DEVICE, index, counter))
 		return true;
-	*fault_index = index - device_count - CM_COUNTER_COUNT;
+	*left = index - device_count - CM_COUNTER_COUNT;
 	if (index - device_count >= CM_COUNTER_COUNT)
 		return false;
 	counter->name = cm_counter_name((enum cm_counter)(index - device_count));
@@ -31,8 +46,9 @@ bool control_counters_show(const struct client_set *set, uint32_t index,
 	uint32_t fault_index;
 
 	memset(counter, 0, sizeof(*counter));
-	if (!control_counters_read(set, index, &found, &fault_index))
-		return device_half_fault_counter(set->device, fault_index, counter);
+	if (!control_counters_read_hw(set, index, &found, &fault_index) &&
+	    !control_counters_read(set, RNIC_CARD_FAULT, fault_index, &found))
+		return false;
 	snprintf(counter->name, sizeof(counter->name), "%s", found.name);
 	counter->value = found.value;
 	return true;
@@ -42,9 +58,9 @@ bool control_counters_view(const void *context, enum view_counter_folder folder,
 			   struct view_counter *counter)
 {
 	const struct client_set *set = context;
-	uint32_t fault_index;
+	uint32_t left;
 
 	if (folder == VIEW_HW_COUNTERS)
-		return control_counters_read(set, index, counter, &fault_index);
-	return device_half_port_counter(set->device, index, &counter->name, &counter->value);
+		return control_counters_read_hw(set, index, counter, &left);
+	return control_counters_read(set, RNIC_CARD_PORT, index, counter);
 }

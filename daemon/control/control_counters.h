@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All counters of a device, under the names that listings and the path view show: the counters of
- * the device half, then the counters of the connection manager, then the counters of --fault.
+ * all device processes and of lane 0, then the counters of the connection manager, then the
+ * counters of --fault.
  */
 #ifndef DAEMON_CONTROL_CONTROL_COUNTERS_H
 #define DAEMON_CONTROL_CONTROL_COUNTERS_H

@@ -3,54 +3,37 @@
 #include "common/client_limits.h"
 
 #include "base/bits.h"
+#include "base/capabilities.h"
+#include "base/time_units.h"
 #include "client/client.h"
+#include "client/control_limits.h"
 #include "cm/cm.h"
 #include "cm/cm_limits.h"
-#include "cm_ids/cm_identifier.h"
+#include "cm_ids/cm_sink.h"
 #include "control/client_teardown.h"
 #include "control/control_counters.h"
+#include "control/ctl_dispatch.h"
 #include "control/troubles.h"
-#include "network/silent_neighbours.h"
-#include "shm/wqe.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define DEVICE_VENDOR_ID      0x726e69 /* "rni", nobody's OUI */
 #define DEVICE_VENDOR_PART_ID 1
 #define DEVICE_PAGE_SIZES     UINT64_C(0xfffffffffffff000)
 #define DEVICE_MR_BYTES_MAX   (UINT64_C(1) << 46)
 #define DEVICE_RNIC_MTU_MAX   5
+#define DEVICE_DEFAULT_PKEY   0xffff
 
 _Static_assert(CONTROL_REASON_BYTES >= PORT_TEXT_BYTES &&
-		       CONTROL_REASON_BYTES >= DEVICE_REASON_BYTES &&
+		       CONTROL_REASON_BYTES >= DEVICE_TEXT_BYTES &&
 		       CONTROL_REASON_BYTES >= SOCKET_PATH_REASON_BYTES &&
 		       CONTROL_REASON_BYTES >= VIEW_TREE_REASON_BYTES,
 	       "every sentence fits");
-
-/* --- callbacks of the device half ------------------------------------------------------------ */
-
-static void control_break_client(struct client *client, const char *reason)
-{
-	client_break(client, "%s", reason);
-}
-
-static void control_send_refused(void *context, const struct rnic_gid *dest, uint32_t bytes,
-				 int error)
-{
-	struct control_plane *control = context;
-
-	trouble_of_network(&control->clients, dest, bytes, error);
-}
-
-static void control_undelivered(void *context, const struct rnic_gid *dest,
-				const struct rnic_gid *from, int error, uint32_t mtu_bytes)
-{
-	struct control_plane *control = context;
-
-	trouble_of_delivery(&control->clients, dest, from, error, mtu_bytes);
-}
 
 /* --- queue pair 1 ----------------------------------------------------------------------------- */
 
@@ -114,7 +97,7 @@ static void control_fill_attributes(struct rnic_device_attributes *attributes,
 		.max_qp_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_message_bytes = RNIC_MESSAGE_BYTES_MAX,
 		.gid_count = RNIC_GIDS_MAX, /* slots; some are empty */
-		.completion_vectors = 1,
+		.completion_vectors = LIMIT_COMPLETION_VECTORS,
 		.local_ack_delay = LIMIT_LOCAL_ACK_DELAY,
 	};
 	control_copy_name(attributes->name, name);
@@ -132,14 +115,26 @@ static void control_fill_facts(struct control_plane *control, const struct contr
 	facts->port.max_message_bytes = RNIC_MESSAGE_BYTES_MAX;
 	facts->port.gid_count = RNIC_GIDS_MAX;
 	facts->port.speed_mbps = addressing->speed_mbps;
-	device_half_pkeys(control->device, facts->pkeys.pkeys);
+	if (config->pkey_count == 0)
+		facts->pkeys.pkeys[0] = DEVICE_DEFAULT_PKEY;
+	for (uint32_t i = 0; i < config->pkey_count; i++)
+		facts->pkeys.pkeys[i] = config->pkeys[i];
 	for (uint32_t i = 0; i < RNIC_PKEYS_MAX; i++)
 		facts->device.pkey_count += facts->pkeys.pkeys[i] != 0;
 	device_network_fill_facts(&control->network);
-	control_copy_name(facts->udp_port, device_half_port_name(control->device));
-	control_copy_name(facts->poll, config->poll_name);
-	control_copy_name(facts->segmentation, config->segmentation_name);
-	control_copy_name(facts->ecn, config->has_ecn ? "on" : "off");
+}
+
+static void control_fill_settings(struct control_plane *control,
+				  const struct control_config *config)
+{
+	struct device_settings *settings = &control->settings;
+
+	control_copy_name(settings->udp_port, control->backplane.ports.udp->ops->name);
+	control_copy_name(settings->poll, config->poll_name);
+	control_copy_name(settings->segmentation, config->segmentation_name);
+	control_copy_name(settings->ecn, config->has_ecn ? "on" : "off");
+	lane_groups_text(&control->backplane.lanes, settings->lanes);
+	settings->lane_count = lane_groups_count(&control->backplane.lanes);
 }
 
 static int control_open_network(struct control_plane *control, const struct control_config *config,
@@ -168,6 +163,7 @@ static int control_open_cm(struct control_plane *control, const struct control_c
 		.max_bindings = LIMIT_CM_BINDINGS,
 		.listener_wait_ns = CM_DEFAULT_LISTENER_WAIT_NS,
 		.path_mtu = (uint8_t)control->facts.port.active_mtu,
+		.peer_ports = settings->peer_ports,
 	};
 
 	control->cm = cm_create(&config);
@@ -179,8 +175,9 @@ static int control_open_cm(struct control_plane *control, const struct control_c
 	return 0;
 }
 
-static int control_open_device(struct control_plane *control, const struct control_config *config,
-			       uint64_t now_ns, char *reason)
+static int control_open_backplane(struct control_plane *control,
+				  const struct control_config *config, uint64_t now_ns,
+				  char *reason)
 {
 	const struct general_services services = {
 		.receive = control_cm_receive,
@@ -190,50 +187,75 @@ static int control_open_device(struct control_plane *control, const struct contr
 		.tick = control_cm_tick,
 		.context = control->cm,
 	};
-	const struct device_half_config half_config = {
-		.services = &services,
-		.ask_neighbours = silent_neighbours_ask,
+	const struct backplane_config backplane_config = {
+		.addressing = &control->addressing,
 		.facts = &control->facts,
-		.host = &control->host,
-		.netdev = control->addressing.netdev,
-		.netdev_index = control->addressing.netdev_index,
-		.path_mtu_bytes = control->addressing.path_mtu_bytes,
-		.speed_mbps = control->addressing.speed_mbps,
+		.clients = &control->clients,
+		.services = &services,
 		.fault = config->fault,
 		.capture = config->capture,
 		.port = config->port,
 		.segmentation = config->segmentation,
 		.has_ecn = config->has_ecn,
-		.gids = control->network.known,
-		.pkeys = config->pkeys,
-		.pkey_count = config->pkey_count,
-		.random = config->random,
+		.peer_ports = config->peer_ports,
+		.poll = config->poll,
+		.log_level = config->log_level,
+		.allowed = config->allowed,
+		.allowed_count = config->allowed_count,
+		.owner = config->user.uid,
 	};
-	int result;
+	int result = backplane_open(&control->backplane, &backplane_config, now_ns, reason);
 
-	device_network_gids(&control->network, control->network.known);
-	control->host = (struct device_host){
-		.break_client = control_break_client,
-		.note_trouble = client_note_trouble,
-		.send_refused = control_send_refused,
-		.undelivered = control_undelivered,
-		.context = control,
-	};
-	control->device = device_half_open(&half_config, now_ns, &result, reason);
-	control->network.device = control->device;
+	if (result != 0)
+		return result;
+	control->network.user = backplane_network_user(&control->backplane);
+	result = device_network_begin(&control->network, reason);
+	if (result != 0)
+		backplane_close(&control->backplane);
 	return result;
 }
 
+/* The descriptors that are not for clients, however many addresses and users there will be. */
+static uint32_t control_own_descriptors(const struct lane_groups *lanes)
+{
+	return lane_groups_descriptors_max(lanes) + RNIC_GIDS_MAX * LIMIT_GID_DESCRIPTORS +
+	       VIEW_COUNTERS_MAX + LIMIT_CONTROL_DESCRIPTORS;
+}
+
+/*
+ * Gives up root for the user of the configuration. All that needs root is open by now: a daemon
+ * that was taken over has the rights of that user alone, from its first client on.
+ */
+static int control_become_user(const struct identity *user, char *reason)
+{
+	const struct identity own = identity_own();
+	char program[DEVICE_LAUNCH_PATH_BYTES];
+	int result;
+
+	if (user->uid == own.uid && user->gid == own.gid)
+		return 0;
+	if (own.uid == 0 && user->uid != 0)
+		capabilities_keep(CAPABILITIES_BIT(CAP_SETUID) | CAPABILITIES_BIT(CAP_SETGID), 0);
+	result = identity_become(user);
+	if (result != 0) {
+		snprintf(reason, CONTROL_REASON_BYTES, "cannot become user %u, group %u: %s",
+			 (unsigned)user->uid, (unsigned)user->gid, strerror(-result));
+		return result;
+	}
+	return device_launch_find(program, reason, CONTROL_REASON_BYTES);
+}
+
 static int control_open_clients(struct control_plane *control, const struct control_config *config,
-				char *reason)
+				const char *path, char *reason)
 {
 	const struct client_set_config set_config = {
-		.device = control->device,
+		.role = &ctl_dispatch_role,
+		.devices = &control->backplane.devices,
 		.cm = control->cm,
 		.facts = &control->facts,
+		.settings = &control->settings,
+		.own_descriptors = control_own_descriptors(&control->backplane.lanes),
 	};
-	char path[SOCKET_PATH_PATH_BYTES];
-	const char *chosen = config->socket_path;
 	int result = client_set_init(&control->clients, &set_config);
 
 	if (result != 0) {
@@ -241,21 +263,34 @@ static int control_open_clients(struct control_plane *control, const struct cont
 			 strerror(-result));
 		return result;
 	}
-	if (chosen == NULL) {
-		result = socket_path_default(path, reason);
-		chosen = path;
-	}
+	result = control_become_user(&config->user, reason);
 	if (result == 0)
-		result = ctl_server_open(&control->server, &control->clients, chosen, reason);
+		result = ctl_server_open(&control->server, &control->clients, path,
+					 config->socket_mode, reason);
 	if (result != 0)
 		client_set_fini(&control->clients);
 	return result;
 }
 
-static int control_open_view(struct control_plane *control, char *reason)
+/* Users whom the device serves and the socket lets in may read the view. */
+static mode_t control_view_mode(const struct control_config *settings)
+{
+	const bool is_for_others = settings->allowed_count > 0 || settings->user.uid == 0;
+	mode_t mode = 0700;
+
+	if (is_for_others && (settings->socket_mode & S_IWGRP) != 0)
+		mode |= 0050;
+	if (is_for_others && (settings->socket_mode & S_IWOTH) != 0)
+		mode |= 0005;
+	return mode;
+}
+
+static int control_open_view(struct control_plane *control, const struct control_config *settings,
+			     char *reason)
 {
 	const struct view_config config = {
 		.socket_path = control->server.place.path,
+		.mode = control_view_mode(settings),
 		.facts = {&control->facts.device, &control->facts.port, &control->facts.gids,
 			  &control->facts.pkeys},
 		.counter = control_counters_view,
@@ -265,27 +300,54 @@ static int control_open_view(struct control_plane *control, char *reason)
 	return device_view_open(&control->view, &config, reason);
 }
 
+/*
+ * Chooses the path of the socket, with `room` for a default one. What is wrong with that is said
+ * before anything else is opened: of two daemons on one socket the second one would complain about
+ * the port.
+ */
+static int control_choose_socket(const struct control_config *config,
+				 char room[SOCKET_PATH_PATH_BYTES], const char **path, char *reason)
+{
+	int result = 0;
+
+	*path = config->socket_path;
+	if (config->socket_path == NULL) {
+		*path = room;
+		result = socket_path_default(room, reason);
+	}
+	if (result == 0)
+		result = socket_path_prepare(*path, &config->user, reason);
+	if (result == 0)
+		result = socket_path_check(*path, &config->user, reason);
+	return result;
+}
+
 int control_plane_open(struct control_plane *control, const struct control_config *config,
 		       uint64_t now_ns, char reason[CONTROL_REASON_BYTES])
 {
+	char room[SOCKET_PATH_PATH_BYTES];
+	const char *path;
 	int result;
 
 	memset(control, 0, sizeof(*control));
 	reason[0] = '\0';
-	result = control_open_network(control, config, reason);
+	result = control_choose_socket(config, room, &path, reason);
+	if (result == 0)
+		result = control_open_network(control, config, reason);
 	if (result != 0)
 		return result;
+	control_fill_facts(control, config);
 	result = control_open_cm(control, config, reason);
 	if (result != 0)
 		goto close_network;
-	result = control_open_device(control, config, now_ns, reason);
+	result = control_open_backplane(control, config, now_ns, reason);
 	if (result != 0)
 		goto close_cm;
-	control_fill_facts(control, config);
-	result = control_open_clients(control, config, reason);
+	control_fill_settings(control, config);
+	result = control_open_clients(control, config, path, reason);
 	if (result != 0)
-		goto close_device;
-	result = control_open_view(control, reason);
+		goto close_backplane;
+	result = control_open_view(control, config, reason);
 	if (result != 0)
 		goto close_clients;
 	return 0;
@@ -293,8 +355,8 @@ int control_plane_open(struct control_plane *control, const struct control_confi
 close_clients:
 	ctl_server_close(&control->server);
 	client_set_fini(&control->clients);
-close_device:
-	device_half_close(control->device);
+close_backplane:
+	backplane_close(&control->backplane);
 close_cm:
 	cm_free(control->cm);
 close_network:
@@ -302,15 +364,19 @@ close_network:
 	return result;
 }
 
+/*
+ * The socket's path goes last. A program that finds no path starts another daemon, and that daemon
+ * needs port 4791. A program that connects meanwhile sees its connection hang up.
+ */
 void control_plane_close(struct control_plane *control)
 {
 	device_view_close(&control->view);
-	ctl_server_close(&control->server);
 	client_teardown_all(&control->clients);
 	client_set_fini(&control->clients);
-	device_half_close(control->device);
+	backplane_close(&control->backplane);
 	cm_free(control->cm);
 	device_network_close(&control->network);
+	ctl_server_close(&control->server);
 }
 
 /* --- turns ----------------------------------------------------------------------------------- */
@@ -322,41 +388,52 @@ bool control_plane_turn(struct control_plane *control, uint64_t now_ns)
 	bool was_busy;
 
 	clients->now_ns = now_ns;
-	was_busy = device_half_turn(control->device, now_ns);
+	device_network_tick(&control->network, now_ns);
+	was_busy = backplane_turn(&control->backplane, now_ns);
+	if (device_set_take_news(&control->backplane.devices)) {
+		request_server_wake(&clients->server);
+		client_teardown_break_orphans(clients);
+	}
 	client_teardown_run(clients);
+	ctl_server_follow(&control->server, now_ns);
+	if (was_busy)
+		device_view_note(&control->view, now_ns);
 	if (clients->client_count < client_count)
 		device_view_hasten(&control->view, now_ns);
-	return was_busy || client_set_has_work(clients) || device_half_has_work(control->device);
+	return was_busy || client_set_has_work(clients) || backplane_has_work(&control->backplane);
 }
 
-bool control_plane_prepare_sleep(struct control_plane *control)
+bool control_plane_has_clients(const struct control_plane *control)
 {
-	return device_half_prepare_sleep(control->device) &&
-	       !client_set_has_work(&control->clients);
+	return control->clients.client_count > 0;
 }
 
-void control_plane_note_activity(struct control_plane *control, uint64_t now_ns)
+bool control_plane_retire(struct control_plane *control)
 {
-	device_view_note(&control->view, now_ns);
+	struct device_set *devices = &control->backplane.devices;
+
+	device_set_end_idle(devices);
+	return device_set_process_count(devices) == 0;
 }
 
 void control_plane_report(struct control_plane *control, uint64_t now_ns)
 {
-	device_half_report(control->device);
+	backplane_report(&control->backplane);
+	/* Device processes count without a word to the control plane. */
+	if (device_set_process_count(&control->backplane.devices) > 0)
+		device_view_note(&control->view, now_ns);
 	device_view_refresh(&control->view, now_ns);
 }
 
 uint64_t control_plane_next_deadline_ns(const struct control_plane *control)
 {
 	const uint64_t deadlines_ns[] = {
-		device_half_next_deadline_ns(control->device),
+		backplane_next_deadline_ns(&control->backplane),
 		client_next_hello_ns(&control->clients),
+		control->network.retry_ns,
+		control->server.retry_ns,
 		control->view.due_ns,
 	};
-	uint64_t earliest_ns = UINT64_MAX;
 
-	for (size_t i = 0; i < RNIC_COUNT_OF(deadlines_ns); i++)
-		if (deadlines_ns[i] < earliest_ns)
-			earliest_ns = deadlines_ns[i];
-	return earliest_ns;
+	return rnic_earliest_ns(deadlines_ns, RNIC_COUNT_OF(deadlines_ns));
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The control plane of one emulated RNIC: the network interface that the device follows, the
- * connection manager, the clients with their control socket, and the path view. The control plane
- * also opens and drives the device half. One thread uses everything here.
+ * connection manager, the clients with their control socket, the path view, and the backplane with
+ * the lanes and the device processes. One thread uses everything here.
  */
 #ifndef DAEMON_CONTROL_CONTROL_PLANE_H
 #define DAEMON_CONTROL_CONTROL_PLANE_H
 
+#include "base/identity.h"
 #include "base/random_source.h"
 #include "engine/engine_limits.h"
 #include "client/client_set.h"
 #include "common/device_facts.h"
+#include "control/backplane.h"
 #include "control/ctl_server.h"
-#include "device/device_half.h"
 #include "network/addressing.h"
 #include "network/device_network.h"
 #include "view/device_view.h"
+#include "wire/peer_ports.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,13 +29,20 @@ struct control_config {
 	const char *address; /* NULL: all addresses of the netdev */
 	const char *name;
 	const char *socket_path; /* NULL: the default path, see socket_path.h */
+	mode_t socket_mode;	 /* of the file: who may connect */
+	struct identity user;	 /* that the process becomes before it serves; often its own */
 	const char *fault;	 /* NULL: none */
 	const char *capture;	 /* NULL: none */
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	const char *segmentation_name; /* as given, for listings */
 	const char *poll_name;
+	uint32_t poll;	      /* enum poll_mode, of device processes */
+	uint32_t log_level;   /* enum log_level */
+	const uid_t *allowed; /* --allow; stays the caller's */
+	uint32_t allowed_count;
 	bool has_ecn;
+	enum rnic_peer_ports peer_ports;
 	uint16_t pkeys[LIMIT_PKEYS]; /* by index */
 	uint32_t pkey_count;	     /* 0: the default key alone */
 	struct random_source random; /* of QPNs, keys and the CM's identifiers */
@@ -43,9 +52,9 @@ struct control_plane {
 	struct addressing addressing;
 	struct device_network network;
 	struct device_facts facts;
+	struct device_settings settings;
 	struct cm *cm;
-	struct device_host host;
-	struct device_half *device;
+	struct backplane backplane;
 	struct client_set clients;
 	struct ctl_server server;
 	struct device_view view;
@@ -62,20 +71,19 @@ int control_plane_open(struct control_plane *control, const struct control_confi
 void control_plane_close(struct control_plane *control);
 
 /*
- * Runs one bounded turn of both halves: receive, timers, client work, transmit, deliver, the ends
- * of clients. Returns whether there was anything to do; then the caller runs another turn.
+ * Runs one bounded turn: packets of lane 0, messages of device processes, timers, the ends of
+ * clients. Returns whether there was anything to do; then the caller runs another turn.
  */
 bool control_plane_turn(struct control_plane *control, uint64_t now_ns);
 
-/*
- * Before sleeping: asks all clients to wake the daemon, and looks at their doorbells once more.
- * Returns true when nothing came. The caller withdraws (device_half_withdraw_sleep) afterwards in
- * any case.
- */
-bool control_plane_prepare_sleep(struct control_plane *control);
+/* Returns whether any client is connected. */
+bool control_plane_has_clients(const struct control_plane *control);
 
-/* Notes that a turn had something to do, or that a client's request was served. */
-void control_plane_note_activity(struct control_plane *control, uint64_t now_ns);
+/*
+ * Ends the device processes that no client uses. Returns whether none is left: then
+ * control_plane_close() waits for nobody. Meanwhile clients can connect.
+ */
+bool control_plane_retire(struct control_plane *control);
 
 /*
  * Reports what happened meanwhile: troubles, a capture whose file cannot be written, and the path

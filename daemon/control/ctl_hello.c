@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_handlers.h"
 
+#include "base/time_units.h"
 #include "client/client.h"
 #include "client/client_set.h"
-#include "device/device_half.h"
+#include "common/ctl_call.h"
+#include "common/client_limits.h"
+#include "control/peer_user.h"
+#include "devices/device_set.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-/* Linux 6.5; headers of older C libraries lack the constant. */
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
 
 /* Copies the name that a client gives itself, made fit for a log line or a terminal. */
 static void hello_copy_program(char *program, const char *claimed)
@@ -29,57 +26,99 @@ static void hello_copy_program(char *program, const char *claimed)
 	memset(program + length, 0, RNIC_CTL_NAME_BYTES - length);
 }
 
-/*
- * Returns a PID descriptor of the process that connected, as the kernel recorded it at that time
- * (Linux 6.5), else of the process that has its PID now. -1: the process has ended, or the kernel
- * has no such descriptors.
- */
-static int hello_hold_process(const struct client *client)
-{
-	int pid_fd = -1;
-	socklen_t bytes = sizeof(pid_fd);
+/* ctl_call.progress[0] */
+#define HELLO_BEGUN   1u
+#define HELLO_RETRIED 2u
 
-	if (getsockopt(client->socket_fd, SOL_SOCKET, SO_PEERPIDFD, &pid_fd, &bytes) == 0)
-		return pid_fd;
-	return (int)syscall(SYS_pidfd_open, client->pid, 0);
+/*
+ * Makes the device connection, with the device process that serves the user; starts the process if
+ * need be. -EINPROGRESS: the process is not ready yet, or there is no lane for it yet.
+ *
+ * The control plane vouches for the client there: the credentials of this socket pair would name
+ * the daemon. A PID proves nothing: the process that connected may have passed the socket on, and
+ * then ended or executed a program of another user. So the device process gets the client's process
+ * only when both are of one user for the kernel, because then the kernel checks the rights of the
+ * device process as it would check the client's.
+ */
+static int hello_try_device(struct ctl_call *call)
+{
+	struct client *client = call->client;
+	struct served_client served = {
+		.client_id = client->client_id,
+		.uid = client->uid,
+		.pid = client->pid,
+		.pid_fd = -1,
+		.program = client->program,
+	};
+	char reason[DEVICE_TEXT_BYTES] = "";
+	int result = 0;
+
+	if (client->device == NULL)
+		result = device_set_acquire(client->set->devices, client->uid, &client->device,
+					    reason);
+	if (result == 0 && client->uid == client->device->uid && client->uid != PEER_USER_CONTAINED)
+		served.pid_fd = peer_user_hold(client->requests.fd, client->pid);
+	if (result == 0)
+		result = device_set_connect(client->device, &served, call->reply_fds, reason);
+	if (served.pid_fd >= 0)
+		close(served.pid_fd);
+	if (result == 0)
+		call->reply_fd_count = 1;
+	if (result == 0 || result == -EINPROGRESS)
+		return result;
+	return ctl_refuse(call, result, "%s", reason);
+}
+
+static void hello_drop_device(struct client *client)
+{
+	if (client->device != NULL)
+		device_set_release(client->device);
+	client->device = NULL;
+}
+
+/* Waits for the device process, but not for ever: it may be stopped. */
+static int hello_wait(struct ctl_call *call)
+{
+	const struct client *client = call->client;
+
+	if (client->set->now_ns < client->hello_by_ns) {
+		call->awaits_news = true;
+		return -EINPROGRESS;
+	}
+	if (client->device == NULL)
+		return ctl_refuse(call, -ETIMEDOUT, "no lane became free in time");
+	return ctl_refuse(call, -ETIMEDOUT,
+			  "the device process of user %u (pid %d) does not answer",
+			  client->device->uid, (int)client->device->pid);
 }
 
 /*
- * Opens the session in the device half. A PID proves nothing: the process that connected may have
- * passed the socket on, and then ended or executed a program of another user. So the device half
- * gets the process only for clients of the daemon's own user, because for them the kernel checks
- * the daemon's rights as it would check theirs.
+ * Gives the client a device connection. A device process that served, and dies before it has the
+ * client, is replaced once. A client that is refused keeps nothing, and may say HELLO again.
  */
-static int hello_open_session(struct ctl_call *call, uint32_t flags)
+static int hello_connect_device(struct ctl_call *call)
 {
 	struct client *client = call->client;
-	bool has_fd = (flags & RNIC_HELLO_MEMORY_FD) != 0;
-	struct session_config config = {
-		.client = client,
-		.account = &client->account,
-		.client_id = client->client_id,
-		.pid = client->pid,
-		.memory_fd = -1,
-	};
 	int result;
 
-	if (has_fd != (call->fd_count == 1))
-		return ctl_refuse(call, -EINVAL, "HELLO's flags and descriptors disagree");
-	config.pid_fd = client->uid == geteuid() ? hello_hold_process(client) : -1;
-	if (has_fd) {
-		config.memory_fd = call->fds[0];
-		call->fds[0] = -1;
+	if ((call->progress[0] & HELLO_BEGUN) == 0)
+		client_expect_hello(client, &client->set->greeting);
+	call->progress[0] |= HELLO_BEGUN;
+	result = hello_try_device(call);
+	if (result == -ENODEV && client->device != NULL && client->device->has_served &&
+	    (call->progress[0] & HELLO_RETRIED) == 0) {
+		call->progress[0] |= HELLO_RETRIED;
+		hello_drop_device(client);
+		result = hello_try_device(call);
 	}
-	result = device_half_open_session(client->set->device, &config, call->reply_fds,
-					  &client->session);
-	if (result == -EINVAL)
-		return ctl_refuse(call, result,
-				  "the memory descriptor is no /proc/self/mem open for both");
-	if (result != 0)
-		return ctl_refuse(call, result, "the daemon has no room for a client: %s",
-				  strerror(-result));
-	call->reply_fd_count = 4;
-	return 0;
+	if (result == -EINPROGRESS)
+		result = hello_wait(call);
+	if (result == 0 || result == -EINPROGRESS)
+		return result;
+	hello_drop_device(client);
+	client_expect_hello(client, &client->set->pre_hello);
+	call->progress[0] = 0;
+	return result;
 }
 
 int ctl_hello(struct ctl_call *call)
@@ -96,17 +135,19 @@ int ctl_hello(struct ctl_call *call)
 			"the library speaks control versions %u to %u, this daemon %d to %d",
 			request->version_min, request->version_max, RNIC_CTL_VERSION_MIN,
 			RNIC_CTL_VERSION_MAX);
-	if ((request->flags & ~(uint32_t)(RNIC_HELLO_ADMIN | RNIC_HELLO_MEMORY_FD)) != 0)
+	if (call->has_foreign_fds)
+		return ctl_refuse(call, -EPROTO, "HELLO brought descriptors");
+	if ((request->flags & ~(uint32_t)RNIC_HELLO_ADMIN) != 0)
 		return ctl_refuse(call, -EINVAL, "HELLO has flags that are not defined");
 	hello_copy_program(client->program, request->program);
 	client->is_admin = (request->flags & RNIC_HELLO_ADMIN) != 0;
 	if (!client->is_admin) {
-		result = hello_open_session(call, request->flags);
+		result = hello_connect_device(call);
 		if (result != 0)
 			return result;
 	}
 	client->has_greeted = true;
-	list_remove(&client->pre_hello_node);
+	list_remove(&client->hello_node);
 	reply->version = RNIC_CTL_VERSION_MAX;
 	reply->client_id = client->client_id;
 	reply->device = client->set->facts->device;

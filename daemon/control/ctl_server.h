@@ -1,41 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: accepts connections, receives requests with their descriptors, and sends
- * replies. Owns the listening socket and its path in the file system. Nothing here blocks: a client
- * that does not take its replies is disconnected.
+ * The control socket: makes a client of each connection. Owns the listening socket and its path in
+ * the file system.
  */
 #ifndef DAEMON_CONTROL_CTL_SERVER_H
 #define DAEMON_CONTROL_CTL_SERVER_H
 
 #include "control/socket_path.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct client_set;
+struct request_server;
 
 struct ctl_server {
 	struct client_set *set;
 	int listen_fd;
-	int spare_fd;	/* closed for a moment to refuse connections when descriptors run out */
-	uint32_t first; /* counts up; picks the reported client that is served first */
+	uint64_t rights; /* peer_user_rights() of the daemon at its start */
+	int spare_fd;	 /* closed for a moment to refuse connections when descriptors run out; -1:
+			    there is none, and nothing is accepted */
+	uint64_t retry_ns; /* when to look for a descriptor again; UINT64_MAX: nothing is missing */
 	struct socket_path place;
 };
 
-/* Listens at `path`. Negative errno with a sentence in `reason`: the daemon cannot start. */
+/*
+ * Listens at `path`, for those whom the permissions `mode` let connect. Negative errno with a
+ * sentence in `reason`: the daemon cannot start.
+ */
 int ctl_server_open(struct ctl_server *server, struct client_set *set, const char *path,
-		    char reason[SOCKET_PATH_REASON_BYTES]);
+		    mode_t mode, char reason[SOCKET_PATH_REASON_BYTES]);
 
 /* Stops listening and removes the socket. The clients stay connected. */
 void ctl_server_close(struct ctl_server *server);
 
-/* Returns whether a deferred request is to go on, independent of set->epoll_fd. */
-bool ctl_server_has_resumes(const struct ctl_server *server);
-
 /*
- * Serves the events of set->epoll_fd: connections, requests, hang-ups. The work is bounded; epoll
- * reports the rest again. Returns whether there was anything.
+ * Accepts connections again when descriptors have become free; at `retry_ns` this has something to
+ * do. Until then the listening socket wakes nobody.
  */
-bool ctl_server_poll(struct ctl_server *server);
+void ctl_server_follow(struct ctl_server *server, uint64_t now_ns);
+
+/* Accepts a connection to the control socket: the callback request_role.accept. */
+void ctl_server_accept(struct request_server *requests);
 
 #endif

@@ -6,9 +6,12 @@
 #include "base/time_units.h"
 #include "client/client.h"
 #include "client/client_set.h"
+#include "common/ctl_call.h"
 #include "common/show_rows.h"
 #include "control/control_counters.h"
-#include "device/device_half.h"
+#include "control/troubles.h"
+#include "devices/device_rows.h"
+#include "devices/device_set.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +21,9 @@
 struct show_walk {
 	struct client_set *set;
 	uid_t viewer;
+	uint32_t kind;
 	struct show_rows rows;
+	struct device_listing listing; /* of rows that device processes have */
 };
 
 static void show_pkeys(const struct rnic_ctl_pkeys_reply *pkeys,
@@ -35,43 +40,33 @@ static void show_device(struct show_walk *walk)
 {
 	const struct client_set *set = walk->set;
 	const struct device_facts *facts = set->facts;
+	const struct device_settings *settings = set->settings;
+	const struct card_objects objects = device_set_objects(set->devices);
 	struct rnic_show_device *row = show_rows_add(&walk->rows);
 
 	if (row == NULL)
 		return;
 	row->device = facts->device;
 	row->port = facts->port;
-	memcpy(row->udp_port, facts->udp_port, sizeof(row->udp_port));
-	memcpy(row->poll, facts->poll, sizeof(row->poll));
-	memcpy(row->segmentation, facts->segmentation, sizeof(row->segmentation));
+	memcpy(row->udp_port, settings->udp_port, sizeof(row->udp_port));
+	memcpy(row->poll, settings->poll, sizeof(row->poll));
+	memcpy(row->segmentation, settings->segmentation, sizeof(row->segmentation));
 	row->pid = (uint32_t)getpid();
-	row->client_count = device_half_session_count(set->device);
-	row->qp_count = (uint32_t)set->quotas.usage[RESOURCE_QP];
-	row->mr_count = (uint32_t)set->quotas.usage[RESOURCE_MR];
-	row->mw_count = (uint32_t)set->quotas.usage[RESOURCE_MW];
-	row->cq_count = (uint32_t)set->quotas.usage[RESOURCE_CQ];
-	row->pd_count = (uint32_t)set->quotas.usage[RESOURCE_PD];
-	row->srq_count = (uint32_t)set->quotas.usage[RESOURCE_SRQ];
+	row->client_count = (uint32_t)objects.sessions;
+	row->qp_count = (uint32_t)objects.qps;
+	row->mr_count = (uint32_t)objects.mrs;
+	row->mw_count = (uint32_t)objects.mws;
+	row->cq_count = (uint32_t)objects.cqs;
+	row->pd_count = (uint32_t)objects.pds;
+	row->srq_count = (uint32_t)objects.srqs;
 	row->gids = facts->gids;
-	memcpy(row->ecn, facts->ecn, sizeof(row->ecn));
+	memcpy(row->ecn, settings->ecn, sizeof(row->ecn));
+	memcpy(row->lanes, settings->lanes, sizeof(row->lanes));
+	row->lane_count = settings->lane_count;
 	show_pkeys(&facts->pkeys, row->pkeys);
 }
 
-static void show_client(struct show_walk *walk, const struct client *client)
-{
-	struct rnic_show_client *row = show_rows_add(&walk->rows);
-
-	if (row == NULL)
-		return;
-	row->client_id = client->client_id;
-	row->pid = (uint32_t)client->pid;
-	row->uid = client->uid;
-	device_half_show_client(client->session, row);
-	memcpy(row->program, client->program, sizeof(row->program));
-}
-
-static void show_cm_id(struct show_walk *walk, const struct client *client,
-		       const struct session_cm_id *id)
+static void show_cm_id(struct show_walk *walk, struct client *client, struct session_cm_id *id)
 {
 	struct rnic_show_cm *row = show_rows_add(&walk->rows);
 	struct cm_connection_info info = {.state = ""};
@@ -88,6 +83,7 @@ static void show_cm_id(struct show_walk *walk, const struct client *client,
 	row->local_port = id->local.port;
 	row->peer = id->peer.gid;
 	row->peer_port = id->peer.port;
+	cm_identifier_look(client, id->channel);
 	row->waiting_events = id->event_count;
 	snprintf(row->state, sizeof(row->state), "%s", cm_identifier_state_name(id));
 	snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
@@ -167,17 +163,111 @@ static void show_counters(struct show_walk *walk)
 	}
 }
 
-/* Shows the objects of each client that the viewer may see. */
-static void show_objects(struct show_walk *walk, uint32_t kind)
+/* Fills in what the control plane knows of the client of a row. */
+static void show_complete_client(const struct client *client, struct rnic_show_client *row)
 {
+	row->client_id = client->client_id;
+	row->pid = (uint32_t)client->pid;
+	row->uid = client->uid;
+	memcpy(row->program, client->program, sizeof(row->program));
+}
+
+/* Whether the process may have rows that the viewer may see: if not, the viewer need not wait. */
+static bool show_may_have_rows(void *context, const struct device_child *process)
+{
+	const struct show_walk *walk = context;
 	const struct list *node;
 
+	if (walk->kind == RNIC_SHOW_CLIENTS || show_is_permitted(walk, process->uid))
+		return true;
+	if (geteuid() == 0)
+		return false;
+	/* The owner's process may serve other users. */
 	list_for_each (node, &walk->set->clients) {
 		const struct client *client = list_entry(node, struct client, node);
 
-		if (client->session != NULL && show_is_permitted(walk, client->uid))
-			device_half_show(client->session, kind, &walk->rows);
+		if (client->device == process && client->uid == walk->viewer)
+			return true;
 	}
+	return false;
+}
+
+/*
+ * Whether the viewer may see a row of a device process, which could claim anything: a row counts
+ * only when its client is one of the process. Everybody may see the clients themselves.
+ */
+static bool show_accept(void *context, const struct device_child *process, void *row)
+{
+	const struct show_walk *walk = context;
+	uint32_t client_id;
+	const struct client *client;
+
+	memcpy(&client_id, row, sizeof(client_id));
+	client = client_find(walk->set, client_id);
+	if (client == NULL || client->device != process)
+		return false;
+	if (walk->kind != RNIC_SHOW_CLIENTS)
+		return show_is_permitted(walk, client->uid);
+	show_complete_client(client, row);
+	return true;
+}
+
+/* Notes that a process does not answer, and shows its clients at least. */
+static void show_skip(void *context, const struct device_child *process)
+{
+	struct show_walk *walk = context;
+	struct device_listing *listing = &walk->listing;
+	const struct list *node;
+
+	trouble_of_silence(walk->set, process);
+	if (walk->kind != RNIC_SHOW_CLIENTS)
+		return;
+	list_for_each (node, &walk->set->clients) {
+		const struct client *client = list_entry(node, struct client, node);
+		struct rnic_show_client row = {0};
+
+		if (client->device != process || !client->has_greeted ||
+		    listing->count == listing->max)
+			continue;
+		show_complete_client(client, &row);
+		memcpy(listing->rows + (size_t)listing->count++ * sizeof(row), &row, sizeof(row));
+	}
+}
+
+/*
+ * Shows rows of the device processes, one process after the other. -EINPROGRESS: a process is still
+ * to answer.
+ */
+static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
+				struct rnic_ctl_show_reply *reply)
+{
+	struct device_listing *listing = &walk->listing;
+	const bool is_resumed = call->progress[1] != 0;
+	int result;
+
+	*listing = (struct device_listing){
+		.asker = call->client->client_id,
+		.kind = walk->kind,
+		.row_bytes = walk->rows.row_bytes,
+		.cursor = is_resumed ? call->progress[0] : walk->rows.skip,
+		.rows = walk->rows.rows,
+		.max = walk->rows.max,
+		.patience = &call->client->patience,
+		.may_have_rows = show_may_have_rows,
+		.accept = show_accept,
+		.skip = show_skip,
+		.context = walk,
+	};
+	result = device_rows_list(walk->set->devices, listing);
+	call->progress[0] = listing->cursor;
+	call->progress[1] = 1;
+	if (result != 0) {
+		call->awaits_news = true;
+		return result;
+	}
+	walk->rows.count = listing->count;
+	reply->next = listing->cursor;
+	return 0;
 }
 
 static void show_cm_ids(struct show_walk *walk)
@@ -185,8 +275,8 @@ static void show_cm_ids(struct show_walk *walk)
 	const struct list *node;
 
 	list_for_each (node, &walk->set->clients) {
-		const struct client *client = list_entry(node, struct client, node);
-		const struct session_cm_id *id;
+		struct client *client = list_entry(node, struct client, node);
+		struct session_cm_id *id;
 		uint32_t slot = 0;
 
 		if (!show_is_permitted(walk, client->uid))
@@ -194,18 +284,6 @@ static void show_cm_ids(struct show_walk *walk)
 		while (!walk->rows.has_more &&
 		       (id = handle_table_next(&client->cm_ids, &slot)) != NULL)
 			show_cm_id(walk, client, id);
-	}
-}
-
-static void show_clients(struct show_walk *walk)
-{
-	const struct list *node;
-
-	list_for_each (node, &walk->set->clients) {
-		const struct client *client = list_entry(node, struct client, node);
-
-		if (client->has_greeted && client->session != NULL)
-			show_client(walk, client);
 	}
 }
 
@@ -222,21 +300,12 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_TROUBLES] = sizeof(struct rnic_show_trouble),
 };
 
-static void show_walk(struct show_walk *walk, uint32_t kind)
+/* Shows rows that the control plane has. */
+static void show_own_rows(struct show_walk *walk)
 {
-	switch ((enum rnic_show_kind)kind) {
+	switch ((enum rnic_show_kind)walk->kind) {
 	case RNIC_SHOW_DEVICE:
 		show_device(walk);
-		break;
-	case RNIC_SHOW_CLIENTS:
-		show_clients(walk);
-		break;
-	case RNIC_SHOW_QPS:
-	case RNIC_SHOW_MRS:
-	case RNIC_SHOW_CQS:
-	case RNIC_SHOW_MWS:
-	case RNIC_SHOW_SRQS:
-		show_objects(walk, kind);
 		break;
 	case RNIC_SHOW_COUNTERS:
 		show_counters(walk);
@@ -248,14 +317,27 @@ static void show_walk(struct show_walk *walk, uint32_t kind)
 	case RNIC_SHOW_TROUBLES:
 		show_troubles(walk);
 		break;
+	default:
+		break;
 	}
+}
+
+static bool show_is_of_devices(uint32_t kind)
+{
+	return kind == RNIC_SHOW_CLIENTS || kind == RNIC_SHOW_QPS || kind == RNIC_SHOW_MRS ||
+	       kind == RNIC_SHOW_CQS || kind == RNIC_SHOW_MWS || kind == RNIC_SHOW_SRQS;
 }
 
 int ctl_show(struct ctl_call *call)
 {
 	const struct rnic_ctl_show *request = (const void *)call->request.payload;
 	struct rnic_ctl_show_reply *reply = (void *)call->reply.payload;
-	struct show_walk walk = {.set = call->client->set, .viewer = call->client->uid};
+	struct show_walk walk = {
+		.set = call->client->set,
+		.viewer = call->client->uid,
+		.kind = request->kind,
+	};
+	int result = 0;
 
 	if (request->kind < RNIC_SHOW_DEVICE || request->kind >= RNIC_COUNT_OF(show_row_bytes))
 		return ctl_refuse(call, -EINVAL, "there is no listing %u", request->kind);
@@ -264,11 +346,15 @@ int ctl_show(struct ctl_call *call)
 	walk.rows.rows = call->reply.payload + sizeof(*reply);
 	walk.rows.max =
 		(uint32_t)((sizeof(call->reply.payload) - sizeof(*reply)) / walk.rows.row_bytes);
-	show_walk(&walk, request->kind);
+	if (show_is_of_devices(request->kind)) {
+		result = show_rows_of_devices(call, &walk, reply);
+	} else {
+		show_own_rows(&walk);
+		reply->next = walk.rows.has_more ? request->cursor + walk.rows.count : 0;
+	}
 	reply->kind = request->kind;
 	reply->row_count = walk.rows.count;
 	reply->row_bytes = walk.rows.row_bytes;
-	reply->next = walk.rows.has_more ? request->cursor + walk.rows.count : 0;
 	call->reply_bytes = (uint32_t)sizeof(*reply) + walk.rows.count * walk.rows.row_bytes;
-	return 0;
+	return result;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/socket_path.h"
 
+#include "base/identity.h"
+#include "control/socket_directory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -20,6 +23,8 @@
 #define SOCKET_LOCK_ATTEMPTS  200
 #define SOCKET_LOCK_PAUSE_NS  10000000
 #define SOCKET_DIRECTORY_ROOT "/run/rnicd"
+#define SOCKET_DIRECTORY_USER "/tmp/rnicd-" /* and the user's number */
+#define SOCKET_NAME	      "/rnicd.sock"
 
 __attribute__((format(printf, 3, 4))) static int socket_path_fail(char *reason, int error,
 								  const char *format, ...)
@@ -71,21 +76,85 @@ int socket_path_default(char path[SOCKET_PATH_PATH_BYTES], char reason[SOCKET_PA
 	const char *chosen = getenv("RNIC_SOCKET");
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	char directory[64];
-	int result;
 
 	if (chosen != NULL && chosen[0] != '\0')
 		return socket_path_print(path, reason, chosen, "");
-	if (geteuid() == 0) {
-		result = socket_path_make_directory(SOCKET_DIRECTORY_ROOT, 0755, reason);
-		return result != 0 ? result
-				   : socket_path_print(path, reason, SOCKET_DIRECTORY_ROOT,
-						       "/rnicd.sock");
-	}
+	if (geteuid() == 0)
+		return socket_path_print(path, reason, SOCKET_DIRECTORY_ROOT, SOCKET_NAME);
 	if (runtime != NULL && runtime[0] != '\0')
-		return socket_path_print(path, reason, runtime, "/rnicd.sock");
-	snprintf(directory, sizeof(directory), "/tmp/rnicd-%u", (unsigned)geteuid());
-	result = socket_path_make_directory(directory, 0700, reason);
-	return result != 0 ? result : socket_path_print(path, reason, directory, "/rnicd.sock");
+		return socket_path_print(path, reason, runtime, SOCKET_NAME);
+	snprintf(directory, sizeof(directory), SOCKET_DIRECTORY_USER "%u", (unsigned)geteuid());
+	return socket_path_print(path, reason, directory, SOCKET_NAME);
+}
+
+/* Whether the directory is one that the daemon makes for itself. */
+static bool socket_path_is_own_directory(const char *directory, mode_t *mode)
+{
+	char own[64];
+
+	snprintf(own, sizeof(own), SOCKET_DIRECTORY_USER "%u", (unsigned)geteuid());
+	*mode = geteuid() == 0 ? 0755 : 0700;
+	return strcmp(directory, geteuid() == 0 ? SOCKET_DIRECTORY_ROOT : own) == 0;
+}
+
+/*
+ * Makes `directory` for another user. Root makes the directory where no stranger can put another
+ * one in its place, so what is chowned is what was made.
+ */
+static int socket_path_give_directory(char *directory, const struct identity *owner, char *reason)
+{
+	char above[SOCKET_PATH_PATH_BYTES];
+	struct stat status;
+	int result;
+
+	if (lstat(directory, &status) == 0) {
+		if (S_ISDIR(status.st_mode) && status.st_uid == owner->uid)
+			return 0;
+		return socket_path_fail(reason, -EPERM,
+					"the directory %s does not belong to user %u; remove it, "
+					"or give --socket another one",
+					directory, (unsigned)owner->uid);
+	}
+	snprintf(above, sizeof(above), "%s", directory);
+	result = socket_directory_check_way(dirname(above), reason, SOCKET_PATH_REASON_BYTES);
+	if (result != 0)
+		return result;
+	if (mkdir(directory, 0755) != 0 || lchown(directory, owner->uid, owner->gid) != 0)
+		return socket_path_fail(reason, -errno, "cannot make the directory %s: %s",
+					directory, strerror(errno));
+	return 0;
+}
+
+int socket_path_prepare(const char *path, const struct identity *owner,
+			char reason[SOCKET_PATH_REASON_BYTES])
+{
+	char copy[SOCKET_PATH_PATH_BYTES];
+	char *directory;
+	mode_t mode;
+	int result = socket_path_print(copy, reason, path, "");
+
+	if (result != 0)
+		return result;
+	directory = dirname(copy);
+	if (owner->uid != geteuid())
+		return socket_path_give_directory(directory, owner, reason);
+	if (!socket_path_is_own_directory(directory, &mode))
+		return 0;
+	return socket_path_make_directory(directory, mode, reason);
+}
+
+/* Stores the address of `path`. Root keeps no socket where a stranger could replace it. */
+static int socket_path_resolve(const char *path, uid_t uid, struct sockaddr_un *address,
+			       char *reason)
+{
+	char copy[SOCKET_PATH_PATH_BYTES];
+	int result = socket_path_print(address->sun_path, reason, path, "");
+
+	address->sun_family = AF_UNIX;
+	if (result != 0 || uid != 0)
+		return result;
+	memcpy(copy, address->sun_path, sizeof(copy));
+	return socket_directory_check(dirname(copy), reason, SOCKET_PATH_REASON_BYTES);
 }
 
 /*
@@ -129,11 +198,12 @@ static bool socket_path_is_stale(const struct sockaddr_un *address)
 	return is_stale;
 }
 
-/* Makes room for bind(): accepts a free path, and removes a socket that no program serves. */
-static int socket_path_clear(const struct sockaddr_un *address, char *reason)
+/* Accepts a free path, and a socket that no program serves: then `is_stale` is set. */
+static int socket_path_look(const struct sockaddr_un *address, bool *is_stale, char *reason)
 {
 	struct stat status;
 
+	*is_stale = false;
 	if (lstat(address->sun_path, &status) != 0)
 		return errno == ENOENT ? 0
 				       : socket_path_fail(reason, -errno, "cannot look at %s: %s",
@@ -146,14 +216,41 @@ static int socket_path_clear(const struct sockaddr_un *address, char *reason)
 			reason, -EADDRINUSE,
 			"another program already serves on %s; stop it or use --socket",
 			address->sun_path);
-	if (unlink(address->sun_path) != 0)
-		return socket_path_fail(reason, -errno, "cannot remove the stale socket %s: %s",
-					address->sun_path, strerror(errno));
+	*is_stale = true;
 	return 0;
 }
 
-static int socket_path_bind(const struct sockaddr_un *address, struct socket_path *place,
-			    char *reason)
+/* Makes room for bind(). */
+static int socket_path_clear(const struct sockaddr_un *address, char *reason)
+{
+	bool is_stale;
+	int result = socket_path_look(address, &is_stale, reason);
+
+	if (result == 0 && is_stale && unlink(address->sun_path) != 0)
+		return socket_path_fail(reason, -errno, "cannot remove the stale socket %s: %s",
+					address->sun_path, strerror(errno));
+	return result;
+}
+
+/*
+ * Binds so that the file has `mode` from the first moment on: the kernel takes the mode from the
+ * socket itself. A chmod(2) of the path could meet another file there, or a link to one.
+ */
+static int socket_path_make_file(int fd, const struct sockaddr_un *address, mode_t mode)
+{
+	mode_t mask;
+	int result;
+
+	if (fchmod(fd, mode) != 0)
+		return -errno;
+	mask = umask(0);
+	result = bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : -errno;
+	umask(mask);
+	return result;
+}
+
+static int socket_path_bind(const struct sockaddr_un *address, mode_t mode,
+			    struct socket_path *place, char *reason)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat status;
@@ -162,11 +259,13 @@ static int socket_path_bind(const struct sockaddr_un *address, struct socket_pat
 	if (fd < 0)
 		return socket_path_fail(reason, -errno, "cannot make a socket: %s",
 					strerror(errno));
-	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 ||
-	    chmod(address->sun_path, geteuid() == 0 ? 0666 : 0600) != 0 ||
-	    listen(fd, SOCKET_BACKLOG) != 0 || lstat(address->sun_path, &status) != 0) {
-		result = socket_path_fail(reason, -errno, "cannot listen on %s: %s",
-					  address->sun_path, strerror(errno));
+	result = socket_path_make_file(fd, address, mode);
+	if (result == 0 &&
+	    (listen(fd, SOCKET_BACKLOG) != 0 || lstat(address->sun_path, &status) != 0))
+		result = -errno;
+	if (result != 0) {
+		socket_path_fail(reason, result, "cannot listen on %s: %s", address->sun_path,
+				 strerror(-result));
 		close(fd);
 		return result;
 	}
@@ -176,13 +275,23 @@ static int socket_path_bind(const struct sockaddr_un *address, struct socket_pat
 	return fd;
 }
 
-int socket_path_listen(const char *path, struct socket_path *place,
+int socket_path_check(const char *path, const struct identity *owner,
+		      char reason[SOCKET_PATH_REASON_BYTES])
+{
+	struct sockaddr_un address = {0};
+	bool is_stale;
+	int result = socket_path_resolve(path, owner->uid, &address, reason);
+
+	return result != 0 ? result : socket_path_look(&address, &is_stale, reason);
+}
+
+int socket_path_listen(const char *path, mode_t mode, struct socket_path *place,
 		       char reason[SOCKET_PATH_REASON_BYTES])
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int lock, result;
+	struct sockaddr_un address = {0};
+	int lock;
+	int result = socket_path_resolve(path, geteuid(), &address, reason);
 
-	result = socket_path_print(address.sun_path, reason, path, "");
 	if (result != 0)
 		return result;
 	lock = socket_path_lock(path, reason);
@@ -190,7 +299,7 @@ int socket_path_listen(const char *path, struct socket_path *place,
 		return lock;
 	result = socket_path_clear(&address, reason);
 	if (result == 0)
-		result = socket_path_bind(&address, place, reason);
+		result = socket_path_bind(&address, mode, place, reason);
 	close(lock);
 	return result;
 }

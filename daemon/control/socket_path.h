@@ -13,6 +13,8 @@
 #define SOCKET_PATH_PATH_BYTES	 108 /* of sockaddr_un.sun_path */
 #define SOCKET_PATH_REASON_BYTES 256
 
+struct identity;
+
 /* A bound socket, and the file at its path: the daemon removes only that file in the end. */
 struct socket_path {
 	char path[SOCKET_PATH_PATH_BYTES];
@@ -22,19 +24,36 @@ struct socket_path {
 
 /*
  * Stores the default path: $RNIC_SOCKET, else /run/rnicd/rnicd.sock for root, else
- * $XDG_RUNTIME_DIR/rnicd.sock, else /tmp/rnicd-UID/rnicd.sock. Makes the directory of the second
- * path (0755) and of the last (0700, checked to be ours alone). Negative errno with a sentence in
+ * $XDG_RUNTIME_DIR/rnicd.sock, else /tmp/rnicd-UID/rnicd.sock. -ENAMETOOLONG with a sentence in
  * `reason`.
  */
 int socket_path_default(char path[SOCKET_PATH_PATH_BYTES], char reason[SOCKET_PATH_REASON_BYTES]);
 
 /*
- * Binds a listening SOCK_SEQPACKET socket at `path`: 0666 for root, whose device every user may use
- * as with a real one, else 0600. Returns the descriptor and fills `place`. Failures return a
- * negative errno with a sentence in `reason`: -EADDRINUSE when another daemon serves there or
- * another file is there.
+ * Makes the directory of `path` where that is the daemon's to make: /run/rnicd for root (0755), and
+ * /tmp/rnicd-UID (0700); both are checked to be ours alone. For a daemon of root that is to become
+ * `owner`, makes any directory that is missing, and gives the directory to that user. Negative
+ * errno with a sentence in `reason`: -EPERM when the directory is somebody else's.
  */
-int socket_path_listen(const char *path, struct socket_path *place,
+int socket_path_prepare(const char *path, const struct identity *owner,
+			char reason[SOCKET_PATH_REASON_BYTES]);
+
+/*
+ * Says early what socket_path_listen() would refuse to a daemon of `owner`: a directory where
+ * root's socket would not be safe (socket_directory.h), another daemon that serves at `path`,
+ * another file there. Changes nothing. Negative errno with a sentence in `reason`.
+ */
+int socket_path_check(const char *path, const struct identity *owner,
+		      char reason[SOCKET_PATH_REASON_BYTES]);
+
+/*
+ * Binds a listening SOCK_SEQPACKET socket at `path`. `mode` are the permissions of its file: who
+ * may write to the file may connect, and so far as the folders of the path let through. The answer
+ * to HELLO says whom the daemon does not serve. Returns the descriptor and fills `place`. Failures
+ * return a negative errno with a sentence in `reason`: -EADDRINUSE when another daemon serves there
+ * or another file is there; -EPERM when the directory is not safe for root.
+ */
+int socket_path_listen(const char *path, mode_t mode, struct socket_path *place,
 		       char reason[SOCKET_PATH_REASON_BYTES]);
 
 /* Removes the socket, if the file at its path is still ours. */

@@ -12,6 +12,9 @@
 
 struct client;
 struct client_set;
+struct device_child;
+struct port_report;
+struct rnic_process_trouble;
 
 /*
  * Notes that the answer to a request of `client` is `error` (negative errno) with `reason` ("": the
@@ -19,17 +22,25 @@ struct client_set;
  */
 void trouble_of_request(struct client *client, uint16_t operation, int error, const char *reason);
 
-/* The callback device_host.send_refused. */
-void trouble_of_network(struct client_set *set, const struct rnic_gid *dest, uint32_t bytes,
-			int error);
+/*
+ * Notes what a device process met: of one of its clients, also when that one has just gone, or of
+ * all. The process is not trusted: only its own user, and who sees everything, get to see the
+ * trouble. Anybody can send ICMP, so troubles of undelivered packets are one for each destination
+ * and error, and at most TROUBLE_LOG_DELIVERIES_MAX new ones in a minute.
+ */
+void trouble_of_device(struct client_set *set, const struct device_child *process,
+		       const struct rnic_process_trouble *trouble);
+
+/* Notes a trouble of the control plane's own packets, which concerns all clients. */
+void trouble_of_packets(struct client_set *set, const struct rnic_process_trouble *trouble);
 
 /*
- * The callback device_host.undelivered. Anybody can send ICMP, so the daemon only notes the report
- * and does nothing else. It notes a report only when an object of a client has its peer at `dest`,
- * as one trouble for each `dest` and `error`, and at most TROUBLE_LOG_DELIVERIES_MAX new troubles
- * in a minute.
+ * Notes a report about the control plane's own packets, when a connection of a client has its peer
+ * there; bounded in the same way.
  */
-void trouble_of_delivery(struct client_set *set, const struct rnic_gid *dest,
-			 const struct rnic_gid *from, int error, uint32_t mtu_bytes);
+void trouble_of_delivery(struct client_set *set, const struct port_report *report);
+
+/* Notes that a device process does not answer a listing, which lacks its rows. */
+void trouble_of_silence(struct client_set *set, const struct device_child *process);
 
 #endif

@@ -1,51 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration that the control plane gives when it opens the device half, and when it opens a
- * session.
+ * The configuration of the device half, as START says; of a client, as CLIENT says
+ * (ctl/process_message.h); and of a session.
  */
 #ifndef DAEMON_DEVICE_DEVICE_CONFIG_H
 #define DAEMON_DEVICE_DEVICE_CONFIG_H
 
+#include "wire/peer_ports.h"
 #include "base/random_source.h"
 #include "ctl/ctl_message.h"
-#include "path/general_services.h"
 #include "port/udp/udp_port.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define DEVICE_GIDS	    RNIC_GIDS_MAX
 #define DEVICE_REASON_BYTES 256 /* of the sentence that says why the device half cannot open */
 
-struct client;
-struct device_facts;
+struct device_connection;
 struct device_host;
 struct quota_account;
 
 struct device_half_config {
-	const struct general_services *services; /* the services behind queue pair 1 */
-	const struct device_facts *facts;
+	const struct rnic_device_attributes *attributes;
 	const struct device_host *host;
 	const char *netdev;
 	uint32_t netdev_index;
 	uint32_t path_mtu_bytes;
 	uint32_t speed_mbps;		/* 0: not known */
 	const char *fault;		/* NULL: none */
-	const char *capture;		/* NULL: none */
+	bool has_capture_fd;		/* `capture_fd` is the capture; see port_stack.h */
+	int capture_fd;			/* the device half closes it */
 	neighbours_ask *ask_neighbours; /* NULL: no neighbour table to ask */
+	uint64_t memory_bytes;		/* that the clients may share with the device, at most */
+	uint8_t lane;			/* of all QPNs */
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	bool has_ecn;
-	const struct rnic_gid *gids; /* DEVICE_GIDS by index, zero where there is none */
-	const uint16_t *pkeys;	     /* by index */
-	uint32_t pkey_count;	     /* 0: the default key alone */
+	enum rnic_peer_ports peer_ports;
+	const struct rnic_ctl_pkeys_reply *pkeys;
 	struct random_source random; /* of QPNs and keys */
 };
 
-/* The control plane's facts about a client at HELLO. */
+/*
+ * A client that said HELLO: what the message RNIC_PROCESS_CLIENT carries. The control plane vouches
+ * for all of it but the program's name, which the client chose.
+ */
+struct device_client {
+	uint32_t client_id;
+	uid_t uid;
+	pid_t pid;
+	int pid_fd;	   /* a PID descriptor of the client's process; -1: must not be used */
+	int connection_fd; /* our end of the device connection */
+	char program[RNIC_CTL_NAME_BYTES];
+};
+
+/* What the session of a client needs when the client said OPEN_DEVICE. */
 struct session_config {
-	struct client *client;
+	struct device_connection *connection;
 	struct quota_account *account;
 	uint32_t client_id;
 	pid_t pid;

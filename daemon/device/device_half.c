@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/device_half.h"
 #include "common/client_limits.h"
+#include "common/request_turn.h"
+#include "common/trouble_text.h"
 #include "device/device_limits.h"
 #include "engine/engine_limits.h"
 
 #include "base/bits.h"
 #include "base/log.h"
-#include "device/device_ports.h"
 #include "device/device_state.h"
-#include "device/objects/object_requests.h"
 #include "device/queues/cqe_delivery.h"
 #include "device/queues/qp_trouble.h"
 #include "device/queues/wqe_fetch.h"
+#include "device/requests/connection_teardown.h"
+#include "device/requests/device_connection.h"
+#include "device/requests/device_requests.h"
 #include "device/session/session.h"
 #include "device/session_turn.h"
 #include "device/sigbus_guard.h"
-#include "device/teardown.h"
-#include "port/local/multicast.h"
-#include "wire/gid.h"
+#include "engine/datagrams/mcast.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,12 +28,38 @@
 
 #define DEVICE_EVENTS 64
 
+_Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES, "every sentence fits");
+
+static int device_half_join(struct device_half *half, const struct rnic_gid *group)
+{
+	const struct device_host *host = half->host;
+	int fd = -1;
+	int result;
+
+	result = host->join_group(host->context, group, &fd);
+	if (result != 0)
+		return result;
+	result = multicast_give(half->ports.multicast, group, fd);
+	if (result != 0)
+		host->leave_group(host->context, group);
+	return result;
+}
+
+static int device_half_leave(struct device_half *half, const struct rnic_gid *group)
+{
+	const struct device_host *host = half->host;
+	int result = multicast_leave(half->ports.multicast, group);
+
+	host->leave_group(host->context, group);
+	return result;
+}
+
+/* -EINPROGRESS from the host goes up to the client's request, which is carried out anew. */
 static int device_half_multicast(void *context, const struct rnic_gid *group, bool is_wanted)
 {
 	struct device_half *half = list_entry(context, struct device_half, sessions);
 
-	return is_wanted ? multicast_join(half->multicast, group)
-			 : multicast_leave(half->multicast, group);
+	return is_wanted ? device_half_join(half, group) : device_half_leave(half, group);
 }
 
 const struct engine_sink device_half_sink = {
@@ -52,11 +79,14 @@ static int device_half_open_engine(struct device_half *half,
 		.sink = &device_half_sink,
 		.sink_context = &half->sessions,
 		.random = config->random,
+		.table_seed = random_source_next(&config->random),
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS + LIMIT_MWS,
 		.port_mtu_bytes = config->path_mtu_bytes,
 		.line_rate = (uint64_t)config->speed_mbps * 1000000 / 8,
 		.has_ecn = config->has_ecn,
+		.peer_ports = config->peer_ports,
+		.lane = config->lane,
 	};
 	int result = engine_init(&half->engine, &engine_config);
 
@@ -65,48 +95,85 @@ static int device_half_open_engine(struct device_half *half,
 			 strerror(-result));
 		return result;
 	}
-	for (uint32_t i = 0; i < DEVICE_GIDS; i++)
-		if (!rnic_gid_is_zero(&config->gids[i]))
-			engine_set_gid(&half->engine, i, &config->gids[i]);
-	for (uint32_t i = 0; i < config->pkey_count; i++)
-		engine_set_pkey(&half->engine, i, config->pkeys[i]);
-	result = data_path_init(&half->path, &half->engine, half->port, config->services);
+	for (uint32_t i = 0; i < RNIC_PKEYS_MAX; i++)
+		engine_set_pkey(&half->engine, i, config->pkeys->pkeys[i]);
+	result = data_path_init(&half->path, &half->engine, half->ports.top);
 	if (result != 0) {
 		engine_fini(&half->engine);
 		snprintf(reason, DEVICE_REASON_BYTES, "no memory for datagrams");
+		return result;
 	}
+	data_path_set_lane(&half->path, config->lane, config->host->stray, config->host->context);
+	return 0;
+}
+
+static int device_half_open_sessions(struct device_half *half, uint64_t memory_bytes, char *reason)
+{
+	int result = session_set_init(&half->sessions, &half->engine, &half->facts,
+				      &device_connection_owner);
+
+	if (result != 0)
+		goto fail;
+	result = connection_set_init(&half->connections, &half->sessions, half->host,
+				     &device_requests_role, memory_bytes);
+	if (result != 0)
+		goto close_sessions;
+	result = sigbus_guard_watch(&half->sessions);
+	if (result != 0)
+		goto close_connections;
+	return 0;
+
+close_connections:
+	connection_set_fini(&half->connections);
+close_sessions:
+	session_set_fini(&half->sessions);
+fail:
+	snprintf(reason, DEVICE_REASON_BYTES, "cannot set up the clients' part: %s",
+		 strerror(-result));
 	return result;
 }
 
-static int device_half_open_sessions(struct device_half *half,
-				     const struct device_half_config *config, char *reason)
+static uint32_t device_half_count_copies(void *context, const struct rnic_gid *group)
 {
-	int result = session_set_init(&half->sessions, &half->engine, config->facts, config->host);
+	const struct device_half *half = context;
+	const struct mcast_group *joined = mcast_find(&half->engine, group);
 
-	if (result != 0) {
-		snprintf(reason, DEVICE_REASON_BYTES, "cannot make an epoll instance: %s",
-			 strerror(-result));
-		return result;
-	}
-	result = sigbus_guard_watch(&half->sessions);
-	if (result != 0) {
-		snprintf(reason, DEVICE_REASON_BYTES, "no memory: %s", strerror(-result));
-		session_set_fini(&half->sessions);
-	}
+	return joined != NULL ? joined->member_count : 0;
+}
+
+static int device_half_open_ports(struct device_half *half, const struct device_half_config *config,
+				  uint64_t now_ns, char *reason)
+{
+	const struct port_stack_config ports = {
+		.netdev = config->netdev,
+		.netdev_index = config->netdev_index,
+		.lane = config->lane,
+		.port = config->port,
+		.segmentation = config->segmentation,
+		.ask_neighbours = config->ask_neighbours,
+		.fault = config->fault,
+		.has_capture_fd = config->has_capture_fd,
+		.capture_fd = config->capture_fd,
+		.copies = {device_half_count_copies, half},
+	};
+	int result = port_stack_open(&half->ports, &ports, now_ns, reason);
+
+	if (result == 0 && reason[0] != '\0')
+		log_info("%s", reason);
 	return result;
 }
 
 static int device_half_open_all(struct device_half *half, const struct device_half_config *config,
 				uint64_t now_ns, char *reason)
 {
-	int result = device_ports_open(half, config, now_ns, reason);
+	int result = device_half_open_ports(half, config, now_ns, reason);
 
 	if (result != 0)
 		return result;
 	result = device_half_open_engine(half, config, reason);
 	if (result != 0)
 		goto close_ports;
-	result = device_half_open_sessions(half, config, reason);
+	result = device_half_open_sessions(half, config->memory_bytes, reason);
 	if (result != 0)
 		goto close_engine;
 	return 0;
@@ -115,7 +182,7 @@ close_engine:
 	data_path_fini(&half->path);
 	engine_fini(&half->engine);
 close_ports:
-	device_ports_close(half);
+	port_stack_close(&half->ports);
 	return result;
 }
 
@@ -129,6 +196,9 @@ struct device_half *device_half_open(const struct device_half_config *config, ui
 		*error = -ENOMEM;
 		return NULL;
 	}
+	half->facts.device = *config->attributes;
+	half->facts.pkeys = *config->pkeys;
+	half->host = config->host;
 	*error = device_half_open_all(half, config, now_ns, reason);
 	if (*error == 0)
 		return half;
@@ -138,58 +208,47 @@ struct device_half *device_half_open(const struct device_half_config *config, ui
 
 void device_half_close(struct device_half *half)
 {
+	connection_teardown_all(&half->connections);
+	connection_set_fini(&half->connections);
 	session_set_fini(&half->sessions);
 	sigbus_guard_unwatch();
-	/* Send the packets that tell peers of the end of their connections. */
-	while (half->path.services.has_ready(half->path.services.context) &&
-	       data_path_transmit(&half->path, half->sessions.now_ns) > 0)
-		;
 	data_path_fini(&half->path);
 	engine_fini(&half->engine);
-	device_ports_close(half);
+	port_stack_close(&half->ports);
 	free(half);
 }
 
 /* --- clients --------------------------------------------------------------------------------- */
 
-int device_half_open_session(struct device_half *half, const struct session_config *config,
-			     int fds[4], struct session **session)
+int device_half_add_client(struct device_half *half, const struct device_client *client)
 {
-	return session_create(&half->sessions, config, fds, session);
+	struct device_connection *connection;
+
+	return device_connection_create(&half->connections, client, &connection);
 }
 
-void device_half_stop_session(struct session *session)
+void device_half_end_client(struct device_half *half, uint32_t client_id)
 {
-	session->is_broken = true;
+	device_connection_end_client(&half->connections, client_id);
 }
 
-void device_half_cut_session(struct session *session)
+uint32_t device_half_client_count(const struct device_half *half)
 {
-	teardown_begin(session);
+	return half->connections.connection_count;
 }
 
-bool device_half_free_session(struct session *session, uint32_t *budget)
+uint32_t device_half_session_count(const struct device_half *half)
 {
-	return teardown_run(session, budget);
-}
-
-bool device_half_wake_session(struct session *session)
-{
-	return session_wake(session);
-}
-
-int device_half_request(struct ctl_call *call)
-{
-	return object_request(call);
+	return half->sessions.session_count;
 }
 
 /* --- facts in -------------------------------------------------------------------------------- */
 
 int device_half_set_gid(struct device_half *half, uint32_t index, const struct rnic_gid *gid,
-			char text[PORT_TEXT_BYTES])
+			const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
 	static const struct rnic_gid none;
-	int result = half->port->ops->set_gid(half->port, index, gid, text);
+	int result = half->ports.top->ops->set_gid(half->ports.top, index, gid, sockets, text);
 
 	if (gid == NULL)
 		engine_set_gid(&half->engine, index, &none);
@@ -198,41 +257,33 @@ int device_half_set_gid(struct device_half *half, uint32_t index, const struct r
 	return result;
 }
 
-void device_half_set_path_mtu(struct device_half *half, uint32_t bytes)
+void device_half_set_facts(struct device_half *half, const struct rnic_process_facts *facts)
 {
-	engine_set_port_mtu(&half->engine, bytes);
+	struct device_facts *own = &half->facts;
+	const bool has_new_state = own->port.state != facts->port.state;
+	const bool has_new_gids = memcmp(&own->gids, &facts->gids, sizeof(own->gids)) != 0;
+
+	engine_set_port_mtu(&half->engine, facts->path_mtu_bytes);
+	own->port = facts->port;
+	own->gids = facts->gids;
+	half->facts_sequence = facts->sequence;
+	if (has_new_state)
+		cqe_delivery_port_event(&half->sessions, own->port.state == RNIC_PORT_ACTIVE
+								 ? RNIC_EVENT_PORT_ACTIVE
+								 : RNIC_EVENT_PORT_ERR);
+	if (has_new_gids)
+		cqe_delivery_port_event(&half->sessions, RNIC_EVENT_GID_CHANGE);
 }
 
-void device_half_port_event(struct device_half *half, enum rnic_async_event_type type)
+void device_half_deliver(struct device_half *half, const struct rnic_addresses *addresses,
+			 uint8_t *bytes, uint32_t length, uint64_t now_ns)
 {
-	cqe_delivery_port_event(&half->sessions, type);
-}
-
-bool device_half_uses_gid(const struct device_half *half, uint32_t index)
-{
-	return session_turn_uses_gid(&half->sessions, index);
-}
-
-bool device_half_uses_dest(const struct device_half *half, const struct rnic_gid *dest)
-{
-	return session_turn_uses_dest(&half->sessions, dest);
-}
-
-/* --- listings -------------------------------------------------------------------------------- */
-
-void device_half_pkeys(const struct device_half *half, uint16_t pkeys[RNIC_PKEYS_MAX])
-{
-	memcpy(pkeys, half->engine.pkeys, sizeof(half->engine.pkeys));
+	data_path_deliver(&half->path, addresses, bytes, length, now_ns);
 }
 
 const char *device_half_port_name(const struct device_half *half)
 {
-	return half->udp->ops->name;
-}
-
-uint32_t device_half_session_count(const struct device_half *half)
-{
-	return half->sessions.session_count;
+	return half->ports.udp->ops->name;
 }
 
 /* --- turns ----------------------------------------------------------------------------------- */
@@ -265,20 +316,23 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 		traffic_note(&half->traffic, device_half_moved_bytes(half), now_ns);
 	session_turn_deliver(&half->sessions, done > 0);
 	sigbus_guard_break(&half->sessions);
+	connection_teardown_run(&half->connections);
 	return done > 0;
 }
 
 bool device_half_has_work(const struct device_half *half)
 {
 	/* WQEs that end in error send nothing, but may leave responses to send. */
-	return session_turn_has_work(&half->sessions) || data_path_has_work(&half->path);
+	return session_turn_has_work(&half->sessions) || data_path_has_work(&half->path) ||
+	       connection_set_has_work(&half->connections);
 }
 
 bool device_half_prepare_sleep(struct device_half *half)
 {
 	session_turn_announce_sleep(&half->sessions);
 	return session_turn_take_work(&half->sessions) == 0 &&
-	       !session_turn_has_work(&half->sessions);
+	       !session_turn_has_work(&half->sessions) &&
+	       !connection_set_has_work(&half->connections);
 }
 
 void device_half_note_sleep(struct device_half *half)
@@ -289,6 +343,26 @@ void device_half_note_sleep(struct device_half *half)
 void device_half_withdraw_sleep(struct device_half *half)
 {
 	session_turn_withdraw_sleep(&half->sessions);
+}
+
+void device_half_note_requests(struct device_half *half)
+{
+	request_turn_note(&half->connections.server);
+}
+
+bool device_half_serve(struct device_half *half)
+{
+	return request_turn_run(&half->connections.server);
+}
+
+bool device_half_has_resumes(const struct device_half *half)
+{
+	return request_server_has_resumes(&half->connections.server);
+}
+
+int device_half_requests_fd(const struct device_half *half)
+{
+	return half->connections.server.epoll_fd;
 }
 
 bool device_half_poll(struct device_half *half)
@@ -320,32 +394,35 @@ int device_half_clients_fd(const struct device_half *half)
 void device_half_watch(struct device_half *half,
 		       void (*watch)(void *context, int fd, bool for_writing), void *context)
 {
-	half->port->ops->watch(half->port, watch, context);
+	half->ports.top->ops->watch(half->ports.top, watch, context);
 }
 
 static void device_half_report_refusal(struct device_half *half)
 {
-	const struct device_host *host = half->sessions.host;
-	struct port_refusal *refusal = &half->udp->refusal;
+	struct port_refusal *refusal = &half->ports.udp->refusal;
+	struct rnic_process_trouble trouble;
 
 	if (refusal->error == 0)
 		return;
-	host->send_refused(host->context, &refusal->dest, refusal->bytes, refusal->error);
+	trouble_text_of_refusal(&trouble, &refusal->dest, refusal->bytes, refusal->error);
+	half->host->trouble(half->host->context, &trouble);
 	refusal->error = 0;
 }
 
-static void device_half_report_deliveries(struct device_half *half)
+/*
+ * Anybody can send ICMP: a report counts only when an object of a client has its peer there.
+ * Packets of the connection manager have their own socket, in the control plane.
+ */
+static void device_half_report_delivery(struct device_half *half, const struct port_report *report)
 {
-	const struct device_host *host = half->sessions.host;
-	struct port *udp = half->udp;
+	const struct device_host *host = half->host;
+	struct rnic_process_trouble trouble;
 
-	for (uint32_t i = 0; i < udp->report_count; i++) {
-		const struct port_report *report = &udp->reports[i];
-
-		host->undelivered(host->context, &report->dest, &report->from, report->error,
-				  report->mtu_bytes);
-	}
-	udp->report_count = 0;
+	if (!session_turn_uses_dest(&half->sessions, &report->dest))
+		return;
+	trouble_text_of_delivery(&trouble, &half->facts.gids, &report->dest, &report->from,
+				 report->error, report->mtu_bytes);
+	host->trouble(host->context, &trouble);
 }
 
 void device_half_report(struct device_half *half)
@@ -353,12 +430,17 @@ void device_half_report(struct device_half *half)
 	char text[PORT_TEXT_BYTES];
 
 	device_half_report_refusal(half);
-	device_half_report_deliveries(half);
-	if (half->capture != NULL && capture_take_failure(half->capture, text))
+	for (uint32_t i = 0; i < half->ports.udp->report_count; i++)
+		device_half_report_delivery(half, &half->ports.udp->reports[i]);
+	half->ports.udp->report_count = 0;
+	if (half->ports.capture != NULL && capture_take_failure(half->ports.capture, text))
 		log_warning("%s", text);
 }
 
 uint64_t device_half_next_deadline_ns(const struct device_half *half)
 {
-	return data_path_next_deadline_ns(&half->path);
+	const uint64_t path_ns = data_path_next_deadline_ns(&half->path);
+	const uint64_t open_ns = connection_teardown_next_ns(&half->connections);
+
+	return path_ns < open_ns ? path_ns : open_ns;
 }

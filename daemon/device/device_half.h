@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device half of the daemon, as the control plane sees it: engine, ports, sessions, objects and
- * queues. device_host.h declares what the device half asks of the control plane. The two halves
- * share nothing else but daemon/common, the packets of queue pair 1 (path/general_services.h), and
- * the facts that the control plane writes and the device half reads.
+ * The device half of the daemon: engine, ports, device connections with their sessions, objects and
+ * queues of one user's programs. device/process drives it in a process of its own: what the control
+ * plane says by the messages of ctl/process_message.h arrives here as calls, and what the device
+ * half has to say goes out by device_host.h. Tests drive it without a process.
  *
- * One thread uses everything here. Sessions end between turns only.
+ * One thread uses everything here. Sessions end in device_half_turn() only.
  */
 #ifndef DAEMON_DEVICE_DEVICE_HALF_H
 #define DAEMON_DEVICE_DEVICE_HALF_H
 
 #include "base/verbs_types.h"
 #include "ctl/ctl_message.h"
+#include "ctl/process_message.h"
 #include "device/device_config.h"
 #include "device/device_host.h"
 #include "port/port.h"
@@ -19,87 +20,69 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ctl_call;
 struct device_half;
-struct rnic_show_client;
-struct rnic_show_counter;
-struct session;
 struct show_rows;
 
 /*
- * Opens ports and engine. On failure returns NULL with a sentence in `reason` and a negative errno
+ * Opens ports and engine. The device half knows no facts of the port before the first
+ * device_half_set_facts(). On failure returns NULL with a sentence in `reason` and a negative errno
  * in `error`, and leaves nothing open.
  */
 struct device_half *device_half_open(const struct device_half_config *config, uint64_t now_ns,
 				     int *error, char reason[DEVICE_REASON_BYTES]);
 
-/* Sends the packets that wait in queue pair 1, and closes everything. All sessions must be gone. */
+/* Ends all clients and closes everything. */
 void device_half_close(struct device_half *half);
 
 /* ---- clients ---- */
 
 /*
- * Makes a session for a client that said HELLO. Stores the client's descriptors at `fds` in the
- * order of struct rnic_ctl_hello_reply; the caller passes them on and closes them. Negative errno:
- * -EINVAL when config->memory_fd is no /proc/self/mem open for reading and writing. The device half
- * owns the descriptors of `config` in any case.
+ * Serves the device connection of a client from now on, until the client hangs up or breaks the
+ * protocol. The device half owns the descriptors of `client` in any case. Negative errno: -ENOSPC
+ * when there are too many clients, -ENOMEM.
  */
-int device_half_open_session(struct device_half *half, const struct session_config *config,
-			     int fds[4], struct session **session);
+int device_half_add_client(struct device_half *half, const struct device_client *client);
 
-/* Stops reading what the client writes. The client is about to end. */
-void device_half_stop_session(struct session *session);
+/* Ends the client of that number in the next turn, if there still is one. */
+void device_half_end_client(struct device_half *half, uint32_t client_id);
 
-/* Cuts the session off: the session can reach nothing, and nothing can reach the session. */
-void device_half_cut_session(struct session *session);
-
-/*
- * Frees the objects of a session that was cut off, at a cost of `*budget` at most, and subtracts
- * the cost from the budget. Returns true when it has freed everything, the session included.
- */
-bool device_half_free_session(struct session *session, uint32_t *budget);
-
-/*
- * Makes the turns look at the client's doorbells from now on. Returns whether the session was
- * asleep.
- */
-bool device_half_wake_session(struct session *session);
-
-/* Carries out a request about the port or the objects of call->session; see ctl_call.h. */
-int device_half_request(struct ctl_call *call);
+/* The number of device connections, and of those that said OPEN_DEVICE. */
+uint32_t device_half_client_count(const struct device_half *half);
+uint32_t device_half_session_count(const struct device_half *half);
 
 /* ---- facts in ---- */
 
 /*
- * Gives ports and engine the GID `gid` at `index`; NULL: none. Negative errno of the ports with a
- * sentence in `text`; the slot is empty then.
+ * Gives ports and engine the GID `gid` at `index`; NULL: none. `sockets` are the lane's at this
+ * GID, which the device half closes in any case. Negative errno of the ports with a sentence in
+ * `text`; the slot is empty then.
  */
 int device_half_set_gid(struct device_half *half, uint32_t index, const struct rnic_gid *gid,
-			char text[PORT_TEXT_BYTES]);
-void device_half_set_path_mtu(struct device_half *half, uint32_t bytes);
+			const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES]);
 
-/* Reports PORT_ACTIVE, PORT_ERR or GID_CHANGE to all clients. */
-void device_half_port_event(struct device_half *half, enum rnic_async_event_type type);
+/*
+ * Applies all facts of the port: later requests are answered and checked by them. Reports
+ * PORT_ACTIVE, PORT_ERR and GID_CHANGE to all clients where the facts differ from the ones before.
+ */
+void device_half_set_facts(struct device_half *half, const struct rnic_process_facts *facts);
 
-/* Return whether a queue pair or an address handle sends from the GID at `index`, or to `dest`. */
-bool device_half_uses_gid(const struct device_half *half, uint32_t index);
-bool device_half_uses_dest(const struct device_half *half, const struct rnic_gid *dest);
+/*
+ * Takes a packet of this lane that another process received: `length` bytes from the BTH
+ * to the ICRC, which is checked. Not within a turn.
+ */
+void device_half_deliver(struct device_half *half, const struct rnic_addresses *addresses,
+			 uint8_t *bytes, uint32_t length, uint64_t now_ns);
 
 /* ---- listings ---- */
 
-/* Adds the rows of a session: QPs, MRs, MWs, CQs, SRQs. */
-void device_half_show(const struct session *session, uint32_t kind, struct show_rows *rows);
+/* Adds the rows of all sessions: clients, QPs, MRs, MWs, CQs, SRQs. */
+void device_half_show(const struct device_half *half, uint32_t kind, struct show_rows *rows);
 
-/* Fills in the session's part of the row. The control plane fills in client_id and its own part. */
-void device_half_show_client(const struct session *session, struct rnic_show_client *row);
+/* Fills in the numbers of the card: GIDs in use, sessions and objects; but no counters. */
+void device_half_fill_card(const struct device_half *half, struct rnic_card *card);
 
-/*
- * The partition keys by index (zero where there is none), the name of the port at the bottom of the
- * stack, and the number of sessions.
- */
-void device_half_pkeys(const struct device_half *half, uint16_t pkeys[RNIC_PKEYS_MAX]);
+/* The name of the port at the bottom of the stack. */
 const char *device_half_port_name(const struct device_half *half);
-uint32_t device_half_session_count(const struct device_half *half);
 
 /*
  * Read the counter numbered `index`: of engine, ports and loop; of the rules of --fault; or of the
@@ -107,7 +90,6 @@ uint32_t device_half_session_count(const struct device_half *half);
  */
 bool device_half_counter(const struct device_half *half, uint32_t index, const char **name,
 			 uint64_t *value);
-uint32_t device_half_counter_count(const struct device_half *half); /* of engine, ports and loop */
 bool device_half_fault_counter(const struct device_half *half, uint32_t index,
 			       struct rnic_show_counter *counter);
 bool device_half_port_counter(const struct device_half *half, uint32_t index, const char **name,
@@ -116,8 +98,8 @@ bool device_half_port_counter(const struct device_half *half, uint32_t index, co
 /* ---- turns ---- */
 
 /*
- * Runs one bounded turn: receive, timers, client work, transmit, deliver. Returns whether there was
- * anything to do.
+ * Runs one bounded turn: receive, timers, client work, transmit, deliver, the ends of clients.
+ * Returns whether there was anything to do.
  */
 bool device_half_turn(struct device_half *half, uint64_t now_ns);
 
@@ -132,6 +114,18 @@ bool device_half_has_work(const struct device_half *half);
 bool device_half_prepare_sleep(struct device_half *half);
 void device_half_note_sleep(struct device_half *half);
 void device_half_withdraw_sleep(struct device_half *half);
+
+/*
+ * Call device_half_note_requests() when device_half_requests_fd() is readable. The next
+ * device_half_serve() answers the requests that were noted; run a turn in between: what a client
+ * posted before its request is on its way before the answer. Call device_half_serve() before
+ * device_half_poll(). While device_half_has_resumes(), a deferred request is to go on whatever the
+ * descriptor says. device_half_serve() returns whether there was anything to do.
+ */
+void device_half_note_requests(struct device_half *half);
+bool device_half_serve(struct device_half *half);
+bool device_half_has_resumes(const struct device_half *half);
+int device_half_requests_fd(const struct device_half *half);
 
 /*
  * Serves the descriptor of device_half_clients_fd(): doorbells of sleeping clients, room in pipes.

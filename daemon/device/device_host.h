@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface by which the device half calls its host, the control plane. The host owns the
- * clients' connections and the list of troubles. The device half names a client by the pointer that
- * the host gave to device_half_open_session(). No callback calls the device half, except
- * `undelivered`, which calls device_half_uses_dest().
+ * The interface by which the device half calls its host, which has the link to the control plane.
+ * No callback but `catch_up` calls the device half. All are there.
  */
 #ifndef DAEMON_DEVICE_DEVICE_HOST_H
 #define DAEMON_DEVICE_DEVICE_HOST_H
 
-#include "base/verbs_types.h"
-
-#include <stdint.h>
-
-struct client;
+#include "ctl/process_message.h"
+#include "path/receive.h"
 
 struct device_host {
-	/* Ends the client after this turn: the client broke the protocol in shared memory, for
-	 * `reason`. */
-	void (*break_client)(struct client *client, const char *reason);
+	/* Notes a trouble: of a client, or (client_id 0) of packets of all clients. */
+	void (*trouble)(void *context, const struct rnic_process_trouble *trouble);
 
-	/* Notes a failure of the client's queue pair `subject`. */
-	void (*note_trouble)(struct client *client, const char *subject, const char *reason);
+	/* Tells that the client has ended, whoever ended it. */
+	void (*client_gone)(void *context, uint32_t client_id);
 
-	/* Notes that the kernel permanently refuses to send `bytes` bytes to `dest`; negative
-	 * errno. */
-	void (*send_refused)(void *context, const struct rnic_gid *dest, uint32_t bytes, int error);
+	/* Brings the facts of the port up to date, before a request that may rest on them. */
+	void (*catch_up)(void *context);
+
+	/* Takes a packet for another lane, as receive_stray says. */
+	receive_stray *stray;
 
 	/*
-	 * Notes that the network reports, by ICMP from `from` (zero: unknown sender), that
-	 * datagrams to `dest` do not arrive; `error` and `mtu_bytes` are as in struct port_report.
+	 * Fetches the socket of a multicast group, the device half's from then on. -EINPROGRESS:
+	 * ask again in a later turn; else a negative errno.
 	 */
-	void (*undelivered)(void *context, const struct rnic_gid *dest, const struct rnic_gid *from,
-			    int error, uint32_t mtu_bytes);
+	int (*join_group)(void *context, const struct rnic_gid *group, int *fd);
+	void (*leave_group)(void *context, const struct rnic_gid *group);
 	void *context;
 };
 

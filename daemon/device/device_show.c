@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the rows of a session for SHOW. */
+/* Makes the rows of sessions for SHOW, and the numbers of objects. */
 #include "device/device_half.h"
 
 #include "base/bits.h"
 #include "common/show_rows.h"
+#include "device/device_state.h"
 #include "device/objects/session_objects.h"
 #include "device/queues/cqe_delivery.h"
 #include "device/queues/wqe_fetch.h"
+#include "device/requests/device_connection.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
+#include "device/session_turn.h"
 #include "engine/verbs/qp.h"
 #include "engine/verbs/srq.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static void show_qp_counters(struct rnic_show_qp *row, const struct qp_counters *counters)
 {
@@ -138,7 +142,27 @@ static const struct {
 	[RNIC_SHOW_SRQS] = {offsetof(struct session, srqs), show_srq},
 };
 
-void device_half_show(const struct session *session, uint32_t kind, struct show_rows *rows)
+static void show_client(struct show_rows *rows, const struct device_connection *connection)
+{
+	const struct session *session = connection->session;
+	struct rnic_show_client *row = show_rows_add(rows);
+
+	if (row == NULL)
+		return;
+	row->client_id = connection->client_id;
+	row->pid = (uint32_t)connection->pid;
+	row->uid = connection->uid;
+	row->qp_count = session->qps.count;
+	row->mr_count = session->mrs.count;
+	row->mw_count = session->mws.count;
+	row->cq_count = session->cqs.count;
+	row->pd_count = session->pds.count;
+	row->srq_count = session->srqs.count;
+	row->registered_bytes = session->registered_bytes;
+	memcpy(row->program, connection->program, sizeof(row->program));
+}
+
+static void show_session(struct show_rows *rows, uint32_t kind, const struct session *session)
 {
 	const struct handle_table *table;
 	uint32_t slot = 0;
@@ -151,13 +175,37 @@ void device_half_show(const struct session *session, uint32_t kind, struct show_
 		device_show_kinds[kind].show(rows, session, object);
 }
 
-void device_half_show_client(const struct session *session, struct rnic_show_client *row)
+void device_half_show(const struct device_half *half, uint32_t kind, struct show_rows *rows)
 {
-	row->qp_count = session->qps.count;
-	row->mr_count = session->mrs.count;
-	row->mw_count = session->mws.count;
-	row->cq_count = session->cqs.count;
-	row->pd_count = session->pds.count;
-	row->srq_count = session->srqs.count;
-	row->registered_bytes = session->registered_bytes;
+	const struct list *node;
+
+	list_for_each (node, &half->connections.connections) {
+		const struct device_connection *connection =
+			list_entry(node, struct device_connection, node);
+
+		if (connection->session == NULL)
+			continue;
+		if (kind == RNIC_SHOW_CLIENTS)
+			show_client(rows, connection);
+		else
+			show_session(rows, kind, connection->session);
+	}
+}
+
+void device_half_fill_card(const struct device_half *half, struct rnic_card *card)
+{
+	const uint64_t *usage = half->connections.quotas.usage;
+
+	atomic_store_explicit(&card->gids_used, session_turn_gids_used(&half->sessions),
+			      memory_order_relaxed);
+	atomic_store_explicit(&card->session_count, half->sessions.session_count,
+			      memory_order_relaxed);
+	atomic_store_explicit(&card->pd_count, (uint32_t)usage[RESOURCE_PD], memory_order_relaxed);
+	atomic_store_explicit(&card->mr_count, (uint32_t)usage[RESOURCE_MR], memory_order_relaxed);
+	atomic_store_explicit(&card->mw_count, (uint32_t)usage[RESOURCE_MW], memory_order_relaxed);
+	atomic_store_explicit(&card->cq_count, (uint32_t)usage[RESOURCE_CQ], memory_order_relaxed);
+	atomic_store_explicit(&card->qp_count, (uint32_t)usage[RESOURCE_QP], memory_order_relaxed);
+	atomic_store_explicit(&card->srq_count, (uint32_t)usage[RESOURCE_SRQ],
+			      memory_order_relaxed);
+	atomic_store_explicit(&card->facts_sequence, half->facts_sequence, memory_order_relaxed);
 }

@@ -2,18 +2,17 @@
 /*
  * The state of the device half: the engine, the stack of ports below the engine, and the sessions
  * above it. Only daemon/device and the tests use this file.
- *
- *     fault -> capture -> loopback (packets to ourselves) -> multicast (of groups joined) -> UDP
  */
 #ifndef DAEMON_DEVICE_DEVICE_STATE_H
 #define DAEMON_DEVICE_DEVICE_STATE_H
 
+#include "common/device_facts.h"
+#include "device/requests/connection_set.h"
 #include "device/session/session_set.h"
 #include "device/traffic.h"
 #include "engine/engine.h"
 #include "path/data_path.h"
-#include "port/conditions/capture.h"
-#include "port/port.h"
+#include "path/port_stack.h"
 
 /* Counts of the loop, for the table of wake-ups per operation. */
 struct device_loop_counters {
@@ -23,13 +22,12 @@ struct device_loop_counters {
 
 struct device_half {
 	struct engine engine;
+	struct device_facts facts; /* as the control plane last told them */
+	uint64_t facts_sequence;
+	const struct device_host *host;
 	struct session_set sessions;
-	struct port *udp; /* bottom of the stack */
-	struct port *multicast;
-	struct port *loopback;
-	struct port *port;		 /* top of the stack; owns all ports below */
-	struct capture *capture;	 /* in the stack; NULL: none */
-	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
+	struct connection_set connections;
+	struct port_stack ports;
 	struct data_path path;
 	struct traffic traffic;
 	struct device_loop_counters loop_counters;

@@ -11,6 +11,8 @@
 #include "engine/verbs/qp.h"
 #include "wire/gid.h"
 
+_Static_assert(RNIC_GIDS_MAX == 32, "a bit for each GID");
+
 uint32_t session_turn_take_work(struct session_set *set)
 {
 	uint32_t rung = doorbell_take_all(set);
@@ -67,29 +69,28 @@ void session_turn_withdraw_sleep(struct session_set *set)
 		session_withdraw_sleep(list_entry(node, struct session, look_node));
 }
 
-static bool session_uses_gid(const struct session *session, uint32_t index)
+static uint32_t session_gids_used(const struct session *session)
 {
 	const struct session_qp *qp;
 	const struct session_ah *ah;
+	uint32_t used = 0;
 
 	for (uint32_t slot = 0; (qp = handle_table_next(&session->qps, &slot)) != NULL;)
-		if (qp->qp->peer_window != NULL &&
-		    qp->qp->attributes.path.source_gid_index == index)
-			return true;
+		if (qp->qp->peer_window != NULL)
+			used |= UINT32_C(1) << qp->qp->attributes.path.source_gid_index % 32;
 	for (uint32_t slot = 0; (ah = handle_table_next(&session->ahs, &slot)) != NULL;)
-		if (ah->ah.path.source_gid_index == index)
-			return true;
-	return false;
+		used |= UINT32_C(1) << ah->ah.path.source_gid_index % 32;
+	return used;
 }
 
-bool session_turn_uses_gid(const struct session_set *set, uint32_t index)
+uint32_t session_turn_gids_used(const struct session_set *set)
 {
 	const struct list *node;
+	uint32_t used = 0;
 
 	list_for_each (node, &set->sessions)
-		if (session_uses_gid(list_entry(node, struct session, node), index))
-			return true;
-	return false;
+		used |= session_gids_used(list_entry(node, struct session, node));
+	return used;
 }
 
 static bool session_uses_dest(const struct session *session, const struct rnic_gid *dest)

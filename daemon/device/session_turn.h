@@ -37,8 +37,8 @@ void session_turn_announce_sleep(struct session_set *set);
 /* Withdraws that request after sleeping, or when there was work after all. */
 void session_turn_withdraw_sleep(struct session_set *set);
 
-/* Returns whether a queue pair or an address handle of any client sends from the GID at `index`. */
-bool session_turn_uses_gid(const struct session_set *set, uint32_t index);
+/* The GIDs from which queue pairs and address handles of clients send: a bit for each index. */
+uint32_t session_turn_gids_used(const struct session_set *set);
 
 /* Returns whether a queue pair or an address handle of any client has its peer at `dest`. */
 bool session_turn_uses_dest(const struct session_set *set, const struct rnic_gid *dest);

@@ -82,7 +82,7 @@ uint32_t addressing_filter(const struct addressing *addressing, const struct gid
 		if (!rnic_gid_equal(&addresses[i].gid, wanted) &&
 		    !(is_loopback_net(wanted) && is_loopback_net(&addresses[i].gid)))
 			continue;
-		out[0] = (struct gid_address){*wanted, addresses[i].is_tentative};
+		out[0] = (struct gid_address){*wanted, addresses[i].is_duplicate};
 		return 1;
 	}
 	return 0;

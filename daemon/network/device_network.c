@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "network/device_network.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/time_units.h"
 #include "cm/cm.h"
 #include "common/device_facts.h"
-#include "device/device_half.h"
 #include "network/addressing.h"
 #include "view/device_view.h"
 #include "wire/gid.h"
 
 #include <string.h>
 
-#define LEAST_PATH_MTU_BYTES 256
+#define LEAST_PATH_MTU_BYTES   256
+#define NETWORK_RETRY_LEAST_NS (1 * RNIC_NS_PER_SECOND)
+#define NETWORK_RETRY_MOST_NS  (60 * RNIC_NS_PER_SECOND)
 
 static bool network_gid_is_used(void *context, uint32_t index)
 {
 	const struct device_network *network = context;
 
-	return device_half_uses_gid(network->device, index);
+	return network->user.uses_gid(network->user.context, index);
 }
 
 static bool network_gid_is_new(void *context, uint32_t index)
@@ -29,11 +32,10 @@ static bool network_gid_is_new(void *context, uint32_t index)
 
 static uint32_t network_update_table(struct device_network *network, gid_is_used *is_used)
 {
-	const struct netdev_state *state = &network->watch.state;
-	struct gid_address addresses[NETDEV_ADDRESSES_MAX];
-	uint32_t count = addressing_filter(network->addressing, state->addresses,
-					   state->address_count, addresses);
+	struct gid_address all[NETDEV_LIST_MAX], addresses[NETDEV_LIST_MAX];
+	uint32_t count = netdev_state_list(&network->watch.state, all);
 
+	count = addressing_filter(network->addressing, all, count, addresses);
 	return gid_table_follow(&network->gids, addresses, count, is_used, network);
 }
 
@@ -44,6 +46,9 @@ int device_network_open(struct device_network *network, char *reason)
 	if (result != 0)
 		return result;
 	memset(&network->gids, 0, sizeof(network->gids));
+	network->refused = 0;
+	network->retry_ns = UINT64_MAX;
+	network->retry_gap_ns = 0;
 	network->is_end_logged = false;
 	network_update_table(network, network_gid_is_new);
 	return 0;
@@ -105,26 +110,51 @@ void device_network_fill_facts(struct device_network *network)
 		cm_set_path_mtu(network->cm, (uint8_t)facts->port.active_mtu);
 }
 
-/* Tells the device half of a slot that is usable, or has lost its address for good. */
+static int network_set_gid(struct device_network *network, uint32_t index,
+			   const struct rnic_gid *gid, char text[PORT_TEXT_BYTES])
+{
+	const struct network_user *user = &network->user;
+	int result = user->set_gid(user->context, index, gid, text);
+
+	network->known[index] = (struct rnic_gid){0};
+	if (result == 0 && gid != NULL)
+		network->known[index] = *gid;
+	return result;
+}
+
+/* Tells the user of a slot that is usable, or has lost its address for good. */
 static void network_update_slot(struct device_network *network, uint32_t index)
 {
 	struct gid_slot *slot = &network->gids.slots[index];
-	struct rnic_gid *known = &network->known[index];
+	const struct rnic_gid *known = &network->known[index];
+	const bool was_refused = (network->refused & UINT32_C(1) << index) != 0;
 	char text[PORT_TEXT_BYTES];
 
-	if (!rnic_gid_is_zero(known) && !rnic_gid_equal(known, &slot->gid)) {
-		device_half_set_gid(network->device, index, NULL, text);
-		*known = (struct rnic_gid){0};
-	}
+	network->refused &= ~(UINT32_C(1) << index);
+	if (!rnic_gid_is_zero(known) && !rnic_gid_equal(known, &slot->gid))
+		network_set_gid(network, index, NULL, text);
 	if (!slot->is_usable || rnic_gid_equal(known, &slot->gid))
 		return;
-	if (device_half_set_gid(network->device, index, &slot->gid, text) == 0) {
-		*known = slot->gid;
-	} else {
+	if (network_set_gid(network, index, &slot->gid, text) == 0)
+		return;
+	if (!was_refused)
 		log_warning("a new address of %s is not used: %s", network->addressing->netdev,
 			    text);
-		slot->is_usable = false;
+	network->refused |= UINT32_C(1) << index;
+	slot->is_usable = false;
+}
+
+int device_network_begin(struct device_network *network, char *reason)
+{
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
+		const struct gid_slot *slot = &network->gids.slots[i];
+		int result = slot->is_usable ? network_set_gid(network, i, &slot->gid, reason) : 0;
+
+		if (result != 0)
+			return result;
 	}
+	network->user.set_facts(network->user.context, network_path_mtu(network));
+	return 0;
 }
 
 static void network_update_gids(struct device_network *network)
@@ -134,6 +164,20 @@ static void network_update_gids(struct device_network *network)
 	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
 		if ((changed & UINT32_C(1) << i) != 0)
 			network_update_slot(network, i);
+}
+
+static void network_plan_retry(struct device_network *network)
+{
+	if (network->refused == 0) {
+		network->retry_ns = UINT64_MAX;
+		network->retry_gap_ns = 0;
+		return;
+	}
+	network->retry_gap_ns =
+		network->retry_gap_ns == 0 ? NETWORK_RETRY_LEAST_NS : 2 * network->retry_gap_ns;
+	if (network->retry_gap_ns > NETWORK_RETRY_MOST_NS)
+		network->retry_gap_ns = NETWORK_RETRY_MOST_NS;
+	network->retry_ns = clock_now_ns() + network->retry_gap_ns;
 }
 
 static void network_log_end(struct device_network *network)
@@ -146,14 +190,12 @@ static void network_log_end(struct device_network *network)
 		    network->addressing->netdev);
 }
 
-static void network_tell_state(struct device_network *network)
+static void network_log_state(const struct device_network *network)
 {
 	const bool is_active = network->facts->port.state == RNIC_PORT_ACTIVE;
 
 	log_info("the network interface %s is %s", network->addressing->netdev,
 		 is_active ? "up" : "down");
-	device_half_port_event(network->device,
-			       is_active ? RNIC_EVENT_PORT_ACTIVE : RNIC_EVENT_PORT_ERR);
 }
 
 static void network_show(struct device_network *network)
@@ -170,23 +212,26 @@ static void network_apply(struct device_network *network)
 	const struct device_facts *facts = network->facts;
 	const struct rnic_ctl_gids_reply gids = facts->gids;
 	const uint32_t state = facts->port.state;
-	bool has_new_gids;
 
 	network_update_gids(network);
-	device_half_set_path_mtu(network->device, network_path_mtu(network));
+	network_plan_retry(network);
 	device_network_fill_facts(network);
-	has_new_gids = memcmp(&facts->gids, &gids, sizeof(gids)) != 0;
-	if (has_new_gids || facts->port.state != state)
+	if (memcmp(&facts->gids, &gids, sizeof(gids)) != 0 || facts->port.state != state)
 		network_show(network);
 	if (facts->port.state != state)
-		network_tell_state(network);
+		network_log_state(network);
 	network_log_end(network);
-	if (has_new_gids)
-		device_half_port_event(network->device, RNIC_EVENT_GID_CHANGE);
+	network->user.set_facts(network->user.context, network_path_mtu(network));
 }
 
 void device_network_follow(struct device_network *network)
 {
 	while (netdev_watch_next(&network->watch))
+		network_apply(network);
+}
+
+void device_network_tick(struct device_network *network, uint64_t now_ns)
+{
+	if (now_ns >= network->retry_ns)
 		network_apply(network);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Follows the device's network interface. GID table, path MTU and port state become those of the
- * interface, in the device half and in the facts for clients, and clients get the events
+ * interface, in the facts for clients and in the device processes, which raise the events
  * (IBTA 1.4, 11.6.3). The control plane owns this object.
  *
- * Invariant: the device half knows an address at the same index as the GID table. The device half
- * keeps the address while a queue pair or an address handle sends from it, also when the interface
- * has lost it: packets are then lost until the address is back.
+ * Invariant: a device process knows an address at the same index as the GID table. An address keeps
+ * its index while a queue pair or an address handle sends from it, also when the interface has lost
+ * it: packets are then lost until the address is back.
  */
 #ifndef DAEMON_NETWORK_DEVICE_NETWORK_H
 #define DAEMON_NETWORK_DEVICE_NETWORK_H
@@ -17,25 +17,42 @@
 struct addressing;
 struct cm;
 struct device_facts;
-struct device_half;
 struct device_view;
 
-/* The owner sets `addressing`, `facts` and `view` before device_network_open(), and `device` and
- * `cm` before the first device_network_follow(). */
+/* Who has sockets at the addresses: lanes and device processes. */
+struct network_user {
+	/*
+	 * Gives all the GID `gid` at `index`; NULL: none. Negative errno with a sentence in `text`;
+	 * the slot is empty then.
+	 */
+	int (*set_gid)(void *context, uint32_t index, const struct rnic_gid *gid,
+		       char text[PORT_TEXT_BYTES]);
+	/* Tells all that the facts have changed. */
+	void (*set_facts)(void *context, uint32_t path_mtu_bytes);
+	/* Whether anything still sends from the GID at `index`. */
+	bool (*uses_gid)(void *context, uint32_t index);
+	void *context;
+};
+
+/* The owner sets `addressing`, `facts` and `view` before device_network_open(), and `user` and
+ * `cm` before device_network_begin(). */
 struct device_network {
 	const struct addressing *addressing; /* that names the interface */
 	struct device_facts *facts;	     /* for clients */
-	struct device_half *device;
+	struct network_user user;
 	struct cm *cm;
 	struct device_view *view;
 	struct netdev_watch watch;
 	struct gid_table gids;
-	struct rnic_gid known[GID_TABLE_SLOTS]; /* to the device half */
-	bool is_end_logged;			/* of the interface */
+	struct rnic_gid known[GID_TABLE_SLOTS]; /* to the user */
+	uint32_t refused;      /* by GID index: the user could not use the address */
+	uint64_t retry_ns;     /* when the user gets the refused ones again; UINT64_MAX: never */
+	uint64_t retry_gap_ns; /* before that */
+	bool is_end_logged;    /* of the interface */
 };
 
 /*
- * Begins to follow the interface that `addressing` names, and makes the GID table; the device half
+ * Begins to follow the interface that `addressing` names, and makes the GID table; the user
  * does not know the table yet. Negative errno with a sentence in `reason`.
  */
 int device_network_open(struct device_network *network, char *reason);
@@ -48,7 +65,19 @@ uint32_t device_network_gids(const struct device_network *network,
 /* Updates the facts, which clients get. */
 void device_network_fill_facts(struct device_network *network);
 
+/*
+ * Gives the user all GIDs and facts. Negative errno with a sentence in `reason` when no sockets can
+ * be had at an address.
+ */
+int device_network_begin(struct device_network *network, char *reason);
+
 /* Processes all changes of the interface. */
 void device_network_follow(struct device_network *network);
+
+/*
+ * Tries again with addresses that could not be used, at first a second later, and then more and
+ * more rarely: who has the port there may end.
+ */
+void device_network_tick(struct device_network *network, uint64_t now_ns);
 
 #endif

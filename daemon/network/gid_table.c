@@ -45,7 +45,7 @@ static bool update_slot(struct gid_slot *slot, const struct gid_address *address
 {
 	bool was_usable = slot->is_usable;
 
-	slot->is_usable = address != NULL && !address->is_tentative;
+	slot->is_usable = address != NULL && !address->is_duplicate;
 	if (address != NULL || is_used)
 		return slot->is_usable != was_usable;
 	*slot = (struct gid_slot){.is_usable = false};
@@ -67,7 +67,7 @@ static void add_kind(struct gid_table *table, enum gid_kind kind,
 		slot = gid_table_find_slot(table, &free_gid);
 		if (slot == NULL)
 			return;
-		*slot = (struct gid_slot){addresses[i].gid, !addresses[i].is_tentative};
+		*slot = (struct gid_slot){addresses[i].gid, !addresses[i].is_duplicate};
 		*changed |= UINT32_C(1) << (slot - table->slots);
 	}
 }

@@ -20,7 +20,7 @@
 
 struct gid_slot {
 	struct rnic_gid gid; /* zero: the slot is free */
-	bool is_usable;	     /* the interface has the address, and the address is unique */
+	bool is_usable;	     /* the interface has the address, or is about to have it */
 };
 
 struct gid_table {
@@ -28,10 +28,13 @@ struct gid_table {
 	uint32_t own_slot; /* see gid_table_own() */
 };
 
-/* An address of the interface. */
+/*
+ * An address of the interface. While the kernel probes it for duplicates it is as good as any other
+ * here: its packets get lost, and the senders repeat them.
+ */
 struct gid_address {
 	struct rnic_gid gid;
-	bool is_tentative; /* being probed for duplicates, or found to be one (RFC 4862, 5.4) */
+	bool is_duplicate; /* another host has it too (RFC 4862, 5.4.5) */
 };
 
 /* Whether somebody still refers to the slot `index`. */
@@ -40,10 +43,9 @@ typedef bool gid_is_used(void *context, uint32_t index);
 /*
  * Makes the table that of `addresses`. Gone addresses leave their slots, unless the slots are in
  * use. New addresses take the first free slots: the first link-local IPv6 address before all IPv4
- * addresses, and these before all other IPv6 addresses, each kind in the order given. A tentative
- * address has its slot already and becomes usable later, so that the order does not depend on the
- * time of the probing. The table drops addresses without a slot. Returns a mask of the slots that
- * changed.
+ * addresses, and these before all other IPv6 addresses, each kind in the order given. A duplicate
+ * keeps its slot, unusable. The table drops addresses without a slot. Returns a mask of the slots
+ * that changed.
  */
 uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *addresses,
 			  uint32_t count, gid_is_used *is_used, void *context);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "network/netdev_state.h"
 
+#include "base/be.h"
+#include "network/addressing.h"
 #include "wire/gid.h"
 
 #include <string.h>
@@ -10,21 +12,59 @@ void netdev_state_init(struct netdev_state *state, uint32_t netdev_index)
 	*state = (struct netdev_state){.netdev_index = netdev_index};
 }
 
+static bool netdev_has_link_local(const struct netdev_state *state)
+{
+	for (uint32_t i = 0; i < state->address_count; i++)
+		if (rnic_gid_is_link_local(&state->addresses[i].gid))
+			return true;
+	return false;
+}
+
+/* The link-local address that is to come; zero: none. */
+static struct rnic_gid netdev_coming(const struct netdev_state *state)
+{
+	static const struct rnic_gid none;
+
+	return state->awaits_coming && !netdev_has_link_local(state) ? state->coming : none;
+}
+
+/* fe80::, and the MAC address as an interface identifier (RFC 4291, appendix A). */
+static struct rnic_gid link_local_of(const uint8_t mac[6])
+{
+	struct rnic_gid gid = {{0xfe, 0x80}};
+
+	rnic_be64_write(gid.bytes + 8, addressing_guid_from_mac(mac));
+	return gid;
+}
+
+/*
+ * With a carrier, an interface without a link-local address stays so: somebody has removed the
+ * address. The kernel tells of a new address before it tells of the carrier, or after that.
+ */
 static bool apply_link(struct netdev_state *state, const struct netlink_fact *fact)
 {
 	const uint32_t mtu_bytes = fact->mtu_bytes != 0 ? fact->mtu_bytes : state->mtu_bytes;
+	const struct rnic_gid before = netdev_coming(state);
 	const bool has_changed =
 		fact->is_running != state->is_running || mtu_bytes != state->mtu_bytes;
+	struct rnic_gid after;
 
 	state->is_running = fact->is_running;
 	state->mtu_bytes = mtu_bytes;
-	return has_changed;
+	state->coming = fact->has_mac_id ? link_local_of(fact->mac) : (struct rnic_gid){{0}};
+	if (!fact->is_running)
+		state->awaits_coming = true;
+	else if (netdev_has_link_local(state))
+		state->awaits_coming = false;
+	after = netdev_coming(state);
+	return has_changed || !rnic_gid_equal(&before, &after);
 }
 
 static bool apply_link_gone(struct netdev_state *state)
 {
 	state->is_gone = true;
 	state->is_running = false;
+	state->awaits_coming = false;
 	state->address_count = 0;
 	return true;
 }
@@ -48,9 +88,11 @@ static bool apply_address(struct netdev_state *state, const struct netlink_fact 
 	if (i == NETDEV_ADDRESSES_MAX)
 		return false;
 	has_changed =
-		i == state->address_count || state->addresses[i].is_tentative != fact->is_tentative;
-	state->addresses[i] = (struct gid_address){fact->gid, fact->is_tentative};
+		i == state->address_count || state->addresses[i].is_duplicate != fact->is_duplicate;
+	state->addresses[i] = (struct gid_address){fact->gid, fact->is_duplicate};
 	state->is_confirmed[i] = true;
+	if (state->is_running && rnic_gid_is_link_local(&fact->gid))
+		state->awaits_coming = false;
 	if (i == state->address_count)
 		state->address_count++;
 	return has_changed;
@@ -113,4 +155,16 @@ bool netdev_state_end_dump(struct netdev_state *state)
 		has_changed = true;
 	}
 	return has_changed;
+}
+
+uint32_t netdev_state_list(const struct netdev_state *state,
+			   struct gid_address out[NETDEV_LIST_MAX])
+{
+	const struct rnic_gid coming = netdev_coming(state);
+	uint32_t count = state->address_count;
+
+	memcpy(out, state->addresses, count * sizeof(out[0]));
+	if (!rnic_gid_is_zero(&coming))
+		out[count++] = (struct gid_address){.gid = coming};
+	return count;
 }

@@ -5,20 +5,26 @@
  *
  * A dump restores the state after missed facts: an address that is not repeated between begin and
  * end of the dump is gone. Facts of other interfaces change nothing.
+ *
+ * The kernel gives an interface its link-local address when the link gets its carrier. The list of
+ * addresses has this address before, so that GIDs do not change their places with the carrier.
  */
 #ifndef DAEMON_NETWORK_NETDEV_STATE_H
 #define DAEMON_NETWORK_NETDEV_STATE_H
 
+#include "common/netlink_message.h"
 #include "network/gid_table.h"
-#include "network/netlink_message.h"
 
-#define NETDEV_ADDRESSES_MAX 256 /* the state ignores further ones */
+#define NETDEV_ADDRESSES_MAX 256			/* the state ignores further ones */
+#define NETDEV_LIST_MAX	     (NETDEV_ADDRESSES_MAX + 1) /* with the one that the kernel will add */
 
 struct netdev_state {
 	uint32_t netdev_index;
 	bool is_gone; /* for good: an interface made anew has another index */
 	bool is_running;
 	uint32_t mtu_bytes;
+	struct rnic_gid coming; /* the link-local address that the kernel will add; zero: none */
+	bool awaits_coming;	/* the link has had no carrier since the last such address */
 	uint32_t address_count;
 	struct gid_address addresses[NETDEV_ADDRESSES_MAX]; /* in the order of arrival */
 	bool is_confirmed[NETDEV_ADDRESSES_MAX];	    /* repeated since the dump began */
@@ -33,5 +39,9 @@ void netdev_state_begin_dump(struct netdev_state *state);
 
 /* Ends a dump. Returns whether an address turned out to be gone. */
 bool netdev_state_end_dump(struct netdev_state *state);
+
+/* Stores the addresses, with the one that the kernel will add. Returns their number. */
+uint32_t netdev_state_list(const struct netdev_state *state,
+			   struct gid_address out[NETDEV_LIST_MAX]);
 
 #endif

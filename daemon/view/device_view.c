@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #define VIEW_NUMBER_BYTES 24
-#define VIEW_ROOT_MODE	  0755 /* of root's daemon, whose socket is for everybody */
-#define VIEW_OWN_MODE	  0700
 
 static const char *const folders[VIEW_COUNTER_FOLDERS] = {
 	[VIEW_COUNTERS] = "counters",
@@ -87,8 +85,7 @@ int device_view_open(struct device_view *view, const struct view_config *config,
 
 	*view = (struct device_view){.config = *config, .due_ns = UINT64_MAX};
 	snprintf(path, sizeof(path), "%.108s%s", config->socket_path, RNIC_VIEW_SUFFIX);
-	error = view_tree_create(&view->tree, path, geteuid() == 0 ? VIEW_ROOT_MODE : VIEW_OWN_MODE,
-				 reason);
+	error = view_tree_create(&view->tree, path, config->mode, reason);
 	if (error != 0)
 		return error;
 	error = device_view_follow(view);

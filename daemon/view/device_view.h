@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path view of a device, in the file system: SOCKET.view, readable for everybody who may open
- * the socket.
+ * The path view of a device, in the file system: SOCKET.view, readable for those whom the device
+ * serves and who may open the socket.
  *
  * Counters are plain files that the daemon writes in place, so a program may also keep one open and
  * read it again. The daemon writes them at most every VIEW_PERIOD_NS while something happens, never
@@ -33,6 +33,7 @@ struct view_counter {
 
 struct view_config {
 	const char *socket_path;
+	mode_t mode;		 /* of the view's directory: who may read the view */
 	struct view_facts facts; /* its pointers must stay valid longer than the view */
 	/* The counter numbered `index` of a folder; false when there are no more. */
 	bool (*counter)(const void *context, enum view_counter_folder folder, uint32_t index,

@@ -79,7 +79,7 @@ static void view_guid(struct view_builder *builder, const char *name, uint64_t g
 
 static void view_device(struct view_builder *builder, const struct rnic_device_attributes *device)
 {
-	view_enter(builder, "%s/%s", RELATIVE(RNIC_VIEW_INFINIBAND), device->name);
+	view_enter(builder, "%s/%s", RELATIVE(RNIC_VIEW_DEVICES), device->name);
 	view_add(builder, VIEW_TEXT, "node_type", "1: CA\n");
 	view_guid(builder, "node_guid", device->node_guid);
 	view_guid(builder, "sys_image_guid", device->node_guid);
@@ -88,16 +88,16 @@ static void view_device(struct view_builder *builder, const struct rnic_device_a
 	view_add(builder, VIEW_TEXT, "hca_type", "rnicd\n");
 	view_add(builder, VIEW_TEXT, "board_id", "rnicd\n");
 	view_add(builder, VIEW_TEXT, "node_desc", "%s\n", device->name);
-	view_enter(builder, "%s/%s/device", RELATIVE(RNIC_VIEW_INFINIBAND), device->name);
+	view_enter(builder, "%s/%s/device", RELATIVE(RNIC_VIEW_DEVICES), device->name);
 	view_add(builder, VIEW_TEXT, "numa_node", "-1\n");
-	view_enter(builder, "%s/%s/device/net", RELATIVE(RNIC_VIEW_INFINIBAND), device->name);
+	view_enter(builder, "%s/%s/device/net", RELATIVE(RNIC_VIEW_DEVICES), device->name);
 	view_add(builder, VIEW_LINK, device->netdev, "/sys/class/net/%s", device->netdev);
 }
 
 static void view_port(struct view_builder *builder, const struct rnic_device_attributes *device,
 		      const struct rnic_ctl_port_reply *port)
 {
-	const char *root = RELATIVE(RNIC_VIEW_INFINIBAND);
+	const char *root = RELATIVE(RNIC_VIEW_DEVICES);
 	bool is_active = port->state == RNIC_PORT_ACTIVE;
 
 	view_enter(builder, "%s/%s/ports", root, device->name);
@@ -111,6 +111,8 @@ static void view_port(struct view_builder *builder, const struct rnic_device_att
 	view_add(builder, VIEW_TEXT, "sm_sl", "0\n");
 	view_add(builder, VIEW_TEXT, "cap_mask", "0x%08x\n", VIEW_PORT_CAPABILITIES);
 	view_add(builder, VIEW_TEXT, "link_layer", "Ethernet\n");
+	view_enter(builder, "%s/%s/ports/1/net", root, device->name);
+	view_add(builder, VIEW_LINK, device->netdev, "/sys/class/net/%s", device->netdev);
 	view_enter(builder, "%s/%s/ports/1/counters", root, device->name);
 	view_enter(builder, "%s/%s/ports/1/hw_counters", root, device->name);
 }
@@ -130,7 +132,7 @@ static void view_gids(struct view_builder *builder, const struct view_facts *fac
 {
 	static const char *const attributes[] = {"types", "ndevs"};
 	const char *texts[] = {"RoCE v2", facts->device->netdev};
-	const char *root = RELATIVE(RNIC_VIEW_INFINIBAND);
+	const char *root = RELATIVE(RNIC_VIEW_DEVICES);
 	const char *device = facts->device->name;
 	char name[16];
 
@@ -156,12 +158,19 @@ static void view_pkeys(struct view_builder *builder, const struct view_facts *fa
 {
 	char name[16];
 
-	view_enter(builder, "%s/%s/ports/1/pkeys", RELATIVE(RNIC_VIEW_INFINIBAND),
+	view_enter(builder, "%s/%s/ports/1/pkeys", RELATIVE(RNIC_VIEW_DEVICES),
 		   facts->device->name);
 	for (uint32_t i = 0; i < facts->device->pkey_count && i < RNIC_PKEYS_MAX; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		view_add(builder, VIEW_TEXT, name, "0x%04x\n", facts->pkeys->pkeys[i]);
 	}
+}
+
+/* The link comes last, so that whoever follows it finds the whole device. */
+static void view_class(struct view_builder *builder, const struct rnic_device_attributes *device)
+{
+	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_INFINIBAND));
+	view_add(builder, VIEW_LINK, device->name, RNIC_VIEW_DEVICES_LINK "/%s", device->name);
 }
 
 static void view_uverbs(struct view_builder *builder, const struct rnic_device_attributes *device)
@@ -189,11 +198,14 @@ int view_content(const struct view_facts *facts, view_visit *visit, void *contex
 
 	view_enter(&builder, "sys");
 	view_enter(&builder, "sys/class");
-	view_enter(&builder, "%s", RELATIVE(RNIC_VIEW_INFINIBAND));
+	view_enter(&builder, "sys/devices");
+	view_enter(&builder, "sys/devices/virtual");
+	view_enter(&builder, "%s", RELATIVE(RNIC_VIEW_DEVICES));
 	view_device(&builder, facts->device);
 	view_port(&builder, facts->device, facts->port);
 	view_gids(&builder, facts);
 	view_pkeys(&builder, facts);
+	view_class(&builder, facts->device);
 	view_uverbs(&builder, facts->device);
 	view_dev(&builder);
 	return builder.error;
@@ -203,5 +215,5 @@ void view_counter_path(const struct rnic_device_attributes *device, const char *
 		       const char *name, char path[VIEW_COUNTER_PATH_BYTES])
 {
 	snprintf(path, VIEW_COUNTER_PATH_BYTES, "%s/%.40s/ports/1/%.16s/%.64s",
-		 RELATIVE(RNIC_VIEW_INFINIBAND), device->name, folder, name);
+		 RELATIVE(RNIC_VIEW_DEVICES), device->name, folder, name);
 }

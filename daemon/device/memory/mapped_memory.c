@@ -3,13 +3,13 @@
 
 #include "base/bits.h"
 #include "base/checked.h"
+#include "mem/ordered_copy.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -43,10 +43,10 @@ static uint32_t mapped_read(const struct memory_transfer *transfers, uint32_t co
 {
 	(void)error;
 	for (uint32_t i = 0; i < count; i++)
-		memcpy(transfers[i].bytes,
-		       mapped_memory_at(transfers[i].region, transfers[i].offset,
-					transfers[i].length),
-		       transfers[i].length);
+		ordered_read(transfers[i].bytes,
+			     mapped_memory_at(transfers[i].region, transfers[i].offset,
+					      transfers[i].length),
+			     transfers[i].length);
 	return count;
 }
 
@@ -54,9 +54,9 @@ static uint32_t mapped_write(const struct memory_transfer *transfers, uint32_t c
 {
 	(void)error;
 	for (uint32_t i = 0; i < count; i++)
-		memcpy(mapped_memory_at(transfers[i].region, transfers[i].offset,
-					transfers[i].length),
-		       transfers[i].bytes, transfers[i].length);
+		ordered_write(mapped_memory_at(transfers[i].region, transfers[i].offset,
+					       transfers[i].length),
+			      transfers[i].bytes, transfers[i].length);
 	return count;
 }
 

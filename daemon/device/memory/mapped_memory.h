@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Client memory that the daemon has mapped: a region of a memfd from the client. An access is a
- * memcpy, and atomics are real ones, also against the client's own instructions.
+ * copy in ascending order that keeps aligned words whole (ordered_copy.h), and atomics are real
+ * ones, also against the client's own instructions.
  *
  * A memfd is mapped once for all regions in it. struct mapped_files, one for each client, finds the
  * mapping by inode, and counts mappings and bytes for the code that bounds them. A file of up to

@@ -3,10 +3,15 @@
 
 #include "base/bits.h"
 #include "base/checked.h"
+#include "mem/ordered_copy.h"
 
 #include <assert.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +35,39 @@
  */
 #define NEAR_BYTES   256
 #define WINDOW_BYTES 32768
+
+/*
+ * The kernel copies by a string instruction of the processor. Between places that differ modulo
+ * COPY_ALIGNMENT the instruction stores aligned words of 8 bytes in halves, which a program that
+ * polls them sees, and takes up to sixteen times as long. So bytes that lie elsewhere go through a
+ * stage first, which is on the stack. It holds what arrives in one buffer of UDP_GRO. The
+ * instruction also splits words when it does not begin at one, so the bytes up to the first word
+ * are a piece of their own.
+ *
+ * From FAST_STRING_BYTES on, one such instruction stores in any order, but two of them store one
+ * after the other (Intel SDM, volume 1, 7.3.9.3, and volume 3, "Fast-String Operation and
+ * Out-of-Order Stores"). So the last word of a long transfer is a piece of its own, too.
+ */
+#define COPY_ALIGNMENT	  16
+#define WORD_BYTES	  8
+#define STAGE_BYTES	  65536
+#define FAST_STRING_BYTES 64
+
+#define CPUID_FSRM (1U << 4) /* leaf 7, edx */
+
+/* The pieces of a transfer by process_vm: bytes up to the first word, the rest, the last word. */
+#define PROCESS_VM_PIECES 3
+
+/*
+ * The pieces of a transfer by the descriptor: words up to a multiple of COPY_ALIGNMENT, the rest,
+ * the last word.
+ */
+#define DESCRIPTOR_PIECES 6
+
+struct stage {
+	uint8_t bytes[STAGE_BYTES] __attribute__((aligned(COPY_ALIGNMENT)));
+	uint32_t used;
+};
 
 enum direction { FROM_CLIENT, TO_CLIENT };
 
@@ -89,25 +127,87 @@ static uint64_t remote_memory_total_bytes(const struct memory_transfer *transfer
 	return bytes;
 }
 
-/* Moves contiguous transfers by one call. Returns bytes moved, or -EFAULT, -ESRCH. */
-static ssize_t move_by_descriptor(int mem_fd, enum direction direction,
-				  const struct memory_transfer *transfers, uint32_t count)
+/* Returns the result of a call by the descriptor: bytes moved, or -EFAULT, -ESRCH. */
+static ssize_t descriptor_result(ssize_t ret, const struct memory_transfer *transfers,
+				 uint32_t count)
 {
-	off_t address = (off_t)remote_memory_address_of(&transfers[0]);
-	struct iovec local[IOVECS];
-	uint32_t pieces = 0;
-	ssize_t ret;
-
-	for (uint32_t i = 0; i < count; i++)
-		pieces = append(local, pieces, local_piece(&transfers[i]));
-	if (direction == FROM_CLIENT)
-		ret = preadv(mem_fd, local, (int)pieces, address);
-	else
-		ret = pwritev(mem_fd, local, (int)pieces, address);
 	if (ret < 0)
 		return errno == ESRCH ? -ESRCH : -EFAULT;
 	/* In an address space that has ended the kernel transfers 0 bytes. */
 	return ret == 0 && remote_memory_total_bytes(transfers, count) > 0 ? -ESRCH : ret;
+}
+
+/* Reads contiguous transfers by one call. Returns bytes read, or -EFAULT, -ESRCH. */
+static ssize_t read_by_descriptor(int mem_fd, const struct memory_transfer *transfers,
+				  uint32_t count)
+{
+	struct iovec local[IOVECS];
+	uint32_t pieces = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		pieces = append(local, pieces, local_piece(&transfers[i]));
+	return descriptor_result(
+		preadv(mem_fd, local, (int)pieces, (off_t)remote_memory_address_of(&transfers[0])),
+		transfers, count);
+}
+
+/*
+ * Appends a piece that is written at `address`: if the piece is long, its last word, or the part of
+ * a word at its end, apart from the others. Returns the new count.
+ */
+static uint32_t append_last_word_apart(struct iovec *pieces, uint32_t count, struct iovec piece,
+				       uint64_t address)
+{
+	const uint64_t end = address + piece.iov_len;
+	const size_t last = end % WORD_BYTES == 0 ? WORD_BYTES : end % WORD_BYTES;
+
+	if (piece.iov_len >= FAST_STRING_BYTES) {
+		piece.iov_len -= last;
+		pieces[count++] = piece;
+		piece = (struct iovec){(uint8_t *)piece.iov_base + piece.iov_len, last};
+	}
+	pieces[count] = piece;
+	return count + 1;
+}
+
+/*
+ * Cuts a transfer into aligned words up to the first multiple of COPY_ALIGNMENT, the rest, and the
+ * last word. Returns the number of pieces.
+ */
+static uint32_t cut_into_pieces(const struct memory_transfer *transfer, struct iovec *pieces)
+{
+	uint64_t address = remote_memory_address_of(transfer);
+	struct iovec rest = local_piece(transfer);
+	uint32_t count = 0;
+
+	for (size_t word = 1; word < COPY_ALIGNMENT && word <= rest.iov_len; word *= 2) {
+		if ((address & word) == 0)
+			continue;
+		pieces[count++] = (struct iovec){rest.iov_base, word};
+		rest.iov_base = (uint8_t *)rest.iov_base + word;
+		rest.iov_len -= word;
+		address += word;
+	}
+	return rest.iov_len > 0 ? append_last_word_apart(pieces, count, rest, address) : count;
+}
+
+/*
+ * Writes contiguous transfers by one call. The kernel copies each piece from the start of a page,
+ * wherever it lies here, so each long piece goes to a multiple of COPY_ALIGNMENT. Returns bytes
+ * written, or -EFAULT, -ESRCH.
+ */
+static ssize_t write_by_descriptor(int mem_fd, const struct memory_transfer *transfers,
+				   uint32_t count)
+{
+	struct iovec local[IOVECS];
+	uint32_t pieces = 0;
+
+	assert(count <= IOVECS / DESCRIPTOR_PIECES);
+	for (uint32_t i = 0; i < count; i++)
+		pieces += cut_into_pieces(&transfers[i], local + pieces);
+	return descriptor_result(
+		pwritev(mem_fd, local, (int)pieces, (off_t)remote_memory_address_of(&transfers[0])),
+		transfers, count);
 }
 
 /*
@@ -187,39 +287,117 @@ static bool try_read_windows(const struct remote_process *process,
 	return true;
 }
 
-/* Moves any transfers by one call. Returns bytes moved, or -EFAULT, -ESRCH, -EPERM. */
-static ssize_t move_by_process_vm(const struct remote_process *process, enum direction direction,
+/* Returns the result of a process_vm call: bytes moved, or -EFAULT, -ESRCH, -EPERM. */
+static ssize_t process_vm_result(ssize_t ret)
+{
+	if (ret < 0)
+		return errno == ESRCH || errno == EPERM ? -errno : -EFAULT;
+	return ret;
+}
+
+static struct iovec remote_piece(const struct memory_transfer *transfer)
+{
+	return (struct iovec){(void *)(uintptr_t)remote_memory_address_of(transfer),
+			      transfer->length};
+}
+
+/* Reads any transfers by one call. Returns bytes read, or -EFAULT, -ESRCH, -EPERM. */
+static ssize_t read_by_process_vm(const struct remote_process *process,
 				  const struct memory_transfer *transfers, uint32_t count)
 {
 	struct iovec local[IOVECS];
 	struct iovec remote[IOVECS];
 	uint32_t local_count = 0;
 	uint32_t remote_count = 0;
-	ssize_t ret;
 
 	if (!is_same_process(process))
 		return -ESRCH;
-	if (direction == FROM_CLIENT && try_read_windows(process, transfers, count))
+	if (try_read_windows(process, transfers, count))
 		return (ssize_t)remote_memory_total_bytes(transfers, count);
 	for (uint32_t i = 0; i < count; i++) {
-		void *address = (void *)(uintptr_t)remote_memory_address_of(&transfers[i]);
-
 		local_count = append(local, local_count, local_piece(&transfers[i]));
-		remote_count =
-			append(remote, remote_count, (struct iovec){address, transfers[i].length});
+		remote_count = append(remote, remote_count, remote_piece(&transfers[i]));
 	}
-	if (direction == FROM_CLIENT)
-		ret = process_vm_readv(process->pid, local, local_count, remote, remote_count, 0);
-	else
-		ret = process_vm_writev(process->pid, local, local_count, remote, remote_count, 0);
-	if (ret < 0)
-		return errno == ESRCH || errno == EPERM ? -errno : -EFAULT;
-	return ret;
+	return process_vm_result(
+		process_vm_readv(process->pid, local, local_count, remote, remote_count, 0));
 }
 
-/* Moves `*tried` of the transfers by one call. Returns bytes moved, or -EFAULT, -ESRCH. */
-static ssize_t move_some(struct remote_process *process, enum direction direction,
-			 const struct memory_transfer *transfers, uint32_t count, uint32_t *tried)
+/*
+ * Stores in `*piece` where the bytes of the transfer lie at a place that equals their destination
+ * modulo COPY_ALIGNMENT. Returns false when the stage has no room for them. What is longer than the
+ * stage goes from where it lies; the payload of a packet never is.
+ */
+static bool try_stage(struct stage *stage, const struct memory_transfer *transfer,
+		      struct iovec *piece)
+{
+	const uint32_t phase = (uint32_t)(remote_memory_address_of(transfer) % COPY_ALIGNMENT);
+	const uint32_t start = (uint32_t)rnic_round_up(stage->used, COPY_ALIGNMENT) + phase;
+
+	*piece = local_piece(transfer);
+	if ((uintptr_t)transfer->bytes % COPY_ALIGNMENT == phase ||
+	    transfer->length > STAGE_BYTES - COPY_ALIGNMENT)
+		return true;
+	if (start > STAGE_BYTES || transfer->length > STAGE_BYTES - start)
+		return false;
+	piece->iov_base = stage->bytes + start;
+	/* memcpy(3) takes long for some pairs of places, and the stage has them all. */
+	ordered_write(piece->iov_base, transfer->bytes, transfer->length);
+	stage->used = start + transfer->length;
+	return true;
+}
+
+/*
+ * Appends the bytes of a transfer, which lie in `piece` as they will lie in the client's memory
+ * modulo WORD_BYTES: those up to the first word, and the last word, apart from the others. Returns
+ * the new count.
+ */
+static uint32_t append_by_words(struct iovec *pieces, uint32_t count, struct iovec piece)
+{
+	const size_t before = -(uintptr_t)piece.iov_base % WORD_BYTES;
+
+	if (before > 0 && before < piece.iov_len) {
+		pieces[count++] = (struct iovec){piece.iov_base, before};
+		piece.iov_base = (uint8_t *)piece.iov_base + before;
+		piece.iov_len -= before;
+	}
+	return append_last_word_apart(pieces, count, piece, (uintptr_t)piece.iov_base);
+}
+
+/*
+ * Writes the transfers for which there is room, at most `*tried`, by one call, and stores their
+ * number in `*tried`. Returns bytes written, or -EFAULT, -ESRCH, -EPERM.
+ */
+static ssize_t write_by_process_vm(const struct remote_process *process,
+				   const struct memory_transfer *transfers, uint32_t *tried)
+{
+	struct iovec local[PROCESS_VM_PIECES * IOVECS];
+	struct iovec remote[IOVECS];
+	struct iovec piece;
+	struct stage stage;
+	uint32_t local_count = 0;
+	uint32_t remote_count = 0;
+	uint32_t count = 0;
+
+	static_assert(PROCESS_VM_PIECES * IOVECS <= IOV_MAX, "one call takes all pieces");
+	if (!is_same_process(process))
+		return -ESRCH;
+	stage.used = 0;
+	while (count < *tried && try_stage(&stage, &transfers[count], &piece)) {
+		local_count = append_by_words(local, local_count, piece);
+		remote_count = append(remote, remote_count, remote_piece(&transfers[count]));
+		count++;
+	}
+	*tried = count;
+	return process_vm_result(
+		process_vm_writev(process->pid, local, local_count, remote, remote_count, 0));
+}
+
+/*
+ * Reads `*tried` of the transfers by one call. One small access costs less by the descriptor.
+ * Returns bytes read, or -EFAULT, -ESRCH.
+ */
+static ssize_t read_some(struct remote_process *process, const struct memory_transfer *transfers,
+			 uint32_t count, uint32_t *tried)
 {
 	const bool is_on_demand = region_of(&transfers[0])->is_on_demand;
 	uint32_t run = contiguous(transfers, count);
@@ -228,7 +406,7 @@ static ssize_t move_some(struct remote_process *process, enum direction directio
 	if (process->has_process_vm && (process->mem_fd < 0 || is_on_demand || run < count ||
 					remote_memory_total_bytes(transfers, run) >= SMALL_BYTES)) {
 		*tried = count < IOVECS ? count : IOVECS;
-		ret = move_by_process_vm(process, direction, transfers, *tried);
+		ret = read_by_process_vm(process, transfers, *tried);
 		if (ret != -EPERM)
 			return ret;
 		/* The client changed its user: process_vm is closed for good. */
@@ -237,7 +415,49 @@ static ssize_t move_some(struct remote_process *process, enum direction directio
 	*tried = run;
 	if (process->mem_fd < 0 || is_on_demand)
 		return -EFAULT;
-	return move_by_descriptor(process->mem_fd, direction, transfers, run);
+	return read_by_descriptor(process->mem_fd, transfers, run);
+}
+
+/*
+ * Returns whether one call by the descriptor keeps order and words, and costs less than process_vm:
+ * one small transfer to a multiple of COPY_ALIGNMENT, where the kernel copies within itself by the
+ * string instruction. Elsewhere that copy may go downwards.
+ */
+static bool is_for_descriptor(const struct remote_process *process,
+			      const struct memory_transfer *transfer)
+{
+	return process->has_fast_short_copy &&
+	       remote_memory_address_of(transfer) % COPY_ALIGNMENT == 0 &&
+	       transfer->length < SMALL_BYTES;
+}
+
+/*
+ * Writes `*tried` of the transfers by one call, by process_vm where possible: the descriptor cannot
+ * keep every word whole. A page that process_vm does not write alone (the program has protected it
+ * since its registration) is written by the descriptor, as a device writes a pinned page. Returns
+ * bytes written, or -EFAULT, -ESRCH.
+ */
+static ssize_t write_some(struct remote_process *process, const struct memory_transfer *transfers,
+			  uint32_t count, uint32_t *tried)
+{
+	const bool has_descriptor = process->mem_fd >= 0 && !region_of(&transfers[0])->is_on_demand;
+	const uint32_t run = contiguous(transfers, count);
+	ssize_t ret;
+
+	if (process->has_process_vm &&
+	    !(has_descriptor && count == 1 && is_for_descriptor(process, transfers))) {
+		*tried = count < IOVECS ? count : IOVECS;
+		ret = write_by_process_vm(process, transfers, tried);
+		if (ret == -EPERM)
+			process->has_process_vm = false;
+		else if (ret == -ESRCH || *tried > 1 || !has_descriptor ||
+			 ret == (ssize_t)transfers[0].length)
+			return ret;
+	}
+	*tried = run < IOVECS / DESCRIPTOR_PIECES ? run : IOVECS / DESCRIPTOR_PIECES;
+	if (!has_descriptor)
+		return -EFAULT;
+	return write_by_descriptor(process->mem_fd, transfers, *tried);
 }
 
 /* Returns how many whole transfers `bytes` cover. */
@@ -267,8 +487,9 @@ static uint32_t move_all(enum direction direction, const struct memory_transfer 
 	while (done < count) {
 		const struct memory_transfer *next = &transfers[done];
 		uint32_t tried;
-		ssize_t ret =
-			move_some(process, direction, next, is_alone ? 1 : count - done, &tried);
+		uint32_t wanted = is_alone ? 1 : count - done;
+		ssize_t ret = direction == FROM_CLIENT ? read_some(process, next, wanted, &tried)
+						       : write_some(process, next, wanted, &tried);
 		uint32_t moved = whole_transfers(next, tried, ret);
 
 		if (moved < tried && tried == 1) {
@@ -392,6 +613,21 @@ static int probe_process_vm(const struct remote_process *process)
 	return 0;
 }
 
+/*
+ * Returns whether the processor copies short pieces fast by its string instruction (FSRM). The
+ * kernel then copies by nothing else.
+ */
+static bool has_fast_short_copy(void)
+{
+#if defined(__x86_64__)
+	unsigned eax, ebx, ecx, edx;
+
+	return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & CPUID_FSRM) != 0;
+#else
+	return false;
+#endif
+}
+
 int remote_process_init(struct remote_process *process, pid_t pid, int pid_fd, int mem_fd)
 {
 	struct remote_process made = {.pid = pid, .pid_fd = pid_fd, .mem_fd = mem_fd};
@@ -403,6 +639,7 @@ int remote_process_init(struct remote_process *process, pid_t pid, int pid_fd, i
 	if (ret < 0 && mem_fd < 0)
 		return ret;
 	made.has_process_vm = ret == 0;
+	made.has_fast_short_copy = has_fast_short_copy();
 	*process = made;
 	return 0;
 }

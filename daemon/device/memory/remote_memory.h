@@ -5,8 +5,12 @@
  *
  * The descriptor needs no right over the process, and works across users and PID namespaces. It
  * names the address space rather than the process, so that neither an exec nor a reused PID
- * misleads it. It costs least for one small access. process_vm moves many pieces in one call. Where
- * both ways are open, each does what it does better.
+ * misleads it. It costs least for one small access. process_vm moves many pieces in one call, and
+ * keeps words whole that the descriptor may write in halves. Where both ways are open, each does
+ * what it does better.
+ *
+ * The kernel stores the bytes of a write upwards. An aligned word of 8 bytes that is written alone
+ * by process_vm is seen old or new; within a longer write an interrupt may split a word.
  *
  * process_vm goes by PID. A PID descriptor holds the process, and is asked before each call whether
  * the PID still means that process. A process that has ended is reached no more, whichever process
@@ -19,7 +23,7 @@
  *
  *     userfaultfd             by the descriptor never: the access fails at once. By process_vm as
  *                             long as the handler likes, so process_vm serves only clients of the
- *                             daemon's own user, who could stop the daemon by a signal anyway.
+ *                             device process's user, who could stop the process by a signal anyway.
  *     files on FUSE, NFS      as long as their server likes, by either way. Registration proves
  *                             only that the pages were there at that time.
  *     swap                    as long as the disk takes.
@@ -44,6 +48,7 @@ struct remote_process {
 	int pid_fd; /* a PID descriptor of the process, or -1: process_vm is not used */
 	int mem_fd; /* the process's /proc/self/mem, or -1 */
 	bool has_process_vm;
+	bool has_fast_short_copy; /* of the processor, for the kernel's copies */
 };
 
 struct remote_region {

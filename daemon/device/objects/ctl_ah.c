@@ -7,6 +7,7 @@
 #include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
+#include "wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ int ctl_create_ah(struct ctl_call *call)
 	struct rnic_ctl_ah_reply *reply = (void *)call->reply.payload;
 	struct session *session = call->session;
 	struct session_pd *pd = handle_table_get(&session->pds, request->pd);
+	struct rnic_path path = request->path;
 	struct session_ah *ah;
 	int result;
 
@@ -33,7 +35,8 @@ int ctl_create_ah(struct ctl_call *call)
 		result = -ENOMEM;
 		goto discharge;
 	}
-	result = ah_init(session->set->engine, &ah->ah, &pd->pd, &request->path);
+	path.dest_gid = rnic_gid_on_wire(&path.dest_gid);
+	result = ah_init(session->set->engine, &ah->ah, &pd->pd, &path);
 	if (result != 0) {
 		ah_path_refusal(session->set->engine, &request->path, call->reason,
 				sizeof(call->reason));

@@ -14,6 +14,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static int cq_open_channel(void *object, int *client_fd)
+{
+	struct session_channel *channel = object;
+
+	return event_pipe_open(&channel->pipe, client_fd);
+}
+
+static void cq_close_channel(void *object)
+{
+	struct session_channel *channel = object;
+
+	event_pipe_close(&channel->pipe);
+}
+
 int ctl_create_channel(struct ctl_call *call)
 {
 	struct rnic_ctl_channel_reply *reply = (void *)call->reply.payload;
@@ -28,7 +42,8 @@ int ctl_create_channel(struct ctl_call *call)
 						.resource = RESOURCE_CHANNEL,
 						.table = &session->channels,
 						.object = channel,
-						.pipe = &channel->pipe,
+						.open = cq_open_channel,
+						.close = cq_close_channel,
 						.handle = &channel->handle,
 						.plural = "completion channels",
 					});

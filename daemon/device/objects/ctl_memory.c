@@ -62,24 +62,31 @@ static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr
 	    (request->access & RNIC_ACCESS_LOCAL_WRITE) == 0)
 		return ctl_refuse(call, -EINVAL,
 				  "remote write and atomic access need local write access as well");
-	if ((request->length == 0 && request->mode != RNIC_MEMORY_MAPPED) ||
-	    request->length > max_bytes || !rnic_try_add(request->address, request->length, &end) ||
+	if (request->length > max_bytes || !rnic_try_add(request->address, request->length, &end) ||
 	    (request->length > 0 && !rnic_try_add(request->iova, request->length - 1, &end)))
-		return ctl_refuse(call, -EINVAL, "the memory range is empty or wraps");
+		return ctl_refuse(call, -EINVAL, "the memory range is too long or wraps");
+	return 0;
+}
+
+/* Null memory also stands for no memory: no access with bytes is within a region of length 0. */
+static int memory_open_null(struct session_mr *mr)
+{
+	null_region_init(&mr->memory.null);
+	mr->mode = RNIC_MEMORY_NULL;
 	return 0;
 }
 
 static int memory_open_mapped(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
 			      struct session_mr *mr)
 {
-	/* Map one byte for a region of length 0: no access with bytes is within such a region. */
-	const uint64_t bytes = request->length > 0 ? request->length : 1;
 	int result;
 
 	if (call->fd_count != 1)
 		return ctl_refuse(call, -EINVAL, "mapped memory comes with a memfd");
+	if (request->length == 0)
+		return memory_open_null(mr);
 	result = session_open_mapping(call->session, &mr->memory.mapped, call->fds[0],
-				      request->memfd_offset, bytes);
+				      request->memfd_offset, request->length);
 	if (result == -ENOSPC)
 		return ctl_refuse(call, result, "no more memory can be mapped for this client");
 	if (result == -EPERM)
@@ -98,6 +105,8 @@ static int memory_open_remote(struct ctl_call *call, const struct rnic_ctl_regis
 	struct session *session = call->session;
 	int result;
 
+	if (request->length == 0)
+		return memory_open_null(mr);
 	if (!session->has_process)
 		return ctl_refuse(
 			call, -EPERM,
@@ -129,13 +138,6 @@ static struct client_region *memory_region(struct session_mr *mr)
 	default:
 		return &mr->memory.remote.region;
 	}
-}
-
-static int memory_open_null(struct session_mr *mr)
-{
-	null_region_init(&mr->memory.null);
-	mr->mode = RNIC_MEMORY_NULL;
-	return 0;
 }
 
 static void memory_close(struct session *session, struct session_mr *mr)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The requests that the device half answers, about the port and about objects, with one file for
- * each family of objects. ctl_call.h says what a handler does; call->session is the client's
- * session.
+ * The requests about the port and about objects, with one file for each family of objects.
+ * ctl_call.h says what a handler does; call->session is the client's session.
  */
 #ifndef DAEMON_DEVICE_OBJECTS_OBJECT_REQUESTS_H
 #define DAEMON_DEVICE_OBJECTS_OBJECT_REQUESTS_H

@@ -28,17 +28,27 @@ static void doorbell_take_one(struct session *session, uint32_t value)
 
 /*
  * The doorbell ring had no room, so the client could not name the queues. Any queue may have new
- * WQEs.
+ * WQEs. A client may have very many, so a turn looks at some of them, and goes on from there until
+ * it has looked at each one since the last doorbell was lost. Returns whether there were any left.
  */
-static void doorbell_take_lost(struct session *session)
+static bool doorbell_look_at_lost(struct session *session)
 {
-	struct session_qp *qp;
-	uint32_t slot = 0;
+	const uint32_t capacity = session->qps.capacity;
+	const bool was_looking = session->lost_left > 0;
 
-	while ((qp = handle_table_next(&session->qps, &slot)) != NULL) {
+	for (uint32_t i = 0; i < LIMIT_TURN_LOST_SLOTS && session->lost_left > 0; i++) {
+		struct session_qp *qp;
+
+		if (session->lost_slot >= capacity)
+			session->lost_slot = 0;
+		qp = handle_table_at(&session->qps, session->lost_slot++);
+		session->lost_left--;
+		if (qp == NULL)
+			continue;
 		wqe_fetch_schedule(qp);
 		wqe_fetch_review(qp);
 	}
+	return was_looking;
 }
 
 uint32_t doorbell_take(struct session *session)
@@ -67,9 +77,10 @@ uint32_t doorbell_take(struct session *session)
 	lost = rnic_index_load(&region->doorbells_lost);
 	if (lost != session->doorbells_lost) {
 		session->doorbells_lost = lost;
-		doorbell_take_lost(session);
-		pending++;
+		session->lost_left = session->qps.capacity;
 	}
+	if (doorbell_look_at_lost(session))
+		pending++;
 	return (uint32_t)pending;
 }
 

@@ -13,10 +13,11 @@ struct session;
 struct session_set;
 
 /*
- * Takes all doorbells in the ring of `session` (at most RNIC_DOORBELL_SLOTS), and looks at all
- * queues when some doorbells were lost. Returns the number of doorbells taken. A ring that claims
- * more doorbells than it holds, or a doorbell for a slot that cannot exist, breaks the session. A
- * doorbell for a free slot is ignored: the client may have destroyed the queue after it rang.
+ * Takes all doorbells in the ring of `session` (at most RNIC_DOORBELL_SLOTS), and looks at
+ * LIMIT_TURN_LOST_SLOTS queues, in this call and the next ones, when some doorbells were lost.
+ * Returns the number of doorbells taken. A ring that claims more doorbells than it holds, or a
+ * doorbell for a slot that cannot exist, breaks the session. A doorbell for a free slot is ignored:
+ * the client may have destroyed the queue after it rang.
  */
 uint32_t doorbell_take(struct session *session);
 

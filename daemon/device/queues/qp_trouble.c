@@ -2,9 +2,9 @@
 #include "device/queues/qp_trouble.h"
 
 #include "ctl/ctl_message.h"
-#include "device/device_host.h"
 #include "device/queues/session_queues.h"
 #include "device/session/session.h"
+#include "device/session/session_owner.h"
 #include "device/session/session_set.h"
 #include "engine/verbs/qp.h"
 #include "wire/gid.h"
@@ -43,5 +43,5 @@ void qp_trouble_note(void *context, const struct qp *qp)
 			 "queue pair 0x%06" PRIx32 " to 0x%06" PRIx32 " of %s", qp->qpn,
 			 qp->attributes.dest_qpn, peer);
 	qp_last_error_text(qp, reason, sizeof(reason));
-	set->host->note_trouble(session->client, subject, reason);
+	set->owner->note_trouble(session->connection, subject, reason);
 }

@@ -6,6 +6,7 @@
 enum {
 	LIMIT_TURN_QUEUES = 256,       /* send queues visited in a turn */
 	LIMIT_TURN_QUEUE_ENTRIES = 64, /* send WQEs taken from each in a turn */
+	LIMIT_TURN_LOST_SLOTS = 256,   /* of a client's QPs, looked at when doorbells were lost */
 	LIMIT_TURN_FLUSHES = 16384,    /* receive WQEs flushed in a turn, for all clients */
 
 	/* After this time without a doorbell the turns skip a client: its next doorbell wakes the

@@ -3,7 +3,7 @@
 #include "common/client_limits.h"
 
 #include "device/device_config.h"
-#include "device/device_host.h"
+#include "device/session/session_owner.h"
 #include "device/session/session_set.h"
 #include "shm/ring.h"
 
@@ -19,8 +19,9 @@
 
 #define SESSION_PORT 1 /* the device's one port, as its events name it */
 
-/* HELLO makes a doorbell and a pipe; the client may bring two descriptors to reach its memory. */
-#define HELLO_DESCRIPTORS 4
+/* OPEN_DEVICE makes a doorbell and a pipe; the client may bring two descriptors to reach its
+ * memory. */
+#define OPEN_DESCRIPTORS 4
 
 /*
  * Opens the doorbell, an eventfd that the set watches and never reads. `*passed_fd` is the client's
@@ -69,7 +70,7 @@ static void session_close_doorbell(struct session *session)
 
 static int session_open_regions(struct session *session, int fds[4])
 {
-	int result = quota_charge(session->account, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
+	int result = quota_charge(session->account, RESOURCE_DESCRIPTORS, OPEN_DESCRIPTORS);
 
 	if (result != 0)
 		return result;
@@ -103,7 +104,7 @@ close_region:
 	close(fds[0]);
 	session_close_shared(session, &session->region);
 discharge:
-	quota_discharge(session->account, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
+	quota_discharge(session->account, RESOURCE_DESCRIPTORS, OPEN_DESCRIPTORS);
 	return result;
 }
 
@@ -114,7 +115,7 @@ static void session_close_regions(struct session *session)
 	session_close_doorbell(session);
 	session_close_shared(session, &session->status);
 	session_close_shared(session, &session->region);
-	quota_discharge(session->account, RESOURCE_DESCRIPTORS, HELLO_DESCRIPTORS);
+	quota_discharge(session->account, RESOURCE_DESCRIPTORS, OPEN_DESCRIPTORS);
 }
 
 static void session_init_tables(struct session *session)
@@ -171,7 +172,7 @@ int session_create(struct session_set *set, const struct session_config *config,
 		return -ENOMEM;
 	}
 	session->set = set;
-	session->client = config->client;
+	session->connection = config->connection;
 	session->account = config->account;
 	session->client_id = config->client_id;
 	session->doorbell_fd = -1;
@@ -239,18 +240,15 @@ void session_withdraw_sleep(struct session *session)
 	rnic_wake_withdraw(&session_region(session)->need_wakeup);
 }
 
-bool session_wake(struct session *session)
+void session_wake(struct session *session)
 {
 	session->rung_ns = session->set->now_ns;
-	if (!scheduler_add(&session->set->scheduler, WAIT_DOORBELL_LOOK, &session->look_node))
-		return false;
-	session_withdraw_sleep(session);
-	return true;
+	if (scheduler_add(&session->set->scheduler, WAIT_DOORBELL_LOOK, &session->look_node))
+		session_withdraw_sleep(session);
 }
 
 void session_break(struct session *session, const char *format, ...)
 {
-	const struct device_host *host = session->set->host;
 	char reason[RNIC_CTL_TEXT_BYTES];
 	va_list arguments;
 
@@ -260,5 +258,5 @@ void session_break(struct session *session, const char *format, ...)
 	vsnprintf(reason, sizeof(reason), format, arguments);
 	va_end(arguments);
 	session->is_broken = true;
-	host->break_client(session->client, reason);
+	session->set->owner->break_client(session->connection, reason);
 }

@@ -2,11 +2,11 @@
 /*
  * What the device half holds for a client: the regions that the client shares with the daemon, and
  * all objects that the client has made. The objects belong to the session and end with it, in an
- * order that leaves no reference behind (device/teardown.h).
+ * order that leaves no reference behind (device/requests/teardown.h).
  *
  * The client is hostile. Only wqe_fetch.c, cqe_delivery.c (the consumer index) and doorbell.c read
  * shared memory that the client writes. A wrong structure breaks the session: session_break() tells
- * the host, and the host ends the session where no caller still holds a pointer into it.
+ * the owner of the connection, who ends the session where no caller still holds a pointer into it.
  */
 #ifndef DAEMON_DEVICE_SESSION_SESSION_H
 #define DAEMON_DEVICE_SESSION_SESSION_H
@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct client;
+struct device_connection;
 struct session;
 struct session_config; /* device/device_config.h */
 struct session_set;
@@ -50,8 +50,8 @@ struct session {
 	struct list poller_node; /* WAIT_POLLER_WAKE */
 	struct list event_node;	 /* WAIT_EVENT_WRITE */
 	struct session_set *set;
-	struct client *client;	       /* the host's name for the session */
-	struct quota_account *account; /* the client's */
+	struct device_connection *connection; /* of the client; its owner knows what that is */
+	struct quota_account *account;	      /* the client's */
 	uint32_t client_id;
 	bool is_broken;	 /* the session is to end, or is ending */
 	int doorbell_fd; /* -1: cut off */
@@ -66,6 +66,8 @@ struct session {
 	struct event_source port_events;
 	uint32_t doorbell_consumer;
 	uint32_t doorbells_lost;   /* as last seen */
+	uint32_t lost_left;	   /* slots of `qps` to look at, because doorbells were lost */
+	uint32_t lost_slot;	   /* the next of them; the first one follows the last */
 	uint64_t rung_ns;	   /* time of the client's last doorbell or request */
 	uint64_t unwoken_since_ns; /* time of the first CQE that no wake-up has announced yet */
 
@@ -92,8 +94,8 @@ struct session {
 
 /*
  * Makes a session with its regions, doorbell and event pipe, and puts the session into the set.
- * Stores the client's descriptors at `fds` in the order of struct rnic_ctl_hello_reply; the caller
- * passes them on and closes them. Negative errno: nothing is made; -EINVAL when memory_fd is
+ * Stores the client's descriptors at `fds` in the order of struct rnic_ctl_open_device_reply; the
+ * caller passes them on and closes them. Negative errno: nothing is made; -EINVAL when memory_fd is
  * another file. The set owns the descriptors of `config` in any case.
  */
 int session_create(struct session_set *set, const struct session_config *config, int fds[4],
@@ -108,11 +110,8 @@ void session_cut(struct session *session);
 /* Frees the session, which must own no objects any more. */
 void session_destroy(struct session *session);
 
-/*
- * Makes the turns look at the session's doorbells, for LIMIT_DOORBELL_IDLE_NS at least. Returns
- * whether the session was asleep.
- */
-bool session_wake(struct session *session);
+/* Makes the turns look at the session's doorbells, for LIMIT_DOORBELL_IDLE_NS at least. */
+void session_wake(struct session *session);
 
 /* Asks the client to wake the daemon with the next doorbell, or withdraws that request. */
 void session_announce_sleep(struct session *session);
@@ -135,7 +134,7 @@ int session_open_shared(struct session *session, struct shared_region *region,
 void session_close_shared(struct session *session, struct shared_region *region);
 
 /*
- * Notes that the client broke the protocol: the host logs the sentence (only the first one) and
+ * Notes that the client broke the protocol: the owner logs the sentence (only the first one) and
  * ends the client with this turn. `format` completes "client 3 (program, pid 17) was disconnected:
  * ".
  */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 int session_set_init(struct session_set *set, struct engine *engine,
-		     const struct device_facts *facts, const struct device_host *host)
+		     const struct device_facts *facts, const struct session_owner *owner)
 {
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 
@@ -16,7 +16,7 @@ int session_set_init(struct session_set *set, struct engine *engine,
 	*set = (struct session_set){
 		.engine = engine,
 		.facts = facts,
-		.host = host,
+		.owner = owner,
 		.epoll_fd = epoll_fd,
 	};
 	list_init(&set->sessions);

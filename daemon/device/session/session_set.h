@@ -16,13 +16,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct device_host;
 struct engine;
+struct session_owner;
 
 struct session_set {
 	struct engine *engine;
 	const struct device_facts *facts;
-	const struct device_host *host;
+	const struct session_owner *owner; /* of the clients' connections */
 	struct list
 		sessions; /* struct session.node; the first session learns next of bulk traffic */
 	struct scheduler scheduler;
@@ -38,11 +38,11 @@ struct session_set {
 };
 
 /*
- * Makes an empty set. `engine`, `facts` and `host` outlive the set; the caller may initialise the
+ * Makes an empty set. `engine`, `facts` and `owner` outlive the set; the caller may initialise the
  * engine afterwards, with device_half_sink. Returns a negative errno of epoll_create1.
  */
 int session_set_init(struct session_set *set, struct engine *engine,
-		     const struct device_facts *facts, const struct device_host *host);
+		     const struct device_facts *facts, const struct session_owner *owner);
 
 /* The set must be empty (asserted). */
 void session_set_fini(struct session_set *set);

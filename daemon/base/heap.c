@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/heap.h"
+
+#include <malloc.h>
+
+void heap_limit_mappings(int mappings)
+{
+	mallopt(M_MMAP_MAX, mappings);
+	mallopt(M_ARENA_MAX, 1);
+}

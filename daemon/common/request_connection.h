@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection whose requests a server answers one after the other: receives a request with its
+ * descriptors, has it carried out, sends the reply with its descriptors. The object behind the
+ * connection owns this struct, and ends in a later step of the turn than a handler.
+ */
+#ifndef DAEMON_COMMON_REQUEST_CONNECTION_H
+#define DAEMON_COMMON_REQUEST_CONNECTION_H
+
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ctl_call;
+struct quota_account;
+struct request_server;
+
+struct request_connection {
+	struct request_server *server;
+	struct quota_account *account; /* of the client */
+	struct list resume_node; /* of request_server.resumes or waiting, while `call` is set */
+	struct list due_node;	 /* of request_server.due */
+	int fd;			 /* -1: cut off */
+	bool is_broken;		 /* the client is to end, or is ending */
+	bool is_deaf;		 /* the server waits for the hang-up alone */
+	struct ctl_call *call;	 /* a request that goes on in a later turn; NULL: none */
+};
+
+/*
+ * Charges the account for the connection `fd` and lets the server serve it. The object owns `fd`
+ * from then on. Negative errno: -ENOSPC, or of epoll_ctl; the caller keeps `fd`.
+ */
+int request_connection_open(struct request_connection *connection, struct request_server *server,
+			    struct quota_account *account, int fd);
+
+/*
+ * Shuts the connection down, so that the client learns of the end at once, and drops a deferred
+ * request. The user's thread closes the descriptor: requests left in the socket may hold
+ * descriptors. Until then the user's quota counts it, and other users' closes do not wait for it.
+ */
+void request_connection_cut(struct request_connection *connection);
+
+/*
+ * Serves at most `requests` requests. The duration of some requests grows with the client's
+ * objects: this stops after the first request that ends at or after `end_ns`. Returns whether it
+ * stopped for that reason.
+ */
+bool request_connection_serve(struct request_connection *connection, unsigned requests,
+			      uint64_t end_ns);
+
+/* Whether the client has hung up. Requests from before may still be there. */
+bool request_connection_is_hung_up(const struct request_connection *connection);
+
+/* Lets the deferred request, if there is one, go on in the next turn without any news. */
+void request_connection_hasten(struct request_connection *connection);
+
+/* Goes on with the deferred request. */
+void request_connection_resume(struct request_connection *connection);
+
+/*
+ * Carries out `call`, a request of `received` bytes exactly as received, and makes its reply. A
+ * request that finds too few resources waits until the clients that ended before it have been
+ * freed: a program that is started again must not be refused because of its own earlier objects.
+ *
+ * Returns 0: send the reply, which may be a refusal. -EINPROGRESS: call again with the same call in
+ * a later turn, without its descriptors. -EPROTO: the client does not speak our protocol, and was
+ * broken. The caller closes the descriptors of the request that are left.
+ */
+int request_connection_dispatch(struct ctl_call *call, size_t received);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server of the requests of many connections: the control connections in the control plane, the
+ * device connections in the device half. One epoll instance holds the connections. Nothing blocks:
+ * a client that does not take its replies is disconnected. A request with more work than a turn
+ * (request_turn.h) allows goes on in later turns.
+ *
+ * The role says what differs: who may send descriptors, and what a request means.
+ */
+#ifndef DAEMON_COMMON_REQUEST_SERVER_H
+#define DAEMON_COMMON_REQUEST_SERVER_H
+
+#include "base/list.h"
+#include "common/deferred_close.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ctl_call;
+struct request_connection;
+struct request_server;
+
+struct request_role {
+	/*
+	 * False: a message with descriptors ends the connection, and the server never owns one of
+	 * them: a descriptor's last close may block.
+	 */
+	bool takes_descriptors;
+
+	/* Accepts the connections of the listening socket; NULL: there is none. */
+	void (*accept)(struct request_server *server);
+
+	/*
+	 * Tells that a request has come. The server answers the request after the next turn, which
+	 * first takes what the client posted before the request. NULL: clients post nothing.
+	 */
+	void (*wake)(struct request_connection *connection);
+
+	/* Carries out a request of the right size, as ctl_call.h says; -EPROTO breaks the client.
+	 */
+	int (*handle)(struct ctl_call *call);
+
+	/* Notes a refusal: negative errno, and the reason ("": the error's own text). */
+	void (*note_refusal)(struct request_connection *connection, uint16_t operation, int error,
+			     const char *reason);
+
+	/* Ends the client with this turn; `reason` says what it broke, NULL: it hung up. */
+	void (*end)(struct request_connection *connection, const char *reason);
+};
+
+struct request_server {
+	const struct request_role *role;
+	void *listener; /* for role->accept */
+	int epoll_fd;
+	uint32_t first;	     /* counts up; picks the reported connection that is served first */
+	struct list resumes; /* struct request_connection.resume_node, in order of service */
+	struct list waiting; /* the same, for requests that go on after request_server_wake() */
+	struct list due; /* struct request_connection.due_node, likewise: what request_turn_note()
+			    noted; empty for a role without `wake` */
+	struct deferred_close deferred_close; /* of connections that were turned away */
+	uint64_t ended_count; /* clients ever ended, and clients ever freed; in the same order */
+	uint64_t freed_count;
+};
+
+/* Makes a server without connections. Returns a negative errno of epoll_create1. */
+int request_server_init(struct request_server *server, const struct request_role *role);
+
+/* All connections must be cut. */
+void request_server_fini(struct request_server *server);
+
+/* Lets the deferred requests go on that wait for news. */
+void request_server_wake(struct request_server *server);
+
+/* Returns whether a deferred request is to go on, independent of server->epoll_fd. */
+bool request_server_has_resumes(const struct request_server *server);
+
+#endif

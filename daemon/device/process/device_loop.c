@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/process/device_loop.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/time_units.h"
+#include "base/yield_backoff.h"
+#include "common/poll_mode.h"
+#include "device/device_half.h"
+#include "device/process/device_process.h"
+
+#include <ev.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define LOOP_PORTS_MAX	  64
+#define LOOP_SPIN_NS	  UINT64_C(200000) /* polling time after the last activity */
+#define LOOP_NEAR_NS	  UINT64_C(20000)  /* a nearer deadline is not worth a sleep */
+#define LOOP_LOOK_NS	  UINT64_C(50000)  /* between polls of the descriptors while awake */
+#define LOOP_SOON_LOOK_NS UINT64_C(1000)   /* the same after a request: requests come in a row */
+
+struct device_loop {
+	struct device_process *process;
+	struct device_half *half;
+	enum poll_mode poll;
+	struct ev_loop *events;
+	ev_io link;
+	ev_io requests;	 /* epoll instance of the device connections */
+	ev_io doorbells; /* epoll instance of doorbells and room in pipes */
+	ev_io timer;
+	ev_io ports[LOOP_PORTS_MAX];
+	uint32_t port_count;
+	ev_signal terminate;
+	struct rnic_yield_backoff backoff;
+	int timer_fd;
+	uint64_t timer_armed_ns; /* time when timer_fd fires; UINT64_MAX: not armed */
+	uint64_t active_ns;	 /* time of the last activity */
+	uint64_t looked_ns;	 /* time of the last poll of the descriptors */
+	uint64_t asked_ns;	 /* time of the last request of a client */
+	uint32_t client_count;	 /* as last seen */
+	bool has_requests;	 /* clients may have requests */
+	bool has_doorbells;	 /* clients may have rung, or made room in pipes */
+	bool is_stopping;
+};
+
+/* Carries out what the control plane says. The process ends with the control plane. */
+static void device_loop_on_link(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	link_client_poll(&loop->process->link);
+	loop->is_stopping |= loop->process->link.is_down;
+}
+
+/* device_loop_serve() serves the requests after the next turn. */
+static void device_loop_on_requests(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	device_half_note_requests(loop->half);
+	loop->has_requests = true;
+}
+
+/* device_loop_serve() serves the doorbells after the next turn, too. */
+static void device_loop_on_doorbells(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	loop->has_doorbells = true;
+}
+
+/* The next turn receives. The watcher exists so that an arrival ends the sleep. */
+static void device_loop_on_port(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	(void)events;
+	(void)watcher;
+	(void)revents;
+}
+
+static void device_loop_on_timer(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+	uint64_t expirations;
+
+	(void)events;
+	(void)revents;
+	if (read(loop->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
+		loop->timer_armed_ns = UINT64_MAX;
+}
+
+static void device_loop_on_signal(struct ev_loop *events, ev_signal *watcher, int revents)
+{
+	struct device_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	loop->is_stopping = true;
+}
+
+static void device_loop_watch(struct device_loop *loop, ev_io *watcher,
+			      void (*call)(struct ev_loop *events, ev_io *watcher, int revents),
+			      int fd, int events)
+{
+	ev_io_init(watcher, call, fd, events);
+	watcher->data = loop;
+	ev_io_start(loop->events, watcher);
+}
+
+static void device_loop_watch_port(void *context, int fd, bool for_writing)
+{
+	struct device_loop *loop = context;
+
+	if (loop->port_count < LOOP_PORTS_MAX)
+		device_loop_watch(loop, &loop->ports[loop->port_count++], device_loop_on_port, fd,
+				  for_writing ? EV_READ | EV_WRITE : EV_READ);
+}
+
+static void device_loop_watch_all(struct device_loop *loop)
+{
+	device_loop_watch(loop, &loop->link, device_loop_on_link, loop->process->link.fd, EV_READ);
+	device_loop_watch(loop, &loop->requests, device_loop_on_requests,
+			  device_half_requests_fd(loop->half), EV_READ);
+	device_loop_watch(loop, &loop->doorbells, device_loop_on_doorbells,
+			  device_half_clients_fd(loop->half), EV_READ);
+	device_loop_watch(loop, &loop->timer, device_loop_on_timer, loop->timer_fd, EV_READ);
+	device_half_watch(loop->half, device_loop_watch_port, loop);
+	ev_signal_init(&loop->terminate, device_loop_on_signal, SIGTERM);
+	loop->terminate.data = loop;
+	ev_signal_start(loop->events, &loop->terminate);
+}
+
+struct device_loop *device_loop_create(struct device_process *process)
+{
+	struct device_loop *loop = calloc(1, sizeof(*loop));
+
+	if (loop == NULL)
+		return NULL;
+	loop->process = process;
+	loop->half = process->half;
+	loop->poll = (enum poll_mode)process->start.poll;
+	loop->timer_armed_ns = UINT64_MAX;
+	loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (loop->timer_fd < 0)
+		goto free_loop;
+	loop->events = ev_loop_new(EVFLAG_AUTO);
+	if (loop->events == NULL)
+		goto close_timer;
+	device_loop_watch_all(loop);
+	return loop;
+
+close_timer:
+	close(loop->timer_fd);
+free_loop:
+	free(loop);
+	return NULL;
+}
+
+void device_loop_destroy(struct device_loop *loop)
+{
+	ev_io_stop(loop->events, &loop->link);
+	ev_io_stop(loop->events, &loop->requests);
+	ev_io_stop(loop->events, &loop->doorbells);
+	ev_io_stop(loop->events, &loop->timer);
+	for (uint32_t i = 0; i < loop->port_count; i++)
+		ev_io_stop(loop->events, &loop->ports[i]);
+	ev_signal_stop(loop->events, &loop->terminate);
+	ev_loop_destroy(loop->events);
+	close(loop->timer_fd);
+	free(loop);
+}
+
+/*
+ * Arms the timer for `deadline_ns` or earlier. A timer that fires early costs an empty turn; arming
+ * it anew for each packet that moves a deadline would cost a system call each.
+ */
+static void device_loop_arm_timer(struct device_loop *loop, uint64_t deadline_ns, uint64_t now_ns)
+{
+	struct itimerspec when = {0};
+
+	if (deadline_ns == UINT64_MAX ||
+	    (loop->timer_armed_ns <= deadline_ns && loop->timer_armed_ns > now_ns))
+		return;
+	when.it_value.tv_sec = (time_t)(deadline_ns / RNIC_NS_PER_SECOND);
+	when.it_value.tv_nsec = (long)(deadline_ns % RNIC_NS_PER_SECOND);
+	if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
+		loop->timer_armed_ns = deadline_ns;
+}
+
+/* The card shows when a client came or went. */
+static void device_loop_note_clients(struct device_loop *loop)
+{
+	const uint32_t client_count = device_half_client_count(loop->half);
+
+	if (client_count != loop->client_count)
+		card_writer_note_change(&loop->process->card);
+	loop->client_count = client_count;
+}
+
+static bool device_loop_may_poll(struct device_loop *loop, uint64_t now_ns)
+{
+	switch (loop->poll) {
+	case POLL_BUSY:
+		return true;
+	case POLL_SLEEP:
+		return false;
+	case POLL_ADAPTIVE:
+		break;
+	}
+	return now_ns - loop->active_ns < LOOP_SPIN_NS &&
+	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns);
+}
+
+/*
+ * Yields between two turns while there is nothing to do: other threads may be ready to run on this
+ * core.
+ */
+static void device_loop_yield(struct device_loop *loop)
+{
+	uint64_t began_ns;
+
+	if (loop->poll == POLL_BUSY)
+		return;
+	began_ns = clock_now_ns();
+	sched_yield();
+	rnic_yield_backoff_note(&loop->backoff, began_ns, clock_now_ns());
+}
+
+/* Polls the descriptors without waiting, now and then. */
+static void device_loop_look(struct device_loop *loop, uint64_t now_ns)
+{
+	const bool is_asked = now_ns - loop->asked_ns < LOOP_SPIN_NS;
+
+	if (now_ns - loop->looked_ns < (is_asked ? LOOP_SOON_LOOK_NS : LOOP_LOOK_NS))
+		return;
+	loop->looked_ns = now_ns;
+	device_loop_note_clients(loop);
+	device_half_report(loop->half);
+	link_client_tick(&loop->process->link, now_ns);
+	card_writer_refresh_if_due(&loop->process->card, loop->half, now_ns);
+	ev_run(loop->events, EVRUN_NOWAIT);
+}
+
+static uint64_t device_loop_deadline_ns(struct device_loop *loop, uint64_t now_ns)
+{
+	const uint64_t half_ns = device_half_next_deadline_ns(loop->half);
+	const uint64_t link_ns = link_client_next_deadline_ns(&loop->process->link, now_ns);
+
+	return half_ns < link_ns ? half_ns : link_ns;
+}
+
+/* Sleeps until something arrives or is due, unless a client has rung meanwhile. */
+static void device_loop_sleep(struct device_loop *loop, uint64_t now_ns)
+{
+	struct device_process *process = loop->process;
+	uint64_t deadline_ns;
+
+	device_loop_note_clients(loop);
+	device_half_report(loop->half);
+	link_client_tick(&process->link, now_ns);
+	deadline_ns = device_loop_deadline_ns(loop, now_ns);
+	if (deadline_ns <= now_ns || deadline_ns - now_ns < LOOP_NEAR_NS) {
+		device_loop_look(loop, now_ns);
+		return;
+	}
+	if (device_half_prepare_sleep(loop->half)) {
+		device_loop_arm_timer(loop, deadline_ns, now_ns);
+		device_half_note_sleep(loop->half);
+		card_writer_refresh(&process->card, loop->half, now_ns);
+		ev_run(loop->events, EVRUN_ONCE);
+		loop->looked_ns = now_ns;
+	}
+	device_half_withdraw_sleep(loop->half);
+}
+
+/*
+ * Serves requests. One turn runs between the arrival of a request and this function, so that what a
+ * client posted before the request is on its way before the answer. Returns whether there was
+ * anything to do.
+ */
+static bool device_loop_serve(struct device_loop *loop)
+{
+	const bool has_requests = loop->has_requests || device_half_has_resumes(loop->half);
+	const bool has_doorbells = loop->has_doorbells;
+
+	if (has_requests && device_half_serve(loop->half))
+		card_writer_note_change(&loop->process->card);
+	if (has_doorbells)
+		device_half_poll(loop->half);
+	loop->has_requests = false;
+	loop->has_doorbells = false;
+	return has_requests || has_doorbells;
+}
+
+void device_loop_run(struct device_loop *loop)
+{
+	while (!loop->is_stopping && !loop->process->link.is_down) {
+		uint64_t now_ns = clock_now_ns();
+
+		if (device_half_turn(loop->half, now_ns) || device_half_has_work(loop->half))
+			loop->active_ns = now_ns;
+		if (device_loop_serve(loop))
+			loop->active_ns = loop->asked_ns = now_ns;
+		if (now_ns == loop->active_ns) {
+			device_loop_look(loop, now_ns);
+		} else if (device_loop_may_poll(loop, now_ns)) {
+			device_loop_look(loop, now_ns);
+			device_loop_yield(loop);
+		} else {
+			device_loop_sleep(loop, now_ns);
+		}
+	}
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A device process: the device half for the programs of one user, in a process of that user. The
+ * control plane starts it with the first of these programs, and says by START what it is to be
+ * (ctl/process_message.h). From then on the device half serves device connections, and the process
+ * link brings addresses, facts and clients.
+ */
+#ifndef DAEMON_DEVICE_PROCESS_DEVICE_PROCESS_H
+#define DAEMON_DEVICE_PROCESS_DEVICE_PROCESS_H
+
+#include "base/system_random.h"
+#include "device/device_host.h"
+#include "device/process/card_writer.h"
+#include "device/process/link_client.h"
+
+#include <stdint.h>
+
+struct device_half;
+
+struct device_process {
+	struct rnic_process_start start;
+	struct card_writer card;
+	struct link_client link;
+	struct system_random random;
+	struct device_host host;
+	struct device_half *half;
+};
+
+/*
+ * Waits for START on the link `fd`, becomes the user and opens the device half. Negative errno: the
+ * control plane knows the reason, or is gone; the process is to end, and nothing needs to be
+ * closed.
+ */
+int device_process_open(struct device_process *process, int fd);
+
+/*
+ * Gives up what the process needs no more (call_filter.h), and answers READY. All descriptors and
+ * files that the process needs by itself are open by now. Negative errno: the control plane is
+ * gone.
+ */
+int device_process_begin(struct device_process *process);
+
+/* Answers READY with a failure, a negative errno and a sentence. The process is to end. */
+void device_process_refuse(struct device_process *process, int status, const char *reason);
+
+/* Ends all clients and closes everything. */
+void device_process_close(struct device_process *process);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/process/link_client.h"
+
+#include "base/bits.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "common/show_rows.h"
+#include "device/device_half.h"
+#include "device/process/card_writer.h"
+#include "port/udp/udp_lane_sockets.h"
+#include "wire/gid.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINK_ROWS_BYTES (PROCESS_PAYLOAD_BYTES_MAX - sizeof(struct rnic_process_rows_reply))
+
+static int link_client_send(struct link_client *link, uint16_t operation, const void *payload,
+			    size_t payload_bytes, const void *tail, size_t tail_bytes)
+{
+	const struct process_letter letter = {
+		.operation = operation,
+		.payload = payload,
+		.payload_bytes = payload_bytes,
+		.tail = tail,
+		.tail_bytes = tail_bytes,
+	};
+	int result = process_link_send(link->fd, &letter);
+
+	if (result == -EPIPE)
+		link->is_down = true;
+	return result;
+}
+
+/* --- to the control plane -------------------------------------------------------------------- */
+
+int link_client_send_ready(struct link_client *link, int status, const char *udp_port,
+			   const char *reason)
+{
+	struct rnic_process_ready ready = {.status = status};
+
+	snprintf(ready.udp_port, sizeof(ready.udp_port), "%s", udp_port);
+	snprintf(ready.reason, sizeof(ready.reason), "%s", reason);
+	return link_client_send(link, RNIC_PROCESS_READY, &ready, sizeof(ready), NULL, 0);
+}
+
+static int link_client_send_group(void *context, bool is_join, const struct rnic_gid *group)
+{
+	const struct rnic_process_group payload = {.group = *group};
+
+	return link_client_send(context, is_join ? RNIC_PROCESS_JOIN : RNIC_PROCESS_LEAVE, &payload,
+				sizeof(payload), NULL, 0);
+}
+
+/* Tells of the clients that have gone, until the link is full. */
+static void link_client_tell_gone(struct link_client *link)
+{
+	uint32_t told = 0;
+
+	while (told < link->gone_count) {
+		const struct rnic_process_client_gone gone = {.client_id = link->gone[told]};
+
+		if (link_client_send(link, RNIC_PROCESS_CLIENT_GONE, &gone, sizeof(gone), NULL,
+				     0) == -EAGAIN)
+			break;
+		told++;
+	}
+	link->gone_count -= told;
+	memmove(link->gone, link->gone + told, link->gone_count * sizeof(link->gone[0]));
+}
+
+static void link_client_gone(void *context, uint32_t client_id)
+{
+	struct link_client *link = context;
+
+	if (link->gone_count < LINK_CLIENT_GONE_MAX)
+		link->gone[link->gone_count++] = client_id;
+	link_client_tell_gone(link);
+}
+
+static void link_client_trouble(void *context, const struct rnic_process_trouble *trouble)
+{
+	link_client_send(context, RNIC_PROCESS_TROUBLE, trouble, sizeof(*trouble), NULL, 0);
+}
+
+/* A packet for another lane goes to the control plane, which knows the lanes. */
+static bool link_client_stray(void *context, const struct datagram *datagram)
+{
+	const struct rnic_addresses *addresses = &datagram->addresses;
+	const struct rnic_process_packet packet = {
+		.source = addresses->source,
+		.dest = addresses->dest,
+		.source_port = addresses->source_port,
+		.traffic_class = addresses->traffic_class,
+		.hop_limit = addresses->hop_limit,
+		.datagram_bytes = datagram->length,
+	};
+
+	return link_client_send(context, RNIC_PROCESS_PACKET, &packet, sizeof(packet),
+				datagram->bytes, datagram->length) == 0;
+}
+
+/* Sends rows from a cursor on. Negative errno of process_link_send(). */
+static int link_client_send_rows(struct link_client *link, const struct rnic_process_rows *request)
+{
+	static const uint32_t row_bytes[] = {
+		[RNIC_SHOW_CLIENTS] = sizeof(struct rnic_show_client),
+		[RNIC_SHOW_QPS] = sizeof(struct rnic_show_qp),
+		[RNIC_SHOW_MRS] = sizeof(struct rnic_show_mr),
+		[RNIC_SHOW_CQS] = sizeof(struct rnic_show_cq),
+		[RNIC_SHOW_MWS] = sizeof(struct rnic_show_mw),
+		[RNIC_SHOW_SRQS] = sizeof(struct rnic_show_srq),
+	};
+	_Alignas(8) uint8_t bytes[LINK_ROWS_BYTES];
+	struct rnic_process_rows_reply reply = {
+		.request_id = request->request_id,
+		.kind = request->kind,
+	};
+	struct show_rows rows = {.skip = request->cursor, .rows = bytes};
+
+	if (request->kind < RNIC_COUNT_OF(row_bytes) && row_bytes[request->kind] != 0) {
+		rows.row_bytes = row_bytes[request->kind];
+		rows.max = (uint32_t)(sizeof(bytes) / rows.row_bytes);
+		device_half_show(link->half, request->kind, &rows);
+		reply.row_count = rows.count;
+		reply.row_bytes = rows.row_bytes;
+		reply.next = rows.has_more ? request->cursor + rows.count : 0;
+	}
+	return link_client_send(link, RNIC_PROCESS_ROWS_REPLY, &reply, sizeof(reply), bytes,
+				(size_t)rows.count * rows.row_bytes);
+}
+
+static void link_client_answer_rows(struct link_client *link)
+{
+	while (link->rows_count > 0 && link_client_send_rows(link, &link->rows[0]) != -EAGAIN) {
+		link->rows_count--;
+		memmove(&link->rows[0], &link->rows[1], link->rows_count * sizeof(link->rows[0]));
+	}
+}
+
+/* --- from the control plane ------------------------------------------------------------------ */
+
+/* Takes descriptor `i` of the message; -1: there is none. */
+static int link_client_take_fd(struct link_client *link, unsigned i)
+{
+	int fd = -1;
+
+	if (i < link->receipt.fd_count) {
+		fd = link->receipt.fds[i];
+		link->receipt.fds[i] = -1;
+	}
+	return fd;
+}
+
+/*
+ * Takes the sockets of a GID: one to receive, and all that send, or none of these where the device
+ * has one lane only. Returns false when one is missing; then it has closed the rest.
+ */
+static bool link_client_take_sockets(struct link_client *link, struct udp_lane_sockets *sockets)
+{
+	const unsigned count = link->receipt.fd_count;
+
+	sockets->receive_fd = link_client_take_fd(link, 0);
+	for (unsigned i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
+		sockets->send_fds[i] = link_client_take_fd(link, 1 + i);
+	if (count == 1 || count == 1 + RNIC_LANE_SEND_SOCKETS)
+		return true;
+	udp_lane_sockets_close(sockets);
+	return false;
+}
+
+static void link_client_set_gid(struct link_client *link)
+{
+	const struct rnic_process_gid *message = (const void *)link->receipt.payload;
+	struct udp_lane_sockets sockets;
+	char text[PORT_TEXT_BYTES] = "";
+
+	if (message->index >= RNIC_GIDS_MAX)
+		return;
+	/* A slot that changes its GID is emptied first: the port expects so. */
+	device_half_set_gid(link->half, message->index, NULL, NULL, text);
+	if (rnic_gid_is_zero(&message->gid))
+		return;
+	if (!link_client_take_sockets(link, &sockets))
+		log_warning("a new address came without its sockets");
+	else if (device_half_set_gid(link->half, message->index, &message->gid, &sockets, text) !=
+		 0)
+		log_warning("a new address is not used: %s", text);
+}
+
+static void link_client_set_facts(struct link_client *link)
+{
+	const struct rnic_process_facts *facts = (const void *)link->receipt.payload;
+
+	if (facts->gids.count > RNIC_GIDS_MAX)
+		return;
+	device_half_set_facts(link->half, facts);
+	link->facts_sequence = facts->sequence;
+}
+
+static void link_client_add_client(struct link_client *link)
+{
+	const struct rnic_process_client *message = (const void *)link->receipt.payload;
+	struct device_client client = {
+		.client_id = message->client_id,
+		.uid = message->uid,
+		.pid = (pid_t)message->pid,
+		.connection_fd = link_client_take_fd(link, 0),
+		.pid_fd = link_client_take_fd(link, 1),
+	};
+	int result;
+
+	memcpy(client.program, message->program, sizeof(client.program));
+	result = client.connection_fd < 0 ? -EMFILE : device_half_add_client(link->half, &client);
+	if (result == 0)
+		return;
+	log_from_client("a client was turned away: %s", strerror(-result));
+	link_client_gone(link, client.client_id);
+}
+
+static void link_client_end_client(struct link_client *link)
+{
+	const struct rnic_process_client_gone *message = (const void *)link->receipt.payload;
+
+	device_half_end_client(link->half, message->client_id);
+}
+
+static void link_client_show(struct link_client *link)
+{
+	const struct rnic_process_rows *message = (const void *)link->receipt.payload;
+
+	/* The control plane does not ask for more at once. */
+	if (link->rows_count == LINK_CLIENT_ROWS_MAX)
+		return;
+	link->rows[link->rows_count++] = *message;
+	link_client_answer_rows(link);
+}
+
+static void link_client_packet(struct link_client *link)
+{
+	const struct rnic_process_packet *message = (const void *)link->receipt.payload;
+	const struct rnic_addresses addresses = {
+		.source = message->source,
+		.dest = message->dest,
+		.source_port = message->source_port,
+		.traffic_class = message->traffic_class,
+		.hop_limit = message->hop_limit,
+	};
+
+	device_half_deliver(link->half, &addresses, link->receipt.payload + sizeof(*message),
+			    message->datagram_bytes, clock_now_ns());
+}
+
+static void link_client_joined(struct link_client *link)
+{
+	const struct rnic_process_group *message = (const void *)link->receipt.payload;
+
+	group_joins_answer(&link->joins, &message->group, message->status,
+			   link_client_take_fd(link, 0));
+}
+
+static void (*const link_client_handlers[RNIC_PROCESS_OPERATION_COUNT])(
+	struct link_client *link) = {
+	[RNIC_PROCESS_GID] = link_client_set_gid,
+	[RNIC_PROCESS_FACTS] = link_client_set_facts,
+	[RNIC_PROCESS_CLIENT] = link_client_add_client,
+	[RNIC_PROCESS_ROWS] = link_client_show,
+	[RNIC_PROCESS_JOINED] = link_client_joined,
+	[RNIC_PROCESS_PACKET] = link_client_packet,
+	[RNIC_PROCESS_CLIENT_GONE] = link_client_end_client,
+};
+
+/* Carries out one message. Returns false when there is none. */
+static bool link_client_serve_one(struct link_client *link)
+{
+	int result = process_link_receive(link->fd, &link->receipt);
+	void (*handler)(struct link_client * link);
+
+	if (result == -EAGAIN)
+		return false;
+	if (result != 0) {
+		if (result != -EPIPE)
+			log_error("the control plane's message is none: %s", strerror(-result));
+		link->is_down = true;
+		return false;
+	}
+	handler = link_client_handlers[link->receipt.header.operation];
+	if (handler != NULL)
+		handler(link);
+	process_receipt_drop(&link->receipt);
+	return true;
+}
+
+bool link_client_poll(struct link_client *link)
+{
+	unsigned count = 0;
+
+	while (count < LINK_CLIENT_TURN_MESSAGES && link_client_serve_one(link))
+		count++;
+	if (count > 0)
+		card_writer_note_change(link->card);
+	return count > 0;
+}
+
+void link_client_catch_up(struct link_client *link)
+{
+	const uint64_t newest =
+		atomic_load_explicit(&link->facts_page->sequence, memory_order_acquire);
+
+	/* The control plane sent the message before it wrote the page. */
+	while (link->facts_sequence != newest && link_client_serve_one(link))
+		card_writer_note_change(link->card);
+}
+
+static void link_client_catch_up_host(void *context)
+{
+	link_client_catch_up(context);
+}
+
+/* --- the rest -------------------------------------------------------------------------------- */
+
+static int link_client_join_group(void *context, const struct rnic_gid *group, int *fd)
+{
+	struct link_client *link = context;
+
+	return group_joins_fetch(&link->joins, group, clock_now_ns(), fd);
+}
+
+static void link_client_leave_group(void *context, const struct rnic_gid *group)
+{
+	struct link_client *link = context;
+
+	group_joins_leave(&link->joins, group);
+}
+
+void link_client_init(struct link_client *link, int fd, struct card_writer *card)
+{
+	memset(link, 0, sizeof(*link));
+	link->fd = fd;
+	link->card = card;
+	group_joins_init(&link->joins, link_client_send_group, link);
+}
+
+void link_client_fini(struct link_client *link)
+{
+	group_joins_fini(&link->joins);
+}
+
+void link_client_fill_host(struct link_client *link, struct device_host *host)
+{
+	*host = (struct device_host){
+		.trouble = link_client_trouble,
+		.stray = link_client_stray,
+		.catch_up = link_client_catch_up_host,
+		.join_group = link_client_join_group,
+		.leave_group = link_client_leave_group,
+		.client_gone = link_client_gone,
+		.context = link,
+	};
+}
+
+void link_client_tick(struct link_client *link, uint64_t now_ns)
+{
+	link_client_tell_gone(link);
+	link_client_answer_rows(link);
+	group_joins_tick(&link->joins, now_ns);
+}
+
+uint64_t link_client_next_deadline_ns(const struct link_client *link, uint64_t now_ns)
+{
+	const bool is_behind = link->rows_count > 0 || link->gone_count > 0;
+	const uint64_t retry_ns = is_behind ? now_ns + GROUP_JOINS_RETRY_NS : UINT64_MAX;
+	const uint64_t joins_ns = group_joins_next_deadline_ns(&link->joins);
+
+	return retry_ns < joins_ns ? retry_ns : joins_ns;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the sessions call the owner of their connections. The sessions know a connection by pointer
+ * alone.
+ */
+#ifndef DAEMON_DEVICE_SESSION_SESSION_OWNER_H
+#define DAEMON_DEVICE_SESSION_SESSION_OWNER_H
+
+struct device_connection;
+
+struct session_owner {
+	/* Ends the client after this turn: the client broke the protocol in shared memory, for
+	 * `reason`. */
+	void (*break_client)(struct device_connection *connection, const char *reason);
+
+	/* Notes a failure of the client's queue pair `subject`. */
+	void (*note_trouble)(struct device_connection *connection, const char *subject,
+			     const char *reason);
+};
+
+#endif

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+#include "devices/device_child.h"
+
+#include "base/log.h"
+#include "base/time_units.h"
+#include "common/process_link.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START_WAIT_NS (10 * RNIC_NS_PER_SECOND)
+#define END_WAIT_NS   (1 * RNIC_NS_PER_SECOND) /* for an end by itself */
+#define KILL_WAIT_NS  (2 * RNIC_NS_PER_SECOND)
+#define LOOK_AGAIN_NS                                                                              \
+	(20 * RNIC_NS_PER_MS) /* for an end, where the kernel has no PID descriptors */
+
+/* SAME: the event means nothing in this state. */
+#define SAME DEVICE_CHILD_STATE_COUNT
+#define ROW(ready, unfit, hang_up, violation, late, end, exit)                                     \
+	{                                                                                          \
+		[DEVICE_CHILD_READY] = (ready), [DEVICE_CHILD_UNFIT] = (unfit),                    \
+		[DEVICE_CHILD_HANG_UP] = (hang_up), [DEVICE_CHILD_VIOLATION] = (violation),        \
+		[DEVICE_CHILD_LATE] = (late), [DEVICE_CHILD_END] = (end),                          \
+		[DEVICE_CHILD_EXIT] = (exit)                                                       \
+	}
+#define SERVING	  DEVICE_CHILD_SERVING
+#define ENDING	  DEVICE_CHILD_ENDING
+#define KILLED	  DEVICE_CHILD_KILLED
+#define ABANDONED DEVICE_CHILD_ABANDONED
+#define DEAD	  DEVICE_CHILD_DEAD
+
+static const enum device_child_state
+	child_next_states[DEVICE_CHILD_STATE_COUNT][DEVICE_CHILD_EVENT_COUNT] = {
+		/* by event:                    READY    UNFIT   HANG_UP VIOLATION LATE       END
+		   EXIT */
+		[DEVICE_CHILD_STARTING] =
+			ROW(SERVING, ENDING, ENDING, KILLED, KILLED, ENDING, DEAD),
+		[DEVICE_CHILD_SERVING] = ROW(KILLED, KILLED, ENDING, KILLED, SAME, ENDING, DEAD),
+		[DEVICE_CHILD_ENDING] = ROW(SAME, SAME, SAME, SAME, KILLED, SAME, DEAD),
+		[DEVICE_CHILD_KILLED] = ROW(SAME, SAME, SAME, SAME, ABANDONED, SAME, DEAD),
+		[DEVICE_CHILD_ABANDONED] = ROW(SAME, SAME, SAME, SAME, SAME, SAME, DEAD),
+		[DEVICE_CHILD_DEAD] = ROW(SAME, SAME, SAME, SAME, SAME, SAME, SAME),
+};
+
+#undef SERVING
+#undef ENDING
+#undef KILLED
+#undef ABANDONED
+#undef DEAD
+
+/* --- starting -------------------------------------------------------------------------------- */
+
+static int child_open_pages(struct device_child *process, char *reason)
+{
+	int result = shared_page_open(&process->facts_page, "rnic-facts",
+				      sizeof(struct rnic_facts_page), SHARED_PAGE_OF_CONTROL);
+
+	if (result == 0)
+		result = shared_page_open(&process->card_page, "rnic-card",
+					  sizeof(struct rnic_card), SHARED_PAGE_OF_DEVICE);
+	if (result != 0) {
+		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process: %s",
+			 strerror(-result));
+		return result;
+	}
+	((struct rnic_facts_page *)process->facts_page.address)->magic = RNIC_PROCESS_MAGIC;
+	card_reader_begin(&process->card, process->card_page.address);
+	return 0;
+}
+
+static int child_launch(struct device_child *process, char *reason)
+{
+	const struct device_common *common = process->common;
+	int log_fd = -1;
+	int fds[2];
+	int result = process_link_open(fds);
+
+	if (result != 0) {
+		snprintf(reason, DEVICE_TEXT_BYTES, "cannot make a socket for a device process: %s",
+			 strerror(-result));
+		return result;
+	}
+	process->link_fd = fds[0];
+	if (process->uid != geteuid())
+		result = child_log_open(&process->log, process->uid, common->epoll_fd, process,
+					&log_fd);
+	if (result == 0)
+		result = common->launch(common->program, fds[1], log_fd, common->capture_fd < 0,
+					&process->pid, &process->pid_fd);
+	close(fds[1]);
+	if (log_fd >= 0)
+		close(log_fd);
+	if (result != 0) {
+		snprintf(reason, DEVICE_TEXT_BYTES, "cannot start a device process: %s",
+			 strerror(-result));
+		return result;
+	}
+	/* The priority that the control plane has is no other user's. */
+	if (process->uid != geteuid())
+		setpriority(PRIO_PROCESS, (id_t)process->pid, 0);
+	return 0;
+}
+
+static int child_send_start(struct device_child *process)
+{
+	const struct device_common *common = process->common;
+	struct rnic_process_start start = *common->start;
+	const int fds[] = {process->facts_page.fd, process->card_page.fd, common->capture_fd};
+	const struct process_letter letter = {
+		.operation = RNIC_PROCESS_START,
+		.payload = &start,
+		.payload_bytes = sizeof(start),
+		.fds = fds,
+		.fd_count = common->capture_fd < 0 ? 2 : 3,
+	};
+	int result;
+
+	start.lane = process->lane;
+	start.uid = process->uid;
+	start.memory_bytes = process->memory_bytes;
+	result = process_link_send(process->link_fd, &letter);
+	shared_page_close_fd(&process->facts_page);
+	shared_page_close_fd(&process->card_page);
+	return result;
+}
+
+static int child_watch(struct device_child *process)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = process};
+	const int epoll_fd = process->common->epoll_fd;
+	const int fds[] = {process->pid_fd, process->link_fd};
+
+	for (unsigned i = 0; i < RNIC_COUNT_OF(fds); i++)
+		if (fds[i] >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fds[i], &event) != 0)
+			return -errno;
+	return 0;
+}
+
+/*
+ * Ends the watch of a descriptor. A child that is being started may have a duplicate, so that the
+ * close alone would not end the watch.
+ */
+static void child_unwatch(const struct device_child *process, int fd)
+{
+	epoll_ctl(process->common->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+/*
+ * Hangs up. The socket may hold messages with descriptors, which the close of the socket closes,
+ * and that may block: it is a thread's, which no other process waits for.
+ */
+static void child_hang_up(struct device_child *process)
+{
+	if (process->link_fd < 0)
+		return;
+	child_unwatch(process, process->link_fd);
+	shutdown(process->link_fd, SHUT_RDWR);
+	deferred_close_take(&process->deferred_close, process->link_fd);
+	process->link_fd = -1;
+}
+
+static void child_close_pid_fd(struct device_child *process)
+{
+	if (process->pid_fd < 0)
+		return;
+	child_unwatch(process, process->pid_fd);
+	close(process->pid_fd);
+	process->pid_fd = -1;
+}
+
+static void child_close_link(struct device_child *process)
+{
+	child_hang_up(process);
+	if (process->outbox.answer_fd >= 0)
+		close(process->outbox.answer_fd);
+	process->outbox.answer_fd = -1;
+	process->outbox.has_answer = false;
+	process->outbox.retry_ns = UINT64_MAX;
+	held_clients_clear(&process->held);
+}
+
+/* Ends the process's use of lane and card, once. */
+static void child_fold(struct device_child *process)
+{
+	card_reader_end(&process->card, &process->common->totals);
+	if (process->lane != 0)
+		process->common->host->give_lane_back(process->common->host->context,
+						      process->lane);
+	process->lane = 0;
+}
+
+static void child_take_budget(struct device_child *process)
+{
+	process->memory_bytes = memory_budget_take(&process->common->memory);
+	process->has_budget = true;
+}
+
+/* An abandoned process keeps its budget: it still has the memory. */
+static void child_give_budget_back(struct device_child *process)
+{
+	if (process->has_budget)
+		memory_budget_give_back(&process->common->memory, process->memory_bytes);
+	process->has_budget = false;
+}
+
+static struct device_child *child_allocate(struct device_common *common, uid_t uid)
+{
+	struct device_child *process = calloc(1, sizeof(*process));
+
+	if (process == NULL)
+		return NULL;
+	process->common = common;
+	process->uid = uid;
+	process->pid_fd = -1;
+	process->link_fd = -1;
+	child_log_init(&process->log);
+	process->facts_page.fd = -1;
+	process->card_page.fd = -1;
+	process->idle_ns = common->now_ns;
+	process->outbox.answer_fd = -1;
+	process->outbox.retry_ns = UINT64_MAX;
+	process->outbox.behind_since_ns = UINT64_MAX;
+	process->outbox.removal_ns = UINT64_MAX;
+	process->outbox.has_facts = true;
+	process->deadline_ns = common->now_ns + START_WAIT_NS;
+	return process;
+}
+
+int device_child_start(struct device_common *common, uid_t uid, struct device_child **out,
+		       char reason[DEVICE_TEXT_BYTES])
+{
+	struct device_child *process = child_allocate(common, uid);
+	int result;
+
+	if (process == NULL) {
+		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process");
+		return -ENOMEM;
+	}
+	result = common->host->take_lane(common->host->context, uid, &process->lane, reason);
+	if (result != 0)
+		goto free_process;
+	child_take_budget(process);
+	result = child_open_pages(process, reason);
+	if (result == 0)
+		result = child_launch(process, reason);
+	if (result != 0)
+		goto fold;
+	result = child_watch(process);
+	if (result == 0)
+		result = child_send_start(process);
+	/* From here on there is a child, which must be reaped. */
+	if (result != 0)
+		device_child_happen(process, DEVICE_CHILD_HANG_UP, strerror(-result));
+	*out = process;
+	return 0;
+
+fold:
+	child_fold(process);
+	child_give_budget_back(process);
+	/* Nobody had the other end. */
+	if (process->link_fd >= 0)
+		close(process->link_fd);
+	child_log_close(&process->log);
+	shared_page_close(&process->facts_page);
+	shared_page_close(&process->card_page);
+free_process:
+	free(process);
+	return result;
+}
+
+void device_child_free(struct device_child *process)
+{
+	list_remove(&process->node);
+	deferred_close_close(&process->deferred_close);
+	free(process);
+}
+
+/* --- states ---------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void child_log_end(struct device_child *process,
+								const char *format, ...)
+{
+	char text[DEVICE_TEXT_BYTES];
+	va_list arguments;
+
+	if (process->is_told)
+		return;
+	process->is_told = true;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	log_from_client("the device process of user %u (pid %d) %s", process->uid,
+			(int)process->pid, text);
+}
+
+static void child_kill(struct device_child *process)
+{
+	child_close_link(process);
+	/* The child is not reaped yet, so the PID is the child's. */
+	kill(process->pid, SIGKILL);
+}
+
+static void child_abandon(struct device_child *process)
+{
+	process->is_told = false;
+	child_log_end(process,
+		      "hangs in the kernel and cannot be killed; it waits perhaps for a file "
+		      "system of a user (/sys/fs/fuse/connections/*/abort)");
+	child_fold(process);
+}
+
+/* Releases everything but the object. */
+static void child_bury(struct device_child *process)
+{
+	process->dead_ns = process->common->now_ns;
+	child_close_link(process);
+	child_fold(process);
+	child_give_budget_back(process);
+	child_close_pid_fd(process);
+	child_log_close(&process->log);
+	shared_page_close(&process->facts_page);
+	shared_page_close(&process->card_page);
+	rows_slot_clear(&process->rows);
+}
+
+static void child_enter(struct device_child *process)
+{
+	const uint64_t now_ns = process->common->now_ns;
+
+	process->deadline_ns = UINT64_MAX;
+	switch (process->state) {
+	case DEVICE_CHILD_ENDING:
+		child_close_link(process);
+		process->deadline_ns = now_ns + END_WAIT_NS;
+		break;
+	case DEVICE_CHILD_KILLED:
+		child_kill(process);
+		process->deadline_ns = now_ns + KILL_WAIT_NS;
+		break;
+	case DEVICE_CHILD_ABANDONED:
+		child_abandon(process);
+		break;
+	case DEVICE_CHILD_DEAD:
+		child_bury(process);
+		break;
+	default:
+		break;
+	}
+}
+
+void device_child_happen(struct device_child *process, enum device_child_event event,
+			 const char *reason)
+{
+	const enum device_child_state next = child_next_states[process->state][event];
+
+	if (next == SAME)
+		return;
+	if (reason != NULL)
+		snprintf(process->reason, sizeof(process->reason), "%s", reason);
+	if (event == DEVICE_CHILD_VIOLATION || event == DEVICE_CHILD_UNFIT ||
+	    (event == DEVICE_CHILD_LATE && process->state == DEVICE_CHILD_STARTING))
+		child_log_end(process, "is ended: %s", process->reason);
+	if (event == DEVICE_CHILD_END)
+		process->is_told = true;
+	process->has_served = process->has_served || next == DEVICE_CHILD_SERVING;
+	process->state = next;
+	process->common->has_news = true;
+	child_enter(process);
+}
+
+/* --- looking after --------------------------------------------------------------------------- */
+
+/* How the process ended. */
+static void child_describe_end(const siginfo_t *end, char text[DEVICE_TEXT_BYTES])
+{
+	if (end->si_code == CLD_EXITED)
+		snprintf(text, DEVICE_TEXT_BYTES, "ended with status %d", end->si_status);
+	else
+		snprintf(text, DEVICE_TEXT_BYTES, "was ended by signal %d (%s)", end->si_status,
+			 strsignal(end->si_status));
+}
+
+static void child_reap(struct device_child *process)
+{
+	char text[DEVICE_TEXT_BYTES];
+	siginfo_t end = {.si_pid = 0};
+
+	if (process->state == DEVICE_CHILD_DEAD ||
+	    waitid(P_PID, (id_t)process->pid, &end, WEXITED | WNOHANG) != 0 || end.si_pid == 0)
+		return;
+	child_describe_end(&end, text);
+	child_log_end(process, "%s", text);
+	if (process->reason[0] == '\0')
+		snprintf(process->reason, sizeof(process->reason), "the device process %.200s",
+			 text);
+	device_child_happen(process, DEVICE_CHILD_EXIT, NULL);
+}
+
+void device_child_check(struct device_child *process)
+{
+	/* The descriptor of a PID tells the end; to ask would cost a system call in each turn. */
+	if (process->pid_fd < 0 || process->may_have_ended ||
+	    process->common->now_ns >= process->deadline_ns)
+		child_reap(process);
+	process->may_have_ended = false;
+	if (process->common->now_ns < process->deadline_ns)
+		return;
+	device_child_happen(process, DEVICE_CHILD_LATE,
+			    process->state == DEVICE_CHILD_STARTING
+				    ? "the device process did not start in time"
+				    : NULL);
+}
+
+uint64_t device_child_next_deadline_ns(const struct device_child *process)
+{
+	const uint64_t look_ns = process->common->now_ns + LOOK_AGAIN_NS;
+	uint64_t deadline_ns = process->deadline_ns;
+
+	if (process->outbox.retry_ns < deadline_ns)
+		deadline_ns = process->outbox.retry_ns;
+	if (process->pid_fd < 0 &&
+	    (process->state == DEVICE_CHILD_ENDING || process->state == DEVICE_CHILD_KILLED) &&
+	    look_ns < deadline_ns)
+		deadline_ns = look_ns;
+	return deadline_ns;
+}

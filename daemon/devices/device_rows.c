@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "devices/device_rows.h"
+
+#include "common/process_link.h"
+#include "devices/device_link.h"
+#include "devices/device_set.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CURSOR_LANE_SHIFT 24
+#define CURSOR_ROW_MASK	  ((UINT32_C(1) << CURSOR_LANE_SHIFT) - 1)
+#define CURSOR_LANE_BASE  (RNIC_LANE_FIRST - 1) /* the first lane counts as 1: no cursor is 0 */
+
+static uint32_t rows_cursor_of(uint32_t lane, uint32_t row)
+{
+	return (lane - CURSOR_LANE_BASE) << CURSOR_LANE_SHIFT | row;
+}
+
+static uint32_t rows_lane_of(uint32_t cursor)
+{
+	return (cursor >> CURSOR_LANE_SHIFT) + CURSOR_LANE_BASE;
+}
+
+/*
+ * Returns the time until which the listing waits for the rows from `row` on. A process may give
+ * many answers, and each of them slowly: the time for all its answers is bounded, too.
+ */
+static uint64_t rows_deadline_ns(const struct device_child *process,
+				 const struct device_listing *listing, uint32_t row)
+{
+	const uint64_t now_ns = process->common->now_ns;
+	const uint64_t answer_by_ns = now_ns + DEVICE_ROWS_WAIT_NS;
+	struct show_patience *patience = listing->patience;
+
+	if (row == 0 || patience->lane != process->lane)
+		*patience = (struct show_patience){process->lane, now_ns + DEVICE_ROWS_ALL_NS};
+	return patience->until_ns < answer_by_ns ? patience->until_ns : answer_by_ns;
+}
+
+/* Sends the request. -EINPROGRESS: it is under way; else the process is to be skipped. */
+static int rows_ask(struct device_child *process, const struct device_listing *listing,
+		    uint32_t cursor)
+{
+	struct device_common *common = process->common;
+	const struct rnic_process_rows request = {
+		.request_id = ++common->next_request_id,
+		.kind = listing->kind,
+		.cursor = cursor,
+	};
+	const struct process_letter letter = {
+		.operation = RNIC_PROCESS_ROWS,
+		.payload = &request,
+		.payload_bytes = sizeof(request),
+	};
+	const uint64_t until_ns = rows_deadline_ns(process, listing, cursor);
+
+	if (process->rows.is_silent || common->now_ns >= until_ns ||
+	    device_link_send(process, &letter) != 0)
+		return -ETIMEDOUT;
+	rows_slot_ask(&process->rows, listing->asker, request.request_id, listing->kind, cursor,
+		      until_ns);
+	return -EINPROGRESS;
+}
+
+/*
+ * Copies the accepted rows of an answer and stores the number of the next row in `next`; 0: these
+ * were the last. False: the rows are of another size.
+ */
+static bool rows_copy(struct device_child *process, struct device_listing *listing, uint32_t *next)
+{
+	const struct rnic_process_rows_reply *head = &process->rows.head;
+	uint32_t i;
+
+	if (head->row_count > 0 && head->row_bytes != listing->row_bytes)
+		return false;
+	for (i = 0; i < head->row_count && listing->count < listing->max; i++) {
+		uint8_t *row = listing->rows + (size_t)listing->count * listing->row_bytes;
+
+		memcpy(row, process->rows.rows + (size_t)i * listing->row_bytes,
+		       listing->row_bytes);
+		if (listing->accept(listing->context, process, row))
+			listing->count++;
+	}
+	/* What has no room is asked for again. */
+	*next = i < head->row_count ? process->rows.cursor + i : head->next;
+	return true;
+}
+
+/*
+ * Gets the rows of one process from `row` on. 0: they are in the listing, and `next` is the next
+ * row there, or 0. -EINPROGRESS: not yet. -ETIMEDOUT: the process is to be skipped.
+ */
+static int rows_get(struct device_child *process, struct device_listing *listing, uint32_t row,
+		    uint32_t *next)
+{
+	struct rows_slot *slot = &process->rows;
+	bool is_done;
+
+	if (!rows_slot_is_of(slot, listing->asker, listing->kind, row)) {
+		/* Another listing uses the slot, until its deadline at most. */
+		if (slot->state != ROWS_SLOT_FREE)
+			return -EINPROGRESS;
+		return rows_ask(process, listing, row);
+	}
+	if (slot->state == ROWS_SLOT_ASKED)
+		return -EINPROGRESS;
+	is_done = rows_copy(process, listing, next);
+	rows_slot_clear(slot);
+	process->common->has_news = true;
+	if (is_done)
+		return 0;
+	device_child_happen(process, DEVICE_CHILD_VIOLATION,
+			    "the device process answered with rows of another size");
+	return -ETIMEDOUT;
+}
+
+int device_rows_list(struct device_set *set, struct device_listing *listing)
+{
+	uint32_t lane = rows_lane_of(listing->cursor);
+	uint32_t row = listing->cursor & CURSOR_ROW_MASK;
+	struct device_child *process;
+	uint32_t next = 0;
+	int result;
+
+	while ((process = device_set_next(set, lane)) != NULL &&
+	       !listing->may_have_rows(listing->context, process))
+		lane = process->lane + 1u;
+	listing->cursor = 0;
+	if (process == NULL)
+		return 0;
+	if (process->lane != lane)
+		row = 0;
+	lane = process->lane;
+	result = rows_get(process, listing, row, &next);
+	if (result == -EINPROGRESS) {
+		listing->cursor = rows_cursor_of(lane, row);
+		return result;
+	}
+	if (result == -ETIMEDOUT)
+		listing->skip(listing->context, process);
+	if (next == 0)
+		lane++;
+	if (device_set_next(set, lane) != NULL)
+		listing->cursor = rows_cursor_of(lane, next);
+	return 0;
+}

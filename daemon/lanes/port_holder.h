@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the process that has a UDP port. The kernel says only that somebody has it; the person who
+ * starts a daemon wants to know who.
+ */
+#ifndef DAEMON_LANES_PORT_HOLDER_H
+#define DAEMON_LANES_PORT_HOLDER_H
+
+#include "base/verbs_types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PORT_HOLDER_PROGRAM_BYTES 64
+
+struct port_holder {
+	pid_t pid;
+	char program[PORT_HOLDER_PROGRAM_BYTES]; /* printable; "?" when unknown */
+	bool hangs;				 /* in the kernel, where no signal ends it */
+};
+
+/*
+ * Stores in `out` the first process with a socket that keeps others from `udp_port` at the address
+ * `gid`. Reads /proc, milliseconds for each thousand processes: only for a bind that failed. False
+ * when no such process is visible: it is of another user or another PID namespace.
+ */
+bool port_holder_find(struct port_holder *out, const struct rnic_gid *gid, uint16_t udp_port);
+
+#endif
