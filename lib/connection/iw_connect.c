@@ -73,7 +73,8 @@ int rnic_iw_connect(const void *priv_data, size_t priv_data_len, struct iw_ctx_c
 {
 	int error;
 
-	if (ctx == NULL || priv_data_len > IW_CONNECT_PRIVATE_DATA_MAX)
+	if (ctx == NULL || priv_data_len > IW_CONNECT_PRIVATE_DATA_MAX ||
+	    (priv_data == NULL && priv_data_len > 0))
 		return -EINVAL;
 	if (!is_unused(ctx))
 		return -EISCONN;
@@ -92,8 +93,11 @@ int rnic_iw_connect(const void *priv_data, size_t priv_data_len, struct iw_ctx_c
 
 const void *rnic_iw_peer_data(const struct iw_ctx_conn *ctx, size_t *length)
 {
-	*length = ctx->has_peer ? ctx->peer.private_data_bytes : 0;
-	return ctx->has_peer ? ctx->peer.private_data : NULL;
+	const bool is_there = ctx != NULL && ctx->has_peer;
+
+	if (length != NULL)
+		*length = is_there ? ctx->peer.private_data_bytes : 0;
+	return is_there ? ctx->peer.private_data : NULL;
 }
 
 /* --- responder ------------------------------------------------------------------------------- */
@@ -143,7 +147,7 @@ int rnic_iw_open(const char *listen_addr, uint16_t listen_port, uint32_t backlog
 
 uint16_t rnic_iw_ctx_port(const struct iw_ctx_conn *ctx)
 {
-	return ctx->listen_port;
+	return ctx != NULL ? ctx->listen_port : 0;
 }
 
 /* Gives the request `id` to `ctx`, which owns it even on failure. */
@@ -203,7 +207,8 @@ int rnic_iw_accept(const void *priv_data, size_t priv_data_len, struct iw_ctx_co
 	struct rnic_cm_parameters parameters;
 	int error;
 
-	if (ctx == NULL || priv_data_len > IW_ACCEPT_PRIVATE_DATA_MAX)
+	if (ctx == NULL || priv_data_len > IW_ACCEPT_PRIVATE_DATA_MAX ||
+	    (priv_data == NULL && priv_data_len > 0))
 		return -EINVAL;
 	if (ctx->state != RNIC_IW_REQUESTED)
 		return -ENOTCONN;

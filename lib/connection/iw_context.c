@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define DEFAULT_REQUESTS 64
 #define DEFAULT_ELEMENTS 4
@@ -116,6 +118,8 @@ int rnic_iw_ctx_alloc(const char *remote_addr, uint16_t remote_port,
 	ctx->remote_port = remote_port;
 	ctx->capacity = qp_capacity != NULL ? *qp_capacity : usual;
 	ctx->timeout_ms = -1;
+	ctx->poll_fd = -1;
+	ctx->ready_fd = -1;
 	error = init(ctx, remote_addr, shared_pd);
 	if (error != 0)
 		rnic_iw_ctx_free(ctx);
@@ -126,7 +130,8 @@ int rnic_iw_ctx_alloc(const char *remote_addr, uint16_t remote_port,
 
 void rnic_iw_ctx_set_timeout(struct iw_ctx_conn *iw_ctx, int timeout_ms)
 {
-	iw_ctx->timeout_ms = timeout_ms;
+	if (iw_ctx != NULL)
+		iw_ctx->timeout_ms = timeout_ms;
 }
 
 int rnic_iw_ctx_natives(const struct iw_ctx_conn *ctx, struct iw_natives *natives)
@@ -139,6 +144,23 @@ int rnic_iw_ctx_natives(const struct iw_ctx_conn *ctx, struct iw_natives *native
 		.qp = ctx->qp,
 	};
 	return 0;
+}
+
+int rnic_iw_ctx_share(const struct iw_ctx_conn *ctx, int *shared)
+{
+	int error, fd;
+
+	if (ctx == NULL || shared == NULL)
+		return -EINVAL;
+	fd = memfd_create("rnic-connection", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	error = rnic_share(ctx->pd->context, fd);
+	if (error == 0)
+		*shared = fd;
+	else
+		close(fd);
+	return error;
 }
 
 uint64_t rnic_iw_deadline_ns(const struct iw_ctx_conn *ctx)
@@ -284,6 +306,10 @@ void rnic_iw_ctx_free(struct iw_ctx_conn *ctx)
 	rnic_iw_queue_fini(&ctx->send);
 	rnic_iw_queue_fini(&ctx->recv);
 	rnic_iw_pd_free(ctx->pd);
+	if (ctx->poll_fd >= 0)
+		close(ctx->poll_fd);
+	if (ctx->ready_fd >= 0)
+		close(ctx->ready_fd);
 	free(ctx->remote_addr);
 	free(ctx);
 }

@@ -52,6 +52,8 @@ struct iw_ctx_conn {
 	struct rnic_qp *qp; /* NULL: not in use */
 	struct rnic_iw_queue send;
 	struct rnic_iw_queue recv;
+	int poll_fd;  /* -1: nobody has asked for it */
+	int ready_fd; /* in its set, readable when something has come already */
 	bool is_probing;
 	bool is_failure_heard; /* the caller has awaited a request that failed */
 
@@ -89,6 +91,12 @@ void rnic_iw_fail(struct iw_ctx_conn *ctx, enum rnic_iw_state state);
 
 /* Takes all completions. Returns the number of entries. */
 int rnic_iw_collect(struct iw_ctx_conn *ctx);
+
+/*
+ * Takes the events of completions that have come, asks for one at the next entry, and collects.
+ * Returns the number of entries.
+ */
+int rnic_iw_arm(struct iw_ctx_conn *ctx);
 
 /* Waits until something may have changed. -ETIMEDOUT at the deadline, -EINTR. */
 int rnic_iw_wait(struct iw_ctx_conn *ctx, uint64_t deadline_ns);

@@ -183,6 +183,13 @@ static int iw_wait_sleep_for_events(struct iw_ctx_conn *ctx, uint64_t deadline_n
 	return error;
 }
 
+int rnic_iw_arm(struct iw_ctx_conn *ctx)
+{
+	int error = ctx->qp != NULL ? iw_wait_take_completion_events(ctx) : 0;
+
+	return error == 0 ? iw_wait_arm(ctx) : error;
+}
+
 int rnic_iw_wait(struct iw_ctx_conn *ctx, uint64_t deadline_ns)
 {
 	int count = 0;

@@ -32,6 +32,7 @@ struct rnic_handle_region {
 	int access_flags;
 	uint32_t lkey;
 	uint32_t rkey;
+	void *memory; /* of rdma_alloc_mr(), else NULL */
 };
 
 enum rnic_handle_link {

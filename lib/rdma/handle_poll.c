@@ -242,6 +242,12 @@ static int sleep_once(struct rnic_handle_qp *qp, uint64_t deadline_ns, int cance
 
 /* --- the interface --------------------------------------------------------------------------- */
 
+/* A program that looks at `wc` and not at the result must not take old bytes for a success. */
+static void deny_success(struct rdma_wc *wc)
+{
+	*wc = (struct rdma_wc){.wr_id = -1, .status = RDMA_WC_GENERAL_ERR};
+}
+
 static int poll_once(struct rnic_handle_qp *qp, struct rdma_wc *wc, int max_entries)
 {
 	int result = qp->is_destroyed ? -EBADF : handle_poll_collect(qp, wc, max_entries);
@@ -312,6 +318,8 @@ int rnic_rdma_poll_cq(int qp_num, struct rdma_wc *wc, int max_entries)
 		result = poll_once(qp, wc, max_entries);
 		handle_poll_leave(qp);
 	}
+	if (result < 0)
+		deny_success(wc);
 	return rnic_handle_leave(cancellation, result);
 }
 
@@ -331,5 +339,7 @@ int rnic_rdma_wait_cq(int qp_num, struct rdma_wc *wc, int max_entries, int timeo
 		result = wait_for(qp, wc, max_entries, deadline_ns, cancellation);
 		pthread_cleanup_pop(true);
 	}
+	if (result <= 0)
+		deny_success(wc);
 	return rnic_handle_leave(cancellation, result);
 }

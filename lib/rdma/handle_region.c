@@ -9,11 +9,14 @@ static void end_region(struct rnic_handle *handle)
 {
 	struct rnic_handle_region *region = (struct rnic_handle_region *)handle;
 
+	if (region->memory != NULL)
+		rnic_free(region->session->context, region->memory);
 	rnic_handle_session_release(region->session);
 	free(region);
 }
 
-static int register_region(void *addr, uint64_t length, int access_flags)
+/* Registers the memory at `addr`, or, where `memory` is not NULL, new memory of the region. */
+static int register_region(void *addr, uint64_t length, int access_flags, void **memory)
 {
 	struct rnic_handle_region *region = calloc(1, sizeof(*region));
 	int error;
@@ -21,6 +24,10 @@ static int register_region(void *addr, uint64_t length, int access_flags)
 	if (region == NULL)
 		return -ENOMEM;
 	error = rnic_handle_session_hold(&region->session);
+	if (error == 0 && memory != NULL) {
+		error = rnic_alloc(region->session->context, length, &region->memory);
+		addr = region->memory;
+	}
 	if (error == 0)
 		error = rnic_reg_mr(region->session->pd, addr, length, (uintptr_t)addr,
 				    (uint32_t)access_flags, &region->mr);
@@ -33,17 +40,38 @@ static int register_region(void *addr, uint64_t length, int access_flags)
 	region->access_flags = access_flags;
 	region->lkey = rnic_mr_lkey(region->mr);
 	region->rkey = rnic_mr_rkey(region->mr);
+	if (memory != NULL)
+		*memory = region->memory;
 	return rnic_handle_add(&region->handle, RNIC_HANDLE_REGION, -1, end_region);
+}
+
+static bool is_possible(uint64_t length, int access_flags)
+{
+	return length > 0 && length <= SIZE_MAX && (access_flags & ~ALL_RIGHTS) == 0;
 }
 
 int rnic_rdma_reg_mr(void *addr, uint64_t length, int access_flags)
 {
 	int cancellation;
 
-	if (length == 0 || length > SIZE_MAX || (access_flags & ~ALL_RIGHTS) != 0)
+	if (!is_possible(length, access_flags))
 		return rnic_handle_result(-EINVAL);
 	cancellation = rnic_handle_enter();
-	return rnic_handle_leave(cancellation, register_region(addr, length, access_flags));
+	return rnic_handle_leave(cancellation, register_region(addr, length, access_flags, NULL));
+}
+
+int rnic_rdma_alloc_mr(void **addr, uint64_t length, int access_flags)
+{
+	void *memory = NULL;
+	int cancellation, result;
+
+	if (addr == NULL || !is_possible(length, access_flags))
+		return rnic_handle_result(-EINVAL);
+	cancellation = rnic_handle_enter();
+	result = register_region(NULL, length, access_flags, &memory);
+	if (result >= 0)
+		*addr = memory;
+	return rnic_handle_leave(cancellation, result);
 }
 
 int rnic_rdma_dereg_mr(int mr_handle)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <string.h>
@@ -130,16 +131,26 @@ int rshutdown(int socket, int how)
 }
 
 /*
- * As accept() does: copies as much of the address as there is room for, and says its full length.
+ * Gives an address as the kernel does: copies as much of it as there is room for, none where there
+ * is no room, and always tells its full length. A caller that wants only the length passes no
+ * address and a length of 0.
  */
-static void give_address(const struct sockaddr_storage *address, struct sockaddr *to,
-			 socklen_t *bytes)
+static int give_address(const struct sockaddr_storage *address, struct sockaddr *to,
+			socklen_t *bytes)
 {
 	const socklen_t length = address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 								: sizeof(struct sockaddr_in);
 
-	memcpy(to, address, *bytes < length ? *bytes : length);
+	if (bytes == NULL)
+		return -EFAULT;
+	if (*bytes > INT_MAX)
+		return -EINVAL;
+	if (*bytes > 0 && to == NULL)
+		return -EFAULT;
+	if (*bytes > 0)
+		memcpy(to, address, *bytes < length ? *bytes : length);
 	*bytes = length;
+	return 0;
 }
 
 int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
@@ -169,14 +180,12 @@ static int give_name(int socket, bool is_peer, struct sockaddr *addr, socklen_t 
 	struct rnic_rsocket *rs;
 	int error;
 
-	if (addr == NULL || addrlen == NULL)
-		return rsocket_calls_refuse(-EFAULT);
 	rs = lock(socket);
 	if (rs == NULL)
 		return -1;
 	error = rs->kind->name(rs, is_peer, &address);
 	if (error == 0)
-		give_address(&address, addr, addrlen);
+		error = give_address(&address, addr, addrlen);
 	return rsocket_calls_unlock(rs, error);
 }
 

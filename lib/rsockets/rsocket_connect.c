@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define RESOLVE_TIMEOUT_MS 10000
+#define REFUSAL_NS	   (INT64_C(400) * 1000000)
 #define RETRIES		   7 /* of RNR: without end, because the peer may be slow to read */
 
 void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error)
@@ -215,11 +216,22 @@ static int begin_to_connect(struct rnic_rsocket_stream *stream, const struct soc
 	return -errno;
 }
 
+/*
+ * librspreload falls back to TCP only when this call fails: it cannot when the call says
+ * EINPROGRESS. Peers refuse a port without listener after a tenth of a second, so a non-blocking
+ * socket waits a little longer than that, once, and then goes on in the background.
+ */
+static int64_t rsocket_connect_deadline(int64_t deadline)
+{
+	return deadline == 0 && rnic_rsocket_is_preloaded() ? rnic_rsocket_now_ns() + REFUSAL_NS
+							    : deadline;
+}
+
 int rnic_rsocket_stream_connect(struct rnic_rsocket *rs, const struct sockaddr *address,
 				socklen_t bytes)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
-	const int64_t deadline = rnic_rsocket_deadline(rs, 0, rs->options.send_timeout_ns);
+	int64_t deadline = rnic_rsocket_deadline(rs, 0, rs->options.send_timeout_ns);
 	int error;
 
 	if (rnic_rsocket_is_opening(stream) && deadline == 0)
@@ -232,6 +244,7 @@ int rnic_rsocket_stream_connect(struct rnic_rsocket *rs, const struct sockaddr *
 		error = begin_to_connect(stream, address, bytes);
 		if (error != 0)
 			return error;
+		deadline = rsocket_connect_deadline(deadline);
 	}
 	error = rnic_rsocket_await(rs, has_connected, deadline);
 	if (error == -EAGAIN)

@@ -165,4 +165,9 @@ int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline
 int rnic_rsocket_tell_mappings(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
 void rnic_rsocket_release_regions(struct rnic_rsocket_stream *stream);
 
+/* ---- rsocket_preload.c ---- */
+
+/* Whether this process runs under librspreload, which puts TCP programs on rsockets. */
+bool rnic_rsocket_is_preloaded(void);
+
 #endif

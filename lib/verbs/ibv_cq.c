@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/ibv_objects.h"
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-static struct rnic_verbs_channel *channel_of(struct ibv_comp_channel *channel)
-{
-	return RNIC_CONTAINER_OF(channel, struct rnic_verbs_channel, channel);
-}
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
@@ -23,6 +18,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 		return rnic_verbs_null(-error);
 	}
 	channel->channel.context = context;
+	channel->made = rnic_verbs_made(context, 0);
 	channel->channel.fd = rnic_channel_fd(channel->native);
 	return &channel->channel;
 }
@@ -33,19 +29,24 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
  */
 static void channel_count(struct ibv_comp_channel *channel, int change)
 {
+	struct ibv_context *context;
+
 	if (channel == NULL)
 		return;
-	pthread_mutex_lock(&channel->context->mutex);
+	context = rnic_verbs_channel(channel)->made.context;
+	pthread_mutex_lock(&context->mutex);
 	channel->refcnt += change;
-	pthread_mutex_unlock(&channel->context->mutex);
+	pthread_mutex_unlock(&context->mutex);
 }
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 {
-	struct rnic_verbs_channel *channel = channel_of(ibv);
+	struct rnic_verbs_channel *channel = rnic_verbs_channel(ibv);
+	int error = rnic_verbs_check_channel(ibv);
 	int users;
-	int error;
 
+	if (error != 0)
+		return rnic_verbs_errno(error);
 	pthread_mutex_lock(&ibv->context->mutex);
 	users = ibv->refcnt;
 	pthread_mutex_unlock(&ibv->context->mutex);
@@ -59,8 +60,10 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 			     struct ibv_comp_channel *channel, int completion_vector)
 {
 	struct rnic_verbs_cq *cq;
-	int error;
+	int error = channel == NULL ? 0 : rnic_verbs_check_channel(channel);
 
+	if (error != 0)
+		return rnic_verbs_null(-error);
 	if (entries <= 0 || completion_vector < 0)
 		return rnic_verbs_null(EINVAL);
 	cq = calloc(1, sizeof(*cq));
@@ -68,12 +71,13 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 		return rnic_verbs_null(ENOMEM);
 	rnic_verbs_fill_unsupported_cq(cq);
 	cq->cq.context = context;
+	cq->made = rnic_verbs_made(context, 0);
 	cq->cq.channel = channel;
 	cq->cq.cq_context = cq_context;
 	pthread_mutex_init(&cq->cq.mutex, NULL);
 	pthread_cond_init(&cq->cq.cond, NULL);
 	error = rnic_create_cq(rnic_verbs_native(context), (uint32_t)entries,
-			       channel == NULL ? NULL : channel_of(channel)->native,
+			       channel == NULL ? NULL : rnic_verbs_channel(channel)->native,
 			       (uint32_t)completion_vector, cq, &cq->native);
 	if (error != 0) {
 		free(cq);
@@ -87,8 +91,10 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 int ibv_resize_cq(struct ibv_cq *ibv, int entries)
 {
 	struct rnic_verbs_cq *cq = rnic_verbs_cq(ibv);
-	int error = entries > 0 ? rnic_resize_cq(cq->native, (uint32_t)entries) : -EINVAL;
+	int error = entries > 0 ? rnic_verbs_check_cq(ibv) : -EINVAL;
 
+	if (error == 0)
+		error = rnic_resize_cq(cq->native, (uint32_t)entries);
 	if (error == 0)
 		ibv->cqe = (int)rnic_cq_entries(cq->native);
 	return rnic_verbs_errno(error);
@@ -98,8 +104,10 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 {
 	struct rnic_verbs_cq *cq = rnic_verbs_cq(ibv);
 	struct ibv_comp_channel *channel = ibv->channel;
-	int error = rnic_destroy_cq(cq->native);
+	int error = rnic_verbs_check_cq(ibv);
 
+	if (error == 0)
+		error = rnic_destroy_cq(cq->native);
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	channel_count(channel, -1);
@@ -113,8 +121,10 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **ibv, void
 {
 	struct rnic_cq *native;
 	struct rnic_verbs_cq *cq;
-	int error = rnic_get_cq_event(channel_of(channel)->native, &native);
+	int error = rnic_verbs_check_channel(channel);
 
+	if (error == 0)
+		error = rnic_get_cq_event(rnic_verbs_channel(channel)->native, &native);
 	if (error != 0)
 		return rnic_verbs_minus_one(error);
 	cq = rnic_cq_user(native);

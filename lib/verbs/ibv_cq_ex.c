@@ -3,7 +3,7 @@
  * The extended face of a completion queue: one completion at a time, which functions read. Between
  * start and end the caller holds the queue, because the completion lies in the queue's object.
  */
-#include "verbs/ibv_objects.h"
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_translate.h"
 
 #include <arpa/inet.h>
@@ -15,6 +15,17 @@
 	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 #define SERVED_ATTRIBUTES (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
 #define NS_PER_SECOND	  INT64_C(1000000000)
+
+/* What a look at clocks may be wrong by. Who sets a clock back sets it by more. */
+#define CLOCK_SET_BACK_NS      INT64_C(1000000)
+#define CLOCK_LOOKS	       4
+#define CLOCKS_NEVER_LOOKED_AT INT64_MIN
+
+/*
+ * Wall clock less monotonic clock. The two run alike, so the difference changes only when somebody
+ * sets the wall clock; all queues share the value, so that their times compare.
+ */
+static _Atomic int64_t clocks_apart_ns = CLOCKS_NEVER_LOOKED_AT;
 
 static struct rnic_verbs_cq *verbs_cq_ex_from_ex(struct ibv_cq_ex *cq)
 {
@@ -46,6 +57,53 @@ static void verbs_cq_ex_let_go(struct rnic_verbs_cq *cq)
 		pthread_mutex_unlock(&cq->cq_ex.mutex);
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+/* The difference is surely from `least` on and at most `most`. */
+struct clocks_look {
+	int64_t least, most;
+};
+
+static struct clocks_look look_at_clocks(void)
+{
+	const int64_t before = clock_ns(CLOCK_MONOTONIC);
+	const int64_t wall = clock_ns(CLOCK_REALTIME);
+
+	return (struct clocks_look){wall - clock_ns(CLOCK_MONOTONIC), wall - before};
+}
+
+static bool agrees_with(int64_t apart_ns, struct clocks_look look)
+{
+	return apart_ns >= look.least && apart_ns - look.most < CLOCK_SET_BACK_NS;
+}
+
+/*
+ * The known difference as long as the clocks agree with it: a new one would differ by the time
+ * between the looks at both clocks, and might turn the time back.
+ */
+static int64_t compare_clocks(void)
+{
+	int64_t known = atomic_load(&clocks_apart_ns);
+	struct clocks_look look = look_at_clocks();
+	int64_t apart_ns = look.least;
+
+	if (known != CLOCKS_NEVER_LOOKED_AT && agrees_with(known, look))
+		return known;
+	for (int i = 1; i < CLOCK_LOOKS; i++) {
+		look = look_at_clocks();
+		if (look.least > apart_ns)
+			apart_ns = look.least;
+	}
+	return atomic_compare_exchange_strong(&clocks_apart_ns, &known, apart_ns) ? apart_ns
+										  : known;
+}
+
 /* No end follows a start that fails. */
 static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attributes)
 {
@@ -55,6 +113,8 @@ static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attributes
 	if (attributes->comp_mask != 0)
 		return rnic_verbs_errno(-EINVAL);
 	verbs_cq_ex_hold(cq);
+	if (cq->has_wall_clock)
+		cq->clocks_apart_ns = compare_clocks();
 	error = take_next(cq);
 	if (error != 0)
 		verbs_cq_ex_let_go(cq);
@@ -133,23 +193,15 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *cq)
 	return verbs_cq_ex_from_ex(cq)->current.timestamp_ns;
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
-}
-
 /*
- * The system may have set the wall clock since. What counts is the time that the clock would have
+ * Somebody may have set the wall clock since. What counts is the time that the clock would have
  * shown then.
  */
-static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *cq)
+static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibv)
 {
-	const int64_t difference = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	const struct rnic_verbs_cq *cq = verbs_cq_ex_from_ex(ibv);
 
-	return verbs_cq_ex_from_ex(cq)->current.timestamp_ns + (uint64_t)difference;
+	return cq->current.timestamp_ns + (uint64_t)cq->clocks_apart_ns;
 }
 
 /* VLANs, flow tags and tag matching are never there. A program that asks anyway gets nothing. */
@@ -217,6 +269,8 @@ struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 	if (cq == NULL)
 		return NULL;
 	rnic_verbs_cq(cq)->is_single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
+	rnic_verbs_cq(cq)->has_wall_clock =
+		(attributes->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) != 0;
 	fill_face(&rnic_verbs_cq(cq)->cq_ex);
 	return &rnic_verbs_cq(cq)->cq_ex;
 }
@@ -224,7 +278,10 @@ struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 /* Every completion of an armed queue raises its event at once: moderation can only be off. */
 int rnic_verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attributes)
 {
-	(void)cq;
+	const int error = rnic_verbs_check_cq(cq);
+
+	if (error != 0)
+		return rnic_verbs_errno(error);
 	if (attributes->attr_mask != IBV_CQ_ATTR_MODERATE)
 		return rnic_verbs_errno(-EINVAL);
 	if (attributes->moderate.cq_count > 1 || attributes->moderate.cq_period != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls for datagrams beside queue pairs: the way back to a sender, and multicast groups. */
-#include "verbs/ibv_objects.h"
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_translate.h"
 
 #include "wire/gid.h"
@@ -64,8 +64,10 @@ struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struc
 				     uint8_t port)
 {
 	struct ibv_ah_attr attributes;
-	int error = ibv_init_ah_from_wc(pd->context, port, wc, grh, &attributes);
+	int error = -rnic_verbs_check_pd(pd);
 
+	if (error == 0)
+		error = ibv_init_ah_from_wc(pd->context, port, wc, grh, &attributes);
 	return error == 0 ? ibv_create_ah(pd, &attributes) : rnic_verbs_null(error);
 }
 
@@ -78,15 +80,21 @@ static struct rnic_gid group_of(const union ibv_gid *gid)
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	struct rnic_gid group = group_of(gid);
+	int error = rnic_verbs_check_qp(qp);
 
 	(void)lid;
-	return rnic_verbs_errno(rnic_attach_mcast(rnic_verbs_qp(qp)->native, &group));
+	if (error == 0)
+		error = rnic_attach_mcast(rnic_verbs_qp(qp)->native, &group);
+	return rnic_verbs_errno(error);
 }
 
 int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	struct rnic_gid group = group_of(gid);
+	int error = rnic_verbs_check_qp(qp);
 
 	(void)lid;
-	return rnic_verbs_errno(rnic_detach_mcast(rnic_verbs_qp(qp)->native, &group));
+	if (error == 0)
+		error = rnic_detach_mcast(rnic_verbs_qp(qp)->native, &group);
+	return rnic_verbs_errno(error);
 }

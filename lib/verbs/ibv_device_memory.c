@@ -3,6 +3,7 @@
  * Device memory: memory that the daemon maps as well, and so the nearest to the device that there
  * is. Its addresses are offsets; programs reach it by copying, as they must on hardware.
  */
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
 
@@ -13,11 +14,6 @@
 #define PAGE_SHIFT	    12
 #define COPY_ALIGNMENT_MASK 3U /* copies move words, as hardware demands */
 
-static struct rnic_verbs_dm *from_ibv(struct ibv_dm *dm)
-{
-	return RNIC_CONTAINER_OF(dm, struct rnic_verbs_dm, dm);
-}
-
 static bool may_copy(const struct rnic_verbs_dm *dm, uint64_t offset, size_t length)
 {
 	return ((offset | length) & COPY_ALIGNMENT_MASK) == 0 && offset <= dm->memory->length &&
@@ -26,7 +22,7 @@ static bool may_copy(const struct rnic_verbs_dm *dm, uint64_t offset, size_t len
 
 static int memcpy_to_dm(struct ibv_dm *ibv, uint64_t offset, const void *from, size_t length)
 {
-	struct rnic_verbs_dm *dm = from_ibv(ibv);
+	struct rnic_verbs_dm *dm = rnic_verbs_dm(ibv);
 
 	if (!may_copy(dm, offset, length))
 		return rnic_verbs_errno(-EINVAL);
@@ -36,7 +32,7 @@ static int memcpy_to_dm(struct ibv_dm *ibv, uint64_t offset, const void *from, s
 
 static int memcpy_from_dm(void *to, struct ibv_dm *ibv, uint64_t offset, size_t length)
 {
-	struct rnic_verbs_dm *dm = from_ibv(ibv);
+	struct rnic_verbs_dm *dm = rnic_verbs_dm(ibv);
 
 	if (!may_copy(dm, offset, length))
 		return rnic_verbs_errno(-EINVAL);
@@ -53,6 +49,7 @@ static void dm_set_up(struct rnic_verbs_dm *dm, struct ibv_context *context)
 		.comp_mask = IBV_DM_MASK_HANDLE,
 		.handle = dm->export.handle,
 	};
+	dm->made = rnic_verbs_made(context, dm->dm.handle);
 }
 
 static int memory_create(struct ibv_context *context, size_t length,
@@ -119,11 +116,14 @@ struct ibv_dm *rnic_verbs_alloc_dm(struct ibv_context *context,
 
 int rnic_verbs_free_dm(struct ibv_dm *ibv)
 {
-	struct rnic_verbs_dm *dm = from_ibv(ibv);
+	struct rnic_verbs_dm *dm = rnic_verbs_dm(ibv);
+	int error = rnic_verbs_check_dm(ibv);
 
-	if (atomic_load(&dm->memory->regions) != 0)
-		return rnic_verbs_errno(-EBUSY);
-	rnic_verbs_export_remove(ibv->context, &dm->export);
+	if (error == 0 && atomic_load(&dm->memory->regions) != 0)
+		error = -EBUSY;
+	if (error != 0)
+		return rnic_verbs_errno(error);
+	rnic_verbs_export_remove(&dm->export);
 	memory_release(ibv->context, dm->memory);
 	free(dm);
 	return 0;
@@ -132,9 +132,12 @@ int rnic_verbs_free_dm(struct ibv_dm *ibv)
 struct ibv_mr *rnic_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv, uint64_t offset,
 				    size_t length, unsigned access)
 {
-	struct rnic_verbs_dm_memory *memory = from_ibv(ibv)->memory;
+	struct rnic_verbs_dm_memory *memory = rnic_verbs_dm(ibv)->memory;
 	struct ibv_mr *mr;
+	int error = rnic_verbs_check_dm(ibv);
 
+	if (error != 0)
+		return rnic_verbs_null(-error);
 	if ((access & IBV_ACCESS_ZERO_BASED) == 0 || ibv->context != pd->context ||
 	    offset > memory->length || length > memory->length - offset)
 		return rnic_verbs_null(EINVAL);
@@ -178,8 +181,8 @@ struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
 /* The regions go on, because they hold the memory themselves. */
 void ibv_unimport_dm(struct ibv_dm *ibv)
 {
-	struct rnic_verbs_dm *dm = from_ibv(ibv);
+	struct rnic_verbs_dm *dm = rnic_verbs_dm(ibv);
 
-	memory_release(ibv->context, dm->memory);
+	memory_release(dm->made.context, dm->memory);
 	free(dm);
 }

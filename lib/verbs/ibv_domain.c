@@ -7,6 +7,7 @@
  * of queues, so the library has nothing to allocate from a parent domain's allocator and never
  * calls it.
  */
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
 
@@ -29,6 +30,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 			      0);
 	pd->pd.context = context;
 	pd->pd.handle = pd->export.handle;
+	pd->made = rnic_verbs_made(context, pd->pd.handle);
 	return &pd->pd;
 }
 
@@ -44,8 +46,10 @@ static int dealloc_parent_domain(struct rnic_verbs_pd *pd)
 int ibv_dealloc_pd(struct ibv_pd *ibv)
 {
 	struct rnic_verbs_pd *pd = rnic_verbs_pd(ibv);
-	int error;
+	int error = rnic_verbs_check_pd(ibv);
 
+	if (error != 0)
+		return rnic_verbs_errno(error);
 	if (atomic_load(&pd->users) != 0)
 		return rnic_verbs_errno(-EBUSY);
 	if (pd->parent != NULL)
@@ -53,7 +57,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 	error = rnic_dealloc_pd(pd->native);
 	if (error != 0)
 		return rnic_verbs_errno(error);
-	rnic_verbs_export_remove(ibv->context, &pd->export);
+	rnic_verbs_export_remove(&pd->export);
 	free(pd);
 	return 0;
 }
@@ -64,22 +68,29 @@ struct ibv_pd *rnic_verbs_alloc_parent_domain(struct ibv_context *context,
 	const uint32_t known =
 		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 	struct rnic_verbs_pd *pd;
+	int error;
 
 	if ((attributes->comp_mask & ~known) != 0)
 		return rnic_verbs_null(EOPNOTSUPP);
 	if (attributes->pd == NULL || attributes->pd->context != context ||
 	    (attributes->td != NULL && attributes->td->context != context))
 		return rnic_verbs_null(EINVAL);
+	error = rnic_verbs_check_pd(attributes->pd);
+	if (error == 0 && attributes->td != NULL)
+		error = rnic_verbs_check_td(attributes->td);
+	if (error != 0)
+		return rnic_verbs_null(-error);
 	pd = calloc(1, sizeof(*pd));
 	if (pd == NULL)
 		return rnic_verbs_null(ENOMEM);
 	pd->pd.context = context;
 	pd->pd.handle = attributes->pd->handle;
+	pd->made = rnic_verbs_made(context, pd->pd.handle);
 	pd->parent = rnic_verbs_pd(attributes->pd);
 	pd->native = pd->parent->native;
 	atomic_fetch_add(&pd->parent->users, 1);
 	if (attributes->td != NULL) {
-		pd->td = RNIC_CONTAINER_OF(attributes->td, struct rnic_verbs_td, td);
+		pd->td = rnic_verbs_td(attributes->td);
 		atomic_fetch_add(&pd->td->users, 1);
 	}
 	return &pd->pd;
@@ -95,15 +106,18 @@ struct ibv_td *rnic_verbs_alloc_td(struct ibv_context *context, struct ibv_td_in
 	if (td == NULL)
 		return rnic_verbs_null(ENOMEM);
 	td->td.context = context;
+	td->made = rnic_verbs_made(context, 0);
 	return &td->td;
 }
 
 int rnic_verbs_dealloc_td(struct ibv_td *ibv)
 {
-	struct rnic_verbs_td *td = RNIC_CONTAINER_OF(ibv, struct rnic_verbs_td, td);
+	struct rnic_verbs_td *td = rnic_verbs_td(ibv);
+	int error = rnic_verbs_check_td(ibv);
 
-	if (atomic_load(&td->users) != 0)
-		return rnic_verbs_errno(-EBUSY);
-	free(td);
-	return 0;
+	if (error == 0 && atomic_load(&td->users) != 0)
+		error = -EBUSY;
+	if (error == 0)
+		free(td);
+	return rnic_verbs_errno(error);
 }

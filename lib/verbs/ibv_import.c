@@ -7,6 +7,7 @@
  * to that session the exporter's protection domains and tells it the keys of the exporter's
  * regions. Either way un-importing forgets the name.
  */
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
 
@@ -98,12 +99,13 @@ struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
 	}
 	pd->pd.context = context;
 	pd->pd.handle = handle;
+	pd->made = rnic_verbs_made(context, handle);
 	return &pd->pd;
 }
 
 void ibv_unimport_pd(struct ibv_pd *pd)
 {
-	if (rnic_verbs_is_importer(pd->context))
+	if (rnic_verbs_is_importer(rnic_verbs_pd(pd)->made.context))
 		rnic_unimport_pd(rnic_verbs_pd(pd)->native);
 	free(rnic_verbs_pd(pd));
 }
@@ -145,7 +147,9 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 
 	if (mr == NULL)
 		return rnic_verbs_null(ENOMEM);
-	error = mr_of_handle(pd, handle, mr);
+	error = rnic_verbs_check_pd(pd);
+	if (error == 0)
+		error = mr_of_handle(pd, handle, mr);
 	if (error != 0) {
 		free(mr);
 		return rnic_verbs_null(-error);
@@ -153,12 +157,13 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 	mr->mr.context = pd->context;
 	mr->mr.pd = pd;
 	mr->mr.addr = NULL;
+	mr->made = rnic_verbs_made(pd->context, mr->mr.handle);
 	return &mr->mr;
 }
 
 void ibv_unimport_mr(struct ibv_mr *mr)
 {
-	if (rnic_verbs_is_importer(mr->context))
+	if (rnic_verbs_is_importer(rnic_verbs_mr(mr)->made.context))
 		rnic_unimport_mr(rnic_verbs_mr(mr)->native);
 	free(rnic_verbs_mr(mr));
 }

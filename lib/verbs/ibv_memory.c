@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/checked.h"
 #include "native/populate.h"
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
 
@@ -23,6 +24,7 @@ static void mr_set_up(struct rnic_verbs_mr *mr, struct ibv_pd *pd, void *address
 		.lkey = rnic_mr_lkey(mr->native),
 		.rkey = rnic_mr_rkey(mr->native),
 	};
+	mr->made = rnic_verbs_made(pd->context, mr->mr.handle);
 }
 
 /*
@@ -39,7 +41,10 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length,
 		return rnic_verbs_null(ENOMEM);
 	if ((access & IBV_ACCESS_ZERO_BASED) != 0)
 		iova = 0;
-	error = rnic_reg_mr(rnic_verbs_pd(pd)->native, address, length, iova, access, &mr->native);
+	error = rnic_verbs_check_pd(pd);
+	if (error == 0)
+		error = rnic_reg_mr(rnic_verbs_pd(pd)->native, address, length, iova, access,
+				    &mr->native);
 	if (error != 0) {
 		free(mr);
 		return rnic_verbs_null(-error);
@@ -58,7 +63,9 @@ struct ibv_mr *rnic_verbs_alloc_null_mr(struct ibv_pd *pd)
 
 	if (mr == NULL)
 		return rnic_verbs_null(ENOMEM);
-	error = rnic_alloc_null_mr(rnic_verbs_pd(pd)->native, &mr->native);
+	error = rnic_verbs_check_pd(pd);
+	if (error == 0)
+		error = rnic_alloc_null_mr(rnic_verbs_pd(pd)->native, &mr->native);
 	if (error != 0) {
 		free(mr);
 		return rnic_verbs_null(-error);
@@ -79,6 +86,8 @@ static int map_dmabuf(int fd, uint64_t offset, size_t bytes, unsigned access, vo
 		(access & IBV_ACCESS_LOCAL_WRITE) != 0 ? PROT_READ | PROT_WRITE : PROT_READ;
 	const off_t end = lseek(fd, 0, SEEK_END);
 
+	if (end < 0 && errno == EBADF)
+		return -EBADF;
 	if (end >= 0 && !rnic_range_within(offset, bytes, (uint64_t)end))
 		return -EINVAL;
 	*mapping = mmap(NULL, bytes, protection, MAP_SHARED, fd, (off_t)offset);
@@ -89,8 +98,8 @@ static int map_dmabuf(int fd, uint64_t offset, size_t bytes, unsigned access, vo
 
 /*
  * A buffer of another device. Where its pages can be mapped they are memory of this process like
- * any other. Without pages behind the buffer, or without a descriptor at all, the answer is
- * EOPNOTSUPP: programs that only probe look for it.
+ * any other. Without pages behind the buffer the answer is EOPNOTSUPP. Programs such as NCCL probe
+ * with descriptor -1 and length 0: EBADF tells them that the call is served, as on hardware.
  */
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 				 int fd, int access)
@@ -102,7 +111,7 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 	int error;
 
 	if (fd < 0)
-		return rnic_verbs_null(EOPNOTSUPP);
+		return rnic_verbs_null(EBADF);
 	if (length == 0 || __builtin_add_overflow(length, (size_t)before, &bytes))
 		return rnic_verbs_null(EINVAL);
 	error = map_dmabuf(fd, offset - before, bytes, (unsigned)access, &mapping);
@@ -134,48 +143,50 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int a
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
 	struct rnic_verbs_mr *mr = rnic_verbs_mr(ibv);
-	int error = rnic_dereg_mr(mr->native);
+	int error = rnic_verbs_check_mr(ibv);
 
+	if (error == 0)
+		error = rnic_dereg_mr(mr->native);
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	if (mr->dm != NULL)
 		rnic_verbs_dm_region_gone(ibv->context, mr->dm);
 	if (mr->mapping != NULL)
 		munmap(mr->mapping, mr->mapping_bytes);
-	rnic_verbs_export_remove(ibv->context, &mr->export);
+	rnic_verbs_export_remove(&mr->export);
 	free(mr);
 	return 0;
 }
 
-static int check_rereg(const struct rnic_verbs_mr *mr, int flags, const struct ibv_pd *pd,
-		       const void *address, size_t length)
+/* Finds what libibverbs of rdma-core finds without the device; the domain of another device also.
+ */
+static int check_rereg(const struct rnic_verbs_mr *mr, int flags, struct ibv_pd *pd,
+		       const void *address, size_t length, int access)
 {
-	if (flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0)
+	if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || mr->dm != NULL)
 		return -EINVAL;
 	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 &&
-	    (address == NULL || length == 0 || mr->dm != NULL || mr->mapping != NULL))
+	    (address == NULL || length == 0 || mr->mapping != NULL))
 		return -EINVAL;
-	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == NULL || pd->context != mr->mr.context))
+	if (access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0)
 		return -EINVAL;
-	return 0;
+	if ((flags & IBV_REREG_MR_CHANGE_PD) == 0)
+		return 0;
+	return pd == NULL || pd->context != mr->mr.context ? -EINVAL : rnic_verbs_check_pd(pd);
 }
 
-/*
- * The daemon changes all or nothing, so an error leaves the region as it was. ERR_INPUT says so;
- * the other codes do not apply here. The keys stay.
- */
-int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *address, size_t length,
-		 int access)
+/* Has the device change the region, and notes the change. 0 or a negative errno. */
+static int region_change(struct rnic_verbs_mr *mr, int flags, struct ibv_pd *pd, void *address,
+			 size_t length, int access)
 {
-	struct rnic_verbs_mr *mr = rnic_verbs_mr(ibv);
-	struct ibv_mr shown = *ibv;
+	struct ibv_mr shown = mr->mr;
 	uint8_t *memory = mr->memory;
 	uint32_t rights = mr->access;
 	uint64_t iova = mr->iova;
-	int error = check_rereg(mr, flags, pd, address, length);
+	int error;
 
-	if (error != 0)
-		goto fail;
+	if (flags == 0)
+		return -EINVAL;
 	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0)
 		shown.pd = pd;
 	if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0)
@@ -189,16 +200,38 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *address
 	error = rnic_rereg_mr(mr->native, rnic_verbs_pd(shown.pd)->native, memory, shown.length,
 			      iova, rights);
 	if (error != 0)
-		goto fail;
-	*ibv = shown;
+		return error;
+	mr->mr = shown;
 	mr->memory = memory;
 	mr->iova = iova;
 	mr->access = rights;
 	return 0;
+}
 
-fail:
-	errno = -error;
-	return IBV_REREG_MR_ERR_INPUT;
+/*
+ * The classes of the man page. ERR_INPUT: this library refuses, and the old region is valid.
+ * ERR_CMD: the device or the memory refuses. A program must not use such a region any more, though
+ * here it is as it was: the daemon changes all or nothing. The classes of fork do not occur, since
+ * no range has to be kept from a child. The keys stay.
+ */
+int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *address, size_t length,
+		 int access)
+{
+	struct rnic_verbs_mr *mr = rnic_verbs_mr(ibv);
+	int error = rnic_verbs_check_mr(ibv);
+
+	if (error == 0)
+		error = check_rereg(mr, flags, pd, address, length, access);
+	if (error != 0) {
+		errno = -error;
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	error = region_change(mr, flags, pd, address, length, access);
+	if (error != 0) {
+		errno = -error;
+		return IBV_REREG_MR_ERR_CMD;
+	}
+	return 0;
 }
 
 static int prefetch(struct ibv_pd *pd, const struct ibv_sge *element, bool for_writing)
@@ -223,8 +256,10 @@ int rnic_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, ui
 			 struct ibv_sge *elements, uint32_t count)
 {
 	const bool for_writing = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
-	int error = 0;
+	int error = rnic_verbs_check_pd(pd);
 
+	if (error != 0)
+		return rnic_verbs_errno(error);
 	if ((flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH) != 0)
 		return rnic_verbs_errno(-EINVAL);
 	if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
@@ -248,21 +283,26 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attributes)
 	if (ah == NULL)
 		return rnic_verbs_null(ENOMEM);
 	rnic_verbs_path(attributes, &path);
-	error = rnic_create_ah(rnic_verbs_pd(pd)->native, &path, &ah->native);
+	error = rnic_verbs_check_pd(pd);
+	if (error == 0)
+		error = rnic_create_ah(rnic_verbs_pd(pd)->native, &path, &ah->native);
 	if (error != 0) {
 		free(ah);
 		return rnic_verbs_null(-error);
 	}
 	ah->ah.context = pd->context;
 	ah->ah.pd = pd;
+	ah->made = rnic_verbs_made(pd->context, 0);
 	return &ah->ah;
 }
 
 int ibv_destroy_ah(struct ibv_ah *ibv)
 {
-	struct rnic_verbs_ah *ah = RNIC_CONTAINER_OF(ibv, struct rnic_verbs_ah, ah);
-	int error = rnic_destroy_ah(ah->native);
+	struct rnic_verbs_ah *ah = rnic_verbs_ah(ibv);
+	int error = rnic_verbs_check_ah(ibv);
 
+	if (error == 0)
+		error = rnic_destroy_ah(ah->native);
 	if (error == 0)
 		free(ah);
 	return rnic_verbs_errno(error);

@@ -60,14 +60,22 @@ struct rnic_verbs_context {
 /* Names an object for a program that imports its context. */
 struct rnic_verbs_export {
 	struct rnic_verbs_export *next;
-	uint32_t kind; /* enum rnic_verbs_export_kind */
+	struct rnic_verbs_export **link; /* what points to this one in the session's list */
+	uint32_t kind;			 /* enum rnic_verbs_export_kind */
 	uint32_t handle;
 	uint32_t key; /* of an MR: its lkey */
+};
+
+/* As the object was made, whatever its public struct says: see ibv_made.h. */
+struct rnic_verbs_made {
+	struct ibv_context *context;
+	uint32_t handle;
 };
 
 struct rnic_verbs_td {
 	struct ibv_td td;
 	atomic_uint users; /* parent domains */
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_pd {
@@ -77,6 +85,7 @@ struct rnic_verbs_pd {
 	atomic_uint users;	      /* parent domains of it */
 	struct rnic_verbs_pd *parent; /* of a parent domain: what it extends, else NULL */
 	struct rnic_verbs_td *td;     /* of a parent domain, or NULL */
+	struct rnic_verbs_made made;
 };
 
 /* The part that device memory and its imports share. It goes with the last reference. */
@@ -92,6 +101,7 @@ struct rnic_verbs_dm {
 	struct ibv_dm dm;
 	struct rnic_verbs_dm_memory *memory;
 	struct rnic_verbs_export export;
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_mr {
@@ -104,16 +114,21 @@ struct rnic_verbs_mr {
 	uint8_t *memory; /* its first byte */
 	uint64_t iova;
 	uint32_t access;
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_mw {
 	struct ibv_mw mw;
 	struct rnic_mw *native;
+	struct rnic_verbs_mw *next_bound; /* in a batch that binds windows; at its end itself */
+	uint32_t bound_rkey;		  /* the key that the batch gives to the window */
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_channel {
 	struct ibv_comp_channel channel;
 	struct rnic_channel *native;
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_cq {
@@ -124,7 +139,10 @@ struct rnic_verbs_cq {
 	};
 	struct rnic_cq *native;
 	struct rnic_completion current; /* what the extended face reads */
+	int64_t clocks_apart_ns;	/* in this poll: wall clock less monotonic clock */
+	bool has_wall_clock;
 	bool is_single_threaded;
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_qp {
@@ -136,6 +154,7 @@ struct rnic_verbs_qp {
 	struct rnic_qp *native;
 	struct rnic_verbs_send_batch *batch; /* of the extended face, else NULL */
 	bool signal_all;
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_srq {
@@ -144,16 +163,19 @@ struct rnic_verbs_srq {
 		uint8_t view[RNIC_VERBS_SRQ_VIEW_BYTES];
 	};
 	struct rnic_srq *native;
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_xrcd {
 	struct ibv_xrcd xrcd;
 	struct rnic_xrcd *native;
+	struct rnic_verbs_made made;
 };
 
 struct rnic_verbs_ah {
 	struct ibv_ah ah;
 	struct rnic_ah *native;
+	struct rnic_verbs_made made;
 };
 
 _Static_assert(sizeof(struct ibv_device) + sizeof(void *) <= RNIC_VERBS_DEVICE_VIEW_BYTES,
@@ -179,6 +201,21 @@ static inline struct rnic_verbs_device *rnic_verbs_device(struct ibv_device *dev
 static inline struct rnic_verbs_pd *rnic_verbs_pd(struct ibv_pd *pd)
 {
 	return RNIC_CONTAINER_OF(pd, struct rnic_verbs_pd, pd);
+}
+
+static inline struct rnic_verbs_td *rnic_verbs_td(struct ibv_td *td)
+{
+	return RNIC_CONTAINER_OF(td, struct rnic_verbs_td, td);
+}
+
+static inline struct rnic_verbs_dm *rnic_verbs_dm(struct ibv_dm *dm)
+{
+	return RNIC_CONTAINER_OF(dm, struct rnic_verbs_dm, dm);
+}
+
+static inline struct rnic_verbs_channel *rnic_verbs_channel(struct ibv_comp_channel *channel)
+{
+	return RNIC_CONTAINER_OF(channel, struct rnic_verbs_channel, channel);
 }
 
 static inline struct rnic_verbs_mr *rnic_verbs_mr(struct ibv_mr *mr)

@@ -24,6 +24,8 @@ static int verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct 
 				error = rnic_send_append(qp, &native);
 			if (error != 0)
 				break;
+			if (wr->opcode == IBV_WR_BIND_MW)
+				wr->bind_mw.mw->rkey = native.rkey;
 		}
 		rnic_send_end(qp);
 	}

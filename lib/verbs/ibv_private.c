@@ -21,7 +21,8 @@
 	IN_NODE(function, name, 34)                                                                \
 	IN_NODE(function, name, 57)                                                                \
 	IN_NODE(function, name, 59)                                                                \
-	IN_NODE(function, name, 64)
+	IN_NODE(function, name, 64)                                                                \
+	IN_NODE(function, name, 65)
 
 RNIC_API int rnic_private_refuse(void);
 RNIC_API void *rnic_private_null(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/ibv_objects.h"
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_translate.h"
 
 #include <errno.h>
@@ -36,6 +36,23 @@ static void verbs_qp_set_options(const struct ibv_qp_init_attr *from, struct ibv
 	rnic_verbs_capacities(&from->cap, &to->capacities);
 }
 
+/* 0 when all that a queue pair is to be made of is as it was made. */
+static int check_parts(const struct ibv_qp_init_attr *parts, struct ibv_pd *pd,
+		       struct ibv_xrcd *xrcd)
+{
+	int error = pd == NULL ? 0 : rnic_verbs_check_pd(pd);
+
+	if (error == 0 && xrcd != NULL)
+		error = rnic_verbs_check_xrcd(xrcd);
+	if (error == 0 && parts->send_cq != NULL)
+		error = rnic_verbs_check_cq(parts->send_cq);
+	if (error == 0 && parts->recv_cq != NULL)
+		error = rnic_verbs_check_cq(parts->recv_cq);
+	if (error == 0 && parts->srq != NULL)
+		error = rnic_verbs_check_srq(parts->srq);
+	return error;
+}
+
 static struct rnic_verbs_qp *verbs_qp_new(struct ibv_context *context, enum ibv_qp_type type,
 					  void *qp_context)
 {
@@ -47,6 +64,7 @@ static struct rnic_verbs_qp *verbs_qp_new(struct ibv_context *context, enum ibv_
 	pthread_mutex_init(&qp->qp.mutex, NULL);
 	pthread_cond_init(&qp->qp.cond, NULL);
 	qp->qp.context = context;
+	qp->made = rnic_verbs_made(context, 0);
 	qp->qp.qp_context = qp_context;
 	qp->qp.qp_type = type;
 	return qp;
@@ -68,6 +86,8 @@ static struct ibv_qp *verbs_qp_create(struct ibv_context *context, struct ibv_pd
 	struct rnic_verbs_qp *qp;
 	int error = check_type(attributes->qp_type);
 
+	if (error == 0)
+		error = check_parts(attributes, pd, xrcd);
 	if (error != 0)
 		return rnic_verbs_null(-error);
 	qp = verbs_qp_new(context, attributes->qp_type, attributes->qp_context);
@@ -94,7 +114,7 @@ static struct ibv_qp *verbs_qp_create(struct ibv_context *context, struct ibv_pd
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
 {
-	return verbs_qp_create(pd->context, pd, NULL, attributes);
+	return verbs_qp_create(rnic_verbs_pd(pd)->made.context, pd, NULL, attributes);
 }
 
 struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attributes)
@@ -112,8 +132,10 @@ struct ibv_qp *rnic_verbs_open_qp(struct ibv_context *context, struct ibv_qp_ope
 	qp = verbs_qp_new(context, IBV_QPT_XRC_RECV, has_context ? attributes->qp_context : NULL);
 	if (qp == NULL)
 		return rnic_verbs_null(ENOMEM);
-	error = rnic_open_qp(rnic_verbs_xrcd(attributes->xrcd)->native, attributes->qp_num, qp,
-			     &qp->native);
+	error = rnic_verbs_check_xrcd(attributes->xrcd);
+	if (error == 0)
+		error = rnic_open_qp(rnic_verbs_xrcd(attributes->xrcd)->native, attributes->qp_num,
+				     qp, &qp->native);
 	if (error != 0) {
 		qp_free(qp);
 		return rnic_verbs_null(-error);
@@ -184,8 +206,10 @@ static int without_other_side(enum ibv_qp_type type, int mask)
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 {
 	struct rnic_qp_attributes native;
-	int error;
+	int error = rnic_verbs_check_qp(qp);
 
+	if (error != 0)
+		return rnic_verbs_errno(error);
 	mask = without_other_side(qp->qp_type, mask);
 	rnic_verbs_qp_attributes(attributes, &native);
 	error = rnic_modify_qp(rnic_verbs_qp(qp)->native, &native, (uint32_t)mask);
@@ -200,9 +224,11 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attributes, int mask,
 	struct rnic_verbs_qp *qp = rnic_verbs_qp(ibv);
 	struct rnic_qp_attributes native;
 	struct rnic_qp_capacities capacities;
-	int error = rnic_query_qp(qp->native, &native, &capacities);
+	int error = rnic_verbs_check_qp(ibv);
 
 	(void)mask;
+	if (error == 0)
+		error = rnic_query_qp(qp->native, &native, &capacities);
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	rnic_verbs_qp_attr(&native, attributes);
@@ -223,8 +249,10 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attributes, int mask,
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
 	struct rnic_verbs_qp *qp = rnic_verbs_qp(ibv);
-	int error = rnic_destroy_qp(qp->native);
+	int error = rnic_verbs_check_qp(ibv);
 
+	if (error == 0)
+		error = rnic_destroy_qp(qp->native);
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	qp_free(qp);

@@ -26,6 +26,8 @@ struct rnic_verbs_send_batch {
 	bool holds_queue;
 	int error; /* negative errno */
 	uint32_t max_inline_bytes;
+	struct rnic_verbs_mw *window; /* that the request binds; NULL: none */
+	struct rnic_verbs_mw *bound;  /* the windows of requests in the queue; NULL: none */
 	uint8_t inline_bytes[];
 };
 
@@ -38,6 +40,31 @@ static void batch_fail(struct rnic_verbs_send_batch *batch, int error)
 {
 	if (batch->error == 0)
 		batch->error = error;
+}
+
+/* The window's key is the new one when the batch is complete. The end of the list names itself. */
+static void batch_note_window(struct rnic_verbs_send_batch *batch, struct rnic_verbs_mw *mw)
+{
+	mw->bound_rkey = batch->request.rkey;
+	if (mw->next_bound != NULL)
+		return;
+	mw->next_bound = batch->bound == NULL ? mw : batch->bound;
+	batch->bound = mw;
+}
+
+/* Ends the list of windows; with `is_posted` they have their new keys. */
+static void batch_end_windows(struct rnic_verbs_send_batch *batch, bool is_posted)
+{
+	struct rnic_verbs_mw *mw = batch->bound, *next;
+
+	batch->bound = NULL;
+	while (mw != NULL) {
+		next = mw->next_bound == mw ? NULL : mw->next_bound;
+		mw->next_bound = NULL;
+		if (is_posted)
+			mw->mw.rkey = mw->bound_rkey;
+		mw = next;
+	}
 }
 
 /* Moves the finished request into the queue. */
@@ -54,6 +81,8 @@ static void batch_close_request(struct rnic_verbs_qp *qp)
 	error = rnic_send_append(qp->native, &batch->request);
 	if (error != 0)
 		batch_fail(batch, error);
+	else if (batch->window != NULL)
+		batch_note_window(batch, batch->window);
 }
 
 static struct rnic_send_wr *batch_open_request(struct ibv_qp_ex *ibv, enum rnic_wr_opcode opcode)
@@ -70,6 +99,7 @@ static struct rnic_send_wr *batch_open_request(struct ibv_qp_ex *ibv, enum rnic_
 		.flags = (uint8_t)(ibv->wr_flags & known),
 	};
 	batch->is_open = true;
+	batch->window = NULL;
 	return &batch->request;
 }
 
@@ -98,6 +128,7 @@ static int wr_complete(struct ibv_qp_ex *ibv)
 		rnic_send_end(qp->native);
 	else if (batch->holds_queue)
 		rnic_send_abort(qp->native);
+	batch_end_windows(batch, error == 0);
 	pthread_mutex_unlock(&qp->qp.mutex);
 	return rnic_verbs_errno(error);
 }
@@ -108,6 +139,7 @@ static void wr_abort(struct ibv_qp_ex *ibv)
 
 	if (qp->batch->holds_queue)
 		rnic_send_abort(qp->native);
+	batch_end_windows(qp->batch, false);
 	pthread_mutex_unlock(&qp->qp.mutex);
 }
 
@@ -142,12 +174,15 @@ static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)
 static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
+	struct rnic_verbs_send_batch *batch = verbs_qp_ex_from_ex(qp)->batch;
 	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_BIND_MW);
 
-	if (mw->type == IBV_MW_TYPE_2)
-		rnic_verbs_bind(mw, rkey, info, request);
-	else
-		batch_fail(verbs_qp_ex_from_ex(qp)->batch, -EINVAL);
+	if (mw->type != IBV_MW_TYPE_2) {
+		batch_fail(batch, -EINVAL);
+		return;
+	}
+	rnic_verbs_bind(mw, rkey, info, request);
+	batch->window = rnic_verbs_mw(mw);
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address)

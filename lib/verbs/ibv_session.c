@@ -214,21 +214,21 @@ void rnic_verbs_export_add(struct ibv_context *context, struct rnic_verbs_export
 	export->handle = kind == RNIC_VERBS_EXPORT_DM ? ++session->last_handle : handle;
 	export->key = key;
 	export->next = session->exports;
+	export->link = &session->exports;
+	if (export->next != NULL)
+		export->next->link = &export->next;
 	session->exports = export;
 	unlock_sessions();
 }
 
-void rnic_verbs_export_remove(struct ibv_context *context, struct rnic_verbs_export *export)
+void rnic_verbs_export_remove(struct rnic_verbs_export *export)
 {
-	struct rnic_verbs_session *session = rnic_verbs_context(context)->session;
-
 	lock_sessions();
-	for (struct rnic_verbs_export **link = &session->exports; *link != NULL;
-	     link = &(*link)->next) {
-		if (*link == export) {
-			*link = export->next;
-			break;
-		}
+	if (export->link != NULL) {
+		*export->link = export->next;
+		if (export->next != NULL)
+			export->next->link = export->link;
+		export->link = NULL;
 	}
 	unlock_sessions();
 }

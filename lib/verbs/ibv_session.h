@@ -52,11 +52,12 @@ struct rnic_verbs_device *rnic_verbs_session_device(const struct rnic_verbs_sess
 
 /*
  * Makes an object known by its handle, and unknown again. The daemon does not know device memory,
- * so the session gives it a handle. `key` is an MR's lkey.
+ * so the session gives it a handle. `key` is an MR's lkey. Neither takes longer with more objects;
+ * an object that was never made known may be made unknown.
  */
 void rnic_verbs_export_add(struct ibv_context *context, struct rnic_verbs_export *export,
 			   enum rnic_verbs_export_kind kind, uint32_t handle, uint32_t key);
-void rnic_verbs_export_remove(struct ibv_context *context, struct rnic_verbs_export *export);
+void rnic_verbs_export_remove(struct rnic_verbs_export *export);
 
 /* NULL: none. The caller knows that nobody destroys the object meanwhile. */
 struct rnic_verbs_export *rnic_verbs_export_find(struct ibv_context *context,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/ibv_objects.h"
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_translate.h"
 
 #include <errno.h>
@@ -23,7 +23,13 @@ static struct ibv_srq *verbs_srq_create(struct ibv_pd *pd, struct ibv_xrcd *xrcd
 
 	if (srq == NULL)
 		return rnic_verbs_null(ENOMEM);
-	error = rnic_create_srq(rnic_verbs_pd(pd)->native, &options, &srq->native);
+	error = rnic_verbs_check_pd(pd);
+	if (error == 0 && cq != NULL)
+		error = rnic_verbs_check_cq(cq);
+	if (error == 0 && xrcd != NULL)
+		error = rnic_verbs_check_xrcd(xrcd);
+	if (error == 0)
+		error = rnic_create_srq(rnic_verbs_pd(pd)->native, &options, &srq->native);
 	if (error != 0) {
 		free(srq);
 		return rnic_verbs_null(-error);
@@ -33,6 +39,7 @@ static struct ibv_srq *verbs_srq_create(struct ibv_pd *pd, struct ibv_xrcd *xrcd
 	pthread_mutex_init(&srq->srq.mutex, NULL);
 	pthread_cond_init(&srq->srq.cond, NULL);
 	srq->srq.context = pd->context;
+	srq->made = rnic_verbs_made(pd->context, 0);
 	srq->srq.srq_context = attributes->srq_context;
 	srq->srq.pd = pd;
 	return &srq->srq;
@@ -76,16 +83,20 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes, int mas
 		.max_wr = attributes->max_wr,
 		.limit = attributes->srq_limit,
 	};
+	int error = rnic_verbs_check_srq(srq);
 
-	return rnic_verbs_errno(
-		rnic_modify_srq(rnic_verbs_srq(srq)->native, &native, (uint32_t)mask));
+	if (error == 0)
+		error = rnic_modify_srq(rnic_verbs_srq(srq)->native, &native, (uint32_t)mask);
+	return rnic_verbs_errno(error);
 }
 
 int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes)
 {
 	struct rnic_srq_attributes native;
-	int error = rnic_query_srq(rnic_verbs_srq(srq)->native, &native);
+	int error = rnic_verbs_check_srq(srq);
 
+	if (error == 0)
+		error = rnic_query_srq(rnic_verbs_srq(srq)->native, &native);
 	if (error == 0)
 		*attributes = (struct ibv_srq_attr){
 			.max_wr = native.max_wr,
@@ -98,8 +109,10 @@ int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes)
 int ibv_destroy_srq(struct ibv_srq *ibv)
 {
 	struct rnic_verbs_srq *srq = rnic_verbs_srq(ibv);
-	int error = rnic_destroy_srq(srq->native);
+	int error = rnic_verbs_check_srq(ibv);
 
+	if (error == 0)
+		error = rnic_destroy_srq(srq->native);
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	pthread_mutex_destroy(&ibv->mutex);
@@ -110,6 +123,9 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 
 int rnic_verbs_get_srq_num(struct ibv_srq *srq, uint32_t *number)
 {
-	*number = rnic_srq_number(rnic_verbs_srq(srq)->native);
-	return 0;
+	const int error = rnic_verbs_check_srq(srq);
+
+	if (error == 0)
+		*number = rnic_srq_number(rnic_verbs_srq(srq)->native);
+	return rnic_verbs_errno(error);
 }

@@ -3,6 +3,7 @@
 
 #include "base/link_rate.h"
 #include "base/operation.h"
+#include "native/rnic_post.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -167,6 +168,14 @@ void *rnic_verbs_null(int error)
 	return NULL;
 }
 
+/*
+ * MEM_MGT_EXTENSIONS: windows of type 2, LOCAL_INV and SEND_WITH_INV. The kernel's users may also
+ * register regions by a work request; libibverbs has no verb for that.
+ *
+ * IBV_ATOMIC_HCA holds for every kind of memory: one thread carries out all atomics of a user's
+ * programs. In memory that the device maps they are atomic beside the program's own too; in other
+ * memory the device reads and then writes the word.
+ */
 void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ibv_device_attr *to)
 {
 	*to = (struct ibv_device_attr){
@@ -182,7 +191,7 @@ void rnic_verbs_device_attr(const struct rnic_device_attributes *from, struct ib
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
 				    IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
 				    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
-				    IBV_DEVICE_MEM_WINDOW_TYPE_2B,
+				    IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS,
 		.max_sge = (int)from->max_sge,
 		.max_sge_rd = (int)from->max_sge,
 		.max_cq = (int)from->max_cq,
@@ -368,7 +377,7 @@ void rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_
 		     struct rnic_send_wr *to)
 {
 	to->remote_address = info->addr;
-	to->rkey = rkey;
+	to->rkey = rnic_mw_key(rnic_verbs_mw(mw)->native, rkey);
 	to->bind.mw = rnic_verbs_mw(mw)->native;
 	to->bind.mr = info->mr == NULL ? NULL : rnic_verbs_mr(info->mr)->native;
 	to->bind.length = info->length;
@@ -381,7 +390,8 @@ static void set_operands(const struct ibv_send_wr *from, uint8_t operands, bool 
 {
 	const struct ibv_ah *ah = from->wr.ud.ah;
 
-	if (is_datagram) {
+	/* What a datagram cannot be has no address handle: the request uses the union otherwise. */
+	if (is_datagram && operands == RNIC_WR_OPERANDS_NONE) {
 		to->datagram.ah = ah == NULL ? NULL : rnic_verbs_ah(ah)->native;
 		to->datagram.remote_qpn = from->wr.ud.remote_qpn;
 		to->datagram.remote_qkey = from->wr.ud.remote_qkey;

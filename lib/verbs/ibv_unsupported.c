@@ -26,6 +26,25 @@ RNIC_API void ibv_free_buf(struct ibv_buf *buffer);
 RNIC_API struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer, void *address,
 				       size_t length, uint64_t iova, int access);
 
+struct ibv_comp_cntr;
+struct ibv_comp_cntr_caps;
+struct ibv_comp_cntr_init_attr;
+struct ibv_qp_attach_comp_cntr_attr;
+RNIC_API int ibv_export_buf_dmabuf_fd(struct ibv_buf *buffer);
+RNIC_API int _ibv_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cntr_caps *caps,
+				       size_t bytes);
+RNIC_API struct ibv_comp_cntr *ibv_create_comp_cntr(struct ibv_context *context,
+						    struct ibv_comp_cntr_init_attr *attributes);
+RNIC_API int ibv_destroy_comp_cntr(struct ibv_comp_cntr *counter);
+RNIC_API int ibv_set_comp_cntr(struct ibv_comp_cntr *counter, uint64_t value);
+RNIC_API int ibv_set_err_comp_cntr(struct ibv_comp_cntr *counter, uint64_t value);
+RNIC_API int ibv_inc_comp_cntr(struct ibv_comp_cntr *counter, uint64_t amount);
+RNIC_API int ibv_inc_err_comp_cntr(struct ibv_comp_cntr *counter, uint64_t amount);
+RNIC_API int ibv_read_comp_cntr(struct ibv_comp_cntr *counter, uint64_t *value);
+RNIC_API int ibv_read_err_comp_cntr(struct ibv_comp_cntr *counter, uint64_t *value);
+RNIC_API int ibv_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *counter,
+				     struct ibv_qp_attach_comp_cntr_attr *attributes);
+
 /* ---- exported functions ---- */
 
 REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd,
@@ -41,6 +60,21 @@ HAS_NOTHING_TO_DO(void ibv_free_buf(struct ibv_buf *buffer))
 REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer,
 						void *address, size_t length, uint64_t iova,
 						int access))
+
+REFUSES_WITH_MINUS_ONE(int ibv_export_buf_dmabuf_fd(struct ibv_buf *buffer))
+REFUSES_WITH_ERRNO(int _ibv_query_comp_cntr_caps(struct ibv_context *context,
+						 struct ibv_comp_cntr_caps *caps, size_t bytes))
+REFUSES_WITH_NULL(struct ibv_comp_cntr *ibv_create_comp_cntr(
+	struct ibv_context *context, struct ibv_comp_cntr_init_attr *attributes))
+REFUSES_WITH_ERRNO(int ibv_destroy_comp_cntr(struct ibv_comp_cntr *counter))
+REFUSES_WITH_ERRNO(int ibv_set_comp_cntr(struct ibv_comp_cntr *counter, uint64_t value))
+REFUSES_WITH_ERRNO(int ibv_set_err_comp_cntr(struct ibv_comp_cntr *counter, uint64_t value))
+REFUSES_WITH_ERRNO(int ibv_inc_comp_cntr(struct ibv_comp_cntr *counter, uint64_t amount))
+REFUSES_WITH_ERRNO(int ibv_inc_err_comp_cntr(struct ibv_comp_cntr *counter, uint64_t amount))
+REFUSES_WITH_ERRNO(int ibv_read_comp_cntr(struct ibv_comp_cntr *counter, uint64_t *value))
+REFUSES_WITH_ERRNO(int ibv_read_err_comp_cntr(struct ibv_comp_cntr *counter, uint64_t *value))
+REFUSES_WITH_ERRNO(int ibv_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *counter,
+					       struct ibv_qp_attach_comp_cntr_attr *attributes))
 
 REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 						   struct ibv_ah_attr *attributes,

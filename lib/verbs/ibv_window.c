@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory windows, whose verbs are inline and come here through the context. */
-#include "verbs/ibv_objects.h"
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_translate.h"
 
 #include <errno.h>
@@ -13,7 +13,10 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 	if (mw == NULL)
 		return rnic_verbs_null(ENOMEM);
-	error = rnic_alloc_mw(rnic_verbs_pd(pd)->native, (enum rnic_mw_type)type, &mw->native);
+	error = rnic_verbs_check_pd(pd);
+	if (error == 0)
+		error = rnic_alloc_mw(rnic_verbs_pd(pd)->native, (enum rnic_mw_type)type,
+				      &mw->native);
 	if (error != 0) {
 		free(mw);
 		return rnic_verbs_null(-error);
@@ -24,14 +27,17 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		.rkey = rnic_mw_rkey(mw->native),
 		.type = type,
 	};
+	mw->made = rnic_verbs_made(pd->context, 0);
 	return &mw->mw;
 }
 
 static int dealloc_mw(struct ibv_mw *ibv)
 {
 	struct rnic_verbs_mw *mw = rnic_verbs_mw(ibv);
-	int error = rnic_dealloc_mw(mw->native);
+	int error = rnic_verbs_check_mw(ibv);
 
+	if (error == 0)
+		error = rnic_dealloc_mw(mw->native);
 	if (error == 0)
 		free(mw);
 	return rnic_verbs_errno(error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* XRC domains; their queues are in ibv_qp.c and ibv_srq.c. */
-#include "verbs/ibv_objects.h"
+#include "verbs/ibv_made.h"
 #include "verbs/ibv_translate.h"
 
 #include <errno.h>
@@ -33,14 +33,17 @@ struct ibv_xrcd *rnic_verbs_open_xrcd(struct ibv_context *context,
 		return rnic_verbs_null(-error);
 	}
 	xrcd->xrcd.context = context;
+	xrcd->made = rnic_verbs_made(context, 0);
 	return &xrcd->xrcd;
 }
 
 int rnic_verbs_close_xrcd(struct ibv_xrcd *ibv)
 {
 	struct rnic_verbs_xrcd *xrcd = rnic_verbs_xrcd(ibv);
-	int error = rnic_close_xrcd(xrcd->native);
+	int error = rnic_verbs_check_xrcd(ibv);
 
+	if (error == 0)
+		error = rnic_close_xrcd(xrcd->native);
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	free(xrcd);

@@ -12,7 +12,8 @@
  * offsets are bytes. Several functions return these errors:
  *
  * - -EINVAL: an argument is impossible: a range outside a region, a region of another protection
- *   domain, no context, more elements or private data than there is room for.
+ *   domain, NULL for a context or for any other thing that a comment does not make optional, more
+ *   elements or private data than there is room for.
  * - -ENOTCONN: the context is not connected, its connection has failed, or the peer has ended it;
  *   iw_disconnect makes the context usable again.
  * - -ENOMEM: no memory; from posting: the queue is full, await completions. -EMFILE, -ENFILE: no
@@ -114,6 +115,13 @@ struct iw_natives {
  */
 RNIC_API int rnic_iw_ctx_natives(const struct iw_ctx_conn *iw_ctx, struct iw_natives *natives);
 
+/*
+ * Makes a descriptor by which this process, or another one that gets it, imports the context's
+ * domain: ibv_import_device(3), or rnic_import and rnic_import_pd. The caller closes it.
+ * -EBUSY: the domain's contexts are shared already. -EMFILE, -ENFILE.
+ */
+RNIC_API int rnic_iw_ctx_share(const struct iw_ctx_conn *iw_ctx, int *fd);
+
 /* ---- connection establishment ---- */
 
 /*
@@ -166,7 +174,7 @@ RNIC_API int rnic_iw_reject(struct iw_ctx_conn *cli_iw_ctx);
 /*
  * The private data of the peer and its length, valid until the context connects again. The length
  * is that of the whole field in the message: the peer's data and then zeros. NULL and 0 before a
- * connection.
+ * connection, and for no context. `length` may be NULL.
  */
 RNIC_API const void *rnic_iw_peer_data(const struct iw_ctx_conn *iw_ctx, size_t *length);
 
@@ -315,6 +323,15 @@ struct iw_wc {
 RNIC_API int rnic_iw_await_completions(enum iw_cq_type cq_type, uint32_t num_wcs,
 				       struct iw_wc *wc_list_out, struct iw_ctx_conn *iw_ctx);
 
+/*
+ * A descriptor for poll(): readable when something has come for the context, a completion, an
+ * advertisement or an event of its connection. Ask for it before each poll, and when it is readable
+ * call await_completions, iw_wait_recv_adv or iw_await_disconnect, with iw_ctx_set_timeout() 0 so
+ * as not to wait. Nothing comes while the context has no queue pair and no listener. The descriptor
+ * stays the context's, and the same; do not read or close it. -EMFILE, -ENFILE, -ENODEV.
+ */
+RNIC_API int rnic_iw_poll_fd(struct iw_ctx_conn *iw_ctx);
+
 /* ---- teardown ---- */
 
 /*
@@ -341,6 +358,7 @@ RNIC_API int rnic_iw_await_disconnect(struct iw_ctx_conn *iw_ctx);
 #define iw_ctx_set_timeout  rnic_iw_ctx_set_timeout
 #define iw_ctx_port	    rnic_iw_ctx_port
 #define iw_ctx_natives	    rnic_iw_ctx_natives
+#define iw_ctx_share	    rnic_iw_ctx_share
 #define iw_connect	    rnic_iw_connect
 #define iw_open		    rnic_iw_open
 #define iw_listen	    rnic_iw_listen
@@ -362,6 +380,7 @@ RNIC_API int rnic_iw_await_disconnect(struct iw_ctx_conn *iw_ctx);
 #define post_read_sgl	    rnic_iw_post_read_sgl
 #define post_read_lmr	    rnic_iw_post_read_lmr
 #define await_completions   rnic_iw_await_completions
+#define iw_poll_fd	    rnic_iw_poll_fd
 #define iw_disconnect	    rnic_iw_disconnect
 #define iw_await_disconnect rnic_iw_await_disconnect
 #endif

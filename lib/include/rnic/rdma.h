@@ -82,7 +82,17 @@ enum rdma_access {
  */
 RNIC_API int rnic_rdma_reg_mr(void *addr, uint64_t length, int access_flags);
 
-/* Ends the region: posted requests that use it fail. The memory stays as it is. */
+/*
+ * Allocates `length` bytes of zeroed memory that the RNIC maps, and registers them: the fastest
+ * kind of region. Returns the handle, and the memory in `addr`; rdma_dereg_mr() frees the memory.
+ * After fork() parent and child share it. Errors as above, but for EFAULT and EPERM.
+ */
+RNIC_API int rnic_rdma_alloc_mr(void **addr, uint64_t length, int access_flags);
+
+/*
+ * Ends the region: posted requests that use it fail. The memory stays as it is, unless it is that
+ * of rdma_alloc_mr(), which goes.
+ */
 RNIC_API int rnic_rdma_dereg_mr(int mr_handle);
 
 /* The region's key for the peer. On failure: 0, which no region has, and errno. */
@@ -203,17 +213,29 @@ struct rdma_wc {
 /*
  * Takes up to `max_entries` completions and returns their number, 0 when there are none yet. Sends
  * complete in the order of posting, and so do receives. ENOTCONN: the queue pair has failed and
- * nothing is posted, so that none will come.
+ * nothing is posted, so that none will come. On failure the first entry of `wc` has the status
+ * RDMA_WC_GENERAL_ERR and the number -1.
  */
 RNIC_API int rnic_rdma_poll_cq(int qp_num, struct rdma_wc *wc, int max_entries);
 
 /*
  * Takes completions as rdma_poll_cq() does, but sleeps until there is one, at most `timeout_ms`
- * (negative: without end): 0 means that the time is over. EINTR: a signal came.
+ * (negative: without end): 0 means that the time is over. EINTR: a signal came. `wc` is as after a
+ * failure also when the time is over.
  */
 RNIC_API int rnic_rdma_wait_cq(int qp_num, struct rdma_wc *wc, int max_entries, int timeout_ms);
 
+/* ---- errors ---- */
+
+/*
+ * What an errno of these functions means here, a sentence without a full stop; for other numbers
+ * what strerror(3) says. The text may go with the next call of a thread.
+ */
+RNIC_API const char *rnic_rdma_strerror(int error);
+
 #ifndef RNIC_RDMA_PREFIXED_NAMES
+#define rdma_alloc_mr	    rnic_rdma_alloc_mr
+#define rdma_strerror	    rnic_rdma_strerror
 #define rdma_reg_mr	    rnic_rdma_reg_mr
 #define rdma_dereg_mr	    rnic_rdma_dereg_mr
 #define rdma_mr_rkey	    rnic_rdma_mr_rkey

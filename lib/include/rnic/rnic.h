@@ -10,14 +10,17 @@
  *   objects made from it are dead: destroy the objects (which then succeeds), close the context,
  *   and open a new one.
  * - -EIO: daemon and library no longer understand each other; otherwise like -ENODEV.
- * - -ETIMEDOUT: the daemon, stopped or hanging, has not answered for 30 seconds; otherwise like
- *   -ENODEV. Threads that wait for an event go on waiting until the daemon ends or continues.
+ * - -ETIMEDOUT: the daemon, or the process that serves the user's device, is stopped or hangs and
+ *   has not answered for 30 seconds; otherwise like -ENODEV. Threads that wait for an event, and
+ *   calls of <rnic/rnic_cm.h>, go on waiting until it ends or continues.
  * - -ENOMEM, -EMFILE, -ENFILE: this process or the daemon lacks memory or descriptors. Nothing has
  *   changed, and a later call may succeed.
  *
  * -ENOSPC, where a comment lists it, means that the daemon grants this client, or all clients of
  * its user, no more of something: destroy some objects, or do with less. -EINVAL is the program's
- * mistake. rnic_refusal_reason() gives a sentence for each refusal of the daemon.
+ * mistake, also NULL for an object, or for the place of a result, that no comment makes optional;
+ * functions without an error then do nothing, or return 0 or NULL. rnic_refusal_reason() gives a
+ * sentence for each refusal of the daemon.
  *
  * Ownership: the caller owns the result of a create, alloc, register or open function until it
  * calls the matching destroy, free, deregister or close function. An object must outlive the
@@ -158,13 +161,13 @@ RNIC_API int rnic_free(struct rnic_context *context, void *memory);
  * `address` itself. The call touches the pages, so that a missing range fails here and not in the
  * middle of a transfer. With ON_DEMAND it does not: that takes any range, all of memory included,
  * and each transfer finds its pages itself. The memory must stay mapped until the region is
- * deregistered; a missing page fails the request that needs it. -EINVAL: length 0 (allowed only for
- * memory of rnic_alloc()) or beyond max_mr_bytes, a range beyond the end of memory, or REMOTE_WRITE
- * or REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4, 10.6.3.2). -EFAULT: part of the range is not
- * mapped, or not writable although `access` has LOCAL_WRITE. -EPERM: the daemon cannot reach this
- * process's memory; use rnic_alloc(). -EOPNOTSUPP: an access right that the device does not have,
- * or ON_DEMAND where the daemon may not use process_vm_readv. -ENOSPC: too many regions, or too
- * much mapped memory.
+ * deregistered; a missing page fails the request that needs it. A region of length 0 needs no
+ * memory, and serves transfers of no bytes. -EINVAL: a length beyond max_mr_bytes, a range beyond
+ * the end of memory, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4, 10.6.3.2).
+ * -EFAULT: part of the range is not mapped, or not writable although `access` has LOCAL_WRITE.
+ * -EPERM: the daemon cannot reach this process's memory; use rnic_alloc(). -EOPNOTSUPP: an access
+ * right that the device does not have, or ON_DEMAND where the daemon may not use process_vm_readv.
+ * -ENOSPC: too many regions, or too much mapped memory.
  */
 RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 			 uint32_t access, struct rnic_mr **mr);
@@ -204,8 +207,8 @@ RNIC_API int rnic_alloc_mw(struct rnic_pd *pd, enum rnic_mw_type type, struct rn
 RNIC_API int rnic_dealloc_mw(struct rnic_mw *mw);
 
 /*
- * The key that names the window in BIND_MW. The caller replaces its low 8 bits, with other bits
- * than last time, and gives the result to BIND_MW as the new key and to the peer.
+ * The key that the window has before its first BIND_MW. Later keys have the same upper 24 bits; the
+ * low 8 are those of the rkey that BIND_MW was given, which should differ from those of last time.
  */
 RNIC_API uint32_t rnic_mw_rkey(const struct rnic_mw *mw);
 
@@ -506,7 +509,7 @@ struct rnic_send_wr {
 		} datagram;
 		struct { /* BIND_MW; remote_address is that of the window's first byte, in the
 			    region */
-			const struct rnic_mw *mw; /* rkey is its new key */
+			const struct rnic_mw *mw; /* low 8 bits of rkey: of its new key */
 			const struct rnic_mr *mr; /* may be NULL with length 0 */
 			uint64_t length;	  /* 0 unbinds a window of type 1 */
 			uint32_t access;	  /* enum rnic_access; ZERO_BASED: type 2 only */
@@ -529,10 +532,11 @@ struct rnic_recv_wr {
  * Posts a list of requests (IBTA 1.4, 11.4.1). The caller may reuse the requests, their lists and
  * inline data at once. The memory of the elements belongs to the device until the request
  * completes, or, for a request without SIGNALED, until a later one of the same queue completes.
- * Wrong keys and ranges show in the completion. On failure *bad is the first request that was not
- * posted; all before it were. -EINVAL: the queue pair is in RESET, INIT or RTR, too many elements,
- * too many bytes, an opcode that its type does not have (IBTA 1.4, table 37) or that takes no
- * inline data, a bind whose rkey is not of its window, or an ATOMIC_WRITE of other than 8 bytes.
+ * Wrong keys and ranges show in the completion, and so does an opcode that the queue pair's type
+ * does not have (IBTA 1.4, table 37): LOC_QP_OP_ERR. On failure *bad is the first request that was
+ * not posted; all before it were. -EINVAL: the queue pair is in RESET, INIT or RTR, too many
+ * elements, too many bytes, inline data for an opcode that takes none, a bind or local invalidation
+ * where the type has none, a bind without a window, or an ATOMIC_WRITE of other than 8 bytes.
  * -EOPNOTSUPP: an unknown opcode. -ENOMEM: the queue is full; poll its completion queue.
  */
 RNIC_API int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,

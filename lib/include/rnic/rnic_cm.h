@@ -7,7 +7,7 @@
  * any call, ownership with the caller. No call waits for the peer: an event reports the end of an
  * operation that a call begins. Any call fails with -EINVAL when the identifier is in the wrong
  * state for it. The peer may have changed that state a moment ago: then an event reports the
- * change. -ENOSPC: too many operations are under way, or too many events are unfetched; fetch them,
+ * change. -ENOSPC: too many operations are under way, or too many events were not taken; take them,
  * or try again.
  *
  *	initiator: create_id, resolve_address, resolve_route, connect,
@@ -95,8 +95,8 @@ RNIC_API int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_s
 
 /*
  * Ends the identifier: the call disconnects a connection, and rejects a request and a listener's
- * unfetched requests. It drops events that nobody has fetched, and waits until all fetched ones are
- * acknowledged.
+ * requests that nobody has taken. It drops events that nobody has taken, and waits until all taken
+ * ones are acknowledged.
  */
 RNIC_API int rnic_cm_destroy_id(struct rnic_cm_id *id);
 
@@ -105,7 +105,7 @@ RNIC_API void *rnic_cm_user(const struct rnic_cm_id *id);
 RNIC_API void rnic_cm_set_user(struct rnic_cm_id *id, void *user);
 
 /*
- * Moves the identifier to `channel`, with the events that are not fetched yet. -EINVAL: a channel
+ * Moves the identifier to `channel`, with the events that are not taken yet. -EINVAL: a channel
  * of another context.
  */
 RNIC_API int rnic_cm_migrate(struct rnic_cm_id *id, struct rnic_cm_channel *channel);

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Remote procedure calls over the RNIC: services and methods from .proto files, by protobuf-c's
- * service interface. The client finds the server by host and port.
+ * service interface. The client finds the server by host and port. To compile a program with the
+ * services of echo.proto, with the packages protobuf-c-compiler and libprotobuf-c-dev:
+ *
+ *	protoc-c --c_out=. echo.proto
+ *	cc program.c echo.pb-c.c -lrnic-rpc -lrnic -lprotobuf-c
+ *
+ * tools/examples/rpc_echo.c is a server and a client.
  *
  * Messages travel in a session, which repairs loss, doubling and order. The session uses datagrams
  * of a UD queue pair, or a connection of RC queue pairs. Requests and answers beyond 128 KiB, and
@@ -11,14 +17,16 @@
  *
  * A call executes at most once, also when its answer is lost and when client and server lose and
  * find each other again; enum rnic_rpc_status says what each error means for that. Every call ends:
- * within its deadline if it has one, else when the server is silent for some seconds.
+ * within its deadline if it has one, else when the server is silent for some seconds. When nobody
+ * listens at the port, the call ends at once, unless it is to wait.
  *
- * Functions return 0 or a negative errno, as in <rnic/rnic.h>; rnic_refusal_reason() gives a
- * sentence for each refusal of the daemon. An object belongs to one thread at a time. Nothing
- * happens in the background: the owner calls the turn function, in a loop or whenever the object's
- * descriptor is readable. The turn function runs the closures. A closure may begin and cancel
- * calls, but must not turn or destroy its object. An owner that does not turn for some seconds
- * loses the sessions; a client gets another session with its next call.
+ * Functions return 0 or a negative errno, as in <rnic/rnic.h>: NULL is -EINVAL where no comment
+ * makes an argument optional. rnic_refusal_reason() gives a sentence for each refusal of the
+ * daemon. An object belongs to one thread at a time. Nothing happens in the background: the owner
+ * calls the turn function, in a loop or whenever the object's descriptor is readable. The turn
+ * function runs the closures. A closure may begin and cancel calls, but must not turn or destroy
+ * its object. An owner that does not turn for some seconds loses the sessions; a client gets
+ * another session with its next call.
  */
 #ifndef RNIC_RPC_H
 #define RNIC_RPC_H
@@ -103,6 +111,12 @@ typedef void rnic_rpc_closure(uint32_t status, const ProtobufCMessage *output, v
 struct rnic_rpc_call_options {
 	uint32_t timeout_ms; /* 0: no deadline */
 	bool is_idempotent;  /* another incarnation of the server may execute it again */
+	/*
+	 * While nobody listens at the server's port, the call waits for somebody who does, for some
+	 * seconds and within its deadline. Otherwise it ends at once with UNAVAILABLE, or with
+	 * OUTCOME_UNKNOWN.
+	 */
+	bool wait_for_ready;
 };
 
 /*

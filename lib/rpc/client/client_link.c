@@ -12,7 +12,8 @@
 
 enum {
 	RESOLVE_MS = 2000,
-	REST_MS = 100,	  /* between two searches */
+	REST_MS = 100, /* between two searches */
+	WANTED_KEEPALIVE_MS = 100,
 	SEARCH_MS = 5000, /* unsuccessfully: give up */
 	CONNECTIONS = 4,  /* one, and earlier ones that have not ended */
 	/*
@@ -94,12 +95,14 @@ void client_link_drop(struct client_link *link, uint64_t now_ns)
 		client_link_transmit(link, now_ns);
 	}
 	end_search(link);
+	client_probe_end(&link->probe);
 	if (link->route != NULL)
 		transport_close_route(link->route);
 	link->route = NULL;
 	client_orphans_free(&link->orphans);
 	link->state = LINK_IDLE;
-	link->begin_ns = now_ns + REST_MS * MS;
+	link->begin_ns = now_ns + (link->is_replaced ? 0 : REST_MS * MS);
+	link->is_replaced = false;
 	if (link->search_ns == RPC_NEVER)
 		link->search_ns = now_ns;
 }
@@ -121,8 +124,43 @@ static int search_failed(struct client_link *link, const char *what, int error, 
 	if (error == -ENODEV || error == -EIO || error == -ETIMEDOUT)
 		return error;
 	log_line(&link->options, "%s: %s", what, strerror(-error));
+	link->refused_count = 0;
 	client_link_drop(link, now_ns);
 	return 0;
+}
+
+/* The address at which the link looks, or has found its server. */
+static const struct rnic_endpoint *client_link_server(const struct client_link *link)
+{
+	return &link->servers[(link->server_next + link->server_count - 1) % link->server_count];
+}
+
+/* Why the search has failed, as the event has it. */
+static int client_link_reason(const struct client_link *link, const struct rnic_cm_event *event)
+{
+	if (event->type == RNIC_CM_REJECTED)
+		return event->status == link->transport->calls->nobody_listens ? -ECONNREFUSED
+									       : -EAGAIN;
+	return event->status < 0 ? event->status : -EHOSTUNREACH;
+}
+
+/* Nobody listens at this address. The next one follows at once; a rest comes after the last. */
+static void client_link_note_refusal(struct client_link *link, uint64_t now_ns)
+{
+	log_line(&link->options, "nobody listens at port %u of the server",
+		 client_link_server(link)->port);
+	link->refused_count++;
+	client_link_drop(link, now_ns);
+	if (link->refused_count < link->server_count)
+		link->begin_ns = now_ns;
+}
+
+bool client_link_take_refusal(struct client_link *link)
+{
+	if (link->refused_count < link->server_count)
+		return false;
+	link->refused_count = 0;
+	return true;
 }
 
 static int begin_search(struct client_link *link, uint64_t now_ns)
@@ -171,7 +209,7 @@ static int client_link_begin_session(struct client_link *link, const struct rnic
 static int client_link_handle_event(struct client_link *link, const struct rnic_cm_event *event,
 				    uint64_t now_ns)
 {
-	int error = -EHOSTUNREACH;
+	int error = client_link_reason(link, event);
 
 	if (link->state == LINK_ADDRESS && event->type == RNIC_CM_ADDR_RESOLVED) {
 		link->state = LINK_ROUTE;
@@ -185,7 +223,31 @@ static int client_link_handle_event(struct client_link *link, const struct rnic_
 		link->transport->calls->note(link->route, event);
 		return 0;
 	}
+	if (error == -ECONNREFUSED) {
+		client_link_note_refusal(link, now_ns);
+		return 0;
+	}
 	return error == 0 ? 0 : search_failed(link, "looking for the server", error, now_ns);
+}
+
+/* A server that is not the session's any more does not know the session: the next search is due. */
+static void client_link_take_probe(struct client_link *link, const struct rnic_cm_event *event)
+{
+	if (client_probe_handle(&link->probe, link->route, event) != PROBE_OTHER_SERVER)
+		return;
+	log_line(&link->options, "the server of the session is gone from its port");
+	link->is_replaced = true;
+	rpc_session_lose(&link->session);
+}
+
+static void client_link_probe(struct client_link *link, bool is_wanted, uint64_t now_ns)
+{
+	/* A caller that waits for an answer wants to know soon that none will come. */
+	link->session.config.keepalive_ns =
+		is_wanted ? WANTED_KEEPALIVE_MS * MS : link->transport->calls->config->keepalive_ns;
+	if (now_ns >= client_probe_due_ns(&link->probe, link->transport, &link->session))
+		client_probe_begin(&link->probe, link->device.cm, link->transport,
+				   client_link_server(link), now_ns);
 }
 
 static int client_link_take_events(struct client_link *link, uint64_t now_ns)
@@ -201,7 +263,9 @@ static int client_link_take_events(struct client_link *link, uint64_t now_ns)
 							  rnic_cm_user(event.id) == link->route;
 
 		rnic_cm_ack_event(&event);
-		if (is_ours)
+		if (client_probe_owns(&link->probe, &event))
+			client_link_take_probe(link, &event);
+		else if (is_ours)
 			error = client_link_handle_event(link, &event, now_ns);
 		if (error != 0)
 			return error;
@@ -242,8 +306,11 @@ int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_n
 		return begin_search(link, now_ns);
 	if (link->state == LINK_SESSION) {
 		rpc_session_tick(&link->session, now_ns);
-		if (client_link_is_open(link))
+		client_link_probe(link, is_wanted, now_ns);
+		if (client_link_is_open(link)) {
 			link->search_ns = RPC_NEVER;
+			link->refused_count = 0;
+		}
 	}
 	return 0;
 }
@@ -303,6 +370,9 @@ uint64_t client_link_next_deadline_ns(const struct client_link *link)
 		deadline = link->begin_ns;
 	if (link->state == LINK_SESSION && rpc_session_next_deadline_ns(&link->session) < deadline)
 		deadline = rpc_session_next_deadline_ns(&link->session);
+	if (link->state == LINK_SESSION &&
+	    client_probe_due_ns(&link->probe, link->transport, &link->session) < deadline)
+		deadline = client_probe_due_ns(&link->probe, link->transport, &link->session);
 	if (client_orphans_next_deadline_ns(&link->orphans) < deadline)
 		deadline = client_orphans_next_deadline_ns(&link->orphans);
 	return deadline;

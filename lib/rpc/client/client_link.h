@@ -8,6 +8,7 @@
 #define LIB_RPC_CLIENT_CLIENT_LINK_H
 
 #include "rpc/client/client_orphans.h"
+#include "rpc/client/client_probe.h"
 #include "rpc/transport/rc_transport.h"
 #include "rpc/wire/rpc_frame.h"
 #include "rpc/transport/ud_transport.h"
@@ -44,11 +45,14 @@ struct client_link {
 	struct rnic_cm_id *id;	       /* in ADDRESS and ROUTE */
 	struct transport_route *route; /* in SERVICE and SESSION */
 	uint64_t begin_ns;	       /* in IDLE: not before */
+	bool is_replaced;	       /* another server has taken the place of the session's */
+	uint32_t refused_count;	       /* addresses in a row where nobody listens */
 	uint64_t search_ns; /* begin of the time without a session; RPC_NEVER: there is one, or none
 			       is wanted */
 	uint8_t identity[RPC_IDENTITY_BYTES];
 	struct rpc_session session; /* in SESSION */
 	void *session_memory;
+	struct client_probe probe; /* in SESSION */
 	struct client_orphans orphans;
 };
 
@@ -62,6 +66,9 @@ int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_n
 
 /* Whether the session is open: calls may be sent. */
 bool client_link_is_open(const struct client_link *link);
+
+/* Whether nobody listens at any address of the host; said once for each round of all addresses. */
+bool client_link_take_refusal(struct client_link *link);
 
 /* Whether the link has searched for too long; a call starts the count anew. */
 bool client_link_gives_up(struct client_link *link, uint64_t now_ns);

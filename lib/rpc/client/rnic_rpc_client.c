@@ -49,7 +49,7 @@ int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *h
 	struct rnic_rpc_client *made;
 	int error;
 
-	if (host == NULL || port == 0 || !are_good(options))
+	if (host == NULL || port == 0 || client == NULL || !are_good(options))
 		return -EINVAL;
 	made = calloc(1, sizeof(*made));
 	if (made == NULL)
@@ -68,7 +68,7 @@ int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *h
 
 int rnic_rpc_client_fd(const struct rnic_rpc_client *client)
 {
-	return client->link.device.epoll_fd;
+	return client != NULL ? client->link.device.epoll_fd : -EINVAL;
 }
 
 /* --- sending and ending ----------------------------------------------------------------------- */
@@ -303,12 +303,14 @@ static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
 		}
 		if (link->session.state == RPC_SESSION_CLOSED) {
 			log_line(&link->options, "the session has ended: %s",
-				 strerror(-link->session.error));
+				 rpc_session_end_text(&link->session));
 			end_bodies(client);
 			rpc_calls_session_lost(&client->calls);
 			client_link_drop(link, now_ns);
 		}
 	}
+	if (client_link_take_refusal(link))
+		rpc_calls_refuse(&client->calls);
 	if (client_link_gives_up(link, now_ns)) {
 		log_line(&link->options, "the server does not answer");
 		rpc_calls_give_up(&client->calls);
@@ -374,7 +376,7 @@ static int rpc_client_arm_and_work(struct rnic_rpc_client *client)
 
 int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms)
 {
-	int error = client->error;
+	int error = client != NULL ? client->error : -EINVAL;
 
 	if (error != 0)
 		return error;
@@ -392,6 +394,8 @@ int rnic_rpc_client_turn(struct rnic_rpc_client *client, int timeout_ms)
 
 void rnic_rpc_destroy_client(struct rnic_rpc_client *client)
 {
+	if (client == NULL)
+		return;
 	for (uint64_t id = client->calls.oldest; id != client->calls.next; id++)
 		rpc_calls_end(&client->calls.slots[id % RPC_CALLS_MAX], RNIC_RPC_CANCELLED);
 	client->error = -ENODEV; /* so that a closure cannot begin a call */
@@ -430,17 +434,21 @@ static int make_pending(const ProtobufCServiceDescriptor *service, unsigned meth
 	return 0;
 }
 
-int rnic_rpc_begin_stream(struct rnic_rpc_client *client, const ProtobufCServiceDescriptor *service,
-			  unsigned method, const ProtobufCMessage *input,
-			  const struct rnic_rpc_call_options *options, rnic_rpc_chunk *chunk,
-			  rnic_rpc_closure *closure, void *user, uint64_t *call)
+/* `chunk` is NULL for a call without a stream. */
+static int rpc_client_begin(struct rnic_rpc_client *client,
+			    const ProtobufCServiceDescriptor *service, unsigned method,
+			    const ProtobufCMessage *input,
+			    const struct rnic_rpc_call_options *options, rnic_rpc_chunk *chunk,
+			    rnic_rpc_closure *closure, void *user, uint64_t *call)
 {
 	static const struct rnic_rpc_call_options none;
 	uint64_t deadline_ns = RPC_NEVER;
 	struct pending *pending;
 	struct rpc_call *begun;
-	int error = client->error;
+	int error = -EINVAL;
 
+	if (client != NULL && service != NULL && input != NULL && closure != NULL && call != NULL)
+		error = client->error;
 	if (error == 0)
 		error = make_pending(service, method, input, chunk, closure, user, &pending);
 	if (error != 0)
@@ -455,6 +463,7 @@ int rnic_rpc_begin_stream(struct rnic_rpc_client *client, const ProtobufCService
 		return -EAGAIN;
 	}
 	begun->is_stream = chunk != NULL;
+	begun->waits_for_server = options->wait_for_ready;
 	*call = begun->id;
 	transport_device_wake(&client->link.device); /* a turn sends it */
 	return 0;
@@ -465,14 +474,27 @@ int rnic_rpc_begin(struct rnic_rpc_client *client, const ProtobufCServiceDescrip
 		   const struct rnic_rpc_call_options *options, rnic_rpc_closure *closure,
 		   void *user, uint64_t *call)
 {
-	return rnic_rpc_begin_stream(client, service, method, input, options, NULL, closure, user,
-				     call);
+	return rpc_client_begin(client, service, method, input, options, NULL, closure, user, call);
+}
+
+int rnic_rpc_begin_stream(struct rnic_rpc_client *client, const ProtobufCServiceDescriptor *service,
+			  unsigned method, const ProtobufCMessage *input,
+			  const struct rnic_rpc_call_options *options, rnic_rpc_chunk *chunk,
+			  rnic_rpc_closure *closure, void *user, uint64_t *call)
+{
+	if (chunk == NULL)
+		return -EINVAL;
+	return rpc_client_begin(client, service, method, input, options, chunk, closure, user,
+				call);
 }
 
 void rnic_rpc_cancel(struct rnic_rpc_client *client, uint64_t call)
 {
-	struct rpc_call *found = &client->calls.slots[call % RPC_CALLS_MAX];
+	struct rpc_call *found;
 
+	if (client == NULL)
+		return;
+	found = &client->calls.slots[call % RPC_CALLS_MAX];
 	if (found->id == call)
 		rpc_calls_end(found, RNIC_RPC_CANCELLED);
 	transport_device_wake(&client->link.device);
@@ -518,9 +540,12 @@ int rnic_rpc_call(struct rnic_rpc_client *client, const ProtobufCServiceDescript
 {
 	struct waiting waiting = {0};
 	uint64_t call;
-	int error = rnic_rpc_begin(client, service, method, input, options, note_result, &waiting,
-				   &call);
+	int error;
 
+	if (status == NULL || output == NULL)
+		return -EINVAL;
+	error = rnic_rpc_begin(client, service, method, input, options, note_result, &waiting,
+			       &call);
 	if (error != 0)
 		return error;
 	while (!waiting.is_over) {
@@ -584,8 +609,10 @@ ProtobufCService *rnic_rpc_service(struct rnic_rpc_client *client,
 				   const ProtobufCServiceDescriptor *service,
 				   const struct rnic_rpc_call_options *options)
 {
-	struct stub *stub = calloc(1, sizeof(*stub));
+	struct stub *stub = NULL;
 
+	if (client != NULL && service != NULL)
+		stub = calloc(1, sizeof(*stub));
 	if (stub == NULL)
 		return NULL;
 	stub->base.descriptor = service;

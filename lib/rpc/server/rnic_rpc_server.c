@@ -137,7 +137,8 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 	struct rnic_rpc_server *made;
 	int error;
 
-	if (options != NULL && options->max_message_bytes > RPC_MESSAGE_LIMIT_BYTES)
+	if (server == NULL ||
+	    (options != NULL && options->max_message_bytes > RPC_MESSAGE_LIMIT_BYTES))
 		return -EINVAL;
 	made = calloc(1, sizeof(*made));
 	if (made == NULL)
@@ -167,6 +168,8 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 
 void rnic_rpc_destroy_server(struct rnic_rpc_server *server)
 {
+	if (server == NULL)
+		return;
 	server->sessions.ended = NULL;
 	server_calls_close(&server->calls);
 	server_sessions_close(&server->sessions, rnic_dial_now_ns());
@@ -179,16 +182,18 @@ void rnic_rpc_destroy_server(struct rnic_rpc_server *server)
 
 uint16_t rnic_rpc_server_port(const struct rnic_rpc_server *server)
 {
-	return server->port;
+	return server != NULL ? server->port : 0;
 }
 
 int rnic_rpc_server_fd(const struct rnic_rpc_server *server)
 {
-	return server->device.epoll_fd;
+	return server != NULL ? server->device.epoll_fd : -EINVAL;
 }
 
 int rnic_rpc_server_add(struct rnic_rpc_server *server, ProtobufCService *service)
 {
+	if (server == NULL || service == NULL)
+		return -EINVAL;
 	return server_calls_add(&server->calls, service);
 }
 
@@ -266,7 +271,8 @@ static int rpc_server_work(struct rnic_rpc_server *server)
 		return error;
 	server_sessions_tick(&server->sessions, now_ns);
 	for (struct server_session *at = server->sessions.first; at != NULL; at = at->next)
-		server_calls_take(&server->calls, at);
+		if (!at->is_gone)
+			server_calls_take(&server->calls, at);
 	server_calls_pump(&server->calls);
 	server_sessions_serve(&server->sessions, now_ns);
 	transport_device_set_timer(&server->device,
@@ -289,8 +295,11 @@ static int rpc_server_arm_and_work(struct rnic_rpc_server *server)
 
 int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms)
 {
-	int error = rpc_server_arm_and_work(server);
+	int error;
 
+	if (server == NULL)
+		return -EINVAL;
+	error = rpc_server_arm_and_work(server);
 	if (error == 0 && (server->ud.base.lacks_room || server->rc.base.lacks_room))
 		error = rpc_server_arm_and_work(server);
 	if (error == 0)

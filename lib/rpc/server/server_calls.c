@@ -230,7 +230,8 @@ uint32_t rnic_rpc_time_left_ms(const void *closure_data)
 	const struct server_work *work = closure_data;
 	uint64_t now_ns, left_ms;
 
-	if (work->calls == NULL || !rpc_history_is_wanted(&work->client->history, work->call))
+	if (work == NULL || work->calls == NULL ||
+	    !rpc_history_is_wanted(&work->client->history, work->call))
 		return 0;
 	if (work->deadline_ns == RPC_NEVER)
 		return UINT32_MAX;
@@ -243,6 +244,8 @@ int rnic_rpc_send_stream(void *closure_data, rnic_rpc_produce *produce, void *us
 {
 	struct server_work *work = closure_data;
 
+	if (work == NULL || produce == NULL)
+		return -EINVAL;
 	if (work->calls == NULL)
 		return -ECANCELED;
 	if (!work->stream.is_accepted)
@@ -260,6 +263,8 @@ void rnic_rpc_wake_stream(void *closure_data)
 {
 	struct server_work *work = closure_data;
 
+	if (work == NULL)
+		return;
 	work->stream.is_stalled = false;
 	if (work->calls != NULL)
 		transport_device_wake(work->calls->device);

@@ -79,6 +79,19 @@ void server_clients_close(struct server_clients *clients)
 		server_clients_forget(clients, clients->count - 1);
 }
 
+void server_clients_forget_unconfirmed(struct server_clients *clients,
+				       const struct server_client *client)
+{
+	if (client->is_confirmed || client->session_count > 0 || client->working_count > 0)
+		return;
+	for (uint32_t i = clients->count; i > 0; i--) {
+		if (clients->all[i - 1] != client)
+			continue;
+		server_clients_forget(clients, i - 1);
+		return;
+	}
+}
+
 /* Forgets the client without a session that was seen longest ago; false: all have sessions. */
 static bool server_clients_forget_oldest(struct server_clients *clients)
 {

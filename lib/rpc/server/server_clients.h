@@ -19,6 +19,7 @@ struct server_client {
 	uint8_t incarnation[RPC_IDENTITY_BYTES]; /* of `history` */
 	struct rpc_history history;
 	uint64_t held_bytes; /* messages, requests, memory to write from */
+	bool is_confirmed;   /* it exists: it has answered in a session */
 	uint32_t session_count;
 	uint32_t working_count; /* calls that a service executes */
 	uint64_t seen_ns;
@@ -53,6 +54,10 @@ void server_clients_close(struct server_clients *clients);
 struct server_client *server_clients_find(struct server_clients *clients,
 					  const uint8_t identity[RPC_IDENTITY_BYTES],
 					  const uint8_t incarnation[RPC_IDENTITY_BYTES]);
+
+/* Forgets a client without a session that has never answered. */
+void server_clients_forget_unconfirmed(struct server_clients *clients,
+				       const struct server_client *client);
 
 /* Whether the server may hold so many more bytes for the client; 0: whether it may hold any. */
 bool server_clients_have_room(struct server_clients *clients, const struct server_client *client,

@@ -155,6 +155,12 @@ struct server_session *server_sessions_find(struct server_sessions *sessions, ui
 		       : NULL;
 }
 
+static void server_sessions_free(struct server_session *session)
+{
+	free(session->memory);
+	free(session);
+}
+
 static void end_session(struct server_sessions *sessions, struct server_session *session,
 			uint64_t now_ns)
 {
@@ -166,12 +172,14 @@ static void end_session(struct server_sessions *sessions, struct server_session 
 	transport_close_route(session->route);
 	session->client->session_count--;
 	session->client->seen_ns = now_ns;
+	server_clients_forget_unconfirmed(&sessions->clients, session->client);
 	rpc_deadlines_set(&sessions->deadlines, session->place, RPC_NEVER);
 	sessions->places[session->place] = NULL;
 	while (sessions->place_count > 0 && sessions->places[sessions->place_count - 1] == NULL)
 		sessions->place_count--;
-	free(session->memory);
-	free(session);
+	session->is_gone = true;
+	if (!session->is_queued)
+		server_sessions_free(session);
 }
 
 static void serve(struct server_sessions *sessions, struct server_session *session, uint64_t now_ns)
@@ -179,10 +187,14 @@ static void serve(struct server_sessions *sessions, struct server_session *sessi
 	enum sent sent;
 
 	session->is_queued = false;
+	if (session->is_gone) {
+		server_sessions_free(session);
+		return;
+	}
 	rpc_session_tick(&session->session, now_ns);
 	if (session->session.state == RPC_SESSION_CLOSED) {
 		log_line(sessions->options, "a session has ended: %s",
-			 strerror(-session->session.error));
+			 rpc_session_end_text(&session->session));
 		end_session(sessions, session, now_ns);
 		return;
 	}
@@ -257,6 +269,32 @@ static uint32_t find_place(struct server_sessions *sessions)
 	return SERVER_SESSIONS_MAX;
 }
 
+/* Enters a new session among the unconfirmed ones, in place of the oldest of them. */
+static void server_sessions_distrust(struct server_sessions *sessions, uint32_t connection,
+				     uint64_t now_ns)
+{
+	uint32_t *slot =
+		&sessions->unconfirmed[sessions->unconfirmed_next++ % SERVER_UNCONFIRMED_MAX];
+	struct server_session *oldest = *slot != 0 ? server_sessions_find(sessions, *slot) : NULL;
+
+	*slot = connection;
+	if (oldest == NULL || oldest->is_confirmed)
+		return;
+	/* Nobody is told: whoever sent the OPEN may have named a stranger's address. */
+	rpc_session_lose(&oldest->session);
+	end_session(sessions, oldest, now_ns);
+}
+
+static void server_sessions_confirm(struct server_sessions *sessions,
+				    struct server_session *session)
+{
+	if (session->is_confirmed)
+		return;
+	session->is_confirmed = true;
+	session->client->is_confirmed = true;
+	log_line(sessions->options, "a session begins");
+}
+
 static void server_sessions_begin_session(struct server_sessions *sessions,
 					  const struct transport_datagram *datagram,
 					  const struct rpc_packet *open, uint64_t now_ns)
@@ -282,7 +320,11 @@ static void server_sessions_begin_session(struct server_sessions *sessions,
 	if (place >= sessions->place_count)
 		sessions->place_count = place + 1;
 	server_sessions_enqueue(sessions, session);
-	log_line(sessions->options, "a session begins");
+	/* A connection has shown already that its client is where it says. */
+	if (datagram->route != NULL)
+		server_sessions_confirm(sessions, session);
+	else
+		server_sessions_distrust(sessions, self.connection, now_ns);
 }
 
 static void receive_open(struct server_sessions *sessions,
@@ -324,7 +366,11 @@ void server_sessions_receive(struct server_sessions *sessions,
 	if (session == NULL) {
 		server_sessions_refuse(datagram, &packet, RPC_CLOSE_NO_SESSION);
 	} else if (datagram->transport->calls->is_source(session->route, datagram)) {
+		const uint64_t received = session->session.received;
+
 		receive_packet(sessions, session, &packet, now_ns);
+		if (session->session.received != received)
+			server_sessions_confirm(sessions, session);
 	}
 }
 
@@ -345,6 +391,8 @@ void server_sessions_close(struct server_sessions *sessions, uint64_t now_ns)
 	for (uint32_t place = 0; place < SERVER_SESSIONS_MAX; place++)
 		if (sessions->places[place] != NULL)
 			end_session(sessions, sessions->places[place], now_ns);
+	while (sessions->queue_length > 0)
+		server_sessions_free(dequeue(sessions));
 	server_clients_close(&sessions->clients);
 	free(sessions->deadlines_memory);
 }

@@ -18,13 +18,22 @@
 
 #define SERVER_SESSIONS_MAX 4096u
 
+/*
+ * The most sessions whose client has not shown yet that it got the answer to its OPEN. Anybody can
+ * send an OPEN in the name of another host; a further one takes the place of the oldest of these,
+ * so that such OPENs leave nearly all places to clients that exist.
+ */
+#define SERVER_UNCONFIRMED_MAX 1024u
+
 struct server_session {
 	struct rpc_session session;
 	void *memory;
 	struct transport_route *route;
 	struct server_client *client;
 	uint32_t place;
+	bool is_confirmed;	     /* the client knows the session's number */
 	bool is_queued;		     /* or being served */
+	bool is_gone;		     /* ended while queued: serving only frees it */
 	struct server_session *next; /* in the queue */
 };
 
@@ -44,6 +53,9 @@ struct server_sessions {
 	struct server_session *first; /* of the queue */
 	struct server_session *last;
 	uint32_t queue_length;
+	uint32_t
+		unconfirmed[SERVER_UNCONFIRMED_MAX]; /* connections of the latest, some confirmed */
+	uint32_t unconfirmed_next;
 	bool is_starved; /* a session found no room to send in this turn: completions will make some
 			  */
 };

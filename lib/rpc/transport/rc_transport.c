@@ -26,6 +26,8 @@ struct rc_connection {
 	struct rc_connection **link; /* the pointer to this one */
 };
 
+enum { RC_NOBODY_LISTENS = 8 }; /* REJ: invalid service ID */
+
 /*
  * The transport neither loses nor reorders datagrams: the peer has not taken the ones that are sent
  * again.
@@ -519,6 +521,7 @@ static const struct transport_calls rc_calls = {
 	.port_space = RNIC_PORT_SPACE_TCP,
 	.qp_type = RNIC_QP_TYPE_RC,
 	.found_event = RNIC_CM_CONNECT_RESPONSE,
+	.nobody_listens = RC_NOBODY_LISTENS,
 	.seek = rc_transport_seek,
 	.found = rc_transport_found,
 	.open_route = rc_transport_open_route,

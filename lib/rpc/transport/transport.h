@@ -47,6 +47,7 @@ struct transport_calls {
 	enum rnic_port_space port_space;	 /* for servers */
 	enum rnic_qp_type qp_type;
 	enum rnic_cm_event_type found_event; /* the event that ends seek() successfully */
+	int nobody_listens; /* the status of REJECTED that says so (IBTA 1.4, tables 108 and 130) */
 
 	/* Asks the server to which `id` has a route; takes over `id`, on failure too. */
 	int (*seek)(struct transport *transport, struct rnic_cm_id *id,
@@ -59,6 +60,13 @@ struct transport_calls {
 	void (*close_route)(struct transport_route *route);
 	bool (*is_source)(const struct transport_route *route,
 			  const struct transport_datagram *datagram);
+
+	/*
+	 * Whether `found_event` names the same peer as the found route. NULL: the transport notices
+	 * by itself when its peer is gone.
+	 */
+	bool (*is_same_peer)(const struct transport_route *route,
+			     const struct rnic_cm_event *event);
 
 	/* Takes an event of the connection manager for a found route and acknowledges it. */
 	void (*note)(struct transport_route *route, const struct rnic_cm_event *event);

@@ -14,6 +14,7 @@ enum {
 	IPV4_SOURCE = 20 + 12,
 	IPV6_SOURCE = 8,
 	HOP_LIMIT = 64,
+	UD_NOBODY_LISTENS = 1, /* SIDR: the service ID is not supported */
 };
 
 struct ud_route {
@@ -271,6 +272,17 @@ static bool ud_transport_is_source(const struct transport_route *base,
 	       ud_transport_is_same(&route->gid, &datagram->source.dest_gid);
 }
 
+/* A server that was started again has another queue pair, and another key. */
+static bool ud_transport_is_same_peer(const struct transport_route *base,
+				      const struct rnic_cm_event *event)
+{
+	const struct ud_route *route = (const struct ud_route *)base;
+
+	return route->qpn == event->parameters.qpn &&
+	       ud_of(base->transport)->qkey == event->parameters.qkey &&
+	       ud_transport_is_same(&route->gid, &event->path.dest_gid);
+}
+
 /* Once the queue pair is found, no more events follow. */
 static void ud_transport_note(struct transport_route *route, const struct rnic_cm_event *event)
 {
@@ -325,6 +337,8 @@ static const struct transport_calls ud_calls = {
 	.port_space = RNIC_PORT_SPACE_UDP,
 	.qp_type = RNIC_QP_TYPE_UD,
 	.found_event = RNIC_CM_ESTABLISHED,
+	.nobody_listens = UD_NOBODY_LISTENS,
+	.is_same_peer = ud_transport_is_same_peer,
 	.seek = ud_transport_seek,
 	.found = ud_transport_found,
 	.open_route = ud_transport_open_route,

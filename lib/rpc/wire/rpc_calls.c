@@ -98,6 +98,16 @@ void rpc_calls_give_up(struct rpc_calls *calls)
 	}
 }
 
+void rpc_calls_refuse(struct rpc_calls *calls)
+{
+	for (uint64_t id = calls->oldest; id != calls->next; id++) {
+		struct rpc_call *call = call_at(calls, id);
+
+		if (is_live(call) && !call->waits_for_server)
+			end_without_server(call);
+	}
+}
+
 struct rpc_call *rpc_calls_take_waiting(struct rpc_calls *calls)
 {
 	for (uint64_t id = calls->oldest; id != calls->next && calls->has_session; id++) {

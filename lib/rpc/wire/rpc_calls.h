@@ -37,7 +37,8 @@ struct rpc_call {
 	bool is_idempotent;
 	bool is_stream; /* the caller has seen part of the answer: the client does not send the call
 			   again */
-	bool was_sent;	/* to the incarnation of `calls`, or to one before it */
+	bool waits_for_server; /* also while nobody listens there */
+	bool was_sent;	       /* to the incarnation of `calls`, or to one before it */
 	bool owes_cancel;
 	uint32_t status; /* of ENDED: the server's number, or enum rnic_rpc_status */
 	uint32_t sends;
@@ -74,6 +75,9 @@ void rpc_calls_session_lost(struct rpc_calls *calls);
 
 /* Ends all calls, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN: no session will follow. */
 void rpc_calls_give_up(struct rpc_calls *calls);
+
+/* The same for the calls that do not wait for a server: nobody listens there now. */
+void rpc_calls_refuse(struct rpc_calls *calls);
 
 /* Returns a call to send in the open session, and notes it as sent; NULL: none. */
 struct rpc_call *rpc_calls_take_waiting(struct rpc_calls *calls);

@@ -105,6 +105,7 @@ static void rpc_session_begin(struct rpc_session *session, const struct rpc_sess
 		.open_interval_ns = config->rto_initial_ns,
 		.heard_ns = now_ns,
 		.asked_ns = now_ns,
+		.unanswered_ns = RPC_NEVER,
 	};
 	rpc_sender_init(&session->sender, &limits, self->first_sequence);
 	rpc_receiver_init(&session->receiver, config->window_packets, limits.payload_bytes,
@@ -147,6 +148,7 @@ static void end_by_peer(struct rpc_session *session, uint16_t code)
 {
 	size_t count = sizeof(close_errors) / sizeof(close_errors[0]);
 
+	session->is_closed_by_peer = true;
 	rpc_session_end(session, code > 0 && code < count ? close_errors[code] : -EPROTO, 0);
 }
 
@@ -215,6 +217,7 @@ void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *p
 	}
 	session->received++;
 	session->heard_ns = now_ns;
+	session->unanswered_ns = RPC_NEVER;
 	act(session, action, packet);
 }
 
@@ -262,6 +265,9 @@ uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint6
 	if (session->peer != 0)
 		rpc_receiver_report(&session->receiver, &packet);
 	session->owes_ack = false;
+	if ((packet.kind == RPC_PACKET_DATA || packet.kind == RPC_PACKET_PING) &&
+	    session->unanswered_ns == RPC_NEVER)
+		session->unanswered_ns = now_ns;
 	bytes = rpc_packet_encode(&packet, datagram, session->config.datagram_bytes);
 	assert(bytes > 0);
 	return (uint32_t)bytes;
@@ -355,6 +361,31 @@ void rpc_session_lose(struct rpc_session *session)
 {
 	if (session->state != RPC_SESSION_CLOSED)
 		rpc_session_end(session, -ECONNRESET, 0);
+}
+
+const char *rpc_session_end_text(const struct rpc_session *session)
+{
+	const bool is_server = session->is_client; /* the peer */
+
+	switch (session->error) {
+	case -ESHUTDOWN:
+		if (!session->is_closed_by_peer)
+			return "this side closed it";
+		return is_server ? "the server closed it" : "the client closed it";
+	case -ETIMEDOUT:
+		return is_server ? "the server is silent" : "the client is silent";
+	case -ECONNRESET:
+		if (session->is_closed_by_peer)
+			return is_server ? "the server does not know it, and may be a new one"
+					 : "the client does not know it";
+		return "the connection is lost";
+	case -ECONNREFUSED:
+		return "the server takes no more sessions";
+	case -EMSGSIZE:
+		return "a message was too large";
+	default:
+		return "a datagram broke the protocol";
+	}
 }
 
 uint32_t rpc_session_refuse(const struct rpc_packet *packet, enum rpc_close code, void *datagram,

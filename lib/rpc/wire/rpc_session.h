@@ -83,6 +83,9 @@ struct rpc_session {
 	uint64_t open_interval_ns;
 	uint64_t heard_ns;
 	uint64_t asked_ns; /* time of the last PING */
+	/* The first datagram that wants an answer and has none; RPC_NEVER: there is none. */
+	uint64_t unanswered_ns;
+	bool is_closed_by_peer;
 	struct rpc_sender sender;
 	struct rpc_receiver receiver;
 	uint64_t received;
@@ -142,6 +145,9 @@ void rpc_session_close(struct rpc_session *session);
 
 /* Ends the session without a transport: the peer cannot be told. */
 void rpc_session_lose(struct rpc_session *session);
+
+/* Why the session has ended, a part of a sentence. A close by either side is no error. */
+const char *rpc_session_end_text(const struct rpc_session *session);
 
 /* Makes the answer to a datagram for an unknown session; returns its length, or 0: none is due. */
 uint32_t rpc_session_refuse(const struct rpc_packet *packet, enum rpc_close code, void *datagram,
