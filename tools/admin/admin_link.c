@@ -2,6 +2,7 @@
 #include "admin/admin_link.h"
 
 #include "ctl/ctl_check.h"
+#include "native/socket_trust.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,12 +90,14 @@ static int admin_link_connect_to(struct admin_link *link, const char *socket_pat
 	return 0;
 }
 
-int admin_link_open(struct admin_link *link, const char *socket_path, const char *program)
+/* Connects and says HELLO with `flags`. */
+static int admin_link_greet(struct admin_link *link, const char *socket_path, const char *program,
+			    uint32_t flags)
 {
 	struct rnic_ctl_hello hello = {
 		.version_min = RNIC_CTL_VERSION_MIN,
 		.version_max = RNIC_CTL_VERSION_MAX,
-		.flags = RNIC_HELLO_ADMIN,
+		.flags = flags,
 	};
 	union message message;
 	int error;
@@ -103,6 +106,14 @@ int admin_link_open(struct admin_link *link, const char *socket_path, const char
 	error = admin_link_connect_to(link, socket_path);
 	if (error)
 		return error;
+	error = rnic_socket_check_peer(link->fd, socket_path, &link->owner);
+	if (error) {
+		admin_link_close(link);
+		snprintf(link->reason, sizeof(link->reason),
+			 "a stranger, user %u, serves on %.80s; give --socket another path",
+			 (unsigned)link->owner, socket_path);
+		return error;
+	}
 	snprintf(hello.program, sizeof(hello.program), "%s", program);
 	error = admin_link_exchange(link, RNIC_CTL_HELLO, &hello, sizeof(hello), &message);
 	if (error) {
@@ -113,6 +124,21 @@ int admin_link_open(struct admin_link *link, const char *socket_path, const char
 		((const struct rnic_ctl_hello_reply *)(message.bytes + sizeof(message.header)))
 			->device;
 	return 0;
+}
+
+int admin_link_open(struct admin_link *link, const char *socket_path, const char *program)
+{
+	return admin_link_greet(link, socket_path, program, RNIC_HELLO_ADMIN);
+}
+
+int admin_link_try_use(struct admin_link *link, const char *socket_path, const char *program)
+{
+	int error = admin_link_greet(link, socket_path, program, 0);
+
+	/* The kernel has closed the device connection that came along. */
+	if (!error)
+		admin_link_close(link);
+	return error;
 }
 
 void admin_link_close(struct admin_link *link)

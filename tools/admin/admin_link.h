@@ -10,23 +10,32 @@
 #include "ctl/ctl_message.h"
 
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { ADMIN_LINK_TIMEOUT_S = 10 };
 
 struct admin_link {
 	int fd;
 	uint32_t request_id;
+	uid_t owner; /* the user of the daemon, as the kernel has it */
 	struct rnic_device_attributes device;
 	char reason[RNIC_CTL_TEXT_BYTES]; /* the reason of the last failure, a sentence */
 };
 
 /*
  * Connects to the daemon at `socket_path` and greets it as `program`. Returns 0; -ENOENT or
- * -ECONNREFUSED when no daemon answers there; -EACCES without the right to the path; the daemon's
- * own refusal; -EPROTO when the answer is not rnicd's. After an error the link is closed and only
- * `reason` is valid.
+ * -ECONNREFUSED when no daemon answers there; -EACCES without the right to the path, or when the
+ * path is a default place and a stranger serves there (socket_trust.h); the daemon's own refusal;
+ * -EPROTO when the answer is not rnicd's. After an error the link is closed and only `reason` is
+ * valid.
  */
 int admin_link_open(struct admin_link *link, const char *socket_path, const char *program);
+
+/*
+ * Whether the daemon serves programs of this user: greets it as a program does, and hangs up. 0;
+ * else as admin_link_open().
+ */
+int admin_link_try_use(struct admin_link *link, const char *socket_path, const char *program);
 void admin_link_close(struct admin_link *link);
 
 /*

@@ -9,7 +9,8 @@
 #                                                          a library with the version script MAP; a
 #                                                          program that links the library links what
 #                                                          the library SHOWS as well
-#   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin
+#   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin, with a --version; to be
+#                                                          installed
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
 
@@ -58,7 +59,10 @@ endfunction()
 
 function(rnic_program name)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
-  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS}
+    ${PROJECT_SOURCE_DIR}/tools/admin/program_version.c)
+  target_compile_definitions(${name} PRIVATE
+    RNIC_PROGRAM="${name}" RNIC_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PRIVATE rnic_options ${arg_USES})
   install(TARGETS ${name})
 endfunction()

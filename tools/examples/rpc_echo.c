@@ -36,6 +36,7 @@ static void rpc_echo_print_line(void *user, const char *sentence)
 	fprintf(stderr, "rpc_echo: %s\n", sentence);
 }
 
+static bool waits_for_server;
 static struct rnic_rpc_options rpc_options = {.log = rpc_echo_print_line};
 
 static int error_exit(const char *what, int error)
@@ -225,7 +226,8 @@ static int rpc_echo_serve(uint16_t port, long seconds)
 
 static uint32_t call_echo(struct rnic_rpc_client *client, size_t bytes)
 {
-	const struct rnic_rpc_call_options options = {.timeout_ms = 30000, .is_idempotent = true};
+	const struct rnic_rpc_call_options options = {
+		.timeout_ms = 30000, .is_idempotent = true, .wait_for_ready = waits_for_server};
 	Rnic__Example__Text input = RNIC__EXAMPLE__TEXT__INIT;
 	ProtobufCMessage *output = NULL;
 	uint32_t status = RNIC_RPC_INTERNAL;
@@ -425,21 +427,47 @@ static int run_client(const char *what, const char *host, uint16_t port, long nu
 	return (int)status;
 }
 
+/* False, and a sentence: the text is no port. */
+static bool parse_port(const char *text, uint16_t *port)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno == 0 && *text >= '0' && *text <= '9' && *end == '\0' && value <= UINT16_MAX) {
+		*port = (uint16_t)value;
+		return true;
+	}
+	fprintf(stderr, "rpc_echo: %s is no port from 0 to %d\n", text, UINT16_MAX);
+	return false;
+}
+
 int main(int argc, char **argv)
 {
+	uint16_t port;
+
 	service.base.descriptor = &rnic__example__echo__descriptor;
 	service.base.invoke = protobuf_c_service_invoke_internal;
-	if (argc > 1 && strcmp(argv[1], "--rc") == 0) {
-		rpc_options.transport = RNIC_RPC_RC;
-		argc--;
-		argv++;
+	for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
+		if (strcmp(argv[1], "--rc") == 0)
+			rpc_options.transport = RNIC_RPC_RC;
+		else if (strcmp(argv[1], "--wait") == 0)
+			waits_for_server = true;
+		else
+			break;
 	}
 	if (argc >= 3 && strcmp(argv[1], "serve") == 0)
-		return rpc_echo_serve((uint16_t)atoi(argv[2]), argc > 3 ? atol(argv[3]) : 0);
+		return parse_port(argv[2], &port)
+			       ? rpc_echo_serve(port, argc > 3 ? atol(argv[3]) : 0)
+			       : EXIT_ERROR;
 	if (argc == 5)
-		return run_client(argv[1], argv[2], (uint16_t)atoi(argv[3]), atol(argv[4]));
+		return parse_port(argv[3], &port)
+			       ? run_client(argv[1], argv[2], port, atol(argv[4]))
+			       : EXIT_ERROR;
 	fprintf(stderr, "usage: rpc_echo serve PORT [SECONDS]\n"
-			"       rpc_echo [--rc] echo|add|hold|cancel|stranger|pour|spill HOST PORT "
+			"       rpc_echo [--rc] [--wait] echo|add|hold|cancel|stranger|pour|spill "
+			"HOST PORT "
 			"NUMBER\n");
 	return EXIT_ERROR;
 }

@@ -2,7 +2,10 @@
 #include "captive.h"
 
 #include "admin/admin_link.h"
+#include "beside_socket.h"
+#include "complaint.h"
 #include "install_tree.h"
+#include "port_advice.h"
 #include "wire/gid.h"
 
 #include <arpa/inet.h>
@@ -10,31 +13,18 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
 	START_TIMEOUT_MS = 15000,
 	IDLE_EXIT_S = 5,
-	DAEMON_ARGUMENTS_MAX = 16,
+	DAEMON_ARGUMENTS_MAX = 20,
 };
-
-__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
-{
-	va_list arguments;
-
-	fputs("rnic-run: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputs("\n", stderr);
-}
 
 /* ---- a daemon that is already there ---- */
 
@@ -97,84 +87,62 @@ static int check_running(const struct captive_options *options,
 }
 
 /*
+ * Asks the daemon for its device, which is the caller's to free; NULL: it has none. Negative errno
+ * with a reason in the link, which is closed.
+ */
+static int ask_running(const struct captive_options *options, struct admin_link *link,
+		       struct rnic_show_device **device)
+{
+	void *rows = NULL;
+	size_t count = 0;
+	int error = admin_link_open(link, options->socket, "rnic-run");
+
+	if (error)
+		return error;
+	error = admin_link_show(link, RNIC_SHOW_DEVICE, sizeof(**device), &rows, &count);
+	admin_link_close(link);
+	if (error)
+		return error;
+	*device = count > 0 ? rows : NULL;
+	if (count == 0)
+		free(rows);
+	return 0;
+}
+
+/*
  * Returns 0 when a fitting daemon answers, -ENOENT (silently) when none answers, else a negative
  * errno after a complaint.
  */
 static int find_running(const struct captive_options *options)
 {
+	struct rnic_show_device *device;
 	struct admin_link link;
-	size_t count;
-	void *rows;
-	int error = admin_link_open(&link, options->socket, "rnic-run");
+	int error = ask_running(options, &link, &device);
 
+	/* A daemon that ends hangs up when its socket's path has gone. */
+	if (error == -ECONNRESET || error == -EPIPE)
+		error = ask_running(options, &link, &device);
 	if (error == -ENOENT || error == -ECONNREFUSED)
 		return -ENOENT;
 	if (error) {
 		complain("%s", link.reason);
 		return error;
 	}
-	error = admin_link_show(&link, RNIC_SHOW_DEVICE, sizeof(struct rnic_show_device), &rows,
-				&count);
-	if (error) {
-		complain("%s", link.reason);
-		goto close_link;
-	}
-	if (count > 0)
-		error = check_running(options, rows);
-	free(rows);
-close_link:
-	admin_link_close(&link);
+	if (device)
+		error = check_running(options, device);
+	free(device);
 	return error;
 }
 
 /* ---- a daemon of our own ---- */
 
 /*
- * Makes the socket's directory when it is missing, for this user alone (/run/rnicd, which root
- * makes, is for all). Refuses a directory of another user in a place where everybody may write: no
- * socket is safe there.
+ * Prints the last line that the daemon wrote: it gives the reason for the daemon's end. Says what
+ * the user can do about a port that is taken.
  */
-static int prepare_directory(const char *socket)
-{
-	char directory[PATH_MAX];
-	struct stat status;
-
-	snprintf(directory, sizeof(directory), "%s", socket);
-	*strrchr(directory, '/') = '\0';
-	if (directory[0] == '\0')
-		return 0;
-	if (mkdir(directory, strcmp(directory, "/run/rnicd") == 0 ? 0755 : 0700) == 0)
-		return 0;
-	if (errno != EEXIST || stat(directory, &status) < 0 || !S_ISDIR(status.st_mode)) {
-		complain("cannot make the directory %s: %s", directory, strerror(errno));
-		return -EACCES;
-	}
-	if (strncmp(directory, "/tmp/rnicd-", 11) == 0 && status.st_uid != geteuid()) {
-		complain("%s belongs to another user; give --socket", directory);
-		return -EACCES;
-	}
-	return 0;
-}
-
-static int open_beside(const char *socket, const char *suffix, int flags)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s%s", socket, suffix);
-	fd = open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0) {
-		fd = -errno;
-		complain("cannot write %s: %s; start rnicd there yourself, or give --socket", path,
-			 strerror(-fd));
-	}
-	return fd;
-}
-
-/* Prints the last line that the daemon wrote: it gives the reason for the daemon's end. */
 static void complain_with_log(const struct captive_options *options, int log_fd, const char *what)
 {
-	char text[512] = "";
+	char text[512] = "", advice[PORT_ADVICE_BYTES];
 	off_t end = lseek(log_fd, 0, SEEK_END);
 	off_t start = end > (off_t)sizeof(text) - 1 ? end - ((off_t)sizeof(text) - 1) : 0;
 	ssize_t length = pread(log_fd, text, sizeof(text) - 1, start);
@@ -185,7 +153,8 @@ static void complain_with_log(const struct captive_options *options, int log_fd,
 	text[length > 0 ? length : 0] = '\0';
 	line = strrchr(text, '\n');
 	line = line ? line + 1 : text;
-	complain("%s: %s (log: %s.log)", what, line[0] ? line : "it wrote nothing",
+	port_advice(line, advice);
+	complain("%s: %s%s (log: %s.log)", what, line[0] ? line : "it wrote nothing", advice,
 		 options->socket);
 }
 
@@ -204,6 +173,11 @@ static void captive_fill_arguments(const struct captive_options *options, char *
 	arguments[count++] = numbers[0];
 	arguments[count++] = "--ready-fd";
 	arguments[count++] = numbers[1];
+	/* Who types sudo rnic-run has not asked for a device of all users. */
+	if (geteuid() == 0) {
+		arguments[count++] = "--socket-mode";
+		arguments[count++] = "0600";
+	}
 	if (options->netdev) {
 		arguments[count++] = "--netdev";
 		arguments[count++] = options->netdev;
@@ -259,6 +233,15 @@ static int spawn(const char *program, const char *const *arguments, int log_fd, 
 	return 0;
 }
 
+/* An operator who stopped a daemon learns here that there is one again. */
+static void captive_announce(const struct captive_options *options)
+{
+	complain("no rnicd answered on %s: started one%s, which ends %d s after its last program "
+		 "(log: %s.log)",
+		 options->socket, geteuid() == 0 ? " for root alone" : "", IDLE_EXIT_S,
+		 options->socket);
+}
+
 /* A ready daemon writes to its end of the pipe. The end closes when the daemon ends. */
 static int wait_until_ready(const struct captive_options *options, int ready_fd, int log_fd)
 {
@@ -291,12 +274,12 @@ static int start_daemon(const struct captive_options *options)
 		complain("no rnicd beside this program; start one on %s yourself", options->socket);
 		return error;
 	}
-	log_fd = open_beside(options->socket, ".log", O_RDWR | O_TRUNC | O_APPEND);
+	log_fd = beside_socket_open(options->socket, ".log", O_RDWR | O_APPEND);
 	if (log_fd < 0)
 		return log_fd;
-	if (pipe2(ready, O_CLOEXEC) < 0) {
+	if (ftruncate(log_fd, 0) < 0 || pipe2(ready, O_CLOEXEC) < 0) {
 		error = -errno;
-		complain("cannot make a pipe: %s", strerror(errno));
+		complain("cannot make a log and a pipe: %s", strerror(errno));
 		goto close_log;
 	}
 	captive_fill_arguments(options, program, arguments, numbers, ready[1]);
@@ -306,6 +289,8 @@ static int start_daemon(const struct captive_options *options)
 		complain("cannot fork: %s", strerror(-error));
 	else
 		error = wait_until_ready(options, ready[0], log_fd);
+	if (!error)
+		captive_announce(options);
 	close(ready[0]);
 close_log:
 	close(log_fd);
@@ -324,10 +309,10 @@ int captive_ensure_daemon(const struct captive_options *options)
 			 options->socket, options->socket);
 		return error;
 	}
-	error = prepare_directory(options->socket);
+	error = beside_socket_prepare(options->socket);
 	if (error)
 		return error;
-	lock_fd = open_beside(options->socket, ".lock", O_RDWR);
+	lock_fd = beside_socket_open(options->socket, ".lock", O_RDWR);
 	if (lock_fd < 0)
 		return lock_fd;
 	while (flock(lock_fd, LOCK_EX) < 0 && errno == EINTR)

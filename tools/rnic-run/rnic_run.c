@@ -7,6 +7,7 @@
 #include "admin/socket_option.h"
 #include "base/path_view.h"
 #include "captive.h"
+#include "daemon_hold.h"
 #include "install_tree.h"
 #include "view_namespace.h"
 
@@ -91,6 +92,12 @@ static int prepend(const char *variable, const char *first)
 }
 
 /*
+ * The address sanitizer of gcc refuses a program whose first library is not the sanitizer's, and
+ * ours come first. Options of the user follow, so that they prevail.
+ */
+#define SANITIZER_OPTION "verify_asan_link_order=0"
+
+/*
  * LD_LIBRARY_PATH serves dlopen() and programs that link the libraries; LD_PRELOAD also serves
  * programs whose own RPATH names the system's directory. `view_directory` is the shim's; NULL for
  * none.
@@ -107,7 +114,7 @@ static int set_variables(const char *socket, const char *verbs_directory,
 		     view_directory ? "/librnic-view.so" : "") < 0)
 		return -1;
 	error = setenv("RNIC_SOCKET", socket, 1) || prepend("LD_LIBRARY_PATH", verbs_directory) ||
-		prepend("LD_PRELOAD", preload);
+		prepend("LD_PRELOAD", preload) || prepend("ASAN_OPTIONS", SANITIZER_OPTION);
 	free(preload);
 	return error ? -1 : 0;
 }
@@ -172,6 +179,8 @@ int main(int argc, char **argv)
 	    find_view(socket, options.in_namespace, &has_view) < 0 ||
 	    prepare_environment(socket, has_view && !options.in_namespace) < 0)
 		return EXIT_FAILURE;
+	if (options.daemon.may_start)
+		daemon_hold(socket);
 	execvp(options.command[0], options.command);
 	fprintf(stderr, "rnic-run: %s: %s\n", options.command[0], strerror(errno));
 	return errno == ENOENT ? 127 : 126;

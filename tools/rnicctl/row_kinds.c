@@ -89,6 +89,8 @@ static const struct column device_columns[] = {
 	{"udp_port", "port", COLUMN_TEXT, MEMBER(rnic_show_device, udp_port), NULL},
 	{"poll", "poll", COLUMN_TEXT, MEMBER(rnic_show_device, poll), NULL},
 	{"segmentation", "segmentation", COLUMN_TEXT, MEMBER(rnic_show_device, segmentation), NULL},
+	{"lanes", "lanes", COLUMN_TEXT, MEMBER(rnic_show_device, lanes), NULL},
+	{"lane_count", NULL, COLUMN_U32, MEMBER(rnic_show_device, lane_count), NULL},
 	{"ecn", "ECN", COLUMN_TEXT, MEMBER(rnic_show_device, ecn), NULL},
 	{"pkeys", "P_Keys", COLUMN_TEXT, MEMBER(rnic_show_device, pkeys), NULL},
 	{"firmware", "version", COLUMN_TEXT, MEMBER(rnic_show_device, device.firmware), NULL},

@@ -4,9 +4,12 @@
 #include "base/be.h"
 #include "lambda_file.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <seccomp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { REQUEST_MAGIC = 0x524c5251 /* "RLRQ" */, RESULT_MAGIC = 0x524c5253 /* "RLRS" */ };
@@ -88,6 +91,23 @@ static void describe_refusal(const struct lambda_result *result, char *text, siz
 		snprintf(text, room, "the server did not run it: %s", strerror(result->detail));
 }
 
+/* The machine is the server's, which may be another one than this program's. */
+static void describe_call(const struct lambda_result *result, char *text, size_t room)
+{
+	const uint32_t architecture = result->value == EM_X86_64    ? SCMP_ARCH_X86_64
+				      : result->value == EM_AARCH64 ? SCMP_ARCH_AARCH64
+								    : 0;
+	char *name = NULL;
+
+	if (architecture != 0 && result->detail >= 0)
+		name = seccomp_syscall_resolve_num_arch(architecture, result->detail);
+	if (name != NULL)
+		snprintf(text, room, "it called the system: %s (call %d)", name, result->detail);
+	else
+		snprintf(text, room, "it called the system (call %d)", result->detail);
+	free(name);
+}
+
 void lambda_result_describe(const struct lambda_result *result, char *text, size_t room)
 {
 	switch (result->verdict) {
@@ -123,7 +143,7 @@ void lambda_result_describe(const struct lambda_result *result, char *text, size
 			 result->address);
 		break;
 	case LAMBDA_CALLED_SYSTEM:
-		snprintf(text, room, "it called the system (call %d)", result->detail);
+		describe_call(result, text, room);
 		break;
 	case LAMBDA_OUT_OF_STACK:
 		snprintf(text, room, "it used up its memory");

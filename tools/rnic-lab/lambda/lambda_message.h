@@ -39,7 +39,8 @@ enum lambda_verdict {
 	LAMBDA_WROTE_CODE,    /* address: of the write */
 	LAMBDA_WROTE_INPUT,   /* or the table */
 	LAMBDA_WROTE_OUTSIDE, /* outside of all its memory */
-	LAMBDA_CALLED_SYSTEM, /* detail: the number of the system call, -1 for unknown */
+	LAMBDA_CALLED_SYSTEM, /* detail: the number of the system call, -1 for unknown; value: the
+				 machine whose number it is, as in a lambda file, or 0 */
 	LAMBDA_OUT_OF_STACK,  /* the function used up its memory */
 	LAMBDA_REFUSED,	      /* the function did not run; detail: an errno */
 	LAMBDA_VERDICTS,

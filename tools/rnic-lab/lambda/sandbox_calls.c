@@ -16,8 +16,6 @@ int sandbox_forbid_calls(void)
 	if (error == 0)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(exit_group), 0);
 	if (error == 0)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(exit), 0);
-	if (error == 0)
 		error = seccomp_load(filter);
 	/* The code releases nothing: freeing memory could need a system call. */
 	return error;

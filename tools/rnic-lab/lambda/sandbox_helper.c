@@ -99,7 +99,7 @@ static struct lambda_result sandbox_helper_judge(const struct sandbox_order *ord
 	} else if (WIFEXITED(status) && report.is_complete) {
 		judge_report(&report, order->files[SANDBOX_OUTPUT].bytes, &result);
 	} else if (WIFEXITED(status)) {
-		/* The function must not call exit(), the only call that gets through. */
+		/* The function must not call exit_group(), the only call that gets through. */
 		result.verdict = LAMBDA_CALLED_SYSTEM;
 		result.detail = SYS_exit_group;
 	} else if (WTERMSIG(status) == SIGSYS) {

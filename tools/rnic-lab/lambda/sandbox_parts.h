@@ -46,7 +46,8 @@ _Noreturn void sandbox_child_run(const struct sandbox_order *order,
 				 struct sandbox_report *report);
 
 /*
- * The child's last step: forbids all system calls but exit and exit_group; others raise SIGSYS.
+ * The child's last step: forbids all system calls but exit_group, by which the child ends after its
+ * report; others raise SIGSYS.
  * -ENOSYS, or the kernel's error.
  */
 int sandbox_forbid_calls(void);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -10,6 +11,7 @@
 #define MAX_BYTES    (1u << 30)
 #define MAX_MESSAGES 100000000u
 #define MAX_SECONDS  (INT_MAX / 1000)
+#define MAX_PORT     65535
 
 static const char server_usage[] =
 	" [-a ADDRESS] [-s BYTES] [-n CLIENTS] [-t SECONDS] [-v] [PORT]\n"
@@ -42,6 +44,14 @@ static uint32_t number(const char *text, uint32_t most, const char *usage)
 		return (uint32_t)value;
 	LOG("%s is no number from 1 to %u", text, most);
 	show_usage(usage, 2);
+}
+
+/* A number, or the name of a service. The resolver would cut a number to 16 bits. */
+static const char *port_of(const char *text, const char *usage)
+{
+	if (text[strspn(text, "-0123456789")] == '\0')
+		number(text, MAX_PORT, usage);
+	return text;
 }
 
 static void read_options(int argc, char **argv, const char *letters, const char *usage,
@@ -82,7 +92,7 @@ void options_of_server(int argc, char **argv, const char *port, struct sample_op
 	if (argc - optind > 1)
 		show_usage(server_usage, 2);
 	if (optind < argc)
-		options->port = argv[optind];
+		options->port = port_of(argv[optind], server_usage);
 }
 
 void options_of_client(int argc, char **argv, const char *port, struct sample_options *options)
@@ -98,7 +108,7 @@ void options_of_client(int argc, char **argv, const char *port, struct sample_op
 		show_usage(client_usage, 2);
 	options->host = argv[optind];
 	if (argc - optind == 2)
-		options->port = argv[optind + 1];
+		options->port = port_of(argv[optind + 1], client_usage);
 }
 
 struct rdma_ctx options_context(const struct sample_options *options, int stop)
