@@ -15,10 +15,13 @@
 #   --bench                     run tests/bench/run.sh as well, in build/
 #   --long=PART                 run only one long part, for at most 150 minutes:
 #       fuzz                    every fuzzer for ten minutes, under sanitizers
-#       hostile                 the hostile clients under sanitizers, again and again for an hour
+#       hostile                 users who attack another, with more of each attack; then the hostile
+#                               clients under sanitizers, again and again for an hour
 #       interop                 more topologies, ports and families, and long amounts
 #       storm                   50,000 seeds of each storm
-#       debian, arm64           do not exist yet: status 2
+#       debian                  the quick start, the README's commands and the quick suites on a
+#                               fresh Debian 13 and 12 (root)
+#       arm64                   does not exist yet: status 2
 #
 # run.sh runs as root or as an ordinary user. As an ordinary user it skips the tests that need
 # network namespaces, and these tests say so. run.sh prints the ten slowest tests of each stage. It
@@ -37,14 +40,14 @@ bench=""
 is_default=1
 
 usage() {
-	sed -n '4,26s/^# \{0,1\}//p' "$0"
+	sed -n '4,30s/^# \{0,1\}//p' "$0"
 }
 
 # choose_part NAME
 choose_part() {
 	case $1 in
-	fuzz | hostile | interop | storm) long=$1; is_default="" ;;
-	debian | arm64)
+	fuzz | hostile | interop | storm | debian) long=$1; is_default="" ;;
+	arm64)
 		echo "--long=$1: this part does not exist yet; nothing has run" >&2
 		exit 2
 		;;
@@ -81,9 +84,12 @@ done
 
 groups=(build test)
 [ -z "$bench" ] || groups+=(bench)
+[ "$long" != debian ] || groups=(debian)
 "$top/tools/install-packages.sh" "${groups[@]}" || exit 1
-# Without these the tests against rxe do not run, and say why.
-"$top/tools/install-packages.sh" rxe || echo "there will be no emulated machine"
+# Without these the tests against rxe do not run, and say why. The quick suites have none of them.
+if [ -z "$quick" ] && [ "$long" != debian ]; then
+	"$top/tools/install-packages.sh" rxe || echo "there will be no emulated machine"
+fi
 
 PATH=$PATH:/usr/sbin:/sbin
 logs=$(mktemp -d "${TMPDIR:-/tmp}/rnic-run-XXXXXX")
@@ -208,6 +214,16 @@ run_storms() {
 	done
 }
 
+run_debian() {
+	stages+=(debian)
+	"${limit[@]}" "$top/tests/debian/debian.sh" "$logs/roots" 2>&1 | tee "$logs/debian"
+	case ${PIPESTATUS[0]} in
+	0) ;;
+	77) sed -n 's/^debian: skipped: /1 tests skipped: /p' "$logs/debian" >>"$logs/skipped" ;;
+	*) failed_stage=${failed_stage:-debian} ;;
+	esac
+}
+
 run_long() {
 	main=$1
 	limit=(timeout $((140 * 60)))
@@ -217,18 +233,28 @@ run_long() {
 		run_fuzzers 600
 		;;
 	hostile)
+		echo "== hostile: one user, and nine, who attack another"
+		build users "$top/build" gcc &&
+			RNIC_TEST_LONG=1 run_suites users "$top/build" -R '^hostile_users$'
 		echo "== hostile: clients that lie, under sanitizers, for an hour"
 		repeat_hostile 3600
 		;;
 	interop)
 		echo "== interop: more topologies, ports and families, and long amounts"
 		export RNIC_TEST_LONG=1
-		build interop "$top/build-long" gcc &&
+		if build interop "$top/build-long" gcc; then
 			run_suites interop "$top/build-long" -L interop
+			echo "== order: a program polls what is written, 10^6 times a message"
+			run_suites order "$top/build-long" -R '^test_write_order$'
+		fi
 		;;
 	storm)
 		echo "== storm: 50,000 seeds of each, from 0 on, in 45 minutes each at most"
 		run_storms 50000 $((45 * 60))
+		;;
+	debian)
+		echo "== debian: as a newcomer, on each release"
+		run_debian
 		;;
 	esac
 }

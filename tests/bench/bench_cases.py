@@ -8,7 +8,7 @@ import re
 import subprocess
 import tempfile
 
-from bench_host import Account, RunFailed, resident_kib_of
+from bench_host import READY_S, Account, RunFailed
 
 GIB = 1 << 30
 PERFTEST_PORT = 18515
@@ -17,11 +17,11 @@ CONNECTION_PORT = 7471
 CONNECTIONS_PER_S = 2000  # at a guess
 IPERF_PORT = 5201
 RPC_PORT = 7794
+QUEUES_PORT = 7795
 RPC_AT_ONCE = 100
 SEGMENT_BYTES = 4096
 # BTH, RETH, 8 bytes of payload and the ICRC.
 SMALL_SEGMENT_BYTES = 12 + 16 + 8 + 4
-READY_S = 20
 CQ_MAPPING = "/memfd:rnic-cq"
 # What the daemons are asked to be counted for; perf leaves out what a kernel lacks.
 SYSTEM_CALLS = ("sendmsg", "sendmmsg", "recvmsg", "recvmmsg", "io_uring_enter", "epoll_wait",
@@ -106,30 +106,45 @@ def whole_batches(iterations):
 
 
 class Perftest:
-    """One perftest program with its arguments. Bandwidth and rate, or latency."""
+    """One perftest program with its arguments, from one host to the other, or to a program on the
+    same device. Bandwidth and rate, or latency."""
 
-    def __init__(self, program, size, qps=1, arguments=()):
+    def __init__(self, program, size, qps=1, arguments=(), uid=None, port=PERFTEST_PORT,
+                 is_local=False):
         self.program = program
         self.size = size
         self.qps = qps
         self.arguments = list(arguments)
+        self.uid = uid
+        self.port = port
+        self.is_local = is_local
         self.is_latency = program.endswith("_lat")
         self.iterations = None
 
+    def server_host(self, bench):
+        return bench.left if self.is_local else bench.right
+
     def command(self, bench, iterations, peer=None):
-        command = [self.program, "-F", "-s", self.size, "-n", iterations, "-p", PERFTEST_PORT]
+        command = [self.program, "-F", "-s", self.size, "-n", iterations, "-p", self.port]
         if not self.is_latency:
             command += ["-N", "--report_gbits", "-q", self.qps]
-        host = bench.left if peer else bench.right
+        host = bench.left if peer else self.server_host(bench)
         command += ["-x", host.ipv4_gid_index(), *self.arguments]
         return command + [peer] if peer else command
 
     def start_pair(self, bench, iterations, wrapper=()):
-        server = bench.right.start_verbs(self.command(bench, iterations))
-        bench.right.wait_for_listener(server, PERFTEST_PORT, READY_S)
-        client = bench.left.start_verbs(self.command(bench, iterations, bench.right.address),
-                                        wrapper)
-        return server, client
+        server = self.start_server(bench, iterations)
+        return server, self.start_client(bench, iterations, wrapper)
+
+    def start_server(self, bench, iterations):
+        host = self.server_host(bench)
+        server = host.start_verbs(self.command(bench, iterations), uid=self.uid)
+        host.wait_for_listener(server, self.port, READY_S)
+        return server
+
+    def start_client(self, bench, iterations, wrapper=()):
+        command = self.command(bench, iterations, self.server_host(bench).address)
+        return bench.left.start_verbs(command, wrapper, self.uid)
 
     def measure(self, bench, iterations):
         account = Account(bench.hosts)
@@ -240,15 +255,46 @@ class Calls:
         return count_system_calls(self, bench, bench.seconds / 2)
 
 
+class Queues:
+    """Messages of 8 B to and fro between programs that poll two completion queues each, by the
+    handle API, the context API or plain verbs."""
+
+    def __init__(self, way):
+        self.way = way
+
+    def start_pair(self, bench, seconds, wrapper=()):
+        program = bench.left.build / "tests/queues_bench"
+        server = bench.right.start_verbs([program, "serve", self.way, QUEUES_PORT])
+        server.wait_for_line("ready", READY_S)
+        client = bench.left.start_verbs([program, "call", self.way, bench.right.address,
+                                         QUEUES_PORT, seconds], wrapper)
+        return server, client
+
+    def parse(self, output):
+        answer = json_of(output)
+        return {"messages": answer["messages"], "us": answer["median_us"],
+                "average_us": answer["average_us"], "p99_us": answer["p99_us"]}
+
+    def run(self, bench):
+        account = Account(bench.hosts)
+        output, _, cpu_seconds = bench.pair(*self.start_pair(bench, bench.seconds))
+        return {**account.close(), **self.parse(output), "program_cpu_s": cpu_seconds}
+
+    def count_system_calls(self, bench):
+        return count_system_calls(self, bench, bench.seconds / 2)
+
+
 def count_system_calls(case, bench, iterations):
     """System calls of both daemons by name, per message; a run of its own, for counting costs
-    time."""
+    time. perf also counts the device processes that start later."""
+    for host in bench.hosts:
+        host.wake_device(getattr(case, "uid", None))
     with tempfile.NamedTemporaryFile("r") as report:
         wrapper = ["perf", "stat", "-x,", "-o", report.name, "-e",
                    ",".join(["raw_syscalls:sys_enter",
                              *(f"syscalls:sys_enter_{name}" for name in SYSTEM_CALLS
                                if has_tracepoint(name))]),
-                   "-p", ",".join(str(host.pid) for host in bench.hosts), "--"]
+                   "-p", ",".join(str(pid) for host in bench.hosts for pid in host.family()), "--"]
         output, _, _ = bench.pair(*case.start_pair(bench, iterations, wrapper))
         counts = parse_perf(report.read())
     messages = case.parse(output)["messages"]
@@ -279,7 +325,7 @@ def peak_memory_kib(bench, qps):
     while client.process.poll() is None:
         now = bench.left.memory_kib()["rss"]
         if now > total:
-            total, cqs = now, resident_kib_of(bench.left.pid, CQ_MAPPING)
+            total, cqs = now, bench.left.resident_kib_of(CQ_MAPPING)
         try:
             client.process.wait(0.02)
         except subprocess.TimeoutExpired:
@@ -314,9 +360,14 @@ VERBS = {
     "write_1m": Perftest("ib_write_bw", 1 << 20),
     "read_64k": Perftest("ib_read_bw", 65536),
     "send_64k": Perftest("ib_send_bw", 65536),
+    "write_64k_local": Perftest("ib_write_bw", 65536, is_local=True),
     "write_rate": Perftest("ib_write_bw", 8, 16),
     "write_lat": Perftest("ib_write_lat", 8),
     "send_lat": Perftest("ib_send_lat", 8),
+    "send_lat_local": Perftest("ib_send_lat", 8, is_local=True),
+    "handle_lat": Queues("handle"),
+    "context_lat": Queues("context"),
+    "verbs_lat": Queues("verbs"),
     "connect": Connections(1),
     "connect_many": Connections(100),
     "connect_local": Connections(1, is_local=True),
@@ -328,7 +379,8 @@ VERBS = {
 }
 
 # What machines do changes by the minute, so each of ours runs near what it is compared with.
-ORDER = ("tcp", "udp_gso", "write_64k", "write_1m", "read_64k", "send_64k", "udp_small",
-         "write_rate", "udp_blocking", "udp_spinning", "write_lat", "send_lat",
-         "connect", "connect_many", "connect_local", "connect_local_many",
+ORDER = ("tcp", "udp_gso", "write_64k", "write_1m", "read_64k", "send_64k", "write_64k_local",
+         "udp_small", "write_rate", "udp_blocking", "udp_spinning", "write_lat", "send_lat",
+         "send_lat_local", "verbs_lat", "handle_lat", "context_lat", "connect", "connect_many",
+         "connect_local", "connect_local_many",
          "rpc_tcp_lat", "rpc_ud_lat", "rpc_rc_lat", "rpc_tcp_rate", "rpc_ud_rate", "rpc_rc_rate")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One end of the benchmark: a network namespace, the rnicd in it, and what /proc says of that."""
+"""One end of the benchmark: a network namespace, the rnicd in it, and what /proc says of that.
+
+A daemon is a family of processes: rnicd, which is the control plane, and a process rnicd-device for
+each user that has programs. What a host says of its daemon is of the whole family.
+"""
 
 import json
 import os
@@ -11,18 +15,25 @@ import time
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 LISTENING = "0A"
+DEVICE_PROGRAM = "rnicd-device"
+READY_S = 20
 
 
 class RunFailed(Exception):
     """A measurement that came to no result; the text says why."""
 
 
-class Program:
-    """A child of ours, in a namespace. stop() or finish() must follow."""
+class Absent(Exception):
+    """Something that is not here to be measured, which is no failure; the text says why."""
 
-    def __init__(self, namespace, command, wrapper=()):
+
+class Program:
+    """A child of ours, in a namespace, maybe of another user. stop() or finish() must follow."""
+
+    def __init__(self, namespace, command, wrapper=(), uid=None):
         # "ip netns exec" becomes the command, so the pid and the resource usage are the command's.
-        self.command = [*wrapper, "ip", "netns", "exec", namespace, *map(str, command)]
+        self.command = [*wrapper, "ip", "netns", "exec", namespace, *as_user(uid),
+                        *map(str, command)]
         self.name = os.path.basename(str(command[0]))
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -58,6 +69,13 @@ class Program:
         return self.process.communicate()[0]
 
 
+def as_user(uid):
+    """The words before a command that make it the command of a user who needs no name."""
+    if uid is None:
+        return []
+    return ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
+
+
 def last_line(output):
     lines = [line for line in (output or "").splitlines() if line.strip(" -")]
     return lines[-1].strip() if lines else "it said nothing"
@@ -73,8 +91,8 @@ class Host:
         self.pid = pid
         self.build = pathlib.Path(build)
 
-    def start(self, command, wrapper=()):
-        return Program(self.namespace, command, wrapper)
+    def start(self, command, wrapper=(), uid=None):
+        return Program(self.namespace, command, wrapper, uid)
 
     def is_listening(self, port):
         """Whether a TCP socket of the namespace, which is the daemon's, listens on the port."""
@@ -94,10 +112,10 @@ class Host:
         output = program.stop()
         raise RunFailed(f"nothing listens on port {port}: {last_line(output)}")
 
-    def start_verbs(self, command, wrapper=()):
+    def start_verbs(self, command, wrapper=(), uid=None):
         """Starts a verbs program on this host's RNIC."""
         launcher = [self.build / "bin/rnic-run", "--no-daemon", "--socket", self.socket, "--"]
-        return Program(self.namespace, [*launcher, *command], wrapper)
+        return Program(self.namespace, [*launcher, *command], wrapper, uid)
 
     def show(self, what):
         command = [self.build / "bin/rnicctl", "show", "--json", "--socket", self.socket, what]
@@ -116,32 +134,74 @@ class Host:
     def counters(self):
         return self.show("counters")
 
+    def devices(self):
+        """The device processes: children of the control plane, of its first thread."""
+        children = text_of(self.pid, f"task/{self.pid}/children").split()
+        return [int(child) for child in children
+                if text_of(child, "comm").strip() == DEVICE_PROGRAM]
+
+    def family(self):
+        return [self.pid, *self.devices()]
+
+    def wake_device(self, uid=None):
+        """Makes that the device process of this user runs for the next seconds."""
+        self.start_verbs(["ibv_devinfo"], uid=uid).finish(READY_S)
+
     def cpu_seconds(self):
-        """User and system time of all threads, gone ones included."""
-        stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
-        fields = stat.rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+        """User and system time of all threads, gone ones and ended device processes included."""
+        ticks = 0
+        for pid in self.family():
+            fields = text_of(pid, "stat").rpartition(")")[2].split()
+            if fields:
+                ticks += sum(map(int, fields[11:15 if pid == self.pid else 13]))
+        return ticks / CLOCK_TICKS
 
     def wakeups(self):
-        """How often a thread of the daemon gave up its processor to wait."""
-        total = 0
-        for status in pathlib.Path(f"/proc/{self.pid}/task").glob("*/status"):
-            total += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(),
-                                   re.M).group(1))
-        return total
+        """By thread, how often it gave up its processor to wait."""
+        found = {}
+        for pid in self.family():
+            for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+                match = re.search(r"^voluntary_ctxt_switches:\s+(\d+)",
+                                  text_of(pid, f"task/{task.name}/status"), re.M)
+                if match:
+                    found[task.name] = int(match.group(1))
+        return found
 
     def memory_kib(self):
-        """Resident KiB, and the same with shared pages counted in parts."""
-        rollup = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
-        return {name.lower(): int(re.search(rf"^{name}:\s+(\d+) kB", rollup, re.M).group(1))
-                for name in ("Rss", "Pss")}
+        """Resident KiB, and the same with shared pages counted in parts (the proportional set)."""
+        total = {"rss": 0, "pss": 0}
+        for pid in self.family():
+            for name, kib in memory_kib_of(pid).items():
+                total[name] += kib
+        return total
+
+    def resident_kib_of(self, mapping):
+        """Resident KiB of those mappings of the family whose name begins so."""
+        return sum(resident_kib_of(pid, mapping) for pid in self.family())
+
+
+def text_of(pid, name):
+    """A file of /proc; nothing when the process has ended meanwhile."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/{name}").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def memory_kib_of(pid):
+    memory = {"rss": 0, "pss": 0}
+    for line in text_of(pid, "smaps_rollup").splitlines():
+        name = line.partition(":")[0].lower()
+        if name in memory:
+            memory[name] = int(line.split()[1])
+    return memory
 
 
 def resident_kib_of(pid, mapping):
     """Resident KiB of those mappings of a process whose name begins so."""
     total = 0
     is_wanted = False
-    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+    for line in text_of(pid, "smaps").splitlines():
         fields = line.split()
         if fields[0] == "Rss:":
             total += int(fields[1]) if is_wanted else 0
@@ -157,11 +217,13 @@ class Account:
         self.hosts = hosts
         self.counters_before = [host.counters() for host in hosts]
         self.cpu_before = sum(host.cpu_seconds() for host in hosts)
-        self.wakeups_before = sum(host.wakeups() for host in hosts)
+        self.wakeups_before = {task: count for host in hosts
+                               for task, count in host.wakeups().items()}
 
     def close(self):
         cpu_seconds = sum(host.cpu_seconds() for host in self.hosts) - self.cpu_before
-        wakeups = sum(host.wakeups() for host in self.hosts) - self.wakeups_before
+        wakeups = sum(count - self.wakeups_before.get(task, 0) for host in self.hosts
+                      for task, count in host.wakeups().items())
         counters = {}
         for host, before in zip(self.hosts, self.counters_before):
             for name, value in host.counters().items():

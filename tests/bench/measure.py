@@ -19,7 +19,14 @@ import shutil
 import sys
 
 from bench_cases import BASELINES, ORDER, VERBS, Bench, run_memory
-from bench_host import Host, RunFailed
+from bench_family import FAMILY, device_process_kib, idle_family_kib, run_first_completion
+from bench_host import Absent, Host, RunFailed
+
+CASES = {**BASELINES, **{name: case.run for name, case in {**VERBS, **FAMILY}.items()},
+         "first_completion": run_first_completion}
+COUNTED = {name: case for name, case in {**VERBS, **FAMILY}.items()
+           if hasattr(case, "count_system_calls")}
+ALL = (*ORDER, *FAMILY, "first_completion")
 
 
 def parse_arguments():
@@ -41,16 +48,20 @@ def machine():
 
 
 class Recorder:
-    """Samples and failures by the name of the case."""
+    """Samples and failures by the name of the case, and what is not here to be measured."""
 
     def __init__(self):
         self.samples = {}
         self.failures = {}
+        self.absent = {}
 
     def attempt(self, name, action):
         print(f"  {name}", file=sys.stderr, flush=True)
         try:
             return action()
+        except Absent as reason:
+            self.absent[name] = str(reason)
+            return None
         except (RunFailed, OSError, KeyError, ValueError) as failure:
             self.failures[name] = str(failure) or type(failure).__name__
             print(f"  {name} failed: {failure}", file=sys.stderr, flush=True)
@@ -66,10 +77,7 @@ def measure_rounds(bench, recorder, rounds, wanted):
     for round_number in range(1, rounds + 1):
         print(f"round {round_number} of {rounds}", file=sys.stderr, flush=True)
         for name in wanted:
-            if name in BASELINES:
-                recorder.record(name, lambda name=name: BASELINES[name](bench))
-            else:
-                recorder.record(name, lambda name=name: VERBS[name].run(bench))
+            recorder.record(name, lambda name=name: CASES[name](bench))
 
 
 def count_system_calls(bench, recorder, wanted):
@@ -78,9 +86,9 @@ def count_system_calls(bench, recorder, wanted):
         return {}
     calls = {}
     for name in wanted:
-        if name in VERBS and name not in recorder.failures:
+        if name in COUNTED and name in recorder.samples and name not in recorder.failures:
             counts = recorder.attempt(f"system calls of {name}",
-                                      lambda name=name: VERBS[name].count_system_calls(bench))
+                                      lambda name=name: COUNTED[name].count_system_calls(bench))
             if counts:
                 calls[name] = counts
     return calls
@@ -95,17 +103,22 @@ def main():
     baseline = pathlib.Path(arguments.build) / "tests/udp_baseline"
     bench = Bench(hosts[0], hosts[1], baseline, arguments.seconds)
     recorder = Recorder()
-    wanted = arguments.only.split(",") if arguments.only else ORDER
+    wanted = arguments.only.split(",") if arguments.only else ALL
 
     result = {"machine": machine(), "rounds": arguments.rounds, "seconds": arguments.seconds}
     result["idle_kib"] = recorder.attempt("idle memory", bench.left.memory_kib)
     if not arguments.only:
+        result["family_kib"] = recorder.attempt("memory of a family",
+                                                lambda: idle_family_kib(bench))
+        result["device_kib"] = recorder.attempt("device process",
+                                                lambda: device_process_kib(bench))
         result["memory"] = recorder.attempt("memory of QPs",
                                             lambda: run_memory(bench, arguments.qps))
     measure_rounds(bench, recorder, arguments.rounds, wanted)
     result["system_calls"] = count_system_calls(bench, recorder, wanted)
     result["samples"] = recorder.samples
     result["failures"] = recorder.failures
+    result["absent"] = recorder.absent
     pathlib.Path(arguments.output).write_text(json.dumps(result, indent=1))
     return 0
 

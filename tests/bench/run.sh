@@ -47,15 +47,20 @@ skip() {
 if [ -z "$build" ]; then
 	build=$root/build
 	"$root/tools/install-packages.sh" build bench
-	cmake -S "$root" -B "$build" -G Ninja >/dev/null
+	# A tree without tests, such as that of tools/quickstart.sh, gets them.
+	cmake -S "$root" -B "$build" -G Ninja -DRNIC_TESTS=ON -DRNIC_VERBS=ON -DRNIC_APIS=ON \
+		>/dev/null
 	cmake --build "$build" --target rnicd rnic-run rnicctl \
-		rnic_ibverbs rnic_rdmacm udp_baseline connection_load rpc_bench >/dev/null
+		rnic_ibverbs rnic_rdmacm udp_baseline connection_load rpc_bench first_completion \
+		queues_bench \
+		>/dev/null
 fi
 for program in ip iperf3 ib_write_bw python3; do
 	command -v "$program" >/dev/null || skip "there is no $program"
 done
 
 work=$(mktemp -d)
+chmod 755 "$work" # programs of ordinary users connect to the sockets in it
 left=rnicbench-l$$
 right=rnicbench-r$$
 daemons=()

@@ -38,17 +38,22 @@ def whole_result():
     bandwidth = [verbs_sample(100, 65536, gbit_per_s=speed, cpu_s_per_gib=1.5)
                  for speed in (10.0, 30.0, 20.0)]
     latency = [verbs_sample(100, 8, us=30.0)]
-    samples = {name: bandwidth for name in ("write_64k", "write_1m", "read_64k", "send_64k")}
+    samples = {name: bandwidth for name in ("write_64k", "write_1m", "read_64k", "send_64k",
+                                           "write_64k_local", "user_write_64k")}
     samples.update({
         "write_rate": [verbs_sample(100, 8, messages_per_s=5e5)],
         "write_lat": latency,
         "send_lat": latency,
+        "send_lat_local": latency,
+        **{name: latency for name in ("verbs_lat", "handle_lat", "context_lat")},
         **{name: [{"messages": 100, "wakeups": 300, "connections_per_s": 1234.0}]
            for name in ("connect", "connect_many", "connect_local", "connect_local_many")},
         **{name: [{"messages": 100, "wakeups": 300, "us": 50.0, "calls_per_s": 40000.0}]
            for name in ("rpc_ud_lat", "rpc_rc_lat", "rpc_ud_rate", "rpc_rc_rate")},
         "rpc_tcp_lat": [{"us": 25.0, "calls_per_s": 30000.0}],
         "rpc_tcp_rate": [{"us": 250.0, "calls_per_s": 160000.0}],
+        "two_users_64k": [{"gbit_per_s": 24.0, "smaller_share": 0.48}],
+        "first_completion": [{"no_daemon_ms": 30.0, "daemon_ms": 8.0, "next_ms": 5.0}],
         "tcp": [{"gbit_per_s": 16.0, "cpu_s_per_gib": 0.75}],
         "udp_gso": [{"gbit_per_s": 40.0}],
         "udp_small": [{"messages_per_s": 1e7}],
@@ -59,6 +64,8 @@ def whole_result():
         "machine": {"cpu": "a machine", "cpus": 2, "kernel": "6.1"}, "rounds": 3,
         "samples": samples, "failures": {}, "idle_kib": {"rss": 10240, "pss": 5120},
         "memory": {"qps": 64, "kib_per_qp": 20.5, "cq_kib_per_qp": 16.0},
+        "family_kib": {"rss": 20480, "pss": 6144}, "device_kib": {"rss": 10240, "pss": 1024},
+        "absent": {},
         "system_calls": {name: {"all": 0.5} for name in samples if "udp" not in name},
     }
 
@@ -105,6 +112,26 @@ class TableTest(unittest.TestCase):
         self.assertIn("10.0 MiB resident", row_of(output, "idle daemon")[1])
         self.assertEqual(row_of(output, "memory per QP")[1],
                          "20.5 KiB, and 16.0 KiB of completion queues")
+
+    def test_users(self):
+        output = run_table(whole_result()).stdout
+        self.assertEqual(row_of(output, "two users at once")[1],
+                         "24.0 Gb/s together, the smaller share 0.48 (one alone 20.0 Gb/s)")
+        self.assertEqual(row_of(output, "first completion")[1],
+                         "30.0 ms without a daemon, 8.0 ms with one, the next program 5.0 ms")
+        self.assertIn("(1.0 MiB its share)", row_of(output, "its device process")[1])
+
+    def test_what_is_not_here_is_no_missing_number(self):
+        result = whole_result()
+        del result["samples"]["user_write_64k"], result["samples"]["two_users_64k"]
+        result["device_kib"] = None
+        result["absent"] = {"user_write_64k": "no users", "two_users_64k": "no users",
+                            "device process": "rnicd has no device process"}
+        done = run_table(result)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(row_of(done.stdout, "two users at once")[1], "–")
+        self.assertEqual(row_of(done.stdout, "its device process")[1], "–")
+        self.assertIn("rnicd has no device process", done.stdout)
 
     def test_missing_numbers_are_told(self):
         for case in ("write_rate", "tcp", "udp_spinning"):

@@ -13,18 +13,25 @@
 #include "base/prng.h"
 #include "cm/cm.h"
 #include "common/client_limits.h"
+#include "device/device_limits.h"
+#include "common/ctl_call.h"
 #include "ctl/ctl_check.h"
 #include "cm/cm_limits.h"
-#include "cm_ids/cm_identifier.h"
+#include "cm_ids/cm_sink.h"
 #include "control/ctl_dispatch.h"
+#include "control/troubles.h"
 #include "device/queues/wqe_fetch.h"
 #include "client/client.h"
 #include "client/client_set.h"
+#include "devices/device_set.h"
 #include "control/client_teardown.h"
 #include "device/device_half.h"
 #include "device/device_state.h"
 #include "device/queues/session_queues.h"
+#include "device/requests/device_connection.h"
 #include "device/session/session.h"
+#include "device/requests/connection_teardown.h"
+#include "device/requests/device_requests.h"
 #include "device/session_turn.h"
 #include "base/bits.h"
 #include "base/log.h"
@@ -56,9 +63,12 @@ struct input {
 };
 
 static struct {
-	struct device_half half; /* without ports */
+	struct device_half half;   /* whose ports send and receive nothing */
+	struct device_set devices; /* without processes */
+	struct device_child child;
 	struct client_set clients;
 	struct device_facts facts;
+	struct device_settings settings;
 	struct cm *cm;
 	struct prng random; /* of engine and CM */
 	int memfd;
@@ -68,6 +78,7 @@ static struct {
 struct run {
 	struct input input;
 	struct client *client;
+	struct device_connection *connection;
 	uint8_t replies[REPLIES][REPLY_BYTES];
 	uint32_t reply_count;
 };
@@ -98,9 +109,10 @@ static int join(void *context, const struct rnic_gid *group, bool is_wanted)
 	return 0;
 }
 
-static void break_client(struct client *client, const char *reason)
+static void note_trouble(void *context, const struct rnic_process_trouble *trouble)
 {
-	client_break(client, "%s", reason);
+	(void)context;
+	trouble_of_device(&device.clients, &device.child, trouble);
 }
 
 static void fill_facts(struct device_facts *facts, const struct rnic_gid *gid)
@@ -129,6 +141,31 @@ static void fill_facts(struct device_facts *facts, const struct rnic_gid *gid)
 	facts->pkeys.pkeys[0] = 0xffff;
 }
 
+/* Listings read the ports' counters and a name. */
+static void give_ports(struct port_stack *ports)
+{
+	static const struct port_ops ops = {.name = "none"};
+	static struct port port = {.ops = &ops};
+
+	*ports = (struct port_stack){
+		.udp = &port,
+		.multicast = &port,
+		.loopback = &port,
+		.top = &port,
+	};
+}
+
+static void forget_client(void *context, uint32_t client_id)
+{
+	(void)context;
+	(void)client_id;
+}
+
+static void catch_up(void *context)
+{
+	(void)context;
+}
+
 static void start_device(void)
 {
 	static const struct rnic_gid gid = {{[10] = 0xff, 0xff, 127, 0, 0, 1}};
@@ -140,8 +177,9 @@ static void start_device(void)
 		.max_bindings = LIMIT_CM_BINDINGS,
 	};
 	static const struct device_host host = {
-		.break_client = break_client,
-		.note_trouble = client_note_trouble,
+		.trouble = note_trouble,
+		.client_gone = forget_client,
+		.catch_up = catch_up,
 	};
 	static struct engine_sink sink;
 	const struct engine_config config = {
@@ -153,18 +191,25 @@ static void start_device(void)
 	};
 
 	log_set_level(LOG_LEVEL_ERROR);
+	give_ports(&device.half.ports);
 	fill_facts(&device.facts, &gid);
 	prng_init(&device.random, 0);
 	device.cm = cm_create(&cm_config);
 	assert(device.cm != NULL);
 	sink = device_half_sink;
 	sink.multicast = join;
-	assert(session_set_init(&device.half.sessions, &device.half.engine, &device.facts, &host) ==
-	       0);
+	assert(session_set_init(&device.half.sessions, &device.half.engine, &device.facts,
+				&device_connection_owner) == 0);
+	assert(connection_set_init(&device.half.connections, &device.half.sessions, &host,
+				   &device_requests_role, UINT64_MAX) == 0);
+	assert(device_set_open(&device.devices, &(struct device_set_config){
+							.capture_fd = -1, .process_max = 1}) == 0);
 	assert(client_set_init(&device.clients, &(struct client_set_config){
-							.device = &device.half,
+							.role = &ctl_dispatch_role,
+							.devices = &device.devices,
 							.cm = device.cm,
 							.facts = &device.facts,
+							.settings = &device.settings,
 						}) == 0);
 	assert(engine_init(&device.half.engine, &config) == 0);
 	engine_set_gid(&device.half.engine, 0, &gid);
@@ -185,24 +230,29 @@ static uint8_t *next_reply(struct run *run)
 /* Carries out the request in `call`, with a descriptor of memory if it may have one. */
 static void request(struct run *run, struct ctl_call *call, uint16_t operation, bool with_fd)
 {
-	uint32_t bytes = ctl_request_bytes(operation);
+	const bool is_control =
+		rnic_ctl_operation_connection(operation) == RNIC_CTL_CONTROL_CONNECTION;
+	uint32_t bytes = rnic_ctl_request_bytes(operation);
 	int result;
 
-	call->client = run->client;
-	call->session = run->client->session;
+	call->connection = is_control ? &run->client->requests : &run->connection->requests;
+	if (call->connection->is_broken)
+		return;
 	call->request.header = (struct rnic_ctl_header){
 		.magic = RNIC_CTL_MAGIC,
 		.version = operation == RNIC_CTL_HELLO ? 0 : RNIC_CTL_VERSION_MAX,
 		.operation = operation,
 		.bytes = (uint32_t)sizeof(call->request.header) + bytes,
 	};
+	with_fd = with_fd && !is_control;
+	call->has_foreign_fds = false;
 	call->fd_count = with_fd;
 	call->fds[0] = with_fd ? dup(device.memfd) : -1;
 	memset(call->progress, 0, sizeof(call->progress));
 	call->waits_for = 0;
 	do
-		result = ctl_dispatch(call, call->request.header.bytes);
-	while (result == -EINPROGRESS && !run->client->is_broken);
+		result = request_connection_dispatch(call, call->request.header.bytes);
+	while (result == -EINPROGRESS && !call->connection->is_broken);
 	if (result == 0) {
 		memcpy(next_reply(run), call->reply.payload, REPLY_BYTES);
 		for (unsigned i = 0; i < call->reply_fd_count; i++)
@@ -224,7 +274,7 @@ static void patch(struct run *run, struct ctl_call *call, uint32_t bytes)
 
 static void ask(struct run *run, struct ctl_call *call, uint16_t operation)
 {
-	uint32_t bytes = ctl_request_bytes(operation);
+	uint32_t bytes = rnic_ctl_request_bytes(operation);
 	uint8_t kind = take_byte(&run->input);
 
 	take(&run->input, call->request.payload, bytes);
@@ -261,8 +311,9 @@ static void scribble_receive(struct run *run, const struct receive_ring *ring)
 
 static void post(struct run *run, uint8_t what)
 {
-	struct session_srq *srq = handle_table_at(&run->client->session->srqs, what >> 2 & 3);
-	struct session_qp *qp = handle_table_at(&run->client->session->qps, what >> 2 & 3);
+	const struct session *session = run->connection->session;
+	struct session_srq *srq = handle_table_at(&session->srqs, what >> 2 & 3);
+	struct session_qp *qp = handle_table_at(&session->qps, what >> 2 & 3);
 
 	if ((what & 3) == 0 && srq != NULL) {
 		scribble_receive(run, &srq->recv);
@@ -303,7 +354,7 @@ static void turn(void)
 static void make(struct run *run, struct ctl_call *call, uint16_t operation, const void *payload,
 		 bool with_fd)
 {
-	memcpy(call->request.payload, payload, ctl_request_bytes(operation));
+	memcpy(call->request.payload, payload, rnic_ctl_request_bytes(operation));
 	request(run, call, operation, with_fd);
 	if (call->reply.header.status != 0) {
 		fprintf(stderr, "%s: %s\n", rnic_ctl_operation_name(operation), call->reason);
@@ -369,13 +420,29 @@ static void make_qp(struct run *run, struct ctl_call *call, struct rnic_handle p
 	}
 }
 
-/* HELLO, a PD, a CQ, a region, a window, an SRQ, an address handle, a QP. */
+/* What HELLO does, without a device process: the device connection is one of the fuzzed half. */
+static void greet(struct run *run)
+{
+	struct device_client client = {
+		.client_id = run->client->client_id,
+		.uid = run->client->uid,
+		.pid = run->client->pid,
+		.pid_fd = -1,
+	};
+	int sockets[2];
+
+	assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets) == 0);
+	close(sockets[1]);
+	client.connection_fd = sockets[0];
+	assert(device_connection_create(&device.half.connections, &client, &run->connection) == 0);
+	run->client->has_greeted = true;
+	list_remove(&run->client->hello_node);
+}
+
+/* HELLO, OPEN_DEVICE, a PD, a CQ, a region, a window, an SRQ, an address handle, a QP. */
 static void make_objects(struct run *run, struct ctl_call *call)
 {
-	const struct rnic_ctl_hello hello = {
-		.version_min = RNIC_CTL_VERSION_MIN,
-		.version_max = RNIC_CTL_VERSION_MAX,
-	};
+	const struct rnic_ctl_open_device open_device = {.flags = 0};
 	struct rnic_ctl_create_cq cq = {.entries = 16};
 	struct rnic_ctl_register_mr mr = {
 		.access = 0x1f,
@@ -393,7 +460,8 @@ static void make_objects(struct run *run, struct ctl_call *call)
 	};
 	struct rnic_handle made_cq;
 
-	make(run, call, RNIC_CTL_HELLO, &hello, false);
+	greet(run);
+	make(run, call, RNIC_CTL_OPEN_DEVICE, &open_device, false);
 	request(run, call, RNIC_CTL_ALLOC_PD, false);
 	mr.pd = mw.pd = srq.pd = ah.pd = made(call);
 	make(run, call, RNIC_CTL_CREATE_CQ, &cq, false);
@@ -410,7 +478,9 @@ static void play(struct run *run)
 	static struct ctl_call call;
 
 	make_objects(run, &call);
-	for (uint32_t i = 0; i < REQUESTS_MAX && run->input.left > 0 && !run->client->is_broken;
+	for (uint32_t i = 0;
+	     i < REQUESTS_MAX && run->input.left > 0 && !run->client->requests.is_broken &&
+	     !run->connection->requests.is_broken;
 	     i++) {
 		uint8_t operation = take_byte(&run->input);
 
@@ -436,10 +506,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	play(&run);
 	turn();
 	client_end(run.client);
+	device_connection_end(run.connection);
 	while (device.clients.client_count > 0)
 		client_teardown_run(&device.clients);
+	while (device.half.connections.connection_count > 0)
+		connection_teardown_run(&device.half.connections);
 	close(sockets[1]);
-	for (uint32_t i = 0; i < RESOURCE_COUNT; i++)
+	for (uint32_t i = 0; i < RESOURCE_COUNT; i++) {
 		assert(device.clients.quotas.usage[i] == 0);
+		assert(device.half.connections.quotas.usage[i] == 0);
+	}
 	return 0;
 }

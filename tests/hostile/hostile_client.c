@@ -61,36 +61,66 @@ static void expect_unharmed(void)
 
 /* ---- the control protocol ---- */
 
+/* A new connection of one of the two kinds. */
+struct liar {
+	int control_fd;
+	int fd; /* on which to lie */
+};
+
+static struct liar open_liar(bool is_device)
+{
+	struct liar liar = {.control_fd = hostile_connect(&rnicd)};
+
+	liar.fd = is_device ? hostile_hello(liar.control_fd) : liar.control_fd;
+	return liar;
+}
+
+static void close_liar(const struct liar *liar)
+{
+	if (liar->fd != liar->control_fd)
+		close(liar->fd);
+	close(liar->control_fd);
+}
+
+/* Sends a lie on a new connection, which the daemon is to end. */
+static void lie(bool is_device, const void *message, size_t bytes, const int *fds,
+		unsigned fd_count)
+{
+	const struct liar liar = open_liar(is_device);
+
+	assert_true(hostile_send(liar.fd, message, bytes, fds, fd_count));
+	hostile_expect_hang_up(liar.fd);
+	close_liar(&liar);
+}
+
+#define HEADER_OF(code, length)                                                                    \
+	{                                                                                          \
+		.magic = RNIC_CTL_MAGIC, .operation = (code),                                      \
+		.version = (code) == RNIC_CTL_HELLO ? 0 : RNIC_CTL_VERSION_MAX, .bytes = (length), \
+	}
+
 static void test_malformed_messages(void **state)
 {
 	static const struct rnic_ctl_header lies[] = {
 		{.magic = 0, .operation = RNIC_CTL_HELLO, .bytes = 24},
-		{.magic = RNIC_CTL_MAGIC, .operation = RNIC_CTL_HELLO, .bytes = 24},
-		{.magic = RNIC_CTL_MAGIC, .operation = RNIC_CTL_HELLO, .bytes = 0},
-		{.magic = RNIC_CTL_MAGIC, .operation = RNIC_CTL_HELLO, .bytes = UINT32_MAX},
-		{.magic = RNIC_CTL_MAGIC,
-		 .operation = RNIC_CTL_ALLOC_PD,
-		 .version = 1,
-		 .bytes = 24},
-		{.magic = RNIC_CTL_MAGIC, .operation = RNIC_CTL_SHOW, .version = 1, .bytes = 24},
+		HEADER_OF(RNIC_CTL_HELLO, 24),
+		HEADER_OF(RNIC_CTL_HELLO, 0),
+		HEADER_OF(RNIC_CTL_HELLO, UINT32_MAX),
+		HEADER_OF(RNIC_CTL_OPEN_DEVICE, 24),
+		HEADER_OF(RNIC_CTL_OPEN_DEVICE, 0),
+		HEADER_OF(RNIC_CTL_OPEN_DEVICE, UINT32_MAX),
+		HEADER_OF(RNIC_CTL_ALLOC_PD, 24), /* not yet */
+		HEADER_OF(RNIC_CTL_SHOW, 24),
 	};
 	static const size_t lengths[] = {1, 8, 23, 8192, 9000};
 	static const uint8_t zeros[9000];
 
 	(void)state;
-	for (unsigned i = 0; i < COUNT_OF(lies); i++) {
-		int fd = hostile_connect(&rnicd);
-
-		assert_true(hostile_send(fd, &lies[i], sizeof(lies[i]), NULL, 0));
-		hostile_expect_hang_up(fd);
-		close(fd);
-	}
-	for (unsigned i = 0; i < COUNT_OF(lengths); i++) {
-		int fd = hostile_connect(&rnicd);
-
-		assert_true(hostile_send(fd, zeros, lengths[i], NULL, 0));
-		hostile_expect_hang_up(fd);
-		close(fd);
+	for (unsigned is_device = 0; is_device < 2; is_device++) {
+		for (unsigned i = 0; i < COUNT_OF(lies); i++)
+			lie(is_device, &lies[i], sizeof(lies[i]), NULL, 0);
+		for (unsigned i = 0; i < COUNT_OF(lengths); i++)
+			lie(is_device, zeros, lengths[i], NULL, 0);
 	}
 	expect_unharmed();
 }
@@ -106,6 +136,8 @@ static void test_unknown_operations_are_refused(void **state)
 	for (unsigned i = 0; i < COUNT_OF(operations); i++) {
 		assert_true(hostile_call(client.fd, operations[i], NULL, 0, &reply));
 		assert_int_equal(reply.header.status, -EOPNOTSUPP);
+		assert_true(hostile_call(client.control_fd, operations[i], NULL, 0, &reply));
+		assert_int_equal(reply.header.status, -EOPNOTSUPP);
 	}
 	hostile_client_close(&client);
 	expect_unharmed();
@@ -117,9 +149,11 @@ static void test_hello_lies(void **state)
 		struct rnic_ctl_hello hello;
 		int status;
 	} cases[] = {
-		{{.version_min = 2, .version_max = 9}, -EPROTONOSUPPORT},
+		{{.version_min = RNIC_CTL_VERSION_MAX + 1, .version_max = 99}, -EPROTONOSUPPORT},
 		{{.version_min = 0, .version_max = 0}, -EPROTONOSUPPORT},
-		{{.version_min = 1, .version_max = 1, .flags = 0x80}, -EINVAL},
+		{{.version_min = 1, .version_max = 1}, -EPROTONOSUPPORT},
+		{{.version_min = 2, .version_max = 2, .flags = 1 << 1}, -EINVAL},
+		{{.version_min = 2, .version_max = 2, .flags = 0x80}, -EINVAL},
 	};
 	struct hostile_client client;
 	struct hostile_reply reply;
@@ -134,8 +168,34 @@ static void test_hello_lies(void **state)
 		close(fd);
 	}
 	hostile_client_open(&client, &rnicd, 1);
-	assert_false(hostile_call(client.fd, RNIC_CTL_HELLO, &cases[0].hello,
+	assert_false(hostile_call(client.control_fd, RNIC_CTL_HELLO, &cases[0].hello,
 				  sizeof(cases[0].hello), &reply));
+	hostile_client_close(&client);
+	expect_unharmed();
+}
+
+static void test_open_device_lies(void **state)
+{
+	static const struct rnic_ctl_open_device lies[] = {
+		{.flags = 0x80},
+		{.flags = UINT32_MAX & ~(uint32_t)RNIC_OPEN_MEMORY_FD},
+		{.reserved = 1},
+	};
+	struct hostile_client client;
+	struct hostile_reply reply;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(lies); i++) {
+		const struct liar liar = open_liar(true);
+
+		assert_true(hostile_call(liar.fd, RNIC_CTL_OPEN_DEVICE, &lies[i], sizeof(lies[i]),
+					 &reply));
+		assert_int_equal(reply.header.status, -EINVAL);
+		close_liar(&liar);
+	}
+	hostile_client_open(&client, &rnicd, 1);
+	assert_false(
+		hostile_call(client.fd, RNIC_CTL_OPEN_DEVICE, &lies[2], sizeof(lies[2]), &reply));
 	hostile_client_close(&client);
 	expect_unharmed();
 }
@@ -148,66 +208,74 @@ struct hello_message {
 static struct hello_message make_hello(uint32_t flags)
 {
 	return (struct hello_message){
-		.header = {.magic = RNIC_CTL_MAGIC,
-			   .operation = RNIC_CTL_HELLO,
-			   .bytes = sizeof(struct hello_message)},
-		.hello = {.version_min = 1, .version_max = 1, .flags = flags},
+		.header = HEADER_OF(RNIC_CTL_HELLO, sizeof(struct hello_message)),
+		.hello = {.version_min = RNIC_CTL_VERSION_MIN,
+			  .version_max = RNIC_CTL_VERSION_MAX,
+			  .flags = flags},
+	};
+}
+
+struct open_device_message {
+	struct rnic_ctl_header header;
+	struct rnic_ctl_open_device open_device;
+};
+
+static struct open_device_message make_open_device(uint32_t flags)
+{
+	return (struct open_device_message){
+		.header = HEADER_OF(RNIC_CTL_OPEN_DEVICE, sizeof(struct open_device_message)),
+		.open_device = {.flags = flags},
 	};
 }
 
 static void test_wrong_descriptors(void **state)
 {
-	const struct hello_message with = make_hello(RNIC_HELLO_MEMORY_FD);
-	const struct hello_message without = make_hello(0);
-	int fds[16], fd;
+	const struct open_device_message with = make_open_device(RNIC_OPEN_MEMORY_FD);
+	const struct open_device_message without = make_open_device(0);
 	struct hostile_reply reply;
+	struct liar liar;
+	int fds[16];
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(fds); i++)
 		fds[i] = STDERR_FILENO;
 
-	/* Announced and missing, there and not announced, one, and more than any request has. */
-	fd = hostile_connect(&rnicd);
-	assert_true(hostile_send(fd, &with, sizeof(with), NULL, 0));
-	hostile_expect_hang_up(fd);
-	close(fd);
-	fd = hostile_connect(&rnicd);
-	assert_true(hostile_send(fd, &without, sizeof(without), fds, 1));
-	hostile_expect_hang_up(fd);
-	close(fd);
-	fd = hostile_connect(&rnicd);
-	assert_true(hostile_send(fd, &without, sizeof(without), fds, COUNT_OF(fds)));
-	hostile_expect_hang_up(fd);
-	close(fd);
-	/* A descriptor that is no memory. */
-	fd = hostile_connect(&rnicd);
-	assert_true(hostile_send(fd, &with, sizeof(with), fds, 1));
-	assert_true(hostile_receive(fd, &reply));
-	assert_int_equal(reply.header.status, -EINVAL);
-	close(fd);
+	/* Announced and missing, there and not announced, and more than any request has. */
+	lie(true, &with, sizeof(with), NULL, 0);
+	lie(true, &without, sizeof(without), fds, 1);
+	lie(true, &without, sizeof(without), fds, COUNT_OF(fds));
+	/* A descriptor that is no memory; the connection itself, for one. */
+	for (unsigned i = 0; i < 3; i++) {
+		liar = open_liar(true);
+		if (i > 0)
+			fds[0] = i == 1 ? liar.fd : liar.control_fd;
+		assert_true(hostile_send(liar.fd, &with, sizeof(with), fds, 1));
+		assert_true(hostile_receive(liar.fd, &reply));
+		assert_int_equal(reply.header.status, -EINVAL);
+		close_liar(&liar);
+	}
 	expect_unharmed();
 }
 
 /* Descriptors that come with a message of no bytes are let go with the connection. */
 static void test_descriptors_of_empty_messages_are_closed(void **state)
 {
-	struct pollfd end = {.events = POLLIN};
-	int fds[RNIC_CTL_FDS_MAX], pipes[2], fd;
-
 	(void)state;
-	assert_int_equal(pipe(pipes), 0);
-	for (unsigned i = 0; i < COUNT_OF(fds); i++)
-		fds[i] = pipes[1];
-	fd = hostile_connect(&rnicd);
-	assert_true(hostile_send(fd, NULL, 0, fds, COUNT_OF(fds)));
-	hostile_expect_hang_up(fd);
-	close(fd);
-	close(pipes[1]);
-	/* The pipe ends when no process holds its other end any more. */
-	end.fd = pipes[0];
-	assert_int_equal(poll(&end, 1, 20000), 1);
-	assert_true((end.revents & POLLHUP) != 0);
-	close(pipes[0]);
+	for (unsigned is_device = 0; is_device < 2; is_device++) {
+		struct pollfd end = {.events = POLLIN};
+		int fds[RNIC_CTL_FDS_MAX], pipes[2];
+
+		assert_int_equal(pipe(pipes), 0);
+		for (unsigned i = 0; i < COUNT_OF(fds); i++)
+			fds[i] = pipes[1];
+		lie(is_device, NULL, 0, fds, COUNT_OF(fds));
+		close(pipes[1]);
+		/* The pipe ends when no process holds its other end any more. */
+		end.fd = pipes[0];
+		assert_int_equal(poll(&end, 1, 20000), 1);
+		assert_true((end.revents & POLLHUP) != 0);
+		close(pipes[0]);
+	}
 	expect_unharmed();
 }
 
@@ -217,19 +285,20 @@ static void test_descriptors_slow_to_close(void **state)
 	const struct hello_message hello = make_hello(0);
 
 	(void)state;
-	for (unsigned is_received = 0; is_received < 2; is_received++) {
+	for (unsigned i = 0; i < 4; i++) {
+		const bool is_received = i % 2 == 0, is_device = i >= 2;
 		int peer_fd, lingering = make_lingering_socket(&peer_fd);
-		int fd = hostile_connect(&rnicd);
+		const struct liar liar = open_liar(is_device);
 
 		/* The daemon's descriptor is to be the last. */
-		assert_int_equal(kill(rnicd.pid, SIGSTOP), 0);
+		hostile_pause(&rnicd);
 		if (!is_received)
-			assert_true(hostile_send(fd, &hello, 1, NULL, 0));
-		assert_true(hostile_send(fd, &hello, sizeof(hello), &lingering, 1));
+			assert_true(hostile_send(liar.fd, &hello, 1, NULL, 0));
+		assert_true(hostile_send(liar.fd, &hello, sizeof(hello), &lingering, 1));
 		close(lingering);
-		assert_int_equal(kill(rnicd.pid, SIGCONT), 0);
-		hostile_expect_hang_up(fd);
-		close(fd);
+		hostile_continue(&rnicd);
+		hostile_expect_hang_up(liar.fd);
+		close_liar(&liar);
 		expect_unharmed();
 		close(peer_fd);
 	}
@@ -298,7 +367,7 @@ static void test_admin_may_only_look(void **state)
 	assert_true(hostile_receive(fd, &reply));
 	assert_int_equal(reply.header.status, 0);
 	assert_int_equal(reply.fd_count, 0);
-	assert_true(hostile_call(fd, RNIC_CTL_ALLOC_PD, NULL, 0, &reply));
+	assert_true(hostile_call(fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0, &reply));
 	assert_int_equal(reply.header.status, -EPERM);
 	close(fd);
 	expect_unharmed();
@@ -344,17 +413,18 @@ static void test_other_users_see_no_keys(void **state)
 /* By its number, another user's process could be any process: root's, for one. */
 static void test_other_users_are_not_reached_by_number(void **state)
 {
-	const struct hello_message hello = make_hello(RNIC_HELLO_MEMORY_FD);
+	const struct open_device_message open_device = make_open_device(RNIC_OPEN_MEMORY_FD);
 	struct rnic_ctl_register_mr request = {.mode = RNIC_MEMORY_REMOTE, .length = 1};
 	struct hostile_reply reply;
 	struct rnic_show_mr mr;
-	int memory_fd, fd;
+	int memory_fd, control_fd, fd;
 
 	(void)state;
 	hostile_skip_unless_root();
 	memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	fd = hostile_connect_as_nobody(&rnicd);
-	assert_true(hostile_send(fd, &hello, sizeof(hello), &memory_fd, 1));
+	control_fd = hostile_connect_as_nobody(&rnicd);
+	fd = hostile_hello(control_fd);
+	assert_true(hostile_send(fd, &open_device, sizeof(open_device), &memory_fd, 1));
 	assert_true(hostile_receive(fd, &reply));
 	assert_int_equal(reply.header.status, 0);
 	for (unsigned i = 0; i < reply.fd_count; i++)
@@ -362,26 +432,34 @@ static void test_other_users_are_not_reached_by_number(void **state)
 	hostile_must(fd, RNIC_CTL_ALLOC_PD, NULL, 0, &reply);
 	memcpy(&request.pd, reply.payload, sizeof(request.pd));
 	hostile_must(fd, RNIC_CTL_REGISTER_MR, &request, sizeof(request), &reply);
-	assert_int_equal(show(fd, RNIC_SHOW_MRS, &mr, sizeof(mr)), 1);
+	assert_int_equal(show(control_fd, RNIC_SHOW_MRS, &mr, sizeof(mr)), 1);
 	assert_int_equal(mr.mode, RNIC_MEMORY_PROC_MEM);
 	close(memory_fd);
 	close(fd);
+	close(control_fd);
 	expect_unharmed();
 }
 
 static void test_replies_not_taken(void **state)
 {
-	const struct rnic_ctl_header request = {
-		.magic = RNIC_CTL_MAGIC,
-		.version = 1,
-		.operation = RNIC_CTL_QUERY_GIDS,
-		.bytes = sizeof(request),
+	const struct rnic_ctl_header gids = HEADER_OF(RNIC_CTL_QUERY_GIDS, sizeof(gids));
+	const struct {
+		struct rnic_ctl_header header;
+		struct rnic_ctl_show show;
+	} show_device = {
+		.header = HEADER_OF(RNIC_CTL_SHOW, sizeof(show_device)),
+		.show = {.kind = RNIC_SHOW_DEVICE},
 	};
 	struct hostile_client client;
 
 	(void)state;
 	hostile_client_open(&client, &rnicd, 1);
-	while (hostile_send(client.fd, &request, sizeof(request), NULL, 0))
+	while (hostile_send(client.fd, &gids, sizeof(gids), NULL, 0))
+		continue;
+	hostile_client_close(&client);
+	expect_unharmed();
+	hostile_client_open(&client, &rnicd, 1);
+	while (hostile_send(client.control_fd, &show_device, sizeof(show_device), NULL, 0))
 		continue;
 	hostile_client_close(&client);
 	expect_unharmed();
@@ -631,6 +709,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_malformed_messages),
 		cmocka_unit_test(test_unknown_operations_are_refused),
 		cmocka_unit_test(test_hello_lies),
+		cmocka_unit_test(test_open_device_lies),
 		cmocka_unit_test(test_wrong_descriptors),
 		cmocka_unit_test(test_descriptors_of_empty_messages_are_closed),
 		cmocka_unit_test(test_descriptors_slow_to_close),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clients that lie to the connection manager: about identifiers that they were not told of yet, and
- * about fetching what happens. After each the daemon owns nothing of them and serves the next.
+ * about taking what happens. After each the daemon owns nothing of them and serves the next.
  *
  * usage: hostile_cm RNICD
  */
@@ -11,6 +11,7 @@
 #include "unit_test.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define PORT	  7471
@@ -28,7 +29,7 @@ static void open_client(struct cm_client *client)
 	struct hostile_reply reply;
 
 	hostile_client_open(&client->base, &rnicd, 1);
-	hostile_must(client->base.fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0, &reply);
+	hostile_must(client->base.control_fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0, &reply);
 	memcpy(&client->channel, reply.payload, sizeof(client->channel));
 	client->channel_fd = reply.fds[0];
 }
@@ -44,7 +45,7 @@ static int32_t ask(const struct cm_client *client, uint16_t operation, const voi
 {
 	struct hostile_reply reply;
 
-	assert_true(hostile_call(client->base.fd, operation, request, bytes, &reply));
+	assert_true(hostile_call(client->base.control_fd, operation, request, bytes, &reply));
 	return reply.header.status;
 }
 
@@ -55,14 +56,25 @@ static struct rnic_handle create_id(const struct cm_client *client, uint32_t por
 	struct rnic_ctl_cm_id_reply answer;
 	struct hostile_reply reply;
 
-	hostile_must(client->base.fd, RNIC_CTL_CM_CREATE_ID, &request, sizeof(request), &reply);
+	hostile_must(client->base.control_fd, RNIC_CTL_CM_CREATE_ID, &request, sizeof(request),
+		     &reply);
 	memcpy(&answer, reply.payload, sizeof(answer));
 	return answer.id;
 }
 
 static int32_t destroy_id(const struct cm_client *client, struct rnic_handle id)
 {
-	return ask(client, RNIC_CTL_CM_DESTROY_ID, &id, sizeof(id));
+	const struct rnic_ctl_cm_destroy_id request = {.id = id};
+
+	return ask(client, RNIC_CTL_CM_DESTROY_ID, &request, sizeof(request));
+}
+
+/* Says that the client has taken so many events; returns the daemon's status. */
+static int32_t claim_taken(const struct cm_client *client, uint32_t taken)
+{
+	const struct rnic_ctl_cm_send_events request = {.channel = client->channel, .taken = taken};
+
+	return ask(client, RNIC_CTL_CM_SEND_EVENTS, &request, sizeof(request));
 }
 
 static struct rnic_endpoint own_address(const struct cm_client *client)
@@ -108,7 +120,7 @@ static void connect_to_listener(const struct cm_client *client)
 	assert_int_equal(ask(client, RNIC_CTL_CM_CONNECT, &connect, sizeof(connect)), 0);
 }
 
-/* Waits for an event that no client fetched. */
+/* Waits for an event that no client has taken. */
 static void wait_for_event(const struct cm_client *client)
 {
 	struct pollfd event = {.fd = client->channel_fd, .events = POLLIN};
@@ -117,7 +129,7 @@ static void wait_for_event(const struct cm_client *client)
 }
 
 /*
- * A listener with a request that it did not fetch, of which `spare` is where the new identifier is:
+ * A listener with a request that it did not take, of which `spare` is where the new identifier is:
  * a handle that was free last.
  */
 static struct rnic_handle listener_with_request(struct cm_client *server, struct cm_client *peer,
@@ -168,21 +180,18 @@ static void test_guessed_identifier(void **state)
 {
 	struct cm_client server, peer;
 	struct rnic_handle listener, spare;
-	struct hostile_reply reply;
 
 	(void)state;
 	listener = listener_with_request(&server, &peer, &spare);
 	assert_int_equal(destroy_id(&server, spare), 0);
-	assert_true(hostile_call(server.base.fd, RNIC_CTL_CM_GET_EVENT, &server.channel,
-				 sizeof(server.channel), &reply));
-	assert_int_equal(reply.header.status, -EAGAIN);
+	assert_int_equal(claim_taken(&server, 1), 0);
 	assert_int_equal(destroy_id(&server, listener), 0);
 	close_client(&server);
 	close_client(&peer);
 	expect_service();
 }
 
-/* Events that no client fetches are bounded, whichever requests cause them. */
+/* Events that no client takes are bounded, whichever requests cause them. */
 static void test_events_are_bounded(void **state)
 {
 	struct cm_client client;
@@ -196,32 +205,166 @@ static void test_events_are_bounded(void **state)
 	while ((status = resolve(&client, id)) == 0)
 		assert_true(++asked < ASKED_MAX);
 	assert_int_equal(status, -ENOSPC);
-	/* Room comes with each that is fetched. */
-	assert_int_equal(
-		ask(&client, RNIC_CTL_CM_GET_EVENT, &client.channel, sizeof(client.channel)), 0);
+	/* Room comes with each that is taken. */
+	assert_int_equal(claim_taken(&client, 1), 0);
 	assert_int_equal(resolve(&client, id), 0);
 	close_client(&client);
 	expect_service();
+}
+
+/* Asks for events that the client does not take until the daemon refuses. */
+static void pile_up_events(const struct cm_client *client)
+{
+	uint32_t asked = 0;
+
+	for (;;) {
+		struct rnic_handle id = create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+		uint32_t before = asked;
+
+		while (resolve(client, id) == 0)
+			assert_true(++asked < ASKED_MAX);
+		if (asked == before)
+			break;
+	}
 }
 
 /* Nor do many identifiers help. */
 static void test_events_of_a_client_are_bounded(void **state)
 {
 	struct cm_client client;
-	uint32_t asked = 0;
 
 	(void)state;
 	open_client(&client);
-	for (;;) {
-		struct rnic_handle id = create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
-		uint32_t before = asked;
-
-		while (resolve(&client, id) == 0)
-			assert_true(++asked < ASKED_MAX);
-		if (asked == before)
-			break;
-	}
+	pile_up_events(&client);
 	close_client(&client);
+	expect_service();
+}
+
+/* Takes the next event of a channel: which identifier it is about, and how often that has moved. */
+static struct rnic_handle take_event(int channel_fd, uint32_t *moves)
+{
+	struct rnic_ctl_cm_event event;
+
+	assert_int_equal(recv(channel_fd, &event, sizeof(event), 0), sizeof(event));
+	*moves = event.moves;
+	return event.id;
+}
+
+/*
+ * An identifier moves to another channel, and its events that were not taken with it: to the new
+ * channel anew, while those on the old one are void.
+ */
+static void test_events_move_with_their_identifier(void **state)
+{
+	struct rnic_ctl_cm_migrate migrate = {.taken = 1};
+	struct rnic_ctl_cm_channel_reply second;
+	struct hostile_reply reply;
+	struct cm_client client;
+	struct rnic_handle id;
+	uint32_t moves;
+
+	(void)state;
+	open_client(&client);
+	hostile_must(client.base.control_fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0, &reply);
+	memcpy(&second, reply.payload, sizeof(second));
+	id = create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(resolve(&client, id), 0);
+	take_event(client.channel_fd, &moves);
+	migrate.id = id;
+	migrate.channel = second.channel;
+	for (unsigned i = 0; i < 2; i++) /* the second one moves nothing */
+		assert_int_equal(ask(&client, RNIC_CTL_CM_MIGRATE, &migrate, sizeof(migrate)), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(take_event(reply.fds[0], &moves).slot, id.slot);
+		assert_int_equal(moves, 1);
+		assert_int_equal(take_event(client.channel_fd, &moves).slot, id.slot);
+		assert_int_equal(moves, 0);
+	}
+	assert_int_equal(recv(reply.fds[0], &moves, sizeof(moves), MSG_DONTWAIT), -1);
+	close(reply.fds[0]);
+	close_client(&client);
+	expect_service();
+}
+
+#define SOCKET_EVENTS_MAX 64
+
+/*
+ * A client that leaves its events in the socket and says that it has taken all. The daemon ends the
+ * client when the little room of the socket is full.
+ */
+static void test_claims_of_taken_events(void **state)
+{
+	struct rnic_ctl_cm_resolve_address request = {.reserved = 0};
+	struct rnic_ctl_cm_send_events claim = {.taken = 0};
+	struct hostile_reply reply;
+	struct cm_client client;
+
+	(void)state;
+	open_client(&client);
+	claim.channel = client.channel;
+	request.destination = own_address(&client);
+	request.id = create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+	while (hostile_call(client.base.control_fd, RNIC_CTL_CM_RESOLVE_ADDRESS, &request,
+			    sizeof(request), &reply) &&
+	       hostile_call(client.base.control_fd, RNIC_CTL_CM_SEND_EVENTS, &claim, sizeof(claim),
+			    &reply))
+		assert_true(++claim.taken < SOCKET_EVENTS_MAX);
+	close_client(&client);
+	expect_service();
+}
+
+#define CROWD 100
+
+/* More connections with a request than the daemon looks at in one turn. */
+static void gather_crowd(int crowd[CROWD])
+{
+	const struct rnic_ctl_hello hello = {
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
+		.flags = RNIC_HELLO_ADMIN,
+	};
+
+	for (int i = 0; i < CROWD; i++) {
+		crowd[i] = hostile_connect(&rnicd);
+		assert_true(hostile_request(crowd[i], RNIC_CTL_HELLO, &hello, sizeof(hello)));
+	}
+}
+
+/*
+ * A program ends with a request under way, and the next one takes its port at once. The daemon
+ * finds both among many others, and first frees a client with hundreds of events.
+ */
+static void test_the_port_of_an_ended_listener_is_free(void **state)
+{
+	struct cm_client slow, listening, next;
+	int crowd[CROWD];
+	struct rnic_ctl_cm_bind bind;
+	struct hostile_reply reply;
+
+	(void)state;
+	open_client(&slow);
+	pile_up_events(&slow);
+	open_client(&listening);
+	make_listener(&listening);
+	open_client(&next);
+	bind = (struct rnic_ctl_cm_bind){
+		.id = create_id(&next, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC),
+		.local = own_address(&next),
+	};
+	hostile_pause(&rnicd);
+	close_client(&slow);
+	gather_crowd(crowd);
+	assert_true(
+		hostile_request(listening.base.control_fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0));
+	close_client(&listening);
+	assert_true(hostile_request(next.base.control_fd, RNIC_CTL_CM_BIND, &bind, sizeof(bind)));
+	hostile_continue(&rnicd);
+	assert_true(hostile_receive(next.base.control_fd, &reply));
+	assert_int_equal(reply.header.status, 0);
+	for (int i = 0; i < CROWD; i++)
+		close(crowd[i]);
+	close_client(&next);
 	expect_service();
 }
 
@@ -250,6 +393,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_guessed_identifier),
 		cmocka_unit_test(test_events_are_bounded),
 		cmocka_unit_test(test_events_of_a_client_are_bounded),
+		cmocka_unit_test(test_events_move_with_their_identifier),
+		cmocka_unit_test(test_claims_of_taken_events),
+		cmocka_unit_test(test_the_port_of_an_ended_listener_is_free),
 		cmocka_unit_test(test_joining_a_group_of_another_family),
 	};
 

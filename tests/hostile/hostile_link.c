@@ -94,6 +94,33 @@ int hostile_stop(void **state)
 	return 0;
 }
 
+/* The daemon is the first to stop, so that it starts no further process. */
+static void signal_all(const struct hostile_daemon *daemon, int signal)
+{
+	char path[64];
+	FILE *children;
+	int pid;
+
+	assert_int_equal(kill(daemon->pid, signal), 0);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)daemon->pid,
+		 (int)daemon->pid);
+	children = fopen(path, "re");
+	assert_non_null(children);
+	while (fscanf(children, "%d", &pid) == 1)
+		kill(pid, signal);
+	fclose(children);
+}
+
+void hostile_pause(const struct hostile_daemon *daemon)
+{
+	signal_all(daemon, SIGSTOP);
+}
+
+void hostile_continue(const struct hostile_daemon *daemon)
+{
+	signal_all(daemon, SIGCONT);
+}
+
 int hostile_connect(const struct hostile_daemon *daemon)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -173,8 +200,7 @@ bool hostile_receive(int fd, struct hostile_reply *reply)
 	return true;
 }
 
-static bool call_keeping_fds(int fd, uint16_t operation, const void *payload, size_t bytes,
-			     struct hostile_reply *reply)
+bool hostile_request(int fd, uint16_t operation, const void *payload, size_t bytes)
 {
 	struct {
 		struct rnic_ctl_header header;
@@ -193,8 +219,13 @@ static bool call_keeping_fds(int fd, uint16_t operation, const void *payload, si
 	assert_true(bytes <= sizeof(request.payload));
 	if (bytes > 0)
 		memcpy(request.payload, payload, bytes);
-	return hostile_send(fd, &request, request.header.bytes, NULL, 0) &&
-	       hostile_receive(fd, reply);
+	return hostile_send(fd, &request, request.header.bytes, NULL, 0);
+}
+
+static bool call_keeping_fds(int fd, uint16_t operation, const void *payload, size_t bytes,
+			     struct hostile_reply *reply)
+{
+	return hostile_request(fd, operation, payload, bytes) && hostile_receive(fd, reply);
 }
 
 bool hostile_call(int fd, uint16_t operation, const void *payload, size_t bytes,
@@ -226,11 +257,26 @@ static void *map_fd(int fd, size_t bytes, int protection)
 	return address;
 }
 
+int hostile_hello(int control_fd)
+{
+	const struct rnic_ctl_hello hello = {
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
+		.program = "hostile",
+	};
+	struct hostile_reply reply;
+
+	hostile_must(control_fd, RNIC_CTL_HELLO, &hello, sizeof(hello), &reply);
+	assert_int_equal(reply.fd_count, 1);
+	return reply.fds[0];
+}
+
 static void step_hello(struct hostile_client *client, struct hostile_reply *reply)
 {
-	struct rnic_ctl_hello hello = {.version_min = 1, .version_max = 1, .program = "hostile"};
+	const struct rnic_ctl_open_device open_device = {.flags = 0};
 
-	hostile_must(client->fd, RNIC_CTL_HELLO, &hello, sizeof(hello), reply);
+	client->fd = hostile_hello(client->control_fd);
+	hostile_must(client->fd, RNIC_CTL_OPEN_DEVICE, &open_device, sizeof(open_device), reply);
 	assert_int_equal(reply->fd_count, 4);
 	client->session = map_fd(reply->fds[0], sizeof(*client->session), PROT_READ | PROT_WRITE);
 	/* Memory that only the daemon writes cannot be mapped for writing. */
@@ -336,10 +382,11 @@ void hostile_client_open(struct hostile_client *client, const struct hostile_dae
 	hostile_client_adopt(client, hostile_connect(daemon), steps);
 }
 
-void hostile_client_adopt(struct hostile_client *client, int fd, unsigned steps)
+void hostile_client_adopt(struct hostile_client *client, int control_fd, unsigned steps)
 {
 	*client = (struct hostile_client){
-		.fd = fd,
+		.control_fd = control_fd,
+		.fd = -1,
 		.doorbell_fd = -1,
 		.events_fd = -1,
 		.channel_fd = -1,
@@ -374,7 +421,8 @@ void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned
 
 void hostile_client_close(struct hostile_client *client)
 {
-	const int fds[] = {client->fd, client->doorbell_fd, client->events_fd, client->channel_fd};
+	const int fds[] = {client->control_fd, client->fd, client->doorbell_fd, client->events_fd,
+			   client->channel_fd};
 
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
@@ -417,30 +465,41 @@ const struct rnic_cqe *hostile_wait_completions(struct hostile_client *client, u
 	return (const void *)((const uint8_t *)client->cq_region + RNIC_CQ_ENTRIES_OFFSET);
 }
 
-void hostile_expect_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps)
+void hostile_wait_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps,
+			struct rnic_show_device *row)
 {
 	const struct rnic_ctl_hello hello = {
-		.version_min = 1,
-		.version_max = 1,
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
 		.flags = RNIC_HELLO_ADMIN,
 	};
 	const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
 	uint64_t deadline_ms = now_ms() + WAIT_MS;
 	int fd = hostile_connect(daemon);
-	struct rnic_show_device row;
 	struct hostile_reply reply;
 
 	hostile_must(fd, RNIC_CTL_HELLO, &hello, sizeof(hello), &reply);
 	do {
 		assert_true(now_ms() < deadline_ms);
 		hostile_must(fd, RNIC_CTL_SHOW, &show, sizeof(show), &reply);
-		memcpy(&row, reply.payload + sizeof(struct rnic_ctl_show_reply), sizeof(row));
-	} while (row.client_count != clients || row.qp_count != qps);
+		memcpy(row, reply.payload + sizeof(struct rnic_ctl_show_reply), sizeof(*row));
+	} while (row->client_count != clients || row->qp_count != qps);
+	close(fd);
+}
+
+void hostile_expect_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps)
+{
+	const uint64_t deadline_ms = now_ms() + WAIT_MS;
+	struct rnic_show_device row;
+
+	/* A busy device process brings its numbers up to date now and then. */
+	do
+		hostile_wait_owned(daemon, clients, qps, &row);
+	while (row.pd_count != clients && now_ms() < deadline_ms);
 	assert_int_equal(row.pd_count, clients);
 	assert_int_equal(row.cq_count, qps);
 	assert_int_equal(row.mr_count, 0);
 	assert_int_equal(row.mw_count, 0);
-	close(fd);
 }
 
 void hostile_ask_to_register(const struct hostile_client *client, int file, uint64_t offset,
@@ -451,7 +510,7 @@ void hostile_ask_to_register(const struct hostile_client *client, int file, uint
 		struct rnic_ctl_register_mr request;
 	} message = {
 		.header = {.magic = RNIC_CTL_MAGIC,
-			   .version = 1,
+			   .version = RNIC_CTL_VERSION_MAX,
 			   .operation = RNIC_CTL_REGISTER_MR,
 			   .bytes = sizeof(message)},
 		.request = {.pd = client->pd,

@@ -38,7 +38,11 @@ int hostile_start(void **state);
 /* Ends it by SIGTERM; it must end well and have removed its socket. */
 int hostile_stop(void **state);
 
-/* A connection that has said nothing yet. */
+/* Stops the daemon with its device processes, and lets them go on. */
+void hostile_pause(const struct hostile_daemon *daemon);
+void hostile_continue(const struct hostile_daemon *daemon);
+
+/* A control connection that has said nothing yet. */
 int hostile_connect(const struct hostile_daemon *daemon);
 
 /* Ends the test where there are no other users that we could be. */
@@ -60,7 +64,10 @@ struct hostile_reply {
 /* Receives one message; false when the daemon hung up. */
 bool hostile_receive(int fd, struct hostile_reply *reply);
 
-/* A well-formed request and its reply. False when the daemon hung up; closes the reply's
+/* Sends a well-formed request. False when the daemon hung up. */
+bool hostile_request(int fd, uint16_t operation, const void *payload, size_t bytes);
+
+/* The same and its reply. False when the daemon hung up; closes the reply's
  * descriptors. */
 bool hostile_call(int fd, uint16_t operation, const void *payload, size_t bytes,
 		  struct hostile_reply *reply);
@@ -69,9 +76,13 @@ bool hostile_call(int fd, uint16_t operation, const void *payload, size_t bytes,
 void hostile_must(int fd, uint16_t operation, const void *payload, size_t bytes,
 		  struct hostile_reply *reply);
 
+/* Says HELLO on a control connection. Returns the device connection, which has said nothing yet. */
+int hostile_hello(int control_fd);
+
 /* A client with regions, a PD, a CQ with a channel, and an RC QP connected to itself. */
 struct hostile_client {
-	int fd;
+	int control_fd;
+	int fd; /* the device connection */
 	struct rnic_session_region *session;
 	int doorbell_fd;
 	int events_fd;
@@ -89,11 +100,14 @@ struct hostile_client {
 
 #define HOSTILE_STEPS 7
 
-/* Builds the first `steps` of HOSTILE_STEPS: HELLO, PD, channel, CQ, QP, INIT, RTR and RTS. */
+/*
+ * Builds the first `steps` of HOSTILE_STEPS: HELLO and OPEN_DEVICE, PD, channel, CQ, QP, INIT, RTR
+ * and RTS.
+ */
 void hostile_client_open(struct hostile_client *client, const struct hostile_daemon *daemon,
 			 unsigned steps);
-/* The same for a connection that there is, and that becomes the client's. */
-void hostile_client_adopt(struct hostile_client *client, int fd, unsigned steps);
+/* The same for a control connection that there is, and that becomes the client's. */
+void hostile_client_adopt(struct hostile_client *client, int control_fd, unsigned steps);
 /* Builds the missing part of the first `steps` of a client that has `done` of them. */
 void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned steps);
 
@@ -117,7 +131,10 @@ void hostile_expect_hang_up(int fd);
 /* Waits until `cq` has `count` completions; the entries are at the returned address. */
 const struct rnic_cqe *hostile_wait_completions(struct hostile_client *client, uint32_t count);
 
-/* Waits until the daemon holds `clients` clients and `qps` QPs, and then no more of all else. */
+/* Waits until the daemon holds `clients` clients and `qps` QPs, whatever else it holds. */
+void hostile_wait_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps,
+			struct rnic_show_device *row);
+/* The same, and then no more of all else: each client has a PD and each QP a CQ. */
 void hostile_expect_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps);
 
 #endif

@@ -44,9 +44,12 @@ side_address=("" "")
 side_pid=("" "")
 side_held=(0 0)
 side_options=("" "")
+side_user=("" "") # the uid of the side's programs, where it is not the test's own
 side_gid=(0 0)
 server_address=127.0.0.1
+dad_probes=0 # by which the kernel looks for duplicates of an IPv6 address, one a second
 run_options=() # of rnic-run, for pairs of programs
+daemon_prefix=() # a command that runs rnicd
 client_input=/dev/null # of the client that cm_start begins
 loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run alone
 multicast_number=$((RUN_ID / 250 % 250)).$((RUN_ID % 250 + 1)) # end of a group of this run alone
@@ -89,6 +92,11 @@ say_end() {
 skip_test() {
 	say_end "skipped: $1"
 	exit $SKIP
+}
+
+# skip_part REASON: a part of the test cannot run here; run.sh counts it among the skipped tests.
+skip_part() {
+	echo "skipped: $1"
 }
 
 # wait_for SECONDS COMMAND...: polls until the command succeeds.
@@ -194,6 +202,8 @@ trap 'end_by_signal HUP 129 "$BASH_COMMAND"' HUP
 trap 'end_by_signal INT 130 "$BASH_COMMAND"' INT
 trap 'end_by_signal TERM 143 "$BASH_COMMAND"' TERM
 
+. "$INTEROP/daemon_family.sh"
+
 # ---- topology ----
 
 # on SIDE COMMAND...: runs the command in the side's network namespace. In the background the
@@ -226,6 +236,16 @@ control() {
 	on "$side" "$BIN/rnicctl" show --socket "${side_socket[$side]}" "$@"
 }
 
+# exec_program SIDE COMMAND...: replaces the shell by a program on the side's device, and of the
+# side's user if the test names one.
+exec_program() {
+	local side=$1 uid=${side_user[$1]} prefix=()
+	shift
+	[ -z "$uid" ] || prefix=(setpriv --reuid "$uid" --regid "$uid" --clear-groups)
+	exec_on "$side" "${prefix[@]}" "$BIN/rnic-run" --no-daemon \
+		--socket "${side_socket[$side]}" "${run_options[@]}" "$@"
+}
+
 # query SIDE KIND EXPRESSION: prints a Python expression over `rows`, the rows of KIND from rnicctl.
 query() {
 	control "$1" --json "$2" | python3 -c "
@@ -251,8 +271,9 @@ make_namespaces() {
 		peer name veth1 netns "${side_namespace[1]}" mtu "$mtu" || exit 1
 	for side in 0 1; do
 		on $side ip link set veth$side mtu "$mtu"
-		# A tentative address is no GID yet.
-		on $side sysctl -q -w net.ipv6.conf.veth$side.accept_dad=0
+		# Packets for an address that is being probed get lost.
+		on $side sysctl -q -w net.ipv6.conf.veth$side.accept_dad=$((dad_probes > 0)) \
+			net.ipv6.conf.veth$side.dad_transmits="$dad_probes"
 		on $side ip address add "10.77.0.$((side + 1))/24" dev veth$side
 		on $side ip -6 address add "fd77::$((side + 1))/64" dev veth$side nodad
 		on $side ip link set veth$side up
@@ -267,7 +288,7 @@ daemon_start() {
 	side_options[side]=$(printf '%q ' "$@")
 	mkdir -p "$WORK/side$side"
 	side_socket[side]=$WORK/side$side/rnicd.sock
-	ASAN_OPTIONS=detect_leaks=1 exec_on "$side" "$BIN/rnicd" \
+	ASAN_OPTIONS=detect_leaks=1 exec_on "$side" "${daemon_prefix[@]}" "$BIN/rnicd" \
 		--socket "${side_socket[$side]}" "$@" >"$WORK/daemon$side.log" 2>&1 &
 	side_pid[side]=$!
 	own $!
@@ -276,30 +297,11 @@ daemon_start() {
 		fail "rnicd starts: $*" "$WORK/daemon$side.log"
 		exit 1
 	fi
-	side_held[side]=$(held_by "${side_pid[$side]}" | wc -l)
-}
-
-# held_by PID: prints the descriptors and mappings that a daemon has for its clients.
-held_by() {
-	{
-		readlink "/proc/$1"/fd/* 2>/dev/null
-		cat "/proc/$1/maps" 2>/dev/null
-	} | grep -E 'memfd:|/proc/[0-9]+/mem$|anon_inode:\[(eventfd|pidfd)\]'
-}
-
-holds_no_more() {
-	[ "$(held_by "${side_pid[$1]}" | wc -l)" -le "${side_held[$1]}" ]
+	side_held[side]=$(count_held "${side_pid[$side]}")
 }
 
 daemon_answers_or_ended() {
 	has_ended "${side_pid[$1]}" || control "$1" device
-}
-
-# The kernel ends an io_uring and the sockets of the io_uring some time after their process.
-port_is_free() {
-	local filter="sport = :4791"
-	[ -n "${side_namespace[$1]}" ] || filter="$filter and src = ${side_address[$1]}"
-	[ -z "$(on "$1" ss -Huan "$filter")" ]
 }
 
 # daemon_restart SIDE: starts an ended daemon again with the same options.
@@ -371,11 +373,8 @@ is_empty() {
 		holds "$1" cm "rows == []"
 }
 
-resident_kib() {
-	awk '/^VmRSS/ { print $2 }' "/proc/$1/status"
-}
-
-# daemon_finish SIDE: checks that the daemon holds nothing of its clients and ends with status 0.
+# daemon_finish SIDE: checks that the daemon holds nothing of its clients and ends with status 0,
+# and its device processes before it.
 daemon_finish() {
 	local side=$1 pid=${side_pid[$1]} limit=$((32 * 1024)) status
 	[ -z "$SLOW" ] || limit=$((512 * 1024))
@@ -393,12 +392,15 @@ daemon_finish() {
 	fi
 	check "side $side: resident memory below $limit KiB" \
 		test "$(resident_kib "$pid")" -lt $limit
+	own_family "$side"
 	signal_process TERM "$pid"
 	wait_for 10 has_ended "$pid" || signal_process KILL "$pid"
 	wait "$pid"
 	status=$?
 	[ $status -eq 0 ] || fail "side $side: exit status $status on SIGTERM" \
 		"$WORK/daemon$side.log"
+	wait_for 2 family_has_ended ||
+		fail "side $side: device processes outlive rnicd: ${family[*]}"
 	check "side $side: no file is left" test -z "$(ls -A "$WORK/side$side")"
 }
 
@@ -453,13 +455,11 @@ pair_start() {
 	port=$next_port
 	case $program in ibv_*) gid=-g ;; esac
 	forget_output
-	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${run_options[@]}" \
-		"$program" -p $port $gid "${side_gid[0]}" "$@" >"$WORK/server.out" 2>&1 &
+	exec_program 0 "$program" -p $port $gid "${side_gid[0]}" "$@" >"$WORK/server.out" 2>&1 &
 	server_pid=$!
 	own $!
 	wait_for 20 server_listens_or_ended $server_pid $port
-	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "${run_options[@]}" \
-		"$program" -p $port $gid "${side_gid[1]}" "$@" "$server_address" \
+	exec_program 1 "$program" -p $port $gid "${side_gid[1]}" "$@" "$server_address" \
 		>"$WORK/client.out" 2>&1 &
 	client_pid=$!
 	own $!
@@ -485,13 +485,11 @@ cm_start() {
 	done
 	shift
 	forget_output
-	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${server[@]}" \
-		>"$WORK/server.out" 2>&1 &
+	exec_program 0 "${server[@]}" >"$WORK/server.out" 2>&1 &
 	server_pid=$!
 	own $!
 	wait_for 20 cm_is_ready_or_ended "$ready"
-	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" "$@" \
-		<"$client_input" >"$WORK/client.out" 2>&1 &
+	exec_program 1 "$@" <"$client_input" >"$WORK/client.out" 2>&1 &
 	client_pid=$!
 	own $!
 }
@@ -518,6 +516,30 @@ cm_serve() {
 	wait "$server_pid"
 	server_status=0
 	pair_judge "${*/#--/, client} ($((SECONDS - start)) s)"
+}
+
+# mckey_run TOPOLOGY FAMILY: side 0 receives what side 1 sends to a multicast group.
+mckey_run() {
+	local receiver group=239.9.$multicast_number
+	if [ "$1/$2" = one/6 ]; then
+		echo "# no mckey: the kernel routes no IPv6 multicast over loopback"
+		return 0
+	fi
+	[ "$2" = 4 ] || group=$(printf "ff15::%x:%x" $((RUN_ID >> 16)) $((RUN_ID & 65535)))
+	forget_output
+	exec_program 0 stdbuf -oL mckey -m "$group" -b "${side_address[0]}" \
+		>"$WORK/server.out" 2>&1 &
+	receiver=$!
+	own $receiver
+	wait_for 20 grep -q "joined dgid" "$WORK/server.out"
+	(exec_program 1 timeout 20 mckey -s -m "$group" \
+		-b "${side_address[1]:-${side_address[0]}}") >"$WORK/client.out" 2>&1
+	client_status=$?
+	wait_for 20 has_ended $receiver
+	end_process $receiver
+	wait $receiver
+	server_status=$?
+	pair_judge "mckey $group"
 }
 
 pair_has_ended() {

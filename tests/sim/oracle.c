@@ -485,6 +485,26 @@ static void check_received_lossy(struct oracle_end *end, struct model_receive *r
 	oracle_adopt(end->memory, receive->pieces, receive->piece_count);
 }
 
+/*
+ * Whether the message that comes next is a WRITE with immediate that may be refused. The peer may
+ * have flushed the work by then.
+ */
+static bool may_refuse_immediate(struct oracle_end *end)
+{
+	const struct model_work *message = next_message(end);
+
+	return message != NULL && message->opcode == RNIC_WR_RDMA_WRITE_WITH_IMM &&
+	       ((message->legal | end->peer->legal_errors) & STATUS_BIT(RNIC_WC_REM_ACCESS_ERR)) !=
+		       0;
+}
+
+static uint32_t legal_receive_statuses(struct oracle_end *end, const struct model_receive *receive)
+{
+	uint32_t legal = receive->legal | end->legal_receive_errors;
+
+	return may_refuse_immediate(end) ? legal | STATUS_BIT(RNIC_WC_LOC_ACCESS_ERR) : legal;
+}
+
 static void complete_receive(struct oracle_end *end, const struct cqe *cqe)
 {
 	struct model_receive *receive;
@@ -498,7 +518,7 @@ static void complete_receive(struct oracle_end *end, const struct cqe *cqe)
 	}
 	receive = &end->receives[end->received];
 	if (!status_is_legal(end, end->has_stopped, cqe->status,
-			     receive->legal | end->legal_receive_errors)) {
+			     legal_receive_statuses(end, receive))) {
 		oracle_fail(end->oracle, "%s: receive %u has status %u, verdict %u", end->name,
 			    end->received, cqe->status, cqe->vendor_error);
 		return;

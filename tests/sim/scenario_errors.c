@@ -86,6 +86,24 @@ static void wrong_requests_have_their_own_statuses(void **state)
 	}
 }
 
+/* One packet: the key is looked at together with the immediate. */
+static void a_refused_immediate_ends_its_receive(void **state)
+{
+	struct sim *sim = sim_create(.seed = 1);
+	struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+	(void)state;
+	sim_receive(qp->peer, .bytes = 100);
+	sim_receive(qp->peer, .bytes = 100);
+	sim_post(qp, .opcode = RNIC_WR_RDMA_WRITE_WITH_IMM, .bytes = 100,
+		 .remote_key = SIM_KEY_STALE);
+	sim_run(sim, 10 * SIM_MS);
+	assert_status(qp, 0, RNIC_WC_REM_ACCESS_ERR);
+	assert_int_equal(qp->peer->end.receives[0].status, RNIC_WC_LOC_ACCESS_ERR);
+	assert_int_equal(qp->peer->end.receives[1].status, RNIC_WC_WR_FLUSH_ERR);
+	assert_sim_is_right(sim);
+}
+
 static void the_qps_access_flags_decide_before_the_key(void **state)
 {
 	static const struct {
@@ -303,6 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_requests_have_their_own_statuses),
+		cmocka_unit_test(a_refused_immediate_ends_its_receive),
 		cmocka_unit_test(the_qps_access_flags_decide_before_the_key),
 		cmocka_unit_test(memory_that_vanishes_is_an_error_at_either_end),
 		cmocka_unit_test(only_the_first_failure_of_a_batch_has_a_status_of_its_own),

@@ -58,6 +58,7 @@ static bool forge(struct sim *sim, const struct sim_qp *victim, struct rnic_pack
 		return false;
 	packet->addresses.source = victim->peer->host->nic->gid;
 	packet->addresses.dest = victim->host->nic->gid;
+	packet->addresses.source_port = RNIC_UDP_PORT;
 	packet->addresses.hop_limit = 64;
 	packet->pkey = below(sim, 10) != 0 ? 0xffff : 0x1234;
 	packet->dest_qpn = victim->qp->qpn;

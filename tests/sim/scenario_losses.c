@@ -183,7 +183,7 @@ static void a_tenth_lost_either_way_is_survived(void **state)
 	}
 }
 
-/* Timeouts of code 11 (8.4 ms), doubled for each one in a row up to eight times, 3 retries. */
+/* Timeouts of code 11 (8.4 ms), doubled for each one in a row up to four times, 3 retries. */
 static void retries_run_out_when_the_timer_table_says(void **state)
 {
 	struct sim *sim = sim_create(.seed = 1);
@@ -196,8 +196,8 @@ static void retries_run_out_when_the_timer_table_says(void **state)
 	sim_may_fail(qp, RNIC_WC_RETRY_EXC_ERR);
 	sim_post(qp, .bytes = 100);
 	last = sim_post(qp, .bytes = 100);
-	assert_in_range(sim_run(sim, SIM_S), (1 + 2 + 4 + 8) * unit_ns,
-			(1 + 2 + 4 + 8) * unit_ns + SIM_MS);
+	assert_in_range(sim_run(sim, SIM_S), (1 + 2 + 4 + 4) * unit_ns,
+			(1 + 2 + 4 + 4) * unit_ns + SIM_MS);
 	assert_status(qp, 0, RNIC_WC_RETRY_EXC_ERR);
 	assert_status(qp, last, RNIC_WC_WR_FLUSH_ERR);
 	assert_int_equal(qp->qp->state, RNIC_QP_STATE_ERR);

@@ -106,8 +106,7 @@ static void allow_memory_errors(struct sim *sim, uint32_t host)
 			continue;
 		qp->end.may_stop = true;
 		sim_may_fail(qp, RNIC_WC_LOC_PROT_ERR);
-		qp->end.legal_receive_errors |=
-			STATUS_BIT(RNIC_WC_LOC_PROT_ERR) | STATUS_BIT(RNIC_WC_REM_ACCESS_ERR);
+		qp->end.legal_receive_errors |= STATUS_BIT(RNIC_WC_LOC_PROT_ERR);
 		sim_may_fail(qp->peer, RNIC_WC_REM_OP_ERR);
 		sim_may_fail(qp->peer, RNIC_WC_REM_ACCESS_ERR);
 	}

@@ -4,8 +4,9 @@
 
 A core build, -DRNIC_APIS=OFF -DRNIC_LAB=OFF, needs the libraries of CORE and no others. Each
 configuration below finds the pkg-config files of its libraries alone. The configuration must
-succeed, and its link commands must name its libraries alone; a configuration that lacks a library
-must fail. Nothing is built. --verbs says that rdma-core's headers are there.
+succeed, and its link commands must name its libraries alone; a configuration that lacks libraries
+must fail and name their packages, all of them and no others. Nothing is built. --verbs says that
+rdma-core's headers are there.
 """
 import argparse
 import concurrent.futures
@@ -16,10 +17,10 @@ import subprocess
 import sys
 import tempfile
 
-CORE = {"libisal", "jansson", "libmnl"}
+CORE = {"libisal", "jansson", "libmnl", "libseccomp"}
 URING = {"liburing"}
 APIS = {"libprotobuf-c"}
-LAB = {"libseccomp", "libcrypto"}
+LAB = {"libcrypto"}
 # The names of the libraries for the linker. libev brings no pkg-config file. cmocka is for tests,
 # and the distribution's libibverbs for a test program of the emulated machine.
 LINKER_NAMES = {
@@ -27,6 +28,12 @@ LINKER_NAMES = {
     "libprotobuf-c": "protobuf-c", "libseccomp": "seccomp", "libcrypto": "crypto",
 }
 ALWAYS_LINKED = {"ev", "pthread", "cmocka"}
+# The packages, as in tools/packages.txt.
+PACKAGES = {
+    "libisal": "libisal-dev", "jansson": "libjansson-dev", "libmnl": "libmnl-dev",
+    "libprotobuf-c": "libprotobuf-c-dev", "libseccomp": "libseccomp-dev",
+    "libcrypto": "libssl-dev",
+}
 # Programs that a build without the library must not look for.
 PROGRAMS = {"libprotobuf-c": "PROTOC_C"}
 
@@ -43,7 +50,8 @@ VERBS_CASES = [
     ({"RNIC_VERBS": "ON", "RNIC_LAB": "ON"}, CORE, False),
     ({"RNIC_VERBS": "ON", "RNIC_LAB": "ON"}, CORE | LAB, True),
 ]
-CORE_CASES = [({}, CORE, True)] + [({}, CORE - {library}, False) for library in sorted(CORE)]
+CORE_CASES = [({}, CORE, True), ({"RNIC_APIS": "ON"}, set(), False)]
+CORE_CASES += [({}, CORE - {library}, False) for library in sorted(CORE)]
 
 
 def pkg_config_file(library):
@@ -83,7 +91,11 @@ def judge(arguments, case):
         if (result.returncode == 0) != succeeds:
             return f"{name}: CMake's status is {result.returncode}\n{result.stderr}"
         if not succeeds:
-            return ""
+            needed = CORE | (APIS if "RNIC_APIS" in options else set())
+            needed |= LAB if "RNIC_LAB" in options else set()
+            missing = {PACKAGES[library] for library in needed - libraries}
+            named = set(re.findall(r"\blib\S+-dev\b", result.stderr))
+            return "" if named == missing else f"{name}: names {' '.join(sorted(named))}"
         allowed = ALWAYS_LINKED | {LINKER_NAMES[library] for library in libraries}
         if options.get("RNIC_VERBS") == "ON":
             allowed.add("ibverbs")  # verbs_puppet

@@ -5,7 +5,8 @@
     check_tree.py --tree DIR [--build DIR]
 
 Prints one line for each place that breaks a rule and exits 1 when there is any. With --build it
-also looks at the engine's archive. test_check_tree.py proves that each rule can fail.
+also looks at the engine's archive and at the two programs of the daemon. test_check_tree.py
+proves that each rule can fail.
 """
 
 import argparse
@@ -15,10 +16,12 @@ import re
 import subprocess
 import sys
 
+from filter_manual import check_fence_manual, check_filter_manual
 from folder_order import check_folder_order
 from function_names import check_repeated_names
 from include_circles import check_circles
 from out_words import check_words
+from page_links import check_page_links
 from tree_files import Tree, without_comments_and_strings
 
 LINE_COLUMNS = 100
@@ -45,27 +48,36 @@ LAYERS = [
     ("lib/nic/mem/", {"base", "mem"}),
     ("lib/nic/path/", {"base", "wire", "engine", "port", "mem", "path"}),
     ("daemon/base/", {"base"}),
-    # The two halves of the daemon meet in device_half.h, device_host.h and common.
-    ("daemon/common/", {"base", "shm", "ctl", "wire", "common"}),
+    # The two programs share common alone; inside a device process, device/process drives the rest
+    # by device_half.h and device_host.h.
+    ("daemon/common/", {"base", "shm", "ctl", "wire", "common", "engine/counters.def"}),
     ("daemon/device/memory/", {"base", "mem", "device/memory"}),
     ("daemon/device/session/", {"base", "shm", "ctl", "common", "device/memory",
-                                "device/session", "device/device_config.h",
-                                "device/device_host.h"}),
+                                "device/session", "device/device_config.h"}),
     ("daemon/device/queues/", {"base", "shm", "ctl", "wire", "common", "engine", "device/session",
-                               "device/queues", "device/device_host.h"}),
+                               "device/queues"}),
     ("daemon/device/objects/", {"base", "shm", "ctl", "wire", "common", "engine", "mem",
                                 "device/memory", "device/session", "device/queues",
                                 "device/objects"}),
+    ("daemon/device/requests/", {"base", "ctl", "common", "device/session", "device/objects",
+                                 "device/requests", "device/device_config.h",
+                                 "device/device_host.h", "device/device_limits.h"}),
+    ("daemon/device/process/", {"base", "ctl", "wire", "common", "device/process",
+                                "device/device_half.h", "device/device_host.h",
+                                "engine/engine_limits.h", "port/udp/udp_lane_sockets.h"}),
     ("daemon/device/", {"base", "shm", "ctl", "wire", "common", "engine", "port", "path", "mem",
                         "device"}),
+    ("daemon/lanes/", {"base", "wire", "port", "path", "lanes"}),
+    ("daemon/devices/", {"base", "ctl", "wire", "common", "devices"}),
     ("daemon/network/", {"base", "wire", "ctl", "port", "common", "network", "cm/cm.h",
-                         "view/device_view.h", "device/device_half.h"}),
-    ("daemon/client/", {"base", "ctl", "common", "client", "device/device_half.h"}),
+                         "view/device_view.h"}),
+    ("daemon/client/", {"base", "ctl", "common", "client", "devices/device_set.h"}),
     ("daemon/cm_ids/", {"base", "ctl", "wire", "mad", "common", "client", "cm",
                         "cm_ids"}),
-    ("daemon/control/", {"base", "ctl", "shm", "wire", "common", "client", "cm", "cm_ids",
-                         "network", "view", "control", "engine/engine_limits.h",
-                         "device/device_half.h"}),
+    ("daemon/control/", {"base", "ctl", "wire", "common", "client", "cm", "cm_ids",
+                         "devices", "lanes", "network", "view", "control",
+                         "engine/engine_limits.h", "path/port_stack.h", "path/stack_counters.h",
+                         "path/general_services.h", "port"}),
     ("daemon/cm/", {"base", "wire", "mad", "cm"}),
     ("daemon/view/", {"base", "wire", "ctl", "view"}),
     ("lib/include/", {"rnic"}),
@@ -145,10 +157,16 @@ def check_lengths(tree):
                 tree.complain(path, number, "blanks at the end of the line")
 
 
+# The names of these files are others' choice.
+OTHERS_NAMES = ("lib/include/rnic/compat/",)
+
+
 def check_base_names(tree):
     seen = {}
     for path in tree.files:
         if path.name in COMMON_NAMES or path.name.startswith("."):
+            continue
+        if tree.name(path).startswith(OTHERS_NAMES):
             continue
         if path.name in seen:
             tree.complain(path, 1, f"the name is taken by {tree.name(seen[path.name])}")
@@ -299,9 +317,43 @@ def check_engine_archive(tree, build):
                 tree.complaints.append(f"{archive.name}: the engine must not use {symbol}()")
 
 
+# A program of the daemon -> the archives of which it must have nothing. Each program is cut so that
+# what it reads from strangers cannot reach what only the other one has.
+PROGRAMS = {
+    "bin/rnicd": ["librnic_engine.a", "librnic_mem.a", "librnic_path.a", "librnic_memory.a",
+                  "librnic_session.a", "librnic_queues.a", "librnic_objects.a",
+                  "librnic_requests.a", "librnic_device.a", "librnic_device_process.a"],
+    "libexec/rnicd-device": ["librnic_cm.a", "librnic_cm_ids.a", "librnic_lanes.a",
+                             "librnic_control.a", "librnic_client.a", "librnic_devices.a",
+                             "librnic_network.a"],
+}
+
+
+def defined_symbols(binary, *options):
+    return {line.split()[0] for line in list_symbols(binary, "--defined-only", *options)
+            if len(line.split()) > 1}
+
+
+def check_programs(tree, build, programs=None):
+    for name, foreign in (programs or PROGRAMS).items():
+        program = pathlib.Path(build) / name
+        if not program.exists():
+            tree.complaints.append(f"no {name} in the build tree")
+            continue
+        symbols = defined_symbols(program)
+        for archive_name in foreign:
+            archives = list(pathlib.Path(build).rglob(archive_name))
+            if not archives:
+                tree.complaints.append(f"no {archive_name} in the build tree")
+            for archive in archives:
+                for symbol in sorted(symbols & defined_symbols(archive, "--extern-only")):
+                    tree.complaints.append(f"{name} has {symbol}() of {archive_name}")
+
+
 RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_folders,
          check_includes, check_folder_order, check_circles, check_repeated_names, check_calls,
-         check_shell_sleeps, check_readme_commands, check_words]
+         check_shell_sleeps, check_readme_commands, check_words, check_filter_manual,
+         check_fence_manual, check_page_links]
 
 
 def main():
@@ -314,6 +366,7 @@ def main():
         rule(tree)
     if arguments.build:
         check_engine_archive(tree, arguments.build)
+        check_programs(tree, arguments.build)
     for complaint in tree.complaints:
         print(complaint)
     print(f"{len(tree.files)} files, {len(tree.complaints)} complaints")

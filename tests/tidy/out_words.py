@@ -44,6 +44,7 @@ ALLOWED = [
     ("settled", "tests/unit/rpc/", RPC_CALLS),
     ("settle", "lib/native/rnic_cm", "an event is settled when its channel has changed"),
     ("settle", "lib/nic/port/udp/udp_batch.c", "the outcome of a batch is settled"),
+    ("carrier", "daemon/common/netlink_message", "the carrier of a network interface"),
     ("carrier", "daemon/network/", "the carrier of a network interface"),
     ("carrier", "lib/nic/port/", "the carrier of a network interface"),
     ("carrier", "tests/interop/bad_start.sh", "a pigeon"),

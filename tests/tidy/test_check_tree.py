@@ -10,10 +10,12 @@ import tempfile
 import unittest
 
 import check_tree
+import filter_manual
 import folder_order
 import function_names
 import include_circles
 import out_words
+import page_links
 
 SPDX = "/* SPDX-License-Identifier: MIT */\n"
 
@@ -50,7 +52,8 @@ class Rules(unittest.TestCase):
 
     def test_base_names(self):
         self.expect(check_tree.check_base_names, {"a/x.c": "", "b/x.c": ""},
-                    {"a/README.md": "", "b/README.md": "", "a/x.c": ""})
+                    {"a/README.md": "", "b/README.md": "", "a/x.c": "",
+                     "lib/include/rnic/compat/x.c": ""})
 
     def test_function_length(self):
         def function(lines):
@@ -123,6 +126,52 @@ class Rules(unittest.TestCase):
         attribute = '__attribute__((format(printf, 1, 2))) static void f(void)\n{\n}\n'
         self.assertEqual(list(function_names.function_names(attribute)), ["f"])
 
+    def test_filter_manual(self):
+        code = """static const int call_filter_allowed[] = {SCMP_SYS(read), SCMP_SYS(close)};
+static const struct { int call; } call_filter_refused[] = {{SCMP_SYS(open), EACCES}};
+int f = SCMP_SYS(fcntl) + F_GETFL;
+"""
+        manual = """.\\" calls begin
+.IP \\(bu 2
+on descriptors: read,
+close;
+.\\" calls end
+.\\" arguments begin
+fcntl: F_GETFL
+.\\" arguments end
+.\\" refused begin
+open (EACCES).
+.\\" refused end
+"""
+        good = {filter_manual.FILTER: code, filter_manual.MANUAL: manual}
+        for old, new in [("read,", ""), ("read,", "read, write,"), ("fcntl:", ""),
+                         ("F_GETFL", "F_GETFL, F_SETOWN"), ("F_GETFL", ""), ("open ", "")]:
+            self.expect(filter_manual.check_filter_manual,
+                        {**good, filter_manual.MANUAL: manual.replace(old, new)}, good)
+        self.expect(filter_manual.check_filter_manual, {**good, filter_manual.FILTER: ""}, good)
+
+    def test_fence_manual(self):
+        code = """static const int call_fence_refused[] = {SCMP_SYS(mount)};
+static const int call_fence_uring[] = {SCMP_SYS(io_uring_setup)};
+"""
+        manual = """.\\" fence begin
+.IP \\(bu 2
+for mounts: mount;
+.IP \\(bu 2
+with --port socket: io_uring_setup.
+.\\" fence end
+"""
+        good = {filter_manual.FENCE: code, filter_manual.MANUAL: manual}
+        for old, new in [(" mount;", ";"), ("io_uring_setup", ""), ("mount;", "mount, chroot;")]:
+            self.expect(filter_manual.check_fence_manual,
+                        {**good, filter_manual.MANUAL: manual.replace(old, new)}, good)
+        self.expect(filter_manual.check_fence_manual, {**good, filter_manual.FENCE: ""}, good)
+
+    def test_page_links(self):
+        self.expect(page_links.check_page_links, {"a/A.md": "see [it](b.c) and [more](https://c)"},
+                    {"a/A.md": "see [it](b.c), [there](#below) and [them](../d.md#part)",
+                     "a/b.c": "", "d.md": ""})
+
     def test_words(self):
         self.expect(out_words.check_words, {"lib/a.c": "/* A nap. */\n"},
                     {"lib/a.c": "int snapshot, kidnaps;\n"})
@@ -181,6 +230,32 @@ class Rules(unittest.TestCase):
                 tree = check_tree.Tree(build)
                 check_tree.check_engine_archive(tree, build)
                 self.assertEqual(tree.complaints == [], is_good, tree.complaints)
+
+    def compile(self, text, output, *options):
+        compiler = shutil.which("cc") or shutil.which("clang")
+        subprocess.run([compiler, "-O0", "-x", "c", "-", "-o", output, *options], check=True,
+                       input=text, text=True)
+
+    def test_programs(self):
+        foreign = "int engine_run(void) { return 1; }\n"
+        programs = {"program": ["librnic_engine.a"]}
+        with tempfile.TemporaryDirectory() as build:
+            tree = check_tree.Tree(build)
+            check_tree.check_programs(tree, build, programs)
+            self.assertEqual(tree.complaints, ["no program in the build tree"])
+            self.compile("int main(void) { return 0; }\n", f"{build}/program")
+            tree = check_tree.Tree(build)
+            check_tree.check_programs(tree, build, programs)
+            self.assertEqual(tree.complaints, ["no librnic_engine.a in the build tree"])
+            self.compile(foreign, f"{build}/a.o", "-c")
+            subprocess.run(["ar", "rc", f"{build}/librnic_engine.a", f"{build}/a.o"], check=True)
+            tree = check_tree.Tree(build)
+            check_tree.check_programs(tree, build, programs)
+            self.assertEqual(tree.complaints, [])
+            self.compile(foreign + "int main(void) { return engine_run(); }\n",
+                         f"{build}/program")
+            check_tree.check_programs(tree, build, programs)
+            self.assertEqual(tree.complaints, ["program has engine_run() of librnic_engine.a"])
 
     def test_missing_archive(self):
         with tempfile.TemporaryDirectory() as build:

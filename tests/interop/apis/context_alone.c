@@ -10,6 +10,7 @@
 #include "context_check.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -333,6 +334,50 @@ static void test_shows_what_it_stands_on(void)
 	close_ends(&ends);
 }
 
+/* --- the descriptor -------------------------------------------------------------------------- */
+
+static int is_readable(struct iw_ctx_conn *ctx, int timeout_ms)
+{
+	struct pollfd descriptor = {.fd = iw_poll_fd(ctx), .events = POLLIN};
+
+	REQUIRE_TRUE(descriptor.fd >= 0);
+	return poll(&descriptor, 1, timeout_ms) == 1;
+}
+
+/* Readable for what comes, and for what the library has collected before somebody asked. */
+static void test_one_descriptor_tells_of_everything(void)
+{
+	struct iw_lmr *here, *there;
+	struct iw_wc done[2];
+	struct ends ends;
+
+	open_ends(&ends);
+	REQUIRE_TRUE(!is_readable(ends.caller, 0));
+	connect_ends(&ends);
+	here = region_of(ends.caller);
+	there = region_of(ends.responder);
+	for (int i = 0; i < 2; i++)
+		REQUIRE(post_recv_lmr(there, 0, 8, ends.responder));
+	REQUIRE_TRUE(!is_readable(ends.responder, SOON_MS));
+	for (int i = 0; i < 2; i++)
+		REQUIRE(post_send_lmr(here, 0, 8, IW_SEND_SIGNALED, ends.caller));
+	REQUIRE(await_completions(IW_SCQ, 2, done, ends.caller));
+	REQUIRE_TRUE(is_readable(ends.responder, WAIT_MS));
+	iw_ctx_set_timeout(ends.responder, 0);
+	REQUIRE(await_completions(IW_RCQ, 1, done, ends.responder));
+	REQUIRE_TRUE(is_readable(ends.responder, 0)); /* the second one is there, too */
+	REQUIRE(await_completions(IW_RCQ, 1, done, ends.responder));
+	REQUIRE_TRUE(!is_readable(ends.responder, 0));
+	REQUIRE(iw_lmr_destroy(here, true));
+	REQUIRE(iw_lmr_destroy(there, true));
+	REQUIRE(iw_disconnect(ends.caller));
+	REQUIRE_TRUE(is_readable(ends.responder, WAIT_MS));
+	iw_ctx_set_timeout(ends.responder, WAIT_MS);
+	REQUIRE(iw_await_disconnect(ends.responder));
+	REQUIRE_TRUE(!is_readable(ends.responder, 0));
+	close_ends(&ends);
+}
+
 int main(int argument_count, char **arguments)
 {
 	if (argument_count != 2)
@@ -347,5 +392,6 @@ int main(int argument_count, char **arguments)
 	test_a_kept_buffer_can_be_registered_again();
 	test_disconnects_under_a_sender();
 	test_shows_what_it_stands_on();
+	test_one_descriptor_tells_of_everything();
 	return 0;
 }

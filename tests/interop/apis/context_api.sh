@@ -11,6 +11,7 @@ survival_start "$1" "$2" "$3" context_program 7590 "${4:-}"
 start_server
 for scenario in transfer threads shared; do run_client $scenario; done
 run_alone context_alone "${side_address[0]}"
+run_alone context_verbs "${side_address[0]}"
 if [ -z "$faults" ]; then
 	run_client wrong
 	lose_server

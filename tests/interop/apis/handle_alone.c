@@ -433,8 +433,28 @@ static void test_connects_to_a_child_process(void)
 	}
 }
 
+/* Memory of the library's own, which ends with its region. */
+static void test_allocates_what_it_registers(void)
+{
+	void *memory = NULL, *others = NULL;
+	const int mr = REQUIRE(rdma_alloc_mr(&memory, BYTES, ALL_RIGHTS));
+	const int other = REQUIRE(rdma_alloc_mr(&others, BYTES, ALL_RIGHTS));
+	const int qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
+
+	REQUIRE_TRUE(memory != NULL && others != NULL && memory != others);
+	memcpy(memory, "from one to the other", sizeof("from one to the other"));
+	REQUIRE(rdma_post_write(qp, mr, 0, address_of(others), rdma_mr_rkey(other), 100));
+	COMPLETES(RDMA_WC_SUCCESS, qp, 0);
+	REQUIRE_TRUE(strcmp(others, memory) == 0);
+	REQUIRE(rdma_destroy_qp(qp));
+	REQUIRE(rdma_dereg_mr(mr));
+	REQUIRE(rdma_dereg_mr(other));
+	REFUSED(EBADF, rdma_dereg_mr(other));
+}
+
 int main(void)
 {
+	test_allocates_what_it_registers();
 	test_writes_and_reads_own_memory();
 	test_refuses_what_the_peer_did_not_grant();
 	test_receives_what_it_sends();

@@ -25,6 +25,7 @@ many=([--ud]=1000000 [--rc]=1000000)
 [ -z "${4:-}" ] || many=([--ud]=100000 [--rc]=20000) large=500000
 [ -z "$SLOW" ] || many=([--ud]=100000 [--rc]=20000) count=300
 transport=() # an option of the client
+waiting=()   # likewise
 
 ok=0 cancelled=1 deadline_exceeded=2 no_service=3 unavailable=8 outcome_unknown=9 internal=10
 too_large=11
@@ -53,7 +54,7 @@ server_kill() {
 # client WHAT NUMBER: replaces the shell.
 client() {
 	RNIC_SOCKET=${side_socket[1]} exec_on 1 \
-		"$BIN/rpc_echo" "${transport[@]}" "$1" "$host" $port "$2"
+		"$BIN/rpc_echo" "${transport[@]}" "${waiting[@]}" "$1" "$host" $port "$2"
 }
 
 # client_begin WHAT NUMBER: in the background. Output in $WORK/rpc-begun.out.
@@ -107,10 +108,16 @@ judge_server_death() {
 		wait_for 20 grep -q "the first bytes have come" "$WORK/rpc-begun.out"
 	server_kill
 	client_ends $outcome_unknown "the stream of a server that died"
+	began=${EPOCHREALTIME/./}
 	expect $unavailable echo 10
+	check "a call to a port where nobody listens ends before two seconds" \
+		test $((${EPOCHREALTIME/./} - began)) -lt 2000000
+	check "and says so" grep -q "nobody listens at port $port" "$WORK/rpc-client.out"
+	waiting=(--wait)
 	client_begin echo 10
 	server_start
 	client_ends $ok "a call before the server was there"
+	waiting=()
 	expect $ok echo 100000
 }
 
@@ -135,10 +142,10 @@ judge_lost_session() {
 	client_begin add "${many[${transport[0]:---ud}]}"
 	check "the client calls" \
 		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
-	signal_process STOP "${side_pid[0]}"
+	daemon_stop 0
 	check "the client loses its session" \
 		wait_for 30 grep -q "the session has ended" "$WORK/rpc-begun.out"
-	signal_process CONT "${side_pid[0]}"
+	daemon_continue 0
 	client_ends $ok "calls over two sessions"
 	server_kill
 	server_start
@@ -147,8 +154,7 @@ judge_lost_session() {
 # judge_daemon_death SIDE: of the server's daemon, or of the client's.
 judge_daemon_death() {
 	client_begin_held
-	signal_process KILL "${side_pid[$1]}"
-	wait "${side_pid[$1]}" 2>/dev/null
+	daemon_kill "$1"
 	client_ends $outcome_unknown "the call over side $1's daemon, which died,"
 	daemon_restart "$1"
 	if [ "$1" = 0 ]; then
@@ -159,6 +165,20 @@ judge_daemon_death() {
 	expect $ok echo 10
 }
 
+# A number beyond the ports is no port, and not the number modulo 65536.
+judge_ports() {
+	local number
+	for number in 65536 70000 -1 7x; do
+		RNIC_SOCKET=${side_socket[1]} on 1 "$BIN/rpc_echo" echo "$host" "$number" 1 \
+			>"$WORK/rpc-port.out" 2>&1
+		check "a client of port $number" grep -q "is no port" "$WORK/rpc-port.out"
+		RNIC_SOCKET=${side_socket[0]} on 0 timeout 10 "$BIN/rpc_echo" serve "$number" \
+			>"$WORK/rpc-port.out" 2>&1
+		check "a server at port $number" grep -q "is no port" "$WORK/rpc-port.out"
+	done
+}
+
+judge_ports
 server_start
 for option in ${5:---ud --rc}; do
 	echo "# transport $option"

@@ -98,8 +98,7 @@ survive_server() {
 
 survive_peers_daemon() {
 	start_survivor "$1"
-	signal_process KILL "${side_pid[0]}"
-	wait "${side_pid[0]}" 2>/dev/null
+	daemon_kill 0
 	wait_for 20 has_ended "$server_pid"
 	check "its daemon killed, the server ends with an error" \
 		grep -q "the server ends" "$WORK/server"
@@ -111,8 +110,7 @@ survive_peers_daemon() {
 
 survive_own_daemon() {
 	start_survivor "$1"
-	signal_process KILL "${side_pid[1]}"
-	wait "${side_pid[1]}" 2>/dev/null
+	daemon_kill 1
 	wait_for 20 grep -q lost "$WORK/survivor"
 	daemon_restart 1
 	expect_survival "$1: its own daemon is killed and restarted"
@@ -121,9 +119,9 @@ survive_own_daemon() {
 # A host that no longer answers says no good-bye.
 survive_silence() {
 	start_survivor "$1"
-	signal_process STOP "${side_pid[0]}"
+	daemon_stop 0
 	wait_for $seconds grep -q lost "$WORK/survivor"
-	signal_process CONT "${side_pid[0]}"
+	daemon_continue 0
 	expect_survival "$1: the server's host is silent for a while"
 }
 

@@ -29,12 +29,12 @@ SIDR_REQ, SIDR_REP, LAP, APR = range(0x17, 0x1b)
 TCP_PORT, UDP_PORT = 0x01061c06, 0x01111c06     # 7174 in either port space
 
 
-def icrc(source, dest, payload):
+def icrc(source, dest, payload, source_port=ROCE_PORT):
     """Of an IPv4 datagram with identification 0 and DF; `payload` is BTH to pad."""
     length = 28 + len(payload) + 4
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xff, length, 0, 0x4000, 0xff, 17, 0xffff,
                      source.packed, dest.packed)
-    udp = struct.pack(">HHHH", ROCE_PORT, ROCE_PORT, length - 20, 0xffff)
+    udp = struct.pack(">HHHH", source_port, ROCE_PORT, length - 20, 0xffff)
     masked = payload[:4] + b"\xff" + payload[5:]
     return struct.pack("<I", zlib.crc32(8 * b"\xff" + ip + udp + masked))
 
@@ -86,8 +86,8 @@ class Stranger:
 
     def hear(self, attribute, beginning, transaction_id=0x1234):
         """The data of the next message, which must be this."""
-        answer = self.link.recv(4096)
-        if answer[-4:] != icrc(self.rnic, self.own, answer[:-4]):
+        answer, (_, source_port) = self.link.recvfrom(4096)
+        if answer[-4:] != icrc(self.rnic, self.own, answer[:-4], source_port):
             sys.exit(f"a wrong ICRC: {answer.hex()}")
         if answer[0] != 0x64 or struct.unpack(">III", answer[4:8] + answer[12:20]) != (1, QKEY, 1):
             sys.exit(f"not from queue pair 1 to queue pair 1: {answer[:20].hex()}")

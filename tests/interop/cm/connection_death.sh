@@ -65,9 +65,8 @@ check "where it listened, whoever comes is refused at once" is_refused_at_once
 load_stands
 side=1
 [ -n "${side_pid[1]}" ] || side=0
-signal_process KILL "${side_pid[$side]}"
+daemon_kill $side
 ended_within 5 "$client_pid" "the daemon is killed: its program ends"
-wait "${side_pid[$side]}" 2>/dev/null
 daemon_restart $side
 end_process "$server_pid"
 pair_wait 5

@@ -87,6 +87,13 @@ refused "a port where nobody listens" "nobody listens at that port" "" "$server"
 refused "the other sample" "it has sample 1" _imm "$server" $port
 refused "more than there is" "and 65536 bytes" "" -s 65537 "$server" $port
 refused "a name that is none" "host.invalid" "" host.invalid $port
+for number in 65536 65537 70000 4294967297 0; do
+	client "" "$server" $number
+	check "port $number: status 2" test $? -eq 2
+	says client "no number from 1 to 65535"
+	check "a server at port $number" test 2 -eq \
+		"$(rnic 0 timeout 60 "$RDMA_BIN/rdma_server" -- $number >/dev/null 2>&1; echo $?)"
+done
 for number in 1 2 3; do
 	client "" "$server" $port &
 	clients[number]=$!

@@ -76,6 +76,13 @@ done
 has 7 "replies" "$(opcode 0x04)"
 check "all are RoCEv2" test "$(count_packets "$capture" frame)" -eq \
 	"$(count_packets "$capture" infiniband.bth)"
+# By every dissector, also those that guess.
+check "no dissector finds anything malformed" test -z \
+	"$(tshark -r "$capture" -Y _ws.malformed -T fields -e frame.protocols 2>/dev/null)"
+grep -oE '`infiniband[^`]*`' "$scripts/../README.md" | tr -d '`' | while read -r filter; do
+	tshark -r "$capture" -c 1 -Y "$filter" >/dev/null 2>&1 || echo "$filter"
+done >"$WORK/no_fields"
+check "the README's filters are filters" test ! -s "$WORK/no_fields"
 check "nothing is malformed" test "$(count_packets "$capture" _ws.malformed)" -eq 0
 check "every ICRC is right" python3 "$INTEROP/icrc_check.py" "$capture"
 topology_finish

@@ -95,9 +95,8 @@ ends_with 1 client "$client_pid"
 begin "" -t 300
 side=1
 [ -n "${side_pid[1]}" ] || side=0
-signal_process KILL "${side_pid[$side]}"
+daemon_kill $side
 ends_with 1 client "$client_pid"
-wait "${side_pid[$side]}" 2>/dev/null
 daemon_restart $side
 [ $side -eq 0 ] || end_process "$server_pid"
 ends_with 1 server "$server_pid"

@@ -53,10 +53,21 @@ topology_start pair socket 4
 address=${side_address[0]}
 
 echo "# daemons that cannot start"
-refuses "the address is taken" "taken by another program; ss -lnup shows" \
+refuses "the address is taken" "taken by (another program; ss -lnup shows|PID [0-9]+)" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$address"
 refuses "the socket is taken" "already|in use|taken" \
 	"$BIN/rnicd" --socket "${side_socket[0]}" --address "$loopback.99"
+refuses "two daemons on one socket: the message is about the socket" \
+	"already serves on ${side_socket[0]}" \
+	"$BIN/rnicd" --socket "${side_socket[0]}" --address "$address"
+refuses "a closed --ready-fd" "ready-fd 7.*not open" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --ready-fd 7
+refuses "a --ready-fd that only reads" "ready-fd 0.*not for writing" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --ready-fd 0
+refuses "not a mode" "0660" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --socket-mode rw
+refuses "no such user" "no user 'nosuchuser'" \
+	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --user nosuchuser
 refuses "no such interface" "nosuchif0" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --netdev nosuchif0
 refuses "no such address" "203\.0\.113\.9" \
@@ -75,10 +86,20 @@ refuses "no right to the capture" "/proc/x" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --capture /proc/x
 check "none of them left a file" test ! -e "$WORK/other.sock"
 
+echo "# a start with closed descriptors"
+"$BIN/rnicd" --socket "$WORK/closed.sock" --address "$loopback.97" <&- >&- 2>&- &
+closed=$!
+own $closed
+check "it serves" wait_for 20 "$BIN/rnicctl" show device --socket "$WORK/closed.sock"
+check "no socket has their numbers" test "$(readlink "/proc/$closed/fd/0" "/proc/$closed/fd/1" \
+	"/proc/$closed/fd/2" | sort -u)" = /dev/null
+end_process $closed
+wait $closed
+
 echo "# io_uring refused"
-refuses "--port uring" "io_uring" python3 "$here/refuse_uring.py" \
+refuses "--port uring" "io_uring" python3 "$here/refuse_calls.py" uring \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --port uring
-python3 "$here/refuse_uring.py" "$BIN/rnicd" --socket "$WORK/fallback.sock" \
+python3 "$here/refuse_calls.py" uring "$BIN/rnicd" --socket "$WORK/fallback.sock" \
 	--address "$loopback.98" --port auto >"$WORK/fallback.log" 2>&1 &
 fallback=$!
 own $fallback
@@ -96,6 +117,13 @@ refuses "another address than the running daemon's" "another address" \
 	"$BIN/rnic-run" --socket "${side_socket[0]}" --address "$loopback.99" true
 refuses "another interface" "not nosuchif0" \
 	"$BIN/rnic-run" --socket "${side_socket[0]}" --netdev nosuchif0 true
+ls -l /etc/passwd* >"$WORK/etc.before"
+refuses "a path that is no socket" "/etc/passwd exists and is no socket" \
+	"$BIN/rnic-run" --socket /etc/passwd --address "$loopback.99" true
+check "nothing is written beside it" cmp "$WORK/etc.before" <(ls -l /etc/passwd*)
+refuses "a port that is taken names the way out" \
+	"is taken by.*give --address 127\.0\.0\.[0-9]+ for a device of your own" \
+	"$BIN/rnic-run" --socket "$WORK/none/captive.sock" --address "$address" true
 refuses "a captive daemon that cannot start" "rnicd did not start.*203\.0\.113\.9" \
 	"$BIN/rnic-run" --socket "$WORK/none/captive.sock" --address 203.0.113.9 true
 ends_with "its own address" 0 "$BIN/rnic-run" --socket "${side_socket[0]}" --address "$address" true

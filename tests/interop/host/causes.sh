@@ -74,15 +74,18 @@ else
 fi
 calls_in_vain "$nobody" "the host answers that nothing listens on UDP port 4791"
 
-# A route that carries less than its interface: packets leave neither whole nor in fragments.
+# A route, and so anybody's ICMP message, may say that the path carries less than the interface
+# does: rnicd sends as the interface permits. A rule that forbids packets is another matter.
 if [[ $1 == netns-* ]]; then
 	on 1 ip route add "${side_address[0]}/32" dev veth1 mtu 600
+	pair_run ib_write_bw -F -c RC -n 100
+	on 1 ip rule add to "${side_address[0]}" ipproto udp dport 4791 prohibit
 	pair_start ib_write_bw -F -c RC -n 100
 	wait_for 30 has_ended "$client_pid"
 	end_process "$server_pid"
 	pair_wait 10
-	check "a path with a smaller MTU: the client fails" test "$client_status" -ne 0
-	blames 1 rnicd "packets to ${side_address[0]}" "Message too long"
+	check "a rule that forbids packets: the client fails" test "$client_status" -ne 0
+	blames 1 rnicd "packets to ${side_address[0]}" "Permission denied"
 fi
 
 topology_finish

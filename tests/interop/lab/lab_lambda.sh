@@ -113,8 +113,9 @@ read null:it crashed: Segmentation fault at 0x8
 write null:it wrote outside of its memory, at 0x8
 write input:it wrote to its input or table
 write code:it wrote to its code
-call:it called the system (call 2)
-exit:it called the system
+call:it called the system: open (call 2)
+exit:it called the system: exit (call
+exit all:it called the system: exit_group (call
 deep:it used up its memory
 fail:it says that it failed: -7
 overflow:more than there is room for

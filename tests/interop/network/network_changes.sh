@@ -5,7 +5,6 @@
 
 topology_start netns-1500 "$1" 4
 
-# The link-local addresses are still being probed when the daemons start.
 link_local_is_there() {
 	query "$1" device "[g['gid'] for g in rows['gids'] if g['index'] == 0]" |
 		grep -q "fe80:"

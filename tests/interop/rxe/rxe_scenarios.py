@@ -3,7 +3,9 @@
 version and returns what is wrong, as a list of texts.
 """
 
-from rxe_cases import PATH_MTUS, PORT_MTU
+import time
+
+from rxe_cases import FEW_RETRIES, PATH_MTUS, PORT_MTU
 from rxe_exchange import (Exchange, GRH_BYTES, OPERATIONS, POLL_MS, bind_window, exchange, lay_out,
                           mixed_plan)
 from rxe_peer import (BUFFER_BYTES, Endpoint, QKEY, SIGNALED, Service, State, Status, connect)
@@ -40,6 +42,16 @@ def received(end):
 
 def unless(what, found, expected):
     return [] if found == expected else [f"{what}: {found}, not {expected}"]
+
+
+def when_written(end, checks):
+    """Waits until the buffer holds these patterns. What is wrong when they do not come in time."""
+    deadline = time.monotonic() + POLL_MS / 1000
+    wrong = end.wrong_bytes(checks)
+    while wrong and time.monotonic() < deadline:
+        time.sleep(0.001)
+        wrong = end.wrong_bytes(checks)
+    return wrong
 
 
 def psn_wrap(requester, responder, family):
@@ -155,11 +167,11 @@ def outage(requester, responder, family):
 
 
 def invalidate_unknown_key(requester, responder, family):
-    """A key that cannot be taken away: the responder fails, the requester is not told."""
-    first, second = rc_pair(requester, responder, family)
+    """A key that cannot be taken away: the responder fails, and the requester gets no answer."""
+    first, second = rc_pair(requester, responder, family, FEW_RETRIES)
     receive(second, 100)
     send(first, 64, operation="SEND_INV", invalidate=second.buffer["rkey"] + 0x5500)
-    return unless("send", statuses(first, "send", 1), [Status.SUCCESS]) + \
+    return unless("send", statuses(first, "send", 1), [Status.RETRY_EXC_ERR]) + \
         unless("receive", statuses(second, "recv", 1), [Status.REM_INV_REQ_ERR]) + \
         unless("state", second.state(), State.ERR)
 
@@ -277,10 +289,16 @@ def unreliable_pair(requester, responder, family, **options):
 def unreliable_without_receive(requester, responder, family):
     """The message is dropped as a whole; the next one arrives."""
     first, second = unreliable_pair(requester, responder, family)
+    first.fill(1)
+    second.fill(2)
     send(first, 3000)
-    wrong = unless("send", statuses(first, "send", 1), [Status.SUCCESS])
+    send(first, 64, wr_id=1, operation="WRITE", rkey=second.buffer["rkey"],
+         address=second.buffer["address"])
+    wrong = unless("send", statuses(first, "send", 2), [Status.SUCCESS] * 2)
+    # Packets of one queue pair stay in order: with the WRITE the SEND has come, too.
+    wrong += when_written(second, [(0, 64, 1, 4096)])
     receive(second, 4000)
-    send(first, 2500, wr_id=1)
+    send(first, 2500, wr_id=2)
     return wrong + unless("receive", received(second), [(Status.SUCCESS, 2500)])
 
 

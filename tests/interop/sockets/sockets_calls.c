@@ -97,6 +97,29 @@ static void test_names_are_those_of_the_ends(void **state)
 	assert_int_equal(errno, ENOTCONN);
 }
 
+/* Whoever asks with no room learns the length, as librspreload does before it falls back to TCP. */
+static void test_names_can_be_measured(void **state)
+{
+	int (*const calls[])(int, struct sockaddr *, socklen_t *) = {rgetsockname, rgetpeername};
+	const struct ends *ends = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct sockaddr name = {0};
+		socklen_t bytes = 0;
+
+		assert_int_equal(calls[i](ends->client, NULL, &bytes), 0);
+		assert_int_equal(bytes, address_bytes);
+		assert_int_equal(calls[i](ends->client, NULL, &bytes), -1);
+		assert_int_equal(errno, EFAULT);
+		assert_int_equal(calls[i](ends->client, &name, NULL), -1);
+		assert_int_equal(errno, EFAULT);
+		bytes = sizeof(name.sa_family);
+		assert_int_equal(calls[i](ends->client, &name, &bytes), 0);
+		assert_int_equal(name.sa_family, address.ss_family);
+		assert_int_equal(bytes, address_bytes);
+	}
+}
+
 static void test_vectors_and_peeking(void **state)
 {
 	const struct ends *ends = *state;
@@ -575,6 +598,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_names_are_those_of_the_ends),
+		TEST(test_names_can_be_measured),
 		TEST(test_vectors_and_peeking),
 		TEST(test_time_runs_out),
 		TEST(test_half_a_connection_goes_on),

@@ -54,9 +54,8 @@ check "and who does not wait is told" is_refused "rpoll: " -T n
 side=1
 [ -n "${side_pid[1]}" ] || side=0
 transfer_start -T b
-signal_process KILL "${side_pid[$side]}"
+daemon_kill $side
 ends_in_error "$client_pid" "the client's daemon is killed: the client"
-wait "${side_pid[$side]}" 2>/dev/null
 daemon_restart $side
 end_process "$server_pid"
 wait "$server_pid"

@@ -53,11 +53,10 @@ for program in "ib_write_bw -F -c RC -D 600" "ibv_rc_pingpong -e -n 100000000" \
 	"ibv_rc_pingpong -n 100000000"; do
 	# shellcheck disable=SC2086 # words
 	start_endless $program
-	signal_process KILL "${side_pid[0]}" ${side_pid[1]:+"${side_pid[1]}"}
+	daemon_kill 0 1
 	expect_end "$program, daemons killed"
 	for side in 0 1; do
 		[ -n "${side_pid[$side]}" ] || continue
-		wait "${side_pid[$side]}" 2>/dev/null
 		# A dead daemon's socket file must not hinder the next one.
 		daemon_restart $side
 	done

@@ -24,7 +24,7 @@ elif [ -n "$SLOW" ]; then
 	small=2000
 elif [ "${4:-}" = all-sizes ]; then
 	sizes=("-a -n 128")
-	lat_sizes=("-a -n 20")
+	lat_sizes=("-a -n 8")
 fi
 
 # shellcheck disable=SC2086 # words

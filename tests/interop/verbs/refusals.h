@@ -49,6 +49,7 @@ struct refusal {
 extern const struct refusal refusals_memory[];
 extern const struct refusal refusals_qp[];
 extern const struct refusal refusals_shared[];
+extern const struct refusal refusals_overwritten[];
 
 /* Of a call that returns a pointer, -1, or the number itself. */
 #define NULL_ERRNO(call)      (errno = 0, (call) != NULL ? NOT_REFUSED : errno)

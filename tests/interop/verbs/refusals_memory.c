@@ -141,11 +141,6 @@ static int reg_mr_too_long(struct bench *bench)
 			     IBV_ACCESS_LOCAL_WRITE);
 }
 
-static int reg_mr_of_nothing(struct bench *bench)
-{
-	return register_with(bench, bench->bytes, 0, IBV_ACCESS_LOCAL_WRITE);
-}
-
 static int reg_mr_iova_wraps(struct bench *bench)
 {
 	return NULL_ERRNO(ibv_reg_mr_iova2(bench->pd, bench->bytes, BYTES, UINT64_MAX - 8,
@@ -157,19 +152,56 @@ static int reg_dmabuf_no_descriptor(struct bench *bench)
 	return NULL_ERRNO(ibv_reg_dmabuf_mr(bench->pd, 0, BYTES, 0, -1, IBV_ACCESS_LOCAL_WRITE));
 }
 
+/* As NCCL asks whether the call is served. */
+static int reg_dmabuf_probe(struct bench *bench)
+{
+	return NULL_ERRNO(ibv_reg_dmabuf_mr(bench->pd, 0, 0, 0, -1, 0));
+}
+
+static int reg_dmabuf_closed_descriptor(struct bench *bench)
+{
+	return NULL_ERRNO(ibv_reg_dmabuf_mr(bench->pd, 0, BYTES, 0, 1 << 20, 0));
+}
+
+/* The errno when the answer is of the class. */
+static int errno_of_class(int result, enum ibv_rereg_mr_err_code class)
+{
+	return result == (int)class ? errno : NOT_REFUSED;
+}
+
 static int rereg_mr_flags(struct bench *bench)
 {
-	const int result = ibv_rereg_mr(bench->mr, 1 << 10, NULL, NULL, 0, 0);
+	return errno_of_class(ibv_rereg_mr(bench->mr, 1 << 10, NULL, NULL, 0, 0),
+			      IBV_REREG_MR_ERR_INPUT);
+}
 
-	return result == IBV_REREG_MR_ERR_INPUT ? errno : NOT_REFUSED;
+static int rereg_mr_no_flags(struct bench *bench)
+{
+	return errno_of_class(ibv_rereg_mr(bench->mr, 0, NULL, NULL, 0, 0), IBV_REREG_MR_ERR_CMD);
 }
 
 static int rereg_mr_access(struct bench *bench)
 {
-	const int result = ibv_rereg_mr(bench->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
-					IBV_ACCESS_REMOTE_WRITE);
+	return errno_of_class(ibv_rereg_mr(bench->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+					   IBV_ACCESS_REMOTE_WRITE),
+			      IBV_REREG_MR_ERR_CMD);
+}
 
-	return result == 0 ? NOT_REFUSED : errno;
+static int rereg_mr_access_without_flag(struct bench *bench)
+{
+	return errno_of_class(ibv_rereg_mr(bench->mr, IBV_REREG_MR_CHANGE_PD, bench->pd, NULL, 0,
+					   IBV_ACCESS_LOCAL_WRITE),
+			      IBV_REREG_MR_ERR_INPUT);
+}
+
+static int rereg_mr_nothing_mapped(struct bench *bench)
+{
+	void *page = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(page, BYTES);
+	return errno_of_class(
+		ibv_rereg_mr(bench->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, page, BYTES, 0),
+		IBV_REREG_MR_ERR_CMD);
 }
 
 static int advise_unknown(struct bench *bench)
@@ -363,11 +395,15 @@ const struct refusal refusals_memory[] = {
 	REFUSAL(reg_mr_read_only, EFAULT),
 	REFUSAL(reg_mr_wraps, EINVAL),
 	REFUSAL(reg_mr_too_long, EFAULT),
-	REFUSAL(reg_mr_of_nothing, EINVAL),
 	REFUSAL(reg_mr_iova_wraps, EINVAL),
-	REFUSAL(reg_dmabuf_no_descriptor, EOPNOTSUPP),
+	REFUSAL(reg_dmabuf_no_descriptor, EBADF),
+	REFUSAL(reg_dmabuf_probe, EBADF),
+	REFUSAL(reg_dmabuf_closed_descriptor, EBADF),
 	REFUSAL(rereg_mr_flags, EINVAL),
+	REFUSAL(rereg_mr_no_flags, EINVAL),
 	REFUSAL(rereg_mr_access, EINVAL),
+	REFUSAL(rereg_mr_access_without_flag, EINVAL),
+	REFUSAL(rereg_mr_nothing_mapped, EFAULT),
 	REFUSAL(advise_unknown, EOPNOTSUPP),
 	REFUSAL(dealloc_pd_in_use, EBUSY),
 	REFUSAL(alloc_mw_unknown, EINVAL),

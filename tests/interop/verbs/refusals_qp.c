@@ -351,13 +351,6 @@ static int post_send_inline_too_long(struct bench *bench)
 	return post_to_ud(bench, &wr);
 }
 
-static int post_write_to_ud(struct bench *bench)
-{
-	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE};
-
-	return post_to_ud(bench, &wr);
-}
-
 static int post_invalidate_to_ud(struct bench *bench)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_LOCAL_INV};
@@ -416,7 +409,6 @@ const struct refusal refusals_qp[] = {
 	REFUSAL(post_send_unknown_opcode, EOPNOTSUPP),
 	REFUSAL(post_send_sges, EINVAL),
 	REFUSAL(post_send_inline_too_long, EINVAL),
-	REFUSAL(post_write_to_ud, EINVAL),
 	REFUSAL(post_invalidate_to_ud, EINVAL),
 	REFUSAL(post_recv_beside_srq, EINVAL),
 	{0},

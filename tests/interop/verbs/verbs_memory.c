@@ -11,6 +11,8 @@
 
 #define FILE_PAGE 4096
 
+static uint8_t bytes_of_nobody[FILE_PAGE];
+
 static void null_region_reads_zero_and_discards(void **state)
 {
 	static const uint8_t zeros[100];
@@ -29,6 +31,51 @@ static void null_region_reads_zero_and_discards(void **state)
 	/* What is read is written to nowhere. */
 	bench_transfer(bench, IBV_WR_RDMA_READ, nowhere, address, bench->mr->rkey);
 	assert_int_equal(ibv_dereg_mr(null), 0);
+	bench_stop(bench);
+}
+
+/*
+ * A region without bytes, anywhere or nowhere: transfers of no bytes work with its keys, and one
+ * byte fails on either side.
+ */
+static void regions_of_no_bytes_are_registered(void **state)
+{
+	void *const places[] = {NULL, bytes_of_nobody, bytes_of_nobody + 1};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct bench *bench = bench_start(IBV_QPT_RC);
+		struct ibv_mr *mr = ibv_reg_mr(bench->pd, places[i], 0,
+					       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+		uint64_t address = (uintptr_t)places[i];
+		struct ibv_sge nothing = {.addr = address};
+		struct ibv_sge byte = {.addr = (uintptr_t)bench->bytes, .length = 1};
+
+		assert_non_null(mr);
+		assert_int_equal(mr->length, 0);
+		nothing.lkey = mr->lkey;
+		bench_transfer(bench, IBV_WR_RDMA_WRITE, nothing, address, mr->rkey);
+		byte.lkey = bench->mr->lkey;
+		bench_post(bench, IBV_WR_RDMA_WRITE, byte, address, mr->rkey);
+		/* The queue pair is its own peer: its fault as responder flushes the request. */
+		assert_int_equal(bench_status(bench), IBV_WC_WR_FLUSH_ERR);
+		assert_int_equal(ibv_dereg_mr(mr), 0);
+		bench_stop(bench);
+	}
+}
+
+static void a_local_byte_beyond_no_bytes_fails(void **state)
+{
+	struct bench *bench = bench_start(IBV_QPT_RC);
+	struct ibv_mr *mr = ibv_reg_mr(bench->pd, bytes_of_nobody, 0, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge byte = {.addr = (uintptr_t)bytes_of_nobody, .length = 1};
+
+	(void)state;
+	assert_non_null(mr);
+	byte.lkey = mr->lkey;
+	bench_post(bench, IBV_WR_RDMA_WRITE, byte, (uintptr_t)bench->bytes, bench->mr->rkey);
+	assert_int_equal(bench_status(bench), IBV_WC_LOC_PROT_ERR);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
 	bench_stop(bench);
 }
 
@@ -68,7 +115,7 @@ static void descriptors_that_cannot_be_mapped_are_refused(void **state)
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(ftruncate(fd, FILE_PAGE), 0);
 	assert_null(ibv_reg_dmabuf_mr(bench->pd, 0, FILE_PAGE, 0, -1, 0));
-	assert_int_equal(errno, EOPNOTSUPP);
+	assert_int_equal(errno, EBADF);
 	assert_null(ibv_reg_dmabuf_mr(bench->pd, 0, FILE_PAGE, 0, pipes[0], 0));
 	assert_int_equal(errno, EOPNOTSUPP);
 	assert_null(ibv_reg_dmabuf_mr(bench->pd, 8, FILE_PAGE, 0, fd, 0));
@@ -152,6 +199,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(null_region_reads_zero_and_discards),
+		cmocka_unit_test(regions_of_no_bytes_are_registered),
+		cmocka_unit_test(a_local_byte_beyond_no_bytes_fails),
 		cmocka_unit_test(descriptors_that_can_be_mapped_are_registered),
 		cmocka_unit_test(descriptors_that_cannot_be_mapped_are_refused),
 		cmocka_unit_test(device_memory_outlives_its_names),

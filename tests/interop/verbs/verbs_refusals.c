@@ -112,7 +112,7 @@ static bool run(struct bench *bench, const struct refusal *refusal)
 int main(void)
 {
 	static const struct refusal *const tables[] = {refusals_memory, refusals_qp,
-						       refusals_shared};
+						       refusals_shared, refusals_overwritten};
 	struct bench bench = {0};
 	int failures = 0;
 

@@ -171,8 +171,7 @@ static void refusals(struct side *side)
 	REQUIRE(rnic_alloc_mw(side->pd, (enum rnic_mw_type)3, &mw) == -EINVAL);
 	REQUIRE(rnic_alloc_mw(side->pd, RNIC_MW_TYPE_1, &mw) == 0);
 	REQUIRE(rnic_dealloc_pd(side->pd) == -EBUSY);
-	wr = bind_of(side, mw, 1);
-	wr.rkey ^= 0x100;
+	wr.bind.mw = NULL;
 	REQUIRE(rnic_post_send(side->qp, &wr, &bad) == -EINVAL && bad == &wr);
 	REQUIRE(rnic_dealloc_mw(mw) == 0);
 }

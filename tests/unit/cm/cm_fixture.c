@@ -20,10 +20,18 @@ static bool note_event(void *context, const struct cm_event *event)
 	return true;
 }
 
+static void note_strange_port(void *context, const struct cm_strange_port *strange)
+{
+	struct cm_fixture *fixture = context;
+
+	fixture->strange_port_count++;
+	fixture->strange_port = *strange;
+}
+
 void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
 			  uint64_t listener_wait_ns)
 {
-	static const struct cm_sink sink = {.event = note_event};
+	static const struct cm_sink sink = {.event = note_event, .strange_port = note_strange_port};
 	const struct cm_config config = {
 		.sink = &sink,
 		.sink_context = fixture,
@@ -38,6 +46,7 @@ void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
 		.now_ns = 1000 * MS,
 		.local = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 1}),
 		.peer = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 2}),
+		.peer_udp_port = 50000,
 	};
 	prng_init(&fixture->random, 1);
 	fixture->cm = cm_create(&config);
@@ -60,7 +69,9 @@ void fixture_push(struct cm_fixture *fixture, const struct rnic_cm_message *mess
 	int opcode = rnic_opcode_find(RNIC_SERVICE_UD, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY, 0);
 	uint8_t bytes[RNIC_MAD_BYTES];
 	const struct rnic_packet packet = {
-		.addresses = {.source = fixture->peer, .dest = fixture->local},
+		.addresses = {.source = fixture->peer,
+			      .dest = fixture->local,
+			      .source_port = fixture->peer_udp_port},
 		.row = rnic_opcode_row((uint8_t)opcode),
 		.opcode = (uint8_t)opcode,
 		.pkey = 0xffff,

@@ -41,6 +41,9 @@ struct cm_fixture {
 	struct fixture_event events[FIXTURE_EVENTS];
 	uint32_t event_count;
 	uint32_t event_read;
+	uint16_t peer_udp_port;	     /* of all datagrams that the test pushes */
+	uint32_t strange_port_count; /* that the manager has told of */
+	struct cm_strange_port strange_port;
 	bool is_refusing; /* the holder takes no requests */
 };
 

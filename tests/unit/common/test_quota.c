@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/client_limits.h"
 #include "common/quota.h"
 
 #include "client_fixture.h"
@@ -8,17 +7,30 @@
 #include "device/session/session.h"
 #include "unit_test.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void test_what_a_process_can_spare(void **state)
 {
+	static const uint64_t limits[RESOURCE_COUNT] = {[RESOURCE_QP] = 7};
+	struct rlimit files;
 	struct quota_pool pool;
 
 	(void)state;
-	quota_pool_init(&pool);
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_true(pool.limits[i] > 0);
-	assert_int_equal(pool.limits[RESOURCE_QP], LIMIT_QPS);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	quota_pool_init(&pool, limits, 40);
+	assert_int_equal(pool.limits[RESOURCE_QP], 7);
+	assert_int_equal(pool.limits[RESOURCE_PD], 0);
+	assert_int_equal(pool.limits[RESOURCE_DESCRIPTORS], files.rlim_cur - 40);
+	assert_true(pool.limits[RESOURCE_MAPPINGS] > 1000);
+	quota_pool_fini(&pool);
+	/* Where the process needs more than there is, clients still get something. */
+	quota_pool_init(&pool, limits, files.rlim_cur);
+	assert_int_equal(pool.limits[RESOURCE_DESCRIPTORS], files.rlim_cur / 4);
+	quota_pool_fini(&pool);
 }
 
 #define MAPPINGS 16
@@ -27,34 +39,31 @@ static void test_what_a_process_can_spare(void **state)
 static void test_regions_are_mappings(void **state)
 {
 	struct shared_region regions[MAPPINGS + 1];
-	struct session *stranger, *own;
 	struct halves halves = {0};
-	uint64_t mappings, shared_bytes; /* of the sessions themselves */
+	struct quota_pool *pool = &halves.device.connections.quotas;
+	struct session *session;
+	uint64_t mappings, shared_bytes; /* of the session itself */
 	unsigned made = 0;
 	int fd;
 
 	(void)state;
 	halves_init(&halves, NULL, NULL);
-	halves.clients.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
-	stranger = client_fixture_greet(client_fixture_connect(&halves, geteuid() + 1, NULL), NULL,
-					NULL);
-	own = client_fixture_greet(client_fixture_connect(&halves, geteuid(), NULL), NULL, NULL);
-	mappings = halves.clients.quotas.usage[RESOURCE_MAPPINGS];
-	shared_bytes = halves.clients.quotas.usage[RESOURCE_SHARED_BYTES];
-	while (session_open_shared(stranger, &regions[made], RNIC_REGION_CQ, 1, &fd) == 0) {
+	pool->limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	session = client_fixture_open(client_fixture_connect_device(&halves, geteuid(), NULL), NULL,
+				      NULL);
+	mappings = pool->usage[RESOURCE_MAPPINGS];
+	shared_bytes = pool->usage[RESOURCE_SHARED_BYTES];
+	while (session_open_shared(session, &regions[made], RNIC_REGION_CQ, 1, &fd) == 0) {
 		close(fd);
 		made++;
 	}
 	assert_true(made > 0);
-	assert_int_equal(stranger->account->usage[RESOURCE_MAPPINGS], MAPPINGS / LIMIT_USER_PART);
-	assert_int_equal(halves.clients.quotas.usage[RESOURCE_MAPPINGS], mappings + made);
-	assert_int_equal(session_open_shared(own, &regions[made], RNIC_REGION_CQ, 1, &fd), 0);
-	close(fd);
-	session_close_shared(own, &regions[made]);
+	assert_int_equal(session->account->usage[RESOURCE_MAPPINGS], MAPPINGS / 4 * 3);
+	assert_int_equal(pool->usage[RESOURCE_MAPPINGS], mappings + made);
 	while (made > 0)
-		session_close_shared(stranger, &regions[--made]);
-	assert_int_equal(halves.clients.quotas.usage[RESOURCE_MAPPINGS], mappings);
-	assert_int_equal(halves.clients.quotas.usage[RESOURCE_SHARED_BYTES], shared_bytes);
+		session_close_shared(session, &regions[--made]);
+	assert_int_equal(pool->usage[RESOURCE_MAPPINGS], mappings);
+	assert_int_equal(pool->usage[RESOURCE_SHARED_BYTES], shared_bytes);
 	halves_fini(&halves);
 }
 
@@ -79,34 +88,76 @@ int __wrap_close(int fd)
 /* A descriptor that is not closed yet counts, also when the client that sent it is gone. */
 static void test_what_is_being_closed_counts(void **state)
 {
-	const uid_t stranger = geteuid() + 1;
-	struct user_quota *user;
-	struct halves halves = {0};
+	static const uint64_t limits[RESOURCE_COUNT] = {[RESOURCE_SESSION] = 1};
+	struct quota_account account;
+	struct quota_pool pool;
 	int gate[2];
+
+	(void)state;
+	quota_pool_init(&pool, limits, 0);
+	pool.limits[RESOURCE_DESCRIPTORS] = 8;
+	assert_int_equal(pipe(gate), 0);
+	gate_fd = gate[0];
+	slow_fd = dup(STDERR_FILENO);
+	assert_int_equal(quota_open(&account, &pool, NULL), 0);
+	assert_int_equal(quota_pool_left(&pool, RESOURCE_DESCRIPTORS), 8);
+	quota_defer_close(&account, slow_fd);
+	quota_defer_close(&account, dup(STDERR_FILENO));
+	assert_int_equal(quota_pool_left(&pool, RESOURCE_DESCRIPTORS), 6);
+	assert_false(quota_closes_are_behind(&account));
+	quota_close(&account);
+	assert_int_equal(quota_open(&account, &pool, NULL), 0);
+	assert_int_equal(quota_charge(&account, RESOURCE_DESCRIPTORS, 5), 0);
+	assert_int_equal(quota_charge(&account, RESOURCE_DESCRIPTORS, 2), -ENOSPC);
+	assert_true(quota_closes_are_behind(&account));
+	quota_discharge(&account, RESOURCE_DESCRIPTORS, 5);
+	close(gate[1]);
+	while (quota_pool_left(&pool, RESOURCE_DESCRIPTORS) < 8)
+		sched_yield();
+	close(gate[0]);
+	quota_close(&account);
+	quota_pool_fini(&pool);
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* A connection whose close hangs counts for its user, and no other user's waits for it. */
+static void test_connections_close_apart(void **state)
+{
+	const uid_t stranger = geteuid() + 1;
+	struct client *slow, *other;
+	struct halves halves = {0};
+	int gate[2], other_fd;
 
 	(void)state;
 	halves_init(&halves, NULL, NULL);
 	assert_int_equal(pipe(gate), 0);
 	gate_fd = gate[0];
-	slow_fd = dup(STDERR_FILENO);
-	user = user_quota_join(&halves.clients.quotas, stranger);
-	assert_non_null(user);
-	assert_true(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 4, 8));
-	deferred_close_take(&user->deferred_close, slow_fd);
-	deferred_close_take(&user->deferred_close, dup(STDERR_FILENO));
-	assert_false(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
-	user_quota_leave(user);
-	assert_ptr_equal(user_quota_join(&halves.clients.quotas, stranger), user);
-	assert_false(user_quota_may_have(user, RESOURCE_DESCRIPTORS, 3, 8));
-	user_quota_leave(user);
+	slow = client_fixture_connect(&halves, stranger, NULL);
+	other = client_fixture_connect(&halves, stranger + 1, NULL);
+	slow_fd = slow->requests.fd;
+	other_fd = other->requests.fd;
+	client_end(slow);
+	halves_reap(&halves);
+	client_end(other);
+	halves_reap(&halves);
+	for (int i = 0; i < 10000 && is_open(other_fd); i++)
+		poll(NULL, 0, 1);
+	assert_false(is_open(other_fd));
+	slow = client_fixture_connect(&halves, stranger, NULL);
+	assert_int_equal(deferred_close_pending(&slow->account.user->deferred_close), 1);
+	assert_int_equal(user_quotas_pending(&halves.clients.users), 1);
 	close(gate[1]);
-	while (!list_is_empty(&halves.clients.quotas.users))
-		user_quota_sweep(&halves.clients.quotas, false);
+	while (deferred_close_pending(&slow->account.user->deferred_close) > 0)
+		poll(NULL, 0, 1);
 	close(gate[0]);
 	halves_fini(&halves);
 }
 
-/* Nor does one client of any user take all. */
+/* No client takes all. */
 static void test_no_client_takes_all_mappings(void **state)
 {
 	struct halves halves = {0};
@@ -130,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_regions_are_mappings),
 		cmocka_unit_test(test_no_client_takes_all_mappings),
 		cmocka_unit_test(test_what_is_being_closed_counts),
+		cmocka_unit_test(test_connections_close_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

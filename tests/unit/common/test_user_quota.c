@@ -1,80 +1,200 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/user_quota.h"
 #include "common/client_limits.h"
-
-#include "client_fixture.h"
+#include "common/quota.h"
 
 #include "unit_test.h"
 
 #include <unistd.h>
 
-/* Of each user as many clients as could take all. */
-#define CLIENTS (LIMIT_PDS / LIMIT_SESSION_PDS)
+#define SESSIONS_MAX 8192
 
-/* How many PDs the clients of `uid` get when each takes all that it can. */
-static uint64_t take_all(struct halves *halves, uid_t uid, struct client *clients[CLIENTS])
+/* A control plane without sockets: users whose clients take what they can. */
+struct fixture {
+	struct quota_pool pool;
+	struct user_quotas users;
+	struct quota_account accounts[SESSIONS_MAX];
+	uint32_t account_count;
+};
+
+static uid_t stranger(uint32_t number)
 {
-	uint64_t taken = 0;
+	return geteuid() + 1 + number;
+}
 
-	for (int i = 0; i < CLIENTS; i++) {
-		clients[i] = client_fixture_connect(halves, uid, NULL);
-		while (quota_charge(&clients[i]->account, RESOURCE_PD, 1) == 0)
-			taken++;
+static int set_up(void **state)
+{
+	static const uint64_t limits[RESOURCE_COUNT] = {
+		[RESOURCE_SESSION] = LIMIT_SESSIONS,
+		[RESOURCE_CM_ID] = LIMIT_SESSIONS,
+	};
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	quota_pool_init(&f->pool, limits, 0);
+	user_quotas_init(&f->users, &f->pool);
+	*state = f;
+	return 0;
+}
+
+static bool connect_once(struct fixture *f, uid_t uid)
+{
+	struct user_quota *user = user_quota_join(&f->users, uid);
+
+	assert_non_null(user);
+	assert_true(f->account_count < SESSIONS_MAX);
+	if (quota_open(&f->accounts[f->account_count], &f->pool, user) == 0) {
+		f->account_count++;
+		return true;
 	}
-	return taken;
+	user_quota_leave(user);
+	return false;
 }
 
-static void give_all(struct client *clients[CLIENTS])
+/* The number of clients that the user gets who wants all there are. */
+static uint32_t connect_all(struct fixture *f, uid_t uid)
 {
-	for (int i = 0; i < CLIENTS; i++)
-		quota_discharge(&clients[i]->account, RESOURCE_PD,
-				clients[i]->account.usage[RESOURCE_PD]);
+	uint32_t count = 0;
+
+	while (connect_once(f, uid))
+		count++;
+	return count;
 }
 
-/* Nobody but root and ourselves takes it all, by however many connections. */
-static void test_others_find_something(void **state)
+static void disconnect(struct fixture *f, uint32_t index)
 {
-	const uid_t stranger = geteuid() + 1;
-	struct client *strangers[CLIENTS], *others[CLIENTS], *own[CLIENTS];
-	struct halves halves = {0};
+	struct quota_account *account = &f->accounts[index];
+	struct user_quota *user = account->user;
 
-	(void)state;
-	halves_init(&halves, NULL, NULL);
-	assert_int_equal(take_all(&halves, stranger, strangers), LIMIT_PDS / LIMIT_USER_PART);
-	assert_int_equal(take_all(&halves, stranger + 1, others), LIMIT_PDS / LIMIT_USER_PART);
-	give_all(strangers);
-	give_all(others);
-	assert_int_equal(take_all(&halves, geteuid(), own), LIMIT_PDS);
-	give_all(own);
-	halves_fini(&halves);
+	quota_close(account);
+	user_quota_leave(user);
+	*account = f->accounts[--f->account_count];
 }
 
-static void test_too_many_clients(void **state)
+static void disconnect_all(struct fixture *f)
 {
-	const uid_t stranger = geteuid() + 1;
-	struct user_quota *user;
-	struct halves halves = {0};
+	while (f->account_count > 0)
+		disconnect(f, 0);
+}
 
-	(void)state;
-	halves_init(&halves, NULL, NULL);
-	for (int i = 0; i < LIMIT_SESSIONS / LIMIT_USER_PART; i++) {
-		user = user_quota_join(&halves.clients.quotas, stranger);
-		assert_non_null(user);
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	disconnect_all(f);
+	user_quotas_fini(&f->users);
+	quota_pool_fini(&f->pool);
+	free(f);
+	return 0;
+}
+
+/* Ten users hold all they can; then others come. */
+static void test_ten_users_leave_room(void **state)
+{
+	const uint32_t sure = LIMIT_SESSIONS / LIMIT_USER_PARTS * 15 / 16;
+	struct fixture *f = *state;
+	uint32_t before = UINT32_MAX, count;
+
+	for (uint32_t i = 0; i < 10; i++) {
+		count = connect_all(f, stranger(i));
+		assert_in_range(count, sure, LIMIT_SESSIONS / 2);
+		assert_true(count <= before);
+		before = count;
 	}
-	assert_null(user_quota_join(&halves.clients.quotas, stranger));
-	user_quota_leave(user);
-	assert_ptr_equal(user_quota_join(&halves.clients.quotas, stranger), user);
-	while (user->session_count > 1)
-		user_quota_leave(user);
-	user_quota_leave(user);
-	halves_fini(&halves);
+	assert_in_range(connect_all(f, stranger(10)), sure, LIMIT_SESSIONS / 2);
+	assert_true(connect_all(f, 0) > LIMIT_SESSIONS / LIMIT_RESERVE_PARTS);
+}
+
+static const struct {
+	const char *name;
+	uint32_t users;		/* who hold all they can, each */
+	bool has_newcomer_part; /* the next one is sure of a part */
+} cases[] = {
+	{"nobody", 0, true},
+	{"one", 1, true},
+	{"two", 2, true},
+	{"the last place", LIMIT_USER_PLACES - 1, true},
+	{"no place is left", LIMIT_USER_PLACES, false},
+};
+
+static void test_newcomers(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t count;
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		for (uint32_t k = 0; k < cases[i].users; k++)
+			connect_all(f, stranger(k));
+		print_message("%s: %u clients\n", cases[i].name, f->account_count);
+		/* The reserve is root's. */
+		assert_true(f->account_count <=
+			    LIMIT_SESSIONS - LIMIT_SESSIONS / LIMIT_RESERVE_PARTS);
+		count = connect_all(f, stranger(LIMIT_USER_PLACES));
+		if (cases[i].has_newcomer_part)
+			assert_true(count >= LIMIT_SESSIONS / LIMIT_USER_PARTS * 15 / 16);
+		assert_true(connect_once(f, 0));
+		assert_true(connect_once(f, geteuid()));
+		disconnect_all(f);
+	}
+}
+
+/* Root and the owner may have all; a user who comes then finds nothing, as they wanted it. */
+static void test_owner_may_have_all(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(connect_all(f, geteuid()), LIMIT_SESSIONS);
+	assert_false(connect_once(f, stranger(0)));
+	assert_false(connect_once(f, 0));
+}
+
+/* A place that becomes free is the next comer's, also one's who had none. */
+static void test_places_go_round(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t count;
+
+	for (uint32_t i = 0; i <= LIMIT_USER_PLACES; i++)
+		assert_true(connect_once(f, stranger(i)));
+	assert_int_equal(f->users.place_count, LIMIT_USER_PLACES);
+	assert_int_equal(f->users.common_usage[RESOURCE_SESSION], 1);
+	disconnect(f, 0);
+	assert_int_equal(f->users.place_count, LIMIT_USER_PLACES - 1);
+	count = connect_all(f, stranger(LIMIT_USER_PLACES));
+	assert_int_equal(f->users.place_count, LIMIT_USER_PLACES);
+	assert_true(count > LIMIT_SESSIONS / LIMIT_USER_PARTS * 15 / 16);
+	disconnect_all(f);
+	assert_int_equal(f->users.place_count, 0);
+	assert_int_equal(f->users.common_usage[RESOURCE_SESSION], 0);
+}
+
+/* The same shares hold for what one client can have many of. */
+static void test_other_resources(void **state)
+{
+	struct fixture *f = *state;
+	struct quota_account *first, *second;
+
+	assert_true(connect_once(f, stranger(0)) && connect_once(f, stranger(1)));
+	first = &f->accounts[0];
+	second = &f->accounts[1];
+	assert_int_equal(quota_charge(first, RESOURCE_CM_ID, LIMIT_SESSIONS / 2), -ENOSPC);
+	while (quota_charge(first, RESOURCE_CM_ID, 1) == 0)
+		continue;
+	assert_true(first->usage[RESOURCE_CM_ID] > LIMIT_SESSIONS / 5);
+	assert_int_equal(quota_charge(second, RESOURCE_CM_ID, LIMIT_SESSIONS / 8), 0);
+	assert_int_equal(quota_charge(second, RESOURCE_CM_ID, UINT64_MAX - 1), -ENOSPC);
+	quota_discharge(first, RESOURCE_CM_ID, first->usage[RESOURCE_CM_ID]);
+	quota_discharge(second, RESOURCE_CM_ID, LIMIT_SESSIONS / 8);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_others_find_something),
-		cmocka_unit_test(test_too_many_clients),
+		cmocka_unit_test_setup_teardown(test_ten_users_leave_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_owner_may_have_all, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_places_go_round, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_other_resources, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

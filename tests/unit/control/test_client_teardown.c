@@ -5,53 +5,30 @@
 #include "client_fixture.h"
 
 #include "base/prng.h"
-#include "engine/engine.h"
+#include "cm/cm.h"
 #include "cm_ids/cm_identifier.h"
 #include "cm_ids/ctl_cm_handlers.h"
-#include "device/objects/object_requests.h"
-#include "device/objects/session_objects.h"
-#include "control/ctl_server.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session_set.h"
-#include "device/session_turn.h"
+#include "common/ctl_call.h"
+#include "devices/device_child.h"
 #include "unit_test.h"
 
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define CLIENTS 2
-#define PDS	(LIMIT_TURN_TEARDOWN * 3 / 2) /* more than a turn frees */
+#define IDS	(LIMIT_TURN_TEARDOWN * 3 / 2) /* more than a turn frees */
 
-/* Clients; the test holds their ends of the connections. */
+/* Clients of the control plane; the test holds their ends of the connections. */
 struct fixture {
-	struct engine engine;
 	struct cm *cm;
 	struct prng random; /* of the CM */
 	struct halves halves;
-	struct ctl_server server;
-	struct session *sessions[CLIENTS];
+	struct client *clients[CLIENTS];
 	int peer_fds[CLIENTS];
-	int doorbell_fds[CLIENTS];
 };
 
 static struct fixture fixture;
-
-static void create_client(struct fixture *f, unsigned i)
-{
-	f->sessions[i] =
-		client_fixture_greet(client_fixture_connect(&f->halves, geteuid(), &f->peer_fds[i]),
-				     &f->doorbell_fds[i], NULL);
-}
-
-static void create_pds(struct session *session, unsigned count)
-{
-	struct session_pd *pd;
-
-	while (count-- > 0)
-		assert_int_equal(session_make_pd(session, NULL, &pd), 0);
-}
 
 static int set_up(void **state)
 {
@@ -59,17 +36,19 @@ static int set_up(void **state)
 	const struct cm_config cm_config = {
 		.random = prng_source(&f->random),
 		.max_connections = 1,
-		.max_bindings = 1,
+		.max_bindings = 8,
 	};
 
 	memset(f, 0, sizeof(*f));
 	prng_init(&f->random, 0);
 	f->cm = cm_create(&cm_config);
 	assert_non_null(f->cm);
-	halves_init(&f->halves, &f->engine, f->cm);
-	f->server.set = &f->halves.clients;
-	for (unsigned i = 0; i < CLIENTS; i++)
-		create_client(f, i);
+	halves_init(&f->halves, NULL, f->cm);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		f->clients[i] = client_fixture_connect(&f->halves, geteuid(), &f->peer_fds[i]);
+		f->clients[i]->has_greeted = true;
+		list_remove(&f->clients[i]->hello_node);
+	}
 	*state = f;
 	return 0;
 }
@@ -80,10 +59,8 @@ static int tear_down(void **state)
 
 	halves_fini(&f->halves);
 	cm_free(f->cm);
-	for (unsigned i = 0; i < CLIENTS; i++) {
+	for (unsigned i = 0; i < CLIENTS; i++)
 		close(f->peer_fds[i]);
-		close(f->doorbell_fds[i]);
-	}
 	return 0;
 }
 
@@ -94,168 +71,15 @@ static bool is_hung_up(int fd)
 	return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
 }
 
-/* Cut off at once, freed by and by, and nothing is left. */
-static void test_freed_by_and_by(void **state)
+static void create_channels(struct client *client, unsigned count)
 {
-	struct fixture *f = *state;
-	unsigned turns = 0;
+	static struct ctl_call call;
 
-	for (unsigned i = 0; i < CLIENTS; i++)
-		create_pds(f->sessions[i], PDS);
-	for (unsigned i = 0; i < CLIENTS; i++)
-		client_end(f->sessions[i]->client);
-	while (f->halves.clients.client_count > 0) {
-		const uint64_t before = f->halves.clients.quotas.usage[RESOURCE_PD];
-
-		assert_true(halves_have_work(&f->halves));
-		halves_reap(&f->halves);
-		for (unsigned i = 0; i < CLIENTS; i++)
-			assert_true(is_hung_up(f->peer_fds[i]));
-		assert_true(before - f->halves.clients.quotas.usage[RESOURCE_PD] <=
-			    LIMIT_TURN_TEARDOWN);
-		turns++;
+	call.client = client;
+	while (count-- > 0) {
+		assert_int_equal(ctl_cm_create_channel(&call), 0);
+		close(call.reply_fds[0]);
 	}
-	assert_true(turns >= CLIENTS * PDS / LIMIT_TURN_TEARDOWN);
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->halves.clients.quotas.usage[i], 0);
-	assert_int_equal(f->halves.device.sessions.session_count, 0);
-	assert_false(halves_have_work(&f->halves));
-}
-
-/* Objects left over can be told apart from live ones, and do nothing any more. */
-static void test_what_is_left_is_dead(void **state)
-{
-	const uint64_t one = 1;
-	struct fixture *f = *state;
-	struct session_pd *pd;
-
-	create_pds(f->sessions[0], PDS);
-	client_end(f->sessions[0]->client);
-	halves_reap(&f->halves);
-	pd = handle_table_at(&f->sessions[0]->pds, PDS - 1);
-	assert_non_null(pd);
-	assert_true(pd->pd.is_closed);
-	/*
-	 * The session's doorbell wakes no thread, and the session is neither notified nor looked
-	 * at.
-	 */
-	assert_int_equal(write(f->doorbell_fds[0], &one, sizeof(one)), sizeof(one));
-	ctl_server_poll(&f->server);
-	assert_false(list_is_linked(&f->sessions[0]->look_node));
-	f->halves.device.sessions.is_bulk = true;
-	session_turn_take_work(&f->halves.device.sessions);
-	session_turn_deliver(&f->halves.device.sessions, false);
-	assert_int_equal(session_status(f->sessions[1])->is_bulk.value, 1);
-}
-
-/* The end of the daemon waits for nothing. */
-static void test_end_of_the_set(void **state)
-{
-	struct fixture *f = *state;
-
-	create_pds(f->sessions[0], PDS);
-	client_end(f->sessions[0]->client);
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.client_count, CLIENTS);
-}
-
-/* However fast clients end: no client is left to notify of traffic. */
-static void test_nobody_left_to_tell(void **state)
-{
-	struct fixture *f = *state;
-
-	f->halves.device.sessions.is_bulk = true;
-	session_turn_deliver(&f->halves.device.sessions, false);
-	assert_int_equal(f->halves.device.sessions.bulk_notify_pending, 0);
-	f->halves.device.sessions.bulk_notify_pending = f->halves.device.sessions.session_count;
-	for (unsigned i = 0; i < CLIENTS; i++) {
-		client_end(f->sessions[i]->client);
-		while (f->halves.clients.client_count == CLIENTS - i)
-			halves_reap(&f->halves);
-		assert_int_equal(f->halves.device.sessions.bulk_notify_pending,
-				 f->halves.device.sessions.session_count);
-	}
-	session_turn_deliver(&f->halves.device.sessions, false);
-	assert_true(list_is_empty(&f->halves.device.sessions.sessions));
-}
-
-/* Session `i` asks for a PD, in a turn of its own. */
-static void ask_for_pd(struct fixture *f, unsigned i)
-{
-	const struct rnic_ctl_header request = {
-		.magic = RNIC_CTL_MAGIC,
-		.version = RNIC_CTL_VERSION_MAX,
-		.operation = RNIC_CTL_ALLOC_PD,
-		.bytes = sizeof(request),
-	};
-
-	assert_int_equal(send(f->peer_fds[i], &request, sizeof(request), 0), sizeof(request));
-	ctl_server_poll(&f->server);
-}
-
-/* The status of the reply; 1: there is none. */
-static int reply_status(const struct fixture *f, unsigned i)
-{
-	static uint8_t message[RNIC_CTL_MESSAGE_BYTES];
-	const struct rnic_ctl_header *reply = (const void *)message;
-
-	return recv(f->peer_fds[i], message, sizeof(message), MSG_DONTWAIT) > 0 ? reply->status : 1;
-}
-
-/* A restarted client gets its own objects back, but waits for no live client. */
-static void test_what_is_freed_is_waited_for(void **state)
-{
-	struct fixture *f = *state;
-	unsigned turns = 0;
-	int status;
-
-	create_pds(f->sessions[0], PDS);
-	f->halves.clients.quotas.limits[RESOURCE_PD] = PDS;
-	ask_for_pd(f, 1);
-	assert_int_equal(reply_status(f, 1), -ENOSPC);
-
-	client_end(f->sessions[0]->client);
-	ask_for_pd(f, 1);
-	while ((status = reply_status(f, 1)) == 1) {
-		assert_true(turns++ <= PDS);
-		assert_true(halves_have_work(&f->halves) && ctl_server_has_resumes(&f->server));
-		halves_reap(&f->halves);
-		ctl_server_poll(&f->server);
-	}
-	assert_int_equal(status, 0);
-	assert_true(turns > 0);
-}
-
-/* Nor for clients that end later, of which there may always be more. */
-static void test_who_ends_later_is_not_waited_for(void **state)
-{
-	struct fixture *f = *state;
-
-	f->halves.clients.quotas.limits[RESOURCE_PD] = 0;
-	client_end(f->sessions[0]->client);
-	ask_for_pd(f, 1);
-	assert_int_equal(reply_status(f, 1), 1);
-	f->halves.clients.ended_count++;
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.client_count, 1);
-	ctl_server_poll(&f->server);
-	assert_int_equal(reply_status(f, 1), -ENOSPC);
-	f->halves.clients.ended_count--;
-}
-
-/* A waiting client may end, and so may the daemon. */
-static void test_who_waits_may_end(void **state)
-{
-	struct fixture *f = *state;
-
-	f->halves.clients.quotas.limits[RESOURCE_PD] = 0;
-	client_end(f->sessions[0]->client);
-	ask_for_pd(f, 1);
-	assert_true(ctl_server_has_resumes(&f->server));
-	client_end(f->sessions[1]->client);
-	while (f->halves.clients.client_count > 0)
-		halves_reap(&f->halves);
-	assert_false(ctl_server_has_resumes(&f->server));
 }
 
 static void create_identifiers(struct client *client, unsigned count)
@@ -275,6 +99,99 @@ static void create_identifiers(struct client *client, unsigned count)
 				 0);
 }
 
+/* Cut off at once, freed by and by, and nothing is left. */
+static void test_freed_by_and_by(void **state)
+{
+	struct fixture *f = *state;
+	unsigned turns = 0;
+
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		create_identifiers(f->clients[i], IDS);
+		client_end(f->clients[i]);
+	}
+	while (f->halves.clients.client_count > 0) {
+		const uint64_t before = f->halves.clients.quotas.usage[RESOURCE_CM_ID];
+
+		assert_true(halves_have_work(&f->halves));
+		halves_reap(&f->halves);
+		for (unsigned i = 0; i < CLIENTS; i++)
+			assert_true(is_hung_up(f->peer_fds[i]));
+		assert_true(before - f->halves.clients.quotas.usage[RESOURCE_CM_ID] <=
+			    LIMIT_TURN_TEARDOWN);
+		turns++;
+	}
+	assert_true(turns >= CLIENTS * IDS / LIMIT_TURN_TEARDOWN);
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert_int_equal(f->halves.clients.quotas.usage[i], 0);
+	assert_false(halves_have_work(&f->halves));
+}
+
+/* A program that only waits for the connection manager learns that its device has ended. */
+static void test_ends_with_its_device_process(void **state)
+{
+	struct device_common common = {.now_ns = 1};
+	struct device_child dead = {
+		.common = &common, .state = DEVICE_CHILD_ENDING, .references = 1};
+	struct device_child alive = {
+		.common = &common, .state = DEVICE_CHILD_SERVING, .references = 1};
+	struct fixture *f = *state;
+
+	f->clients[0]->device = &dead;
+	f->clients[1]->device = &alive;
+	client_teardown_break_orphans(&f->halves.clients);
+	halves_reap(&f->halves);
+	assert_true(is_hung_up(f->peer_fds[0]));
+	assert_false(is_hung_up(f->peer_fds[1]));
+	assert_int_equal(dead.references, 0);
+	client_end(f->clients[1]);
+	halves_reap(&f->halves);
+	assert_int_equal(alive.references, 0);
+}
+
+/* The device process is to end the client, too: a thread may wait for its events alone. */
+static void test_the_device_process_is_told(void **state)
+{
+	struct device_common common = {.now_ns = 1};
+	struct device_child child = {
+		.common = &common, .state = DEVICE_CHILD_SERVING, .references = 1};
+	struct fixture *f = *state;
+	struct held_client *ended;
+
+	assert_int_equal(held_clients_add(&child.held, f->clients[0]->client_id + 1), 0);
+	assert_int_equal(held_clients_add(&child.held, f->clients[0]->client_id), 0);
+	f->clients[0]->device = &child;
+	client_end(f->clients[0]);
+	halves_reap(&f->halves);
+	ended = held_clients_next_ended(&child.held);
+	assert_non_null(ended);
+	assert_int_equal(ended->client_id, child.held.entries[1].client_id);
+	assert_int_equal(child.held.ended_count, 1);
+	held_clients_clear(&child.held);
+}
+
+static uint32_t connect_once_more(struct fixture *f)
+{
+	return client_fixture_connect(&f->halves, geteuid(), NULL)->client_id;
+}
+
+/* When the numbers wrap, no client gets one that a client or a device process has. */
+static void test_numbers_wrap(void **state)
+{
+	struct fixture *f = *state;
+	struct device_child child = {.references = 1};
+
+	assert_int_equal(f->clients[0]->client_id, 1);
+	assert_int_equal(f->clients[1]->client_id, 2);
+	assert_int_equal(held_clients_add(&child.held, 3), 0);
+	list_add_tail(&f->halves.devices.processes, &child.node);
+	f->halves.clients.next_client_id = UINT32_MAX;
+	assert_int_equal(connect_once_more(f), UINT32_MAX);
+	assert_int_equal(connect_once_more(f), 4);
+	assert_int_equal(connect_once_more(f), 5);
+	list_remove(&child.node);
+	held_clients_clear(&child.held);
+}
+
 /*
  * Connections and ports of a client wait for no other client's objects: peers and successors want
  * them.
@@ -283,55 +200,90 @@ static void test_connections_end_first(void **state)
 {
 	struct fixture *f = *state;
 
-	create_pds(f->sessions[0], 2 * LIMIT_TURN_TEARDOWN);
-	client_end(f->sessions[0]->client);
-	halves_reap(&f->halves);
-	create_identifiers(f->sessions[1]->client, LIMIT_TURN_TEARDOWN / 2);
-	client_end(f->sessions[1]->client);
+	create_channels(f->clients[0], 128);
+	client_end(f->clients[0]);
+	create_identifiers(f->clients[1], LIMIT_TURN_TEARDOWN / 2);
+	client_end(f->clients[1]);
 	halves_reap(&f->halves);
 	assert_int_equal(f->halves.clients.quotas.usage[RESOURCE_CM_ID], 0);
-	assert_true(f->halves.clients.quotas.usage[RESOURCE_PD] > 0);
+	assert_true(f->halves.clients.quotas.usage[RESOURCE_CM_CHANNEL] > 0);
 	while (f->halves.clients.client_count > 0)
 		halves_reap(&f->halves);
 	assert_false(halves_have_work(&f->halves));
 }
 
-static int open_xrcd(struct session *session, int file, uint32_t flags)
+/* Makes an identifier of the client and binds it to port 7471 of all addresses. */
+static int bind_port(struct client *client, bool listens)
 {
 	static struct ctl_call call;
-	struct rnic_ctl_open_xrcd *request = (void *)call.request.payload;
+	struct rnic_ctl_cm_bind *bind = (void *)call.request.payload;
+	struct rnic_ctl_cm_listen *listen = (void *)call.request.payload;
+	const struct rnic_ctl_cm_channel_reply *reply = (void *)call.reply.payload;
+	struct session_cm_id *id;
+	int result;
 
-	call.session = session;
-	*request = (struct rnic_ctl_open_xrcd){.flags = RNIC_XRCD_FILE | flags};
-	call.fds[0] = dup(file);
-	call.fd_count = 1;
-	return ctl_open_xrcd(&call);
+	call.client = client;
+	assert_int_equal(ctl_cm_create_channel(&call), 0);
+	close(call.reply_fds[0]);
+	assert_int_equal(
+		cm_identifier_create(client, handle_table_get(&client->cm_channels, reply->channel),
+				     RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC, &id),
+		0);
+	id->may_reuse = listens;
+	*bind = (struct rnic_ctl_cm_bind){.id = id->handle, .local = {.family = 6, .port = 7471}};
+	call.request.header.operation = RNIC_CTL_CM_BIND;
+	result = ctl_cm_bind(&call);
+	if (result != 0 || !listens)
+		return result;
+	*listen = (struct rnic_ctl_cm_listen){.id = id->handle, .backlog = 1};
+	call.request.header.operation = RNIC_CTL_CM_LISTEN;
+	return ctl_cm_listen(&call);
 }
 
-/* A domain is gone with the last client that opened it, although not all of that is freed. */
-static void test_domains_end_with_their_clients(void **state)
+/* A program takes a port from one that is dead, and from no other, as a holder or a listener. */
+static void test_who_has_gone_holds_no_port(void **state)
 {
-	static struct ctl_call call;
-	const int file = memfd_create("domain", MFD_CLOEXEC);
+	static const uint8_t request[sizeof(struct rnic_ctl_header)];
 	struct fixture *f = *state;
 
-	assert_true(file >= 0);
-	assert_int_equal(open_xrcd(f->sessions[0], file, RNIC_XRCD_CREATE), 0);
-	/* These are freed before domains. */
-	call.client = f->sessions[0]->client;
-	for (unsigned i = 0; i < 128; i++) {
-		assert_int_equal(ctl_cm_create_channel(&call), 0);
-		close(call.reply_fds[0]);
-	}
-	client_end(f->sessions[0]->client);
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.quotas.usage[RESOURCE_XRCD], 1);
-	assert_int_equal(open_xrcd(f->sessions[1], file, RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE),
-			 0);
-	while (f->halves.clients.client_count == CLIENTS)
+	for (int listens = 0; listens < 2; listens++) {
+		int peer_fd;
+
+		f->clients[0] = client_fixture_connect(&f->halves, 1, &peer_fd);
+		assert_int_equal(bind_port(f->clients[0], listens), 0);
+		assert_int_equal(bind_port(f->clients[1], listens), -EADDRINUSE);
+		assert_false(f->clients[0]->requests.is_broken);
+		/* It dies with a request under way. */
+		assert_int_equal(send(peer_fd, request, sizeof(request), 0), sizeof(request));
+		close(peer_fd);
+		assert_int_equal(bind_port(f->clients[1], listens), -EINPROGRESS);
 		halves_reap(&f->halves);
-	assert_int_equal(open_xrcd(f->sessions[1], file, 0), 0);
-	close(file);
+		assert_int_equal(bind_port(f->clients[1], listens), 0);
+		client_end(f->clients[1]);
+		halves_reap(&f->halves);
+		f->clients[1] = client_fixture_connect(&f->halves, 1, NULL);
+	}
+}
+
+/* A connection that says nothing is ended in time, and one that said HELLO is not. */
+static void test_silent_connections_end(void **state)
+{
+	struct fixture *f = *state;
+	struct client_set *set = &f->halves.clients;
+	int peer_fd;
+
+	set->now_ns = 1000;
+	assert_int_equal(client_next_hello_ns(set), UINT64_MAX);
+	client_fixture_connect(&f->halves, 1, &peer_fd);
+	set->now_ns = client_next_hello_ns(set) - 1;
+	halves_reap(&f->halves);
+	assert_int_equal(set->client_count, CLIENTS + 1);
+	set->now_ns++;
+	halves_reap(&f->halves);
+	assert_int_equal(set->client_count, CLIENTS);
+	assert_int_equal(client_next_hello_ns(set), UINT64_MAX);
+	assert_true(is_hung_up(peer_fd));
+	close(peer_fd);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -340,14 +292,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_freed_by_and_by),
-		TEST(test_what_is_left_is_dead),
-		TEST(test_end_of_the_set),
+		TEST(test_ends_with_its_device_process),
 		TEST(test_connections_end_first),
-		TEST(test_nobody_left_to_tell),
-		TEST(test_what_is_freed_is_waited_for),
-		TEST(test_who_ends_later_is_not_waited_for),
-		TEST(test_who_waits_may_end),
-		TEST(test_domains_end_with_their_clients),
+		TEST(test_who_has_gone_holds_no_port),
+		TEST(test_the_device_process_is_told),
+		TEST(test_numbers_wrap),
+		TEST(test_silent_connections_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

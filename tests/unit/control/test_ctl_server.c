@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_server.h"
-#include "control/control_limits.h"
+#include "control/ctl_dispatch.h"
+#include "common/request_limits.h"
+#include "common/request_turn.h"
 
 #include "client_fixture.h"
 
@@ -9,7 +11,12 @@
 #include "ctl/ctl_message.h"
 #include "unit_test.h"
 
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define REQUESTS (LIMIT_TURN_REQUESTS + 4)
@@ -26,10 +33,9 @@ uint64_t __wrap_clock_now_ns(void)
 	return now_ns += request_ns;
 }
 
-/* A server, and clients that have said HELLO; at first there is one. */
+/* A server, and admin clients that have said HELLO; at first there is one. */
 struct fixture {
 	struct halves halves;
-	struct ctl_server server;
 	int peer_fds[CLIENTS];
 	unsigned client_count;
 };
@@ -65,7 +71,7 @@ static unsigned replies_received(const struct fixture *f, unsigned client)
 
 static unsigned replies_of_a_turn(struct fixture *f)
 {
-	ctl_server_poll(&f->server);
+	request_turn_run(&f->halves.clients.server);
 	return replies_received(f, 0);
 }
 
@@ -81,7 +87,7 @@ static void create_client(struct fixture *f)
 	client_fixture_connect(&f->halves, 1, &f->peer_fds[client]);
 	ask(f->peer_fds[client], RNIC_CTL_HELLO, &hello, sizeof(hello));
 	while (replies_received(f, client) == 0)
-		ctl_server_poll(&f->server);
+		request_turn_run(&f->halves.clients.server);
 }
 
 static void ask_much(const struct fixture *f, unsigned client)
@@ -99,7 +105,6 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	halves_init(&f->halves, NULL, NULL);
-	f->server.set = &f->halves.clients;
 	request_ns = 0;
 	create_client(f);
 	*state = f;
@@ -148,7 +153,7 @@ static void test_long_requests_of_many(void **state)
 	for (unsigned i = 0; i < 2 * CLIENTS; i++) {
 		unsigned served = 0;
 
-		assert_true(ctl_server_poll(&f->server));
+		assert_true(request_turn_run(&f->halves.clients.server));
 		for (unsigned k = 0; k < CLIENTS; k++) {
 			unsigned received = replies_received(f, k);
 
@@ -161,38 +166,23 @@ static void test_long_requests_of_many(void **state)
 		assert_true(replies[i] >= 1);
 }
 
-static int slow_fd = -1, gate_fd;
-
-int __real_close(int fd);
-int __wrap_close(int fd);
-
-/* As slow as a busy machine, or a file system that a user serves. */
-int __wrap_close(int fd)
+/* Connects a client that says nothing yet. */
+static struct client *connect_client(struct fixture *f)
 {
-	char byte;
+	const unsigned client = f->client_count++;
 
-	if (fd == slow_fd) {
-		slow_fd = -1;
-		while (read(gate_fd, &byte, 1) < 0)
-			continue;
-	}
-	return __real_close(fd);
+	return client_fixture_connect(&f->halves, 1, &f->peer_fds[client]);
 }
 
-/*
- * A client brings descriptors while the closing of others lags behind; returns the end of the gate
- * that lets the closing go on. The client has the reply, and has asked again.
- */
-static int bring_too_many(struct fixture *f)
+/* Sends a request with the descriptor `brought`. */
+static void ask_with_fd(int fd, uint16_t operation, const void *payload, uint32_t bytes,
+			int brought)
 {
-	static const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
-	struct list *node = f->halves.clients.clients.next;
-	struct client *client = list_entry(node, struct client, node);
-	const struct rnic_ctl_header request = {
+	struct rnic_ctl_header header = {
 		.magic = RNIC_CTL_MAGIC,
-		.version = RNIC_CTL_VERSION_MAX,
-		.operation = RNIC_CTL_SHARE,
-		.bytes = sizeof(request),
+		.version = operation == RNIC_CTL_HELLO ? 0 : RNIC_CTL_VERSION_MAX,
+		.operation = operation,
+		.bytes = (uint32_t)sizeof(struct rnic_ctl_header) + bytes,
 	};
 	union {
 		struct cmsghdr header;
@@ -200,57 +190,185 @@ static int bring_too_many(struct fixture *f)
 	} control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
 				.cmsg_level = SOL_SOCKET,
 				.cmsg_type = SCM_RIGHTS}};
-	struct iovec part = {(void *)&request, sizeof(request)};
+	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)payload, bytes}};
 	const struct msghdr message = {
+		.msg_iov = parts,
+		.msg_iovlen = 2,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	memcpy(CMSG_DATA(&control.header), &brought, sizeof(brought));
+	assert_int_equal(sendmsg(fd, &message, 0), header.bytes);
+}
+
+/* The status of the reply; `*fd` is its descriptor or -1. 1: there is no reply. */
+static int receive_reply(int peer_fd, int *fd)
+{
+	static struct {
+		struct rnic_ctl_header header;
+		uint8_t payload[RNIC_CTL_MESSAGE_BYTES];
+	} reply;
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
+	} control;
+	struct iovec part = {&reply, sizeof(reply)};
+	struct msghdr message = {
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	int gate[2], brought = STDERR_FILENO;
 
-	assert_int_equal(pipe(gate), 0);
-	gate_fd = gate[0];
-	slow_fd = dup(STDERR_FILENO);
-	f->halves.clients.quotas.limits[RESOURCE_DESCRIPTORS] = 4;
-	quota_defer_close(&client->account, slow_fd);
-	quota_defer_close(&client->account, dup(STDERR_FILENO));
-	memcpy(CMSG_DATA(&control.header), &brought, sizeof(brought));
-	assert_int_equal(sendmsg(f->peer_fds[0], &message, 0), sizeof(request));
-	assert_int_equal(replies_of_a_turn(f), 1);
-	ask(f->peer_fds[0], RNIC_CTL_SHOW, &show, sizeof(show));
-	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(replies_of_a_turn(f), 0);
-	assert_false(client->is_broken);
-	return gate[1];
+	*fd = -1;
+	if (recvmsg(peer_fd, &message, MSG_DONTWAIT) <= 0)
+		return 1;
+	if (CMSG_FIRSTHDR(&message) != NULL) {
+		assert_int_equal(control.header.cmsg_len, CMSG_LEN(sizeof(int)));
+		memcpy(fd, CMSG_DATA(&control.header), sizeof(*fd));
+	}
+	return reply.header.status;
 }
 
-/* Closing is late on a busy machine: a client that is in order waits, and is served then. */
-static void test_client_waits_for_closes(void **state)
+static void test_no_descriptor_is_taken(void **state)
+{
+	static const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
+	struct fixture *f = *state;
+	struct pollfd end = {.events = POLLIN};
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	ask_with_fd(f->peer_fds[0], RNIC_CTL_SHOW, &show, sizeof(show), ends[1]);
+	close(ends[1]);
+	request_turn_run(&f->halves.clients.server);
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.client_count, 0);
+	/* Nobody has the descriptor any more, once the socket is closed. */
+	end.fd = ends[0];
+	assert_int_equal(poll(&end, 1, -1), 1);
+	assert_true((end.revents & POLLHUP) != 0);
+	close(ends[0]);
+}
+
+static void test_an_older_library_hears_why(void **state)
+{
+	static const struct rnic_ctl_hello hello = {
+		.version_min = 1,
+		.version_max = 1,
+		.flags = 1 << 1,
+	};
+	struct fixture *f = *state;
+	int fd;
+
+	connect_client(f);
+	ask_with_fd(f->peer_fds[1], RNIC_CTL_HELLO, &hello, sizeof(hello), STDERR_FILENO);
+	request_turn_run(&f->halves.clients.server);
+	assert_int_equal(receive_reply(f->peer_fds[1], &fd), -EPROTONOSUPPORT);
+	assert_int_equal(fd, -1);
+	/* The request stays in the socket, which nobody reads again. */
+	halves_reap(&f->halves);
+	assert_false(request_turn_run(&f->halves.clients.server));
+	assert_int_equal(f->halves.clients.client_count, 2);
+	shutdown(f->peer_fds[1], SHUT_RDWR);
+	assert_true(request_turn_run(&f->halves.clients.server));
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.client_count, 1);
+}
+
+static void test_device_operations_break(void **state)
 {
 	struct fixture *f = *state;
 
-	close(bring_too_many(f));
-	while (replies_of_a_turn(f) == 0)
-		continue;
-	close(gate_fd);
+	ask(f->peer_fds[0], RNIC_CTL_ALLOC_PD, "", 0);
+	assert_int_equal(replies_of_a_turn(f), 0);
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.clients.client_count, 0);
 }
 
-/* Closing may also never end. */
-static void test_client_does_not_wait_for_ever(void **state)
+/* Takes all descriptors that are left. Returns their number. */
+static unsigned take_descriptors(int *fds, unsigned max)
 {
-	struct fixture *f = *state;
-	int gate = bring_too_many(f);
-	const struct client *client =
-		list_entry(f->halves.clients.clients.next, struct client, node);
+	unsigned count = 0;
 
-	now_ns += LIMIT_CLOSES_MS * RNIC_NS_PER_MS;
-	ctl_server_poll(&f->server);
-	assert_true(client->is_broken);
-	close(gate);
-	while (quota_closes_are_behind(&client->account))
-		continue;
-	close(gate_fd);
+	while (count < max && (fds[count] = dup(STDERR_FILENO)) >= 0)
+		count++;
+	assert_true(count < max);
+	return count;
+}
+
+static int connect_to(const struct ctl_server *server)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	memcpy(address.sun_path, server->place.path, sizeof(address.sun_path));
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+static bool hears_end(int fd)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+
+	return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
+}
+
+/*
+ * Newcomers are turned away while no descriptor is left. Where even the spare one is missing they
+ * wait, without keeping the loop awake.
+ */
+static void test_no_descriptor_is_left(void **state)
+{
+	struct rlimit limit, few;
+	struct fixture *f = *state;
+	struct client_set *set = &f->halves.clients;
+	char folder[] = "/tmp/rnic-ctl-server-XXXXXX";
+	char path[64], reason[SOCKET_PATH_REASON_BYTES];
+	struct ctl_server server;
+	unsigned count;
+	int fds[64], first, second;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/rnicd.sock", folder);
+	assert_int_equal(ctl_server_open(&server, set, path, 0666, reason), 0);
+	first = connect_to(&server);
+	second = connect_to(&server);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = (struct rlimit){.rlim_cur = COUNT_OF(fds), .rlim_max = limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	count = take_descriptors(fds, COUNT_OF(fds));
+	assert_true(request_turn_run(&set->server));
+	assert_true(hears_end(first));
+
+	/* As after a close that takes long. */
+	while (deferred_close_pending(&set->server.deferred_close) > 0)
+		sched_yield();
+	ctl_server_follow(&server, set->now_ns + UINT64_C(1000000000));
+	assert_true(server.spare_fd >= 0);
+	close(server.spare_fd);
+	server.spare_fd = -1;
+	count += take_descriptors(fds + count, COUNT_OF(fds) - count);
+	request_turn_run(&set->server);
+	assert_false(hears_end(second));
+	assert_false(request_turn_run(&set->server));
+	assert_true(server.retry_ns > set->now_ns && server.retry_ns != UINT64_MAX);
+	ctl_server_follow(&server, server.retry_ns);
+	assert_false(request_turn_run(&set->server));
+
+	close(fds[--count]);
+	ctl_server_follow(&server, server.retry_ns);
+	assert_true(request_turn_run(&set->server));
+	assert_true(hears_end(second));
+	while (count > 0)
+		close(fds[--count]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	close(first);
+	close(second);
+	set->server.listener = NULL;
+	ctl_server_close(&server);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void)
@@ -259,9 +377,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_requests, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_requests, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_requests_of_many, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_client_waits_for_closes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_client_does_not_wait_for_ever, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(test_no_descriptor_is_taken, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_older_library_hears_why, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_device_operations_break, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_descriptor_is_left, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

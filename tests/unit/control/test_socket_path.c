@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/socket_path.h"
+
+#include "base/identity.h"
 #include "unit_test.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+/* What a stranger does between bind() and the next call of the daemon; NULL: nothing. */
+static void (*stranger)(const char *path);
+
+/* The linker puts this function before the real one. */
+int __real_bind(int fd, const struct sockaddr *address, socklen_t bytes);
+int __wrap_bind(int fd, const struct sockaddr *address, socklen_t bytes);
+
+int __wrap_bind(int fd, const struct sockaddr *address, socklen_t bytes)
+{
+	int result = __real_bind(fd, address, bytes);
+
+	if (stranger != NULL)
+		stranger(((const struct sockaddr_un *)address)->sun_path);
+	return result;
+}
 
 static char directory[] = "/tmp/rnic-place-XXXXXX";
 static char path[64];
@@ -32,10 +52,10 @@ static void test_stale_socket_is_replaced(void **state)
 	int fd;
 
 	(void)state;
-	fd = socket_path_listen(path, &first, reason);
+	fd = socket_path_listen(path, 0666, &first, reason);
 	assert_true(fd >= 0);
 	close(fd);
-	fd = socket_path_listen(path, &second, reason);
+	fd = socket_path_listen(path, 0666, &second, reason);
 	assert_true(fd >= 0);
 	/* The end of the first daemon does not remove the socket of the second. */
 	if (first.inode != second.inode) {
@@ -51,14 +71,116 @@ static void test_live_socket_is_refused(void **state)
 {
 	struct socket_path place, other;
 	char reason[SOCKET_PATH_REASON_BYTES];
-	int fd = socket_path_listen(path, &place, reason);
+	int fd = socket_path_listen(path, 0666, &place, reason);
 
 	(void)state;
 	assert_true(fd >= 0);
-	assert_int_equal(socket_path_listen(path, &other, reason), -EADDRINUSE);
+	assert_int_equal(socket_path_listen(path, 0666, &other, reason), -EADDRINUSE);
 	assert_non_null(strstr(reason, path));
 	socket_path_remove(&place);
 	close(fd);
+}
+
+static mode_t mode_of(const char *file)
+{
+	struct stat status;
+
+	assert_int_equal(stat(file, &status), 0);
+	return status.st_mode & 07777;
+}
+
+static void test_permissions_are_those_asked_for(void **state)
+{
+	static const mode_t modes[] = {0666, 0660, 0600};
+	struct socket_path place;
+	char reason[SOCKET_PATH_REASON_BYTES];
+
+	(void)state;
+	umask(077);
+	for (size_t i = 0; i < COUNT_OF(modes); i++) {
+		int fd = socket_path_listen(path, modes[i], &place, reason);
+
+		assert_true(fd >= 0);
+		assert_int_equal(mode_of(path), modes[i]);
+		socket_path_remove(&place);
+		close(fd);
+	}
+	assert_int_equal(umask(022), 077);
+}
+
+static char victim[80];
+
+static void lead_to_victim(const char *socket_path)
+{
+	assert_int_equal(unlink(socket_path), 0);
+	assert_int_equal(symlink(victim, socket_path), 0);
+}
+
+/* Whoever can write in the directory puts a link in the place of the socket. */
+static void test_no_link_is_followed(void **state)
+{
+	struct socket_path place;
+	char reason[SOCKET_PATH_REASON_BYTES];
+	int fd;
+
+	(void)state;
+	snprintf(victim, sizeof(victim), "%s/victim", directory);
+	close(open(victim, O_CREAT | O_WRONLY, 0600));
+	stranger = lead_to_victim;
+	fd = socket_path_listen(path, 0666, &place, reason);
+	stranger = NULL;
+	assert_int_equal(mode_of(victim), 0600);
+	if (fd >= 0)
+		close(fd);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(victim), 0);
+}
+
+/* What a second daemon on the socket hears before it looks for a free port. */
+static void test_what_is_said_early(void **state)
+{
+	const struct identity own = identity_own();
+	struct socket_path place;
+	char reason[SOCKET_PATH_REASON_BYTES];
+	int fd;
+
+	(void)state;
+	assert_int_equal(socket_path_check(path, &own, reason), 0);
+	fd = socket_path_listen(path, 0666, &place, reason);
+	assert_true(fd >= 0);
+	assert_int_equal(socket_path_check(path, &own, reason), -EADDRINUSE);
+	assert_non_null(strstr(reason, path));
+	close(fd);
+	/* Nothing is removed yet. */
+	assert_int_equal(socket_path_check(path, &own, reason), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	socket_path_remove(&place);
+}
+
+/* Root makes the directory of another user, and takes none that is somebody else's. */
+static void test_a_directory_for_another_user(void **state)
+{
+	const struct identity other = {.uid = 31001, .gid = 31002};
+	char inside[80], reason[SOCKET_PATH_REASON_BYTES];
+	struct stat status;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skipped: only root gives directories to other users\n");
+		skip();
+	}
+	snprintf(inside, sizeof(inside), "%s/given/rnicd.sock", directory);
+	assert_int_equal(socket_path_prepare(inside, &other, reason), 0);
+	*strrchr(inside, '/') = '\0';
+	assert_int_equal(stat(inside, &status), 0);
+	assert_int_equal(status.st_uid, other.uid);
+	assert_int_equal(status.st_gid, other.gid);
+	snprintf(inside, sizeof(inside), "%s/given/rnicd.sock", directory);
+	assert_int_equal(socket_path_prepare(inside, &other, reason), 0);
+	assert_int_equal(socket_path_prepare(path, &other, reason), -EPERM);
+	assert_non_null(strstr(reason, directory));
+	*strrchr(inside, '/') = '\0';
+	assert_int_equal(rmdir(inside), 0);
 }
 
 static void test_other_files_are_kept(void **state)
@@ -70,7 +192,7 @@ static void test_other_files_are_kept(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(socket_path_listen(path, &place, reason), -EADDRINUSE);
+	assert_int_equal(socket_path_listen(path, 0666, &place, reason), -EADDRINUSE);
 	assert_int_equal(unlink(path), 0);
 }
 
@@ -84,8 +206,9 @@ static void test_paths_that_cannot_be(void **state)
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[0] = '/';
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(socket_path_listen(longest, &place, reason), -ENAMETOOLONG);
-	assert_int_equal(socket_path_listen("/nonexistent/rnicd.sock", &place, reason), -ENOENT);
+	assert_int_equal(socket_path_listen(longest, 0666, &place, reason), -ENAMETOOLONG);
+	assert_int_equal(socket_path_listen("/nonexistent/rnicd.sock", 0666, &place, reason),
+			 -ENOENT);
 	assert_non_null(strstr(reason, "/nonexistent"));
 }
 
@@ -104,6 +227,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stale_socket_is_replaced),
 		cmocka_unit_test(test_live_socket_is_refused),
+		cmocka_unit_test(test_permissions_are_those_asked_for),
+		cmocka_unit_test(test_no_link_is_followed),
+		cmocka_unit_test(test_what_is_said_early),
+		cmocka_unit_test(test_a_directory_for_another_user),
 		cmocka_unit_test(test_other_files_are_kept),
 		cmocka_unit_test(test_paths_that_cannot_be),
 		cmocka_unit_test(test_default_follows_the_environment),

@@ -16,6 +16,7 @@
 struct fixture {
 	struct halves halves;
 	struct client client;
+	struct device_connection connection;
 	struct session session;
 	struct session_qp session_qp;
 	struct qp qp;
@@ -30,12 +31,19 @@ static int set_up(void **state)
 	fixture.halves.clients.now_ns = 5;
 	fixture.client = (struct client){
 		.set = &fixture.halves.clients,
+		.client_id = 3,
 		.pid = 77,
 		.uid = 1000,
+		.device = &fixture.halves.child,
 		.program = "ib_write_bw",
 	};
 	fixture.session.set = &fixture.halves.device.sessions;
-	fixture.session.client = &fixture.client;
+	fixture.session.connection = &fixture.connection;
+	fixture.connection = (struct device_connection){
+		.set = &fixture.halves.device.connections,
+		.client_id = 3,
+	};
+	list_add_tail(&fixture.halves.clients.clients, &fixture.client.node);
 	fixture.session_qp.session = &fixture.session;
 	fixture.qp.user = &fixture.session_qp;
 	fixture.qp.qpn = 0x1234;
@@ -46,6 +54,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	list_remove(&fixture.client.node);
 	halves_fini(&fixture.halves);
 	return 0;
 }
@@ -107,7 +116,7 @@ static void test_a_request(void **state)
 static void test_what_is_no_fault(void **state)
 {
 	(void)state;
-	trouble_of_request(&fixture.client, RNIC_CTL_CM_GET_EVENT, -EAGAIN, "");
+	trouble_of_request(&fixture.client, RNIC_CTL_CM_SEND_EVENTS, -EAGAIN, "");
 	fixture.client.is_admin = true;
 	trouble_of_request(&fixture.client, RNIC_CTL_SHOW, -EINVAL, "there is no listing 99");
 	assert_null(nth(0));
@@ -134,14 +143,37 @@ static void test_a_connection(void **state)
 
 static void test_the_network(void **state)
 {
-	const struct rnic_gid dest = {{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}};
+	struct port port = {
+		.refusal = {.dest = {{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}},
+			    .bytes = 4164,
+			    .error = -EMSGSIZE},
+	};
 
 	(void)state;
-	trouble_of_network(&fixture.halves.clients, &dest, 4164, -EMSGSIZE);
+	fixture.halves.device.ports.udp = &port;
+	device_half_report(&fixture.halves.device);
 	assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
 	assert_non_null(
 		strstr(nth(0)->reason, "4164 bytes: Message too long; the path carries less"));
-	assert_true(nth(0)->is_of_all);
+	assert_false(nth(0)->is_of_all);
+}
+
+static void trouble_from_network(const struct rnic_gid *dest, const struct rnic_gid *from,
+				 int error, uint32_t mtu_bytes)
+{
+	struct port_report report = {
+		.dest = *dest,
+		.from = *from,
+		.error = error,
+		.mtu_bytes = mtu_bytes,
+	};
+	struct port port = {.report_count = 1};
+
+	port.reports[0] = report;
+	fixture.halves.device.ports.udp = &port;
+	device_half_report(&fixture.halves.device);
+	assert_int_equal(port.report_count, 0);
+	trouble_of_delivery(&fixture.halves.clients, &report);
 }
 
 static struct rnic_gid ipv4(uint8_t host)
@@ -164,11 +196,11 @@ static void set_up_peer(void)
 	assert_int_equal(handle_table_add(&f->session.qps, &f->session_qp, &f->session_qp.handle),
 			 0);
 	list_add_tail(&f->halves.device.sessions.sessions, &f->session.node);
-	list_add_tail(&f->halves.clients.clients, &f->client.node);
 	f->halves.facts.gids = (struct rnic_ctl_gids_reply){
 		.count = 1,
 		.entries = {{.gid = ipv4(1)}},
 	};
+	f->halves.device.facts.gids = f->halves.facts.gids;
 }
 
 static void tear_down_peer(void)
@@ -178,7 +210,6 @@ static void tear_down_peer(void)
 	handle_table_fini(&fixture.session.ahs);
 	handle_table_fini(&fixture.client.cm_ids);
 	list_remove(&fixture.session.node);
-	list_remove(&fixture.client.node);
 }
 
 static void test_what_the_network_says(void **state)
@@ -212,15 +243,15 @@ static void test_what_the_network_says(void **state)
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
 		const struct rnic_gid from = ipv4(cases[i].from);
 
-		trouble_of_delivery(&fixture.halves.clients, &dest, &from, cases[i].error, 1400);
+		trouble_from_network(&dest, &from, cases[i].error, 1400);
 		assert_int_equal(nth(0)->undelivered_error, cases[i].error);
 		assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
 		assert_string_equal(nth(0)->reason, cases[i].reason);
-		assert_true(nth(0)->is_of_all);
+		assert_false(nth(0)->is_of_all);
 	}
 	/* Nothing of ours goes there. */
 	fixture.halves.clients.now_ns = 6;
-	trouble_of_delivery(&fixture.halves.clients, &stranger, &stranger, -ECONNREFUSED, 0);
+	trouble_from_network(&stranger, &stranger, -ECONNREFUSED, 0);
 	assert_int_equal(nth(0)->at_ns, 5);
 	/* Of one kind the latest counts. */
 	assert_non_null(nth(6));
@@ -238,16 +269,16 @@ static void test_what_is_invented(void **state)
 	set_up_peer();
 	for (uint32_t i = 0; i < 1000; i++) {
 		from.bytes[13] = (uint8_t)i;
-		trouble_of_delivery(&fixture.halves.clients, &dest, &from, -EMSGSIZE, 600 + i);
+		trouble_from_network(&dest, &from, -EMSGSIZE, 600 + i);
 	}
 	assert_non_null(strstr(nth(0)->reason, "no more than 1599 bytes"));
 	assert_null(nth(1));
 	for (int error = 1; error <= 100; error++)
-		trouble_of_delivery(&fixture.halves.clients, &dest, &from, -error, 0);
+		trouble_from_network(&dest, &from, -error, 0);
 	assert_non_null(nth(TROUBLE_LOG_DELIVERIES_MAX - 1));
 	assert_null(nth(TROUBLE_LOG_DELIVERIES_MAX));
 	fixture.halves.clients.now_ns += UINT64_C(60000000000);
-	trouble_of_delivery(&fixture.halves.clients, &dest, &from, -100, 0);
+	trouble_from_network(&dest, &from, -100, 0);
 	assert_non_null(nth(TROUBLE_LOG_DELIVERIES_MAX));
 	tear_down_peer();
 }
@@ -257,7 +288,7 @@ static bool is_believed(const struct rnic_gid *dest)
 {
 	const uint32_t before = fixture.halves.clients.trouble_log.count;
 
-	trouble_of_delivery(&fixture.halves.clients, dest, dest, -ECONNREFUSED, 0);
+	trouble_from_network(dest, dest, -ECONNREFUSED, 0);
 	return fixture.halves.clients.trouble_log.count > before;
 }
 

@@ -18,7 +18,7 @@ static const struct {
 	uint32_t reply_bytes;
 	unsigned reply_fds;
 } operations[] = {
-	{RNIC_CTL_HELLO, "HELLO", 32, 192, 4},
+	{RNIC_CTL_HELLO, "HELLO", 32, 192, 1},
 	{RNIC_CTL_QUERY_PORT, "QUERY_PORT", 0, 20, 0},
 	{RNIC_CTL_QUERY_GIDS, "QUERY_GIDS", 0, 776, 0},
 	{RNIC_CTL_ALLOC_PD, "ALLOC_PD", 0, 8, 0},
@@ -52,10 +52,10 @@ static const struct {
 	{RNIC_CTL_OPEN_QP, "OPEN_QP", 16, 16, 0},
 	{RNIC_CTL_CM_CREATE_CHANNEL, "CM_CREATE_CHANNEL", 0, 8, 1},
 	{RNIC_CTL_CM_DESTROY_CHANNEL, "CM_DESTROY_CHANNEL", 8, 0, 0},
-	{RNIC_CTL_CM_GET_EVENT, "CM_GET_EVENT", 8, 396, 0},
+	{RNIC_CTL_CM_SEND_EVENTS, "CM_SEND_EVENTS", 16, 0, 0},
 	{RNIC_CTL_CM_CREATE_ID, "CM_CREATE_ID", 16, 8, 0},
-	{RNIC_CTL_CM_DESTROY_ID, "CM_DESTROY_ID", 8, 0, 0},
-	{RNIC_CTL_CM_MIGRATE, "CM_MIGRATE", 16, 0, 0},
+	{RNIC_CTL_CM_DESTROY_ID, "CM_DESTROY_ID", 16, 0, 0},
+	{RNIC_CTL_CM_MIGRATE, "CM_MIGRATE", 24, 0, 0},
 	{RNIC_CTL_CM_SET_OPTION, "CM_SET_OPTION", 16, 0, 0},
 	{RNIC_CTL_CM_QUERY, "CM_QUERY", 8, 88, 0},
 	{RNIC_CTL_CM_BIND, "CM_BIND", 32, 88, 0},
@@ -72,11 +72,11 @@ static const struct {
 	{RNIC_CTL_CM_JOIN_MCAST, "CM_JOIN_MCAST", 40, 0, 0},
 	{RNIC_CTL_CM_LEAVE_MCAST, "CM_LEAVE_MCAST", 40, 0, 0},
 	{RNIC_CTL_RESIZE_SRQ, "RESIZE_SRQ", 24, 12, 1},
-	{RNIC_CTL_CM_RAISE, "CM_RAISE", 8, 0, 0},
 	{RNIC_CTL_SHARE, "SHARE", 0, 0, 0},
 	{RNIC_CTL_IMPORT, "IMPORT", 0, 0, 0},
 	{RNIC_CTL_IMPORT_PD, "IMPORT_PD", 8, 8, 0},
 	{RNIC_CTL_IMPORT_MR, "IMPORT_MR", 16, 16, 0},
+	{RNIC_CTL_OPEN_DEVICE, "OPEN_DEVICE", 8, 8, 4},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");
@@ -93,7 +93,7 @@ static struct message request_of(size_t i)
 	return (struct message){
 		.header = {
 			.magic = RNIC_CTL_MAGIC,
-			.version = operations[i].operation == RNIC_CTL_HELLO ? 0 : 1,
+			.version = operations[i].operation == RNIC_CTL_HELLO ? 0 : 2,
 			.operation = operations[i].operation,
 			.request_id = 77,
 			.bytes = 24 + operations[i].request_bytes,
@@ -104,7 +104,7 @@ static struct message reply_of(size_t i)
 {
 	return (struct message){.header = {
 					.magic = RNIC_CTL_MAGIC,
-					.version = 1,
+					.version = 2,
 					.operation = operations[i].operation,
 					.request_id = 77,
 					.bytes = 24 + operations[i].reply_bytes,
@@ -179,8 +179,12 @@ static void test_request_refuses(void **state)
 	request.header.version = RNIC_CTL_VERSION_MAX + 1;
 	assert_int_equal(check_request(&request, 0), -EPROTO);
 
+	request = request_of(4);
+	request.header.version = RNIC_CTL_VERSION_MIN - 1;
+	assert_int_equal(check_request(&request, 0), -EPROTO);
+
 	request = request_of(0);
-	request.header.version = 1;
+	request.header.version = 2;
 	assert_int_equal(check_request(&request, 0), -EPROTO);
 
 	request = request_of(4);
@@ -202,7 +206,7 @@ static void test_request_refuses(void **state)
 
 static void test_request_descriptors(void **state)
 {
-	struct rnic_ctl_hello hello = {.flags = RNIC_HELLO_MEMORY_FD};
+	struct rnic_ctl_open_device open_device = {.flags = RNIC_OPEN_MEMORY_FD};
 	struct rnic_ctl_register_mr mapped = {.mode = RNIC_MEMORY_MAPPED};
 	struct message request;
 
@@ -212,8 +216,8 @@ static void test_request_descriptors(void **state)
 		assert_int_equal(check_request(&request, request_fds(i) + 1), -EPROTO);
 		assert_int_equal(check_request(&request, UINT32_MAX), -EPROTO);
 	}
-	request = request_of(0);
-	memcpy(request.payload, &hello, sizeof(hello));
+	request = request_of(RNIC_COUNT_OF(operations) - 1);
+	memcpy(request.payload, &open_device, sizeof(open_device));
 	assert_int_equal(check_request(&request, 1), 0);
 	assert_int_equal(check_request(&request, 0), -EPROTO);
 	assert_int_equal(check_request(&request, 2), -EPROTO);
@@ -286,6 +290,22 @@ static void test_refusals(void **state)
 	assert_int_equal(check_reply(&reply, 12, 0), -EPROTO);
 }
 
+static void test_connections(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(operations); i++) {
+		const char *name = operations[i].name;
+		const bool is_control = strcmp(name, "HELLO") == 0 || strcmp(name, "SHOW") == 0 ||
+					strncmp(name, "CM_", 3) == 0;
+
+		assert_int_equal(rnic_ctl_operation_connection(operations[i].operation),
+				 is_control ? RNIC_CTL_CONTROL_CONNECTION
+					    : RNIC_CTL_DEVICE_CONNECTION);
+	}
+	assert_int_equal(rnic_ctl_operation_connection(0), RNIC_CTL_DEVICE_CONNECTION);
+	assert_int_equal(rnic_ctl_operation_connection(UINT32_MAX), RNIC_CTL_DEVICE_CONNECTION);
+}
+
 static void test_rows(void **state)
 {
 	static const struct {
@@ -324,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_request_descriptors),
 		cmocka_unit_test(test_reply_must_match),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_connections),
 		cmocka_unit_test(test_rows),
 	};
 

@@ -3,6 +3,7 @@
 
 #include "invariants.h"
 #include "wire/syndrome.h"
+#include "base/lane.h"
 #include "unit_test.h"
 
 #define ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
@@ -414,10 +415,43 @@ static void test_modify_refusal_of_a_path(void **state)
 	fixture_destroy(fixture);
 }
 
+/* All QPNs of an engine with a lane have its top byte, and no engine has the control plane's. */
+static void test_lane(void **state)
+{
+	enum { QPS = 300 };
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct engine_config config = fixture->engine.config;
+	const struct qp_config qp_config = {
+		.type = RNIC_QP_TYPE_UC,
+		.pd = &fixture->pd,
+		.send_cq = &fixture->send_cq,
+		.recv_cq = &fixture->recv_cq,
+	};
+	struct engine engine;
+	struct qp *qps[QPS];
+
+	(void)state;
+	config.lane = RNIC_LANE_ZERO;
+	assert_int_equal(engine_init(&engine, &config), -EINVAL);
+	config.lane = RNIC_LANE_LAST + 1;
+	assert_int_equal(engine_init(&engine, &config), -EINVAL);
+	config.lane = 0x9c;
+	assert_int_equal(engine_init(&engine, &config), 0);
+	for (int i = 0; i < QPS; i++) {
+		assert_int_equal(qp_create(&engine, &qp_config, &qps[i]), 0);
+		assert_int_equal(qps[i]->qpn >> RNIC_LANE_BITS, 0x9c);
+	}
+	for (int i = 0; i < QPS; i++)
+		qp_destroy(qps[i]);
+	engine_fini(&engine);
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_create_refuses),
+		cmocka_unit_test(test_lane),
 		cmocka_unit_test(test_modify_is_atomic),
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_drain_without_depth),

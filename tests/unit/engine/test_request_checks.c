@@ -52,7 +52,7 @@ static void bench_start(struct bench *bench)
 						      .random = prng_source(&bench->random),
 						      .max_mrs = 8};
 	prng_init(&bench->random, 1);
-	key_table_init(&bench->engine.mrs, 24, 1);
+	key_table_init(&bench->engine.mrs, 24, 1, 0);
 	bench->region.bytes = REGION_BYTES;
 	bench->mr = (struct mr){
 		.pd = &bench->pd,

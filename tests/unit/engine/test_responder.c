@@ -272,11 +272,6 @@ static struct rnic_packet send_to_malformed_entry(void)
 	return bench_send(&bench, PSN, 10);
 }
 
-static struct rnic_packet send_invalidate(void)
-{
-	return bench_packet(&bench, SEND, ONLY, RNIC_HEADER_INVALIDATE, PSN, 10);
-}
-
 static struct rnic_packet wrong_length(void)
 {
 	struct rnic_packet packet = bench_write(&bench, PSN, 0, 10);
@@ -290,6 +285,14 @@ static struct rnic_packet wrong_rkey(void)
 	struct rnic_packet packet = bench_write(&bench, PSN, 0, 10);
 
 	packet.reth.rkey ^= 1;
+	return packet;
+}
+
+static struct rnic_packet wrong_rkey_with_immediate(void)
+{
+	struct rnic_packet packet = bench_packet(&bench, WRITE, ONLY, IMMEDIATE, PSN, 10);
+
+	packet.reth = (struct rnic_reth){BENCH_IOVA, bench.mr.key ^ 1, 10};
 	return packet;
 }
 
@@ -342,9 +345,10 @@ static const struct {
 	{too_long_send, NAK_BAD, RNIC_WC_LOC_LEN_ERR, NO_EVENT, VERDICT_RECEIVE_TOO_SHORT},
 	{send_to_wrong_lkey, NAK_OP, RNIC_WC_LOC_PROT_ERR, NO_EVENT, VERDICT_RECEIVE_PROTECTION},
 	{send_to_malformed_entry, NAK_OP, RNIC_WC_LOC_QP_OP_ERR, NO_EVENT, VERDICT_BAD_RECEIVE},
-	{send_invalidate, ACK, RNIC_WC_REM_INV_REQ_ERR, NO_EVENT, VERDICT_BAD_INVALIDATE},
 	{wrong_length, NAK_BAD, FLUSHED, RNIC_EVENT_QP_REQ_ERR, VERDICT_BAD_LENGTH},
 	{wrong_rkey, NAK_KEY, FLUSHED, RNIC_EVENT_QP_ACCESS_ERR, VERDICT_BAD_RKEY},
+	{wrong_rkey_with_immediate, NAK_KEY, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR,
+	 VERDICT_BAD_RKEY},
 	{read_past_end, NAK_KEY, FLUSHED, RNIC_EVENT_QP_ACCESS_ERR, VERDICT_BAD_RKEY},
 	{misaligned_atomic, NAK_BAD, FLUSHED, RNIC_EVENT_QP_REQ_ERR, VERDICT_MISALIGNED_ATOMIC},
 	{forbidden_read, NAK_BAD, FLUSHED, RNIC_EVENT_QP_REQ_ERR, VERDICT_BAD_OPERATION},
@@ -387,6 +391,46 @@ static void each_refusal_is_told_and_is_the_end(void **state)
 			bench_stop(&bench);
 		}
 	}
+}
+
+/* Of a key that cannot be invalidated: IBTA 1.4, 9.9.3 class J. */
+static void receive_send_invalidate(uint32_t psn)
+{
+	bench_receive(&bench, bench_packet(&bench, SEND, ONLY, RNIC_HEADER_INVALIDATE, psn, 10));
+}
+
+static void a_refused_invalidation_gets_no_answer(void **state)
+{
+	(void)state;
+	bench_post(&bench, 1, 0, 100);
+	bench_post(&bench, 2, 200, 100);
+	receive_send_invalidate(PSN);
+	assert_int_equal(bench.qp->state, RNIC_QP_STATE_ERR);
+	assert_int_equal(bench.qp->last_error, VERDICT_BAD_INVALIDATE);
+	expect_completion(&bench, 1, RNIC_WC_REM_INV_REQ_ERR);
+	expect_completion(&bench, 2, RNIC_WC_WR_FLUSH_ERR);
+	expect_silence(&bench);
+}
+
+static void what_came_before_a_refused_invalidation_is_acknowledged(void **state)
+{
+	(void)state;
+	bench_post(&bench, 1, 0, 100);
+	bench_receive(&bench, quiet(bench_write(&bench, PSN, 0, 10)));
+	receive_send_invalidate(PSN + 1);
+	expect_acknowledge(&bench, ACK, PSN, 1);
+	expect_silence(&bench);
+}
+
+static void a_write_that_fails_before_a_refused_invalidation_is_refused(void **state)
+{
+	(void)state;
+	bench.model.error = -EFAULT;
+	bench_post(&bench, 1, 0, 100);
+	bench_receive(&bench, bench_write(&bench, PSN, 0, 10));
+	receive_send_invalidate(PSN + 1);
+	expect_acknowledge(&bench, NAK_OP, PSN, 0);
+	expect_silence(&bench);
 }
 
 static void an_open_message_ends_with_the_error(void **state)
@@ -718,6 +762,9 @@ int main(void)
 		TEST(no_receive_wqe_means_later),
 		TEST(an_immediate_without_entry_waits_for_its_last_packet),
 		cmocka_unit_test(each_refusal_is_told_and_is_the_end),
+		TEST(a_refused_invalidation_gets_no_answer),
+		TEST(what_came_before_a_refused_invalidation_is_acknowledged),
+		DEFERRED_TEST(a_write_that_fails_before_a_refused_invalidation_is_refused),
 		TEST(an_open_message_ends_with_the_error),
 		TEST(more_reads_than_agreed_are_refused),
 		DEFERRED_TEST(a_late_failure_takes_back_what_followed),

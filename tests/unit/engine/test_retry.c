@@ -31,7 +31,7 @@ static uint64_t run_to_deadline(struct engine_fixture *fixture)
 
 static void test_timeouts_double_and_exhaust(void **state)
 {
-	static const uint32_t factors[] = {1, 2, 4, 8, 8};
+	static const uint32_t factors[] = {1, 2, 4, 4, 4};
 	struct engine_fixture *fixture = create(14, 4, 7);
 
 	(void)state;

@@ -106,7 +106,8 @@ static int64_t reach(const struct rnic_lambda_call *call)
 
 static int64_t call_out(const struct rnic_lambda_call *call)
 {
-	enum { OPEN = 2, EXIT_GROUP = 231, EXIT_GROUP_OTHERS = 94, GETPID_X32 = 0x40000027 };
+	enum { OPEN = 2, EXIT = 60, EXIT_GROUP = 231, GETPID_X32 = 0x40000027 };
+	enum { EXIT_OTHERS = 93, EXIT_GROUP_OTHERS = 94 };
 
 	if (is(call, "call"))
 		return system_call(OPEN, (long)call->input);
@@ -116,9 +117,13 @@ static int64_t call_out(const struct rnic_lambda_call *call)
 		call_by_interrupt();
 #if defined(__x86_64__)
 	if (is(call, "exit"))
+		return system_call(EXIT, 0);
+	if (is(call, "exit all"))
 		return system_call(EXIT_GROUP, 0);
 #else
 	if (is(call, "exit"))
+		return system_call(EXIT_OTHERS, 0);
+	if (is(call, "exit all"))
 		return system_call(EXIT_GROUP_OTHERS, 0);
 #endif
 	return 0;

@@ -4,6 +4,8 @@
 #include "base/bits.h"
 #include "unit_test.h"
 
+#include <elf.h>
+
 enum { FILE_BYTES = 70, INPUT_BYTES = 5, WHOLE = LAMBDA_REQUEST_BYTES + FILE_BYTES + INPUT_BYTES };
 
 static void test_requests(void **state)
@@ -98,6 +100,35 @@ static void test_descriptions_differ(void **state)
 	}
 }
 
+/* The numbers are those of the server's machine, whatever this one is. */
+static void test_calls_have_names(void **state)
+{
+	static const struct {
+		int64_t machine;
+		int32_t call;
+		const char *text;
+	} cases[] = {
+		{EM_X86_64, 60, "it called the system: exit (call 60)"},
+		{EM_AARCH64, 93, "it called the system: exit (call 93)"},
+		{EM_X86_64, 231, "it called the system: exit_group (call 231)"},
+		{EM_X86_64, 2, "it called the system: open (call 2)"},
+		{EM_X86_64, 100000, "it called the system (call 100000)"},
+		{EM_X86_64, -1, "it called the system (call -1)"},
+		{0, 2, "it called the system (call 2)"},
+	};
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		const struct lambda_result result = {.verdict = LAMBDA_CALLED_SYSTEM,
+						     .detail = cases[i].call,
+						     .value = cases[i].machine};
+
+		lambda_result_describe(&result, text, sizeof(text));
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +137,7 @@ int main(void)
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_results_that_cannot_be),
 		cmocka_unit_test(test_descriptions_differ),
+		cmocka_unit_test(test_calls_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,7 @@ static void test_misdeeds(void **state)
 		{"write code", LAMBDA_WROTE_CODE},
 		{"call", LAMBDA_CALLED_SYSTEM},
 		{"exit", LAMBDA_CALLED_SYSTEM},
+		{"exit all", LAMBDA_CALLED_SYSTEM},
 	};
 
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
@@ -159,7 +160,10 @@ static void test_details(void **state)
 	expect(fixture, "call", LAMBDA_CALLED_SYSTEM);
 	assert_int_equal(fixture->result.detail, 2);
 	expect(fixture, "exit", LAMBDA_CALLED_SYSTEM);
+	assert_int_equal(fixture->result.detail, SYS_exit);
+	expect(fixture, "exit all", LAMBDA_CALLED_SYSTEM);
 	assert_int_equal(fixture->result.detail, SYS_exit_group);
+	assert_int_equal(fixture->result.value, lambda_machine_here());
 }
 
 #if defined(__x86_64__)

@@ -3,6 +3,8 @@
 #include "unit_test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -179,6 +181,63 @@ static void atomics_change_the_word(void **state)
 	close(fd);
 }
 
+#define ADDITIONS 1000000 /* of each side, at least */
+
+struct program {
+	_Atomic uint64_t *word;
+	atomic_bool is_over;
+	_Atomic uint64_t additions;
+};
+
+static void *add_by_program(void *context)
+{
+	struct program *program = context;
+
+	while (!atomic_load(&program->is_over)) {
+		atomic_fetch_add(program->word, 1);
+		atomic_fetch_add(&program->additions, 1);
+	}
+	return NULL;
+}
+
+/* One FETCH & ADD, and one COMPARE & SWAP that is tried until it hits. */
+static void add_two_by_device(struct client_region *region)
+{
+	uint64_t original, found = 0;
+
+	assert_int_equal(region->ops->fetch_add(region, 8, 1, &found), 0);
+	do {
+		original = found;
+		assert_int_equal(
+			region->ops->compare_swap(region, 8, original, original + 1, &found), 0);
+	} while (found != original);
+}
+
+static void atomics_are_atomic_beside_the_programs_own(void **state)
+{
+	struct mapped_files files = {0};
+	struct mapped_region region;
+	struct program program = {0};
+	int fd = make_memfd(F_SEAL_SHRINK);
+	_Atomic uint64_t *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	uint64_t additions = 0;
+	pthread_t thread;
+
+	(void)state;
+	assert_ptr_not_equal(words, MAP_FAILED);
+	program.word = &words[1];
+	assert_int_equal(mapped_region_open(&region, &files, fd, 0, 4096), 0);
+	assert_int_equal(pthread_create(&thread, NULL, add_by_program, &program), 0);
+	for (; additions < ADDITIONS || atomic_load(&program.additions) < ADDITIONS; additions += 2)
+		add_two_by_device(&region.region);
+	atomic_store(&program.is_over, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(atomic_load(&words[1]), additions + program.additions);
+	mapped_region_close(&region);
+	munmap((void *)words, 4096);
+	close(fd);
+}
+
 /* Of a file without bounds only the pages of its regions are mapped, and they count. */
 static void a_long_file_is_mapped_in_part(void **state)
 {
@@ -220,6 +279,7 @@ int main(void)
 		cmocka_unit_test(one_file_is_mapped_once),
 		cmocka_unit_test(a_file_that_grew_is_mapped_anew),
 		cmocka_unit_test(atomics_change_the_word),
+		cmocka_unit_test(atomics_are_atomic_beside_the_programs_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,11 +47,13 @@ struct fake_session *fake_session_create(const struct rnic_qp_capacities *capaci
 	struct fake_session *fake = calloc(1, sizeof(*fake));
 
 	assert(fake != NULL);
-	rnic_link_init(&fake->context.link);
-	atomic_store(&fake->context.link.lost, 0);
+	rnic_link_init(&fake->context.control);
+	rnic_link_init(&fake->context.device);
+	atomic_store(&fake->context.control.lost, 0);
+	atomic_store(&fake->context.device.lost, 0);
 	fake->context.session = &fake->session;
 	fake->context.status = &fake->status;
-	fake->context.device.max_message_bytes = RNIC_MESSAGE_BYTES_MAX;
+	fake->context.attributes.max_message_bytes = RNIC_MESSAGE_BYTES_MAX;
 	fake->context.doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fake->context.qps = calloc(RNIC_SESSION_QPS_MAX, sizeof(struct rnic_qp *));
 	assert(fake->context.doorbell_fd >= 0 && fake->context.qps != NULL);
@@ -73,11 +75,20 @@ struct fake_session *fake_session_create(const struct rnic_qp_capacities *capaci
 void fake_session_destroy(struct fake_session *fake)
 {
 	close(fake->context.doorbell_fd);
-	rnic_link_fini(&fake->context.link);
+	rnic_link_fini(&fake->context.device);
+	rnic_link_fini(&fake->context.control);
 	free(fake->context.qps);
 	free(fake->cq_region);
 	free(fake->qp.region);
 	free(fake);
+}
+
+struct rnic_cq *fake_session_second_cq(struct fake_session *fake)
+{
+	fake->second_cq = fake->cq;
+	fake->second_cq.control = &fake->session.cqs[1];
+	fake->second_cq.region = &fake->second_region;
+	return &fake->second_cq;
 }
 
 void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry)

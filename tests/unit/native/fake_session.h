@@ -18,6 +18,8 @@ struct fake_session {
 	struct rnic_cq cq;
 	struct rnic_cq_region *cq_region;
 	struct rnic_cqe *completions;
+	struct rnic_cq second_cq;
+	struct rnic_cq_region second_region;
 	struct rnic_qp qp;
 	struct rnic_queues_plan plan;
 };
@@ -26,6 +28,9 @@ struct fake_session {
 struct fake_session *fake_session_create(const struct rnic_qp_capacities *capacities,
 					 uint32_t cq_entries);
 void fake_session_destroy(struct fake_session *fake);
+
+/* Another completion queue of the context, to which nothing comes. */
+struct rnic_cq *fake_session_second_cq(struct fake_session *fake);
 
 /* Writes a completion of the queue pair and publishes it, as the daemon does. */
 void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry);

@@ -8,6 +8,7 @@
 #include <rnic/rnic.h>
 
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -73,7 +74,7 @@ static void *serve_one(void *argument)
 	if (recv(daemon->fd, &request, sizeof(request), 0) != sizeof(request))
 		return daemon;
 	reply.header = request;
-	reply.header.version = 1;
+	reply.header.version = RNIC_CTL_VERSION_MAX;
 	reply.header.bytes = sizeof(reply.header) + sizeof(reply.payload.pd);
 	switch (daemon->answer) {
 	case ANSWER_HANG_UP:
@@ -126,7 +127,7 @@ static void connect_pair(struct rnic_link *link, struct daemon *daemon)
 	rnic_link_init(link);
 	atomic_store(&link->fd, fds[0]);
 	atomic_store(&link->lost, 0);
-	link->version = 1;
+	link->version = RNIC_CTL_VERSION_MAX;
 	link->answer_ms = 2000;
 	daemon->fd = fds[1];
 }
@@ -291,6 +292,230 @@ static void test_hang_up_is_seen(void **state)
 	rnic_link_fini(&link);
 }
 
+/* A control connection and the device connection that it brought. */
+static void connect_twins(struct rnic_link *control, struct daemon *control_daemon,
+			  struct rnic_link *device, struct daemon *device_daemon)
+{
+	int fds[2];
+
+	connect_pair(control, control_daemon);
+	control->answer_ms = 100;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	rnic_link_init(device);
+	assert_int_equal(rnic_link_lost(device), -ENODEV);
+	atomic_store(&device->fd, fds[0]);
+	assert_int_equal(rnic_link_adopt(device, control), 0);
+	assert_int_equal(rnic_link_lost(device), 0);
+	assert_int_equal(device->version, control->version);
+	device_daemon->fd = fds[1];
+}
+
+static void disconnect_twins(struct rnic_link *control, const struct daemon *control_daemon,
+			     struct rnic_link *device, const struct daemon *device_daemon)
+{
+	rnic_link_close(control);
+	rnic_link_close(device);
+	rnic_link_fini(device);
+	rnic_link_fini(control);
+	close(control_daemon->fd);
+	close(device_daemon->fd);
+}
+
+static void expect_hang_up(const struct daemon *daemon)
+{
+	char byte;
+
+	assert_int_equal(recv(daemon->fd, &byte, 1, MSG_DONTWAIT), 0);
+}
+
+/* The other process, too, must see that the client is gone. */
+static void test_loss_of_one_is_the_loss_of_both(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		const bool is_control_lost = i % 2 == 0, is_hang_up = i < 2;
+		struct rnic_link control, device, *link = is_control_lost ? &control : &device;
+		struct rnic_link *other = is_control_lost ? &device : &control;
+		struct daemon daemons[2] = {0};
+		struct daemon *lost = &daemons[is_control_lost ? 0 : 1];
+
+		connect_twins(&control, &daemons[0], &device, &daemons[1]);
+		assert_int_equal(rnic_link_check(other), 0);
+		if (is_hang_up) {
+			shutdown(lost->fd, SHUT_RDWR);
+			assert_int_equal(rnic_link_check(other), -ENODEV);
+		} else {
+			rnic_link_lose(link, -EIO);
+			assert_int_equal(rnic_link_lost(other), -EIO);
+		}
+		assert_int_equal(rnic_link_lost(link), rnic_link_lost(other));
+		expect_hang_up(&daemons[0]);
+		expect_hang_up(&daemons[1]);
+		rnic_link_close(&control);
+		rnic_link_close(&device);
+		rnic_link_fini(&device);
+		rnic_link_fini(&control);
+		close(daemons[0].fd);
+		close(daemons[1].fd);
+	}
+}
+
+/* A thread that waits for an answer on the one comes back when the other is lost. */
+static void *wait_for_answer(void *link)
+{
+	struct rnic_ctl_pd_reply reply;
+
+	return alloc_pd(link, &reply) == -ENODEV ? NULL : link;
+}
+
+static void test_loss_ends_the_wait_of_the_twin(void **state)
+{
+	struct daemon control_daemon = {0}, device_daemon = {0};
+	struct rnic_link control, device;
+	uint8_t request[RNIC_CTL_MESSAGE_BYTES];
+	pthread_t waiter;
+	void *failure;
+
+	(void)state;
+	connect_twins(&control, &control_daemon, &device, &device_daemon);
+	assert_int_equal(pthread_create(&waiter, NULL, wait_for_answer, &device), 0);
+	assert_true(recv(device_daemon.fd, request, sizeof(request), 0) > 0);
+	rnic_link_lose(&control, -ENODEV);
+	assert_int_equal(pthread_join(waiter, &failure), 0);
+	assert_null(failure);
+	disconnect_twins(&control, &control_daemon, &device, &device_daemon);
+}
+
+struct late_daemon {
+	struct daemon daemon;
+	unsigned delay_ms;
+};
+
+static void *serve_late(void *argument)
+{
+	struct late_daemon *late = argument;
+
+	poll(NULL, 0, (int)late->delay_ms);
+	return serve_one(&late->daemon);
+}
+
+/*
+ * A library that gave up the control plane would lose a device that works. The device process has
+ * to answer in time.
+ */
+static void test_only_the_device_must_answer_in_time(void **state)
+{
+	struct daemon device_daemon = {.answer = ANSWER_NONE};
+	struct late_daemon late = {.delay_ms = 400};
+	struct rnic_link control, device;
+	struct rnic_ctl_pd_reply reply;
+	pthread_t server;
+
+	(void)state;
+	connect_twins(&control, &late.daemon, &device, &device_daemon);
+	device.answer_ms = 100;
+	assert_int_equal(pthread_create(&server, NULL, serve_late, &late), 0);
+	assert_int_equal(alloc_pd(&control, &reply), 0);
+	assert_int_equal(pthread_join(server, NULL), 0);
+	assert_int_equal(rnic_link_lost(&device), 0);
+	assert_int_equal(alloc_pd(&device, &reply), -ETIMEDOUT);
+	assert_int_equal(rnic_link_lost(&control), -ETIMEDOUT);
+	disconnect_twins(&control, &late.daemon, &device, &device_daemon);
+}
+
+/* A call that has no limit comes back when a thread gives up the link. */
+static void test_the_end_of_a_wait_without_limit(void **state)
+{
+	struct daemon control_daemon = {0}, device_daemon = {0};
+	struct rnic_link control, device;
+	uint8_t request[RNIC_CTL_MESSAGE_BYTES];
+	pthread_t waiter;
+	void *failure;
+
+	(void)state;
+	connect_twins(&control, &control_daemon, &device, &device_daemon);
+	assert_int_equal(pthread_create(&waiter, NULL, wait_for_answer, &control), 0);
+	assert_true(recv(control_daemon.fd, request, sizeof(request), 0) > 0);
+	shutdown(device_daemon.fd, SHUT_RDWR);
+	assert_int_equal(rnic_link_check(&device), -ENODEV);
+	assert_int_equal(pthread_join(waiter, &failure), 0);
+	assert_null(failure);
+	disconnect_twins(&control, &control_daemon, &device, &device_daemon);
+}
+
+/* A descriptor that came, but is in no link, would stay open in a child of fork(). */
+struct fork_watch {
+	pthread_mutex_t lock;
+	struct rnic_link *control, *device;
+	atomic_bool is_over;
+};
+
+/* Looks as often as it gets the lock: the descriptor is in the socket, or in the link. */
+static void *watch_forks(void *argument)
+{
+	struct fork_watch *watch = argument;
+	struct pollfd reply = {.fd = atomic_load(&watch->control->fd), .events = POLLIN};
+	bool is_lost = false;
+
+	while (!atomic_load(&watch->is_over)) {
+		pthread_mutex_lock(&watch->lock);
+		is_lost |= poll(&reply, 1, 0) == 0 && atomic_load(&watch->device->fd) < 0;
+		pthread_mutex_unlock(&watch->lock);
+	}
+	return is_lost ? watch : NULL;
+}
+
+static void *call_for_link(void *argument)
+{
+	struct fork_watch *watch = argument;
+	struct rnic_ctl_channel_reply reply;
+	struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_CREATE_CHANNEL, reply);
+
+	call.reply_link = watch->device;
+	call.reply_fd_count = 1;
+	return rnic_link_call(watch->control, &call) == 0 ? NULL : watch;
+}
+
+static void test_a_connection_comes_under_the_lock_of_fork(void **state)
+{
+	struct daemon daemon = {.answer = ANSWER_DESCRIPTOR};
+	struct rnic_link control, device;
+	struct fork_watch watch = {
+		.lock = PTHREAD_MUTEX_INITIALIZER, .control = &control, .device = &device};
+	struct pollfd reply;
+	pthread_t server, caller, watcher;
+	void *failure;
+
+	(void)state;
+	connect_pair(&control, &daemon);
+	rnic_link_init(&device);
+	control.fork_lock = &watch.lock;
+	pthread_mutex_lock(&watch.lock);
+	assert_int_equal(pthread_create(&server, NULL, serve_one, &daemon), 0);
+	assert_int_equal(pthread_create(&caller, NULL, call_for_link, &watch), 0);
+	assert_int_equal(pthread_join(server, NULL), 0);
+	/* While a fork() is under way, the reply stays in the socket. */
+	poll(NULL, 0, 100);
+	reply = (struct pollfd){.fd = atomic_load(&control.fd), .events = POLLIN};
+	assert_int_equal(poll(&reply, 1, 0), 1);
+	assert_int_equal(atomic_load(&device.fd), -1);
+	assert_int_equal(pthread_create(&watcher, NULL, watch_forks, &watch), 0);
+	poll(NULL, 0, 20);
+	pthread_mutex_unlock(&watch.lock);
+	assert_int_equal(pthread_join(caller, &failure), 0);
+	assert_null(failure);
+	poll(NULL, 0, 20);
+	atomic_store(&watch.is_over, true);
+	assert_int_equal(pthread_join(watcher, &failure), 0);
+	assert_null(failure);
+	assert_true(atomic_load(&device.fd) >= 0);
+	rnic_link_close(&device);
+	rnic_link_close(&control);
+	rnic_link_fini(&device);
+	rnic_link_fini(&control);
+	close(daemon.fd);
+}
+
 static void test_nobody_there(void **state)
 {
 	char too_long[200];
@@ -340,6 +565,11 @@ int main(void)
 		cmocka_unit_test(test_passing_a_descriptor_that_is_none),
 		cmocka_unit_test(test_cancelled_thread),
 		cmocka_unit_test(test_hang_up_is_seen),
+		cmocka_unit_test(test_loss_of_one_is_the_loss_of_both),
+		cmocka_unit_test(test_loss_ends_the_wait_of_the_twin),
+		cmocka_unit_test(test_only_the_device_must_answer_in_time),
+		cmocka_unit_test(test_the_end_of_a_wait_without_limit),
+		cmocka_unit_test(test_a_connection_comes_under_the_lock_of_fork),
 		cmocka_unit_test(test_nobody_there),
 		cmocka_unit_test(test_socket_path),
 	};

@@ -31,13 +31,17 @@ __attribute__((no_sanitize("address"))) static void *wait_when_cancelled(void *c
 static void test_cancelled_while_waiting(void **state)
 {
 	struct fake_session *fake = fake_session_create(&capacities, 4);
-	struct rnic_cm_channel channel = {.context = &fake->context, .references = 1};
+	struct rnic_cm_channel channel = {
+		.context = &fake->context,
+		.taking = PTHREAD_MUTEX_INITIALIZER,
+		.references = 1,
+	};
 	pthread_t waiter;
 	void *result;
 	int ends[2];
 
 	(void)state;
-	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
 	channel.fd = ends[0];
 	assert_int_equal(pthread_create(&waiter, NULL, wait_when_cancelled, &channel), 0);
 	assert_int_equal(pthread_join(waiter, &result), 0);
@@ -67,64 +71,314 @@ __attribute__((no_sanitize("address"))) static void *wait_for_event(void *channe
 	return NULL;
 }
 
-/* The daemon's part: refuses the one request that comes, because it has no such channel. */
-static void refuse_one(int fd)
-{
-	struct {
-		struct rnic_ctl_header header;
-		struct rnic_ctl_refusal refusal;
-	} reply = {.refusal.reason = "no such event channel"};
-	uint8_t request[RNIC_CTL_MESSAGE_BYTES];
-
-	assert_true(recv(fd, request, sizeof(request), 0) >= (ssize_t)sizeof(reply.header));
-	memcpy(&reply.header, request, sizeof(reply.header));
-	assert_int_equal(reply.header.operation, RNIC_CTL_CM_GET_EVENT);
-	reply.header.status = -EINVAL;
-	reply.header.bytes = sizeof(reply);
-	assert_int_equal(send(fd, &reply, sizeof(reply), 0), sizeof(reply));
-}
-
 /*
- * A channel is destroyed between the record of an event and the request for the event, as when
- * rping ends. The thread goes on waiting, as with a kernel's channel.
+ * A channel is destroyed while a thread waits there, as when rping ends. The thread goes on
+ * waiting, as with a kernel's channel.
  */
-static void test_destroyed_before_the_event_is_fetched(void **state)
+static void test_destroyed_while_waiting(void **state)
 {
-	static const struct rnic_event_record record;
 	struct fake_session *fake = fake_session_create(&capacities, 4);
 	struct rnic_cm_channel channel = {
 		.context = &fake->context,
-		.fetching = PTHREAD_MUTEX_INITIALIZER,
+		.taking = PTHREAD_MUTEX_INITIALIZER,
 		.references = 2,
+		.is_destroyed = true,
 	};
-	int sockets[2], ends[2];
 	pthread_t waiter;
 	void *result;
+	int ends[2];
 
 	(void)state;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	fake->context.link.fd = sockets[0];
-	fake->context.link.version = RNIC_CTL_VERSION_MAX;
-	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
 	channel.fd = ends[0];
-	channel.is_destroyed = true;
-	assert_int_equal(write(ends[1], &record, sizeof(record)), sizeof(record));
-	close(ends[1]);
 	assert_int_equal(pthread_create(&waiter, NULL, wait_for_event, &channel), 0);
-	refuse_one(sockets[1]);
+	close(ends[1]);
 	assert_int_equal(pthread_join(waiter, &result), 0);
 	assert_ptr_equal(result, &parked);
 	assert_int_equal(channel.references, 2);
 	close(ends[0]);
-	close(sockets[1]);
 	fake_session_destroy(fake);
+}
+
+/* ---- a channel, and a daemon that grants each request ---- */
+
+#define FIRST_SLOT  5
+#define SECOND_SLOT 9
+
+struct bench {
+	struct fake_session *fake;
+	struct rnic_cm_channel channel, other;
+	struct rnic_cm_id *first, *second;
+	int events[2]; /* of `channel`: the client's end, the daemon's */
+	int other_events[2];
+	int control[2]; /* likewise */
+	pthread_t daemon;
+	uint32_t operations[RNIC_CTL_OPERATION_COUNT]; /* how often each was asked for */
+	uint32_t taken;				       /* as the last request with a count said */
+	uint32_t refusals;			       /* of the next requests */
+};
+
+static void *grant_requests(void *context)
+{
+	struct bench *bench = context;
+	uint8_t request[RNIC_CTL_MESSAGE_BYTES];
+	struct {
+		struct rnic_ctl_header header;
+		struct rnic_ctl_refusal refusal;
+	} reply = {.refusal.reason = "no memory"};
+
+	while (recv(bench->control[1], request, sizeof(request), 0) >=
+	       (ssize_t)sizeof(reply.header)) {
+		const bool is_refused = bench->refusals > 0;
+
+		memcpy(&reply.header, request, sizeof(reply.header));
+		bench->operations[reply.header.operation]++;
+		memcpy(&bench->taken,
+		       request + sizeof(reply.header) +
+			       (reply.header.operation == RNIC_CTL_CM_MIGRATE
+					? offsetof(struct rnic_ctl_cm_migrate, taken)
+					: offsetof(struct rnic_ctl_cm_destroy_id, taken)),
+		       sizeof(bench->taken));
+		bench->refusals -= is_refused;
+		reply.header.status = is_refused ? -ENOMEM : 0;
+		reply.header.bytes = is_refused ? sizeof(reply) : sizeof(reply.header);
+		assert_int_equal(send(bench->control[1], &reply, reply.header.bytes, 0),
+				 reply.header.bytes);
+	}
+	return NULL;
+}
+
+static struct rnic_cm_id *adopt(struct bench *bench, uint32_t slot)
+{
+	const struct rnic_handle handle = {.slot = slot, .generation = 1};
+	struct rnic_cm_id *id;
+
+	assert_int_equal(rnic_cm_adopt_id(&bench->channel, handle, NULL, &id), 0);
+	return id;
+}
+
+static int start(void **state)
+{
+	struct bench *bench = calloc(1, sizeof(*bench));
+
+	assert_non_null(bench);
+	bench->fake = fake_session_create(&capacities, 4);
+	pthread_mutex_init(&bench->fake->context.objects_lock, NULL);
+	bench->fake->context.references = 1;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, bench->events), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, bench->other_events), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, bench->control), 0);
+	bench->fake->context.control.fd = bench->control[0];
+	bench->fake->context.control.version = RNIC_CTL_VERSION_MAX;
+	bench->channel = (struct rnic_cm_channel){
+		.context = &bench->fake->context,
+		.taking = PTHREAD_MUTEX_INITIALIZER,
+		.references = 1,
+		.fd = bench->events[0],
+	};
+	bench->other = bench->channel;
+	bench->other.fd = bench->other_events[0];
+	bench->first = adopt(bench, FIRST_SLOT);
+	bench->second = adopt(bench, SECOND_SLOT);
+	assert_int_equal(pthread_create(&bench->daemon, NULL, grant_requests, bench), 0);
+	*state = bench;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	struct bench *bench = *state;
+
+	if (bench->first != NULL)
+		assert_int_equal(rnic_cm_destroy_id(bench->first), 0);
+	if (bench->second != NULL)
+		assert_int_equal(rnic_cm_destroy_id(bench->second), 0);
+	close(bench->control[1]);
+	shutdown(bench->control[0], SHUT_RDWR);
+	assert_int_equal(pthread_join(bench->daemon, NULL), 0);
+	close(bench->events[0]);
+	close(bench->events[1]);
+	close(bench->other_events[0]);
+	close(bench->other_events[1]);
+	free(bench->fake->context.cm_ids);
+	fake_session_destroy(bench->fake);
+	free(bench);
+	return 0;
+}
+
+static void tell(struct bench *bench, uint32_t type, uint32_t slot, uint32_t is_last)
+{
+	const struct rnic_ctl_cm_event event = {
+		.type = type,
+		.id = {.slot = slot, .generation = 1},
+		.attributes = {.dest_qpn = 17},
+		.mask = type == RNIC_CM_CONNECT_RESPONSE ? RNIC_QP_ATTR_STATE : 0,
+		.is_last = is_last,
+	};
+
+	assert_int_equal(send(bench->events[1], &event, sizeof(event), 0), sizeof(event));
+}
+
+static void expect_event(struct bench *bench, struct rnic_cm_id *id, uint32_t type)
+{
+	struct rnic_cm_event event;
+
+	assert_int_equal(rnic_cm_get_event(&bench->channel, &event), 0);
+	assert_ptr_equal(event.id, id);
+	assert_int_equal(event.type, type);
+	rnic_cm_ack_event(&event);
+}
+
+/* Whether a program that polls the channel would see an event. */
+static bool looks_ready(const struct bench *bench)
+{
+	uint8_t byte;
+
+	return recv(bench->events[0], &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* Taking an event needs no request. */
+static void test_events_are_taken_from_the_socket(void **state)
+{
+	struct bench *bench = *state;
+
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, SECOND_SLOT, 0);
+	expect_event(bench, bench->first, RNIC_CM_ADDR_RESOLVED);
+	expect_event(bench, bench->second, RNIC_CM_ADDR_RESOLVED);
+	assert_false(looks_ready(bench));
+	assert_int_equal(bench->operations[RNIC_CTL_CM_SEND_EVENTS], 0);
+}
+
+static void test_the_last_event_asks_for_others(void **state)
+{
+	struct bench *bench = *state;
+
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	tell(bench, RNIC_CM_ROUTE_RESOLVED, FIRST_SLOT, 1);
+	expect_event(bench, bench->first, RNIC_CM_ADDR_RESOLVED);
+	assert_int_equal(bench->operations[RNIC_CTL_CM_SEND_EVENTS], 0);
+	expect_event(bench, bench->first, RNIC_CM_ROUTE_RESOLVED);
+	assert_int_equal(bench->operations[RNIC_CTL_CM_SEND_EVENTS], 1);
+	assert_int_equal(bench->taken, 2);
+}
+
+static void test_events_of_a_destroyed_identifier_are_void(void **state)
+{
+	struct bench *bench = *state;
+
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, SECOND_SLOT, 0);
+	tell(bench, RNIC_CM_ROUTE_RESOLVED, FIRST_SLOT, 1);
+	assert_int_equal(rnic_cm_destroy_id(bench->first), 0);
+	bench->first = NULL;
+	expect_event(bench, bench->second, RNIC_CM_ADDR_RESOLVED);
+	assert_false(looks_ready(bench));
+	/* Also a void event asks for others. */
+	assert_int_equal(bench->operations[RNIC_CTL_CM_SEND_EVENTS], 1);
+	assert_int_equal(bench->taken, 3);
+}
+
+/* A request for more that fails is made again. */
+static void test_asking_for_others_again(void **state)
+{
+	struct bench *bench = *state;
+
+	bench->refusals = 1;
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 1);
+	expect_event(bench, bench->first, RNIC_CM_ADDR_RESOLVED);
+	tell(bench, RNIC_CM_ROUTE_RESOLVED, FIRST_SLOT, 0);
+	expect_event(bench, bench->first, RNIC_CM_ROUTE_RESOLVED);
+	assert_int_equal(bench->operations[RNIC_CTL_CM_SEND_EVENTS], 2);
+}
+
+/* After fork() the child has the parent's socket, and must leave the events in there. */
+static void test_a_lost_link_drops_no_event(void **state)
+{
+	struct bench *bench = *state;
+
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, SECOND_SLOT, 0);
+	atomic_store(&bench->fake->context.control.lost, -ENODEV);
+	pthread_mutex_lock(&bench->channel.taking);
+	assert_int_equal(rnic_cm_destroy_id(bench->first), 0);
+	bench->first = NULL;
+	assert_int_equal(rnic_cm_migrate(bench->second, &bench->other), -ENODEV);
+	pthread_mutex_unlock(&bench->channel.taking);
+	atomic_store(&bench->fake->context.control.lost, 0);
+	assert_true(looks_ready(bench));
+	expect_event(bench, bench->second, RNIC_CM_ADDR_RESOLVED);
+	assert_int_equal(bench->taken, 0);
+}
+
+/* What the identifier reported here before comes again on its new channel. */
+static void test_events_of_a_moved_identifier_are_void(void **state)
+{
+	struct bench *bench = *state;
+
+	tell(bench, RNIC_CM_ADDR_RESOLVED, SECOND_SLOT, 0);
+	expect_event(bench, bench->second, RNIC_CM_ADDR_RESOLVED);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	assert_int_equal(rnic_cm_migrate(bench->first, &bench->other), 0);
+	assert_int_equal(bench->taken, 1);
+	assert_false(looks_ready(bench));
+	assert_ptr_equal(bench->first->channel, &bench->other);
+}
+
+/* An event from before the identifier left and came back was sent again. */
+static void test_events_from_before_a_move_are_void(void **state)
+{
+	struct bench *bench = *state;
+
+	tell(bench, RNIC_CM_ADDR_RESOLVED, SECOND_SLOT, 0);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	assert_int_equal(rnic_cm_migrate(bench->first, &bench->other), 0);
+	assert_int_equal(rnic_cm_migrate(bench->first, &bench->channel), 0);
+	assert_int_equal(rnic_cm_migrate(bench->first, &bench->channel), 0);
+	assert_int_equal(bench->operations[RNIC_CTL_CM_MIGRATE], 2);
+	expect_event(bench, bench->second, RNIC_CM_ADDR_RESOLVED);
+	assert_false(looks_ready(bench));
+}
+
+/* An event that tells the attributes of the queue pair saves a request, until an option changes. */
+static void test_attributes_come_with_the_event(void **state)
+{
+	struct bench *bench = *state;
+	struct rnic_qp_attributes attributes;
+	uint32_t receive_mask, send_mask;
+
+	tell(bench, RNIC_CM_CONNECT_RESPONSE, FIRST_SLOT, 0);
+	expect_event(bench, bench->first, RNIC_CM_CONNECT_RESPONSE);
+	assert_int_equal(
+		rnic_cm_connection_attributes(bench->first, &attributes, &receive_mask, &send_mask),
+		0);
+	assert_int_equal(attributes.dest_qpn, 17);
+	assert_int_equal(receive_mask, RNIC_QP_ATTR_STATE);
+	assert_int_equal(bench->operations[RNIC_CTL_CM_QP_ATTRIBUTES], 0);
+	assert_int_equal(rnic_cm_set_option(bench->first, RNIC_CM_OPTION_TOS, 4), 0);
+	assert_int_equal(bench->first->attributes_mask, 0);
+	/* That event was perhaps made before. */
+	tell(bench, RNIC_CM_CONNECT_RESPONSE, FIRST_SLOT, 0);
+	expect_event(bench, bench->first, RNIC_CM_CONNECT_RESPONSE);
+	assert_int_equal(bench->first->attributes_mask, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cancelled_while_waiting),
-		cmocka_unit_test(test_destroyed_before_the_event_is_fetched),
+		cmocka_unit_test(test_destroyed_while_waiting),
+		cmocka_unit_test_setup_teardown(test_events_are_taken_from_the_socket, start, stop),
+		cmocka_unit_test_setup_teardown(test_the_last_event_asks_for_others, start, stop),
+		cmocka_unit_test_setup_teardown(test_events_of_a_destroyed_identifier_are_void,
+						start, stop),
+		cmocka_unit_test_setup_teardown(test_asking_for_others_again, start, stop),
+		cmocka_unit_test_setup_teardown(test_a_lost_link_drops_no_event, start, stop),
+		cmocka_unit_test_setup_teardown(test_events_of_a_moved_identifier_are_void, start,
+						stop),
+		cmocka_unit_test_setup_teardown(test_events_from_before_a_move_are_void, start,
+						stop),
+		cmocka_unit_test_setup_teardown(test_attributes_come_with_the_event, start, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,25 +4,46 @@
 #include "shm/ring.h"
 #include "unit_test.h"
 
+#include <linux/futex.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#define CQ_ENTRIES 8
+#define CQ_ENTRIES	     8
+#define POLLS_BEFORE_A_SLEEP 4096
 
 static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1};
 
-static int yields;
+static int yields, sleeps;
 
-/* Instead of the C library's. */
+/* These two instead of the C library's. */
 int sched_yield(void)
 {
 	yields++;
 	return 0;
 }
 
+long syscall(long number, ...)
+{
+	va_list arguments;
+	_Atomic uint32_t *word;
+
+	assert_int_equal(number, SYS_futex);
+	va_start(arguments, number);
+	word = va_arg(arguments, void *);
+	assert_int_equal(va_arg(arguments, int), FUTEX_WAIT);
+	sleeps += *word == (uint32_t)va_arg(arguments, int);
+	va_end(arguments);
+	return 0;
+}
+
 static int set_up(void **state)
 {
 	*state = fake_session_create(&capacities, CQ_ENTRIES);
+	rnic_poll_begin_anew();
+	yields = sleeps = 0;
 	return 0;
 }
 
@@ -145,6 +166,76 @@ static void test_armed_queue_is_polled_at_once(void **state)
 	assert_int_equal(yields, 0);
 }
 
+static void poll_in_vain(struct rnic_cq *cq, int times)
+{
+	struct rnic_completion taken;
+
+	for (int i = 0; i < times; i++)
+		assert_int_equal(rnic_poll_cq(cq, 1, &taken), 0);
+}
+
+/* What the daemon does after an entry of whatever queue. */
+static bool wakes_somebody(struct fake_session *fake)
+{
+	return rnic_wake_take(&fake->session.poll_waits);
+}
+
+static void test_idle_queue_beside_a_busy_one_costs_nothing(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_cq *idle = fake_session_second_cq(fake);
+	struct rnic_completion taken;
+
+	for (uint32_t i = 0; i < 3 * POLLS_BEFORE_A_SLEEP; i++) {
+		complete(fake, i, 0, i + 1);
+		poll_in_vain(idle, 1);
+		assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), 1);
+	}
+	assert_int_equal(yields, 0);
+	assert_int_equal(sleeps, 0);
+}
+
+static void test_thread_sleeps_when_all_its_queues_are_empty(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_cq *other = fake_session_second_cq(fake);
+
+	rnic_index_publish(&fake->status.is_bulk, 1);
+	poll_in_vain(&fake->cq, 4);
+	assert_true(fake->session.poll_waits.value);
+	poll_in_vain(other, 1);
+	assert_int_equal(sleeps, 0);
+	poll_in_vain(&fake->cq, 1);
+	assert_int_equal(sleeps, 1);
+	assert_false(fake->session.poll_waits.value);
+}
+
+/* The entry lies in a queue that the thread has just polled. */
+static void test_entry_of_another_queue_ends_the_sleep(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_cq *other = fake_session_second_cq(fake);
+
+	rnic_index_publish(&fake->status.is_bulk, 1);
+	poll_in_vain(other, 4);
+	poll_in_vain(&fake->cq, 1);
+	complete(fake, 1, 0, 1);
+	assert_true(wakes_somebody(fake));
+	poll_in_vain(other, 1);
+	assert_int_equal(sleeps, 0);
+}
+
+static void test_queue_that_is_polled_no_more_keeps_nobody_awake(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_cq *left = fake_session_second_cq(fake);
+
+	rnic_index_publish(&fake->status.is_bulk, 1);
+	poll_in_vain(left, 4);
+	poll_in_vain(&fake->cq, 2 * POLLS_BEFORE_A_SLEEP);
+	assert_true(sleeps > POLLS_BEFORE_A_SLEEP / 4);
+}
+
 static void test_destroyed_qp_is_skipped(void **state)
 {
 	struct fake_session *fake = *state;
@@ -202,6 +293,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_xrc, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_armed_queue_is_polled_at_once, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_idle_queue_beside_a_busy_one_costs_nothing,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_thread_sleeps_when_all_its_queues_are_empty,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_entry_of_another_queue_ends_the_sleep, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_queue_that_is_polled_no_more_keeps_nobody_awake, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_destroyed_qp_is_skipped, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_daemon_that_lies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_arming, set_up, tear_down),

@@ -118,7 +118,7 @@ static void test_refusals(void **state)
 		{{.opcode = RNIC_WR_FLUSH, .sge_list = fitting, .sge_count = 1}, -EINVAL},
 		{{.opcode = RNIC_WR_ATOMIC_WRITE}, -EINVAL},
 		{{.opcode = RNIC_WR_BIND_MW}, -EINVAL},
-		{{.opcode = RNIC_WR_BIND_MW, .rkey = 0x200, .bind = {.mw = &window}}, -EINVAL},
+		{{.opcode = RNIC_WR_BIND_MW, .rkey = 0x200}, -EINVAL},
 		{{.opcode = RNIC_WR_BIND_MW, .rkey = 0x1ff, .bind = {.mw = &window, .length = 1}},
 		 -EINVAL},
 		{{.opcode = 13}, -EOPNOTSUPP},
@@ -143,19 +143,32 @@ static void test_refusals(void **state)
 	}
 }
 
-/* A QP refuses at once the operations that its type lacks. */
-static void test_types(void **state)
+/* As the rkey of BIND_MW programs give the whole new key, or any number with its tag. */
+static void test_only_the_tag_of_a_key_is_the_callers(void **state)
+{
+	static const struct rnic_mw window = {.rkey = 0xabcd00};
+	static const struct rnic_mr region = {.lkey = 0x77};
+	static const uint32_t given[] = {0xabcd42, 0x42, 0xffffff42};
+	struct fake_session *fake = *state;
+	const struct rnic_send_wr *bad;
+
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(given); i++) {
+		const struct rnic_send_wr bind = {.opcode = RNIC_WR_BIND_MW,
+						  .rkey = given[i],
+						  .bind = {.mw = &window, .mr = &region}};
+
+		assert_int_equal(rnic_post_send(&fake->qp, &bind, &bad), 0);
+		assert_int_equal(sent(fake, i).rkey, 0xabcd42);
+	}
+}
+
+/* A QP refuses at once the local operations that its type lacks. */
+static void test_local_operations_of_other_types(void **state)
 {
 	static const struct {
 		uint8_t type, opcode;
 	} cases[] = {
-		{RNIC_QP_TYPE_UD, RNIC_WR_RDMA_WRITE},
 		{RNIC_QP_TYPE_UD, RNIC_WR_BIND_MW},
-		{RNIC_QP_TYPE_UC, RNIC_WR_RDMA_READ},
-		{RNIC_QP_TYPE_UC, RNIC_WR_ATOMIC_FETCH_ADD},
-		{RNIC_QP_TYPE_UC, RNIC_WR_FLUSH},
-		{RNIC_QP_TYPE_UC, RNIC_WR_SEND_WITH_INVALIDATE},
-		{RNIC_QP_TYPE_XRC_INITIATOR, RNIC_WR_SEND_WITH_INVALIDATE},
 		{RNIC_QP_TYPE_XRC_INITIATOR, RNIC_WR_LOCAL_INVALIDATE},
 		{RNIC_QP_TYPE_XRC_INITIATOR, RNIC_WR_BIND_MW},
 	};
@@ -170,6 +183,36 @@ static void test_types(void **state)
 		assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), -EINVAL);
 		assert_ptr_equal(bad, &wr);
 		assert_int_equal(published(&fake->qp.send), before);
+	}
+}
+
+/* Requests that its type lacks take their turn: the device completes them with LOC_QP_OP_ERR. */
+static void test_requests_of_other_types(void **state)
+{
+	static const struct {
+		uint8_t type, opcode;
+	} cases[] = {
+		{RNIC_QP_TYPE_UD, RNIC_WR_RDMA_WRITE},
+		{RNIC_QP_TYPE_UD, RNIC_WR_RDMA_READ},
+		{RNIC_QP_TYPE_UD, RNIC_WR_ATOMIC_FETCH_ADD},
+		{RNIC_QP_TYPE_UC, RNIC_WR_RDMA_READ},
+		{RNIC_QP_TYPE_UC, RNIC_WR_FLUSH},
+		{RNIC_QP_TYPE_UC, RNIC_WR_SEND_WITH_INVALIDATE},
+		{RNIC_QP_TYPE_XRC_INITIATOR, RNIC_WR_SEND_WITH_INVALIDATE},
+	};
+	struct fake_session *fake = *state;
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		const struct rnic_send_wr wr = {.opcode = cases[i].opcode, .atomic.swap_or_add = 9};
+		const struct rnic_send_wr *bad = NULL;
+		uint32_t before = published(&fake->qp.send);
+
+		fake->qp.type = cases[i].type;
+		assert_int_equal(rnic_post_send(&fake->qp, &wr, &bad), 0);
+		assert_int_equal(published(&fake->qp.send), before + 1);
+		assert_int_equal(sent(fake, before).opcode, cases[i].opcode);
+		assert_int_equal(sent(fake, before).atomic.swap_or_add, 0);
+		atomic_store(&fake->qp.send.retired, before + 1);
 	}
 }
 
@@ -219,7 +262,7 @@ static void test_states(void **state)
 		assert_int_equal(rnic_post_send(&fake->qp, &send, &bad_send), cases[i].send_error);
 		assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), cases[i].recv_error);
 	}
-	rnic_link_lose(&fake->context.link, -ENODEV);
+	rnic_link_lose(&fake->context.device, -ENODEV);
 	assert_int_equal(rnic_post_send(&fake->qp, &send, &bad_send), -ENODEV);
 	assert_ptr_equal(bad_send, &send);
 	assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), -ENODEV);
@@ -349,7 +392,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_entry, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_side_area, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_types, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_only_the_tag_of_a_key_is_the_callers, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_local_operations_of_other_types, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_requests_of_other_types, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_srq_number, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),

@@ -136,7 +136,7 @@ static void test_filter(void **state)
 			assert_non_null(cases[i].expected[j]);
 			assert_string_equal(rnic_gid_text(&found[j].gid, text),
 					    cases[i].expected[j]);
-			assert_int_equal(found[j].is_tentative, strcmp(text, "fe80::1") == 0);
+			assert_int_equal(found[j].is_duplicate, strcmp(text, "fe80::1") == 0);
 		}
 		assert_null(cases[i].expected[count]);
 	}

@@ -14,7 +14,7 @@ static bool is_used(void *context, uint32_t index)
 	return (*(const uint32_t *)context >> index & 1) != 0;
 }
 
-/* Addresses separated by spaces; "?" behind one: tentative. */
+/* Addresses separated by spaces; "?" behind one: a duplicate. */
 static uint32_t parse(const char *line, struct gid_address *addresses)
 {
 	char copy[256], *rest = copy, *word;
@@ -76,7 +76,7 @@ static void test_follow(void **state)
 		/* A slot is given anew in one step. */
 		{"fe80::3 192.0.2.9", 0, "fe80::3 - 192.0.2.9", 1},
 		{"", 0, "", 5},
-		/* Tentative: the slot is reserved, also across a link that goes down. */
+		/* A duplicate has a slot that is not usable, also across a link that goes down. */
 		{"192.0.2.1 fe80::1?", 0, "(fe80::1) 192.0.2.1", 3},
 		{"192.0.2.1 fe80::1", 0, "fe80::1 192.0.2.1", 1},
 		{"192.0.2.1", 1, "(fe80::1) 192.0.2.1", 1},
@@ -134,7 +134,7 @@ static void test_own(void **state)
 		{"fe80::1? 2001:db8::1", "2001:db8::1"},
 		{"fe80::1 2001:db8::1", "2001:db8::1"},
 		{"fe80::1 2001:db8::1 192.0.2.1", "2001:db8::1"},
-		/* It goes, as one that is probed again does. */
+		/* It goes, as one does that turns out to be a duplicate. */
 		{"fe80::1 2001:db8::1? 192.0.2.1", "192.0.2.1"},
 		{"fe80::1 2001:db8::1 192.0.2.1", "192.0.2.1"},
 		{"fe80::1 2001:db8::1", "fe80::1"},

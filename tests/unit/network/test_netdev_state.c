@@ -15,12 +15,12 @@ static struct netlink_fact link_fact(uint32_t netdev_index, bool is_running, uin
 }
 
 static struct netlink_fact address_fact(enum netlink_fact_kind kind, const char *address,
-					bool is_tentative)
+					bool is_duplicate)
 {
 	return (struct netlink_fact){.kind = kind,
 				     .netdev_index = 7,
 				     .gid = fixture_gid(address),
-				     .is_tentative = is_tentative};
+				     .is_duplicate = is_duplicate};
 }
 
 static bool apply(struct netdev_state *state, struct netlink_fact fact)
@@ -61,11 +61,83 @@ static void test_addresses(void **unused)
 	assert_false(apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false)));
 	assert_true(apply(&state, address_fact(NETLINK_ADDRESS, "fe80::1", true)));
 	assert_true(apply(&state, address_fact(NETLINK_ADDRESS, "fe80::1", false)));
-	assert_false(state.addresses[1].is_tentative);
+	assert_false(state.addresses[1].is_duplicate);
 	assert_false(apply(&state, address_fact(NETLINK_ADDRESS_GONE, "192.0.2.2", false)));
 	assert_true(apply(&state, address_fact(NETLINK_ADDRESS_GONE, "192.0.2.1", false)));
 	assert_int_equal(state.address_count, 1);
 	assert_true(has(&state, 0, "fe80::1"));
+}
+
+/* A link with this MAC address, whose kernel makes the link-local address of it, or does not. */
+static struct netlink_fact ethernet_fact(bool is_running, bool has_mac_id)
+{
+	return (struct netlink_fact){.kind = NETLINK_LINK,
+				     .netdev_index = 7,
+				     .is_running = is_running,
+				     .mtu_bytes = 1500,
+				     .has_mac_id = has_mac_id,
+				     .mac = {0x02, 0xfc, 0x00, 0x12, 0x34, 0x56}};
+}
+
+/* What the list holds behind the addresses that the interface has; "": nothing. */
+static const char *coming(const struct netdev_state *state, char text[RNIC_GID_TEXT_BYTES])
+{
+	struct gid_address list[NETDEV_LIST_MAX];
+	uint32_t count = netdev_state_list(state, list);
+
+	text[0] = '\0';
+	if (count == state->address_count)
+		return text;
+	assert_int_equal(count, state->address_count + 1);
+	assert_false(list[count - 1].is_duplicate);
+	return rnic_gid_text(&list[count - 1].gid, text);
+}
+
+#define MADE "fe80::fc:ff:fe12:3456"
+
+/* The link-local address is in the list before the link is up, and leaves no gap. */
+static void test_coming(void **unused)
+{
+	static const struct netlink_fact none = {.kind = NETLINK_DUMP_END};
+	const struct netlink_fact made = address_fact(NETLINK_ADDRESS, MADE, false),
+				  other = address_fact(NETLINK_ADDRESS, "fe80::5", false),
+				  gone = address_fact(NETLINK_ADDRESS_GONE, MADE, false),
+				  other_gone = address_fact(NETLINK_ADDRESS_GONE, "fe80::5", false);
+	const struct {
+		struct netlink_fact fact;
+		bool has_changed;
+		const char *coming;
+	} steps[] = {
+		/* Somebody removed the address before the daemon began. */
+		{ethernet_fact(true, true), true, ""},
+		{ethernet_fact(false, true), true, MADE},
+		{ethernet_fact(false, true), false, MADE},
+		{ethernet_fact(false, false), true, ""},
+		{ethernet_fact(false, true), true, MADE},
+		/* The link is up before the address is known, and later the other way round. */
+		{ethernet_fact(true, true), true, MADE},
+		{made, true, ""},
+		{gone, true, ""},
+		{ethernet_fact(false, true), true, MADE},
+		{made, true, ""},
+		{ethernet_fact(true, true), true, ""},
+		{gone, true, ""},
+		/* Another link-local address is as good. */
+		{ethernet_fact(false, true), true, MADE},
+		{other, true, ""},
+		{other_gone, true, MADE},
+		{{.kind = NETLINK_LINK_GONE, .netdev_index = 7}, true, ""},
+		{none, false, ""},
+	};
+	struct netdev_state state;
+	char text[RNIC_GID_TEXT_BYTES];
+
+	(void)unused;
+	netdev_state_init(&state, 7);
+	for (size_t i = 0; i < RNIC_COUNT_OF(steps); i++) {
+		assert_int_equal(apply(&state, steps[i].fact), steps[i].has_changed);
+		assert_string_equal(coming(&state, text), steps[i].coming);
+	}
 }
 
 static void test_dump(void **unused)
@@ -123,9 +195,9 @@ static void test_bounded(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_link),	cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_dump),	cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_link),   cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_coming), cmocka_unit_test(test_dump),
+		cmocka_unit_test(test_gone),   cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

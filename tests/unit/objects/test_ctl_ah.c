@@ -9,7 +9,6 @@
 #include "base/prng.h"
 #include "engine/engine.h"
 #include "engine/verbs/qp.h"
-#include "control/ctl_server.h"
 #include "device/session/session.h"
 #include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
@@ -28,7 +27,6 @@ struct fixture {
 	struct engine engine;
 	struct prng random; /* of the engine */
 	struct halves halves;
-	struct ctl_server server;
 	struct session *session;
 	struct session_qp *qps[QPS];
 	struct rnic_handle ah;
@@ -100,9 +98,8 @@ static int set_up(void **state)
 	assert_int_equal(engine_init(&f->engine, &config), 0);
 	engine_set_gid(&f->engine, 0, &f->halves.facts.gids.entries[0].gid);
 	halves_init(&f->halves, &f->engine, NULL);
-	f->server.set = &f->halves.clients;
-	f->session = client_fixture_greet(
-		client_fixture_connect(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
+	f->session = client_fixture_open(
+		client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
 	f->call.session = f->session;
 	create_objects(f);
 	*state = f;
@@ -186,17 +183,18 @@ static void test_datagrams_are_taken_first(void **state)
 	do {
 		assert_int_equal(answered(f), 0);
 		before = taken(f);
-		assert_true(ctl_server_poll(&f->server));
+		assert_true(halves_serve(&f->halves));
 		assert_true(taken(f) - before <= LIMIT_TURN_DESTROY_AH_ENTRIES);
-		assert_int_equal(halves_have_work(&f->halves), f->session->client->call != NULL);
+		assert_int_equal(halves_have_work(&f->halves),
+				 f->session->connection->requests.call != NULL);
 		turns++;
-	} while (f->session->client->call != NULL);
+	} while (f->session->connection->requests.call != NULL);
 	assert_int_equal(taken(f), QPS * DEPTH);
 	assert_true(turns >= QPS * DEPTH / LIMIT_TURN_DESTROY_AH_ENTRIES);
 	assert_int_equal(answered(f), RNIC_CTL_DESTROY_AH);
 	assert_null(handle_table_get(&f->session->ahs, f->ah));
 	while (answered(f) != RNIC_CTL_QUERY_PORT)
-		ctl_server_poll(&f->server);
+		halves_serve(&f->halves);
 	/* They have the handle's path, and do not fail. */
 	for (unsigned i = 0; i < QPS; i++)
 		for (uint32_t k = 0; k < DEPTH; k++)
@@ -210,11 +208,11 @@ static void test_who_leaves_in_between(void **state)
 
 	post(f);
 	ask(f, RNIC_CTL_DESTROY_AH, &f->ah, sizeof(f->ah));
-	assert_true(ctl_server_poll(&f->server));
-	assert_true(ctl_server_has_resumes(&f->server));
-	client_end(f->session->client);
-	ctl_server_poll(&f->server);
-	while (f->halves.clients.client_count > 0)
+	assert_true(halves_serve(&f->halves));
+	assert_true(device_half_has_resumes(&f->halves.device));
+	device_connection_end(f->session->connection);
+	halves_serve(&f->halves);
+	while (f->halves.device.connections.connection_count > 0)
 		halves_reap(&f->halves);
 	assert_false(halves_have_work(&f->halves));
 }

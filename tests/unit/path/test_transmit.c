@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/prng.h"
 #include "path/path_limits.h"
 #include "path/transmit.h"
 #include "engine_fixture.h"
-#include "cm/cm.h"
-#include "cm/cm_limits.h"
-#include "mad/cm_message.h"
 #include "unit_test.h"
 
 #define PAYLOAD_BYTES 64
 
 /* A port that keeps outgoing packets. */
 struct bench {
-	struct prng random; /* of the CM */
 	struct port port;
 	uint32_t sent;
 	uint8_t opcodes[LIMIT_TURN_TRANSMITS];
 	uint8_t payloads[LIMIT_TURN_TRANSMITS][PAYLOAD_BYTES];
 	struct transmit transmit;
-	struct general_services services;
 	struct engine_fixture *fixture;
-	struct cm *cm;
 	struct client_region lost; /* memory that is gone */
 	struct mr lost_mr;
 };
@@ -60,41 +53,16 @@ static uint32_t read_nothing(const struct memory_transfer *transfers, uint32_t c
 static const struct port_ops keeping_ops = {.transmit = keep, .next_deadline_ns = never};
 static const struct client_memory_ops lost_ops = {.read = read_nothing};
 
-static bool cm_services_transmit(void *context, struct rnic_packet *out)
-{
-	return cm_transmit(context, out);
-}
-
-static bool cm_services_have_ready(const void *context)
-{
-	return cm_has_ready(context);
-}
-
 static struct bench *bench_create(void)
 {
 	struct fixture_options options = fixture_defaults;
 	struct bench *bench = calloc(1, sizeof(*bench));
-	const struct cm_config cm_config = {
-		.random = prng_source(&bench->random),
-		.max_connections = 1,
-		.max_bindings = 1,
-	};
 
 	assert_non_null(bench);
 	options.is_batched = true;
 	bench->fixture = fixture_create(&options);
-	prng_init(&bench->random, 0);
-	bench->cm = cm_create(&cm_config);
-	assert_non_null(bench->cm);
-	bench->services = (struct general_services){
-		.transmit = cm_services_transmit,
-		.has_ready = cm_services_have_ready,
-		.context = bench->cm,
-	};
 	bench->port.ops = &keeping_ops;
-	assert_int_equal(transmit_init(&bench->transmit, &bench->fixture->engine, &bench->services,
-				       &bench->port),
-			 0);
+	assert_int_equal(transmit_init(&bench->transmit, &bench->fixture->engine, &bench->port), 0);
 	bench->lost = (struct client_region){
 		.ops = &lost_ops, .space = bench, .bytes = FIXTURE_MEMORY_BYTES};
 	bench->lost_mr = bench->fixture->mr;
@@ -107,7 +75,6 @@ static void bench_destroy(struct bench *bench)
 {
 	mr_deregister(&bench->fixture->engine, &bench->lost_mr);
 	transmit_fini(&bench->transmit);
-	cm_free(bench->cm);
 	fixture_destroy(bench->fixture);
 	free(bench);
 }
@@ -140,51 +107,10 @@ static void test_answer_without_bytes(void **state)
 	bench_destroy(bench);
 }
 
-/* Requests for connections without a listener, each of which is refused. */
-static void receive_cm_requests(struct bench *bench, uint32_t count)
-{
-	struct rnic_cm_message message = {.kind = RNIC_CM_REQ};
-	uint8_t mad[RNIC_MAD_BYTES];
-	struct rnic_packet packet = {
-		.addresses = {.source = bench->fixture->peer_gid, .dest = bench->fixture->own_gid},
-		.row = rnic_opcode_row(0x64),
-		.opcode = 0x64,
-		.pkey = 0xffff,
-		.dest_qpn = RNIC_GENERAL_SERVICES_QPN,
-		.source_qpn = RNIC_GENERAL_SERVICES_QPN,
-		.qkey = RNIC_MAD_QKEY,
-		.payload = mad,
-		.payload_bytes = sizeof(mad),
-	};
-
-	for (uint32_t i = 1; i <= count; i++) {
-		message.req.local_comm_id = i;
-		rnic_cm_encode(&message, mad);
-		cm_receive(bench->cm, &packet, bench->fixture->now_ns);
-	}
-	assert_true(cm_has_ready(bench->cm));
-}
-
-/* However much there is to refuse, traffic goes on. */
-static void test_flood_of_questions(void **state)
-{
-	struct bench *bench = bench_create();
-	uint32_t sent;
-
-	(void)state;
-	receive_cm_requests(bench, LIMIT_CM_REPLIES);
-	fixture_post_simple(bench->fixture, RNIC_WR_SEND, 1, PAYLOAD_BYTES);
-	sent = transmit_run(&bench->transmit, bench->fixture->now_ns);
-	assert_true(sent > 1 && cm_has_ready(bench->cm));
-	assert_int_equal(rnic_opcode_row(bench->opcodes[0])->service, RNIC_SERVICE_UD);
-	assert_int_equal(rnic_opcode_row(bench->opcodes[sent - 1])->service, RNIC_SERVICE_RC);
-	bench_destroy(bench);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flood_of_questions),
+
 		cmocka_unit_test(test_answer_without_bytes),
 	};
 

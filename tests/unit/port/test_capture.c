@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -197,6 +198,67 @@ static void test_full_disk(void **state)
 	free(inbox);
 }
 
+/* What a file begins with is there before the first packet; a failure to write it is told. */
+static void test_shared_file(void **state)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	char path[] = "/tmp/rnic-capture-XXXXXX", text[PORT_TEXT_BYTES];
+	int reading = mkstemp(path), fd;
+
+	(void)state;
+	assert_true(reading >= 0 && reader != NULL);
+	assert_int_equal(capture_create_file(&fd, path, "rnic7", text), 0);
+	assert_true((fcntl(fd, F_GETFL) & O_APPEND) != 0);
+	reader_read(reader, reading);
+	assert_string_equal(reader->interface, "rnic7");
+	assert_int_equal(reader->packet_count, 0);
+	close(fd);
+	close(reading);
+	unlink(path);
+	assert_int_equal(capture_create_file(&fd, "/dev/full", "rnic7", text), -ENOSPC);
+	assert_string_equal(text, "cannot write a capture to /dev/full: No space left on device");
+	free(reader);
+}
+
+/*
+ * Another holder of a capture to a pipe makes its open file wait for the reader, who does not read:
+ * this capture ends, and does not wait.
+ */
+static void test_shared_pipe(void **state)
+{
+	static uint8_t bytes[4096];
+	char path[64], text[PORT_TEXT_BYTES];
+	struct capture *capture;
+	int reading, others;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/rnic-capture-pipe-%d", (int)getpid());
+	assert_int_equal(mkfifo(path, 0600), 0);
+	reading = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reading >= 0);
+	assert_int_equal(capture_create_file(&others, path, "rnic7", text), 0);
+	assert_int_equal(capture_open_fd(&capture, fcntl(others, F_DUPFD_CLOEXEC, 0),
+					 fixture_now_ns(), text),
+			 0);
+	while (write(others, bytes, sizeof(bytes)) > 0)
+		continue;
+	assert_int_equal(fcntl(others, F_SETFL, 0), 0);
+
+	alarm(10);
+	for (uint32_t i = 0; i < 200; i++) {
+		struct datagram datagram = {.bytes = bytes, .length = 1000};
+		const struct segment_sink *sink = capture_sink(capture);
+
+		sink->sent(sink->context, &datagram, 0, fixture_now_ns());
+	}
+	alarm(0);
+	assert_true(capture_take_failure(capture, text));
+	capture_close(capture);
+	close(others);
+	close(reading);
+	unlink(path);
+}
+
 static void test_no_such_directory(void **state)
 {
 	char text[PORT_TEXT_BYTES];
@@ -212,11 +274,10 @@ static void test_no_such_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ipv4),
-		cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_flush),
-		cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_no_such_directory),
+		cmocka_unit_test(test_ipv4),	    cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_flush),	    cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_shared_pipe), cmocka_unit_test(test_no_such_directory),
+		cmocka_unit_test(test_shared_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

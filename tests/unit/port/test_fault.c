@@ -180,6 +180,25 @@ static void chance_is_near_what_was_asked_and_repeats(void **state)
 	close_fault(two, &second);
 }
 
+/* Device processes share a specification, and do not lose the same datagrams. */
+static void seeds_have_offsets(void **state)
+{
+	static struct recorder recorders[3];
+	static const uint64_t offsets[3] = {0, 0x80, 0x80};
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct port *port = open_fault(&recorders[i], "drop=10%,seed=5");
+
+		fault_offset_seed(port, offsets[i]);
+		send_numbers(port, RC_SEND_ONLY, 0, 4000, 0);
+		close_fault(port, &recorders[i]);
+	}
+	assert_sent(&recorders[2], recorders[1].sent_numbers, recorders[1].sent);
+	assert_memory_not_equal(recorders[0].sent_numbers, recorders[1].sent_numbers,
+				3000 * sizeof(recorders[0].sent_numbers[0]));
+}
+
 static void delay_keeps_order_and_says_when(void **state)
 {
 	static struct recorder recorder;
@@ -360,6 +379,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(drop_counts_what_its_options_say),
 		cmocka_unit_test(chance_is_near_what_was_asked_and_repeats),
+		cmocka_unit_test(seeds_have_offsets),
 		cmocka_unit_test(delay_keeps_order_and_says_when),
 		cmocka_unit_test(reordered_datagrams_go_behind_the_next),
 		cmocka_unit_test(reordered_last_datagram_is_not_kept),

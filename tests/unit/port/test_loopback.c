@@ -2,6 +2,8 @@
 #include "port/local/loopback.h"
 
 #include "base/bits.h"
+#include "base/lane.h"
+#include "udp_lane_fixture.h"
 #include "port_fixture.h"
 #include "wire/gid.h"
 #include "wire/icrc.h"
@@ -66,7 +68,7 @@ static const struct port_ops below_ops = {
 static void test_to_ourselves(void **state)
 {
 	struct rnic_gid gids[2] = {fixture_gid("192.0.2.1"), fixture_gid("2001:db8::1")};
-	struct port *port = loopback_create(NULL, gids, 2);
+	struct port *port = loopback_create(NULL, gids, 2, RNIC_LANE_NONE);
 	struct datagram datagrams[3], received[4];
 
 	(void)state;
@@ -102,7 +104,7 @@ static void test_to_ourselves(void **state)
 static void test_bounded(void **state)
 {
 	struct rnic_gid gid = fixture_gid("192.0.2.1");
-	struct port *port = loopback_create(NULL, &gid, 1);
+	struct port *port = loopback_create(NULL, &gid, 1, RNIC_LANE_NONE);
 	struct datagram datagrams[LOOPBACK_QUEUE_MAX + 1], received[LOOPBACK_QUEUE_MAX];
 	uint32_t half = LOOPBACK_QUEUE_MAX / 2;
 
@@ -132,7 +134,7 @@ static void test_passes_on(void **state)
 {
 	struct rnic_gid own = fixture_gid("192.0.2.1"), other = fixture_gid("192.0.2.2");
 	struct below below = {.port = {.ops = &below_ops}, .room = 3, .to_receive = 2};
-	struct port *port = loopback_create(&below.port, &own, 1);
+	struct port *port = loopback_create(&below.port, &own, 1, RNIC_LANE_NONE);
 	struct datagram datagrams[6], received[4];
 
 	(void)state;
@@ -158,12 +160,47 @@ static void test_passes_on(void **state)
 	assert_true(below.is_closed);
 }
 
+/* Of a lane the queue keeps what is for the lane, whatever else is for our address. */
+static void test_lanes(void **state)
+{
+	static const struct {
+		uint8_t lane;
+		uint32_t qpns[4]; /* the first two are the lane's */
+	} cases[] = {
+		{0x80, {0x800000, 0x80ffff, 0x810000, 0xffffff}},
+		{0xfe, {0xfe0000, 0xfeffff, 0x000001, 0xff0000}},
+		{RNIC_LANE_ZERO, {0x000001, 0x7fffff, 0x800000, 0xffffff}},
+	};
+	struct rnic_gid own = fixture_gid("192.0.2.1");
+	struct datagram datagrams[4], received[4];
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct below below = {.port = {.ops = &below_ops}, .room = 4};
+		struct port *port = loopback_create(&below.port, &own, 1, cases[i].lane);
+
+		assert_non_null(port);
+		for (uint32_t j = 0; j < 4; j++) {
+			datagrams[j] = fixture_datagram(j, &own, &own, 64 + 4 * j);
+			udp_lane_fixture_set_qpn(&datagrams[j], cases[i].qpns[j]);
+		}
+		assert_int_equal(port->ops->transmit(port, datagrams, 4, 1), 4);
+		assert_int_equal(below.taken, 2);
+		assert_int_equal(below.lengths[0], 64 + 8);
+		assert_int_equal(below.lengths[1], 64 + 12);
+		assert_int_equal(port->ops->receive(port, received, 4, 1), 2);
+		assert_int_equal(received[0].length, 64 + RNIC_ICRC_BYTES);
+		assert_int_equal(received[1].length, 68 + RNIC_ICRC_BYTES);
+		port->ops->close(port);
+	}
+}
+
 /* However much we send to ourselves, the network is heard. */
 static void test_below_is_not_starved(void **state)
 {
 	struct rnic_gid own = fixture_gid("192.0.2.1");
 	struct below below = {.port = {.ops = &below_ops}, .to_receive = 3};
-	struct port *port = loopback_create(&below.port, &own, 1);
+	struct port *port = loopback_create(&below.port, &own, 1, RNIC_LANE_NONE);
 	struct datagram datagrams[8], received[4];
 
 	(void)state;
@@ -186,7 +223,7 @@ static void test_below_is_not_starved(void **state)
 static void test_nothing_below(void **state)
 {
 	struct rnic_gid own = fixture_gid("192.0.2.1"), other = fixture_gid("192.0.2.2");
-	struct port *port = loopback_create(NULL, &own, 1);
+	struct port *port = loopback_create(NULL, &own, 1, RNIC_LANE_NONE);
 	struct datagram datagrams[2];
 
 	(void)state;
@@ -203,7 +240,7 @@ static void test_nothing_below(void **state)
 static void test_addresses_change(void **state)
 {
 	struct rnic_gid none = {0}, gid = fixture_gid("192.0.2.1"), zero = {0};
-	struct port *port = loopback_create(NULL, &none, 1);
+	struct port *port = loopback_create(NULL, &none, 1, RNIC_LANE_NONE);
 	struct datagram datagram, received;
 	char text[PORT_TEXT_BYTES];
 
@@ -213,11 +250,11 @@ static void test_addresses_change(void **state)
 		datagram = fixture_datagram(0, &gid, &gid, 64);
 		assert_int_equal(port->ops->transmit(port, &datagram, 1, 1), 1);
 		assert_int_equal(port->counters.send_refused, round + 1);
-		assert_int_equal(port->ops->set_gid(port, 5, &gid, text), 0);
+		assert_int_equal(port->ops->set_gid(port, 5, &gid, NULL, text), 0);
 		datagram = fixture_datagram(0, &gid, &gid, 64);
 		assert_int_equal(port->ops->transmit(port, &datagram, 1, 1), 1);
 		assert_int_equal(port->ops->receive(port, &received, 1, 2), 1);
-		assert_int_equal(port->ops->set_gid(port, 5, NULL, text), 0);
+		assert_int_equal(port->ops->set_gid(port, 5, NULL, NULL, text), 0);
 	}
 	datagram = fixture_datagram(0, &gid, &zero, 64);
 	assert_int_equal(port->ops->transmit(port, &datagram, 1, 1), 1);
@@ -228,9 +265,13 @@ static void test_addresses_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_to_ourselves),  cmocka_unit_test(test_bounded),
-		cmocka_unit_test(test_passes_on),     cmocka_unit_test(test_below_is_not_starved),
-		cmocka_unit_test(test_nothing_below), cmocka_unit_test(test_addresses_change),
+		cmocka_unit_test(test_to_ourselves),
+		cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_passes_on),
+		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_below_is_not_starved),
+		cmocka_unit_test(test_nothing_below),
+		cmocka_unit_test(test_addresses_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 
 #include <net/if.h>
 #include <poll.h>
+#include <unistd.h>
 
 #define WAIT_MS	    5000
 #define WATCHES_MAX 4
@@ -53,7 +54,7 @@ static struct port *open_port(const struct rnic_gid *own)
 	struct port *udp, *port;
 
 	assert_int_equal(udp_socket_open(&udp, &options, fixture_now_ns(), text), 0);
-	assert_int_equal(multicast_open(&port, udp, options.netdev_index, &copies, text), 0);
+	assert_int_equal(multicast_open(&port, udp, &copies, text), 0);
 	return port;
 }
 
@@ -68,6 +69,15 @@ static uint32_t receive(struct port *port, struct datagram *into, uint32_t max, 
 		count = port->ops->receive(port, into, max, fixture_now_ns());
 	} while (count == 0 && poll(watches.fds, watches.count, wait_ms) > 0);
 	return count;
+}
+
+/* Joins a group as the control plane does, and gives the socket to the port. */
+static int port_join(struct port *port, const struct rnic_gid *group)
+{
+	struct udp_socket sock;
+	int result = udp_group_open(&sock, group, if_nametoindex("lo"));
+
+	return result == 0 ? multicast_give(port, group, sock.fd) : result;
 }
 
 /* A group of this run's own. */
@@ -89,7 +99,7 @@ static void members_hear_what_is_sent_to_their_group(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(multicast_join(ports[i], &group), 0);
+		assert_int_equal(port_join(ports[i], &group), 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		struct datagram sent = fixture_datagram(i, &own[0], &group, BYTES);
 
@@ -173,8 +183,8 @@ static void many_members_leave_time_for_others(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
-		assert_int_equal(multicast_join(port, &groups[i]), 0);
-		assert_int_equal(multicast_join(witness, &groups[i]), 0);
+		assert_int_equal(port_join(port, &groups[i]), 0);
+		assert_int_equal(port_join(witness, &groups[i]), 0);
 	}
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
 		send_to_groups(witness, &own[1], groups);
@@ -205,16 +215,75 @@ static void there_is_an_end_of_groups(void **state)
 	/* The system's own limit (igmp_max_memberships) counts per socket: one group each. */
 	for (uint32_t i = 0; i < MULTICAST_GROUPS_MAX; i++) {
 		group.bytes[15] = (uint8_t)i;
-		assert_int_equal(multicast_join(port, &group), 0);
+		assert_int_equal(port_join(port, &group), 0);
 	}
 	group.bytes[15] = MULTICAST_GROUPS_MAX;
-	assert_int_equal(multicast_join(port, &group), -ENOSPC);
+	assert_int_equal(port_join(port, &group), -ENOSPC);
 	group.bytes[15] = 7;
 	assert_int_equal(multicast_leave(port, &group), 0);
-	result = multicast_join(port, &own);
+	result = port_join(port, &own);
 	assert_true(result < 0);
-	assert_int_equal(multicast_join(port, &group), 0);
+	assert_int_equal(port_join(port, &group), 0);
 	port->ops->close(port);
+}
+
+/*
+ * Sockets that another process joined: each member has a copy, the sender's too. The port that gave
+ * a socket back hears of that no more, although the other process still has it.
+ */
+static void sockets_may_be_given(void **state)
+{
+	const struct rnic_gid group = own_group(203);
+	struct rnic_gid own[2] = {fixture_own_gid(65), fixture_own_gid(66)};
+	struct port *ports[2] = {open_port(&own[0]), open_port(&own[1])};
+	struct datagram sent, received[4];
+	struct watches watches = {0};
+	struct udp_socket joined[2];
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(udp_group_open(&joined[i], &group, if_nametoindex("lo")), 0);
+		assert_int_equal(multicast_give(ports[i], &group, dup(joined[i].fd)), 0);
+	}
+	assert_int_equal(multicast_give(ports[0], &group, dup(joined[0].fd)), -EEXIST);
+	sent = fixture_datagram(0, &own[0], &group, BYTES);
+	fixture_transmit(ports[0], &sent, 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(receive(ports[i], received, 4, WAIT_MS), 1);
+		assert_true(fixture_is_datagram(&received[0], 0, BYTES));
+		assert_memory_equal(&received[0].addresses.dest, &group, sizeof(group));
+	}
+	assert_int_equal(multicast_leave(ports[1], &group), 0);
+	fixture_transmit(ports[0], &sent, 1);
+	assert_int_equal(receive(ports[0], received, 4, WAIT_MS), 1);
+	assert_int_equal(receive(ports[1], received, 4, 0), 0);
+	ports[1]->ops->watch(ports[1], add_watch, &watches);
+	assert_int_equal(poll(watches.fds, watches.count, 0), 0);
+	assert_true(recv(joined[1].fd, received, sizeof(received), 0) > 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		ports[i]->ops->close(ports[i]);
+		close(joined[i].fd);
+	}
+}
+
+/* SO_REUSEADDR would let the programs of all users in. */
+static void groups_are_shared_by_port_alone(void **state)
+{
+	static const int options[][2] = {{SO_REUSEPORT, 1}, {SO_REUSEADDR, 0}};
+	const struct rnic_gid group = own_group(204);
+	struct udp_socket joined;
+
+	(void)state;
+	assert_int_equal(udp_group_open(&joined, &group, if_nametoindex("lo")), 0);
+	for (size_t i = 0; i < RNIC_COUNT_OF(options); i++) {
+		int value = -1;
+		socklen_t bytes = sizeof(value);
+
+		assert_int_equal(getsockopt(joined.fd, SOL_SOCKET, options[i][0], &value, &bytes),
+				 0);
+		assert_int_equal(value, options[i][1]);
+	}
+	close(joined.fd);
 }
 
 int main(void)
@@ -223,6 +292,8 @@ int main(void)
 		cmocka_unit_test(members_hear_what_is_sent_to_their_group),
 		cmocka_unit_test(many_members_leave_time_for_others),
 		cmocka_unit_test(there_is_an_end_of_groups),
+		cmocka_unit_test(sockets_may_be_given),
+		cmocka_unit_test(groups_are_shared_by_port_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,9 +17,12 @@ static struct rnic_gid gid_of(uint8_t host)
 
 static void fill(struct datagram datagrams[COUNT], uint32_t length)
 {
+	static uint8_t bytes[RNIC_BTH_BYTES];
+
 	for (uint32_t i = 0; i < COUNT; i++)
 		datagrams[i] = (struct datagram){
 			.addresses = {.source = gid_of(1), .dest = gid_of(2)},
+			.bytes = bytes,
 			.length = length,
 		};
 }
@@ -46,6 +49,32 @@ static void test_gso_batch_by_lengths(void **state)
 			count++;
 		}
 		assert_int_equal(segment_gso_batch_length(datagrams, count), cases[i].gso_batch);
+	}
+}
+
+/* No batch crosses from one destination lane into another; all below the first lane are one. */
+static void test_gso_batch_by_lanes(void **state)
+{
+	static const struct {
+		uint8_t tops[4];
+		uint32_t gso_batch;
+	} cases[] = {
+		{{0x80, 0x80, 0x80, 0x80}, 4}, {{0x80, 0x80, 0x81, 0x80}, 2},
+		{{0x00, 0x7f, 0x12, 0x80}, 3}, {{0x80, 0x88, 0x80, 0x80}, 1},
+		{{0xff, 0xfe, 0xff, 0xff}, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct datagram datagrams[COUNT];
+		uint8_t bytes[4][RNIC_BTH_BYTES] = {0};
+
+		fill(datagrams, 100);
+		for (uint32_t j = 0; j < 4; j++) {
+			bytes[j][5] = cases[i].tops[j];
+			datagrams[j].bytes = bytes[j];
+		}
+		assert_int_equal(segment_gso_batch_length(datagrams, 4), cases[i].gso_batch);
 	}
 }
 
@@ -157,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gso_batch_by_lengths),
+		cmocka_unit_test(test_gso_batch_by_lanes),
 		cmocka_unit_test(test_gso_batch_limits),
 		cmocka_unit_test(test_gso_batch_by_addresses),
 		cmocka_unit_test(test_seal_and_unseal),

@@ -3,6 +3,8 @@
 #include "port/udp/udp_batch.h"
 
 #include "base/bits.h"
+#include "udp_lane_fixture.h"
+#include "port/udp/udp_errors.h"
 #include "port_fixture.h"
 #include "wire/icrc.h"
 #include "wire/gid.h"
@@ -355,6 +357,64 @@ static void test_full_for_long(void **state)
 	world_destroy(world);
 }
 
+/* Of a lane's send sockets each has its own batches, and only the full one waits. */
+static void test_send_sockets(void **state)
+{
+	const struct rnic_gid gid = fixture_own_gid(33), dest = fixture_own_gid(32);
+	struct world *world = world_create(1, -EAGAIN);
+	struct udp_lane_sockets given;
+	struct udp_lane_fixture lanes;
+	char text[PORT_TEXT_BYTES];
+
+	(void)state;
+	assert_true(udp_lane_fixture_open(&lanes, &gid, RNIC_UDP_PORT));
+	given = udp_lane_fixture_sockets(&lanes, 0x81);
+	assert_int_equal(udp_sockets_add(&world->sockets, 1, &gid, &given, text), 0);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		world->datagrams[i] = fixture_datagram(i, &gid, &dest, 100);
+		udp_lane_fixture_set_qpn(&world->datagrams[i], i / 2 == 1 ? 0x8a0001 : 0x810001);
+	}
+	assert_int_equal(transmit(world, 0),
+			 2); /* the first batch; the next one's socket is full */
+	assert_ptr_equal(world->batch.socket, udp_sockets_sender(&world->sockets, 1, 2));
+	assert_int_equal(world->batch.socket->fd, given.send_fds[2]);
+	assert_true(world->batch.socket->is_blocked);
+	assert_false(udp_sockets_sender(&world->sockets, 1, 1)->is_blocked);
+	assert_false(world->sockets.sockets[1].is_blocked);
+	assert_int_equal(transmit(world, 2), 4);
+	assert_int_equal(world->fake.messages_taken, 3);
+	assert_int_equal(world->datagrams[2].addresses.source_port,
+			 udp_lane_fixture_port_of(given.send_fds[2]));
+	assert_int_equal(world->datagrams[5].addresses.source_port,
+			 udp_lane_fixture_port_of(given.send_fds[1]));
+	udp_lane_fixture_close(&lanes);
+	world_destroy(world);
+}
+
+/* Send sockets hear of their datagrams; the lane's receive socket would hear of others'. */
+static void test_who_hears(void **state)
+{
+	const struct rnic_gid gid = fixture_own_gid(34);
+	struct world *world = world_create(0, 0);
+	struct udp_lane_sockets given;
+	struct udp_lane_fixture lanes;
+	char text[PORT_TEXT_BYTES];
+
+	(void)state;
+	assert_true(udp_lane_fixture_open(&lanes, &gid, RNIC_UDP_PORT));
+	given = udp_lane_fixture_sockets(&lanes, 0x80);
+	assert_int_equal(udp_sockets_add(&world->sockets, 1, &gid, &given, text), 0);
+	given = udp_lane_fixture_sockets(&lanes, RNIC_LANE_ZERO);
+	assert_int_equal(udp_sockets_add(&world->sockets, 2, &gid, &given, text), 0);
+	udp_errors_look(&world->sockets, &world->fake.port, UDP_ERRORS_LOOK_NS);
+	assert_false(world->sockets.sockets[1].hears);
+	for (uint32_t i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
+		assert_true(udp_sockets_sender(&world->sockets, 1, i)->hears);
+	assert_true(world->sockets.sockets[2].hears);
+	udp_lane_fixture_close(&lanes);
+	world_destroy(world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +428,8 @@ int main(void)
 		cmocka_unit_test(test_trial_told_to_wait),
 		cmocka_unit_test(test_silent_neighbour),
 		cmocka_unit_test(test_full_for_long),
+		cmocka_unit_test(test_send_sockets),
+		cmocka_unit_test(test_who_hears),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

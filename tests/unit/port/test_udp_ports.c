@@ -500,11 +500,11 @@ static void test_addresses_change(void **state)
 		free(inbox);
 		skip();
 	}
-	assert_int_equal(port->ops->set_gid(port, 3, &first, text), 0);
+	assert_int_equal(port->ops->set_gid(port, 3, &first, NULL, text), 0);
 	for (uint32_t i = 0; i < 20; i++) {
 		const struct rnic_gid *moving = i % 2 == 0 ? &second : &third;
 
-		assert_int_equal(port->ops->set_gid(port, 1, moving, text), 0);
+		assert_int_equal(port->ops->set_gid(port, 1, moving, NULL, text), 0);
 		datagram = fixture_datagram(i, &first, moving, 64);
 		fixture_transmit(port, &datagram, 1);
 		fixture_receive(port, inbox, 1, 8);
@@ -513,7 +513,7 @@ static void test_addresses_change(void **state)
 		inbox->count = 0;
 		/* A datagram of the last moment is not mistaken for one to the next address. */
 		fixture_transmit(port, &datagram, 1);
-		assert_int_equal(port->ops->set_gid(port, 1, NULL, text), 0);
+		assert_int_equal(port->ops->set_gid(port, 1, NULL, NULL, text), 0);
 		lost = fixture_datagram(i, moving, &first, 64);
 		fixture_transmit(port, &lost, 1);
 		assert_int_equal(port->counters.send_refused, i + 1);
@@ -527,7 +527,7 @@ static void test_addresses_change(void **state)
 		assert_true(fixture_is_datagram(&inbox->datagrams[0], 100, 64));
 		inbox->count = 0;
 	}
-	assert_int_equal(port->ops->set_gid(port, 1, &first, text), -EADDRINUSE);
+	assert_int_equal(port->ops->set_gid(port, 1, &first, NULL, text), -EADDRINUSE);
 	port->ops->close(port);
 	free(inbox);
 }

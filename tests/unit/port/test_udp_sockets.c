@@ -146,11 +146,12 @@ static void test_options(void **state)
 		uint32_t socket;
 		int level, name, value;
 	} cases[] = {
-		{0, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO},
-		{1, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO},
+		{0, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE},
+		{1, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE},
 		{1, IPPROTO_UDP, 102, 1},
 		{0, IPPROTO_UDP, 104, 1},
 	};
+	struct datagram datagram = {0};
 	struct udp_sockets sockets;
 	char text[PORT_TEXT_BYTES];
 
@@ -168,9 +169,11 @@ static void test_options(void **state)
 				 0);
 		assert_int_equal(value, cases[i].value);
 	}
-	assert_ptr_equal(udp_sockets_find(&sockets, &gids[1]), &sockets.sockets[1]);
+	datagram.addresses.source = gids[1];
+	assert_ptr_equal(udp_sockets_find(&sockets, &datagram), &sockets.sockets[1]);
 	gids[0] = fixture_own_gid(42);
-	assert_null(udp_sockets_find(&sockets, &gids[0]));
+	datagram.addresses.source = gids[0];
+	assert_null(udp_sockets_find(&sockets, &datagram));
 	udp_sockets_close(&sockets);
 	assert_int_equal(sockets.count, 0);
 }

@@ -68,8 +68,8 @@ static int set_up(void **state)
 	f->halves.facts.device.max_cqe = 1024;
 	f->halves.facts.device.completion_vectors = 1;
 	halves_init(&f->halves, NULL, NULL);
-	f->session = client_fixture_greet(client_fixture_connect(&f->halves, 1, &f->peer_fd), NULL,
-					  &f->async_fd);
+	f->session = client_fixture_open(client_fixture_connect_device(&f->halves, 1, &f->peer_fd),
+					 NULL, &f->async_fd);
 	assert_int_equal(fcntl(f->async_fd, F_SETFL, O_NONBLOCK), 0);
 	create_cq(f);
 	f->session_qp.session = f->session;
@@ -263,7 +263,7 @@ static void test_many_clients_are_told_by_and_by(void **state)
 	unsigned told = 0;
 
 	for (unsigned i = 1; i < count; i++)
-		client_fixture_greet(client_fixture_connect(&f->halves, 1, NULL), NULL, NULL);
+		client_fixture_open(client_fixture_connect_device(&f->halves, 1, NULL), NULL, NULL);
 	f->halves.device.sessions.is_bulk = true;
 	cqe_delivery_run(&f->halves.device.sessions, false);
 	list_for_each (node, &f->halves.device.sessions.sessions)
@@ -327,28 +327,6 @@ static void test_resizing_with_many_entries(void **state)
 	close(call.reply_fds[0]);
 }
 
-/* A connection that says nothing is ended in time, and one that said HELLO is not. */
-static void test_silent_connections_end(void **state)
-{
-	struct fixture *f = *state;
-	int sockets[2];
-	char byte;
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-	f->halves.clients.now_ns = 1000;
-	assert_int_equal(client_next_hello_ns(&f->halves.clients), UINT64_MAX);
-	assert_non_null(client_create(&f->halves.clients, sockets[0], 1, 1));
-	f->halves.clients.now_ns = client_next_hello_ns(&f->halves.clients) - 1;
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.client_count, 2);
-	f->halves.clients.now_ns++;
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.client_count, 1);
-	assert_int_equal(client_next_hello_ns(&f->halves.clients), UINT64_MAX);
-	assert_int_equal(read(sockets[1], &byte, 1), 0);
-	close(sockets[1]);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,7 +334,6 @@ int main(void)
 		TEST(test_full_ring_refuses_until_polled),
 		TEST(test_port_events),
 		TEST(test_resizing_with_many_entries),
-		TEST(test_silent_connections_end),
 		TEST(test_lying_consumer_breaks_the_session),
 		TEST(test_arming),
 		TEST(test_one_event_for_many_completions),

@@ -5,7 +5,6 @@
 #include "client_fixture.h"
 
 #include "ctl/ctl_message.h"
-#include "control/ctl_server.h"
 #include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
 #include "device/session_turn.h"
@@ -20,7 +19,6 @@
 /* A server and a client; the test plays the client's side of the rings and of the connection. */
 struct fixture {
 	struct halves halves;
-	struct ctl_server server;
 	struct session *session;
 	struct rnic_session_region *region;
 	int doorbell_fd;
@@ -34,10 +32,9 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	halves_init(&f->halves, NULL, NULL);
-	f->server.set = &f->halves.clients;
 	f->halves.device.sessions.now_ns = START_NS;
-	f->session = client_fixture_greet(client_fixture_connect(&f->halves, 1, &f->peer_fd),
-					  &f->doorbell_fd, NULL);
+	f->session = client_fixture_open(client_fixture_connect_device(&f->halves, 1, &f->peer_fd),
+					 &f->doorbell_fd, NULL);
 	f->region = session_region(f->session);
 	*state = f;
 	return 0;
@@ -151,18 +148,30 @@ static void test_requests_come_after_doorbells(void **state)
 {
 	struct fixture *f = *state;
 
-	ask(f);
-	assert_true(ctl_server_poll(&f->server));
-	assert_true(is_answered(f));
 	fall_asleep(f);
 	ring(f);
 	ask(f);
-	while (!list_is_linked(&f->session->look_node))
-		assert_true(ctl_server_poll(&f->server));
-	assert_false(is_answered(f));
+	device_half_note_requests(&f->halves.device);
 	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
-	while (!is_answered(f))
-		assert_true(ctl_server_poll(&f->server));
+	device_half_serve(&f->halves.device);
+	assert_true(is_answered(f));
+}
+
+/* A client may post between two requests, after the turn that has taken its earlier entries. */
+static void test_next_requests_wait_for_a_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	ask(f);
+	device_half_note_requests(&f->halves.device);
+	ask(f);
+	device_half_serve(&f->halves.device);
+	assert_true(is_answered(f));
+	device_half_serve(&f->halves.device);
+	assert_false(is_answered(f));
+	device_half_note_requests(&f->halves.device);
+	device_half_serve(&f->halves.device);
+	assert_true(is_answered(f));
 }
 
 /* The look after idling finds the lie. */
@@ -178,7 +187,79 @@ static void test_lies_of_an_idle_session(void **state)
 	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
 	assert_true(halves_have_work(&f->halves));
 	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.client_count, 0);
+	assert_int_equal(f->halves.device.connections.connection_count, 0);
+}
+
+#define QPS 1000
+
+/* Queue pairs of the session that do nothing, for what is scheduled. */
+static struct session_qp qps[QPS];
+
+static void add_qps(struct fixture *f)
+{
+	struct rnic_handle handle;
+
+	for (uint32_t i = 0; i < QPS; i++) {
+		qps[i] = (struct session_qp){.session = f->session};
+		list_init(&qps[i].fetch_node);
+		list_init(&qps[i].review_node);
+		assert_int_equal(handle_table_add(&f->session->qps, &qps[i], &handle), 0);
+		qps[i].handle = handle;
+	}
+}
+
+/* Takes the queue pairs off the lists, and returns how many were scheduled. */
+static uint32_t take_scheduled(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < QPS; i++) {
+		assert_int_equal(list_is_linked(&qps[i].fetch_node),
+				 list_is_linked(&qps[i].review_node));
+		count += list_is_linked(&qps[i].fetch_node);
+		list_remove(&qps[i].fetch_node);
+		list_remove(&qps[i].review_node);
+	}
+	return count;
+}
+
+static void lose_doorbell(struct fixture *f)
+{
+	rnic_index_publish(&f->region->doorbells_lost,
+			   rnic_index_load(&f->region->doorbells_lost) + 1);
+}
+
+/* Takes doorbells until nothing is scheduled any more, and returns how many were in all turns. */
+static uint32_t take_turns(struct fixture *f)
+{
+	uint32_t all = 0, count;
+
+	do {
+		doorbell_take(f->session);
+		count = take_scheduled();
+		assert_true(count <= LIMIT_TURN_LOST_SLOTS);
+		all += count;
+	} while (count > 0);
+	return all;
+}
+
+/* One word of a client must not cost a turn as much as all its queue pairs. */
+static void test_lost_doorbells_take_turns(void **state)
+{
+	struct fixture *f = *state;
+
+	add_qps(f);
+	lose_doorbell(f);
+	assert_int_equal(take_turns(f), QPS);
+	assert_int_equal(doorbell_take(f->session), 0);
+	/* A doorbell lost meanwhile makes each queue pair's turn come once more. */
+	lose_doorbell(f);
+	assert_int_equal(doorbell_take(f->session), 1);
+	assert_int_equal(take_scheduled(), LIMIT_TURN_LOST_SLOTS);
+	lose_doorbell(f);
+	assert_int_equal(take_turns(f), QPS);
+	for (uint32_t i = 0; i < QPS; i++)
+		handle_table_remove(&f->session->qps, qps[i].handle);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -190,7 +271,9 @@ int main(void)
 		TEST(test_an_idle_session_rings_by_the_descriptor),
 		TEST(test_sleep_of_the_loop),
 		TEST(test_requests_come_after_doorbells),
+		TEST(test_next_requests_wait_for_a_turn),
 		TEST(test_lies_of_an_idle_session),
+		TEST(test_lost_doorbells_take_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

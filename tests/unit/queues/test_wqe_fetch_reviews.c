@@ -104,8 +104,8 @@ static int set_up(void **state)
 	};
 	assert_int_equal(engine_init(&f->engine, &config), 0);
 	halves_init(&f->halves, &f->engine, NULL);
-	f->session = client_fixture_greet(client_fixture_connect(&f->halves, 1, &f->peer_fd), NULL,
-					  NULL);
+	f->session = client_fixture_open(client_fixture_connect_device(&f->halves, 1, &f->peer_fd),
+					 NULL, NULL);
 	create_objects(f);
 	*state = f;
 	return 0;

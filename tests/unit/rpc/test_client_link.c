@@ -32,7 +32,11 @@ static struct {
 	uint32_t sent_count;
 } fake;
 
+#define NOBODY_LISTENS 1
+#define SERVER_QPN     7
+
 static struct transport_route the_route;
+static struct transport_route probe_route; /* beside it, when a probe asks for the server */
 
 static int seek(struct transport *transport, struct rnic_cm_id *id, struct transport_route **route)
 {
@@ -40,11 +44,10 @@ static int seek(struct transport *transport, struct rnic_cm_id *id, struct trans
 		rnic_cm_destroy_id(id);
 		return fake.seek_error;
 	}
-	id->user = &the_route;
-	the_route.transport = transport;
-	the_route.user = id;
+	*route = fake.routes == 0 ? &the_route : &probe_route;
+	id->user = *route;
+	**route = (struct transport_route){.transport = transport, .user = id};
 	fake.routes++;
-	*route = &the_route;
 	return 0;
 }
 
@@ -65,6 +68,12 @@ static bool is_source(const struct transport_route *route,
 		      const struct transport_datagram *datagram)
 {
 	return datagram->route == route;
+}
+
+static bool is_same_peer(const struct transport_route *route, const struct rnic_cm_event *event)
+{
+	assert_ptr_equal(route, &the_route);
+	return event->parameters.qpn == SERVER_QPN;
 }
 
 static int receive(struct transport *transport, struct transport_datagram *datagram)
@@ -94,6 +103,8 @@ static int send_datagram(struct transport_route *route, uint32_t bytes)
 static const struct transport_calls calls = {
 	.config = &rpc_session_defaults,
 	.found_event = RNIC_CM_ESTABLISHED,
+	.nobody_listens = NOBODY_LISTENS,
+	.is_same_peer = is_same_peer,
 	.seek = seek,
 	.found = found,
 	.close_route = close_route,
@@ -274,6 +285,37 @@ static void say(struct client_link *link, enum rnic_cm_event_type type)
 	turn(link, NOW);
 }
 
+static void refuse(struct client_link *link, int status)
+{
+	say(link, RNIC_CM_ADDR_RESOLVED);
+	say(link, RNIC_CM_ROUTE_RESOLVED);
+	fake.event = (struct rnic_cm_event){
+		.type = RNIC_CM_REJECTED, .status = status, .id = the_route.user};
+	fake.has_event = true;
+	link->device.has_cm_events = true;
+	turn(link, NOW);
+	assert_int_equal(fake.routes, 0);
+}
+
+/* The manager of the server's host answers the probe. */
+static void answer_probe(struct client_link *link, struct rnic_cm_event last)
+{
+	const enum rnic_cm_event_type steps[] = {RNIC_CM_ADDR_RESOLVED, RNIC_CM_ROUTE_RESOLVED};
+
+	for (size_t i = 0; i < 2; i++) {
+		fake.event = (struct rnic_cm_event){.type = steps[i], .id = link->probe.id};
+		fake.has_event = true;
+		link->device.has_cm_events = true;
+		turn(link, NOW);
+	}
+	last.id = probe_route.user;
+	fake.event = last;
+	fake.has_event = true;
+	link->device.has_cm_events = true;
+	turn(link, NOW);
+	assert_int_equal(link->probe.state, PROBE_IDLE);
+}
+
 static void reach_session(struct client_link *link)
 {
 	turn(link, NOW);
@@ -421,6 +463,93 @@ static void test_stranger(void **state)
 	assert_true(client_link_is_open(link));
 }
 
+/* The other addresses of the host are tried at once; then the callers are told, once a round. */
+static void test_nobody_listens(void **state)
+{
+	struct client_link *link = *state;
+
+	for (int round = 0; round < 2; round++) {
+		turn(link, NOW + 100 * MS);
+		assert_int_equal(fake.asked_port, 100);
+		refuse(link, NOBODY_LISTENS);
+		assert_false(client_link_take_refusal(link));
+		assert_int_equal(link->state, LINK_ADDRESS);
+		assert_int_equal(fake.asked_port, 101);
+		refuse(link, NOBODY_LISTENS);
+		assert_true(link->begin_ns == NOW + 100 * MS);
+		assert_true(client_link_take_refusal(link));
+		assert_false(client_link_take_refusal(link));
+	}
+}
+
+/* For another reason than that nobody listens. */
+static void test_another_refusal_is_tried_again(void **state)
+{
+	struct client_link *link = *state;
+
+	for (int i = 0; i < 4; i++) {
+		turn(link, NOW + 100 * MS);
+		refuse(link, NOBODY_LISTENS + 1);
+		assert_false(client_link_take_refusal(link));
+	}
+}
+
+/* A call is under way, and no answer comes. */
+static void fall_silent(struct client_link *link)
+{
+	const struct rpc_frame frame = {.kind = RPC_FRAME_CANCEL, .call = 1};
+
+	reach_session(link);
+	answer(link, RPC_PACKET_OPENED);
+	assert_int_equal(client_link_send(link, &frame), 0);
+	turn(link, NOW);
+	assert_true(client_link_next_deadline_ns(link) <= NOW + 50 * MS);
+	turn(link, NOW + 50 * MS - 1);
+	assert_int_equal(link->probe.state, PROBE_IDLE);
+	turn(link, NOW + 50 * MS);
+	assert_int_equal(link->probe.state, PROBE_ADDRESS);
+	assert_int_equal(fake.asked_port, 100);
+}
+
+static void test_another_server_is_noticed(void **state)
+{
+	const struct rnic_cm_event events[] = {
+		{.type = RNIC_CM_ESTABLISHED, .parameters.qpn = SERVER_QPN + 1},
+		{.type = RNIC_CM_REJECTED, .status = NOBODY_LISTENS},
+	};
+	struct client_link *link = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		fall_silent(link);
+		answer_probe(link, events[i]);
+		assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
+		client_link_drop(link, NOW);
+		assert_true(link->begin_ns == NOW); /* and is looked for at once */
+		link->server_next = 0;
+		link->probe.again_ns = 0;
+	}
+}
+
+static void test_a_slow_server_is_kept(void **state)
+{
+	const struct rnic_cm_event same = {.type = RNIC_CM_ESTABLISHED,
+					   .parameters.qpn = SERVER_QPN};
+	const struct rnic_cm_event unreachable = {.type = RNIC_CM_UNREACHABLE};
+	struct client_link *link = *state;
+
+	fall_silent(link);
+	answer_probe(link, same);
+	assert_true(client_link_is_open(link));
+	turn(link, NOW + 1049 * MS); /* the next probe a second later */
+	assert_int_equal(link->probe.state, PROBE_IDLE);
+	turn(link, NOW + 1050 * MS);
+	assert_int_equal(link->probe.state, PROBE_ADDRESS);
+	answer_probe(link, unreachable);
+	assert_true(client_link_is_open(link));
+	turn(link, NOW + 2050 * MS);
+	assert_int_equal(link->probe.state, PROBE_ADDRESS); /* closing ends it */
+}
+
 static void test_daemon_ends(void **state)
 {
 	struct client_link *link = *state;
@@ -442,6 +571,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_way_is_lost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stranger, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_daemon_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_nobody_listens, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_refusal_is_tried_again, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_another_server_is_noticed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_slow_server_is_kept, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

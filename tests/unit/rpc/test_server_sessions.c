@@ -92,6 +92,16 @@ static const struct fake_sent *last_sent(const struct world *world)
 	return &world->transport.sent[world->transport.sent_count - 1];
 }
 
+/* A client that got the answer to its OPEN. */
+static void open_confirmed(struct world *world, uint32_t peer)
+{
+	struct rpc_packet ack;
+
+	open_from(world, peer);
+	ack = from_peer(world, RPC_PACKET_ACK, peer);
+	receive(world, peer, &ack);
+}
+
 static void test_open(void **state)
 {
 	struct world *world = *state;
@@ -141,7 +151,7 @@ static void test_loss_of_the_route(void **state)
 	struct world *world = *state;
 	struct transport_datagram loss;
 
-	open_from(world, 7);
+	open_confirmed(world, 7);
 	loss = fake_loss(&world->transport, session_of(world, 7)->route);
 	server_sessions_receive(&world->sessions, &loss, NOW);
 	server_sessions_serve(&world->sessions, NOW);
@@ -273,13 +283,56 @@ static void test_full(void **state)
 	uint32_t peer = 1;
 
 	for (; peer < SERVER_SESSIONS_MAX; peer++)
-		open_from(world, peer);
+		open_confirmed(world, peer);
 	assert_int_equal(world->transport.sent_count, 0);
 	open_from(world, peer);
 	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_CLOSE);
 	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_REFUSED);
 	assert_int_equal(last_sent(world)->peer, peer);
 	assert_int_equal(world->transport.routes, SERVER_SESSIONS_MAX - 1);
+}
+
+/*
+ * OPENs in the names of hosts that sent none take each other's places only, and leave no client
+ * behind.
+ */
+static void test_openings_without_a_client(void **state)
+{
+	struct world *world = *state;
+	uint32_t peer = 100;
+
+	open_confirmed(world, 7);
+	for (; peer < 3 * SERVER_SESSIONS_MAX; peer++)
+		open_from(world, peer);
+	assert_non_null(session_of(world, 7));
+	assert_null(session_of(world, 100));
+	assert_int_equal(world->transport.routes, 1 + SERVER_UNCONFIRMED_MAX);
+	assert_int_equal(world->sessions.clients.count, 1 + SERVER_UNCONFIRMED_MAX);
+	open_confirmed(world, peer);
+	for (uint32_t stranger = peer + 1; stranger < peer + 2 * SERVER_UNCONFIRMED_MAX; stranger++)
+		open_from(world, stranger);
+	assert_non_null(session_of(world, peer));
+	assert_int_equal(world->transport.sent_count, 0); /* strangers hear nothing before a turn */
+}
+
+static void test_ends_have_words(void **state)
+{
+	struct world *world = *state;
+	struct rpc_packet close;
+	struct server_session *session;
+
+	open_confirmed(world, 7);
+	session = session_of(world, 7);
+	close = from_peer(world, RPC_PACKET_CLOSE, 7);
+	close.code = RPC_CLOSE_DONE;
+	receive(world, 7, &close);
+	assert_string_equal(rpc_session_end_text(&session->session), "the client closed it");
+	server_sessions_serve(&world->sessions, NOW);
+	open_confirmed(world, 8);
+	session = session_of(world, 8);
+	rpc_session_tick(&session->session, NOW + 5000 * MS);
+	assert_string_equal(rpc_session_end_text(&session->session), "the client is silent");
+	server_sessions_serve(&world->sessions, NOW);
 }
 
 int main(void)
@@ -294,6 +347,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fairness, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_openings_without_a_client, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_ends_have_words, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

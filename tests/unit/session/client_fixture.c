@@ -2,6 +2,10 @@
 #include "client_fixture.h"
 
 #include "control/client_teardown.h"
+#include "control/ctl_dispatch.h"
+#include "control/troubles.h"
+#include "device/requests/connection_teardown.h"
+#include "device/requests/device_requests.h"
 #include "device/session_turn.h"
 #include "device/sigbus_guard.h"
 #include "unit_test.h"
@@ -9,26 +13,54 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void fixture_break_client(struct client *client, const char *reason)
+static void fixture_trouble(void *context, const struct rnic_process_trouble *trouble)
 {
-	client_break(client, "%s", reason);
+	struct halves *halves = context;
+
+	trouble_of_device(&halves->clients, &halves->child, trouble);
+}
+
+static void note_gone(void *context, uint32_t client_id)
+{
+	struct halves *halves = context;
+
+	halves->gone_count++;
+	halves->gone_client_id = client_id;
+}
+
+/* The fixture's facts are those of the sessions. */
+static void fixture_catch_up(void *context)
+{
+	(void)context;
 }
 
 void halves_init(struct halves *halves, struct engine *engine, struct cm *cm)
 {
 	const struct client_set_config config = {
-		.device = &halves->device,
+		.role = &ctl_dispatch_role,
+		.devices = &halves->devices,
 		.cm = cm,
 		.facts = &halves->facts,
+		.settings = &halves->settings,
 	};
+	const struct device_set_config no_devices = {.capture_fd = -1, .process_max = 1};
 
 	halves->host = (struct device_host){
-		.break_client = fixture_break_client,
-		.note_trouble = client_note_trouble,
+		.trouble = fixture_trouble,
+		.client_gone = note_gone,
+		.catch_up = fixture_catch_up,
+		.context = halves,
 	};
-	assert_int_equal(
-		session_set_init(&halves->device.sessions, engine, &halves->facts, &halves->host),
-		0);
+	halves->device.host = &halves->host;
+	assert_int_equal(session_set_init(&halves->device.sessions, engine, &halves->facts,
+					  &device_connection_owner),
+			 0);
+	assert_int_equal(connection_set_init(&halves->device.connections, &halves->device.sessions,
+					     &halves->host, &device_requests_role, UINT64_MAX),
+			 0);
+	halves->child.pid = getpid();
+	halves->child.uid = geteuid();
+	assert_int_equal(device_set_open(&halves->devices, &no_devices), 0);
 	assert_int_equal(client_set_init(&halves->clients, &config), 0);
 }
 
@@ -36,18 +68,23 @@ void halves_fini(struct halves *halves)
 {
 	client_teardown_all(&halves->clients);
 	client_set_fini(&halves->clients);
+	device_set_close(&halves->devices);
+	connection_teardown_all(&halves->device.connections);
+	connection_set_fini(&halves->device.connections);
 	session_set_fini(&halves->device.sessions);
 }
 
 void halves_reap(struct halves *halves)
 {
 	sigbus_guard_break(&halves->device.sessions);
+	connection_teardown_run(&halves->device.connections);
 	client_teardown_run(&halves->clients);
 }
 
 bool halves_have_work(const struct halves *halves)
 {
 	return client_set_has_work(&halves->clients) ||
+	       connection_set_has_work(&halves->device.connections) ||
 	       session_turn_has_work(&halves->device.sessions);
 }
 
@@ -71,25 +108,41 @@ struct client *client_fixture_connect(struct halves *halves, uid_t uid, int *pee
 	return client;
 }
 
-struct session *client_fixture_greet(struct client *client, int *doorbell_fd, int *async_fd)
+struct device_connection *client_fixture_connect_device(struct halves *halves, uid_t uid,
+							int *peer_fd)
 {
-	const struct session_config config = {
-		.client = client,
-		.account = &client->account,
-		.client_id = client->client_id,
-		.pid = client->pid,
+	struct device_client client = {
+		.client_id = ++halves->last_client_id,
+		.uid = uid,
+		.pid = 1,
 		.pid_fd = -1,
-		.memory_fd = -1,
 	};
+	struct device_connection *connection;
+	int sockets[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sockets), 0);
+	keep_or_close(sockets[1], peer_fd);
+	client.connection_fd = sockets[0];
+	assert_int_equal(
+		device_connection_create(&halves->device.connections, &client, &connection), 0);
+	return connection;
+}
+
+struct session *client_fixture_open(struct device_connection *connection, int *doorbell_fd,
+				    int *async_fd)
+{
 	int fds[4];
 
-	assert_int_equal(
-		device_half_open_session(client->set->device, &config, fds, &client->session), 0);
+	assert_int_equal(device_connection_open_session(connection, -1, fds), 0);
 	keep_or_close(fds[0], NULL);
 	keep_or_close(fds[1], NULL);
 	keep_or_close(fds[2], doorbell_fd);
 	keep_or_close(fds[3], async_fd);
-	client->has_greeted = true;
-	list_remove(&client->pre_hello_node);
-	return client->session;
+	return connection->session;
+}
+
+bool halves_serve(struct halves *halves)
+{
+	device_half_note_requests(&halves->device);
+	return device_half_serve(&halves->device);
 }

@@ -7,15 +7,23 @@
 #include "client/client_set.h"
 #include "device/device_half.h"
 #include "device/device_state.h"
+#include "device/requests/device_connection.h"
 #include "device/session/session.h"
+#include "devices/device_set.h"
 
 #include <sys/types.h>
 
 struct halves {
 	struct device_facts facts; /* the test's to fill in */
+	struct device_settings settings;
 	struct device_host host;
 	struct device_half device; /* of which there are sessions only */
+	struct device_set devices; /* without processes */
+	struct device_child child; /* of the device half, as the control plane would see it */
 	struct client_set clients;
+	uint32_t last_client_id; /* of the device connections */
+	uint32_t gone_count;	 /* clients of whose end the device half has told */
+	uint32_t gone_client_id; /* the last of them */
 };
 
 /* `engine` and `cm` may be NULL where nobody asks them; the engine may be made later. */
@@ -27,17 +35,28 @@ void halves_fini(struct halves *halves);
 /* Ends clients as a turn does. */
 void halves_reap(struct halves *halves);
 
+/* Serves the requests that have come, as after a turn of the device. */
+bool halves_serve(struct halves *halves);
+
 /* Whether another turn has anything to do. */
 bool halves_have_work(const struct halves *halves);
 
 /*
- * A client of `uid` that has connected and said nothing yet. The client's end of the connection,
- * which does not block, is at `*peer_fd` for the test to close; NULL: closed at once.
+ * A client of `uid` that has connected to the control plane and said nothing yet. The client's end
+ * of the connection, which does not block, is at `*peer_fd` for the test to close; NULL: closed at
+ * once.
  */
 struct client *client_fixture_connect(struct halves *halves, uid_t uid, int *peer_fd);
 
-/* The session of a client whose HELLO is accepted. The descriptors are for the test to close; NULL:
- * closed at once. */
-struct session *client_fixture_greet(struct client *client, int *doorbell_fd, int *async_fd);
+/* The same for a device connection. */
+struct device_connection *client_fixture_connect_device(struct halves *halves, uid_t uid,
+							int *peer_fd);
+
+/*
+ * The session of a client whose OPEN_DEVICE is accepted. The descriptors are for the test to close;
+ * NULL: closed at once.
+ */
+struct session *client_fixture_open(struct device_connection *connection, int *doorbell_fd,
+				    int *async_fd);
 
 #endif

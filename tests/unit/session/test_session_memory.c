@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Large mappings take long to be undone: not in the thread that serves clients. */
-#include "common/user_quota.h"
+#include "common/quota.h"
 
 #include "client_fixture.h"
 #include "device/session/session.h"
@@ -42,8 +42,8 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	halves_init(&f->halves, NULL, NULL);
-	f->session = client_fixture_greet(
-		client_fixture_connect(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
+	f->session = client_fixture_open(
+		client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
 	memcpy(f->usage, f->session->account->usage, sizeof(f->usage));
 	unmapped_bytes = 0;
 	unmapped_by_all_bytes = 0;
@@ -56,11 +56,11 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	/* What is unmapped in the background is no other test's. */
-	client_end(f->session->client);
-	while (f->halves.clients.client_count > 0)
+	device_connection_end(f->session->connection);
+	while (f->halves.device.connections.connection_count > 0)
 		halves_reap(&f->halves);
-	while (!list_is_empty(&f->halves.clients.quotas.users))
-		user_quota_sweep(&f->halves.clients.quotas, false);
+	while (deferred_close_pending(&f->halves.device.connections.quotas.deferred_close) > 0)
+		sched_yield();
 	halves_fini(&f->halves);
 	close(f->peer_fd);
 	return 0;
@@ -69,7 +69,7 @@ static int tear_down(void **state)
 static void expect_unmapped(const struct fixture *f)
 {
 	assert_int_equal(unmapped_bytes, 0);
-	while (deferred_close_pending(&f->session->account->user->deferred_close) > 0)
+	while (deferred_close_pending(&f->session->account->pool->deferred_close) > 0)
 		sched_yield();
 	assert_int_equal(unmapped_by_all_bytes, LARGE_BYTES);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
@@ -116,7 +116,7 @@ static void test_small_rings(void **state)
 	close(fd);
 	session_close_shared(f->session, &region);
 	assert_int_equal(unmapped_bytes, 4096);
-	assert_int_equal(deferred_close_pending(&f->session->account->user->deferred_close), 0);
+	assert_int_equal(deferred_close_pending(&f->session->account->pool->deferred_close), 0);
 }
 
 int main(void)

@@ -36,8 +36,9 @@ static int set_up(void **state)
 	memset(f, 0, sizeof(*f));
 	halves_init(&f->halves, NULL, NULL);
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		f->sessions[i] = client_fixture_greet(
-			client_fixture_connect(&f->halves, geteuid(), &f->peer_fds[i]), NULL, NULL);
+		f->sessions[i] = client_fixture_open(
+			client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fds[i]), NULL,
+			NULL);
 	}
 	*state = f;
 	return 0;
@@ -80,7 +81,7 @@ static void expect_its_end(struct fixture *f)
 {
 	assert_false(f->sessions[1]->is_broken);
 	halves_reap(&f->halves);
-	while (f->halves.clients.client_count > 1)
+	while (f->halves.device.connections.connection_count > 1)
 		halves_reap(&f->halves);
 	assert_ptr_equal(
 		list_first_entry(&f->halves.device.sessions.sessions, struct session, node),
@@ -161,7 +162,7 @@ static void test_no_bytes_of_others(void **state)
 	assert_int_equal(pages[1][7], 0);
 	lose(f->sessions[0]->region.address, 4096);
 	halves_reap(&f->halves);
-	while (f->halves.clients.client_count > 0)
+	while (f->halves.device.connections.connection_count > 0)
 		halves_reap(&f->halves);
 }
 

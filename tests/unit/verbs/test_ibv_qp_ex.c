@@ -19,6 +19,9 @@ struct bench {
 	struct ibv_qp_ex *ex;
 };
 
+static const struct rnic_mw native_window = {.rkey = RKEY & ~0xff};
+static const struct rnic_mr native_region = {.lkey = 0x77};
+
 static int set_up(void **state)
 {
 	const struct rnic_qp_capacities capacities = {
@@ -168,10 +171,9 @@ static void test_operations(void **state)
 /* Each request keeps the wr_id and the flags that were set when it began. */
 static void test_what_takes_no_elements(void **state)
 {
-	struct rnic_mw native_window = {.rkey = RKEY & ~0xff};
-	struct rnic_mr native_region = {.lkey = 0x77};
-	struct rnic_verbs_mw window = {.mw.type = IBV_MW_TYPE_2, .native = &native_window};
-	struct rnic_verbs_mr region = {.native = &native_region};
+	struct rnic_verbs_mw window = {.mw.type = IBV_MW_TYPE_2,
+				       .native = (struct rnic_mw *)&native_window};
+	struct rnic_verbs_mr region = {.native = (struct rnic_mr *)&native_region};
 	const struct ibv_mw_bind_info info = {&region.mr, ADDRESS, 99, IBV_ACCESS_REMOTE_READ};
 	struct bench *bench = *state;
 	struct rnic_send_wqe entry;
@@ -201,6 +203,30 @@ static void test_what_takes_no_elements(void **state)
 	ibv_wr_start(bench->ex);
 	ibv_wr_bind_mw(bench->ex, &window.mw, RKEY, &info);
 	assert_int_equal(ibv_wr_complete(bench->ex), EINVAL);
+}
+
+static void test_bind_takes_a_tag_and_shows_the_key(void **state)
+{
+	struct rnic_verbs_mw window = {.mw = {.type = IBV_MW_TYPE_2, .rkey = native_window.rkey},
+				       .native = (struct rnic_mw *)&native_window};
+	struct rnic_verbs_mr region = {.native = (struct rnic_mr *)&native_region};
+	const struct ibv_mw_bind_info info = {&region.mr, ADDRESS, 99, IBV_ACCESS_REMOTE_READ};
+	struct bench *bench = *state;
+
+	ibv_wr_start(bench->ex);
+	ibv_wr_bind_mw(bench->ex, &window.mw, 0x11, &info);
+	ibv_wr_local_inv(bench->ex, native_window.rkey + 0x11);
+	ibv_wr_bind_mw(bench->ex, &window.mw, 0x22, &info);
+	assert_int_equal(window.mw.rkey, native_window.rkey);
+	assert_int_equal(ibv_wr_complete(bench->ex), 0);
+	assert_int_equal(entry_at(bench, 0).rkey, native_window.rkey + 0x11);
+	assert_int_equal(entry_at(bench, 2).rkey, native_window.rkey + 0x22);
+	assert_int_equal(window.mw.rkey, native_window.rkey + 0x22);
+
+	ibv_wr_start(bench->ex);
+	ibv_wr_bind_mw(bench->ex, &window.mw, 0x33, &info);
+	ibv_wr_abort(bench->ex);
+	assert_int_equal(window.mw.rkey, native_window.rkey + 0x22);
 }
 
 static void test_batch_is_published_at_once(void **state)
@@ -396,6 +422,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_operations, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_takes_no_elements, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bind_takes_a_tag_and_shows_the_key, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_batch_is_published_at_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_abort, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_errors_surface_at_complete, set_up, tear_down),

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define D "sys/class/infiniband/rnic7"
+#define D "sys/devices/virtual/infiniband/rnic7"
 #define P D "/ports/1"
 
 static struct rnic_device_attributes device;
@@ -77,6 +77,9 @@ static void test_device(void **state)
 		{VIEW_TEXT, D "/hca_type", "rnicd\n", 0},
 		{VIEW_TEXT, D "/board_id", "rnicd\n", 0},
 		{VIEW_LINK, D "/device/net/eth5", "/sys/class/net/eth5", 0},
+		{VIEW_LINK, "sys/class/infiniband/rnic7", "../../devices/virtual/infiniband/rnic7",
+		 0},
+		{VIEW_LINK, P "/net/eth5", "/sys/class/net/eth5", 0},
 		{VIEW_TEXT, "sys/class/infiniband_verbs/abi_version", "6\n", 0},
 		{VIEW_TEXT, "sys/class/infiniband_verbs/uverbs0/ibdev", "rnic7\n", 0},
 		{VIEW_LINK, "dev/infiniband/uverbs0", "/dev/null", 0},

@@ -16,6 +16,8 @@ static const struct {
 	 TREE "/sys/class/infiniband/rnic0/ports/1/gids/0"},
 	{"/sys/class/infiniband_verbs/uverbs0/ibdev",
 	 TREE "/sys/class/infiniband_verbs/uverbs0/ibdev"},
+	{"/sys/devices/virtual/infiniband/rnic0/node_type",
+	 TREE "/sys/devices/virtual/infiniband/rnic0/node_type"},
 	{"/dev/infiniband/uverbs0", TREE "/dev/infiniband/uverbs0"},
 
 	/* Spellings of the same place. */
@@ -29,6 +31,7 @@ static const struct {
 	{"/sys/class/infiniband2/rnic0", NULL},
 	{"/sys/class/infini", NULL},
 	{"/sys/class", NULL},
+	{"/sys/devices/virtual", NULL},
 	{"/sys", NULL},
 	{"/", NULL},
 	{"", NULL},

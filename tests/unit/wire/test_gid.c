@@ -46,6 +46,33 @@ static void test_kinds_and_text(void **state)
 	}
 }
 
+/* Kernels keep groups of the scope of an interface from the wire, and pass all others. */
+static void test_on_wire(void **state)
+{
+	static const struct {
+		const char *gid, *on_wire;
+	} cases[] = {
+		{"ff01:0:2:c985::1", "ff02:0:2:c985::1"}, /* perftest's own */
+		{"ff11::1", "ff12::1"},
+		{"ff02::1", "ff02::1"},
+		{"ff0e::1", "ff0e::1"},
+		{"fe01::1", "fe01::1"},
+		{"::ffff:239.1.1.1", "239.1.1.1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		char text[RNIC_GID_TEXT_BYTES];
+		uint8_t bytes[16];
+		struct rnic_gid gid;
+
+		assert_int_equal(inet_pton(AF_INET6, cases[i].gid, bytes), 1);
+		gid = rnic_gid_from_ipv6(bytes);
+		gid = rnic_gid_on_wire(&gid);
+		assert_string_equal(rnic_gid_text(&gid, text), cases[i].on_wire);
+	}
+}
+
 static void test_ipv4_round_trip(void **state)
 {
 	static const uint8_t address[4] = {192, 0, 2, 1};
@@ -64,6 +91,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds_and_text),
+		cmocka_unit_test(test_on_wire),
 		cmocka_unit_test(test_ipv4_round_trip),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/silent_neighbours.h"
+#include "common/silent_neighbours.h"
 
 #include "base/bits.h"
-#include "network/netlink_message.h"
+#include "common/netlink_message.h"
 #include "unit_test.h"
 
 #include <net/if.h>
@@ -34,11 +34,25 @@ static void test_loopback_has_no_neighbours(void **state)
 	assert_int_equal(silent_neighbours_ask(if_nametoindex("lo"), silent, 4), 0);
 }
 
+static void test_one_socket_serves_all_questions(void **state)
+{
+	struct rnic_gid silent[4];
+
+	(void)state;
+	assert_int_equal(silent_neighbours_prepare(), 0);
+	for (int i = 0; i < 3; i++) {
+		/* No room: the answer stays in the socket. */
+		assert_int_equal(silent_neighbours_ask(if_nametoindex("lo"), silent, 0), 0);
+		assert_int_equal(silent_neighbours_ask(if_nametoindex("lo"), silent, 4), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_silent_ones_of_the_interface),
 		cmocka_unit_test(test_loopback_has_no_neighbours),
+		cmocka_unit_test(test_one_socket_serves_all_questions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/netlink_message.h"
+#include "common/netlink_message.h"
 
 #include "base/bits.h"
 #include "port_fixture.h"
@@ -8,10 +8,12 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/ipv6.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 
 /* A datagram under construction. */
 struct datagram_maker {
@@ -43,7 +45,7 @@ static void attribute(struct datagram_maker *maker, uint16_t type, const void *v
 {
 	const struct rtattr header = {.rta_type = type,
 				      .rta_len = (uint16_t)(sizeof(header) + length)};
-	uint8_t bytes[64];
+	uint8_t bytes[160];
 
 	memcpy(bytes, &header, sizeof(header));
 	memcpy(bytes + sizeof(header), value, length);
@@ -103,17 +105,85 @@ static void test_links(void **state)
 	assert_false(netlink_next(&reader, &fact));
 }
 
+/* What a link message says about IPv6. */
+struct ipv6_link {
+	uint16_t type;
+	unsigned flags;
+	size_t mac_bytes, settings_bytes;
+	int32_t is_off;
+	uint8_t mode;
+};
+
+static void ipv6_link_message(struct datagram_maker *maker, const struct ipv6_link *link)
+{
+	static const uint8_t mac[8] = {2, 1, 2, 3, 4, 5};
+	const struct ifinfomsg header = {
+		.ifi_type = link->type, .ifi_index = 7, .ifi_flags = IFF_UP | link->flags};
+	int32_t settings[DEVCONF_DISABLE_IPV6 + 4] = {0};
+	size_t families, family;
+
+	settings[DEVCONF_DISABLE_IPV6] = link->is_off;
+	begin(maker, RTM_NEWLINK, 0, &header, sizeof(header));
+	attribute(maker, IFLA_ADDRESS, mac, link->mac_bytes);
+	families = maker->length;
+	attribute(maker, IFLA_AF_SPEC | NLA_F_NESTED, "", 0);
+	family = maker->length;
+	attribute(maker, AF_INET6, "", 0);
+	attribute(maker, IFLA_INET6_CONF, settings, link->settings_bytes);
+	attribute(maker, IFLA_INET6_ADDR_GEN_MODE, &link->mode, sizeof(link->mode));
+	((struct rtattr *)(void *)(maker->bytes + families))->rta_len =
+		(uint16_t)(maker->length - families);
+	((struct rtattr *)(void *)(maker->bytes + family))->rta_len =
+		(uint16_t)(maker->length - family);
+	attribute(maker, IFLA_IFNAME, "eth0", 5);
+}
+
+/* The kernel makes a link-local address of an Ethernet interface's MAC address, or does not. */
+static void test_mac_id(void **state)
+{
+	const size_t all = (DEVCONF_DISABLE_IPV6 + 4) * sizeof(int32_t);
+	const struct {
+		struct ipv6_link link;
+		bool has_mac_id;
+	} cases[] = {
+		{{ARPHRD_ETHER, 0, 6, all, 0, IN6_ADDR_GEN_MODE_EUI64}, true},
+		{{ARPHRD_ETHER, 0, 6, all, 1, IN6_ADDR_GEN_MODE_EUI64}, false},
+		{{ARPHRD_ETHER, 0, 6, all, 0, IN6_ADDR_GEN_MODE_NONE}, false},
+		{{ARPHRD_ETHER, 0, 6, all, 0, IN6_ADDR_GEN_MODE_STABLE_PRIVACY}, false},
+		{{ARPHRD_ETHER, IFF_SLAVE, 6, all, 0, IN6_ADDR_GEN_MODE_EUI64}, false},
+		{{ARPHRD_LOOPBACK, 0, 6, all, 0, IN6_ADDR_GEN_MODE_EUI64}, false},
+		{{ARPHRD_ETHER, 0, 8, all, 0, IN6_ADDR_GEN_MODE_EUI64}, false},
+		/* A kernel without this setting. */
+		{{ARPHRD_ETHER, 0, 6, DEVCONF_DISABLE_IPV6 * sizeof(int32_t), 0, 0}, false},
+	};
+	static const uint8_t mac[6] = {2, 1, 2, 3, 4, 5};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct datagram_maker maker = {.length = 0};
+		struct netlink_reader reader;
+		struct netlink_fact fact;
+
+		ipv6_link_message(&maker, &cases[i].link);
+		netlink_reader_init(&reader, maker.bytes, maker.length);
+		assert_true(next(&reader, &fact, NETLINK_LINK));
+		assert_int_equal(fact.has_mac_id, cases[i].has_mac_id);
+		if (fact.has_mac_id)
+			assert_memory_equal(fact.mac, mac, sizeof(mac));
+	}
+}
+
 static void test_addresses(void **state)
 {
 	static const struct {
 		const char *address;
 		uint8_t flags;
-		bool is_tentative;
+		bool is_duplicate;
 	} cases[] = {
 		{"192.0.2.1", IFA_F_PERMANENT, false},
 		{"2001:db8::1", 0, false},
-		{"fe80::1", IFA_F_TENTATIVE, true},
-		{"fe80::1", IFA_F_TENTATIVE | IFA_F_OPTIMISTIC, false},
+		{"fe80::1", IFA_F_TENTATIVE, false},
+		{"fe80::1", IFA_F_TENTATIVE | IFA_F_DADFAILED, true},
 		{"fe80::1", IFA_F_DADFAILED, true},
 	};
 	struct datagram_maker maker = {.length = 0};
@@ -131,7 +201,7 @@ static void test_addresses(void **state)
 		assert_true(next(&reader, &fact, NETLINK_ADDRESS));
 		assert_int_equal(fact.netdev_index, 7);
 		assert_true(rnic_gid_equal(&fact.gid, &gid));
-		assert_int_equal(fact.is_tentative, cases[i].is_tentative);
+		assert_int_equal(fact.is_duplicate, cases[i].is_duplicate);
 	}
 	assert_true(next(&reader, &fact, NETLINK_ADDRESS_GONE));
 	assert_false(netlink_next(&reader, &fact));
@@ -141,7 +211,7 @@ static void test_addresses(void **state)
 static void test_address_attributes(void **state)
 {
 	const struct rnic_gid ours = fixture_gid("192.0.2.1");
-	const uint32_t flags = IFA_F_TENTATIVE;
+	const uint32_t flags = IFA_F_DADFAILED | IFA_F_NOPREFIXROUTE;
 	struct datagram_maker maker = {.length = 0};
 	struct netlink_reader reader;
 	struct netlink_fact fact;
@@ -153,7 +223,7 @@ static void test_address_attributes(void **state)
 	netlink_reader_init(&reader, maker.bytes, maker.length);
 	assert_true(next(&reader, &fact, NETLINK_ADDRESS));
 	assert_true(rnic_gid_equal(&fact.gid, &ours));
-	assert_true(fact.is_tentative);
+	assert_true(fact.is_duplicate);
 }
 
 static void test_dumps(void **state)
@@ -294,7 +364,7 @@ int main(void)
 		cmocka_unit_test(test_links),	   cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_neighbours), cmocka_unit_test(test_address_attributes),
 		cmocka_unit_test(test_dumps),	   cmocka_unit_test(test_no_such_link),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_damaged),	   cmocka_unit_test(test_mac_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

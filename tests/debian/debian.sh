@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# debian.sh FOLDER [RELEASE...]: what a newcomer does works on a fresh Debian 13 and 12, trixie and
+# bookworm:
+#
+#   start    the quick start, and the benchmark straight after it
+#   suites   tests/run.sh --quick
+#   readme   every command of README.md, in order
+#
+# FOLDER, which must not exist, takes one root file system a release; each use has an overlay of it
+# on a host of its own (fresh_host.sh). RNIC_DEBIAN_USES names some of the uses. Exit status: 0, 1
+# when something failed, 77 when it cannot run here (it needs root).
+set -u
+
+[ $# -ge 1 ] || { sed -n '4,13p' "$0" >&2; exit 1; }
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+folder=$1
+shift
+releases=("$@")
+[ ${#releases[@]} -gt 0 ] || releases=(trixie bookworm)
+uses=${RNIC_DEBIAN_USES:-start suites readme}
+use_seconds=3600 # the most for one use
+failures=0
+
+[ "$(id -u)" -eq 0 ] || { echo "debian: skipped: overlays and networks need root" >&2; exit 77; }
+for program in mmdebstrap slirp4netns; do
+	command -v $program >/dev/null || {
+		echo "debian: skipped: there is no $program: tools/install-packages.sh debian" >&2
+		exit 77
+	}
+done
+
+command_of() {
+	case $1 in
+	start) echo "tools/quickstart.sh && tests/bench/run.sh --quick" ;;
+	suites) echo "tests/run.sh --quick" ;;
+	readme) echo "tests/debian/type_readme.sh" ;;
+	esac
+}
+
+# use RELEASE USE
+use() {
+	local status
+	echo "== debian: $1: $2"
+	SECONDS=0
+	timeout --kill-after=30 $use_seconds "$here/fresh_host.sh" "$folder/$1" "$folder/$1-$2" \
+		"$top" bash -c "$(command_of "$2")" >"$folder/$1-$2.log" 2>&1
+	status=$?
+	if [ $status -eq 0 ]; then
+		echo "ok    $1: $2 ($SECONDS s)"
+		return
+	fi
+	failures=$((failures + 1))
+	echo "FAIL  $1: $2: status $status after $SECONDS s"
+	tail -n 60 "$folder/$1-$2.log" | sed 's/^/      | /'
+}
+
+mkdir -p "$folder" || exit 1
+for release in "${releases[@]}"; do
+	echo "== debian: $release: the root file system"
+	if ! mmdebstrap --variant=minbase --dpkgopt=force-unsafe-io --include=iproute2,mount \
+		"$release" "$folder/$release" 2>"$folder/$release.log"; then
+		failures=$((failures + 1))
+		echo "FAIL  $release: no root file system"
+		tail -n 20 "$folder/$release.log" | sed 's/^/      | /'
+		continue
+	fi
+	for one in $uses; do use "$release" "$one"; done
+	rm -rf "${folder:?}/$release"
+done
+echo "debian: $failures failures"
+[ $failures -eq 0 ]

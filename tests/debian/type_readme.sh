@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# type_readme.sh [--check]: types every command of README.md, in order, in the top folder of a fresh
+# clone on a fresh Debian. --check types nothing and says only whether each command of the README
+# has its place below, in the same order.
+#
+# Each step names a command as the README has it. A second argument is typed in its stead where the
+# README leaves something to the reader: a name, an address, how long. tests/debian/run.sh runs this
+# script on a host of its own.
+set -u -a # commands see the variables of others
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+here=$top/tests/debian
+readme=$top/README.md
+mapfile -t commands < <(awk -f "$here/readme_commands.awk" "$readme")
+next=0 # the index of the command that comes next
+typed=0
+faults=0
+is_check=""
+[ "${1:-}" != --check ] || is_check=1
+logs=$(mktemp -d)
+output=$logs/none
+background=() # process groups
+
+. "$here/type_readme_steps.sh"
+
+cleanup() {
+	status=$?
+	trap - EXIT
+	end_background
+	rm -rf "$logs"
+	exit $status
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+cd "$top" || exit 1
+
+# ---- 60 seconds ----
+
+types 'tools/quickstart.sh'
+for _ in 1 2 3 4 5 6; do prints_command; done
+says 'it works'
+serves 'build/bin/rnic-run ib_write_bw' tcp 18515
+types 'build/bin/rnic-run ib_write_bw 127.0.0.1'
+says '^ *65536 +5000 '
+
+has_two_hosts
+serves 'host-a$ build/bin/rnicd --netdev eth0 &' rnic
+serves 'host-a$ build/bin/rnic-run ib_write_bw -x 1' tcp 18515
+serves 'host-b$ build/bin/rnicd --netdev eth0 &' rnic
+types 'host-b$ build/bin/rnic-run ib_write_bw -x 1 host-a'
+says '^ *65536 +5000 '
+says 'GID: 00:00:00:00:00:00:00:00:00:00:255:255:'
+end_background
+
+reads 'export PATH=$PWD/build/bin:$PATH'
+starts 'rnic-run ib_write_bw' tcp 18515
+types 'build/bin/rnicctl show'
+says 'ib_write_bw'
+end_background
+reads '`rnicd --capture FILE`'
+starts 'rnicd --address 127.0.0.2 --socket a.sock --capture packets.pcapng' rnic a.sock
+starts 'rnic-run --socket a.sock ibv_rc_pingpong -g 0' tcp 18515
+runs 'rnic-run --socket a.sock ibv_rc_pingpong -g 0 127.0.0.1'
+end_background
+types 'build/bin/rnic-inspect FILE' 'build/bin/rnic-inspect packets.pcapng'
+says 'RC'
+
+# ---- how to see it ----
+
+installs infiniband-diags
+types 'rnic-run ibstat'
+says "State: Active"
+types "rnic-run sh -c 'cat /sys/class/infiniband/rnic0/ports/1/gids/0'"
+says '^([0-9a-f]{4}:){7}[0-9a-f]{4}$'
+types "rnic-run sh -c 'cat /sys/class/infiniband/rnic0/ports/1/counters/port_xmit_data'"
+says '^[0-9]+$'
+installs busybox-static
+types 'rnic-run --ns busybox ls /sys/class/infiniband'
+says '^rnic0$'
+
+# ---- programming it ----
+
+writes_fragment 1 rnic/rdma.h
+types 'cc program.c -Ibuild/include -Lbuild/lib -lrnic-rdma -lrnic -Wl,-rpath,$PWD/build/lib'
+writes_fragment 2 rnic/connection.h
+types 'cc program.c -Ibuild/include -Lbuild/lib -lrnic-connection -lrnic -Wl,-rpath,$PWD/build/lib'
+
+# ---- sockets, remote procedure calls, samples ----
+
+installs iperf3
+leaves 'cc program.c -Ibuild/include -Ibuild/include/rnic/compat -Lbuild/lib'\
+' -liwarp -Wl,-rpath,$PWD/build/lib' 'it needs a program of the reader'
+types 'preload=/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so'
+starts 'rnicd --address 127.0.0.2 --socket a.sock' rnic a.sock
+export RNIC_SOCKET=$top/a.sock
+serves 'build/bin/rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -s"' cm a.sock
+types 'build/bin/rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -c 10.0.0.1"' \
+	'build/bin/rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -c 127.0.0.2 -t 2"'
+says 'receiver'
+unset RNIC_SOCKET
+end_background
+
+starts 'rnicd --address 127.0.0.2 --socket a.sock' rnic a.sock
+starts 'rnicd --address 127.0.0.3 --socket b.sock' rnic b.sock
+serves 'RNIC_SOCKET=a.sock build/bin/rpc_echo serve 7777 &' cm a.sock
+types 'RNIC_SOCKET=b.sock build/bin/rpc_echo add 127.0.0.2 7777 10000'
+says '^10000 calls, 0 failed, total 10000$'
+types 'RNIC_SOCKET=b.sock build/bin/rpc_echo --rc pour 127.0.0.2 7777 100000000'
+says '^pour: success$'
+end_background
+
+serves 'build/bin/rnic-run build/bin/samples/rdma_server &' cm
+types 'build/bin/rnic-run build/bin/samples/rdma_client 127.0.0.1'
+says 'WRITE of 4096 bytes and READ of them, 4 times: verified'
+end_background
+
+# ---- playing with it ----
+
+serves 'rnic-run rnic-lab read' tcp 7471 \
+	'(echo "Hello from server memory!"; sleep 60) | rnic-run rnic-lab read'
+types 'rnic-run rnic-lab read 127.0.0.1' \
+	'printf "0 5\n11 99\n" | rnic-run rnic-lab read 127.0.0.1; [ $? -eq 1 ]'
+says 'Read data \(6 bytes from position 0\): Hello'
+says 'this range is outside the stored text, which has positions 0 to 24'
+end_background
+types 'seq 100000 > numbers'
+types '(umask 077; head -c 32 /dev/urandom > key)'
+serves 'rnic-run rnic-lab lambda --allow-lambda --secret key --table numbers &' tcp 7471
+types 'rnic-lambda-cc tools/rnic-lab/sdk/table_sum.c -o table_sum.lambda'
+types 'rnic-run rnic-lab lambda host-a --secret key --code table_sum.lambda --input /dev/null' \
+	'rnic-run rnic-lab lambda 127.0.0.1 --secret key --code table_sum.lambda --input /dev/null'
+says '^100000 numbers, sum 5000050000, 1 to 100000$'
+end_background
+
+# ---- building, tests, speed ----
+
+runs 'rm -rf build'
+reads '`tools/install-packages.sh build`'
+types 'cmake -S . -B build -G Ninja && cmake --build build'
+types 'tests/run.sh' 'tests/run.sh --quick'
+types 'ctest --test-dir build -L sim --output-on-failure'
+types 'tests/bench/run.sh' 'tests/bench/run.sh --quick'
+says 'ib_write_bw'
+leaves 'rnic-run mpirun --mca pml ucx --mca osc ucx -n 2 PROGRAM' 'it needs a program of the reader'
+
+ends

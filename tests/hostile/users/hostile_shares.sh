@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Ten users hold all that root's daemon gives to each of them. An eleventh user's program and
+# rnicctl get in all the same.
+. "$(dirname "$0")/../../interop/lib.sh"
+. "$(dirname "$0")/../../interop/family/user_programs.sh"
+
+require_users
+users=10
+holders=()
+
+# holder_start UID
+holder_start() {
+	(
+		side_user[0]=$1
+		exec_program 0 "$BUILD/tests/user_holder"
+	) >"$WORK/holder.$1.out" 2>&1 &
+	holders+=($!)
+	own $!
+	wait_for 20 grep -q "^ready [1-9][0-9]* [1-9]" "$WORK/holder.$1.out"
+}
+
+# hold_all: by one user after the other.
+hold_all() {
+	local number uid
+	for ((number = 0; number < users; number++)); do
+		uid=$((user_a + 10 + number))
+		check "user $number holds something" holder_start "$uid"
+		echo "#     $(cat "$WORK/holder.$uid.out")"
+	done
+}
+
+rnicctl_of() {
+	as "$1" timeout 5 "$BIN/rnicctl" show --socket "${side_socket[0]}"
+}
+
+# others_get_in WHEN
+others_get_in() {
+	check "$1: a program of an eleventh user works" new_program_works $user_b
+	check "$1: rnicctl of root answers" rnicctl_answers
+	check "$1: rnicctl of an eleventh user answers" rnicctl_of $user_b
+	check "$1: a program of root works" new_program_works 0
+}
+
+# holders_end: what they held is free again.
+holders_end() {
+	local holder
+	for holder in "${holders[@]}"; do
+		signal_process KILL "$holder"
+		wait "$holder" 2>/dev/null
+	done
+	check "the holders are forgotten" wait_for 20 holds 0 clients "rows == []"
+}
+
+topology_start one uring 4
+others_get_in "before"
+hold_all
+others_get_in "ten users hold all they can"
+holders_end
+others_get_in "after"
+check "the device processes of all users end" wait_for 20 has_no_device 0
+topology_finish

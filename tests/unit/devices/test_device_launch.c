@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The program started here is a shell, which finds the link as a descriptor of its own. */
+#include "devices/device_launch.h"
+
+#include "common/process_link.h"
+#include "unit_test.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const script_path = "rnic-test-device-launch.sh";
+
+/* A program that waits for the end of the link and then tells by its status what it found. */
+static void write_script(void)
+{
+	FILE *file = fopen(script_path, "w");
+
+	assert_non_null(file);
+	fputs("#!/bin/sh\n"
+	      "[ -e /proc/self/fd/3 ] || exit 2\n"
+	      "[ -e /proc/self/fd/9 ] && exit 3\n"
+	      "for fd in 0 1; do\n"
+	      "    [ \"$(readlink /proc/$$/fd/$fd)\" = /dev/null ] || exit 6\n"
+	      "done\n"
+	      "echo a line >&2\n"
+	      "kill -STOP $$\n"
+	      "[ \"$(ulimit -c)\" = 0 ] || exit 4\n"
+	      "[ \"$(cat /proc/self/oom_score_adj)\" -ge 300 ] || exit 5\n"
+	      "exit 42\n",
+	      file);
+	fclose(file);
+	assert_int_equal(chmod(script_path, 0700), 0);
+}
+
+static void test_start(void **state)
+{
+	int fds[2], log_fds[2], pid_fd = -1, status, null_fd;
+	char line[16] = "";
+	pid_t pid;
+
+	(void)state;
+	write_script();
+	assert_int_equal(process_link_open(fds), 0);
+	assert_int_equal(pipe2(log_fds, O_CLOEXEC), 0);
+	null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(dup3(null_fd, 9, O_CLOEXEC), 9);
+	assert_int_equal(device_launch_start(script_path, fds[1], log_fds[1], true, &pid, &pid_fd),
+			 0);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	if (WIFSTOPPED(status)) {
+		/* The bounds are set by now. */
+		kill(pid, SIGCONT);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	}
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 42);
+	assert_int_equal(read(log_fds[0], line, sizeof(line)), 7);
+	assert_string_equal(line, "a line\n");
+	if (pid_fd >= 0) {
+		struct pollfd end = {.fd = pid_fd, .events = POLLIN};
+
+		assert_int_equal(poll(&end, 1, 0), 1);
+		close(pid_fd);
+	}
+	unlink(script_path);
+	close(9);
+	close(null_fd);
+	close(log_fds[0]);
+	close(log_fds[1]);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_no_program(void **state)
+{
+	char path[DEVICE_LAUNCH_PATH_BYTES], reason[64];
+	int fds[2], pid_fd;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(process_link_open(fds), 0);
+	assert_int_equal(
+		device_launch_start("/nonexistent/program", fds[1], -1, true, &pid, &pid_fd),
+		-ENOENT);
+	close(fds[0]);
+	close(fds[1]);
+	/* The tests' folder has no folder libexec beside it that holds this name. */
+	if (device_launch_find(path, reason, sizeof(reason)) != 0)
+		assert_true(strncmp(reason, "cannot run the program of device processes", 42) == 0);
+	else
+		assert_int_equal(access(path, X_OK), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_no_program),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

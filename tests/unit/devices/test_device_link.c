@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "devices/device_link.h"
+
+#include "device_fixture.h"
+#include "unit_test.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static char reason[DEVICE_TEXT_BYTES];
+
+/* An address comes a little later when there are no descriptors for its sockets. */
+static void test_gid_without_descriptors(void **state)
+{
+	static const int errors[] = {-EMFILE, -ENFILE, -ENOMEM};
+	const struct rnic_gid other = fixture_gid_of(9);
+	const struct rnic_process_facts *facts;
+	const struct rnic_process_gid *gid;
+
+	(void)state;
+	fixture_serve(FIXTURE_UID);
+	for (uint32_t i = 0; i < COUNT_OF(errors); i++) {
+		fixture->sockets_error = errors[i];
+		device_set_set_gid(&fixture->set, 2 + i, &other);
+		fixture->facts.gids.entries[2 + i].gid = other;
+		device_set_set_facts(&fixture->set, 512);
+		fixture_turn(FIXTURE_SECOND);
+		assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt),
+				 -EAGAIN);
+		assert_true(device_set_next_deadline_ns(&fixture->set) <=
+			    fixture->now_ns + FIXTURE_SECOND);
+		fixture->sockets_error = 0;
+		fixture_turn(FIXTURE_SECOND);
+		gid = fixture_expect(RNIC_PROCESS_GID);
+		assert_int_equal(gid->index, 2 + i);
+		assert_int_equal(fixture->receipt.fd_count, 9);
+		facts = fixture_expect(RNIC_PROCESS_FACTS);
+		assert_memory_equal(&facts->gids.entries[2 + i].gid, &other, sizeof(other));
+	}
+}
+
+static void remove_gid(uint32_t index)
+{
+	const struct rnic_gid none = {{0}};
+
+	device_set_set_gid(&fixture->set, index, &none);
+	fixture->facts.gids.entries[index].gid = none;
+	device_set_set_facts(&fixture->set, 1024);
+}
+
+/* A process that does not close the sockets of an address is ended; others are not. */
+static void test_late_removals(void **state)
+{
+	struct device_child *late, *quick;
+	struct rnic_card *card;
+
+	(void)state;
+	late = fixture_serve(FIXTURE_UID);
+	assert_int_equal(device_set_acquire(&fixture->set, FIXTURE_UID + 1, &quick, reason), 0);
+	assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt), 0);
+	card = mmap(NULL, sizeof(*card), PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fixture->receipt.fds[1], 0);
+	assert_ptr_not_equal(card, MAP_FAILED);
+	fixture_say_ready(0, "");
+	fixture_turn(0);
+	card->magic = RNIC_CARD_MAGIC;
+
+	/* Both lack facts, but no address went. */
+	fixture_turn(60 * FIXTURE_SECOND);
+	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
+	assert_int_equal(late->state, DEVICE_CHILD_SERVING);
+	remove_gid(1);
+	fixture_turn(9 * FIXTURE_SECOND);
+	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
+	assert_int_equal(late->state, DEVICE_CHILD_SERVING);
+	assert_int_equal(quick->state, DEVICE_CHILD_SERVING);
+	card->facts_sequence = 2;
+	fixture_turn(FIXTURE_SECOND);
+	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
+	assert_int_equal(late->state, DEVICE_CHILD_KILLED);
+	assert_non_null(strstr(late->reason, "an address that is gone"));
+	assert_int_equal(quick->state, DEVICE_CHILD_SERVING);
+	/* Facts that come later are no removal. */
+	device_set_set_facts(&fixture->set, 2048);
+	fixture_turn(60 * FIXTURE_SECOND);
+	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
+	assert_int_equal(quick->state, DEVICE_CHILD_SERVING);
+	munmap(card, sizeof(*card));
+}
+
+/* A process may hand in so many packets in a window; what is too much is lost, and counted. */
+static void test_too_many_packets(void **state)
+{
+	enum { PACKETS = 700, PERMITTED = 500 };
+	const struct rnic_process_packet packet = {.datagram_bytes = 0};
+	const struct process_letter letter = {.operation = RNIC_PROCESS_PACKET,
+					      .payload = &packet,
+					      .payload_bytes = sizeof(packet)};
+	struct device_child *process = fixture_serve(FIXTURE_UID);
+
+	(void)state;
+	for (uint32_t sent = 0; sent < PACKETS;) {
+		sent += process_link_send(fixture->link_fds[0], &letter) == 0;
+		fixture_turn(0);
+	}
+	for (int i = 0; i < PACKETS; i++)
+		fixture_turn(0);
+	assert_false(process->inbox.is_muted);
+	assert_int_equal(fixture->packet_count, PERMITTED);
+	assert_int_equal(fixture->set.common.lost_packets, PACKETS - PERMITTED);
+	fixture_turn(FIXTURE_SECOND / 100);
+	assert_int_equal(process_link_send(fixture->link_fds[0], &letter), 0);
+	fixture_turn(0);
+	assert_int_equal(fixture->packet_count, PERMITTED + 1);
+}
+
+/* Packets of others leave room for what a process must know, though it reads nothing. */
+static void test_packets_leave_room(void **state)
+{
+	enum { PACKETS = 3000 };
+	const struct rnic_process_packet packet = {.datagram_bytes = 8};
+	const struct served_client client = {.client_id = 5, .pid_fd = -1, .program = "prog"};
+	struct device_child *process = fixture_serve(FIXTURE_UID);
+	uint32_t arrived = 0;
+	int fd;
+
+	(void)state;
+	for (uint32_t i = 0; i < PACKETS; i++)
+		device_set_pass_packet(&fixture->set, process->lane, &packet,
+				       (const uint8_t *)"12345678");
+	device_set_set_facts(&fixture->set, 2048);
+	assert_false(process->outbox.has_facts);
+	assert_int_equal(device_set_connect(process, &client, &fd, reason), 0);
+	close(fd);
+	while (process_link_receive(fixture->link_fds[0], &fixture->receipt) == 0) {
+		arrived += fixture->receipt.header.operation == RNIC_PROCESS_PACKET;
+		process_receipt_drop(&fixture->receipt);
+	}
+	assert_int_equal(fixture->receipt.header.operation, RNIC_PROCESS_CLIENT);
+	assert_true(arrived > 10);
+	assert_int_equal(arrived + fixture->set.common.lost_packets, PACKETS);
+	device_set_pass_packet(&fixture->set, RNIC_LANE_LAST, &packet, (const uint8_t *)"12345678");
+	assert_int_equal(arrived + fixture->set.common.lost_packets, PACKETS + 1);
+}
+
+#define TEST(function)                                                                             \
+	cmocka_unit_test_setup_teardown(function, device_fixture_open, device_fixture_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_gid_without_descriptors),
+		TEST(test_late_removals),
+		TEST(test_too_many_packets),
+		TEST(test_packets_leave_room),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Which packets get to the engine of a lane, and which go to others. */
+#include "path/data_path.h"
+
+#include "base/bits.h"
+#include "base/lane.h"
+#include "engine_fixture.h"
+#include "wire/icrc.h"
+#include "unit_test.h"
+
+#define PAYLOAD_BYTES 8
+#define OTHER_LANE    0xc0
+
+/* A port at which one datagram arrives. */
+struct bench {
+	struct port port;
+	struct datagram arrival;
+	bool has_arrival;
+	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
+	struct engine_fixture *fixture;
+	struct data_path path;
+	uint32_t strays;
+	uint8_t stray_bytes[RNIC_PACKET_BYTES_MAX];
+	uint32_t stray_length;
+};
+
+static uint32_t arrive(struct port *port, struct datagram *into, uint32_t max, uint64_t now_ns)
+{
+	struct bench *bench = RNIC_CONTAINER_OF(port, struct bench, port);
+
+	(void)now_ns;
+	if (!bench->has_arrival || max == 0)
+		return 0;
+	bench->has_arrival = false;
+	into[0] = bench->arrival;
+	return 1;
+}
+
+static uint32_t take_all(struct port *port, struct datagram *datagrams, uint32_t count,
+			 uint64_t now_ns)
+{
+	(void)port;
+	(void)datagrams;
+	(void)now_ns;
+	return count;
+}
+
+static uint64_t bench_never(const struct port *port)
+{
+	(void)port;
+	return UINT64_MAX;
+}
+
+static const struct port_ops arriving_ops = {
+	.receive = arrive,
+	.transmit = take_all,
+	.next_deadline_ns = bench_never,
+};
+
+/* Loses the second one. */
+static bool keep_stray(void *context, const struct datagram *datagram)
+{
+	struct bench *bench = context;
+
+	bench->strays++;
+	bench->stray_length = datagram->length;
+	memcpy(bench->stray_bytes, datagram->bytes, datagram->length);
+	return bench->strays != 2;
+}
+
+/* The engine's QPN is in the lane that the data path has. */
+static struct bench *bench_create(void)
+{
+	struct bench *bench = calloc(1, sizeof(*bench));
+
+	assert_non_null(bench);
+	bench->fixture = fixture_create(&fixture_defaults);
+	bench->port.ops = &arriving_ops;
+	assert_int_equal(data_path_init(&bench->path, &bench->fixture->engine, &bench->port), 0);
+	data_path_set_lane(&bench->path, rnic_lane_of(bench->fixture->qp->qpn), keep_stray, bench);
+	fixture_post_receive(bench->fixture, 1, 0, PAYLOAD_BYTES);
+	return bench;
+}
+
+static void bench_destroy(struct bench *bench)
+{
+	data_path_fini(&bench->path);
+	fixture_destroy(bench->fixture);
+	free(bench);
+}
+
+/* The bytes of a SEND to `dest_qpn`, with its ICRC. */
+static struct datagram bench_packet(struct bench *bench, uint32_t dest_qpn)
+{
+	struct rnic_packet packet = fixture_packet(bench->fixture, RNIC_OPERATION_SEND,
+						   RNIC_POSITION_ONLY, fixture_defaults.rq_psn);
+	uint32_t length;
+
+	packet.dest_qpn = dest_qpn;
+	packet.ack_request = true;
+	packet.payload_bytes = PAYLOAD_BYTES;
+	packet.addresses.hop_limit = 64;
+	memset(bench->bytes + rnic_packet_encode_headers(&packet, bench->bytes), 0x5a,
+	       PAYLOAD_BYTES);
+	length = rnic_packet_bytes(&packet);
+	rnic_icrc_write(bench->bytes + length,
+			rnic_icrc_compute(&packet.addresses, 0, bench->bytes, length));
+	return (struct datagram){
+		.addresses = packet.addresses,
+		.bytes = bench->bytes,
+		.length = length + RNIC_ICRC_BYTES,
+	};
+}
+
+static void bench_receive(struct bench *bench, uint32_t dest_qpn)
+{
+	bench->arrival = bench_packet(bench, dest_qpn);
+	bench->has_arrival = true;
+	receive_run(&bench->path.receive, bench->fixture->now_ns);
+}
+
+static uint64_t unknown_of(const struct bench *bench)
+{
+	return bench->fixture->engine.counters[COUNTER_DROPPED_UNKNOWN_QP];
+}
+
+static void test_own_packet(void **state)
+{
+	struct bench *bench = bench_create();
+
+	(void)state;
+	bench_receive(bench, bench->fixture->qp->qpn);
+	assert_int_equal(bench->fixture->completion_count, 1);
+	assert_int_equal(bench->strays, 0);
+	bench_destroy(bench);
+}
+
+/* A stray comes whole to the owner, and nothing of it to the engine. */
+static void test_stray(void **state)
+{
+	static const uint32_t qpns[] = {1, OTHER_LANE << RNIC_LANE_BITS | 5, 0xfeffff};
+	struct bench *bench = bench_create();
+
+	(void)state;
+	data_path_set_lane(&bench->path, 0x80, keep_stray, bench);
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(qpns); i++) {
+		bench_receive(bench, qpns[i]);
+		assert_int_equal(bench->strays, i + 1);
+		assert_int_equal(bench->path.receive.strays, i + 1);
+		assert_int_equal(bench->path.receive.lost_strays, i >= 1);
+		assert_int_equal(bench->stray_length, bench->arrival.length);
+		assert_memory_equal(bench->stray_bytes, bench->bytes, bench->stray_length);
+	}
+	assert_int_equal(bench->fixture->engine.counters[COUNTER_RECEIVED_PACKETS], 0);
+	data_path_set_lane(&bench->path, 0x80, NULL, NULL);
+	bench_receive(bench, qpns[0]);
+	assert_int_equal(bench->path.receive.strays, RNIC_COUNT_OF(qpns) + 1);
+	assert_int_equal(bench->path.receive.lost_strays, 2);
+	bench_destroy(bench);
+}
+
+/* What nobody has, what is damaged, and all packets of a device without lanes stay here. */
+static void test_no_strays(void **state)
+{
+	struct bench *bench = bench_create();
+
+	(void)state;
+	bench_receive(bench, RNIC_MULTICAST_QPN);
+	bench_receive(bench, 0xff0000);
+	assert_int_equal(unknown_of(bench), 2);
+	bench->arrival = bench_packet(bench, OTHER_LANE << RNIC_LANE_BITS);
+	bench->bytes[20] ^= 1;
+	bench->has_arrival = true;
+	receive_run(&bench->path.receive, bench->fixture->now_ns);
+	assert_int_equal(bench->path.receive.icrc.bad, 1);
+	bench->arrival = bench_packet(bench, OTHER_LANE << RNIC_LANE_BITS);
+	bench->arrival.length = 5;
+	bench->has_arrival = true;
+	receive_run(&bench->path.receive, bench->fixture->now_ns);
+	assert_int_equal(bench->path.receive.icrc.bad, 2);
+	data_path_set_lane(&bench->path, RNIC_LANE_NONE, keep_stray, bench);
+	bench_receive(bench, OTHER_LANE << RNIC_LANE_BITS);
+	assert_int_equal(unknown_of(bench), 3);
+	assert_int_equal(bench->strays, 0);
+	bench_destroy(bench);
+}
+
+/* A packet that another process handed on completes; one for a third lane goes no further. */
+static void test_delivered(void **state)
+{
+	struct bench *bench = bench_create();
+	struct datagram datagram = bench_packet(bench, OTHER_LANE << RNIC_LANE_BITS);
+
+	(void)state;
+	data_path_deliver(&bench->path, &datagram.addresses, datagram.bytes, datagram.length,
+			  bench->fixture->now_ns);
+	assert_int_equal(unknown_of(bench), 1);
+	datagram = bench_packet(bench, bench->fixture->qp->qpn);
+	for (uint32_t length = 0; length < RNIC_BTH_BYTES + RNIC_ICRC_BYTES; length++)
+		data_path_deliver(&bench->path, &datagram.addresses, datagram.bytes, length,
+				  bench->fixture->now_ns);
+	assert_int_equal(bench->path.receive.icrc.bad, RNIC_BTH_BYTES + RNIC_ICRC_BYTES);
+	assert_int_equal(bench->fixture->completion_count, 0);
+	/* Damaged, on the wire or by the process that passed it on. */
+	datagram.bytes[datagram.length - RNIC_ICRC_BYTES - 1] ^= 1;
+	data_path_deliver(&bench->path, &datagram.addresses, datagram.bytes, datagram.length,
+			  bench->fixture->now_ns);
+	assert_int_equal(bench->fixture->completion_count, 0);
+	assert_int_equal(bench->path.receive.icrc.bad, RNIC_BTH_BYTES + RNIC_ICRC_BYTES + 1);
+	datagram.bytes[datagram.length - RNIC_ICRC_BYTES - 1] ^= 1;
+	data_path_deliver(&bench->path, &datagram.addresses, datagram.bytes, datagram.length,
+			  bench->fixture->now_ns);
+	assert_int_equal(bench->fixture->completion_count, 1);
+	assert_int_equal(bench->fixture->memory.bytes[0], 0x5a);
+	assert_int_equal(bench->strays, 0);
+	bench_destroy(bench);
+}
+
+static uint32_t take_no_work(void *context)
+{
+	(void)context;
+	return 0;
+}
+
+/* A path sends what the engine has, and has no deadline of its own. */
+static void test_turn(void **state)
+{
+	struct bench *bench = bench_create();
+
+	(void)state;
+	assert_int_equal(data_path_next_deadline_ns(&bench->path), UINT64_MAX);
+	assert_int_equal(data_path_turn(&bench->path, take_no_work, NULL, bench->fixture->now_ns),
+			 0);
+	data_path_set_lane(&bench->path, RNIC_LANE_NONE, NULL, NULL);
+	bench_receive(bench, bench->fixture->qp->qpn);
+	assert_true(data_path_has_work(&bench->path)); /* the acknowledgement */
+	assert_int_equal(data_path_turn(&bench->path, take_no_work, NULL, bench->fixture->now_ns),
+			 1);
+	bench_destroy(bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_own_packet), cmocka_unit_test(test_stray),
+		cmocka_unit_test(test_no_strays),  cmocka_unit_test(test_delivered),
+		cmocka_unit_test(test_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/requests/connection_teardown.h"
+#include "common/client_limits.h"
+
+#include "client_fixture.h"
+
+#include "engine/engine.h"
+#include "device/objects/object_requests.h"
+#include "device/objects/session_objects.h"
+#include "device/queues/session_queues.h"
+#include "device/session/session_set.h"
+#include "device/session_turn.h"
+#include "unit_test.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CLIENTS 2
+#define PDS	(LIMIT_TURN_TEARDOWN * 3 / 2) /* more than a turn frees */
+
+/* Clients; the test holds their ends of the connections. */
+struct fixture {
+	struct engine engine;
+	struct halves halves;
+	struct session *sessions[CLIENTS];
+	int peer_fds[CLIENTS];
+	int doorbell_fds[CLIENTS];
+};
+
+static struct fixture fixture;
+
+static void create_client(struct fixture *f, unsigned i)
+{
+	f->sessions[i] = client_fixture_open(
+		client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fds[i]),
+		&f->doorbell_fds[i], NULL);
+}
+
+static void create_pds(struct session *session, unsigned count)
+{
+	struct session_pd *pd;
+
+	while (count-- > 0)
+		assert_int_equal(session_make_pd(session, NULL, &pd), 0);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = &fixture;
+	memset(f, 0, sizeof(*f));
+	halves_init(&f->halves, &f->engine, NULL);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		create_client(f, i);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	halves_fini(&f->halves);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		close(f->peer_fds[i]);
+		close(f->doorbell_fds[i]);
+	}
+	return 0;
+}
+
+static bool is_hung_up(int fd)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+
+	return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
+}
+
+/* Cut off at once, freed by and by, and nothing is left. */
+static void test_freed_by_and_by(void **state)
+{
+	struct fixture *f = *state;
+	unsigned turns = 0;
+
+	for (unsigned i = 0; i < CLIENTS; i++)
+		create_pds(f->sessions[i], PDS);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		device_connection_end(f->sessions[i]->connection);
+	while (f->halves.device.connections.connection_count > 0) {
+		const uint64_t before = f->halves.device.connections.quotas.usage[RESOURCE_PD];
+
+		assert_true(halves_have_work(&f->halves));
+		halves_reap(&f->halves);
+		for (unsigned i = 0; i < CLIENTS; i++)
+			assert_true(is_hung_up(f->peer_fds[i]));
+		assert_int_equal(f->halves.gone_count, CLIENTS); /* told at once */
+		assert_true(before - f->halves.device.connections.quotas.usage[RESOURCE_PD] <=
+			    LIMIT_TURN_TEARDOWN);
+		turns++;
+	}
+	assert_true(turns >= CLIENTS * PDS / LIMIT_TURN_TEARDOWN);
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		assert_int_equal(f->halves.device.connections.quotas.usage[i], 0);
+	assert_int_equal(f->halves.device.sessions.session_count, 0);
+	assert_false(halves_have_work(&f->halves));
+}
+
+/* Objects left over can be told apart from live ones, and do nothing any more. */
+static void test_what_is_left_is_dead(void **state)
+{
+	const uint64_t one = 1;
+	struct fixture *f = *state;
+	struct session_pd *pd;
+
+	create_pds(f->sessions[0], PDS);
+	device_connection_end(f->sessions[0]->connection);
+	halves_reap(&f->halves);
+	pd = handle_table_at(&f->sessions[0]->pds, PDS - 1);
+	assert_non_null(pd);
+	assert_true(pd->pd.is_closed);
+	/*
+	 * The session's doorbell wakes no thread, and the session is neither notified nor looked
+	 * at.
+	 */
+	assert_int_equal(write(f->doorbell_fds[0], &one, sizeof(one)), sizeof(one));
+	halves_serve(&f->halves);
+	assert_false(list_is_linked(&f->sessions[0]->look_node));
+	f->halves.device.sessions.is_bulk = true;
+	session_turn_take_work(&f->halves.device.sessions);
+	session_turn_deliver(&f->halves.device.sessions, false);
+	assert_int_equal(session_status(f->sessions[1])->is_bulk.value, 1);
+}
+
+/* The end of the daemon waits for nothing. */
+static void test_end_of_the_set(void **state)
+{
+	struct fixture *f = *state;
+
+	create_pds(f->sessions[0], PDS);
+	device_connection_end(f->sessions[0]->connection);
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.device.connections.connection_count, CLIENTS);
+}
+
+/* However fast clients end: no client is left to notify of traffic. */
+static void test_nobody_left_to_tell(void **state)
+{
+	struct fixture *f = *state;
+
+	f->halves.device.sessions.is_bulk = true;
+	session_turn_deliver(&f->halves.device.sessions, false);
+	assert_int_equal(f->halves.device.sessions.bulk_notify_pending, 0);
+	f->halves.device.sessions.bulk_notify_pending = f->halves.device.sessions.session_count;
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		device_connection_end(f->sessions[i]->connection);
+		while (f->halves.device.connections.connection_count == CLIENTS - i)
+			halves_reap(&f->halves);
+		assert_int_equal(f->halves.device.sessions.bulk_notify_pending,
+				 f->halves.device.sessions.session_count);
+	}
+	session_turn_deliver(&f->halves.device.sessions, false);
+	assert_true(list_is_empty(&f->halves.device.sessions.sessions));
+}
+
+/* A connection that says nothing is ended in time, and one that said OPEN_DEVICE is not. */
+static void test_silent_connections_end(void **state)
+{
+	struct fixture *f = *state;
+	struct connection_set *set = &f->halves.device.connections;
+	int peer_fd;
+
+	f->halves.device.sessions.now_ns = 1000;
+	assert_int_equal(connection_teardown_next_ns(set), UINT64_MAX);
+	client_fixture_connect_device(&f->halves, geteuid(), &peer_fd);
+	f->halves.device.sessions.now_ns = connection_teardown_next_ns(set) - 1;
+	halves_reap(&f->halves);
+	assert_int_equal(set->connection_count, CLIENTS + 1);
+	f->halves.device.sessions.now_ns++;
+	halves_reap(&f->halves);
+	assert_int_equal(set->connection_count, CLIENTS);
+	assert_int_equal(connection_teardown_next_ns(set), UINT64_MAX);
+	assert_true(is_hung_up(peer_fd));
+	assert_int_equal(f->halves.gone_count, 1);
+	assert_int_equal(f->halves.gone_client_id, f->halves.last_client_id);
+	close(peer_fd);
+}
+
+/* The control plane names the clients that are to end. */
+static void test_ends_by_number(void **state)
+{
+	struct fixture *f = *state;
+	struct connection_set *set = &f->halves.device.connections;
+	const uint32_t client_id = f->sessions[1]->connection->client_id;
+
+	device_connection_end_client(set, f->halves.last_client_id + 1);
+	halves_reap(&f->halves);
+	assert_int_equal(set->connection_count, CLIENTS);
+	device_connection_end_client(set, client_id);
+	halves_reap(&f->halves);
+	assert_true(is_hung_up(f->peer_fds[1]));
+	assert_false(is_hung_up(f->peer_fds[0]));
+	assert_int_equal(f->halves.gone_client_id, client_id);
+}
+
+/* Session `i` asks for a PD. The turn after the request's shows the server the ended clients. */
+static void ask_for_pd(struct fixture *f, unsigned i)
+{
+	const struct rnic_ctl_header request = {
+		.magic = RNIC_CTL_MAGIC,
+		.version = RNIC_CTL_VERSION_MAX,
+		.operation = RNIC_CTL_ALLOC_PD,
+		.bytes = sizeof(request),
+	};
+
+	assert_int_equal(send(f->peer_fds[i], &request, sizeof(request), 0), sizeof(request));
+	halves_serve(&f->halves);
+	halves_serve(&f->halves);
+}
+
+/* The status of the reply; 1: there is none. */
+static int reply_status(const struct fixture *f, unsigned i)
+{
+	static uint8_t message[RNIC_CTL_MESSAGE_BYTES];
+	const struct rnic_ctl_header *reply = (const void *)message;
+
+	return recv(f->peer_fds[i], message, sizeof(message), MSG_DONTWAIT) > 0 ? reply->status : 1;
+}
+
+/* A restarted client gets its own objects back, but waits for no live client. */
+static void test_what_is_freed_is_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	unsigned turns = 0;
+	int status;
+
+	create_pds(f->sessions[0], PDS);
+	f->halves.device.connections.quotas.limits[RESOURCE_PD] = PDS;
+	ask_for_pd(f, 1);
+	assert_int_equal(reply_status(f, 1), -ENOSPC);
+
+	device_connection_end(f->sessions[0]->connection);
+	ask_for_pd(f, 1);
+	while ((status = reply_status(f, 1)) == 1) {
+		assert_true(turns++ <= PDS);
+		assert_true(halves_have_work(&f->halves) &&
+			    device_half_has_resumes(&f->halves.device));
+		halves_reap(&f->halves);
+		halves_serve(&f->halves);
+	}
+	assert_int_equal(status, 0);
+	assert_true(turns > 0);
+}
+
+/* Nor for clients that end later, of which there may always be more. */
+static void test_who_ends_later_is_not_waited_for(void **state)
+{
+	struct fixture *f = *state;
+
+	f->halves.device.connections.quotas.limits[RESOURCE_PD] = 0;
+	device_connection_end(f->sessions[0]->connection);
+	ask_for_pd(f, 1);
+	assert_int_equal(reply_status(f, 1), 1);
+	f->halves.device.connections.server.ended_count++;
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.device.connections.connection_count, 1);
+	halves_serve(&f->halves);
+	assert_int_equal(reply_status(f, 1), -ENOSPC);
+	f->halves.device.connections.server.ended_count--;
+}
+
+/* A waiting client may end, and so may the daemon. */
+static void test_who_waits_may_end(void **state)
+{
+	struct fixture *f = *state;
+
+	f->halves.device.connections.quotas.limits[RESOURCE_PD] = 0;
+	device_connection_end(f->sessions[0]->connection);
+	ask_for_pd(f, 1);
+	assert_true(device_half_has_resumes(&f->halves.device));
+	device_connection_end(f->sessions[1]->connection);
+	while (f->halves.device.connections.connection_count > 0)
+		halves_reap(&f->halves);
+	assert_false(device_half_has_resumes(&f->halves.device));
+}
+
+static int open_xrcd(struct session *session, int file, uint32_t flags)
+{
+	static struct ctl_call call;
+	struct rnic_ctl_open_xrcd *request = (void *)call.request.payload;
+
+	call.session = session;
+	*request = (struct rnic_ctl_open_xrcd){.flags = RNIC_XRCD_FILE | flags};
+	call.fds[0] = dup(file);
+	call.fd_count = 1;
+	return ctl_open_xrcd(&call);
+}
+
+/* A domain is gone with the last client that opened it, although not all of that is freed. */
+static void test_domains_end_with_their_clients(void **state)
+{
+	const int file = memfd_create("domain", MFD_CLOEXEC);
+	struct fixture *f = *state;
+	struct session *other;
+
+	assert_true(file >= 0);
+	assert_int_equal(open_xrcd(f->sessions[0], file, RNIC_XRCD_CREATE), 0);
+	other = client_fixture_open(client_fixture_connect_device(&f->halves, geteuid(), NULL),
+				    NULL, NULL);
+	create_pds(other, PDS);
+	device_connection_end(other->connection); /* is freed before */
+	device_connection_end(f->sessions[0]->connection);
+	halves_reap(&f->halves);
+	assert_int_equal(f->halves.device.connections.quotas.usage[RESOURCE_XRCD], 1);
+	assert_int_equal(open_xrcd(f->sessions[1], file, RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE),
+			 0);
+	while (f->halves.device.connections.connection_count >= CLIENTS)
+		halves_reap(&f->halves);
+	assert_int_equal(open_xrcd(f->sessions[1], file, 0), 0);
+	close(file);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_freed_by_and_by),
+		TEST(test_what_is_left_is_dead),
+		TEST(test_end_of_the_set),
+		TEST(test_silent_connections_end),
+		TEST(test_ends_by_number),
+		TEST(test_nobody_left_to_tell),
+		TEST(test_what_is_freed_is_waited_for),
+		TEST(test_who_ends_later_is_not_waited_for),
+		TEST(test_who_waits_may_end),
+		TEST(test_domains_end_with_their_clients),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
