@@ -107,9 +107,12 @@ static int taken_error(char text[PORT_TEXT_BYTES], int error, const struct lane_
 	char name[RNIC_GID_TEXT_BYTES];
 	struct port_holder holder;
 
-	if (error != EADDRINUSE ||
-	    !port_holder_find(&holder, &group->options.gid, group->options.udp_port))
+	if (error != EADDRINUSE)
 		return udp_bind_error(text, error, &group->options.gid, group->options.udp_port);
+	if (!port_holder_find(&holder, &group->options.gid, group->options.udp_port)) {
+		udp_bind_error(text, error, &group->options.gid, group->options.udp_port);
+		return -EBUSY;
+	}
 	/* A device process hangs so in memory of a file system whose server is dead. */
 	return port_text_error(text, -error, "UDP port %u on %s is taken by PID %d (%s)%s",
 			       group->options.udp_port, rnic_gid_text(&group->options.gid, name),

@@ -10,11 +10,15 @@
 #include "view/device_view.h"
 #include "wire/gid.h"
 
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #define LEAST_PATH_MTU_BYTES   256
 #define NETWORK_RETRY_LEAST_NS (1 * RNIC_NS_PER_SECOND)
 #define NETWORK_RETRY_MOST_NS  (60 * RNIC_NS_PER_SECOND)
+#define NETWORK_BEGIN_ATTEMPTS 40
+#define NETWORK_BEGIN_PAUSE_NS 50000000
 
 static bool network_gid_is_used(void *context, uint32_t index)
 {
@@ -144,11 +148,26 @@ static void network_update_slot(struct device_network *network, uint32_t index)
 	slot->is_usable = false;
 }
 
+/* Gives the user a GID at the start, when there is nobody else to serve: this function may wait. */
+static int network_begin_gid(struct device_network *network, uint32_t index, char *reason)
+{
+	const struct timespec pause = {.tv_nsec = NETWORK_BEGIN_PAUSE_NS};
+	const struct rnic_gid *gid = &network->gids.slots[index].gid;
+	int result = network_set_gid(network, index, gid, reason);
+
+	for (int i = 1; result == -EBUSY && i < NETWORK_BEGIN_ATTEMPTS; i++) {
+		nanosleep(&pause, NULL);
+		result = network_set_gid(network, index, gid, reason);
+	}
+	return result;
+}
+
 int device_network_begin(struct device_network *network, char *reason)
 {
 	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
-		const struct gid_slot *slot = &network->gids.slots[i];
-		int result = slot->is_usable ? network_set_gid(network, i, &slot->gid, reason) : 0;
+		int result = network->gids.slots[i].is_usable
+				     ? network_begin_gid(network, i, reason)
+				     : 0;
 
 		if (result != 0)
 			return result;

@@ -23,7 +23,8 @@ struct device_view;
 struct network_user {
 	/*
 	 * Gives all the GID `gid` at `index`; NULL: none. Negative errno with a sentence in `text`;
-	 * the slot is empty then.
+	 * the slot is empty then. -EBUSY: no visible process has the port, so a later attempt may
+	 * succeed.
 	 */
 	int (*set_gid)(void *context, uint32_t index, const struct rnic_gid *gid,
 		       char text[PORT_TEXT_BYTES]);
@@ -67,7 +68,8 @@ void device_network_fill_facts(struct device_network *network);
 
 /*
  * Gives the user all GIDs and facts. Negative errno with a sentence in `reason` when no sockets can
- * be had at an address.
+ * be had at an address. Waits up to two seconds for a port that no visible process has: the kernel
+ * closes the sockets of an ended process with io_uring some time after its end.
  */
 int device_network_begin(struct device_network *network, char *reason);
 

@@ -23,6 +23,8 @@
 enum {
 	START_TIMEOUT_MS = 15000,
 	IDLE_EXIT_S = 5,
+	HANG_UP_PAUSE_MS = 20,
+	HANG_UPS_MAX = 250,
 	DAEMON_ARGUMENTS_MAX = 20,
 };
 
@@ -119,9 +121,11 @@ static int find_running(const struct captive_options *options)
 	struct admin_link link;
 	int error = ask_running(options, &link, &device);
 
-	/* A daemon that ends hangs up when its socket's path has gone. */
-	if (error == -ECONNRESET || error == -EPIPE)
+	/* A daemon that ends hangs up on its clients, and its socket's path goes a little later. */
+	for (int i = 0; i < HANG_UPS_MAX && (error == -ECONNRESET || error == -EPIPE); i++) {
+		poll(NULL, 0, HANG_UP_PAUSE_MS);
 		error = ask_running(options, &link, &device);
+	}
 	if (error == -ENOENT || error == -ECONNREFUSED)
 		return -ENOENT;
 	if (error) {

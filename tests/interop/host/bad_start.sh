@@ -86,6 +86,25 @@ refuses "no right to the capture" "/proc/x" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address "$loopback.99" --capture /proc/x
 check "none of them left a file" test ! -e "$WORK/other.sock"
 
+echo "# a port whose last holder has ended, and which the kernel still closes"
+python3 "$here/port_on_its_way.py" "$loopback.96" 1 >"$WORK/on_its_way" &
+on_its_way=$!
+own $on_its_way
+wait_for 20 grep -q taken "$WORK/on_its_way"
+"$BIN/rnicd" --socket "$WORK/patient.sock" --address "$loopback.96" 2>"$WORK/patient.log" &
+patient=$!
+own $patient
+check "a start waits for it" wait_for 20 "$BIN/rnicctl" show device --socket "$WORK/patient.sock"
+end_process $patient
+wait $patient $on_its_way
+python3 "$here/port_on_its_way.py" "$loopback.96" 20 >"$WORK/on_its_way" &
+on_its_way=$!
+own $on_its_way
+wait_for 20 grep -q taken "$WORK/on_its_way"
+refuses "but not for ever" "taken by another program" \
+	"$BIN/rnicd" --socket "$WORK/patient.sock" --address "$loopback.96"
+end_process $on_its_way
+
 echo "# a start with closed descriptors"
 "$BIN/rnicd" --socket "$WORK/closed.sock" --address "$loopback.97" <&- >&- 2>&- &
 closed=$!

@@ -7,6 +7,7 @@
 mkdir "$WORK/captive"
 socket=$WORK/captive/rnicd.sock
 address=$loopback.9
+here=$(cd "$(dirname "$0")" && pwd)
 
 run_captive() {
 	"$BIN/rnic-run" --socket "$socket" --address "$address" "$@"
@@ -79,5 +80,15 @@ signal_process TERM "$daemon"
 check "after SIGTERM" grep -q rnic0 <(run_captive ibv_devices)
 check "the daemon has ended" wait_for 20 has_ended "$daemon"
 find_daemon
+find_daemon
 check "and the last one too" wait_for 20 has_ended "$daemon"
+echo "# a daemon that hangs up three times before its socket is gone"
+python3 "$here/ending_daemon.py" "$socket" 3 >"$WORK/ending" &
+ending=$!
+own $ending
+check "it serves" wait_for 20 grep -q serving "$WORK/ending"
+find_daemon
+check "the next one starts" is_running "$daemon"
+wait $ending
+check "and ends" wait_for 20 has_ended "$daemon"
 test_finish

@@ -180,6 +180,50 @@ static void test_exclusive(void **state)
 	lane_group_close(&second);
 }
 
+static void send_descriptor(int way_fd, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec data = {.iov_base = "", .iov_len = 1};
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	control.header = (struct cmsghdr){
+		.cmsg_len = CMSG_LEN(sizeof(fd)),
+		.cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
+	};
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	assert_int_equal(sendmsg(way_fd, &message, MSG_NOSIGNAL), 1);
+}
+
+/* A socket on its way between two processes belongs to no process: nobody can be named. */
+static void test_nobody_visible(void **state)
+{
+	struct lane_group_options options = {.gid = fixture_own_gid(12), .socket_count = 2};
+	struct lane_group first, second;
+	char text[PORT_TEXT_BYTES];
+	int ways[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ways), 0);
+	lane_fixture_open(&first, &options.gid, 0, 1);
+	send_descriptor(ways[0], first.fds[0]);
+	lane_group_close(&first);
+	assert_int_equal(lane_group_open(&second, &options, text), -EBUSY);
+	assert_non_null(strstr(text, "is taken by another program; ss -lnup shows by which"));
+	close(ways[0]);
+	close(ways[1]);
+	assert_int_equal(lane_group_open(&second, &options, text), 0);
+	lane_group_close(&second);
+}
+
 /* Waits in the kernel for the end of the child of vfork(2), as a hung process waits. */
 static void hang(const int ready_fds[2])
 {
@@ -515,6 +559,7 @@ int main(void)
 		cmocka_unit_test(test_small_group),
 		cmocka_unit_test(test_one_socket),
 		cmocka_unit_test(test_exclusive),
+		cmocka_unit_test(test_nobody_visible),
 		cmocka_unit_test(test_hung_holder),
 		cmocka_unit_test(test_wildcard),
 		cmocka_unit_test(test_no_such_address),

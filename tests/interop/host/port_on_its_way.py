@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Takes UDP port 4791 of an address for some seconds with a socket that no process has: the socket
+is in a message that nobody receives. So looks a socket of an ended process that the kernel has yet
+to close.
+
+    port_on_its_way.py ADDRESS SECONDS
+"""
+
+import array
+import socket
+import sys
+import time
+
+
+def main():
+    address, seconds = sys.argv[1], float(sys.argv[2])
+    taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    taken.bind((address, 4791))
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    descriptors = array.array("i", [taken.fileno()])
+    here.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
+    taken.close()
+    print("taken", flush=True)
+    time.sleep(seconds)
+    there.close()
+
+
+main()
