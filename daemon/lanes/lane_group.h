@@ -55,11 +55,11 @@ uint32_t lane_group_sockets_permitted(uint32_t descriptors_each);
 
 /*
  * Opens the group. Nobody else may have the port: the first socket is bound exclusively. Errors,
- * with a sentence in `text`: -EADDRINUSE, which names the process; -EBUSY when the port is taken and
- * no process with it is visible: another user has it, or the kernel still closes the sockets of a
- * process that has ended, and a later attempt may succeed; -EADDRNOTAVAIL not an address of this
- * machine; any other of socket(2), bind(2), setsockopt(2). No socket stays open then. A group of one
- * socket is not steered.
+ * with a sentence in `text`: -EADDRINUSE, which names the process; -EBUSY when the port is taken
+ * and no process with it is visible: another user has it, or the kernel still closes the sockets of
+ * a process that has ended, and a later attempt may succeed; -EADDRNOTAVAIL not an address of this
+ * machine; any other of socket(2), bind(2), setsockopt(2). No socket stays open then. A group of
+ * one socket is not steered.
  */
 int lane_group_open(struct lane_group *group, const struct lane_group_options *options,
 		    char text[PORT_TEXT_BYTES]);

@@ -130,27 +130,56 @@ static void cm_await_acknowledgements(struct rnic_cm_id *id)
 	pthread_mutex_unlock(&context->objects_lock);
 }
 
+/*
+ * Stops the channel where the identifier reports, and holds the channel: another thread may move
+ * the identifier until then.
+ */
+static struct rnic_cm_channel *cm_stop(struct rnic_cm_id *id, int *cancellation)
+{
+	pthread_mutex_t *lock = &id->context->objects_lock;
+	struct rnic_cm_channel *channel;
+	bool is_there;
+
+	for (;;) {
+		pthread_mutex_lock(lock);
+		channel = id->channel;
+		channel->references++;
+		pthread_mutex_unlock(lock);
+		rnic_cm_channel_stop(channel, cancellation);
+		pthread_mutex_lock(lock);
+		is_there = id->channel == channel;
+		pthread_mutex_unlock(lock);
+		if (is_there)
+			return channel;
+		rnic_cm_channel_go_on(channel, *cancellation);
+		rnic_cm_channel_release(channel);
+	}
+}
+
+static void cm_go_on(struct rnic_cm_channel *channel, int cancellation)
+{
+	rnic_cm_channel_go_on(channel, cancellation);
+	rnic_cm_channel_release(channel);
+}
+
 static int cm_destroy_at_daemon(struct rnic_cm_id *id)
 {
 	int cancellation, error;
+	struct rnic_cm_channel *channel = cm_stop(id, &cancellation);
 
-	rnic_cm_channel_stop(id->channel, &cancellation);
-	error = rnic_cm_destroy_handle(id->channel, id->handle);
+	error = rnic_cm_destroy_handle(channel, id->handle);
 	if (error == 0)
 		cm_leave(id);
-	rnic_cm_channel_go_on(id->channel, cancellation);
+	cm_go_on(channel, cancellation);
 	return error;
 }
 
 int rnic_cm_destroy_id(struct rnic_cm_id *id)
 {
 	RNIC_REFUSE_NULL(id);
-	struct rnic_cm_channel *channel = id->channel;
 	struct rnic_context *context = id->context;
 	int error = rnic_context_lost(context);
 
-	/* From here on nothing else keeps the channel. */
-	rnic_cm_channel_hold(channel);
 	if (error == 0)
 		error = cm_destroy_at_daemon(id);
 	if (error != 0 && rnic_context_lost(context) != 0) {
@@ -162,7 +191,6 @@ int rnic_cm_destroy_id(struct rnic_cm_id *id)
 		rnic_context_release(context);
 		free(id);
 	}
-	rnic_cm_channel_release(channel);
 	return error;
 }
 
@@ -178,6 +206,7 @@ void rnic_cm_set_user(struct rnic_cm_id *id, void *user)
 	id->user = user;
 }
 
+/* Under `taking` of the channel where the identifier reported before. */
 static void cm_report_to(struct rnic_cm_id *id, struct rnic_cm_channel *channel, uint32_t moves)
 {
 	pthread_mutex_lock(&id->context->objects_lock);
@@ -186,28 +215,41 @@ static void cm_report_to(struct rnic_cm_id *id, struct rnic_cm_channel *channel,
 	pthread_mutex_unlock(&id->context->objects_lock);
 }
 
-int rnic_cm_migrate(struct rnic_cm_id *id, struct rnic_cm_channel *channel)
+/* Under `taking` of `old`. Events come on the new channel before the daemon's reply comes. */
+static int cm_move(struct rnic_cm_id *id, struct rnic_cm_channel *old,
+		   struct rnic_cm_channel *channel)
 {
-	RNIC_REFUSE_NULL(id, channel);
-	struct rnic_ctl_cm_migrate wanted = {.id = id->handle, .channel = channel->handle};
-	struct rnic_cm_channel *old = id->channel;
+	const struct rnic_ctl_cm_migrate wanted = {
+		.id = id->handle,
+		.channel = channel->handle,
+		.taken = old->taken,
+	};
 	const uint32_t moves = id->moves;
-	int cancellation, error = rnic_context_lost(id->context);
+	int error;
 
-	if (id->context != channel->context)
-		return -EINVAL;
-	if (error != 0 || channel == old)
-		return error;
-	rnic_cm_channel_hold(old);
-	rnic_cm_channel_stop(old, &cancellation);
-	wanted.taken = old->taken;
-	/* Events come on the new channel before the daemon's reply comes. */
 	cm_report_to(id, channel, moves + 1);
 	error = request(id, RNIC_CTL_CM_MIGRATE, &wanted, sizeof(wanted));
 	if (error != 0)
 		cm_report_to(id, old, moves);
-	rnic_cm_channel_go_on(old, cancellation);
-	rnic_cm_channel_release(old);
+	return error;
+}
+
+int rnic_cm_migrate(struct rnic_cm_id *id, struct rnic_cm_channel *channel)
+{
+	RNIC_REFUSE_NULL(id, channel);
+	struct rnic_cm_channel *old;
+	int cancellation, error = rnic_context_lost(id->context);
+
+	if (id->context != channel->context)
+		return -EINVAL;
+	if (error != 0)
+		return error;
+	rnic_cm_channel_hold(channel);
+	old = cm_stop(id, &cancellation);
+	if (old != channel)
+		error = cm_move(id, old, channel);
+	cm_go_on(old, cancellation);
+	rnic_cm_channel_release(channel);
 	return error;
 }
 
