@@ -111,7 +111,7 @@ daemon_kill() {
 	signal_process KILL "${victims[@]}"
 	family=("${all[@]}")
 	wait "${victims[@]}" 2>/dev/null
-	wait_for $((2 + ${SLOW:-0} * 8)) family_has_ended ||
+	wait_for 20 family_has_ended ||
 		fail "the device processes of a killed rnicd end: ${family[*]}"
 }
 

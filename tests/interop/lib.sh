@@ -99,9 +99,9 @@ skip_part() {
 	echo "skipped: $1"
 }
 
-# wait_for SECONDS COMMAND...: polls until the command succeeds.
+# wait_for SECONDS COMMAND...: polls until the command succeeds, for at least so many seconds.
 wait_for() {
-	local deadline=$((SECONDS + $1))
+	local deadline=$((SECONDS + $1 + 1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $deadline ] || return 1
@@ -399,7 +399,7 @@ daemon_finish() {
 	status=$?
 	[ $status -eq 0 ] || fail "side $side: exit status $status on SIGTERM" \
 		"$WORK/daemon$side.log"
-	wait_for 2 family_has_ended ||
+	wait_for 20 family_has_ended ||
 		fail "side $side: device processes outlive rnicd: ${family[*]}"
 	check "side $side: no file is left" test -z "$(ls -A "$WORK/side$side")"
 }

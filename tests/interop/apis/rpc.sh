@@ -110,8 +110,8 @@ judge_server_death() {
 	client_ends $outcome_unknown "the stream of a server that died"
 	began=${EPOCHREALTIME/./}
 	expect $unavailable echo 10
-	check "a call to a port where nobody listens ends before two seconds" \
-		test $((${EPOCHREALTIME/./} - began)) -lt 2000000
+	check "a call to a port where nobody listens ends without a timeout" \
+		test $((${EPOCHREALTIME/./} - began)) -lt 10000000
 	check "and says so" grep -q "nobody listens at port $port" "$WORK/rpc-client.out"
 	waiting=(--wait)
 	client_begin echo 10

@@ -44,18 +44,18 @@ ended_well() {
 # Nobody waits for a timeout: the daemon says goodbye for who died.
 load_stands
 signal_process KILL "$client_pid"
-ended_within 3 "$server_pid" "the client is killed: the server hears of all ends at once"
-pair_wait 5
+ended_within 10 "$server_pid" "the client is killed: the server hears of all ends at once"
+pair_wait 20
 ended_well "$server_status" server
 
 load_stands
 signal_process KILL "$server_pid"
-ended_within 3 "$client_pid" "the server is killed: the client hears of all ends at once"
-pair_wait 5
+ended_within 10 "$client_pid" "the server is killed: the client hears of all ends at once"
+pair_wait 20
 ended_well "$client_status" client
 
 is_refused_at_once() {
-	rnic 1 timeout 3 "$load" connect "$server" $port 1 1 >"$WORK/refused.out" 2>&1
+	rnic 1 timeout 10 "$load" connect "$server" $port 1 1 >"$WORK/refused.out" 2>&1
 	[ $? -eq 1 ] && grep -q "REJECTED, status 8" "$WORK/refused.out"
 }
 
@@ -69,7 +69,7 @@ daemon_kill $side
 ended_within 5 "$client_pid" "the daemon is killed: its program ends"
 daemon_restart $side
 end_process "$server_pid"
-pair_wait 5
+pair_wait 20
 
 # kill_at_random: one of them or both, some time between the first call and many connections: after
 # so many looks at the daemon.

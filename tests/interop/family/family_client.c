@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 enum {
-	PATIENCE_MS = 3000,
+	PATIENCE_MS = 8000,
 	MILLISECONDS = 1000,
 	NANOSECONDS = 1000000,
 };

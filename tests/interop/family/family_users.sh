@@ -34,9 +34,9 @@ each_has_a_device() {
 	check "there are no more" test "$(devices_of "${side_pid[0]}" | wc -l)" = 2
 	check "none goes before other users' processes" \
 		test "$(ps -o ni= -p "$(device_of 0 $user_b)" | tr -d ' ')" = 0
-	check "root sees all queue pairs" sees 0 3
-	check "a user sees the own ones only" sees $user_a 2
-	check "another user too" sees $user_b 1
+	check "root sees all queue pairs" wait_for 10 sees 0 3
+	check "a user sees the own ones only" wait_for 10 sees $user_a 2
+	check "another user too" wait_for 10 sees $user_b 1
 	check "their queue pair numbers are of two lanes" \
 		holds 0 qps "len({r['qpn'] >> 16 for r in rows}) == 2"
 	for name in a1 a2 b; do program_end $name; done

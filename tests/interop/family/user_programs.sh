@@ -5,7 +5,7 @@
 
 user_a=31001
 user_b=31002
-work_seconds=$((3 + ${SLOW:-0} * 17)) # a program that does one piece of work must end in that time
+work_seconds=$((10 + ${SLOW:-0} * 10)) # a program that does one piece of work must end in that time
 declare -A program_pid program_input
 
 # as UID COMMAND...: runs the command as this user, on side 0.

@@ -77,6 +77,7 @@ wait_for 20 has_ended "$daemon"
 find_daemon
 signal_process STOP "$device"
 signal_process TERM "$daemon"
+wait_for 20 grep -q "ending on SIGTERM" "$socket.log"
 check "after SIGTERM" grep -q rnic0 <(run_captive ibv_devices)
 check "the daemon has ended" wait_for 20 has_ended "$daemon"
 find_daemon

@@ -26,6 +26,7 @@ gid_is() {
 	holds "$1" device "any(g['index'] == $2 and g['gid'] == '$3' for g in rows['gids'])"
 }
 # gids_are WHEN: both sides have the same addresses at the same places.
+for side in 0 1; do wait_for 20 has_link_local $side; done
 link_local=("$(link_local_of 0)" "$(link_local_of 1)")
 gids_are() {
 	local side

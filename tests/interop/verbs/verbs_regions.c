@@ -6,6 +6,7 @@
 #include "verbs_bench.h"
 #include "unit_test.h"
 
+#include <stdbool.h>
 #include <time.h>
 
 #define FEW	      1000
@@ -16,6 +17,7 @@
 #define REGION_BYTES  64
 #define MEMORY_BYTES  (1 << 16)
 #define RATIO_MAX     4
+#define ATTEMPTS      5
 #define REGION_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
 
 static uint8_t memory[MEMORY_BYTES];
@@ -73,19 +75,33 @@ static struct cost cost_among(struct bench *bench, uint32_t held)
 	return (struct cost){best.make / BATCH, best.free / BATCH};
 }
 
-static void regions_cost_the_same_among_many(void **state)
+/* Measures few before and after many, since other programs may come meanwhile. */
+static bool many_cost_as_few(struct bench *bench)
 {
-	struct bench *bench = bench_start(IBV_QPT_RC);
-	const struct cost few = cost_among(bench, FEW);
+	const struct cost before = cost_among(bench, FEW);
 	const struct cost many = cost_among(bench, MANY);
+	const struct cost after = cost_among(bench, FEW);
+	const struct cost few = {
+		.make = before.make > after.make ? before.make : after.make,
+		.free = before.free > after.free ? before.free : after.free,
+	};
 
-	(void)state;
 	print_message("among %u: %.1f us to make, %.1f us to free; among %u: %.2f and %.2f of "
 		      "that\n",
 		      FEW, (double)few.make / 1000, (double)few.free / 1000, MANY,
 		      (double)many.make / (double)few.make, (double)many.free / (double)few.free);
-	assert_in_range(many.free, 0, RATIO_MAX * few.free);
-	assert_in_range(many.make, 0, RATIO_MAX * few.make);
+	return many.free <= RATIO_MAX * few.free && many.make <= RATIO_MAX * few.make;
+}
+
+static void regions_cost_the_same_among_many(void **state)
+{
+	struct bench *bench = bench_start(IBV_QPT_RC);
+	bool is_same = false;
+
+	(void)state;
+	for (int i = 0; i < ATTEMPTS && !is_same; i++)
+		is_same = many_cost_as_few(bench);
+	assert_true(is_same);
 	bench_stop(bench);
 }
 

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CQ_ENTRIES	     8
@@ -17,8 +18,17 @@ static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1};
 
 static int yields, sleeps;
+static long now_us;
 
-/* These two instead of the C library's. */
+/* These three instead of the C library's. Time passes as on a machine that nobody else uses. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	now_us++;
+	*now = (struct timespec){.tv_sec = now_us / 1000000, .tv_nsec = now_us % 1000000 * 1000};
+	return 0;
+}
+
 int sched_yield(void)
 {
 	yields++;
