@@ -126,12 +126,7 @@ static int dial_bring_up(struct rnic_cm_id *id, struct rnic_qp *qp)
 		return error;
 	attributes.max_rd_atomic = bounded_depth(attributes.max_rd_atomic);
 	attributes.max_dest_rd_atomic = bounded_depth(attributes.max_dest_rd_atomic);
-	attributes.state = RNIC_QP_STATE_RTR;
-	error = rnic_modify_qp(qp, &attributes, receive_mask);
-	if (error != 0)
-		return error;
-	attributes.state = RNIC_QP_STATE_RTS;
-	return rnic_modify_qp(qp, &attributes, send_mask);
+	return rnic_connect_qp(qp, &attributes, receive_mask, send_mask);
 }
 
 int rnic_dial_parameters(const struct rnic_qp *qp, const void *private_data,

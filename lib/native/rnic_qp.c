@@ -220,21 +220,22 @@ static void forget_posted(struct rnic_work_queue *queue)
 	atomic_store_explicit(&queue->retired, queue->producer, memory_order_release);
 }
 
-int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask)
+/*
+ * Asks for a change after which the state is `state`. No thread posts while the state changes: the
+ * daemon and this side must count the same.
+ */
+static int qp_ask_modify(struct rnic_qp *qp, const struct rnic_ctl_modify_qp *request,
+			 enum rnic_qp_state state)
 {
-	RNIC_REFUSE_NULL(qp, attributes);
-	const struct rnic_ctl_modify_qp request = {
-		.qp = qp->handle, .mask = mask, .attributes = *attributes};
-	const bool to_state = (mask & RNIC_QP_ATTR_STATE) != 0;
+	const bool to_state = (request->mask & RNIC_QP_ATTR_STATE) != 0;
 	int error;
 
-	/* No thread posts while the state changes: the daemon and this side must count the same. */
 	rnic_spinlock_lock(&qp->send.lock);
 	rnic_spinlock_lock(&qp->recv.lock);
-	error = rnic_link_tell(&qp->context->device, RNIC_CTL_MODIFY_QP, &request, sizeof(request));
+	error = rnic_link_tell(&qp->context->device, RNIC_CTL_MODIFY_QP, request, sizeof(*request));
 	if (error == 0 && to_state) {
-		atomic_store_explicit(&qp->state, attributes->state, memory_order_relaxed);
-		if (attributes->state == RNIC_QP_STATE_RESET) {
+		atomic_store_explicit(&qp->state, state, memory_order_relaxed);
+		if (state == RNIC_QP_STATE_RESET) {
 			forget_posted(&qp->send);
 			forget_posted(&qp->recv);
 		}
@@ -242,6 +243,33 @@ int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attribut
 	rnic_spinlock_unlock(&qp->recv.lock);
 	rnic_spinlock_unlock(&qp->send.lock);
 	return error;
+}
+
+int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask)
+{
+	RNIC_REFUSE_NULL(qp, attributes);
+	const struct rnic_ctl_modify_qp request = {
+		.qp = qp->handle,
+		.mask = mask,
+		.attributes = *attributes,
+	};
+
+	return qp_ask_modify(qp, &request, attributes->state);
+}
+
+/* A queue pair that is left in RTR takes the same requests from the program as one in INIT. */
+int rnic_connect_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
+		    uint32_t receive_mask, uint32_t send_mask)
+{
+	RNIC_REFUSE_NULL(qp, attributes);
+	const struct rnic_ctl_modify_qp request = {
+		.qp = qp->handle,
+		.mask = receive_mask | RNIC_QP_ATTR_STATE,
+		.rts_mask = send_mask | RNIC_QP_ATTR_STATE,
+		.attributes = *attributes,
+	};
+
+	return qp_ask_modify(qp, &request, RNIC_QP_STATE_RTS);
 }
 
 int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,

@@ -47,7 +47,6 @@ static int find_own_address(struct rnic_context *context, const struct rnic_port
 static int handle_link_bring_up(struct rnic_context *context, struct rnic_qp *from, uint32_t to)
 {
 	struct rnic_qp_attributes attributes = {
-		.state = RNIC_QP_STATE_RTR,
 		.dest_qpn = to,
 		.rq_psn = to,
 		.sq_psn = rnic_qp_number(from),
@@ -67,11 +66,7 @@ static int handle_link_bring_up(struct rnic_context *context, struct rnic_qp *fr
 	if (error != 0)
 		return error;
 	attributes.path_mtu = (uint8_t)port.active_mtu;
-	error = rnic_modify_qp(from, &attributes, RTR_ATTRIBUTES);
-	if (error != 0)
-		return error;
-	attributes.state = RNIC_QP_STATE_RTS;
-	return rnic_modify_qp(from, &attributes, RTS_ATTRIBUTES);
+	return rnic_connect_qp(from, &attributes, RTR_ATTRIBUTES, RTS_ATTRIBUTES);
 }
 
 void rnic_handle_fail(struct rnic_handle_qp *qp)

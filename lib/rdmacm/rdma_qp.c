@@ -29,28 +29,21 @@ static int modify(struct rnic_cma_id *id, struct ibv_qp_attr *attributes, int ma
 /* This side has agreed to these depths. */
 int rnic_cma_qp_to_rts(struct rnic_cma_id *id)
 {
-	struct rnic_qp_attributes native;
-	struct ibv_qp_attr attributes;
+	struct rnic_qp_attributes attributes;
 	uint32_t receive_mask, send_mask;
 	int error;
 
 	if (id->public.qp == NULL)
 		return 0;
-	error = rnic_native.cm_connection_attributes(id->native, &native, &receive_mask,
+	error = rnic_native.cm_connection_attributes(id->native, &attributes, &receive_mask,
 						     &send_mask);
 	if (error != 0)
 		return error;
-	rnic_native.qp_attr(&native, &attributes);
 	if (receive_mask & RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC)
 		attributes.max_dest_rd_atomic = id->responder_resources;
 	if (send_mask & RNIC_QP_ATTR_MAX_RD_ATOMIC)
 		attributes.max_rd_atomic = id->initiator_depth;
-	attributes.qp_state = IBV_QPS_RTR;
-	error = modify(id, &attributes, (int)receive_mask);
-	if (error != 0)
-		return error;
-	attributes.qp_state = IBV_QPS_RTS;
-	return modify(id, &attributes, (int)send_mask);
+	return rnic_native.connect_qp(id->public.qp, &attributes, receive_mask, send_mask);
 }
 
 /*
@@ -192,14 +185,12 @@ static int rdmacm_qp_to_init(struct rnic_cma_id *id)
 /* A datagram queue pair needs no peer to be ready; one of a connection waits in INIT. */
 static int rdmacm_qp_bring_up(struct rnic_cma_id *id)
 {
-	struct ibv_qp_attr to_receive = {.qp_state = IBV_QPS_RTR};
-	struct ibv_qp_attr to_send = {.qp_state = IBV_QPS_RTS};
+	static const struct rnic_qp_attributes none;
 	int error = rdmacm_qp_to_init(id);
 
 	if (error != 0 || id->public.qp_type != IBV_QPT_UD)
 		return error;
-	error = modify(id, &to_receive, IBV_QP_STATE);
-	return error != 0 ? error : modify(id, &to_send, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	return rnic_native.connect_qp(id->public.qp, &none, 0, RNIC_QP_ATTR_SQ_PSN);
 }
 
 static int rdmacm_qp_create_qp(struct rnic_cma_id *id, struct ibv_qp_init_attr_ex *wanted)

@@ -19,6 +19,7 @@
 
 struct ibv_ah_attr;
 struct ibv_context;
+struct ibv_qp;
 struct ibv_qp_attr;
 
 /* Functions of the native code under their own names, without the prefix. */
@@ -57,6 +58,9 @@ struct rnic_native_table {
 	/* The connection to the daemon that the context uses; it lives as long as the context. */
 	struct rnic_context *(*context)(struct ibv_context *verbs);
 	void (*ah_attr)(const struct rnic_path *from, struct ibv_ah_attr *to);
+	/* As rnic_connect_qp(): makes the steps to RTR and to RTS in one request. */
+	int (*connect_qp)(struct ibv_qp *qp, const struct rnic_qp_attributes *attributes,
+			  uint32_t receive_mask, uint32_t send_mask);
 	void (*qp_attr)(const struct rnic_qp_attributes *from, struct ibv_qp_attr *to);
 #define RNIC_NATIVE_MEMBER(name) __typeof__(&rnic_##name) name;
 	RNIC_NATIVE_FUNCTIONS(RNIC_NATIVE_MEMBER)

@@ -190,19 +190,6 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 	return qp;
 }
 
-/* Programs give both ends of XRC options that only the other end has; kernels ignore them. */
-static int without_other_side(enum ibv_qp_type type, int mask)
-{
-	switch (type) {
-	case IBV_QPT_XRC_SEND:
-		return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	case IBV_QPT_XRC_RECV:
-		return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
-	default:
-		return mask;
-	}
-}
-
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 {
 	struct rnic_qp_attributes native;
@@ -210,7 +197,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 
 	if (error != 0)
 		return rnic_verbs_errno(error);
-	mask = without_other_side(qp->qp_type, mask);
+	mask = rnic_verbs_qp_mask(qp->qp_type, mask);
 	rnic_verbs_qp_attributes(attributes, &native);
 	error = rnic_modify_qp(rnic_verbs_qp(qp)->native, &native, (uint32_t)mask);
 	if (error == 0 && (mask & IBV_QP_STATE) != 0)

@@ -296,6 +296,18 @@ void rnic_verbs_qp_cap(const struct rnic_qp_capacities *from, struct ibv_qp_cap 
 	};
 }
 
+int rnic_verbs_qp_mask(enum ibv_qp_type type, int mask)
+{
+	switch (type) {
+	case IBV_QPT_XRC_SEND:
+		return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	case IBV_QPT_XRC_RECV:
+		return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+	default:
+		return mask;
+	}
+}
+
 void rnic_verbs_qp_attributes(const struct ibv_qp_attr *from, struct rnic_qp_attributes *to)
 {
 	*to = (struct rnic_qp_attributes){

@@ -26,6 +26,11 @@ void rnic_verbs_ah_attr(const struct rnic_path *from, struct ibv_ah_attr *to);
 void rnic_verbs_capacities(const struct ibv_qp_cap *from, struct rnic_qp_capacities *to);
 void rnic_verbs_qp_cap(const struct rnic_qp_capacities *from, struct ibv_qp_cap *to);
 
+/*
+ * Returns `mask` (enum ibv_qp_attr_mask) without what the other end of XRC has: programs give both
+ * ends all, and kernels ignore the rest.
+ */
+int rnic_verbs_qp_mask(enum ibv_qp_type type, int mask);
 void rnic_verbs_qp_attributes(const struct ibv_qp_attr *from, struct rnic_qp_attributes *to);
 void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_attr *to);
 

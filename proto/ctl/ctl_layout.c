@@ -236,7 +236,7 @@ RNIC_AT(struct rnic_ctl_create_qp_reply, capacities, 12);
 RNIC_SIZE(struct rnic_ctl_modify_qp, 132);
 RNIC_AT(struct rnic_ctl_modify_qp, qp, 0);
 RNIC_AT(struct rnic_ctl_modify_qp, mask, 8);
-RNIC_AT(struct rnic_ctl_modify_qp, reserved, 12);
+RNIC_AT(struct rnic_ctl_modify_qp, rts_mask, 12);
 RNIC_AT(struct rnic_ctl_modify_qp, attributes, 16);
 
 RNIC_SIZE(struct rnic_ctl_query_qp_reply, 140);

@@ -337,10 +337,14 @@ struct rnic_ctl_create_qp_reply {
 	struct rnic_qp_capacities capacities;
 };
 
+/*
+ * With an `rts_mask` the request makes two steps: by the members in `mask` to RTR, and by those in
+ * `rts_mask` to RTS, whatever `state` says. The first step stands when the second one is refused.
+ */
 struct rnic_ctl_modify_qp {
 	struct rnic_handle qp;
-	uint32_t mask; /* enum rnic_qp_attribute */
-	uint32_t reserved;
+	uint32_t mask;	   /* enum rnic_qp_attribute */
+	uint32_t rts_mask; /* likewise; 0: one step, to `state` if that is in `mask` */
 	struct rnic_qp_attributes attributes;
 };
 

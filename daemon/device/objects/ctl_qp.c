@@ -225,16 +225,54 @@ static int qp_check_attributes(struct ctl_call *call, const struct rnic_ctl_modi
 {
 	const struct device_facts *facts = call->session->set->facts;
 	const struct rnic_qp_attributes *attributes = &request->attributes;
+	const uint32_t mask = request->mask | request->rts_mask;
 
-	if ((request->mask & RNIC_QP_ATTR_PATH_MTU) != 0 &&
-	    attributes->path_mtu > facts->port.active_mtu)
+	if ((mask & RNIC_QP_ATTR_PATH_MTU) != 0 && attributes->path_mtu > facts->port.active_mtu)
 		return ctl_refuse(call, -EINVAL, "path MTU %d does not fit the interface, %d does",
 				  128 << attributes->path_mtu % 8, 128 << facts->port.active_mtu);
-	if ((request->mask & RNIC_QP_ATTR_AV) != 0 &&
+	if ((mask & RNIC_QP_ATTR_AV) != 0 &&
 	    !device_facts_has_gid(facts, attributes->path.source_gid_index))
 		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
 				  attributes->path.source_gid_index);
 	return 0;
+}
+
+static int qp_step(struct ctl_call *call, struct qp *qp,
+		   const struct rnic_qp_attributes *attributes, uint32_t mask)
+{
+	int result = qp_modify(qp, attributes, mask);
+
+	if (result == -EINVAL)
+		qp_modify_refusal(qp, attributes, mask, call->reason, sizeof(call->reason));
+	return result;
+}
+
+/* Lets a new state take effect on what is posted. */
+static void qp_review(struct session_qp *qp, bool is_reset)
+{
+	if (is_reset) {
+		wqe_fetch_reset(qp);
+		return;
+	}
+	wqe_fetch_schedule(qp);
+	wqe_fetch_review(qp);
+}
+
+/* Takes both steps of a connection. The first one stands when the second one is refused. */
+static int qp_connect(struct ctl_call *call, struct session_qp *qp,
+		      const struct rnic_ctl_modify_qp *request)
+{
+	struct rnic_qp_attributes attributes = request->attributes;
+	int result;
+
+	attributes.state = RNIC_QP_STATE_RTR;
+	result = qp_step(call, qp->qp, &attributes, request->mask | RNIC_QP_ATTR_STATE);
+	if (result != 0)
+		return result;
+	attributes.state = RNIC_QP_STATE_RTS;
+	result = qp_step(call, qp->qp, &attributes, request->rts_mask | RNIC_QP_ATTR_STATE);
+	qp_review(qp, false);
+	return result;
 }
 
 int ctl_modify_qp(struct ctl_call *call)
@@ -248,19 +286,13 @@ int ctl_modify_qp(struct ctl_call *call)
 	result = qp_check_attributes(call, request);
 	if (result != 0)
 		return result;
-	result = qp_modify(qp->qp, &request->attributes, request->mask);
-	if (result == -EINVAL)
-		qp_modify_refusal(qp->qp, &request->attributes, request->mask, call->reason,
-				  sizeof(call->reason));
-	if (result != 0)
-		return result;
-	if ((request->mask & RNIC_QP_ATTR_STATE) != 0 && qp->qp->state == RNIC_QP_STATE_RESET) {
-		wqe_fetch_reset(qp);
-	} else {
-		wqe_fetch_schedule(qp);
-		wqe_fetch_review(qp);
-	}
-	return 0;
+	if (request->rts_mask != 0)
+		return qp_connect(call, qp, request);
+	result = qp_step(call, qp->qp, &request->attributes, request->mask);
+	if (result == 0)
+		qp_review(qp, (request->mask & RNIC_QP_ATTR_STATE) != 0 &&
+				      qp->qp->state == RNIC_QP_STATE_RESET);
+	return result;
 }
 
 int ctl_query_qp(struct ctl_call *call)

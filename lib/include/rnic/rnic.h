@@ -351,6 +351,15 @@ RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
 RNIC_API int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
 			    uint32_t mask);
 
+/*
+ * Makes the steps to RTR and to RTS in one request to the device: the first one with the attributes
+ * in `receive_mask`, the second one with those in `send_mask` (enum rnic_qp_attribute; STATE is
+ * added, and `state` is not read). Errors are those of rnic_modify_qp(); the queue pair is in RTR
+ * when the second step alone was refused, else as before: rnic_query_qp() tells.
+ */
+RNIC_API int rnic_connect_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
+			     uint32_t receive_mask, uint32_t send_mask);
+
 /* Returns the present values; `capacities` and `attributes` may be NULL. */
 RNIC_API int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,
 			   struct rnic_qp_capacities *capacities);
