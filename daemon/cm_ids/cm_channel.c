@@ -63,14 +63,26 @@ static uint32_t count_under_way(const struct session_cm_channel *channel)
 	return channel->sent - channel->taken;
 }
 
+/*
+ * Whether the client has taken the event that was marked as the last one. Before that an event for
+ * each place that gets free would be a last one again, and the client would ask after each.
+ */
+static bool cm_channel_is_open(const struct session_cm_channel *channel)
+{
+	return !channel->is_full || count_under_way(channel) == 0;
+}
+
 int cm_channel_send(struct session_cm_channel *channel)
 {
-	while (!list_is_empty(&channel->waiting) &&
-	       count_under_way(channel) < RNIC_CM_EVENTS_SENT_MAX) {
+	if (!cm_channel_is_open(channel))
+		return 0;
+	channel->is_full = false;
+	while (!list_is_empty(&channel->waiting) && !channel->is_full) {
 		struct cm_waiting_event *event =
 			list_first_entry(&channel->waiting, struct cm_waiting_event, channel_node);
 
-		event->event.is_last = count_under_way(channel) + 1 == RNIC_CM_EVENTS_SENT_MAX;
+		channel->is_full = count_under_way(channel) + 1 == RNIC_CM_EVENTS_SENT_MAX;
+		event->event.is_last = channel->is_full;
 		if (send(channel->fd, &event->event, sizeof(event->event),
 			 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 			return errno == EPIPE || errno == ECONNRESET ? 0 : -errno;
@@ -93,6 +105,11 @@ struct cm_waiting_event *cm_channel_next_taken(struct session_cm_channel *channe
 			return event;
 	}
 	return NULL;
+}
+
+bool cm_channel_is_half_full(const struct session_cm_channel *channel)
+{
+	return count_under_way(channel) >= RNIC_CM_EVENTS_SENT_MAX / 2;
 }
 
 uint32_t cm_channel_known_taken(const struct session_cm_channel *channel)

@@ -3,10 +3,10 @@
  * The daemon's end of an event channel of the connection manager: a socket on which the events of
  * identifiers go to the client, as <ctl/ctl_cm.h> describes.
  *
- * Events wait in order while RNIC_CM_EVENTS_SENT_MAX are under way. An event that was sent stays
- * known until the client says that it has taken the event, because the identifier may go or move
- * before. Sending never blocks, whatever the client does with its end: a reader of a socket holds
- * no lock that a sender needs.
+ * Events go in runs: the last of RNIC_CM_EVENTS_SENT_MAX says so, and others wait in order until
+ * the client has taken that one. An event that was sent stays known until the client says that it
+ * has taken the event, because the identifier may go or move before. Sending never blocks, whatever
+ * the client does with its end: a reader of a socket holds no lock that a sender needs.
  */
 #ifndef DAEMON_CM_IDS_CM_CHANNEL_H
 #define DAEMON_CM_IDS_CM_CHANNEL_H
@@ -35,6 +35,7 @@ struct session_cm_channel {
 	struct cm_waiting_event *under_way[RNIC_CM_EVENTS_SENT_MAX]; /* NULL: void */
 	uint32_t sent;	/* events ever sent, modulo 2^32 */
 	uint32_t taken; /* those known as taken, likewise */
+	bool is_full;	/* the newest one under way was marked as the last */
 	struct rnic_handle handle;
 	uint32_t references; /* the number of identifiers */
 };
@@ -55,7 +56,7 @@ void cm_channel_add(struct session_cm_channel *channel, struct cm_waiting_event 
 void cm_channel_withdraw(struct session_cm_channel *channel, struct cm_waiting_event *event);
 
 /*
- * Sends what waits, as far as the client has taken what was sent. A client that has shut its end
+ * Sends what waits, up to the last one of a run. A client that has shut its end
  * gets nothing. Negative errno: the kernel has no room for an event, and the rest waits in vain.
  */
 int cm_channel_send(struct session_cm_channel *channel);
@@ -65,6 +66,10 @@ int cm_channel_send(struct session_cm_channel *channel);
  * is none. A client that counts wrong loses events of its own.
  */
 struct cm_waiting_event *cm_channel_next_taken(struct session_cm_channel *channel, uint32_t taken);
+
+/* Whether to find out by cm_channel_known_taken() what the client has taken, before the run ends.
+ */
+bool cm_channel_is_half_full(const struct session_cm_channel *channel);
 
 /* Returns the client's count as far as it is known: the socket knows when all events are taken. */
 uint32_t cm_channel_known_taken(const struct session_cm_channel *channel);

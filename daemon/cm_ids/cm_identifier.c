@@ -159,7 +159,10 @@ void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_event *ev
 	event->id = id;
 	event->event.moves = id->moves;
 	/* The client is not asked for its count when it has obviously kept up. */
-	cm_identifier_look(id->client, id->channel);
+	if (cm_channel_is_half_full(id->channel))
+		cm_identifier_look(id->client, id->channel);
+	else
+		cm_identifier_send_events(id->client, id->channel);
 }
 
 /* Frees an event, but not the identifier that a request made. */

@@ -84,7 +84,8 @@ static void events_come_in_order_and_the_eighth_is_last(void **state)
 	assert_int_equal(take(fixture, &is_last), -1);
 }
 
-static void others_follow_when_some_are_taken(void **state)
+/* A client that has taken some is not asked to ask again for each of them. */
+static void others_follow_when_the_last_is_taken(void **state)
 {
 	struct fixture *fixture = *state;
 	bool is_last;
@@ -92,10 +93,35 @@ static void others_follow_when_some_are_taken(void **state)
 	send_first(fixture, EVENTS_MAX);
 	expect_taken(fixture, 3, (const int[]){0, 1, 2}, 3);
 	assert_int_equal(cm_channel_send(&fixture->channel), 0);
-	for (int i = 0; i < RNIC_CM_EVENTS_SENT_MAX + 3; i++)
+	for (int i = 0; i < RNIC_CM_EVENTS_SENT_MAX; i++)
 		assert_int_equal(take(fixture, &is_last), i);
 	assert_true(is_last);
 	assert_int_equal(take(fixture, &is_last), -1);
+	expect_taken(fixture, RNIC_CM_EVENTS_SENT_MAX, (const int[]){3, 4, 5, 6, 7}, 5);
+	assert_int_equal(cm_channel_send(&fixture->channel), 0);
+	for (int i = RNIC_CM_EVENTS_SENT_MAX; i < EVENTS_MAX; i++) {
+		assert_int_equal(take(fixture, &is_last), i);
+		assert_int_equal(is_last, i == EVENTS_MAX - 1);
+	}
+	assert_int_equal(take(fixture, &is_last), -1);
+}
+
+/* A run that is not at its end goes on, and has room for what was taken. */
+static void a_run_goes_on(void **state)
+{
+	struct fixture *fixture = *state;
+	bool is_last = true;
+
+	send_first(fixture, RNIC_CM_EVENTS_SENT_MAX - 1);
+	assert_true(cm_channel_is_half_full(&fixture->channel));
+	expect_taken(fixture, 4, (const int[]){0, 1, 2, 3}, 4);
+	assert_false(cm_channel_is_half_full(&fixture->channel));
+	cm_channel_add(&fixture->channel, &fixture->events[RNIC_CM_EVENTS_SENT_MAX]);
+	assert_int_equal(cm_channel_send(&fixture->channel), 0);
+	for (int i = 0; i < RNIC_CM_EVENTS_SENT_MAX; i++) {
+		take(fixture, &is_last);
+		assert_false(is_last);
+	}
 }
 
 static void the_socket_knows_when_all_are_taken(void **state)
@@ -120,10 +146,10 @@ static void a_withdrawn_event_is_void(void **state)
 	send_first(fixture, RNIC_CM_EVENTS_SENT_MAX + 2);
 	cm_channel_withdraw(&fixture->channel, &fixture->events[0]);
 	cm_channel_withdraw(&fixture->channel, &fixture->events[RNIC_CM_EVENTS_SENT_MAX]);
-	expect_taken(fixture, 2, (const int[]){1}, 1);
-	assert_int_equal(cm_channel_send(&fixture->channel), 0);
 	for (int i = 0; i < RNIC_CM_EVENTS_SENT_MAX; i++)
 		assert_int_equal(take(fixture, &is_last), i);
+	expect_taken(fixture, RNIC_CM_EVENTS_SENT_MAX, (const int[]){1, 2, 3, 4, 5, 6, 7}, 7);
+	assert_int_equal(cm_channel_send(&fixture->channel), 0);
 	assert_int_equal(take(fixture, &is_last), RNIC_CM_EVENTS_SENT_MAX + 1);
 	assert_int_equal(take(fixture, &is_last), -1);
 }
@@ -173,7 +199,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(events_come_in_order_and_the_eighth_is_last, start,
 						stop),
-		cmocka_unit_test_setup_teardown(others_follow_when_some_are_taken, start, stop),
+		cmocka_unit_test_setup_teardown(others_follow_when_the_last_is_taken, start, stop),
+		cmocka_unit_test_setup_teardown(a_run_goes_on, start, stop),
 		cmocka_unit_test_setup_teardown(the_socket_knows_when_all_are_taken, start, stop),
 		cmocka_unit_test_setup_teardown(a_withdrawn_event_is_void, start, stop),
 		cmocka_unit_test_setup_teardown(a_count_beyond_what_was_sent_takes_what_was_sent,
