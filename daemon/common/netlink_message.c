@@ -6,12 +6,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <net/if_arp.h>
 #include <string.h>
 
@@ -98,7 +98,11 @@ static void read_mac_id(const struct ifinfomsg *header, const uint8_t *end,
 
 static bool read_link(const struct ifinfomsg *header, size_t length, struct netlink_fact *fact)
 {
-	const unsigned running = IFF_UP | IFF_RUNNING;
+	/*
+	 * The carrier alone decides, as for the kernel's RDMA devices. IFF_RUNNING comes up to a
+	 * second after the carrier.
+	 */
+	const unsigned running = IFF_UP | IFF_LOWER_UP;
 	const uint8_t *end = (const uint8_t *)header + length;
 	const struct nlattr *mtu;
 

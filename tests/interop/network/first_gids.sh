@@ -69,6 +69,10 @@ check "a daemon that starts then knows it too" gid_is 0 0 "${link_local[0]}"
 check "and the IPv4 address has its index" gid_is 0 1 10.77.0.1
 on 1 ip link set veth1 up
 wait_for 20 has_link_local 0
+for side in 0 1; do
+	check "side $side: the port is active" wait_for 20 holds $side device \
+		"rows['state'] == 'active'"
+done
 gids_are "with the link up"
 side_gid=(0 0)
 pair_run ib_send_bw -F -c RC -s 1024 -n 100

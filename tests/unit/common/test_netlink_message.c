@@ -6,13 +6,13 @@
 #include "wire/gid.h"
 #include "unit_test.h"
 
+#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <net/if_arp.h>
 
 /* A datagram under construction. */
@@ -88,7 +88,7 @@ static void test_links(void **state)
 	struct netlink_fact fact;
 
 	(void)state;
-	link_message(&maker, RTM_NEWLINK, AF_UNSPEC, IFF_UP | IFF_RUNNING, 9000);
+	link_message(&maker, RTM_NEWLINK, AF_UNSPEC, IFF_UP | IFF_LOWER_UP, 9000);
 	link_message(&maker, RTM_NEWLINK, AF_UNSPEC, IFF_UP, 1500);
 	link_message(&maker, RTM_DELLINK, AF_BRIDGE, IFF_UP, 1500);
 	link_message(&maker, RTM_DELLINK, AF_UNSPEC, 0, 1500);
