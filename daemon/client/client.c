@@ -40,7 +40,8 @@ struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, u
 	user = user_quota_join(&set->users, uid);
 	if (user == NULL)
 		goto free_client;
-	if (quota_open(&client->account, &set->quotas, user) != 0)
+	if (quota_open(&client->account, &set->quotas, user) != 0 &&
+	    quota_open_viewer(&client->account, &set->quotas, user) != 0)
 		goto leave_user;
 	if (request_connection_open(&client->requests, &set->server, &client->account, socket_fd) !=
 	    0)

@@ -56,8 +56,9 @@ struct client {
 
 /*
  * Makes a client for an accepted connection and puts the client into the set. The client owns the
- * connection from then on. NULL: out of memory, or the user has as many clients as a user may have.
- * The caller closes the connection then.
+ * connection from then on. A client beyond the user's share may only look: account.is_viewer. NULL:
+ * out of memory, or the user has as many of these as a user may have. The caller closes the
+ * connection then.
  */
 struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid);
 

@@ -37,9 +37,25 @@ int quota_open(struct quota_account *account, struct quota_pool *pool, struct us
 	return quota_charge(account, RESOURCE_SESSION, 1);
 }
 
+int quota_open_viewer(struct quota_account *account, struct quota_pool *pool,
+		      struct user_quota *user)
+{
+	int result;
+
+	if (user->viewer_count == LIMIT_USER_VIEWERS)
+		return -ENOSPC;
+	*account = (struct quota_account){.pool = pool, .user = user, .is_viewer = true};
+	result = quota_charge(account, RESOURCE_SESSION, 1);
+	if (result == 0)
+		user->viewer_count++;
+	return result;
+}
+
 void quota_close(struct quota_account *account)
 {
 	quota_discharge(account, RESOURCE_SESSION, 1);
+	if (account->is_viewer)
+		account->user->viewer_count--;
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(account->usage[i] == 0);
 }
@@ -55,7 +71,7 @@ int quota_charge(struct quota_account *account, enum session_resource resource, 
 	    amount > quota_pool_left(pool, resource))
 		return -ENOSPC;
 	if (account->user != NULL) {
-		if (!user_quota_may_have(account->user, resource, amount))
+		if (!account->is_viewer && !user_quota_may_have(account->user, resource, amount))
 			return -ENOSPC;
 		user_quota_take(account->user, resource, amount);
 	}

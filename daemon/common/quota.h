@@ -19,7 +19,8 @@ struct user_quota;
 struct quota_account {
 	struct quota_pool *pool;
 	struct user_quota
-		*user; /* of all clients of the same uid; NULL: users are not told apart */
+		*user;	/* of all clients of the same uid; NULL: users are not told apart */
+	bool is_viewer; /* beyond the user's share: for a client that only looks */
 	uint64_t usage[RESOURCE_COUNT];
 };
 
@@ -28,6 +29,13 @@ struct quota_account {
  * the process, or the user, has too many clients.
  */
 int quota_open(struct quota_account *account, struct quota_pool *pool, struct user_quota *user);
+
+/*
+ * The same for a client that only looks (SHOW), of a user whose share is used up: each user may
+ * have LIMIT_USER_VIEWERS such clients. They are charged to the process, not to the user's share.
+ */
+int quota_open_viewer(struct quota_account *account, struct quota_pool *pool,
+		      struct user_quota *user);
 
 /* Asserts that the client has given everything back. */
 void quota_close(struct quota_account *account);

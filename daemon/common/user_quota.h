@@ -6,7 +6,9 @@
  * something, however many others hold all that they can, over any number of connections.
  *
  * A reserve is left over for root and for the user who runs the daemon. They may have all there is:
- * they can end the daemon as well. A device process works for one user and has no such accounts.
+ * they can end the daemon as well. A few clients that only look come out of the reserve too: a user
+ * at the own limit can still find out who holds what. A device process works for one user and has
+ * no such accounts.
  *
  * What a client sent is closed in its user's thread, and counts for the user until then: a file
  * system of one user may hang, and holds up no other user's.
@@ -29,6 +31,7 @@ enum {
 	LIMIT_USER_PLACES = 32,	  /* users who have a sure part */
 	LIMIT_USER_PARTS = 64,	  /* such a part is one in so many */
 	LIMIT_RESERVE_PARTS = 16, /* of the whole, the reserve is one in so many */
+	LIMIT_USER_VIEWERS = 2,	  /* clients beyond the share, which only look */
 };
 
 /* All users of a pool. */
@@ -44,6 +47,7 @@ struct user_quota {
 	struct user_quotas *all;
 	uid_t uid;
 	uint32_t client_count; /* 0: some descriptors or mappings are not closed yet */
+	uint32_t viewer_count; /* among the clients: beyond the share (quota.h) */
 	bool has_place;	       /* among the LIMIT_USER_PLACES */
 	bool may_have_all;
 	struct deferred_close deferred_close; /* for the descriptors and mappings of its clients */

@@ -141,6 +141,11 @@ int ctl_hello(struct ctl_call *call)
 		return ctl_refuse(call, -EINVAL, "HELLO has flags that are not defined");
 	hello_copy_program(client->program, request->program);
 	client->is_admin = (request->flags & RNIC_HELLO_ADMIN) != 0;
+	if (!client->is_admin && client->account.is_viewer)
+		return ctl_refuse(call, -ENOSPC,
+				  "user %u has as many clients as one user may have; rnicctl show "
+				  "clients lists them",
+				  (unsigned)client->uid);
 	if (!client->is_admin) {
 		result = hello_connect_device(call);
 		if (result != 0)

@@ -3,10 +3,11 @@
  * A user's program that holds all connections that the control plane gives to its user, after
  * HELLO, and some channels of the connection manager. It runs under rnic-run.
  *
- * usage: user_holder
+ * usage: user_holder [programs]
  *
  * Prints "ready CONNECTIONS CHANNELS" once the control plane gives no more, and goes on asking
- * until somebody ends it.
+ * until somebody ends it. With "programs" it holds what the user's programs can have, gives the
+ * last connections back, which may only look, and asks for nothing more.
  */
 #include "ctl/ctl_message.h"
 #include "unit_test.h"
@@ -24,6 +25,7 @@ enum {
 	CONNECTIONS_MAX = 100000,
 	CHANNELS_MAX = 100,
 	REFUSALS = 20, /* in a row: now there is no more */
+	VIEWERS = 2,   /* the last connections of a user, which may only look */
 	WAIT_S = 10,   /* for a reply */
 };
 
@@ -99,18 +101,22 @@ static int connect_once(uint32_t flags)
 	return -1;
 }
 
-/* Takes connections until the daemon gives none. */
-static unsigned take_connections(void)
+/* Takes connections until the daemon gives none. Stores the last ones, the oldest first. */
+static unsigned take_connections(int last[VIEWERS])
 {
 	unsigned count = 0, refusals = 0;
 
 	while (refusals < REFUSALS && count < CONNECTIONS_MAX) {
-		if (connect_once(RNIC_HELLO_ADMIN) >= 0) {
-			count++;
-			refusals = 0;
-		} else {
+		const int fd = connect_once(RNIC_HELLO_ADMIN);
+
+		if (fd < 0) {
 			refusals++;
+			continue;
 		}
+		memmove(last, last + 1, (VIEWERS - 1) * sizeof(last[0]));
+		last[VIEWERS - 1] = fd;
+		count++;
+		refusals = 0;
 	}
 	return count;
 }
@@ -124,18 +130,25 @@ static unsigned take_channels(int fd)
 	return count;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const bool is_quiet = argc > 1 && strcmp(argv[1], "programs") == 0;
 	unsigned connections, channels;
-	int first;
+	int first, last[VIEWERS] = {-1, -1};
 
 	take_all_descriptors();
 	first = connect_once(0);
-	connections = take_connections();
+	connections = take_connections(last);
 	channels = take_channels(first);
 	printf("ready %u %u\n", connections, channels);
 	fflush(stdout);
+	for (int i = 0; is_quiet && i < VIEWERS; i++)
+		close(last[i]);
 	for (;;) {
+		if (is_quiet) {
+			pause();
+			continue;
+		}
 		connect_once(RNIC_HELLO_ADMIN);
 		poll(NULL, 0, 10);
 	}

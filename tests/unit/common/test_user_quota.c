@@ -105,6 +105,28 @@ static void test_ten_users_leave_room(void **state)
 	assert_true(connect_all(f, 0) > LIMIT_SESSIONS / LIMIT_RESERVE_PARTS);
 }
 
+/* A user at the limit may still look, and so may the others. */
+static void test_viewers(void **state)
+{
+	struct fixture *f = *state;
+	struct quota_account viewers[LIMIT_USER_VIEWERS + 1];
+	struct user_quota *user;
+	uint32_t others;
+
+	connect_all(f, stranger(0));
+	user = f->accounts[0].user;
+	for (uint32_t i = 0; i < LIMIT_USER_VIEWERS; i++)
+		assert_int_equal(quota_open_viewer(&viewers[i], &f->pool, user), 0);
+	assert_int_equal(quota_open_viewer(&viewers[LIMIT_USER_VIEWERS], &f->pool, user), -ENOSPC);
+	assert_false(connect_once(f, stranger(0)));
+	others = connect_all(f, stranger(1));
+	assert_true(others >= LIMIT_SESSIONS / LIMIT_USER_PARTS * 15 / 16);
+	quota_close(&viewers[0]);
+	assert_int_equal(quota_open_viewer(&viewers[0], &f->pool, user), 0);
+	for (uint32_t i = 0; i < LIMIT_USER_VIEWERS; i++)
+		quota_close(&viewers[i]);
+}
+
 static const struct {
 	const char *name;
 	uint32_t users;		/* who hold all they can, each */
@@ -191,6 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ten_users_leave_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_viewers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_owner_may_have_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_places_go_round, set_up, tear_down),
