@@ -74,7 +74,7 @@ struct rnic_process_start {
 	uint32_t netdev_index;
 	uint32_t speed_mbps;   /* 0: not known */
 	uint32_t peer_ports;   /* enum rnic_peer_ports */
-	uint64_t memory_bytes; /* that the process may share with its clients, at most */
+	uint64_t memory_bytes; /* for the process, shared or its own, at most */
 	struct rnic_device_attributes device;
 	struct rnic_ctl_pkeys_reply pkeys;
 	char fault[RNIC_PROCESS_FAULT_BYTES]; /* the text of --fault; empty: none */

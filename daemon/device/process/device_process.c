@@ -6,6 +6,7 @@
 #include "common/silent_neighbours.h"
 #include "device/device_half.h"
 #include "device/process/call_filter.h"
+#include "device/process/heap_limit.h"
 #include "device/process/process_user.h"
 
 #include <errno.h>
@@ -102,7 +103,7 @@ static int process_open_half(struct device_process *process, struct start *start
 		.has_capture_fd = (message->flags & RNIC_START_CAPTURE) != 0,
 		.capture_fd = start->fds[START_CAPTURE],
 		.ask_neighbours = silent_neighbours_ask,
-		.memory_bytes = message->memory_bytes,
+		.memory_bytes = message->memory_bytes - heap_limit_part(message->memory_bytes),
 		.lane = (uint8_t)message->lane,
 		.port = (enum udp_port_kind)message->port,
 		.segmentation = (enum segmentation_mode)message->segmentation,
@@ -120,6 +121,16 @@ static int process_open_half(struct device_process *process, struct start *start
 	}
 	process->half = device_half_open(&config, clock_now_ns(), &result, start->reason);
 	process->link.half = process->half;
+	return result;
+}
+
+static int process_limit_heap(const struct device_process *process, struct start *start)
+{
+	int result = heap_limit_set(heap_limit_part(process->start.memory_bytes));
+
+	if (result != 0)
+		snprintf(start->reason, sizeof(start->reason),
+			 "the device process cannot bound its memory: %s", strerror(-result));
 	return result;
 }
 
@@ -149,6 +160,8 @@ static int process_start(struct device_process *process, struct start *start)
 					     sizeof(start->reason));
 	if (result == 0)
 		result = process_user_close_off(start->reason, sizeof(start->reason));
+	if (result == 0)
+		result = process_limit_heap(process, start);
 	if (result == 0)
 		result = process_map_pages(process, start);
 	if (result == 0)

@@ -462,6 +462,23 @@ static void unpolled_turn(struct bench *bench)
 		flush_into(bench, cq);
 }
 
+/* ---- regions until there is no memory for more ---- */
+
+static void regions_prepare(struct bench *bench, unsigned amount)
+{
+	unsigned count = 0;
+
+	while (count < amount && register_region(bench) != NULL)
+		count++;
+	printf("regions %u, then: %s\n", count, count < amount ? strerror(errno) : "enough");
+}
+
+static void regions_turn(struct bench *bench)
+{
+	work_once(bench);
+	poll(NULL, 0, 10);
+}
+
 /* ---- connections that say nothing ---- */
 
 static int *sockets;
@@ -586,6 +603,7 @@ static const struct attack_way ways[] = {
 	{"hanging", true, hanging_prepare, hanging_turn},
 	{"hanging-channel", true, hanging_channel_prepare, hanging_channel_turn},
 	{"unpolled", true, unpolled_prepare, unpolled_turn},
+	{"regions", true, regions_prepare, regions_turn},
 	{"silent", false, silent_prepare, silent_turn},
 	{"opens", true, NULL, opens_turn},
 	{"stopped", true, stopped_prepare, stopped_turn},

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Programs of several users fill completion queues that they never poll, on root's daemon in a
-# control group with little memory. No device process takes more than its part of that memory, the
-# kernel kills none, and another user is served.
+# control group with little memory, and a program registers regions without end. No device process
+# takes more than its part of that memory, the kernel kills none, and another user is served.
 . "$(dirname "$0")/../../interop/lib.sh"
 . "$(dirname "$0")/../../interop/family/user_programs.sh"
 
@@ -53,14 +53,15 @@ kills() {
 	awk '$1 == "oom_kill" { print $2 }' "$group/$group_kills"
 }
 
+# attacker_start UID WAY AMOUNT
 attacker_start() {
 	(
 		side_user[0]=$1
-		exec_program 0 "$BUILD/tests/user_attacker" unpolled "$wanted_mib"
+		exec_program 0 "$BUILD/tests/user_attacker" "$2" "$3"
 	) >"$WORK/attack.$1.out" 2>&1 &
 	attackers+=($!)
 	own $!
-	wait_for 20 grep -q ready "$WORK/attack.$1.out"
+	wait_for 60 grep -q ready "$WORK/attack.$1.out"
 }
 
 # shared_kib PID: what the process has of shared memory, in KiB.
@@ -93,6 +94,23 @@ bounds_hold() {
 	done
 }
 
+# heap_is_bounded: the own memory of a device process ends before the group's does, and the program
+# whose requests fail goes on.
+heap_is_bounded() {
+	local uid=$((user_a + 10 * users)) most=$((group_mib * 1024 / 8 / 4 + 32 * 1024))
+	local process kib
+	check "a program registers regions until there is no memory" \
+		attacker_start $uid regions 1000000
+	echo "#     $(grep ^regions "$WORK/attack.$uid.out")"
+	check "the last one is refused" grep -q "then: Cannot allocate memory" \
+		"$WORK/attack.$uid.out"
+	process=$(device_of 0 $uid)
+	kib=$(awk '/^RssAnon/ { print $2 }' "/proc/$process/status")
+	echo "#     own memory of its device process: $kib KiB of $most KiB"
+	check "the own memory stays in its bound" [ "${kib:-$most}" -lt $most ]
+	check "the program goes on" is_running "${attackers[-1]}"
+}
+
 groups_mount >"$WORK/mount" 2>&1 ||
 	skip_test "the control groups cannot be mounted: $(cat "$WORK/mount")"
 group_make
@@ -100,11 +118,13 @@ group_make
 daemon_prefix=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group")
 topology_start one uring 4
 for ((number = 0; number < users; number++)); do
-	check "attack by user $number" attacker_start $((user_a + 10 * number))
+	check "attack by user $number" attacker_start $((user_a + 10 * number)) unpolled \
+		"$wanted_mib"
 done
 bounds_hold
 echo "#     all: $sum_kib KiB of $((group_mib * 1024)) KiB"
 check "all take half at most" [ "$sum_kib" -le $((group_mib * 1024 / 2 + users * base_kib)) ]
+heap_is_bounded
 check "the kernel has killed nobody" [ "$(kills)" = 0 ]
 check "another user is served" new_program_works $user_b
 for process in "${attackers[@]}"; do

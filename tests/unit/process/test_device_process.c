@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -165,6 +166,23 @@ static void assert_few_capabilities(pid_t pid, uint64_t most)
 	assert_int_equal(read_capabilities(pid, "CapInh"), 0);
 	assert_int_equal(read_capabilities(pid, "CapAmb"), 0);
 }
+
+#ifndef RNIC_SANITIZED
+/* A quarter of the budget, and what a process without clients needs. */
+static void test_own_memory_is_bounded(void **state)
+{
+	struct rlimit limit;
+
+	(void)state;
+	fake_launch(&control);
+	control.start.memory_bytes = 256 << 20;
+	assert_int_equal(fake_start(&control), 0);
+	assert_int_equal(prlimit(control.pid, RLIMIT_DATA, NULL, &limit), 0);
+	assert_int_equal(limit.rlim_cur, (64 + 32) << 20);
+	assert_int_equal(limit.rlim_max, (64 + 32) << 20);
+	assert_good_end(fake_hang_up(&control));
+}
+#endif
 
 static void test_rights_are_given_up(void **state)
 {
@@ -687,6 +705,9 @@ int main(void)
 		cmocka_unit_test(test_another_first_message_ends_it),
 		cmocka_unit_test(test_hang_up_before_start_ends_it),
 		cmocka_unit_test(test_descriptor_3_must_be_the_link),
+#ifndef RNIC_SANITIZED
+		cmocka_unit_test(test_own_memory_is_bounded),
+#endif
 		cmocka_unit_test(test_rights_are_given_up),
 		cmocka_unit_test(test_root_becomes_the_user),
 		cmocka_unit_test(test_clients_see_the_end_of_the_link),
