@@ -11,4 +11,7 @@
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t clock_now_ns(void);
 
+/* Nanoseconds that the calling thread has had a processor, in the kernel included. */
+uint64_t clock_thread_ns(void);
+
 #endif

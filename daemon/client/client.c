@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/time_units.h"
 #include "client/client_set.h"
+#include "client/control_limits.h"
 #include "devices/device_set.h"
 
 #include <assert.h>
@@ -139,6 +140,36 @@ void client_break(struct client *client, const char *format, ...)
 	log_from_client("client %u (%s, pid %d, user %u) was disconnected: %s", client->client_id,
 			client->program[0] != '\0' ? client->program : "unnamed", (int)client->pid,
 			(unsigned)client->uid, reason);
+}
+
+static void client_end_all_of(struct client_set *set, uid_t uid)
+{
+	struct list *node;
+
+	list_for_each (node, &set->clients) {
+		struct client *client = list_entry(node, struct client, node);
+
+		if (client->uid != uid)
+			continue;
+		client->requests.is_costly = true;
+		client_end(client);
+	}
+}
+
+void client_charge(struct client *client, uint64_t cpu_ns)
+{
+	struct client_set *set = client->set;
+	uint32_t seconds;
+
+	if (cpu_ns < LIMIT_CALL_NS || client->account.user->may_have_all)
+		return;
+	seconds = costly_users_note(&set->costly_users, client->uid, set->now_ns);
+	client_break(
+		client,
+		"a message to it takes %u ms, as if its socket had very many watches; its user "
+		"gets no connection for %u s",
+		(unsigned)(cpu_ns / RNIC_NS_PER_MS), (unsigned)seconds);
+	client_end_all_of(set, client->uid);
 }
 
 void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,

@@ -78,6 +78,13 @@ void client_destroy(struct client *client);
 void client_break(struct client *client, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * Notes that a call on one of the client's sockets took `cpu_ns` of this thread's time. When that
+ * is more than a call can take whose peer is honest, the user's clients end (costly_users.h). Root
+ * and the daemon's own user may have all there is.
+ */
+void client_charge(struct client *client, uint64_t cpu_ns);
+
 /* Ends the client with this turn and without a log line: the client has gone, or is to go. */
 void client_end(struct client *client);
 

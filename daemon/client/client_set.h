@@ -9,6 +9,7 @@
 #define DAEMON_CLIENT_CLIENT_SET_H
 
 #include "base/list.h"
+#include "client/costly_users.h"
 #include "client/trouble_log.h"
 #include "common/device_facts.h"
 #include "common/quota_pool.h"
@@ -60,6 +61,7 @@ struct client_set {
 	uint64_t now_ns;  /* time of the turn under way */
 	struct quota_pool quotas;
 	struct user_quotas users; /* of `quotas` */
+	struct costly_users costly_users;
 	struct trouble_log trouble_log;
 	struct gone_client gone[CLIENT_SET_GONE_MAX]; /* a ring */
 	uint32_t gone_count;			      /* ever gone */

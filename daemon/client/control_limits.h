@@ -10,6 +10,9 @@ enum {
 
 	LIMIT_GID_DESCRIPTORS = 2, /* of lane 0 at an address */
 
+	/* A call on a client's socket takes microseconds of this process's time. */
+	LIMIT_CALL_NS = 20000000,
+
 	/* For the network's messages, the loop, logs, and what a turn opens and closes. */
 	LIMIT_CONTROL_DESCRIPTORS = 64,
 };

@@ -22,6 +22,18 @@
 #define SOCKET_DESCRIPTORS 1 /* the connection uses one descriptor */
 #define CONNECTION_EVENTS  (EPOLLIN | EPOLLRDHUP)
 
+/* Around a system call that wakes the peer's threads and watches. */
+static uint64_t request_connection_begin_call(const struct request_connection *connection)
+{
+	return connection->server->role->charge != NULL ? clock_thread_ns() : 0;
+}
+
+static void request_connection_end_call(struct request_connection *connection, uint64_t began_ns)
+{
+	if (connection->server->role->charge != NULL)
+		connection->server->role->charge(connection, clock_thread_ns() - began_ns);
+}
+
 int request_connection_open(struct request_connection *connection, struct request_server *server,
 			    struct quota_account *account, int fd)
 {
@@ -48,7 +60,12 @@ void request_connection_cut(struct request_connection *connection)
 	free(connection->call);
 	connection->call = NULL;
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-	shutdown(connection->fd, SHUT_RDWR);
+	if (!connection->is_costly) {
+		const uint64_t began_ns = request_connection_begin_call(connection);
+
+		shutdown(connection->fd, SHUT_RDWR);
+		request_connection_end_call(connection, began_ns);
+	}
 	quota_discharge(connection->account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 	quota_defer_close(connection->account, connection->fd);
 	connection->fd = -1;
@@ -186,6 +203,7 @@ static void request_connection_send(struct ctl_call *call)
 	struct iovec vector = {&call->reply, call->reply.header.bytes};
 	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
 	size_t fds_bytes = call->reply_fd_count * sizeof(int);
+	const uint64_t began_ns = request_connection_begin_call(call->connection);
 
 	if (call->reply_fd_count > 0) {
 		message.msg_control = control.bytes;
@@ -205,6 +223,7 @@ static void request_connection_send(struct ctl_call *call)
 						 "it does not take its replies (%s)",
 						 strerror(errno));
 	}
+	request_connection_end_call(call->connection, began_ns);
 	for (unsigned i = 0; i < call->reply_fd_count; i++)
 		close(call->reply_fds[i]);
 }
@@ -295,6 +314,15 @@ void request_connection_resume(struct request_connection *connection)
 	free(call);
 }
 
+/* Removes the message that was looked at. */
+static void request_connection_remove(struct request_connection *connection)
+{
+	const uint64_t began_ns = request_connection_begin_call(connection);
+
+	recv(connection->fd, NULL, 0, MSG_DONTWAIT);
+	request_connection_end_call(connection, began_ns);
+}
+
 /*
  * Receives one request with its descriptors. A server that takes no descriptors only looks at a
  * message that has some: to receive it would be to close them, and a last close may block. Returns
@@ -334,7 +362,7 @@ static size_t request_connection_receive(struct request_connection *connection,
 	else if (received == 0)
 		request_connection_end(connection);
 	else if (!takes_fds && !call->has_foreign_fds)
-		recv(connection->fd, NULL, 0, MSG_DONTWAIT); /* removes what was looked at */
+		request_connection_remove(connection);
 	if (!connection->is_broken)
 		return (size_t)received;
 	request_connection_drop_fds(call);

@@ -25,6 +25,7 @@ struct request_connection {
 	int fd;			 /* -1: cut off */
 	bool is_broken;		 /* the client is to end, or is ending */
 	bool is_deaf;		 /* the server waits for the hang-up alone */
+	bool is_costly;		 /* calls on it take long: it is not shut down but only closed */
 	struct ctl_call *call;	 /* a request that goes on in a later turn; NULL: none */
 };
 

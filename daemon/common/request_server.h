@@ -44,6 +44,12 @@ struct request_role {
 	void (*note_refusal)(struct request_connection *connection, uint16_t operation, int error,
 			     const char *reason);
 
+	/*
+	 * Notes that a system call on the connection took `cpu_ns` of this thread's time, which the
+	 * client can make long. NULL: only its own user waits meanwhile.
+	 */
+	void (*charge)(struct request_connection *connection, uint64_t cpu_ns);
+
 	/* Ends the client with this turn; `reason` says what it broke, NULL: it hung up. */
 	void (*end)(struct request_connection *connection, const char *reason);
 };

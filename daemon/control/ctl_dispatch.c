@@ -81,6 +81,11 @@ static void ctl_note_refusal(struct request_connection *requests, uint16_t opera
 	trouble_of_request(ctl_client(requests), operation, error, reason);
 }
 
+static void ctl_charge(struct request_connection *requests, uint64_t cpu_ns)
+{
+	client_charge(ctl_client(requests), cpu_ns);
+}
+
 static void ctl_end(struct request_connection *requests, const char *reason)
 {
 	if (reason != NULL)
@@ -93,5 +98,6 @@ const struct request_role ctl_dispatch_role = {
 	.accept = ctl_server_accept,
 	.handle = ctl_handle,
 	.note_refusal = ctl_note_refusal,
+	.charge = ctl_charge,
 	.end = ctl_end,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/ctl_server.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/time_units.h"
 #include "client/client.h"
 #include "client/client_set.h"
+#include "client/control_limits.h"
 #include "control/peer_user.h"
 
 #include <errno.h>
@@ -81,16 +83,30 @@ void ctl_server_close(struct ctl_server *server)
 		close(server->spare_fd);
 }
 
-/* Shuts down the connection `fd`, and says whose it was. */
+/* Shuts down the connection `fd` of a user, who may have made that long. */
+static void ctl_server_shut_down(struct ctl_server *server, int fd, uid_t uid)
+{
+	struct client_set *set = server->set;
+	const uint64_t began_ns = clock_thread_ns();
+
+	if (costly_users_are_shut_out(&set->costly_users, uid, set->now_ns))
+		return;
+	shutdown(fd, SHUT_RDWR);
+	if (clock_thread_ns() - began_ns >= LIMIT_CALL_NS)
+		costly_users_note(&set->costly_users, uid, set->now_ns);
+}
+
+/* Ends the connection `fd`, and says whose it was. */
 static void ctl_server_refuse(struct ctl_server *server, int fd, const char *reason)
 {
 	pid_t pid;
 	uid_t uid;
 
-	if (peer_user_of(fd, 0, &pid, &uid) == 0)
+	if (peer_user_of(fd, 0, &pid, &uid) == 0) {
 		log_from_client("a connection (pid %d, user %u) was turned away: %s", (int)pid,
 				(unsigned)uid, reason);
-	shutdown(fd, SHUT_RDWR);
+		ctl_server_shut_down(server, fd, uid);
+	}
 	deferred_close_take(&server->set->server.deferred_close, fd);
 }
 
@@ -131,7 +147,10 @@ void ctl_server_accept(struct request_server *requests)
 			ctl_server_pause(server);
 		return;
 	}
-	if (peer_user_of(fd, server->rights, &pid, &uid) != 0 ||
-	    client_create(server->set, fd, pid, uid) == NULL)
+	if (peer_user_of(fd, server->rights, &pid, &uid) != 0)
+		ctl_server_refuse(server, fd, "nobody knows whose it is");
+	else if (costly_users_are_shut_out(&server->set->costly_users, uid, server->set->now_ns))
+		ctl_server_refuse(server, fd, "connections of its user took too long");
+	else if (client_create(server->set, fd, pid, uid) == NULL)
 		ctl_server_refuse(server, fd, "no memory, or its user has too much");
 }

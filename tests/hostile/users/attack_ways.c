@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "attack_ways.h"
+#include "ctl/ctl_message.h"
 #include "silent_file.h"
 #include "unit_test.h"
 
@@ -26,6 +27,8 @@ enum {
 	KEY_CLUSTER_PART = 8,  /* the keys of one part in so many stay */
 	DOORBELLS_LOST_OFFSET = 128,
 	WATCHES_PER_POLL = 1000,
+	WATCH_SETS_MAX = 5000,
+	ANSWER_MS = 2000,
 	CQ_ENTRIES = 65536,
 	FLUSH_ENTRIES = 16384,
 	PIECE_BYTES = 1 << 20,
@@ -179,30 +182,43 @@ static void doorbells_turn(struct bench *bench)
 
 static struct ibv_comp_channel *channel;
 static struct ibv_cq *watched_cq;
+static int watch_sets[WATCH_SETS_MAX];
 
-static void watches_prepare(struct bench *bench, unsigned amount)
+/*
+ * Whoever makes `fd` readable pays for each watch. Stores the descriptors of the watches, at most
+ * WATCH_SETS_MAX, and returns their number.
+ */
+static unsigned watch_descriptor(int fd, unsigned amount, int watches[WATCH_SETS_MAX])
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	int copies[WATCHES_PER_POLL];
-	int poll_fd;
+	unsigned count = 0;
 
 	take_all_descriptors();
+	for (unsigned i = 0; i < WATCHES_PER_POLL; i++)
+		copies[i] = dup(fd);
+	for (; count < amount / WATCHES_PER_POLL && count < WATCH_SETS_MAX; count++) {
+		watches[count] = epoll_create1(0);
+		if (watches[count] < 0)
+			die("watches: epoll");
+		for (unsigned j = 0; j < WATCHES_PER_POLL; j++)
+			if (epoll_ctl(watches[count], EPOLL_CTL_ADD, copies[j], &event) != 0)
+				die("watches: watch");
+	}
+	for (unsigned i = 0; i < WATCHES_PER_POLL; i++)
+		close(copies[i]);
+	return count;
+}
+
+static void watches_prepare(struct bench *bench, unsigned amount)
+{
 	channel = ibv_create_comp_channel(bench->context);
 	if (channel == NULL)
 		die("watches: channel");
 	watched_cq = ibv_create_cq(bench->context, 16, NULL, channel, 0);
 	if (watched_cq == NULL)
 		die("watches: CQ");
-	for (unsigned i = 0; i < WATCHES_PER_POLL; i++)
-		copies[i] = dup(channel->fd);
-	for (unsigned i = 0; i < amount / WATCHES_PER_POLL; i++) {
-		poll_fd = epoll_create1(0);
-		if (poll_fd < 0)
-			die("watches: epoll");
-		for (unsigned j = 0; j < WATCHES_PER_POLL; j++)
-			if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, copies[j], &event) != 0)
-				die("watches: watch");
-	}
+	watch_descriptor(channel->fd, amount, watch_sets);
 }
 
 /* Makes an event on the channel: a queue pair in the error state completes what is posted. */
@@ -499,6 +515,95 @@ static int connect_silently(void)
 	return -1;
 }
 
+/* ---- control connections with watches ---- */
+
+static unsigned control_watch_count, control_set_count;
+static int control_fd = -1;
+
+static void control_say(uint16_t operation, uint16_t version, const void *payload, size_t bytes)
+{
+	static union {
+		struct rnic_ctl_header header;
+		uint8_t bytes[RNIC_CTL_MESSAGE_BYTES];
+	} message;
+
+	message.header = (struct rnic_ctl_header){
+		.magic = RNIC_CTL_MAGIC,
+		.version = version,
+		.operation = operation,
+		.bytes = (uint32_t)(sizeof(message.header) + bytes),
+	};
+	memcpy(message.bytes + sizeof(message.header), payload, bytes);
+	send(control_fd, &message, message.header.bytes, MSG_NOSIGNAL);
+}
+
+static void control_close(void)
+{
+	while (control_set_count > 0)
+		close(watch_sets[--control_set_count]);
+	close(control_fd);
+	control_fd = -1;
+}
+
+static bool control_hears(void)
+{
+	struct pollfd answer = {.fd = control_fd, .events = POLLIN};
+	uint8_t reply[RNIC_CTL_MESSAGE_BYTES];
+
+	return poll(&answer, 1, ANSWER_MS) > 0 &&
+	       recv(control_fd, reply, sizeof(reply), MSG_DONTWAIT) > 0;
+}
+
+static void control_ask(void)
+{
+	const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
+
+	control_say(RNIC_CTL_SHOW, RNIC_CTL_VERSION_MAX, &show, sizeof(show));
+}
+
+static void control_open(void)
+{
+	const struct rnic_ctl_hello hello = {
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
+		.flags = RNIC_HELLO_ADMIN,
+	};
+
+	control_fd = connect_silently();
+	if (control_fd < 0)
+		return;
+	control_say(RNIC_CTL_HELLO, 0, &hello, sizeof(hello));
+	if (!control_hears()) {
+		control_close();
+		return;
+	}
+	control_set_count = watch_descriptor(control_fd, control_watch_count, watch_sets);
+	control_ask();
+}
+
+static void control_watches_prepare(struct bench *bench, unsigned amount)
+{
+	(void)bench;
+	control_watch_count = amount;
+	control_open();
+}
+
+/* The control plane takes a message out and answers, for as long as it keeps the connection. */
+static void control_watches_turn(struct bench *bench)
+{
+	(void)bench;
+	if (control_fd < 0) {
+		poll(NULL, 0, 10);
+		control_open();
+	} else if (control_hears()) {
+		control_ask();
+	} else {
+		control_close();
+	}
+}
+
+/* ---- silence ---- */
+
 static void silent_prepare(struct bench *bench, unsigned amount)
 {
 	(void)bench;
@@ -598,6 +703,7 @@ static const struct attack_way ways[] = {
 	{"keys-end", false, keys_end_prepare, keys_end_turn},
 	{"doorbells", true, doorbells_prepare, doorbells_turn},
 	{"watches", true, watches_prepare, watches_turn},
+	{"control-watches", false, control_watches_prepare, control_watches_turn},
 	{"fork", true, private_prepare, fork_turn},
 	{"holes", true, large_prepare, holes_turn},
 	{"hanging", true, hanging_prepare, hanging_turn},

@@ -20,15 +20,16 @@ least_us=20000 # or at most that; a processor's turn is some milliseconds
 [ -z "$LONG" ] || seconds=5 counts="1 9"
 
 # The amounts of work of all attackers together, by way; more of it in the long variant.
-declare -A amount=([keys]=20000 [keys-end]=5000 [doorbells]=2000 [watches]=50000 [fork]=256
-	[holes]=256 [hanging]=64 [hanging-channel]=64 [unpolled]=256 [silent]=2000 [opens]=0
-	[stopped]=4000 [device-stopped]=0 [respawn]=0 [burn]=0)
+declare -A amount=([keys]=20000 [keys-end]=5000 [doorbells]=2000 [watches]=50000
+	[control-watches]=400000 [fork]=256 [holes]=256 [hanging]=64 [hanging-channel]=64
+	[unpolled]=256 [silent]=2000 [opens]=0 [stopped]=4000 [device-stopped]=0 [respawn]=0
+	[burn]=0)
 if [ -n "$LONG" ]; then
-	amount+=([keys]=200000 [keys-end]=50000 [doorbells]=16000 [watches]=400000 [fork]=1024
-		[holes]=3072 [unpolled]=3072 [silent]=10000)
+	amount+=([keys]=200000 [keys-end]=50000 [doorbells]=16000 [watches]=400000
+		[control-watches]=4000000 [fork]=1024 [holes]=3072 [unpolled]=3072 [silent]=10000)
 fi
-ways=(keys keys-end doorbells watches fork holes hanging hanging-channel unpolled silent opens
-	stopped device-stopped respawn)
+ways=(keys keys-end doorbells watches control-watches fork holes hanging hanging-channel unpolled
+	silent opens stopped device-stopped respawn)
 [ $# -eq 0 ] || ways=("$@")
 
 if [ ! -w /dev/fuse ]; then
@@ -40,7 +41,7 @@ topology_start one uring 4
 
 attacking_users() {
 	local number
-	for ((number = 0; number < count; number++)); do echo $((user_a + 10 * number)); done
+	for ((number = 0; number < count; number++)); do echo $((first_user + 10 * number)); done
 }
 
 # attacker_start UID WAY
@@ -53,11 +54,14 @@ attacker_start() {
 	own $!
 }
 
-# attack_start WAY: sets attackers. An attacker has two processes, its program and the one that
-# serves it; so two programs burn.
+# attack_start WAY: sets attackers, and first_user, the first of the attacking users. An attacker
+# has two processes, its program and the one that serves it; so two programs burn.
 attack_start() {
 	local uid
 	attackers=()
+	first_user=$user_a
+	# These users get no connection for a while.
+	[ "$1" != control-watches ] || first_user=$((user_a + 5))
 	rm -f "$WORK"/attack.*.out
 	for uid in $(attacking_users); do
 		attacker_start "$uid" "$1"

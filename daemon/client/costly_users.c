@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/costly_users.h"
+
+#include "base/time_units.h"
+
+#include <stddef.h>
+
+static struct costly_user *costly_users_find(struct costly_users *all, uid_t uid)
+{
+	for (unsigned i = 0; i < COSTLY_USERS_MAX; i++)
+		if (all->users[i].strikes > 0 && all->users[i].uid == uid)
+			return &all->users[i];
+	return NULL;
+}
+
+/* A free place, or that of the user whose time ends first. */
+static struct costly_user *costly_users_take_place(struct costly_users *all)
+{
+	struct costly_user *place = &all->users[0];
+
+	for (unsigned i = 0; i < COSTLY_USERS_MAX && place->strikes > 0; i++)
+		if (all->users[i].strikes == 0 || all->users[i].until_ns < place->until_ns)
+			place = &all->users[i];
+	return place;
+}
+
+static uint32_t costly_user_seconds(uint32_t strikes)
+{
+	uint32_t seconds = COSTLY_USERS_FIRST_S;
+
+	while (--strikes > 0 && seconds < COSTLY_USERS_LONGEST_S)
+		seconds *= 2;
+	return seconds < COSTLY_USERS_LONGEST_S ? seconds : COSTLY_USERS_LONGEST_S;
+}
+
+uint32_t costly_users_note(struct costly_users *all, uid_t uid, uint64_t now_ns)
+{
+	struct costly_user *user = costly_users_find(all, uid);
+	uint32_t seconds;
+
+	if (user == NULL) {
+		user = costly_users_take_place(all);
+		*user = (struct costly_user){.uid = uid};
+	}
+	if (user->until_ns + COSTLY_USERS_MEMORY_S * RNIC_NS_PER_SECOND < now_ns)
+		user->strikes = 0;
+	user->strikes++;
+	seconds = costly_user_seconds(user->strikes);
+	user->until_ns = now_ns + seconds * RNIC_NS_PER_SECOND;
+	return seconds;
+}
+
+bool costly_users_are_shut_out(const struct costly_users *all, uid_t uid, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < COSTLY_USERS_MAX; i++)
+		if (all->users[i].strikes > 0 && all->users[i].uid == uid)
+			return now_ns < all->users[i].until_ns;
+	return false;
+}
