@@ -164,6 +164,8 @@ void client_charge(struct client *client, uint64_t cpu_ns)
 	if (cpu_ns < LIMIT_CALL_NS || client->account.user->may_have_all)
 		return;
 	seconds = costly_users_note(&set->costly_users, client->uid, set->now_ns);
+	if (seconds == 0)
+		return;
 	client_break(
 		client,
 		"a message to it takes %u ms, as if its socket had very many watches; its user "

@@ -79,9 +79,9 @@ void client_break(struct client *client, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Notes that a call on one of the client's sockets took `cpu_ns` of this thread's time. When that
- * is more than a call can take whose peer is honest, the user's clients end (costly_users.h). Root
- * and the daemon's own user may have all there is.
+ * Notes that a call on one of the client's sockets took `cpu_ns` of this thread's time. Where such
+ * calls take longer than honest peers make them, the user's clients end (costly_users.h). Root and
+ * the daemon's own user may have all there is.
  */
 void client_charge(struct client *client, uint64_t cpu_ns);
 

@@ -5,10 +5,15 @@
 
 #include <stddef.h>
 
+static bool costly_user_is_there(const struct costly_user *user)
+{
+	return user->calls > 0 || user->times > 0;
+}
+
 static struct costly_user *costly_users_find(struct costly_users *all, uid_t uid)
 {
 	for (unsigned i = 0; i < COSTLY_USERS_MAX; i++)
-		if (all->users[i].strikes > 0 && all->users[i].uid == uid)
+		if (costly_user_is_there(&all->users[i]) && all->users[i].uid == uid)
 			return &all->users[i];
 	return NULL;
 }
@@ -18,19 +23,29 @@ static struct costly_user *costly_users_take_place(struct costly_users *all)
 {
 	struct costly_user *place = &all->users[0];
 
-	for (unsigned i = 0; i < COSTLY_USERS_MAX && place->strikes > 0; i++)
-		if (all->users[i].strikes == 0 || all->users[i].until_ns < place->until_ns)
+	for (unsigned i = 0; i < COSTLY_USERS_MAX && costly_user_is_there(place); i++)
+		if (!costly_user_is_there(&all->users[i]) ||
+		    all->users[i].until_ns < place->until_ns)
 			place = &all->users[i];
 	return place;
 }
 
-static uint32_t costly_user_seconds(uint32_t strikes)
+static uint32_t costly_user_seconds(uint32_t times)
 {
 	uint32_t seconds = COSTLY_USERS_FIRST_S;
 
-	while (--strikes > 0 && seconds < COSTLY_USERS_LONGEST_S)
+	while (--times > 0 && seconds < COSTLY_USERS_LONGEST_S)
 		seconds *= 2;
 	return seconds < COSTLY_USERS_LONGEST_S ? seconds : COSTLY_USERS_LONGEST_S;
+}
+
+/* Forgets what is long ago. */
+static void costly_user_forget(struct costly_user *user, uint64_t now_ns)
+{
+	const uint64_t memory_ns = user->times > 0 ? COSTLY_USERS_MEMORY_S * RNIC_NS_PER_SECOND : 0;
+
+	if (user->until_ns + memory_ns < now_ns)
+		*user = (struct costly_user){.uid = user->uid};
 }
 
 uint32_t costly_users_note(struct costly_users *all, uid_t uid, uint64_t now_ns)
@@ -42,10 +57,13 @@ uint32_t costly_users_note(struct costly_users *all, uid_t uid, uint64_t now_ns)
 		user = costly_users_take_place(all);
 		*user = (struct costly_user){.uid = uid};
 	}
-	if (user->until_ns + COSTLY_USERS_MEMORY_S * RNIC_NS_PER_SECOND < now_ns)
-		user->strikes = 0;
-	user->strikes++;
-	seconds = costly_user_seconds(user->strikes);
+	costly_user_forget(user, now_ns);
+	if (!costly_user_is_there(user))
+		user->until_ns = now_ns + COSTLY_USERS_FORGIVEN_S * RNIC_NS_PER_SECOND;
+	if (user->times == 0 && user->calls++ < COSTLY_USERS_FORGIVEN)
+		return 0;
+	user->times++;
+	seconds = costly_user_seconds(user->times);
 	user->until_ns = now_ns + seconds * RNIC_NS_PER_SECOND;
 	return seconds;
 }
@@ -53,7 +71,7 @@ uint32_t costly_users_note(struct costly_users *all, uid_t uid, uint64_t now_ns)
 bool costly_users_are_shut_out(const struct costly_users *all, uid_t uid, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < COSTLY_USERS_MAX; i++)
-		if (all->users[i].strikes > 0 && all->users[i].uid == uid)
+		if (all->users[i].times > 0 && all->users[i].uid == uid)
 			return now_ns < all->users[i].until_ns;
 	return false;
 }

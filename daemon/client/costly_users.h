@@ -2,8 +2,12 @@
 /*
  * Users whose connections cost the control plane too much time. A program may watch its end of a
  * socket by millions of epoll entries, and whoever sends there, takes a message out or closes the
- * other end pays for each of them. No honest program does so. Its connection ends, and for a while
- * its user gets no new one: each time twice as long.
+ * other end pays for each of them. No honest program does so. The programs of such a user end, and
+ * for a while the user gets no connection: each time twice as long.
+ *
+ * A virtual machine that stands still for a moment looks alike. So the first long calls are
+ * forgiven: they follow each other closely only where somebody makes them long. A user who was shut
+ * out before is forgiven nothing.
  *
  * The table is fixed. With more such users than places, the one whose time ends first is forgotten.
  * Pure.
@@ -17,6 +21,8 @@
 
 enum {
 	COSTLY_USERS_MAX = 64,
+	COSTLY_USERS_FORGIVEN = 2, /* long calls of a new user, within COSTLY_USERS_FORGIVEN_S */
+	COSTLY_USERS_FORGIVEN_S = 10,
 	COSTLY_USERS_FIRST_S = 10, /* the first time */
 	COSTLY_USERS_LONGEST_S = 600,
 	COSTLY_USERS_MEMORY_S = 600, /* behind the end of the time, the user counts as new */
@@ -24,8 +30,9 @@ enum {
 
 struct costly_user {
 	uid_t uid;
-	uint32_t strikes; /* 0: the place is free */
-	uint64_t until_ns;
+	uint32_t calls;	   /* long ones, of a user who was not shut out yet */
+	uint32_t times;	   /* that the user was shut out; with `calls` 0 as well: a free place */
+	uint64_t until_ns; /* the end of the time; before the first time: of what is forgiven */
 };
 
 /* Zeroed: there are none. */
@@ -34,8 +41,8 @@ struct costly_users {
 };
 
 /*
- * Notes that a connection of the user cost too much. Returns how long the user gets no connection,
- * in seconds.
+ * Notes that a call on a socket of the user took too long. Returns how long the user gets no
+ * connection, in seconds; 0: the call is forgiven.
  */
 uint32_t costly_users_note(struct costly_users *all, uid_t uid, uint64_t now_ns);
 
