@@ -111,6 +111,20 @@ void rnic_dial_fail_qp(struct rnic_qp *qp)
 	rnic_modify_qp(qp, &attributes, RNIC_QP_ATTR_STATE);
 }
 
+/* IBTA 1.4, 10.3.1: a queue pair takes a new timeout in SQD, when its send queue is drained. */
+int rnic_dial_set_ack_timeout(struct rnic_qp *qp, uint8_t code)
+{
+	const struct rnic_qp_attributes drained = {.state = RNIC_QP_STATE_SQD, .timeout = code};
+	const struct rnic_qp_attributes sending = {.state = RNIC_QP_STATE_RTS};
+	int error = rnic_modify_qp(qp, &drained, RNIC_QP_ATTR_STATE);
+
+	if (error == 0)
+		error = rnic_modify_qp(qp, &drained, RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_TIMEOUT);
+	if (error == 0)
+		error = rnic_modify_qp(qp, &sending, RNIC_QP_ATTR_STATE);
+	return error;
+}
+
 static uint8_t bounded_depth(uint8_t depth)
 {
 	return depth < RNIC_DIAL_READ_DEPTH ? depth : RNIC_DIAL_READ_DEPTH;

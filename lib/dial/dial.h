@@ -97,4 +97,10 @@ int rnic_dial_begin_accept(struct rnic_cm_id *id, struct rnic_qp *qp,
  */
 void rnic_dial_fail_qp(struct rnic_qp *qp);
 
+/*
+ * Sets the ACK timeout of `qp`, which is in RTS and none of whose sends is under way: 4.096 us *
+ * 2^code. Errors of rnic_modify_qp(); then the queue pair may not send any more.
+ */
+int rnic_dial_set_ack_timeout(struct rnic_qp *qp, uint8_t code);
+
 #endif

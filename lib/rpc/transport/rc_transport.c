@@ -12,10 +12,26 @@
 /* The wr_id of a write is its ring's address, which is beyond the wr_ids of the slots. */
 #define WRITE_ID (2 * TRANSPORT_RECEIVE_ID)
 
+/*
+ * Codes of ACK timeouts, 4.096 us * 2^code. The connection manager's own is longer than all of
+ * them. The retries take 27 times the timeout, so that a peer may stand still for 0.9 s at least.
+ */
+enum {
+	LEAST_TIMEOUT = 13,    /* 34 ms */
+	GREATEST_TIMEOUT = 14, /* 67 ms */
+	ROUND_TRIPS = 4,       /* that fit in a timeout: a path that is in use has queues */
+};
+
+#define NOTHING_IS_TIMED UINT64_MAX
+
 struct rc_connection {
 	struct transport_route base;
 	struct rnic_cm_id *id;
 	struct rnic_qp *qp;
+	uint64_t timed_id; /* the wr_id of a send under way, or NOTHING_IS_TIMED */
+	uint64_t timed_ns; /* when it was posted */
+	uint8_t timeout;   /* the code */
+	uint8_t wanted_timeout;
 	uint32_t sends;	 /* not completed */
 	uint32_t writes; /* not completed */
 	bool is_owned;
@@ -118,6 +134,8 @@ static int make_connection(struct rc_transport *transport, struct rnic_cm_id *id
 	}
 	connection->base.transport = &transport->base;
 	connection->id = id;
+	connection->timed_id = NOTHING_IS_TIMED;
+	connection->timeout = connection->wanted_timeout = GREATEST_TIMEOUT + 1;
 	rnic_cm_set_user(id, connection);
 	connection->next = transport->connections;
 	connection->link = &transport->connections;
@@ -218,6 +236,39 @@ int rc_transport_accept(struct rc_transport *transport, const struct rnic_cm_eve
 	return error;
 }
 
+/* --- the ACK timeout -------------------------------------------------------------------------- */
+
+static bool rc_transport_wants_timing(const struct rc_connection *connection)
+{
+	return connection->timed_id == NOTHING_IS_TIMED &&
+	       connection->wanted_timeout > LEAST_TIMEOUT;
+}
+
+/* A send that was lost and repeated has taken longer than a round trip; the least time counts. */
+static void end_timing(struct rc_connection *connection, const struct rnic_completion *completion)
+{
+	uint64_t took_ns = completion->timestamp_ns - connection->timed_ns;
+	uint8_t code = LEAST_TIMEOUT;
+
+	if (completion->wr_id != connection->timed_id)
+		return;
+	connection->timed_id = NOTHING_IS_TIMED;
+	while (code <= GREATEST_TIMEOUT && (UINT64_C(4096) << code) / ROUND_TRIPS < took_ns)
+		code++;
+	if (code < connection->wanted_timeout)
+		connection->wanted_timeout = code;
+}
+
+static void lower_timeout(struct rc_connection *connection)
+{
+	if (connection->wanted_timeout == connection->timeout || connection->is_lost ||
+	    connection->is_ending || connection->sends + connection->writes > 0)
+		return;
+	connection->timeout = connection->wanted_timeout;
+	if (rnic_dial_set_ack_timeout(connection->qp, connection->timeout) != 0)
+		lose(connection);
+}
+
 /* --- routes ----------------------------------------------------------------------------------- */
 
 static int rc_transport_seek(struct transport *base, struct rnic_cm_id *id,
@@ -313,10 +364,16 @@ static int rc_transport_send_datagram(struct transport_route *route, uint32_t by
 		.flags = RNIC_SEND_SOLICITED,
 	};
 	const struct rnic_send_wr *bad;
+	bool is_timed = rc_transport_wants_timing(connection);
+	uint64_t begin_ns = is_timed ? rnic_dial_now_ns() : 0;
 	int error = rnic_post_send(connection->qp, &wr, &bad);
 
 	if (error != 0)
 		return error;
+	if (is_timed) {
+		connection->timed_id = wr.wr_id;
+		connection->timed_ns = begin_ns;
+	}
 	transport_slots_take(&transport->slots);
 	take_share(&transport->sends, &connection->sends);
 	return 0;
@@ -447,8 +504,12 @@ static void rc_transport_note_sent(struct rc_transport *transport,
 		note_written(completion);
 		give_share(&transport->writes, &connection->writes);
 	}
-	if (completion->status != RNIC_WC_SUCCESS)
+	if (completion->status != RNIC_WC_SUCCESS) {
 		lose(connection);
+		return;
+	}
+	end_timing(connection, completion);
+	lower_timeout(connection);
 }
 
 /* Whether a completed receive has a recipient. */

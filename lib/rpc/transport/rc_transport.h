@@ -9,6 +9,9 @@
  * which waits for its completions. In between it is a route (transport.h) of the caller of seek()
  * or, for an accepted connection, of open_route().
  *
+ * The ACK timeout of a queue pair begins as the connection manager's, for a path of any length, and
+ * falls with the least round trip that a send has taken: a lost packet costs a timeout.
+ *
  * A peer that acknowledges nothing keeps its sends in flight until the retries end. So each
  * connection has a send and a write of its own, and takes from the shared ones no more than it
  * leaves for the others.

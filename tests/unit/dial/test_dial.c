@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Connecting to a host that has several addresses, over a connection manager that is a fake. */
+/*
+ * Connecting to a host that has several addresses, and the steps of a queue pair, over a connection
+ * manager and a device that are fakes.
+ */
 #include "dial/dial.h"
 #include "unit_test.h"
 
@@ -11,6 +14,13 @@ static struct {
 	struct rnic_cm_event event;
 	bool has_event;
 	uint32_t ids; /* that are not destroyed */
+	struct step {
+		uint32_t state;
+		uint32_t mask;
+		uint8_t timeout;
+	} steps[4];
+	uint32_t step_count;
+	uint32_t refused_step; /* counted from 1; 0: none */
 } world;
 
 static struct rnic_cm_id *const an_id = (struct rnic_cm_id *)&world;
@@ -145,10 +155,11 @@ int rnic_cm_connection_attributes(struct rnic_cm_id *id, struct rnic_qp_attribut
 
 int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes, uint32_t mask)
 {
-	(void)qp;
-	(void)attributes;
-	(void)mask;
-	return 0;
+	assert_ptr_equal(qp, a_qp);
+	assert_true(world.step_count < sizeof(world.steps) / sizeof(world.steps[0]));
+	world.steps[world.step_count++] =
+		(struct step){attributes->state, mask, attributes->timeout};
+	return world.step_count == world.refused_step ? -EINVAL : 0;
 }
 
 int rnic_connect_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
@@ -188,11 +199,40 @@ static void test_no_address_can_be_reached(void **state)
 	assert_int_equal(world.ids, 0);
 }
 
+/* The timeout is an attribute of the step from SQD to SQD alone. */
+static void test_a_new_timeout_takes_the_steps_of_the_state_diagram(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	assert_int_equal(rnic_dial_set_ack_timeout(a_qp, 12), 0);
+	assert_int_equal(world.step_count, 3);
+	assert_int_equal(world.steps[0].state, RNIC_QP_STATE_SQD);
+	assert_int_equal(world.steps[0].mask, RNIC_QP_ATTR_STATE);
+	assert_int_equal(world.steps[1].state, RNIC_QP_STATE_SQD);
+	assert_int_equal(world.steps[1].mask, RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_TIMEOUT);
+	assert_int_equal(world.steps[1].timeout, 12);
+	assert_int_equal(world.steps[2].state, RNIC_QP_STATE_RTS);
+	assert_int_equal(world.steps[2].mask, RNIC_QP_ATTR_STATE);
+}
+
+static void test_a_refused_step_is_the_last(void **state)
+{
+	(void)state;
+	for (uint32_t step = 1; step <= 3; step++) {
+		memset(&world, 0, sizeof(world));
+		world.refused_step = step;
+		assert_int_equal(rnic_dial_set_ack_timeout(a_qp, 12), -EINVAL);
+		assert_int_equal(world.step_count, step);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_address_that_can_be_reached_is_found),
 		cmocka_unit_test(test_no_address_can_be_reached),
+		cmocka_unit_test(test_a_new_timeout_takes_the_steps_of_the_state_diagram),
+		cmocka_unit_test(test_a_refused_step_is_the_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include "dial/dial.h"
 #include "unit_test.h"
 
+#define MS UINT64_C(1000000)
+
 enum { CONNECTIONS = 4, RECEIVE_SLOTS = 4, SEND_SLOTS = 12, FIRST_RECEIVE = 1 << 16 };
 
 /* --- what is not there ------------------------------------------------------------------------ */
@@ -21,6 +23,10 @@ static struct {
 	uint64_t last_send;
 	struct rnic_qp *last_qp;
 	uint32_t cq_entries;
+	uint64_t now_ns;
+	uint32_t timeouts_set;
+	uint8_t timeout;
+	int timeout_error;
 } fake;
 
 int rnic_alloc(struct rnic_context *context, size_t bytes, void **memory)
@@ -208,6 +214,19 @@ void rnic_dial_fail_qp(struct rnic_qp *qp)
 	(void)qp;
 }
 
+uint64_t rnic_dial_now_ns(void)
+{
+	return fake.now_ns;
+}
+
+int rnic_dial_set_ack_timeout(struct rnic_qp *qp, uint8_t code)
+{
+	(void)qp;
+	fake.timeouts_set++;
+	fake.timeout = code;
+	return fake.timeout_error;
+}
+
 /* --- a server's transport --------------------------------------------------------------------- */
 
 static struct transport_device device;
@@ -359,6 +378,89 @@ static void writes_never_overflow_the_completion_queue(void **state)
 	assert_true(transport.base.calls->can_write(second));
 }
 
+/* Polls the completion of a send that the device acknowledged just now. */
+static int acknowledge(struct rnic_qp *qp, uint64_t wr_id)
+{
+	struct transport_datagram datagram;
+
+	fake.completion = (struct rnic_completion){
+		.wr_id = wr_id,
+		.qp = qp,
+		.timestamp_ns = fake.now_ns,
+	};
+	fake.has_completion = true;
+	return transport.base.calls->receive(&transport.base, &datagram);
+}
+
+static void send_and_acknowledge(struct transport_route *route, uint64_t round_trip_ns)
+{
+	assert_non_null(transport_room(route));
+	assert_int_equal(transport_send(route, 1), 0);
+	fake.now_ns += round_trip_ns;
+	assert_int_equal(acknowledge(fake.last_qp, fake.last_send), 0);
+}
+
+static void the_timeout_follows_the_least_round_trip(void **state)
+{
+	static const struct {
+		uint64_t round_trip_ns;
+		uint8_t timeout; /* since then; 0: the connection manager's */
+		uint32_t timeouts_set;
+	} sends[] = {
+		{40 * MS, 0, 0}, /* four of them take longer than the connection manager's */
+		{15 * MS, 14, 1}, {100 * MS, 14, 1}, /* lost, and repeated */
+		{8 * MS, 13, 2},  {15 * MS, 13, 2},  {MS / 10, 13, 2},
+	};
+	struct transport_route *route;
+
+	(void)state;
+	fake.now_ns = MS;
+	route = open_session(connect_peer());
+	for (size_t i = 0; i < sizeof(sends) / sizeof(sends[0]); i++) {
+		send_and_acknowledge(route, sends[i].round_trip_ns);
+		assert_int_equal(fake.timeout, sends[i].timeout);
+		assert_int_equal(fake.timeouts_set, sends[i].timeouts_set);
+	}
+}
+
+/* A drained send queue is the condition of a new timeout. */
+static void the_timeout_changes_when_nothing_is_under_way(void **state)
+{
+	struct transport_ring *ring;
+	struct transport_route *route;
+	struct rnic_qp *qp = connect_peer();
+	uint64_t send;
+
+	(void)state;
+	fake.now_ns = MS;
+	route = open_session(qp);
+	assert_int_equal(transport.base.calls->open_ring(&transport.base, 64, false, &ring), 0);
+	assert_non_null(transport_room(route));
+	assert_int_equal(transport_send(route, 1), 0);
+	send = fake.last_send;
+	assert_int_equal(transport.base.calls->write(route, ring, 0, 1, 0x1000, 1), 0);
+	assert_int_equal(acknowledge(qp, send), 0);
+	assert_int_equal(fake.timeouts_set, 0);
+	complete_last_write(qp);
+	assert_int_equal(fake.timeouts_set, 1);
+}
+
+static void a_queue_pair_that_takes_no_timeout_is_lost(void **state)
+{
+	struct transport_datagram datagram;
+	struct rnic_qp *qp = connect_peer();
+	struct transport_route *route;
+
+	(void)state;
+	fake.now_ns = MS;
+	fake.timeout_error = -EINVAL;
+	route = open_session(qp);
+	assert_non_null(transport_room(route));
+	assert_int_equal(transport_send(route, 1), 0);
+	assert_int_equal(acknowledge(qp, fake.last_send), 1);
+	assert_int_equal(transport.base.calls->receive(&transport.base, &datagram), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +473,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(silent_peers_leave_writes_for_others, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(writes_never_overflow_the_completion_queue, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_timeout_follows_the_least_round_trip, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_timeout_changes_when_nothing_is_under_way,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_queue_pair_that_takes_no_timeout_is_lost, set_up,
 						tear_down),
 	};
 
