@@ -295,6 +295,18 @@ static void test_accepts_nobody(void)
 	REQUIRE(rdma_dereg_mr(mr));
 }
 
+/*
+ * gcc 12's AddressSanitizer does not see that cancelling leaves the functions below a cleanup
+ * handler, and then finds fault with a variable of its own (in __asan_handle_no_return) where those
+ * functions had theirs. A thread suffices that is cancelled in poll(), in a function with an array
+ * that is called between pthread_cleanup_push() and _pop().
+ */
+#ifdef __SANITIZE_ADDRESS__
+#define CAN_CANCEL_A_WAIT false
+#else
+#define CAN_CANCEL_A_WAIT true
+#endif
+
 static int cancelled_listener, cancelled_qp;
 
 /* AddressSanitizer does not see that cancelling leaves this function. */
@@ -353,18 +365,12 @@ static int free_descriptor(void)
 	return fd;
 }
 
-/* They keep nothing from others: no lock, no handle, and in the end nothing of the daemon's. */
-static void test_cancelled_threads_leave_the_rest(void)
+static void cancel_waits(void)
 {
 	void *(*const waits[])(void *) = {wait_for_completion, wait_for_connection,
-					  connect_to_nobody, make_and_end};
-	const int free_before = free_descriptor();
+					  connect_to_nobody};
 	pthread_t threads[WAITERS];
 
-	shared_mr = REQUIRE(rdma_reg_mr(target, BYTES, ALL_RIGHTS));
-	shared_qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
-	cancelled_qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
-	cancelled_listener = REQUIRE(rdma_listen_host(NULL, 0));
 	for (int i = 0; i < WAITERS; i++)
 		REQUIRE_TRUE(pthread_create(&threads[i], NULL, wait_for_completion, NULL) == 0);
 	cancel_all(threads, WAITERS);
@@ -372,6 +378,24 @@ static void test_cancelled_threads_leave_the_rest(void)
 		REQUIRE_TRUE(pthread_create(&threads[0], NULL, waits[i], NULL) == 0);
 		cancel_all(threads, 1);
 	}
+}
+
+/* They keep nothing from others: no lock, no handle, and in the end nothing of the daemon's. */
+static void test_cancelled_threads_leave_the_rest(void)
+{
+	const int free_before = free_descriptor();
+	pthread_t thread;
+
+	shared_mr = REQUIRE(rdma_reg_mr(target, BYTES, ALL_RIGHTS));
+	shared_qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
+	cancelled_qp = REQUIRE(rdma_create_qp(DEPTH, DEPTH));
+	cancelled_listener = REQUIRE(rdma_listen_host(NULL, 0));
+	if (CAN_CANCEL_A_WAIT)
+		cancel_waits();
+	else
+		printf("skipped: threads that wait are not cancelled under this sanitizer\n");
+	REQUIRE_TRUE(pthread_create(&thread, NULL, make_and_end, NULL) == 0);
+	cancel_all(&thread, 1);
 	REQUIRE(rdma_post_write(shared_qp, shared_mr, 0, address_of(target),
 				rdma_mr_rkey(shared_mr), 8));
 	COMPLETES(RDMA_WC_SUCCESS, shared_qp, 0);

@@ -51,6 +51,7 @@ run_alone() {
 	if RNIC_SOCKET=${side_socket[0]} on 0 timeout $seconds "$BUILD/tests/$1" "${@:2}" \
 		>"$WORK/alone" 2>&1; then
 		pass "$1"
+		grep '^skipped: ' "$WORK/alone"
 	else
 		fail "$1" "$WORK/alone"
 	fi
