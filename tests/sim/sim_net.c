@@ -11,50 +11,11 @@
 
 #define IP_AND_UDP_BYTES 46 /* with the Ethernet frame's share: what a datagram adds */
 
-static bool event_before(const struct sim_event *a, const struct sim_event *b)
-{
-	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
-}
-
 static void event_push(struct sim_net *net, uint64_t at_ns, struct sim_packet *packet)
 {
-	struct sim_event event = {at_ns, net->next_order++, packet};
-	uint32_t at = net->event_count++;
-
-	if (net->event_count > net->event_capacity) {
-		net->event_capacity = 2 * net->event_count + 64;
-		net->events = realloc(net->events, net->event_capacity * sizeof(*net->events));
-		if (net->events == NULL)
-			abort();
-	}
-	while (at > 0 && event_before(&event, &net->events[(at - 1) / 2])) {
-		net->events[at] = net->events[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	net->events[at] = event;
-}
-
-static struct sim_packet *event_pop(struct sim_net *net)
-{
-	struct sim_packet *packet = net->events[0].packet;
-	struct sim_event last = net->events[--net->event_count];
-	uint32_t at = 0;
-
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-
-		if (child >= net->event_count)
-			break;
-		if (child + 1 < net->event_count &&
-		    event_before(&net->events[child + 1], &net->events[child]))
-			child++;
-		if (event_before(&last, &net->events[child]))
-			break;
-		net->events[at] = net->events[child];
-		at = child;
-	}
-	net->events[at] = last;
-	return packet;
+	if (due_queue_reserve(&net->events, net->events.count + 1) != 0)
+		abort();
+	due_queue_push(&net->events, at_ns, packet);
 }
 
 static struct sim_packet *packet_take(struct sim_net *net)
@@ -344,14 +305,14 @@ static void free_packets(struct sim_packet *packet)
 
 void sim_net_fini(struct sim_net *net)
 {
-	while (net->event_count != 0)
-		free(event_pop(net));
+	while (net->events.count != 0)
+		free(due_queue_pop(&net->events));
+	due_queue_fini(&net->events);
 	for (uint32_t i = 0; net->nics != NULL && i < net->host_count; i++) {
 		free_packets(net->nics[i].inbox);
 		free_packets(net->nics[i].lent);
 	}
 	free_packets(net->free);
-	free(net->events);
 	free(net->links);
 	free(net->nics);
 	*net = (struct sim_net){0};
@@ -364,7 +325,7 @@ struct sim_link *sim_net_link(struct sim_net *net, uint32_t from, uint32_t to)
 
 uint64_t sim_net_next_ns(const struct sim_net *net)
 {
-	return net->event_count == 0 ? UINT64_MAX : net->events[0].at_ns;
+	return due_queue_earliest_ns(&net->events);
 }
 
 static void enter_ingress(struct sim_net *net, struct sim_nic *nic, struct sim_packet *packet)
@@ -388,8 +349,8 @@ static void enter_ingress(struct sim_net *net, struct sim_nic *nic, struct sim_p
 
 void sim_net_advance(struct sim_net *net)
 {
-	while (net->event_count != 0 && net->events[0].at_ns <= net->now_ns) {
-		struct sim_packet *packet = event_pop(net);
+	while (due_queue_earliest_ns(&net->events) <= net->now_ns) {
+		struct sim_packet *packet = due_queue_pop(&net->events);
 		struct sim_nic *nic = &net->nics[packet->dest];
 
 		if (!packet->is_in_ingress && nic->ingress_bits_per_second != 0) {

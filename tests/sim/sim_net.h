@@ -10,6 +10,7 @@
 #ifndef TESTS_SIM_NET_H
 #define TESTS_SIM_NET_H
 
+#include "base/due_queue.h"
 #include "base/prng.h"
 #include "port/port.h"
 
@@ -45,12 +46,6 @@ struct sim_packet {
 	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
 };
 
-struct sim_event {
-	uint64_t at_ns;
-	uint64_t order;
-	struct sim_packet *packet;
-};
-
 struct sim_nic {
 	struct port port;
 	struct sim_net *net;
@@ -83,11 +78,8 @@ struct sim_net {
 	struct prng prng;
 	uint32_t host_count;
 	struct sim_nic *nics;
-	struct sim_link *links;	  /* [from * host_count + to] */
-	struct sim_event *events; /* a heap by time, then order */
-	uint32_t event_count;
-	uint32_t event_capacity;
-	uint64_t next_order;
+	struct sim_link *links;	 /* [from * host_count + to] */
+	struct due_queue events; /* packets that reach a host, or the end of its ingress queue */
 	struct sim_packet *free;
 	uint32_t packets_out; /* taken from the free list and not put back */
 	struct sim_net_counters counters;

@@ -2,6 +2,7 @@
 #include "port/conditions/fault.h"
 
 #include "base/bits.h"
+#include "base/due_queue.h"
 #include "base/list.h"
 
 #include <assert.h>
@@ -15,16 +16,16 @@
 struct held {
 	struct list node;
 	struct datagram datagram; /* its bytes are those in the next member */
-	uint64_t due_ns;
-	uint64_t delay_ns; /* applied once enough others have overtaken the datagram */
+	uint64_t due_ns;	  /* while others may overtake the datagram */
+	uint64_t delay_ns;	  /* applied once enough others have overtaken the datagram */
 	uint32_t behind;
 	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
 };
 
 /* The held datagrams of one direction. */
 struct lane {
-	struct list due;       /* by due_ns, equal ones in order of arrival */
-	struct list overtaken; /* waiting for others to pass, by due_ns too */
+	struct due_queue due;
+	struct list overtaken; /* waiting for others to pass, by due_ns */
 };
 
 struct fault {
@@ -67,15 +68,6 @@ static struct held *pool_take(struct fault *fault)
 	return held;
 }
 
-static void lane_insert_due(struct lane *lane, struct held *held)
-{
-	struct list *before = lane->due.prev;
-
-	while (before != &lane->due && list_entry(before, struct held, node)->due_ns > held->due_ns)
-		before = before->prev;
-	list_add(before, &held->node);
-}
-
 /*
  * Notes that `passed` more datagrams, or time, have gone by: datagrams that waited for it become
  * due.
@@ -91,27 +83,19 @@ static void lane_advance(struct lane *lane, uint32_t passed, uint64_t now_ns)
 		if (held->behind != 0 && held->due_ns > now_ns)
 			continue;
 		list_remove(node);
-		held->due_ns = now_ns + held->delay_ns;
-		lane_insert_due(lane, held);
+		due_queue_push(&lane->due, now_ns + held->delay_ns, held);
 	}
 }
 
 static struct held *lane_first_due(const struct lane *lane, uint64_t now_ns)
 {
-	struct held *held;
-
-	if (list_is_empty(&lane->due))
-		return NULL;
-	held = list_first_entry(&lane->due, struct held, node);
-	return held->due_ns <= now_ns ? held : NULL;
+	return due_queue_earliest_ns(&lane->due) <= now_ns ? due_queue_first(&lane->due) : NULL;
 }
 
 static uint64_t lane_deadline_ns(const struct lane *lane)
 {
-	uint64_t deadline_ns = UINT64_MAX;
+	uint64_t deadline_ns = due_queue_earliest_ns(&lane->due);
 
-	if (!list_is_empty(&lane->due))
-		deadline_ns = list_first_entry(&lane->due, struct held, node)->due_ns;
 	if (!list_is_empty(&lane->overtaken)) {
 		struct held *held = list_first_entry(&lane->overtaken, struct held, node);
 
@@ -139,8 +123,7 @@ static void fault_hold(struct fault *fault, struct lane *lane, const struct data
 		held->due_ns = now_ns + REORDER_WAIT_NS;
 		list_add_tail(&lane->overtaken, &held->node);
 	} else {
-		held->due_ns = now_ns + delay_ns;
-		lane_insert_due(lane, held);
+		due_queue_push(&lane->due, now_ns + delay_ns, held);
 	}
 }
 
@@ -187,7 +170,7 @@ static bool transmit_due(struct fault *fault, uint64_t now_ns)
 			fault->refused_until_ns = now_ns + REFUSED_WAIT_NS;
 			return false;
 		}
-		list_remove(&held->node);
+		due_queue_pop(&fault->transmit.due);
 		list_add(&fault->free, &held->node);
 	}
 	fault->refused_until_ns = 0;
@@ -266,7 +249,7 @@ static uint32_t receive_due(struct fault *fault, struct datagram *into, uint32_t
 
 	while (count < max && (held = lane_first_due(&fault->receive, now_ns)) != NULL) {
 		into[count++] = held->datagram;
-		list_remove(&held->node);
+		due_queue_pop(&fault->receive.due);
 		list_add_tail(&fault->lent, &held->node);
 	}
 	return count;
@@ -344,13 +327,20 @@ static int fault_set_gid(struct port *port, uint32_t index, const struct rnic_gi
 	return next->ops->set_gid(next, index, gid, sockets, text);
 }
 
+static void fault_free(struct fault *fault)
+{
+	due_queue_fini(&fault->receive.due);
+	due_queue_fini(&fault->transmit.due);
+	free(fault->pool);
+	free(fault);
+}
+
 static void fault_close(struct port *port)
 {
 	struct fault *fault = fault_of(port);
 
 	fault->next->ops->close(fault->next);
-	free(fault->pool);
-	free(fault);
+	fault_free(fault);
 }
 
 static const struct port_ops fault_ops = {
@@ -374,16 +364,16 @@ int fault_open(struct port *next, const char *spec, struct port **port, char *me
 	error = fault_plan_parse(&fault->plan, spec, message, message_bytes);
 	if (error != 0)
 		goto free_fault;
-	error = -ENOMEM;
 	fault->pool = malloc(FAULT_HELD_MAX * sizeof(*fault->pool));
-	if (fault->pool == NULL)
+	if (fault->pool == NULL || due_queue_reserve(&fault->receive.due, FAULT_HELD_MAX) != 0 ||
+	    due_queue_reserve(&fault->transmit.due, FAULT_HELD_MAX) != 0) {
+		error = -ENOMEM;
 		goto free_fault;
+	}
 	fault->port.ops = &fault_ops;
 	fault->next = next;
 	prng_init(&fault->prng, fault->plan.seed);
-	list_init(&fault->receive.due);
 	list_init(&fault->receive.overtaken);
-	list_init(&fault->transmit.due);
 	list_init(&fault->transmit.overtaken);
 	list_init(&fault->lent);
 	list_init(&fault->free);
@@ -391,7 +381,7 @@ int fault_open(struct port *next, const char *spec, struct port **port, char *me
 	return 0;
 
 free_fault:
-	free(fault);
+	fault_free(fault);
 	return error;
 }
 
