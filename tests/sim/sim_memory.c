@@ -27,26 +27,18 @@ void sim_memory_fini(struct sim_memory *memory)
 	*memory = (struct sim_memory){0};
 }
 
-static void fill_random(uint8_t *bytes, uint64_t length, struct prng *prng)
-{
-	for (uint64_t done = 0; done < length; done += 8) {
-		uint64_t word = prng_next(prng);
-
-		memcpy(bytes + done, &word, length - done < 8 ? length - done : 8);
-	}
-}
-
 struct span sim_memory_allocate(struct sim_memory *memory, struct prng *prng, uint32_t length,
 				uint32_t align)
 {
 	uint64_t offset = rnic_round_up(memory->used, align);
 	uint64_t total = (uint64_t)length + GUARD_BYTES;
+	struct random_source random = prng_source(prng);
 
 	if (!rnic_range_within(offset, total, memory->bytes))
 		return (struct span){UINT64_MAX, 0};
 	memset(memory->arena + memory->used, 0, offset - memory->used);
 	memset(memory->shadow + memory->used, 0, offset - memory->used);
-	fill_random(memory->arena + offset, total, prng);
+	random.fill(random.context, memory->arena + offset, total);
 	memcpy(memory->shadow + offset, memory->arena + offset, total);
 	memory->used = offset + total;
 	return (struct span){offset, length};

@@ -45,18 +45,23 @@ uint64_t prng_below(struct prng *prng, uint64_t bound)
 	return random_source_below(&source, bound);
 }
 
+/* The state is copied, so that it stays in registers: `bytes` might alias the caller's. */
 static void prng_fill(void *context, void *bytes, size_t count)
 {
+	struct prng *caller = context;
+	struct prng prng = *caller;
 	uint8_t *out = bytes;
+	uint64_t value;
 
-	while (count > 0) {
-		const uint64_t value = prng_next(context);
-		const size_t piece = count < sizeof(value) ? count : sizeof(value);
-
-		memcpy(out, &value, piece);
-		out += piece;
-		count -= piece;
+	for (; count >= sizeof(value); count -= sizeof(value), out += sizeof(value)) {
+		value = prng_next(&prng);
+		memcpy(out, &value, sizeof(value));
 	}
+	if (count != 0) {
+		value = prng_next(&prng);
+		memcpy(out, &value, count);
+	}
+	*caller = prng;
 }
 
 struct random_source prng_source(struct prng *prng)
