@@ -59,7 +59,8 @@ static size_t pseudo_header_write(const struct rnic_addresses *addresses,
 				  uint8_t out[PSEUDO_HEADER_BYTES_MAX])
 {
 	size_t datagram_bytes = length + RNIC_ICRC_BYTES;
-	size_t ip_bytes = rnic_ip_header_write(addresses, ipv4_identification, datagram_bytes, out);
+	size_t ip_bytes =
+		rnic_ip_header_write_unsummed(addresses, ipv4_identification, datagram_bytes, out);
 	uint8_t *udp = out + ip_bytes;
 	uint8_t *bth = udp + RNIC_UDP_HEADER_BYTES;
 

@@ -51,7 +51,6 @@ static size_t ipv4_header_write(const struct rnic_addresses *addresses, uint16_t
 	rnic_be16_write(out + 10, 0);
 	memcpy(out + 12, rnic_gid_ipv4(&addresses->source), 4);
 	memcpy(out + 16, rnic_gid_ipv4(&addresses->dest), 4);
-	rnic_be16_write(out + 10, checksum_finish(checksum_add(0, out, RNIC_IPV4_HEADER_BYTES)));
 	return RNIC_IPV4_HEADER_BYTES;
 }
 
@@ -68,14 +67,24 @@ static size_t ipv6_header_write(const struct rnic_addresses *addresses, size_t u
 	return RNIC_IPV6_HEADER_BYTES;
 }
 
-size_t rnic_ip_header_write(const struct rnic_addresses *addresses, uint16_t identification,
-			    size_t payload_bytes, uint8_t *out)
+size_t rnic_ip_header_write_unsummed(const struct rnic_addresses *addresses,
+				     uint16_t identification, size_t payload_bytes, uint8_t *out)
 {
 	size_t udp_bytes = RNIC_UDP_HEADER_BYTES + payload_bytes;
 
 	if (rnic_addresses_are_ipv4(addresses))
 		return ipv4_header_write(addresses, identification, udp_bytes, out);
 	return ipv6_header_write(addresses, udp_bytes, out);
+}
+
+size_t rnic_ip_header_write(const struct rnic_addresses *addresses, uint16_t identification,
+			    size_t payload_bytes, uint8_t *out)
+{
+	size_t bytes = rnic_ip_header_write_unsummed(addresses, identification, payload_bytes, out);
+
+	if (bytes == RNIC_IPV4_HEADER_BYTES)
+		rnic_be16_write(out + 10, checksum_finish(checksum_add(0, out, bytes)));
+	return bytes;
 }
 
 void rnic_udp_header_write(const struct rnic_addresses *addresses, uint16_t checksum,

@@ -28,6 +28,10 @@ bool rnic_addresses_are_ipv4(const struct rnic_addresses *addresses);
 size_t rnic_ip_header_write(const struct rnic_addresses *addresses, uint16_t identification,
 			    size_t payload_bytes, uint8_t *out);
 
+/* The same with 0 for the IPv4 header checksum: cheaper, for a reader who masks that field. */
+size_t rnic_ip_header_write_unsummed(const struct rnic_addresses *addresses,
+				     uint16_t identification, size_t payload_bytes, uint8_t *out);
+
 /*
  * Writes the UDP header: from addresses->source_port to RNIC_UDP_PORT. `checksum` is 0 (none, which
  * only IPv4 permits in general) or what rnic_udp_checksum() returned.

@@ -72,6 +72,20 @@ static void test_images(void **state)
 	assert_memory_equal(image, ipv6_image, sizeof(ipv6_image));
 }
 
+static void test_image_without_a_sum(void **state)
+{
+	struct rnic_addresses ipv4 = ipv4_addresses();
+	uint8_t image[RNIC_IPV4_HEADER_BYTES], expected[RNIC_IPV4_HEADER_BYTES];
+
+	(void)state;
+	memset(image, 0xff, sizeof(image));
+	memcpy(expected, ipv4_image, sizeof(expected));
+	expected[10] = expected[11] = 0;
+	assert_int_equal(rnic_ip_header_write_unsummed(&ipv4, 0x1234, sizeof(payload), image),
+			 sizeof(image));
+	assert_memory_equal(image, expected, sizeof(expected));
+}
+
 /* A sum that comes out as 0 is sent as 0xffff, for 0 means that there is none. */
 static void test_udp_checksum_is_never_zero(void **state)
 {
@@ -191,9 +205,13 @@ static void test_decode_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_images), cmocka_unit_test(test_udp_checksum_is_never_zero),
-		cmocka_unit_test(test_grh),    cmocka_unit_test(test_grh_is_read_back),
-		cmocka_unit_test(test_decode), cmocka_unit_test(test_decode_refusals),
+		cmocka_unit_test(test_images),
+		cmocka_unit_test(test_image_without_a_sum),
+		cmocka_unit_test(test_udp_checksum_is_never_zero),
+		cmocka_unit_test(test_grh),
+		cmocka_unit_test(test_grh_is_read_back),
+		cmocka_unit_test(test_decode),
+		cmocka_unit_test(test_decode_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
