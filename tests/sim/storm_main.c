@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +11,10 @@
 #define TRACE_LINES   40
 #define FAILURES_MAX  10
 #define DEFAULT_SEEDS 1000
+
+/* The most that glibc takes from its heap, and far more than a seed holds. */
+#define KEPT_ALLOCATION_BYTES (32 * 1024 * 1024)
+#define KEPT_BYTES	      (1024 * 1024 * 1024)
 
 /* For on_abort(). */
 static const char *current_name;
@@ -86,6 +91,13 @@ static int run_many(const struct storm_kind *kind, uint64_t start, uint64_t seed
 	return failures == 0 ? 0 : 1;
 }
 
+/* The next seed uses the memory of the last: new pages from the kernel cost more than a seed. */
+static void keep_freed_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, KEPT_ALLOCATION_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+}
+
 int storm_main(const struct storm_kind *kind, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -123,5 +135,6 @@ int storm_main(const struct storm_kind *kind, int argc, char **argv)
 	}
 	current_name = kind->name;
 	signal(SIGABRT, on_abort);
+	keep_freed_memory();
 	return run_many(kind, start, seeds, trace);
 }
