@@ -203,7 +203,7 @@ run_storms() {
 	stages+=(storm)
 	for storm in storm cm_storm rpc_storm; do
 		echo "== storm: $storm"
-		if timeout "$2" "$top/build/tests/$storm" --count "$1" \
+		if timeout "$2" "$top/build/tests/$storm" --count "$1" --jobs "$(nproc)" \
 			>"$logs/storm-output" 2>&1; then
 			echo "$storm: $1 seeds, no finding" >>"$logs/storm"
 		else
@@ -249,7 +249,7 @@ run_long() {
 		fi
 		;;
 	storm)
-		echo "== storm: 50,000 seeds of each, from 0 on, in 45 minutes each at most"
+		echo "== storm: 50,000 seeds of each, from 1 on, in 45 minutes each at most"
 		run_storms 50000 $((45 * 60))
 		;;
 	debian)

@@ -261,6 +261,8 @@ int main(int argc, char **argv)
 	static const struct storm_kind kind = {
 		.name = "cm_storm",
 		.run = storm_run,
+		.totals = &totals,
+		.totals_bytes = sizeof(totals),
 		.print_totals = print_totals,
 	};
 

@@ -127,7 +127,13 @@ static void print_totals(void)
 
 int main(int argc, char **argv)
 {
-	static const struct storm_kind kind = {"rpc_storm", run, print_totals};
+	static const struct storm_kind kind = {
+		.name = "rpc_storm",
+		.run = run,
+		.totals = &totals,
+		.totals_bytes = sizeof(totals),
+		.print_totals = print_totals,
+	};
 
 	return storm_main(&kind, argc, argv);
 }

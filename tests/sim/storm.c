@@ -503,6 +503,8 @@ int main(int argc, char **argv)
 	static const struct storm_kind kind = {
 		.name = "storm",
 		.run = storm_run,
+		.totals = &totals,
+		.totals_bytes = sizeof(totals),
 		.print_totals = print_totals,
 	};
 

@@ -4,6 +4,7 @@
  * its number, and the first that fails run again for the sake of its last lines.
  *
  *     PROGRAM [--count N] [--start S]     runs N seeds from S on; N is $RNIC_STORM_SEEDS or 1000
+ *             [--jobs N]                  deals them to N processes; the totals stay the same
  *     PROGRAM --seed S [--trace]          replays one, printing what happens
  */
 #ifndef TESTS_SIM_STORM_MAIN_H
@@ -12,6 +13,7 @@
 #include "base/prng.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -19,7 +21,10 @@ struct storm_kind {
 	const char *name; /* of the program, before every line */
 	/* Runs one seed; `trace` may be NULL. Returns NULL, or the fault. */
 	const char *(*run)(uint64_t seed, FILE *trace);
-	/* Prints the totals of all seeds so far, without the end of the line. */
+	/* What run() adds to, in the process that calls it: a struct of uint64_t. */
+	void *totals;
+	size_t totals_bytes;
+	/* Prints *totals, without the end of the line. */
 	void (*print_totals)(void);
 };
 
