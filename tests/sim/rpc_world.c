@@ -43,11 +43,6 @@ static bool hits(struct rpc_world *world, uint32_t ppm)
 	return below(world, PPM) < ppm;
 }
 
-uint8_t rpc_world_pattern(uint64_t call, uint32_t i, bool is_answer)
-{
-	return (uint8_t)(call * 31 + i * 7 + (is_answer ? 101 : 0));
-}
-
 /* --- network ---------------------------------------------------------------------------------- */
 
 static void fly(struct rpc_world *world, const uint8_t *data, uint32_t bytes, bool to_server)
@@ -466,23 +461,34 @@ static void receive_at_server(struct rpc_world *world, const struct rpc_packet *
 
 /* --- the world -------------------------------------------------------------------------------- */
 
+/* Its bytes lie still while it is handled: the place that it leaves gets those of the last one. */
+static const struct rpc_world_datagram *land(struct rpc_world *world, uint32_t i)
+{
+	struct rpc_world_datagram last = world->arriving;
+
+	world->arriving = world->flying[i];
+	world->flying[i] = world->flying[--world->flying_count];
+	world->flying[world->flying_count] = last;
+	return &world->arriving;
+}
+
 static void arrive(struct rpc_world *world)
 {
-	static struct rpc_world_datagram datagram;
 	struct rpc_packet packet;
 
 	for (uint32_t i = 0; i < world->flying_count;) {
+		const struct rpc_world_datagram *datagram;
+
 		if (world->flying[i].due_ns > world->now_ns) {
 			i++;
 			continue;
 		}
-		datagram = world->flying[i];
-		world->flying[i] = world->flying[--world->flying_count];
-		if (rpc_packet_decode(&packet, datagram.data, datagram.bytes) != 0)
+		datagram = land(world, i);
+		if (rpc_packet_decode(&packet, datagram->data, datagram->bytes) != 0)
 			continue;
-		if (!datagram.to_server && world->client.is_used)
+		if (!datagram->to_server && world->client.is_used)
 			rpc_session_receive(&world->client.session, &packet, world->now_ns);
-		else if (datagram.to_server && world->is_server_up)
+		else if (datagram->to_server && world->is_server_up)
 			receive_at_server(world, &packet);
 	}
 }
@@ -620,8 +626,11 @@ struct rpc_world *rpc_world_create(uint64_t seed, FILE *trace)
 	prng_init(&world->prng, seed);
 	world->trace = trace;
 	world->now_ns = 1000 * RPC_WORLD_MS;
-	world->flying = malloc(RPC_WORLD_DATAGRAMS * sizeof(*world->flying));
-	assert(world->flying != NULL);
+	world->data = malloc((RPC_WORLD_DATAGRAMS + 1) * RPC_DATAGRAM_MAX_BYTES);
+	assert(world->data != NULL);
+	for (uint32_t i = 0; i < RPC_WORLD_DATAGRAMS; i++)
+		world->flying[i].data = world->data + (size_t)i * RPC_DATAGRAM_MAX_BYTES;
+	world->arriving.data = world->data + RPC_WORLD_DATAGRAMS * RPC_DATAGRAM_MAX_BYTES;
 	world->config = rpc_session_defaults;
 	world->config.max_message_bytes = RPC_WORLD_MESSAGE_BYTES + 512;
 	world->config.keepalive_ns = 100 * RPC_WORLD_MS;
@@ -639,7 +648,7 @@ void rpc_world_destroy(struct rpc_world *world)
 {
 	drop_end(world, &world->client);
 	rpc_world_kill_server(world);
-	free(world->flying);
+	free(world->data);
 	free(world);
 }
 

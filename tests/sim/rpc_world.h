@@ -39,7 +39,7 @@ struct rpc_world_datagram {
 	uint64_t due_ns;
 	uint32_t bytes;
 	bool to_server;
-	uint8_t data[RPC_DATAGRAM_MAX_BYTES];
+	uint8_t *data; /* RPC_DATAGRAM_MAX_BYTES of world->data */
 };
 
 struct rpc_world_plan {
@@ -97,8 +97,10 @@ struct rpc_world {
 	const char *failure;
 	struct rpc_session_config config;
 	struct rpc_world_link link;
-	struct rpc_world_datagram *flying;
+	struct rpc_world_datagram flying[RPC_WORLD_DATAGRAMS];
 	uint32_t flying_count;
+	struct rpc_world_datagram arriving;
+	uint8_t *data; /* of all these datagrams */
 
 	struct rpc_calls calls;
 	struct rpc_world_end client;
