@@ -30,13 +30,14 @@ class Absent(Exception):
 class Program:
     """A child of ours, in a namespace, maybe of another user. stop() or finish() must follow."""
 
-    def __init__(self, namespace, command, wrapper=(), uid=None):
+    def __init__(self, namespace, command, wrapper=(), uid=None, has_input=False):
         # "ip netns exec" becomes the command, so the pid and the resource usage are the command's.
         self.command = [*wrapper, "ip", "netns", "exec", namespace, *as_user(uid),
                         *map(str, command)]
         self.name = os.path.basename(str(command[0]))
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE if has_input else subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.pid = self.process.pid
 
     def wait_for_line(self, line, timeout):
@@ -49,6 +50,14 @@ class Program:
                 break
         self.stop()
         raise RunFailed(f"{self.name} did not get ready")
+
+    def ask(self, line):
+        """Says a line to a program that has an input; its answer of one line."""
+        try:
+            print(line, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            pass  # it has ended, and the answer says why
+        return self.process.stdout.readline()
 
     def finish(self, timeout):
         """Waits for the end. Returns the output and the CPU seconds used."""
@@ -112,10 +121,10 @@ class Host:
         output = program.stop()
         raise RunFailed(f"nothing listens on port {port}: {last_line(output)}")
 
-    def start_verbs(self, command, wrapper=(), uid=None):
+    def start_verbs(self, command, wrapper=(), uid=None, has_input=False):
         """Starts a verbs program on this host's RNIC."""
         launcher = [self.build / "bin/rnic-run", "--no-daemon", "--socket", self.socket, "--"]
-        return Program(self.namespace, [*launcher, *command], wrapper, uid)
+        return Program(self.namespace, [*launcher, *command], wrapper, uid, has_input)
 
     def show(self, what):
         command = [self.build / "bin/rnicctl", "show", "--json", "--socket", self.socket, what]
