@@ -33,7 +33,9 @@ SYSTEM_CALLS = ("sendmsg", "sendmmsg", "recvmsg", "recvmmsg", "io_uring_enter", 
 class Bench:
     """The two hosts and how long one run shall last."""
 
-    def __init__(self, left, right, baseline, seconds):
+    def __init__(self, left, right, baseline, seconds, lossy=None):
+        """`lossy`: the same on a link that loses packets."""
+        self.lossy = lossy
         self.left = left
         self.right = right
         self.hosts = (left, right)
@@ -71,8 +73,8 @@ def run_tcp(bench):
             "cpu_s_per_gib": cpu_seconds / (received["bytes"] / GIB)}
 
 
-def run_udp_stream(bench, segment_bytes):
-    options = ["--segment", segment_bytes]
+def run_udp_stream(bench, segment_bytes, *more):
+    options = ["--segment", segment_bytes, *more]
     server = bench.right.start([bench.baseline, "receive", *options])
     server.wait_for_line("ready", READY_S)
     client = bench.left.start([bench.baseline, "send", "--to", bench.right.address,
@@ -96,7 +98,8 @@ def run_udp_ping(bench, spin):
     client_output, _, _ = bench.pair(server, client)
     answer = json_of(client_output)
     return {"us": answer["median_us"], "average_us": answer["average_us"],
-            "p99_us": answer["p99_us"]}
+            "p99_us": answer["p99_us"],
+            "round_us": 2 * answer["median_us"], "round_p99_us": 2 * answer["p99_us"]}
 
 
 def whole_batches(iterations):
@@ -119,6 +122,8 @@ class Perftest:
         self.port = port
         self.is_local = is_local
         self.is_latency = program.endswith("_lat")
+        # Messages of an iteration. perftest halves the time of a ping-pong, and not that of a READ.
+        self.trips = 1 if program == "ib_read_lat" else 2
         self.iterations = None
 
     def server_host(self, bench):
@@ -157,15 +162,16 @@ class Perftest:
 
     def parse(self, output):
         """The numbers of the line under "#bytes", whose columns perftest names above it."""
-        match = re.search(r"^\s*#bytes\s+#iterations.*\n\s*([\d. \t]+)$", output, re.M)
+        match = re.search(r"^\s*#bytes\s+#iterations.*\n\s*(\d[-na\d. \t]+)$", output, re.M)
         if not match:
             raise RunFailed(f"{self.program} printed no result")
         cells = [float(cell) for cell in match.group(1).split()]
         if cells[3] <= 0:
             raise RunFailed(f"{self.program} measured nothing")
         if self.is_latency:
-            return {"messages": 2 * cells[1], "us": cells[4], "average_us": cells[5],
-                    "p99_us": cells[7]}
+            way = "round_" if self.trips == 1 else ""
+            return {"messages": self.trips * cells[1], f"{way}us": cells[4],
+                    "average_us": cells[5], f"{way}p99_us": cells[7]}
         return {"messages": cells[1], "gbit_per_s": cells[3], "messages_per_s": cells[4] * 1e6}
 
     def iterations_for(self, bench):
@@ -176,7 +182,7 @@ class Perftest:
         if self.iterations is None:
             sample = self.measure(bench, trial)
             if self.is_latency:
-                per_second = 1e6 / (2 * sample["average_us"])
+                per_second = 1e6 / (self.trips * sample["average_us"])
             else:
                 per_second = sample["messages_per_s"] / self.qps
                 per_second = per_second or sample["gbit_per_s"] * 1e9 / 8 / self.size / self.qps
@@ -188,6 +194,16 @@ class Perftest:
 
     def count_system_calls(self, bench):
         return count_system_calls(self, bench, whole_batches(self.iterations_for(bench) / 2))
+
+
+class OnLossyLink(Perftest):
+    """On the link that loses packets."""
+
+    def run(self, bench):
+        return super().run(bench.lossy)
+
+    def count_system_calls(self, bench):
+        return super().count_system_calls(bench.lossy)
 
 
 class Connections:
@@ -244,7 +260,7 @@ class Calls:
     def parse(self, output):
         answer = json_of(output)
         return {"messages": answer["calls"], "us": answer["median_us"],
-                "calls_per_s": answer["calls_per_second"]}
+                "p99_us": answer["p99_us"], "calls_per_s": answer["calls_per_second"]}
 
     def run(self, bench):
         account = Account(bench.hosts)
@@ -348,6 +364,7 @@ def run_memory(bench, qps):
 BASELINES = {
     "tcp": run_tcp,
     "udp_gso": lambda bench: run_udp_stream(bench, SEGMENT_BYTES),
+    "udp_icrc": lambda bench: run_udp_stream(bench, SEGMENT_BYTES, "--icrc"),
     "udp_small": lambda bench: run_udp_stream(bench, SMALL_SEGMENT_BYTES),
     "udp_blocking": lambda bench: run_udp_ping(bench, False),
     "udp_spinning": lambda bench: run_udp_ping(bench, True),
@@ -360,10 +377,13 @@ VERBS = {
     "write_1m": Perftest("ib_write_bw", 1 << 20),
     "read_64k": Perftest("ib_read_bw", 65536),
     "send_64k": Perftest("ib_send_bw", 65536),
+    "write_64k_lossy": OnLossyLink("ib_write_bw", 65536),
     "write_64k_local": Perftest("ib_write_bw", 65536, is_local=True),
     "write_rate": Perftest("ib_write_bw", 8, 16),
     "write_lat": Perftest("ib_write_lat", 8),
     "send_lat": Perftest("ib_send_lat", 8),
+    "send_lat_events": Perftest("ib_send_lat", 8, arguments=["-e"]),
+    "read_lat": Perftest("ib_read_lat", 8),
     "send_lat_local": Perftest("ib_send_lat", 8, is_local=True),
     "handle_lat": Queues("handle"),
     "context_lat": Queues("context"),
@@ -379,8 +399,9 @@ VERBS = {
 }
 
 # What machines do changes by the minute, so each of ours runs near what it is compared with.
-ORDER = ("tcp", "udp_gso", "write_64k", "write_1m", "read_64k", "send_64k", "write_64k_local",
-         "udp_small", "write_rate", "udp_blocking", "udp_spinning", "write_lat", "send_lat",
-         "send_lat_local", "verbs_lat", "handle_lat", "context_lat", "connect", "connect_many",
-         "connect_local", "connect_local_many",
+ORDER = ("tcp", "udp_gso", "udp_icrc", "write_64k", "write_64k_lossy", "write_1m", "read_64k",
+         "send_64k", "write_64k_local", "udp_small", "write_rate", "qps_1", "qps_100", "qps_1000",
+         "qps_10000", "udp_blocking", "udp_spinning", "write_lat", "send_lat", "send_lat_events",
+         "read_lat", "send_lat_local", "verbs_lat", "handle_lat", "context_lat", "ucx_tcp_lat",
+         "ucx_lat", "connect", "connect_many", "connect_local", "connect_local_many",
          "rpc_tcp_lat", "rpc_ud_lat", "rpc_rc_lat", "rpc_tcp_rate", "rpc_ud_rate", "rpc_rc_rate")

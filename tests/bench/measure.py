@@ -3,7 +3,8 @@
 """Takes the samples that table.py makes a table of. run.sh prepares namespaces and daemons for it.
 
     measure.py --build DIR --hosts NAMESPACE,ADDRESS,SOCKET,PID NAMESPACE,ADDRESS,SOCKET,PID
-               [--rounds N] [--seconds S] [--qps N] --output FILE
+               --lossy-hosts NAMESPACE,ADDRESS,SOCKET,PID NAMESPACE,ADDRESS,SOCKET,PID
+               [--rounds N] [--seconds S] [--qps N] [--only REGEX] --output FILE
 
 Rounds hold every case once, so that a machine whose speed drifts is as unfair to one as to the
 other. A case that fails is reported, and does not keep the others from being measured.
@@ -21,11 +22,14 @@ import sys
 from bench_cases import BASELINES, ORDER, VERBS, Bench, run_memory
 from bench_family import FAMILY, device_process_kib, idle_family_kib, run_first_completion
 from bench_host import Absent, Host, RunFailed
+from bench_qps import ONCE, QPS
+from bench_ucx import UCX
+from table import names_of_rows
 
-CASES = {**BASELINES, **{name: case.run for name, case in {**VERBS, **FAMILY}.items()},
+OBJECTS = {**VERBS, **QPS, **UCX, **FAMILY}
+CASES = {**BASELINES, **{name: case.run for name, case in OBJECTS.items()},
          "first_completion": run_first_completion}
-COUNTED = {name: case for name, case in {**VERBS, **FAMILY}.items()
-           if hasattr(case, "count_system_calls")}
+COUNTED = {name: case for name, case in OBJECTS.items() if hasattr(case, "count_system_calls")}
 ALL = (*ORDER, *FAMILY, "first_completion")
 
 
@@ -33,10 +37,11 @@ def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--hosts", nargs=2, required=True)
+    parser.add_argument("--lossy-hosts", nargs=2, required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--qps", type=int, default=64, help="QPs to measure memory with")
-    parser.add_argument("--only", help="names of cases, with commas")
+    parser.add_argument("--only", help="a regular expression: rows of the table, by their names")
     parser.add_argument("--output", required=True)
     return parser.parse_args()
 
@@ -77,7 +82,8 @@ def measure_rounds(bench, recorder, rounds, wanted):
     for round_number in range(1, rounds + 1):
         print(f"round {round_number} of {rounds}", file=sys.stderr, flush=True)
         for name in wanted:
-            recorder.record(name, lambda name=name: CASES[name](bench))
+            if round_number == 1 or name not in ONCE:
+                recorder.record(name, lambda name=name: CASES[name](bench))
 
 
 def count_system_calls(bench, recorder, wanted):
@@ -94,26 +100,39 @@ def count_system_calls(bench, recorder, wanted):
     return calls
 
 
+def measure_memory(bench, recorder, wanted, qps):
+    """First of all, for the daemon must be new."""
+    measurements = (
+        ("idle_kib", "idle memory", bench.left.memory_kib),
+        ("family_kib", "memory of a family", lambda: idle_family_kib(bench)),
+        ("device_kib", "device process", lambda: device_process_kib(bench)),
+        ("memory", "memory of QPs", lambda: run_memory(bench, qps)))
+    return {name: recorder.attempt(label, action)
+            for name, label, action in measurements if name in wanted}
+
+
+def bench_of(arguments):
+    def host(text):
+        namespace, address, socket, pid = text.split(",")
+        return Host(namespace, address, socket, int(pid), arguments.build)
+
+    baseline = pathlib.Path(arguments.build) / "tests/udp_baseline"
+    lossy = Bench(*map(host, arguments.lossy_hosts), baseline, arguments.seconds)
+    return Bench(*map(host, arguments.hosts), baseline, arguments.seconds, lossy)
+
+
 def main():
     arguments = parse_arguments()
-    hosts = []
-    for host in arguments.hosts:
-        namespace, address, socket, pid = host.split(",")
-        hosts.append(Host(namespace, address, socket, int(pid), arguments.build))
-    baseline = pathlib.Path(arguments.build) / "tests/udp_baseline"
-    bench = Bench(hosts[0], hosts[1], baseline, arguments.seconds)
+    bench = bench_of(arguments)
     recorder = Recorder()
-    wanted = arguments.only.split(",") if arguments.only else ALL
+    names = names_of_rows(arguments.only)
+    if not names:
+        sys.exit(f"bench: no row's name matches \"{arguments.only}\"")
+    wanted = [name for name in ALL if name in names]
 
-    result = {"machine": machine(), "rounds": arguments.rounds, "seconds": arguments.seconds}
-    result["idle_kib"] = recorder.attempt("idle memory", bench.left.memory_kib)
-    if not arguments.only:
-        result["family_kib"] = recorder.attempt("memory of a family",
-                                                lambda: idle_family_kib(bench))
-        result["device_kib"] = recorder.attempt("device process",
-                                                lambda: device_process_kib(bench))
-        result["memory"] = recorder.attempt("memory of QPs",
-                                            lambda: run_memory(bench, arguments.qps))
+    result = {"machine": machine(), "rounds": arguments.rounds, "seconds": arguments.seconds,
+              "only": arguments.only}
+    result.update(measure_memory(bench, recorder, names, arguments.qps))
     measure_rounds(bench, recorder, arguments.rounds, wanted)
     result["system_calls"] = count_system_calls(bench, recorder, wanted)
     result["samples"] = recorder.samples

@@ -92,8 +92,10 @@ static void print_result(struct bench *bench, double seconds)
 	if (count == 0)
 		die("measuring", -ETIMEDOUT);
 	qsort(bench->times_s, (size_t)count, sizeof(*bench->times_s), compare);
-	printf("{\"calls\": %ld, \"calls_per_second\": %.1f, \"median_us\": %.2f}\n",
-	       bench->answered, (double)bench->answered / seconds, bench->times_s[count / 2] * 1e6);
+	printf("{\"calls\": %ld, \"calls_per_second\": %.1f, \"median_us\": %.2f, "
+	       "\"p99_us\": %.2f}\n",
+	       bench->answered, (double)bench->answered / seconds, bench->times_s[count / 2] * 1e6,
+	       bench->times_s[count * 99 / 100] * 1e6);
 }
 
 /* --- by RDMA ---------------------------------------------------------------------------------- */

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# tests/bench/run.sh [--quick] [--rounds N] [--json FILE] [--build DIR]: prints one table of what
-# the RNIC does, beside what TCP and plain UDP do in the same minutes on the same machine. It makes
-# two network namespaces joined by a veth (MTU 9000), an rnicd in each, and removes all of it again.
+# tests/bench/run.sh [--quick] [--rounds N] [--only REGEX] [--json FILE] [--build DIR]: prints one
+# table of what the RNIC does, beside what TCP and plain UDP do in the same minutes on the same
+# machine. It makes two network namespaces joined by a veth (MTU 9000), an rnicd in each, the same
+# once more with daemons that lose packets, and removes all of it again.
 #
 #   --quick      a fraction of a second for each number, one round: for a check that it works
 #   --rounds N   how often everything is measured (3)
+#   --only REGEX only the rows whose names match, and what they are compared with
 #   --json FILE  also write all samples there
 #   --build DIR  a build tree to use as it is (else build/ is brought up to date)
 #
@@ -17,12 +19,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=
 json=
+only=
 rounds=3
 seconds=2
 qps=64
 
 usage() {
-	sed -n '4,14s/^# \{0,1\}//p' "$0"
+	sed -n '4,16s/^# \{0,1\}//p' "$0"
 	exit "$1"
 }
 
@@ -30,6 +33,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) rounds=1 seconds=0.3 qps=16 ;;
 	--rounds) rounds=${2:?} && shift ;;
+	--only) only=${2:?} && shift ;;
 	--json) json=${2:?} && shift ;;
 	--build) build=${2:?} && shift ;;
 	--help | -h) usage 0 ;;
@@ -52,7 +56,7 @@ if [ -z "$build" ]; then
 		>/dev/null
 	cmake --build "$build" --target rnicd rnic-run rnicctl \
 		rnic_ibverbs rnic_rdmacm udp_baseline connection_load rpc_bench first_completion \
-		queues_bench \
+		queues_bench many_qps \
 		>/dev/null
 fi
 for program in ip iperf3 ib_write_bw python3; do
@@ -84,19 +88,26 @@ trap 'exit 143' TERM
 
 ip netns add "$left" 2>/dev/null || skip "no right to make a network namespace"
 ip netns add "$right"
-ip -n "$left" link add bench0 type veth peer name bench0 netns "$right"
+ip -n "$left" link set lo up
+ip -n "$right" link set lo up
 
-# set_up_host NAMESPACE ADDRESS
-set_up_host() {
-	ip netns exec "$1" sysctl -q -w net.ipv6.conf.bench0.accept_dad=0 2>/dev/null || true
-	ip -n "$1" address add "$2/24" dev bench0
-	ip -n "$1" link set bench0 mtu 9000 up
-	ip -n "$1" link set lo up
+# set_up_end NAMESPACE NETDEV ADDRESS
+set_up_end() {
+	ip netns exec "$1" sysctl -q -w "net.ipv6.conf.$2.accept_dad=0" 2>/dev/null || true
+	ip -n "$1" address add "$3/24" dev "$2"
+	ip -n "$1" link set "$2" mtu 9000 up
 }
 
-# start_daemon NAMESPACE SOCKET
+# set_up_link NETDEV LEFT_ADDRESS RIGHT_ADDRESS
+set_up_link() {
+	ip -n "$left" link add "$1" type veth peer name "$1" netns "$right"
+	set_up_end "$left" "$1" "$2"
+	set_up_end "$right" "$1" "$3"
+}
+
+# start_daemon NAMESPACE NETDEV SOCKET [OPTION...]
 start_daemon() {
-	ip netns exec "$1" "$build/bin/rnicd" --netdev bench0 --socket "$2" >"$2.log" 2>&1 &
+	ip netns exec "$1" "$build/bin/rnicd" --netdev "$2" --socket "$3" "${@:4}" >"$3.log" 2>&1 &
 	daemons+=($!)
 }
 
@@ -111,15 +122,21 @@ wait_for_daemon() {
 	done
 }
 
-set_up_host "$left" 192.0.2.1
-set_up_host "$right" 192.0.2.2
-start_daemon "$left" "$work/left"
-start_daemon "$right" "$work/right"
+set_up_link bench0 192.0.2.1 192.0.2.2
+set_up_link bench1 198.51.100.1 198.51.100.2
+start_daemon "$left" bench0 "$work/left"
+start_daemon "$right" bench0 "$work/right"
+start_daemon "$left" bench1 "$work/lossy-left" --fault drop=1%,seed=1
+start_daemon "$right" bench1 "$work/lossy-right" --fault drop=1%,seed=2
 wait_for_daemon "${daemons[0]}" "$work/left"
 wait_for_daemon "${daemons[1]}" "$work/right"
+wait_for_daemon "${daemons[2]}" "$work/lossy-left"
+wait_for_daemon "${daemons[3]}" "$work/lossy-right"
 
 export PYTHONDONTWRITEBYTECODE=1
 python3 "$here/measure.py" --build "$build" --rounds "$rounds" --seconds "$seconds" --qps "$qps" \
 	--output "$work/samples" --hosts "$left,192.0.2.1,$work/left,${daemons[0]}" \
-	"$right,192.0.2.2,$work/right,${daemons[1]}"
+	"$right,192.0.2.2,$work/right,${daemons[1]}" \
+	--lossy-hosts "$left,198.51.100.1,$work/lossy-left,${daemons[2]}" \
+	"$right,198.51.100.2,$work/lossy-right,${daemons[3]}" ${only:+--only "$only"}
 python3 "$here/table.py" "$work/samples" ${json:+--json "$json"}

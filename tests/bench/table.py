@@ -10,6 +10,7 @@ Exits 1 when a row is not complete, after printing what there is and why the res
 import argparse
 import json
 import pathlib
+import re
 import statistics
 import sys
 
@@ -19,19 +20,25 @@ HEADER = ("measured", "rnicd", "TCP", "ratio to it", "raw UDP", "ratio to that",
           "CPU s/GiB", "of TCP", "wake-ups", "system calls", "copies")
 
 # case, its name for people, the value compared, its UDP baselines
+STREAMS = ("udp_gso", "udp_icrc")
+PING_PONGS = ("udp_blocking", "udp_spinning")
 ROWS = (
-    ("write_64k", "`ib_write_bw` 64 KiB", "gbit_per_s", ("udp_gso",)),
-    ("write_1m", "`ib_write_bw` 1 MiB", "gbit_per_s", ("udp_gso",)),
-    ("read_64k", "`ib_read_bw` 64 KiB", "gbit_per_s", ("udp_gso",)),
-    ("send_64k", "`ib_send_bw` 64 KiB", "gbit_per_s", ("udp_gso",)),
+    ("write_64k", "`ib_write_bw` 64 KiB", "gbit_per_s", STREAMS),
+    ("write_64k_lossy", "... with 1 % of the packets lost", "gbit_per_s", ()),
+    ("write_1m", "`ib_write_bw` 1 MiB", "gbit_per_s", STREAMS),
+    ("read_64k", "`ib_read_bw` 64 KiB", "gbit_per_s", STREAMS),
+    ("send_64k", "`ib_send_bw` 64 KiB", "gbit_per_s", STREAMS),
     ("write_64k_local", "`ib_write_bw` 64 KiB, one device with itself", "gbit_per_s", ()),
     ("write_rate", "`ib_write_bw` 8 B, 16 QPs", "messages_per_s", ("udp_small",)),
-    ("write_lat", "`ib_write_lat` 8 B", "us", ("udp_blocking", "udp_spinning")),
-    ("send_lat", "`ib_send_lat` 8 B", "us", ("udp_blocking", "udp_spinning")),
+    ("write_lat", "`ib_write_lat` 8 B", "us", PING_PONGS),
+    ("send_lat", "`ib_send_lat` 8 B", "us", PING_PONGS),
+    ("send_lat_events", "`ib_send_lat -e` 8 B", "us", PING_PONGS),
+    ("read_lat", "`ib_read_lat` 8 B", "round_us", PING_PONGS),
     ("send_lat_local", "`ib_send_lat` 8 B, one device with itself", "us", ()),
     ("verbs_lat", "8 B by verbs, two completion queues", "us", ("udp_spinning",)),
     ("handle_lat", "... by the handle API", "us", ("udp_spinning",)),
     ("context_lat", "... by the context API", "us", ("udp_blocking",)),
+    ("ucx_lat", "`ucx_perftest -t tag_lat` 8 B", "us", ()),
     ("connect", "connections, one by one", "connections_per_s", ()),
     ("connect_many", "connections, 100 at a time", "connections_per_s", ()),
     ("connect_local", "... one by one, one host", "connections_per_s", ()),
@@ -41,30 +48,36 @@ ROWS = (
     ("rpc_ud_rate", "... by datagrams, 100 at a time", "calls_per_s", ()),
     ("rpc_rc_rate", "... by a connection, 100 at a time", "calls_per_s", ()),
     ("user_write_64k", "`ib_write_bw` 64 KiB, ordinary users on root's daemons", "gbit_per_s",
-     ("udp_gso",)),
+     STREAMS),
 )
 # What a case is compared with over TCP.
 TCP_CASES = {
     "write_64k": "tcp", "write_1m": "tcp", "read_64k": "tcp", "send_64k": "tcp",
-    "user_write_64k": "tcp",
+    "user_write_64k": "tcp", "ucx_lat": "ucx_tcp_lat",
     "rpc_ud_lat": "rpc_tcp_lat", "rpc_rc_lat": "rpc_tcp_lat",
     "rpc_ud_rate": "rpc_tcp_rate", "rpc_rc_rate": "rpc_tcp_rate",
 }
+# Of which a case is a part.
+WHOLE_CASES = {"write_64k_lossy": ("write_64k", "of that without loss")}
 BASELINES = (
     ("tcp", "TCP", "gbit_per_s"),
     ("udp_gso", "raw UDP", "gbit_per_s"),
+    ("udp_icrc", "with ICRC and copy", "gbit_per_s"),
     ("udp_blocking", "ping-pong blocking", "us"),
     ("udp_spinning", "spinning", "us"),
 )
-# Of two completion queues each; a message is too small for a count of copies.
-QUEUE_CASES = ("verbs_lat", "handle_lat", "context_lat")
+# Of programs that do not say how much payload they move.
+UNCOPIED_CASES = ("verbs_lat", "handle_lat", "context_lat", "ucx_lat")
 FORMATS = {
     "gbit_per_s": lambda value: f"{value:.1f} Gb/s",
     "messages_per_s": lambda value: f"{value / 1e6:.3f} M/s",
     "us": lambda value: f"{value:.1f} us",
+    "round_us": lambda value: f"{value:.1f} us",
     "connections_per_s": lambda value: f"{value:.0f} /s",
     "calls_per_s": lambda value: f"{value:.0f} /s",
 }
+PERCENTILES = {"us": "p99_us", "round_us": "round_p99_us"}
+QP_COUNTS = (100, 1000, 10000)
 KIB_PER_MIB = 1024
 
 
@@ -92,6 +105,13 @@ class Samples:
         if not values:
             raise Incomplete(f"{case}: {name}")
         return statistics.median(values)
+
+    def cell(self, case, value):
+        """The median; of a time, its 99th percentile behind it."""
+        text = FORMATS[value](self.median(case, value))
+        if value in PERCENTILES:
+            text += f" ({self.median(case, PERCENTILES[value]):.1f})"
+        return text
 
     def per_message(self, case, name):
         self.require(case)
@@ -145,18 +165,27 @@ def ratio_text(ours, theirs):
     return " / ".join(f"{ours / value:.2f}" for value in theirs)
 
 
+def own_text(samples, case, value):
+    if case not in WHOLE_CASES:
+        return samples.cell(case, value)
+    whole, words = WHOLE_CASES[case]
+    ratio = samples.median(case, value) / samples.median(whole, value)
+    return f"{samples.cell(case, value)}, {ratio:.2f} {words}"
+
+
 def case_row(samples, case, label, value, udp_cases):
-    form = FORMATS[value]
     ours = lambda: samples.median(case, value)
     theirs = lambda: [samples.median(udp_case, value) for udp_case in udp_cases]
-    cells = [label, samples.text(lambda: form(ours()))]
+    cells = [label, samples.text(lambda: own_text(samples, case, value))]
     if case in TCP_CASES:
-        tcp = lambda: samples.median(TCP_CASES[case], value)
-        cells += [samples.text(lambda: form(tcp())), samples.text(lambda: f"{ours() / tcp():.2f}")]
+        tcp = TCP_CASES[case]
+        cells += [samples.text(lambda: samples.cell(tcp, value)),
+                  samples.text(lambda: f"{ours() / samples.median(tcp, value):.2f}")]
     else:
         cells += [NOTHING, NOTHING]
     if udp_cases:
-        cells += [samples.text(lambda: " / ".join(map(form, theirs()))),
+        cells += [samples.text(lambda: " / ".join(samples.cell(udp_case, value)
+                                                  for udp_case in udp_cases)),
                   samples.text(lambda: ratio_text(ours(), theirs()))]
     else:
         cells += [NOTHING, NOTHING]
@@ -168,7 +197,7 @@ def case_row(samples, case, label, value, udp_cases):
     cells.append(samples.text(lambda: f"{samples.per_message(case, 'wakeups'):.3g}"))
     cells.append(samples.text(lambda: calls_text(samples.system_calls(case))))
     if value in ("connections_per_s", "calls_per_s") or case.startswith("rpc_") \
-            or case.endswith("_local") or case in QUEUE_CASES:
+            or case.endswith("_local") or case in UNCOPIED_CASES:
         cells.append(NOTHING)
     else:
         cells.append(samples.text(lambda: f"{samples.copies(case):.1f}"))
@@ -179,37 +208,89 @@ def calls_text(calls):
     return NOTHING if calls is None else f"{calls:.3g}"
 
 
-def family_rows(samples):
-    """Of several users and several processes; each has one cell that says all."""
-    blanks = [NOTHING] * (len(HEADER) - 2)
+def cost_text(samples):
+    """What a message costs with one QP, and how many times as much with more."""
+    cost = lambda count: samples.median(f"qps_{count}", "cpu_us_per_message")
+    more = [f"{cost(count) / cost(1):.2f} times as much with {count:,}"
+            for count in QP_COUNTS if f"qps_{count}" not in samples.result["absent"]]
+    return f"{cost(1):.2f} us with 1 QP, {', '.join(more)}"
+
+
+def two_users_text(samples):
     of_two = lambda name: samples.median("two_users_64k", name)
-    two = samples.text(lambda: f"{of_two('gbit_per_s'):.1f} Gb/s together, the smaller share "
-                               f"{of_two('smaller_share'):.2f} (one alone "
-                               f"{samples.median('user_write_64k', 'gbit_per_s'):.1f} Gb/s)")
+    return (f"{of_two('gbit_per_s'):.1f} Gb/s together, the smaller share "
+            f"{of_two('smaller_share'):.2f} (one alone "
+            f"{samples.median('user_write_64k', 'gbit_per_s'):.1f} Gb/s)")
+
+
+def first_completion_text(samples):
     ms = lambda name: samples.median("first_completion", name)
-    first = samples.text(lambda: f"{ms('no_daemon_ms'):.1f} ms without a daemon, "
-                                 f"{ms('daemon_ms'):.1f} ms with one, the next program "
-                                 f"{ms('next_ms'):.1f} ms")
-    return [["... of two users at once", two, *blanks],
-            ["start of `rnic-run` to the first completion", first, *blanks]]
+    return (f"{ms('no_daemon_ms'):.1f} ms without a daemon, {ms('daemon_ms'):.1f} ms with one, the "
+            f"next program {ms('next_ms'):.1f} ms")
 
 
-def memory_text(samples, measurement):
-    mib = lambda name: samples.memory_kib(measurement, name) / KIB_PER_MIB
-    return samples.text(lambda: f"{mib('rss'):.1f} MiB resident ({mib('pss'):.1f} MiB its share)")
+def memory_text(measurement):
+    def text(samples):
+        mib = lambda name: samples.memory_kib(measurement, name) / KIB_PER_MIB
+        return f"{mib('rss'):.1f} MiB resident ({mib('pss'):.1f} MiB its share)"
+
+    return text
 
 
-def memory_rows(samples):
-    blanks = [NOTHING] * (len(HEADER) - 2)
+def device_text(samples):
+    samples.require("device process")
+    return memory_text("device_kib")(samples)
+
+
+def qp_memory_text(samples):
     kib = lambda name: samples.memory_kib("memory", name)
-    per_qp = samples.text(lambda: f"{kib('kib_per_qp'):.1f} KiB, and "
-                                  f"{kib('cq_kib_per_qp'):.1f} KiB of completion queues")
-    device = (NOTHING if "device process" in samples.result["absent"]
-              else memory_text(samples, "device_kib"))
-    return [["memory of an idle daemon", memory_text(samples, "idle_kib"), *blanks],
-            ["... with an idle program", memory_text(samples, "family_kib"), *blanks],
-            ["... of which its device process", device, *blanks],
-            ["memory per QP, 128 entries deep", per_qp, *blanks]]
+    return f"{kib('kib_per_qp'):.1f} KiB, and {kib('cq_kib_per_qp'):.1f} KiB of completion queues"
+
+
+# label, what must be measured, one cell that says all
+SENTENCES = (
+    ("CPU time of an 8 B WRITE", ("qps_1", *(f"qps_{count}" for count in QP_COUNTS)), cost_text),
+    ("... of two users at once", ("two_users_64k", "user_write_64k"), two_users_text),
+    ("start of `rnic-run` to the first completion", ("first_completion",), first_completion_text),
+    ("memory of an idle daemon", ("idle_kib",), memory_text("idle_kib")),
+    ("... with an idle program", ("family_kib",), memory_text("family_kib")),
+    ("... of which its device process", ("device_kib",), device_text),
+    ("memory per QP, 128 entries deep", ("memory",), qp_memory_text),
+)
+
+
+def is_wanted(only, *names):
+    return not only or any(re.search(only, name) for name in names)
+
+
+def rows_of(samples, only):
+    blanks = [NOTHING] * (len(HEADER) - 2)
+    rows = [case_row(samples, *row) for row in ROWS if is_wanted(only, *row[:2])]
+    return rows + [[label, samples.text(lambda make=make: make(samples)), *blanks]
+                   for label, names, make in SENTENCES if is_wanted(only, label, *names)]
+
+
+def names_of_row(case, value, udp_cases):
+    names = {case, *udp_cases}
+    if value == "gbit_per_s":
+        names.add("tcp")
+    if case in TCP_CASES:
+        names.add(TCP_CASES[case])
+    if case in WHOLE_CASES:
+        names.add(WHOLE_CASES[case][0])
+    return names
+
+
+def names_of_rows(only):
+    """What must be measured for the rows whose names match the expression; None: for all rows."""
+    names = set()
+    for case, label, value, udp_cases in ROWS:
+        if is_wanted(only, case, label):
+            names |= names_of_row(case, value, udp_cases)
+    for label, needed, _ in SENTENCES:
+        if is_wanted(only, label, *needed):
+            names.update(needed)
+    return names
 
 
 def markdown(rows):
@@ -225,19 +306,27 @@ def spread(result):
         values = [sample[value] for sample in result["samples"].get(case, [])]
         if values:
             parts.append(f"{label} {FORMATS[value](min(values))} to {FORMATS[value](max(values))}")
-    return f"Between rounds the machine itself varied: {', '.join(parts)}."
+    return f"Between rounds the machine itself varied: {', '.join(parts)}." if parts else ""
 
 
 def notes(result):
     machine = result["machine"]
     return (f"Medians of {result['rounds']} rounds on {machine['cpus']} x {machine['cpu']}, "
             f"Linux {machine['kernel']}: two network namespaces, a veth with MTU 9000, one rnicd "
-            "in each. TCP is one stream of iperf3; beside an RPC it is the same protocol buffers "
-            "echoed over a connection, and the time is a whole round trip. A ratio is rnicd's "
-            "number divided by the other's. Raw UDP is one stream with "
-            "UDP_SEGMENT and UDP_GRO (4 KiB segments; 40 B beside the message rate), and a "
-            "ping-pong of 64 B, blocking / spinning. Latencies are medians of half a round trip. "
-            "CPU time is that of both daemons and both programs. Wake-ups and system calls are "
+            "in each. TCP is one stream of iperf3. Beside an RPC it is the same protocol buffers "
+            "echoed over a connection, and the time is a whole round trip. Beside ucx_perftest it "
+            "is the same program on UCX's TCP. A ratio is rnicd's number divided by the other's. "
+            "Raw UDP is a stream of one thread a side with UDP_SEGMENT and UDP_GRO, first in plain "
+            "segments of 4 KiB, then with what every RNIC over UDP sockets must do: 24 B of "
+            "headers and ICRC in each segment, which the sender computes and the receiver checks, "
+            "and a copy of the payload by the receiver. Beside the message rate the segments have "
+            "40 B. Beside latencies raw UDP is a ping-pong of 64 B, blocking / spinning. Latencies "
+            "are medians of half a round trip, those of `ib_read_lat` and the ping-pong beside it "
+            "of a whole one, with the 99th percentile in brackets. `rnicd --fault drop=1%` at both "
+            "ends loses the packets that are lost. CPU time is that of both daemons and both "
+            "programs. For the CPU time of an 8 B WRITE a program writes to all its queue pairs in "
+            "turn, with 128 messages under way; what it takes to make the queue pairs is not in "
+            "it. Wake-ups and system calls are "
             "those of both daemons, per message or connection; copies are how often daemons and "
             "kernel copy a byte of payload. A connection is opened and closed, with a queue pair "
             "at each end, by two programs over librdmacm. A daemon is rnicd with its device "
@@ -245,14 +334,14 @@ def notes(result):
             "that n processes share as 1/n.")
 
 
-def main():
+def main(words=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("samples")
     parser.add_argument("--json", help="also write the samples and the table there")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     result = json.loads(pathlib.Path(arguments.samples).read_text())
     samples = Samples(result)
-    rows = [case_row(samples, *row) for row in ROWS] + family_rows(samples) + memory_rows(samples)
+    rows = rows_of(samples, result["only"])
     print(markdown([list(HEADER), *rows]))
     print()
     print(notes(result))

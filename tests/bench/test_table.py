@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: MIT
 """The arithmetic of table.py, on numbers that are easy to follow."""
 
+import contextlib
 import copy
+import io
 import json
 import pathlib
-import subprocess
-import sys
 import tempfile
+import types
 import unittest
 
+import table
 from bench_cases import Perftest, parse_perf
 from bench_host import RunFailed
-
-TABLE = pathlib.Path(__file__).with_name("table.py")
+from bench_ucx import TagLatency
+from table import names_of_rows
 
 BANDWIDTH_OUTPUT = """
  #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
@@ -27,6 +29,11 @@ LATENCY_OUTPUT = (
     "1.00\t\t9.00    \t\t20.00\n"
     "------------------------------------------------------------\n")
 
+# With -e the standard deviation is no number.
+EVENTS_OUTPUT = LATENCY_OUTPUT.replace("1.00", "-nan")
+UCX_OUTPUT = ("iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,"
+              "overall_mr\n20000,14.293,39.124,73.941,0.02,0.01,2550,1357\n")
+
 
 def verbs_sample(messages, size, **values):
     payload_bytes = messages * size
@@ -37,44 +44,60 @@ def verbs_sample(messages, size, **values):
 def whole_result():
     bandwidth = [verbs_sample(100, 65536, gbit_per_s=speed, cpu_s_per_gib=1.5)
                  for speed in (10.0, 30.0, 20.0)]
-    latency = [verbs_sample(100, 8, us=30.0)]
+    latency = [verbs_sample(100, 8, us=30.0, p99_us=45.0)]
     samples = {name: bandwidth for name in ("write_64k", "write_1m", "read_64k", "send_64k",
                                            "write_64k_local", "user_write_64k")}
+    lossy = verbs_sample(100, 65536, gbit_per_s=5.0, cpu_s_per_gib=2.5)
+    lossy["counters"]["sent_bytes"] *= 2
     samples.update({
         "write_rate": [verbs_sample(100, 8, messages_per_s=5e5)],
         "write_lat": latency,
+        "write_64k_lossy": [lossy],
+        **{f"qps_{count}": [{"messages": 100, "cpu_us_per_message": cost}]
+           for count, cost in ((1, 2.0), (100, 2.5), (1000, 5.0), (10000, 41.0))},
         "send_lat": latency,
+        "send_lat_events": latency,
+        "read_lat": [verbs_sample(100, 8, round_us=60.0, round_p99_us=75.0)],
+        "ucx_lat": [{"messages": 100, "wakeups": 300, "us": 50.0, "p99_us": 80.0}],
+        "ucx_tcp_lat": [{"us": 25.0, "p99_us": 30.0}],
         "send_lat_local": latency,
         **{name: latency for name in ("verbs_lat", "handle_lat", "context_lat")},
         **{name: [{"messages": 100, "wakeups": 300, "connections_per_s": 1234.0}]
            for name in ("connect", "connect_many", "connect_local", "connect_local_many")},
-        **{name: [{"messages": 100, "wakeups": 300, "us": 50.0, "calls_per_s": 40000.0}]
+        **{name: [{"messages": 100, "wakeups": 300, "us": 50.0, "p99_us": 90.0,
+                   "calls_per_s": 40000.0}]
            for name in ("rpc_ud_lat", "rpc_rc_lat", "rpc_ud_rate", "rpc_rc_rate")},
-        "rpc_tcp_lat": [{"us": 25.0, "calls_per_s": 30000.0}],
+        "rpc_tcp_lat": [{"us": 25.0, "p99_us": 30.0, "calls_per_s": 30000.0}],
         "rpc_tcp_rate": [{"us": 250.0, "calls_per_s": 160000.0}],
         "two_users_64k": [{"gbit_per_s": 24.0, "smaller_share": 0.48}],
         "first_completion": [{"no_daemon_ms": 30.0, "daemon_ms": 8.0, "next_ms": 5.0}],
         "tcp": [{"gbit_per_s": 16.0, "cpu_s_per_gib": 0.75}],
         "udp_gso": [{"gbit_per_s": 40.0}],
+        "udp_icrc": [{"gbit_per_s": 25.0}],
         "udp_small": [{"messages_per_s": 1e7}],
-        "udp_blocking": [{"us": 40.0}],
-        "udp_spinning": [{"us": 5.0}],
+        "udp_blocking": [{"us": 40.0, "p99_us": 50.0, "round_us": 80.0, "round_p99_us": 100.0}],
+        "udp_spinning": [{"us": 5.0, "p99_us": 6.0, "round_us": 10.0, "round_p99_us": 12.0}],
     })
     return {
         "machine": {"cpu": "a machine", "cpus": 2, "kernel": "6.1"}, "rounds": 3,
         "samples": samples, "failures": {}, "idle_kib": {"rss": 10240, "pss": 5120},
         "memory": {"qps": 64, "kib_per_qp": 20.5, "cq_kib_per_qp": 16.0},
         "family_kib": {"rss": 20480, "pss": 6144}, "device_kib": {"rss": 10240, "pss": 1024},
-        "absent": {},
+        "absent": {}, "only": None,
         "system_calls": {name: {"all": 0.5} for name in samples if "udp" not in name},
     }
 
 
 def run_table(result):
-    with tempfile.TemporaryDirectory() as directory:
+    """In this process: a Python for each test takes seconds on a busy machine."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with (tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(stdout),
+          contextlib.redirect_stderr(stderr)):
         path = pathlib.Path(directory, "samples")
         path.write_text(json.dumps(result))
-        return subprocess.run([sys.executable, TABLE, path], capture_output=True, text=True)
+        returncode = table.main([str(path)])
+    return types.SimpleNamespace(returncode=returncode, stdout=stdout.getvalue(),
+                                 stderr=stderr.getvalue())
 
 
 def row_of(output, label):
@@ -87,13 +110,49 @@ class TableTest(unittest.TestCase):
         done = run_table(whole_result())
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(row_of(done.stdout, "`ib_read_bw` 64 KiB")[1:],
-                         ["20.0 Gb/s", "16.0 Gb/s", "1.25", "40.0 Gb/s", "0.50", "1.50", "0.75",
-                          "0.25", "0.5", "4.0"])
+                         ["20.0 Gb/s", "16.0 Gb/s", "1.25", "40.0 Gb/s / 25.0 Gb/s",
+                          "0.50 / 0.80", "1.50", "0.75", "0.25", "0.5", "4.0"])
+
+    def test_loss_is_a_share_and_copies_again(self):
+        row = row_of(run_table(whole_result()).stdout, "packets lost")
+        self.assertEqual(row[1], "5.0 Gb/s, 0.25 of that without loss")
+        self.assertEqual(row[-1], "6.0")
 
     def test_latency_has_two_baselines(self):
         done = run_table(whole_result())
         self.assertEqual(row_of(done.stdout, "ib_send_lat")[1:6],
-                         ["30.0 us", "–", "–", "40.0 us / 5.0 us", "0.75 / 6.00"])
+                         ["30.0 us (45.0)", "–", "–", "40.0 us (50.0) / 5.0 us (6.0)",
+                          "0.75 / 6.00"])
+
+    def test_read_is_a_whole_round_trip(self):
+        done = run_table(whole_result())
+        self.assertEqual(row_of(done.stdout, "ib_read_lat` 8 B")[1:6],
+                         ["60.0 us (75.0)", "–", "–", "80.0 us (100.0) / 10.0 us (12.0)",
+                          "0.75 / 6.00"])
+
+    def test_ucx_is_compared_with_its_tcp(self):
+        self.assertEqual(row_of(run_table(whole_result()).stdout, "ucx_perftest -t")[1:6],
+                         ["50.0 us (80.0)", "25.0 us (30.0)", "2.00", "–", "–"])
+
+    def test_cost_of_queue_pairs(self):
+        result = whole_result()
+        costs = "2.00 us with 1 QP, 1.25 times as much with 100, 2.50 times as much with 1,000"
+        self.assertEqual(row_of(run_table(result).stdout, "8 B WRITE")[1],
+                         f"{costs}, 20.50 times as much with 10,000")
+        del result["samples"]["qps_10000"]
+        self.assertEqual(run_table(result).returncode, 1)
+        result["absent"] = {"qps_10000": "a quick run makes fewer queue pairs"}
+        done = run_table(result)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(row_of(done.stdout, "8 B WRITE")[1], costs)
+
+    def test_only_some_rows(self):
+        result = whole_result()
+        result["only"] = "ib_read|memory_of_nothing"
+        del result["samples"]["write_64k"], result["samples"]["rpc_tcp_lat"]
+        done = run_table(result)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("\n| "), 3)
 
     def test_connections_move_no_payload(self):
         done = run_table(whole_result())
@@ -103,7 +162,7 @@ class TableTest(unittest.TestCase):
     def test_calls_are_compared_with_tcp(self):
         output = run_table(whole_result()).stdout
         self.assertEqual(row_of(output, "RPC of 64 B by datagrams")[1:4],
-                         ["50.0 us", "25.0 us", "2.00"])
+                         ["50.0 us (90.0)", "25.0 us (30.0)", "2.00"])
         self.assertEqual(row_of(output, "... by a connection, 100 at a time")[1:],
                          ["40000 /s", "160000 /s", "0.25", *"–" * 4, "3", "0.5", "–"])
 
@@ -160,9 +219,30 @@ class ParseTest(unittest.TestCase):
         parsed = Perftest("ib_write_lat", 8).parse(LATENCY_OUTPUT)
         self.assertEqual(parsed, {"messages": 2000, "us": 5.5, "average_us": 6.25, "p99_us": 9.0})
 
+    def test_read_latency_counts_one_message(self):
+        parsed = Perftest("ib_read_lat", 8).parse(LATENCY_OUTPUT)
+        self.assertEqual(parsed, {"messages": 1000, "round_us": 5.5, "average_us": 6.25,
+                                  "round_p99_us": 9.0})
+
+    def test_latency_without_a_deviation(self):
+        parsed = Perftest("ib_send_lat", 8).parse(EVENTS_OUTPUT)
+        self.assertEqual((parsed["us"], parsed["p99_us"]), (5.5, 9.0))
+
+    def test_ucx(self):
+        parsed = TagLatency(is_tcp=False).parse(UCX_OUTPUT)
+        self.assertEqual(parsed, {"messages": 40000, "us": 14.293, "average_us": 39.124})
+
     def test_no_result(self):
         with self.assertRaises(RunFailed):
             Perftest("ib_write_bw", 8).parse("Unable to find the Infiniband/RoCE device\n")
+
+    def test_rows_need_what_they_are_compared_with(self):
+        self.assertEqual(names_of_rows("ucx_"), {"ucx_lat", "ucx_tcp_lat"})
+        self.assertEqual(names_of_rows("packets lost"), {"write_64k_lossy", "write_64k", "tcp"})
+        self.assertEqual(names_of_rows("`ib_send_bw`"),
+                         {"send_64k", "tcp", "udp_gso", "udp_icrc"})
+        self.assertEqual(names_of_rows("no such row"), set())
+        self.assertLess(names_of_rows("lat"), names_of_rows(None))
 
     def test_perf(self):
         report = ("# started on Fri\n\n120,,raw_syscalls:sys_enter,5000,100.00,,\n"
