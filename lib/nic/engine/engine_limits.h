@@ -33,6 +33,13 @@ enum {
 	LIMIT_SHARE_NS = 100000000,
 	LIMIT_SILENT_PEER_BYTES = 4608,
 
+	/*
+	 * Tail probes (retry_timer.h): the least silence before one, as program and daemon of a
+	 * peer may be waiting for a processor, and how many there are without progress.
+	 */
+	LIMIT_TAIL_PROBE_NS = 1000000,
+	LIMIT_TAIL_PROBES = 2,
+
 	/* What a packet counts towards the window beside its payload: headers, and what a socket
 	 * buffer charges for a packet of any size. */
 	LIMIT_PACKET_OVERHEAD_BYTES = 512,

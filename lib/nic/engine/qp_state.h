@@ -65,6 +65,7 @@ struct qp {
 	struct send_queue send_queue;
 	struct requester requester;
 	struct retry retry;
+	struct round_trip round_trip;
 	struct congestion congestion;
 
 	struct srq *srq; /* where its receives come from; NULL: from recv_queue */

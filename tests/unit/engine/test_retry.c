@@ -2,6 +2,7 @@
 #include "engine_fixture.h"
 
 #include "engine/ready_list.h"
+#include "engine/reliability/round_trip.h"
 #include "wire/syndrome.h"
 #include "wire/timeout.h"
 #include "unit_test.h"
@@ -367,6 +368,249 @@ static void test_no_retries_at_all(void **state)
 	fixture_destroy(fixture);
 }
 
+/* --- tail probes ------------------------------------------------------------------------------ */
+
+/* A fixture that has measured a round trip of 20 us, so that a probe waits for the least time. */
+static struct engine_fixture *create_measured(uint8_t timeout)
+{
+	struct engine_fixture *fixture = create(timeout, 7, 7);
+
+	fixture_post_simple(fixture, RNIC_WR_SEND, 0, 8);
+	fixture_transmit_all(fixture);
+	fixture_tick(fixture, 20000);
+	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+	assert_int_equal(fixture->completion_count, 1);
+	return fixture;
+}
+
+/* The position and what is under way stay as they are, and so do all retries. */
+static void test_tail_probe_changes_nothing(void **state)
+{
+	struct engine_fixture *fixture = create_measured(14);
+	struct qp *qp = fixture->qp;
+	uint32_t in_flight_bytes;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 3; i++)
+		fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, i, 3000);
+	assert_int_equal(fixture_transmit_all(fixture), 9);
+	in_flight_bytes = qp->peer_window->in_flight_bytes;
+	assert_int_equal(run_to_deadline(fixture), LIMIT_TAIL_PROBE_NS);
+
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 101);
+	assert_true(fixture->sent.packet.ack_request);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 109);
+	assert_true(fixture->sent.packet.ack_request);
+	assert_false(fixture_transmit(fixture));
+
+	assert_int_equal(qp->requester.psn.value, 110);
+	assert_int_equal(qp->requester.unacknowledged.value, 101);
+	assert_int_equal(qp->peer_window->in_flight_bytes, in_flight_bytes);
+	assert_int_equal(qp->retry.retries_left, 7);
+	assert_int_equal(qp->peer_window->window_bytes, LIMIT_PATH_WINDOW_BYTES);
+	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 1);
+	assert_int_equal(fixture->engine.counters[COUNTER_RETRANSMITTED_PACKETS], 2);
+	fixture_receive_acknowledge(fixture, 109, ACK_SYNDROME);
+	assert_int_equal(fixture->completion_count, 4);
+	assert_true(engine_next_deadline_ns(&fixture->engine) == UINT64_MAX);
+	fixture_destroy(fixture);
+}
+
+/* Two probes at most, and then the ACK timeout at its time. */
+static void test_tail_probes_end(void **state)
+{
+	struct engine_fixture *fixture = create_measured(14);
+	uint64_t ns = 0;
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	for (uint32_t i = 0; i < LIMIT_TAIL_PROBES; i++) {
+		ns += run_to_deadline(fixture);
+		assert_int_equal(fixture_transmit_all(fixture), 1);
+	}
+	assert_int_equal(ns, 3 * LIMIT_TAIL_PROBE_NS);
+	ns += run_to_deadline(fixture);
+	assert_int_equal(ns, rnic_ack_timeout_ns(14));
+	assert_int_equal(fixture->qp->retry.retries_left, 6);
+	/* Nor are there any while the peer is silent. */
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_int_equal(run_to_deadline(fixture), 2 * rnic_ack_timeout_ns(14));
+	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], LIMIT_TAIL_PROBES);
+	fixture_destroy(fixture);
+}
+
+/* Also with a timeout beyond the share of the window, and without one, the share goes in time. */
+static void test_tail_probes_leave_the_share_alone(void **state)
+{
+	static const uint8_t timeouts[] = {0, 20};
+
+	(void)state;
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(timeouts); i++) {
+		struct engine_fixture *fixture = create_measured(timeouts[i]);
+		uint64_t ns = 0;
+
+		fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+		fixture_transmit_all(fixture);
+		while (fixture->qp->peer_window->in_flight_bytes > 0) {
+			ns += run_to_deadline(fixture);
+			fixture_transmit_all(fixture);
+		}
+		assert_int_equal(ns, LIMIT_SHARE_NS);
+		assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], LIMIT_TAIL_PROBES);
+		fixture_destroy(fixture);
+	}
+}
+
+/* A probe that would not come before the ACK timeout does not come. */
+static void test_no_tail_probe_behind_the_timeout(void **state)
+{
+	struct engine_fixture *fixture = create(10, 7, 7);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 0, 8);
+	fixture_transmit_all(fixture);
+	fixture_tick(fixture, 2000000);
+	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	assert_int_equal(run_to_deadline(fixture), rnic_ack_timeout_ns(10));
+	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 0);
+	fixture_destroy(fixture);
+}
+
+/*
+ * The silence begins with the oldest packet that asks, and anew with each acknowledgement. Packets
+ * that go on do not end the silence, as a peer that has sent its NAK says nothing of them.
+ */
+static void test_silence_begins_with_asking(void **state)
+{
+	struct engine_fixture *fixture = create_measured(14);
+
+	(void)state;
+	for (uint64_t i = 1; i <= 4; i++) {
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+		assert_int_equal(fixture_transmit_all(fixture), 1);
+		fixture_tick(fixture, LIMIT_TAIL_PROBE_NS / 4 - 1);
+		assert_int_equal(fixture_transmit_all(fixture), 0);
+	}
+	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
+	assert_int_equal(run_to_deadline(fixture), round_trip_wait_ns(&fixture->qp->round_trip));
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 1);
+	fixture_destroy(fixture);
+}
+
+/* A long message that leaves slowly has not asked yet. */
+static void test_no_silence_before_asking(void **state)
+{
+	struct engine_fixture *fixture = create_measured(14);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 3000);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(fixture_transmit(fixture));
+		assert_true(fixture->sent.packet.psn.value == 101 + i);
+		fixture_tick(fixture, 3 * LIMIT_TAIL_PROBE_NS / 2);
+	}
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 101);
+	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 1);
+	fixture_destroy(fixture);
+}
+
+/* Unless the responses of a READ go on, a probe goes on when its answer falls short. */
+static void test_tail_probe_goes_on_once(void **state)
+{
+	struct engine_fixture *fixture = create_measured(14);
+
+	(void)state;
+	for (uint64_t i = 1; i <= 5; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 6, 3000);
+	assert_int_equal(fixture_transmit_all(fixture), 6);
+	run_to_deadline(fixture);
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 103);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 108);
+	fixture_receive_acknowledge(fixture, 103, ACK_SYNDROME);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+
+	run_to_deadline(fixture);
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	fixture_receive_acknowledge(fixture, 105, ACK_SYNDROME);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	fixture_destroy(fixture);
+}
+
+/* What arrives before a probe that is due has left makes the probe useless. */
+static void test_tail_probe_is_called_off(void **state)
+{
+	struct engine_fixture *fixture = create_measured(14);
+
+	(void)state;
+	for (uint64_t i = 1; i <= 2; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+	fixture_transmit_all(fixture);
+	run_to_deadline(fixture);
+	fixture_receive_acknowledge(fixture, 101, ACK_SYNDROME);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+
+	run_to_deadline(fixture);
+	fixture_receive_acknowledge(fixture, 102, SEQUENCE_NAK);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 0);
+	assert_int_equal(fixture->engine.counters[COUNTER_RETRANSMITTED_PACKETS], 1);
+	fixture_destroy(fixture);
+}
+
+/* The last packet of a WQE that is only begun, as the window is full. */
+static void test_tail_probe_within_a_message(void **state)
+{
+	struct engine_fixture *fixture = create_measured(14);
+	uint32_t sent;
+
+	(void)state;
+	fixture->qp->peer_window->window_bytes = LIMIT_PATH_WINDOW_BYTES_LEAST;
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 1 << 19);
+	sent = fixture_transmit_all(fixture);
+	assert_in_range(sent, 2, 100);
+	run_to_deadline(fixture);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.row->position, RNIC_POSITION_FIRST);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.row->position, RNIC_POSITION_MIDDLE);
+	assert_int_equal(fixture->sent.packet.psn.value, 100 + sent);
+	assert_memory_equal(fixture->payload,
+			    fixture->memory.bytes + (sent - 1) * fixture->qp->path_mtu_bytes,
+			    fixture->qp->path_mtu_bytes);
+	assert_false(fixture_transmit(fixture));
+	fixture_destroy(fixture);
+}
+
+/* The memory of a probe went: nothing fails before its time. */
+static void test_tail_probe_without_memory(void **state)
+{
+	struct engine_fixture *fixture = create_measured(14);
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	mr_deregister(&fixture->engine, &fixture->mr);
+	run_to_deadline(fixture);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 0);
+	fixture_receive_acknowledge(fixture, 101, ACK_SYNDROME);
+	assert_int_equal(fixture->completion_count, 2);
+	assert_int_equal(fixture->completions[1].status, RNIC_WC_SUCCESS);
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +627,16 @@ int main(void)
 		cmocka_unit_test(test_rnr_in_the_middle),
 		cmocka_unit_test(test_sequence_nak_goes_back_once),
 		cmocka_unit_test(test_no_retries_at_all),
+		cmocka_unit_test(test_tail_probe_changes_nothing),
+		cmocka_unit_test(test_tail_probes_end),
+		cmocka_unit_test(test_tail_probes_leave_the_share_alone),
+		cmocka_unit_test(test_no_tail_probe_behind_the_timeout),
+		cmocka_unit_test(test_silence_begins_with_asking),
+		cmocka_unit_test(test_no_silence_before_asking),
+		cmocka_unit_test(test_tail_probe_goes_on_once),
+		cmocka_unit_test(test_tail_probe_is_called_off),
+		cmocka_unit_test(test_tail_probe_within_a_message),
+		cmocka_unit_test(test_tail_probe_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

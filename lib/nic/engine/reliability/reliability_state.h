@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a QP keeps for its reliability: the retry timer, credits, congestion. */
+/* What a QP keeps for its reliability: the retry timer, the round trip, credits, congestion. */
 #ifndef NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
 #define NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
 
 #include "base/timer_heap.h"
 #include "engine/reliability/cc_dcqcn.h"
+#include "wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 enum retry_timer {
 	RETRY_TIMER_NONE,   /* the timer does not run */
 	RETRY_TIMER_ACK,    /* local ACK timeout, or the share of the window before that */
+	RETRY_TIMER_TAIL,   /* the silence before a tail probe */
 	RETRY_TIMER_RNR,    /* the time that an RNR NAK carries */
 	RETRY_TIMER_CREDIT, /* nothing is under way, and there is no credit */
 	RETRY_TIMER_WINDOW, /* nothing is under way, and others have the path's window */
@@ -28,8 +30,21 @@ struct retry {
 	uint8_t timeouts_in_a_row;
 	bool may_probe;		/* WINDOW expired: the next packet is a probe */
 	bool is_silent;		/* no progress since a timeout, or since the share was given back */
+	uint8_t tail_probes;	/* since the last progress */
+	uint8_t tail_packets;	/* of a tail probe, still to be sent */
 	uint32_t probe_bytes;	/* that may go to a silent peer beside those under way */
-	uint64_t timeout_at_ns; /* end of the ACK timeout; UINT64_MAX: never */
+	uint64_t started_at_ns; /* when the wait for an acknowledgement began, or the last came */
+	uint64_t asked_at_ns;	/* when the oldest packet with AckReq left, or a tail probe */
+};
+
+/* The round trip to the peer; all zero: nothing was measured yet. */
+struct round_trip {
+	uint64_t timed_at_ns;	   /* is_timing: when `timed_psn` left */
+	struct rnic_psn timed_psn; /* a packet that asked for an acknowledgement */
+	uint32_t smoothed_ns;	   /* 0: nothing was measured yet */
+	uint32_t variation_ns;
+	uint8_t doublings; /* of the wait: probes since something was measured */
+	bool is_timing;
 };
 
 /* The requester's credits; all zero at the start of a connection. */

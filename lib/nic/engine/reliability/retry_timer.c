@@ -2,6 +2,7 @@
 #include "engine/reliability/retry_timer.h"
 
 #include "engine/qp_state.h"
+#include "engine/reliability/round_trip.h"
 #include "wire/timeout.h"
 
 /* 4.096 us * 2^LIMIT_LOCAL_ACK_DELAY: an answer of a device like this one can take as long. */
@@ -19,6 +20,7 @@
  * ACK    | progress, with packets under way;    | LIMIT_SHARE_NS, then up to  | share given back;
  *        | a packet leaves, and no timer or     | the timeout                 | then all again
  *        | WINDOW runs                          |                             |
+ * TAIL   | as ACK, when that is later           | round_trip_wait_ns()        | a tail probe
  * RNR    | an RNR NAK comes                     | what the NAK says           | all again
  * CREDIT | a message needs a credit, nothing is | LIMIT_CREDIT_PROBE_NS       | a probe
  *        | under way                            |                             |
@@ -32,6 +34,7 @@ static const struct retry_timer_row {
 } rows[RETRY_TIMER_COUNT] = {
 	[RETRY_TIMER_NONE] = {.gives_way = true},
 	[RETRY_TIMER_ACK] = {0},
+	[RETRY_TIMER_TAIL] = {0},
 	[RETRY_TIMER_RNR] = {.is_kept = true},
 	[RETRY_TIMER_CREDIT] = {.is_kept = true},
 	[RETRY_TIMER_WINDOW] = {.is_kept = true, .gives_way = true},
@@ -63,22 +66,109 @@ void retry_timer_stop(struct engine *engine, struct qp *qp)
 {
 	timer_heap_disarm(&engine->timers, &qp->retry.timer);
 	qp->retry.running = RETRY_TIMER_NONE;
+	qp->retry.tail_packets = 0;
+	round_trip_forget(&qp->round_trip);
+}
+
+/* --- waiting for an acknowledgement --------------------------------------------------------- */
+
+uint64_t retry_timer_timeout_at_ns(const struct qp *qp)
+{
+	uint64_t ns = timeout_ns(qp);
+
+	return ns == UINT64_MAX ? UINT64_MAX : qp->retry.started_at_ns + ns;
+}
+
+/* When the ACK timer expires next: for the share, or for good. UINT64_MAX: never. */
+static uint64_t ack_at_ns(const struct qp *qp)
+{
+	uint64_t timeout_at_ns = retry_timer_timeout_at_ns(qp);
+	uint64_t share_at_ns = qp->retry.started_at_ns + LIMIT_SHARE_NS;
+
+	return !qp->retry.is_silent && share_at_ns < timeout_at_ns ? share_at_ns : timeout_at_ns;
+}
+
+static uint32_t packets_unacknowledged(const struct qp *qp)
+{
+	return (uint32_t)rnic_psn_distance(qp->requester.psn, qp->requester.unacknowledged);
+}
+
+/* Whether one of the packets under way asks for an acknowledgement; else more packets follow. */
+static bool has_asked(const struct qp *qp)
+{
+	return packets_unacknowledged(qp) > qp->requester.packets_since_ack_request;
+}
+
+/*
+ * When the silence will have lasted for long enough for a tail probe, which begins when the peer is
+ * asked for an acknowledgement. UINT64_MAX: no probe is to follow.
+ */
+static uint64_t tail_at_ns(const struct engine *engine, const struct qp *qp)
+{
+	const struct retry *retry = &qp->retry;
+	uint64_t wait_ns = round_trip_wait_ns(&qp->round_trip);
+	uint64_t since_ns = retry->asked_at_ns;
+
+	if (wait_ns == UINT64_MAX || retry->is_silent || retry->tail_packets > 0 ||
+	    retry->tail_probes == LIMIT_TAIL_PROBES)
+		return UINT64_MAX;
+	if (!has_asked(qp))
+		since_ns = engine->now_ns;
+	else if (since_ns < retry->started_at_ns)
+		since_ns = retry->started_at_ns;
+	return since_ns + wait_ns;
+}
+
+static void wait_for_acknowledgement(struct engine *engine, struct qp *qp)
+{
+	uint64_t tail_ns = tail_at_ns(engine, qp);
+	uint64_t ack_ns = ack_at_ns(qp);
+
+	if (tail_ns < ack_ns)
+		retry_timer_start(engine, qp, RETRY_TIMER_TAIL, tail_ns);
+	else if (ack_ns != UINT64_MAX)
+		retry_timer_start(engine, qp, RETRY_TIMER_ACK, ack_ns);
 }
 
 static void retry_timer_start_ack(struct engine *engine, struct qp *qp)
 {
-	uint64_t ns = timeout_ns(qp);
-
-	qp->retry.timeout_at_ns = ns == UINT64_MAX ? UINT64_MAX : engine->now_ns + ns;
-	if (!qp->retry.is_silent && ns > LIMIT_SHARE_NS)
-		retry_timer_start(engine, qp, RETRY_TIMER_ACK, engine->now_ns + LIMIT_SHARE_NS);
-	else if (ns != UINT64_MAX)
-		retry_timer_start(engine, qp, RETRY_TIMER_ACK, qp->retry.timeout_at_ns);
+	qp->retry.started_at_ns = engine->now_ns;
+	wait_for_acknowledgement(engine, qp);
 }
 
-static bool has_unacknowledged(const struct qp *qp)
+bool retry_timer_try_probe_tail(struct engine *engine, struct qp *qp)
 {
-	return !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
+	bool is_due = tail_at_ns(engine, qp) <= engine->now_ns;
+
+	if (is_due) {
+		qp->retry.tail_probes++;
+		qp->retry.tail_packets = RETRY_TIMER_TAIL_PACKETS;
+		round_trip_probe(&qp->round_trip);
+	}
+	wait_for_acknowledgement(engine, qp);
+	return is_due;
+}
+
+void retry_timer_tail_sent(struct engine *engine, struct qp *qp, bool is_last)
+{
+	struct retry *retry = &qp->retry;
+
+	retry->tail_packets = is_last ? 0 : retry->tail_packets - 1;
+	retry->asked_at_ns = engine->now_ns;
+	wait_for_acknowledgement(engine, qp);
+}
+
+/*
+ * Whether the answer to a tail probe falls short of the last packet: the peer had sent its NAK
+ * before, and the packet that it waits for is the oldest now. The answer to a READ just goes on.
+ */
+static bool does_tail_probe_go_on(const struct qp *qp)
+{
+	const struct retry *retry = &qp->retry;
+
+	return retry->tail_probes > 0 && retry->tail_packets == 0 &&
+	       packets_unacknowledged(qp) > 0 &&
+	       !wqe_operation(send_queue_at(&qp->send_queue, qp->send_queue.retired))->has_response;
 }
 
 void retry_timer_init(struct qp *qp)
@@ -95,10 +185,19 @@ void retry_timer_progress(struct engine *engine, struct qp *qp)
 	retry->timeouts_in_a_row = 0;
 	retry->is_silent = false;
 	retry->may_probe = false;
-	if (has_unacknowledged(qp))
+	retry->tail_packets = does_tail_probe_go_on(qp) ? RETRY_TIMER_TAIL_PACKETS : 0;
+	retry->tail_probes = 0;
+	round_trip_acknowledged(&qp->round_trip, qp->requester.unacknowledged, engine->now_ns);
+	if (packets_unacknowledged(qp) > 0)
 		retry_timer_start_ack(engine, qp);
 	else
 		retry_timer_stop(engine, qp);
+}
+
+void retry_timer_ask(struct engine *engine, struct qp *qp)
+{
+	if (!has_asked(qp))
+		qp->retry.asked_at_ns = engine->now_ns;
 }
 
 void retry_timer_packet_sent(struct engine *engine, struct qp *qp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The timer of a requester, one timer for whatever the requester waits for (enum retry_timer). With
- * RC and XRC the timer stands for one of the first four, with UC and UD, which send nothing twice,
+ * RC and XRC the timer stands for one of the first five, with UC and UD, which send nothing twice,
  * for the last. What follows when it expires: retry.h.
  *
  * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last
@@ -16,6 +16,25 @@
  * neither take part of the window nor wait for it, LIMIT_SILENT_PEER_BYTES each time, and its
  * silence says nothing more of the path. So the QPs of a program that has ended hold up no others
  * to the same host, nor each other.
+ *
+ * Tail: runs in the place of the ACK timer, and the ACK timer after it. A lost last packet leaves
+ * no gap that the peer could see, and a peer sends the NAK of a gap only once: without more, each
+ * such loss would cost the ACK timeout. So after a silence of round_trip_wait_ns(), since the peer
+ * was asked for an acknowledgement and since the last progress, a tail probe goes: the oldest
+ * unacknowledged packet and the last packet sent (one packet where these are the same), once more
+ * and with AckReq set. The peer takes the oldest packet, or acknowledges the duplicate (IBTA 1.4,
+ * 9.7.5.1.1), and is ready to send a NAK again once the packet came that it waits for. The last
+ * packet is acknowledged then, or shows a gap. If an answer falls short of the last packet, that
+ * packet came while the peer still waited, and the probe goes on at once from what is the oldest
+ * now. Of a READ, the probe asks for the responses from the oldest that is missing, or as the last
+ * packet for the last response alone: the peer executes a READ again, and sends the result of an
+ * atomic again.
+ *
+ * To the peer, a probe is copies such as a network makes. A probe moves no send position, uses up
+ * no retry and no credit, and takes no part of the window. LIMIT_TAIL_PROBES go without progress,
+ * the second after twice the wait. None goes before a round trip was measured, to a silent peer,
+ * during the RNR timer, or when the ACK timer would expire before. The ACK timeout ends as if
+ * there were no probes.
  *
  * Window: runs while nothing is under way because others have the path's window, as long as the ACK
  * timeout or LIMIT_SHARE_NS; one probe may go then. So a QP that waits behind such QPs hears of its
@@ -35,15 +54,22 @@
 
 #include "engine/reliability/reliability_state.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct engine;
 struct qp;
 
+/* Packets of a tail probe: the oldest that is not acknowledged, and the last that was sent. */
+#define RETRY_TIMER_TAIL_PACKETS 2
+
 void retry_timer_init(struct qp *qp);
 
 /* All retries again; called on entering RTS and on progress. */
 void retry_timer_progress(struct engine *engine, struct qp *qp);
+
+/* The packet at the send position is sent next, and asks for an acknowledgement. */
+void retry_timer_ask(struct engine *engine, struct qp *qp);
 
 /* A packet was sent: the ACK timer starts unless another runs that does not give way. */
 void retry_timer_packet_sent(struct engine *engine, struct qp *qp);
@@ -70,6 +96,19 @@ void retry_timer_wait_for_window(struct engine *engine, struct qp *qp);
 /* `qp` waits for the window no more. */
 void retry_timer_cancel_window_wait(struct engine *engine, struct qp *qp);
 
+/* When the ACK timeout ends that runs or would run; UINT64_MAX: never. */
+uint64_t retry_timer_timeout_at_ns(const struct qp *qp);
+
+/*
+ * TAIL expired: starts the timer for what comes next. True when the silence lasts, and
+ * `retry.tail_packets` are to be sent.
+ */
+bool retry_timer_try_probe_tail(struct engine *engine, struct qp *qp);
+
+/* A packet of a tail probe was sent; `is_last`: no more are needed. */
+void retry_timer_tail_sent(struct engine *engine, struct qp *qp, bool is_last);
+
+/* Stops the timer; what was sent may be sent again. */
 void retry_timer_stop(struct engine *engine, struct qp *qp);
 
 #endif

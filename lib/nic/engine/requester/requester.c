@@ -11,6 +11,7 @@
 #include "engine/reliability/pace_line.h"
 #include "engine/reliability/peer_window.h"
 #include "engine/reliability/retry_timer.h"
+#include "engine/reliability/round_trip.h"
 #include "engine/requester/completer.h"
 #include "engine/requester/gather.h"
 #include "engine/requester/local_operation.h"
@@ -64,9 +65,11 @@ static enum verdict start_wqe(struct engine *engine, struct qp *qp)
 
 /* --- one packet ------------------------------------------------------------------------------ */
 
-/* The packet at the send position, before it is built. */
+/* The packet at the send position, or one of a tail probe, before it is built. */
 struct plan {
 	struct send_wqe *wqe;
+	uint32_t wqe_index;
+	struct rnic_psn psn;
 	uint32_t index;	     /* in the WQE */
 	uint32_t packets;    /* PSNs that the packet takes: for a READ those of the response */
 	uint32_t cost_bytes; /* of the path's window */
@@ -81,16 +84,33 @@ static uint32_t plan_cost_bytes(const struct qp *qp, const struct plan *plan)
 	return send_position_cost_bytes(qp, plan->wqe, plan->index, plan->index + plan->packets);
 }
 
-static struct plan make_plan(const struct qp *qp, struct send_wqe *wqe)
+/* Packet `psn` of WQE `wqe_index`, which is started; a READ request of at most `packets_max`. */
+static struct plan plan_packet(const struct qp *qp, uint32_t wqe_index, struct rnic_psn psn,
+			       uint32_t packets_max)
 {
+	struct send_wqe *wqe = send_queue_at(&qp->send_queue, wqe_index);
 	struct plan plan = {
 		.wqe = wqe,
-		.index = wqe_packet_index(wqe, qp->requester.psn),
-		.is_probe = qp->retry.is_silent || qp->retry.may_probe,
+		.wqe_index = wqe_index,
+		.psn = psn,
+		.index = wqe_packet_index(wqe, psn),
+		.packets = 1,
 	};
 
-	plan.packets =
-		send_position_is_read(wqe) ? send_position_read_packets(qp, wqe, plan.index) : 1;
+	if (send_position_is_read(wqe))
+		plan.packets = send_position_read_packets(qp, wqe, plan.index);
+	if (plan.packets > packets_max)
+		plan.packets = packets_max;
+	plan.ends_message = plan.index + plan.packets == wqe->packets;
+	return plan;
+}
+
+static struct plan make_plan(const struct qp *qp)
+{
+	struct plan plan = plan_packet(qp, qp->requester.wqe_index, qp->requester.psn, UINT32_MAX);
+	const struct send_wqe *wqe = plan.wqe;
+
+	plan.is_probe = qp->retry.is_silent || qp->retry.may_probe;
 	plan.cost_bytes = plan_cost_bytes(qp, &plan);
 	plan.is_part =
 		send_position_is_read(wqe) && plan.index % send_position_chunk_packets(qp) != 0;
@@ -98,8 +118,8 @@ static struct plan make_plan(const struct qp *qp, struct send_wqe *wqe)
 		plan.is_part = true;
 		plan.packets = 1;
 		plan.cost_bytes = plan_cost_bytes(qp, &plan);
+		plan.ends_message = plan.index + plan.packets == wqe->packets;
 	}
-	plan.ends_message = plan.index + plan.packets == wqe->packets;
 	return plan;
 }
 
@@ -232,9 +252,9 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 
 	packet_builder_start(qp, out, (enum rnic_operation)operation->request, plan_position(plan),
 			     plan->ends_message ? rnic_immediate_header(operation->immediate) : 0,
-			     qp->requester.psn);
+			     plan->psn);
 	if (qp->type == RNIC_QP_TYPE_UD)
-		packet_builder_address_datagram(qp, qp->requester.wqe_index, packet);
+		packet_builder_address_datagram(qp, plan->wqe_index, packet);
 	packet->solicited =
 		plan->ends_message && operation->may_solicit && (wqe->flags & RNIC_SEND_SOLICITED);
 	if (packet->row->headers & RNIC_HEADER_RETH)
@@ -267,6 +287,12 @@ static void await_reading(struct engine *engine, struct qp *qp)
 		list_add_tail(&engine->built, &qp->built_node);
 }
 
+static void count_packet_sent_again(struct engine *engine, struct qp *qp)
+{
+	engine->counters[COUNTER_RETRANSMITTED_PACKETS]++;
+	qp->counters.retransmitted_packets++;
+}
+
 /* The planned packet leaves: moves the send position behind it. */
 static void commit(struct engine *engine, struct qp *qp, const struct plan *plan)
 {
@@ -275,10 +301,12 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 	if (requester->wqe_index == qp->send_queue.next)
 		qp->send_queue.next++;
 	credits_sent(qp, plan->wqe, plan->index);
-	if (rnic_psn_distance(requester->psn, requester->highest) < 0) {
-		engine->counters[COUNTER_RETRANSMITTED_PACKETS]++;
-		qp->counters.retransmitted_packets++;
-	}
+	if (plan->is_ack_wanted)
+		retry_timer_ask(engine, qp);
+	if (rnic_psn_distance(plan->psn, requester->highest) < 0)
+		count_packet_sent_again(engine, qp);
+	else if (plan->is_ack_wanted)
+		round_trip_sent(&qp->round_trip, plan->psn, engine->now_ns);
 	requester->psn = rnic_psn_add(requester->psn, (int32_t)plan->packets);
 	if (rnic_psn_distance(requester->psn, requester->highest) > 0)
 		requester->highest = requester->psn;
@@ -342,7 +370,7 @@ static enum verdict gather_payload(struct engine *engine, struct qp *qp, const s
 		return VERDICT_PASS;
 	out->packet.payload_bytes =
 		send_position_packet_offset(qp, plan->wqe, plan->index + 1) - offset;
-	return gather_bytes(engine, qp, qp->requester.wqe_index, offset, out->packet.payload_bytes,
+	return gather_bytes(engine, qp, plan->wqe_index, offset, out->packet.payload_bytes,
 			    out->pieces, &out->piece_count);
 }
 
@@ -357,7 +385,7 @@ static bool try_build(struct engine *engine, struct qp *qp, struct packet_builde
 	verdict = enter_work(engine, qp);
 	if (verdict != VERDICT_PASS)
 		goto failed;
-	*plan = make_plan(qp, send_queue_at(&qp->send_queue, qp->requester.wqe_index));
+	*plan = make_plan(qp);
 	if (!is_within_limits(qp, plan) || !credits_try_start(engine, qp, plan->wqe, plan->index))
 		return false;
 	build_headers(qp, plan, out);
@@ -384,11 +412,68 @@ static bool resume_unasked(struct engine *engine, struct qp *qp)
 	return true;
 }
 
+/* --- tail probes ----------------------------------------------------------------------------- */
+
+/* The WQE of the last packet that was sent; there is one under way. */
+static uint32_t last_wqe_index(const struct qp *qp)
+{
+	const struct send_queue *queue = &qp->send_queue;
+	uint32_t index = qp->requester.wqe_index;
+
+	if (index != queue->next &&
+	    wqe_packet_index(send_queue_at(queue, index), qp->requester.psn) > 0)
+		return index;
+	return index - 1;
+}
+
+/* The next packet of the tail probe. A READ is asked for again up to the send position. */
+static struct plan plan_tail_packet(const struct qp *qp)
+{
+	const struct requester *requester = &qp->requester;
+
+	if (qp->retry.tail_packets == RETRY_TIMER_TAIL_PACKETS)
+		return plan_packet(qp, qp->send_queue.retired, requester->unacknowledged,
+				   packets_under_way(qp));
+	return plan_packet(qp, last_wqe_index(qp), rnic_psn_add(requester->psn, -1), 1);
+}
+
+/*
+ * Builds a packet of the tail probe that is due, and leaves the send position alone. Memory that is
+ * there no more ends the probe: what follows is up to the ACK timeout.
+ */
+static bool requester_transmit_tail(struct engine *engine, struct qp *qp,
+				    struct packet_builder *out)
+{
+	struct retry *retry = &qp->retry;
+	struct plan plan = plan_tail_packet(qp);
+	struct rnic_psn end = rnic_psn_add(plan.psn, (int32_t)plan.packets);
+
+	if (!congestion_try_send(engine, qp))
+		return false;
+	build_headers(qp, &plan, out);
+	if (gather_payload(engine, qp, &plan, out) != VERDICT_PASS) {
+		retry->tail_packets = 0;
+		return false;
+	}
+	if (retry->tail_packets == RETRY_TIMER_TAIL_PACKETS)
+		engine->counters[COUNTER_TAIL_PROBES]++;
+	out->packet.ack_request = true;
+	count_packet_sent_again(engine, qp);
+	congestion_sent(engine, qp, out->packet.payload_bytes);
+	retry_timer_tail_sent(engine, qp, rnic_psn_equal(end, qp->requester.psn));
+	return true;
+}
+
+/* --- transmission ---------------------------------------------------------------------------- */
+
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
 	struct plan plan = {0};
-	bool is_built = try_build(engine, qp, out, &plan);
+	bool is_built;
 
+	if (qp->retry.tail_packets > 0 && requester_transmit_tail(engine, qp, out))
+		return true;
+	is_built = try_build(engine, qp, out, &plan);
 	if (!is_built && resume_unasked(engine, qp))
 		is_built = try_build(engine, qp, out, &plan);
 	if (!is_built && local_operation_is_due(qp))

@@ -28,6 +28,7 @@ void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code)
 		retry->rnr_retries_left--;
 	retry->retries_left = qp->attributes.retry_count;
 	retry->timeouts_in_a_row = 0;
+	retry->tail_probes = 0;
 	retry->is_silent = false;
 	send_position_rewind(engine, qp);
 	retry_timer_start(engine, qp, RETRY_TIMER_RNR, engine->now_ns + rnic_rnr_timer_ns(code));
@@ -49,16 +50,17 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 
 static void retry_ack_expired(struct engine *engine, struct qp *qp)
 {
+	uint64_t timeout_at_ns = retry_timer_timeout_at_ns(qp);
 	struct retry *retry = &qp->retry;
 
 	if (!retry->is_silent)
 		peer_window_reduce(engine, qp->peer_window);
 	retry->is_silent = true;
 	retry->probe_bytes = LIMIT_SILENT_PEER_BYTES;
-	if (engine->now_ns < retry->timeout_at_ns) {
+	if (engine->now_ns < timeout_at_ns) {
 		send_position_release_share(qp);
-		if (retry->timeout_at_ns != UINT64_MAX)
-			retry_timer_start(engine, qp, RETRY_TIMER_ACK, retry->timeout_at_ns);
+		if (timeout_at_ns != UINT64_MAX)
+			retry_timer_start(engine, qp, RETRY_TIMER_ACK, timeout_at_ns);
 		ready_list_add(qp);
 		return;
 	}
@@ -66,6 +68,12 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 	qp->counters.timeouts++;
 	retry->timeouts_in_a_row++;
 	retry_sequence_error(engine, qp);
+}
+
+static void retry_tail_expired(struct engine *engine, struct qp *qp)
+{
+	if (retry_timer_try_probe_tail(engine, qp))
+		ready_list_add(qp);
 }
 
 static void retry_credit_expired(struct engine *engine, struct qp *qp)
@@ -89,9 +97,9 @@ static void retry_goes_on(struct engine *engine, struct qp *qp)
 }
 
 static void (*const expiries[RETRY_TIMER_COUNT])(struct engine *, struct qp *) = {
-	[RETRY_TIMER_ACK] = retry_ack_expired,	     [RETRY_TIMER_RNR] = retry_goes_on,
-	[RETRY_TIMER_CREDIT] = retry_credit_expired, [RETRY_TIMER_WINDOW] = retry_window_expired,
-	[RETRY_TIMER_PACE] = retry_goes_on,
+	[RETRY_TIMER_ACK] = retry_ack_expired,	     [RETRY_TIMER_TAIL] = retry_tail_expired,
+	[RETRY_TIMER_RNR] = retry_goes_on,	     [RETRY_TIMER_CREDIT] = retry_credit_expired,
+	[RETRY_TIMER_WINDOW] = retry_window_expired, [RETRY_TIMER_PACE] = retry_goes_on,
 };
 
 void retry_expired(struct engine *engine, struct qp *qp)

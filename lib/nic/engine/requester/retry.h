@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a requester sends again, and when the requester gives up: the timer's expiry
- * (retry_timer.h), NAKs. */
+/*
+ * What a requester sends again, and when the requester gives up: the timer's expiry
+ * (retry_timer.h), NAKs. NAKs and the ACK timeout take the send position back (go-back-N); a tail
+ * probe sends two packets again from where they are.
+ */
 #ifndef NIC_ENGINE_REQUESTER_RETRY_H
 #define NIC_ENGINE_REQUESTER_RETRY_H
 

@@ -369,6 +369,7 @@ static void change_path(struct qp *qp, struct peer_window *path)
 		peer_window_put(qp->peer_window);
 	}
 	peer_port_forget(qp);
+	qp->round_trip = (struct round_trip){0};
 	qp->peer_window = path;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/time_units.h"
 #include "engine/peer_port.h"
+#include "engine/reliability/retry_timer.h"
 #include "wire/gid.h"
 #include "wire/syndrome.h"
 
@@ -13,7 +14,7 @@
 static uint64_t timer_ms(const struct qp *qp, uint64_t now_ns)
 {
 	uint64_t deadline_ns = qp->retry.running == RETRY_TIMER_RNR ? qp->retry.timer.deadline_ns
-								    : qp->retry.timeout_at_ns;
+								    : retry_timer_timeout_at_ns(qp);
 
 	return deadline_ns <= now_ns ? 0
 				     : (deadline_ns - now_ns + RNIC_NS_PER_MS - 1) / RNIC_NS_PER_MS;
@@ -41,7 +42,7 @@ static void write_retry(const struct qp *qp, uint64_t now_ns, char *text, uint32
 	uint32_t most = qp->attributes.retry_count;
 
 	text[0] = '\0';
-	if (timer_is_armed(&qp->retry.timer) && qp->retry.timeout_at_ns != UINT64_MAX)
+	if (timer_is_armed(&qp->retry.timer) && retry_timer_timeout_at_ns(qp) != UINT64_MAX)
 		snprintf(text, text_bytes,
 			 ", retry %" PRIu32 " of %" PRIu32 ", next in %" PRIu64 " ms",
 			 most - qp->retry.retries_left, most, timer_ms(qp, now_ns));
