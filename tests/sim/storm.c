@@ -41,6 +41,7 @@ static struct {
 	uint64_t retries_exceeded;
 	uint64_t packets;
 	uint64_t lost;
+	uint64_t tail_probes;
 	uint64_t virtual_ns;
 } totals;
 
@@ -473,6 +474,8 @@ static void count(struct storm *storm)
 	}
 	totals.packets += storm->sim->net.counters.sent;
 	totals.lost += storm->sim->net.counters.lost;
+	for (uint32_t host = 0; host < storm->sim->net.host_count; host++)
+		totals.tail_probes += sim_counter(storm->sim, host, COUNTER_TAIL_PROBES);
 	totals.virtual_ns += storm->sim->net.now_ns;
 }
 
@@ -493,9 +496,9 @@ static void print_totals(void)
 {
 	printf("%" PRIu64 " works (%" PRIu64 " without success, %" PRIu64
 	       " out of retries), %" PRIu64 " packets (%" PRIu64 " lost), %" PRIu64
-	       " s of virtual time",
+	       " tail probes, %" PRIu64 " s of virtual time",
 	       totals.wqes, totals.failed_works, totals.retries_exceeded, totals.packets,
-	       totals.lost, totals.virtual_ns / SIM_S);
+	       totals.lost, totals.tail_probes, totals.virtual_ns / SIM_S);
 }
 
 int main(int argc, char **argv)

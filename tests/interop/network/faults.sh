@@ -45,7 +45,7 @@ for side in 0 1; do
 	[ -n "${side_pid[$side]}" ] || continue
 	echo "#     side $side: $(query $side counters "{k: v for k, v in rows.items() if v and
 		('fault' in k or 'retrans' in k or 'dup' in k or 'seq' in k or 'icrc' in k or
-		 'timeout' in k)}")"
+		 'timeout' in k or 'probe' in k)}")"
 done
 check "the faults struck" holds 0 counters "any(v for k, v in rows.items() if 'fault' in k)"
 
