@@ -488,6 +488,7 @@ static void test_no_tail_probe_behind_the_timeout(void **state)
 static void test_silence_begins_with_asking(void **state)
 {
 	struct engine_fixture *fixture = create_measured(14);
+	uint64_t wait_ns;
 
 	(void)state;
 	for (uint64_t i = 1; i <= 4; i++) {
@@ -497,7 +498,8 @@ static void test_silence_begins_with_asking(void **state)
 		assert_int_equal(fixture_transmit_all(fixture), 0);
 	}
 	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
-	assert_int_equal(run_to_deadline(fixture), round_trip_wait_ns(&fixture->qp->round_trip));
+	wait_ns = round_trip_wait_ns(&fixture->qp->round_trip);
+	assert_int_equal(run_to_deadline(fixture), wait_ns);
 	assert_int_equal(fixture_transmit_all(fixture), 2);
 	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 1);
 	fixture_destroy(fixture);
