@@ -87,6 +87,7 @@ LAYERS = [
     ("lib/rsockets/", {"base", "wire", "verbs/ibv_native.h", "rdmacm/rdma_interface.h",
                        "rdmacm/rdma_translate.h", "rsockets"}),
     ("lib/view/", {"base", "view", "native/disable.h"}),
+    ("lib/guard/", {"guard"}),
     ("lib/dial/", {"rnic", "dial"}),
     ("lib/rdma/", {"rnic", "dial", "rdma"}),
     ("lib/connection/", {"rnic", "dial", "connection"}),

@@ -4,7 +4,7 @@
 import pathlib
 import re
 
-TEXT_SUFFIXES = {".c", ".h", ".def", ".py", ".sh", ".cmake", ".map"}
+TEXT_SUFFIXES = {".c", ".h", ".S", ".def", ".py", ".sh", ".cmake", ".map"}
 
 # Where the product is; the rest is tests.
 PRODUCT = ("daemon/", "lib/", "proto/", "tools/")

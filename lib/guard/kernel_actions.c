@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rule 2: the kernel's action is a handler of the guard in the application's flags and mask. So the
+ * kernel carries out SA_ONSTACK, SA_NODEFER, SA_RESTART and sa_mask as the application wishes.
+ *
+ * Rule 6: code that calls rt_sigaction itself, or the C library past the interposition
+ * (RTLD_DEEPBIND), replaces that action unseen. Now and then a turn looks, takes what it finds for
+ * the application's, and puts a handler in front. Until then theirs gets the guard's faults, and
+ * passes them on at best.
+ *
+ * Two neighbouring levels, a pair, are for one stranger. The stranger's "action before mine" may be
+ * any level below, and both of the pair below, so all of these lead to the action before. When the
+ * same stranger sets his action again, his action before may be the front as well, and the pair
+ * changes sides.
+ */
+#include "guard/kernel_actions.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "guard/action_table.h"
+#include "guard/fault_handler.h"
+
+#define TWIN(level) ((level) ^ 1U)
+
+/* So often a stranger may take the front again. The kernel's actions are a race by then. */
+#define FIGHTS_MAX 1000
+
+static struct guard_table *const table = &rnic_guard_table;
+static rnic_signal_mask mask_before_fork; /* the lock's */
+static unsigned fights;			  /* locked */
+
+static bool is_handler(uintptr_t handler)
+{
+	return handler != (uintptr_t)SIG_DFL && handler != (uintptr_t)SIG_IGN;
+}
+
+/* What the application sees in place of the kernel's action, which is of a level of the guard. */
+static void show(unsigned index, unsigned level, struct sigaction *action)
+{
+	const struct guard_action *own = &table->actions[index][level];
+	const int flags = atomic_load(&own->flags);
+
+	action->sa_sigaction = (rnic_signal_handler *)atomic_load(&own->handler);
+	action->sa_flags = (action->sa_flags & ~GUARD_OWN_FLAGS) | (flags & GUARD_OWN_FLAGS);
+}
+
+/*
+ * Makes the guard's handler of the level the kernel's action, with `action` as the application's.
+ * `*found` is the kernel's action of before. The lock is held.
+ *
+ * Where the application has no handler, the guard's runs on the alternate stack if there is one,
+ * and a sent signal that is ignored interrupts no system call.
+ */
+static void set_front(unsigned index, unsigned level, const struct sigaction *action,
+		      struct sigaction *found)
+{
+	struct sigaction front = *action;
+
+	front.sa_sigaction = rnic_fault_handler(level);
+	front.sa_flags = (action->sa_flags & ~SA_RESETHAND) | SA_SIGINFO;
+	if (!is_handler((uintptr_t)action->sa_sigaction))
+		front.sa_flags |= SA_ONSTACK | SA_RESTART;
+	table->libc_sigaction(guard_signal(index), &front, found);
+	rnic_action_store(index, level, (uintptr_t)action->sa_sigaction, action->sa_flags);
+	atomic_store(&table->top[index], level);
+}
+
+static void copy_action(unsigned index, unsigned to, unsigned from)
+{
+	const struct guard_action *action = &table->actions[index][from];
+
+	rnic_action_store(index, to, atomic_load(&action->handler), atomic_load(&action->flags));
+}
+
+/* A level in front of a stranger who was not in front before, or -EBUSY: there are too many. */
+static int level_before_new(unsigned index, unsigned top)
+{
+	const unsigned next_pair = (top | 1U) + 1;
+
+	if (next_pair == GUARD_LEVELS)
+		return -EBUSY;
+	copy_action(index, TWIN(top), top);
+	return (int)next_pair;
+}
+
+/* A level in front of the stranger for whom `top` stood in front. */
+static int level_before_same(unsigned index, unsigned top)
+{
+	if (top < 2)
+		rnic_action_store(index, top, (uintptr_t)SIG_DFL, 0);
+	else
+		copy_action(index, top, (top & ~1U) - 1);
+	return (int)TWIN(top);
+}
+
+/* Makes room for a level in front of a stranger's action. The lock is held. */
+static int level_before(unsigned index, const struct sigaction *stranger)
+{
+	const uintptr_t handler = (uintptr_t)stranger->sa_sigaction;
+	const unsigned top = atomic_load(&table->top[index]);
+
+	if (!is_handler(handler))
+		return (int)top;
+	if (atomic_load(&table->actions[index][top].handler) == handler)
+		return level_before_same(index, top);
+	return level_before_new(index, top);
+}
+
+static int step_in_front(unsigned index, const struct sigaction *stranger)
+{
+	struct sigaction action = *stranger;
+	struct sigaction found = *stranger;
+
+	do {
+		int level = level_before(index, &found);
+
+		if (level < 0)
+			return level;
+		action = found;
+		set_front(index, (unsigned)level, &action, &found);
+	} while (found.sa_sigaction != action.sa_sigaction && rnic_fault_handler_level(&found) < 0);
+	return 0;
+}
+
+static void install_signal(unsigned index)
+{
+	struct sigaction action;
+	struct sigaction found;
+
+	table->libc_sigaction(guard_signal(index), NULL, &found);
+	do {
+		action = found;
+		set_front(index, 0, &action, &found);
+	} while (found.sa_sigaction != action.sa_sigaction);
+}
+
+int rnic_actions_install(void)
+{
+	rnic_signal_mask before;
+
+	if (table->libc_sigaction == NULL)
+		return -ENOSYS;
+	before = rnic_table_lock();
+	if (!atomic_load(&table->is_active)) {
+		atomic_store(&table->owner, rnic_bare_getpid());
+		for (unsigned index = 0; index < GUARD_SIGNALS; index++)
+			install_signal(index);
+		atomic_store(&table->is_active, true);
+	}
+	rnic_table_unlock(before);
+	return 0;
+}
+
+void rnic_actions_remove(void)
+{
+	const rnic_signal_mask before = rnic_table_lock();
+
+	for (unsigned index = 0; index < GUARD_SIGNALS; index++) {
+		struct sigaction action;
+		int level;
+
+		table->libc_sigaction(guard_signal(index), NULL, &action);
+		level = rnic_fault_handler_level(&action);
+		if (level < 0)
+			continue;
+		show(index, (unsigned)level, &action);
+		table->libc_sigaction(guard_signal(index), &action, NULL);
+	}
+	atomic_store(&table->is_active, false);
+	rnic_table_unlock(before);
+}
+
+bool rnic_actions_are_active(void)
+{
+	return atomic_load(&rnic_guard_table.is_active);
+}
+
+/*
+ * Rule 7: a child of vfork() has the parent's memory and a kernel's table of its own. It changes
+ * the latter alone, and sees the application's handler where the kernel still has the guard's.
+ */
+static void change_in_child(unsigned index, const struct sigaction *act, struct sigaction *old)
+{
+	int level;
+
+	table->libc_sigaction(guard_signal(index), act, old);
+	level = rnic_fault_handler_level(old);
+	if (level >= 0)
+		show(index, (unsigned)level, old);
+}
+
+static void change_locked(unsigned index, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction found;
+	int level;
+
+	table->libc_sigaction(guard_signal(index), NULL, old);
+	level = rnic_fault_handler_level(old);
+	if (level >= 0)
+		show(index, (unsigned)level, old);
+	if (act == NULL)
+		return;
+	/* The application takes the place of a stranger, who may be the action before its own. */
+	if (level < 0)
+		level = level_before(index, old);
+	if (level < 0)
+		level = (int)atomic_load(&table->top[index]);
+	set_front(index, (unsigned)level, act, &found);
+}
+
+void rnic_actions_change(unsigned index, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction action = {0};
+	struct sigaction replaced;
+	rnic_signal_mask before;
+
+	/* A bad pointer of the application faults without the lock. */
+	if (act != NULL)
+		action = *act;
+	act = act == NULL ? NULL : &action;
+	if (rnic_bare_getpid() != atomic_load(&table->owner)) {
+		change_in_child(index, act, &replaced);
+	} else {
+		before = rnic_table_lock();
+		change_locked(index, act, &replaced);
+		rnic_table_unlock(before);
+	}
+	if (old != NULL)
+		*old = replaced;
+}
+
+/* Looks at one signal once more, with the lock. */
+static int regain_front(unsigned index)
+{
+	const rnic_signal_mask before = rnic_table_lock();
+	struct sigaction found;
+	int level;
+	int error = 0;
+
+	table->libc_sigaction(guard_signal(index), NULL, &found);
+	level = rnic_fault_handler_level(&found);
+	if (level >= 0) {
+		/* A stranger has gone again, and put back what he had found. */
+		atomic_store(&table->top[index], (unsigned)level);
+	} else if (fights++ >= FIGHTS_MAX) {
+		error = -EBUSY;
+	} else {
+		error = step_in_front(index, &found);
+	}
+	rnic_table_unlock(before);
+	return error;
+}
+
+int rnic_actions_look(void)
+{
+	int error = 0;
+
+	atomic_store(&table->must_look, false);
+	for (unsigned index = 0; index < GUARD_SIGNALS && error == 0; index++) {
+		struct sigaction found;
+
+		table->libc_sigaction(guard_signal(index), NULL, &found);
+		if (found.sa_sigaction != rnic_fault_handler(atomic_load(&table->top[index])))
+			error = regain_front(index);
+	}
+	/* Every later turn looks, and fails, too. */
+	if (error != 0)
+		atomic_store(&table->must_look, true);
+	return error;
+}
+
+/*
+ * Rule 7: the lock is held across fork(), or a child would inherit a lock whose holder does not
+ * exist there. The first registration of all takes the lock last and gives it back first.
+ */
+static void before_fork(void)
+{
+	mask_before_fork = rnic_table_lock();
+}
+
+static void after_fork_in_parent(void)
+{
+	rnic_table_unlock(mask_before_fork);
+}
+
+static void after_fork_in_child(void)
+{
+	atomic_store(&table->owner, rnic_bare_getpid());
+	rnic_table_unlock(mask_before_fork);
+}
+
+static __attribute__((constructor)) void find_c_library(void)
+{
+	void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	if (library == NULL)
+		return;
+	*(void **)&table->libc_sigaction = dlsym(library, "sigaction");
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's actions for the guard's signals: put in place, changed, and kept in front. */
+#ifndef RNIC_GUARD_KERNEL_ACTIONS_H
+#define RNIC_GUARD_KERNEL_ACTIONS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+/* Puts the handlers in front of the application's, once. 0, or -ENOSYS: no known C library. */
+int rnic_actions_install(void);
+
+/* Gives the application's handlers back to the kernel. */
+void rnic_actions_remove(void);
+
+/* Whether the handlers are in place. */
+bool rnic_actions_are_active(void);
+
+/*
+ * sigaction() for a signal of the guard once the handlers are in place: the application sees and
+ * changes its own action alone. NULL for `act` and `old` as there.
+ */
+void rnic_actions_change(unsigned index, const struct sigaction *act, struct sigaction *old);
+
+/*
+ * Looks whether somebody else has put himself in front by calling the kernel directly, and steps
+ * in front of him again. -EBUSY: in vain, now and later.
+ */
+int rnic_actions_look(void);
+
+#endif
