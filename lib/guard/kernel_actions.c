@@ -138,10 +138,49 @@ static void install_signal(unsigned index)
 	} while (found.sa_sigaction != action.sa_sigaction);
 }
 
+/*
+ * Rule 7: the lock is held across fork(), or a child would inherit a lock whose holder does not
+ * exist there. The first registration of all takes the lock last and gives it back first.
+ */
+static void before_fork(void)
+{
+	mask_before_fork = rnic_table_lock();
+}
+
+static void after_fork_in_parent(void)
+{
+	rnic_table_unlock(mask_before_fork);
+}
+
+static void after_fork_in_child(void)
+{
+	atomic_store(&table->owner, rnic_bare_getpid());
+	rnic_table_unlock(mask_before_fork);
+}
+
+static void find_c_library(void)
+{
+	void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	if (library == NULL)
+		return;
+	*(void **)&table->libc_sigaction = dlsym(library, "sigaction");
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* The constructor of another library may need the guard before the constructor here has run. */
+static __attribute__((constructor)) void prepare_once(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_c_library);
+}
+
 int rnic_actions_install(void)
 {
 	rnic_signal_mask before;
 
+	prepare_once();
 	if (table->libc_sigaction == NULL)
 		return -ENOSYS;
 	before = rnic_table_lock();
@@ -271,34 +310,4 @@ int rnic_actions_look(void)
 	if (error != 0)
 		atomic_store(&table->must_look, true);
 	return error;
-}
-
-/*
- * Rule 7: the lock is held across fork(), or a child would inherit a lock whose holder does not
- * exist there. The first registration of all takes the lock last and gives it back first.
- */
-static void before_fork(void)
-{
-	mask_before_fork = rnic_table_lock();
-}
-
-static void after_fork_in_parent(void)
-{
-	rnic_table_unlock(mask_before_fork);
-}
-
-static void after_fork_in_child(void)
-{
-	atomic_store(&table->owner, rnic_bare_getpid());
-	rnic_table_unlock(mask_before_fork);
-}
-
-static __attribute__((constructor)) void find_c_library(void)
-{
-	void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-
-	if (library == NULL)
-		return;
-	*(void **)&table->libc_sigaction = dlsym(library, "sigaction");
-	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

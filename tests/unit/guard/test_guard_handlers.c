@@ -80,7 +80,9 @@ static void check_equal(const struct sigaction *a, const struct sigaction *b)
 {
 	CHECK(a->sa_sigaction == b->sa_sigaction);
 	CHECK(a->sa_flags == b->sa_flags);
+#if defined(__x86_64__)
 	CHECK(a->sa_restorer == b->sa_restorer);
+#endif
 	for (int signal_number = 1; signal_number < NSIG; signal_number++)
 		CHECK(sigismember(&a->sa_mask, signal_number) ==
 		      sigismember(&b->sa_mask, signal_number));
