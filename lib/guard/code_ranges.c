@@ -8,28 +8,14 @@
 
 #include "guard/guarded_copy.h"
 
-struct code_range {
-	uintptr_t start;
-	uintptr_t end;
-	uintptr_t fixup;
-};
-
 #define RANGE(function)                                                                            \
 	{                                                                                          \
 		(uintptr_t)(function), (uintptr_t)function##_end, (uintptr_t)rnic_guarded_fault    \
 	}
 
-static const struct code_range ranges[] = {
+const struct code_range rnic_code_ranges[GUARD_CODE_RANGES] = {
 	RANGE(rnic_guarded_write),
 	RANGE(rnic_guarded_read),
 	RANGE(rnic_guarded_fetch_add),
 	RANGE(rnic_guarded_compare_swap),
 };
-
-uintptr_t rnic_code_fixup(uintptr_t pc)
-{
-	for (unsigned i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (pc >= ranges[i].start && pc < ranges[i].end)
-			return ranges[i].fixup;
-	return 0;
-}

@@ -45,9 +45,10 @@ static bool is_fault(int signal, const siginfo_t *info)
 	return info->si_code > 0 && info->si_code != SEGV_MTEAERR;
 }
 
-static bool continue_at_fixup(ucontext_t *context)
+/* Whether the fault is the guard's; then the thread continues with the error. */
+static inline bool answer_guarded_fault(int signal, const siginfo_t *info, ucontext_t *context)
 {
-	const uintptr_t fixup = rnic_code_fixup(context_pc(context));
+	const uintptr_t fixup = is_fault(signal, info) ? rnic_code_fixup(context_pc(context)) : 0;
 
 	if (fixup != 0)
 		set_context_pc(context, fixup);
@@ -80,15 +81,15 @@ static void answer_blocked(unsigned index, int signal, const siginfo_t *info)
 		rnic_held_keep(index, info);
 }
 
-/* Deals with a signal. Returns the application's handler where that is to be called. */
+/* Deals with any other signal. Returns the application's handler where that is to be called. */
 static __attribute__((noinline)) rnic_signal_handler *answer_signal(unsigned level, int signal,
-								    siginfo_t *info, void *context)
+								    const siginfo_t *info)
 {
 	const int index = guard_index(signal);
 	const int error = errno;
 	uintptr_t handler = 0;
 
-	if (index < 0 || (is_fault(signal, info) && continue_at_fixup(context)))
+	if (index < 0)
 		return NULL;
 	if (rnic_held_is_open((unsigned)index)) {
 		answer_blocked((unsigned)index, signal, info);
@@ -113,8 +114,11 @@ static __attribute__((noinline)) rnic_signal_handler *answer_signal(unsigned lev
 #define HANDLER(level)                                                                             \
 	static void fault_handler_##level(int signal, siginfo_t *info, void *context)              \
 	{                                                                                          \
-		rnic_signal_handler *handler = answer_signal(level, signal, info, context);        \
+		rnic_signal_handler *handler;                                                      \
                                                                                                    \
+		if (answer_guarded_fault(signal, info, context))                                   \
+			return;                                                                    \
+		handler = answer_signal(level, signal, info);                                      \
 		if (handler != NULL)                                                               \
 			handler(signal, info, context);                                            \
 	}

@@ -340,17 +340,21 @@ static void use_alternate_stack(void)
 
 SUCCEEDS(a_handler_runs_on_its_stack, use_alternate_stack)
 
+/* The stack has no byte more than the kernel's frame needs at most; below is a page without access.
+ */
 static void *fault_on_small_stack(void *argument)
 {
 	const size_t bytes = (size_t)sysconf(_SC_MINSIGSTKSZ);
-	stack_t stack = {.ss_sp = malloc(bytes), .ss_size = bytes};
+	const size_t pages = bytes / page_bytes() + 2;
+	uint8_t *area = map_pages(pages, PROT_NONE);
+	stack_t stack = {.ss_sp = area + page_bytes(), .ss_size = bytes};
 	stack_t before;
 
 	(void)argument;
-	CHECK(stack.ss_sp != NULL && sigaltstack(&stack, &before) == 0);
+	CHECK(mprotect(stack.ss_sp, (pages - 1) * page_bytes(), PROT_READ | PROT_WRITE) == 0);
+	CHECK(sigaltstack(&stack, &before) == 0);
 	fault_guarded();
 	CHECK(sigaltstack(&before, NULL) == 0);
-	free(stack.ss_sp);
 	return NULL;
 }
 
