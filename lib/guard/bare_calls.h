@@ -43,9 +43,16 @@ static inline void rnic_bare_queue_to_thread(int signal, const siginfo_t *info)
 }
 
 /* To the process. */
+/*
+ * Only the first thread of a process may repeat what kill() says of the sender. From another thread
+ * the signal comes as this process's own kill().
+ */
 static inline void rnic_bare_queue_to_process(int signal, const siginfo_t *info)
 {
-	syscall(SYS_rt_sigqueueinfo, rnic_bare_getpid(), signal, info);
+	const pid_t process = rnic_bare_getpid();
+
+	if (syscall(SYS_rt_sigqueueinfo, process, signal, info) != 0)
+		syscall(SYS_kill, process, signal);
 }
 
 static inline void rnic_bare_futex_wait(_Atomic uint32_t *word, uint32_t value)
