@@ -132,6 +132,8 @@ for process in "${attackers[@]}"; do
 	wait "$process" 2>/dev/null
 done
 wait_for 20 holds 0 clients "rows == []" || fail "the attackers are forgotten"
+# Until they end, they keep what the C library keeps of their heaps.
+check "the device processes of all users end" wait_for 20 has_no_device 0
 daemon_finish 0
 side_pid[0]=""
 check "the control group is empty" rmdir "$group"
