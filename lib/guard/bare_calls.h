@@ -42,10 +42,9 @@ static inline void rnic_bare_queue_to_thread(int signal, const siginfo_t *info)
 	syscall(SYS_rt_tgsigqueueinfo, rnic_bare_getpid(), rnic_bare_gettid(), signal, info);
 }
 
-/* To the process. */
 /*
- * Only the first thread of a process may repeat what kill() says of the sender. From another thread
- * the signal comes as this process's own kill().
+ * To the process. Only the first thread of a process may repeat what kill() says of the sender.
+ * From another thread the signal comes as this process's own kill().
  */
 static inline void rnic_bare_queue_to_process(int signal, const siginfo_t *info)
 {

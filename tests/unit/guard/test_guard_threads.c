@@ -94,16 +94,16 @@ static void *change_actions(void *argument)
 	return NULL;
 }
 
+static uint8_t *forbidden_page;
+
 static void *fault_all_the_time(void *argument)
 {
-	uint8_t *page = map_pages(1, PROT_NONE);
-
 	(void)argument;
 	while (!atomic_load(&is_over)) {
 		const int before = jumps;
 
 		if (sigsetjmp(back, 1) == 0)
-			store_byte(page);
+			store_byte(forbidden_page);
 		CHECK(jumps == before + 1);
 		atomic_fetch_add(&own_faults, 1);
 	}
@@ -118,14 +118,17 @@ static bool all_have_worked(void)
 
 static void run_threads(void)
 {
-	void *(*const functions[])(void *) = {change_mappings, change_actions, fault_all_the_time,
-					      fault_all_the_time};
+	/* The last one leaves holes between its pages: nobody may map anything from then on. */
+	void *(*const functions[])(void *) = {change_actions, fault_all_the_time,
+					      fault_all_the_time, change_mappings};
 	pthread_t threads[COPYING_THREADS + COUNT_OF(functions)];
 	const uint64_t end_ns = monotonic_ns() + RUN_NS;
 
 	shared_pages = map_pages(PAGES, PROT_READ | PROT_WRITE);
+	forbidden_page = map_pages(1, PROT_NONE);
 	signal(SIGSEGV, jump_back);
 	open_guard();
+	fault_guarded();
 	for (size_t i = 0; i < COUNT_OF(threads); i++)
 		CHECK(pthread_create(&threads[i], NULL,
 				     i < COPYING_THREADS ? copy_all_the_time
