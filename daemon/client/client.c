@@ -161,7 +161,8 @@ void client_charge(struct client *client, uint64_t cpu_ns)
 	struct client_set *set = client->set;
 	uint32_t seconds;
 
-	if (cpu_ns < LIMIT_CALL_NS || client->account.user->may_have_all)
+	if (cpu_ns < LIMIT_CALL_NS || client->account.user->may_have_all ||
+	    costly_users_are_shut_out(&set->costly_users, client->uid, set->now_ns))
 		return;
 	seconds = costly_users_note(&set->costly_users, client->uid, set->now_ns);
 	if (seconds == 0)

@@ -32,6 +32,7 @@ enum {
 	LIMIT_USER_PARTS = 64,	  /* such a part is one in so many */
 	LIMIT_RESERVE_PARTS = 16, /* of the whole, the reserve is one in so many */
 	LIMIT_USER_VIEWERS = 2,	  /* clients beyond the share, which only look */
+	LIMIT_VIEWERS = 16,	  /* of all users, since they come out of the reserve */
 };
 
 /* All users of a pool. */
@@ -39,6 +40,7 @@ struct user_quotas {
 	const struct quota_pool *pool;
 	struct list users; /* struct user_quota.node */
 	uint32_t place_count;
+	uint32_t viewer_count;		       /* of all users */
 	uint64_t common_usage[RESOURCE_COUNT]; /* beyond sure parts and reserve */
 };
 

@@ -92,7 +92,8 @@ static void ctl_server_shut_down(struct ctl_server *server, int fd, uid_t uid)
 	if (costly_users_are_shut_out(&set->costly_users, uid, set->now_ns))
 		return;
 	shutdown(fd, SHUT_RDWR);
-	if (clock_thread_ns() - began_ns >= LIMIT_CALL_NS)
+	/* Root and the daemon's own user may have all there is. */
+	if (uid != 0 && uid != geteuid() && clock_thread_ns() - began_ns >= LIMIT_CALL_NS)
 		costly_users_note(&set->costly_users, uid, set->now_ns);
 }
 
@@ -102,7 +103,7 @@ static void ctl_server_refuse(struct ctl_server *server, int fd, const char *rea
 	pid_t pid;
 	uid_t uid;
 
-	if (peer_user_of(fd, 0, &pid, &uid) == 0) {
+	if (peer_user_of(fd, server->rights, &pid, &uid) == 0) {
 		log_from_client("a connection (pid %d, user %u) was turned away: %s", (int)pid,
 				(unsigned)uid, reason);
 		ctl_server_shut_down(server, fd, uid);
