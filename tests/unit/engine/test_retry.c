@@ -529,9 +529,8 @@ static void test_tail_probe_goes_on_once(void **state)
 	struct engine_fixture *fixture = create_measured(14);
 
 	(void)state;
-	for (uint64_t i = 1; i <= 5; i++)
+	for (uint64_t i = 1; i <= 6; i++)
 		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
-	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 6, 3000);
 	assert_int_equal(fixture_transmit_all(fixture), 6);
 	run_to_deadline(fixture);
 	assert_int_equal(fixture_transmit_all(fixture), 2);
@@ -539,14 +538,14 @@ static void test_tail_probe_goes_on_once(void **state)
 	assert_true(fixture_transmit(fixture));
 	assert_int_equal(fixture->sent.packet.psn.value, 103);
 	assert_true(fixture_transmit(fixture));
-	assert_int_equal(fixture->sent.packet.psn.value, 108);
+	assert_int_equal(fixture->sent.packet.psn.value, 106);
 	fixture_receive_acknowledge(fixture, 103, ACK_SYNDROME);
 	assert_int_equal(fixture_transmit_all(fixture), 0);
 
 	run_to_deadline(fixture);
 	assert_int_equal(fixture_transmit_all(fixture), 2);
 	fixture_receive_acknowledge(fixture, 105, ACK_SYNDROME);
-	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
 	fixture_destroy(fixture);
 }
 

@@ -26,9 +26,10 @@
  * 9.7.5.1.1), and is ready to send a NAK again once the packet came that it waits for. The last
  * packet is acknowledged then, or shows a gap. If an answer falls short of the last packet, that
  * packet came while the peer still waited, and the probe goes on at once from what is the oldest
- * now. Of a READ, the probe asks for the responses from the oldest that is missing, or as the last
- * packet for the last response alone: the peer executes a READ again, and sends the result of an
- * atomic again.
+ * now. Of a READ, the probe asks for the responses from the oldest that is
+ * missing. Where the last packet is of a READ, the probe ends with the oldest packet: a peer such
+ * as Linux rxe that is asked for the end of a READ alone does not send its beginning any more. The
+ * peer executes a READ again, and sends the result of an atomic again.
  *
  * To the peer, a probe is copies such as a network makes. A probe moves no send position, uses up
  * no retry and no credit, and takes no part of the window. LIMIT_TAIL_PROBES go without progress,

@@ -437,6 +437,12 @@ static struct plan plan_tail_packet(const struct qp *qp)
 	return plan_packet(qp, last_wqe_index(qp), rnic_psn_add(requester->psn, -1), 1);
 }
 
+/* To ask for the end of a READ alone makes Linux rxe forget the READ's beginning. */
+static bool is_read_last(const struct qp *qp)
+{
+	return send_position_is_read(send_queue_at(&qp->send_queue, last_wqe_index(qp)));
+}
+
 /*
  * Builds a packet of the tail probe that is due, and leaves the send position alone. Memory that is
  * there no more ends the probe: what follows is up to the ACK timeout.
@@ -460,7 +466,8 @@ static bool requester_transmit_tail(struct engine *engine, struct qp *qp,
 	out->packet.ack_request = true;
 	count_packet_sent_again(engine, qp);
 	congestion_sent(engine, qp, out->packet.payload_bytes);
-	retry_timer_tail_sent(engine, qp, rnic_psn_equal(end, qp->requester.psn));
+	retry_timer_tail_sent(engine, qp,
+			      rnic_psn_equal(end, qp->requester.psn) || is_read_last(qp));
 	return true;
 }
 
