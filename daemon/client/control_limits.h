@@ -10,7 +10,7 @@ enum {
 
 	LIMIT_GID_DESCRIPTORS = 2, /* of lane 0 at an address */
 
-	/* A call on a client's socket takes microseconds of this process's time. */
+	/* A longer call is a client's doing: a call on a socket takes microseconds. */
 	LIMIT_CALL_NS = 20000000,
 
 	/* For the network's messages, the loop, logs, and what a turn opens and closes. */

@@ -31,8 +31,9 @@ struct quota_account {
 int quota_open(struct quota_account *account, struct quota_pool *pool, struct user_quota *user);
 
 /*
- * The same for a client that only looks (SHOW), of a user whose share is used up: each user may
- * have LIMIT_USER_VIEWERS such clients. They are charged to the process, not to the user's share.
+ * The same for a client that only looks (SHOW), of a user whose share is used up. The account
+ * counts for the user, but the bound of the share does not hold for the account. A user may have
+ * LIMIT_USER_VIEWERS such clients, all users together LIMIT_VIEWERS.
  */
 int quota_open_viewer(struct quota_account *account, struct quota_pool *pool,
 		      struct user_quota *user);

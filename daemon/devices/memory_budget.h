@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much memory each device process may share with its user's programs. All of them together get
- * half of the memory that the machine or the control group of this process has, and no process
- * gets more than an eighth.
+ * How much memory each device process may have: its own, and what it shares with programs. All of
+ * them together get half of the memory that the machine or the control group of this process has,
+ * and no process gets more than an eighth.
  *
  * Half of the whole is dealt out evenly to as many processes as there can be at a time: each of
  * them is sure of such a part. Of the other half a process gets half of what the others left when
