@@ -64,6 +64,12 @@ void quota_close(struct quota_account *account)
 		assert(account->usage[i] == 0);
 }
 
+/* A viewer comes out of the reserve: its user's share is for programs. */
+static bool quota_counts_for_user(const struct quota_account *account)
+{
+	return account->user != NULL && !account->is_viewer;
+}
+
 int quota_charge(struct quota_account *account, enum session_resource resource, uint64_t amount)
 {
 	struct quota_pool *pool = account->pool;
@@ -74,8 +80,8 @@ int quota_charge(struct quota_account *account, enum session_resource resource, 
 	if (amount > of_client - account->usage[resource] ||
 	    amount > quota_pool_left(pool, resource))
 		return -ENOSPC;
-	if (account->user != NULL) {
-		if (!account->is_viewer && !user_quota_may_have(account->user, resource, amount))
+	if (quota_counts_for_user(account)) {
+		if (!user_quota_may_have(account->user, resource, amount))
 			return -ENOSPC;
 		user_quota_take(account->user, resource, amount);
 	}
@@ -89,7 +95,7 @@ void quota_discharge(struct quota_account *account, enum session_resource resour
 	assert(account->usage[resource] >= amount);
 	account->usage[resource] -= amount;
 	account->pool->usage[resource] -= amount;
-	if (account->user != NULL)
+	if (quota_counts_for_user(account))
 		user_quota_give_back(account->user, resource, amount);
 }
 

@@ -32,7 +32,7 @@ int quota_open(struct quota_account *account, struct quota_pool *pool, struct us
 
 /*
  * The same for a client that only looks (SHOW), of a user whose share is used up. The account
- * counts for the user, but the bound of the share does not hold for the account. A user may have
+ * does not count in the share. It has one session and nothing else. A user may have
  * LIMIT_USER_VIEWERS such clients, all users together LIMIT_VIEWERS.
  */
 int quota_open_viewer(struct quota_account *account, struct quota_pool *pool,

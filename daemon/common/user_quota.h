@@ -32,7 +32,8 @@ enum {
 	LIMIT_USER_PARTS = 64,	  /* such a part is one in so many */
 	LIMIT_RESERVE_PARTS = 16, /* of the whole, the reserve is one in so many */
 	LIMIT_USER_VIEWERS = 2,	  /* clients beyond the share, which only look */
-	LIMIT_VIEWERS = 16,	  /* of all users, since they come out of the reserve */
+	/* Of all users: they come out of the reserve, and leave most of the reserve to root. */
+	LIMIT_VIEWERS = LIMIT_USER_PLACES * LIMIT_USER_VIEWERS,
 };
 
 /* All users of a pool. */

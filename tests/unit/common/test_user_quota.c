@@ -105,7 +105,10 @@ static void test_ten_users_leave_room(void **state)
 	assert_true(connect_all(f, 0) > LIMIT_SESSIONS / LIMIT_RESERVE_PARTS);
 }
 
-/* A user at the limit may still look, and so may the others. */
+/*
+ * A user at the limit may still look, and so may the others. A place that a program gives back goes
+ * to the next program.
+ */
 static void test_viewers(void **state)
 {
 	struct fixture *f = *state;
@@ -119,6 +122,8 @@ static void test_viewers(void **state)
 		assert_int_equal(quota_open_viewer(&viewers[i], &f->pool, user), 0);
 	assert_int_equal(quota_open_viewer(&viewers[LIMIT_USER_VIEWERS], &f->pool, user), -ENOSPC);
 	assert_false(connect_once(f, stranger(0)));
+	disconnect(f, 0);
+	assert_true(connect_once(f, stranger(0)));
 	others = connect_all(f, stranger(1));
 	assert_true(others >= LIMIT_SESSIONS / LIMIT_USER_PARTS * 15 / 16);
 	quota_close(&viewers[0]);
