@@ -64,7 +64,7 @@ void quota_close(struct quota_account *account)
 		assert(account->usage[i] == 0);
 }
 
-/* A viewer comes out of the reserve: its user's share is for programs. */
+/* A viewer takes from the reserve. The share of the user is for programs. */
 static bool quota_counts_for_user(const struct quota_account *account)
 {
 	return account->user != NULL && !account->is_viewer;

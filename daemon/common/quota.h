@@ -31,9 +31,9 @@ struct quota_account {
 int quota_open(struct quota_account *account, struct quota_pool *pool, struct user_quota *user);
 
 /*
- * The same for a client that only looks (SHOW), of a user whose share is used up. The account
- * does not count in the share. It has one session and nothing else. A user may have
- * LIMIT_USER_VIEWERS such clients, all users together LIMIT_VIEWERS.
+ * The same for a client that only looks (SHOW), of a user whose share is used up. What the account
+ * has, the session and the descriptor of one connection, counts for the process and not in the
+ * share. A user may have LIMIT_USER_VIEWERS such clients, all users together LIMIT_VIEWERS.
  */
 int quota_open_viewer(struct quota_account *account, struct quota_pool *pool,
 		      struct user_quota *user);

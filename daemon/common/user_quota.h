@@ -32,7 +32,7 @@ enum {
 	LIMIT_USER_PARTS = 64,	  /* such a part is one in so many */
 	LIMIT_RESERVE_PARTS = 16, /* of the whole, the reserve is one in so many */
 	LIMIT_USER_VIEWERS = 2,	  /* clients beyond the share, which only look */
-	/* Of all users: they come out of the reserve, and leave most of the reserve to root. */
+	/* The viewers of all users take from the reserve, and leave most of the reserve to root. */
 	LIMIT_VIEWERS = LIMIT_USER_PLACES * LIMIT_USER_VIEWERS,
 };
 

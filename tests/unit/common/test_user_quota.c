@@ -106,8 +106,8 @@ static void test_ten_users_leave_room(void **state)
 }
 
 /*
- * A user at the limit may still look, and so may the others. A place that a program gives back goes
- * to the next program.
+ * A user at the limit may still look, and other users still get in. While the user looks, the place
+ * of a program that ended goes to the next program.
  */
 static void test_viewers(void **state)
 {
