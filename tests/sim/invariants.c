@@ -124,7 +124,7 @@ static void check_timer(const struct qp *qp)
 	}
 	assert((retry->running != RETRY_TIMER_NONE) == timer_is_armed(&retry->timer));
 	assert(retry->running != RETRY_TIMER_PACE);
-	assert(retry->tail_packets == 0 || has_unacknowledged);
+	assert(retry->tail_packets == 0 || (has_unacknowledged && !retry->is_silent));
 	if (retry->running != RETRY_TIMER_NONE && retry->running != RETRY_TIMER_ACK &&
 	    retry->running != RETRY_TIMER_TAIL)
 		assert(timer_is_armed(&retry->timer) && !has_unacknowledged);

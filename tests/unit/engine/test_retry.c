@@ -464,6 +464,24 @@ static void test_tail_probes_leave_the_share_alone(void **state)
 	}
 }
 
+/* A probe that has not left when the share goes does not go to the peer, which is silent now. */
+static void test_no_tail_probe_to_a_silent_peer(void **state)
+{
+	struct engine_fixture *fixture = create_measured(20);
+	uint64_t ns;
+
+	(void)state;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_transmit_all(fixture);
+	ns = run_to_deadline(fixture);
+	assert_int_equal(fixture->qp->retry.tail_probes, 1);
+	ns += run_to_deadline(fixture);
+	assert_int_equal(ns, LIMIT_SHARE_NS);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 0);
+	fixture_destroy(fixture);
+}
+
 /* A probe that would not come before the ACK timeout does not come. */
 static void test_no_tail_probe_behind_the_timeout(void **state)
 {
@@ -631,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_tail_probe_changes_nothing),
 		cmocka_unit_test(test_tail_probes_end),
 		cmocka_unit_test(test_tail_probes_leave_the_share_alone),
+		cmocka_unit_test(test_no_tail_probe_to_a_silent_peer),
 		cmocka_unit_test(test_no_tail_probe_behind_the_timeout),
 		cmocka_unit_test(test_silence_begins_with_asking),
 		cmocka_unit_test(test_no_silence_before_asking),

@@ -56,6 +56,7 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 	if (!retry->is_silent)
 		peer_window_reduce(engine, qp->peer_window);
 	retry->is_silent = true;
+	retry->tail_packets = 0;
 	retry->probe_bytes = LIMIT_SILENT_PEER_BYTES;
 	if (engine->now_ns < timeout_at_ns) {
 		send_position_release_share(qp);
