@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/deferred_close.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 #define DEFERRED_CLOSE_SIGNAL	   SIGALRM
 #define DEFERRED_CLOSE_PATIENCE_NS 100000
 #define DEFERRED_CLOSE_PIECE_BYTES (UINT64_C(1) << 21)
+#define DEFERRED_CLOSE_STACK_BYTES ((size_t)256 << 10)
 
 /* Older C libraries have only the member, not its name. */
 #ifndef sigev_notify_thread_id
@@ -144,20 +146,39 @@ static void *deferred_close_run(void *argument)
 	return NULL;
 }
 
-/* The device's thread alone takes signals: its loop waits for them. */
-static bool deferred_close_start(struct deferred_close_queue *queue)
+/* The default size is the limit (ulimit -s) of whoever started the daemon. Negative errno. */
+static int deferred_close_set_stack(pthread_attr_t *attributes)
 {
+	const size_t least = (size_t)PTHREAD_STACK_MIN;
+
+	return -pthread_attr_setstacksize(attributes, least > DEFERRED_CLOSE_STACK_BYTES
+							      ? least
+							      : DEFERRED_CLOSE_STACK_BYTES);
+}
+
+/* The device's thread alone takes signals: its loop waits for them. Negative errno. */
+static int deferred_close_start(struct deferred_close_queue *queue)
+{
+	pthread_attr_t attributes;
 	sigset_t all, before;
 	pthread_t thread;
-	int error;
+	int result = -pthread_attr_init(&attributes);
 
+	if (result != 0)
+		return result;
+	result = deferred_close_set_stack(&attributes);
+	if (result == 0)
+		result = -pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (result != 0)
+		goto destroy_attributes;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, deferred_close_run, queue);
+	result = -pthread_create(&thread, &attributes, deferred_close_run, queue);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error == 0)
-		pthread_detach(thread);
-	return error == 0;
+
+destroy_attributes:
+	pthread_attr_destroy(&attributes);
+	return result;
 }
 
 /* The queue with its thread. NULL: no memory, or no thread. */
@@ -172,7 +193,7 @@ static struct deferred_close_queue *deferred_close_queue_of(struct deferred_clos
 		return NULL;
 	pthread_mutex_init(&queue->mutex, NULL);
 	pthread_cond_init(&queue->changed, NULL);
-	if (!deferred_close_start(queue)) {
+	if (deferred_close_start(queue) != 0) {
 		deferred_close_free(queue);
 		return NULL;
 	}

@@ -6,7 +6,9 @@
 
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -77,12 +79,52 @@ static void nobody_holds_the_others_up(void **state)
 	assert_int_equal(deferred_close_pending(&deferred_close), 0);
 }
 
+static uint64_t private_memory_bytes(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	unsigned long long kib = 0;
+	char line[256];
+
+	assert_non_null(status);
+	while (kib == 0 && fgets(line, sizeof(line), status) != NULL)
+		sscanf(line, "VmData: %llu", &kib);
+	fclose(status);
+	assert_true(kib > 0);
+	return kib << 10;
+}
+
+/* A bound of the process's memory has room for the thread, whatever `ulimit -s` says. */
+static void the_stack_is_small(void **state)
+{
+	const size_t default_bytes = (size_t)1 << 30;
+	struct deferred_close deferred_close = {0};
+	pthread_attr_t defaults, large;
+	uint64_t before_bytes;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pthread_getattr_default_np(&defaults), 0);
+	assert_int_equal(pthread_attr_init(&large), 0);
+	assert_int_equal(pthread_attr_setstacksize(&large, default_bytes), 0);
+	assert_int_equal(pthread_setattr_default_np(&large), 0);
+	assert_int_equal(pipe(ends), 0);
+	before_bytes = private_memory_bytes();
+	deferred_close_take(&deferred_close, ends[1]);
+	assert_true(private_memory_bytes() < before_bytes + default_bytes / 2);
+	expect_end(ends[0]);
+	deferred_close_close(&deferred_close);
+	assert_int_equal(pthread_setattr_default_np(&defaults), 0);
+	pthread_attr_destroy(&defaults);
+	pthread_attr_destroy(&large);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_taken_is_closed),
 		cmocka_unit_test(mappings_go),
 		cmocka_unit_test(nobody_holds_the_others_up),
+		cmocka_unit_test(the_stack_is_small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
