@@ -142,7 +142,7 @@ void client_break(struct client *client, const char *format, ...)
 			(unsigned)client->uid, reason);
 }
 
-static void client_end_all_of(struct client_set *set, uid_t uid)
+static void client_set_end_all_of(struct client_set *set, uid_t uid)
 {
 	struct list *node;
 
@@ -156,23 +156,21 @@ static void client_end_all_of(struct client_set *set, uid_t uid)
 	}
 }
 
-void client_charge(struct client *client, uint64_t cpu_ns)
+void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 {
-	struct client_set *set = client->set;
 	uint32_t seconds;
 
-	if (cpu_ns < LIMIT_CALL_NS || client->account.user->may_have_all ||
-	    costly_users_are_shut_out(&set->costly_users, client->uid, set->now_ns))
+	if (cpu_ns < LIMIT_CALL_NS || user_quota_is_owner(uid) ||
+	    costly_users_are_shut_out(&set->costly_users, uid, set->now_ns))
 		return;
-	seconds = costly_users_note(&set->costly_users, client->uid, set->now_ns);
+	seconds = costly_users_note(&set->costly_users, uid, set->now_ns);
 	if (seconds == 0)
 		return;
-	client_break(
-		client,
-		"a message to it takes %u ms, as if its socket had very many watches; its user "
-		"gets no connection for %u s",
-		(unsigned)(cpu_ns / RNIC_NS_PER_MS), (unsigned)seconds);
-	client_end_all_of(set, client->uid);
+	log_from_client("all clients of user %u were disconnected, and the user gets no connection "
+			"for %u s: a call on a socket of theirs took %u ms, as if the socket had "
+			"very many watches",
+			(unsigned)uid, (unsigned)seconds, (unsigned)(cpu_ns / RNIC_NS_PER_MS));
+	client_set_end_all_of(set, uid);
 }
 
 void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,

@@ -79,11 +79,12 @@ void client_break(struct client *client, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Notes that a call on one of the client's sockets took `cpu_ns` of this thread's time. Where such
- * calls take longer than honest peers make them, the user's clients end (costly_users.h). Root and
- * the daemon's own user may have all there is.
+ * Notes that a call on a socket of the user `uid` took `cpu_ns` of this thread's time. A user whose
+ * calls take longer than honest peers make them gets no connection for a while, and the user's
+ * clients end with this turn: one line says so (costly_users.h). Root and the daemon's own user may
+ * have all there is.
  */
-void client_charge(struct client *client, uint64_t cpu_ns);
+void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns);
 
 /* Ends the client with this turn and without a log line: the client has gone, or is to go. */
 void client_end(struct client *client);

@@ -147,7 +147,7 @@ static void cm_identifier_send_events(struct client *client, struct session_cm_c
 	const uint64_t began_ns = clock_thread_ns();
 	int result = cm_channel_send(channel);
 
-	client_charge(client, clock_thread_ns() - began_ns);
+	client_set_charge(client->set, client->uid, clock_thread_ns() - began_ns);
 	if (result != 0)
 		client_break(client, "the events of its connections cannot be sent (%s)",
 			     strerror(-result));
@@ -211,7 +211,7 @@ void cm_channel_free(struct client *client, struct session_cm_channel *channel)
 
 	assert(channel->references == 0);
 	cm_channel_close(channel);
-	client_charge(client, clock_thread_ns() - began_ns);
+	client_set_charge(client->set, client->uid, clock_thread_ns() - began_ns);
 	quota_discharge(&client->account, RESOURCE_DESCRIPTORS, 1);
 	handle_table_remove(&client->cm_channels, channel->handle);
 	quota_discharge(&client->account, RESOURCE_CM_CHANNEL, 1);

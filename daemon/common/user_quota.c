@@ -84,6 +84,11 @@ void user_quota_give_back(struct user_quota *user, enum session_resource resourc
 
 /* --- users ----------------------------------------------------------------------------------- */
 
+bool user_quota_is_owner(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
 void user_quotas_init(struct user_quotas *all, const struct quota_pool *pool)
 {
 	*all = (struct user_quotas){.pool = pool};
@@ -156,7 +161,7 @@ static struct user_quota *user_quota_create(struct user_quotas *all, uid_t uid)
 		return NULL;
 	user->all = all;
 	user->uid = uid;
-	user->may_have_all = uid == 0 || uid == geteuid();
+	user->may_have_all = user_quota_is_owner(uid);
 	list_add_tail(&all->users, &user->node);
 	return user;
 }

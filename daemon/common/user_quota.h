@@ -57,6 +57,9 @@ struct user_quota {
 	uint64_t usage[RESOURCE_COUNT];
 };
 
+/* Whether the user may have all there is: root, and the user who runs the daemon. */
+bool user_quota_is_owner(uid_t uid);
+
 /* No users yet. The pool outlives the object. */
 void user_quotas_init(struct user_quotas *all, const struct quota_pool *pool);
 

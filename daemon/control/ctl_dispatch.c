@@ -83,7 +83,9 @@ static void ctl_note_refusal(struct request_connection *requests, uint16_t opera
 
 static void ctl_charge(struct request_connection *requests, uint64_t cpu_ns)
 {
-	client_charge(ctl_client(requests), cpu_ns);
+	const struct client *client = ctl_client(requests);
+
+	client_set_charge(client->set, client->uid, cpu_ns);
 }
 
 static void ctl_end(struct request_connection *requests, const char *reason)

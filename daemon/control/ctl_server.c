@@ -6,7 +6,6 @@
 #include "base/time_units.h"
 #include "client/client.h"
 #include "client/client_set.h"
-#include "client/control_limits.h"
 #include "control/peer_user.h"
 
 #include <errno.h>
@@ -92,9 +91,7 @@ static void ctl_server_shut_down(struct ctl_server *server, int fd, uid_t uid)
 	if (costly_users_are_shut_out(&set->costly_users, uid, set->now_ns))
 		return;
 	shutdown(fd, SHUT_RDWR);
-	/* Root and the daemon's own user may have all there is. */
-	if (uid != 0 && uid != geteuid() && clock_thread_ns() - began_ns >= LIMIT_CALL_NS)
-		costly_users_note(&set->costly_users, uid, set->now_ns);
+	client_set_charge(set, uid, clock_thread_ns() - began_ns);
 }
 
 /* Ends the connection `fd`, and says whose it was. */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/client.h"
+
+#include "client/control_limits.h"
+#include "client_fixture.h"
+#include "unit_test.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CLIENTS_OF_USER 2
+#define LOG_BYTES	1024
+
+/* Users who are not root, nor the user of the test. */
+static uid_t stranger(uint32_t number)
+{
+	return geteuid() + 1000 + number;
+}
+
+static struct halves halves;
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&halves, 0, sizeof(halves));
+	halves_init(&halves, NULL, NULL);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	halves_fini(&halves);
+	return 0;
+}
+
+/* Charges `times` calls of a user, and stores what the log says meanwhile. */
+static void charge(uid_t uid, uint64_t cpu_ns, unsigned times, char log[LOG_BYTES])
+{
+	const int log_fd = memfd_create("log", MFD_CLOEXEC);
+	const int stderr_fd = dup(STDERR_FILENO);
+	ssize_t bytes;
+
+	assert_true(log_fd >= 0 && stderr_fd >= 0);
+	assert_int_equal(dup2(log_fd, STDERR_FILENO), STDERR_FILENO);
+	for (unsigned i = 0; i < times; i++)
+		client_set_charge(&halves.clients, uid, cpu_ns);
+	dup2(stderr_fd, STDERR_FILENO);
+	close(stderr_fd);
+	bytes = pread(log_fd, log, LOG_BYTES - 1, 0);
+	assert_true(bytes >= 0);
+	log[bytes] = '\0';
+	close(log_fd);
+}
+
+/* All clients of this user end, and no others. One line says so, though one client ends already. */
+static void long_calls_end_a_users_clients(void **state)
+{
+	struct client *clients[CLIENTS_OF_USER], *other;
+	char expected[64], log[LOG_BYTES];
+
+	(void)state;
+	for (unsigned i = 0; i < CLIENTS_OF_USER; i++)
+		clients[i] = client_fixture_connect(&halves, stranger(0), NULL);
+	other = client_fixture_connect(&halves, stranger(1), NULL);
+	client_end(clients[0]);
+	charge(stranger(0), LIMIT_CALL_NS, COSTLY_USERS_FORGIVEN, log);
+	assert_string_equal(log, "");
+	assert_false(clients[1]->requests.is_broken);
+	charge(stranger(0), LIMIT_CALL_NS, 2, log);
+	snprintf(expected, sizeof(expected), "all clients of user %u were disconnected",
+		 (unsigned)stranger(0));
+	assert_non_null(strstr(log, expected));
+	assert_ptr_equal(strchr(log, '\n'), log + strlen(log) - 1);
+	for (unsigned i = 0; i < CLIENTS_OF_USER; i++)
+		assert_true(clients[i]->requests.is_broken && clients[i]->requests.is_costly);
+	assert_false(other->requests.is_broken || other->requests.is_costly);
+	halves_reap(&halves);
+	assert_int_equal(halves.clients.client_count, 1);
+	assert_true(costly_users_are_shut_out(&halves.clients.costly_users, stranger(0),
+					      halves.clients.now_ns));
+}
+
+/* So it is with a user whose newcomers are all turned away. */
+static void a_user_without_clients_is_shut_out(void **state)
+{
+	char log[LOG_BYTES];
+
+	(void)state;
+	charge(stranger(0), LIMIT_CALL_NS, COSTLY_USERS_FORGIVEN + 1, log);
+	assert_non_null(strstr(log, "gets no connection"));
+	assert_true(costly_users_are_shut_out(&halves.clients.costly_users, stranger(0),
+					      halves.clients.now_ns));
+}
+
+static void short_calls_and_owners_cost_nothing(void **state)
+{
+	const struct {
+		uid_t uid;
+		uint64_t cpu_ns;
+	} cases[] = {
+		{stranger(0), LIMIT_CALL_NS - 1},
+		{0, 10 * LIMIT_CALL_NS},
+		{geteuid(), 10 * LIMIT_CALL_NS},
+	};
+	char log[LOG_BYTES];
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		charge(cases[i].uid, cases[i].cpu_ns, 10, log);
+		assert_string_equal(log, "");
+		assert_false(costly_users_are_shut_out(&halves.clients.costly_users, cases[i].uid,
+						       halves.clients.now_ns));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(long_calls_end_a_users_clients, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_user_without_clients_is_shut_out, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(short_calls_and_owners_cost_nothing, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
