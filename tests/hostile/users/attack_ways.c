@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "attack_ways.h"
+#include "control_caller.h"
 #include "ctl/ctl_message.h"
 #include "silent_file.h"
 #include "unit_test.h"
@@ -17,7 +18,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,6 @@ enum {
 	DOORBELLS_LOST_OFFSET = 128,
 	WATCHES_PER_POLL = 1000,
 	WATCH_SETS_MAX = 5000,
-	ANSWER_MS = 2000,
 	CQ_ENTRIES = 65536,
 	FLUSH_ENTRIES = 16384,
 	PIECE_BYTES = 1 << 20,
@@ -503,42 +502,20 @@ static void regions_turn(struct bench *bench)
 static int *sockets;
 static unsigned socket_count;
 
+/* -1: turned away. */
 static int connect_silently(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = control_caller_connect(SOCK_NONBLOCK);
 
-	if (fd < 0)
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		die("silent: socket");
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", getenv("RNIC_SOCKET"));
-	/* The daemon may turn some away. */
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
-		return fd;
-	close(fd);
-	return -1;
+	return fd;
 }
 
 /* ---- control connections with watches ---- */
 
 static unsigned control_watch_count, control_set_count;
 static int control_fd = -1;
-
-static void control_say(uint16_t operation, uint16_t version, const void *payload, size_t bytes)
-{
-	static union {
-		struct rnic_ctl_header header;
-		uint8_t bytes[RNIC_CTL_MESSAGE_BYTES];
-	} message;
-
-	message.header = (struct rnic_ctl_header){
-		.magic = RNIC_CTL_MAGIC,
-		.version = version,
-		.operation = operation,
-		.bytes = (uint32_t)(sizeof(message.header) + bytes),
-	};
-	memcpy(message.bytes + sizeof(message.header), payload, bytes);
-	send(control_fd, &message, message.header.bytes, MSG_NOSIGNAL);
-}
 
 static void control_close(void)
 {
@@ -548,38 +525,18 @@ static void control_close(void)
 	control_fd = -1;
 }
 
-static bool control_hears(void)
-{
-	struct pollfd answer = {.fd = control_fd, .events = POLLIN};
-	uint8_t reply[RNIC_CTL_MESSAGE_BYTES];
-
-	return poll(&answer, 1, ANSWER_MS) > 0 &&
-	       recv(control_fd, reply, sizeof(reply), MSG_DONTWAIT) > 0;
-}
-
 static void control_ask(void)
 {
 	const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
 
-	control_say(RNIC_CTL_SHOW, RNIC_CTL_VERSION_MAX, &show, sizeof(show));
+	control_caller_say(control_fd, RNIC_CTL_SHOW, &show, sizeof(show));
 }
 
 static void control_open(void)
 {
-	const struct rnic_ctl_hello hello = {
-		.version_min = RNIC_CTL_VERSION_MIN,
-		.version_max = RNIC_CTL_VERSION_MAX,
-		.flags = RNIC_HELLO_ADMIN,
-	};
-
-	control_fd = connect_silently();
+	control_fd = control_caller_open(SOCK_NONBLOCK, RNIC_HELLO_ADMIN);
 	if (control_fd < 0)
 		return;
-	control_say(RNIC_CTL_HELLO, 0, &hello, sizeof(hello));
-	if (!control_hears()) {
-		control_close();
-		return;
-	}
 	control_set_count = watch_descriptor(control_fd, control_watch_count, watch_sets);
 	control_ask();
 }
@@ -598,7 +555,7 @@ static void control_watches_turn(struct bench *bench)
 	if (control_fd < 0) {
 		poll(NULL, 0, 10);
 		control_open();
-	} else if (control_hears()) {
+	} else if (control_caller_hear(control_fd) != CONTROL_CALLER_NO_REPLY) {
 		control_ask();
 	} else {
 		control_close();
