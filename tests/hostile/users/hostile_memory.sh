@@ -97,7 +97,7 @@ bounds_hold() {
 # heap_is_bounded: the own memory of a device process ends before the group's does, and the program
 # whose requests fail goes on.
 heap_is_bounded() {
-	local uid=$((user_a + 10 * users)) most=$((group_mib * 1024 / 8 / 4 + 32 * 1024))
+	local uid=$((user_a + 10 * users)) most=$((group_mib * 1024 / 8 / 4 + 48 * 1024))
 	local process kib
 	check "a program registers regions until there is no memory" \
 		attacker_start $uid regions 1000000

@@ -178,8 +178,8 @@ static void test_own_memory_is_bounded(void **state)
 	control.start.memory_bytes = 256 << 20;
 	assert_int_equal(fake_start(&control), 0);
 	assert_int_equal(prlimit(control.pid, RLIMIT_DATA, NULL, &limit), 0);
-	assert_int_equal(limit.rlim_cur, (64 + 32) << 20);
-	assert_int_equal(limit.rlim_max, (64 + 32) << 20);
+	assert_int_equal(limit.rlim_cur, (64 + 48) << 20);
+	assert_int_equal(limit.rlim_max, (64 + 48) << 20);
 	assert_good_end(fake_hang_up(&control));
 }
 #endif
