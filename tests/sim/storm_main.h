@@ -4,7 +4,8 @@
  * its number, and the first that fails run again for the sake of its last lines.
  *
  *     PROGRAM [--count N] [--start S]     runs N seeds from S on; N is $RNIC_STORM_SEEDS or 1000
- *             [--jobs N]                  deals them to N processes; the totals stay the same
+ *             [--jobs N]                  deals them to N processes, at most 256; the totals stay
+ *                                         the same
  *     PROGRAM --seed S [--trace]          replays one, printing what happens
  */
 #ifndef TESTS_SIM_STORM_MAIN_H
