@@ -313,6 +313,17 @@ void oracle_retire(struct oracle_end *end, uint32_t retired)
 	}
 }
 
+/*
+ * The engine flushes what waits behind payload that finds no memory, and fails the work of the
+ * payload then: the other queue may be flushed before this one names the error.
+ */
+static bool is_late_cause(const struct oracle_end *end, bool queue_has_stopped, uint8_t status,
+			  uint32_t surroundings)
+{
+	return status == RNIC_WC_LOC_PROT_ERR && (surroundings & STATUS_BIT(status)) != 0 &&
+	       !queue_has_stopped && !end->has_cause;
+}
+
 static bool status_is_legal(const struct oracle_end *end, bool has_stopped, uint8_t status,
 			    uint32_t legal)
 {
@@ -321,6 +332,16 @@ static bool status_is_legal(const struct oracle_end *end, bool has_stopped, uint
 	if (status == RNIC_WC_RETRY_EXC_ERR && (end->peer->has_stopped || end->peer->may_stop))
 		return true;
 	return (legal & STATUS_BIT(status)) != 0;
+}
+
+static bool send_status_is_legal(const struct oracle_end *end, const struct model_work *wqe,
+				 uint8_t status)
+{
+	bool has_stopped = end->has_stopped || end->sends_have_stopped;
+
+	if (has_stopped && is_late_cause(end, end->sends_have_stopped, status, end->legal_errors))
+		return true;
+	return status_is_legal(end, has_stopped, status, wqe->legal | end->legal_errors);
 }
 
 static bool opcode_matches(const struct model_work *wqe, uint8_t opcode)
@@ -348,6 +369,13 @@ static bool opcode_matches(const struct model_work *wqe, uint8_t opcode)
 	}
 }
 
+/* The QP is in error, as a completion with `status` shows. */
+static void note_stop(struct oracle_end *end, uint8_t status)
+{
+	end->has_stopped = true;
+	end->has_cause = end->has_cause || status != RNIC_WC_WR_FLUSH_ERR;
+}
+
 static void complete_work(struct oracle_end *end, const struct cqe *cqe)
 {
 	uint64_t index = cqe->wr_id;
@@ -360,8 +388,7 @@ static void complete_work(struct oracle_end *end, const struct cqe *cqe)
 	}
 	oracle_retire(end, (uint32_t)index);
 	wqe = &end->wqes[index];
-	if (!status_is_legal(end, end->has_stopped || end->sends_have_stopped, cqe->status,
-			     wqe->legal | end->legal_errors)) {
+	if (!send_status_is_legal(end, wqe, cqe->status)) {
 		oracle_fail(end->oracle,
 			    "%s: work %" PRIu64 " (opcode %u, %u bytes) has status %u, verdict %u",
 			    end->name, index, wqe->opcode, wqe->bytes, cqe->status,
@@ -372,10 +399,9 @@ static void complete_work(struct oracle_end *end, const struct cqe *cqe)
 	wqe->status = cqe->status;
 	end->completed = (uint32_t)index + 1;
 	if (cqe->status != RNIC_WC_SUCCESS) {
-		if (is_lossy(end))
-			end->sends_have_stopped = true;
-		else
-			end->has_stopped = true;
+		end->sends_have_stopped = true;
+		if (!is_lossy(end))
+			note_stop(end, cqe->status);
 		return;
 	}
 	if ((wqe->flags & RNIC_SEND_SIGNALED) == 0)
@@ -505,6 +531,15 @@ static uint32_t legal_receive_statuses(struct oracle_end *end, const struct mode
 	return may_refuse_immediate(end) ? legal | STATUS_BIT(RNIC_WC_LOC_ACCESS_ERR) : legal;
 }
 
+static bool receive_status_is_legal(struct oracle_end *end, const struct model_receive *receive,
+				    uint8_t status)
+{
+	if (end->has_stopped &&
+	    is_late_cause(end, end->receives_have_stopped, status, end->legal_receive_errors))
+		return true;
+	return status_is_legal(end, end->has_stopped, status, legal_receive_statuses(end, receive));
+}
+
 static void complete_receive(struct oracle_end *end, const struct cqe *cqe)
 {
 	struct model_receive *receive;
@@ -517,8 +552,7 @@ static void complete_receive(struct oracle_end *end, const struct cqe *cqe)
 		return;
 	}
 	receive = &end->receives[end->received];
-	if (!status_is_legal(end, end->has_stopped, cqe->status,
-			     legal_receive_statuses(end, receive))) {
+	if (!receive_status_is_legal(end, receive, cqe->status)) {
 		oracle_fail(end->oracle, "%s: receive %u has status %u, verdict %u", end->name,
 			    end->received, cqe->status, cqe->vendor_error);
 		return;
@@ -540,7 +574,8 @@ static void complete_receive(struct oracle_end *end, const struct cqe *cqe)
 			close_window(end);
 		end->next_message++;
 	} else {
-		end->has_stopped = true;
+		end->receives_have_stopped = true;
+		note_stop(end, cqe->status);
 	}
 	end->received++;
 }

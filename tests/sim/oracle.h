@@ -8,7 +8,9 @@
  *   - when it has succeeded, the bytes it moved are in place and equal to the model's
  *   - receives complete in order, each with the next message of the peer, once
  *   - an atomic was carried out once: its original value and the final word follow from the others
- *   - an error is one that the work itself or its surroundings explain; after it all is flushed
+ *   - an error is one that the work itself or its surroundings explain; after it all is flushed.
+ *     No order holds between two work queues: where payload finds no memory, one queue may be
+ *     flushed before the other names the error
  *   - UC: a message may be lost, but one that is received is whole, in order, and received once;
  *     UD: a received message is a datagram that was sent, behind a header of 40 bytes
  *   - once a memory window is closed nothing is read or written through it any more
@@ -113,7 +115,9 @@ struct oracle_end {
 	uint32_t legal_receive_errors;
 	bool may_stop;		 /* something that brings the QP into error was done to it */
 	bool has_stopped;	 /* a completion has shown that it is in error */
-	bool sends_have_stopped; /* UC, UD: only its sends have, receives go on */
+	bool has_cause;		 /* that completion, or one since, names the error */
+	bool sends_have_stopped; /* one of its sends has shown it; UC, UD: receives go on */
+	bool receives_have_stopped;
 	uint64_t atomic_value;	 /* of the word below when all posted so far is done */
 	struct span atomic_word; /* of the peer's arena */
 	struct span hot;	 /* of the peer's arena */

@@ -173,6 +173,23 @@ static const struct {
 	{RNIC_WR_RDMA_WRITE, 0, true, RNIC_WC_SUCCESS, RNIC_WC_SUCCESS},
 };
 
+/* The peer's answer to the work of `qp`, and a SEND from the peer, reach host 0 in one batch. */
+static void answer_beside_a_send(struct sim *sim, struct sim_qp *qp, uint32_t send_bytes,
+				 bool is_send_first)
+{
+	if (!is_send_first) {
+		sim_run_for(sim, 10 * SIM_US);
+		sim_post(qp->peer, .opcode = RNIC_WR_SEND, .bytes = send_bytes);
+		return;
+	}
+	sim_run_for(sim, 5 * SIM_US);
+	sim_link(sim, 1, 0)->delay_ns = 15 * SIM_US;
+	sim_post(qp->peer, .opcode = RNIC_WR_SEND, .bytes = send_bytes);
+	sim_run_for(sim, 2 * SIM_US);
+	sim_link(sim, 1, 0)->delay_ns = 10 * SIM_US;
+	sim_run_for(sim, 3 * SIM_US);
+}
+
 static void only_the_first_failure_of_a_batch_has_a_status_of_its_own(void **state)
 {
 	(void)state;
@@ -185,22 +202,42 @@ static void only_the_first_failure_of_a_batch_has_a_status_of_its_own(void **sta
 		sim_receive(qp, .bytes = send_bytes);
 		sim_receive(qp, .bytes = send_bytes);
 		sim_post(qp, .opcode = batches[i / 2].opcode, .bytes = 100);
-		if (is_send_first) {
-			sim_run_for(sim, 5 * SIM_US);
-			sim_link(sim, 1, 0)->delay_ns = 15 * SIM_US;
-			sim_post(qp->peer, .opcode = RNIC_WR_SEND, .bytes = send_bytes);
-			sim_run_for(sim, 2 * SIM_US);
-			sim_link(sim, 1, 0)->delay_ns = 10 * SIM_US;
-			sim_run_for(sim, 3 * SIM_US);
-		} else {
-			sim_run_for(sim, 10 * SIM_US);
-			sim_post(qp->peer, .opcode = RNIC_WR_SEND, .bytes = send_bytes);
-		}
+		answer_beside_a_send(sim, qp, send_bytes, is_send_first);
 		sim_take_memory(sim, 0);
 		sim_run(sim, SIM_S);
 		assert_status(qp, 0, batches[i / 2].work_status);
 		assert_int_equal(qp->end.received > 0 ? qp->end.receives[0].status : UINT8_MAX,
 				 batches[i / 2].receive_status);
+		assert_sim_is_right(sim);
+	}
+}
+
+/*
+ * The failed work is not complete within the batch, and the other queue's work behind the failure
+ * is. No order holds between the two queues: the flush may come before the error.
+ */
+static void a_failure_before_the_end_of_its_work_is_told_by_that_work(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		bool is_send_first = i / 2 != 0;
+		struct sim *sim = sim_create(.seed = i, .is_direct = i % 2 != 0);
+		struct sim_qp *qp = sim_connect(sim, 0, 1, .path_mtu = 1);
+
+		sim_fault(sim, 1,
+			  is_send_first ? "drop@rc-send-last/first=1"
+					: "drop@rc-read-response-last/first=1");
+		sim_receive(qp, .bytes = 400);
+		sim_receive(qp, .bytes = 400);
+		sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = is_send_first ? 100 : 400);
+		answer_beside_a_send(sim, qp, is_send_first ? 400 : 100, is_send_first);
+		sim_take_memory(sim, 0);
+		sim_run(sim, SIM_S);
+		assert_status(qp, 0, is_send_first ? RNIC_WC_WR_FLUSH_ERR : RNIC_WC_LOC_PROT_ERR);
+		assert_int_equal(qp->end.received, 2);
+		assert_int_equal(qp->end.receives[0].status,
+				 is_send_first ? RNIC_WC_LOC_PROT_ERR : RNIC_WC_WR_FLUSH_ERR);
+		assert_int_equal(qp->end.receives[1].status, RNIC_WC_WR_FLUSH_ERR);
 		assert_sim_is_right(sim);
 	}
 }
@@ -325,6 +362,7 @@ int main(void)
 		cmocka_unit_test(the_qps_access_flags_decide_before_the_key),
 		cmocka_unit_test(memory_that_vanishes_is_an_error_at_either_end),
 		cmocka_unit_test(only_the_first_failure_of_a_batch_has_a_status_of_its_own),
+		cmocka_unit_test(a_failure_before_the_end_of_its_work_is_told_by_that_work),
 		cmocka_unit_test(a_read_beyond_the_end_may_leave_bytes_of_its_region),
 		cmocka_unit_test(a_completion_queue_that_is_full_stops_its_qp),
 		cmocka_unit_test(a_peer_that_has_forgotten_the_connection_is_noticed),

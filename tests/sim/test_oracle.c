@@ -79,6 +79,30 @@ static uint32_t claim_a_flush(struct cqe *cqe)
 	return 1;
 }
 
+static uint32_t claim_memory_errors_of_sends(struct cqe *cqe)
+{
+	if (!cqe->is_recv && cqe->status == RNIC_WC_WR_FLUSH_ERR)
+		cqe->status = RNIC_WC_LOC_PROT_ERR;
+	return 1;
+}
+
+static uint32_t claim_a_memory_error_of_receive(struct cqe *cqe, uint64_t wr_id)
+{
+	if (cqe->is_recv && cqe->wr_id == wr_id && cqe->status == RNIC_WC_WR_FLUSH_ERR)
+		cqe->status = RNIC_WC_LOC_PROT_ERR;
+	return 1;
+}
+
+static uint32_t claim_a_memory_error_first(struct cqe *cqe)
+{
+	return claim_a_memory_error_of_receive(cqe, 0);
+}
+
+static uint32_t claim_a_memory_error_second(struct cqe *cqe)
+{
+	return claim_a_memory_error_of_receive(cqe, 1);
+}
+
 static void wrong_completions_are_found(void **state)
 {
 	static const struct {
@@ -151,6 +175,64 @@ static void bytes_missing_without_acknowledgements_are_found(void **state)
 	sim_run(sim, 10 * SIM_MS);
 	sim_run_for(sim, 10 * SIM_MS);
 	assert_found(sim, "holds no message");
+}
+
+/* A receive has the error of memory that is gone, and the rest must be flushed in both queues. */
+static void a_second_memory_error_is_found(void **state)
+{
+	static const struct {
+		sim_sabotage *sabotage;
+		const char *words;
+	} cases[] = {
+		{claim_memory_errors_of_sends, "work 0 (opcode 0, 100 bytes) has status 4"},
+		{claim_a_memory_error_second, "receive 1 has status 4"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct sim *sim = sim_create(.seed = i);
+		struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+		sim->hosts[0].sabotage = cases[i].sabotage;
+		sim_fault(sim, 1, "drop@rc-acknowledge");
+		sim_receive(qp, .bytes = 100);
+		sim_receive(qp, .bytes = 100);
+		sim_post(qp, .bytes = 100);
+		sim_post(qp->peer, .opcode = RNIC_WR_SEND, .bytes = 100);
+		sim_run_for(sim, 5 * SIM_US);
+		sim_take_memory(sim, 0);
+		sim_run_for(sim, SIM_MS);
+		assert_found(sim, cases[i].words);
+	}
+}
+
+/* The flush of the sends does not permit the error of a receive that nothing explains. */
+static void a_memory_error_behind_a_flush_is_found(void **state)
+{
+	static const struct {
+		bool is_memory_gone;
+		sim_sabotage *sabotage;
+		const char *words;
+	} cases[] = {
+		{false, claim_a_memory_error_first, "receive 0 has status 4"},
+		{true, claim_a_memory_error_second, "receive 1 has status 4"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct sim *sim = sim_create(.seed = i);
+		struct sim_qp *qp = sim_connect(sim, 0, 1);
+
+		sim->hosts[0].sabotage = cases[i].sabotage;
+		sim_receive(qp, .bytes = 100);
+		sim_receive(qp, .bytes = 100);
+		sim_post(qp, .bytes = 100);
+		sim_run_for(sim, 5 * SIM_US);
+		if (cases[i].is_memory_gone)
+			sim_take_memory(sim, 0);
+		sim_enter_error(qp);
+		assert_found(sim, cases[i].words);
+	}
 }
 
 static void success_of_what_must_fail_is_found(void **state)
@@ -276,6 +358,8 @@ int main(void)
 		cmocka_unit_test(wrong_completions_are_found),
 		cmocka_unit_test(wrong_receives_without_acknowledgements_are_found),
 		cmocka_unit_test(bytes_missing_without_acknowledgements_are_found),
+		cmocka_unit_test(a_second_memory_error_is_found),
+		cmocka_unit_test(a_memory_error_behind_a_flush_is_found),
 		cmocka_unit_test(success_of_what_must_fail_is_found),
 		cmocka_unit_test(skipped_bytes_are_found),
 		cmocka_unit_test(an_atomic_done_twice_is_found),
