@@ -23,7 +23,8 @@ struct event_loop {
 	ev_io clients; /* epoll instance of the control connections */
 	ev_io timer;
 	ev_io network;
-	ev_io plugged[LOOP_WATCHES_MAX]; /* lane 0's ports, device processes */
+	ev_io devices;			 /* epoll instance of the device processes */
+	ev_io plugged[LOOP_WATCHES_MAX]; /* lane 0's ports */
 	uint32_t plugged_count;
 	ev_signal terminate;
 	ev_signal interrupt;
@@ -42,6 +43,16 @@ static void loop_on_clients(struct ev_loop *events, ev_io *watcher, int revents)
 	(void)events;
 	(void)revents;
 	loop->has_requests = true;
+}
+
+/* The next turn serves the device processes. */
+static void loop_on_devices(struct ev_loop *events, ev_io *watcher, int revents)
+{
+	struct event_loop *loop = watcher->data;
+
+	(void)events;
+	(void)revents;
+	device_set_note_events(&loop->control->backplane.devices);
 }
 
 /* The next turn receives. The watcher exists so that an arrival ends the sleep. */
@@ -103,16 +114,20 @@ static void loop_watch_all(struct event_loop *loop)
 {
 	ev_io_init(&loop->clients, loop_on_clients, loop->control->clients.server.epoll_fd,
 		   EV_READ);
+	ev_io_init(&loop->devices, loop_on_devices,
+		   loop->control->backplane.devices.common.epoll_fd, EV_READ);
 	ev_io_init(&loop->timer, loop_on_timer, loop->timer_fd, EV_READ);
 	ev_io_init(&loop->network, loop_on_network, loop->control->network.watch.fd, EV_READ);
 	ev_signal_init(&loop->terminate, loop_on_signal, SIGTERM);
 	ev_signal_init(&loop->interrupt, loop_on_signal, SIGINT);
 	loop->clients.data = loop;
+	loop->devices.data = loop;
 	loop->timer.data = loop;
 	loop->network.data = loop;
 	loop->terminate.data = loop;
 	loop->interrupt.data = loop;
 	ev_io_start(loop->events, &loop->clients);
+	ev_io_start(loop->events, &loop->devices);
 	ev_io_start(loop->events, &loop->timer);
 	ev_io_start(loop->events, &loop->network);
 	ev_signal_start(loop->events, &loop->terminate);
@@ -148,6 +163,7 @@ free_loop:
 void event_loop_destroy(struct event_loop *loop)
 {
 	ev_io_stop(loop->events, &loop->clients);
+	ev_io_stop(loop->events, &loop->devices);
 	ev_io_stop(loop->events, &loop->timer);
 	ev_io_stop(loop->events, &loop->network);
 	for (uint32_t i = 0; i < loop->plugged_count; i++)
@@ -235,8 +251,14 @@ static bool loop_serve(struct event_loop *loop)
 	return has_requests;
 }
 
+/*
+ * After a turn with work comes one turn without a look at the descriptors: most often there is
+ * nothing left, and the loop sleeps, which is the look.
+ */
 void event_loop_run(struct event_loop *loop)
 {
+	bool has_looked = true;
+
 	loop->idle_since_ns = clock_now_ns();
 	while (!loop->is_stopping) {
 		const uint64_t now_ns = clock_now_ns();
@@ -244,9 +266,14 @@ void event_loop_run(struct event_loop *loop)
 
 		was_busy = loop_serve(loop) || was_busy;
 		control_plane_report(loop->control, now_ns);
+		if (was_busy && has_looked) {
+			has_looked = false;
+			continue;
+		}
 		if (was_busy)
 			ev_run(loop->events, EVRUN_NOWAIT);
 		else
 			loop_sleep(loop, now_ns);
+		has_looked = true;
 	}
 }

@@ -564,7 +564,6 @@ uint64_t backplane_next_deadline_ns(const struct backplane *backplane)
 void backplane_watch(struct backplane *backplane,
 		     void (*watch)(void *context, int fd, bool for_writing), void *context)
 {
-	watch(context, backplane->devices.common.epoll_fd, false);
 	lane_zero_watch(&backplane->zero, watch, context);
 }
 

@@ -84,7 +84,10 @@ bool backplane_has_work(const struct backplane *backplane);
 /* Returns the time of the next turn when nothing arrives before; UINT64_MAX: never. */
 uint64_t backplane_next_deadline_ns(const struct backplane *backplane);
 
-/* Calls `watch` for each descriptor to poll, and says whether to poll it for writing too. */
+/*
+ * Calls `watch` for each descriptor of lane 0's ports, and says whether to poll it for writing too.
+ * The caller polls device_common.epoll_fd as well, for device_set_note_events().
+ */
 void backplane_watch(struct backplane *backplane,
 		     void (*watch)(void *context, int fd, bool for_writing), void *context);
 

@@ -88,6 +88,7 @@ void device_set_close(struct device_set *set)
 		struct pollfd events = {.fd = set->common.epoll_fd, .events = POLLIN};
 
 		poll(&events, 1, SET_CLOSE_WAIT_MS);
+		device_set_note_events(set);
 		device_set_turn(set, clock_now_ns());
 	}
 	while (!list_is_empty(&set->processes)) {
@@ -440,15 +441,20 @@ static void set_tick(struct device_child *process)
 		process->common->has_news = true;
 }
 
-bool device_set_turn(struct device_set *set, uint64_t now_ns)
+void device_set_note_events(struct device_set *set)
+{
+	set->may_have_events = true;
+}
+
+/* Serves the noted events. Returns whether there was any. */
+static bool set_serve_events(struct device_set *set, uint64_t now_ns)
 {
 	struct epoll_event events[SET_EVENTS];
-	struct list *node;
 	int count;
 
-	set->common.now_ns = now_ns;
-	if (list_is_empty(&set->processes))
+	if (!set->may_have_events)
 		return false;
+	set->may_have_events = false;
 	count = epoll_wait(set->common.epoll_fd, events, SET_EVENTS, 0);
 	for (int i = 0; i < count; i++) {
 		struct device_child *process = events[i].data.ptr;
@@ -459,10 +465,22 @@ bool device_set_turn(struct device_set *set, uint64_t now_ns)
 		if (device_child_is_alive(process))
 			device_link_receive(process, (events[i].events & EPOLLHUP) != 0);
 	}
+	return count > 0;
+}
+
+bool device_set_turn(struct device_set *set, uint64_t now_ns)
+{
+	struct list *node;
+	bool had_events;
+
+	set->common.now_ns = now_ns;
+	if (list_is_empty(&set->processes))
+		return false;
+	had_events = set_serve_events(set, now_ns);
 	list_for_each (node, &set->processes)
 		set_tick(list_entry(node, struct device_child, node));
 	set_sweep(set);
-	return count > 0;
+	return had_events;
 }
 
 bool device_set_take_news(struct device_set *set)

@@ -43,6 +43,7 @@ struct device_set {
 	const uid_t *allowed;
 	uint32_t allowed_count;
 	bool has_one_lane;
+	bool may_have_events; /* noted, and not asked for yet */
 };
 
 /* Makes a set without processes. Negative errno of epoll_create1(2). */
@@ -127,9 +128,12 @@ uint32_t device_set_process_count(const struct device_set *set);
 
 /* ---- turns ---- */
 
+/* device_common.epoll_fd is readable: the next turn asks for its events. */
+void device_set_note_events(struct device_set *set);
+
 /*
- * Serves the events of device_common.epoll_fd and what is due: messages, ends, deadlines. Bounded.
- * Returns whether there was anything.
+ * Serves the noted events and what is due: messages, ends, deadlines. Bounded. Returns whether
+ * there was any event.
  */
 bool device_set_turn(struct device_set *set, uint64_t now_ns);
 

@@ -279,6 +279,7 @@ int device_fixture_close(void **state)
 void fixture_turn(uint64_t after_ns)
 {
 	fixture->now_ns += after_ns;
+	device_set_note_events(&fixture->set);
 	device_set_turn(&fixture->set, fixture->now_ns);
 }
 
