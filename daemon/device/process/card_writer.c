@@ -77,6 +77,8 @@ void card_writer_refresh(struct card_writer *writer, const struct device_half *h
 void card_writer_refresh_if_due(struct card_writer *writer, const struct device_half *half,
 				uint64_t now_ns)
 {
-	if (writer->has_change || now_ns - writer->refreshed_ns >= CARD_WRITER_REFRESH_NS)
+	const uint64_t due_ns = writer->has_change ? CARD_WRITER_CHANGE_NS : CARD_WRITER_REFRESH_NS;
+
+	if (now_ns - writer->refreshed_ns >= due_ns)
 		card_writer_refresh(writer, half, now_ns);
 }

@@ -15,7 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CARD_WRITER_REFRESH_NS UINT64_C(10000000) /* while the loop is busy */
+/* While the loop is awake, these times lie between two refreshes: of counters, and of a change. */
+#define CARD_WRITER_REFRESH_NS UINT64_C(10000000)
+#define CARD_WRITER_CHANGE_NS  UINT64_C(1000000)
 
 struct device_half;
 
@@ -43,7 +45,10 @@ static inline void card_writer_note_change(struct card_writer *writer)
 void card_writer_refresh(struct card_writer *writer, const struct device_half *half,
 			 uint64_t now_ns);
 
-/* Refreshes the card when more than counters has changed, or the last refresh is long ago. */
+/*
+ * Refreshes the card when the last refresh is long enough ago. Each request is a change, and a
+ * program may send one after another: they share a walk.
+ */
 void card_writer_refresh_if_due(struct card_writer *writer, const struct device_half *half,
 				uint64_t now_ns);
 
