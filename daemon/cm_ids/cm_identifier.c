@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cm_ids/cm_identifier.h"
 
-#include "base/clock.h"
 #include "client/client.h"
 #include "client/client_set.h"
 #include "cm_ids/cm_address.h"
@@ -144,10 +143,10 @@ void cm_identifier_describe(const struct session_cm_id *id,
 
 static void cm_identifier_send_events(struct client *client, struct session_cm_channel *channel)
 {
-	const uint64_t began_ns = clock_thread_ns();
+	const uint64_t began_ns = request_connection_begin_call(&client->requests);
 	int result = cm_channel_send(channel);
 
-	client_set_charge(client->set, client->uid, clock_thread_ns() - began_ns);
+	request_connection_end_call(&client->requests, began_ns);
 	if (result != 0)
 		client_break(client, "the events of its connections cannot be sent (%s)",
 			     strerror(-result));
@@ -207,11 +206,11 @@ void cm_identifier_look(struct client *client, struct session_cm_channel *channe
 
 void cm_channel_free(struct client *client, struct session_cm_channel *channel)
 {
-	const uint64_t began_ns = clock_thread_ns();
+	const uint64_t began_ns = request_connection_begin_call(&client->requests);
 
 	assert(channel->references == 0);
 	cm_channel_close(channel);
-	client_set_charge(client->set, client->uid, clock_thread_ns() - began_ns);
+	request_connection_end_call(&client->requests, began_ns);
 	quota_discharge(&client->account, RESOURCE_DESCRIPTORS, 1);
 	handle_table_remove(&client->cm_channels, channel->handle);
 	quota_discharge(&client->account, RESOURCE_CM_CHANNEL, 1);

@@ -53,6 +53,11 @@ int quota_open_viewer(struct quota_account *account, struct quota_pool *pool,
 	return result;
 }
 
+bool quota_has_all(const struct quota_account *account)
+{
+	return account->user != NULL && account->user->may_have_all;
+}
+
 void quota_close(struct quota_account *account)
 {
 	quota_discharge(account, RESOURCE_SESSION, 1);

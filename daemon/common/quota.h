@@ -49,6 +49,9 @@ int quota_charge(struct quota_account *account, enum session_resource resource, 
 void quota_discharge(struct quota_account *account, enum session_resource resource,
 		     uint64_t amount);
 
+/* Whether the client's user may have all there is (user_quota_is_owner()). */
+bool quota_has_all(const struct quota_account *account);
+
 /* Close or unmap soon what the client has sent or shared. Until then the process counts it. */
 void quota_defer_close(struct quota_account *account, int fd);
 void quota_defer_unmap(struct quota_account *account, void *address, uint64_t bytes);

@@ -22,15 +22,14 @@
 #define SOCKET_DESCRIPTORS 1 /* the connection uses one descriptor */
 #define CONNECTION_EVENTS  (EPOLLIN | EPOLLRDHUP)
 
-/* Around a system call that wakes the peer's threads and watches. */
-static uint64_t request_connection_begin_call(const struct request_connection *connection)
+uint64_t request_connection_begin_call(const struct request_connection *connection)
 {
-	return connection->server->role->charge != NULL ? clock_thread_ns() : 0;
+	return connection->is_charged ? clock_thread_ns() : 0;
 }
 
-static void request_connection_end_call(struct request_connection *connection, uint64_t began_ns)
+void request_connection_end_call(struct request_connection *connection, uint64_t began_ns)
 {
-	if (connection->server->role->charge != NULL)
+	if (connection->is_charged)
 		connection->server->role->charge(connection, clock_thread_ns() - began_ns);
 }
 
@@ -47,7 +46,12 @@ int request_connection_open(struct request_connection *connection, struct reques
 		quota_discharge(account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 		return result;
 	}
-	*connection = (struct request_connection){.server = server, .account = account, .fd = fd};
+	*connection = (struct request_connection){
+		.server = server,
+		.account = account,
+		.fd = fd,
+		.is_charged = server->role->charge != NULL && !quota_has_all(account),
+	};
 	return 0;
 }
 

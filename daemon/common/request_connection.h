@@ -25,6 +25,7 @@ struct request_connection {
 	int fd;			 /* -1: cut off */
 	bool is_broken;		 /* the client is to end, or is ending */
 	bool is_deaf;		 /* the server waits for the hang-up alone */
+	bool is_charged;	 /* the role asks how long calls on the client's sockets take */
 	bool is_costly;		 /* calls on it take long: it is not shut down but only closed */
 	struct ctl_call *call;	 /* a request that goes on in a later turn; NULL: none */
 };
@@ -42,6 +43,14 @@ int request_connection_open(struct request_connection *connection, struct reques
  * descriptors. Until then the user's quota counts it, and other users' closes do not wait for it.
  */
 void request_connection_cut(struct request_connection *connection);
+
+/*
+ * Around a system call that wakes the threads and watches of the client, on one of the client's
+ * sockets. The end tells the role how much of the thread's time the call took. Nobody asks how long
+ * calls of a user take who may have all there is, and the clock, a system call, is not read.
+ */
+uint64_t request_connection_begin_call(const struct request_connection *connection);
+void request_connection_end_call(struct request_connection *connection, uint64_t began_ns);
 
 /*
  * Serves at most `requests` requests. The duration of some requests grows with the client's
