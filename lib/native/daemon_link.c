@@ -265,21 +265,6 @@ static int until_ms(const struct rnic_link *link, uint64_t deadline_ms)
 	return at_ms < deadline_ms ? (int)(deadline_ms - at_ms) : 0;
 }
 
-/* Waits for the answer, or for the end of the connection. Signals do not prolong it. */
-static int wait_for_reply(const struct rnic_link *link)
-{
-	struct pollfd reply = {.fd = atomic_load(&link->fd), .events = POLLIN};
-	uint64_t deadline_ms = rnic_wait_now_ns() / RNIC_NS_PER_MS + link->answer_ms;
-	int ready;
-
-	if (rnic_wait_awake(&reply, 1) > 0)
-		return 0;
-	do
-		ready = poll(&reply, 1, until_ms(link, deadline_ms));
-	while (ready < 0 && errno == EINTR);
-	return ready > 0 ? 0 : -ETIMEDOUT;
-}
-
 /* Places for the descriptors of a reply: the library could not ask for lost ones again. */
 struct places {
 	int fds[RNIC_CTL_FDS_MAX];
@@ -311,18 +296,8 @@ static int keep_places(struct places *places, unsigned count)
 	return error;
 }
 
-static int await_reply(struct rnic_link *link, struct places *places)
-{
-	int error = wait_for_reply(link);
-
-	give_back(places);
-	if (error != 0)
-		snprintf(refusal_reason, sizeof(refusal_reason),
-			 "the daemon has not answered for %u seconds", link->answer_ms / 1000);
-	return error;
-}
-
-static int receive_reply(struct rnic_link *link, struct message *message)
+/* -EAGAIN with MSG_DONTWAIT: the reply has not come. */
+static int receive_reply(const struct rnic_link *link, int flags, struct message *message)
 {
 	struct iovec part = {.iov_base = message->bytes, .iov_len = sizeof(message->bytes)};
 	union control_buffer control;
@@ -335,8 +310,10 @@ static int receive_reply(struct rnic_link *link, struct message *message)
 	ssize_t received;
 
 	do {
-		received = recvmsg(atomic_load(&link->fd), &header, MSG_CMSG_CLOEXEC);
+		received = recvmsg(atomic_load(&link->fd), &header, flags | MSG_CMSG_CLOEXEC);
 	} while (received < 0 && errno == EINTR);
+	if (received < 0 && errno == EAGAIN)
+		return -EAGAIN;
 	if (received <= 0)
 		return -ENODEV;
 	message->received = (size_t)received;
@@ -345,6 +322,59 @@ static int receive_reply(struct rnic_link *link, struct message *message)
 	 * The kernel cuts descriptors off when another thread has taken the places that were kept.
 	 */
 	return (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ? -EIO : 0;
+}
+
+struct reply_look {
+	const struct rnic_link *link;
+	struct message *message;
+	int error; /* of receive_reply() */
+};
+
+static int look_for_reply(void *context)
+{
+	struct reply_look *look = context;
+
+	look->error = receive_reply(look->link, MSG_DONTWAIT, look->message);
+	return look->error != -EAGAIN;
+}
+
+/* Waits for the reply, or for the end of the connection. Signals do not prolong it. */
+static int wait_for_reply(const struct rnic_link *link)
+{
+	struct pollfd reply = {.fd = atomic_load(&link->fd), .events = POLLIN};
+	uint64_t deadline_ms = rnic_wait_now_ns() / RNIC_NS_PER_MS + link->answer_ms;
+	int ready;
+
+	do
+		ready = poll(&reply, 1, until_ms(link, deadline_ms));
+	while (ready < 0 && errno == EINTR);
+	if (ready > 0)
+		return 0;
+	snprintf(refusal_reason, sizeof(refusal_reason),
+		 "the daemon has not answered for %u seconds", link->answer_ms / 1000);
+	return -ETIMEDOUT;
+}
+
+/* Waits for a reply without descriptors and receives it. */
+static int await_reply(const struct rnic_link *link, struct message *message)
+{
+	struct reply_look look = {.link = link, .message = message};
+	int error;
+
+	if (rnic_wait_awake_for(look_for_reply, &look) != 0)
+		return look.error;
+	error = wait_for_reply(link);
+	return error != 0 ? error : receive_reply(link, 0, message);
+}
+
+/* Waits for a reply whose descriptors need the places, and leaves the reply in the socket. */
+static int await_fds(const struct rnic_link *link, struct places *places)
+{
+	struct pollfd reply = {.fd = atomic_load(&link->fd), .events = POLLIN};
+	int error = rnic_wait_awake(&reply, 1) > 0 ? 0 : wait_for_reply(link);
+
+	give_back(places);
+	return error;
 }
 
 /* Hands a well-formed reply to the caller; false when the reply is not the one to the call. */
@@ -374,17 +404,20 @@ static bool try_accept(struct rnic_link *link, const struct rnic_call *call,
 	return true;
 }
 
-/* Receives the reply, which has come, and hands it to the caller. A fork() finds it in a link. */
+/* Waits for the reply and hands it to the caller. A fork() finds its descriptor in a link. */
 static int take_reply(struct rnic_link *link, const struct rnic_call *call, uint32_t request_id,
-		      int *result)
+		      struct places *places, int *result)
 {
+	const bool has_fds = call->reply_fd_count > 0;
 	struct message message;
 	int error;
 
 	message.fd_count = 0;
+	error = has_fds ? await_fds(link, places) : await_reply(link, &message);
 	if (call->reply_link != NULL)
 		lock_fork(link);
-	error = receive_reply(link, &message);
+	if (error == 0 && has_fds)
+		error = receive_reply(link, 0, &message);
 	if (error == 0 && (rnic_ctl_check_reply(message.bytes, message.received, message.fd_count,
 						call->operation, request_id) != 0 ||
 			   !try_accept(link, call, &message, result)))
@@ -413,9 +446,7 @@ static int daemon_link_exchange(struct rnic_link *link, const struct rnic_call *
 	if (error != 0 && error != -ENODEV && error != -ETIMEDOUT)
 		return error;
 	if (error == 0)
-		error = await_reply(link, &places);
-	if (error == 0)
-		error = take_reply(link, call, request_id, &result);
+		error = take_reply(link, call, request_id, &places, &result);
 	if (error == 0)
 		return result;
 	/* Request and reply are out of step from here on, or the other side is gone. */

@@ -208,6 +208,8 @@ static int receive_next(struct rnic_cm_channel *channel, struct rnic_ctl_cm_even
 {
 	int error = receive(channel, 0, told);
 
+	if (error == -EAGAIN)
+		channel->may_have_void = false;
 	if (error != 0)
 		return error;
 	channel->taken++;
@@ -222,13 +224,18 @@ static void drop_void(struct rnic_cm_channel *channel)
 	struct rnic_context *context = channel->context;
 	struct rnic_ctl_cm_event told;
 	bool is_void = true;
+	int error;
 
-	while (is_void && receive(channel, MSG_PEEK, &told) == 0) {
+	while (is_void) {
+		error = receive(channel, MSG_PEEK, &told);
+		channel->may_have_void = error != -EAGAIN;
+		if (error != 0)
+			return;
 		pthread_mutex_lock(&context->objects_lock);
 		is_void = find_reporting(channel, &told) == NULL;
 		pthread_mutex_unlock(&context->objects_lock);
 		if (is_void && receive_next(channel, &told) != 0)
-			break;
+			return;
 	}
 }
 
@@ -238,12 +245,19 @@ void rnic_cm_channel_stop(struct rnic_cm_channel *channel, int *cancellation)
 	pthread_mutex_lock(&channel->taking);
 }
 
-void rnic_cm_channel_go_on(struct rnic_cm_channel *channel, int cancellation)
+static void let_go_on(struct rnic_cm_channel *channel, int cancellation)
 {
-	if (!was_destroyed(channel) && rnic_context_lost(channel->context) == 0)
+	if (channel->may_have_void && !was_destroyed(channel) &&
+	    rnic_context_lost(channel->context) == 0)
 		drop_void(channel);
 	pthread_mutex_unlock(&channel->taking);
 	pthread_setcancelstate(cancellation, NULL);
+}
+
+void rnic_cm_channel_go_on(struct rnic_cm_channel *channel, int cancellation)
+{
+	channel->may_have_void = true;
+	let_go_on(channel, cancellation);
 }
 
 /* Under `taking`. -EAGAIN: no event is there. -ESTALE: the event was void. */
@@ -302,7 +316,7 @@ static int cm_events_get_event(struct rnic_cm_channel *channel, struct rnic_cm_e
 		if (error == 0) {
 			rnic_cm_channel_stop(channel, &cancellation);
 			error = take(channel, event);
-			rnic_cm_channel_go_on(channel, cancellation);
+			let_go_on(channel, cancellation);
 		}
 		if (error == 0)
 			return 0;

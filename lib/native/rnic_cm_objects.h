@@ -23,6 +23,7 @@ struct rnic_cm_channel {
 	pthread_mutex_t taking; /* a request's identifier is known before its next event comes */
 	uint32_t taken;		/* events taken, modulo 2^32; under `taking` */
 	bool must_ask;		/* the daemon sends more events when it is asked; under `taking` */
+	bool may_have_void;	/* void events may be behind one that is not; under `taking` */
 	unsigned references;	/* the owner's, and of threads that wait for events; objects_lock */
 	bool is_destroyed;	/* its socket ends with it, not with the daemon; objects_lock */
 };
@@ -49,10 +50,11 @@ void rnic_cm_channel_hold(struct rnic_cm_channel *channel);
 void rnic_cm_channel_release(struct rnic_cm_channel *channel);
 
 /*
- * Between both calls no thread takes an event of the channel, so that channel->taken is the count
- * for the daemon. The second drops events that have become void: the channel must look empty if it
- * is. The thread is not cancelled between both; `cancellation` keeps its state. Not for a context
- * that is lost, as after fork(): the lock may be held for ever, and the events are the parent's.
+ * Between both calls an identifier leaves the channel, and no thread takes an event, so that
+ * channel->taken is the count for the daemon. The second call drops the events that have become
+ * void: the channel must look empty if it is. The thread is not cancelled between both;
+ * `cancellation` keeps its state. Not for a context that is lost, as after fork(): the lock may be
+ * held for ever, and the events are the parent's.
  */
 void rnic_cm_channel_stop(struct rnic_cm_channel *channel, int *cancellation);
 void rnic_cm_channel_go_on(struct rnic_cm_channel *channel, int cancellation);

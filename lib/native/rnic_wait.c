@@ -24,7 +24,7 @@ uint64_t rnic_wait_now_ns(void)
 	return (uint64_t)now.tv_sec * RNIC_NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-int rnic_wait_awake(struct pollfd *descriptors, unsigned count)
+int rnic_wait_awake_for(int (*look)(void *context), void *context)
 {
 	const uint64_t began_ns = rnic_wait_now_ns();
 	uint64_t at_ns = began_ns, yielded_ns;
@@ -36,9 +36,28 @@ int rnic_wait_awake(struct pollfd *descriptors, unsigned count)
 		sched_yield();
 		at_ns = rnic_wait_now_ns();
 		rnic_yield_backoff_note(&backoff, yielded_ns, at_ns);
-		ready = poll(descriptors, count, 0);
+		ready = look(context);
 	}
 	return ready;
+}
+
+struct poll_look {
+	struct pollfd *descriptors;
+	unsigned count;
+};
+
+static int look_by_poll(void *context)
+{
+	struct poll_look *look = context;
+
+	return poll(look->descriptors, look->count, 0);
+}
+
+int rnic_wait_awake(struct pollfd *descriptors, unsigned count)
+{
+	struct poll_look look = {.descriptors = descriptors, .count = count};
+
+	return rnic_wait_awake_for(look_by_poll, &look);
 }
 
 int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms)
