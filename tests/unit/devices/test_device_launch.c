@@ -15,6 +15,8 @@
 
 static const char *const script_path = "rnic-test-device-launch.sh";
 
+#define OTHER_FD 200 /* above what the test may have inherited */
+
 /* A program that waits for the end of the link and then tells by its status what it found. */
 static void write_script(void)
 {
@@ -23,7 +25,7 @@ static void write_script(void)
 	assert_non_null(file);
 	fputs("#!/bin/sh\n"
 	      "[ -e /proc/self/fd/3 ] || exit 2\n"
-	      "[ -e /proc/self/fd/9 ] && exit 3\n"
+	      "[ -e /proc/self/fd/200 ] && exit 3\n"
 	      "for fd in 0 1; do\n"
 	      "    [ \"$(readlink /proc/$$/fd/$fd)\" = /dev/null ] || exit 6\n"
 	      "done\n"
@@ -48,7 +50,7 @@ static void test_start(void **state)
 	assert_int_equal(process_link_open(fds), 0);
 	assert_int_equal(pipe2(log_fds, O_CLOEXEC), 0);
 	null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(dup3(null_fd, 9, O_CLOEXEC), 9);
+	assert_int_equal(dup3(null_fd, OTHER_FD, O_CLOEXEC), OTHER_FD);
 	assert_int_equal(device_launch_start(script_path, fds[1], log_fds[1], true, &pid, &pid_fd),
 			 0);
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
@@ -68,7 +70,7 @@ static void test_start(void **state)
 		close(pid_fd);
 	}
 	unlink(script_path);
-	close(9);
+	close(OTHER_FD);
 	close(null_fd);
 	close(log_fds[0]);
 	close(log_fds[1]);
