@@ -91,7 +91,9 @@ if [ -z "$quick" ] && [ "$long" != debian ]; then
 	"$top/tools/install-packages.sh" rxe || echo "there will be no emulated machine"
 fi
 
-PATH=$PATH:/usr/sbin:/sbin
+# The distribution's programs first: a python3 that comes before them in PATH has not the modules of
+# the distribution, and may be a script that takes seconds to start the real one.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 logs=$(mktemp -d "${TMPDIR:-/tmp}/rnic-run-XXXXXX")
 trap 'rm -rf "$logs"' EXIT
 stages=()

@@ -74,7 +74,9 @@ remove_rest() {
 	[ -n "${RNIC_TEST_KEEP:-}" ] || rm -rf "$1"
 }
 
-PATH=$PATH:/usr/sbin:/sbin
+# The distribution's programs first: a python3 that comes before them in PATH has not the modules of
+# the distribution, and may be a script that takes seconds to start the real one.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 case $1 in
 --inside)
 	shift

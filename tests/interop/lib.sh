@@ -32,7 +32,7 @@ LONG=${RNIC_TEST_LONG:-}
 SLOW=${RNIC_TEST_SANITIZE:+1}
 RUN_ID=$RNIC_TEST_ID
 WORK=$RNIC_TEST_WORK
-PATH=$PATH:/usr/sbin:/sbin
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 
 failures=0
 checks=0
