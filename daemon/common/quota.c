@@ -42,14 +42,12 @@ int quota_open_viewer(struct quota_account *account, struct quota_pool *pool,
 {
 	int result;
 
-	if (user->viewer_count == LIMIT_USER_VIEWERS || user->all->viewer_count == LIMIT_VIEWERS)
+	if (!user_quota_add_viewer(user))
 		return -ENOSPC;
 	*account = (struct quota_account){.pool = pool, .user = user, .is_viewer = true};
 	result = quota_charge(account, RESOURCE_SESSION, 1);
-	if (result == 0) {
-		user->viewer_count++;
-		user->all->viewer_count++;
-	}
+	if (result != 0)
+		user_quota_remove_viewer(user);
 	return result;
 }
 
@@ -61,10 +59,8 @@ bool quota_has_all(const struct quota_account *account)
 void quota_close(struct quota_account *account)
 {
 	quota_discharge(account, RESOURCE_SESSION, 1);
-	if (account->is_viewer) {
-		account->user->viewer_count--;
-		account->user->all->viewer_count--;
-	}
+	if (account->is_viewer)
+		user_quota_remove_viewer(account->user);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(account->usage[i] == 0);
 }

@@ -33,7 +33,8 @@ int quota_open(struct quota_account *account, struct quota_pool *pool, struct us
 /*
  * The same for a client that only looks (SHOW), of a user whose share is used up. What the account
  * has, the session and the descriptor of one connection, counts for the process and not in the
- * share. A user may have LIMIT_USER_VIEWERS such clients, all users together LIMIT_VIEWERS.
+ * share. A user may have LIMIT_USER_VIEWERS such clients, the users without a place together
+ * LIMIT_OTHER_VIEWERS.
  */
 int quota_open_viewer(struct quota_account *account, struct quota_pool *pool,
 		      struct user_quota *user);

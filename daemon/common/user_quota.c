@@ -82,6 +82,22 @@ void user_quota_give_back(struct user_quota *user, enum session_resource resourc
 	user_quota_set(user, resource, user->usage[resource] - amount);
 }
 
+bool user_quota_add_viewer(struct user_quota *user)
+{
+	if (user->viewer_count == LIMIT_USER_VIEWERS ||
+	    (!user->has_place && user->all->other_viewer_count == LIMIT_OTHER_VIEWERS))
+		return false;
+	user->viewer_count++;
+	user->all->other_viewer_count += !user->has_place;
+	return true;
+}
+
+void user_quota_remove_viewer(struct user_quota *user)
+{
+	user->viewer_count--;
+	user->all->other_viewer_count -= !user->has_place;
+}
+
 /* --- users ----------------------------------------------------------------------------------- */
 
 bool user_quota_is_owner(uid_t uid)
@@ -177,6 +193,7 @@ static void user_quota_seat(struct user_quota *user)
 		all->common_usage[i] -= user_quota_common(user, i, user->usage[i]);
 	user->has_place = true;
 	all->place_count++;
+	all->other_viewer_count -= user->viewer_count;
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		all->common_usage[i] += user_quota_common(user, i, user->usage[i]);
 }

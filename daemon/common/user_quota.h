@@ -32,8 +32,9 @@ enum {
 	LIMIT_USER_PARTS = 64,	  /* such a part is one in so many */
 	LIMIT_RESERVE_PARTS = 16, /* of the whole, the reserve is one in so many */
 	LIMIT_USER_VIEWERS = 2,	  /* clients beyond the share, which only look */
+	LIMIT_OTHER_VIEWERS = 16, /* of all users without a place, together */
 	/* The viewers of all users take from the reserve, and leave most of the reserve to root. */
-	LIMIT_VIEWERS = LIMIT_USER_PLACES * LIMIT_USER_VIEWERS,
+	LIMIT_VIEWERS = LIMIT_USER_PLACES * LIMIT_USER_VIEWERS + LIMIT_OTHER_VIEWERS,
 };
 
 /* All users of a pool. */
@@ -41,7 +42,7 @@ struct user_quotas {
 	const struct quota_pool *pool;
 	struct list users; /* struct user_quota.node */
 	uint32_t place_count;
-	uint32_t viewer_count;		       /* of all users */
+	uint32_t other_viewer_count;	       /* viewers of users without a place */
 	uint64_t common_usage[RESOURCE_COUNT]; /* beyond sure parts and reserve */
 };
 
@@ -78,6 +79,13 @@ void user_quota_leave(struct user_quota *user);
 /* Whether the user may have `amount` more of a resource, and the pool has as much left. */
 bool user_quota_may_have(const struct user_quota *user, enum session_resource resource,
 			 uint64_t amount);
+
+/*
+ * Count a client of the user that takes nothing of the share. False: the user, or the users without
+ * a place, have as many as they may have, and nothing was counted.
+ */
+bool user_quota_add_viewer(struct user_quota *user);
+void user_quota_remove_viewer(struct user_quota *user);
 
 /* Count what a client of the user takes and gives back. */
 void user_quota_take(struct user_quota *user, enum session_resource resource, uint64_t amount);

@@ -132,6 +132,48 @@ static void test_viewers(void **state)
 		quota_close(&viewers[i]);
 }
 
+/* Opens viewers of the user until one is refused. Returns their number. */
+static uint32_t view_all(struct fixture *f, struct user_quota *user, struct quota_account *viewers)
+{
+	uint32_t count = 0;
+
+	while (quota_open_viewer(&viewers[count], &f->pool, user) == 0)
+		count++;
+	return count;
+}
+
+/* Many users without a place take no viewer from a user that has one. */
+static void test_viewers_beyond_the_places(void **state)
+{
+	struct fixture *f = *state;
+	struct user_quota *users[LIMIT_USER_PLACES + LIMIT_OTHER_VIEWERS];
+	struct quota_account viewers[LIMIT_VIEWERS + 1];
+	uint32_t count = 0, seated = 0;
+
+	for (uint32_t i = 0; i < COUNT_OF(users); i++)
+		users[i] = user_quota_join(&f->users, stranger(i));
+	for (uint32_t i = LIMIT_USER_PLACES; i < COUNT_OF(users); i++)
+		count += view_all(f, users[i], &viewers[count]);
+	assert_int_equal(count, LIMIT_OTHER_VIEWERS);
+	for (uint32_t i = 0; i < LIMIT_USER_PLACES; i++)
+		seated += view_all(f, users[i], &viewers[count + seated]);
+	assert_int_equal(seated, LIMIT_USER_PLACES * LIMIT_USER_VIEWERS);
+	/* A place becomes free: the viewers of the user who gets the place leave room for others.
+	 */
+	for (uint32_t i = 0; i < LIMIT_USER_VIEWERS; i++)
+		quota_close(&viewers[count + i]);
+	user_quota_leave(users[0]);
+	assert_ptr_equal(user_quota_join(&f->users, stranger(LIMIT_USER_PLACES)),
+			 users[LIMIT_USER_PLACES]);
+	user_quota_leave(users[LIMIT_USER_PLACES]);
+	assert_int_equal(view_all(f, users[COUNT_OF(users) - 1], &viewers[count]),
+			 LIMIT_USER_VIEWERS);
+	for (uint32_t i = 0; i < count + LIMIT_USER_PLACES * LIMIT_USER_VIEWERS; i++)
+		quota_close(&viewers[i]);
+	for (uint32_t i = 1; i < COUNT_OF(users); i++)
+		user_quota_leave(users[i]);
+}
+
 static const struct {
 	const char *name;
 	uint32_t users;		/* who hold all they can, each */
@@ -219,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ten_users_leave_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_viewers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_viewers_beyond_the_places, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_owner_may_have_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_places_go_round, set_up, tear_down),
