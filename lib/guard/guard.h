@@ -36,7 +36,8 @@ struct rnic_guard {
 	 * Puts the handlers in place, for good; further calls do nothing. Threads may call at once.
 	 * -ENOTSUP: another library stands before librnic-guard.so and hides the application's
 	 * calls of sigaction(); the handlers are gone again. -ENOSYS: no C library that the guard
-	 * knows. After an error the caller must do without the guard.
+	 * knows. -EPERM or another error of sigaction(): a filter of system calls forbids the
+	 * handlers. After an error the caller must do without the guard.
 	 */
 	int (*install)(void);
 

@@ -34,10 +34,10 @@ static int guard_install(void)
 {
 	int error = rnic_actions_install();
 
-	if (error == 0 && application_sees_guard()) {
-		rnic_actions_remove();
+	if (error == 0 && application_sees_guard())
 		error = -ENOTSUP;
-	}
+	if (error != 0 && error != -ENOSYS)
+		rnic_actions_remove();
 	return error;
 }
 

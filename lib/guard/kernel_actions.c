@@ -50,23 +50,32 @@ static void show(unsigned index, unsigned level, struct sigaction *action)
 
 /*
  * Makes the guard's handler of the level the kernel's action, with `action` as the application's.
- * `*found` is the kernel's action of before. The lock is held.
+ * `*found` is the kernel's action of before. The lock is held. The table comes first: another
+ * thread may fault as soon as the kernel knows the handler. A filter of system calls may forbid the
+ * change; then nothing has changed, and the result is an error of sigaction().
  *
  * Where the application has no handler, the guard's runs on the alternate stack if there is one,
  * and a sent signal that is ignored interrupts no system call.
  */
-static void set_front(unsigned index, unsigned level, const struct sigaction *action,
-		      struct sigaction *found)
+static int set_front(unsigned index, unsigned level, const struct sigaction *action,
+		     struct sigaction *found)
 {
+	const struct guard_action *entry = &table->actions[index][level];
+	const uintptr_t handler_before = atomic_load(&entry->handler);
+	const int flags_before = atomic_load(&entry->flags);
 	struct sigaction front = *action;
 
 	front.sa_sigaction = rnic_fault_handler(level);
 	front.sa_flags = (action->sa_flags & ~SA_RESETHAND) | SA_SIGINFO;
 	if (!is_handler((uintptr_t)action->sa_sigaction))
 		front.sa_flags |= SA_ONSTACK | SA_RESTART;
-	table->libc_sigaction(guard_signal(index), &front, found);
 	rnic_action_store(index, level, (uintptr_t)action->sa_sigaction, action->sa_flags);
+	if (table->libc_sigaction(guard_signal(index), &front, found) != 0) {
+		rnic_action_store(index, level, handler_before, flags_before);
+		return -errno;
+	}
 	atomic_store(&table->top[index], level);
+	return 0;
 }
 
 static void copy_action(unsigned index, unsigned to, unsigned from)
@@ -117,25 +126,31 @@ static int step_in_front(unsigned index, const struct sigaction *stranger)
 
 	do {
 		int level = level_before(index, &found);
+		int error;
 
 		if (level < 0)
 			return level;
 		action = found;
-		set_front(index, (unsigned)level, &action, &found);
+		error = set_front(index, (unsigned)level, &action, &found);
+		if (error != 0)
+			return error;
 	} while (found.sa_sigaction != action.sa_sigaction && rnic_fault_handler_level(&found) < 0);
 	return 0;
 }
 
-static void install_signal(unsigned index)
+static int install_signal(unsigned index)
 {
 	struct sigaction action;
 	struct sigaction found;
+	int error;
 
-	table->libc_sigaction(guard_signal(index), NULL, &found);
+	if (table->libc_sigaction(guard_signal(index), NULL, &found) != 0)
+		return -errno;
 	do {
 		action = found;
-		set_front(index, 0, &action, &found);
-	} while (found.sa_sigaction != action.sa_sigaction);
+		error = set_front(index, 0, &action, &found);
+	} while (error == 0 && found.sa_sigaction != action.sa_sigaction);
+	return error;
 }
 
 /*
@@ -179,6 +194,7 @@ static __attribute__((constructor)) void prepare_once(void)
 int rnic_actions_install(void)
 {
 	rnic_signal_mask before;
+	int error = 0;
 
 	prepare_once();
 	if (table->libc_sigaction == NULL)
@@ -186,12 +202,12 @@ int rnic_actions_install(void)
 	before = rnic_table_lock();
 	if (!atomic_load(&table->is_active)) {
 		atomic_store(&table->owner, rnic_bare_getpid());
-		for (unsigned index = 0; index < GUARD_SIGNALS; index++)
-			install_signal(index);
-		atomic_store(&table->is_active, true);
+		for (unsigned index = 0; index < GUARD_SIGNALS && error == 0; index++)
+			error = install_signal(index);
+		atomic_store(&table->is_active, error == 0);
 	}
 	rnic_table_unlock(before);
-	return 0;
+	return error;
 }
 
 void rnic_actions_remove(void)
@@ -202,7 +218,8 @@ void rnic_actions_remove(void)
 		struct sigaction action;
 		int level;
 
-		table->libc_sigaction(guard_signal(index), NULL, &action);
+		if (table->libc_sigaction(guard_signal(index), NULL, &action) != 0)
+			continue;
 		level = rnic_fault_handler_level(&action);
 		if (level < 0)
 			continue;
@@ -222,54 +239,63 @@ bool rnic_actions_are_active(void)
  * Rule 7: a child of vfork() has the parent's memory and a kernel's table of its own. It changes
  * the latter alone, and sees the application's handler where the kernel still has the guard's.
  */
-static void change_in_child(unsigned index, const struct sigaction *act, struct sigaction *old)
+static int change_in_child(unsigned index, const struct sigaction *act, struct sigaction *old)
 {
 	int level;
 
-	table->libc_sigaction(guard_signal(index), act, old);
+	if (table->libc_sigaction(guard_signal(index), act, old) != 0)
+		return -errno;
 	level = rnic_fault_handler_level(old);
 	if (level >= 0)
 		show(index, (unsigned)level, old);
+	return 0;
 }
 
-static void change_locked(unsigned index, const struct sigaction *act, struct sigaction *old)
+static int change_locked(unsigned index, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction found;
 	int level;
 
-	table->libc_sigaction(guard_signal(index), NULL, old);
+	if (table->libc_sigaction(guard_signal(index), NULL, old) != 0)
+		return -errno;
 	level = rnic_fault_handler_level(old);
 	if (level >= 0)
 		show(index, (unsigned)level, old);
 	if (act == NULL)
-		return;
+		return 0;
 	/* The application takes the place of a stranger, who may be the action before its own. */
 	if (level < 0)
 		level = level_before(index, old);
 	if (level < 0)
 		level = (int)atomic_load(&table->top[index]);
-	set_front(index, (unsigned)level, act, &found);
+	return set_front(index, (unsigned)level, act, &found);
 }
 
-void rnic_actions_change(unsigned index, const struct sigaction *act, struct sigaction *old)
+int rnic_actions_change(unsigned index, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction action = {0};
 	struct sigaction replaced;
 	rnic_signal_mask before;
+	int error = 0;
 
 	/* A bad pointer of the application faults without the lock. */
 	if (act != NULL)
 		action = *act;
 	act = act == NULL ? NULL : &action;
 	if (rnic_bare_getpid() != atomic_load(&table->owner)) {
-		change_in_child(index, act, &replaced);
+		error = change_in_child(index, act, &replaced);
 	} else {
 		before = rnic_table_lock();
-		change_locked(index, act, &replaced);
+		error = change_locked(index, act, &replaced);
 		rnic_table_unlock(before);
+	}
+	if (error != 0) {
+		errno = -error;
+		return -1;
 	}
 	if (old != NULL)
 		*old = replaced;
+	return 0;
 }
 
 /* Looks at one signal once more, with the lock. */
@@ -280,7 +306,10 @@ static int regain_front(unsigned index)
 	int level;
 	int error = 0;
 
-	table->libc_sigaction(guard_signal(index), NULL, &found);
+	if (table->libc_sigaction(guard_signal(index), NULL, &found) != 0) {
+		error = -errno;
+		goto unlock;
+	}
 	level = rnic_fault_handler_level(&found);
 	if (level >= 0) {
 		/* A stranger has gone again, and put back what he had found. */
@@ -290,6 +319,7 @@ static int regain_front(unsigned index)
 	} else {
 		error = step_in_front(index, &found);
 	}
+unlock:
 	rnic_table_unlock(before);
 	return error;
 }
@@ -302,7 +332,9 @@ int rnic_actions_look(void)
 	for (unsigned index = 0; index < GUARD_SIGNALS && error == 0; index++) {
 		struct sigaction found;
 
-		table->libc_sigaction(guard_signal(index), NULL, &found);
+		/* A filter that forbids the question forbids changes as well. */
+		if (table->libc_sigaction(guard_signal(index), NULL, &found) != 0)
+			continue;
 		if (found.sa_sigaction != rnic_fault_handler(atomic_load(&table->top[index])))
 			error = regain_front(index);
 	}

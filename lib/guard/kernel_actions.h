@@ -6,7 +6,11 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Puts the handlers in front of the application's, once. 0, or -ENOSYS: no known C library. */
+/*
+ * Puts the handlers in front of the application's, once. 0, or -ENOSYS: no known C library.
+ * Other errors: those of sigaction(), where a filter of system calls forbids the change;
+ * rnic_actions_remove() takes back what stands.
+ */
 int rnic_actions_install(void);
 
 /* Gives the application's handlers back to the kernel. */
@@ -17,13 +21,13 @@ bool rnic_actions_are_active(void);
 
 /*
  * sigaction() for a signal of the guard once the handlers are in place: the application sees and
- * changes its own action alone. NULL for `act` and `old` as there.
+ * changes its own action alone. NULL for `act` and `old` as there, and results as there.
  */
-void rnic_actions_change(unsigned index, const struct sigaction *act, struct sigaction *old);
+int rnic_actions_change(unsigned index, const struct sigaction *act, struct sigaction *old);
 
 /*
  * Looks whether somebody else has put himself in front by calling the kernel directly, and steps
- * in front of him again. -EBUSY: in vain, now and later.
+ * in front of him again. -EBUSY: in vain, now and later. Other errors: those of sigaction().
  */
 int rnic_actions_look(void);
 

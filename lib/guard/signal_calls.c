@@ -115,10 +115,8 @@ static int change_action(int signal_number, const struct sigaction *act, struct 
 	const int index = index_if_active(signal_number);
 	int result;
 
-	if (index >= 0) {
-		rnic_actions_change((unsigned)index, act, old);
-		return 0;
-	}
+	if (index >= 0)
+		return rnic_actions_change((unsigned)index, act, old);
 	result = CALL_NEXT(NEXT_SIGACTION, action_call, -1, signal_number, act, old);
 	if (act != NULL)
 		look_after_change(signal_number);
@@ -149,8 +147,8 @@ static simple_handler *change_handler(enum next_name name, int index, int signal
 	} else if (act->sa_handler == SIG_ERR) {
 		errno = EINVAL;
 		before.sa_handler = SIG_ERR;
-	} else {
-		rnic_actions_change((unsigned)index, act, &before);
+	} else if (rnic_actions_change((unsigned)index, act, &before) != 0) {
+		before.sa_handler = SIG_ERR;
 	}
 	return before.sa_handler;
 }
@@ -211,8 +209,9 @@ GUARD_API simple_handler *sigset(int signal_number, simple_handler *handler)
 	if (index < 0 || handler != SIG_HOLD) {
 		before = change_handler(NEXT_SIGSET, index, signal_number, &action);
 	} else {
-		rnic_actions_change((unsigned)index, NULL, &action);
-		before = action.sa_handler;
+		before = rnic_actions_change((unsigned)index, NULL, &action) == 0
+				 ? action.sa_handler
+				 : SIG_ERR;
 	}
 	if (index < 0 || before == SIG_ERR)
 		return before;
@@ -227,11 +226,9 @@ GUARD_API int sigignore(int signal_number)
 	const int index = index_if_active(signal_number);
 	int result;
 
-	if (index >= 0) {
-		rnic_actions_change((unsigned)index, &(struct sigaction){.sa_handler = SIG_IGN},
-				    NULL);
-		return 0;
-	}
+	if (index >= 0)
+		return rnic_actions_change((unsigned)index,
+					   &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	result = CALL_NEXT(NEXT_SIGIGNORE, ignore_call, -1, signal_number);
 	look_after_change(signal_number);
 	return result;
@@ -246,11 +243,11 @@ GUARD_API int siginterrupt(int signal_number, int interrupts)
 	if (guard_index(signal_number) >= 0)
 		atomic_store(&interrupts_calls[guard_index(signal_number)], interrupts != 0);
 	if (index >= 0) {
-		rnic_actions_change((unsigned)index, NULL, &action);
+		if (rnic_actions_change((unsigned)index, NULL, &action) != 0)
+			return -1;
 		action.sa_flags = interrupts != 0 ? action.sa_flags & ~SA_RESTART
 						  : action.sa_flags | SA_RESTART;
-		rnic_actions_change((unsigned)index, &action, NULL);
-		return 0;
+		return rnic_actions_change((unsigned)index, &action, NULL);
 	}
 	result = CALL_NEXT(NEXT_SIGINTERRUPT, interrupt_call, -1, signal_number, interrupts);
 	look_after_change(signal_number);
@@ -286,7 +283,8 @@ GUARD_API int sigvec(int signal_number, const struct sigvec *vector, struct sigv
 				  ((vector->sv_flags & OLD_INTERRUPT) == 0 ? SA_RESTART : 0) |
 				  ((vector->sv_flags & OLD_RESETHAND) != 0 ? (int)SA_RESETHAND : 0);
 	}
-	rnic_actions_change((unsigned)index, vector == NULL ? NULL : &action, &before);
+	if (rnic_actions_change((unsigned)index, vector == NULL ? NULL : &action, &before) != 0)
+		return -1;
 	if (old != NULL)
 		show_old_style(&before, old);
 	return 0;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Code that sets actions past the guard: by the kernel's call, or by the C library's function. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -260,6 +263,47 @@ static void come_in_crowds(void)
 
 SUCCEEDS(too_many_strangers_are_an_error, come_in_crowds)
 
+/* ---- a filter of system calls that forbids further actions ---- */
+
+static void forbid_actions(void)
+{
+	struct sock_filter instructions[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = {COUNT_OF(instructions), instructions};
+
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+static void open_under_filter(void)
+{
+	set_handler(SIGSEGV, repair_page, 0);
+	forbid_actions();
+	CHECK(rnic_guard_open(&guard) == -EPERM);
+	own_fault();
+	check_calls(0, 0, 0, 1);
+}
+
+SUCCEEDS(a_filter_may_forbid_the_guard, open_under_filter)
+
+static void change_under_filter(void)
+{
+	open_guard();
+	set_handler(SIGSEGV, repair_page, 0);
+	forbid_actions();
+	CHECK(signal(SIGSEGV, SIG_DFL) == SIG_ERR && errno == EPERM);
+	CHECK(sigaction(SIGSEGV, NULL, &replaced) == -1 && errno == EPERM);
+	own_fault();
+	check_calls(0, 0, 0, 1);
+	fault_guarded();
+}
+
+SUCCEEDS(a_forbidden_change_leaves_the_action, change_under_filter)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +316,8 @@ int main(void)
 		cmocka_unit_test(a_stranger_may_call_the_kernel),
 		cmocka_unit_test(an_endless_fight_is_an_error),
 		cmocka_unit_test(too_many_strangers_are_an_error),
+		cmocka_unit_test(a_filter_may_forbid_the_guard),
+		cmocka_unit_test(a_forbidden_change_leaves_the_action),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of many threads while mappings and actions change. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "guard_fixture.h"
 #include "unit_test.h"
@@ -11,6 +16,7 @@
 #define COPYING_THREADS 4
 #define RUN_NS		UINT64_C(1500000000)
 #define PAGES		4
+#define DELAY_US	10000
 
 static uint8_t *shared_pages;
 static atomic_bool is_over;
@@ -143,9 +149,67 @@ static void run_threads(void)
 
 SUCCEEDS(threads_copy_while_mappings_and_actions_change, run_threads)
 
+/* ---- faults while the guard opens ---- */
+
+static void open_beside_faults(void)
+{
+	pthread_t thread;
+
+	CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
+	forbidden_page = map_pages(1, PROT_NONE);
+	signal(SIGSEGV, jump_back);
+	CHECK(pthread_create(&thread, NULL, fault_all_the_time, NULL) == 0);
+	while (atomic_load(&own_faults) < 100)
+		sched_yield();
+	raise(SIGSTOP);
+	open_guard();
+	atomic_store(&is_over, true);
+	CHECK(pthread_join(thread, NULL) == 0);
+	fault_guarded();
+}
+
+/* Lets the child go to its end, and leaves the other thread time where a system call begins or
+ * ends. The signals of the traced thread are its own. */
+static int delay_at_system_calls(pid_t child)
+{
+	int status;
+
+	for (;;) {
+		int sent;
+
+		assert_int_equal(waitpid(child, &status, 0), child);
+		if (!WIFSTOPPED(status))
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		sent = WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == (SIGTRAP | 0x80)
+			       ? 0
+			       : WSTOPSIG(status);
+		ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACESYSGOOD);
+		usleep(DELAY_US);
+		assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, (uintptr_t)sent), 0);
+	}
+}
+
+/* All faults of the other thread are for the application's handler. */
+static void the_guard_opens_while_a_thread_faults(void **state)
+{
+	pid_t child;
+
+	(void)state;
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		open_beside_faults();
+		_exit(0);
+	}
+	assert_int_equal(delay_at_system_calls(child), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_guard_opens_while_a_thread_faults),
 		cmocka_unit_test(threads_copy_while_mappings_and_actions_change),
 	};
 
