@@ -8,13 +8,16 @@ struct guard_table rnic_guard_table;
 /* 0: free, 1: held, 2: held and somebody may wait. */
 static _Atomic uint32_t lock_word;
 
+/* So many calls of fork() of this thread hold the lock; a handler may fork inside one. */
+static _Thread_local unsigned forks __attribute__((tls_model("initial-exec")));
+
 rnic_signal_mask rnic_table_lock(void)
 {
 	const rnic_signal_mask all = ~UINT64_C(0);
 	rnic_signal_mask before = rnic_bare_mask_change(SIG_SETMASK, &all);
 	uint32_t expected = 0;
 
-	if (!atomic_compare_exchange_strong(&lock_word, &expected, 1))
+	if (forks == 0 && !atomic_compare_exchange_strong(&lock_word, &expected, 1))
 		while (atomic_exchange(&lock_word, 2) != 0)
 			rnic_bare_futex_wait(&lock_word, 2);
 	return before;
@@ -22,9 +25,31 @@ rnic_signal_mask rnic_table_lock(void)
 
 void rnic_table_unlock(rnic_signal_mask before)
 {
-	if (atomic_exchange(&lock_word, 0) == 2)
+	if (forks == 0 && atomic_exchange(&lock_word, 0) == 2)
 		rnic_bare_futex_wake(&lock_word);
 	rnic_bare_mask_change(SIG_SETMASK, &before);
+}
+
+void rnic_table_lock_for_fork(void)
+{
+	const rnic_signal_mask before = rnic_table_lock();
+
+	forks++;
+	rnic_bare_mask_change(SIG_SETMASK, &before);
+}
+
+void rnic_table_unlock_after_fork(void)
+{
+	const rnic_signal_mask all = ~UINT64_C(0);
+	const rnic_signal_mask before = rnic_bare_mask_change(SIG_SETMASK, &all);
+
+	forks--;
+	rnic_table_unlock(before);
+}
+
+bool rnic_table_is_of_parent(void)
+{
+	return rnic_bare_getpid() != atomic_load(&rnic_guard_table.owner) && forks == 0;
 }
 
 void rnic_action_store(unsigned index, unsigned level, uintptr_t handler, int flags)
@@ -53,7 +78,7 @@ uintptr_t rnic_action_take(unsigned index, unsigned level)
 
 	if ((atomic_load(&action->flags) & SA_RESETHAND) == 0)
 		return handler;
-	if (rnic_bare_getpid() != atomic_load(&rnic_guard_table.owner))
+	if (rnic_table_is_of_parent())
 		return take_in_child(index, action);
 	before = rnic_table_lock();
 	handler = atomic_load(&action->handler);

@@ -65,6 +65,20 @@ static inline int guard_signal(unsigned index)
 rnic_signal_mask rnic_table_lock(void);
 void rnic_table_unlock(rnic_signal_mask before);
 
+/*
+ * Hold the lock from before fork() until after fork(), in the parent and in the child. Other
+ * libraries' fork handlers run meanwhile in this thread: they may set actions, take signals and
+ * make threads. So this thread passes the lock, and has its own signal mask.
+ */
+void rnic_table_lock_for_fork(void);
+void rnic_table_unlock_after_fork(void);
+
+/*
+ * Whether this process is a child of vfork(), whose table is its parent's. A child of fork() has a
+ * table of its own, even before the guard's fork handler has run there.
+ */
+bool rnic_table_is_of_parent(void);
+
 /* Puts an action of the application into the table. The lock is held. */
 void rnic_action_store(unsigned index, unsigned level, uintptr_t handler, int flags);
 

@@ -30,8 +30,7 @@
 #define FIGHTS_MAX 1000
 
 static struct guard_table *const table = &rnic_guard_table;
-static rnic_signal_mask mask_before_fork; /* the lock's */
-static unsigned fights;			  /* locked */
+static unsigned fights; /* locked */
 
 static bool is_handler(uintptr_t handler)
 {
@@ -154,23 +153,14 @@ static int install_signal(unsigned index)
 }
 
 /*
- * Rule 7: the lock is held across fork(), or a child would inherit a lock whose holder does not
- * exist there. The first registration of all takes the lock last and gives it back first.
+ * The lock is held across fork(), or a child would inherit a lock whose holder does not
+ * exist there. A library whose constructor runs before the guard's may have registered its fork
+ * handlers earlier: they run while the lock is held.
  */
-static void before_fork(void)
-{
-	mask_before_fork = rnic_table_lock();
-}
-
-static void after_fork_in_parent(void)
-{
-	rnic_table_unlock(mask_before_fork);
-}
-
 static void after_fork_in_child(void)
 {
 	atomic_store(&table->owner, rnic_bare_getpid());
-	rnic_table_unlock(mask_before_fork);
+	rnic_table_unlock_after_fork();
 }
 
 static void find_c_library(void)
@@ -180,7 +170,7 @@ static void find_c_library(void)
 	if (library == NULL)
 		return;
 	*(void **)&table->libc_sigaction = dlsym(library, "sigaction");
-	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	pthread_atfork(rnic_table_lock_for_fork, rnic_table_unlock_after_fork, after_fork_in_child);
 }
 
 /* The constructor of another library may need the guard before the constructor here has run. */
@@ -282,7 +272,7 @@ int rnic_actions_change(unsigned index, const struct sigaction *act, struct siga
 	if (act != NULL)
 		action = *act;
 	act = act == NULL ? NULL : &action;
-	if (rnic_bare_getpid() != atomic_load(&table->owner)) {
+	if (rnic_table_is_of_parent()) {
 		error = change_in_child(index, act, &replaced);
 	} else {
 		before = rnic_table_lock();

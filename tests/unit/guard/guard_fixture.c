@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -26,11 +27,15 @@ void check_failed(const char *file, int line, const char *condition)
 	_exit(1);
 }
 
-/* A sanitizer's handlers would turn a death by a signal into an exit. */
+/*
+ * A sanitizer's handlers would turn a death by a signal into an exit. A case that hangs with all
+ * signals blocked has no alarm, so it ends with the test program.
+ */
 static void run_case(guard_case *run)
 {
 	const struct rlimit no_core = {0, 0};
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setrlimit(RLIMIT_CORE, &no_core);
 	alarm(CASE_SECONDS);
 	signal(SIGSEGV, SIG_DFL);
