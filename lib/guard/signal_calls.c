@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "guard/action_table.h"
 #include "guard/kernel_actions.h"
@@ -254,11 +255,31 @@ GUARD_API int siginterrupt(int signal_number, int interrupts)
 	return result;
 }
 
-/* The first word of a set has the signals that the old mask could name. */
+/* The old mask names signals 1 to 32, one bit each. */
+#define OLD_MASK_SIGNALS 32
+
+static uint32_t old_mask(const sigset_t *set)
+{
+	uint32_t mask = 0;
+
+	for (int number = 1; number <= OLD_MASK_SIGNALS; number++)
+		if (sigismember(set, number) == 1)
+			mask |= UINT32_C(1) << (number - 1);
+	return mask;
+}
+
+/* The C library keeps some signals for itself, and does not add them. */
+static void add_old_mask(sigset_t *set, uint32_t mask)
+{
+	for (int number = 1; number <= OLD_MASK_SIGNALS; number++)
+		if ((mask >> (number - 1) & 1) != 0)
+			sigaddset(set, number);
+}
+
 static void show_old_style(const struct sigaction *action, struct sigvec *vector)
 {
 	vector->sv_handler = action->sa_handler;
-	vector->sv_mask = (int)action->sa_mask.__val[0];
+	vector->sv_mask = (int)old_mask(&action->sa_mask);
 	vector->sv_flags = ((action->sa_flags & SA_ONSTACK) != 0 ? OLD_ONSTACK : 0) |
 			   ((action->sa_flags & SA_RESTART) == 0 ? OLD_INTERRUPT : 0) |
 			   ((action->sa_flags & SA_RESETHAND) != 0 ? OLD_RESETHAND : 0);
@@ -278,7 +299,7 @@ GUARD_API int sigvec(int signal_number, const struct sigvec *vector, struct sigv
 	}
 	if (vector != NULL) {
 		action.sa_handler = vector->sv_handler;
-		action.sa_mask.__val[0] = (unsigned)vector->sv_mask;
+		add_old_mask(&action.sa_mask, (uint32_t)vector->sv_mask);
 		action.sa_flags = ((vector->sv_flags & OLD_ONSTACK) != 0 ? SA_ONSTACK : 0) |
 				  ((vector->sv_flags & OLD_INTERRUPT) == 0 ? SA_RESTART : 0) |
 				  ((vector->sv_flags & OLD_RESETHAND) != 0 ? (int)SA_RESETHAND : 0);

@@ -207,13 +207,18 @@ static void set_by_vector(void)
 {
 	int (*set)(int, const struct old_vector *, struct old_vector *) =
 		(int (*)(int, const struct old_vector *, struct old_vector *))function_of("sigvec");
-	const struct old_vector once = {jump_back, 1 << (SIGUSR1 - 1), 4};
+	const struct old_vector once = {
+		jump_back, 1 << (SIGHUP - 1) | 1 << (SIGUSR1 - 1) | 1 << (SIGSYS - 1), 4};
 	struct old_vector shown;
+	struct sigaction action;
 
 	open_guard();
 	CHECK(set(SIGSEGV, &once, NULL) == 0);
 	CHECK(set(SIGSEGV, NULL, &shown) == 0);
 	CHECK(shown.handler == once.handler && shown.mask == once.mask && shown.flags == 4);
+	CHECK(sigaction(SIGSEGV, NULL, &action) == 0);
+	for (int number = 1; number <= SIGSYS; number++)
+		CHECK(sigismember(&action.sa_mask, number) == (once.mask >> (number - 1) & 1));
 	fault_and_return(protected_page());
 	CHECK(set(SIGSEGV, NULL, &shown) == 0 && shown.handler == SIG_DFL);
 }
