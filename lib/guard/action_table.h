@@ -59,7 +59,8 @@ static inline int guard_signal(unsigned index)
 }
 
 /*
- * Rule 7: the lock is taken with all signals blocked, so that a handler may take the lock as well.
+ * The lock is taken with all signals blocked. A handler takes the lock too, and would wait for ever
+ * for the thread that the handler interrupts.
  * Returns the mask for rnic_table_unlock().
  */
 rnic_signal_mask rnic_table_lock(void);

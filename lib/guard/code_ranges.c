@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rule 1: a guarded function is a leaf that pushes nothing. So at each of its instructions the
+ * A guarded function is a leaf that pushes nothing. So at each of its instructions the
  * return address is where the caller left it, and the fixup needs the program counter alone.
  * Nothing has to be stored before a copy, and a copy costs no more than an unguarded one.
  */

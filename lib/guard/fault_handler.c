@@ -34,7 +34,7 @@ static void set_context_pc(ucontext_t *context, uintptr_t pc)
 }
 
 /*
- * Rule 3: the instruction at the program counter caused the signal. A sent signal has a code of 0
+ * Whether the instruction at the program counter caused the signal. A sent signal has a code of 0
  * or below. A memory error that the kernel noticed, and an asynchronous tag fault, have nothing to
  * do with the program counter.
  */
@@ -56,10 +56,10 @@ static inline bool answer_guarded_fault(int signal, const siginfo_t *info, ucont
 }
 
 /*
- * Rule 3: without a handler of the application the process ends as it would have ended. A fault
- * repeats after SIG_DFL, so that the core dump is at the right place; queueing the fault again
- * would confuse valgrind and qemu. A sent signal is queued again to this thread, and is delivered
- * when this handler returns. The kernel spares the first process of a container; then the next turn
+ * Without a handler of the application the process ends as it would have ended. A fault repeats
+ * after SIG_DFL, so that the core dump is at the right place; queueing the fault again would
+ * confuse valgrind and qemu. A sent signal is queued again to this thread, and is delivered when
+ * this handler returns. The kernel spares the first process of a container; then the next turn
  * finds the handlers gone.
  */
 static void end_by_default(int signal, const siginfo_t *info)
@@ -107,7 +107,7 @@ static __attribute__((noinline)) rnic_signal_handler *answer_signal(unsigned lev
 }
 
 /*
- * Rule 3: the application's handler is a tail call, so that the frame of the handler here is gone
+ * The application's handler is a tail call, so that the frame of the handler here is gone
  * and a backtrace, an exception or a longjmp() from there meets the kernel's frame next. A handler
  * with one parameter ignores the others.
  */

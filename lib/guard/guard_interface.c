@@ -16,9 +16,9 @@
 extern const struct rnic_guard RNIC_GUARD_SYMBOL;
 
 /*
- * Rule 9: a program that sees the guard's handler could set its own in the guard's place. That is
- * so where another library stands in front and goes past this one. Sanitizers stand in front and
- * call the next.
+ * A program that sees the guard's handler could set its own in the guard's place, and the next
+ * guarded fault would be the program's. That is so where another library stands in front and goes
+ * past this one. Sanitizers stand in front and call the next.
  */
 static bool application_sees_guard(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rule 5: the kernel ends a process whose thread faults with the signal blocked, handler or not. So
- * a turn opens the guard's signals where the application has blocked them. Signals that somebody
- * sent arrive meanwhile too; the thread holds them, and sends them on when the signals are blocked
+ * The kernel ends a process whose thread faults with the signal blocked, handler or not. So a turn
+ * opens the guard's signals where the application has blocked them. Signals that somebody sent
+ * arrive meanwhile too; the thread holds them, and sends them on when the signals are blocked
  * again. So sigwait(), signalfd() and other threads get them.
  *
  * All of this is the calling thread's.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rule 2: the kernel's action is a handler of the guard in the application's flags and mask. So the
- * kernel carries out SA_ONSTACK, SA_NODEFER, SA_RESTART and sa_mask as the application wishes.
+ * The kernel's action is a handler of the guard in the application's flags and mask. So the kernel
+ * carries out SA_ONSTACK, SA_NODEFER, SA_RESTART and sa_mask as the application wishes.
  *
- * Rule 6: code that calls rt_sigaction itself, or the C library past the interposition
- * (RTLD_DEEPBIND), replaces that action unseen. Now and then a turn looks, takes what it finds for
- * the application's, and puts a handler in front. Until then theirs gets the guard's faults, and
- * passes them on at best.
+ * Code that calls rt_sigaction itself, or the C library past the interposition (RTLD_DEEPBIND),
+ * replaces that action unseen. Now and then a turn looks, takes what it finds for the
+ * application's, and puts a handler in front. Until then theirs gets the guard's faults, and passes
+ * them on at best.
  *
  * Two neighbouring levels, a pair, are for one stranger. The stranger's "action before mine" may be
  * any level below, and both of the pair below, so all of these lead to the action before. When the
@@ -153,9 +153,9 @@ static int install_signal(unsigned index)
 }
 
 /*
- * The lock is held across fork(), or a child would inherit a lock whose holder does not
- * exist there. A library whose constructor runs before the guard's may have registered its fork
- * handlers earlier: they run while the lock is held.
+ * The lock is held across fork(), or a child would inherit a lock whose holder does not exist
+ * there. A library whose constructor runs before the guard's may have registered its fork handlers
+ * earlier: they run while the lock is held.
  */
 static void after_fork_in_child(void)
 {
@@ -226,7 +226,7 @@ bool rnic_actions_are_active(void)
 }
 
 /*
- * Rule 7: a child of vfork() has the parent's memory and a kernel's table of its own. It changes
+ * A child of vfork() has the parent's memory and a kernel's table of its own. It changes
  * the latter alone, and sees the application's handler where the kernel still has the guard's.
  */
 static int change_in_child(unsigned index, const struct sigaction *act, struct sigaction *old)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rule 4: the functions that set an action, in front of the C library's, whose own call each other
- * inside without coming here. They have no symbol versions: programs of all ages come here, and
- * librnic-guard.so is a library of its own because libibverbs must have versions.
+ * The functions that set an action, in front of the C library's: an application that set its own
+ * past the guard would get the guard's faults. All of them are here, because the C library's own
+ * call each other inside without coming here. They have no symbol versions: programs of all ages
+ * come here, and librnic-guard.so is a library of its own because libibverbs must have versions.
  *
  * For other signals, and before the handlers are in place, the next library answers.
  */
@@ -71,7 +72,7 @@ static _Atomic(void *) next_functions[NEXT_COUNT];
 /* Signals of the guard, by index, for which siginterrupt() was called last with "yes". */
 static atomic_bool interrupts_calls[GUARD_SIGNALS];
 
-/* Rule 4: a handler may call these functions, but not dlsym(). */
+/* A signal handler may call sigaction(), but dlsym() takes locks and allocates. */
 static __attribute__((constructor)) void find_next_functions(void)
 {
 	for (int name = 0; name < NEXT_COUNT; name++)
