@@ -8,6 +8,9 @@
 
 #define BIT(index) (UINT32_C(1) << (index))
 
+/* The kernel has a signal pending for a thread and for the process, once each. */
+enum pending_queue { PENDING_OF_THREAD, PENDING_OF_PROCESS, PENDING_QUEUES };
+
 /*
  * A preloaded library has its thread-local memory from the start of a thread on: a handler cannot
  * wait for an allocation. A handler writes `held` and `kept` only while the signal is open.
@@ -15,8 +18,8 @@
 static _Thread_local struct {
 	uint32_t turns;
 	volatile uint32_t opened; /* bits of indices */
-	volatile uint32_t held;
-	siginfo_t kept[GUARD_SIGNALS];
+	volatile uint32_t held[PENDING_QUEUES];
+	siginfo_t kept[PENDING_QUEUES][GUARD_SIGNALS];
 } thread __attribute__((tls_model("initial-exec")));
 
 static rnic_signal_mask signals_of(uint32_t bits)
@@ -45,12 +48,20 @@ void rnic_held_open(struct rnic_guard_turn *turn)
 	rnic_bare_mask_change(SIG_UNBLOCK, &mask);
 }
 
-/* A signal from tgkill() was for this thread; all others were for the process, as far as known. */
-static void send_on(unsigned index)
+/*
+ * A signal from tgkill() was for this thread. All others were for the process, as far as known:
+ * pthread_sigqueue() and a timer with SIGEV_THREAD_ID leave the codes of sigqueue() and of a timer.
+ */
+static enum pending_queue queue_of(const siginfo_t *info)
 {
-	const siginfo_t *info = &thread.kept[index];
+	return info->si_code == SI_TKILL ? PENDING_OF_THREAD : PENDING_OF_PROCESS;
+}
 
-	if (info->si_code == SI_TKILL)
+static void send_on(enum pending_queue queue, unsigned index)
+{
+	const siginfo_t *info = &thread.kept[queue][index];
+
+	if (queue == PENDING_OF_THREAD)
 		rnic_bare_queue_to_thread(guard_signal(index), info);
 	else
 		rnic_bare_queue_to_process(guard_signal(index), info);
@@ -59,17 +70,19 @@ static void send_on(unsigned index)
 void rnic_held_close(const struct rnic_guard_turn *turn)
 {
 	rnic_signal_mask mask = signals_of(turn->opened);
-	uint32_t held;
 
 	if (turn->opened == 0)
 		return;
 	rnic_bare_mask_change(SIG_BLOCK, &mask);
 	thread.opened = turn->outer;
-	held = thread.held & turn->opened;
-	thread.held &= ~held;
-	for (unsigned index = 0; index < GUARD_SIGNALS; index++)
-		if ((held & BIT(index)) != 0)
-			send_on(index);
+	for (enum pending_queue queue = 0; queue < PENDING_QUEUES; queue++) {
+		const uint32_t held = thread.held[queue] & turn->opened;
+
+		thread.held[queue] &= ~held;
+		for (unsigned index = 0; index < GUARD_SIGNALS; index++)
+			if ((held & BIT(index)) != 0)
+				send_on(queue, index);
+	}
 }
 
 bool rnic_held_is_open(unsigned index)
@@ -79,10 +92,12 @@ bool rnic_held_is_open(unsigned index)
 
 void rnic_held_keep(unsigned index, const siginfo_t *info)
 {
-	if ((thread.held & BIT(index)) != 0)
+	const enum pending_queue queue = queue_of(info);
+
+	if ((thread.held[queue] & BIT(index)) != 0)
 		return;
-	thread.kept[index] = *info;
-	thread.held |= BIT(index);
+	thread.kept[queue][index] = *info;
+	thread.held[queue] |= BIT(index);
 }
 
 bool rnic_held_is_time_to_look(void)

@@ -25,7 +25,10 @@ void rnic_held_close(const struct rnic_guard_turn *turn);
 /* Whether the application has blocked the signal and a turn has opened it. */
 bool rnic_held_is_open(unsigned index);
 
-/* Keeps a sent signal that arrived while it is open. The first one of a signal stays. */
+/*
+ * Keeps a sent signal that arrived while it is open. The first one for the thread stays, and the
+ * first one for the process, as in the kernel.
+ */
 void rnic_held_keep(unsigned index, const siginfo_t *info);
 
 /* Whether this turn is the thread's first, or every 64th after that. */

@@ -213,6 +213,31 @@ static void wait_for_sent_signals(void)
 
 SUCCEEDS(sigwait_gets_the_signals_of_a_turn, wait_for_sent_signals)
 
+static void send_both_ways(int signal_number)
+{
+	send_by_kill(signal_number);
+	send_to_thread(signal_number);
+	send_by_kill(signal_number);
+}
+
+/* The kernel gives the thread's own signal first, whichever was sent first. */
+static void wait_for_both(void)
+{
+	siginfo_t info;
+
+	open_guard();
+	block_both();
+	for (int i = 0; i < 2; i++) {
+		send_around_turn(send_both_ways, SIGSEGV, i == 0);
+		CHECK(wait_by_kernel(&info) == SIGSEGV && info.si_code == SI_TKILL);
+		check_pending(SIGSEGV, true);
+		CHECK(wait_by_kernel(&info) == SIGSEGV && info.si_code == SI_USER);
+		check_pending(SIGSEGV, false);
+	}
+}
+
+SUCCEEDS(a_turn_keeps_a_signal_of_the_thread_and_one_of_the_process, wait_for_both)
+
 static void read_sent_signals(void)
 {
 	const sigset_t set = both_signals();
@@ -378,6 +403,7 @@ int main(void)
 		cmocka_unit_test(a_fault_beside_the_copies_in_such_a_turn_is_death),
 		cmocka_unit_test(a_handler_of_the_application_may_copy),
 		cmocka_unit_test(sigwait_gets_the_signals_of_a_turn),
+		cmocka_unit_test(a_turn_keeps_a_signal_of_the_thread_and_one_of_the_process),
 		cmocka_unit_test(signalfd_gets_the_signals_of_a_turn),
 		cmocka_unit_test(turns_nest),
 		cmocka_unit_test(an_unblocked_signal_is_handled_at_once),
