@@ -45,7 +45,7 @@ struct rnic_guard {
 	 * Encloses copies and atomics of the calling thread; turns nest. A turn costs a system
 	 * call, so the caller moves many packets in one.
 	 * -EBUSY: code that the guard cannot see takes the signals again and again. No turn is
-	 * open; a copy may end the process.
+	 * open; a copy may end the process. Later turns begin once that code has left the signals.
 	 */
 	int (*turn_begin)(struct rnic_guard_turn *turn);
 	void (*turn_end)(const struct rnic_guard_turn *turn);

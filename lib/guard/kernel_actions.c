@@ -26,11 +26,14 @@
 
 #define TWIN(level) ((level) ^ 1U)
 
-/* So often a stranger may take the front again. The kernel's actions are a race by then. */
+/*
+ * So often a stranger may take the front again, beyond the looks that found the guard in front
+ * meanwhile. The kernel's actions are a race by then.
+ */
 #define FIGHTS_MAX 1000
 
 static struct guard_table *const table = &rnic_guard_table;
-static unsigned fights; /* locked */
+static _Atomic unsigned fights[GUARD_SIGNALS];
 
 static bool is_handler(uintptr_t handler)
 {
@@ -288,6 +291,15 @@ int rnic_actions_change(unsigned index, const struct sigaction *act, struct siga
 	return 0;
 }
 
+/* Where another thread counts at the same moment, that look counts for nothing. */
+static void count_peace(unsigned index)
+{
+	unsigned count = atomic_load(&fights[index]);
+
+	if (count > 0)
+		atomic_compare_exchange_strong(&fights[index], &count, count - 1);
+}
+
 /* Looks at one signal once more, with the lock. */
 static int regain_front(unsigned index)
 {
@@ -304,9 +316,11 @@ static int regain_front(unsigned index)
 	if (level >= 0) {
 		/* A stranger has gone again, and put back what he had found. */
 		atomic_store(&table->top[index], (unsigned)level);
-	} else if (fights++ >= FIGHTS_MAX) {
+		count_peace(index);
+	} else if (atomic_load(&fights[index]) >= FIGHTS_MAX) {
 		error = -EBUSY;
 	} else {
+		atomic_fetch_add(&fights[index], 1);
 		error = step_in_front(index, &found);
 	}
 unlock:
@@ -327,8 +341,10 @@ int rnic_actions_look(void)
 			continue;
 		if (found.sa_sigaction != rnic_fault_handler(atomic_load(&table->top[index])))
 			error = regain_front(index);
+		else
+			count_peace(index);
 	}
-	/* Every later turn looks, and fails, too. */
+	/* Every later turn looks, until a look succeeds. */
 	if (error != 0)
 		atomic_store(&table->must_look, true);
 	return error;

@@ -27,7 +27,8 @@ int rnic_actions_change(unsigned index, const struct sigaction *act, struct siga
 
 /*
  * Looks whether somebody else has put himself in front by calling the kernel directly, and steps
- * in front of him again. -EBUSY: in vain, now and later. Other errors: those of sigaction().
+ * in front of him again. -EBUSY: he comes back too often, or too many have come; a later look
+ * succeeds once he is gone. Other errors: those of sigaction().
  */
 int rnic_actions_look(void);
 

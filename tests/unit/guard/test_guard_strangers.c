@@ -243,9 +243,24 @@ static void fight(void)
 	} while (turn_until_error() == 0);
 	CHECK(fights > 1000);
 	CHECK(guard->turn_begin(&turn) == -EBUSY);
+	CHECK(sigaction_of_libc(SIGSEGV, &strangers[0].before, NULL) == 0);
+	fault_guarded();
 }
 
-SUCCEEDS(an_endless_fight_is_an_error, fight)
+SUCCEEDS(an_endless_fight_is_an_error_until_its_end, fight)
+
+static void fight_now_and_then(void)
+{
+	open_guard();
+	for (int i = 0; i < 1100; i++) {
+		come(0);
+		turn_until_look();
+		turn_until_look();
+	}
+	fault_guarded();
+}
+
+SUCCEEDS(a_stranger_may_come_now_and_then_for_ever, fight_now_and_then)
 
 static void come_in_crowds(void)
 {
@@ -314,7 +329,8 @@ int main(void)
 		cmocka_unit_test(the_application_may_replace_a_stranger),
 		cmocka_unit_test(a_default_action_past_the_guard_is_found),
 		cmocka_unit_test(a_stranger_may_call_the_kernel),
-		cmocka_unit_test(an_endless_fight_is_an_error),
+		cmocka_unit_test(an_endless_fight_is_an_error_until_its_end),
+		cmocka_unit_test(a_stranger_may_come_now_and_then_for_ever),
 		cmocka_unit_test(too_many_strangers_are_an_error),
 		cmocka_unit_test(a_filter_may_forbid_the_guard),
 		cmocka_unit_test(a_forbidden_change_leaves_the_action),
