@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of many threads while mappings and actions change. */
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 #define COPYING_THREADS 4
 #define RUN_NS		UINT64_C(1500000000)
 #define PAGES		4
-#define DELAY_US	10000
+#define DELAY_MS	10
 
 static uint8_t *shared_pages;
 static atomic_bool is_over;
@@ -184,7 +185,7 @@ static int delay_at_system_calls(pid_t child)
 			       ? 0
 			       : WSTOPSIG(status);
 		ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACESYSGOOD);
-		usleep(DELAY_US);
+		poll(NULL, 0, DELAY_MS);
 		assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, (uintptr_t)sent), 0);
 	}
 }
