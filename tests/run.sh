@@ -91,8 +91,8 @@ if [ -z "$quick" ] && [ "$long" != debian ]; then
 	"$top/tools/install-packages.sh" rxe || echo "there will be no emulated machine"
 fi
 
-# The distribution's programs first: a python3 that comes before them in PATH has not the modules of
-# the distribution, and may be a script that takes seconds to start the real one.
+# The distribution's programs come first. Another python3 in PATH lacks the distribution's modules,
+# and may be a script that takes seconds to start the real python3.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 logs=$(mktemp -d "${TMPDIR:-/tmp}/rnic-run-XXXXXX")
 trap 'rm -rf "$logs"' EXIT

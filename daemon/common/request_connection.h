@@ -45,9 +45,10 @@ int request_connection_open(struct request_connection *connection, struct reques
 void request_connection_cut(struct request_connection *connection);
 
 /*
- * Around a system call that wakes the threads and watches of the client, on one of the client's
- * sockets. The end tells the role how much of the thread's time the call took. Nobody asks how long
- * calls of a user take who may have all there is, and the clock, a system call, is not read.
+ * Enclose a system call on one of the client's sockets, which wakes the client's threads and
+ * watches. The second function tells the role how much time of this thread the call took. For a
+ * user who may have all there is, the role does not ask, and both do nothing: to read the clock is
+ * a system call.
  */
 uint64_t request_connection_begin_call(const struct request_connection *connection);
 void request_connection_end_call(struct request_connection *connection, uint64_t began_ns);

@@ -60,8 +60,7 @@ static inline int guard_signal(unsigned index)
 
 /*
  * The lock is taken with all signals blocked. A handler takes the lock too, and would wait for ever
- * for the thread that the handler interrupts.
- * Returns the mask for rnic_table_unlock().
+ * for the thread that the handler interrupts. Returns the mask for rnic_table_unlock().
  */
 rnic_signal_mask rnic_table_lock(void);
 void rnic_table_unlock(rnic_signal_mask before);

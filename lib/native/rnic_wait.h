@@ -20,8 +20,8 @@ uint64_t rnic_wait_now_ns(void);
 int rnic_wait_awake(struct pollfd *descriptors, unsigned count);
 
 /*
- * The same with a look of the caller's, which is not 0 once there is something. Returns what the
- * last look returned, 0 also when it is better to sleep at once.
+ * The same with a function of the caller's, which returns 0 as long as there is nothing. Returns
+ * what the last look returned, 0 also when it is better to sleep at once.
  */
 int rnic_wait_awake_for(int (*look)(void *context), void *context);
 

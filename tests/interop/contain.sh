@@ -74,8 +74,8 @@ remove_rest() {
 	[ -n "${RNIC_TEST_KEEP:-}" ] || rm -rf "$1"
 }
 
-# The distribution's programs first: a python3 that comes before them in PATH has not the modules of
-# the distribution, and may be a script that takes seconds to start the real one.
+# The distribution's programs come first. Another python3 in PATH lacks the distribution's modules,
+# and may be a script that takes seconds to start the real python3.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 case $1 in
 --inside)

@@ -158,8 +158,7 @@ static void test_viewers_beyond_the_places(void **state)
 	for (uint32_t i = 0; i < LIMIT_USER_PLACES; i++)
 		seated += view_all(f, users[i], &viewers[count + seated]);
 	assert_int_equal(seated, LIMIT_USER_PLACES * LIMIT_USER_VIEWERS);
-	/* A place becomes free: the viewers of the user who gets the place leave room for others.
-	 */
+	/* A user gets a free place, and the user's viewers leave room for those of others. */
 	for (uint32_t i = 0; i < LIMIT_USER_VIEWERS; i++)
 		quota_close(&viewers[count + i]);
 	user_quota_leave(users[0]);

@@ -14,8 +14,8 @@ default_interface() {
 	echo "${interface:-lo}"
 }
 
-# Whole packets of jumbo frames, and room for 3,600 of them: with --immediate-mode each packet takes
-# a place of the greatest length, and of 2 MiB, the default, -s 0 makes room for 8.
+# The buffer holds 3,600 packets, each as long as a jumbo frame: with --immediate-mode every packet
+# takes as much room as the longest one. With -s 0 the default buffer, 2 MiB, would hold 8.
 exec tcpdump -i "${1:-$(default_interface)}" -s 9216 -B 32768 -U \
 	--immediate-mode -w "${2:-roce_capture.pcap}" \
 	'udp port 4791 or ether proto 0x8915'
