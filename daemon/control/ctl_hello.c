@@ -121,6 +121,29 @@ static int hello_connect_device(struct ctl_call *call)
 	return result;
 }
 
+/* Makes the program its own device process. The reply brings its end of the process link. */
+static int hello_adopt(struct ctl_call *call)
+{
+	struct client *client = call->client;
+	struct served_client served = {
+		.client_id = client->client_id,
+		.uid = client->uid,
+		.pid = client->pid,
+		.pid_fd = peer_user_hold(client->requests.fd, client->pid),
+		.program = client->program,
+	};
+	char reason[DEVICE_TEXT_BYTES] = "";
+	int result = device_set_adopt(client->set->devices, &served, &client->device,
+				      call->reply_fds, reason);
+
+	if (served.pid_fd >= 0)
+		close(served.pid_fd);
+	if (result != 0)
+		return ctl_refuse(call, result, "%s", reason);
+	call->reply_fd_count = 1;
+	return 0;
+}
+
 int ctl_hello(struct ctl_call *call)
 {
 	const struct rnic_ctl_hello *request = (const void *)call->request.payload;
@@ -137,7 +160,8 @@ int ctl_hello(struct ctl_call *call)
 			RNIC_CTL_VERSION_MAX);
 	if (call->has_foreign_fds)
 		return ctl_refuse(call, -EPROTO, "HELLO brought descriptors");
-	if ((request->flags & ~(uint32_t)RNIC_HELLO_ADMIN) != 0)
+	if ((request->flags & ~(uint32_t)(RNIC_HELLO_ADMIN | RNIC_HELLO_DIRECT)) != 0 ||
+	    request->flags == (RNIC_HELLO_ADMIN | RNIC_HELLO_DIRECT))
 		return ctl_refuse(call, -EINVAL, "HELLO has flags that are not defined");
 	hello_copy_program(client->program, request->program);
 	client->is_admin = (request->flags & RNIC_HELLO_ADMIN) != 0;
@@ -147,7 +171,8 @@ int ctl_hello(struct ctl_call *call)
 				  "clients lists them",
 				  (unsigned)client->uid);
 	if (!client->is_admin) {
-		result = hello_connect_device(call);
+		result = (request->flags & RNIC_HELLO_DIRECT) != 0 ? hello_adopt(call)
+								   : hello_connect_device(call);
 		if (result != 0)
 			return result;
 	}

@@ -20,6 +20,7 @@
 struct device_connection;
 struct device_host;
 struct quota_account;
+struct rnic_guard;
 
 struct device_half_config {
 	const struct rnic_device_attributes *attributes;
@@ -34,6 +35,8 @@ struct device_half_config {
 	neighbours_ask *ask_neighbours; /* NULL: no neighbour table to ask */
 	uint64_t memory_bytes;		/* that the clients may share with the device, at most */
 	uint8_t lane;			/* of all QPNs */
+	bool is_program; /* the process is the one client, with signal handlers of its own */
+	const struct rnic_guard *guard; /* of the program's memory; NULL: none */
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	bool has_ecn;

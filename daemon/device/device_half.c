@@ -107,7 +107,8 @@ static int device_half_open_engine(struct device_half *half,
 	return 0;
 }
 
-static int device_half_open_sessions(struct device_half *half, uint64_t memory_bytes, char *reason)
+static int device_half_open_sessions(struct device_half *half,
+				     const struct device_half_config *config, char *reason)
 {
 	int result = session_set_init(&half->sessions, &half->engine, &half->facts,
 				      &device_connection_owner);
@@ -115,10 +116,12 @@ static int device_half_open_sessions(struct device_half *half, uint64_t memory_b
 	if (result != 0)
 		goto fail;
 	result = connection_set_init(&half->connections, &half->sessions, half->host,
-				     &device_requests_role, memory_bytes);
+				     &device_requests_role, config->memory_bytes);
 	if (result != 0)
 		goto close_sessions;
-	result = sigbus_guard_watch(&half->sessions);
+	half->sessions.guard = config->guard;
+	half->has_sigbus_guard = !config->is_program;
+	result = half->has_sigbus_guard ? sigbus_guard_watch(&half->sessions) : 0;
 	if (result != 0)
 		goto close_connections;
 	return 0;
@@ -173,7 +176,7 @@ static int device_half_open_all(struct device_half *half, const struct device_ha
 	result = device_half_open_engine(half, config, reason);
 	if (result != 0)
 		goto close_ports;
-	result = device_half_open_sessions(half, config->memory_bytes, reason);
+	result = device_half_open_sessions(half, config, reason);
 	if (result != 0)
 		goto close_engine;
 	return 0;
@@ -211,7 +214,8 @@ void device_half_close(struct device_half *half)
 	connection_teardown_all(&half->connections);
 	connection_set_fini(&half->connections);
 	session_set_fini(&half->sessions);
-	sigbus_guard_unwatch();
+	if (half->has_sigbus_guard)
+		sigbus_guard_unwatch();
 	data_path_fini(&half->path);
 	engine_fini(&half->engine);
 	port_stack_close(&half->ports);
@@ -338,6 +342,11 @@ bool device_half_prepare_sleep(struct device_half *half)
 void device_half_note_sleep(struct device_half *half)
 {
 	half->loop_counters.sleeps++;
+}
+
+void device_half_wake_clients(struct device_half *half)
+{
+	session_turn_wake(&half->sessions);
 }
 
 void device_half_withdraw_sleep(struct device_half *half)

@@ -115,6 +115,9 @@ bool device_half_prepare_sleep(struct device_half *half);
 void device_half_note_sleep(struct device_half *half);
 void device_half_withdraw_sleep(struct device_half *half);
 
+/* Looks at the doorbells of all clients from now on, as if each had woken the daemon. */
+void device_half_wake_clients(struct device_half *half);
+
 /*
  * Call device_half_note_requests() when device_half_requests_fd() is readable. The next
  * device_half_serve() answers the requests that were noted; run a turn in between: what a client

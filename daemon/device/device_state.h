@@ -31,6 +31,7 @@ struct device_half {
 	struct data_path path;
 	struct traffic traffic;
 	struct device_loop_counters loop_counters;
+	bool has_sigbus_guard;
 };
 
 /* The engine's callbacks. Their context is the set of sessions. */

@@ -6,13 +6,17 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "common/client_limits.h"
+#include "device/process/call_filter.h"
 #include "device/process/device_loop.h"
 #include "device/process/device_process.h"
+#include "device/process/heap_limit.h"
 #include "device/process/own_descriptors.h"
+#include "device/process/process_user.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -30,6 +34,35 @@ static void rnicd_device_prepare(void)
 	heap_limit_mappings(LIMIT_HEAP_MAPPINGS);
 }
 
+/* The user, the log and the bounds that START names. */
+static int rnicd_device_take_on(const struct rnic_process_start *start, char *reason,
+				size_t reason_bytes)
+{
+	int result;
+
+	log_set_level((enum log_level)start->log_level);
+	result = process_user_become(start->uid, reason, reason_bytes);
+	if (result == 0)
+		result = process_user_close_off(reason, reason_bytes);
+	if (result != 0)
+		return result;
+	result = heap_limit_set(heap_limit_part(start->memory_bytes));
+	if (result != 0)
+		snprintf(reason, reason_bytes, "the device process cannot bound its memory: %s",
+			 strerror(-result));
+	return result;
+}
+
+/* Gives up what the process needs no more. A machine without filters runs without one. */
+static void rnicd_device_confine(void)
+{
+	int result = call_filter_install();
+
+	if (result != 0)
+		log_warning("the device process runs without a filter of system calls: %s",
+			    strerror(-result));
+}
+
 static int rnicd_device_run(struct device_process *process)
 {
 	struct device_loop *loop = device_loop_create(process);
@@ -39,6 +72,8 @@ static int rnicd_device_run(struct device_process *process)
 		device_process_refuse(process, -ENOMEM, "cannot make the loop of the device");
 		return 1;
 	}
+	device_process_prepare();
+	rnicd_device_confine();
 	result = device_process_begin(process);
 	if (result == 0)
 		device_loop_run(loop);
@@ -52,6 +87,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.doc = "The device process of one user. rnicd(8) starts it, and nobody else can.",
 	};
+	static const struct device_process_role role = {.take_on = rnicd_device_take_on};
 	struct device_process *process;
 	int result;
 
@@ -65,7 +101,7 @@ int main(int argc, char **argv)
 	process = calloc(1, sizeof(*process));
 	if (process == NULL)
 		return 1;
-	result = device_process_open(process, PROCESS_LINK_FD);
+	result = device_process_open(process, PROCESS_LINK_FD, &role);
 	if (result == 0) {
 		/* By now the process is the user's, so that only root gets more than its share. */
 		setpriority(PRIO_PROCESS, 0, RNICD_DEVICE_NICE);

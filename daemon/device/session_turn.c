@@ -69,6 +69,14 @@ void session_turn_withdraw_sleep(struct session_set *set)
 		session_withdraw_sleep(list_entry(node, struct session, look_node));
 }
 
+void session_turn_wake(struct session_set *set)
+{
+	struct list *node;
+
+	list_for_each (node, &set->sessions)
+		session_wake(list_entry(node, struct session, node));
+}
+
 static uint32_t session_gids_used(const struct session *session)
 {
 	const struct session_qp *qp;

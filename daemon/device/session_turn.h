@@ -37,6 +37,9 @@ void session_turn_announce_sleep(struct session_set *set);
 /* Withdraws that request after sleeping, or when there was work after all. */
 void session_turn_withdraw_sleep(struct session_set *set);
 
+/* Looks at the doorbells of all sessions in the next turns. */
+void session_turn_wake(struct session_set *set);
+
 /* The GIDs from which queue pairs and address handles of clients send: a bit for each index. */
 uint32_t session_turn_gids_used(const struct session_set *set);
 

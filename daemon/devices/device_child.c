@@ -6,6 +6,8 @@
 #include "common/process_link.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,10 +79,9 @@ static int child_open_pages(struct device_child *process, char *reason)
 	return 0;
 }
 
-static int child_launch(struct device_child *process, char *reason)
+/* Opens the link and stores the other end, the caller's. */
+static int child_open_link(struct device_child *process, int *other_fd, char *reason)
 {
-	const struct device_common *common = process->common;
-	int log_fd = -1;
 	int fds[2];
 	int result = process_link_open(fds);
 
@@ -90,13 +91,26 @@ static int child_launch(struct device_child *process, char *reason)
 		return result;
 	}
 	process->link_fd = fds[0];
+	*other_fd = fds[1];
+	return 0;
+}
+
+static int child_launch(struct device_child *process, char *reason)
+{
+	const struct device_common *common = process->common;
+	int log_fd = -1;
+	int other_fd;
+	int result = child_open_link(process, &other_fd, reason);
+
+	if (result != 0)
+		return result;
 	if (process->uid != geteuid())
 		result = child_log_open(&process->log, process->uid, common->epoll_fd, process,
 					&log_fd);
 	if (result == 0)
-		result = common->launch(common->program, fds[1], log_fd, common->capture_fd < 0,
+		result = common->launch(common->program, other_fd, log_fd, common->capture_fd < 0,
 					&process->pid, &process->pid_fd);
-	close(fds[1]);
+	close(other_fd);
 	if (log_fd >= 0)
 		close(log_fd);
 	if (result != 0) {
@@ -235,6 +249,43 @@ static struct device_child *child_allocate(struct device_common *common, uid_t u
 	return process;
 }
 
+/* Takes a lane and what else the process needs before there is one. */
+static int child_prepare(struct device_child *process, char *reason)
+{
+	const struct device_set_host *host = process->common->host;
+	int result = host->take_lane(host->context, process->uid, &process->lane, reason);
+
+	if (result != 0)
+		return result;
+	child_take_budget(process);
+	return child_open_pages(process, reason);
+}
+
+/* Begins to serve the process, which exists: from here on it ends by an event. */
+static void child_begin(struct device_child *process)
+{
+	int result = child_watch(process);
+
+	if (result == 0)
+		result = child_send_start(process);
+	if (result != 0)
+		device_child_happen(process, DEVICE_CHILD_HANG_UP, strerror(-result));
+}
+
+/* Frees an object whose process has not come to be. */
+static void child_discard(struct device_child *process)
+{
+	child_fold(process);
+	child_give_budget_back(process);
+	/* Nobody had the other end. */
+	if (process->link_fd >= 0)
+		close(process->link_fd);
+	child_log_close(&process->log);
+	shared_page_close(&process->facts_page);
+	shared_page_close(&process->card_page);
+	free(process);
+}
+
 int device_child_start(struct device_common *common, uid_t uid, struct device_child **out,
 		       char reason[DEVICE_TEXT_BYTES])
 {
@@ -245,36 +296,58 @@ int device_child_start(struct device_common *common, uid_t uid, struct device_ch
 		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process");
 		return -ENOMEM;
 	}
-	result = common->host->take_lane(common->host->context, uid, &process->lane, reason);
-	if (result != 0)
-		goto free_process;
-	child_take_budget(process);
-	result = child_open_pages(process, reason);
+	result = child_prepare(process, reason);
 	if (result == 0)
 		result = child_launch(process, reason);
-	if (result != 0)
-		goto fold;
-	result = child_watch(process);
-	if (result == 0)
-		result = child_send_start(process);
-	/* From here on there is a child, which must be reaped. */
-	if (result != 0)
-		device_child_happen(process, DEVICE_CHILD_HANG_UP, strerror(-result));
+	if (result != 0) {
+		child_discard(process);
+		return result;
+	}
+	child_begin(process);
 	*out = process;
 	return 0;
+}
 
-fold:
-	child_fold(process);
-	child_give_budget_back(process);
-	/* Nobody had the other end. */
-	if (process->link_fd >= 0)
-		close(process->link_fd);
-	child_log_close(&process->log);
-	shared_page_close(&process->facts_page);
-	shared_page_close(&process->card_page);
-free_process:
-	free(process);
+static int child_hold_program(struct device_child *process, const struct device_program *program,
+			      int *fd, char *reason)
+{
+	int result;
+
+	process->is_program = true;
+	process->pid = program->pid;
+	process->pid_fd = fcntl(program->pid_fd, F_DUPFD_CLOEXEC, 0);
+	if (process->pid_fd < 0) {
+		result = -errno;
+		snprintf(reason, DEVICE_TEXT_BYTES, "cannot hold the program: %s",
+			 strerror(-result));
+		return result;
+	}
+	result = child_open_link(process, fd, reason);
+	if (result != 0)
+		close(process->pid_fd);
 	return result;
+}
+
+int device_child_adopt(struct device_common *common, const struct device_program *program,
+		       struct device_child **out, int *fd, char reason[DEVICE_TEXT_BYTES])
+{
+	struct device_child *process = child_allocate(common, program->uid);
+	int result;
+
+	if (process == NULL) {
+		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device");
+		return -ENOMEM;
+	}
+	result = child_prepare(process, reason);
+	if (result == 0)
+		result = child_hold_program(process, program, fd, reason);
+	if (result != 0) {
+		child_discard(process);
+		return result;
+	}
+	child_begin(process);
+	*out = process;
+	return 0;
 }
 
 void device_child_free(struct device_child *process)
@@ -305,16 +378,21 @@ __attribute__((format(printf, 2, 3))) static void child_log_end(struct device_ch
 static void child_kill(struct device_child *process)
 {
 	child_close_link(process);
-	/* The child is not reaped yet, so the PID is the child's. */
-	kill(process->pid, SIGKILL);
+	/* The child is not reaped yet, so the PID is the child's. A program learns by the link. */
+	if (!process->is_program)
+		kill(process->pid, SIGKILL);
 }
 
 static void child_abandon(struct device_child *process)
 {
 	process->is_told = false;
-	child_log_end(process,
-		      "hangs in the kernel and cannot be killed; it waits perhaps for a file "
-		      "system of a user (/sys/fs/fuse/connections/*/abort)");
+	if (process->is_program)
+		child_log_end(process, "does not let go of its device, which another program may "
+				       "get; is it stopped?");
+	else
+		child_log_end(process,
+			      "hangs in the kernel and cannot be killed; it waits perhaps for a "
+			      "file system of a user (/sys/fs/fuse/connections/*/abort)");
 	child_fold(process);
 }
 
@@ -360,8 +438,12 @@ static void child_enter(struct device_child *process)
 void device_child_happen(struct device_child *process, enum device_child_event event,
 			 const char *reason)
 {
-	const enum device_child_state next = child_next_states[process->state][event];
+	enum device_child_state next;
 
+	/* A program closes the link last of all that it has of the device. */
+	if (event == DEVICE_CHILD_HANG_UP && process->is_program)
+		event = DEVICE_CHILD_EXIT;
+	next = child_next_states[process->state][event];
 	if (next == SAME)
 		return;
 	if (reason != NULL)
@@ -389,6 +471,15 @@ static void child_describe_end(const siginfo_t *end, char text[DEVICE_TEXT_BYTES
 			 strsignal(end->si_status));
 }
 
+/* A program is another process's child, or nobody's: only the descriptor tells of its end. */
+static void child_look_at_program(struct device_child *process)
+{
+	struct pollfd end = {.fd = process->pid_fd, .events = POLLIN};
+
+	if (process->state != DEVICE_CHILD_DEAD && poll(&end, 1, 0) > 0)
+		device_child_happen(process, DEVICE_CHILD_EXIT, "the program has ended");
+}
+
 static void child_reap(struct device_child *process)
 {
 	char text[DEVICE_TEXT_BYTES];
@@ -409,8 +500,12 @@ void device_child_check(struct device_child *process)
 {
 	/* The descriptor of a PID tells the end; to ask would cost a system call in each turn. */
 	if (process->pid_fd < 0 || process->may_have_ended ||
-	    process->common->now_ns >= process->deadline_ns)
-		child_reap(process);
+	    process->common->now_ns >= process->deadline_ns) {
+		if (process->is_program)
+			child_look_at_program(process);
+		else
+			child_reap(process);
+	}
 	process->may_have_ended = false;
 	if (process->common->now_ns < process->deadline_ns)
 		return;

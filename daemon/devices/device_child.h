@@ -5,6 +5,9 @@
  * stop, hang in the kernel or send anything: none of that makes the control plane wait or costs
  * another user's process anything.
  *
+ * A program may be its own device process (RNIC_HELLO_DIRECT). Such a process is no child: the
+ * control plane neither reaps nor kills it, and a closed link says that the program holds nothing.
+ *
  * The states are a table in device_child.c. A process that holds a client's reference stays as an
  * object after its death, so that the client learns the reason. device_link.h has the messages.
  */
@@ -51,6 +54,13 @@ enum device_child_event {
 /* Starts a program as device_launch_start() does. */
 typedef int device_launcher(const char *program, int link_fd, int log_fd, bool limits_files,
 			    pid_t *pid, int *pid_fd);
+
+/* A program that is to be its own device process. */
+struct device_program {
+	uid_t uid;
+	pid_t pid;
+	int pid_fd; /* of `pid` */
+};
 
 /* What all device processes of a set share. The device set owns it. */
 struct device_common {
@@ -106,6 +116,7 @@ struct device_child {
 	uid_t uid;
 	pid_t pid;
 	int pid_fd;	       /* -1: the kernel has none, or dead */
+	bool is_program;       /* a client that is its own device process, and no child */
 	bool may_have_ended;   /* a descriptor of the process has news */
 	int link_fd;	       /* -1: closed */
 	uint8_t lane;	       /* 0: given back */
@@ -132,6 +143,14 @@ struct device_child {
  */
 int device_child_start(struct device_common *common, uid_t uid, struct device_child **process,
 		       char reason[DEVICE_TEXT_BYTES]);
+
+/*
+ * Makes the program of user `uid` its own device process: sends START, and stores the program's end
+ * of the link at `fd`, the caller's. `pid_fd` is a descriptor of `pid` and stays the caller's.
+ * Negative errno with a sentence in `reason`: nothing is left open.
+ */
+int device_child_adopt(struct device_common *common, const struct device_program *program,
+		       struct device_child **process, int *fd, char reason[DEVICE_TEXT_BYTES]);
 
 /* Whether a DEAD process still holds its link, whose close waits for a descriptor in there. */
 static inline bool device_child_is_closing(const struct device_child *process)

@@ -155,7 +155,7 @@ static struct device_child *set_find(const struct device_set *set, uid_t user, u
 	for (node = set->processes.next; node != &set->processes; node = node->next) {
 		struct device_child *process = list_entry(node, struct device_child, node);
 
-		if (process->uid != user)
+		if (process->uid != user || process->is_program)
 			continue;
 		if (device_child_is_alive(process))
 			found = process;
@@ -202,6 +202,55 @@ int device_set_acquire(struct device_set *set, uid_t uid, struct device_child **
 		if (result != 0)
 			return result;
 		list_add_tail(&set->processes, &(*process)->node);
+	}
+	(*process)->references++;
+	return 0;
+}
+
+/* Says why a program may not be its own device process; NULL: it may. */
+static const char *set_refuse_program(const struct device_set *set,
+				      const struct served_client *client)
+{
+	if (set->common.capture_fd >= 0)
+		return "rnicd --capture does not see what a program does by itself: leave out one "
+		       "of --capture and --direct";
+	if (set->start.fault[0] != '\0')
+		return "rnicd --fault does not reach what a program does by itself: leave out one "
+		       "of --fault and --direct";
+	if (set->has_one_lane)
+		return "--direct needs lanes, which this kernel does not have: rnicctl show device";
+	if (client->pid_fd < 0)
+		return "--direct needs a kernel with descriptors of processes (Linux 5.3)";
+	return NULL;
+}
+
+int device_set_adopt(struct device_set *set, const struct served_client *client,
+		     struct device_child **process, int *fd, char reason[DEVICE_TEXT_BYTES])
+{
+	const struct device_program program = {client->uid, client->pid, client->pid_fd};
+	const char *refusal = set_refuse_program(set, client);
+	int result;
+
+	if (client->uid != set->owner) {
+		snprintf(reason, DEVICE_TEXT_BYTES,
+			 "this rnicd is user %u's: --direct needs an rnicd of the program's own "
+			 "user, as rnic-run --direct --captive starts one",
+			 set->owner);
+		return -EPERM;
+	}
+	if (refusal != NULL) {
+		snprintf(reason, DEVICE_TEXT_BYTES, "%s", refusal);
+		return -EOPNOTSUPP;
+	}
+	result = device_child_adopt(&set->common, &program, process, fd, reason);
+	if (result != 0)
+		return result;
+	list_add_tail(&set->processes, &(*process)->node);
+	result = held_clients_add(&(*process)->held, client->client_id);
+	if (result != 0) {
+		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a client");
+		close(*fd);
+		return result;
 	}
 	(*process)->references++;
 	return 0;

@@ -64,6 +64,16 @@ void device_set_close(struct device_set *set);
 int device_set_acquire(struct device_set *set, uid_t uid, struct device_child **process,
 		       char reason[DEVICE_TEXT_BYTES]);
 
+/*
+ * Makes the client's own program its device process, which holds the client from then on, and takes
+ * a reference. Stores the program's end of the process link at `fd`, the caller's. Negative errno
+ * with a sentence in `reason`: -EPERM the daemon is another user's; -EOPNOTSUPP the daemon captures
+ * packets, makes faults or has one lane, or the kernel has no PID descriptors; -ENOSPC no lane is
+ * left; -ENOMEM.
+ */
+int device_set_adopt(struct device_set *set, const struct served_client *client,
+		     struct device_child **process, int *fd, char reason[DEVICE_TEXT_BYTES]);
+
 /* Gives a reference back. */
 void device_set_release(struct device_child *process);
 

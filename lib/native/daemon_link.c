@@ -141,6 +141,14 @@ int rnic_link_adopt(struct rnic_link *link, struct rnic_link *control)
 	return 0;
 }
 
+int rnic_link_adopt_fd(struct rnic_link *link, struct rnic_link *control, int fd)
+{
+	lock_fork(control);
+	atomic_store(&link->fd, fd);
+	unlock_fork(control);
+	return rnic_link_adopt(link, control);
+}
+
 static void lose_alone(struct rnic_link *link, int error)
 {
 	int alive = 0;
@@ -445,6 +453,8 @@ static int daemon_link_exchange(struct rnic_link *link, const struct rnic_call *
 	/* The request was not sent, for a reason of this process: the daemon is there. */
 	if (error != 0 && error != -ENODEV && error != -ETIMEDOUT)
 		return error;
+	if (error == 0 && link->serve != NULL)
+		link->serve(link->serve_context);
 	if (error == 0)
 		error = take_reply(link, call, request_id, &places, &result);
 	if (error == 0)

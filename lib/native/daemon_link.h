@@ -39,6 +39,9 @@ struct rnic_link {
 	uint16_t version;     /* agreed on; 0 before HELLO is answered */
 	uint32_t next_request_id;
 	uint32_t answer_ms; /* RNIC_LINK_ANSWER_MS, but in tests; or RNIC_LINK_NO_LIMIT_MS */
+	/* Called after a request was sent, where the program itself answers; NULL: it does not. */
+	void (*serve)(void *context);
+	void *serve_context;
 };
 
 /*
@@ -94,6 +97,9 @@ int rnic_link_open(struct rnic_link *link, const char *socket_path);
  * 0 or a negative errno.
  */
 int rnic_link_adopt(struct rnic_link *link, struct rnic_link *control);
+
+/* The same for a connection whose other end is in this process: `fd` is the link's then. */
+int rnic_link_adopt_fd(struct rnic_link *link, struct rnic_link *control, int fd);
 
 /* Closes the connection; the link and its twin are lost then. */
 void rnic_link_close(struct rnic_link *link);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "ctl/direct_device.h"
+#include "native/direct_library.h"
 #include "native/fork_list.h"
 #include "native/refuse_null.h"
 #include "native/rnic_objects.h"
@@ -57,6 +59,8 @@ static void contexts_after_fork_in_child(void)
 	for (struct rnic_context *context = contexts; context != NULL; context = context->next) {
 		rnic_link_forked(&context->control);
 		rnic_link_forked(&context->device);
+		context->device.serve = NULL;
+		context->direct = NULL;
 		forget_locks(context);
 	}
 	contexts = NULL;
@@ -120,28 +124,29 @@ void rnic_region_unmap(const void *region, uint64_t bytes)
 		munmap((void *)region, bytes);
 }
 
-/*
- * Introduces the process. The reply brings the connection of `device`; NULL: as an administrator,
- * who gets none.
- */
-static int hello(struct rnic_link *control, struct rnic_device_attributes *attributes,
-		 struct rnic_link *device)
+/* Introduces the process. `call` says where the descriptor of the reply goes, if there is one. */
+static int hello(struct rnic_link *control, uint32_t flags, struct rnic_call call,
+		 struct rnic_device_attributes *attributes, uint32_t *client_id)
 {
 	struct rnic_ctl_hello_reply reply;
 	struct rnic_ctl_hello request = {
 		.version_min = RNIC_CTL_VERSION_MIN,
 		.version_max = RNIC_CTL_VERSION_MAX,
-		.flags = device == NULL ? RNIC_HELLO_ADMIN : 0,
+		.flags = flags,
 	};
-	struct rnic_call call = RNIC_CALL(RNIC_CTL_HELLO, request, reply);
 	int error;
 
-	call.reply_link = device;
-	call.reply_fd_count = device == NULL ? 0 : 1;
+	call.operation = RNIC_CTL_HELLO;
+	call.request = &request;
+	call.request_bytes = sizeof(request);
+	call.request_fd = -1;
+	call.reply = &reply;
+	call.reply_bytes = sizeof(reply);
 	snprintf(request.program, sizeof(request.program), "%s", program_invocation_short_name);
 	error = rnic_link_call(control, &call);
 	if (error != 0)
 		return error;
+	*client_id = reply.client_id;
 	*attributes = reply.device;
 	attributes->name[sizeof(attributes->name) - 1] = 0;
 	attributes->netdev[sizeof(attributes->netdev) - 1] = 0;
@@ -152,13 +157,15 @@ static int hello(struct rnic_link *control, struct rnic_device_attributes *attri
 int rnic_query_device_at(const char *socket_path, struct rnic_device_attributes *attributes)
 {
 	RNIC_REFUSE_NULL(attributes);
+	const struct rnic_call no_descriptor = {0};
 	struct rnic_link link;
+	uint32_t client_id;
 	int error;
 
 	rnic_link_init(&link);
 	error = rnic_link_open(&link, socket_path);
 	if (error == 0)
-		error = hello(&link, attributes, NULL);
+		error = hello(&link, RNIC_HELLO_ADMIN, no_descriptor, attributes, &client_id);
 	rnic_link_close(&link);
 	rnic_link_fini(&link);
 	return error;
@@ -187,14 +194,65 @@ static int open_device(struct rnic_link *device, int fds[4])
 	return error;
 }
 
-/* Makes the process a client: the answer to HELLO brings the device connection. */
-static int introduce(struct rnic_context *context, int fds[4])
+/* The answer to HELLO brings the device connection. */
+static int introduce_shared(struct rnic_context *context)
 {
-	int error = hello(&context->control, &context->attributes, &context->device);
+	const struct rnic_call call = {.reply_link = &context->device, .reply_fd_count = 1};
+	uint32_t client_id;
+	int error = hello(&context->control, 0, call, &context->attributes, &client_id);
+
+	return error == 0 ? rnic_link_adopt(&context->device, &context->control) : error;
+}
+
+static void serve_own_device(void *argument)
+{
+	const struct rnic_context *context = argument;
+
+	context->direct_calls->serve(context->direct);
+}
+
+/* The answer to HELLO brings the process link of the device inside this program. */
+static int introduce_direct(struct rnic_context *context)
+{
+	int connection_fd = -1, link_fd = -1;
+	const struct rnic_call call = {.reply_fds = &link_fd, .reply_fd_count = 1};
+	uint32_t client_id = 0;
+	int error = rnic_direct_find(&context->direct_calls);
 
 	if (error == 0)
-		error = rnic_link_adopt(&context->device, &context->control);
+		error = hello(&context->control, RNIC_HELLO_DIRECT, call, &context->attributes,
+			      &client_id);
+	if (error == 0)
+		error = context->direct_calls->open(link_fd, client_id, &context->direct,
+						    &connection_fd);
+	if (error != 0)
+		return error;
+	context->device.serve = serve_own_device;
+	context->device.serve_context = context;
+	return rnic_link_adopt_fd(&context->device, &context->control, connection_fd);
+}
+
+/* Makes the process a client. */
+static int introduce(struct rnic_context *context, int fds[4])
+{
+	int error = rnic_direct_is_wanted() ? introduce_direct(context) : introduce_shared(context);
+
 	return error == 0 ? open_device(&context->device, fds) : error;
+}
+
+/*
+ * Closes both connections. The control plane frees the numbers of a device inside this program when
+ * that device has closed all that it has.
+ */
+static void close_links(struct rnic_context *context)
+{
+	struct rnic_direct *direct = context->direct;
+
+	rnic_link_close(&context->device);
+	context->direct = NULL;
+	if (direct != NULL)
+		context->direct_calls->close(direct);
+	rnic_link_close(&context->control);
 }
 
 static bool tables_allocate(struct rnic_context *context)
@@ -284,21 +342,20 @@ static int open_once(const char *socket_path, struct rnic_context **opened)
 	if (error == 0)
 		error = introduce(context, fds);
 	if (error != 0)
-		goto close_links;
+		goto close_context;
 	context->doorbell_fd = fds[2];
 	context->async_fd = fds[3];
 	error = map_session(context, fds[0], fds[1]);
 	close(fds[0]);
 	close(fds[1]);
 	if (error != 0)
-		goto close_links;
+		goto close_context;
 	*opened = context;
 	return 0;
 
-close_links:
+close_context:
 	contexts_remove(context);
-	rnic_link_close(&context->control);
-	rnic_link_close(&context->device);
+	close_links(context);
 	context_free(context);
 	return error;
 }
@@ -322,8 +379,7 @@ void rnic_close(struct rnic_context *context)
 	if (context == NULL)
 		return;
 	contexts_remove(context);
-	rnic_link_close(&context->control);
-	rnic_link_close(&context->device);
+	close_links(context);
 	rnic_context_release(context);
 }
 
@@ -404,6 +460,8 @@ void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kin
 				   rnic_index_load(&session->doorbells_lost) + 1);
 	}
 	rnic_spinlock_unlock(&context->doorbell_lock);
-	if (rnic_wake_take(&session->need_wakeup))
+	if (context->direct != NULL)
+		context->direct_calls->turn(context->direct, rnic_wake_take(&session->need_wakeup));
+	else if (rnic_wake_take(&session->need_wakeup))
 		wake_daemon(context);
 }

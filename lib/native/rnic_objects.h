@@ -18,6 +18,8 @@
 #include <rnic/rnic.h>
 
 struct rnic_cm_id;
+struct rnic_direct;
+struct rnic_direct_device; /* ctl/direct_device.h */
 
 struct rnic_context {
 	struct rnic_link control; /* HELLO and the connection manager */
@@ -44,6 +46,10 @@ struct rnic_context {
 	 */
 	struct rnic_qp **qps;
 	struct rnic_srq **srqs; /* likewise, for those of XRC */
+
+	/* The device inside the program; NULL: a device process has it. */
+	const struct rnic_direct_device *direct_calls;
+	struct rnic_direct *direct;
 
 	struct rnic_context *next; /* in the list of contexts of this process */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/yield_backoff.h"
+#include "ctl/direct_device.h"
 #include "native/rnic_objects.h"
 #include "native/rnic_wait.h"
 #include "shm/ring.h"
@@ -223,6 +224,19 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 	return (int)taken;
 }
 
+/* The device inside the program fills the queue in the caller's own turns. */
+static int poll_own_device(struct rnic_cq *cq, uint32_t max_count,
+			   struct rnic_completion *completions)
+{
+	int taken;
+
+	cq->context->direct_calls->poll(cq->context->direct);
+	rnic_spinlock_lock(&cq->lock);
+	taken = take_completions(cq, max_count, completions);
+	rnic_spinlock_unlock(&cq->lock);
+	return taken;
+}
+
 /* No entry came. A queue that a thread polls again and again has a daemon that lives. */
 static void poll_in_vain(struct rnic_cq *cq, uint32_t queue_empty_polls)
 {
@@ -250,6 +264,8 @@ int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion 
 	cq->empty_polls = taken == 0 ? cq->empty_polls + 1 : 0;
 	empty_polls = cq->empty_polls;
 	rnic_spinlock_unlock(&cq->lock);
+	if (taken == 0 && cq->context->direct != NULL)
+		taken = poll_own_device(cq, max_count, completions);
 
 	if (taken > 0) {
 		rnic_poll_begin_anew();

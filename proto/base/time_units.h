@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RNIC_NS_PER_US	   UINT64_C(1000)
 #define RNIC_NS_PER_MS	   UINT64_C(1000000)
 #define RNIC_NS_PER_SECOND UINT64_C(1000000000)
 #define RNIC_NS_PER_MINUTE UINT64_C(60000000000)

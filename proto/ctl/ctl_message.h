@@ -134,6 +134,11 @@ struct rnic_ctl_object {
 
 enum rnic_ctl_hello_flag {
 	RNIC_HELLO_ADMIN = 1 << 0, /* only SHOW will follow; no device connection is made */
+	/*
+	 * The program is its own device process: the reply brings its end of the process link
+	 * (ctl/process_message.h), where START waits.
+	 */
+	RNIC_HELLO_DIRECT = 1 << 1,
 };
 
 struct rnic_ctl_hello {
@@ -144,7 +149,10 @@ struct rnic_ctl_hello {
 	char program[RNIC_CTL_NAME_BYTES];
 };
 
-/* The reply's descriptor 0 (not for ADMIN) is the client's end of the device connection. */
+/*
+ * The reply's descriptor 0 (not for ADMIN) is the client's end of the device connection, or with
+ * DIRECT of the process link.
+ */
 struct rnic_ctl_hello_reply {
 	uint16_t version;
 	uint16_t reserved;

@@ -560,7 +560,7 @@ static int remote_store(struct client_region *region, uint64_t offset, uint64_t 
 	return move_word(region, TO_CLIENT, offset, &value);
 }
 
-static const struct client_memory_ops remote_ops = {
+const struct client_memory_ops remote_memory_ops = {
 	.read = remote_read,
 	.write = remote_write,
 	.compare_swap = remote_compare_swap,
@@ -661,7 +661,7 @@ int remote_region_init(struct remote_region *region, struct remote_process *proc
 	if (bytes == 0 || !rnic_try_add(address, bytes, &end))
 		return -EINVAL;
 	*region = (struct remote_region){
-		.region = {.ops = &remote_ops, .space = process, .bytes = bytes},
+		.region = {.ops = &remote_memory_ops, .space = process, .bytes = bytes},
 		.process = process,
 		.address = address,
 	};

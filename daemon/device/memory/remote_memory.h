@@ -43,6 +43,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct rnic_guard;
+
 struct remote_process {
 	pid_t pid;
 	int pid_fd; /* a PID descriptor of the process, or -1: process_vm is not used */
@@ -56,7 +58,11 @@ struct remote_region {
 	struct remote_process *process;
 	uint64_t address;
 	bool is_on_demand;
+	const struct rnic_guard *guard; /* of own_memory.h; NULL: system calls reach the memory */
 };
+
+/* How system calls reach the memory of a region. */
+extern const struct client_memory_ops remote_memory_ops;
 
 /*
  * Finds out how to reach the memory of `pid`. `pid_fd` is a PID descriptor of the process, or -1:

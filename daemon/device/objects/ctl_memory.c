@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "engine/objects/placement.h"
 #include "mem/null_memory.h"
+#include "device/memory/own_memory.h"
 #include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
@@ -123,6 +124,8 @@ static int memory_open_remote(struct ctl_call *call, const struct rnic_ctl_regis
 				  "memory on demand needs process_vm_readv, which is forbidden");
 	if (result != 0)
 		return result;
+	if (session->set->guard != NULL)
+		own_region_init(&mr->memory.remote, session->set->guard);
 	mr->mode = session->process.has_process_vm ? RNIC_MEMORY_PROCESS_VM : RNIC_MEMORY_PROC_MEM;
 	return 0;
 }

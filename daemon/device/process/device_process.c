@@ -5,9 +5,7 @@
 #include "base/log.h"
 #include "common/silent_neighbours.h"
 #include "device/device_half.h"
-#include "device/process/call_filter.h"
 #include "device/process/heap_limit.h"
-#include "device/process/process_user.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -105,7 +103,9 @@ static int process_open_half(struct device_process *process, struct start *start
 		.ask_neighbours = silent_neighbours_ask,
 		.memory_bytes = message->memory_bytes - heap_limit_part(message->memory_bytes),
 		.lane = (uint8_t)message->lane,
-		.port = (enum udp_port_kind)message->port,
+		.port = process->role.is_program ? UDP_PORT_SOCKET : (enum udp_port_kind)message->port,
+		.is_program = process->role.is_program,
+		.guard = process->role.guard,
 		.segmentation = (enum segmentation_mode)message->segmentation,
 		.has_ecn = (message->flags & RNIC_START_ECN) != 0,
 		.peer_ports = (enum rnic_peer_ports)message->peer_ports,
@@ -121,16 +121,6 @@ static int process_open_half(struct device_process *process, struct start *start
 	}
 	process->half = device_half_open(&config, clock_now_ns(), &result, start->reason);
 	process->link.half = process->half;
-	return result;
-}
-
-static int process_limit_heap(const struct device_process *process, struct start *start)
-{
-	int result = heap_limit_set(heap_limit_part(process->start.memory_bytes));
-
-	if (result != 0)
-		snprintf(start->reason, sizeof(start->reason),
-			 "the device process cannot bound its memory: %s", strerror(-result));
 	return result;
 }
 
@@ -151,17 +141,11 @@ static int process_check_start(const struct device_process *process, struct star
 
 static int process_start(struct device_process *process, struct start *start)
 {
-	int result;
+	device_process_take_on *take_on = process->role.take_on;
+	int result = process_check_start(process, start);
 
-	log_set_level((enum log_level)process->start.log_level);
-	result = process_check_start(process, start);
-	if (result == 0)
-		result = process_user_become(process->start.uid, start->reason,
-					     sizeof(start->reason));
-	if (result == 0)
-		result = process_user_close_off(start->reason, sizeof(start->reason));
-	if (result == 0)
-		result = process_limit_heap(process, start);
+	if (result == 0 && take_on != NULL)
+		result = take_on(&process->start, start->reason, sizeof(start->reason));
 	if (result == 0)
 		result = process_map_pages(process, start);
 	if (result == 0)
@@ -169,7 +153,8 @@ static int process_start(struct device_process *process, struct start *start)
 	return result;
 }
 
-int device_process_open(struct device_process *process, int fd)
+int device_process_open(struct device_process *process, int fd,
+			const struct device_process_role *role)
 {
 	struct start start = {.reason = ""};
 	int result;
@@ -180,24 +165,24 @@ int device_process_open(struct device_process *process, int fd)
 		return result;
 	link_client_init(&process->link, fd, &process->card);
 	link_client_fill_host(&process->link, &process->host);
+	process->role = *role;
 	result = process_start(process, &start);
 	if (result != 0)
 		device_process_refuse(process, result, start.reason);
 	return result;
 }
 
-int device_process_begin(struct device_process *process)
+void device_process_prepare(void)
 {
 	int result = silent_neighbours_prepare();
 
 	if (result != 0)
 		log_warning("the kernel cannot be asked for silent neighbours: %s",
 			    strerror(-result));
-	/* A machine without filters runs without one. */
-	result = call_filter_install();
-	if (result != 0)
-		log_warning("the device process runs without a filter of system calls: %s",
-			    strerror(-result));
+}
+
+int device_process_begin(struct device_process *process)
+{
 	card_writer_refresh(&process->card, process->half, clock_now_ns());
 	return link_client_send_ready(&process->link, 0, device_half_port_name(process->half), "");
 }

@@ -13,9 +13,26 @@
 #include "device/process/card_writer.h"
 #include "device/process/link_client.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct device_half;
+struct rnic_guard;
+
+/*
+ * Makes the calling process what START says, before it opens anything. Negative errno with a
+ * sentence in `reason`.
+ */
+typedef int device_process_take_on(const struct rnic_process_start *start, char *reason,
+				   size_t reason_bytes);
+
+/* What kind of process has the device half. */
+struct device_process_role {
+	device_process_take_on *take_on; /* NULL: the process stays as it is */
+	bool is_program;		 /* a program with the device inside */
+	const struct rnic_guard *guard;	 /* of such a program's memory; NULL: none */
+};
 
 struct device_process {
 	struct rnic_process_start start;
@@ -24,19 +41,23 @@ struct device_process {
 	struct system_random random;
 	struct device_host host;
 	struct device_half *half;
+	struct device_process_role role;
 };
 
 /*
- * Waits for START on the link `fd`, becomes the user and opens the device half. Negative errno: the
- * control plane knows the reason, or is gone; the process is to end, and nothing needs to be
- * closed.
+ * Waits for START on the link `fd`, takes on what START says and opens the device half.
+ * Negative errno: the control plane knows the reason, or is gone; the process is to end, and
+ * nothing needs to be closed.
  */
-int device_process_open(struct device_process *process, int fd);
+int device_process_open(struct device_process *process, int fd,
+			const struct device_process_role *role);
+
+/* Opens what a process of a device alone needs beside the device half. */
+void device_process_prepare(void);
 
 /*
- * Gives up what the process needs no more (call_filter.h), and answers READY. All descriptors and
- * files that the process needs by itself are open by now. Negative errno: the control plane is
- * gone.
+ * Answers READY. All descriptors and files that the process needs by itself are open by now.
+ * Negative errno: the control plane is gone.
  */
 int device_process_begin(struct device_process *process);
 

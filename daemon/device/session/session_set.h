@@ -17,12 +17,14 @@
 #include <stdint.h>
 
 struct engine;
+struct rnic_guard;
 struct session_owner;
 
 struct session_set {
 	struct engine *engine;
 	const struct device_facts *facts;
 	const struct session_owner *owner; /* of the clients' connections */
+	const struct rnic_guard *guard;	   /* where the client is this process; else NULL */
 	struct list
 		sessions; /* struct session.node; the first session learns next of bulk traffic */
 	struct scheduler scheduler;

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device inside a program: a device half that the threads of the program drive by turns, and a
+ * thread of its own while they do not.
+ *
+ * One lock guards all. A thread of the program renews the lease with each turn; the device's thread
+ * sleeps while the lease holds, so that the two do not compete for what arrives. It never sleeps
+ * longer than a lease while a timer may be due, and it sleeps on the descriptors only after it has
+ * asked to be woken for what the program posts.
+ */
+#include "ctl/direct_device.h"
+
+#include "base/bits.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/time_units.h"
+#include "device/device_config.h"
+#include "device/device_half.h"
+#include "device/process/device_process.h"
+#include "guard/guard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define DIRECT_LEASE_NS	   (200 * RNIC_NS_PER_US)
+#define DIRECT_SPIN_NS	   (50 * RNIC_NS_PER_US)  /* polling after the last activity */
+#define DIRECT_NEAR_NS	   (20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
+#define DIRECT_LOOK_NS	   (100 * RNIC_NS_PER_US) /* between polls of the descriptors */
+#define DIRECT_FACTS_MS	   10000
+#define DIRECT_EVENTS	   8
+#define DIRECT_STACK_BYTES (512 * 1024)
+
+/* What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. */
+enum direct_event { EVENT_PORT, EVENT_LINK, EVENT_REQUESTS, EVENT_CLIENTS, EVENT_TIMER, EVENT_STOP };
+
+struct rnic_direct {
+	struct device_process process;
+	struct device_half *half;
+	uint32_t client_id;
+	pthread_mutex_t lock; /* guards all but the lease and what never changes */
+	pthread_t thread;
+	_Atomic uint64_t lease_ns; /* until then the program takes the turns */
+	int link_fd;
+	int epoll_fd;
+	int timer_fd;
+	int stop_fd;		 /* an eventfd that ends the thread */
+	uint64_t timer_armed_ns; /* UINT64_MAX: not armed */
+	uint64_t active_ns;	 /* time of the last activity */
+	uint64_t looked_ns;	 /* time of the last poll of the descriptors */
+	bool is_stopping;
+	bool is_down; /* the control plane is gone: the client has ended */
+};
+
+/* --- turns, under the lock -------------------------------------------------------------------- */
+
+/*
+ * Arms the timer for `deadline_ns` or earlier. A timer that fires early costs an empty turn; arming
+ * it anew for each packet that moves a deadline would cost a system call each.
+ */
+static void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t deadline_ns = device_half_next_deadline_ns(device->half);
+	struct itimerspec when = {0};
+
+	if (deadline_ns == UINT64_MAX ||
+	    (device->timer_armed_ns <= deadline_ns && device->timer_armed_ns > now_ns))
+		return;
+	when.it_value.tv_sec = (time_t)(deadline_ns / RNIC_NS_PER_SECOND);
+	when.it_value.tv_nsec = (long)(deadline_ns % RNIC_NS_PER_SECOND);
+	if (timerfd_settime(device->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
+		device->timer_armed_ns = deadline_ns;
+}
+
+static void direct_take_timer(struct rnic_direct *device)
+{
+	uint64_t expirations;
+
+	if (read(device->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
+		device->timer_armed_ns = UINT64_MAX;
+}
+
+/* Carries out what the control plane says. Without it the program's objects end. */
+static void direct_serve_link(struct rnic_direct *device)
+{
+	link_client_poll(&device->process.link);
+	if (!device->process.link.is_down || device->is_down)
+		return;
+	device->is_down = true;
+	device_half_end_client(device->half, device->client_id);
+}
+
+static void direct_serve_requests(struct rnic_direct *device)
+{
+	device_half_note_requests(device->half);
+	if (device_half_serve(device->half))
+		card_writer_note_change(&device->process.card);
+}
+
+static bool direct_turn(struct rnic_direct *device, uint64_t now_ns)
+{
+	const bool is_active =
+		device_half_turn(device->half, now_ns) || device_half_has_work(device->half);
+
+	if (is_active)
+		device->active_ns = now_ns;
+	return is_active;
+}
+
+/* Serves what the descriptors tell. Returns whether there was anything but datagrams. */
+static bool direct_look(struct rnic_direct *device, uint64_t now_ns)
+{
+	struct epoll_event events[DIRECT_EVENTS];
+	int count = epoll_wait(device->epoll_fd, events, DIRECT_EVENTS, 0);
+	bool is_served = device_half_has_resumes(device->half);
+
+	device->looked_ns = now_ns;
+	if (is_served)
+		direct_serve_requests(device);
+	for (int i = 0; i < count; i++) {
+		switch ((enum direct_event)events[i].data.u32) {
+		case EVENT_LINK:
+			direct_serve_link(device);
+			break;
+		case EVENT_REQUESTS:
+			direct_serve_requests(device);
+			break;
+		case EVENT_CLIENTS:
+			device_half_poll(device->half);
+			break;
+		case EVENT_TIMER:
+			direct_take_timer(device);
+			continue;
+		case EVENT_PORT:
+		case EVENT_STOP:
+			continue;
+		}
+		is_served = true;
+	}
+	device_half_report(device->half);
+	link_client_tick(&device->process.link, now_ns);
+	card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+	return is_served;
+}
+
+/* A turn of a thread of the program, which goes on taking turns. */
+static void direct_turn_of_program(struct rnic_direct *device)
+{
+	const uint64_t now_ns = clock_now_ns();
+
+	atomic_store_explicit(&device->lease_ns, now_ns + DIRECT_LEASE_NS, memory_order_relaxed);
+	direct_turn(device, now_ns);
+	if (now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+		direct_look(device, now_ns);
+	direct_arm_timer(device, now_ns);
+}
+
+/* --- the program's calls ---------------------------------------------------------------------- */
+
+/* A thread that is cancelled within a turn would leave the lock, and half of a turn. */
+static int direct_lock(struct rnic_direct *device)
+{
+	int cancellation;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	pthread_mutex_lock(&device->lock);
+	return cancellation;
+}
+
+static void direct_unlock(struct rnic_direct *device, int cancellation)
+{
+	pthread_mutex_unlock(&device->lock);
+	pthread_setcancelstate(cancellation, NULL);
+}
+
+static void direct_device_turn(struct rnic_direct *device, bool is_asleep)
+{
+	int cancellation = direct_lock(device);
+
+	if (is_asleep)
+		device_half_wake_clients(device->half);
+	direct_turn_of_program(device);
+	direct_unlock(device, cancellation);
+}
+
+static void direct_device_poll(struct rnic_direct *device)
+{
+	int cancellation;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	if (pthread_mutex_trylock(&device->lock) == 0) {
+		direct_turn_of_program(device);
+		pthread_mutex_unlock(&device->lock);
+	}
+	pthread_setcancelstate(cancellation, NULL);
+}
+
+/* What the program posted before a request is on its way before the answer. */
+static void direct_device_serve(struct rnic_direct *device)
+{
+	int cancellation = direct_lock(device);
+	const uint64_t now_ns = clock_now_ns();
+
+	direct_turn(device, now_ns);
+	direct_serve_requests(device);
+	direct_arm_timer(device, now_ns);
+	direct_unlock(device, cancellation);
+}
+
+/* --- the device's thread ---------------------------------------------------------------------- */
+
+/* Sleeps while the program takes the turns. */
+static void direct_rest(struct rnic_direct *device, uint64_t rest_ns)
+{
+	struct pollfd stop = {.fd = device->stop_fd, .events = POLLIN};
+	const struct timespec time = {.tv_nsec = (long)rest_ns};
+
+	ppoll(&stop, 1, &time, NULL);
+}
+
+static uint64_t direct_lease_left_ns(struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t until_ns = atomic_load_explicit(&device->lease_ns, memory_order_relaxed);
+
+	return until_ns > now_ns ? until_ns - now_ns : 0;
+}
+
+/* Sleeps until something arrives or is due, with the lock given up meanwhile. */
+static void direct_sleep(struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t half_ns = device_half_next_deadline_ns(device->half);
+	const uint64_t link_ns = link_client_next_deadline_ns(&device->process.link, now_ns);
+	struct epoll_event event;
+
+	if (half_ns <= now_ns + DIRECT_NEAR_NS || link_ns != UINT64_MAX)
+		return;
+	if (device_half_prepare_sleep(device->half)) {
+		direct_arm_timer(device, now_ns);
+		device_half_note_sleep(device->half);
+		card_writer_refresh(&device->process.card, device->half, now_ns);
+		pthread_mutex_unlock(&device->lock);
+		epoll_wait(device->epoll_fd, &event, 1, -1);
+		pthread_mutex_lock(&device->lock);
+	}
+	device_half_withdraw_sleep(device->half);
+}
+
+/* One step of the thread, under the lock. Returns whether it should let others run. */
+static bool direct_step(struct rnic_direct *device)
+{
+	const uint64_t now_ns = clock_now_ns();
+	const bool is_active = direct_turn(device, now_ns);
+
+	if (!is_active || now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+		if (direct_look(device, now_ns))
+			device->active_ns = now_ns;
+	if (is_active)
+		return false;
+	if (now_ns - device->active_ns < DIRECT_SPIN_NS)
+		return true;
+	direct_sleep(device, now_ns);
+	return false;
+}
+
+static void *direct_run(void *context)
+{
+	struct rnic_direct *device = context;
+
+	pthread_mutex_lock(&device->lock);
+	while (!device->is_stopping) {
+		const uint64_t left_ns = direct_lease_left_ns(device, clock_now_ns());
+		bool should_yield;
+
+		if (left_ns > 0) {
+			pthread_mutex_unlock(&device->lock);
+			direct_rest(device, left_ns);
+			pthread_mutex_lock(&device->lock);
+			continue;
+		}
+		should_yield = direct_step(device);
+		pthread_mutex_unlock(&device->lock);
+		if (should_yield)
+			sched_yield();
+		pthread_mutex_lock(&device->lock);
+	}
+	pthread_mutex_unlock(&device->lock);
+	return NULL;
+}
+
+/* The program's handlers run on the program's threads. */
+static int direct_start_thread(struct rnic_direct *device)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	int error;
+
+	sigfillset(&all);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, DIRECT_STACK_BYTES);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	error = pthread_create(&device->thread, &attributes, direct_run, device);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+static void direct_stop_thread(struct rnic_direct *device)
+{
+	const uint64_t one = 1;
+
+	pthread_mutex_lock(&device->lock);
+	device->is_stopping = true;
+	pthread_mutex_unlock(&device->lock);
+	while (write(device->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	pthread_join(device->thread, NULL);
+}
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+static int direct_watch(struct rnic_direct *device, int fd, enum direct_event kind)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = kind};
+
+	return epoll_ctl(device->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+}
+
+static void direct_watch_port(void *context, int fd, bool for_writing)
+{
+	struct rnic_direct *device = context;
+	struct epoll_event event = {
+		.events = for_writing ? EPOLLIN | EPOLLOUT : EPOLLIN,
+		.data.u32 = EVENT_PORT,
+	};
+
+	epoll_ctl(device->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int direct_watch_all(struct rnic_direct *device)
+{
+	const struct {
+		int fd;
+		enum direct_event kind;
+	} watches[] = {
+		{device->link_fd, EVENT_LINK},
+		{device_half_requests_fd(device->half), EVENT_REQUESTS},
+		{device_half_clients_fd(device->half), EVENT_CLIENTS},
+		{device->timer_fd, EVENT_TIMER},
+		{device->stop_fd, EVENT_STOP},
+	};
+	int result = 0;
+
+	for (unsigned i = 0; i < RNIC_COUNT_OF(watches) && result == 0; i++)
+		result = direct_watch(device, watches[i].fd, watches[i].kind);
+	device_half_watch(device->half, direct_watch_port, device);
+	return result;
+}
+
+static int direct_open_descriptors(struct rnic_direct *device)
+{
+	device->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	device->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	device->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return device->epoll_fd < 0 || device->timer_fd < 0 || device->stop_fd < 0 ? -errno : 0;
+}
+
+static void direct_close_descriptors(struct rnic_direct *device)
+{
+	const int fds[] = {device->epoll_fd, device->timer_fd, device->stop_fd};
+
+	for (unsigned i = 0; i < RNIC_COUNT_OF(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* Waits for the first facts: what the program does next may rest on them. */
+static int direct_await_facts(struct rnic_direct *device)
+{
+	struct link_client *link = &device->process.link;
+	struct pollfd news = {.fd = device->link_fd, .events = POLLIN};
+
+	while (link->facts_sequence == 0) {
+		if (poll(&news, 1, DIRECT_FACTS_MS) == 0)
+			return -ETIMEDOUT;
+		link_client_poll(link);
+		if (link->is_down)
+			return -ENODEV;
+	}
+	return 0;
+}
+
+/* Gives the device half its one client, the program. */
+static int direct_add_client(struct rnic_direct *device, int *connection_fd)
+{
+	struct device_client client = {
+		.client_id = device->client_id,
+		.uid = geteuid(),
+		.pid = getpid(),
+		.pid_fd = -1,
+	};
+	int fds[2];
+	int result;
+
+	/* The client's deadlines count from the latest turn. */
+	direct_turn(device, clock_now_ns());
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
+		return -errno;
+	client.connection_fd = fds[1];
+	snprintf(client.program, sizeof(client.program), "%s", program_invocation_short_name);
+	result = device_half_add_client(device->half, &client);
+	if (result != 0) {
+		close(fds[0]);
+		return result;
+	}
+	*connection_fd = fds[0];
+	return 0;
+}
+
+static int direct_begin(struct rnic_direct *device, int *connection_fd)
+{
+	int result = direct_watch_all(device);
+
+	if (result == 0)
+		result = device_process_begin(&device->process);
+	if (result == 0)
+		result = direct_await_facts(device);
+	if (result == 0)
+		result = direct_add_client(device, connection_fd);
+	if (result != 0)
+		return result;
+	result = direct_start_thread(device);
+	if (result != 0)
+		close(*connection_fd);
+	return result;
+}
+
+static int direct_device_open(int link_fd, uint32_t client_id, struct rnic_direct **out,
+			      int *connection_fd)
+{
+	struct device_process_role role = {.is_program = true};
+	struct rnic_direct *device = calloc(1, sizeof(*device));
+	int result = -ENOMEM;
+
+	log_set_level(LOG_LEVEL_ERROR);
+	if (device == NULL)
+		goto close_link;
+	device->client_id = client_id;
+	device->link_fd = link_fd;
+	device->timer_armed_ns = UINT64_MAX;
+	pthread_mutex_init(&device->lock, NULL);
+	result = direct_open_descriptors(device);
+	if (result != 0)
+		goto free_device;
+	/* Without a guard, system calls reach the program's memory. */
+	if (rnic_guard_open(&role.guard) != 0)
+		role.guard = NULL;
+	result = device_process_open(&device->process, link_fd, &role);
+	if (result != 0)
+		goto free_device;
+	device->half = device->process.half;
+	result = direct_begin(device, connection_fd);
+	if (result != 0)
+		goto close_process;
+	*out = device;
+	return 0;
+
+close_process:
+	device_process_close(&device->process);
+free_device:
+	direct_close_descriptors(device);
+	pthread_mutex_destroy(&device->lock);
+	free(device);
+close_link:
+	close(link_fd);
+	return result;
+}
+
+/* The link goes last: its end says that the program has nothing of the lane any more. */
+static void direct_device_close(struct rnic_direct *device)
+{
+	direct_stop_thread(device);
+	device_process_close(&device->process);
+	direct_close_descriptors(device);
+	close(device->link_fd);
+	pthread_mutex_destroy(&device->lock);
+	free(device);
+}
+
+extern const struct rnic_direct_device RNIC_DIRECT_SYMBOL;
+
+const struct rnic_direct_device RNIC_DIRECT_SYMBOL __attribute__((visibility("default"))) = {
+	.open = direct_device_open,
+	.close = direct_device_close,
+	.turn = direct_device_turn,
+	.poll = direct_device_poll,
+	.serve = direct_device_serve,
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "native/direct_library.h"
+
+#include "ctl/direct_device.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool rnic_direct_is_wanted(void)
+{
+	const char *wanted = secure_getenv("RNIC_DIRECT");
+
+	return wanted != NULL && strcmp(wanted, "1") == 0;
+}
+
+/* Loads the library from the folder `where` of the caller's own; NULL: there is none. */
+static void *direct_load_from(const char *own, const char *where)
+{
+	const char *name = strrchr(own, '/');
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%.*s%s%s", name != NULL ? (int)(name - own + 1) : 0, own,
+		     where, RNIC_DIRECT_LIBRARY) >= (int)sizeof(path))
+		return NULL;
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+int rnic_direct_find(const struct rnic_direct_device **calls)
+{
+	void *library;
+	Dl_info own;
+
+	if (dladdr((void *)rnic_direct_find, &own) == 0 || own.dli_fname == NULL)
+		return -ENOENT;
+	/* The drop-ins lie in a folder below. */
+	library = direct_load_from(own.dli_fname, "");
+	if (library == NULL)
+		library = direct_load_from(own.dli_fname, "../");
+	if (library == NULL)
+		return -ENOENT;
+	*calls = dlsym(library, RNIC_DIRECT_SYMBOL_STRING);
+	return *calls != NULL ? 0 : -ENOEXEC;
+}

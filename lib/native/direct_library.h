@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds librnic-direct.so, which is the device inside the program (ctl/direct_device.h). The
+ * library is loaded where RNIC_DIRECT asks for it, and stays.
+ */
+#ifndef RNIC_NATIVE_DIRECT_LIBRARY_H
+#define RNIC_NATIVE_DIRECT_LIBRARY_H
+
+#include <stdbool.h>
+
+struct rnic_direct_device;
+
+/* Whether the environment asks for the device inside the program: RNIC_DIRECT=1. */
+bool rnic_direct_is_wanted(void);
+
+/*
+ * Loads the library that lies beside the caller's own, or one folder above. -ENOENT: there is none
+ * that can be loaded; -ENOEXEC: it is of another build.
+ */
+int rnic_direct_find(const struct rnic_direct_device **calls);
+
+#endif

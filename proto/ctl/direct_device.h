@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The interface between librnic and librnic-direct.so: the device inside the program. The program
+ * is then its own device process (process_message.h, RNIC_HELLO_DIRECT): it holds a lane, and
+ * nobody else stands between its requests and the network.
+ *
+ * librnic loads the library and finds the table RNIC_DIRECT_SYMBOL. Threads may call at once. A
+ * thread of the device works while no thread of the program does: after a call of `turn` or `poll`
+ * it leaves the work to the program for a moment.
+ */
+#ifndef RNIC_PROTO_CTL_DIRECT_DEVICE_H
+#define RNIC_PROTO_CTL_DIRECT_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The name of the struct rnic_direct_device; the number changes with the layout. */
+#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_1
+#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_1"
+#define RNIC_DIRECT_LIBRARY	  "librnic-direct.so"
+
+struct rnic_direct;
+
+struct rnic_direct_device {
+	/*
+	 * Opens the device of the process link `link_fd`, which is the device's from then on, and
+	 * stores the program's end of a device connection at `connection_fd`, the caller's. The
+	 * control plane knows the program as `client_id`. Negative errno: nothing is left open.
+	 */
+	int (*open)(int link_fd, uint32_t client_id, struct rnic_direct **device,
+		    int *connection_fd);
+
+	/* Ends what the program has, the thread and the lane. No other call is under way. */
+	void (*close)(struct rnic_direct *device);
+
+	/*
+	 * A turn for work that the caller has just posted; `is_asleep`: the device had asked to be
+	 * woken for it.
+	 */
+	void (*turn)(struct rnic_direct *device, bool is_asleep);
+
+	/* A turn for a caller that waits for a completion, unless another thread is in one. */
+	void (*poll)(struct rnic_direct *device);
+
+	/* Answers the requests that wait in the device connection. */
+	void (*serve)(struct rnic_direct *device);
+};
+
+#endif
