@@ -222,6 +222,11 @@ void device_half_close(struct device_half *half)
 	free(half);
 }
 
+void device_half_forget_ports(struct device_half *half)
+{
+	port_stack_close(&half->ports);
+}
+
 /* --- clients --------------------------------------------------------------------------------- */
 
 int device_half_add_client(struct device_half *half, const struct device_client *client)

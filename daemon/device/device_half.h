@@ -34,6 +34,12 @@ struct device_half *device_half_open(const struct device_half_config *config, ui
 /* Ends all clients and closes everything. */
 void device_half_close(struct device_half *half);
 
+/*
+ * In a child of fork(), which has no device: closes the child's copies of the ports' descriptors.
+ * Nothing else may be called afterwards.
+ */
+void device_half_forget_ports(struct device_half *half);
+
 /* ---- clients ---- */
 
 /*

@@ -45,3 +45,15 @@ int rnic_direct_find(const struct rnic_direct_device **calls)
 	*calls = dlsym(library, RNIC_DIRECT_SYMBOL_STRING);
 	return *calls != NULL ? 0 : -ENOEXEC;
 }
+
+void rnic_direct_complain(int error, const char *reason)
+{
+	if (reason[0] != '\0')
+		fprintf(stderr, "RNIC_DIRECT: %s\n", reason);
+	else if (error == -ENOENT)
+		fprintf(stderr, "RNIC_DIRECT: no %s near librnic or libibverbs.so.1\n",
+			RNIC_DIRECT_LIBRARY);
+	else
+		fprintf(stderr, "RNIC_DIRECT: the device does not run inside this program: %s\n",
+			strerror(-error));
+}

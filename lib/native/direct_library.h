@@ -19,4 +19,10 @@ bool rnic_direct_is_wanted(void);
  */
 int rnic_direct_find(const struct rnic_direct_device **calls);
 
+/*
+ * Says on standard error why the device does not run inside this program: whoever set RNIC_DIRECT
+ * finds a program without a device. `reason` is the control plane's; empty: `error` says it.
+ */
+void rnic_direct_complain(int error, const char *reason);
+
 #endif

@@ -22,13 +22,23 @@
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_context *contexts;
 
+/* Devices inside this program have a lock, a thread and descriptors of their own. */
+static void contexts_tell_devices(enum rnic_direct_fork phase)
+{
+	for (struct rnic_context *context = contexts; context != NULL; context = context->next)
+		if (context->direct != NULL)
+			context->direct_calls->fork(context->direct, phase);
+}
+
 static void contexts_before_fork(void)
 {
 	pthread_mutex_lock(&contexts_lock);
+	contexts_tell_devices(RNIC_DIRECT_BEFORE_FORK);
 }
 
 static void contexts_after_fork_in_parent(void)
 {
+	contexts_tell_devices(RNIC_DIRECT_IN_PARENT);
 	pthread_mutex_unlock(&contexts_lock);
 }
 
@@ -56,6 +66,7 @@ static void forget_locks(struct rnic_context *context)
 
 static void contexts_after_fork_in_child(void)
 {
+	contexts_tell_devices(RNIC_DIRECT_IN_CHILD);
 	for (struct rnic_context *context = contexts; context != NULL; context = context->next) {
 		rnic_link_forked(&context->control);
 		rnic_link_forked(&context->device);
@@ -225,8 +236,10 @@ static int introduce_direct(struct rnic_context *context)
 	if (error == 0)
 		error = context->direct_calls->open(link_fd, client_id, &context->direct,
 						    &connection_fd);
-	if (error != 0)
+	if (error != 0) {
+		rnic_direct_complain(error, rnic_refusal_reason());
 		return error;
+	}
 	context->device.serve = serve_own_device;
 	context->device.serve_context = context;
 	return rnic_link_adopt_fd(&context->device, &context->control, connection_fd);

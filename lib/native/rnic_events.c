@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion events and asynchronous events, which arrive as records in pipes. */
+#include "ctl/direct_device.h"
 #include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 
@@ -88,6 +89,8 @@ int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq)
 
 	do {
 		error = rnic_context_lost(context);
+		if (error == 0 && context->direct != NULL)
+			context->direct_calls->rest(context->direct);
 		if (error == 0)
 			error = read_record(context, channel->fd, &record);
 		if (error != 0)

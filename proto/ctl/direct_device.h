@@ -21,6 +21,13 @@
 
 struct rnic_direct;
 
+/* A child of fork() has no device. The child closes its copies of the descriptors. */
+enum rnic_direct_fork {
+	RNIC_DIRECT_BEFORE_FORK,
+	RNIC_DIRECT_IN_PARENT,
+	RNIC_DIRECT_IN_CHILD,
+};
+
 struct rnic_direct_device {
 	/*
 	 * Opens the device of the process link `link_fd`, which is the device's from then on, and
@@ -42,8 +49,14 @@ struct rnic_direct_device {
 	/* A turn for a caller that waits for a completion, unless another thread is in one. */
 	void (*poll)(struct rnic_direct *device);
 
+	/* The caller is about to sleep: the device's thread takes the turns from now on. */
+	void (*rest)(struct rnic_direct *device);
+
 	/* Answers the requests that wait in the device connection. */
 	void (*serve)(struct rnic_direct *device);
+
+	/* A thread forks. No other call comes between, and none in the child afterwards. */
+	void (*fork)(struct rnic_direct *device, enum rnic_direct_fork phase);
 };
 
 #endif

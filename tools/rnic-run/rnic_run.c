@@ -23,9 +23,10 @@ struct run_options {
 	const char *socket;
 	char **command;
 	bool in_namespace;
+	bool is_direct;
 };
 
-enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE };
+enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE, KEY_DIRECT };
 
 #define VIEW_TREE_BYTES (RNIC_SOCKET_PATH_BYTES + sizeof(RNIC_VIEW_SUFFIX))
 
@@ -36,6 +37,7 @@ static const struct argp_option argp_options[] = {
 	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a new daemon injects", 0},
 	{"ns", KEY_NAMESPACE, NULL, 0,
 	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
+	{"direct", KEY_DIRECT, NULL, 0, "Run the device inside COMMAND", 0},
 	{"no-daemon", KEY_NO_DAEMON, NULL, 0, "Start no daemon", 0},
 	{0},
 };
@@ -59,6 +61,9 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_NAMESPACE:
 		options->in_namespace = true;
+		return 0;
+	case KEY_DIRECT:
+		options->is_direct = true;
 		return 0;
 	case KEY_NO_DAEMON:
 		options->daemon.may_start = false;
@@ -119,7 +124,20 @@ static int set_variables(const char *socket, const char *verbs_directory,
 	return error ? -1 : 0;
 }
 
-static int prepare_environment(const char *socket, bool with_shim)
+/* The guard stands behind ours and before the C library, whose calls of signals it takes. */
+static int set_direct(const char *guard_directory)
+{
+	char *preload;
+	int error;
+
+	if (asprintf(&preload, "%s/librnic-guard.so", guard_directory) < 0)
+		return -1;
+	error = prepend("LD_PRELOAD", preload) || setenv("RNIC_DIRECT", "1", 1);
+	free(preload);
+	return error ? -1 : 0;
+}
+
+static int prepare_environment(const char *socket, bool with_shim, bool is_direct)
 {
 	char verbs_directory[PATH_MAX], view_directory[PATH_MAX];
 
@@ -130,7 +148,8 @@ static int prepare_environment(const char *socket, bool with_shim)
 			"program; build or install rnicd with its verbs libraries\n");
 		return -1;
 	}
-	if (set_variables(socket, verbs_directory, with_shim ? view_directory : NULL) < 0) {
+	if ((is_direct && set_direct(view_directory) < 0) ||
+	    set_variables(socket, verbs_directory, with_shim ? view_directory : NULL) < 0) {
 		fprintf(stderr, "rnic-run: out of memory\n");
 		return -1;
 	}
@@ -177,7 +196,7 @@ int main(int argc, char **argv)
 	options.daemon.socket = socket;
 	if (captive_ensure_daemon(&options.daemon) < 0 ||
 	    find_view(socket, options.in_namespace, &has_view) < 0 ||
-	    prepare_environment(socket, has_view && !options.in_namespace) < 0)
+	    prepare_environment(socket, has_view && !options.in_namespace, options.is_direct) < 0)
 		return EXIT_FAILURE;
 	if (options.daemon.may_start)
 		daemon_hold(socket);

@@ -24,7 +24,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,9 +48,10 @@ struct rnic_direct {
 	struct device_process process;
 	struct device_half *half;
 	uint32_t client_id;
-	pthread_mutex_t lock; /* guards all but the lease and what never changes */
+	pthread_mutex_t lock; /* guards all but what never changes */
+	pthread_cond_t news;  /* the lease is given up, or the thread is to end */
 	pthread_t thread;
-	_Atomic uint64_t lease_ns; /* until then the program takes the turns */
+	uint64_t lease_ns; /* until then the program takes the turns */
 	int link_fd;
 	int epoll_fd;
 	int timer_fd;
@@ -159,7 +159,7 @@ static void direct_turn_of_program(struct rnic_direct *device)
 {
 	const uint64_t now_ns = clock_now_ns();
 
-	atomic_store_explicit(&device->lease_ns, now_ns + DIRECT_LEASE_NS, memory_order_relaxed);
+	device->lease_ns = now_ns + DIRECT_LEASE_NS;
 	direct_turn(device, now_ns);
 	if (now_ns - device->looked_ns >= DIRECT_LOOK_NS)
 		direct_look(device, now_ns);
@@ -206,6 +206,16 @@ static void direct_device_poll(struct rnic_direct *device)
 	pthread_setcancelstate(cancellation, NULL);
 }
 
+static void direct_device_rest(struct rnic_direct *device)
+{
+	int cancellation = direct_lock(device);
+
+	direct_turn(device, clock_now_ns());
+	device->lease_ns = 0;
+	pthread_cond_signal(&device->news);
+	direct_unlock(device, cancellation);
+}
+
 /* What the program posted before a request is on its way before the answer. */
 static void direct_device_serve(struct rnic_direct *device)
 {
@@ -221,19 +231,14 @@ static void direct_device_serve(struct rnic_direct *device)
 /* --- the device's thread ---------------------------------------------------------------------- */
 
 /* Sleeps while the program takes the turns. */
-static void direct_rest(struct rnic_direct *device, uint64_t rest_ns)
+static void direct_await_lease(struct rnic_direct *device)
 {
-	struct pollfd stop = {.fd = device->stop_fd, .events = POLLIN};
-	const struct timespec time = {.tv_nsec = (long)rest_ns};
+	const struct timespec until = {
+		.tv_sec = (time_t)(device->lease_ns / RNIC_NS_PER_SECOND),
+		.tv_nsec = (long)(device->lease_ns % RNIC_NS_PER_SECOND),
+	};
 
-	ppoll(&stop, 1, &time, NULL);
-}
-
-static uint64_t direct_lease_left_ns(struct rnic_direct *device, uint64_t now_ns)
-{
-	const uint64_t until_ns = atomic_load_explicit(&device->lease_ns, memory_order_relaxed);
-
-	return until_ns > now_ns ? until_ns - now_ns : 0;
+	pthread_cond_timedwait(&device->news, &device->lock, &until);
 }
 
 /* Sleeps until something arrives or is due, with the lock given up meanwhile. */
@@ -279,13 +284,10 @@ static void *direct_run(void *context)
 
 	pthread_mutex_lock(&device->lock);
 	while (!device->is_stopping) {
-		const uint64_t left_ns = direct_lease_left_ns(device, clock_now_ns());
 		bool should_yield;
 
-		if (left_ns > 0) {
-			pthread_mutex_unlock(&device->lock);
-			direct_rest(device, left_ns);
-			pthread_mutex_lock(&device->lock);
+		if (device->lease_ns > clock_now_ns()) {
+			direct_await_lease(device);
 			continue;
 		}
 		should_yield = direct_step(device);
@@ -321,6 +323,7 @@ static void direct_stop_thread(struct rnic_direct *device)
 
 	pthread_mutex_lock(&device->lock);
 	device->is_stopping = true;
+	pthread_cond_signal(&device->news);
 	pthread_mutex_unlock(&device->lock);
 	while (write(device->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
@@ -445,6 +448,17 @@ static int direct_begin(struct rnic_direct *device, int *connection_fd)
 	return result;
 }
 
+static void direct_make_lock(struct rnic_direct *device)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&device->news, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&device->lock, NULL);
+}
+
 static int direct_device_open(int link_fd, uint32_t client_id, struct rnic_direct **out,
 			      int *connection_fd)
 {
@@ -458,7 +472,7 @@ static int direct_device_open(int link_fd, uint32_t client_id, struct rnic_direc
 	device->client_id = client_id;
 	device->link_fd = link_fd;
 	device->timer_armed_ns = UINT64_MAX;
-	pthread_mutex_init(&device->lock, NULL);
+	direct_make_lock(device);
 	result = direct_open_descriptors(device);
 	if (result != 0)
 		goto free_device;
@@ -479,6 +493,7 @@ close_process:
 	device_process_close(&device->process);
 free_device:
 	direct_close_descriptors(device);
+	pthread_cond_destroy(&device->news);
 	pthread_mutex_destroy(&device->lock);
 	free(device);
 close_link:
@@ -493,8 +508,27 @@ static void direct_device_close(struct rnic_direct *device)
 	device_process_close(&device->process);
 	direct_close_descriptors(device);
 	close(device->link_fd);
+	pthread_cond_destroy(&device->news);
 	pthread_mutex_destroy(&device->lock);
 	free(device);
+}
+
+/* The child's memory keeps what the parent made there; only descriptors reach beyond it. */
+static void direct_device_fork(struct rnic_direct *device, enum rnic_direct_fork phase)
+{
+	switch (phase) {
+	case RNIC_DIRECT_BEFORE_FORK:
+		pthread_mutex_lock(&device->lock);
+		break;
+	case RNIC_DIRECT_IN_PARENT:
+		pthread_mutex_unlock(&device->lock);
+		break;
+	case RNIC_DIRECT_IN_CHILD:
+		device_half_forget_ports(device->half);
+		direct_close_descriptors(device);
+		close(device->link_fd);
+		break;
+	}
 }
 
 extern const struct rnic_direct_device RNIC_DIRECT_SYMBOL;
@@ -504,5 +538,7 @@ const struct rnic_direct_device RNIC_DIRECT_SYMBOL __attribute__((visibility("de
 	.close = direct_device_close,
 	.turn = direct_device_turn,
 	.poll = direct_device_poll,
+	.rest = direct_device_rest,
 	.serve = direct_device_serve,
+	.fork = direct_device_fork,
 };
