@@ -233,8 +233,8 @@ int device_set_adopt(struct device_set *set, const struct served_client *client,
 
 	if (client->uid != set->owner) {
 		snprintf(reason, DEVICE_TEXT_BYTES,
-			 "this rnicd is user %u's: --direct needs an rnicd of the program's own "
-			 "user, as rnic-run --direct --captive starts one",
+			 "this rnicd is user %u's, and --direct needs one of the program's own "
+			 "user: rnic-run --direct --socket PATH --address 127.0.0.N starts one",
 			 set->owner);
 		return -EPERM;
 	}

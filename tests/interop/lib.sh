@@ -18,8 +18,9 @@
 # object in a daemon, no memory, descriptor, process or file.
 #
 # Environment: RNIC_BUILD (the build tree), RNIC_TEST_LONG=1 (the long variants),
-# RNIC_TEST_SANITIZE=1 (a build with sanitizers: more time and memory), RNIC_TEST_KEEP=1 (keep
-# logs). contain.sh adds RNIC_TEST_WORK, RNIC_TEST_ID and RNIC_TEST_ISOLATED.
+# RNIC_TEST_DIRECT=1 (the device runs inside the programs), RNIC_TEST_SANITIZE=1 (a build with
+# sanitizers: more time and memory), RNIC_TEST_KEEP=1 (keep logs).
+# contain.sh adds RNIC_TEST_WORK, RNIC_TEST_ID and RNIC_TEST_ISOLATED.
 
 set -u
 
@@ -49,6 +50,7 @@ side_gid=(0 0)
 server_address=127.0.0.1
 dad_probes=0 # by which the kernel looks for duplicates of an IPv6 address, one a second
 run_options=() # of rnic-run, for pairs of programs
+direct=(${RNIC_TEST_DIRECT:+--direct})
 daemon_prefix=() # a command that runs rnicd
 client_input=/dev/null # of the client that cm_start begins
 loopback=127.$((RUN_ID / 250 % 250 + 1)).$((RUN_ID % 250)) # a network of this run alone
@@ -227,7 +229,7 @@ exec_on() {
 rnic() {
 	local side=$1
 	shift
-	on "$side" "$BIN/rnic-run" --no-daemon --socket "${side_socket[$side]}" "$@"
+	on "$side" "$BIN/rnic-run" --no-daemon --socket "${side_socket[$side]}" "${direct[@]}" "$@"
 }
 
 control() {
@@ -243,7 +245,7 @@ exec_program() {
 	shift
 	[ -z "$uid" ] || prefix=(setpriv --reuid "$uid" --regid "$uid" --clear-groups)
 	exec_on "$side" "${prefix[@]}" "$BIN/rnic-run" --no-daemon \
-		--socket "${side_socket[$side]}" "${run_options[@]}" "$@"
+		--socket "${side_socket[$side]}" "${direct[@]}" "${run_options[@]}" "$@"
 }
 
 # query SIDE KIND EXPRESSION: prints a Python expression over `rows`, the rows of KIND from rnicctl.

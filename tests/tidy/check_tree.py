@@ -51,7 +51,7 @@ LAYERS = [
     # The two programs share common alone; inside a device process, device/process drives the rest
     # by device_half.h and device_host.h.
     ("daemon/common/", {"base", "shm", "ctl", "wire", "common", "engine/counters.def"}),
-    ("daemon/device/memory/", {"base", "mem", "device/memory"}),
+    ("daemon/device/memory/", {"base", "mem", "device/memory", "guard/guard.h"}),
     ("daemon/device/session/", {"base", "shm", "ctl", "common", "device/memory",
                                 "device/session", "device/device_config.h"}),
     ("daemon/device/queues/", {"base", "shm", "ctl", "wire", "common", "engine", "device/session",
@@ -65,6 +65,9 @@ LAYERS = [
     ("daemon/device/process/", {"base", "ctl", "wire", "common", "device/process",
                                 "device/device_half.h", "device/device_host.h",
                                 "engine/engine_limits.h", "port/udp/udp_lane_sockets.h"}),
+    ("daemon/device/direct/", {"base", "ctl", "device/process", "device/direct",
+                               "device/device_config.h", "device/device_half.h",
+                               "guard/guard.h"}),
     ("daemon/device/", {"base", "shm", "ctl", "wire", "common", "engine", "port", "path", "mem",
                         "device"}),
     ("daemon/lanes/", {"base", "wire", "port", "path", "lanes"}),

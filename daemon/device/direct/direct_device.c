@@ -30,6 +30,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -42,7 +43,14 @@
 #define DIRECT_STACK_BYTES (512 * 1024)
 
 /* What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. */
-enum direct_event { EVENT_PORT, EVENT_LINK, EVENT_REQUESTS, EVENT_CLIENTS, EVENT_TIMER, EVENT_STOP };
+enum direct_event {
+	EVENT_PORT,
+	EVENT_LINK,
+	EVENT_REQUESTS,
+	EVENT_CLIENTS,
+	EVENT_TIMER,
+	EVENT_STOP
+};
 
 struct rnic_direct {
 	struct device_process process;
@@ -66,12 +74,26 @@ struct rnic_direct {
 /* --- turns, under the lock -------------------------------------------------------------------- */
 
 /*
- * Arms the timer for `deadline_ns` or earlier. A timer that fires early costs an empty turn; arming
- * it anew for each packet that moves a deadline would cost a system call each.
+ * The time at which the device's thread is to go on, at the end of the lease at the earliest: until
+ * then the program does. UINT64_MAX: never.
+ */
+static uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t earliest_ns = device->lease_ns > now_ns ? device->lease_ns : now_ns + 1;
+	const uint64_t half_ns = device_half_next_deadline_ns(device->half);
+
+	if (device_half_has_work(device->half) || half_ns < earliest_ns)
+		return earliest_ns;
+	return half_ns;
+}
+
+/*
+ * Arms the timer for then or earlier. A timer that fires early costs an empty turn; arming it anew
+ * for each packet that moves a deadline would cost a system call each.
  */
 static void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns)
 {
-	const uint64_t deadline_ns = device_half_next_deadline_ns(device->half);
+	const uint64_t deadline_ns = direct_deadline_ns(device, now_ns);
 	struct itimerspec when = {0};
 
 	if (deadline_ns == UINT64_MAX ||
@@ -209,9 +231,11 @@ static void direct_device_poll(struct rnic_direct *device)
 static void direct_device_rest(struct rnic_direct *device)
 {
 	int cancellation = direct_lock(device);
+	const uint64_t now_ns = clock_now_ns();
 
-	direct_turn(device, clock_now_ns());
+	direct_turn(device, now_ns);
 	device->lease_ns = 0;
+	direct_arm_timer(device, now_ns);
 	pthread_cond_signal(&device->news);
 	direct_unlock(device, cancellation);
 }
@@ -410,15 +434,19 @@ static int direct_add_client(struct rnic_direct *device, int *connection_fd)
 		.client_id = device->client_id,
 		.uid = geteuid(),
 		.pid = getpid(),
-		.pid_fd = -1,
+		.pid_fd = (int)syscall(SYS_pidfd_open, getpid(), 0),
 	};
 	int fds[2];
 	int result;
 
 	/* The client's deadlines count from the latest turn. */
 	direct_turn(device, clock_now_ns());
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
-		return -errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
+		result = -errno;
+		if (client.pid_fd >= 0)
+			close(client.pid_fd);
+		return result;
+	}
 	client.connection_fd = fds[1];
 	snprintf(client.program, sizeof(client.program), "%s", program_invocation_short_name);
 	result = device_half_add_client(device->half, &client);

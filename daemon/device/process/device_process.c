@@ -103,7 +103,8 @@ static int process_open_half(struct device_process *process, struct start *start
 		.ask_neighbours = silent_neighbours_ask,
 		.memory_bytes = message->memory_bytes - heap_limit_part(message->memory_bytes),
 		.lane = (uint8_t)message->lane,
-		.port = process->role.is_program ? UDP_PORT_SOCKET : (enum udp_port_kind)message->port,
+		.port = process->role.is_program ? UDP_PORT_SOCKET
+						 : (enum udp_port_kind)message->port,
 		.is_program = process->role.is_program,
 		.guard = process->role.guard,
 		.segmentation = (enum segmentation_mode)message->segmentation,

@@ -215,12 +215,9 @@ static void test_no_lane_for_a_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_start_of_a_program),
-		TEST(test_a_program_that_closes_its_device),
-		TEST(test_a_program_that_is_killed),
-		TEST(test_a_program_that_breaks_the_protocol),
-		TEST(test_others_of_the_user),
-		TEST(test_refusals),
+		TEST(test_start_of_a_program),	     TEST(test_a_program_that_closes_its_device),
+		TEST(test_a_program_that_is_killed), TEST(test_a_program_that_breaks_the_protocol),
+		TEST(test_others_of_the_user),	     TEST(test_refusals),
 		TEST(test_no_lane_for_a_program),
 	};
 
