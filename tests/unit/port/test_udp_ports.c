@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One suite for both UDP ports: each test runs with each. */
 #include "port/udp/udp_port.h"
+#include "port/udp/udp_sockets.h"
 
 #include "base/bits.h"
 #include "port_fixture.h"
@@ -116,6 +117,23 @@ static void single_test(void **state, bool ipv4)
 	assert_int_equal(pair->ports[0]->counters.sent_datagrams, 1);
 	assert_int_equal(pair->ports[1]->counters.received_datagrams, 1);
 	assert_int_equal(pair->ports[1]->counters.received_bytes, 1040);
+	pair_close(pair);
+}
+
+/* Behind a BTH of 12 bytes the payload lies at a multiple of 16. */
+static void test_phase_of_arrivals(void **state)
+{
+	struct pair *pair = pair_open(state, SEGMENTATION_ON, true);
+	struct datagram datagram, received;
+
+	if (pair == NULL)
+		skip();
+	datagram = pair_datagram(pair, 0, 1036);
+	fixture_transmit(pair->ports[0], &datagram, 1);
+	do
+		assert_true(fixture_is_due(pair->ports[1], 5000));
+	while (pair->ports[1]->ops->receive(pair->ports[1], &received, 1, fixture_now_ns()) == 0);
+	assert_int_equal((uintptr_t)received.bytes % 16, UDP_ARRIVAL_PHASE_BYTES);
 	pair_close(pair);
 }
 
@@ -636,6 +654,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_OVER_BOTH(test_single_ipv4),
 		TEST_OVER_BOTH(test_single_ipv6),
+		TEST_OVER_BOTH(test_phase_of_arrivals),
 		TEST_OVER_BOTH(test_gso_batches_ipv4),
 		TEST_OVER_BOTH(test_gso_batches_ipv6),
 		TEST_OVER_BOTH(test_one_by_one),

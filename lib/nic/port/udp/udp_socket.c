@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define ARRIVALS_MAX  32
-#define BUFFERS_BYTES ((size_t)ARRIVALS_MAX * UDP_ARRIVAL_BYTES_MAX)
+#define BUFFERS_BYTES ((size_t)ARRIVALS_MAX * UDP_ARRIVAL_BYTES_MAX + UDP_ARRIVAL_PHASE_BYTES)
 
 struct udp_socket_port {
 	struct port port;
@@ -105,7 +105,8 @@ static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock
 	int count;
 
 	for (uint32_t i = first; i < ARRIVALS_MAX; i++) {
-		self->pieces[i] = (struct iovec){self->buffers + (size_t)i * UDP_ARRIVAL_BYTES_MAX,
+		self->pieces[i] = (struct iovec){self->buffers + UDP_ARRIVAL_PHASE_BYTES +
+							 (size_t)i * UDP_ARRIVAL_BYTES_MAX,
 						 UDP_ARRIVAL_BYTES_MAX};
 		self->headers[i].msg_hdr = (struct msghdr){
 			.msg_name = &self->names[i],

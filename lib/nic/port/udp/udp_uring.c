@@ -30,12 +30,14 @@
 #define NAME_BYTES   32 /* a socket address, with alignment for the bytes behind it */
 
 /* The kernel's header before the datagram: lengths, name, control messages. */
-#define BUFFER_HEADER_BYTES (sizeof(struct io_uring_recvmsg_out) + NAME_BYTES + UDP_CONTROL_BYTES)
-#define BUFFER_BYTES	    (BUFFER_HEADER_BYTES + UDP_ARRIVAL_BYTES_MAX)
-#define BUFFER_RING_BYTES   (BUFFER_COUNT * sizeof(struct io_uring_buf))
-#define MAPPED_BYTES	    (BUFFER_RING_BYTES + BUFFER_COUNT * BUFFER_BYTES)
+#define BUFFER_CONTROL_BYTES (UDP_CONTROL_BYTES + UDP_ARRIVAL_PHASE_BYTES)
+#define BUFFER_HEADER_BYTES                                                                        \
+	(sizeof(struct io_uring_recvmsg_out) + NAME_BYTES + BUFFER_CONTROL_BYTES)
+#define BUFFER_BYTES	  ((BUFFER_HEADER_BYTES + UDP_ARRIVAL_BYTES_MAX + 15) & ~(size_t)15)
+#define BUFFER_RING_BYTES (BUFFER_COUNT * sizeof(struct io_uring_buf))
+#define MAPPED_BYTES	  (BUFFER_RING_BYTES + BUFFER_COUNT * BUFFER_BYTES)
 
-_Static_assert(BUFFER_HEADER_BYTES % 16 == 0, "datagrams are aligned");
+_Static_assert(BUFFER_HEADER_BYTES % 16 == UDP_ARRIVAL_PHASE_BYTES, "datagrams lie in phase");
 _Static_assert(BUFFER_RING_BYTES % 16 == 0, "buffers are aligned");
 
 /* A receive for each GID, and for each socket a wait for room. */
@@ -478,7 +480,7 @@ int udp_uring_open(struct port **out, const struct udp_options *options, uint64_
 		return port_text_error(text, -ENOMEM, "no memory for the UDP port");
 	self->port.ops = &udp_uring_ops;
 	self->receive_header.msg_namelen = NAME_BYTES;
-	self->receive_header.msg_controllen = UDP_CONTROL_BYTES;
+	self->receive_header.msg_controllen = BUFFER_CONTROL_BYTES;
 	self->buffer_ring = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (self->buffer_ring == MAP_FAILED) {
