@@ -329,6 +329,11 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 	return done > 0;
 }
 
+uint64_t device_half_received_datagrams(const struct device_half *half)
+{
+	return half->ports.udp->counters.received_datagrams;
+}
+
 bool device_half_has_work(const struct device_half *half)
 {
 	/* WQEs that end in error send nothing, but may leave responses to send. */

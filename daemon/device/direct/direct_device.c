@@ -3,10 +3,15 @@
  * The device inside a program: a device half that the threads of the program drive by turns, and a
  * thread of its own while they do not.
  *
- * One lock guards all. A thread of the program renews the lease with each turn; the device's thread
- * sleeps while the lease holds, so that the two do not compete for what arrives. It never sleeps
- * longer than a lease while a timer may be due, and it sleeps on the descriptors only after it has
- * asked to be woken for what the program posts.
+ * One lock guards all. A thread of the program that posts or polls renews the lease with each turn.
+ * The device's thread sleeps while the lease holds, so that the two do not compete for what
+ * arrives. Where a program waits for bytes in its memory instead, it takes no turns, and arrivals
+ * wait for the end of the lease: after a few of them the thread keeps watch, until the program
+ * receives by its own turns again. The thread sleeps on the descriptors only after it has asked to
+ * be woken for what the program posts.
+ *
+ * A program that posts one work request after another gets one turn for many: the kernel takes a
+ * batch of packets at the cost of one.
  */
 #include "ctl/direct_device.h"
 
@@ -35,6 +40,10 @@
 #include <unistd.h>
 
 #define DIRECT_LEASE_NS	   (200 * RNIC_NS_PER_US)
+#define DIRECT_BURST_NS	   (3 * RNIC_NS_PER_US) /* between two posts of a burst */
+#define DIRECT_BURST_POSTS 32			/* a turn comes after so many */
+#define DIRECT_MISSES	   2  /* arrivals that met a lease, before the thread keeps watch */
+#define DIRECT_TAKES	   16 /* turns of the program that receive, before it gets the lease again */
 #define DIRECT_SPIN_NS	   (50 * RNIC_NS_PER_US)  /* polling after the last activity */
 #define DIRECT_NEAR_NS	   (20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
 #define DIRECT_LOOK_NS	   (100 * RNIC_NS_PER_US) /* between polls of the descriptors */
@@ -59,7 +68,12 @@ struct rnic_direct {
 	pthread_mutex_t lock; /* guards all but what never changes */
 	pthread_cond_t news;  /* the lease is given up, or the thread is to end */
 	pthread_t thread;
-	uint64_t lease_ns; /* until then the program takes the turns */
+	uint64_t lease_ns;  /* until then the program takes the turns */
+	uint64_t posted_ns; /* time of the latest post, when no turn came after it; else 0 */
+	uint32_t posts;	    /* that wait for a turn */
+	uint32_t misses;    /* turns after a lease that received, in a row */
+	uint32_t takes;	    /* turns of the program that received while the thread keeps watch */
+	bool is_watching;   /* the thread keeps watch: there are no leases */
 	int link_fd;
 	int epoll_fd;
 	int timer_fd;
@@ -82,7 +96,7 @@ static uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
 	const uint64_t earliest_ns = device->lease_ns > now_ns ? device->lease_ns : now_ns + 1;
 	const uint64_t half_ns = device_half_next_deadline_ns(device->half);
 
-	if (device_half_has_work(device->half) || half_ns < earliest_ns)
+	if (device->posts > 0 || device_half_has_work(device->half) || half_ns < earliest_ns)
 		return earliest_ns;
 	return half_ns;
 }
@@ -135,9 +149,20 @@ static bool direct_turn(struct rnic_direct *device, uint64_t now_ns)
 	const bool is_active =
 		device_half_turn(device->half, now_ns) || device_half_has_work(device->half);
 
+	device->posts = 0;
+	device->posted_ns = 0;
 	if (is_active)
 		device->active_ns = now_ns;
 	return is_active;
+}
+
+/* The same; returns whether datagrams came. */
+static bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t before = device_half_received_datagrams(device->half);
+
+	direct_turn(device, now_ns);
+	return device_half_received_datagrams(device->half) != before;
 }
 
 /* Serves what the descriptors tell. Returns whether there was anything but datagrams. */
@@ -177,15 +202,26 @@ static bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 }
 
 /* A turn of a thread of the program, which goes on taking turns. */
-static void direct_turn_of_program(struct rnic_direct *device)
+static void direct_turn_of_program(struct rnic_direct *device, uint64_t now_ns)
 {
-	const uint64_t now_ns = clock_now_ns();
+	const bool has_received = direct_turn_receives(device, now_ns);
 
-	device->lease_ns = now_ns + DIRECT_LEASE_NS;
-	direct_turn(device, now_ns);
+	if (device->is_watching && has_received && ++device->takes >= DIRECT_TAKES) {
+		device->is_watching = false;
+		device->misses = 0;
+	}
+	if (!device->is_watching)
+		device->lease_ns = now_ns + DIRECT_LEASE_NS;
 	if (now_ns - device->looked_ns >= DIRECT_LOOK_NS)
 		direct_look(device, now_ns);
 	direct_arm_timer(device, now_ns);
+}
+
+/* Whether the post that comes now can wait for the next turn, together with the ones before. */
+static bool direct_may_defer(const struct rnic_direct *device, uint64_t now_ns)
+{
+	return device->posted_ns != 0 && now_ns - device->posted_ns < DIRECT_BURST_NS &&
+	       device->posts < DIRECT_BURST_POSTS;
 }
 
 /* --- the program's calls ---------------------------------------------------------------------- */
@@ -209,10 +245,18 @@ static void direct_unlock(struct rnic_direct *device, int cancellation)
 static void direct_device_turn(struct rnic_direct *device, bool is_asleep)
 {
 	int cancellation = direct_lock(device);
+	const uint64_t now_ns = clock_now_ns();
 
 	if (is_asleep)
 		device_half_wake_clients(device->half);
-	direct_turn_of_program(device);
+	if (!is_asleep && direct_may_defer(device, now_ns)) {
+		device->posts++;
+		device->posted_ns = now_ns;
+		direct_arm_timer(device, now_ns);
+	} else {
+		direct_turn_of_program(device, now_ns);
+		device->posted_ns = clock_now_ns();
+	}
 	direct_unlock(device, cancellation);
 }
 
@@ -222,7 +266,7 @@ static void direct_device_poll(struct rnic_direct *device)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	if (pthread_mutex_trylock(&device->lock) == 0) {
-		direct_turn_of_program(device);
+		direct_turn_of_program(device, clock_now_ns());
 		pthread_mutex_unlock(&device->lock);
 	}
 	pthread_setcancelstate(cancellation, NULL);
@@ -285,12 +329,29 @@ static void direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 	device_half_withdraw_sleep(device->half);
 }
 
+/* Notes what a turn of the thread met: `after_lease`, the first one after a lease. */
+static void direct_note_arrivals(struct rnic_direct *device, bool has_received, bool after_lease)
+{
+	if (device->is_watching) {
+		if (has_received)
+			device->takes = 0;
+	} else if (after_lease) {
+		device->misses = has_received ? device->misses + 1 : 0;
+		if (device->misses >= DIRECT_MISSES) {
+			device->is_watching = true;
+			device->takes = 0;
+		}
+	}
+}
+
 /* One step of the thread, under the lock. Returns whether it should let others run. */
-static bool direct_step(struct rnic_direct *device)
+static bool direct_step(struct rnic_direct *device, bool after_lease)
 {
 	const uint64_t now_ns = clock_now_ns();
-	const bool is_active = direct_turn(device, now_ns);
+	bool is_active;
 
+	direct_note_arrivals(device, direct_turn_receives(device, now_ns), after_lease);
+	is_active = device->active_ns == now_ns;
 	if (!is_active || now_ns - device->looked_ns >= DIRECT_LOOK_NS)
 		if (direct_look(device, now_ns))
 			device->active_ns = now_ns;
@@ -305,6 +366,7 @@ static bool direct_step(struct rnic_direct *device)
 static void *direct_run(void *context)
 {
 	struct rnic_direct *device = context;
+	bool after_lease = false;
 
 	pthread_mutex_lock(&device->lock);
 	while (!device->is_stopping) {
@@ -312,9 +374,11 @@ static void *direct_run(void *context)
 
 		if (device->lease_ns > clock_now_ns()) {
 			direct_await_lease(device);
+			after_lease = true;
 			continue;
 		}
-		should_yield = direct_step(device);
+		should_yield = direct_step(device, after_lease);
+		after_lease = false;
 		pthread_mutex_unlock(&device->lock);
 		if (should_yield)
 			sched_yield();
