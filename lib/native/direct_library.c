@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/direct_library.h"
 
+#include "base/bits.h"
 #include "ctl/direct_device.h"
 
 #include <dlfcn.h>
@@ -31,15 +32,15 @@ static void *direct_load_from(const char *own, const char *where)
 
 int rnic_direct_find(const struct rnic_direct_device **calls)
 {
-	void *library;
+	static const char *const places[] = {"", "../", "rnic/"};
+	void *library = NULL;
 	Dl_info own;
 
 	if (dladdr((void *)rnic_direct_find, &own) == 0 || own.dli_fname == NULL)
 		return -ENOENT;
-	/* The drop-ins lie in a folder below. */
-	library = direct_load_from(own.dli_fname, "");
-	if (library == NULL)
-		library = direct_load_from(own.dli_fname, "../");
+	/* The drop-ins lie in a folder below, librnic in one above where all is installed. */
+	for (unsigned i = 0; i < RNIC_COUNT_OF(places) && library == NULL; i++)
+		library = direct_load_from(own.dli_fname, places[i]);
 	if (library == NULL)
 		return -ENOENT;
 	*calls = dlsym(library, RNIC_DIRECT_SYMBOL_STRING);

@@ -14,8 +14,8 @@ struct rnic_direct_device;
 bool rnic_direct_is_wanted(void);
 
 /*
- * Loads the library that lies beside the caller's own, or one folder above. -ENOENT: there is none
- * that can be loaded; -ENOEXEC: it is of another build.
+ * Loads the library that lies beside the caller's own, one folder above, or in the folder `rnic`
+ * there. -ENOENT: there is none that can be loaded; -ENOEXEC: it is of another build.
  */
 int rnic_direct_find(const struct rnic_direct_device **calls);
 

@@ -42,8 +42,8 @@
 #define DIRECT_LEASE_NS	   (200 * RNIC_NS_PER_US)
 #define DIRECT_BURST_NS	   (3 * RNIC_NS_PER_US) /* between two posts of a burst */
 #define DIRECT_BURST_POSTS 32			/* a turn comes after so many */
-#define DIRECT_MISSES	   2  /* arrivals that met a lease, before the thread keeps watch */
-#define DIRECT_TAKES	   16 /* turns of the program that receive, before it gets the lease again */
+#define DIRECT_MISSES	   2  /* arrivals after a lease, before the thread keeps watch */
+#define DIRECT_TAKES	   16 /* turns of the program that receive, before there are leases again */
 #define DIRECT_SPIN_NS	   (50 * RNIC_NS_PER_US)  /* polling after the last activity */
 #define DIRECT_NEAR_NS	   (20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
 #define DIRECT_LOOK_NS	   (100 * RNIC_NS_PER_US) /* between polls of the descriptors */
@@ -95,10 +95,12 @@ static uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
 {
 	const uint64_t earliest_ns = device->lease_ns > now_ns ? device->lease_ns : now_ns + 1;
 	const uint64_t half_ns = device_half_next_deadline_ns(device->half);
+	const uint64_t link_ns = link_client_next_deadline_ns(&device->process.link, now_ns);
+	const uint64_t deadline_ns = half_ns < link_ns ? half_ns : link_ns;
 
-	if (device->posts > 0 || device_half_has_work(device->half) || half_ns < earliest_ns)
+	if (device->posts > 0 || device_half_has_work(device->half) || deadline_ns < earliest_ns)
 		return earliest_ns;
-	return half_ns;
+	return deadline_ns;
 }
 
 /*
@@ -127,14 +129,24 @@ static void direct_take_timer(struct rnic_direct *device)
 		device->timer_armed_ns = UINT64_MAX;
 }
 
-/* Carries out what the control plane says. Without it the program's objects end. */
+/* The control plane is gone: the program's objects end, and the next daemon gets the addresses. */
+static void direct_give_up(struct rnic_direct *device)
+{
+	char text[PORT_TEXT_BYTES];
+
+	device->is_down = true;
+	epoll_ctl(device->epoll_fd, EPOLL_CTL_DEL, device->link_fd, NULL);
+	device_half_end_client(device->half, device->client_id);
+	for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++)
+		device_half_set_gid(device->half, i, NULL, NULL, text);
+}
+
+/* Carries out what the control plane says. */
 static void direct_serve_link(struct rnic_direct *device)
 {
 	link_client_poll(&device->process.link);
-	if (!device->process.link.is_down || device->is_down)
-		return;
-	device->is_down = true;
-	device_half_end_client(device->half, device->client_id);
+	if (device->process.link.is_down && !device->is_down)
+		direct_give_up(device);
 }
 
 static void direct_serve_requests(struct rnic_direct *device)
@@ -309,15 +321,17 @@ static void direct_await_lease(struct rnic_direct *device)
 	pthread_cond_timedwait(&device->news, &device->lock, &until);
 }
 
-/* Sleeps until something arrives or is due, with the lock given up meanwhile. */
-static void direct_sleep(struct rnic_direct *device, uint64_t now_ns)
+/*
+ * Sleeps until something arrives or is due, with the lock given up meanwhile. Returns whether it
+ * slept: a near deadline is not worth it.
+ */
+static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 {
-	const uint64_t half_ns = device_half_next_deadline_ns(device->half);
-	const uint64_t link_ns = link_client_next_deadline_ns(&device->process.link, now_ns);
 	struct epoll_event event;
+	bool is_asleep = false;
 
-	if (half_ns <= now_ns + DIRECT_NEAR_NS || link_ns != UINT64_MAX)
-		return;
+	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS)
+		return false;
 	if (device_half_prepare_sleep(device->half)) {
 		direct_arm_timer(device, now_ns);
 		device_half_note_sleep(device->half);
@@ -325,8 +339,10 @@ static void direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 		pthread_mutex_unlock(&device->lock);
 		epoll_wait(device->epoll_fd, &event, 1, -1);
 		pthread_mutex_lock(&device->lock);
+		is_asleep = true;
 	}
 	device_half_withdraw_sleep(device->half);
+	return is_asleep;
 }
 
 /* Notes what a turn of the thread met: `after_lease`, the first one after a lease. */
@@ -357,10 +373,7 @@ static bool direct_step(struct rnic_direct *device, bool after_lease)
 			device->active_ns = now_ns;
 	if (is_active)
 		return false;
-	if (now_ns - device->active_ns < DIRECT_SPIN_NS)
-		return true;
-	direct_sleep(device, now_ns);
-	return false;
+	return now_ns - device->active_ns < DIRECT_SPIN_NS || !direct_sleep(device, now_ns);
 }
 
 static void *direct_run(void *context)

@@ -8,8 +8,7 @@ limit=${LONG:+1800}
 limit=${limit:-120}
 topology_start one "$2" 4
 
-timeout "$limit" "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "$BUILD/tests/$program" \
-	>"$WORK/$program" 2>&1
+rnic 0 timeout "$limit" "$BUILD/tests/$program" >"$WORK/$program" 2>&1
 status=$?
 grep -E "^\[ +(OK|FAILED)|^(among|a million|mapped|kernel)" "$WORK/$program"
 if [ $status -eq 0 ]; then pass "$program"; else fail "$program" "$WORK/$program"; fi
