@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# What a program that links our libraries finds after an installation: libraries with a version,
-# files for pkg-config, and a package for CMake.
+# What programs and people find after an installation: libraries with a version, files for
+# pkg-config, a package for CMake, and completion in shells.
 #
 #   rnic_api_library(TARGET NAME DESCRIPTION... [REQUIRES MODULE...] [EXPORT SET])
 #       installs the shared library TARGET as libNAME.so.0, with NAME.pc and, in the CMake package,
@@ -11,8 +11,10 @@
 #       installs NAME.pc for libNAME.so; FOLDERS are further folders of headers
 #   rnic_cmake_package(SET...)
 #       installs the CMake package, with these sets of targets
+#   rnic_completion(PROGRAM)
+#       installs the completion of a program in bash and zsh
 #
-# A program of version 0.x runs with every later 0.x of the library: the soname is that of 0.
+# The soname has the major version. A change that breaks compiled programs needs another soname.
 
 include(CMakePackageConfigHelpers)
 set(rnic_templates ${CMAKE_CURRENT_LIST_DIR})
@@ -49,6 +51,15 @@ function(rnic_api_library target name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   install(TARGETS ${target} EXPORT ${arg_EXPORT})
   rnic_pkg_config(${name} ${arg_UNPARSED_ARGUMENTS} REQUIRES ${arg_REQUIRES})
+endfunction()
+
+function(rnic_completion name)
+  set(templates ${PROJECT_SOURCE_DIR}/tools/completion)
+  set(folder ${CMAKE_BINARY_DIR}/completion)
+  configure_file(${templates}/program.bash.in ${folder}/${name} @ONLY)
+  configure_file(${templates}/program.zsh.in ${folder}/_${name} @ONLY)
+  install(FILES ${folder}/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${folder}/_${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endfunction()
 
 function(rnic_cmake_package)
