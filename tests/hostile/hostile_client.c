@@ -152,7 +152,11 @@ static void test_hello_lies(void **state)
 		{{.version_min = RNIC_CTL_VERSION_MAX + 1, .version_max = 99}, -EPROTONOSUPPORT},
 		{{.version_min = 0, .version_max = 0}, -EPROTONOSUPPORT},
 		{{.version_min = 1, .version_max = 1}, -EPROTONOSUPPORT},
-		{{.version_min = 2, .version_max = 2, .flags = 1 << 1}, -EINVAL},
+		{{.version_min = 2, .version_max = 2, .flags = 1 << 2}, -EINVAL},
+		{{.version_min = 2,
+		  .version_max = 2,
+		  .flags = RNIC_HELLO_ADMIN | RNIC_HELLO_DIRECT},
+		 -EINVAL},
 		{{.version_min = 2, .version_max = 2, .flags = 0x80}, -EINVAL},
 	};
 	struct hostile_client client;
