@@ -26,6 +26,13 @@ static void hello_copy_program(char *program, const char *claimed)
 	memset(program + length, 0, RNIC_CTL_NAME_BYTES - length);
 }
 
+/* The flags of HELLO that this build serves. */
+#ifdef RNIC_WITH_DIRECT
+#define HELLO_FLAGS ((uint32_t)(RNIC_HELLO_ADMIN | RNIC_HELLO_DIRECT))
+#else
+#define HELLO_FLAGS ((uint32_t)RNIC_HELLO_ADMIN)
+#endif
+
 /* ctl_call.progress[0] */
 #define HELLO_BEGUN   1u
 #define HELLO_RETRIED 2u
@@ -160,7 +167,7 @@ int ctl_hello(struct ctl_call *call)
 			RNIC_CTL_VERSION_MAX);
 	if (call->has_foreign_fds)
 		return ctl_refuse(call, -EPROTO, "HELLO brought descriptors");
-	if ((request->flags & ~(uint32_t)(RNIC_HELLO_ADMIN | RNIC_HELLO_DIRECT)) != 0 ||
+	if ((request->flags & ~HELLO_FLAGS) != 0 ||
 	    request->flags == (RNIC_HELLO_ADMIN | RNIC_HELLO_DIRECT))
 		return ctl_refuse(call, -EINVAL, "HELLO has flags that are not defined");
 	hello_copy_program(client->program, request->program);

@@ -182,6 +182,18 @@ static void child_hang_up(struct device_child *process)
 	process->link_fd = -1;
 }
 
+/*
+ * Tells a program to let go of its device. The link stays until the program hangs up, which says
+ * that it has; what the program still says meanwhile is not read.
+ */
+static void child_ask_program(struct device_child *process)
+{
+	struct epoll_event event = {.events = EPOLLRDHUP, .data.ptr = process};
+
+	shutdown(process->link_fd, SHUT_WR);
+	epoll_ctl(process->common->epoll_fd, EPOLL_CTL_MOD, process->link_fd, &event);
+}
+
 static void child_close_pid_fd(struct device_child *process)
 {
 	if (process->pid_fd < 0)
@@ -193,7 +205,10 @@ static void child_close_pid_fd(struct device_child *process)
 
 static void child_close_link(struct device_child *process)
 {
-	child_hang_up(process);
+	if (process->is_program && process->state != DEVICE_CHILD_DEAD && process->link_fd >= 0)
+		child_ask_program(process);
+	else
+		child_hang_up(process);
 	if (process->outbox.answer_fd >= 0)
 		close(process->outbox.answer_fd);
 	process->outbox.answer_fd = -1;
@@ -386,13 +401,15 @@ static void child_kill(struct device_child *process)
 static void child_abandon(struct device_child *process)
 {
 	process->is_told = false;
-	if (process->is_program)
+	if (process->is_program) {
 		child_log_end(process, "does not let go of its device, which another program may "
 				       "get; is it stopped?");
-	else
+		child_give_budget_back(process); /* its memory is its own */
+	} else {
 		child_log_end(process,
 			      "hangs in the kernel and cannot be killed; it waits perhaps for a "
 			      "file system of a user (/sys/fs/fuse/connections/*/abort)");
+	}
 	child_fold(process);
 }
 

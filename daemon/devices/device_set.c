@@ -224,11 +224,27 @@ static const char *set_refuse_program(const struct device_set *set,
 	return NULL;
 }
 
+/* The programs that have not let go of a device which was taken from them. */
+static unsigned set_count_lingering(const struct device_set *set)
+{
+	const struct list *node;
+	unsigned count = 0;
+
+	list_for_each (node, &set->processes) {
+		const struct device_child *process =
+			list_entry(node, const struct device_child, node);
+
+		count += process->is_program && process->state == DEVICE_CHILD_ABANDONED;
+	}
+	return count;
+}
+
 int device_set_adopt(struct device_set *set, const struct served_client *client,
 		     struct device_child **process, int *fd, char reason[DEVICE_TEXT_BYTES])
 {
 	const struct device_program program = {client->uid, client->pid, client->pid_fd};
 	const char *refusal = set_refuse_program(set, client);
+	struct device_child *adopted;
 	int result;
 
 	if (client->uid != set->owner) {
@@ -242,17 +258,25 @@ int device_set_adopt(struct device_set *set, const struct served_client *client,
 		snprintf(reason, DEVICE_TEXT_BYTES, "%s", refusal);
 		return -EOPNOTSUPP;
 	}
-	result = device_child_adopt(&set->common, &program, process, fd, reason);
+	if (set_count_lingering(set) >= SET_ABANDONED_MAX) {
+		snprintf(reason, DEVICE_TEXT_BYTES,
+			 "%u programs of this user keep devices that were taken from them; are "
+			 "they stopped?",
+			 SET_ABANDONED_MAX);
+		return -EAGAIN;
+	}
+	result = device_child_adopt(&set->common, &program, &adopted, fd, reason);
 	if (result != 0)
 		return result;
-	list_add_tail(&set->processes, &(*process)->node);
-	result = held_clients_add(&(*process)->held, client->client_id);
+	list_add_tail(&set->processes, &adopted->node);
+	result = held_clients_add(&adopted->held, client->client_id);
 	if (result != 0) {
 		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a client");
 		close(*fd);
 		return result;
 	}
-	(*process)->references++;
+	adopted->references++;
+	*process = adopted;
 	return 0;
 }
 
@@ -513,6 +537,8 @@ static bool set_serve_events(struct device_set *set, uint64_t now_ns)
 		/* Last messages come before the end. */
 		if (device_child_is_alive(process))
 			device_link_receive(process, (events[i].events & EPOLLHUP) != 0);
+		else if (process->is_program && (events[i].events & (EPOLLRDHUP | EPOLLHUP)) != 0)
+			device_child_happen(process, DEVICE_CHILD_HANG_UP, NULL);
 	}
 	return count > 0;
 }

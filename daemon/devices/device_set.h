@@ -67,9 +67,10 @@ int device_set_acquire(struct device_set *set, uid_t uid, struct device_child **
 /*
  * Makes the client's own program its device process, which holds the client from then on, and takes
  * a reference. Stores the program's end of the process link at `fd`, the caller's. Negative errno
- * with a sentence in `reason`: -EPERM the daemon is another user's; -EOPNOTSUPP the daemon captures
- * packets, makes faults or has one lane, or the kernel has no PID descriptors; -ENOSPC no lane is
- * left; -ENOMEM.
+ * with a sentence in `reason`, and `*process` is as before: -EPERM the daemon is another user's;
+ * -EAGAIN programs do not let go of devices that were taken from them; -EOPNOTSUPP the daemon
+ * captures packets, makes faults or has one lane, or the kernel has no PID descriptors; -ENOSPC no
+ * lane is left; -ENOMEM.
  */
 int device_set_adopt(struct device_set *set, const struct served_client *client,
 		     struct device_child **process, int *fd, char reason[DEVICE_TEXT_BYTES]);

@@ -13,9 +13,13 @@
 
 bool rnic_direct_is_wanted(void)
 {
+#ifdef RNIC_WITH_DIRECT
 	const char *wanted = secure_getenv("RNIC_DIRECT");
 
 	return wanted != NULL && strcmp(wanted, "1") == 0;
+#else
+	return false;
+#endif
 }
 
 /* Loads the library from the folder `where` of the caller's own; NULL: there is none. */

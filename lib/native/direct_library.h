@@ -10,7 +10,10 @@
 
 struct rnic_direct_device;
 
-/* Whether the environment asks for the device inside the program: RNIC_DIRECT=1. */
+/*
+ * Whether the environment asks for the device inside the program, RNIC_DIRECT=1, and this build has
+ * it (-DRNIC_DIRECT=ON).
+ */
 bool rnic_direct_is_wanted(void);
 
 /*

@@ -229,6 +229,7 @@ static int introduce_direct(struct rnic_context *context)
 	const struct rnic_call call = {.reply_fds = &link_fd, .reply_fd_count = 1};
 	uint32_t client_id = 0;
 	int error = rnic_direct_find(&context->direct_calls);
+	const bool is_found = error == 0;
 
 	if (error == 0)
 		error = hello(&context->control, RNIC_HELLO_DIRECT, call, &context->attributes,
@@ -237,7 +238,7 @@ static int introduce_direct(struct rnic_context *context)
 		error = context->direct_calls->open(link_fd, client_id, &context->direct,
 						    &connection_fd);
 	if (error != 0) {
-		rnic_direct_complain(error, rnic_refusal_reason());
+		rnic_direct_complain(error, is_found ? rnic_refusal_reason() : "");
 		return error;
 	}
 	context->device.serve = serve_own_device;

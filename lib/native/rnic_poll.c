@@ -233,6 +233,8 @@ static int poll_own_device(struct rnic_cq *cq, uint32_t max_count,
 	cq->context->direct_calls->poll(cq->context->direct);
 	rnic_spinlock_lock(&cq->lock);
 	taken = take_completions(cq, max_count, completions);
+	if (taken > 0)
+		cq->empty_polls = 0;
 	rnic_spinlock_unlock(&cq->lock);
 	return taken;
 }

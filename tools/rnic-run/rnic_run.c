@@ -37,7 +37,9 @@ static const struct argp_option argp_options[] = {
 	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a new daemon injects", 0},
 	{"ns", KEY_NAMESPACE, NULL, 0,
 	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
+#ifdef RNIC_WITH_DIRECT
 	{"direct", KEY_DIRECT, NULL, 0, "Run the device inside COMMAND", 0},
+#endif
 	{"no-daemon", KEY_NO_DAEMON, NULL, 0, "Start no daemon", 0},
 	{0},
 };

@@ -40,8 +40,9 @@
 #include <unistd.h>
 
 #define DIRECT_LEASE_NS	   (200 * RNIC_NS_PER_US)
-#define DIRECT_BURST_NS	   (3 * RNIC_NS_PER_US) /* between two posts of a burst */
-#define DIRECT_BURST_POSTS 32			/* a turn comes after so many */
+#define DIRECT_BURST_NS	   (3 * RNIC_NS_PER_US)	 /* between two posts of a burst */
+#define DIRECT_BURST_POSTS 32			 /* a turn comes after so many */
+#define DIRECT_POST_NS	   (20 * RNIC_NS_PER_US) /* that a post waits for others at most */
 #define DIRECT_MISSES	   2  /* arrivals after a lease, before the thread keeps watch */
 #define DIRECT_TAKES	   16 /* turns of the program that receive, before there are leases again */
 #define DIRECT_SPIN_NS	   (50 * RNIC_NS_PER_US)  /* polling after the last activity */
@@ -98,7 +99,9 @@ static uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
 	const uint64_t link_ns = link_client_next_deadline_ns(&device->process.link, now_ns);
 	const uint64_t deadline_ns = half_ns < link_ns ? half_ns : link_ns;
 
-	if (device->posts > 0 || device_half_has_work(device->half) || deadline_ns < earliest_ns)
+	if (device->posts > 0)
+		return now_ns + DIRECT_POST_NS;
+	if (device_half_has_work(device->half) || deadline_ns < earliest_ns)
 		return earliest_ns;
 	return deadline_ns;
 }
@@ -139,6 +142,7 @@ static void direct_give_up(struct rnic_direct *device)
 	device_half_end_client(device->half, device->client_id);
 	for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++)
 		device_half_set_gid(device->half, i, NULL, NULL, text);
+	shutdown(device->link_fd, SHUT_RDWR);
 }
 
 /* Carries out what the control plane says. */
@@ -612,6 +616,8 @@ static void direct_device_close(struct rnic_direct *device)
 	direct_stop_thread(device);
 	device_process_close(&device->process);
 	direct_close_descriptors(device);
+	/* A child that is being forked may have a copy. */
+	shutdown(device->link_fd, SHUT_RDWR);
 	close(device->link_fd);
 	pthread_cond_destroy(&device->news);
 	pthread_mutex_destroy(&device->lock);

@@ -70,21 +70,26 @@ static int process_map_facts(struct device_process *process, struct start *start
 	return 0;
 }
 
-/* Maps both pages, and closes their descriptors. */
+static void process_unmap_pages(struct device_process *process)
+{
+	if (process->card.card != NULL)
+		card_writer_close(&process->card);
+	if (process->link.facts_page != NULL)
+		munmap((void *)process->link.facts_page, sizeof(struct rnic_facts_page));
+	process->card.card = NULL;
+	process->link.facts_page = NULL;
+}
+
 static int process_map_pages(struct device_process *process, struct start *start)
 {
 	int result = process_map_facts(process, start);
 
 	if (result == 0)
 		result = card_writer_open(&process->card, start->fds[START_CARD]);
-	if (result != 0) {
+	if (result != 0)
 		snprintf(start->reason, sizeof(start->reason),
 			 "the device process cannot map its pages: %s", strerror(-result));
-		return result;
-	}
-	close(start->fds[START_FACTS_PAGE]);
-	close(start->fds[START_CARD]);
-	return 0;
+	return result;
 }
 
 static int process_open_half(struct device_process *process, struct start *start)
@@ -149,8 +154,13 @@ static int process_start(struct device_process *process, struct start *start)
 		result = take_on(&process->start, start->reason, sizeof(start->reason));
 	if (result == 0)
 		result = process_map_pages(process, start);
+	for (unsigned i = START_FACTS_PAGE; i <= START_CARD; i++)
+		if (start->fds[i] >= 0)
+			close(start->fds[i]);
 	if (result == 0)
 		result = process_open_half(process, start);
+	if (result != 0)
+		process_unmap_pages(process);
 	return result;
 }
 
@@ -195,7 +205,9 @@ void device_process_refuse(struct device_process *process, int status, const cha
 
 void device_process_close(struct device_process *process)
 {
+	/* The final numbers stand on the card before the client's end is visible. */
+	card_writer_refresh(&process->card, process->half, clock_now_ns());
 	device_half_close(process->half);
 	link_client_fini(&process->link);
-	card_writer_close(&process->card);
+	process_unmap_pages(process);
 }
