@@ -349,7 +349,7 @@ void socket_path_remove(const struct socket_path *place)
 {
 	struct stat status;
 
-	if (place->inode != 0 && lstat(place->path, &status) == 0 && status.st_dev == place->device &&
-	    status.st_ino == place->inode)
+	if (place->inode != 0 && lstat(place->path, &status) == 0 &&
+	    status.st_dev == place->device && status.st_ino == place->inode)
 		unlink(place->path);
 }
