@@ -51,7 +51,7 @@ ALLOWED = [
     ("give_way", "daemon/cm/", "a connection gives way to others when there are many"),
 ]
 
-SUFFIXES = {".c", ".h", ".def", ".py", ".sh", ".cmake", ".map", ".md", ".rnic", ".1", ".8"}
+SUFFIXES = {".c", ".h", ".def", ".py", ".sh", ".cmake", ".map", ".md", ".rnic", ".1", ".7", ".8"}
 
 # The rule itself, its test, and the history of names.
 EXEMPT = {"tests/tidy/out_words.py", "tests/tidy/test_check_tree.py", "CHANGELOG.md"}

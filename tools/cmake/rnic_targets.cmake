@@ -10,7 +10,7 @@
 #                                                          program that links the library links what
 #                                                          the library SHOWS as well
 #   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin, with a --version; to be
-#                                                          installed
+#                                                          installed, with its completion in shells
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
 
@@ -65,6 +65,7 @@ function(rnic_program name)
     RNIC_PROGRAM="${name}" RNIC_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PRIVATE rnic_options ${arg_USES})
   install(TARGETS ${name})
+  rnic_completion(${name})
 endfunction()
 
 function(rnic_unit_test name)

@@ -116,9 +116,9 @@ struct iw_natives {
 RNIC_API int rnic_iw_ctx_natives(const struct iw_ctx_conn *iw_ctx, struct iw_natives *natives);
 
 /*
- * Makes a descriptor by which this process, or another one that gets it, imports the context's
- * domain: ibv_import_device(3), or rnic_import and rnic_import_pd. The caller closes it.
- * -EBUSY: the domain's contexts are shared already. -EMFILE, -ENFILE.
+ * Makes a descriptor by which a process imports the context's domain, this process or another one
+ * that gets the descriptor: ibv_import_device(3), or rnic_import and rnic_import_pd. The caller
+ * closes it. -EBUSY: the domain's contexts are shared already. -EMFILE, -ENFILE.
  */
 RNIC_API int rnic_iw_ctx_share(const struct iw_ctx_conn *iw_ctx, int *fd);
 
@@ -206,7 +206,7 @@ struct iw_rmr {
 
 /*
  * Allocates a zeroed buffer of `length` bytes (of the fastest kind) and registers it.
- * `access_flags` is of enum iw_access. Errors as below, but for the first two.
+ * `access_flags` is of enum iw_access. Errors as of iw_lmr_register(), but for EFAULT and EPERM.
  */
 RNIC_API int rnic_iw_lmr_create(size_t length, uint32_t access_flags, struct iw_lmr **iw_lmr_out,
 				struct iw_ctx_conn *iw_ctx);
@@ -268,8 +268,9 @@ enum iw_send_flag {
 };
 
 /*
- * All return as soon as the request is posted. They wait in one case only: the send queue is full
- * of requests without IW_SEND_SIGNALED, which cannot be awaited. The memory belongs to the RNIC
+ * Posts a receive or a SEND, of a list of pieces or of a part of one region. All posting functions
+ * return as soon as the request is posted. They wait in one case only: the send queue is full of
+ * requests without IW_SEND_SIGNALED, which cannot be awaited. The memory belongs to the RNIC
  * until the request completes: until await_completions has reported it, or a later request of the
  * same queue. A request without that flag is reported only when it fails. -EMSGSIZE: more than 2
  * GiB. -EACCES: a receive or READ into a region without IW_ACCESS_LOCAL_WRITE.
@@ -285,7 +286,10 @@ RNIC_API int rnic_iw_post_send_sgl(const struct iw_sgl *iw_sgl_src, uint32_t sen
 RNIC_API int rnic_iw_post_send_lmr(const struct iw_lmr *iw_lmr_src, size_t offset, size_t length,
 				   uint32_t send_flags, struct iw_ctx_conn *iw_ctx);
 
-/* -EINVAL also: beyond the end of the remote region. A wrong key fails the request when it runs. */
+/*
+ * Posts a WRITE to the peer's memory, or a READ from there, as the other posting functions do. A
+ * wrong key fails the request when it runs. -EINVAL, also: beyond the end of the remote region.
+ */
 RNIC_API int rnic_iw_post_write_sgl(const struct iw_sgl *iw_sgl_src,
 				    const struct iw_rmr *iw_rmr_dst, uint64_t offset_dst,
 				    uint32_t send_flags, struct iw_ctx_conn *iw_ctx);

@@ -41,8 +41,8 @@ struct rnic_lambda_call {
 int64_t rnic_lambda(const struct rnic_lambda_call *call);
 
 /*
- * Writes text, or a number in decimal, at position `at` of the output, as far as there is room;
- * returns the position behind it.
+ * Writes text, or a number in decimal, at position `at` of the output. Writes as much as there is
+ * room for, and returns the position behind it.
  */
 static inline int64_t rnic_lambda_put_text(const struct rnic_lambda_call *call, int64_t at,
 					   const char *text)

@@ -85,7 +85,7 @@ RNIC_API int rnic_rdma_reg_mr(void *addr, uint64_t length, int access_flags);
 /*
  * Allocates `length` bytes of zeroed memory that the RNIC maps, and registers them: the fastest
  * kind of region. Returns the handle, and the memory in `addr`; rdma_dereg_mr() frees the memory.
- * After fork() parent and child share it. Errors as above, but for EFAULT and EPERM.
+ * After fork() parent and child share it. Errors as of rdma_reg_mr(), but for EFAULT and EPERM.
  */
 RNIC_API int rnic_rdma_alloc_mr(void **addr, uint64_t length, int access_flags);
 
@@ -138,7 +138,8 @@ RNIC_API int rnic_rdma_connect_host(int qp_num, const char *host, int port, int 
 /*
  * Listens at `host` (NULL: all addresses of the device) and `port` (0: a free one) and returns a
  * handle for rdma_accept_qp(). EADDRINUSE: the port is taken. EADDRNOTAVAIL: not the device's
- * address. EACCES, also: a port below 1024, which is root's. ENOENT and EAGAIN as above.
+ * address. EACCES, also: a port below 1024, which is root's. ENOENT, EAGAIN: as of
+ * rdma_connect_host().
  */
 RNIC_API int rnic_rdma_listen_host(const char *host, int port);
 
@@ -146,7 +147,7 @@ RNIC_API int rnic_rdma_listen_host(const char *host, int port);
 RNIC_API int rnic_rdma_listener_port(int listener);
 
 /*
- * Waits at most `timeout_ms` (negative: without end) for a peer that connects, and connects
+ * Waits for a peer that connects, at most `timeout_ms` (negative: without end), and connects
  * `qp_num` to the peer. ETIMEDOUT: no peer came. EINTR: a signal came. In these cases the queue
  * pair is as before, unless the call was just answering a peer. ECONNABORTED, ENOTCONN: a peer came
  * and gave up, and the queue pair has failed. EISCONN: the queue pair is connected or has failed.
@@ -159,10 +160,10 @@ RNIC_API int rnic_rdma_close_listener(int listener);
 /* ---- requests ---- */
 
 /*
- * The post functions post a request and return its number: 0 for the first of a queue pair, and one
- * more for each, until 2^31 - 1 is followed by 0 again. None waits. The memory belongs to the RNIC
- * until the request completes. rdma_post_write() writes `length` bytes from local to remote memory,
- * where `rkey` grants it.
+ * Posts a WRITE of `length` bytes from local to remote memory, where `rkey` grants it. This and the
+ * other post functions return the request's number: 0 for the first of a queue pair, and one more
+ * for each, until 2^31 - 1 is followed by 0 again. None waits. The memory belongs to the RNIC until
+ * the request completes.
  *
  * EAGAIN: the queue is full (see rdma_create_qp()); poll. EINVAL also: beyond the end of the
  * region. EMSGSIZE: more than 2 GiB. EACCES: a receive or READ into a region without LOCAL_WRITE.

@@ -63,25 +63,25 @@ struct rnic_ah;
 /* ---- contexts and devices ---- */
 
 /*
- * Writes the default path of the daemon's socket, which NULL means in the calls below:
- * $RNIC_SOCKET, else /run/rnicd/rnicd.sock for root, else $XDG_RUNTIME_DIR/rnicd.sock, else
+ * Writes the default path of the daemon's socket, which NULL means in other calls: $RNIC_SOCKET,
+ * else /run/rnicd/rnicd.sock for root, else $XDG_RUNTIME_DIR/rnicd.sock, else
  * /tmp/rnicd-UID/rnicd.sock. -ENAMETOOLONG: the path does not fit into a socket address; choose a
  * shorter one.
  */
 RNIC_API int rnic_default_socket_path(char path[RNIC_SOCKET_PATH_BYTES]);
 
 /*
- * Asks the daemon at `socket_path` (NULL: the default) for its device's attributes, without opening
- * the device. -ENOENT, -ECONNREFUSED: no daemon there; start one. -EACCES: the socket is another
+ * Asks a daemon for its device's attributes, without opening the device. `socket_path` NULL: the
+ * default. -ENOENT, -ECONNREFUSED: no daemon there; start one. -EACCES: the socket is another
  * user's; use another. -EPROTONOSUPPORT: library and daemon share no version of the protocol;
- * install them together. -ENAMETOOLONG: as above.
+ * install them together. -ENAMETOOLONG: as of rnic_default_socket_path().
  */
 RNIC_API int rnic_query_device_at(const char *socket_path,
 				  struct rnic_device_attributes *attributes);
 
 /*
- * Opens a session with the daemon at `socket_path` (NULL: the default). Errors as above; -ENOSPC:
- * the daemon serves its largest number of clients.
+ * Opens a session with the daemon at `socket_path` (NULL: the default). -ENOSPC: the daemon serves
+ * its largest number of clients. Other errors as of rnic_query_device_at().
  */
 RNIC_API int rnic_open(const char *socket_path, struct rnic_context **context);
 
@@ -96,8 +96,8 @@ RNIC_API const struct rnic_device_attributes *
 rnic_get_device_attributes(const struct rnic_context *context);
 
 /*
- * The daemon's reason for refusing the last request of this thread, a sentence without a full stop;
- * empty when the daemon did not refuse. A refusal by the library itself, as of impossible
+ * The daemon's reason for refusing the last request of this thread: a sentence without a full stop,
+ * or empty when the daemon did not refuse. A refusal by the library itself, as of impossible
  * arguments, has no sentence and leaves the last one. Valid until the thread's next call into this
  * library.
  */
@@ -137,8 +137,8 @@ RNIC_API int rnic_query_gid(struct rnic_context *context, uint32_t index, struct
 RNIC_API int rnic_alloc_pd(struct rnic_context *context, struct rnic_pd **pd);
 
 /*
- * -EBUSY: the domain has memory regions or windows, queue pairs, shared receive queues or address
- * handles; it stays.
+ * Frees the domain. -EBUSY: it has memory regions or windows, queue pairs, shared receive queues or
+ * address handles; it stays.
  */
 RNIC_API int rnic_dealloc_pd(struct rnic_pd *pd);
 
@@ -156,18 +156,18 @@ RNIC_API int rnic_alloc(struct rnic_context *context, size_t bytes, void **memor
 RNIC_API int rnic_free(struct rnic_context *context, void *memory);
 
 /*
- * Registers [address, address + length) for local use and, by `access` (enum rnic_access), for the
- * peer's. `iova` is the address of the first byte in work requests and for the peer, usually
- * `address` itself. The call touches the pages, so that a missing range fails here and not in the
- * middle of a transfer. With ON_DEMAND it does not: that takes any range, all of memory included,
- * and each transfer finds its pages itself. The memory must stay mapped until the region is
- * deregistered; a missing page fails the request that needs it. A region of length 0 needs no
- * memory, and serves transfers of no bytes. -EINVAL: a length beyond max_mr_bytes, a range beyond
- * the end of memory, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4, 10.6.3.2).
- * -EFAULT: part of the range is not mapped, or not writable although `access` has LOCAL_WRITE.
- * -EPERM: the daemon cannot reach this process's memory; use rnic_alloc(). -EOPNOTSUPP: an access
- * right that the device does not have, or ON_DEMAND where the daemon may not use process_vm_readv.
- * -ENOSPC: too many regions, or too much mapped memory.
+ * Registers the memory [address, address + length). It is for local use and, by `access` (enum
+ * rnic_access), for the peer's. `iova` is the address of the first byte in work requests and for
+ * the peer, usually `address` itself. The call touches the pages, so that a missing range fails
+ * here and not in the middle of a transfer. With ON_DEMAND it does not: that takes any range, all
+ * of memory included, and each transfer finds its pages itself. The memory must stay mapped until
+ * the region is deregistered; a missing page fails the request that needs it. A region of length 0
+ * needs no memory, and serves transfers of no bytes. -EINVAL: a length beyond max_mr_bytes, a range
+ * beyond the end of memory, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE (IBTA 1.4,
+ * 10.6.3.2). -EFAULT: part of the range is not mapped, or not writable although `access` has
+ * LOCAL_WRITE. -EPERM: the daemon cannot reach this process's memory; use rnic_alloc().
+ * -EOPNOTSUPP: an access right that the device does not have, or ON_DEMAND where the daemon may not
+ * use process_vm_readv. -ENOSPC: too many regions, or too much mapped memory.
  */
 RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint64_t iova,
 			 uint32_t access, struct rnic_mr **mr);
@@ -179,9 +179,9 @@ RNIC_API int rnic_reg_mr(struct rnic_pd *pd, void *address, size_t length, uint6
 RNIC_API int rnic_alloc_null_mr(struct rnic_pd *pd, struct rnic_mr **mr);
 
 /*
- * Replaces the region by the one that rnic_reg_mr() with these arguments would make, at once and
- * with the same keys. On failure the region is unchanged; errors as above. -EINVAL: `pd` is of
- * another context. -EBUSY: a memory window is bound to the region.
+ * Replaces the region by the one that rnic_reg_mr() with these arguments would make: at once, and
+ * with the same keys. On failure the region is unchanged. Errors as of rnic_reg_mr(), and these.
+ * -EINVAL: `pd` is of another context. -EBUSY: a memory window is bound to the region.
  */
 RNIC_API int rnic_rereg_mr(struct rnic_mr *mr, struct rnic_pd *pd, void *address, size_t length,
 			   uint64_t iova, uint32_t access);
@@ -220,10 +220,13 @@ RNIC_API uint32_t rnic_mw_rkey(const struct rnic_mw *mw);
  */
 RNIC_API int rnic_create_channel(struct rnic_context *context, struct rnic_channel **channel);
 
-/* -EBUSY: completion queues use it; it stays. */
+/* Destroys the channel. -EBUSY: completion queues use it; it stays. */
 RNIC_API int rnic_destroy_channel(struct rnic_channel *channel);
 
-/* The descriptor for poll(). The caller may set O_NONBLOCK on it, and must not read or close it. */
+/*
+ * The channel's descriptor for poll(). The caller may set O_NONBLOCK on it, and must not read or
+ * close it.
+ */
 RNIC_API int rnic_channel_fd(const struct rnic_channel *channel);
 
 /*
@@ -255,8 +258,8 @@ RNIC_API int rnic_create_cq(struct rnic_context *context, uint32_t entries,
 RNIC_API int rnic_resize_cq(struct rnic_cq *cq, uint32_t entries);
 
 /*
- * Waits until all events of the queue are acknowledged. -EBUSY: queue pairs use the queue; it
- * stays.
+ * Destroys the queue. Waits until all its events are acknowledged. -EBUSY: queue pairs use the
+ * queue; it stays.
  */
 RNIC_API int rnic_destroy_cq(struct rnic_cq *cq);
 
@@ -303,7 +306,7 @@ RNIC_API int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only);
 struct pollfd;
 
 /*
- * Waits as poll(2) does, for descriptors that daemons make readable, and returns poll's result or a
+ * Waits as poll(2) does, for descriptors that daemons make readable. Returns poll's result or a
  * negative errno, -EINTR when a signal came. `timeout_ms` -1: without end. After a short wait the
  * thread expects the next wait to be short. It then spends the first part of that wait awake, by
  * turns with the daemon, so that an event within some microseconds needs no wake-up.
@@ -335,9 +338,9 @@ RNIC_API int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options,
 			    struct rnic_qp **qp);
 
 /*
- * Changes the attributes in `mask` (enum rnic_qp_attribute). STATE among them makes a step in the
- * state diagram (IBTA 1.4, 10.3.1). A step needs, for RC / UC / UD (rnic_cm_qp_attributes() has all
- * that for connections by address):
+ * Changes the attributes of a queue pair that are in `mask` (enum rnic_qp_attribute). STATE among
+ * them makes a step in the state diagram (IBTA 1.4, 10.3.1). A step needs, for RC / UC / UD
+ * (rnic_cm_qp_attributes() has all that for connections by address):
  *
  * - INIT: PKEY_INDEX, PORT, and ACCESS_FLAGS / ACCESS_FLAGS / QKEY
  * - RTR: AV, PATH_MTU, DEST_QPN, RQ_PSN, MAX_DEST_RD_ATOMIC, MIN_RNR_TIMER / the first four / none
@@ -354,19 +357,19 @@ RNIC_API int rnic_modify_qp(struct rnic_qp *qp, const struct rnic_qp_attributes 
 /*
  * Makes the steps to RTR and to RTS in one request to the device: the first one with the attributes
  * in `receive_mask`, the second one with those in `send_mask` (enum rnic_qp_attribute; STATE is
- * added, and `state` is not read). Errors are those of rnic_modify_qp(); the queue pair is in RTR
- * when the second step alone was refused, else as before: rnic_query_qp() tells.
+ * added, and `state` is not read). The queue pair is in RTR when the second step alone was refused,
+ * else as before: rnic_query_qp() tells. Errors as of rnic_modify_qp().
  */
 RNIC_API int rnic_connect_qp(struct rnic_qp *qp, const struct rnic_qp_attributes *attributes,
 			     uint32_t receive_mask, uint32_t send_mask);
 
-/* Returns the present values; `capacities` and `attributes` may be NULL. */
+/* Returns the queue pair's present values; `capacities` and `attributes` may be NULL. */
 RNIC_API int rnic_query_qp(struct rnic_qp *qp, struct rnic_qp_attributes *attributes,
 			   struct rnic_qp_capacities *capacities);
 
 /*
- * Waits until all asynchronous events of the queue pair are acknowledged. Completions that were not
- * polled yet are lost.
+ * Destroys the queue pair. Waits until all its asynchronous events are acknowledged. Completions
+ * that were not polled yet are lost.
  */
 RNIC_API int rnic_destroy_qp(struct rnic_qp *qp);
 
@@ -394,21 +397,24 @@ RNIC_API int rnic_create_srq(struct rnic_pd *pd, struct rnic_srq_options *option
 			     struct rnic_srq **srq);
 
 /*
- * Changes the attributes in `mask` (enum rnic_srq_attribute). A limit that is not 0 asks for one
- * event SRQ_LIMIT_REACHED when fewer requests than that are posted, which may be so at once. With
- * MAX_WR the queue keeps its posted requests. -EINVAL: a limit beyond max_wr, or a max_wr that is
- * 0, beyond the device's, or less than the number of posted requests; nothing has changed then.
- * -ENOSPC: too much memory.
+ * Changes the attributes of a queue that are in `mask` (enum rnic_srq_attribute). A limit that is
+ * not 0 asks for one event SRQ_LIMIT_REACHED when fewer requests than that are posted, which may be
+ * so at once. With MAX_WR the queue keeps its posted requests. -EINVAL: a limit beyond max_wr, or a
+ * max_wr that is 0, beyond the device's, or less than the number of posted requests; nothing has
+ * changed then. -ENOSPC: too much memory.
  */
 RNIC_API int rnic_modify_srq(struct rnic_srq *srq, const struct rnic_srq_attributes *attributes,
 			     uint32_t mask);
 
-/* Returns the attributes. The limit is 0 when none is armed: also after its event was raised. */
+/*
+ * Returns the attributes of the queue. The limit is 0 when none is armed: also after its event was
+ * raised.
+ */
 RNIC_API int rnic_query_srq(struct rnic_srq *srq, struct rnic_srq_attributes *attributes);
 
 /*
- * Waits until all asynchronous events of the queue are acknowledged. Its posted requests do not
- * complete. -EBUSY: queue pairs use the queue; it stays.
+ * Destroys the queue. Waits until all its asynchronous events are acknowledged. Its posted requests
+ * do not complete. -EBUSY: queue pairs use the queue; it stays.
  */
 RNIC_API int rnic_destroy_srq(struct rnic_srq *srq);
 
@@ -429,7 +435,7 @@ RNIC_API int rnic_share(struct rnic_context *context, int fd);
 /*
  * Makes the context, which is of the same device, import from the one that shares the file. The
  * context keeps its own objects, memory and quotas. -ENOENT: no other context shares this file.
- * -EBUSY: the context imports from another already. -EINVAL, -EBADF: as above.
+ * -EBUSY: the context imports from another already. -EINVAL, -EBADF: as of rnic_share().
  */
 RNIC_API int rnic_import(struct rnic_context *context, int fd);
 
@@ -480,8 +486,8 @@ RNIC_API int rnic_open_xrcd(struct rnic_context *context, const struct rnic_xrcd
 			    struct rnic_xrcd **xrcd);
 
 /*
- * The domain ends when all contexts have closed it. -EBUSY: queues of this context are in the
- * domain; it stays.
+ * Closes the domain, which ends when all contexts have closed it. -EBUSY: queues of this context
+ * are in the domain; it stays.
  */
 RNIC_API int rnic_close_xrcd(struct rnic_xrcd *xrcd);
 
@@ -576,18 +582,18 @@ RNIC_API int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr 
  */
 RNIC_API int rnic_create_ah(struct rnic_pd *pd, const struct rnic_path *path, struct rnic_ah **ah);
 
-/* Posted requests keep the path of the address handle. */
+/* Destroys the address handle. Posted requests keep its path. */
 RNIC_API int rnic_destroy_ah(struct rnic_ah *ah);
 
 /*
- * Lets a UD queue pair receive the messages to a multicast group, until it is detached or
- * destroyed; a second call changes nothing. -EINVAL: not a UD queue pair, or not a multicast
- * address. -ENOSPC: too many groups, or queue pairs in this one. Other errors: the interface could
- * not join.
+ * Lets a UD queue pair receive the messages to a multicast group. This ends when the queue pair is
+ * detached or destroyed; a second call changes nothing. -EINVAL: not a UD queue pair, or not a
+ * multicast address. -ENOSPC: too many groups, or queue pairs in this one. Other errors: the
+ * interface could not join.
  */
 RNIC_API int rnic_attach_mcast(struct rnic_qp *qp, const struct rnic_gid *group);
 
-/* -EINVAL: the queue pair is not in that group. */
+/* Takes the queue pair out of the group. -EINVAL: it is not in that group. */
 RNIC_API int rnic_detach_mcast(struct rnic_qp *qp, const struct rnic_gid *group);
 
 /* ---- asynchronous events ---- */
@@ -600,7 +606,10 @@ struct rnic_async_event {
 	uint32_t port;	      /* for the events of a port, else 0 */
 };
 
-/* The descriptor for poll(). The caller may set O_NONBLOCK on it, and must not read or close it. */
+/*
+ * The descriptor for poll() of a context's asynchronous events. The caller may set O_NONBLOCK on
+ * it, and must not read or close it.
+ */
 RNIC_API int rnic_async_fd(const struct rnic_context *context);
 
 /*

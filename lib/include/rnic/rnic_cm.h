@@ -41,14 +41,14 @@ struct rnic_cm_id;
 RNIC_API int rnic_cm_create_channel(struct rnic_context *context, struct rnic_cm_channel **channel);
 
 /*
- * -EBUSY: identifiers report to the channel; it stays. A thread that waits on the channel never
- * returns: end the thread before.
+ * Destroys the channel. A thread that waits on the channel never returns: end the thread before.
+ * -EBUSY: identifiers report to the channel; it stays.
  */
 RNIC_API int rnic_cm_destroy_channel(struct rnic_cm_channel *channel);
 
 /*
- * The descriptor for poll(): readable while an event waits. The caller may set O_NONBLOCK on it,
- * and must not read or close it.
+ * The channel's descriptor for poll(): readable while an event waits. The caller may set O_NONBLOCK
+ * on it, and must not read or close it.
  */
 RNIC_API int rnic_cm_channel_fd(const struct rnic_cm_channel *channel);
 
@@ -145,25 +145,29 @@ RNIC_API int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *loc
 RNIC_API int rnic_cm_resolve_address(struct rnic_cm_id *id, const struct rnic_endpoint *source,
 				     const struct rnic_endpoint *destination, uint32_t timeout_ms);
 
-/* Ends with ROUTE_RESOLVED, at once, because there is one route; the call ignores `timeout_ms`. */
+/*
+ * Resolves the route. Ends with ROUTE_RESOLVED, at once, because there is one route; the call
+ * ignores `timeout_ms`.
+ */
 RNIC_API int rnic_cm_resolve_route(struct rnic_cm_id *id, uint32_t timeout_ms);
 
 /* ---- connections ---- */
 
 /*
- * Listens. Requests arrive as CONNECT_REQUEST, up to `backlog` unanswered ones (0: as many as the
- * daemon grants, 1024); a peer beyond that number tries again. `endpoints` (NULL is allowed) gets
- * the address: without rnic_cm_bind() a free port of any IPv4 address. -EADDRINUSE: somebody
- * listens there already.
+ * Listens for connections. Requests arrive as CONNECT_REQUEST, up to `backlog` unanswered ones (0:
+ * as many as the daemon grants, 1024); a peer beyond that number tries again. `endpoints` (NULL is
+ * allowed) gets the address: without rnic_cm_bind() a free port of any IPv4 address. -EADDRINUSE:
+ * somebody listens there already.
  */
 RNIC_API int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog,
 			    struct rnic_cm_endpoints *endpoints);
 
 /*
- * Sends a request to the peer and repeats it for about ten seconds, or as long as the peer asks for
- * time; ends with CONNECT_RESPONSE (for a datagram service: ESTABLISHED, whose path and parameters
- * are the service's address), REJECTED or UNREACHABLE. -EINVAL: more private data than the message
- * has room for, 56 bytes (180), or a number that is too large for the message.
+ * Sends a request to the peer. The daemon repeats the request for about ten seconds, or as long as
+ * the peer asks for time. Ends with CONNECT_RESPONSE (for a datagram service: ESTABLISHED, whose
+ * path and parameters are the service's address), REJECTED or UNREACHABLE. -EINVAL: more private
+ * data than the message has room for, 56 bytes (180), or a number that is too large for the
+ * message.
  */
 RNIC_API int rnic_cm_connect(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters);
 

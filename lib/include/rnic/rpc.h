@@ -92,11 +92,14 @@ RNIC_API int rnic_rpc_create_client(const struct rnic_rpc_options *options, cons
 /* Ends all calls, with CANCELLED, and runs their closures. Never fails. */
 RNIC_API void rnic_rpc_destroy_client(struct rnic_rpc_client *client);
 
-/* The descriptor for poll(): readable when a turn has something to do. Do not read or close it. */
+/*
+ * The client's descriptor for poll(): readable when a turn has something to do. Do not read or
+ * close it.
+ */
 RNIC_API int rnic_rpc_client_fd(const struct rnic_rpc_client *client);
 
 /*
- * Waits up to `timeout_ms` (0: no waiting, -1: without end) for work and does it. Returns 0 also
+ * Waits for work, up to `timeout_ms` (0: no waiting, -1: without end), and does it. Returns 0 also
  * when nothing came. -EINTR: a signal came; turn again. -ENODEV, -EIO, and for a daemon that hangs
  * -ETIMEDOUT: the daemon is gone and all calls have ended; destroy the client.
  */
@@ -204,8 +207,9 @@ RNIC_API uint16_t rnic_rpc_server_port(const struct rnic_rpc_server *server);
 RNIC_API int rnic_rpc_server_add(struct rnic_rpc_server *server, ProtobufCService *service);
 
 /*
- * As the functions of a client. When turning has failed for good, with -ENODEV, -EIO or -ETIMEDOUT,
- * destroy the server and make another.
+ * The descriptor and the turn of a server: see rnic_rpc_client_fd() and rnic_rpc_client_turn().
+ * When turning has failed for good, with -ENODEV, -EIO or -ETIMEDOUT, destroy the server and make
+ * another.
  */
 RNIC_API int rnic_rpc_server_fd(const struct rnic_rpc_server *server);
 RNIC_API int rnic_rpc_server_turn(struct rnic_rpc_server *server, int timeout_ms);

@@ -25,8 +25,9 @@ struct iw_verbs {
 };
 
 /*
- * Opens them; iw_verbs_close() ends them, before the context. Regions, address handles and queue
- * pairs can be made from them. Once for each domain: contexts with a shared domain share these too.
+ * Opens the objects of libibverbs for a context; iw_verbs_close() ends them, before the context.
+ * Regions, address handles and queue pairs can be made from them. Once for each domain: contexts
+ * with a shared domain share these too.
  * -EINVAL: NULL. -EBUSY: they are open already. -EOPNOTSUPP: another libibverbs is loaded. Other
  * errors are those of iw_ctx_share() and ibv_import_device(3).
  */
