@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# try_units.sh: starts rnicd by its units on a host with systemd and the packages, and lets an
+# ordinary user run a program on it. boot_host.sh runs this script on the host that it boots.
+set -eu
+
+failures=0
+
+# check WHAT COMMAND...
+check() {
+	local what=$1
+	shift
+	if "$@" >/tmp/output 2>&1; then
+		echo "ok    $what"
+		return
+	fi
+	failures=$((failures + 1))
+	echo "FAIL  $what"
+	tail -n 20 /tmp/output | sed 's/^/      | /'
+	journalctl --no-pager --boot --unit 'rnicd@*' | tail -n 20 | sed 's/^/      | /'
+}
+
+# on_device COMMAND...: an ordinary user's, on the daemon of the unit.
+on_device() {
+	runuser -u visitor -- env RNIC_SOCKET=/run/rnicd/lo.sock timeout 60 \
+		rnic-run --no-daemon "$@"
+}
+
+# A server and a client.
+write_over_loopback() {
+	local server tries=0
+	on_device ib_write_bw -F -n 1000 >/tmp/server 2>&1 &
+	server=$!
+	until on_device ib_write_bw -F -n 1000 127.0.0.1 >/tmp/client 2>&1; do
+		tries=$((tries + 1))
+		[ $tries -lt 50 ] || { cat /tmp/server /tmp/client; return 1; }
+		sleep 0.2 # between two polls
+	done
+	wait $server && grep '^ *65536 ' /tmp/client
+}
+
+# The kind of each device process is its user's.
+serves_as_the_user() {
+	on_device sleep 5 &
+	on_device ibv_devinfo | grep -q 'hca_id:.*rnic0'
+}
+
+exposure_is_at_most() {
+	systemd-analyze security --threshold="$1" rnicd@lo.service
+}
+
+has_no_failures() {
+	[ "$(systemctl show -P NRestarts rnicd@lo.service)" = 0 ] &&
+		! journalctl --no-pager --boot --unit rnicd@lo.service | grep -iE 'warning|refused|EPERM'
+}
+
+[ -e /home/visitor ] || useradd --create-home visitor
+check "the units are well-formed" systemd-analyze verify --man=no rnicd@lo.service rnicd@lo.socket
+check "the exposure is at most 3.2" exposure_is_at_most 32
+
+echo "# the service"
+check "starts, and says when" systemctl start rnicd@lo.service
+check "has a socket at once" test -S /run/rnicd/lo.sock
+check "serves an ordinary user" write_over_loopback
+check "shows the files of the device" on_device cat /sys/class/infiniband/rnic0/node_type
+check "has no failures" has_no_failures
+check "stops" systemctl stop rnicd@lo.service
+check "leaves no socket" test ! -e /run/rnicd/lo.sock
+
+echo "# the socket"
+check "starts" systemctl start rnicd@lo.socket
+check "starts no daemon" bash -c '! systemctl is-active rnicd@lo.service'
+check "serves an ordinary user" write_over_loopback
+check "has started the daemon" systemctl is-active rnicd@lo.service
+check "stays while the daemon starts again" systemctl restart rnicd@lo.service
+check "serves on" write_over_loopback
+check "has no failures" has_no_failures
+check "stops" systemctl stop rnicd@lo.socket rnicd@lo.service
+check "leaves no socket" test ! -e /run/rnicd/lo.sock
+
+echo "# a second instance leaves the first one its folder"
+check "two start" systemctl start rnicd@lo.service
+ip link add rnic-dummy type dummy && ip link set rnic-dummy up && ip address add 192.0.2.1/24 dev rnic-dummy
+check "the other too" systemctl start rnicd@rnic-dummy.service
+check "the other stops" systemctl stop rnicd@rnic-dummy.service
+check "the first serves" on_device ibv_devices
+echo "units: $failures failures"
+[ $failures -eq 0 ]
