@@ -5,10 +5,11 @@
 # the root file system ROOT, with a network of its own that reaches package mirrors through the
 # host's, and in a copy of the source tree TREE. FOLDER takes what is written, until the end; then
 # nothing stays mounted, no process survives, and the host's network is as before. RNIC_HOST_SHARE
-# names a folder that the fresh host has at /mnt. The exit status is the command's. It needs root.
+# names a folder that the fresh host has at /mnt; RNIC_HOST_KEEP names one that is made of what was
+# written. The exit status is the command's. It needs root.
 set -eu
 
-[ $# -ge 4 ] || { sed -n '4,9p' "$0" >&2; exit 1; }
+[ $# -ge 4 ] || { sed -n '4,10p' "$0" >&2; exit 1; }
 root=$(realpath "$1") folder=$2 tree=$(realpath "$3") share=${RNIC_HOST_SHARE:-}
 shift 3
 [ -z "$share" ] || share=$(realpath "$share")
@@ -21,6 +22,7 @@ cleanup() {
 	trap - EXIT
 	for process in $host $network; do kill -KILL "$process" 2>/dev/null || true; done
 	wait 2>/dev/null || true
+	[ -z "${RNIC_HOST_KEEP:-}" ] || mv "$folder/changes" "$RNIC_HOST_KEEP"
 	rm -rf "$folder"
 	exit $status
 }
