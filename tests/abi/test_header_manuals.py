@@ -31,7 +31,7 @@ struct thing {
 
 /*
  * Counts a thing (once). `much` may be NULL; see rnic_free(). A line
- * .with a dot. -EINVAL, -ENOENT: no
+ * .with a dot and \\0. -EINVAL, -ENOENT: no
  * such thing; try another. -ENOMEM. Other errors as of rnic_free().
  */
 RNIC_API int rnic_count(struct thing *thing, const char *const much[4],
@@ -85,6 +85,7 @@ class HeaderManuals(unittest.TestCase):
         self.assertNotIn("RNIC_API", page)
         self.assertIn("Counts a thing (once). \\fImuch\\fR may be NULL; see \\fBrnic_free\\fR(3).",
                       page)
+        self.assertIn("dot and \\e0.", page)
         self.assertIn(".SH RETURN VALUE\nEvery function returns 0 or a negative errno.\n", page)
         self.assertIn(".TP\n.BR \\-EINVAL \", \" \\-ENOENT\nno such thing; try another.\n", page)
         self.assertIn(".TP\n.BR \\-ENOMEM\nas of any call.\n.PP\nOther errors as of", page)
