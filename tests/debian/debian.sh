@@ -13,8 +13,8 @@
 #
 # FOLDER, which must not exist, takes one root file system a release; each use has an overlay of it
 # on a host of its own (fresh_host.sh), and all uses of a release share a folder, /mnt on their
-# hosts. RNIC_DEBIAN_USES names some of the uses; install and units need packages. Exit status: 0, 1 when
-# something failed, 77 when it cannot run here (it needs root).
+# hosts. RNIC_DEBIAN_USES names some of the uses; install and units need packages. Exit status: 0,
+# 1 when something failed, 77 when it cannot run here (it needs root).
 set -u
 
 [ $# -ge 1 ] || { sed -n '4,17p' "$0" >&2; exit 1; }

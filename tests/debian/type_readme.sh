@@ -139,6 +139,9 @@ end_background
 runs 'rm -rf build'
 reads '`tools/install-packages.sh build`'
 types 'cmake -S . -B build -G Ninja && cmake --build build'
+types 'cmake --install build'
+writes_fragment 1 rnic/rdma.h
+types 'cc program.c $(pkg-config --cflags --libs rnic-rdma)'
 types 'tests/run.sh' 'tests/run.sh --quick'
 types 'ctest --test-dir build -L sim --output-on-failure'
 types 'tests/bench/run.sh' 'tests/bench/run.sh --quick'
