@@ -54,6 +54,10 @@ exposure_is_at_most() {
 	systemd-analyze security --no-pager --threshold="$1" rnicd@lo.service
 }
 
+main_process() {
+	systemctl show -P MainPID rnicd@lo.service
+}
+
 has_no_failures() {
 	[ "$(systemctl show -P NRestarts rnicd@lo.service)" = 0 ] &&
 		! journalctl --no-pager --boot --unit rnicd@lo.service |
@@ -67,6 +71,7 @@ echo "# the service"
 check "starts, and says when" systemctl start rnicd@lo.service
 check "has a socket at once" test -S /run/rnicd/lo.sock
 check "serves an ordinary user" write_over_loopback
+check "serves root beside the user" env RNIC_SOCKET=/run/rnicd/lo.sock rnic-run ibv_devinfo
 check "shows the files of the device" on_device cat /sys/class/infiniband/rnic0/node_type
 check "has no failures" has_no_failures
 check "stops" systemctl stop rnicd@lo.service
@@ -85,11 +90,23 @@ check "leaves no socket" test ! -e /run/rnicd/lo.sock
 
 echo "# a second instance leaves the first one its folder"
 check "two start" systemctl start rnicd@lo.service
-ip link add rnic-dummy type dummy
-ip link set rnic-dummy up
-ip address add 192.0.2.1/24 dev rnic-dummy
-check "the other too" systemctl start rnicd@rnic-dummy.service
-check "the other stops" systemctl stop rnicd@rnic-dummy.service
+ip link add veth-a type veth peer name veth-b
+ip link set veth-a up
+ip link set veth-b up
+ip address add 192.0.2.1/24 dev veth-a
+check "the other too" systemctl start rnicd@veth-a.service
+check "the other has its own socket" test -S /run/rnicd/veth-a.sock
+check "the other stops" systemctl stop rnicd@veth-a.service
 check "the first serves" on_device ibv_devices
+
+echo "# the packages"
+before=$(main_process)
+check "an upgrade" /var/lib/dpkg/info/rnicd.postinst configure 0.1.0
+check "starts rnicd again" test "$(main_process)" != "$before"
+check "removal" dpkg --remove --force-depends rnicd
+check "ends rnicd" bash -c '! readlink /proc/[0-9]*/exe | grep rnicd'
+check "leaves no socket" test ! -e /run/rnicd/lo.sock
+check "purge" dpkg --purge --force-depends rnicd
+check "leaves no folder" test ! -e /run/rnicd
 echo "units: $failures failures"
 [ $failures -eq 0 ]
