@@ -9,8 +9,8 @@ set -u
 if [ "${1:-}" = --prepare ]; then
 	export DEBIAN_FRONTEND=noninteractive
 	useradd --create-home visitor && apt-get update -qq &&
-		apt-get install -y -qq --no-install-recommends systemd systemd-sysv dbus iproute2 \
-			ibverbs-utils perftest /mnt/*.deb
+		apt-get install -y -qq --no-install-recommends systemd systemd-sysv dbus \
+			libpam-systemd iproute2 ibverbs-utils perftest /mnt/*.deb
 	exit
 fi
 
@@ -34,6 +34,11 @@ check() {
 on_device() {
 	runuser -u visitor -- env RNIC_SOCKET=/run/rnicd/lo.sock timeout 60 \
 		rnic-run --no-daemon "$@"
+}
+
+# in_session COMMAND...: an ordinary user's who has logged in.
+in_session() {
+	runuser -u visitor -- env XDG_RUNTIME_DIR="/run/user/$(id --user visitor)" "$@"
 }
 
 # A server and a client.
@@ -98,6 +103,13 @@ check "the other too" systemctl start rnicd@veth-a.service
 check "the other has its own socket" test -S /run/rnicd/veth-a.sock
 check "the other stops" systemctl stop rnicd@veth-a.service
 check "the first serves" on_device ibv_devices
+
+echo "# the unit of a user"
+check "the user's manager starts" systemctl start "user@$(id --user visitor).service"
+check "the unit is well-formed" in_session systemd-analyze --user --man=no verify rnicd.service
+check "starts, and says when" in_session systemctl --user start rnicd.service
+check "serves the user" in_session rnic-run --no-daemon ibv_devinfo
+check "stops" in_session systemctl --user stop rnicd.service
 
 echo "# the packages"
 before=$(main_process)
