@@ -23,4 +23,4 @@ runuser -u builder -- dpkg-buildpackage -us -uc -b -j"$(nproc)"
 # The lintian of Debian 12 does not know the policy of Debian 13.
 lintian --allow-root --fail-on error,warning,info --display-info \
 	--suppress-tags newer-standards-version ../rnicd_*.changes
-cp ../*.deb /mnt
+find .. -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp -t /mnt {} +
