@@ -22,6 +22,10 @@ HEADER = """/* SPDX-License-Identifier: MIT */
 extern "C" {
 #endif
 
+#define RNIC_API
+/* The most. */
+#define MUCH 4
+
 /* Things to count. */
 struct thing {
 	int count; /* how many */
@@ -34,7 +38,7 @@ struct thing {
  * .with a dot and \\0. -EINVAL, -ENOENT: no
  * such thing; try another. -ENOMEM. Other errors as of rnic_free().
  */
-RNIC_API int rnic_count(struct thing *thing, const char *const much[4],
+RNIC_API int rnic_count(struct thing *thing, const char *const much[MUCH],
 			void *user);
 RNIC_API void rnic_recount(void);
 
@@ -80,7 +84,7 @@ class HeaderManuals(unittest.TestCase):
         page = self.make()["rnic_count"]
         self.assertIn("rnic_count, count, rnic_recount \\- counts a thing\n", page)
         self.assertIn("\\fBint rnic_count(\\fP\\fBstruct thing *\\fP\\fIthing\\fP\\fB, \\fP"
-                      "\\fBconst char *const \\fP\\fImuch\\fP\\fB[4], \\fP", page)
+                      "\\fBconst char *const \\fP\\fImuch\\fP\\fB[MUCH], \\fP", page)
         self.assertIn("\\fBvoid rnic_recount(\\fP\\fBvoid\\fP\\fB);\\fP", page)
         self.assertNotIn("RNIC_API", page)
         self.assertIn("Counts a thing (once). \\fImuch\\fR may be NULL; see \\fBrnic_free\\fR(3).",
@@ -91,6 +95,7 @@ class HeaderManuals(unittest.TestCase):
         self.assertIn(".TP\n.BR \\-ENOMEM\nas of any call.\n.PP\nOther errors as of", page)
         self.assertIn("Things to count.\n.PP\n.EX\nstruct thing {\n    int count; /* how many */",
                       page)
+        self.assertIn("The most.\n.PP\n.EX\n#define MUCH 4\n.EE", page)
         self.assertIn(".BR rnic_free (3),\n", page)
 
     def test_a_body_stays_out(self):

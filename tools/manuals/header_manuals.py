@@ -44,7 +44,7 @@ class Manual:
         self.pages, self.types = {}, {}
         for name, header in self.headers.items():
             for part in header.types:
-                self.types[part.type_name] = part
+                self.types.update({type_name: part for type_name in part.types})
             for family in header.families:
                 for function in family.functions:
                     self.pages[function.name] = family.functions[0].name
@@ -133,13 +133,13 @@ def types_of(manual, family):
     text = " ".join(" ".join(function.parameters + [function.returns])
                     for function in family.functions)
     names = re.findall(r"(?:struct|enum) (\w+)", text + " " + " ".join(family.comment.split()))
-    names += re.findall(r"\b(\w+) \*", text)
+    names += re.findall(r"\b\w+(?= \*)|(?<=\[)\w+(?=\])", text)
     found = []
     while names:
-        name = names.pop(0)
-        if name in manual.types and name not in found:
-            found.append(name)
-            names += re.findall(r"struct (\w+)", manual.types[name].code)
+        part = manual.types.get(names.pop(0))
+        if part and part not in found:
+            found.append(part)
+            names += re.findall(r"struct (\w+)", part.code)
     return found
 
 
@@ -178,7 +178,7 @@ def function_page(manual, header_name, family):
         lines += [".SH RETURN VALUE", *filled(inline(return_sentence(header), manual.pages))]
     if errors:
         lines += error_lines(errors, header_page(header_name), manual.pages)
-    lines += type_lines([manual.types[each] for each in types_of(manual, family)])
+    lines += type_lines(types_of(manual, family))
     long_names = {short: name for name, short in header.short_names.items()}
     called = [long_names.get(each, each) for each in re.findall(r"\b(\w+)\(\)", family.comment)]
     pages = [(manual.pages[each], 3) for each in called if each in manual.pages]
@@ -196,7 +196,8 @@ def conventions_page(manual, header_name):
         if section is None:
             lines.append(".SH FUNCTIONS")
         if family.section != section and family.section:
-            lines.append(f".SS {family.section.capitalize()}")
+            title = family.section[0].upper() + family.section[1:]
+            lines.append(f".SS {inline(title, manual.pages)}")
         section = family.section
         heads = [f"\\fB{function.name}\\fR(3)" for function in family.functions]
         lines += [".TP", ", ".join(heads), summary(family.comment, heads[0])]

@@ -11,6 +11,7 @@ import re
 SECTION = re.compile(r"^/\* ---- (.*?) ---- \*/$")
 SHORT_NAME = re.compile(r"^#define\s+(\w+)\s+(rnic_\w+)$", re.MULTILINE)
 PROTOTYPE = re.compile(r"([\w *]+?[ *])(\w+)\(([^;{}]*)\)(?:;| ?\{)")
+CONSTANT = re.compile(r"^#define (?!RNIC_API)([A-Z]\w+)[ \t]+\S", re.MULTILINE)
 NAMED_TYPE = re.compile(r"^(?:struct|enum) (\w+) \{|^typedef [\w *]+?(\w+)(?:\(.*\))?;", re.DOTALL)
 
 
@@ -31,8 +32,8 @@ class Part:
         self.section = section
         self.functions = [Function(*found) for found in PROTOTYPE.findall(flat(self.code))]
         named = NAMED_TYPE.match(self.code.lstrip())
-        self.type_name = named and (named[1] or named[2])
-        if self.type_name:
+        self.types = [named[1] or named[2]] if named else CONSTANT.findall(self.code)
+        if self.types:
             self.functions = []
 
 
@@ -45,7 +46,8 @@ class Header:
         text = text.split("*/\n", 1)[1] # the licence
         self.top, self.families, self.types = "", [], []
         section = ""
-        for lines in cut(re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)):
+        for lines in cut("".join(line for line in text.splitlines(keepends=True)
+                                 if line[0] != "#" or CONSTANT.match(line))):
             mark = SECTION.match(lines[0])
             if mark:
                 section = mark[1]
@@ -53,7 +55,7 @@ class Header:
             part = Part(lines, section)
             if not self.top:
                 self.top = part.comment
-            elif part.type_name:
+            elif part.types:
                 self.types.append(part)
             elif part.functions and part.comment:
                 self.families.append(part)

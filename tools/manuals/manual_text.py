@@ -90,7 +90,10 @@ def prose(comment, pages):
                 lines += [".IP \\(bu 2", *filled(inline(item, pages))]
             continue
         lines += [".PP"] if lines else []
-        lines += code(block) if kind == "code" else filled(inline(block, pages))
+        if kind == "code":
+            lines += [".RS 4", *code(block), ".RE"]
+        else:
+            lines += filled(inline(block, pages))
     return lines
 
 
