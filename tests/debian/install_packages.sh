@@ -27,6 +27,10 @@ list_files() {
 		-path /var/lib/apt -o -path /var/lib/dpkg \) -prune -o -print | sort
 }
 
+list_packages() {
+	dpkg-query --show --showformat '${binary:Package}\n' | sort
+}
+
 # as_user COMMAND...: as an ordinary user who has just logged in.
 as_user() {
 	(cd /home/visitor && runuser -u visitor -- timeout 60 "$@")
@@ -45,6 +49,7 @@ echo "== what the packages need, they bring"
 apt-get update -qq
 useradd --create-home --shell /bin/bash visitor
 list_files >"$work/before"
+list_packages >"$work/packages"
 apt-get install -y -qq --no-install-recommends "${packages[@]}"
 for program in rnicd rnicctl rnic-run rnic-inspect rnic-lab rnic-lambda-cc; do
 	as_user $program --version
@@ -94,7 +99,9 @@ wait $daemon
 
 echo "== purge"
 apt-get purge -y -qq "${names[@]}"
-apt-get purge -y -qq --autoremove ibverbs-utils perftest
+# What they needed goes as well, whatever apt thinks of it.
+mapfile -t needed < <(list_packages | comm -13 "$work/packages" -)
+apt-get purge -y -qq "${needed[@]}"
 list_files >"$work/after"
 diff "$work/before" "$work/after" || fail "files are left, or missing"
 [ ! -e /run/rnicd ] || fail "/run/rnicd is left"
