@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "base/identity.h"
 #include "base/log.h"
+#include "base/service_manager.h"
 #include "base/system_random.h"
 #include "common/client_limits.h"
 #include "control/call_fence.h"
@@ -77,8 +78,12 @@ static int rnicd_drop_rights(const struct rnicd_options *options,
 
 static void rnicd_announce(const struct rnicd_options *options, const struct control_plane *control)
 {
+	const int told = service_manager_tell_ready();
+
 	log_info("%s on %s serves at %s (port %s)", options->name, control->addressing.netdev,
 		 control->server.place.path, control->settings.udp_port);
+	if (told != 0)
+		log_warning("the service manager cannot be told: %s", strerror(-told));
 	if (options->ready_fd < 0)
 		return;
 	if (write(options->ready_fd, "\n", 1) != 1)
@@ -152,10 +157,16 @@ static int rnicd_find_identity(const struct rnicd_options *options, struct ident
 }
 
 /* What must be in order before the daemon opens anything. */
-static int rnicd_begin(const struct rnicd_options *options, struct identity *identity)
+static int rnicd_begin(const struct rnicd_options *options, struct identity *identity,
+		       int *taken_fd)
 {
 	int result = rnicd_check_ready_fd(options->ready_fd);
 
+	if (result != 0)
+		return result;
+	result = service_manager_take_socket(taken_fd);
+	if (result != 0)
+		log_error("the service manager hands over other descriptors than one socket");
 	if (result == 0)
 		result = rnicd_fill_descriptors();
 	if (result != 0)
@@ -166,7 +177,7 @@ static int rnicd_begin(const struct rnicd_options *options, struct identity *ide
 }
 
 static struct control_config rnicd_configure(const struct rnicd_options *options,
-					     const struct identity *identity,
+					     const struct identity *identity, int taken_fd,
 					     struct system_random *random)
 {
 	struct control_config config = {
@@ -175,6 +186,7 @@ static struct control_config rnicd_configure(const struct rnicd_options *options
 		.name = options->name,
 		.socket_path = options->socket_path,
 		.socket_mode = options->socket_mode,
+		.taken_fd = taken_fd,
 		.user = *identity,
 		.fault = options->fault,
 		.capture = options->capture,
@@ -204,13 +216,13 @@ int main(int argc, char **argv)
 	struct system_random random;
 	char reason[CONTROL_REASON_BYTES];
 	struct control_plane *control;
-	int status;
+	int status, taken_fd;
 
 	options_parse(&options, argc, argv);
 	log_set_level(options.log_level);
-	if (rnicd_begin(&options, &identity) != 0)
+	if (rnicd_begin(&options, &identity, &taken_fd) != 0)
 		return 1;
-	config = rnicd_configure(&options, &identity, &random);
+	config = rnicd_configure(&options, &identity, taken_fd, &random);
 	status = system_random_init(&random);
 	if (status != 0) {
 		log_error("the kernel gives no random numbers: %s", strerror(-status));

@@ -19,8 +19,8 @@
 #                               clients under sanitizers, again and again for an hour
 #       interop                 more topologies, ports and families, and long amounts
 #       storm                   50,000 seeds of each storm
-#       debian                  the quick start, the README's commands and the quick suites on a
-#                               fresh Debian 13 and 12 (root)
+#       debian                  the quick start, the README's commands, the quick suites and the
+#                               packages on a fresh Debian 13 and 12 (root)
 #       arm64                   does not exist yet: status 2
 #
 # run.sh runs as root or as an ordinary user. As an ordinary user it skips the tests that need

@@ -256,6 +256,11 @@ static int control_open_clients(struct control_plane *control, const struct cont
 		.settings = &control->settings,
 		.own_descriptors = control_own_descriptors(&control->backplane.lanes),
 	};
+	const struct ctl_server_config server_config = {
+		.path = path,
+		.mode = config->socket_mode,
+		.taken_fd = config->taken_fd,
+	};
 	int result = client_set_init(&control->clients, &set_config);
 
 	if (result != 0) {
@@ -265,8 +270,8 @@ static int control_open_clients(struct control_plane *control, const struct cont
 	}
 	result = control_become_user(&config->user, reason);
 	if (result == 0)
-		result = ctl_server_open(&control->server, &control->clients, path,
-					 config->socket_mode, reason);
+		result = ctl_server_open(&control->server, &control->clients, &server_config,
+					 reason);
 	if (result != 0)
 		client_set_fini(&control->clients);
 	return result;
@@ -315,6 +320,8 @@ static int control_choose_socket(const struct control_config *config,
 		*path = room;
 		result = socket_path_default(room, reason);
 	}
+	if (config->taken_fd >= 0)
+		return result; /* the service manager listens there */
 	if (result == 0)
 		result = socket_path_prepare(*path, &config->user, reason);
 	if (result == 0)

@@ -30,6 +30,7 @@ struct control_config {
 	const char *name;
 	const char *socket_path; /* NULL: the default path, see socket_path.h */
 	mode_t socket_mode;	 /* of the file: who may connect */
+	int taken_fd;		 /* the control socket, of a service manager; -1: none */
 	struct identity user;	 /* that the process becomes before it serves; often its own */
 	const char *fault;	 /* NULL: none */
 	const char *capture;	 /* NULL: none */

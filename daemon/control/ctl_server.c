@@ -50,11 +50,23 @@ void ctl_server_follow(struct ctl_server *server, uint64_t now_ns)
 	ctl_server_watch(server, EPOLLIN);
 }
 
-int ctl_server_open(struct ctl_server *server, struct client_set *set, const char *path,
-		    mode_t mode, char reason[SOCKET_PATH_REASON_BYTES])
+/* Returns the listening socket, or a negative errno. */
+static int ctl_server_listen(struct ctl_server *server, const struct ctl_server_config *config,
+			     char *reason)
+{
+	int result;
+
+	if (config->taken_fd < 0)
+		return socket_path_listen(config->path, config->mode, &server->place, reason);
+	result = socket_path_adopt(config->taken_fd, config->path, &server->place, reason);
+	return result != 0 ? result : config->taken_fd;
+}
+
+int ctl_server_open(struct ctl_server *server, struct client_set *set,
+		    const struct ctl_server_config *config, char reason[SOCKET_PATH_REASON_BYTES])
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
-	int listen_fd = socket_path_listen(path, mode, &server->place, reason);
+	int listen_fd = ctl_server_listen(server, config, reason);
 	int result;
 
 	if (listen_fd < 0)

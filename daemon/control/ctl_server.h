@@ -13,6 +13,12 @@
 struct client_set;
 struct request_server;
 
+struct ctl_server_config {
+	const char *path; /* of the control socket */
+	mode_t mode;	  /* whom its permissions let connect */
+	int taken_fd;	  /* that a service manager has opened at the path; -1: none */
+};
+
 struct ctl_server {
 	struct client_set *set;
 	int listen_fd;
@@ -23,12 +29,9 @@ struct ctl_server {
 	struct socket_path place;
 };
 
-/*
- * Listens at `path`, for those whom the permissions `mode` let connect. Negative errno with a
- * sentence in `reason`: the daemon cannot start.
- */
-int ctl_server_open(struct ctl_server *server, struct client_set *set, const char *path,
-		    mode_t mode, char reason[SOCKET_PATH_REASON_BYTES]);
+/* Listens. Negative errno with a sentence in `reason`: the daemon cannot start. */
+int ctl_server_open(struct ctl_server *server, struct client_set *set,
+		    const struct ctl_server_config *config, char reason[SOCKET_PATH_REASON_BYTES]);
 
 /* Stops listening and removes the socket. The clients stay connected. */
 void ctl_server_close(struct ctl_server *server);

@@ -304,11 +304,52 @@ int socket_path_listen(const char *path, mode_t mode, struct socket_path *place,
 	return result;
 }
 
+static bool socket_path_has_option(int fd, int option, int wanted)
+{
+	socklen_t bytes = sizeof(int);
+	int value;
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &bytes) == 0 && value == wanted;
+}
+
+/* Returns whether `fd` is a listening socket that is bound at `address`. */
+static bool socket_path_is_bound(int fd, const struct sockaddr_un *address)
+{
+	struct sockaddr_un bound = {0};
+	socklen_t bytes = sizeof(bound);
+
+	return socket_path_has_option(fd, SO_DOMAIN, AF_UNIX) &&
+	       socket_path_has_option(fd, SO_TYPE, SOCK_SEQPACKET) &&
+	       socket_path_has_option(fd, SO_ACCEPTCONN, 1) &&
+	       getsockname(fd, (struct sockaddr *)&bound, &bytes) == 0 &&
+	       strncmp(bound.sun_path, address->sun_path, sizeof(bound.sun_path)) == 0;
+}
+
+int socket_path_adopt(int fd, const char *path, struct socket_path *place,
+		      char reason[SOCKET_PATH_REASON_BYTES])
+{
+	struct sockaddr_un address = {0};
+	int result = socket_path_resolve(path, geteuid(), &address, reason);
+
+	if (result != 0)
+		return result;
+	if (!socket_path_is_bound(fd, &address))
+		return socket_path_fail(reason, -EINVAL,
+					"the service manager's socket does not listen at %s "
+					"(ListenSequentialPacket=)",
+					path);
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0)
+		return socket_path_fail(reason, -errno, "cannot use the service manager's socket");
+	*place = (struct socket_path){0};
+	memcpy(place->path, address.sun_path, sizeof(place->path));
+	return 0;
+}
+
 void socket_path_remove(const struct socket_path *place)
 {
 	struct stat status;
 
-	if (lstat(place->path, &status) == 0 && status.st_dev == place->device &&
-	    status.st_ino == place->inode)
+	if (place->inode != 0 && lstat(place->path, &status) == 0 &&
+	    status.st_dev == place->device && status.st_ino == place->inode)
 		unlink(place->path);
 }

@@ -15,7 +15,10 @@
 
 struct identity;
 
-/* A bound socket, and the file at its path: the daemon removes only that file in the end. */
+/*
+ * A bound socket, and the file at its path: the daemon removes only that file in the end. Inode 0:
+ * the file is a service manager's.
+ */
 struct socket_path {
 	char path[SOCKET_PATH_PATH_BYTES];
 	dev_t device;
@@ -55,6 +58,13 @@ int socket_path_check(const char *path, const struct identity *owner,
  */
 int socket_path_listen(const char *path, mode_t mode, struct socket_path *place,
 		       char reason[SOCKET_PATH_REASON_BYTES]);
+
+/*
+ * Takes over the listening socket `fd` that a service manager bound at `path`, and fills `place`.
+ * -EINVAL with a sentence in `reason`: `fd` is something else; -EPERM as socket_path_listen().
+ */
+int socket_path_adopt(int fd, const char *path, struct socket_path *place,
+		      char reason[SOCKET_PATH_REASON_BYTES]);
 
 /* Removes the socket, if the file at its path is still ours. */
 void socket_path_remove(const struct socket_path *place);

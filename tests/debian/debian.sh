@@ -7,25 +7,29 @@
 #   start    the quick start, and the benchmark straight after it
 #   suites   tests/run.sh --quick
 #   readme   every command of README.md, in order
+#   packages the packages of debian/ are built, and lintian has nothing to say
+#   install  these packages are installed on another host, used there, and purged
+#   units    these packages on a host that systemd boots
 #
 # FOLDER, which must not exist, takes one root file system a release; each use has an overlay of it
-# on a host of its own (fresh_host.sh). RNIC_DEBIAN_USES names some of the uses. Exit status: 0, 1
-# when something failed, 77 when it cannot run here (it needs root).
+# on a host of its own (fresh_host.sh), and all uses of a release share a folder, /mnt on their
+# hosts. RNIC_DEBIAN_USES names some of the uses; install and units need packages. Exit status: 0,
+# 1 when something failed, 77 when it cannot run here (it needs root).
 set -u
 
-[ $# -ge 1 ] || { sed -n '4,13p' "$0" >&2; exit 1; }
+[ $# -ge 1 ] || { sed -n '4,17p' "$0" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 folder=$1
 shift
 releases=("$@")
 [ ${#releases[@]} -gt 0 ] || releases=(trixie bookworm)
-uses=${RNIC_DEBIAN_USES:-start suites readme}
+uses=${RNIC_DEBIAN_USES:-start suites readme packages install units}
 use_seconds=3600 # the most for one use
 failures=0
 
 [ "$(id -u)" -eq 0 ] || { echo "debian: skipped: overlays and networks need root" >&2; exit 77; }
-for program in mmdebstrap slirp4netns; do
+for program in mmdebstrap slirp4netns systemd-nspawn; do
 	command -v $program >/dev/null || {
 		echo "debian: skipped: there is no $program: tools/install-packages.sh debian" >&2
 		exit 77
@@ -37,7 +41,25 @@ command_of() {
 	start) echo "tools/quickstart.sh && tests/bench/run.sh --quick" ;;
 	suites) echo "tests/run.sh --quick" ;;
 	readme) echo "tests/debian/type_readme.sh" ;;
+	packages) echo "tests/debian/build_packages.sh" ;;
+	install) echo "tests/debian/install_packages.sh" ;;
+	units) echo "tests/debian/try_units.sh --prepare" ;;
 	esac
+}
+
+# run RELEASE USE: the command of the use, on a fresh host.
+run() {
+	RNIC_HOST_SHARE=$folder/$1-share timeout --kill-after=30 $use_seconds \
+		"$here/fresh_host.sh" "$folder/$1" "$folder/$1-$2" "$top" \
+		bash -c "$(command_of "$2")"
+}
+
+# run_booted RELEASE USE: the same, and then the script of the use on that host, booted.
+run_booted() {
+	RNIC_HOST_KEEP=$folder/$1-changes run "$1" "$2" &&
+		timeout --kill-after=30 $use_seconds "$here/boot_host.sh" \
+			"$folder/$1-changes:$folder/$1" "$folder/$1-booted" \
+			/root/rnicd/tests/debian/try_units.sh
 }
 
 # use RELEASE USE
@@ -45,8 +67,10 @@ use() {
 	local status
 	echo "== debian: $1: $2"
 	SECONDS=0
-	timeout --kill-after=30 $use_seconds "$here/fresh_host.sh" "$folder/$1" "$folder/$1-$2" \
-		"$top" bash -c "$(command_of "$2")" >"$folder/$1-$2.log" 2>&1
+	case $2 in
+	units) run_booted "$1" "$2" ;;
+	*) run "$1" "$2" ;;
+	esac >"$folder/$1-$2.log" 2>&1
 	status=$?
 	if [ $status -eq 0 ]; then
 		echo "ok    $1: $2 ($SECONDS s)"
@@ -67,8 +91,9 @@ for release in "${releases[@]}"; do
 		tail -n 20 "$folder/$release.log" | sed 's/^/      | /'
 		continue
 	fi
+	mkdir "$folder/$release-share"
 	for one in $uses; do use "$release" "$one"; done
-	rm -rf "${folder:?}/$release"
+	rm -rf "${folder:?}/$release" "$folder/$release-share" "$folder/$release-changes"
 done
 echo "debian: $failures failures"
 [ $failures -eq 0 ]

@@ -162,7 +162,7 @@ def check_lengths(tree):
 
 
 # The names of these files are others' choice.
-OTHERS_NAMES = ("lib/include/rnic/compat/",)
+OTHERS_NAMES = ("lib/include/rnic/compat/", "debian/")
 
 
 def check_base_names(tree):

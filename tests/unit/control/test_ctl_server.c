@@ -342,13 +342,14 @@ static void test_no_descriptor_is_left(void **state)
 	struct client_set *set = &f->halves.clients;
 	char folder[] = "/tmp/rnic-ctl-server-XXXXXX";
 	char path[64], reason[SOCKET_PATH_REASON_BYTES];
+	const struct ctl_server_config config = {.path = path, .mode = 0666, .taken_fd = -1};
 	struct ctl_server server;
 	unsigned count;
 	int fds[64], first, second;
 
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/rnicd.sock", folder);
-	assert_int_equal(ctl_server_open(&server, set, path, 0666, reason), 0);
+	assert_int_equal(ctl_server_open(&server, set, &config, reason), 0);
 	first = connect_to(&server);
 	second = connect_to(&server);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);

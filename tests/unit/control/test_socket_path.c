@@ -5,6 +5,7 @@
 #include "unit_test.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -222,6 +223,62 @@ static void test_default_follows_the_environment(void **state)
 	assert_string_equal(found, "/chosen.sock");
 }
 
+/* A socket of `type` at `path`, as a service manager makes it. */
+static int make_socket(int type, bool listens)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	if (listens)
+		assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+static void test_socket_of_a_service_manager(void **state)
+{
+	struct socket_path place;
+	char reason[SOCKET_PATH_REASON_BYTES];
+	int fd = make_socket(SOCK_SEQPACKET, true);
+
+	(void)state;
+	assert_int_equal(socket_path_adopt(fd, path, &place, reason), 0);
+	assert_string_equal(place.path, path);
+	assert_true((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+	/* The file is not the daemon's to remove. */
+	socket_path_remove(&place);
+	assert_int_equal(unlink(path), 0);
+	close(fd);
+}
+
+static void test_no_socket_of_a_service_manager(void **state)
+{
+	static const struct {
+		int type;
+		bool listens;
+		const char *path;
+	} cases[] = {
+		{SOCK_STREAM, true, path},
+		{SOCK_SEQPACKET, false, path},
+		{SOCK_SEQPACKET, true, "/run/other.sock"},
+	};
+	struct socket_path place;
+	char reason[SOCKET_PATH_REASON_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		int fd = make_socket(cases[i].type, cases[i].listens);
+
+		assert_int_equal(socket_path_adopt(fd, cases[i].path, &place, reason), -EINVAL);
+		assert_non_null(strstr(reason, cases[i].path));
+		assert_int_equal(unlink(path), 0);
+		close(fd);
+	}
+	assert_int_equal(socket_path_adopt(STDERR_FILENO, path, &place, reason), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +291,8 @@ int main(void)
 		cmocka_unit_test(test_other_files_are_kept),
 		cmocka_unit_test(test_paths_that_cannot_be),
 		cmocka_unit_test(test_default_follows_the_environment),
+		cmocka_unit_test(test_socket_of_a_service_manager),
+		cmocka_unit_test(test_no_socket_of_a_service_manager),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
