@@ -191,16 +191,17 @@ static int seek_service(struct client_link *link)
 static int client_link_begin_session(struct client_link *link, const struct rnic_cm_event *event,
 				     uint64_t now_ns)
 {
-	const struct transport_calls *calls = link->transport->calls;
+	struct rpc_session_config config;
 	struct rpc_session_self self;
-	int error = calls->found(link->route, event);
+	int error = link->transport->calls->found(link->route, event);
 
 	if (error != 0)
 		return error;
+	config = transport_config(link->route);
 	transport_random(&self, sizeof(self));
 	self.connection |= 1;
 	memcpy(self.identity, link->identity, sizeof(self.identity));
-	rpc_session_open(&link->session, calls->config, &self, link->session_memory, now_ns);
+	rpc_session_open(&link->session, &config, &self, link->session_memory, now_ns);
 	link->state = LINK_SESSION;
 	return 0;
 }
@@ -357,6 +358,7 @@ void client_link_transmit(struct client_link *link, uint64_t now_ns)
 	       (bytes = rpc_session_transmit(&link->session, room, now_ns)) > 0)
 		if (transport_send(link->route, bytes) != 0)
 			break; /* counts as lost; receiving shows a daemon's end */
+	transport_flush(link->transport);
 	client_link_reap(link);
 }
 

@@ -301,6 +301,7 @@ static void server_sessions_begin_session(struct server_sessions *sessions,
 {
 	uint32_t place = find_place(sessions);
 	struct server_session *session = NULL;
+	struct rpc_session_config config;
 	struct rpc_session_self self;
 
 	if (place < SERVER_SESSIONS_MAX)
@@ -313,8 +314,8 @@ static void server_sessions_begin_session(struct server_sessions *sessions,
 	transport_random(&self, sizeof(self));
 	self.connection = self.connection / SERVER_SESSIONS_MAX * SERVER_SESSIONS_MAX + place;
 	memcpy(self.identity, session->client->incarnation, RPC_IDENTITY_BYTES);
-	rpc_session_accept(&session->session, datagram->transport->calls->config, &self, open,
-			   session->memory, now_ns);
+	config = transport_config(session->route);
+	rpc_session_accept(&session->session, &config, &self, open, session->memory, now_ns);
 	session->place = place;
 	sessions->places[place] = session;
 	if (place >= sessions->place_count)

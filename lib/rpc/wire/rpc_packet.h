@@ -9,6 +9,17 @@
  *	28 credit             32 message        36 offset       40 total
  *	44 payload bytes      46 code
  *
+ * Datagrams have at most 1,024 bytes (rpc_session_defaults), unless both sides agree on more: OPEN,
+ * which grants nothing, has in `credit` the bytes of the largest datagram that the client offers,
+ * and OPENED has in `total` the size on which the server agrees, not above the offer. 0 in either
+ * stands for the size that needs no agreement; a version without such sizes sends 0 and does not
+ * look at the offer.
+ *
+ * In a session of an agreed size all fragments of a message but the last fill a datagram. Where
+ * large datagrams do not arrive, a fragment comes in parts: DATA with the sequence of the fragment,
+ * the offset of the part, and as much payload as a datagram has that needs no agreement. The
+ * fragment has arrived when all its parts have.
+ *
  * The decoder trusts nothing: its result is consistent in itself, and `payload` lies within the
  * given bytes. The ICRC detects damage on the network, not this header.
  */
@@ -41,10 +52,10 @@ struct rpc_packet {
 	uint32_t sequence;
 	uint32_t cumulative; /* all before it have arrived */
 	uint64_t selective;  /* bit i: cumulative + 1 + i has arrived */
-	uint32_t credit;     /* the first sequence that must not be sent yet */
+	uint32_t credit;     /* the first sequence that must not be sent yet; of OPEN: the offer */
 	uint32_t message;
 	uint32_t offset; /* of the fragment in its message */
-	uint32_t total;	 /* bytes of the message */
+	uint32_t total;	 /* bytes of the message; of OPENED: of an agreed datagram */
 	uint16_t payload_bytes;
 	uint16_t code;
 	const uint8_t *payload; /* the caller's bytes */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rpc/wire/rpc_receiver.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -23,8 +24,17 @@ void rpc_receiver_init(struct rpc_receiver *receiver, uint32_t window_packets,
 		.assembly = fragments + (size_t)window_packets * payload_bytes,
 		.window_packets = window_packets,
 		.payload_bytes = payload_bytes,
+		.largest_bytes = payload_bytes,
 		.max_message_bytes = max_message_bytes,
 	};
+}
+
+void rpc_receiver_agree(struct rpc_receiver *receiver, uint32_t payload_bytes, uint32_t part_bytes)
+{
+	assert(payload_bytes <= receiver->largest_bytes);
+	assert(part_bytes == 0 || payload_bytes <= RPC_PARTS_MAX * part_bytes);
+	receiver->payload_bytes = payload_bytes;
+	receiver->part_bytes = part_bytes;
 }
 
 void rpc_receiver_start(struct rpc_receiver *receiver, uint32_t first_sequence)
@@ -44,22 +54,63 @@ static uint8_t *fragment_of(const struct rpc_receiver *receiver, uint32_t sequen
 	return receiver->fragments + (size_t)index_of(receiver, sequence) * receiver->payload_bytes;
 }
 
+static bool is_same_fragment(const struct rpc_slot *a, const struct rpc_slot *b)
+{
+	return a->message == b->message && a->offset == b->offset && a->total == b->total;
+}
+
+/*
+ * Fills in the fragment to which the packet belongs, and what of it has arrived with the packet;
+ * `slot` has what had arrived before. -EPROTO: neither a fragment nor a part.
+ */
+static int note_arrival(const struct rpc_receiver *receiver, const struct rpc_packet *packet,
+			const struct rpc_slot *slot, struct rpc_slot *fragment)
+{
+	const uint32_t part_bytes = receiver->part_bytes;
+	const uint32_t at = packet->offset % receiver->payload_bytes;
+	const uint32_t left = packet->total - (packet->offset - at);
+	const uint32_t bytes = left < receiver->payload_bytes ? left : receiver->payload_bytes;
+	const uint32_t parts = (bytes + part_bytes - 1) / part_bytes;
+
+	*fragment = (struct rpc_slot){
+		.bytes = (uint16_t)bytes,
+		.message = packet->message,
+		.offset = packet->offset - at,
+		.total = packet->total,
+	};
+	if (at == 0 && packet->payload_bytes == bytes) {
+		fragment->is_full = true;
+		return 0;
+	}
+	if (at % part_bytes != 0 ||
+	    packet->payload_bytes != (bytes - at < part_bytes ? bytes - at : part_bytes) ||
+	    (slot->parts != 0 && !is_same_fragment(slot, fragment)))
+		return -EPROTO;
+	fragment->parts = slot->parts | UINT64_C(1) << at / part_bytes;
+	fragment->is_full = fragment->parts == UINT64_MAX >> (RPC_PARTS_MAX - parts);
+	return 0;
+}
+
 int rpc_receiver_accept(struct rpc_receiver *receiver, const struct rpc_packet *packet)
 {
 	struct rpc_slot *slot = &receiver->slots[index_of(receiver, packet->sequence)];
-
-	if (packet->payload_bytes > receiver->payload_bytes)
-		return -EPROTO;
-	if (packet->sequence - receiver->taken >= receiver->window_packets || slot->is_full)
-		return 0;
-	*slot = (struct rpc_slot){
+	struct rpc_slot fragment = {
 		.is_full = true,
 		.bytes = packet->payload_bytes,
 		.message = packet->message,
 		.offset = packet->offset,
 		.total = packet->total,
 	};
-	memcpy(fragment_of(receiver, packet->sequence), packet->payload, packet->payload_bytes);
+
+	if (packet->payload_bytes > receiver->payload_bytes)
+		return -EPROTO;
+	if (packet->sequence - receiver->taken >= receiver->window_packets || slot->is_full)
+		return 0;
+	if (receiver->part_bytes != 0 && note_arrival(receiver, packet, slot, &fragment) != 0)
+		return -EPROTO;
+	*slot = fragment;
+	memcpy(fragment_of(receiver, packet->sequence) + (packet->offset - fragment.offset),
+	       packet->payload, packet->payload_bytes);
 	while (receiver->cumulative - receiver->taken < receiver->window_packets &&
 	       receiver->slots[index_of(receiver, receiver->cumulative)].is_full)
 		receiver->cumulative++;
@@ -94,7 +145,7 @@ int rpc_receiver_take(struct rpc_receiver *receiver, const uint8_t **bytes, uint
 
 		if (error)
 			return error;
-		slot->is_full = false;
+		*slot = (struct rpc_slot){0};
 		receiver->taken++;
 		if (receiver->joined_bytes < receiver->total)
 			continue;

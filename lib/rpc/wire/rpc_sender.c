@@ -7,6 +7,12 @@ enum {
 	FIRST_ALLOWANCE = 16,
 	SMALLEST_ALLOWANCE = 2,
 	REORDER_PACKETS = 3, /* a fragment is lost after so many later arrivals */
+	/*
+	 * Expirations for one fragment, the peer being heard, that show a limit of its size and no
+	 * chance.
+	 */
+	PARTING_EXPIRATIONS = 3,
+	TRIAL_DOUBLINGS = 6,
 };
 
 static struct rpc_flight *flight_of(struct rpc_sender *sender, uint32_t sequence)
@@ -26,6 +32,8 @@ void rpc_sender_init(struct rpc_sender *sender, const struct rpc_sender_limits *
 		.allowance = FIRST_ALLOWANCE,
 		.rto_ns = limits->rto_initial_ns,
 		.timer_ns = RPC_NEVER,
+		.stuck_ns = RPC_NEVER,
+		.trial_wait_ns = limits->trial_ns,
 	};
 }
 
@@ -71,11 +79,61 @@ static void rpc_sender_fill(const struct rpc_flight *flight, uint32_t sequence,
 	packet->payload = flight->message->bytes + flight->offset;
 }
 
-static void rpc_sender_note_sent(struct rpc_sender *sender, struct rpc_flight *flight,
-				 uint64_t now_ns)
+/* Leaves in the packet what a part holds that begins at `at` in the fragment; the rest follows. */
+static void rpc_sender_cut(struct rpc_sender *sender, uint32_t sequence, uint32_t at,
+			   struct rpc_packet *packet)
 {
+	const uint32_t left = packet->payload_bytes - at;
+	const uint32_t part = left < sender->limits.part_bytes ? left : sender->limits.part_bytes;
+
+	packet->offset += at;
+	packet->payload += at;
+	packet->payload_bytes = (uint16_t)part;
+	sender->part_sequence = sequence;
+	sender->part_offset = part < left ? at + part : 0;
+}
+
+/* Sends the next part of a fragment that has begun; an end of the wait for it ends its parts. */
+static bool transmit_part(struct rpc_sender *sender, struct rpc_packet *packet)
+{
+	const uint32_t at = sender->part_offset, sequence = sender->part_sequence;
+	const struct rpc_flight *flight = flight_of(sender, sequence);
+
+	sender->part_offset = 0;
+	if (at == 0 || rpc_before(sequence, sender->base) || flight->is_acknowledged ||
+	    flight->is_lost)
+		return false;
+	rpc_sender_fill(flight, sequence, packet);
+	rpc_sender_cut(sender, sequence, at, packet);
+	return true;
+}
+
+/* Whether a fragment goes whole to find out whether it arrives. */
+static bool is_trial(struct rpc_sender *sender, const struct rpc_flight *flight, uint64_t now_ns)
+{
+	if (flight->is_again || now_ns < sender->trial_ns)
+		return false;
+	sender->trial_ns = now_ns + sender->trial_wait_ns;
+	if (sender->trial_wait_ns < sender->limits.trial_ns << TRIAL_DOUBLINGS)
+		sender->trial_wait_ns *= 2;
+	return true;
+}
+
+/* Notes the fragment in the packet as sent, and cuts its first part where fragments go in parts. */
+static void rpc_sender_note_sent(struct rpc_sender *sender, uint32_t sequence,
+				 struct rpc_packet *packet, uint64_t now_ns)
+{
+	struct rpc_flight *flight = flight_of(sender, sequence);
+
+	if (sender->is_parting && flight->bytes > sender->limits.part_bytes) {
+		flight->is_trial = is_trial(sender, flight, now_ns);
+		if (!flight->is_trial)
+			rpc_sender_cut(sender, sequence, 0, packet);
+	}
 	flight->sent_ns = now_ns;
 	sender->in_flight++;
+	if (sender->stuck_ns == RPC_NEVER)
+		sender->stuck_ns = now_ns;
 	if (sender->timer_ns == RPC_NEVER)
 		sender->timer_ns = now_ns + sender->rto_ns;
 }
@@ -91,7 +149,7 @@ static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, 
 		flight->is_again = true;
 		sender->retransmissions++;
 		rpc_sender_fill(flight, sequence, packet);
-		rpc_sender_note_sent(sender, flight, now_ns);
+		rpc_sender_note_sent(sender, sequence, packet, now_ns);
 		return true;
 	}
 	return false;
@@ -115,18 +173,20 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 		.bytes = (uint16_t)left,
 	};
 	rpc_sender_fill(flight, sender->next, packet);
+	rpc_sender_note_sent(sender, sender->next, packet, now_ns);
 	sender->next++;
 	sender->cut_bytes += left;
 	if (sender->cut_bytes == message->length) {
 		sender->cutting = message->next;
 		sender->cut_bytes = 0;
 	}
-	rpc_sender_note_sent(sender, flight, now_ns);
 	return true;
 }
 
 bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
 {
+	if (transmit_part(sender, packet))
+		return true;
 	if (sender->in_flight >= sender->allowance)
 		return false;
 	return transmit_lost(sender, packet, now_ns) || transmit_new(sender, packet, now_ns);
@@ -162,6 +222,8 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 	flight->is_lost = false;
 	if (!flight->is_again)
 		rpc_sender_measure(sender, now_ns - flight->sent_ns);
+	if (flight->is_trial && !flight->is_again)
+		sender->is_parting = false;
 	if (++sender->allowance_progress >= sender->allowance) {
 		sender->allowance_progress = 0;
 		if (sender->allowance < RPC_WINDOW_PACKETS)
@@ -198,6 +260,19 @@ static void rpc_sender_advance(struct rpc_sender *sender, uint32_t cumulative, u
 	}
 }
 
+/* Counts what shows that the peer is there and the oldest fragment does not arrive. */
+static void note_heard(struct rpc_sender *sender, bool has_advanced, uint64_t now_ns)
+{
+	if (has_advanced) {
+		sender->stuck_ns = sender->base == sender->next ? RPC_NEVER : now_ns;
+		sender->expirations = 0;
+		sender->is_heard = false;
+	} else if (sender->expirations > 0 && !sender->is_heard) {
+		sender->expirations = 1; /* the others may have been those of an outage */
+		sender->is_heard = true;
+	}
+}
+
 /* A fragment that later arrivals show to be lost is sent again without waiting for the timer. */
 static void find_lost(struct rpc_sender *sender, uint32_t highest)
 {
@@ -222,6 +297,7 @@ bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *
 	if (rpc_before(packet->cumulative, base))
 		return true; /* a later one has overtaken it */
 	rpc_sender_advance(sender, packet->cumulative, now_ns);
+	note_heard(sender, sender->base != base, now_ns);
 	for (uint32_t bit = 0; bit < RPC_WINDOW_PACKETS; bit++) {
 		uint32_t sequence = packet->cumulative + 1 + bit;
 
@@ -249,10 +325,23 @@ bool rpc_sender_is_blocked(const struct rpc_sender *sender)
 	       !rpc_before(sender->next, sender->credit);
 }
 
+static void note_expired(struct rpc_sender *sender, uint64_t now_ns)
+{
+	const struct rpc_flight *oldest = flight_of(sender, sender->base);
+
+	sender->expirations++;
+	if (!sender->is_heard || sender->expirations < PARTING_EXPIRATIONS || sender->is_parting ||
+	    sender->limits.part_bytes == 0 || oldest->bytes <= sender->limits.part_bytes)
+		return;
+	sender->is_parting = true;
+	sender->trial_ns = now_ns + sender->trial_wait_ns;
+}
+
 void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns)
 {
 	if (now_ns < sender->timer_ns)
 		return;
+	note_expired(sender, now_ns);
 	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
 		struct rpc_flight *flight = flight_of(sender, sequence);
 

@@ -8,6 +8,10 @@
  * arrived without it (once), or when the retransmission timer expires, which doubles each time (RFC
  * 6298). Three bounds hold for the fragments in flight: the peer's credit, the window, and an
  * allowance that grows by one a round trip and halves with each loss.
+ *
+ * Where the network drops large datagrams only, the timer expires again and again for the oldest
+ * fragment although the peer is heard. The sender then sends fragments in parts, and now and then
+ * tries a whole one: when that arrives, fragments go whole again.
  */
 #ifndef LIB_RPC_WIRE_RPC_SENDER_H
 #define LIB_RPC_WIRE_RPC_SENDER_H
@@ -32,6 +36,8 @@ struct rpc_outgoing {
 
 struct rpc_sender_limits {
 	uint32_t payload_bytes; /* of a fragment */
+	uint32_t part_bytes;	/* 0: fragments go whole, always */
+	uint64_t trial_ns;	/* from the first part to the first trial; the time doubles */
 	uint64_t rto_initial_ns;
 	uint64_t rto_min_ns;
 	uint64_t rto_max_ns;
@@ -44,6 +50,7 @@ struct rpc_flight {
 	bool is_acknowledged;
 	bool is_lost;  /* to be sent again */
 	bool is_again; /* sent again: says nothing about the round trip */
+	bool is_trial; /* went whole while others go in parts */
 	uint64_t sent_ns;
 };
 
@@ -61,6 +68,14 @@ struct rpc_sender {
 	uint64_t smoothed_ns; /* 0: no round trip measured */
 	uint64_t variation_ns;
 	uint64_t timer_ns; /* RPC_NEVER: not running */
+	uint64_t stuck_ns; /* the oldest fragment is the oldest since; RPC_NEVER: there is none */
+	uint32_t expirations;	/* of the timer for the oldest fragment, the peer being heard */
+	bool is_heard;		/* the peer, since the first of them */
+	bool is_parting;	/* fragments go in parts */
+	uint64_t trial_ns;	/* the next trial */
+	uint64_t trial_wait_ns; /* from that to the one after it */
+	uint32_t part_sequence; /* the fragment that is being sent in parts */
+	uint32_t part_offset;	/* its next part; 0: none */
 	uint32_t next_message;
 	struct rpc_outgoing *oldest; /* not given back */
 	struct rpc_outgoing *newest;

@@ -135,6 +135,63 @@ static void test_fragments_that_are_not_of_one_message(void **state)
 	}
 }
 
+/* A part of the fragments of 4 bytes: 2 bytes, or 1 at a message's end. */
+static int accept_part(struct rpc_receiver *receiver, uint32_t number, uint32_t offset,
+		       uint32_t total)
+{
+	struct rpc_packet packet = fragment(number, offset, total);
+
+	packet.payload_bytes = total - offset < 2 ? 1 : 2;
+	return rpc_receiver_accept(receiver, &packet);
+}
+
+static void test_parts(void **state)
+{
+	struct rpc_packet report;
+	const uint8_t *bytes;
+	uint32_t length;
+
+	rpc_receiver_agree(*state, PAYLOAD, 2);
+	assert_int_equal(accept_part(*state, 1, 6, 11), 0);
+	assert_int_equal(accept_part(*state, 0, 0, 11), 0);
+	assert_int_equal(accept_part(*state, 0, 0, 11), 0); /* twice */
+	rpc_receiver_report(*state, &report);
+	assert_true(report.cumulative == FIRST && report.selective == 0);
+	assert_int_equal(accept_part(*state, 1, 4, 11), 0);
+	rpc_receiver_report(*state, &report);
+	assert_true(report.cumulative == FIRST && report.selective == 1);
+	assert_int_equal(accept_one(*state, 0, 0, 11), 0); /* whole after all */
+	assert_int_equal(accept_part(*state, 2, 10, 11), 0);
+	assert_int_equal(take(*state), 0);
+	assert_int_equal(accept_part(*state, 2, 8, 11), 0);
+	assert_int_equal(rpc_receiver_take(*state, &bytes, &length), 1);
+	assert_int_equal(length, 11);
+	assert_memory_equal(bytes, "abcdefghijk", 11);
+}
+
+/* Parts of another size, at another place, of another fragment. */
+static void test_parts_that_are_none(void **state)
+{
+	static const struct {
+		uint32_t offset;
+		uint32_t total;
+		uint16_t payload_bytes;
+	} lies[] = {{0, 11, 1}, {0, 11, 3}, {1, 11, 2}, {2, 11, 1}, {3, 11, 2},
+		    {8, 11, 1}, {4, 11, 2}, {0, 12, 2}, {2, 12, 2}};
+
+	rpc_receiver_agree(*state, PAYLOAD, 2);
+	assert_int_equal(accept_part(*state, 0, 0, 11), 0);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		struct rpc_packet packet = fragment(0, lies[i].offset, lies[i].total);
+
+		packet.payload_bytes = lies[i].payload_bytes;
+		assert_int_equal(rpc_receiver_accept(*state, &packet), -EPROTO);
+	}
+	assert_int_equal(take(*state), 0);
+	assert_int_equal(accept_part(*state, 0, 2, 11), 0);
+	assert_int_equal(((struct rpc_receiver *)*state)->cumulative, FIRST + 1);
+}
+
 static void test_too_large(void **state)
 {
 	struct rpc_packet packet = fragment(0, 0, 4);
@@ -154,6 +211,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_news, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fragments_that_are_not_of_one_message, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_parts_that_are_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
 	};
 

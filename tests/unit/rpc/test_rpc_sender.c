@@ -195,6 +195,119 @@ static void test_overtaken(void **state)
 	assert_int_equal(sender.in_flight, 1);
 }
 
+/* A sender whose fragments of 10 bytes may go in parts of 4, with a message of three of them. */
+static struct rpc_sender make_parting(struct rpc_outgoing *message)
+{
+	struct rpc_sender sender = make(message, 3, 10);
+
+	sender.limits.part_bytes = 4;
+	sender.limits.trial_ns = sender.trial_wait_ns = 1000 * MS;
+	send_all(&sender, 0);
+	return sender;
+}
+
+/* Lets the timer expire so often, and sends each time what may be sent. */
+static void expire(struct rpc_sender *sender, uint32_t times)
+{
+	for (uint32_t i = 0; i < times; i++) {
+		uint64_t now_ns = sender->timer_ns;
+
+		rpc_sender_tick(sender, now_ns);
+		send_all(sender, now_ns);
+	}
+}
+
+/* Only a peer that is heard, again and again, shows that the path is there and has shrunk. */
+static void test_outage_is_no_reason_for_parts(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make_parting(&message);
+
+	(void)state;
+	expire(&sender, 10);
+	acknowledge(&sender, 0, 0, sender.timer_ns - 1); /* the outage is over */
+	expire(&sender, 1);
+	assert_false(sender.is_parting);
+	acknowledge(&sender, 1, 0, sender.timer_ns - 1); /* an arrival counts anew */
+	expire(&sender, 10);
+	assert_false(sender.is_parting);
+}
+
+static void test_parts(void **state)
+{
+	static const uint32_t offsets[] = {0, 4, 8, 10, 14, 18};
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make_parting(&message);
+	struct rpc_packet packet;
+
+	(void)state;
+	expire(&sender, 1);
+	acknowledge(&sender, 0, 0, sender.timer_ns - 1);
+	expire(&sender, 1);
+	rpc_sender_tick(&sender, sender.timer_ns);
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		assert_true(rpc_sender_transmit(&sender, &packet, 1000 * MS));
+		assert_int_equal(packet.sequence, FIRST + i / 3);
+		assert_int_equal(packet.offset, offsets[i]);
+		assert_int_equal(packet.payload_bytes, i % 3 == 2 ? 2 : 4);
+		assert_ptr_equal(packet.payload, text + offsets[i]);
+		assert_int_equal(packet.total, 30);
+	}
+	assert_false(rpc_sender_transmit(&sender, &packet, 1000 * MS)); /* the least allowance */
+	acknowledge(&sender, 3, 0, 1001 * MS);
+	assert_ptr_equal(rpc_sender_take_released(&sender, false), &message);
+}
+
+/* The rest of a fragment stays here when the peer has all of it, or when it counts as lost. */
+static void test_parts_end(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make_parting(&message);
+	struct rpc_packet packet;
+
+	(void)state;
+	sender.is_parting = true;
+	sender.trial_ns = RPC_NEVER;
+	rpc_sender_tick(&sender, sender.timer_ns);
+	assert_true(rpc_sender_transmit(&sender, &packet, 40 * MS));
+	acknowledge(&sender, 1, 0, 41 * MS); /* the whole fragment came late */
+	assert_true(rpc_sender_transmit(&sender, &packet, 42 * MS));
+	assert_int_equal(packet.sequence, FIRST + 1);
+	assert_int_equal(packet.offset, 10);
+	rpc_sender_tick(&sender, sender.timer_ns);
+	assert_true(rpc_sender_transmit(&sender, &packet, 500 * MS));
+	assert_int_equal(packet.sequence, FIRST + 1);
+	assert_int_equal(packet.offset, 10); /* from its beginning */
+}
+
+/* A whole fragment tries the path now and then; its arrival ends the parts, its loss does not. */
+static void test_trial(void **state)
+{
+	struct rpc_outgoing message, messages[2];
+	struct rpc_sender sender = make_parting(&message);
+	struct rpc_packet packet;
+
+	(void)state;
+	acknowledge(&sender, 3, 0, 1 * MS);
+	sender.is_parting = true;
+	sender.trial_ns = 1000 * MS;
+	for (int i = 0; i < 2; i++) {
+		messages[i] = (struct rpc_outgoing){.bytes = text, .length = 10};
+		rpc_sender_push(&sender, &messages[i]);
+		assert_true(rpc_sender_transmit(&sender, &packet, 1000 * MS + i * 1000 * MS));
+		assert_int_equal(packet.payload_bytes, 10);
+		if (i > 0)
+			break;
+		rpc_sender_tick(&sender, sender.timer_ns);
+		assert_int_equal(send_all(&sender, 1500 * MS), 3);
+		acknowledge(&sender, 4, 0, 1501 * MS);
+		assert_true(sender.is_parting);
+	}
+	assert_true(sender.trial_ns == 4000 * MS); /* twice as late each time */
+	acknowledge(&sender, 5, 0, 2001 * MS);
+	assert_false(sender.is_parting);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +320,10 @@ int main(void)
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_acknowledged_before_it_was_sent),
 		cmocka_unit_test(test_overtaken),
+		cmocka_unit_test(test_outage_is_no_reason_for_parts),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts_end),
+		cmocka_unit_test(test_trial),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
