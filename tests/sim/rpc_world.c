@@ -507,7 +507,7 @@ static void transmit(struct rpc_world *world, struct rpc_world_end *end, bool to
 
 	while (end->is_used && (bytes = rpc_session_transmit(&end->session, data, world->now_ns))) {
 		send_datagram(world, data, bytes, to_server);
-		if (++count > 4 * RPC_WINDOW_PACKETS) {
+		if (++count > RPC_LARGE_WINDOW_PACKETS * RPC_PARTS_MAX) {
 			rpc_world_fail(world, "a session does not stop transmitting");
 			return;
 		}

@@ -20,8 +20,10 @@ enum {
 	 * For a transport that serves one session: room for the peer's datagrams, and
 	 * acknowledgements.
 	 */
-	RECEIVE_SLOTS = 256,
-	SEND_SLOTS = 64,
+	RC_RECEIVES = 256,
+	RC_SENDS = 64,
+	UD_RECEIVES = 2 * RPC_LARGE_WINDOW_PACKETS,
+	UD_SENDS = 128,
 };
 
 static int client_link_resolve(struct client_link *link, const char *host, uint16_t port)
@@ -38,11 +40,11 @@ static int open_transport(struct client_link *link)
 {
 	if (link->options.transport == RNIC_RPC_RC) {
 		link->transport = &link->rc.base;
-		return rc_transport_open(&link->rc, &link->device, CONNECTIONS, RECEIVE_SLOTS,
-					 SEND_SLOTS);
+		return rc_transport_open(&link->rc, &link->device, CONNECTIONS, RC_RECEIVES,
+					 RC_SENDS);
 	}
 	link->transport = &link->ud.base;
-	return ud_transport_open(&link->ud, &link->device, RECEIVE_SLOTS, SEND_SLOTS);
+	return ud_transport_open(&link->ud, &link->device, UD_RECEIVES, UD_SENDS);
 }
 
 int client_link_open(struct client_link *link, const struct rnic_rpc_options *options,
@@ -356,7 +358,7 @@ void client_link_transmit(struct client_link *link, uint64_t now_ns)
 		return;
 	while ((room = transport_room(link->route)) != NULL &&
 	       (bytes = rpc_session_transmit(&link->session, room, now_ns)) > 0)
-		if (transport_send(link->route, bytes) != 0)
+		if (transport_send(link->route, bytes, link->session.is_urgent) != 0)
 			break; /* counts as lost; receiving shows a daemon's end */
 	transport_flush(link->transport);
 	client_link_reap(link);

@@ -89,8 +89,11 @@ struct transport_calls {
 	uint32_t (*offer)(const struct transport_route *route);
 	/* The memory for the next datagram, for the largest of its session; NULL: not now. */
 	uint8_t *(*room)(struct transport_route *route);
-	/* Sends the first `bytes` bytes of that memory, at the next flush() at the latest. */
-	int (*send)(struct transport_route *route, uint32_t bytes);
+	/*
+	 * Sends the first `bytes` bytes of that memory, at the next flush() at the latest. A
+	 * datagram that is not urgent may wait at the peer for the next that is.
+	 */
+	int (*send)(struct transport_route *route, uint32_t bytes, bool is_urgent);
 	/* Ends a turn's sends: datagrams go together, which costs less. NULL: each goes at once. */
 	void (*flush)(struct transport *transport);
 
@@ -117,9 +120,9 @@ static inline uint8_t *transport_room(struct transport_route *route)
 	return route->transport->calls->room(route);
 }
 
-static inline int transport_send(struct transport_route *route, uint32_t bytes)
+static inline int transport_send(struct transport_route *route, uint32_t bytes, bool is_urgent)
 {
-	return route->transport->calls->send(route, bytes);
+	return route->transport->calls->send(route, bytes, is_urgent);
 }
 
 static inline void transport_flush(struct transport *transport)

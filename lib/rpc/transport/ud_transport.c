@@ -271,7 +271,8 @@ static uint8_t *ud_transport_room(struct transport_route *route)
 	return transport_slots_room(&transport->slots);
 }
 
-static int ud_transport_send_datagram(struct transport_route *base, uint32_t bytes)
+/* A solicited datagram wakes the peer that waits for completions (IBTA 1.4, 11.4.2.2). */
+static int ud_transport_send_datagram(struct transport_route *base, uint32_t bytes, bool is_urgent)
 {
 	struct ud_transport *transport = ud_of(base->transport);
 	const struct ud_route *route = (const struct ud_route *)base;
@@ -285,7 +286,7 @@ static int ud_transport_send_datagram(struct transport_route *base, uint32_t byt
 		.sge_list = sge,
 		.sge_count = 1,
 		.opcode = RNIC_WR_SEND,
-		.flags = RNIC_SEND_SOLICITED,
+		.flags = is_urgent ? RNIC_SEND_SOLICITED : 0,
 		.datagram = {.ah = route->ah,
 			     .remote_qpn = route->qpn,
 			     .remote_qkey = transport->qkey},

@@ -28,7 +28,7 @@ enum {
 static const struct {
 	bool has_to;
 	bool is_fragment;
-	bool has_code;
+	bool has_code;		/* of any value */
 	bool has_size;		/* of datagrams, in `total` */
 	uint16_t payload_bytes; /* of kinds other than fragments */
 } rules[RPC_PACKET_KINDS] = {
@@ -44,7 +44,8 @@ static const struct {
 
 static bool check_fragment(const struct rpc_packet *packet)
 {
-	return packet->total <= RPC_MESSAGE_LIMIT_BYTES && packet->offset <= packet->total &&
+	return packet->code <= RPC_DATA_ASKS && packet->total <= RPC_MESSAGE_LIMIT_BYTES &&
+	       packet->offset <= packet->total &&
 	       packet->payload_bytes <= packet->total - packet->offset && packet->payload_bytes > 0;
 }
 
@@ -56,10 +57,10 @@ static bool rpc_packet_check_packet(const struct rpc_packet *packet)
 		return false;
 	if (packet->from == 0 && packet->kind != RPC_PACKET_CLOSE)
 		return false;
-	if (packet->code != 0 && !rules[packet->kind].has_code)
-		return false;
 	if (rules[packet->kind].is_fragment)
 		return check_fragment(packet);
+	if (packet->code != 0 && !rules[packet->kind].has_code)
+		return false;
 	if (packet->total != 0 && !rules[packet->kind].has_size)
 		return false;
 	return packet->message == 0 && packet->offset == 0 &&

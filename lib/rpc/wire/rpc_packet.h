@@ -15,7 +15,10 @@
  * stands for the size that needs no agreement; a version without such sizes sends 0 and does not
  * look at the offer.
  *
- * In a session of an agreed size all fragments of a message but the last fill a datagram. Where
+ * In a session of an agreed size the credit may be 256 fragments ahead, of which `selective` can
+ * report 64, and all fragments of a message but the last fill a datagram. DATA whose code is
+ * RPC_DATA_ASKS asks for an acknowledgement at once; other DATA gets one when something is missing,
+ * and needs no attention before. In other sessions all DATA is acknowledged at once. Where
  * large datagrams do not arrive, a fragment comes in parts: DATA with the sequence of the fragment,
  * the offset of the part, and as much payload as a datagram has that needs no agreement. The
  * fragment has arrived when all its parts have.
@@ -44,6 +47,9 @@ enum rpc_packet_kind {
 	RPC_PACKET_CLOSE, /* `code` has the reason; ends the session at once */
 	RPC_PACKET_KINDS,
 };
+
+/* `code` of DATA. */
+#define RPC_DATA_ASKS 1u
 
 struct rpc_packet {
 	enum rpc_packet_kind kind;

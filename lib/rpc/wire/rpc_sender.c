@@ -13,11 +13,12 @@ enum {
 	 */
 	PARTING_EXPIRATIONS = 3,
 	TRIAL_DOUBLINGS = 6,
+	ASK_PACKETS = 32, /* an acknowledgement is asked for after so many fragments */
 };
 
 static struct rpc_flight *flight_of(struct rpc_sender *sender, uint32_t sequence)
 {
-	return &sender->flights[sequence % RPC_WINDOW_PACKETS];
+	return &sender->flights[sequence % RPC_LARGE_WINDOW_PACKETS];
 }
 
 void rpc_sender_init(struct rpc_sender *sender, const struct rpc_sender_limits *limits,
@@ -30,6 +31,7 @@ void rpc_sender_init(struct rpc_sender *sender, const struct rpc_sender_limits *
 		.credit = first_sequence,
 		.recovery = first_sequence,
 		.allowance = FIRST_ALLOWANCE,
+		.threshold = RPC_LARGE_WINDOW_PACKETS,
 		.rto_ns = limits->rto_initial_ns,
 		.timer_ns = RPC_NEVER,
 		.stuck_ns = RPC_NEVER,
@@ -155,14 +157,19 @@ static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, 
 	return false;
 }
 
+static bool may_send_new(const struct rpc_sender *sender)
+{
+	return sender->cutting != NULL && rpc_before(sender->next, sender->credit) &&
+	       sender->next - sender->base < sender->limits.window_packets;
+}
+
 static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
 {
 	struct rpc_outgoing *message = sender->cutting;
 	struct rpc_flight *flight = flight_of(sender, sender->next);
 	uint32_t left;
 
-	if (message == NULL || !rpc_before(sender->next, sender->credit) ||
-	    sender->next - sender->base >= RPC_WINDOW_PACKETS)
+	if (!may_send_new(sender))
 		return false;
 	left = message->length - sender->cut_bytes;
 	if (left > sender->limits.payload_bytes)
@@ -183,13 +190,29 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 	return true;
 }
 
+/* Asks for an acknowledgement now and then, and where nothing more can be sent without one. */
+static void ask(struct rpc_sender *sender, struct rpc_packet *packet)
+{
+	if (!sender->limits.asks || sender->part_offset != 0)
+		return;
+	sender->unasked++;
+	if (sender->unasked < ASK_PACKETS && sender->in_flight < sender->allowance &&
+	    may_send_new(sender))
+		return;
+	sender->unasked = 0;
+	packet->code = RPC_DATA_ASKS;
+}
+
 bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
 {
-	if (transmit_part(sender, packet))
-		return true;
-	if (sender->in_flight >= sender->allowance)
-		return false;
-	return transmit_lost(sender, packet, now_ns) || transmit_new(sender, packet, now_ns);
+	bool has_sent = transmit_part(sender, packet);
+
+	if (!has_sent && sender->in_flight < sender->allowance)
+		has_sent = transmit_lost(sender, packet, now_ns) ||
+			   transmit_new(sender, packet, now_ns);
+	if (has_sent)
+		ask(sender, packet);
+	return has_sent;
 }
 
 static void rpc_sender_measure(struct rpc_sender *sender, uint64_t round_trip_ns)
@@ -212,10 +235,39 @@ static void rpc_sender_measure(struct rpc_sender *sender, uint64_t round_trip_ns
 		sender->rto_ns = sender->limits.rto_max_ns;
 }
 
+/* The lost fragments that were not sent again are under way after all. */
+static void take_back_losses(struct rpc_sender *sender)
+{
+	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
+		struct rpc_flight *flight = flight_of(sender, sequence);
+
+		if (!flight->is_lost)
+			continue;
+		flight->is_lost = false;
+		sender->in_flight++;
+	}
+	sender->allowance = sender->allowance_before;
+	sender->threshold = sender->threshold_before;
+	sender->allowance_before = 0;
+}
+
+static void grow_allowance(struct rpc_sender *sender)
+{
+	if (sender->allowance >= sender->limits.window_packets)
+		return;
+	if (sender->allowance >= sender->threshold &&
+	    ++sender->allowance_progress < sender->allowance)
+		return;
+	sender->allowance_progress = 0;
+	sender->allowance++;
+}
+
 static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flight, uint64_t now_ns)
 {
 	if (flight->is_acknowledged)
 		return;
+	if (flight->is_lost && !flight->is_again && sender->allowance_before != 0)
+		take_back_losses(sender);
 	flight->is_acknowledged = true;
 	if (!flight->is_lost)
 		sender->in_flight--;
@@ -224,11 +276,7 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 		rpc_sender_measure(sender, now_ns - flight->sent_ns);
 	if (flight->is_trial && !flight->is_again)
 		sender->is_parting = false;
-	if (++sender->allowance_progress >= sender->allowance) {
-		sender->allowance_progress = 0;
-		if (sender->allowance < RPC_WINDOW_PACKETS)
-			sender->allowance++;
-	}
+	grow_allowance(sender);
 }
 
 static void note_lost(struct rpc_sender *sender, struct rpc_flight *flight)
@@ -245,6 +293,8 @@ static void shrink_allowance(struct rpc_sender *sender, uint32_t sequence)
 	sender->allowance /= 2;
 	if (sender->allowance < SMALLEST_ALLOWANCE)
 		sender->allowance = SMALLEST_ALLOWANCE;
+	sender->threshold = sender->allowance;
+	sender->allowance_before = 0;
 }
 
 static void rpc_sender_advance(struct rpc_sender *sender, uint32_t cumulative, uint64_t now_ns)
@@ -310,7 +360,7 @@ bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *
 	}
 	find_lost(sender, highest);
 	if (rpc_before(sender->credit, packet->credit) &&
-	    packet->credit - packet->cumulative <= RPC_WINDOW_PACKETS)
+	    packet->credit - packet->cumulative <= RPC_LARGE_WINDOW_PACKETS)
 		sender->credit = packet->credit;
 	if (sender->base == sender->next)
 		sender->timer_ns = RPC_NEVER;
@@ -350,6 +400,11 @@ void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns)
 	}
 	assert(sender->in_flight == 0);
 	sender->recovery = sender->next;
+	if (sender->allowance > SMALLEST_ALLOWANCE) {
+		sender->allowance_before = sender->allowance;
+		sender->threshold_before = sender->threshold;
+		sender->threshold = sender->allowance / 2;
+	}
 	sender->allowance = SMALLEST_ALLOWANCE;
 	sender->rto_ns = sender->rto_ns * 2 > sender->limits.rto_max_ns ? sender->limits.rto_max_ns
 									: sender->rto_ns * 2;

@@ -79,6 +79,17 @@ int rpc_session_check_config(const struct rpc_session_config *config)
 	return 0;
 }
 
+/* In a session of an agreed size, more fragments may be in flight. */
+static uint32_t large_window_packets(const struct rpc_session_config *config)
+{
+	return config->window_packets * (RPC_LARGE_WINDOW_PACKETS / RPC_WINDOW_PACKETS);
+}
+
+static uint32_t largest_window_packets(const struct rpc_session_config *config)
+{
+	return config->offer_bytes != 0 ? large_window_packets(config) : config->window_packets;
+}
+
 /* The largest fragment that this side may have to take. */
 static uint32_t largest_payload_bytes(const struct rpc_session_config *config)
 {
@@ -90,8 +101,8 @@ static uint32_t largest_payload_bytes(const struct rpc_session_config *config)
 
 size_t rpc_session_memory_bytes(const struct rpc_session_config *config)
 {
-	return rpc_receiver_memory_bytes(config->window_packets, largest_payload_bytes(config),
-					 config->max_message_bytes);
+	return rpc_receiver_memory_bytes(largest_window_packets(config),
+					 largest_payload_bytes(config), config->max_message_bytes);
 }
 
 static void rpc_session_begin(struct rpc_session *session, const struct rpc_session_config *config,
@@ -100,6 +111,7 @@ static void rpc_session_begin(struct rpc_session *session, const struct rpc_sess
 	struct rpc_sender_limits limits = {
 		.payload_bytes = config->datagram_bytes - RPC_HEADER_BYTES,
 		.trial_ns = config->dead_ns,
+		.window_packets = RPC_WINDOW_PACKETS,
 		.rto_initial_ns = config->rto_initial_ns,
 		.rto_min_ns = config->rto_min_ns,
 		.rto_max_ns = config->rto_max_ns,
@@ -118,9 +130,9 @@ static void rpc_session_begin(struct rpc_session *session, const struct rpc_sess
 		.unanswered_ns = RPC_NEVER,
 	};
 	rpc_sender_init(&session->sender, &limits, self->first_sequence);
-	rpc_receiver_init(&session->receiver, config->window_packets, largest_payload_bytes(config),
-			  config->max_message_bytes, memory);
-	rpc_receiver_agree(&session->receiver, limits.payload_bytes, 0);
+	rpc_receiver_init(&session->receiver, largest_window_packets(config),
+			  largest_payload_bytes(config), config->max_message_bytes, memory);
+	rpc_receiver_agree(&session->receiver, config->window_packets, limits.payload_bytes, 0);
 }
 
 void rpc_session_open(struct rpc_session *session, const struct rpc_session_config *config,
@@ -142,7 +154,10 @@ static void agree(struct rpc_session *session, uint32_t datagram_bytes)
 	session->datagram_bytes = datagram_bytes;
 	session->sender.limits.payload_bytes = payload_bytes;
 	session->sender.limits.part_bytes = part_bytes;
-	rpc_receiver_agree(&session->receiver, payload_bytes, part_bytes);
+	session->sender.limits.window_packets = RPC_LARGE_WINDOW_PACKETS;
+	session->sender.limits.asks = true;
+	rpc_receiver_agree(&session->receiver, large_window_packets(&session->config),
+			   payload_bytes, part_bytes);
 }
 
 static void learn_peer(struct rpc_session *session, const struct rpc_packet *packet)
@@ -195,9 +210,14 @@ static bool check_sender(const struct rpc_session *session, const struct rpc_pac
 
 static void accept_fragment(struct rpc_session *session, const struct rpc_packet *packet)
 {
-	session->owes_ack = true;
+	const uint32_t expected = session->receiver.cumulative;
+
 	if (rpc_receiver_accept(&session->receiver, packet) != 0)
 		rpc_session_end(session, -EPROTO, RPC_CLOSE_PROTOCOL);
+	/* Without being asked, this side tells only of gaps, of their end, and of doubles. */
+	if (!session->sender.limits.asks || packet->code == RPC_DATA_ASKS ||
+	    packet->sequence != expected || session->receiver.cumulative - expected > 1)
+		session->owes_ack = true;
 }
 
 /* The server agrees on more than every session has, and on no more than was offered. */
@@ -323,6 +343,8 @@ uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint6
 	if ((packet.kind == RPC_PACKET_DATA || packet.kind == RPC_PACKET_PING) &&
 	    session->unanswered_ns == RPC_NEVER)
 		session->unanswered_ns = now_ns;
+	session->is_urgent = packet.kind != RPC_PACKET_DATA || !session->sender.limits.asks ||
+			     packet.code == RPC_DATA_ASKS;
 	bytes = rpc_packet_encode(&packet, datagram, session->datagram_bytes);
 	assert(bytes > 0);
 	return (uint32_t)bytes;

@@ -79,6 +79,7 @@ struct rpc_session {
 	int error; /* the reason for CLOSED: -ECONNRESET, -ETIMEDOUT, -EPROTO, -EMSGSIZE,
 		      -ECONNREFUSED, -EHOSTUNREACH, -ESHUTDOWN when a side closed it */
 	uint32_t datagram_bytes; /* the largest, once the session is open */
+	bool is_urgent; /* the peer should look at the datagram that was written last, soon */
 	bool is_client;
 	uint32_t peer; /* 0: not known yet */
 	uint8_t peer_identity[RPC_IDENTITY_BYTES];
@@ -137,6 +138,12 @@ int rpc_session_send(struct rpc_session *session, struct rpc_outgoing *message);
 
 /* Gives back a message that has arrived, or in a closed session any; NULL: none. */
 struct rpc_outgoing *rpc_session_take_released(struct rpc_session *session);
+
+/* The most bytes of a chunk that one message of the peer may hold; older peers refuse more. */
+static inline uint32_t rpc_session_chunk_bytes(const struct rpc_session *session)
+{
+	return session->sender.limits.asks ? RPC_BODY_INLINE_BYTES : RPC_BODY_INLINE_BYTES / 2;
+}
 
 /* Whether the peer has all messages, and the caller has taken all back. */
 static inline bool rpc_session_is_drained(const struct rpc_session *session)

@@ -74,7 +74,7 @@ static void test_damaged(void **state)
 		{40, 0xff, -EBADMSG},		 /* a message beyond all limits */
 		{45, 5, -EBADMSG},		 /* payload that is not there, or more of it */
 		{45, 7, -EBADMSG},
-		{47, 1, -EBADMSG}, /* only CLOSE has a code */
+		{47, 2, -EBADMSG}, /* only CLOSE has such a code */
 	};
 	uint8_t bytes[RPC_HEADER_BYTES + 6];
 	struct rpc_packet found;

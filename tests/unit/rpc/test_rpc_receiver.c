@@ -83,10 +83,14 @@ static void test_report(void **state)
 	rpc_receiver_report(*state, &report);
 	assert_int_equal(report.cumulative, FIRST + 1);
 	assert_true(report.selective == ((1 << 0) | (1 << 3)));
-	assert_int_equal(report.credit, FIRST + WINDOW); /* nothing was taken yet */
+	assert_int_equal(report.credit, FIRST + WINDOW + 1); /* the first is in its message */
+	accept_one(*state, 1, 0, 4);
+	rpc_receiver_report(*state, &report);
+	assert_int_equal(report.credit, FIRST + WINDOW + 1); /* which nobody has taken yet */
+	assert_int_equal(take(*state), 1);
 	assert_int_equal(take(*state), 1);
 	rpc_receiver_report(*state, &report);
-	assert_int_equal(report.credit, FIRST + WINDOW + 1);
+	assert_int_equal(report.credit, FIRST + WINDOW + 2);
 }
 
 static void test_beyond_the_credit(void **state)
@@ -97,6 +101,20 @@ static void test_beyond_the_credit(void **state)
 	assert_int_equal(accept_one(*state, UINT32_MAX, 0, 4), 0); /* before the first */
 	rpc_receiver_report(*state, &report);
 	assert_true(report.cumulative == FIRST && report.selective == 0);
+}
+
+/* The bytes of a message stay until the next call, whatever arrives meanwhile. */
+static void test_message_stays(void **state)
+{
+	const uint8_t *bytes;
+	uint32_t length;
+
+	accept_one(*state, 0, 0, 4);
+	assert_int_equal(rpc_receiver_take(*state, &bytes, &length), 1);
+	accept_one(*state, 1, 4, 8); /* no beginning of a message: refused in its turn */
+	accept_one(*state, 2, 0, 4);
+	assert_memory_equal(bytes, "abcd", 4);
+	assert_int_equal(take(*state), -EPROTO);
 }
 
 static void test_news(void **state)
@@ -151,7 +169,7 @@ static void test_parts(void **state)
 	const uint8_t *bytes;
 	uint32_t length;
 
-	rpc_receiver_agree(*state, PAYLOAD, 2);
+	rpc_receiver_agree(*state, WINDOW, PAYLOAD, 2);
 	assert_int_equal(accept_part(*state, 1, 6, 11), 0);
 	assert_int_equal(accept_part(*state, 0, 0, 11), 0);
 	assert_int_equal(accept_part(*state, 0, 0, 11), 0); /* twice */
@@ -179,7 +197,7 @@ static void test_parts_that_are_none(void **state)
 	} lies[] = {{0, 11, 1}, {0, 11, 3}, {1, 11, 2}, {2, 11, 1}, {3, 11, 2},
 		    {8, 11, 1}, {4, 11, 2}, {0, 12, 2}, {2, 12, 2}};
 
-	rpc_receiver_agree(*state, PAYLOAD, 2);
+	rpc_receiver_agree(*state, WINDOW, PAYLOAD, 2);
 	assert_int_equal(accept_part(*state, 0, 0, 11), 0);
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		struct rpc_packet packet = fragment(0, lies[i].offset, lies[i].total);
@@ -208,6 +226,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_any_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_report, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beyond_the_credit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_message_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_news, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fragments_that_are_not_of_one_message, set_up,
 						tear_down),

@@ -7,6 +7,7 @@
 
 static const struct rpc_sender_limits limits = {
 	.payload_bytes = 10,
+	.window_packets = RPC_WINDOW_PACKETS,
 	.rto_initial_ns = 20 * MS,
 	.rto_min_ns = 5 * MS,
 	.rto_max_ns = 100 * MS,
@@ -93,8 +94,47 @@ static void test_no_more_than_the_allowance(void **state)
 
 	(void)state;
 	assert_int_equal(send_all(&sender, 0), 16);
-	acknowledge(&sender, 16, 0, 1 * MS);
-	assert_int_equal(send_all(&sender, 1 * MS), 17); /* one more a round trip */
+	acknowledge(&sender, 8, 0, 1 * MS);
+	assert_int_equal(send_all(&sender, 1 * MS), 16); /* twice as many a round trip */
+	sender.threshold = sender.allowance;		 /* as after a loss */
+	acknowledge(&sender, 32, 0, 2 * MS);
+	assert_int_equal(send_all(&sender, 2 * MS), 25); /* one more */
+}
+
+/* Acknowledgements that come after the timer show that it was early. */
+static void test_early_timer(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 60, 60);
+
+	(void)state;
+	send_all(&sender, 0);
+	rpc_sender_tick(&sender, 20 * MS);
+	assert_int_equal(send_all(&sender, 20 * MS), 2);
+	acknowledge(&sender, 2, 0, 21 * MS); /* may be of the second sending */
+	assert_int_equal(sender.allowance, 4);
+	acknowledge(&sender, 3, 0, 22 * MS); /* is not: the others are under way */
+	assert_int_equal(sender.allowance, 17);
+	assert_int_equal(send_all(&sender, 22 * MS), 4);
+	assert_int_equal(sender.in_flight, 17);
+	assert_int_equal(sender.retransmissions, 2);
+}
+
+/* After a timer that was right, the allowance doubles up to half of what it was. */
+static void test_slow_start(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 60, 60);
+
+	(void)state;
+	send_all(&sender, 0);
+	rpc_sender_tick(&sender, 20 * MS);
+	for (uint32_t arrived = 0, sent; arrived < 14; arrived += sent) {
+		sent = send_all(&sender, 20 * MS);
+		assert_int_equal(sent, sender.allowance);
+		acknowledge(&sender, arrived + sent, 0, 20 * MS);
+	}
+	assert_int_equal(sender.allowance, 9); /* 2, 4, 8, and one more */
 }
 
 static void test_released_when_all_arrived(void **state)
@@ -125,7 +165,7 @@ static void test_lost_by_later_arrivals(void **state)
 	acknowledge(&sender, 0, 0x7, 1);
 	assert_true(rpc_sender_transmit(&sender, &packet, 1));
 	assert_int_equal(packet.sequence, FIRST);
-	assert_int_equal(sender.allowance, 8);
+	assert_int_equal(sender.allowance, 9); /* of 16, and 3 that have arrived */
 	acknowledge(&sender, 0, 0x1f, 2);
 	assert_false(rpc_sender_transmit(&sender, &packet, 2));
 	assert_int_equal(sender.retransmissions, 1);
@@ -193,6 +233,43 @@ static void test_overtaken(void **state)
 	acknowledge(&sender, 1, 0, 2);
 	assert_int_equal(sender.base, FIRST + 4);
 	assert_int_equal(sender.in_flight, 1);
+}
+
+/* So many fragments are sent; returns a bit for each that asks for an acknowledgement. */
+static uint64_t send_asking(struct rpc_sender *sender, uint32_t count)
+{
+	struct rpc_packet packet;
+	uint64_t asking = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		packet = (struct rpc_packet){0};
+		assert_true(rpc_sender_transmit(sender, &packet, 0));
+		asking |= (uint64_t)packet.code << i;
+	}
+	return asking;
+}
+
+/* The sender asks where it could not go on, and each 32 fragments. */
+static void test_asks(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 60, 60);
+
+	(void)state;
+	assert_true(send_asking(&sender, 16) == 0); /* an older peer does not know what asking is */
+	sender = make(&message, 60, 40);
+	sender.limits.asks = true;
+	assert_true(send_asking(&sender, 16) == 1 << 15); /* the allowance */
+	acknowledge(&sender, 16, 0, 0);
+	assert_true(send_asking(&sender, 32) == UINT64_C(1) << 31); /* the credit */
+	acknowledge(&sender, 20, 0, 0);
+	assert_true(send_asking(&sender, 4) == 1 << 3);
+	acknowledge(&sender, 52, 0, 0);
+	assert_true(send_asking(&sender, 8) == 1 << 7); /* the end of the message */
+	sender = make(&message, 60, 60);
+	sender.limits.asks = true;
+	sender.allowance = 60;
+	assert_true(send_asking(&sender, 60) == (UINT64_C(1) << 31 | UINT64_C(1) << 59));
 }
 
 /* A sender whose fragments of 10 bytes may go in parts of 4, with a message of three of them. */
@@ -314,12 +391,15 @@ int main(void)
 		cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_no_more_than_credit),
 		cmocka_unit_test(test_no_more_than_the_allowance),
+		cmocka_unit_test(test_early_timer),
+		cmocka_unit_test(test_slow_start),
 		cmocka_unit_test(test_released_when_all_arrived),
 		cmocka_unit_test(test_lost_by_later_arrivals),
 		cmocka_unit_test(test_lost_by_time),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_acknowledged_before_it_was_sent),
 		cmocka_unit_test(test_overtaken),
+		cmocka_unit_test(test_asks),
 		cmocka_unit_test(test_outage_is_no_reason_for_parts),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_parts_end),

@@ -162,7 +162,7 @@ static void test_slow_reader(void **state)
 	assert_true(rpc_sender_is_blocked(&pair->client.sender));
 	while (rpc_session_take(&pair->server, &found, &length))
 		count++;
-	assert_int_equal(count, 8);
+	assert_int_equal(count, 9); /* a window, and the message that waited for the caller */
 	while (pair->server.receiver.taken - pair->server.receiver.told > 0) {
 		struct rpc_packet lost;
 
@@ -172,7 +172,7 @@ static void test_slow_reader(void **state)
 	settle(pair);
 	while (rpc_session_take(&pair->server, &found, &length))
 		count++;
-	assert_int_equal(count, 16);
+	assert_int_equal(count, 18);
 }
 
 static void test_lost_fragment(void **state)
@@ -397,6 +397,9 @@ static void test_sizes(void **state)
 				 cases[i].agreed);
 		assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
 		assert_int_equal(pair->client.datagram_bytes, expected);
+		/* OPENED has credit already */
+		assert_int_equal(pair->client.sender.credit - pair->client.sender.next,
+				 cases[i].agreed != 0 ? 32 : 8);
 		assert_int_equal(pair->server.datagram_bytes, expected);
 		assert_int_equal(pair->server.sender.limits.payload_bytes,
 				 expected - RPC_HEADER_BYTES);
@@ -452,6 +455,45 @@ static void test_hostile_agreements(void **state)
 		assert_true(pull(pair, &pair->client, &packet));
 		assert_int_equal(packet.code, RPC_CLOSE_PROTOCOL);
 	}
+}
+
+/* The kinds of datagrams that this side sends now, a bit for each. */
+static uint32_t pull_kinds(struct pair *pair, struct rpc_session *from)
+{
+	struct rpc_packet packet;
+	uint32_t kinds = 0;
+
+	while (pull(pair, from, &packet))
+		kinds |= 1u << packet.kind;
+	return kinds;
+}
+
+/* In a session of an agreed size, only some fragments are urgent, and acknowledged at once. */
+static void test_acknowledgements_on_demand(void **state)
+{
+	struct pair *pair = *state;
+	uint8_t bytes[4000] = {0};
+	struct rpc_outgoing message = {.bytes = bytes, .length = sizeof(bytes)};
+	struct rpc_packet packets[4];
+
+	begin_with(pair, LARGE, LARGE);
+	rpc_session_send(&pair->client, &message);
+	for (int i = 0; i < 4; i++) {
+		assert_true(pull(pair, &pair->client, &packets[i]));
+		assert_int_equal(pair->client.is_urgent, i == 3);
+		packets[i].payload = bytes;
+	}
+	rpc_session_receive(&pair->server, &packets[0], pair->now_ns);
+	assert_int_equal(pull_kinds(pair, &pair->server), 0);
+	rpc_session_receive(&pair->server, &packets[2], pair->now_ns); /* one is missing */
+	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
+	rpc_session_receive(&pair->server, &packets[1], pair->now_ns); /* and there */
+	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
+	rpc_session_receive(&pair->server, &packets[1], pair->now_ns); /* twice */
+	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
+	rpc_session_receive(&pair->server, &packets[3], pair->now_ns); /* asks */
+	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
+	assert_true(pair->server.is_urgent);
 }
 
 /* Carries what has at most `largest` bytes of payload; DATA with more is lost. */
@@ -548,6 +590,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_offers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_agreements, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_acknowledgements_on_demand, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_path_shrinks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stuck, set_up, tear_down),
 	};

@@ -19,6 +19,7 @@ static struct {
 	uint32_t completed;   /* of them; they complete in order */
 	uint32_t to_complete; /* and so many more do so at the next polls */
 	uint32_t sends;
+	uint32_t solicited;    /* of them */
 	uint32_t calls;	       /* of rnic_post_send() */
 	uint32_t refuse_after; /* sends of the next call, when has_refusal */
 	bool has_refusal;
@@ -149,6 +150,7 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 	(void)qp;
 	fake.calls++;
 	for (; list != NULL; list = list->next) {
+		fake.solicited += (list->flags & RNIC_SEND_SOLICITED) != 0;
 		if (fake.has_refusal && fake.refuse_after-- == 0) {
 			*bad = list;
 			return -EINVAL;
@@ -245,7 +247,7 @@ static void send_some(struct world *world, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		assert_non_null(transport_room(world->route));
-		assert_int_equal(transport_send(world->route, 10), 0);
+		assert_int_equal(transport_send(world->route, 10, i % 2 == 0), 0);
 	}
 }
 
@@ -259,6 +261,7 @@ static void test_one_post_a_turn(void **state)
 	transport_flush(&world->transport.base);
 	assert_int_equal(fake.calls, 1);
 	assert_int_equal(fake.sends, 20);
+	assert_int_equal(fake.solicited, 10); /* the urgent ones */
 	transport_flush(&world->transport.base);
 	assert_int_equal(fake.calls, 1);
 }
