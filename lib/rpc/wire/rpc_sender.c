@@ -13,7 +13,7 @@ enum {
 	 */
 	PARTING_EXPIRATIONS = 3,
 	TRIAL_DOUBLINGS = 6,
-	ASK_PACKETS = 32, /* an acknowledgement is asked for after so many fragments */
+	ASK_PACKETS = 64, /* an acknowledgement is asked for after so many fragments */
 };
 
 static struct rpc_flight *flight_of(struct rpc_sender *sender, uint32_t sequence)

@@ -249,7 +249,7 @@ static uint64_t send_asking(struct rpc_sender *sender, uint32_t count)
 	return asking;
 }
 
-/* The sender asks where it could not go on, and each 32 fragments. */
+/* The sender asks where it could not go on, and each 64 fragments. */
 static void test_asks(void **state)
 {
 	struct rpc_outgoing message;
@@ -266,10 +266,11 @@ static void test_asks(void **state)
 	assert_true(send_asking(&sender, 4) == 1 << 3);
 	acknowledge(&sender, 52, 0, 0);
 	assert_true(send_asking(&sender, 8) == 1 << 7); /* the end of the message */
-	sender = make(&message, 60, 60);
+	sender = make(&message, 100, 100);
 	sender.limits.asks = true;
-	sender.allowance = 60;
-	assert_true(send_asking(&sender, 60) == (UINT64_C(1) << 31 | UINT64_C(1) << 59));
+	sender.limits.window_packets = sender.allowance = 100;
+	assert_true(send_asking(&sender, 64) == UINT64_C(1) << 63);
+	assert_true(send_asking(&sender, 36) == UINT64_C(1) << 35);
 }
 
 /* A sender whose fragments of 10 bytes may go in parts of 4, with a message of three of them. */
