@@ -625,14 +625,14 @@ bool rpc_world_is_quiet(const struct rpc_world *world)
 	return world->calls.oldest == world->calls.next;
 }
 
-/* Some ends offer larger datagrams, of any size, and some are too old to do so. */
+/* Most ends offer a size of datagrams, and some are too old to do so. */
 static uint32_t make_offer(struct rpc_world *world)
 {
 	const uint32_t least = world->config.datagram_bytes;
 
-	if (least == RPC_DATAGRAM_MAX_BYTES || below(world, 4) == 0)
+	if (below(world, 4) == 0)
 		return 0;
-	return least + 1 + below(world, RPC_DATAGRAM_MAX_BYTES - least);
+	return least + below(world, RPC_DATAGRAM_MAX_BYTES - least + 1);
 }
 
 static void make_offers(struct rpc_world *world)

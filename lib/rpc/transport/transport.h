@@ -84,7 +84,7 @@ struct transport_calls {
 
 	/*
 	 * The largest datagram that the path to the peer may carry and this side takes, for
-	 * config->offer_bytes; 0: not more than config->datagram_bytes. NULL: never more.
+	 * config->offer_bytes; 0, or NULL: this side makes no offer.
 	 */
 	uint32_t (*offer)(const struct transport_route *route);
 	/* The memory for the next datagram, for the largest of its session; NULL: not now. */

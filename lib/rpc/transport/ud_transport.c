@@ -412,7 +412,7 @@ static uint32_t ud_transport_offer(const struct transport_route *base)
 		bytes = port_bytes;
 	if (bytes > UD_DATAGRAM_BYTES)
 		bytes = UD_DATAGRAM_BYTES;
-	return bytes > rpc_session_defaults.datagram_bytes ? bytes : 0;
+	return bytes >= rpc_session_defaults.datagram_bytes ? bytes : 0;
 }
 
 static const struct transport_calls ud_calls = {

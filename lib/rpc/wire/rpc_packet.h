@@ -9,19 +9,18 @@
  *	28 credit             32 message        36 offset       40 total
  *	44 payload bytes      46 code
  *
- * Datagrams have at most 1,024 bytes (rpc_session_defaults), unless both sides agree on more: OPEN,
- * which grants nothing, has in `credit` the bytes of the largest datagram that the client offers,
- * and OPENED has in `total` the size on which the server agrees, not above the offer. 0 in either
- * stands for the size that needs no agreement; a version without such sizes sends 0 and does not
- * look at the offer.
- *
- * In a session of an agreed size the credit may be 256 fragments ahead, of which `selective` can
- * report 64, and all fragments of a message but the last fill a datagram. DATA whose code is
- * RPC_DATA_ASKS asks for an acknowledgement at once; other DATA gets one when something is missing,
- * and needs no attention before. In other sessions all DATA is acknowledged at once. Where
- * large datagrams do not arrive, a fragment comes in parts: DATA with the sequence of the fragment,
- * the offset of the part, and as much payload as a datagram has that needs no agreement. The
- * fragment has arrived when all its parts have.
+ * Datagrams have at most 1,024 bytes (rpc_session_defaults), unless both sides agree on a size.
+ * OPEN, which grants nothing, has in `credit` the bytes of the largest datagram that the client
+ * offers, and OPENED has in `total` the size on which the server agrees, from 1,024 to the offer;
+ * 0 in either: no offer, no agreement. A version that knows of no sizes sends 0 and looks at no
+ * offer. In a session of an agreed size
+ * - the credit may be 256 fragments ahead, of which `selective` can report 64;
+ * - all fragments of a message but the last fill a datagram;
+ * - a fragment may come in parts, where large datagrams do not arrive: DATA with the sequence of
+ *   the fragment, the offset of the part, and as much payload as a datagram of 1,024 bytes has.
+ *   The fragment has arrived when all its parts have;
+ * - DATA whose code is RPC_DATA_ASKS asks for an acknowledgement at once. Other DATA needs one
+ *   only when something is missing, and no attention before. Elsewhere, all DATA asks.
  *
  * The decoder trusts nothing: its result is consistent in itself, and `payload` lies within the
  * given bytes. The ICRC detects damage on the network, not this header.

@@ -63,7 +63,7 @@ int rpc_session_check_config(const struct rpc_session_config *config)
 	if (config->datagram_bytes < RPC_HEADER_BYTES + SMALLEST_PAYLOAD ||
 	    config->datagram_bytes > RPC_DATAGRAM_MAX_BYTES)
 		return -EINVAL;
-	if (config->offer_bytes != 0 && (config->offer_bytes <= config->datagram_bytes ||
+	if (config->offer_bytes != 0 && (config->offer_bytes < config->datagram_bytes ||
 					 config->offer_bytes > RPC_DATAGRAM_MAX_BYTES))
 		return -EINVAL;
 	if (window < SMALLEST_WINDOW || window > RPC_WINDOW_PACKETS || (window & (window - 1)) != 0)
@@ -143,7 +143,7 @@ void rpc_session_open(struct rpc_session *session, const struct rpc_session_conf
 	session->state = RPC_SESSION_OPENING;
 }
 
-/* Uses datagrams of that size, which both sides take; 0: of the size that needs no agreement. */
+/* Uses datagrams of that size, which both sides take, and what comes with it; 0: there is none. */
 static void agree(struct rpc_session *session, uint32_t datagram_bytes)
 {
 	const uint32_t part_bytes = session->config.datagram_bytes - RPC_HEADER_BYTES;
@@ -175,7 +175,7 @@ void rpc_session_accept(struct rpc_session *session, const struct rpc_session_co
 	rpc_session_begin(session, config, self, memory, now_ns);
 	session->state = RPC_SESSION_OPEN;
 	learn_peer(session, open);
-	if (open->credit > config->datagram_bytes)
+	if (open->credit >= config->datagram_bytes)
 		agree(session,
 		      open->credit < config->offer_bytes ? open->credit : config->offer_bytes);
 }
@@ -220,10 +220,10 @@ static void accept_fragment(struct rpc_session *session, const struct rpc_packet
 		session->owes_ack = true;
 }
 
-/* The server agrees on more than every session has, and on no more than was offered. */
+/* The server agrees on no less than every session has, and on no more than was offered. */
 static bool is_agreement_good(const struct rpc_session *session, uint32_t datagram_bytes)
 {
-	return datagram_bytes == 0 || (datagram_bytes > session->config.datagram_bytes &&
+	return datagram_bytes == 0 || (datagram_bytes >= session->config.datagram_bytes &&
 				       datagram_bytes <= session->config.offer_bytes);
 }
 
@@ -297,7 +297,7 @@ static void choose_opening(struct rpc_session *session, struct rpc_packet *packe
 	if (session->is_client) {
 		packet->credit = session->config.offer_bytes;
 		session->open_timer_ns = now_ns + session->open_interval_ns;
-	} else if (session->datagram_bytes > session->config.datagram_bytes) {
+	} else if (session->sender.limits.asks) {
 		packet->total = session->datagram_bytes;
 	}
 }

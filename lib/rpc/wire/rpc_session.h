@@ -48,8 +48,8 @@ enum rpc_session_state {
 struct rpc_session_config {
 	uint32_t datagram_bytes; /* RPC_HEADER_BYTES + 64 to RPC_DATAGRAM_MAX_BYTES; the same on
 				    both sides */
-	uint32_t offer_bytes;	 /* larger datagrams that this side takes and its path may carry, to
-				    RPC_DATAGRAM_MAX_BYTES; 0: none */
+	uint32_t offer_bytes;	 /* of the largest datagrams that this side takes and its path may
+				    carry, datagram_bytes to RPC_DATAGRAM_MAX_BYTES; 0: no offer */
 	uint32_t window_packets; /* a power of two, 4 to RPC_WINDOW_PACKETS */
 	uint32_t max_message_bytes; /* received; 1 to RPC_MESSAGE_LIMIT_BYTES */
 	uint64_t rto_initial_ns;

@@ -385,6 +385,7 @@ static void test_sizes(void **state)
 	} cases[] = {{LARGE, LARGE, LARGE},
 		     {LARGE, LARGE - 1, LARGE - 1},
 		     {SMALL + 1, LARGE, SMALL + 1},
+		     {SMALL, LARGE, SMALL},
 		     {LARGE, 0, 0},
 		     {0, LARGE, 0},
 		     {0, 0, 0}};
@@ -433,7 +434,7 @@ static void test_hostile_offers(void **state)
 /* Sizes that the client has not offered end its session; it does not use them. */
 static void test_hostile_agreements(void **state)
 {
-	static const uint32_t sizes[] = {1, SMALL, LARGE + 1, UINT32_MAX};
+	static const uint32_t sizes[] = {1, SMALL - 1, LARGE + 1, UINT32_MAX};
 	struct rpc_packet opened = {.kind = RPC_PACKET_OPENED,
 				    .to = 11,
 				    .from = 22,

@@ -338,8 +338,8 @@ static void test_offer(void **state)
 		uint32_t port_mtu;
 		uint32_t path_mtu; /* 0: the port's, for a route to a sender */
 		uint32_t offer;
-	} cases[] = {{5, 0, 4096}, {4, 0, 2048}, {3, 0, 0},    {1, 0, 0},   {5, 5, 4096},
-		     {5, 4, 2048}, {5, 3, 0},	 {4, 5, 2048}, {7, 7, 4096}};
+	} cases[] = {{5, 0, 4096}, {4, 0, 2048}, {3, 0, 1024}, {1, 0, 0},   {5, 5, 4096},
+		     {5, 4, 2048}, {5, 3, 1024}, {4, 5, 2048}, {7, 7, 4096}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct rnic_cm_event event = {.path_mtu = cases[i].path_mtu,
