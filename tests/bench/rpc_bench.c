@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of 64 B by <rnic/rpc.h>, and the same protocol buffers echoed over a TCP connection:
+ * Calls of 64 B by <rnic/rpc.h>, and the same protocol buffers echoed over a TCP connection; and a
+ * stream of bytes from the server:
  *
  *     rpc_bench serve rdma|tcp PORT              prints "ready"; ends when its client says so
  *     rpc_bench call ud|rc|tcp HOST PORT SECONDS AT_ONCE
+ *     rpc_bench stream ud|rc HOST PORT SECONDS
  *
  * The client keeps AT_ONCE calls under way and prints a line of JSON: calls, calls per second and
- * the median time from a call's beginning to its answer.
+ * the median time from a call's beginning to its answer. Of a stream it prints the bytes, and their
+ * rate from the first of them on.
  */
 #include "rpc_echo.pb-c.h"
 
@@ -110,9 +113,42 @@ static void echo(Rnic__Example__Echo_Service *service, const Rnic__Example__Text
 	closure(input, user);
 }
 
+struct flow {
+	Rnic__Example__Amount_Closure closure;
+	void *user;
+};
+
+/* Bytes without end, until nobody wants more. */
+static size_t produce(void *user, void *room, size_t bytes)
+{
+	struct flow *flow = user;
+
+	if (room != NULL) {
+		memset(room, 'x', bytes);
+		return bytes;
+	}
+	flow->closure(NULL, flow->user);
+	free(flow);
+	return 0;
+}
+
+static void pour(Rnic__Example__Echo_Service *service, const Rnic__Example__Amount *input,
+		 Rnic__Example__Amount_Closure closure, void *user)
+{
+	struct flow *flow = malloc(sizeof(*flow));
+
+	(void)service;
+	(void)input;
+	if (flow == NULL)
+		die("preparing a stream", -ENOMEM);
+	*flow = (struct flow){.closure = closure, .user = user};
+	if (rnic_rpc_send_stream(user, produce, flow) != 0)
+		die("sending a stream", -EINVAL);
+}
+
 static int serve_rdma(uint16_t port)
 {
-	Rnic__Example__Echo_Service service = {.echo = echo};
+	Rnic__Example__Echo_Service service = {.echo = echo, .pour = pour};
 	struct rnic_rpc_server *server;
 	int error = rnic_rpc_create_server(NULL, port, &server);
 
@@ -189,6 +225,74 @@ static double call_rdma(struct bench *bench, enum rnic_rpc_transport transport, 
 	end_server(client);
 	rnic_rpc_destroy_client(client);
 	return begin_s;
+}
+
+enum { POUR_METHOD = 3 };
+
+struct taken {
+	double first_s;
+	double last_s;
+	uint64_t first_bytes; /* of the first chunk, from whose end on the time counts */
+	uint64_t bytes;
+	bool has_ended;
+};
+
+static void take_bytes(const void *bytes, size_t count, void *user)
+{
+	struct taken *taken = user;
+
+	(void)bytes;
+	taken->last_s = now_s();
+	if (taken->bytes == 0) {
+		taken->first_s = taken->last_s;
+		taken->first_bytes = count;
+	}
+	taken->bytes += count;
+}
+
+static void end_stream(uint32_t status, const ProtobufCMessage *output, void *user)
+{
+	struct taken *taken = user;
+
+	(void)output;
+	taken->has_ended = true;
+	if (status == RNIC_RPC_CANCELLED)
+		return;
+	fprintf(stderr, "rpc_bench: %s\n", rnic_rpc_status_text(status));
+	exit(1);
+}
+
+static int take_stream(const char *route, const char *host, uint16_t port, double duration_s)
+{
+	const struct rnic_rpc_options options = {
+		.transport = strcmp(route, "rc") == 0 ? RNIC_RPC_RC : RNIC_RPC_UD};
+	Rnic__Example__Amount amount = RNIC__EXAMPLE__AMOUNT__INIT;
+	struct taken taken = {0};
+	struct rnic_rpc_client *client;
+	double begin_s = now_s();
+	uint64_t call;
+	int error = rnic_rpc_create_client(&options, host, port, &client);
+
+	if (error == 0)
+		error = rnic_rpc_begin_stream(client, &rnic__example__echo__descriptor, POUR_METHOD,
+					      &amount.base, NULL, take_bytes, end_stream, &taken,
+					      &call);
+	while (error == 0 && now_s() < begin_s + duration_s)
+		error = rnic_rpc_client_turn(client, 100);
+	if (error == 0 && taken.last_s <= taken.first_s)
+		error = -ETIMEDOUT;
+	if (error != 0)
+		die("taking a stream", error);
+	rnic_rpc_cancel(client, call);
+	while (!taken.has_ended && rnic_rpc_client_turn(client, -1) == 0)
+		;
+	end_server(client);
+	rnic_rpc_destroy_client(client);
+	printf("{\"bytes\": %llu, \"gbit_per_s\": %.3f, \"first_ms\": %.2f}\n",
+	       (unsigned long long)taken.bytes,
+	       (double)(taken.bytes - taken.first_bytes) * 8e-9 / (taken.last_s - taken.first_s),
+	       (taken.first_s - begin_s) * 1e3);
+	return 0;
 }
 
 /* --- by TCP: the length, 32 bits, before each message ----------------------------------------- */
@@ -367,7 +471,10 @@ int main(int argc, char **argv)
 	if (argc == 7 && strcmp(argv[1], "call") == 0)
 		return run_client(argv[2], argv[3], (uint16_t)atoi(argv[4]), atof(argv[5]),
 				  atol(argv[6]));
+	if (argc == 6 && strcmp(argv[1], "stream") == 0)
+		return take_stream(argv[2], argv[3], (uint16_t)atoi(argv[4]), atof(argv[5]));
 	fprintf(stderr, "usage: rpc_bench serve rdma|tcp PORT\n"
-			"       rpc_bench call ud|rc|tcp HOST PORT SECONDS AT_ONCE\n");
+			"       rpc_bench call ud|rc|tcp HOST PORT SECONDS AT_ONCE\n"
+			"       rpc_bench stream ud|rc HOST PORT SECONDS\n");
 	return 1;
 }

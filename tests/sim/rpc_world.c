@@ -66,6 +66,10 @@ static void send_datagram(struct rpc_world *world, const uint8_t *data, uint32_t
 			  bool to_server)
 {
 	world->datagrams++;
+	if (world->link.largest_bytes != 0 && bytes > world->link.largest_bytes) {
+		world->too_large++;
+		return;
+	}
 	fly(world, data, bytes, to_server);
 	if (hits(world, world->link.duplicate_ppm))
 		fly(world, data, bytes, to_server);
@@ -136,9 +140,11 @@ static void open_client(struct rpc_world *world)
 {
 	static const uint8_t identity[RPC_IDENTITY_BYTES] = "storm client";
 	struct rpc_session_self self = make_self(world, identity);
+	struct rpc_session_config config = world->config;
 
+	config.offer_bytes = world->client_offer_bytes;
 	make_end(world, &world->client);
-	rpc_session_open(&world->client.session, &world->config, &self, world->client.memory,
+	rpc_session_open(&world->client.session, &config, &self, world->client.memory,
 			 world->now_ns);
 	note(world, "client opens", self.connection);
 }
@@ -416,6 +422,7 @@ static void accept_open(struct rpc_world *world, const struct rpc_packet *packet
 {
 	struct rpc_session_self self = make_self(world, world->incarnation);
 	struct rpc_world_end *oldest = &world->ends[0];
+	struct rpc_session_config config = world->config;
 
 	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++) {
 		struct rpc_world_end *end = &world->ends[i];
@@ -431,8 +438,8 @@ static void accept_open(struct rpc_world *world, const struct rpc_packet *packet
 	rpc_world_server_forgets(world, (uint32_t)(oldest - world->ends));
 	drop_end(world, oldest);
 	make_end(world, oldest);
-	rpc_session_accept(&oldest->session, &world->config, &self, packet, oldest->memory,
-			   world->now_ns);
+	config.offer_bytes = world->server_offer_bytes;
+	rpc_session_accept(&oldest->session, &config, &self, packet, oldest->memory, world->now_ns);
 	note(world, "server accepts", packet->from);
 }
 
@@ -500,7 +507,7 @@ static void transmit(struct rpc_world *world, struct rpc_world_end *end, bool to
 
 	while (end->is_used && (bytes = rpc_session_transmit(&end->session, data, world->now_ns))) {
 		send_datagram(world, data, bytes, to_server);
-		if (++count > 4 * RPC_WINDOW_PACKETS) {
+		if (++count > RPC_LARGE_WINDOW_PACKETS * RPC_PARTS_MAX) {
 			rpc_world_fail(world, "a session does not stop transmitting");
 			return;
 		}
@@ -618,6 +625,25 @@ bool rpc_world_is_quiet(const struct rpc_world *world)
 	return world->calls.oldest == world->calls.next;
 }
 
+/* Most ends offer a size of datagrams, and some are too old to do so. */
+static uint32_t make_offer(struct rpc_world *world)
+{
+	const uint32_t least = world->config.datagram_bytes;
+
+	if (below(world, 4) == 0)
+		return 0;
+	return least + below(world, RPC_DATAGRAM_MAX_BYTES - least + 1);
+}
+
+static void make_offers(struct rpc_world *world)
+{
+	world->client_offer_bytes = make_offer(world);
+	world->server_offer_bytes = make_offer(world);
+	world->config.offer_bytes = world->client_offer_bytes > world->server_offer_bytes
+					    ? world->client_offer_bytes
+					    : world->server_offer_bytes;
+}
+
 struct rpc_world *rpc_world_create(uint64_t seed, FILE *trace)
 {
 	struct rpc_world *world = calloc(1, sizeof(*world));
@@ -638,6 +664,7 @@ struct rpc_world *rpc_world_create(uint64_t seed, FILE *trace)
 	world->config.rto_max_ns = 200 * RPC_WORLD_MS;
 	world->config.window_packets = 4u << below(world, 5);
 	world->config.datagram_bytes = 256u << below(world, 5);
+	make_offers(world);
 	world->link.delay_ns = 10000;
 	rpc_calls_init(&world->calls);
 	rpc_world_start_server(world);

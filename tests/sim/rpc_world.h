@@ -23,15 +23,16 @@
 #define RPC_WORLD_MS		UINT64_C(1000000)
 #define RPC_WORLD_CALLS		400
 #define RPC_WORLD_SESSIONS	4
-#define RPC_WORLD_DATAGRAMS	512
+#define RPC_WORLD_DATAGRAMS	1024
 #define RPC_WORLD_MESSAGE_BYTES 40000u
 #define RPC_WORLD_BODY_BYTES	200000u
 
 struct rpc_world_link {
 	uint32_t loss_ppm;
 	uint32_t duplicate_ppm;
-	uint32_t reorder_ppm; /* comes some milliseconds late */
-	uint32_t damage_ppm;  /* header bytes change; as if the ICRC had failed to see it */
+	uint32_t reorder_ppm;	/* comes some milliseconds late */
+	uint32_t damage_ppm;	/* header bytes change; as if the ICRC had failed to see it */
+	uint32_t largest_bytes; /* of a datagram that gets through; 0: any */
 	uint64_t delay_ns;
 };
 
@@ -95,7 +96,9 @@ struct rpc_world {
 	uint64_t now_ns;
 	FILE *trace;
 	const char *failure;
-	struct rpc_session_config config;
+	struct rpc_session_config config; /* its offer_bytes is the larger of the two offers */
+	uint32_t client_offer_bytes;
+	uint32_t server_offer_bytes;
 	struct rpc_world_link link;
 	struct rpc_world_datagram flying[RPC_WORLD_DATAGRAMS];
 	uint32_t flying_count;
@@ -117,6 +120,7 @@ struct rpc_world {
 	uint64_t messages_out; /* heap held by messages under way */
 	uint64_t sessions;
 	uint64_t datagrams;
+	uint64_t too_large; /* datagrams that did not get through for their size */
 };
 
 struct rpc_world *rpc_world_create(uint64_t seed, FILE *trace);

@@ -38,7 +38,7 @@ int client_body_expect(struct client_body *body, struct client_link *link, uint6
 
 	if (body->is_receiving)
 		return -EPROTO;
-	error = bulk_in_begin(&body->in, link->transport, total);
+	error = bulk_in_begin(&body->in, link->transport, &link->session, total);
 	if (error != 0)
 		return error;
 	error = make_private(body, total);

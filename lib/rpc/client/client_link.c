@@ -20,8 +20,10 @@ enum {
 	 * For a transport that serves one session: room for the peer's datagrams, and
 	 * acknowledgements.
 	 */
-	RECEIVE_SLOTS = 256,
-	SEND_SLOTS = 64,
+	RC_RECEIVES = 256,
+	RC_SENDS = 64,
+	UD_RECEIVES = 2 * RPC_LARGE_WINDOW_PACKETS,
+	UD_SENDS = 128,
 };
 
 static int client_link_resolve(struct client_link *link, const char *host, uint16_t port)
@@ -38,11 +40,11 @@ static int open_transport(struct client_link *link)
 {
 	if (link->options.transport == RNIC_RPC_RC) {
 		link->transport = &link->rc.base;
-		return rc_transport_open(&link->rc, &link->device, CONNECTIONS, RECEIVE_SLOTS,
-					 SEND_SLOTS);
+		return rc_transport_open(&link->rc, &link->device, CONNECTIONS, RC_RECEIVES,
+					 RC_SENDS);
 	}
 	link->transport = &link->ud.base;
-	return ud_transport_open(&link->ud, &link->device, RECEIVE_SLOTS, SEND_SLOTS);
+	return ud_transport_open(&link->ud, &link->device, UD_RECEIVES, UD_SENDS);
 }
 
 int client_link_open(struct client_link *link, const struct rnic_rpc_options *options,
@@ -191,16 +193,17 @@ static int seek_service(struct client_link *link)
 static int client_link_begin_session(struct client_link *link, const struct rnic_cm_event *event,
 				     uint64_t now_ns)
 {
-	const struct transport_calls *calls = link->transport->calls;
+	struct rpc_session_config config;
 	struct rpc_session_self self;
-	int error = calls->found(link->route, event);
+	int error = link->transport->calls->found(link->route, event);
 
 	if (error != 0)
 		return error;
+	config = transport_config(link->route);
 	transport_random(&self, sizeof(self));
 	self.connection |= 1;
 	memcpy(self.identity, link->identity, sizeof(self.identity));
-	rpc_session_open(&link->session, calls->config, &self, link->session_memory, now_ns);
+	rpc_session_open(&link->session, &config, &self, link->session_memory, now_ns);
 	link->state = LINK_SESSION;
 	return 0;
 }
@@ -355,8 +358,9 @@ void client_link_transmit(struct client_link *link, uint64_t now_ns)
 		return;
 	while ((room = transport_room(link->route)) != NULL &&
 	       (bytes = rpc_session_transmit(&link->session, room, now_ns)) > 0)
-		if (transport_send(link->route, bytes) != 0)
+		if (transport_send(link->route, bytes, link->session.is_urgent) != 0)
 			break; /* counts as lost; receiving shows a daemon's end */
+	transport_flush(link->transport);
 	client_link_reap(link);
 }
 

@@ -275,6 +275,8 @@ static int rpc_server_work(struct rnic_rpc_server *server)
 			server_calls_take(&server->calls, at);
 	server_calls_pump(&server->calls);
 	server_sessions_serve(&server->sessions, now_ns);
+	for (size_t i = 0; i < TRANSPORT_COUNT; i++)
+		transport_flush(server->transports[i]);
 	transport_device_set_timer(&server->device,
 				   server_sessions_next_deadline_ns(&server->sessions));
 	return 0;

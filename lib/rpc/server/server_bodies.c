@@ -253,7 +253,7 @@ int server_body_expect(struct server_work *work, struct server_session *session,
 	body->bytes = malloc(total);
 	if (body->bytes == NULL)
 		return -ENOMEM;
-	error = bulk_in_begin(&body->in, session->route->transport, total);
+	error = bulk_in_begin(&body->in, session->route->transport, &session->session, total);
 	if (error != 0) {
 		free(body->bytes);
 		*body = (struct server_body){0};

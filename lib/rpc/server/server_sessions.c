@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUANTUM = 16 }; /* datagrams of one session before the others' turn */
+enum { QUANTUM = 32 }; /* datagrams of one session before the others' turn */
 
 /* One sending of a shared message. */
 struct sending {
@@ -137,7 +137,8 @@ static enum sent transmit(struct server_session *session, uint64_t now_ns)
 		if (room == NULL)
 			return LACKED_ROOM;
 		bytes = rpc_session_transmit(&session->session, room, now_ns);
-		if (bytes == 0 || transport_send(session->route, bytes) != 0)
+		if (bytes == 0 ||
+		    transport_send(session->route, bytes, session->session.is_urgent) != 0)
 			return SENT_ALL; /* an unsent datagram counts as lost */
 	}
 	return SENT_QUANTUM;
@@ -165,6 +166,15 @@ static void end_session(struct server_sessions *sessions, struct server_session 
 			uint64_t now_ns)
 {
 	rpc_session_close(&session->session);
+	fprintf(stderr,
+		"DBG smoothed %llu us var %llu rto %llu allowance %u retrans %llu size %u parting "
+		"%d\n",
+		(unsigned long long)session->session.sender.smoothed_ns / 1000,
+		(unsigned long long)session->session.sender.variation_ns / 1000,
+		(unsigned long long)session->session.sender.rto_ns / 1000,
+		session->session.sender.allowance,
+		(unsigned long long)session->session.sender.retransmissions,
+		session->session.datagram_bytes, session->session.sender.is_parting);
 	if (sessions->ended != NULL)
 		sessions->ended(sessions->ended_user, session);
 	transmit(session, now_ns);
@@ -229,7 +239,7 @@ static void server_sessions_refuse(const struct transport_datagram *datagram,
 	if (room != NULL)
 		bytes = rpc_session_refuse(packet, code, room, calls->config->datagram_bytes);
 	if (bytes > 0)
-		calls->send(route, bytes);
+		calls->send(route, bytes, true);
 	calls->close_route(route);
 }
 
@@ -301,6 +311,7 @@ static void server_sessions_begin_session(struct server_sessions *sessions,
 {
 	uint32_t place = find_place(sessions);
 	struct server_session *session = NULL;
+	struct rpc_session_config config;
 	struct rpc_session_self self;
 
 	if (place < SERVER_SESSIONS_MAX)
@@ -313,8 +324,8 @@ static void server_sessions_begin_session(struct server_sessions *sessions,
 	transport_random(&self, sizeof(self));
 	self.connection = self.connection / SERVER_SESSIONS_MAX * SERVER_SESSIONS_MAX + place;
 	memcpy(self.identity, session->client->incarnation, RPC_IDENTITY_BYTES);
-	rpc_session_accept(&session->session, datagram->transport->calls->config, &self, open,
-			   session->memory, now_ns);
+	config = transport_config(session->route);
+	rpc_session_accept(&session->session, &config, &self, open, session->memory, now_ns);
 	session->place = place;
 	sessions->places[place] = session;
 	if (place >= sessions->place_count)

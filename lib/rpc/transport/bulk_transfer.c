@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 enum {
-	SLOTS = 4,
+	WRITTEN_SLOTS = 4,
 	WRITTEN_SLOT_BYTES = 256 << 10,
-	/* Frame and head together fit into a session's message. */
-	FRAME_SLOT_BYTES = 64 << 10,
+	LEAST_WRITTEN_SLOT_BYTES = 64 << 10,
+	FRAME_SLOTS = 8,
 };
 
 /* --- out -------------------------------------------------------------------------------------- */
@@ -19,7 +19,9 @@ static int bulk_transfer_prepare(struct bulk_out *out, struct transport_route *r
 	const struct transport_calls *calls = route->transport->calls;
 	size_t stage_bytes = (size_t)grant->slots * grant->slot_bytes;
 
-	if (grant->address == 0 ? grant->slot_bytes > FRAME_SLOT_BYTES : calls->open_ring == NULL)
+	/* A chunk in a frame must fit into a message. */
+	if (grant->address == 0 ? grant->slot_bytes > RPC_BODY_INLINE_BYTES
+				: calls->open_ring == NULL)
 		return -EPROTO;
 	out->route = route;
 	if (grant->address == 0)
@@ -116,19 +118,22 @@ void bulk_out_end(struct bulk_out *out)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-int bulk_in_begin(struct bulk_in *in, struct transport *transport, uint64_t total)
+int bulk_in_begin(struct bulk_in *in, struct transport *transport,
+		  const struct rpc_session *session, uint64_t total)
 {
-	struct rpc_grant memory = {.slots = SLOTS, .slot_bytes = FRAME_SLOT_BYTES};
+	struct rpc_grant memory = {.slots = FRAME_SLOTS,
+				   .slot_bytes = rpc_session_chunk_bytes(session)};
 	int error = 0;
 
 	*in = (struct bulk_in){0};
 	if (transport->calls->open_ring != NULL) {
+		memory.slots = WRITTEN_SLOTS;
 		memory.slot_bytes = WRITTEN_SLOT_BYTES;
-		while (total != 0 && memory.slot_bytes > FRAME_SLOT_BYTES &&
-		       total <= (uint64_t)memory.slot_bytes * SLOTS / 2)
+		while (total != 0 && memory.slot_bytes > LEAST_WRITTEN_SLOT_BYTES &&
+		       total <= (uint64_t)memory.slot_bytes * WRITTEN_SLOTS / 2)
 			memory.slot_bytes /= 2;
-		error = transport->calls->open_ring(transport, (size_t)SLOTS * memory.slot_bytes,
-						    true, &in->ring);
+		error = transport->calls->open_ring(
+			transport, (size_t)memory.slots * memory.slot_bytes, true, &in->ring);
 	}
 	if (error != 0)
 		return error;

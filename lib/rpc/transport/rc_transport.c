@@ -351,7 +351,7 @@ static uint8_t *rc_transport_room(struct transport_route *route)
 	return transport_slots_room(&transport->slots);
 }
 
-static int rc_transport_send_datagram(struct transport_route *route, uint32_t bytes)
+static int rc_transport_send_datagram(struct transport_route *route, uint32_t bytes, bool is_urgent)
 {
 	struct rc_connection *connection = (struct rc_connection *)route;
 	struct rc_transport *transport = rc_of(route->transport);
@@ -361,7 +361,7 @@ static int rc_transport_send_datagram(struct transport_route *route, uint32_t by
 		.sge_list = &sge,
 		.sge_count = 1,
 		.opcode = RNIC_WR_SEND,
-		.flags = RNIC_SEND_SOLICITED,
+		.flags = is_urgent ? RNIC_SEND_SOLICITED : 0,
 	};
 	const struct rnic_send_wr *bad;
 	bool is_timed = rc_transport_wants_timing(connection);

@@ -82,10 +82,20 @@ struct transport_calls {
 	 */
 	int (*arm)(struct transport *transport);
 
-	/* The memory for the next datagram, config->datagram_bytes; NULL: not now. */
+	/*
+	 * The largest datagram that the path to the peer may carry and this side takes, for
+	 * config->offer_bytes; 0, or NULL: this side makes no offer.
+	 */
+	uint32_t (*offer)(const struct transport_route *route);
+	/* The memory for the next datagram, for the largest of its session; NULL: not now. */
 	uint8_t *(*room)(struct transport_route *route);
-	/* Sends the first `bytes` bytes of that memory. */
-	int (*send)(struct transport_route *route, uint32_t bytes);
+	/*
+	 * Sends the first `bytes` bytes of that memory, at the next flush() at the latest. A
+	 * datagram that is not urgent may wait at the peer for the next that is.
+	 */
+	int (*send)(struct transport_route *route, uint32_t bytes, bool is_urgent);
+	/* Ends a turn's sends: datagrams go together, which costs less. NULL: each goes at once. */
+	void (*flush)(struct transport *transport);
 
 	/*
 	 * RDMA, for transports that have it, else NULL. A closed route writes no more. A ring can
@@ -110,9 +120,25 @@ static inline uint8_t *transport_room(struct transport_route *route)
 	return route->transport->calls->room(route);
 }
 
-static inline int transport_send(struct transport_route *route, uint32_t bytes)
+static inline int transport_send(struct transport_route *route, uint32_t bytes, bool is_urgent)
 {
-	return route->transport->calls->send(route, bytes);
+	return route->transport->calls->send(route, bytes, is_urgent);
+}
+
+static inline void transport_flush(struct transport *transport)
+{
+	if (transport->calls->flush != NULL)
+		transport->calls->flush(transport);
+}
+
+/* The configuration of a session by this route. */
+static inline struct rpc_session_config transport_config(const struct transport_route *route)
+{
+	const struct transport_calls *calls = route->transport->calls;
+	struct rpc_session_config config = *calls->config;
+
+	config.offer_bytes = calls->offer != NULL ? calls->offer(route) : 0;
+	return config;
 }
 
 static inline void transport_close_route(struct transport_route *route)

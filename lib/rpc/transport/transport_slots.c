@@ -26,8 +26,9 @@ int transport_slots_open(struct transport_slots *slots, struct transport_device 
 	error = rnic_alloc(slots->context, bytes, (void **)&slots->memory);
 	if (error != 0)
 		return error;
+	/* Most slots are never used: on demand, they take no memory before. */
 	return rnic_reg_mr(device->pd, slots->memory, bytes, (uintptr_t)slots->memory,
-			   RNIC_ACCESS_LOCAL_WRITE, &slots->mr);
+			   RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_ON_DEMAND, &slots->mr);
 }
 
 void transport_slots_close(struct transport_slots *slots)

@@ -8,6 +8,7 @@
 enum {
 	GRH_BYTES = 40,
 	RECEIVE_BYTES = GRH_BYTES + UD_DATAGRAM_BYTES,
+	FIRST_POSTED = 512,
 	/*
 	 * The offsets of a received packet's network header within those 40 bytes (IBTA A17.4.5.1).
 	 */
@@ -23,11 +24,18 @@ struct ud_route {
 	struct rnic_ah *ah;
 	uint32_t qpn;
 	struct rnic_gid gid;
+	uint32_t mtu_bytes; /* of the path, as far as this side knows it */
 };
 
 static struct ud_transport *ud_of(struct transport *transport)
 {
 	return (struct ud_transport *)transport;
+}
+
+/* From the code of IBTA 1.4, 9.4.2: 1 is 256 bytes, 5 is 4096. */
+static uint32_t mtu_bytes_of(uint32_t code)
+{
+	return 128u << (code < 5 ? code : 5);
 }
 
 /* --- the queue pair --------------------------------------------------------------------------- */
@@ -53,6 +61,16 @@ static int open_qp(struct ud_transport *transport)
 	return rnic_create_qp(transport->device->pd, &options, &transport->qp);
 }
 
+static int ask_mtu(struct ud_transport *transport)
+{
+	struct rnic_port_attributes port;
+	int error = rnic_query_port(transport->device->context, &port);
+
+	if (error == 0)
+		transport->mtu_bytes = mtu_bytes_of(port.active_mtu);
+	return error;
+}
+
 void ud_transport_close(struct ud_transport *transport)
 {
 	if (transport->qp != NULL)
@@ -76,6 +94,20 @@ static int ud_transport_post_receive(struct ud_transport *transport, uint32_t sl
 	return rnic_post_recv(transport->qp, &wr, &bad);
 }
 
+/* Posts slots that were never posted, until so many are. */
+static int post_up_to(struct ud_transport *transport, uint32_t wanted)
+{
+	int error = 0;
+
+	if (wanted > transport->slots.receive_count)
+		wanted = transport->slots.receive_count;
+	while (error == 0 && transport->posted < wanted) {
+		error = ud_transport_post_receive(transport, transport->posted);
+		transport->posted += error == 0;
+	}
+	return error;
+}
+
 /* IBTA 1.4, 10.3.1: a UD queue pair needs no peer to become ready. */
 static int ud_transport_bring_up(struct ud_transport *transport, uint32_t qkey)
 {
@@ -85,8 +117,8 @@ static int ud_transport_bring_up(struct ud_transport *transport, uint32_t qkey)
 				   RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PKEY_INDEX |
 					   RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_QKEY);
 
-	for (uint32_t slot = 0; slot < transport->slots.receive_count && error == 0; slot++)
-		error = ud_transport_post_receive(transport, slot);
+	if (error == 0)
+		error = post_up_to(transport, FIRST_POSTED);
 	attributes.state = RNIC_QP_STATE_RTR;
 	if (error == 0)
 		error = rnic_modify_qp(transport->qp, &attributes, RNIC_QP_ATTR_STATE);
@@ -161,6 +193,15 @@ static void ud_transport_note_sent(struct ud_transport *transport,
 		rnic_modify_qp(transport->qp, &attributes, RNIC_QP_ATTR_STATE);
 }
 
+/* All that has come is taken. Peers that have sent so much at once may soon send more. */
+static int ud_transport_note_empty(struct ud_transport *transport)
+{
+	const bool was_tight = transport->taken > transport->posted / 2;
+
+	transport->taken = 0;
+	return was_tight ? post_up_to(transport, 2 * transport->posted) : 0;
+}
+
 static int ud_transport_receive(struct transport *base, struct transport_datagram *datagram)
 {
 	struct ud_transport *transport = ud_of(base);
@@ -184,6 +225,7 @@ static int ud_transport_receive(struct transport *base, struct transport_datagra
 		if (completion->status != RNIC_WC_SUCCESS)
 			return -EIO;
 		received = transport_slots_received(&transport->slots, slot);
+		transport->taken++;
 		datagram->source = describe_source(completion, received);
 		transport->lent = slot;
 		datagram->transport = &transport->base;
@@ -193,7 +235,66 @@ static int ud_transport_receive(struct transport *base, struct transport_datagra
 		datagram->source_qpn = completion->source_qpn;
 		return 1;
 	}
-	return error;
+	return error == 0 ? ud_transport_note_empty(transport) : error;
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+/* Gives the slots back of datagrams that could not be posted: they count as lost. */
+static void take_back(struct ud_transport *transport, const struct rnic_send_wr *bad)
+{
+	for (; bad != NULL; bad = bad->next)
+		transport_slots_give(&transport->slots, (uint16_t)bad->wr_id);
+}
+
+static void ud_transport_flush(struct transport *base)
+{
+	struct ud_transport *transport = ud_of(base);
+	const struct rnic_send_wr *bad;
+
+	if (transport->batch_count == 0)
+		return;
+	transport->batch[transport->batch_count - 1].next = NULL;
+	transport->batch_count = 0;
+	if (rnic_post_send(transport->qp, transport->batch, &bad) != 0)
+		take_back(transport, bad);
+}
+
+static uint8_t *ud_transport_room(struct transport_route *route)
+{
+	struct ud_transport *transport = ud_of(route->transport);
+
+	if (transport->slots.free_count == 0) {
+		transport->base.lacks_room = true;
+		return NULL;
+	}
+	return transport_slots_room(&transport->slots);
+}
+
+/* A solicited datagram wakes the peer that waits for completions (IBTA 1.4, 11.4.2.2). */
+static int ud_transport_send_datagram(struct transport_route *base, uint32_t bytes, bool is_urgent)
+{
+	struct ud_transport *transport = ud_of(base->transport);
+	const struct ud_route *route = (const struct ud_route *)base;
+	struct rnic_send_wr *wr = &transport->batch[transport->batch_count];
+	struct rnic_sge *sge = &transport->batch_sges[transport->batch_count];
+
+	*sge = transport_slots_send_sge(&transport->slots, bytes);
+	*wr = (struct rnic_send_wr){
+		.wr_id = transport_slots_next(&transport->slots),
+		.next = wr + 1,
+		.sge_list = sge,
+		.sge_count = 1,
+		.opcode = RNIC_WR_SEND,
+		.flags = is_urgent ? RNIC_SEND_SOLICITED : 0,
+		.datagram = {.ah = route->ah,
+			     .remote_qpn = route->qpn,
+			     .remote_qkey = transport->qkey},
+	};
+	transport_slots_take(&transport->slots);
+	if (++transport->batch_count == UD_BATCH)
+		ud_transport_flush(base->transport);
+	return 0;
 }
 
 /* --- routes ----------------------------------------------------------------------------------- */
@@ -202,6 +303,7 @@ static void ud_transport_close_route(struct transport_route *base)
 {
 	struct ud_route *route = (struct ud_route *)base;
 
+	ud_transport_flush(base->transport);
 	if (route->id != NULL)
 		rnic_cm_destroy_id(route->id);
 	if (route->ah != NULL)
@@ -239,6 +341,7 @@ static int ud_transport_found(struct transport_route *base, const struct rnic_cm
 		error = rnic_create_ah(transport->device->pd, &event->path, &route->ah);
 	route->qpn = event->parameters.qpn;
 	route->gid = event->path.dest_gid;
+	route->mtu_bytes = mtu_bytes_of(event->path_mtu);
 	return error;
 }
 
@@ -259,6 +362,7 @@ static int ud_transport_open_route(struct transport *transport,
 	route->base.transport = transport;
 	route->qpn = datagram->source_qpn;
 	route->gid = datagram->source.dest_gid;
+	route->mtu_bytes = ud_of(transport)->mtu_bytes;
 	*opened = &route->base;
 	return 0;
 }
@@ -298,38 +402,17 @@ static int ud_transport_arm(struct transport *base)
 	return rnic_req_notify_cq(ud_of(base)->completions.cq, solicited_only);
 }
 
-static uint8_t *ud_transport_room(struct transport_route *route)
+/* The smaller MTU, that of the path or of the port, as far as a slot holds it. */
+static uint32_t ud_transport_offer(const struct transport_route *base)
 {
-	struct ud_transport *transport = ud_of(route->transport);
+	const uint32_t port_bytes = ud_of(base->transport)->mtu_bytes;
+	uint32_t bytes = ((const struct ud_route *)base)->mtu_bytes;
 
-	if (transport->slots.free_count == 0) {
-		transport->base.lacks_room = true;
-		return NULL;
-	}
-	return transport_slots_room(&transport->slots);
-}
-
-static int ud_transport_send_datagram(struct transport_route *base, uint32_t bytes)
-{
-	struct ud_transport *transport = ud_of(base->transport);
-	struct ud_route *route = (struct ud_route *)base;
-	struct rnic_sge sge = transport_slots_send_sge(&transport->slots, bytes);
-	struct rnic_send_wr wr = {
-		.wr_id = transport_slots_next(&transport->slots),
-		.sge_list = &sge,
-		.sge_count = 1,
-		.opcode = RNIC_WR_SEND,
-		.flags = RNIC_SEND_SOLICITED,
-		.datagram = {.ah = route->ah,
-			     .remote_qpn = route->qpn,
-			     .remote_qkey = transport->qkey},
-	};
-	const struct rnic_send_wr *bad;
-	int error = rnic_post_send(transport->qp, &wr, &bad);
-
-	if (error == 0)
-		transport_slots_take(&transport->slots);
-	return error;
+	if (bytes > port_bytes)
+		bytes = port_bytes;
+	if (bytes > UD_DATAGRAM_BYTES)
+		bytes = UD_DATAGRAM_BYTES;
+	return bytes >= rpc_session_defaults.datagram_bytes ? bytes : 0;
 }
 
 static const struct transport_calls ud_calls = {
@@ -347,8 +430,10 @@ static const struct transport_calls ud_calls = {
 	.note = ud_transport_note,
 	.receive = ud_transport_receive,
 	.arm = ud_transport_arm,
+	.offer = ud_transport_offer,
 	.room = ud_transport_room,
 	.send = ud_transport_send_datagram,
+	.flush = ud_transport_flush,
 };
 
 int ud_transport_open(struct ud_transport *transport, struct transport_device *device,
@@ -366,6 +451,8 @@ int ud_transport_open(struct ud_transport *transport, struct transport_device *d
 		.lent = -1,
 	};
 	error = transport_slots_open(&transport->slots, device);
+	if (error == 0)
+		error = ask_mtu(transport);
 	if (error == 0)
 		error = open_qp(transport);
 	if (error != 0)

@@ -4,6 +4,10 @@
  *
  * Sending copies into a slot of registered memory; polling its completion frees the slot. Receiving
  * lends a slot until the next call. A datagram without a slot waits in its session.
+ *
+ * Queue pairs take receives in turn, so each posted slot is written sooner or later. To keep the
+ * memory in use small, the transport posts a few slots first, and more once a turn needs most of
+ * them.
  */
 #ifndef LIB_RPC_TRANSPORT_UD_TRANSPORT_H
 #define LIB_RPC_TRANSPORT_UD_TRANSPORT_H
@@ -11,7 +15,10 @@
 #include "rpc/transport/transport.h"
 #include "rpc/transport/transport_slots.h"
 
-#define UD_DATAGRAM_BYTES 1024u /* fits every path MTU of an interface of 1500 bytes */
+#define UD_DATAGRAM_BYTES 4096u /* of a slot; what a route carries may be less */
+
+/* The most datagrams that are posted together. */
+#define UD_BATCH 64u
 
 struct ud_transport {
 	struct transport base;
@@ -20,7 +27,14 @@ struct ud_transport {
 	struct transport_completions completions;
 	struct rnic_qp *qp;
 	uint32_t qkey;
-	int64_t lent; /* the slot that the caller reads; -1: none */
+	uint32_t mtu_bytes; /* of the port */
+	uint32_t posted;    /* slots that are, or were and will be again */
+	uint32_t taken;	    /* datagrams since the completion queue was empty */
+	int64_t lent;	    /* the slot that the caller reads; -1: none */
+	/* Sends that wait for the end of the turn. */
+	struct rnic_send_wr batch[UD_BATCH];
+	struct rnic_sge batch_sges[UD_BATCH];
+	uint32_t batch_count;
 };
 
 /* Errors of the objects that it makes. On failure nothing is left. */

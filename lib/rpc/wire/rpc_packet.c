@@ -28,11 +28,14 @@ enum {
 static const struct {
 	bool has_to;
 	bool is_fragment;
-	bool has_code;
+	bool has_code;		/* of any value */
+	bool has_size;		/* of datagrams, in `total` */
 	uint16_t payload_bytes; /* of kinds other than fragments */
 } rules[RPC_PACKET_KINDS] = {
 	[RPC_PACKET_OPEN] = {.payload_bytes = RPC_IDENTITY_BYTES},
-	[RPC_PACKET_OPENED] = {.has_to = true, .payload_bytes = RPC_IDENTITY_BYTES},
+	[RPC_PACKET_OPENED] = {.has_to = true,
+			       .has_size = true,
+			       .payload_bytes = RPC_IDENTITY_BYTES},
 	[RPC_PACKET_DATA] = {.has_to = true, .is_fragment = true},
 	[RPC_PACKET_ACK] = {.has_to = true},
 	[RPC_PACKET_PING] = {.has_to = true},
@@ -41,7 +44,8 @@ static const struct {
 
 static bool check_fragment(const struct rpc_packet *packet)
 {
-	return packet->total <= RPC_MESSAGE_LIMIT_BYTES && packet->offset <= packet->total &&
+	return packet->code <= RPC_DATA_ASKS && packet->total <= RPC_MESSAGE_LIMIT_BYTES &&
+	       packet->offset <= packet->total &&
 	       packet->payload_bytes <= packet->total - packet->offset && packet->payload_bytes > 0;
 }
 
@@ -53,11 +57,13 @@ static bool rpc_packet_check_packet(const struct rpc_packet *packet)
 		return false;
 	if (packet->from == 0 && packet->kind != RPC_PACKET_CLOSE)
 		return false;
-	if (packet->code != 0 && !rules[packet->kind].has_code)
-		return false;
 	if (rules[packet->kind].is_fragment)
 		return check_fragment(packet);
-	return packet->message == 0 && packet->offset == 0 && packet->total == 0 &&
+	if (packet->code != 0 && !rules[packet->kind].has_code)
+		return false;
+	if (packet->total != 0 && !rules[packet->kind].has_size)
+		return false;
+	return packet->message == 0 && packet->offset == 0 &&
 	       packet->payload_bytes == rules[packet->kind].payload_bytes;
 }
 

@@ -9,6 +9,19 @@
  *	28 credit             32 message        36 offset       40 total
  *	44 payload bytes      46 code
  *
+ * Datagrams have at most 1,024 bytes (rpc_session_defaults), unless both sides agree on a size.
+ * OPEN, which grants nothing, has in `credit` the bytes of the largest datagram that the client
+ * offers, and OPENED has in `total` the size on which the server agrees, from 1,024 to the offer;
+ * 0 in either: no offer, no agreement. A version that knows of no sizes sends 0 and looks at no
+ * offer. In a session of an agreed size
+ * - the credit may be 256 fragments ahead, of which `selective` can report 64;
+ * - all fragments of a message but the last fill a datagram;
+ * - a fragment may come in parts, where large datagrams do not arrive: DATA with the sequence of
+ *   the fragment, the offset of the part, and as much payload as a datagram of 1,024 bytes has.
+ *   The fragment has arrived when all its parts have;
+ * - DATA whose code is RPC_DATA_ASKS asks for an acknowledgement at once. Other DATA needs one
+ *   only when something is missing, and no attention before. Elsewhere, all DATA asks.
+ *
  * The decoder trusts nothing: its result is consistent in itself, and `payload` lies within the
  * given bytes. The ICRC detects damage on the network, not this header.
  */
@@ -34,6 +47,9 @@ enum rpc_packet_kind {
 	RPC_PACKET_KINDS,
 };
 
+/* `code` of DATA. */
+#define RPC_DATA_ASKS 1u
+
 struct rpc_packet {
 	enum rpc_packet_kind kind;
 	uint32_t to;   /* the receiver's connection identifier; 0 in OPEN, where it is unknown */
@@ -41,10 +57,10 @@ struct rpc_packet {
 	uint32_t sequence;
 	uint32_t cumulative; /* all before it have arrived */
 	uint64_t selective;  /* bit i: cumulative + 1 + i has arrived */
-	uint32_t credit;     /* the first sequence that must not be sent yet */
+	uint32_t credit;     /* the first sequence that must not be sent yet; of OPEN: the offer */
 	uint32_t message;
 	uint32_t offset; /* of the fragment in its message */
-	uint32_t total;	 /* bytes of the message */
+	uint32_t total;	 /* bytes of the message; of OPENED: of an agreed datagram */
 	uint16_t payload_bytes;
 	uint16_t code;
 	const uint8_t *payload; /* the caller's bytes */

@@ -7,11 +7,18 @@ enum {
 	FIRST_ALLOWANCE = 16,
 	SMALLEST_ALLOWANCE = 2,
 	REORDER_PACKETS = 3, /* a fragment is lost after so many later arrivals */
+	/*
+	 * Expirations for one fragment, the peer being heard, that show a limit of its size and no
+	 * chance.
+	 */
+	PARTING_EXPIRATIONS = 3,
+	TRIAL_DOUBLINGS = 6,
+	ASK_PACKETS = 64, /* an acknowledgement is asked for after so many fragments */
 };
 
 static struct rpc_flight *flight_of(struct rpc_sender *sender, uint32_t sequence)
 {
-	return &sender->flights[sequence % RPC_WINDOW_PACKETS];
+	return &sender->flights[sequence % RPC_LARGE_WINDOW_PACKETS];
 }
 
 void rpc_sender_init(struct rpc_sender *sender, const struct rpc_sender_limits *limits,
@@ -24,8 +31,11 @@ void rpc_sender_init(struct rpc_sender *sender, const struct rpc_sender_limits *
 		.credit = first_sequence,
 		.recovery = first_sequence,
 		.allowance = FIRST_ALLOWANCE,
+		.threshold = RPC_LARGE_WINDOW_PACKETS,
 		.rto_ns = limits->rto_initial_ns,
 		.timer_ns = RPC_NEVER,
+		.stuck_ns = RPC_NEVER,
+		.trial_wait_ns = limits->trial_ns,
 	};
 }
 
@@ -71,11 +81,61 @@ static void rpc_sender_fill(const struct rpc_flight *flight, uint32_t sequence,
 	packet->payload = flight->message->bytes + flight->offset;
 }
 
-static void rpc_sender_note_sent(struct rpc_sender *sender, struct rpc_flight *flight,
-				 uint64_t now_ns)
+/* Leaves in the packet what a part holds that begins at `at` in the fragment; the rest follows. */
+static void rpc_sender_cut(struct rpc_sender *sender, uint32_t sequence, uint32_t at,
+			   struct rpc_packet *packet)
 {
+	const uint32_t left = packet->payload_bytes - at;
+	const uint32_t part = left < sender->limits.part_bytes ? left : sender->limits.part_bytes;
+
+	packet->offset += at;
+	packet->payload += at;
+	packet->payload_bytes = (uint16_t)part;
+	sender->part_sequence = sequence;
+	sender->part_offset = part < left ? at + part : 0;
+}
+
+/* Sends the next part of a fragment that has begun; an end of the wait for it ends its parts. */
+static bool transmit_part(struct rpc_sender *sender, struct rpc_packet *packet)
+{
+	const uint32_t at = sender->part_offset, sequence = sender->part_sequence;
+	const struct rpc_flight *flight = flight_of(sender, sequence);
+
+	sender->part_offset = 0;
+	if (at == 0 || rpc_before(sequence, sender->base) || flight->is_acknowledged ||
+	    flight->is_lost)
+		return false;
+	rpc_sender_fill(flight, sequence, packet);
+	rpc_sender_cut(sender, sequence, at, packet);
+	return true;
+}
+
+/* Whether a fragment goes whole to find out whether it arrives. */
+static bool is_trial(struct rpc_sender *sender, const struct rpc_flight *flight, uint64_t now_ns)
+{
+	if (flight->is_again || now_ns < sender->trial_ns)
+		return false;
+	sender->trial_ns = now_ns + sender->trial_wait_ns;
+	if (sender->trial_wait_ns < sender->limits.trial_ns << TRIAL_DOUBLINGS)
+		sender->trial_wait_ns *= 2;
+	return true;
+}
+
+/* Notes the fragment in the packet as sent, and cuts its first part where fragments go in parts. */
+static void rpc_sender_note_sent(struct rpc_sender *sender, uint32_t sequence,
+				 struct rpc_packet *packet, uint64_t now_ns)
+{
+	struct rpc_flight *flight = flight_of(sender, sequence);
+
+	if (sender->is_parting && flight->bytes > sender->limits.part_bytes) {
+		flight->is_trial = is_trial(sender, flight, now_ns);
+		if (!flight->is_trial)
+			rpc_sender_cut(sender, sequence, 0, packet);
+	}
 	flight->sent_ns = now_ns;
 	sender->in_flight++;
+	if (sender->stuck_ns == RPC_NEVER)
+		sender->stuck_ns = now_ns;
 	if (sender->timer_ns == RPC_NEVER)
 		sender->timer_ns = now_ns + sender->rto_ns;
 }
@@ -91,10 +151,16 @@ static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, 
 		flight->is_again = true;
 		sender->retransmissions++;
 		rpc_sender_fill(flight, sequence, packet);
-		rpc_sender_note_sent(sender, flight, now_ns);
+		rpc_sender_note_sent(sender, sequence, packet, now_ns);
 		return true;
 	}
 	return false;
+}
+
+static bool may_send_new(const struct rpc_sender *sender)
+{
+	return sender->cutting != NULL && rpc_before(sender->next, sender->credit) &&
+	       sender->next - sender->base < sender->limits.window_packets;
 }
 
 static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
@@ -103,8 +169,7 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 	struct rpc_flight *flight = flight_of(sender, sender->next);
 	uint32_t left;
 
-	if (message == NULL || !rpc_before(sender->next, sender->credit) ||
-	    sender->next - sender->base >= RPC_WINDOW_PACKETS)
+	if (!may_send_new(sender))
 		return false;
 	left = message->length - sender->cut_bytes;
 	if (left > sender->limits.payload_bytes)
@@ -115,21 +180,39 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 		.bytes = (uint16_t)left,
 	};
 	rpc_sender_fill(flight, sender->next, packet);
+	rpc_sender_note_sent(sender, sender->next, packet, now_ns);
 	sender->next++;
 	sender->cut_bytes += left;
 	if (sender->cut_bytes == message->length) {
 		sender->cutting = message->next;
 		sender->cut_bytes = 0;
 	}
-	rpc_sender_note_sent(sender, flight, now_ns);
 	return true;
+}
+
+/* Asks for an acknowledgement now and then, and where nothing more can be sent without one. */
+static void ask(struct rpc_sender *sender, struct rpc_packet *packet)
+{
+	if (!sender->limits.asks || sender->part_offset != 0)
+		return;
+	sender->unasked++;
+	if (sender->unasked < ASK_PACKETS && sender->in_flight < sender->allowance &&
+	    may_send_new(sender))
+		return;
+	sender->unasked = 0;
+	packet->code = RPC_DATA_ASKS;
 }
 
 bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
 {
-	if (sender->in_flight >= sender->allowance)
-		return false;
-	return transmit_lost(sender, packet, now_ns) || transmit_new(sender, packet, now_ns);
+	bool has_sent = transmit_part(sender, packet);
+
+	if (!has_sent && sender->in_flight < sender->allowance)
+		has_sent = transmit_lost(sender, packet, now_ns) ||
+			   transmit_new(sender, packet, now_ns);
+	if (has_sent)
+		ask(sender, packet);
+	return has_sent;
 }
 
 static void rpc_sender_measure(struct rpc_sender *sender, uint64_t round_trip_ns)
@@ -152,21 +235,48 @@ static void rpc_sender_measure(struct rpc_sender *sender, uint64_t round_trip_ns
 		sender->rto_ns = sender->limits.rto_max_ns;
 }
 
+/* The lost fragments that were not sent again are under way after all. */
+static void take_back_losses(struct rpc_sender *sender)
+{
+	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
+		struct rpc_flight *flight = flight_of(sender, sequence);
+
+		if (!flight->is_lost)
+			continue;
+		flight->is_lost = false;
+		sender->in_flight++;
+	}
+	sender->allowance = sender->allowance_before;
+	sender->threshold = sender->threshold_before;
+	sender->allowance_before = 0;
+}
+
+static void grow_allowance(struct rpc_sender *sender)
+{
+	if (sender->allowance >= sender->limits.window_packets)
+		return;
+	if (sender->allowance >= sender->threshold &&
+	    ++sender->allowance_progress < sender->allowance)
+		return;
+	sender->allowance_progress = 0;
+	sender->allowance++;
+}
+
 static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flight, uint64_t now_ns)
 {
 	if (flight->is_acknowledged)
 		return;
+	if (flight->is_lost && !flight->is_again && sender->allowance_before != 0)
+		take_back_losses(sender);
 	flight->is_acknowledged = true;
 	if (!flight->is_lost)
 		sender->in_flight--;
 	flight->is_lost = false;
 	if (!flight->is_again)
 		rpc_sender_measure(sender, now_ns - flight->sent_ns);
-	if (++sender->allowance_progress >= sender->allowance) {
-		sender->allowance_progress = 0;
-		if (sender->allowance < RPC_WINDOW_PACKETS)
-			sender->allowance++;
-	}
+	if (flight->is_trial && !flight->is_again)
+		sender->is_parting = false;
+	grow_allowance(sender);
 }
 
 static void note_lost(struct rpc_sender *sender, struct rpc_flight *flight)
@@ -183,6 +293,8 @@ static void shrink_allowance(struct rpc_sender *sender, uint32_t sequence)
 	sender->allowance /= 2;
 	if (sender->allowance < SMALLEST_ALLOWANCE)
 		sender->allowance = SMALLEST_ALLOWANCE;
+	sender->threshold = sender->allowance;
+	sender->allowance_before = 0;
 }
 
 static void rpc_sender_advance(struct rpc_sender *sender, uint32_t cumulative, uint64_t now_ns)
@@ -195,6 +307,19 @@ static void rpc_sender_advance(struct rpc_sender *sender, uint32_t cumulative, u
 			flight->message->is_released = true;
 		flight->message = NULL;
 		sender->base++;
+	}
+}
+
+/* Counts what shows that the peer is there and the oldest fragment does not arrive. */
+static void note_heard(struct rpc_sender *sender, bool has_advanced, uint64_t now_ns)
+{
+	if (has_advanced) {
+		sender->stuck_ns = sender->base == sender->next ? RPC_NEVER : now_ns;
+		sender->expirations = 0;
+		sender->is_heard = false;
+	} else if (sender->expirations > 0 && !sender->is_heard) {
+		sender->expirations = 1; /* the others may have been those of an outage */
+		sender->is_heard = true;
 	}
 }
 
@@ -222,6 +347,7 @@ bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *
 	if (rpc_before(packet->cumulative, base))
 		return true; /* a later one has overtaken it */
 	rpc_sender_advance(sender, packet->cumulative, now_ns);
+	note_heard(sender, sender->base != base, now_ns);
 	for (uint32_t bit = 0; bit < RPC_WINDOW_PACKETS; bit++) {
 		uint32_t sequence = packet->cumulative + 1 + bit;
 
@@ -234,7 +360,7 @@ bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *
 	}
 	find_lost(sender, highest);
 	if (rpc_before(sender->credit, packet->credit) &&
-	    packet->credit - packet->cumulative <= RPC_WINDOW_PACKETS)
+	    packet->credit - packet->cumulative <= RPC_LARGE_WINDOW_PACKETS)
 		sender->credit = packet->credit;
 	if (sender->base == sender->next)
 		sender->timer_ns = RPC_NEVER;
@@ -249,10 +375,23 @@ bool rpc_sender_is_blocked(const struct rpc_sender *sender)
 	       !rpc_before(sender->next, sender->credit);
 }
 
+static void note_expired(struct rpc_sender *sender, uint64_t now_ns)
+{
+	const struct rpc_flight *oldest = flight_of(sender, sender->base);
+
+	sender->expirations++;
+	if (!sender->is_heard || sender->expirations < PARTING_EXPIRATIONS || sender->is_parting ||
+	    sender->limits.part_bytes == 0 || oldest->bytes <= sender->limits.part_bytes)
+		return;
+	sender->is_parting = true;
+	sender->trial_ns = now_ns + sender->trial_wait_ns;
+}
+
 void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns)
 {
 	if (now_ns < sender->timer_ns)
 		return;
+	note_expired(sender, now_ns);
 	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
 		struct rpc_flight *flight = flight_of(sender, sequence);
 
@@ -261,6 +400,11 @@ void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns)
 	}
 	assert(sender->in_flight == 0);
 	sender->recovery = sender->next;
+	if (sender->allowance > SMALLEST_ALLOWANCE) {
+		sender->allowance_before = sender->allowance;
+		sender->threshold_before = sender->threshold;
+		sender->threshold = sender->allowance / 2;
+	}
 	sender->allowance = SMALLEST_ALLOWANCE;
 	sender->rto_ns = sender->rto_ns * 2 > sender->limits.rto_max_ns ? sender->limits.rto_max_ns
 									: sender->rto_ns * 2;

@@ -11,6 +11,7 @@ enum { SMALLEST_PAYLOAD = 64, SMALLEST_WINDOW = 4 };
 
 const struct rpc_session_config rpc_session_defaults = {
 	.datagram_bytes = 1024,
+	.offer_bytes = 4096,
 	.window_packets = RPC_WINDOW_PACKETS,
 	.max_message_bytes = RPC_BODY_INLINE_BYTES + 1024,
 	.rto_initial_ns = 20 * MS,
@@ -62,6 +63,9 @@ int rpc_session_check_config(const struct rpc_session_config *config)
 	if (config->datagram_bytes < RPC_HEADER_BYTES + SMALLEST_PAYLOAD ||
 	    config->datagram_bytes > RPC_DATAGRAM_MAX_BYTES)
 		return -EINVAL;
+	if (config->offer_bytes != 0 && (config->offer_bytes < config->datagram_bytes ||
+					 config->offer_bytes > RPC_DATAGRAM_MAX_BYTES))
+		return -EINVAL;
 	if (window < SMALLEST_WINDOW || window > RPC_WINDOW_PACKETS || (window & (window - 1)) != 0)
 		return -EINVAL;
 	if (config->max_message_bytes == 0 || config->max_message_bytes > RPC_MESSAGE_LIMIT_BYTES)
@@ -75,22 +79,39 @@ int rpc_session_check_config(const struct rpc_session_config *config)
 	return 0;
 }
 
-static uint32_t payload_bytes(const struct rpc_session_config *config)
+/* In a session of an agreed size, more fragments may be in flight. */
+static uint32_t large_window_packets(const struct rpc_session_config *config)
 {
-	return config->datagram_bytes - RPC_HEADER_BYTES;
+	return config->window_packets * (RPC_LARGE_WINDOW_PACKETS / RPC_WINDOW_PACKETS);
+}
+
+static uint32_t largest_window_packets(const struct rpc_session_config *config)
+{
+	return config->offer_bytes != 0 ? large_window_packets(config) : config->window_packets;
+}
+
+/* The largest fragment that this side may have to take. */
+static uint32_t largest_payload_bytes(const struct rpc_session_config *config)
+{
+	const uint32_t datagram_bytes =
+		config->offer_bytes != 0 ? config->offer_bytes : config->datagram_bytes;
+
+	return datagram_bytes - RPC_HEADER_BYTES;
 }
 
 size_t rpc_session_memory_bytes(const struct rpc_session_config *config)
 {
-	return rpc_receiver_memory_bytes(config->window_packets, payload_bytes(config),
-					 config->max_message_bytes);
+	return rpc_receiver_memory_bytes(largest_window_packets(config),
+					 largest_payload_bytes(config), config->max_message_bytes);
 }
 
 static void rpc_session_begin(struct rpc_session *session, const struct rpc_session_config *config,
 			      const struct rpc_session_self *self, void *memory, uint64_t now_ns)
 {
 	struct rpc_sender_limits limits = {
-		.payload_bytes = payload_bytes(config),
+		.payload_bytes = config->datagram_bytes - RPC_HEADER_BYTES,
+		.trial_ns = config->dead_ns,
+		.window_packets = RPC_WINDOW_PACKETS,
 		.rto_initial_ns = config->rto_initial_ns,
 		.rto_min_ns = config->rto_min_ns,
 		.rto_max_ns = config->rto_max_ns,
@@ -100,6 +121,7 @@ static void rpc_session_begin(struct rpc_session *session, const struct rpc_sess
 	*session = (struct rpc_session){
 		.config = *config,
 		.self = *self,
+		.datagram_bytes = config->datagram_bytes,
 		.owes_opening = true,
 		.open_timer_ns = RPC_NEVER,
 		.open_interval_ns = config->rto_initial_ns,
@@ -108,8 +130,9 @@ static void rpc_session_begin(struct rpc_session *session, const struct rpc_sess
 		.unanswered_ns = RPC_NEVER,
 	};
 	rpc_sender_init(&session->sender, &limits, self->first_sequence);
-	rpc_receiver_init(&session->receiver, config->window_packets, limits.payload_bytes,
-			  config->max_message_bytes, memory);
+	rpc_receiver_init(&session->receiver, largest_window_packets(config),
+			  largest_payload_bytes(config), config->max_message_bytes, memory);
+	rpc_receiver_agree(&session->receiver, config->window_packets, limits.payload_bytes, 0);
 }
 
 void rpc_session_open(struct rpc_session *session, const struct rpc_session_config *config,
@@ -118,6 +141,23 @@ void rpc_session_open(struct rpc_session *session, const struct rpc_session_conf
 	rpc_session_begin(session, config, self, memory, now_ns);
 	session->is_client = true;
 	session->state = RPC_SESSION_OPENING;
+}
+
+/* Uses datagrams of that size, which both sides take, and what comes with it; 0: there is none. */
+static void agree(struct rpc_session *session, uint32_t datagram_bytes)
+{
+	const uint32_t part_bytes = session->config.datagram_bytes - RPC_HEADER_BYTES;
+	const uint32_t payload_bytes = datagram_bytes - RPC_HEADER_BYTES;
+
+	if (datagram_bytes == 0)
+		return;
+	session->datagram_bytes = datagram_bytes;
+	session->sender.limits.payload_bytes = payload_bytes;
+	session->sender.limits.part_bytes = part_bytes;
+	session->sender.limits.window_packets = RPC_LARGE_WINDOW_PACKETS;
+	session->sender.limits.asks = true;
+	rpc_receiver_agree(&session->receiver, large_window_packets(&session->config),
+			   payload_bytes, part_bytes);
 }
 
 static void learn_peer(struct rpc_session *session, const struct rpc_packet *packet)
@@ -135,6 +175,9 @@ void rpc_session_accept(struct rpc_session *session, const struct rpc_session_co
 	rpc_session_begin(session, config, self, memory, now_ns);
 	session->state = RPC_SESSION_OPEN;
 	learn_peer(session, open);
+	if (open->credit >= config->datagram_bytes)
+		agree(session,
+		      open->credit < config->offer_bytes ? open->credit : config->offer_bytes);
 }
 
 static void rpc_session_end(struct rpc_session *session, int error, uint16_t close)
@@ -167,9 +210,35 @@ static bool check_sender(const struct rpc_session *session, const struct rpc_pac
 
 static void accept_fragment(struct rpc_session *session, const struct rpc_packet *packet)
 {
-	session->owes_ack = true;
+	const uint32_t expected = session->receiver.cumulative;
+
 	if (rpc_receiver_accept(&session->receiver, packet) != 0)
 		rpc_session_end(session, -EPROTO, RPC_CLOSE_PROTOCOL);
+	/* Without being asked, this side tells only of gaps, of their end, and of doubles. */
+	if (!session->sender.limits.asks || packet->code == RPC_DATA_ASKS ||
+	    packet->sequence != expected || session->receiver.cumulative - expected > 1)
+		session->owes_ack = true;
+}
+
+/* The server agrees on no less than every session has, and on no more than was offered. */
+static bool is_agreement_good(const struct rpc_session *session, uint32_t datagram_bytes)
+{
+	return datagram_bytes == 0 || (datagram_bytes >= session->config.datagram_bytes &&
+				       datagram_bytes <= session->config.offer_bytes);
+}
+
+static void enter(struct rpc_session *session, const struct rpc_packet *opened)
+{
+	learn_peer(session, opened);
+	session->owes_opening = false;
+	session->open_timer_ns = RPC_NEVER;
+	if (!is_agreement_good(session, opened->total)) {
+		rpc_session_end(session, -EPROTO, RPC_CLOSE_PROTOCOL);
+		return;
+	}
+	agree(session, opened->total);
+	session->state = RPC_SESSION_OPEN;
+	session->owes_ack = true;
 }
 
 static void act(struct rpc_session *session, enum action action, const struct rpc_packet *packet)
@@ -179,11 +248,7 @@ static void act(struct rpc_session *session, enum action action, const struct rp
 	case NOTE:
 		break;
 	case ENTER:
-		learn_peer(session, packet);
-		session->state = RPC_SESSION_OPEN;
-		session->owes_opening = false;
-		session->open_timer_ns = RPC_NEVER;
-		session->owes_ack = true;
+		enter(session, packet);
 		break;
 	case REPEAT_OPENED:
 		session->owes_opening = true;
@@ -221,6 +286,22 @@ void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *p
 	act(session, action, packet);
 }
 
+/* OPEN has the offer of this side, and OPENED what both sides have agreed on. */
+static void choose_opening(struct rpc_session *session, struct rpc_packet *packet, uint64_t now_ns)
+{
+	packet->kind = session->is_client ? RPC_PACKET_OPEN : RPC_PACKET_OPENED;
+	packet->sequence = session->self.first_sequence;
+	packet->payload = session->self.identity;
+	packet->payload_bytes = RPC_IDENTITY_BYTES;
+	session->owes_opening = false;
+	if (session->is_client) {
+		packet->credit = session->config.offer_bytes;
+		session->open_timer_ns = now_ns + session->open_interval_ns;
+	} else if (session->sender.limits.asks) {
+		packet->total = session->datagram_bytes;
+	}
+}
+
 /* Chooses the kind of the due datagram and sets the fields that only this kind has. */
 static bool choose(struct rpc_session *session, struct rpc_packet *packet, uint64_t now_ns)
 {
@@ -233,13 +314,7 @@ static bool choose(struct rpc_session *session, struct rpc_packet *packet, uint6
 	if (session->state == RPC_SESSION_CLOSED)
 		return false;
 	if (session->owes_opening) {
-		packet->kind = session->is_client ? RPC_PACKET_OPEN : RPC_PACKET_OPENED;
-		packet->sequence = session->self.first_sequence;
-		packet->payload = session->self.identity;
-		packet->payload_bytes = RPC_IDENTITY_BYTES;
-		session->owes_opening = false;
-		if (session->is_client)
-			session->open_timer_ns = now_ns + session->open_interval_ns;
+		choose_opening(session, packet, now_ns);
 		return true;
 	}
 	if (session->state != RPC_SESSION_OPEN)
@@ -268,7 +343,9 @@ uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint6
 	if ((packet.kind == RPC_PACKET_DATA || packet.kind == RPC_PACKET_PING) &&
 	    session->unanswered_ns == RPC_NEVER)
 		session->unanswered_ns = now_ns;
-	bytes = rpc_packet_encode(&packet, datagram, session->config.datagram_bytes);
+	session->is_urgent = packet.kind != RPC_PACKET_DATA || !session->sender.limits.asks ||
+			     packet.code == RPC_DATA_ASKS;
+	bytes = rpc_packet_encode(&packet, datagram, session->datagram_bytes);
 	assert(bytes > 0);
 	return (uint32_t)bytes;
 }
@@ -286,12 +363,22 @@ static uint64_t ask_ns(const struct rpc_session *session)
 	return since + session->config.keepalive_ns;
 }
 
+/* The time to end a session whose oldest fragment does not arrive. */
+static uint64_t stuck_ns(const struct rpc_session *session)
+{
+	return session->sender.stuck_ns == RPC_NEVER
+		       ? RPC_NEVER
+		       : session->sender.stuck_ns + session->config.dead_ns;
+}
+
 uint64_t rpc_session_next_deadline_ns(const struct rpc_session *session)
 {
 	uint64_t deadline = session->heard_ns + session->config.dead_ns;
 
 	if (session->state == RPC_SESSION_CLOSED)
 		return RPC_NEVER;
+	if (stuck_ns(session) < deadline)
+		deadline = stuck_ns(session);
 	if (session->open_timer_ns < deadline)
 		deadline = session->open_timer_ns;
 	if (session->sender.timer_ns < deadline)
@@ -307,6 +394,10 @@ void rpc_session_tick(struct rpc_session *session, uint64_t now_ns)
 		return;
 	if (now_ns >= session->heard_ns + session->config.dead_ns) {
 		rpc_session_end(session, -ETIMEDOUT, RPC_CLOSE_DONE);
+		return;
+	}
+	if (now_ns >= stuck_ns(session)) {
+		rpc_session_end(session, -EHOSTUNREACH, RPC_CLOSE_DONE);
 		return;
 	}
 	if (now_ns >= session->open_timer_ns) {
@@ -374,6 +465,9 @@ const char *rpc_session_end_text(const struct rpc_session *session)
 		return is_server ? "the server closed it" : "the client closed it";
 	case -ETIMEDOUT:
 		return is_server ? "the server is silent" : "the client is silent";
+	case -EHOSTUNREACH:
+		return is_server ? "datagrams no longer reach the server"
+				 : "datagrams no longer reach the client";
 	case -ECONNRESET:
 		if (session->is_closed_by_peer)
 			return is_server ? "the server does not know it, and may be a new one"

@@ -8,8 +8,9 @@
  * 0, then sleeps until rpc_session_next_deadline_ns(). Memory is the caller's, its size fixed at
  * the beginning. The owner of the transport checks that datagrams come from the peer's address.
  *
- * A session ends when either side closes it, when the peer says that it knows no such session, or
- * when the peer is silent for `dead_ns` although asked each `keepalive_ns`: every wait ends.
+ * A session ends when either side closes it, when the peer says that it knows no such session, when
+ * the peer is silent for `dead_ns` although asked each `keepalive_ns`, or when the oldest fragment
+ * does not arrive for `dead_ns`: every wait ends.
  */
 #ifndef LIB_RPC_WIRE_RPC_SESSION_H
 #define LIB_RPC_WIRE_RPC_SESSION_H
@@ -45,9 +46,11 @@ enum rpc_session_state {
 };
 
 struct rpc_session_config {
-	uint32_t datagram_bytes;    /* RPC_HEADER_BYTES + 64 to RPC_DATAGRAM_MAX_BYTES; the same on
-				       both sides */
-	uint32_t window_packets;    /* a power of two, 4 to RPC_WINDOW_PACKETS */
+	uint32_t datagram_bytes; /* RPC_HEADER_BYTES + 64 to RPC_DATAGRAM_MAX_BYTES; the same on
+				    both sides */
+	uint32_t offer_bytes;	 /* of the largest datagrams that this side takes and its path may
+				    carry, datagram_bytes to RPC_DATAGRAM_MAX_BYTES; 0: no offer */
+	uint32_t window_packets; /* a power of two, 4 to RPC_WINDOW_PACKETS */
 	uint32_t max_message_bytes; /* received; 1 to RPC_MESSAGE_LIMIT_BYTES */
 	uint64_t rto_initial_ns;
 	uint64_t rto_min_ns;
@@ -56,7 +59,10 @@ struct rpc_session_config {
 	uint64_t dead_ns;
 };
 
-/* For networks of a data centre: 1 KiB datagrams, 20 ms, dead after 5 s. */
+/*
+ * For networks of a data centre: 1 KiB datagrams, 4 KiB where both sides agree, 20 ms, dead after
+ * 5 s.
+ */
 extern const struct rpc_session_config rpc_session_defaults;
 
 /* The identity of this side; both numbers are random, so that a stranger cannot guess them. */
@@ -71,7 +77,9 @@ struct rpc_session {
 	struct rpc_session_self self;
 	enum rpc_session_state state;
 	int error; /* the reason for CLOSED: -ECONNRESET, -ETIMEDOUT, -EPROTO, -EMSGSIZE,
-		      -ECONNREFUSED, -ESHUTDOWN when a side closed it */
+		      -ECONNREFUSED, -EHOSTUNREACH, -ESHUTDOWN when a side closed it */
+	uint32_t datagram_bytes; /* the largest, once the session is open */
+	bool is_urgent; /* the peer should look at the datagram that was written last, soon */
 	bool is_client;
 	uint32_t peer; /* 0: not known yet */
 	uint8_t peer_identity[RPC_IDENTITY_BYTES];
@@ -95,7 +103,10 @@ struct rpc_session {
 /* -EINVAL: a value outside the range in its comment. */
 int rpc_session_check_config(const struct rpc_session_config *config);
 
-/* The bytes of memory for a session with this (checked) configuration, aligned as malloc() does. */
+/*
+ * The bytes of memory for a session with this (checked) configuration, aligned as malloc() does. A
+ * session with a smaller offer can use the memory too.
+ */
 size_t rpc_session_memory_bytes(const struct rpc_session_config *config);
 
 /* Begins a session of a client. */
@@ -111,7 +122,7 @@ void rpc_session_accept(struct rpc_session *session, const struct rpc_session_co
 void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *packet,
 			 uint64_t now_ns);
 
-/* Writes the next datagram into config.datagram_bytes bytes; returns its length, or 0: none now. */
+/* Writes the next datagram into datagram_bytes bytes; returns its length, or 0: none now. */
 uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint64_t now_ns);
 
 /* The latest time for the next rpc_session_tick(); RPC_NEVER for a closed session. */
@@ -127,6 +138,12 @@ int rpc_session_send(struct rpc_session *session, struct rpc_outgoing *message);
 
 /* Gives back a message that has arrived, or in a closed session any; NULL: none. */
 struct rpc_outgoing *rpc_session_take_released(struct rpc_session *session);
+
+/* The most bytes of a chunk that one message of the peer may hold; older peers refuse more. */
+static inline uint32_t rpc_session_chunk_bytes(const struct rpc_session *session)
+{
+	return session->sender.limits.asks ? RPC_BODY_INLINE_BYTES : RPC_BODY_INLINE_BYTES / 2;
+}
 
 /* Whether the peer has all messages, and the caller has taken all back. */
 static inline bool rpc_session_is_drained(const struct rpc_session *session)

@@ -59,8 +59,9 @@ static uint8_t *room(struct transport_route *route)
 	return transport->room > 0 ? transport->bytes : NULL;
 }
 
-static int send_datagram(struct transport_route *route, uint32_t bytes)
+static int send_datagram(struct transport_route *route, uint32_t bytes, bool is_urgent)
 {
+	(void)is_urgent;
 	struct fake_transport *transport = fake_of(route->transport);
 	struct fake_sent *sent = &transport->sent[transport->sent_count++];
 

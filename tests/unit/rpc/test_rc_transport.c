@@ -329,7 +329,7 @@ static uint32_t send_all_it_can(struct transport_route *route)
 	uint32_t count = 0;
 
 	for (; transport_room(route) != NULL; count++)
-		assert_int_equal(transport_send(route, 1), 0);
+		assert_int_equal(transport_send(route, 1, true), 0);
 	return count;
 }
 
@@ -395,7 +395,7 @@ static int acknowledge(struct rnic_qp *qp, uint64_t wr_id)
 static void send_and_acknowledge(struct transport_route *route, uint64_t round_trip_ns)
 {
 	assert_non_null(transport_room(route));
-	assert_int_equal(transport_send(route, 1), 0);
+	assert_int_equal(transport_send(route, 1, true), 0);
 	fake.now_ns += round_trip_ns;
 	assert_int_equal(acknowledge(fake.last_qp, fake.last_send), 0);
 }
@@ -436,7 +436,7 @@ static void the_timeout_changes_when_nothing_is_under_way(void **state)
 	route = open_session(qp);
 	assert_int_equal(transport.base.calls->open_ring(&transport.base, 64, false, &ring), 0);
 	assert_non_null(transport_room(route));
-	assert_int_equal(transport_send(route, 1), 0);
+	assert_int_equal(transport_send(route, 1, true), 0);
 	send = fake.last_send;
 	assert_int_equal(transport.base.calls->write(route, ring, 0, 1, 0x1000, 1), 0);
 	assert_int_equal(acknowledge(qp, send), 0);
@@ -456,7 +456,7 @@ static void a_queue_pair_that_takes_no_timeout_is_lost(void **state)
 	fake.timeout_error = -EINVAL;
 	route = open_session(qp);
 	assert_non_null(transport_room(route));
-	assert_int_equal(transport_send(route, 1), 0);
+	assert_int_equal(transport_send(route, 1, true), 0);
 	assert_int_equal(acknowledge(qp, fake.last_send), 1);
 	assert_int_equal(transport.base.calls->receive(&transport.base, &datagram), 0);
 }

@@ -74,7 +74,7 @@ static void test_damaged(void **state)
 		{40, 0xff, -EBADMSG},		 /* a message beyond all limits */
 		{45, 5, -EBADMSG},		 /* payload that is not there, or more of it */
 		{45, 7, -EBADMSG},
-		{47, 1, -EBADMSG}, /* only CLOSE has a code */
+		{47, 2, -EBADMSG}, /* only CLOSE has such a code */
 	};
 	uint8_t bytes[RPC_HEADER_BYTES + 6];
 	struct rpc_packet found;
@@ -90,6 +90,33 @@ static void test_damaged(void **state)
 		assert_int_equal(rpc_packet_decode(&found, bytes, length), -EBADMSG);
 }
 
+/* A size of datagrams: in OPEN where older versions do not look, in OPENED where they say 0. */
+static void test_sizes(void **state)
+{
+	struct rpc_packet packet = {
+		.kind = RPC_PACKET_OPEN,
+		.from = 1,
+		.credit = 4096,
+		.payload = (const uint8_t *)"identity of them",
+		.payload_bytes = RPC_IDENTITY_BYTES,
+	};
+	uint8_t bytes[RPC_HEADER_BYTES + RPC_IDENTITY_BYTES];
+	struct rpc_packet found;
+
+	(void)state;
+	rpc_packet_encode(&packet, bytes, sizeof(bytes));
+	assert_int_equal(rpc_packet_decode(&found, bytes, sizeof(bytes)), 0);
+	assert_int_equal(found.credit, 4096);
+	bytes[42] = 1; /* total */
+	assert_int_equal(rpc_packet_decode(&found, bytes, sizeof(bytes)), -EBADMSG);
+	packet.kind = RPC_PACKET_OPENED;
+	packet.to = 2;
+	packet.total = 4096;
+	rpc_packet_encode(&packet, bytes, sizeof(bytes));
+	assert_int_equal(rpc_packet_decode(&found, bytes, sizeof(bytes)), 0);
+	assert_int_equal(found.total, 4096);
+}
+
 static void test_before(void **state)
 {
 	(void)state;
@@ -102,9 +129,8 @@ static void test_before(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_damaged),	   cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_before),
 	};
 

@@ -83,10 +83,14 @@ static void test_report(void **state)
 	rpc_receiver_report(*state, &report);
 	assert_int_equal(report.cumulative, FIRST + 1);
 	assert_true(report.selective == ((1 << 0) | (1 << 3)));
-	assert_int_equal(report.credit, FIRST + WINDOW); /* nothing was taken yet */
+	assert_int_equal(report.credit, FIRST + WINDOW + 1); /* the first is in its message */
+	accept_one(*state, 1, 0, 4);
+	rpc_receiver_report(*state, &report);
+	assert_int_equal(report.credit, FIRST + WINDOW + 1); /* which nobody has taken yet */
+	assert_int_equal(take(*state), 1);
 	assert_int_equal(take(*state), 1);
 	rpc_receiver_report(*state, &report);
-	assert_int_equal(report.credit, FIRST + WINDOW + 1);
+	assert_int_equal(report.credit, FIRST + WINDOW + 2);
 }
 
 static void test_beyond_the_credit(void **state)
@@ -97,6 +101,20 @@ static void test_beyond_the_credit(void **state)
 	assert_int_equal(accept_one(*state, UINT32_MAX, 0, 4), 0); /* before the first */
 	rpc_receiver_report(*state, &report);
 	assert_true(report.cumulative == FIRST && report.selective == 0);
+}
+
+/* The bytes of a message stay until the next call, whatever arrives meanwhile. */
+static void test_message_stays(void **state)
+{
+	const uint8_t *bytes;
+	uint32_t length;
+
+	accept_one(*state, 0, 0, 4);
+	assert_int_equal(rpc_receiver_take(*state, &bytes, &length), 1);
+	accept_one(*state, 1, 4, 8); /* no beginning of a message: refused in its turn */
+	accept_one(*state, 2, 0, 4);
+	assert_memory_equal(bytes, "abcd", 4);
+	assert_int_equal(take(*state), -EPROTO);
 }
 
 static void test_news(void **state)
@@ -135,6 +153,63 @@ static void test_fragments_that_are_not_of_one_message(void **state)
 	}
 }
 
+/* A part of the fragments of 4 bytes: 2 bytes, or 1 at a message's end. */
+static int accept_part(struct rpc_receiver *receiver, uint32_t number, uint32_t offset,
+		       uint32_t total)
+{
+	struct rpc_packet packet = fragment(number, offset, total);
+
+	packet.payload_bytes = total - offset < 2 ? 1 : 2;
+	return rpc_receiver_accept(receiver, &packet);
+}
+
+static void test_parts(void **state)
+{
+	struct rpc_packet report;
+	const uint8_t *bytes;
+	uint32_t length;
+
+	rpc_receiver_agree(*state, WINDOW, PAYLOAD, 2);
+	assert_int_equal(accept_part(*state, 1, 6, 11), 0);
+	assert_int_equal(accept_part(*state, 0, 0, 11), 0);
+	assert_int_equal(accept_part(*state, 0, 0, 11), 0); /* twice */
+	rpc_receiver_report(*state, &report);
+	assert_true(report.cumulative == FIRST && report.selective == 0);
+	assert_int_equal(accept_part(*state, 1, 4, 11), 0);
+	rpc_receiver_report(*state, &report);
+	assert_true(report.cumulative == FIRST && report.selective == 1);
+	assert_int_equal(accept_one(*state, 0, 0, 11), 0); /* whole after all */
+	assert_int_equal(accept_part(*state, 2, 10, 11), 0);
+	assert_int_equal(take(*state), 0);
+	assert_int_equal(accept_part(*state, 2, 8, 11), 0);
+	assert_int_equal(rpc_receiver_take(*state, &bytes, &length), 1);
+	assert_int_equal(length, 11);
+	assert_memory_equal(bytes, "abcdefghijk", 11);
+}
+
+/* Parts of another size, at another place, of another fragment. */
+static void test_parts_that_are_none(void **state)
+{
+	static const struct {
+		uint32_t offset;
+		uint32_t total;
+		uint16_t payload_bytes;
+	} lies[] = {{0, 11, 1}, {0, 11, 3}, {1, 11, 2}, {2, 11, 1}, {3, 11, 2},
+		    {8, 11, 1}, {4, 11, 2}, {0, 12, 2}, {2, 12, 2}};
+
+	rpc_receiver_agree(*state, WINDOW, PAYLOAD, 2);
+	assert_int_equal(accept_part(*state, 0, 0, 11), 0);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		struct rpc_packet packet = fragment(0, lies[i].offset, lies[i].total);
+
+		packet.payload_bytes = lies[i].payload_bytes;
+		assert_int_equal(rpc_receiver_accept(*state, &packet), -EPROTO);
+	}
+	assert_int_equal(take(*state), 0);
+	assert_int_equal(accept_part(*state, 0, 2, 11), 0);
+	assert_int_equal(((struct rpc_receiver *)*state)->cumulative, FIRST + 1);
+}
+
 static void test_too_large(void **state)
 {
 	struct rpc_packet packet = fragment(0, 0, 4);
@@ -151,9 +226,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_any_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_report, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beyond_the_credit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_message_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_news, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fragments_that_are_not_of_one_message, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_parts_that_are_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
 	};
 

@@ -59,6 +59,7 @@ static int set_up(void **state)
 	pair->config = rpc_session_defaults;
 	pair->config.window_packets = 8;
 	pair->config.datagram_bytes = RPC_HEADER_BYTES + 64;
+	pair->config.offer_bytes = 0;
 	pair->config.max_message_bytes = 4096;
 	pair->client_memory = malloc(rpc_session_memory_bytes(&pair->config));
 	pair->server_memory = malloc(rpc_session_memory_bytes(&pair->config));
@@ -161,7 +162,7 @@ static void test_slow_reader(void **state)
 	assert_true(rpc_sender_is_blocked(&pair->client.sender));
 	while (rpc_session_take(&pair->server, &found, &length))
 		count++;
-	assert_int_equal(count, 8);
+	assert_int_equal(count, 9); /* a window, and the message that waited for the caller */
 	while (pair->server.receiver.taken - pair->server.receiver.told > 0) {
 		struct rpc_packet lost;
 
@@ -171,7 +172,7 @@ static void test_slow_reader(void **state)
 	settle(pair);
 	while (rpc_session_take(&pair->server, &found, &length))
 		count++;
-	assert_int_equal(count, 16);
+	assert_int_equal(count, 18);
 }
 
 static void test_lost_fragment(void **state)
@@ -344,6 +345,236 @@ static void test_hostile(void **state)
 	}
 }
 
+/* --- larger datagrams ------------------------------------------------------------------------- */
+
+enum { SMALL = RPC_HEADER_BYTES + 64, LARGE = RPC_HEADER_BYTES + 1000 };
+
+/* Begins both sessions anew, with these offers; returns the size that OPENED has. */
+static uint32_t begin_with(struct pair *pair, uint32_t client_offer, uint32_t server_offer)
+{
+	struct rpc_packet packet;
+	uint32_t agreed;
+
+	free(pair->client_memory);
+	free(pair->server_memory);
+	pair->config.offer_bytes = client_offer;
+	pair->client_memory = malloc(rpc_session_memory_bytes(&pair->config));
+	rpc_session_open(&pair->client, &pair->config, &client_self, pair->client_memory,
+			 pair->now_ns);
+	assert_true(pull(pair, &pair->client, &packet));
+	assert_int_equal(packet.credit, client_offer);
+	pair->config.offer_bytes = server_offer;
+	pair->server_memory = malloc(rpc_session_memory_bytes(&pair->config));
+	rpc_session_accept(&pair->server, &pair->config, &server_self, &packet, pair->server_memory,
+			   pair->now_ns);
+	assert_true(pull(pair, &pair->server, &packet));
+	assert_int_equal(packet.kind, RPC_PACKET_OPENED);
+	agreed = packet.total;
+	rpc_session_receive(&pair->client, &packet, pair->now_ns);
+	settle(pair);
+	return agreed;
+}
+
+/* Both take the smaller offer; a side that is too old to offer keeps the size of all. */
+static void test_sizes(void **state)
+{
+	static const struct {
+		uint32_t client;
+		uint32_t server;
+		uint32_t agreed;
+	} cases[] = {{LARGE, LARGE, LARGE},
+		     {LARGE, LARGE - 1, LARGE - 1},
+		     {SMALL + 1, LARGE, SMALL + 1},
+		     {SMALL, LARGE, SMALL},
+		     {LARGE, 0, 0},
+		     {0, LARGE, 0},
+		     {0, 0, 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair *pair = *state;
+		uint32_t expected = cases[i].agreed != 0 ? cases[i].agreed : SMALL;
+
+		assert_int_equal(begin_with(pair, cases[i].client, cases[i].server),
+				 cases[i].agreed);
+		assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
+		assert_int_equal(pair->client.datagram_bytes, expected);
+		/* OPENED has credit already */
+		assert_int_equal(pair->client.sender.credit - pair->client.sender.next,
+				 cases[i].agreed != 0 ? 32 : 8);
+		assert_int_equal(pair->server.datagram_bytes, expected);
+		assert_int_equal(pair->server.sender.limits.payload_bytes,
+				 expected - RPC_HEADER_BYTES);
+		assert_int_equal(pair->server.receiver.payload_bytes, expected - RPC_HEADER_BYTES);
+	}
+}
+
+/* The numbers of a hostile client move the server within its own bounds only. */
+static void test_hostile_offers(void **state)
+{
+	static const struct {
+		uint32_t offer;
+		uint32_t expected;
+	} cases[] = {{1, SMALL},	 {SMALL - 1, SMALL}, {SMALL, SMALL},
+		     {LARGE + 1, LARGE}, {65536, LARGE},     {UINT32_MAX, LARGE}};
+	struct rpc_packet open = {.kind = RPC_PACKET_OPEN,
+				  .from = 11,
+				  .payload = client_self.identity,
+				  .payload_bytes = RPC_IDENTITY_BYTES};
+	struct pair *pair = *state;
+
+	begin_with(pair, LARGE, LARGE);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		open.credit = cases[i].offer;
+		rpc_session_accept(&pair->server, &pair->config, &server_self, &open,
+				   pair->server_memory, START);
+		assert_int_equal(pair->server.datagram_bytes, cases[i].expected);
+	}
+}
+
+/* Sizes that the client has not offered end its session; it does not use them. */
+static void test_hostile_agreements(void **state)
+{
+	static const uint32_t sizes[] = {1, SMALL - 1, LARGE + 1, UINT32_MAX};
+	struct rpc_packet opened = {.kind = RPC_PACKET_OPENED,
+				    .to = 11,
+				    .from = 22,
+				    .cumulative = 0xfffffff0,
+				    .payload = server_self.identity,
+				    .payload_bytes = RPC_IDENTITY_BYTES};
+	struct pair *pair = *state;
+	struct rpc_packet packet;
+
+	begin_with(pair, LARGE, LARGE);
+	pair->config.offer_bytes = LARGE;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		rpc_session_open(&pair->client, &pair->config, &client_self, pair->client_memory,
+				 START);
+		opened.total = sizes[i];
+		rpc_session_receive(&pair->client, &opened, START);
+		assert_int_equal(pair->client.error, -EPROTO);
+		assert_int_equal(pair->client.datagram_bytes, SMALL);
+		assert_true(pull(pair, &pair->client, &packet));
+		assert_int_equal(packet.code, RPC_CLOSE_PROTOCOL);
+	}
+}
+
+/* The kinds of datagrams that this side sends now, a bit for each. */
+static uint32_t pull_kinds(struct pair *pair, struct rpc_session *from)
+{
+	struct rpc_packet packet;
+	uint32_t kinds = 0;
+
+	while (pull(pair, from, &packet))
+		kinds |= 1u << packet.kind;
+	return kinds;
+}
+
+/* In a session of an agreed size, only some fragments are urgent, and acknowledged at once. */
+static void test_acknowledgements_on_demand(void **state)
+{
+	struct pair *pair = *state;
+	uint8_t bytes[4000] = {0};
+	struct rpc_outgoing message = {.bytes = bytes, .length = sizeof(bytes)};
+	struct rpc_packet packets[4];
+
+	begin_with(pair, LARGE, LARGE);
+	rpc_session_send(&pair->client, &message);
+	for (int i = 0; i < 4; i++) {
+		assert_true(pull(pair, &pair->client, &packets[i]));
+		assert_int_equal(pair->client.is_urgent, i == 3);
+		packets[i].payload = bytes;
+	}
+	rpc_session_receive(&pair->server, &packets[0], pair->now_ns);
+	assert_int_equal(pull_kinds(pair, &pair->server), 0);
+	rpc_session_receive(&pair->server, &packets[2], pair->now_ns); /* one is missing */
+	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
+	rpc_session_receive(&pair->server, &packets[1], pair->now_ns); /* and there */
+	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
+	rpc_session_receive(&pair->server, &packets[1], pair->now_ns); /* twice */
+	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
+	rpc_session_receive(&pair->server, &packets[3], pair->now_ns); /* asks */
+	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
+	assert_true(pair->server.is_urgent);
+}
+
+/* Carries what has at most `largest` bytes of payload; DATA with more is lost. */
+static uint32_t carry_through(struct pair *pair, struct rpc_session *from, struct rpc_session *to,
+			      uint32_t largest)
+{
+	struct rpc_packet packet;
+	uint32_t count = 0;
+
+	for (; pull(pair, from, &packet); count++)
+		if (packet.kind != RPC_PACKET_DATA || packet.payload_bytes <= largest)
+			rpc_session_receive(to, &packet, pair->now_ns);
+	return count;
+}
+
+/* Runs both ends until the server has a message, or the client's session has ended. */
+static bool run_through(struct pair *pair, uint32_t largest, const uint8_t **bytes,
+			uint32_t *length)
+{
+	while (pair->client.state == RPC_SESSION_OPEN && pair->now_ns < START + 60000 * MS) {
+		while (carry_through(pair, &pair->client, &pair->server, largest) +
+			       carry_through(pair, &pair->server, &pair->client, largest) >
+		       0)
+			;
+		if (rpc_session_take(&pair->server, bytes, length))
+			return true;
+		pair->now_ns += MS;
+		rpc_session_tick(&pair->client, pair->now_ns);
+		rpc_session_tick(&pair->server, pair->now_ns);
+	}
+	return false;
+}
+
+/* A path that shrinks takes parts from then on. */
+static void test_path_shrinks(void **state)
+{
+	struct pair *pair = *state;
+	uint8_t bytes[4000];
+	struct rpc_outgoing message = {.bytes = bytes, .length = sizeof(bytes)};
+	struct rpc_outgoing second = {.bytes = bytes, .length = sizeof(bytes)};
+	const uint8_t *found = NULL;
+	uint32_t length = 0;
+	uint64_t begun_ns;
+
+	for (uint32_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 7);
+	pair->config.keepalive_ns = 100 * MS;
+	assert_int_equal(begin_with(pair, LARGE, LARGE), LARGE);
+	rpc_session_send(&pair->client, &message);
+	assert_true(run_through(pair, 1000, &found, &length));
+	assert_int_equal(pair->client.sender.retransmissions, 0);
+	begun_ns = pair->now_ns;
+	rpc_session_send(&pair->client, &second);
+	assert_true(run_through(pair, 64, &found, &length));
+	assert_int_equal(length, sizeof(bytes));
+	assert_memory_equal(found, bytes, sizeof(bytes));
+	assert_true(pair->now_ns - begun_ns < 1000 * MS);
+}
+
+/* A path that takes no datagram with bytes of a message any more ends the session. */
+static void test_stuck(void **state)
+{
+	struct pair *pair = *state;
+	struct rpc_outgoing message = {.bytes = (const uint8_t *)"m", .length = 1};
+	const uint8_t *found;
+	uint64_t begun_ns;
+	uint32_t length;
+
+	settle(pair);
+	begun_ns = pair->now_ns;
+	rpc_session_send(&pair->client, &message);
+	assert_false(run_through(pair, 0, &found, &length));
+	assert_int_equal(pair->client.error, -EHOSTUNREACH);
+	assert_int_equal(pair->now_ns - begun_ns, pair->config.dead_ns);
+	assert_string_equal(rpc_session_end_text(&pair->client),
+			    "datagrams no longer reach the server");
+	settle(pair);
+	assert_int_equal(pair->server.state, RPC_SESSION_CLOSED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +588,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unknown_session, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hostile_offers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hostile_agreements, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_acknowledgements_on_demand, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_path_shrinks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_stuck, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

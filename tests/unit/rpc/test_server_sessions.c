@@ -245,7 +245,7 @@ static void test_fairness(void **state)
 	fill(world, 1, message, 60);
 	fill(world, 2, message, 1);
 	server_sessions_serve(&world->sessions, NOW);
-	assert_int_equal(count_sent_to(world, begin, 1), 16);
+	assert_int_equal(count_sent_to(world, begin, 1), 32);
 	assert_int_equal(count_sent_to(world, begin, 2), 1);
 	assert_true(server_sessions_next_deadline_ns(&world->sessions) == 0);
 	for (int i = 0; i < 4; i++)
