@@ -21,7 +21,8 @@
 #       storm                   50,000 seeds of each storm
 #       debian                  the quick start, the README's commands and the quick suites on a
 #                               fresh Debian 13 and 12 (root)
-#       arm64                   does not exist yet: status 2
+#       arm64                   the suites unit, sim, script and abi, built for arm64, under
+#                               qemu-user; hostile, and what qemu-user lacks, in an emulated machine
 #
 # run.sh runs as root or as an ordinary user. As an ordinary user it skips the tests that need
 # network namespaces, and these tests say so. run.sh prints the ten slowest tests of each stage. It
@@ -46,11 +47,7 @@ usage() {
 # choose_part NAME
 choose_part() {
 	case $1 in
-	fuzz | hostile | interop | storm | debian) long=$1; is_default="" ;;
-	arm64)
-		echo "--long=$1: this part does not exist yet; nothing has run" >&2
-		exit 2
-		;;
+	fuzz | hostile | interop | storm | debian | arm64) long=$1; is_default="" ;;
 	*)
 		[ -z "$1" ] || echo "there is no part \"$1\"" >&2
 		echo "the parts of --long=PART: ${long_parts// /, }" >&2
@@ -85,9 +82,10 @@ done
 groups=(build test)
 [ -z "$bench" ] || groups+=(bench)
 [ "$long" != debian ] || groups=(debian)
+[ "$long" != arm64 ] || groups+=(arm64)
 "$top/tools/install-packages.sh" "${groups[@]}" || exit 1
 # Without these the tests against rxe do not run, and say why. The quick suites have none of them.
-if [ -z "$quick" ] && [ "$long" != debian ]; then
+if [ -z "$quick" ] && [ "$long" != debian ] && [ "$long" != arm64 ]; then
 	"$top/tools/install-packages.sh" rxe || echo "there will be no emulated machine"
 fi
 
@@ -98,7 +96,8 @@ logs=$(mktemp -d "${TMPDIR:-/tmp}/rnic-run-XXXXXX")
 trap 'rm -rf "$logs"' EXIT
 stages=()
 failed_stage=""
-limit=() # a command that ends ctest in time
+limit=()     # a command that ends ctest in time
+ctest=(ctest) # ctest, or a script that takes its options
 
 # build STAGE DIRECTORY COMPILER [CMAKE OPTION...]
 build() {
@@ -123,7 +122,7 @@ run_suites() {
 	shift 2
 	echo "== $stage: ctest $*"
 	stages+=("$stage")
-	"${limit[@]}" ctest --test-dir "$directory" --output-on-failure --no-tests=error \
+	"${limit[@]}" "${ctest[@]}" --test-dir "$directory" --output-on-failure --no-tests=error \
 		-j "$(nproc)" --output-junit "$logs/$stage.xml" \
 		--test-output-size-passed 100000 "$@" 2>&1 |
 		tee "$logs/$stage"
@@ -226,6 +225,44 @@ run_debian() {
 	esac
 }
 
+# run_emulated SYSROOT: the storms run fewer seeds. A seed takes an emulator many times as long.
+run_emulated() {
+	limit=(timeout $((70 * 60)))
+	ctest=("$top/tests/arm64/emulated_ctest.sh" "$1")
+	RNIC_STORM_SEEDS=100 run_suites arm64 "$top/build-arm64" -L 'unit|sim|script|abi'
+	ctest=(ctest)
+	sed -n 's/^not under qemu-user: \(.*\) (nobody .*): /1 tests skipped: \1: /p' \
+		"$logs/arm64" >>"$logs/skipped"
+}
+
+# run_machine SYSROOT
+run_machine() {
+	echo "== machine: in an emulated machine"
+	stages+=(machine)
+	"$top/tests/arm64/machine.sh" "$1" "$top/build-arm64" "$top/build-arm64/machine" 2>&1 |
+		tee "$logs/machine"
+	case ${PIPESTATUS[0]} in
+	0) ;;
+	77) sed -n 's/^skipped: /1 tests skipped: /p' "$logs/machine" >>"$logs/skipped" ;;
+	*) failed_stage=${failed_stage:-machine} ;;
+	esac
+}
+
+run_arm64() {
+	local sysroot=$top/build-arm64/sysroot
+	if ! "$top/tests/arm64/make_sysroot.sh" "$sysroot"; then
+		echo "arm64: there is no tree of libraries" >"$logs/arm64"
+		stages+=(arm64)
+		failed_stage=${failed_stage:-arm64}
+		return
+	fi
+	build arm64 "$top/build-arm64" aarch64-linux-gnu-gcc \
+		"-DCMAKE_TOOLCHAIN_FILE=$top/tools/cmake/arm64.cmake" \
+		"-DRNIC_ARM64_SYSROOT=$sysroot" || return
+	run_emulated "$sysroot"
+	run_machine "$sysroot"
+}
+
 run_long() {
 	main=$1
 	limit=(timeout $((140 * 60)))
@@ -257,6 +294,10 @@ run_long() {
 	debian)
 		echo "== debian: as a newcomer, on each release"
 		run_debian
+		;;
+	arm64)
+		echo "== arm64: cross-built, under qemu-user"
+		run_arm64
 		;;
 	esac
 }

@@ -1,0 +1,72 @@
+#!/usr/bin/busybox sh
+# SPDX-License-Identifier: MIT
+# shellcheck shell=dash
+# The first process of the emulated machine: mounts what Linux programs expect, runs the plan and a
+# ping-pong between two daemons, says how many failed, and turns the machine off.
+/usr/bin/busybox mkdir -p /proc /sys /dev /run /tmp /bin
+/usr/bin/busybox --install -s /bin
+export PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs shm /dev/shm
+mount -t devpts pts /dev/pts
+mount -t tmpfs run /run
+mount -t tmpfs tmp /tmp
+ip link set lo up
+PATH=$(sed 's/.*rnic_build=\([^ ]*\).*/\1/' /proc/cmdline)/bin:$PATH
+failures=0
+
+begin() {
+	name=$1
+	began=$(cut -d. -f1 /proc/uptime)
+}
+
+# end STATUS
+end() {
+	took=$(($(cut -d. -f1 /proc/uptime) - began))
+	case $1 in
+	0) echo "ok    $name ($took s)" ;;
+	77) echo "skipped: $name: $(grep skipped /tmp/output | tail -n 1)" ;;
+	*)
+		failures=$((failures + 1))
+		echo "FAIL  $name: status $1 after $took s"
+		tail -n 40 /tmp/output | sed 's/^/      | /'
+		;;
+	esac
+}
+
+# The daemon of NUMBER serves /tmp/NUMBER.sock.
+start_daemon() {
+	rnicd --address "127.0.0.$1" --socket "/tmp/$1.sock" >"/tmp/$1.log" 2>&1 &
+	tries=0
+	until [ -S "/tmp/$1.sock" ] || [ $tries -gt 600 ]; do
+		tries=$((tries + 1))
+		sleep 0.1 # between two polls
+	done
+}
+
+ping_pong() {
+	start_daemon 2
+	start_daemon 3
+	rnic-run --socket /tmp/2.sock ibv_rc_pingpong -g 0 -c -n 1000 >/tmp/server 2>&1 &
+	server=$!
+	tries=0
+	until rnic-run --socket /tmp/3.sock ibv_rc_pingpong -g 0 -c -n 1000 127.0.0.1; do
+		tries=$((tries + 1))
+		[ $tries -lt 50 ] || { cat /tmp/server /tmp/?.log; return 1; }
+		sleep 0.2 # between two polls for the server
+	done
+	wait $server || { cat /tmp/server /tmp/?.log; return 1; }
+}
+
+echo "the machine is up after $(cut -d' ' -f1 /proc/uptime) s: $(uname -srm)"
+# shellcheck source=/dev/null
+. /plan.sh
+begin two_daemons_ping_pong
+ping_pong >/tmp/output 2>&1
+end $?
+grep -h 'port' /tmp/2.log | head -n 2
+echo "machine: $failures failures"
+poweroff -f
