@@ -36,14 +36,17 @@ pack() {
 	rm -rf "$root"
 	mkdir -p "$root/programs" "$root/$build"
 	cp -a "$directory/programs/." "$root"
+	# In /bin, or in /usr/bin since Debian 13.
+	cp "$(find "$root/bin" "$root/usr/bin" -name busybox -type f | head -n 1)" "$root/busybox"
 	for path in lib usr/lib; do
 		mkdir -p "$root/$path/aarch64-linux-gnu"
 		cp -a "$sysroot/$path/aarch64-linux-gnu/." "$root/$path/aarch64-linux-gnu"
 	done
 	find "$root" -name '*.a' -delete
 	rm -rf "${root:?}"/usr/share "${root:?}"/var
-	cp -a "$build/bin" "$build/lib" "$build/libexec" "$root/$build" &&
-		"$here/machine_plan.py" "$build" "$here/left_out.txt" "$root" &&
+	cp -a "$build/bin" "$build/lib" "$build/libexec" "$build/tests" "$root/$build" &&
+		find "$root/$build" -name CMakeFiles -prune -exec rm -r {} + &&
+		"$here/machine_plan.py" "$build" "$here/left_out.txt" >"$root/plan.sh" &&
 		cp "$here/machine_init.sh" "$root/init" &&
 		(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$directory/initrd"
 }
@@ -53,7 +56,7 @@ boot() {
 		-accel tcg,thread=multi -display none -monitor none -serial stdio -no-reboot \
 		-nic none -kernel "$directory"/kernel/boot/vmlinuz-* -initrd "$directory/initrd" \
 		-append "console=ttyAMA0 quiet panic=-1 rnic_build=$build" </dev/null |
-		tr -d '\r' | tee "$directory/console"
+		sed -u 's/\r$//' | tee "$directory/console"
 }
 
 pack || exit 1

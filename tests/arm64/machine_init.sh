@@ -1,10 +1,10 @@
-#!/usr/bin/busybox sh
+#!/busybox sh
 # SPDX-License-Identifier: MIT
 # shellcheck shell=dash
 # The first process of the emulated machine: mounts what Linux programs expect, runs the plan and a
 # ping-pong between two daemons, says how many failed, and turns the machine off.
-/usr/bin/busybox mkdir -p /proc /sys /dev /run /tmp /bin
-/usr/bin/busybox --install -s /bin
+/busybox mkdir -p /proc /sys /dev /run /tmp /bin
+/busybox --install -s /bin
 export PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -15,6 +15,10 @@ mount -t devpts pts /dev/pts
 mount -t tmpfs run /run
 mount -t tmpfs tmp /tmp
 ip link set lo up
+mkdir -p /etc
+echo 'root:x:0:0:root:/tmp:/bin/sh' >/etc/passwd
+echo '127.0.0.1 localhost' >/etc/hosts
+ulimit -n 65536
 PATH=$(sed 's/.*rnic_build=\([^ ]*\).*/\1/' /proc/cmdline)/bin:$PATH
 failures=0
 
