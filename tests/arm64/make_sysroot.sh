@@ -17,6 +17,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 release_here() {
 	(
+		# shellcheck source=/dev/null
 		. /etc/os-release
 		[ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo trixie
 	) 2>/dev/null || echo trixie
@@ -27,7 +28,7 @@ release=${RNIC_ARM64_RELEASE:-$(release_here)}
 packages=$(awk '$1 ~ /^(core|verbs|apis|lab|test)$/ && $2 ~ /-dev$/ && $2 !~ /^libclang/ {
 	print $2 }' "$here/../../tools/packages.txt" | sort -u)
 [ $# -eq 0 ] || packages=$*
-packages=$(echo $packages | tr ' ' ',')
+packages=$(tr '[:space:]' '\n' <<<"$packages" | grep . | paste -sd,)
 wanted="$release $packages"
 [ "$(cat "$directory/.rnic-complete" 2>/dev/null)" != "$wanted" ] || exit 0
 
