@@ -252,16 +252,17 @@ run_machine() {
 # What arm64 may reorder shows in no emulator on x86. ThreadSanitizer judges by the orderings in the
 # source. Not all tests can run there: some count threads, or read what ended children wrote.
 run_threads() {
-	local names='test_(ring|shared_rings|daemon_link|device_(link|requests)|fork_list|doorbell)'
-	names+='|test_(rnic_(context|post|poll|events|cm_events|wait)|wqe_fetch(_reviews)?)'
-	names+='|test_(cqe_delivery|session_memory|(mapped|remote)_memory|write_order)'
-	names+='|test_(ordered_copy|handle_poll|rsocket_sleep|lane_traffic|rdma_multicast)'
-	names+='|sim_(oracle|shared|cm)'
+	local names=(test_ring test_shared_rings test_daemon_link test_device_link test_fork_list
+		test_device_requests test_doorbell test_rnic_context test_rnic_post test_rnic_poll
+		test_rnic_events test_rnic_cm_events test_rnic_wait test_wqe_fetch test_cqe_delivery
+		test_wqe_fetch_reviews test_session_memory test_mapped_memory test_remote_memory
+		test_write_order test_ordered_copy test_handle_poll test_rsocket_sleep
+		test_lane_traffic test_rdma_multicast sim_oracle sim_shared sim_cm)
 	echo "== threads: under ThreadSanitizer"
 	build threads "$top/build-threads" gcc -DRNIC_SANITIZE=thread || return
 	# The sanitizer wants its addresses for itself.
 	! setarch -R true 2>/dev/null || ctest=(setarch -R ctest)
-	run_suites threads "$top/build-threads" -R "^($names)\$"
+	run_suites threads "$top/build-threads" -R "^($(IFS='|'; echo "${names[*]}"))\$"
 	ctest=(ctest)
 }
 
