@@ -12,7 +12,7 @@ mount -t devtmpfs dev /dev
 mkdir -p /dev/shm /dev/pts
 mount -t tmpfs shm /dev/shm
 mount -t devpts pts /dev/pts
-mount -t tmpfs run /run
+mount -t tmpfs -o mode=755 run /run
 mount -t tmpfs tmp /tmp
 ip link set lo up
 mkdir -p /etc
@@ -41,11 +41,11 @@ end() {
 	esac
 }
 
-# The daemon of NUMBER serves /tmp/NUMBER.sock.
+# The daemon of NUMBER serves /run/NUMBER.sock.
 start_daemon() {
-	rnicd --address "127.0.0.$1" --socket "/tmp/$1.sock" >"/tmp/$1.log" 2>&1 &
+	rnicd --address "127.0.0.$1" --socket "/run/$1.sock" >"/tmp/$1.log" 2>&1 &
 	tries=0
-	until [ -S "/tmp/$1.sock" ] || [ $tries -gt 600 ]; do
+	until [ -S "/run/$1.sock" ] || [ $tries -gt 300 ]; do
 		tries=$((tries + 1))
 		sleep 0.1 # between two polls
 	done
@@ -54,15 +54,17 @@ start_daemon() {
 ping_pong() {
 	start_daemon 2
 	start_daemon 3
-	rnic-run --socket /tmp/2.sock ibv_rc_pingpong -g 0 -c -n 1000 >/tmp/server 2>&1 &
+	timeout 300 rnic-run --socket /run/2.sock ibv_rc_pingpong -g 0 -c -n 1000 \
+		>/tmp/server 2>&1 &
 	server=$!
 	tries=0
-	until rnic-run --socket /tmp/3.sock ibv_rc_pingpong -g 0 -c -n 1000 127.0.0.1; do
+	until timeout 300 rnic-run --socket /run/3.sock ibv_rc_pingpong -g 0 -c -n 1000 127.0.0.1
+	do
 		tries=$((tries + 1))
-		[ $tries -lt 50 ] || { cat /tmp/server /tmp/?.log; return 1; }
+		kill -0 $server 2>/dev/null && [ $tries -lt 50 ] || return 1
 		sleep 0.2 # between two polls for the server
 	done
-	wait $server || { cat /tmp/server /tmp/?.log; return 1; }
+	wait $server
 }
 
 echo "the machine is up after $(cut -d' ' -f1 /proc/uptime) s: $(uname -srm)"
@@ -70,7 +72,9 @@ echo "the machine is up after $(cut -d' ' -f1 /proc/uptime) s: $(uname -srm)"
 . /plan.sh
 begin two_daemons_ping_pong
 ping_pong >/tmp/output 2>&1
-end $?
+status=$?
+cat /tmp/server /tmp/?.log >>/tmp/output
+end $status
 grep -h 'port' /tmp/2.log | head -n 2
 echo "machine: $failures failures"
 poweroff -f

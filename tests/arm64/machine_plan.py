@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 # What takes seconds elsewhere may take a minute here.
-SECONDS = 300
+SECONDS = 900
 
 STEP = """\
 begin {name}
