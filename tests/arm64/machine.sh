@@ -17,6 +17,7 @@ mkdir -p "$3" || exit 1
 directory=$(realpath "$3")
 root=$directory/root
 SECONDS_MAX=2400
+machine="" # the process that boots it
 
 for program in qemu-system-aarch64 cpio mmdebstrap; do
 	command -v $program >/dev/null || {
@@ -24,7 +25,11 @@ for program in qemu-system-aarch64 cpio mmdebstrap; do
 		exit 77
 	}
 done
-trap 'rm -rf "$root" "$directory/initrd"' EXIT
+cleanup() {
+	[ -z "$machine" ] || kill "$machine" 2>/dev/null
+	rm -rf "$root" "$directory/initrd"
+}
+trap cleanup EXIT
 trap 'exit 143' INT TERM HUP
 
 # Nothing of the packages runs here. The kernel's modules are not needed.
@@ -51,8 +56,10 @@ pack() {
 		(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$directory/initrd"
 }
 
+# The machine ends with this script, however the script ends.
 boot() {
-	timeout $SECONDS_MAX qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -smp 2 -m 3072 \
+	setpriv --pdeathsig TERM timeout $SECONDS_MAX qemu-system-aarch64 \
+		-M virt -cpu max,pauth-impdef=on -smp 2 -m 3072 \
 		-accel tcg,thread=multi -display none -monitor none -serial stdio -no-reboot \
 		-nic none -kernel "$directory"/kernel/boot/vmlinuz-* -initrd "$directory/initrd" \
 		-append "console=ttyAMA0 quiet panic=-1 rnic_build=$build" </dev/null |
@@ -60,7 +67,10 @@ boot() {
 }
 
 pack || exit 1
-boot
+boot &
+machine=$!
+wait $machine
+machine=""
 grep -q '^machine: [0-9]* failures$' "$directory/console" || {
 	echo "FAIL  the machine ended before its tests"
 	exit 1
