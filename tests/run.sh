@@ -21,7 +21,9 @@
 #       storm                   50,000 seeds of each storm
 #       debian                  the quick start, the README's commands, the quick suites and the
 #                               packages on a fresh Debian 13 and 12 (root)
-#       arm64                   does not exist yet: status 2
+#       arm64                   the suites unit, sim, script and abi, built for arm64, under
+#                               qemu-user; hostile, and what qemu-user lacks, in an emulated
+#                               machine; on this machine the rings' tests under ThreadSanitizer
 #
 # run.sh runs as root or as an ordinary user. As an ordinary user it skips the tests that need
 # network namespaces, and these tests say so. run.sh prints the ten slowest tests of each stage. It
@@ -40,17 +42,13 @@ bench=""
 is_default=1
 
 usage() {
-	sed -n '4,30s/^# \{0,1\}//p' "$0"
+	sed -n '4,31s/^# \{0,1\}//p' "$0"
 }
 
 # choose_part NAME
 choose_part() {
 	case $1 in
-	fuzz | hostile | interop | storm | debian) long=$1; is_default="" ;;
-	arm64)
-		echo "--long=$1: this part does not exist yet; nothing has run" >&2
-		exit 2
-		;;
+	fuzz | hostile | interop | storm | debian | arm64) long=$1; is_default="" ;;
 	*)
 		[ -z "$1" ] || echo "there is no part \"$1\"" >&2
 		echo "the parts of --long=PART: ${long_parts// /, }" >&2
@@ -85,9 +83,10 @@ done
 groups=(build test)
 [ -z "$bench" ] || groups+=(bench)
 [ "$long" != debian ] || groups=(debian)
+[ "$long" != arm64 ] || groups+=(arm64)
 "$top/tools/install-packages.sh" "${groups[@]}" || exit 1
 # Without these the tests against rxe do not run, and say why. The quick suites have none of them.
-if [ -z "$quick" ] && [ "$long" != debian ]; then
+if [ -z "$quick" ] && [ "$long" != debian ] && [ "$long" != arm64 ]; then
 	"$top/tools/install-packages.sh" rxe || echo "there will be no emulated machine"
 fi
 
@@ -98,7 +97,8 @@ logs=$(mktemp -d "${TMPDIR:-/tmp}/rnic-run-XXXXXX")
 trap 'rm -rf "$logs"' EXIT
 stages=()
 failed_stage=""
-limit=() # a command that ends ctest in time
+limit=()     # a command that ends ctest in time
+ctest=(ctest) # ctest, or a script that takes its options
 
 # build STAGE DIRECTORY COMPILER [CMAKE OPTION...]
 build() {
@@ -123,7 +123,7 @@ run_suites() {
 	shift 2
 	echo "== $stage: ctest $*"
 	stages+=("$stage")
-	"${limit[@]}" ctest --test-dir "$directory" --output-on-failure --no-tests=error \
+	"${limit[@]}" "${ctest[@]}" --test-dir "$directory" --output-on-failure --no-tests=error \
 		-j "$(nproc)" --output-junit "$logs/$stage.xml" \
 		--test-output-size-passed 100000 "$@" 2>&1 |
 		tee "$logs/$stage"
@@ -226,6 +226,62 @@ run_debian() {
 	esac
 }
 
+# run_emulated SYSROOT: the storms run fewer seeds. A seed takes an emulator many times as long.
+run_emulated() {
+	limit=(timeout $((70 * 60)))
+	ctest=("$top/tests/arm64/emulated_ctest.sh" "$1")
+	RNIC_STORM_SEEDS=100 run_suites arm64 "$top/build-arm64" -L 'unit|sim|script|abi'
+	ctest=(ctest)
+	sed -n 's/^not under qemu-user: \(.*\) (nobody .*): /1 tests skipped: \1: /p' \
+		"$logs/arm64" >>"$logs/skipped"
+}
+
+# run_machine SYSROOT
+run_machine() {
+	echo "== machine: in an emulated machine"
+	stages+=(machine)
+	"$top/tests/arm64/machine.sh" "$1" "$top/build-arm64" "$top/build-arm64/machine" 2>&1 |
+		tee "$logs/machine"
+	case ${PIPESTATUS[0]} in
+	0 | 77) ;;
+	*) failed_stage=${failed_stage:-machine} ;;
+	esac
+	sed -n 's/^skipped: /1 tests skipped: /p' "$logs/machine" >>"$logs/skipped"
+}
+
+# What arm64 may reorder shows in no emulator on x86. ThreadSanitizer judges by the orderings in the
+# source. Not all tests can run there: some count threads, or read what ended children wrote.
+run_threads() {
+	local names=(test_ring test_shared_rings test_daemon_link test_device_link test_fork_list
+		test_device_requests test_doorbell test_rnic_context test_rnic_post test_rnic_poll
+		test_rnic_events test_rnic_cm_events test_rnic_wait test_wqe_fetch test_cqe_delivery
+		test_wqe_fetch_reviews test_session_memory test_mapped_memory test_remote_memory
+		test_write_order test_ordered_copy test_handle_poll test_rsocket_sleep
+		test_lane_traffic test_rdma_multicast sim_oracle sim_shared sim_cm)
+	echo "== threads: under ThreadSanitizer"
+	build threads "$top/build-threads" gcc -DRNIC_SANITIZE=thread || return
+	# The sanitizer wants its addresses for itself.
+	! setarch -R true 2>/dev/null || ctest=(setarch -R ctest)
+	run_suites threads "$top/build-threads" -R "^($(IFS='|'; echo "${names[*]}"))\$"
+	ctest=(ctest)
+}
+
+run_arm64() {
+	local sysroot=$top/build-arm64/sysroot
+	if ! "$top/tests/arm64/make_sysroot.sh" "$sysroot"; then
+		echo "arm64: there is no tree of libraries" >"$logs/arm64"
+		stages+=(arm64)
+		failed_stage=${failed_stage:-arm64}
+		return
+	fi
+	build arm64 "$top/build-arm64" aarch64-linux-gnu-gcc \
+		"-DCMAKE_TOOLCHAIN_FILE=$top/tools/cmake/arm64.cmake" \
+		"-DRNIC_ARM64_SYSROOT=$sysroot" || return
+	run_emulated "$sysroot"
+	run_machine "$sysroot"
+	run_threads
+}
+
 run_long() {
 	main=$1
 	limit=(timeout $((140 * 60)))
@@ -257,6 +313,10 @@ run_long() {
 	debian)
 		echo "== debian: as a newcomer, on each release"
 		run_debian
+		;;
+	arm64)
+		echo "== arm64: cross-built, under qemu-user"
+		run_arm64
 		;;
 	esac
 }

@@ -207,5 +207,6 @@ void device_half_fill_card(const struct device_half *half, struct rnic_card *car
 	atomic_store_explicit(&card->qp_count, (uint32_t)usage[RESOURCE_QP], memory_order_relaxed);
 	atomic_store_explicit(&card->srq_count, (uint32_t)usage[RESOURCE_SRQ],
 			      memory_order_relaxed);
-	atomic_store_explicit(&card->facts_sequence, half->facts_sequence, memory_order_relaxed);
+	/* Last: who sees the sequence sees the GIDs that are used since. */
+	atomic_store_explicit(&card->facts_sequence, half->facts_sequence, memory_order_release);
 }

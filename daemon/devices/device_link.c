@@ -333,13 +333,16 @@ uint64_t device_link_removal_ns(struct device_child *process)
 	return outbox->removal_ns;
 }
 
-/* Notes since when the process lacks facts: sent ones, or ones that could not be sent. */
-static bool link_is_behind(struct device_child *process)
+/*
+ * Notes since when the process lacks facts: sent ones, or ones that could not be sent. It has
+ * applied the facts with the sequence `applied`.
+ */
+static bool link_is_behind(struct device_child *process, uint64_t applied)
 {
 	struct device_outbox *outbox = &process->outbox;
 	const uint64_t now_ns = process->common->now_ns;
 
-	if (!outbox->has_facts && card_reader_facts_sequence(&process->card) >= outbox->sequence) {
+	if (!outbox->has_facts && applied >= outbox->sequence) {
 		outbox->behind_since_ns = UINT64_MAX;
 		return false;
 	}
@@ -350,11 +353,14 @@ static bool link_is_behind(struct device_child *process)
 
 bool device_link_uses_gid(struct device_child *process, uint32_t index)
 {
+	/* Before the GIDs: those that the process used before it applied the facts do not count. */
+	const uint64_t applied = card_reader_facts_sequence(&process->card);
+
 	if (process->state != DEVICE_CHILD_SERVING)
 		return false;
 	if ((card_reader_gids_used(&process->card) & UINT32_C(1) << index) != 0)
 		return true;
-	return !rnic_gid_is_zero(&process->outbox.known[index]) && link_is_behind(process);
+	return !rnic_gid_is_zero(&process->outbox.known[index]) && link_is_behind(process, applied);
 }
 
 /* --- in -------------------------------------------------------------------------------------- */

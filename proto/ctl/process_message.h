@@ -199,7 +199,12 @@ struct rnic_card_counter {
 	char name[48];
 };
 
-/* What the control plane shows of a device process. The device process is the only writer. */
+/*
+ * What the control plane shows of a device process. The device process is the only writer. It
+ * stores `facts_sequence` after `gids_used`, with release. The control plane loads the sequence
+ * first, with acquire. So it knows the GIDs that were in use when the process had applied these
+ * facts, and gives none of them away.
+ */
 struct rnic_card {
 	uint32_t magic;
 	uint32_t bytes;

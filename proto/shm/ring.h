@@ -26,6 +26,52 @@
  * A side loads the peer's index once per batch. The index is the peer's claim: rnic_ring_pending()
  * refuses an index that is further ahead than the ring is long.
  */
+/*
+ * Why these orderings suffice, also on arm64, which may reorder whatever nothing orders. x86 only
+ * lets a load pass an older store, so tests on x86 say little about all but 4 to 6. "Release" is a
+ * store (STLR) that comes after all accesses before it, "acquire" a load (LDAR) that comes before
+ * all accesses after it.
+ *
+ * 1. Producer indices: (A) release, (B) acquire. The words are send_producer, recv_producer,
+ *    doorbell_producer, doorbells_lost and the producer of a CQ. (A) publishes the entry and what
+ *    belongs to it: SGEs and inline data beside a WQE, a doorbell's word (relaxed), and the payload
+ *    in client memory, which the daemon writes before it writes the CQE. The same pair covers a
+ *    doorbell and the producer index that the client stored before it rang: who takes the doorbell
+ *    sees that index.
+ * 2. Consumer indices: (D) release, the producer's load acquire. The words are srq_consumer,
+ *    doorbell_consumer and the consumer of a CQ. (D) publishes that loads are done: release keeps
+ *    the copying of the entry before the store, acquire keeps the next writing of the slot behind
+ *    the load. Otherwise a consumer could copy parts of an entry that came later.
+ * 3. The queues of a QP have no consumer index; rnic_cqe.retired says what is free. The daemon
+ *    copies the WQE and publishes the CQE (A). The poller loads the CQ's producer (B) and stores
+ *    rnic_work_queue.retired with release, and the poster loads that with acquire. What happens
+ *    before is transitive, so the poster writes the slot after the daemon has copied it.
+ * 4. Wake flags: (C) and (E) are acquire and release. The words are need_wakeup and poll_waits. All
+ *    their stores are exchanges, so those after (C) continue the release sequence that (C) heads:
+ *    an (E) that follows (C), at whatever distance, acquires from (C), and then (A) comes before
+ *    the look. On arm64 an exchange whose result nobody uses may lose its acquire half (SWPAL to
+ *    the zero register). Then its release half still stays before the look, because the look is
+ *    sequentially consistent: LDAR passes no older STLR, while LDAPR, which compilers may use for
+ *    acquire, would. So rnic_index_load() must not become an acquire load. FUTEX_WAIT compares
+ *    poll_waits under the lock that FUTEX_WAKE takes after the daemon's exchange.
+ * 5. `armed` of a CQ, like 4: the daemon publishes the CQE and then adds 0 or exchanges; the client
+ *    exchanges and then looks. A client's compare-and-exchange that fails stores nothing, and need
+ *    not: the arming that it saw is a client's earlier one, either still there for the daemon's
+ *    next exchange, or taken for an event that is on its way.
+ * 6. recv_doorbell_wanted and recv_producer: each side stores one word and then loads the other's.
+ *    All four accesses are sequentially consistent, so in their one order a store comes first, and
+ *    the other side's load sees it. Release and acquire would not do, on x86 neither. The relaxed
+ *    stores of 0 come before the next 1 in the same thread, so no client reads them after that 1.
+ * 7. is_bulk, the peeks of `rnicctl show`, and a writer's loads of its own words are relaxed:
+ *    nothing that is read afterwards depends on them.
+ *
+ * What a message made or reset (objects, their words in a session region) comes before all that
+ * follows the message: the socket's locks order it.
+ *
+ * tests/unit/shm/test_ring.c and tests/unit/queues/test_shared_rings.c, which has both halves, also
+ * run under a thread sanitizer. It judges by these orderings and not by the processor's, so it sees
+ * 1 to 3 fail on x86 too. 4 to 6 rest on what is written here.
+ */
 #ifndef RNIC_PROTO_SHM_RING_H
 #define RNIC_PROTO_SHM_RING_H
 
@@ -47,6 +93,7 @@ static inline void rnic_index_publish_then_look(struct rnic_shared_index *index,
 	atomic_store_explicit(&index->value, value, memory_order_seq_cst);
 }
 
+/* Also the look after rnic_wake_announce(): see 4 above, before weakening it. */
 static inline uint32_t rnic_index_load(const struct rnic_shared_index *index)
 {
 	return atomic_load_explicit(&index->value, memory_order_seq_cst);

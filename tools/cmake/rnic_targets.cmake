@@ -12,6 +12,8 @@
 #   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin, with a --version; to be
 #                                                          installed, with its completion in shells
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
+#   rnic_thread_test(NAME FILES... [USES LIBRARY...])      the same with FILES, which may be the
+#                                                          libraries' own, under ThreadSanitizer
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
 
 # rnic_options is for all of them; rnic_warnings for what must not bring a sanitizer along.
@@ -75,6 +77,34 @@ function(rnic_unit_test name)
   target_link_libraries(${name} PRIVATE rnic_options ${arg_USES} rnic_cmocka)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
+
+# Files outside FILES hide their accesses from the sanitizer, and their system calls do not. Not in
+# builds with another sanitizer, nor where the program would run under an emulator.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
+check_c_source_compiles("int main(void) { return 0; }" RNIC_HAS_THREAD_SANITIZER)
+unset(CMAKE_REQUIRED_FLAGS)
+
+function(rnic_thread_test name)
+  if(RNIC_SANITIZE OR RNIC_FUZZ OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  if(RNIC_HAS_THREAD_SANITIZER)
+    cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+    add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_compile_options(${name} PRIVATE -fsanitize=thread -fno-omit-frame-pointer)
+    target_link_options(${name} PRIVATE -fsanitize=thread)
+    target_link_libraries(${name} PRIVATE rnic_options ${arg_USES} rnic_cmocka)
+    # The sanitizer wants its addresses for itself, and a kernel that draws many bits takes them.
+    add_test(NAME ${name} COMMAND sh -c
+      "setarch -R true 2>/dev/null && exec setarch -R \"$0\"; exec \"$0\"" $<TARGET_FILE:${name}>)
+  else()
+    add_test(NAME ${name} COMMAND sh -c
+      "echo 'skipped: this compiler has no ThreadSanitizer'; exit 77")
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)
 endfunction()
 
 function(rnic_fuzzer name)

@@ -4,6 +4,8 @@
 #include "device_fixture.h"
 #include "unit_test.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -144,16 +146,71 @@ static void test_packets_leave_room(void **state)
 	assert_int_equal(arrived + fixture->set.common.lost_packets, PACKETS + 1);
 }
 
+/*
+ * A process uses one GID after the other, and applies facts after each begin. While the control
+ * plane looks, the process lacks facts or shows the GID. The control plane must see one of the two.
+ */
+#define USE_ROUNDS 1000u
+
+struct user_of_gids {
+	struct rnic_card card;
+	_Atomic uint64_t asked; /* the sequence of the facts that the process is to apply */
+};
+
+static void *use_gids(void *argument)
+{
+	struct user_of_gids *user = argument;
+
+	for (uint64_t sequence = 1; sequence <= USE_ROUNDS * RNIC_GIDS_MAX; sequence++) {
+		const uint32_t gid = UINT32_C(1) << (sequence - 1) % RNIC_GIDS_MAX;
+
+		while (user->asked != sequence)
+			sched_yield();
+		atomic_store_explicit(&user->card.gids_used, gid, memory_order_relaxed);
+		atomic_store_explicit(&user->card.facts_sequence, sequence, memory_order_release);
+	}
+	return NULL;
+}
+
+static void test_used_gids_stay(void **state)
+{
+	struct user_of_gids user = {.card = {.magic = RNIC_CARD_MAGIC}};
+	struct device_child process = {
+		.state = DEVICE_CHILD_SERVING,
+		.common = &fixture->set.common,
+		.outbox = {.behind_since_ns = UINT64_MAX},
+	};
+	struct device_outbox *outbox = &process.outbox;
+	uint32_t looks = 0;
+	pthread_t thread;
+
+	(void)state;
+	card_reader_begin(&process.card, &user.card);
+	for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++)
+		outbox->known[i] = fixture_gid_of((uint8_t)(i + 1));
+	assert_int_equal(pthread_create(&thread, NULL, use_gids, &user), 0);
+	for (uint32_t i = 0; i < USE_ROUNDS * RNIC_GIDS_MAX; i++) {
+		outbox->sequence++;
+		user.asked = outbox->sequence;
+		do {
+			if (++looks % 16 == 0)
+				sched_yield(); /* there may be one processor */
+			assert_true(device_link_uses_gid(&process, i % RNIC_GIDS_MAX));
+		} while (card_reader_facts_sequence(&process.card) < outbox->sequence);
+		assert_true(device_link_uses_gid(&process, i % RNIC_GIDS_MAX));
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 #define TEST(function)                                                                             \
 	cmocka_unit_test_setup_teardown(function, device_fixture_open, device_fixture_close)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_gid_without_descriptors),
-		TEST(test_late_removals),
-		TEST(test_too_many_packets),
-		TEST(test_packets_leave_room),
+		TEST(test_gid_without_descriptors), TEST(test_late_removals),
+		TEST(test_too_many_packets),	    TEST(test_packets_leave_room),
+		TEST(test_used_gids_stay),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

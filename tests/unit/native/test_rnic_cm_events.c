@@ -193,9 +193,9 @@ static int stop(void **state)
 		assert_int_equal(rnic_cm_destroy_id(bench->first), 0);
 	if (bench->second != NULL)
 		assert_int_equal(rnic_cm_destroy_id(bench->second), 0);
-	close(bench->control[1]);
 	shutdown(bench->control[0], SHUT_RDWR);
 	assert_int_equal(pthread_join(bench->daemon, NULL), 0);
+	close(bench->control[1]);
 	close(bench->events[0]);
 	close(bench->events[1]);
 	close(bench->other_events[0]);

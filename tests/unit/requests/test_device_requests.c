@@ -10,6 +10,7 @@
 #include "ctl/ctl_message.h"
 #include "unit_test.h"
 
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -270,7 +271,7 @@ static void test_client_ends_before_the_answer(void **state)
 	assert_false(device_half_serve(&f->halves.device));
 }
 
-static int slow_fd = -1, gate_fd;
+static atomic_int slow_fd = -1, gate_fd;
 
 int __real_close(int fd);
 int __wrap_close(int fd);
