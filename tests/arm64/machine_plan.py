@@ -15,6 +15,9 @@ import sys
 # What takes seconds elsewhere may take a minute here.
 SECONDS = 900
 
+# Its deadlines are seconds. On a busy machine the emulator misses them now and then.
+TOO_SLOW = {"hostile_quotas"}
+
 STEP = """\
 begin {name}
 ( {environment} timeout {seconds} {command} ) >/tmp/output 2>&1 </dev/null
@@ -48,6 +51,9 @@ def main():
         command = without_emulator(command) if command else command
         is_hostile = "hostile" in properties.get("LABELS", [])
         if not command or not (name in wanted or is_hostile):
+            continue
+        if name in TOO_SLOW:
+            steps.append(f"echo 'skipped: {name}: the emulator is too slow for its deadlines'\n")
             continue
         if not is_one_program(command, build):
             if name in wanted:
