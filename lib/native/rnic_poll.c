@@ -216,11 +216,15 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 	while (pending-- > 0 && taken < max_count) {
 		const struct rnic_cqe entry = cq->entries[cq->consumer++ & (cq->slots - 1)];
 
+		/*
+		 * Before the entries of the work queue are given back: another thread may post in
+		 * their place at once, and the daemon must find room for that completion.
+		 */
+		atomic_store_explicit(&cq->control->consumer, cq->consumer, memory_order_release);
 		if (!try_find_owner(cq, &entry, &qp, &srq))
 			continue;
 		translate(&completions[taken++], &entry, qp, srq);
 	}
-	atomic_store_explicit(&cq->control->consumer, cq->consumer, memory_order_release);
 	return (int)taken;
 }
 
