@@ -29,6 +29,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@
 #define DIRECT_SPIN_NS	   (50 * RNIC_NS_PER_US)  /* polling after the last activity */
 #define DIRECT_NEAR_NS	   (20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
 #define DIRECT_LOOK_NS	   (100 * RNIC_NS_PER_US) /* between polls of the descriptors */
+#define DIRECT_YIELDS	   100
 #define DIRECT_FACTS_MS	   10000
 #define DIRECT_EVENTS	   8
 #define DIRECT_STACK_BYTES (512 * 1024)
@@ -66,7 +68,8 @@ struct rnic_direct {
 	struct device_process process;
 	struct device_half *half;
 	uint32_t client_id;
-	pthread_mutex_t lock; /* guards all but what never changes */
+	pthread_mutex_t lock; /* guards all but `waiting` and what never changes */
+	atomic_uint waiting;  /* threads of the program that want the lock */
 	pthread_cond_t news;  /* the lease is given up, or the thread is to end */
 	pthread_t thread;
 	uint64_t lease_ns;  /* until then the program takes the turns */
@@ -242,13 +245,24 @@ static bool direct_may_defer(const struct rnic_direct *device, uint64_t now_ns)
 
 /* --- the program's calls ---------------------------------------------------------------------- */
 
+/*
+ * A mutex goes to whoever is there, and the device's thread comes back at once while datagrams
+ * arrive: so that thread looks who waits.
+ */
+static void direct_take_lock(struct rnic_direct *device)
+{
+	atomic_fetch_add_explicit(&device->waiting, 1, memory_order_relaxed);
+	pthread_mutex_lock(&device->lock);
+	atomic_fetch_sub_explicit(&device->waiting, 1, memory_order_relaxed);
+}
+
 /* A thread that is cancelled within a turn would leave the lock, and half of a turn. */
 static int direct_lock(struct rnic_direct *device)
 {
 	int cancellation;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
-	pthread_mutex_lock(&device->lock);
+	direct_take_lock(device);
 	return cancellation;
 }
 
@@ -380,6 +394,16 @@ static bool direct_step(struct rnic_direct *device, bool after_lease)
 	return now_ns - device->active_ns < DIRECT_SPIN_NS || !direct_sleep(device, now_ns);
 }
 
+/* Leaves the lock to those who wait for it, for a bounded time: they may be preempted. */
+static void direct_let_others_in(const struct rnic_direct *device)
+{
+	for (unsigned i = 0; i < DIRECT_YIELDS; i++) {
+		if (atomic_load_explicit(&device->waiting, memory_order_relaxed) == 0)
+			return;
+		sched_yield();
+	}
+}
+
 static void *direct_run(void *context)
 {
 	struct rnic_direct *device = context;
@@ -399,6 +423,7 @@ static void *direct_run(void *context)
 		pthread_mutex_unlock(&device->lock);
 		if (should_yield)
 			sched_yield();
+		direct_let_others_in(device);
 		pthread_mutex_lock(&device->lock);
 	}
 	pthread_mutex_unlock(&device->lock);
@@ -426,7 +451,7 @@ static void direct_stop_thread(struct rnic_direct *device)
 {
 	const uint64_t one = 1;
 
-	pthread_mutex_lock(&device->lock);
+	direct_take_lock(device);
 	device->is_stopping = true;
 	pthread_cond_signal(&device->news);
 	pthread_mutex_unlock(&device->lock);
@@ -629,7 +654,7 @@ static void direct_device_fork(struct rnic_direct *device, enum rnic_direct_fork
 {
 	switch (phase) {
 	case RNIC_DIRECT_BEFORE_FORK:
-		pthread_mutex_lock(&device->lock);
+		direct_take_lock(device);
 		break;
 	case RNIC_DIRECT_IN_PARENT:
 		pthread_mutex_unlock(&device->lock);

@@ -166,15 +166,6 @@ static void end_session(struct server_sessions *sessions, struct server_session 
 			uint64_t now_ns)
 {
 	rpc_session_close(&session->session);
-	fprintf(stderr,
-		"DBG smoothed %llu us var %llu rto %llu allowance %u retrans %llu size %u parting "
-		"%d\n",
-		(unsigned long long)session->session.sender.smoothed_ns / 1000,
-		(unsigned long long)session->session.sender.variation_ns / 1000,
-		(unsigned long long)session->session.sender.rto_ns / 1000,
-		session->session.sender.allowance,
-		(unsigned long long)session->session.sender.retransmissions,
-		session->session.datagram_bytes, session->session.sender.is_parting);
 	if (sessions->ended != NULL)
 		sessions->ended(sessions->ended_user, session);
 	transmit(session, now_ns);
@@ -243,9 +234,11 @@ static void server_sessions_refuse(const struct transport_datagram *datagram,
 	calls->close_route(route);
 }
 
+/* Its memory is for datagrams that both sides take. */
 static struct server_session *make_session(struct server_sessions *sessions,
 					   const struct transport_datagram *datagram,
-					   const struct rpc_packet *open)
+					   const struct rpc_packet *open,
+					   struct rpc_session_config *config)
 {
 	const struct transport_calls *calls = datagram->transport->calls;
 	struct server_session *session = calloc(1, sizeof(*session));
@@ -253,18 +246,25 @@ static struct server_session *make_session(struct server_sessions *sessions,
 
 	if (session == NULL)
 		return NULL;
+	if (calls->open_route(datagram->transport, datagram, &session->route) != 0)
+		goto free_session;
+	*config = transport_config(session->route);
+	rpc_session_lower_offer(config, open);
 	transport_random(incarnation, sizeof(incarnation));
 	session->client = server_clients_find(&sessions->clients, open->payload, incarnation);
-	session->memory = malloc(rpc_session_memory_bytes(calls->config));
-	if (session->client == NULL || session->memory == NULL ||
-	    calls->open_route(datagram->transport, datagram, &session->route) != 0) {
-		free(session->memory);
-		free(session);
-		return NULL;
-	}
+	session->memory = malloc(rpc_session_memory_bytes(config));
+	if (session->client == NULL || session->memory == NULL)
+		goto close_route;
 	session->route->user = session;
 	session->client->session_count++;
 	return session;
+
+close_route:
+	free(session->memory);
+	transport_close_route(session->route);
+free_session:
+	free(session);
+	return NULL;
 }
 
 /* Finds a free place; SERVER_SESSIONS_MAX: none. An identifier is never 0. */
@@ -315,7 +315,7 @@ static void server_sessions_begin_session(struct server_sessions *sessions,
 	struct rpc_session_self self;
 
 	if (place < SERVER_SESSIONS_MAX)
-		session = make_session(sessions, datagram, open);
+		session = make_session(sessions, datagram, open, &config);
 	if (session == NULL) {
 		log_line(sessions->options, "a session is refused: there are too many");
 		server_sessions_refuse(datagram, open, RPC_CLOSE_REFUSED);
@@ -324,7 +324,6 @@ static void server_sessions_begin_session(struct server_sessions *sessions,
 	transport_random(&self, sizeof(self));
 	self.connection = self.connection / SERVER_SESSIONS_MAX * SERVER_SESSIONS_MAX + place;
 	memcpy(self.identity, session->client->incarnation, RPC_IDENTITY_BYTES);
-	config = transport_config(session->route);
 	rpc_session_accept(&session->session, &config, &self, open, session->memory, now_ns);
 	session->place = place;
 	sessions->places[place] = session;

@@ -9,6 +9,8 @@ enum {
 	GRH_BYTES = 40,
 	RECEIVE_BYTES = GRH_BYTES + UD_DATAGRAM_BYTES,
 	FIRST_POSTED = 512,
+	/* A peer sends up to half of it without waking this side (rpc_sender.c, ASK_PACKETS). */
+	POSTED_FOR_ROUTE = 128,
 	/*
 	 * The offsets of a received packet's network header within those 40 bytes (IBTA A17.4.5.1).
 	 */
@@ -106,6 +108,13 @@ static int post_up_to(struct ud_transport *transport, uint32_t wanted)
 		transport->posted += error == 0;
 	}
 	return error;
+}
+
+/* Each peer may fill some receives before the datagram that wakes this side. */
+static int ud_transport_note_route(struct ud_transport *transport)
+{
+	transport->route_count++;
+	return post_up_to(transport, FIRST_POSTED + POSTED_FOR_ROUTE * transport->route_count);
 }
 
 /* IBTA 1.4, 10.3.1: a UD queue pair needs no peer to become ready. */
@@ -304,6 +313,8 @@ static void ud_transport_close_route(struct transport_route *base)
 	struct ud_route *route = (struct ud_route *)base;
 
 	ud_transport_flush(base->transport);
+	if (route->ah != NULL)
+		ud_of(base->transport)->route_count--;
 	if (route->id != NULL)
 		rnic_cm_destroy_id(route->id);
 	if (route->ah != NULL)
@@ -339,6 +350,8 @@ static int ud_transport_found(struct transport_route *base, const struct rnic_cm
 
 	if (error == 0)
 		error = rnic_create_ah(transport->device->pd, &event->path, &route->ah);
+	if (error == 0)
+		error = ud_transport_note_route(transport);
 	route->qpn = event->parameters.qpn;
 	route->gid = event->path.dest_gid;
 	route->mtu_bytes = mtu_bytes_of(event->path_mtu);
@@ -356,6 +369,13 @@ static int ud_transport_open_route(struct transport *transport,
 		return -ENOMEM;
 	error = rnic_create_ah(ud_of(transport)->device->pd, &datagram->source, &route->ah);
 	if (error != 0) {
+		free(route);
+		return error;
+	}
+	error = ud_transport_note_route(ud_of(transport));
+	if (error != 0) {
+		ud_of(transport)->route_count--;
+		rnic_destroy_ah(route->ah);
 		free(route);
 		return error;
 	}

@@ -30,7 +30,8 @@ struct ud_transport {
 	uint32_t mtu_bytes; /* of the port */
 	uint32_t posted;    /* slots that are, or were and will be again */
 	uint32_t taken;	    /* datagrams since the completion queue was empty */
-	int64_t lent;	    /* the slot that the caller reads; -1: none */
+	uint32_t route_count;
+	int64_t lent; /* the slot that the caller reads; -1: none */
 	/* Sends that wait for the end of the turn. */
 	struct rnic_send_wr batch[UD_BATCH];
 	struct rnic_sge batch_sges[UD_BATCH];

@@ -13,7 +13,7 @@ enum {
 	 */
 	PARTING_EXPIRATIONS = 3,
 	TRIAL_DOUBLINGS = 6,
-	ASK_PACKETS = 64, /* an acknowledgement is asked for after so many fragments */
+	ASK_PACKETS = 64, /* an acknowledgement is asked for after so many datagrams */
 };
 
 static struct rpc_flight *flight_of(struct rpc_sender *sender, uint32_t sequence)
@@ -193,11 +193,13 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 /* Asks for an acknowledgement now and then, and where nothing more can be sent without one. */
 static void ask(struct rpc_sender *sender, struct rpc_packet *packet)
 {
-	if (!sender->limits.asks || sender->part_offset != 0)
+	const bool is_followed = sender->part_offset != 0 ||
+				 (sender->in_flight < sender->allowance && may_send_new(sender));
+
+	if (!sender->limits.asks)
 		return;
 	sender->unasked++;
-	if (sender->unasked < ASK_PACKETS && sender->in_flight < sender->allowance &&
-	    may_send_new(sender))
+	if (sender->unasked < ASK_PACKETS && is_followed)
 		return;
 	sender->unasked = 0;
 	packet->code = RPC_DATA_ASKS;

@@ -167,6 +167,14 @@ static void learn_peer(struct rpc_session *session, const struct rpc_packet *pac
 	rpc_receiver_start(&session->receiver, packet->sequence);
 }
 
+void rpc_session_lower_offer(struct rpc_session_config *config, const struct rpc_packet *open)
+{
+	if (open->credit < config->datagram_bytes)
+		config->offer_bytes = 0;
+	else if (open->credit < config->offer_bytes)
+		config->offer_bytes = open->credit;
+}
+
 void rpc_session_accept(struct rpc_session *session, const struct rpc_session_config *config,
 			const struct rpc_session_self *self, const struct rpc_packet *open,
 			void *memory, uint64_t now_ns)

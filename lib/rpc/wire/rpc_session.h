@@ -113,6 +113,12 @@ size_t rpc_session_memory_bytes(const struct rpc_session_config *config);
 void rpc_session_open(struct rpc_session *session, const struct rpc_session_config *config,
 		      const struct rpc_session_self *self, void *memory, uint64_t now_ns);
 
+/*
+ * Lowers the offer of a server's configuration to what the client of this OPEN takes, if that is
+ * less: the session needs less memory then. A client that makes no offer gets none.
+ */
+void rpc_session_lower_offer(struct rpc_session_config *config, const struct rpc_packet *open);
+
 /* Begins a server's end, from the client's OPEN. */
 void rpc_session_accept(struct rpc_session *session, const struct rpc_session_config *config,
 			const struct rpc_session_self *self, const struct rpc_packet *open,

@@ -311,6 +311,22 @@ static void test_outage_is_no_reason_for_parts(void **state)
 	assert_false(sender.is_parting);
 }
 
+/* Parts fill the peer's receives as whole fragments do, and ask as often. */
+static void test_parts_ask(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make_parting(&message);
+
+	(void)state;
+	expire(&sender, 1);
+	acknowledge(&sender, 0, 0, sender.timer_ns - 1);
+	expire(&sender, 1);
+	rpc_sender_tick(&sender, sender.timer_ns);
+	sender.limits.asks = true;
+	sender.unasked = 62;
+	assert_true(send_asking(&sender, 2) == 1 << 1);
+}
+
 static void test_parts(void **state)
 {
 	static const uint32_t offsets[] = {0, 4, 8, 10, 14, 18};
@@ -403,6 +419,7 @@ int main(void)
 		cmocka_unit_test(test_asks),
 		cmocka_unit_test(test_outage_is_no_reason_for_parts),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts_ask),
 		cmocka_unit_test(test_parts_end),
 		cmocka_unit_test(test_trial),
 	};

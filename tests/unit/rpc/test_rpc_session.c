@@ -431,6 +431,29 @@ static void test_hostile_offers(void **state)
 	}
 }
 
+/* A server's session takes memory for what its client takes, and for no more. */
+static void test_memory_by_the_offer(void **state)
+{
+	static const struct {
+		uint32_t offer;
+		uint32_t expected; /* offer_bytes of the server */
+	} cases[] = {{0, 0}, {SMALL - 1, 0}, {SMALL, SMALL}, {LARGE, LARGE}, {UINT32_MAX, LARGE}};
+	struct rpc_packet open = {.kind = RPC_PACKET_OPEN};
+	struct rpc_session_config config;
+	struct pair *pair = *state;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		config = pair->config;
+		config.offer_bytes = LARGE;
+		open.credit = cases[i].offer;
+		rpc_session_lower_offer(&config, &open);
+		assert_int_equal(config.offer_bytes, cases[i].expected);
+		assert_true(rpc_session_memory_bytes(&config) >= bytes);
+		bytes = rpc_session_memory_bytes(&config);
+	}
+}
+
 /* Sizes that the client has not offered end its session; it does not use them. */
 static void test_hostile_agreements(void **state)
 {
@@ -590,6 +613,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_offers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_memory_by_the_offer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_agreements, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_acknowledgements_on_demand, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_path_shrinks, set_up, tear_down),

@@ -4,7 +4,13 @@
 
 #include "unit_test.h"
 
-enum { RECEIVE_SLOTS = 4096, SEND_SLOTS = 80, FIRST_POSTED = 512, GRH_BYTES = 40 };
+enum {
+	RECEIVE_SLOTS = 4096,
+	SEND_SLOTS = 80,
+	FIRST_POSTED = 512,
+	POSTED_FOR_ROUTE = 128,
+	GRH_BYTES = 40
+};
 
 struct rnic_qp {
 	int unused;
@@ -320,16 +326,37 @@ static void test_slots_as_needed(void **state)
 {
 	struct world *world = *state;
 
-	assert_int_equal(fake.receives, FIRST_POSTED);
+	const uint32_t first = FIRST_POSTED + POSTED_FOR_ROUTE; /* for the one route */
+
+	assert_int_equal(fake.receives, first);
 	assert_true((fake.access & RNIC_ACCESS_ON_DEMAND) != 0);
 	for (int i = 0; i < 100; i++)
-		receive(world, FIRST_POSTED / 2);
-	assert_int_equal(world->transport.posted, FIRST_POSTED);
-	receive(world, FIRST_POSTED / 2 + 1);
-	assert_int_equal(world->transport.posted, 2 * FIRST_POSTED);
+		receive(world, first / 2);
+	assert_int_equal(world->transport.posted, first);
+	receive(world, first / 2 + 1);
+	assert_int_equal(world->transport.posted, 2 * first);
 	for (int i = 0; i < 10; i++)
 		receive(world, world->transport.posted);
 	assert_int_equal(world->transport.posted, RECEIVE_SLOTS);
+}
+
+/* Peers that send at once do not fill the receives before one of them wakes this side. */
+static void test_receives_for_each_route(void **state)
+{
+	const struct transport_datagram datagram = {.source_qpn = 8};
+	struct world *world = *state;
+	struct transport *base = &world->transport.base;
+	struct transport_route *routes[4];
+
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(base->calls->open_route(base, &datagram, &routes[i]), 0);
+		assert_int_equal(world->transport.posted,
+				 FIRST_POSTED + (i + 2) * POSTED_FOR_ROUTE);
+	}
+	for (uint32_t i = 0; i < 4; i++)
+		transport_close_route(routes[i]);
+	assert_int_equal(world->transport.route_count, 1);
+	assert_int_equal(world->transport.posted, FIRST_POSTED + 5 * POSTED_FOR_ROUTE);
 }
 
 static void test_offer(void **state)
@@ -369,6 +396,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_route_that_closes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refused_post, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_slots_as_needed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_receives_for_each_route, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_offer, set_up, tear_down),
 	};
 
