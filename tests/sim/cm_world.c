@@ -141,20 +141,47 @@ static uint32_t token_read(const uint8_t *bytes)
 	return token;
 }
 
-static void check_parameters(struct cm_end *end, const struct cm_end *peer,
-			     const struct cm_event *event)
+static bool is_qp_of(const struct cm_end *peer, const struct cm_event *event)
+{
+	if (is_datagram(peer))
+		return event->peer.qpn == peer->qp.qpn && event->peer.qkey == QKEY;
+	return event->peer.qpn == peer->qp.qpn && event->peer.psn == peer->qp.psn &&
+	       event->peer.responder_resources == peer->qp.initiator_depth &&
+	       event->peer.initiator_depth == peer->qp.responder_resources;
+}
+
+/*
+ * Whether the answer to `active` has the queue pair of a passive end. A host that restarts takes a
+ * doubled request for a new one, and the answer of its first end may come last.
+ */
+static bool is_qp_of_any(const struct cm_end *active, const struct cm_event *event)
+{
+	for (const struct cm_end *end = active->world->ends; end != NULL; end = end->next)
+		if (!end->is_active && end->active == active && is_qp_of(end, event))
+			return true;
+	return false;
+}
+
+static void check_private_data(struct cm_end *end, const struct cm_event *event)
 {
 	if (token_read(event->private_data) != end->token)
 		end_fail(end, "the private data is not what the peer gave");
-	if (is_datagram(end)) {
-		if (event->type == CM_EVENT_ESTABLISHED &&
-		    (event->peer.qpn != peer->qp.qpn || event->peer.qkey != QKEY))
-			end_fail(end, "the queue pair is not the peer's");
-	} else if (event->peer.qpn != peer->qp.qpn || event->peer.psn != peer->qp.psn ||
-		   event->peer.responder_resources != peer->qp.initiator_depth ||
-		   event->peer.initiator_depth != peer->qp.responder_resources) {
+}
+
+static void check_answer(struct cm_end *end, const struct cm_event *event)
+{
+	check_private_data(end, event);
+	if (!is_qp_of_any(end, event))
 		end_fail(end, "the queue pair is not the peer's");
-	}
+}
+
+/* The request for a datagram service names no queue pair. */
+static void check_request(struct cm_end *end, const struct cm_end *active,
+			  const struct cm_event *event)
+{
+	check_private_data(end, event);
+	if (!is_datagram(end) && !is_qp_of(active, event))
+		end_fail(end, "the queue pair is not the peer's");
 }
 
 struct cm_end *cm_world_peer(struct cm_world *world, const struct cm_end *active)
@@ -233,7 +260,7 @@ static void take_request(struct cm_host *host, const struct cm_event *event)
 	end->connection = event->connection;
 	cm_set_user(event->connection, end);
 	note(end, event);
-	check_parameters(end, active, event);
+	check_request(end, active, event);
 	/* A passive end that stood is protected by its timewait from requests that come late. */
 	if (active->stood > 0 && !world->has_restarted)
 		end_fail(end, "a request of a connection that stood already");
@@ -255,13 +282,13 @@ static bool on_event(void *context, const struct cm_event *event)
 	note(end, event);
 	switch (event->type) {
 	case CM_EVENT_CONNECT_RESPONSE:
-		check_parameters(end, cm_world_peer(end->world, end), event);
+		check_answer(end, event);
 		end->act_at_ns = after(end->world, end->plan->confirm_after_ns);
 		end->give_up_at_ns = CM_NEVER;
 		break;
 	case CM_EVENT_ESTABLISHED:
 		if (is_datagram(end)) {
-			check_parameters(end, cm_world_peer(end->world, end), event);
+			check_answer(end, event);
 			break;
 		}
 		if (!end->active->has_confirmed)
