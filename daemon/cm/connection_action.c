@@ -152,6 +152,19 @@ int action_refused(struct cm_connection *connection, const struct connection_inp
 	return 0;
 }
 
+/*
+ * A DREQ in place of the answer: the peer has accepted and taken that back, and its REP is late or
+ * lost, as the REJ may be that went before the DREQ. Nobody stands behind the REP any more.
+ */
+int action_taken_back(struct cm_connection *connection, const struct connection_input *input)
+{
+	action_too_late(connection, input);
+	count(connection, CM_COUNTER_REJECTS_RECEIVED);
+	connection_tell_simply(connection, CM_EVENT_REJECTED, RNIC_CM_REJECT_CONSUMER);
+	connection_end(connection);
+	return 0;
+}
+
 static uint8_t connection_action_least(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;

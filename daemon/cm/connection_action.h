@@ -24,6 +24,7 @@ connection_action action_repeat_rtu;
 connection_action action_repeat_drep;
 connection_action action_repeat_rej;
 connection_action action_refused;    /* REJ before the connection is established */
+connection_action action_taken_back; /* DREQ before the answer to the REQ */
 connection_action action_ended_here; /* REJ once established: the peer does not know it */
 connection_action action_response;   /* REP */
 connection_action action_ready;	     /* RTU */

@@ -21,6 +21,7 @@
 #define DREP    action_repeat_drep
 #define REJ     action_repeat_rej
 #define REFUSE  action_refused
+#define TAKEN   action_taken_back
 #define GONE    action_ended_here
 #define RESP    action_response
 #define READY   action_ready
@@ -62,7 +63,7 @@ static connection_action *const connection_table[EVENT_COUNT][STATE_ENDED + 1] =
 	ROW(REJ,        REFUSE, REFUSE, REFUSE, REFUSE, GONE,   GONE,   UNEXP,  UNEXP,  NEVER),
 	ROW(REP,        RESP,   MRA,    UNEXP,  UNEXP,  RTU,    RTU,    LATE,   REJ,    NEVER),
 	ROW(RTU,        UNEXP,  UNEXP,  UNEXP,  READY,  AGAIN,  AGAIN,  AGAIN,  UNEXP,  NEVER),
-	ROW(DREQ,       LATE,   DREQ_R, UNEXP,  DREQ_R, DREQ_R, DREQ_R, DREP,   LATE,   NEVER),
+	ROW(DREQ,       TAKEN,  DREQ_R, UNEXP,  DREQ_R, DREQ_R, DREQ_R, DREP,   LATE,   NEVER),
 	ROW(DREP,       UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  DREP_R, AGAIN,  UNEXP,  NEVER),
 	ROW(SIDR_REQ,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
 	ROW(SIDR_REP,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
