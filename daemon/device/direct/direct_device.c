@@ -163,16 +163,12 @@ static void direct_serve_requests(struct rnic_direct *device)
 		card_writer_note_change(&device->process.card);
 }
 
-static bool direct_turn(struct rnic_direct *device, uint64_t now_ns)
+static void direct_turn(struct rnic_direct *device, uint64_t now_ns)
 {
-	const bool is_active =
-		device_half_turn(device->half, now_ns) || device_half_has_work(device->half);
-
+	if (device_half_turn(device->half, now_ns) || device_half_has_work(device->half))
+		device->active_ns = now_ns;
 	device->posts = 0;
 	device->posted_ns = 0;
-	if (is_active)
-		device->active_ns = now_ns;
-	return is_active;
 }
 
 /* The same; returns whether datagrams came. */

@@ -216,55 +216,54 @@ void server_sessions_serve(struct server_sessions *sessions, uint64_t now_ns)
 		serve(sessions, dequeue(sessions), now_ns);
 }
 
+/* Tells the peer, and closes the route. */
+static void refuse_on_route(struct transport_route *route, const struct rpc_packet *packet,
+			    enum rpc_close code)
+{
+	uint8_t *room = transport_room(route);
+	uint32_t bytes = 0;
+
+	if (room != NULL)
+		bytes = rpc_session_refuse(packet, code, room,
+					   route->transport->calls->config->datagram_bytes);
+	if (bytes > 0)
+		transport_send(route, bytes, true);
+	transport_close_route(route);
+}
+
 static void server_sessions_refuse(const struct transport_datagram *datagram,
 				   const struct rpc_packet *packet, enum rpc_close code)
 {
-	const struct transport_calls *calls = datagram->transport->calls;
 	struct transport_route *route;
-	uint32_t bytes = 0;
-	uint8_t *room;
 
-	if (calls->open_route(datagram->transport, datagram, &route) != 0)
-		return;
-	room = calls->room(route);
-	if (room != NULL)
-		bytes = rpc_session_refuse(packet, code, room, calls->config->datagram_bytes);
-	if (bytes > 0)
-		calls->send(route, bytes, true);
-	calls->close_route(route);
+	if (datagram->transport->calls->open_route(datagram->transport, datagram, &route) == 0)
+		refuse_on_route(route, packet, code);
 }
 
-/* Its memory is for datagrams that both sides take. */
+/* The memory of the session is for datagrams that both sides take. The caller keeps the route. */
 static struct server_session *make_session(struct server_sessions *sessions,
-					   const struct transport_datagram *datagram,
+					   struct transport_route *route,
 					   const struct rpc_packet *open,
 					   struct rpc_session_config *config)
 {
-	const struct transport_calls *calls = datagram->transport->calls;
 	struct server_session *session = calloc(1, sizeof(*session));
 	uint8_t incarnation[RPC_IDENTITY_BYTES];
 
 	if (session == NULL)
 		return NULL;
-	if (calls->open_route(datagram->transport, datagram, &session->route) != 0)
-		goto free_session;
-	*config = transport_config(session->route);
+	*config = transport_config(route);
 	rpc_session_lower_offer(config, open);
 	transport_random(incarnation, sizeof(incarnation));
 	session->client = server_clients_find(&sessions->clients, open->payload, incarnation);
 	session->memory = malloc(rpc_session_memory_bytes(config));
-	if (session->client == NULL || session->memory == NULL)
-		goto close_route;
-	session->route->user = session;
+	if (session->client == NULL || session->memory == NULL) {
+		server_sessions_free(session);
+		return NULL;
+	}
+	session->route = route;
+	route->user = session;
 	session->client->session_count++;
 	return session;
-
-close_route:
-	free(session->memory);
-	transport_close_route(session->route);
-free_session:
-	free(session);
-	return NULL;
 }
 
 /* Finds a free place; SERVER_SESSIONS_MAX: none. An identifier is never 0. */
@@ -309,16 +308,20 @@ static void server_sessions_begin_session(struct server_sessions *sessions,
 					  const struct transport_datagram *datagram,
 					  const struct rpc_packet *open, uint64_t now_ns)
 {
+	const struct transport_calls *calls = datagram->transport->calls;
 	uint32_t place = find_place(sessions);
 	struct server_session *session = NULL;
+	struct transport_route *route = NULL;
 	struct rpc_session_config config;
 	struct rpc_session_self self;
 
-	if (place < SERVER_SESSIONS_MAX)
-		session = make_session(sessions, datagram, open, &config);
+	if (calls->open_route(datagram->transport, datagram, &route) == 0 &&
+	    place < SERVER_SESSIONS_MAX)
+		session = make_session(sessions, route, open, &config);
 	if (session == NULL) {
 		log_line(sessions->options, "a session is refused: there are too many");
-		server_sessions_refuse(datagram, open, RPC_CLOSE_REFUSED);
+		if (route != NULL)
+			refuse_on_route(route, open, RPC_CLOSE_REFUSED);
 		return;
 	}
 	transport_random(&self, sizeof(self));

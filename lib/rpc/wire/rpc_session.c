@@ -183,9 +183,8 @@ void rpc_session_accept(struct rpc_session *session, const struct rpc_session_co
 	rpc_session_begin(session, config, self, memory, now_ns);
 	session->state = RPC_SESSION_OPEN;
 	learn_peer(session, open);
-	if (open->credit >= config->datagram_bytes)
-		agree(session,
-		      open->credit < config->offer_bytes ? open->credit : config->offer_bytes);
+	rpc_session_lower_offer(&session->config, open);
+	agree(session, session->config.offer_bytes);
 }
 
 static void rpc_session_end(struct rpc_session *session, int error, uint16_t close)

@@ -36,6 +36,7 @@ static int open_route(struct transport *transport, const struct transport_datagr
 	made->base.transport = transport;
 	made->peer = datagram->source_qpn;
 	fake_of(transport)->routes++;
+	fake_of(transport)->openings++;
 	*route = &made->base;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct fake_transport {
 	struct transport base;
 	uint32_t room;	    /* datagrams that may still be sent */
 	uint32_t routes;    /* that are open */
+	uint32_t openings;  /* of routes */
 	uint32_t rings;	    /* that are open */
 	uint8_t *last_ring; /* memory of the ring that was opened last */
 	uint8_t bytes[RPC_DATAGRAM_MAX_BYTES];

@@ -293,6 +293,28 @@ static void test_full(void **state)
 }
 
 /*
+ * A client for whom there is no memory hears so on the route that is there: the route of a
+ * connection cannot be opened again.
+ */
+static void test_no_place_for_a_client(void **state)
+{
+	struct world *world = *state;
+	struct server_clients *clients = &world->sessions.clients;
+	uint8_t identity[RPC_IDENTITY_BYTES] = {1};
+
+	for (uint32_t i = 0; i < SERVER_CLIENTS_MAX; i++) {
+		memcpy(identity + 4, &i, sizeof(i));
+		server_clients_find(clients, identity, identity)->working_count = 1;
+	}
+	open_from(world, 7);
+	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_REFUSED);
+	assert_int_equal(world->transport.openings, 1);
+	assert_int_equal(world->transport.routes, 0);
+	for (uint32_t i = 0; i < SERVER_CLIENTS_MAX; i++)
+		clients->all[i]->working_count = 0;
+}
+
+/*
  * OPENs in the names of hosts that sent none take each other's places only, and leave no client
  * behind.
  */
@@ -347,6 +369,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fairness, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_place_for_a_client, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_openings_without_a_client, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ends_have_words, set_up, tear_down),
 	};
