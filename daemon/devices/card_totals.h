@@ -57,7 +57,10 @@ void card_reader_end(struct card_reader *reader, struct card_totals *totals);
 /* Adds the card's numbers of objects to `objects`. */
 void card_reader_add_objects(const struct card_reader *reader, struct card_objects *objects);
 
-/* The mask of used GIDs; 0 without a card. As of the sequence below, where that was read first. */
+/*
+ * The mask of used GIDs; 0 without a card. A caller that reads the sequence below first gets a mask
+ * that is at least as new as the sequence.
+ */
 uint32_t card_reader_gids_used(const struct card_reader *reader);
 
 /* The sequence of the latest FACTS that the process applied; 0 without a card. */

@@ -301,28 +301,6 @@ static void child_discard(struct device_child *process)
 	free(process);
 }
 
-int device_child_start(struct device_common *common, uid_t uid, struct device_child **out,
-		       char reason[DEVICE_TEXT_BYTES])
-{
-	struct device_child *process = child_allocate(common, uid);
-	int result;
-
-	if (process == NULL) {
-		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process");
-		return -ENOMEM;
-	}
-	result = child_prepare(process, reason);
-	if (result == 0)
-		result = child_launch(process, reason);
-	if (result != 0) {
-		child_discard(process);
-		return result;
-	}
-	child_begin(process);
-	*out = process;
-	return 0;
-}
-
 static int child_hold_program(struct device_child *process, const struct device_program *program,
 			      int *fd, char *reason)
 {
@@ -343,19 +321,22 @@ static int child_hold_program(struct device_child *process, const struct device_
 	return result;
 }
 
-int device_child_adopt(struct device_common *common, const struct device_program *program,
-		       struct device_child **out, int *fd, char reason[DEVICE_TEXT_BYTES])
+/* `program` NULL: a child is launched; else `fd` gets the program's end of the link. */
+static int child_create(struct device_common *common, uid_t uid,
+			const struct device_program *program, struct device_child **out, int *fd,
+			char *reason)
 {
-	struct device_child *process = child_allocate(common, program->uid);
+	struct device_child *process = child_allocate(common, uid);
 	int result;
 
 	if (process == NULL) {
-		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device");
+		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process");
 		return -ENOMEM;
 	}
 	result = child_prepare(process, reason);
 	if (result == 0)
-		result = child_hold_program(process, program, fd, reason);
+		result = program == NULL ? child_launch(process, reason)
+					 : child_hold_program(process, program, fd, reason);
 	if (result != 0) {
 		child_discard(process);
 		return result;
@@ -363,6 +344,18 @@ int device_child_adopt(struct device_common *common, const struct device_program
 	child_begin(process);
 	*out = process;
 	return 0;
+}
+
+int device_child_start(struct device_common *common, uid_t uid, struct device_child **process,
+		       char reason[DEVICE_TEXT_BYTES])
+{
+	return child_create(common, uid, NULL, process, NULL, reason);
+}
+
+int device_child_adopt(struct device_common *common, const struct device_program *program,
+		       struct device_child **process, int *fd, char reason[DEVICE_TEXT_BYTES])
+{
+	return child_create(common, program->uid, program, process, fd, reason);
 }
 
 void device_child_free(struct device_child *process)
@@ -393,7 +386,8 @@ __attribute__((format(printf, 2, 3))) static void child_log_end(struct device_ch
 static void child_kill(struct device_child *process)
 {
 	child_close_link(process);
-	/* The child is not reaped yet, so the PID is the child's. A program learns by the link. */
+	/* The child is not reaped yet, so the PID is the child's. The end of the link tells a
+	 * program. */
 	if (!process->is_program)
 		kill(process->pid, SIGKILL);
 }

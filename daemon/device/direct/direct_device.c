@@ -171,7 +171,7 @@ static void direct_turn(struct rnic_direct *device, uint64_t now_ns)
 	device->posted_ns = 0;
 }
 
-/* The same; returns whether datagrams came. */
+/* Runs direct_turn(). Returns whether datagrams came. */
 static bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns)
 {
 	const uint64_t before = device_half_received_datagrams(device->half);
@@ -180,7 +180,7 @@ static bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns)
 	return device_half_received_datagrams(device->half) != before;
 }
 
-/* Serves what the descriptors tell. Returns whether there was anything but datagrams. */
+/* Serves the events of the descriptors. Returns whether there was anything but datagrams. */
 static bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 {
 	struct epoll_event events[DIRECT_EVENTS];
@@ -242,8 +242,9 @@ static bool direct_may_defer(const struct rnic_direct *device, uint64_t now_ns)
 /* --- the program's calls ---------------------------------------------------------------------- */
 
 /*
- * A mutex goes to whoever is there, and the device's thread comes back at once while datagrams
- * arrive: so that thread looks who waits.
+ * A mutex goes to the first thread that asks. While datagrams arrive, the device's thread asks
+ * again at once, and the other threads would wait for ever: so that thread looks at `waiting`
+ * first.
  */
 static void direct_take_lock(struct rnic_direct *device)
 {
@@ -390,7 +391,7 @@ static bool direct_step(struct rnic_direct *device, bool after_lease)
 	return now_ns - device->active_ns < DIRECT_SPIN_NS || !direct_sleep(device, now_ns);
 }
 
-/* Leaves the lock to those who wait for it, for a bounded time: they may be preempted. */
+/* Lets waiting threads take the lock. The time is bounded: the scheduler may run none of them. */
 static void direct_let_others_in(const struct rnic_direct *device)
 {
 	for (unsigned i = 0; i < DIRECT_YIELDS; i++) {

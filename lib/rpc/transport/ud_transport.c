@@ -9,7 +9,7 @@ enum {
 	GRH_BYTES = 40,
 	RECEIVE_BYTES = GRH_BYTES + UD_DATAGRAM_BYTES,
 	FIRST_POSTED = 512,
-	/* A peer sends up to half of it without waking this side (rpc_sender.c, ASK_PACKETS). */
+	/* A peer sends up to half as many datagrams without waking this side (ASK_PACKETS). */
 	POSTED_FOR_ROUTE = 128,
 	/*
 	 * The offsets of a received packet's network header within those 40 bytes (IBTA A17.4.5.1).
