@@ -185,16 +185,20 @@ run_fuzzers() {
 	done
 }
 
-# repeat_hostile SECONDS: ctest has an end for one test, not for all.
+# repeat_hostile SECONDS: ctest has an end for one test, not for all. The rounds end with the first
+# that fails, whatever failed before them.
 repeat_hostile() {
-	local end=$((SECONDS + $1)) round=0
+	local end=$((SECONDS + $1)) round=0 failed_before=$failed_stage
+	local stages_before=("${stages[@]}")
 	build hostile "$top/build-sanitize" gcc "-DRNIC_SANITIZE=address;undefined" || return
+	failed_stage=""
 	while [ $SECONDS -lt $end ] && [ -z "$failed_stage" ]; do
 		round=$((round + 1))
 		echo "== hostile: round $round"
-		stages=()
+		stages=("${stages_before[@]}")
 		run_suites hostile "$top/build-sanitize" -L hostile
 	done
+	failed_stage=${failed_before:-$failed_stage}
 	echo "hostile: $round rounds"
 }
 
