@@ -14,7 +14,8 @@
  *
  * Where the network drops large datagrams only, the timer expires again and again for the oldest
  * fragment although the peer is heard. The sender then sends fragments in parts, and now and then
- * tries a whole one: when that arrives, fragments go whole again.
+ * tries a whole one: when that arrives, fragments go whole again. A peer that has no receive for so
+ * many fragments looks like such a network; the first trial shows the difference.
  */
 #ifndef LIB_RPC_WIRE_RPC_SENDER_H
 #define LIB_RPC_WIRE_RPC_SENDER_H
@@ -57,6 +58,7 @@ struct rpc_flight {
 	bool is_lost;  /* to be sent again */
 	bool is_again; /* sent again: says nothing about the round trip */
 	bool is_trial; /* went whole while others go in parts */
+	bool is_cut;   /* a part of it is not sent yet */
 	uint64_t sent_ns;
 };
 

@@ -400,6 +400,46 @@ static void test_trial(void **state)
 	assert_true(sender.trial_ns == 4000 * MS); /* twice as late each time */
 	acknowledge(&sender, 5, 0, 2001 * MS);
 	assert_false(sender.is_parting);
+	assert_true(sender.trial_wait_ns == 1000 * MS); /* as at first */
+}
+
+/* A fragment may be stuck for a while; its parts may be so for as long again. */
+static void test_parts_have_their_time(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make_parting(&message);
+	uint64_t began_ns;
+
+	(void)state;
+	expire(&sender, 1);
+	acknowledge(&sender, 0, 0, sender.timer_ns - 1);
+	expire(&sender, 1);
+	assert_true(sender.stuck_ns == 0);
+	began_ns = sender.timer_ns;
+	rpc_sender_tick(&sender, began_ns);
+	assert_true(sender.is_parting);
+	assert_true(sender.stuck_ns == began_ns);
+}
+
+/* An early timer's losses are under way after all, but not the rest of a fragment. */
+static void test_half_sent_is_lost(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 4, 10);
+	struct rpc_packet packet;
+
+	(void)state;
+	sender.limits.part_bytes = 4;
+	for (uint32_t i = 0; i < 2; i++)
+		assert_true(rpc_sender_transmit(&sender, &packet, 0));
+	sender.is_parting = true;
+	sender.trial_ns = RPC_NEVER;
+	assert_true(rpc_sender_transmit(&sender, &packet, 0)); /* 4 of the third one's 10 bytes */
+	rpc_sender_tick(&sender, sender.timer_ns);
+	acknowledge(&sender, 1, 0, 30 * MS);
+	assert_true(rpc_sender_transmit(&sender, &packet, 31 * MS));
+	assert_int_equal(packet.sequence, FIRST + 2);
+	assert_int_equal(packet.offset, 20);
 }
 
 int main(void)
@@ -422,6 +462,8 @@ int main(void)
 		cmocka_unit_test(test_parts_ask),
 		cmocka_unit_test(test_parts_end),
 		cmocka_unit_test(test_trial),
+		cmocka_unit_test(test_parts_have_their_time),
+		cmocka_unit_test(test_half_sent_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
