@@ -142,13 +142,16 @@ static void rpc_sender_note_sent(struct rpc_sender *sender, uint32_t sequence,
 		sender->timer_ns = now_ns + sender->rto_ns;
 }
 
-static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
+			  uint64_t now_ns)
 {
 	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
 		struct rpc_flight *flight = flight_of(sender, sequence);
 
 		if (!flight->is_lost)
 			continue;
+		if (flight->bytes > room_bytes)
+			return false;
 		flight->is_lost = false;
 		flight->is_again = true;
 		sender->retransmissions++;
@@ -165,7 +168,8 @@ static bool may_send_new(const struct rpc_sender *sender)
 	       sender->next - sender->base < sender->limits.window_packets;
 }
 
-static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
+			 uint64_t now_ns)
 {
 	struct rpc_outgoing *message = sender->cutting;
 	struct rpc_flight *flight = flight_of(sender, sender->next);
@@ -176,6 +180,8 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 	left = message->length - sender->cut_bytes;
 	if (left > sender->limits.payload_bytes)
 		left = sender->limits.payload_bytes;
+	if (left > room_bytes)
+		return false;
 	*flight = (struct rpc_flight){
 		.message = message,
 		.offset = sender->cut_bytes,
@@ -207,13 +213,17 @@ static void ask(struct rpc_sender *sender, struct rpc_packet *packet)
 	packet->code = RPC_DATA_ASKS;
 }
 
-bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
+			 uint64_t now_ns)
 {
-	bool has_sent = transmit_part(sender, packet);
+	bool has_sent = false;
 
+	if (sender->part_offset != 0 && room_bytes < sender->limits.part_bytes)
+		return false;
+	has_sent = transmit_part(sender, packet);
 	if (!has_sent && sender->in_flight < sender->allowance)
-		has_sent = transmit_lost(sender, packet, now_ns) ||
-			   transmit_new(sender, packet, now_ns);
+		has_sent = transmit_lost(sender, packet, room_bytes, now_ns) ||
+			   transmit_new(sender, packet, room_bytes, now_ns);
 	if (has_sent)
 		ask(sender, packet);
 	return has_sent;

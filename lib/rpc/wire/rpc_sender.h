@@ -106,8 +106,12 @@ void rpc_sender_push(struct rpc_sender *sender, struct rpc_outgoing *message);
 /* Gives back a message that arrived, or with `is_over` any, in order; NULL: none. */
 struct rpc_outgoing *rpc_sender_take_released(struct rpc_sender *sender, bool is_over);
 
-/* Fills in the fragment to send now, and notes it as sent. False: there is none. */
-bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns);
+/*
+ * Fills in the fragment to send now, and notes it as sent. False: there is none, or it has more
+ * than `room_bytes`.
+ */
+bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
+			 uint64_t now_ns);
 
 /*
  * Takes the acknowledgement and the credit of a datagram. False: it acknowledges a fragment that
