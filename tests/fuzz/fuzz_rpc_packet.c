@@ -10,23 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every packet of the datagram that the decoder takes encodes to the same bytes. */
-static void push_all(const uint8_t *data, size_t size, void *memory)
-{
-	uint8_t again[RPC_DATAGRAM_MAX_BYTES];
-	struct rpc_packet packet;
-	int bytes;
-
-	while ((bytes = rpc_packet_decode(&packet, data, size)) > 0) {
-		require((size_t)bytes <= size);
-		require(rpc_packet_encode(&packet, again, sizeof(again)) == bytes);
-		require(memcmp(again, data, (size_t)bytes) == 0);
-		push(&packet, memory);
-		data += bytes;
-		size -= (size_t)bytes;
-	}
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct rpc_session_self self = {.connection = 1, .first_sequence = 1};
