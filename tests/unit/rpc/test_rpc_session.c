@@ -550,25 +550,30 @@ static uint32_t datagram_lengths(struct pair *pair, uint32_t *lengths, uint32_t 
 /* Small messages share datagrams of a size that every session has, where the sizes are agreed. */
 static void test_small_messages_share_datagrams(void **state)
 {
+	static const struct {
+		uint32_t offer;
+		uint32_t datagrams;
+	} cases[] = {{LARGE, 3}, {SMALL, 3}, {0, 5}};
+	static const uint8_t text[60];
+	struct rpc_outgoing messages[5];
 	struct pair *pair = *state;
-	struct rpc_outgoing messages[5], again[5];
 	uint32_t lengths[8];
 
-	begin_with(pair, LARGE, LARGE);
-	for (int i = 0; i < 5; i++) {
-		messages[i] = again[i] = (struct rpc_outgoing){.bytes = (const uint8_t *)"abcd",
-							       .length = i < 4 ? 4 : 60};
-		rpc_session_send(&pair->client, &messages[i]);
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		begin_with(pair, cases[c].offer, cases[c].offer);
+		for (int i = 0; i < 5; i++) {
+			messages[i] = (struct rpc_outgoing){.bytes = text,
+							    .length = i < 4 ? 4 : sizeof(text)};
+			rpc_session_send(&pair->client, &messages[i]);
+		}
+		assert_int_equal(datagram_lengths(pair, lengths, 8), cases[c].datagrams);
+		assert_true(pair->client.is_urgent);
+		if (cases[c].offer == 0)
+			continue;
+		assert_int_equal(lengths[0], 2 * (RPC_HEADER_BYTES + 4)); /* of SMALL */
+		assert_int_equal(lengths[1], 2 * (RPC_HEADER_BYTES + 4));
+		assert_int_equal(lengths[2], RPC_HEADER_BYTES + sizeof(text));
 	}
-	assert_int_equal(datagram_lengths(pair, lengths, 8), 3);
-	assert_int_equal(lengths[0], 2 * (RPC_HEADER_BYTES + 4)); /* of SMALL */
-	assert_int_equal(lengths[1], 2 * (RPC_HEADER_BYTES + 4));
-	assert_int_equal(lengths[2], RPC_HEADER_BYTES + 60);
-	assert_true(pair->client.is_urgent);
-	begin_with(pair, 0, 0);
-	for (int i = 0; i < 5; i++)
-		rpc_session_send(&pair->client, &again[i]);
-	assert_int_equal(datagram_lengths(pair, lengths, 8), 5);
 }
 
 /* Carries what has at most `largest` bytes of payload; DATA with more is lost. */
