@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The rows that rxe_beside.sh measures, and the table of what the guest printed.
 
-    rxe_beside.py --rows REGEX            the rows, one a line: name and command
+    rxe_beside.py --rows REGEX [--part N] the rows, one a line: name and command; one part in N of
+                                          the messages
     rxe_beside.py --table FILE            the table, from the guest's console
 
 Exit status: 1 when a number is missing."""
@@ -40,6 +41,11 @@ def parse_row(name, output):
     cells = [float(cell) for cell in match.group(1).split()]
     column = 3 if name.endswith(("_64k", "_1m", "_1k", "_64k_events")) else 4
     return cells[column] if len(cells) > column and cells[column] > 0 else None
+
+
+def with_part(command, part):
+    """The command with fewer messages; at least 100, which perftest's batches need."""
+    return re.sub(r"-n (\d+)", lambda count: f"-n {max(100, int(count.group(1)) // part)}", command)
 
 
 def unit_of(name):
@@ -93,12 +99,13 @@ def table(samples):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", metavar="REGEX")
+    parser.add_argument("--part", type=int, default=1, metavar="N")
     parser.add_argument("--table", metavar="FILE")
     arguments = parser.parse_args()
     if arguments.rows is not None:
         for name, command in ROWS.items():
             if re.search(arguments.rows, name):
-                print(name, command)
+                print(name, with_part(command, arguments.part))
         return 0
     with open(arguments.table, encoding="utf-8", errors="replace") as console:
         text = console.read()

@@ -28,6 +28,7 @@ mtus="9000 1500"
 only=.
 accelerator=(-accel "tcg,thread=multi" -cpu "max,-erms,-pclmulqdq" -smp 2)
 limit_s=60
+part=1 # one in so many of the messages
 
 usage() {
 	sed -n '4,22s/^# \{0,1\}//p' "$0"
@@ -49,6 +50,7 @@ while [ $# -gt 0 ]; do
 	--icount)
 		accelerator=(-accel "tcg,thread=single" -cpu "max,-erms" -smp 1 -icount shift=0)
 		limit_s=120
+		part=10
 		;;
 	--help | -h) usage 0 ;;
 	*) usage 1 >&2 ;;
@@ -116,7 +118,7 @@ pack() {
 	pack_rnicd
 	pack_rxe
 	"$build/bin/rnic-run" --help | grep -q -- --direct && stacks+=" rnicd-direct"
-	python3 "$here/rxe_beside.py" --rows "$only" >"$image/rows"
+	python3 "$here/rxe_beside.py" --rows "$only" --part $part >"$image/rows"
 	cat >"$image/settings" <<-END
 		MTUS="$mtus"
 		ROUNDS=$rounds

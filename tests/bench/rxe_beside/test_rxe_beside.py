@@ -42,6 +42,9 @@ class RxeBeside(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("send_lat ib_send_lat -s 8", done.stdout)
         self.assertNotIn("write_64k", done.stdout)
+        done = run("--rows", "write_64k|write_1m", "--part", "10")
+        self.assertIn("-s 65536 -n 500 -N", done.stdout)
+        self.assertIn("-s 1048576 -n 100 -t", done.stdout)
 
     def test_ratios_are_of_medians(self):
         console = "".join(section("rxe", "write_64k", BANDWIDTH.format(value), number) +
