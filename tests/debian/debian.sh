@@ -10,6 +10,7 @@
 #   packages the packages of debian/ are built, and lintian has nothing to say
 #   install  these packages are installed on another host, used there, and purged
 #   units    these packages on a host that systemd boots
+#   ci       what the CI job of another project does: tools/ci/setup.sh and action.yml
 #
 # FOLDER, which must not exist, takes one root file system a release; each use has an overlay of it
 # on a host of its own (fresh_host.sh), and all uses of a release share a folder, /mnt on their
@@ -17,14 +18,14 @@
 # 1 when something failed, 77 when it cannot run here (it needs root).
 set -u
 
-[ $# -ge 1 ] || { sed -n '4,17p' "$0" >&2; exit 1; }
+[ $# -ge 1 ] || { sed -n '4,18p' "$0" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 folder=$1
 shift
 releases=("$@")
 [ ${#releases[@]} -gt 0 ] || releases=(trixie bookworm)
-uses=${RNIC_DEBIAN_USES:-start suites readme packages install units}
+uses=${RNIC_DEBIAN_USES:-start suites readme packages install units ci}
 use_seconds=3600 # the most for one use
 failures=0
 
@@ -44,6 +45,7 @@ command_of() {
 	packages) echo "tests/debian/build_packages.sh" ;;
 	install) echo "tests/debian/install_packages.sh" ;;
 	units) echo "tests/debian/try_units.sh --prepare" ;;
+	ci) echo "tests/debian/try_ci.sh" ;;
 	esac
 }
 
