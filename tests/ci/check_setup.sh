@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# check_setup.sh: tools/ci/setup.sh refuses wrong options with one line, changes nothing in a dry run,
-# and says so when the distribution is too old. interop_ci_setup starts devices by it, and
+# check_setup.sh: tools/ci/setup.sh refuses wrong options with one line, changes nothing in a dry
+# run, and says so when the distribution is too old. interop_ci_setup starts devices by it, and
 # tests/debian/try_ci.sh installs by it.
 set -u
 

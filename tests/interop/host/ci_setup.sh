@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools/ci/setup.sh, where rnicd is installed: starts devices, says how to find them, reports, stops.
+# tools/ci/setup.sh where rnicd is installed: starts devices, says how to find them, reports, stops.
 . "$(dirname "$0")/../lib.sh"
 
 unset RNIC_SOCKET GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_ACTIONS
@@ -64,7 +64,8 @@ echo "# variables"
 	. "$WORK/variables"
 	test "$(command -v rnic-run)" = "$folder/install/bin/rnic-run" &&
 		test "$RNIC_SOCKET" = "$RNIC_SOCKET_0" && test -S "$RNIC_SOCKET_2" &&
-		rnic-run --no-daemon --address "$RNIC_ADDRESS_1" --socket "$RNIC_SOCKET_1" ibv_devices
+		rnic-run --no-daemon --socket "$RNIC_SOCKET_1" --address "$RNIC_ADDRESS_1" \
+			ibv_devices
 ) >"$WORK/devices"
 check "a program finds a device by them" grep -q rnic1 "$WORK/devices"
 (
