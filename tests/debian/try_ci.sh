@@ -62,7 +62,7 @@ no_daemon_runs() {
 reads_capture() {
 	local installed
 	installed=$(dirname "$(dirname "$1")")/install
-	"$installed/bin/rnic-inspect" "$1" >"$work/packets" && grep -q "RC Send" "$work/packets"
+	"$installed/bin/rnic-inspect" "$1" >"$work/packets" && grep -q "RC SEND" "$work/packets"
 }
 
 echo "# an ordinary user, without sudo, before anybody has installed packages"
