@@ -294,9 +294,10 @@ print_environment() {
 	printf 'export PATH=%q:"%s"\n' "$folder/install/bin" "\$PATH"
 }
 
-# Captures lie in the report from the start.
+# Captures lie in the report from the start. A daemon writes its last packets after a moment.
 report() {
 	local i group=${GITHUB_ACTIONS:+::group::}
+	sleep 0.5
 	[ ! -e "$folder/build.log" ] || run cp "$folder/build.log" "$folder/report"
 	for i in $(known); do
 		echo "${group}rnicd: device $i"
