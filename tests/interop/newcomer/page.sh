@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Types the pages of doc/, section by section, in the folder $WORK/page. A test sources lib.sh first.
-# The pages name addresses and ports, so the test needs a network of its own.
+# Types the pages of doc/, section by section, in the folder $WORK/page. A test sources lib.sh
+# first. The pages name addresses and ports, so the test needs a network of its own.
 
 NEWCOMER=$INTEROP/newcomer
 DOC=$(cd "$INTEROP/../../doc" && pwd)
@@ -16,12 +16,14 @@ cd "$WORK/page" || exit 1
 awaits() {
 	local socket
 	socket=$(sed -n 's/.*--socket \([^ ]*\).*/\1/p' <<<"$1")
-	case $1 in
-	rnicd*) until rnicctl show device --socket "$socket" >/dev/null 2>&1; do sleep 0.05; done ;;
-	*ibv_rc_pingpong*) until [ -n "$(ss -Hltn sport = :18515)" ]; do sleep 0.05; done ;;
-	*hello*) until [ -n "$(ss -Hltn sport = :7000)" ]; do sleep 0.05; done ;;
-	*rping*) until rnicctl show cm --socket "$socket" | grep -q listening; do sleep 0.05; done ;;
-	esac
+	until case $1 in
+		rnicd*) rnicctl show device --socket "$socket" >/dev/null 2>&1 ;;
+		*ibv_rc_pingpong*) [ -n "$(ss -Hltn sport = :18515)" ] ;;
+		*hello*) [ -n "$(ss -Hltn sport = :7000)" ] ;;
+		*rping*) rnicctl show cm --socket "$socket" | grep -q listening ;;
+	esac; do
+		sleep 0.05 # between two polls
+	done
 }
 export -f awaits
 
