@@ -259,9 +259,17 @@ static void watches_turn(struct bench *bench)
 
 static struct ibv_mr *large;
 
+/* Returns the bytes of a region of `amount` MiB or one more: each half of it holds whole pieces. */
+static size_t region_bytes(unsigned amount)
+{
+	const size_t pieces_in_half = (amount + 1) / 2;
+
+	return 2 * pieces_in_half * PIECE_BYTES;
+}
+
 static void large_prepare(struct bench *bench, unsigned amount)
 {
-	size_t bytes = (size_t)amount * MIB;
+	size_t bytes = region_bytes(amount);
 	int fd = memfd_create("attack", MFD_CLOEXEC);
 	void *memory;
 
@@ -279,7 +287,7 @@ static void large_prepare(struct bench *bench, unsigned amount)
 
 static void private_prepare(struct bench *bench, unsigned amount)
 {
-	size_t bytes = (size_t)amount * MIB;
+	size_t bytes = region_bytes(amount);
 	void *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
