@@ -136,6 +136,11 @@ check "a step that fails behind the action" \
 	fails job "$work/failing.yml" "$tree/tools/examples/modular-samples"
 check "its artifact has the captures of both devices" \
 	bash -c "[ \"\$(find '$work/artifacts' -name '*.pcapng' | wc -l)\" -eq 2 ]"
+rm -rf "$work/artifacts" /run/rnicd-ci
+sed "s|devices: 2|devices: 0|" "$examples/c_project.yml" >"$work/failing.yml"
+check "a wrong input" fails job "$work/failing.yml" "$tree/tools/examples/modular-samples"
+says "^setup.sh: --devices is a number from 1 to 64$"
+check "has no artifact" rmdir "$work/artifacts"
 check "no process stays" no_daemon_runs
 echo "ci: $failures failures"
 [ $failures -eq 0 ]
