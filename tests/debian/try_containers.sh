@@ -39,7 +39,9 @@ cleanup() {
 	podman rm --all --force --time 2 >/dev/null 2>&1
 	"$top/tools/ci/setup.sh" --folder "$folder/host" stop 2>/dev/null
 	rm -f "$cdi"
-	umount "$folder/images/overlay" 2>/dev/null
+	# A build that was ended leaves its mounts.
+	awk -v folder="$folder/" 'index($2, folder) == 1 { print $2 }' /proc/mounts | tac |
+		xargs -r umount --lazy
 	rm -rf "$folder"
 	exit $status
 }
