@@ -4,11 +4,11 @@
  * the kernel's places, on a daemon that it starts when none answers. rnic-run becomes the program,
  * so that pid, signals and exit status are the program's own.
  */
+#include "admin/install_tree.h"
 #include "admin/socket_option.h"
 #include "base/path_view.h"
 #include "captive.h"
 #include "daemon_hold.h"
-#include "install_tree.h"
 #include "view_namespace.h"
 
 #include <argp.h>
