@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include "admin/admin_link.h"
+#include "admin/machine_socket.h"
 #include "admin/socket_option.h"
 #include "row_kinds.h"
 
@@ -147,6 +148,23 @@ static void complain_of_silence(const char *path)
 	fprintf(stderr, "\n");
 }
 
+/*
+ * Opens the link to the daemon at `path`. Where nobody answers there and the user names no socket,
+ * to the machine's daemon, as rnic-run does.
+ */
+static int show_open(struct admin_link *link, const char *path, bool is_named)
+{
+	const struct machine_search search = {.program = "rnicctl", .own = path};
+	struct machine_socket machine;
+	int error = admin_link_open(link, path, "rnicctl");
+
+	if ((error != -ENOENT && error != -ECONNREFUSED) || is_named ||
+	    machine_socket_find(&search, &machine) != 0)
+		return error;
+	fprintf(stderr, "rnicctl: showing the machine's rnicd on %s\n", machine.path);
+	return admin_link_open(link, machine.path, "rnicctl");
+}
+
 int show_main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -167,7 +185,7 @@ int show_main(int argc, char **argv)
 		fprintf(stderr, "rnicctl: the path of the socket is too long\n");
 		return EXIT_FAILURE;
 	}
-	error = admin_link_open(&link, path, "rnicctl");
+	error = show_open(&link, path, socket_option_is_named(options.socket));
 	if (error == -ENOENT || error == -ECONNREFUSED) {
 		complain_of_silence(path);
 		return EXIT_FAILURE;
