@@ -20,7 +20,11 @@ install -d -o $user -m 700 "$WORK/runtime"
 
 # as_user COMMAND...: as an ordinary user who has logged in and names no socket.
 as_user() {
-	setpriv --reuid $user --regid $user --clear-groups \
+	(exec_as_user "$@")
+}
+
+exec_as_user() {
+	exec setpriv --reuid $user --regid $user --clear-groups \
 		env -u RNIC_SOCKET XDG_RUNTIME_DIR="$WORK/runtime" "$@"
 }
 
@@ -103,10 +107,13 @@ echo "# sockets without use"
 machine_end red0 KILL
 check "one that nobody serves" uses /run/rnicd/lo.sock
 check "and why" says '^rnic-run: nobody serves on /run/rnicd/red0.sock any more$'
-machine_start red0 --netdev red0 --allow 0
+rm -r /run/rnicd/red0.sock* # what the killed daemon left
+chown "$user_a" /run/rnicd
+machine_start red0 --netdev red0 --user "$user_a"
 check "one whose daemon refuses the user" uses /run/rnicd/lo.sock
-check "and why" says '^rnic-run: the rnicd on /run/rnicd/red0.sock does not serve you: .'
+check "and why" says '^rnic-run: the rnicd on /run/rnicd/red0.sock does not serve you: .*--allow'
 machine_end red0 TERM
+chown 0 /run/rnicd
 machine_start red0 --netdev red0 --socket-mode 0600
 check "one that the user may not open" uses /run/rnicd/lo.sock
 check "and why" says '^rnic-run: the rnicd on /run/rnicd/red0.sock does not serve you: .*denied'
@@ -119,11 +126,13 @@ machine_end lo TERM
 check "none serves" none_serves
 check "and why" says "^rnic-run: no rnicd answers on $WORK/runtime/rnicd.sock; start one there"
 machine_start red0 --netdev red0
-as_user "$BIN/rnicd" --address 127.0.0.9 >"$WORK/own.log" 2>&1 &
-own $!
+exec_as_user "$BIN/rnicd" --address 127.0.0.9 >"$WORK/own.log" 2>&1 &
+own_daemon=$!
+own $own_daemon
 wait_for 20 as_user "$BIN/rnicctl" show device --socket "$WORK/runtime/rnicd.sock"
 check "comes before the machine's" uses "$WORK/runtime/rnicd.sock"
-end_process $!
+machine[own]=$own_daemon
+machine_end own TERM
 machine_end red0 TERM
 check "no socket of the machine is left" fails compgen -G '/run/rnicd/*.sock'
 check "no socket of the user is left" test ! -e "$WORK/runtime/rnicd.sock"
