@@ -62,8 +62,8 @@ uses() {
 }
 
 uses_variable() {
-	as_user env RNIC_SOCKET="$1" "$BIN/rnic-run" --no-daemon printenv RNIC_SOCKET >"$WORK/used" &&
-		grep -qx "$1" "$WORK/used"
+	as_user env RNIC_SOCKET="$1" "$BIN/rnic-run" --no-daemon printenv RNIC_SOCKET \
+		>"$WORK/used" && grep -qx "$1" "$WORK/used"
 }
 
 fails() {
