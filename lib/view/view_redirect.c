@@ -3,6 +3,7 @@
 
 #include "base/path_view.h"
 #include "native/disable.h"
+#include "view/view_umad.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +59,7 @@ const char *rnic_view_redirect(int directory_fd, const char *path,
 	socket = getenv("RNIC_SOCKET");
 	if (socket == NULL || rnic_is_disabled() || strlen(socket) > sizeof(tree) / 2)
 		return path;
+	rnic_view_explain_umad(path);
 	/* Not by snprintf(): open() may be called by a signal handler. */
 	memcpy(tree, socket, strlen(socket)); /* NOLINT(bugprone-not-null-terminated-result) */
 	memcpy(tree + strlen(socket), RNIC_VIEW_SUFFIX, sizeof(RNIC_VIEW_SUFFIX));

@@ -80,6 +80,11 @@ installs busybox-static
 types 'rnic-run --ns busybox ls /sys/class/infiniband'
 says '^rnic0$'
 
+installs iproute2
+types 'rnic-run rdma link show'
+says '^link rnic0/1 state ACTIVE '
+types 'rnic-run rdma resource show qp'
+
 # ---- programming it ----
 
 writes_fragment 1 rnic/rdma.h

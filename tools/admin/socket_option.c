@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static int copy_path(char path[RNIC_SOCKET_PATH_BYTES], const char *directory,
@@ -29,4 +30,11 @@ int socket_option_resolve(const char *given, char path[RNIC_SOCKET_PATH_BYTES])
 	if (!getcwd(directory, sizeof(directory)))
 		return -ENAMETOOLONG;
 	return copy_path(path, directory, "/", given);
+}
+
+bool socket_option_is_named(const char *given)
+{
+	const char *variable = getenv("RNIC_SOCKET");
+
+	return given != NULL || (variable != NULL && variable[0] != '\0');
 }

@@ -5,9 +5,11 @@
  * so that pid, signals and exit status are the program's own.
  */
 #include "admin/install_tree.h"
+#include "admin/machine_socket.h"
 #include "admin/socket_option.h"
 #include "base/path_view.h"
 #include "captive.h"
+#include "complaint.h"
 #include "daemon_hold.h"
 #include "view_namespace.h"
 
@@ -174,6 +176,45 @@ static int find_view(const char *socket, bool in_namespace, bool *is_there)
 	return in_namespace ? -1 : 0;
 }
 
+/* ---- which daemon ---- */
+
+static void say_machine(const char *sentence)
+{
+	complain("%s", sentence);
+}
+
+/*
+ * Writes the path of the daemon's socket. Where the user names none and has no daemon, a daemon of
+ * the machine comes before a new one; rnic-run starts none in its place.
+ */
+static int choose_socket(struct run_options *options, char socket[RNIC_SOCKET_PATH_BYTES])
+{
+	const struct machine_search search = {
+		.program = "rnic-run",
+		.netdev = options->daemon.netdev,
+		.address = options->daemon.address,
+		.own = socket,
+		.say = say_machine,
+	};
+	struct machine_socket machine;
+
+	if (socket_option_resolve(options->socket, socket) < 0) {
+		complain("the path of the socket is too long");
+		return -1;
+	}
+	options->daemon.socket = socket;
+	/* Faults are for a new daemon alone. */
+	if (socket_option_is_named(options->socket) || options->daemon.fault != NULL ||
+	    machine_socket_has_own(socket, "rnic-run") ||
+	    machine_socket_find(&search, &machine) != 0)
+		return 0;
+	complain("using the machine's rnicd on %s (interface %s, user %u)", machine.path,
+		 machine.netdev, (unsigned)machine.owner);
+	memcpy(socket, machine.path, sizeof(machine.path));
+	options->daemon.may_start = false;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -191,12 +232,7 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
-	if (socket_option_resolve(options.socket, socket) < 0) {
-		fprintf(stderr, "rnic-run: the path of the socket is too long\n");
-		return EXIT_FAILURE;
-	}
-	options.daemon.socket = socket;
-	if (captive_ensure_daemon(&options.daemon) < 0 ||
+	if (choose_socket(&options, socket) < 0 || captive_ensure_daemon(&options.daemon) < 0 ||
 	    find_view(socket, options.in_namespace, &has_view) < 0 ||
 	    prepare_environment(socket, has_view && !options.in_namespace, options.is_direct) < 0)
 		return EXIT_FAILURE;
