@@ -184,6 +184,7 @@ class Device:
             env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
             input: str = "") -> subprocess.CompletedProcess[str]:
         """Runs a program on this device to its end. Raises ProgramFailed and ProgramHung."""
+        __tracebackhide__ = True  # pytest shows the caller
         program = self.start(command, env=env, cwd=cwd, input=input)
         try:
             return program.wait(timeout, check=check)
@@ -286,6 +287,7 @@ class Device:
     def close(self) -> None:
         """Ends the programs and rnicd, which releases its socket and its view. Raises DeviceError
         when rnicd has ended before, or ends with another status than 0."""
+        __tracebackhide__ = True  # pytest shows the caller
         if not self._is_open:
             return
         with contextlib.suppress(DeviceError, subprocess.TimeoutExpired):

@@ -82,6 +82,7 @@ class Program:
     def wait(self, timeout: float = 60.0, *,
              check: bool = True) -> subprocess.CompletedProcess[str]:
         """Waits for the program's end. Raises ProgramFailed, and ProgramHung while it runs on."""
+        __tracebackhide__ = True  # pytest shows the caller
         try:
             status = self._process.wait(timeout)
         except subprocess.TimeoutExpired:

@@ -111,6 +111,7 @@ def pytest_unconfigure() -> None:
 
 def settings_of(node: pytest.Item) -> dict[str, Any]:
     """What the markers say, the closest last, and the command line where they say nothing."""
+    __tracebackhide__ = True
     settings = dict(SETTINGS)
     for marker in reversed(list(node.iter_markers("rnic"))):
         unknown = set(marker.kwargs) - set(SETTINGS)
@@ -137,6 +138,7 @@ def options_of(settings: dict[str, Any], index: int) -> dict[str, Any]:
 def rnic_make(request: pytest.FixtureRequest) -> Iterator[Callable[..., Device]]:
     """A function that makes a device, with the arguments of rnic.Device. The device ends with the
     test."""
+    __tracebackhide__ = True
     case = Case(request.node)
     request.node.stash[_case_key] = case
     _open_cases.append(case)
