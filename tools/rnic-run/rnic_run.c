@@ -6,9 +6,9 @@
  */
 #include "admin/socket_option.h"
 #include "base/path_view.h"
-#include "captive.h"
 #include "daemon_hold.h"
 #include "install_tree.h"
+#include "run_devices.h"
 #include "view_namespace.h"
 
 #include <argp.h>
@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 struct run_options {
-	struct captive_options daemon;
-	const char *socket;
+	struct run_devices devices;
 	char **command;
 	bool in_namespace;
 	bool is_direct;
@@ -31,9 +30,10 @@ enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE, K
 #define VIEW_TREE_BYTES (RNIC_SOCKET_PATH_BYTES + sizeof(RNIC_VIEW_SUFFIX))
 
 static const struct argp_option argp_options[] = {
-	{"socket", 's', "PATH", 0, "The daemon's socket", 0},
-	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a new daemon", 0},
-	{"address", KEY_ADDRESS, "IP", 0, "Address of a new daemon", 0},
+	{"socket", 's', "PATH", 0,
+	 "The daemon's socket, or a directory of sockets; once for each device", 0},
+	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a new daemon, for each socket", 0},
+	{"address", KEY_ADDRESS, "IP", 0, "Address of a new daemon, for each socket", 0},
 	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a new daemon injects", 0},
 	{"ns", KEY_NAMESPACE, NULL, 0,
 	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
@@ -48,18 +48,20 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 {
 	struct run_options *options = state->input;
 
+	struct run_devices *devices = &options->devices;
+
 	switch (key) {
 	case 's':
-		options->socket = argument;
+		/* It has complained by itself. */
+		if (socket_option_add("rnic-run", argument, &devices->sockets) < 0)
+			exit(EXIT_FAILURE);
 		return 0;
 	case KEY_NETDEV:
-		options->daemon.netdev = argument;
-		return 0;
+		return -run_values_add(&devices->netdevs, argument);
 	case KEY_ADDRESS:
-		options->daemon.address = argument;
-		return 0;
+		return -run_values_add(&devices->addresses, argument);
 	case KEY_FAULT:
-		options->daemon.fault = argument;
+		devices->fault = argument;
 		return 0;
 	case KEY_NAMESPACE:
 		options->in_namespace = true;
@@ -68,7 +70,7 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 		options->is_direct = true;
 		return 0;
 	case KEY_NO_DAEMON:
-		options->daemon.may_start = false;
+		devices->may_start = false;
 		return 0;
 	case ARGP_KEY_ARG:
 		options->command = &state->argv[state->next - 1];
@@ -150,7 +152,7 @@ static int prepare_environment(const char *socket, bool with_shim, bool is_direc
 			"program; build or install rnicd with its verbs libraries\n");
 		return -1;
 	}
-	if ((is_direct && set_direct(view_directory) < 0) ||
+	if ((is_direct && set_direct(view_directory) < 0) || socket == NULL ||
 	    set_variables(socket, verbs_directory, with_shim ? view_directory : NULL) < 0) {
 		fprintf(stderr, "rnic-run: out of memory\n");
 		return -1;
@@ -159,10 +161,17 @@ static int prepare_environment(const char *socket, bool with_shim, bool is_direc
 }
 
 /* A daemon in another container may have shared its socket alone. That is enough for verbs. */
-static int find_view(const char *socket, bool in_namespace, bool *is_there)
+static int find_view(const struct rnic_socket_list *sockets, bool in_namespace, bool *is_there)
 {
+	const char *socket = sockets->paths[0];
 	char tree[VIEW_TREE_BYTES];
 
+	*is_there = false;
+	if (sockets->count > 1) {
+		if (in_namespace)
+			fprintf(stderr, "rnic-run: --ns shows the device of one socket\n");
+		return in_namespace ? -1 : 0;
+	}
 	snprintf(tree, sizeof(tree), "%s%s", socket, RNIC_VIEW_SUFFIX);
 	*is_there = access(tree, X_OK) == 0;
 	if (*is_there)
@@ -185,23 +194,24 @@ int main(int argc, char **argv)
 		       "cannot "
 		       "be executed, 1 when there is no daemon, or no namespace for --ns.",
 	};
-	struct run_options options = {.daemon.may_start = true};
-	char socket[RNIC_SOCKET_PATH_BYTES];
+	struct run_options options = {.devices.may_start = true};
+	struct run_devices *devices = &options.devices;
 	bool has_view;
+	char *joined;
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
-	if (socket_option_resolve(options.socket, socket) < 0) {
-		fprintf(stderr, "rnic-run: the path of the socket is too long\n");
+	if ((devices->sockets.count == 0 &&
+	     socket_option_add("rnic-run", NULL, &devices->sockets) < 0) ||
+	    run_devices_ensure(devices) < 0 ||
+	    find_view(&devices->sockets, options.in_namespace, &has_view) < 0)
 		return EXIT_FAILURE;
-	}
-	options.daemon.socket = socket;
-	if (captive_ensure_daemon(&options.daemon) < 0 ||
-	    find_view(socket, options.in_namespace, &has_view) < 0 ||
-	    prepare_environment(socket, has_view && !options.in_namespace, options.is_direct) < 0)
+	joined = run_devices_join(devices);
+	if (prepare_environment(joined, has_view && !options.in_namespace, options.is_direct) < 0)
 		return EXIT_FAILURE;
-	if (options.daemon.may_start)
-		daemon_hold(socket);
+	free(joined);
+	for (uint32_t i = 0; devices->may_start && i < devices->sockets.count; i++)
+		daemon_hold(devices->sockets.paths[i]);
 	execvp(options.command[0], options.command);
 	fprintf(stderr, "rnic-run: %s: %s\n", options.command[0], strerror(errno));
 	return errno == ENOENT ? 127 : 126;
