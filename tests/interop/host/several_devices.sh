@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# One program on the devices of eight daemons: several_devices.sh PORT
+#
+# The devices have names, GUIDs, GIDs and uverbs of their own, and all pass traffic. A daemon that
+# ends takes its device along, and no other one.
+. "$(dirname "$0")/../lib.sh"
+
+port=$1
+count=8
+all=()
+mkdir "$WORK/sockets"
+for ((side = 0; side < count; side++)); do
+	side_namespace[side]=""
+	side_user[side]=""
+	side_address[side]=$loopback.$((side + 2))
+	daemon_start $side --address "${side_address[side]}" --port "$port"
+	all+=(--socket "${side_socket[side]}")
+	ln -s "${side_socket[side]}" "$WORK/sockets/$side.sock"
+done
+
+# run COMMAND...: a program on all devices.
+run() {
+	"$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" "$@"
+}
+
+# distinct FIELD: each device that was listed has another one.
+distinct() {
+	local pattern="s/^device .*\\b$1=\\([^ ]*\\).*/\\1/p"
+	[ "$(sed -n "$pattern" "$WORK/program" | sort -u | wc -l)" -eq $count ]
+}
+
+echo "# the list"
+run ibv_devices >"$WORK/list" 2>&1
+check "ibv_devices lists all" test "$(grep -c '^ *rnic[0-7] ' "$WORK/list")" -eq $count
+RNIC_SOCKET=$WORK/sockets "$BIN/rnic-run" --no-daemon ibv_devices >"$WORK/list" 2>&1
+check "so it does with a directory of sockets" \
+	test "$(grep -c '^ *rnic[0-7] ' "$WORK/list")" -eq $count
+"$BIN/rnic-run" --no-daemon "${all[@]}" --address 127.0.0.1 true >"$WORK/refused" 2>&1
+check "rnic-run wants an address for each" test $? -eq 1
+check "and says so" grep -q 'give it once for each socket' "$WORK/refused"
+RNIC_SOCKET=${side_socket[0]}:${side_socket[1]} "$BIN/rnicctl" show >"$WORK/refused" 2>&1
+check "rnicctl asks which daemon" grep -q 'names 2 sockets; give one of them' "$WORK/refused"
+
+# await LINE: the program prints such a line.
+await() {
+	wait_for 30 grep -qx "$1" "$WORK/program"
+}
+
+# tell COMMAND: the program carries it out. Its earlier output is forgotten.
+tell() {
+	: >"$WORK/program"
+	echo "$1" >&"$commands"
+	await "done $1"
+}
+
+mkfifo "$WORK/commands"
+(exec "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" \
+	"$BUILD/tests/several_devices" <"$WORK/commands" >>"$WORK/program" 2>&1) &
+program=$!
+own $program
+exec {commands}>"$WORK/commands"
+
+echo "# a program that has them all open"
+check "it opens them" await "done open"
+check "it lists them" tell list
+check "all of them" test "$(grep -c '^device ' "$WORK/program")" -eq $count
+for field in index dev guid gid; do
+	check "each has a $field of its own" distinct $field
+done
+check "index and uverbs go together" \
+	test "$(grep -c 'index=\([0-7]\) dev=uverbs\1 ' "$WORK/program")" -eq $count
+check "it passes traffic between them" tell traffic
+check "and no byte is wrong" test "$(grep -c '^traffic .* equal$' "$WORK/program")" -eq $count
+
+echo "# a daemon that ends, and one that is killed"
+: >"$WORK/program"
+# lose SIDE SIGNAL: ends a daemon whose device is in use.
+lose() {
+	own_family "$1"
+	signal_process "$2" "${side_pid[$1]}"
+	wait "${side_pid[$1]}"
+}
+lose 3 TERM
+check "its device is lost" await "event rnic3 local catastrophic error"
+lose 5 KILL
+check "and the other one" await "event rnic5 local catastrophic error"
+check "traffic goes on" tell traffic
+check "between the others" test "$(grep -c '^traffic .* equal$' "$WORK/program")" -eq $((count - 2))
+check "which report nothing" test "$(grep -c '^event ' "$WORK/program")" -eq 0
+check "the list goes on" tell list
+check "without them, under the same names" test \
+	"$(sed -n 's/^device \([^ ]*\).*/\1/p' "$WORK/program" | tr '\n' ' ')" = \
+	"rnic0 rnic1 rnic2 rnic4 rnic6 rnic7 "
+check "a directory has them no more" test \
+	"$(RNIC_SOCKET=$WORK/sockets "$BIN/rnic-run" --no-daemon ibv_devices 2>&1 |
+		grep -c '^ *rnic[0-7] ')" -eq $((count - 2))
+
+echo "# a daemon that comes back"
+for side in 3 5; do
+	daemon_restart $side
+done
+check "its device is there again" tell list
+check "and all are" test "$(grep -c '^device ' "$WORK/program")" -eq $count
+check "the program ends" tell end
+wait $program
+check "with status 0" test $? -eq 0
+
+echo "# perftest on chosen devices"
+# perftest_on SERVER CLIENT: the numbers of two devices, of which both programs have all.
+perftest_on() {
+	local side
+	next_port=$((next_port + 1))
+	local options=(-x 0 -F -n 200 -p $next_port)
+	forget_output
+	(exec "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" \
+		ib_write_bw -d "rnic$1" "${options[@]}") >"$WORK/server.out" 2>&1 &
+	server_pid=$!
+	own $server_pid
+	wait_for 20 server_listens_or_ended $server_pid $next_port
+	(exec "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" \
+		ib_write_bw -d "rnic$2" "${options[@]}" 127.0.0.1) >"$WORK/client.out" 2>&1 &
+	client_pid=$!
+	own $client_pid
+	pair_wait 30
+	pair_judge "ib_write_bw -d rnic$1, client -d rnic$2"
+	check "the server is on rnic$1" grep -Eq "Device +: rnic$1\$" "$WORK/server.out"
+	local gids="GID: .*:0*\\($(($1 + 2))\\|$(($2 + 2))\\)\$"
+	for side in server client; do
+		check "the $side knows both addresses" test \
+			"$(grep -c "$gids" "$WORK/$side.out")" -eq 2
+	done
+}
+perftest_on 5 2
+
+for ((side = 0; side < count; side++)); do daemon_finish $side; done
+test_finish
