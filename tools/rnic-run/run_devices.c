@@ -16,8 +16,8 @@ int run_values_add(struct run_values *values, const char *value)
 }
 
 /* An option of new daemons says one thing of each daemon, so it comes once for each, or not. */
-static int check_values(const struct run_devices *devices, const struct run_values *values,
-			const char *option)
+static int run_values_check(const struct run_devices *devices, const struct run_values *values,
+			    const char *option)
 {
 	if (values->count == 0 || values->count == devices->sockets.count)
 		return 0;
@@ -58,9 +58,9 @@ int run_devices_ensure(struct run_devices *devices)
 		complain("no rnicd answers on the sockets of the directory");
 		return -ENOENT;
 	}
-	error = check_values(devices, &devices->netdevs, "--netdev");
+	error = run_values_check(devices, &devices->netdevs, "--netdev");
 	if (!error)
-		error = check_values(devices, &devices->addresses, "--address");
+		error = run_values_check(devices, &devices->addresses, "--address");
 	for (uint32_t i = 0; !error && i < devices->sockets.count; i++) {
 		const struct captive_options options = {
 			.socket = devices->sockets.paths[i],
