@@ -55,15 +55,27 @@ tell() {
 	await "done $1"
 }
 
+# program_start: the program opens the devices of all sockets.
 mkfifo "$WORK/commands"
-(exec "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" \
-	"$BUILD/tests/several_devices" <"$WORK/commands" >>"$WORK/program" 2>&1) &
-program=$!
-own $program
-exec {commands}>"$WORK/commands"
+program_start() {
+	: >"$WORK/program"
+	(exec "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" \
+		"$BUILD/tests/several_devices" <"$WORK/commands" >>"$WORK/program" 2>&1) &
+	program=$!
+	own $program
+	exec {commands}>"$WORK/commands"
+	check "it opens them" await "done open"
+}
+
+program_end() {
+	check "the program ends" tell end
+	wait $program
+	check "with status 0" test $? -eq 0
+	exec {commands}>&-
+}
 
 echo "# a program that has them all open"
-check "it opens them" await "done open"
+program_start
 check "it lists them" tell list
 check "all of them" test "$(grep -c '^device ' "$WORK/program")" -eq $count
 for field in index dev guid gid; do
@@ -103,9 +115,7 @@ for side in 3 5; do
 done
 check "its device is there again" tell list
 check "and all are" test "$(grep -c '^device ' "$WORK/program")" -eq $count
-check "the program ends" tell end
-wait $program
-check "with status 0" test $? -eq 0
+program_end
 
 echo "# perftest on chosen devices"
 # perftest_on SERVER CLIENT: the numbers of two devices, of which both programs have all.
@@ -135,4 +145,57 @@ perftest_on() {
 perftest_on 5 2
 
 for ((side = 0; side < count; side++)); do daemon_finish $side; done
+
+# ---- interfaces of their own ----
+
+# one_port_down: the program waits for events of two devices, and the link of one goes down.
+one_port_down() {
+	local side
+	all=()
+	for side in 0 1; do
+		ip link add rail$side type veth peer name peer$side
+		ip address add "10.78.$side.1/24" dev rail$side
+		ip link set peer$side up
+		ip link set rail$side up
+		daemon_start $side --netdev rail$side --port "$port"
+		all+=(--socket "${side_socket[side]}")
+	done
+	program_start
+	: >"$WORK/program"
+	ip link set rail1 down
+	check "the port of one is down" await "event rnic1 port error"
+	check "a command" tell list
+	check "the other one reports nothing" test "$(grep -c '^event rnic0' "$WORK/program")" -eq 0
+	: >"$WORK/program"
+	ip link set rail1 up
+	check "and is up again" await "event rnic1 port active"
+	check "the other one still reports nothing" \
+		test "$(grep -c '^event rnic0' "$WORK/program")" -eq 0
+	program_end
+	for side in 0 1; do daemon_finish $side; done
+}
+
+# two_on_one: two daemons share an interface, and so its MAC.
+two_on_one() {
+	local side
+	all=()
+	for side in 0 1; do
+		[ $side = 0 ] || ip address add 10.78.0.2/24 dev rail0
+		daemon_start $side --address "10.78.0.$((side + 1))" --port "$port"
+		all+=(--socket "${side_socket[side]}")
+	done
+	check "two devices on one interface" run ibv_devices
+	check "have a GUID each" test "$(run ibv_devices | awk '/rnic/ { print $2 }' |
+		sort -u | wc -l)" -eq 2
+	for side in 0 1; do daemon_finish $side; done
+}
+
+if [ -n "${RNIC_TEST_ISOLATED:-}" ]; then
+	echo "# a program that waits for the ports of two devices"
+	one_port_down
+	echo "# two devices on one interface"
+	two_on_one
+else
+	skip_part "devices of several interfaces, which need a network namespace"
+fi
 test_finish
