@@ -14,16 +14,8 @@
 /* Paths in the view are relative to its directory. */
 #define RELATIVE(path) (&(path)[1])
 
-/*
- * The device file that an unprivileged process may have at /dev: a character device that it can
- * open.
- */
-#define VIEW_NULL_DEVICE "/dev/null"
-#define VIEW_NULL_NUMBER "1:3"
-
 /* Port capabilities: communication management, GIDs that are IP addresses. */
 #define VIEW_PORT_CAPABILITIES 0x04010000u
-#define VIEW_UVERBS_ABI	       6
 
 /* Entries under construction. An error stops the construction. */
 struct view_builder {
@@ -176,11 +168,11 @@ static void view_class(struct view_builder *builder, const struct rnic_device_at
 static void view_uverbs(struct view_builder *builder, const struct rnic_device_attributes *device)
 {
 	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_INFINIBAND_VERBS));
-	view_add(builder, VIEW_TEXT, "abi_version", "%d\n", VIEW_UVERBS_ABI);
+	view_add(builder, VIEW_TEXT, "abi_version", RNIC_VIEW_VERBS_ABI "\n");
 	view_enter(builder, "%s/uverbs0", RELATIVE(RNIC_VIEW_INFINIBAND_VERBS));
-	view_add(builder, VIEW_TEXT, "abi_version", "1\n");
+	view_add(builder, VIEW_TEXT, "abi_version", RNIC_VIEW_UVERBS_ABI "\n");
 	view_add(builder, VIEW_TEXT, "ibdev", "%s\n", device->name);
-	view_add(builder, VIEW_TEXT, "dev", VIEW_NULL_NUMBER "\n");
+	view_add(builder, VIEW_TEXT, "dev", RNIC_VIEW_NULL_NUMBER "\n");
 	view_add(builder, VIEW_LINK, "device", "../../infiniband/%s/device", device->name);
 }
 
@@ -188,8 +180,8 @@ static void view_dev(struct view_builder *builder)
 {
 	view_enter(builder, "dev");
 	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_DEV));
-	view_add(builder, VIEW_LINK, "uverbs0", VIEW_NULL_DEVICE);
-	view_add(builder, VIEW_LINK, "rdma_cm", VIEW_NULL_DEVICE);
+	view_add(builder, VIEW_LINK, "uverbs0", RNIC_VIEW_NULL_DEVICE);
+	view_add(builder, VIEW_LINK, "rdma_cm", RNIC_VIEW_NULL_DEVICE);
 }
 
 int view_content(const struct view_facts *facts, view_visit *visit, void *context)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/device_list.h"
 
-#include "native/socket_list.h"
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,27 +32,24 @@ void rnic_device_list_choose_name(const struct rnic_device_list *list,
 	}
 }
 
-int rnic_device_list_read(struct rnic_device_list *list)
+int rnic_device_list_ask(const struct rnic_socket_list *sockets, struct rnic_device_list *list)
 {
-	struct rnic_socket_list sockets;
-	int error = rnic_socket_list_read(&sockets);
-
-	*list = (struct rnic_device_list){0};
-	if (error != 0)
-		return error;
-	list->devices = calloc(sockets.count, sizeof(*list->devices));
+	*list = (struct rnic_device_list){.devices =
+						  calloc(sockets->count, sizeof(*list->devices))};
 	if (list->devices == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < sockets.count; i++) {
+	for (uint32_t i = 0; i < sockets->count; i++) {
 		struct rnic_listed_device *device = &list->devices[list->count];
+		int error;
 
 		device->index = i;
-		memcpy(device->socket_path, sockets.paths[i], sizeof(device->socket_path));
+		memcpy(device->socket_path, sockets->paths[i], sizeof(device->socket_path));
 		error = rnic_query_device_at(device->socket_path, &device->attributes);
 		if (error == -ENOMEM)
 			goto free_devices;
 		if (error != 0)
 			continue;
+		memcpy(device->own_name, device->attributes.name, sizeof(device->own_name));
 		rnic_device_list_choose_name(list, device);
 		list->count++;
 	}
@@ -63,5 +58,14 @@ int rnic_device_list_read(struct rnic_device_list *list)
 free_devices:
 	free(list->devices);
 	*list = (struct rnic_device_list){0};
-	return error;
+	return -ENOMEM;
+}
+
+int rnic_device_list_read(struct rnic_device_list *list)
+{
+	struct rnic_socket_list sockets;
+	int error = rnic_socket_list_read(&sockets);
+
+	*list = (struct rnic_device_list){0};
+	return error == 0 ? rnic_device_list_ask(&sockets, list) : error;
 }

@@ -9,11 +9,12 @@
 #ifndef RNIC_DEVICE_LIST_H
 #define RNIC_DEVICE_LIST_H
 
-#include <rnic/rnic.h>
+#include "native/socket_list.h"
 
 struct rnic_listed_device {
 	char socket_path[RNIC_SOCKET_PATH_BYTES];
 	uint32_t index; /* the place of its socket in the list, and the number of its uverbs */
+	char own_name[RNIC_DEVICE_NAME_BYTES];	  /* that its daemon has for it */
 	struct rnic_device_attributes attributes; /* with the name in this program */
 };
 
@@ -23,9 +24,12 @@ struct rnic_device_list {
 };
 
 /*
- * Asks all daemons; one that does not answer has no device here. The devices are the caller's to
- * free. -ENOMEM, or errors of rnic_socket_list_read().
+ * Asks all daemons of the sockets; one that does not answer has no device here. The devices are the
+ * caller's to free. -ENOMEM.
  */
+int rnic_device_list_ask(const struct rnic_socket_list *sockets, struct rnic_device_list *list);
+
+/* The same with the sockets of this process. Errors of rnic_socket_list_read(), too. */
 int rnic_device_list_read(struct rnic_device_list *list);
 
 /* Gives the device, with its daemon's name for it, the name beside those of the list. */

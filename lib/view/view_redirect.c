@@ -45,22 +45,42 @@ static bool make_absolute(int directory_fd, const char *path, char absolute[RNIC
 	return rnic_view_join(directory, path, absolute);
 }
 
+/*
+ * Copies the text with an end. snprintf() would do, but open() may be called by a signal handler.
+ */
+static bool copy_text(char *to, size_t room, const char *text)
+{
+	const size_t length = strlen(text);
+
+	if (length >= room)
+		return false;
+	memcpy(to, text, length + 1);
+	return true;
+}
+
+/* Where the view lies; false: there is none. */
+static bool view_redirect_find_tree(char tree[RNIC_VIEW_PATH_BYTES])
+{
+	const char *view = getenv(RNIC_VIEW_VARIABLE), *socket = getenv("RNIC_SOCKET");
+
+	if (rnic_is_disabled())
+		return false;
+	if (view != NULL && view[0] != '\0')
+		return copy_text(tree, RNIC_VIEW_PATH_BYTES / 2, view);
+	return socket != NULL && copy_text(tree, RNIC_VIEW_PATH_BYTES / 2, socket) &&
+	       copy_text(tree + strlen(socket), sizeof(RNIC_VIEW_SUFFIX), RNIC_VIEW_SUFFIX);
+}
+
 const char *rnic_view_redirect(int directory_fd, const char *path,
 			       char buffer[RNIC_VIEW_PATH_BYTES])
 {
 	char tree[RNIC_VIEW_PATH_BYTES], absolute[RNIC_VIEW_PATH_BYTES];
-	const char *named = path, *socket;
+	const char *named = path;
 	int errno_before;
 	bool is_mapped;
 
-	if (path == NULL || strstr(path, RNIC_VIEW_MARK) == NULL)
+	if (path == NULL || strstr(path, RNIC_VIEW_MARK) == NULL || !view_redirect_find_tree(tree))
 		return path;
-	socket = getenv("RNIC_SOCKET");
-	if (socket == NULL || rnic_is_disabled() || strlen(socket) > sizeof(tree) / 2)
-		return path;
-	/* Not by snprintf(): open() may be called by a signal handler. */
-	memcpy(tree, socket, strlen(socket)); /* NOLINT(bugprone-not-null-terminated-result) */
-	memcpy(tree + strlen(socket), RNIC_VIEW_SUFFIX, sizeof(RNIC_VIEW_SUFFIX));
 	errno_before = errno;
 	if (path[0] != '/')
 		named = make_absolute(directory_fd, path, absolute) ? absolute : "";

@@ -27,6 +27,21 @@
 #define RNIC_VIEW_ROOTS                                                                            \
 	RNIC_VIEW_INFINIBAND, RNIC_VIEW_INFINIBAND_VERBS, RNIC_VIEW_DEVICES, RNIC_VIEW_DEV
 
+/*
+ * The device file that an unprivileged process may have at /dev: a character device that it can
+ * open. And the versions of the interface of libibverbs that the kernel has.
+ */
+#define RNIC_VIEW_NULL_DEVICE "/dev/null"
+#define RNIC_VIEW_NULL_NUMBER "1:3"
+#define RNIC_VIEW_VERBS_ABI   "6"
+#define RNIC_VIEW_UVERBS_ABI  "1"
+
+/*
+ * The view of a program with several devices, where rnic-run has put it together. Without the
+ * variable the view is that of RNIC_SOCKET.
+ */
+#define RNIC_VIEW_VARIABLE "RNIC_VIEW"
+
 /* Part of every path that can lie in the view: one search rules other paths out. */
 #define RNIC_VIEW_MARK "infiniband"
 

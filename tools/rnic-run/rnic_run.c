@@ -8,6 +8,7 @@
 #include "base/path_view.h"
 #include "daemon_hold.h"
 #include "install_tree.h"
+#include "merged_view.h"
 #include "run_devices.h"
 #include "view_namespace.h"
 
@@ -27,7 +28,10 @@ struct run_options {
 
 enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE, KEY_DIRECT };
 
-#define VIEW_TREE_BYTES (RNIC_SOCKET_PATH_BYTES + sizeof(RNIC_VIEW_SUFFIX))
+#define VIEW_TREE_BYTES MERGED_VIEW_PATH_BYTES
+
+_Static_assert(VIEW_TREE_BYTES >= RNIC_SOCKET_PATH_BYTES + sizeof(RNIC_VIEW_SUFFIX),
+	       "room for the view of one socket");
 
 static const struct argp_option argp_options[] = {
 	{"socket", 's', "PATH", 0,
@@ -161,26 +165,54 @@ static int prepare_environment(const char *socket, bool with_shim, bool is_direc
 }
 
 /* A daemon in another container may have shared its socket alone. That is enough for verbs. */
-static int find_view(const struct rnic_socket_list *sockets, bool in_namespace, bool *is_there)
+static bool has_view_of(const char *tree)
 {
-	const char *socket = sockets->paths[0];
-	char tree[VIEW_TREE_BYTES];
-
-	*is_there = false;
-	if (sockets->count > 1) {
-		if (in_namespace)
-			fprintf(stderr, "rnic-run: --ns shows the device of one socket\n");
-		return in_namespace ? -1 : 0;
-	}
-	snprintf(tree, sizeof(tree), "%s%s", socket, RNIC_VIEW_SUFFIX);
-	*is_there = access(tree, X_OK) == 0;
-	if (*is_there)
-		return in_namespace ? view_namespace_enter(tree) : 0;
+	if (access(tree, X_OK) == 0)
+		return true;
 	fprintf(stderr,
 		"rnic-run: %s: %s; /sys/class/infiniband and /dev/infiniband stay as they "
 		"are\n",
 		tree, strerror(errno));
-	return in_namespace ? -1 : 0;
+	return false;
+}
+
+static int find_merged_view(const struct rnic_socket_list *sockets, char tree[VIEW_TREE_BYTES],
+			    bool *is_there)
+{
+	struct rnic_device_list devices;
+	int error = rnic_device_list_ask(sockets, &devices);
+
+	*is_there = false;
+	for (uint32_t i = 0; error == 0 && !*is_there && i < devices.count; i++) {
+		snprintf(tree, VIEW_TREE_BYTES, "%s%s", devices.devices[i].socket_path,
+			 RNIC_VIEW_SUFFIX);
+		*is_there = has_view_of(tree);
+	}
+	if (*is_there)
+		error = merged_view_start(&devices, tree);
+	free(devices.devices);
+	return error;
+}
+
+/* Finds the view of the command's devices, and sets what tells the shim of it. */
+static int find_view(const struct rnic_socket_list *sockets, bool in_namespace, bool *is_there)
+{
+	char tree[VIEW_TREE_BYTES];
+	int error = 0;
+
+	unsetenv(RNIC_VIEW_VARIABLE);
+	if (sockets->count > 1) {
+		if (find_merged_view(sockets, tree, is_there) != 0)
+			return -1;
+		if (*is_there && !in_namespace)
+			error = setenv(RNIC_VIEW_VARIABLE, tree, 1);
+	} else {
+		snprintf(tree, sizeof(tree), "%s%s", sockets->paths[0], RNIC_VIEW_SUFFIX);
+		*is_there = has_view_of(tree);
+	}
+	if (error != 0 || !in_namespace)
+		return error;
+	return *is_there ? view_namespace_enter(tree) : -1;
 }
 
 int main(int argc, char **argv)

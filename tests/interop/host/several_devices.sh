@@ -3,14 +3,15 @@
 #
 # One program on the devices of eight daemons: several_devices.sh PORT
 #
-# The devices have names, GUIDs, GIDs and uverbs of their own, and all pass traffic. A daemon that
-# ends takes its device along, and no other one.
+# The devices have names, GUIDs, GIDs and uverbs of their own, also in the path view, and all pass
+# traffic. A daemon that ends takes its device along, and no other one.
 . "$(dirname "$0")/../lib.sh"
 
 port=$1
 count=8
 all=()
-mkdir "$WORK/sockets"
+mkdir "$WORK/sockets" "$WORK/runtime"
+export XDG_RUNTIME_DIR=$WORK/runtime # where rnic-run makes the view
 for ((side = 0; side < count; side++)); do
 	side_namespace[side]=""
 	side_user[side]=""
@@ -42,6 +43,59 @@ check "rnic-run wants an address for each" test $? -eq 1
 check "and says so" grep -q 'give it once for each socket' "$WORK/refused"
 RNIC_SOCKET=${side_socket[0]}:${side_socket[1]} "$BIN/rnicctl" show >"$WORK/refused" 2>&1
 check "rnicctl asks which daemon" grep -q 'names 2 sockets; give one of them' "$WORK/refused"
+
+# ---- the path view ----
+
+# sees WAY COMMAND...: prints what a program sees by the shim or by a mount namespace.
+sees() {
+	local option=()
+	[ "$1" = shim ] || option=(--ns)
+	shift
+	"$BIN/rnic-run" --no-daemon "${all[@]}" "${option[@]}" "$@" 2>&1
+}
+
+# the_view WAY: the devices, as programs find them in sysfs.
+the_view() {
+	local way=$1 names ipv4 bytes
+	names=$(seq -f rnic%.0f -s ' ' 0 $((count - 1)))
+	check "$way: /sys/class/infiniband has all" \
+		test "$(sees "$way" sh -c 'cd /sys/class/infiniband && echo *')" = "$names"
+	check "$way: so has ibstat" test "$(sees "$way" ibstat -l | tr '\n' ' ')" = "$names "
+	check "$way: uverbs are of their numbers" test "$(sees "$way" sh -c \
+		'cat /sys/class/infiniband_verbs/uverbs*/ibdev' | tr '\n' ' ')" = "$names "
+	check "$way: and of their devices" test "$(sees "$way" sh -c \
+		'cd /sys/class/infiniband_verbs && ls uverbs5/device/net')" = lo
+	check "$way: /dev/infiniband has all" test "$(sees "$way" ls /dev/infiniband |
+		grep -c '^uverbs[0-7]$')" -eq $count
+	check "$way: as the kernel has them" test \
+		"$(sees "$way" readlink /sys/class/infiniband/rnic5)" = \
+		../../devices/virtual/infiniband/rnic5
+	ipv4=$(sees "$way" cat /sys/class/infiniband/rnic5/ports/1/gids/0)
+	IFS=. read -r -a bytes <<<"${side_address[5]}"
+	check "$way: with its address" test "${ipv4:30}" = \
+		"$(printf '%02x%02x:%02x%02x' "${bytes[@]}")"
+}
+
+the_view shim
+if sees ns true >"$WORK/ns"; then
+	the_view ns
+	check "ns: for a static program" test "$(sees ns busybox ls /sys/class/infiniband |
+		wc -l)" -eq $count
+else
+	skip_part "--ns; $(tail -n 1 "$WORK/ns")"
+fi
+# A program that looks again and again.
+# shellcheck disable=SC2016
+(exec "$BIN/rnic-run" --no-daemon "${all[@]}" sh -c '
+	watched=/sys/class/infiniband/rnic3
+	[ -e $watched ] && echo there
+	while [ -L $watched ]; do sleep 0.05; done
+	echo gone $(ls /sys/class/infiniband | wc -l) $(ls /dev/infiniband | wc -l)
+	until [ -e $watched/ports/1/state ]; do sleep 0.05; done
+	echo back $(cat /sys/class/infiniband_verbs/uverbs3/ibdev)' >"$WORK/looker" 2>&1) &
+looker=$!
+own $looker
+check "a program sees them" wait_for 20 grep -qx there "$WORK/looker"
 
 # await LINE: the program prints such a line.
 await() {
@@ -96,6 +150,7 @@ lose() {
 }
 lose 3 TERM
 check "its device is lost" await "event rnic3 local catastrophic error"
+check "and not to be seen" wait_for 10 grep -qx "gone $((count - 1)) $count" "$WORK/looker"
 lose 5 KILL
 check "and the other one" await "event rnic5 local catastrophic error"
 check "traffic goes on" tell traffic
@@ -114,6 +169,8 @@ for side in 3 5; do
 	daemon_restart $side
 done
 check "its device is there again" tell list
+check "and to be seen again" wait_for 10 grep -qx "back rnic3" "$WORK/looker"
+expect_end 10 $looker 0 "the program that looks" "$WORK/looker"
 check "and all are" test "$(grep -c '^device ' "$WORK/program")" -eq $count
 program_end
 
@@ -122,7 +179,7 @@ echo "# perftest on chosen devices"
 perftest_on() {
 	local side
 	next_port=$((next_port + 1))
-	local options=(-x 0 -F -n 200 -p $next_port)
+	local options=(-x 0 -F -n 200 -p "$next_port")
 	forget_output
 	(exec "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" \
 		ib_write_bw -d "rnic$1" "${options[@]}") >"$WORK/server.out" 2>&1 &
@@ -145,6 +202,11 @@ perftest_on() {
 perftest_on 5 2
 
 for ((side = 0; side < count; side++)); do daemon_finish $side; done
+
+has_no_view() {
+	[ -z "$(ls -A "$XDG_RUNTIME_DIR")" ]
+}
+check "no view is left" wait_for 10 has_no_view
 
 # ---- interfaces of their own ----
 
