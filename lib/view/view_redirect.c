@@ -71,20 +71,36 @@ static bool view_redirect_find_tree(char tree[RNIC_VIEW_PATH_BYTES])
 	       copy_text(tree + strlen(socket), sizeof(RNIC_VIEW_SUFFIX), RNIC_VIEW_SUFFIX);
 }
 
+/* Asks the kernel, not this library's own functions. */
+static bool view_redirect_is_there(const char *path)
+{
+	return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+}
+
+static bool view_redirect_map(const char *named, char buffer[RNIC_VIEW_PATH_BYTES])
+{
+	char tree[RNIC_VIEW_PATH_BYTES], probe[RNIC_VIEW_PATH_BYTES];
+
+	return view_redirect_find_tree(tree) &&
+	       (rnic_view_map(tree, named, buffer) ||
+		(rnic_view_map_there(tree, named, buffer, probe) && view_redirect_is_there(probe)));
+}
+
 const char *rnic_view_redirect(int directory_fd, const char *path,
 			       char buffer[RNIC_VIEW_PATH_BYTES])
 {
-	char tree[RNIC_VIEW_PATH_BYTES], absolute[RNIC_VIEW_PATH_BYTES];
+	char absolute[RNIC_VIEW_PATH_BYTES];
 	const char *named = path;
 	int errno_before;
 	bool is_mapped;
 
-	if (path == NULL || strstr(path, RNIC_VIEW_MARK) == NULL || !view_redirect_find_tree(tree))
+	if (path == NULL ||
+	    (strstr(path, RNIC_VIEW_MARK) == NULL && strstr(path, RNIC_VIEW_PCI_MARK) == NULL))
 		return path;
 	errno_before = errno;
 	if (path[0] != '/')
 		named = make_absolute(directory_fd, path, absolute) ? absolute : "";
-	is_mapped = rnic_view_map(tree, named, buffer);
+	is_mapped = view_redirect_map(named, buffer);
 	errno = errno_before;
 	return is_mapped ? buffer : path;
 }

@@ -23,6 +23,17 @@
 #define RNIC_VIEW_DEVICES      "/sys/devices/virtual/infiniband"
 #define RNIC_VIEW_DEVICES_LINK "../../devices/virtual/infiniband"
 
+/*
+ * What a daemon with --pci has besides: its device below that of its bus, and listings of all PCI
+ * devices and buses, in which those of the machine are links. Where the view has none of them,
+ * programs see the kernel's.
+ */
+#define RNIC_VIEW_PCI_DEVICES "/sys/bus/pci/devices"
+#define RNIC_VIEW_PCI_DRIVERS "/sys/bus/pci/drivers/rnicd"
+#define RNIC_VIEW_PCI_BUSES   "/sys/class/pci_bus"
+#define RNIC_VIEW_PCI_HOST    "/sys/devices/pci" /* and the bus: the directory of a bus */
+#define RNIC_VIEW_PCI_MARK    "pci"
+
 /* The directories that programs see, for an array of them. */
 #define RNIC_VIEW_ROOTS                                                                            \
 	RNIC_VIEW_INFINIBAND, RNIC_VIEW_INFINIBAND_VERBS, RNIC_VIEW_DEVICES, RNIC_VIEW_DEV

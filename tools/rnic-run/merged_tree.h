@@ -20,7 +20,4 @@ int merged_tree_hide(const char *tree, const struct rnic_listed_device *device);
 /* Whether the device's daemon has its view. */
 bool merged_tree_is_there(const struct rnic_listed_device *device);
 
-/* Removes all. */
-void merged_tree_remove(const char *tree);
-
 #endif

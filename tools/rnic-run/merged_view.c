@@ -2,7 +2,9 @@
 #include "merged_view.h"
 
 #include "complaint.h"
+#include "merged_pci.h"
 #include "merged_tree.h"
+#include "tree_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +33,8 @@ struct merged_view {
 
 static void follow_devices(struct merged_view *view)
 {
+	bool is_new = false;
+
 	for (uint32_t i = 0; i < view->devices->count; i++) {
 		const struct rnic_listed_device *device = &view->devices->devices[i];
 		const bool is_there = merged_tree_is_there(device);
@@ -42,7 +46,11 @@ static void follow_devices(struct merged_view *view)
 				 : merged_tree_hide(view->path, device);
 		if (error == 0)
 			view->is_shown[i] = is_there;
+		is_new |= error == 0 && is_there;
 	}
+	for (uint32_t i = 0; is_new && i < view->devices->count; i++)
+		if (view->is_shown[i])
+			merged_pci_copy(view->path, &view->devices->devices[i]);
 }
 
 /* Nothing but the pipe stays open, so that nobody waits for this process at another pipe. */
@@ -73,7 +81,7 @@ static _Noreturn void keep_view(struct merged_view *view, int pipe_fd)
 		end.fd = -1;
 	while (end.fd >= 0 && poll(&end, 1, FOLLOW_PERIOD_MS) <= 0)
 		follow_devices(view);
-	merged_tree_remove(view->path);
+	tree_files_remove_all(view->path);
 	_exit(0);
 }
 
@@ -128,7 +136,7 @@ static int make_tree(struct merged_view *view)
 	if (error == 0)
 		follow_devices(view);
 	else
-		merged_tree_remove(view->path);
+		tree_files_remove_all(view->path);
 	return error;
 }
 
@@ -157,7 +165,7 @@ int merged_view_start(const struct rnic_device_list *devices, char path[MERGED_V
 	return 0;
 
 remove_tree:
-	merged_tree_remove(view.path);
+	tree_files_remove_all(view.path);
 complain_of_error:
 	complain("cannot make a view of several devices in %s: %s", view.path, strerror(-error));
 	return error;
