@@ -138,6 +138,16 @@ static int find_running(const struct captive_options *options)
 	return error;
 }
 
+bool captive_answers(const char *socket)
+{
+	struct admin_link link;
+	int error = admin_link_open(&link, socket, "rnic-run");
+
+	if (!error)
+		admin_link_close(&link);
+	return error != -ENOENT && error != -ECONNREFUSED;
+}
+
 /* ---- a daemon of our own ---- */
 
 /*

@@ -107,10 +107,8 @@ static void find_isal(struct cdi_paths *paths)
 
 static int find_paths(const struct cdi_options *options, struct cdi_paths *paths)
 {
-	if (socket_option_resolve(options->socket, paths->socket) < 0) {
-		fprintf(stderr, "rnicctl: the path of the socket is too long\n");
+	if (socket_option_resolve("rnicctl", options->socket, paths->socket) < 0)
 		return -1;
-	}
 	snprintf(paths->folder, sizeof(paths->folder), "%s", paths->socket);
 	strrchr(paths->folder, '/')[strrchr(paths->folder, '/') == paths->folder] = '\0';
 	if (check_folder(paths->folder) < 0)
