@@ -49,5 +49,5 @@ echo "installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 apt=(apt-get -o DPkg::Lock::Timeout=300) # another apt may be at work
 "${become[@]}" "${apt[@]}" update -qq
-"${become[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -qq --no-install-recommends \
-	"${missing[@]}" >/dev/null
+"${become[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -qq \
+	--no-install-recommends "${missing[@]}" >/dev/null
