@@ -447,7 +447,8 @@ static void unpolled_prepare(struct bench *bench, unsigned amount)
 	unpolled_left = amount; /* MiB */
 }
 
-static void flush_into(struct bench *bench, struct ibv_cq *cq)
+/* Returns false when the device has no more memory for this user. */
+static bool flush_into(struct bench *bench, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr wanted = {
 		.send_cq = cq,
@@ -462,6 +463,8 @@ static void flush_into(struct bench *bench, struct ibv_cq *cq)
 	struct ibv_recv_wr wr = {.wr_id = 1}, *bad;
 	struct ibv_qp *qp = ibv_create_qp(bench->pd, &wanted);
 
+	if (qp == NULL && errno == ENOSPC)
+		return false;
 	if (qp == NULL)
 		die("unpolled: queue pair");
 	ibv_modify_qp(qp, &attributes,
@@ -472,6 +475,7 @@ static void flush_into(struct bench *bench, struct ibv_cq *cq)
 	ibv_modify_qp(qp, &attributes, IBV_QP_STATE);
 	poll(NULL, 0, 1); /* until the requests have come back */
 	ibv_destroy_qp(qp);
+	return true;
 }
 
 static void unpolled_turn(struct bench *bench)
@@ -485,7 +489,8 @@ static void unpolled_turn(struct bench *bench)
 	unpolled_left -= CQ_ENTRIES * 64 / MIB;
 	cq = ibv_create_cq(bench->context, CQ_ENTRIES, NULL, NULL, 0);
 	for (unsigned i = 0; cq != NULL && i < CQ_ENTRIES / FLUSH_ENTRIES; i++)
-		flush_into(bench, cq);
+		if (!flush_into(bench, cq))
+			unpolled_left = 0; /* the attacker keeps what it has */
 }
 
 /* ---- regions until there is no memory for more ---- */
