@@ -3,6 +3,7 @@
 
 #include "base/path_view.h"
 #include "native/disable.h"
+#include "view/view_umad.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,9 +82,11 @@ static bool view_redirect_map(const char *named, char buffer[RNIC_VIEW_PATH_BYTE
 {
 	char tree[RNIC_VIEW_PATH_BYTES], probe[RNIC_VIEW_PATH_BYTES];
 
-	return view_redirect_find_tree(tree) &&
-	       (rnic_view_map(tree, named, buffer) ||
-		(rnic_view_map_there(tree, named, buffer, probe) && view_redirect_is_there(probe)));
+	if (!view_redirect_find_tree(tree))
+		return false;
+	rnic_view_explain_umad(named);
+	return rnic_view_map(tree, named, buffer) ||
+	       (rnic_view_map_there(tree, named, buffer, probe) && view_redirect_is_there(probe));
 }
 
 const char *rnic_view_redirect(int directory_fd, const char *path,

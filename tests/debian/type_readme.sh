@@ -85,6 +85,11 @@ types "rnic-run --socket a.sock --socket b.sock sh -c 'ls /sys/class/infiniband'
 says '^rnic1$'
 end_background
 
+installs iproute2
+types 'rnic-run rdma link show'
+says '^link rnic0/1 state ACTIVE '
+types 'rnic-run rdma resource show qp'
+
 # ---- programming it ----
 
 writes_fragment 1 rnic/rdma.h

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,4 +61,11 @@ int socket_option_resolve(const char *program, const char *given, char path[RNIC
 	}
 	memcpy(path, list.paths[0], RNIC_SOCKET_PATH_BYTES);
 	return 0;
+}
+
+bool socket_option_is_named(const char *given)
+{
+	const char *variable = getenv("RNIC_SOCKET");
+
+	return given != NULL || (variable != NULL && variable[0] != '\0');
 }

@@ -8,6 +8,8 @@
 
 #include "native/socket_list.h"
 
+#include <stdbool.h>
+
 /*
  * Writes `given`, or the default path when it is NULL, for a tool that speaks to one daemon.
  * Negative errno with a complaint of `program` on standard error.
@@ -20,5 +22,8 @@ int socket_option_resolve(const char *program, const char *given,
  * with a complaint of `program`; also when a directory has no socket.
  */
 int socket_option_add(const char *program, const char *given, struct rnic_socket_list *list);
+
+/* Whether the user names a socket, by the option or by RNIC_SOCKET. */
+bool socket_option_is_named(const char *given);
 
 #endif

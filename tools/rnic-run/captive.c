@@ -2,9 +2,9 @@
 #include "captive.h"
 
 #include "admin/admin_link.h"
+#include "admin/install_tree.h"
 #include "beside_socket.h"
 #include "complaint.h"
-#include "install_tree.h"
 #include "port_advice.h"
 #include "wire/gid.h"
 

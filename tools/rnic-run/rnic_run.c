@@ -4,10 +4,12 @@
  * the kernel's places, on a daemon that it starts when none answers. rnic-run becomes the program,
  * so that pid, signals and exit status are the program's own.
  */
+#include "admin/install_tree.h"
+#include "admin/machine_socket.h"
 #include "admin/socket_option.h"
 #include "base/path_view.h"
+#include "complaint.h"
 #include "daemon_hold.h"
-#include "install_tree.h"
 #include "merged_view.h"
 #include "run_devices.h"
 #include "view_namespace.h"
@@ -215,6 +217,44 @@ static int find_view(const struct rnic_socket_list *sockets, bool in_namespace, 
 	return *is_there ? view_namespace_enter(tree) : -1;
 }
 
+/* ---- which daemon ---- */
+
+static void say_machine(const char *sentence)
+{
+	complain("%s", sentence);
+}
+
+/*
+ * Adds the sockets of the user's daemons, where no option has. Where the user names none and has no
+ * daemon, a daemon of the machine comes before a new one; rnic-run starts none in its place.
+ */
+static int choose_sockets(struct run_devices *devices)
+{
+	struct machine_search search = {
+		.program = "rnic-run",
+		.netdev = devices->netdevs.values[0],
+		.address = devices->addresses.values[0],
+		.say = say_machine,
+	};
+	struct machine_socket machine;
+	char *own = devices->sockets.paths[0];
+
+	if (devices->sockets.count > 0)
+		return 0;
+	if (socket_option_add("rnic-run", NULL, &devices->sockets) < 0)
+		return -1;
+	search.own = own;
+	/* Faults are for a new daemon alone. */
+	if (socket_option_is_named(NULL) || devices->fault != NULL ||
+	    machine_socket_has_own(own, "rnic-run") || machine_socket_find(&search, &machine) != 0)
+		return 0;
+	complain("using the machine's rnicd on %s (interface %s, user %u)", machine.path,
+		 machine.netdev, (unsigned)machine.owner);
+	memcpy(own, machine.path, sizeof(machine.path));
+	devices->may_start = false;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -233,9 +273,7 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
-	if ((devices->sockets.count == 0 &&
-	     socket_option_add("rnic-run", NULL, &devices->sockets) < 0) ||
-	    run_devices_ensure(devices) < 0 ||
+	if (choose_sockets(devices) < 0 || run_devices_ensure(devices) < 0 ||
 	    find_view(&devices->sockets, options.in_namespace, &has_view) < 0)
 		return EXIT_FAILURE;
 	joined = run_devices_join(devices);
