@@ -19,8 +19,8 @@
 #                               clients under sanitizers, again and again for an hour
 #       interop                 more topologies, ports and families, and long amounts
 #       storm                   50,000 seeds of each storm
-#       debian                  the quick start, the README's commands, the quick suites and the
-#                               packages on a fresh Debian 13 and 12 (root)
+#       debian                  the quick start, the README's commands, the quick suites, the
+#                               packages and tools/ci on a fresh Debian 13 and 12 (root)
 #       arm64                   the suites unit, sim, script and abi, built for arm64, under
 #                               qemu-user; hostile, and what qemu-user lacks, in an emulated
 #                               machine; on this machine the rings' tests under ThreadSanitizer

@@ -42,7 +42,7 @@ VALUES = [
     ("rnicd --capture /etc/passw", "/etc/passwd", ["--capture=", ":_files"]),
     ("rnicd --user roo", "root", ["--user=", ":_users"]),
     ("rnicctl sh", "show", ["1:argument:(show "]),
-    ("rnicctl show trou", "troubles", ["2:argument:(device ", "1:subcommand:(show)"]),
+    ("rnicctl show trou", "troubles", ["2:argument:(device ", "1:subcommand:(show cdi)"]),
     ("rnicctl -s /etc/passw", "/etc/passwd", ["-s+", ":_files"]),
     ("rnic-run --ns -s a.sock ls -", "offset 4", ["*::arguments:_normal"]),
     ("rnic-run --socket = a.sock ls -", "offset 4", ["(-):command:_command_names"]),

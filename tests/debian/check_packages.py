@@ -18,6 +18,9 @@ import tempfile
 
 # Those that every Debian package may build with.
 ESSENTIAL = {"gcc", "libc6-dev"}
+# Those that make packages of what needs no build.
+HELPERS = {"debhelper-compat", "dh-python", "pybuild-plugin-pyproject", "python3-all",
+           "python3-setuptools"}
 LIBRARY_LISTS = "librnic0"
 
 
@@ -91,7 +94,7 @@ def read_groups(text, groups):
 
 def check_needs(control, packages):
     wanted = read_groups(packages, {"core", "verbs", "apis", "lab"}) - ESSENTIAL
-    known = wanted | read_groups(packages, {"test"}) | {"debhelper-compat"}
+    known = wanted | read_groups(packages, {"test"}) | HELPERS
     needs = read_needs(control)
     for package in sorted(wanted - needs):
         yield f"debian/control does not build with {package}"

@@ -12,7 +12,7 @@ tree=$PWD
 packages=(/mnt/*.deb)
 names=()
 for package in "${packages[@]}"; do names+=("$(dpkg-deb --field "$package" Package)"); done
-[ ${#names[@]} -eq 5 ] || { echo "there are no 5 packages in /mnt: ${names[*]}"; exit 1; }
+[ ${#names[@]} -eq 6 ] || { echo "there are no 6 packages in /mnt: ${names[*]}"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rnicctl: shows the state of a running rnicd. One row of a table per subcommand. */
+/* rnicctl: looks into a running rnicd. One row of a table per subcommand. */
+#include "cdi.h"
 #include "show.h"
 
 #include <argp.h>
@@ -15,6 +16,7 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
 	{"show", show_main, "show the device, its clients and their objects"},
+	{"cdi", cdi_main, "print what a container needs for the device"},
 };
 
 enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""A test that does not end; plugin.sh ends pytest in its midst."""
+
+import pathlib
+import time
+
+
+def test_endless(rnic_hosts, rnic_device):
+    rnic_hosts[0].start(["sleep", "1000"])
+    rnic_device.start(["sh", "-c", "sleep 1000 & wait"])
+    pathlib.Path("reached").touch()
+    time.sleep(1000)
