@@ -6,6 +6,7 @@
 #include "base/time_units.h"
 #include "ctl/ctl_message.h"
 #include "engine/objects/pkey.h"
+#include "view/pci_shape.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -14,11 +15,14 @@
 #include <sys/stat.h>
 
 #define OPTIONS_SECONDS_MAX 1000000
+#define OPTIONS_NODE_MAX    1023
 
 enum {
 	OPTION_NETDEV = 256,
 	OPTION_ADDRESS,
 	OPTION_NAME,
+	OPTION_PCI,
+	OPTION_NUMA,
 	OPTION_SOCKET,
 	OPTION_SOCKET_MODE,
 	OPTION_USER,
@@ -90,6 +94,15 @@ static void options_set_name(struct rnicd_options *options, struct argp_state *s
 			     "--name needs 1 to %d characters without '/', and no '.' first",
 			     RNIC_CTL_NAME_BYTES - 1);
 	options->name = argument;
+}
+
+static void options_set_pci(struct rnicd_options *options, struct argp_state *state,
+			    const char *argument)
+{
+	if (!pci_shape_is_address(argument))
+		argp_failure(state, 1, 0, "--pci needs an address such as 0000:18:00.0, not '%s'",
+			     argument);
+	options->pci = argument;
 }
 
 static void options_set_pkeys(struct rnicd_options *options, struct argp_state *state,
@@ -170,6 +183,29 @@ static const char **options_text(struct rnicd_options *options, int key)
 	}
 }
 
+/* What programs see of the device itself. False: another option. */
+static bool options_parse_look(struct rnicd_options *options, int key, char *argument,
+			       struct argp_state *state)
+{
+	switch (key) {
+	case OPTION_NAME:
+		options_set_name(options, state, argument);
+		return true;
+	case OPTION_PCI:
+		options_set_pci(options, state, argument);
+		return true;
+	case OPTION_NUMA:
+		options->numa_node = options_number(state, "numa", argument, OPTIONS_NODE_MAX);
+		return true;
+	case ARGP_KEY_END:
+		if (options->numa_node >= 0 && options->pci == NULL)
+			argp_failure(state, 1, 0, "--numa is for a device with --pci");
+		return true;
+	default:
+		return false;
+	}
+}
+
 static error_t options_parse_one(int key, char *argument, struct argp_state *state)
 {
 	struct rnicd_options *options = state->input;
@@ -179,10 +215,9 @@ static error_t options_parse_one(int key, char *argument, struct argp_state *sta
 		*text = argument;
 		return 0;
 	}
+	if (options_parse_look(options, key, argument, state))
+		return 0;
 	switch (key) {
-	case OPTION_NAME:
-		options_set_name(options, state, argument);
-		break;
 	case OPTION_SOCKET_MODE:
 		options->socket_mode = options_mode(state, argument);
 		break;
@@ -249,6 +284,7 @@ void options_parse(struct rnicd_options *options, int argc, char **argv)
 		.log_level = LOG_LEVEL_INFO,
 		.exit_when_idle_ns = UINT64_MAX,
 		.ready_fd = -1,
+		.numa_node = -1,
 		.socket_mode = 0666,
 	};
 	argp_err_exit_status = 1;

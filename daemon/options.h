@@ -27,6 +27,8 @@ struct rnicd_options {
 	const char *fault;
 	const char *capture;
 	const char *name;
+	const char *pci; /* NULL: not given */
+	int numa_node;	 /* -1: not given */
 	const char *segmentation_name;
 	const char *poll_name;
 	mode_t socket_mode;

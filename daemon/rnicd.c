@@ -184,6 +184,8 @@ static struct control_config rnicd_configure(const struct rnicd_options *options
 		.netdev = options->netdev,
 		.address = options->address,
 		.name = options->name,
+		.pci = options->pci,
+		.numa_node = options->numa_node,
 		.socket_path = options->socket_path,
 		.socket_mode = options->socket_mode,
 		.taken_fd = taken_fd,

@@ -19,8 +19,8 @@
 #                               clients under sanitizers, again and again for an hour
 #       interop                 more topologies, ports and families, and long amounts
 #       storm                   50,000 seeds of each storm
-#       debian                  the quick start, the README's commands, the quick suites and the
-#                               packages on a fresh Debian 13 and 12 (root)
+#       debian                  the quick start, the README's commands, the quick suites, the
+#                               packages and tools/ci on a fresh Debian 13 and 12 (root)
 #       arm64                   the suites unit, sim, script and abi, built for arm64, under
 #                               qemu-user; hostile, and what qemu-user lacks, in an emulated
 #                               machine; on this machine the rings' tests under ThreadSanitizer
@@ -166,35 +166,49 @@ run_sanitizers() {
 		-R '^interop_(pingpong_pair_uring_4|perftest_one_socket_4)$'
 }
 
-# run_fuzzers SECONDS: each for so long.
+# run_fuzzer TARGET SECONDS
+run_fuzzer() {
+	local name
+	name=$(basename "$1")
+	if "$1" -max_total_time="$2" -verbosity=0 >"$logs/$name" 2>&1; then
+		echo "$name: no finding"
+	else
+		tail -n 40 "$logs/$name" >&2
+		echo "$name: finding"
+	fi >>"$logs/fuzz"
+}
+
+# run_fuzzers SECONDS: each for so long, as many at a time as there are processors.
 run_fuzzers() {
 	local target
 	build fuzz "$top/build-fuzz" clang -DRNIC_FUZZ=ON \
 		"-DRNIC_SANITIZE=address;undefined" || return
 	stages+=(fuzz)
 	for target in "$top"/build-fuzz/fuzz/*; do
-		[ -x "$target" ] && [ -f "$target" ] || continue
+		if [ ! -x "$target" ] || [ ! -f "$target" ]; then continue; fi
+		while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n; done
 		echo "== fuzz: $(basename "$target") for $1 s"
-		if "$target" -max_total_time="$1" -verbosity=0 >>"$logs/fuzz-output" 2>&1; then
-			echo "$(basename "$target"): no finding" >>"$logs/fuzz"
-		else
-			echo "$(basename "$target"): finding" >>"$logs/fuzz"
-			tail -n 40 "$logs/fuzz-output"
-			failed_stage=${failed_stage:-fuzz}
-		fi
+		run_fuzzer "$target" "$1" &
 	done
+	wait
+	if grep -q ": finding" "$logs/fuzz"; then failed_stage=${failed_stage:-fuzz}; fi
+	cat "$logs/fuzz"
 }
 
-# repeat_hostile SECONDS: ctest has an end for one test, not for all.
+# repeat_hostile SECONDS: ctest has an end for one test, not for all. The rounds end with the first
+# that fails, whatever failed before them.
 repeat_hostile() {
-	local end=$((SECONDS + $1)) round=0
+	local end=$((SECONDS + $1)) round=0 failed_before=$failed_stage
+	local stages_before=("${stages[@]}")
 	build hostile "$top/build-sanitize" gcc "-DRNIC_SANITIZE=address;undefined" || return
+	failed_stage=""
 	while [ $SECONDS -lt $end ] && [ -z "$failed_stage" ]; do
 		round=$((round + 1))
 		echo "== hostile: round $round"
-		stages=()
+		stages=("${stages_before[@]}")
 		run_suites hostile "$top/build-sanitize" -L hostile
 	done
+	failed_stage=${failed_before:-$failed_stage}
 	echo "hostile: $round rounds"
 }
 
@@ -292,8 +306,11 @@ run_long() {
 		;;
 	hostile)
 		echo "== hostile: one user, and nine, who attack another"
-		build users "$top/build" gcc &&
+		if build users "$top/build" gcc; then
 			RNIC_TEST_LONG=1 run_suites users "$top/build" -R '^hostile_users$'
+			# ctest keeps to itself what a test says that passes.
+			grep -aE '^(ok|#) ' "$top/build/Testing/Temporary/LastTest.log"
+		fi
 		echo "== hostile: clients that lie, under sanitizers, for an hour"
 		repeat_hostile 3600
 		;;

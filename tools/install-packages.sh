@@ -47,6 +47,7 @@ fi
 
 echo "installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
-"${become[@]}" apt-get update -qq
-"${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	"${missing[@]}" >/dev/null
+apt=(apt-get -o DPkg::Lock::Timeout=300) # another apt may be at work
+"${become[@]}" "${apt[@]}" update -qq
+"${become[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -qq \
+	--no-install-recommends "${missing[@]}" >/dev/null

@@ -383,26 +383,23 @@ static void request_connection_turn_deaf(struct request_connection *connection)
 	request_connection_watch(connection, EPOLLRDHUP);
 }
 
-/*
- * Receives and answers one request. Returns false when no request is left, or the client has ended.
- */
-static bool request_connection_serve_one(struct request_connection *connection,
-					 struct ctl_call *call)
+/* Receives and answers one request, if there is one. */
+static void request_connection_serve_one(struct request_connection *connection)
 {
-	size_t received = request_connection_receive(connection, call);
+	struct ctl_call call;
+	const size_t received = request_connection_receive(connection, &call);
 
 	if (received == 0)
-		return false;
-	call->client = NULL;
-	call->session = NULL;
-	memset(call->progress, 0, sizeof(call->progress));
-	call->awaits_news = false;
-	call->waits_for = 0;
-	call->closed_by_ns = 0;
-	request_connection_carry_out(call, received);
-	if (call->has_foreign_fds && !connection->is_broken)
+		return;
+	call.client = NULL;
+	call.session = NULL;
+	memset(call.progress, 0, sizeof(call.progress));
+	call.awaits_news = false;
+	call.waits_for = 0;
+	call.closed_by_ns = 0;
+	request_connection_carry_out(&call, received);
+	if (call.has_foreign_fds && !connection->is_broken)
 		request_connection_turn_deaf(connection);
-	return !connection->is_broken && !connection->is_deaf && connection->call == NULL;
 }
 
 bool request_connection_is_hung_up(const struct request_connection *connection)
@@ -412,11 +409,8 @@ bool request_connection_is_hung_up(const struct request_connection *connection)
 	return poll(&events, 1, 0) > 0;
 }
 
-bool request_connection_serve(struct request_connection *connection, unsigned requests,
-			      uint64_t end_ns)
+bool request_connection_serve(struct request_connection *connection, uint64_t end_ns)
 {
-	struct ctl_call call;
-
 	if (connection->call != NULL) {
 		if (connection->call->awaits_news && request_connection_is_hung_up(connection))
 			request_connection_end(connection);
@@ -426,13 +420,7 @@ bool request_connection_serve(struct request_connection *connection, unsigned re
 		request_connection_end(connection);
 		return false;
 	}
-	for (unsigned i = 0; i < requests && !connection->is_broken; i++) {
-		bool is_last = !request_connection_serve_one(connection, &call);
-
-		if (clock_now_ns() >= end_ns)
-			return true;
-		if (is_last)
-			break;
-	}
-	return false;
+	if (!connection->is_broken)
+		request_connection_serve_one(connection);
+	return clock_now_ns() >= end_ns;
 }

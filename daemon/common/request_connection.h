@@ -54,12 +54,10 @@ uint64_t request_connection_begin_call(const struct request_connection *connecti
 void request_connection_end_call(struct request_connection *connection, uint64_t began_ns);
 
 /*
- * Serves at most `requests` requests. The duration of some requests grows with the client's
- * objects: this stops after the first request that ends at or after `end_ns`. Returns whether it
- * stopped for that reason.
+ * Serves one request: a client waits for most replies before its next request, and to look for a
+ * second one in vain is a system call. Returns whether the request ended at or after `end_ns`.
  */
-bool request_connection_serve(struct request_connection *connection, unsigned requests,
-			      uint64_t end_ns);
+bool request_connection_serve(struct request_connection *connection, uint64_t end_ns);
 
 /* Whether the client has hung up. Requests from before may still be there. */
 bool request_connection_is_hung_up(const struct request_connection *connection);

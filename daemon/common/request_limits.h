@@ -4,7 +4,6 @@
 #define DAEMON_COMMON_REQUEST_LIMITS_H
 
 enum {
-	LIMIT_TURN_REQUESTS = 16, /* requests in a turn, but at least one for each connection */
 	LIMIT_TURN_REQUESTS_NS = 1000000, /* a turn serves no more requests after this time */
 	LIMIT_CLOSES_MS = 10000, /* a client ends when its descriptors are not closed by then */
 	LIMIT_TURN_RESUMED = 4,	 /* clients whose deferred requests go on in a turn */

@@ -55,20 +55,16 @@ static bool request_turn_serve_due(struct request_server *server, uint64_t end_n
 			list_first_entry(&server->due, struct request_connection, due_node);
 
 		list_remove(&connection->due_node);
-		is_late = request_connection_serve(connection, 1, end_ns);
+		is_late = request_connection_serve(connection, end_ns);
 	}
 	return has_due;
 }
 
-/* Serves the connections that epoll reports. Returns whether there was any. */
+/* Serves one request of each connection that epoll reports. Returns whether there was any. */
 static bool request_turn_serve_reported(struct request_server *server, uint64_t end_ns)
 {
 	struct epoll_event events[TURN_EVENTS];
 	int count = epoll_wait(server->epoll_fd, events, TURN_EVENTS, 0);
-	/* The more clients ask, the fewer requests the server takes of each. */
-	unsigned requests = count < LIMIT_TURN_REQUESTS && count > 0
-				    ? LIMIT_TURN_REQUESTS / (unsigned)count
-				    : 1;
 	bool is_late = false;
 
 	server->first++;
@@ -81,7 +77,7 @@ static bool request_turn_serve_reported(struct request_server *server, uint64_t 
 		if (connection == NULL)
 			server->role->accept(server);
 		else if (!is_late)
-			is_late = request_connection_serve(connection, requests, end_ns);
+			is_late = request_connection_serve(connection, end_ns);
 	}
 	return count > 0;
 }

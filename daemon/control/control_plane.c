@@ -293,15 +293,19 @@ static mode_t control_view_mode(const struct control_config *settings)
 static int control_open_view(struct control_plane *control, const struct control_config *settings,
 			     char *reason)
 {
-	const struct view_config config = {
+	struct view_config config = {
 		.socket_path = control->server.place.path,
 		.mode = control_view_mode(settings),
 		.facts = {&control->facts.device, &control->facts.port, &control->facts.gids,
-			  &control->facts.pkeys},
+			  &control->facts.pkeys, NULL},
 		.counter = control_counters_view,
 		.context = &control->clients,
 	};
 
+	if (settings->pci != NULL) {
+		pci_shape_fill(&control->pci, settings->pci, settings->numa_node);
+		config.facts.pci = &control->pci;
+	}
 	return device_view_open(&control->view, &config, reason);
 }
 

@@ -28,6 +28,8 @@ struct control_config {
 	const char *netdev;  /* NULL: found by address, or chosen by the daemon */
 	const char *address; /* NULL: all addresses of the netdev */
 	const char *name;
+	const char *pci; /* NULL: no PCI device */
+	int numa_node;
 	const char *socket_path; /* NULL: the default path, see socket_path.h */
 	mode_t socket_mode;	 /* of the file: who may connect */
 	int taken_fd;		 /* the control socket, of a service manager; -1: none */
@@ -58,6 +60,7 @@ struct control_plane {
 	struct backplane backplane;
 	struct client_set clients;
 	struct ctl_server server;
+	struct pci_shape pci;
 	struct device_view view;
 };
 

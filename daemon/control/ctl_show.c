@@ -298,6 +298,7 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_SRQS] = sizeof(struct rnic_show_srq),
 	[RNIC_SHOW_CM] = sizeof(struct rnic_show_cm),
 	[RNIC_SHOW_TROUBLES] = sizeof(struct rnic_show_trouble),
+	[RNIC_SHOW_PDS] = sizeof(struct rnic_show_pd),
 };
 
 /* Shows rows that the control plane has. */
@@ -325,7 +326,8 @@ static void show_own_rows(struct show_walk *walk)
 static bool show_is_of_devices(uint32_t kind)
 {
 	return kind == RNIC_SHOW_CLIENTS || kind == RNIC_SHOW_QPS || kind == RNIC_SHOW_MRS ||
-	       kind == RNIC_SHOW_CQS || kind == RNIC_SHOW_MWS || kind == RNIC_SHOW_SRQS;
+	       kind == RNIC_SHOW_CQS || kind == RNIC_SHOW_MWS || kind == RNIC_SHOW_SRQS ||
+	       kind == RNIC_SHOW_PDS;
 }
 
 int ctl_show(struct ctl_call *call)

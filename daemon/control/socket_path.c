@@ -77,6 +77,10 @@ int socket_path_default(char path[SOCKET_PATH_PATH_BYTES], char reason[SOCKET_PA
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	char directory[64];
 
+	if (chosen != NULL && strchr(chosen, ':') != NULL)
+		return socket_path_fail(reason, -EINVAL,
+					"RNIC_SOCKET names several sockets, and a daemon has one; "
+					"give --socket");
 	if (chosen != NULL && chosen[0] != '\0')
 		return socket_path_print(path, reason, chosen, "");
 	if (geteuid() == 0)

@@ -27,8 +27,8 @@ struct socket_path {
 
 /*
  * Stores the default path: $RNIC_SOCKET, else /run/rnicd/rnicd.sock for root, else
- * $XDG_RUNTIME_DIR/rnicd.sock, else /tmp/rnicd-UID/rnicd.sock. -ENAMETOOLONG with a sentence in
- * `reason`.
+ * $XDG_RUNTIME_DIR/rnicd.sock, else /tmp/rnicd-UID/rnicd.sock. Negative errno with a sentence in
+ * `reason`: -ENAMETOOLONG, or -EINVAL when $RNIC_SOCKET names several sockets, as clients may.
  */
 int socket_path_default(char path[SOCKET_PATH_PATH_BYTES], char reason[SOCKET_PATH_REASON_BYTES]);
 

@@ -111,6 +111,19 @@ static void show_cq(struct show_rows *rows, const struct session *session, void 
 	row->used = cqe_delivery_peek(cq, &row->armed);
 	row->overrun = cq->cq.overrun;
 	row->completions = cq->producer;
+	row->users = cq->cq.references;
+}
+
+static void show_pd(struct show_rows *rows, const struct session *session, void *object)
+{
+	const struct session_pd *pd = object;
+	struct rnic_show_pd *row = show_rows_add(rows);
+
+	if (row == NULL)
+		return;
+	row->client_id = session->client_id;
+	row->slot = pd->handle.slot;
+	row->users = pd->pd.references;
 }
 
 static void show_srq(struct show_rows *rows, const struct session *session, void *object)
@@ -140,6 +153,7 @@ static const struct {
 	[RNIC_SHOW_CQS] = {offsetof(struct session, cqs), show_cq},
 	[RNIC_SHOW_MWS] = {offsetof(struct session, mws), show_mw},
 	[RNIC_SHOW_SRQS] = {offsetof(struct session, srqs), show_srq},
+	[RNIC_SHOW_PDS] = {offsetof(struct session, pds), show_pd},
 };
 
 static void show_client(struct show_rows *rows, const struct device_connection *connection)

@@ -254,7 +254,8 @@ static int netdev_read(struct addressing *out, char text[PORT_TEXT_BYTES])
 		goto close_fd;
 	}
 	out->netdev_mtu_bytes = (uint32_t)request.ifr_mtu;
-	if (ioctl(fd, SIOCGIFHWADDR, &request) == 0 &&
+	/* Devices with one address each may share an interface, and so its MAC. */
+	if (!out->has_one_address && ioctl(fd, SIOCGIFHWADDR, &request) == 0 &&
 	    memcmp(request.ifr_hwaddr.sa_data, no_mac, sizeof(no_mac)) != 0)
 		out->node_guid =
 			addressing_guid_from_mac((const uint8_t *)request.ifr_hwaddr.sa_data);

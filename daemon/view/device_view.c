@@ -3,6 +3,7 @@
 
 #include "base/path_view.h"
 #include "base/time_units.h"
+#include "view/pci_listings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +44,7 @@ static int view_add_counter(struct device_view *view, enum view_counter_folder f
 
 	if (view->counter_count == VIEW_COUNTERS_MAX)
 		return -ENOSPC;
-	view_counter_path(view->config.facts.device, folders[folder], counter->name, path);
+	view_counter_path(&view->config.facts, folders[folder], counter->name, path);
 	fd = view_tree_add_open(&view->tree, path, text);
 	if (fd < 0)
 		return fd;
@@ -67,7 +68,7 @@ static int view_add_counters(struct device_view *view)
 				return error;
 		}
 	}
-	view_counter_path(config->facts.device, folders[VIEW_HW_COUNTERS], "lifespan", path);
+	view_counter_path(&config->facts, folders[VIEW_HW_COUNTERS], "lifespan", path);
 	snprintf(text, sizeof(text), "%" PRIu64 "\n", VIEW_PERIOD_NS / RNIC_NS_PER_MS);
 	return view_tree_add_text(&view->tree, path, text);
 }
@@ -89,6 +90,8 @@ int device_view_open(struct device_view *view, const struct view_config *config,
 	if (error != 0)
 		return error;
 	error = device_view_follow(view);
+	if (error == 0 && config->facts.pci != NULL)
+		error = pci_listings_add(&view->tree);
 	if (error == 0)
 		error = view_add_counters(view);
 	if (error == 0)

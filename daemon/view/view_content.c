@@ -7,29 +7,28 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define VIEW_PATH_BYTES 192
-#define VIEW_TEXT_BYTES 128
+#define VIEW_TEXT_BYTES (PCI_SHAPE_CPUS_BYTES + 2)
 
 /* Paths in the view are relative to its directory. */
 #define RELATIVE(path) (&(path)[1])
 
-/*
- * The device file that an unprivileged process may have at /dev: a character device that it can
- * open.
- */
-#define VIEW_NULL_DEVICE "/dev/null"
-#define VIEW_NULL_NUMBER "1:3"
-
 /* Port capabilities: communication management, GIDs that are IP addresses. */
 #define VIEW_PORT_CAPABILITIES 0x04010000u
-#define VIEW_UVERBS_ABI	       6
+
+/* Of a PCI device: an Ethernet controller, as RoCE's are, at 16 lanes of generation 4. */
+#define VIEW_PCI_CLASS "0x020000"
+#define VIEW_PCI_SPEED "16.0 GT/s PCIe"
+#define VIEW_PCI_WIDTH "16"
 
 /* Entries under construction. An error stops the construction. */
 struct view_builder {
 	view_visit *visit;
 	void *context;
-	char base[VIEW_PATH_BYTES]; /* directory of new entries */
+	char device[VIEW_PATH_BYTES]; /* directory of the device */
+	char base[VIEW_PATH_BYTES];   /* directory of new entries */
 	int error;
 };
 
@@ -77,9 +76,38 @@ static void view_guid(struct view_builder *builder, const char *name, uint64_t g
 		 (unsigned)guid & 0xffff);
 }
 
+/* Where the files of the device are. */
+static void view_device_path(const struct view_facts *facts, char path[VIEW_PATH_BYTES])
+{
+	const struct pci_shape *pci = facts->pci;
+
+	if (pci == NULL)
+		snprintf(path, VIEW_PATH_BYTES, "%s/%s", RELATIVE(RNIC_VIEW_DEVICES),
+			 facts->device->name);
+	else
+		snprintf(path, VIEW_PATH_BYTES, "%s%.*s/%s/infiniband/%s",
+			 RELATIVE(RNIC_VIEW_PCI_HOST), (int)PCI_SHAPE_BUS_LENGTH, pci->address,
+			 pci->address, facts->device->name);
+}
+
+/* What the device is part of: nothing, or the PCI device. */
+static void view_parent(struct view_builder *builder, const struct view_facts *facts)
+{
+	const char *netdev = facts->device->netdev;
+
+	if (facts->pci != NULL) {
+		view_add(builder, VIEW_LINK, "device", "../../../%s", facts->pci->address);
+		return;
+	}
+	view_enter(builder, "%s/device", builder->device);
+	view_add(builder, VIEW_TEXT, "numa_node", "-1\n");
+	view_enter(builder, "%s/device/net", builder->device);
+	view_add(builder, VIEW_LINK, netdev, "/sys/class/net/%s", netdev);
+}
+
 static void view_device(struct view_builder *builder, const struct rnic_device_attributes *device)
 {
-	view_enter(builder, "%s/%s", RELATIVE(RNIC_VIEW_DEVICES), device->name);
+	view_enter(builder, "%s", builder->device);
 	view_add(builder, VIEW_TEXT, "node_type", "1: CA\n");
 	view_guid(builder, "node_guid", device->node_guid);
 	view_guid(builder, "sys_image_guid", device->node_guid);
@@ -88,20 +116,16 @@ static void view_device(struct view_builder *builder, const struct rnic_device_a
 	view_add(builder, VIEW_TEXT, "hca_type", "rnicd\n");
 	view_add(builder, VIEW_TEXT, "board_id", "rnicd\n");
 	view_add(builder, VIEW_TEXT, "node_desc", "%s\n", device->name);
-	view_enter(builder, "%s/%s/device", RELATIVE(RNIC_VIEW_DEVICES), device->name);
-	view_add(builder, VIEW_TEXT, "numa_node", "-1\n");
-	view_enter(builder, "%s/%s/device/net", RELATIVE(RNIC_VIEW_DEVICES), device->name);
-	view_add(builder, VIEW_LINK, device->netdev, "/sys/class/net/%s", device->netdev);
 }
 
 static void view_port(struct view_builder *builder, const struct rnic_device_attributes *device,
 		      const struct rnic_ctl_port_reply *port)
 {
-	const char *root = RELATIVE(RNIC_VIEW_DEVICES);
+	const char *root = builder->device;
 	bool is_active = port->state == RNIC_PORT_ACTIVE;
 
-	view_enter(builder, "%s/%s/ports", root, device->name);
-	view_enter(builder, "%s/%s/ports/1", root, device->name);
+	view_enter(builder, "%s/ports", root);
+	view_enter(builder, "%s/ports/1", root);
 	view_add(builder, VIEW_TEXT, "state", "%s\n", is_active ? "4: ACTIVE" : "1: DOWN");
 	view_add(builder, VIEW_TEXT, "phys_state", "%s\n", is_active ? "5: LinkUp" : "3: Disabled");
 	view_add(builder, VIEW_TEXT, "rate", "%s\n", rnic_link_rate(port->speed_mbps).text);
@@ -111,10 +135,10 @@ static void view_port(struct view_builder *builder, const struct rnic_device_att
 	view_add(builder, VIEW_TEXT, "sm_sl", "0\n");
 	view_add(builder, VIEW_TEXT, "cap_mask", "0x%08x\n", VIEW_PORT_CAPABILITIES);
 	view_add(builder, VIEW_TEXT, "link_layer", "Ethernet\n");
-	view_enter(builder, "%s/%s/ports/1/net", root, device->name);
+	view_enter(builder, "%s/ports/1/net", root);
 	view_add(builder, VIEW_LINK, device->netdev, "/sys/class/net/%s", device->netdev);
-	view_enter(builder, "%s/%s/ports/1/counters", root, device->name);
-	view_enter(builder, "%s/%s/ports/1/hw_counters", root, device->name);
+	view_enter(builder, "%s/ports/1/counters", root);
+	view_enter(builder, "%s/ports/1/hw_counters", root);
 }
 
 static void view_gid(struct view_builder *builder, const char *name, const struct rnic_gid *gid)
@@ -132,18 +156,17 @@ static void view_gids(struct view_builder *builder, const struct view_facts *fac
 {
 	static const char *const attributes[] = {"types", "ndevs"};
 	const char *texts[] = {"RoCE v2", facts->device->netdev};
-	const char *root = RELATIVE(RNIC_VIEW_DEVICES);
-	const char *device = facts->device->name;
+	const char *root = builder->device;
 	char name[16];
 
-	view_enter(builder, "%s/%s/ports/1/gids", root, device);
+	view_enter(builder, "%s/ports/1/gids", root);
 	for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		view_gid(builder, name, &facts->gids->entries[i].gid);
 	}
-	view_enter(builder, "%s/%s/ports/1/gid_attrs", root, device);
+	view_enter(builder, "%s/ports/1/gid_attrs", root);
 	for (uint32_t kind = 0; kind < RNIC_COUNT_OF(attributes); kind++) {
-		view_enter(builder, "%s/%s/ports/1/gid_attrs/%s", root, device, attributes[kind]);
+		view_enter(builder, "%s/ports/1/gid_attrs/%s", root, attributes[kind]);
 		for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++) {
 			snprintf(name, sizeof(name), "%u", i);
 			if (rnic_gid_is_zero(&facts->gids->entries[i].gid))
@@ -158,8 +181,7 @@ static void view_pkeys(struct view_builder *builder, const struct view_facts *fa
 {
 	char name[16];
 
-	view_enter(builder, "%s/%s/ports/1/pkeys", RELATIVE(RNIC_VIEW_DEVICES),
-		   facts->device->name);
+	view_enter(builder, "%s/ports/1/pkeys", builder->device);
 	for (uint32_t i = 0; i < facts->device->pkey_count && i < RNIC_PKEYS_MAX; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		view_add(builder, VIEW_TEXT, name, "0x%04x\n", facts->pkeys->pkeys[i]);
@@ -170,17 +192,17 @@ static void view_pkeys(struct view_builder *builder, const struct view_facts *fa
 static void view_class(struct view_builder *builder, const struct rnic_device_attributes *device)
 {
 	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_INFINIBAND));
-	view_add(builder, VIEW_LINK, device->name, RNIC_VIEW_DEVICES_LINK "/%s", device->name);
+	view_add(builder, VIEW_LINK, device->name, "../../%s", builder->device + sizeof("sys"));
 }
 
 static void view_uverbs(struct view_builder *builder, const struct rnic_device_attributes *device)
 {
 	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_INFINIBAND_VERBS));
-	view_add(builder, VIEW_TEXT, "abi_version", "%d\n", VIEW_UVERBS_ABI);
+	view_add(builder, VIEW_TEXT, "abi_version", RNIC_VIEW_VERBS_ABI "\n");
 	view_enter(builder, "%s/uverbs0", RELATIVE(RNIC_VIEW_INFINIBAND_VERBS));
-	view_add(builder, VIEW_TEXT, "abi_version", "1\n");
+	view_add(builder, VIEW_TEXT, "abi_version", RNIC_VIEW_UVERBS_ABI "\n");
 	view_add(builder, VIEW_TEXT, "ibdev", "%s\n", device->name);
-	view_add(builder, VIEW_TEXT, "dev", VIEW_NULL_NUMBER "\n");
+	view_add(builder, VIEW_TEXT, "dev", RNIC_VIEW_NULL_NUMBER "\n");
 	view_add(builder, VIEW_LINK, "device", "../../infiniband/%s/device", device->name);
 }
 
@@ -188,20 +210,88 @@ static void view_dev(struct view_builder *builder)
 {
 	view_enter(builder, "dev");
 	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_DEV));
-	view_add(builder, VIEW_LINK, "uverbs0", VIEW_NULL_DEVICE);
-	view_add(builder, VIEW_LINK, "rdma_cm", VIEW_NULL_DEVICE);
+	view_add(builder, VIEW_LINK, "uverbs0", RNIC_VIEW_NULL_DEVICE);
+	view_add(builder, VIEW_LINK, "rdma_cm", RNIC_VIEW_NULL_DEVICE);
+}
+
+/* A directory, and those above it. */
+static void view_enter_below(struct view_builder *builder, const char *path)
+{
+	for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/'))
+		view_enter(builder, "%.*s", (int)(slash - path), path);
+	view_enter(builder, "%s", path);
+}
+
+/* The device of the bus, whose directory the builder is in. */
+static void view_pci_device(struct view_builder *builder, const struct view_facts *facts)
+{
+	const struct pci_shape *pci = facts->pci;
+	const struct rnic_device_attributes *device = facts->device;
+	const unsigned vendor = device->vendor_id & 0xffff, part = device->vendor_part_id & 0xffff;
+
+	view_add(builder, VIEW_TEXT, "vendor", "0x%04x\n", vendor);
+	view_add(builder, VIEW_TEXT, "device", "0x%04x\n", part);
+	view_add(builder, VIEW_TEXT, "subsystem_vendor", "0x%04x\n", vendor);
+	view_add(builder, VIEW_TEXT, "subsystem_device", "0x%04x\n", part);
+	view_add(builder, VIEW_TEXT, "revision", "0x%02x\n", device->hardware_version & 0xff);
+	view_add(builder, VIEW_TEXT, "class", VIEW_PCI_CLASS "\n");
+	view_add(builder, VIEW_TEXT, "enable", "1\n");
+	view_add(builder, VIEW_TEXT, "numa_node", "%d\n", pci->numa_node);
+	view_add(builder, VIEW_TEXT, "local_cpus", "%s\n", pci->local_cpus);
+	view_add(builder, VIEW_TEXT, "local_cpulist", "%s\n", pci->local_cpulist);
+	view_add(builder, VIEW_TEXT, "max_link_speed", VIEW_PCI_SPEED "\n");
+	view_add(builder, VIEW_TEXT, "max_link_width", VIEW_PCI_WIDTH "\n");
+	view_add(builder, VIEW_TEXT, "current_link_speed", VIEW_PCI_SPEED "\n");
+	view_add(builder, VIEW_TEXT, "current_link_width", VIEW_PCI_WIDTH "\n");
+	view_add(builder, VIEW_TEXT, "uevent",
+		 "DRIVER=rnicd\nPCI_CLASS=20000\nPCI_ID=%04X:%04X\nPCI_SUBSYS_ID=%04X:%04X\n"
+		 "PCI_SLOT_NAME=%s\n",
+		 vendor, part, vendor, part, pci->address);
+	view_add(builder, VIEW_LINK, "subsystem", "../../../bus/pci");
+	view_add(builder, VIEW_LINK, "driver", "../../../bus/pci/drivers/rnicd");
+}
+
+/* The PCI device, and the ways to it that the kernel has. */
+static void view_pci(struct view_builder *builder, const struct view_facts *facts)
+{
+	const char *address = facts->pci->address, *netdev = facts->device->netdev;
+	char bus[PCI_SHAPE_BUS_LENGTH + 1], host[VIEW_PATH_BYTES], path[VIEW_PATH_BYTES];
+
+	snprintf(bus, sizeof(bus), "%.*s", (int)PCI_SHAPE_BUS_LENGTH, address);
+	snprintf(host, sizeof(host), "%s%s", RELATIVE(RNIC_VIEW_PCI_HOST), bus);
+	snprintf(path, sizeof(path), "%.64s/%s", host, address);
+	view_enter_below(builder, path);
+	view_pci_device(builder, facts);
+	view_enter(builder, "%s/net", path);
+	view_add(builder, VIEW_LINK, netdev, "/sys/class/net/%s", netdev);
+	view_enter(builder, "%s/infiniband", path);
+	snprintf(path, sizeof(path), "%.64s/pci_bus/%s", host, bus);
+	view_enter_below(builder, path);
+	view_add(builder, VIEW_LINK, "device", "../../../pci%s", bus);
+	view_add(builder, VIEW_TEXT, "cpuaffinity", "%s\n", facts->pci->local_cpus);
+	view_add(builder, VIEW_TEXT, "cpulistaffinity", "%s\n", facts->pci->local_cpulist);
+	view_enter_below(builder, RELATIVE(RNIC_VIEW_PCI_BUSES));
+	view_add(builder, VIEW_LINK, bus, "../../devices/pci%s/pci_bus/%s", bus, bus);
+	view_enter_below(builder, RELATIVE(RNIC_VIEW_PCI_DEVICES));
+	view_add(builder, VIEW_LINK, address, "../../../devices/pci%s/%s", bus, address);
+	view_enter_below(builder, RELATIVE(RNIC_VIEW_PCI_DRIVERS));
+	view_add(builder, VIEW_LINK, address, "../../../../devices/pci%s/%s", bus, address);
 }
 
 int view_content(const struct view_facts *facts, view_visit *visit, void *context)
 {
 	struct view_builder builder = {.visit = visit, .context = context};
 
+	view_device_path(facts, builder.device);
 	view_enter(&builder, "sys");
 	view_enter(&builder, "sys/class");
 	view_enter(&builder, "sys/devices");
 	view_enter(&builder, "sys/devices/virtual");
 	view_enter(&builder, "%s", RELATIVE(RNIC_VIEW_DEVICES));
+	if (facts->pci != NULL)
+		view_pci(&builder, facts);
 	view_device(&builder, facts->device);
+	view_parent(&builder, facts);
 	view_port(&builder, facts->device, facts->port);
 	view_gids(&builder, facts);
 	view_pkeys(&builder, facts);
@@ -211,9 +301,11 @@ int view_content(const struct view_facts *facts, view_visit *visit, void *contex
 	return builder.error;
 }
 
-void view_counter_path(const struct rnic_device_attributes *device, const char *folder,
-		       const char *name, char path[VIEW_COUNTER_PATH_BYTES])
+void view_counter_path(const struct view_facts *facts, const char *folder, const char *name,
+		       char path[VIEW_COUNTER_PATH_BYTES])
 {
-	snprintf(path, VIEW_COUNTER_PATH_BYTES, "%s/%.40s/ports/1/%.16s/%.64s",
-		 RELATIVE(RNIC_VIEW_DEVICES), device->name, folder, name);
+	char device[VIEW_PATH_BYTES];
+
+	view_device_path(facts, device);
+	snprintf(path, VIEW_COUNTER_PATH_BYTES, "%.90s/ports/1/%.16s/%.64s", device, folder, name);
 }

@@ -8,12 +8,14 @@
 #define DAEMON_VIEW_CONTENT_H
 
 #include "ctl/ctl_message.h"
+#include "view/pci_shape.h"
 
 struct view_facts {
 	const struct rnic_device_attributes *device;
 	const struct rnic_ctl_port_reply *port;
 	const struct rnic_ctl_gids_reply *gids;
 	const struct rnic_ctl_pkeys_reply *pkeys;
+	const struct pci_shape *pci; /* NULL: the shape of a device without a bus */
 };
 
 enum view_entry {
@@ -31,7 +33,7 @@ int view_content(const struct view_facts *facts, view_visit *visit, void *contex
 
 /* The directory of the port's counters, `folder` being "counters" or "hw_counters". */
 #define VIEW_COUNTER_PATH_BYTES 192
-void view_counter_path(const struct rnic_device_attributes *device, const char *folder,
-		       const char *name, char path[VIEW_COUNTER_PATH_BYTES]);
+void view_counter_path(const struct view_facts *facts, const char *folder, const char *name,
+		       char path[VIEW_COUNTER_PATH_BYTES]);
 
 #endif

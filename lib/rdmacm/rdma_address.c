@@ -18,7 +18,7 @@ int rdma_bind_addr(struct rdma_cm_id *public, struct sockaddr *addr)
 		return rnic_cma_result(-EINVAL);
 	error = rnic_cma_endpoint(addr, &local);
 	if (error == 0)
-		error = rnic_native.cm_bind(id->native, &local, &where);
+		error = rnic_cma_bind(id, &local, &where);
 	if (error == 0)
 		error = rnic_cma_take_place(id, &where);
 	return rnic_cma_result(error);
@@ -32,6 +32,8 @@ static int rdmacm_address_resolve(struct rnic_cma_id *id, const struct sockaddr 
 
 	if (error == 0 && source != NULL)
 		error = rnic_cma_endpoint(source, &from);
+	if (error == 0)
+		error = rnic_cma_choose_device(id, source != NULL ? &from : NULL, &to);
 	if (error == 0)
 		error = rnic_native.cm_resolve_address(id->native, source != NULL ? &from : NULL,
 						       &to, timeout_ms);

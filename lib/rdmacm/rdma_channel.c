@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Event channels: from what the daemon reports to the events of librdmacm. */
+#include "rdmacm/rdma_sources.h"
 #include "rdmacm/rdma_translate.h"
 
 #include <errno.h>
@@ -12,9 +13,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 
 	if (channel == NULL)
 		return NULL;
-	error = rnic_cma_device_get(&channel->device);
-	if (error == 0)
-		error = rnic_native.cm_create_channel(channel->device->native, &channel->native);
+	error = rnic_cma_sources_open(channel);
 	if (error != 0) {
 		free(channel);
 		errno = -error;
@@ -22,7 +21,6 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	}
 	pthread_mutex_init(&channel->lock, NULL);
 	pthread_cond_init(&channel->changed, NULL);
-	channel->public.fd = rnic_native.cm_channel_fd(channel->native);
 	return &channel->public;
 }
 
@@ -33,7 +31,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *public)
 {
 	struct rnic_cma_channel *channel = rnic_cma_channel(public);
 
-	if (rnic_native.cm_destroy_channel(channel->native) != 0)
+	if (rnic_cma_sources_close(channel) != 0)
 		return;
 	pthread_cond_destroy(&channel->changed);
 	pthread_mutex_destroy(&channel->lock);
@@ -81,13 +79,36 @@ void rnic_cma_channel_leave(struct rnic_cma_id *id)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* The daemon is gone: tells each identifier of the channel once. -ENODEV when all were told. */
-static int report_removal(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
+/*
+ * Under the channel's lock. Whether all devices of the identifier are lost. One without an address
+ * may still come to any device.
+ */
+static bool is_lost(struct rnic_cma_channel *channel, const struct rnic_cma_id *id)
+{
+	bool are_lost = true;
+
+	if (!id->is_placed) {
+		for (uint32_t i = 0; i < channel->source_count; i++)
+			are_lost = are_lost && channel->sources[i].is_lost;
+		return are_lost;
+	}
+	are_lost = rnic_cma_source_of(channel, id->device)->is_lost;
+	for (uint32_t i = 0; i < id->elsewhere_count; i++)
+		are_lost =
+			are_lost && rnic_cma_source_of(channel, id->elsewhere[i].device)->is_lost;
+	return are_lost;
+}
+
+/* A daemon is gone: tells each identifier of its device once. -ENODEV when all were told. */
+static int report_removal(struct rnic_cma_channel *channel, struct rnic_cma_source *source,
+			  struct rnic_cma_event *event)
 {
 	struct rnic_cma_id *id;
 
 	pthread_mutex_lock(&channel->lock);
-	for (id = channel->ids; id != NULL && id->is_removal_told; id = id->next)
+	source->is_lost = true;
+	for (id = channel->ids; id != NULL && (id->is_removal_told || !is_lost(channel, id));
+	     id = id->next)
 		;
 	if (id != NULL)
 		id->is_removal_told = id->is_removal_open = true;
@@ -258,12 +279,13 @@ static struct rnic_cma_id *user_of(struct rnic_cma_channel *channel, struct rnic
 }
 
 /* Makes the identifier of a request; without memory for it, refuses the request. */
-static int adopt_request(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
+static int adopt_request(struct rnic_cma_channel *channel, struct rnic_cma_device *device,
+			 struct rnic_cma_event *event)
 {
 	struct rnic_cm_event *native = &event->native;
 	struct rnic_cma_id *id;
-	int error =
-		rnic_cma_adopt_request(rnic_native.cm_user(native->listener), channel, native, &id);
+	int error = rnic_cma_adopt_request(rnic_native.cm_user(native->listener), channel, device,
+					   native, &id);
 
 	set_user(channel, native->id, error == 0 ? id : &refused);
 	if (error != 0) {
@@ -303,17 +325,27 @@ static bool interpret(struct rnic_cma_channel *channel, struct rnic_cma_event *e
 	return true;
 }
 
+static bool is_loss(int error)
+{
+	return error == -ENODEV || error == -EIO || error == -ETIMEDOUT;
+}
+
 static int rdmacm_channel_get_event(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
 {
+	struct rnic_cma_source *source;
 	int error;
 
 	for (;;) {
 		*event = (struct rnic_cma_event){0};
-		error = rnic_native.cm_get_event(channel->native, &event->native);
-		if (error == -ENODEV || error == -EIO)
-			return report_removal(channel, event);
+		error = rnic_cma_sources_take(channel, &event->native, &source);
+		if (is_loss(error)) {
+			error = report_removal(channel, source, event);
+			if (error == -ENODEV && rnic_cma_source_leave(channel, source))
+				continue;
+			return error;
+		}
 		if (error == 0 && event->native.type == RNIC_CM_CONNECT_REQUEST)
-			error = adopt_request(channel, event);
+			error = adopt_request(channel, source->device, event);
 		if (error != 0 || interpret(channel, event))
 			return error;
 	}

@@ -11,7 +11,7 @@ int rdma_listen(struct rdma_cm_id *public, int backlog)
 {
 	struct rnic_cma_id *id = rnic_cma_id(public);
 	struct rnic_cm_endpoints where;
-	int error = rnic_native.cm_listen(id->native, backlog > 0 ? (uint32_t)backlog : 0, &where);
+	int error = rnic_cma_listen(id, backlog > 0 ? (uint32_t)backlog : 0, &where);
 
 	if (error == 0)
 		error = rnic_cma_take_place(id, &where);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifiers: making, moving and ending them, and their options. */
+#include "rdmacm/rdma_sources.h"
 #include "rdmacm/rdma_translate.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@ static struct rnic_cma_id *new_id(struct rnic_cma_channel *channel, void *contex
 
 	if (id == NULL)
 		return NULL;
-	id->device = channel->device;
 	id->public.channel = &channel->public;
 	id->public.context = context;
 	id->public.ps = port_space;
@@ -26,7 +26,22 @@ static void free_id(struct rnic_cma_id *id)
 	rnic_cma_multicast_forget(id);
 	pthread_mutex_destroy(&id->groups_lock);
 	free(id->connect_data);
+	free(id->elsewhere);
 	free(id);
+}
+
+/* On the first device that is alive, until an address says on which. */
+static int create_native(struct rnic_cma_channel *channel, struct rnic_cma_id *id)
+{
+	int error = -ENODEV;
+
+	for (uint32_t i = 0; error == -ENODEV && i < channel->source_count; i++) {
+		id->device = channel->sources[i].device;
+		error = rnic_native.cm_create_id(
+			channel->sources[i].native, (enum rnic_port_space)id->public.ps,
+			(enum rnic_qp_type)id->public.qp_type, id, &id->native);
+	}
+	return error;
 }
 
 int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **created,
@@ -44,9 +59,7 @@ int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **c
 		goto destroy_channel;
 	}
 	id->is_synchronous = channel == NULL;
-	error = rnic_native.cm_create_id(rnic_cma_channel(used)->native,
-					 (enum rnic_port_space)port_space,
-					 (enum rnic_qp_type)qp_type, id, &id->native);
+	error = create_native(rnic_cma_channel(used), id);
 	if (error != 0)
 		goto free_id;
 	rnic_cma_channel_enter(id);
@@ -71,7 +84,8 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 }
 
 int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel *channel,
-			   const struct rnic_cm_event *event, struct rnic_cma_id **adopted)
+			   struct rnic_cma_device *device, const struct rnic_cm_event *event,
+			   struct rnic_cma_id **adopted)
 {
 	struct rdma_cm_id *public = &listener->public;
 	struct rnic_cma_id *id = new_id(channel, public->context, public->ps, public->qp_type);
@@ -80,6 +94,8 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel
 	if (id == NULL)
 		return -ENOMEM;
 	id->native = event->id;
+	id->device = device;
+	id->is_bound = id->is_placed = true;
 	id->initiator_depth = event->parameters.initiator_depth;
 	id->responder_resources = event->parameters.responder_resources;
 	id->remote_ece = (struct ibv_ece){
@@ -137,6 +153,7 @@ int rdma_destroy_id(struct rdma_cm_id *public)
 	if (error != 0)
 		return rnic_cma_result(error);
 	rnic_cma_channel_leave(id);
+	rnic_cma_leave_elsewhere(id);
 	if (id->is_synchronous)
 		rdma_destroy_event_channel(channel);
 	free_id(id);
@@ -153,7 +170,7 @@ int rdma_migrate_id(struct rdma_cm_id *public, struct rdma_event_channel *channe
 
 	if (used == NULL)
 		return -1;
-	error = rnic_native.cm_migrate(id->native, rnic_cma_channel(used)->native);
+	error = rnic_cma_report_to(id, rnic_cma_channel(used));
 	if (error != 0) {
 		if (channel == NULL)
 			rdma_destroy_event_channel(used);
@@ -195,7 +212,7 @@ static int set_id_option(struct rnic_cma_id *id, int name, const void *value, si
 		if (bytes != options[i].bytes)
 			return -EINVAL;
 		number = bytes == 1 ? *(const uint8_t *)value : *(const int *)value != 0;
-		return rnic_native.cm_set_option(id->native, options[i].option, number);
+		return rnic_cma_set_option(id, options[i].option, number);
 	}
 	return -ENOSYS;
 }

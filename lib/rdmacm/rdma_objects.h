@@ -17,11 +17,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#define RNIC_CMA_DEVICES_MAX 32
+#define RNIC_CMA_OPTIONS_MAX 8 /* above the largest enum rnic_cm_option */
+
 /*
- * The device as this process uses it for connections: a context of libibverbs, with the objects
- * that librdmacm makes in it by default. Identifiers and queue pairs share the context's session
- * with the daemon. The first channel opens the device. Contexts stay open to the end of the
- * process, because programs keep using objects of a context after its identifier is gone.
+ * A device as this process uses it for connections: a context of libibverbs, with the objects that
+ * librdmacm makes in it by default. Identifiers and queue pairs share the context's session with
+ * the daemon. The first channel opens the devices. Contexts stay open to the end of the process,
+ * because programs keep using objects of a context after its identifier is gone.
  */
 struct rnic_cma_device {
 	struct ibv_context *verbs;
@@ -32,10 +35,13 @@ struct rnic_cma_device {
 	struct ibv_xrcd *xrcd;
 };
 
+struct rnic_cma_source; /* rdma_sources.h */
+
 struct rnic_cma_channel {
 	struct rdma_event_channel public;
-	struct rnic_cma_device *device;
-	struct rnic_cm_channel *native;
+	struct rnic_cma_source *sources; /* one for each device */
+	uint32_t source_count;
+	atomic_uint next_source; /* to look at first */
 	pthread_mutex_t lock;	 /* guards what follows, and the identifiers' part of it */
 	pthread_cond_t changed;	 /* a request was adopted, or a removal acknowledged */
 	struct rnic_cma_id *ids; /* that report here */
@@ -49,10 +55,24 @@ struct rnic_cma_multicast {
 	bool is_attached; /* the identifier's queue pair receives it */
 };
 
+/* An identifier that any address of the host is bound to, on one more device. */
+struct rnic_cma_elsewhere {
+	struct rnic_cma_device *device;
+	struct rnic_cm_id *native;
+};
+
 struct rnic_cma_id {
 	struct rdma_cm_id public;
 	struct rnic_cma_device *device;
 	struct rnic_cm_id *native;
+	struct rnic_cma_elsewhere *elsewhere; /* on all other devices, or NULL */
+	uint32_t elsewhere_count;
+	bool is_bound;
+	bool is_placed; /* where its address, or its peer's, puts it; under the channel's lock */
+	struct {
+		bool is_set;
+		uint32_t value;
+	} options[RNIC_CMA_OPTIONS_MAX];
 	struct rnic_cma_id *next; /* of the channel's */
 	bool is_synchronous;	  /* made without a channel: its calls wait for what they begin */
 	bool has_failed;	  /* refused or unreachable: it will not be told of a disconnect */
@@ -98,8 +118,11 @@ int rnic_cma_result(int error);
 
 /* ---- rdma_devices.c ---- */
 
-/* The process's device. Opens it if need be, and anew after the daemon or a fork() took it away. */
-int rnic_cma_device_get(struct rnic_cma_device **device);
+/*
+ * The process's devices that are alive, in the order of the list of devices. Opens those that are
+ * new, or that came back after their daemon or a fork() took them away. -ENODEV: there is none.
+ */
+int rnic_cma_devices_get(struct rnic_cma_device *devices[RNIC_CMA_DEVICES_MAX], uint32_t *count);
 
 /* The protection domain and the XRC domain for applications that name none. NULL, errno. */
 struct ibv_pd *rnic_cma_device_pd(struct rnic_cma_device *device);
@@ -121,9 +144,10 @@ int rnic_cma_complete(struct rnic_cma_id *id);
 int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
 		       enum rdma_port_space port_space, enum ibv_qp_type qp_type);
 
-/* The identifier of a request that came to `listener`, reporting to `channel`. -ENOMEM. */
+/* The identifier of a request that came to `listener` by a device, for `channel`. -ENOMEM. */
 int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel *channel,
-			   const struct rnic_cm_event *event, struct rnic_cma_id **id);
+			   struct rnic_cma_device *device, const struct rnic_cm_event *event,
+			   struct rnic_cma_id **id);
 
 /*
  * Takes over the native identifier's place (addresses, path, device), as the daemon or an event
@@ -131,6 +155,44 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel
  */
 int rnic_cma_take_place(struct rnic_cma_id *id, const struct rnic_cm_endpoints *where);
 int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event *event);
+
+/* ---- rdma_bind.c ---- */
+
+/*
+ * Binds the identifier: to the device that has the address, and any address on all devices. Errors
+ * as of rnic_cm_bind().
+ */
+int rnic_cma_bind(struct rnic_cma_id *id, const struct rnic_endpoint *local,
+		  struct rnic_cm_endpoints *where);
+
+/*
+ * Puts an identifier that is on no device yet, or on all, on the one that leads from `source`
+ * (NULL: any address) to `destination`. Negative errno.
+ */
+int rnic_cma_choose_device(struct rnic_cma_id *id, const struct rnic_endpoint *source,
+			   const struct rnic_endpoint *destination);
+
+/* Listens on the identifier's device, or on all. Errors as of rnic_cm_listen(). */
+int rnic_cma_listen(struct rnic_cma_id *id, uint32_t backlog, struct rnic_cm_endpoints *where);
+
+/* Moves the identifier with all its devices to report to `channel`. Negative errno. */
+int rnic_cma_report_to(struct rnic_cma_id *id, struct rnic_cma_channel *channel);
+
+/* Sets an option on all devices of the identifier, and on those that it comes to later. */
+int rnic_cma_set_option(struct rnic_cma_id *id, enum rnic_cm_option option, uint32_t value);
+
+/* Ends the identifier on all devices but its own. */
+void rnic_cma_leave_elsewhere(struct rnic_cma_id *id);
+
+/* ---- rdma_route.c ---- */
+
+/* The source of the channel whose device has the address. NULL: none has. */
+struct rnic_cma_source *rnic_cma_owner(struct rnic_cma_channel *channel,
+				       const struct rnic_endpoint *address);
+
+/* The source of the channel whose device leads to the address. NULL: none in particular. */
+struct rnic_cma_source *rnic_cma_way_to(struct rnic_cma_channel *channel,
+					const struct rnic_endpoint *destination);
 
 /* ---- rdma_multicast.c ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of devices, and opening and closing one. */
+#include "native/device_list.h"
 #include "native/disable.h"
 #include "verbs/ibv_session.h"
 #include "verbs/ibv_translate.h"
@@ -9,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void rnic_verbs_device_release(struct rnic_verbs_device *device)
@@ -20,54 +22,63 @@ void rnic_verbs_device_release(struct rnic_verbs_device *device)
 		free(device);
 }
 
-struct rnic_verbs_device *rnic_verbs_device_find(void)
+static struct ibv_device *verbs_device_create(const struct rnic_listed_device *listed)
 {
-	struct rnic_verbs_device *device;
-	int error;
+	struct rnic_verbs_device *device = calloc(1, sizeof(*device));
+	const char *name = listed->attributes.name;
 
-	if (rnic_is_disabled())
-		return rnic_verbs_null(0);
-	device = calloc(1, sizeof(*device));
 	if (device == NULL)
-		return rnic_verbs_null(ENOMEM);
-	error = rnic_query_device_at(NULL, &device->attributes);
-	if (error != 0) {
-		free(device);
-		return rnic_verbs_null(error == -ENOMEM ? ENOMEM : 0);
-	}
+		return NULL;
 	atomic_init(&device->references, 1);
+	device->index = listed->index;
+	device->node_guid = listed->attributes.node_guid;
+	memcpy(device->socket_path, listed->socket_path, sizeof(device->socket_path));
 	device->device.node_type = IBV_NODE_CA;
 	device->device.transport_type = IBV_TRANSPORT_IB;
-	snprintf(device->device.name, sizeof(device->device.name), "%s", device->attributes.name);
-	snprintf(device->device.dev_name, sizeof(device->device.dev_name), "uverbs0");
+	snprintf(device->device.name, sizeof(device->device.name), "%s", name);
+	snprintf(device->device.dev_name, sizeof(device->device.dev_name), "uverbs%u",
+		 listed->index);
 	snprintf(device->device.dev_path, sizeof(device->device.dev_path),
-		 "/sys/class/infiniband_verbs/uverbs0");
+		 "/sys/class/infiniband_verbs/uverbs%u", listed->index);
 	snprintf(device->device.ibdev_path, sizeof(device->device.ibdev_path),
-		 "/sys/class/infiniband/%s", device->attributes.name);
-	return device;
+		 "/sys/class/infiniband/%s", name);
+	return &device->device;
 }
 
+/* Fills `list`, which has room for all and an end. NULL with errno: no memory. */
+static struct ibv_device **fill_device_list(struct ibv_device **list,
+					    const struct rnic_device_list *found)
+{
+	for (uint32_t i = 0; i < found->count; i++) {
+		list[i] = verbs_device_create(&found->devices[i]);
+		if (list[i] == NULL) {
+			ibv_free_device_list(list);
+			return rnic_verbs_null(ENOMEM);
+		}
+	}
+	return list;
+}
+
+/* Without a daemon there is no device, which is no error. */
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
-	struct ibv_device **list = calloc(2, sizeof(struct ibv_device *));
-	struct rnic_verbs_device *device;
+	struct rnic_device_list found = {0};
+	struct ibv_device **list;
 	const int errno_before = errno;
 
 	if (num_devices != NULL)
 		*num_devices = 0;
+	if (!rnic_is_disabled() && rnic_device_list_read(&found) == -ENOMEM)
+		return rnic_verbs_null(ENOMEM);
+	list = calloc(found.count + 1, sizeof(struct ibv_device *));
+	if (list != NULL)
+		list = fill_device_list(list, &found);
+	free(found.devices);
 	if (list == NULL)
 		return rnic_verbs_null(ENOMEM);
-	device = rnic_verbs_device_find();
-	if (device == NULL && errno != 0) {
-		free(list);
-		return NULL;
-	}
+	if (num_devices != NULL)
+		*num_devices = (int)found.count;
 	errno = errno_before;
-	if (device != NULL) {
-		list[0] = &device->device;
-		if (num_devices != NULL)
-			*num_devices = 1;
-	}
 	return list;
 }
 
@@ -85,14 +96,13 @@ const char *ibv_get_device_name(struct ibv_device *device)
 
 __be64 ibv_get_device_guid(struct ibv_device *device)
 {
-	return htobe64(rnic_verbs_device(device)->attributes.node_guid);
+	return htobe64(rnic_verbs_device(device)->node_guid);
 }
 
-/* An index is the kernel's name for a device, and the kernel does not know this one. */
+/* The number in the name of the device's uverbs, as the path view has it. */
 int ibv_get_device_index(struct ibv_device *device)
 {
-	(void)device;
-	return -1;
+	return (int)rnic_verbs_device(device)->index;
 }
 
 static void fill_extended(struct verbs_context *verbs)

@@ -40,21 +40,23 @@ static struct ibv_context *import_within(struct rnic_verbs_session *session, int
 	return context;
 }
 
+/* Only the daemon of the exporter knows the file behind cmd_fd. */
 static struct ibv_context *import_from_another(int cmd_fd)
 {
-	struct rnic_verbs_device *device = rnic_verbs_device_find();
+	struct ibv_device **devices = ibv_get_device_list(NULL);
 	struct rnic_verbs_session *session;
 	struct ibv_context *context = NULL;
-	int error;
+	int error = -EOPNOTSUPP;
 
-	if (device == NULL)
-		return rnic_verbs_null(errno == ENOMEM ? ENOMEM : EOPNOTSUPP);
-	error = rnic_verbs_session_import(device, cmd_fd, &session);
+	if (devices == NULL)
+		return NULL;
+	for (struct ibv_device **device = devices; *device != NULL && error != 0; device++)
+		error = rnic_verbs_session_import(rnic_verbs_device(*device), cmd_fd, &session);
 	if (error == 0)
 		context = import_within(session, cmd_fd);
 	else
 		errno = -error;
-	rnic_verbs_device_release(device);
+	ibv_free_device_list(devices);
 	return context;
 }
 

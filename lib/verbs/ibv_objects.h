@@ -44,7 +44,9 @@ struct rnic_verbs_device {
 		uint8_t view[RNIC_VERBS_DEVICE_VIEW_BYTES];
 	};
 	atomic_uint references; /* of lists and of contexts */
-	struct rnic_device_attributes attributes;
+	uint32_t index;
+	uint64_t node_guid; /* host order */
+	char socket_path[RNIC_SOCKET_PATH_BYTES];
 };
 
 struct rnic_verbs_session; /* ibv_session.h */
@@ -259,11 +261,7 @@ static inline struct rnic_verbs_ah *rnic_verbs_ah(const struct ibv_ah *ah)
  */
 struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session, int cmd_fd);
 
-/*
- * Asks the daemon for its device; the caller gets a reference. NULL with errno: no memory; with
- * errno 0: there is no daemon, which is no error. In ibv_device.c, as is giving the reference back.
- */
-struct rnic_verbs_device *rnic_verbs_device_find(void);
+/* Gives a reference to the device back. In ibv_device.c. */
 void rnic_verbs_device_release(struct rnic_verbs_device *device);
 
 /*

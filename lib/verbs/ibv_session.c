@@ -75,7 +75,7 @@ static int verbs_session_create(struct rnic_verbs_device *device,
 
 	if (session == NULL)
 		return -ENOMEM;
-	error = rnic_open(NULL, &session->native);
+	error = rnic_open(device->socket_path, &session->native);
 	if (error != 0) {
 		free(session);
 		return error;

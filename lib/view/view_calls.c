@@ -7,46 +7,20 @@
  * Functions of the C library call each other inside without coming here, so each function that
  * opens by name has its own entry: scandir() as well as opendir().
  */
+#include "view/view_next.h"
 #include "view/view_redirect.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define VIEW_API __attribute__((visibility("default")))
-
 _Static_assert(sizeof(off_t) == 8 && sizeof(ino_t) == 8, "one struct stat for all of stat's names");
-
-/*
- * The function that this library stands before. Without it there is no answer: an old C library
- * lacks the function, and the loader would have refused a program that calls it.
- */
-static void *find_next(_Atomic(void *) *cache, const char *name)
-{
-	void *function = atomic_load_explicit(cache, memory_order_relaxed);
-
-	if (function == NULL) {
-		function = dlsym(RTLD_NEXT, name);
-		if (function == NULL)
-			abort();
-		atomic_store_explicit(cache, function, memory_order_relaxed);
-	}
-	return function;
-}
-
-#define NEXT(name)                                                                                 \
-	({                                                                                         \
-		static _Atomic(void *) cache;                                                      \
-		(__typeof__(&name))find_next(&cache, #name);                                       \
-	})
 
 /*
  * TAKES_PATH(name, result, parameters, directory, path, arguments): a function with `path`, which

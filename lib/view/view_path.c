@@ -86,6 +86,48 @@ bool rnic_view_map(const char *tree, const char *path, char mapped[RNIC_VIEW_PAT
 	return false;
 }
 
+/* Whether the first component of the path is one to go down. */
+static bool begins_below(const char *path)
+{
+	size_t length = next_component(&path);
+
+	return length > 0 && (length != 2 || path[0] != '.' || path[1] != '.');
+}
+
+/* The part of `path` from the name of a bus on, such as "pci0000:18"; NULL: it is not in one. */
+static const char *skip_to_bus(const char *path)
+{
+	static const char folder[] = "/sys/devices";
+	const char *rest = skip_root(path, folder);
+
+	if (rest == NULL || next_component(&rest) == 0)
+		return NULL;
+	return strncmp(rest, RNIC_VIEW_PCI_MARK, sizeof(RNIC_VIEW_PCI_MARK) - 1) == 0 ? rest : NULL;
+}
+
+bool rnic_view_map_there(const char *tree, const char *path, char mapped[RNIC_VIEW_PATH_BYTES],
+			 char probe[RNIC_VIEW_PATH_BYTES])
+{
+	static const char *const roots[] = {RNIC_VIEW_PCI_DEVICES, RNIC_VIEW_PCI_DRIVERS,
+					    RNIC_VIEW_PCI_BUSES, RNIC_VIEW_ROOTS};
+	const char *rest = path[0] == '/' ? skip_to_bus(path) : NULL;
+
+	if (rest != NULL)
+		return concatenate(mapped, (const char *[]){tree, "/sys/devices/", rest}, 3) &&
+		       concatenate(probe, (const char *[]){mapped}, 1);
+	for (size_t i = 0; path[0] == '/' && i < RNIC_COUNT_OF(roots); i++) {
+		rest = skip_root(path, roots[i]);
+		if (rest == NULL)
+			continue;
+		if (!concatenate(mapped, (const char *[]){tree, roots[i], rest}, 3))
+			return false;
+		if (stays_below(rest))
+			return concatenate(probe, (const char *[]){tree, roots[i]}, 2);
+		return begins_below(rest) && concatenate(probe, (const char *[]){mapped}, 1);
+	}
+	return false;
+}
+
 bool rnic_view_join(const char *directory, const char *relative, char joined[RNIC_VIEW_PATH_BYTES])
 {
 	return concatenate(joined, (const char *[]){directory, "/", relative}, 3);

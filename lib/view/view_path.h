@@ -20,6 +20,14 @@
  */
 bool rnic_view_map(const char *tree, const char *path, char mapped[RNIC_VIEW_PATH_BYTES]);
 
+/*
+ * The same for a path that is covered only when the view has something: writes what into `probe`.
+ * These are the PCI devices, which a view may not have at all, and paths that lead through a link
+ * of the view and above it: from a device up to its parent.
+ */
+bool rnic_view_map_there(const char *tree, const char *path, char mapped[RNIC_VIEW_PATH_BYTES],
+			 char probe[RNIC_VIEW_PATH_BYTES]);
+
 /* Writes `directory`/`relative`; false when that is too long. */
 bool rnic_view_join(const char *directory, const char *relative, char joined[RNIC_VIEW_PATH_BYTES]);
 

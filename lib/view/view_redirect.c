@@ -3,6 +3,7 @@
 
 #include "base/path_view.h"
 #include "native/disable.h"
+#include "view/view_umad.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,26 +46,64 @@ static bool make_absolute(int directory_fd, const char *path, char absolute[RNIC
 	return rnic_view_join(directory, path, absolute);
 }
 
+/*
+ * Copies the text with an end. snprintf() would do, but open() may be called by a signal handler.
+ */
+static bool copy_text(char *to, size_t room, const char *text)
+{
+	const size_t length = strlen(text);
+
+	if (length >= room)
+		return false;
+	memcpy(to, text, length + 1);
+	return true;
+}
+
+/* Where the view lies; false: there is none. */
+static bool view_redirect_find_tree(char tree[RNIC_VIEW_PATH_BYTES])
+{
+	const char *view = getenv(RNIC_VIEW_VARIABLE), *socket = getenv("RNIC_SOCKET");
+
+	if (rnic_is_disabled())
+		return false;
+	if (view != NULL && view[0] != '\0')
+		return copy_text(tree, RNIC_VIEW_PATH_BYTES / 2, view);
+	return socket != NULL && copy_text(tree, RNIC_VIEW_PATH_BYTES / 2, socket) &&
+	       copy_text(tree + strlen(socket), sizeof(RNIC_VIEW_SUFFIX), RNIC_VIEW_SUFFIX);
+}
+
+/* Asks the kernel, not this library's own functions. */
+static bool view_redirect_is_there(const char *path)
+{
+	return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+}
+
+static bool view_redirect_map(const char *named, char buffer[RNIC_VIEW_PATH_BYTES])
+{
+	char tree[RNIC_VIEW_PATH_BYTES], probe[RNIC_VIEW_PATH_BYTES];
+
+	if (!view_redirect_find_tree(tree))
+		return false;
+	rnic_view_explain_umad(named);
+	return rnic_view_map(tree, named, buffer) ||
+	       (rnic_view_map_there(tree, named, buffer, probe) && view_redirect_is_there(probe));
+}
+
 const char *rnic_view_redirect(int directory_fd, const char *path,
 			       char buffer[RNIC_VIEW_PATH_BYTES])
 {
-	char tree[RNIC_VIEW_PATH_BYTES], absolute[RNIC_VIEW_PATH_BYTES];
-	const char *named = path, *socket;
+	char absolute[RNIC_VIEW_PATH_BYTES];
+	const char *named = path;
 	int errno_before;
 	bool is_mapped;
 
-	if (path == NULL || strstr(path, RNIC_VIEW_MARK) == NULL)
+	if (path == NULL ||
+	    (strstr(path, RNIC_VIEW_MARK) == NULL && strstr(path, RNIC_VIEW_PCI_MARK) == NULL))
 		return path;
-	socket = getenv("RNIC_SOCKET");
-	if (socket == NULL || rnic_is_disabled() || strlen(socket) > sizeof(tree) / 2)
-		return path;
-	/* Not by snprintf(): open() may be called by a signal handler. */
-	memcpy(tree, socket, strlen(socket)); /* NOLINT(bugprone-not-null-terminated-result) */
-	memcpy(tree + strlen(socket), RNIC_VIEW_SUFFIX, sizeof(RNIC_VIEW_SUFFIX));
 	errno_before = errno;
 	if (path[0] != '/')
 		named = make_absolute(directory_fd, path, absolute) ? absolute : "";
-	is_mapped = rnic_view_map(tree, named, buffer);
+	is_mapped = view_redirect_map(named, buffer);
 	errno = errno_before;
 	return is_mapped ? buffer : path;
 }

@@ -23,9 +23,35 @@
 #define RNIC_VIEW_DEVICES      "/sys/devices/virtual/infiniband"
 #define RNIC_VIEW_DEVICES_LINK "../../devices/virtual/infiniband"
 
+/*
+ * What a daemon with --pci has besides: its device below that of its bus, and listings of all PCI
+ * devices and buses, in which those of the machine are links. Where the view has none of them,
+ * programs see the kernel's.
+ */
+#define RNIC_VIEW_PCI_DEVICES "/sys/bus/pci/devices"
+#define RNIC_VIEW_PCI_DRIVERS "/sys/bus/pci/drivers/rnicd"
+#define RNIC_VIEW_PCI_BUSES   "/sys/class/pci_bus"
+#define RNIC_VIEW_PCI_HOST    "/sys/devices/pci" /* and the bus: the directory of a bus */
+#define RNIC_VIEW_PCI_MARK    "pci"
+
 /* The directories that programs see, for an array of them. */
 #define RNIC_VIEW_ROOTS                                                                            \
 	RNIC_VIEW_INFINIBAND, RNIC_VIEW_INFINIBAND_VERBS, RNIC_VIEW_DEVICES, RNIC_VIEW_DEV
+
+/*
+ * The device file that an unprivileged process may have at /dev: a character device that it can
+ * open. And the versions of the interface of libibverbs that the kernel has.
+ */
+#define RNIC_VIEW_NULL_DEVICE "/dev/null"
+#define RNIC_VIEW_NULL_NUMBER "1:3"
+#define RNIC_VIEW_VERBS_ABI   "6"
+#define RNIC_VIEW_UVERBS_ABI  "1"
+
+/*
+ * The view of a program with several devices, where rnic-run has put it together. Without the
+ * variable the view is that of RNIC_SOCKET.
+ */
+#define RNIC_VIEW_VARIABLE "RNIC_VIEW"
 
 /* Part of every path that can lie in the view: one search rules other paths out. */
 #define RNIC_VIEW_MARK "infiniband"

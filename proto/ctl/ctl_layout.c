@@ -393,7 +393,7 @@ RNIC_AT(struct rnic_show_mw, reserved, 28);
 RNIC_AT(struct rnic_show_mw, iova, 32);
 RNIC_AT(struct rnic_show_mw, length, 40);
 
-RNIC_SIZE(struct rnic_show_cq, 32);
+RNIC_SIZE(struct rnic_show_cq, 40);
 RNIC_AT(struct rnic_show_cq, client_id, 0);
 RNIC_AT(struct rnic_show_cq, slot, 4);
 RNIC_AT(struct rnic_show_cq, entries, 8);
@@ -401,6 +401,14 @@ RNIC_AT(struct rnic_show_cq, used, 12);
 RNIC_AT(struct rnic_show_cq, armed, 16);
 RNIC_AT(struct rnic_show_cq, overrun, 20);
 RNIC_AT(struct rnic_show_cq, completions, 24);
+RNIC_AT(struct rnic_show_cq, users, 32);
+RNIC_AT(struct rnic_show_cq, reserved, 36);
+
+RNIC_SIZE(struct rnic_show_pd, 16);
+RNIC_AT(struct rnic_show_pd, client_id, 0);
+RNIC_AT(struct rnic_show_pd, slot, 4);
+RNIC_AT(struct rnic_show_pd, users, 8);
+RNIC_AT(struct rnic_show_pd, reserved, 12);
 
 RNIC_SIZE(struct rnic_show_srq, 32);
 RNIC_AT(struct rnic_show_srq, client_id, 0);

@@ -460,6 +460,7 @@ enum rnic_show_kind {
 	RNIC_SHOW_SRQS,
 	RNIC_SHOW_CM, /* rows of ctl_cm.h */
 	RNIC_SHOW_TROUBLES,
+	RNIC_SHOW_PDS,
 };
 
 struct rnic_ctl_show {
@@ -571,6 +572,15 @@ struct rnic_show_cq {
 	uint32_t armed;
 	uint32_t overrun;
 	uint64_t completions;
+	uint32_t users; /* QPs, counted once for sending and once for receiving */
+	uint32_t reserved;
+};
+
+struct rnic_show_pd {
+	uint32_t client_id;
+	uint32_t slot;
+	uint32_t users; /* MRs, MWs, QPs and AHs */
+	uint32_t reserved;
 };
 
 struct rnic_show_srq {

@@ -10,6 +10,9 @@
 #   packages the packages of debian/ are built, and lintian has nothing to say
 #   install  these packages are installed on another host, used there, and purged
 #   units    these packages on a host that systemd boots
+#   ci       what the CI job of another project does: tools/ci/setup.sh and action.yml
+#   containers  on Debian 13: programs in containers of it, on this machine, find a device; the
+#            image of tools/containers is built
 #
 # FOLDER, which must not exist, takes one root file system a release; each use has an overlay of it
 # on a host of its own (fresh_host.sh), and all uses of a release share a folder, /mnt on their
@@ -17,19 +20,19 @@
 # 1 when something failed, 77 when it cannot run here (it needs root).
 set -u
 
-[ $# -ge 1 ] || { sed -n '4,17p' "$0" >&2; exit 1; }
+[ $# -ge 1 ] || { sed -n '4,20p' "$0" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 folder=$1
 shift
 releases=("$@")
 [ ${#releases[@]} -gt 0 ] || releases=(trixie bookworm)
-uses=${RNIC_DEBIAN_USES:-start suites readme packages install units}
+uses=${RNIC_DEBIAN_USES:-start suites readme packages install units ci containers}
 use_seconds=3600 # the most for one use
 failures=0
 
 [ "$(id -u)" -eq 0 ] || { echo "debian: skipped: overlays and networks need root" >&2; exit 77; }
-for program in mmdebstrap slirp4netns systemd-nspawn; do
+for program in mmdebstrap slirp4netns systemd-nspawn podman runc bwrap; do
 	command -v $program >/dev/null || {
 		echo "debian: skipped: there is no $program: tools/install-packages.sh debian" >&2
 		exit 77
@@ -44,6 +47,7 @@ command_of() {
 	packages) echo "tests/debian/build_packages.sh" ;;
 	install) echo "tests/debian/install_packages.sh" ;;
 	units) echo "tests/debian/try_units.sh --prepare" ;;
+	ci) echo "tests/debian/try_ci.sh" ;;
 	esac
 }
 
@@ -62,13 +66,21 @@ run_booted() {
 			/root/rnicd/tests/debian/try_units.sh
 }
 
+run_containers() {
+	timeout --kill-after=30 $use_seconds \
+		"$here/try_containers.sh" "$folder/$1" "$folder/$1-containers"
+}
+
 # use RELEASE USE
 use() {
 	local status
+	# A container's C library must not be older than this machine's.
+	[ "$2" != containers ] || [ "$1" = trixie ] || return 0
 	echo "== debian: $1: $2"
 	SECONDS=0
 	case $2 in
 	units) run_booted "$1" "$2" ;;
+	containers) run_containers "$1" ;;
 	*) run "$1" "$2" ;;
 	esac >"$folder/$1-$2.log" 2>&1
 	status=$?

@@ -87,6 +87,7 @@ check "starts" systemctl start rnicd@lo.socket
 check "starts no daemon" bash -c '! systemctl is-active rnicd@lo.service'
 check "serves an ordinary user" write_over_loopback
 check "has started the daemon" systemctl is-active rnicd@lo.service
+check "a user who names no socket finds it" in_session rnic-run --no-daemon ibv_devinfo
 check "stays while the daemon starts again" systemctl restart rnicd@lo.service
 check "serves on" write_over_loopback
 check "has no failures" has_no_failures

@@ -79,6 +79,16 @@ says '^[0-9]+$'
 installs busybox-static
 types 'rnic-run --ns busybox ls /sys/class/infiniband'
 says '^rnic0$'
+starts 'rnicd --address 127.0.0.2 --socket a.sock' rnic a.sock
+starts 'rnicd --address 127.0.0.3 --socket b.sock' rnic b.sock
+types "rnic-run --socket a.sock --socket b.sock sh -c 'ls /sys/class/infiniband'"
+says '^rnic1$'
+end_background
+
+installs iproute2
+types 'rnic-run rdma link show'
+says '^link rnic0/1 state ACTIVE '
+types 'rnic-run rdma resource show qp'
 
 # ---- programming it ----
 

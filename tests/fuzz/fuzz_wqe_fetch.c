@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work entries as a client may write them, for QPs of all types and for receive queues, shared or
- * not: of any bytes WQE fetch makes a sound entry or one marked as malformed. The first four bytes
- * choose the capacities.
+ * WQEs as a client may write them, for QPs of all types and for receive queues, shared or not: of
+ * any bytes WQE fetch makes a sound WQE or one marked as malformed. The first four bytes choose the
+ * capacities.
  */
 #include "device/queues/wqe_fetch.h"
 
@@ -24,32 +24,32 @@ static bool may_be_inline(uint8_t opcode)
 static void check_send(const struct rnic_send_wqe *entry, uint8_t type,
 		       const struct rnic_qp_capacities *capacities)
 {
-	struct work work;
+	struct send_wqe wqe;
 
-	wqe_fetch_check_send(entry, type, capacities, &work);
-	assert(work.wr_id == entry->wr_id);
-	assert(work.sge_count <= capacities->max_send_sge);
-	assert(work.length <= capacities->max_inline_bytes);
-	if ((work.flags & RNIC_SEND_INLINE) != 0)
-		assert(work.sge_count == 0 && may_be_inline(work.opcode));
-	if (work.opcode == WQE_FETCH_BAD_OPCODE || work.opcode == RNIC_WR_BIND_MW ||
-	    work.opcode == RNIC_WR_FLUSH || work.opcode == RNIC_WR_LOCAL_INVALIDATE)
-		assert(work.sge_count == 0 && work.length == 0);
-	if (work.opcode == RNIC_WR_BIND_MW)
+	wqe_fetch_check_send(entry, type, capacities, &wqe);
+	assert(wqe.wr_id == entry->wr_id);
+	assert(wqe.sge_count <= capacities->max_send_sge);
+	assert(wqe.length <= capacities->max_inline_bytes);
+	if ((wqe.flags & RNIC_SEND_INLINE) != 0)
+		assert(wqe.sge_count == 0 && may_be_inline(wqe.opcode));
+	if (wqe.opcode == WQE_FETCH_BAD_OPCODE || wqe.opcode == RNIC_WR_BIND_MW ||
+	    wqe.opcode == RNIC_WR_FLUSH || wqe.opcode == RNIC_WR_LOCAL_INVALIDATE)
+		assert(wqe.sge_count == 0 && wqe.length == 0);
+	if (wqe.opcode == RNIC_WR_BIND_MW)
 		assert(type == RNIC_QP_TYPE_RC || type == RNIC_QP_TYPE_UC);
-	if (work.opcode == RNIC_WR_FLUSH || work.opcode == RNIC_WR_ATOMIC_WRITE)
+	if (wqe.opcode == RNIC_WR_FLUSH || wqe.opcode == RNIC_WR_ATOMIC_WRITE)
 		assert(type == RNIC_QP_TYPE_RC || type == RNIC_QP_TYPE_XRC_INITIATOR);
-	if (type == RNIC_QP_TYPE_UD && work.opcode != WQE_FETCH_BAD_OPCODE)
-		assert(work.opcode == RNIC_WR_SEND || work.opcode == RNIC_WR_SEND_WITH_IMM);
+	if (type == RNIC_QP_TYPE_UD && wqe.opcode != WQE_FETCH_BAD_OPCODE)
+		assert(wqe.opcode == RNIC_WR_SEND || wqe.opcode == RNIC_WR_SEND_WITH_IMM);
 }
 
 static void check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max)
 {
-	struct recv_work work;
+	struct recv_wqe wqe;
 
-	wqe_fetch_check_recv(entry, sge_max, &work);
-	assert(work.wr_id == entry->wr_id && work.sge_count <= sge_max);
-	assert(!work.invalid || work.sge_count == 0);
+	wqe_fetch_check_recv(entry, sge_max, &wqe);
+	assert(wqe.wr_id == entry->wr_id && wqe.sge_count <= sge_max);
+	assert(!wqe.invalid || wqe.sge_count == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

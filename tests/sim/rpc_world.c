@@ -479,24 +479,31 @@ static const struct rpc_world_datagram *land(struct rpc_world *world, uint32_t i
 	return &world->arriving;
 }
 
-static void arrive(struct rpc_world *world)
+static void take(struct rpc_world *world, const struct rpc_world_datagram *datagram)
 {
 	struct rpc_packet packet;
+	uint32_t at = 0;
+	int bytes;
 
-	for (uint32_t i = 0; i < world->flying_count;) {
-		const struct rpc_world_datagram *datagram;
-
-		if (world->flying[i].due_ns > world->now_ns) {
-			i++;
-			continue;
-		}
-		datagram = land(world, i);
-		if (rpc_packet_decode(&packet, datagram->data, datagram->bytes) != 0)
-			continue;
+	for (; at < datagram->bytes; at += (uint32_t)bytes) {
+		bytes = rpc_packet_decode(&packet, datagram->data + at, datagram->bytes - at);
+		if (bytes < 0)
+			return;
 		if (!datagram->to_server && world->client.is_used)
 			rpc_session_receive(&world->client.session, &packet, world->now_ns);
 		else if (datagram->to_server && world->is_server_up)
 			receive_at_server(world, &packet);
+	}
+}
+
+static void arrive(struct rpc_world *world)
+{
+	for (uint32_t i = 0; i < world->flying_count;) {
+		if (world->flying[i].due_ns > world->now_ns) {
+			i++;
+			continue;
+		}
+		take(world, land(world, i));
 	}
 }
 

@@ -14,7 +14,8 @@
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
 #   rnic_thread_test(NAME FILES... [USES LIBRARY...])      the same with FILES, which may be the
 #                                                          libraries' own, under ThreadSanitizer
-#   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON
+#   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON;
+#                                                          else a test with random inputs
 
 # rnic_options is for all of them; rnic_warnings for what must not bring a sanitizer along.
 add_library(rnic_warnings INTERFACE)
@@ -108,13 +109,17 @@ function(rnic_thread_test name)
 endfunction()
 
 function(rnic_fuzzer name)
-  if(NOT RNIC_FUZZ)
-    return()
-  endif()
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   target_link_libraries(${name} PRIVATE rnic_options ${arg_USES})
-  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  if(RNIC_FUZZ)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_sources(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/fuzz_driver.c)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
 endfunction()

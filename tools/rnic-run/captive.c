@@ -2,9 +2,9 @@
 #include "captive.h"
 
 #include "admin/admin_link.h"
+#include "admin/install_tree.h"
 #include "beside_socket.h"
 #include "complaint.h"
-#include "install_tree.h"
 #include "port_advice.h"
 #include "wire/gid.h"
 
@@ -136,6 +136,16 @@ static int find_running(const struct captive_options *options)
 		error = check_running(options, device);
 	free(device);
 	return error;
+}
+
+bool captive_answers(const char *socket)
+{
+	struct admin_link link;
+	int error = admin_link_open(&link, socket, "rnic-run");
+
+	if (!error)
+		admin_link_close(&link);
+	return error != -ENOENT && error != -ECONNREFUSED;
 }
 
 /* ---- a daemon of our own ---- */

@@ -4,11 +4,14 @@
  * the kernel's places, on a daemon that it starts when none answers. rnic-run becomes the program,
  * so that pid, signals and exit status are the program's own.
  */
+#include "admin/install_tree.h"
+#include "admin/machine_socket.h"
 #include "admin/socket_option.h"
 #include "base/path_view.h"
-#include "captive.h"
+#include "complaint.h"
 #include "daemon_hold.h"
-#include "install_tree.h"
+#include "merged_view.h"
+#include "run_devices.h"
 #include "view_namespace.h"
 
 #include <argp.h>
@@ -19,8 +22,7 @@
 #include <unistd.h>
 
 struct run_options {
-	struct captive_options daemon;
-	const char *socket;
+	struct run_devices devices;
 	char **command;
 	bool in_namespace;
 	bool is_direct;
@@ -28,12 +30,16 @@ struct run_options {
 
 enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE, KEY_DIRECT };
 
-#define VIEW_TREE_BYTES (RNIC_SOCKET_PATH_BYTES + sizeof(RNIC_VIEW_SUFFIX))
+#define VIEW_TREE_BYTES MERGED_VIEW_PATH_BYTES
+
+_Static_assert(VIEW_TREE_BYTES >= RNIC_SOCKET_PATH_BYTES + sizeof(RNIC_VIEW_SUFFIX),
+	       "room for the view of one socket");
 
 static const struct argp_option argp_options[] = {
-	{"socket", 's', "PATH", 0, "The daemon's socket", 0},
-	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a new daemon", 0},
-	{"address", KEY_ADDRESS, "IP", 0, "Address of a new daemon", 0},
+	{"socket", 's', "PATH", 0,
+	 "The daemon's socket, or a directory of sockets; once for each device", 0},
+	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a new daemon, for each socket", 0},
+	{"address", KEY_ADDRESS, "IP", 0, "Address of a new daemon, for each socket", 0},
 	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a new daemon injects", 0},
 	{"ns", KEY_NAMESPACE, NULL, 0,
 	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
@@ -48,18 +54,20 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 {
 	struct run_options *options = state->input;
 
+	struct run_devices *devices = &options->devices;
+
 	switch (key) {
 	case 's':
-		options->socket = argument;
+		/* It has complained by itself. */
+		if (socket_option_add("rnic-run", argument, &devices->sockets) < 0)
+			exit(EXIT_FAILURE);
 		return 0;
 	case KEY_NETDEV:
-		options->daemon.netdev = argument;
-		return 0;
+		return -run_values_add(&devices->netdevs, argument);
 	case KEY_ADDRESS:
-		options->daemon.address = argument;
-		return 0;
+		return -run_values_add(&devices->addresses, argument);
 	case KEY_FAULT:
-		options->daemon.fault = argument;
+		devices->fault = argument;
 		return 0;
 	case KEY_NAMESPACE:
 		options->in_namespace = true;
@@ -68,7 +76,7 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 		options->is_direct = true;
 		return 0;
 	case KEY_NO_DAEMON:
-		options->daemon.may_start = false;
+		devices->may_start = false;
 		return 0;
 	case ARGP_KEY_ARG:
 		options->command = &state->argv[state->next - 1];
@@ -150,7 +158,7 @@ static int prepare_environment(const char *socket, bool with_shim, bool is_direc
 			"program; build or install rnicd with its verbs libraries\n");
 		return -1;
 	}
-	if ((is_direct && set_direct(view_directory) < 0) ||
+	if ((is_direct && set_direct(view_directory) < 0) || socket == NULL ||
 	    set_variables(socket, verbs_directory, with_shim ? view_directory : NULL) < 0) {
 		fprintf(stderr, "rnic-run: out of memory\n");
 		return -1;
@@ -159,19 +167,92 @@ static int prepare_environment(const char *socket, bool with_shim, bool is_direc
 }
 
 /* A daemon in another container may have shared its socket alone. That is enough for verbs. */
-static int find_view(const char *socket, bool in_namespace, bool *is_there)
+static bool has_view_of(const char *tree)
 {
-	char tree[VIEW_TREE_BYTES];
-
-	snprintf(tree, sizeof(tree), "%s%s", socket, RNIC_VIEW_SUFFIX);
-	*is_there = access(tree, X_OK) == 0;
-	if (*is_there)
-		return in_namespace ? view_namespace_enter(tree) : 0;
+	if (access(tree, X_OK) == 0)
+		return true;
 	fprintf(stderr,
 		"rnic-run: %s: %s; /sys/class/infiniband and /dev/infiniband stay as they "
 		"are\n",
 		tree, strerror(errno));
-	return in_namespace ? -1 : 0;
+	return false;
+}
+
+static int find_merged_view(const struct rnic_socket_list *sockets, char tree[VIEW_TREE_BYTES],
+			    bool *is_there)
+{
+	struct rnic_device_list devices;
+	int error = rnic_device_list_ask(sockets, &devices);
+
+	*is_there = false;
+	for (uint32_t i = 0; error == 0 && !*is_there && i < devices.count; i++) {
+		snprintf(tree, VIEW_TREE_BYTES, "%s%s", devices.devices[i].socket_path,
+			 RNIC_VIEW_SUFFIX);
+		*is_there = has_view_of(tree);
+	}
+	if (*is_there)
+		error = merged_view_start(&devices, tree);
+	free(devices.devices);
+	return error;
+}
+
+/* Finds the view of the command's devices, and sets what tells the shim of it. */
+static int find_view(const struct rnic_socket_list *sockets, bool in_namespace, bool *is_there)
+{
+	char tree[VIEW_TREE_BYTES];
+	int error = 0;
+
+	unsetenv(RNIC_VIEW_VARIABLE);
+	if (sockets->count > 1) {
+		if (find_merged_view(sockets, tree, is_there) != 0)
+			return -1;
+		if (*is_there && !in_namespace)
+			error = setenv(RNIC_VIEW_VARIABLE, tree, 1);
+	} else {
+		snprintf(tree, sizeof(tree), "%s%s", sockets->paths[0], RNIC_VIEW_SUFFIX);
+		*is_there = has_view_of(tree);
+	}
+	if (error != 0 || !in_namespace)
+		return error;
+	return *is_there ? view_namespace_enter(tree) : -1;
+}
+
+/* ---- which daemon ---- */
+
+static void say_machine(const char *sentence)
+{
+	complain("%s", sentence);
+}
+
+/*
+ * Adds the sockets of the user's daemons, where no option has. Where the user names none and has no
+ * daemon, a daemon of the machine comes before a new one; rnic-run starts none in its place.
+ */
+static int choose_sockets(struct run_devices *devices)
+{
+	struct machine_search search = {
+		.program = "rnic-run",
+		.netdev = devices->netdevs.values[0],
+		.address = devices->addresses.values[0],
+		.say = say_machine,
+	};
+	struct machine_socket machine;
+	char *own = devices->sockets.paths[0];
+
+	if (devices->sockets.count > 0)
+		return 0;
+	if (socket_option_add("rnic-run", NULL, &devices->sockets) < 0)
+		return -1;
+	search.own = own;
+	/* Faults are for a new daemon alone. */
+	if (socket_option_is_named(NULL) || devices->fault != NULL ||
+	    machine_socket_has_own(own, "rnic-run") || machine_socket_find(&search, &machine) != 0)
+		return 0;
+	complain("using the machine's rnicd on %s (interface %s, user %u)", machine.path,
+		 machine.netdev, (unsigned)machine.owner);
+	memcpy(own, machine.path, sizeof(machine.path));
+	devices->may_start = false;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -185,23 +266,22 @@ int main(int argc, char **argv)
 		       "cannot "
 		       "be executed, 1 when there is no daemon, or no namespace for --ns.",
 	};
-	struct run_options options = {.daemon.may_start = true};
-	char socket[RNIC_SOCKET_PATH_BYTES];
+	struct run_options options = {.devices.may_start = true};
+	struct run_devices *devices = &options.devices;
 	bool has_view;
+	char *joined;
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
-	if (socket_option_resolve(options.socket, socket) < 0) {
-		fprintf(stderr, "rnic-run: the path of the socket is too long\n");
+	if (choose_sockets(devices) < 0 || run_devices_ensure(devices) < 0 ||
+	    find_view(&devices->sockets, options.in_namespace, &has_view) < 0)
 		return EXIT_FAILURE;
-	}
-	options.daemon.socket = socket;
-	if (captive_ensure_daemon(&options.daemon) < 0 ||
-	    find_view(socket, options.in_namespace, &has_view) < 0 ||
-	    prepare_environment(socket, has_view && !options.in_namespace, options.is_direct) < 0)
+	joined = run_devices_join(devices);
+	if (prepare_environment(joined, has_view && !options.in_namespace, options.is_direct) < 0)
 		return EXIT_FAILURE;
-	if (options.daemon.may_start)
-		daemon_hold(socket);
+	free(joined);
+	for (uint32_t i = 0; devices->may_start && i < devices->sockets.count; i++)
+		daemon_hold(devices->sockets.paths[i]);
 	execvp(options.command[0], options.command);
 	fprintf(stderr, "rnic-run: %s: %s\n", options.command[0], strerror(errno));
 	return errno == ENOENT ? 127 : 126;

@@ -134,23 +134,73 @@ static int cover_directory(const char *path)
 	return result;
 }
 
+/* Makes the directory, below one that no directory can be made in if need be. */
+static int make_place(const char *path)
+{
+	char parent[PATH_MAX];
+
+	if (access(path, F_OK) == 0 || mkdir(path, VIEW_DIRECTORY_MODE) == 0)
+		return 0;
+	snprintf(parent, sizeof(parent), "%s", path);
+	*strrchr(parent, '/') = '\0';
+	if (make_place(parent) < 0)
+		return -1;
+	if (mkdir(path, VIEW_DIRECTORY_MODE) == 0)
+		return 0;
+	if (cover_directory(parent) < 0)
+		return -1;
+	return mkdir(path, VIEW_DIRECTORY_MODE) < 0 ? view_namespace_refuse("make", path) : 0;
+}
+
 /* Shows the copy of the directory `root` at `root`. */
 static int show_root(const char *tree, const char *root)
 {
-	char source[PATH_MAX], parent[PATH_MAX];
+	char source[PATH_MAX];
 
 	snprintf(source, sizeof(source), "%s%s", tree, root);
-	snprintf(parent, sizeof(parent), "%s", root);
-	*strrchr(parent, '/') = '\0';
-	if (access(root, F_OK) < 0) {
-		if (mkdir(root, VIEW_DIRECTORY_MODE) < 0) {
-			if (cover_directory(parent) < 0)
-				return -1;
-			if (mkdir(root, VIEW_DIRECTORY_MODE) < 0)
-				return view_namespace_refuse("make", root);
-		}
-	}
+	if (make_place(root) < 0)
+		return -1;
 	return bind_path(source, root) < 0 ? view_namespace_refuse("show", source) : 0;
+}
+
+/* Shows what the directory `folder` of the tree has and the kernel's has not. */
+static int show_missing(const char *tree, const char *folder, const char *prefix)
+{
+	char path[PATH_MAX];
+	const struct dirent *entry;
+	DIR *directory;
+	int result = 0;
+
+	snprintf(path, sizeof(path), "%s%s", tree, folder);
+	directory = opendir(path);
+	while (result == 0 && directory != NULL && (entry = readdir(directory)) != NULL) {
+		if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%.255s/%.255s", folder, entry->d_name);
+		if (access(path, F_OK) != 0)
+			result = show_root(tree, path);
+		else if (prefix[0] != '\0')
+			result = show_missing(tree, path, "");
+	}
+	if (directory != NULL)
+		closedir(directory);
+	return result;
+}
+
+/* Shows the PCI devices, if there are any in the view. */
+static int show_pci(const char *tree)
+{
+	static const char *const listings[] = {RNIC_VIEW_PCI_DEVICES, RNIC_VIEW_PCI_DRIVERS,
+					       RNIC_VIEW_PCI_BUSES};
+	char path[PATH_MAX];
+	int result = 0;
+
+	snprintf(path, sizeof(path), "%s" RNIC_VIEW_PCI_DEVICES, tree);
+	if (access(path, F_OK) != 0)
+		return 0;
+	for (size_t i = 0; result == 0 && i < RNIC_COUNT_OF(listings); i++)
+		result = show_root(tree, listings[i]);
+	return result == 0 ? show_missing(tree, "/sys/devices", RNIC_VIEW_PCI_MARK) : result;
 }
 
 int view_namespace_enter(const char *tree)
@@ -167,6 +217,8 @@ int view_namespace_enter(const char *tree)
 	mask = umask(022);
 	for (size_t i = 0; result == 0 && i < RNIC_COUNT_OF(roots); i++)
 		result = show_root(tree, roots[i]);
+	if (result == 0)
+		result = show_pci(tree);
 	umask(mask);
 	return result;
 }

@@ -141,12 +141,9 @@ int metrics_main(int argc, char **argv)
 	int error;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	error = socket_option_resolve(options.socket, path);
-	if (error) {
-		fprintf(stderr, "rnicctl: the path of the socket is too long\n");
+	if (socket_option_resolve("rnicctl", options.socket, path) < 0)
 		return EXIT_FAILURE;
-	}
-	error = admin_link_open(&link, path, "rnicctl");
+	error = show_open(&link, path, socket_option_is_named(options.socket));
 	if (error == -ENOENT || error == -ECONNREFUSED) {
 		show_complain_of_silence(path);
 		return EXIT_FAILURE;

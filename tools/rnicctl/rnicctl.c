@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rnicctl: shows the state of a running rnicd. One row of a table per subcommand. */
+/* rnicctl: looks into a running rnicd. One row of a table per subcommand. */
+#include "cdi.h"
 #include "metrics.h"
 #include "show.h"
 
@@ -17,6 +18,7 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{"show", show_main, "show the device, its clients and their objects"},
 	{"metrics", metrics_main, "print state and counters for Prometheus"},
+	{"cdi", cdi_main, "print what a container needs for the device"},
 };
 
 enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };

@@ -182,6 +182,13 @@ static const struct column cq_columns[] = {
 	{"armed", "ARMED", COLUMN_U32, MEMBER(rnic_show_cq, armed), NULL},
 	{"overrun", "OVERRUN", COLUMN_U32, MEMBER(rnic_show_cq, overrun), NULL},
 	{"completions", "COMPLETIONS", COLUMN_U64, MEMBER(rnic_show_cq, completions), NULL},
+	{"users", "USERS", COLUMN_U32, MEMBER(rnic_show_cq, users), NULL},
+};
+
+static const struct column pd_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_pd, client_id), NULL},
+	{"slot", "PD", COLUMN_U32, MEMBER(rnic_show_pd, slot), NULL},
+	{"users", "USERS", COLUMN_U32, MEMBER(rnic_show_pd, users), NULL},
 };
 
 static const struct column srq_columns[] = {
@@ -237,6 +244,7 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_MRS, "mrs", rnic_show_mr, ROW_LAYOUT_TABLE, mr_columns),
 	KIND(RNIC_SHOW_MWS, "mws", rnic_show_mw, ROW_LAYOUT_TABLE, mw_columns),
 	KIND(RNIC_SHOW_CQS, "cqs", rnic_show_cq, ROW_LAYOUT_TABLE, cq_columns),
+	KIND(RNIC_SHOW_PDS, "pds", rnic_show_pd, ROW_LAYOUT_TABLE, pd_columns),
 	KIND(RNIC_SHOW_SRQS, "srqs", rnic_show_srq, ROW_LAYOUT_TABLE, srq_columns),
 	KIND(RNIC_SHOW_CM, "cm", rnic_show_cm, ROW_LAYOUT_TABLE, cm_columns),
 	KIND(RNIC_SHOW_TROUBLES, "troubles", rnic_show_trouble, ROW_LAYOUT_TABLE, trouble_columns),

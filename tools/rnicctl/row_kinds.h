@@ -5,7 +5,7 @@
 
 #include "row_printer.h"
 
-enum { ROW_KIND_COUNT = 10 };
+enum { ROW_KIND_COUNT = 11 };
 
 extern const struct row_kind row_kinds[ROW_KIND_COUNT];
 

@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include "admin/admin_link.h"
+#include "admin/machine_socket.h"
 #include "admin/socket_option.h"
 #include "row_kinds.h"
 
@@ -122,7 +123,7 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 		error = show_losses(link);
 	if (!error && shown == 0) {
 		snprintf(link->reason, sizeof(link->reason),
-			 "\"%s\" is not one of device, clients, qps, mrs, mws, cqs, srqs, cm, "
+			 "\"%s\" is not one of device, clients, qps, mrs, mws, cqs, pds, srqs, cm, "
 			 "troubles, counters, all",
 			 options->what);
 		error = -EINVAL;
@@ -146,12 +147,25 @@ void show_complain_of_silence(const char *path)
 	fprintf(stderr, "\n");
 }
 
+int show_open(struct admin_link *link, const char *path, bool is_named)
+{
+	const struct machine_search search = {.program = "rnicctl", .own = path};
+	struct machine_socket machine;
+	int error = admin_link_open(link, path, "rnicctl");
+
+	if ((error != -ENOENT && error != -ECONNREFUSED) || is_named ||
+	    machine_socket_find(&search, &machine) != 0)
+		return error;
+	fprintf(stderr, "rnicctl: showing the machine's rnicd on %s\n", machine.path);
+	return admin_link_open(link, machine.path, "rnicctl");
+}
+
 int show_main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = show_parse,
-		.args_doc = "[device|clients|qps|mrs|mws|cqs|srqs|cm|troubles|counters|all]",
+		.args_doc = "[device|clients|qps|mrs|mws|cqs|pds|srqs|cm|troubles|counters|all]",
 		.doc = "Show the state of a running rnicd; without an argument everything, but of "
 		       "the counters only those of losses.",
 	};
@@ -161,12 +175,9 @@ int show_main(int argc, char **argv)
 	int error;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	error = socket_option_resolve(options.socket, path);
-	if (error) {
-		fprintf(stderr, "rnicctl: the path of the socket is too long\n");
+	if (socket_option_resolve("rnicctl", options.socket, path) < 0)
 		return EXIT_FAILURE;
-	}
-	error = admin_link_open(&link, path, "rnicctl");
+	error = show_open(&link, path, socket_option_is_named(options.socket));
 	if (error == -ENOENT || error == -ECONNREFUSED) {
 		show_complain_of_silence(path);
 		return EXIT_FAILURE;

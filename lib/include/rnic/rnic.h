@@ -65,8 +65,10 @@ struct rnic_ah;
 /*
  * Writes the default path of the daemon's socket, which NULL means in other calls: $RNIC_SOCKET,
  * else /run/rnicd/rnicd.sock for root, else $XDG_RUNTIME_DIR/rnicd.sock, else
- * /tmp/rnicd-UID/rnicd.sock. -ENAMETOOLONG: the path does not fit into a socket address; choose a
- * shorter one.
+ * /tmp/rnicd-UID/rnicd.sock. Where $RNIC_SOCKET names several sockets, PATH:PATH or a directory of
+ * sockets *.sock, the default is the first one. -ENAMETOOLONG: a path does not fit into a socket
+ * address; choose a shorter one. -ENOENT: there is no socket in the directory. -E2BIG: $RNIC_SOCKET
+ * names more than 32 sockets.
  */
 RNIC_API int rnic_default_socket_path(char path[RNIC_SOCKET_PATH_BYTES]);
 

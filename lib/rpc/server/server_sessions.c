@@ -357,11 +357,34 @@ static void receive_open(struct server_sessions *sessions,
 	server_sessions_begin_session(sessions, datagram, packet, now_ns);
 }
 
+/* Returns whether the packet was of a session that its sender has. */
+static bool receive_of_session(struct server_sessions *sessions,
+			       const struct transport_datagram *datagram,
+			       const struct rpc_packet *packet, uint64_t now_ns)
+{
+	struct server_session *session = server_sessions_find(sessions, packet->to);
+	uint64_t received;
+
+	if (session == NULL) {
+		server_sessions_refuse(datagram, packet, RPC_CLOSE_NO_SESSION);
+		return false;
+	}
+	if (!datagram->transport->calls->is_source(session->route, datagram))
+		return false;
+	received = session->session.received;
+	receive_packet(sessions, session, packet, now_ns);
+	if (session->session.received != received)
+		server_sessions_confirm(sessions, session);
+	return true;
+}
+
 void server_sessions_receive(struct server_sessions *sessions,
 			     const struct transport_datagram *datagram, uint64_t now_ns)
 {
 	struct server_session *session;
 	struct rpc_packet packet;
+	bool goes_on = true;
+	uint32_t at = 0;
 
 	if (datagram->bytes == NULL) {
 		session = datagram->route->user;
@@ -369,21 +392,17 @@ void server_sessions_receive(struct server_sessions *sessions,
 		server_sessions_enqueue(sessions, session);
 		return;
 	}
-	if (rpc_packet_decode(&packet, datagram->bytes, datagram->length) != 0)
-		return;
-	if (packet.kind == RPC_PACKET_OPEN) {
-		receive_open(sessions, datagram, &packet, now_ns);
-		return;
-	}
-	session = server_sessions_find(sessions, packet.to);
-	if (session == NULL) {
-		server_sessions_refuse(datagram, &packet, RPC_CLOSE_NO_SESSION);
-	} else if (datagram->transport->calls->is_source(session->route, datagram)) {
-		const uint64_t received = session->session.received;
+	while (goes_on && at < datagram->length) {
+		const int bytes =
+			rpc_packet_decode(&packet, datagram->bytes + at, datagram->length - at);
 
-		receive_packet(sessions, session, &packet, now_ns);
-		if (session->session.received != received)
-			server_sessions_confirm(sessions, session);
+		if (bytes < 0)
+			return;
+		at += (uint32_t)bytes;
+		if (packet.kind == RPC_PACKET_OPEN)
+			receive_open(sessions, datagram, &packet, now_ns);
+		else
+			goes_on = receive_of_session(sessions, datagram, &packet, now_ns);
 	}
 }
 

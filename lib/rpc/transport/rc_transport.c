@@ -46,11 +46,13 @@ enum { RC_NOBODY_LISTENS = 8 }; /* REJ: invalid service ID */
 
 /*
  * The transport neither loses nor reorders datagrams: the peer has not taken the ones that are sent
- * again.
+ * again. The offer is the size that every session has, for what comes with an agreement: datagrams
+ * of several packets, acknowledgements on demand, and a window four times as large.
  */
 static const struct rpc_session_config rc_config = {
 	.datagram_bytes = RC_DATAGRAM_BYTES,
-	.window_packets = RPC_WINDOW_PACKETS,
+	.offer_bytes = RC_DATAGRAM_BYTES,
+	.window_packets = RPC_WINDOW_PACKETS / 4,
 	.max_message_bytes = RPC_BODY_INLINE_BYTES + 1024,
 	.rto_initial_ns = 2000 * MS,
 	.rto_min_ns = 2000 * MS,
@@ -577,6 +579,12 @@ static int rc_transport_arm(struct transport *base)
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
+static uint32_t rc_transport_offer(const struct transport_route *route)
+{
+	(void)route;
+	return RC_DATAGRAM_BYTES;
+}
+
 static const struct transport_calls rc_calls = {
 	.config = &rc_config,
 	.port_space = RNIC_PORT_SPACE_TCP,
@@ -591,6 +599,7 @@ static const struct transport_calls rc_calls = {
 	.note = rc_transport_note,
 	.receive = rc_transport_receive,
 	.arm = rc_transport_arm,
+	.offer = rc_transport_offer,
 	.room = rc_transport_room,
 	.send = rc_transport_send_datagram,
 	.open_ring = open_ring,

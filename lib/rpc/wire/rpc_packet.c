@@ -92,10 +92,12 @@ int rpc_packet_decode(struct rpc_packet *packet, const void *datagram, size_t by
 		.code = rpc_read16(header + AT_CODE),
 		.payload = header + RPC_HEADER_BYTES,
 	};
-	if (found.payload_bytes != bytes - RPC_HEADER_BYTES || !rpc_packet_check_packet(&found))
+	if (!rpc_packet_check_packet(&found) || found.payload_bytes > bytes - RPC_HEADER_BYTES)
+		return -EBADMSG;
+	if (found.payload_bytes < bytes - RPC_HEADER_BYTES && !rules[found.kind].is_fragment)
 		return -EBADMSG;
 	*packet = found;
-	return 0;
+	return (int)(RPC_HEADER_BYTES + found.payload_bytes);
 }
 
 int rpc_packet_encode(const struct rpc_packet *packet, void *datagram, size_t room)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The datagram of an RPC session: a fixed header of 48 bytes, big-endian, and a payload. Every
- * datagram of any kind acknowledges.
+ * The packet of an RPC session: a fixed header of 48 bytes, big-endian, and a payload. Every packet
+ * of any kind acknowledges. A datagram holds one packet, or several of DATA (below).
  *
  *	0  magic 0x5250       2  version        3  kind
  *	4  to (connection)    8  from (connection)
@@ -19,6 +19,7 @@
  * - a fragment may come in parts, where large datagrams do not arrive: DATA with the sequence of
  *   the fragment, the offset of the part, and as much payload as a datagram of 1,024 bytes has.
  *   The fragment has arrived when all its parts have;
+ * - DATA may have more DATA behind it in its datagram, which then has at most 1,024 bytes;
  * - DATA whose code is RPC_DATA_ASKS asks for an acknowledgement at once. Other DATA needs one
  *   only when something is missing, and no attention before. Elsewhere, all DATA asks.
  *
@@ -73,8 +74,9 @@ static inline int rpc_before(uint32_t a, uint32_t b)
 }
 
 /*
- * Reads `bytes` bytes. -EBADMSG: not a datagram of ours. -EPROTONOSUPPORT: another version. Either
- * way the caller drops the datagram.
+ * Reads the first packet in `bytes` bytes. Returns its bytes: another packet may lie behind DATA.
+ * -EBADMSG: not a packet of ours. -EPROTONOSUPPORT: another version. Either way the caller drops
+ * what it has not read.
  */
 int rpc_packet_decode(struct rpc_packet *packet, const void *datagram, size_t bytes);
 

@@ -93,6 +93,7 @@ static void rpc_sender_cut(struct rpc_sender *sender, uint32_t sequence, uint32_
 	packet->payload_bytes = (uint16_t)part;
 	sender->part_sequence = sequence;
 	sender->part_offset = part < left ? at + part : 0;
+	flight_of(sender, sequence)->is_cut = part < left;
 }
 
 /* Sends the next part of a fragment that has begun; an end of the wait for it ends its parts. */
@@ -127,6 +128,7 @@ static void rpc_sender_note_sent(struct rpc_sender *sender, uint32_t sequence,
 {
 	struct rpc_flight *flight = flight_of(sender, sequence);
 
+	flight->is_cut = false;
 	if (sender->is_parting && flight->bytes > sender->limits.part_bytes) {
 		flight->is_trial = is_trial(sender, flight, now_ns);
 		if (!flight->is_trial)
@@ -140,13 +142,16 @@ static void rpc_sender_note_sent(struct rpc_sender *sender, uint32_t sequence,
 		sender->timer_ns = now_ns + sender->rto_ns;
 }
 
-static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
+			  uint64_t now_ns)
 {
 	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
 		struct rpc_flight *flight = flight_of(sender, sequence);
 
 		if (!flight->is_lost)
 			continue;
+		if (flight->bytes > room_bytes)
+			return false;
 		flight->is_lost = false;
 		flight->is_again = true;
 		sender->retransmissions++;
@@ -163,7 +168,8 @@ static bool may_send_new(const struct rpc_sender *sender)
 	       sender->next - sender->base < sender->limits.window_packets;
 }
 
-static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
+			 uint64_t now_ns)
 {
 	struct rpc_outgoing *message = sender->cutting;
 	struct rpc_flight *flight = flight_of(sender, sender->next);
@@ -174,6 +180,8 @@ static bool transmit_new(struct rpc_sender *sender, struct rpc_packet *packet, u
 	left = message->length - sender->cut_bytes;
 	if (left > sender->limits.payload_bytes)
 		left = sender->limits.payload_bytes;
+	if (left > room_bytes)
+		return false;
 	*flight = (struct rpc_flight){
 		.message = message,
 		.offset = sender->cut_bytes,
@@ -205,13 +213,17 @@ static void ask(struct rpc_sender *sender, struct rpc_packet *packet)
 	packet->code = RPC_DATA_ASKS;
 }
 
-bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns)
+bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
+			 uint64_t now_ns)
 {
-	bool has_sent = transmit_part(sender, packet);
+	bool has_sent = false;
 
+	if (sender->part_offset != 0 && room_bytes < sender->limits.part_bytes)
+		return false;
+	has_sent = transmit_part(sender, packet);
 	if (!has_sent && sender->in_flight < sender->allowance)
-		has_sent = transmit_lost(sender, packet, now_ns) ||
-			   transmit_new(sender, packet, now_ns);
+		has_sent = transmit_lost(sender, packet, room_bytes, now_ns) ||
+			   transmit_new(sender, packet, room_bytes, now_ns);
 	if (has_sent)
 		ask(sender, packet);
 	return has_sent;
@@ -237,13 +249,16 @@ static void rpc_sender_measure(struct rpc_sender *sender, uint64_t round_trip_ns
 		sender->rto_ns = sender->limits.rto_max_ns;
 }
 
-/* The lost fragments that were not sent again are under way after all. */
+/*
+ * The lost fragments that were not sent again are under way after all, but not one whose parts were
+ * not all sent: the others of its parts do not go any more.
+ */
 static void take_back_losses(struct rpc_sender *sender)
 {
 	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
 		struct rpc_flight *flight = flight_of(sender, sequence);
 
-		if (!flight->is_lost)
+		if (!flight->is_lost || flight->is_cut)
 			continue;
 		flight->is_lost = false;
 		sender->in_flight++;
@@ -264,6 +279,12 @@ static void grow_allowance(struct rpc_sender *sender)
 	sender->allowance++;
 }
 
+static void end_parting(struct rpc_sender *sender)
+{
+	sender->is_parting = false;
+	sender->trial_wait_ns = sender->limits.trial_ns;
+}
+
 static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flight, uint64_t now_ns)
 {
 	if (flight->is_acknowledged)
@@ -277,7 +298,7 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 	if (!flight->is_again)
 		rpc_sender_measure(sender, now_ns - flight->sent_ns);
 	if (flight->is_trial && !flight->is_again)
-		sender->is_parting = false;
+		end_parting(sender);
 	grow_allowance(sender);
 }
 
@@ -387,6 +408,7 @@ static void note_expired(struct rpc_sender *sender, uint64_t now_ns)
 		return;
 	sender->is_parting = true;
 	sender->trial_ns = now_ns + sender->trial_wait_ns;
+	sender->stuck_ns = now_ns; /* the parts have as long as the whole fragment had */
 }
 
 void rpc_sender_tick(struct rpc_sender *sender, uint64_t now_ns)

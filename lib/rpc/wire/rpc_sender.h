@@ -14,7 +14,8 @@
  *
  * Where the network drops large datagrams only, the timer expires again and again for the oldest
  * fragment although the peer is heard. The sender then sends fragments in parts, and now and then
- * tries a whole one: when that arrives, fragments go whole again.
+ * tries a whole one: when that arrives, fragments go whole again. A peer that has no receive for so
+ * many fragments looks like such a network; the first trial shows the difference.
  */
 #ifndef LIB_RPC_WIRE_RPC_SENDER_H
 #define LIB_RPC_WIRE_RPC_SENDER_H
@@ -57,6 +58,7 @@ struct rpc_flight {
 	bool is_lost;  /* to be sent again */
 	bool is_again; /* sent again: says nothing about the round trip */
 	bool is_trial; /* went whole while others go in parts */
+	bool is_cut;   /* a part of it is not sent yet */
 	uint64_t sent_ns;
 };
 
@@ -104,8 +106,12 @@ void rpc_sender_push(struct rpc_sender *sender, struct rpc_outgoing *message);
 /* Gives back a message that arrived, or with `is_over` any, in order; NULL: none. */
 struct rpc_outgoing *rpc_sender_take_released(struct rpc_sender *sender, bool is_over);
 
-/* Fills in the fragment to send now, and notes it as sent. False: there is none. */
-bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint64_t now_ns);
+/*
+ * Fills in the fragment to send now, and notes it as sent. False: there is none, or it has more
+ * than `room_bytes`.
+ */
+bool rpc_sender_transmit(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
+			 uint64_t now_ns);
 
 /*
  * Takes the acknowledgement and the credit of a datagram. False: it acknowledges a fragment that

@@ -326,7 +326,8 @@ static bool choose(struct rpc_session *session, struct rpc_packet *packet, uint6
 	}
 	if (session->state != RPC_SESSION_OPEN)
 		return false;
-	if (rpc_sender_transmit(&session->sender, packet, now_ns))
+	if (rpc_sender_transmit(&session->sender, packet,
+				session->datagram_bytes - RPC_HEADER_BYTES, now_ns))
 		return true;
 	if (session->owes_ping) {
 		packet->kind = RPC_PACKET_PING;
@@ -335,6 +336,35 @@ static bool choose(struct rpc_session *session, struct rpc_packet *packet, uint6
 	}
 	packet->kind = RPC_PACKET_ACK;
 	return session->owes_ack || rpc_receiver_has_news(&session->receiver);
+}
+
+/* Whether the packet, the last one that was written, wants to be looked at soon. */
+static bool is_packet_urgent(const struct rpc_session *session, const struct rpc_packet *packet)
+{
+	return packet->kind != RPC_PACKET_DATA || !session->sender.limits.asks ||
+	       packet->code == RPC_DATA_ASKS;
+}
+
+/*
+ * Writes more DATA behind the first packet of the datagram, which ends at `bytes`: a datagram costs
+ * more than its bytes. The datagram stays of a size that every network carries. Returns its bytes.
+ */
+static uint32_t add_fragments(struct rpc_session *session, const struct rpc_packet *first,
+			      uint8_t *datagram, uint32_t bytes, uint64_t now_ns)
+{
+	const uint32_t room = session->config.datagram_bytes;
+
+	while (room > bytes + RPC_HEADER_BYTES) {
+		struct rpc_packet packet = *first;
+
+		packet.code = 0;
+		if (!rpc_sender_transmit(&session->sender, &packet, room - bytes - RPC_HEADER_BYTES,
+					 now_ns))
+			break;
+		session->is_urgent |= is_packet_urgent(session, &packet);
+		bytes += (uint32_t)rpc_packet_encode(&packet, datagram + bytes, room - bytes);
+	}
+	return bytes;
 }
 
 uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint64_t now_ns)
@@ -350,11 +380,12 @@ uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint6
 	if ((packet.kind == RPC_PACKET_DATA || packet.kind == RPC_PACKET_PING) &&
 	    session->unanswered_ns == RPC_NEVER)
 		session->unanswered_ns = now_ns;
-	session->is_urgent = packet.kind != RPC_PACKET_DATA || !session->sender.limits.asks ||
-			     packet.code == RPC_DATA_ASKS;
+	session->is_urgent = is_packet_urgent(session, &packet);
 	bytes = rpc_packet_encode(&packet, datagram, session->datagram_bytes);
 	assert(bytes > 0);
-	return (uint32_t)bytes;
+	if (packet.kind != RPC_PACKET_DATA || !session->sender.limits.asks)
+		return (uint32_t)bytes;
+	return add_fragments(session, &packet, datagram, (uint32_t)bytes, now_ns);
 }
 
 /* The time to ask the peer whether it is there, or whether it has credit again. */

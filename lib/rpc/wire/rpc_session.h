@@ -124,7 +124,7 @@ void rpc_session_accept(struct rpc_session *session, const struct rpc_session_co
 			const struct rpc_session_self *self, const struct rpc_packet *open,
 			void *memory, uint64_t now_ns);
 
-/* Takes a decoded datagram whose `to` is this session's, or an OPEN of its peer. */
+/* Takes a packet whose `to` is this session's, or an OPEN of its peer. */
 void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *packet,
 			 uint64_t now_ns);
 

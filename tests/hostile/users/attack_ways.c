@@ -259,9 +259,17 @@ static void watches_turn(struct bench *bench)
 
 static struct ibv_mr *large;
 
+/* Returns the bytes of a region of `amount` MiB or one more: each half of it holds whole pieces. */
+static size_t region_bytes(unsigned amount)
+{
+	const size_t pieces_in_half = (amount + 1) / 2;
+
+	return 2 * pieces_in_half * PIECE_BYTES;
+}
+
 static void large_prepare(struct bench *bench, unsigned amount)
 {
-	size_t bytes = (size_t)amount * MIB;
+	size_t bytes = region_bytes(amount);
 	int fd = memfd_create("attack", MFD_CLOEXEC);
 	void *memory;
 
@@ -279,7 +287,7 @@ static void large_prepare(struct bench *bench, unsigned amount)
 
 static void private_prepare(struct bench *bench, unsigned amount)
 {
-	size_t bytes = (size_t)amount * MIB;
+	size_t bytes = region_bytes(amount);
 	void *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -439,7 +447,8 @@ static void unpolled_prepare(struct bench *bench, unsigned amount)
 	unpolled_left = amount; /* MiB */
 }
 
-static void flush_into(struct bench *bench, struct ibv_cq *cq)
+/* Returns false when the device has no more memory for this user. */
+static bool flush_into(struct bench *bench, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr wanted = {
 		.send_cq = cq,
@@ -454,6 +463,8 @@ static void flush_into(struct bench *bench, struct ibv_cq *cq)
 	struct ibv_recv_wr wr = {.wr_id = 1}, *bad;
 	struct ibv_qp *qp = ibv_create_qp(bench->pd, &wanted);
 
+	if (qp == NULL && errno == ENOSPC)
+		return false;
 	if (qp == NULL)
 		die("unpolled: queue pair");
 	ibv_modify_qp(qp, &attributes,
@@ -464,6 +475,7 @@ static void flush_into(struct bench *bench, struct ibv_cq *cq)
 	ibv_modify_qp(qp, &attributes, IBV_QP_STATE);
 	poll(NULL, 0, 1); /* until the requests have come back */
 	ibv_destroy_qp(qp);
+	return true;
 }
 
 static void unpolled_turn(struct bench *bench)
@@ -477,7 +489,8 @@ static void unpolled_turn(struct bench *bench)
 	unpolled_left -= CQ_ENTRIES * 64 / MIB;
 	cq = ibv_create_cq(bench->context, CQ_ENTRIES, NULL, NULL, 0);
 	for (unsigned i = 0; cq != NULL && i < CQ_ENTRIES / FLUSH_ENTRIES; i++)
-		flush_into(bench, cq);
+		if (!flush_into(bench, cq))
+			unpolled_left = 0; /* the attacker keeps what it has */
 }
 
 /* ---- regions until there is no memory for more ---- */

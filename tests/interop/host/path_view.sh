@@ -102,6 +102,20 @@ the_programs() {
 	expect "$way" 'domain: rnic0-dgram' fi_info -p verbs
 }
 
+# Tools that send management datagrams hear why they cannot; the words of their own name a module.
+the_management_tools() {
+	local tool
+	for tool in perfquery smpquery\ nodeinfo\ 0; do
+		# shellcheck disable=SC2086
+		run_view shim $tool >"$WORK/tool" 2>&1
+		check "${tool%% *} fails" test $? -ne 0
+		check "and says why, once" test "$(grep -c \
+			'^rnic-run: this tool sends management datagrams' "$WORK/tool")" = 1
+	done
+	run_view shim ibstat >"$WORK/tool" 2>&1
+	check "ibstat, which sends none, needs no excuse" fails grep -q 'rnic-run:' "$WORK/tool"
+}
+
 # libfabric looks for connections on interfaces other than loopback only.
 the_connections() {
 	local way
@@ -268,6 +282,7 @@ for way in shim ns; do
 	pair_run ibv_rc_pingpong -c
 	run_options=()
 done
+the_management_tools
 ordinary_user
 refusal
 disabled

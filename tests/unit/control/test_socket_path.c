@@ -221,6 +221,9 @@ static void test_default_follows_the_environment(void **state)
 	setenv("RNIC_SOCKET", "/chosen.sock", 1);
 	assert_int_equal(socket_path_default(found, reason), 0);
 	assert_string_equal(found, "/chosen.sock");
+	setenv("RNIC_SOCKET", "/a.sock:/b.sock", 1);
+	assert_int_equal(socket_path_default(found, reason), -EINVAL);
+	assert_non_null(strstr(reason, "give --socket"));
 }
 
 /* A socket of `type` at `path`, as a service manager makes it. */

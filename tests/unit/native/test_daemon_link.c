@@ -541,6 +541,9 @@ static void test_socket_path(void **state)
 	setenv("RNIC_SOCKET", "/run/mine", 1);
 	assert_int_equal(rnic_default_socket_path(path), 0);
 	assert_string_equal(path, "/run/mine");
+	setenv("RNIC_SOCKET", "/run/first:/run/second", 1);
+	assert_int_equal(rnic_default_socket_path(path), 0);
+	assert_string_equal(path, "/run/first");
 	memset(too_long, 'x', sizeof(too_long));
 	too_long[sizeof(too_long) - 1] = 0;
 	setenv("RNIC_SOCKET", too_long, 1);

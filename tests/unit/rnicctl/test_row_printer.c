@@ -47,16 +47,20 @@ static void test_empty(void **state)
 static void test_columns_line_up(void **state)
 {
 	const struct rnic_show_cq rows[] = {
-		{.client_id = 1, .slot = 20, .entries = 100, .completions = 123456789012},
+		{.client_id = 1,
+		 .slot = 20,
+		 .entries = 100,
+		 .completions = 123456789012,
+		 .users = 2},
 		{.client_id = 30000000, .slot = 3},
 	};
 
 	(void)state;
 	expect_text(RNIC_SHOW_CQS, rows, 2,
 		    "cqs\n"
-		    "    CLIENT CQ ENTRIES USED ARMED OVERRUN  COMPLETIONS\n"
-		    "         1 20     100    0     0       0 123456789012\n"
-		    "  30000000  3       0    0     0       0            0\n");
+		    "    CLIENT CQ ENTRIES USED ARMED OVERRUN  COMPLETIONS USERS\n"
+		    "         1 20     100    0     0       0 123456789012     2\n"
+		    "  30000000  3       0    0     0       0            0     0\n");
 }
 
 static void test_sentences_below_their_row(void **state)

@@ -64,13 +64,19 @@ static int send_datagram(struct transport_route *route, uint32_t bytes, bool is_
 {
 	(void)is_urgent;
 	struct fake_transport *transport = fake_of(route->transport);
-	struct fake_sent *sent = &transport->sent[transport->sent_count++];
+	uint32_t at = 0;
 
-	assert(transport->sent_count < FAKE_SENT_MAX);
 	transport->room--;
-	sent->peer = ((struct fake_route *)route)->peer;
-	assert(rpc_packet_decode(&sent->packet, transport->bytes, bytes) == 0);
-	sent->packet.payload = NULL;
+	while (at < bytes) {
+		struct fake_sent *sent = &transport->sent[transport->sent_count++];
+		const int length =
+			rpc_packet_decode(&sent->packet, transport->bytes + at, bytes - at);
+
+		assert(transport->sent_count < FAKE_SENT_MAX && length > 0);
+		sent->peer = ((struct fake_route *)route)->peer;
+		sent->packet.payload = NULL;
+		at += (uint32_t)length;
+	}
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "unit_test.h"
 
 #define MS    UINT64_C(1000000)
+#define ROOM  100u
 #define FIRST 0xfffffffau /* the sequence wraps soon */
 
 static const struct rpc_sender_limits limits = {
@@ -33,7 +34,7 @@ static uint32_t send_all(struct rpc_sender *sender, uint64_t now_ns)
 	struct rpc_packet packet;
 	uint32_t count = 0;
 
-	while (rpc_sender_transmit(sender, &packet, now_ns))
+	while (rpc_sender_transmit(sender, &packet, ROOM, now_ns))
 		count++;
 	return count;
 }
@@ -60,14 +61,14 @@ static void test_fragments(void **state)
 	rpc_sender_push(&sender, &message);
 	rpc_sender_acknowledge(&sender, &ack, 0);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_true(rpc_sender_transmit(&sender, &packet, 0));
+		assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 0));
 		assert_int_equal(packet.sequence, FIRST + i);
 		assert_int_equal(packet.offset, 10 * i);
 		assert_int_equal(packet.total, 25);
 		assert_int_equal(packet.payload_bytes, i < 2 ? 10 : 5);
 		assert_ptr_equal(packet.payload, text + 10 * i);
 	}
-	assert_false(rpc_sender_transmit(&sender, &packet, 0));
+	assert_false(rpc_sender_transmit(&sender, &packet, ROOM, 0));
 }
 
 static void test_no_more_than_credit(void **state)
@@ -161,13 +162,13 @@ static void test_lost_by_later_arrivals(void **state)
 	(void)state;
 	send_all(&sender, 0);
 	acknowledge(&sender, 0, 0x3, 1); /* two later ones: it may be late */
-	assert_false(rpc_sender_transmit(&sender, &packet, 1));
+	assert_false(rpc_sender_transmit(&sender, &packet, ROOM, 1));
 	acknowledge(&sender, 0, 0x7, 1);
-	assert_true(rpc_sender_transmit(&sender, &packet, 1));
+	assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 1));
 	assert_int_equal(packet.sequence, FIRST);
 	assert_int_equal(sender.allowance, 9); /* of 16, and 3 that have arrived */
 	acknowledge(&sender, 0, 0x1f, 2);
-	assert_false(rpc_sender_transmit(&sender, &packet, 2));
+	assert_false(rpc_sender_transmit(&sender, &packet, ROOM, 2));
 	assert_int_equal(sender.retransmissions, 1);
 }
 
@@ -243,7 +244,7 @@ static uint64_t send_asking(struct rpc_sender *sender, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++) {
 		packet = (struct rpc_packet){0};
-		assert_true(rpc_sender_transmit(sender, &packet, 0));
+		assert_true(rpc_sender_transmit(sender, &packet, ROOM, 0));
 		asking |= (uint64_t)packet.code << i;
 	}
 	return asking;
@@ -340,14 +341,15 @@ static void test_parts(void **state)
 	expire(&sender, 1);
 	rpc_sender_tick(&sender, sender.timer_ns);
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		assert_true(rpc_sender_transmit(&sender, &packet, 1000 * MS));
+		assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 1000 * MS));
 		assert_int_equal(packet.sequence, FIRST + i / 3);
 		assert_int_equal(packet.offset, offsets[i]);
 		assert_int_equal(packet.payload_bytes, i % 3 == 2 ? 2 : 4);
 		assert_ptr_equal(packet.payload, text + offsets[i]);
 		assert_int_equal(packet.total, 30);
 	}
-	assert_false(rpc_sender_transmit(&sender, &packet, 1000 * MS)); /* the least allowance */
+	assert_false(
+		rpc_sender_transmit(&sender, &packet, ROOM, 1000 * MS)); /* the least allowance */
 	acknowledge(&sender, 3, 0, 1001 * MS);
 	assert_ptr_equal(rpc_sender_take_released(&sender, false), &message);
 }
@@ -363,13 +365,13 @@ static void test_parts_end(void **state)
 	sender.is_parting = true;
 	sender.trial_ns = RPC_NEVER;
 	rpc_sender_tick(&sender, sender.timer_ns);
-	assert_true(rpc_sender_transmit(&sender, &packet, 40 * MS));
+	assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 40 * MS));
 	acknowledge(&sender, 1, 0, 41 * MS); /* the whole fragment came late */
-	assert_true(rpc_sender_transmit(&sender, &packet, 42 * MS));
+	assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 42 * MS));
 	assert_int_equal(packet.sequence, FIRST + 1);
 	assert_int_equal(packet.offset, 10);
 	rpc_sender_tick(&sender, sender.timer_ns);
-	assert_true(rpc_sender_transmit(&sender, &packet, 500 * MS));
+	assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 500 * MS));
 	assert_int_equal(packet.sequence, FIRST + 1);
 	assert_int_equal(packet.offset, 10); /* from its beginning */
 }
@@ -388,7 +390,7 @@ static void test_trial(void **state)
 	for (int i = 0; i < 2; i++) {
 		messages[i] = (struct rpc_outgoing){.bytes = text, .length = 10};
 		rpc_sender_push(&sender, &messages[i]);
-		assert_true(rpc_sender_transmit(&sender, &packet, 1000 * MS + i * 1000 * MS));
+		assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 1000 * MS + i * 1000 * MS));
 		assert_int_equal(packet.payload_bytes, 10);
 		if (i > 0)
 			break;
@@ -400,6 +402,47 @@ static void test_trial(void **state)
 	assert_true(sender.trial_ns == 4000 * MS); /* twice as late each time */
 	acknowledge(&sender, 5, 0, 2001 * MS);
 	assert_false(sender.is_parting);
+	assert_true(sender.trial_wait_ns == 1000 * MS); /* as at first */
+}
+
+/* A fragment may be stuck for a while; its parts may be so for as long again. */
+static void test_parts_have_their_time(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make_parting(&message);
+	uint64_t began_ns;
+
+	(void)state;
+	expire(&sender, 1);
+	acknowledge(&sender, 0, 0, sender.timer_ns - 1);
+	expire(&sender, 1);
+	assert_true(sender.stuck_ns == 0);
+	began_ns = sender.timer_ns;
+	rpc_sender_tick(&sender, began_ns);
+	assert_true(sender.is_parting);
+	assert_true(sender.stuck_ns == began_ns);
+}
+
+/* An early timer's losses are under way after all, but not the rest of a fragment. */
+static void test_half_sent_is_lost(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 4, 10);
+	struct rpc_packet packet;
+
+	(void)state;
+	sender.limits.part_bytes = 4;
+	for (uint32_t i = 0; i < 2; i++)
+		assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 0));
+	sender.is_parting = true;
+	sender.trial_ns = RPC_NEVER;
+	assert_true(
+		rpc_sender_transmit(&sender, &packet, ROOM, 0)); /* 4 of the third one's 10 bytes */
+	rpc_sender_tick(&sender, sender.timer_ns);
+	acknowledge(&sender, 1, 0, 30 * MS);
+	assert_true(rpc_sender_transmit(&sender, &packet, ROOM, 31 * MS));
+	assert_int_equal(packet.sequence, FIRST + 2);
+	assert_int_equal(packet.offset, 20);
 }
 
 int main(void)
@@ -422,6 +465,8 @@ int main(void)
 		cmocka_unit_test(test_parts_ask),
 		cmocka_unit_test(test_parts_end),
 		cmocka_unit_test(test_trial),
+		cmocka_unit_test(test_parts_have_their_time),
+		cmocka_unit_test(test_half_sent_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

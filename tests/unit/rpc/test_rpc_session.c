@@ -5,12 +5,21 @@
 #define MS    UINT64_C(1000000)
 #define START (1000 * MS)
 
+/* A datagram, and where the packets begin that nobody has pulled yet. */
+struct pulled {
+	uint8_t bytes[RPC_DATAGRAM_MAX_BYTES];
+	uint32_t length;
+	uint32_t at;
+};
+
 struct pair {
 	struct rpc_session_config config;
 	struct rpc_session client;
 	struct rpc_session server;
 	void *client_memory;
 	void *server_memory;
+	struct pulled from_client;
+	struct pulled from_server;
 	uint64_t now_ns;
 };
 
@@ -19,15 +28,21 @@ static const struct rpc_session_self client_self = {
 static const struct rpc_session_self server_self = {
 	.connection = 22, .first_sequence = 5, .identity = "server"};
 
-/* The next datagram of `from`, decoded; false: none. It stays until the next call. */
+/* The next packet of `from`; false: none. It stays until the next call. */
 static bool pull(struct pair *pair, struct rpc_session *from, struct rpc_packet *packet)
 {
-	static uint8_t bytes[RPC_DATAGRAM_MAX_BYTES];
-	uint32_t length = rpc_session_transmit(from, bytes, pair->now_ns);
+	struct pulled *pulled = from == &pair->client ? &pair->from_client : &pair->from_server;
+	int bytes;
 
-	if (length == 0)
+	if (pulled->at == pulled->length) {
+		pulled->length = rpc_session_transmit(from, pulled->bytes, pair->now_ns);
+		pulled->at = 0;
+	}
+	if (pulled->length == 0)
 		return false;
-	assert_int_equal(rpc_packet_decode(packet, bytes, length), 0);
+	bytes = rpc_packet_decode(packet, pulled->bytes + pulled->at, pulled->length - pulled->at);
+	assert_true(bytes > 0);
+	pulled->at += (uint32_t)bytes;
 	return true;
 }
 
@@ -263,7 +278,7 @@ static void test_unknown_session(void **state)
 	tick(pair, &pair->client);
 	assert_true(pull(pair, &pair->client, &packet));
 	length = rpc_session_refuse(&packet, RPC_CLOSE_NO_SESSION, bytes, sizeof(bytes));
-	assert_int_equal(rpc_packet_decode(&packet, bytes, length), 0);
+	assert_int_equal(rpc_packet_decode(&packet, bytes, length), length);
 	assert_int_equal(rpc_session_refuse(&packet, RPC_CLOSE_NO_SESSION, bytes, sizeof(bytes)),
 			 0); /* no answer to an answer */
 	rpc_session_receive(&pair->client, &packet, pair->now_ns);
@@ -520,6 +535,47 @@ static void test_acknowledgements_on_demand(void **state)
 	assert_true(pair->server.is_urgent);
 }
 
+/* The lengths of the client's next datagrams, at most so many; returns how many. */
+static uint32_t datagram_lengths(struct pair *pair, uint32_t *lengths, uint32_t most)
+{
+	uint8_t bytes[RPC_DATAGRAM_MAX_BYTES];
+	uint32_t count = 0;
+
+	while (count < most &&
+	       (lengths[count] = rpc_session_transmit(&pair->client, bytes, pair->now_ns)) > 0)
+		count++;
+	return count;
+}
+
+/* Small messages share datagrams of a size that every session has, where the sizes are agreed. */
+static void test_small_messages_share_datagrams(void **state)
+{
+	static const struct {
+		uint32_t offer;
+		uint32_t datagrams;
+	} cases[] = {{LARGE, 3}, {SMALL, 3}, {0, 5}};
+	static const uint8_t text[60];
+	struct rpc_outgoing messages[5];
+	struct pair *pair = *state;
+	uint32_t lengths[8];
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		begin_with(pair, cases[c].offer, cases[c].offer);
+		for (int i = 0; i < 5; i++) {
+			messages[i] = (struct rpc_outgoing){.bytes = text,
+							    .length = i < 4 ? 4 : sizeof(text)};
+			rpc_session_send(&pair->client, &messages[i]);
+		}
+		assert_int_equal(datagram_lengths(pair, lengths, 8), cases[c].datagrams);
+		assert_true(pair->client.is_urgent);
+		if (cases[c].offer == 0)
+			continue;
+		assert_int_equal(lengths[0], 2 * (RPC_HEADER_BYTES + 4)); /* of SMALL */
+		assert_int_equal(lengths[1], 2 * (RPC_HEADER_BYTES + 4));
+		assert_int_equal(lengths[2], RPC_HEADER_BYTES + sizeof(text));
+	}
+}
+
 /* Carries what has at most `largest` bytes of payload; DATA with more is lost. */
 static uint32_t carry_through(struct pair *pair, struct rpc_session *from, struct rpc_session *to,
 			      uint32_t largest)
@@ -616,6 +672,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_memory_by_the_offer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_agreements, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_acknowledgements_on_demand, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_small_messages_share_datagrams, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_path_shrinks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stuck, set_up, tear_down),
 	};

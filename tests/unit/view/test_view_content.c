@@ -13,13 +13,14 @@ static struct rnic_device_attributes device;
 static struct rnic_ctl_port_reply port;
 static struct rnic_ctl_gids_reply gids;
 static const struct rnic_ctl_pkeys_reply pkeys = {.pkeys = {0xffff, 0x1234}};
-static const struct view_facts facts = {&device, &port, &gids, &pkeys};
+static struct view_facts facts = {&device, &port, &gids, &pkeys, NULL};
 
 static int set_up(void **state)
 {
 	static const uint8_t address[4] = {192, 0, 2, 1};
 
 	(void)state;
+	facts.pci = NULL;
 	device = (struct rnic_device_attributes){
 		.name = "rnic7",
 		.netdev = "eth5",
@@ -27,6 +28,8 @@ static int set_up(void **state)
 		.node_guid = UINT64_C(0x0211223344556677),
 		.hardware_version = 1,
 		.pkey_count = 2,
+		.vendor_id = 0x726e69,
+		.vendor_part_id = 1,
 	};
 	port = (struct rnic_ctl_port_reply){.state = RNIC_PORT_ACTIVE, .speed_mbps = 25000};
 	memset(&gids, 0, sizeof(gids));
@@ -188,10 +191,58 @@ static void test_error_ends_it(void **state)
 	assert_int_equal(calls, 3);
 }
 
+#define B "sys/devices/pci0000:1a"
+#define A B "/0000:1a:02.1"
+
+/* The files that programs look for a PCI device by, and the ways to it. */
+static void test_pci(void **state)
+{
+	static const struct pci_shape pci = {
+		.address = "0000:1a:02.1",
+		.numa_node = 1,
+		.local_cpus = "000000f0",
+		.local_cpulist = "4-7",
+	};
+	struct expectation expected[] = {
+		{VIEW_TEXT, A "/vendor", "0x6e69\n", 0},
+		{VIEW_TEXT, A "/device", "0x0001\n", 0},
+		{VIEW_TEXT, A "/class", "0x020000\n", 0},
+		{VIEW_TEXT, A "/numa_node", "1\n", 0},
+		{VIEW_TEXT, A "/local_cpus", "000000f0\n", 0},
+		{VIEW_TEXT, A "/local_cpulist", "4-7\n", 0},
+		{VIEW_TEXT, A "/max_link_speed", NULL, 0},
+		{VIEW_TEXT, A "/max_link_width", NULL, 0},
+		{VIEW_LINK, A "/subsystem", "../../../bus/pci", 0},
+		{VIEW_LINK, A "/driver", "../../../bus/pci/drivers/rnicd", 0},
+		{VIEW_LINK, A "/net/eth5", "/sys/class/net/eth5", 0},
+		{VIEW_LINK, A "/infiniband/rnic7/device", "../../../0000:1a:02.1", 0},
+		{VIEW_TEXT, A "/infiniband/rnic7/ports/1/state", "4: ACTIVE\n", 0},
+		{VIEW_LINK, A "/infiniband/rnic7/ports/1/net/eth5", "/sys/class/net/eth5", 0},
+		{VIEW_LINK, "sys/class/infiniband/rnic7",
+		 "../../devices/pci0000:1a/0000:1a:02.1/infiniband/rnic7", 0},
+		{VIEW_LINK, "sys/bus/pci/devices/0000:1a:02.1",
+		 "../../../devices/pci0000:1a/0000:1a:02.1", 0},
+		{VIEW_LINK, "sys/bus/pci/drivers/rnicd/0000:1a:02.1",
+		 "../../../../devices/pci0000:1a/0000:1a:02.1", 0},
+		{VIEW_LINK, "sys/class/pci_bus/0000:1a", "../../devices/pci0000:1a/pci_bus/0000:1a",
+		 0},
+		{VIEW_LINK, B "/pci_bus/0000:1a/device", "../../../pci0000:1a", 0},
+		{0},
+	};
+	char path[VIEW_COUNTER_PATH_BYTES];
+
+	(void)state;
+	facts.pci = &pci;
+	expect(expected);
+	view_counter_path(&facts, "hw_counters", "sent_pkts", path);
+	assert_string_equal(path, A "/infiniband/rnic7/ports/1/hw_counters/sent_pkts");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_device, set_up),
+		cmocka_unit_test_setup(test_pci, set_up),
 		cmocka_unit_test_setup(test_port, set_up),
 		cmocka_unit_test_setup(test_gids, set_up),
 		cmocka_unit_test_setup(test_order, set_up),

@@ -68,6 +68,57 @@ static void test_map(void **state)
 	}
 }
 
+static const struct {
+	const char *path;
+	const char *mapped; /* NULL: not covered */
+	const char *probe;
+} cases_there[] = {
+	/* Listings that the view has as a whole, or not at all. */
+	{"/sys/bus/pci/devices", TREE "/sys/bus/pci/devices", TREE "/sys/bus/pci/devices"},
+	{"/sys/bus/pci/devices/0000:18:00.0/class", TREE "/sys/bus/pci/devices/0000:18:00.0/class",
+	 TREE "/sys/bus/pci/devices"},
+	{"/sys/class/pci_bus/0000:18", TREE "/sys/class/pci_bus/0000:18",
+	 TREE "/sys/class/pci_bus"},
+	{"/sys/bus/pci/drivers/rnicd", TREE "/sys/bus/pci/drivers/rnicd",
+	 TREE "/sys/bus/pci/drivers/rnicd"},
+	{"/sys/bus/pci/drivers", NULL, NULL},
+	{"/sys/bus/pci", NULL, NULL},
+
+	/* Directories that the kernel may have too: each path counts. */
+	{"/sys/devices/pci0000:18/0000:18:00.0", TREE "/sys/devices/pci0000:18/0000:18:00.0",
+	 TREE "/sys/devices/pci0000:18/0000:18:00.0"},
+	{"/sys/devices/platform/pci0000:18", NULL, NULL},
+	{"/sys/devices", NULL, NULL},
+
+	/* Up from a device, through the link that it is. */
+	{"/sys/class/infiniband/rnic0/../..", TREE "/sys/class/infiniband/rnic0/../..",
+	 TREE "/sys/class/infiniband/rnic0/../.."},
+	{"/sys/class/pci_bus/0000:18/../../0000:18:00.0",
+	 TREE "/sys/class/pci_bus/0000:18/../../0000:18:00.0",
+	 TREE "/sys/class/pci_bus/0000:18/../../0000:18:00.0"},
+	{"/sys/class/infiniband/../net", NULL, NULL},
+	{"/sys/class/infiniband/..", NULL, NULL},
+	{"/sys/bus/pci/devices/../drivers", NULL, NULL},
+	{"pci", NULL, NULL},
+};
+
+static void test_map_there(void **state)
+{
+	char mapped[RNIC_VIEW_PATH_BYTES], probe[RNIC_VIEW_PATH_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases_there); i++) {
+		bool is_covered = rnic_view_map_there(TREE, cases_there[i].path, mapped, probe);
+
+		if (is_covered != (cases_there[i].mapped != NULL))
+			fail_msg("%s: covered %d", cases_there[i].path, is_covered);
+		if (!is_covered)
+			continue;
+		assert_string_equal(mapped, cases_there[i].mapped);
+		assert_string_equal(probe, cases_there[i].probe);
+	}
+}
+
 /* Too long is not covered; the longest that fits is, with its final zero. */
 static void test_length(void **state)
 {
@@ -103,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_map_there),
 		cmocka_unit_test(test_length),
 		cmocka_unit_test(test_join),
 	};

@@ -13,6 +13,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	unsetenv("RNIC_DISABLE");
+	unsetenv("RNIC_VIEW");
 	return setenv("RNIC_SOCKET", "/tmp/r.sock", 1);
 }
 
@@ -72,12 +73,29 @@ static void test_environment(void **state)
 	assert_ptr_equal(rnic_view_redirect(AT_FDCWD, path, buffer), path);
 }
 
+/* A program with several devices has a view of all of them. */
+static void test_view_of_several(void **state)
+{
+	static const char path[] = "/sys/class/infiniband/rnic1";
+
+	(void)state;
+	setenv("RNIC_SOCKET", "/tmp/a.sock:/tmp/b.sock", 1);
+	setenv("RNIC_VIEW", "/tmp/v", 1);
+	assert_string_equal(rnic_view_redirect(AT_FDCWD, path, buffer),
+			    "/tmp/v/sys/class/infiniband/rnic1");
+	setenv("RNIC_VIEW", "", 1);
+	assert_string_equal(rnic_view_redirect(AT_FDCWD, path, buffer),
+			    "/tmp/a.sock:/tmp/b.sock.view/sys/class/infiniband/rnic1");
+	unsetenv("RNIC_VIEW");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_absolute, set_up),
 		cmocka_unit_test_setup(test_relative, set_up),
 		cmocka_unit_test_setup(test_environment, set_up),
+		cmocka_unit_test_setup(test_view_of_several, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

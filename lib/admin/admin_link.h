@@ -4,8 +4,8 @@
  * socket. Every call is bounded in time: a daemon that does not answer within ADMIN_LINK_TIMEOUT_S
  * is an error, never a hang.
  */
-#ifndef TOOLS_ADMIN_LINK_H
-#define TOOLS_ADMIN_LINK_H
+#ifndef RNIC_ADMIN_LINK_H
+#define RNIC_ADMIN_LINK_H
 
 #include "ctl/ctl_message.h"
 
@@ -37,6 +37,20 @@ int admin_link_open(struct admin_link *link, const char *socket_path, const char
  */
 int admin_link_try_use(struct admin_link *link, const char *socket_path, const char *program);
 void admin_link_close(struct admin_link *link);
+
+/* A reply's rows; `cursor` is 0 for the first page, and 0 again after the last. */
+struct admin_page {
+	uint32_t cursor;
+	size_t count;
+	_Alignas(8) uint8_t rows[RNIC_CTL_MESSAGE_BYTES];
+};
+
+/*
+ * Asks for the rows of `kind`, row_bytes each, from page->cursor on. A page may be empty and not
+ * the last. Errors as of admin_link_show(); the page is then undefined.
+ */
+int admin_link_show_page(struct admin_link *link, uint32_t kind, size_t row_bytes,
+			 struct admin_page *page);
 
 /*
  * Asks for all rows of `kind` (enum rnic_show_kind). On success *rows is one allocation of *count

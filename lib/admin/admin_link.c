@@ -147,53 +147,65 @@ void admin_link_close(struct admin_link *link)
 	link->fd = -1;
 }
 
-/* Appends the rows of one page, after checking the reply's own numbers against its length. */
-static int append_page(struct admin_link *link, const union message *message, size_t row_bytes,
+int admin_link_show_page(struct admin_link *link, uint32_t kind, size_t row_bytes,
+			 struct admin_page *page)
+{
+	const struct rnic_ctl_show show = {.kind = kind, .cursor = page->cursor};
+	const size_t head_bytes =
+		sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply);
+	const struct rnic_ctl_show_reply *reply;
+	union message message;
+	int error = admin_link_exchange(link, RNIC_CTL_SHOW, &show, sizeof(show), &message);
+
+	if (error)
+		return error;
+	reply = (const void *)(message.bytes + sizeof(message.header));
+	if (message.header.bytes < head_bytes || reply->row_bytes != row_bytes ||
+	    reply->row_count > RNIC_CTL_MESSAGE_BYTES ||
+	    message.header.bytes - head_bytes < reply->row_count * row_bytes)
+		return fail_protocol(link);
+	page->cursor = reply->next;
+	page->count = reply->row_count;
+	memcpy(page->rows, message.bytes + head_bytes, reply->row_count * row_bytes);
+	return 0;
+}
+
+/* Appends the rows of the page to `rows`. */
+static int append_page(struct admin_link *link, const struct admin_page *page, size_t row_bytes,
 		       uint8_t **rows, size_t *count)
 {
-	const struct rnic_ctl_show_reply *page =
-		(const void *)(message->bytes + sizeof(message->header));
-	size_t head_bytes = sizeof(message->header) + sizeof(*page);
-	size_t page_bytes = page->row_count * row_bytes;
 	uint8_t *grown;
 
-	if (message->header.bytes < head_bytes || page->row_bytes != row_bytes ||
-	    page->row_count > RNIC_CTL_MESSAGE_BYTES ||
-	    message->header.bytes - head_bytes < page_bytes ||
-	    *count + page->row_count > SHOW_ROWS_MAX)
-		return fail_protocol(link);
-	if (page_bytes == 0)
+	if (page->count == 0)
 		return 0;
-	grown = realloc(*rows, *count * row_bytes + page_bytes);
+	if (*count + page->count > SHOW_ROWS_MAX)
+		return fail_protocol(link);
+	grown = realloc(*rows, (*count + page->count) * row_bytes);
 	if (!grown)
 		return admin_link_fail(link, -ENOMEM, "rows");
-	memcpy(grown + *count * row_bytes, message->bytes + head_bytes, page_bytes);
+	memcpy(grown + *count * row_bytes, page->rows, page->count * row_bytes);
 	*rows = grown;
-	*count += page->row_count;
+	*count += page->count;
 	return 0;
 }
 
 int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, void **rows,
 		    size_t *count)
 {
-	struct rnic_ctl_show show = {.kind = kind};
-	union message message;
+	struct admin_page page = {.cursor = 0};
 	uint8_t *all = NULL;
 	size_t all_count = 0;
 	int error;
 
 	do {
-		error = admin_link_exchange(link, RNIC_CTL_SHOW, &show, sizeof(show), &message);
+		error = admin_link_show_page(link, kind, row_bytes, &page);
 		if (!error)
-			error = append_page(link, &message, row_bytes, &all, &all_count);
+			error = append_page(link, &page, row_bytes, &all, &all_count);
 		if (error) {
 			free(all);
 			return error;
 		}
-		show.cursor = ((const struct rnic_ctl_show_reply *)(message.bytes +
-								    sizeof(message.header)))
-				      ->next;
-	} while (show.cursor != 0);
+	} while (page.cursor != 0);
 	*rows = all;
 	*count = all_count;
 	return 0;

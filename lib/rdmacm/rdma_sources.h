@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sources of a channel: what each of the process's devices tells it. A channel has those of
+ * the devices that were there when it was made, in the order of the list of devices.
+ */
+#ifndef LIB_RDMACM_RDMA_SOURCES_H
+#define LIB_RDMACM_RDMA_SOURCES_H
+
+#include "rdmacm/rdma_objects.h"
+
+struct rnic_cma_source {
+	struct rnic_cma_device *device;
+	struct rnic_cm_channel *native;
+	atomic_bool is_drained; /* lost, and all identifiers were told */
+	bool is_lost;		/* under the channel's lock */
+};
+
+/* Makes the channel's sources and its descriptor. -ENODEV: there is no device. Other errors. */
+int rnic_cma_sources_open(struct rnic_cma_channel *channel);
+
+/* Ends the sources. Negative errno: a channel of one device is still there. */
+int rnic_cma_sources_close(struct rnic_cma_channel *channel);
+
+/* NULL: the device came after the channel. */
+struct rnic_cma_source *rnic_cma_source_of(struct rnic_cma_channel *channel,
+					   const struct rnic_cma_device *device);
+
+/*
+ * Takes the next event, of *source; waits unless the program has made the descriptor non-blocking.
+ * -ENODEV, -EIO, -ETIMEDOUT: *source is lost. -EAGAIN, -EINTR.
+ */
+int rnic_cma_sources_take(struct rnic_cma_channel *channel, struct rnic_cm_event *event,
+			  struct rnic_cma_source **source);
+
+/* Nothing more comes from a lost source. False: nor from any other one. */
+bool rnic_cma_source_leave(struct rnic_cma_channel *channel, struct rnic_cma_source *source);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/netlink/netlink_socket.h"
+
+#include "native/disable.h"
+#include "view/netlink/netlink_source.h"
+#include "view/netlink/nldev_answer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define NETLINK_NAME_PREFIX "rnic-netlink-" /* of an abstract address */
+#define NETLINK_QUEUE_BYTES (1 << 20)	    /* the kernel grants less */
+#define NETLINK_FIRST_PORT  UINT32_C(0xfffff000)
+#define NETLINK_NOTE_MAGIC  UINT64_C(0x65746f6e6b6c6e72)
+
+/*
+ * This file calls the kernel for its own sockets: in librnic-view.so, send() and the like are those
+ * of netlink_calls.c, which would take the file's messages for a program's.
+ */
+
+/* Where a dump goes on. A program that makes one up reads no more than it may see anyway. */
+struct netlink_note {
+	uint64_t magic;
+	struct nldev_request request;
+	uint32_t cursor;
+	uint32_t reserved;
+};
+
+/* Whether this process may have such a socket; a child of fork() has those of its parent. */
+static atomic_bool netlink_is_used;
+static atomic_uint netlink_ports;
+
+/* ---- what is one ---- */
+
+bool netlink_socket_is_wanted(int domain, int type, int protocol)
+{
+	const int kind = type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	return domain == AF_NETLINK && protocol == NETLINK_RDMA &&
+	       (kind == SOCK_RAW || kind == SOCK_DGRAM) && getenv("RNIC_SOCKET") != NULL &&
+	       !rnic_is_disabled();
+}
+
+/* Reads the port number from the socket's own address: "rnic-netlink-PORT-RANDOM". */
+static bool netlink_find_port(int fd, uint32_t *port)
+{
+	const size_t prefix = strlen(NETLINK_NAME_PREFIX);
+	struct sockaddr_un name;
+	socklen_t bytes = sizeof(name);
+	const int errno_before = errno;
+	char digits[9] = "";
+	bool is_one;
+
+	if (!atomic_load_explicit(&netlink_is_used, memory_order_relaxed))
+		return false;
+	memset(&name, 0, sizeof(name));
+	is_one = fd >= 0 && syscall(SYS_getsockname, fd, &name, &bytes) == 0 &&
+		 name.sun_family == AF_UNIX && name.sun_path[0] == '\0' &&
+		 memcmp(name.sun_path + 1, NETLINK_NAME_PREFIX, prefix) == 0;
+	errno = errno_before;
+	if (!is_one)
+		return false;
+	memcpy(digits, name.sun_path + 1 + prefix, sizeof(digits) - 1);
+	*port = (uint32_t)strtoul(digits, NULL, 16);
+	return true;
+}
+
+bool netlink_socket_is(int fd)
+{
+	uint32_t port;
+
+	return netlink_find_port(fd, &port);
+}
+
+/* ---- making one ---- */
+
+/* What a stranger sent before the socket was its own and only peer. */
+static void netlink_drain(int fd)
+{
+	char byte;
+
+	while (syscall(SYS_recvfrom, fd, &byte, sizeof(byte), MSG_DONTWAIT, NULL, NULL) >= 0)
+		;
+}
+
+static int netlink_make_with(int type, uint32_t port)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	const int queue_bytes = NETLINK_QUEUE_BYTES;
+	uint64_t random = 0;
+	int fd, length, error;
+
+	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | (type & (SOCK_CLOEXEC | SOCK_NONBLOCK)),
+			  0);
+	if (fd < 0)
+		return -1;
+	if (getrandom(&random, sizeof(random), 0) < 0)
+		random = 0;
+	length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
+			  NETLINK_NAME_PREFIX "%08x-%016llx", port, (unsigned long long)random);
+	length += (int)offsetof(struct sockaddr_un, sun_path) + 1;
+	if (syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDBUF, &queue_bytes, sizeof(queue_bytes)) <
+		    0 ||
+	    syscall(SYS_bind, fd, &name, length) < 0 ||
+	    syscall(SYS_connect, fd, &name, length) < 0) {
+		error = errno;
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	netlink_drain(fd);
+	return fd;
+}
+
+int netlink_socket_make(int type)
+{
+	const unsigned before = atomic_fetch_add(&netlink_ports, 1);
+	/* As the kernel: the process number for the first one, then numbers that are none. */
+	const uint32_t port = before == 0 ? (uint32_t)getpid() : NETLINK_FIRST_PORT - before;
+	int fd = netlink_make_with(type, port);
+
+	if (fd >= 0)
+		atomic_store(&netlink_is_used, true);
+	return fd;
+}
+
+/* Puts a socket with another port number in the place of `fd`. */
+static int netlink_replace(int fd, uint32_t port)
+{
+	const int flags = fcntl(fd, F_GETFL), fd_flags = fcntl(fd, F_GETFD);
+	int type = (flags & O_NONBLOCK) != 0 ? SOCK_NONBLOCK : 0;
+	int made, result;
+
+	if (flags < 0 || fd_flags < 0)
+		return -1;
+	made = netlink_make_with(type | SOCK_CLOEXEC, port);
+	if (made < 0)
+		return -1;
+	result = dup3(made, fd, (fd_flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+	close(made);
+	return result < 0 ? -1 : 0;
+}
+
+int netlink_socket_bind(int fd, const struct sockaddr *address, socklen_t bytes)
+{
+	struct sockaddr_nl wanted;
+	uint32_t port;
+
+	if (address == NULL || bytes < sizeof(wanted)) {
+		errno = EINVAL;
+		return -1;
+	}
+	memcpy(&wanted, address, sizeof(wanted));
+	if (wanted.nl_family != AF_NETLINK) {
+		errno = EINVAL;
+		return -1;
+	}
+	/* Groups are for news of devices, and the daemon tells none. */
+	if (wanted.nl_groups != 0) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	if (wanted.nl_pid == 0 || !netlink_find_port(fd, &port) || port == wanted.nl_pid)
+		return 0;
+	return netlink_replace(fd, wanted.nl_pid);
+}
+
+static void netlink_copy_name(const struct sockaddr_nl *name, void *address, socklen_t *bytes)
+{
+	memcpy(address, name, *bytes < sizeof(*name) ? *bytes : sizeof(*name));
+	*bytes = sizeof(*name);
+}
+
+int netlink_socket_name(int fd, bool is_peer, struct sockaddr *address, socklen_t *bytes)
+{
+	struct sockaddr_nl name = {.nl_family = AF_NETLINK};
+	uint32_t port;
+
+	if (address == NULL || bytes == NULL) {
+		errno = EFAULT;
+		return -1;
+	}
+	if (!is_peer && netlink_find_port(fd, &port))
+		name.nl_pid = port;
+	netlink_copy_name(&name, address, bytes);
+	return 0;
+}
+
+void netlink_socket_sender(void *address, socklen_t *bytes)
+{
+	const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+
+	if (address != NULL && bytes != NULL)
+		netlink_copy_name(&kernel, address, bytes);
+}
+
+/* ---- questions and answers ---- */
+
+struct netlink_talk {
+	struct netlink_source source;
+	int fd;
+};
+
+static int netlink_read(void *context, uint32_t kind, size_t row_bytes, struct admin_page *page)
+{
+	struct netlink_talk *talk = context;
+
+	return netlink_source_read(&talk->source, kind, row_bytes, page);
+}
+
+static int netlink_send(void *context, const void *message, size_t bytes)
+{
+	const struct netlink_talk *talk = context;
+	ssize_t sent;
+
+	do
+		sent = syscall(SYS_sendto, talk->fd, message, bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
+			       NULL, 0);
+	while (sent < 0 && errno == EINTR);
+	return sent < 0 ? -ENOBUFS : 0;
+}
+
+static void netlink_begin(struct netlink_talk *talk, struct nldev_peer *peer, int fd)
+{
+	*talk = (struct netlink_talk){.fd = fd};
+	*peer = (struct nldev_peer){.read = netlink_read, .send = netlink_send, .context = talk};
+	netlink_find_port(fd, &peer->port_id);
+}
+
+/* Leaves a note where the dump goes on. Negative errno. */
+static int netlink_conclude(struct netlink_talk *talk, const struct nldev_request *request,
+			    int64_t result)
+{
+	struct netlink_note note;
+
+	if (result <= 0)
+		return (int)result;
+	memset(&note, 0, sizeof(note));
+	note.magic = NETLINK_NOTE_MAGIC;
+	note.request = *request;
+	note.cursor = (uint32_t)result;
+	return netlink_send(talk, &note, sizeof(note));
+}
+
+/*
+ * Answers every whole message, as the kernel does, and ignores the rest. An answer that finds no
+ * room is the program's loss: it has not read the answers before.
+ */
+ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length)
+{
+	const uint8_t *next = bytes;
+	const int errno_before = errno;
+	struct netlink_talk talk;
+	struct nldev_peer peer;
+	size_t left = length;
+	int result = 0;
+
+	netlink_begin(&talk, &peer, fd);
+	while (result == 0) {
+		struct nldev_request request;
+		int error;
+		size_t taken = nldev_read_request(next, left, &request, &error);
+
+		if (taken == 0)
+			break;
+		result = netlink_conclude(&talk, &request, nldev_answer(&peer, &request, error));
+		if (taken >= left)
+			break;
+		next += taken;
+		left -= taken;
+	}
+	netlink_source_close(&talk.source);
+	errno = result < 0 ? -result : errno_before;
+	return result < 0 ? -1 : (ssize_t)length;
+}
+
+/* Replaces the note, which a receive has met, by the next page. Negative errno. */
+static int netlink_go_on(int fd)
+{
+	struct netlink_talk talk;
+	struct netlink_note note;
+	struct nldev_peer peer;
+	int result;
+	ssize_t bytes = syscall(SYS_recvfrom, fd, &note, sizeof(note), MSG_DONTWAIT, NULL, NULL);
+
+	if (bytes < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	netlink_begin(&talk, &peer, fd);
+	if (bytes == sizeof(note) && note.magic == NETLINK_NOTE_MAGIC)
+		result = netlink_conclude(&talk, &note.request,
+					  nldev_answer_rest(&peer, &note.request, note.cursor));
+	else
+		/* Another thread took the note: this is a message that it was to find later. */
+		result = netlink_send(&talk, &note, (size_t)bytes);
+	netlink_source_close(&talk.source);
+	return result;
+}
+
+int netlink_socket_await(int fd, int flags)
+{
+	const int peek = MSG_PEEK | (flags & MSG_DONTWAIT);
+	uint64_t magic;
+	int result = 0;
+
+	while (result == 0) {
+		ssize_t bytes = syscall(SYS_recvfrom, fd, &magic, sizeof(magic), peek, NULL, NULL);
+
+		if (bytes < 0)
+			return -1;
+		if (bytes != sizeof(magic) || magic != NETLINK_NOTE_MAGIC)
+			return 0;
+		result = netlink_go_on(fd);
+	}
+	errno = -result;
+	return -1;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A socket of NETLINK_RDMA, as a program sees it, where the kernel knows no RDMA device. It is a
+ * Unix datagram socket that is connected to itself: what the program sends is answered at once, and
+ * the answers wait in the socket's own queue. So poll(), dup(), fork() and close() are the
+ * kernel's, there is no second descriptor, and this library keeps no table.
+ *
+ * The socket's address says what it is, and the port number of the program. A dump that is longer
+ * than one page of rows ends with a note in the queue, which says where the dump goes on; a receive
+ * that meets the note replaces it by the next page.
+ */
+#ifndef RNIC_VIEW_NETLINK_SOCKET_H
+#define RNIC_VIEW_NETLINK_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* Whether a program of rnic-run gets such a socket from socket() with these arguments. */
+bool netlink_socket_is_wanted(int domain, int type, int protocol);
+
+/* Makes one, with the flags in `type`. Returns a descriptor, or -1 and errno, as socket() does. */
+int netlink_socket_make(int type);
+
+/* Whether `fd` is one. One load where this process and its parents have made none. Keeps errno. */
+bool netlink_socket_is(int fd);
+
+/* As bind(): the program may choose its port number. -1 and errno. */
+int netlink_socket_bind(int fd, const struct sockaddr *address, socklen_t bytes);
+
+/* As getsockname() and getpeername(). -1 and errno. */
+int netlink_socket_name(int fd, bool is_peer, struct sockaddr *address, socklen_t *bytes);
+
+/* Answers the messages of one send. Returns `length`, or -1 and errno. */
+ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length);
+
+/*
+ * Waits for a message as a receive with `flags` does, and brings the next page of a dump where it
+ * is its turn. 0: a receive will find a message. -1 and errno.
+ */
+int netlink_socket_await(int fd, int flags);
+
+/* Writes the sender of all messages, the kernel, as receives do: `bytes` is in and out. */
+void netlink_socket_sender(void *address, socklen_t *bytes);
+
+#endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/netlink/nldev_answer.h"
+
+#include "view/netlink/nldev_fill.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+#include <stddef.h>
+#include <string.h>
+
+#define ANSWER_ROWS_MAX (RNIC_CTL_MESSAGE_BYTES / 16) /* of a page: no row is shorter */
+
+struct answer {
+	const struct nldev_peer *peer;
+	const struct nldev_request *request;
+	struct nldev_writer writer;
+	struct rnic_show_device device;
+	_Alignas(8) uint8_t message[NLDEV_MESSAGE_BYTES];
+};
+
+/* ---- messages ---- */
+
+static void answer_begin(struct answer *answer, uint16_t type, uint16_t flags)
+{
+	nldev_begin(&answer->writer, type, flags, answer->request->sequence, answer->peer->port_id);
+}
+
+static int answer_send(struct answer *answer)
+{
+	nldev_end(&answer->writer);
+	return answer->peer->send(answer->peer->context, answer->message, answer->writer.used);
+}
+
+/* An error, or with 0 an acknowledgment. The reason travels as the kernel's do (NETLINK_EXT_ACK).
+ */
+static int answer_status(struct answer *answer, int error, const char *reason)
+{
+	struct nlmsgerr status = {
+		.error = error,
+		.msg.nlmsg_len = NLMSG_HDRLEN, /* without the request's payload: NLM_F_CAPPED */
+		.msg.nlmsg_type = answer->request->type,
+		.msg.nlmsg_seq = answer->request->sequence,
+	};
+
+	answer_begin(answer, NLMSG_ERROR,
+		     (uint16_t)(NLM_F_CAPPED | (reason != NULL ? NLM_F_ACK_TLVS : 0)));
+	nldev_put_raw(&answer->writer, &status, sizeof(status));
+	if (reason != NULL)
+		nldev_put_text(&answer->writer, NLMSGERR_ATTR_MSG, reason, strlen(reason));
+	return answer_send(answer);
+}
+
+static int answer_done(struct answer *answer)
+{
+	const int none = 0;
+
+	answer_begin(answer, NLMSG_DONE, NLM_F_MULTI);
+	nldev_put_raw(&answer->writer, &none, sizeof(none));
+	return answer_send(answer);
+}
+
+/* Begins a message about the device. */
+static void answer_begin_device(struct answer *answer)
+{
+	answer_begin(answer, answer->request->type, answer->request->is_dump ? NLM_F_MULTI : 0);
+	nldev_fill_name(&answer->writer, &answer->device.device);
+}
+
+/* ---- the device ---- */
+
+static int answer_read_device(struct answer *answer)
+{
+	struct admin_page page = {.cursor = 0};
+	int error = answer->peer->read(answer->peer->context, RNIC_SHOW_DEVICE,
+				       sizeof(answer->device), &page);
+
+	if (error == 0 && page.count == 0)
+		error = -ENODEV;
+	if (error == 0)
+		memcpy(&answer->device, page.rows, sizeof(answer->device));
+	return error;
+}
+
+/* Adds up the rows of a kind of which the device's row has no number. */
+static int answer_count(const struct answer *answer, const struct nldev_objects *objects,
+			uint64_t *count)
+{
+	struct admin_page page = {.cursor = 0};
+	int error;
+
+	*count = 0;
+	do {
+		error = answer->peer->read(answer->peer->context, objects->kind, objects->row_bytes,
+					   &page);
+		*count += error == 0 ? page.count : 0;
+	} while (error == 0 && page.cursor != 0);
+	return error;
+}
+
+static int answer_count_of(const struct answer *answer, const struct nldev_objects *objects,
+			   uint64_t *count)
+{
+	switch (objects->kind) {
+	case RNIC_SHOW_PDS:
+		*count = answer->device.pd_count;
+		return 0;
+	case RNIC_SHOW_CQS:
+		*count = answer->device.cq_count;
+		return 0;
+	case RNIC_SHOW_QPS:
+		*count = answer->device.qp_count;
+		return 0;
+	case RNIC_SHOW_MRS:
+		*count = answer->device.mr_count;
+		return 0;
+	case RNIC_SHOW_SRQS:
+		*count = answer->device.srq_count;
+		return 0;
+	default:
+		return answer_count(answer, objects, count);
+	}
+}
+
+static int answer_fill_resources(struct answer *answer)
+{
+	const struct nldev_objects *objects;
+	size_t table = nldev_nest(&answer->writer, RDMA_NLDEV_ATTR_RES_SUMMARY);
+	uint64_t count;
+
+	for (size_t i = 0; (objects = nldev_objects_at(i)) != NULL; i++) {
+		int error = answer_count_of(answer, objects, &count);
+
+		if (error != 0)
+			return error;
+		nldev_fill_summary(&answer->writer, objects->summary, count);
+	}
+	nldev_fill_summary(&answer->writer, "ctx", answer->device.client_count);
+	nldev_unnest(&answer->writer, table);
+	return 0;
+}
+
+/* Answers a request for facts of the device, which fit one message. */
+static int answer_facts(struct answer *answer)
+{
+	int error = 0;
+
+	answer_begin_device(answer);
+	if (answer->request->command == RDMA_NLDEV_CMD_GET)
+		nldev_fill_device(&answer->writer, &answer->device);
+	else if (answer->request->command == RDMA_NLDEV_CMD_PORT_GET)
+		nldev_fill_port(&answer->writer, &answer->device);
+	else
+		error = answer_fill_resources(answer);
+	return error != 0 ? error : answer_send(answer);
+}
+
+/* ---- counters ---- */
+
+static size_t answer_begin_counters(struct answer *answer)
+{
+	answer_begin_device(answer);
+	nldev_put_u32(&answer->writer, RDMA_NLDEV_ATTR_PORT_INDEX, NLDEV_PORT_INDEX);
+	return nldev_nest(&answer->writer, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+}
+
+/* Counters that do not fit one message go on in a second one. */
+static int answer_counters(struct answer *answer)
+{
+	struct admin_page page = {.cursor = 0};
+	size_t table = answer_begin_counters(answer);
+	int error;
+
+	do {
+		error = answer->peer->read(answer->peer->context, RNIC_SHOW_COUNTERS,
+					   sizeof(struct rnic_show_counter), &page);
+		for (size_t i = 0; error == 0 && i < page.count; i++) {
+			const struct rnic_show_counter *counters = (const void *)page.rows;
+			const size_t before = answer->writer.used;
+
+			nldev_fill_counter(&answer->writer, &counters[i]);
+			if (!answer->writer.is_full)
+				continue;
+			answer->writer.used = before;
+			answer->writer.is_full = false;
+			nldev_unnest(&answer->writer, table);
+			error = answer_send(answer);
+			table = answer_begin_counters(answer);
+			nldev_fill_counter(&answer->writer, &counters[i]);
+		}
+	} while (error == 0 && page.cursor != 0);
+	nldev_unnest(&answer->writer, table);
+	return error != 0 ? error : answer_send(answer);
+}
+
+/* ---- objects ---- */
+
+static uint32_t answer_client_of(const uint8_t *row)
+{
+	uint32_t client_id;
+
+	memcpy(&client_id, row, sizeof(client_id));
+	return client_id;
+}
+
+/* Looks up the processes of the page's rows: 0 where the client has gone. */
+static int answer_find_pids(const struct answer *answer, const struct nldev_objects *objects,
+			    const struct admin_page *page, uint32_t pids[ANSWER_ROWS_MAX])
+{
+	struct admin_page clients = {.cursor = 0};
+	int error;
+
+	memset(pids, 0, ANSWER_ROWS_MAX * sizeof(pids[0]));
+	do {
+		error = answer->peer->read(answer->peer->context, RNIC_SHOW_CLIENTS,
+					   sizeof(struct rnic_show_client), &clients);
+		for (size_t i = 0; error == 0 && i < clients.count; i++) {
+			const struct rnic_show_client *rows = (const void *)clients.rows;
+
+			for (size_t j = 0; j < page->count; j++)
+				if (answer_client_of(page->rows + j * objects->row_bytes) ==
+				    rows[i].client_id)
+					pids[j] = rows[i].pid;
+		}
+	} while (error == 0 && clients.cursor != 0);
+	return error;
+}
+
+static void answer_fill_entry(struct answer *answer, const struct nldev_objects *objects,
+			      const uint8_t *row, uint32_t pid)
+{
+	objects->fill(&answer->writer, row);
+	nldev_fill_process(&answer->writer, answer_client_of(row), pid);
+}
+
+/* Sends the page's rows, in as many messages as they need. */
+static int answer_send_rows(struct answer *answer, const struct nldev_objects *objects,
+			    const struct admin_page *page, const uint32_t *pids)
+{
+	size_t next = 0;
+
+	while (next < page->count) {
+		const size_t first = next;
+		size_t table;
+		int error;
+
+		answer_begin_device(answer);
+		table = nldev_nest(&answer->writer, objects->table);
+		for (; next < page->count; next++) {
+			const size_t before = answer->writer.used;
+
+			nldev_nest(&answer->writer, objects->entry);
+			answer_fill_entry(answer, objects, page->rows + next * objects->row_bytes,
+					  pids[next]);
+			nldev_unnest(&answer->writer, before);
+			if (answer->writer.is_full) {
+				answer->writer.used = before;
+				answer->writer.is_full = false;
+				break;
+			}
+		}
+		if (next == first)
+			return -EMSGSIZE;
+		nldev_unnest(&answer->writer, table);
+		error = answer_send(answer);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+/* Sends a page of a dump. A cursor: there are more. */
+static int64_t answer_page(struct answer *answer, const struct nldev_objects *objects,
+			   uint32_t cursor)
+{
+	struct admin_page page = {.cursor = cursor};
+	uint32_t pids[ANSWER_ROWS_MAX];
+	int error =
+		answer->peer->read(answer->peer->context, objects->kind, objects->row_bytes, &page);
+
+	if (error == 0 && page.count > 0)
+		error = answer_find_pids(answer, objects, &page, pids);
+	if (error == 0)
+		error = answer_send_rows(answer, objects, &page, pids);
+	if (error != 0)
+		return error;
+	return page.cursor != 0 ? (int64_t)page.cursor : answer_done(answer);
+}
+
+/* Sends the object that the request names; -ENOENT: the program may see none. */
+static int answer_object(struct answer *answer, const struct nldev_objects *objects)
+{
+	struct admin_page page = {.cursor = 0};
+	uint32_t pids[ANSWER_ROWS_MAX];
+	int error;
+
+	do {
+		error = answer->peer->read(answer->peer->context, objects->kind, objects->row_bytes,
+					   &page);
+		for (size_t i = 0; error == 0 && i < page.count; i++) {
+			const uint8_t *row = page.rows + i * objects->row_bytes;
+
+			if (objects->number(row) != answer->request->object)
+				continue;
+			error = answer_find_pids(answer, objects, &page, pids);
+			if (error != 0)
+				return error;
+			answer_begin_device(answer);
+			answer_fill_entry(answer, objects, row, pids[i]);
+			return answer_send(answer);
+		}
+	} while (error == 0 && page.cursor != 0);
+	return error != 0 ? error : -ENOENT;
+}
+
+/* ---- requests ---- */
+
+static bool answer_changes_devices(uint16_t command)
+{
+	return command == RDMA_NLDEV_CMD_SET || command == RDMA_NLDEV_CMD_NEWLINK ||
+	       command == RDMA_NLDEV_CMD_DELLINK || command == RDMA_NLDEV_CMD_SYS_SET ||
+	       command == RDMA_NLDEV_CMD_STAT_SET || command == RDMA_NLDEV_CMD_STAT_DEL;
+}
+
+static bool answer_is_facts(uint16_t command)
+{
+	return command == RDMA_NLDEV_CMD_GET || command == RDMA_NLDEV_CMD_PORT_GET ||
+	       command == RDMA_NLDEV_CMD_RES_GET;
+}
+
+/* Whether the daemon has something of the kind that the command asks for. */
+static bool answer_is_known(uint16_t command)
+{
+	return answer_is_facts(command) || nldev_objects_of(command) != NULL ||
+	       command == RDMA_NLDEV_CMD_STAT_GET;
+}
+
+/* As the kernel: what is asked for must be named, and be there. */
+static int answer_check(const struct nldev_request *request)
+{
+	const bool is_of_port = request->command == RDMA_NLDEV_CMD_PORT_GET ||
+				request->command == RDMA_NLDEV_CMD_STAT_GET;
+
+	if (request->has_device && request->device != NLDEV_DEVICE_INDEX)
+		return -EINVAL;
+	if (request->has_port && request->port != NLDEV_PORT_INDEX)
+		return -EINVAL;
+	if (request->is_dump)
+		return 0;
+	if (!request->has_device || (is_of_port && !request->has_port))
+		return -EINVAL;
+	return nldev_objects_of(request->command) != NULL && !request->has_object ? -EINVAL : 0;
+}
+
+/* Answers a request that is right. */
+static int64_t answer_request(struct answer *answer)
+{
+	const struct nldev_request *request = answer->request;
+	const struct nldev_objects *objects = nldev_objects_of(request->command);
+	int error = answer_read_device(answer);
+
+	if (error != 0)
+		return error;
+	if (objects != NULL)
+		return request->is_dump ? answer_page(answer, objects, 0)
+					: answer_object(answer, objects);
+	if (answer_is_facts(request->command)) {
+		error = answer_facts(answer);
+		return error == 0 && request->is_dump ? answer_done(answer) : error;
+	}
+	/* A dump is of counters that a program has bound to queue pairs or regions: there are none.
+	 */
+	if (request->is_dump)
+		return request->has_resource ? answer_done(answer) : -EINVAL;
+	return request->has_resource ? -EOPNOTSUPP : answer_counters(answer);
+}
+
+static const char *answer_reason(const struct nldev_request *request, int64_t error)
+{
+	if (answer_changes_devices(request->command))
+		return "rnicd makes the device of rnic-run, and nothing else changes it: see "
+		       "rnicd(8)";
+	if (error == -EOPNOTSUPP)
+		return "the device of rnic-run has nothing of this kind: see rnic-run(1)";
+	return NULL;
+}
+
+/* A device process or daemon that ends takes its rows along. */
+static bool answer_is_no_room(int64_t error)
+{
+	return error == -ENOBUFS || error == -EAGAIN;
+}
+
+static int64_t answer_end(struct answer *answer, int64_t result)
+{
+	const struct nldev_request *request = answer->request;
+
+	if (result > 0 || answer_is_no_room(result))
+		return result;
+	if (result < 0)
+		return answer_status(answer, (int)result, answer_reason(request, result));
+	return request->wants_ack && !request->is_dump ? answer_status(answer, 0, NULL) : 0;
+}
+
+static void answer_init(struct answer *answer, const struct nldev_peer *peer,
+			const struct nldev_request *request)
+{
+	answer->peer = peer;
+	answer->request = request;
+	answer->writer = (struct nldev_writer){
+		.bytes = answer->message,
+		.room = sizeof(answer->message),
+	};
+}
+
+int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request, int error)
+{
+	struct answer answer;
+	int64_t result = error;
+
+	answer_init(&answer, peer, request);
+	/* The kernel acknowledges control messages, and what is no request, without a look. */
+	if (!request->is_request)
+		return request->wants_ack ? answer_status(&answer, 0, NULL) : 0;
+	if (!answer_is_known(request->command))
+		result = -EOPNOTSUPP;
+	if (result == 0)
+		result = answer_check(request);
+	if (result == 0)
+		result = answer_request(&answer);
+	return answer_end(&answer, result);
+}
+
+int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_request *request,
+			  uint32_t cursor)
+{
+	const struct nldev_objects *objects = nldev_objects_of(request->command);
+	struct answer answer;
+	int64_t result;
+
+	answer_init(&answer, peer, request);
+	result = objects != NULL ? answer_read_device(&answer) : -EINVAL;
+	if (result == 0)
+		result = answer_page(&answer, objects, cursor);
+	return answer_end(&answer, result);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Answers requests of a program as the kernel's RDMA devices do: a request in, messages out. What
+ * the device has comes from a source of rows, which is the daemon; messages go to a sink, which is
+ * the program's socket. No state: a dump that is longer than one page of rows goes on from a
+ * cursor, which the caller keeps.
+ */
+#ifndef RNIC_VIEW_NLDEV_ANSWER_H
+#define RNIC_VIEW_NLDEV_ANSWER_H
+
+#include "admin/admin_link.h"
+#include "view/netlink/nldev_message.h"
+
+/* As the kernel's messages on pages of 4 KiB: what a program with MNL_SOCKET_BUFFER_SIZE takes. */
+#define NLDEV_MESSAGE_BYTES 3776
+
+struct nldev_peer {
+	/* Reads rows as admin_link_show_page() does. Negative errno. */
+	int (*read)(void *context, uint32_t kind, size_t row_bytes, struct admin_page *page);
+	/* Takes a message. Negative errno: there is no room. */
+	int (*send)(void *context, const void *message, size_t bytes);
+	void *context;
+	uint32_t port_id; /* of the program's socket */
+};
+
+/*
+ * Answers the request. `error` is what nldev_read_request() found. Returns 0; a positive cursor
+ * when the dump goes on, by nldev_answer_rest(); or what send() returned.
+ */
+int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request, int error);
+
+/* Goes on with the dump of an earlier request. Returns as nldev_answer(). */
+int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_request *request,
+			  uint32_t cursor);
+
+#endif

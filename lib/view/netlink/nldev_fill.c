@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/netlink/nldev_fill.h"
+
+#include "base/bits.h"
+#include "ctl/ctl_cm.h"
+#include "wire/gid.h"
+
+#include <arpa/inet.h>
+#include <linux/socket.h>
+#include <netinet/in.h>
+#include <rdma/rdma_netlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* The kernel's numbers, which no header of the user side has. */
+enum {
+	NLDEV_NODE_TYPE_CA = 1,	       /* enum rdma_node_type */
+	NLDEV_PHYS_STATE_DISABLED = 3, /* IBTA 1.4, 14.2.5.6 */
+	NLDEV_PHYS_STATE_LINK_UP = 5,
+	NLDEV_MIGRATED = 0, /* enum ib_mig_state */
+	NLDEV_CLIENT_SHIFT = 16,
+};
+
+/* enum rdma_cm_state of the kernel. */
+enum nldev_cm_state {
+	NLDEV_CM_IDLE = 0,
+	NLDEV_CM_ADDR_RESOLVED = 2,
+	NLDEV_CM_ROUTE_RESOLVED = 4,
+	NLDEV_CM_CONNECT = 5,
+	NLDEV_CM_DISCONNECT = 6,
+	NLDEV_CM_ADDR_BOUND = 7,
+	NLDEV_CM_LISTEN = 8,
+	NLDEV_CM_DESTROYING = 10,
+};
+
+/* ---- the device ---- */
+
+void nldev_fill_name(struct nldev_writer *writer, const struct rnic_device_attributes *device)
+{
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_DEV_INDEX, NLDEV_DEVICE_INDEX);
+	nldev_put_text(writer, RDMA_NLDEV_ATTR_DEV_NAME, device->name, sizeof(device->name));
+}
+
+void nldev_fill_device(struct nldev_writer *writer, const struct rnic_show_device *row)
+{
+	static const char protocol[] = "roce";
+
+	/* Of a device this is the number of ports. */
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_PORT_INDEX, NLDEV_PORT_INDEX);
+	nldev_put_text(writer, RDMA_NLDEV_ATTR_FW_VERSION, row->device.firmware,
+		       sizeof(row->device.firmware));
+	nldev_put_u64(writer, RDMA_NLDEV_ATTR_NODE_GUID, row->device.node_guid);
+	nldev_put_u64(writer, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, row->device.node_guid);
+	nldev_put_u8(writer, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, NLDEV_NODE_TYPE_CA);
+	nldev_put_text(writer, RDMA_NLDEV_ATTR_DEV_PROTOCOL, protocol, sizeof(protocol));
+}
+
+void nldev_fill_port(struct nldev_writer *writer, const struct rnic_show_device *row)
+{
+	const bool is_active = row->port.state == RNIC_PORT_ACTIVE;
+
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_PORT_INDEX, NLDEV_PORT_INDEX);
+	nldev_put_u8(writer, RDMA_NLDEV_ATTR_PORT_STATE, (uint8_t)row->port.state);
+	nldev_put_u8(writer, RDMA_NLDEV_ATTR_PORT_PHYS_STATE,
+		     is_active ? NLDEV_PHYS_STATE_LINK_UP : NLDEV_PHYS_STATE_DISABLED);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_NDEV_INDEX, row->device.netdev_index);
+	nldev_put_text(writer, RDMA_NLDEV_ATTR_NDEV_NAME, row->device.netdev,
+		       sizeof(row->device.netdev));
+}
+
+void nldev_fill_summary(struct nldev_writer *writer, const char *name, uint64_t count)
+{
+	size_t entry = nldev_nest(writer, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY);
+
+	nldev_put_text(writer, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, name, strlen(name));
+	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR, count);
+	nldev_unnest(writer, entry);
+}
+
+void nldev_fill_counter(struct nldev_writer *writer, const struct rnic_show_counter *row)
+{
+	size_t entry = nldev_nest(writer, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
+
+	nldev_put_text(writer, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, row->name,
+		       sizeof(row->name));
+	nldev_put_u64(writer, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, row->value);
+	nldev_unnest(writer, entry);
+}
+
+/* ---- objects ---- */
+
+/* The kernel numbers objects of all processes; here each client has numbers of its own. */
+static uint32_t nldev_number_of(uint32_t client_id, uint32_t slot)
+{
+	return (client_id << NLDEV_CLIENT_SHIFT) + slot;
+}
+
+void nldev_fill_process(struct nldev_writer *writer, uint32_t client_id, uint32_t pid)
+{
+	static const char daemon[] = "rnicd";
+
+	if (pid == 0) {
+		nldev_put_text(writer, RDMA_NLDEV_ATTR_RES_KERN_NAME, daemon, sizeof(daemon));
+		return;
+	}
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CTXN, client_id);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_PID, pid);
+}
+
+static uint32_t nldev_qp_number(const void *row)
+{
+	return ((const struct rnic_show_qp *)row)->qpn;
+}
+
+static void nldev_fill_qp(struct nldev_writer *writer, const void *row)
+{
+	const struct rnic_show_qp *qp = row;
+
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_PORT_INDEX, NLDEV_PORT_INDEX);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_LQPN, qp->qpn);
+	if (qp->type == RNIC_QP_TYPE_RC || qp->type == RNIC_QP_TYPE_UC) {
+		nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_RQPN, qp->peer_qpn);
+		nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_RQ_PSN, qp->expected_psn);
+		nldev_put_u8(writer, RDMA_NLDEV_ATTR_RES_PATH_MIG_STATE, NLDEV_MIGRATED);
+	}
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_SQ_PSN, qp->send_psn);
+	nldev_put_u8(writer, RDMA_NLDEV_ATTR_RES_TYPE, (uint8_t)qp->type);
+	nldev_put_u8(writer, RDMA_NLDEV_ATTR_RES_STATE, (uint8_t)qp->state);
+}
+
+static uint32_t nldev_cq_number(const void *row)
+{
+	const struct rnic_show_cq *cq = row;
+
+	return nldev_number_of(cq->client_id, cq->slot);
+}
+
+static void nldev_fill_cq(struct nldev_writer *writer, const void *row)
+{
+	const struct rnic_show_cq *cq = row;
+
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CQE, cq->entries);
+	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_USECNT, cq->users);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CQN, nldev_cq_number(cq));
+}
+
+/* A key names its region: no other one of the device has it. */
+static uint32_t nldev_mr_number(const void *row)
+{
+	return ((const struct rnic_show_mr *)row)->lkey;
+}
+
+static void nldev_fill_mr(struct nldev_writer *writer, const void *row)
+{
+	const struct rnic_show_mr *mr = row;
+
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_RKEY, mr->rkey);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_LKEY, mr->lkey);
+	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_IOVA, mr->iova);
+	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_MRLEN, mr->length);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_MRN, nldev_mr_number(mr));
+}
+
+static uint32_t nldev_pd_number(const void *row)
+{
+	const struct rnic_show_pd *pd = row;
+
+	return nldev_number_of(pd->client_id, pd->slot);
+}
+
+static void nldev_fill_pd(struct nldev_writer *writer, const void *row)
+{
+	const struct rnic_show_pd *pd = row;
+
+	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_USECNT, pd->users);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_PDN, nldev_pd_number(pd));
+}
+
+static uint32_t nldev_srq_number(const void *row)
+{
+	return ((const struct rnic_show_srq *)row)->number;
+}
+
+static void nldev_fill_srq(struct nldev_writer *writer, const void *row)
+{
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_SRQN, nldev_srq_number(row));
+}
+
+/* ---- connections ---- */
+
+/* The daemon names states by words, of which the kernel has fewer. */
+static uint8_t nldev_cm_state_of(const char *name, size_t room)
+{
+	static const struct {
+		const char *name;
+		uint8_t state; /* enum nldev_cm_state */
+	} states[] = {
+		{"idle", NLDEV_CM_IDLE},
+		{"bound", NLDEV_CM_ADDR_BOUND},
+		{"addr resolved", NLDEV_CM_ADDR_RESOLVED},
+		{"route resolved", NLDEV_CM_ROUTE_RESOLVED},
+		{"listening", NLDEV_CM_LISTEN},
+		{"closed", NLDEV_CM_DISCONNECT},
+		{"abandoned", NLDEV_CM_DESTROYING},
+	};
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(states); i++)
+		if (strncmp(name, states[i].name, room) == 0)
+			return states[i].state;
+	return NLDEV_CM_CONNECT;
+}
+
+static void nldev_put_address(struct nldev_writer *writer, uint16_t type,
+			      const struct rnic_gid *gid, uint32_t port)
+{
+	union {
+		struct __kernel_sockaddr_storage all;
+		struct sockaddr_in ipv4;
+		struct sockaddr_in6 ipv6;
+	} address;
+
+	memset(&address, 0, sizeof(address));
+	if (rnic_gid_is_ipv4(gid)) {
+		address.ipv4.sin_family = AF_INET;
+		address.ipv4.sin_port = htons((uint16_t)port);
+		memcpy(&address.ipv4.sin_addr, rnic_gid_ipv4(gid), sizeof(address.ipv4.sin_addr));
+	} else {
+		address.ipv6.sin6_family = AF_INET6;
+		address.ipv6.sin6_port = htons((uint16_t)port);
+		memcpy(&address.ipv6.sin6_addr, gid->bytes, sizeof(address.ipv6.sin6_addr));
+	}
+	nldev_put(writer, type, &address.all, sizeof(address.all));
+}
+
+static uint32_t nldev_cm_number(const void *row)
+{
+	const struct rnic_show_cm *id = row;
+
+	return nldev_number_of(id->client_id, id->slot);
+}
+
+static void nldev_fill_cm(struct nldev_writer *writer, const void *row)
+{
+	const struct rnic_show_cm *id = row;
+	const uint8_t state = nldev_cm_state_of(id->state, sizeof(id->state));
+
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_PORT_INDEX, NLDEV_PORT_INDEX);
+	nldev_put_u8(writer, RDMA_NLDEV_ATTR_RES_TYPE, (uint8_t)id->qp_type);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_PS, id->port_space);
+	nldev_put_u8(writer, RDMA_NLDEV_ATTR_RES_STATE, state);
+	if (state != NLDEV_CM_IDLE)
+		nldev_put_address(writer, RDMA_NLDEV_ATTR_RES_SRC_ADDR, &id->local, id->local_port);
+	if (state != NLDEV_CM_IDLE && state != NLDEV_CM_ADDR_BOUND && state != NLDEV_CM_LISTEN)
+		nldev_put_address(writer, RDMA_NLDEV_ATTR_RES_DST_ADDR, &id->peer, id->peer_port);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CM_IDN, nldev_cm_number(id));
+}
+
+/* ---- all kinds ---- */
+
+#define NLDEV_OBJECTS(name, NAME, show, word)                                                      \
+	{                                                                                          \
+		RDMA_NLDEV_CMD_RES_##NAME##_GET, RDMA_NLDEV_ATTR_RES_##NAME,                       \
+			RDMA_NLDEV_ATTR_RES_##NAME##_ENTRY, word, show,                            \
+			sizeof(struct rnic_show_##name), nldev_##name##_number, nldev_fill_##name  \
+	}
+
+static const struct nldev_objects nldev_objects[] = {
+	NLDEV_OBJECTS(pd, PD, RNIC_SHOW_PDS, "pd"), NLDEV_OBJECTS(cq, CQ, RNIC_SHOW_CQS, "cq"),
+	NLDEV_OBJECTS(qp, QP, RNIC_SHOW_QPS, "qp"), NLDEV_OBJECTS(cm, CM_ID, RNIC_SHOW_CM, "cm_id"),
+	NLDEV_OBJECTS(mr, MR, RNIC_SHOW_MRS, "mr"), NLDEV_OBJECTS(srq, SRQ, RNIC_SHOW_SRQS, "srq"),
+};
+
+const struct nldev_objects *nldev_objects_of(uint16_t command)
+{
+	for (size_t i = 0; i < RNIC_COUNT_OF(nldev_objects); i++)
+		if (nldev_objects[i].command == command)
+			return &nldev_objects[i];
+	return NULL;
+}
+
+const struct nldev_objects *nldev_objects_at(size_t index)
+{
+	return index < RNIC_COUNT_OF(nldev_objects) ? &nldev_objects[index] : NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The daemon's rows as attributes of the kernel's RDMA devices. Pure functions. There is one
+ * device, with index 0, and one port.
+ */
+#ifndef RNIC_VIEW_NLDEV_FILL_H
+#define RNIC_VIEW_NLDEV_FILL_H
+
+#include "ctl/ctl_message.h"
+#include "view/netlink/nldev_message.h"
+
+#define NLDEV_DEVICE_INDEX 0
+#define NLDEV_PORT_INDEX   1
+
+/* A kind of object: how netlink lists it, and the rows of the daemon. */
+struct nldev_objects {
+	uint16_t command;    /* RDMA_NLDEV_CMD_RES_*_GET */
+	uint16_t table;	     /* the attribute of all entries */
+	uint16_t entry;	     /* and of one */
+	const char *summary; /* the name in the summary of resources */
+	uint32_t kind;	     /* enum rnic_show_kind; the rows begin with the client's id */
+	size_t row_bytes;
+	uint32_t (*number)(const void *row); /* by which a program asks for one */
+	/* Writes the attributes of a row but those of its process. */
+	void (*fill)(struct nldev_writer *writer, const void *row);
+};
+
+/* NULL: the command lists no objects that the daemon shows. */
+const struct nldev_objects *nldev_objects_of(uint16_t command);
+
+/* The kinds in the order of the summary of resources; NULL at the end. */
+const struct nldev_objects *nldev_objects_at(size_t index);
+
+/* Name and index of the device, with which every answer begins. */
+void nldev_fill_name(struct nldev_writer *writer, const struct rnic_device_attributes *device);
+void nldev_fill_device(struct nldev_writer *writer, const struct rnic_show_device *row);
+void nldev_fill_port(struct nldev_writer *writer, const struct rnic_show_device *row);
+void nldev_fill_summary(struct nldev_writer *writer, const char *name, uint64_t count);
+void nldev_fill_counter(struct nldev_writer *writer, const struct rnic_show_counter *row);
+
+/*
+ * The process of an object: its client's. `pid` 0: the client is gone, and the object is the
+ * daemon's.
+ */
+void nldev_fill_process(struct nldev_writer *writer, uint32_t client_id, uint32_t pid);
+
+#endif

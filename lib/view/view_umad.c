@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/view_umad.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define VIEW_UMAD_FILE "/sys/class/infiniband_mad/abi_version"
+
+void rnic_view_explain_umad(const char *path)
+{
+	static const char reason[] =
+		"rnic-run: this tool sends management datagrams by /dev/infiniband/umad, which the "
+		"device of rnic-run does not have: a RoCE network has no subnet manager. Counters "
+		"are in rnicctl show counters and rdma statistic\n";
+	static atomic_bool is_said;
+	const int errno_before = errno;
+
+	if (strcmp(path, VIEW_UMAD_FILE) != 0 || atomic_exchange(&is_said, true))
+		return;
+	/* By the kernel, for this may be a handler of signals. Nothing follows from a failure. */
+	syscall(SYS_write, STDERR_FILENO, reason, sizeof(reason) - 1);
+	errno = errno_before;
+}

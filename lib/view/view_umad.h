@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Says why tools that send management datagrams themselves (perfquery, smpquery, ibping) find no
+ * device: what they print names a kernel module, which would not help.
+ */
+#ifndef RNIC_VIEW_UMAD_H
+#define RNIC_VIEW_UMAD_H
+
+/*
+ * Writes one line to standard error, once in a process, when `path` is the file that libibumad
+ * reads before it opens a port. ibstat, which opens none, does not read it. Keeps errno.
+ */
+void rnic_view_explain_umad(const char *path);
+
+#endif

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Makes the mistakes of doc/mistakes.md: each program says what the page says.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/page.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_test "other users and hosts need root"
+page=$DOC/mistakes.md
+mapfile -t titles < <(python3 -B "$NEWCOMER/type_page.py" titles "$page")
+check "the page has twenty mistakes and more" test ${#titles[@]} -ge 20
+
+# starts SOCKET COMMAND...: a daemon, whose log is in SOCKET's folder.
+starts() {
+	local socket=$1
+	shift
+	"$@" --socket "$socket" >"$(dirname "$socket")/log" 2>&1 &
+	own $!
+	wait_for 20 rnicctl show device --socket "$socket" || fail "rnicd at $socket" \
+		"$(dirname "$socket")/log"
+}
+
+# as_user UID: the command that becomes an ordinary user.
+as_user() {
+	echo setpriv --reuid "$1" --regid "$1" --clear-groups
+}
+
+# Two hosts, far and near, whose interfaces have different MTUs.
+make_hosts() {
+	make_namespaces 9000
+	on 1 ip link set veth1 mtu 1500
+	starts near.sock ip netns exec "${side_namespace[0]}" rnicd --netdev veth0
+	starts far.sock ip netns exec "${side_namespace[1]}" rnicd --netdev veth1
+}
+
+make_programs() {
+	cat >own.c <<-'END'
+		#include <infiniband/verbs.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			int count;
+			struct ibv_device **list = ibv_get_device_list(&count);
+			printf("%d devices\n", count);
+			ibv_free_device_list(list);
+		}
+	END
+	cc own.c -o own_program -libverbs
+	cc -fsanitize=address own.c -o sanitized_program -libverbs
+	echo 'int main(void) { return 0; }' >empty.c
+	cc -m32 empty.c -o program_of_32_bit 2>/dev/null
+	musl-gcc empty.c -o program_of_musl 2>/dev/null
+	cp /usr/bin/ibv_devinfo set_user_id_program
+	chmod 4755 set_user_id_program
+}
+
+chmod 755 .
+make_programs
+starts a.sock rnicd --address 127.0.0.2
+starts b.sock rnicd --address 127.0.0.3
+starts private.sock rnicd --address 127.0.0.6 --socket-mode 0600
+install -d -o 65533 -m 755 theirs
+# shellcheck disable=SC2046 # words
+starts theirs/rnicd.sock $(as_user 65533) "$BIN/rnicd" --address 127.0.0.7
+make_hosts
+
+# type_mistake NUMBER TITLE: as the user, or below the command, that the mistake needs.
+type_mistake() {
+	local below=()
+	case $1 in
+	5 | 9 | 10) read -ra below <<<"$(as_user 65534)" ;;
+	7) [ -e program_of_32_bit ] || { skip_part "no 32-bit programs: no gcc -m32"; return; } ;;
+	8) [ -e program_of_musl ] || { skip_part "no programs of musl: no musl-gcc"; return; } ;;
+	15) below=(python3 -B "$INTEROP/host/refuse_calls.py" uring) ;;
+	20) on 0 ip rule add to 10.77.0.2 ipproto udp dport 4791 prohibit ;;
+	21) on 0 ip rule del to 10.77.0.2 ipproto udp dport 4791 prohibit ;;
+	esac
+	types mistakes.md "$2" "${below[@]}"
+}
+
+for title in "${titles[@]}"; do type_mistake "${title%%.*}" "$title"; done
+# names PROGRAM PATTERN: prints what the pages name behind the program.
+names() {
+	grep -ohE "\b$1 ([^\`|]* )?$2" "$DOC"/*.md | grep -oE -- "$2" | sort -u
+}
+
+echo "# the pages name what there is"
+for program in rnicd rnic-run; do
+	"$program" --help >"$WORK/help"
+	options=$(names $program '--[a-z-]+')
+	check "$program has options in the pages" test -n "$options"
+	for option in $options; do
+		check "$program $option" grep -qwE -- "$option" "$WORK/help"
+	done
+done
+for kind in $(grep -ohE 'rnicctl show [a-z]+' "$DOC"/*.md | cut -d' ' -f3 | sort -u); do
+	check "rnicctl show $kind" rnicctl show --socket a.sock "$kind"
+done
+
+for process in "${processes[@]}"; do end_process "$process"; done
+wait_for 20 all_have_ended
+test_finish

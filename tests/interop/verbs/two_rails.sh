@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# UCX with two rails: each program has two devices, and a message goes over both: two_rails.sh PORT
+. "$(dirname "$0")/../lib.sh"
+
+PAIR_SECONDS=60
+size=1048576
+rounds=200
+for ((side = 0; side < 4; side++)); do
+	side_namespace[side]=""
+	side_user[side]=""
+	side_address[side]=$loopback.$((side + 2))
+	daemon_start $side --address "${side_address[side]}" --port "$1"
+done
+server=(--socket "${side_socket[0]}" --socket "${side_socket[1]}")
+client=(--socket "${side_socket[2]}" --socket "${side_socket[3]}")
+
+# sent SIDE: the bytes that its device has sent, headers included.
+sent() {
+	echo $(($("$BIN/rnic-run" --no-daemon --socket "${side_socket[$1]}" \
+		cat /sys/class/infiniband/rnic0/ports/1/counters/port_xmit_data) * 4))
+}
+
+# has_sent SIDE BYTES: the counters are written four times a second.
+has_sent() {
+	[ "$(sent "$1")" -ge "$2" ]
+}
+
+# ucx RAILS DEVICES: ucx_perftest over these devices of each side.
+ucx() {
+	local settings=(UCX_NET_DEVICES="$2" UCX_TLS=rc_verbs,ud_verbs,self UCX_MAX_RNDV_RAILS="$1"
+		UCX_RNDV_SCHEME=put_zcopy UCX_LOG_LEVEL=warn)
+	next_port=$((next_port + 1))
+	forget_output
+	(exec env "${settings[@]}" "$BIN/rnic-run" --no-daemon "${server[@]}" "${direct[@]}" \
+		ucx_perftest -p $next_port) >"$WORK/server.out" 2>&1 &
+	server_pid=$!
+	own $server_pid
+	wait_for 20 server_listens_or_ended $server_pid $next_port
+	(exec env "${settings[@]}" "$BIN/rnic-run" --no-daemon "${client[@]}" "${direct[@]}" \
+		ucx_perftest -p $next_port -t tag_bw -s $size -n $rounds -w 10 127.0.0.1) \
+		>"$WORK/client.out" 2>&1 &
+	client_pid=$!
+	own $client_pid
+	pair_wait $((PAIR_SECONDS * (${SLOW:-0} * 3 + 1)))
+	pair_judge "ucx_perftest over $2"
+}
+
+ucx 2 rnic0:1,rnic1:1
+for side in 2 3; do
+	check "a third and more of the data goes over $((side - 2))" \
+		wait_for 5 has_sent $side $((size * rounds / 3))
+done
+before=$(sent 2)
+ucx 1 rnic1:1
+check "a device that is not chosen sends nothing of it" \
+	test $(($(sent 2) - before)) -lt $((size * rounds / 10))
+for ((side = 0; side < 4; side++)); do daemon_finish $side; done
+test_finish
