@@ -143,7 +143,7 @@ int metrics_main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (socket_option_resolve("rnicctl", options.socket, path) < 0)
 		return EXIT_FAILURE;
-	error = admin_link_open(&link, path, "rnicctl");
+	error = show_open(&link, path, socket_option_is_named(options.socket));
 	if (error == -ENOENT || error == -ECONNREFUSED) {
 		show_complain_of_silence(path);
 		return EXIT_FAILURE;

@@ -147,11 +147,7 @@ void show_complain_of_silence(const char *path)
 	fprintf(stderr, "\n");
 }
 
-/*
- * Opens the link to the daemon at `path`. Where nobody answers there and the user names no socket,
- * to the machine's daemon, as rnic-run does.
- */
-static int show_open(struct admin_link *link, const char *path, bool is_named)
+int show_open(struct admin_link *link, const char *path, bool is_named)
 {
 	const struct machine_search search = {.program = "rnicctl", .own = path};
 	struct machine_socket machine;

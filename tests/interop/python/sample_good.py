@@ -97,6 +97,16 @@ def test_pyverbs_on_the_next_device(rnic_make):
     assert "RNIC_SOCKET" not in os.environ
 
 
+def test_pyverbs_on_several_devices(rnic_devices):
+    from pyverbs.device import Context, get_device_list
+
+    with rnic.in_process(*rnic_devices):
+        assert {found.name.decode() for found in get_device_list()} == {"rnic0", "rnic1"}
+        with Context(name="rnic0"), Context(name="rnic1"):
+            for device in rnic_devices:
+                assert [row["pid"] for row in device.show("clients")] == [os.getpid()]
+
+
 def test_program_that_fails(rnic_device):
     with pytest.raises(rnic.ProgramFailed, match="it broke"):
         rnic_device.run(["sh", "-c", "echo it broke >&2; exit 3"])

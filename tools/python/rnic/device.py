@@ -196,19 +196,9 @@ class Device:
             program.end()
             self._running.remove(program)
 
-    @contextlib.contextmanager
-    def in_process(self) -> Iterator[Device]:
+    def in_process(self) -> contextlib.AbstractContextManager[None]:
         """Within, libibverbs calls of this process find this device: import pyverbs inside."""
-        load_verbs(self.environment()["LD_LIBRARY_PATH"].split(":")[0])
-        before = os.environ.get("RNIC_SOCKET")
-        os.environ["RNIC_SOCKET"] = self.socket
-        try:
-            yield self
-        finally:
-            if before is None:
-                del os.environ["RNIC_SOCKET"]
-            else:
-                os.environ["RNIC_SOCKET"] = before
+        return in_process(self)
 
     def wait_port(self, port: int, timeout: float = 20.0) -> None:
         """Waits until a program listens at a TCP port of the device's network namespace."""
@@ -319,3 +309,18 @@ class Device:
             self.close()
         finally:
             self.remove()
+
+
+@contextlib.contextmanager
+def in_process(*devices: Device) -> Iterator[None]:
+    """Within, libibverbs calls of this process find these devices: import pyverbs inside."""
+    load_verbs(devices[0].environment()["LD_LIBRARY_PATH"].split(":")[0])
+    before = os.environ.get("RNIC_SOCKET")
+    os.environ["RNIC_SOCKET"] = ":".join(device.socket for device in devices)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["RNIC_SOCKET"]
+        else:
+            os.environ["RNIC_SOCKET"] = before
