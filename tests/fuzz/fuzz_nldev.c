@@ -59,7 +59,7 @@ static void answer_all(const uint8_t *bytes, size_t size)
 
 		for (unsigned i = 0; result > 0; i++) {
 			require(i < ROUNDS_MAX);
-			result = nldev_answer_rest(&peer, &request, (uint32_t)result);
+			result = nldev_answer_rest(&peer, &request, (uint64_t)result);
 		}
 		require(result == 0);
 		if (taken >= size)

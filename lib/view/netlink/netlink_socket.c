@@ -31,8 +31,7 @@
 struct netlink_note {
 	uint64_t magic;
 	struct nldev_request request;
-	uint32_t cursor;
-	uint32_t reserved;
+	uint64_t cursor;
 };
 
 /* Whether this process may have such a socket; a child of fork() has those of its parent. */
@@ -217,6 +216,13 @@ static int netlink_read(void *context, uint32_t kind, size_t row_bytes, struct a
 	return netlink_source_read(&talk->source, kind, row_bytes, page);
 }
 
+static int64_t netlink_select(void *context, uint32_t from)
+{
+	struct netlink_talk *talk = context;
+
+	return netlink_source_select(&talk->source, from);
+}
+
 static int netlink_send(void *context, const void *message, size_t bytes)
 {
 	const struct netlink_talk *talk = context;
@@ -232,7 +238,12 @@ static int netlink_send(void *context, const void *message, size_t bytes)
 static void netlink_begin(struct netlink_talk *talk, struct nldev_peer *peer, int fd)
 {
 	*talk = (struct netlink_talk){.fd = fd};
-	*peer = (struct nldev_peer){.read = netlink_read, .send = netlink_send, .context = talk};
+	*peer = (struct nldev_peer){
+		.read = netlink_read,
+		.select = netlink_select,
+		.send = netlink_send,
+		.context = talk,
+	};
 	netlink_find_port(fd, &peer->port_id);
 }
 
@@ -247,7 +258,7 @@ static int netlink_conclude(struct netlink_talk *talk, const struct nldev_reques
 	memset(&note, 0, sizeof(note));
 	note.magic = NETLINK_NOTE_MAGIC;
 	note.request = *request;
-	note.cursor = (uint32_t)result;
+	note.cursor = (uint64_t)result;
 	return netlink_send(talk, &note, sizeof(note));
 }
 

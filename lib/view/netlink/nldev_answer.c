@@ -9,13 +9,15 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ANSWER_ROWS_MAX (RNIC_CTL_MESSAGE_BYTES / 16) /* of a page: no row is shorter */
+#define ANSWER_CURSOR_BITS 32 /* of rows; the index of the device is above them */
+#define ANSWER_ROWS_MAX	   (RNIC_CTL_MESSAGE_BYTES / 16) /* of a page: no row is shorter */
 
 struct answer {
 	const struct nldev_peer *peer;
 	const struct nldev_request *request;
 	struct nldev_writer writer;
 	struct rnic_show_device device;
+	uint32_t device_index;
 	_Alignas(8) uint8_t message[NLDEV_MESSAGE_BYTES];
 };
 
@@ -64,10 +66,31 @@ static int answer_done(struct answer *answer)
 static void answer_begin_device(struct answer *answer)
 {
 	answer_begin(answer, answer->request->type, answer->request->is_dump ? NLM_F_MULTI : 0);
-	nldev_fill_name(&answer->writer, &answer->device.device);
+	nldev_fill_name(&answer->writer, &answer->device.device, answer->device_index);
 }
 
 /* ---- the device ---- */
+
+/* Turns to the first device from this index on; returns its index, or -ENODEV. */
+static int64_t answer_select(struct answer *answer, uint32_t from)
+{
+	const struct nldev_peer *peer = answer->peer;
+	int64_t index = from == 0 ? 0 : -ENODEV;
+
+	if (peer->select != NULL)
+		index = peer->select(peer->context, from);
+	if (index >= 0)
+		answer->device_index = (uint32_t)index;
+	return index;
+}
+
+/* Ends the dump of a device: goes on with the next one, if the request is about all. */
+static int64_t answer_end_dump(struct answer *answer)
+{
+	if (!answer->request->has_device && answer_select(answer, answer->device_index + 1) > 0)
+		return (int64_t)answer->device_index << ANSWER_CURSOR_BITS;
+	return answer_done(answer);
+}
 
 static int answer_read_device(struct answer *answer)
 {
@@ -284,7 +307,9 @@ static int64_t answer_page(struct answer *answer, const struct nldev_objects *ob
 		error = answer_send_rows(answer, objects, &page, pids);
 	if (error != 0)
 		return error;
-	return page.cursor != 0 ? (int64_t)page.cursor : answer_done(answer);
+	if (page.cursor == 0)
+		return answer_end_dump(answer);
+	return (int64_t)answer->device_index << ANSWER_CURSOR_BITS | page.cursor;
 }
 
 /* Sends the object that the request names; -ENOENT: the program may see none. */
@@ -341,8 +366,6 @@ static int answer_check(const struct nldev_request *request)
 	const bool is_of_port = request->command == RDMA_NLDEV_CMD_PORT_GET ||
 				request->command == RDMA_NLDEV_CMD_STAT_GET;
 
-	if (request->has_device && request->device != NLDEV_DEVICE_INDEX)
-		return -EINVAL;
 	if (request->has_port && request->port != NLDEV_PORT_INDEX)
 		return -EINVAL;
 	if (request->is_dump)
@@ -352,27 +375,41 @@ static int answer_check(const struct nldev_request *request)
 	return nldev_objects_of(request->command) != NULL && !request->has_object ? -EINVAL : 0;
 }
 
-/* Answers a request that is right. */
-static int64_t answer_request(struct answer *answer)
+/* Answers of the device that was selected, from the row `cursor` on. */
+static int64_t answer_device(struct answer *answer, uint32_t cursor)
 {
 	const struct nldev_request *request = answer->request;
 	const struct nldev_objects *objects = nldev_objects_of(request->command);
 	int error = answer_read_device(answer);
 
+	/* Of several devices one may have ended since. */
+	if (error == -ENODEV && request->is_dump && answer->device_index > 0)
+		return answer_end_dump(answer);
 	if (error != 0)
 		return error;
 	if (objects != NULL)
-		return request->is_dump ? answer_page(answer, objects, 0)
+		return request->is_dump ? answer_page(answer, objects, cursor)
 					: answer_object(answer, objects);
 	if (answer_is_facts(request->command)) {
 		error = answer_facts(answer);
-		return error == 0 && request->is_dump ? answer_done(answer) : error;
+		return error == 0 && request->is_dump ? answer_end_dump(answer) : error;
 	}
 	/* A dump is of counters that a program has bound to queue pairs or regions: there are none.
 	 */
 	if (request->is_dump)
 		return request->has_resource ? answer_done(answer) : -EINVAL;
 	return request->has_resource ? -EOPNOTSUPP : answer_counters(answer);
+}
+
+/* Answers a request that is right. */
+static int64_t answer_request(struct answer *answer)
+{
+	const struct nldev_request *request = answer->request;
+	int64_t index = answer_select(answer, request->has_device ? request->device : 0);
+
+	if (request->has_device && index != (int64_t)request->device)
+		return -EINVAL;
+	return index < 0 ? index : answer_device(answer, 0);
 }
 
 static const char *answer_reason(const struct nldev_request *request, int64_t error)
@@ -432,15 +469,17 @@ int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *
 }
 
 int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_request *request,
-			  uint32_t cursor)
+			  uint64_t cursor)
 {
-	const struct nldev_objects *objects = nldev_objects_of(request->command);
+	const uint32_t index = (uint32_t)(cursor >> ANSWER_CURSOR_BITS);
 	struct answer answer;
-	int64_t result;
+	int64_t result = -EINVAL;
 
 	answer_init(&answer, peer, request);
-	result = objects != NULL ? answer_read_device(&answer) : -EINVAL;
-	if (result == 0)
-		result = answer_page(&answer, objects, cursor);
+	if (request->is_dump && answer_is_known(request->command))
+		result = answer_select(&answer, index);
+	if (result >= 0)
+		/* The rows of a device that came in the place of one that ended begin anew. */
+		result = answer_device(&answer, result == index ? (uint32_t)cursor : 0);
 	return answer_end(&answer, result);
 }

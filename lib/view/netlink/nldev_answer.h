@@ -3,7 +3,7 @@
  * Answers requests of a program as the kernel's RDMA devices do: a request in, messages out. What
  * the device has comes from a source of rows, which is the daemon; messages go to a sink, which is
  * the program's socket. No state: a dump that is longer than one page of rows goes on from a
- * cursor, which the caller keeps.
+ * cursor, which the caller keeps. So does a dump of several devices, from one to the next.
  */
 #ifndef RNIC_VIEW_NLDEV_ANSWER_H
 #define RNIC_VIEW_NLDEV_ANSWER_H
@@ -17,6 +17,11 @@
 struct nldev_peer {
 	/* Reads rows as admin_link_show_page() does. Negative errno. */
 	int (*read)(void *context, uint32_t kind, size_t row_bytes, struct admin_page *page);
+	/*
+	 * Lets read() read of the first device whose index is `from` or more, and returns that
+	 * index. -ENODEV: there is none. NULL: there is device 0 alone.
+	 */
+	int64_t (*select)(void *context, uint32_t from);
 	/* Takes a message. Negative errno: there is no room. */
 	int (*send)(void *context, const void *message, size_t bytes);
 	void *context;
@@ -31,6 +36,6 @@ int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *
 
 /* Goes on with the dump of an earlier request. Returns as nldev_answer(). */
 int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_request *request,
-			  uint32_t cursor);
+			  uint64_t cursor);
 
 #endif

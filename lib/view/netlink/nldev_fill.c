@@ -35,9 +35,10 @@ enum nldev_cm_state {
 
 /* ---- the device ---- */
 
-void nldev_fill_name(struct nldev_writer *writer, const struct rnic_device_attributes *device)
+void nldev_fill_name(struct nldev_writer *writer, const struct rnic_device_attributes *device,
+		     uint32_t index)
 {
-	nldev_put_u32(writer, RDMA_NLDEV_ATTR_DEV_INDEX, NLDEV_DEVICE_INDEX);
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	nldev_put_text(writer, RDMA_NLDEV_ATTR_DEV_NAME, device->name, sizeof(device->name));
 }
 

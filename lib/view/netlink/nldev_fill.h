@@ -9,8 +9,7 @@
 #include "ctl/ctl_message.h"
 #include "view/netlink/nldev_message.h"
 
-#define NLDEV_DEVICE_INDEX 0
-#define NLDEV_PORT_INDEX   1
+#define NLDEV_PORT_INDEX 1
 
 /* A kind of object: how netlink lists it, and the rows of the daemon. */
 struct nldev_objects {
@@ -32,7 +31,8 @@ const struct nldev_objects *nldev_objects_of(uint16_t command);
 const struct nldev_objects *nldev_objects_at(size_t index);
 
 /* Name and index of the device, with which every answer begins. */
-void nldev_fill_name(struct nldev_writer *writer, const struct rnic_device_attributes *device);
+void nldev_fill_name(struct nldev_writer *writer, const struct rnic_device_attributes *device,
+		     uint32_t index);
 void nldev_fill_device(struct nldev_writer *writer, const struct rnic_show_device *row);
 void nldev_fill_port(struct nldev_writer *writer, const struct rnic_show_device *row);
 void nldev_fill_summary(struct nldev_writer *writer, const char *name, uint64_t count);

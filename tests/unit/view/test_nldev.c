@@ -27,6 +27,8 @@ struct fake {
 	unsigned room;	/* messages that the socket takes */
 	int read_error; /* of all listings but the device's */
 	unsigned reads;
+	const struct nldev_peer *peer;
+	bool is_last; /* the device that has ended is selected */
 };
 
 static struct fake fake;
@@ -111,9 +113,33 @@ static const struct nldev_peer peer = {
 	.port_id = PORT_ID,
 };
 
+/* Devices 0, 2 and 3; the last one has ended since. */
+static int64_t fake_select(void *context, uint32_t from)
+{
+	(void)context;
+	fake.is_last = from > 2;
+	if (from > 3)
+		return -ENODEV;
+	return from == 0 ? 0 : from <= 2 ? 2 : 3;
+}
+
+static int fake_read_some(void *context, uint32_t kind, size_t row_bytes, struct admin_page *page)
+{
+	return fake.is_last ? -ENODEV : fake_read(context, kind, row_bytes, page);
+}
+
+static const struct nldev_peer several = {
+	.read = fake_read_some,
+	.select = fake_select,
+	.send = fake_send,
+	.port_id = PORT_ID,
+};
+
 static int set_up(void **state)
 {
 	(void)state;
+	fake.peer = &peer;
+	fake.is_last = false;
 	fake.count = 0;
 	fake.reads = 0;
 	fake.read_error = 0;
@@ -152,9 +178,9 @@ static void query_ask(struct query *query)
 	nldev_end(&query->writer);
 	assert_int_equal(nldev_read_request(query->bytes, query->writer.used, &request, &error),
 			 query->writer.used);
-	result = nldev_answer(&peer, &request, error);
+	result = nldev_answer(fake.peer, &request, error);
 	while (result > 0)
-		result = nldev_answer_rest(&peer, &request, (uint32_t)result);
+		result = nldev_answer_rest(fake.peer, &request, (uint64_t)result);
 	assert_int_equal(result, 0);
 }
 
@@ -239,6 +265,42 @@ static void test_port(void **state)
 	assert_int_equal(sent_u32(0, RDMA_NLDEV_ATTR_NDEV_INDEX), 9);
 	assert_int_equal(*sent_attribute(0, RDMA_NLDEV_ATTR_PORT_STATE, &bytes), 4);
 	assert_int_equal(sent_error(1), 0);
+}
+
+/* A dump is of all devices, and ends once; one that was named is alone. */
+static void test_several_devices(void **state)
+{
+	static const uint16_t commands[] = {RDMA_NLDEV_CMD_GET, RDMA_NLDEV_CMD_RES_QP_GET};
+	struct query query;
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(commands); i++) {
+		unsigned messages, of_first = 0;
+
+		set_up(state);
+		fake.peer = &several;
+		query_begin(&query, commands[i], NLM_F_DUMP);
+		query_ask(&query);
+		messages = fake.count - 1;
+		for (unsigned j = 0; j < messages; j++) {
+			uint32_t index = sent_u32(j, RDMA_NLDEV_ATTR_DEV_INDEX);
+
+			assert_int_equal(index, 2 * j < messages ? 0 : 2);
+			of_first += index == 0;
+		}
+		assert_int_equal(2 * of_first, messages);
+		assert_int_equal(sent_head(messages).nlmsg_type, NLMSG_DONE);
+	}
+	for (uint32_t device = 0; device < 5; device++) {
+		set_up(state);
+		fake.peer = &several;
+		query_begin(&query, RDMA_NLDEV_CMD_GET, 0);
+		nldev_put_u32(&query.writer, RDMA_NLDEV_ATTR_DEV_INDEX, device);
+		query_ask(&query);
+		if (device == 0 || device == 2)
+			assert_int_equal(sent_u32(0, RDMA_NLDEV_ATTR_DEV_INDEX), device);
+		else
+			assert_int_equal(sent_error(0), device == 3 ? -ENODEV : -EINVAL);
+	}
 }
 
 /* All queue pairs once, in messages of a bounded size, and then the end. */
@@ -551,6 +613,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_port, set_up),
+		cmocka_unit_test_setup(test_several_devices, set_up),
 		cmocka_unit_test_setup(test_dump, set_up),
 		cmocka_unit_test_setup(test_page_of_many_messages, set_up),
 		cmocka_unit_test_setup(test_one_object, set_up),
