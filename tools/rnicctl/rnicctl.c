@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rnicctl: looks into a running rnicd. One row of a table per subcommand. */
 #include "cdi.h"
+#include "metrics.h"
 #include "show.h"
 
 #include <argp.h>
@@ -16,6 +17,7 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
 	{"show", show_main, "show the device, its clients and their objects"},
+	{"metrics", metrics_main, "print state and counters for Prometheus"},
 	{"cdi", cdi_main, "print what a container needs for the device"},
 };
 

@@ -136,8 +136,7 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	return error;
 }
 
-/* A daemon that rnic-run started has ended with its last client, and left its log. */
-static void complain_of_silence(const char *path)
+void show_complain_of_silence(const char *path)
 {
 	char log[RNIC_SOCKET_PATH_BYTES + sizeof(".log")];
 
@@ -184,7 +183,7 @@ int show_main(int argc, char **argv)
 		return EXIT_FAILURE;
 	error = show_open(&link, path, socket_option_is_named(options.socket));
 	if (error == -ENOENT || error == -ECONNREFUSED) {
-		complain_of_silence(path);
+		show_complain_of_silence(path);
 		return EXIT_FAILURE;
 	}
 	if (!error) {
