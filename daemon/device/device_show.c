@@ -141,6 +141,7 @@ static void show_srq(struct show_rows *rows, const struct session *session, void
 	row->max_sge = srq->max_sge;
 	row->limit = srq->limit;
 	row->posted = srq_waiting(srq);
+	row->is_xrc = srq->xrcd != NULL;
 }
 
 /* The objects of a session that a listing shows. */

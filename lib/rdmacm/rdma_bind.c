@@ -282,16 +282,26 @@ int rnic_cma_choose_device(struct rnic_cma_id *id, const struct rnic_endpoint *s
 	return error;
 }
 
+/* Whether the channel hears of all devices of the identifier. */
+static bool hears_of(struct rnic_cma_channel *channel, const struct rnic_cma_id *id)
+{
+	bool hears = rnic_cma_source_of(channel, id->device) != NULL;
+
+	for (uint32_t i = 0; i < id->elsewhere_count; i++)
+		hears = hears && rnic_cma_source_of(channel, id->elsewhere[i].device) != NULL;
+	return hears;
+}
+
 int rnic_cma_report_to(struct rnic_cma_id *id, struct rnic_cma_channel *channel)
 {
-	struct rnic_cma_source *source = rnic_cma_source_of(channel, id->device);
-	int error = source != NULL ? rnic_native.cm_migrate(id->native, source->native) : -ENODEV;
+	int error = -ENODEV;
 
-	for (uint32_t i = 0; error == 0 && i < id->elsewhere_count; i++) {
-		source = rnic_cma_source_of(channel, id->elsewhere[i].device);
-		error = source != NULL
-				? rnic_native.cm_migrate(id->elsewhere[i].native, source->native)
-				: -ENODEV;
-	}
+	if (!hears_of(channel, id))
+		return error;
+	error = rnic_native.cm_migrate(id->native, rnic_cma_source_of(channel, id->device)->native);
+	for (uint32_t i = 0; error == 0 && i < id->elsewhere_count; i++)
+		error = rnic_native.cm_migrate(
+			id->elsewhere[i].native,
+			rnic_cma_source_of(channel, id->elsewhere[i].device)->native);
 	return error;
 }

@@ -175,7 +175,10 @@ int rnic_cma_choose_device(struct rnic_cma_id *id, const struct rnic_endpoint *s
 /* Listens on the identifier's device, or on all. Errors as of rnic_cm_listen(). */
 int rnic_cma_listen(struct rnic_cma_id *id, uint32_t backlog, struct rnic_cm_endpoints *where);
 
-/* Moves the identifier with all its devices to report to `channel`. Negative errno. */
+/*
+ * Moves the identifier with all its devices to report to `channel`. -ENODEV: the channel does not
+ * hear of one of the devices. Or an errno of rnic_cm_migrate().
+ */
 int rnic_cma_report_to(struct rnic_cma_id *id, struct rnic_cma_channel *channel);
 
 /* Sets an option on all devices of the identifier, and on those that it comes to later. */

@@ -418,7 +418,7 @@ RNIC_AT(struct rnic_show_srq, max_wr, 12);
 RNIC_AT(struct rnic_show_srq, max_sge, 16);
 RNIC_AT(struct rnic_show_srq, limit, 20);
 RNIC_AT(struct rnic_show_srq, posted, 24);
-RNIC_AT(struct rnic_show_srq, reserved, 28);
+RNIC_AT(struct rnic_show_srq, is_xrc, 28);
 
 RNIC_SIZE(struct rnic_show_trouble, 288);
 RNIC_AT(struct rnic_show_trouble, age_ms, 0);

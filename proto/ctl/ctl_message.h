@@ -591,7 +591,7 @@ struct rnic_show_srq {
 	uint32_t max_sge;
 	uint32_t limit;
 	uint32_t posted; /* entries that no QP has taken yet */
-	uint32_t reserved;
+	uint32_t is_xrc;
 };
 
 struct rnic_show_counter {

@@ -78,9 +78,13 @@ grep -q "is not of this user" "$work/output" || fail "a link as the folder"
 # A distribution whose rdma-core is older than the drop-in libraries need.
 mkdir "$work/pc"
 printf 'Name: libibverbs\nDescription: old\nVersion: 1.14.39.0\n' >"$work/pc/libibverbs.pc"
-PKG_CONFIG_PATH=$work/pc "$setup" --folder "$work/folder" --build "$work/build" install \
-	>"$work/output" 2>&1
-grep -q "libibverbs-dev 1.14.39.0 is older than" "$work/output" || fail "an old rdma-core"
+if "$top/tools/install-packages.sh" core verbs >"$work/output" 2>&1; then
+	PKG_CONFIG_PATH=$work/pc "$setup" --folder "$work/folder" --build "$work/build" install \
+		>"$work/output" 2>&1
+	grep -q "libibverbs-dev 1.14.39.0 is older than" "$work/output" || fail "an old rdma-core"
+else
+	echo "skipped: an old rdma-core: the packages of the build are not Debian's here"
+fi
 [ ! -e "$work/build" ] || fail "an old rdma-core is not built with"
 
 echo "setup.sh: $failures failures"

@@ -6,7 +6,7 @@
 #
 #   start    the quick start, and the benchmark straight after it
 #   suites   tests/run.sh --quick
-#   readme   every command of README.md, in order
+#   readme   every command of README.md, in order, and then those of doc/
 #   packages the packages of debian/ are built, and lintian has nothing to say
 #   install  these packages are installed on another host, used there, and purged
 #   units    these packages on a host that systemd boots
@@ -43,7 +43,8 @@ command_of() {
 	case $1 in
 	start) echo "tools/quickstart.sh && tests/bench/run.sh --quick" ;;
 	suites) echo "tests/run.sh --quick" ;;
-	readme) echo "tests/debian/type_readme.sh" ;;
+	readme) echo "tests/debian/type_readme.sh && export RNIC_BUILD=\$PWD/build &&
+		tests/interop/newcomer/tutorial.sh && tests/interop/newcomer/mistakes.sh" ;;
 	packages) echo "tests/debian/build_packages.sh" ;;
 	install) echo "tests/debian/install_packages.sh" ;;
 	units) echo "tests/debian/try_units.sh --prepare" ;;

@@ -199,6 +199,7 @@ static const struct column srq_columns[] = {
 	{"max_sge", "SGES", COLUMN_U32, MEMBER(rnic_show_srq, max_sge), NULL},
 	{"posted", "POSTED", COLUMN_U32, MEMBER(rnic_show_srq, posted), NULL},
 	{"limit", "LIMIT", COLUMN_U32, MEMBER(rnic_show_srq, limit), NULL},
+	{"xrc", "XRC", COLUMN_U32, MEMBER(rnic_show_srq, is_xrc), NULL},
 };
 
 static const struct column cm_columns[] = {

@@ -141,13 +141,14 @@ VIEW_API ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 
 VIEW_API ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
-	socklen_t room = message->msg_namelen;
+	socklen_t room;
 	ssize_t bytes;
 
 	if (!netlink_socket_is(fd))
 		return NEXT(recvmsg)(fd, message, flags);
 	if (netlink_socket_await(fd, flags) < 0)
 		return -1;
+	room = message->msg_namelen;
 	bytes = NEXT(recvmsg)(fd, message, flags);
 	if (bytes >= 0 && message->msg_name != NULL) {
 		netlink_socket_sender(message->msg_name, &room);

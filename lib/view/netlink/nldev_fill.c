@@ -18,6 +18,7 @@ enum {
 	NLDEV_PHYS_STATE_DISABLED = 3, /* IBTA 1.4, 14.2.5.6 */
 	NLDEV_PHYS_STATE_LINK_UP = 5,
 	NLDEV_MIGRATED = 0, /* enum ib_mig_state */
+	NLDEV_SRQ_XRC = 1,  /* enum ib_srq_type */
 	NLDEV_CLIENT_SHIFT = 16,
 };
 
@@ -183,7 +184,13 @@ static uint32_t nldev_srq_number(const void *row)
 
 static void nldev_fill_srq(struct nldev_writer *writer, const void *row)
 {
-	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_SRQN, nldev_srq_number(row));
+	const struct rnic_show_srq *srq = row;
+
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_SRQN, srq->number);
+	nldev_put_u8(writer, RDMA_NLDEV_ATTR_RES_TYPE, srq->is_xrc != 0 ? NLDEV_SRQ_XRC : 0);
+	/* The QPs on the SRQ: rdma shows no SRQ without this list, and the daemon only counts them.
+	 */
+	nldev_unnest(writer, nldev_nest(writer, RDMA_NLDEV_ATTR_RES_QP));
 }
 
 /* ---- connections ---- */

@@ -67,17 +67,24 @@ done
 exec_program 0 rping -s -p $((next_port + 1)) -a "${side_address[0]}" >"$WORK/rping" 2>&1 &
 own $!
 wait_for 20 cm_is_ready
+for program in "ibv_srq_pingpong -q 20" ibv_xsrq_pingpong; do
+	next_port=$((next_port + 2))
+	# shellcheck disable=SC2086
+	exec_program 0 $program -g "${side_gid[0]}" -p $next_port >"$WORK/srq" 2>&1 &
+	own $!
+	wait_for 20 is_listening 0 $next_port
+done
 count=$([ "$1" = one ] && echo 2 || echo 1)
 check "they run" wait_for 20 programs_are_connected "$count"
 # Their objects stay, and the machine is left to the rest of the test.
 signal_process STOP "${pids[@]}"
 check "resource show qp" agrees qps "len(rows) > 0 and
-	sorted((q['lqpn'], q['rqpn'], q['type'], q['state']) for q in rdma) ==
+	sorted((q['lqpn'], q.get('rqpn', 0), q['type'], q['state']) for q in rdma) ==
 	sorted((number(r['qpn']), number(r['peer_qpn']), r['type'], r['state']) for r in rows)" \
 	resource show qp
 check "with its process" agrees clients "{q['pid'] for q in rdma} ==
 	{r['pid'] for r in rows if r['qps'] > 0} and
-	{q['comm'] for q in rdma} == {'ibv_rc_pingpong'}" resource show qp
+	'ibv_rc_pingpong' in {q['comm'] for q in rdma}" resource show qp
 check "resource show cq" agrees cqs "len(rows) > 0 and
 	sorted((c['ctxn'], c['cqe'], c['users']) for c in rdma) ==
 	sorted((r['client'], r['entries'], r['users']) for r in rows)" resource show cq
@@ -86,6 +93,10 @@ check "resource show mr" agrees mrs "len(rows) > 0 and
 	sorted((int(m['lkey'], 16), int(m['rkey'], 16), m['mrlen'], int(m['iova'], 16) % 2**32)
 	for m in rdma) == sorted((number(r['lkey']), number(r['rkey']), r['length'],
 	number(r['iova']) % 2**32) for r in rows)" resource show mr
+check "resource show srq" agrees srqs "len(rows) == 2 and
+	sorted((s['srqn'], s['type']) for s in rdma) ==
+	sorted((number(r['number']), 'XRC' if r['xrc'] else 'BASIC') for r in rows) and
+	{r['xrc'] for r in rows} == {0, 1}" resource show srq
 check "resource show pd" agrees pds "len(rows) > 1 and
 	sorted((p['ctxn'], p['users']) for p in rdma) ==
 	sorted((r['client'], r['users']) for r in rows)" resource show pd

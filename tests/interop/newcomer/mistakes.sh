@@ -53,6 +53,10 @@ make_programs() {
 	chmod 4755 set_user_id_program
 }
 
+# Other users need not reach the build tree.
+cmake --install "$BUILD" --prefix "$WORK/installed" >"$WORK/install.out" 2>&1 ||
+	fail "an installation" "$WORK/install.out"
+PATH=$WORK/installed/bin:$PATH
 chmod 755 .
 make_programs
 starts a.sock rnicd --address 127.0.0.2
@@ -60,7 +64,7 @@ starts b.sock rnicd --address 127.0.0.3
 starts private.sock rnicd --address 127.0.0.6 --socket-mode 0600
 install -d -o 65533 -m 755 theirs
 # shellcheck disable=SC2046 # words
-starts theirs/rnicd.sock $(as_user 65533) "$BIN/rnicd" --address 127.0.0.7
+starts theirs/rnicd.sock $(as_user 65533) rnicd --address 127.0.0.7
 make_hosts
 
 # type_mistake NUMBER TITLE: as the user, or below the command, that the mistake needs.
