@@ -10,6 +10,7 @@ $python -c 'import pytest' 2>/dev/null || skip_test "python3-pytest is not insta
 $python -c 'import pyverbs.device' 2>/dev/null || skip_test "python3-pyverbs is not installed"
 
 export PATH=$BIN:$PATH PYTHONPATH=$here/../../../tools/python PYTHONDONTWRITEBYTECODE=1
+export SLEEP=1000.$RUN_ID # no other sleep on this machine has this length
 mkdir "$WORK/rnic" "$WORK/tests"
 cp "$here"/sample_*.py "$WORK/tests"
 chmod 1777 "$WORK/rnic" "$WORK/tests"
@@ -28,7 +29,8 @@ nothing_left() {
 	local namespaces
 	namespaces=$(readlink /proc/[0-9]*/ns/net 2>/dev/null | sort -u | wc -l)
 	[ -z "$(ls -A "$WORK/rnic")" ] && ! pgrep -f "^[^ ]*rnicd .*$WORK/rnic" &&
-		! pgrep -x sleep && { [ -z "${RNIC_TEST_ISOLATED:-}" ] || [ "$namespaces" -eq 1 ]; }
+		! pgrep -f "^sleep $SLEEP\$" &&
+		{ [ -z "${RNIC_TEST_ISOLATED:-}" ] || [ "$namespaces" -eq 1 ]; }
 }
 
 echo "# tests that pass"
@@ -91,7 +93,7 @@ for signal in INT TERM KILL; do
 	pytest=$!
 	own $pytest
 	wait_for 30 test -e "$WORK/tests/reached" || fail "the test begins" "$WORK/endless"
-	check "its programs run" pgrep -x sleep
+	check "its programs run" pgrep -f "^sleep $SLEEP\$"
 	signal_process $signal $pytest
 	check "it ends" wait_for 20 has_ended $pytest
 	check "it leaves nothing" wait_for 20 nothing_left

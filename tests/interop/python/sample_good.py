@@ -117,7 +117,7 @@ def test_program_that_fails(rnic_device):
 def test_program_that_hangs(rnic_device):
     """It ends with what it has started, and the error has what it printed."""
     with pytest.raises(rnic.ProgramHung, match="before it hung"):
-        rnic_device.run(["sh", "-c", "sleep 1000 & echo $! before it hung; wait"], timeout=0.5)
+        rnic_device.run(["sh", "-c", "sleep $SLEEP & echo $! before it hung; wait"], timeout=0.5)
     printed = (rnic_device.folder / "program0.out").read_text()
     # Whoever got the orphan may take a moment to bury it.
     end = time.monotonic() + 20
