@@ -31,6 +31,7 @@ struct rnic_context {
 	const struct rnic_status_region *status;
 	int doorbell_fd;
 	int async_fd;
+	int memory_fd; /* /proc/self/mem, while it is on its way to the device; else -1 */
 	struct rnic_spinlock doorbell_lock; /* guards the client's doorbell words */
 
 	pthread_mutex_t objects_lock; /* guards what follows and the event counts of objects */

@@ -85,6 +85,8 @@ struct rnic_direct {
 	uint64_t timer_armed_ns; /* UINT64_MAX: not armed */
 	uint64_t active_ns;	 /* time of the last activity */
 	uint64_t looked_ns;	 /* time of the last poll of the descriptors */
+	bool is_open;		 /* there is a half, and calls are served */
+	bool has_thread;
 	bool is_stopping;
 	bool is_down; /* the control plane is gone: the client has ended */
 };
@@ -269,9 +271,8 @@ static void direct_unlock(struct rnic_direct *device, int cancellation)
 	pthread_setcancelstate(cancellation, NULL);
 }
 
-static void direct_device_turn(struct rnic_direct *device, bool is_asleep)
+static void direct_take_post(struct rnic_direct *device, bool is_asleep)
 {
-	int cancellation = direct_lock(device);
 	const uint64_t now_ns = clock_now_ns();
 
 	if (is_asleep)
@@ -284,6 +285,14 @@ static void direct_device_turn(struct rnic_direct *device, bool is_asleep)
 		direct_turn_of_program(device, now_ns);
 		device->posted_ns = clock_now_ns();
 	}
+}
+
+static void direct_device_turn(struct rnic_direct *device, bool is_asleep)
+{
+	int cancellation = direct_lock(device);
+
+	if (device->is_open)
+		direct_take_post(device, is_asleep);
 	direct_unlock(device, cancellation);
 }
 
@@ -293,7 +302,8 @@ static void direct_device_poll(struct rnic_direct *device)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	if (pthread_mutex_trylock(&device->lock) == 0) {
-		direct_turn_of_program(device, clock_now_ns());
+		if (device->is_open)
+			direct_turn_of_program(device, clock_now_ns());
 		pthread_mutex_unlock(&device->lock);
 	}
 	pthread_setcancelstate(cancellation, NULL);
@@ -304,10 +314,12 @@ static void direct_device_rest(struct rnic_direct *device)
 	int cancellation = direct_lock(device);
 	const uint64_t now_ns = clock_now_ns();
 
-	direct_turn(device, now_ns);
-	device->lease_ns = 0;
-	direct_arm_timer(device, now_ns);
-	pthread_cond_signal(&device->news);
+	if (device->is_open) {
+		direct_turn(device, now_ns);
+		device->lease_ns = 0;
+		direct_arm_timer(device, now_ns);
+		pthread_cond_signal(&device->news);
+	}
 	direct_unlock(device, cancellation);
 }
 
@@ -317,9 +329,11 @@ static void direct_device_serve(struct rnic_direct *device)
 	int cancellation = direct_lock(device);
 	const uint64_t now_ns = clock_now_ns();
 
-	direct_turn(device, now_ns);
-	direct_serve_requests(device);
-	direct_arm_timer(device, now_ns);
+	if (device->is_open) {
+		direct_turn(device, now_ns);
+		direct_serve_requests(device);
+		direct_arm_timer(device, now_ns);
+	}
 	direct_unlock(device, cancellation);
 }
 
@@ -448,10 +462,11 @@ static void direct_stop_thread(struct rnic_direct *device)
 {
 	const uint64_t one = 1;
 
-	direct_take_lock(device);
+	int cancellation = direct_lock(device);
+
 	device->is_stopping = true;
 	pthread_cond_signal(&device->news);
-	pthread_mutex_unlock(&device->lock);
+	direct_unlock(device, cancellation);
 	while (write(device->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 	pthread_join(device->thread, NULL);
@@ -507,11 +522,13 @@ static int direct_open_descriptors(struct rnic_direct *device)
 
 static void direct_close_descriptors(struct rnic_direct *device)
 {
-	const int fds[] = {device->epoll_fd, device->timer_fd, device->stop_fd};
+	int *const fds[] = {&device->epoll_fd, &device->timer_fd, &device->stop_fd};
 
-	for (unsigned i = 0; i < RNIC_COUNT_OF(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	for (unsigned i = 0; i < RNIC_COUNT_OF(fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
 }
 
 /* Waits for the first facts: what the program does next may rest on them. */
@@ -531,7 +548,7 @@ static int direct_await_facts(struct rnic_direct *device)
 }
 
 /* Gives the device half its one client, the program. */
-static int direct_add_client(struct rnic_direct *device, int *connection_fd)
+static int direct_add_client(struct rnic_direct *device, atomic_int *connection_fd)
 {
 	struct device_client client = {
 		.client_id = device->client_id,
@@ -557,11 +574,11 @@ static int direct_add_client(struct rnic_direct *device, int *connection_fd)
 		close(fds[0]);
 		return result;
 	}
-	*connection_fd = fds[0];
+	atomic_store(connection_fd, fds[0]);
 	return 0;
 }
 
-static int direct_begin(struct rnic_direct *device, int *connection_fd)
+static int direct_begin(struct rnic_direct *device, atomic_int *connection_fd)
 {
 	int result = direct_watch_all(device);
 
@@ -571,11 +588,9 @@ static int direct_begin(struct rnic_direct *device, int *connection_fd)
 		result = direct_await_facts(device);
 	if (result == 0)
 		result = direct_add_client(device, connection_fd);
-	if (result != 0)
-		return result;
-	result = direct_start_thread(device);
-	if (result != 0)
-		close(*connection_fd);
+	if (result == 0)
+		result = direct_start_thread(device);
+	device->has_thread = result == 0;
 	return result;
 }
 
@@ -590,63 +605,88 @@ static void direct_make_lock(struct rnic_direct *device)
 	pthread_mutex_init(&device->lock, NULL);
 }
 
-static int direct_device_open(int link_fd, uint32_t client_id, struct rnic_direct **out,
-			      int *connection_fd)
+static struct rnic_direct *direct_device_create(int link_fd, uint32_t client_id)
 {
-	struct device_process_role role = {.is_program = true};
 	struct rnic_direct *device = calloc(1, sizeof(*device));
-	int result = -ENOMEM;
 
-	log_set_level(LOG_LEVEL_ERROR);
 	if (device == NULL)
-		goto close_link;
+		return NULL;
 	device->client_id = client_id;
 	device->link_fd = link_fd;
+	device->epoll_fd = -1;
+	device->timer_fd = -1;
+	device->stop_fd = -1;
 	device->timer_armed_ns = UINT64_MAX;
 	direct_make_lock(device);
-	result = direct_open_descriptors(device);
+	return device;
+}
+
+static int direct_open_under_lock(struct rnic_direct *device, atomic_int *connection_fd)
+{
+	struct device_process_role role = {.is_program = true};
+	int result = direct_open_descriptors(device);
+
 	if (result != 0)
-		goto free_device;
+		return result;
 	/* Without a guard, system calls reach the program's memory. */
 	if (rnic_guard_open(&role.guard) != 0)
 		role.guard = NULL;
-	result = device_process_open(&device->process, link_fd, &role);
+	result = device_process_open(&device->process, device->link_fd, &role);
 	if (result != 0)
-		goto free_device;
+		return result;
 	device->half = device->process.half;
-	result = direct_begin(device, connection_fd);
-	if (result != 0)
-		goto close_process;
-	*out = device;
-	return 0;
+	device->is_open = true;
+	return direct_begin(device, connection_fd);
+}
 
-close_process:
-	device_process_close(&device->process);
-free_device:
-	direct_close_descriptors(device);
-	pthread_cond_destroy(&device->news);
-	pthread_mutex_destroy(&device->lock);
-	free(device);
-close_link:
-	close(link_fd);
+static int direct_device_open(struct rnic_direct *device, atomic_int *connection_fd)
+{
+	int cancellation = direct_lock(device);
+	int result;
+
+	log_set_level(LOG_LEVEL_ERROR);
+	result = direct_open_under_lock(device, connection_fd);
+	direct_unlock(device, cancellation);
 	return result;
 }
 
-/* The link goes last: its end says that the program has nothing of the lane any more. */
+/*
+ * The link goes last: its end says that the program has nothing of the lane any more. A fork()
+ * waits for the lock, so that no child keeps a copy of what is being closed.
+ */
 static void direct_device_close(struct rnic_direct *device)
 {
-	direct_stop_thread(device);
-	device_process_close(&device->process);
+	int cancellation;
+
+	if (device->has_thread)
+		direct_stop_thread(device);
+	cancellation = direct_lock(device);
+	if (device->is_open)
+		device_process_close(&device->process);
+	device->is_open = false;
 	direct_close_descriptors(device);
-	/* A child that is being forked may have a copy. */
-	shutdown(device->link_fd, SHUT_RDWR);
 	close(device->link_fd);
+	device->link_fd = -1;
+	direct_unlock(device, cancellation);
+}
+
+static void direct_device_destroy(struct rnic_direct *device)
+{
 	pthread_cond_destroy(&device->news);
 	pthread_mutex_destroy(&device->lock);
 	free(device);
 }
 
 /* The child's memory keeps what the parent made there; only descriptors reach beyond it. */
+static void direct_forget(struct rnic_direct *device)
+{
+	if (device->is_open)
+		device_process_forget(&device->process);
+	direct_close_descriptors(device);
+	if (device->link_fd >= 0)
+		close(device->link_fd);
+}
+
 static void direct_device_fork(struct rnic_direct *device, enum rnic_direct_fork phase)
 {
 	switch (phase) {
@@ -657,9 +697,7 @@ static void direct_device_fork(struct rnic_direct *device, enum rnic_direct_fork
 		pthread_mutex_unlock(&device->lock);
 		break;
 	case RNIC_DIRECT_IN_CHILD:
-		device_half_forget_ports(device->half);
-		direct_close_descriptors(device);
-		close(device->link_fd);
+		direct_forget(device);
 		break;
 	}
 }
@@ -667,8 +705,10 @@ static void direct_device_fork(struct rnic_direct *device, enum rnic_direct_fork
 extern const struct rnic_direct_device RNIC_DIRECT_SYMBOL;
 
 const struct rnic_direct_device RNIC_DIRECT_SYMBOL __attribute__((visibility("default"))) = {
+	.create = direct_device_create,
 	.open = direct_device_open,
 	.close = direct_device_close,
+	.destroy = direct_device_destroy,
 	.turn = direct_device_turn,
 	.poll = direct_device_poll,
 	.rest = direct_device_rest,
