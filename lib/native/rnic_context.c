@@ -494,7 +494,17 @@ static void wake_daemon(const struct rnic_context *context)
 	pthread_setcancelstate(cancellation, NULL);
 }
 
-void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot)
+static void ring_own_device(const struct rnic_context *context, bool is_awaited)
+{
+	const bool wakes = rnic_wake_take(&context->session->need_wakeup);
+
+	context->direct_calls->turn(context->direct,
+				    (wakes ? (unsigned)RNIC_DIRECT_POST_WAKES : 0) |
+					    (is_awaited ? (unsigned)RNIC_DIRECT_POST_AWAITED : 0));
+}
+
+void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot,
+		       bool is_awaited)
 {
 	struct rnic_session_region *session = context->session;
 	uint32_t consumer = rnic_index_load(&context->status->doorbell_consumer);
@@ -512,7 +522,7 @@ void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kin
 	}
 	rnic_spinlock_unlock(&context->doorbell_lock);
 	if (context->direct != NULL)
-		context->direct_calls->turn(context->direct, rnic_wake_take(&session->need_wakeup));
+		ring_own_device(context, is_awaited);
 	else if (rnic_wake_take(&session->need_wakeup))
 		wake_daemon(context);
 }

@@ -216,8 +216,12 @@ int rnic_object_destroy(struct rnic_context *context, enum rnic_ctl_operation op
 int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operation,
 		   const void *request, size_t request_bytes, struct rnic_pd **obtained);
 
-/* Tells the daemon that the queue of `kind` and `slot` has new entries, and wakes it. */
-void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot);
+/*
+ * Tells the daemon that the queue of `kind` and `slot` has new entries, and wakes it. `is_awaited`:
+ * the caller may sleep next.
+ */
+void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot,
+		       bool is_awaited);
 
 /*
  * Maps a region that the daemon made and checks that it is one of `kind` with at least `bytes`

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /* The name of the struct rnic_direct_device; the number changes with the layout. */
-#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_2
-#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_2"
+#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_3
+#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_3"
 #define RNIC_DIRECT_LIBRARY	  "librnic-direct.so"
 
 struct rnic_direct;
@@ -27,6 +27,11 @@ enum rnic_direct_fork {
 	RNIC_DIRECT_BEFORE_FORK,
 	RNIC_DIRECT_IN_PARENT,
 	RNIC_DIRECT_IN_CHILD,
+};
+
+enum rnic_direct_post {
+	RNIC_DIRECT_POST_WAKES = 1,   /* the device had asked to be woken for it */
+	RNIC_DIRECT_POST_AWAITED = 2, /* the caller may sleep next: an event is armed */
 };
 
 struct rnic_direct_device {
@@ -53,17 +58,19 @@ struct rnic_direct_device {
 	/* Frees a device that is closed, or was never opened. No other call is under way. */
 	void (*destroy)(struct rnic_direct *device);
 
-	/*
-	 * A turn for work that the caller has just posted; `is_asleep`: the device had asked to be
-	 * woken for it.
-	 */
-	void (*turn)(struct rnic_direct *device, bool is_asleep);
+	/* A turn for work that the caller has just posted; `post` has bits of RNIC_DIRECT_POST_. */
+	void (*turn)(struct rnic_direct *device, unsigned post);
 
 	/* A turn for a caller that waits for a completion, unless another thread is in one. */
 	void (*poll)(struct rnic_direct *device);
 
-	/* The caller is about to sleep: the device's thread takes the turns from now on. */
-	void (*rest)(struct rnic_direct *device);
+	/*
+	 * Takes turns until `fd` is readable, and sleeps between them, so that the caller needs one
+	 * wake-up for what arrives. Returns earlier where `fd` does not block, or another thread is
+	 * in this call; the device's thread, or that other one, takes the turns from then on.
+	 * -EINTR: as read(2).
+	 */
+	int (*await)(struct rnic_direct *device, int fd);
 
 	/* Answers the requests that wait in the device connection. */
 	void (*serve)(struct rnic_direct *device);
