@@ -22,15 +22,14 @@ static bool direct_is_leased(const struct rnic_direct *device, uint64_t now_ns)
 	if (device->is_stopping)
 		return false;
 	return device->has_waiter ||
-	       (device->lease_ns > now_ns &&
-		(device->posts == 0 || device->posted_ns + DIRECT_POST_NS > now_ns));
+	       (device->lease_ns > now_ns && (device->posts == 0 || device->due_ns > now_ns));
 }
 
 /*
  * Sleeps while the program takes the turns. A thread that waits for an event wakes this one when it
  * stops waiting: until then there is nothing to look for.
  */
-static void direct_await_lease(struct rnic_direct *device, uint64_t now_ns)
+static void direct_await_lease(struct rnic_direct *device)
 {
 	struct pollfd wakes[] = {
 		{.fd = device->stop_fd, .events = POLLIN},
@@ -41,8 +40,7 @@ static void direct_await_lease(struct rnic_direct *device, uint64_t now_ns)
 	device->is_leased = true;
 	device->lease_wake_ns = UINT64_MAX;
 	if (!device->has_waiter)
-		direct_arm_lease(device,
-				 device->posts > 0 ? now_ns + DIRECT_POST_NS : device->lease_ns);
+		direct_arm_lease(device, device->posts > 0 ? device->due_ns : device->lease_ns);
 	pthread_mutex_unlock(&device->lock);
 	poll(wakes, RNIC_COUNT_OF(wakes), -1);
 	pthread_mutex_lock(&device->lock);
@@ -113,21 +111,19 @@ static void *direct_run(void *context)
 
 	pthread_mutex_lock(&device->lock);
 	while (!device->is_stopping) {
-		const uint64_t now_ns = clock_now_ns();
 		bool should_yield;
 
-		if (direct_is_leased(device, now_ns)) {
-			direct_await_lease(device, now_ns);
+		if (direct_is_leased(device, clock_now_ns())) {
+			direct_await_lease(device);
 			after_lease = true;
 			continue;
 		}
 		should_yield = direct_step(device, after_lease);
 		after_lease = false;
-		if (should_yield) {
-			pthread_mutex_unlock(&device->lock);
+		pthread_mutex_unlock(&device->lock);
+		if (should_yield)
 			sched_yield();
-			pthread_mutex_lock(&device->lock);
-		}
+		pthread_mutex_lock(&device->lock);
 		direct_let_others_in(device);
 	}
 	pthread_mutex_unlock(&device->lock);
@@ -154,7 +150,6 @@ int direct_start_thread(struct rnic_direct *device)
 void direct_stop_thread(struct rnic_direct *device)
 {
 	const uint64_t one = 1;
-
 	int cancellation = direct_lock(device);
 
 	device->is_stopping = true;

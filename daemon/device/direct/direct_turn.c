@@ -66,7 +66,7 @@ uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
 	const uint64_t deadline_ns = half_ns < link_ns ? half_ns : link_ns;
 
 	if (device->posts > 0)
-		return now_ns + DIRECT_POST_NS;
+		return device->due_ns > now_ns ? device->due_ns : now_ns + 1;
 	if (device_half_has_work(device->half) || deadline_ns < earliest_ns)
 		return earliest_ns;
 	return deadline_ns;
@@ -221,10 +221,11 @@ static bool direct_may_defer(struct rnic_direct *device, unsigned post, uint64_t
 /* Lets the post wait; whoever sleeps wakes in time for it. */
 static void direct_defer_post(struct rnic_direct *device, uint64_t now_ns)
 {
-	device->posts++;
+	if (device->posts++ == 0)
+		device->due_ns = now_ns + DIRECT_POST_NS;
 	device->posted_ns = now_ns;
 	if (device->is_leased && !device->has_waiter)
-		direct_arm_lease(device, now_ns + DIRECT_POST_NS);
+		direct_arm_lease(device, device->due_ns);
 	else
 		direct_arm_timer(device, now_ns);
 }

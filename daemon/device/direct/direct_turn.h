@@ -58,6 +58,7 @@ struct rnic_direct {
 	pthread_t thread;
 	uint64_t lease_ns;  /* until then the program takes the turns */
 	uint64_t posted_ns; /* time of the latest post, when no turn came after it; else 0 */
+	uint64_t due_ns;    /* when the first of `posts` is to have its turn */
 	uint32_t posts;	    /* that wait for a turn */
 	uint32_t burst;	    /* posts in a row with DIRECT_BURST_NS between two at most */
 	uint32_t misses;    /* turns after a lease that received, in a row */

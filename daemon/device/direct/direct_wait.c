@@ -21,11 +21,9 @@ static bool direct_is_ready(int fd)
 /* The turns are the program's for another lease, and the device's thread's then. */
 static void direct_stop_waiting(struct rnic_direct *device)
 {
-	const uint64_t now_ns = clock_now_ns();
-
 	device->has_waiter = false;
-	device->lease_ns = now_ns + DIRECT_LEASE_NS;
-	direct_arm_lease(device, device->posts > 0 ? now_ns + DIRECT_POST_NS : device->lease_ns);
+	device->lease_ns = clock_now_ns() + DIRECT_LEASE_NS;
+	direct_arm_lease(device, device->posts > 0 ? device->due_ns : device->lease_ns);
 }
 
 /* The thread was cancelled in its sleep, without the lock. */
@@ -132,16 +130,16 @@ static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
 int direct_device_await(struct rnic_direct *device, int fd)
 {
 	int cancellation = direct_lock(device);
-	const bool can_wait =
-		device->is_open && !device->has_waiter && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
 	int result = 0;
 
-	if (can_wait) {
-		result = direct_wait(device, fd, cancellation);
-	} else if (device->is_open) {
+	if (device->is_open && device->has_waiter) {
+		direct_turn(device, clock_now_ns());
+	} else if (device->is_open && (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0) {
 		direct_turn(device, clock_now_ns());
 		device->lease_ns = 0;
-		direct_arm_lease(device, 1);
+		direct_arm_lease(device, clock_now_ns());
+	} else if (device->is_open) {
+		result = direct_wait(device, fd, cancellation);
 	}
 	direct_unlock(device, cancellation);
 	return result;
