@@ -448,6 +448,13 @@ void rnic_context_release(struct rnic_context *context)
 		context_free(context);
 }
 
+int rnic_own_device_result(const struct rnic_context *context, int error)
+{
+	if (error == -EOPNOTSUPP && context->direct != NULL)
+		rnic_direct_complain(error, rnic_refusal_reason());
+	return error;
+}
+
 void *rnic_object_create(struct rnic_context *context, const struct rnic_call *call, size_t bytes,
 			 int *error)
 {

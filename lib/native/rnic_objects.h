@@ -191,6 +191,12 @@ static inline int rnic_context_lost(const struct rnic_context *context)
 	return lost != 0 ? lost : rnic_link_lost(&context->control);
 }
 
+/*
+ * Says on standard error what the device inside the program refuses, and a device process would do:
+ * whoever set RNIC_DIRECT sees why the program fails. Returns `error`.
+ */
+int rnic_own_device_result(const struct rnic_context *context, int error);
+
 /* The calling thread's next polls that find nothing return at once, as its first did. */
 void rnic_poll_begin_anew(void);
 
