@@ -50,22 +50,12 @@ static struct session *find_exporter(const struct session *importer)
 	return NULL;
 }
 
-/* The other client would be another process, with a device of its own. */
-static int refuse_in_program(struct ctl_call *call)
-{
-	return ctl_refuse(
-		call, -EOPNOTSUPP,
-		"processes share nothing where the device is inside a program (--direct)");
-}
-
 /* Keeps the file open, so that the file system gives its inode number to no other file. */
 int ctl_share(struct ctl_call *call)
 {
 	struct session *session = call->session;
 	struct inode_id file;
 
-	if (session->set->is_program)
-		return refuse_in_program(call);
 	if (session->share_fd >= 0)
 		return ctl_refuse(call, -EBUSY, "this client has shared a file already");
 	if (inode_id_of(call->fds[0], &file) != 0)
@@ -86,7 +76,9 @@ int ctl_import(struct ctl_call *call)
 	struct inode_id file;
 
 	if (session->set->is_program)
-		return refuse_in_program(call);
+		return ctl_refuse(call, -EOPNOTSUPP,
+				  "what another process has cannot be imported where the device is "
+				  "inside a program (--direct)");
 	if (session->exporter_id != 0)
 		return ctl_refuse(call, -EBUSY, "this client imports from another already");
 	if (inode_id_of(call->fds[0], &file) != 0)

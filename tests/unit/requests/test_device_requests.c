@@ -362,8 +362,6 @@ static void test_a_program_shares_nothing(void **state)
 	open_device(f);
 	ask(f, RNIC_CTL_OPEN_XRCD, &of_file, sizeof(of_file), STDERR_FILENO);
 	assert_int_equal(answer(f), -EOPNOTSUPP);
-	ask(f, RNIC_CTL_SHARE, "", 0, STDERR_FILENO);
-	assert_int_equal(answer(f), -EOPNOTSUPP);
 	ask(f, RNIC_CTL_IMPORT, "", 0, STDERR_FILENO);
 	assert_int_equal(answer(f), -EOPNOTSUPP);
 	ask(f, RNIC_CTL_OPEN_XRCD, &alone, sizeof(alone), -1);
