@@ -233,13 +233,16 @@ static bool deferred_close_push(struct deferred_close_queue *queue,
 	return true;
 }
 
-/* False: no memory, or no thread. */
+/* False: no memory, or no thread; the caller closes by itself. */
 static bool deferred_close_give(struct deferred_close *deferred_close,
 				const struct deferred_close_item *item)
 {
-	struct deferred_close_queue *queue = deferred_close_queue_of(deferred_close);
+	struct deferred_close_queue *queue;
 	bool is_taken;
 
+	if (deferred_close->is_immediate)
+		return false;
+	queue = deferred_close_queue_of(deferred_close);
 	if (queue == NULL)
 		return false;
 	pthread_mutex_lock(&queue->mutex);

@@ -13,6 +13,7 @@
 #ifndef DAEMON_COMMON_DEFERRED_CLOSE_H
 #define DAEMON_COMMON_DEFERRED_CLOSE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct deferred_close_queue;
@@ -20,13 +21,19 @@ struct deferred_close_queue;
 /* Zeroed: the queue is empty, and there is no thread. */
 struct deferred_close {
 	struct deferred_close_queue *queue;
+	/*
+	 * The caller closes and unmaps by itself, and there never is a thread: what clients sent is
+	 * the process's own, and SIGALRM, which ends the thread's waits, belongs to the program.
+	 */
+	bool is_immediate;
 };
 
 /* Ends the thread once its queue is empty. The object can be used again. */
 void deferred_close_close(struct deferred_close *deferred_close);
 
 /*
- * Gives `fd` to the thread, which closes it soon. Blocks only without memory or without a thread.
+ * Gives `fd` to the thread, which closes it soon. Blocks only without memory or without a thread,
+ * and where `is_immediate`.
  */
 void deferred_close_take(struct deferred_close *deferred_close, int fd);
 

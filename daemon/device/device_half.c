@@ -120,6 +120,8 @@ static int device_half_open_sessions(struct device_half *half,
 	if (result != 0)
 		goto close_sessions;
 	half->sessions.guard = config->guard;
+	half->sessions.is_program = config->is_program;
+	half->connections.quotas.deferred_close.is_immediate = config->is_program;
 	half->has_sigbus_guard = !config->is_program;
 	result = half->has_sigbus_guard ? sigbus_guard_watch(&half->sessions) : 0;
 	if (result != 0)
@@ -220,11 +222,6 @@ void device_half_close(struct device_half *half)
 	engine_fini(&half->engine);
 	port_stack_close(&half->ports);
 	free(half);
-}
-
-void device_half_forget_ports(struct device_half *half)
-{
-	port_stack_close(&half->ports);
 }
 
 /* --- clients --------------------------------------------------------------------------------- */

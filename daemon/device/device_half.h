@@ -35,10 +35,10 @@ struct device_half *device_half_open(const struct device_half_config *config, ui
 void device_half_close(struct device_half *half);
 
 /*
- * In a child of fork(), which has no device: closes the child's copies of the ports' descriptors.
- * Nothing else may be called afterwards.
+ * In a child of fork(), which has no device: closes the child's copies of all descriptors, and
+ * touches no memory that the parent shares. Nothing else may be called afterwards.
  */
-void device_half_forget_ports(struct device_half *half);
+void device_half_forget(struct device_half *half);
 
 /* ---- clients ---- */
 

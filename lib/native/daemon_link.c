@@ -141,14 +141,6 @@ int rnic_link_adopt(struct rnic_link *link, struct rnic_link *control)
 	return 0;
 }
 
-int rnic_link_adopt_fd(struct rnic_link *link, struct rnic_link *control, int fd)
-{
-	lock_fork(control);
-	atomic_store(&link->fd, fd);
-	unlock_fork(control);
-	return rnic_link_adopt(link, control);
-}
-
 static void lose_alone(struct rnic_link *link, int error)
 {
 	int alive = 0;

@@ -92,14 +92,11 @@ void rnic_link_fini(struct rnic_link *link);
 int rnic_link_open(struct rnic_link *link, const char *socket_path);
 
 /*
- * Begins to use the connection that the link got as `reply_link` of HELLO, and makes `control`,
- * which brought it, the link's twin; calls on `control` have no limit of time from then on. Returns
- * 0 or a negative errno.
+ * Begins to use the connection in the link, which came as `reply_link` of HELLO, and makes
+ * `control`, which brought it, the link's twin; calls on `control` have no limit of time from then
+ * on. Returns 0 or a negative errno.
  */
 int rnic_link_adopt(struct rnic_link *link, struct rnic_link *control);
-
-/* The same for a connection whose other end is in this process: `fd` is the link's then. */
-int rnic_link_adopt_fd(struct rnic_link *link, struct rnic_link *control, int fd);
 
 /* Closes the connection; the link and its twin are lost then. */
 void rnic_link_close(struct rnic_link *link);

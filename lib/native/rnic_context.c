@@ -72,6 +72,9 @@ static void contexts_after_fork_in_child(void)
 		rnic_link_forked(&context->device);
 		context->device.serve = NULL;
 		context->direct = NULL;
+		if (context->memory_fd >= 0)
+			close(context->memory_fd);
+		context->memory_fd = -1;
 		forget_locks(context);
 	}
 	contexts = NULL;
@@ -182,26 +185,42 @@ int rnic_query_device_at(const char *socket_path, struct rnic_device_attributes 
 	return error;
 }
 
+/* A child of fork() must not keep a way to its parent's memory. */
+static void context_open_memory(struct rnic_context *context)
+{
+	pthread_mutex_lock(&contexts_lock);
+	context->memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	pthread_mutex_unlock(&contexts_lock);
+}
+
+static void context_close_memory(struct rnic_context *context)
+{
+	pthread_mutex_lock(&contexts_lock);
+	if (context->memory_fd >= 0)
+		close(context->memory_fd);
+	context->memory_fd = -1;
+	pthread_mutex_unlock(&contexts_lock);
+}
+
 /*
  * Opens the device. The process's memory travels as a descriptor, which needs no right to trace the
  * process; where the file cannot be opened the daemon tries process_vm_readv(2).
  */
-static int open_device(struct rnic_link *device, int fds[4])
+static int open_device(struct rnic_context *context, int fds[4])
 {
-	int memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	const struct rnic_ctl_open_device request = {
-		.flags = memory_fd >= 0 ? RNIC_OPEN_MEMORY_FD : 0,
-	};
+	struct rnic_ctl_open_device request = {0};
 	struct rnic_ctl_open_device_reply reply;
 	struct rnic_call call = RNIC_CALL(RNIC_CTL_OPEN_DEVICE, request, reply);
 	int error;
 
-	call.request_fd = memory_fd;
+	context_open_memory(context);
+	if (context->memory_fd >= 0)
+		request.flags = RNIC_OPEN_MEMORY_FD;
+	call.request_fd = context->memory_fd;
 	call.reply_fds = fds;
 	call.reply_fd_count = 4;
-	error = rnic_link_call(device, &call);
-	if (memory_fd >= 0)
-		close(memory_fd);
+	error = rnic_link_call(&context->device, &call);
+	context_close_memory(context);
 	return error;
 }
 
@@ -222,11 +241,27 @@ static void serve_own_device(void *argument)
 	context->direct_calls->serve(context->direct);
 }
 
+/*
+ * Makes the device inside this program, which takes the process link that lies in
+ * `context->device`. A fork() finds the descriptor there or in the device.
+ */
+static int create_own_device(struct rnic_context *context, uint32_t client_id)
+{
+	struct rnic_direct *direct;
+
+	pthread_mutex_lock(&contexts_lock);
+	direct = context->direct_calls->create(atomic_load(&context->device.fd), client_id);
+	if (direct != NULL)
+		atomic_store(&context->device.fd, -1);
+	context->direct = direct;
+	pthread_mutex_unlock(&contexts_lock);
+	return direct != NULL ? 0 : -ENOMEM;
+}
+
 /* The answer to HELLO brings the process link of the device inside this program. */
 static int introduce_direct(struct rnic_context *context)
 {
-	int connection_fd = -1, link_fd = -1;
-	const struct rnic_call call = {.reply_fds = &link_fd, .reply_fd_count = 1};
+	const struct rnic_call call = {.reply_link = &context->device, .reply_fd_count = 1};
 	uint32_t client_id = 0;
 	int error = rnic_direct_find(&context->direct_calls);
 	const bool is_found = error == 0;
@@ -235,15 +270,16 @@ static int introduce_direct(struct rnic_context *context)
 		error = hello(&context->control, RNIC_HELLO_DIRECT, call, &context->attributes,
 			      &client_id);
 	if (error == 0)
-		error = context->direct_calls->open(link_fd, client_id, &context->direct,
-						    &connection_fd);
+		error = create_own_device(context, client_id);
+	if (error == 0)
+		error = context->direct_calls->open(context->direct, &context->device.fd);
 	if (error != 0) {
 		rnic_direct_complain(error, is_found ? rnic_refusal_reason() : "");
 		return error;
 	}
 	context->device.serve = serve_own_device;
 	context->device.serve_context = context;
-	return rnic_link_adopt_fd(&context->device, &context->control, connection_fd);
+	return rnic_link_adopt(&context->device, &context->control);
 }
 
 /* Makes the process a client. */
@@ -251,21 +287,19 @@ static int introduce(struct rnic_context *context, int fds[4])
 {
 	int error = rnic_direct_is_wanted() ? introduce_direct(context) : introduce_shared(context);
 
-	return error == 0 ? open_device(&context->device, fds) : error;
+	return error == 0 ? open_device(context, fds) : error;
 }
 
 /*
  * Closes both connections. The control plane frees the numbers of a device inside this program when
- * that device has closed all that it has.
+ * that device has closed all that it has. The device itself stays as long as the context: threads
+ * may be in calls of it.
  */
 static void close_links(struct rnic_context *context)
 {
-	struct rnic_direct *direct = context->direct;
-
 	rnic_link_close(&context->device);
-	context->direct = NULL;
-	if (direct != NULL)
-		context->direct_calls->close(direct);
+	if (context->direct != NULL)
+		context->direct_calls->close(context->direct);
 	rnic_link_close(&context->control);
 }
 
@@ -286,6 +320,8 @@ static void tables_free(struct rnic_context *context)
 
 static void context_free(struct rnic_context *context)
 {
+	if (context->direct != NULL)
+		context->direct_calls->destroy(context->direct);
 	rnic_blocks_release(context);
 	rnic_region_unmap(context->session, sizeof(*context->session));
 	rnic_region_unmap(context->status, sizeof(*context->status));
@@ -336,6 +372,7 @@ static struct rnic_context *context_new(void)
 	atomic_init(&context->references, 1);
 	context->doorbell_fd = -1;
 	context->async_fd = -1;
+	context->memory_fd = -1;
 	rnic_spinlock_init(&context->doorbell_lock);
 	pthread_mutex_init(&context->objects_lock, NULL);
 	pthread_cond_init(&context->acknowledged, NULL);
@@ -368,8 +405,8 @@ static int open_once(const char *socket_path, struct rnic_context **opened)
 	return 0;
 
 close_context:
-	contexts_remove(context);
 	close_links(context);
+	contexts_remove(context);
 	context_free(context);
 	return error;
 }
@@ -392,8 +429,8 @@ void rnic_close(struct rnic_context *context)
 {
 	if (context == NULL)
 		return;
-	contexts_remove(context);
 	close_links(context);
+	contexts_remove(context);
 	rnic_context_release(context);
 }
 
@@ -409,6 +446,13 @@ void rnic_context_release(struct rnic_context *context)
 	assert(before > 0);
 	if (before == 1)
 		context_free(context);
+}
+
+int rnic_own_device_result(const struct rnic_context *context, int error)
+{
+	if (error == -EOPNOTSUPP && context->direct != NULL)
+		rnic_direct_complain(error, rnic_refusal_reason());
+	return error;
 }
 
 void *rnic_object_create(struct rnic_context *context, const struct rnic_call *call, size_t bytes,
@@ -457,7 +501,17 @@ static void wake_daemon(const struct rnic_context *context)
 	pthread_setcancelstate(cancellation, NULL);
 }
 
-void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot)
+static void ring_own_device(const struct rnic_context *context, bool is_awaited)
+{
+	const bool wakes = rnic_wake_take(&context->session->need_wakeup);
+
+	context->direct_calls->turn(context->direct,
+				    (wakes ? (unsigned)RNIC_DIRECT_POST_WAKES : 0) |
+					    (is_awaited ? (unsigned)RNIC_DIRECT_POST_AWAITED : 0));
+}
+
+void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot,
+		       bool is_awaited)
 {
 	struct rnic_session_region *session = context->session;
 	uint32_t consumer = rnic_index_load(&context->status->doorbell_consumer);
@@ -475,7 +529,7 @@ void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kin
 	}
 	rnic_spinlock_unlock(&context->doorbell_lock);
 	if (context->direct != NULL)
-		context->direct_calls->turn(context->direct, rnic_wake_take(&session->need_wakeup));
+		ring_own_device(context, is_awaited);
 	else if (rnic_wake_take(&session->need_wakeup))
 		wake_daemon(context);
 }

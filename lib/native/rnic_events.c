@@ -90,7 +90,7 @@ int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq)
 	do {
 		error = rnic_context_lost(context);
 		if (error == 0 && context->direct != NULL)
-			context->direct_calls->rest(context->direct);
+			error = context->direct_calls->await(context->direct, channel->fd);
 		if (error == 0)
 			error = read_record(context, channel->fd, &record);
 		if (error != 0)

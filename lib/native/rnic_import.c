@@ -10,7 +10,7 @@ static int show_file(struct rnic_context *context, enum rnic_ctl_operation opera
 {
 	const struct rnic_call call = {.operation = operation, .request_fd = fd};
 
-	return rnic_link_call(&context->device, &call);
+	return rnic_own_device_result(context, rnic_link_call(&context->device, &call));
 }
 
 int rnic_share(struct rnic_context *context, int fd)

@@ -31,6 +31,7 @@ struct rnic_context {
 	const struct rnic_status_region *status;
 	int doorbell_fd;
 	int async_fd;
+	int memory_fd; /* /proc/self/mem, while it is on its way to the device; else -1 */
 	struct rnic_spinlock doorbell_lock; /* guards the client's doorbell words */
 
 	pthread_mutex_t objects_lock; /* guards what follows and the event counts of objects */
@@ -190,6 +191,12 @@ static inline int rnic_context_lost(const struct rnic_context *context)
 	return lost != 0 ? lost : rnic_link_lost(&context->control);
 }
 
+/*
+ * Says on standard error what the device inside the program refuses, and a device process would do:
+ * whoever set RNIC_DIRECT sees why the program fails. Returns `error`.
+ */
+int rnic_own_device_result(const struct rnic_context *context, int error);
+
 /* The calling thread's next polls that find nothing return at once, as its first did. */
 void rnic_poll_begin_anew(void);
 
@@ -215,8 +222,12 @@ int rnic_object_destroy(struct rnic_context *context, enum rnic_ctl_operation op
 int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operation,
 		   const void *request, size_t request_bytes, struct rnic_pd **obtained);
 
-/* Tells the daemon that the queue of `kind` and `slot` has new entries, and wakes it. */
-void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot);
+/*
+ * Tells the daemon that the queue of `kind` and `slot` has new entries, and wakes it. `is_awaited`:
+ * the caller may sleep next.
+ */
+void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot,
+		       bool is_awaited);
 
 /*
  * Maps a region that the daemon made and checks that it is one of `kind` with at least `bytes`

@@ -218,6 +218,20 @@ int rnic_recv_append(struct rnic_work_queue *queue, const struct rnic_recv_wr *w
 	return 0;
 }
 
+static bool post_is_armed(const struct rnic_cq *cq)
+{
+	return cq != NULL &&
+	       atomic_load_explicit(&cq->control->armed, memory_order_relaxed) != RNIC_CQ_UNARMED;
+}
+
+/* Whether the caller wants an event of what it posts, or of the answer. A device process is told so
+ * by other means. */
+static bool post_is_awaited(const struct rnic_qp *qp)
+{
+	return qp->context->direct != NULL &&
+	       (post_is_armed(qp->send_cq) || post_is_armed(qp->recv_cq));
+}
+
 void rnic_send_end(struct rnic_qp *qp)
 {
 	const bool any = qp->send.producer != published(&qp->send);
@@ -226,7 +240,8 @@ void rnic_send_end(struct rnic_qp *qp)
 		rnic_index_publish(qp->send.shared_producer, qp->send.producer);
 	rnic_spinlock_unlock(&qp->send.lock);
 	if (any)
-		rnic_context_ring(qp->context, RNIC_DOORBELL_SEND, qp->handle.slot);
+		rnic_context_ring(qp->context, RNIC_DOORBELL_SEND, qp->handle.slot,
+				  post_is_awaited(qp));
 }
 
 void rnic_send_abort(struct rnic_qp *qp)
@@ -248,7 +263,7 @@ static void post_end_receives(struct rnic_qp *qp)
 	 * other. */
 	if (atomic_load_explicit(&qp->context->status->recv_doorbell_wanted[qp->handle.slot],
 				 memory_order_seq_cst) != 0)
-		rnic_context_ring(qp->context, RNIC_DOORBELL_RECV, qp->handle.slot);
+		rnic_context_ring(qp->context, RNIC_DOORBELL_RECV, qp->handle.slot, false);
 }
 
 void rnic_recv_end(struct rnic_qp *qp, struct rnic_srq *srq)

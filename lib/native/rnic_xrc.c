@@ -31,7 +31,7 @@ int rnic_open_xrcd(struct rnic_context *context, const struct rnic_xrcd_options 
 	struct rnic_xrcd *xrcd = rnic_object_create(context, &call, sizeof(*xrcd), &error);
 
 	if (xrcd == NULL)
-		return error;
+		return rnic_own_device_result(context, error);
 	*xrcd = (struct rnic_xrcd){.context = context, .handle = reply.xrcd};
 	*opened = xrcd;
 	return 0;

@@ -11,12 +11,13 @@
 #ifndef RNIC_PROTO_CTL_DIRECT_DEVICE_H
 #define RNIC_PROTO_CTL_DIRECT_DEVICE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* The name of the struct rnic_direct_device; the number changes with the layout. */
-#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_1
-#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_1"
+#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_3
+#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_3"
 #define RNIC_DIRECT_LIBRARY	  "librnic-direct.so"
 
 struct rnic_direct;
@@ -28,29 +29,48 @@ enum rnic_direct_fork {
 	RNIC_DIRECT_IN_CHILD,
 };
 
+enum rnic_direct_post {
+	RNIC_DIRECT_POST_WAKES = 1,   /* the device had asked to be woken for it */
+	RNIC_DIRECT_POST_AWAITED = 2, /* the caller may sleep next: an event is armed */
+};
+
 struct rnic_direct_device {
 	/*
-	 * Opens the device of the process link `link_fd`, which is the device's from then on, and
-	 * stores the program's end of a device connection at `connection_fd`, the caller's. The
-	 * control plane knows the program as `client_id`. Negative errno: nothing is left open.
+	 * Makes a device that is not open. The process link `link_fd` is the device's from then on;
+	 * the control plane knows the program as `client_id`. NULL: no memory, and `link_fd` stays
+	 * the caller's.
 	 */
-	int (*open)(int link_fd, uint32_t client_id, struct rnic_direct **device,
-		    int *connection_fd);
-
-	/* Ends what the program has, the thread and the lane. No other call is under way. */
-	void (*close)(struct rnic_direct *device);
+	struct rnic_direct *(*create)(int link_fd, uint32_t client_id);
 
 	/*
-	 * A turn for work that the caller has just posted; `is_asleep`: the device had asked to be
-	 * woken for it.
+	 * Opens the device and stores the program's end of a device connection at `connection_fd`.
+	 * A fork() meanwhile waits, so that the child finds every descriptor either in the device
+	 * or there. Negative errno: the device is to be closed.
 	 */
-	void (*turn)(struct rnic_direct *device, bool is_asleep);
+	int (*open)(struct rnic_direct *device, atomic_int *connection_fd);
+
+	/*
+	 * Ends what the program has, the thread and the lane. Other threads may be in calls: these
+	 * end, and later ones do nothing.
+	 */
+	void (*close)(struct rnic_direct *device);
+
+	/* Frees a device that is closed, or was never opened. No other call is under way. */
+	void (*destroy)(struct rnic_direct *device);
+
+	/* A turn for work that the caller has just posted; `post` has bits of RNIC_DIRECT_POST_. */
+	void (*turn)(struct rnic_direct *device, unsigned post);
 
 	/* A turn for a caller that waits for a completion, unless another thread is in one. */
 	void (*poll)(struct rnic_direct *device);
 
-	/* The caller is about to sleep: the device's thread takes the turns from now on. */
-	void (*rest)(struct rnic_direct *device);
+	/*
+	 * Takes turns until `fd` is readable, and sleeps between them, so that the caller needs one
+	 * wake-up for what arrives. Returns earlier where `fd` does not block, or another thread is
+	 * in this call; the device's thread, or that other one, takes the turns from then on.
+	 * -EINTR: as read(2).
+	 */
+	int (*await)(struct rnic_direct *device, int fd);
 
 	/* Answers the requests that wait in the device connection. */
 	void (*serve)(struct rnic_direct *device);

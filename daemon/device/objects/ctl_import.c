@@ -75,6 +75,10 @@ int ctl_import(struct ctl_call *call)
 	struct session *session = call->session, *exporter;
 	struct inode_id file;
 
+	if (session->set->is_program)
+		return ctl_refuse(call, -EOPNOTSUPP,
+				  "what another process has cannot be imported where the device is "
+				  "inside a program (--direct)");
 	if (session->exporter_id != 0)
 		return ctl_refuse(call, -EBUSY, "this client imports from another already");
 	if (inode_id_of(call->fds[0], &file) != 0)

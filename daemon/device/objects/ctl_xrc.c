@@ -67,6 +67,10 @@ int ctl_open_xrcd(struct ctl_call *call)
 	if ((request->flags & ~(uint32_t)RNIC_XRCD_ALL_FLAGS) != 0 || request->reserved != 0)
 		return ctl_refuse(call, -EINVAL, "unknown flags %#x of an XRC domain",
 				  request->flags);
+	if (has_file && session->set->is_program)
+		return ctl_refuse(call, -EOPNOTSUPP,
+				  "a file names an XRC domain to other processes, which the device "
+				  "inside a program (--direct) does not serve");
 	result = quota_charge(session->account, RESOURCE_XRCD, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more XRC domains are to be had");

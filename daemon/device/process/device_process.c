@@ -203,6 +203,12 @@ void device_process_refuse(struct device_process *process, int status, const cha
 	link_client_send_ready(&process->link, status, "", reason);
 }
 
+void device_process_forget(struct device_process *process)
+{
+	device_half_forget(process->half);
+	link_client_fini(&process->link);
+}
+
 void device_process_close(struct device_process *process)
 {
 	/* The final numbers stand on the card before the client's end is visible. */

@@ -64,6 +64,9 @@ int device_process_begin(struct device_process *process);
 /* Answers READY with a failure, a negative errno and a sentence. The process is to end. */
 void device_process_refuse(struct device_process *process, int status, const char *reason);
 
+/* The same as device_half_forget(): in a child of fork(), which has no device. */
+void device_process_forget(struct device_process *process);
+
 /* Ends all clients and closes everything. */
 void device_process_close(struct device_process *process);
 

@@ -34,6 +34,7 @@ struct session_set {
 	int epoll_fd;
 	uint64_t now_ns;   /* time of the turn under way */
 	bool has_sigbus;   /* true for some session */
+	bool is_program;   /* this process is the one client: no other one shares anything */
 	bool is_bulk;	   /* much data goes through the device: clients are told */
 	bool is_told_bulk; /* value for new clients; the other clients get it over several turns */
 	uint32_t bulk_notify_pending; /* sessions at the front of the list that may lack it */

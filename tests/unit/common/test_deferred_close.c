@@ -4,10 +4,12 @@
 #include "lingering_socket.h"
 #include "unit_test.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -118,13 +120,37 @@ static void the_stack_is_small(void **state)
 	pthread_attr_destroy(&large);
 }
 
+/* A program with the device inside has signals and threads of its own. */
+static void a_program_closes_by_itself(void **state)
+{
+	const struct sigaction own = {.sa_handler = SIG_IGN};
+	struct deferred_close deferred_close = {.is_immediate = true};
+	void *address = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction before, after;
+	unsigned char present[1];
+	int ends[2];
+
+	(void)state;
+	assert_ptr_not_equal(address, MAP_FAILED);
+	assert_int_equal(sigaction(SIGALRM, &own, &before), 0);
+	assert_int_equal(pipe(ends), 0);
+	deferred_close_take(&deferred_close, ends[1]);
+	assert_int_equal(fcntl(ends[1], F_GETFD), -1);
+	deferred_close_unmap(&deferred_close, address, 4096);
+	assert_int_equal(mincore(address, 1, present), -1);
+	assert_int_equal(deferred_close_pending(&deferred_close), 0);
+	deferred_close_close(&deferred_close);
+	assert_int_equal(sigaction(SIGALRM, &before, &after), 0);
+	assert_true(after.sa_handler == SIG_IGN);
+	close(ends[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_taken_is_closed),
-		cmocka_unit_test(mappings_go),
-		cmocka_unit_test(nobody_holds_the_others_up),
-		cmocka_unit_test(the_stack_is_small),
+		cmocka_unit_test(what_is_taken_is_closed),    cmocka_unit_test(mappings_go),
+		cmocka_unit_test(nobody_holds_the_others_up), cmocka_unit_test(the_stack_is_small),
+		cmocka_unit_test(a_program_closes_by_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -366,7 +366,7 @@ static void test_srq(void **state)
 static void *ring_when_cancelled(void *context)
 {
 	pthread_cancel(pthread_self());
-	rnic_context_ring(context, RNIC_DOORBELL_SEND, FAKE_QP_SLOT);
+	rnic_context_ring(context, RNIC_DOORBELL_SEND, FAKE_QP_SLOT, false);
 	pthread_testcancel();
 	return NULL;
 }

@@ -364,7 +364,7 @@ static void test_both_halves(void **state)
 		assert_null(failure);
 	}
 	r->is_over = true;
-	rnic_context_ring(&r->context, RNIC_DOORBELL_SEND, r->qps[0].handle.slot);
+	rnic_context_ring(&r->context, RNIC_DOORBELL_SEND, r->qps[0].handle.slot, false);
 	assert_int_equal(pthread_join(device, &failure), 0);
 	assert_null(failure);
 	assert_false(r->session->is_broken);

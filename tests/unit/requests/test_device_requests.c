@@ -350,6 +350,24 @@ static void test_client_does_not_wait_for_ever(void **state)
 	close(gate_fd);
 }
 
+/* No other process shares the device inside a program: what is for several is refused. */
+static void test_a_program_shares_nothing(void **state)
+{
+	static const struct rnic_ctl_open_xrcd of_file = {.flags = RNIC_XRCD_FILE |
+								   RNIC_XRCD_CREATE},
+					       alone = {0};
+	struct fixture *f = *state;
+
+	f->halves.device.sessions.is_program = true;
+	open_device(f);
+	ask(f, RNIC_CTL_OPEN_XRCD, &of_file, sizeof(of_file), STDERR_FILENO);
+	assert_int_equal(answer(f), -EOPNOTSUPP);
+	ask(f, RNIC_CTL_IMPORT, "", 0, STDERR_FILENO);
+	assert_int_equal(answer(f), -EOPNOTSUPP);
+	ask(f, RNIC_CTL_OPEN_XRCD, &alone, sizeof(alone), -1);
+	assert_int_equal(answer(f), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -365,6 +383,7 @@ int main(void)
 		TEST(test_client_ends_before_the_answer),
 		TEST(test_client_waits_for_closes),
 		TEST(test_client_does_not_wait_for_ever),
+		TEST(test_a_program_shares_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* The device's thread, which takes the turns while no thread of the program does. */
+#include "device/direct/direct_turn.h"
+
+#include "base/bits.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define DIRECT_MISSES	   2 /* arrivals after a lease, before the thread keeps watch */
+#define DIRECT_SPIN_NS	   (50 * RNIC_NS_PER_US) /* polling after the last activity */
+#define DIRECT_STACK_BYTES (512 * 1024)
+
+/* Whether the program takes the turns, and no post has waited too long for one. */
+static bool direct_is_leased(const struct rnic_direct *device, uint64_t now_ns)
+{
+	if (device->is_stopping)
+		return false;
+	return device->has_waiter ||
+	       (device->lease_ns > now_ns && (device->posts == 0 || device->due_ns > now_ns));
+}
+
+/*
+ * Sleeps while the program takes the turns. A thread that waits for an event wakes this one when it
+ * stops waiting: until then there is nothing to look for.
+ */
+static void direct_await_lease(struct rnic_direct *device)
+{
+	struct pollfd wakes[] = {
+		{.fd = device->stop_fd, .events = POLLIN},
+		{.fd = device->lease_timer_fd, .events = POLLIN},
+	};
+	uint64_t expirations;
+
+	device->is_leased = true;
+	device->lease_wake_ns = UINT64_MAX;
+	if (!device->has_waiter)
+		direct_arm_lease(device, device->posts > 0 ? device->due_ns : device->lease_ns);
+	pthread_mutex_unlock(&device->lock);
+	poll(wakes, RNIC_COUNT_OF(wakes), -1);
+	pthread_mutex_lock(&device->lock);
+	device->is_leased = false;
+	if (read(device->lease_timer_fd, &expirations, sizeof(expirations)) < 0)
+		return; /* it was not the timer, or the timer was armed anew */
+}
+
+/*
+ * Sleeps until something arrives or is due, with the lock given up meanwhile. Returns whether it
+ * slept: a near deadline is not worth it.
+ */
+static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
+{
+	struct epoll_event event;
+	bool is_asleep = false;
+
+	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS)
+		return false;
+	if (device_half_prepare_sleep(device->half)) {
+		direct_arm_timer(device, now_ns);
+		device_half_note_sleep(device->half);
+		card_writer_refresh(&device->process.card, device->half, now_ns);
+		pthread_mutex_unlock(&device->lock);
+		epoll_wait(device->epoll_fd, &event, 1, -1);
+		pthread_mutex_lock(&device->lock);
+		is_asleep = true;
+	}
+	device_half_withdraw_sleep(device->half);
+	return is_asleep;
+}
+
+/* Notes what a turn of the thread met: `after_lease`, the first one after a lease. */
+static void direct_note_arrivals(struct rnic_direct *device, bool has_received, bool after_lease)
+{
+	if (device->is_watching) {
+		if (has_received)
+			device->takes = 0;
+	} else if (after_lease) {
+		device->misses = has_received ? device->misses + 1 : 0;
+		if (device->misses >= DIRECT_MISSES) {
+			device->is_watching = true;
+			device->takes = 0;
+		}
+	}
+}
+
+/* One step of the thread, under the lock. Returns whether it should let others run. */
+static bool direct_step(struct rnic_direct *device, bool after_lease)
+{
+	const uint64_t now_ns = clock_now_ns();
+	bool is_active;
+
+	direct_note_arrivals(device, direct_turn_receives(device, now_ns), after_lease);
+	is_active = device->active_ns == now_ns;
+	if (!is_active || now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+		if (direct_look(device, now_ns))
+			device->active_ns = now_ns;
+	if (is_active)
+		return false;
+	return now_ns - device->active_ns < DIRECT_SPIN_NS || !direct_sleep(device, now_ns);
+}
+
+static void *direct_run(void *context)
+{
+	struct rnic_direct *device = context;
+	bool after_lease = false;
+
+	pthread_mutex_lock(&device->lock);
+	while (!device->is_stopping) {
+		bool should_yield;
+
+		if (direct_is_leased(device, clock_now_ns())) {
+			direct_await_lease(device);
+			after_lease = true;
+			continue;
+		}
+		should_yield = direct_step(device, after_lease);
+		after_lease = false;
+		pthread_mutex_unlock(&device->lock);
+		if (should_yield)
+			sched_yield();
+		pthread_mutex_lock(&device->lock);
+		direct_let_others_in(device);
+	}
+	pthread_mutex_unlock(&device->lock);
+	return NULL;
+}
+
+/* The program's handlers run on the program's threads. */
+int direct_start_thread(struct rnic_direct *device)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	int error;
+
+	sigfillset(&all);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, DIRECT_STACK_BYTES);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	error = pthread_create(&device->thread, &attributes, direct_run, device);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+void direct_stop_thread(struct rnic_direct *device)
+{
+	const uint64_t one = 1;
+	int cancellation = direct_lock(device);
+
+	device->is_stopping = true;
+	direct_unlock(device, cancellation);
+	while (write(device->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	pthread_join(device->thread, NULL);
+}

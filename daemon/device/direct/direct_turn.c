@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/direct/direct_turn.h"
+
+#include "base/clock.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define DIRECT_BURST_NS	   (3 * RNIC_NS_PER_US) /* between two posts of a burst */
+#define DIRECT_BURST_POSTS 32			/* a turn comes after so many */
+#define DIRECT_EAGER_POSTS 4  /* of a burst, which do not wait where an event is armed */
+#define DIRECT_TAKES	   16 /* turns of the program that receive, before there are leases again */
+#define DIRECT_YIELDS	   100
+#define DIRECT_EVENTS	   8
+
+/*
+ * A mutex goes to the first thread that asks. While datagrams arrive, the device's thread asks
+ * again at once, and the other threads would wait for ever: so that thread looks at `waiting`
+ * first.
+ */
+void direct_take_lock(struct rnic_direct *device)
+{
+	atomic_fetch_add_explicit(&device->waiting, 1, memory_order_relaxed);
+	pthread_mutex_lock(&device->lock);
+	atomic_fetch_sub_explicit(&device->waiting, 1, memory_order_relaxed);
+}
+
+int direct_lock(struct rnic_direct *device)
+{
+	int cancellation;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	direct_take_lock(device);
+	return cancellation;
+}
+
+void direct_unlock(struct rnic_direct *device, int cancellation)
+{
+	pthread_mutex_unlock(&device->lock);
+	pthread_setcancelstate(cancellation, NULL);
+}
+
+void direct_let_others_in(struct rnic_direct *device)
+{
+	if (atomic_load_explicit(&device->waiting, memory_order_relaxed) == 0)
+		return;
+	pthread_mutex_unlock(&device->lock);
+	for (unsigned i = 0; i < DIRECT_YIELDS; i++) {
+		if (atomic_load_explicit(&device->waiting, memory_order_relaxed) == 0)
+			break;
+		sched_yield();
+	}
+	pthread_mutex_lock(&device->lock);
+}
+
+/* --- turns, under the lock -------------------------------------------------------------------- */
+
+uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t earliest_ns = device->lease_ns > now_ns ? device->lease_ns : now_ns + 1;
+	const uint64_t half_ns = device_half_next_deadline_ns(device->half);
+	const uint64_t link_ns = link_client_next_deadline_ns(&device->process.link, now_ns);
+	const uint64_t deadline_ns = half_ns < link_ns ? half_ns : link_ns;
+
+	if (device->posts > 0)
+		return device->due_ns > now_ns ? device->due_ns : now_ns + 1;
+	if (device_half_has_work(device->half) || deadline_ns < earliest_ns)
+		return earliest_ns;
+	return deadline_ns;
+}
+
+void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t deadline_ns = direct_deadline_ns(device, now_ns);
+	struct itimerspec when = {0};
+
+	if (deadline_ns == UINT64_MAX ||
+	    (device->timer_armed_ns <= deadline_ns && device->timer_armed_ns > now_ns))
+		return;
+	when.it_value.tv_sec = (time_t)(deadline_ns / RNIC_NS_PER_SECOND);
+	when.it_value.tv_nsec = (long)(deadline_ns % RNIC_NS_PER_SECOND);
+	if (timerfd_settime(device->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
+		device->timer_armed_ns = deadline_ns;
+}
+
+void direct_arm_lease(struct rnic_direct *device, uint64_t wake_ns)
+{
+	const struct itimerspec when = {
+		.it_value.tv_sec = (time_t)(wake_ns / RNIC_NS_PER_SECOND),
+		.it_value.tv_nsec = (long)(wake_ns % RNIC_NS_PER_SECOND),
+	};
+
+	if (!device->is_leased || device->lease_wake_ns <= wake_ns)
+		return;
+	if (timerfd_settime(device->lease_timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
+		device->lease_wake_ns = wake_ns;
+}
+
+static void direct_take_timer(struct rnic_direct *device)
+{
+	uint64_t expirations;
+
+	if (read(device->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
+		device->timer_armed_ns = UINT64_MAX;
+}
+
+/* The control plane is gone: the program's objects end, and the next daemon gets the addresses. */
+static void direct_give_up(struct rnic_direct *device)
+{
+	char text[PORT_TEXT_BYTES];
+
+	device->is_down = true;
+	epoll_ctl(device->epoll_fd, EPOLL_CTL_DEL, device->link_fd, NULL);
+	device_half_end_client(device->half, device->client_id);
+	for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++)
+		device_half_set_gid(device->half, i, NULL, NULL, text);
+	shutdown(device->link_fd, SHUT_RDWR);
+}
+
+/* Carries out what the control plane says. */
+static void direct_serve_link(struct rnic_direct *device)
+{
+	link_client_poll(&device->process.link);
+	if (device->process.link.is_down && !device->is_down)
+		direct_give_up(device);
+}
+
+static void direct_serve_requests(struct rnic_direct *device)
+{
+	device_half_note_requests(device->half);
+	if (device_half_serve(device->half))
+		card_writer_note_change(&device->process.card);
+}
+
+void direct_turn(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (device_half_turn(device->half, now_ns) || device_half_has_work(device->half))
+		device->active_ns = now_ns;
+	device->posts = 0;
+	device->posted_ns = 0;
+}
+
+bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t before = device_half_received_datagrams(device->half);
+
+	direct_turn(device, now_ns);
+	return device_half_received_datagrams(device->half) != before;
+}
+
+bool direct_look(struct rnic_direct *device, uint64_t now_ns)
+{
+	struct epoll_event events[DIRECT_EVENTS];
+	int count = epoll_wait(device->epoll_fd, events, DIRECT_EVENTS, 0);
+	bool is_served = device_half_has_resumes(device->half);
+
+	device->looked_ns = now_ns;
+	if (is_served)
+		direct_serve_requests(device);
+	for (int i = 0; i < count; i++) {
+		switch ((enum direct_event)events[i].data.u32) {
+		case EVENT_LINK:
+			direct_serve_link(device);
+			break;
+		case EVENT_REQUESTS:
+			direct_serve_requests(device);
+			break;
+		case EVENT_CLIENTS:
+			device_half_poll(device->half);
+			break;
+		case EVENT_TIMER:
+			direct_take_timer(device);
+			continue;
+		case EVENT_PORT:
+		case EVENT_STOP:
+			continue;
+		}
+		is_served = true;
+	}
+	device_half_report(device->half);
+	link_client_tick(&device->process.link, now_ns);
+	card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+	return is_served;
+}
+
+/* A turn of a thread of the program, which goes on taking turns. */
+static void direct_turn_of_program(struct rnic_direct *device, uint64_t now_ns)
+{
+	const bool has_received = direct_turn_receives(device, now_ns);
+
+	if (device->is_watching && has_received && ++device->takes >= DIRECT_TAKES) {
+		device->is_watching = false;
+		device->misses = 0;
+	}
+	if (!device->is_watching)
+		device->lease_ns = now_ns + DIRECT_LEASE_NS;
+	if (now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+		direct_look(device, now_ns);
+	direct_arm_timer(device, now_ns);
+}
+
+/*
+ * Notes the post that comes now. Returns whether it can wait for the next turn, together with the
+ * ones before.
+ */
+static bool direct_may_defer(struct rnic_direct *device, unsigned post, uint64_t now_ns)
+{
+	const bool is_burst =
+		device->posted_ns != 0 && now_ns - device->posted_ns < DIRECT_BURST_NS;
+
+	device->burst = is_burst ? device->burst + 1 : 1;
+	if ((post & RNIC_DIRECT_POST_WAKES) != 0 ||
+	    ((post & RNIC_DIRECT_POST_AWAITED) != 0 && device->burst <= DIRECT_EAGER_POSTS))
+		return false;
+	return is_burst && device->posts < DIRECT_BURST_POSTS;
+}
+
+/* Lets the post wait; whoever sleeps wakes in time for it. */
+static void direct_defer_post(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (device->posts++ == 0)
+		device->due_ns = now_ns + DIRECT_POST_NS;
+	device->posted_ns = now_ns;
+	if (device->is_leased && !device->has_waiter)
+		direct_arm_lease(device, device->due_ns);
+	else
+		direct_arm_timer(device, now_ns);
+}
+
+/* --- the program's calls ---------------------------------------------------------------------- */
+
+static void direct_take_post(struct rnic_direct *device, unsigned post)
+{
+	const uint64_t now_ns = clock_now_ns();
+
+	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
+		device_half_wake_clients(device->half);
+	if (direct_may_defer(device, post, now_ns)) {
+		direct_defer_post(device, now_ns);
+	} else {
+		direct_turn_of_program(device, now_ns);
+		device->posted_ns = clock_now_ns();
+	}
+}
+
+void direct_device_turn(struct rnic_direct *device, unsigned post)
+{
+	int cancellation = direct_lock(device);
+
+	if (device->is_open)
+		direct_take_post(device, post);
+	direct_unlock(device, cancellation);
+}
+
+void direct_device_poll(struct rnic_direct *device)
+{
+	int cancellation;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	if (pthread_mutex_trylock(&device->lock) == 0) {
+		if (device->is_open)
+			direct_turn_of_program(device, clock_now_ns());
+		pthread_mutex_unlock(&device->lock);
+	}
+	pthread_setcancelstate(cancellation, NULL);
+}
+
+/* What the program posted before a request is on its way before the answer. */
+void direct_device_serve(struct rnic_direct *device)
+{
+	int cancellation = direct_lock(device);
+	const uint64_t now_ns = clock_now_ns();
+
+	if (device->is_open) {
+		direct_turn(device, now_ns);
+		direct_serve_requests(device);
+		direct_arm_timer(device, now_ns);
+	}
+	direct_unlock(device, cancellation);
+}

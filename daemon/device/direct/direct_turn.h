@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device inside a program: a device half that the threads of the program drive by turns, and a
+ * thread of its own while they do not.
+ *
+ * One lock guards all. A thread of the program that posts or polls renews the lease with each turn.
+ * The device's thread sleeps while the lease holds, so that the two do not compete for what
+ * arrives. Where a program waits for bytes in its memory instead, it takes no turns, and arrivals
+ * wait for the end of the lease: after a few of them the thread keeps watch, until the program
+ * receives by its own turns again. The thread sleeps on the descriptors only after it has asked to
+ * be woken for what the program posts.
+ *
+ * A thread of the program that waits for an event keeps watch itself: it sleeps on the descriptors
+ * and on its event, and what arrives wakes one thread. The lease lasts as long.
+ *
+ * A program that posts one work request after another gets one turn for many: the kernel takes a
+ * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
+ * wait longer than DIRECT_POST_NS, whatever the program does then. Where the program has armed an
+ * event, it is likely to sleep, and the first posts get a turn each.
+ *
+ * direct_turn.c has the turns and the calls of the program, direct_thread.c the device's thread,
+ * direct_wait.c a thread that waits for an event, direct_device.c how the device comes and goes.
+ */
+#ifndef DAEMON_DEVICE_DIRECT_DIRECT_TURN_H
+#define DAEMON_DEVICE_DIRECT_DIRECT_TURN_H
+
+#include "base/time_units.h"
+#include "ctl/direct_device.h"
+#include "device/device_half.h"
+#include "device/process/device_process.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DIRECT_LEASE_NS (200 * RNIC_NS_PER_US)
+#define DIRECT_POST_NS	(20 * RNIC_NS_PER_US)  /* that a post waits for others at most */
+#define DIRECT_NEAR_NS	(20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
+#define DIRECT_LOOK_NS	(100 * RNIC_NS_PER_US) /* between polls of the descriptors */
+
+/* What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. */
+enum direct_event {
+	EVENT_PORT,
+	EVENT_LINK,
+	EVENT_REQUESTS,
+	EVENT_CLIENTS,
+	EVENT_TIMER,
+	EVENT_STOP
+};
+
+struct rnic_direct {
+	struct device_process process;
+	struct device_half *half;
+	uint32_t client_id;
+	pthread_mutex_t lock; /* guards all but `waiting` and what never changes */
+	atomic_uint waiting;  /* threads of the program that want the lock */
+	pthread_t thread;
+	uint64_t lease_ns;  /* until then the program takes the turns */
+	uint64_t posted_ns; /* time of the latest post, when no turn came after it; else 0 */
+	uint64_t due_ns;    /* when the first of `posts` is to have its turn */
+	uint32_t posts;	    /* that wait for a turn */
+	uint32_t burst;	    /* posts in a row with DIRECT_BURST_NS between two at most */
+	uint32_t misses;    /* turns after a lease that received, in a row */
+	uint32_t takes;	    /* turns of the program that received while the thread keeps watch */
+	bool is_watching;   /* the thread keeps watch: there are no leases */
+	bool has_waiter;    /* a thread of the program is in direct_device_await() */
+	bool is_leased;	    /* the device's thread sleeps on the lease, until `lease_wake_ns` */
+	uint64_t lease_wake_ns;
+	int link_fd;
+	int epoll_fd;
+	int timer_fd;
+	int lease_timer_fd;	 /* wakes the thread from the sleep on the lease */
+	int stop_fd;		 /* an eventfd that ends the thread */
+	uint64_t timer_armed_ns; /* UINT64_MAX: not armed */
+	uint64_t active_ns;	 /* time of the last activity */
+	uint64_t looked_ns;	 /* time of the last poll of the descriptors */
+	bool is_open;		 /* there is a half, and calls are served */
+	bool has_thread;
+	bool is_stopping;
+	bool is_down; /* the control plane is gone: the client has ended */
+};
+
+/*
+ * Take and release the lock. The second pair also keeps the calling thread from being cancelled: it
+ * would leave the lock, and half of a turn.
+ */
+void direct_take_lock(struct rnic_direct *device);
+int direct_lock(struct rnic_direct *device);
+void direct_unlock(struct rnic_direct *device, int cancellation);
+
+/* The calls of struct rnic_direct_device that take turns. */
+void direct_device_turn(struct rnic_direct *device, unsigned post);
+void direct_device_poll(struct rnic_direct *device);
+void direct_device_serve(struct rnic_direct *device);
+int direct_device_await(struct rnic_direct *device, int fd);
+
+/* The device's thread. The lock must be free, or the thread waits for it. Negative errno. */
+int direct_start_thread(struct rnic_direct *device);
+void direct_stop_thread(struct rnic_direct *device);
+
+/* ---- under the lock ---- */
+
+/*
+ * The time at which the device's thread is to go on, at the end of the lease at the earliest: until
+ * then the program does. UINT64_MAX: never.
+ */
+uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
+
+/*
+ * Arms the timer for that time or earlier. A timer that fires early costs an empty turn; arming it
+ * anew for each packet that moves a deadline would cost a system call each.
+ */
+void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns);
+
+/* Wakes the device's thread from the sleep on the lease, then or earlier. */
+void direct_arm_lease(struct rnic_direct *device, uint64_t wake_ns);
+
+/* Runs a turn. The second one returns whether datagrams came. */
+void direct_turn(struct rnic_direct *device, uint64_t now_ns);
+bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns);
+
+/* Serves the events of the descriptors. Returns whether there was anything but datagrams. */
+bool direct_look(struct rnic_direct *device, uint64_t now_ns);
+
+/*
+ * Lets waiting threads take the lock, which the caller has. The time is bounded: the scheduler may
+ * run none of them.
+ */
+void direct_let_others_in(struct rnic_direct *device);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread of the program that waits for an event, and takes the turns until it comes. */
+#include "device/direct/direct_turn.h"
+
+#include "base/bits.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+
+static bool direct_is_ready(int fd)
+{
+	struct pollfd event = {.fd = fd, .events = POLLIN};
+
+	return poll(&event, 1, 0) != 0;
+}
+
+/* The turns are the program's for another lease, and the device's thread's then. */
+static void direct_stop_waiting(struct rnic_direct *device)
+{
+	device->has_waiter = false;
+	device->lease_ns = clock_now_ns() + DIRECT_LEASE_NS;
+	direct_arm_lease(device, device->posts > 0 ? device->due_ns : device->lease_ns);
+}
+
+/* The thread was cancelled in its sleep, without the lock. */
+static void direct_cancelled(void *context)
+{
+	struct rnic_direct *device = context;
+
+	direct_take_lock(device);
+	if (device->is_open)
+		device_half_withdraw_sleep(device->half);
+	direct_stop_waiting(device);
+	pthread_mutex_unlock(&device->lock);
+}
+
+/*
+ * poll(2) comes back for each signal, read(2) only for those whose handler was set without
+ * SA_RESTART. Which signal it was is not known: one such handler decides for all.
+ */
+static bool direct_is_interrupting(void)
+{
+	struct sigaction action;
+
+	for (int signal = 1; signal <= SIGRTMAX; signal++) {
+		if (signal == SIGSEGV || signal == SIGBUS || sigaction(signal, NULL, &action) != 0)
+			continue;
+		if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
+		    (action.sa_flags & SA_RESTART) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A thread may be cancelled while it sleeps, as in read(2). */
+static int direct_sleep_cancellable(struct rnic_direct *device, int fd, int cancellation)
+{
+	struct pollfd wakes[] = {
+		{.fd = device->epoll_fd, .events = POLLIN},
+		{.fd = fd, .events = POLLIN},
+	};
+	int ready;
+
+	pthread_mutex_unlock(&device->lock);
+	pthread_setcancelstate(cancellation, NULL);
+	ready = poll(wakes, RNIC_COUNT_OF(wakes), -1);
+	ready = ready < 0 ? -errno : ready;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	direct_take_lock(device);
+	return ready;
+}
+
+/* Sleeps as direct_sleep() does, and on `fd` too. -EINTR: a signal came. */
+static int direct_sleep_for_event(struct rnic_direct *device, int fd, int cancellation,
+				  uint64_t now_ns)
+{
+	int ready = 0;
+
+	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS) {
+		pthread_mutex_unlock(&device->lock);
+		sched_yield();
+		direct_take_lock(device);
+		return 0;
+	}
+	if (device_half_prepare_sleep(device->half)) {
+		direct_arm_timer(device, now_ns);
+		device_half_note_sleep(device->half);
+		card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+		pthread_cleanup_push(direct_cancelled, device);
+		ready = direct_sleep_cancellable(device, fd, cancellation);
+		pthread_cleanup_pop(false);
+		if (!device->is_open)
+			return 0;
+	}
+	device_half_withdraw_sleep(device->half);
+	return ready == -EINTR ? -EINTR : 0;
+}
+
+/* Takes turns until `fd` is readable. */
+static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
+{
+	int result = 0;
+
+	device->has_waiter = true;
+	device->lease_ns = 0;
+	while (result == 0) {
+		const uint64_t now_ns = clock_now_ns();
+
+		if (!direct_turn_receives(device, now_ns) ||
+		    now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+			direct_look(device, now_ns);
+		if (direct_is_ready(fd))
+			break;
+		if (device->active_ns != now_ns)
+			result = direct_sleep_for_event(device, fd, cancellation, now_ns);
+		if (result == -EINTR && !direct_is_interrupting())
+			result = 0;
+		direct_let_others_in(device);
+		if (!device->is_open)
+			break;
+	}
+	direct_stop_waiting(device);
+	return result;
+}
+
+int direct_device_await(struct rnic_direct *device, int fd)
+{
+	int cancellation = direct_lock(device);
+	int result = 0;
+
+	if (device->is_open && device->has_waiter) {
+		direct_turn(device, clock_now_ns());
+	} else if (device->is_open && (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0) {
+		direct_turn(device, clock_now_ns());
+		device->lease_ns = 0;
+		direct_arm_lease(device, clock_now_ns());
+	} else if (device->is_open) {
+		result = direct_wait(device, fd, cancellation);
+	}
+	direct_unlock(device, cancellation);
+	return result;
+}
