@@ -4,7 +4,8 @@
  *
  * Daemons do not know of each other, and the device of each is rnic0 unless --name says otherwise.
  * In a program names are distinct: a device that is called rnic0, or like an earlier one of the
- * list, is rnicINDEX. libibverbs and the path view take their names from here, so that they agree.
+ * list, or by what is no file name, is rnicINDEX. libibverbs and the path view take their names
+ * from here, so that they agree.
  */
 #ifndef RNIC_DEVICE_LIST_H
 #define RNIC_DEVICE_LIST_H

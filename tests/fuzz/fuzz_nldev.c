@@ -24,10 +24,12 @@ static void require(bool condition)
 		abort();
 }
 
-static int read_rows(void *context, uint32_t kind, size_t row_bytes, struct admin_page *page)
+static int read_rows(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
+		     struct admin_page *page)
 {
 	(void)context;
 	(void)kind;
+	require(place < 2);
 	page->count = sizeof(page->rows) / row_bytes;
 	if (page->count > row_count)
 		page->count = row_count;
@@ -49,7 +51,13 @@ static int send_message(void *context, const void *message, size_t bytes)
 
 static void answer_all(const uint8_t *bytes, size_t size)
 {
-	static const struct nldev_peer peer = {.read = read_rows, .send = send_message};
+	static struct rnic_listed_device devices[2] = {{.index = 0}, {.index = 7}};
+	static const struct rnic_device_list list = {.devices = devices, .count = 2};
+	static const struct nldev_peer peer = {
+		.read = read_rows,
+		.send = send_message,
+		.devices = &list,
+	};
 	struct nldev_request request;
 	size_t taken;
 	int error;

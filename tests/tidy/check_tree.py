@@ -91,7 +91,7 @@ LAYERS = [
                        "rdmacm/rdma_translate.h", "rsockets"}),
     ("lib/admin/", {"admin", "ctl", "native/socket_trust.h"}),
     ("lib/view/", {"base", "ctl", "wire/gid.h", "view", "admin/admin_link.h",
-                   "native/disable.h"}),
+                   "native/disable.h", "native/device_list.h"}),
     ("lib/guard/", {"guard"}),
     ("lib/dial/", {"rnic", "dial"}),
     ("lib/rdma/", {"rnic", "dial", "rdma"}),

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,15 +121,23 @@ static int hold_end(int fd)
 
 /* ---- making it ---- */
 
+/* In a directory of another user, that user could put other files in the place of the view. */
+static bool is_own_directory(const char *path)
+{
+	struct stat status;
+
+	return path != NULL && path[0] == '/' && lstat(path, &status) == 0 &&
+	       S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+	       (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && access(path, W_OK | X_OK) == 0;
+}
+
 static int make_tree(struct merged_view *view)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	const bool has_runtime =
-		runtime != NULL && runtime[0] == '/' && access(runtime, W_OK | X_OK) == 0;
 	int error;
 
 	if (snprintf(view->path, sizeof(view->path), "%s/rnic-view-XXXXXX",
-		     has_runtime ? runtime : "/tmp") >= (int)sizeof(view->path))
+		     is_own_directory(runtime) ? runtime : "/tmp") >= (int)sizeof(view->path))
 		return -ENAMETOOLONG;
 	if (mkdtemp(view->path) == NULL)
 		return -errno;

@@ -210,11 +210,12 @@ struct netlink_talk {
 	int fd;
 };
 
-static int netlink_read(void *context, uint32_t kind, size_t row_bytes, struct admin_page *page)
+static int netlink_read(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
+			struct admin_page *page)
 {
 	struct netlink_talk *talk = context;
 
-	return netlink_source_read(&talk->source, kind, row_bytes, page);
+	return netlink_source_read(&talk->source, place, kind, row_bytes, page);
 }
 
 static int netlink_send(void *context, const void *message, size_t bytes)
@@ -231,8 +232,14 @@ static int netlink_send(void *context, const void *message, size_t bytes)
 
 static void netlink_begin(struct netlink_talk *talk, struct nldev_peer *peer, int fd)
 {
-	*talk = (struct netlink_talk){.fd = fd};
-	*peer = (struct nldev_peer){.read = netlink_read, .send = netlink_send, .context = talk};
+	talk->fd = fd;
+	netlink_source_open(&talk->source);
+	*peer = (struct nldev_peer){
+		.read = netlink_read,
+		.send = netlink_send,
+		.context = talk,
+		.devices = &talk->source.list,
+	};
 	netlink_find_port(fd, &peer->port_id);
 }
 

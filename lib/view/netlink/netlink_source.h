@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon of rnic-run as a source of rows: what rnicctl shows this user. */
+/*
+ * The daemons of rnic-run as sources of rows: what rnicctl shows this user. Devices have the names
+ * and numbers that libibverbs gives them in this program.
+ */
 #ifndef RNIC_VIEW_NETLINK_SOURCE_H
 #define RNIC_VIEW_NETLINK_SOURCE_H
 
 #include "admin/admin_link.h"
+#include "native/device_list.h"
 
 struct netlink_source {
-	struct admin_link link;
-	bool is_open;
+	struct rnic_device_list list; /* of `devices` */
+	struct rnic_listed_device devices[RNIC_SOCKETS_MAX];
+	struct admin_link link; /* to the daemon of the device that was read last */
+	uint32_t linked;	/* the device's place in the list, or none */
 };
 
-/* Reads rows from the daemon of $RNIC_SOCKET, as nldev_peer.read. Connects with the first call. */
-int netlink_source_read(struct netlink_source *source, uint32_t kind, size_t row_bytes,
-			struct admin_page *page);
+/* Asks the daemons of $RNIC_SOCKET for their devices. Those that do not answer have none. */
+void netlink_source_open(struct netlink_source *source);
+
+/* Reads rows of the device at `place` in the list, as nldev_peer.read. */
+int netlink_source_read(struct netlink_source *source, uint32_t place, uint32_t kind,
+			size_t row_bytes, struct admin_page *page);
 
 void netlink_source_close(struct netlink_source *source);
 

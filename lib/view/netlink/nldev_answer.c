@@ -15,6 +15,7 @@ struct answer {
 	const struct nldev_peer *peer;
 	const struct nldev_request *request;
 	struct nldev_writer writer;
+	uint32_t place; /* of the device in peer->devices */
 	struct rnic_show_device device;
 	_Alignas(8) uint8_t message[NLDEV_MESSAGE_BYTES];
 };
@@ -64,16 +65,21 @@ static int answer_done(struct answer *answer)
 static void answer_begin_device(struct answer *answer)
 {
 	answer_begin(answer, answer->request->type, answer->request->is_dump ? NLM_F_MULTI : 0);
-	nldev_fill_name(&answer->writer, &answer->device.device);
+	nldev_fill_name(&answer->writer, &answer->peer->devices->devices[answer->place]);
 }
 
 /* ---- the device ---- */
 
+static int answer_read(const struct answer *answer, uint32_t kind, size_t row_bytes,
+		       struct admin_page *page)
+{
+	return answer->peer->read(answer->peer->context, answer->place, kind, row_bytes, page);
+}
+
 static int answer_read_device(struct answer *answer)
 {
 	struct admin_page page = {.cursor = 0};
-	int error = answer->peer->read(answer->peer->context, RNIC_SHOW_DEVICE,
-				       sizeof(answer->device), &page);
+	int error = answer_read(answer, RNIC_SHOW_DEVICE, sizeof(answer->device), &page);
 
 	if (error == 0 && page.count == 0)
 		error = -ENODEV;
@@ -91,8 +97,7 @@ static int answer_count(const struct answer *answer, const struct nldev_objects 
 
 	*count = 0;
 	do {
-		error = answer->peer->read(answer->peer->context, objects->kind, objects->row_bytes,
-					   &page);
+		error = answer_read(answer, objects->kind, objects->row_bytes, &page);
 		*count += error == 0 ? page.count : 0;
 	} while (error == 0 && page.cursor != 0);
 	return error;
@@ -172,8 +177,8 @@ static int answer_counters(struct answer *answer)
 	int error;
 
 	do {
-		error = answer->peer->read(answer->peer->context, RNIC_SHOW_COUNTERS,
-					   sizeof(struct rnic_show_counter), &page);
+		error = answer_read(answer, RNIC_SHOW_COUNTERS, sizeof(struct rnic_show_counter),
+				    &page);
 		for (size_t i = 0; error == 0 && i < page.count; i++) {
 			const struct rnic_show_counter *counters = (const void *)page.rows;
 			const size_t before = answer->writer.used;
@@ -212,8 +217,8 @@ static int answer_find_pids(const struct answer *answer, const struct nldev_obje
 
 	memset(pids, 0, ANSWER_ROWS_MAX * sizeof(pids[0]));
 	do {
-		error = answer->peer->read(answer->peer->context, RNIC_SHOW_CLIENTS,
-					   sizeof(struct rnic_show_client), &clients);
+		error = answer_read(answer, RNIC_SHOW_CLIENTS, sizeof(struct rnic_show_client),
+				    &clients);
 		for (size_t i = 0; error == 0 && i < clients.count; i++) {
 			const struct rnic_show_client *rows = (const void *)clients.rows;
 
@@ -275,8 +280,7 @@ static int64_t answer_page(struct answer *answer, const struct nldev_objects *ob
 {
 	struct admin_page page = {.cursor = cursor};
 	uint32_t pids[ANSWER_ROWS_MAX];
-	int error =
-		answer->peer->read(answer->peer->context, objects->kind, objects->row_bytes, &page);
+	int error = answer_read(answer, objects->kind, objects->row_bytes, &page);
 
 	if (error == 0 && page.count > 0)
 		error = answer_find_pids(answer, objects, &page, pids);
@@ -295,8 +299,7 @@ static int answer_object(struct answer *answer, const struct nldev_objects *obje
 	int error;
 
 	do {
-		error = answer->peer->read(answer->peer->context, objects->kind, objects->row_bytes,
-					   &page);
+		error = answer_read(answer, objects->kind, objects->row_bytes, &page);
 		for (size_t i = 0; error == 0 && i < page.count; i++) {
 			const uint8_t *row = page.rows + i * objects->row_bytes;
 
@@ -335,21 +338,55 @@ static bool answer_is_known(uint16_t command)
 	       command == RDMA_NLDEV_CMD_STAT_GET;
 }
 
-/* As the kernel: what is asked for must be named, and be there. */
-static int answer_check(const struct nldev_request *request)
+/* The request's device, which it names by the index. */
+static bool answer_find_device(struct answer *answer)
 {
+	const struct rnic_device_list *list = answer->peer->devices;
+
+	for (answer->place = 0; answer->place < list->count; answer->place++)
+		if (list->devices[answer->place].index == answer->request->device)
+			return true;
+	return false;
+}
+
+/* As the kernel: what is asked for must be named, and be there. */
+static int answer_check(struct answer *answer)
+{
+	const struct nldev_request *request = answer->request;
 	const bool is_of_port = request->command == RDMA_NLDEV_CMD_PORT_GET ||
 				request->command == RDMA_NLDEV_CMD_STAT_GET;
 
-	if (request->has_device && request->device != NLDEV_DEVICE_INDEX)
-		return -EINVAL;
 	if (request->has_port && request->port != NLDEV_PORT_INDEX)
 		return -EINVAL;
+	if (request->has_device && !answer_find_device(answer))
+		return -EINVAL;
 	if (request->is_dump)
-		return 0;
+		return request->has_device || request->command == RDMA_NLDEV_CMD_GET ||
+				       request->command == RDMA_NLDEV_CMD_RES_GET ||
+				       request->command == RDMA_NLDEV_CMD_STAT_GET
+			       ? 0
+			       : -EINVAL;
 	if (!request->has_device || (is_of_port && !request->has_port))
 		return -EINVAL;
 	return nldev_objects_of(request->command) != NULL && !request->has_object ? -EINVAL : 0;
+}
+
+/* One message for each device, or for the one that the request names. */
+static int answer_dump_facts(struct answer *answer)
+{
+	const bool is_of_one = answer->request->has_device;
+	const uint32_t end = is_of_one ? answer->place + 1 : answer->peer->devices->count;
+	int error = 0;
+
+	for (; error == 0 && answer->place < end; answer->place++) {
+		error = answer_read_device(answer);
+		if (error == 0)
+			error = answer_facts(answer);
+		/* Of several devices, one may be gone. */
+		if (error == -ENODEV && !is_of_one)
+			error = 0;
+	}
+	return error != 0 ? error : answer_done(answer);
 }
 
 /* Answers a request that is right. */
@@ -357,16 +394,16 @@ static int64_t answer_request(struct answer *answer)
 {
 	const struct nldev_request *request = answer->request;
 	const struct nldev_objects *objects = nldev_objects_of(request->command);
-	int error = answer_read_device(answer);
+	int error;
 
-	if (error != 0)
-		return error;
 	if (objects != NULL)
 		return request->is_dump ? answer_page(answer, objects, 0)
 					: answer_object(answer, objects);
+	if (answer_is_facts(request->command) && request->is_dump)
+		return answer_dump_facts(answer);
 	if (answer_is_facts(request->command)) {
-		error = answer_facts(answer);
-		return error == 0 && request->is_dump ? answer_done(answer) : error;
+		error = answer_read_device(answer);
+		return error != 0 ? error : answer_facts(answer);
 	}
 	/* A dump is of counters that a program has bound to queue pairs or regions: there are none.
 	 */
@@ -407,6 +444,7 @@ static void answer_init(struct answer *answer, const struct nldev_peer *peer,
 {
 	answer->peer = peer;
 	answer->request = request;
+	answer->place = 0;
 	answer->writer = (struct nldev_writer){
 		.bytes = answer->message,
 		.room = sizeof(answer->message),
@@ -425,7 +463,7 @@ int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *
 	if (!answer_is_known(request->command))
 		result = -EOPNOTSUPP;
 	if (result == 0)
-		result = answer_check(request);
+		result = answer_check(&answer);
 	if (result == 0)
 		result = answer_request(&answer);
 	return answer_end(&answer, result);
@@ -439,7 +477,7 @@ int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_requ
 	int64_t result;
 
 	answer_init(&answer, peer, request);
-	result = objects != NULL ? answer_read_device(&answer) : -EINVAL;
+	result = objects == NULL ? -EINVAL : (answer_find_device(&answer) ? 0 : -ENODEV);
 	if (result == 0)
 		result = answer_page(&answer, objects, cursor);
 	return answer_end(&answer, result);

@@ -9,18 +9,21 @@
 #define RNIC_VIEW_NLDEV_ANSWER_H
 
 #include "admin/admin_link.h"
+#include "native/device_list.h"
 #include "view/netlink/nldev_message.h"
 
 /* As the kernel's messages on pages of 4 KiB: what a program with MNL_SOCKET_BUFFER_SIZE takes. */
 #define NLDEV_MESSAGE_BYTES 3776
 
 struct nldev_peer {
-	/* Reads rows as admin_link_show_page() does. Negative errno. */
-	int (*read)(void *context, uint32_t kind, size_t row_bytes, struct admin_page *page);
+	/* Reads rows of the device at `place`, as admin_link_show_page() does. Negative errno. */
+	int (*read)(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
+		    struct admin_page *page);
 	/* Takes a message. Negative errno: there is no room. */
 	int (*send)(void *context, const void *message, size_t bytes);
 	void *context;
 	uint32_t port_id; /* of the program's socket */
+	const struct rnic_device_list *devices;
 };
 
 /*

@@ -36,10 +36,11 @@ enum nldev_cm_state {
 
 /* ---- the device ---- */
 
-void nldev_fill_name(struct nldev_writer *writer, const struct rnic_device_attributes *device)
+void nldev_fill_name(struct nldev_writer *writer, const struct rnic_listed_device *device)
 {
-	nldev_put_u32(writer, RDMA_NLDEV_ATTR_DEV_INDEX, NLDEV_DEVICE_INDEX);
-	nldev_put_text(writer, RDMA_NLDEV_ATTR_DEV_NAME, device->name, sizeof(device->name));
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_DEV_INDEX, device->index);
+	nldev_put_text(writer, RDMA_NLDEV_ATTR_DEV_NAME, device->attributes.name,
+		       sizeof(device->attributes.name));
 }
 
 void nldev_fill_device(struct nldev_writer *writer, const struct rnic_show_device *row)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's rows as attributes of the kernel's RDMA devices. Pure functions. There is one
- * device, with index 0, and one port.
+ * The daemon's rows as attributes of the kernel's RDMA devices. Pure functions. A device has
+ * one port.
  */
 #ifndef RNIC_VIEW_NLDEV_FILL_H
 #define RNIC_VIEW_NLDEV_FILL_H
 
 #include "ctl/ctl_message.h"
+#include "native/device_list.h"
 #include "view/netlink/nldev_message.h"
 
-#define NLDEV_DEVICE_INDEX 0
-#define NLDEV_PORT_INDEX   1
+#define NLDEV_PORT_INDEX 1
 
 /* A kind of object: how netlink lists it, and the rows of the daemon. */
 struct nldev_objects {
@@ -32,7 +32,7 @@ const struct nldev_objects *nldev_objects_of(uint16_t command);
 const struct nldev_objects *nldev_objects_at(size_t index);
 
 /* Name and index of the device, with which every answer begins. */
-void nldev_fill_name(struct nldev_writer *writer, const struct rnic_device_attributes *device);
+void nldev_fill_name(struct nldev_writer *writer, const struct rnic_listed_device *device);
 void nldev_fill_device(struct nldev_writer *writer, const struct rnic_show_device *row);
 void nldev_fill_port(struct nldev_writer *writer, const struct rnic_show_device *row);
 void nldev_fill_summary(struct nldev_writer *writer, const char *name, uint64_t count);

@@ -108,7 +108,7 @@ def check_copies():
 def check_dump(wanted):
     """In one go, and with other requests meanwhile; in a buffer that is too small."""
     with open_socket() as netlink:
-        netlink.send(request(QP_GET, DUMP, 5))
+        netlink.send(request(QP_GET, DUMP, 5, device()))
         parts, qps = 0, 0
         while True:
             kind, sequence, data = read_type(netlink)

@@ -113,6 +113,35 @@ check "statistic" agrees counters "rdma[0]['sent_pkts'] > 0 and
 check "a program's socket" grep -qx 'all right' \
 	<(rnic 0 "$here/rdma_socket.py" "$(query 0 qps "len(rows)")" 2>&1)
 
+# rnic_both COMMAND...: a program that has the devices of both sides.
+rnic_both() {
+	on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
+		--socket "${side_socket[1]}" "$@"
+}
+
+# Names as libibverbs has them, and the queue pairs of each device alone.
+two_devices() {
+	rnic_both rdma dev -j >"$WORK/devices.json"
+	rnic_both ibv_devices | awk 'NR > 2 { print $1 }' >"$WORK/devices"
+	rnic_both rdma resource show qp link rnic1/1 -j >"$WORK/qps.json"
+	control 1 --json qps >"$WORK/rows.json"
+	python3 - "$WORK" <<-'END'
+		import json, sys
+		devices, qps, rows = (json.load(open(f"{sys.argv[1]}/{name}.json"))
+		                      for name in ("devices", "qps", "rows"))
+		names = [(device["ifindex"], device["ifname"]) for device in devices]
+		verbs = open(f"{sys.argv[1]}/devices").read().split()
+		seen = sorted(qp["lqpn"] for qp in qps)
+		shown = sorted(int(str(row["qpn"]), 0) for row in rows["qps"])
+		if names != list(enumerate(verbs)) or len(names) != 2 or seen != shown or not seen:
+		    sys.exit(f"{names} {verbs} {seen} {shown}")
+	END
+}
+
+case $1 in
+pair) check "two devices of one program" two_devices ;;
+esac
+
 echo "# what is refused"
 for words in "link add new0 type rxe netdev lo" "dev set rnic0 name other" "system show"; do
 	# shellcheck disable=SC2086 # words

@@ -128,6 +128,18 @@ program_end() {
 	exec {commands}>&-
 }
 
+# rdma of iproute2 asks by netlink, and gets a message for each device.
+if command -v rdma >/dev/null; then
+	run rdma link show >"$WORK/links" 2>&1
+	for ((side = 0; side < count; side++)); do
+		check "rdma shows rnic$side" \
+			grep -q "^link rnic$side/1 state ACTIVE .* netdev lo" "$WORK/links"
+	done
+	check "and one of them alone" test "$(run rdma dev show rnic5 | grep -c '^5: rnic5:')" -eq 1
+else
+	skip_part "rdma of iproute2, which is not installed"
+fi
+
 echo "# a program that has them all open"
 program_start
 check "it lists them" tell list

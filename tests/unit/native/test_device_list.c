@@ -53,11 +53,22 @@ static void test_named(void **state)
 	expect_names(daemons, COUNT_OF(daemons));
 }
 
+/* A daemon may say what it likes; the names become names of files. */
+static void test_no_file_names(void **state)
+{
+	static const struct named_daemon daemons[] = {
+		{"../../x", "rnic0"}, {".", "rnic1"}, {"a/b", "rnic2"}, {"a.b", "a.b"}};
+
+	(void)state;
+	expect_names(daemons, COUNT_OF(daemons));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unnamed),
 		cmocka_unit_test(test_named),
+		cmocka_unit_test(test_no_file_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

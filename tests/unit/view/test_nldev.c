@@ -25,6 +25,7 @@ struct fake {
 	size_t bytes[SENT_MAX];
 	unsigned count;
 	unsigned room;	/* messages that the socket takes */
+	uint32_t gone;	/* the device that has gone */
 	int read_error; /* of all listings but the device's */
 	unsigned reads;
 };
@@ -54,7 +55,8 @@ static void fake_list_qps(struct admin_page *page)
 	page->cursor = first + PAGE_ROWS < QPS ? first + PAGE_ROWS : 0;
 }
 
-static int fake_read(void *context, uint32_t kind, size_t row_bytes, struct admin_page *page)
+static int fake_read(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
+		     struct admin_page *page)
 {
 	static const struct rnic_show_device device = {
 		.device = {.name = "rnic7", .netdev = "eth3", .firmware = "1.2", .netdev_index = 9},
@@ -65,6 +67,9 @@ static int fake_read(void *context, uint32_t kind, size_t row_bytes, struct admi
 
 	(void)context;
 	(void)row_bytes;
+	assert_true(place < 2);
+	if (place == fake.gone)
+		return -ENODEV;
 	page->count = 0;
 	fake.reads++;
 	if (kind != RNIC_SHOW_DEVICE && fake.read_error != 0)
@@ -105,8 +110,17 @@ static int fake_send(void *context, const void *message, size_t bytes)
 	return 0;
 }
 
+/* The second device has a name that this program alone has for it. */
+static struct rnic_listed_device devices[] = {
+	{.index = 0, .attributes = {.name = "rnic7"}},
+	{.index = 3, .attributes = {.name = "rnic3"}},
+};
+
+static const struct rnic_device_list device_list = {.devices = devices, .count = 2};
+
 static const struct nldev_peer peer = {
 	.read = fake_read,
+	.devices = &device_list,
 	.send = fake_send,
 	.port_id = PORT_ID,
 };
@@ -116,6 +130,7 @@ static int set_up(void **state)
 	(void)state;
 	fake.count = 0;
 	fake.reads = 0;
+	fake.gone = UINT32_MAX;
 	fake.read_error = 0;
 	fake.room = SENT_MAX;
 	return 0;
@@ -241,6 +256,33 @@ static void test_port(void **state)
 	assert_int_equal(sent_error(1), 0);
 }
 
+/* A dump names all devices that there are, and a request can name any. */
+static void test_devices(void **state)
+{
+	struct query query;
+	size_t bytes;
+
+	(void)state;
+	query_begin(&query, RDMA_NLDEV_CMD_GET, NLM_F_DUMP);
+	query_ask(&query);
+	assert_int_equal(fake.count, 3);
+	assert_int_equal(sent_u32(0, RDMA_NLDEV_ATTR_DEV_INDEX), 0);
+	assert_int_equal(sent_u32(1, RDMA_NLDEV_ATTR_DEV_INDEX), 3);
+	assert_string_equal(sent_attribute(1, RDMA_NLDEV_ATTR_DEV_NAME, &bytes), "rnic3");
+	assert_int_equal(sent_head(2).nlmsg_type, NLMSG_DONE);
+	set_up(NULL);
+	fake.gone = 0;
+	query_ask(&query);
+	assert_int_equal(fake.count, 2);
+	assert_int_equal(sent_u32(0, RDMA_NLDEV_ATTR_DEV_INDEX), 3);
+	set_up(NULL);
+	query_begin(&query, RDMA_NLDEV_CMD_GET, NLM_F_ACK);
+	nldev_put_u32(&query.writer, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
+	query_ask(&query);
+	assert_string_equal(sent_attribute(0, RDMA_NLDEV_ATTR_DEV_NAME, &bytes), "rnic3");
+	assert_int_equal(sent_error(1), 0);
+}
+
 /* All queue pairs once, in messages of a bounded size, and then the end. */
 static void test_dump(void **state)
 {
@@ -248,7 +290,7 @@ static void test_dump(void **state)
 	uint32_t next = 0;
 
 	(void)state;
-	query_begin(&query, RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP | NLM_F_ACK);
+	query_begin_port(&query, RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP | NLM_F_ACK);
 	query_ask(&query);
 	for (unsigned i = 0; i + 1 < fake.count; i++) {
 		size_t left, bytes;
@@ -292,7 +334,7 @@ static void test_page_of_many_messages(void **state)
 	unsigned entries = 0;
 
 	(void)state;
-	query_begin(&query, RDMA_NLDEV_CMD_RES_PD_GET, NLM_F_DUMP);
+	query_begin_port(&query, RDMA_NLDEV_CMD_RES_PD_GET, NLM_F_DUMP);
 	query_ask(&query);
 	assert_true(fake.count > 3);
 	for (unsigned i = 0; i + 1 < fake.count; i++) {
@@ -386,6 +428,7 @@ static void test_refusals(void **state)
 		{RDMA_NLDEV_CMD_GET, 0, true, 1, -EINVAL, false},
 		{RDMA_NLDEV_CMD_PORT_GET, 0, true, 0, -EINVAL, false},
 		{RDMA_NLDEV_CMD_RES_QP_GET, 0, true, 0, -EINVAL, false},
+		{RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP, false, 0, -EINVAL, false},
 		{RDMA_NLDEV_CMD_STAT_GET, NLM_F_DUMP, true, 0, -EINVAL, false},
 	};
 	struct query query;
@@ -413,7 +456,7 @@ static void test_failures(void **state)
 
 	(void)state;
 	fake.read_error = -ENODEV;
-	query_begin(&query, RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP);
+	query_begin_port(&query, RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP);
 	query_ask(&query);
 	assert_int_equal(fake.count, 1);
 	assert_int_equal(sent_error(0), -ENODEV);
@@ -551,6 +594,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_port, set_up),
+		cmocka_unit_test_setup(test_devices, set_up),
 		cmocka_unit_test_setup(test_dump, set_up),
 		cmocka_unit_test_setup(test_page_of_many_messages, set_up),
 		cmocka_unit_test_setup(test_one_object, set_up),
