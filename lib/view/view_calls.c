@@ -2,7 +2,7 @@
 /*
  * librnic-view.so: the C library's functions that take a path. Each replaces a path that the view
  * covers by that of its copy, and calls the next library's function. No state but the addresses of
- * those functions, no constructor, no allocation, no lock.
+ * those functions (view_next.c), no allocation, no lock.
  *
  * Functions of the C library call each other inside without coming here, so each function that
  * opens by name has its own entry: scandir() as well as opendir().

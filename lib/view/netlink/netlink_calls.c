@@ -8,6 +8,7 @@
 #include "view/view_next.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -116,77 +117,133 @@ VIEW_API ssize_t write(int fd, const void *data, size_t bytes)
 				     : NEXT(write)(fd, data, bytes);
 }
 
-VIEW_API ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+/* Not inline: no other socket's call pays for the room on the stack. */
+static __attribute__((noinline)) ssize_t answer_joined(int fd, const struct iovec *pieces,
+						       size_t count)
 {
 	_Alignas(8) char joined[NETLINK_REQUEST_BYTES];
 	size_t used = 0;
 
-	if (!netlink_socket_is(fd))
-		return NEXT(sendmsg)(fd, message, flags);
-	if (message->msg_iovlen == 1)
-		return netlink_socket_answer(fd, message->msg_iov[0].iov_base,
-					     message->msg_iov[0].iov_len);
-	for (size_t i = 0; i < message->msg_iovlen; i++) {
-		if (message->msg_iov[i].iov_len > sizeof(joined) - used) {
+	for (size_t i = 0; i < count; i++) {
+		if (pieces[i].iov_len > sizeof(joined) - used) {
 			errno = EMSGSIZE;
 			return -1;
 		}
-		memcpy(joined + used, message->msg_iov[i].iov_base, message->msg_iov[i].iov_len);
-		used += message->msg_iov[i].iov_len;
+		if (pieces[i].iov_len > 0)
+			memcpy(joined + used, pieces[i].iov_base, pieces[i].iov_len);
+		used += pieces[i].iov_len;
 	}
 	return netlink_socket_answer(fd, joined, used);
+}
+
+static ssize_t answer_pieces(int fd, const struct iovec *pieces, size_t count)
+{
+	return count == 1 ? netlink_socket_answer(fd, pieces[0].iov_base, pieces[0].iov_len)
+			  : answer_joined(fd, pieces, count);
+}
+
+VIEW_API ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	return netlink_socket_is(fd) ? answer_pieces(fd, message->msg_iov, message->msg_iovlen)
+				     : NEXT(sendmsg)(fd, message, flags);
+}
+
+VIEW_API ssize_t writev(int fd, const struct iovec *pieces, int count)
+{
+	return count >= 0 && netlink_socket_is(fd) ? answer_pieces(fd, pieces, (size_t)count)
+						   : NEXT(writev)(fd, pieces, count);
+}
+
+VIEW_API int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+{
+	unsigned sent = 0;
+
+	if (!netlink_socket_is(fd))
+		return NEXT(sendmmsg)(fd, messages, count, flags);
+	for (; sent < count && sent < INT_MAX; sent++) {
+		const struct msghdr *message = &messages[sent].msg_hdr;
+		const ssize_t bytes = answer_pieces(fd, message->msg_iov, message->msg_iovlen);
+
+		if (bytes < 0)
+			return sent > 0 ? (int)sent : -1;
+		messages[sent].msg_len = (unsigned)bytes;
+	}
+	return (int)sent;
 }
 
 /* ---- receiving ---- */
 
 VIEW_API ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
-	socklen_t room;
-	ssize_t bytes;
+	return netlink_socket_is(fd) ? netlink_socket_receive(fd, message, flags)
+				     : NEXT(recvmsg)(fd, message, flags);
+}
+
+/* With a time limit, what has come is enough: the kernel too looks at the clock only then. */
+VIEW_API int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
+		      struct timespec *limit)
+{
+	const bool is_first_enough = (flags & MSG_WAITFORONE) != 0 || limit != NULL;
+	int wait = flags & ~MSG_WAITFORONE;
+	unsigned received = 0;
 
 	if (!netlink_socket_is(fd))
-		return NEXT(recvmsg)(fd, message, flags);
-	if (netlink_socket_await(fd, flags) < 0)
-		return -1;
-	room = message->msg_namelen;
-	bytes = NEXT(recvmsg)(fd, message, flags);
-	if (bytes >= 0 && message->msg_name != NULL) {
-		netlink_socket_sender(message->msg_name, &room);
-		message->msg_namelen = room;
+		return NEXT(recvmmsg)(fd, messages, count, flags, limit);
+	for (; received < count && received < INT_MAX; received++) {
+		const ssize_t bytes = netlink_socket_receive(fd, &messages[received].msg_hdr, wait);
+
+		if (bytes < 0)
+			return received > 0 ? (int)received : -1;
+		messages[received].msg_len = (unsigned)bytes;
+		wait |= is_first_enough ? MSG_DONTWAIT : 0;
 	}
-	return bytes;
+	return (int)received;
+}
+
+/* Receives into one piece. `from` and `from_bytes` may be anything, or NULL, as of recvfrom(). */
+static ssize_t receive_piece(int fd, void *data, size_t bytes, int flags, struct sockaddr *from,
+			     socklen_t *from_bytes)
+{
+	const bool has_name = from != NULL && from_bytes != NULL;
+	struct iovec piece = {.iov_base = data, .iov_len = bytes};
+	struct msghdr message = {
+		.msg_name = has_name ? from : NULL,
+		.msg_namelen = has_name ? *from_bytes : 0,
+		.msg_iov = &piece,
+		.msg_iovlen = 1,
+	};
+	const ssize_t received = netlink_socket_receive(fd, &message, flags);
+
+	if (received >= 0 && has_name)
+		*from_bytes = message.msg_namelen;
+	return received;
 }
 
 VIEW_API ssize_t recvfrom(int fd, void *data, size_t bytes, int flags, struct sockaddr *from,
 			  socklen_t *from_bytes)
 {
-	const socklen_t room = from_bytes != NULL ? *from_bytes : 0;
-	ssize_t received;
-
-	if (!netlink_socket_is(fd))
-		return NEXT(recvfrom)(fd, data, bytes, flags, from, from_bytes);
-	if (netlink_socket_await(fd, flags) < 0)
-		return -1;
-	received = NEXT(recvfrom)(fd, data, bytes, flags, from, from_bytes);
-	if (received >= 0 && from != NULL && from_bytes != NULL) {
-		*from_bytes = room;
-		netlink_socket_sender(from, from_bytes);
-	}
-	return received;
+	return netlink_socket_is(fd) ? receive_piece(fd, data, bytes, flags, from, from_bytes)
+				     : NEXT(recvfrom)(fd, data, bytes, flags, from, from_bytes);
 }
 
 VIEW_API ssize_t recv(int fd, void *data, size_t bytes, int flags)
 {
-	if (netlink_socket_is(fd) && netlink_socket_await(fd, flags) < 0)
-		return -1;
-	return NEXT(recv)(fd, data, bytes, flags);
+	return netlink_socket_is(fd) ? receive_piece(fd, data, bytes, flags, NULL, NULL)
+				     : NEXT(recv)(fd, data, bytes, flags);
 }
 
 VIEW_API ssize_t read(int fd, void *data, size_t bytes)
 {
-	if (netlink_socket_is(fd) && netlink_socket_await(fd, 0) < 0)
-		return -1;
-	return NEXT(read)(fd, data, bytes);
+	return netlink_socket_is(fd) ? receive_piece(fd, data, bytes, 0, NULL, NULL)
+				     : NEXT(read)(fd, data, bytes);
+}
+
+VIEW_API ssize_t readv(int fd, const struct iovec *pieces, int count)
+{
+	struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count};
+
+	return count >= 0 && netlink_socket_is(fd) ? netlink_socket_receive(fd, &message, 0)
+						   : NEXT(readv)(fd, pieces, count);
 }
 
 /* The names in programs that are built with _FORTIFY_SOURCE, which check the room first. */

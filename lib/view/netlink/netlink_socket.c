@@ -195,14 +195,6 @@ int netlink_socket_name(int fd, bool is_peer, struct sockaddr *address, socklen_
 	return 0;
 }
 
-void netlink_socket_sender(void *address, socklen_t *bytes)
-{
-	const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
-
-	if (address != NULL && bytes != NULL)
-		netlink_copy_name(&kernel, address, bytes);
-}
-
 /* ---- questions and answers ---- */
 
 struct netlink_talk {
@@ -290,43 +282,100 @@ ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length)
 	return result < 0 ? -1 : (ssize_t)length;
 }
 
-/* Replaces the note, which a receive has met, by the next page. Negative errno. */
-static int netlink_go_on(int fd)
+/* ---- receiving ---- */
+
+union netlink_incoming {
+	struct netlink_note note;
+	uint8_t bytes[NLDEV_MESSAGE_BYTES];
+};
+
+/* Takes or peeks the next message. Returns its whole length, which may be more than the room. */
+static ssize_t netlink_take(int fd, union netlink_incoming *incoming, int flags)
+{
+	return syscall(SYS_recvfrom, fd, incoming, sizeof(*incoming), flags | MSG_TRUNC, NULL,
+		       NULL);
+}
+
+static bool netlink_is_note(const union netlink_incoming *incoming, ssize_t length)
+{
+	return length == (ssize_t)sizeof(incoming->note) &&
+	       incoming->note.magic == NETLINK_NOTE_MAGIC;
+}
+
+/* Writes the next page into the queue, from which the note has gone. Negative errno. */
+static int netlink_go_on(int fd, const struct netlink_note *note)
 {
 	struct netlink_talk talk;
-	struct netlink_note note;
 	struct nldev_peer peer;
 	int result;
-	ssize_t bytes = syscall(SYS_recvfrom, fd, &note, sizeof(note), MSG_DONTWAIT, NULL, NULL);
 
-	if (bytes < 0)
-		return errno == EAGAIN ? 0 : -errno;
 	netlink_begin(&talk, &peer, fd);
-	if (bytes == sizeof(note) && note.magic == NETLINK_NOTE_MAGIC)
-		result = netlink_conclude(&talk, &note.request,
-					  nldev_answer_rest(&peer, &note.request, note.cursor));
-	else
-		/* Another thread took the note: this is a message that it was to find later. */
-		result = netlink_send(&talk, &note, (size_t)bytes);
+	result = netlink_conclude(&talk, &note->request,
+				  nldev_answer_rest(&peer, &note->request, note->cursor));
 	netlink_source_close(&talk.source);
 	return result;
 }
 
-int netlink_socket_await(int fd, int flags)
+/*
+ * Takes the note that a peek has met, and goes on. When another thread or process was quicker, what
+ * is taken is a message: it goes back, to the end of the queue. Readers who share a socket do not
+ * know the order anyway.
+ */
+static int netlink_go_on_from_queue(int fd)
 {
-	const int peek = MSG_PEEK | (flags & MSG_DONTWAIT);
-	uint64_t magic;
-	int result = 0;
+	const struct netlink_talk talk = {.fd = fd};
+	union netlink_incoming incoming;
+	const ssize_t length = netlink_take(fd, &incoming, MSG_DONTWAIT);
 
-	while (result == 0) {
-		ssize_t bytes = syscall(SYS_recvfrom, fd, &magic, sizeof(magic), peek, NULL, NULL);
+	if (length < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if (netlink_is_note(&incoming, length))
+		return netlink_go_on(fd, &incoming.note);
+	return netlink_send((void *)&talk, incoming.bytes,
+			    (size_t)length < sizeof(incoming) ? (size_t)length : sizeof(incoming));
+}
 
-		if (bytes < 0)
-			return -1;
-		if (bytes != sizeof(magic) || magic != NETLINK_NOTE_MAGIC)
-			return 0;
-		result = netlink_go_on(fd);
+/* Copies the message to the program, as recvmsg() does. */
+static ssize_t netlink_hand_over(struct msghdr *message, const union netlink_incoming *incoming,
+				 size_t length, int flags)
+{
+	const size_t held = length < sizeof(*incoming) ? length : sizeof(*incoming);
+	size_t copied = 0;
+
+	for (size_t i = 0; i < message->msg_iovlen && copied < held; i++) {
+		const struct iovec *piece = &message->msg_iov[i];
+		const size_t part = piece->iov_len < held - copied ? piece->iov_len : held - copied;
+
+		if (part > 0)
+			memcpy(piece->iov_base, incoming->bytes + copied, part);
+		copied += part;
 	}
-	errno = -result;
-	return -1;
+	if (message->msg_name != NULL)
+		netlink_copy_name(&(const struct sockaddr_nl){.nl_family = AF_NETLINK},
+				  message->msg_name, &message->msg_namelen);
+	message->msg_controllen = 0;
+	message->msg_flags = copied < length ? MSG_TRUNC : 0;
+	return (ssize_t)((flags & MSG_TRUNC) != 0 ? length : copied);
+}
+
+/*
+ * The note is recognised after its receipt, not before: two threads, or a program and its child,
+ * may receive at once, and one of them alone gets the note.
+ */
+ssize_t netlink_socket_receive(int fd, struct msghdr *message, int flags)
+{
+	const int errno_before = errno;
+	union netlink_incoming incoming;
+	ssize_t length;
+
+	while ((length = netlink_take(fd, &incoming, flags)) >= 0 &&
+	       netlink_is_note(&incoming, length)) {
+		const int error = (flags & MSG_PEEK) != 0 ? netlink_go_on_from_queue(fd)
+							  : netlink_go_on(fd, &incoming.note);
+
+		errno = error < 0 ? -error : errno_before;
+		if (error < 0)
+			return -1;
+	}
+	return length < 0 ? -1 : netlink_hand_over(message, &incoming, (size_t)length, flags);
 }

@@ -37,12 +37,9 @@ int netlink_socket_name(int fd, bool is_peer, struct sockaddr *address, socklen_
 ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length);
 
 /*
- * Waits for a message as a receive with `flags` does, and brings the next page of a dump where it
- * is its turn. 0: a receive will find a message. -1 and errno.
+ * Receives a message as recvmsg() does, and brings the next page of a dump where it is its turn.
+ * Returns its length, or -1 and errno.
  */
-int netlink_socket_await(int fd, int flags);
-
-/* Writes the sender of all messages, the kernel, as receives do: `bytes` is in and out. */
-void netlink_socket_sender(void *address, socklen_t *bytes);
+ssize_t netlink_socket_receive(int fd, struct msghdr *message, int flags);
 
 #endif

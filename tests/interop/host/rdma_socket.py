@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: MIT
 """A socket of NETLINK_RDMA under rnic-run, used as programs use sockets.
 
-    rnic-run rdma_socket.py QPS     the daemon shows QPS queue pairs to this user
+    rnic-run rdma_socket.py QPS     the daemon shows QPS queue pairs to this user, of more than
+                                    one page
 """
 
 import array
+import ctypes
+import errno
 import os
 import select
 import socket
@@ -19,6 +22,7 @@ REQUEST, ACK, DUMP = 1, 4, 0x300
 ERROR, DONE = 2, 3
 HEAD = struct.Struct("=IHHII")
 SMALL, BUFFER = 64, 4096
+DUMPS = 8  # each of several pages
 
 
 def request(command, flags, sequence=1, attributes=b""):
@@ -105,24 +109,166 @@ def check_copies():
     assert os.listdir("/proc/self/fd") == before
 
 
+def qps_in(data):
+    return data.count(struct.pack("=HH", 12 - 4, 21))  # LQPN
+
+
+def receive_plain(netlink):
+    return netlink.recv(BUFFER)
+
+
+def receive_at_once(netlink):
+    return netlink.recv(BUFFER, socket.MSG_DONTWAIT)
+
+
+def receive_after_peeks(netlink):
+    """Each peek meets what the receive then takes, where a page begins too."""
+    length = netlink.recv_into(bytearray(1), 1, socket.MSG_PEEK | socket.MSG_TRUNC)
+    peeked = netlink.recv(BUFFER, socket.MSG_PEEK)
+    data = netlink.recv(BUFFER)
+    assert peeked == data and length == len(data), (length, len(peeked), len(data))
+    return data
+
+
+def receive_read(netlink):
+    return os.read(netlink.fileno(), BUFFER)
+
+
+def receive_readv(netlink):
+    pieces = [bytearray(10), bytearray(BUFFER)]
+    length = os.readv(netlink.fileno(), pieces)
+    return b"".join(pieces)[:length]
+
+
+def receive_recvmsg(netlink):
+    data, _, flags, sender = netlink.recvmsg(BUFFER, 64)
+    assert flags == 0 and sender == (0, 0)
+    return data
+
+
 def check_dump(wanted):
-    """In one go, and with other requests meanwhile; in a buffer that is too small."""
+    """Longer than a page of the daemon's rows, by each function that receives."""
+    for receive in (receive_plain, receive_at_once, receive_after_peeks, receive_read,
+                    receive_readv, receive_recvmsg):
+        with open_socket() as netlink:
+            netlink.send(request(QP_GET, DUMP, 5, device()))
+            parts, qps = 0, 0
+            while True:
+                data = receive(netlink)
+                length, kind, _, sequence, _ = HEAD.unpack_from(data)
+                assert length == len(data) and sequence == 5, (receive, length, len(data))
+                if kind == DONE:
+                    break
+                parts += 1
+                qps += qps_in(data)
+            assert qps == wanted, (receive, qps, wanted)
+            assert parts > 1, (receive, parts)
+            try:
+                netlink.recv(BUFFER, socket.MSG_DONTWAIT)
+                raise AssertionError("a message after the end")
+            except BlockingIOError:
+                pass
+
+
+def check_truncation():
     with open_socket() as netlink:
-        netlink.send(request(QP_GET, DUMP, 5, device()))
-        parts, qps = 0, 0
-        while True:
-            kind, sequence, data = read_type(netlink)
-            assert sequence == 5
-            if kind == DONE:
-                break
-            parts += 1
-            qps += data.count(struct.pack("=HH", 12 - 4, 21))  # LQPN
-        assert qps == wanted, (qps, wanted)
-        assert parts > 1 or wanted < 18, parts
         netlink.send(request(GET, DUMP, 6))
         data, _, flags, _ = netlink.recvmsg(SMALL)
         assert len(data) == SMALL and flags & socket.MSG_TRUNC
         assert read_type(netlink)[0] == DONE
+
+
+def read_share(netlink, numbers, flags):
+    """Reads until the socket's other reader has the end too, and reports what came."""
+    seen, broken = 0, 0
+    netlink.settimeout(0.5)
+    while True:
+        try:
+            if flags:
+                netlink.recv(BUFFER, flags)
+            data = netlink.recv(BUFFER)
+        except TimeoutError:
+            os.write(numbers, struct.pack("=II", seen, broken))
+            return
+        length, kind, _, sequence, _ = HEAD.unpack_from(data)
+        broken += length != len(data) or sequence != 7 or kind not in (DONE, NLDEV | QP_GET)
+        seen += qps_in(data)
+
+
+def check_readers(wanted):
+    """Two processes read from one socket: no row is lost, and none gets a note."""
+    for flags in (0, socket.MSG_PEEK):
+        with open_socket() as netlink:
+            readers, (numbers, report) = [], os.pipe()
+            for _ in range(2):
+                child = os.fork()
+                if child == 0:
+                    read_share(netlink, report, flags)
+                    os._exit(0)
+                readers.append(child)
+            for _ in range(DUMPS):
+                netlink.send(request(QP_GET, DUMP, 7, device()))
+            for child in readers:
+                assert os.waitpid(child, 0)[1] == 0
+            shares = struct.unpack("=IIII", os.read(numbers, 64))
+            assert shares[1] == shares[3] == 0, shares
+            assert shares[0] + shares[2] == DUMPS * wanted, (shares, wanted)
+            os.close(numbers)
+            os.close(report)
+
+
+def check_vectors():
+    """Several pieces and several messages in one call."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    class Piece(ctypes.Structure):
+        _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+    class Message(ctypes.Structure):
+        _fields_ = [("name", ctypes.c_void_p), ("name_length", ctypes.c_uint32),
+                    ("pieces", ctypes.POINTER(Piece)), ("piece_count", ctypes.c_size_t),
+                    ("control", ctypes.c_void_p), ("control_length", ctypes.c_size_t),
+                    ("flags", ctypes.c_int), ("hole", ctypes.c_int),
+                    ("length", ctypes.c_uint), ("end", ctypes.c_int)]
+
+    kept = []
+
+    def messages(contents):
+        rooms = [ctypes.create_string_buffer(content, len(content)) for content in contents]
+        kept.extend(rooms)
+        pieces = [Piece(ctypes.addressof(room), len(room)) for room in rooms]
+        return (Message * len(pieces))(*[Message(pieces=ctypes.pointer(piece), piece_count=1)
+                                         for piece in pieces])
+
+    with open_socket() as netlink:
+        question = request(GET, 0, 13, device())
+        assert os.writev(netlink.fileno(), [question[:7], question[7:]]) == len(question)
+        assert read_type(netlink)[1] == 13
+        asked = messages([question, request(GET, 0, 14, device())])
+        assert libc.sendmmsg(netlink.fileno(), asked, 2, 0) == 2
+        assert asked[1].length == len(question)
+        answers = messages([b"\0" * BUFFER] * 3)
+        assert libc.recvmmsg(netlink.fileno(), answers, 3, socket.MSG_DONTWAIT, None) == 2
+        for answer, sequence in zip(answers, (13, 14)):
+            length, _, _, found, _ = HEAD.unpack_from(
+                ctypes.string_at(answer.pieces[0].base, HEAD.size))
+            assert (length, found) == (answer.length, sequence)
+
+
+def check_pointers():
+    """Bad pointers fail as the kernel's calls do, and those that the kernel ignores do not."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    bad, room = ctypes.c_void_p(1), ctypes.create_string_buffer(16)
+    one, other = socket.socketpair()
+    other.send(b"hello")
+    assert libc.recvmsg(one.fileno(), bad, 0) == -1
+    assert ctypes.get_errno() == errno.EFAULT
+    assert libc.recvfrom(one.fileno(), room, 16, 0, None, bad) == 5
+    assert libc.recvmsg(-1, bad, 0) == -1
+    assert ctypes.get_errno() in (errno.EBADF, errno.EFAULT)
+    with open_socket() as netlink:
+        netlink.send(request(GET, 0, 15, device()))
+        assert libc.recvfrom(netlink.fileno(), room, 16, 0, None, bad) == 16
 
 
 def check_crafted():
@@ -173,6 +319,10 @@ check_names()
 check_waiting()
 check_copies()
 check_dump(int(sys.argv[1]))
+check_truncation()
+check_readers(int(sys.argv[1]))
+check_vectors()
+check_pointers()
 check_crafted()
 check_full()
 check_others()

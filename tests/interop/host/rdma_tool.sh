@@ -40,6 +40,11 @@ fails() {
 	! "$@"
 }
 
+# whole_line LINE FILE
+whole_line() {
+	grep -qx -- "$1" "$2" || { cat "$2"; return 1; }
+}
+
 programs_are_connected() {
 	[ "$(query 0 qps "sum(r['state'] == 'RTS' for r in rows)")" -ge "$1" ]
 }
@@ -110,8 +115,15 @@ check "one queue pair" agrees qps "len(rdma) == 1" resource show qp lqpn \
 check "statistic" agrees counters "rdma[0]['sent_pkts'] > 0 and
 	{n: 0 for r in rdma for n in r if n not in ('ifname', 'port')}.keys() == rows.keys()" \
 	statistic
-check "a program's socket" grep -qx 'all right' \
-	<(rnic 0 "$here/rdma_socket.py" "$(query 0 qps "len(rows)")" 2>&1)
+# More than one page of rows.
+mkfifo "$WORK/hold"
+exec_program 0 "$here/hold_qps.py" 40 <"$WORK/hold" >"$WORK/held" 2>&1 &
+own $!
+exec {hold}>"$WORK/hold"
+wait_for 10 grep -q ready "$WORK/held" || fail "a program with 40 queue pairs" "$WORK/held"
+rnic 0 "$here/rdma_socket.py" "$(query 0 qps "len(rows)")" >"$WORK/socket" 2>&1
+check "a program's socket" whole_line 'all right' "$WORK/socket"
+exec {hold}>&-
 
 # rnic_both COMMAND...: a program that has the devices of both sides.
 rnic_both() {

@@ -358,12 +358,25 @@ static void test_disabled(void **state)
 	assert_int_equal(access(FILE_AT, F_OK), 0);
 }
 
+/* The first sendmsg() and recvmsg() of this process are those of the plugin's thread. */
+static void test_waiting_constructor(void **state)
+{
+	void *plugin;
+
+	(void)state;
+	alarm(10); /* a deadlock ends the process */
+	plugin = dlopen(WAITING_PLUGIN, RTLD_NOW);
+	alarm(0);
+	assert_non_null(plugin);
+	dlclose(plugin);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_function), cmocka_unit_test(test_chdir),
 		cmocka_unit_test(test_other_paths),    cmocka_unit_test(test_threads_and_fork),
-		cmocka_unit_test(test_disabled),
+		cmocka_unit_test(test_disabled),       cmocka_unit_test(test_waiting_constructor),
 	};
 
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);
