@@ -2,6 +2,7 @@
 #include "admin/machine_socket.h"
 
 #include "admin/admin_link.h"
+#include "admin/device_address.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -183,7 +184,31 @@ static __attribute__((format(printf, 2, 3))) void machine_say(const struct machi
 	search->say(sentence);
 }
 
-/* Whether the daemon at found->path serves this user, on the interface that the user names. */
+/* Whether the device of the daemon at `path` has the address that the user names, if any. */
+static bool machine_has_address(const struct machine_search *search, const char *path)
+{
+	struct rnic_gid address;
+	struct admin_link link;
+	void *rows = NULL;
+	size_t count = 0;
+	bool is_there;
+
+	if (search->address == NULL || device_address_parse(search->address, &address) != 0)
+		return true; /* who uses the socket refuses what is no address */
+	if (admin_link_open(&link, path, search->program) != 0)
+		return false;
+	is_there = admin_link_show(&link, RNIC_SHOW_DEVICE, sizeof(struct rnic_show_device), &rows,
+				   &count) == 0 &&
+		   count > 0 && device_address_is_of(rows, &address);
+	admin_link_close(&link);
+	free(rows);
+	return is_there;
+}
+
+/*
+ * Whether the daemon at found->path serves this user, on the interface and with the address that
+ * the user names.
+ */
 static bool machine_try(const struct machine_search *search, struct machine_socket *found)
 {
 	struct admin_link link;
@@ -204,6 +229,11 @@ static bool machine_try(const struct machine_search *search, struct machine_sock
 	if (search->netdev != NULL && strcmp(search->netdev, found->netdev) != 0) {
 		machine_say(search, "the rnicd on %s uses %s, not %s", found->path, found->netdev,
 			    search->netdev);
+		return false;
+	}
+	if (!machine_has_address(search, found->path)) {
+		machine_say(search, "the rnicd on %s has another address than %s", found->path,
+			    search->address);
 		return false;
 	}
 	return true;

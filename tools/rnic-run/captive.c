@@ -2,13 +2,12 @@
 #include "captive.h"
 
 #include "admin/admin_link.h"
+#include "admin/device_address.h"
 #include "admin/install_tree.h"
 #include "beside_socket.h"
 #include "complaint.h"
 #include "port_advice.h"
-#include "wire/gid.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,28 +28,6 @@ enum {
 };
 
 /* ---- a daemon that is already there ---- */
-
-static int parse_address(const char *text, struct rnic_gid *gid)
-{
-	uint8_t bytes[16];
-
-	if (inet_pton(AF_INET, text, bytes) == 1)
-		*gid = rnic_gid_from_ipv4(bytes);
-	else if (inet_pton(AF_INET6, text, bytes) == 1)
-		*gid = rnic_gid_from_ipv6(bytes);
-	else
-		return -EINVAL;
-	return 0;
-}
-
-static bool has_gid(const struct rnic_ctl_gids_reply *gids, const struct rnic_gid *wanted)
-{
-	for (uint32_t i = 0; i < gids->count && i < RNIC_GIDS_MAX; i++) {
-		if (rnic_gid_equal(&gids->entries[i].gid, wanted))
-			return true;
-	}
-	return false;
-}
 
 /* Checks that the running daemon has what the options ask for. */
 static int check_running(const struct captive_options *options,
@@ -74,11 +51,11 @@ static int check_running(const struct captive_options *options,
 	}
 	if (!options->address)
 		return 0;
-	if (parse_address(options->address, &wanted) < 0) {
+	if (device_address_parse(options->address, &wanted) < 0) {
 		complain("\"%s\" is not an IP address", options->address);
 		return -EINVAL;
 	}
-	if (!has_gid(&device->gids, &wanted)) {
+	if (!device_address_is_of(device, &wanted)) {
 		complain("the daemon that already runs on %s has another address than %s; give "
 			 "another "
 			 "--socket",

@@ -83,7 +83,7 @@ server_then_client() {
 }
 
 none_serves() {
-	! as_user "$BIN/rnic-run" --no-daemon true 2>"$WORK/used.err"
+	! as_user "$BIN/rnic-run" --no-daemon "$@" true 2>"$WORK/used.err"
 }
 
 declare -A machine
@@ -93,6 +93,7 @@ machine_start red0 --netdev red0
 check "the default route's" uses /run/rnicd/red0.sock
 check "the interface that the user names" uses /run/rnicd/lo.sock --netdev lo
 check "the interface with the address" uses /run/rnicd/lo.sock --address 127.0.0.1
+check "not the interface without the address" none_serves --address 10.88.0.9
 check "programs run on it" server_then_client
 check "rnicctl shows it" grep -q '"netdev": "red0"' \
 	<(as_user "$BIN/rnicctl" show device --json 2>/dev/null)
@@ -120,6 +121,16 @@ check "and why" says '^rnic-run: the rnicd on /run/rnicd/red0.sock does not serv
 check "no other one, when the user names the interface" \
 	fails as_user "$BIN/rnic-run" --no-daemon --netdev red0 true
 machine_end red0 TERM
+
+echo "# one that root started by hand"
+machine_end lo TERM
+machine_start rnicd --netdev red0
+check "serves" uses /run/rnicd/rnicd.sock --address 10.88.0.1
+check "not for another address" none_serves --address 127.0.0.9
+check "and why" \
+	says '^rnic-run: the rnicd on /run/rnicd/rnicd.sock has another address than 127.0.0.9$'
+machine_end rnicd TERM
+machine_start lo --netdev lo
 
 echo "# an own daemon"
 machine_end lo TERM
