@@ -47,6 +47,7 @@ refuses "a number from 1 to 64" --devices two
 refuses "not both" --netdev lo --address 127.0.0.2
 refuses "leave out --netdev, or --devices 2" --netdev lo --devices 2
 refuses "an IPv4 address to count from, not '::1'" --address ::1 --devices 2
+refuses "an IPv4 address to count from, not '10.0.0.256'" --address 10.0.0.256 --devices 2
 refuses "--capture-all'" --capture-all
 refuses "--address needs a value" --address
 refuses "start, or stop" start stop
@@ -63,6 +64,8 @@ plans "install-packages.sh core verbs apis$" --apis
 plans 'rnicd --name rnic0 --socket .*/rnic0.sock --netdev lo$' --netdev lo start
 plans 'rnicd --name rnic2 --socket .*/rnic2.sock --address 10.0.1.1 ' \
 	--address 10.0.0.255 --devices 3 --capture start
+plans 'rnicd --name rnic0 .* --address fd77::1$' --address fd77::1 start
+plans 'rnicd --name rnic1 .* --address 10.0.0.9$' --address 10.0.0.08 --devices 2 start
 plans '--fault drop=1% --capture .*/report/rnic1.pcapng$' --devices 2 --fault drop=1% --capture
 cp "$work/output" "$work/first"
 plans '^\+ cmake -S ' --devices 2 --fault drop=1% --capture
@@ -72,8 +75,10 @@ cmp -s "$work/output" "$work/first" || fail "two dry runs differ"
 # The folder of another user, which in /tmp anybody can make.
 mkdir "$work/other"
 ln -s "$work/other" "$work/link"
-"$setup" --folder "$work/link" start >"$work/output" 2>&1
-grep -q "is not of this user" "$work/output" || fail "a link as the folder"
+for command in start env report stop; do
+	"$setup" --folder "$work/link/" $command >"$work/output" 2>&1
+	grep -q "is not of this user" "$work/output" || fail "a link as the folder of $command"
+done
 
 # A distribution whose rdma-core is older than the drop-in libraries need.
 mkdir "$work/pc"

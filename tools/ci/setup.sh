@@ -57,18 +57,19 @@ usage() {
 next_address() {
 	local a b c d n
 	IFS=. read -r a b c d <<<"$1"
-	n=$(((a << 24 | b << 16 | c << 8 | d) + 1))
+	n=$(((10#$a << 24 | 10#$b << 16 | 10#$c << 8 | 10#$d) + 1))
 	echo "$((n >> 24 & 255)).$((n >> 16 & 255)).$((n >> 8 & 255)).$((n & 255))"
 }
 
 check_options() {
+	local octet='(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])'
 	[[ $devices =~ ^([1-9]|[1-5][0-9]|6[0-4])$ ]] ||
 		complain "--devices is a number from 1 to 64"
 	[ -z "$netdev" ] || [ -z "$address" ] || complain "--netdev or --address, not both"
 	[ -z "$netdev" ] || [ "$devices" -eq 1 ] ||
 		complain "an interface is one device: leave out --netdev, or --devices $devices"
 	[ "$devices" -eq 1 ] || [ -z "$address" ] ||
-		[[ $address =~ ^([0-9]{1,3}\.){3}[0-9]{1,3}$ ]] ||
+		[[ $address =~ ^($octet\.){3}$octet$ ]] ||
 		complain "several devices need an IPv4 address to count from, not '$address'"
 }
 
@@ -116,14 +117,22 @@ choose_folder() {
 	fi
 }
 
-# The folder is of this user: in /tmp, another one may have made it.
-make_folder() {
-	run mkdir -p "$folder/report"
-	[ -z "$dry" ] || return 0
-	if [ ! -O "$folder" ] || [ -L "$folder" ]; then
+# take_folder [may_make]: the folder is of this user: in /tmp, another one may have made it, and
+# programs in it would run. Its name becomes the one by which daemons know it.
+take_folder() {
+	folder=${folder%/}
+	if [ ! -e "$folder" ] && [ ! -L "$folder" ]; then
+		[ $# -gt 0 ] ||
+			complain "there is no $folder: nothing was started with this --folder"
+		run mkdir -p "$(dirname "$folder")"
+		run mkdir -m 755 "$folder"
+		[ -z "$dry" ] || return 0
+	fi
+	if [ ! -O "$folder" ] || [ -L "$folder" ] || [ ! -d "$folder" ]; then
 		complain "$folder is not of this user; choose another --folder"
 	fi
 	folder=$(realpath "$folder")
+	[ $# -eq 0 ] || run mkdir -p "$folder/report"
 }
 
 # ---- install ----
@@ -208,8 +217,10 @@ launch() {
 	setsid "$folder/install/bin/rnicd" "${options[@]}" </dev/null >"$log" 2>&1 &
 	daemon=$!
 	echo "$daemon" >"$folder/rnic$1.pid"
-	until answers "$1"; do
-		kill -0 "$daemon" 2>/dev/null && [ $SECONDS -lt $deadline ] || return 1
+	# Another daemon may answer there.
+	until answers "$1" && kill -0 "$daemon" 2>/dev/null; do
+		kill -0 "$daemon" 2>/dev/null || return 1
+		[ $SECONDS -lt $deadline ] || { kill -KILL "$daemon"; return 1; }
 		sleep 0.1
 	done
 }
@@ -230,7 +241,7 @@ may_move() {
 start_device() {
 	local asked=$folder/rnic$1.asked wish="$netdev $address $fault $capture"
 	if [ -z "$dry" ] && is_daemon "$(pid_of "$1")" "$1" && answers "$1"; then
-		[ "$(cat "$asked")" = "$wish" ] ||
+		[ "$(cat "$asked" 2>/dev/null)" = "$wish" ] ||
 			complain "device $1 runs with other options; first: setup.sh stop"
 		echo "device $1 runs already"
 		next=$(cat "$folder/rnic$1.address")
@@ -258,7 +269,7 @@ start_devices() {
 	[ -n "$netdev$address" ] || next=127.0.0.2
 	for ((i = 0; i < devices; i++)); do
 		start_device $i
-		[ -n "$netdev" ] || next=$(next_address "$next")
+		[ $((i + 1)) -eq "$devices" ] || next=$(next_address "$next")
 	done
 	[ -z "$dry" ] || return 0
 	[ -z "${GITHUB_ENV:-}" ] || variables >>"$GITHUB_ENV"
@@ -297,14 +308,20 @@ print_environment() {
 # Captures lie in the report from the start. A daemon writes its last packets after a moment.
 report() {
 	local i group=${GITHUB_ACTIONS:+::group::}
+	# What was found is uploaded, whatever a device does meanwhile.
+	[ -z "${GITHUB_OUTPUT:-}" ] || {
+		echo "folder=$folder/report"
+		echo "name=rnicd-${GITHUB_JOB:-job}-${GITHUB_RUN_ATTEMPT:-1}-$$-$RANDOM"
+	} >>"$GITHUB_OUTPUT"
+	mkdir -p "$folder/report"
 	sleep 0.5
 	[ ! -e "$folder/build.log" ] || run cp "$folder/build.log" "$folder/report"
 	for i in $(known); do
 		echo "${group}rnicd: device $i"
 		if answers "$i"; then
-			control "$i" show >"$folder/report/rnic$i.txt"
-			control "$i" show --json all >"$folder/report/rnic$i.json"
-			control "$i" show troubles
+			control "$i" show >"$folder/report/rnic$i.txt" || true
+			control "$i" show --json all >"$folder/report/rnic$i.json" || true
+			control "$i" show troubles || true
 		else
 			echo "no daemon answers any more; the end of its log:"
 			tail -n 20 "$folder/rnic$i.log"
@@ -314,10 +331,6 @@ report() {
 	done
 	# A daemon that did not start has only a log.
 	find "$folder" -maxdepth 1 -name 'rnic*.log' -exec cp {} "$folder/report" \;
-	[ -z "${GITHUB_OUTPUT:-}" ] || {
-		echo "folder=$folder/report"
-		echo "name=rnicd-${GITHUB_JOB:-job}-${GITHUB_RUN_ATTEMPT:-1}-$$-$RANDOM"
-	} >>"$GITHUB_OUTPUT"
 	echo "logs and captures: $folder/report"
 }
 
@@ -346,8 +359,8 @@ stop_devices() {
 parse "$@"
 choose_folder
 case $command in
-"" | install | start) make_folder ;;
-*) [ -d "$folder" ] || complain "there is no $folder: nothing was started with this --folder" ;;
+"" | install | start) take_folder may_make ;;
+*) take_folder ;;
 esac
 case $command in
 "") install_tree && start_devices ;;

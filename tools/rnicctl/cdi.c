@@ -11,6 +11,7 @@
 #include "admin/socket_option.h"
 
 #include <argp.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <jansson.h>
@@ -62,23 +63,52 @@ static error_t cdi_parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* A container sees all of the folder, so it must hold sockets of daemons alone. */
-static int check_folder(const char *folder)
+/* Whether a daemon makes a file of this name: NAME.sock, NAME.sock.view and the like. */
+static bool is_of_daemon(const char *entry, const char *socket_name)
 {
-	struct stat status;
+	const char *suffix = strstr(entry, ".sock");
+	const size_t length = strlen(socket_name);
 
-	if (stat(folder, &status) < 0) {
+	if (suffix != NULL && suffix > entry && (suffix[5] == '\0' || suffix[5] == '.'))
+		return entry[0] != '.';
+	return strncmp(entry, socket_name, length) == 0 &&
+	       (entry[length] == '\0' || entry[length] == '.');
+}
+
+static int refuse_folder(const char *folder, const char *entry)
+{
+	fprintf(stderr,
+		"rnicctl: containers would see all of %s, and %s in it; give the socket a folder "
+		"of its own\n",
+		folder, entry);
+	return -1;
+}
+
+/*
+ * A container sees all of the folder, so it must hold sockets of daemons alone, and nobody else may
+ * put anything there: the runtime directory of a user has the user's bus and agents.
+ */
+static int check_folder(const char *folder, const char *socket_name)
+{
+	DIR *directory = opendir(folder);
+	const struct dirent *entry;
+	struct stat status;
+	int result = 0;
+
+	if (directory == NULL || fstat(dirfd(directory), &status) < 0) {
 		fprintf(stderr, "rnicctl: %s: %s\n", folder, strerror(errno));
+		if (directory != NULL)
+			closedir(directory);
 		return -1;
 	}
-	if (strcmp(folder, "/") == 0 || strcmp(folder, "/run") == 0 || status.st_mode & S_ISVTX) {
-		fprintf(stderr,
-			"rnicctl: containers would see all of %s; give the socket a folder of its "
-			"own\n",
-			folder);
-		return -1;
-	}
-	return 0;
+	if (status.st_mode & S_ISVTX)
+		result = refuse_folder(folder, "what any user puts");
+	while (result == 0 && (entry = readdir(directory)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    !is_of_daemon(entry->d_name, socket_name))
+			result = refuse_folder(folder, entry->d_name);
+	closedir(directory);
+	return result;
 }
 
 /* A container need not have ISA-L, which alone the drop-in libraries use beside the C library. */
@@ -107,11 +137,19 @@ static void find_isal(struct cdi_paths *paths)
 
 static int find_paths(const struct cdi_options *options, struct cdi_paths *paths)
 {
+	char *name;
+
 	if (socket_option_resolve("rnicctl", options->socket, paths->socket) < 0)
 		return -1;
+	if (strchr(paths->socket, ':') != NULL) {
+		fprintf(stderr, "rnicctl: %s: a container would take the colon for the end\n",
+			paths->socket);
+		return -1;
+	}
 	snprintf(paths->folder, sizeof(paths->folder), "%s", paths->socket);
-	strrchr(paths->folder, '/')[strrchr(paths->folder, '/') == paths->folder] = '\0';
-	if (check_folder(paths->folder) < 0)
+	name = strrchr(paths->folder, '/');
+	name[name == paths->folder] = '\0';
+	if (check_folder(paths->folder, strrchr(paths->socket, '/') + 1) < 0)
 		return -1;
 	if (install_tree_verbs_directory(paths->verbs) < 0 ||
 	    install_tree_view_directory(paths->view) < 0) {
@@ -123,43 +161,57 @@ static int find_paths(const struct cdi_options *options, struct cdi_paths *paths
 	return 0;
 }
 
-static void add_mount(json_t *mounts, const char *outside, const char *inside)
+static json_t *mount_of(const char *outside, const char *inside)
 {
-	json_array_append_new(mounts, json_pack("{s:s, s:s, s:[s,s,s,s]}", "hostPath", outside,
-						"containerPath", inside, "options", "ro", "rbind",
-						"nosuid", "nodev"));
+	return json_pack("{s:s, s:s, s:[s,s,s,s]}", "hostPath", outside, "containerPath", inside,
+			 "options", "ro", "rbind", "nosuid", "nodev");
 }
 
+/* NULL: no memory, or a path that is no UTF-8, which JSON cannot hold. */
 static json_t *mounts_of(const struct cdi_paths *paths)
 {
-	json_t *mounts = json_array();
 	char outside[PATH_MAX + sizeof("/librnic-view.so")];
 	char inside[sizeof(INSIDE "/lib/") + NAME_MAX];
+	json_t *mounts;
 
-	add_mount(mounts, paths->folder, paths->folder);
-	add_mount(mounts, paths->verbs, INSIDE "/verbs");
 	snprintf(outside, sizeof(outside), "%s/librnic-view.so", paths->view);
-	add_mount(mounts, outside, INSIDE "/librnic-view.so");
-	if (paths->isal[0]) {
-		snprintf(inside, sizeof(inside), INSIDE "/lib/%s", paths->isal_name);
-		add_mount(mounts, paths->isal, inside);
-	}
-	return mounts;
+	mounts = json_pack("[o, o, o]", mount_of(paths->folder, paths->folder),
+			   mount_of(paths->verbs, INSIDE "/verbs"),
+			   mount_of(outside, INSIDE "/librnic-view.so"));
+	if (mounts == NULL || !paths->isal[0])
+		return mounts;
+	snprintf(inside, sizeof(inside), INSIDE "/lib/%s", paths->isal_name);
+	if (json_array_append_new(mounts, mount_of(paths->isal, inside)) == 0)
+		return mounts;
+	json_decref(mounts);
+	return NULL;
 }
 
+/* NULL as of mounts_of(). */
 static json_t *specification(const struct cdi_paths *paths, const char *device)
 {
-	json_t *environment = json_array();
-
-	json_array_append_new(environment, json_sprintf("RNIC_SOCKET=%s", paths->socket));
-	json_array_append_new(environment,
-			      json_string("LD_LIBRARY_PATH=" INSIDE "/verbs:" INSIDE "/lib"));
-	json_array_append_new(environment,
-			      json_string("LD_PRELOAD=" INSIDE "/verbs/libibverbs.so.1:" INSIDE
-					  "/verbs/librdmacm.so.1:" INSIDE "/librnic-view.so"));
-	return json_pack("{s:s, s:s, s:[{s:s, s:{s:o, s:o}}]}", "cdiVersion", CDI_VERSION, "kind",
-			 KIND, "devices", "name", device, "containerEdits", "env", environment,
+	return json_pack("{s:s, s:s, s:[{s:s, s:{s:[o,s,s], s:o}}]}", "cdiVersion", CDI_VERSION,
+			 "kind", KIND, "devices", "name", device, "containerEdits", "env",
+			 json_sprintf("RNIC_SOCKET=%s", paths->socket),
+			 "LD_LIBRARY_PATH=" INSIDE "/verbs:" INSIDE "/lib",
+			 "LD_PRELOAD=" INSIDE "/verbs/libibverbs.so.1:" INSIDE
+			 "/verbs/librdmacm.so.1:" INSIDE "/librnic-view.so",
 			 "mounts", mounts_of(paths));
+}
+
+static int print_document(const json_t *document)
+{
+	if (document == NULL) {
+		fprintf(stderr, "rnicctl: a path is no UTF-8, or there is no memory\n");
+		return EXIT_FAILURE;
+	}
+	if (json_dumpf(document, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0 ||
+	    puts("") == EOF || fflush(stdout) != 0) {
+		fprintf(stderr, "rnicctl: the specification cannot be written: %s\n",
+			strerror(errno));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
 }
 
 /* The socket's name without its end: "eth0" of /run/rnicd/eth0.sock. */
@@ -200,6 +252,7 @@ int cdi_main(int argc, char **argv)
 	struct cdi_paths paths;
 	char name[RNIC_SOCKET_PATH_BYTES];
 	json_t *document;
+	int result;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (find_paths(&options, &paths) < 0)
@@ -212,8 +265,7 @@ int cdi_main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	document = specification(&paths, name);
-	json_dumpf(document, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-	puts("");
+	result = print_document(document);
 	json_decref(document);
-	return EXIT_SUCCESS;
+	return result;
 }

@@ -49,6 +49,16 @@ wait $server_pid
 server_status=$?
 pair_judge "a program in one container, the other in another"
 
+mkdir "$WORK/mixed"
+touch "$WORK/mixed/bus"
+check "a folder with other things is refused" refused "$BIN/rnicctl" cdi \
+	--socket "$WORK/mixed/rnicd.sock"
+mkdir "$WORK"/$'no\xff'
+check "a path that is no UTF-8 is refused" refused "$BIN/rnicctl" cdi \
+	--socket "$WORK"/$'no\xff'/rnicd.sock
+check "a path with a colon is refused" refused "$BIN/rnicctl" cdi --socket "$WORK/a:b.sock"
+check "a full disk is told" refused sh -c "'$BIN/rnicctl' cdi --socket \
+	'${side_socket[0]}' >/dev/full"
 check "a folder of others is refused" refused "$BIN/rnicctl" cdi --socket /tmp/rnicd.sock
 check "a folder that is not there is refused" refused "$BIN/rnicctl" cdi \
 	--socket /nosuchdir/rnicd.sock

@@ -19,6 +19,11 @@ says() {
 	grep -qE -- "$1" "$WORK/setup.out" || { cat "$WORK/setup.out"; return 1; }
 }
 
+# In a process of its own, which may change its directory.
+stop_by_another_name() (
+	cd "$WORK" && folder=ci/ && setup stop
+)
+
 daemon_of() {
 	cat "$folder/rnic$1.pid"
 }
@@ -105,7 +110,7 @@ own_daemons 1
 check "and answers" "$BIN/rnicctl" show device --socket "$folder/rnic1.sock"
 
 echo "# the end"
-check "setup.sh stops them" setup stop
+check "setup.sh stops them, by another name of the folder" stop_by_another_name
 check "no socket is left" test -z "$(find "$folder" -maxdepth 1 -name "*.sock*")"
 check "stop again" setup stop
 check "a device that cannot start is an error" refused --address 203.0.113.9 start
