@@ -37,7 +37,7 @@ static bool read_counter(const void *context, enum view_counter_folder which, ui
 static const struct view_config config = {
 	.socket_path = socket_path,
 	.mode = 0750,
-	.facts = {&device, &port, &gids, &pkeys},
+	.facts = {&device, &port, &gids, &pkeys, NULL},
 	.counter = read_counter,
 };
 
