@@ -15,6 +15,7 @@
 
 /* A lane group alone has 128 sockets. */
 #define SOCKETS_MAX 256
+#define LOOKS_MAX   3
 
 struct socket_inodes {
 	uint32_t count;
@@ -146,7 +147,8 @@ static bool process_hangs(pid_t pid)
 	return state != NULL && strncmp(state, ") D", 3) == 0;
 }
 
-bool port_holder_find(struct port_holder *out, const struct rnic_gid *gid, uint16_t udp_port)
+/* Looks once. The kernel's list may miss sockets while others close theirs. */
+static bool look_for_holder(struct port_holder *out, const struct rnic_gid *gid, uint16_t udp_port)
 {
 	struct socket_inodes sockets = {0};
 	struct dirent *entry;
@@ -165,6 +167,15 @@ bool port_holder_find(struct port_holder *out, const struct rnic_gid *gid, uint1
 		is_found = out->pid > 0 && process_has_socket(out->pid, &sockets);
 	}
 	closedir(processes);
+	return is_found;
+}
+
+bool port_holder_find(struct port_holder *out, const struct rnic_gid *gid, uint16_t udp_port)
+{
+	bool is_found = false;
+
+	for (int looks = 0; !is_found && looks < LOOKS_MAX; looks++)
+		is_found = look_for_holder(out, gid, udp_port);
 	if (!is_found)
 		return false;
 	read_program(out);

@@ -14,6 +14,7 @@
 require_users
 seconds=1
 counts=1 # of attackers
+attempt=1 # to measure beside the attack under way
 rate_part=5 # the victim must keep one part in so many of its rate
 times_longer=10 # and its percentiles must be at most so many times longer
 least_us=20000 # or at most that; a processor's turn is some milliseconds
@@ -60,8 +61,8 @@ attack_start() {
 	local uid
 	attackers=()
 	first_user=$user_a
-	# These users get no connection for a while.
-	[ "$1" != control-watches ] || first_user=$((user_a + 5))
+	# These users get no connection for a while: each attempt has others.
+	[ "$1" != control-watches ] || first_user=$((user_a + 4 + attempt))
 	rm -f "$WORK"/attack.*.out
 	for uid in $(attacking_users); do
 		attacker_start "$uid" "$1"
@@ -138,14 +139,15 @@ try_again() {
 # withstands WAY: measures and judges; again, a few times, when the verdict is bad: other work of
 # the machine may have been the reason. The verdict is in $WORK/verdict.
 withstands() {
-	local attempt
+	local status=1
 	cp "$WORK/first_baseline" "$WORK/victim.burn"
 	for attempt in 1 2 3 4; do
-		[ $attempt -eq 1 ] || try_again "$1" || return 1
-		{ measure "$1" && judge "$1"; } >"$WORK/verdict" 2>&1 && return 0
+		[ $attempt -eq 1 ] || try_again "$1" || break
+		{ measure "$1" && judge "$1"; } >"$WORK/verdict" 2>&1 && status=0 && break
 		echo "#     $1, attempt $attempt: $(cat "$WORK/verdict")"
 	done
-	return 1
+	attempt=1
+	return $status
 }
 
 # attack_all: each way after the other, by `count` attackers.
