@@ -16,6 +16,7 @@ folder=$(realpath "$2")
 cdi=/run/cdi/rnicd-try-$$.json
 failures=0
 background=()
+device=rnic0-$$ # other runs have theirs beside this one, in the same folder
 unset GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_ACTIONS RNIC_SOCKET
 
 # Its images and containers are in FOLDER. These limits are those that a root without
@@ -103,7 +104,7 @@ END
 }
 
 in_podman() {
-	podman run --rm --network=host --device rnicd.local/rnic=rnic0 program "$@"
+	podman run --rm --network=host --device rnicd.local/rnic=$device program "$@"
 }
 in_bwrap() {
 	bwrap --bind "$folder/program" / --dev /dev --proc /proc --tmpfs /opt "${bwrap[@]}" "$@"
@@ -128,13 +129,14 @@ podman export export | tar -C "$folder/program" -xf -
 echo "# the daemon is the host's"
 check "install" "$top/tools/ci/setup.sh" --folder "$folder/host" --build "$folder/build"
 mkdir -p "${cdi%/*}"
-"$folder/host/install/bin/rnicctl" cdi --socket "$folder/host/rnic0.sock" >"$cdi"
+"$folder/host/install/bin/rnicctl" cdi --device "$device" \
+	--socket "$folder/host/rnic0.sock" >"$cdi"
 mapfile -t bwrap < <(options_of "$cdi" bwrap)
 mapfile -t nspawn < <(options_of "$cdi" nspawn)
 check "podman, without a network" has_device podman run --rm --network=none \
-	--device rnicd.local/rnic=rnic0 program
+	--device rnicd.local/rnic=$device program
 check "podman, as an ordinary user" has_device podman run --rm --network=none --user 4711 \
-	--device rnicd.local/rnic=rnic0 program
+	--device rnicd.local/rnic=$device program
 check "bubblewrap" has_device in_bwrap
 check "systemd-nspawn" has_device in_nspawn
 check "podman to bubblewrap" pingpong in_podman -- in_bwrap
