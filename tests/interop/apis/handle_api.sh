@@ -30,8 +30,9 @@ run_example() {
 
 start_server
 for scenario in transfer threads; do run_client $scenario; done
-run_alone handle_alone
 if [ -z "$faults" ]; then
+	# A refusal that is lost comes no second time: the queue pair that refused has failed.
+	run_alone handle_alone
 	run_client wrong
 	run_example
 	run_alone handle_beside_rdmacm "$ipv4_address"

@@ -21,9 +21,9 @@ count=2000
 large=5000000
 # By transport: takes seconds, so that the network goes meanwhile. With faults, a connection
 # rests for an ACK timeout now and then.
-many=([--ud]=300000 [--rc]=300000)
-[ -z "${4:-}" ] || many=([--ud]=100000 [--rc]=20000) large=500000
-[ -z "$SLOW" ] || many=([--ud]=100000 [--rc]=20000) count=300
+many=([--ud]=1000000 [--rc]=1000000)
+[ -z "${4:-}" ] || many=([--ud]=300000 [--rc]=600000) large=500000
+[ -z "$SLOW" ] || many=([--ud]=100000 [--rc]=100000) count=300
 transport=() # an option of the client
 waiting=()   # likewise
 
