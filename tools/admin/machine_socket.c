@@ -239,6 +239,17 @@ static bool machine_try(const struct machine_search *search, struct machine_sock
 	return true;
 }
 
+/* Whatever is not the absence of a daemon counts as one. */
+static bool machine_has_own(const struct machine_search *search)
+{
+	struct admin_link link;
+	int error = admin_link_open(&link, search->own, search->program);
+
+	if (error == 0)
+		admin_link_close(&link);
+	return error != -ENOENT && error != -ECONNREFUSED;
+}
+
 int machine_socket_find(const struct machine_search *search, struct machine_socket *found)
 {
 	static char names[MACHINE_SOCKETS_MAX][RNIC_SOCKET_PATH_BYTES];
@@ -246,7 +257,7 @@ int machine_socket_find(const struct machine_search *search, struct machine_sock
 	char netdev[IF_NAMESIZE];
 	size_t count = machine_list(names);
 
-	if (count == 0)
+	if (count == 0 || machine_has_own(search))
 		return -ENOENT;
 	machine_choose_netdev(search, netdev);
 	count = machine_socket_order(names, count, netdev, is_named);
@@ -258,14 +269,4 @@ int machine_socket_find(const struct machine_search *search, struct machine_sock
 			return 0;
 	}
 	return -ENOENT;
-}
-
-bool machine_socket_has_own(const char *own, const char *program)
-{
-	struct admin_link link;
-	int error = admin_link_open(&link, own, program);
-
-	if (error == 0)
-		admin_link_close(&link);
-	return error != -ENOENT && error != -ECONNREFUSED;
 }

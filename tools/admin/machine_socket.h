@@ -33,14 +33,12 @@ struct machine_search {
 	void (*say)(const char *sentence);
 };
 
-/* Returns 0, or -ENOENT when no daemon of the machine serves this user. */
-int machine_socket_find(const struct machine_search *search, struct machine_socket *found);
-
 /*
- * Whether a daemon answers at the user's own socket, or something is there that the user should
- * hear of: whatever is not the absence of a daemon.
+ * Returns 0, or -ENOENT when no daemon of the machine serves this user, or when something answers
+ * at the user's own socket: a daemon of the user's comes first, and the user should hear of a
+ * failure there.
  */
-bool machine_socket_has_own(const char *own, const char *program);
+int machine_socket_find(const struct machine_search *search, struct machine_socket *found);
 
 /*
  * Puts the names of sockets ("eth0.sock") into the order in which to ask, and returns how many to

@@ -246,7 +246,7 @@ static int choose_sockets(struct run_devices *devices)
 	search.own = own;
 	/* Faults are for a new daemon alone. */
 	if (socket_option_is_named(NULL) || devices->fault != NULL ||
-	    machine_socket_has_own(own, "rnic-run") || machine_socket_find(&search, &machine) != 0)
+	    machine_socket_find(&search, &machine) != 0)
 		return 0;
 	complain("using the machine's rnicd on %s (interface %s, user %u)", machine.path,
 		 machine.netdev, (unsigned)machine.owner);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "metrics.h"
 
-#include "admin/admin_link.h"
-#include "admin/socket_option.h"
+#include "daemon_reach.h"
 #include "metric_printer.h"
-#include "show.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -134,24 +132,16 @@ int metrics_main(int argc, char **argv)
 		       "text format of Prometheus.",
 	};
 	struct metrics_options options = {0};
-	char path[RNIC_SOCKET_PATH_BYTES];
+	struct admin_link link;
 	char *text = NULL;
 	size_t bytes = 0;
-	struct admin_link link;
 	int error;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (socket_option_resolve("rnicctl", options.socket, path) < 0)
+	if (daemon_reach(&link, options.socket) < 0)
 		return EXIT_FAILURE;
-	error = show_open(&link, path, socket_option_is_named(options.socket));
-	if (error == -ENOENT || error == -ECONNREFUSED) {
-		show_complain_of_silence(path);
-		return EXIT_FAILURE;
-	}
-	if (!error) {
-		error = metrics_compose(&link, options.format, &text, &bytes);
-		admin_link_close(&link);
-	}
+	error = metrics_compose(&link, options.format, &text, &bytes);
+	admin_link_close(&link);
 	if (error)
 		fprintf(stderr, "rnicctl: %s\n", link.reason);
 	else

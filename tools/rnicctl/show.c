@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "show.h"
 
-#include "admin/admin_link.h"
-#include "admin/machine_socket.h"
-#include "admin/socket_option.h"
+#include "daemon_reach.h"
 #include "row_kinds.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct show_options {
 	const char *socket;
@@ -136,30 +133,6 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	return error;
 }
 
-void show_complain_of_silence(const char *path)
-{
-	char log[RNIC_SOCKET_PATH_BYTES + sizeof(".log")];
-
-	snprintf(log, sizeof(log), "%s.log", path);
-	fprintf(stderr, "rnicctl: no rnicd answers at %s; start rnicd, or give --socket", path);
-	if (access(log, R_OK) == 0)
-		fprintf(stderr, "; the log of the last one is %s", log);
-	fprintf(stderr, "\n");
-}
-
-int show_open(struct admin_link *link, const char *path, bool is_named)
-{
-	const struct machine_search search = {.program = "rnicctl", .own = path};
-	struct machine_socket machine;
-	int error = admin_link_open(link, path, "rnicctl");
-
-	if ((error != -ENOENT && error != -ECONNREFUSED) || is_named ||
-	    machine_socket_find(&search, &machine) != 0)
-		return error;
-	fprintf(stderr, "rnicctl: showing the machine's rnicd on %s\n", machine.path);
-	return admin_link_open(link, machine.path, "rnicctl");
-}
-
 int show_main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -170,22 +143,14 @@ int show_main(int argc, char **argv)
 		       "the counters only those of losses.",
 	};
 	struct show_options options = {0};
-	char path[RNIC_SOCKET_PATH_BYTES];
 	struct admin_link link;
 	int error;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (socket_option_resolve("rnicctl", options.socket, path) < 0)
+	if (daemon_reach(&link, options.socket) < 0)
 		return EXIT_FAILURE;
-	error = show_open(&link, path, socket_option_is_named(options.socket));
-	if (error == -ENOENT || error == -ECONNREFUSED) {
-		show_complain_of_silence(path);
-		return EXIT_FAILURE;
-	}
-	if (!error) {
-		error = show_wanted(&link, &options);
-		admin_link_close(&link);
-	}
+	error = show_wanted(&link, &options);
+	admin_link_close(&link);
 	if (error)
 		fprintf(stderr, "rnicctl: %s\n", link.reason);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;

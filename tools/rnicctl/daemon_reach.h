@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_RNICCTL_DAEMON_REACH_H
+#define TOOLS_RNICCTL_DAEMON_REACH_H
+
+#include "admin/admin_link.h"
+
+/*
+ * Opens the link to the daemon on the socket `given` by the user (NULL: none). Where the user names
+ * no socket and has no daemon, the link leads to the machine's daemon, as rnic-run's does. The
+ * caller closes the link. Negative errno with a complaint on standard error: the command ends.
+ */
+int daemon_reach(struct admin_link *link, const char *given);
+
+#endif
