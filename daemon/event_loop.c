@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/time_units.h"
+#include "base/wake_timer.h"
 #include "common/request_turn.h"
 #include "control/control_plane.h"
 #include "holders.h"
@@ -11,7 +11,6 @@
 #include <ev.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define LOOP_WATCHES_MAX 64
@@ -28,10 +27,9 @@ struct event_loop {
 	uint32_t plugged_count;
 	ev_signal terminate;
 	ev_signal interrupt;
-	int timer_fd;
-	uint64_t timer_armed_ns; /* time when timer_fd fires; UINT64_MAX: not armed */
-	uint64_t idle_since_ns;	 /* time when a client last existed */
-	bool has_requests;	 /* control connections may have requests, or be new */
+	struct wake_timer wake_timer;
+	uint64_t idle_since_ns; /* time when a client last existed */
+	bool has_requests;	/* control connections may have requests, or be new */
 	bool is_stopping;
 };
 
@@ -76,12 +74,10 @@ static void loop_on_network(struct ev_loop *events, ev_io *watcher, int revents)
 static void loop_on_timer(struct ev_loop *events, ev_io *watcher, int revents)
 {
 	struct event_loop *loop = watcher->data;
-	uint64_t expirations;
 
 	(void)events;
 	(void)revents;
-	if (read(loop->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
-		loop->timer_armed_ns = UINT64_MAX;
+	wake_timer_take(&loop->wake_timer);
 }
 
 static void loop_on_signal(struct ev_loop *events, ev_signal *watcher, int revents)
@@ -116,7 +112,7 @@ static void loop_watch_all(struct event_loop *loop)
 		   EV_READ);
 	ev_io_init(&loop->devices, loop_on_devices,
 		   loop->control->backplane.devices.common.epoll_fd, EV_READ);
-	ev_io_init(&loop->timer, loop_on_timer, loop->timer_fd, EV_READ);
+	ev_io_init(&loop->timer, loop_on_timer, loop->wake_timer.fd, EV_READ);
 	ev_io_init(&loop->network, loop_on_network, loop->control->network.watch.fd, EV_READ);
 	ev_signal_init(&loop->terminate, loop_on_signal, SIGTERM);
 	ev_signal_init(&loop->interrupt, loop_on_signal, SIGINT);
@@ -143,9 +139,7 @@ struct event_loop *event_loop_create(struct control_plane *control, uint64_t exi
 		return NULL;
 	loop->control = control;
 	loop->exit_when_idle_ns = exit_when_idle_ns;
-	loop->timer_armed_ns = UINT64_MAX;
-	loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (loop->timer_fd < 0)
+	if (wake_timer_open(&loop->wake_timer) != 0)
 		goto free_loop;
 	loop->events = ev_loop_new(EVFLAG_AUTO);
 	if (loop->events == NULL)
@@ -154,7 +148,7 @@ struct event_loop *event_loop_create(struct control_plane *control, uint64_t exi
 	return loop;
 
 close_timer:
-	close(loop->timer_fd);
+	close(loop->wake_timer.fd);
 free_loop:
 	free(loop);
 	return NULL;
@@ -171,25 +165,8 @@ void event_loop_destroy(struct event_loop *loop)
 	ev_signal_stop(loop->events, &loop->terminate);
 	ev_signal_stop(loop->events, &loop->interrupt);
 	ev_loop_destroy(loop->events);
-	close(loop->timer_fd);
+	close(loop->wake_timer.fd);
 	free(loop);
-}
-
-/*
- * Arms the timer for `deadline_ns` or earlier. A timer that fires early costs an empty turn; arming
- * it anew for each packet that moves a deadline would cost a system call each.
- */
-static void loop_arm_timer(struct event_loop *loop, uint64_t deadline_ns, uint64_t now_ns)
-{
-	struct itimerspec when = {0};
-
-	if (deadline_ns == UINT64_MAX ||
-	    (loop->timer_armed_ns <= deadline_ns && loop->timer_armed_ns > now_ns))
-		return;
-	when.it_value.tv_sec = (time_t)(deadline_ns / RNIC_NS_PER_SECOND);
-	when.it_value.tv_nsec = (long)(deadline_ns % RNIC_NS_PER_SECOND);
-	if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
-		loop->timer_armed_ns = deadline_ns;
 }
 
 /*
@@ -235,7 +212,7 @@ static void loop_sleep(struct event_loop *loop, uint64_t now_ns)
 		ev_run(loop->events, EVRUN_NOWAIT);
 		return;
 	}
-	loop_arm_timer(loop, deadline_ns, now_ns);
+	wake_timer_arm(&loop->wake_timer, deadline_ns, now_ns);
 	ev_run(loop->events, EVRUN_ONCE);
 }
 

@@ -17,7 +17,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define DIRECT_FACTS_MS 10000
@@ -49,7 +48,7 @@ static int direct_watch_all(struct rnic_direct *device)
 		{device->link_fd, EVENT_LINK},
 		{device_half_requests_fd(device->half), EVENT_REQUESTS},
 		{device_half_clients_fd(device->half), EVENT_CLIENTS},
-		{device->timer_fd, EVENT_TIMER},
+		{device->timer.fd, EVENT_TIMER},
 		{device->stop_fd, EVENT_STOP},
 	};
 	int result = 0;
@@ -62,19 +61,20 @@ static int direct_watch_all(struct rnic_direct *device)
 
 static int direct_open_descriptors(struct rnic_direct *device)
 {
+	int result = wake_timer_open(&device->timer);
+
+	if (result == 0)
+		result = wake_timer_open(&device->lease_timer);
+	if (result != 0)
+		return result;
 	device->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	device->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	device->lease_timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	device->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return device->epoll_fd < 0 || device->timer_fd < 0 || device->lease_timer_fd < 0 ||
-			       device->stop_fd < 0
-		       ? -errno
-		       : 0;
+	return device->epoll_fd < 0 || device->stop_fd < 0 ? -errno : 0;
 }
 
 static void direct_close_descriptors(struct rnic_direct *device)
 {
-	int *const fds[] = {&device->epoll_fd, &device->timer_fd, &device->lease_timer_fd,
+	int *const fds[] = {&device->epoll_fd, &device->timer.fd, &device->lease_timer.fd,
 			    &device->stop_fd};
 
 	for (unsigned i = 0; i < RNIC_COUNT_OF(fds); i++) {
@@ -156,10 +156,9 @@ static struct rnic_direct *direct_device_create(int link_fd, uint32_t client_id)
 	device->client_id = client_id;
 	device->link_fd = link_fd;
 	device->epoll_fd = -1;
-	device->timer_fd = -1;
-	device->lease_timer_fd = -1;
+	device->timer.fd = -1;
+	device->lease_timer.fd = -1;
 	device->stop_fd = -1;
-	device->timer_armed_ns = UINT64_MAX;
 	pthread_mutex_init(&device->lock, NULL);
 	return device;
 }

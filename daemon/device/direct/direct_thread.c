@@ -33,20 +33,18 @@ static void direct_await_lease(struct rnic_direct *device)
 {
 	struct pollfd wakes[] = {
 		{.fd = device->stop_fd, .events = POLLIN},
-		{.fd = device->lease_timer_fd, .events = POLLIN},
+		{.fd = device->lease_timer.fd, .events = POLLIN},
 	};
-	uint64_t expirations;
 
 	device->is_leased = true;
-	device->lease_wake_ns = UINT64_MAX;
+	device->lease_timer.armed_ns = UINT64_MAX;
 	if (!device->has_waiter)
 		direct_arm_lease(device, device->posts > 0 ? device->due_ns : device->lease_ns);
 	pthread_mutex_unlock(&device->lock);
 	poll(wakes, RNIC_COUNT_OF(wakes), -1);
 	pthread_mutex_lock(&device->lock);
 	device->is_leased = false;
-	if (read(device->lease_timer_fd, &expirations, sizeof(expirations)) < 0)
-		return; /* it was not the timer, or the timer was armed anew */
+	wake_timer_take(&device->lease_timer);
 }
 
 /*

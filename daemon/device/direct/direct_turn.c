@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define DIRECT_BURST_NS	   (3 * RNIC_NS_PER_US) /* between two posts of a burst */
@@ -74,37 +73,13 @@ uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
 
 void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns)
 {
-	const uint64_t deadline_ns = direct_deadline_ns(device, now_ns);
-	struct itimerspec when = {0};
-
-	if (deadline_ns == UINT64_MAX ||
-	    (device->timer_armed_ns <= deadline_ns && device->timer_armed_ns > now_ns))
-		return;
-	when.it_value.tv_sec = (time_t)(deadline_ns / RNIC_NS_PER_SECOND);
-	when.it_value.tv_nsec = (long)(deadline_ns % RNIC_NS_PER_SECOND);
-	if (timerfd_settime(device->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
-		device->timer_armed_ns = deadline_ns;
+	wake_timer_arm(&device->timer, direct_deadline_ns(device, now_ns), now_ns);
 }
 
 void direct_arm_lease(struct rnic_direct *device, uint64_t wake_ns)
 {
-	const struct itimerspec when = {
-		.it_value.tv_sec = (time_t)(wake_ns / RNIC_NS_PER_SECOND),
-		.it_value.tv_nsec = (long)(wake_ns % RNIC_NS_PER_SECOND),
-	};
-
-	if (!device->is_leased || device->lease_wake_ns <= wake_ns)
-		return;
-	if (timerfd_settime(device->lease_timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
-		device->lease_wake_ns = wake_ns;
-}
-
-static void direct_take_timer(struct rnic_direct *device)
-{
-	uint64_t expirations;
-
-	if (read(device->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
-		device->timer_armed_ns = UINT64_MAX;
+	if (device->is_leased && device->lease_timer.armed_ns > wake_ns)
+		wake_timer_set(&device->lease_timer, wake_ns);
 }
 
 /* The control plane is gone: the program's objects end, and the next daemon gets the addresses. */
@@ -172,7 +147,7 @@ bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 			device_half_poll(device->half);
 			break;
 		case EVENT_TIMER:
-			direct_take_timer(device);
+			wake_timer_take(&device->timer);
 			continue;
 		case EVENT_PORT:
 		case EVENT_STOP:

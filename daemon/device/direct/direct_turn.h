@@ -25,6 +25,7 @@
 #define DAEMON_DEVICE_DIRECT_DIRECT_TURN_H
 
 #include "base/time_units.h"
+#include "base/wake_timer.h"
 #include "ctl/direct_device.h"
 #include "device/device_half.h"
 #include "device/process/device_process.h"
@@ -65,17 +66,15 @@ struct rnic_direct {
 	uint32_t takes;	    /* turns of the program that received while the thread keeps watch */
 	bool is_watching;   /* the thread keeps watch: there are no leases */
 	bool has_waiter;    /* a thread of the program is in direct_device_await() */
-	bool is_leased;	    /* the device's thread sleeps on the lease, until `lease_wake_ns` */
-	uint64_t lease_wake_ns;
+	bool is_leased;	    /* the device's thread sleeps on the lease, until `lease_timer` fires */
 	int link_fd;
 	int epoll_fd;
-	int timer_fd;
-	int lease_timer_fd;	 /* wakes the thread from the sleep on the lease */
-	int stop_fd;		 /* an eventfd that ends the thread */
-	uint64_t timer_armed_ns; /* UINT64_MAX: not armed */
-	uint64_t active_ns;	 /* time of the last activity */
-	uint64_t looked_ns;	 /* time of the last poll of the descriptors */
-	bool is_open;		 /* there is a half, and calls are served */
+	struct wake_timer timer;
+	struct wake_timer lease_timer; /* wakes the thread from the sleep on the lease */
+	int stop_fd;		       /* an eventfd that ends the thread */
+	uint64_t active_ns;	       /* time of the last activity */
+	uint64_t looked_ns;	       /* time of the last poll of the descriptors */
+	bool is_open;		       /* there is a half, and calls are served */
 	bool has_thread;
 	bool is_stopping;
 	bool is_down; /* the control plane is gone: the client has ended */
@@ -107,10 +106,7 @@ void direct_stop_thread(struct rnic_direct *device);
  */
 uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
 
-/*
- * Arms the timer for that time or earlier. A timer that fires early costs an empty turn; arming it
- * anew for each packet that moves a deadline would cost a system call each.
- */
+/* Arms the timer for that time or earlier. */
 void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns);
 
 /* Wakes the device's thread from the sleep on the lease, then or earlier. */

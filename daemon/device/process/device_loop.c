@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/time_units.h"
+#include "base/wake_timer.h"
 #include "base/yield_backoff.h"
 #include "common/poll_mode.h"
 #include "device/device_half.h"
@@ -13,7 +13,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define LOOP_PORTS_MAX	  64
@@ -35,14 +34,13 @@ struct device_loop {
 	uint32_t port_count;
 	ev_signal terminate;
 	struct rnic_yield_backoff backoff;
-	int timer_fd;
-	uint64_t timer_armed_ns; /* time when timer_fd fires; UINT64_MAX: not armed */
-	uint64_t active_ns;	 /* time of the last activity */
-	uint64_t looked_ns;	 /* time of the last poll of the descriptors */
-	uint64_t asked_ns;	 /* time of the last request of a client */
-	uint32_t client_count;	 /* as last seen */
-	bool has_requests;	 /* clients may have requests */
-	bool has_doorbells;	 /* clients may have rung, or made room in pipes */
+	struct wake_timer wake_timer;
+	uint64_t active_ns;    /* time of the last activity */
+	uint64_t looked_ns;    /* time of the last poll of the descriptors */
+	uint64_t asked_ns;     /* time of the last request of a client */
+	uint32_t client_count; /* as last seen */
+	bool has_requests;     /* clients may have requests */
+	bool has_doorbells;    /* clients may have rung, or made room in pipes */
 	bool is_stopping;
 };
 
@@ -89,12 +87,10 @@ static void device_loop_on_port(struct ev_loop *events, ev_io *watcher, int reve
 static void device_loop_on_timer(struct ev_loop *events, ev_io *watcher, int revents)
 {
 	struct device_loop *loop = watcher->data;
-	uint64_t expirations;
 
 	(void)events;
 	(void)revents;
-	if (read(loop->timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
-		loop->timer_armed_ns = UINT64_MAX;
+	wake_timer_take(&loop->wake_timer);
 }
 
 static void device_loop_on_signal(struct ev_loop *events, ev_signal *watcher, int revents)
@@ -131,7 +127,7 @@ static void device_loop_watch_all(struct device_loop *loop)
 			  device_half_requests_fd(loop->half), EV_READ);
 	device_loop_watch(loop, &loop->doorbells, device_loop_on_doorbells,
 			  device_half_clients_fd(loop->half), EV_READ);
-	device_loop_watch(loop, &loop->timer, device_loop_on_timer, loop->timer_fd, EV_READ);
+	device_loop_watch(loop, &loop->timer, device_loop_on_timer, loop->wake_timer.fd, EV_READ);
 	device_half_watch(loop->half, device_loop_watch_port, loop);
 	ev_signal_init(&loop->terminate, device_loop_on_signal, SIGTERM);
 	loop->terminate.data = loop;
@@ -147,9 +143,7 @@ struct device_loop *device_loop_create(struct device_process *process)
 	loop->process = process;
 	loop->half = process->half;
 	loop->poll = (enum poll_mode)process->start.poll;
-	loop->timer_armed_ns = UINT64_MAX;
-	loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (loop->timer_fd < 0)
+	if (wake_timer_open(&loop->wake_timer) != 0)
 		goto free_loop;
 	loop->events = ev_loop_new(EVFLAG_AUTO);
 	if (loop->events == NULL)
@@ -158,7 +152,7 @@ struct device_loop *device_loop_create(struct device_process *process)
 	return loop;
 
 close_timer:
-	close(loop->timer_fd);
+	close(loop->wake_timer.fd);
 free_loop:
 	free(loop);
 	return NULL;
@@ -174,25 +168,8 @@ void device_loop_destroy(struct device_loop *loop)
 		ev_io_stop(loop->events, &loop->ports[i]);
 	ev_signal_stop(loop->events, &loop->terminate);
 	ev_loop_destroy(loop->events);
-	close(loop->timer_fd);
+	close(loop->wake_timer.fd);
 	free(loop);
-}
-
-/*
- * Arms the timer for `deadline_ns` or earlier. A timer that fires early costs an empty turn; arming
- * it anew for each packet that moves a deadline would cost a system call each.
- */
-static void device_loop_arm_timer(struct device_loop *loop, uint64_t deadline_ns, uint64_t now_ns)
-{
-	struct itimerspec when = {0};
-
-	if (deadline_ns == UINT64_MAX ||
-	    (loop->timer_armed_ns <= deadline_ns && loop->timer_armed_ns > now_ns))
-		return;
-	when.it_value.tv_sec = (time_t)(deadline_ns / RNIC_NS_PER_SECOND);
-	when.it_value.tv_nsec = (long)(deadline_ns % RNIC_NS_PER_SECOND);
-	if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
-		loop->timer_armed_ns = deadline_ns;
 }
 
 /* The card shows when a client came or went. */
@@ -272,7 +249,7 @@ static void device_loop_sleep(struct device_loop *loop, uint64_t now_ns)
 		return;
 	}
 	if (device_half_prepare_sleep(loop->half)) {
-		device_loop_arm_timer(loop, deadline_ns, now_ns);
+		wake_timer_arm(&loop->wake_timer, deadline_ns, now_ns);
 		device_half_note_sleep(loop->half);
 		card_writer_refresh(&process->card, loop->half, now_ns);
 		ev_run(loop->events, EVRUN_ONCE);
